@@ -1,0 +1,1 @@
+"""The course: its site, its checks and what its lessons import."""

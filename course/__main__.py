@@ -1,0 +1,27 @@
+"""python3 -m course COMMAND: from a fresh clone, with nothing installed, on any Python."""
+
+import sys
+from pathlib import Path
+
+from course import environment
+
+
+def main():
+    root = Path(__file__).resolve().parent.parent
+    arguments = sys.argv[1:]
+    try:
+        if arguments and arguments[0] not in ("-h", "--help"):
+            environment.enter(root, arguments)
+    except environment.SetupFailed as error:
+        print(error, file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("\nstopped", file=sys.stderr)
+        return 130
+    from course.cli import main as run
+
+    return run(arguments, root)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,96 @@
+"""The commands, once the environment stands."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from course.render.problems import Problem, Problems
+
+DEFAULT_CELL_TIMEOUT = 300.0
+
+
+def main(arguments: Sequence[str], root: Path) -> int:
+    chosen = _parser().parse_args(arguments)
+    try:
+        return chosen.run(root, chosen)
+    except Problems as found:
+        print(found, file=sys.stderr)
+        print(f"{_count(len(found.problems))}; _site/ is as it was", file=sys.stderr)
+    except Problem as problem:
+        print(problem, file=sys.stderr)
+    except KeyboardInterrupt:
+        print("\nstopped", file=sys.stderr)
+        return 130
+    return 1
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python3 -m course", description=__doc__)
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+
+    render = commands.add_parser("render", help="make the site in _site/")
+    render.add_argument("--engine", choices=["embedded", "quarto"], default="embedded")
+    render.set_defaults(run=_render)
+
+    preview = commands.add_parser("preview", help="render, serve, and follow every change")
+    preview.add_argument("--port", type=int, default=4200, help="the first port to try")
+    preview.add_argument("--no-browser", action="store_true")
+    preview.set_defaults(run=_preview)
+
+    for command in (render, preview):
+        command.add_argument(
+            "--cell-timeout", type=float, default=DEFAULT_CELL_TIMEOUT, metavar="SECONDS"
+        )
+
+    check = commands.add_parser("check", help="find mistakes without executing anything")
+    check.set_defaults(run=_check)
+
+    test = commands.add_parser("test", help="run every test")
+    test.add_argument("--site", metavar="DIR", help="test this rendered site, not a fresh one")
+    test.add_argument("pytest", nargs="*", help="more arguments for pytest, after --")
+    test.set_defaults(run=_test)
+    return parser
+
+
+def _render(root: Path, chosen: argparse.Namespace) -> int:
+    started = time.perf_counter()
+    if chosen.engine == "quarto":
+        from course.render.quarto import render_with_quarto
+
+        return render_with_quarto(root)
+    from course.render.site import render_site
+
+    render_site(root, cell_timeout=chosen.cell_timeout)
+    print(f"_site/ is ready ({time.perf_counter() - started:.1f} s)")
+    return 0
+
+
+def _preview(root: Path, chosen: argparse.Namespace) -> int:
+    from course.preview import preview
+
+    return preview(
+        root, port=chosen.port, cell_timeout=chosen.cell_timeout, browser=not chosen.no_browser
+    )
+
+
+def _check(root: Path, chosen: argparse.Namespace) -> int:
+    from course.render.check import check_site
+    from course.render.project import load_project
+
+    pages = check_site(load_project(root))
+    print(f"{len(pages)} pages, nothing wrong")
+    return 0
+
+
+def _test(root: Path, chosen: argparse.Namespace) -> int:
+    from course.testing import run_tests
+
+    return run_tests(root, site=chosen.site, arguments=chosen.pytest)
+
+
+def _count(problems: int) -> str:
+    return "1 problem" if problems == 1 else f"{problems} problems"

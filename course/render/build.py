@@ -1,0 +1,93 @@
+"""One page: execute its cells, write its Markdown, let Pandoc make HTML of it, frame it."""
+
+from __future__ import annotations
+
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from . import cache
+from .cache import PageCache
+from .check import published_names
+from .ojs import OjsPage
+from .project import Project
+from .source import Page
+
+
+@dataclass(frozen=True)
+class Built:
+    page: Page
+    html: str
+    figures: Path
+    state: str  # "executed", "assembled" (its cells' outputs were cached) or "cached"
+    seconds: float
+
+
+class Builder:
+    def __init__(self, project: Project, pages: dict[str, Page], cell_timeout: float) -> None:
+        self.project, self.pages, self.cell_timeout = project, pages, cell_timeout
+        titles = {source: page.title for source, page in pages.items()}
+        bibliography = project.listed("bibliography")
+        filters = [str(path) for path in project.filters]
+        self._site_key = cache.digest([
+            project.text, titles, cache.whole_engine(),
+            [cache.file_digest(project.root / name) for name in [*bibliography, *filters]],
+        ])  # fmt: skip
+
+    def cached(self, page: Page) -> Built | None:
+        """The page as it was, if nothing that it depends on has changed."""
+        started = time.perf_counter()
+        store = PageCache(self.project.root, page.name)
+        execution = store.load_execution(self._execution_key(page))
+        if execution is None:
+            return None
+        record = store.load_page(self._page_key(page, execution))
+        if record is None:
+            return None
+        seconds = time.perf_counter() - started
+        return Built(page, record["html"], store.figures, "cached", seconds)
+
+    def build(self, page: Page) -> Built:
+        started = time.perf_counter()
+        store = PageCache(self.project.root, page.name)
+        key = self._execution_key(page)
+        execution = store.load_execution(key)
+        state = "assembled"
+        if execution is None:
+            execution, state = self._execute(page, store, key), "executed"
+        html = self._assemble(page, store, execution)
+        store.save_page(self._page_key(page, execution), {"html": html})
+        return Built(page, html, store.figures, state, time.perf_counter() - started)
+
+    def _execution_key(self, page: Page) -> str:
+        cells = [cell.source for cell in page.cells("python")]
+        pins = cache.file_digest(self.project.root / "requirements.txt")
+        parts = [cells, pins, self.project.kernel_settings, sys.version, cache.executing_engine()]
+        return cache.digest(parts)
+
+    def _page_key(self, page: Page, execution: dict[str, Any]) -> str:
+        text = [line.text for line in page.lines]
+        return cache.digest([text, page.meta, execution["outputs"], self._site_key])
+
+    def _execute(self, page: Page, store: PageCache, key: str) -> dict[str, Any]:
+        cells = page.cells("python")
+        if not cells:
+            return store.save_execution(key, [], [], started=time.time())
+        from .execute import execute
+
+        started = time.time()
+        done = execute(self.project, cells, cell_timeout=self.cell_timeout)
+        return store.save_execution(key, done.reads, done.outputs, started=started)
+
+    def _assemble(self, page: Page, store: PageCache, execution: dict[str, Any]) -> str:
+        from .markdown import page_markdown
+        from .page import whole_page
+        from .pandoc import to_html
+
+        store.clear_figures()
+        ojs = OjsPage(root=self.project.root, published=published_names(page))
+        markdown = page_markdown(page, execution["outputs"], ojs, store.figures)
+        body = to_html(self.project, page, markdown)
+        return whole_page(self.project, self.pages, page, body, ojs.script(root=page.root))

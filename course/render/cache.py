@@ -1,0 +1,93 @@
+"""What was made before, found again by the content that it was made of. Times play no part."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+ENGINE = Path(__file__).parent
+_EXECUTING = ("cache.py", "execute.py", "kernel.py", "source.py")
+
+
+def digest(value: Any) -> str:
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
+
+
+def file_digest(path: Path) -> str | None:
+    """None where there is no such file: its coming to be is a change too."""
+    try:
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+    except (FileNotFoundError, IsADirectoryError, NotADirectoryError, PermissionError):
+        return None
+
+
+@cache
+def executing_engine() -> str:
+    return digest([file_digest(ENGINE / name) for name in _EXECUTING])
+
+
+@cache
+def whole_engine() -> str:
+    files = [path for path in sorted(ENGINE.rglob("*")) if path.is_file()]
+    return digest([file_digest(path) for path in files if "__pycache__" not in path.parts])
+
+
+class PageCache:
+    """.course/pages/NAME/: how one page was executed, and what it became."""
+
+    def __init__(self, root: Path, name: str) -> None:
+        self.root = root
+        self.folder = root / ".course" / "pages" / name.replace("/", "--")
+
+    def load_execution(self, key: str) -> dict[str, Any] | None:
+        record = self._load("execution.json")
+        if record is None or record["key"] != key:
+            return None
+        fresh = all(file_digest(self.root / path) == then for path, then in record["reads"].items())
+        return record if fresh else None
+
+    def save_execution(
+        self, key: str, reads: Iterable[str], outputs: list, *, started: float
+    ) -> dict[str, Any]:
+        """Kept only if nothing it read was edited while it ran."""
+        paths = [self.root / path for path in reads]
+        record = {
+            "key": key,
+            "reads": {p.relative_to(self.root).as_posix(): file_digest(p) for p in paths},
+            "outputs": outputs,
+        }
+        if all(not path.exists() or path.stat().st_mtime < started for path in paths):
+            self._save("execution.json", record)
+        return record
+
+    def load_page(self, key: str) -> dict[str, Any] | None:
+        record = self._load("page.json")
+        return record if record and record["key"] == key else None
+
+    def save_page(self, key: str, record: dict[str, Any]) -> dict[str, Any]:
+        self._save("page.json", record | {"key": key})
+        return record
+
+    @property
+    def figures(self) -> Path:
+        return self.folder / "figure-html"
+
+    def clear_figures(self) -> None:
+        shutil.rmtree(self.figures, ignore_errors=True)
+
+    def _load(self, name: str) -> dict[str, Any] | None:
+        try:
+            return json.loads((self.folder / name).read_text(encoding="utf-8"))
+        except (FileNotFoundError, ValueError):
+            return None
+
+    def _save(self, name: str, record: dict[str, Any]) -> None:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        scratch = self.folder / (name + ".new")
+        scratch.write_text(json.dumps(record), encoding="utf-8")
+        scratch.replace(self.folder / name)

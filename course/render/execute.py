@@ -1,0 +1,136 @@
+"""A lesson's Python cells, run from top to bottom in a fresh kernel of their own."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from jupyter_client import AsyncKernelManager
+from jupyter_client.kernelspec import KernelSpec
+from nbclient import NotebookClient
+from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
+from nbformat.v4 import new_code_cell, new_notebook
+
+from .markdown import ANSI
+from .problems import Problem
+from .project import Project
+from .source import Cell
+
+DEFAULT_CELL_TIMEOUT = 300.0
+_running: set[AsyncKernelManager] = set()
+
+
+@dataclass(frozen=True)
+class Execution:
+    outputs: list[list[dict[str, Any]]]  # of each cell, as nbformat has them
+    reads: list[str]  # what the kernel opened, from the project's root
+
+
+class CellFailed(Problem):
+    """A cell raised, hung or took its kernel with it; ``detail`` is the traceback."""
+
+    def __init__(self, cell: Cell, what: str, detail: str = "") -> None:
+        name = f'cell "{cell.label}"' if cell.label else "unlabelled cell"
+        super().__init__(cell.path, cell.line, f"{name} {what}")
+        self.detail = detail
+
+    def __str__(self) -> str:
+        return f"{super().__str__()}\n{self.detail}".rstrip()
+
+
+class _LessonKernel(AsyncKernelManager):
+    """Starts kernel.py with this Python, whatever kernels the machine has registered."""
+
+    @property
+    def kernel_spec(self) -> KernelSpec:
+        script = Path(__file__).with_name("kernel.py")
+        argv = [sys.executable, str(script), "-f", "{connection_file}"]
+        encrypted = {"supported_encryption": "curve"}
+        return KernelSpec(argv=argv, display_name="lesson", language="python", metadata=encrypted)
+
+
+def execute(
+    project: Project, cells: Sequence[Cell], *, cell_timeout: float = DEFAULT_CELL_TIMEOUT
+) -> Execution:
+    notebook = new_notebook(cells=[new_code_cell(cell.source) for cell in cells])
+    scratch = project.root / ".course"
+    scratch.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=scratch, ignore_cleanup_errors=True) as folder:
+        record = Path(folder) / "reads.txt"
+        manager = _LessonKernel(transport_encryption="auto")
+        client = NotebookClient(
+            notebook, km=manager, timeout=cell_timeout, shutdown_kernel="immediate", log=_silent()
+        )
+        _running.add(manager)
+        try:
+            environment = _environment(project, folder, record)
+            with client.setup_kernel(cwd=str(project.root), env=environment, cleanup_kc=True):
+                for position, cell in enumerate(cells):
+                    _run_cell(client, position, cell, cell_timeout)
+        finally:
+            _running.discard(manager)
+        return Execution([cell.outputs for cell in notebook.cells], _reads(record, project.root))
+
+
+def kill_kernels() -> None:
+    """So that Ctrl-C ends at once, not when the longest cell is done."""
+    for manager in list(_running):
+        if pid := getattr(manager.provisioner, "pid", None):
+            os.kill(pid, getattr(signal, "SIGKILL", signal.SIGTERM))
+
+
+def _run_cell(client: NotebookClient, position: int, cell: Cell, limit: float) -> None:
+    try:
+        client.execute_cell(client.nb.cells[position], position)
+    except CellExecutionError as error:
+        detail = ANSI.sub("", error.traceback)
+        raise CellFailed(cell, f"raised {error.ename}: {error.evalue}", detail) from None
+    except CellTimeoutError:
+        raise CellFailed(cell, f"was stopped: it ran past its limit of {limit:g} s") from None
+    except DeadKernelError:
+        raise CellFailed(cell, "ended its kernel (crashed, was killed, or called exit)") from None
+    for output in client.nb.cells[position].outputs:
+        _refuse_unknown_types(cell, output)
+
+
+def _refuse_unknown_types(cell: Cell, output: dict[str, Any]) -> None:
+    known = {"text/plain", "text/markdown", "text/latex", "image/png", "image/svg+xml"}
+    for mime in output.get("data", {}):
+        if mime == "text/html":
+            message = "shows text/html, which Quarto serves with scripts from another host"
+            raise CellFailed(cell, f"{message}; show text/markdown or a figure instead")
+        if mime not in known:
+            raise CellFailed(cell, f"shows {mime}, which pages don't support")
+
+
+def _environment(project: Project, folder: str, record: Path) -> dict[str, str]:
+    settings = project.kernel_settings | {"record": str(record)}
+    return os.environ | {
+        "COURSE_KERNEL": json.dumps(settings),
+        "IPYTHONDIR": str(Path(folder) / "ipython"),  # nobody's start-up files
+        "JUPYTER_RUNTIME_DIR": folder,
+        "MPLBACKEND": "module://matplotlib_inline.backend_inline",
+        "PYDEVD_DISABLE_FILE_VALIDATION": "1",
+        "PYTHONHASHSEED": "0",
+    }
+
+
+def _reads(record: Path, root: Path) -> list[str]:
+    lines = record.read_text(encoding="utf-8").splitlines()
+    return sorted(Path(line).relative_to(root).as_posix() for line in lines)
+
+
+def _silent() -> Any:
+    import logging
+
+    log = logging.getLogger("course.kernels")
+    log.addHandler(logging.NullHandler())
+    log.propagate = False
+    return log

@@ -1,0 +1,75 @@
+-- ::: {.callout-tip collapse="true"} … :::  →  the divs that Quarto makes of a callout.
+
+local NAMES = {
+  ["callout-note"] = "Note", ["callout-tip"] = "Tip", ["callout-important"] = "Important",
+  ["callout-warning"] = "Warning", ["callout-caution"] = "Caution",
+}
+local count = 0
+
+local function kind_of(div)
+  for _, class in ipairs(div.classes) do
+    if NAMES[class] then return class end
+  end
+end
+
+local function take_title(div)
+  local first = div.content[1]
+  if first and first.t == "Header" then
+    div.content:remove(1)
+    return first.content
+  end
+end
+
+local function title_container(title, kind)
+  local inlines = title or { pandoc.Str(NAMES[kind]) }
+  if title then
+    local spoken = pandoc.Span(pandoc.Str(NAMES[kind]), { class = "screen-reader-only" })
+    inlines = pandoc.Inlines { spoken } .. title
+  end
+  return pandoc.Div(pandoc.Plain(inlines), { class = "callout-title-container flex-fill" })
+end
+
+local function header(title, kind, target, collapsed)
+  local icon = pandoc.Div(pandoc.RawBlock("html", '<i class="callout-icon"></i>'),
+    { class = "callout-icon-container" })
+  local parts = pandoc.Blocks { icon, title_container(title, kind) }
+  if not target then
+    return pandoc.Div(parts, { class = "callout-header d-flex align-content-center" })
+  end
+  parts:insert(pandoc.Div(pandoc.RawBlock("html", '<i class="callout-toggle"></i>'), {
+    class = "callout-btn-toggle d-inline-block border-0 py-1 ps-1 pe-0 float-end",
+  }))
+  return pandoc.Div(parts, {
+    class = "callout-header d-flex align-content-center" .. (collapsed and " collapsed" or ""),
+    ["data-bs-toggle"] = "collapse",
+    ["data-bs-target"] = "." .. target .. "-contents",
+    ["aria-controls"] = target,
+    ["aria-expanded"] = collapsed and "false" or "true",
+    role = "button",
+    tabindex = "0",
+  })
+end
+
+local function body(content, target, collapsed)
+  local inner = pandoc.Div(content, { class = "callout-body-container callout-body" })
+  if not target then return inner end
+  local class = target .. "-contents callout-collapse collapse" .. (collapsed and "" or " show")
+  return pandoc.Div(inner, { id = target, class = class })
+end
+
+function Div(div)
+  local kind = kind_of(div)
+  if not kind then return nil end
+  count = count + 1
+  local collapse = div.attributes.collapse
+  div.attributes.collapse = nil
+  local target = collapse and ("callout-" .. count) or nil
+  local collapsed = collapse == "true"
+  local title = take_title(div)
+  div.content = {
+    header(title, kind, target, collapsed),
+    body(div.content, target, collapsed),
+  }
+  div.classes:extend { "callout", "callout-style-default", "callout-titled" }
+  return div
+end

@@ -1,0 +1,182 @@
+-- Figures, tables, equations and sections: numbered, framed as Quarto frames them, referred to.
+-- Runs after callouts.lua, whose titles are not sections, and before citeproc.
+
+local NAMES = { fig = "Figure", tbl = "Table", eq = "Equation", sec = "Section" }
+local counts = { fig = 0, tbl = 0, eq = 0 }
+local numbers = {} -- label → "3" or "1.2"
+
+local function kind_of(label)
+  local kind = label:match("^(%l+)%-")
+  return NAMES[kind] and kind
+end
+
+local function number(label, kind)
+  counts[kind] = counts[kind] + 1
+  numbers[label] = tostring(counts[kind])
+  return numbers[label]
+end
+
+local function caption_of(kind, label, inlines)
+  local start = pandoc.Inlines { pandoc.Str(NAMES[kind] .. "\u{a0}" .. number(label, kind)) }
+  if #inlines == 0 then return start end
+  return start .. { pandoc.Str(":"), pandoc.Space() } .. inlines
+end
+
+local function html(text) return pandoc.RawBlock("html", text) end
+
+-- The one frame for figures and tables; a table's caption stands above.
+local function float(kind, label, content, caption)
+  local place = kind == "tbl" and "top" or "bottom"
+  local id = label .. "-caption"
+  local inner = pandoc.Div(content, { ["aria-describedby"] = id })
+  local captioned = pandoc.Blocks {
+    html(('<figcaption class="quarto-float-caption-%s quarto-float-caption quarto-float-%s" id="%s">')
+      :format(place, kind, id)),
+    pandoc.Plain(caption_of(kind, label, caption)),
+    html("</figcaption>"),
+  }
+  local parts = kind == "tbl" and captioned .. { inner } or pandoc.Blocks { inner } .. captioned
+  parts:insert(1, html(('<figure class="quarto-float quarto-float-%s figure">'):format(kind)))
+  parts:insert(html("</figure>"))
+  return pandoc.Div(parts, {
+    id = label, class = "quarto-float quarto-figure quarto-figure-center anchored",
+  })
+end
+
+local function alt_text(image)
+  local alt = image.attributes["fig-alt"]
+  if alt then
+    image.attributes["fig-alt"] = nil
+    image.attributes.alt = alt
+  end
+  image.classes:insert("figure-img")
+  if not image.attributes.width then image.classes:insert("img-fluid") end
+  return image
+end
+
+-- A paragraph that is nothing but images needs no paragraph.
+local function without_paragraphs(blocks)
+  return blocks:map(function(block)
+    local only_image = block.t == "Para" and #block.content == 1 and block.content[1].t == "Image"
+    return only_image and pandoc.Plain(block.content) or block
+  end)
+end
+
+local function captioned_div(div, kind)
+  local last = div.content[#div.content]
+  local caption = pandoc.Inlines {}
+  local is_caption = last and last.t == "Para" and last.content[1].t ~= "Image"
+  if is_caption then caption = div.content:remove().content end
+  local content = without_paragraphs(div.content)
+  for i, block in ipairs(content) do -- a figure inside a figure div is only its image
+    if block.t == "Figure" then content[i] = block.content[1] end
+  end
+  return float(kind, div.identifier, content, caption)
+end
+
+local function plain_figure(figure)
+  local caption = pandoc.utils.blocks_to_inlines(figure.caption.long)
+  local parts = pandoc.Blocks { html('<figure class="figure">') } .. figure.content
+  if #caption > 0 then
+    parts:extend { html("<figcaption>"), pandoc.Plain(caption), html("</figcaption>") }
+  end
+  parts:insert(html("</figure>"))
+  return pandoc.Div(parts, { class = "quarto-figure quarto-figure-center" })
+end
+
+local floats = {
+  traverse = "topdown",
+  Div = function(div)
+    local kind = kind_of(div.identifier)
+    if kind == "fig" or kind == "tbl" then return captioned_div(div, kind), false end
+  end,
+  Figure = function(figure)
+    if kind_of(figure.identifier) ~= "fig" then return plain_figure(figure), false end
+    local caption = pandoc.utils.blocks_to_inlines(figure.caption.long)
+    return float("fig", figure.identifier, figure.content, caption), false
+  end,
+  Table = function(tbl)
+    tbl.classes:extend { "caption-top", "table" }
+    local label = tbl.identifier
+    if kind_of(label) ~= "tbl" then return tbl, false end
+    local caption = pandoc.utils.blocks_to_inlines(tbl.caption.long)
+    tbl.identifier = ""
+    tbl.caption = { long = {} }
+    return float("tbl", label, { tbl }, caption), false
+  end,
+}
+
+local function is_space(inline) return inline.t == "Space" or inline.t == "SoftBreak" end
+
+-- The formula that the label just after it belongs to, taken off the end of `inlines`.
+local function take_formula(inlines)
+  local last = #inlines
+  if last > 0 and is_space(inlines[last]) then last = last - 1 end
+  if last == 0 or inlines[last].t ~= "Math" then return nil end
+  local formula = inlines[last]
+  while #inlines >= last do inlines:remove() end
+  return formula
+end
+
+-- $$…$$ {#eq-x}
+local function equations(inlines)
+  local result = pandoc.Inlines {}
+  for _, inline in ipairs(inlines) do
+    local label, rest = (inline.text or ""):match("^{#(eq%-[%w_-]+)}(.*)")
+    local formula = label and inline.t == "Str" and take_formula(result)
+    if formula then
+      formula.text = ("%s\\qquad(%s)"):format(formula.text, number(label, "eq"))
+      result:insert(pandoc.Span({ formula }, { id = label }))
+      if rest ~= "" then result:insert(pandoc.Str(rest)) end
+    else
+      result:insert(inline)
+    end
+  end
+  return result
+end
+
+local function number_sections(blocks)
+  local levels = {}
+  blocks:walk {
+    Header = function(header)
+      if header.classes:includes("unnumbered") then return end
+      local level = header.level
+      levels[level] = (levels[level] or 0) + 1
+      for deeper = level + 1, 6 do levels[deeper] = nil end
+      local parts = {}
+      for i = 1, level do
+        if levels[i] then table.insert(parts, tostring(levels[i])) end
+      end
+      numbers[header.identifier] = table.concat(parts, ".")
+    end,
+  }
+end
+
+local function reference(citation)
+  local kind = kind_of(citation.id)
+  local text = numbers[citation.id]
+  if not (kind and text) then return nil end
+  if citation.mode ~= "SuppressAuthor" then text = NAMES[kind] .. "\u{a0}" .. text end
+  return pandoc.Link(text, "#" .. citation.id, "", { class = "quarto-xref" })
+end
+
+local function references(cite)
+  local links = pandoc.Inlines {}
+  for _, citation in ipairs(cite.citations) do
+    local link = reference(citation)
+    if not link then return nil end
+    if #links > 0 then links:extend { pandoc.Str(","), pandoc.Space() } end
+    links:extend(citation.prefix)
+    if #citation.prefix > 0 then links:insert(pandoc.Space()) end
+    links:insert(link)
+    links:extend(citation.suffix)
+  end
+  return links
+end
+
+function Pandoc(doc)
+  number_sections(doc.blocks)
+  doc.blocks = doc.blocks:walk(floats):walk({ Inlines = equations })
+  doc.blocks = doc.blocks:walk({ Image = alt_text }):walk({ Cite = references })
+  return doc
+end

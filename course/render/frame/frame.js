@@ -1,0 +1,137 @@
+// What the frame does: theme, sidebar, folded callouts, copy buttons, and the reader's place.
+
+const each = (selector, action) => document.querySelectorAll(selector).forEach(action);
+
+// Acts on a click, and on Space where the element is not a real button.
+function onPress(element, action) {
+  element.addEventListener("click", (event) => {
+    event.preventDefault();
+    action();
+  });
+  element.addEventListener("keydown", (event) => {
+    const presses = event.key === " " || (event.key === "Enter" && !element.href);
+    if (!presses || element.tagName === "BUTTON") return;
+    event.preventDefault();
+    action();
+  });
+}
+
+// Theme: Quarto's class and key, so that widgets and a reader's choice carry over.
+const KEY = "quarto-color-scheme";
+const toggles = document.querySelectorAll(".quarto-color-scheme-toggle");
+
+function showTheme(dark) {
+  document.body.classList.toggle("quarto-dark", dark);
+  document.body.classList.toggle("quarto-light", !dark);
+  toggles.forEach((toggle) => toggle.setAttribute("aria-pressed", String(dark)));
+}
+
+function storedTheme() {
+  try {
+    return localStorage.getItem(KEY);
+  } catch {
+    return null;
+  }
+}
+
+function chooseTheme(dark) {
+  showTheme(dark);
+  try {
+    localStorage.setItem(KEY, dark ? "alternate" : "default");
+  } catch {
+    // Storage is off: the choice holds for this page.
+  }
+}
+
+const isDark = () => document.body.classList.contains("quarto-dark");
+showTheme(isDark());
+toggles.forEach((toggle) => onPress(toggle, () => chooseTheme(!isDark())));
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", ({matches}) => {
+  if (!storedTheme()) showTheme(matches);
+});
+addEventListener("storage", ({key, newValue}) => {
+  if (key === KEY && newValue) showTheme(newValue === "alternate");
+});
+
+// The sidebar on small screens.
+const sidebar = document.getElementById("quarto-sidebar");
+const sidebarButton = document.querySelector(".quarto-btn-toggle");
+
+function showSidebar(open) {
+  sidebar.classList.toggle("show", open);
+  sidebarButton.setAttribute("aria-expanded", String(open));
+}
+
+onPress(sidebarButton, () => showSidebar(!sidebar.classList.contains("show")));
+addEventListener("keydown", ({key}) => {
+  if (key !== "Escape" || !sidebar.classList.contains("show")) return;
+  showSidebar(false);
+  sidebarButton.focus();
+});
+
+// Callouts that fold.
+each('[data-bs-toggle="collapse"]', (header) => {
+  const target = document.querySelector(header.dataset.bsTarget);
+  onPress(header, () => {
+    const open = target.classList.toggle("show");
+    header.classList.toggle("collapsed", !open);
+    header.setAttribute("aria-expanded", String(open));
+  });
+});
+
+// Copy buttons. Without clipboard access (plain http to another machine) they would do nothing.
+each(".code-copy-button", (button) => {
+  if (!navigator.clipboard) return button.remove();
+  button.addEventListener("click", async () => {
+    const code = button.parentElement.querySelector("code");
+    await navigator.clipboard.writeText(code.textContent);
+    button.classList.add("code-copy-button-checked");
+    button.setAttribute("aria-label", "Copied");
+    setTimeout(() => {
+      button.classList.remove("code-copy-button-checked");
+      button.setAttribute("aria-label", "Copy to clipboard");
+    }, 1500);
+  });
+});
+
+// A link to each heading, to be copied.
+each("main section[id] > .anchored", (heading) => {
+  const link = document.createElement("a");
+  link.className = "anchorjs-link";
+  link.href = `#${heading.parentElement.id}`;
+  link.setAttribute("aria-label", `Link to “${heading.textContent.trim()}”`);
+  heading.append(link);
+});
+
+// The table of contents follows the scroll: the last heading above the upper third is the place.
+const entries = [...document.querySelectorAll("#TOC a.nav-link")]
+  .map((link) => ({link, target: document.getElementById(decodeURIComponent(link.hash.slice(1)))}))
+  .filter(({target}) => target);
+
+function markPlace() {
+  const line = innerHeight / 3;
+  const atEnd = scrollY > 0 && innerHeight + scrollY >= document.documentElement.scrollHeight - 2;
+  const above = entries.filter(({target}) => target.getBoundingClientRect().top <= line);
+  const current = atEnd ? entries[entries.length - 1] : above[above.length - 1] || entries[0];
+  for (const entry of entries) {
+    const active = entry === current;
+    entry.link.classList.toggle("active", active);
+    if (active) entry.link.setAttribute("aria-current", "true");
+    else entry.link.removeAttribute("aria-current");
+  }
+}
+
+if (entries.length) {
+  let waiting = false;
+  const soon = () => {
+    if (waiting) return;
+    waiting = true;
+    requestAnimationFrame(() => {
+      waiting = false;
+      markPlace();
+    });
+  };
+  addEventListener("scroll", soon, {passive: true});
+  addEventListener("resize", soon, {passive: true});
+  soon();
+}

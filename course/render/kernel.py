@@ -1,0 +1,78 @@
+"""A lesson's kernel: IPython, and a note of every file of the project that the lesson opens.
+
+Run by execute.py with the project's root as working directory, as
+``python kernel.py -f CONNECTION_FILE``; settings come in ``COURSE_KERNEL`` as JSON.
+"""
+
+import json
+import os
+import sys
+from importlib.machinery import FileFinder, SourceFileLoader
+
+_NOT_SOURCES = {"__pycache__", "_site", "node_modules"}
+
+
+def is_project_file(path, root):
+    """Below the root, and not in .venv, .course, .git or what they stand for."""
+    if not path.startswith(root + os.sep) or path.startswith(sys.prefix + os.sep):
+        return False
+    parts = path[len(root) + 1 :].split(os.sep)
+    return not any(part in _NOT_SOURCES or part.startswith(".") for part in parts)
+
+
+def note_reads(root, record):
+    """Append to the file ``record`` each path that is opened for reading, once."""
+    descriptor = os.open(record, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    seen = set()
+
+    def hook(event, args):
+        if event != "open" or isinstance(args[0], int):
+            return
+        path, mode, flags = args
+        writes = set(mode) & set("wax") if mode else (flags or 0) & (os.O_WRONLY | os.O_RDWR)
+        full = os.path.realpath(os.fsdecode(path))
+        if not writes and full not in seen and is_project_file(full, root):
+            seen.add(full)
+            os.write(descriptor, (full + "\n").encode())
+
+    sys.addaudithook(hook)
+
+
+class _FreshLoader(SourceFileLoader):
+    """Never trusts bytecode: its one-second clock would hide a quick edit, and the read with it."""
+
+    def get_code(self, fullname):
+        path = self.get_filename(fullname)
+        return self.source_to_code(self.get_data(path), path)
+
+
+def load_project_modules_from_source(root):
+    finder = FileFinder.path_hook((_FreshLoader, [".py"]))
+
+    def hook(entry):
+        if entry != root and not is_project_file(os.path.realpath(entry), root):
+            raise ImportError(entry)
+        return finder(entry)
+
+    sys.path_hooks.insert(0, hook)
+    sys.path_importer_cache.clear()
+
+
+def main():
+    settings = json.loads(os.environ["COURSE_KERNEL"])
+    root = os.getcwd()
+    sys.path[0] = root  # it was this file's folder
+    note_reads(root, settings["record"])
+    load_project_modules_from_source(root)
+
+    from ipykernel.kernelapp import IPKernelApp
+
+    kernel = IPKernelApp.instance()
+    kernel.config.InlineBackend.figure_formats = {settings["fig-format"]}
+    kernel.config.InlineBackend.rc = settings["rc"]
+    kernel.initialize(sys.argv[1:])
+    kernel.start()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,47 @@
+"""What is wrong with the sources, said so that it can be put right: file, line, word, nearest."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+_MOST_NAMES_LISTED = 12
+
+
+class Problem(Exception):
+    """One mistake, at one place."""
+
+    def __init__(self, path: object, line: int | None, message: str) -> None:
+        self.path, self.line, self.message = str(path), line, message
+        super().__init__(path, line, message)
+
+    def __str__(self) -> str:
+        place = f"{self.path}:{self.line}" if self.line else self.path
+        return f"{place}: {self.message}"
+
+
+class Problems(Exception):
+    """Everything that one pass found, in the order of the sources."""
+
+    def __init__(self, problems: Iterable[Problem]) -> None:
+        self.problems = list(problems)
+        super().__init__(self.problems)
+
+    def __str__(self) -> str:
+        return "\n".join(str(problem) for problem in self.problems)
+
+
+def unknown(kind: str, word: object, valid: Iterable[str]) -> str:
+    """``unknown cell option "lable"; did you mean "label"?``"""
+    return f'unknown {kind} "{word}"{nearest(str(word), valid)}'
+
+
+def nearest(word: str, valid: Iterable[str]) -> str:
+    names = sorted(set(valid))
+    close = difflib.get_close_matches(word, names, n=1, cutoff=0.5)
+    if close:
+        return f'; did you mean "{close[0]}"?'
+    if not names:
+        return "; there is none to refer to"
+    more = ", …" if len(names) > _MOST_NAMES_LISTED else ""
+    return f"; valid: {', '.join(names[:_MOST_NAMES_LISTED])}{more}"

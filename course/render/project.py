@@ -1,0 +1,182 @@
+"""_quarto.yml, read strictly: what the engine doesn't know, it refuses by name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from .problems import Problem, Problems, unknown
+from .strict_yaml import Lines, mistakes, read_yaml
+
+_CONTENTS: list[Any] = []
+_CONTENTS.append((str, {"href": str, "text": str, "section": str, "contents": _CONTENTS}))
+
+# Values that only Quarto looks at (its theme) are accepted as they are: `object`.
+SCHEMA: dict[str, Any] = {
+    "project": {
+        "type": "website",
+        "output-dir": "_site",
+        "execute-dir": "project",
+        "render": [str],
+        "resources": [str],
+    },
+    "website": {
+        "title": str,
+        "description": str,
+        "favicon": str,
+        "page-navigation": bool,
+        "sidebar": {"style": "docked", "search": False, "contents": _CONTENTS},
+    },
+    "format": {
+        "html": {
+            "theme": object,
+            "respect-user-color-scheme": True,
+            "css": (str, [str]),
+            "toc": bool,
+            "toc-depth": int,
+            "toc-title": str,
+            "html-math-method": "mathml",
+            "code-copy": True,
+            "fig-format": ("svg", "retina", "png"),
+            "fig-width": (int, float),
+            "fig-height": (int, float),
+            "fig-dpi": int,
+            "link-citations": True,
+        }
+    },
+    "filters": [str],
+    "bibliography": (str, [str]),
+    "lang": str,
+    "jupyter": "python3",
+}
+
+
+@dataclass(frozen=True)
+class NavItem:
+    """A line of the sidebar: a page, a page to come (no source), or a section with children."""
+
+    text: str
+    source: str | None = None
+    children: tuple[NavItem, ...] = ()
+
+
+@dataclass(frozen=True)
+class Project:
+    root: Path
+    config: dict[str, Any]
+    lines: Lines
+    text: str
+
+    def get(self, *key_path: str, default: Any = None) -> Any:
+        value: Any = self.config
+        for key in key_path:
+            if not isinstance(value, dict) or key not in value:
+                return default
+            value = value[key]
+        return value
+
+    def listed(self, *key_path: str) -> list[str]:
+        value = self.get(*key_path, default=[])
+        return [value] if isinstance(value, str) else value
+
+    @cached_property
+    def sources(self) -> list[str]:
+        """The pages, as posix paths from the root, in the order of `project: render:`."""
+        found: dict[str, None] = {}
+        for pattern in self.listed("project", "render"):
+            found |= dict.fromkeys(
+                path.relative_to(self.root).as_posix() for path in sorted(self.root.glob(pattern))
+            )
+        return list(found)
+
+    @cached_property
+    def sidebar(self) -> tuple[NavItem, ...]:
+        return _nav_items(self.get("website", "sidebar", "contents", default=[]))
+
+    @property
+    def kernel_settings(self) -> dict[str, Any]:
+        """What of _quarto.yml the cells' outputs depend on."""
+        html = self.get("format", "html", default={})
+        size = [html.get("fig-width", 7), html.get("fig-height", 5)]
+        dpi = html.get("fig-dpi", 96)
+        # A fixed salt: the same figure gives the same SVG, byte for byte.
+        rc = {"figure.figsize": size, "figure.dpi": dpi, "svg.hashsalt": "course"}
+        return {"fig-format": html.get("fig-format", "retina"), "rc": rc}
+
+    @cached_property
+    def filters(self) -> list[Path]:
+        return [self.root / name for name in self.listed("filters") if name != "quarto"]
+
+
+def load_project(root: Path) -> Project:
+    path = root / "_quarto.yml"
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise Problem("_quarto.yml", None, f"there is none in {root}") from None
+    config, lines = read_yaml(text, "_quarto.yml")
+    found = mistakes(config, SCHEMA, lines, "_quarto.yml", kind="_quarto.yml key")
+    if found:
+        raise Problems(found)
+    project = Project(root, config, lines, text)
+    if found := [*_missing_files(project), *_missing_pages(project)]:
+        raise Problems(found)
+    return project
+
+
+def _nav_items(contents: list[Any]) -> tuple[NavItem, ...]:
+    items = []
+    for entry in contents:
+        if isinstance(entry, str):
+            items.append(NavItem("", entry))
+        elif "section" in entry:
+            children = _nav_items(entry.get("contents", []))
+            items.append(NavItem(entry["section"], entry.get("href"), children))
+        else:
+            items.append(NavItem(entry.get("text", ""), entry.get("href")))
+    return tuple(items)
+
+
+def _missing_files(project: Project) -> list[Problem]:
+    keys = [
+        ("format", "html", "css"), ("bibliography",), ("filters",),
+        ("project", "resources"), ("website", "favicon"),
+    ]  # fmt: skip
+    return [
+        Problem("_quarto.yml", project.lines.get(key), f'there is no file "{name}"')
+        for key in keys
+        for name in project.listed(*key)
+        if name != "quarto" and not any(project.root.glob(name.rstrip("/")))
+    ]
+
+
+def _missing_pages(project: Project) -> list[Problem]:
+    if not project.sources:
+        line = project.lines.get(("project", "render")) or project.lines.get(("project",))
+        return [Problem("_quarto.yml", line, '"project.render" must list the pages; it finds none')]
+    return [
+        Problem("_quarto.yml", line, unknown("page", name, project.sources))
+        for name, line in _sidebar_pages(project)
+        if name not in project.sources
+    ]
+
+
+def _sidebar_pages(project: Project) -> list[tuple[str, int | None]]:
+    found: list[tuple[str, int | None]] = []
+
+    def visit(value: Any, at: tuple) -> None:
+        if isinstance(value, list):
+            for index, item in enumerate(value):
+                visit(item, (*at, index))
+        elif isinstance(value, dict):
+            if "href" in value:
+                found.append((value["href"], project.lines.get((*at, "href"))))
+            visit(value.get("contents", []), (*at, "contents"))
+        else:
+            found.append((value, project.lines.get(at)))
+
+    at = ("website", "sidebar", "contents")
+    visit(project.get(*at, default=[]), at)
+    return found

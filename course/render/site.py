@@ -1,0 +1,137 @@
+"""From sources to _site/: every page built (or found in the cache), then put in place at once."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from .build import Built, Builder
+from .check import check_site, linked_files
+from .page import FRAME, LIBRARY
+from .problems import Problem, Problems
+from .project import Project, load_project
+from .source import Page
+
+Say = Callable[[str], None]
+_SECONDS_BEFORE_A_BAR = 2
+
+
+@dataclass(frozen=True)
+class Rendered:
+    """What a render did to each page: "executed", "assembled" or "cached"."""
+
+    states: dict[str, str]
+
+
+def render_site(root: Path, *, cell_timeout: float, say: Say = print) -> Rendered:
+    project = load_project(root)
+    pages = check_site(project)
+    built = _build_all(Builder(project, pages, cell_timeout), say)
+    _replace_site(project, pages, built)
+    return Rendered({source: one.state for source, one in built.items()})
+
+
+def _build_all(builder: Builder, say: Say) -> dict[str, Built]:
+    """Cached pages first; the others in parallel. One that fails doesn't stop the rest."""
+    built: dict[str, Built] = {}
+    for page in builder.pages.values():
+        if found := builder.cached(page):
+            built[page.source] = found
+            _tell(say, found)
+    to_build = [page for page in builder.pages.values() if page.source not in built]
+    if to_build:
+        built |= _build_in_parallel(builder, to_build, say)
+    return {source: built[source] for source in builder.pages}
+
+
+def _build_in_parallel(builder: Builder, pages: list[Page], say: Say) -> dict[str, Built]:
+    from .execute import kill_kernels
+
+    built: dict[str, Built] = {}
+    problems: list[Problem] = []
+    with ThreadPoolExecutor(max_workers=min(len(pages), os.cpu_count() or 1)) as pool:
+        jobs = [pool.submit(builder.build, page) for page in pages]
+        try:
+            for job in _with_progress(jobs):
+                try:
+                    done = job.result()
+                except Problem as problem:
+                    problems.append(problem)
+                    continue
+                built[done.page.source] = done
+                _tell(say, done)
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            kill_kernels()
+            raise
+    if problems:
+        raise Problems(sorted(problems, key=str))
+    return built
+
+
+def _with_progress(jobs: list[Future[Built]]) -> Iterator[Future[Built]]:
+    """The jobs as they end; a bar, on a terminal, once they have taken two seconds."""
+    from tqdm import tqdm
+
+    done, pending = wait(jobs, timeout=_SECONDS_BEFORE_A_BAR)
+    yield from done
+    if not pending:
+        return
+    with tqdm(total=len(jobs), initial=len(done), unit="page", leave=False, disable=None) as bar:
+        while pending:
+            done, pending = wait(pending, timeout=0.5, return_when=FIRST_COMPLETED)
+            bar.update(len(done))
+            bar.clear()
+            yield from done
+            bar.refresh()
+
+
+def _tell(say: Say, built: Built) -> None:
+    say(f"  {built.page.source:<50} {built.seconds:6.1f} s  {built.state}")
+
+
+def _replace_site(project: Project, pages: dict[str, Page], built: dict[str, Built]) -> None:
+    scratch = project.root / ".course" / "site-new"
+    shutil.rmtree(scratch, ignore_errors=True)
+    scratch.mkdir(parents=True)
+    _copy_resources(project, pages, scratch)
+    for one in built.values():
+        target = scratch / one.page.html
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(one.html, encoding="utf-8")
+        if one.figures.is_dir():
+            shutil.copytree(one.figures, _files_folder(target), dirs_exist_ok=True)
+    site, old = project.root / "_site", project.root / ".course" / "site-old"
+    shutil.rmtree(old, ignore_errors=True)
+    if site.exists():
+        site.rename(old)
+    scratch.rename(site)
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def _files_folder(html: Path) -> Path:
+    return html.with_name(html.stem + "_files") / "figure-html"
+
+
+def _copy_resources(project: Project, pages: dict[str, Page], site: Path) -> None:
+    names = [*project.listed("project", "resources"), *project.listed("format", "html", "css")]
+    names += filter(None, [project.get("website", "favicon")])
+    for page in pages.values():
+        names += linked_files(project, page)
+    for path in dict.fromkeys(p for name in names for p in project.root.glob(name.rstrip("/"))):
+        target = site / path.relative_to(project.root)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if path.is_dir():
+            shutil.copytree(path, target, ignore=_hidden, dirs_exist_ok=True)
+        else:
+            shutil.copyfile(path, target)
+    shutil.copytree(FRAME, site / LIBRARY, ignore=shutil.ignore_patterns("*.j2"))
+
+
+def _hidden(_: Any, names: list[str]) -> list[str]:
+    return [name for name in names if name.startswith(".") or name == "__pycache__"]
