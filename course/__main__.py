@@ -12,7 +12,7 @@ def main():
     try:
         if arguments and arguments[0] not in ("-h", "--help"):
             environment.enter(root, arguments)
-    except environment.SetupFailed as error:
+    except environment.SetupError as error:
         print(error, file=sys.stderr)
         return 1
     except KeyboardInterrupt:

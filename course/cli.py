@@ -19,9 +19,14 @@ def main(arguments: Sequence[str], root: Path) -> int:
         return chosen.run(root, chosen)
     except Problems as found:
         print(found, file=sys.stderr)
-        print(f"{_count(len(found.problems))}; _site/ is as it was", file=sys.stderr)
+        print(f"{_count(len(found.problems))}; nothing was written", file=sys.stderr)
     except Problem as problem:
         print(problem, file=sys.stderr)
+    except PermissionError as error:
+        print(
+            f"can't write {error.filename}: copy the course to a folder of your own",
+            file=sys.stderr,
+        )
     except KeyboardInterrupt:
         print("\nstopped", file=sys.stderr)
         return 130

@@ -1,6 +1,6 @@
 """Makes .venv, installs the pinned requirements into it, and goes on inside it.
 
-Standard library only, in the syntax of old Pythons too: this runs before anything is checked.
+Standard library only, and nothing newer than Python 3.6: this runs before anything is checked.
 """
 
 import hashlib
@@ -10,9 +10,10 @@ import sys
 from pathlib import Path
 
 OLDEST, NEWEST = (3, 11), (3, 13)
+_RANGE = "3.11 to 3.13"
 
 
-class SetupFailed(Exception):
+class SetupError(Exception):
     """One line that says what is missing and how to go on."""
 
 
@@ -38,9 +39,10 @@ def _check_python():
     version = sys.version_info[:2]
     if not OLDEST <= version <= NEWEST:
         found = ".".join(map(str, sys.version_info[:3]))
-        message = "this is Python {}; the course runs on Python {}.{} to {}.{}"
-        message += ": start it with one of them, such as python3.12 -m course"
-        raise SetupFailed(message.format(found, *OLDEST, *NEWEST))
+        raise SetupError(
+            f"this is Python {found}; the course runs on Python {_RANGE}: "
+            "start it with one of those, such as python3.12 -m course"
+        )
 
 
 def _is_ready(root, venv):
@@ -53,28 +55,46 @@ def _is_ready(root, venv):
 def _stamp(root):
     """Of what is installed: the pins, and the Python that they are installed for."""
     pins = hashlib.sha256((root / "requirements.txt").read_bytes()).hexdigest()
-    return "{} python {}.{}\n".format(pins, *sys.version_info)
+    return f"{pins} python {'.'.join(map(str, _version_of(root / '.venv')))}\n"
+
+
+def _version_of(venv):
+    """(3, 11) of an environment that is there, or else of this Python, which would make it."""
+    try:
+        lines = (venv / "pyvenv.cfg").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return tuple(sys.version_info[:2])
+    values = dict(line.replace(" ", "").split("=", 1) for line in lines if "=" in line)
+    return tuple(int(part) for part in values.get("version", "0.0").split(".")[:2])
+
+
+def _is_usable(venv):
+    """False too where an earlier set-up was cut short, or its Python has gone."""
+    if not python_of(venv).exists() or not OLDEST <= _version_of(venv) <= NEWEST:
+        return False
+    pip = [str(python_of(venv)), "-m", "pip", "--version"]
+    return subprocess.run(pip, capture_output=True).returncode == 0
 
 
 def _make(venv):
-    if python_of(venv).exists():
+    if _is_usable(venv):
         return
     try:
         import ensurepip  # noqa: F401
     except ImportError:
-        raise SetupFailed(
+        raise SetupError(
             "this Python has no ensurepip, so it can't make an environment: install it "
             "(Debian, Ubuntu: apt install python3-venv) or use a Python from python.org"
         ) from None
-    print("making {} …".format(venv), flush=True)
+    print(f"making {venv} …", flush=True)
     try:
         import venv as venv_module
 
-        venv_module.create(str(venv), with_pip=True)
+        venv_module.create(str(venv), with_pip=True, clear=True)
     except OSError as error:
-        raise SetupFailed(_not_writable(venv, error)) from None
+        raise SetupError(_not_writable(venv, error)) from None
     except subprocess.CalledProcessError as error:
-        raise SetupFailed("could not make {}: {}".format(venv, error)) from None
+        raise SetupError(f"could not make {venv}: {error}") from None
 
 
 def _install(root, venv):
@@ -84,35 +104,34 @@ def _install(root, venv):
         [*command, "-r", str(root / "requirements.txt")], stderr=subprocess.PIPE, text=True
     )
     if done.returncode:
-        raise SetupFailed(_not_installed(venv, done.stderr))
+        raise SetupError(_not_installed(done.stderr))
 
 
-def _not_installed(venv, errors):
+def _not_installed(errors):
     lines = [line for line in errors.splitlines() if line.startswith("ERROR:")]
     reason = lines[-1][len("ERROR:") :].strip() if lines else errors.strip()[-500:]
     for line in lines:
         if "No matching distribution" in line or "Could not find" in line:
             reason = line[len("ERROR:") :].strip()
     return (
-        "could not fetch what requirements.txt pins: {}\n"
-        "With a network (or a proxy or an index in PIP_INDEX_URL), run the same command again; "
+        f"could not fetch what requirements.txt pins: {reason}\n"
+        "With a network (or a proxy, or an index in PIP_INDEX_URL), run the same command again: "
         "it goes on where it stopped.\n"
-        "Without one, install the pins into any Python {}.{} to {}.{} and use that: "
+        f"Without one, install the pins into any Python {_RANGE} and use that: "
         "COURSE_NO_SETUP=1 python -m course …"
-    ).format(reason, *OLDEST, *NEWEST)
+    )
 
 
 def _write(path, text):
     try:
         path.write_text(text, encoding="utf-8")
     except OSError as error:
-        raise SetupFailed(_not_writable(path, error)) from None
+        raise SetupError(_not_writable(path, error)) from None
 
 
 def _not_writable(path, error):
-    return "can't write {}: {}. Copy the course to a folder of your own.".format(
-        error.filename or path, error.strerror
-    )
+    place = error.filename or path
+    return f"can't write {place}: {error.strerror}. Copy the course to a folder of your own."
 
 
 def _start_again(venv, arguments):

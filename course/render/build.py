@@ -10,8 +10,8 @@ from typing import Any
 
 from . import cache
 from .cache import PageCache
-from .check import published_names
 from .ojs import OjsPage
+from .ojs_cells import published_names
 from .project import Project
 from .source import Page
 

@@ -96,9 +96,7 @@ def _code(cell: Cell) -> Iterator[str]:
         yield f"{raw_html(opening)}\n\n{code}\n\n{raw_html('</details>')}"
 
 
-def _outputs(
-    cell: Cell, count: int, outputs: list[dict], figures: Figures
-) -> Iterator[str]:
+def _outputs(cell: Cell, count: int, outputs: list[dict], figures: Figures) -> Iterator[str]:
     displays = [output for output in outputs if "data" in output]
     is_figure = (cell.label or "").startswith("fig-")
     images: list[str] = []

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 _MOST_NAMES_LISTED = 12
 
 
-class Problem(Exception):
+class Problem(Exception):  # noqa: N818 — the reader has a problem, not the program
     """One mistake, at one place."""
 
     def __init__(self, path: object, line: int | None, message: str) -> None:
@@ -20,7 +20,7 @@ class Problem(Exception):
         return f"{place}: {self.message}"
 
 
-class Problems(Exception):
+class Problems(Exception):  # noqa: N818
     """Everything that one pass found, in the order of the sources."""
 
     def __init__(self, problems: Iterable[Problem]) -> None:

@@ -58,7 +58,9 @@ def plain_text(block: Prose) -> str:
 def parse_attributes(text: str) -> Attributes:
     keys = re.findall(r"([\w:-]+)\s*=", re.sub(r'"[^"]*"', '""', text))
     bare = re.sub(r"""[\w:-]+=("[^"]*"|'[^']*'|\S*)""", " ", text)
-    return Attributes(re.findall(r"#([^\s#.]+)", bare), re.findall(r"(?<!\S)\.([\w-]+)", bare), keys)
+    return Attributes(
+        re.findall(r"#([^\s#.]+)", bare), re.findall(r"(?<!\S)\.([\w-]+)", bare), keys
+    )
 
 
 def inline_expressions(block: Prose) -> Iterator[Expression]:
@@ -109,6 +111,9 @@ class ProseView:
         for match, *place in self._each(_DIV):
             inside = match[1] if match[1] is not None else match[2] and f".{match[2]}"
             yield (parse_attributes(inside) if inside else None), Found(match[0].strip(), *place)
+
+    def opening_divs(self) -> Iterator[tuple[Attributes, Found]]:
+        return ((attributes, found) for attributes, found in self.divs() if attributes)
 
     def attributes(self) -> Iterator[tuple[Attributes, Found]]:
         """Of spans, links, images, code, formulas, table captions and headings."""

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .build import Built, Builder
-from .check import check_site, linked_files
+from .build import Builder, Built
+from .check import check_site
+from .links import linked_files
 from .page import FRAME, LIBRARY
 from .problems import Problem, Problems
 from .project import Project, load_project

@@ -1,0 +1,70 @@
+"""Finds a Chrome, Chromium or Edge to test the site in, or installs one where that can be done."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+_COMMANDS = (
+    "chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome",
+    "microsoft-edge", "msedge",
+)  # fmt: skip
+_PLACES = (
+    "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
+    "/Applications/Chromium.app/Contents/MacOS/Chromium",
+    "/Applications/Microsoft Edge.app/Contents/MacOS/Microsoft Edge",
+    "{ProgramFiles}/Google/Chrome/Application/chrome.exe",
+    "{ProgramFiles(x86)}/Google/Chrome/Application/chrome.exe",
+    "{LOCALAPPDATA}/Google/Chrome/Application/chrome.exe",
+    "{ProgramFiles(x86)}/Microsoft/Edge/Application/msedge.exe",
+)
+
+
+def find_browser() -> str | None:
+    """The path of a browser. ``CHROME`` in the environment comes first."""
+    if chosen := os.environ.get("CHROME"):
+        return shutil.which(chosen)
+    for command in _COMMANDS:
+        if found := shutil.which(command):
+            return found
+    places = (_filled(place) for place in _PLACES)
+    return next((p for p in places if p and Path(p).is_file()), None) or _playwrights_own()
+
+
+def find_or_install_browser() -> str | None:
+    return find_browser() or _installed_by_playwright() or _installed_by_apt()
+
+
+def _filled(place: str) -> str | None:
+    try:
+        return place.format_map(os.environ)
+    except KeyError:
+        return None
+
+
+def _playwrights_own() -> str | None:
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        path = playwright.chromium.executable_path
+    return path if Path(path).is_file() else None
+
+
+def _installed_by_playwright() -> str | None:
+    print("no Chrome or Chromium here; installing one for the tests …", flush=True)
+    command = [sys.executable, "-m", "playwright", "install", "chromium"]
+    done = subprocess.run(command, capture_output=True)
+    return None if done.returncode else find_browser()
+
+
+def _installed_by_apt() -> str | None:
+    apt = shutil.which("apt-get")
+    if not apt or os.geteuid() != 0:
+        return None
+    for command in ([apt, "update", "-qq"], [apt, "install", "-y", "-qq", "chromium"]):
+        if subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode:
+            return None
+    return find_browser()

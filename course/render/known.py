@@ -1,0 +1,56 @@
+"""What the pages may refer to: labels, classes, citations, and each other."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from .project import Project
+from .prose import Found, ProseView
+from .source import Cell, Page
+
+
+@dataclass(frozen=True)
+class Known:
+    project: Project
+    pages: dict[str, Page]
+
+    @cached_property
+    def anchors(self) -> dict[str, set[str]]:
+        """All that "#" or "@" can point to, page by page."""
+        return {source: anchors(page) for source, page in self.pages.items()}
+
+    @cached_property
+    def classes(self) -> set[str]:
+        """A class that the stylesheet speaks of is one that a page may use."""
+        css = self._text("format", "html", "css")
+        selectors = re.findall(r"([^{}]*)\{", re.sub(r"/\*.*?\*/", "", css, flags=re.S))
+        return set(re.findall(r"\.([A-Za-z_][\w-]*)", " ".join(selectors)))
+
+    @cached_property
+    def citations(self) -> set[str]:
+        pattern = re.compile(r"^[ \t]*@\w+\s*\{\s*([^\s,]+)\s*,", re.M)
+        return set(pattern.findall(self._text("bibliography")))
+
+    def _text(self, *key_path: str) -> str:
+        files = (self.project.root / name for name in self.project.listed(*key_path))
+        return "\n".join(file.read_text(encoding="utf-8") for file in files)
+
+
+def anchors(page: Page) -> set[str]:
+    headings = {name for block in page.prose for name, _ in ProseView(block).headings()}
+    return headings | {found.word for found in labels(page)}
+
+
+def labels(page: Page) -> Iterator[Found]:
+    """The names that the author gave, in the order of the page."""
+    for block in page.blocks:
+        if isinstance(block, Cell):
+            if block.label:
+                yield Found(block.label, block.path, block.line_of("label"))
+            continue
+        view = ProseView(block)
+        for attributes, found in [*view.attributes(), *view.opening_divs()]:
+            yield from (Found(name, *found[1:]) for name in attributes.ids)

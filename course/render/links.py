@@ -1,0 +1,71 @@
+"""Links and images: what they point to has to be there, and comes along into _site/."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from .known import Known
+from .problems import Problem, unknown
+from .project import Project
+from .prose import ProseView
+from .source import Page
+
+_OUTSIDE = re.compile(r"[a-z][a-z0-9+.-]*:|//", re.I)
+_IMAGES = {".png", ".svg", ".jpg", ".jpeg", ".webp", ".gif"}
+
+
+def broken_links(view: ProseView, page: Page, known: Known) -> Iterator[Problem]:
+    root = known.project.root
+    for found, is_image in view.links():
+        target, _, anchor = found.word.partition("#")
+        if _OUTSIDE.match(target):
+            continue
+        source = _resolve(root, page, target)
+        if source is None or not (root / source).exists():
+            kind = "image" if is_image else "link target"
+            message = unknown(kind, target, _neighbours(known.project, page, is_image))
+            yield Problem(found.path, found.line, message)
+        elif anchor and source in known.anchors and anchor not in known.anchors[source]:
+            message = unknown(f"place in {source}", f"#{anchor}", _hash(known.anchors[source]))
+            yield Problem(found.path, found.line, message)
+
+
+def _hash(names: set[str]) -> list[str]:
+    return [f"#{name}" for name in names]
+
+
+def linked_files(project: Project, page: Page) -> Iterator[str]:
+    """What the page links to or shows that is not itself a page."""
+    for block in page.prose:
+        for found, _ in ProseView(block).links():
+            target = found.word.partition("#")[0]
+            source = None if _OUTSIDE.match(target) else _resolve(project.root, page, target)
+            if source and source not in project.sources:
+                yield source
+
+
+def _resolve(root: Path, page: Page, target: str) -> str | None:
+    """A link's file, from the root. In an include too it counts from the page."""
+    if not target:
+        return page.source
+    base = root if target.startswith("/") else (root / page.source).parent
+    full = (base / target.lstrip("/")).resolve()
+    return full.relative_to(root).as_posix() if full.is_relative_to(root) else None
+
+
+def _neighbours(project: Project, page: Page, is_image: bool) -> list[str]:
+    """Files that a mistaken link may have meant, as they would be written on this page."""
+    here = (project.root / page.source).parent
+    if is_image:
+        return [name for name in _files_below(here) if Path(name).suffix in _IMAGES]
+    pages = [Path(os.path.relpath(project.root / name, here)) for name in project.sources]
+    return [*_files_below(here), *(path.as_posix() for path in pages)]
+
+
+def _files_below(folder: Path) -> Iterator[str]:
+    for place, folders, files in os.walk(folder):
+        folders[:] = [name for name in folders if not name.startswith((".", "_"))]
+        yield from ((Path(place) / name).relative_to(folder).as_posix() for name in files)

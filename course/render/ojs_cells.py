@@ -1,0 +1,42 @@
+"""A page's OJS cells, compiled in the page's order."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+from .ojs import OjsError, OjsPage
+from .problems import Problem
+from .prose import inline_expressions
+from .source import Page, Prose
+
+
+def ojs_mistakes(page: Page, root: Path) -> Iterator[Problem]:
+    """Syntax errors, imports of nothing, and names that nothing defines."""
+    ojs = OjsPage(root=root, published=published_names(page))
+    for block in page.blocks:
+        try:
+            if isinstance(block, Prose):
+                for found in inline_expressions(block):
+                    ojs.add_inline(found.expression, path=found.path, line=found.line)
+            elif block.language == "ojs":
+                ojs.add_cell(block.source, path=block.path, line=block.line)
+        except OjsError as error:
+            yield Problem(error.path, error.line, error.message)
+
+
+def published_names(page: Page) -> set[str]:
+    """The names in ``publish(name=…)``, which OJS cells may use."""
+    names: set[str] = set()
+    for cell in page.cells("python"):
+        try:
+            tree = ast.parse(cell.source)
+        except SyntaxError:
+            continue  # the kernel says it better, and may accept it (``%matplotlib``)
+        for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call)):
+            function = call.func
+            called = getattr(function, "id", None) or getattr(function, "attr", None)
+            if called == "publish":
+                names |= {keyword.arg for keyword in call.keywords if keyword.arg}
+    return names

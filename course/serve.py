@@ -1,0 +1,125 @@
+"""Serves _site/ to this machine alone, and tells open pages when to reload."""
+
+from __future__ import annotations
+
+import errno
+import threading
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+HOST = "127.0.0.1"
+EVENTS = "/course-live-reload"  # live_reload.js listens there
+_PORTS_TO_TRY = 100
+_RELOAD = Path(__file__).with_name("live_reload.js")
+
+
+class SiteServer(ThreadingHTTPServer):
+    """``reload()`` reaches every page that is open."""
+
+    daemon_threads = True
+    # Elsewhere it lets a restarted server have its port again; on Windows, two servers one port.
+    allow_reuse_address = errno.errorcode.get(10048) is None
+
+    def __init__(self, site: Path, port: int, *, live: bool) -> None:
+        super().__init__((HOST, port), _Handler)
+        self.site = site
+        self.addition = f"<script>{_RELOAD.read_text(encoding='utf-8')}</script>" if live else ""
+        self._changed = threading.Condition()
+        self._version = 0
+
+    @property
+    def url(self) -> str:
+        return f"http://{HOST}:{self.server_address[1]}/"
+
+    def reload(self) -> None:
+        with self._changed:
+            self._version += 1
+            self._changed.notify_all()
+
+    def wait_for_change(self, timeout: float) -> bool:
+        with self._changed:
+            seen = self._version
+            return self._changed.wait_for(lambda: self._version != seen, timeout)
+
+
+def start_server(site: Path, port: int, *, live: bool = False) -> SiteServer:
+    """On ``port``, or on the next that is free; 0 leaves the choice to the system."""
+    for candidate in range(port, port + _PORTS_TO_TRY):
+        try:
+            server = SiteServer(site, candidate, live=live)
+        except OSError as error:
+            if error.errno not in (errno.EADDRINUSE, errno.EACCES):
+                raise
+            continue
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        return server
+    raise OSError(errno.EADDRINUSE, f"no free port from {port} to {port + _PORTS_TO_TRY - 1}")
+
+
+class _Handler(SimpleHTTPRequestHandler):
+    server: SiteServer
+    # The system's table may call scripts text/plain (Windows), and then modules don't load.
+    extensions_map = SimpleHTTPRequestHandler.extensions_map | {
+        ".js": "text/javascript",
+        ".mjs": "text/javascript",
+        ".css": "text/css",
+        ".html": "text/html; charset=utf-8",
+        ".json": "application/json",
+        ".svg": "image/svg+xml",
+        ".wasm": "application/wasm",
+    }
+
+    def translate_path(self, path: str) -> str:
+        """Below the site, or nowhere. Quarto's pages ask for ``//widgets/x.js``."""
+        asked = unquote(path.split("?", 1)[0].split("#", 1)[0])
+        full = (self.server.site / asked.replace("\\", "/").lstrip("/")).resolve()
+        inside = full.is_relative_to(self.server.site.resolve()) and "\0" not in asked
+        found = full if inside else self.server.site / "no such file"
+        return str(found) + ("/" if asked.endswith("/") and found.is_dir() else "")
+
+    def do_GET(self) -> None:
+        path = urlsplit("/" + self.path.lstrip("/")).path
+        if path == EVENTS:
+            self._send_events()
+        elif path.endswith((".html", "/")):
+            self._send_page()
+        else:
+            super().do_GET()
+
+    def list_directory(self, path: object) -> None:
+        self.send_error(404)
+
+    def _send_page(self) -> None:
+        file = Path(self.translate_path(self.path))
+        if file.is_dir():
+            file /= "index.html"
+        try:
+            html = file.read_text(encoding="utf-8")
+        except (FileNotFoundError, NotADirectoryError):
+            return self.send_error(404)
+        data = html.replace("</body>", self.server.addition + "</body>").encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html; charset=utf-8")
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+    def _send_events(self) -> None:
+        self.send_response(200)
+        self.send_header("Content-Type", "text/event-stream")
+        self.end_headers()
+        try:
+            while True:
+                changed = self.server.wait_for_change(timeout=15)
+                self.wfile.write(b"data: reload\n\n" if changed else b": still here\n\n")
+                self.wfile.flush()
+        except OSError:
+            pass  # the page was closed
+
+    def end_headers(self) -> None:
+        self.send_header("Cache-Control", "no-store")
+        super().end_headers()
+
+    def log_message(self, *_: object) -> None:
+        """Quiet: the terminal is for renders and their errors."""
