@@ -72,9 +72,9 @@ class _Handler(SimpleHTTPRequestHandler):
 
     def translate_path(self, path: str) -> str:
         """Below the site, or nowhere. Quarto's pages ask for ``//widgets/x.js``."""
-        asked = unquote(path.split("?", 1)[0].split("#", 1)[0])
-        full = (self.server.site / asked.replace("\\", "/").lstrip("/")).resolve()
-        inside = full.is_relative_to(self.server.site.resolve()) and "\0" not in asked
+        asked = unquote(path.split("?", 1)[0].split("#", 1)[0]).replace("\\", "/")
+        full = (self.server.site / asked.replace("\0", "").lstrip("/")).resolve()
+        inside = full.is_relative_to(self.server.site.resolve())
         found = full if inside else self.server.site / "no such file"
         return str(found) + ("/" if asked.endswith("/") and found.is_dir() else "")
 

@@ -30,10 +30,9 @@ class Builder:
         self.project, self.pages, self.cell_timeout = project, pages, cell_timeout
         titles = {source: page.title for source, page in pages.items()}
         bibliography = project.listed("bibliography")
-        filters = [str(path) for path in project.filters]
         self._site_key = cache.digest([
             project.text, titles, cache.whole_engine(),
-            [cache.file_digest(project.root / name) for name in [*bibliography, *filters]],
+            [cache.file_digest(project.root / name) for name in [*bibliography, *project.filters]],
         ])  # fmt: skip
 
     def cached(self, page: Page) -> Built | None:
@@ -74,12 +73,11 @@ class Builder:
     def _execute(self, page: Page, store: PageCache, key: str) -> dict[str, Any]:
         cells = page.cells("python")
         if not cells:
-            return store.save_execution(key, [], [], started=time.time())
+            return store.save_execution(key, {}, [])
         from .execute import execute
 
-        started = time.time()
         done = execute(self.project, cells, cell_timeout=self.cell_timeout)
-        return store.save_execution(key, done.reads, done.outputs, started=started)
+        return store.save_execution(key, done.reads, done.outputs)
 
     def _assemble(self, page: Page, store: PageCache, execution: dict[str, Any]) -> str:
         from .markdown import page_markdown

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
-from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -52,17 +51,10 @@ class PageCache:
         return record if fresh else None
 
     def save_execution(
-        self, key: str, reads: Iterable[str], outputs: list, *, started: float
+        self, key: str, reads: dict[str, str | None], outputs: list
     ) -> dict[str, Any]:
-        """Kept only if nothing it read was edited while it ran."""
-        paths = [self.root / path for path in reads]
-        record = {
-            "key": key,
-            "reads": {p.relative_to(self.root).as_posix(): file_digest(p) for p in paths},
-            "outputs": outputs,
-        }
-        if all(not path.exists() or path.stat().st_mtime < started for path in paths):
-            self._save("execution.json", record)
+        record = {"key": key, "reads": reads, "outputs": outputs}
+        self._save("execution.json", record)
         return record
 
     def load_page(self, key: str) -> dict[str, Any] | None:

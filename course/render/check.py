@@ -59,10 +59,10 @@ def check_page(page: Page, known: Known) -> Iterator[Problem]:
         if isinstance(block, Cell):
             yield from _cell_mistakes(block)
     yield from _duplicates(page)
+    yield from _div_mistakes(page)
     for block in page.prose:
         view = ProseView(block)
         yield from _shortcodes(view)
-        yield from _div_mistakes(view)
         for attributes, found in [*view.attributes(), *view.opening_divs()]:
             yield from _attribute_mistakes(attributes, found, known)
         yield from _unresolved(view, page, known)
@@ -97,9 +97,11 @@ def _shortcodes(view: ProseView) -> Iterator[Problem]:
             yield Problem(path, line, unknown("shortcode", word, ["include"]))
 
 
-def _div_mistakes(view: ProseView) -> Iterator[Problem]:
+def _div_mistakes(page: Page) -> Iterator[Problem]:
+    """A div may open in one piece of prose and close in another, with cells between."""
     opened: list[Found] = []
-    for attributes, found in view.divs():
+    divs = (div for block in page.prose for div in ProseView(block).divs())
+    for attributes, found in divs:
         if attributes:
             opened.append(found)
         elif opened:

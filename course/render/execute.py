@@ -30,7 +30,7 @@ _running: set[AsyncKernelManager] = set()
 @dataclass(frozen=True)
 class Execution:
     outputs: list[list[dict[str, Any]]]  # of each cell, as nbformat has them
-    reads: list[str]  # what the kernel opened, from the project's root
+    reads: dict[str, str | None]  # what the kernel opened, and its content's digest (None: no file)
 
 
 class CellFailed(Problem):
@@ -66,7 +66,11 @@ def execute(
         record = Path(folder) / "reads.txt"
         manager = _LessonKernel(transport_encryption="auto")
         client = NotebookClient(
-            notebook, km=manager, timeout=cell_timeout, shutdown_kernel="immediate", log=_silent()
+            notebook,
+            km=manager,
+            timeout_func=lambda _: cell_timeout,
+            shutdown_kernel="immediate",
+            log=_silent(),
         )
         _running.add(manager)
         try:
@@ -111,7 +115,7 @@ def _refuse_unknown_types(cell: Cell, output: dict[str, Any]) -> None:
 
 
 def _environment(project: Project, folder: str, record: Path) -> dict[str, str]:
-    settings = project.kernel_settings | {"record": str(record)}
+    settings = {"InlineBackend": project.kernel_settings, "record": str(record)}
     return os.environ | {
         "COURSE_KERNEL": json.dumps(settings),
         "IPYTHONDIR": str(Path(folder) / "ipython"),  # nobody's start-up files
@@ -122,9 +126,10 @@ def _environment(project: Project, folder: str, record: Path) -> dict[str, str]:
     }
 
 
-def _reads(record: Path, root: Path) -> list[str]:
+def _reads(record: Path, root: Path) -> dict[str, str | None]:
     lines = record.read_text(encoding="utf-8").splitlines()
-    return sorted(Path(line).relative_to(root).as_posix() for line in lines)
+    entries = (line.split(" ", 1) for line in lines)
+    return {Path(path).relative_to(root).as_posix(): hashed or None for hashed, path in entries}
 
 
 def _silent() -> Any:

@@ -4,6 +4,7 @@ Run by execute.py with the project's root as working directory, as
 ``python kernel.py -f CONNECTION_FILE``; settings come in ``COURSE_KERNEL`` as JSON.
 """
 
+import hashlib
 import json
 import os
 import sys
@@ -21,7 +22,10 @@ def is_project_file(path, root):
 
 
 def note_reads(root, record):
-    """Append to the file ``record`` each path that is opened for reading, once."""
+    """Append to the file ``record`` each file that is opened for reading, once.
+
+    With the digest it has then: an edit a moment later is not what the lesson saw.
+    """
     descriptor = os.open(record, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     seen = set()
 
@@ -33,9 +37,17 @@ def note_reads(root, record):
         full = os.path.realpath(os.fsdecode(path))
         if not writes and full not in seen and is_project_file(full, root):
             seen.add(full)
-            os.write(descriptor, (full + "\n").encode())
+            os.write(descriptor, f"{_digest(full)} {full}\n".encode())
 
     sys.addaudithook(hook)
+
+
+def _digest(path):
+    try:
+        with open(path, "rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError:
+        return ""
 
 
 class _FreshLoader(SourceFileLoader):
@@ -68,8 +80,7 @@ def main():
     from ipykernel.kernelapp import IPKernelApp
 
     kernel = IPKernelApp.instance()
-    kernel.config.InlineBackend.figure_formats = {settings["fig-format"]}
-    kernel.config.InlineBackend.rc = settings["rc"]
+    kernel.config.InlineBackend.update(settings["InlineBackend"])
     kernel.initialize(sys.argv[1:])
     kernel.start()
 

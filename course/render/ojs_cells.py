@@ -24,6 +24,8 @@ def ojs_mistakes(page: Page, root: Path) -> Iterator[Problem]:
                 ojs.add_cell(block.source, path=block.path, line=block.line)
         except OjsError as error:
             yield Problem(error.path, error.line, error.message)
+    for error in ojs.unresolved():
+        yield Problem(error.path, error.line, error.message)
 
 
 def published_names(page: Page) -> set[str]:

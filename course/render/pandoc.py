@@ -30,7 +30,7 @@ def to_html(project: Project, page: Page, markdown: str) -> Body:
         f"--metadata=site-root:{page.root}",
         *_lua("links", "callouts", "crossref"), "--citeproc",
         *(f"--bibliography={project.root / name}" for name in project.listed("bibliography")),
-        *(f"--lua-filter={path}" for path in project.filters),
+        *(f"--lua-filter={project.root / name}" for name in project.filters),
         *_lua("appendix"),
     ]  # fmt: skip
     done = subprocess.run(

@@ -46,7 +46,7 @@ SCHEMA: dict[str, Any] = {
             "link-citations": True,
         }
     },
-    "filters": [str],
+    "filters": [(str, {"path": str, "at": ("pre-quarto", "post-quarto")})],
     "bibliography": (str, [str]),
     "lang": str,
     "jupyter": "python3",
@@ -100,14 +100,18 @@ class Project:
         """What of _quarto.yml the cells' outputs depend on."""
         html = self.get("format", "html", default={})
         size = [html.get("fig-width", 7), html.get("fig-height", 5)]
-        dpi = html.get("fig-dpi", 96)
-        # A fixed salt: the same figure gives the same SVG, byte for byte.
+        dpi, fig_format = html.get("fig-dpi", 96), html.get("fig-format", "retina")
+        # A fixed salt and no date: the same figure gives the same SVG, byte for byte.
         rc = {"figure.figsize": size, "figure.dpi": dpi, "svg.hashsalt": "course"}
-        return {"fig-format": html.get("fig-format", "retina"), "rc": rc}
+        dateless = {"metadata": {"Date": None}} if fig_format == "svg" else {}
+        saving = {"bbox_inches": "tight", **dateless}
+        return {"figure_formats": [fig_format], "rc": rc, "print_figure_kwargs": saving}
 
     @cached_property
-    def filters(self) -> list[Path]:
-        return [self.root / name for name in self.listed("filters") if name != "quarto"]
+    def filters(self) -> list[str]:
+        entries = self.get("filters", default=[])
+        names = [one["path"] if isinstance(one, dict) else one for one in entries]
+        return [name for name in names if name != "quarto"]
 
 
 def load_project(root: Path) -> Project:
@@ -141,15 +145,24 @@ def _nav_items(contents: list[Any]) -> tuple[NavItem, ...]:
 
 def _missing_files(project: Project) -> list[Problem]:
     keys = [
-        ("format", "html", "css"), ("bibliography",), ("filters",),
-        ("project", "resources"), ("website", "favicon"),
+        ("format", "html", "css"), ("bibliography",), ("project", "resources"),
+        ("website", "favicon"),
     ]  # fmt: skip
+    named = [(key, name) for key in keys for name in project.listed(*key)]
+    named += [(("filters",), name) for name in project.filters]
     return [
-        Problem("_quarto.yml", project.lines.get(key), f'there is no file "{name}"')
-        for key in keys
-        for name in project.listed(*key)
-        if name != "quarto" and not any(project.root.glob(name.rstrip("/")))
+        Problem("_quarto.yml", _line_of(project, key, name), f'there is no file "{name}"')
+        for key, name in named
+        if not any(project.root.glob(name.rstrip("/")))
     ]
+
+
+def _line_of(project: Project, key: tuple[str, ...], name: str) -> int | None:
+    """The line of the list's entry, or of the key where the value stands beside it."""
+    for number, text in enumerate(project.text.splitlines(), 1):
+        if number > project.lines[key] and name in text:
+            return number
+    return project.lines[key]
 
 
 def _missing_pages(project: Project) -> list[Problem]:

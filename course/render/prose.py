@@ -20,6 +20,7 @@ _EXPRESSION = re.compile(r"(?<![\\$])\$\{([^{}\n]*)\}")
 _INLINE_MATH = re.compile(r"(?<![\\$])\$(?![\s{])(?:\\.|[^$\\])+?(?<!\s)\$(?!\d)", re.S)
 _BLANKED = "\x01"  # what the last character of blanked code or math becomes
 _ATTRIBUTES = re.compile(rf"(?<=[\])>{_BLANKED}])[ \t]*\{{((?<![ \t]\{{)[^{{}}\n]*|#[^{{}}\n]*)\}}")
+_IN_BRACES = re.compile(r"\{[^{}\n]*\}")
 _HEADING = re.compile(r"^(#{1,6})[ \t]+(.*?)[ \t]*(?:\{([^{}\n]*)\})?[ \t]*#*$", re.M)
 _DIV = re.compile(r"^[ \t]*:{3,}[ \t]*(?:\{(.*)\}|([\w-]+))?[ \t]*:*[ \t]*$", re.M)
 _CAPTION = re.compile(r"^:[ \t].*?\{(#[^{}\n]*)\}[ \t]*$", re.M)
@@ -95,8 +96,8 @@ class ProseView:
             yield Found(match[1], *place)
 
     def references(self) -> Iterator[Found]:
-        for match, *place in self._each(_REFERENCE):
-            yield Found(match[1], *place)
+        for match in _REFERENCE.finditer(_blank(_IN_BRACES, self.prose)):
+            yield Found(match[1], *self.place(match.start()))
 
     def links(self) -> Iterator[tuple[Found, bool]]:
         """Targets of links and of images (True)."""

@@ -6,7 +6,7 @@ from typing import Any
 
 import yaml
 
-from .problems import Problem, unknown
+from .problems import Problem, nearest
 
 _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 Lines = dict[tuple[Any, ...], int]
@@ -63,7 +63,8 @@ def mistakes(
             if key in one:
                 found += mistakes(item, one[key], lines, path, kind=kind, at=here)
             else:
-                found.append(Problem(path, lines.get(here), unknown(kind, _dotted(here), one)))
+                message = f'unknown {kind} "{_dotted(here)}"{nearest(str(key), one)}'
+                found.append(Problem(path, lines.get(here), message))
     elif isinstance(one, list):
         for index, item in enumerate(value):
             found += mistakes(item, one[0], lines, path, kind=kind, at=(*at, index))

@@ -39,15 +39,16 @@ local function header(title, kind, target, collapsed)
   parts:insert(pandoc.Div(pandoc.RawBlock("html", '<i class="callout-toggle"></i>'), {
     class = "callout-btn-toggle d-inline-block border-0 py-1 ps-1 pe-0 float-end",
   }))
-  return pandoc.Div(parts, {
-    class = "callout-header d-flex align-content-center" .. (collapsed and " collapsed" or ""),
-    ["data-bs-toggle"] = "collapse",
-    ["data-bs-target"] = "." .. target .. "-contents",
-    ["aria-controls"] = target,
-    ["aria-expanded"] = collapsed and "false" or "true",
-    role = "button",
-    tabindex = "0",
-  })
+  local classes = { "callout-header", "d-flex", "align-content-center" }
+  if collapsed then table.insert(classes, "collapsed") end
+  return pandoc.Div(parts, pandoc.Attr("", classes, { -- pairs, for their order to stay
+    { "data-bs-toggle", "collapse" },
+    { "data-bs-target", "." .. target .. "-contents" },
+    { "aria-controls", target },
+    { "aria-expanded", collapsed and "false" or "true" },
+    { "role", "button" },
+    { "tabindex", "0" },
+  }))
 end
 
 local function body(content, target, collapsed)

@@ -1,0 +1,94 @@
+"""Small sites to break: written to a temporary folder, rendered in this process."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from course.render.check import check_site
+from course.render.problems import Problem, Problems
+from course.render.project import load_project
+from course.render.site import render_site
+
+CONFIG = """\
+project:
+  type: website
+  output-dir: _site
+  execute-dir: project
+  render: [index.qmd, "lessons/*.qmd"]
+website:
+  title: "Small"
+  page-navigation: true
+  sidebar:
+    contents:
+      - index.qmd
+format:
+  html:
+    toc: true
+    html-math-method: mathml
+    css: style.css
+bibliography: references.bib
+"""
+STYLE = (
+    ".known-class { color: red } @media print { div.other-class > p, .third:hover { top: 0 } }\n"
+)
+BIBLIOGRAPHY = (
+    "@book{knuth1984,\n  title = {The TeXbook},\n  author = {Knuth, D.}, year = 1984\n}\n"
+)
+
+
+class Site:
+    def __init__(self, root: Path, **pages: str) -> None:
+        """Keyword arguments are lessons: ``first="text"`` is lessons/first.qmd."""
+        self.root = root
+        self.write("_quarto.yml", CONFIG)
+        self.write("style.css", STYLE)
+        self.write("references.bib", BIBLIOGRAPHY)
+        self.write("requirements.txt", "numpy==1\n")
+        self.write("index.qmd", "---\ntitle: Home\n---\nHello.\n")
+        for name, text in pages.items():
+            self.write(f"lessons/{name}.qmd", text)
+
+    def write(self, path: str, text: str) -> None:
+        full = self.root / path
+        full.parent.mkdir(parents=True, exist_ok=True)
+        full.write_text(text, encoding="utf-8")
+
+    def edit(self, path: str, old: str, new: str) -> None:
+        text = (self.root / path).read_text(encoding="utf-8")
+        assert old in text
+        self.write(path, text.replace(old, new))
+
+    def touch(self, path: str) -> None:
+        later = (self.root / path).stat().st_mtime - 1000
+        os.utime(self.root / path, (later, later))
+
+    def check(self) -> list[str]:
+        """The mistakes, as the reader sees them."""
+        try:
+            check_site(load_project(self.root))
+        except (Problem, Problems) as found:
+            return str(found).splitlines()
+        return []
+
+    def render(self, cell_timeout: float = 60) -> dict[str, str]:
+        """What was done to each page: {"index.qmd": "cached", …}."""
+        return render_site(self.root, cell_timeout=cell_timeout, say=lambda _: None).states
+
+    def executed(self) -> set[str]:
+        """The lessons that this render ran again."""
+        return {source for source, state in self.render().items() if state == "executed"}
+
+    def html(self, path: str) -> str:
+        return (self.root / "_site" / path).read_text(encoding="utf-8")
+
+    def snapshot(self) -> dict[str, bytes]:
+        site = self.root / "_site"
+        files = sorted(path for path in site.rglob("*") if path.is_file())
+        return {path.relative_to(site).as_posix(): path.read_bytes() for path in files}
+
+
+def python(source: str, **options: str) -> str:
+    """A Python cell; an option ``code_fold`` is written ``code-fold``."""
+    lines = [f"#| {name.replace('_', '-')}: {value}" for name, value in options.items()]
+    return "\n".join(["```{python}", *lines, source, "```", ""])

@@ -1,0 +1,129 @@
+"""A lesson runs again exactly when something that its output depends on has changed in content."""
+
+import shutil
+
+import pytest
+
+from tests.engine.sites import Site, python
+
+HEAD = "---\ntitle: Lesson\n---\n"
+LESSONS = {
+    "module": HEAD + python("import helper\nprint(helper.answer())"),
+    "data": HEAD + "{{< include /_shared.qmd >}}\n" + python("print(open('data.txt').read())"),
+    "plain": HEAD + "{{< include /_shared.qmd >}}\n" + python("print(6 * 7)"),
+}
+MODULE, DATA, PLAIN = (f"lessons/{name}.qmd" for name in LESSONS)
+EVERY = {MODULE, DATA, PLAIN}
+
+
+@pytest.fixture(scope="module")
+def rendered(tmp_path_factory):
+    site = Site(tmp_path_factory.mktemp("cache") / "site", **LESSONS)
+    site.write("helper.py", "from deeper import VALUE\n\ndef answer():\n    return VALUE\n")
+    site.write("deeper.py", "VALUE = 41\n")
+    site.write("data.txt", "first")
+    site.write("_shared.qmd", python("shared = 1"))
+    assert site.executed() == {"index.qmd", *EVERY}
+    return site
+
+
+@pytest.fixture
+def site(rendered, tmp_path):
+    copy = Site.__new__(Site)
+    copy.root = tmp_path / "copy"
+    shutil.copytree(rendered.root, copy.root)
+    return copy
+
+
+def test_nothing_changed_runs_nothing(site):
+    before = site.snapshot()
+    assert set(site.render().values()) == {"cached"}
+    assert site.snapshot() == before
+
+
+def test_touching_without_editing_runs_nothing(site):
+    for path in [*EVERY, "helper.py", "data.txt", "_shared.qmd", "requirements.txt", "_quarto.yml"]:
+        site.touch(path)
+    assert set(site.render().values()) == {"cached"}
+
+
+EDITS = {
+    "a module": ("helper.py", "return VALUE", "return VALUE + 1", {MODULE}),
+    "a module's module, at once and of the same size": ("deeper.py", "41", "42", {MODULE}),
+    "an include": ("_shared.qmd", "shared = 1", "shared = 2", {DATA, PLAIN}),
+    "a data file": ("data.txt", "first", "other", {DATA}),
+    "a pin": ("requirements.txt", "numpy==1", "numpy==2", {*EVERY, "index.qmd"}),
+    "a cell": (PLAIN, "6 * 7", "6 * 8", {PLAIN}),
+    "what figures are made of": (
+        "_quarto.yml", "    toc: true", "    toc: true\n    fig-dpi: 50", {*EVERY, "index.qmd"},
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("path", "old", "new", "concerned"), EDITS.values(), ids=EDITS)
+def test_an_edit_runs_exactly_the_lessons_concerned(site, path, old, new, concerned):
+    site.edit(path, old, new)
+    assert site.executed() == concerned
+    assert set(site.render().values()) == {"cached"}
+
+
+def test_the_new_output_is_in_the_page(site):
+    assert "41" in site.html("lessons/module.html")
+    site.edit("deeper.py", "41", "42")
+    site.render()
+    assert "42" in site.html("lessons/module.html")
+
+
+def test_another_python_runs_all(site, monkeypatch):
+    monkeypatch.setattr("sys.version", "4.0")
+    assert site.executed() >= EVERY
+
+
+def test_another_engine_runs_all(site, monkeypatch):
+    monkeypatch.setattr("course.render.cache.executing_engine", lambda: "other")
+    assert site.executed() >= EVERY
+
+
+def test_prose_is_assembled_again_but_no_cell_runs(site):
+    site.write(PLAIN, (site.root / PLAIN).read_text(encoding="utf-8") + "\nMore.\n")
+    states = site.render()
+    assert states.pop(PLAIN) == "assembled"
+    assert set(states.values()) == {"cached"}
+    assert "More." in site.html("lessons/plain.html")
+
+
+@pytest.mark.parametrize("path", ["references.bib", "_quarto.yml"])
+def test_what_only_pages_are_made_of_runs_no_cell(site, path):
+    site.write(path, (site.root / path).read_text(encoding="utf-8") + "\n")
+    assert set(site.render().values()) == {"assembled"}
+
+
+def test_a_file_that_comes_to_be_counts_as_a_change(site):
+    site.write(
+        PLAIN, HEAD + python("try: print(open('late.txt').read())\nexcept OSError: print(0)")
+    )
+    assert site.executed() == {PLAIN}
+    site.write("late.txt", "here")
+    assert site.executed() == {PLAIN}
+
+
+def test_an_edit_while_a_cell_runs_is_not_lost(site):
+    source = "import pathlib\npath = pathlib.Path('other.txt')\nprint(path.read_text())\n"
+    site.write("other.txt", "before")
+    site.write(PLAIN, HEAD + python(source + "path.write_text('after')"))
+    assert site.executed() == {PLAIN}
+    assert site.executed() == {PLAIN}, "it has not seen the edit yet"
+    assert set(site.render().values()) == {"cached"}
+
+
+def test_a_file_that_the_lesson_itself_writes_and_reads_is_no_change(site):
+    source = "import pathlib\npath = pathlib.Path('own.txt')\npath.write_text('x')\n"
+    site.write(PLAIN, HEAD + python(source + "path.read_text()"))
+    assert site.executed() == {PLAIN}
+    assert set(site.render().values()) == {"cached"}
+
+
+def test_a_deleted_page_file_comes_back(site):
+    (site.root / "_site/lessons/plain.html").unlink()
+    assert set(site.render().values()) == {"cached"}
+    assert "42" in site.html("lessons/plain.html")

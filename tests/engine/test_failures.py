@@ -1,0 +1,129 @@
+"""A lesson that fails: where and why is told, the others are still run, the old site stays."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from course.render.problems import Problems
+from tests.engine.sites import Site, python
+
+HEAD = "---\ntitle: Lesson\n---\n"
+GOOD = HEAD + python("open('ran.txt', 'a').write('good ')")
+
+
+def failing(root, source, *, cell_timeout=60):
+    """The messages of a site where lessons/bad.qmd holds ``source``, after a good render."""
+    site = Site(root / "site", bad=HEAD + python("1"), good=HEAD + python("1"))
+    site.render()
+    before = site.snapshot()
+    site.write("lessons/good.qmd", GOOD)
+    site.write("lessons/bad.qmd", HEAD + python("fine = 1", label="fine") + source)
+    with pytest.raises(Problems) as caught:
+        site.render(cell_timeout)
+    assert site.snapshot() == before, "the old site must stay whole"
+    assert (site.root / "ran.txt").read_text() == "good ", "the other lesson must be run"
+    [problem] = caught.value.problems
+    return str(problem)
+
+
+def test_a_cell_that_raises(tmp_path):
+    source = "def divide(x):\n    return x / 0\n\ndivide(1)"
+    message = failing(tmp_path, python(source, label="division"))
+    assert message.startswith(
+        'lessons/bad.qmd:10: cell "division" raised ZeroDivisionError: division by zero\n'
+    )
+    assert "return x / 0" in message, "the traceback"
+    assert "\x1b" not in message
+
+
+def test_a_syntax_error(tmp_path):
+    assert "SyntaxError" in failing(tmp_path, python("x = ="))
+
+
+@pytest.mark.parametrize("death", ["os._exit(3)", "os.kill(os.getpid(), 9)"])
+def test_a_kernel_that_dies(tmp_path, death):
+    message = failing(tmp_path, python(f"import os\n{death}", label="death"))
+    assert message.startswith('lessons/bad.qmd:10: cell "death" ended its kernel')
+
+
+def test_a_cell_that_hangs(tmp_path):
+    message = failing(tmp_path, python("while True: pass", label="hang"), cell_timeout=1.5)
+    assert message == (
+        'lessons/bad.qmd:10: cell "hang" was stopped: it ran past its limit of 1.5 s'
+    )
+
+
+def test_html_output_is_refused(tmp_path):
+    source = "class Table:\n    def _repr_html_(self): return '<b>x</b>'\nTable()"
+    message = failing(tmp_path, python(source, label="table"))
+    assert message.startswith('lessons/bad.qmd:10: cell "table" shows text/html')
+    assert "text/markdown" in message
+
+
+def test_an_unknown_output_is_refused_by_name(tmp_path):
+    source = "from IPython.display import display\n"
+    source += "display({'application/x-toy': '1'}, raw=True)"
+    assert "shows application/x-toy" in failing(tmp_path, python(source))
+
+
+def test_two_failing_lessons_are_both_told(tmp_path):
+    site = Site(tmp_path, a=HEAD + python("1/0"), b=HEAD + python("missing"))
+    with pytest.raises(Problems) as caught:
+        site.render()
+    assert [problem.path for problem in caught.value.problems] == ["lessons/a.qmd", "lessons/b.qmd"]
+
+
+RENDER = "import sys; from pathlib import Path; from course.cli import main; "
+RENDER += "sys.exit(main(sys.argv[2:], Path(sys.argv[1])))"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGINT for one process")
+def test_ctrl_c_ends_at_once_and_leaves_the_old_site(tmp_path):
+    site = Site(tmp_path, slow=HEAD + python("1"))
+    site.render()
+    before = site.snapshot()
+    waiting = "import os, pathlib, time\npathlib.Path('pid').write_text(str(os.getpid()))\n"
+    site.write("lessons/slow.qmd", HEAD + python(waiting + "time.sleep(60)"))
+    command = [sys.executable, "-c", RENDER, str(tmp_path), "render"]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, cwd=Path.cwd())
+    kernel = int(wait_for(tmp_path / "pid"))
+    process.send_signal(signal.SIGINT)
+    assert process.wait(timeout=10) == 130
+    assert process.stderr.read().strip().endswith("stopped")
+    assert site.snapshot() == before
+    assert not is_running(kernel)
+
+
+def wait_for(path):
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline:
+        if path.exists() and path.read_text():
+            return path.read_text()
+        time.sleep(0.05)
+    raise AssertionError(f"{path} never came")
+
+
+def is_running(pid):
+    for _ in range(40):
+        state = subprocess.run(
+            ["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True
+        )
+        if not state.stdout.strip() or state.stdout.startswith("Z"):
+            return False
+        time.sleep(0.05)
+    return True
+
+
+def test_the_command_tells_and_exits_with_1(tmp_path, capsys):
+    from course.cli import main
+
+    site = Site(tmp_path, a=HEAD + python("1", lable="x"))
+    assert main(["render"], tmp_path) == 1
+    assert 'lessons/a.qmd:5: unknown cell option "lable"' in capsys.readouterr().err
+    assert not (site.root / "_site").exists()
+    assert main(["check"], tmp_path) == 1

@@ -1,0 +1,208 @@
+"""What the engine doesn't support, or can't find, it names: file, line, word, the nearest valid."""
+
+import pytest
+
+from tests.engine.sites import Site, python
+
+HEAD = "---\ntitle: A lesson\n---\n"  # lines 1 to 3
+
+
+def ojs(source):
+    return f"```{{ojs}}\n{source}\n```\n"
+
+
+# (what stands from line 4 on, the message after "lessons/a.qmd:")
+MISTAKES = {
+    "cell option": (
+        python("1", lable="x"),
+        '5: unknown cell option "lable"; did you mean "label"?',
+    ),
+    "ojs option": (
+        "```{ojs}\n//| eval: false\nx = 1\n```\n",
+        '5: unknown cell option "eval"; valid: echo, output',
+    ),
+    "option value": (python("1", echo="maybe"), "5: \"echo\" must be true or false, not 'maybe'"),
+    "option yaml": (python("1", label='"x'), "5: bad YAML: "),
+    "label spelling": (python("1", label="a b"), '5: the label "a b" may hold'),
+    "cell language": ("```{r}\n1\n```\n", '4: unknown cell language "r"; valid: ojs, python'),
+    "indented cell": ("- x\n\n  ```{python}\n  1\n  ```\n", "6: a cell must start in the line's"),
+    "shortcode": (
+        "\n{{< vidoe x.mp4 >}}",
+        '5: unknown shortcode "vidoe"; did you mean "include"?',
+    ),
+    "div class": (
+        "::: {.calout-tip}\nx\n:::\n",
+        '4: unknown class "calout-tip"; did you mean "callout-tip"?',
+    ),
+    "class of the stylesheet": (
+        "[x]{.knownclass}\n",
+        '4: unknown class "knownclass"; did you mean "known-class"?',
+    ),
+    "attribute": ("[x]{langg=en}\n", '4: unknown attribute "langg"; did you mean "lang"?'),
+    "open div": ("\n::: {.callout-tip}\nx\n", "is never closed"),
+    "surplus div end": ("x\n\n:::\n", '6: ":::" closes no div'),
+    "include": (
+        "{{< include /_prelud.qmd >}}\n",
+        '4: there is no file "/_prelud.qmd" to include; did you mean "_prelude.qmd"?',
+    ),
+    "image": (
+        "\n![A plot](plot.pgn)\n",
+        '5: unknown image "plot.pgn"; did you mean "plot.png"?',
+    ),
+    "link": (
+        "[next](../indx.qmd)\n",
+        '4: unknown link target "../indx.qmd"; did you mean "../index',
+    ),
+    "link outside the site": ("[x](../../../etc/hosts)\n", "4: unknown link target"),
+    "place in a page": (
+        "## Here {#sec-here}\n\n[x](#sec-heer)\n",
+        '6: unknown place in lessons/a.qmd "#sec-heer"; did you mean "#sec-here"?',
+    ),
+    "citation": (
+        "See @knuth1948.\n",
+        '4: unknown bibliography key "@knuth1948"; did you mean "@knuth1984"?',
+    ),
+    "cross-reference": (
+        "$$x$$ {#eq-sum}\n\nSee @eq-sun.\n",
+        '6: unknown reference "@eq-sun"; did you mean "@eq-sum"?',
+    ),
+    "no such reference at all": (
+        "See @fig-x.\n",
+        '4: unknown reference "@fig-x"; there is none to refer to',
+    ),
+    "duplicate label": (
+        python("1", label="twice") + python("2", label="twice"),
+        '9: duplicate label "twice": also at lessons/a.qmd:5',
+    ),
+    "label twice in prose": (
+        "## A {#sec-a}\n\n::: {#sec-a}\nx\n:::\n",
+        '6: duplicate label "sec-a": also at lessons/a.qmd:4',
+    ),
+    "ojs syntax": (ojs("x = 1\ny = (oops"), "lessons/a.qmd:"),
+}
+
+
+@pytest.fixture
+def lesson(site):
+    site.write("_prelude.qmd", "Welcome.\n")
+    site.write("lessons/plot.png", "")
+    return lambda text: site.write("lessons/a.qmd", HEAD + text) or site.check()
+
+
+@pytest.mark.parametrize(("text", "message"), MISTAKES.values(), ids=MISTAKES)
+def test_a_mistake_is_named_with_its_place(lesson, text, message):
+    [found] = lesson(text)
+    assert found.startswith("lessons/a.qmd:")
+    assert message in found
+
+
+HARMLESS = {
+    "in code": "`@nobody` `{{< nothing >}}` `[a](b)` `${x}`\n",
+    "in a formula": "$a@b$ and $$\n[a](b) @c\n$$\n",
+    "in a block of code": "```markdown\n::: {.nothing}\n{{< nothing >}}\n[a](b) @c {#sec-x}\n```\n",
+    "in a comment": "<!-- @nobody\n[a](b) -->\n",
+    "an address": "me@example.org, <https://example.org/@x> and [x](https://example.org/#y)\n",
+    "attributes that pass": '[x]{data-row="F11" style="top: 0" aria-label="a @b" .other-class}\n',
+    "raw HTML": "```{=html}\n<b class='any'>x</b>\n```\n\n`<i class='any'>`{=html}x`</i>`{=html}\n",
+    "links that exist": "[a](../index.qmd) [b](/index.qmd) [c](plot.png) [d](#it-is-d_k)\n\n"
+    "## It *is* `d_k`! {.unnumbered}\n",
+    "nested divs": ":::: {.callout-note}\n::: {.known-class}\nx\n:::\n::::\n",
+    "references in brackets": "## A {#sec-a}\n\n[@sec-a], [-@sec-a] and [see @knuth1984, p. 3].\n",
+}
+
+
+@pytest.mark.parametrize("text", HARMLESS.values(), ids=HARMLESS)
+def test_what_only_looks_like_a_mistake_passes(lesson, text):
+    assert lesson(text) == []
+
+
+def test_all_mistakes_are_told_at_once_in_order(lesson):
+    found = lesson(python("1", lable="x") + "@nobody\n\n::: {.nothing}\n:::\n")
+    assert [line.split(": ")[0] for line in found] == [
+        "lessons/a.qmd:5", "lessons/a.qmd:8", "lessons/a.qmd:10",
+    ]  # fmt: skip
+
+
+def test_a_mistake_in_an_include_is_told_once_with_the_includes_own_line(site):
+    site.write("_prelude.qmd", "Hello.\n\n@nobody\n")
+    for name in "ab":
+        site.write(f"lessons/{name}.qmd", HEAD + "{{< include /_prelude.qmd >}}\n")
+    [found] = site.check()
+    assert found.startswith('_prelude.qmd:3: unknown bibliography key "@nobody"')
+
+
+def test_lines_after_an_include_are_still_right(site):
+    site.write("_prelude.qmd", "One.\n\nTwo.\n\nThree.\n")
+    site.write("lessons/a.qmd", HEAD + "{{< include ../_prelude.qmd >}}\n\n@nobody\n")
+    assert site.check()[0].startswith("lessons/a.qmd:6: ")
+
+
+def test_an_include_that_goes_round_is_refused(site):
+    site.write("_a.qmd", "{{< include /_b.qmd >}}\n")
+    site.write("_b.qmd", "x\n\n{{< include _a.qmd >}}\n")
+    site.write("lessons/a.qmd", HEAD + "{{< include /_a.qmd >}}\n")
+    assert site.check() == [
+        "_b.qmd:3: the include goes round in a circle: lessons/a.qmd → _a.qmd → _b.qmd → _a.qmd"
+    ]
+
+
+FRONT_MATTER = {
+    "unknown key": ("titel: x", '2: unknown front-matter key "titel"; did you mean "title"?'),
+    "wrong value": ("title: [x]", "2: \"title\" must be a text, not ['x']"),
+    "bad YAML": ("title: x\nsubtitle: [1,", "bad YAML: "),
+    "key twice": ("title: x\ntitle: y", '3: "title" is given twice'),
+}
+
+
+@pytest.mark.parametrize(("yaml", "message"), FRONT_MATTER.values(), ids=FRONT_MATTER)
+def test_front_matter_is_read_strictly(site, yaml, message):
+    site.write("lessons/a.qmd", f"---\n{yaml}\n---\nx\n")
+    [found] = site.check()
+    assert found.startswith("lessons/a.qmd:")
+    assert message in found
+
+
+def test_front_matter_must_end(site):
+    site.write("lessons/a.qmd", "---\ntitle: x\n")
+    assert site.check() == ['lessons/a.qmd:1: the front matter has no closing "---"']
+
+
+CONFIG = {
+    "unknown key": (
+        "  execute-dir:",
+        "  execute-dri:",
+        '4: unknown _quarto.yml key "project.execute-dri"; did you mean "execute-dir"?',
+    ),
+    "unknown nested key": (
+        "    toc: true",
+        "    tok: true",
+        '14: unknown _quarto.yml key "format.html.tok"; did you mean "toc"?',
+    ),
+    "unsupported value": (
+        "html-math-method: mathml",
+        "html-math-method: katex",
+        '15: "format.html.html-math-method" must be "mathml", not \'katex\'',
+    ),
+    "bad YAML": ("website:", "website: [", "bad YAML: "),
+    "missing style": ("style.css", "styel.css", '16: there is no file "styel.css"'),
+    "missing bibliography": ("references.bib", "refs.bib", '17: there is no file "refs.bib"'),
+    "missing page": (
+        "      - index.qmd",
+        "      - indx.qmd",
+        '11: unknown page "indx.qmd"; did you mean "index.qmd"?',
+    ),
+}
+
+
+@pytest.mark.parametrize(("old", "new", "message"), CONFIG.values(), ids=CONFIG)
+def test_quarto_yml_is_read_strictly(site, old, new, message):
+    site.edit("_quarto.yml", old, new)
+    [found] = site.check()
+    assert found.startswith("_quarto.yml:")
+    assert message in found
+
+
+def test_a_folder_without_a_site_is_named(tmp_path):
+    site = Site(tmp_path / "site")
+    (site.root / "_quarto.yml").unlink()
+    assert site.check() == [f"_quarto.yml: there is none in {site.root}"]

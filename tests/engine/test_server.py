@@ -1,0 +1,113 @@
+"""The preview server: this machine only, nothing outside the site, always the right type."""
+
+import http.client
+import socket
+import threading
+import urllib.error
+import urllib.request
+
+import pytest
+
+from course.serve import HOST, start_server
+
+
+@pytest.fixture
+def folder(tmp_path):
+    site = tmp_path / "site"
+    (site / "widgets").mkdir(parents=True)
+    (site / "lessons").mkdir()
+    (site / "index.html").write_text("<body>Hello</body>", encoding="utf-8")
+    (site / "lessons/a b.html").write_text("<body>Lesson</body>", encoding="utf-8")
+    (site / "widgets/x.js").write_text("export const x = 1;", encoding="utf-8")
+    (site / "widgets/x.mjs").write_text("export const x = 1;", encoding="utf-8")
+    (site / "widgets/x.css").write_text("b {}", encoding="utf-8")
+    (tmp_path / "secret.txt").write_text("secret", encoding="utf-8")
+    (tmp_path / "site-two").mkdir()
+    (tmp_path / "site-two/secret.html").write_text("secret", encoding="utf-8")
+    return site
+
+
+@pytest.fixture
+def server(folder):
+    server = start_server(folder, 0, live=True)
+    yield server
+    server.shutdown()
+    server.server_close()
+
+
+def get(server, path):
+    """Status, type and body of exactly this path: no client tidies it up first."""
+    connection = http.client.HTTPConnection(*server.server_address, timeout=5)
+    connection.request("GET", path)
+    response = connection.getresponse()
+    return response.status, response.headers["Content-Type"], response.read().decode()
+
+
+@pytest.mark.parametrize("path", ["/", "/index.html", "/?x=1", "//", "/lessons/a%20b.html"])
+def test_pages_are_served(server, path):
+    status, kind, body = get(server, path)
+    assert (status, kind) == (200, "text/html; charset=utf-8")
+    assert "<body>" in body
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/../secret.txt", "/%2e%2e/secret.txt", "/widgets/../../secret.txt", "/..%5csecret.txt",
+        "//../secret.txt", "/..%2fsecret.txt", "/../site-two/secret.html", "/etc/passwd",
+        "//etc/passwd", "/index.html%00.js", "/nothing.html", "/widgets/", "/widgets",
+    ],
+)  # fmt: skip
+def test_nothing_outside_the_site_is_served(server, path):
+    status, _, body = get(server, path)
+    assert status in (404, 301)
+    assert "secret" not in body
+    assert "root:" not in body
+
+
+@pytest.mark.parametrize(
+    ("path", "kind"),
+    [
+        ("/widgets/x.js", "text/javascript"),
+        ("//widgets/x.js", "text/javascript"),
+        ("/widgets/x.mjs", "text/javascript"),
+        ("/widgets/x.css", "text/css"),
+    ],
+)
+def test_types_and_double_slashes(server, path, kind):
+    assert get(server, path)[:2] == (200, kind)
+
+
+def test_it_listens_on_this_machine_alone(server):
+    assert server.server_address[0] == HOST == "127.0.0.1"
+    others = {info[4][0] for info in socket.getaddrinfo(socket.gethostname(), None, socket.AF_INET)}
+    for address in others - {"127.0.0.1"}:
+        with pytest.raises(OSError, match=r"refused|timed out|unreachable"):
+            socket.create_connection((address, server.server_address[1]), timeout=1)
+
+
+def test_a_port_in_use_gives_the_next(folder):
+    first = start_server(folder, 0)
+    port = first.server_address[1]
+    second = start_server(folder, port)
+    try:
+        assert port < second.server_address[1] < port + 100
+        assert get(second, "/")[0] == 200
+    finally:
+        for server in (first, second):
+            server.shutdown()
+            server.server_close()
+
+
+def test_open_pages_are_told_to_reload(server):
+    assert "EventSource" in get(server, "/")[2]
+    stream = urllib.request.urlopen(server.url + "course-live-reload", timeout=5)
+    threading.Timer(0.2, server.reload).start()
+    assert stream.readline() == b"data: reload\n"
+
+
+def test_without_live_reload_pages_are_served_as_they_are(folder):
+    server = start_server(folder, 0)
+    assert get(server, "/")[2] == "<body>Hello</body>"
+    server.shutdown()
+    server.server_close()
