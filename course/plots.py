@@ -1,0 +1,103 @@
+"""Figures in the look of the course: drawn on a light card, so that they read in dark mode too."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import matplotlib as mpl
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.colors import LinearSegmentedColormap
+from matplotlib.figure import Figure
+
+# The light values of the tokens in assets/course.css; a test holds the two together.
+COLORS = {
+    "text": "#1c212b",
+    "muted": "#586070",
+    "line": "#dcdfe5",
+    "query": "#1660d6",
+    "key": "#ab4700",
+    "value": "#7d0f6e",
+    "weight": "#4fb9ab",
+}
+
+
+def _ink(name: str) -> LinearSegmentedColormap:
+    return LinearSegmentedColormap.from_list(name, ["#ffffff", COLORS[name]])
+
+
+def _both_ways(name: str) -> LinearSegmentedColormap:
+    """Grey below zero, white at zero, the colour above: all light enough for dark numbers."""
+    faded = mpl.colors.to_rgb(COLORS[name])
+    lighter = tuple(1 - 0.55 * (1 - channel) for channel in faded)
+    return LinearSegmentedColormap.from_list(f"{name}-signed", ["#b9bec8", "#ffffff", lighter])
+
+
+WEIGHTS = _ink("weight")
+QUERY, KEY, VALUE, SCORES = (_both_ways(name) for name in ("query", "key", "value", "weight"))
+
+
+def use_course_style() -> None:
+    """Set matplotlib's defaults to the course's; called once when this module is imported."""
+    mpl.rcParams.update(
+        {
+            "figure.dpi": 100,
+            "figure.facecolor": "white",
+            "savefig.facecolor": "white",
+            "svg.hashsalt": "course",  # the same figure gives the same file
+            "font.size": 11,
+            "axes.titlesize": 11,
+            "axes.titleweight": "bold",
+            "axes.edgecolor": COLORS["line"],
+            "axes.labelcolor": COLORS["muted"],
+            "text.color": COLORS["text"],
+            "xtick.color": COLORS["muted"],
+            "ytick.color": COLORS["muted"],
+            "axes.spines.top": False,
+            "axes.spines.right": False,
+            "axes.prop_cycle": mpl.cycler(
+                color=[COLORS[name] for name in ("query", "key", "value", "weight", "muted")]
+            ),
+        }
+    )
+
+
+def panels(count: int, *, width: float = 7.0, height: float = 2.4) -> tuple[Figure, list[Axes]]:
+    """One row of ``count`` equal panels, ``width`` × ``height`` inches in all."""
+    figure, axes = plt.subplots(1, count, figsize=(width, height), layout="constrained")
+    return figure, list(np.atleast_1d(axes))
+
+
+def heatmap(
+    axes: Axes,
+    matrix: Any,
+    *,
+    title: str,
+    rows: Sequence[str],
+    columns: Sequence[str],
+    cmap: LinearSegmentedColormap = WEIGHTS,
+    limit: float | None = None,
+) -> None:
+    """Draw ``matrix`` (rows, columns) with every number written in its cell.
+
+    Weights run from 0 to 1. Anything else is centred on 0 and runs to ``±limit``, by default
+    the largest size in the matrix; give two maps the same limit to compare them.
+    """
+    values = np.asarray(matrix, dtype=float)
+    if values.shape != (len(rows), len(columns)):
+        raise ValueError(f"matrix is {values.shape}, labels are ({len(rows)}, {len(columns)})")
+    limit = limit or np.abs(values).max() or 1.0
+    low = 0 if cmap is WEIGHTS else -limit
+    axes.imshow(values, cmap=cmap, vmin=low, vmax=1 if cmap is WEIGHTS else limit, aspect="auto")
+    for (i, j), value in np.ndenumerate(values):
+        axes.text(j, i, f"{value:.2f}".replace("-", "−"), ha="center", va="center")
+    axes.set_title(title)
+    axes.set_xticks(range(len(columns)), columns)
+    axes.set_yticks(range(len(rows)), rows)
+    axes.tick_params(length=0)
+    axes.spines[:].set_visible(False)
+
+
+use_course_style()

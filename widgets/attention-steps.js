@@ -1,0 +1,198 @@
+// Scaled dot-product attention step by step, over real matrices that the reader can change.
+
+import {format, formatEntry, formatFine} from "./lib/numbers.js";
+import {drawMatrix, part} from "./lib/matrix-grid.js";
+import {cell, flag, integer, matrix} from "./lib/url-state.js";
+
+// ---- Model: numbers in, objects out --------------------------------------------------------
+
+const COMPUTED = ["scores", "scaled", "weights", "output"];
+
+export const STEPS = [
+  {tick: "Overview", shows: ["query", "key", "value", ...COMPUTED], result: "output",
+    says: "Four steps, from queries and keys to the output."},
+  {tick: "QKᵀ", shows: ["key", "query", "scores"], result: "scores",
+    says: "Step 1. Each query meets each key in a dot product."},
+  {tick: "÷ √dₖ", shows: ["scores", "scaled"], result: "scaled",
+    says: "Step 2. Every score is divided by the root of the key size."},
+  {tick: "softmax", shows: ["scaled", "weights"], result: "weights",
+    says: "Step 3. Each row of scores becomes weights that sum to 1."},
+  {tick: "× V", shows: ["value", "weights", "output"], result: "output",
+    says: "Step 4. The weights mix the values: one row a token."}
+];
+
+/** What a reader can choose, with where it starts: for urlState. */
+export const stepFields = ({query, key, value}) => ({
+  step: integer(0, {min: 0, max: STEPS.length - 1}),
+  causal: flag(false),
+  cell: cell({step: 0, matrix: "output", row: 2, col: 1}, {matrices: COMPUTED, size: query.length}),
+  query: matrix(query), key: matrix(key), value: matrix(value)
+});
+
+const dot = (a, b) => a.reduce((sum, x, i) => sum + x * b[i], 0);
+
+/** softmax(QKᵀ / √d) V with everything on the way; query and key (n, d), value (n, dv). */
+export function attentionSteps({query, key, value}, {causal = false} = {}) {
+  const root = Math.sqrt(key[0].length);
+  const hidden = (row, col) => causal && col > row;
+  const scores = query.map((q) => key.map((k) => dot(q, k)));
+  const scaled = scores.map((row) => row.map((score) => score / root));
+  const weights = scaled.map((row, i) => softmax(row, (j) => hidden(i, j)));
+  const output = weights.map((row) => value[0].map((_, c) => dot(row, value.map((v) => v[c]))));
+  return {query, key, value, scores, scaled, weights, output, size: key[0].length, hidden};
+}
+
+function softmax(row, isHidden) {
+  const top = Math.max(...row.filter((_, j) => !isHidden(j))); // so that exp never overflows
+  const parts = row.map((x, j) => (isHidden(j) ? 0 : Math.exp(x - top)));
+  const total = parts.reduce((a, b) => a + b, 0);
+  return parts.map((x) => x / total);
+}
+
+/** The cell whose arithmetic is shown: the one chosen in this step, or its like in the result. */
+export function shownCell({step, cell: chosen, columns = 2}) {
+  const {shows, result} = STEPS[step];
+  const name = chosen.step === step && shows.includes(chosen.matrix) ? chosen.matrix : result;
+  return {matrix: name, row: chosen.row, col: name === "output" ? Math.min(chosen.col, columns - 1) : chosen.col};
+}
+
+/** Fresh numbers for query, key and value: one decimal, from -2 to 2. */
+export function randomMatrices({query, key, value}, random = Math.random) {
+  const fresh = (rows) => rows.map((row) => row.map(() => Math.round(random() * 40 - 20) / 10 || 0));
+  return {query: fresh(query), key: fresh(key), value: fresh(value)};
+}
+
+/** The arithmetic of one cell: pieces of text with the role that colours them, and what it read. */
+export function explain(model, {matrix: name, row, col}, tokens) {
+  const {query, key, value, scores, scaled, weights, output, size} = model;
+  const [from, to] = [tokens[row], tokens[col]];
+  const number = (text, role) => ({text, role});
+  const sum = (terms) => terms.flatMap((term, i) => (i ? [" + ", ...term] : term));
+  if (model.hidden(row, col) && name !== "output") {
+    const why = ` may not look at ${to}, which comes later. `;
+    return {lit: [], parts: [`Hidden: ${from}`, why,
+      name === "weights" ? "Its weight is exactly 0." : `The score is ${formatFine(model[name][row][col])}, and softmax skips it.`]};
+  }
+  if (name === "scores") {
+    return {lit: [["query", row, null], ["key", col, null]],
+      parts: [`score(${from}, ${to}) = `,
+        ...sum(query[row].map((q, d) => [number(formatEntry(q), "q"), " × ", number(formatEntry(key[col][d]), "k")])),
+        ` = ${formatFine(scores[row][col])}`]};
+  }
+  if (name === "scaled") {
+    return {lit: [["scores", row, col]],
+      parts: [`scaled(${from}, ${to}) = ${formatFine(scores[row][col])} ÷ √${size} ≈ ${formatFine(scaled[row][col])}`]};
+  }
+  if (name === "weights") {
+    const seen = tokens.map((_, j) => j).filter((j) => !model.hidden(row, j));
+    return {lit: [["scaled", row, null]],
+      parts: [`weight(${from}, ${to}) = exp(${formatFine(scaled[row][col])}) ÷ (`,
+        seen.map((j) => `exp(${formatFine(scaled[row][j])})`).join(" + "), `) ≈ ${formatFine(weights[row][col])}`]};
+  }
+  return {lit: [["weights", row, null], ["value", null, col]],
+    parts: [`output(${from}), number ${col + 1} = `,
+      ...sum(weights[row].map((w, j) => [number(formatFine(w), "w"), " × ", number(bracketed(value[j][col]), "v")])),
+      ` ≈ ${formatFine(output[row][col])}`]};
+}
+
+const bracketed = (x) => (x < 0 ? `(${formatEntry(x)})` : formatEntry(x));
+
+// ---- Summary: the same as a sentence --------------------------------------------------------
+
+export function summarize(model, {tokens, step, cell: chosen, causal}) {
+  const {row} = shownCell({step, cell: chosen});
+  const looks = tokens.map((token, j) => `${token} ${format(model.weights[row][j])}`).join(", ");
+  return `${STEPS[step].says} ${causal ? "Causal: no token sees a later one. " : ""}`
+    + `${tokens[row]} looks at: ${looks}. Its output is (${model.output[row].map(format).join(", ")}).`;
+}
+
+// ---- View: one element out, updated in place; the caller keeps the state --------------------
+
+// The term of each step carries its number, so that the active one can be marked.
+const FORMULA = `<math display="block"><mi class="term" data-step="3">softmax</mi><mo>(</mo><mfrac>
+  <mrow class="term" data-step="1"><mi class="q">Q</mi><msup><mi class="k">K</mi><mo>⊤</mo></msup></mrow>
+  <msqrt class="term" data-step="2"><msub><mi>d</mi><mi>k</mi></msub></msqrt></mfrac><mo>)</mo>
+  <mi class="v term" data-step="4">V</mi></math>`;
+
+const dims = (letter, n) => Array.from({length: n}, (_, i) => letter + "₁₂₃₄₅₆₇₈₉"[i]);
+const transpose = (rows) => rows[0].map((_, j) => rows.map((row) => row[j]));
+
+/** How each matrix of the model is laid out as a table. K stands on its side where QKᵀ is formed. */
+function layout(name, model, {tokens, step}) {
+  const n = tokens.length;
+  const inputs = {query: "Q", key: "K", value: "V"};
+  if (name in inputs) {
+    const [title, flat] = [inputs[name], dims(inputs[name].toLowerCase(), model[name][0].length)];
+    const turned = name === "key" && step === 1;
+    return {
+      name, title, turned, editable: true, shape: turned ? `${flat.length} × ${n}` : `${n} × ${flat.length}`,
+      caption: turned ? "Kᵀ" : title, rows: turned ? flat : tokens, columns: turned ? tokens : flat,
+      cells: turned ? transpose(model[name]) : model[name]
+    };
+  }
+  const captions = {scores: "QKᵀ", scaled: `÷ √${model.size}`, weights: "weights", output: "output"};
+  const square = name !== "output";
+  return {
+    name, title: name, caption: captions[name], shape: `${n} × ${square ? n : model.output[0].length}`,
+    rows: tokens, columns: square ? tokens : dims("o", model.output[0].length), cells: model[name],
+    fill: name === "weights" ? (row, col) => model.weights[row][col] : null,
+    hidden: square ? model.hidden : null
+  };
+}
+
+/** Which cells of a matrix the arithmetic read; null in `read` stands for a whole row or column. */
+function isLit(read, {name, turned}) {
+  const mine = read.filter(([matrixName]) => matrixName === name);
+  return (i, j) => mine.some(([, row, col]) => {
+    const [r, c] = turned ? [j, i] : [i, j];
+    return (row === null || row === r) && (col === null || col === c);
+  });
+}
+
+/**
+ * options: {previous: the element of the last call, tokens, step, causal, cell,
+ *           onEdit(name, rows), onChoose({step, matrix, row, col})}
+ */
+export function drawAttentionSteps(d3, model, {previous, tokens, step, causal, cell: chosen, onEdit, onChoose}) {
+  const root = d3.select(previous ?? firstDrawing());
+  const shown = shownCell({step, cell: chosen, columns: model.output[0].length});
+  const {parts, lit} = explain(model, shown, tokens);
+  const hint = root.select(".hint");
+  root.attr("data-step", step).attr("aria-label", "Attention step by step");
+  root.select(".says").text(STEPS[step].says);
+  root.selectAll(".term").classed("active", function () { return +this.dataset.step === step; });
+
+  const grids = STEPS[step].shows.map((name) => layout(name, model, {tokens, step}));
+  root.select(".stage").selectAll("table").data(grids, (g) => `${g.name}${g.turned ? "-turned" : ""}`)
+    .join("table").order()
+    .each(function (grid) {
+      const isShown = (row, col) => shown.matrix === grid.name && shown.row === row && shown.col === col;
+      drawMatrix(d3, d3.select(this), {...grid, lit: isLit(lit, grid), chosen: isShown}, {
+        hint: (text) => hint.text(text),
+        choose: (row, col) => onChoose({step, matrix: grid.name, row, col}),
+        edit: (i, j, value) => onEdit(grid.name, replaced(model[grid.name], grid.turned ? [j, i] : [i, j], value))
+      });
+    });
+
+  root.select(".arithmetic").selectAll("span").data(parts.map((p) => (p.text ? p : {text: p}))).join("span")
+    .attr("class", (p) => p.role ?? null).text((p) => p.text);
+  root.select(".summary").text(summarize(model, {tokens, step, cell: chosen, causal}));
+  root.select(".rounding").classed("needed", grids.some(({name}) => name === "weights") && looksOff(model.weights));
+  return root.node();
+}
+
+function firstDrawing() {
+  const node = document.createElement("div");
+  node.className = "attention-steps widget-live";
+  node.setAttribute("role", "group");
+  node.innerHTML = `<div class="formula">${FORMULA}</div><p class="says"></p><div class="stage"></div>
+    <p class="arithmetic" aria-live="polite"></p><p class="hint" role="status"></p>
+    <p class="rounding">Rounded to two decimals, a row may not seem to sum to 1. It does.</p>
+    <p class="summary screen-reader-only"></p>`;
+  return node;
+}
+
+const replaced = (rows, [i, j], value) => rows.map((row, r) => row.map((x, c) => (r === i && c === j ? value : x)));
+
+const looksOff = (weights) =>
+  weights.some((row) => row.reduce((sum, w) => sum + Math.round(w * 100), 0) !== 100);

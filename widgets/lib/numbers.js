@@ -1,0 +1,33 @@
+// How numbers are typed and shown in every widget.
+
+const MINUS = "\u2212";
+const signed = (text) => text.replace(/^-(0(?:\.0*)?)$/, "$1").replace("-", MINUS);
+
+/** A computed number: two decimals, one from 100 on, powers of ten from 100,000 on. */
+export function format(x) {
+  const size = Math.abs(x);
+  if (size >= 1e5) return signed(x.toExponential(1).replace("e+", "e"));
+  return signed(x.toFixed(size >= 99.995 ? 1 : 2));
+}
+
+/** The same with a third decimal, for arithmetic that a reader may follow with a calculator. */
+export const formatFine = (x) => (Math.abs(x) >= 1e5 ? format(x) : signed(x.toFixed(3)));
+
+/** A number that was typed, exactly as it is: one or two decimals. */
+export function formatEntry(x) {
+  return signed(Number.isInteger(x * 10) ? x.toFixed(1) : x.toFixed(2));
+}
+
+export const formatPercent = (share) => `${Math.round(share * 100)}\u202f%`;
+
+/** What a reader typed: {value}, or {hint} in plain words where it is no number that fits. */
+export function parseEntry(text, {limit = 9.99} = {}) {
+  const plain = text.trim().replaceAll(MINUS, "-").replace(",", ".");
+  if (plain === "") return {hint: "Type a number, such as 0.5."};
+  const value = Number(plain);
+  if (!/^[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$/i.test(plain)) {
+    return {hint: "One number a cell, such as 0.5 or -2."};
+  }
+  if (!(Math.abs(value) <= limit)) return {hint: `Numbers from ${signed(`-${limit}`)} to ${limit}.`};
+  return {value: Math.round(value * 100) / 100 || 0};
+}

@@ -1,0 +1,103 @@
+// A query to move in the plane over three keys, and the weights it gets: a first taste of attention.
+
+import {format, formatPercent} from "./lib/numbers.js";
+import {part} from "./lib/matrix-grid.js";
+import {decimal} from "./lib/url-state.js";
+
+const LIMIT = 2;
+const SIZE = 300; // of the drawing's own units; CSS sets its size on the page
+
+// ---- Model ---------------------------------------------------------------------------------
+
+/** What a reader can choose: the query's two numbers. For urlState. */
+export const queryFields = ([across, up]) => ({
+  across: decimal(across, {min: -LIMIT, max: LIMIT}),
+  up: decimal(up, {min: -LIMIT, max: LIMIT})
+});
+
+/** softmax(q·k / √d) over keys [{token, key: [x, y]}]. */
+export function lookup([q1, q2], keys) {
+  const scores = keys.map(({key: [k1, k2]}) => (q1 * k1 + q2 * k2) / Math.SQRT2);
+  const top = Math.max(...scores);
+  const parts = scores.map((score) => Math.exp(score - top));
+  const total = parts.reduce((a, b) => a + b, 0);
+  return keys.map((key, i) => ({...key, score: scores[i], weight: parts[i] / total}));
+}
+
+// ---- Summary -------------------------------------------------------------------------------
+
+export function summarize(found, [q1, q2]) {
+  const shares = found.map(({token, weight}) => `${token} ${formatPercent(weight)}`).join(", ");
+  return `A query at (${format(q1)}, ${format(q2)}) looks at: ${shares}.`;
+}
+
+// ---- View ----------------------------------------------------------------------------------
+
+/** options: {previous, query, onMove({across, up})}; the caller keeps the query. */
+export function drawQueryPlane(d3, found, {previous, query, onMove}) {
+  const root = d3.select(previous ?? firstDrawing());
+  const x = d3.scaleLinear([-LIMIT, LIMIT], [0, SIZE]);
+  const y = d3.scaleLinear([-LIMIT, LIMIT], [SIZE, 0]);
+  const svg = root.select("svg").attr("aria-label", summarize(found, query));
+  axes(svg, x, y);
+  arrows(svg, found, x, y);
+  tip(svg, query, x, y);
+  svg.on("pointerdown pointermove", function (event) {
+    if (event.type === "pointerdown") this.setPointerCapture(event.pointerId);
+    else if (!this.hasPointerCapture(event.pointerId)) return;
+    const [px, py] = d3.pointer(event, this);
+    onMove({across: within(x.invert(px)), up: within(y.invert(py))});
+  });
+  bars(root.select(".bars"), found);
+  return root.node();
+}
+
+const within = (value) => Math.max(-LIMIT, Math.min(LIMIT, Math.round(value * 20) / 20)) || 0;
+
+function firstDrawing() {
+  const node = document.createElement("div");
+  node.className = "query-plane widget-live";
+  node.innerHTML = `<svg viewBox="-8 -8 ${SIZE + 16} ${SIZE + 16}" role="img"></svg>
+    <ul class="bars" aria-live="polite"></ul>`;
+  return node;
+}
+
+function axes(svg, x, y) {
+  svg.selectAll("line.axis").data([[x(-LIMIT), y(0), x(LIMIT), y(0)], [x(0), y(-LIMIT), x(0), y(LIMIT)]])
+    .join("line").attr("class", "axis")
+    .attr("x1", (d) => d[0]).attr("y1", (d) => d[1]).attr("x2", (d) => d[2]).attr("y2", (d) => d[3]);
+}
+
+function arrows(svg, found, x, y) {
+  const keys = svg.selectAll("g.key").data(found, (d) => d.token).join((enter) => {
+    const group = enter.append("g").attr("class", "key");
+    group.append("line");
+    group.append("circle").attr("r", 6);
+    group.append("text");
+    return group;
+  });
+  keys.select("line").attr("x1", x(0)).attr("y1", y(0)).attr("x2", (d) => x(d.key[0])).attr("y2", (d) => y(d.key[1]))
+    .style("--weight", (d) => d.weight);
+  keys.select("circle").attr("cx", (d) => x(d.key[0])).attr("cy", (d) => y(d.key[1]));
+  keys.select("text").attr("x", (d) => x(d.key[0])).attr("y", (d) => y(d.key[1]) + (d.key[1] < 0 ? 26 : -14))
+    .text((d) => d.token);
+}
+
+function tip(svg, [q1, q2], x, y) {
+  const group = part(svg, "g", "query").raise();
+  part(group, "line").attr("x1", x(0)).attr("y1", y(0)).attr("x2", x(q1)).attr("y2", y(q2));
+  part(group, "circle").attr("r", 11).attr("cx", x(q1)).attr("cy", y(q2));
+}
+
+function bars(list, found) {
+  const items = list.selectAll("li").data(found, (d) => d.token).join((enter) => {
+    const item = enter.append("li");
+    item.append("span").attr("class", "token");
+    item.append("span").attr("class", "bar").append("span");
+    item.append("span").attr("class", "share");
+    return item;
+  });
+  items.select(".token").text((d) => d.token);
+  items.select(".bar span").style("--weight", (d) => d.weight);
+  items.select(".share").text((d) => formatPercent(d.weight));
+}
