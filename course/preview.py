@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import sys
 import webbrowser
-from collections.abc import Iterable
+from collections.abc import Iterator
 from pathlib import Path
 
 from course.render.problems import Problem, Problems
 from course.render.site import render_site
 from course.serve import start_server
 
+_MILLISECONDS_OF_CALM = 500
 _OUTPUTS = {"_site", "node_modules", "__pycache__", "notebooks"}
 
 
@@ -23,8 +24,10 @@ def preview(root: Path, *, port: int, cell_timeout: float, browser: bool) -> int
         webbrowser.open(server.url)  # where there is none it returns False, and the URL stands
     try:
         for changed in changes(root):
-            print(f"\nchanged: {', '.join(changed)}", flush=True)
-            if _render_again(root, cell_timeout):
+            if changed:
+                print(f"\nchanged: {', '.join(changed)}", flush=True)
+            states = _render_again(root, cell_timeout)
+            if states and (changed or states != {"cached"}):
                 server.reload()
     except KeyboardInterrupt:
         pass
@@ -35,25 +38,50 @@ def preview(root: Path, *, port: int, cell_timeout: float, browser: bool) -> int
     return 0
 
 
-def changes(root: Path) -> Iterable[list[str]]:
+def changes(root: Path) -> Iterator[list[str]]:
+    """What was edited, batch after batch.
+
+    The first batch of each watch is empty: a time to catch up on edits made before it began.
+    """
     from watchfiles import watch
 
-    def is_source(_: object, path: str) -> bool:
-        parts = Path(path).relative_to(root).parts
-        return not any(part in _OUTPUTS or part.startswith(".") for part in parts)
+    while True:
+        folders = source_folders(root)  # one by one: .venv alone holds thousands
+        caught_up = False
+        for batch in watch(
+            *folders, recursive=False, watch_filter=_is_source, raise_interrupt=True,
+            yield_on_timeout=True, rust_timeout=_MILLISECONDS_OF_CALM,
+        ):  # fmt: skip
+            if batch or not caught_up:
+                yield sorted({Path(path).relative_to(root).as_posix() for _, path in batch})
+            caught_up = True
+            if source_folders(root) != folders:
+                break
 
-    for batch in watch(root, watch_filter=is_source, raise_interrupt=True):
-        yield sorted({Path(path).relative_to(root).as_posix() for _, path in batch})
+
+def source_folders(root: Path) -> list[str]:
+    found = []
+    for place, folders, _ in os.walk(root):
+        folders[:] = [name for name in folders if _is_source(None, name)]
+        found.append(place)
+    return found
 
 
-def _render_again(root: Path, cell_timeout: float) -> bool:
+def _is_source(_: object, path: str) -> bool:
+    name = Path(path).name
+    return not name.startswith(".") and name not in _OUTPUTS
+
+
+def _render_again(root: Path, cell_timeout: float) -> set[str]:
+    """What was done to pages; empty after a mistake."""
+
     def say_unless_cached(line: str) -> None:
         if not line.endswith("cached"):
             print(line, flush=True)
 
     try:
-        render_site(root, cell_timeout=cell_timeout, say=say_unless_cached)
+        done = render_site(root, cell_timeout=cell_timeout, say=say_unless_cached)
     except (Problem, Problems) as found:
         print(f"{found}\nthe page stays as it was", file=sys.stderr, flush=True)
-        return False
-    return True
+        return set()
+    return set(done.states.values())

@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
+from html import unescape
 from pathlib import Path
+from urllib.parse import unquote
 
 from .known import Known
 from .problems import Problem, unknown
@@ -14,6 +16,7 @@ from .prose import ProseView
 from .source import Page
 
 _OUTSIDE = re.compile(r"[a-z][a-z0-9+.-]*:|//", re.I)
+_ADDRESS = re.compile(r"""<[a-z][^>]*?\s(?:href|src)=["']([^"']+)["']""")
 _IMAGES = {".png", ".svg", ".jpg", ".jpeg", ".webp", ".gif"}
 
 
@@ -63,6 +66,17 @@ def _neighbours(project: Project, page: Page, is_image: bool) -> list[str]:
         return [name for name in _files_below(here) if Path(name).suffix in _IMAGES]
     pages = [Path(os.path.relpath(project.root / name, here)) for name in project.sources]
     return [*_files_below(here), *(path.as_posix() for path in pages)]
+
+
+def dangling(site: Path, page: Page, html: str) -> Iterator[Problem]:
+    """Addresses in the finished page (of raw HTML, of outputs) that lead nowhere in the site."""
+    folder = (site / page.html).parent
+    for address in dict.fromkeys(_ADDRESS.findall(html)):
+        target = unquote(unescape(address).partition("#")[0].partition("?")[0])
+        if target and not _OUTSIDE.match(target) and not (folder / target).exists():
+            line = next((line for line in page.lines if address in line.text), None)
+            place = line[1:] if line else (page.source, None)
+            yield Problem(*place, f'"{address}" leads nowhere in the site')
 
 
 def _files_below(folder: Path) -> Iterator[str]:

@@ -12,7 +12,7 @@ from typing import Any
 
 from .build import Builder, Built
 from .check import check_site
-from .links import linked_files
+from .links import dangling, linked_files
 from .page import FRAME, LIBRARY
 from .problems import Problem, Problems
 from .project import Project, load_project
@@ -107,6 +107,9 @@ def _replace_site(project: Project, pages: dict[str, Page], built: dict[str, Bui
         target.write_text(one.html, encoding="utf-8")
         if one.figures.is_dir():
             shutil.copytree(one.figures, _files_folder(target), dirs_exist_ok=True)
+    lost = [one for page in built.values() for one in dangling(scratch, page.page, page.html)]
+    if lost:
+        raise Problems(lost)
     site, old = project.root / "_site", project.root / ".course" / "site-old"
     shutil.rmtree(old, ignore_errors=True)
     if site.exists():

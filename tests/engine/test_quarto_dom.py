@@ -67,6 +67,7 @@ def page(tmp_path_factory):
     (root / "widgets").mkdir()
     site.write("requirements.txt", "")
     site.write("assets/vendor/observable.js", "export const d3 = 1, Plot = 1, Inputs = 1, md = 1;")
+    site.write("assets/vendor/ojs-runtime.js", "export const run = () => {};")
     site.edit("_quarto.yml", "search: true", "search: false")
     lesson = root / "modules/m01/lesson.qmd"
     lesson.write_text(lesson.read_text(encoding="utf-8").split(UNSUPPORTED)[0], encoding="utf-8")

@@ -2,6 +2,7 @@
 
 import pytest
 
+from course.render.problems import Problems
 from tests.engine.sites import Site, python
 
 HEAD = "---\ntitle: A lesson\n---\n"  # lines 1 to 3
@@ -206,3 +207,11 @@ def test_a_folder_without_a_site_is_named(tmp_path):
     site = Site(tmp_path / "site")
     (site.root / "_quarto.yml").unlink()
     assert site.check() == [f"_quarto.yml: there is none in {site.root}"]
+
+
+@pytest.mark.parametrize("html", ["<a href='nowhere.html'>x</a>", '<img alt="" src="nowhere.png">'])
+def test_an_address_in_raw_html_must_lead_somewhere(site, html):
+    site.write("index.qmd", f"Hello.\n\n```{{=html}}\n{html}\n```\n")
+    with pytest.raises(Problems, match=r'index\.qmd:4: "nowhere\.\w+" leads nowhere'):
+        site.render()
+    assert not (site.root / "_site").exists()

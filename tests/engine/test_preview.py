@@ -1,0 +1,86 @@
+"""`preview`: what changed is rendered again, a mistake leaves the page, Ctrl-C ends cleanly."""
+
+import os
+import queue
+import signal
+import subprocess
+import sys
+import threading
+import urllib.request
+
+import pytest
+
+from course.preview import source_folders
+from tests.engine.sites import Site, python
+
+HEAD = "---\ntitle: Lesson\n---\n"
+PREVIEW = "import sys; from pathlib import Path; from course.cli import main; "
+PREVIEW += "sys.exit(main(['preview', '--no-browser', '--port', '0'], Path(sys.argv[1])))"
+
+
+class Preview:
+    """`preview` in a process of its own, and what it says."""
+
+    def __init__(self, root):
+        self.process = subprocess.Popen(
+            [sys.executable, "-u", "-c", PREVIEW, str(root)],
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, encoding="utf-8",
+        )  # fmt: skip
+        self.said = queue.Queue()
+        threading.Thread(target=self._listen, daemon=True).start()
+
+    def _listen(self):
+        for line in self.process.stdout:
+            self.said.put(line.strip())
+
+    def until(self, *words):
+        """The lines up to the first that holds one of the words."""
+        lines = []
+        while not lines or not any(word in lines[-1] for word in words):
+            lines.append(self.said.get(timeout=20))
+        return lines
+
+
+@pytest.fixture
+def site(tmp_path):
+    return Site(tmp_path, a=HEAD + python("print('first')"), b=HEAD + python("print('other')"))
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGINT for one process")
+def test_a_change_a_mistake_and_the_end(site):
+    preview = Preview(site.root)
+    [*_, line] = preview.until("Ctrl-C")
+    page = line.split()[0] + "lessons/a.html"
+    try:
+        assert "first" in read(page)
+        stream = urllib.request.urlopen(line.split()[0] + "course-live-reload", timeout=20)
+
+        site.edit("lessons/a.qmd", "first", "second")
+        lines = preview.until("executed")
+        assert not any("lessons/b.qmd" in line for line in lines)
+        assert stream.readline() == b"data: reload\n"
+        assert "second" in read(page)
+
+        site.edit("lessons/a.qmd", "print('second')", "print('third') + @")
+        assert any(line.startswith("lessons/a.qmd:5: ") for line in preview.until("stays as it"))
+        assert "second" in read(page)
+
+        site.edit("lessons/a.qmd", "print('third') + @", "print('fourth')")
+        preview.until("executed")
+        assert stream.readline() + stream.readline() == b"\ndata: reload\n"
+        assert "fourth" in read(page)
+    finally:
+        preview.process.send_signal(signal.SIGINT)
+    assert preview.until("stopped")
+    assert preview.process.wait(timeout=10) == 0
+
+
+def read(url):
+    return urllib.request.urlopen(url, timeout=5).read().decode()
+
+
+def test_only_the_sources_folders_are_watched(site):
+    for folder in (".venv/lib", "_site/x", "node_modules/d3", "lessons/__pycache__", "widgets/lib"):
+        (site.root / folder).mkdir(parents=True)
+    watched = {os.path.relpath(folder, site.root) for folder in source_folders(site.root)}
+    assert watched == {".", "lessons", "widgets", os.path.join("widgets", "lib")}
