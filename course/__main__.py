@@ -10,17 +10,18 @@ def main():
     root = Path(__file__).resolve().parent.parent
     arguments = sys.argv[1:]
     try:
-        if arguments and arguments[0] not in ("-h", "--help"):
-            environment.enter(root, arguments)
+        environment.check_python()
+        from course.cli import parse, run
+
+        chosen = parse(arguments)  # a mistyped command is told before anything is installed
+        environment.enter(root, arguments)
     except environment.SetupError as error:
         print(error, file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         print("\nstopped", file=sys.stderr)
         return 130
-    from course.cli import main as run
-
-    return run(arguments, root)
+    return run(chosen, root)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The commands, once the environment stands."""
+"""The commands. What each needs is imported when it runs, in the environment."""
 
 from __future__ import annotations
 
@@ -14,7 +14,14 @@ DEFAULT_CELL_TIMEOUT = 300.0
 
 
 def main(arguments: Sequence[str], root: Path) -> int:
-    chosen = _parser().parse_args(arguments)
+    return run(parse(arguments), root)
+
+
+def parse(arguments: Sequence[str]) -> argparse.Namespace:
+    return _parser().parse_args(arguments)
+
+
+def run(chosen: argparse.Namespace, root: Path) -> int:
     try:
         return chosen.run(root, chosen)
     except Problems as found:

@@ -57,7 +57,7 @@ class Builder:
         if execution is None:
             execution, state = self._execute(page, store, key), "executed"
         html = self._assemble(page, store, execution)
-        store.save_page(self._page_key(page, execution), {"html": html})
+        store.save_page(self._page_key(page, execution), html)
         return Built(page, html, store.figures, state, time.perf_counter() - started)
 
     def _execution_key(self, page: Page) -> str:
@@ -84,7 +84,7 @@ class Builder:
         from .page import whole_page
         from .pandoc import to_html
 
-        store.clear_figures()
+        store.forget_page()
         ojs = OjsPage(root=self.project.root, published=published_names(page))
         markdown = page_markdown(page, execution["outputs"], ojs, store.figures)
         body = to_html(self.project, page, markdown)

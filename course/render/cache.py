@@ -59,17 +59,22 @@ class PageCache:
 
     def load_page(self, key: str) -> dict[str, Any] | None:
         record = self._load("page.json")
-        return record if record and record["key"] == key else None
+        if record is None or record["key"] != key:
+            return None
+        complete = all((self.figures / name).is_file() for name in record["figures"])
+        return record if complete else None
 
-    def save_page(self, key: str, record: dict[str, Any]) -> dict[str, Any]:
-        self._save("page.json", record | {"key": key})
-        return record
+    def save_page(self, key: str, html: str) -> None:
+        figures = [path.name for path in self.figures.glob("*")]
+        self._save("page.json", {"key": key, "html": html, "figures": figures})
 
     @property
     def figures(self) -> Path:
         return self.folder / "figure-html"
 
-    def clear_figures(self) -> None:
+    def forget_page(self) -> None:
+        """Before its figures are made anew: cut short, they would go with the old page."""
+        (self.folder / "page.json").unlink(missing_ok=True)
         shutil.rmtree(self.figures, ignore_errors=True)
 
     def _load(self, name: str) -> dict[str, Any] | None:

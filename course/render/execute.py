@@ -7,7 +7,8 @@ import os
 import signal
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -74,13 +75,23 @@ def execute(
         )
         _running.add(manager)
         try:
-            environment = _environment(project, folder, record)
-            with client.setup_kernel(cwd=str(project.root), env=environment, cleanup_kc=True):
+            with _started(client, project, _environment(project, folder, record)):
                 for position, cell in enumerate(cells):
                     _run_cell(client, position, cell, cell_timeout)
         finally:
             _running.discard(manager)
         return Execution([cell.outputs for cell in notebook.cells], _reads(record, project.root))
+
+
+@contextmanager
+def _started(client: NotebookClient, project: Project, environment: dict) -> Iterator[None]:
+    running = client.setup_kernel(cwd=str(project.root), env=environment, cleanup_kc=True)
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(running)
+        except RuntimeError as error:
+            raise Problem("the kernel", None, f"could not be started: {error}") from None
+        yield
 
 
 def kill_kernels() -> None:

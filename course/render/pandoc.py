@@ -38,9 +38,16 @@ def to_html(project: Project, page: Page, markdown: str) -> Body:
     )
     complaints = [line for line in done.stderr.splitlines() if line.strip()]
     if done.returncode or complaints:
-        raise Problem(page.source, None, "Pandoc says: " + " ".join(complaints))
+        raise Problem(*_place(page, complaints[0]), "Pandoc says: " + " ".join(complaints))
     toc, html = done.stdout.split(_BETWEEN)
     return Body(toc.strip(), html.strip())
+
+
+def _place(page: Page, complaint: str) -> tuple[str, int | None]:
+    """Pandoc names no line, but it quotes the formula that it can't read."""
+    formula = complaint.partition("TeX math ")[2].partition(", rendering")[0]
+    found = next((line for line in page.lines if formula and formula in line.text), None)
+    return (found.path, found.number) if found else (page.source, None)
 
 
 def _lua(*names: str) -> list[str]:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from .build import Builder, Built
@@ -97,25 +98,29 @@ def _tell(say: Say, built: Built) -> None:
 
 
 def _replace_site(project: Project, pages: dict[str, Page], built: dict[str, Built]) -> None:
-    scratch = project.root / ".course" / "site-new"
-    shutil.rmtree(scratch, ignore_errors=True)
-    scratch.mkdir(parents=True)
-    _copy_resources(project, pages, scratch)
-    for one in built.values():
-        target = scratch / one.page.html
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(one.html, encoding="utf-8")
-        if one.figures.is_dir():
-            shutil.copytree(one.figures, _files_folder(target), dirs_exist_ok=True)
-    lost = [one for page in built.values() for one in dangling(scratch, page.page, page.html)]
-    if lost:
-        raise Problems(lost)
-    site, old = project.root / "_site", project.root / ".course" / "site-old"
-    shutil.rmtree(old, ignore_errors=True)
-    if site.exists():
-        site.rename(old)
-    scratch.rename(site)
-    shutil.rmtree(old, ignore_errors=True)
+    """Written aside first, and only put in place when it is whole and every address leads on."""
+    scratch = project.root / ".course"
+    scratch.mkdir(exist_ok=True)
+    with TemporaryDirectory(dir=scratch, prefix="site-", ignore_cleanup_errors=True) as folder:
+        new, old, site = Path(folder) / "new", Path(folder) / "old", project.root / "_site"
+        new.mkdir()
+        _copy_resources(project, pages, new)
+        for one in built.values():
+            _write_page(one, new)
+        lost = [found for one in built.values() for found in dangling(new, one.page, one.html)]
+        if lost:
+            raise Problems(lost)
+        if site.exists():
+            site.rename(old)
+        new.rename(site)
+
+
+def _write_page(one: Built, site: Path) -> None:
+    target = site / one.page.html
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_text(one.html, encoding="utf-8")
+    if one.figures.is_dir():
+        shutil.copytree(one.figures, _files_folder(target), dirs_exist_ok=True)
 
 
 def _files_folder(html: Path) -> Path:

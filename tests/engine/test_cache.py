@@ -127,3 +127,14 @@ def test_a_deleted_page_file_comes_back(site):
     (site.root / "_site/lessons/plain.html").unlink()
     assert set(site.render().values()) == {"cached"}
     assert "42" in site.html("lessons/plain.html")
+
+
+def test_lost_figures_are_made_again(site):
+    figure = "import matplotlib.pyplot as plt; plt.plot([1, 2]); plt.show()"
+    site.write(PLAIN, HEAD + python(figure, label="fig-x", fig_cap="x", fig_alt="x"))
+    site.render()
+    name = "plain_files/figure-html/fig-x-output-1.png"
+    for path in site.root.joinpath(".course").rglob("fig-x*"):
+        path.unlink()
+    assert site.render()[PLAIN] == "assembled"
+    assert (site.root / "_site/lessons" / name).is_file()

@@ -215,3 +215,9 @@ def test_an_address_in_raw_html_must_lead_somewhere(site, html):
     with pytest.raises(Problems, match=r'index\.qmd:4: "nowhere\.\w+" leads nowhere'):
         site.render()
     assert not (site.root / "_site").exists()
+
+
+def test_a_formula_that_cannot_be_read_is_named(site):
+    site.write("index.qmd", "Hello.\n\nThis $\\frac{1$ fails.\n")
+    with pytest.raises(Problems, match=r"index\.qmd:3: Pandoc says: .*\\frac\{1"):
+        site.render()

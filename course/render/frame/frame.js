@@ -94,6 +94,17 @@ each(".code-copy-button", (button) => {
   });
 });
 
+// What scrolls sideways can be scrolled by keyboard too.
+const scrollers = new ResizeObserver((changes) => {
+  for (const {target} of changes) {
+    if (target.scrollWidth > target.clientWidth + 1) target.tabIndex = 0;
+    else target.removeAttribute("tabindex");
+  }
+});
+each("main pre, main span[id^='eq-'], main p:has(> math), main .cell-output, main table", (element) =>
+  scrollers.observe(element)
+);
+
 // A link to each heading, to be copied.
 each("main section[id] > .anchored", (heading) => {
   const link = document.createElement("a");
