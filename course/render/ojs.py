@@ -1,176 +1,202 @@
-"""OJS cells, compiled to JavaScript at build time by Observable's own parser in QuickJS."""
+"""OJS cells become JavaScript while the site is built, so that no parser is sent to a reader.
+
+Observable's parser runs in QuickJS (``js/compile.js``); ``js/runtime.js`` starts what it gives.
+"""
 
 from __future__ import annotations
 
-import difflib
 import json
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-from functools import cache
-from html import escape
-from pathlib import Path, PurePosixPath
-from typing import Any
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
 
-import quickjs
+from .ojs_compiler import OjsError, browser_names, compile_cell
+from .ojs_modules import Modules
+from .problems import nearest
+
+__all__ = ["BUILTINS", "OjsError", "OjsPage", "Placeholder"]
 
 RUNTIME = "assets/vendor/ojs-runtime.js"
-
-# What course/vendor/ojs-runtime.mjs defines. The parser itself knows the browser's globals.
-BUILTINS = {
-    *("Generators", "Mutable", "Promises", "html", "svg", "now", "width"),
-    *("invalidation", "visibility"),
+# js/stdlib.js defines these, but for the last two, which are the runtime's own.
+BUILTINS = frozenset({
+    "Generators", "Mutable", "Promises", "html", "svg", "now", "width",
+    "invalidation", "visibility",
+})  # fmt: skip
+_PREFIXES = {"view": "viewof", "mutable": "mutable"}
+_INSTEAD = {
+    "FileAttachment": ": publish the data from a Python cell, or fetch it in an ES module",
+    "require": ": import an ES module of this project",
 }
 
 
-class OjsError(Exception):
-    def __init__(self, path: str, line: int, column: int, message: str) -> None:
-        super().__init__(f"{path}:{line}:{column}: {message}")
-        self.path, self.line, self.column, self.message = path, line, column, message
+class Placeholder(NamedTuple):
+    """The element that one statement of a cell fills."""
 
-
-@dataclass(frozen=True)
-class Placeholder:
     id: str
-    nodetype: str
-
-
-@dataclass(frozen=True)
-class _Statement:
-    id: str
-    path: str
-    line: int
-    compiled: dict[str, Any]
+    nodetype: str  # "declaration" or "expression", as Quarto has it
 
 
 @dataclass
-class OjsPage:
-    """The OJS of one page, cell after cell, and the script that runs it."""
+class _Statement:
+    """One statement of a cell: what the compiler made of it, and where it stands."""
 
-    root: Path
-    published: set[str] = field(default_factory=set)
-    _statements: list[_Statement] = field(default_factory=list)
-    _cells: int = 0
-    _inlines: int = 0
+    place: str  # the id of its element
+    kind: str
+    compiled: dict[str, Any]
+    path: str
+    first_line: int
+
+    def line(self, at: dict[str, Any] | None = None) -> int:
+        return self.first_line + (at or self.compiled)["line"] - 1
+
+    def error(self, message: str, at: dict[str, Any] | None = None) -> OjsError:
+        """The error for what stands ``at`` a place in the cell."""
+        # An inline expression's column would count from its own start, and not from the line's.
+        column = None if self.kind == "inline" else (at or self.compiled)["column"]
+        return OjsError(self.path, self.line(at), column, message)
+
+    def defines(self) -> Iterator[tuple[str, dict[str, Any]]]:
+        """The names it defines, each with its place."""
+        if self.kind == "import":
+            yield from ((entry["name"], entry) for entry in self.compiled["names"])
+        elif name := self.compiled["name"]:
+            yield name, self.compiled
+            if self.kind in _PREFIXES:
+                yield f"{_PREFIXES[self.kind]} {name}", self.compiled
+
+    def uses(self) -> Iterator[tuple[str, dict[str, Any]]]:
+        yield from ((entry["name"], entry) for entry in self.compiled.get("inputs", ()))
+
+    def javascript(self, root: str) -> str:
+        about: dict[str, Any] = {"place": self.place, "at": f"{self.path}:{self.line()}"}
+        if self.kind == "import":
+            module = self.compiled["module"]
+            about["module"] = module
+            about["names"] = {name: entry["exported"] for name, entry in self.defines()}
+            start = f"() => import({json.dumps(_from_page(root, module))})"
+            return f"load({json.dumps(about)}, {start});"
+        about |= {"kind": self.kind, "inputs": [name for name, _ in self.uses()]}
+        if self.compiled["name"]:
+            about["name"] = self.compiled["name"]
+        return f"define({json.dumps(about)}, {self.compiled['code']});"
+
+
+class OjsPage:
+    """The OJS cells of one page. ``published`` are the names that its Python cells publish."""
+
+    def __init__(self, *, root: Path, published: Iterable[str] = ()) -> None:
+        self.modules = Modules(root)
+        self.published = frozenset(published)
+        self._statements: list[_Statement] = []
+        self._cells = self._inlines = 0
 
     def add_cell(self, source: str, *, path: str, line: int) -> list[Placeholder]:
-        """``line``: where in ``path`` the source starts. One placeholder a statement."""
+        """``line`` is that of the source's first line in the file ``path``."""
         self._cells += 1
-        found = _compile(source, path, line)
-        several = len(found) > 1
+        compiled = _compile(source, path, line, inline=False)
+        if not compiled:
+            raise OjsError(path, line, None, "the OJS cell is empty: it needs a statement")
         places = []
-        for number, compiled in enumerate(found, start=1):
-            name = f"ojs-cell-{self._cells}" + (f"-{number}" if several else "")
-            at = line + compiled["line"] - 1
-            if compiled["kind"] == "import":
-                compiled["from"] = self._module(compiled["from"], path, at)
-            self._statements.append(_Statement(name, path, at, compiled))
-            shown = compiled["kind"] == "expression"
-            places.append(Placeholder(name, "expression" if shown else "declaration"))
+        for number, entry in enumerate(compiled, 1):
+            place = f"ojs-cell-{self._cells}" + (f"-{number}" if len(compiled) > 1 else "")
+            statement = _Statement(place, entry["kind"], entry, path, line)
+            if statement.kind == "import":
+                self._resolve(statement)
+            self._statements.append(statement)
+            nodetype = "expression" if statement.kind == "expression" else "declaration"
+            places.append(Placeholder(place, nodetype))
         return places
 
     def add_inline(self, expression: str, *, path: str, line: int) -> str:
-        """``${expression}`` in the prose. Returns the id of the element that shows it."""
+        """The id of the element that ``${expression}`` becomes."""
         self._inlines += 1
-        compiled, *more = _compile(f"({expression}\n)", path, line)
-        if more:
-            raise OjsError(path, line, 1, f"one expression a ${{…}}, not {1 + len(more)}")
-        name = f"ojs-element-id-{self._inlines}"
-        self._statements.append(_Statement(name, path, line, {**compiled, "kind": "inline"}))
-        return name
+        compiled = _compile(expression, path, line, inline=True)
+        if len(compiled) != 1 or compiled[0]["kind"] != "expression" or compiled[0]["isBlock"]:
+            raise OjsError(path, line, None, f"${{{expression}}} must hold one expression")
+        place = f"ojs-element-id-{self._inlines}"
+        self._statements.append(_Statement(place, "inline", compiled[0], path, line))
+        return place
 
-    def unresolved(self) -> Iterator[OjsError]:
-        """The names that no cell, import, ``publish`` or built-in defines."""
-        known = BUILTINS | self.published
+    def mistakes(self) -> Iterator[OjsError]:
+        """What only the whole page shows: names defined twice, by nothing, or by themselves."""
+        by_name: dict[str, _Statement] = {}
         for statement in self._statements:
-            known |= _defined(statement.compiled)
+            for name, at in statement.defines():
+                if name in self.published:
+                    yield statement.error(f'"{name}" is already defined by publish({name}=…)', at)
+                elif name in by_name:
+                    first = f"{by_name[name].path}:{by_name[name].line()}"
+                    yield statement.error(f'"{name}" is already defined at {first}', at)
+                else:
+                    by_name[name] = statement
+        known = by_name.keys() | self.published | BUILTINS
         for statement in self._statements:
-            for name in statement.compiled.get("inputs", ()):
-                if name not in known:
-                    near = difflib.get_close_matches(name, known, n=1)
-                    hint = f'; did you mean "{near[0]}"?' if near else ""
-                    message = f'nothing defines "{name}"{hint}'
-                    yield OjsError(statement.path, statement.line, 1, message)
+            for name, at in statement.uses():
+                if name not in known and name not in browser_names():
+                    hint = _INSTEAD.get(name) or nearest(name, known)
+                    yield statement.error(f'"{name}" is not defined{hint}', at)
+        yield from _circles(self._statements, by_name)
 
     def script(self, *, root: str) -> str:
-        """What goes after the page's content; ``root`` leads from the page to the site."""
+        """What stands after ``</main>``; "" without cells. ``root`` leads to the site's: "../"."""
+        for mistake in self.mistakes():
+            raise mistake
         if not self._statements:
             return ""
-        root = root or "./"  # a module's address may not begin with its folder's bare name
-        imports, cells = self._imports(root), ",\n".join(self._cells_as_js())
-        modules = [f"{root}{RUNTIME}", *imports]
-        preload = [f'<link rel="modulepreload" href="{escape(module)}">' for module in modules]
-        lines = [f'import {{run}} from "{root}{RUNTIME}";']
-        lines += [f'import * as {name} from "{module}";' for module, name in imports.items()]
-        code = "\n".join([*lines, f"run([\n{cells}\n]);"])
-        # No string in a cell may end the script element.
-        code = re.sub(r"</(script)", r"<\\/\1", code, flags=re.IGNORECASE)
-        return "\n".join([*preload, f'<script type="module">\n{code}\n</script>'])
-
-    def _imports(self, root: str) -> dict[str, str]:
-        files = [s.compiled["from"] for s in self._statements if s.compiled["kind"] == "import"]
-        return {f"{root}{file}": f"module{i}" for i, file in enumerate(dict.fromkeys(files))}
-
-    def _cells_as_js(self) -> Iterator[str]:
-        modules = {module: name for module, name in self._imports("").items()}
-        for statement in self._statements:
-            compiled = statement.compiled
-            if compiled["kind"] == "import":
-                for imported, local in compiled["bindings"]:
-                    value = f"() => {modules[compiled['from']]}.{imported}"
-                    yield f'{{kind: "import", name: "{local}", inputs: [], define: {value}}}'
-                continue
-            head = {key: compiled[key] for key in ("kind", "name", "inputs")}
-            fields = json.dumps({"id": statement.id, **head}, ensure_ascii=False)
-            yield f"{fields[:-1]}, define: {compiled['code']}}}"
-
-    def _module(self, module: str, path: str, line: int) -> str:
-        """The project's file that an import names, as a path from the root."""
-        if module.startswith("/"):
-            file = PurePosixPath(module.lstrip("/"))
-        elif module.startswith("."):
-            whole = (self.root / path).parent.joinpath(module).resolve()
-            file = PurePosixPath(whole.relative_to(self.root.resolve()).as_posix())
-        else:
-            message = (
-                f'can\'t import "{module}": give a file of the course, such as "/widgets/x.js"'
-            )
-            raise OjsError(path, line, 1, message)
-        if (self.root / file).suffix != ".js" or not (self.root / file).is_file():
-            raise OjsError(path, line, 1, self._no_module(module))
-        return file.as_posix()
-
-    def _no_module(self, module: str) -> str:
-        folders = (self.root / "widgets", self.root / "assets")
-        files = [
-            f"/{file.relative_to(self.root).as_posix()}"
-            for folder in folders
-            for file in folder.rglob("*.js")
+        imported = [
+            entry.compiled["module"] for entry in self._statements if entry.kind == "import"
         ]
-        near = difflib.get_close_matches(module, files, n=1)
-        return f'there is no "{module}"' + (f'; did you mean "{near[0]}"?' if near else "")
+        files = dict.fromkeys([RUNTIME, *self.modules.closure(imported)])
+        preloads = [f'<link rel="modulepreload" href="{root}{file}">' for file in files]
+        code = [f'import {{define, load}} from "{_from_page(root, RUNTIME)}";']
+        code += [statement.javascript(root) for statement in self._statements]
+        # A string or a comment may hold "</script", or "<!--", which would hide our own end tag.
+        text = re.sub(r"</(?=script)", r"<\\/", "\n".join(code), flags=re.I)
+        return "\n".join([*preloads, '<script type="module">', text, "// -->", "</script>"])
+
+    def _resolve(self, statement: _Statement) -> None:
+        compiled = statement.compiled
+        try:
+            module = self.modules.resolve(statement.path, compiled["module"], from_cell=True)
+        except LookupError as error:
+            raise statement.error(str(error), compiled["moduleAt"]) from None
+        compiled["module"] = module
+        exports = self.modules.exports(module)
+        for entry in compiled["names"]:
+            if exports is not None and entry["exported"] not in exports:
+                hint = nearest(entry["exported"], exports)
+                message = f'{module} does not export "{entry["exported"]}"{hint}'
+                raise statement.error(message, entry)
+        self.modules.check(module)
 
 
-def _defined(compiled: dict[str, Any]) -> set[str]:
-    if compiled["kind"] == "import":
-        return {local for _, local in compiled["bindings"]}
-    name = compiled["name"]
-    if name is None:
-        return set()
-    prefixes = {"viewof": ["", "viewof "], "mutable": ["", "mutable "]}
-    return {prefix + name for prefix in prefixes.get(compiled["kind"], [""])}
+def _compile(source: str, path: str, line: int, *, inline: bool) -> list[dict[str, Any]]:
+    try:
+        return compile_cell(source)
+    except OjsError as error:
+        column = None if inline else error.column
+        raise OjsError(path, line + error.line - 1, column, error.message) from None
 
 
-def _compile(source: str, path: str, line: int) -> list[dict[str, Any]]:
-    result = json.loads(_compiler()(source))
-    if isinstance(result, dict):
-        error = result["error"]
-        raise OjsError(path, line + error["line"] - 1, error["column"], error["message"])
-    return result
+def _from_page(root: str, file: str) -> str:
+    return f"{root or './'}{file}"
 
 
-@cache
-def _compiler() -> Any:
-    context = quickjs.Context()
-    context.eval(Path(__file__).with_name("ojs-compiler.js").read_text(encoding="utf-8"))
-    return context.eval("ojs.compile")
+def _circles(statements: list[_Statement], by_name: dict[str, _Statement]) -> Iterator[OjsError]:
+    """An error for each statement whose value would need itself first."""
+    done: set[str] = set()
+
+    def walk(statement: _Statement, above: list[_Statement]) -> Iterator[OjsError]:
+        if statement in above:
+            names = [entry.compiled["name"] for entry in above[above.index(statement) :]]
+            yield statement.error(f"a circular definition: {' → '.join([*names, names[0]])}")
+        elif statement.place not in done:
+            for name, _ in statement.uses():
+                if name in by_name:
+                    yield from walk(by_name[name], [*above, statement])
+            done.add(statement.place)
+
+    for statement in statements:
+        yield from walk(statement, [])

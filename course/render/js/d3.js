@@ -1,0 +1,9 @@
+// The part of d3 that pages and widgets use. Each name here is sent to every reader: add what you
+// use, remove what no one does, and run `npm run build`. A test compares this list with the sources.
+// (For `.transition()` on selections, add `import "d3-transition"`.)
+export {create, pointer, select, selectAll} from "d3-selection";
+export {extent, max, min, range, sum} from "d3-array";
+export {scaleBand, scaleLinear} from "d3-scale";
+export {line} from "d3-shape";
+export {format} from "d3-format";
+export {interpolateNumber} from "d3-interpolate";

@@ -1,0 +1,7 @@
+// assets/vendor/observable.js: what Quarto would fetch from a public CDN under these names.
+import * as d3 from "./d3.js";
+import * as Inputs from "@observablehq/inputs";
+import * as htl from "htl";
+import {md} from "./md.js";
+
+export {d3, Inputs, htl, md};

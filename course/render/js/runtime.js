@@ -1,0 +1,68 @@
+// assets/vendor/ojs-runtime.js: starts the cells of a page, which course/render/ojs.py has compiled
+// to calls of `define` and `load`. The page's DOM is the one that Quarto makes.
+import {Runtime} from "@observablehq/runtime";
+import {Inspector} from "@observablehq/inspector";
+import {html} from "htl";
+import {builtins} from "./stdlib.js";
+
+const main = new Runtime(builtins).module();
+
+for (const script of document.querySelectorAll('script[type="ojs-define"]')) {
+  for (const {name, value} of JSON.parse(script.textContent).contents) main.define(name, [], () => value);
+}
+
+/** One cell: {place, at, kind, name, inputs}; `body` takes the inputs and gives the value. */
+export function define({place, at, kind, name, inputs}, body) {
+  if (kind === "expression") {
+    main.variable(new Output(place, at)).define(inputs, body);
+  } else if (kind === "inline") {
+    main.variable(new Output(place, at, "span")).define(inputs, (...values) => html`<span>${body(...values)}</span>`);
+  } else if (kind === "view") {
+    main.variable(new Output(place, at)).define(`viewof ${name}`, inputs, body);
+    main.define(name, ["Generators", `viewof ${name}`], (Generators, view) => Generators.input(view));
+  } else if (kind === "mutable") {
+    main.define(`initial ${name}`, inputs, body);
+    main.variable(new QuietOutput(place, at)).define(`mutable ${name}`, ["Mutable", `initial ${name}`], (Mutable, value) => new Mutable(value));
+    main.define(name, [`mutable ${name}`], (mutable) => mutable.generator);
+  } else {
+    main.variable(new QuietOutput(place, at)).define(name, inputs, body);
+  }
+}
+
+/** One import: `names` maps each name on the page to the module's name for it. */
+export function load({place, at, module, names}, start) {
+  const loaded = `module ${place}`; // a space, so that no cell can have this name
+  main.variable(new QuietOutput(place, at)).define(loaded, [], start);
+  for (const [name, exported] of Object.entries(names)) {
+    main.define(name, [loaded], (exports) => {
+      if (!(exported in exports)) throw new SyntaxError(`${module} exports no ${exported}`);
+      return exports[exported];
+    });
+  }
+}
+
+const logged = new Set();
+
+class Output extends Inspector {
+  constructor(place, at, tag = "div") {
+    const parent = document.getElementById(place);
+    super(document.createElement(tag));
+    if (parent) parent.append(this._node);
+    this.at = at;
+  }
+  rejected(error, name) {
+    // A cell that fails fails all that use it, with the same message: log the first.
+    if (!logged.has(error.message)) console.error(`${this.at}: ${error}`, error);
+    logged.add(error.message);
+    super.rejected(error, name);
+  }
+}
+
+// A definition shows nothing, unless its value is an element or an error.
+class QuietOutput extends Output {
+  fulfilled(value, name) {
+    if (value instanceof Node) return super.fulfilled(value, name);
+    this._node.replaceChildren();
+    this._node.classList.remove("observablehq--running", "observablehq--error");
+  }
+}

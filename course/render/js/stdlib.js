@@ -1,0 +1,34 @@
+// The names that a cell can use without importing them, fewer than Quarto's: nothing here loads
+// anything. Observable's own library would also bring in code that fetches from public CDNs.
+// course/render/ojs.py lists the same names.
+import {html, svg} from "htl";
+import * as Generators from "../../../node_modules/@observablehq/stdlib/src/generators/index.js";
+import * as Promises from "../../../node_modules/@observablehq/stdlib/src/promises/index.js";
+import {Mutable} from "../../../node_modules/@observablehq/stdlib/src/mutable.js";
+import {now} from "../../../node_modules/@observablehq/stdlib/src/now.js";
+
+export const builtins = {
+  Generators: () => Generators,
+  Mutable: () => Mutable,
+  Promises: () => Promises,
+  html: () => html,
+  svg: () => svg,
+  now,
+  width
+};
+
+// The width of the text column. What a cell draws may bring a scrollbar, which narrows the column,
+// which redraws the cell: so while the window keeps its width, no width is told twice.
+function width() {
+  const main = document.querySelector("main") || document.body;
+  return Generators.observe((change) => {
+    let window_ = 0, told = new Set();
+    const observer = new ResizeObserver(() => {
+      if (innerWidth !== window_) [window_, told] = [innerWidth, new Set()];
+      const now = main.clientWidth;
+      if (!told.has(now)) change((told.add(now), now));
+    });
+    observer.observe(main);
+    return () => observer.disconnect();
+  });
+}

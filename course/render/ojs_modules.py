@@ -1,0 +1,115 @@
+"""The ES modules of a project: where an import leads, what it exports, what comes with it."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from .ojs_compiler import OjsError, scan_module
+from .problems import nearest
+
+# What the build makes exports its names in one last statement, and is too long to parse each time.
+_BUILT = "assets/vendor/"
+_BUILT_EXPORTS = re.compile(r"\bexport\s*\{([^{}]*)\};?\s*$")
+_SKIPPED = re.compile(r"[._]|node_modules$")
+
+
+class Modules:
+    """The modules below ``root``, by their posix path from there: ``widgets/lib/numbers.js``."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+
+    def resolve(self, importing: str, specifier: str, *, from_cell: bool = False) -> str:
+        """The module that ``specifier`` names in the file ``importing``.
+
+        Raises: LookupError with the message for the reader.
+        """
+        if specifier.startswith(("./", "../")):
+            path = posixpath.normpath(posixpath.join(posixpath.dirname(importing), specifier))
+        elif specifier.startswith("/") and from_cell:
+            path = posixpath.normpath(specifier.lstrip("/"))
+        else:
+            ways = '"/" or "./"' if from_cell else '"./" or "../"'
+            raise LookupError(
+                f'unknown import "{specifier}": write the path of an ES module, from {ways}'
+            )
+        if path.endswith(".js") and self._is_file(path):
+            return path
+        hint = nearest(path, self._all())
+        raise LookupError(f'there is no ES module "{path}" to import{hint}')
+
+    def exports(self, module: str) -> frozenset[str] | None:
+        """The names it exports; None where it passes on all names of another."""
+        scanned = self._scan(module)
+        return None if scanned["all"] else frozenset(scanned["exports"])
+
+    def closure(self, modules: Iterable[str]) -> list[str]:
+        """These modules and all they import, each once."""
+        found: dict[str, None] = {}
+        waiting = list(modules)[::-1]
+        while waiting:
+            module = waiting.pop()
+            if module not in found:
+                found[module] = None
+                waiting += [imported for imported, _ in self._imports(module)][::-1]
+        return list(found)
+
+    def check(self, module: str) -> None:
+        """Raises: OjsError for the first import, in it or in what it imports, that can't work."""
+        for importing in self.closure([module]):
+            for imported, entry in self._imports(importing):
+                exports = self.exports(imported)
+                for name in entry["names"]:
+                    if exports is not None and name not in exports:
+                        raise _missing_export(importing, entry, imported, name, exports)
+
+    def _imports(self, module: str) -> Iterator[tuple[str, dict[str, Any]]]:
+        for entry in self._scan(module)["imports"]:
+            try:
+                yield self.resolve(module, entry["module"]), entry
+            except LookupError as error:
+                raise OjsError(module, entry["line"], entry["column"], str(error)) from None
+
+    def _scan(self, module: str) -> dict[str, Any]:
+        file = self.root / module
+        try:
+            return _scanned(file, file.stat().st_mtime_ns, module.startswith(_BUILT))
+        except OjsError as error:
+            raise OjsError(module, error.line, error.column, error.message) from None
+
+    def _is_file(self, path: str) -> bool:
+        return not path.startswith("..") and (self.root / path).is_file()
+
+    def _all(self) -> list[str]:
+        folders = [self.root]
+        found = []
+        while folders:
+            for entry in folders.pop().iterdir():
+                if entry.is_dir() and not _SKIPPED.match(entry.name):
+                    folders.append(entry)
+                elif entry.suffix == ".js":
+                    found.append(entry.relative_to(self.root).as_posix())
+        return found
+
+
+@lru_cache(maxsize=256)
+def _scanned(file: Path, _changed: int, built: bool) -> dict[str, Any]:
+    source = file.read_text(encoding="utf-8")
+    match = _BUILT_EXPORTS.search(source) if built else None
+    if not match:
+        return scan_module(source)
+    names = [name.split(" as ")[-1].strip() for name in match[1].split(",")]
+    return {"imports": [], "exports": names, "all": False}
+
+
+def _missing_export(
+    importing: str, entry: dict[str, Any], imported: str, name: str, exports: frozenset[str]
+) -> OjsError:
+    hint = nearest(name, exports)
+    message = f'{imported} does not export "{name}"{hint}'
+    return OjsError(importing, entry["line"], entry["column"], message)
