@@ -56,8 +56,9 @@ class Builder:
         state = "assembled"
         if execution is None:
             execution, state = self._execute(page, store, key), "executed"
-        html = self._assemble(page, store, execution)
-        store.save_page(self._page_key(page, execution), html)
+        ojs = OjsPage(root=self.project.root, published=published_names(page))
+        html = self._assemble(page, store, execution, ojs)
+        store.save_page(self._page_key(page, execution), html, ojs.files())
         return Built(page, html, store.figures, state, time.perf_counter() - started)
 
     def _execution_key(self, page: Page) -> str:
@@ -79,13 +80,14 @@ class Builder:
         done = execute(self.project, cells, cell_timeout=self.cell_timeout)
         return store.save_execution(key, done.reads, done.outputs)
 
-    def _assemble(self, page: Page, store: PageCache, execution: dict[str, Any]) -> str:
+    def _assemble(
+        self, page: Page, store: PageCache, execution: dict[str, Any], ojs: OjsPage
+    ) -> str:
         from .markdown import page_markdown
         from .page import whole_page
         from .pandoc import to_html
 
         store.forget_page()
-        ojs = OjsPage(root=self.project.root, published=published_names(page))
         markdown = page_markdown(page, execution["outputs"], ojs, store.figures)
         body = to_html(self.project, page, markdown)
         return whole_page(self.project, self.pages, page, body, ojs.script(root=page.root))

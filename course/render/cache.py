@@ -47,8 +47,7 @@ class PageCache:
         record = self._load("execution.json")
         if record is None or record["key"] != key:
             return None
-        fresh = all(file_digest(self.root / path) == then for path, then in record["reads"].items())
-        return record if fresh else None
+        return record if self._as_then(record["reads"]) else None
 
     def save_execution(
         self, key: str, reads: dict[str, str | None], outputs: list
@@ -62,11 +61,12 @@ class PageCache:
         if record is None or record["key"] != key:
             return None
         complete = all((self.figures / name).is_file() for name in record["figures"])
-        return record if complete else None
+        return record if complete and self._as_then(record["modules"]) else None
 
-    def save_page(self, key: str, html: str) -> None:
+    def save_page(self, key: str, html: str, modules: list[str]) -> None:
         figures = [path.name for path in self.figures.glob("*")]
-        self._save("page.json", {"key": key, "html": html, "figures": figures})
+        then = {name: file_digest(self.root / name) for name in modules}
+        self._save("page.json", {"key": key, "html": html, "figures": figures, "modules": then})
 
     @property
     def figures(self) -> Path:
@@ -76,6 +76,9 @@ class PageCache:
         """Before its figures are made anew: cut short, they would go with the old page."""
         (self.folder / "page.json").unlink(missing_ok=True)
         shutil.rmtree(self.figures, ignore_errors=True)
+
+    def _as_then(self, digests: dict[str, str | None]) -> bool:
+        return all(file_digest(self.root / path) == then for path, then in digests.items())
 
     def _load(self, name: str) -> dict[str, Any] | None:
         try:

@@ -139,17 +139,21 @@ class OjsPage:
                     yield statement.error(f'"{name}" is not defined{hint}', at)
         yield from _circles(self._statements, by_name)
 
+    def files(self) -> list[str]:
+        """The modules that the page loads, directly and through each other; [] without cells."""
+        if not self._statements:
+            return []
+        imports = (entry for entry in self._statements if entry.kind == "import")
+        closure = self.modules.closure([entry.compiled["module"] for entry in imports])
+        return list(dict.fromkeys([RUNTIME, *closure]))
+
     def script(self, *, root: str) -> str:
         """What stands after ``</main>``; "" without cells. ``root`` leads to the site's: "../"."""
         for mistake in self.mistakes():
             raise mistake
         if not self._statements:
             return ""
-        imported = [
-            entry.compiled["module"] for entry in self._statements if entry.kind == "import"
-        ]
-        files = dict.fromkeys([RUNTIME, *self.modules.closure(imported)])
-        preloads = [f'<link rel="modulepreload" href="{root}{file}">' for file in files]
+        preloads = [f'<link rel="modulepreload" href="{root}{file}">' for file in self.files()]
         code = [f'import {{define, load}} from "{_from_page(root, RUNTIME)}";']
         code += [statement.javascript(root) for statement in self._statements]
         # A string or a comment may hold "</script", or "<!--", which would hide our own end tag.

@@ -24,7 +24,7 @@ def ojs_mistakes(page: Page, root: Path) -> Iterator[Problem]:
                 ojs.add_cell(block.source, path=block.path, line=block.line)
         except OjsError as error:
             yield Problem(error.path, error.line, error.message)
-    for error in ojs.unresolved():
+    for error in ojs.mistakes():
         yield Problem(error.path, error.line, error.message)
 
 

@@ -138,3 +138,19 @@ def test_lost_figures_are_made_again(site):
         path.unlink()
     assert site.render()[PLAIN] == "assembled"
     assert (site.root / "_site/lessons" / name).is_file()
+
+
+def test_an_edited_widget_is_assembled_into_its_own_pages_alone(site):
+    site.write("assets/vendor/ojs-runtime.js", "export const define = 1, load = 1;")
+    site.write("widgets/lib/deep.js", "export const deep = 1;")
+    site.write("widgets/x.js", 'import {deep} from "./lib/deep.js";\nexport const x = deep;')
+    config = (site.root / "_quarto.yml").read_text(encoding="utf-8")
+    resources = "project:\n  resources: [assets/, widgets/]"
+    site.write("_quarto.yml", config.replace("project:", resources, 1))
+    cell = '```{ojs}\nimport {x} from "/widgets/x.js"\n```\n'
+    site.write(PLAIN, HEAD + cell)
+    site.render()
+    site.write("widgets/lib/deep.js", "export const deep = 2;")
+    states = site.render()
+    assert states.pop(PLAIN) == "assembled"
+    assert set(states.values()) == {"cached"}
