@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import sys
 import time
 from collections.abc import Sequence
@@ -11,6 +12,7 @@ from pathlib import Path
 from course.render.problems import Problem, Problems
 
 DEFAULT_CELL_TIMEOUT = 300.0
+_OF_THE_MACHINE = {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC}  # not mistakes of ours
 
 
 def main(arguments: Sequence[str], root: Path) -> int:
@@ -29,11 +31,10 @@ def run(chosen: argparse.Namespace, root: Path) -> int:
         print(f"{_count(len(found.problems))}; nothing was written", file=sys.stderr)
     except Problem as problem:
         print(problem, file=sys.stderr)
-    except PermissionError as error:
-        print(
-            f"can't write {error.filename}: copy the course to a folder of your own",
-            file=sys.stderr,
-        )
+    except OSError as error:
+        if error.errno not in _OF_THE_MACHINE:
+            raise
+        print(f"can't write {error.filename}: {error.strerror}", file=sys.stderr)
     except KeyboardInterrupt:
         print("\nstopped", file=sys.stderr)
         return 130

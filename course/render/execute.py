@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import sys
 import tempfile
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -24,8 +26,8 @@ from .problems import Problem
 from .project import Project
 from .source import Cell
 
-DEFAULT_CELL_TIMEOUT = 300.0
 _running: set[AsyncKernelManager] = set()
+_stopped = threading.Event()
 
 
 @dataclass(frozen=True)
@@ -39,7 +41,10 @@ class CellFailed(Problem):
 
     def __init__(self, cell: Cell, what: str, detail: str = "") -> None:
         name = f'cell "{cell.label}"' if cell.label else "unlabelled cell"
-        super().__init__(cell.path, cell.line, f"{name} {what}")
+        # The traceback's first frame is the cell's own line.
+        own = re.search(r"Cell In\[\d+\], line (\d+)", detail)
+        line = cell.line + int(own[1]) - 1 if own else cell.line
+        super().__init__(cell.path, line, f"{name} {what}")
         self.detail = detail
 
     def __str__(self) -> str:
@@ -57,9 +62,7 @@ class _LessonKernel(AsyncKernelManager):
         return KernelSpec(argv=argv, display_name="lesson", language="python", metadata=encrypted)
 
 
-def execute(
-    project: Project, cells: Sequence[Cell], *, cell_timeout: float = DEFAULT_CELL_TIMEOUT
-) -> Execution:
+def execute(project: Project, cells: Sequence[Cell], *, cell_timeout: float) -> Execution:
     notebook = new_notebook(cells=[new_code_cell(cell.source) for cell in cells])
     scratch = project.root / ".course"
     scratch.mkdir(exist_ok=True)
@@ -96,12 +99,15 @@ def _started(client: NotebookClient, project: Project, environment: dict) -> Ite
 
 def kill_kernels() -> None:
     """So that Ctrl-C ends at once, not when the longest cell is done."""
+    _stopped.set()
     for manager in list(_running):
         if pid := getattr(manager.provisioner, "pid", None):
             os.kill(pid, getattr(signal, "SIGKILL", signal.SIGTERM))
 
 
 def _run_cell(client: NotebookClient, position: int, cell: Cell, limit: float) -> None:
+    if _stopped.is_set():
+        raise CellFailed(cell, "was not run")
     try:
         client.execute_cell(client.nb.cells[position], position)
     except CellExecutionError as error:

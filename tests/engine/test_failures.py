@@ -1,5 +1,6 @@
 """A lesson that fails: where and why is told, the others are still run, the old site stays."""
 
+import errno
 import os
 import signal
 import subprocess
@@ -35,7 +36,7 @@ def test_a_cell_that_raises(tmp_path):
     source = "def divide(x):\n    return x / 0\n\ndivide(1)"
     message = failing(tmp_path, python(source, label="division"))
     assert message.startswith(
-        'lessons/bad.qmd:10: cell "division" raised ZeroDivisionError: division by zero\n'
+        'lessons/bad.qmd:13: cell "division" raised ZeroDivisionError: division by zero\n'
     )
     assert "return x / 0" in message, "the traceback"
     assert "\x1b" not in message
@@ -127,3 +128,15 @@ def test_the_command_tells_and_exits_with_1(tmp_path, capsys):
     assert 'lessons/a.qmd:5: unknown cell option "lable"' in capsys.readouterr().err
     assert not (site.root / "_site").exists()
     assert main(["check"], tmp_path) == 1
+
+
+def test_a_folder_that_cannot_be_written_is_named(tmp_path, monkeypatch, capsys):
+    from course.cli import main
+
+    def refuse(path, *_, **__):
+        raise OSError(errno.EROFS, "Read-only file system", str(path))
+
+    Site(tmp_path)
+    monkeypatch.setattr(Path, "mkdir", refuse)
+    assert main(["render"], tmp_path) == 1
+    assert f"can't write {tmp_path}" in capsys.readouterr().err
