@@ -64,8 +64,11 @@ def use_course_style() -> None:
     )
 
 
-def panels(count: int, *, width: float = 7.0, height: float = 2.4) -> tuple[Figure, list[Axes]]:
-    """One row of ``count`` equal panels, ``width`` × ``height`` inches in all."""
+def panels(count: int, *, width: float = 5.4, height: float = 2.0) -> tuple[Figure, list[Axes]]:
+    """One row of ``count`` equal panels, ``width`` × ``height`` inches in all.
+
+    As narrow as the text allows: on a phone a figure shrinks to about 3.5 inches.
+    """
     figure, axes = plt.subplots(1, count, figsize=(width, height), layout="constrained")
     return figure, list(np.atleast_1d(axes))
 

@@ -1,7 +1,7 @@
 // Scaled dot-product attention step by step, over real matrices that the reader can change.
 
 import {format, formatEntry, formatFine} from "./lib/numbers.js";
-import {drawMatrix, part} from "./lib/matrix-grid.js";
+import {drawMatrix} from "./lib/matrix-grid.js";
 import {cell, flag, integer, matrix} from "./lib/url-state.js";
 
 // ---- Model: numbers in, objects out --------------------------------------------------------
@@ -16,7 +16,7 @@ export const STEPS = [
   {tick: "÷ √dₖ", shows: ["scores", "scaled"], result: "scaled",
     says: "Step 2. Every score is divided by the root of the key size."},
   {tick: "softmax", shows: ["scaled", "weights"], result: "weights",
-    says: "Step 3. Each row of scores becomes weights that sum to 1."},
+    says: "Step 3. Each row becomes weights that sum to 1."},
   {tick: "× V", shows: ["value", "weights", "output"], result: "output",
     says: "Step 4. The weights mix the values: one row a token."}
 ];
@@ -106,7 +106,7 @@ export function summarize(model, {tokens, step, cell: chosen, causal}) {
     + `${tokens[row]} looks at: ${looks}. Its output is (${model.output[row].map(format).join(", ")}).`;
 }
 
-// ---- View: one element out, updated in place; the caller keeps the state --------------------
+// ---- View: one element, updated in place; the caller keeps the state ------------------------
 
 // The term of each step carries its number, so that the active one can be marked.
 const FORMULA = `<math display="block"><mi class="term" data-step="3">softmax</mi><mo>(</mo><mfrac>
@@ -150,11 +150,18 @@ function isLit(read, {name, turned}) {
 }
 
 /**
- * options: {previous: the element of the last call, tokens, step, causal, cell,
- *           onEdit(name, rows), onChoose({step, matrix, row, col})}
+ * A drawing in one element of its own: draw(model, options) updates it and returns it.
+ * options: {tokens, step, causal, cell, onEdit(name, rows), onChoose({step, matrix, row, col})}
  */
-export function drawAttentionSteps(d3, model, {previous, tokens, step, causal, cell: chosen, onEdit, onChoose}) {
-  const root = d3.select(previous ?? firstDrawing());
+export function attentionStepsView(d3) {
+  const root = d3.select(emptyView());
+  return (model, options) => {
+    draw(d3, root, model, options);
+    return root.node();
+  };
+}
+
+function draw(d3, root, model, {tokens, step, causal, cell: chosen, onEdit, onChoose}) {
   const shown = shownCell({step, cell: chosen, columns: model.output[0].length});
   const {parts, lit} = explain(model, shown, tokens);
   const hint = root.select(".hint");
@@ -178,16 +185,15 @@ export function drawAttentionSteps(d3, model, {previous, tokens, step, causal, c
     .attr("class", (p) => p.role ?? null).text((p) => p.text);
   root.select(".summary").text(summarize(model, {tokens, step, cell: chosen, causal}));
   root.select(".rounding").classed("needed", grids.some(({name}) => name === "weights") && looksOff(model.weights));
-  return root.node();
 }
 
-function firstDrawing() {
+function emptyView() {
   const node = document.createElement("div");
   node.className = "attention-steps widget-live";
   node.setAttribute("role", "group");
   node.innerHTML = `<div class="formula">${FORMULA}</div><p class="says"></p><div class="stage"></div>
     <p class="arithmetic" aria-live="polite"></p><p class="hint" role="status"></p>
-    <p class="rounding">Rounded to two decimals, a row may not seem to sum to 1. It does.</p>
+    <p class="rounding">Rounded as shown, a row may not seem to sum to 1. It does.</p>
     <p class="summary screen-reader-only"></p>`;
   return node;
 }

@@ -1,7 +1,7 @@
 // A query to move in the plane over three keys, and the weights it gets: a first taste of attention.
 
 import {format, formatPercent} from "./lib/numbers.js";
-import {part} from "./lib/matrix-grid.js";
+import {part} from "./lib/dom.js";
 import {decimal} from "./lib/url-state.js";
 
 const LIMIT = 2;
@@ -33,9 +33,16 @@ export function summarize(found, [q1, q2]) {
 
 // ---- View ----------------------------------------------------------------------------------
 
-/** options: {previous, query, onMove({across, up})}; the caller keeps the query. */
-export function drawQueryPlane(d3, found, {previous, query, onMove}) {
-  const root = d3.select(previous ?? firstDrawing());
+/** A drawing in one element of its own: draw(found, {query, onMove({across, up})}) returns it. */
+export function queryPlaneView(d3) {
+  const root = d3.select(emptyView());
+  return (found, options) => {
+    draw(d3, root, found, options);
+    return root.node();
+  };
+}
+
+function draw(d3, root, found, {query, onMove}) {
   const x = d3.scaleLinear([-LIMIT, LIMIT], [0, SIZE]);
   const y = d3.scaleLinear([-LIMIT, LIMIT], [SIZE, 0]);
   const svg = root.select("svg").attr("aria-label", summarize(found, query));
@@ -49,12 +56,11 @@ export function drawQueryPlane(d3, found, {previous, query, onMove}) {
     onMove({across: within(x.invert(px)), up: within(y.invert(py))});
   });
   bars(root.select(".bars"), found);
-  return root.node();
 }
 
 const within = (value) => Math.max(-LIMIT, Math.min(LIMIT, Math.round(value * 20) / 20)) || 0;
 
-function firstDrawing() {
+function emptyView() {
   const node = document.createElement("div");
   node.className = "query-plane widget-live";
   node.innerHTML = `<svg viewBox="-8 -8 ${SIZE + 16} ${SIZE + 16}" role="img"></svg>

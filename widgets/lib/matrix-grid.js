@@ -2,6 +2,7 @@
 // Used by widgets that show the arithmetic of attention. Drawn again on the same element, it
 // updates in place, so the focus and a half-typed number stay where they are.
 
+import {part} from "./dom.js";
 import {format, formatEntry, parseEntry} from "./numbers.js";
 
 const ARROWS = {ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1]};
@@ -97,11 +98,4 @@ function choices(d3, table, cells, grid, on) {
       on.choose(row, col);
       target.focus();
     });
-}
-
-/** The child `tag` of a selection of one element, made when it is not there yet. */
-export function part(parent, tag, className) {
-  const selector = className ? `:scope > ${tag}.${className}` : `:scope > ${tag}`;
-  const found = parent.select(selector);
-  return found.empty() ? parent.append(tag).attr("class", className ?? null) : found;
 }

@@ -3,14 +3,14 @@
 const MINUS = "\u2212";
 const signed = (text) => text.replace(/^-(0(?:\.0*)?)$/, "$1").replace("-", MINUS);
 
-/** A computed number: two decimals, one from 100 on, powers of ten from 100,000 on. */
+/** A computed number in three digits: 0.07, 4.50, 12.3, 200; powers of ten from 100,000 on. */
 export function format(x) {
   const size = Math.abs(x);
   if (size >= 1e5) return signed(x.toExponential(1).replace("e+", "e"));
-  return signed(x.toFixed(size >= 99.995 ? 1 : 2));
+  return signed(x.toFixed(size < 9.995 ? 2 : size < 99.95 ? 1 : 0));
 }
 
-/** The same with a third decimal, for arithmetic that a reader may follow with a calculator. */
+/** Three decimals, for arithmetic that a reader may follow with a calculator. */
 export const formatFine = (x) => (Math.abs(x) >= 1e5 ? format(x) : signed(x.toFixed(3)));
 
 /** A number that was typed, exactly as it is: one or two decimals. */

@@ -1,0 +1,94 @@
+"""The rendered site, served and opened in a real browser."""
+
+import os
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.sync_api import sync_playwright
+
+from course.browser import find_browser
+from course.render.site import render_site
+from course.serve import start_server
+
+ROOT = Path(__file__).parents[2]
+LESSON = "modules/m03_scaled_dot_product/lesson.html"
+PAGES = ["index.html", LESSON]
+WIDTHS = [320, 390, 768, 1280]
+THEMES = ["light", "dark"]
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            item.add_marker(pytest.mark.site)
+
+
+@pytest.fixture(scope="session")
+def site() -> Path:
+    """``--site DIR`` of ``python3 -m course test``, or the site as it renders now."""
+    if given := os.environ.get("COURSE_SITE"):
+        return Path(given)
+    render_site(ROOT, cell_timeout=300)
+    return ROOT / "_site"
+
+
+@pytest.fixture(scope="session")
+def by_quarto(site) -> bool:
+    return 'content="quarto-' in (site / "index.html").read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="session")
+def served(site):
+    server = start_server(site, 0)
+    yield server.url
+    server.shutdown()
+
+
+@pytest.fixture(scope="session")
+def browser():
+    with sync_playwright() as playwright:
+        yield playwright.chromium.launch(
+            executable_path=find_browser(),
+            args=["--no-sandbox", "--disable-background-networking", "--disable-component-update"],
+        )
+
+
+class Trouble:
+    """What a page should never do: console errors, failed responses, other hosts."""
+
+    def __init__(self, page, host):
+        self.found = []
+        page.on("console", lambda m: m.type == "error" and self.found.append(m.text))
+        page.on("pageerror", lambda error: self.found.append(str(error)))
+        page.on("response", lambda r: r.status >= 400 and self.found.append(f"{r.status} {r.url}"))
+        page.on("request", lambda r: self.ask(r.url, host))
+
+    def ask(self, url, host):
+        if not url.startswith(("data:", "blob:")) and urlsplit(url).netloc != host:
+            self.found.append(f"asked for {url}")
+
+
+@pytest.fixture
+def open_page(browser, served, by_quarto):
+    """``with open_page(path, width=…, theme=…) as page``; fails on any trouble."""
+
+    @contextmanager
+    def opened(path, *, width=1280, theme="light", base=None, live=True, **context):
+        base = base or served
+        session = browser.new_context(
+            viewport={"width": width, "height": 900}, color_scheme=theme, **context
+        )
+        page = session.new_page()
+        trouble = Trouble(page, urlsplit(base).netloc)
+        page.goto(base + path)
+        if live:
+            page.wait_for_selector(".widget-live")
+        yield page
+        session.close()
+        # Quarto's pages name no icon, so the browser asks for one that isn't there.
+        mine = [t for t in trouble.found if not (by_quarto and "favicon.ico" in t)]
+        assert not [t for t in mine if not (by_quarto and "404 (" in t)], mine
+
+    return opened
