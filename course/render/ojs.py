@@ -48,6 +48,10 @@ class _Statement:
     path: str
     first_line: int
 
+    @property
+    def nodetype(self) -> str:
+        return "expression" if self.kind == "expression" else "declaration"
+
     def line(self, at: dict[str, Any] | None = None) -> int:
         return self.first_line + (at or self.compiled)["line"] - 1
 
@@ -91,28 +95,28 @@ class OjsPage:
         self.published = frozenset(published)
         self._statements: list[_Statement] = []
         self._cells = self._inlines = 0
+        self._all_read = True
 
     def add_cell(self, source: str, *, path: str, line: int) -> list[Placeholder]:
         """``line`` is that of the source's first line in the file ``path``."""
         self._cells += 1
-        compiled = _compile(source, path, line, inline=False)
+        compiled = self._compile(source, path, line, inline=False)
         if not compiled:
             raise OjsError(path, line, None, "the OJS cell is empty: it needs a statement")
-        places = []
+        statements = []
         for number, entry in enumerate(compiled, 1):
             place = f"ojs-cell-{self._cells}" + (f"-{number}" if len(compiled) > 1 else "")
-            statement = _Statement(place, entry["kind"], entry, path, line)
+            statements.append(_Statement(place, entry["kind"], entry, path, line))
+        self._statements += statements
+        for statement in statements:
             if statement.kind == "import":
                 self._resolve(statement)
-            self._statements.append(statement)
-            nodetype = "expression" if statement.kind == "expression" else "declaration"
-            places.append(Placeholder(place, nodetype))
-        return places
+        return [Placeholder(entry.place, entry.nodetype) for entry in statements]
 
     def add_inline(self, expression: str, *, path: str, line: int) -> str:
         """The id of the element that ``${expression}`` becomes."""
         self._inlines += 1
-        compiled = _compile(expression, path, line, inline=True)
+        compiled = self._compile(expression, path, line, inline=True)
         if len(compiled) != 1 or compiled[0]["kind"] != "expression" or compiled[0]["isBlock"]:
             raise OjsError(path, line, None, f"${{{expression}}} must hold one expression")
         place = f"ojs-element-id-{self._inlines}"
@@ -134,7 +138,7 @@ class OjsPage:
         known = by_name.keys() | self.published | BUILTINS
         for statement in self._statements:
             for name, at in statement.uses():
-                if name not in known and name not in browser_names():
+                if self._all_read and name not in known and name not in browser_names():
                     hint = _INSTEAD.get(name) or nearest(name, known)
                     yield statement.error(f'"{name}" is not defined{hint}', at)
         yield from _circles(self._statements, by_name)
@@ -157,8 +161,17 @@ class OjsPage:
         code = [f'import {{define, load}} from "{_from_page(root, RUNTIME)}";']
         code += [statement.javascript(root) for statement in self._statements]
         # A string or a comment may hold "</script", or "<!--", which would hide our own end tag.
-        text = re.sub(r"</(?=script)", r"<\\/", "\n".join(code), flags=re.I)
+        # An escaped "s" means the same in strings, templates, expressions and names.
+        text = re.sub(r"(?<=</)(s)(?=cript)", _as_escape, "\n".join(code), flags=re.I)
         return "\n".join([*preloads, '<script type="module">', text, "// -->", "</script>"])
+
+    def _compile(self, source: str, path: str, line: int, *, inline: bool) -> list[dict[str, Any]]:
+        try:
+            return compile_cell(source)
+        except OjsError as error:
+            self._all_read = False  # so a name may be defined in what could not be read
+            column = None if inline else error.column
+            raise OjsError(path, line + error.line - 1, column, error.message) from None
 
     def _resolve(self, statement: _Statement) -> None:
         compiled = statement.compiled
@@ -176,12 +189,8 @@ class OjsPage:
         self.modules.check(module)
 
 
-def _compile(source: str, path: str, line: int, *, inline: bool) -> list[dict[str, Any]]:
-    try:
-        return compile_cell(source)
-    except OjsError as error:
-        column = None if inline else error.column
-        raise OjsError(path, line + error.line - 1, column, error.message) from None
+def _as_escape(match: re.Match[str]) -> str:
+    return f"\\u{ord(match[0]):04x}"
 
 
 def _from_page(root: str, file: str) -> str:

@@ -80,7 +80,8 @@ class Modules:
         try:
             return _scanned(file, file.stat().st_mtime_ns, module.startswith(_BUILT))
         except OjsError as error:
-            raise OjsError(module, error.line, error.column, error.message) from None
+            message = f"{error.message} (in ES2020, the newest that Quarto reads)"
+            raise OjsError(module, error.line, error.column, message) from None
 
     def _is_file(self, path: str) -> bool:
         return not path.startswith("..") and (self.root / path).is_file()

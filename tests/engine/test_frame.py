@@ -2,7 +2,6 @@
 
 import pytest
 
-from course.browser import find_browser
 from course.serve import start_server
 from tests.engine.sites import Site
 
@@ -42,18 +41,6 @@ def server(tmp_path_factory):
     yield server
     server.shutdown()
     server.server_close()
-
-
-@pytest.fixture(scope="module")
-def browser():
-    playwright_api = pytest.importorskip("playwright.sync_api")
-    path = find_browser()
-    if not path:
-        pytest.skip("no Chrome, Chromium or Edge on this machine")
-    with playwright_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
-        yield browser
-        browser.close()
 
 
 @pytest.fixture

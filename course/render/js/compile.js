@@ -1,6 +1,6 @@
 // What course/render/ojs.py runs in QuickJS at build time: Observable's parser, and JavaScript for
 // each statement of a cell. Both functions answer in JSON, mistakes in the source included.
-import {getLineInfo, Parser} from "acorn";
+import {Parser} from "acorn";
 import {ancestor} from "acorn-walk";
 import {parseModule, walk} from "@observablehq/parser";
 
@@ -18,9 +18,10 @@ function answer(source, work) {
   }
 }
 
+// Lines as an editor counts them (acorn would also break them at U+2028), columns in characters.
 function place(source, position) {
-  const {line, column} = getLineInfo(source, position);
-  return {line, column: column + 1};
+  const lines = source.slice(0, position).split(/\r\n?|\n/);
+  return {line: lines.length, column: [...lines[lines.length - 1]].length + 1};
 }
 
 function refuse(node, message) {

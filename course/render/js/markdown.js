@@ -35,7 +35,9 @@ function fillAttributes(element, values) {
   for (const {name, value} of [...element.attributes]) {
     if (!SLOT.test(value)) continue;
     const filled = value.replace(new RegExp(SLOT, "g"), (_, i) => shown(values[i]));
-    if (name.startsWith("on") || (/^(href|src)$/.test(name) && !SAFE_ADDRESS.test(filled))) element.removeAttribute(name);
+    const isCode = /^on|^(srcdoc|style)$/.test(name);
+    const isAddress = /(href|src|action|data)$/.test(name);
+    if (isCode || (isAddress && !SAFE_ADDRESS.test(filled))) element.removeAttribute(name);
     else element.setAttribute(name, filled);
   }
 }

@@ -4,4 +4,6 @@ import * as Inputs from "@observablehq/inputs";
 import * as htl from "htl";
 import {md} from "./md.js";
 
+// Quarto's own html and svg take what is put in with ${…} for markup; these take it for text.
+export const {html, svg} = htl;
 export {d3, Inputs, htl, md};

@@ -16,7 +16,7 @@ export function define({place, at, kind, name, inputs}, body) {
   if (kind === "expression") {
     main.variable(new Output(place, at)).define(inputs, body);
   } else if (kind === "inline") {
-    main.variable(new Output(place, at, "span")).define(inputs, (...values) => html`<span>${body(...values)}</span>`);
+    main.variable(new InlineOutput(place, at, "span")).define(inputs, body);
   } else if (kind === "view") {
     main.variable(new Output(place, at)).define(`viewof ${name}`, inputs, body);
     main.define(name, ["Generators", `viewof ${name}`], (Generators, view) => Generators.input(view));
@@ -32,7 +32,7 @@ export function define({place, at, kind, name, inputs}, body) {
 /** One import: `names` maps each name on the page to the module's name for it. */
 export function load({place, at, module, names}, start) {
   const loaded = `module ${place}`; // a space, so that no cell can have this name
-  main.variable(new QuietOutput(place, at)).define(loaded, [], start);
+  main.variable(new ImportOutput(place, at)).define(loaded, [], start);
   for (const [name, exported] of Object.entries(names)) {
     main.define(name, [loaded], (exports) => {
       if (!(exported in exports)) throw new SyntaxError(`${module} exports no ${exported}`);
@@ -51,10 +51,17 @@ class Output extends Inspector {
     this.at = at;
   }
   rejected(error, name) {
-    // A cell that fails fails all that use it, with the same message: log the first.
-    if (!logged.has(error.message)) console.error(`${this.at}: ${error}`, error);
-    logged.add(error.message);
+    // A cell that fails fails all that use it, with the same message and the cell's name as `input`.
+    const message = error?.message;
+    if (!(error?.input && logged.has(message))) console.error(`${this.at}: ${error}`, error);
+    logged.add(message);
     super.rejected(error, name);
+  }
+}
+
+class InlineOutput extends Output {
+  fulfilled(value, name) {
+    super.fulfilled(html`<span>${value}</span>`, name);
   }
 }
 
@@ -64,5 +71,11 @@ class QuietOutput extends Output {
     if (value instanceof Node) return super.fulfilled(value, name);
     this._node.replaceChildren();
     this._node.classList.remove("observablehq--running", "observablehq--error");
+  }
+}
+
+class ImportOutput extends QuietOutput {
+  rejected(error) {
+    super.rejected(error); // without the name, which only `load` knows
   }
 }

@@ -18,15 +18,17 @@ export const builtins = {
 };
 
 // The width of the text column. What a cell draws may bring a scrollbar, which narrows the column,
-// which redraws the cell: so while the window keeps its width, no width is told twice.
+// which redraws the cell without it, and so on: going back at once to the width before is not told.
 function width() {
   const main = document.querySelector("main") || document.body;
   return Generators.observe((change) => {
-    let window_ = 0, told = new Set();
+    let before, last, since = -Infinity;
     const observer = new ResizeObserver(() => {
-      if (innerWidth !== window_) [window_, told] = [innerWidth, new Set()];
-      const now = main.clientWidth;
-      if (!told.has(now)) change((told.add(now), now));
+      const width = main.clientWidth;
+      const time = performance.now();
+      if (width === last || (width === before && time - since < 300)) return;
+      [before, last, since] = [last, width, time];
+      change(width);
     });
     observer.observe(main);
     return () => observer.disconnect();
