@@ -121,10 +121,8 @@ def _front_matter(
 def _expand(
     root: Path, lines: list[Line], open_files: list[str], problems: list[Problem]
 ) -> Iterator[Line]:
-    fence = ""
     for line in lines:
-        fence = fence_after(line.text, fence)
-        match = None if fence else SHORTCODE_LINE.match(line.text)
+        match = SHORTCODE_LINE.match(line.text)  # in code too, as Quarto does it
         if match is None:
             yield line
             continue

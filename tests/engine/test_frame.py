@@ -112,6 +112,7 @@ def test_on_a_phone_the_sidebar_opens_by_keyboard_and_closes_by_escape(open_page
     button.press("Enter")
     assert sidebar.is_visible()
     assert button.get_attribute("aria-expanded") == "true"
+    sidebar.locator("a").first.focus()
     page.keyboard.press("Escape")
     assert not sidebar.is_visible()
     assert button.evaluate("button => button === document.activeElement")

@@ -39,6 +39,10 @@ MISTAKES = {
         "[x]{.knownclass}\n",
         '4: unknown class "knownclass"; did you mean "known-class"?',
     ),
+    "class in a comment of the stylesheet": (
+        "[x]{.no-longer}\n",
+        '4: unknown class "no-longer"',
+    ),
     "attribute": ("[x]{langg=en}\n", '4: unknown attribute "langg"; did you mean "lang"?'),
     "open div": ("\n::: {.callout-tip}\nx\n", "is never closed"),
     "surplus div end": ("x\n\n:::\n", '6: ":::" closes no div'),
@@ -130,6 +134,13 @@ def test_a_mistake_in_an_include_is_told_once_with_the_includes_own_line(site):
         site.write(f"lessons/{name}.qmd", HEAD + "{{< include /_prelude.qmd >}}\n")
     [found] = site.check()
     assert found.startswith('_prelude.qmd:3: unknown bibliography key "@nobody"')
+
+
+def test_an_include_in_a_cell_is_put_in_too(site):
+    site.write("_cell.py", "x = (\n")
+    site.write("lessons/a.qmd", HEAD + "```{python}\n{{< include /_cell.py >}}\n```\n")
+    with pytest.raises(Problems, match="SyntaxError"):
+        site.render()
 
 
 def test_lines_after_an_include_are_still_right(site):
