@@ -1,5 +1,5 @@
 """The course: its site, its checks and what its lessons import."""
 
-from .publish import publish, static_form
+from .to_page import publish, static_form
 
 __all__ = ["publish", "static_form"]

@@ -169,7 +169,7 @@ def working(lab, served, browser):
 
 def published_script(values):
     """What ``publish`` writes into the page."""
-    module = importlib.import_module("course.publish")
+    module = importlib.import_module("course.to_page")
     written = []
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "show_markdown", written.append)

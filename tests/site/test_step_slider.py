@@ -76,7 +76,9 @@ def test_random_numbers(open_page):
 
 def test_the_largest_numbers_fit_and_stay_right(open_page):
     big = ";".join(["9.99,-9.99"] * 3)
-    with open_page(lesson(f"steps.query={big}&steps.key={big}&steps.value={big}"), width=320) as page:
+    with open_page(
+        lesson(f"steps.query={big}&steps.key={big}&steps.value={big}"), width=320
+    ) as page:
         assert_numbers_are_attention_pys(page)
         for step in range(5):
             go_to(page, step)
@@ -282,5 +284,7 @@ def test_the_sentence_for_screen_readers_follows(open_page):
 @pytest.mark.parametrize(("motion", "moves"), [("reduce", False), ("no-preference", True)])
 def test_motion_only_where_wanted(open_page, motion, moves):
     with open_page(LESSON, reduced_motion=motion) as page:
-        durations = cell(page, "weights", 0, 0).evaluate("(e) => getComputedStyle(e).transitionDuration")
+        durations = cell(page, "weights", 0, 0).evaluate(
+            "(e) => getComputedStyle(e).transitionDuration"
+        )
         assert (durations not in ("0s", "")) == moves

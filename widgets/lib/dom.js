@@ -6,3 +6,9 @@ export function part(parent, tag, className) {
   const found = parent.select(selector);
   return found.empty() ? parent.append(tag).attr("class", className ?? null) : found;
 }
+
+/** A form of Inputs.range with a name for its slider too: Inputs labels the number box alone. */
+export function labelled(form) {
+  form.querySelector("input[type=range]").setAttribute("aria-label", form.querySelector("label").textContent);
+  return form;
+}

@@ -3,16 +3,17 @@
 
 const TOKEN = /^--color-/;
 
-/** The colour tokens of assets/course.css as they are now: {page: "…", text: "…", query: "…", …}. */
-export function themeColors(element = document.body) {
-  const names = new Set();
-  for (const sheet of document.styleSheets) {
-    for (const name of tokenNames(sheet)) names.add(name);
-  }
-  const style = getComputedStyle(element);
-  return Object.fromEntries(
-    [...names].map((name) => [camelCase(name.replace(TOKEN, "")), style.getPropertyValue(name).trim()])
-  );
+/** The colour tokens of assets/course.css as they are now: {page: "rgb(…)", query: "rgb(…)", …}. */
+export function themeColors() {
+  const names = new Set([...document.styleSheets].flatMap(tokenNames));
+  const probe = document.body.appendChild(document.createElement("span"));
+  const now = (name) => {
+    probe.style.color = `var(${name})`; // a token may depend on the scheme: ask what it comes to
+    return getComputedStyle(probe).color;
+  };
+  const colors = [...names].map((name) => [camelCase(name.replace(TOKEN, "")), now(name)]);
+  probe.remove();
+  return Object.fromEntries(colors);
 }
 
 export function observeTheme(notify) {

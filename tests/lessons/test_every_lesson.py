@@ -1,0 +1,51 @@
+"""What holds in each lesson: short cells and outputs, badges on maps, nothing from other hosts."""
+
+import re
+
+MOST_LINES = {"code": 15, "output": 10}
+
+
+def test_cells_and_outputs_are_short(lesson):
+    for cell in lesson.select("main .cell"):
+        for code in cell.select("pre.python"):
+            assert len(code.get_text().strip().splitlines()) <= MOST_LINES["code"], cell.get("id")
+        for output in cell.select(".cell-output-stdout pre"):
+            lines = output.get_text().rstrip().splitlines()
+            assert len(lines) <= MOST_LINES["output"], cell.get("id")
+            assert max(map(len, lines)) <= 80, lines
+
+
+def test_no_warning_and_no_error_is_left_in_a_lesson(lesson):
+    assert not lesson.select(".cell-output-stderr, .cell-output-error")
+
+
+def test_every_map_says_where_it_comes_from(lesson):
+    maps = lesson.select("main figure, main .widget")
+    assert maps
+    for drawn in maps:
+        badge = drawn.select_one(".source")
+        assert badge, drawn.get("id")
+        assert badge.get_text() in {"trained", "random", "constructed"}
+
+
+def test_every_image_has_a_text(lesson):
+    assert all(image.get("alt") for image in lesson.select("main img"))
+
+
+def test_every_widget_stands_before_it_runs(lesson):
+    for widget in lesson.select(".widget"):
+        assert widget.select_one(".static-form table"), widget.get("id")
+
+
+def test_nothing_is_loaded_from_another_host(lesson):
+    for element in lesson.select("script[src], link[href], img[src]"):
+        address = element.get("src") or element.get("href")
+        assert not re.match(r"(https?:)?//[^/]", address), address
+
+
+def test_length(lesson):
+    """900 to 1,500 words of text, as the curriculum asks, without code and widgets."""
+    main = lesson.select_one("main")
+    for other in main.select("pre, .widget, #quarto-appendix, script, math, .quarto-title-meta"):
+        other.extract()
+    assert 900 <= len(main.get_text(" ").split()) <= 1500

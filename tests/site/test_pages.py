@@ -1,0 +1,160 @@
+"""Every page: quiet, within its width, open to all, and whole where its frame is ours."""
+
+import re
+import shutil
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import expect
+
+from course.serve import start_server
+from tests.site.conftest import LESSON, PAGES, THEMES
+from tests.site.geometry import SIDEWAYS
+
+AXE = Axe()
+
+
+@pytest.mark.parametrize("theme", THEMES)
+@pytest.mark.parametrize("width", [320, 390, 1280])
+@pytest.mark.parametrize("path", PAGES)
+def test_quiet_and_within_the_width(open_page, path, width, theme):
+    with open_page(path, width=width, theme=theme) as page:
+        page.mouse.wheel(0, 100_000)
+        assert page.evaluate(SIDEWAYS) <= 0
+
+
+@pytest.mark.parametrize("theme", THEMES)
+@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize("path", PAGES)
+def test_no_axe_violation(open_page, by_quarto, path, width, theme):
+    """Under Quarto within main: the frame is Quarto's own, and breaks rules."""
+    with open_page(path, width=width, theme=theme) as page:
+        unfold(page)
+        found = AXE.run(page, context="main" if by_quarto else None).response["violations"]
+        assert not [(v["id"], [n["html"][:150] for n in v["nodes"]][:3]) for v in found]
+
+
+@pytest.mark.parametrize("step", range(1, 5))
+def test_no_axe_violation_in_any_step(open_page, step):
+    with open_page(f"{LESSON}?steps.step={step}&steps.causal=1") as page:
+        found = AXE.run(page, context="#step-slider").response["violations"]
+        assert not [(v["id"], [n["html"][:150] for n in v["nodes"]][:3]) for v in found]
+
+
+def unfold(page):
+    for header in page.locator("main [data-bs-toggle=collapse]").all():
+        header.click()
+        page.wait_for_timeout(400)  # Bootstrap unfolds in its own time
+
+
+@pytest.mark.parametrize("theme", THEMES)
+def test_text_and_page_keep_the_course_s_colours(open_page, theme):
+    want = {"light": ["rgb(255, 255, 255)", "rgb(28, 33, 43)"],
+            "dark": ["rgb(20, 23, 28)", "rgb(228, 231, 236)"]}[theme]  # fmt: skip
+    with open_page(LESSON, theme=theme) as page:
+        colours = page.evaluate(
+            "[getComputedStyle(document.body).backgroundColor,"
+            " getComputedStyle(document.querySelector('main p')).color]"
+        )
+        assert colours == want
+
+
+def test_query_key_and_value_have_one_colour_each_everywhere(open_page):
+    with open_page(LESSON) as page:
+        colours = page.evaluate(
+            """() => Object.fromEntries(["q", "k", "v"].map((c) => [c, [...new Set(
+              [...document.querySelectorAll(`main :is(span, mi).${c}, main .arithmetic .${c}`)]
+                .map((e) => getComputedStyle(e).color))]]))"""
+        )
+        assert {name: len(found) for name, found in colours.items()} == {"q": 1, "k": 1, "v": 1}
+        assert page.locator("math mi.q").count() > 3
+        assert len({found[0] for found in colours.values()}) == 3
+
+
+def test_the_theme_is_followed_live(open_page):
+    script = """async () => {
+      const {observeTheme} = await import(new URL("../../widgets/lib/surroundings.js", location));
+      const seen = [];
+      const stop = observeTheme((colours) => seen.push(colours.page));
+      const classes = ["quarto-dark", "quarto-light"];
+      const flip = () => classes.forEach((c) => document.body.classList.toggle(c));
+      const soon = () => new Promise((done) => setTimeout(done, 50));
+      flip(); await soon(); stop(); flip(); await soon();
+      return seen;
+    }"""
+    with open_page(LESSON) as page:
+        assert page.evaluate(script) == ["rgb(255, 255, 255)", "rgb(20, 23, 28)"]
+
+
+def test_served_from_a_subpath(open_page, site, tmp_path):
+    shutil.copytree(site, tmp_path / "some" / "course")
+    server = start_server(tmp_path, 0)
+    for path in PAGES:
+        with open_page(path, base=f"{server.url}some/course/") as page:
+            assert page.locator(".widget-live").is_visible()
+    server.shutdown()
+
+
+# ---- The frame that the embedded engine makes ---------------------------------------------------
+
+
+@pytest.fixture
+def ours(by_quarto):
+    if by_quarto:
+        pytest.skip("Quarto's own frame")
+
+
+@pytest.mark.usefixtures("ours")
+def test_the_dark_mode_toggle_stays(open_page):
+    with open_page(LESSON) as page:
+        page.locator(".quarto-color-scheme-toggle").click()
+        assert "quarto-dark" in page.locator("body").get_attribute("class")
+        page.reload()
+        assert "quarto-dark" in page.locator("body").get_attribute("class")
+        assert page.evaluate("localStorage['quarto-color-scheme']") == "alternate"
+
+
+@pytest.mark.usefixtures("ours")
+def test_the_contents_follow_the_scroll(open_page):
+    with open_page(LESSON) as page:
+        page.locator("#sec-worked").evaluate("(e) => e.scrollIntoView()")
+        expect(page.locator("#TOC a.active")).to_have_text("A worked example, put right")
+
+
+@pytest.mark.usefixtures("ours")
+def test_the_sidebar_on_a_phone(open_page):
+    with open_page(LESSON, width=390) as page:
+        sidebar = page.locator("#quarto-sidebar")
+        expect(sidebar).to_be_hidden()
+        page.locator(".quarto-btn-toggle").focus()
+        page.keyboard.press("Enter")
+        expect(sidebar).to_be_visible()
+        expect(sidebar.locator("a.active")).to_have_text("Scaled dot-product attention")
+        page.keyboard.press("Escape")
+        expect(sidebar).to_be_hidden()
+
+
+@pytest.mark.usefixtures("ours")
+def test_answers_unfold_by_keyboard(open_page):
+    with open_page(LESSON) as page:
+        header = page.locator(".callout-header[data-bs-toggle]").first
+        body = page.locator(".callout-collapse").first
+        expect(body).to_be_hidden()
+        header.focus()
+        page.keyboard.press("Enter")
+        expect(body).to_be_visible()
+
+
+@pytest.mark.usefixtures("ours")
+def test_copying_code(open_page):
+    with open_page(LESSON, permissions=["clipboard-read", "clipboard-write"]) as page:
+        page.locator("#numpy .code-copy-button").click()
+        assert page.evaluate("navigator.clipboard.readText()").startswith("scores = Q @ K.T")
+
+
+def test_previous_and_next(open_page):
+    with open_page("index.html") as page:
+        page.locator(".nav-page-next a").click()
+        expect(page).to_have_url(re.compile(LESSON))
+        page.locator(".nav-page-previous a").click()
+        expect(page).to_have_url(re.compile(r"index\.html$|/$"))

@@ -1,0 +1,81 @@
+"""course.publish: what reaches the page, and what is refused by its path."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+import torch
+
+from course import publish, static_form
+from course.to_page import plain
+
+
+@pytest.fixture
+def shown(monkeypatch):
+    """The Markdown that the calls display, as when a page is rendered."""
+    texts = []
+    monkeypatch.setenv("QUARTO_EXECUTE_INFO", "x")
+    monkeypatch.setattr("course.to_page.show_markdown", texts.append)
+    return texts
+
+
+def contents(text):
+    script = re.search(r'<script type="ojs-define">(.*)</script>', text, re.DOTALL)[1]
+    return {item["name"]: item["value"] for item in json.loads(script)["contents"]}
+
+
+def test_values_arrive_as_they_are(shown):
+    publish(
+        a=1, b=[1.5, "x", None, True], c={"d": torch.eye(2), "e": np.arange(3)}, f=np.float32(2)
+    )
+    assert contents(shown[0]) == {
+        "a": 1, "b": [1.5, "x", None, True], "c": {"d": [[1, 0], [0, 1]], "e": [0, 1, 2]}, "f": 2,
+    }  # fmt: skip
+
+
+def test_no_string_ends_the_script(shown):
+    publish(text='</script><b>"quoted" & \u2028')
+    assert shown[0].count("</script>") == 1
+    assert contents(shown[0]) == {"text": '</script><b>"quoted" & \u2028'}
+
+
+@pytest.mark.parametrize(
+    ("value", "path"),
+    [
+        (float("nan"), "x is nan"),
+        ([1, float("inf")], "x[1] is inf"),
+        ({"rows": [[0.0], [float("-inf")]]}, "x.rows[1][0] is -inf"),
+        (torch.tensor([0.0, torch.nan]), "x[1] is nan"),
+        (np.array([[1.0, np.inf]]), "x[0][1] is inf"),
+    ],
+)
+def test_nan_and_infinity_are_named_by_path(value, path):
+    with pytest.raises(ValueError, match=re.escape(path)):
+        publish(x=value)
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [({"a": {1, 2}}, "x.a is a set"), ({3: "a"}, "x has the key 3"), (object(), "x is a object")],
+)
+def test_what_json_cant_hold_is_named_by_path(value, message):
+    with pytest.raises(TypeError, match=re.escape(message)):
+        publish(x=value)
+
+
+def test_nothing_is_shown_in_plain_jupyter(monkeypatch, capsys):
+    monkeypatch.delenv("QUARTO_EXECUTE_INFO", raising=False)
+    monkeypatch.delenv("COURSE_KERNEL", raising=False)
+    publish(a=1)
+    assert capsys.readouterr().out == ""
+
+
+def test_plain_leaves_bools_bools():
+    assert plain([True, np.bool_(False), torch.tensor(True)], "x") == [True, False, True]
+
+
+def test_static_form_is_a_table_of_two_decimals(shown):
+    static_form("A row.", ["word", "share"], [["a|b", 0.126], ["c", 2]])
+    table = "| word | share |\n| --- | --- |\n| a\\|b | 0.13 |\n| c | 2 |"
+    assert shown == [f"::: {{.static-form}}\nA row.\n\n{table}\n:::\n"]
