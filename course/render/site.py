@@ -67,7 +67,7 @@ def _build_in_parallel(builder: Builder, pages: list[Page], say: Say) -> dict[st
                     continue
                 built[done.page.source] = done
                 _tell(say, done)
-        except BaseException:
+        except KeyboardInterrupt:
             pool.shutdown(wait=False, cancel_futures=True)
             kill_kernels()
             raise
