@@ -29,7 +29,11 @@ format:
     css: style.css
 bibliography: references.bib
 """
-STYLE = "/* .no-longer {} */ .known-class { color: red } @media print { div.other-class > p, .third:hover { top: 0 } }\n"
+STYLE = """\
+/* .no-longer { } */
+.known-class { color: red }
+@media print { div.other-class > p, .third:hover { top: 0 } }
+"""
 BIBLIOGRAPHY = (
     "@book{knuth1984,\n  title = {The TeXbook},\n  author = {Knuth, D.}, year = 1984\n}\n"
 )
