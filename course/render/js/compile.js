@@ -12,7 +12,7 @@ function answer(source, work) {
   try {
     return JSON.stringify({value: work()});
   } catch (error) {
-    if (!(error instanceof SyntaxError)) throw error;
+    // Observable's parser meets some syntax with another error than SyntaxError, and no position.
     const message = error.message.replace(/ \(\d+:\d+\)$/, "");
     return JSON.stringify({error: {message, ...place(source, error.pos ?? 0)}});
   }
@@ -38,7 +38,7 @@ function compile(cell, source) {
   refuseWhatQuartoDoesOtherwise(body);
   const inputs = inputsOf(cell, source);
   const code = functionOf(cell, inputs, source);
-  checkStrictly(cell, code);
+  checkAsModule(cell, code);
   return {
     ...start,
     kind: id?.type === "ViewExpression" ? "view" : id?.type === "MutableExpression" ? "mutable" : id ? "value" : "expression",
@@ -110,10 +110,10 @@ function functionOf({body, async, generator}, inputs, source) {
   return head + (body.type === "BlockStatement" ? text : `{return (\n${text}\n);}`);
 }
 
-// One slip that only a strict parser sees would otherwise stop every cell of the page.
-function checkStrictly(cell, code) {
+// The page runs it in a module, which refuses more. One such slip would stop every cell.
+function checkAsModule(cell, code) {
   try {
-    new Function(`"use strict"; return ${code}`);
+    Parser.parse(`export default ${code}`, {ecmaVersion: 12, sourceType: "module"});
   } catch (error) {
     refuse(cell, error.message);
   }
