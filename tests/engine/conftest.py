@@ -24,4 +24,4 @@ def browser():
 
 @pytest.fixture(scope="module")
 def lab(tmp_path_factory):
-    return Lab(tmp_path_factory.mktemp("ojs"))
+    return Lab(tmp_path_factory.mktemp("ojs") / "project")

@@ -24,6 +24,7 @@ class Lab:
 
     def __init__(self, root):
         self.root = root
+        (root.parent / "outside.js").write_text("export const x = 1;\n", encoding="utf-8")
         for path, text in MODULES.items():
             (root / path).parent.mkdir(parents=True, exist_ok=True)
             (root / path).write_text(text, encoding="utf-8")

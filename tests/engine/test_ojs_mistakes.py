@@ -73,8 +73,8 @@ MISTAKES = {
         '10:17: there is no ES module "widgets/maht.js" to import; did you mean "widgets/math.js"?',
     ),
     "outside": (
-        'import {x} from "../../math.js"',
-        '10:17: there is no ES module "../math.js" to import',
+        'import {x} from "../../outside.js"',
+        '10:17: there is no ES module "../outside.js" to import',
     ),
     "page": (
         'import {x} from "/_prelude.qmd"',
