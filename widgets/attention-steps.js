@@ -1,6 +1,7 @@
 // Scaled dot-product attention step by step, over real matrices that the reader can change.
 
 import {format, formatEntry, formatFine} from "./lib/numbers.js";
+import {setText} from "./lib/dom.js";
 import {drawMatrix} from "./lib/matrix-grid.js";
 import {cell, flag, integer, matrix} from "./lib/url-state.js";
 
@@ -29,37 +30,11 @@ export const stepFields = ({query, key, value}) => ({
   query: matrix(query), key: matrix(key), value: matrix(value)
 });
 
-const dot = (a, b) => a.reduce((sum, x, i) => sum + x * b[i], 0);
-
-/** softmax(QKᵀ / √d) V with everything on the way; query and key (n, d), value (n, dv). */
-export function attentionSteps({query, key, value}, {causal = false} = {}) {
-  const root = Math.sqrt(key[0].length);
-  const hidden = (row, col) => causal && col > row;
-  const scores = query.map((q) => key.map((k) => dot(q, k)));
-  const scaled = scores.map((row) => row.map((score) => score / root));
-  const weights = scaled.map((row, i) => softmax(row, (j) => hidden(i, j)));
-  const output = weights.map((row) => value[0].map((_, c) => dot(row, value.map((v) => v[c]))));
-  return {query, key, value, scores, scaled, weights, output, size: key[0].length, hidden};
-}
-
-function softmax(row, isHidden) {
-  const top = Math.max(...row.filter((_, j) => !isHidden(j))); // so that exp never overflows
-  const parts = row.map((x, j) => (isHidden(j) ? 0 : Math.exp(x - top)));
-  const total = parts.reduce((a, b) => a + b, 0);
-  return parts.map((x) => x / total);
-}
-
 /** The cell whose arithmetic is shown: the one chosen in this step, or its like in the result. */
 export function shownCell({step, cell: chosen, columns = 2}) {
   const {shows, result} = STEPS[step];
   const name = chosen.step === step && shows.includes(chosen.matrix) ? chosen.matrix : result;
   return {matrix: name, row: chosen.row, col: name === "output" ? Math.min(chosen.col, columns - 1) : chosen.col};
-}
-
-/** Fresh numbers for query, key and value: one decimal, from -2 to 2. */
-export function randomMatrices({query, key, value}, random = Math.random) {
-  const fresh = (rows) => rows.map((row) => row.map(() => Math.round(random() * 40 - 20) / 10 || 0));
-  return {query: fresh(query), key: fresh(key), value: fresh(value)};
 }
 
 /** The arithmetic of one cell: pieces of text with the role that colours them, and what it read. */
@@ -117,13 +92,15 @@ const FORMULA = `<math display="block"><mi class="term" data-step="3">softmax</m
 const dims = (letter, n) => Array.from({length: n}, (_, i) => letter + "₁₂₃₄₅₆₇₈₉"[i]);
 const transpose = (rows) => rows[0].map((_, j) => rows.map((row) => row[j]));
 
-/** How each matrix of the model is laid out as a table. K stands on its side where QKᵀ is formed. */
-function layout(name, model, {tokens, step}) {
+// All that is ever shown, in tab order. K stands on its side where QKᵀ is formed.
+const TABLES = ["query", "key", "key turned", "value", ...COMPUTED];
+
+function layout(table, model, tokens) {
   const n = tokens.length;
   const inputs = {query: "Q", key: "K", value: "V"};
+  const [name, turned] = table.split(" ");
   if (name in inputs) {
     const [title, flat] = [inputs[name], dims(inputs[name].toLowerCase(), model[name][0].length)];
-    const turned = name === "key" && step === 1;
     return {
       name, title, turned, editable: true, shape: turned ? `${flat.length} × ${n}` : `${n} × ${flat.length}`,
       caption: turned ? "Kᵀ" : title, rows: turned ? flat : tokens, columns: turned ? tokens : flat,
@@ -155,6 +132,7 @@ function isLit(read, {name, turned}) {
  */
 export function attentionStepsView(d3) {
   const root = d3.select(emptyView());
+  root.select(".stage").selectAll("table").data(TABLES).join("table").attr("class", (name) => `matrix ${name}`);
   return (model, options) => {
     draw(d3, root, model, options);
     return root.node();
@@ -164,27 +142,29 @@ export function attentionStepsView(d3) {
 function draw(d3, root, model, {tokens, step, causal, cell: chosen, onEdit, onChoose}) {
   const shown = shownCell({step, cell: chosen, columns: model.output[0].length});
   const {parts, lit} = explain(model, shown, tokens);
-  const hint = root.select(".hint");
+  const shows = STEPS[step].shows.map((name) => (name === "key" && step === 1 ? "key turned" : name));
   root.attr("data-step", step).attr("aria-label", "Attention step by step");
-  root.select(".says").text(STEPS[step].says);
   root.selectAll(".term").classed("active", function () { return +this.dataset.step === step; });
+  setText(root.select(".says"), () => STEPS[step].says);
 
-  const grids = STEPS[step].shows.map((name) => layout(name, model, {tokens, step}));
-  root.select(".stage").selectAll("table").data(grids, (g) => `${g.name}${g.turned ? "-turned" : ""}`)
-    .join("table").order()
-    .each(function (grid) {
+  root.select(".stage").selectAll("table")
+    .attr("hidden", (name) => (shows.includes(name) ? null : ""))
+    .filter((name) => shows.includes(name))
+    .each(function (name) {
+      const grid = layout(name, model, tokens);
       const isShown = (row, col) => shown.matrix === grid.name && shown.row === row && shown.col === col;
-      drawMatrix(d3, d3.select(this), {...grid, lit: isLit(lit, grid), chosen: isShown}, {
-        hint: (text) => hint.text(text),
+      drawMatrix(d3.select(this), {...grid, lit: isLit(lit, grid), chosen: isShown}, {
+        hint: (text) => root.select(".hint").text(text),
         choose: (row, col) => onChoose({step, matrix: grid.name, row, col}),
         edit: (i, j, value) => onEdit(grid.name, replaced(model[grid.name], grid.turned ? [j, i] : [i, j], value))
       });
     });
 
-  root.select(".arithmetic").selectAll("span").data(parts.map((p) => (p.text ? p : {text: p}))).join("span")
-    .attr("class", (p) => p.role ?? null).text((p) => p.text);
-  root.select(".summary").text(summarize(model, {tokens, step, cell: chosen, causal}));
-  root.select(".rounding").classed("needed", grids.some(({name}) => name === "weights") && looksOff(model.weights));
+  const pieces = root.select(".arithmetic").selectAll("span").data(parts.map((p) => (p.text ? p : {text: p})))
+    .join("span").attr("class", (p) => p.role ?? null);
+  setText(pieces, (p) => p.text);
+  setText(root.select(".summary"), () => summarize(model, {tokens, step, cell: chosen, causal}));
+  root.select(".rounding").classed("needed", shows.includes("weights") && looksOff(model.weights));
 }
 
 function emptyView() {

@@ -1,7 +1,8 @@
 // A query to move in the plane over three keys, and the weights it gets: a first taste of attention.
 
 import {format, formatPercent} from "./lib/numbers.js";
-import {part} from "./lib/dom.js";
+import {softmax} from "./lib/attention.js";
+import {part, setText} from "./lib/dom.js";
 import {decimal} from "./lib/url-state.js";
 
 const LIMIT = 2;
@@ -18,10 +19,8 @@ export const queryFields = ([across, up]) => ({
 /** softmax(q·k / √d) over keys [{token, key: [x, y]}]. */
 export function lookup([q1, q2], keys) {
   const scores = keys.map(({key: [k1, k2]}) => (q1 * k1 + q2 * k2) / Math.SQRT2);
-  const top = Math.max(...scores);
-  const parts = scores.map((score) => Math.exp(score - top));
-  const total = parts.reduce((a, b) => a + b, 0);
-  return keys.map((key, i) => ({...key, score: scores[i], weight: parts[i] / total}));
+  const weights = softmax(scores);
+  return keys.map((key, i) => ({...key, score: scores[i], weight: weights[i]}));
 }
 
 // ---- Summary -------------------------------------------------------------------------------
@@ -85,8 +84,8 @@ function arrows(svg, found, x, y) {
   keys.select("line").attr("x1", x(0)).attr("y1", y(0)).attr("x2", (d) => x(d.key[0])).attr("y2", (d) => y(d.key[1]))
     .style("--weight", (d) => d.weight);
   keys.select("circle").attr("cx", (d) => x(d.key[0])).attr("cy", (d) => y(d.key[1]));
-  keys.select("text").attr("x", (d) => x(d.key[0])).attr("y", (d) => y(d.key[1]) + (d.key[1] < 0 ? 26 : -14))
-    .text((d) => d.token);
+  keys.select("text").attr("x", (d) => x(d.key[0])).attr("y", (d) => y(d.key[1]) + (d.key[1] < 0 ? 26 : -14));
+  setText(keys.select("text"), (d) => d.token);
 }
 
 function tip(svg, [q1, q2], x, y) {
@@ -103,7 +102,7 @@ function bars(list, found) {
     item.append("span").attr("class", "share");
     return item;
   });
-  items.select(".token").text((d) => d.token);
+  setText(items.select(".token"), (d) => d.token);
   items.select(".bar span").style("--weight", (d) => d.weight);
-  items.select(".share").text((d) => formatPercent(d.weight));
+  setText(items.select(".share"), (d) => formatPercent(d.weight));
 }

@@ -47,7 +47,7 @@ def test_the_query_is_dragged(open_page):
         page.mouse.up()
         assert shares(page)[2] > 80
         assert_right(page)
-        assert "taste.up=" in page.url
+        page.wait_for_url("**taste.up=**")
 
 
 def test_a_tap_moves_the_query(open_page):

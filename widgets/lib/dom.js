@@ -7,6 +7,14 @@ export function part(parent, tag, className) {
   return found.empty() ? parent.append(tag).attr("class", className ?? null) : found;
 }
 
+/** Writes only the texts that changed: the rest needs no new layout. */
+export function setText(selection, text) {
+  selection.each(function (datum, i) {
+    const next = text(datum, i);
+    if (this.textContent !== next) this.textContent = next;
+  });
+}
+
 /** A form of Inputs.range with a name for its slider too: Inputs labels the number box alone. */
 export function labelled(form) {
   form.querySelector("input[type=range]").setAttribute("aria-label", form.querySelector("label").textContent);

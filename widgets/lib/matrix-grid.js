@@ -1,101 +1,102 @@
 // A matrix as a table: captions and headers, numbers that can be edited, cells that can be chosen.
-// Used by widgets that show the arithmetic of attention. Drawn again on the same element, it
-// updates in place, so the focus and a half-typed number stay where they are.
+// Drawn again on the same element it updates in place: the focus and a half-typed number stay,
+// and only what changed is written, which is what keeps an event under a frame on a slow phone.
 
-import {part} from "./dom.js";
+import {part, setText} from "./dom.js";
 import {format, formatEntry, parseEntry} from "./numbers.js";
 
 const ARROWS = {ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1]};
 
 /**
  * Draw `grid` into the selection of one <table>.
- * grid: {name, caption, shape, rows, columns: header words, cells: rows of numbers,
+ * grid: {name, title, caption, shape, rows, columns: header words, cells: rows of numbers,
  *        editable, fill(row, col) → 0…1, hidden(row, col), lit(row, col), chosen(row, col)}
  * on: {edit(row, col, value), hint(text), choose(row, col)}
  */
-export function drawMatrix(d3, table, grid, on) {
-  table.attr("class", `matrix ${grid.name}`).classed("editable", !!grid.editable)
-    .attr("role", grid.editable ? null : "grid");
-  caption(table, grid);
-  header(table, grid);
+export function drawMatrix(table, grid, on) {
+  table.property("on", on).classed("editable", !!grid.editable).attr("role", grid.editable ? null : "grid");
+  setText(part(part(table, "caption"), "b"), () => grid.caption);
+  setText(part(part(table, "caption"), "span", "shape"), () => grid.shape);
+  setText(part(part(table, "thead"), "tr").selectAll("th").data(["", ...grid.columns]).join(header), (word) => word);
   const rows = part(table, "tbody").selectAll("tr").data(grid.cells)
     .join((enter) => enter.append("tr").call((tr) => tr.append("th").attr("scope", "row")));
-  rows.select("th").text((_, i) => grid.rows[i]);
+  setText(rows.select("th"), (_, i) => grid.rows[i]);
   const cells = rows.selectAll("td")
     .data((row, i) => row.map((value, j) => ({value, row: i, col: j})))
-    .join("td")
-    .style("--fill", (c) => (grid.fill ? grid.fill(c.row, c.col) : 0))
+    .join((enter) => enter.append("td").call(grid.editable ? addField : addChoice, grid))
     .classed("hidden-cell", (c) => !!grid.hidden?.(c.row, c.col))
     .classed("lit", (c) => !!grid.lit?.(c.row, c.col));
-  if (grid.editable) entries(cells, grid, on);
-  else choices(d3, table, cells, grid, on);
+  if (grid.fill) cells.style("--fill", (c) => grid.fill(c.row, c.col));
+  if (grid.editable) updateFields(cells.select("input"));
+  else updateChoices(cells, grid);
 }
 
-function caption(table, {caption: text, shape}) {
-  const node = part(table, "caption");
-  part(node, "b").text(text);
-  part(node, "span").attr("class", "shape").text(shape);
-}
+const header = (enter) => enter.append("th")
+  .attr("scope", (_, i) => (i ? "col" : null))
+  .attr("aria-hidden", (_, i) => (i ? null : "true"));
 
-function header(table, {columns}) {
-  part(part(table, "thead"), "tr").selectAll("th").data(["", ...columns]).join("th")
-    .attr("scope", (_, i) => (i ? "col" : null))
-    .attr("aria-hidden", (_, i) => (i ? null : "true"))
-    .text((word) => word);
-}
+const handlers = (node) => node.closest("table").on;
 
-function entries(cells, grid, on) {
-  const inputs = cells.selectAll("input").data((c) => [c]).join((enter) => enter.append("input")
-    .attr("type", "text").attr("autocomplete", "off").attr("spellcheck", "false").attr("maxlength", 24));
-  inputs
+// ---- Numbers to edit -------------------------------------------------------------------------
+
+function addField(cells, grid) {
+  cells.append("input")
+    .attr("type", "text").attr("autocomplete", "off").attr("spellcheck", "false").attr("maxlength", 24)
     .attr("aria-label", (c) => `${grid.title}, ${grid.rows[c.row]}, ${grid.columns[c.col]}`)
-    .each(function (c) {
-      // Don't rewrite what is being typed while it already means this number.
-      if (parseEntry(this.value).value !== c.value) this.value = formatEntry(c.value);
-      if (parseEntry(this.value).value === c.value) this.removeAttribute("aria-invalid");
-    })
     .on("focus", function () { this.select(); })
-    .on("input", function (event, c) { commit(this, c, on); })
+    .on("input", function (event, c) { commit(this, c); })
     .on("blur", function (event, c) {
       this.value = formatEntry(c.value);
       this.removeAttribute("aria-invalid");
-      on.hint("");
+      handlers(this).hint("");
     })
     .on("keydown", function (event, c) {
       const step = {ArrowUp: 0.1, ArrowDown: -0.1}[event.key];
       if (!step) return;
       event.preventDefault();
       this.value = formatEntry(Math.round((c.value + step) * 100) / 100);
-      commit(this, c, on);
+      commit(this, c);
     });
 }
 
-function commit(input, {row, col}, on) {
+function commit(input, {row, col}) {
   const {value, hint} = parseEntry(input.value);
-  on.hint(hint ?? "");
-  input.toggleAttribute("aria-invalid", hint !== undefined);
-  if (hint === undefined) on.edit(row, col, value);
-  else input.setAttribute("aria-invalid", "true");
+  handlers(input).hint(hint ?? "");
+  if (hint) input.setAttribute("aria-invalid", "true");
+  else handlers(input).edit(row, col, value);
 }
 
-function choices(d3, table, cells, grid, on) {
-  const chosen = (c) => !!grid.chosen?.(c.row, c.col);
-  const anyChosen = cells.data().some(chosen);
-  cells
-    .text((c) => format(c.value))
-    .attr("role", "gridcell")
-    // One tab stop a matrix; the arrow keys move inside it.
-    .attr("tabindex", (c) => (chosen(c) || (!anyChosen && c.row + c.col === 0) ? 0 : -1))
-    .attr("aria-selected", (c) => String(chosen(c)))
-    .on("click", (event, c) => on.choose(c.row, c.col))
-    .on("keydown", (event, c) => {
-      const move = ARROWS[event.key];
-      if (!move && event.key !== "Enter" && event.key !== " ") return;
+function updateFields(inputs) {
+  inputs.each(function (c) {
+    // Don't rewrite what is being typed while it already means this number.
+    if (parseEntry(this.value).value !== c.value) this.value = formatEntry(c.value);
+    this.removeAttribute("aria-invalid");
+  });
+}
+
+// ---- Cells to choose -------------------------------------------------------------------------
+
+function addChoice(cells) {
+  cells.attr("role", "gridcell")
+    .on("click", function (event, c) { handlers(this).choose(c.row, c.col); })
+    .on("keydown", function (event, c) {
+      const move = ARROWS[event.key] ?? ([" ", "Enter"].includes(event.key) ? [0, 0] : null);
+      if (!move) return;
       event.preventDefault();
-      const [row, col] = [c.row + (move?.[0] ?? 0), c.col + (move?.[1] ?? 0)];
-      const target = cells.filter((d) => d.row === row && d.col === col).node();
+      const [row, col] = [c.row + move[0], c.col + move[1]];
+      const target = this.closest("tbody").rows[row]?.querySelectorAll("td")[col];
       if (!target) return;
-      on.choose(row, col);
+      handlers(this).choose(row, col);
       target.focus();
     });
+}
+
+function updateChoices(cells, grid) {
+  const chosen = (c) => !!grid.chosen?.(c.row, c.col);
+  const noneChosen = !cells.data().some(chosen);
+  setText(cells, (c) => format(c.value));
+  cells
+    // One tab stop a matrix; the arrow keys move inside it.
+    .attr("tabindex", (c) => (chosen(c) || (noneChosen && c.row + c.col === 0) ? 0 : -1))
+    .attr("aria-selected", (c) => String(chosen(c)));
 }

@@ -42,8 +42,9 @@ export const cell = (value, {matrices, size}) => ({
   format: ({step, matrix: name, row, col}) => `${step}.${name}.${row}.${col}`
 });
 
-// Changes closer together than this are one step for the Back button.
-const PAUSE = 1000;
+// The address follows when changes pause this long, in ms: one burst is one step for Back, and
+// browsers refuse more than some hundred changes of the address in half a minute.
+const PAUSE = 400;
 
 /**
  * The fields as one store, itself a view: `value` holds them all, "input" tells of any change.
@@ -55,7 +56,7 @@ export function urlState(prefix, fields, {invalidation} = {}) {
   const views = Object.fromEntries(names.map((name) => [name, new EventTarget()]));
   const store = new EventTarget();
   const key = (name) => `${prefix}.${name}`;
-  let lastWrite = -Infinity;
+  let waiting;
 
   function read() {
     const query = new URLSearchParams(location.search);
@@ -65,17 +66,19 @@ export function urlState(prefix, fields, {invalidation} = {}) {
     }
   }
 
+  function writeSoon() {
+    clearTimeout(waiting);
+    waiting = setTimeout(write, PAUSE);
+  }
   function write() {
+    clearTimeout(waiting);
     const url = new URL(location);
     for (const name of names) {
       const text = fields[name].format(views[name].value);
       if (text === fields[name].format(defaults[name])) url.searchParams.delete(key(name));
       else url.searchParams.set(key(name), text);
     }
-    if (url.href === location.href) return;
-    const now = performance.now();
-    history[now - lastWrite < PAUSE ? "replaceState" : "pushState"](null, "", url);
-    lastWrite = now;
+    if (url.href !== location.href) history.pushState(null, "", url);
   }
 
   // The fields' own listeners (bound inputs) hear first; the store tells everyone else once.
@@ -88,10 +91,11 @@ export function urlState(prefix, fields, {invalidation} = {}) {
   }
   function changedNow() {
     if (telling) return;
-    write();
+    writeSoon();
     store.dispatchEvent(new Event("input"));
   }
   function goBack() {
+    clearTimeout(waiting);
     read();
     tell(names);
   }
@@ -99,7 +103,11 @@ export function urlState(prefix, fields, {invalidation} = {}) {
   read();
   names.forEach((name) => views[name].addEventListener("input", changedNow));
   addEventListener("popstate", goBack);
-  invalidation?.then(() => removeEventListener("popstate", goBack));
+  addEventListener("pagehide", write);
+  invalidation?.then(() => {
+    removeEventListener("popstate", goBack);
+    removeEventListener("pagehide", write);
+  });
 
   function set(values) {
     for (const [name, value] of Object.entries(values)) views[name].value = value;

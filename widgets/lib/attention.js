@@ -1,0 +1,28 @@
+// Attention in plain JavaScript: numbers in, objects out. A test holds it to attention.py.
+
+const dot = (a, b) => a.reduce((sum, x, i) => sum + x * b[i], 0);
+
+/** The shares of the numbers in `row`; where isHidden(j), exactly 0. */
+export function softmax(row, isHidden = () => false) {
+  const top = Math.max(...row.filter((_, j) => !isHidden(j))); // so that exp never overflows
+  const parts = row.map((x, j) => (isHidden(j) ? 0 : Math.exp(x - top)));
+  const total = parts.reduce((a, b) => a + b, 0);
+  return parts.map((x) => x / total);
+}
+
+/** softmax(QKᵀ / √d) V with everything on the way; query and key (n, d), value (n, dv). */
+export function attentionSteps({query, key, value}, {causal = false} = {}) {
+  const root = Math.sqrt(key[0].length);
+  const hidden = (row, col) => causal && col > row;
+  const scores = query.map((q) => key.map((k) => dot(q, k)));
+  const scaled = scores.map((row) => row.map((score) => score / root));
+  const weights = scaled.map((row, i) => softmax(row, (j) => hidden(i, j)));
+  const output = weights.map((row) => value[0].map((_, c) => dot(row, value.map((v) => v[c]))));
+  return {query, key, value, scores, scaled, weights, output, size: key[0].length, hidden};
+}
+
+/** Fresh numbers for query, key and value: one decimal, from -2 to 2. */
+export function randomMatrices({query, key, value}, random = Math.random) {
+  const fresh = (rows) => rows.map((row) => row.map(() => Math.round(random() * 40 - 20) / 10 || 0));
+  return {query: fresh(query), key: fresh(key), value: fresh(value)};
+}
