@@ -172,8 +172,9 @@ function emptyView() {
   node.className = "attention-steps widget-live";
   node.setAttribute("role", "group");
   node.innerHTML = `<div class="formula">${FORMULA}</div><p class="says"></p><div class="stage"></div>
-    <p class="arithmetic" aria-live="polite"></p><p class="hint" role="status"></p>
-    <p class="rounding">Rounded as shown, a row may not seem to sum to 1. It does.</p>
+    <p class="arithmetic" aria-live="polite"></p>
+    <div class="notes"><p class="hint" role="status"></p>
+    <p class="rounding">Rounded as shown, a row may not seem to sum to 1. It does.</p></div>
     <p class="summary screen-reader-only"></p>`;
   return node;
 }

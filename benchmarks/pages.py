@@ -1,0 +1,163 @@
+"""What a page costs its reader: `python benchmarks/pages.py [--site DIR] [--json FILE]`.
+
+Chromium with its CPU slowed four times, files sent gzipped, no cache: a first visit. Prints, for
+each page, the figures that the design sets a budget for, as the median of five visits:
+
+- size: all that is loaded but figures, in KB, gzipped
+- LCP: largest contentful paint · CLS: layout shift · TBT: blocking time, all long tasks
+- input: script, style and layout for one input event on a slider of the page, 95th percentile of
+  60, with the same for a range input with an empty handler beside it
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import platform
+import statistics
+import threading
+from datetime import date
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+from playwright.sync_api import CDPSession, ElementHandle, Page, sync_playwright
+
+from course.browser import find_browser
+
+ROOT = Path(__file__).parents[1]
+SLOWDOWN = 4
+VISITS = 5
+EVENTS = 60
+FIGURES = (".png", ".svg", ".jpg")
+
+OBSERVE = """
+  window.seen = {lcp: 0, cls: 0, tbt: 0};
+  const watch = (type, take) => new PerformanceObserver((list) => list.getEntries().forEach(take))
+    .observe({type, buffered: true});
+  watch("largest-contentful-paint", (e) => { seen.lcp = e.startTime; });
+  watch("layout-shift", (e) => { if (!e.hadRecentInput) seen.cls += e.value; });
+  watch("longtask", (e) => { seen.tbt += Math.max(0, e.duration - 50); });
+"""
+
+# One input event, and two frames for whatever it sets in motion.
+SEND_EVENT = """([input, i]) => new Promise((done) => {
+  const [low, high] = [+input.min, +input.max];
+  input.value = low + (high - low) * ((i % 5) / 4);
+  input.dispatchEvent(new Event("input", {bubbles: true}));
+  requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done)));
+})"""
+EMPTY_HANDLER = """() => {
+  const input = Object.assign(document.createElement("input"), {type: "range", min: 0, max: 4});
+  input.addEventListener("input", () => {});
+  return document.body.appendChild(input);
+}"""
+WORK = {"ScriptDuration", "LayoutDuration", "RecalcStyleDuration"}
+
+
+class _Gzip(SimpleHTTPRequestHandler):
+    def log_message(self, *_: object) -> None:
+        pass
+
+    def do_GET(self) -> None:
+        file = Path(self.translate_path(self.path))
+        file = file / "index.html" if file.is_dir() else file
+        if not file.is_file():
+            return self.send_error(404)
+        data = gzip.compress(file.read_bytes(), 9)
+        self.send_response(200)
+        self.send_header("Content-Type", self.guess_type(str(file)))
+        self.send_header("Content-Encoding", "gzip")
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+
+def serve(site: Path) -> ThreadingHTTPServer:
+    handler = type("Handler", (_Gzip,), {"directory": str(site)})
+
+    def start(*arguments: object) -> _Gzip:
+        return handler(*arguments, directory=str(site))
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), start)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    return server
+
+
+def visit(browser, url: str) -> dict[str, float]:
+    page = browser.new_context(viewport={"width": 1280, "height": 900}).new_page()
+    sizes: list[int] = []
+    page.on("response", lambda r: sizes.append(_length(r)))
+    page.add_init_script(OBSERVE)
+    tools = page.context.new_cdp_session(page)
+    tools.send("Emulation.setCPUThrottlingRate", {"rate": SLOWDOWN})
+    page.goto(url, wait_until="networkidle")
+    page.wait_for_timeout(1000)
+    seen = page.evaluate("seen")
+    latency, floor = event_times(page, tools)
+    page.context.close()
+    return {
+        "size_kb": sum(sizes) / 1000, "lcp_s": seen["lcp"] / 1000, "cls": seen["cls"],
+        "tbt_ms": seen["tbt"], "input_ms": latency, "input_floor_ms": floor,
+    }  # fmt: skip
+
+
+def event_times(page: Page, tools: CDPSession) -> tuple[float, float]:
+    """The page's first slider, and an empty handler: 95th percentiles in ms."""
+    tools.send("Performance.enable")
+    slider = page.locator("main .widget input[type=range]").first.element_handle()
+    empty = page.evaluate_handle(EMPTY_HANDLER).as_element()
+    return _percentile_95(page, tools, slider), _percentile_95(page, tools, empty)
+
+
+def _percentile_95(page: Page, tools: CDPSession, slider: ElementHandle) -> float:
+    def work() -> float:
+        metrics = tools.send("Performance.getMetrics")["metrics"]
+        return 1000 * sum(m["value"] for m in metrics if m["name"] in WORK)
+
+    times = []
+    for i in range(EVENTS):
+        before = work()
+        page.evaluate(SEND_EVENT, [slider, i])
+        times.append(work() - before)
+    return sorted(times)[int(EVENTS * 0.95)]
+
+
+def _length(response) -> int:
+    if response.url.endswith(FIGURES) and "/figure-html/" in response.url:
+        return 0
+    return int(response.headers.get("content-length", 0))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--site", type=Path, default=ROOT / "_site")
+    parser.add_argument("--json", type=Path, help="also write the figures here")
+    chosen = parser.parse_args()
+    server = serve(chosen.site)
+    base = f"http://127.0.0.1:{server.server_address[1]}/"
+    lessons = chosen.site.glob("modules/*/*.html")
+    pages = sorted(lesson.relative_to(chosen.site).as_posix() for lesson in lessons)
+    results = {}
+    print(f"{'page':50} {'KB':>6} {'LCP s':>6} {'CLS':>6} {'TBT ms':>7} {'input ms (floor)':>17}")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=find_browser(), args=["--no-sandbox"])
+        version = browser.version
+        for path in ["index.html", *pages]:
+            visits = [visit(browser, base + path) for _ in range(VISITS)]
+            r = {key: statistics.median(v[key] for v in visits) for key in visits[0]}
+            results[path] = {key: round(value, 4) for key, value in r.items()}
+            print(
+                f"{path:50} {r['size_kb']:6.0f} {r['lcp_s']:6.2f} {r['cls']:6.3f} "
+                f"{r['tbt_ms']:7.0f} {r['input_ms']:9.1f} ({r['input_floor_ms']:.1f})"
+            )
+    if chosen.json:
+        record = {
+            "date": date.today().isoformat(), "browser": f"Chromium {version}",
+            "cpu": platform.machine(), "slowdown": SLOWDOWN, "visits": VISITS, "pages": results,
+        }  # fmt: skip
+        chosen.json.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
