@@ -164,6 +164,10 @@ def _repeat_heads(query: Tensor, shared: Tensor) -> Tensor:
 
 # --- Fused attention: the same numbers, no attention matrix -------------------------------------
 
+class BackendError(ValueError):
+    """The backend that was asked for can't run here; the message has PyTorch's reason."""
+
+
 def fused_attention(
     query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None, *,
     bias: Tensor | None = None, is_causal: bool = False, window: int | None = None,
@@ -176,7 +180,7 @@ def fused_attention(
     calls of ``QUERY_CHUNK`` queries, each with the keys it can see, recomputed in the backward.
 
     ``backend``: "flash", "efficient", "cudnn" or "math"; None lets PyTorch choose. One that can't
-        run raises ValueError with PyTorch's reason.
+        run raises BackendError, a ValueError, with PyTorch's reason.
     """
     _check_attention(query, key, value, mask, bias, window, dropout_p)
     if backend is not None and backend not in BACKENDS:
@@ -219,6 +223,10 @@ def _in_chunks(
     offset = S - L  # query i stands at key offset + i
     step = L if L * S <= ONE_CALL else QUERY_CHUNK
     mask, bias = (None if t is None else t.expand(-1, -1, L, S) for t in (mask, bias))
+    # Kept for the backward pass, the chunks' masks or weights would add up to a matrix.
+    learned = any(t is not None and t.requires_grad for t in (query, key, value, bias))
+    if step < L and learned and torch.is_grad_enabled():
+        call = functools.partial(checkpoint, call, use_reentrant=False)
     outputs = []
     for start in range(0, L, step):
         stop = min(start + step, L)
@@ -237,11 +245,7 @@ def _in_chunks(
             visible = band if visible is None else visible & band
         inputs = [query[..., queries, :], key[..., keys, :], value[..., keys, :], visible]
         inputs.append(None if bias is None else bias[..., queries, keys])
-        # Kept for the backward pass, the chunks' masks or weights would add up to a matrix.
-        if step < L and torch.is_grad_enabled():
-            outputs.append(checkpoint(call, *inputs, use_reentrant=False))
-        else:
-            outputs.append(call(*inputs))
+        outputs.append(call(*inputs))
     return outputs[0] if len(outputs) == 1 else torch.cat(outputs, dim=-2)
 
 
@@ -278,7 +282,7 @@ def _run_on(backend: str, run: Callable[..., Tensor], *inputs: Tensor) -> Tensor
                     raise
                 why = " ".join(str(w.message).split(" (Triggered")[0] for w in said) or str(error)
                 where = f"{inputs[0].device}, query {tuple(inputs[0].shape)}, {inputs[0].dtype}"
-                raise ValueError(f"backend={backend!r} can't run on {where}: {why}") from error
+                raise BackendError(f"backend={backend!r} can't run on {where}: {why}") from error
     for warning in said:
         warnings.warn(warning.message, stacklevel=2)
     return output
@@ -311,7 +315,7 @@ def usable_backends(
     for name in BACKENDS:
         try:
             fused_attention(query, key, value, mask, backend=name, **options)
-        except (ValueError, RuntimeError) as error:
+        except (BackendError, RuntimeError) as error:
             reasons[name] = str(error)
     return reasons
 

@@ -1,0 +1,82 @@
+"""Peak memory of one attention call on the CPU, beyond its inputs and output.
+
+    python3 -m benchmarks.memory fused causal 8192
+
+prints MB. It runs in a process of its own: memory that others freed would hide what is taken.
+"""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+HEADS, HEAD_DIM, WINDOW, PADDED = 8, 64, 256, 1000
+ROOT = Path(__file__).resolve().parent.parent
+STATUS, RESET = Path("/proc/self/status"), Path("/proc/self/clear_refs")
+
+
+def peak_mb(call: str, case: str, length: int, *, backward: bool = False, heads: int = HEADS):
+    """Measure in a new process; None where the system doesn't tell (outside Linux)."""
+    if not RESET.exists():
+        return None
+    words = [call, case, str(length), str(heads), *(["backward"] if backward else [])]
+    command = [sys.executable, "-m", "benchmarks.memory", *words]
+    # Freed memory goes back at once, or the peak would hold what the allocator keeps for later.
+    env = os.environ | {"MALLOC_MMAP_THRESHOLD_": "65536", "MALLOC_ARENA_MAX": "1"}
+    done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise RuntimeError(f"{' '.join(command)} failed:\n{done.stderr}")
+    return float(done.stdout)
+
+
+def options_for(case: str, length: int, device: str = "cpu") -> dict[str, object]:
+    """The attention options of a case, made before the measurement: they are inputs."""
+    import torch
+
+    keys = torch.arange(length, device=device)
+    return {
+        "full": {},
+        "causal": {"is_causal": True},
+        "ends": {"is_causal": True},
+        "window": {"is_causal": True, "window": WINDOW},
+        "padded": {"mask": keys < length - PADDED},
+        "padded causal": {"mask": keys < length - PADDED, "is_causal": True},
+        "dropout": {"is_causal": True, "dropout_p": 0.1},
+    }[case]
+
+
+def _resident(field: str) -> float:
+    line = next(line for line in STATUS.read_text().splitlines() if line.startswith(field))
+    return int(line.split()[1]) / 1024
+
+
+def _measure(call: str, case: str, length: int, heads: int, backward: bool) -> float:
+    import torch
+
+    from attention import fused_attention, scaled_dot_product_attention
+
+    torch.set_num_threads(2)
+    attend = {"fused": fused_attention, "explicit": scaled_dot_product_attention}[call]
+
+    def run(key_len: int) -> float:
+        query_len = key_len - 1 if case == "ends" else key_len
+        shapes = [(1, heads, n, HEAD_DIM) for n in (query_len, key_len, key_len)]
+        inputs = [torch.randn(shape, requires_grad=backward) for shape in shapes]
+        options = options_for(case, key_len)
+        RESET.write_text("5")  # the peak starts at what is resident now
+        before = _resident("VmRSS")
+        result = attend(*inputs, **options)
+        output = result if call == "fused" else result[0]
+        outside = output.nbytes
+        if backward:
+            output.backward(torch.ones(()).expand_as(output))
+            outside += sum(t.grad.nbytes for t in inputs)
+        return _resident("VmHWM") - before - outside / 2**20
+
+    run(1280)  # libraries load and threads start
+    return run(length)
+
+
+if __name__ == "__main__":
+    call, case, length, heads, *rest = [*sys.argv[1:], *([str(HEADS)] if len(sys.argv) < 5 else [])]
+    print(_measure(call, case, int(length), int(heads), rest == ["backward"]))

@@ -1,0 +1,69 @@
+"""torch.compile(fullgraph=True): one graph, the same numbers, on every path."""
+
+import pytest
+import torch
+
+import attention
+from attention import (
+    CausalMultiHeadAttention,
+    LinearAttention,
+    MultiHeadAttention,
+    fused_attention,
+    scaled_dot_product_attention,
+)
+from positions import Rotary
+
+from .inputs import DEVICES, qkv
+
+MASK = torch.tensor([[True] * 12, [False] * 12]).reshape(2, 1, 1, 12)
+
+CALLS = {
+    "fused": lambda q, k, v: fused_attention(q, k, v),
+    "causal": lambda q, k, v: fused_attention(q, k, v, is_causal=True),
+    "ends": lambda q, k, v: fused_attention(q[..., :5, :], k, v, is_causal=True),
+    "padded": lambda q, k, v: fused_attention(q, k, v, MASK.to(q.device)),
+    "window": lambda q, k, v: fused_attention(q, k, v, is_causal=True, window=3),
+    "bias": lambda q, k, v: fused_attention(q, k, v, bias=q[..., :1] * k[..., 0].unsqueeze(-2)),
+    "shared heads": lambda q, k, v: fused_attention(q, k[:, :2], v[:, :2], is_causal=True),
+    "backend": lambda q, k, v: fused_attention(q, k, v, is_causal=True, backend="math"),
+    "explicit": lambda q, k, v: scaled_dot_product_attention(q, k, v, MASK.to(q.device))[0],
+}
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("call", CALLS)
+@pytest.mark.parametrize("chunk", [4, 256])
+def test_functions(monkeypatch, device, call, chunk):
+    monkeypatch.setattr(attention, "ONE_CALL", 16 if chunk == 4 else 1024)
+    monkeypatch.setattr(attention, "QUERY_CHUNK", chunk)
+    torch.compiler.reset()
+    inputs = qkv(query_len=12, device=device, requires_grad=True)
+    compiled = torch.compile(CALLS[call], fullgraph=True, backend="aot_eager")
+    want, got = CALLS[call](*inputs), compiled(*inputs)
+    torch.testing.assert_close(got, want)
+    up = torch.randn_like(want)
+    for g, w in zip(
+        torch.autograd.grad(got, inputs, up), torch.autograd.grad(want, inputs, up), strict=True
+    ):
+        torch.testing.assert_close(g, w)
+
+
+LAYERS = {
+    "multi-head": lambda: MultiHeadAttention(16, 4),
+    "grouped, rotary": lambda: MultiHeadAttention(16, 4, num_kv_heads=2, rotary=Rotary(4)),
+    "causal": lambda: CausalMultiHeadAttention(16, 4, max_seq_len=12),
+    "linear": lambda: LinearAttention(16, 4),
+}
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("kind", LAYERS)
+def test_layers(device, kind):
+    torch.compiler.reset()
+    layer = LAYERS[kind]().to(device)
+    x = torch.randn(2, 12, 16, device=device)
+    mask = MASK.to(device)
+    compiled = torch.compile(layer, fullgraph=True, backend="aot_eager")
+    torch.testing.assert_close(compiled(x, mask), layer(x, mask))
+    with torch.autocast(device, torch.bfloat16):
+        torch.testing.assert_close(compiled(x, mask), layer(x, mask))

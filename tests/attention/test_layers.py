@@ -1,0 +1,260 @@
+import pytest
+import torch
+from torch import nn
+
+from attention import CausalMultiHeadAttention, KVCache, MultiHeadAttention, create_padding_mask
+from positions import Rotary
+
+from .inputs import DEVICES, reference
+
+
+def by_hand(layer, x, context=None, mask=None, **options):
+    """The layer's formula, head by head, in float64, from its weights."""
+    layer = layer.double()
+    x, context = x.double(), (x if context is None else context).double()
+    E, D, groups = layer.embed_dim, layer.head_dim, layer.num_heads // layer.num_kv_heads
+    w, b = layer.qkv_proj.weight, layer.qkv_proj.bias
+    b = torch.zeros(w.shape[0], dtype=w.dtype) if b is None else b
+    heads, weights = [], []
+    for h in range(layer.num_heads):
+        rows_q = slice(h * D, (h + 1) * D)
+        at_k = E + (h // groups) * D
+        at_v = at_k + layer.num_kv_heads * D
+        q = x @ w[rows_q].T + b[rows_q]
+        k = context @ w[at_k : at_k + D].T + b[at_k : at_k + D]
+        v = context @ w[at_v : at_v + D].T + b[at_v : at_v + D]
+        out, weight = reference(q, k, v, mask, **options)
+        heads.append(out)
+        weights.append(weight)
+    return layer.out_proj(torch.cat(heads, -1)), torch.stack(weights, -3)
+
+
+LAYERS = {
+    "multi-head": {"num_heads": 4},
+    "one head": {"num_heads": 1},
+    "grouped": {"num_heads": 4, "num_kv_heads": 2},
+    "multi-query": {"num_heads": 4, "num_kv_heads": 1},
+    "no bias": {"num_heads": 4, "bias": False},
+}
+
+
+@pytest.mark.parametrize("kind", LAYERS)
+@pytest.mark.parametrize("cross", [False, True])
+@pytest.mark.parametrize("is_causal", [False, True])
+def test_matches_the_formula_by_hand(kind, cross, is_causal):
+    layer = MultiHeadAttention(16, **LAYERS[kind])
+    x, context = torch.randn(2, 5, 16), torch.randn(2, 7, 16) if cross else None
+    mask = torch.rand(5, 7 if cross else 5) > 0.2
+    got, weights = layer(x, mask, True, context=context, is_causal=is_causal)
+    fused = layer(x, mask, context=context, is_causal=is_causal)
+    want, want_weights = by_hand(layer, x, context, mask, is_causal=is_causal)
+    for g, w in ((got, want), (fused, want), (weights, want_weights)):
+        torch.testing.assert_close(g.double(), w, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("kind", LAYERS)
+@pytest.mark.parametrize("batch", [(), (3,), (2, 3), (2, 1, 3)], ids=str)
+def test_any_batch_shape(kind, batch):
+    layer = MultiHeadAttention(16, **LAYERS[kind])
+    x = torch.randn(*batch, 5, 16)
+    out, weights = layer(x, return_attention=True)
+    assert out.shape == x.shape
+    assert weights.shape == (*batch, layer.num_heads, 5, 5)
+    torch.testing.assert_close(layer(x), out, rtol=1e-5, atol=1e-6)
+    if batch:
+        one = (0,) * len(batch)
+        torch.testing.assert_close(layer(x[one]), out[one], rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
+def test_autocast_gives_one_dtype_on_both_paths(device, dtype):
+    layer = MultiHeadAttention(32, 4).to(device)
+    x = torch.randn(2, 5, 32, device=device)
+    with torch.autocast(device, dtype):
+        fused, (explicit, _) = layer(x, is_causal=True), layer(x, None, True, is_causal=True)
+    assert fused.dtype == explicit.dtype == dtype
+    torch.testing.assert_close(fused, explicit, rtol=3e-2, atol=3e-2)
+    torch.testing.assert_close(fused.float(), layer(x, is_causal=True), rtol=3e-2, atol=3e-2)
+
+
+def test_dropout_applies_in_training_alone():
+    layer = MultiHeadAttention(16, 2, dropout=0.5)
+    x = torch.randn(2, 6, 16)
+    assert not torch.equal(layer(x), layer(x))
+    layer.eval()
+    assert torch.equal(layer(x), layer(x))
+    torch.testing.assert_close(layer(x), layer(x, return_attention=True)[0])
+
+
+@pytest.mark.parametrize("return_attention", [False, True])
+def test_dropout_is_applied_once(return_attention):
+    layer = MultiHeadAttention(20, 1, dropout=0.25)
+    with torch.no_grad():  # values and output become the input: one row each
+        layer.qkv_proj.weight[40:] = torch.eye(20)
+        layer.qkv_proj.bias.zero_()
+        layer.out_proj.weight.copy_(torch.eye(20))
+        layer.out_proj.bias.zero_()
+    x = torch.eye(20).expand(200, 20, 20)
+    out = layer(x, None, return_attention)
+    out = out[0] if return_attention else out
+    assert (out == 0).float().mean().item() == pytest.approx(0.25, abs=0.01)
+
+
+@pytest.mark.parametrize("heads", [1, 2, 8])
+def test_parameters_do_not_depend_on_heads(heads):
+    layer = MultiHeadAttention(64, heads)
+    assert sum(p.numel() for p in layer.parameters()) == 16_640
+    without_bias = MultiHeadAttention(512, heads, bias=False)
+    assert sum(p.numel() for p in without_bias.parameters()) == 1_048_576
+
+
+def test_a_mask_for_each_sequence():
+    layer = MultiHeadAttention(16, 4).eval()
+    x = torch.randn(2, 5, 16)
+    out = layer(x, create_padding_mask([5, 3]))
+    torch.testing.assert_close(out[1, :3], layer(x[1:, :3])[0], rtol=1e-5, atol=1e-6)
+    torch.testing.assert_close(out[:1], layer(x[:1]), rtol=1e-5, atol=1e-6)
+
+
+def test_bias_and_window_reach_both_paths():
+    layer = MultiHeadAttention(16, 4).eval()
+    x, bias = torch.randn(2, 6, 16), torch.randn(4, 6, 6)
+    options = {"bias": bias, "window": 2, "is_causal": True}
+    out, weights = layer(x, return_attention=True, **options)
+    torch.testing.assert_close(layer(x, **options), out, rtol=1e-5, atol=1e-6)
+    assert (weights[..., 5, :4] == 0).all()
+    assert not torch.allclose(out, layer(x, window=2, is_causal=True), atol=1e-3)
+
+
+def test_a_causal_layer_leaves_the_past_bit_identical():
+    layer = CausalMultiHeadAttention(16, 4, max_seq_len=8)
+    x = torch.randn(2, 6, 16)
+    for weights in (False, True):
+        before = layer(x, None, weights)
+        changed = x.clone()
+        changed[:, -1] = 9.0
+        after = layer(changed, None, weights)
+        before, after = (before[0], after[0]) if weights else (before, after)
+        assert torch.equal(before[:, :-1], after[:, :-1])
+        assert not torch.allclose(before[:, -1], after[:, -1])
+
+
+def test_a_causal_layer_combines_its_mask():
+    layer = CausalMultiHeadAttention(16, 4, max_seq_len=6)
+    x = torch.randn(2, 6, 16)
+    mask = create_padding_mask([6, 2])
+    out, weights = layer(x, mask, return_attention=True)
+    torch.testing.assert_close(layer(x, mask), out, rtol=1e-5, atol=1e-6)
+    assert (weights[1, ..., 2:] == 0).all()
+    assert (weights.triu(1) == 0).all()
+
+
+def test_a_layer_learns():
+    torch.manual_seed(0)
+    layer = CausalMultiHeadAttention(16, 2, max_seq_len=8, rotary=Rotary(8))
+    head = nn.Linear(16, 16)
+    optimizer = torch.optim.Adam([*layer.parameters(), *head.parameters()], lr=1e-2)
+    x = torch.randn(64, 8, 16)
+    target = x.roll(1, dims=1)[:, 1:]  # copy the token before
+    losses = []
+    for _ in range(150):
+        loss = (head(layer(x))[:, 1:] - target).square().mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    assert losses[-1] < 0.3 * losses[0]
+
+
+def test_state_dict_and_deepcopy_round_trip():
+    import copy
+
+    layer = CausalMultiHeadAttention(16, 4, 8, num_kv_heads=2, rotary=Rotary(4))
+    assert set(layer.state_dict()) == {
+        f"{name}.{part}" for name in ("qkv_proj", "out_proj") for part in ("weight", "bias")
+    }
+    x = torch.randn(1, 5, 16)
+    assert torch.equal(copy.deepcopy(layer)(x), layer(x))
+
+
+LAYER_KINDS = {
+    "plain": {},
+    "grouped": {"num_kv_heads": 2},
+    "rotary": {"rotary": Rotary(4)},
+    "grouped rotary": {"num_kv_heads": 1, "rotary": Rotary(4)},
+}
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("kind", LAYER_KINDS)
+@pytest.mark.parametrize("steps", [[1] * 9, [5, 1, 1, 2], [9]], ids=str)
+@torch.no_grad()
+def test_cached_decoding_equals_one_pass(device, kind, steps):
+    layer = CausalMultiHeadAttention(16, 4, 9, **LAYER_KINDS[kind]).to(device).eval()
+    x = torch.randn(3, 9, 16, device=device)
+    cache = KVCache(3, layer.num_kv_heads, 9, 4, device=device)
+    want, want_weights = layer(x, return_attention=True)
+    at, outputs = 0, []
+    for step in steps:
+        outputs.append(layer(x[:, at : at + step], cache=cache))
+        at += step
+    torch.testing.assert_close(torch.cat(outputs, 1), want, rtol=1e-5, atol=1e-6)
+    assert cache.length == 9
+    cache.reset()
+    assert cache.length == 0
+    layer(x[:, :8], cache=cache)
+    last, weights = layer(x[:, 8:], None, True, cache=cache)
+    torch.testing.assert_close(last, want[:, 8:], rtol=1e-5, atol=1e-6)
+    torch.testing.assert_close(weights, want_weights[..., 8:, :], rtol=1e-5, atol=1e-6)
+
+
+@torch.no_grad()
+def test_several_layers_share_one_cache():
+    first, second = (CausalMultiHeadAttention(16, 4, 6).eval() for _ in range(2))
+    x = torch.randn(2, 6, 16)
+    want = second(first(x))
+    cache = KVCache(2, 4, 6, 4, num_layers=2)
+    outputs = [
+        second(first(x[:, i : i + 1], cache=cache[0]), cache=cache[1]) for i in range(6)
+    ]
+    torch.testing.assert_close(torch.cat(outputs, 1), want, rtol=1e-5, atol=1e-6)
+    assert cache.lengths == [6, 6]
+    cache[0].reset()
+    assert cache.lengths == [0, 0]
+
+
+@torch.no_grad()
+def test_left_padded_batches_decode_with_a_mask():
+    layer = CausalMultiHeadAttention(16, 4, 6).eval()
+    x = torch.randn(2, 6, 16)
+    mask = torch.ones(2, 1, 1, 6, dtype=torch.bool)
+    mask[1, ..., :2] = False
+    cache = KVCache(2, 4, 6, 4)
+    layer(x[:, :5], mask[..., :5], cache=cache)
+    out = layer(x[:, 5:], mask, cache=cache)
+    torch.testing.assert_close(out[1:], layer(x[1:, 2:])[:, -1:], rtol=1e-5, atol=1e-6)
+
+
+@torch.no_grad()
+def test_the_cache_keeps_its_memory_and_its_tokens():
+    cache = KVCache(2, 3, 5, 4)
+    at = cache.keys.data_ptr()
+    first, second = torch.randn(2, 3, 2, 4), torch.randn(2, 3, 3, 4)
+    cache.append(first, -first)
+    keys, values = cache.append(second, -second)
+    assert torch.equal(keys, torch.cat([first, second], 2))
+    assert torch.equal(values, -keys)
+    assert keys.data_ptr() == cache.keys.data_ptr() == at
+
+
+@torch.no_grad()
+def test_a_refused_call_leaves_the_cache_as_it_was():
+    layer = CausalMultiHeadAttention(16, 4, 4).eval()
+    cache = KVCache(1, 4, 3, 4)
+    layer(torch.randn(1, 2, 16), cache=cache)
+    with pytest.raises(ValueError, match="doesn't broadcast"):
+        layer(torch.randn(1, 1, 16), torch.ones(1, 2, dtype=torch.bool), cache=cache)
+    with pytest.raises(ValueError, match=r"cache is full: 2 tokens \+ 2 new exceed max_seq_len=3"):
+        layer(torch.randn(1, 2, 16), cache=cache)
+    assert cache.length == 2

@@ -1,0 +1,25 @@
+"""No attention matrix in memory: fused grows linearly, explicit with the square."""
+
+import pytest
+
+from benchmarks.memory import RESET, peak_mb
+
+pytestmark = pytest.mark.skipif(not RESET.exists(), reason="the peak is read from /proc (Linux)")
+
+CASES = ["causal", "ends", "window", "padded", "padded causal"]
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_fused_attention_takes_little(case):
+    assert peak_mb("fused", case, 8192, heads=4) < 64
+
+
+# Two heads of 4096 x 4096 scores are 128 MB, and one mask of floats is 64 MB.
+@pytest.mark.parametrize(("case", "most"), [("ends", 30), ("padded causal", 30), ("dropout", 90)])
+def test_training_keeps_neither_weights_nor_masks(case, most):
+    assert peak_mb("fused", case, 4096, heads=2, backward=True) < most
+
+
+def test_explicit_memory_grows_with_the_square():
+    short, long = (peak_mb("explicit", "causal", n, heads=1) for n in (2048, 4096))
+    assert long > 3 * short

@@ -1,0 +1,68 @@
+"""attention.py as a file: alone, light, short; and its two demonstrations."""
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+import attention
+from attention import demonstrate_attention, demonstrate_causal_attention
+
+SOURCE = Path(attention.__file__)
+
+
+def test_it_imports_with_pytorch_and_no_other_file(tmp_path):
+    shutil.copy(SOURCE, tmp_path)
+    code = (
+        "import torch, sys; before = set(sys.modules); import attention;"
+        "print(*(set(sys.modules) - before))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    roots = {name.split(".")[0] for name in done.stdout.split()} - {"torch", "attention"}
+    assert roots <= sys.stdlib_module_names
+
+
+def test_it_can_be_read_in_one_sitting():
+    assert len(SOURCE.read_text("utf-8").splitlines()) <= 600
+
+
+def test_names_of_the_files_beside_it():
+    for module, names in attention.BESIDE.items():
+        for name in names:
+            assert getattr(attention, name).__module__ == module
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = attention.nothing
+
+
+@pytest.mark.parametrize("seq_len", [1, 6, 20])
+@pytest.mark.parametrize("demonstrate", [demonstrate_attention, demonstrate_causal_attention])
+def test_demonstrations_are_short_seeded_and_true(capsys, demonstrate, seq_len):
+    state = torch.random.get_rng_state()
+    demonstrate(seq_len=seq_len)
+    first = capsys.readouterr().out
+    assert torch.equal(torch.random.get_rng_state(), state)
+    demonstrate(seq_len=seq_len)
+    assert capsys.readouterr().out == first
+    lines = first.splitlines()
+    assert len(lines) <= 10
+    assert max(map(len, lines)) <= 100
+    if seq_len == 6:
+        rows = [[float(n) for n in line.split()] for line in lines if re.match(r"  \d", line)]
+        assert all(sum(row) == pytest.approx(1, abs=0.03) for row in rows[:6])
+        if demonstrate is demonstrate_causal_attention:
+            assert rows[0] == [1, 0, 0, 0, 0, 0]
+            assert rows[6][:5] == [0] * 5
+            assert rows[6][5] > 0
+
+
+def test_demonstrations_take_the_sizes_of_the_source_documents(capsys):
+    demonstrate_attention(seq_len=6, embed_dim=32, num_heads=4)
+    assert (
+        "input (1, 6, 32)  ->  weights (1, 4, 6, 6), output (1, 6, 32)" in capsys.readouterr().out
+    )
