@@ -61,7 +61,7 @@ UNSUPPORTED = "::: {.panel-tabset}"
 @pytest.fixture(scope="module")
 def page(tmp_path_factory):
     root = tmp_path_factory.mktemp("quarto") / "fixture"
-    shutil.copytree(QUARTO / "fixture", root)
+    shutil.copytree(QUARTO / "_fixture", root)
     site = Site.__new__(Site)
     site.root = root
     (root / "widgets").mkdir()

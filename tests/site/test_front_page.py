@@ -39,7 +39,7 @@ def test_shares_are_attention_pys(open_page):
 
 def test_the_query_is_dragged(open_page):
     with open_page("index.html") as page:
-        box = page.locator("#taste svg").bounding_box()
+        box = page.locator("#taste .query-plane svg").bounding_box()
         handle = page.locator("#taste .query circle").bounding_box()
         page.mouse.move(handle["x"] + 5, handle["y"] + 5)
         page.mouse.down()
@@ -52,14 +52,14 @@ def test_the_query_is_dragged(open_page):
 
 def test_a_tap_moves_the_query(open_page):
     with open_page("index.html", width=390, has_touch=True, is_mobile=True) as page:
-        page.locator("#taste svg").tap(position={"x": 20, "y": 20})
+        page.locator("#taste .query-plane svg").tap(position={"x": 20, "y": 20})
         assert shares(page)[0] > 60
         assert_right(page)
 
 
 def test_the_taste_is_above_the_fold(open_page):
     with open_page("index.html", width=1280) as page:
-        box = page.locator("#taste svg").bounding_box()
+        box = page.locator("#taste .query-plane svg").bounding_box()
         assert box["y"] + box["height"] <= 900
 
 
