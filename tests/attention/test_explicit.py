@@ -4,7 +4,7 @@ import torch.nn.functional as F
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attention import scaled_dot_product_attention
+from attention import fused_attention, scaled_dot_product_attention
 
 from .inputs import DEVICES, TOLERANCE, assert_near, qkv, reference
 
@@ -157,3 +157,13 @@ def test_empty_lengths(L, S):
     assert output.shape == (2, 4, L, 8)
     assert weights.shape == (2, 4, L, S)
     assert (output == 0).all()
+
+
+@pytest.mark.parametrize("attend", [scaled_dot_product_attention, fused_attention])
+@pytest.mark.parametrize("device", DEVICES)
+def test_scores_beyond_half_precision(attend, device):
+    q, k, v = qkv(head_dim=64, dtype=torch.float16, device=device)
+    q, k = q * 0 + 100, k.sign() * 100  # q·k reaches 640,000, float16 ends at 65,504
+    got = attend(q, k, v)
+    got = got if attend is fused_attention else got[0]
+    assert_near(got, reference(q, k, v)[0])

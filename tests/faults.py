@@ -1,0 +1,250 @@
+"""Planted faults: each a one-line change to a copy of the modules, which the tests must catch.
+
+    python3 -m tests.faults            all of them, two at a time
+    python3 -m tests.faults rotary     those whose name has the word
+
+Prints which test caught which fault; exits with 1 where one survives. Each runs the test files
+it names, in a process of its own, and stops at the first failure.
+"""
+
+import contextlib
+import multiprocessing
+import os
+import re
+import shutil
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).resolve().parent.parent
+MODULES = ("attention.py", "variants.py", "positions.py", "analysis.py", "interchange.py")
+
+# [module], then "# name: test files", a part of one line, and what stands there instead.
+FAULTS = r"""
+[attention.py]
+# softmax over the queries: masks
+- -torch.inf).softmax(-1)
++ -torch.inf).softmax(-2)
+# scale dropped: explicit
+- query @ key.mT * scale
++ query @ key.mT
+# fused scale by the padded size: fused
+- scale = D**-0.5
++ scale = max(D, Dv) ** -0.5
+# causal off by one: masks
+- visible.tril(offset) if
++ visible.tril(offset - 1) if
+# causal aligned at the start: masks
+- key_len, key_len - query_len, True
++ key_len, 0, True
+# explicit causal aligned at the start: explicit
+- band = _band(L, S, S - L,
++ band = _band(L, S, 0,
+# fused causal aligned at the start: fused
+- offset = S - L
++ offset = 0
+# PyTorch's causal flag with unequal lengths: fused
+- and L == S and not masks
++ and not masks
+# window open to the future: masks
+- .tril(offset + window - 1)
++ 
+# mask sense swapped: masks
+- masked_fill(~(mask | empty)
++ masked_fill((mask | empty)
+# fused mask sense swapped: fused
+- mask is None else mask | empty
++ mask is None else ~mask | empty
+# masks joined with or: fused
+- visible = band if visible is None else visible & band
++ visible = band if visible is None else visible | band
+# empty rows uniform: masks
+- return weights.masked_fill(empty, 0.0)
++ return weights
+# empty rows NaN: masks
+- masked_fill(~(mask | empty), -torch.inf)
++ masked_fill(~mask, -torch.inf)
+# fused empty rows filled: fused
+- empty is None else output.masked_fill(empty, 0.0)
++ empty is None else output
+# -1e9 for hidden: masks
+- masked_fill(~(mask | empty), -torch.inf)
++ masked_fill(~(mask | empty), -10.0)
+# weights after dropout: explicit
+- output = F.dropout(weights, dropout_p) @ value
++ output = (weights := F.dropout(weights, dropout_p)) @ value
+# dropout applied twice: explicit
+- F.dropout(weights, dropout_p) @ value
++ F.dropout(F.dropout(weights, dropout_p), dropout_p) @ value
+# dropout in eval mode: layers
+- self.dropout if self.training else 0.0
++ self.dropout
+# fused dropout forgotten: fused
+- "dropout_p": dropout_p, "is_causal"
++ "dropout_p": 0.0, "is_causal"
+# shared heads repeated in the wrong order: explicit
+- shared.repeat_interleave(query.shape[-3] // shared.shape[-3], dim=-3)
++ torch.cat([shared] * (query.shape[-3] // shared.shape[-3]), dim=-3)
+# half precision not widened: explicit
+- query.to(wide), key.to(wide), value.to(wide)
++ query, key, value
+# chunks skip a query: fused
+- stop = min(start + step, L)
++ stop = min(start + step - 1, L)
+# the last visible key cut off: fused
+- last = stop + offset
++ last = stop + offset - 1
+# chunks kept for the backward pass: memory
+- if step < L and learned and
++ if not learned and
+# one mask for long inputs: memory
+- step = L if L * S <= ONE_CALL else QUERY_CHUNK
++ step = L
+# three dimensions lose the fast kernel: fused backends
+- return tensor.reshape(-1, heads, *tensor.shape[-2:])
++ return tensor if tensor.ndim == 3 else tensor.reshape(-1, heads, *tensor.shape[-2:])
+# backend ignored: backends
+- if backend is not None:
++ if backend == 'none':
+# heads merged without the transpose: layers
+- heads.transpose(-3, -2).reshape(
++ heads.reshape(
+# keys and values exchanged: layers
+- query, key, value = self._project(x, context)
++ query, value, key = self._project(x, context)
+# context gives the values alone: layers
+- (x, context, context), weights
++ (x, x, context), weights
+# cache overwrites its start: cache
+- keys[:, :, start:end], values[:, :, start:end] = key, value
++ keys[:, :, : end - start], values[:, :, : end - start] = key, value
+# cache shows its whole memory: cache
+- return keys[:, :, :end], values[:, :, :end]
++ return keys, values
+# reset forgets one layer: cache
+- self.lengths[:] = [0] * len(self.lengths)
++ self.lengths[0] = 0
+# rotary restarts at each step: cache
+- offset = 0 if cache is None else cache.length
++ offset = 0
+# float masks taken: errors
+- if name == "mask" and dtype != torch.bool:
++ if dtype is None:
+[positions.py]
+# rotary sign: positions
+- even * cos - odd * sin
++ even * cos + odd * sin
+# sinusoidal sine and cosine exchanged: positions
+- (angles.sin(), angles.cos())
++ (angles.cos(), angles.sin())
+# ALiBi rewards distance: positions
+- (-slope * distance)
++ (slope * distance)
+[variants.py]
+# linear attention without its denominator: variants
+- output[..., :-1] / total.masked_fill(total == 0, 1.0)
++ output[..., :-1]
+# linear chunks see their own future: variants
+- (q_ @ k_.mT).tril() @ v_
++ (q_ @ k_.mT) @ v_
+[analysis.py]
+# bits called nats: analysis
+- if unit == "bits" else nats
++ if unit == "nats" else nats
+# rollout in the wrong order: analysis
+- flow = mixed / total.masked_fill(total == 0, 1.0) @ flow
++ flow = flow @ (mixed / total.masked_fill(total == 0, 1.0))
+[interchange.py]
+# GPT-2 not transposed: interchange
+- state[f"{prefix}{name}.weight"].mT
++ state[f"{prefix}{name}.weight"].reshape(linear.weight.shape)
+"""
+
+
+class Fault(NamedTuple):
+    name: str
+    module: str
+    line: str
+    broken: str
+    files: list[str]
+
+
+def planted() -> list[Fault]:
+    faults, module, name, files, line = [], "", "", [], ""
+    for text in FAULTS.strip().splitlines():
+        if text.startswith("["):
+            module = text.strip("[]")
+        elif text.startswith("# "):
+            name, _, words = text[2:].rpartition(": ")
+            files = [f"tests/attention/test_{word}.py" for word in words.split()]
+        elif text.startswith("- "):
+            line = text[2:]
+        else:
+            faults.append(Fault(name, module, line, text[2:], files))
+    return faults
+
+
+def catch(fault: Fault) -> str | None:
+    """The first test that fails on a copy with the fault, or None where all pass."""
+    with tempfile.TemporaryDirectory(prefix="fault-") as folder:
+        copy = Path(folder)
+        for name in (*MODULES, "pyproject.toml"):
+            shutil.copy(ROOT / name, copy)
+        for name in ("tests/attention", "benchmarks"):
+            shutil.copytree(ROOT / name, copy / name, ignore=shutil.ignore_patterns("results", "__pycache__", "test_faults.py"))
+        (copy / "tests" / "__init__.py").touch()
+        source = (copy / fault.module).read_text("utf-8")
+        if source.count(fault.line) != 1:
+            found = f"{fault.line!r} is found {source.count(fault.line)} times in {fault.module}"
+            raise ValueError(f"{fault.name}: {found}, not once")
+        (copy / fault.module).write_text(source.replace(fault.line, fault.broken), "utf-8")
+        process = _context().Process(target=_run_tests, args=(folder, fault.files))
+        process.start()
+        process.join()
+        said = (copy / "said").read_text("utf-8")
+    if process.exitcode == 0:
+        return None
+    caught = re.search(r"^(?:FAILED|ERROR) tests/attention/(.+?)(?: - |$)", said, re.MULTILINE)
+    if process.exitcode != 1 or caught is None:
+        raise RuntimeError(f"{fault.name}: the tests did not run\n{said[-3000:]}")
+    return caught[1]
+
+
+def _context() -> multiprocessing.context.BaseContext:
+    """Where the system can fork, PyTorch is imported once for all faults."""
+    if "forkserver" not in multiprocessing.get_all_start_methods():
+        return multiprocessing.get_context("spawn")
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["torch", "torch.utils.checkpoint", "pytest", "hypothesis"])
+    return context
+
+
+def _run_tests(folder: str, files: list[str]) -> None:
+    os.chdir(folder)
+    sys.path[:] = [folder, *(p for p in sys.path if p and Path(p).resolve() != ROOT)]
+    for name in [name for name in sys.modules if name.split(".")[0] in ("tests", "attention")]:
+        del sys.modules[name]
+    import pytest
+
+    with open("said", "w", encoding="utf-8") as said, contextlib.redirect_stdout(said):
+        code = pytest.main(["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", *files])
+    sys.exit(int(code))
+
+
+def survivors(word: str = "", workers: int = 2) -> list[str]:
+    """Plant each fault whose name has ``word``, print what caught it, return those none caught."""
+    chosen = [fault for fault in planted() if word in fault.name]
+    missed = []
+    with ThreadPoolExecutor(workers) as pool:
+        for fault, caught in zip(chosen, pool.map(catch, chosen), strict=True):
+            print(f"{fault.name:<46} {caught or 'SURVIVED'}", flush=True)
+            if caught is None:
+                missed.append(fault.name)
+    print(f"{len(chosen) - len(missed)} of {len(chosen)} faults caught")
+    return missed
+
+
+if __name__ == "__main__":
+    sys.exit(bool(survivors(*sys.argv[1:2])))
