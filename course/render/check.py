@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from .badges import badge_mistakes
 from .known import Known, labels
 from .links import broken_links
 from .ojs_cells import ojs_mistakes
@@ -60,6 +61,7 @@ def check_page(page: Page, known: Known) -> Iterator[Problem]:
             yield from _cell_mistakes(block)
     yield from _duplicates(page)
     yield from _div_mistakes(page)
+    yield from badge_mistakes(page)
     for block in page.prose:
         view = ProseView(block)
         yield from _shortcodes(view)

@@ -27,6 +27,7 @@ _CAPTION = re.compile(r"^:[ \t].*?\{(#[^{}\n]*)\}[ \t]*$", re.M)
 _LINK = re.compile(r"(!?)\[(?:[^\[\]]|\[[^\[\]]*\])*\]\(\s*<?([^)\s>]*)>?(?:\s+[\"'][^)]*)?\)")
 _LINK_DEFINITION = re.compile(r"^()\[[^\]\n^]+\]:[ \t]+(\S+)", re.M)
 _REFERENCE = re.compile(r"(?<![\w@\\./{=])@\{?([A-Za-z0-9_](?:[\w:.#$%&+?<>~/-]*\w)?)")
+BADGE = re.compile(r"\[([^\[\]\n]*)\]\{\.source\}")
 _SHORTCODE = re.compile(r"\{\{<\s*(/?[\w-]*)[^\n]*?>\}\}")
 
 
@@ -93,6 +94,11 @@ class ProseView:
 
     def shortcodes(self) -> Iterator[Found]:
         for match, *place in self._each(_SHORTCODE):
+            yield Found(match[1], *place)
+
+    def badges(self) -> Iterator[Found]:
+        """The words of ``[trained]{.source}`` and the like."""
+        for match, *place in self._each(BADGE):
             yield Found(match[1], *place)
 
     def references(self) -> Iterator[Found]:

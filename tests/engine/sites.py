@@ -31,7 +31,7 @@ bibliography: references.bib
 """
 STYLE = """\
 /* .no-longer { } */
-.known-class { color: red }
+.known-class, .source, .widget { color: red }
 @media print { div.other-class > p, .third:hover { top: 0 } }
 """
 BIBLIOGRAPHY = (

@@ -43,6 +43,15 @@ MISTAKES = {
         "[x]{.no-longer}\n",
         '4: unknown class "no-longer"',
     ),
+    "badge": ("[traned]{.source}\n", '4: unknown badge "traned"; did you mean "trained"?'),
+    "badge in a caption": (
+        python("1", **{"fig-cap": '"x [invented]{.source}"'}),
+        '5: unknown badge "invented"; ',
+    ),
+    "widget without badge": (
+        "::: {.widget}\nx\n:::\n\n[random]{.source}\n",
+        "4: the widget doesn't say where its numbers come from",
+    ),
     "attribute": ("[x]{langg=en}\n", '4: unknown attribute "langg"; did you mean "lang"?'),
     "open div": ("\n::: {.callout-tip}\nx\n", "is never closed"),
     "surplus div end": ("x\n\n:::\n", '6: ":::" closes no div'),

@@ -1,0 +1,45 @@
+"""Where each map of attention comes from: trained, random or constructed, as the page must say."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from .problems import Problem, unknown
+from .prose import BADGE, Found, ProseView
+from .source import Cell, Page
+
+BADGES = ("trained", "random", "constructed")
+
+
+def badge_mistakes(page: Page) -> Iterator[Problem]:
+    """A badge of another word, and a widget that carries none."""
+    views = [ProseView(block) for block in page.prose]
+    badges = [badge for view in views for badge in view.badges()]
+    for badge in [*badges, *_in_captions(page)]:
+        if badge.word not in BADGES:
+            yield Problem(badge.path, badge.line, unknown("badge", badge.word, BADGES))
+    for opened, closed in _widgets(views):
+        inside = range(opened.line, closed.line)
+        if not any(badge.path == opened.path and badge.line in inside for badge in badges):
+            message = "the widget doesn't say where its numbers come from: add a badge, such as "
+            yield Problem(opened.path, opened.line, message + "[constructed]{.source}")
+
+
+def _in_captions(page: Page) -> Iterator[Found]:
+    for cell in page.blocks:
+        if isinstance(cell, Cell):
+            for word in re.findall(BADGE, str(cell.options.get("fig-cap", ""))):
+                yield Found(word, cell.path, cell.line_of("fig-cap"))
+
+
+def _widgets(views: list[ProseView]) -> Iterator[tuple[Found, Found]]:
+    """Where each ``::: {.widget}`` opens and closes."""
+    opened: list[tuple[bool, Found]] = []
+    for attributes, found in (div for view in views for div in view.divs()):
+        if attributes:
+            opened.append(("widget" in attributes.classes, found))
+        elif opened:
+            is_widget, start = opened.pop()
+            if is_widget:
+                yield start, found
