@@ -1,0 +1,58 @@
+"""Timing that can be trusted: warm-up, synchronisation, interleaved rounds, spread."""
+
+import statistics
+import time
+from collections.abc import Callable
+from typing import NamedTuple
+
+import torch
+
+RUNS = 5  # a figure is the median of so many runs, a run's the median of its rounds
+
+
+class Timing(NamedTuple):
+    """Seconds of one call: the median of the runs, with the fastest and slowest of them."""
+
+    seconds: float
+    fastest: float
+    slowest: float
+    runs: list[float]
+
+
+def interleave(
+    calls: dict[str, Callable[[], object]], device: str, budget_s: float = 3.0
+) -> dict[str, Timing]:
+    """Time the calls in turn, so that a slow spell of the machine meets them all alike."""
+    for call in calls.values():
+        _time(call, device)
+    round_s = sum(_time(call, device) for call in calls.values())
+    rounds = max(1, min(30, int(budget_s / RUNS / max(round_s, 1e-9))))
+    runs: dict[str, list[float]] = {name: [] for name in calls}
+    for _ in range(RUNS):
+        taken: dict[str, list[float]] = {name: [] for name in calls}
+        for turn in range(rounds):
+            names = list(calls) if turn % 2 == 0 else list(calls)[::-1]  # none is always first
+            for name in names:
+                taken[name].append(_time(calls[name], device))
+        for name, seconds in taken.items():
+            runs[name].append(statistics.median(seconds))
+    return {
+        name: Timing(statistics.median(each), min(each), max(each), each)
+        for name, each in runs.items()
+    }
+
+
+def ratio(ours: Timing, theirs: Timing) -> float:
+    """The median over the runs of ours / theirs, each pair from the same run."""
+    pairs = zip(ours.runs, theirs.runs, strict=True)
+    return statistics.median(mine / other for mine, other in pairs)
+
+
+def _time(call: Callable[[], object], device: str) -> float:
+    if device == "cuda":
+        torch.cuda.synchronize()
+    start = time.perf_counter()
+    call()
+    if device == "cuda":
+        torch.cuda.synchronize()
+    return time.perf_counter() - start
