@@ -64,7 +64,7 @@ def use_course_style() -> None:
     )
 
 
-def panels(count: int, *, width: float = 5.4, height: float = 2.0) -> tuple[Figure, list[Axes]]:
+def panels(count: int, *, width: float = 4.8, height: float = 1.9) -> tuple[Figure, list[Axes]]:
     """One row of ``count`` equal panels, ``width`` × ``height`` inches in all.
 
     As narrow as the text allows: on a phone a figure shrinks to about 3.5 inches.

@@ -158,3 +158,19 @@ def test_previous_and_next(open_page):
         expect(page).to_have_url(re.compile(LESSON))
         page.locator(".nav-page-previous a").click()
         expect(page).to_have_url(re.compile(r"index\.html$|/$"))
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize(("path", "widget"), [("index.html", "#taste"), (LESSON, "#step-slider")])
+def test_a_widget_takes_the_room_that_was_kept_for_it(open_page, path, widget, width):
+    """Its place before it runs (its modules never arrive), and after: nothing below may jump."""
+    with open_page(path, width=width) as page:
+        after = page.locator(widget).bounding_box()["height"]
+        page.route("**/widgets/**", lambda route: None)
+        page.reload(wait_until="commit")
+        page.wait_for_selector(f"{widget} .static-form")
+        page.wait_for_timeout(300)
+        assert page.locator(f"{widget} .static-form").is_visible()
+        before = page.locator(widget).bounding_box()["height"]
+        assert abs(after - before) <= 25
+        page.unroute_all(behavior="ignoreErrors")
