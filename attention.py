@@ -204,7 +204,7 @@ def fused_attention(
     square = is_causal and window is None and L == S and not masks
     if query.device.type == "cpu" and (dropout_p > 0 or (bias is not None and bias.requires_grad)):
         shared = square = False
-    if shared and all(t.shape[1] == 1 for t in masks):
+    if shared and q.shape[1] > k.shape[1] and all(t.shape[1] == 1 for t in masks):
         # Queries that share keys stand side by side, so that shared heads need no copy.
         q = q.reshape(q.shape[0], k.shape[1], -1, q.shape[-1])
     k, v = _repeat_heads(q, k), _repeat_heads(q, v)
@@ -293,7 +293,9 @@ def _to_4d(tensor: Tensor) -> Tensor:
 
     PyTorch's CPU kernel takes nothing else: other shapes fall back to the whole matrix.
     """
-    heads = tensor.shape[-3] if tensor.ndim >= 4 else 1
+    if tensor.ndim == 4:
+        return tensor
+    heads = tensor.shape[-3] if tensor.ndim > 4 else 1
     return tensor.reshape(-1, heads, *tensor.shape[-2:])
 
 
@@ -499,8 +501,7 @@ def demonstrate_attention(seq_len: int = 6, embed_dim: int = 32, num_heads: int 
         torch.manual_seed(0)
         x = torch.randn(1, seq_len, embed_dim)
         output, weights = MultiHeadAttention(embed_dim, num_heads)(x, return_attention=True)
-    shapes = (tuple(t.shape) for t in (x, weights, output))
-    print("input {}  ->  weights {}, output {}".format(*shapes))
+    print(f"{tuple(x.shape)} in, weights {tuple(weights.shape)}, {tuple(output.shape)} out")
     _print_rows("head 0, untrained; a row is a query's weights over the keys:", weights[0, 0])
 
 

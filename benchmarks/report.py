@@ -101,8 +101,8 @@ def save(result: dict, stem: Path) -> list[Path]:
 def _draw(result: dict):
     from matplotlib.figure import Figure
 
-    wanted = [("function, causal", "forward"), ("function, causal", "forward + backward"),
-              ("layer, train mode", "forward"), ("layer, train mode", "forward + backward")]  # fmt: skip
+    sections, passes = ("function, causal", "layer, train mode"), ("forward", "forward + backward")
+    wanted = [(section, which) for section in sections for which in passes]
     figure = Figure(figsize=(11, 8), layout="constrained")
     for axes, (section, which) in zip(figure.subplots(2, 2).flat, wanted, strict=True):
         rows = [r for r in result["rows"] if (r["section"], r.get("pass")) == (section, which)]

@@ -3,9 +3,8 @@
     python3 -m tests.faults            all of them, two at a time
     python3 -m tests.faults rotary     those whose name has the word
 
-Prints which test caught which fault; exits with 1 where one survives. Each runs the test files
-it names, in a process of its own, and stops at the first failure.
-"""
+Prints which test caught which fault; exits with 1 where one survives. Each runs the test files it
+names, in a process of its own, up to the first failure."""
 
 import contextlib
 import multiprocessing
@@ -192,8 +191,9 @@ def catch(fault: Fault) -> str | None:
         copy = Path(folder)
         for name in (*MODULES, "pyproject.toml"):
             shutil.copy(ROOT / name, copy)
+        unneeded = shutil.ignore_patterns("results", "__pycache__", "test_faults.py")
         for name in ("tests/attention", "benchmarks"):
-            shutil.copytree(ROOT / name, copy / name, ignore=shutil.ignore_patterns("results", "__pycache__", "test_faults.py"))
+            shutil.copytree(ROOT / name, copy / name, ignore=unneeded)
         (copy / "tests" / "__init__.py").touch()
         source = (copy / fault.module).read_text("utf-8")
         if source.count(fault.line) != 1:
