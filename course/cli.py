@@ -66,6 +66,10 @@ def _parser() -> argparse.ArgumentParser:
     test.add_argument("--site", metavar="DIR", help="test this rendered site, not a fresh one")
     test.add_argument("pytest", nargs="*", help="more arguments for pytest, after --")
     test.set_defaults(run=_test)
+
+    bench = commands.add_parser("bench", help="time attention.py against PyTorch's own")
+    bench.add_argument("benchmark", nargs="*", help="arguments for it, after --; -- --help lists them")
+    bench.set_defaults(run=_bench)
     return parser
 
 
@@ -103,6 +107,12 @@ def _test(root: Path, chosen: argparse.Namespace) -> int:
     from course.testing import run_tests
 
     return run_tests(root, site=chosen.site, arguments=chosen.pytest)
+
+
+def _bench(root: Path, chosen: argparse.Namespace) -> int:
+    from benchmarks.attention import main as benchmark
+
+    return benchmark(chosen.benchmark)
 
 
 def _count(problems: int) -> str:
