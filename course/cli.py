@@ -68,7 +68,7 @@ def _parser() -> argparse.ArgumentParser:
     test.set_defaults(run=_test)
 
     bench = commands.add_parser("bench", help="time attention.py against PyTorch's own")
-    bench.add_argument("benchmark", nargs="*", help="arguments for it, after --; -- --help lists them")
+    bench.add_argument("benchmark", nargs="*", help="more arguments for it, after --")
     bench.set_defaults(run=_bench)
     return parser
 
