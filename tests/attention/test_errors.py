@@ -87,7 +87,7 @@ ATTENTION = {
     "no shared heads": (
         {"key": t(2, 0, 7, 8), "value": t(2, 0, 7, 8)},
         ValueError,
-        r"key heads are 0: .*\(2, 0, 7, 8\)",
+        r"multiple of key heads: .*\(2, 0, 7, 8\)",
     ),
     "dimensions": ({"key": t(7, 8), "value": t(7, 8)}, ValueError, r"as many dimensions.*\(7, 8\)"),
     "one dimension": (

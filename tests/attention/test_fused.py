@@ -183,8 +183,9 @@ def test_values_of_another_size(value_dim):
 
 @pytest.mark.parametrize(("L", "S", "B"), [(0, 3, 2), (3, 0, 2), (3, 3, 0)])
 def test_empty_sizes(L, S, B):
-    q, k, v = qkv(batch=(B,), query_len=L, key_len=S)
+    q, k, v = qkv(batch=(B,), query_len=L, key_len=S, kv_heads=2, requires_grad=True)
     out = fused_attention(q, k, v, is_causal=True)
+    assert all((g == 0).all() for g in torch.autograd.grad(out.sum(), (q, k, v)))
     assert out.shape == (B, 4, L, 8)
     assert (out == 0).all()
 

@@ -58,6 +58,26 @@ CASES = {
         ValueError,
         r"x .*embed_dim=16\), got \(2, 5, 12\)",
     ),
+    "dtype of x": (
+        lambda: layer()(X.double()),
+        TypeError,
+        "dtype differs: layer torch.float32, x torch.float64",
+    ),
+    "dtype of context": (
+        lambda: layer()(X, context=X.half()),
+        TypeError,
+        "layer torch.float32, context torch.float16",
+    ),
+    "device of x": (
+        lambda: layer()(X.to("meta")),
+        ValueError,
+        "device differs: layer cpu, x meta",
+    ),
+    "additive dtype": (
+        lambda: AdditiveAttention(4, 6, 8)(t(3, 4), t(5, 6), t(5, 6).double()),
+        TypeError,
+        "dtype differs: query torch.float32, value torch.float64",
+    ),
     "one token": (lambda: layer()(torch.randn(16)), ValueError, r"length.*got \(16,\)"),
     "one causal token": (lambda: causal()(torch.randn(16)), ValueError, r"length.*got \(16,\)"),
     "width of context": (

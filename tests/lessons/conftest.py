@@ -1,22 +1,9 @@
 """The rendered lessons, read as HTML."""
 
-import os
-from pathlib import Path
-
 import pytest
 from bs4 import BeautifulSoup
 
-from course.render.site import render_site
-
-ROOT = Path(__file__).parents[2]
-
-
-@pytest.fixture(scope="session")
-def site() -> Path:
-    if given := os.environ.get("COURSE_SITE"):
-        return Path(given)
-    render_site(ROOT, cell_timeout=300)
-    return ROOT / "_site"
+from tests.conftest import ROOT
 
 
 @pytest.fixture(scope="session")

@@ -1,6 +1,5 @@
 """The rendered site, served and opened in a real browser."""
 
-import os
 from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -9,10 +8,8 @@ import pytest
 from playwright.sync_api import sync_playwright
 
 from course.browser import find_browser
-from course.render.site import render_site
 from course.serve import start_server
 
-ROOT = Path(__file__).parents[2]
 LESSON = "modules/m03_scaled_dot_product/lesson.html"
 PAGES = ["index.html", LESSON]
 WIDTHS = [320, 390, 768, 1280]
@@ -23,15 +20,6 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if Path(__file__).parent in item.path.parents:
             item.add_marker(pytest.mark.site)
-
-
-@pytest.fixture(scope="session")
-def site() -> Path:
-    """``--site DIR`` of ``python3 -m course test``, or the site as it renders now."""
-    if given := os.environ.get("COURSE_SITE"):
-        return Path(given)
-    render_site(ROOT, cell_timeout=300)
-    return ROOT / "_site"
 
 
 @pytest.fixture(scope="session")
