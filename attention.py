@@ -34,19 +34,18 @@ BACKENDS = {
     "cudnn": SDPBackend.CUDNN_ATTENTION, "math": SDPBackend.MATH,
 }  # fmt: skip
 BESIDE = {
-    "variants": ("AdditiveAttention", "LinearAttention"),
-    "positions": ("LearnedRelativeBias", "Rotary", "alibi_bias", "sinusoidal_positions"),
-    "analysis": ("entropy", "rollout"),
-    "interchange": ("from_torch", "to_torch", "load_gpt2"),
-}
+    "AdditiveAttention": "variants", "LinearAttention": "variants", "Rotary": "positions",
+    "sinusoidal_positions": "positions", "alibi_bias": "positions",
+    "LearnedRelativeBias": "positions", "entropy": "analysis", "rollout": "analysis",
+    "from_torch": "interchange", "to_torch": "interchange", "load_gpt2": "interchange",
+}  # fmt: skip
 # Up to so many scores a head, one call takes one mask; beyond, so many queries share a small one.
 ONE_CALL, QUERY_CHUNK = 1024 * 1024, 256
 
 
 def __getattr__(name: str) -> object:
-    for module, names in BESIDE.items():
-        if name in names:
-            return getattr(importlib.import_module(module), name)
+    if name in BESIDE:
+        return getattr(importlib.import_module(BESIDE[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
@@ -137,7 +136,6 @@ def scaled_dot_product_attention(
     # Half precision is widened, as fused kernels do inside: rounded scores cost digits.
     dtype, wide = query.dtype, torch.promote_types(query.dtype, torch.float32)
     query, key, value = query.to(wide), key.to(wide), value.to(wide)
-
     scale = query.shape[-1] ** -0.5 if scale is None else scale
     scores = query @ key.mT * scale  # (..., L, S)
     if bias is not None:
@@ -186,8 +184,8 @@ def fused_attention(
     if backend is not None and backend not in BACKENDS:
         raise ValueError(f"backend must be one of {', '.join(BACKENDS)}, got {backend!r}")
     (L, D), (S, Dv) = query.shape[-2:], value.shape[-2:]
-    if S == 0 or query.numel() == 0:  # nothing to average; kernels differ here
-        return query.new_zeros(*query.shape[:-1], Dv)
+    if S == 0 or query.numel() == 0:  # nothing to average: kernels differ, and the matrix is empty
+        return scaled_dot_product_attention(query, key, value, mask, bias=bias)[0]
     is_causal = is_causal and L > 1
     window = None if window is None or window >= max(L, S) else window
     scale = D**-0.5 if scale is None else scale
@@ -224,8 +222,8 @@ def _in_chunks(
     step = L if L * S <= ONE_CALL else QUERY_CHUNK
     mask, bias = (None if t is None else t.expand(-1, -1, L, S) for t in (mask, bias))
     # Kept for the backward pass, the chunks' masks or weights would add up to a matrix.
-    learned = any(t is not None and t.requires_grad for t in (query, key, value, bias))
-    if step < L and learned and torch.is_grad_enabled():
+    learns = any(t is not None and t.requires_grad for t in (query, key, value, bias))
+    if step < L and learns and torch.is_grad_enabled():
         call = functools.partial(checkpoint, call, use_reentrant=False)
     outputs = []
     for start in range(0, L, step):
@@ -235,8 +233,8 @@ def _in_chunks(
             first, last = start + offset - window + 1, stop + offset + window - 1
         if is_causal:
             last = stop + offset
-        last = min(max(last, 1), S)  # at least one key for the kernel; the band hides it
-        first = min(max(first, 0), last - 1)
+        last = min(max(last, 1), S)
+        first = min(max(first, 0), last - 1)  # at least one key for the kernel; the band hides it
         queries, keys = slice(start, stop), slice(first, last)
         visible = None if mask is None else mask[..., queries, keys]
         if is_causal or window is not None:
@@ -351,8 +349,7 @@ class MultiHeadAttention(nn.Module):
         self.embed_dim, self.num_heads, self.num_kv_heads = embed_dim, num_heads, num_kv_heads
         self.head_dim = embed_dim // num_heads
         self.kv_dim = num_kv_heads * self.head_dim
-        self.dropout = dropout
-        self.rotary = rotary
+        self.dropout, self.rotary = dropout, rotary
         self.qkv_proj = nn.Linear(embed_dim, embed_dim + 2 * self.kv_dim, bias=bias)
         self.out_proj = nn.Linear(embed_dim, embed_dim, bias=bias)
 
@@ -388,21 +385,25 @@ class MultiHeadAttention(nn.Module):
         return self._merge(output, x), weights.reshape(*x.shape[:-2], *weights.shape[-3:])
 
     def _project(self, x: Tensor, context: Tensor | None) -> tuple[Tensor, ...]:
-        check_width("x", x, "embed_dim", self.embed_dim)
-        sizes = [self.embed_dim, self.kv_dim, self.kv_dim]
+        for name, tensor in (("x", x), ("context", context)):
+            if tensor is not None:
+                check_width(name, tensor, "embed_dim", self.embed_dim)
+                check_alike("layer", self.qkv_proj.weight, name, tensor)
         if context is None:
-            parts = self.qkv_proj(x).split(sizes, dim=-1)
+            counts = [self.num_heads, self.num_kv_heads, self.num_kv_heads]
+            parts = self._heads(self.qkv_proj(x)).split(counts, dim=-3)
         else:
-            check_width("context", context, "embed_dim", self.embed_dim)
             if x.shape[:-2] != context.shape[:-2]:
-                shapes = f"x {tuple(x.shape)}, context {tuple(context.shape)}"
-                raise ValueError(f"batch differs: {shapes}")
-            weights = self.qkv_proj.weight.split(sizes)
-            biases = [None] * 3 if self.qkv_proj.bias is None else self.qkv_proj.bias.split(sizes)
-            parts = map(F.linear, (x, context, context), weights, biases)
-        heads = [t.unflatten(-1, (-1, self.head_dim)).transpose(-3, -2) for t in parts]
+                raise ValueError(f"batch differs: x {(*x.shape,)}, context {(*context.shape,)}")
+            weight, bias, E = self.qkv_proj.weight, self.qkv_proj.bias, self.embed_dim
+            b_q, b_kv = (None, None) if bias is None else (bias[:E], bias[E:])
+            shared = self._heads(F.linear(context, weight[E:], b_kv)).chunk(2, dim=-3)
+            parts = (self._heads(F.linear(x, weight[:E], b_q)), *shared)
         # One sequence gets a batch of its own, or its heads would pass for a batch.
-        return tuple(t.unsqueeze(0) if x.ndim == 2 else t for t in heads)
+        return tuple(t.unsqueeze(0) for t in parts) if x.ndim == 2 else parts
+
+    def _heads(self, projected: Tensor) -> Tensor:
+        return projected.unflatten(-1, (-1, self.head_dim)).transpose(-3, -2)
 
     def _merge(self, heads: Tensor, x: Tensor) -> Tensor:
         return self.out_proj(heads.transpose(-3, -2).reshape(*x.shape[:-1], self.embed_dim))
@@ -538,8 +539,8 @@ def _check_attention(
         "head_dim is 0": q[-1:] == (0,),
         "key and value differ in batch, heads or length": k[:-1] != v[:-1],
         "batch differs": q[:-3] != k[:-3] if with_heads else q[:-2] != k[:-2],
-        "query heads must be a multiple of key heads": with_heads and q[-3] % max(k[-3], 1) != 0,
-        "key heads are 0": with_heads and k[-3] == 0 and q[-3] > 0,
+        "query heads must be a multiple of key heads": with_heads
+        and (q[-3] % k[-3] if k[-3] else q[-3]) > 0,
     }
     if wrong := [rule for rule, broken in rules.items() if broken]:
         raise ValueError(f"{wrong[0]}: query {q}, key {k}, value {v}")
@@ -565,8 +566,8 @@ def check_scores_like(
     if name == "bias" and dtype == torch.bool:
         raise TypeError(f"bias must be {query.dtype}, to be added; got {dtype}: hide with mask=")
     have, want = tuple(tensor.shape), tuple(scores)
-    sizes = zip(reversed(have), reversed(want), strict=False)
-    if len(have) > len(want) or any(a not in (1, b) for a, b in sizes):
+    pairs = zip(have[::-1], want[::-1], strict=False)
+    if len(have) > len(want) or any(a not in (1, b) for a, b in pairs):
         raise ValueError(f"{name} {have} doesn't broadcast to the scores {want}")
     check_alike("query", query, name, tensor)
 
@@ -583,8 +584,7 @@ def check_alike(like_name: str, like: Tensor, name: str, tensor: Tensor) -> None
 
 def check_width(name: str, tensor: Tensor, width_name: str, width: int) -> None:
     if tensor.ndim < 2 or tensor.shape[-1] != width:
-        wanted = f"(..., length, {width_name}={width})"
-        raise ValueError(f"{name} must be {wanted}, got {tuple(tensor.shape)}")
+        raise ValueError(f"{name} {(*tensor.shape,)} must be (..., length, {width_name}={width})")
 
 
 def check_counts(**counts: int) -> None:

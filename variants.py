@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from attention import (
     QUERY_CHUNK,
     MultiHeadAttention,
+    check_alike,
     check_counts,
     check_scores_like,
     check_width,
@@ -38,6 +39,9 @@ class AdditiveAttention(nn.Module):
         """query (..., L, Dq), key (..., S, Dk), value (..., S, Dv) -> (..., L, Dv), (..., L, S)."""
         check_width("query", query, "query_dim", self.query_proj.in_features)
         check_width("key", key, "key_dim", self.key_proj.in_features)
+        check_alike("layer", self.query_proj.weight, "query", query)
+        check_alike("query", query, "key", key)
+        check_alike("query", query, "value", value)
         if query.shape[:-2] != key.shape[:-2] or key.shape[:-1] != value.shape[:-1]:
             shapes = f"query {tuple(query.shape)}, key {tuple(key.shape)}"
             raise ValueError(f"batch or key length differs: {shapes}, value {tuple(value.shape)}")

@@ -96,8 +96,8 @@ FAULTS = r"""
 - last = stop + offset
 + last = stop + offset - 1
 # chunks kept for the backward pass: memory
-- if step < L and learned and
-+ if not learned and
+- if step < L and learns and
++ if not learns and
 # one mask for long inputs: memory
 - step = L if L * S <= ONE_CALL else QUERY_CHUNK
 + step = L
@@ -113,9 +113,9 @@ FAULTS = r"""
 # keys and values exchanged: layers
 - query, key, value = self._project(x, context)
 + query, value, key = self._project(x, context)
-# context gives the values alone: layers
-- (x, context, context), weights
-+ (x, x, context), weights
+# context ignored: layers
+- F.linear(context, weight[E:], b_kv)
++ F.linear(context, weight[E:], b_kv) * 0
 # cache overwrites its start: cache
 - keys[:, :, start:end], values[:, :, start:end] = key, value
 + keys[:, :, : end - start], values[:, :, : end - start] = key, value

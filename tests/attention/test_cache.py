@@ -43,9 +43,7 @@ def test_several_layers_share_one_cache():
     x = torch.randn(2, 6, 16)
     want = second(first(x))
     cache = KVCache(2, 4, 6, 4, num_layers=2)
-    outputs = [
-        second(first(x[:, i : i + 1], cache=cache[0]), cache=cache[1]) for i in range(6)
-    ]
+    outputs = [second(first(x[:, i : i + 1], cache=cache[0]), cache=cache[1]) for i in range(6)]
     torch.testing.assert_close(torch.cat(outputs, 1), want, rtol=1e-5, atol=1e-6)
     assert cache.lengths == [6, 6]
     cache[0].reset()

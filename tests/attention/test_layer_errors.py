@@ -56,7 +56,7 @@ CASES = {
     "width of x": (
         lambda: layer()(torch.randn(2, 5, 12)),
         ValueError,
-        r"x .*embed_dim=16\), got \(2, 5, 12\)",
+        r"x \(2, 5, 12\) must be .*embed_dim=16\)",
     ),
     "dtype of x": (
         lambda: layer()(X.double()),
@@ -78,12 +78,20 @@ CASES = {
         TypeError,
         "dtype differs: query torch.float32, value torch.float64",
     ),
-    "one token": (lambda: layer()(torch.randn(16)), ValueError, r"length.*got \(16,\)"),
-    "one causal token": (lambda: causal()(torch.randn(16)), ValueError, r"length.*got \(16,\)"),
+    "one token": (
+        lambda: layer()(torch.randn(16)),
+        ValueError,
+        r"x \(16,\) must be .*length, embed_dim=16\)",
+    ),
+    "one causal token": (
+        lambda: causal()(torch.randn(16)),
+        ValueError,
+        r"x \(16,\) must be .*length, embed_dim=16\)",
+    ),
     "width of context": (
         lambda: layer()(X, context=torch.randn(2, 5, 12)),
         ValueError,
-        r"context must be \(..., length, embed_dim=16\), got \(2, 5, 12\)",
+        r"context \(2, 5, 12\) must be \(..., length, embed_dim=16\)",
     ),
     "batch of context": (
         lambda: layer()(X, context=torch.randn(3, 5, 16)),
@@ -162,7 +170,7 @@ CASES = {
     "additive width": (
         lambda: AdditiveAttention(4, 6, 8)(t(3, 4), t(5, 4), t(5, 4)),
         ValueError,
-        r"key must be \(..., length, key_dim=6\), got \(5, 4\)",
+        r"key \(5, 4\) must be \(..., length, key_dim=6\)",
     ),
     "additive lengths": (
         lambda: AdditiveAttention(4, 6, 8)(t(3, 4), t(5, 6), t(4, 6)),

@@ -33,9 +33,8 @@ def test_it_can_be_read_in_one_sitting():
 
 
 def test_names_of_the_files_beside_it():
-    for module, names in attention.BESIDE.items():
-        for name in names:
-            assert getattr(attention, name).__module__ == module
+    for name, module in attention.BESIDE.items():
+        assert getattr(attention, name).__module__ == module
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         _ = attention.nothing
 
