@@ -116,6 +116,8 @@ def _draw(result: dict):
             )
         axes.set_xscale("log", base=2)
         axes.set_yscale("log")
+        axes.set_xticks(sorted({r["length"] for r in rows}))
+        axes.xaxis.set_major_formatter("{x:,.0f}")
         axes.set(title=f"{section}: {which}", xlabel="length", ylabel="ms, median of five runs")
         axes.legend()
         axes.grid(alpha=0.3)
