@@ -210,7 +210,9 @@ def fused_attention(
         output = call(q, k, v, mask, bias, is_causal=square)
     else:
         output = _in_chunks(call, q, k, v, mask, bias, is_causal, window)
-    return output[..., :Dv].reshape(*query.shape[:-1], Dv)
+    output = output if Dv >= D else output[..., :Dv]
+    same = output.shape[:-1] == query.shape[:-1]
+    return output if same else output.reshape(*query.shape[:-1], Dv)
 
 
 def _in_chunks(
@@ -259,27 +261,25 @@ def _kernel(
         attn_mask = bias.masked_fill(~attn_mask, -torch.inf)
     # On other strides PyTorch falls back to the whole matrix.
     query, key, value = (t if t.stride(-1) == 1 else t.contiguous() for t in (query, key, value))
-    options = {"attn_mask": attn_mask, "dropout_p": dropout_p, "is_causal": is_causal}
-    run = functools.partial(F.scaled_dot_product_attention, scale=scale, **options)
-    if backend is not None:
-        run = functools.partial(_run_on, backend, run)
-    output = run(query, key, value)
+    run = functools.partial(_run_on, backend) if backend else F.scaled_dot_product_attention
+    output = run(query, key, value, attn_mask, dropout_p, is_causal, scale=scale)
     return output if empty is None else output.masked_fill(empty, 0.0)
 
 
-def _run_on(backend: str, run: Callable[..., Tensor], *inputs: Tensor) -> Tensor:
+def _run_on(backend: str, query: Tensor, *inputs: Tensor | float, scale: float) -> Tensor:
+    run = functools.partial(F.scaled_dot_product_attention, query, *inputs, scale=scale)
     with sdpa_kernel(BACKENDS[backend]):
         if torch.compiler.is_compiling():  # the compiler can't trace the recording of warnings
-            return run(*inputs)
+            return run()
         with warnings.catch_warnings(record=True) as said:  # PyTorch warns of each reason
             warnings.simplefilter("always")
             try:
-                output = run(*inputs)
+                output = run()
             except RuntimeError as error:
                 if not str(error).startswith(("No available kernel", "No viable backend")):
                     raise
                 why = " ".join(str(w.message).split(" (Triggered")[0] for w in said) or str(error)
-                where = f"{inputs[0].device}, query {tuple(inputs[0].shape)}, {inputs[0].dtype}"
+                where = f"{query.device}, query {tuple(query.shape)}, {query.dtype}"
                 raise BackendError(f"backend={backend!r} can't run on {where}: {why}") from error
     for warning in said:
         warnings.warn(warning.message, stacklevel=2)
@@ -542,7 +542,7 @@ def _check_attention(
         "query heads must be a multiple of key heads": with_heads
         and (q[-3] % k[-3] if k[-3] else q[-3]) > 0,
     }
-    if wrong := [rule for rule, broken in rules.items() if broken]:
+    if wrong := [rule for rule in rules if rules[rule]]:
         raise ValueError(f"{wrong[0]}: query {q}, key {k}, value {v}")
     if not query.is_floating_point():
         raise TypeError(f"query must be of a floating dtype, got {query.dtype}")

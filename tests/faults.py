@@ -81,8 +81,8 @@ FAULTS = r"""
 - self.dropout if self.training else 0.0
 + self.dropout
 # fused dropout forgotten: fused
-- "dropout_p": dropout_p, "is_causal"
-+ "dropout_p": 0.0, "is_causal"
+- attn_mask, dropout_p, is_causal,
++ attn_mask, 0.0, is_causal,
 # shared heads repeated in the wrong order: explicit
 - shared.repeat_interleave(query.shape[-3] // shared.shape[-3], dim=-3)
 + torch.cat([shared] * (query.shape[-3] // shared.shape[-3]), dim=-3)
@@ -105,8 +105,8 @@ FAULTS = r"""
 - return tensor.reshape(-1, heads, *tensor.shape[-2:])
 + return tensor if tensor.ndim == 3 else tensor.reshape(-1, heads, *tensor.shape[-2:])
 # backend ignored: backends
-- if backend is not None:
-+ if backend == 'none':
+- if backend else F.scaled
++ if False else F.scaled
 # heads merged without the transpose: layers
 - heads.transpose(-3, -2).reshape(
 + heads.reshape(
