@@ -17,6 +17,7 @@ export function setText(selection, text) {
 
 /** A form of Inputs.range with a name for its slider too: Inputs labels the number box alone. */
 export function labelled(form) {
+  form.classList.add("range");
   form.querySelector("input[type=range]").setAttribute("aria-label", form.querySelector("label").textContent);
   return form;
 }
