@@ -8,6 +8,7 @@ from typing import NamedTuple
 import torch
 
 RUNS = 5  # a figure is the median of so many runs, a run's the median of its rounds
+CALM, ATTEMPTS = 1.25, 4  # slowest / fastest run; beyond it other work disturbed: measure again
 
 
 class Timing(NamedTuple):
@@ -27,6 +28,19 @@ def interleave(
         _time(call, device)
     round_s = sum(_time(call, device) for call in calls.values())
     rounds = max(1, min(30, int(budget_s / RUNS / max(round_s, 1e-9))))
+    best: dict[str, Timing] = {}
+    for _ in range(ATTEMPTS):  # chosen by its calm alone, whatever the figures say
+        attempt = _attempt(calls, device, rounds)
+        if not best or _spread(attempt) < _spread(best):
+            best = attempt
+        if _spread(best) <= CALM:
+            break
+    return best
+
+
+def _attempt(
+    calls: dict[str, Callable[[], object]], device: str, rounds: int
+) -> dict[str, Timing]:
     runs: dict[str, list[float]] = {name: [] for name in calls}
     for _ in range(RUNS):
         taken: dict[str, list[float]] = {name: [] for name in calls}
@@ -40,6 +54,10 @@ def interleave(
         name: Timing(statistics.median(each), min(each), max(each), each)
         for name, each in runs.items()
     }
+
+
+def _spread(times: dict[str, Timing]) -> float:
+    return max(t.slowest / t.fastest for t in times.values())
 
 
 def ratio(ours: Timing, theirs: Timing) -> float:
