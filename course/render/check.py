@@ -8,7 +8,7 @@ from typing import Any
 
 from .badges import badge_mistakes
 from .known import Known, labels
-from .links import broken_links
+from .links import broken_links, missing_styles
 from .ojs_cells import ojs_mistakes
 from .problems import Problem, Problems, unknown
 from .project import Project
@@ -18,7 +18,7 @@ from .strict_yaml import mistakes
 
 FRONT_MATTER = {
     "title": str, "subtitle": str, "description": str, "pagetitle": str,
-    "jupyter": "python3", "toc": bool,
+    "jupyter": "python3", "toc": bool, "css": (str, [str]),
 }  # fmt: skip
 CELL_OPTIONS: dict[str, dict[str, Any]] = {
     "python": {
@@ -56,6 +56,7 @@ def check_page(page: Page, known: Known) -> Iterator[Problem]:
     yield from mistakes(
         page.meta, FRONT_MATTER, page.meta_lines, page.source, kind="front-matter key"
     )
+    yield from missing_styles(page, known)
     for block in page.blocks:
         if isinstance(block, Cell):
             yield from _cell_mistakes(block)

@@ -25,9 +25,14 @@ class Known:
     @cached_property
     def classes(self) -> set[str]:
         """A class that the stylesheet speaks of is one that a page may use."""
-        css = self._text("format", "html", "css")
+        css = "\n".join([self._text("format", "html", "css"), *self._page_styles()])
         selectors = re.findall(r"([^{}]*)\{", re.sub(r"/\*.*?\*/", "", css, flags=re.S))
         return set(re.findall(r"\.([A-Za-z_][\w-]*)", " ".join(selectors)))
+
+    def _page_styles(self) -> Iterator[str]:
+        names = {page.resolve(name) for page in self.pages.values() for name in page.styles}
+        files = [self.project.root / name for name in names if name]
+        return (file.read_text(encoding="utf-8") for file in files if file.is_file())
 
     @cached_property
     def citations(self) -> set[str]:

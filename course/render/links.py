@@ -26,7 +26,7 @@ def broken_links(view: ProseView, page: Page, known: Known) -> Iterator[Problem]
         target, _, anchor = found.word.partition("#")
         if _OUTSIDE.match(target):
             continue
-        source = _resolve(root, page, target)
+        source = page.resolve(target)
         if source is None or not (root / source).exists():
             kind = "image" if is_image else "link target"
             message = unknown(kind, target, _neighbours(known.project, page, is_image))
@@ -34,6 +34,16 @@ def broken_links(view: ProseView, page: Page, known: Known) -> Iterator[Problem]
         elif anchor and source in known.anchors and anchor not in known.anchors[source]:
             message = unknown(f"place in {source}", f"#{anchor}", _hash(known.anchors[source]))
             yield Problem(found.path, found.line, message)
+
+
+def missing_styles(page: Page, known: Known) -> Iterator[Problem]:
+    root = known.project.root
+    for name in page.styles:
+        source = page.resolve(name)
+        if source is None or not (root / source).is_file():
+            there = sorted(path.name for path in (root / "widgets").glob("*.css"))
+            message = unknown("stylesheet", name, there)
+            yield Problem(page.source, page.meta_lines.get(("css",)), message)
 
 
 def _hash(names: set[str]) -> list[str]:
@@ -45,18 +55,9 @@ def linked_files(project: Project, page: Page) -> Iterator[str]:
     for block in page.prose:
         for found, _ in ProseView(block).links():
             target = found.word.partition("#")[0]
-            source = None if _OUTSIDE.match(target) else _resolve(project.root, page, target)
+            source = None if _OUTSIDE.match(target) else page.resolve(target)
             if source and source not in project.sources:
                 yield source
-
-
-def _resolve(root: Path, page: Page, target: str) -> str | None:
-    """A link's file, from the root. In an include too it counts from the page."""
-    if not target:
-        return page.source
-    base = root if target.startswith("/") else (root / page.source).parent
-    full = (base / target.lstrip("/")).resolve()
-    return full.relative_to(root).as_posix() if full.is_relative_to(root) else None
 
 
 def _neighbours(project: Project, page: Page, is_image: bool) -> list[str]:

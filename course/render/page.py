@@ -48,7 +48,7 @@ def whole_page(project: Project, pages: dict[str, Page], page: Page, body: Body,
         lang=project.get("lang", default="en"),
         root=page.root,
         library=page.root + LIBRARY,
-        styles=[page.root + name for name in project.listed("format", "html", "css")],
+        styles=[page.root + name for name in _styles(project, page)],
         description=page.meta.get("description", project.get("website", "description")),
         sidebar=_links(project.sidebar, pages, page),
         toc=_toc(body.toc) if _has_toc(project, page) else "",
@@ -59,6 +59,10 @@ def whole_page(project: Project, pages: dict[str, Page], page: Page, body: Body,
         following=following,
         ojs=ojs,
     )
+
+
+def _styles(project: Project, page: Page) -> list[str]:
+    return [*project.listed("format", "html", "css"), *map(page.resolve, page.styles)]
 
 
 def _page_title(title: str, site_title: str) -> str:

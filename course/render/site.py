@@ -131,7 +131,7 @@ def _copy_resources(project: Project, pages: dict[str, Page], site: Path) -> Non
     names = [*project.listed("project", "resources"), *project.listed("format", "html", "css")]
     names += filter(None, [project.get("website", "favicon")])
     for page in pages.values():
-        names += linked_files(project, page)
+        names += [*linked_files(project, page), *map(page.resolve, page.styles)]
     for path in dict.fromkeys(p for name in names for p in project.root.glob(name.rstrip("/"))):
         target = site / path.relative_to(project.root)
         target.parent.mkdir(parents=True, exist_ok=True)

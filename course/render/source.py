@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -70,6 +71,19 @@ class Page:
     @property
     def title(self) -> str:
         return self.meta.get("title", self.name)
+
+    @property
+    def styles(self) -> list[str]:
+        """The page's own stylesheets, as its front matter names them."""
+        named = self.meta.get("css", [])
+        return [named] if isinstance(named, str) else named
+
+    def resolve(self, target: str) -> str | None:
+        """A link's file, from the root. In an include too it counts from the page."""
+        if not target:
+            return self.source
+        path = posixpath.normpath(posixpath.join(posixpath.dirname(self.source), target))
+        return None if path.startswith("../") else path.lstrip("/")
 
     def cells(self, language: str) -> list[Cell]:
         return [b for b in self.blocks if isinstance(b, Cell) and b.language == language]

@@ -13,13 +13,15 @@ PAGE = f"""\
 title: "Q & A <constructs>"
 subtitle: "All of them"
 description: "What the engine can do"
+css: own.css
 ---
 {{{{< include /_prelude.qmd >}}}}
 
 ## The *first* section {{#sec-first}}
 
 Inline $W_Q$ and $q_i + v$; a call of `@nobody`, [a link](/index.qmd), [root](/style.css),
-[other](other.qmd#sec-there). See @sec-first, @sec-deep, [-@fig-one], @fig-one, @fig-two,
+[other](other.qmd#sec-there), [mine]{{.my-own}}. See @sec-first, @sec-deep, [-@fig-one],
+@fig-one, @fig-two,
 @fig-picture, @tbl-words, @eq-sum, @eq-plain and [@knuth1984, p. 3].
 
 $$K^\\top \\mathbf{{v}} k$$ {{#eq-sum}}
@@ -89,6 +91,7 @@ A note.^[At the foot.]
 def site(tmp_path_factory):
     site = Site(tmp_path_factory.mktemp("constructs") / "site", page=PAGE)
     site.write("_prelude.qmd", "From the prelude.\n")
+    site.write("lessons/own.css", ".my-own { color: inherit; }")
     site.write("lessons/other.qmd", "---\ntitle: Other\n---\n\n## There {#sec-there}\n")
     site.write("lessons/picture.svg", '<svg xmlns="http://www.w3.org/2000/svg"/>')
     site.edit("_quarto.yml", "    toc: true", "    toc: true\n    fig-format: svg")
@@ -230,6 +233,13 @@ def test_every_link_is_relative(page):
     addresses = [tag[key] for key in ("href", "src") for tag in page.select(f"[{key}]")]
     assert addresses
     assert not [one for one in addresses if re.match(r"/|\w+:", one)]
+
+
+def test_the_pages_own_stylesheet_comes_last_and_its_classes_are_known(site, page):
+    styles = [link["href"] for link in page.select("link[rel=stylesheet]")]
+    assert styles[-1] == "../lessons/own.css"
+    assert (site.root / "_site/lessons/own.css").is_file()
+    assert site.check() == []
 
 
 def test_images_and_linked_files_come_along(site):

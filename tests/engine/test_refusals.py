@@ -170,6 +170,7 @@ def test_an_include_that_goes_round_is_refused(site):
 FRONT_MATTER = {
     "unknown key": ("titel: x", '2: unknown front-matter key "titel"; did you mean "title"?'),
     "wrong value": ("title: [x]", "2: \"title\" must be a text, not ['x']"),
+    "missing stylesheet": ("title: x\ncss: ../lost.css", '3: unknown stylesheet "../lost.css"'),
     "bad YAML": ("title: x\nsubtitle: [1,", "bad YAML: "),
     "key twice": ("title: x\ntitle: y", '3: "title" is given twice'),
 }
