@@ -1,10 +1,10 @@
 """m03: its rows of the curriculum, and its sentences against numbers computed here."""
 
-import re
-
 import numpy as np
 import pytest
 import torch
+
+from tests.lessons.reading import numbers, output
 
 PAGE = "modules/m03_scaled_dot_product/lesson.html"
 ROWS = [f"F{n}" for n in [*range(7, 17), 24, 40]]
@@ -13,18 +13,6 @@ ROWS = [f"F{n}" for n in [*range(7, 17), 24, 40]]
 @pytest.fixture(scope="module")
 def page(read):
     return read(PAGE)
-
-
-def output(page, label):
-    return (
-        page.select_one(f"#{label} .cell-output-stdout, #cell-{label} .cell-output-stdout")
-        .get_text()
-        .strip()
-    )
-
-
-def numbers(text):
-    return [float(x) for x in re.findall(r"-?\d+\.?\d*(?:e-?\d+)?", text)]
 
 
 @pytest.mark.parametrize("row", ROWS)

@@ -11,9 +11,16 @@ from course.browser import find_browser
 from course.serve import start_server
 
 LESSON = "modules/m03_scaled_dot_product/lesson.html"
-PAGES = ["index.html", LESSON]
+ROOT = Path(__file__).parents[2]
+LESSONS = sorted(
+    lesson.relative_to(ROOT).with_suffix(".html").as_posix()
+    for lesson in ROOT.glob("modules/*/lesson.qmd")
+)
+PAGES = ["index.html", *LESSONS]
 WIDTHS = [320, 390, 768, 1280]
 THEMES = ["light", "dark"]
+ALL_LIVE = """() => [...document.querySelectorAll(".widget")]
+  .every((widget) => widget.querySelector(".widget-live"))"""
 
 
 def pytest_collection_modifyitems(items):
@@ -72,7 +79,7 @@ def open_page(browser, served, by_quarto):
         trouble = Trouble(page, urlsplit(base).netloc)
         page.goto(base + path)
         if live:
-            page.wait_for_selector(".widget-live")
+            page.wait_for_function(ALL_LIVE)
         yield page
         session.close()
         # Quarto's pages name no icon, so the browser asks for one that isn't there.

@@ -4,6 +4,7 @@ import torch
 
 from attention import scaled_dot_product_attention
 from tests.site.conftest import LESSON
+from tests.site.reading import assert_shows, number, settle
 
 WIDGET = "#step-slider"
 TOKENS = ["The", "cat", "sat"]
@@ -16,15 +17,6 @@ READ = """(root) => Object.fromEntries(
     [...tr.querySelectorAll("td")].map((td) => td.querySelector("input")?.value ?? td.textContent));
   return [table.classList[1], rows];
 }))"""
-
-
-def number(text):
-    return float(text.replace("−", "-"))
-
-
-def settle(page):
-    """The cells run again in a frame after the event that changed them."""
-    page.evaluate("() => new Promise((done) => requestAnimationFrame(() => setTimeout(done, 20)))")
 
 
 def shown(page):
@@ -71,11 +63,6 @@ def assert_numbers_are_attention_pys(page):
             for row, wanted in zip(rows, want[name].tolist(), strict=True):
                 for text, exact in zip(row, wanted, strict=True):
                     assert_shows(text, exact, f"step {step}, {name}")
-
-
-def assert_shows(text, exact, where):
-    decimals = len(text.partition(".")[2])
-    assert abs(number(text) - exact) <= 0.5000001 * 10**-decimals, (where, text, exact)
 
 
 def text_of(page, selector):

@@ -7,7 +7,7 @@ from playwright.sync_api import expect
 from attention import scaled_dot_product_attention
 from tests.site.conftest import LESSON, THEMES, WIDTHS
 from tests.site.geometry import assert_legible
-from tests.site.steps import settle
+from tests.site.reading import settle
 
 KEYS = [[-1.3, 0.9], [1.4, 0.9], [0.2, -1.4]]
 

@@ -4,14 +4,12 @@ import re
 import shutil
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
 from course.serve import start_server
 from tests.site.conftest import LESSON, PAGES, THEMES
 from tests.site.geometry import SIDEWAYS
-
-AXE = Axe()
+from tests.site.reading import axe_violations
 
 
 @pytest.mark.parametrize("theme", THEMES)
@@ -30,15 +28,13 @@ def test_no_axe_violation(open_page, by_quarto, path, width, theme):
     """Under Quarto within main: the frame is Quarto's own, and breaks rules."""
     with open_page(path, width=width, theme=theme) as page:
         unfold(page)
-        found = AXE.run(page, context="main" if by_quarto else None).response["violations"]
-        assert not [(v["id"], [n["html"][:150] for n in v["nodes"]][:3]) for v in found]
+        assert not axe_violations(page, "main" if by_quarto else None)
 
 
 @pytest.mark.parametrize("step", range(1, 5))
 def test_no_axe_violation_in_any_step(open_page, step):
     with open_page(f"{LESSON}?steps.step={step}&steps.causal=1") as page:
-        found = AXE.run(page, context="#step-slider").response["violations"]
-        assert not [(v["id"], [n["html"][:150] for n in v["nodes"]][:3]) for v in found]
+        assert not axe_violations(page, "#step-slider")
 
 
 def unfold(page):
@@ -91,7 +87,7 @@ def test_served_from_a_subpath(open_page, site, tmp_path):
     server = start_server(tmp_path, 0)
     for path in PAGES:
         with open_page(path, base=f"{server.url}some/course/") as page:
-            assert page.locator(".widget-live").is_visible()
+            assert page.locator(".widget-live").first.is_visible()
     server.shutdown()
 
 
@@ -160,17 +156,22 @@ def test_previous_and_next(open_page):
         expect(page).to_have_url(re.compile(r"index\.html$|/$"))
 
 
+HEIGHTS = """() => Object.fromEntries([...document.querySelectorAll(".widget")]
+  .map((widget) => [widget.id, widget.getBoundingClientRect().height]))"""
+
+
 @pytest.mark.parametrize("width", [390, 1280])
-@pytest.mark.parametrize(("path", "widget"), [("index.html", "#taste"), (LESSON, "#step-slider")])
-def test_a_widget_takes_the_room_that_was_kept_for_it(open_page, path, widget, width):
-    """Its place before it runs (its modules never arrive), and after: nothing below may jump."""
+@pytest.mark.parametrize("path", PAGES)
+def test_widgets_take_the_room_that_was_kept_for_them(open_page, path, width):
+    """Their place before they run (the modules never arrive), and after: nothing may jump."""
     with open_page(path, width=width) as page:
-        after = page.locator(widget).bounding_box()["height"]
-        page.route("**/widgets/**", lambda route: None)
+        after = page.evaluate(HEIGHTS)
+        page.route(re.compile(r"/widgets/.*\.js"), lambda route: None)
         page.reload(wait_until="commit")
-        page.wait_for_selector(f"{widget} .static-form")
+        page.wait_for_selector(".widget .static-form")
         page.wait_for_timeout(300)
-        assert page.locator(f"{widget} .static-form").is_visible()
-        before = page.locator(widget).bounding_box()["height"]
-        assert abs(after - before) <= 25
+        static = page.locator(".widget .static-form")
+        assert all(form.is_visible() for form in static.all())
+        before = page.evaluate(HEIGHTS)
+        assert {name: before[name] for name in after} == pytest.approx(after, abs=25)
         page.unroute_all(behavior="ignoreErrors")

@@ -8,6 +8,7 @@ import torch
 
 from tests.site.conftest import LESSON, THEMES, WIDTHS
 from tests.site.geometry import assert_legible
+from tests.site.reading import number, settle
 from tests.site.steps import (
     INPUTS,
     WIDGET,
@@ -17,8 +18,6 @@ from tests.site.steps import (
     expected,
     go_to,
     lesson,
-    number,
-    settle,
     shown,
     text_of,
 )
