@@ -1,0 +1,1 @@
+"""The small models that the course trains, and what they share."""

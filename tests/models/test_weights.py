@@ -1,0 +1,76 @@
+"""A weights file gives back the model that was saved, and says what is wrong with itself."""
+
+import json
+
+import pytest
+import torch
+from safetensors.torch import save_file
+
+from models import weights
+from models.transformer import Config, Transformer
+
+WORDS = ("cat", "dog", "sat", "mat", "on")
+
+
+@pytest.fixture
+def file(tmp_path):
+    torch.manual_seed(0)
+    path = tmp_path / "models" / "small.safetensors"
+    weights.save(Transformer(Config(WORDS, 8, 12, [3, 2], 2, raw_values=[False, True])), path)
+    return path
+
+
+def test_a_model_comes_back_rounded_to_float16(file):
+    model = weights.load(file)
+    again = weights.load(file)
+    assert model.config == Config(WORDS, 8, 12, (3, 2), 2, raw_values=(False, True))
+    tokens = model.encode(["cat", "sat", "cat"])
+    assert torch.equal(model(tokens).logits, again(tokens).logits)
+    assert all(torch.equal(p, p.half().float()) for p in model.parameters())
+    assert not list(file.parent.glob("*.new"))
+
+
+@pytest.mark.parametrize("share", [0.0, 0.001, 0.1, 0.5, 0.99])
+def test_a_cut_file_is_named(file, share):
+    whole = file.read_bytes()
+    file.write_bytes(whole[: int(share * len(whole))])
+    with pytest.raises(ValueError, match=r"small\.safetensors is cut, or not a safetensors file"):
+        weights.load(file)
+
+
+def test_a_missing_file_says_how_to_make_it(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"no weights at .*none.*course train"):
+        weights.load(tmp_path / "none.safetensors")
+
+
+def test_a_file_of_something_else_is_refused(tmp_path):
+    save_file({"x": torch.ones(2)}, tmp_path / "other.safetensors")
+    with pytest.raises(ValueError, match="no config in its metadata"):
+        weights.load(tmp_path / "other.safetensors")
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"embed_dim": 24}, "size mismatch"),
+        ({"num_layers": 3, "num_heads": 1, "raw_values": []}, "Missing key"),
+        ({"positions": "wild"}, "positions must be one of"),
+        ({"colour": 1}, "unexpected keyword argument"),
+    ],
+)
+def test_a_config_that_does_not_fit_is_refused(tmp_path, changes, says):
+    model = Transformer(Config(WORDS, 8, 12, 2, 2))
+    config = {"vocabulary": WORDS, "max_len": 8, "embed_dim": 12, "num_heads": 2, "num_layers": 2}
+    path = tmp_path / "odd.safetensors"
+    save_file(model.state_dict(), path, metadata={"config": json.dumps(config | changes)})
+    with pytest.raises(ValueError, match=f"(?s)config and weights don't fit.*{says}"):
+        weights.load(path)
+
+
+def test_weights_that_are_not_finite_are_refused(file):
+    model = weights.load(file)
+    with torch.no_grad():
+        model.embedding[0, 0] = torch.nan
+    weights.save(model, file)
+    with pytest.raises(ValueError, match="not finite: embedding"):
+        weights.load(file)
