@@ -12,7 +12,7 @@ const COMPUTED = ["scores", "scaled", "weights", "output"];
 export const STEPS = [
   {tick: "Overview", shows: ["query", "key", "value", ...COMPUTED], result: "output",
     says: "Four steps, from queries and keys to the output."},
-  {tick: "QKᵀ", shows: ["key", "query", "scores"], result: "scores",
+  {tick: "QKᵀ", shows: ["key turned", "query", "scores"], result: "scores",
     says: "Step 1. Each query meets each key in a dot product."},
   {tick: "÷ √dₖ", shows: ["scores", "scaled"], result: "scaled",
     says: "Step 2. Every score is divided by the root of the key size."},
@@ -92,9 +92,6 @@ const FORMULA = `<math display="block"><mi class="term" data-step="3">softmax</m
 const dims = (letter, n) => Array.from({length: n}, (_, i) => letter + "₁₂₃₄₅₆₇₈₉"[i]);
 const transpose = (rows) => rows[0].map((_, j) => rows.map((row) => row[j]));
 
-// All that is ever shown, in tab order. K stands on its side where QKᵀ is formed.
-const TABLES = ["query", "key", "key turned", "value", ...COMPUTED];
-
 function layout(table, model, tokens) {
   const n = tokens.length;
   const inputs = {query: "Q", key: "K", value: "V"};
@@ -132,46 +129,67 @@ function isLit(read, {name, turned}) {
  */
 export function attentionStepsView(d3) {
   const root = d3.select(emptyView());
-  root.select(".stage").selectAll("table").data(TABLES).join("table").attr("class", (name) => `matrix ${name}`);
+  // One stage a step. Those not shown keep their layout, so a step costs a slow phone little.
+  root.select(".stages").selectAll(".stage").data(STEPS).join("div").attr("class", "stage")
+    .attr("data-step", (_, step) => step)
+    .selectAll("table").data((step) => step.shows).join("table").attr("class", (name) => `matrix ${name}`);
+  let prepared = false;
   return (model, options) => {
     draw(d3, root, model, options);
+    if (!prepared) prepareOtherSteps(d3, root, model, options);
+    prepared = true;
     return root.node();
   };
 }
 
-function draw(d3, root, model, {tokens, step, causal, cell: chosen, onEdit, onChoose}) {
-  const shown = shownCell({step, cell: chosen, columns: model.output[0].length});
-  const {parts, lit} = explain(model, shown, tokens);
-  const shows = STEPS[step].shows.map((name) => (name === "key" && step === 1 ? "key turned" : name));
-  root.attr("data-step", step).attr("aria-label", "Attention step by step");
-  root.selectAll(".term").classed("active", function () { return +this.dataset.step === step; });
-  setText(root.select(".says"), () => STEPS[step].says);
-
-  root.select(".stage").selectAll("table")
-    .attr("hidden", (name) => (shows.includes(name) ? null : ""))
-    .filter((name) => shows.includes(name))
-    .each(function (name) {
-      const grid = layout(name, model, tokens);
-      const isShown = (row, col) => shown.matrix === grid.name && shown.row === row && shown.col === col;
-      drawMatrix(d3.select(this), {...grid, lit: isLit(lit, grid), chosen: isShown}, {
-        hint: (text) => root.select(".hint").text(text),
-        choose: (row, col) => onChoose({step, matrix: grid.name, row, col}),
-        edit: (i, j, value) => onEdit(grid.name, replaced(model[grid.name], grid.turned ? [j, i] : [i, j], value))
-      });
+/** Drawn and laid out while nobody waits, the first visit to a step is as quick as the next. */
+function prepareOtherSteps(d3, root, model, options) {
+  const idle = window.requestIdleCallback ?? setTimeout;
+  root.selectAll(".stage").each(function (_, step) {
+    idle(() => {
+      if (this.classList.contains("shown")) return;
+      drawStage(d3, root, model, {...options, step});
+      this.firstChild.getBoundingClientRect();
     });
+  });
+}
+
+function draw(d3, root, model, options) {
+  const {tokens, step, causal, cell: chosen} = options;
+  root.selectAll(".term").classed("active", function () { return +this.dataset.step === step; });
+  root.selectAll(".stage").classed("shown", (_, i) => i === step);
+  setText(root.select(".says"), () => STEPS[step].says);
+  const parts = drawStage(d3, root, model, options);
 
   const pieces = root.select(".arithmetic").selectAll("span").data(parts.map((p) => (p.text ? p : {text: p})))
     .join("span").attr("class", (p) => p.role ?? null);
   setText(pieces, (p) => p.text);
   setText(root.select(".summary"), () => summarize(model, {tokens, step, cell: chosen, causal}));
-  root.select(".rounding").classed("needed", shows.includes("weights") && looksOff(model.weights));
+  root.select(".rounding").classed("needed", STEPS[step].shows.includes("weights") && looksOff(model.weights));
+}
+
+/** The matrices of one step. Returns the words of the chosen cell's arithmetic. */
+function drawStage(d3, root, model, {tokens, step, cell: chosen, onEdit, onChoose}) {
+  const shown = shownCell({step, cell: chosen, columns: model.output[0].length});
+  const {parts, lit} = explain(model, shown, tokens);
+  root.selectAll(".stage").filter((_, i) => i === step).selectAll("table").each(function (name) {
+    const grid = layout(name, model, tokens);
+    const isShown = (row, col) => shown.matrix === grid.name && shown.row === row && shown.col === col;
+    drawMatrix(d3.select(this), {...grid, lit: isLit(lit, grid), chosen: isShown}, {
+      hint: (text) => root.select(".hint").text(text),
+      choose: (row, col) => onChoose({step, matrix: grid.name, row, col}),
+      edit: (i, j, value) => onEdit(grid.name, replaced(model[grid.name], grid.turned ? [j, i] : [i, j], value))
+    });
+  });
+  return parts;
 }
 
 function emptyView() {
   const node = document.createElement("div");
   node.className = "attention-steps widget-live";
   node.setAttribute("role", "group");
-  node.innerHTML = `<div class="formula">${FORMULA}</div><p class="says"></p><div class="stage"></div>
+  node.setAttribute("aria-label", "Attention step by step");
+  node.innerHTML = `<div class="formula">${FORMULA}</div><p class="says"></p><div class="stages"></div>
     <p class="arithmetic" aria-live="polite"></p>
     <div class="notes"><p class="hint" role="status"></p>
     <p class="rounding">Rounded as shown, a row may not seem to sum to 1. It does.</p></div>
