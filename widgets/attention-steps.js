@@ -12,7 +12,7 @@ const COMPUTED = ["scores", "scaled", "weights", "output"];
 export const STEPS = [
   {tick: "Overview", shows: ["query", "key", "value", ...COMPUTED], result: "output",
     says: "Four steps, from queries and keys to the output."},
-  {tick: "QKᵀ", shows: ["key turned", "query", "scores"], result: "scores",
+  {tick: "QKᵀ", shows: ["query", "key turned", "scores"], result: "scores",
     says: "Step 1. Each query meets each key in a dot product."},
   {tick: "÷ √dₖ", shows: ["scores", "scaled"], result: "scaled",
     says: "Step 2. Every score is divided by the root of the key size."},

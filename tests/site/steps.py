@@ -12,7 +12,7 @@ INPUTS = ["query", "key", "value"]
 COMPUTED = ["scores", "scaled", "weights", "output"]
 
 READ = """(root) => Object.fromEntries(
-  [...root.querySelectorAll("table.matrix:not([hidden])")].map((table) => {
+  [...root.querySelectorAll(".stage.shown table.matrix")].map((table) => {
   const rows = [...table.querySelectorAll("tbody tr")].map((tr) =>
     [...tr.querySelectorAll("td")].map((td) => td.querySelector("input")?.value ?? td.textContent));
   return [table.classList[1], rows];

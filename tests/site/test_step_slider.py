@@ -23,12 +23,16 @@ from tests.site.steps import (
 )
 
 
+def row_of(page, matrix, row):
+    return page.locator(f"{WIDGET} .shown table.{matrix} tbody tr").nth(row)
+
+
 def field(page, matrix, row, col):
-    return page.locator(f"{WIDGET} table.{matrix} tbody tr").nth(row).locator("input").nth(col)
+    return row_of(page, matrix, row).locator("input").nth(col)
 
 
 def cell(page, matrix, row, col):
-    return page.locator(f"{WIDGET} table.{matrix} tbody tr").nth(row).locator("td").nth(col)
+    return row_of(page, matrix, row).locator("td").nth(col)
 
 
 def arithmetic(page):
@@ -114,7 +118,7 @@ def test_a_click_shows_the_arithmetic_and_lights_what_it_read(open_page):
         go_to(page, 1)
         cell(page, "scores", 2, 1).click()
         assert arithmetic(page) == "score(sat, cat) = 2.0 × 2.0 + 1.0 × 0.5 = 4.500"
-        lit = page.locator(f"{WIDGET} table:not([hidden]) td.lit").evaluate_all(
+        lit = page.locator(f"{WIDGET} .shown table td.lit").evaluate_all(
             "(cells) => cells.map((td) => td.querySelector('input').getAttribute('aria-label'))"
         )
         assert lit == ["Q, sat, q₁", "Q, sat, q₂", "K, k₁, cat", "K, k₂, cat"]
@@ -126,9 +130,9 @@ def test_each_step_marks_its_term_and_its_result(open_page, step):
     with open_page(lesson(f"steps.step={step}")) as page:
         active = page.locator(f"{WIDGET} .term.active")
         assert active.evaluate_all("(all) => all.map((e) => e.dataset.step)") == [str(step)]
-        assert page.locator(f"{WIDGET} table:not([hidden]) [aria-selected=true]").count() == 1
+        assert page.locator(f"{WIDGET} .shown table [aria-selected=true]").count() == 1
         result = {1: "scores", 2: "scaled", 3: "weights", 4: "output"}[step]
-        assert page.locator(f"{WIDGET} table.{result} [aria-selected=true]").count() == 1
+        assert page.locator(f"{WIDGET} .shown table.{result} [aria-selected=true]").count() == 1
 
 
 def test_all_by_keyboard(open_page):
