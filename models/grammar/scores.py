@@ -1,0 +1,191 @@
+"""How well a grammar model answers, and how plainly its heads show why: on held-out sentences."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from random import Random
+
+import torch
+from torch import Tensor
+
+from models.grammar.sentences import (
+    MAX_LEN,
+    Sentence,
+    agreement,
+    bank,
+    it_sentence,
+    pairs_of,
+    sentences,
+)
+from models.grammar.words import INDEX, MASK, PAD, PLURAL_VERBS, SINGULAR_VERBS, VOCABULARY
+from models.transformer import Run, Transformer
+
+COUNT, SEED = 400, 1_000_000
+FEWEST = 20  # sentences at a distance, for it to count
+MEANS = ({"means": 0}, {"means": 1})
+SENSES = ({"sense": "river"}, {"sense": "money"})
+VERBS = [INDEX[word] for word in PLURAL_VERBS + SINGULAR_VERBS]
+Heads = tuple[tuple[int, int], ...]
+
+
+def to_tensors(made: list[Sentence]) -> tuple[Tensor, Tensor, Tensor]:
+    """Words; whether the others decide each; what each "it" stands for. All (N, MAX_LEN)."""
+    words, meant = torch.full((2, len(made), MAX_LEN), INDEX[PAD])
+    asked = torch.zeros(len(made), MAX_LEN, dtype=torch.bool)
+    for row, sentence in enumerate(made):
+        words[row, : len(sentence.words)] = torch.tensor([INDEX[w] for w in sentence.words])
+        asked[row, list(sentence.right)] = True
+        for relation, start, end in sentence.links:
+            if relation == "it":
+                meant[row, start] = INDEX[sentence.words[end]]
+    return words, asked, meant
+
+
+def held_out(count: int = COUNT) -> dict[str, dict[str, list[Sentence]]]:
+    """Sentences for each question, none of which a model can have seen: by words, by pairs."""
+    rng, sets = Random(SEED), {}
+    for held in ("pairs", "words"):
+        asked = {}
+        for n in (1, 2) if held == "pairs" else (0, 1, 2):
+            asked[f"{n} distractors"] = [agreement(rng, held, n) for _ in range(count)]
+        for name, answer in (("it", False), ("answer", True)):
+            options = {"held": held, "answer": answer}
+            made = (pairs_of(it_sentence, rng, MEANS, **options) for _ in range(count))
+            asked[name] = [sentence for pair in made for sentence in pair]
+        sets[held] = asked
+    return sets
+
+
+@torch.no_grad()
+def score(model: Transformer, count: int = COUNT) -> dict:
+    """All scores. A pair is right only when both its members are."""
+    sets = held_out(count)
+    attention = attention_scores(model, sets, count)
+    found = {"accuracy": {held: _accuracy(model, asked) for held, asked in sets.items()}}
+    for relation in ("verb", "it"):
+        off = (tuple(attention[relation]["head"]),)
+        without = {held: _accuracy(model, asked, off) for held, asked in sets.items()}
+        found[f"accuracy without the {relation} head"] = without
+    rng = Random(SEED + 1)
+    senses = [s for _ in range(count) for s in pairs_of(bank, rng, SENSES)]
+    found["accuracy"]["bank"] = _both(answers(model, senses))
+    return found | {"attention": attention}
+
+
+def _accuracy(model: Transformer, asked: dict[str, list[Sentence]], off: Heads = ()) -> dict:
+    found = {}
+    for name, made in asked.items():
+        if name == "it":
+            if not model.config.is_causal:
+                found["meant by it"] = _both(meant_by_it(model, made, off))
+        elif name == "answer":
+            found["answer"] = _both(answers(model, made, off))
+        else:
+            right = answers(model, made, off)
+            found[name] = _share(right)
+    return found
+
+
+def answers(model: Transformer, made: list[Sentence], off: Heads = ()) -> list[bool]:
+    """Whether each hidden word is right. Of verbs, the likeliest in the present tense counts."""
+    logits = run(model, made, hide=True, off=off).logits
+    shift = int(model.config.is_causal)  # a causal model tells a word from those before it
+    found = []
+    for row, sentence in zip(logits, made, strict=True):
+        for position, right in sentence.right.items():
+            among = VERBS if sentence.kind == "agreement" else range(len(VOCABULARY))
+            best = max(among, key=row[position - shift].tolist().__getitem__)
+            found.append(VOCABULARY[best] in right)
+    return found
+
+
+def meant_by_it(model: Transformer, made: list[Sentence], off: Heads = ()) -> list[bool]:
+    """Whether the model's word at "it" is the noun that it stands for."""
+    best = run(model, made, off=off).logits.argmax(-1)
+    links = [sentence.link("it") for sentence in made]
+    return [
+        VOCABULARY[best[row, start]] == made[row].words[end]
+        for row, (start, end) in enumerate(links)
+    ]
+
+
+def attention_scores(model: Transformer, sets: dict, count: int = COUNT) -> dict:
+    """For each relation the head that follows it best, its mean weight, at each distance too.
+
+    "fixed offset" is what the best head that always looks equally far could reach.
+    """
+    told = [s for asked in sets.values() for name in asked if name != "answer" for s in asked[name]]
+    rng = Random(SEED + 2)
+    told += [bank(rng) for _ in range(count)] + list(sentences(SEED + 3, count))
+    found, shown = {}, run(model, told).weights
+    for relation in ("verb", "it", "adjective", "predicate", "bank"):
+        found[relation] = _of_relation(shown, told, relation)
+    if not model.config.is_causal:
+        found["hidden verb"] = _of_relation(run(model, told, hide=True).weights, told, "verb")
+    else:
+        found["before the verb"] = _of_relation(shown, told, "verb", shift=1)
+    pairs = [s for asked in sets.values() for s in asked["it"]]
+    found["it"]["flips"] = _flips(model, pairs, found["it"]["head"])
+    return found
+
+
+def _of_relation(
+    weights: list[Tensor], told: list[Sentence], relation: str, shift: int = 0
+) -> dict:
+    at = [
+        (row, start - shift, end)
+        for row, sentence in enumerate(told)
+        for name, start, end in sentence.links
+        if name == relation
+    ]
+    rows, starts, ends = torch.tensor(at).unbind(1)
+    each = [layer[rows, :, starts, ends] for layer in weights]  # N of (links, H)
+    heads = [layer.mean(0) for layer in each]
+    best = max(
+        ((i, h) for i, layer in enumerate(heads) for h in range(len(layer))),
+        key=lambda head: heads[head[0]][head[1]].item(),
+    )
+    distances = defaultdict(list)
+    for distance, weight in zip((starts - ends).tolist(), each[best[0]][:, best[1]], strict=True):
+        distances[distance + shift].append(weight.item())
+    return {
+        "head": list(best),
+        "weight": _round(heads[best[0]][best[1]].item()),
+        "fixed offset": _round(max(map(len, distances.values())) / len(at)),
+        "by distance": {
+            str(d): _round(sum(w) / len(w))
+            for d, w in sorted(distances.items())
+            if len(w) >= FEWEST
+        },
+        "heads": [[_round(mean) for mean in layer.tolist()] for layer in heads],
+    }
+
+
+def _flips(model: Transformer, pairs: list[Sentence], head: list[int]) -> float:
+    """In what share of pairs the word that "it" looks at most is right, before and after."""
+    layer, number = head
+    weights = run(model, pairs).weights[layer][:, number]
+    links = [sentence.link("it") for sentence in pairs]
+    return _both([weights[i, start].argmax().item() == end for i, (start, end) in enumerate(links)])
+
+
+def run(model: Transformer, made: list[Sentence], *, hide: bool = False, off: Heads = ()) -> Run:
+    """With ``hide``, the words that others decide are hidden, unless the model is causal."""
+    words, asked, _ = to_tensors(made)
+    real = words != INDEX[PAD]
+    if hide and not model.config.is_causal:
+        words = words.masked_fill(asked, INDEX[MASK])
+    with torch.no_grad():
+        return model(words, real[:, None, None, :], off=off)
+
+
+def _both(right: list[bool]) -> float:
+    return _share([a and b for a, b in zip(right[::2], right[1::2], strict=True)])
+
+
+def _share(right: list[bool]) -> float:
+    return _round(sum(right) / len(right))
+
+
+def _round(number: float) -> float:
+    return round(number, 4)

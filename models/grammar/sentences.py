@@ -1,0 +1,265 @@
+"""Simple English sentences, each with what is true of it: who does what, what "it" stands for.
+
+Held out of training, and so a test of more than memory, are
+- words: those of ``HELD_OUT`` are never seen beside a distractor, nor in a sentence with "it";
+- pairs: one in five pairs of subject and distractor, or of the two nouns that "it" may mean.
+The trophy and the suitcase are among the pairs, and the animal and the street.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from random import Random
+
+from models.grammar.words import (
+    ADJECTIVES,
+    ANIMALS,
+    ANIMATE_VERBS,
+    BANKS,
+    CONTAINERS,
+    FRAME_NOUNS,
+    FRAMES,
+    HELD_OUT,
+    NEAR,
+    NOUNS,
+    OFTEN,
+    ONLY_SINGULAR,
+    OPENERS,
+    PATHS,
+    PEOPLE,
+    PLACES,
+    PLURAL_VERBS,
+    SAT,
+    SAW,
+    SINGULAR_VERBS,
+    THING_VERBS,
+    THINGS,
+    VERBS,
+)
+
+MAX_LEN = 24
+SINGULAR = {plural: singular for singular, plural in NOUNS.items()}
+BEINGS = ANIMALS | PEOPLE
+Held = str | None  # None: as in training; "words" or "pairs": what must be held out
+
+
+@dataclass
+class Sentence:
+    """Words, and the truth about them. Positions count from 0.
+
+    ``links``: (relation, from, to), where relation is "verb" (to its subject), "it" (to what it
+        stands for), "adjective" (to the noun beside it), "predicate" (an adjective after "is", to
+        its subject), "bank" (to the word that decides its sense).
+    ``right``: for each position that the rest of the sentence decides, the words right there.
+    """
+
+    kind: str
+    words: list[str] = field(default_factory=list)
+    links: list[tuple[str, int, int]] = field(default_factory=list)
+    right: dict[int, tuple[str, ...]] = field(default_factory=dict)
+    distractors: int = 0
+
+    def add(self, text: str) -> int:
+        """Append words; return the position of the last."""
+        self.words += text.split()
+        return len(self.words) - 1
+
+    def link(self, relation: str) -> tuple[int, int]:
+        return next((start, end) for name, start, end in self.links if name == relation)
+
+    def __str__(self) -> str:
+        return " ".join(self.words)
+
+
+def sentences(seed: int, count: int) -> Iterator[Sentence]:
+    """The training data: half agreement, a third "it", the rest plain or about a bank."""
+    rng = Random(seed)
+    makers = {agreement: 50, it_sentence: 27, lone_it: 6, plain: 12, bank: 5}
+    for make in rng.choices([*makers], weights=[*makers.values()], k=count):
+        yield make(rng)
+
+
+def agreement(rng: Random, held: Held = None, distractors: int | None = None) -> Sentence:
+    """ "the keys near the old cabinet are red": the verb follows its subject, not the nearest noun.
+
+    With ``held`` each distractor has the other number, so that only the subject gives it away.
+    """
+    if distractors is None:
+        distractors = rng.choices([0, 1, 2], weights=[25, 50, 25])[0]
+    known = held is None and distractors == 0  # all words may appear
+    while True:
+        nouns = [_noun(rng, [*BEINGS, *THINGS, *CONTAINERS])]
+        nouns += [_noun(rng, [*NOUNS]) for _ in range(distractors)]
+        subject, plural = nouns[0], rng.random() < 0.5
+        verbs = ANIMATE_VERBS if subject in BEINGS else THING_VERBS
+        verb = rng.choice([*verbs]) if rng.random() < 0.75 else "are"
+        if known or _fits([*nouns, verb], [(subject, noun) for noun in nouns[1:]], held):
+            break
+    made = Sentence("agreement", distractors=distractors)
+    numbers = [plural] + [not plural if held else rng.random() < 0.5 for _ in nouns[1:]]
+    before = distractors > 0 and rng.random() < 0.15  # "near the trees the dog ..."
+    if before:
+        made.add(rng.choice(NEAR))
+        _phrase(made, rng, nouns.pop(), numbers.pop())
+    elif rng.random() < 0.3:
+        made.add(rng.choice(OPENERS))
+    at = _phrase(made, rng, subject, plural)
+    for noun, number in zip(nouns[1:], numbers[1:], strict=True):
+        clause = subject in BEINGS and rng.random() < 0.25
+        made.add(f"that {rng.choice(SAW)}" if clause else rng.choice(NEAR))
+        _phrase(made, rng, noun, number)
+    if verb != "are" and rng.random() < 0.3:
+        made.add(rng.choice(OFTEN))
+    spoken = verb if plural else VERBS[verb]
+    position = made.add(spoken)
+    made.links.append(("verb", position, at))
+    made.right[position] = PLURAL_VERBS if plural else SINGULAR_VERBS
+    if verb == "are":
+        made.links.append(("predicate", made.add(rng.choice(_adjectives(subject))), at))
+    elif rng.random() < 0.4:
+        made.add(rng.choice(["there", f"{rng.choice(NEAR)} the {_noun(rng, [*PLACES])}"]))
+    return _end(made, rng)
+
+
+def it_sentence(
+    rng: Random, held: Held = None, means: int | None = None, answer: bool | None = None
+) -> Sentence:
+    """ "the trophy did not fit in the suitcase because it was too big . the trophy was big ."
+
+    ``means``: whether "it" is the first noun, 0, or the second, 1. Two calls with the same state
+    of ``rng`` and another ``means`` give sentences that differ in what the adjective changes.
+    """
+    side = rng.randrange(2)
+    means = side if means is None else means
+    while True:
+        name = rng.choice([*FRAMES])
+        pair = [rng.choice(nouns) for nouns in FRAME_NOUNS[name]]
+        if pair[0] != pair[1] and _fits(pair, [tuple(pair)], held):
+            break
+    said, too, *adjectives = FRAMES[name]
+    adjective = [rng.choice(words.split()) for words in adjectives][means]
+    made = Sentence("it")
+    if rng.random() < 0.3:
+        made.add(rng.choice(OPENERS))
+    nouns = [_phrase(made, rng, pair[0], False)]
+    made.add(said)
+    nouns.append(_phrase(made, rng, pair[1], False))
+    it = made.add("because it")
+    made.links.append(("it", it, nouns[means]))
+    made.add(f"was too {adjective}" if too else f"was {adjective}")
+    answered = rng.random() < 0.6
+    return _answer(made, rng, pair[means], adjective, answered if answer is None else answer)
+
+
+def lone_it(rng: Random) -> Sentence:
+    """ "the girl liked the old bridge because it was long": only one noun can be meant.
+
+    So every noun is meant somewhere, and those of ``HELD_OUT`` nowhere else.
+    """
+    frame = rng.choice([*FRAMES])
+    means = rng.randrange(2)
+    adjective = rng.choice(FRAMES[frame][2 + means].split())
+    noun = rng.choice(FRAME_NOUNS[frame][means])
+    made = Sentence("it")
+    if noun in ANIMALS and rng.random() < 0.5:
+        at = _phrase(made, rng, noun, False)
+        made.add(rng.choice(SAT))
+    else:
+        _phrase(made, rng, rng.choice([*PEOPLE]), False)
+        made.add(rng.choice(SAW))
+        at = _phrase(made, rng, noun, False)
+    made.links.append(("it", made.add("because it"), at))
+    made.add(f"was {adjective}")
+    return _answer(made, rng, noun, adjective, rng.random() < 0.6)
+
+
+def bank(rng: Random, sense: str | None = None) -> Sentence:
+    """ "the man saw the boat at the bank . the bank was muddy": the boat tells which bank."""
+    other = rng.choice([*BANKS])
+    sense = other if sense is None else sense
+    clue, adjective = (rng.choice(words) for words in BANKS[sense])
+    made = Sentence("bank")
+    if rng.random() < 0.5:
+        made.add(f"the {rng.choice([*PEOPLE])} {rng.choice(SAW)}")
+        decides = made.add(f"the {clue}")
+        position = made.add("at the bank")
+    else:
+        position = made.add("at the bank")
+        made.add(f"the {rng.choice([*PEOPLE])} {rng.choice(SAW)}")
+        decides = made.add(f"the {clue}")
+    made.links.append(("bank", position, decides))
+    made.right[made.add(f". the bank was {adjective}")] = tuple(BANKS[sense][1])
+    return _end(made, rng)
+
+
+def plain(rng: Random) -> Sentence:
+    """ "the cat sat on the mat", "the boys followed the old dog": every word may appear."""
+    made = Sentence("plain")
+    if rng.random() < 0.2:
+        made.add(rng.choice(OPENERS))
+    _phrase(made, rng, _noun(rng, [*BEINGS]), rng.random() < 0.3)
+    if rng.random() < 0.5:
+        where = rng.choice(["on", *NEAR])
+        made.add(f"{rng.choice(SAT)} {where}")
+        _phrase(made, rng, _noun(rng, [*PLACES, *PATHS, "mat"]), rng.random() < 0.2)
+    else:
+        made.add(rng.choice(SAW))
+        nouns = [*BEINGS, *THINGS, *CONTAINERS, "trophy", "suitcase"]
+        _phrase(made, rng, _noun(rng, nouns), rng.random() < 0.3)
+    return _end(made, rng)
+
+
+def pairs_of(make: Callable[..., Sentence], rng: Random, values: tuple, **options: object) -> list:
+    """The same sentence for each value of what decides: a minimal pair."""
+    state, made = rng.getstate(), []
+    for value in values:
+        rng.setstate(state)
+        made.append(make(rng, **options, **value))
+    return made
+
+
+def is_held_out_pair(first: str, second: str) -> bool:
+    told = {("trophy", "suitcase"), ("animal", "street")}
+    return (first, second) in told or zlib.crc32(f"{first} {second}".encode()) % 5 == 0
+
+
+def _fits(words: list[str], pairs: list[tuple[str, str]], held: Held) -> bool:
+    new_word = bool(HELD_OUT & {SINGULAR.get(word, word) for word in words})
+    new_pair = any(is_held_out_pair(*pair) for pair in pairs)
+    if held == "pairs":
+        return new_pair and not new_word
+    return new_word if held == "words" else not (new_word or new_pair)
+
+
+def _noun(rng: Random, nouns: list[str]) -> str:
+    return rng.choice(nouns)
+
+
+def _adjectives(noun: str) -> list[str]:
+    return next((words for nouns, words in ADJECTIVES if noun in nouns), [])
+
+
+def _phrase(made: Sentence, rng: Random, noun: str, plural: bool) -> int:
+    """ "the old house"; returns the noun's position."""
+    adjective = rng.choice(_adjectives(noun)) if rng.random() < 0.35 else None
+    spoken = NOUNS[noun] if plural and noun not in ONLY_SINGULAR else noun
+    at = made.add(f"the {adjective} {spoken}" if adjective else f"the {spoken}")
+    if adjective:
+        made.links.append(("adjective", at - 1, at))
+    return at
+
+
+def _answer(made: Sentence, rng: Random, noun: str, adjective: str, answered: bool) -> Sentence:
+    if answered:
+        made.right[made.add(f". the {noun}")] = (noun,)
+        made.add(f"was {adjective}")
+    return _end(made, rng)
+
+
+def _end(made: Sentence, rng: Random) -> Sentence:
+    if rng.random() < 0.5:
+        made.add(".")
+    assert len(made.words) <= MAX_LEN, made
+    return made

@@ -1,0 +1,119 @@
+"""Train the grammar models: three wirings, three seeds each. `python3 -m course train grammar`"""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from models.grammar.scores import score, to_tensors
+from models.grammar.sentences import MAX_LEN, sentences
+from models.grammar.words import INDEX, MASK, PAD, PLURAL_VERBS, SINGULAR_VERBS, VOCABULARY
+from models.training import Report, fit
+from models.transformer import Config, Transformer
+from models.weights import load, save
+
+HERE = Path(__file__).parent
+SEEDS = (0, 1, 2)
+SHIPPED = 0
+SENTENCES, BATCH = 60_000, 128
+HIDE, HIDE_ASKED = 0.12, 0.6  # how often a word is hidden; how often one that others decide
+SWAP = 0.4  # of the hidden verbs, how many become another verb instead of [mask]
+VERBS = torch.tensor([INDEX[word] for word in PLURAL_VERBS + SINGULAR_VERBS])
+
+
+@dataclass(frozen=True)
+class Recipe:
+    config: Config
+    loss_at_it: bool = False
+    steps: int = 3000
+    rate: float = 3e-3
+
+
+def _config(**wiring: object) -> Config:
+    return Config(vocabulary=VOCABULARY, max_len=MAX_LEN, embed_dim=64, num_layers=2, **wiring)
+
+
+STANDARD = {"num_heads": 4, "mlp_dim": 64, "norm": True, "positions": "learned"}
+RECIPES = {
+    "masked": Recipe(
+        _config(num_heads=4, positions="relative", raw_values=(False, True)), loss_at_it=True
+    ),
+    "causal": Recipe(_config(**STANDARD, is_causal=True)),
+    "masked-standard": Recipe(_config(**STANDARD)),
+}
+
+
+def train(workdir: Path, report: Report) -> None:
+    """All models and seeds; writes weights/ and scores/ beside this file."""
+    data = to_tensors(list(sentences(seed=0, count=SENTENCES)))
+    for name in RECIPES:
+        seeds = {}
+        for seed in SEEDS:
+            started = time.perf_counter()
+            model = train_one(name, seed, data, workdir / f"{name}-{seed}.pt", report)
+            seconds = time.perf_counter() - started
+            # Scores are those of the weights as they are shipped: in float16.
+            weights = workdir / f"{name}-{seed}.safetensors"
+            save(model, weights)
+            seeds[str(seed)] = {"seconds": round(seconds)} | score(load(weights))
+            if seed == SHIPPED:
+                save(model, HERE / "weights" / f"{name}.safetensors")
+        _write(name, seeds)
+
+
+def train_one(
+    name: str, seed: int, data: tuple[Tensor, ...], saved: Path, report: Report,
+    steps: int | None = None,
+) -> Transformer:  # fmt: skip
+    recipe = RECIPES[name]
+    torch.manual_seed(seed)
+    model = Transformer(recipe.config)
+    loss = _next_word if recipe.config.is_causal else _hidden_words
+
+    def of_a_batch() -> Tensor:
+        batch = torch.randint(len(data[0]), (BATCH,))
+        longest = int((data[0][batch] != INDEX[PAD]).sum(1).max())
+        return loss(model, *(part[batch, :longest] for part in data), recipe.loss_at_it)
+
+    options = {"steps": steps or recipe.steps, "rate": recipe.rate}
+    fit(model, of_a_batch, saved=saved, report=report, **options)
+    return model.eval()
+
+
+def _hidden_words(
+    model: Transformer, words: Tensor, asked: Tensor, meant: Tensor, at_it: bool
+) -> Tensor:
+    """Guess words that are hidden, or swapped; with ``at_it`` also what each "it" stands for."""
+    real, chance = words != INDEX[PAD], torch.rand(words.shape)
+    hidden = real & (chance < HIDE) | asked & (chance < HIDE_ASKED)
+    others = VERBS[torch.randint(len(VERBS), words.shape)]
+    swap = asked & torch.isin(words, VERBS) & (torch.rand(words.shape) < SWAP)
+    seen = torch.where(swap, others, torch.full_like(words, INDEX[MASK]))
+    seen = torch.where(hidden, seen, words)
+    logits = model(seen, real[:, None, None, :]).logits
+    loss = F.cross_entropy(logits[hidden], words[hidden])
+    if at_it:
+        here = (meant != INDEX[PAD]) & ~hidden
+        loss = loss + F.cross_entropy(logits[here], meant[here])
+    return loss
+
+
+def _next_word(model: Transformer, words: Tensor, *_: object) -> Tensor:
+    logits, after = model(words).logits[:, :-1], words[:, 1:]
+    real = after != INDEX[PAD]
+    return F.cross_entropy(logits[real], after[real])
+
+
+def _write(name: str, seeds: dict[str, dict]) -> None:
+    path = HERE / "scores" / f"{name}.json"
+    path.parent.mkdir(exist_ok=True)
+    config = RECIPES[name].config
+    weights = sum(p.numel() for p in Transformer(config).parameters())
+    found = {"weights": weights, "shipped": SHIPPED, "seeds": seeds}
+    path.write_text(json.dumps(found, indent=1) + "\n")
