@@ -67,6 +67,14 @@ def _parser() -> argparse.ArgumentParser:
     test.add_argument("pytest", nargs="*", help="more arguments for pytest, after --")
     test.set_defaults(run=_test)
 
+    exercise = commands.add_parser("exercise", help="check your answers; alone: your progress")
+    exercise.add_argument("module", nargs="?", help="such as m03")
+    exercise.add_argument("task", nargs="?", help="for --hint and --solution")
+    exercise.add_argument("--hint", action="store_true", help="one more hint each time")
+    exercise.add_argument("--solution", action="store_true", help="the worked solution, and why")
+    exercise.add_argument("--seed", type=int, help="repeat the inputs of an earlier check")
+    exercise.set_defaults(run=_exercise)
+
     bench = commands.add_parser("bench", help="time attention.py against PyTorch's own")
     bench.add_argument("benchmark", nargs="*", help="more arguments for it, after --")
     bench.set_defaults(run=_bench)
@@ -107,6 +115,20 @@ def _test(root: Path, chosen: argparse.Namespace) -> int:
     from course.testing import run_tests
 
     return run_tests(root, site=chosen.site, arguments=chosen.pytest)
+
+
+def _exercise(root: Path, chosen: argparse.Namespace) -> int:
+    from course.exercises import report
+
+    if chosen.module is None:
+        report.progress()
+    elif chosen.hint:
+        report.hint(chosen.module, chosen.task)
+    elif chosen.solution:
+        report.solution(chosen.module, chosen.task)
+    else:
+        return 0 if report.report(chosen.module, seed=chosen.seed) else 1
+    return 0
 
 
 def _bench(root: Path, chosen: argparse.Namespace) -> int:

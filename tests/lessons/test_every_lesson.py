@@ -44,8 +44,9 @@ def test_nothing_is_loaded_from_another_host(lesson):
 
 
 def test_length(lesson):
-    """900 to 1,500 words of text, as the curriculum asks, without code and widgets."""
+    """900 to 1,500 words of text, as the curriculum asks, without code, widgets and exercises."""
     main = lesson.select_one("main")
-    for other in main.select("pre, .widget, #quarto-appendix, script, math, .quarto-title-meta"):
+    others = "pre, .widget, .exercise, #quarto-appendix, script, math, .quarto-title-meta"
+    for other in main.select(others):
         other.extract()
     assert 900 <= len(main.get_text(" ").split()) <= 1500

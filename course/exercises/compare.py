@@ -1,0 +1,77 @@
+"""Whether two answers are the same, and how to say where they are not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+RELATIVE, ABSOLUTE = 1e-4, 1e-5  # float32 passes
+
+
+def same(expected: Any, got: Any) -> bool:
+    return difference(expected, got) is None
+
+
+def difference(expected: Any, got: Any) -> str | None:
+    """A sentence, or None where they are the same. "" where only the numbers differ."""
+    if isinstance(expected, tuple | list):
+        if not isinstance(got, tuple | list) or len(got) != len(expected):
+            return f"return {len(expected)} values, not {kind(got)}"
+        pairs = zip(expected, got, strict=True)
+        return next((d for e, g in pairs if (d := difference(e, g)) is not None), None)
+    if expected is None or isinstance(expected, str | bool):
+        if type(got) is not type(expected) and not isinstance(got, str | bool | None):
+            return f"return {expected!r} or its like, not {kind(got)}"
+        return None if got == expected and type(got) is type(expected) else ""
+    return _difference_of_arrays(np.asarray(expected), got)
+
+
+def _difference_of_arrays(expected: np.ndarray, got: Any) -> str | None:
+    found = as_array(got)
+    wanted = f"an array {expected.shape}" if expected.shape else "a number"
+    if found is None:
+        return f"return {wanted}, not {kind(got)}"
+    if found.shape != expected.shape:
+        return f"the shape must be {expected.shape}, not {found.shape}"
+    if (expected.dtype == bool) != (found.dtype == bool):
+        return f"return {'bool' if expected.dtype == bool else 'numbers'}, not {found.dtype}"
+    if expected.dtype == bool:
+        return None if (expected == found).all() else ""
+    return None if np.allclose(found, expected, rtol=RELATIVE, atol=ABSOLUTE) else ""
+
+
+def as_array(value: Any) -> np.ndarray | None:
+    """An array, a tensor, a number or a list of numbers; None for anything else."""
+    try:
+        detached = value.detach().cpu() if hasattr(value, "detach") else value
+        array = np.asarray(detached)
+    except (TypeError, ValueError, RuntimeError):
+        return None
+    return array if array.dtype.kind in "biuf" else None
+
+
+def kind(value: Any) -> str:
+    if value is None:
+        return "None"
+    if isinstance(value, tuple | list):
+        return f"a {type(value).__name__} of {len(value)}"
+    array = as_array(value)
+    if array is not None and array.shape:
+        return f"one array {array.shape}"
+    return f"the {type(value).__name__} {_short(value)}"
+
+
+def show(value: Any) -> str:
+    """A value on few lines: rounded, and cut short where it is long."""
+    if isinstance(value, tuple | list) and not all(isinstance(v, int | float) for v in value):
+        return "\n".join(show(item) for item in value)
+    array = as_array(value)
+    if array is None or isinstance(value, bool | int):
+        return _short(value)
+    return np.array2string(array, precision=3, suppress_small=True, threshold=24, edgeitems=2)
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 100 else text[:99] + "…"

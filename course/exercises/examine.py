@@ -1,0 +1,86 @@
+"""One answer tried on all cases of its task: passed, or the smallest case that failed, and why."""
+
+from __future__ import annotations
+
+import copy
+import traceback
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from course.render.problems import Problem
+
+from .compare import difference, kind, same, show
+from .learner import shown
+from .task import Task
+
+PASSED, FAILED, NOT_STARTED = "passed", "failed", "not started"
+
+
+@dataclass
+class Outcome:
+    status: str
+    message: str = ""
+    case: dict[str, str] = field(default_factory=dict)  # the smallest failing: its parts, shown
+    printed: str = ""
+
+    as_dict = asdict
+
+
+def examine(task: Task, answer: Callable[..., Any], seed: int, path: str = "") -> Outcome:
+    """``path`` is the learner's file, for the line that raised."""
+    import numpy as np
+
+    cases = list(task.cases(seed))
+    got: list[Any] = []
+    for inputs in cases:
+        try:
+            got.append(copy.deepcopy(answer(*copy.deepcopy(inputs))))
+        except Exception as error:
+            return Outcome(FAILED, place(error, path), _case(task, inputs))
+    with np.errstate(all="ignore"):
+        for inputs, value in zip(cases, got, strict=True):
+            if (complaint := _complaint(task, inputs, value)) is not None:
+                named = _named_mistake(task, cases, got)
+                return Outcome(FAILED, named or complaint, _case(task, inputs, value))
+    return Outcome(PASSED)
+
+
+def _complaint(task: Task, inputs: tuple, got: Any) -> str | None:
+    if task.judge:
+        try:
+            return task.judge(got, *copy.deepcopy(inputs))
+        except Exception as error:
+            return f"nothing can be done with {kind(got)}: {error}"
+    return difference(task.solution(*copy.deepcopy(inputs)), got)
+
+
+def _named_mistake(task: Task, cases: list[tuple], got: list[Any]) -> str | None:
+    """The mistake whose formula gives these very answers, in every case."""
+    for message, wrong in task.mistakes.items():
+        try:
+            pairs = zip(cases, got, strict=True)
+            if all(same(wrong(*copy.deepcopy(inputs)), value) for inputs, value in pairs):
+                return message
+        except Exception:  # a wrong formula need not run on every input
+            continue
+    return None
+
+
+def place(error: BaseException, path: str) -> str:
+    """What was raised, with the last line of the learner's that led there."""
+    what = f"{type(error).__name__}: {error}".rstrip(": ")
+    if isinstance(error, SystemExit):
+        what = "it called exit"
+    own = [f for f in traceback.extract_tb(error.__traceback__) if f.filename == path]
+    return str(Problem(shown(Path(path)), own[-1].lineno, what)) if own else what
+
+
+def _case(task: Task, inputs: tuple, *got: Any) -> dict[str, str]:
+    parts = {name: show(value) for name, value in zip(task.arguments, inputs, strict=True)}
+    if got and not task.judge:
+        parts["expected"] = show(task.solution(*copy.deepcopy(inputs)))
+    if got:
+        parts["got"] = show(got[0])
+    return parts

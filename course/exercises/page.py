@@ -1,0 +1,42 @@
+"""The tasks as Markdown, for the page and the notebook: all of it from where each is written."""
+
+from __future__ import annotations
+
+from course.render.problems import Problem
+from course.to_page import show_markdown
+
+from . import learner
+from .task import Task, tasks_of
+
+
+def show_exercises(module: str) -> None:
+    """Show each task of ``module`` with its folded hints and solution, and the command."""
+    path = learner.file_of(module)
+    tasks = tasks_of(module)
+    try:
+        written = learner.read(path)
+    except Problem as problem:  # a learner's slip must not keep the site from rendering
+        show_markdown(f"```text\n{problem}\n```")
+        return
+    parts = [f"Complete the functions in `{learner.shown(path)}`, and check them with:"]
+    parts.append(f"```bash\npython3 -m course exercise {module}\n```")
+    parts += [_exercise(tasks[name], written[name]) for name in tasks if name in written]
+    show_markdown("\n\n".join(parts))
+
+
+def _exercise(task: Task, written: learner.Written) -> str:
+    hints = [_folded(f"Hint {n}", hint) for n, hint in enumerate(task.hints, 1)]
+    solution = f"```python\n{task.source}\n```\n\n{task.why}"
+    return "\n\n".join([
+        f'<div class="exercise" id="exercise-{task.name}">',
+        f"### {written.title}",
+        f"```python\n{written.signature}\n```",
+        written.text,
+        *hints,
+        _folded("Solution", solution),
+        "</div>",
+    ])  # fmt: skip
+
+
+def _folded(summary: str, body: str) -> str:
+    return f"<details><summary>{summary}</summary>\n\n{body}\n\n</details>"

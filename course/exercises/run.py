@@ -1,0 +1,83 @@
+"""Answers checked in a process of their own, which can hang or die without harm."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from course.render.problems import Problem
+
+from .child import LIMIT
+from .examine import FAILED, NOT_STARTED, PASSED, Outcome
+from .learner import ROOT, read, shown
+from .task import tasks_of
+
+_TO_START = 60.0  # seconds for the process itself, torch on a slow disk included
+
+
+def check(module: str, path: Path, seed: int) -> dict[str, Outcome]:
+    """What became of each task, by name. Raises Problem where the file can't be run at all."""
+    written = read(path)
+    done: dict[str, Outcome] = {}
+    to_run = []
+    for name in tasks_of(module):
+        if name not in written:
+            done[name] = Outcome(FAILED, f"there is no function {name} in {shown(path)} any more")
+        elif line := written[name].waiting:
+            done[name] = Outcome(NOT_STARTED, f'its "..." is still in line {line}')
+        else:
+            to_run.append(name)
+    while to_run:  # one process for all, and a fresh one after an answer that ended it
+        for outcome in _run(module, path, seed, to_run):
+            done[to_run.pop(0)] = outcome
+    return {name: done[name] for name in tasks_of(module)}
+
+
+def _run(module: str, path: Path, seed: int, names: list[str]) -> list[Outcome]:
+    """The outcomes of the first of ``names``, at least of one."""
+    with TemporaryDirectory() as folder:
+        command = [sys.executable, "-m", "course.exercises.child", folder, module, str(path)]
+        killed = False
+        try:
+            subprocess.run(
+                [*command, str(seed), *names], cwd=ROOT, stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=_environment(),
+                timeout=_TO_START + (LIMIT + 1) * (len(names) + 1),
+            )  # fmt: skip
+        except subprocess.TimeoutExpired:
+            killed = True
+        stuck = _text(folder, "stuck")
+        loaded, *outcomes = [
+            Outcome(**json.loads(line)) for line in _text(folder, "outcomes").splitlines()
+        ] or [Outcome(FAILED, _why_it_ended(stuck, path, killed))]
+    if loaded.status != PASSED:
+        raise Problem(loaded.message, None, "so no task could be checked" + _after(loaded.printed))
+    if len(outcomes) < len(names):
+        outcomes.append(Outcome(FAILED, _why_it_ended(stuck, path, killed)))
+    return outcomes
+
+
+def _why_it_ended(stuck: str, path: Path, killed: bool) -> str:
+    lines = re.findall(rf'File "{re.escape(str(path))}", line (\d+)', stuck)
+    if stuck or killed:
+        line = int(lines[0]) if lines else None
+        return str(Problem(shown(path), line, f"stopped here: still running after {LIMIT:g} s"))
+    return f"{shown(path)}: it ended the process (a crash, os._exit, or out of memory)"
+
+
+def _environment() -> dict[str, str]:
+    return os.environ | {"PYTHONIOENCODING": "utf-8", "PYTHONDONTWRITEBYTECODE": "1"}
+
+
+def _text(folder: str, name: str) -> str:
+    file = Path(folder) / name
+    return file.read_text(encoding="utf-8", errors="replace") if file.exists() else ""
+
+
+def _after(printed: str) -> str:
+    return f"\nit printed: {printed}" if printed else ""

@@ -1,0 +1,52 @@
+"""One task: its worked solution, what answers are tried on, hints, and the usual mistakes."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+SIZES = range(1, 9)
+
+
+@dataclass(frozen=True)
+class Task:
+    """``solution`` has the name and the arguments of the function in exercises/mNN.py.
+
+    An answer is right where it returns what ``solution`` does. Where more than one answer is
+    right, ``judge(got, *inputs)`` decides instead: it returns what is wrong, or None.
+    """
+
+    solution: Callable[..., Any]
+    inputs: Callable[[Any, int], tuple]  # (a NumPy Generator, a size from 1) -> the arguments
+    hints: Sequence[str]  # Markdown, each telling more than the one before
+    why: str  # Markdown, shown with the solution
+    mistakes: Mapping[str, Callable[..., Any]]  # what to tell who made it -> the wrong formula
+    truth: Callable[..., Any] | None = None  # the solution computed another way, for the tests
+    judge: Callable[..., str | None] | None = None
+
+    @property
+    def name(self) -> str:
+        return self.solution.__name__
+
+    @property
+    def arguments(self) -> list[str]:
+        return list(inspect.signature(self.solution).parameters)
+
+    @property
+    def source(self) -> str:
+        return inspect.getsource(self.solution).rstrip()
+
+    def cases(self, seed: int) -> Iterator[tuple]:
+        """The same arguments for the same seed, the smallest first."""
+        import numpy as np
+
+        for size in SIZES:
+            yield self.inputs(np.random.default_rng([seed, size]), size)
+
+
+def tasks_of(module: str) -> dict[str, Task]:
+    tasks = importlib.import_module(f"exercises.solutions.{module}").TASKS
+    return {task.name: task for task in tasks}

@@ -1,0 +1,164 @@
+"""m03: the worked solutions, what the answers are tried on, and the usual mistakes."""
+
+import numpy as np
+
+from course.exercises import Task
+
+
+def attention(Q, K, V):
+    scores = Q @ K.T / np.sqrt(K.shape[-1])
+    e = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    weights = e / e.sum(axis=-1, keepdims=True)
+    return weights @ V, weights
+
+
+def additive_scores(Q, K, W_q, W_k, w):
+    pairs = np.tanh((Q @ W_q)[:, None] + (K @ W_k)[None, :])  # (L, S, h)
+    return pairs @ w
+
+
+def find_mistake(scores, d_k, scaled, weights):
+    if np.abs(scores / np.sqrt(d_k) - scaled).max() > 0.01:
+        return "scaled"
+    e = np.exp(scaled - scaled.max())
+    return "weights" if np.abs(e / e.sum() - weights).max() > 0.01 else None
+
+
+def softmax(scores, axis=-1):
+    e = np.exp(scores - scores.max(axis=axis, keepdims=True))
+    return e / e.sum(axis=axis, keepdims=True)
+
+
+def attend(scores, V, axis=-1):
+    weights = softmax(scores, axis)
+    return weights @ V, weights
+
+
+def by_attention_py(Q, K, V):
+    import torch
+
+    from attention import scaled_dot_product_attention
+
+    return [t.numpy() for t in scaled_dot_product_attention(*map(torch.from_numpy, (Q, K, V)))]
+
+
+def pair_by_pair(Q, K, W_q, W_k, w):
+    return np.array([[w @ np.tanh(W_q.T @ q + W_k.T @ k) for k in K] for q in Q])
+
+
+def matrices(rng, size):
+    L, S, d_k, d_v = size, size + 1, 2 * size, size + 2
+    return rng.normal(size=(L, d_k)), rng.normal(size=(S, d_k)), rng.normal(size=(S, d_v))
+
+
+def networks(rng, size):
+    shapes = (size, 2), (size + 1, 2), (2, 3), (2, 3), (3,)
+    return tuple(rng.normal(size=shape) for shape in shapes)
+
+
+def printed_examples(rng, size):
+    """The lesson's own; then in turn wrong weights, both wrong, all right, a wrong scale."""
+    if size == 1:
+        printed = [2.1, 8.7, 3.2], 128, [0.19, 0.77, 0.28], [0.22, 0.48, 0.30]
+        return tuple(np.array(row) for row in printed)
+    d_k = int(rng.choice([4, 16, 64]))
+    scores = (rng.permutation([-0.8, 0.3, 1.2]) + rng.normal(scale=0.1, size=3)) * np.sqrt(d_k)
+    wrong_scale, wrong_weights = size % 2 == 1, size % 4 > 1
+    scaled = (scores / (d_k if wrong_scale else np.sqrt(d_k))).round(2)
+    weights = softmax(scaled).round(2)
+    weights[0] += 1 - weights.sum()  # what rounding left over
+    if wrong_weights:
+        weights += 0.04 * np.array([1, -2, 1])
+    return scores, d_k, scaled, weights.round(2)
+
+
+def first_wrong(scores, d_k, scaled, weights, *, tolerance=0.01, divisor=np.sqrt, of="scaled"):
+    if np.abs(scores / divisor(d_k) - scaled).max() > tolerance:
+        return "scaled"
+    source = scaled if of == "scaled" else scores
+    return "weights" if np.abs(softmax(source) - weights).max() > tolerance else None
+
+
+def last_wrong(scores, d_k, scaled, weights):
+    if np.abs(softmax(scaled) - weights).max() > 0.01:
+        return "weights"
+    return "scaled" if np.abs(scores / np.sqrt(d_k) - scaled).max() > 0.01 else None
+
+
+TASKS = [
+    Task(
+        attention,
+        inputs=matrices,
+        truth=by_attention_py,
+        hints=[
+            "All scores are one matrix product: `Q @ K.T` has a row for each query.",
+            "The size of a key is `K.shape[-1]`. Divide by its root.",
+            "For the softmax, `exp` of each row divided by its own sum: `axis=-1, keepdims=True`.",
+        ],
+        why="Four steps, a line each. Taking each row's maximum away changes nothing in the result "
+        "and keeps `exp` from overflowing.",
+        mistakes={
+            "you divided by d_k, not by its root": lambda Q, K, V: attend(Q @ K.T / K.shape[1], V),
+            "you didn't scale: divide the scores by √d_k": lambda Q, K, V: attend(Q @ K.T, V),
+            "you divided by the root of the number of keys; d_k is the size of one key":
+                lambda Q, K, V: attend(Q @ K.T / np.sqrt(K.shape[0]), V),
+            "your softmax runs over the queries (axis 0); each row of weights must sum to 1":
+                lambda Q, K, V: attend(Q @ K.T / np.sqrt(K.shape[1]), V, axis=0),
+            "your softmax runs over the whole matrix; each row must sum to 1 by itself":
+                lambda Q, K, V: attend(Q @ K.T / np.sqrt(K.shape[1]), V, axis=None),
+            "you returned the weights first; the output comes first":
+                lambda Q, K, V: attention(Q, K, V)[::-1],
+            "you returned the output alone; return the weights too":
+                lambda Q, K, V: attention(Q, K, V)[0],
+        },
+    ),
+    Task(
+        additive_scores,
+        inputs=networks,
+        truth=pair_by_pair,
+        hints=[
+            "Project first: `Q @ W_q` is (L, h) and `K @ W_k` is (S, h).",
+            "To add every query to every key, give them a new axis each: (L, 1, h) + (1, S, h).",
+            "`tanh` of those pairs is (L, S, h). Its product with `w` leaves (L, S).",
+        ],
+        why="The pairs hold a vector each, L · S · h numbers. That is the price of this score; a "
+        "dot product never makes them.",
+        mistakes={
+            "you took tanh of query and key apart; add them first, then take tanh of the sum":
+                lambda Q, K, W_q, W_k, w: (np.tanh(Q @ W_q)[:, None] + np.tanh(K @ W_k)) @ w,
+            "tanh is missing: without it, the score is a sum of two parts that never meet":
+                lambda Q, K, W_q, W_k, w: ((Q @ W_q)[:, None] + (K @ W_k)) @ w,
+            "your scores are transposed: rows are queries, columns are keys":
+                lambda Q, K, W_q, W_k, w: additive_scores(Q, K, W_q, W_k, w).T,
+            "you projected the queries with W_k and the keys with W_q":
+                lambda Q, K, W_q, W_k, w: additive_scores(Q, K, W_k, W_q, w),
+            "you applied softmax; the task asks for the scores before it":
+                lambda Q, K, W_q, W_k, w: softmax(additive_scores(Q, K, W_q, W_k, w)),
+        },
+    ),
+    Task(
+        find_mistake,
+        inputs=printed_examples,
+        truth=first_wrong,
+        hints=[
+            "Compute both rows yourself, in order, and stop at the first that differs.",
+            "Compare with `np.abs(mine - printed).max() > 0.01`, not with `==`: they were rounded.",
+            "Check the weights against the softmax of the *printed* scaled row.",
+        ],
+        why="A sum of 1 shows that something was normalised, not what. Only computing the row "
+        "again tells. The weights are compared with what follows from the printed row, so that one "
+        "mistake isn't reported twice.",
+        mistakes={
+            "a row that sums to 1 is not yet a right row: compute the weights again":
+                lambda scores, d_k, scaled, weights:
+                    None if np.abs(scores / np.sqrt(d_k) - scaled).max() <= 0.01 else "scaled",
+            "you allowed no rounding: a difference of up to 0.01 is no mistake":
+                lambda *example: first_wrong(*example, tolerance=1e-9),
+            "you divided by d_k, not by its root":
+                lambda *example: first_wrong(*example, divisor=float),
+            "you took the softmax of the scores; the weights follow from the scaled row":
+                lambda *example: first_wrong(*example, of="scores"),
+            "you returned the last row that is wrong; the task asks for the first": last_wrong,
+        },
+    ),
+]  # fmt: skip

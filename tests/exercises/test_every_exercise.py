@@ -1,0 +1,78 @@
+"""What holds for the tasks of every module: starter, solution, hints, and each usual mistake."""
+
+import ast
+
+import pytest
+
+from course.exercises import learner
+from course.exercises.compare import same
+from course.exercises.examine import FAILED, NOT_STARTED, PASSED, examine
+from course.exercises.run import check
+from course.exercises.task import tasks_of
+
+SEEDS = range(12)
+TASKS = {
+    f"{module}.{name}": (module, task)
+    for module in learner.modules()
+    for name, task in tasks_of(module).items()
+}
+every_task = pytest.mark.parametrize(("module", "task"), TASKS.values(), ids=TASKS)
+
+
+@pytest.mark.parametrize("module", learner.modules())
+def test_the_untouched_starter_is_not_started(module):
+    outcomes = check(module, learner.file_of(module), seed=0)
+    assert {outcome.status for outcome in outcomes.values()} == {NOT_STARTED}
+    assert list(learner.read(learner.file_of(module))) == list(tasks_of(module))
+
+
+@every_task
+def test_the_task_says_what_to_do_under_the_solution_s_own_signature(module, task):
+    written = learner.read(learner.file_of(module))[task.name]
+    assert written.title
+    assert "Return:" in written.text
+    assert written.signature == f"def {task.name}({ast.unparse(_arguments(task.source))}):"
+
+
+def _arguments(source):
+    return ast.parse(source).body[0].args
+
+
+@every_task
+def test_the_solution_passes_and_is_short(module, task):
+    for seed in SEEDS:
+        outcome = examine(task, task.solution, seed)
+        assert outcome.status == PASSED, outcome
+    assert len(task.source.splitlines()) <= 15
+    assert task.why
+
+
+@every_task
+def test_the_solution_equals_the_same_computed_another_way(module, task):
+    if task.judge:
+        return  # many answers are right, and none is the truth
+    for seed in SEEDS:
+        for inputs in task.cases(seed):
+            assert same(task.truth(*inputs), task.solution(*inputs))
+
+
+@every_task
+def test_each_usual_mistake_fails_under_its_own_name(module, task):
+    assert len(task.mistakes) >= 3
+    for seed in SEEDS:
+        for message, wrong in task.mistakes.items():
+            outcome = examine(task, wrong, seed)
+            assert (outcome.status, outcome.message) == (FAILED, message)
+            assert "got" in outcome.case
+
+
+@every_task
+def test_inputs_are_fresh_and_a_seed_repeats_them(module, task):
+    first, again, other = (list(map(repr, task.cases(seed))) for seed in (1, 1, 2))
+    assert first == again != other
+
+
+@every_task
+def test_there_are_hints(module, task):
+    assert len(task.hints) >= 2
+    assert len(set(task.hints)) == len(task.hints)
