@@ -3,6 +3,7 @@
 import {format, formatPercent} from "./lib/numbers.js";
 import {softmax} from "./lib/attention.js";
 import {part, setText} from "./lib/dom.js";
+import {drawShares} from "./lib/shares.js";
 import {decimal} from "./lib/url-state.js";
 
 const LIMIT = 2;
@@ -54,7 +55,7 @@ function draw(d3, root, found, {query, onMove}) {
     const [px, py] = d3.pointer(event, this);
     onMove({across: within(x.invert(px)), up: within(y.invert(py))});
   });
-  bars(root.select(".bars"), found);
+  drawShares(root.select(".shares"), found);
 }
 
 const within = (value) => Math.max(-LIMIT, Math.min(LIMIT, Math.round(value * 20) / 20)) || 0;
@@ -63,7 +64,7 @@ function emptyView() {
   const node = document.createElement("div");
   node.className = "query-plane widget-live";
   node.innerHTML = `<svg viewBox="-8 -8 ${SIZE + 16} ${SIZE + 16}" role="img"></svg>
-    <ul class="bars" aria-live="polite"></ul>`;
+    <ul class="shares" aria-live="polite"></ul>`;
   return node;
 }
 
@@ -92,17 +93,4 @@ function tip(svg, [q1, q2], x, y) {
   const group = part(svg, "g", "query").raise();
   part(group, "line").attr("x1", x(0)).attr("y1", y(0)).attr("x2", x(q1)).attr("y2", y(q2));
   part(group, "circle").attr("r", 11).attr("cx", x(q1)).attr("cy", y(q2));
-}
-
-function bars(list, found) {
-  const items = list.selectAll("li").data(found, (d) => d.token).join((enter) => {
-    const item = enter.append("li");
-    item.append("span").attr("class", "token");
-    item.append("span").attr("class", "bar").append("span");
-    item.append("span").attr("class", "share");
-    return item;
-  });
-  setText(items.select(".token"), (d) => d.token);
-  items.select(".bar span").style("--weight", (d) => d.weight);
-  setText(items.select(".share"), (d) => formatPercent(d.weight));
 }

@@ -10,7 +10,8 @@ const ARROWS = {ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRi
 /**
  * Draw `grid` into the selection of one <table>.
  * grid: {name, title, caption, shape, rows, columns: header words, cells: rows of numbers,
- *        editable, fill(row, col) → 0…1, hidden(row, col), lit(row, col), chosen(row, col)}
+ *        editable, text(row, col) where a cell isn't shown as a decimal,
+ *        fill(row, col) → 0…1, hidden(row, col), lit(row, col), chosen(row, col)}
  * on: {edit(row, col, value), hint(text), choose(row, col)}
  */
 export function drawMatrix(table, grid, on) {
@@ -94,7 +95,7 @@ function addChoice(cells) {
 function updateChoices(cells, grid) {
   const chosen = (c) => !!grid.chosen?.(c.row, c.col);
   const noneChosen = !cells.data().some(chosen);
-  setText(cells, (c) => format(c.value));
+  setText(cells, (c) => (grid.text ? grid.text(c.row, c.col) : format(c.value)));
   cells
     // One tab stop a matrix; the arrow keys move inside it.
     .attr("tabindex", (c) => (chosen(c) || (noneChosen && c.row + c.col === 0) ? 0 : -1))

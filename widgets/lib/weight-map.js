@@ -1,0 +1,27 @@
+// A map of weights as one small drawing, for many maps beside one another.
+// Cells of about the same weight are one path: a map costs a few elements, whatever its size.
+
+import {part} from "./dom.js";
+
+const LEVELS = 25;
+
+/** What is drawn: one path for each level of weight above 0, in units of a cell. */
+export function mapPaths(weights) {
+  const paths = Array.from({length: LEVELS}, (_, i) => ({level: (i + 1) / LEVELS, d: ""}));
+  weights.forEach((row, i) => row.forEach((weight, j) => {
+    const level = Math.round(weight * LEVELS);
+    if (level > 0) paths[level - 1].d += `M${j},${i}h1v1h-1z`;
+  }));
+  return paths;
+}
+
+/** Draw `weights` (rows of numbers from 0 to 1) into the selection of one <svg>; `row` is framed. */
+export function drawWeightMap(svg, weights, {row = null} = {}) {
+  const size = weights.length;
+  svg.attr("viewBox", `0 0 ${weights[0].length} ${size}`).classed("weight-map", true);
+  part(svg, "g").selectAll("path").data(mapPaths(weights)).join("path")
+    .attr("fill-opacity", (path) => path.level)
+    .each(function ({d}) { if (this.getAttribute("d") !== d) this.setAttribute("d", d); });
+  part(svg, "rect").attr("width", weights[0].length).attr("height", 1)
+    .attr("y", row ?? 0).attr("visibility", row === null ? "hidden" : null);
+}
