@@ -1,0 +1,85 @@
+"""A page fetches a model from the site that it came from, wherever that site stands."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+import torch
+from playwright.sync_api import Error, sync_playwright
+
+from course.browser import find_browser
+from course.serve import start_server
+from models import weights
+from models.transformer import Config, Transformer
+
+ROOT = Path(__file__).parents[2]
+LOAD = """async (path) => {
+  const {loadModel} = await import("/some/course/widgets/lib/load-model.js");
+  const model = await loadModel(path);
+  return model.run(model.encode(["on", "cat"])).logits.map((row) => [...row]);
+}"""
+pytestmark = pytest.mark.site
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory):
+    """A site below an address, with one model: its file."""
+    site = tmp_path_factory.mktemp("site")
+    shutil.copytree(ROOT / "widgets", site / "some/course/widgets")
+    for page in ("index.html", "some/course/modules/m05/lesson.html"):
+        (site / page).parent.mkdir(parents=True, exist_ok=True)
+        (site / page).write_text("<!doctype html><link rel=icon href=data:,>", encoding="utf-8")
+    torch.manual_seed(0)
+    model = Transformer(Config(("cat", "on", "mat"), 4, 8, 2, 2))
+    weights.save(model, site / "some/course/models/small.safetensors")
+    return site / "some/course/models/small.safetensors"
+
+
+@pytest.fixture(scope="module")
+def page(small):
+    server = start_server(small.parents[3], 0)
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=find_browser(), args=["--no-sandbox"])
+        page = browser.new_page()
+        page.goto(f"{server.url}some/course/modules/m05/lesson.html")
+        yield page
+    server.shutdown()
+
+
+def test_a_model_is_fetched_from_below_any_address_and_runs(page, small):
+    got = page.evaluate(LOAD, "models/small.safetensors")
+    model = weights.load(small).double()
+    want = model(model.encode(["on", "cat"])).logits[0]
+    torch.testing.assert_close(torch.tensor(got, dtype=torch.double), want, rtol=0, atol=1e-4)
+
+
+def test_a_model_is_fetched_once(page):
+    page.reload()
+    asked = []
+    page.on("request", lambda request: asked.append(request.url))
+    for _ in range(3):
+        page.evaluate(LOAD, "models/small.safetensors")
+    assert sum("small.safetensors" in url for url in asked) == 1
+
+
+@pytest.mark.parametrize(
+    ("path", "says"),
+    [
+        ("models/none.safetensors", r"none\.safetensors can't be fetched: the site answers 404"),
+        ("models/cut.safetensors", r"cut\.safetensors is cut, or not a safetensors file"),
+        ("index.html", "is cut, or not a safetensors file|can't be fetched"),
+    ],
+)
+def test_what_is_missing_or_cut_is_named(page, small, path, says):
+    small.with_name("cut.safetensors").write_bytes(small.read_bytes()[:-100])
+    with pytest.raises(Error, match=says):
+        page.evaluate(LOAD, path)
+
+
+def test_without_a_connection_it_says_so_and_asking_again_helps(page):
+    page.reload()
+    page.route("**/*.safetensors", lambda route: route.abort())
+    with pytest.raises(Error, match="this page needs a connection to its site"):
+        page.evaluate(LOAD, "models/small.safetensors")
+    page.unroute("**/*.safetensors")
+    assert page.evaluate(LOAD, "models/small.safetensors")
