@@ -94,5 +94,5 @@ export function practice(main = document.querySelector("main")) {
   const draw = () => draws.forEach((one) => one());
   answers.addEventListener("change", draw);
   draw();
-  showProgress({lesson, total: roots.length});
+  showProgress();
 }

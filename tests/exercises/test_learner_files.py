@@ -75,7 +75,7 @@ BAD = {
     "calls exit": (with_body("    raise SystemExit\n"), "it called exit"),
     "ends the process": (with_body("    import os\n    os._exit(0)\n"), "it ended the process"),
     "catches everything": (
-        with_body("    while True:\n        try:\n            1 / 0\n        except:\n            0\n"),
+        with_body("    while 1:\n        try:\n         1 / 0\n        except:\n         1\n"),
         "still running after 2 s",
     ),
     "asks for input": (with_body("    return input()\n"), "EOFError"),

@@ -90,7 +90,7 @@ def test_answers_stay_progress_shows_and_one_click_clears(open_page, path):
         _live(page)
         total = page.locator(PRACTISED).count()
         count = page.locator("#quarto-sidebar a.active .progress-count")
-        expect(count).to_have_text(f" 0 of {total}")
+        expect(count).to_be_empty()
         expect(page.locator(".clear-answers")).to_be_hidden()
         _answer_all(page)
         expect(count).to_have_text(f" {total} of {total}")
@@ -99,7 +99,7 @@ def test_answers_stay_progress_shows_and_one_click_clears(open_page, path):
         expect(count).to_have_text(f" {total} of {total}")
         assert page.locator(".choices :checked").count() == page.locator(ASKED).count()
         page.locator(".clear-answers").click()
-        expect(count).to_have_text(f" 0 of {total}")
+        expect(count).to_be_empty()
         assert page.locator("main :checked").count() == 0
         expect(page.locator(".reason:visible")).to_have_count(0)
         assert page.evaluate(f"localStorage.getItem('{KEY}')") is None
@@ -116,8 +116,12 @@ def test_progress_shows_on_other_pages_and_in_other_tabs(open_page):
         expect(link).to_contain_text(" 1 of ")
 
 
-@pytest.mark.parametrize("kept", ["{", "7", "[]", '{"x": 1}', '{"x": {"total": "2"}}',
-                                  json.dumps({FOLDER: {"total": 5, "done": {"predict-sat": 99}}})])  # fmt: skip
+OUT_OF_RANGE = json.dumps({FOLDER: {"total": 5, "done": {"predict-sat": 99}}})
+
+
+@pytest.mark.parametrize(
+    "kept", ["{", "7", "[]", '{"x": 1}', '{"x": {"total": "2"}}', OUT_OF_RANGE]
+)
 def test_damaged_storage_is_as_if_empty(open_page, kept):
     with open_page(LESSON) as page:
         page.evaluate(f"localStorage.setItem('{KEY}', {json.dumps(kept)})")
@@ -180,6 +184,6 @@ def test_answered_and_unfolded_it_is_legible_and_free_of_violations(open_page, p
         assert page.evaluate(SIDEWAYS) <= 0
         for part in page.locator(PRACTISED).all():
             assert not overlapping(part.element_handle().evaluate(TEXT_BOXES))
-        for selector in (".prediction", ".bug-hunt", ".exercise", "#quarto-sidebar"):
+        for selector in (".prediction", ".bug-hunt", ".exercise", ".clear-answers"):
             if page.locator(selector).count():
                 assert not axe_violations(page, selector)

@@ -2,15 +2,13 @@
 
 import {answers, lessonOf} from "./answers.js";
 
-/** {lesson: {done, total}} of all that is known: what was answered anywhere, and this page. */
-export function progressOf(all, here) {
-  const known = Object.entries(all).map(([lesson, {total, done}]) => [lesson, {done: Object.keys(done).length, total}]);
-  const counted = Object.fromEntries(known);
-  if (here.total) counted[here.lesson] = {done: counted[here.lesson]?.done ?? 0, total: here.total};
-  return counted;
+/** {lesson: "2 of 5"} of the lessons in which something is answered. */
+export function progressOf(all) {
+  const counted = Object.entries(all).map(([lesson, {total, done}]) => [lesson, Object.keys(done).length, total]);
+  return Object.fromEntries(counted.filter(([, done]) => done).map(([lesson, done, total]) => [lesson, `${done} of ${total}`]));
 }
 
-export function showProgress(here, sidebar = document.querySelector("#quarto-sidebar .sidebar-menu-container")) {
+export function showProgress(sidebar = document.querySelector("#quarto-sidebar .sidebar-menu-container")) {
   if (!sidebar) return;
   const clear = Object.assign(document.createElement("button"), {
     type: "button", className: "clear-answers", textContent: "Clear my answers"
@@ -19,14 +17,14 @@ export function showProgress(here, sidebar = document.querySelector("#quarto-sid
   sidebar.append(clear);
 
   function draw() {
-    const counted = progressOf(answers.all(), here);
+    const counted = progressOf(answers.all());
     for (const link of sidebar.querySelectorAll("a.sidebar-link")) {
-      const count = counted[lessonOf(link.href)];
       const shown = link.querySelector(".progress-count") ?? link.appendChild(document.createElement("span"));
       shown.className = "progress-count";
-      shown.textContent = count ? ` ${count.done} of ${count.total}` : "";
+      const count = counted[lessonOf(link.href)];
+      shown.textContent = count ? ` ${count}` : "";
     }
-    clear.hidden = !Object.values(counted).some(({done}) => done);
+    clear.hidden = !Object.keys(counted).length;
   }
   answers.addEventListener("change", draw);
   draw();
