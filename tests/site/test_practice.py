@@ -94,6 +94,7 @@ def test_answers_stay_progress_shows_and_one_click_clears(open_page, path):
         expect(page.locator(".clear-answers")).to_be_hidden()
         _answer_all(page)
         expect(count).to_have_text(f" {total} of {total}")
+        expect(page.locator(".progress-count:not(:empty)")).to_have_count(1)
         page.reload()
         _live(page)
         expect(count).to_have_text(f" {total} of {total}")

@@ -18,7 +18,7 @@ export function showProgress(sidebar = document.querySelector("#quarto-sidebar .
 
   function draw() {
     const counted = progressOf(answers.all());
-    for (const link of sidebar.querySelectorAll("a.sidebar-link")) {
+    for (const link of sidebar.querySelectorAll("a.sidebar-link[href]")) {
       const shown = link.querySelector(".progress-count") ?? link.appendChild(document.createElement("span"));
       shown.className = "progress-count";
       const count = counted[lessonOf(link.href)];
