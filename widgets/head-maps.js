@@ -17,6 +17,13 @@ export const headFields = ({sentences, layer, head, row}) => ({
   untrained: flag(false)
 });
 
+/** The words of a sentence; where it has no such word as was chosen, its last is. */
+export function wordsOf(sentence, store) {
+  const last = sentence.tokens.length - 1;
+  if (store.value.row > last) store.set({row: last});
+  return sentence.tokens;
+}
+
 const mean = (numbers) => numbers.reduce((a, b) => a + b, 0) / numbers.length;
 const entropy = (row) => -row.reduce((sum, w) => sum + (w > 0 ? w * Math.log(w) : 0), 0);
 

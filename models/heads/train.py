@@ -1,33 +1,46 @@
-"""Train every number of heads on every number of questions, alike, and score what was learned."""
+"""Every number of heads on every number of questions, alike. `python3 -m course train heads`"""
+
+from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import torch
 import torch.nn.functional as F
 
-from models.heads.model import HEADS, LENGTH, QUESTIONS, Recall, examples
+from models.heads.task import HEADS, LENGTH, QUESTIONS, Recall, examples
+from models.training import Report, fit
 
-STEPS, BATCH, RATE = 500, 64, 5e-3
-TESTS, SEEDS = 2000, range(5)
+STEPS, BATCH, RATE, TESTS = 500, 64, 5e-3, 2000
+SEEDS = range(5)
 SCORES = Path(__file__).with_name("scores.json")
 
 
-def train(num_heads: int, back: list[int], seed: int) -> Recall:
+def train(workdir: Path, report: Report) -> None:
+    """All of them; writes scores.json: accuracy by questions, by heads, one for each seed."""
+    accuracy, parameters = {}, {}
+    for name, back in QUESTIONS.items():
+        for heads in HEADS:
+            runs = {seed: workdir / f"{name}-{heads}-{seed}.pt" for seed in SEEDS}
+            models = [train_one(heads, back, seed, saved, report) for seed, saved in runs.items()]
+            shares = [score(model, back) for model in models]
+            accuracy.setdefault(name, {})[str(heads)] = shares
+            # The same for every number of heads; a test compares with the models.
+            parameters[name] = sum(p.numel() for p in models[0].parameters())
+    found = {"seeds": list(SEEDS), "parameters": parameters, "accuracy": accuracy}
+    SCORES.write_text(json.dumps(found, indent=1) + "\n")
+
+
+def train_one(num_heads: int, back: list[int], seed: int, saved: Path, report: Report) -> Recall:
     torch.manual_seed(seed)
-    draw = torch.Generator().manual_seed(seed)
     model = Recall(num_heads, len(back))
-    optimizer = torch.optim.AdamW(model.parameters(), RATE, weight_decay=0.0)
-    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, RATE, total_steps=STEPS)
-    for _ in range(STEPS):
-        words, answers = examples(BATCH, back, draw)
+
+    def of_a_batch() -> torch.Tensor:
+        words, answers = examples(BATCH, back)
         logits = model(words)[:, max(back) :]
-        loss = F.cross_entropy(logits.flatten(0, 2), answers.flatten())
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        schedule.step()
+        return F.cross_entropy(logits.flatten(0, 2), answers.flatten())
+
+    fit(model, of_a_batch, steps=STEPS, rate=RATE, decay=0.0, saved=saved, report=report)
     return model.eval()
 
 
@@ -37,23 +50,3 @@ def score(model: Recall, back: list[int]) -> float:
     words, answers = examples(TESTS, back, torch.Generator().manual_seed(10**6))
     found = model(words)[:, LENGTH - answers.shape[1] :].argmax(-1)
     return round((found == answers).all(-1).float().mean().item(), 4)
-
-
-def scores(progress: Callable[[int, int], None] = lambda done, of: None) -> dict:
-    """``{"accuracy": {questions: {heads: [one for each seed]}}, "parameters": {questions: …}}``."""
-    accuracy, parameters, done = {}, {}, 0
-    for name, back in QUESTIONS.items():
-        accuracy[name] = {}
-        for heads in HEADS:
-            models = [train(heads, back, seed) for seed in SEEDS]
-            accuracy[name][str(heads)] = [score(model, back) for model in models]
-            done += 1
-            progress(done, len(QUESTIONS) * len(HEADS))
-        parameters[name] = sum(p.numel() for p in models[0].parameters())
-    return {"seeds": list(SEEDS), "accuracy": accuracy, "parameters": parameters}
-
-
-if __name__ == "__main__":
-    torch.set_num_threads(1)
-    found = scores(lambda done, of: print(f"{done} of {of}", flush=True))
-    SCORES.write_text(json.dumps(found, indent=1) + "\n")

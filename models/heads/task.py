@@ -29,7 +29,9 @@ class Recall(nn.Module):
         return self.answer(x).unflatten(-1, (-1, WORDS))
 
 
-def examples(count: int, back: list[int], draw: torch.Generator) -> tuple[Tensor, Tensor]:
+def examples(
+    count: int, back: list[int], draw: torch.Generator | None = None
+) -> tuple[Tensor, Tensor]:
     """Words (B, L), and the right answers (B, L - max(back), questions) of the last positions."""
     words = torch.randint(WORDS, (count, LENGTH), generator=draw)
     start = max(back)
