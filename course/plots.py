@@ -82,8 +82,9 @@ def heatmap(
     columns: Sequence[str],
     cmap: LinearSegmentedColormap = WEIGHTS,
     limit: float | None = None,
+    numbers: bool = True,
 ) -> None:
-    """Draw ``matrix`` (rows, columns) with every number written in its cell.
+    """Draw ``matrix`` (rows, columns); with ``numbers`` each is written in its cell.
 
     Weights run from 0 to 1. Anything else is centred on 0 and runs to ``±limit``, by default
     the largest size in the matrix; give two maps the same limit to compare them.
@@ -94,7 +95,7 @@ def heatmap(
     limit = limit or np.abs(values).max() or 1.0
     low = 0 if cmap is WEIGHTS else -limit
     axes.imshow(values, cmap=cmap, vmin=low, vmax=1 if cmap is WEIGHTS else limit, aspect="auto")
-    for (i, j), value in np.ndenumerate(values):
+    for (i, j), value in np.ndenumerate(values if numbers else np.empty((0, 0))):
         axes.text(j, i, f"{value:.2f}".replace("-", "−"), ha="center", va="center")
     axes.set_title(title)
     axes.set_xticks(range(len(columns)), columns)

@@ -38,7 +38,9 @@ def _difference_of_arrays(expected: np.ndarray, got: Any) -> str | None:
         return f"return {'bool' if expected.dtype == bool else 'numbers'}, not {found.dtype}"
     if expected.dtype == bool:
         return None if (expected == found).all() else ""
-    return None if np.allclose(found, expected, rtol=RELATIVE, atol=ABSOLUTE) else ""
+    # NaN equals NaN: a usual mistake that gives it is known by it.
+    alike = np.allclose(found, expected, rtol=RELATIVE, atol=ABSOLUTE, equal_nan=True)
+    return None if alike else ""
 
 
 def as_array(value: Any) -> np.ndarray | None:

@@ -74,7 +74,6 @@ def execute(project: Project, cells: Sequence[Cell], *, cell_timeout: float) -> 
             km=manager,
             timeout_func=lambda _: cell_timeout,
             shutdown_kernel="immediate",
-            coalesce_streams=True,  # or output is cut wherever the kernel happened to flush
             log=_silent(),
         )
         _running.add(manager)

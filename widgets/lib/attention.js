@@ -2,23 +2,33 @@
 
 const dot = (a, b) => a.reduce((sum, x, i) => sum + x * b[i], 0);
 
-/** The shares of the numbers in `row`; where isHidden(j), exactly 0. */
+/** The shares of the numbers in `row`; where isHidden(j), exactly 0: all 0 where all are hidden. */
 export function softmax(row, isHidden = () => false) {
+  if (row.every((_, j) => isHidden(j))) return row.map(() => 0);
   const top = Math.max(...row.filter((_, j) => !isHidden(j))); // so that exp never overflows
   const parts = row.map((x, j) => (isHidden(j) ? 0 : Math.exp(x - top)));
   const total = parts.reduce((a, b) => a + b, 0);
   return parts.map((x) => x / total);
 }
 
-/** softmax(QKᵀ / √d) V with everything on the way; query and key (n, d), value (n, dv). */
-export function attentionSteps({query, key, value}, {causal = false} = {}) {
+/**
+ * softmax(QKᵀ / √d) V with everything on the way; query and key (n, d), value (n, dv).
+ * `hidden(row, col)`: whether that query may not look at that key.
+ */
+export function attentionSteps({query, key, value}, {causal = false, hidden = (row, col) => causal && col > row} = {}) {
   const root = Math.sqrt(key[0].length);
-  const hidden = (row, col) => causal && col > row;
   const scores = query.map((q) => key.map((k) => dot(q, k)));
   const scaled = scores.map((row) => row.map((score) => score / root));
   const weights = scaled.map((row, i) => softmax(row, (j) => hidden(i, j)));
   const output = weights.map((row) => value[0].map((_, c) => dot(row, value.map((v) => v[c]))));
   return {query, key, value, scores, scaled, weights, output, size: key[0].length, hidden};
+}
+
+/** Self-attention: queries, keys and values are all made from the rows of `x`, then attention as above. */
+export function selfAttention(x, projections, options) {
+  const project = (matrix) => x.map((row) => matrix[0].map((_, c) => dot(row, matrix.map((m) => m[c]))));
+  const [query, key, value] = ["query", "key", "value"].map((name) => project(projections[name]));
+  return attentionSteps({query, key, value}, options);
 }
 
 /** Fresh numbers for query, key and value: one decimal, from -2 to 2. */

@@ -7,11 +7,13 @@ export function part(parent, tag, className) {
   return found.empty() ? parent.append(tag).attr("class", className ?? null) : found;
 }
 
-/** Writes only the texts that changed: the rest needs no new layout. */
+/** Writes only the texts that changed, into the text that is there: the rest needs no new layout. */
 export function setText(selection, text) {
   selection.each(function (datum, i) {
     const next = text(datum, i);
-    if (this.textContent !== next) this.textContent = next;
+    if (this.textContent === next) return;
+    if (this.childNodes.length === 1 && this.firstChild.nodeType === Node.TEXT_NODE && next) this.firstChild.data = next;
+    else this.textContent = next;
   });
 }
 

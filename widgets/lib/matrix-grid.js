@@ -1,4 +1,5 @@
-// A matrix as a table: captions and headers, numbers that can be edited, cells that can be chosen.
+// A matrix as a table: captions and headers, numbers that can be edited, cells that can be chosen,
+// or cells that are switched on and off.
 // Drawn again on the same element it updates in place: the focus and a half-typed number stay,
 // and only what changed is written, which is what keeps an event under a frame on a slow phone.
 
@@ -6,16 +7,18 @@ import {part, setText} from "./dom.js";
 import {format, formatEntry, parseEntry} from "./numbers.js";
 
 const ARROWS = {ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1]};
+const PRESS = [" ", "Enter"];
 
 /**
  * Draw `grid` into the selection of one <table>.
  * grid: {name, title, caption, shape, rows, columns: header words, cells: rows of numbers,
- *        editable, text(row, col) where a cell isn't shown as a decimal,
+ *        editable, toggles, text(row, col) where a cell isn't shown as a decimal,
  *        fill(row, col) → 0…1, hidden(row, col), lit(row, col), chosen(row, col)}
- * on: {edit(row, col, value), hint(text), choose(row, col)}
+ * on: {edit(row, col, value), hint(text), choose(row, col), paint(row, col, isOn)}
  */
 export function drawMatrix(table, grid, on) {
   table.property("on", on).classed("editable", !!grid.editable).attr("role", grid.editable ? null : "grid");
+  if (grid.toggles) table.attr("aria-multiselectable", "true");
   setText(part(part(table, "caption"), "b"), () => grid.caption);
   setText(part(part(table, "caption"), "span", "shape"), () => grid.shape);
   setText(part(part(table, "thead"), "tr").selectAll("th").data(["", ...grid.columns]).join(header), (word) => word);
@@ -24,11 +27,12 @@ export function drawMatrix(table, grid, on) {
   setText(rows.select("th"), (_, i) => grid.rows[i]);
   const cells = rows.selectAll("td")
     .data((row, i) => row.map((value, j) => ({value, row: i, col: j})))
-    .join((enter) => enter.append("td").call(grid.editable ? addField : addChoice, grid))
+    .join((enter) => enter.append("td").call(grid.editable ? addField : grid.toggles ? addToggle : addChoice, grid))
     .classed("hidden-cell", (c) => !!grid.hidden?.(c.row, c.col))
     .classed("lit", (c) => !!grid.lit?.(c.row, c.col));
   if (grid.fill) cells.style("--fill", (c) => grid.fill(c.row, c.col));
   if (grid.editable) updateFields(cells.select("input"));
+  else if (grid.toggles) updateToggles(cells, grid);
   else updateChoices(cells, grid);
 }
 
@@ -81,16 +85,17 @@ function addChoice(cells) {
   cells.attr("role", "gridcell")
     .on("click", function (event, c) { handlers(this).choose(c.row, c.col); })
     .on("keydown", function (event, c) {
-      const move = ARROWS[event.key] ?? ([" ", "Enter"].includes(event.key) ? [0, 0] : null);
-      if (!move) return;
-      event.preventDefault();
-      const [row, col] = [c.row + move[0], c.col + move[1]];
-      const target = this.closest("tbody").rows[row]?.querySelectorAll("td")[col];
+      const move = ARROWS[event.key] ?? (PRESS.includes(event.key) ? [0, 0] : null);
+      const target = move && neighbour(this, c, move);
+      if (move) event.preventDefault();
       if (!target) return;
-      handlers(this).choose(row, col);
+      handlers(this).choose(c.row + move[0], c.col + move[1]);
       target.focus();
     });
 }
+
+const neighbour = (td, {row, col}, [down, right]) =>
+  td.closest("tbody").rows[row + down]?.querySelectorAll("td")[col + right];
 
 function updateChoices(cells, grid) {
   const chosen = (c) => !!grid.chosen?.(c.row, c.col);
@@ -100,4 +105,40 @@ function updateChoices(cells, grid) {
     // One tab stop a matrix; the arrow keys move inside it.
     .attr("tabindex", (c) => (chosen(c) || (noneChosen && c.row + c.col === 0) ? 0 : -1))
     .attr("aria-selected", (c) => String(chosen(c)));
+}
+
+// ---- Cells to switch ---------------------------------------------------------------------------
+
+// A mouse paints what it is dragged over; a finger taps, so that the page still scrolls under it.
+let stroke = null; // what the mouse paints while its button is down
+
+function addToggle(cells) {
+  const paint = (td, {row, col}, isOn) => handlers(td).paint(row, col, isOn);
+  cells.attr("role", "gridcell").attr("tabindex", ({row, col}) => (row + col === 0 ? 0 : -1))
+    .on("pointerdown", function (event, c) {
+      stroke = event.pointerType === "touch" || event.button !== 0 ? null : !c.value;
+      if (stroke !== null) paint(this, c, stroke);
+    })
+    .on("pointerover", function (event, c) {
+      if (stroke !== null && event.buttons === 1 && c.value !== stroke) paint(this, c, stroke);
+    })
+    .on("click", function (event, c) {
+      if (stroke === null || event.detail === 0) paint(this, c, !c.value); // 0: not by a pointer
+      stroke = null;
+    })
+    // One tab stop, where the focus was last; the arrow keys move it.
+    .on("focus", function () {
+      for (const td of this.closest("tbody").querySelectorAll("td")) td.tabIndex = td === this ? 0 : -1;
+    })
+    .on("keydown", function (event, c) {
+      if (PRESS.includes(event.key)) paint(this, c, !c.value);
+      else if (event.key in ARROWS) neighbour(this, c, ARROWS[event.key])?.focus();
+      else return;
+      event.preventDefault();
+    });
+}
+
+function updateToggles(cells) {
+  setText(cells, (c) => (c.value ? "1" : "0"));
+  cells.attr("aria-selected", (c) => String(c.value));
 }

@@ -1,0 +1,121 @@
+"""Two translation tasks of known alignment: letters reversed, an English-French phrase book.
+
+Every example says which source word each target word comes from, so that what the model looks at
+can be scored. Nothing is downloaded: the grammar below makes every phrase.
+"""
+
+import random
+from typing import NamedTuple
+
+PAD, START, END = "[pad]", "[start]", "[end]"
+LETTERS, LENGTH = "abcdefgh", 8
+
+# All is plural, so that only adjectives change with the noun: English: (masculine, feminine).
+DETERMINERS = {"the": "les", "my": "mes", "our": "nos", "your": "vos", "these": "ces"}
+NUMBERS = {"two": "deux", "three": "trois", "four": "quatre", "five": "cinq", "ten": "dix"}
+ADJECTIVES = {
+    "red": ("rouges", "rouges"), "black": ("noirs", "noires"), "white": ("blancs", "blanches"),
+    "green": ("verts", "vertes"), "heavy": ("lourds", "lourdes"), "slow": ("lents", "lentes"),
+}  # fmt: skip
+ANIMALS = {
+    "dogs": ("chiens", 0), "cats": ("chats", 0), "pigs": ("cochons", 0),
+    "cows": ("vaches", 1), "mice": ("souris", 1), "hens": ("poules", 1),
+}  # fmt: skip
+THINGS = {
+    "books": ("livres", 0), "gardens": ("jardins", 0), "boats": ("bateaux", 0),
+    "cars": ("voitures", 1), "houses": ("maisons", 1), "flowers": ("fleurs", 1),
+}  # fmt: skip
+NOUNS = ANIMALS | THINGS
+LINKS = {
+    "see": "voient", "find": "trouvent", "want": "veulent", "draw": "dessinent",
+    "behind": "derrière", "with": "avec",
+}  # fmt: skip
+KINDS = {
+    "determiner": DETERMINERS, "number": NUMBERS, "adjective": ADJECTIVES, "noun": NOUNS,
+    "link": LINKS,
+}  # fmt: skip
+
+
+class Example(NamedTuple):
+    source: list[str]
+    target: list[str]
+    alignment: list[int]  # for each target word, the place of its source word
+
+
+def kind(word: str) -> str:
+    """What an English word is: determiner, number, adjective, noun, link, or end."""
+    return next((name for name, words in KINDS.items() if word in words), "end")
+
+
+def examples(
+    task: str, draw: random.Random, count: int, *, held_out: bool = False
+) -> list[Example]:
+    """``count`` examples of "reversal" or "phrases"; ``held_out``: as training never shows them.
+
+    Eight letters have 16 million orders: those of another seed are new.
+    """
+    if task == "reversal":
+        return [reversal(draw) for _ in range(count)]
+    return [phrase(draw, held_out=held_out) for _ in range(count)]
+
+
+def reversal(draw: random.Random) -> Example:
+    source = draw.choices(LETTERS, k=LENGTH)
+    return Example(source, source[::-1], list(range(LENGTH))[::-1])
+
+
+def is_held_out(adjective: str, noun: str) -> bool:
+    """Whether training never shows this pair: one in six, each adjective and noun in others."""
+    return (list(ADJECTIVES).index(adjective) + list(NOUNS).index(noun)) % 6 == 0
+
+
+def phrase(draw: random.Random, *, held_out: bool = False) -> Example:
+    """A noun phrase, or two with a verb or preposition; ``held_out``: with a pair never trained."""
+    while True:
+        if draw.random() < 0.25:
+            parts = [_noun_phrase(draw, NOUNS)]
+        else:
+            link = draw.choice(list(LINKS))
+            joined = ([link], [LINKS[link]], [0], False)
+            parts = [_noun_phrase(draw, ANIMALS), joined, _noun_phrase(draw, NOUNS)]
+        if any(unseen for *_, unseen in parts) == held_out:
+            return _joined([*parts, ([END], [END], [0], False)])
+
+
+_Part = tuple[list[str], list[str], list[int], bool]  # English, French, alignment, held out
+
+
+def _noun_phrase(draw: random.Random, nouns: dict[str, tuple[str, int]]) -> _Part:
+    """English puts the adjective before its noun, French after it; a number keeps its place."""
+    determiner, noun = draw.choice(list(DETERMINERS)), draw.choice(list(nouns))
+    number = draw.choice(list(NUMBERS)) if draw.random() < 0.4 else None
+    adjective = draw.choice(list(ADJECTIVES)) if draw.random() < 0.6 else None
+    english = [word for word in (determiner, number, adjective, noun) if word]
+    order = [word for word in (determiner, number, noun, adjective) if word]
+    name, gender = nouns[noun]
+    words = DETERMINERS | NUMBERS | {noun: name}
+    french = [ADJECTIVES[word][gender] if word == adjective else words[word] for word in order]
+    unseen = adjective is not None and is_held_out(adjective, noun)
+    return english, french, [english.index(word) for word in order], unseen
+
+
+def _joined(parts: list[_Part]) -> Example:
+    source, target, alignment = [], [], []
+    for english, french, places, _ in parts:
+        alignment += [len(source) + place for place in places]
+        source, target = source + english, target + french
+    return Example(source, target, alignment)
+
+
+def _french() -> list[str]:
+    forms = [form for both in ADJECTIVES.values() for form in both]
+    names = [name for name, _ in NOUNS.values()]
+    words = [*DETERMINERS.values(), *NUMBERS.values(), *forms, *names, *LINKS.values()]
+    return list(dict.fromkeys(words))  # "rouges" is both masculine and feminine
+
+
+SOURCES = {
+    "reversal": [PAD, *LETTERS],
+    "phrases": [PAD, END, *(word for words in KINDS.values() for word in words)],
+}
+TARGETS = {"reversal": [PAD, START, *LETTERS], "phrases": [PAD, START, END, *_french()]}

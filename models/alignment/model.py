@@ -1,0 +1,84 @@
+"""A translator with one head of cross-attention, small enough to read where it looks."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import torch
+from safetensors.torch import load_file
+from torch import Tensor, nn
+
+from attention import CausalMultiHeadAttention, MultiHeadAttention, create_padding_mask
+from models.alignment.data import PAD, SOURCES, START, TARGETS
+
+WIDTH, LONGEST = 48, 12
+
+
+class Translator(nn.Module):
+    """Each target word looks back at those before it, then across at the source words.
+
+    Source words don't mix before they are looked at, so what one of them says has to come from its
+    own place. ``mixes`` lets them look around first, as in larger models: the control.
+    """
+
+    def __init__(self, task: str, *, mixes: bool = False) -> None:
+        super().__init__()
+        self.sources, self.targets = SOURCES[task], TARGETS[task]
+        self.source_words = nn.Embedding(len(self.sources), WIDTH)
+        self.target_words = nn.Embedding(len(self.targets), WIDTH)
+        self.source_places = nn.Embedding(LONGEST, WIDTH)
+        self.target_places = nn.Embedding(LONGEST, WIDTH)
+        self.norms = nn.ModuleList(nn.LayerNorm(WIDTH) for _ in range(4))
+        self.around = MultiHeadAttention(WIDTH, num_heads=4) if mixes else None
+        self.back = CausalMultiHeadAttention(WIDTH, num_heads=4, max_seq_len=LONGEST)
+        self.across = MultiHeadAttention(WIDTH, num_heads=1)
+        self.words = nn.Linear(WIDTH, len(self.targets))
+
+    def forward(self, source: Tensor, target: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
+        """Shapes: source (B, S), target so far (B, L), source lengths (B,).
+
+        Returns: logits of the next words (B, L, V), cross-attention weights (B, L, S).
+        """
+        mask = create_padding_mask(lengths, source.shape[1])  # (B, 1, 1, S)
+        context = self.source_words(source) + self.source_places.weight[: source.shape[1]]
+        if self.around is not None:
+            context = context + self.around(self.norms[0](context), mask)
+        x = self.target_words(target) + self.target_places.weight[: target.shape[1]]
+        x = x + self.back(self.norms[1](x))
+        found, weights = self.across(self.norms[2](x), mask, True, context=context)
+        return self.words(self.norms[3](x + found)), weights[:, 0]
+
+    def batch(
+        self, sources: Sequence[list[str]], targets: Sequence[list[str]]
+    ) -> tuple[Tensor, ...]:
+        """Words as numbers, padded: source, target so far, target to come, source lengths."""
+        so_far = _padded([[START, *words[:-1]] for words in targets], self.targets)
+        lengths = torch.tensor([len(words) for words in sources])
+        return _padded(sources, self.sources), so_far, _padded(targets, self.targets), lengths
+
+    @torch.no_grad()
+    def weights(self, source: list[str], target: list[str]) -> Tensor:
+        """Which source words each target word was written from: (L, S)."""
+        source_ids, so_far, _, lengths = self.batch([source], [target])
+        return self(source_ids, so_far, lengths)[1][0]
+
+    @torch.no_grad()
+    def translate(self, sources: Sequence[list[str]], length: int) -> list[list[str]]:
+        """The likeliest word each time, ``length`` words a source."""
+        source_ids, so_far, _, lengths = self.batch(sources, [[START]] * len(sources))
+        for _ in range(length):
+            logits, _ = self(source_ids, so_far, lengths)
+            so_far = torch.cat([so_far, logits[:, -1:].argmax(-1)], dim=1)
+        return [[self.targets[i] for i in row[1:]] for row in so_far.tolist()]
+
+
+def trained(task: str) -> Translator:
+    """The model of ``task`` ("reversal" or "phrases") with the weights beside this file."""
+    model = Translator(task)
+    model.load_state_dict(load_file(Path(__file__).parent / "weights" / f"{task}.safetensors"))
+    return model.eval()
+
+
+def _padded(rows: Sequence[list[str]], words: list[str]) -> Tensor:
+    number = {word: i for i, word in enumerate(words)}
+    longest = max(map(len, rows))
+    return torch.tensor([[number[w] for w in row + [PAD] * (longest - len(row))] for row in rows])
