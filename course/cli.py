@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from course.render.problems import Problem, Problems
+from course.serve import PORT
 
 DEFAULT_CELL_TIMEOUT = 300.0
 _OF_THE_MACHINE = {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC}  # not mistakes of ours
@@ -50,11 +51,15 @@ def _parser() -> argparse.ArgumentParser:
     render.set_defaults(run=_render)
 
     preview = commands.add_parser("preview", help="render, serve, and follow every change")
-    preview.add_argument("--port", type=int, default=4200, help="the first port to try")
+    preview.add_argument("--port", type=int, default=PORT, help="the first port to try")
     preview.add_argument("--no-browser", action="store_true")
     preview.set_defaults(run=_preview)
 
-    for command in (render, preview):
+    lab = commands.add_parser("lab", help="JupyterLab, with a notebook for every lesson")
+    lab.add_argument("jupyter", nargs="*", help="more arguments for JupyterLab, after --")
+    lab.set_defaults(run=_lab)
+
+    for command in (render, preview, lab):
         command.add_argument(
             "--cell-timeout", type=float, default=DEFAULT_CELL_TIMEOUT, metavar="SECONDS"
         )
@@ -100,6 +105,12 @@ def _preview(root: Path, chosen: argparse.Namespace) -> int:
     return preview(
         root, port=chosen.port, cell_timeout=chosen.cell_timeout, browser=not chosen.no_browser
     )
+
+
+def _lab(root: Path, chosen: argparse.Namespace) -> int:
+    from course.lab import lab
+
+    return lab(root, cell_timeout=chosen.cell_timeout, arguments=chosen.jupyter)
 
 
 def _check(root: Path, chosen: argparse.Namespace) -> int:

@@ -8,7 +8,7 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-HOST = "127.0.0.1"
+HOST, PORT = "127.0.0.1", 4200
 EVENTS = "/course-live-reload"  # live_reload.js listens there
 _PORTS_TO_TRY = 100
 _RELOAD = Path(__file__).with_name("live_reload.js")

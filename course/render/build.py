@@ -21,6 +21,8 @@ class Built:
     page: Page
     html: str
     figures: Path
+    notebook: str | None  # of a lesson
+    reads: list[str]  # the files that its cells read
     state: str  # "executed", "assembled" (its cells' outputs were cached) or "cached"
     seconds: float
 
@@ -46,7 +48,10 @@ class Builder:
         if record is None:
             return None
         seconds = time.perf_counter() - started
-        return Built(page, record["html"], store.figures, "cached", seconds)
+        return Built(
+            page, record["html"], store.figures, record["notebook"], list(execution["reads"]),
+            "cached", seconds,
+        )  # fmt: skip
 
     def build(self, page: Page) -> Built:
         started = time.perf_counter()
@@ -58,8 +63,10 @@ class Builder:
             execution, state = self._execute(page, store, key), "executed"
         ojs = OjsPage(root=self.project.root, published=published_names(page))
         html = self._assemble(page, store, execution, ojs)
-        store.save_page(self._page_key(page, execution), html, ojs.files())
-        return Built(page, html, store.figures, state, time.perf_counter() - started)
+        notebook = self._notebook(page, execution)
+        store.save_page(self._page_key(page, execution), html, notebook, ojs.files())
+        seconds, reads = time.perf_counter() - started, list(execution["reads"])
+        return Built(page, html, store.figures, notebook, reads, state, seconds)
 
     def _execution_key(self, page: Page) -> str:
         cells = [cell.source for cell in page.cells("python")]
@@ -91,3 +98,10 @@ class Builder:
         markdown = page_markdown(page, execution["outputs"], ojs, store.figures)
         body = to_html(self.project, page, markdown)
         return whole_page(self.project, self.pages, page, body, ojs.script(root=page.root))
+
+    def _notebook(self, page: Page, execution: dict[str, Any]) -> str | None:
+        from .notebook import has_notebook, notebook_of
+
+        if not has_notebook(self.project, page):
+            return None
+        return notebook_of(self.project, page, execution["outputs"], list(execution["reads"]))

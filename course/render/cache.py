@@ -63,10 +63,11 @@ class PageCache:
         complete = all((self.figures / name).is_file() for name in record["figures"])
         return record if complete and self._as_then(record["modules"]) else None
 
-    def save_page(self, key: str, html: str, modules: list[str]) -> None:
+    def save_page(self, key: str, html: str, notebook: str | None, modules: list[str]) -> None:
         figures = [path.name for path in self.figures.glob("*")]
         then = {name: file_digest(self.root / name) for name in modules}
-        self._save("page.json", {"key": key, "html": html, "figures": figures, "modules": then})
+        made = {"html": html, "notebook": notebook, "figures": figures}
+        self._save("page.json", {"key": key, **made, "modules": then})
 
     @property
     def figures(self) -> Path:

@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from .notebook import link_html
 from .pandoc import Body
 from .project import NavItem, Project
 from .source import Page
@@ -51,6 +52,7 @@ def whole_page(project: Project, pages: dict[str, Page], page: Page, body: Body,
         styles=[page.root + name for name in _styles(project, page)],
         description=page.meta.get("description", project.get("website", "description")),
         sidebar=_links(project.sidebar, pages, page),
+        notebook_link=link_html(project, page),
         toc=_toc(body.toc) if _has_toc(project, page) else "",
         toc_title=project.get("format", "html", "toc-title", default="On this page"),
         body=_code_blocks(_headings(text)),

@@ -1,4 +1,4 @@
-"""One call of Pandoc for a page: Markdown in, table of contents and body out."""
+"""Pandoc, called once for a page's HTML and once for its notebook."""
 
 from __future__ import annotations
 
@@ -22,25 +22,45 @@ class Body(NamedTuple):
 
 
 def to_html(project: Project, page: Page, markdown: str) -> Body:
-    command = [
-        _pandoc(), f"--from={_READER}", "--to=html5", "--mathml", "--wrap=none", "--section-divs",
+    arguments = [
+        "--to=html5", "--mathml", "--section-divs",
         "--standalone", f"--template={FILTERS / 'pieces.html'}",
         "--toc", f"--toc-depth={project.get('format', 'html', 'toc-depth', default=3)}",
         "--metadata=title:-", "--metadata=link-citations:true",
-        f"--metadata=site-root:{page.root}",
-        *_lua("links", "callouts", "crossref"), "--citeproc",
-        *(f"--bibliography={project.root / name}" for name in project.listed("bibliography")),
+        *_filters(project),
         *(f"--lua-filter={project.root / name}" for name in project.filters),
         *_lua("appendix"),
     ]  # fmt: skip
+    toc, html = _pandoc_of(project, page, markdown, arguments).split(_BETWEEN)
+    return Body(toc.strip(), html.strip())
+
+
+def to_notebook_markdown(project: Project, page: Page, markdown: str, *, site: str) -> str:
+    """The Markdown that Jupyter reads, with links to the pages at the address ``site``."""
+    arguments = [
+        "--to=gfm-tex_math_gfm", f"--metadata=page-address:{site}{page.html}",
+        *_filters(project), *_lua("notebook"),
+    ]  # fmt: skip
+    return _pandoc_of(project, page, markdown, arguments)
+
+
+def _filters(project: Project) -> list[str]:
+    """What numbers, refers and cites: the same for the page and for its notebook."""
+    bibliography = (project.root / name for name in project.listed("bibliography"))
+    before, cited = _lua("links", "callouts", "crossref"), ["--citeproc"]
+    return [*before, *cited, *(f"--bibliography={path}" for path in bibliography)]
+
+
+def _pandoc_of(project: Project, page: Page, markdown: str, arguments: list[str]) -> str:
+    command = [_pandoc(), f"--from={_READER}", "--wrap=none", f"--metadata=site-root:{page.root}"]
     done = subprocess.run(
-        command, input=markdown, capture_output=True, encoding="utf-8", cwd=project.root
-    )
+        [*command, *arguments],
+        input=markdown, capture_output=True, encoding="utf-8", cwd=project.root,
+    )  # fmt: skip
     complaints = [line for line in done.stderr.splitlines() if line.strip()]
     if done.returncode or complaints:
         raise Problem(*_place(page, complaints[0]), "Pandoc says: " + " ".join(complaints))
-    toc, html = done.stdout.split(_BETWEEN)
-    return Body(toc.strip(), html.strip())
+    return done.stdout
 
 
 def _place(page: Page, complaint: str) -> tuple[str, int | None]:

@@ -13,6 +13,8 @@ from .strict_yaml import Lines, mistakes, read_yaml
 _CONTENTS: list[Any] = []
 _CONTENTS.append((str, {"href": str, "text": str, "section": str, "contents": _CONTENTS}))
 
+NOTEBOOKS = "course/render/after_quarto.py"  # what the engine does itself, for Quarto to run
+
 # Values that only Quarto looks at (its theme) are accepted as they are: `object`.
 SCHEMA: dict[str, Any] = {
     "project": {
@@ -21,6 +23,7 @@ SCHEMA: dict[str, Any] = {
         "execute-dir": "project",
         "render": [str],
         "resources": [str],
+        "post-render": NOTEBOOKS,
     },
     "website": {
         "title": str,
@@ -105,7 +108,9 @@ class Project:
         rc = {"figure.figsize": size, "figure.dpi": dpi, "svg.hashsalt": "course"}
         dateless = {"metadata": {"Date": None}} if fig_format == "svg" else {}
         saving = {"bbox_inches": "tight", **dateless}
-        return {"figure_formats": [fig_format], "rc": rc, "print_figure_kwargs": saving}
+        # Jupyter shows no SVG of a notebook that it doesn't trust yet.
+        formats = ["svg", "retina"] if fig_format == "svg" else [fig_format]
+        return {"figure_formats": formats, "rc": rc, "print_figure_kwargs": saving}
 
     @cached_property
     def filters(self) -> list[str]:
@@ -146,7 +151,7 @@ def _nav_items(contents: list[Any]) -> tuple[NavItem, ...]:
 def _missing_files(project: Project) -> list[Problem]:
     keys = [
         ("format", "html", "css"), ("bibliography",), ("project", "resources"),
-        ("website", "favicon"),
+        ("project", "post-render"), ("website", "favicon"),
     ]  # fmt: skip
     named = [(key, name) for key in keys for name in project.listed(*key)]
     named += [(("filters",), name) for name in project.filters]

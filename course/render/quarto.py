@@ -9,9 +9,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+from .build import Builder
 from .check import check_site
+from .notebook import has_notebook, link_html, write_notebook
 from .problems import Problem, Problems
 from .project import load_project
+
+_CELL_TIMEOUT = 300
 
 # Quarto exits 0 after these.
 _QUIET_ERRORS = re.compile(r"ERROR: OJS parsing failed|Unable to resolve crossref")
@@ -41,3 +45,30 @@ def render_with_quarto(root: Path) -> int:
     if quiet:
         raise Problems(Problem("quarto", None, line) for line in dict.fromkeys(quiet))
     return process.returncode
+
+
+def add_notebooks(root: Path, files: list[str]) -> None:
+    """Beside those of Quarto's pages ``files`` that are lessons, and linked from them.
+
+    Quarto keeps no outputs, so they come from the embedded engine's cache, or are made again.
+    """
+    project = load_project(root)
+    pages = check_site(project)
+    site = root / "_site"
+    rendered = {(root / name).resolve() for name in files}
+    builder = Builder(project, pages, _CELL_TIMEOUT)
+    for page in pages.values():
+        target = site / page.html
+        if target.resolve() in rendered and has_notebook(project, page):
+            built = builder.cached(page) or builder.build(page)
+            write_notebook(root, site, page, built.notebook or "", built.reads)
+            _add_link(target, link_html(project, page))
+
+
+def _add_link(target: Path, link: str) -> None:
+    html = target.read_text(encoding="utf-8")
+    if link not in html:
+        before, place, after = html.partition('<div class="quarto-title-meta">')
+        if not place:
+            raise Problem(target, None, "has no quarto-title-meta to put the notebook's link in")
+        target.write_text(before + place + link + after, encoding="utf-8")

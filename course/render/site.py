@@ -14,6 +14,7 @@ from typing import Any
 from .build import Builder, Built
 from .check import check_site
 from .links import dangling, linked_files
+from .notebook import write_notebook
 from .page import FRAME, LIBRARY
 from .problems import Problem, Problems
 from .project import Project, load_project
@@ -107,6 +108,8 @@ def _replace_site(project: Project, pages: dict[str, Page], built: dict[str, Bui
         _copy_resources(project, pages, new)
         for one in built.values():
             _write_page(one, new)
+            if one.notebook is not None:
+                write_notebook(project.root, new, one.page, one.notebook, one.reads)
         lost = [found for one in built.values() for found in dangling(new, one.page, one.html)]
         if lost:
             raise Problems(lost)

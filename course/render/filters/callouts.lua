@@ -1,4 +1,5 @@
 -- ::: {.callout-tip collapse="true"} … :::  →  the divs that Quarto makes of a callout.
+-- In a notebook: a quotation, or where it is folded, <details>.
 
 local NAMES = {
   ["callout-note"] = "Note", ["callout-tip"] = "Tip", ["callout-important"] = "Important",
@@ -58,9 +59,56 @@ local function body(content, target, collapsed)
   return pandoc.Div(inner, { id = target, class = class })
 end
 
+local function is_mark(code) return code.classes:includes("notebook-mark") end
+
+local function holds_cells(block)
+  local found = false
+  pandoc.Blocks({ block }):walk { CodeBlock = function(code) found = found or is_mark(code) end }
+  return found
+end
+
+local function folded(title, blocks)
+  local summary = pandoc.write(pandoc.Pandoc(pandoc.Plain(title)), "html")
+  local opening = ("<details><summary>%s</summary>"):format(summary)
+  return pandoc.Blocks { pandoc.RawBlock("html", opening) } .. blocks
+    .. { pandoc.RawBlock("html", "</details>") }
+end
+
+-- A cell can't stand inside <details>: the text around it folds, and it folds itself.
+local function folded_around_cells(title, content)
+  local result, text = pandoc.Blocks {}, pandoc.Blocks {}
+  local function fold_text()
+    if #text > 0 then result:extend(folded(title, text)) end
+    text = pandoc.Blocks {}
+  end
+  for _, block in ipairs(content) do
+    if holds_cells(block) then
+      fold_text()
+      result:extend(pandoc.Blocks({ block }):walk { CodeBlock = function(code)
+        if is_mark(code) and code.text:match("^cell") then code.text = code.text .. " folded" end
+        return code
+      end })
+    else
+      text:insert(block)
+    end
+  end
+  fold_text()
+  return result
+end
+
+local function for_notebook(title, content, collapsed)
+  if collapsed then return folded_around_cells(title, content) end
+  local blocks = pandoc.Blocks { pandoc.Para { pandoc.Strong(title) } } .. content
+  return content:find_if(holds_cells) and blocks or pandoc.BlockQuote(blocks)
+end
+
 function Div(div)
   local kind = kind_of(div)
   if not kind then return nil end
+  if not FORMAT:match("html") then
+    local title = take_title(div) or { pandoc.Str(NAMES[kind]) }
+    return for_notebook(title, div.content, div.attributes.collapse == "true")
+  end
   count = count + 1
   local collapse = div.attributes.collapse
   div.attributes.collapse = nil

@@ -1,9 +1,12 @@
 -- Figures, tables, equations and sections: numbered, framed as Quarto frames them, referred to.
+-- In a notebook: the same numbers, without the frames, and sections by their titles.
 -- Runs after callouts.lua, whose titles are not sections, and before citeproc.
 
 local NAMES = { fig = "Figure", tbl = "Table", eq = "Equation", sec = "Section" }
 local counts = { fig = 0, tbl = 0, eq = 0 }
 local numbers = {} -- label → "3" or "1.2"
+local titles = {} -- of sections
+local in_notebook = not FORMAT:match("html")
 
 local function kind_of(label)
   local kind = label:match("^(%l+)%-")
@@ -18,6 +21,7 @@ end
 
 local function caption_of(kind, label, inlines)
   local start = pandoc.Inlines { pandoc.Str(NAMES[kind] .. "\u{a0}" .. number(label, kind)) }
+  if in_notebook then start = pandoc.Inlines { pandoc.Strong(start) } end
   if #inlines == 0 then return start end
   return start .. { pandoc.Str(":"), pandoc.Space() } .. inlines
 end
@@ -27,6 +31,10 @@ local function html(text) return pandoc.RawBlock("html", text) end
 -- The one frame for figures and tables; a table's caption stands above.
 local function float(kind, label, content, caption)
   local place = kind == "tbl" and "top" or "bottom"
+  if in_notebook then
+    local text = pandoc.Blocks { pandoc.Para(caption_of(kind, label, caption)) }
+    return pandoc.Div(kind == "tbl" and text .. content or pandoc.Blocks(content) .. text)
+  end
   local id = label .. "-caption"
   local inner = pandoc.Div(content, { ["aria-describedby"] = id })
   local captioned = pandoc.Blocks {
@@ -76,6 +84,7 @@ end
 
 local function plain_figure(figure)
   local caption = pandoc.utils.blocks_to_inlines(figure.caption.long)
+  if in_notebook then return pandoc.Div(figure.content .. { pandoc.Para(caption) }) end
   local parts = pandoc.Blocks { html('<figure class="figure">') } .. figure.content
   if #caption > 0 then
     parts:extend { html("<figcaption>"), pandoc.Plain(caption), html("</figcaption>") }
@@ -148,6 +157,7 @@ local function number_sections(blocks)
         if levels[i] then table.insert(parts, tostring(levels[i])) end
       end
       numbers[header.identifier] = table.concat(parts, ".")
+      titles[header.identifier] = header.content
     end,
   }
 end
@@ -156,7 +166,11 @@ local function reference(citation)
   local kind = kind_of(citation.id)
   local text = numbers[citation.id]
   if not (kind and text) then return nil end
+  if in_notebook and kind == "sec" then
+    return pandoc.Link(titles[citation.id], "#" .. citation.id)
+  end
   if citation.mode ~= "SuppressAuthor" then text = NAMES[kind] .. "\u{a0}" .. text end
+  if in_notebook then return pandoc.Str(text) end
   return pandoc.Link(text, "#" .. citation.id, "", { class = "quarto-xref" })
 end
 

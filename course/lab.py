@@ -1,0 +1,110 @@
+"""JupyterLab on a notebook of each lesson, in a folder that is the learner's own."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator, Sequence
+from itertools import count
+from pathlib import Path
+
+from course.render.site import render_site
+from course.serve import PORT, SiteServer
+
+_GIVEN = ".given.json"  # the digest of what each notebook held as it was written here
+_SETTINGS = Path(__file__).with_name("jupyter")  # no news and no updates from other hosts
+# Ctrl-C ends it at once; it is quiet but for its address.
+_OPTIONS = ("--ServerApp.answer_yes=True", "--log-level=ERROR")
+
+
+def lab(root: Path, *, cell_timeout: float, arguments: Sequence[str]) -> int:
+    render_site(root, cell_timeout=cell_timeout)
+    folder = root / "notebooks"
+    for line in give_notebooks(root / "_site", folder):
+        print(line, flush=True)
+    print("JupyterLab is starting (Ctrl-C ends)", flush=True)
+    command = [sys.executable, "-m", "jupyterlab", *_OPTIONS, *arguments, str(folder)]
+    paths = [str(_SETTINGS), *filter(None, [os.environ.get("JUPYTER_CONFIG_PATH")])]
+    environment = os.environ | {"JUPYTER_CONFIG_PATH": os.pathsep.join(paths)}
+    with _served(root / "_site"), subprocess.Popen(command, env=environment) as jupyter:
+        try:
+            return jupyter.wait()
+        except KeyboardInterrupt:
+            jupyter.terminate()
+            raise
+
+
+def give_notebooks(site: Path, folder: Path) -> list[str]:
+    """Write each lesson's notebook into ``folder``; returns what there is to say.
+
+    A file whose cells aren't those that were written here is the learner's, and stays.
+    """
+    folder.mkdir(exist_ok=True)
+    given = _read(folder / _GIVEN)
+    said = []
+    for source in sorted(site.glob("modules/*/lesson.ipynb")):
+        fresh = source.read_bytes()
+        first = f"{source.parent.name}.ipynb"
+        names = _names(source.parent.name)
+        name = next(name for name in names if _is_free(folder / name, fresh, given))
+        (folder / name).write_bytes(fresh)
+        given[name] = _digest(fresh)
+        if name != first:
+            said.append(f"you changed notebooks/{first}: it stays, and the fresh one is {name}")
+    (folder / _GIVEN).write_text(json.dumps(given, indent=1), encoding="utf-8")
+    return said
+
+
+def _names(lesson: str) -> Iterator[str]:
+    yield f"{lesson}.ipynb"
+    yield f"{lesson}.fresh.ipynb"
+    yield from (f"{lesson}.fresh-{number}.ipynb" for number in count(2))
+
+
+def _is_free(path: Path, fresh: bytes, given: dict[str, str]) -> bool:
+    """Whether writing there loses nothing of the learner's."""
+    if not path.exists():
+        return True
+    there = _digest(path.read_bytes())
+    return there in (_digest(fresh), given.get(path.name))
+
+
+def _digest(notebook: bytes) -> str:
+    """Of what a learner writes. Outputs and settings change as soon as Jupyter opens the file."""
+    try:
+        work = [
+            [cell["cell_type"], "".join(cell["source"]), cell.get("attachments")]
+            for cell in json.loads(notebook)["cells"]  # Jupyter saves a source as a list of lines
+        ]
+    except (ValueError, KeyError, TypeError):
+        return "not a notebook"
+    return hashlib.sha256(json.dumps(work).encode()).hexdigest()
+
+
+def _read(path: Path) -> dict[str, str]:
+    try:
+        given = json.loads(path.read_text(encoding="utf-8"))
+    except (FileNotFoundError, ValueError):
+        return {}  # then whatever differs counts as the learner's
+    return given if isinstance(given, dict) else {}
+
+
+@contextlib.contextmanager
+def _served(site: Path) -> Iterator[None]:
+    """At the address that the notebooks name; where that is taken, `preview` serves the same."""
+    try:
+        server = SiteServer(site, PORT, live=False)
+    except OSError:
+        yield
+        return
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield
+    finally:
+        server.shutdown()
+        server.server_close()

@@ -1,0 +1,16 @@
+"""Quarto runs this when it has rendered pages: `project: post-render:` in _quarto.yml."""
+
+import os
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[0] = str(ROOT)  # it was this file's folder
+
+from course.render.problems import Problem, Problems  # noqa: E402
+from course.render.quarto import add_notebooks  # noqa: E402
+
+try:
+    add_notebooks(ROOT, os.environ["QUARTO_PROJECT_OUTPUT_FILES"].splitlines())
+except (Problem, Problems) as found:
+    sys.exit(str(found))

@@ -1,0 +1,68 @@
+-- The last filter of a notebook: nothing but the Markdown that Jupyter reads, cut at headings.
+
+local page = "" -- the page's address in the site
+local anchors = {} -- identifier of a heading → what Jupyter makes of its text
+
+local function has(element, class) return element.classes:includes(class) end
+
+local function mark(text) return pandoc.CodeBlock(text, { class = "notebook-mark" }) end
+
+-- Jupyter's own rule for the anchors of headings.
+local function anchor_of(header) return (pandoc.utils.stringify(header):gsub(" ", "-")) end
+
+local function address(target)
+  if target:match("^%a[%w+.-]*:") then return target end
+  local place = target:match("^#(.*)")
+  if place then return anchors[place] and "#" .. anchors[place] or page .. target end
+  local path, count = page:gsub("[^/]*$", "") .. target, nil
+  repeat path, count = path:gsub("[^/]+/%.%./", "", 1) until count == 0
+  return path
+end
+
+local function div(element)
+  if has(element, "hidden") then return {} end
+  if element.identifier == "refs" then
+    return pandoc.Blocks { pandoc.Header(2, "References") } .. element.content
+  end
+  if has(element, "widget") then
+    local link = pandoc.Link("Play with it on the page", page .. "#" .. element.identifier)
+    return element.content .. { pandoc.Para { pandoc.Strong(link) } }
+  end
+  return element.content
+end
+
+local function span(element)
+  if has(element, "source") then return pandoc.Code(pandoc.utils.stringify(element)) end
+  if has(element, "q") or has(element, "k") or has(element, "v") then
+    return pandoc.Strong(element.content)
+  end
+  return element.content
+end
+
+-- Jupyter has no footnotes: a note stands where it is called.
+local function note(element)
+  return pandoc.Inlines { pandoc.Str(" (") }
+    .. pandoc.utils.blocks_to_inlines(element.content) .. { pandoc.Str(")") }
+end
+
+local plain = {
+  Div = div, Span = span, Note = note,
+  Link = function(link) return pandoc.Link(link.content, address(link.target), link.title) end,
+  Image = function(image)
+    local alt = image.attributes.alt
+    return pandoc.Image(alt and { pandoc.Str(alt) } or image.caption, image.src)
+  end,
+  Header = function(header) return pandoc.Header(header.level, header.content) end,
+  RawBlock = function(raw) if raw.text:match("^<script") then return {} end end,
+}
+
+function Pandoc(doc)
+  page = pandoc.utils.stringify(doc.meta["page-address"])
+  doc.blocks:walk { Header = function(header) anchors[header.identifier] = anchor_of(header) end }
+  local blocks = pandoc.Blocks {}
+  for _, block in ipairs(doc.blocks:walk(plain)) do
+    if block.t == "Header" then blocks:insert(mark("break")) end
+    blocks:insert(block)
+  end
+  return pandoc.Pandoc(blocks)
+end

@@ -1,0 +1,52 @@
+"""A page as one Markdown text for Pandoc, with marks where the notebook's code cells stand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from ..markdown import code_block, div
+from ..prose import inline_expressions, plain_text
+from ..source import Cell, Page, Prose
+from .link import SITE
+
+_KERNEL = "It needs Python 3.11 or newer with PyTorch, NumPy and matplotlib."
+
+
+def document(page: Page, outputs: list[list[dict[str, Any]]]) -> str:
+    """OJS cells stay behind on the page. Outputs that are Markdown go through Pandoc too."""
+    address = f"{SITE}{page.html}"
+    parts = [f"# {page.title}", page.meta.get("description", "")]
+    parts += [f"*[A page of the course]({address}) as a notebook. {_KERNEL}*", mark("setup")]
+    position = 0
+    for block in page.blocks:
+        if isinstance(block, Prose):
+            parts.append(_prose(block, address))
+        elif block.language == "python":
+            parts += _cell(block, position, outputs[position])
+            position += 1
+    return "\n\n".join(filter(None, parts)) + "\n"
+
+
+def mark(text: str) -> str:
+    return code_block(text, "{.notebook-mark}")
+
+
+def _prose(block: Prose, address: str) -> str:
+    """The text; for ``${expression}``, which only the page computes, a link there."""
+    text = plain_text(block)
+    for found in reversed(list(inline_expressions(block))):
+        text = f"{text[: found.start]}[a live value]({address}){text[found.end :]}"
+    return text
+
+
+def _cell(cell: Cell, position: int, outputs: list[dict[str, Any]]) -> Iterator[str]:
+    parts = [mark(f"cell {position}")]
+    for number, output in enumerate(outputs):
+        if text := output.get("data", {}).get("text/markdown"):
+            parts += [mark(f"output {position} {number}"), text, mark("end")]
+    caption = cell.options.get("fig-cap", "")
+    if (cell.label or "").startswith("fig-"):
+        yield div(f"#{cell.label}", *parts, caption)
+    else:
+        yield from [*parts, caption]

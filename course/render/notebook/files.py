@@ -1,0 +1,43 @@
+"""What a notebook needs beside it: found by what its lesson read, and published with it."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Iterable
+from modulefinder import ModuleFinder
+from pathlib import Path
+
+from ..source import Page
+
+_KERNEL = "course/render/kernel.py"  # in the record, as what the lesson was run by
+_EPOCH = (1980, 1, 1, 0, 0, 0)  # a fixed date: the same files give the same archive
+
+
+def archive_name(page: Page) -> str:
+    return page.name + ".zip"
+
+
+def needs(root: Path, reads: Iterable[str]) -> list[str]:
+    """The files that were read, which have to be there."""
+    return sorted(name for name in reads if name != _KERNEL and (root / name).is_file())
+
+
+def write_notebook(root: Path, site: Path, page: Page, text: str, reads: Iterable[str]) -> None:
+    """The notebook and the archive of what it needs, beside the page."""
+    (site / f"{page.name}.ipynb").write_text(text, encoding="utf-8")
+    read = needs(root, reads)
+    with zipfile.ZipFile(site / archive_name(page), "w", zipfile.ZIP_DEFLATED) as archive:
+        for name in sorted({*read, *_imported(root, read)}):
+            entry = zipfile.ZipInfo(name, _EPOCH)
+            archive.writestr(entry, (root / name).read_bytes(), zipfile.ZIP_DEFLATED)
+
+
+def _imported(root: Path, names: Iterable[str]) -> list[str]:
+    """The project's modules that these import: late imports, which were not read, too."""
+    finder = ModuleFinder(path=[str(root)])
+    for name in names:
+        module = name.removesuffix("/__init__.py").removesuffix(".py").replace("/", ".")
+        if name.endswith(".py") and all(part.isidentifier() for part in module.split(".")):
+            finder.import_hook(module)
+    files = (Path(module.__file__) for module in finder.modules.values() if module.__file__)
+    return [file.relative_to(root).as_posix() for file in files]

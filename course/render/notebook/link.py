@@ -1,0 +1,41 @@
+"""The addresses of a lesson's notebook, and the link to it that both engines' pages carry."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import PurePosixPath
+from typing import Any
+
+from course.serve import HOST, PORT
+
+from ..project import Project
+from ..source import Page
+
+SITE = f"http://{HOST}:{PORT}/"  # where `preview` serves; the page's link puts in its own
+
+
+def has_notebook(project: Project, page: Page) -> bool:
+    """Lessons have one, in a project that asks for them as Quarto needs it."""
+    asked = project.get("project", "post-render") is not None
+    return asked and PurePosixPath(page.name).name == "lesson"
+
+
+def notebook_name(page: Page) -> str:
+    """``m03_scaled_dot_product.ipynb``: every lesson's own file is called lesson."""
+    return PurePosixPath(page.name).parent.name + ".ipynb"
+
+
+def link_html(project: Project, page: Page) -> str:
+    if not has_notebook(project, page):
+        return ""
+    file = PurePosixPath(page.name).name + ".ipynb"
+    name, root = notebook_name(page), page.root or "./"
+    return template("link.html.j2").render(file=file, name=name, root=root, address=SITE)
+
+
+@cache
+def template(name: str) -> Any:
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    loader = PackageLoader("course.render", "notebook")
+    return Environment(loader=loader, undefined=StrictUndefined).get_template(name)

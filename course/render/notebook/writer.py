@@ -1,0 +1,149 @@
+"""A lesson's notebook: what Pandoc made of the page, cut at its marks into cells.
+
+The whole page goes through Pandoc at once, so that its numbers and references are the page's.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import mimetypes
+import posixpath
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from ..markdown import ANSI
+from ..pandoc import to_notebook_markdown
+from ..problems import Problem
+from ..project import Project
+from ..source import Page
+from .document import document
+from .files import archive_name, needs
+from .link import SITE, template
+
+_MARK = re.compile(r"^``` notebook-mark\n(.*)\n```$", re.M)
+_IMAGE = re.compile(r"(!\[[^\]]*\]\()(?![a-z]+:)([^)\s]+)")
+_FIGURES = ("image/png", "image/svg+xml")  # Jupyter shows no SVG before a notebook is trusted
+
+Outputs = list[list[dict[str, Any]]]
+
+
+def notebook_of(project: Project, page: Page, outputs: Outputs, reads: list[str]) -> str:
+    """``outputs`` of each Python cell, as the page shows them; ``reads``: the files it read."""
+    text = to_notebook_markdown(project, page, document(page, outputs), site=SITE)
+    writer = _Writer(project.root, page, outputs, _setup(page, needs(project.root, reads)))
+    kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
+    notebook = {
+        "cells": list(writer.cells(text)),
+        "metadata": {"kernelspec": kernel, "language_info": {"name": "python"}},
+        "nbformat": 4,
+        "nbformat_minor": 5,
+    }
+    written = json.dumps(notebook, ensure_ascii=False, indent=1) + "\n"
+    if str(project.root) in written:
+        message = f"its text or its outputs hold a path of this machine, {project.root}"
+        raise Problem(page.source, None, message)
+    return written
+
+
+def _setup(page: Page, needed: list[str]) -> str:
+    listed = ",\n    ".join(json.dumps(name) for name in needed)
+    listed = f"[\n    {listed},\n]" if len(needed) > 3 else json.dumps(needed)
+    return template("setup.py.j2").render(address=SITE, needs=listed, archive=archive_name(page))
+
+
+class _Writer:
+    def __init__(self, root: Path, page: Page, outputs: Outputs, setup: str) -> None:
+        self.root, self.page, self.outputs, self.setup = root, page, outputs, setup
+        self.python = page.cells("python")
+        self.shown: dict[tuple[int, int], str] = {}  # what Pandoc made of outputs in Markdown
+        self.ids = iter(f"text-{number}" for number in range(1, 10_000))
+
+    def cells(self, text: str) -> Iterator[dict[str, Any]]:
+        for kind, content in list(self._parts(text)):  # all of it first: outputs follow their cell
+            if kind == "text":
+                yield self._text_cell(content)
+            elif kind == "setup":
+                yield _code_cell("setup", 1, self.setup, [], {"source": True})
+            else:
+                position, *folded = content.split()
+                yield self._python_cell(int(position), folded=bool(folded))
+
+    def _parts(self, text: str) -> Iterator[tuple[str, str]]:
+        _, *rest = _MARK.split(text)  # it starts at a heading, so with a mark
+        output = None
+        for mark, piece in zip(rest[::2], rest[1::2], strict=True):
+            kind, _, content = mark.partition(" ")
+            if kind in ("setup", "cell"):
+                yield kind, content
+            elif kind in ("output", "end"):
+                output = tuple(map(int, content.split())) if content else None
+            if output:
+                self.shown[output] = f"{self.shown.get(output, '')}\n\n{piece.strip()}".strip()
+            elif piece.strip():
+                yield "text", piece.strip()
+
+    def _text_cell(self, text: str) -> dict[str, Any]:
+        attachments: dict[str, dict[str, str]] = {}
+
+        def attach(match: re.Match[str]) -> str:
+            path = posixpath.normpath(posixpath.join(posixpath.dirname(self.page.source), match[2]))
+            name = path.replace("/", "-")
+            mime = mimetypes.guess_type(path)[0] or "application/octet-stream"
+            data = base64.b64encode((self.root / path).read_bytes()).decode()
+            attachments[name] = {mime: data}
+            return f"{match[1]}attachment:{name}"
+
+        source = _IMAGE.sub(attach, text)
+        extra = {"attachments": attachments} if attachments else {}
+        return {"cell_type": "markdown", "id": next(self.ids), "metadata": {}, **extra,
+                "source": source}  # fmt: skip
+
+    def _python_cell(self, position: int, *, folded: bool) -> dict[str, Any]:
+        cell, number = self.python[position], position + 2  # the first is the setup
+        options, outputs = cell.options, []
+        for place, output in enumerate(self.outputs[position]):
+            markdown = self.shown.get((position, place))
+            outputs += _output(output, number, markdown, options.get("fig-alt"))
+        hidden = {
+            "source": folded or not options.get("echo", True) or options.get("code-fold") is True,
+            "outputs": bool(outputs) and (folded or not options.get("output", True)),
+        }
+        name = f"{cell.label or 'cell'}-{number}"
+        return _code_cell(name, number, cell.source, outputs, hidden)
+
+
+def _code_cell(
+    name: str, number: int, source: str, outputs: list, hidden: dict[str, bool]
+) -> dict[str, Any]:
+    about = {f"{part}_hidden": True for part, is_hidden in hidden.items() if is_hidden}
+    return {
+        "cell_type": "code", "execution_count": number, "id": name[:64],
+        "metadata": {"jupyter": about} if about else {}, "outputs": outputs, "source": source,
+    }  # fmt: skip
+
+
+def _output(
+    output: dict[str, Any], number: int, markdown: str | None, alt: str | None
+) -> Iterator[dict[str, Any]]:
+    if output["output_type"] == "stream":
+        yield {**output, "text": ANSI.sub("", output["text"])}
+        return
+    data, metadata = dict(output["data"]), dict(output["metadata"])
+    if "text/markdown" in data:
+        if not markdown:
+            return  # values for OJS cells: nothing to see
+        data["text/markdown"] = markdown
+    figure = next((mime for mime in _FIGURES if mime in data), None)
+    for mime in _FIGURES:
+        if mime != figure:
+            data.pop(mime, None)
+            metadata.pop(mime, None)
+    if figure and alt:
+        metadata[figure] = {**metadata.get(figure, {}), "alt": alt}
+    changed = {**output, "data": data, "metadata": metadata}
+    if output["output_type"] == "execute_result":
+        changed["execution_count"] = number
+    yield changed

@@ -1,0 +1,54 @@
+"""The lessons' notebooks, and a fresh kernel to run them in."""
+
+import os
+import sys
+from pathlib import Path
+
+import nbformat
+import pytest
+from jupyter_client import KernelManager
+from jupyter_client.kernelspec import KernelSpec
+from nbclient import NotebookClient
+
+from tests.engine.sites import STYLE, Site
+
+
+class _Kernel(KernelManager):
+    """Of this Python, whatever kernels the machine has registered."""
+
+    @property
+    def kernel_spec(self):
+        argv = [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"]
+        return KernelSpec(argv=argv, display_name="fresh", language="python")
+
+
+def execute(notebook: Path, folder: Path, *, stop_at_error: bool = True) -> nbformat.NotebookNode:
+    """``notebook`` as a kernel started in ``folder`` runs it, as Jupyter's "Run all" does."""
+    fresh = nbformat.read(notebook, as_version=4)
+    for cell in fresh.cells:
+        if cell.cell_type == "code":
+            cell.outputs, cell.execution_count = [], None
+    environment = {k: v for k, v in os.environ.items() if k not in ("COURSE_KERNEL", "PYTHONPATH")}
+    manager = _Kernel()
+    client = NotebookClient(fresh, km=manager, timeout=300, allow_errors=not stop_at_error)
+    client.execute(cwd=str(folder), env=environment)
+    return fresh
+
+
+@pytest.fixture(scope="session")
+def lessons(site) -> dict[str, Path]:
+    """``{"m03_scaled_dot_product": _site/…/lesson.ipynb, …}``."""
+    return {path.parent.name: path for path in sorted(site.glob("modules/*/lesson.ipynb"))}
+
+
+def lesson_site(root: Path, text: str, front: str = "title: A lesson") -> Site:
+    """A small project that asks for notebooks, with the one lesson modules/m01_small."""
+    site = Site(root)
+    config = "project:\n  post-render: course/render/after_quarto.py"
+    site.edit("_quarto.yml", "project:", f"{config}\n  resources: [assets/]")
+    site.write("style.css", f"{STYLE}\n.q, .hidden {{ color: red }}")
+    site.write("assets/vendor/ojs-runtime.js", "export const define = 1, load = 1;")
+    site.edit("_quarto.yml", "lessons/*.qmd", "modules/**/lesson.qmd")
+    site.write("course/render/after_quarto.py", "")
+    site.write("modules/m01_small/lesson.qmd", f"---\n{front}\n---\n{text}")
+    return site

@@ -1,0 +1,221 @@
+"""What becomes of each construct, what is refused, and when a notebook is written again."""
+
+import nbformat
+import pytest
+from bs4 import BeautifulSoup
+
+from course.render.problems import Problems
+from course.render.quarto import add_notebooks
+from tests.conftest import ROOT
+from tests.engine.sites import python
+from tests.notebooks.conftest import lesson_site
+
+PAGE = "modules/m01_small/lesson"
+ADDRESS = "http://127.0.0.1:4200/modules/m01_small/lesson.html"
+
+
+@pytest.fixture
+def made(tmp_path):
+    """The notebook's cells, without its title and its set-up."""
+
+    def make(text, files=None):
+        site = lesson_site(tmp_path / "site", text)
+        for name, content in (files or {}).items():
+            site.write(name, content)
+        site.render()
+        return nbformat.read(site.root / f"_site/{PAGE}.ipynb", as_version=4).cells[2:]
+
+    return make
+
+
+TEXT = {
+    "query, key and value": ("A [query]{.q}.", "A **query**."),
+    "a badge": ("A [random]{.source} map.", "A `random` map."),
+    "another span": ("An [x]{data-row=F1}.", "An x."),
+    "a formula": ("$$x_1$$ {#eq-x}\n\nSee @eq-x.", "$$x_1\\qquad(1)$$\n\nSee Equation 1."),
+    "dollars": ("It costs \\$5, or $5$.", "It costs \\$5, or $5$."),
+    "a section": ("## My part {#sec-a}\n\n@sec-a", "## My part\n\n[My part](#My-part)"),
+    "a link in the page": ("::: {#here}\nx\n:::\n\n[x](#here)", f"x\n\n[x]({ADDRESS}#here)"),
+    "a link to a page": ("[x](../../index.qmd)", "[x](http://127.0.0.1:4200/index.html)"),
+    "a link elsewhere": ("[x](https://example.org/#y)", "[x](https://example.org/#y)"),
+    "a footnote": ("Yes.^[Or *no*.]", "Yes. (Or *no*.)"),
+    "an expression of the page": ("It is ${now} now.", f"It is [a live value]({ADDRESS}) now."),
+    "a note": ("::: {.callout-note}\nMind.\n:::", "> **Note**\n>\n> Mind."),
+    "a titled tip": ("::: {.callout-tip}\n## Try\nIt.\n:::", "> **Try**\n>\n> It."),
+    "a folded one": (
+        '::: {.callout-tip collapse="true"}\n## *My* answer\n$x$.\n:::',
+        "<details><summary><em>My</em> answer</summary>\n\n$x$.\n\n</details>",
+    ),
+    "a table": (
+        "| a |\n|---|\n| 1 |\n\n: Words {#tbl-a}\n\n@tbl-a",
+        "**Table 1**: Words\n\n| a   |\n|-----|\n| 1   |\n\nTable 1",
+    ),
+    "a citation": (
+        "See @knuth1984.",
+        "See Knuth (1984).\n\n## References\n\nKnuth, D. 1984. *The TeXbook*.",
+    ),
+    "a block of code": ("```python\nx = 1\n```", "``` python\nx = 1\n```"),
+}
+
+
+@pytest.mark.parametrize(("source", "wanted"), TEXT.values(), ids=TEXT)
+def test_text_is_markdown_that_jupyter_reads(made, source, wanted):
+    cells = made(source)
+    got = "\n\n".join(cell.source for cell in cells).replace("\u00a0", " ")
+    assert got == wanted
+
+
+def test_an_image_comes_along(made):
+    text = '![A dot](dot.svg){fig-alt="One dot."}\n\n![](/root.png)'
+    first, *_ = cells = made(text, {"modules/m01_small/dot.svg": "", "root.png": "png"})
+    assert len(cells) == 1
+    assert "![One dot.](attachment:modules-m01_small-dot.svg)" in first.source
+    assert first.attachments["root.png"] == {"image/png": "cG5n"}
+
+
+def test_cells_keep_their_order_code_and_outputs(made):
+    cells = made("One.\n\n" + python("print(1)", label="a") + "Two.\n\n" + python("2 + 2"))
+    assert [cell.source for cell in cells] == ["One.", "print(1)", "Two.", "2 + 2"]
+    assert cells[1].outputs[0].text == "1\n"
+    assert cells[3].outputs[0].data == {"text/plain": "4"}
+    assert cells[3].outputs[0].execution_count == cells[3].execution_count
+
+
+OPTIONS = {
+    "echo": ({"echo": "false"}, {"source_hidden": True}),
+    "code-fold": ({"code_fold": "true"}, {"source_hidden": True}),
+    "code-fold: show": ({"code_fold": "show"}, {}),
+    "output": ({"output": "false"}, {"outputs_hidden": True}),
+}
+
+
+@pytest.mark.parametrize(("options", "hidden"), OPTIONS.values(), ids=OPTIONS)
+def test_what_the_page_hides_is_collapsed(made, options, hidden):
+    [cell] = made(python("print(1)", **options))
+    assert cell.metadata.get("jupyter", {}) == hidden
+    assert cell.outputs[0].text == "1\n"
+
+
+TO_PAGE = sorted(f"course/{path.name}" for path in (ROOT / "course").glob("*.py"))
+FIGURE = "import matplotlib.pyplot as plt; plt.plot([1, 2]); plt.show()"
+
+
+def test_a_figure_has_its_caption_its_number_and_its_alt_text(made):
+    options = {"label": "fig-x", "fig_cap": '"A line. [random]{.source}"', "fig_alt": '"It rises."'}
+    cell, caption = made(python(FIGURE, **options) + "\nSee @fig-x.")
+    [output] = cell.outputs
+    assert set(output.data) == {"image/png", "text/plain"}
+    assert output.metadata["image/png"]["alt"] == "It rises."
+    assert caption.source.replace("\u00a0", " ") == (
+        "**Figure 1**: A line. `random`\n\nSee Figure 1."
+    )
+
+
+def test_a_widget_is_its_static_form_and_a_link(made):
+    values = python("from course import publish, static_form\npublish(x=1)\n"
+                    "static_form('One.', ['a'], [[0.5]])", echo="false")  # fmt: skip
+    ojs = "```{ojs}\nviewof secret = 1\n```\n"
+    text = f"::: {{.widget #play}}\n{values}\n{ojs}\n[random]{{.source}} Two.\n:::\n"
+    cell, caption = made(text, {path: (ROOT / path).read_text() for path in TO_PAGE})
+    [output] = cell.outputs  # and none for what is published
+    assert output.data["text/markdown"] == "One.\n\n| a    |\n|------|\n| 0.50 |"
+    assert caption.source == f"`random` Two.\n\n**[Play with it on the page]({ADDRESS}#play)**"
+
+
+def test_a_folded_answer_with_a_cell_keeps_both_folded(made):
+    answer = "## Answer\nBefore.\n\n" + python("print(1)") + "\nAfter.\n"
+    before, cell, after = made(f'::: {{.callout-tip collapse="true"}}\n{answer}:::\n')
+    for text, word in ((before, "Before."), (after, "After.")):
+        assert text.source == f"<details><summary>Answer</summary>\n\n{word}\n\n</details>"
+    assert cell.metadata.jupyter == {"source_hidden": True, "outputs_hidden": True}
+
+
+def test_a_callout_with_a_cell_is_no_quotation(made):
+    title, cell = made("::: {.callout-note}\n## Run\n" + python("print(1)") + ":::\n")
+    assert title.source == "**Run**"
+    assert cell.source == "print(1)"
+
+
+def test_sections_are_cells(made):
+    cells = made("Start.\n\n## One\nx\n\n### Deep\ny\n\n```markdown\n## no\n```\n")
+    assert [cell.source.split("\n")[0] for cell in cells] == ["Start.", "## One", "### Deep"]
+
+
+def test_the_title_leads_to_the_page(tmp_path):
+    site = lesson_site(tmp_path / "s", "x\n", front="title: A * b\ndescription: Short.")
+    site.render()
+    first = nbformat.read(site.root / f"_site/{PAGE}.ipynb", as_version=4).cells[0].source
+    assert first.startswith("# A \\* b\n\nShort.\n\n*[A page of the course](" + ADDRESS)
+
+
+def test_a_path_of_this_machine_is_refused(made):
+    with pytest.raises(Problems, match=r"modules/m01_small/lesson\.qmd: .*a path of this machine"):
+        made(python("import os; print(os.getcwd())"))
+
+
+def test_without_the_key_there_are_no_notebooks(tmp_path):
+    site = lesson_site(tmp_path / "site", "x\n")
+    site.edit("_quarto.yml", "  post-render: course/render/after_quarto.py\n", "")
+    site.render()
+    assert not list((site.root / "_site").rglob("*.ipynb"))
+    assert "notebook-link" not in site.html(f"{PAGE}.html")
+
+
+def test_the_front_page_has_none(tmp_path):
+    site = lesson_site(tmp_path / "site", "x\n")
+    site.render()
+    assert not (site.root / "_site/index.ipynb").exists()
+    assert "notebook-link" not in site.html("index.html")
+
+
+REFUSED = {
+    "another script": ("after_quarto.py", "other.py", '"project.post-render" must be "course/'),
+    "a mistyped key": ("post-render:", "post-rendr:", 'did you mean "post-render"?'),
+}
+
+
+@pytest.mark.parametrize(("old", "new", "message"), REFUSED.values(), ids=REFUSED)
+def test_what_else_would_run_after_quarto_is_refused(tmp_path, old, new, message):
+    site = lesson_site(tmp_path / "site", "x\n")
+    site.edit("_quarto.yml", old, new)
+    [found] = site.check()
+    assert found.startswith("_quarto.yml:2: ")
+    assert message in found
+
+
+def test_a_script_that_is_not_there_is_named(tmp_path):
+    site = lesson_site(tmp_path / "site", "x\n")
+    (site.root / "course/render/after_quarto.py").unlink()
+    assert site.check() == ['_quarto.yml:2: there is no file "course/render/after_quarto.py"']
+
+
+def test_it_is_part_of_the_cache(tmp_path):
+    site = lesson_site(tmp_path / "site", python("import helper\nprint(helper.VALUE)"))
+    site.write("helper.py", "VALUE = 1\n")
+    site.render()
+    before = site.snapshot()
+    assert set(site.render().values()) == {"cached"}
+    assert site.snapshot() == before
+    site.edit("helper.py", "1", "2")
+    assert site.executed() == {f"{PAGE}.qmd"}
+    after = site.snapshot()
+    assert b'"2\\n"' in after[f"{PAGE}.ipynb"]
+    assert after[f"{PAGE}.zip"] != before[f"{PAGE}.zip"]
+
+
+def test_after_quarto_it_is_the_same_and_linked_once(tmp_path):
+    site = lesson_site(tmp_path / "site", python("print(1)"))
+    site.render()
+    wanted = site.snapshot()
+    pages = site.root / "_site"
+    (pages / f"{PAGE}.ipynb").unlink()
+    (pages / f"{PAGE}.zip").unlink()
+    html = '<header><div class="quarto-title-meta">\n\n</div></header>'
+    (pages / f"{PAGE}.html").write_text(html)
+    for _ in range(2):
+        add_notebooks(site.root, ["_site/index.html", f"_site/{PAGE}.html"])
+    for kind in ("ipynb", "zip"):
+        assert (pages / f"{PAGE}.{kind}").read_bytes() == wanted[f"{PAGE}.{kind}"]
+    page = BeautifulSoup(site.html(f"{PAGE}.html"), "html.parser")
+    [link] = page.select(".quarto-title-meta > .notebook-link")
+    assert link["href"] == "lesson.ipynb"
