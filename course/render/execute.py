@@ -74,6 +74,7 @@ def execute(project: Project, cells: Sequence[Cell], *, cell_timeout: float) -> 
             km=manager,
             timeout_func=lambda _: cell_timeout,
             shutdown_kernel="immediate",
+            coalesce_streams=True,  # a slow print may come in pieces
             log=_silent(),
         )
         _running.add(manager)

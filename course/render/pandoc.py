@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from functools import cache
 from pathlib import Path
@@ -14,6 +15,7 @@ from .source import Page
 FILTERS = Path(__file__).parent / "filters"
 _BETWEEN = "<!--toc ends-->"
 _READER = "markdown"
+_SUMMARY = re.compile(r"<details>\s*<summary>\s*(.*?)\s*</summary>", re.S)
 
 
 class Body(NamedTuple):
@@ -41,7 +43,8 @@ def to_notebook_markdown(project: Project, page: Page, markdown: str, *, site: s
         "--to=gfm-tex_math_gfm", f"--metadata=page-address:{site}{page.html}",
         *_filters(project), *_lua("notebook"),
     ]  # fmt: skip
-    return _pandoc_of(project, page, markdown, arguments)
+    text = _pandoc_of(project, page, markdown, arguments)
+    return _SUMMARY.sub(r"<details><summary>\1</summary>", text)
 
 
 def _filters(project: Project) -> list[str]:

@@ -30,7 +30,9 @@ def execute(notebook: Path, folder: Path, *, stop_at_error: bool = True) -> nbfo
             cell.outputs, cell.execution_count = [], None
     environment = {k: v for k, v in os.environ.items() if k not in ("COURSE_KERNEL", "PYTHONPATH")}
     manager = _Kernel()
-    client = NotebookClient(fresh, km=manager, timeout=300, allow_errors=not stop_at_error)
+    client = NotebookClient(
+        fresh, km=manager, timeout=300, allow_errors=not stop_at_error, coalesce_streams=True
+    )
     client.execute(cwd=str(folder), env=environment)
     return fresh
 

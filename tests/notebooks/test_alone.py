@@ -12,8 +12,9 @@ from tests.engine.sites import python
 from tests.notebooks.conftest import execute, lesson_site
 
 LATE = "def late():\n    from .later import VALUE\n    return VALUE\n"
+READ = "print(late(), open('data/numbers.txt').read(), len(open('data/1.x/odd.py').read()))"
 LESSON = python("from helper import answer\nprint(answer())") + python(
-    "from pack import late\nprint(late(), open('data/numbers.txt').read())"
+    f"from pack import late\n{READ}"
 )
 
 
@@ -25,6 +26,7 @@ def site(tmp_path_factory):
     site.write("pack/later.py", "VALUE = 7\n")
     site.write("pack/never.py", "VALUE = 8\n")
     site.write("data/numbers.txt", "1 2 3")
+    site.write("data/1.x/odd.py", "def (")
     site.render()
     return site
 
@@ -74,7 +76,7 @@ def test_its_first_cell_says_in_one_line_what_is_missing_and_how_to_get_it(
 def test_the_command_gets_it_and_then_everything_runs(downloaded, tmp_path):
     execute(with_cells(downloaded, "fetch()"), tmp_path, stop_at_error=False)
     ran = execute(downloaded, tmp_path)
-    assert printed(ran) == "42\n7 1 2 3\n"
+    assert printed(ran) == "42\n7 1 2 3 5\n"
     assert not (tmp_path / "pack/never.py").exists()
 
 
@@ -82,8 +84,8 @@ def test_it_runs_anywhere_below_what_it_needs(site, tmp_path):
     folder = site.root / "notebooks/deeper"
     folder.mkdir(parents=True, exist_ok=True)
     path = site.root / "_site/modules/m01_small/lesson.ipynb"
-    assert printed(execute(path, folder)) == "42\n7 1 2 3\n"
-    assert printed(execute(path, path.parent)) == "42\n7 1 2 3\n"
+    assert printed(execute(path, folder)) == "42\n7 1 2 3 5\n"
+    assert printed(execute(path, path.parent)) == "42\n7 1 2 3 5\n"
 
 
 def test_what_the_learner_already_has_is_not_overwritten(downloaded, tmp_path):

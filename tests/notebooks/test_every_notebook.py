@@ -114,7 +114,8 @@ def test_every_figure_is_one_that_an_untrusted_notebook_shows(notebook, page):
 
 def test_it_says_what_the_page_says(notebook, page):
     """Every heading and every caption; and nothing of what only Pandoc or the page understands."""
-    text = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
+    cells = [cell.source for cell in notebook.cells if cell.cell_type == "markdown"]
+    text = "\n".join([*cells, *(text for cell in code_cells(notebook) for text in texts(cell))])
     for heading in page.select("main h1, main section > :is(h2, h3)"):
         assert squeezed(heading.get_text()) in squeezed(re.sub(r"[*`$\\]", "", text))
     for caption in page.select("main figcaption"):

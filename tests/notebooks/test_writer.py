@@ -46,6 +46,10 @@ TEXT = {
         '::: {.callout-tip collapse="true"}\n## *My* answer\n$x$.\n:::',
         "<details><summary><em>My</em> answer</summary>\n\n$x$.\n\n</details>",
     ),
+    "folded by HTML": (
+        "<details><summary>Hint *1*</summary>\n\nx\n\n</details>",
+        "<details><summary>Hint *1*</summary>\n\nx\n\n</details>",
+    ),
     "a table": (
         "| a |\n|---|\n| 1 |\n\n: Words {#tbl-a}\n\n@tbl-a",
         "**Table 1**: Words\n\n| a   |\n|-----|\n| 1   |\n\nTable 1",

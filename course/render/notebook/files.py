@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zipfile
 from collections.abc import Iterable
+from contextlib import suppress
 from modulefinder import ModuleFinder
 from pathlib import Path
 
@@ -34,10 +35,19 @@ def write_notebook(root: Path, site: Path, page: Page, text: str, reads: Iterabl
 
 def _imported(root: Path, names: Iterable[str]) -> list[str]:
     """The project's modules that these import: late imports, which were not read, too."""
-    finder = ModuleFinder(path=[str(root)])
+    finder = _Finder(path=[str(root)])
     for name in names:
-        module = name.removesuffix("/__init__.py").removesuffix(".py").replace("/", ".")
-        if name.endswith(".py") and all(part.isidentifier() for part in module.split(".")):
-            finder.import_hook(module)
+        if name.endswith(".py"):
+            module = name.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+            with suppress(ImportError, SyntaxError):  # read as text, not imported
+                finder.import_hook(module)
     files = (Path(module.__file__) for module in finder.modules.values() if module.__file__)
     return [file.relative_to(root).as_posix() for file in files]
+
+
+class _Finder(ModuleFinder):
+    def find_module(self, name: str, path: object, parent: object = None) -> object:
+        try:
+            return super().find_module(name, path, parent)
+        except AttributeError:  # what it makes of a folder without __init__.py
+            raise ImportError(name) from None
