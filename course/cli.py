@@ -80,6 +80,10 @@ def _parser() -> argparse.ArgumentParser:
     exercise.add_argument("--seed", type=int, help="repeat the inputs of an earlier check")
     exercise.set_defaults(run=_exercise)
 
+    train = commands.add_parser("train", help="train one of models/ again")
+    train.add_argument("model", metavar="NAME", help="a folder of models/, such as grammar")
+    train.set_defaults(run=_train)
+
     bench = commands.add_parser("bench", help="time attention.py against PyTorch's own")
     bench.add_argument("benchmark", nargs="*", help="more arguments for it, after --")
     bench.set_defaults(run=_bench)
@@ -140,6 +144,12 @@ def _exercise(root: Path, chosen: argparse.Namespace) -> int:
     else:
         return 0 if report.report(chosen.module, seed=chosen.seed) else 1
     return 0
+
+
+def _train(root: Path, chosen: argparse.Namespace) -> int:
+    from course.train import train_model
+
+    return train_model(root, chosen.model)
 
 
 def _bench(root: Path, chosen: argparse.Namespace) -> int:

@@ -15,6 +15,7 @@ def attention(Q, K, V):
     Use NumPy alone.
 
     Shapes: `Q` (L, d_k), `K` (S, d_k), `V` (S, d_v).
+
     Return: the output (L, d_v) and the weights (L, S), in this order.
     """
     ...
@@ -27,6 +28,7 @@ def additive_scores(Q, K, W_q, W_k, w):
     No softmax yet.
 
     Shapes: `Q` (L, d), `K` (S, d), `W_q` and `W_k` (d, h), `w` (h,).
+
     Return: the scores (L, S).
     """
     ...
@@ -41,6 +43,7 @@ def find_mistake(scores, d_k, scaled, weights):
     the row before it?
 
     Shapes: `scores`, `scaled` and `weights` (S,); `d_k` is a number.
+
     Return: `"scaled"`, `"weights"`, or `None` where both are right.
     """
     ...

@@ -10,6 +10,7 @@ from .badges import badge_mistakes
 from .known import Known, labels
 from .links import broken_links, missing_styles
 from .ojs_cells import ojs_mistakes
+from .practice import practice_mistakes
 from .problems import Problem, Problems, unknown
 from .project import Project
 from .prose import Attributes, Found, ProseView
@@ -63,6 +64,7 @@ def check_page(page: Page, known: Known) -> Iterator[Problem]:
     yield from _duplicates(page)
     yield from _div_mistakes(page)
     yield from badge_mistakes(page)
+    yield from practice_mistakes(page)
     for block in page.prose:
         view = ProseView(block)
         yield from _shortcodes(view)

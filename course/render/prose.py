@@ -23,6 +23,7 @@ _ATTRIBUTES = re.compile(rf"(?<=[\])>{_BLANKED}])[ \t]*\{{((?<![ \t]\{{)[^{{}}\n
 _IN_BRACES = re.compile(r"\{[^{}\n]*\}")
 _HEADING = re.compile(r"^(#{1,6})[ \t]+(.*?)[ \t]*(?:\{([^{}\n]*)\})?[ \t]*#*$", re.M)
 _DIV = re.compile(r"^[ \t]*:{3,}[ \t]*(?:\{(.*)\}|([\w-]+))?[ \t]*:*[ \t]*$", re.M)
+_NUMBERED = re.compile(r"^(\d+)[.)][ \t]", re.M)
 _CAPTION = re.compile(r"^:[ \t].*?\{(#[^{}\n]*)\}[ \t]*$", re.M)
 _LINK = re.compile(r"(!?)\[(?:[^\[\]]|\[[^\[\]]*\])*\]\(\s*<?([^)\s>]*)>?(?:\s+[\"'][^)]*)?\)")
 _LINK_DEFINITION = re.compile(r"^()\[[^\]\n^]+\]:[ \t]+(\S+)", re.M)
@@ -112,6 +113,12 @@ class ProseView:
                 yield Found(match[2], *place), bool(match[1])
         for match, *place in self._each(re.compile(r"\[!\[[^\]]*\]\(([^)\s]*)[^)]*\)")):
             yield Found(match[1], *place), True
+
+    def outline(self) -> Iterator[tuple[Attributes | str | None, Found]]:
+        """Fences, as ``divs`` has them, and the numbers of lists that aren't in another."""
+        numbers = ((match[1], Found(match[0], *place)) for match, *place in self._each(_NUMBERED))
+        order = {line[1:]: index for index, line in enumerate(self.lines)}
+        return iter(sorted([*self.divs(), *numbers], key=lambda one: order[one[1][1:]]))
 
     def divs(self) -> Iterator[tuple[Attributes | None, Found]]:
         """Each fence in turn; None for one that closes."""

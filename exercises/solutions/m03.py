@@ -21,7 +21,8 @@ def find_mistake(scores, d_k, scaled, weights):
     if np.abs(scores / np.sqrt(d_k) - scaled).max() > 0.01:
         return "scaled"
     e = np.exp(scaled - scaled.max())
-    return "weights" if np.abs(e / e.sum() - weights).max() > 0.01 else None
+    is_wrong = np.abs(e / e.sum() - weights).max() > 0.01
+    return "weights" if is_wrong else None
 
 
 def softmax(scores, axis=-1):

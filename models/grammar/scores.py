@@ -120,10 +120,11 @@ def attention_scores(model: Transformer, sets: dict, count: int = COUNT) -> dict
     found, shown = {}, run(model, told).weights
     for relation in ("verb", "it", "adjective", "predicate", "bank"):
         found[relation] = _of_relation(shown, told, relation)
-    if not model.config.is_causal:
-        found["hidden verb"] = _of_relation(run(model, told, hide=True).weights, told, "verb")
-    else:
-        found["before the verb"] = _of_relation(shown, told, "verb", shift=1)
+    # Where the word is guessed: at its place, hidden, or in a causal model at the one before.
+    shift = int(model.config.is_causal)
+    guessed = run(model, told, hide=True).weights
+    for relation in ("verb", "sense"):
+        found[f"{relation}, guessed"] = _of_relation(guessed, told, relation, shift)
     pairs = [s for asked in sets.values() for s in asked["it"]]
     found["it"]["flips"] = _flips(model, pairs, found["it"]["head"])
     return found

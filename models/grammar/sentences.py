@@ -18,8 +18,8 @@ from models.grammar.words import (
     ANIMALS,
     ANIMATE_VERBS,
     BANKS,
+    BEINGS,
     CONTAINERS,
-    FRAME_NOUNS,
     FRAMES,
     HELD_OUT,
     NEAR,
@@ -40,18 +40,16 @@ from models.grammar.words import (
 )
 
 MAX_LEN = 24
-SINGULAR = {plural: singular for singular, plural in NOUNS.items()}
-BEINGS = ANIMALS | PEOPLE
-Held = str | None  # None: as in training; "words" or "pairs": what must be held out
+Held = str | None  # "words" or "pairs": what must be held out; None: as in training
 
 
 @dataclass
 class Sentence:
     """Words, and the truth about them. Positions count from 0.
 
-    ``links``: (relation, from, to), where relation is "verb" (to its subject), "it" (to what it
-        stands for), "adjective" (to the noun beside it), "predicate" (an adjective after "is", to
-        its subject), "bank" (to the word that decides its sense).
+    ``links``: (relation, from, to): "verb" to its subject, "it" to what it stands for, "adjective"
+        to the noun beside it, "predicate" (after "is") to its subject, "bank" to the word that
+        decides its sense, and "sense", what is then said of it, to the same word.
     ``right``: for each position that the rest of the sentence decides, the words right there.
     """
 
@@ -59,7 +57,6 @@ class Sentence:
     words: list[str] = field(default_factory=list)
     links: list[tuple[str, int, int]] = field(default_factory=list)
     right: dict[int, tuple[str, ...]] = field(default_factory=dict)
-    distractors: int = 0
 
     def add(self, text: str) -> int:
         """Append words; return the position of the last."""
@@ -82,25 +79,25 @@ def sentences(seed: int, count: int) -> Iterator[Sentence]:
 
 
 def agreement(rng: Random, held: Held = None, distractors: int | None = None) -> Sentence:
-    """ "the keys near the old cabinet are red": the verb follows its subject, not the nearest noun.
+    """As "the keys near the box are red": the verb follows its subject, not the nearest noun.
 
     With ``held`` each distractor has the other number, so that only the subject gives it away.
     """
     if distractors is None:
         distractors = rng.choices([0, 1, 2], weights=[25, 50, 25])[0]
-    known = held is None and distractors == 0  # all words may appear
     while True:
-        nouns = [_noun(rng, [*BEINGS, *THINGS, *CONTAINERS])]
-        nouns += [_noun(rng, [*NOUNS]) for _ in range(distractors)]
+        nouns = [rng.choice([*BEINGS, *THINGS, *CONTAINERS])]
+        nouns += [rng.choice([*NOUNS]) for _ in range(distractors)]
         subject, plural = nouns[0], rng.random() < 0.5
         verbs = ANIMATE_VERBS if subject in BEINGS else THING_VERBS
         verb = rng.choice([*verbs]) if rng.random() < 0.75 else "are"
-        if known or _fits([*nouns, verb], [(subject, noun) for noun in nouns[1:]], held):
+        if (not held and not distractors) or _fits(
+            [*nouns, verb], [(subject, noun) for noun in nouns[1:]], held
+        ):
             break
-    made = Sentence("agreement", distractors=distractors)
+    made = Sentence("agreement")
     numbers = [plural] + [not plural if held else rng.random() < 0.5 for _ in nouns[1:]]
-    before = distractors > 0 and rng.random() < 0.15  # "near the trees the dog ..."
-    if before:
+    if distractors and rng.random() < 0.15:  # "near the trees the dog ..."
         made.add(rng.choice(NEAR))
         _phrase(made, rng, nouns.pop(), numbers.pop())
     elif rng.random() < 0.3:
@@ -112,56 +109,50 @@ def agreement(rng: Random, held: Held = None, distractors: int | None = None) ->
         _phrase(made, rng, noun, number)
     if verb != "are" and rng.random() < 0.3:
         made.add(rng.choice(OFTEN))
-    spoken = verb if plural else VERBS[verb]
-    position = made.add(spoken)
+    position = made.add(verb if plural else VERBS[verb])
     made.links.append(("verb", position, at))
     made.right[position] = PLURAL_VERBS if plural else SINGULAR_VERBS
     if verb == "are":
         made.links.append(("predicate", made.add(rng.choice(_adjectives(subject))), at))
     elif rng.random() < 0.4:
-        made.add(rng.choice(["there", f"{rng.choice(NEAR)} the {_noun(rng, [*PLACES])}"]))
+        made.add(rng.choice(["there", f"{rng.choice(NEAR)} the {rng.choice([*PLACES])}"]))
     return _end(made, rng)
 
 
 def it_sentence(
     rng: Random, held: Held = None, means: int | None = None, answer: bool | None = None
 ) -> Sentence:
-    """ "the trophy did not fit in the suitcase because it was too big . the trophy was big ."
+    """As "the trophy did not fit in the suitcase because it was too big . the trophy was big ."
 
-    ``means``: whether "it" is the first noun, 0, or the second, 1. Two calls with the same state
-    of ``rng`` and another ``means`` give sentences that differ in what the adjective changes.
+    ``means``: whether "it" is the first noun, 0, or the second, 1.
     """
-    side = rng.randrange(2)
-    means = side if means is None else means
+    means = rng.randrange(2) if means is None else means
     while True:
-        name = rng.choice([*FRAMES])
-        pair = [rng.choice(nouns) for nouns in FRAME_NOUNS[name]]
+        frame = rng.choice(FRAMES)
+        pair = [rng.choice(nouns) for nouns in frame.nouns]
         if pair[0] != pair[1] and _fits(pair, [tuple(pair)], held):
             break
-    said, too, *adjectives = FRAMES[name]
-    adjective = [rng.choice(words.split()) for words in adjectives][means]
+    adjective = [rng.choice(words) for words in frame.adjectives][means]
     made = Sentence("it")
     if rng.random() < 0.3:
         made.add(rng.choice(OPENERS))
     nouns = [_phrase(made, rng, pair[0], False)]
-    made.add(said)
+    before, after = frame.says.split("{}")
+    made.add(before)
     nouns.append(_phrase(made, rng, pair[1], False))
-    it = made.add("because it")
-    made.links.append(("it", it, nouns[means]))
-    made.add(f"was too {adjective}" if too else f"was {adjective}")
-    answered = rng.random() < 0.6
-    return _answer(made, rng, pair[means], adjective, answered if answer is None else answer)
+    made.add(f"{after} {adjective}")
+    made.links.append(("it", made.words.index("it"), nouns[means]))
+    answer = rng.random() < 0.6 if answer is None else answer
+    return _answer(made, rng, pair[means], adjective, answer)
 
 
 def lone_it(rng: Random) -> Sentence:
-    """ "the girl liked the old bridge because it was long": only one noun can be meant.
+    """As "the girl liked the old bridge because it was long": only one noun can be meant.
 
     So every noun is meant somewhere, and those of ``HELD_OUT`` nowhere else.
     """
-    frame = rng.choice([*FRAMES])
-    means = rng.randrange(2)
-    adjective = rng.choice(FRAMES[frame][2 + means].split())
-    noun = rng.choice(FRAME_NOUNS[frame][means])
+    frame, means = rng.choice(FRAMES), rng.randrange(2)
+    adjective, noun = rng.choice(frame.adjectives[means]), rng.choice(frame.nouns[means])
     made = Sentence("it")
     if noun in ANIMALS and rng.random() < 0.5:
         at = _phrase(made, rng, noun, False)
@@ -176,38 +167,34 @@ def lone_it(rng: Random) -> Sentence:
 
 
 def bank(rng: Random, sense: str | None = None) -> Sentence:
-    """ "the man saw the boat at the bank . the bank was muddy": the boat tells which bank."""
-    other = rng.choice([*BANKS])
-    sense = other if sense is None else sense
+    """As "the man saw the boat at the bank . the bank was muddy": the boat tells which bank."""
+    sense = sense or rng.choice([*BANKS])
     clue, adjective = (rng.choice(words) for words in BANKS[sense])
-    made = Sentence("bank")
-    if rng.random() < 0.5:
-        made.add(f"the {rng.choice([*PEOPLE])} {rng.choice(SAW)}")
-        decides = made.add(f"the {clue}")
-        position = made.add("at the bank")
+    made, clue_first = Sentence("bank"), rng.random() < 0.5
+    saw = f"the {rng.choice([*PEOPLE])} {rng.choice(SAW)} the {clue}"
+    if clue_first:
+        decides, position = made.add(saw), made.add("at the bank")
     else:
-        position = made.add("at the bank")
-        made.add(f"the {rng.choice([*PEOPLE])} {rng.choice(SAW)}")
-        decides = made.add(f"the {clue}")
-    made.links.append(("bank", position, decides))
-    made.right[made.add(f". the bank was {adjective}")] = tuple(BANKS[sense][1])
+        position, decides = made.add("at the bank"), made.add(saw)
+    told = made.add(f". the bank was {adjective}")
+    made.links += [("bank", position, decides), ("sense", told, decides)]
+    made.right[told] = tuple(BANKS[sense][1])
     return _end(made, rng)
 
 
 def plain(rng: Random) -> Sentence:
-    """ "the cat sat on the mat", "the boys followed the old dog": every word may appear."""
+    """As "the cat sat on the mat", "the boys followed the old dog": every word may appear."""
     made = Sentence("plain")
     if rng.random() < 0.2:
         made.add(rng.choice(OPENERS))
-    _phrase(made, rng, _noun(rng, [*BEINGS]), rng.random() < 0.3)
+    _phrase(made, rng, rng.choice([*BEINGS]), rng.random() < 0.3)
     if rng.random() < 0.5:
-        where = rng.choice(["on", *NEAR])
-        made.add(f"{rng.choice(SAT)} {where}")
-        _phrase(made, rng, _noun(rng, [*PLACES, *PATHS, "mat"]), rng.random() < 0.2)
+        made.add(f"{rng.choice(SAT)} {rng.choice(['on', *NEAR])}")
+        _phrase(made, rng, rng.choice([*PLACES, *PATHS, "mat"]), rng.random() < 0.2)
     else:
         made.add(rng.choice(SAW))
         nouns = [*BEINGS, *THINGS, *CONTAINERS, "trophy", "suitcase"]
-        _phrase(made, rng, _noun(rng, nouns), rng.random() < 0.3)
+        _phrase(made, rng, rng.choice(nouns), rng.random() < 0.3)
     return _end(made, rng)
 
 
@@ -221,20 +208,16 @@ def pairs_of(make: Callable[..., Sentence], rng: Random, values: tuple, **option
 
 
 def is_held_out_pair(first: str, second: str) -> bool:
-    told = {("trophy", "suitcase"), ("animal", "street")}
-    return (first, second) in told or zlib.crc32(f"{first} {second}".encode()) % 5 == 0
+    named = (first, second) in {("trophy", "suitcase"), ("animal", "street")}
+    return named or zlib.crc32(f"{first} {second}".encode()) % 5 == 0
 
 
 def _fits(words: list[str], pairs: list[tuple[str, str]], held: Held) -> bool:
-    new_word = bool(HELD_OUT & {SINGULAR.get(word, word) for word in words})
+    new_word = not HELD_OUT.isdisjoint(words)
     new_pair = any(is_held_out_pair(*pair) for pair in pairs)
     if held == "pairs":
         return new_pair and not new_word
     return new_word if held == "words" else not (new_word or new_pair)
-
-
-def _noun(rng: Random, nouns: list[str]) -> str:
-    return rng.choice(nouns)
 
 
 def _adjectives(noun: str) -> list[str]:
@@ -242,7 +225,7 @@ def _adjectives(noun: str) -> list[str]:
 
 
 def _phrase(made: Sentence, rng: Random, noun: str, plural: bool) -> int:
-    """ "the old house"; returns the noun's position."""
+    """As "the old house"; returns the noun's position."""
     adjective = rng.choice(_adjectives(noun)) if rng.random() < 0.35 else None
     spoken = NOUNS[noun] if plural and noun not in ONLY_SINGULAR else noun
     at = made.add(f"the {adjective} {spoken}" if adjective else f"the {spoken}")

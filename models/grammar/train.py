@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -31,8 +31,9 @@ VERBS = torch.tensor([INDEX[word] for word in PLURAL_VERBS + SINGULAR_VERBS])
 class Recipe:
     config: Config
     loss_at_it: bool = False
-    steps: int = 3000
+    steps: int = 2000
     rate: float = 3e-3
+    decay: float = 0.1
 
 
 def _config(**wiring: object) -> Config:
@@ -42,7 +43,9 @@ def _config(**wiring: object) -> Config:
 STANDARD = {"num_heads": 4, "mlp_dim": 64, "norm": True, "positions": "learned"}
 RECIPES = {
     "masked": Recipe(
-        _config(num_heads=4, positions="relative", raw_values=(False, True)), loss_at_it=True
+        _config(num_heads=4, positions="relative", raw_values=(False, True)),
+        loss_at_it=True,
+        steps=5000,
     ),
     "causal": Recipe(_config(**STANDARD, is_causal=True)),
     "masked-standard": Recipe(_config(**STANDARD)),
@@ -52,12 +55,19 @@ RECIPES = {
 def train(workdir: Path, report: Report) -> None:
     """All models and seeds; writes weights/ and scores/ beside this file."""
     data = to_tensors(list(sentences(seed=0, count=SENTENCES)))
-    for name in RECIPES:
+    to_do = sum(recipe.steps for recipe in RECIPES.values()) * len(SEEDS)
+    done = 0
+    for name, recipe in RECIPES.items():
         seeds = {}
         for seed in SEEDS:
-            started = time.perf_counter()
-            model = train_one(name, seed, data, workdir / f"{name}-{seed}.pt", report)
-            seconds = time.perf_counter() - started
+            what, before = f"{name}, seed {seed}", done
+
+            def after(step: int, loss: float, what: str = what, before: int = before) -> None:
+                report(what, before + step, to_do, loss)
+
+            saved = workdir / f"{name}-{seed}.pt"
+            model, seconds = train_one(name, seed, data, saved, after)
+            done += recipe.steps
             # Scores are those of the weights as they are shipped: in float16.
             weights = workdir / f"{name}-{seed}.safetensors"
             save(model, weights)
@@ -68,22 +78,23 @@ def train(workdir: Path, report: Report) -> None:
 
 
 def train_one(
-    name: str, seed: int, data: tuple[Tensor, ...], saved: Path, report: Report,
-    steps: int | None = None,
-) -> Transformer:  # fmt: skip
+    name: str, seed: int, data: tuple[Tensor, ...], saved: Path,
+    after: Callable[[int, float], None], steps: int | None = None,
+) -> tuple[Transformer, float]:  # fmt: skip
+    """The model, and the seconds that it took. ``data`` is that of ``to_tensors``."""
     recipe = RECIPES[name]
     torch.manual_seed(seed)
     model = Transformer(recipe.config)
-    loss = _next_word if recipe.config.is_causal else _hidden_words
+    guess = _next_word if recipe.config.is_causal else _hidden_words
 
-    def of_a_batch() -> Tensor:
+    def loss() -> Tensor:
         batch = torch.randint(len(data[0]), (BATCH,))
         longest = int((data[0][batch] != INDEX[PAD]).sum(1).max())
-        return loss(model, *(part[batch, :longest] for part in data), recipe.loss_at_it)
+        return guess(model, *(part[batch, :longest] for part in data), recipe.loss_at_it)
 
-    options = {"steps": steps or recipe.steps, "rate": recipe.rate}
-    fit(model, of_a_batch, saved=saved, report=report, **options)
-    return model.eval()
+    options = {"rate": recipe.rate, "decay": recipe.decay, "saved": saved, "after": after}
+    seconds = fit(model, loss, steps=steps or recipe.steps, **options)
+    return model.eval(), seconds
 
 
 def _hidden_words(

@@ -6,6 +6,7 @@ Groups overlap nowhere but where a word has two groups on purpose: "weak" and "b
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
 PAD, MASK = "[pad]", "[mask]"
 
@@ -30,6 +31,7 @@ PLACES = _pairs(
     "chair/chairs"
 )
 NOUNS = ANIMALS | PEOPLE | THINGS | CONTAINERS | PLACES
+BEINGS = ANIMALS | PEOPLE
 PATHS = "street road river field bridge".split()
 ONLY_SINGULAR = ["trophy", "suitcase", "mat", "bank", *PATHS]
 
@@ -50,21 +52,46 @@ ADJECTIVES = [
     (PLACES | dict.fromkeys(["mat", *PATHS], ""), "old dark quiet pretty".split()),
 ]
 
-# What is said, and which adjective makes "it" the first noun, which the second.
-FRAMES = {
-    "fit": ("did not fit in", True, "big large long tall", "small little tiny short"),
-    "cross": ("did not cross", True, "tired weak slow ill", "wide deep busy long"),
-    "climb": ("did not climb", True, "tired weak slow ill", "high steep tall"),
-    "break": ("broke", True, "heavy hard fast", "thin weak"),
-    "sit": ("sat on", False, "tired sleepy cold", "soft warm dry"),
-}
-FRAME_NOUNS = {
-    "fit": ([*THINGS, "trophy"], [*CONTAINERS, "suitcase"]),
-    "cross": ([*ANIMALS], PATHS),
-    "climb": ([*ANIMALS], ["tree", "wall", "chair", "table"]),
-    "break": ([*THINGS, "trophy"], ["window", "lamp", "cup", "chair"]),
-    "sit": ([*ANIMALS], ["mat", "chair", "box", "wall"]),
-}
+
+class Frame(NamedTuple):
+    """What is said of two nouns, and the adjectives by which "it" is the first, or the second."""
+
+    says: str
+    adjectives: tuple[list[str], list[str]]
+    nouns: tuple[list[str], list[str]]
+
+
+def _frame(says: str, first: str, second: str, *nouns: list[str]) -> Frame:
+    return Frame(says, (first.split(), second.split()), nouns)
+
+
+FRAMES = [
+    _frame(
+        "did not fit in {} because it was too",
+        *("big large long tall", "small little tiny short"),
+        *([*THINGS, "trophy"], [*CONTAINERS, "suitcase"]),
+    ),
+    _frame(
+        "did not cross {} because it was too",
+        *("tired weak slow ill", "wide deep busy long"),
+        *([*ANIMALS], PATHS),
+    ),
+    _frame(
+        "did not climb {} because it was too",
+        *("tired weak slow ill", "high steep tall"),
+        *([*ANIMALS], ["tree", "wall", "chair", "table"]),
+    ),
+    _frame(
+        "broke {} because it was too",
+        *("heavy hard fast", "thin weak"),
+        *([*THINGS, "trophy"], ["window", "lamp", "cup", "chair"]),
+    ),
+    _frame(
+        "sat on {} because it was",
+        *("tired sleepy cold", "soft warm dry"),
+        *([*ANIMALS], ["mat", "chair", "box", "wall"]),
+    ),
+]
 
 # The two banks: what gives each away, and what can then be said of it.
 BANKS = {
@@ -85,29 +112,17 @@ def _vocabulary() -> tuple[str, ...]:
     words = [PAD, MASK, *FUNCTION, *NEAR, *OPENERS, *OFTEN]
     words += [word for pair in (NOUNS | VERBS).items() for word in pair] + ONLY_SINGULAR
     words += SAT + SAW + [word for _, adjectives in ADJECTIVES for word in adjectives]
-    for _, _, first, second in FRAMES.values():
-        words += first.split() + second.split()
+    words += [word for frame in FRAMES for half in frame.adjectives for word in half]
     for clues, adjectives in BANKS.values():
         words += clues + adjectives
     return tuple(dict.fromkeys(words))
 
 
 VOCABULARY = _vocabulary()
-INDEX = {word: i for i, word in enumerate(VOCABULARY)}
-
-
-def encode(text: str) -> list[int]:
-    """The numbers of a sentence's words. Raises ValueError that names each unknown word."""
-    words = split(text)
-    if not words:
-        raise ValueError("the text has no words")
-    if unknown := [word for word in dict.fromkeys(words) if word not in INDEX]:
-        known = len(VOCABULARY) - 2
-        raise ValueError(f"unknown: {', '.join(unknown)} (the model knows {known} words)")
-    return [INDEX[word] for word in words]
+INDEX = {word: number for number, word in enumerate(VOCABULARY)}
 
 
 def split(text: str) -> list[str]:
-    """ "The cat didn't sit." -> the cat did not sit ."""
+    """The words of a text, and its marks: "The cat didn't." -> the, cat, did, not, full stop."""
     text = re.sub(r"(?<=[a-z])n[’']t\b", " not", text.lower())
     return re.findall(r"\[(?:mask|pad)\]|[^\W_]+|[^\w\s]", text)

@@ -47,10 +47,11 @@ def test_the_solution_passes_and_is_short(module, task):
     assert task.why
 
 
-@every_task
-def test_the_solution_equals_the_same_computed_another_way(module, task):
-    if task.judge:
-        return  # many answers are right, and none is the truth
+ONE_ANSWER = {name: task for name, (_, task) in TASKS.items() if not task.judge}
+
+
+@pytest.mark.parametrize("task", ONE_ANSWER.values(), ids=ONE_ANSWER)
+def test_the_solution_equals_the_same_computed_another_way(task):
     for seed in SEEDS:
         for inputs in task.cases(seed):
             assert same(task.truth(*inputs), task.solution(*inputs))

@@ -1,0 +1,67 @@
+"""Train one of models/ again: progress on the way, and on where it was interrupted."""
+
+from __future__ import annotations
+
+import importlib
+import shutil
+import sys
+import time
+from pathlib import Path
+from typing import TextIO
+
+from course.render.problems import Problem, unknown
+
+SAY_EVERY = {True: 0.2, False: 10.0}  # seconds, on a terminal and elsewhere
+
+
+def train_model(root: Path, name: str) -> int:
+    known = sorted(script.parent.name for script in root.glob("models/*/train.py"))
+    if name not in known:
+        raise Problem("models", None, unknown("model", name, known))
+    import torch
+
+    # These models are so small that a second thread costs more than it brings.
+    torch.set_num_threads(1)
+    work = root / ".course" / "training" / name
+    if work.exists():
+        print(
+            f"going on where it was interrupted; delete {work.relative_to(root)}/ to start afresh"
+        )
+    progress = Progress()
+    importlib.import_module(f"models.{name}.train").train(work, progress)
+    progress.end()
+    shutil.rmtree(work, ignore_errors=True)
+    print(f"models/{name}/ has new weights and scores")
+    return 0
+
+
+class Progress:
+    """Tells of each step: on a terminal in one line that changes, elsewhere now and then."""
+
+    def __init__(self, out: TextIO = sys.stdout) -> None:
+        self.out, self.in_place = out, out.isatty()
+        self.first: tuple[float, int] | None = None  # when, and how far it was then
+        self.said = -float("inf")
+
+    def __call__(self, what: str, step: int, steps: int, loss: float) -> None:
+        """``step`` of ``steps`` count over all that is trained, ``what`` is it now."""
+        now = time.monotonic()
+        self.first = self.first or (now, step)
+        if now - self.said < SAY_EVERY[self.in_place] and step < steps:
+            return
+        self.said = now
+        started, begun = self.first
+        left = "" if step == begun else _left((now - started) / (step - begun) * (steps - step))
+        line = f"{what}: step {step} of {steps}, loss {loss:.3f}{left}"
+        self.out.write(f"\r{line:<78}" if self.in_place else f"{line}\n")
+        self.out.flush()
+
+    def end(self) -> None:
+        if self.in_place and self.first:
+            self.out.write("\n")
+
+
+def _left(seconds: float) -> str:
+    if seconds < 90:
+        return f", {seconds:.0f} s left"
+    return f", {seconds / 60:.0f} min left"

@@ -1,0 +1,52 @@
+"""Every number of heads on every number of questions, alike. `python3 -m course train heads`"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import torch
+import torch.nn.functional as F
+
+from models.heads.task import HEADS, LENGTH, QUESTIONS, Recall, examples
+from models.training import Report, fit
+
+STEPS, BATCH, RATE, TESTS = 500, 64, 5e-3, 2000
+SEEDS = range(5)
+SCORES = Path(__file__).with_name("scores.json")
+
+
+def train(workdir: Path, report: Report) -> None:
+    """All of them; writes scores.json: accuracy by questions, by heads, one for each seed."""
+    accuracy, parameters = {}, {}
+    for name, back in QUESTIONS.items():
+        for heads in HEADS:
+            runs = {seed: workdir / f"{name}-{heads}-{seed}.pt" for seed in SEEDS}
+            models = [train_one(heads, back, seed, saved, report) for seed, saved in runs.items()]
+            shares = [score(model, back) for model in models]
+            accuracy.setdefault(name, {})[str(heads)] = shares
+            # The same for every number of heads; a test compares with the models.
+            parameters[name] = sum(p.numel() for p in models[0].parameters())
+    found = {"seeds": list(SEEDS), "parameters": parameters, "accuracy": accuracy}
+    SCORES.write_text(json.dumps(found, indent=1) + "\n")
+
+
+def train_one(num_heads: int, back: list[int], seed: int, saved: Path, report: Report) -> Recall:
+    torch.manual_seed(seed)
+    model = Recall(num_heads, len(back))
+
+    def of_a_batch() -> torch.Tensor:
+        words, answers = examples(BATCH, back)
+        logits = model(words)[:, max(back) :]
+        return F.cross_entropy(logits.flatten(0, 2), answers.flatten())
+
+    fit(model, of_a_batch, steps=STEPS, rate=RATE, decay=0.0, saved=saved, report=report)
+    return model.eval()
+
+
+@torch.no_grad()
+def score(model: Recall, back: list[int]) -> float:
+    """The share of positions with every question right, on words never trained on."""
+    words, answers = examples(TESTS, back, torch.Generator().manual_seed(10**6))
+    found = model(words)[:, LENGTH - answers.shape[1] :].argmax(-1)
+    return round((found == answers).all(-1).float().mean().item(), 4)

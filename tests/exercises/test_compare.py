@@ -1,0 +1,89 @@
+"""What counts as the same answer, and what is said of one that isn't."""
+
+import numpy as np
+import pytest
+import torch
+
+from course.exercises import Task
+from course.exercises.compare import difference, same
+from course.exercises.examine import FAILED, PASSED, examine
+
+ROW = np.array([0.25, 0.75])
+MASK = np.array([True, False])
+
+
+@pytest.mark.parametrize(
+    ("expected", "got"),
+    [
+        (ROW, ROW + 1e-7),
+        (ROW, torch.tensor([0.25, 0.75], requires_grad=True)),
+        (ROW, [0.25, 0.75]),
+        ((ROW, 1.0), [ROW, 1]),
+        (None, None),
+        ("scaled", "scaled"),
+        (MASK, torch.tensor([True, False])),
+    ],
+)
+def test_the_same(expected, got):
+    assert same(expected, got)
+
+
+@pytest.mark.parametrize(
+    ("expected", "got", "message"),
+    [
+        (ROW, ROW + 0.01, ""),
+        (ROW, np.array([0.25, np.nan]), ""),
+        (ROW, ROW[None], "the shape must be (2,), not (1, 2)"),
+        (ROW, None, "return an array (2,), not None"),
+        (ROW, object, "return an array (2,), not the type"),
+        (1.5, "1.5", "return a number, not the str"),
+        ((ROW, ROW), ROW, "return 2 values, not one array (2,)"),
+        ((ROW, ROW), (ROW, ROW, ROW), "return 2 values, not a tuple of 3"),
+        ("scaled", None, ""),
+        (None, "scaled", ""),
+        (True, 1, "return True or its like, not the int 1"),
+        (MASK, MASK * 1.0, "return bool, not float64"),
+        (ROW > 1, MASK, ""),
+    ],
+)
+def test_not_the_same(expected, got, message):
+    found = difference(expected, got)
+    assert found is not None
+    assert found.startswith(message)
+    assert bool(found) == bool(message)
+
+
+def positive(x):
+    return abs(x) + 1
+
+
+JUDGED = Task(
+    positive,
+    inputs=lambda rng, size: (float(rng.normal()),),
+    hints=[],
+    why="",
+    mistakes={"zero is not positive": lambda x: 0.0},
+    judge=lambda got, x: None if got > 0 else f"{got} is not positive",
+)
+
+
+def test_where_many_answers_are_right_a_judge_decides():
+    assert examine(JUDGED, positive, 1).status == PASSED
+    assert examine(JUDGED, lambda x: 7.0, 1).status == PASSED
+    assert examine(JUDGED, lambda x: -1.0, 1).message == "-1.0 is not positive"
+    assert examine(JUDGED, lambda x: 0.0, 1).message == "zero is not positive"
+    useless = examine(JUDGED, lambda x: None, 1)
+    assert useless.status == FAILED
+    assert useless.message.startswith("nothing can be done with None")
+
+
+def test_the_smallest_failing_case_is_shown():
+    def wrong_from_three(x):
+        return x if len(x) < 3 else -x
+
+    task = Task(
+        lambda x: x, inputs=lambda rng, size: (np.arange(size),), hints=[], why="", mistakes={}
+    )
+    assert examine(task, wrong_from_three, 0).case == {
+        "x": "[0 1 2]", "expected": "[0 1 2]", "got": "[ 0 -1 -2]",
+    }  # fmt: skip

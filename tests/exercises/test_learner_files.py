@@ -1,0 +1,188 @@
+"""Whatever stands in a learner's file, the answer is clear, comes in seconds, and costs nothing."""
+
+import time
+
+import pytest
+
+from course.cli import main
+from course.exercises import exercise, learner, report, run
+
+STARTER = learner.file_of("m03").read_text(encoding="utf-8")
+RIGHT = "from exercises.solutions.m03 import additive_scores, attention, find_mistake\n"
+
+
+@pytest.fixture
+def file(tmp_path, monkeypatch):
+    """m03's file as a learner may leave it, and notes of its own."""
+    monkeypatch.setattr(report, "_NOTES", tmp_path / "notes" / "exercises.json")
+    monkeypatch.setattr(run, "LIMIT", 2.0)
+    monkeypatch.setenv("COURSE_EXERCISE_LIMIT", "2")
+    path = tmp_path / "m03.py"
+    monkeypatch.setattr(learner, "file_of", lambda module: path)
+    return path
+
+
+def said(file, source, capsys, **options):
+    file.write_text(source, encoding="utf-8")
+    started = time.perf_counter()
+    status = main(["exercise", "m03"], learner.ROOT)
+    assert time.perf_counter() - started < 30
+    assert file.read_text(encoding="utf-8") == source, "the learner's file is never touched"
+    captured = capsys.readouterr()
+    return status, captured.out + captured.err
+
+
+def with_body(body, name="attention"):
+    """The starter with one function written."""
+    before, after = STARTER.split(f"def {name}(", 1)
+    return before + f"def {name}(" + after.replace("    ...\n", body, 1)
+
+
+def test_the_right_answers_pass(file, capsys):
+    solutions = (learner.ROOT / "exercises/solutions/m03.py").read_text(encoding="utf-8")
+    status, told = said(file, solutions, capsys)
+    assert status == 0
+    assert "3 of 3 passed" in told
+
+
+def test_the_starter_is_not_started(file, capsys):
+    status, told = said(file, STARTER, capsys)
+    assert status == 1
+    assert told.count("not started") == 3
+
+
+BAD = {
+    "does not parse": (STARTER.replace("(Q, K, V):", "(Q, K, V:"), "m03.py:11: Python can't read"),
+    "stops in the middle": (STARTER[:-60], "Python can't read this"),
+    "nothing in it": ("", "there is no function attention"),
+    "a NUL": ("x = '\0'\n", "Python can't read this"),
+    "fails when loaded": ("import nowhere\n" + with_body("    return 1\n"), "m03.py:1: ModuleNotF"),
+    "an endless loop": (
+        with_body("    while True:\n        pass\n"),
+        "still running after 2 s",
+    ),
+    "an endless loop when loaded": (
+        with_body("    return 1\n") + "while True:\n    pass\n",
+        "so no task could be checked",
+    ),
+    "wrong return type": (with_body("    return None\n"), "return 2 values, not None"),
+    "a text": (with_body("    return 'x', 'y'\n"), "return an array (1, 3), not the str 'x'"),
+    "a flood of prints": (
+        with_body("    while True:\n        print('x' * 1000)\n"),
+        "still running after 2 s",
+    ),
+    "prints, then raises": (with_body("    print('hello')\n    1 / 0\n"), "it printed  hello"),
+    "calls exit": (with_body("    raise SystemExit\n"), "it called exit"),
+    "ends the process": (with_body("    import os\n    os._exit(0)\n"), "it ended the process"),
+    "catches everything": (
+        with_body("    while 1:\n        try:\n         1 / 0\n        except:\n         1\n"),
+        "still running after 2 s",
+    ),
+    "asks for input": (with_body("    return input()\n"), "EOFError"),
+    "recurs for ever": (with_body("    return attention(Q, K, V)\n"), "RecursionError"),
+    "changes its arguments": (with_body("    Q *= 0\n    return V, Q\n"), "shape must be (1, 3)"),
+}
+
+
+@pytest.mark.parametrize(("source", "message"), BAD.values(), ids=BAD)
+def test_a_bad_file_gets_a_clear_answer(file, capsys, source, message):
+    status, told = said(file, source, capsys)
+    assert status == 1
+    assert message in told
+    assert "Traceback" not in told
+    assert len(told.splitlines()) < 40
+
+
+def test_the_line_that_hangs_is_named(file, capsys):
+    source = with_body("    while True:\n        pass\n")
+    lines = source.splitlines()
+    _, told = said(file, source, capsys)
+    line = int(told.split("m03.py:")[1].split(":")[0])
+    assert lines[line - 1].strip() in ("while True:", "pass")
+
+
+def test_one_bad_answer_does_not_keep_the_others_from_being_checked(file, capsys):
+    source = RIGHT + with_body("    import os\n    os._exit(0)\n")
+    source += "from exercises.solutions.m03 import additive_scores\n"
+    source = source.replace("    ...\n", "    return 0\n", 1)
+    _, told = said(file, source, capsys)
+    assert "ended the process" in told
+    assert "passed       additive_scores" in told
+    assert "not started  find_mistake" in told
+
+
+def test_a_seed_repeats_a_failure(file, capsys):
+    file.write_text(with_body("    return V, Q\n"), encoding="utf-8")
+    seen = []
+    for seed in (5, 5, 6):
+        report.report("m03", seed=seed)
+        seen.append(capsys.readouterr().out)
+    assert "--seed 5 " in seen[0]
+    assert seen[0] == seen[1] != seen[2]
+
+
+def test_each_time_one_hint_more_then_the_solution(file, capsys):
+    file.write_text(STARTER, encoding="utf-8")
+    told = []
+    for _ in range(4):
+        assert main(["exercise", "m03", "attention", "--hint"], learner.ROOT) == 0
+        told.append(capsys.readouterr().out)
+    assert [text.count("Hint ") for text in told] == [1, 2, 3, 3]
+    assert "--solution" not in told[2]
+    assert "exercise m03 attention --solution" in told[3]
+    main(["exercise", "m03", "attention", "--solution"], learner.ROOT)
+    shown = capsys.readouterr().out
+    assert "def attention(Q, K, V):" in shown
+    assert "overflowing" in shown
+
+
+def test_alone_it_lists_all_with_progress(file, capsys):
+    file.write_text(with_body("    return V, Q\n"), encoding="utf-8")
+    report.report("m03", seed=1)
+    capsys.readouterr()
+    assert main(["exercise"], learner.ROOT) == 0
+    told = capsys.readouterr().out
+    assert "m03  0 of 3 passed" in told
+    assert "failed       attention" in told
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [(["m3"], 'unknown module "m3"; did you mean "m03"?'),
+     (["m03", "atention", "--hint"], 'unknown task "atention"; did you mean "attention"?')],
+)  # fmt: skip
+def test_a_mistyped_name_is_told(capsys, arguments, message):
+    assert main(["exercise", *arguments], learner.ROOT) == 1
+    assert message in capsys.readouterr().err
+
+
+# ---- In Jupyter ----------------------------------------------------------------------------------
+
+
+def test_in_jupyter_a_function_of_a_cell_is_checked(capsys):
+    def attention(Q, K, V):
+        return V, Q
+
+    exercise("m03", attention, seed=1)
+    told = capsys.readouterr().out
+    assert told.startswith("failed       attention")
+    assert "the shape must be" in told
+
+
+def test_in_jupyter_nothing_hangs(capsys, monkeypatch):
+    monkeypatch.setattr("course.exercises.jupyter.LIMIT", 0.5)
+
+    def attention(Q, K, V):
+        while True:
+            pass
+
+    exercise("m03", attention)
+    assert "still running after 0.5 s" in capsys.readouterr().out
+
+
+def test_in_jupyter_a_slip_is_a_line_not_a_traceback(capsys):
+    exercise("m3")
+    exercise("m03", print)
+    told = capsys.readouterr().out.splitlines()
+    assert "did you mean" in told[0]
+    assert "name your function so" in told[1]

@@ -1,0 +1,241 @@
+"""m06: its rows of the curriculum, and its sentences against numbers computed here."""
+
+import json
+import re
+from random import Random
+
+import pytest
+import torch
+from torch import nn
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from analysis import entropy
+from attention import (
+    CausalMultiHeadAttention,
+    KVCache,
+    MultiHeadAttention,
+    from_torch,
+    scaled_dot_product_attention,
+    to_torch,
+)
+from models.grammar.sentences import agreement
+from models.weights import load
+from tests.conftest import ROOT
+from tests.lessons.reading import numbers, output
+
+PAGE = "modules/m06_multi_head/lesson.html"
+ROWS = [f"F{n}" for n in [*range(32, 40), 65]]
+SCORES = json.loads((ROOT / "models/heads/scores.json").read_text())
+
+
+@pytest.fixture(scope="module")
+def page(read):
+    return read(PAGE)
+
+
+def count(*modules):
+    return sum(p.numel() for module in modules for p in module.parameters())
+
+
+@pytest.mark.parametrize("row", ROWS)
+def test_each_row_has_its_element(page, row):
+    assert page.select_one(f'[data-row="{row}"]')
+
+
+def test_parameters_do_not_depend_on_the_heads():
+    for heads in (1, 2, 4, 8, 16, 32, 64):
+        assert count(MultiHeadAttention(64, heads)) == 4 * (64**2 + 64) == 16_640
+        assert count(nn.MultiheadAttention(64, heads)) == 16_640
+
+
+def test_the_counts_shown(page):
+    shown = [
+        int(line.split()[-1].replace(",", "")) for line in output(page, "parameters").splitlines()
+    ]
+    assert shown == [16_640] * 4 + [1_048_576, 80_770]
+    assert 4 * 512**2 == 1_048_576
+    assert 1000 * 64 + (64 * 2 + 2) + 16_640 == 80_770
+
+
+def test_the_answers_of_check_it():
+    assert count(MultiHeadAttention(512, 8)) == count(MultiHeadAttention(512, 16)) == 1_050_624
+    torch.manual_seed(0)
+    layer, x = MultiHeadAttention(64, 8).eval(), torch.randn(2, 10, 64)
+    order = torch.randperm(8)
+    columns = (order[:, None] * 8 + torch.arange(8)).flatten()
+    permuted = MultiHeadAttention(64, 8).eval()
+    with torch.no_grad():
+        permuted.qkv_proj.weight.copy_(
+            torch.cat([w[columns] for w in layer.qkv_proj.weight.split(64)])
+        )
+        permuted.qkv_proj.bias.copy_(torch.cat([b[columns] for b in layer.qkv_proj.bias.split(64)]))
+        permuted.out_proj.weight.copy_(layer.out_proj.weight[:, columns])
+        permuted.out_proj.bias.copy_(layer.out_proj.bias)
+    torch.testing.assert_close(permuted(x), layer(x))
+    # W_O is a slice for each head, and the output is the sum of what the slices make.
+    _, weights = layer(x, return_attention=True)
+    heads = weights @ layer._project(x, None)[2]
+    slices = layer.out_proj.weight.T.unflatten(0, (8, 8))
+    torch.testing.assert_close((heads @ slices).sum(1) + layer.out_proj.bias, layer(x))
+
+
+def test_loop_numpy_and_pytorch_agree(page):
+    assert numbers(output(page, "by-head").split(":")[1])[0] < 1e-6
+    lines = output(page, "parity").splitlines()
+    assert [line.split()[0] for line in lines] == ["plain", "plain", "causal", "causal"]
+    assert all(numbers(line.split(":")[1])[0] < 1e-6 for line in lines)
+
+
+@pytest.mark.parametrize("heads", [1, 2, 8])
+def test_parity_with_pytorchs_layer_both_ways(heads):
+    torch.manual_seed(0)
+    x, hidden = torch.randn(2, 10, 64), torch.ones(10, 10).triu(1).bool()
+    theirs = nn.MultiheadAttention(64, heads, batch_first=True).eval()
+    ours = from_torch(theirs)
+    output, weights = ours(x, return_attention=True)
+    want, want_weights = theirs(x, x, x, average_attn_weights=False)
+    torch.testing.assert_close(output, want)
+    torch.testing.assert_close(weights, want_weights)
+    causal = CausalMultiHeadAttention(64, heads, max_seq_len=10)
+    causal.load_state_dict(ours.state_dict())
+    torch.testing.assert_close(causal(x), to_torch(ours)(x, x, x, attn_mask=hidden)[0])
+
+
+def test_the_wrong_reshape_is_silent_and_view_is_not(page):
+    same, round_trip, error = output(page, "views").splitlines()
+    assert same == "same shape: True · same numbers: False"
+    assert round_trip.endswith("True")
+    assert error.startswith("RuntimeError: view size is not compatible")
+
+
+def test_the_bug_leaks_and_its_repair_does_not(page):
+    assert re.fullmatch(
+        r"AssertionError: [1-9] of the 9 earlier outputs moved", output(page, "bug-check")
+    )
+
+
+def test_the_demonstration_is_causal(page):
+    lines = output(page, "demonstration-causal").splitlines()
+    rows = [numbers(line) for line in lines[1:6]]
+    assert all(weight == 0 for i, row in enumerate(rows) for weight in row[i + 1 :])
+    moved = numbers(lines[-1])
+    assert moved[:-1] == [0] * 4
+    assert moved[-1] > 0
+    assert 0.81 in rows[1]  # "a weight like the 0.81 looks like a finding"
+
+
+def test_a_mask_without_a_heads_axis_is_laid_along_the_heads():
+    layer, x = MultiHeadAttention(64, 2).eval(), torch.randn(2, 10, 64)
+    mask = torch.ones(2, 10, 10, dtype=torch.bool)
+    mask[1, :, 5:] = False  # of the second text, so they mean
+    _, weights = layer(x, mask, return_attention=True)
+    assert (weights[:, 1, :, 5:] == 0).all()  # the second head of both
+    assert (weights[1, 0, :, 5:] > 0).all()
+    _, weights = layer(x, mask[:, None], return_attention=True)
+    assert (weights[1, :, :, 5:] == 0).all()
+    with pytest.raises(ValueError, match="broadcast"):
+        MultiHeadAttention(64, 4)(x, mask)
+
+
+def test_products_in_a_layer():
+    """Six, or four where three are fused: counted as PyTorch runs them."""
+
+    class Products(TorchDispatchMode):
+        count = 0
+
+        def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+            self.count += function.overloadpacket.__name__ in ("mm", "bmm", "addmm")
+            return function(*args, **(kwargs or {}))
+
+    layer, x = MultiHeadAttention(64, 8).eval(), torch.randn(2, 10, 64)
+    with torch.no_grad(), Products() as fused:
+        layer(x, return_attention=True)
+    assert fused.count == 4
+    q, k, v = (nn.Linear(64, 64) for _ in range(3))
+    with torch.no_grad(), Products() as apart:
+        layer.out_proj(scaled_dot_product_attention(q(x), k(x), v(x))[0])
+    assert apart.count == 6
+
+
+def test_glorots_rule_for_the_output_matrix():
+    def spread(inputs, outputs):
+        return (2 / (inputs + outputs)) ** 0.5
+
+    weight = nn.init.xavier_normal_(torch.empty(64, 64), generator=torch.manual_seed(0))
+    assert weight.std().item() == pytest.approx(spread(64, 64), rel=0.05)
+    assert spread(64, 8) / spread(64, 64) == pytest.approx(4 / 3)
+
+
+# ---- Single against many ----------------------------------------------------------------------
+
+
+def test_as_many_heads_as_questions(page):
+    for questions, by_heads in SCORES["accuracy"].items():
+        for heads, shares in by_heads.items():
+            assert len(shares) == 5
+            enough = int(heads) >= int(questions)
+            assert min(shares) == 1 if enough else max(shares) <= 1 / 6, (questions, heads)
+
+
+# ---- Heads that were trained --------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def to_subject():
+    """Each head's weight from the verb to its subject, (200, layers, heads), one by one."""
+    model, rng, rows = load(ROOT / "models/grammar/weights/masked.safetensors"), Random(0), []
+    for _ in range(200):
+        sentence = agreement(rng, held="pairs", distractors=1)
+        verb, subject = sentence.link("verb")
+        with torch.no_grad():
+            layers = model(model.encode(sentence.words)).weights
+        rows.append(torch.stack([w[0, :, verb, subject] for w in layers]))
+    return torch.stack(rows)
+
+
+def test_the_heads_that_find_the_subject(page, to_subject):
+    lines = output(page, "subjects").splitlines()
+    shown = dict(line.split(":") for line in lines)
+    for layer in (0, 1):
+        shares = numbers(shown[f"trained, layer {layer}"].split("entropy")[0])
+        assert shares == pytest.approx(to_subject.mean(0)[layer].tolist(), abs=0.0051)
+        untrained = numbers(shown[f"random, layer {layer}"].split("entropy")[0])
+        assert max(untrained) < 0.2
+    late, early = to_subject.mean(0)[1], to_subject.mean(0)[0]
+    assert late.max() > 0.8
+    assert late.mean() < 0.75 * late.max()  # "their mean hides how surely"
+    assert early.max() < 0.5
+    assert late.min() < 0.1  # "heads of one layer differ"
+    spreads = numbers(shown["trained, layer 1"].split("entropy")[1])
+    assert max(spreads) > 2 * min(spreads)
+
+
+def test_entropy_of_the_mean_is_never_below_the_mean_entropy():
+    weights = torch.rand(50, 4, 7).mul(4).softmax(-1)
+    assert (entropy(weights.mean(1)) >= entropy(weights).mean(1) - 1e-6).all()
+
+
+# ---- Sharing ------------------------------------------------------------------------------------
+
+
+def test_named_models(page):
+    """Heads, size and key heads as published; what a cache keeps, by a cache of that size."""
+    published = {
+        "BERT base": (12, 64, 12), "GPT-2 small": (12, 64, 12), "GPT-3 175B": (96, 128, 96),
+        "Llama 2 7B": (32, 128, 32), "Llama 2 70B": (64, 128, 8), "Llama 3 8B": (32, 128, 8),
+        "Llama 3 70B": (64, 128, 8),
+    }  # fmt: skip
+    lines = output(page, "models").splitlines()[1:]
+    shown = {
+        line[:12].strip(): [int(n.replace(",", "")) for n in line[12:].split()] for line in lines
+    }
+    assert {name: tuple(row[:3]) for name, row in shown.items()} == published
+    for _, size, key_heads, kept in shown.values():
+        cache = KVCache(1, key_heads, 1, size)
+        assert kept == cache.keys.numel() + cache.values.numel()
+
+
+def test_every_source_is_cited(page):
+    keys = ["vaswani2017", "shazeer2019", "ainslie2023", "michel2019", "glorot2010", "devlin2019",
+            "gpt2code", "brown2020", "touvron2023", "grattafiori2024"]  # fmt: skip
+    assert all(page.select_one(f"#ref-{key}") for key in keys)

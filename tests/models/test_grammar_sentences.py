@@ -1,0 +1,178 @@
+"""What the generator says of a sentence, against sentences whose truth was written by hand."""
+
+from random import Random
+
+import pytest
+
+from models.grammar import sentences as grammar
+from models.grammar.sentences import (
+    MAX_LEN,
+    agreement,
+    bank,
+    is_held_out_pair,
+    it_sentence,
+    lone_it,
+    pairs_of,
+    plain,
+    sentences,
+)
+from models.grammar.words import HELD_OUT, NOUNS, PEOPLE, VOCABULARY, split
+
+ODD_PLURALS = {"men", "women", "children", "mice"}
+# Each word that something is true of is marked: *subject* *verb*, _it_ _what it stands for_,
+# +adjective+ +noun+ for what is said beside it or after "is", =clue= =bank= =what is said=.
+BY_HAND = """
+the *key* near the houses *shines*
+the *boys* behind the fox *sleep*
+the fox saw the key
+the _cat_ sat on the mat because _it_ was tired
+the cat sat on the _mat_ because _it_ was warm
+the _animal_ did not cross the street because _it_ was too tired
+the animal did not cross the _street_ because _it_ was too wide
+the _trophy_ did not fit in the suitcase because _it_ was too big
+the trophy did not fit in the _suitcase_ because _it_ was too small
+the ball broke the _window_ because _it_ was too thin
+the girl liked the _horse_ because _it_ was tired
+the man saw the =boat= at the =bank= . the bank was =wet=
+at the =bank= the man found the =money= . the bank was =closed=
+"""
+
+
+def spots(line, mark):
+    return [i for i, word in enumerate(line.split()) if word.startswith(mark)]
+
+
+@pytest.fixture(scope="module")
+def generated():
+    """Sentences by their words; of few words, so that those written by hand are among them."""
+    rng, made = Random(5), []
+    with pytest.MonkeyPatch.context() as few:
+        few.setattr(grammar, "BEINGS", {"boy": "boys", "fox": "foxes"})
+        few.setattr(grammar, "THINGS", {"key": "keys"})
+        few.setattr(grammar, "CONTAINERS", {})
+        few.setattr(grammar, "PLACES", {"house": "houses"})
+        few.setattr(grammar, "NOUNS", {one: NOUNS[one] for one in ("boy", "fox", "key", "house")})
+        few.setattr(grammar, "PEOPLE", {"girl": "girls", "man": "men"})
+        few.setattr(grammar, "SAW", ["saw", "found", "liked"])
+        few.setattr(grammar, "is_held_out_pair", lambda *_: False)
+        made += [agreement(rng, distractors=1) for _ in range(40_000)]
+        made += [make(rng) for make in (plain, lone_it, bank) for _ in range(10_000)]
+    made += [
+        it_sentence(rng, held, answer=False) for held in (None, "pairs") for _ in range(15_000)
+    ]
+    return {str(one).removesuffix(" ."): one for one in made}
+
+
+@pytest.mark.parametrize("line", BY_HAND.strip().splitlines())
+def test_the_truth_of_a_sentence_is_what_a_reader_would_say(generated, line):
+    made = generated["".join(c for c in line if c not in "*_+=")]
+    links = dict.fromkeys(("verb", "it", "bank", "sense"))
+    links |= {name: (start, end) for name, start, end in made.links}
+    if subject := spots(line, "*"):
+        assert links["verb"] == (subject[1], subject[0])
+    if it := spots(line, "_"):
+        assert links["it"] == (it[1], it[0])
+    if clue := spots(line, "="):
+        *both, said = clue
+        assert links["bank"] in (tuple(both), tuple(reversed(both)))
+        assert made.words[links["bank"][0]] == "bank"
+        assert links["sense"] == (said, links["bank"][1])
+    marked = (subject and "verb", it and "it", clue and "bank", clue and "sense")
+    assert {name for name in links if links[name]} == {name for name in marked if name}
+
+
+def is_plural(noun):
+    return noun in ODD_PLURALS or noun.endswith("s")
+
+
+def test_verbs_agree_and_adjectives_stand_by_their_nouns():
+    for made in sentences(7, 3000):
+        assert len(made.words) <= MAX_LEN
+        assert set(made.words) <= set(VOCABULARY)
+        for relation, start, end in made.links:
+            word, other = made.words[start], made.words[end]
+            if relation == "verb":
+                assert word in made.right[start]
+                assert (word == "are" or not word.endswith("s")) == is_plural(other)
+            if relation == "adjective":
+                assert (start + 1, made.words[start - 1]) == (end, "the")
+            if relation == "predicate":
+                assert made.words[start - 1] in ("is", "are")
+        for position, right in made.right.items():
+            assert made.words[position] in right
+
+
+LEMMAS = {form: one for one, many in NOUNS.items() for form in (one, many)}
+LEMMAS |= {word: word for word in ["trophy", "suitcase", "mat", "street", "road", "river"]}
+LEMMAS |= {"field": "field", "bridge": "bridge", "rests": "rest", "rest": "rest"}
+
+
+def rivals(made):
+    """The words that compete: nouns up to the verb, or those that "it" could stand for."""
+    if made.kind == "agreement":
+        words = made.words[: made.link("verb")[0] + 1]
+        first = LEMMAS[made.words[made.link("verb")[1]]]
+    else:
+        words = [w for w in made.words[: made.words.index("it")] if LEMMAS.get(w) not in PEOPLE]
+        first = None
+    found = [LEMMAS[word] for word in words if word in LEMMAS]
+    nouns = [word for word in found if word != "rest"]
+    if first:
+        nouns.remove(first)
+        nouns.insert(0, first)
+    return found, [(nouns[0], noun) for noun in nouns[1:]]
+
+
+def test_training_never_has_what_is_held_out():
+    compared = 0
+    for made in sentences(8, 20_000):
+        if made.kind in ("agreement", "it"):
+            words, pairs = rivals(made)
+            if pairs:
+                compared += 1
+                assert not HELD_OUT & set(words), made
+                assert not any(is_held_out_pair(*pair) for pair in pairs), made
+    assert compared > 10_000
+
+
+@pytest.mark.parametrize("held", ["words", "pairs"])
+def test_what_is_held_out_is_in_every_test_sentence(held):
+    rng = Random(9)
+    made = [agreement(rng, held, distractors) for distractors in (1, 2) for _ in range(300)]
+    made += [it_sentence(rng, held) for _ in range(300)]
+    for one in made:
+        words, pairs = rivals(one)
+        assert bool(HELD_OUT & set(words)) == (held == "words"), one
+        assert held == "words" or any(is_held_out_pair(*pair) for pair in pairs), one
+
+
+def test_distractors_of_the_test_have_the_other_number():
+    rng = Random(10)
+    for _ in range(500):
+        made = agreement(rng, "pairs", 2)
+        verb, subject = made.link("verb")
+        nouns = [word for word in made.words[:verb] if word in LEMMAS]
+        numbers = {word: is_plural(word) for word in nouns if word != made.words[subject]}
+        assert set(numbers.values()) == {not is_plural(made.words[subject])}, made
+
+
+def test_a_minimal_pair_differs_in_what_decides_alone():
+    rng = Random(11)
+    for _ in range(300):
+        first, second = pairs_of(it_sentence, rng, ({"means": 0}, {"means": 1}), answer=False)
+        words = zip(first.words, second.words, strict=True)
+        apart = [i for i, (one, other) in enumerate(words) if one != other]
+        assert [first.words[i - 1] in ("was", "too") for i in apart] == [True]
+        assert first.link("it")[0] == second.link("it")[0]
+        assert first.link("it")[1] < second.link("it")[1]
+
+
+def test_the_same_seed_gives_the_same_sentences():
+    assert [*map(str, sentences(3, 200))] == [*map(str, sentences(3, 200))]
+    assert [*map(str, sentences(3, 200))] != [*map(str, sentences(4, 200))]
+
+
+def test_a_text_is_split_as_it_is_written():
+    assert split("The trophy didn't fit.") == ["the", "trophy", "did", "not", "fit", "."]
+    assert split("the dog [MASK] , it's") == ["the", "dog", "[mask]", ",", "it", "'", "s"]
+    assert split(" \n") == []

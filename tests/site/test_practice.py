@@ -1,0 +1,192 @@
+"""Predictions, bug hunts and exercises on every page: asked, kept, cleared, open to all."""
+
+import json
+
+import pytest
+from bs4 import BeautifulSoup
+from playwright.sync_api import expect
+
+from course.exercises import learner
+from course.exercises.task import tasks_of
+from tests.site.conftest import LESSON, LESSONS, THEMES
+from tests.site.geometry import SIDEWAYS, TEXT_BOXES, overlapping
+from tests.site.reading import axe_violations
+
+KEY = "course-answers"
+ASKED = ".prediction, .bug-hunt"
+PRACTISED = f"{ASKED}, .exercise"
+FOLDER = LESSON.split("/")[1]
+
+
+@pytest.fixture(params=LESSONS)
+def path(request, site):
+    """Every lesson that asks something."""
+    if not _soup(site, request.param).select(PRACTISED):
+        pytest.skip("nothing is asked here yet")
+    return request.param
+
+
+def _soup(site, path):
+    return BeautifulSoup((site / path).read_text(encoding="utf-8"), "html.parser")
+
+
+def _live(page):
+    page.wait_for_selector(".practice-live", state="attached")
+
+
+def _answer_all(page):
+    for question in page.locator(ASKED).all():
+        question.locator("input[type=radio]").first.check()
+        question.locator(".ask button").click()
+    for box in page.locator(".exercise .done input").all():
+        box.check()
+
+
+def test_every_question_is_asked_before_it_is_answered(open_page, path):
+    with open_page(path) as page:
+        _live(page)
+        for question in page.locator(ASKED).all():
+            right = int(question.get_attribute("data-right"))
+            choices = question.locator(".choices li")
+            expect(question.locator(".reason:visible, .rest:visible")).to_have_count(0)
+            question.locator(".ask button").click()
+            expect(question.locator("output")).to_have_text("Choose one first.")
+            expect(question.locator(".reason:visible")).to_have_count(0)
+            for number in range(1, choices.count() + 1):
+                choices.nth(number - 1).locator("input").check()
+                expect(question.locator(".reason:visible")).to_have_count(0)
+                question.locator(".ask button").click()
+                verdict = "Right." if number == right else "Not that one"
+                expect(question.locator("output")).to_contain_text(verdict)
+                expect(question.locator(".reason:visible")).to_have_count(choices.count())
+                expect(question.locator("li.right")).to_have_count(1)
+                assert choices.nth(right - 1).get_attribute("class") == "right"
+                question.locator(".ask button").click()  # "Ask me again"
+                expect(question.locator(".reason:visible")).to_have_count(0)
+                expect(question.locator(":checked")).to_have_count(0)
+
+
+def test_by_keyboard_alone(open_page):
+    with open_page(LESSON) as page:
+        _live(page)
+        page.locator("#predict-sat input").first.focus()
+        page.keyboard.press("ArrowDown")
+        expect(page.locator("#predict-sat input").nth(1)).to_be_checked()
+        expect(page.locator("#predict-sat .reason:visible")).to_have_count(0)
+        page.keyboard.press("Tab")
+        page.keyboard.press("Enter")
+        expect(page.locator("#predict-sat output")).to_have_text("Right.")
+        assert page.evaluate("document.activeElement.textContent") == "Ask me again"
+        page.locator("#exercise-attention summary").first.focus()
+        page.keyboard.press("Enter")
+        expect(page.locator("#exercise-attention details").first).to_have_attribute("open", "")
+        page.locator("#exercise-attention .done input").focus()
+        page.keyboard.press("Space")
+        expect(page.locator("#exercise-attention .done input")).to_be_checked()
+
+
+def test_answers_stay_progress_shows_and_one_click_clears(open_page, path):
+    with open_page(path) as page:
+        _live(page)
+        total = page.locator(PRACTISED).count()
+        count = page.locator("#quarto-sidebar a.active .progress-count")
+        expect(count).to_be_empty()
+        expect(page.locator(".clear-answers")).to_be_hidden()
+        _answer_all(page)
+        expect(count).to_have_text(f" {total} of {total}")
+        expect(page.locator(".progress-count:not(:empty)")).to_have_count(1)
+        page.reload()
+        _live(page)
+        expect(count).to_have_text(f" {total} of {total}")
+        assert page.locator(".choices :checked").count() == page.locator(ASKED).count()
+        page.locator(".clear-answers").click()
+        expect(count).to_be_empty()
+        assert page.locator("main input:checked").count() == 0
+        expect(page.locator(".reason:visible")).to_have_count(0)
+        assert page.evaluate(f"localStorage.getItem('{KEY}')") is None
+
+
+def test_progress_shows_on_other_pages_and_in_other_tabs(open_page):
+    with open_page(LESSON) as page:
+        _live(page)
+        other = page.context.new_page()
+        other.goto(page.url.replace(LESSON, "index.html"))
+        page.locator("#predict-sat input").first.check()
+        page.locator("#predict-sat .ask button").click()
+        link = other.locator(f"#quarto-sidebar a[href*='{FOLDER}'] .progress-count")
+        expect(link).to_contain_text(" 1 of ")
+
+
+OUT_OF_RANGE = json.dumps({FOLDER: {"total": 5, "done": {"predict-sat": 99}}})
+
+
+@pytest.mark.parametrize(
+    "kept", ["{", "7", "[]", '{"x": 1}', '{"x": {"total": "2"}}', OUT_OF_RANGE]
+)
+def test_damaged_storage_is_as_if_empty(open_page, kept):
+    with open_page(LESSON) as page:
+        page.evaluate(f"localStorage.setItem('{KEY}', {json.dumps(kept)})")
+        page.reload()
+        _live(page)
+        expect(page.locator("#predict-sat .reason:visible")).to_have_count(0)
+        page.locator("#predict-sat input").first.check()
+        page.locator("#predict-sat .ask button").click()
+        expect(page.locator("#predict-sat .reason:visible")).to_have_count(3)
+
+
+def test_without_storage_it_works_until_the_page_is_left(open_page, by_quarto):
+    if by_quarto:
+        pytest.skip("Quarto's own script throws where storage is refused")
+    refuse = """Object.defineProperty(window, "localStorage", {
+      get() { throw new DOMException("denied", "SecurityError"); }})"""
+    with open_page(LESSON) as page:
+        page.add_init_script(refuse)
+        page.reload()
+        _live(page)
+        _answer_all(page)
+        total = page.locator(PRACTISED).count()
+        count = page.locator("#quarto-sidebar a.active .progress-count")
+        expect(count).to_have_text(f" {total} of {total}")
+
+
+def test_without_javascript_all_of_it_can_be_read(open_page, path):
+    with open_page(path, live=False, java_script_enabled=False) as page:
+        for question in page.locator(ASKED).all():
+            choices = question.locator(":scope > ol > li")
+            reasons = question.locator(".callout-body > ol > li")
+            assert choices.count() == reasons.count() >= 2
+            assert all(item.is_visible() for item in [*choices.all(), *reasons.all()])
+        for folded in page.locator(".exercise details").all():
+            folded.locator("summary").click()
+            assert folded.locator("p").first.is_visible()
+
+
+def test_the_tasks_are_those_of_the_learner_s_file(site):
+    for path in LESSONS:
+        module = path.split("/")[1].split("_")[0]
+        shown = _soup(site, path).select(".exercise")
+        if module not in learner.modules():
+            assert not shown
+            continue
+        written = learner.read(learner.file_of(module))
+        assert [one["id"] for one in shown] == [f"exercise-{name}" for name in tasks_of(module)]
+        for one, task in zip(shown, tasks_of(module).values(), strict=True):
+            assert one.select_one("h3").get_text() == written[task.name].title
+            assert len(one.select("details")) == len(task.hints) + 1
+            assert one.select("pre")[-1].get_text().strip() == task.source
+
+
+@pytest.mark.parametrize("theme", THEMES)
+@pytest.mark.parametrize("width", [320, 390, 768, 1280])
+def test_answered_and_unfolded_it_is_legible_and_free_of_violations(open_page, path, width, theme):
+    with open_page(path, width=width, theme=theme) as page:
+        _live(page)
+        _answer_all(page)
+        for summary in page.locator(".exercise summary").all():
+            summary.click()
+        assert page.evaluate(SIDEWAYS) <= 0
+        for part in page.locator(PRACTISED).all():
+            assert not overlapping(part.element_handle().evaluate(TEXT_BOXES))
+        for selector in (".prediction", ".bug-hunt", ".exercise", ".clear-answers"):
+            if page.locator(selector).count():
+                assert not axe_violations(page, selector)

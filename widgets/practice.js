@@ -1,0 +1,98 @@
+// Predictions, bug hunts and exercises: the page's lists and folded answers become questions that
+// ask before they reveal. Without this module, the page shows them as they stand.
+
+import {answers, lessonOf} from "./lib/answers.js";
+import {showProgress} from "./lib/progress.js";
+
+/** What a question says of the answer `chosen`, one of 1 … n, or undefined. */
+export const verdict = (chosen, right) =>
+  chosen === undefined ? "" : chosen === right ? "Right." : "Not that one. The framed one is right.";
+
+const element = (tag, properties, ...children) => {
+  const made = Object.assign(document.createElement(tag), properties);
+  made.append(...children);
+  return made;
+};
+
+/** One prediction or bug hunt. `keep(answer)` is called with what was chosen, or undefined. */
+function question(root, keep) {
+  const choices = root.querySelector(":scope > ol");
+  const folded = root.querySelector(":scope > .callout");
+  const body = folded.querySelector(".callout-body");
+  const reasons = body.querySelector(":scope > ol");
+  const right = Number(root.dataset.right);
+
+  const asked = choices.previousElementSibling;
+  asked.id = asked.id || `${root.id}-question`;
+  const radios = [...choices.children].map((item, i) => {
+    const radio = element("input", {type: "radio", name: root.id, value: i + 1});
+    item.replaceChildren(element("label", {}, radio, element("span", {}, ...item.childNodes)));
+    item.append(element("div", {className: "reason", hidden: true}, ...reasons.children[0].childNodes));
+    reasons.children[0].remove();
+    return radio;
+  });
+  reasons.remove();
+
+  const button = element("button", {type: "button"});
+  const status = element("output", {});
+  const rest = element("div", {className: "rest", hidden: true}, ...body.childNodes);
+  const form = element("form", {className: "choices"});
+  const fieldset = element("fieldset", {});
+  fieldset.setAttribute("aria-labelledby", asked.id);
+  choices.replaceWith(form);
+  fieldset.append(choices);
+  form.append(fieldset, element("div", {className: "ask"}, button, status));
+  folded.replaceWith(rest);
+
+  function show(answer) {
+    const known = answer >= 1 && answer <= radios.length ? answer : undefined;
+    radios.forEach((radio, i) => {
+      if (known) radio.checked = i + 1 === known;
+      radio.disabled = Boolean(known);
+      radio.closest("li").classList.toggle("right", Boolean(known) && i + 1 === right);
+    });
+    root.querySelectorAll(".reason, .rest").forEach((part) => (part.hidden = !known));
+    status.textContent = verdict(known, right);
+    button.textContent = known ? "Ask me again" : "Show me";
+  }
+  button.addEventListener("click", () => {
+    const chosen = radios.find((radio) => radio.checked);
+    if (radios[0].disabled) keep(undefined);
+    else if (chosen) keep(Number(chosen.value));
+    else status.textContent = "Choose one first.";
+  });
+  form.addEventListener("submit", (event) => event.preventDefault());
+  form.addEventListener("reset", () => radios.forEach((radio) => (radio.checked = false)));
+  return (answer) => {
+    if (answer === undefined) form.reset();
+    show(answer);
+  };
+}
+
+/** An exercise is done on the reader's machine: the page can only be told so. */
+function exercise(root, keep) {
+  const box = element("input", {type: "checkbox"});
+  root.append(element("label", {className: "done"}, box, "My version passes its check"));
+  box.addEventListener("change", () => keep(box.checked || undefined));
+  return (answer) => (box.checked = answer === true);
+}
+
+/** Brings the page's questions to life, and the sidebar's progress. */
+export function practice(main = document.querySelector("main")) {
+  const lesson = lessonOf(location) ?? "course";
+  const roots = [...main.querySelectorAll(".prediction, .bug-hunt, .exercise")];
+  const draws = roots.map((root) => {
+    const keep = (answer) => answers.set(lesson, root.id, answer, roots.length);
+    const show = root.matches(".exercise") ? exercise(root, keep) : question(root, keep);
+    root.classList.add("practice-live");
+    let last = NaN;
+    return () => {
+      const answer = answers.get(lesson, root.id);
+      if (answer !== last) show((last = answer)); // so that a choice elsewhere is not undone
+    };
+  });
+  const draw = () => draws.forEach((one) => one());
+  answers.addEventListener("change", draw);
+  draw();
+  showProgress();
+}
