@@ -42,6 +42,21 @@ def note_reads(root, record):
     sys.addaudithook(hook)
 
 
+def note_safetensors():
+    """It opens files outside of Python, which no hook hears of: so open each in Python first."""
+    try:
+        import safetensors
+    except ImportError:
+        return
+    unheard = safetensors.safe_open
+
+    def safe_open(filename, *args, **kwargs):
+        open(filename, "rb").close()
+        return unheard(filename, *args, **kwargs)
+
+    safetensors.safe_open = safe_open
+
+
 def _digest(path):
     try:
         with open(path, "rb") as file:
@@ -75,6 +90,7 @@ def main():
     root = os.getcwd()
     sys.path[0] = root  # it was this file's folder
     note_reads(root, settings["record"])
+    note_safetensors()
     load_project_modules_from_source(root)
 
     from ipykernel.kernelapp import IPKernelApp

@@ -5,6 +5,8 @@ import py_compile
 import shutil
 
 import pytest
+import torch
+from safetensors.torch import save_file
 
 from tests.engine.sites import Site, python
 
@@ -74,6 +76,20 @@ def test_the_new_output_is_in_the_page(site):
     site.edit("deeper.py", "41", "42")
     site.render()
     assert "42" in site.html("lessons/module.html")
+
+
+def test_weights_that_are_read_outside_of_python_count_too(site):
+    def weigh(*numbers):
+        save_file({"w": torch.tensor(numbers)}, site.root / "w.safetensors")
+
+    weigh(1.0)
+    code = "from safetensors.torch import load_file\nprint(load_file('w.safetensors'))"
+    site.write(PLAIN, HEAD + python(code))
+    assert site.executed() == {PLAIN}
+    assert set(site.render().values()) == {"cached"}
+    weigh(2.0)
+    assert site.executed() == {PLAIN}
+    assert "tensor([2.])" in site.html("lessons/plain.html")
 
 
 def test_bytecode_that_looks_as_old_as_its_source_is_not_trusted(site):

@@ -10,14 +10,14 @@ from ..prose import inline_expressions, plain_text
 from ..source import Cell, Page, Prose
 from .link import SITE
 
-_KERNEL = "It needs Python 3.11 or newer with PyTorch, NumPy and matplotlib."
+_NEEDS = "It needs Python 3.11 or newer, and `pip install torch numpy matplotlib safetensors`."
 
 
 def document(page: Page, outputs: list[list[dict[str, Any]]]) -> str:
     """OJS cells stay behind on the page. Outputs that are Markdown go through Pandoc too."""
     address = f"{SITE}{page.html}"
     parts = [f"# {page.title}", page.meta.get("description", "")]
-    parts += [f"*[A page of the course]({address}) as a notebook. {_KERNEL}*", mark("setup")]
+    parts += [f"*[A page of the course]({address}) as a notebook. {_NEEDS}*", mark("setup")]
     position = 0
     for block in page.blocks:
         if isinstance(block, Prose):
