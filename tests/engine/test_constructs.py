@@ -39,6 +39,7 @@ $$ {{#eq-plain}}
 {python("print('shown')", label="shown")}
 {python("print('no code')", echo="false", label="no-code")}
 {python("print('no output')", output="false", label="no-output")}
+{python("import time; print('one', flush=True); time.sleep(0.5); print('two')", label="slow")}
 {python("print('**bold**')", output="asis", echo="false", label="raw")}
 {python("1 + 1", code_fold="true", label="folded")}
 {python("2 + 2", code_fold="show", code_summary='"See <it>"', label="unfolded")}
@@ -164,6 +165,8 @@ EXPECTED = {
     "div#no-code .cell-code": None,
     "div#no-output .cell-code": "print('no output')",
     "div#no-output .cell-output": None,
+    "div#slow .cell-output-stdout": "one two",
+    "div#slow .cell-output ~ .cell-output": None,
     "div#raw > p > strong": "bold",
     "div#cell-folded details.code-fold:not([open]) > summary": "Code",
     "div#cell-unfolded details.code-fold[open] > summary": "See <it>",
