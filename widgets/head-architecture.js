@@ -1,6 +1,6 @@
 // A multi-head layer step by step: the shape of every tensor, with as many heads as the reader asks.
 
-import {setText} from "./lib/dom.js";
+import {setStyle, setText} from "./lib/dom.js";
 import {integer} from "./lib/url-state.js";
 
 // ---- Model: numbers in, objects out --------------------------------------------------------
@@ -88,14 +88,14 @@ export function headArchitectureView(d3) {
 
 function draw(d3, root, m, {step, onStep}) {
   const described = describe(m, step);
-  root.style("--heads", m.heads);
+  setStyle(root, "--heads", m.heads);
   root.selectAll(".stage").data(d3.range(LAYER_STEPS.length)).classed("current", (i) => i === step).on("click", (event, i) => onStep(i));
   setText(root.select(".says"), () => described.says);
   setText(root.select(".code"), () => described.code);
   setText(root.select(".count"), () => described.count);
   setText(root.select(".summary"), () => summarize(m, step));
   root.selectAll(".shape").each(function () { setText(d3.select(this), () => shape(m.shapes[this.dataset.of])); });
-  root.select(".stages").style("--part", m.keyWidth / m.width);
+  setStyle(root.select(".stages"), "--part", m.keyWidth / m.width);
   root.selectAll(".bands").each(function () {
     const cut = d3.select(this).selectAll("i").data(d3.range(this.dataset.per === "query" ? m.heads : m.keyHeads)).join("i");
     // On a phone a sixteenth of a third has no room for its number.

@@ -1,7 +1,7 @@
 // The heads of a layer side by side: their maps, their mean, how spread out and how sure they are.
 
 import {format, formatPercent} from "./lib/numbers.js";
-import {setText} from "./lib/dom.js";
+import {setStyle, setText} from "./lib/dom.js";
 import {drawShares} from "./lib/shares.js";
 import {drawWeightMap} from "./lib/weight-map.js";
 import {flag, integer} from "./lib/url-state.js";
@@ -78,7 +78,7 @@ function draw(d3, root, m, {onHead, onRow}) {
 
   const [chosen, size] = [m.maps[m.shown], m.tokens.length];
   setText(root.select(".legend"), () => `Under each map: its entropy in nats, at most ${format(Math.log(size))}, and its peak, at most 1. Both are means over the rows.`);
-  root.style("--size", size);
+  setStyle(root, "--size", size);
   setText(root.select(".title"), () => `Layer ${m.layer}, ${chosen.name}`);
   setText(root.select(".source"), () => m.source);
   for (const side of [".rows", ".columns"]) {

@@ -17,6 +17,14 @@ export function setText(selection, text) {
   });
 }
 
+/** Sets a CSS property only where it changes: those that are inherited cost a new style for all below. */
+export function setStyle(selection, name, value) {
+  selection.each(function (datum, i) {
+    const next = String(typeof value === "function" ? value(datum, i) : value);
+    if (this.style.getPropertyValue(name) !== next) this.style.setProperty(name, next);
+  });
+}
+
 /** A form of Inputs.range with a name for its slider too: Inputs labels the number box alone. */
 export function labelled(form) {
   form.classList.add("range");

@@ -3,7 +3,7 @@
 // Drawn again on the same element it updates in place: the focus and a half-typed number stay,
 // and only what changed is written, which is what keeps an event under a frame on a slow phone.
 
-import {part, setText} from "./dom.js";
+import {part, setStyle, setText} from "./dom.js";
 import {format, formatEntry, parseEntry} from "./numbers.js";
 
 const ARROWS = {ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1]};
@@ -30,7 +30,7 @@ export function drawMatrix(table, grid, on) {
     .join((enter) => enter.append("td").call(grid.editable ? addField : grid.toggles ? addToggle : addChoice, grid))
     .classed("hidden-cell", (c) => !!grid.hidden?.(c.row, c.col))
     .classed("lit", (c) => !!grid.lit?.(c.row, c.col));
-  if (grid.fill) cells.style("--fill", (c) => grid.fill(c.row, c.col));
+  if (grid.fill) setStyle(cells, "--fill", (c) => grid.fill(c.row, c.col));
   if (grid.editable) updateFields(cells.select("input"));
   else if (grid.toggles) updateToggles(cells, grid);
   else updateChoices(cells, grid);

@@ -20,8 +20,10 @@ export function drawWeightMap(svg, weights, {row = null} = {}) {
   const size = weights.length;
   svg.attr("viewBox", `0 0 ${weights[0].length} ${size}`).classed("weight-map", true);
   part(svg, "g").selectAll("path").data(mapPaths(weights)).join("path")
-    .attr("fill-opacity", (path) => path.level)
-    .each(function ({d}) { if (this.getAttribute("d") !== d) this.setAttribute("d", d); });
+    .each(function ({level, d}) {
+      if (!this.hasAttribute("fill-opacity")) this.setAttribute("fill-opacity", level);
+      if (this.getAttribute("d") !== d) this.setAttribute("d", d);
+    });
   part(svg, "rect").attr("width", weights[0].length).attr("height", 1)
     .attr("y", row ?? 0).attr("visibility", row === null ? "hidden" : null);
 }
