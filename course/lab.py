@@ -6,8 +6,6 @@ import contextlib
 import hashlib
 import json
 import os
-import subprocess
-import sys
 import threading
 from collections.abc import Iterator, Sequence
 from itertools import count
@@ -27,16 +25,15 @@ def lab(root: Path, *, cell_timeout: float, arguments: Sequence[str]) -> int:
     folder = root / "notebooks"
     for line in give_notebooks(root / "_site", folder):
         print(line, flush=True)
-    print("JupyterLab is starting (Ctrl-C ends)", flush=True)
-    command = [sys.executable, "-m", "jupyterlab", *_OPTIONS, *arguments, str(folder)]
     paths = [str(_SETTINGS), *filter(None, [os.environ.get("JUPYTER_CONFIG_PATH")])]
-    environment = os.environ | {"JUPYTER_CONFIG_PATH": os.pathsep.join(paths)}
-    with _served(root / "_site"), subprocess.Popen(command, env=environment) as jupyter:
-        try:
-            return jupyter.wait()
-        except KeyboardInterrupt:
-            jupyter.terminate()
-            raise
+    os.environ["JUPYTER_CONFIG_PATH"] = os.pathsep.join(paths)
+    from jupyterlab.labapp import main as jupyterlab
+
+    print("JupyterLab is starting (Ctrl-C ends)", flush=True)
+    with _served(root / "_site"):
+        jupyterlab([*_OPTIONS, *arguments, str(folder)])
+    print("\nstopped")
+    return 0
 
 
 def give_notebooks(site: Path, folder: Path) -> list[str]:
