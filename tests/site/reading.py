@@ -24,3 +24,32 @@ def axe_violations(page, context=None):
     """What axe finds inside ``context``, a selector; or on the whole page."""
     found = AXE.run(page, context=context).response["violations"]
     return [(v["id"], [n["html"][:150] for n in v["nodes"]][:3]) for v in found]
+
+
+def in_module(page, module, body, argument):
+    """What ``body`` returns: JavaScript over ``m``, a module of widgets/, and ``x``."""
+    script = """async ([path, body, x]) => {
+      const m = await import(new URL("../../widgets/" + path, location));
+      return new Function("m", "x", "return " + body)(m, x);
+    }"""
+    return page.evaluate(script, [module, body, argument])
+
+
+def static_rows(open_page, path, widget):
+    """The rows of a widget's static form, which shows without JavaScript and in print alone."""
+    with open_page(path, live=False, java_script_enabled=False) as page:
+        rows = page.locator(f"{widget} .static-form tbody tr").all_inner_texts()
+    with open_page(path) as page:
+        form = page.locator(f"{widget} .static-form")
+        assert not form.is_visible()
+        page.emulate_media(media="print")
+        assert form.is_visible()
+    return rows
+
+
+def moving(page, widget):
+    """What inside ``widget`` takes its time to change."""
+    return page.locator(widget).evaluate(
+        """(root) => [...root.querySelectorAll(".widget-live *")].filter((e) =>
+          !/^(0s(, )?)+$/.test(getComputedStyle(e).transitionDuration)).map((e) => e.outerHTML)"""
+    )

@@ -11,6 +11,18 @@ export function softmax(row, isHidden = () => false) {
   return parts.map((x) => x / total);
 }
 
+/** softmax(row / T); for T → 0 the largest share all, for T → ∞ all share equally. */
+export function atTemperature(row, T) {
+  if (T === Infinity) return row.map(() => 1 / row.length);
+  const top = Math.max(...row);
+  const largest = row.filter((score) => isSame(score, top)).length;
+  if (T === 0) return row.map((score) => (isSame(score, top) ? 1 / largest : 0));
+  return softmax(row.map((score) => score / T));
+}
+
+// Equal on paper may differ in the last bit: 0.1 + 0.2 and 0.3.
+const isSame = (a, b) => Math.abs(a - b) <= 1e-12 * Math.max(1, Math.abs(b));
+
 /**
  * softmax(QKᵀ / √d) V with everything on the way; query and key (n, d), value (n, dv).
  * `hidden(row, col)`: whether that query may not look at that key.
@@ -31,8 +43,9 @@ export function selfAttention(x, projections, options) {
   return attentionSteps({query, key, value}, options);
 }
 
-/** Fresh numbers for query, key and value: one decimal, from -2 to 2. */
+/** Fresh numbers for those of query, key and value that are given: one decimal, from -2 to 2. */
 export function randomMatrices({query, key, value}, random = Math.random) {
   const fresh = (rows) => rows.map((row) => row.map(() => Math.round(random() * 40 - 20) / 10 || 0));
-  return {query: fresh(query), key: fresh(key), value: fresh(value)};
+  const given = Object.entries({query, key, value}).filter(([, rows]) => rows);
+  return Object.fromEntries(given.map(([name, rows]) => [name, fresh(rows)]));
 }

@@ -13,6 +13,12 @@ export function format(x) {
 /** Three decimals, for arithmetic that a reader may follow with a calculator. */
 export const formatFine = (x) => (Math.abs(x) >= 1e5 ? format(x) : signed(x.toFixed(3)));
 
+/** Two digits, for many numbers beside one another: 2.4, −37. */
+export const formatShort = (x) => signed(x.toFixed(Math.abs(x) < 9.95 ? 1 : 0));
+
+/** For what may be far below 1: three decimals, or 1.2e−8 where they would be zeros. */
+export const formatSmall = (x) => (x && x < 0.001 ? signed(x.toExponential(1)) : formatFine(x));
+
 /** A number that was typed, exactly as it is: one or two decimals. */
 export function formatEntry(x) {
   return signed(Number.isInteger(x * 10) ? x.toFixed(1) : x.toFixed(2));

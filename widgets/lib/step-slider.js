@@ -1,9 +1,12 @@
-// A slider over named steps: a native range input, and a button for each step below it.
+// A slider over named steps: a native range input, and below it a button for each step, or for some.
 
 let count = 0;
 
-/** A view (element with `.value`, sends "input") over the steps called `names`. */
-export function stepSlider(names, {label = "Step", value = 0} = {}) {
+/**
+ * A view (element with `.value`, sends "input") over the steps called `names`.
+ * `ticks`: where there are too many steps for a button each, those that get one.
+ */
+export function stepSlider(names, {label = "Step", value = 0, ticks: some} = {}) {
   const form = document.createElement("form");
   form.className = "step-slider";
   const range = Object.assign(document.createElement("input"), {
@@ -13,22 +16,25 @@ export function stepSlider(names, {label = "Step", value = 0} = {}) {
   const ticks = document.createElement("div");
   ticks.className = "step-ticks";
 
-  const buttons = names.map((name, step) => {
+  const marked = some ?? names.map((_, step) => step);
+  const buttons = marked.map((step) => {
     // One tab stop for the whole control: the slider; the buttons are for pointers.
-    const button = Object.assign(document.createElement("button"), {type: "button", textContent: name, tabIndex: -1});
+    const button = Object.assign(document.createElement("button"), {type: "button", textContent: names[step], tabIndex: -1});
+    if (some) button.style.setProperty("--at", step / (names.length - 1));
     button.addEventListener("click", () => {
       form.value = step;
       form.dispatchEvent(new Event("input", {bubbles: true}));
     });
     return button;
   });
+  ticks.classList.toggle("placed", !!some);
   ticks.append(...buttons);
   form.append(caption, range, ticks);
   form.addEventListener("submit", (event) => event.preventDefault());
 
   const show = () => {
     range.setAttribute("aria-valuetext", `${range.value} of ${names.length - 1}: ${names[range.value]}`);
-    buttons.forEach((button, step) => button.classList.toggle("current", step === range.valueAsNumber));
+    buttons.forEach((button, i) => button.classList.toggle("current", marked[i] === range.valueAsNumber));
   };
   range.addEventListener("input", show);
   show();

@@ -1,0 +1,152 @@
+"""m04: the worked solutions, what the answers are tried on, and the usual mistakes."""
+
+import numpy as np
+
+from course.exercises import Task
+
+
+def stable_softmax(scores):
+    e = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return e / e.sum(axis=-1, keepdims=True)
+
+
+def entropy_in_bits(weights):
+    logs = np.log2(weights, where=weights > 0, out=np.zeros_like(weights))
+    return -(weights * logs).sum(axis=-1)
+
+
+def softmax_backward(weights, upstream):
+    mean = (weights * upstream).sum(axis=-1, keepdims=True)
+    return weights * (upstream - mean)
+
+
+def shifted(scores, by):
+    e = np.exp(scores - by)
+    return e / e.sum(axis=-1, keepdims=True)
+
+
+def entropy(weights, log=np.log2, tiny=0.0):
+    return -(weights * log(weights + tiny)).sum(axis=-1)
+
+
+def softmax_by_pytorch(scores):
+    import torch
+
+    return torch.from_numpy(scores).softmax(dim=-1).numpy()
+
+
+def entropy_by_pytorch(weights):
+    import torch
+
+    return torch.distributions.Categorical(torch.from_numpy(weights)).entropy().numpy() / np.log(2)
+
+
+def backward_by_autograd(weights, upstream):
+    import torch
+
+    scores = torch.from_numpy(weights).log().requires_grad_()
+    scores.softmax(dim=-1).backward(torch.from_numpy(upstream))
+    return scores.grad.numpy()
+
+
+def extreme_scores(rng, size):
+    """Two rows at least, one far above the other; from the third size on, one far below too."""
+    scores = rng.normal(size=(size + 1, size + 1), scale=2)
+    scores[0] += rng.integers(1_000, 10_000)
+    if size > 2:
+        scores[1] -= rng.integers(1_000, 10_000)
+    return (scores,)
+
+
+def rows_of_weights(rng, size):
+    """One row in three has a weight of 0."""
+    weights = rng.dirichlet(np.ones(size + 1), size=size + 2)
+    weights[::3, 0] = 0
+    return (weights / weights.sum(axis=-1, keepdims=True),)
+
+
+def weights_and_gradients(rng, size):
+    weights = rng.dirichlet(np.ones(size + 2), size=size + 1)
+    return weights, rng.normal(size=weights.shape)
+
+
+TASKS = [
+    Task(
+        stable_softmax,
+        inputs=extreme_scores,
+        truth=softmax_by_pytorch,
+        hints=[
+            "`exp` overflows above 709 in 64 bits. Which number can you take from a whole row?",
+            "Softmax doesn't change when the same number is taken from each score of a row. "
+            "Take the row's maximum: then the largest exponent is 0.",
+            "Every row has its own: `scores.max(axis=-1, keepdims=True)`.",
+        ],
+        why="The largest exponent is 0, so no `exp` is above 1; and the sum is at least 1, so "
+        "nothing is divided by 0. One maximum for the whole matrix isn't enough: a row far below "
+        "it would be all zeros.",
+        mistakes={
+            "exp overflowed: infinity divided by infinity is NaN; take each row's maximum away "
+            "first": lambda scores: shifted(scores, 0),
+            "you took the maximum of the whole matrix: in rows far below it every exp is 0; each "
+            "row needs its own": lambda scores: shifted(scores, scores.max()),
+            "you took each column's maximum; softmax runs along a row: axis=-1":
+                lambda scores: shifted(scores, scores.max(axis=0)),
+            "your softmax runs over the queries (axis 0); each row of weights must sum to 1":
+                lambda scores: stable_softmax(scores.T).T,
+            "you returned the exponentials; divide each row by its sum":
+                lambda scores: np.exp(scores - scores.max(axis=-1, keepdims=True)),
+        },
+    ),
+    Task(
+        entropy_in_bits,
+        inputs=rows_of_weights,
+        truth=entropy_by_pytorch,
+        hints=[
+            "The entropy of a row is −Σ w log w. The base of the logarithm is the unit.",
+            "Bits need base 2: `np.log2`, or nats divided by `np.log(2)`.",
+            "0 · log 0 counts as 0, but NumPy computes NaN. Take the logarithm only `where` the "
+            "weight is above 0.",
+        ],
+        why="As w goes to 0, w log w does too, so an empty place adds nothing. Adding a small "
+        "number to every weight instead is an answer to another question, and near 0 it shows.",
+        mistakes={
+            "these are nats: bits need the logarithm of base 2":
+                lambda weights: entropy_in_bits(weights) * np.log(2),
+            "0 · log 0 gave NaN; it counts as 0": entropy,
+            "0 · log 0 gave NaN, and these are nats: base 2 for bits":
+                lambda weights: entropy(weights, log=np.log),
+            "the sign is missing: entropy is never negative":
+                lambda weights: -entropy_in_bits(weights),
+            "you averaged over the keys; entropy is their sum":
+                lambda weights: entropy_in_bits(weights) / weights.shape[-1],
+            "you added a number to every weight that is large enough to be seen":
+                lambda weights: entropy(weights, tiny=1e-3),
+        },
+    ),
+    Task(
+        softmax_backward,
+        inputs=weights_and_gradients,
+        truth=backward_by_autograd,
+        hints=[
+            "The Jacobian of a row is diag(w) − w wᵀ. What is that times a vector g?",
+            "diag(w) g is `w * g`. w wᵀ g is w times one number, w · g.",
+            "That number is a sum along each row: `(weights * upstream).sum(axis=-1, "
+            "keepdims=True)`.",
+        ],
+        why="Each score is pushed by how much better its weight's gradient is than the row's "
+        "mean, times the weight itself. A weight of 0 gets nothing, and so does a weight of 1: "
+        "there the mean is its own gradient. No matrix of S × S is ever needed.",
+        mistakes={
+            "you left out w wᵀ: a score moves all the weights of its row, for they sum to 1":
+                lambda w, g: w * g,
+            "you took the diagonal alone, w (1 − w): that is a sigmoid's derivative":
+                lambda w, g: w * (1 - w) * g,
+            "you took the plain mean of the gradients; weigh it with the weights":
+                lambda w, g: w * (g - g.mean(axis=-1, keepdims=True)),
+            "you forgot the factor w in front": lambda w, g: g - (w * g).sum(-1, keepdims=True),
+            "the sum runs along a row: axis=-1, keepdims=True":
+                lambda w, g: w * (g - (w * g).sum(axis=0)),
+            "the sign is turned around": lambda w, g: -softmax_backward(w, g),
+        },
+    ),
+]  # fmt: skip
