@@ -1,0 +1,119 @@
+"""The induction models: their data, their scores, and that their weights have those scores."""
+
+import json
+from functools import cache
+from itertools import pairwise
+from math import log
+from pathlib import Path
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from models.induction import card, train
+from models.induction.scores import PERIOD, held_out, score
+from models.induction.sequences import LENGTH, PERIODS, VOCABULARY, sequences
+from models.transformer import Run
+from models.weights import load
+
+HERE = Path(train.__file__).parent
+SEEDS = ["0", "1", "2"]
+
+
+@cache
+def seeds(name):
+    return json.loads((HERE / "scores" / f"{name}.json").read_text(encoding="utf-8"))["seeds"]
+
+
+def last(name, seed):
+    return seeds(name)[seed]["history"][-1]
+
+
+def test_sequences_repeat_different_tokens_from_end_to_end():
+    found = set()
+    for row in sequences(200).tolist():
+        period = next(p for p in PERIODS if row[p:] == row[:-p])
+        assert len(set(row[:period])) == period
+        found.add(period)
+    assert found == set(PERIODS)
+    assert torch.equal(held_out()[:, :PERIOD], held_out()[:, PERIOD:])
+
+
+class Ideal:
+    """Looks back one token, then to what came after; knows what repeats and guesses the rest."""
+
+    def __call__(self, tokens, off=()):
+        at = torch.arange(LENGTH)
+        previous = F.one_hot((at - 1).clamp(min=0), LENGTH).float()
+        after_the_same = F.one_hot((at - PERIOD + 1).clamp(min=0), LENGTH).float()
+        knows = (at >= PERIOD)[:, None] & (not off)
+        logits = 100.0 * F.one_hot(tokens.roll(-1, 1), len(VOCABULARY)) * knows
+        maps = [w.expand(len(tokens), 1, -1, -1) for w in (previous, after_the_same)]
+        return Run(logits, maps, [])
+
+
+def test_scores_of_a_model_that_does_it_all():
+    found = score(Ideal())
+    assert found["first_loss"] == pytest.approx(log(32), abs=1e-4)
+    assert found["repeated_loss"] == pytest.approx(0, abs=1e-4)
+    first, second = found["heads"]
+    assert (first["layer"], first["head"], second["layer"], second["head"]) == (0, 0, 1, 0)
+    assert (first["previous"], first["induction"]) == (1, 0)
+    assert second["induction"] == 1
+    assert second["previous"] == pytest.approx(1 / (PERIOD - 1), abs=1e-4)  # of token 1, by chance
+    assert first["repeated_loss_off"] == pytest.approx(log(32), abs=1e-4)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_two_layers_learn_what_one_layer_cannot(seed):
+    two, one = last("two-layers", seed), last("one-layer", seed)
+    assert two["repeated_loss"] <= 0.1
+    assert one["repeated_loss"] >= 20 * two["repeated_loss"]
+    assert min(two["first_loss"], one["first_loss"]) > 2.9  # nobody can know the first half
+
+
+@pytest.mark.parametrize("kind", ["previous", "induction"])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_named_heads_are_where_they_should_be_and_matter(seed, kind):
+    scores = last("two-layers", seed)
+    head = card.named_heads(scores)[kind]
+    assert head["layer"] == ["previous", "induction"].index(kind)
+    assert head[kind] >= {"previous": 0.4, "induction": 0.8}[kind]
+    assert head["repeated_loss_off"] >= 5 * scores["repeated_loss"]
+
+
+def test_the_drop_is_sudden():
+    losses = [point["repeated_loss"] for point in seeds("two-layers")["0"]["history"]]
+    assert len(losses) >= 20
+    falls = [before - after for before, after in pairwise(losses[1:])]
+    assert max(falls) > 0.9  # within 25 steps of a thousand
+
+
+@pytest.mark.parametrize("file", sorted((HERE / "weights").iterdir()), ids=lambda file: file.stem)
+def test_committed_weights_have_the_committed_scores(file):
+    name, step = file.stem.rsplit("-", 1)
+    history = seeds(name)[str(train.SHIPPED)]["history"]
+    (want,) = (point for point in history if point["step"] == int(step))
+    got = {"step": int(step)} | score(load(file))
+    assert [head.keys() for head in got["heads"]] == [head.keys() for head in want["heads"]]
+    for mine, theirs in zip([got, *got.pop("heads")], [want, *want["heads"]], strict=True):
+        assert mine == pytest.approx({key: theirs[key] for key in mine}, abs=1e-3)
+
+
+def test_every_checkpoint_is_shipped_and_together_they_are_small():
+    files = {file.stem: file.stat().st_size for file in (HERE / "weights").iterdir()}
+    two = {f"two-layers-{step:04}" for step in train.CHECKPOINTS}
+    assert set(files) == two | {f"one-layer-{train.STEPS:04}"}
+    assert sum(files.values()) <= 2_000_000
+
+
+def test_the_card_tells_the_scores():
+    assert card.table() in (HERE / "card.md").read_text(encoding="utf-8")
+
+
+def test_a_short_training_learns_something(tmp_path):
+    losses = []
+    train.train_one("two-layers", 0, tmp_path, lambda _, loss: losses.append(loss), steps=30)
+    assert len(losses) == 30
+    assert losses[0] > 4.5
+    assert max(losses[-5:]) < losses[0] - 0.6

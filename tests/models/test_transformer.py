@@ -1,0 +1,147 @@
+"""The wirings, against PyTorch's own layers where it has them, and by what they must not know."""
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from models.transformer import Config, Transformer
+
+WORDS = tuple("abcdefg")
+TOKENS = torch.tensor([[0, 3, 3, 6, 1], [2, 2, 4, 0, 5]])
+
+
+def model_with(**options):
+    torch.manual_seed(0)
+    fixed = {"vocabulary": WORDS, "max_len": 6, "embed_dim": 12, "num_heads": 3, "num_layers": 2}
+    model = Transformer(Config(**fixed | options)).double()
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.add_(torch.randn_like(parameter) * 0.3)
+    return model
+
+
+@pytest.mark.parametrize("is_causal", [False, True])
+def test_the_ordinary_wiring_is_pytorchs(is_causal):
+    model = model_with(mlp_dim=20, norm=True, is_causal=is_causal)
+    x = model.embedding[TOKENS] + model.positions[:5]
+    hidden = nn.Transformer.generate_square_subsequent_mask(5).double() if is_causal else None
+    for mine in model.layers:
+        theirs = nn.TransformerEncoderLayer(
+            12, 3, 20, 0.0, lambda z: F.gelu(z, approximate="tanh"), batch_first=True,
+            norm_first=True, dtype=torch.double,
+        )  # fmt: skip
+        theirs.load_state_dict({
+            "self_attn.in_proj_weight": mine.attention.qkv_proj.weight,
+            "self_attn.in_proj_bias": mine.attention.qkv_proj.bias,
+            "self_attn.out_proj.weight": mine.attention.out_proj.weight,
+            "self_attn.out_proj.bias": mine.attention.out_proj.bias,
+            "norm1.weight": mine.norm.weight, "norm1.bias": mine.norm.bias,
+            "norm2.weight": mine.mlp[0].weight, "norm2.bias": mine.mlp[0].bias,
+            "linear1.weight": mine.mlp[1].weight, "linear1.bias": mine.mlp[1].bias,
+            "linear2.weight": mine.mlp[3].weight, "linear2.bias": mine.mlp[3].bias,
+        })  # fmt: skip
+        x = theirs(x, src_mask=hidden)
+    want = F.layer_norm(x, (12,), model.norm.weight, model.norm.bias) @ model.embedding.T
+    run = model(TOKENS)
+    torch.testing.assert_close(run.residual[-1], x)
+    torch.testing.assert_close(run.logits, want + model.unembedding_bias)
+
+
+@pytest.mark.parametrize("positions", ["query-key", "relative"])
+def test_other_positions_reach_scores_alone(positions):
+    """Where all words are one word, attention may differ by place, but what it carries can't."""
+    run = model_with(positions=positions)
+    model = run.double()
+    same = model(torch.full((1, 5), 3))
+    assert same.weights[0].std(-1).min() > 1e-3
+    torch.testing.assert_close(same.logits, same.logits[:, :1].expand_as(same.logits))
+
+
+def test_relative_positions_depend_on_distance_alone():
+    model = model_with(positions="relative")
+    scores = model(torch.full((1, 5), 3)).weights[0].log()
+    steps = (scores[..., 1:] - scores[..., :-1])[0]  # what a row's softmax divides by is gone
+    torch.testing.assert_close(steps[:, 0, :3], steps[:, 1, 1:])
+
+
+def test_raw_values_read_the_word_and_not_its_context():
+    """Layer 1 of a raw model: its output is the weights times projected plain embeddings."""
+    model = model_with(raw_values=[False, True], positions="learned")
+    run = model(TOKENS)
+    layer = model.layers[1].attention
+    value = F.linear(model.embedding[TOKENS], layer.qkv_proj.weight[24:], layer.qkv_proj.bias[24:])
+    mixed = [run.weights[1][:, h] @ value[..., 4 * h : 4 * h + 4] for h in range(3)]
+    want = run.residual[1] + layer.out_proj(torch.cat(mixed, -1))
+    torch.testing.assert_close(run.residual[2], want)
+    ordinary = model_with(positions="learned")
+    ordinary.load_state_dict(model.state_dict())
+    torch.testing.assert_close(ordinary(TOKENS).weights[1], run.weights[1])
+    assert not torch.allclose(ordinary(TOKENS).residual[2], run.residual[2])
+
+
+@pytest.mark.parametrize("positions", ["learned", "relative", "query-key"])
+def test_a_causal_model_does_not_see_what_comes(positions):
+    model = model_with(positions=positions, is_causal=True, mlp_dim=8, norm=True)
+    changed = TOKENS.clone()
+    changed[:, -1] = (changed[:, -1] + 1) % 7
+    before, after = model(TOKENS).logits, model(changed).logits
+    assert torch.equal(before[:, :-1], after[:, :-1])
+    assert not torch.equal(before[:, -1], after[:, -1])
+
+
+@pytest.mark.parametrize("raw", [False, True])
+def test_a_head_that_is_off_writes_nothing(raw):
+    """The same as its columns of the output projection being 0."""
+    model = model_with(num_heads=[3, 2], raw_values=[raw, False])
+    run = model(TOKENS, off=[(0, 1), (1, 0)])
+    assert run.weights[0][:, 1].eq(0).all()
+    assert run.weights[1][:, 0].eq(0).all()
+    with torch.no_grad():
+        model.layers[0].attention.out_proj.weight[:, 4:8] = 0
+        model.layers[1].attention.out_proj.weight[:, :6] = 0
+    torch.testing.assert_close(run.logits, model(TOKENS).logits)
+
+
+def test_padding_changes_nothing():
+    model = model_with(positions="relative")
+    padded = torch.cat((TOKENS[:, :3], torch.zeros(2, 2, dtype=torch.int64)), 1)
+    mask = (torch.arange(5) < 3)[None, None, None].expand(2, 1, 1, 5)
+    torch.testing.assert_close(model(padded, mask).logits[:, :3], model(TOKENS[:, :3]).logits)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "error", "says"),
+    [
+        (lambda m: m(TOKENS[0]), TypeError, r"tokens must be int64 \(B, L\)"),
+        (lambda m: m(TOKENS.float()), TypeError, "tokens must be int64"),
+        (lambda m: m(TOKENS[:, :0]), ValueError, "1 to 6 tokens, this one has 0"),
+        (lambda m: m(m.encode([])), ValueError, "1 to 6 tokens, this one has 0"),
+        (lambda m: m(TOKENS.repeat(1, 2)), ValueError, "1 to 6 tokens, this one has 10"),
+        (lambda m: m(TOKENS + 1), ValueError, r"tokens must lie in 0 ... 6, got 1 ... 7"),
+        (lambda m: m(TOKENS - 1), ValueError, r"tokens must lie in 0 ... 6, got -1 ... 5"),
+        (lambda m: m(TOKENS, off=[(2, 0)]), ValueError, r"no head \(2, 0\)"),
+        (lambda m: m(TOKENS, off=[(0, 3)]), ValueError, r"no head \(0, 3\)"),
+        (lambda m: m.encode(["a", "zebra", "zebra", "x"]), ValueError, "unknown: 'zebra', 'x'; "),
+    ],
+)
+def test_wrong_input_is_a_clear_error(wrong, error, says):
+    with pytest.raises(error, match=says):
+        wrong(model_with())
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"num_heads": 5}, "must be a multiple of num_heads=5"),
+        ({"num_heads": [3]}, "num_heads must have one entry for each of 2 layers"),
+        ({"raw_values": [True]}, "raw_values must have one entry for each of 2 layers"),
+        ({"positions": "none"}, "positions must be one of"),
+        ({"vocabulary": ("a", "a")}, "vocabulary must have words, each of them once"),
+        ({"vocabulary": ()}, "vocabulary must have words"),
+        ({"max_len": 0}, "max_len must be at least 1"),
+    ],
+)
+def test_a_wrong_config_is_a_clear_error(options, says):
+    with pytest.raises(ValueError, match=says):
+        model_with(**options)
