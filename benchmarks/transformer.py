@@ -17,6 +17,7 @@ from playwright.sync_api import sync_playwright
 
 from benchmarks.pages import serve
 from course.browser import find_browser
+from models.weights import committed
 
 ROOT = Path(__file__).parents[1]
 TOKENS = 32
@@ -47,7 +48,6 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--json", type=Path, help="also write the figures here")
     chosen = parser.parse_args()
-    files = sorted(ROOT.glob("models/*/weights/*.safetensors"))
     server = serve(ROOT)
     base = f"http://127.0.0.1:{server.server_address[1]}/"
     results = {}
@@ -57,7 +57,7 @@ def main() -> None:
         version = browser.version
         page = browser.new_page()
         page.goto(f"{base}package.json")  # any page of this server
-        for file in files:
+        for file in committed():
             path = file.relative_to(ROOT).as_posix()
             r = results[path] = page.evaluate(MEASURE, [f"/{path}", TOKENS])
             spread = f"({r['fastest_ms']:.2f} – {r['slowest_ms']:.2f})"

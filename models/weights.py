@@ -21,6 +21,16 @@ def save(model: Transformer, path: str | Path) -> None:
     aside.replace(path)
 
 
+def committed() -> list[Path]:
+    """The files of this folder that ``load`` takes; some models here are of another kind."""
+    found = []
+    for path in sorted(Path(__file__).parent.glob("*/weights/*.safetensors")):
+        with safe_open(path, "pt") as file:
+            if "config" in (file.metadata() or {}):
+                found.append(path)
+    return found
+
+
 def load(path: str | Path) -> Transformer:
     """The model, in float32, with the numbers of the file.
 

@@ -16,7 +16,6 @@ from models import weights
 from models.transformer import POSITIONS, Config, Transformer
 
 ROOT = Path(__file__).parents[2]
-FILES = sorted((ROOT / "models").glob("*/weights/*.safetensors"))
 WORDS = ("the", "cat", "sat", "on", "naïve", "Maße", "猫")
 TOLERANCE = 1e-4
 WIRINGS = [
@@ -92,7 +91,9 @@ def test_every_wiring_equals_pytorch(js, tmp_path, positions, causal, mlp, norm,
             _assert_same(js, model, tokens, off)
 
 
-@pytest.mark.parametrize("file", FILES, ids=lambda file: f"{file.parts[-3]}/{file.stem}")
+@pytest.mark.parametrize(
+    "file", weights.committed(), ids=lambda file: f"{file.parts[-3]}/{file.stem}"
+)
 def test_every_committed_model_equals_pytorch(js, file):
     js.load(file.read_bytes())
     model = weights.load(file)
