@@ -63,6 +63,7 @@ def add_notebooks(root: Path, files: list[str]) -> None:
             built = builder.cached(page) or builder.build(page)
             write_notebook(root, site, page, built.notebook or "", built.reads)
             _add_link(target, link_html(project, page))
+            print(f"  {page.name}.ipynb", flush=True)
 
 
 def _add_link(target: Path, link: str) -> None:

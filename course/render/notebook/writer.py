@@ -10,6 +10,7 @@ import json
 import mimetypes
 import posixpath
 import re
+import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -49,8 +50,9 @@ def notebook_of(project: Project, page: Page, outputs: Outputs, reads: list[str]
 
 
 def _setup(page: Page, needed: list[str]) -> str:
-    listed = ",\n    ".join(json.dumps(name) for name in needed)
-    listed = f"[\n    {listed},\n]" if len(needed) > 3 else json.dumps(needed)
+    names = ", ".join(json.dumps(name) for name in needed)
+    lines = textwrap.wrap(names, 95, break_long_words=False, break_on_hyphens=False)
+    listed = "[\n    " + "\n    ".join(lines) + "\n]" if len(lines) > 1 else f"[{names}]"
     return template("setup.py.j2").render(address=SITE, needs=listed, archive=archive_name(page))
 
 
