@@ -71,8 +71,8 @@ def choose(page, label, index):
 
 
 def assert_shows_about(text, exact):
-    """As published, weights have four decimals, so a number on the edge may round either way."""
-    assert_shows(text, exact + max(-1e-4, min(1e-4, number(text) - exact)), "a weight")
+    """Weights are published with six decimals: a number on the very edge may round either way."""
+    assert_shows(text, exact + max(-2e-5, min(2e-5, number(text) - exact)), "a weight")
 
 
 def assert_all_is_pytorchs(page, want, *, head, row):
