@@ -1,0 +1,170 @@
+"""m01: the worked solutions, what the answers are tried on, and the usual mistakes."""
+
+import numpy as np
+
+from course.exercises import Task
+
+
+def path_length(edges, start, end):
+    here, seen, steps = {start}, {start}, 0
+    while here:
+        if end in here:
+            return steps
+        here = {b for a, b in edges if a in here} - seen
+        seen |= here
+        steps += 1
+    return None
+
+
+def flow_lines(n, decay, times):
+    places = np.arange(n)
+    return decay**places, np.full(n, times / (times + n - 1))
+
+
+def times_needed(n, share):
+    return share * (n - 1) / (1 - share)
+
+
+# ---- What answers are tried on -----------------------------------------------------------------
+
+
+def graphs(rng, size):
+    """A chain, with shortcuts from size 3 on; at every third size nothing leads to the end."""
+    edges = [(i, i + 1) for i in range(size)]
+    edges += [(int(a), int(b)) for a, b in rng.integers(0, size + 1, (size, 2)) if size > 2]
+    if size % 3 == 0:
+        return [(a, b) for a, b in edges if b != size], 0, size
+    return edges, 0, 0 if size == 4 else size
+
+
+def plots(rng, size):
+    return size + 1, round(rng.uniform(0.5, 0.95), 2), int(rng.choice([1, 3, 10, 100]))
+
+
+def shares(rng, size):
+    return size + 1, round(rng.uniform(0.2, 0.95), 2)
+
+
+# ---- The same, computed another way --------------------------------------------------------------
+
+
+def by_powers(edges, start, end):
+    """A power of the edges' matrix counts the ways of so many edges."""
+    nodes = 1 + max([start, end, *(node for edge in edges for node in edge)])
+    matrix = np.zeros((nodes, nodes))
+    for a, b in edges:
+        matrix[a, b] = 1
+    ways = (np.linalg.matrix_power(matrix, steps)[start, end] > 0 for steps in range(nodes))
+    return next((steps for steps, found in enumerate(ways) if found), None)
+
+
+def by_nudging(n, decay, times):
+    """Raise one word by 1, and see what the last one's state and mix become."""
+    recurrent, attention = [], []
+    for place in range(n):
+        x = np.zeros(n)
+        x[n - 1 - place] = 1
+        state = 0.0
+        for word in x:
+            state = decay * state + word
+        counts = np.where(x == 1, times, 1)
+        recurrent.append(state)
+        attention.append(counts @ x / counts.sum())
+    return np.array(recurrent), np.array(attention)
+
+
+def by_bisection(n, share):
+    low, high = 0.0, 1e6
+    for _ in range(200):
+        middle = (low + high) / 2
+        low, high = (middle, high) if middle / (middle + n - 1) < share else (low, middle)
+    return low
+
+
+def both_ways(edges, start, end):
+    return path_length([*edges, *((b, a) for a, b in edges)], start, end)
+
+
+def nodes_on_the_way(edges, start, end):
+    steps = path_length(edges, start, end)
+    return None if steps is None else steps + 1
+
+
+def no_way_is(value):
+    def answer(edges, start, end):
+        steps = path_length(edges, start, end)
+        return value if steps is None else steps
+
+    return answer
+
+
+TASKS = [
+    Task(
+        path_length,
+        inputs=graphs,
+        truth=by_powers,
+        hints=[
+            "Go in rounds. At first you are at `start`; after a round, wherever an edge leads.",
+            "`{b for a, b in edges if a in here}` is a round. Count the rounds until `end` is in.",
+            "Take away what you have seen before. When nothing is left, there is no way.",
+        ],
+        why="Each round goes one edge on along all ways at once, so the first round that holds "
+        "`end` is the shortest. This is breadth-first search; the path tracer does the same.",
+        mistakes={
+            "you counted the nodes on the way; count the edges between them": nodes_on_the_way,
+            "you went along edges backwards; (a, b) leads from a to b only": both_ways,
+            "where there is no way, return None, not 0": no_way_is(0),
+            "where there is no way, return None, not infinity": no_way_is(float("inf")),
+            "you measured the distance of the numbers; follow the edges":
+                lambda edges, start, end: abs(end - start),
+        },
+    ),
+    Task(
+        flow_lines,
+        inputs=plots,
+        truth=by_nudging,
+        hints=[
+            "The last word itself is 0 places before the last word, and nothing has decayed yet.",
+            "In the mix, the word looked for counts `times`, and each of the other n - 1 counts 1.",
+            "Its share is `times / (times + n - 1)`, at every distance: `np.full(n, ...)`.",
+        ],
+        why="Both lines now answer one question on one scale: raise that word by 1, how much does "
+        "the last one get? Attention's line is level, but its height is a share.",
+        mistakes={
+            "attention is still at 1: the share of one word in a mix of n is less":
+                lambda n, decay, times: (decay ** np.arange(n), np.ones(n)),
+            "you divided attention evenly; the word looked for counts `times` as much":
+                lambda n, decay, times: (decay ** np.arange(n), np.full(n, 1 / n)),
+            "the first line starts one place too far: 0 places before, nothing has decayed":
+                lambda n, decay, times:
+                    (decay ** np.arange(1, n + 1), np.full(n, times / (times + n - 1))),
+            "you counted n other words; one of the n is the word itself":
+                lambda n, decay, times: (decay ** np.arange(n), np.full(n, times / (times + n))),
+            "your first line runs from far to near; it starts at the last word itself":
+                lambda n, decay, times:
+                    (decay ** np.arange(n)[::-1], np.full(n, times / (times + n - 1))),
+        },
+    ),
+    Task(
+        times_needed,
+        inputs=shares,
+        truth=by_bisection,
+        hints=[
+            "If it counts t and each of the others counts 1, what do all count together?",
+            "Its share is t / (t + n - 1). Set that equal to `share`, and solve for t.",
+            "share · (t + n - 1) = t, so share · (n - 1) = t · (1 - share).",
+        ],
+        why="To keep its share among twice as many others, a word must count twice as much. "
+        "Softmax makes such ratios out of scores: a ratio of t is a lead of ln t.",
+        mistakes={
+            "you counted n other words; one of the n is the word itself":
+                lambda n, share: share * n / (1 - share),
+            "that is the ratio to all the others together; each of them counts 1":
+                lambda n, share: share / (1 - share),
+            "that is how many times the even share it gets; the others share what is left":
+                lambda n, share: share * n,
+            "you took the logarithm: that is the lead in scores; return the ratio":
+                lambda n, share: np.log(share * (n - 1) / (1 - share)),
+        },
+    ),
+]  # fmt: skip

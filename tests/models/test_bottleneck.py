@@ -1,0 +1,92 @@
+"""The recall models: what they can read, their printed scores, and the same trend again."""
+
+import json
+import random
+
+import pytest
+import torch
+
+from models.bottleneck.model import LETTERS, START, Config, Recall, decode, encode
+from models.bottleneck.train import HERE, LENGTHS, MODELS, SEEDS, SHIPPED, score, shipped, train_one
+
+FOUND = json.loads((HERE / "scores" / "recall.json").read_text())
+
+
+def right(name, length):
+    """Of every seed: the share of letters right at ``length``."""
+    seeds = FOUND["models"][name]["seeds"].values()
+    return [seed["right"][FOUND["lengths"].index(length)] for seed in seeds]
+
+
+@pytest.fixture(params=[True, False], ids=["attention", "without"])
+def model(request):
+    torch.manual_seed(0)
+    return Recall(Config(8, attention=request.param)).eval()
+
+
+# ---- The models ----------------------------------------------------------------------------------
+
+
+def test_without_attention_only_the_last_state_is_read(model):
+    state, said = torch.randn(1, 2, 8), torch.randint(16, (2, 3))
+    one, other = (model.write(said, state, torch.randn(2, 5, 8))[0] for _ in range(2))
+    assert torch.equal(one, other) == (not model.config.attention)
+
+
+def test_saying_equals_being_told_where_it_is_right(model):
+    """Letter by letter with its own letters, or all at once with the same letters: equal."""
+    letters = torch.randint(16, (3, 7))
+    said, weights = model.say(letters)
+    memory, last = model.reader(model.embedding(letters))
+    before = torch.cat((torch.full((3, 1), START), said[:, :-1]), 1)
+    logits, _, at_once = model.write(before, last, memory)
+    assert torch.equal(logits.argmax(-1), said)
+    torch.testing.assert_close(weights, at_once)
+
+
+def test_weights_are_shares():
+    _, weights = shipped().say(encode("abcabc"))
+    torch.testing.assert_close(weights.sum(-1), torch.ones(1, 6))
+
+
+@pytest.mark.parametrize("text", ["", "abz", "Ab", "a b"])
+def test_what_is_no_list_is_refused(text):
+    with pytest.raises(ValueError, match="letters from"):
+        encode(text)
+
+
+def test_lists_come_back_as_text():
+    text = "".join(random.Random(0).choices(LETTERS, k=20))
+    assert decode(encode(text)[0]) == text
+
+
+# ---- The scores ----------------------------------------------------------------------------------
+
+
+def test_the_scores_are_of_these_models_and_seeds():
+    assert list(FOUND["models"]) == list(MODELS)
+    assert FOUND["lengths"] == list(LENGTHS)
+    for name, (config, steps) in MODELS.items():
+        about = FOUND["models"][name]
+        assert list(about["seeds"]) == [str(seed) for seed in SEEDS]
+        assert about["weights"] == sum(p.numel() for p in Recall(config).parameters())
+        assert (about["state"], about["steps"]) == (config.state, steps)
+
+
+def test_the_shipped_weights_have_the_printed_scores():
+    printed = FOUND["models"]["attention"]["seeds"][str(SHIPPED)]
+    again = score(shipped())
+    assert again["right"] == pytest.approx(printed["right"], abs=2e-3)
+    assert again["looks at"] == pytest.approx(printed["looks at"], abs=2e-3)
+
+
+def test_a_short_training_finds_the_same_trend(tmp_path):
+    """A third of the training: with attention most letters of 10 are right, without few."""
+    short = {}
+    for name in ("attention", "without"):
+        model = train_one(MODELS[name][0], 0, 500, tmp_path / f"{name}.pt", lambda *_: None)
+        short[name] = dict(zip(LENGTHS, score(model, lists=100)["right"], strict=True))
+    assert short["attention"][2] > 0.95
+    assert short["without"][2] > 0.9  # a short list fits through the bottleneck
+    assert short["attention"][10] > 0.75
+    assert short["without"][10] < 0.4
