@@ -11,6 +11,16 @@ LESSON = "modules/m05_masks/lesson.html"
 BUILDER, LEAK, EMPTY, TABLE = "#mask-builder", "#leak-test", "#empty-row", "#mask-conventions"
 WIDGETS = [BUILDER, LEAK, EMPTY, TABLE]
 
+STATES = {
+    "causal": "",
+    "everyone": "mask.causal=0",
+    "all rules": "mask.window=2&mask.prefix=1&mask.padding=2&mask.row=5",
+    "empty rows": "mask.painted=0.0.0_3.0.0_3.1.0_3.2.0_3.3.0&mask.row=3&leak.word=0",
+    "leaking": "mask.painted=0.5.1_2.4.1&mask.row=0",
+    "half": "empty.dtype=2&empty.visible=0",
+    "double": "empty.dtype=1&empty.visible=1",
+}
+
 READ = """(table) => [...table.querySelectorAll("tbody tr")].map((tr) =>
   [...tr.querySelectorAll("td")].map((td) => td.textContent))"""
 WAYS = """(table) => [...table.querySelectorAll("tbody")].map((way) => ({
@@ -116,3 +126,7 @@ def slide(page, name, value):
 
 def as_numbers(texts):
     return [float("nan") if text == "NaN" else number(text) for text in texts]
+
+
+def rule(page, name):
+    return page.locator(f"{BUILDER} label", has_text=name).locator("input")
