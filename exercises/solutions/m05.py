@@ -136,7 +136,7 @@ TASKS = [
             "Open the empty rows first, so that no step divides 0 by 0, and set them to 0 last.",
         ],
         why="Zeros say nothing, which is true. Opening the row first keeps NaN out of every step, "
-        "so that gradients stay finite too; replacing NaN at the end would not.",
+        "not only out of the result.",
         mistakes={
             "an empty row becomes uniform with -1e9; it must be zeros": filled,
             "an empty row is NaN: it divides 0 by 0":
