@@ -22,7 +22,7 @@ def fit(
     ``loss`` draws its batch by PyTorch's global generator, whose state is kept in ``saved`` with
     all else: an interrupted training ends with the same weights as one that wasn't.
     ``after`` is called after each step, with the number of steps done and the loss.
-    Returns: the seconds that it took, interruptions apart.
+    Returns: the seconds of processor time that it took, those before an interruption included.
     """
     optimizer = torch.optim.AdamW(model.parameters(), rate, weight_decay=decay, fused=True)
     schedule = torch.optim.lr_scheduler.LambdaLR(
@@ -31,7 +31,7 @@ def fit(
     parts = {"model": model, "optimizer": optimizer, "schedule": schedule}
     settings = {"steps": steps, "rate": rate, "decay": decay}
     step, seconds = _resume(parts, settings, saved)
-    started = written = time.monotonic()
+    started, written = time.process_time(), time.monotonic()
     while step < steps:
         now = loss()
         optimizer.zero_grad()
@@ -42,8 +42,8 @@ def fit(
         after(step, now.item())
         if step == steps or time.monotonic() - written > SAVE_EVERY:
             written = time.monotonic()
-            _save(parts, settings, (step, seconds + written - started), saved)
-    return seconds + written - started
+            _save(parts, settings, (step, seconds + time.process_time() - started), saved)
+    return seconds + time.process_time() - started
 
 
 def _save(parts: dict, settings: dict, done: tuple[int, float], saved: Path) -> None:

@@ -57,26 +57,36 @@ def held_out(count: int = COUNT) -> dict[str, dict[str, list[Sentence]]]:
 
 
 @torch.no_grad()
-def score(model: Transformer, count: int = COUNT) -> dict:
-    """All scores. A pair is right only when both its members are."""
+def score(model: Transformer, *, names_it: bool, count: int = COUNT) -> dict:
+    """All scores. A pair is right only when both its members are.
+
+    ``names_it``: whether the model was trained to name at "it" what it stands for.
+    """
     sets = held_out(count)
     attention = attention_scores(model, sets, count)
-    found = {"accuracy": {held: _accuracy(model, asked) for held, asked in sets.items()}}
-    for relation in ("verb", "it"):
-        off = (tuple(attention[relation]["head"]),)
-        without = {held: _accuracy(model, asked, off) for held, asked in sets.items()}
-        found[f"accuracy without the {relation} head"] = without
+
+    def accuracy(off: Heads = ()) -> dict:
+        return {held: _accuracy(model, asked, names_it, off) for held, asked in sets.items()}
+
+    found = {"accuracy": accuracy()}
+    # A causal model tells the verb from the word before it, and what "it" is only later.
+    heads = ["verb, guessed"] if model.config.is_causal else ["verb", "it"]
+    for relation in heads:
+        without = accuracy(off=(tuple(attention[relation]["head"]),))
+        found[f"accuracy without the {relation.split(',')[0]} head"] = without
     rng = Random(SEED + 1)
     senses = [s for _ in range(count) for s in pairs_of(bank, rng, SENSES)]
     found["accuracy"]["bank"] = _both(answers(model, senses))
     return found | {"attention": attention}
 
 
-def _accuracy(model: Transformer, asked: dict[str, list[Sentence]], off: Heads = ()) -> dict:
+def _accuracy(
+    model: Transformer, asked: dict[str, list[Sentence]], names_it: bool, off: Heads
+) -> dict:  # fmt: skip
     found = {}
     for name, made in asked.items():
         if name == "it":
-            if not model.config.is_causal:
+            if names_it:
                 found["meant by it"] = _both(meant_by_it(model, made, off))
         elif name == "answer":
             found["answer"] = _both(answers(model, made, off))

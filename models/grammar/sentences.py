@@ -73,7 +73,7 @@ class Sentence:
 def sentences(seed: int, count: int) -> Iterator[Sentence]:
     """The training data: half agreement, a third "it", the rest plain or about a bank."""
     rng = Random(seed)
-    makers = {agreement: 50, it_sentence: 27, lone_it: 6, plain: 12, bank: 5}
+    makers = {agreement: 50, it_sentence: 27, lone_it: 8, plain: 10, bank: 5}
     for make in rng.choices([*makers], weights=[*makers.values()], k=count):
         yield make(rng)
 

@@ -11,6 +11,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from models.grammar.card import update
 from models.grammar.scores import score, to_tensors
 from models.grammar.sentences import MAX_LEN, sentences
 from models.grammar.words import INDEX, MASK, PAD, PLURAL_VERBS, SINGULAR_VERBS, VOCABULARY
@@ -20,7 +21,6 @@ from models.weights import load, save
 
 HERE = Path(__file__).parent
 SEEDS = (0, 1, 2)
-SHIPPED = 0
 SENTENCES, BATCH = 60_000, 128
 HIDE, HIDE_ASKED = 0.12, 0.6  # how often a word is hidden; how often one that others decide
 SWAP = 0.4  # of the hidden verbs, how many become another verb instead of [mask]
@@ -31,7 +31,8 @@ VERBS = torch.tensor([INDEX[word] for word in PLURAL_VERBS + SINGULAR_VERBS])
 class Recipe:
     config: Config
     loss_at_it: bool = False
-    steps: int = 2000
+    shipped: int = 0  # the seed whose weights the pages have
+    steps: int = 3000
     rate: float = 3e-3
     decay: float = 0.1
 
@@ -40,15 +41,17 @@ def _config(**wiring: object) -> Config:
     return Config(vocabulary=VOCABULARY, max_len=MAX_LEN, embed_dim=64, num_layers=2, **wiring)
 
 
-STANDARD = {"num_heads": 4, "mlp_dim": 64, "norm": True, "positions": "learned"}
+STANDARD = {"num_heads": 4, "mlp_dim": 128, "norm": True, "positions": "learned"}
 RECIPES = {
     "masked": Recipe(
-        _config(num_heads=4, positions="relative", raw_values=(False, True)),
+        # More heads in layer 2 would share their work, and none be needed or easy to read.
+        _config(num_heads=(4, 2), positions="relative", raw_values=(False, True)),
         loss_at_it=True,
-        steps=5000,
+        steps=7000,
     ),
-    "causal": Recipe(_config(**STANDARD, is_causal=True)),
-    "masked-standard": Recipe(_config(**STANDARD)),
+    "causal": Recipe(_config(**STANDARD, is_causal=True), steps=4000),
+    # Of its seeds the one in which no head looks at the subject, and the answers are right.
+    "masked-standard": Recipe(_config(**STANDARD), shipped=1),
 }
 
 
@@ -71,17 +74,19 @@ def train(workdir: Path, report: Report) -> None:
             # Scores are those of the weights as they are shipped: in float16.
             weights = workdir / f"{name}-{seed}.safetensors"
             save(model, weights)
-            seeds[str(seed)] = {"seconds": round(seconds)} | score(load(weights))
-            if seed == SHIPPED:
+            scores = score(load(weights), names_it=recipe.loss_at_it)
+            seeds[str(seed)] = {"processor seconds": round(seconds)} | scores
+            if seed == recipe.shipped:
                 save(model, HERE / "weights" / f"{name}.safetensors")
         _write(name, seeds)
+    update([*RECIPES])
 
 
 def train_one(
     name: str, seed: int, data: tuple[Tensor, ...], saved: Path,
     after: Callable[[int, float], None], steps: int | None = None,
 ) -> tuple[Transformer, float]:  # fmt: skip
-    """The model, and the seconds that it took. ``data`` is that of ``to_tensors``."""
+    """The model, and the processor seconds that it took. ``data`` is that of ``to_tensors``."""
     recipe = RECIPES[name]
     torch.manual_seed(seed)
     model = Transformer(recipe.config)
@@ -124,7 +129,7 @@ def _next_word(model: Transformer, words: Tensor, *_: object) -> Tensor:
 def _write(name: str, seeds: dict[str, dict]) -> None:
     path = HERE / "scores" / f"{name}.json"
     path.parent.mkdir(exist_ok=True)
-    config = RECIPES[name].config
-    weights = sum(p.numel() for p in Transformer(config).parameters())
-    found = {"weights": weights, "shipped": SHIPPED, "seeds": seeds}
+    recipe = RECIPES[name]
+    weights = sum(p.numel() for p in Transformer(recipe.config).parameters())
+    found = {"weights": weights, "shipped": recipe.shipped, "seeds": seeds}
     path.write_text(json.dumps(found, indent=1) + "\n")

@@ -79,17 +79,17 @@ FRAMES = [
     _frame(
         "did not climb {} because it was too",
         *("tired weak slow ill", "high steep tall"),
-        *([*ANIMALS], ["tree", "wall", "chair", "table"]),
+        *([*ANIMALS], ["tree", "wall", "chair", "table", "house"]),
     ),
     _frame(
         "broke {} because it was too",
         *("heavy hard fast", "thin weak"),
-        *([*THINGS, "trophy"], ["window", "lamp", "cup", "chair"]),
+        *([*THINGS, "trophy"], ["window", "lamp", "cup", "chair", "door", "toy", "box"]),
     ),
     _frame(
         "sat on {} because it was",
         *("tired sleepy cold", "soft warm dry"),
-        *([*ANIMALS], ["mat", "chair", "box", "wall"]),
+        *([*ANIMALS], ["mat", "chair", "box", "wall", "table", "stone"]),
     ),
 ]
 
