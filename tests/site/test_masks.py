@@ -62,7 +62,7 @@ def test_a_tap_paints_one_cell(open_page):
         want = CAUSAL.clone()
         want[1, 4], want[5, 0] = True, False
         assert torch.equal(shown_mask(page), want)
-        page.locator(f"{TABLE} button").nth(5).tap()
+        page.locator(f"{TABLE} table.ways button").nth(5).tap()
         want[2, 5] = True
         assert torch.equal(shown_mask(page), want)
 
@@ -89,7 +89,7 @@ def test_all_by_keyboard(open_page):
             settle(page)
         assert chosen_row(page) == 3
         assert page.locator(f"{BUILDER} .says").inner_text().startswith("on may look at 6 of 6")
-        page.locator(f"{TABLE} button").first.focus()
+        page.locator(f"{TABLE} table.ways button").first.focus()
         page.keyboard.press("Space")
         settle(page)
         assert not shown_mask(page)[3, 0]
