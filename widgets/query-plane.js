@@ -1,7 +1,7 @@
-// A query to move in the plane over three keys, and the weights it gets: a first taste of attention.
+// A query to move in the plane over a few keys, and the weights it gets: attention as a lookup.
 
 import {format, formatPercent} from "./lib/numbers.js";
-import {softmax} from "./lib/attention.js";
+import {atTemperature} from "./lib/attention.js";
 import {part, setText} from "./lib/dom.js";
 import {drawShares} from "./lib/shares.js";
 import {decimal} from "./lib/url-state.js";
@@ -17,12 +17,15 @@ export const queryFields = ([across, up]) => ({
   up: decimal(up, {min: -LIMIT, max: LIMIT})
 });
 
-/** softmax(q·k / √d) over keys [{token, key: [x, y]}]. */
-export function lookup([q1, q2], keys) {
-  const scores = keys.map(({key: [k1, k2]}) => (q1 * k1 + q2 * k2) / Math.SQRT2);
-  const weights = softmax(scores);
+/** softmax(q·k / T) over keys [{token, key: [x, y]}]: T is √d, or any other; at 0 the best alone. */
+export function lookup([q1, q2], keys, {temperature = Math.SQRT2} = {}) {
+  const scores = keys.map(({key: [k1, k2]}) => q1 * k1 + q2 * k2);
+  const weights = atTemperature(scores, temperature);
   return keys.map((key, i) => ({...key, score: scores[i], weight: weights[i]}));
 }
+
+/** What is handed over: the mix of the keys' values. */
+export const retrieved = (found) => found.reduce((sum, {weight, value}) => sum + weight * value, 0);
 
 // ---- Summary -------------------------------------------------------------------------------
 
@@ -55,7 +58,7 @@ function draw(d3, root, found, {query, onMove}) {
     const [px, py] = d3.pointer(event, this);
     onMove({across: within(x.invert(px)), up: within(y.invert(py))});
   });
-  drawShares(root.select(".shares"), found);
+  drawShares(root.select(".shares"), found.map(({token, listed = token, weight}) => ({token: listed, weight})));
 }
 
 const within = (value) => Math.max(-LIMIT, Math.min(LIMIT, Math.round(value * 20) / 20)) || 0;

@@ -1,0 +1,46 @@
+"""Query, key, value: complete each function, then run
+
+    python3 -m course exercise m02
+
+A function counts as begun when its "..." is gone.
+"""
+
+import numpy as np
+
+
+def soft_lookup(query, keys, values, temperature):
+    """Write a lookup from soft to hard.
+
+    Score each key with its dot product with the query, divide by the temperature, and return the
+    softmax-weighted mean of the values. At temperature 0 the best key alone counts: return its
+    value. The inputs of this task have no ties.
+
+    Shapes: `query` (d,), `keys` (S, d), `values` (S, d_v); `temperature` is a number ≥ 0.
+    Return: the answer (d_v,).
+    """
+    ...
+
+
+def craft_query(keys, target):
+    """Craft a query.
+
+    Find a query that gives the key at index `target` at least 0.9 of the weight, when the weights
+    are the softmax of `keys @ query`, without a scale. The keys are orthogonal to each other, and
+    no two have the same length.
+
+    Shapes: `keys` (S, d), with S ≤ d; `target` is an index.
+    Return: the query (d,).
+    """
+    ...
+
+
+def best_bandwidth(x, y, candidates):
+    """Choose a bandwidth.
+
+    Predict each `y[i]` from all the *other* points: the mean of their `y`, weighted by the softmax
+    of −(x[i] − x[j])² / (2h²). Return the candidate h with the smallest mean squared error.
+
+    Shapes: `x` and `y` (N,); `candidates` (C,).
+    Return: one of the candidates, a number.
+    """
+    ...

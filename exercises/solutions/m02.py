@@ -1,0 +1,155 @@
+"""m02: the worked solutions, what the answers are tried on, and the usual mistakes."""
+
+import numpy as np
+
+from course.exercises import Task
+
+
+def soft_lookup(query, keys, values, temperature):
+    scores = keys @ query
+    if temperature == 0:
+        return values[scores.argmax()]
+    return softmax(scores / temperature) @ values
+
+
+def craft_query(keys, target):
+    key = keys[target]
+    return 10 * key / (key @ key)
+
+
+def best_bandwidth(x, y, candidates):
+    return candidates[np.argmin([leave_one_out(x, y, h) for h in candidates])]
+
+
+def softmax(scores, axis=-1):
+    e = np.exp(scores - scores.max(axis=axis, keepdims=True))
+    return e / e.sum(axis=axis, keepdims=True)
+
+
+def leave_one_out(x, y, h, *, power=2, divisor=lambda h: 2 * h**2, with_self=False):
+    scores = -(np.abs(x[:, None] - x) ** power) / divisor(h)
+    if not with_self:
+        np.fill_diagonal(scores, -np.inf)
+    return ((softmax(scores) @ y - y) ** 2).mean()
+
+
+def choose(x, y, candidates, *, pick=np.argmin, **how):
+    return candidates[pick([leave_one_out(x, y, h, **how) for h in candidates])]
+
+
+def by_attention_py(query, keys, values, temperature):
+    import torch
+
+    from attention import scaled_dot_product_attention
+
+    q, k, v = (torch.from_numpy(a) for a in (query[None], keys, values))
+    # At 1e-6 softmax is argmax to the last bit, for scores that differ as these do.
+    output, _ = scaled_dot_product_attention(q, k, v, scale=1 / (temperature or 1e-6))
+    return output[0].numpy()
+
+
+def point_by_point(x, y, candidates):
+    errors = []
+    for h in candidates:
+        error = 0.0
+        for i in range(len(x)):
+            w = [np.exp(-((x[i] - x[j]) ** 2) / (2 * h**2)) for j in range(len(x)) if j != i]
+            error += (np.dot(w, np.delete(y, i)) / np.sum(w) - y[i]) ** 2
+        errors.append(error)
+    return candidates[int(np.argmin(errors))]
+
+
+def memories(rng, size):
+    temperature = 0.0 if size % 2 == 0 else float(rng.uniform(0.3, 2))
+    shapes = (2,), (size + 1, 2), (size + 1, 3)
+    return *(rng.normal(size=shape) for shape in shapes), temperature
+
+
+def orthogonal_keys(rng, size):
+    directions, _ = np.linalg.qr(rng.normal(size=(size + 1, size + 1)))
+    lengths = rng.permutation(np.linspace(0.5, 3, size + 1))
+    return directions * lengths[:, None], int(rng.integers(size + 1))
+
+
+def noisy_wave(rng, size):
+    x = np.sort(rng.uniform(0, 6, 24 + 2 * size))
+    y = np.sin(2 * x) + rng.normal(scale=0.3, size=len(x))
+    return x, y, np.array([0.15, 0.3, 0.6, 1.2, 4.0])[: 2 + min(size, 3)]
+
+
+def gets_the_weight(got, keys, target):
+    weight = softmax(keys @ got)[target]
+    return None if weight >= 0.9 else f"the key at {target} gets {weight:.2f} of the weight"
+
+
+TASKS = [
+    Task(
+        soft_lookup,
+        inputs=memories,
+        truth=by_attention_py,
+        hints=[
+            "All scores are one product: `keys @ query` has a number for each key.",
+            "At temperature 0 you can't divide. `scores.argmax()` is the index of the best key.",
+            "Otherwise the weights are `e / e.sum()`, where `e` is `np.exp(scores / temperature)`, "
+            "and the answer is `weights @ values`.",
+        ],
+        why="Softmax has no value at 0, only a limit, and the limit is argmax. So the code says "
+        "it in a line of its own.",
+        mistakes={
+            "you multiplied by the temperature; a high one must make the weights more alike":
+                lambda q, k, v, T: softmax(k @ q * T) @ v if T else v[(k @ q).argmax()],
+            "you left the temperature out":
+                lambda q, k, v, T: softmax(k @ q) @ v if T else v[(k @ q).argmax()],
+            "at temperature 0 you returned the mean; the best key alone counts":
+                lambda q, k, v, T: softmax(k @ q / T) @ v if T else v.mean(axis=0),
+            "you scaled by √d too; here the temperature is the only scale":
+                lambda q, k, v, T:
+                    softmax(k @ q / T / len(q) ** 0.5) @ v if T else v[(k @ q).argmax()],
+            "you returned the weights; mix the values with them":
+                lambda q, k, v, T: softmax(k @ q / T) if T else np.eye(len(k))[(k @ q).argmax()],
+        },
+    ),
+    Task(
+        craft_query,
+        inputs=orthogonal_keys,
+        judge=gets_the_weight,
+        hints=[
+            "A query along the target's key has the score 0 with every key orthogonal to it.",
+            "Its score with the target is its length times the key's. How large must that be?",
+            "With nine keys, eˢ / (eˢ + 8) ≥ 0.9 asks for s ≥ 4.3. Divide the key by its squared "
+            "length, and multiply by a number above that.",
+        ],
+        why="Direction chooses the key, length decides how firmly. Dividing by the squared length "
+        "gives every key the same score, 10, however short it is.",
+        mistakes={
+            "the query points the right way but is too short: softmax hardly tells the keys apart":
+                lambda keys, target: 0.1 * keys[target] / np.linalg.norm(keys[target]),
+            "you returned the sum of all keys, so the longest key wins":
+                lambda keys, target: keys.sum(axis=0),
+            "your query is the target's key turned round: it avoids what it should find":
+                lambda keys, target: -10 * keys[target] / (keys[target] @ keys[target]),
+        },
+    ),
+    Task(
+        best_bandwidth,
+        inputs=noisy_wave,
+        truth=point_by_point,
+        hints=[
+            "All pairs at once: `scores = -((x[:, None] - x) ** 2) / (2 * h**2)` is (N, N).",
+            "Nobody may look at their own answer: `np.fill_diagonal(scores, -np.inf)`.",
+            "The prediction is `softmax(scores) @ y`. Compare the mean squared errors of all h.",
+        ],
+        why="With itself among the keys, a point predicts itself best with the hardest lookup, "
+        "and the smallest h always wins. Hiding the diagonal is a mask: your first.",
+        mistakes={
+            "each point looks at itself, so the smallest bandwidth always wins: hide the diagonal":
+                lambda x, y, c: choose(x, y, c, with_self=True),
+            "you returned the index of the best candidate; return the candidate":
+                lambda x, y, c: int(np.argmin([leave_one_out(x, y, h) for h in c])),
+            "you returned the candidate with the largest error":
+                lambda x, y, c: choose(x, y, c, pick=np.argmax),
+            "you returned the error; return the bandwidth that has it":
+                lambda x, y, c: min(leave_one_out(x, y, h) for h in c),
+        },
+    ),
+]  # fmt: skip

@@ -1,0 +1,62 @@
+"""The sentences that lessons show, and the maps of a grammar model's heads on them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from models.weights import load
+
+HERE = Path(__file__).parent
+LEAST = 0.5  # mean weight, for a head to be named after what it follows
+RELATIONS = {"verb": "verb to subject", "it": "“it” to its noun", "adjective": "adjective to noun"}
+
+# Each sentence with the word to look at first, and what is true of it.
+EXAMPLES = [
+    ("the cat sat on the mat", 2, "Who sat? The cat did."),
+    (
+        "the trophy did not fit in the suitcase because it was too big", 9,
+        "Too big to go in: here “it” is the trophy.",
+    ),
+    (
+        "the trophy did not fit in the suitcase because it was too small", 9,
+        "Too small to hold it: here “it” is the suitcase.",
+    ),
+    (
+        "the keys near the cabinet are red", 5,
+        "“are” agrees with the keys, not with the cabinet beside it.",
+    ),
+    ("the cat sat on the mat because it was warm", 7, "Warm, not tired: here “it” is the mat."),
+]  # fmt: skip
+
+
+def named_heads(name: str) -> dict[tuple[int, int], str]:
+    """(layer, head) → what the head of the model ``name`` follows, by its scores."""
+    scores = json.loads((HERE / "scores" / f"{name}.json").read_text(encoding="utf-8"))
+    attention = scores["seeds"][str(scores["shipped"])]["attention"]
+    found: dict[tuple[int, int], str] = {}
+    for relation, says in RELATIONS.items():
+        head, weight = tuple(attention[relation]["head"]), attention[relation]["weight"]
+        if weight < LEAST:
+            continue
+        found[head] = ", ".join(filter(None, [found.get(head), says]))
+    return found
+
+
+def head_maps(name: str) -> dict[str, Any]:
+    """{"heads": names, "weights": one (heads, L, L) tensor a sentence}, of EXAMPLES, rounded."""
+    model, names = load(HERE / "weights" / f"{name}.safetensors"), named_heads(name)
+    weights = []
+    for text, *_ in EXAMPLES:
+        layers = model(model.encode(text.split())).weights
+        weights.append(torch.cat(layers, dim=1)[0].double().round(decimals=5))
+    each = [(i, h) for i, layer in enumerate(layers) for h in range(layer.shape[1])]
+    heads = [f"layer {i}, head {h}" for i, h in each]
+    said = [
+        f"{head} ({names[at]})" if at in names else head
+        for at, head in zip(each, heads, strict=True)
+    ]
+    return {"heads": said, "weights": weights}
