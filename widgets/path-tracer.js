@@ -42,13 +42,19 @@ export const pathFields = ({words, from, to}) => ({
 });
 
 /** The nodes of a shortest way from word `from` to any node of word `to`, or null: breadth first. */
-export function shortestPath({nodes, edges}, from, to) {
+export function shortestPath({nodes, edges, after = successors(nodes, edges)}, from, to) {
   const cameFrom = new Map([[from, null]]);
   for (const here of cameFrom.keys()) { // a Map's keys include those added on the way
     if (nodes[here].column > 0 && nodes[here].word === to) return trace(cameFrom, here);
-    for (const [a, b] of edges) if (a === here && !cameFrom.has(b)) cameFrom.set(b, here);
+    for (const next of after[here]) if (!cameFrom.has(next)) cameFrom.set(next, here);
   }
   return null;
+}
+
+function successors(nodes, edges) {
+  const after = nodes.map(() => []);
+  for (const [a, b] of edges) after[a].push(b);
+  return after;
 }
 
 const trace = (cameFrom, end) => (end === null ? [] : [...trace(cameFrom, cameFrom.get(end)), end]);
@@ -65,7 +71,7 @@ function graphsOf(n) {
   if (!graphs.has(n)) {
     graphs.set(n, NETS.map((net) => {
       const graph = net.graph(n);
-      return {...graph, chain: longestChain(graph)};
+      return {...graph, chain: longestChain(graph), after: successors(graph.nodes, graph.edges)};
     }));
   }
   return graphs.get(n);
@@ -94,6 +100,7 @@ export function summarize({words, net, from, to, graph, steps}) {
 
 const WIDTH = 100;
 const STEP_TIME = 220; // ms, the same for every step of every net
+const PAUSE = 150; // ms: first the answer is on the screen, then it moves
 
 /** A drawing in one element of its own: draw(traced, {still, onChoose(changes)}) returns it. */
 export function pathTracerView(d3) {
@@ -125,10 +132,15 @@ function draw(root, traced, {still = false, onChoose}) {
   const columns = graph.nodes[graph.nodes.length - 1].column;
   const place = (i) => [(WIDTH * graph.nodes[i].column) / columns, graph.nodes[i].word + 0.5];
   const dots = (ids) => ids.map((i) => `M${place(i)}h0`).join("");
-  const stage = root.select("svg").attr("viewBox", `0 0 ${WIDTH} ${words.length}`);
+  const stage = root.select("svg");
+  if (!stage.attr("viewBox")) stage.attr("viewBox", `0 0 ${WIDTH} ${words.length}`);
   const set = (name, d) => stage.select(name).each(function () { if (this.getAttribute("d") !== d) this.setAttribute("d", d); });
-  set(".edges", graph.edges.map(([a, b]) => `M${place(a)}L${place(b)}`).join(""));
-  set(".nodes", dots(range(graph.nodes.length)));
+  if (stage.property("graph") !== graph) {
+    stage.property("graph", graph);
+    graph.lines = graph.lines ?? graph.edges.map(([a, b]) => `M${place(a)}L${place(b)}`).join("");
+    set(".edges", graph.lines);
+    set(".nodes", dots(range(graph.nodes.length)));
+  }
   set(".route", path ? `M${path.map(place).join("L")}` : "");
   set(".stops", path ? dots(path) : "");
   run(stage.select(".runner").node(), path && path.map(place), still);
@@ -138,13 +150,11 @@ function draw(root, traced, {still = false, onChoose}) {
 /** A dot that takes the same time for every step; where motion isn't wanted, none. */
 function run(dot, places, still) {
   const key = String(places);
-  if (dot.dataset.places === key) return;
-  const first = dot.dataset.places === undefined;
-  dot.dataset.places = key;
-  dot.getAnimations().forEach((animation) => animation.cancel());
+  if (dot.places === key) return;
+  const first = dot.places === undefined;
+  dot.places = key;
+  dot.running?.cancel();
   if (still || first || !places) return;
-  dot.animate(
-    [...places.map(([x, y]) => ({opacity: 1, transform: `translate(${x}px, ${y}px)`}))],
-    {duration: STEP_TIME * (places.length - 1)}
-  );
+  const frames = places.map(([x, y]) => ({opacity: 1, transform: `translate(${x}px, ${y}px)`}));
+  dot.running = dot.animate(frames, {delay: PAUSE, duration: STEP_TIME * (places.length - 1)});
 }

@@ -9,22 +9,29 @@ const MOVES = {ArrowUp: -1, ArrowLeft: -1, ArrowDown: 1, ArrowRight: 1, Home: -I
  * note(i), where given, stands after the word. onChoose(i) hears of clicks, arrows, Home and End.
  */
 export function drawWords(group, words, chosen, onChoose, note = null) {
-  const buttons = group.selectAll("button").data(words).join((enter) => {
-    const button = enter.append("button").attr("type", "button").attr("role", "radio");
-    button.append("span").attr("class", "word");
-    if (note) button.append("span").attr("class", "note");
-    return button;
-  });
-  buttons.attr("aria-checked", (_, i) => String(i === chosen)).attr("tabindex", (_, i) => (i === chosen ? 0 : -1))
-    .on("click", function () { onChoose(buttons.nodes().indexOf(this)); })
-    .on("keydown", (event) => {
-      const move = MOVES[event.key];
-      if (!move) return;
-      event.preventDefault();
-      const next = Math.max(0, Math.min(words.length - 1, chosen + move));
-      onChoose(next);
-      buttons.nodes()[next].focus();
-    });
-  setText(buttons.select(".word"), (word) => word);
-  if (note) setText(buttons.select(".note"), (_, i) => note(i));
+  group.each(function () { this.choose = onChoose; });
+  group.selectAll("button").data(words).join((enter) => enter.append("button").call(addWord, note))
+    .filter(function (_, i) { return this.getAttribute("aria-checked") !== String(i === chosen); })
+    .attr("aria-checked", function () { return String(this.parentNode.children[chosen] === this); })
+    .attr("tabindex", function () { return this.parentNode.children[chosen] === this ? 0 : -1; });
+  setText(group.selectAll(".word").data(words), (word) => word);
+  if (note) setText(group.selectAll(".note").data(words), (_, i) => note(i));
 }
+
+function addWord(button, note) {
+  button.attr("type", "button").attr("role", "radio");
+  button.append("span").attr("class", "word");
+  if (note) button.append("span").attr("class", "note");
+  button.on("click", function () { this.parentNode.choose(indexOf(this)); });
+  button.on("keydown", function (event) {
+    const move = MOVES[event.key];
+    if (!move) return;
+    event.preventDefault();
+    const all = this.parentNode.children;
+    const next = all[Math.max(0, Math.min(all.length - 1, indexOf(this) + move))];
+    this.parentNode.choose(indexOf(next));
+    next.focus();
+  });
+}
+
+const indexOf = (button) => [...button.parentNode.children].indexOf(button);
