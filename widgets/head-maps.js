@@ -1,9 +1,9 @@
 // The heads of a layer side by side: their maps, their mean, how spread out and how sure they are.
 
 import {format, formatPercent} from "./lib/numbers.js";
-import {setStyle, setText} from "./lib/dom.js";
+import {setText} from "./lib/dom.js";
 import {drawShares} from "./lib/shares.js";
-import {drawWeightMap} from "./lib/weight-map.js";
+import {drawLabelledMap, drawWeightMap, LABELLED_MAP} from "./lib/weight-map.js";
 import {flag, integer} from "./lib/url-state.js";
 
 // ---- Model: numbers in, objects out --------------------------------------------------------
@@ -78,18 +78,9 @@ function draw(d3, root, m, {onHead, onRow}) {
 
   const [chosen, size] = [m.maps[m.shown], m.tokens.length];
   setText(root.select(".legend"), () => `Under each map: its entropy in nats, at most ${format(Math.log(size))}, and its peak, at most 1. Both are means over the rows.`);
-  setStyle(root, "--size", size);
   setText(root.select(".title"), () => `Layer ${m.layer}, ${chosen.name}`);
   setText(root.select(".source"), () => m.source);
-  for (const side of [".rows", ".columns"]) {
-    setText(root.select(side).selectAll("span").data(m.tokens).join("span").classed("chosen", (_, i) => side === ".rows" && i === m.query), (t) => t);
-  }
-  const large = root.select("svg.large");
-  drawWeightMap(large, chosen.weights, {row: m.query});
-  large.on("click", function (event) {
-    const box = this.getBoundingClientRect();
-    onRow(Math.max(0, Math.min(size - 1, Math.floor(((event.clientY - box.top) / box.height) * size))));
-  });
+  drawLabelledMap(root.select(".labelled-map"), chosen.weights, {tokens: m.tokens, row: m.query, onRow});
   setText(root.select(".asks"), () => `“${m.tokens[m.query]}” looks at`);
   drawShares(root.select(".shares"), m.looks, format);
   setText(root.select(".summary"), () => summarize(m));
@@ -102,7 +93,7 @@ function emptyView() {
   node.setAttribute("aria-label", "The heads of a layer side by side");
   node.innerHTML = `<div class="maps"></div><p class="legend"></p>
     <p class="heading"><b class="title"></b> <span class="source"></span></p>
-    <div class="chosen-map"><div class="labelled" aria-hidden="true"><div class="columns"></div><div class="rows"></div><svg class="large"></svg></div>
+    <div class="chosen-map">${LABELLED_MAP}
     <div><p class="asks"></p><ul class="shares"></ul></div></div>
     <p class="summary screen-reader-only" aria-live="polite"></p>`;
   return node;

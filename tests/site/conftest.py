@@ -12,8 +12,16 @@ from course.serve import start_server
 
 LESSON = "modules/m03_scaled_dot_product/lesson.html"
 ROOT = Path(__file__).parents[2]
+TOUR = "modules/m00_tour/lesson.html"
+
+
+def whole(path: str) -> str:
+    """The tour shows one step at a time; here the page with all of them."""
+    return f"{path}?tour.all=1" if path == TOUR else path
+
+
 LESSONS = sorted(
-    lesson.relative_to(ROOT).with_suffix(".html").as_posix()
+    whole(lesson.relative_to(ROOT).with_suffix(".html").as_posix())
     for lesson in ROOT.glob("modules/*/lesson.qmd")
 )
 PAGES = ["index.html", *LESSONS]

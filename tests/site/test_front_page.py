@@ -5,7 +5,7 @@ import torch
 from playwright.sync_api import expect
 
 from attention import scaled_dot_product_attention
-from tests.site.conftest import LESSON, THEMES, WIDTHS
+from tests.site.conftest import THEMES, TOUR, WIDTHS
 from tests.site.geometry import assert_legible
 from tests.site.reading import settle
 
@@ -78,5 +78,5 @@ def test_the_map_marks_what_is_to_come(open_page):
             there = module.locator("a").count() == 1
             assert there != ("to come" in module.inner_text())
         page.locator(".start-here a").click()
-        expect(page.locator("h1")).to_have_text("Scaled dot-product attention")
-        assert LESSON in page.url
+        expect(page.locator("h1")).to_have_text("A tour in eight steps")
+        assert TOUR in page.url

@@ -1,7 +1,7 @@
 // A map of weights as one small drawing, for many maps beside one another.
 // Cells of about the same weight are one path: a map costs a few elements, whatever its size.
 
-import {part} from "./dom.js";
+import {part, setStyle, setText} from "./dom.js";
 
 const LEVELS = 25;
 
@@ -26,4 +26,22 @@ export function drawWeightMap(svg, weights, {row = null} = {}) {
     });
   part(svg, "rect").attr("width", weights[0].length).attr("height", 1)
     .attr("y", row ?? 0).attr("visibility", row === null ? "hidden" : null);
+}
+
+export const LABELLED_MAP = `<div class="labelled-map" aria-hidden="true">
+  <div class="columns"></div><div class="rows"></div><svg class="large"></svg></div>`;
+
+/** The same in a selection of one LABELLED_MAP, with a word beside each row and column to choose a row by. */
+export function drawLabelledMap(root, weights, {tokens, row, onRow}) {
+  const size = tokens.length;
+  setStyle(root, "--size", size);
+  for (const side of [".rows", ".columns"]) {
+    const words = root.select(side).selectAll("span").data(tokens).join("span");
+    setText(words.classed("chosen", (_, i) => side === ".rows" && i === row), (token) => token);
+  }
+  drawWeightMap(root.select("svg.large"), weights, {row});
+  root.select("svg.large").on("click", function (event) {
+    const box = this.getBoundingClientRect();
+    onRow(Math.max(0, Math.min(size - 1, Math.floor(((event.clientY - box.top) / box.height) * size))));
+  });
 }

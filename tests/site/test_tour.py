@@ -1,0 +1,248 @@
+"""The tour's player: one step at a time, by every means; all of them where there is none."""
+
+from itertools import pairwise
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.site.conftest import THEMES, TOUR, WIDTHS
+from tests.site.geometry import SIDEWAYS, TEXT_BOXES, assert_legible, overlapping
+from tests.site.reading import axe_violations, settle
+
+STEPS = [f"step-{name}" for name in
+         ("why", "roles", "scores", "softmax", "heads", "mask", "code", "patterns")]  # fmt: skip
+
+
+def at(step):
+    return f"{TOUR}?tour.step={step}"
+
+
+def shown(page):
+    """The ids of the steps that a reader sees."""
+    settle(page)
+    return [step for step in STEPS if page.locator(f"#{step} > h2").is_visible()]
+
+
+def is_at(page, step):
+    current = page.locator(".tour-strip [aria-current=step]").get_attribute("href")
+    count = page.locator(".tour-controls .count").inner_text()
+    return shown(page) == [STEPS[step - 1]] and (current, count) == (
+        f"#{STEPS[step - 1]}", f"Step {step} / 8")  # fmt: skip
+
+
+def test_by_mouse(open_page):
+    with open_page(TOUR) as page:
+        assert is_at(page, 1)
+        expect(page.get_by_label("Previous step")).to_be_disabled()
+        page.get_by_label("Next step").click()
+        assert is_at(page, 2)
+        page.get_by_label("Previous step").click()
+        assert is_at(page, 1)
+        for step in range(2, 9):
+            page.locator(".tour-pager .next").click()
+            assert is_at(page, step)
+            assert page.locator(".tour-strip").bounding_box()["y"] >= 0  # the reader is at its top
+        expect(page.locator(".tour-pager .next")).to_be_hidden()
+        expect(page.get_by_label("Next step")).to_be_disabled()
+        page.locator(".tour-pager button").first.click()
+        assert is_at(page, 7)
+        page.locator(".tour-strip li a").nth(2).click()
+        assert is_at(page, 3)
+
+
+def test_by_keyboard(open_page):
+    with open_page(TOUR) as page:
+        for step in (2, 3, 4):
+            page.keyboard.press("ArrowRight")
+            assert is_at(page, step)
+        page.keyboard.press("ArrowLeft")
+        assert is_at(page, 3)
+        page.keyboard.press("Space")
+        expect(page.locator(".play")).to_have_text("Pause")
+        assert page.evaluate("scrollY") == 0
+        page.keyboard.press("Space")
+        expect(page.locator(".play")).to_have_text("Play")
+        assert is_at(page, 3)
+        page.locator(".tour-strip li a").nth(5).focus()
+        page.keyboard.press("Enter")
+        assert is_at(page, 6)
+        page.keyboard.press("ArrowRight")
+        assert page.evaluate("document.activeElement.textContent") == "Code"
+        assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
+
+
+def test_keys_of_controls_and_of_other_parts_of_the_page_stay_theirs(open_page):
+    with open_page(at(3)) as page:
+        page.locator("#tour-scores .matrix td").nth(0).click()
+        page.keyboard.press("ArrowRight")  # to the next cell, not to the next step
+        assert is_at(page, 3)
+        assert page.evaluate("document.activeElement.cellIndex") == 2
+        page.locator("#predict-softmax input").first.focus()
+        page.keyboard.press("ArrowRight")
+        assert is_at(page, 3)
+        page.keyboard.press("Alt+ArrowRight")
+        page.evaluate("document.activeElement.blur()")
+        page.locator("#exercises h2").evaluate("(e) => e.scrollIntoView()")
+        page.keyboard.press("ArrowRight")
+        assert is_at(page, 3)
+
+
+def test_it_plays_to_the_end_and_stops(open_page):
+    with open_page(TOUR, live=False) as page:
+        page.clock.install()
+        page.reload()
+        page.wait_for_selector(".tour-controls")
+        page.locator(".play").click()
+        for step in range(2, 9):
+            page.clock.run_for(8000)
+            expect(page.locator(".count")).to_have_text(f"Step {step} / 8")
+        expect(page.locator(".play")).to_have_text("Play")
+        page.clock.run_for(30_000)
+        expect(page.locator(".count")).to_have_text("Step 8 / 8")
+        page.locator(".play").click()  # from the start again
+        expect(page.locator(".count")).to_have_text("Step 1 / 8")
+
+
+@pytest.mark.parametrize("touch", ["click", "wheel", "key", "button"])
+def test_any_touch_stops_it(open_page, touch):
+    with open_page(TOUR) as page:
+        page.locator(".play").click()
+        expect(page.locator(".play")).to_have_text("Pause")
+        if touch == "click":
+            page.locator("#step-why p").first.click()
+        elif touch == "wheel":
+            page.mouse.wheel(0, 100)
+        elif touch == "key":
+            page.keyboard.press("ArrowDown")
+        else:
+            page.locator(".play").click()
+        expect(page.locator(".play")).to_have_text("Play")
+
+
+SWIPE = """([across, down, selector]) => {
+  const target = document.querySelector(selector);
+  const finger = (x, y) => new Touch({identifier: 1, target, clientX: x, clientY: y});
+  const send = (type, now, list) => target.dispatchEvent(new TouchEvent(type,
+    {bubbles: true, touches: list, changedTouches: [now]}));
+  const [from, to] = [finger(200, 400), finger(200 + across, 400 + down)];
+  send("touchstart", from, [from]);
+  send("touchend", to, []);
+}"""
+
+
+def test_by_swipe(open_page):
+    with open_page(TOUR, width=390, has_touch=True, is_mobile=True) as page:
+        for across, down, selector, step in [
+            (-120, 10, "#step-why p", 2), (-120, 10, "#step-roles p", 3),
+            (120, -10, "#step-scores p", 2), (-120, 200, "#step-roles p", 2),
+            (-30, 0, "#step-roles p", 2), (-120, 0, "#step-roles pre", 2),
+            (-120, 0, "#exercises h2", 2),
+        ]:  # fmt: skip
+            page.evaluate(SWIPE, [across, down, selector])
+            assert is_at(page, step), (across, down, selector)
+
+
+def test_by_tap(open_page):
+    with open_page(TOUR, width=390, has_touch=True, is_mobile=True) as page:
+        page.locator(".tour-strip li a").nth(3).tap()
+        assert is_at(page, 4)
+        page.locator(".play").tap()
+        expect(page.locator(".play")).to_have_text("Pause")
+        page.locator(".play").tap()
+        expect(page.locator(".play")).to_have_text("Play")
+
+
+def test_the_address_and_back(open_page):
+    with open_page(TOUR) as page:
+        page.locator(".tour-strip li a").nth(4).click()
+        page.wait_for_url("**tour.step=5")
+        page.locator(".tour-strip li a").nth(6).click()
+        page.wait_for_url("**tour.step=7")
+        page.reload()
+        page.wait_for_selector(".tour-controls")
+        assert is_at(page, 7)
+        page.go_back()
+        assert is_at(page, 5)
+        page.go_back()
+        assert is_at(page, 1)
+
+
+@pytest.mark.parametrize("place", ["step-mask", "predict-code", "tour-mask"])
+def test_a_link_into_a_step_shows_it(open_page, place):
+    with open_page(f"{TOUR}#{place}") as page:
+        assert is_at(page, 6)
+        page.locator("#TOC a", has_text="Many heads").click()
+        assert is_at(page, 5)
+        expect(page.locator("#step-heads")).to_be_in_viewport()
+        page.locator("#TOC a", has_text="Exercises").click()
+        assert is_at(page, 5)
+        expect(page.locator("#exercises h2")).to_be_in_viewport()
+
+
+@pytest.mark.parametrize("damage", ["0", "9", "x", "2.5", "%E0%A4%A"])
+def test_a_damaged_address_falls_back(open_page, damage):
+    with open_page(f"{TOUR}?tour.step={damage}#{damage}") as page:
+        assert is_at(page, 1)
+
+
+def test_all_steps_at_once(open_page):
+    with open_page(at(3)) as page:
+        page.get_by_label("All steps at once").check()
+        assert shown(page) == STEPS
+        expect(page.locator(".tour-pager")).to_be_hidden()
+        page.keyboard.press("ArrowRight")
+        assert shown(page) == STEPS
+        page.get_by_label("All steps at once").uncheck()
+        assert is_at(page, 3)
+
+
+def test_what_a_browser_s_search_finds_is_shown(open_page):
+    with open_page(TOUR) as page:
+        assert page.locator("#step-softmax").get_attribute("hidden") == "until-found"
+        page.locator("#step-softmax").evaluate("(e) => e.dispatchEvent(new Event('beforematch'))")
+        assert is_at(page, 4)
+
+
+def test_reduced_motion(open_page):
+    animated = "(e) => getComputedStyle(e, '::after').animationName"
+    for motion, name in (("no-preference", "tour-fills"), ("reduce", "none")):
+        with open_page(TOUR, reduced_motion=motion) as page:
+            page.locator(".play").click()
+            assert page.locator(".tour-strip [aria-current]").evaluate(animated) == name
+            expect(page.locator(".play")).to_have_text("Pause")
+
+
+@pytest.mark.parametrize("media", ["screen", "print"])
+def test_without_javascript_and_in_print_all_steps_stand_in_order(open_page, media):
+    with open_page(TOUR, live=False, java_script_enabled=media == "print") as page:
+        if media == "print":
+            page.wait_for_selector(".tour-controls")
+        page.emulate_media(media=media)
+        tops = [page.locator(f"#{step}").bounding_box() for step in STEPS]
+        assert all(a["y"] + a["height"] <= b["y"] + 1 for a, b in pairwise(tops))
+        for step in STEPS:
+            for part in ("h2", ".insight", ".static-form table", "pre.python"):
+                expect(page.locator(f"#{step} {part}").first).to_be_visible()
+        for control in (".tour-controls", ".tour-pager"):
+            assert not page.locator(control).is_visible()
+
+
+@pytest.mark.parametrize("theme", THEMES)
+@pytest.mark.parametrize("width", WIDTHS)
+def test_legible_in_every_step(open_page, width, theme):
+    with open_page(TOUR, width=width, theme=theme) as page:
+        for i, step in enumerate(STEPS):
+            page.locator(".tour-strip li a").nth(i).click()
+            assert shown(page) == [step]
+            assert_legible(page, f"#{step} .widget")
+            assert_legible(page, ".tour-strip")
+            boxes = page.locator(f"#{step}").element_handle().evaluate(TEXT_BOXES)
+            assert not overlapping(boxes)
+            assert page.evaluate(SIDEWAYS) <= 0
+
+
+@pytest.mark.parametrize("theme", THEMES)
+@pytest.mark.parametrize("step", range(1, 9))
+def test_no_axe_violation_in_any_step(open_page, step, theme):
+    with open_page(at(step), theme=theme, width=390) as page:
+        assert not axe_violations(page, "main")
