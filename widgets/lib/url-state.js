@@ -100,13 +100,18 @@ export function urlState(prefix, fields, {invalidation} = {}) {
     tell(names);
   }
 
+  // A link within the page starts a new entry: what waits still belongs to this one.
+  const writeBeforeLinks = ({target}) => target.closest?.("a[href]") && write();
+
   read();
   names.forEach((name) => views[name].addEventListener("input", changedNow));
   addEventListener("popstate", goBack);
   addEventListener("pagehide", write);
+  addEventListener("click", writeBeforeLinks, true);
   invalidation?.then(() => {
     removeEventListener("popstate", goBack);
     removeEventListener("pagehide", write);
+    removeEventListener("click", writeBeforeLinks, true);
   });
 
   function set(values) {
