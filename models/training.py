@@ -13,6 +13,11 @@ Report = Callable[[str, int, int, float], None]
 SAVE_EVERY = 10.0  # seconds
 
 
+def part_of(report: Report, what: str, done: int, of: int) -> Callable[[int, float], None]:
+    """``fit``'s ``after`` for one training of several: ``done`` of the ``of`` steps came before."""
+    return lambda step, loss: report(what, done + step, of, loss)
+
+
 def fit(
     model: nn.Module, loss: Callable[[], Tensor], *, steps: int, rate: float, decay: float,
     saved: Path, after: Callable[[int, float], None],

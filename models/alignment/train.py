@@ -2,6 +2,7 @@
 
 import json
 import random
+from collections.abc import Callable
 from pathlib import Path
 
 import torch
@@ -11,11 +12,11 @@ from torch import Tensor
 
 from models.alignment.data import KINDS, Example, examples, kind
 from models.alignment.model import Translator
-from models.training import Report, fit
+from models.training import Report, fit, part_of
 
 HERE = Path(__file__).parent
 SEEDS, SHIPPED = (0, 1, 2), 0
-BATCH, RATE, TESTS = 64, 4e-3, 500
+BATCH, RATE, DECAY, TESTS = 64, 4e-3, 0.01, 500
 STEPS = {"reversal": 400, "phrases": 800}
 VARIANTS = {
     "reversal": ("reversal", False), "phrases": ("phrases", False),
@@ -25,10 +26,13 @@ VARIANTS = {
 
 def train(workdir: Path, report: Report) -> None:
     """All variants and seeds; writes weights/ and scores/ beside this file."""
+    done, to_do = 0, sum(STEPS[task] for task, _ in VARIANTS.values()) * len(SEEDS)
     for name, (task, mixes) in VARIANTS.items():
         seeds = {}
         for seed in SEEDS:
-            model = train_one(task, seed, workdir / f"{name}-{seed}.pt", report, mixes=mixes)
+            after = part_of(report, f"{name}, seed {seed}", done, to_do)
+            model = train_one(task, seed, workdir / f"{name}-{seed}.pt", after, mixes=mixes)
+            done += STEPS[task]
             seeds[str(seed)] = scores(model, task)
             if seed == SHIPPED and not mixes:
                 (HERE / "weights").mkdir(exist_ok=True)
@@ -41,8 +45,8 @@ def train(workdir: Path, report: Report) -> None:
 
 
 def train_one(
-    task: str, seed: int, saved: Path, report: Report, *, mixes: bool = False,
-    steps: int | None = None,
+    task: str, seed: int, saved: Path, after: Callable[[int, float], None], *,
+    mixes: bool = False, steps: int | None = None,
 ) -> Translator:  # fmt: skip
     torch.manual_seed(seed)
     model = Translator(task, mixes=mixes)
@@ -56,7 +60,7 @@ def train_one(
         logits, _ = model(source, so_far, lengths)
         return F.cross_entropy(logits.flatten(0, 1), to_come.flatten(), ignore_index=0)
 
-    fit(model, loss, steps=steps or STEPS[task], rate=RATE, saved=saved, report=report)
+    fit(model, loss, steps=steps or STEPS[task], rate=RATE, decay=DECAY, saved=saved, after=after)
     return model.eval()
 
 

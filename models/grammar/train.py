@@ -15,7 +15,7 @@ from models.grammar.card import update
 from models.grammar.scores import score, to_tensors
 from models.grammar.sentences import MAX_LEN, sentences
 from models.grammar.words import INDEX, MASK, PAD, PLURAL_VERBS, SINGULAR_VERBS, VOCABULARY
-from models.training import Report, fit
+from models.training import Report, fit, part_of
 from models.transformer import Config, Transformer
 from models.weights import load, save
 
@@ -63,11 +63,7 @@ def train(workdir: Path, report: Report) -> None:
     for name, recipe in RECIPES.items():
         seeds = {}
         for seed in SEEDS:
-            what, before = f"{name}, seed {seed}", done
-
-            def after(step: int, loss: float, what: str = what, before: int = before) -> None:
-                report(what, before + step, to_do, loss)
-
+            after = part_of(report, f"{name}, seed {seed}", done, to_do)
             saved = workdir / f"{name}-{seed}.pt"
             model, seconds = train_one(name, seed, data, saved, after)
             done += recipe.steps

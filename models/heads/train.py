@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import torch
 import torch.nn.functional as F
 
 from models.heads.task import HEADS, LENGTH, QUESTIONS, Recall, examples
-from models.training import Report, fit
+from models.training import Report, fit, part_of
 
 STEPS, BATCH, RATE, TESTS = 500, 64, 5e-3, 2000
 SEEDS = range(5)
@@ -19,10 +20,16 @@ SCORES = Path(__file__).with_name("scores.json")
 def train(workdir: Path, report: Report) -> None:
     """All of them; writes scores.json: accuracy by questions, by heads, one for each seed."""
     accuracy, parameters = {}, {}
+    done, to_do = 0, len(QUESTIONS) * len(HEADS) * len(SEEDS) * STEPS
     for name, back in QUESTIONS.items():
         for heads in HEADS:
-            runs = {seed: workdir / f"{name}-{heads}-{seed}.pt" for seed in SEEDS}
-            models = [train_one(heads, back, seed, saved, report) for seed, saved in runs.items()]
+            models = []
+            for seed in SEEDS:
+                what = f"{name} at once, {heads} heads, seed {seed}"
+                saved = workdir / f"{name}-{heads}-{seed}.pt"
+                after = part_of(report, what, done, to_do)
+                models.append(train_one(heads, back, seed, saved, after))
+                done += STEPS
             shares = [score(model, back) for model in models]
             accuracy.setdefault(name, {})[str(heads)] = shares
             # The same for every number of heads; a test compares with the models.
@@ -31,7 +38,9 @@ def train(workdir: Path, report: Report) -> None:
     SCORES.write_text(json.dumps(found, indent=1) + "\n")
 
 
-def train_one(num_heads: int, back: list[int], seed: int, saved: Path, report: Report) -> Recall:
+def train_one(
+    num_heads: int, back: list[int], seed: int, saved: Path, after: Callable[[int, float], None]
+) -> Recall:
     torch.manual_seed(seed)
     model = Recall(num_heads, len(back))
 
@@ -40,7 +49,7 @@ def train_one(num_heads: int, back: list[int], seed: int, saved: Path, report: R
         logits = model(words)[:, max(back) :]
         return F.cross_entropy(logits.flatten(0, 2), answers.flatten())
 
-    fit(model, of_a_batch, steps=STEPS, rate=RATE, decay=0.0, saved=saved, report=report)
+    fit(model, of_a_batch, steps=STEPS, rate=RATE, decay=0.0, saved=saved, after=after)
     return model.eval()
 
 
