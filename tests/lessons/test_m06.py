@@ -190,8 +190,8 @@ def to_subject():
         verb, subject = sentence.link("verb")
         with torch.no_grad():
             layers = model(model.encode(sentence.words)).weights
-        rows.append(torch.stack([w[0, :, verb, subject] for w in layers]))
-    return torch.stack(rows)
+        rows.append([w[0, :, verb, subject] for w in layers])
+    return [torch.stack(layer) for layer in zip(*rows, strict=True)]
 
 
 def test_the_heads_that_find_the_subject(page, to_subject):
@@ -199,10 +199,10 @@ def test_the_heads_that_find_the_subject(page, to_subject):
     shown = dict(line.split(":") for line in lines)
     for layer in (0, 1):
         shares = numbers(shown[f"trained, layer {layer}"].split("entropy")[0])
-        assert shares == pytest.approx(to_subject.mean(0)[layer].tolist(), abs=0.0051)
+        assert shares == pytest.approx(to_subject[layer].mean(0).tolist(), abs=0.0051)
         untrained = numbers(shown[f"random, layer {layer}"].split("entropy")[0])
         assert max(untrained) < 0.2
-    late, early = to_subject.mean(0)[1], to_subject.mean(0)[0]
+    early, late = (layer.mean(0) for layer in to_subject)
     assert late.max() > 0.8
     assert late.mean() < 0.75 * late.max()  # "their mean hides how surely"
     assert early.max() < 0.5
