@@ -61,7 +61,7 @@ def test_temperature_0_is_the_best_alone_and_ties_share(open_page):
 
 def test_the_query_is_dragged_and_kept_in_the_address(open_page):
     with open_page(LESSON) as page:
-        svg = page.locator(f"{WIDGET} svg")
+        svg = page.locator(f"{WIDGET} .query-plane svg")
         svg.scroll_into_view_if_needed()
         box = svg.bounding_box()
         page.mouse.move(box["x"] + box["width"] * 0.6, box["y"] + box["height"] * 0.4)
@@ -75,7 +75,7 @@ def test_the_query_is_dragged_and_kept_in_the_address(open_page):
 
 def test_touch(open_page):
     with open_page(LESSON, width=390, has_touch=True) as page:
-        svg = page.locator(f"{WIDGET} svg")
+        svg = page.locator(f"{WIDGET} .query-plane svg")
         box = svg.bounding_box()
         svg.tap(position={"x": box["width"] * 0.8, "y": box["height"] * 0.8})
         assert_right(page)
