@@ -15,16 +15,23 @@ _NO_BROWSER = (
     "installed. Install one, or name it in CHROME, and run this again."
 )
 
+# Each worker keeps a browser of its own, so more of them than this only get in each other's way.
+_IN_PARALLEL = ("-n", "auto", "--maxprocesses", "4", "--dist", "loadfile")
+
 
 def run_tests(root: Path, *, site: str | None, arguments: Sequence[str]) -> int:
-    """Pytest over tests/. The site tests drive ``site``, or else a site they render."""
+    """Pytest over tests/. The site tests drive ``site``, or else a site they render.
+
+    All tests run in parallel; ``arguments``, which mostly choose a few, run in one process.
+    """
     environment = dict(os.environ)
     if site:
         environment["COURSE_SITE"] = str(Path(site).resolve())
     browser = find_or_install_browser()
     if browser:
         environment["CHROME"] = browser
-    command = [sys.executable, "-m", "pytest", *(() if browser else ("-m", "not site")), *arguments]
+    chosen = () if browser else ("-m", "not site")
+    command = [sys.executable, "-m", "pytest", *chosen, *(arguments or _IN_PARALLEL)]
     outcome = subprocess.run(command, cwd=root, env=environment).returncode
     if browser:
         return outcome

@@ -4,16 +4,32 @@ import os
 from pathlib import Path
 
 import pytest
+import torch
+from filelock import FileLock
 
 ROOT = Path(__file__).parents[1]
 
 
+IS_WORKER = "PYTEST_XDIST_WORKER" in os.environ
+
+
+def pytest_configure():
+    if IS_WORKER:
+        torch.set_num_threads(1)  # the workers share the processor
+
+
 @pytest.fixture(scope="session")
-def site() -> Path:
+def site(tmp_path_factory) -> Path:
     """``--site DIR`` of ``python3 -m course test``, or the site as it renders now."""
     if given := os.environ.get("COURSE_SITE"):
         return Path(given)
     from course.render.site import render_site
 
-    render_site(ROOT, cell_timeout=300)
+    # One worker renders; the others wait for it, and leave the site in its place.
+    folder = tmp_path_factory.getbasetemp()
+    rendered = (folder.parent if IS_WORKER else folder) / "rendered"
+    with FileLock(f"{rendered}.lock"):
+        if not rendered.exists():
+            render_site(ROOT, cell_timeout=300)
+            rendered.touch()
     return ROOT / "_site"

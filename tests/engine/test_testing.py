@@ -40,6 +40,18 @@ def test_a_given_site_is_the_one_tested(pytest_calls, monkeypatch, tmp_path):
     assert pytest_calls[0].env["COURSE_SITE"] == str(tmp_path.resolve())
 
 
+def test_the_whole_suite_runs_in_parallel_and_a_choice_does_not(
+    pytest_calls, monkeypatch, tmp_path
+):
+    has_browser(monkeypatch, "/bin/chromium")
+    main(["test"], tmp_path)
+    main(["test", "--", "-k", "masks"], tmp_path)
+    whole, choice = (call.command for call in pytest_calls)
+    assert "-n" in whole
+    assert "-n" not in choice
+    assert choice[-2:] == ["-k", "masks"]
+
+
 @pytest.mark.parametrize(("ci", "status"), [("", 0), ("true", 1)])
 def test_without_a_browser_it_says_what_did_not_run(
     pytest_calls, monkeypatch, tmp_path, capsys, ci, status
