@@ -175,10 +175,9 @@ def test_a_damaged_address_falls_back(open_page, damage):
 # ---- Its look ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("theme", THEMES)
 @pytest.mark.parametrize("width", WIDTHS)
-def test_legible_in_every_state(open_page, width, theme):
-    with open_page(PAGE, width=width, theme=theme) as page:
+def test_legible_in_every_state(open_page, width):
+    with open_page(PAGE, width=width) as page:
         heights = set()
         for source, is_causal in [(1, False), (9, True), (6, True), (0, False)]:
             page.locator(f"{WIDGET} select").select_option(index=source)

@@ -5,7 +5,7 @@ import torch
 from playwright.sync_api import expect
 
 from attention import scaled_dot_product_attention
-from tests.site.conftest import THEMES, TOUR, WIDTHS
+from tests.site.conftest import TOUR, WIDTHS
 from tests.site.geometry import assert_legible
 from tests.site.reading import settle
 
@@ -63,10 +63,9 @@ def test_the_taste_is_above_the_fold(open_page):
         assert box["y"] + box["height"] <= 900
 
 
-@pytest.mark.parametrize("theme", THEMES)
 @pytest.mark.parametrize("width", WIDTHS)
-def test_legible(open_page, width, theme):
-    with open_page("index.html", width=width, theme=theme) as page:
+def test_legible(open_page, width):
+    with open_page("index.html", width=width) as page:
         assert_legible(page, "#taste")
 
 

@@ -178,10 +178,9 @@ def test_a_damaged_address_falls_back(open_page, damage):
         assert page.locator(f"{WIDGET} .summary").text_content() == default
 
 
-@pytest.mark.parametrize("theme", THEMES)
 @pytest.mark.parametrize("width", WIDTHS)
-def test_legible_in_every_state(open_page, width, theme):
-    with open_page(PAGE, width=width, theme=theme) as page:
+def test_legible_in_every_state(open_page, width):
+    with open_page(PAGE, width=width) as page:
         for sentence, layer, untrained in product(range(len(TEXTS)), (0, 1), (False, True)):
             choose(page, "Sentence", sentence)
             choose(page, "Layer", layer)

@@ -170,10 +170,9 @@ def test_a_damaged_address_falls_back(open_page, damage):
         assert text(page, ".stage.current .name") == "0 Input"
 
 
-@pytest.mark.parametrize("theme", THEMES)
 @pytest.mark.parametrize("width", WIDTHS)
-def test_legible_in_every_state(open_page, width, theme):
-    with open_page(PAGE, width=width, theme=theme) as page:
+def test_legible_in_every_state(open_page, width):
+    with open_page(PAGE, width=width) as page:
         for (i, heads), sharing in product(enumerate(HEADS), SHARING):
             choose(page, "Heads", i)
             choose(page, "Keys and values", sharing)

@@ -21,6 +21,22 @@ def test_quiet_and_within_the_width(open_page, path, width, theme):
         assert page.evaluate(SIDEWAYS) <= 0
 
 
+PLACES = """() => [...document.querySelectorAll("main *")].map((e) => {
+  const {x, y, width, height} = e.getBoundingClientRect();
+  const {fontSize, fontWeight, display, visibility, opacity} = getComputedStyle(e);
+  return [e.localName, ...[x, y, width, height].map(Math.round),
+    fontSize, fontWeight, display, visibility, opacity];
+})"""
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize("path", PAGES)
+def test_the_themes_differ_in_colours_alone(open_page, path, width):
+    """So what is legible in every state of a widget in one theme is so in the other."""
+    with open_page(path, width=width) as light, open_page(path, width=width, theme="dark") as dark:
+        assert light.evaluate(PLACES) == dark.evaluate(PLACES)
+
+
 @pytest.mark.parametrize("theme", THEMES)
 @pytest.mark.parametrize("width", [390, 1280])
 @pytest.mark.parametrize("path", PAGES)

@@ -201,10 +201,9 @@ def test_a_dot_runs_along_the_path_only_where_motion_is_wanted(open_page, motion
 # ---- Its look ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("theme", THEMES)
 @pytest.mark.parametrize("width", WIDTHS)
-def test_legible_in_every_state(open_page, width, theme):
-    with open_page(PAGE, width=width, theme=theme) as page:
+def test_legible_in_every_state(open_page, width):
+    with open_page(PAGE, width=width) as page:
         heights = set()
         for start, end in [(1, 7), (9, 0), (6, 6)]:
             group(page, "from").nth(start).click()

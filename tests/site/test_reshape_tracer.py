@@ -135,10 +135,9 @@ def test_a_damaged_address_falls_back(open_page, damage):
         assert "x[0, 1, 5]" in arithmetic(page)
 
 
-@pytest.mark.parametrize("theme", THEMES)
 @pytest.mark.parametrize("width", WIDTHS)
-def test_legible_in_every_state(open_page, width, theme):
-    with open_page(PAGE, width=width, theme=theme) as page:
+def test_legible_in_every_state(open_page, width):
+    with open_page(PAGE, width=width) as page:
         for state in STATES:
             set_state(page, *state)
             for number in (0, 13, 22):

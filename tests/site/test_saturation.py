@@ -241,12 +241,11 @@ def test_a_damaged_address_falls_back(open_page, published, damage):
 # ---- Its look ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("theme", THEMES)
 @pytest.mark.parametrize("width", WIDTHS)
-def test_legible_in_every_state(open_page, width, theme):
+def test_legible_in_every_state(open_page, width):
     heights = set()
     for size, divide, spread in CORNERS:
-        with open_page(address(size, divide, spread), width=width, theme=theme) as page:
+        with open_page(address(size, divide, spread), width=width) as page:
             for _ in range(3):
                 assert_legible(page, WIDGET)
                 heights.add(round(page.locator(WIDGET).bounding_box()["height"]))

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from attention import scaled_dot_product_attention
-from tests.site.conftest import THEMES, WIDTHS
+from tests.site.conftest import WIDTHS
 from tests.site.geometry import assert_legible
 from tests.site.reading import assert_shows, settle
 
@@ -82,9 +82,8 @@ def test_touch(open_page):
 
 
 @pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.parametrize("theme", THEMES)
-def test_legible(open_page, width, theme):
-    with open_page(LESSON, width=width, theme=theme) as page:
+def test_legible(open_page, width):
+    with open_page(LESSON, width=width) as page:
         for heat in ("0", "1", "3"):
             page.locator(f"{WIDGET} input[type=number]").first.fill(heat)
             assert_right(page)

@@ -6,7 +6,7 @@ import random
 import pytest
 import torch
 
-from tests.site.conftest import LESSON, THEMES, WIDTHS
+from tests.site.conftest import LESSON, WIDTHS
 from tests.site.geometry import assert_legible
 from tests.site.reading import number, settle
 from tests.site.steps import (
@@ -242,10 +242,9 @@ def test_a_damaged_address_falls_back(open_page, damage):
 # ---- Its look ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("theme", THEMES)
 @pytest.mark.parametrize("width", WIDTHS)
-def test_legible_in_every_step(open_page, width, theme):
-    with open_page(LESSON, width=width, theme=theme) as page:
+def test_legible_in_every_step(open_page, width):
+    with open_page(LESSON, width=width) as page:
         heights = set()
         for is_causal in (False, True):
             causal(page).set_checked(is_causal)

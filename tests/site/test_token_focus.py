@@ -7,7 +7,7 @@ import torch
 
 from models.grammar.examples import EXAMPLES, HERE
 from models.weights import load
-from tests.site.conftest import THEMES, WIDTHS
+from tests.site.conftest import WIDTHS
 from tests.site.geometry import assert_legible
 from tests.site.reading import assert_shows, settle
 
@@ -116,9 +116,8 @@ def test_the_sentence_for_screen_readers_follows(open_page):
 
 
 @pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.parametrize("theme", THEMES)
-def test_legible(open_page, width, theme):
-    with open_page(LESSON, width=width, theme=theme) as page:
+def test_legible(open_page, width):
+    with open_page(LESSON, width=width) as page:
         for sentence in range(len(EXAMPLES)):
             select(page, "Sentence").select_option(index=sentence)
             page.locator(f"{WIDGET} input[type=checkbox]").set_checked(sentence % 2 == 1)

@@ -227,10 +227,9 @@ def test_without_javascript_and_in_print_all_steps_stand_in_order(open_page, med
             assert not page.locator(control).is_visible()
 
 
-@pytest.mark.parametrize("theme", THEMES)
 @pytest.mark.parametrize("width", WIDTHS)
-def test_legible_in_every_step(open_page, width, theme):
-    with open_page(TOUR, width=width, theme=theme) as page:
+def test_legible_in_every_step(open_page, width):
+    with open_page(TOUR, width=width) as page:
         for i, step in enumerate(STEPS):
             page.locator(".tour-strip li a").nth(i).click()
             assert shown(page) == [step]
