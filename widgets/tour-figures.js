@@ -7,8 +7,12 @@ import {format} from "./lib/numbers.js";
 import {drawShares} from "./lib/shares.js";
 import {flag, integer} from "./lib/url-state.js";
 import {drawLabelledMap, drawWeightMap, LABELLED_MAP} from "./lib/weight-map.js";
+import {whenShown} from "./lib/when-shown.js";
 
 // ---- Model: numbers in, objects out -----------------------------------------------------------
+
+/** A word's name in a menu: its place, and what stands there, in whichever of the sentences. */
+export const nameOf = ({sentences}, i) => `${i + 1}: ${[...new Set(sentences.map(({tokens}) => tokens[i]))].join(" / ")}`;
 
 /** What a reader can choose, kept from step to step. */
 export const figureFields = ({sentences: [{tokens, trained}], it, head}) => ({
@@ -104,7 +108,7 @@ function view(d3, className, label, html) {
   const root = d3.create("div").attr("class", `tour-figure ${className} widget-live`)
     .attr("role", "group").attr("aria-label", label).html(html);
   return (draw) => (model, options) => {
-    draw(root, model, options ?? {});
+    whenShown(root.node(), () => draw(root, model, options ?? {}));
     return root.node();
   };
 }

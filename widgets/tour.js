@@ -2,6 +2,7 @@
 // other, and stay so without this module, and in print.
 
 import {flag, integer} from "./lib/url-state.js";
+import {drawShown} from "./lib/when-shown.js";
 
 const SHOWN_FOR = 8000; // ms, while it plays
 const [FAR, EDGE] = [60, 24]; // px: what counts as a swipe, and where a phone's own begins
@@ -45,6 +46,7 @@ export function tour(store, {strip = document.querySelector(".tour-strip"), inva
       if (whole || i === step - 1) section.removeAttribute("hidden");
       else section.setAttribute("hidden", "until-found"); // what the browser's search finds, it shows
     });
+    drawShown();
     links.forEach((link, i) => {
       if (!whole && i === step - 1) link.setAttribute("aria-current", "step");
       else link.removeAttribute("aria-current");
