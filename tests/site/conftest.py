@@ -27,8 +27,10 @@ LESSONS = sorted(
 PAGES = ["index.html", *LESSONS]
 WIDTHS = [320, 390, 768, 1280]
 THEMES = ["light", "dark"]
-ALL_LIVE = """() => [...document.querySelectorAll(".widget")]
-  .every((widget) => widget.querySelector(".widget-live"))"""
+# The widgets run, and all sections are laid out: until then they have no text to read.
+ALL_LIVE = """() => !document.documentElement.classList.contains("arriving")
+  && [...document.querySelectorAll(".widget")]
+    .every((widget) => widget.querySelector(".widget-live"))"""
 
 
 def pytest_collection_modifyitems(items):

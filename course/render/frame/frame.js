@@ -16,6 +16,24 @@ function onPress(element, action) {
   });
 }
 
+// A long page is laid out section by section, so that a slow phone can answer in between; all at
+// once when the reader goes somewhere.
+const html = document.documentElement;
+const coming = html.classList.contains("arriving") ? [...document.querySelectorAll("main > section")] : [];
+const whenIdle = window.requestIdleCallback ?? ((action) => setTimeout(action, 50));
+const settle = () => html.classList.remove("arriving");
+
+function arrive() {
+  const section = coming.shift();
+  if (!section) return settle();
+  section.classList.add("here");
+  section.getBoundingClientRect();
+  whenIdle(arrive);
+}
+
+addEventListener("click", settle, {capture: true, once: true});
+whenIdle(arrive);
+
 // Theme: Quarto's class and key, so that widgets and a reader's choice carry over.
 const KEY = "quarto-color-scheme";
 const toggles = document.querySelectorAll(".quarto-color-scheme-toggle");
