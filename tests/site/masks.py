@@ -104,14 +104,14 @@ def assert_leak_is_right(page, mask):
     changed = X.clone()
     changed[word] += change
     before, after = attend(X, mask)[0], attend(changed, mask)[0]
-    texts = page.locator(f"{LEAK} .share").all_inner_texts()
+    texts = page.locator(f"{LEAK} .share").all_text_contents()
     for i, (text, far) in enumerate(zip(texts, (after - before).abs().amax(-1), strict=True)):
         still = torch.equal(before[i], after[i])
         assert (text == "0") == still, (i, text, far)
         if not text.startswith("<"):
             assert_shows(text, far.item(), "moved")
     leaks = [not torch.equal(before[i], after[i]) for i in range(word)]
-    assert page.locator(f"{LEAK} .verdict").inner_text().startswith("Leak:") == any(leaks)
+    assert page.locator(f"{LEAK} .verdict").text_content().startswith("Leak:") == any(leaks)
 
 
 def cell(page, row, col, table="mask"):

@@ -17,6 +17,22 @@ export function setText(selection, text) {
   });
 }
 
+/** Sets an attribute only where it changes: a browser looks at the whole element again at every write. */
+export function setAttr(selection, name, value) {
+  selection.each(function (datum, i) {
+    const next = value(datum, i);
+    if (next === null) this.removeAttribute(name);
+    else if (this.getAttribute(name) !== String(next)) this.setAttribute(name, next);
+  });
+}
+
+/** Adds or takes a class only where it changes. */
+export function setClass(selection, name, isOn) {
+  selection.each(function (datum, i) {
+    if (this.classList.contains(name) !== !!isOn(datum, i)) this.classList.toggle(name);
+  });
+}
+
 /** Sets a CSS property only where it changes: those that are inherited cost a new style for all below. */
 export function setStyle(selection, name, value) {
   selection.each(function (datum, i) {

@@ -3,7 +3,7 @@
 // Drawn again on the same element it updates in place: the focus and a half-typed number stay,
 // and only what changed is written, which is what keeps an event under a frame on a slow phone.
 
-import {part, setStyle, setText} from "./dom.js";
+import {part, setAttr, setClass, setStyle, setText} from "./dom.js";
 import {format, formatEntry, parseEntry} from "./numbers.js";
 
 const ARROWS = {ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1]};
@@ -27,9 +27,9 @@ export function drawMatrix(table, grid, on) {
   setText(rows.select("th"), (_, i) => grid.rows[i]);
   const cells = rows.selectAll("td")
     .data((row, i) => row.map((value, j) => ({value, row: i, col: j})))
-    .join((enter) => enter.append("td").call(grid.editable ? addField : grid.toggles ? addToggle : addChoice, grid))
-    .classed("hidden-cell", (c) => !!grid.hidden?.(c.row, c.col))
-    .classed("lit", (c) => !!grid.lit?.(c.row, c.col));
+    .join((enter) => enter.append("td").call(grid.editable ? addField : grid.toggles ? addToggle : addChoice, grid));
+  setClass(cells, "hidden-cell", (c) => grid.hidden?.(c.row, c.col));
+  setClass(cells, "lit", (c) => grid.lit?.(c.row, c.col));
   if (grid.fill) setStyle(cells, "--fill", (c) => grid.fill(c.row, c.col));
   if (grid.editable) updateFields(cells.select("input"));
   else if (grid.toggles) updateToggles(cells, grid);
@@ -101,10 +101,9 @@ function updateChoices(cells, grid) {
   const chosen = (c) => !!grid.chosen?.(c.row, c.col);
   const noneChosen = !cells.data().some(chosen);
   setText(cells, (c) => (grid.text ? grid.text(c.row, c.col) : format(c.value)));
-  cells
-    // One tab stop a matrix; the arrow keys move inside it.
-    .attr("tabindex", (c) => (chosen(c) || (noneChosen && c.row + c.col === 0) ? 0 : -1))
-    .attr("aria-selected", (c) => String(chosen(c)));
+  // One tab stop a matrix; the arrow keys move inside it.
+  setAttr(cells, "tabindex", (c) => (chosen(c) || (noneChosen && c.row + c.col === 0) ? 0 : -1));
+  setAttr(cells, "aria-selected", chosen);
 }
 
 // ---- Cells to switch ---------------------------------------------------------------------------
@@ -140,5 +139,5 @@ function addToggle(cells) {
 
 function updateToggles(cells) {
   setText(cells, (c) => (c.value ? "1" : "0"));
-  cells.attr("aria-selected", (c) => String(c.value));
+  setAttr(cells, "aria-selected", (c) => !!c.value);
 }

@@ -1,6 +1,6 @@
 // Several ways of doing one thing, side by side: each with its code and what it gives each key.
 
-import {part, setText} from "./dom.js";
+import {part, setAttr, setClass, setText} from "./dom.js";
 
 /**
  * Draw `ways` into the selection of one <table>.
@@ -17,14 +17,14 @@ export function drawWays(table, {caption, columns, ways}, {onSwitch} = {}) {
   setText(bodies.select(".note").classed("wrong", (way) => !!way.isWrong), (way) => way.note ?? "");
   const cells = bodies.select("tr.cells").selectAll("td")
     .data((way, i) => way.cells.map((cell, col) => ({...cell, col, canSwitch: !!onSwitch && i === 0})))
-    .join((enter) => enter.append("td").call((td) => td.append((c) => document.createElement(c.canSwitch ? "button" : "span"))))
-    .classed("on", (c) => c.isOn)
-    .classed("off", (c) => !c.isOn);
+    .join((enter) => enter.append("td").call((td) => td.append((c) => document.createElement(c.canSwitch ? "button" : "span"))));
+  setClass(cells, "on", (c) => c.isOn);
+  setClass(cells, "off", (c) => !c.isOn);
   setText(cells.select("span, button"), (c) => c.text);
-  cells.select("button").attr("type", "button")
-    .attr("aria-pressed", (c) => String(c.isOn))
-    .attr("aria-label", (c) => `may attend to ${columns[c.col]}`)
-    .on("click", (event, c) => onSwitch(c.col, !c.isOn));
+  const switches = cells.select("button").on("click", (event, c) => onSwitch(c.col, !c.isOn));
+  setAttr(switches, "type", () => "button");
+  setAttr(switches, "aria-pressed", (c) => c.isOn);
+  setAttr(switches, "aria-label", (c) => `may attend to ${columns[c.col]}`);
 }
 
 function addWay(enter) {
