@@ -111,3 +111,12 @@ def test_without_live_reload_pages_are_served_as_they_are(folder):
     assert get(server, "/")[2] == "<body>Hello</body>"
     server.shutdown()
     server.server_close()
+
+
+@pytest.mark.parametrize(("error", "is_told"), [(BrokenPipeError(), False), (ValueError(), True)])
+def test_a_reader_who_leaves_is_no_error(server, capsys, error, is_told):
+    try:
+        raise error
+    except type(error):
+        server.handle_error(None, ("127.0.0.1", 1))
+    assert bool(capsys.readouterr().err) == is_told
