@@ -15,8 +15,8 @@ _NO_BROWSER = (
     "installed. Install one, or name it in CHROME, and run this again."
 )
 
-# Each worker keeps a browser of its own, so more of them than this only get in each other's way.
-_IN_PARALLEL = ("-n", "auto", "--maxprocesses", "4", "--dist", "loadfile")
+# Tests in a browser wait more than they compute: three keep two processors busy.
+_IN_PARALLEL = ("-n", "3", "--dist", "loadfile")
 
 
 def run_tests(root: Path, *, site: str | None, arguments: Sequence[str]) -> int:

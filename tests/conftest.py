@@ -6,6 +6,9 @@ from pathlib import Path
 import pytest
 import torch
 from filelock import FileLock
+from playwright.sync_api import sync_playwright
+
+from course.browser import find_browser
 
 ROOT = Path(__file__).parents[1]
 
@@ -33,3 +36,16 @@ def site(tmp_path_factory) -> Path:
             render_site(ROOT, cell_timeout=300)
             rendered.touch()
     return ROOT / "_site"
+
+
+@pytest.fixture(scope="session")
+def browser():
+    """One for all tests of a process: Playwright can't be started twice in it."""
+    path = find_browser()
+    if not path:
+        pytest.skip("no Chrome, Chromium or Edge on this machine")
+    with sync_playwright() as playwright:
+        yield playwright.chromium.launch(
+            executable_path=path,
+            args=["--no-sandbox", "--disable-background-networking", "--disable-component-update"],
+        )

@@ -5,9 +5,8 @@ from pathlib import Path
 
 import pytest
 import torch
-from playwright.sync_api import Error, sync_playwright
+from playwright.sync_api import Error
 
-from course.browser import find_browser
 from course.serve import start_server
 from models import weights
 from models.transformer import Config, Transformer
@@ -36,13 +35,12 @@ def small(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def page(small):
+def page(browser, small):
     server = start_server(small.parents[3], 0)
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=find_browser(), args=["--no-sandbox"])
-        page = browser.new_page()
-        page.goto(f"{server.url}some/course/modules/m05/lesson.html")
-        yield page
+    page = browser.new_page()
+    page.goto(f"{server.url}some/course/modules/m05/lesson.html")
+    yield page
+    page.close()
     server.shutdown()
 
 

@@ -5,9 +5,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import sync_playwright
 
-from course.browser import find_browser
 from course.serve import start_server
 
 LESSON = "modules/m03_scaled_dot_product/lesson.html"
@@ -49,15 +47,6 @@ def served(site):
     server = start_server(site, 0)
     yield server.url
     server.shutdown()
-
-
-@pytest.fixture(scope="session")
-def browser():
-    with sync_playwright() as playwright:
-        yield playwright.chromium.launch(
-            executable_path=find_browser(),
-            args=["--no-sandbox", "--disable-background-networking", "--disable-component-update"],
-        )
 
 
 class Trouble:

@@ -66,7 +66,7 @@ def assert_tables(page, widget, names, *, causal=False):
 
 @pytest.mark.parametrize("word", range(3))
 def test_the_three_words(open_page, word):
-    with open_page(at(1, word=word, key=0)) as page:
+    with open_page(f"{at(1, word=word, key=0)}&tour.all=1") as page:
         want, token = exact(causal=False), TOKENS[word]
         assert_tables(page, "#tour-roles", ["features", "query", "key", "value"])
         assert_tables(page, "#tour-scores", ["scores", "scaled"])
