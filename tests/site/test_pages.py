@@ -21,10 +21,12 @@ def test_quiet_and_within_the_width(open_page, path, width, theme):
         assert page.evaluate(SIDEWAYS) <= 0
 
 
-PLACES = """() => [...document.querySelectorAll("main *")].map((e) => {
+PLACES = """() => [...document.querySelectorAll(".widget *")]
+  .filter((e) => e.checkVisibility()).map((e) => {
   const {x, y, width, height} = e.getBoundingClientRect();
+  const widget = e.closest(".widget").getBoundingClientRect();
   const {fontSize, fontWeight, display, visibility, opacity} = getComputedStyle(e);
-  return [e.localName, ...[x, y, width, height].map(Math.round),
+  return [e.localName, ...[x - widget.x, y - widget.y, width, height].map(Math.round),
     fontSize, fontWeight, display, visibility, opacity];
 })"""
 
