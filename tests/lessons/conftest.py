@@ -14,6 +14,12 @@ def read(site):
     return soup
 
 
+@pytest.fixture(scope="module")
+def page(request, read) -> BeautifulSoup:
+    """The page of a module that names its ``PAGE``."""
+    return read(request.module.PAGE)
+
+
 LESSONS = sorted(
     lesson.relative_to(ROOT).with_suffix(".html").as_posix()
     for lesson in ROOT.glob("modules/*/lesson.qmd")

@@ -1,4 +1,4 @@
-"""m00: its rows of the curriculum, and its sentences against numbers computed here."""
+"""m00: its sentences against numbers computed here."""
 
 import math
 import re
@@ -21,11 +21,6 @@ V = torch.tensor([[-1, 1], [2, 0.5], [0.5, 1.5]], dtype=torch.float64)
 
 
 @pytest.fixture(scope="module")
-def page(read):
-    return read(PAGE)
-
-
-@pytest.fixture(scope="module")
 def maps():
     """Last word -> the weights of all heads, (heads, words, words), those of layer 0 first."""
     model = load(ROOT / "models/grammar/weights/masked.safetensors")
@@ -33,11 +28,6 @@ def maps():
         end: torch.cat(model(model.encode([*WORDS, end])).weights, dim=1)[0].detach()
         for end in ("tired", "warm")
     }
-
-
-@pytest.mark.parametrize("row", ["F1", "F3", "F4", "F15", "F64"])
-def test_each_row_has_its_element(page, row):
-    assert page.select_one(f'[data-row="{row}"]')
 
 
 def test_eight_steps_each_with_all_its_parts(page):

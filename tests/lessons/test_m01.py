@@ -1,4 +1,4 @@
-"""m01: its rows of the curriculum, and its sentences against numbers computed here."""
+"""m01: its sentences against numbers computed here."""
 
 import json
 import math
@@ -13,15 +13,11 @@ from models.bottleneck.train import shipped
 from models.grammar.sentences import sentences
 from tests.conftest import ROOT
 from tests.lessons.reading import numbers, output
+from tests.paths import steps_by_gaps
 
 PAGE = "modules/m01_why_attention/lesson.html"
 WORDS = "the cat sat on the mat because it was tired".split()
 CAT, IT = 1, 7
-
-
-@pytest.fixture(scope="module")
-def page(read):
-    return read(PAGE)
 
 
 @pytest.fixture(scope="module")
@@ -39,11 +35,6 @@ def static_rows(page: BeautifulSoup, widget: str) -> list[list[str]]:
     return [[cell.get_text(strip=True) for cell in row.select("td, th")] for row in rows]
 
 
-@pytest.mark.parametrize("row", ["F1", "F2", "F3"])
-def test_each_row_has_its_element(page, row):
-    assert page.select_one(f'[data-row="{row}"]')
-
-
 # ---- Paths ---------------------------------------------------------------------------------------
 
 
@@ -51,20 +42,10 @@ def longest_to_the_right(steps_between):
     return max(steps_between(b - a) for a, b in product(range(10), repeat=2) if a <= b)
 
 
-def by_gaps(distance):
-    """The fewest layers whose gaps 1, 2, 4, 8, each taken forwards, backwards or not, reach it."""
-    reach = {0}
-    for layer in range(5):
-        if distance in reach and layer:
-            return layer
-        reach = {at + step * 2**layer for at in reach for step in (-1, 0, 1)}
-    raise AssertionError(distance)
-
-
 STEPS = {
     "Recurrent": lambda d: d + 1,
     "Convolution, 3 wide": lambda d: max(1, d),
-    "Convolution, gaps that double": by_gaps,
+    "Convolution, gaps that double": steps_by_gaps,
     "Attention": lambda d: 1,
     "Attention, causal": lambda d: 1,
 }

@@ -1,4 +1,4 @@
-"""m02: its rows of the curriculum, and its sentences against numbers computed here."""
+"""m02: its sentences against numbers computed here."""
 
 import json
 
@@ -11,17 +11,6 @@ from models.grammar.examples import EXAMPLES, HERE, head_maps, named_heads
 from tests.lessons.reading import numbers, output
 
 PAGE = "modules/m02_query_key_value/lesson.html"
-ROWS = ["F4", "F5", "F6", "F23", "F26"]
-
-
-@pytest.fixture(scope="module")
-def page(read):
-    return read(PAGE)
-
-
-@pytest.mark.parametrize("row", ROWS)
-def test_each_row_has_its_element(page, row):
-    assert page.select_one(f'[data-row="{row}"]')
 
 
 @pytest.mark.parametrize("seed", range(5))

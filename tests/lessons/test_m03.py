@@ -1,23 +1,11 @@
-"""m03: its rows of the curriculum, and its sentences against numbers computed here."""
+"""m03: its sentences against numbers computed here."""
 
 import numpy as np
-import pytest
 import torch
 
 from tests.lessons.reading import numbers, output
 
 PAGE = "modules/m03_scaled_dot_product/lesson.html"
-ROWS = [f"F{n}" for n in [*range(7, 17), 24, 40]]
-
-
-@pytest.fixture(scope="module")
-def page(read):
-    return read(PAGE)
-
-
-@pytest.mark.parametrize("row", ROWS)
-def test_each_row_has_its_element(page, row):
-    assert page.select_one(f'[data-row="{row}"]')
 
 
 def test_weights_equal_pytorchs(page):

@@ -1,4 +1,4 @@
-"""m05: its rows of the curriculum, and its sentences against numbers computed here."""
+"""m05: its sentences against numbers computed here."""
 
 import re
 
@@ -10,17 +10,6 @@ from tests.lessons.m05_numbers import CAUSAL, W_K, W_Q, W_V, X
 from tests.lessons.reading import numbers, output
 
 PAGE = "modules/m05_masks/lesson.html"
-ROWS = ["F25", "F27", "F28", "F29", "F30", "F31", "F61"]
-
-
-@pytest.fixture(scope="module")
-def page(read):
-    return read(PAGE)
-
-
-@pytest.mark.parametrize("row", ROWS)
-def test_each_row_has_its_element(page, row):
-    assert page.select_one(f'[data-row="{row}"]')
 
 
 def test_hiding_keys_scales_the_others_alike(page):

@@ -1,4 +1,4 @@
-"""m06: its rows of the curriculum, and its sentences against numbers computed here."""
+"""m06: its sentences against numbers computed here."""
 
 import json
 import re
@@ -24,22 +24,11 @@ from tests.conftest import ROOT
 from tests.lessons.reading import numbers, output
 
 PAGE = "modules/m06_multi_head/lesson.html"
-ROWS = [f"F{n}" for n in [*range(32, 40), 65]]
 SCORES = json.loads((ROOT / "models/heads/scores.json").read_text())
-
-
-@pytest.fixture(scope="module")
-def page(read):
-    return read(PAGE)
 
 
 def count(*modules):
     return sum(p.numel() for module in modules for p in module.parameters())
-
-
-@pytest.mark.parametrize("row", ROWS)
-def test_each_row_has_its_element(page, row):
-    assert page.select_one(f'[data-row="{row}"]')
 
 
 def test_parameters_do_not_depend_on_the_heads():

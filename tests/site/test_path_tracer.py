@@ -5,6 +5,7 @@ from itertools import pairwise
 
 import pytest
 
+from tests.paths import steps_by_gaps
 from tests.site.conftest import THEMES, WIDTHS
 from tests.site.geometry import assert_legible
 from tests.site.reading import axe_violations, settle
@@ -20,21 +21,12 @@ NAMES = [
 LAYERS = [1, N - 1, 4, 1, 1]
 
 
-def by_gaps(distance):
-    reach = {0}
-    for layer in range(5):
-        if layer and distance in reach:
-            return layer
-        reach = {at + step * 2**layer for at in reach for step in (-1, 0, 1)}
-    raise AssertionError(distance)
-
-
 def steps(net, start, end):
     """How many steps there are, by what each network is; None: no path."""
     d = end - start
     if net in (0, 4) and d < 0:
         return None
-    return [d + 1, max(1, abs(d)), by_gaps(abs(d)), 1, 1][net]
+    return [d + 1, max(1, abs(d)), steps_by_gaps(abs(d)), 1, 1][net]
 
 
 def may_go(net, layer, a, b):
