@@ -3,6 +3,7 @@
 import {setText} from "./lib/dom.js";
 import {formatPercent} from "./lib/numbers.js";
 import {flag, integer} from "./lib/url-state.js";
+import {drawWords} from "./lib/words.js";
 
 // ---- Model: numbers in, objects out --------------------------------------------------------
 
@@ -47,8 +48,6 @@ export function summarize({tokens, from, row, hidden}) {
 
 // ---- View: one element, updated in place ---------------------------------------------------
 
-const MOVES = {ArrowUp: -1, ArrowLeft: -1, ArrowDown: 1, ArrowRight: 1, Home: -Infinity, End: Infinity};
-
 /** A drawing in one element of its own: draw(looks, {onChoose(token)}) updates it and returns it. */
 export function tokenFocusView(d3) {
   const root = d3.select(emptyView());
@@ -61,7 +60,7 @@ export function tokenFocusView(d3) {
 function emptyView() {
   const node = document.createElement("div");
   node.className = "token-focus widget-live";
-  node.innerHTML = `<div class="from" role="radiogroup" aria-label="The word that looks"></div>
+  node.innerHTML = `<div class="from words" role="radiogroup" aria-label="The word that looks"></div>
     <svg aria-hidden="true" preserveAspectRatio="none"></svg><ol class="to" aria-hidden="true"></ol>
     <p class="says"></p><p class="rounding">Rounded as shown, the shares may not seem to sum to 100 %. They do.</p>
     <p class="summary screen-reader-only" aria-live="polite"></p>`;
@@ -70,7 +69,7 @@ function emptyView() {
 
 function draw(root, found, {onChoose}) {
   const {tokens, from, row, hidden} = found;
-  drawWords(root.select(".from"), found, onChoose);
+  drawWords(root.select(".from"), tokens, from, onChoose);
   root.select("svg").attr("viewBox", `0 0 100 ${tokens.length}`)
     .selectAll("line").data(row).join("line")
     .attr("x1", 0).attr("x2", 100).attr("y1", from + 0.5).attr("y2", (_, to) => to + 0.5)
@@ -81,22 +80,6 @@ function draw(root, found, {onChoose}) {
   setText(root.select(".summary"), () => summarize(found));
   const total = row.reduce((sum, weight) => sum + Math.round(weight * 100), 0);
   root.select(".rounding").classed("needed", total !== 100);
-}
-
-function drawWords(group, {tokens, from}, onChoose) {
-  const words = group.selectAll("button").data(tokens).join((enter) => enter.append("button").attr("type", "button").attr("role", "radio"))
-    .attr("aria-checked", (_, i) => String(i === from))
-    .attr("tabindex", (_, i) => (i === from ? 0 : -1))
-    .on("click", (event, _) => onChoose([...group.node().children].indexOf(event.currentTarget)))
-    .on("keydown", function (event) {
-      const move = MOVES[event.key];
-      if (!move) return;
-      event.preventDefault();
-      const to = Math.max(0, Math.min(tokens.length - 1, from + move));
-      onChoose(to);
-      group.node().children[to].focus();
-    });
-  setText(words, (word) => word);
 }
 
 function drawTargets(list, {tokens, row, hidden}) {
