@@ -124,7 +124,7 @@ const square = `<i class="square" aria-hidden="true"></i>`;
 const bar = `<i class="bar" aria-hidden="true"></i>`;
 const bands = (per) => `<div class="bands" data-per="${per}" aria-hidden="true"></div>`;
 const trio = (make) => `<div class="trio">${["Q", "K", "V"].map((name, i) =>
-  `<div class="column ${ROLES[i]}">${make(name, i ? "key" : "query")}</div>`).join("")}</div>`;
+  `<div class="role ${ROLES[i]}">${make(name, i ? "key" : "query")}</div>`).join("")}</div>`;
 
 const STAGES = [
   bar + named("x", "x"),
