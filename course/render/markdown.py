@@ -70,11 +70,11 @@ def _ojs_cell(cell: Cell, ojs: Any) -> str:
 
 def _python_cell(cell: Cell, count: int, outputs: list[dict], figures: Figures) -> str:
     shown = list(_outputs(cell, count, outputs, figures)) if _option(cell, "output") else []
+    if not shown and not _option(cell, "echo"):
+        return ""  # as Quarto does: nothing of it is on the page
     has_display = any(".cell-output-display" in part or "{#fig-" in part for part in shown)
     label = cell.label
     identity = (f"#cell-{label} " if has_display else f"#{label} ") if label else ""
-    if not shown and not _option(cell, "echo"):
-        return f"[]{{#{label}}}" if label else ""
     return div(f'{identity}.cell execution_count="{count}"', *_code(cell), *shown)
 
 

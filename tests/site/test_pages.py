@@ -100,6 +100,16 @@ def test_the_theme_is_followed_live(open_page):
         assert page.evaluate(script) == ["rgb(255, 255, 255)", "rgb(20, 23, 28)"]
 
 
+def test_links_within_the_page_keep_what_was_chosen(open_page):
+    with open_page(LESSON) as page:
+        page.evaluate("window.isTheSamePage = true")
+        page.get_by_label("Step", exact=True).fill("2")
+        page.locator("#TOC a", has_text="A worked example").click()
+        expect(page.locator("#sec-worked h2")).to_be_in_viewport()
+        assert page.url.endswith("?steps.step=2#sec-worked")
+        assert page.evaluate("window.isTheSamePage")
+
+
 def test_served_from_a_subpath(open_page, site, tmp_path):
     shutil.copytree(site, tmp_path / "some" / "course")
     server = start_server(tmp_path, 0)

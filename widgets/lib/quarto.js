@@ -1,7 +1,12 @@
-// What Quarto's own pages leave out of reach of a keyboard. The embedded engine's pages have it.
+// What Quarto's own pages lack, and the embedded engine's have.
+
+export function completePage(main = document.querySelector("main")) {
+  makeReachable(main);
+  keepLinksInPage();
+}
 
 /** Folded callouts become buttons; code and formulas that scroll can be scrolled by keyboard. */
-export function makeReachable(main = document.querySelector("main")) {
+function makeReachable(main) {
   for (const header of main.querySelectorAll(".callout-header[data-bs-toggle]:not([role])")) {
     header.setAttribute("role", "button");
     header.tabIndex = 0;
@@ -14,4 +19,12 @@ export function makeReachable(main = document.querySelector("main")) {
   for (const scrolls of main.querySelectorAll("pre:not([tabindex]), span[id^='eq-']:not([tabindex])")) {
     scrolls.tabIndex = 0;
   }
+}
+
+/** Quarto writes links out whole: once a widget has changed the address, they would load the page anew. */
+function keepLinksInPage() {
+  document.addEventListener("click", ({target}) => {
+    const link = target.closest?.("a[data-original-href]");
+    if (link?.hash && link.pathname === location.pathname) link.setAttribute("href", link.hash);
+  }, {capture: true});
 }
