@@ -13,6 +13,7 @@ from .source import Cell, Page, Prose
 
 ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 _IMAGES = {"image/svg+xml": "svg", "image/png": "png"}  # the better first
+_SVG_SIZE = re.compile(r"<svg[^>]*?\swidth=\"([\d.]+)pt\" height=\"([\d.]+)pt\"")
 
 
 def page_markdown(page: Page, outputs: list[list[dict]], ojs: Any, figures: Path) -> str:
@@ -108,7 +109,7 @@ def _outputs(cell: Cell, count: int, outputs: list[dict], figures: Figures) -> I
         if mime:
             name = f"{cell.label or f'cell-{count + 1}'}-output-{position}"
             address = figures.write(name, mime, output["data"][mime])
-            size = output.get("metadata", {}).get(mime, {})
+            size = output.get("metadata", {}).get(mime) or _svg_size(output["data"][mime])
             images.append(_image(cell, address, size, captioned=not is_figure))
             if not is_figure:
                 yield div(".cell-output .cell-output-display", images[-1])
@@ -148,8 +149,19 @@ def _display(data: dict, identity: str, count: int) -> str:
 def _image(cell: Cell, address: str, size: dict, *, captioned: bool) -> str:
     caption = cell.options.get("fig-cap", "") if captioned else ""
     alt = cell.options.get("fig-alt", "").replace('"', "&quot;")
-    attributes = [f'fig-alt="{alt}"', *(f'{key}="{value}"' for key, value in size.items())]
-    return f"![{caption}]({address}){{{' '.join(attributes)}}}"
+    # With its size known a figure can come when the reader is near, and nothing jumps.
+    sizes = (f'{key}="{value}"' for key, value in size.items())
+    attributes = " ".join([f'fig-alt="{alt}"', 'loading="lazy"', *sizes])
+    return f"![{caption}]({address}){{{attributes}}}"
+
+
+def _svg_size(image: str) -> dict[str, int]:
+    """In CSS pixels, as Matplotlib states it."""
+    stated = _SVG_SIZE.search(image)
+    if not stated:
+        return {}
+    width, height = (round(float(points) * 4 / 3) for points in stated.groups())
+    return {"width": width, "height": height}
 
 
 def div(attributes: str, *parts: str) -> str:

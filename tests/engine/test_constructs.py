@@ -39,6 +39,7 @@ $$ {{#eq-plain}}
 {python("print('shown')", label="shown")}
 {python("print('no code')", echo="false", label="no-code")}
 {python("print('no output')", output="false", label="no-output")}
+{python("silent = 1", echo="false", label="silent")}
 {python("import time; print('one', flush=True); time.sleep(0.5); print('two')", label="slow")}
 {python("print('**bold**')", output="asis", echo="false", label="raw")}
 {python("1 + 1", code_fold="true", label="folded")}
@@ -165,6 +166,7 @@ EXPECTED = {
     "div#no-code .cell-code": None,
     "div#no-output .cell-code": "print('no output')",
     "div#no-output .cell-output": None,
+    "#silent": None,
     "div#slow .cell-output-stdout": "one two",
     "div#slow .cell-output ~ .cell-output": None,
     "div#raw > p > strong": "bold",
@@ -174,6 +176,7 @@ EXPECTED = {
     "div#warned .cell-output-stderr": "",
     "div#said.cell-output-display.cell-output-markdown em": "said",
     "div#cell-fig-one div#fig-one.quarto-float > figure.quarto-float-fig img[alt=Rising]": "",
+    "div#fig-one img[loading=lazy][width][height]": "",
     "div#fig-one figcaption": "Figure 2: One line",
     "div#fig-two img[src$='fig-two-output-1.svg'] ": "",
     "div#fig-two img[src$='fig-two-output-2.svg'] ": "",

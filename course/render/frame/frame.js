@@ -16,18 +16,19 @@ function onPress(element, action) {
   });
 }
 
-// A long page is laid out section by section, so that a slow phone can answer in between; all at
-// once when the reader goes somewhere.
+// A long page is laid out part by part, so that a slow phone can answer in between; all at once
+// when the reader goes somewhere.
 const html = document.documentElement;
-const coming = html.classList.contains("arriving") ? [...document.querySelectorAll("main > section")] : [];
+const coming = html.classList.contains("arriving") ? [...document.querySelectorAll("main > section > *")] : [];
 const whenIdle = window.requestIdleCallback ?? ((action) => setTimeout(action, 50));
 const settle = () => html.classList.remove("arriving");
+const AT_ONCE = 3; // parts
 
 function arrive() {
-  const section = coming.shift();
-  if (!section) return settle();
-  section.classList.add("here");
-  section.getBoundingClientRect();
+  if (!coming.length) return settle();
+  const parts = coming.splice(0, AT_ONCE);
+  parts.forEach((part) => part.classList.add("here"));
+  parts[0].getBoundingClientRect();
   whenIdle(arrive);
 }
 
