@@ -1,7 +1,7 @@
 // Scaled dot-product attention step by step, over real matrices that the reader can change.
 
 import {format, formatEntry, formatFine} from "./lib/numbers.js";
-import {setText} from "./lib/dom.js";
+import {setAttr, setClass, setText} from "./lib/dom.js";
 import {drawMatrix} from "./lib/matrix-grid.js";
 import {cell, flag, integer, matrix} from "./lib/url-state.js";
 
@@ -156,13 +156,16 @@ function prepareOtherSteps(d3, root, model, options) {
 
 function draw(d3, root, model, options) {
   const {tokens, step, causal, cell: chosen} = options;
-  root.selectAll(".term").classed("active", function () { return +this.dataset.step === step; });
-  root.selectAll(".stage").classed("shown", (_, i) => i === step);
+  root.selectAll(".term").each(function () { this.classList.toggle("active", +this.dataset.step === step); });
+  setClass(root.selectAll(".stage"), "shown", (_, i) => i === step);
   setText(root.select(".says"), () => STEPS[step].says);
   const parts = drawStage(d3, root, model, options);
 
-  const pieces = root.select(".arithmetic").selectAll("span").data(parts.map((p) => (p.text ? p : {text: p})))
-    .join("span").attr("class", (p) => p.role ?? null);
+  // Pieces that this step has no use for stay, empty: to write is quicker than to take out and add.
+  const spare = root.selectAll(".arithmetic span").size() - parts.length;
+  const pieces = root.select(".arithmetic").selectAll("span")
+    .data([...parts, ...Array(Math.max(0, spare)).fill("")].map((p) => p.role ? p : {text: p})).join("span");
+  setAttr(pieces, "class", (p) => p.role ?? null);
   setText(pieces, (p) => p.text);
   setText(root.select(".summary"), () => summarize(model, {tokens, step, cell: chosen, causal}));
   root.select(".rounding").classed("needed", STEPS[step].shows.includes("weights") && looksOff(model.weights));

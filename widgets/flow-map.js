@@ -2,7 +2,7 @@
 // Both maps show the same thing on the same scale: raise a word by 1, and see what rises how much.
 
 import {softmax} from "./lib/attention.js";
-import {part, setText} from "./lib/dom.js";
+import {part, setAttrs, setClass, setStyle, setText} from "./lib/dom.js";
 import {format} from "./lib/numbers.js";
 import {flag, integer} from "./lib/url-state.js";
 import {drawWeightMap} from "./lib/weight-map.js";
@@ -86,7 +86,7 @@ function draw(d3, root, found, {onChoose}) {
   for (const kind of KINDS) {
     const svg = root.select(`figure.${kind} svg`);
     drawWeightMap(svg, found[kind]);
-    part(svg, "rect", "column").attr("x", found.source).attr("y", 0).attr("width", 1).attr("height", found.words.length);
+    setAttrs(part(svg, "rect", "column"), {x: found.source, y: 0, width: 1, height: found.words.length});
     svg.on("click", function (event) { onChoose(Math.min(found.words.length - 1, Math.floor(d3.pointer(event, this)[0]))); });
   }
   const rows = root.select("tbody").selectAll("tr").data(found.readers).join((enter) => {
@@ -98,10 +98,11 @@ function draw(d3, root, found, {onChoose}) {
       cell.append("span").attr("class", "share");
     }
     return row;
-  }).classed("looked-for", (_, j) => j === found.source);
+  });
+  setClass(rows, "looked-for", (_, j) => j === found.source);
   setText(rows.select("th"), (reader) => reader.word);
   for (const kind of KINDS) {
-    rows.select(`.${kind} .bar`).style("--weight", (reader) => reader[kind] ?? 0);
+    setStyle(rows.select(`.${kind} .bar`), "--weight", (reader) => reader[kind] ?? 0);
     setText(rows.select(`.${kind} .share`), (reader) => (reader[kind] === null ? "no way" : format(reader[kind])));
   }
   setText(root.select(".says"), () => summarize(found));

@@ -1,6 +1,6 @@
 // A multi-head layer step by step: the shape of every tensor, with as many heads as the reader asks.
 
-import {setStyle, setText} from "./lib/dom.js";
+import {setClass, setStyle, setText} from "./lib/dom.js";
 import {integer} from "./lib/url-state.js";
 
 // ---- Model: numbers in, objects out --------------------------------------------------------
@@ -89,7 +89,8 @@ export function headArchitectureView(d3) {
 function draw(d3, root, m, {step, onStep}) {
   const described = describe(m, step);
   setStyle(root, "--heads", m.heads);
-  root.selectAll(".stage").data(d3.range(LAYER_STEPS.length)).classed("current", (i) => i === step).on("click", (event, i) => onStep(i));
+  const stages = root.selectAll(".stage").data(d3.range(LAYER_STEPS.length)).on("click", (event, i) => onStep(i));
+  setClass(stages, "current", (i) => i === step);
   setText(root.select(".says"), () => described.says);
   setText(root.select(".code"), () => described.code);
   setText(root.select(".count"), () => described.count);

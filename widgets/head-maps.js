@@ -1,7 +1,7 @@
 // The heads of a layer side by side: their maps, their mean, how spread out and how sure they are.
 
 import {format, formatPercent} from "./lib/numbers.js";
-import {setText} from "./lib/dom.js";
+import {setAttr, setText} from "./lib/dom.js";
 import {drawShares} from "./lib/shares.js";
 import {drawLabelledMap, drawWeightMap, LABELLED_MAP} from "./lib/weight-map.js";
 import {flag, integer} from "./lib/url-state.js";
@@ -70,7 +70,8 @@ function draw(d3, root, m, {onHead, onRow}) {
     button.append("svg").attr("aria-hidden", "true");
     for (const name of ["entropy", "peak"]) button.append("span").attr("class", name);
     return button;
-  }).attr("aria-pressed", (_, h) => String(h === m.shown)).on("click", (event, map) => onHead(m.maps.indexOf(map)));
+  }).on("click", (event, map) => onHead(m.maps.indexOf(map)));
+  setAttr(cards, "aria-pressed", (_, h) => h === m.shown);
   setText(cards.select("b"), (map) => map.name);
   setText(cards.select(".entropy"), (map) => format(map.entropy));
   setText(cards.select(".peak"), (map) => format(map.peak));

@@ -2,7 +2,7 @@
 
 import {format, formatPercent} from "./lib/numbers.js";
 import {atTemperature} from "./lib/attention.js";
-import {part, setText} from "./lib/dom.js";
+import {part, setAttr, setAttrs, setStyle, setText} from "./lib/dom.js";
 import {drawShares} from "./lib/shares.js";
 import {decimal} from "./lib/url-state.js";
 
@@ -36,7 +36,7 @@ export function summarize(found, [q1, q2]) {
 
 // ---- View ----------------------------------------------------------------------------------
 
-/** A drawing in one element of its own: draw(found, {query, onMove({across, up})}) returns it. */
+/** A drawing in one element of its own: draw(found, {query, onMove({across, up}), answer, note}) returns it. */
 export function queryPlaneView(d3) {
   const root = d3.select(emptyView());
   return (found, options) => {
@@ -45,10 +45,11 @@ export function queryPlaneView(d3) {
   };
 }
 
-function draw(d3, root, found, {query, onMove}) {
+function draw(d3, root, found, {query, onMove, answer, note}) {
   const x = d3.scaleLinear([-LIMIT, LIMIT], [0, SIZE]);
   const y = d3.scaleLinear([-LIMIT, LIMIT], [SIZE, 0]);
-  const svg = root.select("svg").attr("aria-label", summarize(found, query));
+  const svg = root.select("svg");
+  setAttr(svg, "aria-label", summarize(found, query));
   axes(svg, x, y);
   arrows(svg, found, x, y);
   tip(svg, query, x, y);
@@ -59,6 +60,16 @@ function draw(d3, root, found, {query, onMove}) {
     onMove({across: within(x.invert(px)), up: within(y.invert(py))});
   });
   drawShares(root.select(".shares"), found.map(({token, listed = token, weight}) => ({token: listed, weight})));
+  if (answer) state(root, answer, note);
+}
+
+/** One element for all answers: a screen reader says what changes in it. */
+function state(root, answer, note) {
+  if (root.select(".retrieved").empty()) {
+    root.append("p").attr("class", "retrieved").attr("role", "status").html("Your answer: <b></b><span></span>");
+  }
+  setText(root.select(".retrieved b"), answer);
+  setText(root.select(".retrieved span"), note);
 }
 
 const within = (value) => Math.max(-LIMIT, Math.min(LIMIT, Math.round(value * 20) / 20)) || 0;
@@ -73,8 +84,8 @@ function emptyView() {
 
 function axes(svg, x, y) {
   svg.selectAll("line.axis").data([[x(-LIMIT), y(0), x(LIMIT), y(0)], [x(0), y(-LIMIT), x(0), y(LIMIT)]])
-    .join("line").attr("class", "axis")
-    .attr("x1", (d) => d[0]).attr("y1", (d) => d[1]).attr("x2", (d) => d[2]).attr("y2", (d) => d[3]);
+    .join((enter) => enter.append("line").attr("class", "axis")
+      .attr("x1", (d) => d[0]).attr("y1", (d) => d[1]).attr("x2", (d) => d[2]).attr("y2", (d) => d[3]));
 }
 
 function arrows(svg, found, x, y) {
@@ -85,15 +96,16 @@ function arrows(svg, found, x, y) {
     group.append("text");
     return group;
   });
-  keys.select("line").attr("x1", x(0)).attr("y1", y(0)).attr("x2", (d) => x(d.key[0])).attr("y2", (d) => y(d.key[1]))
-    .style("--weight", (d) => d.weight);
-  keys.select("circle").attr("cx", (d) => x(d.key[0])).attr("cy", (d) => y(d.key[1]));
-  keys.select("text").attr("x", (d) => x(d.key[0])).attr("y", (d) => y(d.key[1]) + (d.key[1] < 0 ? 26 : -14));
+  const [left, top] = [(d) => x(d.key[0]), (d) => y(d.key[1])];
+  setAttrs(keys.select("line"), {x1: x(0), y1: y(0), x2: left, y2: top});
+  setStyle(keys.select("line"), "--weight", (d) => d.weight);
+  setAttrs(keys.select("circle"), {cx: left, cy: top});
+  setAttrs(keys.select("text"), {x: left, y: (d) => top(d) + (d.key[1] < 0 ? 26 : -14)});
   setText(keys.select("text"), (d) => d.token);
 }
 
 function tip(svg, [q1, q2], x, y) {
   const group = part(svg, "g", "query").raise();
-  part(group, "line").attr("x1", x(0)).attr("y1", y(0)).attr("x2", x(q1)).attr("y2", y(q2));
-  part(group, "circle").attr("r", 11).attr("cx", x(q1)).attr("cy", y(q2));
+  setAttrs(part(group, "line"), {x1: x(0), y1: y(0), x2: x(q1), y2: y(q2)});
+  setAttrs(part(group, "circle"), {r: 11, cx: x(q1), cy: y(q2)});
 }

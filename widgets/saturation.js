@@ -1,7 +1,7 @@
 // How the size of keys drives softmax into saturation: eight weights, and how far they can still move.
 
 import {softmax} from "./lib/attention.js";
-import {part, setText} from "./lib/dom.js";
+import {part, setAttr, setAttrs, setStyle, setText} from "./lib/dom.js";
 import {format, formatShort, formatSmall} from "./lib/numbers.js";
 import {decimal, flag, integer} from "./lib/url-state.js";
 
@@ -94,8 +94,9 @@ function bars(d3, svg, {scores, weights}) {
     key.append("text").attr("class", "score").attr("x", x.bandwidth() / 2).attr("y", BARS.bottom + 18);
     return key;
   });
-  keys.select("rect").style("--weight", (w) => w);
-  setText(keys.select(".weight").attr("y", (w) => y(w) - 6), (w) => format(w));
+  setStyle(keys.select("rect"), "--weight", (w) => w);
+  setAttr(keys.select(".weight"), "y", (w) => y(w) - 6);
+  setText(keys.select(".weight"), (w) => format(w));
   setText(keys.select(".score"), (_, i) => formatShort(scores[i]));
 }
 
@@ -121,15 +122,15 @@ function points(d3, svg, {sizes}, series) {
 }
 
 function marker(d3, svg, {sizes}, {size, divide}, {norm}) {
-  part(svg, "circle", "now").raise().attr("r", 7)
-    .attr("cx", across(d3, sizes)(size) + (divide ? 4 : -4)).attr("cy", up(d3)(norm));
+  const ring = part(svg, "circle", "now").raise();
+  setAttrs(ring, {r: 7, cx: across(d3, sizes)(size) + (divide ? 4 : -4), cy: up(d3)(norm)});
 }
 
 function frame(svg, {left, right}, ticks, y) {
-  svg.selectAll("line.tick").data(ticks).join("line").attr("class", "tick")
-    .attr("x1", left).attr("x2", right).attr("y1", y).attr("y2", y);
-  setText(svg.selectAll("text.tick").data(ticks).join("text").attr("class", "tick")
-    .attr("x", left - 6).attr("y", (tick) => y(tick) + 4), (tick) => tick);
+  svg.selectAll("line.tick").data(ticks).join((enter) => enter.append("line").attr("class", "tick")
+    .attr("x1", left).attr("x2", right).attr("y1", y).attr("y2", y));
+  svg.selectAll("text.tick").data(ticks).join((enter) => enter.append("text").attr("class", "tick")
+    .attr("x", left - 6).attr("y", (tick) => y(tick) + 4).text((tick) => tick));
 }
 
 function emptyView() {

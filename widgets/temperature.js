@@ -1,7 +1,7 @@
 // One temperature for a whole map of attention: from its largest scores alone to an equal share for all.
 
 import {atTemperature, attentionSteps} from "./lib/attention.js";
-import {setText} from "./lib/dom.js";
+import {setAttr, setText} from "./lib/dom.js";
 import {drawMatrix} from "./lib/matrix-grid.js";
 import {format, formatFine} from "./lib/numbers.js";
 import {drawShares} from "./lib/shares.js";
@@ -75,7 +75,7 @@ export function temperatureView(d3) {
 
 function draw(root, model, {tokens, cell: [row, col], source, onChoose}) {
   const weights = model.weights[row];
-  root.attr("data-source", source);
+  setAttr(root, "data-source", source);
   setText(root.select(".says"), () => says(model));
   drawMatrix(root.select("table"), {
     name: "weights", title: "weights", caption: "weights", shape: `${tokens.length} × ${tokens.length}`,

@@ -1,6 +1,6 @@
 // Choose a word of a sentence: weighted arrows show where it looks, in a trained model.
 
-import {setText} from "./lib/dom.js";
+import {setAttr, setAttrs, setClass, setStyle, setText} from "./lib/dom.js";
 import {formatPercent} from "./lib/numbers.js";
 import {flag, integer} from "./lib/url-state.js";
 import {drawWords} from "./lib/words.js";
@@ -70,11 +70,10 @@ function emptyView() {
 function draw(root, found, {onChoose}) {
   const {tokens, from, row, hidden} = found;
   drawWords(root.select(".from"), tokens, from, onChoose);
-  root.select("svg").attr("viewBox", `0 0 100 ${tokens.length}`)
-    .selectAll("line").data(row).join("line")
-    .attr("x1", 0).attr("x2", 100).attr("y1", from + 0.5).attr("y2", (_, to) => to + 0.5)
-    .attr("visibility", (_, to) => (hidden[to] ? "hidden" : null))
-    .style("--weight", (weight) => weight);
+  setAttr(root.select("svg"), "viewBox", `0 0 100 ${tokens.length}`);
+  const lines = root.select("svg").selectAll("line").data(row).join("line");
+  setAttrs(lines, {x1: 0, x2: 100, y1: from + 0.5, y2: (_, to) => to + 0.5, visibility: (_, to) => (hidden[to] ? "hidden" : null)});
+  setStyle(lines, "--weight", (weight) => weight);
   drawTargets(root.select(".to"), found);
   setText(root.select(".says"), () => found.says);
   setText(root.select(".summary"), () => summarize(found));
@@ -88,7 +87,9 @@ function drawTargets(list, {tokens, row, hidden}) {
     item.append("span").attr("class", "token");
     item.append("span").attr("class", "share");
     return item;
-  }).classed("hidden-word", (_, i) => hidden[i]).style("--weight", (_, i) => row[i]);
+  });
+  setClass(items, "hidden-word", (_, i) => hidden[i]);
+  setStyle(items, "--weight", (_, i) => row[i]);
   setText(items.select(".token"), (word) => word);
   setText(items.select(".share"), (_, i) => (hidden[i] ? "hidden" : formatPercent(row[i])));
 }

@@ -10,9 +10,9 @@ export function part(parent, tag, className) {
 /** Writes only the texts that changed, into the text that is there: the rest needs no new layout. */
 export function setText(selection, text) {
   selection.each(function (datum, i) {
-    const next = text(datum, i);
+    const next = String(typeof text === "function" ? text(datum, i) : text);
     if (this.textContent === next) return;
-    if (this.childNodes.length === 1 && this.firstChild.nodeType === Node.TEXT_NODE && next) this.firstChild.data = next;
+    if (this.childNodes.length === 1 && this.firstChild.nodeType === Node.TEXT_NODE) this.firstChild.data = next;
     else this.textContent = next;
   });
 }
@@ -20,10 +20,15 @@ export function setText(selection, text) {
 /** Sets an attribute only where it changes: a browser looks at the whole element again at every write. */
 export function setAttr(selection, name, value) {
   selection.each(function (datum, i) {
-    const next = value(datum, i);
+    const next = typeof value === "function" ? value.call(this, datum, i) : value;
     if (next === null) this.removeAttribute(name);
     else if (this.getAttribute(name) !== String(next)) this.setAttribute(name, next);
   });
+}
+
+/** The same for several, {name: value}. In a drawing every write, even of the same value, is laid out again. */
+export function setAttrs(selection, values) {
+  for (const [name, value] of Object.entries(values)) setAttr(selection, name, value);
 }
 
 /** Adds or takes a class only where it changes. */

@@ -3,7 +3,7 @@
 // Drawn again on the same element it updates in place: the focus and a half-typed number stay,
 // and only what changed is written, which is what keeps an event under a frame on a slow phone.
 
-import {part, setAttr, setClass, setStyle, setText} from "./dom.js";
+import {part, setAttr, setAttrs, setClass, setStyle, setText} from "./dom.js";
 import {format, formatEntry, parseEntry} from "./numbers.js";
 
 const ARROWS = {ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1]};
@@ -17,8 +17,9 @@ const PRESS = [" ", "Enter"];
  * on: {edit(row, col, value), hint(text), choose(row, col), paint(row, col, isOn)}
  */
 export function drawMatrix(table, grid, on) {
-  table.property("on", on).classed("editable", !!grid.editable).attr("role", grid.editable ? null : "grid");
-  if (grid.toggles) table.attr("aria-multiselectable", "true");
+  table.property("on", on);
+  setClass(table, "editable", () => grid.editable);
+  setAttrs(table, {role: grid.editable ? null : "grid", "aria-multiselectable": grid.toggles ? "true" : null});
   setText(part(part(table, "caption"), "b"), () => grid.caption);
   setText(part(part(table, "caption"), "span", "shape"), () => grid.shape);
   setText(part(part(table, "thead"), "tr").selectAll("th").data(["", ...grid.columns]).join(header), (word) => word);

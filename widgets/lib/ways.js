@@ -9,12 +9,13 @@ import {part, setAttr, setClass, setText} from "./dom.js";
  */
 export function drawWays(table, {caption, columns, ways}, {onSwitch} = {}) {
   setText(part(table, "caption", "screen-reader-only"), () => caption);
-  const head = part(part(table, "thead"), "tr").selectAll("th").data(columns).join("th").attr("scope", "col");
+  const head = part(part(table, "thead"), "tr").selectAll("th").data(columns).join((enter) => enter.append("th").attr("scope", "col"));
   setText(head, (word) => word);
   const bodies = table.selectAll("tbody").data(ways).join(addWay);
   setText(bodies.select("b"), (way) => way.name);
   setText(bodies.select("code"), (way) => way.code ?? "");
-  setText(bodies.select(".note").classed("wrong", (way) => !!way.isWrong), (way) => way.note ?? "");
+  setClass(bodies.select(".note"), "wrong", (way) => way.isWrong);
+  setText(bodies.select(".note"), (way) => way.note ?? "");
   const cells = bodies.select("tr.cells").selectAll("td")
     .data((way, i) => way.cells.map((cell, col) => ({...cell, col, canSwitch: !!onSwitch && i === 0})))
     .join((enter) => enter.append("td").call((td) => td.append((c) => document.createElement(c.canSwitch ? "button" : "span"))));
@@ -22,7 +23,7 @@ export function drawWays(table, {caption, columns, ways}, {onSwitch} = {}) {
   setClass(cells, "off", (c) => !c.isOn);
   setText(cells.select("span, button"), (c) => c.text);
   const switches = cells.select("button").on("click", (event, c) => onSwitch(c.col, !c.isOn));
-  setAttr(switches, "type", () => "button");
+  setAttr(switches, "type", "button");
   setAttr(switches, "aria-pressed", (c) => c.isOn);
   setAttr(switches, "aria-label", (c) => `may attend to ${columns[c.col]}`);
 }

@@ -1,7 +1,7 @@
 // A map of weights as one small drawing, for many maps beside one another.
 // Cells of about the same weight are one path: a map costs a few elements, whatever its size.
 
-import {part, setStyle, setText} from "./dom.js";
+import {part, setAttr, setAttrs, setClass, setStyle, setText} from "./dom.js";
 
 const LEVELS = 25;
 
@@ -18,14 +18,11 @@ export function mapPaths(weights) {
 /** Draw `weights` (rows of numbers from 0 to 1) into the selection of one <svg>; `row` is framed. */
 export function drawWeightMap(svg, weights, {row = null} = {}) {
   const size = weights.length;
-  svg.attr("viewBox", `0 0 ${weights[0].length} ${size}`).classed("weight-map", true);
-  part(svg, "g").selectAll("path").data(mapPaths(weights)).join("path")
-    .each(function ({level, d}) {
-      if (!this.hasAttribute("fill-opacity")) this.setAttribute("fill-opacity", level);
-      if (this.getAttribute("d") !== d) this.setAttribute("d", d);
-    });
-  part(svg, "rect").attr("width", weights[0].length).attr("height", 1)
-    .attr("y", row ?? 0).attr("visibility", row === null ? "hidden" : null);
+  setAttr(svg, "viewBox", `0 0 ${weights[0].length} ${size}`);
+  setClass(svg, "weight-map", () => true);
+  const paths = part(svg, "g").selectAll("path").data(mapPaths(weights)).join("path");
+  setAttrs(paths, {"fill-opacity": ({level}) => level, d: ({d}) => d});
+  setAttrs(part(svg, "rect"), {width: weights[0].length, height: 1, y: row ?? 0, visibility: row === null ? "hidden" : null});
 }
 
 export const LABELLED_MAP = `<div class="labelled-map" aria-hidden="true">
@@ -37,7 +34,8 @@ export function drawLabelledMap(root, weights, {tokens, row, onRow}) {
   setStyle(root, "--size", size);
   for (const side of [".rows", ".columns"]) {
     const words = root.select(side).selectAll("span").data(tokens).join("span");
-    setText(words.classed("chosen", (_, i) => side === ".rows" && i === row), (token) => token);
+    setClass(words, "chosen", (_, i) => side === ".rows" && i === row);
+    setText(words, (token) => token);
   }
   drawWeightMap(root.select("svg.large"), weights, {row});
   root.select("svg.large").on("click", function (event) {
