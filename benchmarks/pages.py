@@ -95,6 +95,7 @@ def visit(browser, url: str) -> dict[str, float]:
     tools = page.context.new_cdp_session(page)
     tools.send("Emulation.setCPUThrottlingRate", {"rate": SLOWDOWN})
     page.goto(url, wait_until="networkidle")
+    page.locator("html:not(.arriving)").wait_for()  # all of it is laid out
     page.wait_for_timeout(1000)
     seen = page.evaluate("seen")
     latency, floor = event_times(page, tools)
