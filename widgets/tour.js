@@ -118,7 +118,7 @@ export function tour(store, {strip = document.querySelector(".tour-strip"), inva
     }
     event.preventDefault();
   }
-  const halt = (event) => timer && event.target !== play && stop();
+  const halt = () => timer && stop();
 
   strip.style.setProperty("--shown-for", `${SHOWN_FOR}ms`);
   steps[steps.length - 1].after(pager);
@@ -129,7 +129,8 @@ export function tour(store, {strip = document.querySelector(".tour-strip"), inva
   listen(next, "click", () => move(1));
   listen(all, "change", () => store.set({all: all.checked}));
   listen(document, "keydown", press);
-  for (const type of ["pointerdown", "wheel"]) listen(document, type, halt);
+  listen(document, "wheel", halt);
+  listen(document, "pointerdown", ({target}) => target !== play && halt());
   listen(document, "touchstart", ({touches, target}) => {
     const isOurs = touches.length === 1 && target.closest(".tour-step, .tour-strip") && !target.closest("pre, input, select");
     const x = touches[0].clientX;

@@ -104,7 +104,7 @@ def test_it_plays_to_the_end_and_stops(open_page):
         expect(page.locator(".count")).to_have_text("Step 1 / 8")
 
 
-@pytest.mark.parametrize("touch", ["click", "wheel", "key", "button"])
+@pytest.mark.parametrize("touch", ["click", "wheel", "wheel on play", "key", "button"])
 def test_any_touch_stops_it(open_page, touch):
     with open_page(TOUR) as page:
         page.locator(".play").click()
@@ -113,6 +113,8 @@ def test_any_touch_stops_it(open_page, touch):
             page.locator("#step-why p").first.click()
         elif touch == "wheel":
             page.mouse.wheel(0, 100)
+        elif touch == "wheel on play":  # where a press would not stop but toggle
+            page.locator(".play").dispatch_event("wheel")
         elif touch == "key":
             page.keyboard.press("ArrowDown")
         else:
