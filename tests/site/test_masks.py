@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from tests.lessons.m05_numbers import CAUSAL, X
-from tests.site.conftest import THEMES, WIDTHS
+from tests.site.conftest import ALL_LIVE, THEMES, WIDTHS
 from tests.site.geometry import assert_legible
 from tests.site.masks import (
     BUILDER,
@@ -128,7 +128,7 @@ def test_the_address_keeps_the_mask_and_back_goes_back(open_page):
         page.wait_for_url("**mask.window=3**")
         mask, address = shown_mask(page), page.url
         page.goto(address)
-        page.wait_for_selector(f"{BUILDER} .widget-live")
+        page.wait_for_function(ALL_LIVE)
         assert torch.equal(shown_mask(page), mask)
         page.go_back()
         page.wait_for_selector(f"{BUILDER} .widget-live")

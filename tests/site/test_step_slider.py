@@ -6,7 +6,7 @@ import random
 import pytest
 import torch
 
-from tests.site.conftest import LESSON, WIDTHS
+from tests.site.conftest import ALL_LIVE, LESSON, WIDTHS
 from tests.site.geometry import assert_legible
 from tests.site.reading import moving, number, settle
 from tests.site.steps import (
@@ -217,7 +217,7 @@ def test_the_address_keeps_a_view_and_back_goes_back(open_page):
         address = page.url
         view = shown(page)
         page.goto(address)
-        page.wait_for_selector(".widget-live")
+        page.wait_for_function(ALL_LIVE)
         assert shown(page) == view
         assert causal(page).is_checked()
         page.go_back()

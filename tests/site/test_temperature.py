@@ -9,7 +9,7 @@ import torch
 
 from analysis import entropy
 from attention import scaled_dot_product_attention
-from tests.site.conftest import THEMES, WIDTHS
+from tests.site.conftest import ALL_LIVE, THEMES, WIDTHS
 from tests.site.geometry import assert_legible
 from tests.site.reading import (
     assert_shows,
@@ -215,7 +215,7 @@ def test_the_address_keeps_a_view_and_back_goes_back(open_page):
         page.wait_for_url("**heat.cell=1.4**")
         view, url = shown(page), page.url
         page.goto(url)
-        page.wait_for_selector(f"{WIDGET} .widget-live")
+        page.wait_for_function(ALL_LIVE)
         assert shown(page) == view
         assert texts(page, ".of-row") == ["Where cat looks"]
         page.go_back()
