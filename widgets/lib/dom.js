@@ -20,7 +20,7 @@ export function setText(selection, text) {
 /** Sets an attribute only where it changes: a browser looks at the whole element again at every write. */
 export function setAttr(selection, name, value) {
   selection.each(function (datum, i) {
-    const next = typeof value === "function" ? value.call(this, datum, i) : value;
+    const next = typeof value === "function" ? value(datum, i) : value;
     if (next === null) this.removeAttribute(name);
     else if (this.getAttribute(name) !== String(next)) this.setAttribute(name, next);
   });

@@ -19,7 +19,8 @@ function onPress(element, action) {
 // A long page is laid out part by part, so that a slow phone can answer in between; all at once
 // when the reader goes somewhere.
 const html = document.documentElement;
-const coming = html.classList.contains("arriving") ? [...document.querySelectorAll("main > section > *")] : [];
+const LATER = "main > section:nth-of-type(n + 3) > *"; // as in frame.css
+const coming = html.classList.contains("arriving") ? [...document.querySelectorAll(LATER)] : [];
 const whenIdle = window.requestIdleCallback ?? ((action) => setTimeout(action, 50));
 const settle = () => html.classList.remove("arriving");
 const AT_ONCE = 3; // parts
