@@ -25,20 +25,29 @@ export function deviation(row) {
 export function jacobianNorm(weights) {
   // Sums of the others in place of 1 − w, and sizes relative to the largest entry, which is always
   // on the diagonal: so that norms far below rounding keep their digits.
-  const rest = weights.map((_, i) => weights.reduce((sum, u, j) => (j === i ? sum : sum + u), 0));
+  const rest = sumsOfOthers(weights);
   const largest = Math.max(...weights.map((w, i) => w * rest[i]));
   if (!largest) return 0;
-  let squares = 0;
-  weights.forEach((w, i) => weights.forEach((u, j) => {
-    squares += (w * (j === i ? rest[i] : u) / largest) ** 2;
-  }));
-  return largest * Math.sqrt(squares);
+  const scaled = weights.map((w) => w / Math.sqrt(largest));
+  const others = sumsOfOthers(scaled.map((w) => w * w)).map(Math.sqrt); // row i, off the diagonal
+  const squares = weights.map((w, i) => (w * rest[i] / largest) ** 2 + (scaled[i] * others[i]) ** 2);
+  return largest * Math.sqrt(squares.reduce((a, b) => a + b));
 }
 
+/** For each number the sum of the others, without taking it from the sum of all. */
+function sumsOfOthers(numbers) {
+  const sums = numbers.map(() => 0);
+  for (let i = 1, before = 0; i < numbers.length; i++) sums[i] = before += numbers[i - 1];
+  for (let i = numbers.length - 2, after = 0; i >= 0; i--) sums[i] += after += numbers[i + 1];
+  return sums;
+}
+
+const scoresOf = (products, size, {spread = 1, divide = false}) =>
+  products.map((product) => product * spread ** 2 / (divide ? Math.sqrt(size) : 1));
+
 /** One row of attention over products q·k of keys of `size` numbers, each of which spreads by `spread`. */
-export function row(products, size, {spread = 1, divide = false} = {}) {
-  const factor = spread ** 2 / (divide ? Math.sqrt(size) : 1);
-  const scores = products.map((product) => product * factor);
+export function row(products, size, {spread, divide} = {}) {
+  const scores = scoresOf(products, size, {spread, divide});
   const weights = softmax(scores);
   return {scores, weights, deviation: deviation(scores), norm: jacobianNorm(weights)};
 }
@@ -46,7 +55,8 @@ export function row(products, size, {spread = 1, divide = false} = {}) {
 /** Every draw of every size, and the mean of their norms: with the division and without. */
 export function cloud({sizes, products}, spread) {
   const series = (divide) => {
-    const norms = sizes.map((size, i) => products[i].map((draw) => row(draw, size, {spread, divide}).norm));
+    const normOf = (draw, size) => jacobianNorm(softmax(scoresOf(draw, size, {spread, divide})));
+    const norms = sizes.map((size, i) => products[i].map((draw) => normOf(draw, size)));
     return {divide, norms, means: norms.map((all) => all.reduce((a, b) => a + b, 0) / all.length)};
   };
   return [series(false), series(true)];

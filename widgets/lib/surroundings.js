@@ -1,19 +1,24 @@
 // What surrounds a widget and may change while it is shown. Each observer calls `notify` at once
 // and on every change, and returns the function that stops it, as Generators.observe expects.
 
-const TOKEN = /^--color-/;
-
-/** The colour tokens of assets/course.css as they are now: {page: "rgb(…)", query: "rgb(…)", …}. */
+/**
+ * The colour tokens of assets/course.css: {page: "rgb(…)", query: "rgb(…)", …}. Each is looked up
+ * when it is first asked for, since most pages ask for none; undefined where there is no such token.
+ */
 export function themeColors() {
-  const names = new Set([...document.styleSheets].flatMap(tokenNames));
+  const known = new Map();
+  const look = (name) => known.get(name) ?? known.set(name, currentColor(name)).get(name);
+  return new Proxy({}, {get: (_, name) => (typeof name === "string" ? look(name) : undefined)});
+}
+
+function currentColor(name) {
+  const token = `--color-${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+  if (!getComputedStyle(document.body).getPropertyValue(token)) return undefined;
   const probe = document.body.appendChild(document.createElement("span"));
-  const now = (name) => {
-    probe.style.color = `var(${name})`; // a token may depend on the scheme: ask what it comes to
-    return getComputedStyle(probe).color;
-  };
-  const colors = [...names].map((name) => [camelCase(name.replace(TOKEN, "")), now(name)]);
+  probe.style.color = `var(${token})`; // a token may depend on the scheme: ask what it comes to
+  const color = getComputedStyle(probe).color;
   probe.remove();
-  return Object.fromEntries(colors);
+  return color;
 }
 
 export function observeTheme(notify) {
@@ -31,18 +36,3 @@ export function observeReducedMotion(notify) {
   tell();
   return () => query.removeEventListener("change", tell);
 }
-
-function tokenNames(sheet) {
-  let rules;
-  try {
-    rules = sheet.cssRules;
-  } catch {
-    return []; // a style sheet of another origin can't be read, and holds none of our tokens
-  }
-  return [...rules]
-    .filter((rule) => rule.style)
-    .flatMap((rule) => [...rule.style])
-    .filter((name) => TOKEN.test(name));
-}
-
-const camelCase = (name) => name.replace(/-(.)/g, (_, letter) => letter.toUpperCase());

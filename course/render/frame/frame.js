@@ -22,18 +22,26 @@ const html = document.documentElement;
 const LATER = "main > section:nth-of-type(n + 3) > *"; // as in frame.css
 const coming = html.classList.contains("arriving") ? [...document.querySelectorAll(LATER)] : [];
 const whenIdle = window.requestIdleCallback ?? ((action) => setTimeout(action, 50));
-const settle = () => html.classList.remove("arriving");
-const AT_ONCE = 3; // parts
+const AT_ONCE = 60; // elements, about: a widget is a part of its own
 
-function arrive() {
-  if (!coming.length) return settle();
-  const parts = coming.splice(0, AT_ONCE);
+function show(parts) {
   parts.forEach((part) => part.classList.add("here"));
-  parts[0].getBoundingClientRect();
-  whenIdle(arrive);
+  if (!coming.length) html.classList.remove("arriving");
 }
 
-addEventListener("click", settle, {capture: true, once: true});
+function nextParts() {
+  let [parts, elements] = [0, 0];
+  while (parts < coming.length && elements < AT_ONCE) elements += coming[parts++].getElementsByTagName("*").length;
+  return coming.splice(0, parts);
+}
+
+function arrive() {
+  show(nextParts());
+  html.getBoundingClientRect();
+  if (coming.length) whenIdle(arrive);
+}
+
+addEventListener("click", () => show(coming.splice(0)), {capture: true, once: true});
 whenIdle(arrive);
 
 // Theme: Quarto's class and key, so that widgets and a reader's choice carry over.

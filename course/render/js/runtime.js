@@ -11,10 +11,25 @@ for (const script of document.querySelectorAll('script[type="ojs-define"]')) {
   for (const {name, value} of JSON.parse(script.textContent).contents) main.define(name, [], () => value);
 }
 
+// Each cell that draws has a task of its own the first time, so that the page can answer in between.
+let turns = Promise.resolve();
+
+function inTurn(body) {
+  let drawn = false;
+  return function (...inputs) {
+    if (drawn) return body.apply(this, inputs);
+    turns = turns.then(() => new Promise((start) => setTimeout(start)));
+    return turns.then(() => {
+      drawn = true;
+      return body.apply(this, inputs);
+    });
+  };
+}
+
 /** One cell: {place, at, kind, name, inputs}; `body` takes the inputs and gives the value. */
 export function define({place, at, kind, name, inputs}, body) {
   if (kind === "expression") {
-    main.variable(new Output(place, at)).define(inputs, body);
+    main.variable(new Output(place, at)).define(inputs, inTurn(body));
   } else if (kind === "inline") {
     main.variable(new InlineOutput(place, at, "span")).define(inputs, body);
   } else if (kind === "view") {
