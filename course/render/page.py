@@ -22,7 +22,7 @@ _CODE = re.compile(
     re.S,
 )
 _FOOTNOTES = re.compile(r'(<section id="footnotes"[^>]*>)\s*<hr />')
-_HEADING = re.compile(r"<h([2-6])(?: class=\"([^\"]*)\")?>")
+_HEADING = re.compile(r"<h([2-6])(?: class=\"([^\"]*)\")?([^>]*)>")
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,8 @@ def _toc(toc: str) -> str:
 
 def _headings(html: str) -> str:
     def anchored(match: re.Match[str]) -> str:
-        return f'<h{match[1]} class="{f"{match[2]} " if match[2] else ""}anchored">'
+        level, classes, attributes = match.groups()
+        return f'<h{level} class="{f"{classes} " if classes else ""}anchored"{attributes}>'
 
     return _HEADING.sub(anchored, html)
 

@@ -24,7 +24,7 @@ copied = "this"
 Folded.
 :::
 
-## Third
+## Third {{data-row="F1"}}
 
 The end.
 """
@@ -135,6 +135,11 @@ def test_the_contents_follow_the_scroll(open_page):
     page.evaluate("scrollTo(0, document.documentElement.scrollHeight)")
     page.wait_for_function("document.querySelector('#TOC a.active').textContent === 'Third'")
     assert active.count() == 1
+
+
+def test_each_heading_of_the_text_can_be_linked_to(open_page):
+    links = open_page().locator("main section > :is(h2, h3) > a.anchorjs-link")
+    assert [link.get_attribute("href") for link in links.all()] == ["#first", "#second", "#third"]
 
 
 def test_code_is_copied(open_page):

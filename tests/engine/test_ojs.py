@@ -226,6 +226,26 @@ def test_what_depends_on_an_input_or_a_mutable_follows_it(lab, served, browser):
 
 
 @pytest.mark.site
+def test_the_page_can_answer_between_two_cells_that_draw(lab, served, browser):
+    page = lab.page()
+    cell = """{{
+      const urgent = {{priority: "user-blocking"}}; // as a click is
+      window.order.push("{0}");
+      window.scheduler.postTask(() => window.order.push("after {0}"), urgent);
+      return "{0}";
+    }}"""
+    for name in "ab":
+        page.add_cell(cell.format(name), path=LESSON, line=1)
+    places = ["ojs-cell-1", "ojs-cell-2"]
+    before = "<script>var order = []</script>"
+    lab.write("turns.html", page, map(element, places), before=before)
+    visit = Visit(browser, served + "lessons/turns.html")
+    visit.reads("ojs-cell-2", '"b"')
+    assert visit.page.evaluate("order") == ["a", "after a", "b", "after b"]
+    visit.page.close()
+
+
+@pytest.mark.site
 def test_all_of_it_runs_without_an_error_or_another_host(working, served):
     visit, places = working
     for name, place in places.items():

@@ -89,7 +89,7 @@ def test_the_theme_is_followed_live(open_page):
     script = """async () => {
       const {observeTheme} = await import(new URL("../../widgets/lib/surroundings.js", location));
       const seen = [];
-      const stop = observeTheme((colours) => seen.push(colours.page));
+      const stop = observeTheme((colours) => seen.push(colours.page, colours.noSuchToken));
       const classes = ["quarto-dark", "quarto-light"];
       const flip = () => classes.forEach((c) => document.body.classList.toggle(c));
       const soon = () => new Promise((done) => setTimeout(done, 50));
@@ -97,7 +97,7 @@ def test_the_theme_is_followed_live(open_page):
       return seen;
     }"""
     with open_page(LESSON) as page:
-        assert page.evaluate(script) == ["rgb(255, 255, 255)", "rgb(20, 23, 28)"]
+        assert page.evaluate(script) == ["rgb(255, 255, 255)", None, "rgb(20, 23, 28)", None]
 
 
 def test_links_within_the_page_keep_what_was_chosen(open_page):

@@ -150,8 +150,9 @@ const entries = [...document.querySelectorAll("#TOC a.nav-link")]
 function markPlace() {
   const line = innerHeight / 3;
   const atEnd = scrollY > 0 && innerHeight + scrollY >= document.documentElement.scrollHeight - 2;
-  const above = entries.filter(({target}) => target.getBoundingClientRect().top <= line);
-  const current = atEnd ? entries[entries.length - 1] : above[above.length - 1] || entries[0];
+  // From the top, and no further than needed: to ask where a heading is lays out what it stands in.
+  const below = entries.findIndex(({target}) => target.getBoundingClientRect().top > line);
+  const current = entries[atEnd || below < 0 ? entries.length - 1 : Math.max(0, below - 1)];
   for (const entry of entries) {
     const active = entry === current;
     entry.link.classList.toggle("active", active);

@@ -11,19 +11,29 @@ for (const script of document.querySelectorAll('script[type="ojs-define"]')) {
   for (const {name, value} of JSON.parse(script.textContent).contents) main.define(name, [], () => value);
 }
 
-// Each cell that draws has a task of its own the first time, so that the page can answer in between.
-let turns = Promise.resolve();
+// Each cell that draws has a task of its own the first time, from the top of the page down, so that
+// the page can answer in between.
+let drawing = 0;
+const waiting = []; // [place, start]
 
 function inTurn(body) {
+  const place = drawing++;
   let drawn = false;
   return function (...inputs) {
     if (drawn) return body.apply(this, inputs);
-    turns = turns.then(() => new Promise((start) => setTimeout(start)));
-    return turns.then(() => {
+    return new Promise((start) => {
+      waiting.push([place, start]);
+      setTimeout(startFirst);
+    }).then(() => {
       drawn = true;
       return body.apply(this, inputs);
     });
   };
+}
+
+function startFirst() {
+  const [[, start]] = waiting.sort(([a], [b]) => a - b).splice(0, 1);
+  start();
 }
 
 /** One cell: {place, at, kind, name, inputs}; `body` takes the inputs and gives the value. */
