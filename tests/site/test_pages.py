@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import expect
 
 from course.serve import start_server
-from tests.site.conftest import LESSON, PAGES, THEMES, TOUR
+from tests.site.conftest import ALL_LIVE, LESSON, PAGES, THEMES, TOUR
 from tests.site.geometry import SIDEWAYS
 from tests.site.reading import axe_violations
 
@@ -98,6 +98,22 @@ def test_the_theme_is_followed_live(open_page):
     }"""
     with open_page(LESSON) as page:
         assert page.evaluate(script) == ["rgb(255, 255, 255)", None, "rgb(20, 23, 28)", None]
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_no_page_loads_a_browsers_language_tables(open_page, path):
+    # The first call takes a tenth of a second on a phone; Inputs makes it for unformatted numbers.
+    count = """window.asked = 0;
+      const own = Number.prototype.toLocaleString;
+      Number.prototype.toLocaleString = function (...how) {
+        asked++;
+        return own.apply(this, how);
+      };"""
+    with open_page(path) as page:
+        page.add_init_script(count)
+        page.reload()
+        page.wait_for_function(ALL_LIVE)
+        assert page.evaluate("asked") == 0
 
 
 def test_links_within_the_page_keep_what_was_chosen(open_page):

@@ -22,7 +22,7 @@ const html = document.documentElement;
 const LATER = "main > section:nth-of-type(n + 3) > *"; // as in frame.css
 const coming = html.classList.contains("arriving") ? [...document.querySelectorAll(LATER)] : [];
 const whenIdle = window.requestIdleCallback ?? ((action) => setTimeout(action, 50));
-const AT_ONCE = 60; // elements, about: a widget is a part of its own
+const AT_ONCE = 60; // elements, about: more would keep a slow phone busy for too long
 
 function show(parts) {
   parts.forEach((part) => part.classList.add("here"));
