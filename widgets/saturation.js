@@ -28,10 +28,12 @@ export function jacobianNorm(weights) {
   const rest = sumsOfOthers(weights);
   const largest = Math.max(...weights.map((w, i) => w * rest[i]));
   if (!largest) return 0;
-  const scaled = weights.map((w) => w / Math.sqrt(largest));
-  const others = sumsOfOthers(scaled.map((w) => w * w)).map(Math.sqrt); // row i, off the diagonal
-  const squares = weights.map((w, i) => (w * rest[i] / largest) ** 2 + (scaled[i] * others[i]) ** 2);
-  return largest * Math.sqrt(squares.reduce((a, b) => a + b));
+  let squares = 0;
+  weights.forEach((w, i) => {
+    squares += (w * rest[i] / largest) ** 2;
+    for (let j = 0; j < i; j++) squares += 2 * (w * weights[j] / largest) ** 2; // symmetric
+  });
+  return largest * Math.sqrt(squares);
 }
 
 /** For each number the sum of the others, without taking it from the sum of all. */
