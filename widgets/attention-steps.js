@@ -1,5 +1,6 @@
 // Scaled dot-product attention step by step, over real matrices that the reader can change.
 
+import {liveElement} from "./lib/live.js";
 import {format, formatEntry, formatFine} from "./lib/numbers.js";
 import {setAttr, setClass, setText} from "./lib/dom.js";
 import {drawMatrix} from "./lib/matrix-grid.js";
@@ -188,16 +189,11 @@ function drawStage(d3, root, model, {tokens, step, cell: chosen, onEdit, onChoos
 }
 
 function emptyView() {
-  const node = document.createElement("div");
-  node.className = "attention-steps widget-live";
-  node.setAttribute("role", "group");
-  node.setAttribute("aria-label", "Attention step by step");
-  node.innerHTML = `<div class="formula">${FORMULA}</div><p class="says"></p><div class="stages"></div>
+  return liveElement("attention-steps", `<div class="formula">${FORMULA}</div><p class="says"></p><div class="stages"></div>
     <p class="arithmetic" aria-live="polite"></p>
     <div class="notes"><p class="hint" role="status"></p>
     <p class="rounding">Rounded as shown, a row may not seem to sum to 1. It does.</p></div>
-    <p class="summary screen-reader-only"></p>`;
-  return node;
+    <p class="summary screen-reader-only"></p>`, {label: "Attention step by step"});
 }
 
 const replaced = (rows, [i, j], value) => rows.map((row, r) => row.map((x, c) => (r === i && c === j ? value : x)));

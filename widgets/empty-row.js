@@ -2,6 +2,7 @@
 // PyTorch computed every case when the page was made.
 
 import {drawWays} from "./lib/ways.js";
+import {liveElement} from "./lib/live.js";
 import {integer} from "./lib/url-state.js";
 
 // ---- Model ---------------------------------------------------------------------------------
@@ -34,11 +35,7 @@ export const summarize = (ways) =>
 
 /** A drawing in one element of its own: draw(ways, {columns}) updates it and returns it. */
 export function emptyRowView(d3) {
-  const node = document.createElement("div");
-  node.className = "empty-row widget-live";
-  node.setAttribute("role", "group");
-  node.setAttribute("aria-label", "Five ways to mask a row");
-  node.innerHTML = `<table class="ways"></table>`;
+  const node = liveElement("empty-row", `<table class="ways"></table>`, {label: "Five ways to mask a row"});
   return (ways, {columns}) => {
     drawWays(d3.select(node).select("table"), {caption: summarize(ways), columns, ways});
     return node;

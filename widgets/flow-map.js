@@ -2,10 +2,11 @@
 // Both maps show the same thing on the same scale: raise a word by 1, and see what rises how much.
 
 import {softmax} from "./lib/attention.js";
-import {part, setAttrs, setClass, setStyle, setText} from "./lib/dom.js";
+import {setClass, setShare, setText} from "./lib/dom.js";
+import {liveElement} from "./lib/live.js";
 import {format} from "./lib/numbers.js";
 import {flag, integer} from "./lib/url-state.js";
-import {drawWeightMap} from "./lib/weight-map.js";
+import {cellAt, drawWeightMap} from "./lib/weight-map.js";
 
 // ---- Model ---------------------------------------------------------------------------------
 
@@ -64,30 +65,26 @@ const KINDS = ["recurrent", "attention"];
 export function flowMapView(d3) {
   const root = d3.select(emptyView());
   return (found, options) => {
-    draw(d3, root, found, options);
+    draw(root, found, options);
     return root.node();
   };
 }
 
 function emptyView() {
-  const node = document.createElement("div");
-  node.className = "flow-map widget-live";
-  const map = (kind) => `<figure class="${kind}"><figcaption>${kind}</figcaption><svg aria-hidden="true"></svg></figure>`;
-  node.innerHTML = `<div class="maps">${KINDS.map(map).join("")}
+  const map = (kind) => `<figure class="${kind}"><figcaption>${kind}</figcaption><div class="weight-map"></div></figure>`;
+  return liveElement("flow-map", `<div class="maps">${KINDS.map(map).join("")}
       <p class="scale"><span>0</span><i></i><span>1, in both maps</span></p>
       <p class="axes">A row for each word that reads, a column for each word that is read.</p></div>
     <table class="readers"><thead><tr><th scope="col">read by</th>
       <th scope="col">recurrent</th><th scope="col">attention</th></tr></thead><tbody></tbody></table>
-    <p class="says" aria-live="polite"></p>`;
-  return node;
+    <p class="says" aria-live="polite"></p>`);
 }
 
-function draw(d3, root, found, {onChoose}) {
+function draw(root, found, {onChoose}) {
   for (const kind of KINDS) {
-    const svg = root.select(`figure.${kind} svg`);
-    drawWeightMap(svg, found[kind]);
-    setAttrs(part(svg, "rect", "column"), {x: found.source, y: 0, width: 1, height: found.words.length});
-    svg.on("click", function (event) { onChoose(Math.min(found.words.length - 1, Math.floor(d3.pointer(event, this)[0]))); });
+    const map = root.select(`figure.${kind} .weight-map`);
+    drawWeightMap(map, found[kind], {column: found.source});
+    map.on("click", function (event) { onChoose(cellAt(event, this, found.words.length).column); });
   }
   const rows = root.select("tbody").selectAll("tr").data(found.readers).join((enter) => {
     const row = enter.append("tr");
@@ -102,7 +99,7 @@ function draw(d3, root, found, {onChoose}) {
   setClass(rows, "looked-for", (_, j) => j === found.source);
   setText(rows.select("th"), (reader) => reader.word);
   for (const kind of KINDS) {
-    setStyle(rows.select(`.${kind} .bar`), "--weight", (reader) => reader[kind] ?? 0);
+    setShare(rows.select(`.${kind} .bar`), (reader) => reader[kind] ?? 0);
     setText(rows.select(`.${kind} .share`), (reader) => (reader[kind] === null ? "no way" : format(reader[kind])));
   }
   setText(root.select(".says"), () => summarize(found));

@@ -1,6 +1,7 @@
 // A multi-head layer step by step: the shape of every tensor, with as many heads as the reader asks.
 
 import {setClass, setStyle, setText} from "./lib/dom.js";
+import {liveElement} from "./lib/live.js";
 import {integer} from "./lib/url-state.js";
 
 // ---- Model: numbers in, objects out --------------------------------------------------------
@@ -138,12 +139,7 @@ const STAGES = [
 ];
 
 function emptyView() {
-  const node = document.createElement("div");
-  node.className = "head-architecture widget-live";
-  node.setAttribute("role", "group");
-  node.setAttribute("aria-label", "A multi-head layer step by step");
   const stages = STAGES.map((inner, i) => `<section class="stage"><p class="name">${i} ${LAYER_STEPS[i]}</p><div>${inner}</div></section>`);
-  node.innerHTML = `<p class="says"></p><p class="code"></p><p class="count"></p><div class="stages">${stages.join("")}</div>
-    <p class="summary screen-reader-only" aria-live="polite"></p>`;
-  return node;
+  return liveElement("head-architecture", `<p class="says"></p><p class="code"></p><p class="count"></p><div class="stages">${stages.join("")}</div>
+    <p class="summary screen-reader-only" aria-live="polite"></p>`, {label: "A multi-head layer step by step"});
 }

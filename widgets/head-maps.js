@@ -1,5 +1,6 @@
 // The heads of a layer side by side: their maps, their mean, how spread out and how sure they are.
 
+import {liveElement} from "./lib/live.js";
 import {format, formatPercent} from "./lib/numbers.js";
 import {setAttr, setText} from "./lib/dom.js";
 import {drawShares} from "./lib/shares.js";
@@ -67,7 +68,7 @@ function draw(d3, root, m, {onHead, onRow}) {
   const cards = root.select(".maps").selectAll("button").data(m.maps).join((enter) => {
     const button = enter.append("button").attr("type", "button");
     button.append("b");
-    button.append("svg").attr("aria-hidden", "true");
+    button.append("div").attr("class", "weight-map");
     for (const name of ["entropy", "peak"]) button.append("span").attr("class", name);
     return button;
   }).on("click", (event, map) => onHead(m.maps.indexOf(map)));
@@ -75,7 +76,7 @@ function draw(d3, root, m, {onHead, onRow}) {
   setText(cards.select("b"), (map) => map.name);
   setText(cards.select(".entropy"), (map) => format(map.entropy));
   setText(cards.select(".peak"), (map) => format(map.peak));
-  cards.each(function (map) { drawWeightMap(d3.select(this).select("svg"), map.weights); });
+  cards.each(function (map) { drawWeightMap(d3.select(this).select(".weight-map"), map.weights); });
 
   const [chosen, size] = [m.maps[m.shown], m.tokens.length];
   setText(root.select(".legend"), () => `Under each map: its entropy in nats, at most ${format(Math.log(size))}, and its peak, at most 1. Both are means over the rows.`);
@@ -88,14 +89,9 @@ function draw(d3, root, m, {onHead, onRow}) {
 }
 
 function emptyView() {
-  const node = document.createElement("div");
-  node.className = "head-maps widget-live";
-  node.setAttribute("role", "group");
-  node.setAttribute("aria-label", "The heads of a layer side by side");
-  node.innerHTML = `<div class="maps"></div><p class="legend"></p>
+  return liveElement("head-maps", `<div class="maps"></div><p class="legend"></p>
     <p class="heading"><b class="title"></b> <span class="source"></span></p>
     <div class="chosen-map">${LABELLED_MAP}
     <div><p class="asks"></p><ul class="shares"></ul></div></div>
-    <p class="summary screen-reader-only" aria-live="polite"></p>`;
-  return node;
+    <p class="summary screen-reader-only" aria-live="polite"></p>`, {label: "The heads of a layer side by side"});
 }

@@ -1,5 +1,6 @@
 // Change one word and see whose output moves: whether a mask keeps the future out of the past.
 
+import {liveElement} from "./lib/live.js";
 import {format} from "./lib/numbers.js";
 import {setText} from "./lib/dom.js";
 import {drawShares} from "./lib/shares.js";
@@ -54,10 +55,5 @@ export function leakTestView(d3) {
 const movedText = (far) => (far === 0 ? "0" : far < 0.005 ? "< 0.01" : format(far));
 
 function emptyView() {
-  const node = document.createElement("div");
-  node.className = "leak-test widget-live";
-  node.setAttribute("role", "group");
-  node.setAttribute("aria-label", "Leak test");
-  node.innerHTML = `<ul class="shares" aria-label="How far each output moved"></ul><p class="verdict" aria-live="polite"></p>`;
-  return node;
+  return liveElement("leak-test", `<ul class="shares" aria-label="How far each output moved"></ul><p class="verdict" aria-live="polite"></p>`, {label: "Leak test"});
 }

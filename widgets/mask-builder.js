@@ -1,5 +1,6 @@
 // A mask made of rules and of single cells painted by hand, and the weights that it leaves.
 
+import {liveElement} from "./lib/live.js";
 import {format} from "./lib/numbers.js";
 import {setText} from "./lib/dom.js";
 import {drawMatrix} from "./lib/matrix-grid.js";
@@ -107,12 +108,7 @@ function draw(d3, root, model, {mask, code, tokens, row, onPaint, onRow}) {
 }
 
 function emptyView() {
-  const node = document.createElement("div");
-  node.className = "mask-builder widget-live";
-  node.setAttribute("role", "group");
-  node.setAttribute("aria-label", "Mask builder");
-  node.innerHTML = `<div class="stage"><table class="matrix mask"></table><table class="matrix weights"></table></div>
+  return liveElement("mask-builder", `<div class="stage"><table class="matrix mask"></table><table class="matrix weights"></table></div>
     <p class="says" aria-live="polite"></p>
-    <pre class="made"><code></code></pre>`;
-  return node;
+    <pre class="made"><code></code></pre>`, {label: "Mask builder"});
 }

@@ -1,6 +1,7 @@
 // One query's row of a mask, in this course's convention and in PyTorch's three.
 
 import {drawWays} from "./lib/ways.js";
+import {liveElement} from "./lib/live.js";
 
 // ---- Model ---------------------------------------------------------------------------------
 
@@ -27,11 +28,7 @@ export const summarize = (ways, token) =>
 
 /** A drawing in one element of its own: draw(ways, {tokens, row, onSwitch(col, isOn)}) returns it. */
 export function maskConventionsView(d3) {
-  const node = document.createElement("div");
-  node.className = "mask-conventions widget-live";
-  node.setAttribute("role", "group");
-  node.setAttribute("aria-label", "One mask in four conventions");
-  node.innerHTML = `<table class="ways"></table>`;
+  const node = liveElement("mask-conventions", `<table class="ways"></table>`, {label: "One mask in four conventions"});
   return (ways, {tokens, row, onSwitch}) => {
     drawWays(d3.select(node).select("table"), {caption: summarize(ways, tokens[row]), columns: tokens, ways}, {onSwitch});
     return node;

@@ -1,6 +1,7 @@
 // How many steps information takes from one word to another, through five kinds of network.
 // A network is a graph: {nodes: [{column, word}], edges: [[from, to]]}, the words first.
 
+import {liveElement} from "./lib/live.js";
 import {drawWords} from "./lib/words.js";
 import {setText} from "./lib/dom.js";
 import {integer} from "./lib/url-state.js";
@@ -112,16 +113,13 @@ export function pathTracerView(d3) {
 }
 
 function emptyView() {
-  const node = document.createElement("div");
-  node.className = "path-tracer widget-live";
-  node.innerHTML = `<div class="nets words" role="radiogroup" aria-label="Kind of network"></div>
+  return liveElement("path-tracer", `<div class="nets words" role="radiogroup" aria-label="Kind of network"></div>
     <div class="stage"><b>from</b><b>to</b>
       <div class="from words" role="radiogroup" aria-label="From"></div>
       <svg aria-hidden="true" preserveAspectRatio="none"><path class="edges"/><path class="nodes"/>
         <path class="route"/><path class="stops"/><path class="runner" d="M0,0h0"/></svg>
       <div class="to words" role="radiogroup" aria-label="To"></div></div>
-    <p class="says" aria-live="polite"></p>`;
-  return node;
+    <p class="says" aria-live="polite"></p>`);
 }
 
 function draw(root, traced, {still = false, onChoose}) {

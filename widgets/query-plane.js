@@ -1,5 +1,6 @@
 // A query to move in the plane over a few keys, and the weights it gets: attention as a lookup.
 
+import {liveElement} from "./lib/live.js";
 import {format, formatPercent} from "./lib/numbers.js";
 import {atTemperature} from "./lib/attention.js";
 import {part, setAttr, setAttrs, setStyle, setText} from "./lib/dom.js";
@@ -75,11 +76,8 @@ function state(root, answer, note) {
 const within = (value) => Math.max(-LIMIT, Math.min(LIMIT, Math.round(value * 20) / 20)) || 0;
 
 function emptyView() {
-  const node = document.createElement("div");
-  node.className = "query-plane widget-live";
-  node.innerHTML = `<svg viewBox="-8 -8 ${SIZE + 16} ${SIZE + 16}" role="img"></svg>
-    <ul class="shares" aria-live="polite"></ul>`;
-  return node;
+  return liveElement("query-plane", `<svg viewBox="-8 -8 ${SIZE + 16} ${SIZE + 16}" role="img"></svg>
+    <ul class="shares" aria-live="polite"></ul>`);
 }
 
 function axes(svg, x, y) {
@@ -98,7 +96,8 @@ function arrows(svg, found, x, y) {
   });
   const [left, top] = [(d) => x(d.key[0]), (d) => y(d.key[1])];
   setAttrs(keys.select("line"), {x1: x(0), y1: y(0), x2: left, y2: top});
-  setStyle(keys.select("line"), "--weight", (d) => d.weight);
+  setStyle(keys.select("line"), "opacity", (d) => +(0.25 + 0.75 * d.weight).toFixed(4));
+  setStyle(keys.select("line"), "stroke-width", (d) => `${+(1.5 + 7 * d.weight).toFixed(3)}px`);
   setAttrs(keys.select("circle"), {cx: left, cy: top});
   setAttrs(keys.select("text"), {x: left, y: (d) => top(d) + (d.key[1] < 0 ? 26 : -14)});
   setText(keys.select("text"), (d) => d.token);

@@ -2,6 +2,7 @@
 // Each number is its own place in memory: 0, 1, 2, … through the rows of x.
 
 import {setText} from "./lib/dom.js";
+import {liveElement} from "./lib/live.js";
 import {drawMatrix} from "./lib/matrix-grid.js";
 import {flag, integer} from "./lib/url-state.js";
 
@@ -116,7 +117,7 @@ function layout(m, stage, rows, h) {
     title: stage, rows: m.tokens, columns: features(rows[0].length), cells: rows,
     caption: inHeads ? `head ${h}` : stage, shape: inHeads ? `${m.length} × ${m.size}` : `${m.length} × ${WIDTH}`,
     text: (i, j) => String(rows[i][j]),
-    fill: (i, j) => m.owner(rows[i][j]) / (m.length - 1),
+    fill: (i, j) => 0.08 + 0.62 * m.owner(rows[i][j]) / (m.length - 1),
     hidden: (i, j) => m.owner(rows[i][j]) !== i,
     chosen: (i, j) => rows[i][j] === m.number,
     lit: (i, j) => together.includes(rows[i][j])
@@ -124,11 +125,6 @@ function layout(m, stage, rows, h) {
 }
 
 function emptyView() {
-  const node = document.createElement("div");
-  node.className = "reshape-tracer widget-live";
-  node.setAttribute("role", "group");
-  node.setAttribute("aria-label", "Which number goes where");
   const stage = `<section class="stage"><p><b class="name"></b> <span class="shape"></span> <code></code></p><div class="matrices"></div></section>`;
-  node.innerHTML = `${stage.repeat(3)}<p class="arithmetic" aria-live="polite"></p><p class="verdict" aria-live="polite"></p>`;
-  return node;
+  return liveElement("reshape-tracer", `${stage.repeat(3)}<p class="arithmetic" aria-live="polite"></p><p class="verdict" aria-live="polite"></p>`, {label: "Which number goes where"});
 }

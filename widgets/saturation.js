@@ -1,7 +1,8 @@
 // How the size of keys drives softmax into saturation: eight weights, and how far they can still move.
 
 import {softmax} from "./lib/attention.js";
-import {part, setAttr, setAttrs, setStyle, setText} from "./lib/dom.js";
+import {part, setAttr, setAttrs, setHeight, setText} from "./lib/dom.js";
+import {liveElement} from "./lib/live.js";
 import {format, formatShort, formatSmall} from "./lib/numbers.js";
 import {decimal, flag, integer} from "./lib/url-state.js";
 
@@ -106,7 +107,7 @@ function bars(d3, svg, {scores, weights}) {
     key.append("text").attr("class", "score").attr("x", x.bandwidth() / 2).attr("y", BARS.bottom + 18);
     return key;
   });
-  setStyle(keys.select("rect"), "--weight", (w) => w);
+  setHeight(keys.select("rect"), (w) => w);
   setAttr(keys.select(".weight"), "y", (w) => y(w) - 6);
   setText(keys.select(".weight"), (w) => format(w));
   setText(keys.select(".score"), (_, i) => formatShort(scores[i]));
@@ -146,11 +147,7 @@ function frame(svg, {left, right}, ticks, y) {
 }
 
 function emptyView() {
-  const node = document.createElement("div");
-  node.className = "saturation widget-live";
-  node.setAttribute("role", "group");
-  node.setAttribute("aria-label", "Saturation explorer");
-  node.innerHTML = `<dl class="now"><div><dt>Spread of the scores</dt><dd class="now-spread"></dd></div>
+  return liveElement("saturation", `<dl class="now"><div><dt>Spread of the scores</dt><dd class="now-spread"></dd></div>
     <div><dt>Largest weight</dt><dd class="now-top"></dd></div>
     <div><dt>Norm of the Jacobian</dt><dd class="now-norm"></dd></div></dl>
     <div class="stage"><figure><figcaption>Weights of eight keys, scores below</figcaption>
@@ -159,6 +156,5 @@ function emptyView() {
     <svg class="norms" viewBox="0 0 312 ${PLOT.height}" aria-hidden="true"></svg></figure></div>
     <p class="legend"><span class="raw">not divided</span> <span class="divided">divided by √dₖ</span>
     <span class="means">mean of the draws</span> <span class="ring">what you see</span></p>
-    <p class="summary screen-reader-only" aria-live="polite"></p>`;
-  return node;
+    <p class="summary screen-reader-only" aria-live="polite"></p>`, {label: "Saturation explorer"});
 }

@@ -2,6 +2,7 @@
 
 import {atTemperature, attentionSteps} from "./lib/attention.js";
 import {setAttr, setText} from "./lib/dom.js";
+import {liveElement} from "./lib/live.js";
 import {drawMatrix} from "./lib/matrix-grid.js";
 import {format, formatFine} from "./lib/numbers.js";
 import {drawShares} from "./lib/shares.js";
@@ -90,14 +91,9 @@ function draw(root, model, {tokens, cell: [row, col], source, onChoose}) {
 }
 
 function emptyView() {
-  const node = document.createElement("div");
-  node.className = "temperature widget-live";
-  node.setAttribute("role", "group");
-  node.setAttribute("aria-label", "Attention at a temperature");
-  node.innerHTML = `<p class="says"></p><div class="stage"><table class="matrix weights"></table>
+  return liveElement("temperature", `<p class="says"></p><div class="stage"><table class="matrix weights"></table>
     <div class="row"><p class="of-row"></p><ul class="shares"></ul></div></div>
     <p class="entropy" aria-live="polite"></p>
     <p class="notes">Rounded as shown, a row may not seem to sum to 1. It does.</p>
-    <p class="summary screen-reader-only"></p>`;
-  return node;
+    <p class="summary screen-reader-only"></p>`, {label: "Attention at a temperature"});
 }

@@ -1,6 +1,7 @@
 // Choose a word of a sentence: weighted arrows show where it looks, in a trained model.
 
 import {setAttr, setAttrs, setClass, setStyle, setText} from "./lib/dom.js";
+import {liveElement} from "./lib/live.js";
 import {formatPercent} from "./lib/numbers.js";
 import {flag, integer} from "./lib/url-state.js";
 import {drawWords} from "./lib/words.js";
@@ -58,13 +59,10 @@ export function tokenFocusView(d3) {
 }
 
 function emptyView() {
-  const node = document.createElement("div");
-  node.className = "token-focus widget-live";
-  node.innerHTML = `<div class="from words" role="radiogroup" aria-label="The word that looks"></div>
+  return liveElement("token-focus", `<div class="from words" role="radiogroup" aria-label="The word that looks"></div>
     <svg aria-hidden="true" preserveAspectRatio="none"></svg><ol class="to" aria-hidden="true"></ol>
     <p class="says"></p><p class="rounding">Rounded as shown, the shares may not seem to sum to 100 %. They do.</p>
-    <p class="summary screen-reader-only" aria-live="polite"></p>`;
-  return node;
+    <p class="summary screen-reader-only" aria-live="polite"></p>`);
 }
 
 function draw(root, found, {onChoose}) {

@@ -2,6 +2,7 @@
 // chosen cell says. Steps 1, 5 and 8: where the words of a sentence look in a trained model.
 
 import {setText} from "./lib/dom.js";
+import {liveElement} from "./lib/live.js";
 import {drawMatrix} from "./lib/matrix-grid.js";
 import {format} from "./lib/numbers.js";
 import {drawShares} from "./lib/shares.js";
@@ -105,8 +106,7 @@ export const summarize = ({tokens, names, head, row, look, source}) =>
 // ---- Views: each draw(model, options) updates the one element and returns it ---------------------
 
 function view(d3, className, label, html) {
-  const root = d3.create("div").attr("class", `tour-figure ${className} widget-live`)
-    .attr("role", "group").attr("aria-label", label).html(html);
+  const root = d3.select(liveElement(`tour-figure ${className}`, html, {label}));
   return (draw) => (model, options) => {
     whenShown(root.node(), () => draw(root, model, options ?? {}));
     return root.node();
@@ -142,13 +142,13 @@ export const headsView = (d3, label) =>
     const cards = root.select(".maps").selectAll("li").data(m.maps).join((enter) => {
       const card = enter.append("li");
       card.append("b");
-      card.append("svg").attr("aria-hidden", "true");
+      card.append("div").attr("class", "weight-map");
       card.append("span").attr("class", "most");
       return card;
     });
     setText(cards.select("b"), (_, i) => m.names[i]);
     setText(cards.select(".most"), (_, i) => `${m.most[i].token} ${format(m.most[i].weight)}`);
-    cards.each(function (map) { drawWeightMap(d3.select(this).select("svg"), map, {row: m.row}); });
+    cards.each(function (map) { drawWeightMap(d3.select(this).select(".weight-map"), map, {row: m.row}); });
   });
 
 /** One head as a map with its words, and the chosen row as bars; onRow(index). */

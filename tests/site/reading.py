@@ -5,6 +5,16 @@ from axe_playwright_python.sync_playwright import Axe
 AXE = Axe()
 
 
+# Every cell of each map of weights, read back from its picture: the opacity of a pixel.
+SHADES = """(root) => [...root.querySelectorAll(".weight-map canvas")].map((canvas) => {
+  const {width, height} = canvas;
+  const {data} = canvas.getContext("2d").getImageData(0, 0, width, height);
+  return Array.from({length: height}, (_, y) =>
+    Array.from({length: width}, (_, x) => data[4 * (y * width + x) + 3] / 255));
+})"""
+SHADE_STEP = 1 / 255
+
+
 def settle(page):
     """The cells run again in a frame after the event that changed them."""
     page.evaluate("() => new Promise((done) => requestAnimationFrame(() => setTimeout(done, 20)))")

@@ -12,7 +12,14 @@ from models.weights import load
 from tests.conftest import ROOT
 from tests.site.conftest import THEMES, WIDTHS
 from tests.site.geometry import assert_legible
-from tests.site.reading import assert_shows, axe_violations, number, settle
+from tests.site.reading import (
+    SHADE_STEP,
+    SHADES,
+    assert_shows,
+    axe_violations,
+    number,
+    settle,
+)
 
 PAGE = "modules/m06_multi_head/lesson.html"
 WIDGET = "#head-maps"
@@ -22,16 +29,6 @@ TEXTS = [
     "the trophy did not fit in the suitcase because it was too big",
     "the trophy did not fit in the suitcase because it was too small",
 ]
-LEVELS = 25
-# Every cell of a map, read back from its paths: the opacity of what covers it.
-SHADES = """(root) => [...root.querySelectorAll("svg.weight-map")].map((svg) => {
-  const size = svg.viewBox.baseVal.width;
-  const map = Array.from({length: size}, () => Array(size).fill(0));
-  for (const path of svg.querySelectorAll("path"))
-    for (const [, x, y] of path.getAttribute("d").matchAll(/M(\\d+),(\\d+)h1v1h-1z/g))
-      map[y][x] = +path.getAttribute("fill-opacity");
-  return map;
-})"""
 
 
 @pytest.fixture(scope="module")
@@ -76,7 +73,7 @@ def assert_shows_about(text, exact):
 
 
 def assert_all_is_pytorchs(page, want, *, head, row):
-    assert [len(texts(page, f".maps {part}")) for part in ("b", "svg")] == [len(want)] * 2
+    assert [len(texts(page, f".maps {part}")) for part in ("b", ".weight-map")] == [len(want)] * 2
     spread, peak = entropy(want).mean(-1), want.amax(-1).mean(-1)
     for part, numbers in ((".entropy", spread), (".peak", peak)):
         for text, exact in zip(texts(page, f".maps {part}"), numbers.tolist(), strict=True):
@@ -86,7 +83,7 @@ def assert_all_is_pytorchs(page, want, *, head, row):
     shades = page.locator(WIDGET).evaluate(SHADES)
     for drawn, weights in zip(shades, [*want, want[head]], strict=True):
         difference = (torch.tensor(drawn).double() - weights).abs().max()
-        assert difference <= 0.5 / LEVELS + 1e-4
+        assert difference <= SHADE_STEP
     assert f"at most {math.log(want.shape[-1]):.2f}" in texts(page, ".legend")[0]
 
 
@@ -148,9 +145,35 @@ def test_keyboard_keeps_its_place(open_page):
         assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
 
 
+# The pixel of the largest weight, and the colour that the theme has for it.
+COLORS = """(root) => {
+  const canvas = root.querySelector(".weight-map canvas");
+  const {data} = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+  const alphas = data.filter((_, i) => i % 4 === 3);
+  const at = 4 * alphas.indexOf(Math.max(...alphas));
+  const probe = document.body.appendChild(document.createElement("i"));
+  probe.style.color = "var(--color-weight)";
+  const wanted = getComputedStyle(probe).color;
+  probe.remove();
+  return [[...data.slice(at, at + 3)], wanted.match(/\\d+/g).map(Number)];
+}"""
+
+
+def test_the_maps_take_the_colour_of_the_theme_and_follow_it(open_page):
+    with open_page(address(0)) as page:
+        seen = set()
+        for theme in [*THEMES, THEMES[0]]:
+            page.emulate_media(color_scheme=theme)
+            settle(page)
+            drawn, wanted = page.locator(WIDGET).evaluate(COLORS)
+            assert drawn == pytest.approx(wanted, abs=2)  # it is kept times its opacity
+            seen.add(tuple(wanted))
+        assert len(seen) == len(THEMES)
+
+
 def test_a_row_is_chosen_on_the_map_by_touch(open_page):
     with open_page(PAGE, width=390, has_touch=True, is_mobile=True) as page:
-        large = page.locator(f"{WIDGET} svg.large")
+        large = page.locator(f"{WIDGET} .labelled-map .weight-map")
         box = large.bounding_box()
         for row, word in enumerate(TEXTS[0].split()):
             large.tap(position={"x": 40, "y": (row + 0.5) * box["height"] / 8})

@@ -118,8 +118,8 @@ def test_a_click_shows_the_arithmetic_and_lights_what_it_read(open_page):
         go_to(page, 1)
         cell(page, "scores", 2, 1).click()
         assert arithmetic(page) == "score(sat, cat) = 2.0 × 2.0 + 1.0 × 0.5 = 4.500"
-        lit = page.locator(f"{WIDGET} .shown table td.lit").evaluate_all(
-            "(cells) => cells.map((td) => td.querySelector('input').getAttribute('aria-label'))"
+        lit = page.locator(f"{WIDGET} .shown table .lit").evaluate_all(
+            "(fields) => fields.map((e) => e.getAttribute('aria-label'))"
         )
         assert lit == ["Q, sat, q₁", "Q, sat, q₂", "K, k₁, cat", "K, k₂, cat"]
         assert page.locator(f"{WIDGET} .term.active").evaluate("(e) => e.dataset.step") == "1"

@@ -176,7 +176,7 @@ def test_all_by_keyboard(open_page):
             page.keyboard.press("Tab")
         page.keyboard.press("ArrowUp")
         assert texts(page, ".of-row") == ["Where cat looks"]
-        assert page.locator(f"{WIDGET} td.lit").count() == 6
+        assert page.locator(f"{WIDGET} .lit").count() == 6
         style = page.evaluate("getComputedStyle(document.activeElement).outlineStyle")
         assert style == "solid"
 

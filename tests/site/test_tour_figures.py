@@ -188,7 +188,7 @@ def test_patterns(open_page, maps, untrained):
         expect(asks.locator(".source")).to_have_text(source)
         said = page.locator("#tour-patterns .summary").text_content()
         assert said.startswith(f"{HEADS[-1]}, {source}: tired looks at the ")
-        box = page.locator("#tour-patterns svg.large").bounding_box()
+        box = page.locator("#tour-patterns .labelled-map .weight-map").bounding_box()
         page.mouse.click(box["x"] + 20, box["y"] + 2.5 / 10 * box["height"])
         settle(page)
         expect(asks).to_contain_text("“sat” looks at")

@@ -2,6 +2,8 @@
 // or cells that are switched on and off.
 // Drawn again on the same element it updates in place: the focus and a half-typed number stay,
 // and only what changed is written, which is what keeps an event under a frame on a slow phone.
+// What changes stands in a cell, in its field or its number, never on the <td> itself: a browser
+// works out a <td> five times as long, and lays out a whole table for one text that has no box.
 
 import {part, setAttr, setAttrs, setClass, setStyle, setText} from "./dom.js";
 import {format, formatEntry, parseEntry} from "./numbers.js";
@@ -29,10 +31,11 @@ export function drawMatrix(table, grid, on) {
   const cells = rows.selectAll("td")
     .data((row, i) => row.map((value, j) => ({value, row: i, col: j})))
     .join((enter) => enter.append("td").call(grid.editable ? addField : grid.toggles ? addToggle : addChoice, grid));
-  setClass(cells, "hidden-cell", (c) => grid.hidden?.(c.row, c.col));
-  setClass(cells, "lit", (c) => grid.lit?.(c.row, c.col));
-  if (grid.fill) setStyle(cells, "--fill", (c) => grid.fill(c.row, c.col));
-  if (grid.editable) updateFields(cells.select("input"));
+  const faces = cells.select(grid.editable ? "input" : ".number");
+  setClass(faces, "hidden-cell", (c) => grid.hidden?.(c.row, c.col));
+  setClass(faces, "lit", (c) => grid.lit?.(c.row, c.col));
+  if (grid.fill) setStyle(cells.select(".fill"), "opacity", (c) => +grid.fill(c.row, c.col).toFixed(4));
+  if (grid.editable) updateFields(faces);
   else if (grid.toggles) updateToggles(cells, grid);
   else updateChoices(cells, grid);
 }
@@ -82,8 +85,13 @@ function updateFields(inputs) {
 
 // ---- Cells to choose -------------------------------------------------------------------------
 
-function addChoice(cells) {
-  cells.attr("role", "gridcell")
+function addNumber(cells, {fill}) {
+  if (fill) cells.append("i").attr("class", "fill");
+  cells.append("span").attr("class", "number");
+}
+
+function addChoice(cells, grid) {
+  cells.call(addNumber, grid).attr("role", "gridcell")
     .on("click", function (event, c) { handlers(this).choose(c.row, c.col); })
     .on("keydown", function (event, c) {
       const move = ARROWS[event.key] ?? (PRESS.includes(event.key) ? [0, 0] : null);
@@ -101,7 +109,9 @@ const neighbour = (td, {row, col}, [down, right]) =>
 function updateChoices(cells, grid) {
   const chosen = (c) => !!grid.chosen?.(c.row, c.col);
   const noneChosen = !cells.data().some(chosen);
-  setText(cells, (c) => (grid.text ? grid.text(c.row, c.col) : format(c.value)));
+  const numbers = cells.select(".number");
+  setText(numbers, (c) => (grid.text ? grid.text(c.row, c.col) : format(c.value)));
+  setClass(numbers, "chosen", chosen);
   // One tab stop a matrix; the arrow keys move inside it.
   setAttr(cells, "tabindex", (c) => (chosen(c) || (noneChosen && c.row + c.col === 0) ? 0 : -1));
   setAttr(cells, "aria-selected", chosen);
@@ -112,9 +122,9 @@ function updateChoices(cells, grid) {
 // A mouse paints what it is dragged over; a finger taps, so that the page still scrolls under it.
 let stroke = null; // what the mouse paints while its button is down
 
-function addToggle(cells) {
+function addToggle(cells, grid) {
   const paint = (td, {row, col}, isOn) => handlers(td).paint(row, col, isOn);
-  cells.attr("role", "gridcell").attr("tabindex", ({row, col}) => (row + col === 0 ? 0 : -1))
+  cells.call(addNumber, grid).attr("role", "gridcell").attr("tabindex", ({row, col}) => (row + col === 0 ? 0 : -1))
     .on("pointerdown", function (event, c) {
       stroke = event.pointerType === "touch" || event.button !== 0 ? null : !c.value;
       if (stroke !== null) paint(this, c, stroke);
@@ -139,6 +149,8 @@ function addToggle(cells) {
 }
 
 function updateToggles(cells) {
-  setText(cells, (c) => (c.value ? "1" : "0"));
+  const numbers = cells.select(".number");
+  setText(numbers, (c) => (c.value ? "1" : "0"));
+  setClass(numbers, "on", (c) => c.value);
   setAttr(cells, "aria-selected", (c) => !!c.value);
 }

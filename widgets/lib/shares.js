@@ -1,6 +1,6 @@
 // A list of tokens, each with a bar and its share.
 
-import {setStyle, setText} from "./dom.js";
+import {setShare, setText} from "./dom.js";
 import {formatPercent} from "./numbers.js";
 
 /** Draw [{token, weight}] into the selection of one <ul class="shares">. */
@@ -13,6 +13,6 @@ export function drawShares(list, found, format = formatPercent) {
     return item;
   });
   setText(items.select(".token"), (d) => d.token);
-  setStyle(items.select(".bar span"), "--weight", (d) => d.weight);
+  setShare(items.select(".bar span"), (d) => d.weight);
   setText(items.select(".share"), (d) => format(d.weight));
 }

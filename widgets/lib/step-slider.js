@@ -1,4 +1,5 @@
 // A slider over named steps: a native range input, and below it a button for each step, or for some.
+// The two stand in a box of their own, where the slider can be laid out alone.
 
 let count = 0;
 
@@ -29,7 +30,10 @@ export function stepSlider(names, {label = "Step", value = 0, ticks: some} = {})
   });
   ticks.classList.toggle("placed", !!some);
   ticks.append(...buttons);
-  form.append(caption, range, ticks);
+  const track = document.createElement("div");
+  track.className = "track";
+  track.append(range, ticks);
+  form.append(caption, track);
   form.addEventListener("submit", (event) => event.preventDefault());
 
   const show = () => {
