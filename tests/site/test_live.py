@@ -1,6 +1,7 @@
 """A widget's drawing is laid out alone: its place on the page states the height that it takes."""
 
 import pytest
+from playwright.sync_api import expect
 
 from tests.site.conftest import PAGES
 from tests.site.reading import settle
@@ -25,9 +26,7 @@ def test_each_place_is_as_high_as_its_drawing_and_stays_so(open_page, path):
         assert_exact(page)
         for drawing in page.locator(".widget-live:visible").all():
             drawing.scroll_into_view_if_needed()  # far from the reader nothing is laid out
-            settle(page)
-            contain = drawing.evaluate("(e) => getComputedStyle(e.parentElement).contain")
-            assert contain == "size layout"
+            expect(drawing.locator("xpath=..")).to_have_css("contain", "size layout")
         page.set_viewport_size({"width": 390, "height": 900})
         assert_exact(page)
         page.evaluate(GROW)

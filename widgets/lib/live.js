@@ -15,17 +15,19 @@ export function liveElement(name, html, {label} = {}) {
 
 // Its place on the page has the height that it takes, stated. So what changes inside is laid out
 // without the page around it: a third less work for an event. (Not by a class: Observable sets the
-// place's class again at each drawing.)
+// place's class again at each drawing.) That is for later: while a page arrives it would only cost.
+const whenIdle = globalThis.requestIdleCallback ?? ((task) => setTimeout(task, 2000));
 let heights;
 
 function watchHeight(node) {
-  heights = heights ?? new ResizeObserver((changes) => changes.forEach(({target}) => stateHeight(target)));
-  heights.observe(node);
+  heights = heights ?? new ResizeObserver((changes) => stateHeights(changes.map(({target}) => target)));
+  whenIdle(() => heights.observe(node));
 }
 
-function stateHeight(node) {
-  const place = node.parentElement;
-  if (!place) return;
-  const height = node.getBoundingClientRect().bottom - place.getBoundingClientRect().top;
-  Object.assign(place.style, {contain: "size layout", height: `${height}px`});
+function stateHeights(nodes) {
+  const measured = nodes.filter((node) => node.parentElement).map((node) => {
+    const place = node.parentElement;
+    return [place, node.getBoundingClientRect().bottom - place.getBoundingClientRect().top];
+  }); // all are measured first: to measure after a change is to lay out once more
+  for (const [place, height] of measured) Object.assign(place.style, {contain: "size layout", height: `${height}px`});
 }
