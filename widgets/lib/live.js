@@ -14,8 +14,8 @@ export function liveElement(name, html, {label} = {}) {
 }
 
 // Its place on the page has the height that it takes, stated. So what changes inside is laid out
-// without the page around it: up to a quarter less work for an event. (Not by a class: Observable sets the
-// place's class again at each drawing.) That is for later: while a page arrives it would only cost.
+// without the page around it: up to a quarter less work for an event. (Not by a class: Observable
+// sets the place's class again at each drawing.) That is for later: while a page arrives it only costs.
 const whenIdle = globalThis.requestIdleCallback ?? ((task) => setTimeout(task, 2000));
 let heights;
 
