@@ -37,7 +37,7 @@ class Preview:
         """The lines up to the first that holds one of the words."""
         lines = []
         while not lines or not any(word in lines[-1] for word in words):
-            lines.append(self.said.get(timeout=120))
+            lines.append(self.said.get(timeout=20))
         return lines
 
 
@@ -53,7 +53,7 @@ def test_a_change_a_mistake_and_the_end(site):
     page = line.split()[0] + "lessons/a.html"
     try:
         assert "first" in read(page)
-        stream = urllib.request.urlopen(line.split()[0] + "course-live-reload", timeout=120)
+        stream = urllib.request.urlopen(line.split()[0] + "course-live-reload", timeout=20)
 
         site.edit("lessons/a.qmd", "first", "second")
         lines = preview.until("executed")

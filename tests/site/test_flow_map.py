@@ -19,6 +19,7 @@ TIMES = [1, 3, 10, 30, 100, 1000]
 READ = """(root) => [...root.querySelectorAll("table.readers tbody tr")].map((tr) => ({
   word: tr.querySelector("th").textContent,
   texts: [...tr.querySelectorAll(".share")].map((e) => e.textContent),
+  numbers: [tr.__data__.recurrent ?? 0, tr.__data__.attention ?? 0],
   bars: [...tr.querySelectorAll(".bar")]
     .map((e) => +e.style.transform.match(/^scaleX\\((.*)\\)$/)[1]),
 }))"""
@@ -51,9 +52,11 @@ def assert_right(page, decay=1, times=3, source=1, is_causal=False):
     for reader, row in enumerate(root.evaluate(READ)):
         assert row["word"] == WORDS[reader]
         unseen = [reader < source, is_causal and reader < source]
-        for flow, text, bar, none in zip(maps, row["texts"], row["bars"], unseen, strict=True):
+        shown = zip(maps, row["texts"], row["numbers"], row["bars"], unseen, strict=True)
+        for flow, text, drawn, bar, none in shown:
             exact = flow[reader, source].item()
-            assert bar == pytest.approx(exact, abs=1e-5)
+            assert drawn == pytest.approx(exact, abs=1e-12)
+            assert bar == pytest.approx(drawn, abs=6e-6)  # a style keeps five decimals
             if none:
                 assert (text, exact) == ("no way", 0)
             else:
