@@ -30,10 +30,9 @@ export function stepSlider(names, {label = "Step", value = 0, ticks: some} = {})
   });
   ticks.classList.toggle("placed", !!some);
   ticks.append(...buttons);
-  const track = document.createElement("div");
-  track.className = "track";
-  track.append(range, ticks);
-  form.append(caption, track);
+  const block = document.createElement("div"); // in a grid the slider would not be laid out alone
+  block.append(range, ticks);
+  form.append(caption, block);
   form.addEventListener("submit", (event) => event.preventDefault());
 
   const show = () => {
