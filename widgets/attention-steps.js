@@ -1,6 +1,6 @@
 // Scaled dot-product attention step by step, over real matrices that the reader can change.
 
-import {liveElement} from "./lib/live.js";
+import {liveElement, whenIdle} from "./lib/live.js";
 import {format, formatEntry, formatFine} from "./lib/numbers.js";
 import {setAttr, setClass, setText} from "./lib/dom.js";
 import {drawMatrix} from "./lib/matrix-grid.js";
@@ -145,9 +145,8 @@ export function attentionStepsView(d3) {
 
 /** Drawn and laid out while nobody waits, the first visit to a step is as quick as the next. */
 function prepareOtherSteps(d3, root, model, options) {
-  const idle = window.requestIdleCallback ?? setTimeout;
   root.selectAll(".stage").each(function (_, step) {
-    idle(() => {
+    whenIdle(() => {
       if (this.classList.contains("shown")) return;
       drawStage(d3, root, model, {...options, step});
       this.firstChild.getBoundingClientRect();

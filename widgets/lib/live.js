@@ -13,10 +13,12 @@ export function liveElement(name, html, {label} = {}) {
   return node;
 }
 
+/** Runs `task` when the page has nothing else to do; in Safari, which doesn't say when, after 2 s. */
+export const whenIdle = globalThis.requestIdleCallback ?? ((task) => setTimeout(task, 2000));
+
 // Its place on the page has the height that it takes, stated. So what changes inside is laid out
 // without the page around it: up to a quarter less work for an event. (Not by a class: Observable
 // sets the place's class again at each drawing.) That is for later: while a page arrives it only costs.
-const whenIdle = globalThis.requestIdleCallback ?? ((task) => setTimeout(task, 2000));
 let heights;
 
 function watchHeight(node) {
