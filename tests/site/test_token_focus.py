@@ -4,6 +4,7 @@ from functools import cache
 
 import pytest
 import torch
+from playwright.sync_api import expect
 
 from models.grammar.examples import EXAMPLES, HERE
 from models.weights import load
@@ -85,6 +86,17 @@ def test_causal_shows_the_causal_model_and_hides_what_follows(open_page):
             select(page, "Head").select_option(index=head)
             assert_right(page, 1, head, causal=True)
         assert shares(page).count("hidden") == 3
+
+
+def test_who_switches_by_keyboard_can_switch_back(open_page):
+    with open_page(LESSON) as page:
+        causal = page.locator(f"{WIDGET} input[type=checkbox]")
+        causal.focus()
+        for is_on in (True, False):
+            page.keyboard.press("Space")
+            settle(page)
+            expect(causal).to_be_checked(checked=is_on)
+            expect(causal).to_be_focused()
 
 
 def test_the_arrows_are_as_heavy_as_the_weights(open_page):
