@@ -18,20 +18,28 @@ def part_of(report: Report, what: str, done: int, of: int) -> Callable[[int, flo
     return lambda step, loss: report(what, done + step, of, loss)
 
 
+def cosine(done: float) -> float:
+    return (1 + math.cos(math.pi * done)) / 2
+
+
 def fit(
     model: nn.Module, loss: Callable[[], Tensor], *, steps: int, rate: float, decay: float,
     saved: Path, after: Callable[[int, float], None],
+    optimizer: torch.optim.Optimizer | None = None, fall: Callable[[float], float] = cosine,
 ) -> float:  # fmt: skip
     """Train ``model``, with AdamW and a rate that rises for 100 steps, then falls to 0.
+
+    ``optimizer``: another than AdamW. ``fall``: the rate's share, by the share of steps done.
 
     ``loss`` draws its batch by PyTorch's global generator, whose state is kept in ``saved`` with
     all else: an interrupted training ends with the same weights as one that wasn't.
     ``after`` is called after each step, with the number of steps done and the loss.
     Returns: the seconds of processor time that it took, those before an interruption included.
     """
-    optimizer = torch.optim.AdamW(model.parameters(), rate, weight_decay=decay, fused=True)
+    if optimizer is None:
+        optimizer = torch.optim.AdamW(model.parameters(), rate, weight_decay=decay, fused=True)
     schedule = torch.optim.lr_scheduler.LambdaLR(
-        optimizer, lambda s: min(1, (s + 1) / 100) * (1 + math.cos(math.pi * s / steps)) / 2
+        optimizer, lambda s: min(1, (s + 1) / 100) * fall(s / steps)
     )
     parts = {"model": model, "optimizer": optimizer, "schedule": schedule}
     settings = {"steps": steps, "rate": rate, "decay": decay}

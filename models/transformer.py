@@ -13,9 +13,9 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from attention import MultiHeadAttention, check_counts, scaled_dot_product_attention
-from positions import LearnedRelativeBias
+from positions import LearnedRelativeBias, Rotary
 
-POSITIONS = ("learned", "relative", "query-key")
+POSITIONS = ("learned", "relative", "query-key", "rotary")
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,8 @@ class Config:
 
     ``positions``: "learned" ones are added to the words, the ordinary way; "query-key" ones only
         to what queries and keys read, so that values know nothing of them; "relative" is a
-        learned number for each head and distance, added to the scores.
+        learned number for each head and distance, added to the scores; "rotary" turns queries
+        and keys by their positions (positions.Rotary), and learns nothing.
     ``raw_values``: for each layer, whether values read the plain word embeddings, while queries
         and keys read the context. An ordinary layer doesn't.
     ``num_heads``: a number, or one for each layer. ``mlp_dim``: 0 = no MLP.
@@ -64,7 +65,7 @@ class Run(NamedTuple):
     """Everything that a forward pass computes. The weights of a head switched off are 0."""
 
     logits: Tensor  # (B, L, V)
-    weights: list[Tensor]  # N of (B, H, L, L)
+    weights: list[Tensor | None]  # N of (B, H, L, L)
     residual: list[Tensor]  # N + 1 of (B, L, E): what enters the first layer, then after each
 
 
@@ -77,7 +78,7 @@ class Transformer(nn.Module):
         self.ids = {word: i for i, word in enumerate(config.vocabulary)}
         E, V = config.embed_dim, len(config.vocabulary)
         self.embedding = nn.Parameter(torch.randn(V, E) * E**-0.5)
-        if config.positions != "relative":
+        if config.positions in ("learned", "query-key"):
             self.positions = nn.Parameter(torch.randn(config.max_len, E) * E**-0.5)
         self.layers = nn.ModuleList(Layer(config, i) for i in range(config.num_layers))
         self.norm = _norm(config)
@@ -91,11 +92,13 @@ class Transformer(nn.Module):
         return torch.tensor([[self.ids[word] for word in words]], dtype=torch.int64)
 
     def forward(
-        self, tokens: Tensor, mask: Tensor | None = None, *, off: Iterable[tuple[int, int]] = ()
-    ) -> Run:
+        self, tokens: Tensor, mask: Tensor | None = None, *,
+        off: Iterable[tuple[int, int]] = (), need_weights: bool = True,
+    ) -> Run:  # fmt: skip
         """tokens (B, L), int64; mask bool, broadcast to (B, H, L, L), True = may attend.
 
         ``off``: heads that write nothing, as pairs (layer, head), counted from 0.
+        Without ``need_weights`` the run's are None, and ordinary layers take the fused kernels.
         """
         self._check_tokens(tokens)
         words = self.embedding[tokens]  # (B, L, E)
@@ -105,7 +108,7 @@ class Transformer(nn.Module):
             x, positions = words + positions, None
         weights, residual = [], [x]
         for layer, shown in zip(self.layers, self._masks(mask, off), strict=True):
-            x, attention = layer(x, words, positions, shown)
+            x, attention = layer(x, words, positions, shown, need_weights)
             weights.append(attention)
             residual.append(x)
         logits = F.linear(self.norm(x), self.embedding, self.unembedding_bias)
@@ -141,7 +144,8 @@ class Layer(nn.Module):
         E, heads = config.embed_dim, config.num_heads[index]
         self.is_causal, self.raw_values = config.is_causal, config.raw_values[index]
         self.norm = _norm(config)
-        self.attention = MultiHeadAttention(E, heads)
+        rotary = Rotary(E // heads) if config.positions == "rotary" else None
+        self.attention = MultiHeadAttention(E, heads, rotary=rotary)
         self.relative = None
         if config.positions == "relative":
             self.relative = LearnedRelativeBias(heads, max(1, config.max_len - 1))
@@ -152,8 +156,9 @@ class Layer(nn.Module):
             self.mlp = nn.Sequential(_norm(config), wide, gelu, nn.Linear(config.mlp_dim, E))
 
     def forward(
-        self, x: Tensor, words: Tensor, positions: Tensor | None, mask: Tensor | None
-    ) -> tuple[Tensor, Tensor]:
+        self, x: Tensor, words: Tensor, positions: Tensor | None, mask: Tensor | None,
+        need_weights: bool = True,
+    ) -> tuple[Tensor, Tensor | None]:  # fmt: skip
         reads = self.norm(x)
         values = words if self.raw_values else reads
         if positions is not None:
@@ -161,7 +166,8 @@ class Layer(nn.Module):
         bias = None if self.relative is None else self.relative(x.shape[-2])
         options = {"bias": bias, "is_causal": self.is_causal}
         if values is reads:
-            out, weights = self.attention(reads, mask, return_attention=True, **options)
+            found = self.attention(reads, mask, return_attention=need_weights, **options)
+            out, weights = found if need_weights else (found, None)
         else:
             out, weights = _attend_apart(self.attention, reads, values, mask, **options)
         x = x + out

@@ -1,4 +1,8 @@
-"""Weights files: safetensors in float16, with the model's config as JSON in the metadata."""
+"""Weights files: safetensors in float16, with the model's config as JSON in the metadata.
+
+A large model's matrices may be in 8 bits: whole numbers from -127 to 127, and beside each matrix,
+under its name and ``.scale``, what one of them is worth in each row, in float16.
+"""
 
 import json
 from dataclasses import asdict
@@ -7,18 +11,44 @@ from pathlib import Path
 import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
+from torch import Tensor
 
 from models.transformer import Config, Transformer
 
 
-def save(model: Transformer, path: str | Path) -> None:
+def save(model: Transformer, path: str | Path, *, bits: int = 16) -> None:
+    """``bits``: 16, or 8 for the matrices alone."""
+    if bits not in (8, 16):
+        raise ValueError(f"bits must be 8 or 16, got {bits}")
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    tensors = {name: t.detach().half().contiguous() for name, t in model.state_dict().items()}
+    tensors = {}
+    for name, tensor in model.state_dict().items():
+        if bits == 8 and tensor.ndim == 2:
+            tensors[name], tensors[f"{name}.scale"] = _to_8_bits(tensor)
+        else:
+            tensors[name] = tensor.half().contiguous()
     # Written beside, then put in place: an interruption leaves no half of a file.
     aside = path.with_name(path.name + ".new")
     save_file(tensors, aside, metadata={"config": json.dumps(asdict(model.config))})
     aside.replace(path)
+
+
+def _to_8_bits(matrix: Tensor) -> tuple[Tensor, Tensor]:
+    scale = (matrix.abs().amax(1) / 127).half()  # (rows,)
+    # A row so small that its scale is 0 in float16 is a row of zeros.
+    whole = torch.where(scale[:, None] > 0, matrix / scale.float()[:, None], 0).round()
+    return whole.clamp(-127, 127).to(torch.int8), scale
+
+
+def _from_8_bits(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+    scales = {name for name in tensors if f"{name}.scale" in tensors}
+    rows = {name: tensors[name] * tensors[f"{name}.scale"][:, None] for name in scales}
+    return {
+        name: rows.get(name, tensor)
+        for name, tensor in tensors.items()
+        if name.removesuffix(".scale") not in scales or name in rows
+    }
 
 
 def committed() -> list[Path]:
@@ -51,7 +81,7 @@ def load(path: str | Path) -> Transformer:
         raise ValueError(f"{path}: not finite: {', '.join(wrong)}")
     try:
         model = Transformer(Config(**json.loads(metadata["config"])))
-        model.load_state_dict(tensors)
+        model.load_state_dict(_from_8_bits(tensors))
     except (TypeError, ValueError, RuntimeError) as error:
         raise ValueError(f"{path}: config and weights don't fit: {error}") from error
     return model.eval()
