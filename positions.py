@@ -48,7 +48,7 @@ class Rotary(nn.Module):
         angles = _angles(heads.shape[-2], self.head_dim, self.base, offset, heads.device)
         wide = torch.promote_types(heads.dtype, torch.float32)
         cos, sin = angles.cos().to(wide), angles.sin().to(wide)  # (L, D/2)
-        even, odd = heads[..., 0::2], heads[..., 1::2]
+        even, odd = heads.unflatten(-1, (-1, 2)).unbind(-1)
         turned = torch.stack((even * cos - odd * sin, even * sin + odd * cos), dim=-1)
         return turned.flatten(-2).to(heads.dtype)
 

@@ -82,6 +82,12 @@ def _parser() -> argparse.ArgumentParser:
 
     train = commands.add_parser("train", help="train one of models/ again")
     train.add_argument("model", metavar="NAME", help="a folder of models/, such as grammar")
+    train.add_argument(
+        "--text",
+        type=Path,
+        metavar="DIR",
+        help="the books that storyteller learns from, .txt files",
+    )
     train.set_defaults(run=_train)
 
     bench = commands.add_parser("bench", help="time attention.py against PyTorch's own")
@@ -149,7 +155,7 @@ def _exercise(root: Path, chosen: argparse.Namespace) -> int:
 def _train(root: Path, chosen: argparse.Namespace) -> int:
     from course.train import train_model
 
-    return train_model(root, chosen.model)
+    return train_model(root, chosen.model, chosen.text)
 
 
 def _bench(root: Path, chosen: argparse.Namespace) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import shutil
 import sys
 import time
@@ -14,10 +15,13 @@ from course.render.problems import Problem, unknown
 SAY_EVERY = {True: 0.2, False: 10.0}  # seconds, on a terminal and elsewhere
 
 
-def train_model(root: Path, name: str) -> int:
+def train_model(root: Path, name: str, text: Path | None = None) -> int:
+    """``text``: the folder of .txt files, for a model that learns from those."""
     known = sorted(script.parent.name for script in root.glob("models/*/train.py"))
     if name not in known:
         raise Problem("models", None, unknown("model", name, known))
+    train = importlib.import_module(f"models.{name}.train").train
+    given = _checked_text(name, text, "text" in inspect.signature(train).parameters)
     import torch
 
     # These models are so small that a second thread costs more than it brings.
@@ -28,11 +32,21 @@ def train_model(root: Path, name: str) -> int:
             f"going on where it was interrupted; delete {work.relative_to(root)}/ to start afresh"
         )
     progress = Progress()
-    importlib.import_module(f"models.{name}.train").train(work, progress)
+    train(work, progress, **given)
     progress.end()
     shutil.rmtree(work, ignore_errors=True)
     print(f"models/{name}/ has new weights and scores")
     return 0
+
+
+def _checked_text(name: str, text: Path | None, needed: bool) -> dict[str, Path]:
+    if needed and text is None:
+        raise Problem(
+            name, None, f"it learns from books: `train {name} --text DIR`, with .txt files"
+        )
+    if not needed and text is not None:
+        raise Problem(name, None, "it makes its own data, and takes no --text")
+    return {} if text is None else {"text": text}
 
 
 class Progress:

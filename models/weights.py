@@ -42,13 +42,9 @@ def _to_8_bits(matrix: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _from_8_bits(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
-    scales = {name for name in tensors if f"{name}.scale" in tensors}
-    rows = {name: tensors[name] * tensors[f"{name}.scale"][:, None] for name in scales}
-    return {
-        name: rows.get(name, tensor)
-        for name, tensor in tensors.items()
-        if name.removesuffix(".scale") not in scales or name in rows
-    }
+    for name in [name for name in tensors if f"{name}.scale" in tensors]:
+        tensors[name] = tensors[name] * tensors.pop(f"{name}.scale").unsqueeze(-1)
+    return tensors
 
 
 def committed() -> list[Path]:

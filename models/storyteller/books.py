@@ -7,6 +7,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
+from course.render.problems import Problem
 from models.storyteller.tokens import Tokenizer, learn
 
 VOCABULARY, LENGTH = 1024, 256
@@ -19,13 +20,11 @@ SHARE = 25  # in a folder without these books, one in so many is held out
 def read(folder: Path) -> tuple[dict[str, str], dict[str, str]]:
     """The texts of a folder's .txt files by name: to train on, and held out.
 
-    Raises: ValueError where the folder has fewer than two texts, or too little of it.
+    Raises: Problem where the folder has fewer than two texts, or one that is no UTF-8.
     """
     files = sorted(folder.glob("*.txt"))
     if len(files) < 2:
-        raise ValueError(
-            f"{folder} has {len(files)} .txt files: two are needed, one of them to hold out"
-        )
+        raise Problem(folder, None, f"{len(files)} .txt files: two are needed, one to hold out")
     held = [file for file in files if file.name.split("-")[0] in HELD_OUT] or files[::SHARE]
     texts = {file.name: _text(file) for file in files}
     names = {file.name for file in held}
@@ -36,13 +35,16 @@ def read(folder: Path) -> tuple[dict[str, str], dict[str, str]]:
 def prepare(folder: Path) -> tuple[tuple[str, ...], Tensor, dict[str, Tensor]]:
     """Vocabulary, training tokens (N,), and the tokens of each held-out book."""
     train, held = read(folder)
-    vocabulary = learn(train.values(), VOCABULARY)
+    try:
+        vocabulary = learn(train.values(), VOCABULARY)
+    except ValueError as error:
+        raise Problem(folder, None, str(error)) from error
     tokenizer = Tokenizer(vocabulary)
     books = {name: torch.tensor(tokenizer.encode(text)) for name, text in (train | held).items()}
     whole = torch.cat([books[name] for name in train])
     shortest = min([len(whole), *(len(books[name]) for name in held)])
     if shortest <= LENGTH:
-        raise ValueError(f"{folder}: a book has {shortest} tokens, {LENGTH + 1} are needed")
+        raise Problem(folder, None, f"a book has {shortest} tokens, {LENGTH + 1} are needed")
     return vocabulary, whole, {name: books[name] for name in held}
 
 
@@ -50,4 +52,4 @@ def _text(file: Path) -> str:
     try:
         return file.read_text(encoding="utf-8").strip() + "\n\n"
     except UnicodeDecodeError as error:
-        raise ValueError(f"{file} is no UTF-8 text: {error}") from error
+        raise Problem(file, None, f"no UTF-8 text: {error}") from error

@@ -27,7 +27,9 @@ class Muon(torch.optim.AdamW):
     def step(self) -> None:
         group = self.param_groups[1]
         for matrix in group["params"]:
-            momentum = self.state[matrix].setdefault("momentum", torch.zeros_like(matrix))
+            if not self.state[matrix]:  # AdamW asks every state for its step when it is loaded
+                self.state[matrix].update(step=torch.tensor(0.0), momentum=torch.zeros_like(matrix))
+            momentum = self.state[matrix]["momentum"]
             momentum.lerp_(matrix.grad, 1 - MOMENTUM)
             ahead = matrix.grad.lerp(momentum, MOMENTUM)
             outputs, inputs = matrix.shape

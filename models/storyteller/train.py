@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,10 +15,13 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from models.storyteller.books import LENGTH, prepare
+from models.storyteller.card import update
 from models.storyteller.muon import Muon
+from models.storyteller.scores import bits_per_byte, score_heads
+from models.storyteller.write import write
 from models.training import Report, fit, part_of
 from models.transformer import Config, Transformer
-from models.weights import save
+from models.weights import load, save
 
 HERE = Path(__file__).parent
 STEPS = {0: 8000, 1: 800, 2: 800}  # by seed; the first ships
@@ -24,10 +29,63 @@ BATCH = 8
 RATE, MATRIX_RATE, DECAY = 4e-3, 0.02, 0.1
 STEADY = 0.7  # of the steps are at the full rate; over the others it falls to 0
 CHECKPOINTS = (0, 50, 100, 200, 400, 700, 1000, 1500, 2000, 3000, 4000, 5000, 6000, 7000)
+SAMPLE_EVERY = 500
+
+
+def train(workdir: Path, report: Report, *, text: Path) -> None:
+    """All seeds, on the books of the folder ``text``; writes weights/, scores/ and the card."""
+    # A model of this size gains by more threads; the others of the course lose.
+    torch.set_num_threads(os.cpu_count() or 1)
+    vocabulary, tokens, held = prepare(text)
+    done, whole = 0, sum(STEPS.values())
+    seeds = {}
+    for seed, steps in STEPS.items():
+        folder = workdir / str(seed)
+        tell = part_of(report, f"seed {seed}", done, whole)
+        seconds = train_one(seed, vocabulary, tokens, folder, tell, steps)
+        done += steps
+        seeds[str(seed)] = {"seconds": round(seconds)} | scored(folder, steps, held)
+    (HERE / "weights").mkdir(exist_ok=True)
+    final = load(workdir / "0" / f"{STEPS[0]:05}.safetensors")
+    save(final, HERE / "weights" / "storyteller.safetensors", bits=8)
+    write_scores(seeds, tokens, held)
+    update()
+
+
+def scored(folder: Path, steps: int, held: dict[str, Tensor]) -> dict:
+    """The scores of a seed, of the weights as they ship, and of its checkpoints on the way."""
+    model = load(folder / f"{steps:05}.safetensors")
+    as_trained = bits_per_byte(model, held)["all"]
+    save(model, folder / "shipped.safetensors", bits=8)
+    model = load(folder / "shipped.safetensors")
+    found = {"steps": steps, "bits per byte": bits_per_byte(model, held)}
+    found["bits per byte in float16"] = as_trained
+    steps_on_the_way = [step for step in CHECKPOINTS if step < steps]
+    return found | score_heads(model, held) | {
+        "on the way": {
+            str(step): score_heads(load(folder / f"{step:05}.safetensors"), held)
+            for step in steps_on_the_way
+        }
+    }  # fmt: skip
+
+
+def write_scores(seeds: dict[str, dict], tokens: Tensor, held: dict[str, Tensor]) -> None:
+    path = HERE / "scores" / "storyteller.json"
+    path.parent.mkdir(exist_ok=True)
+    model = load(HERE / "weights" / "storyteller.safetensors")
+    found = {
+        "weights": sum(p.numel() for p in model.parameters()),
+        "tokens": len(tokens),
+        "held out": {name: len(book) for name, book in held.items()},
+        "batch": BATCH * LENGTH,
+        "seeds": seeds,
+        "samples": [write(model, seed) for seed in range(10)],
+    }
+    path.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
 
 
 def build(vocabulary: tuple[str, ...]) -> Transformer:
-    """An ordinary decoder. Its weights are small at first, as GPT-2's."""
+    """An ordinary decoder; its positions are rotary, so that none of its weights are spent on them."""
     wiring = {"norm": True, "positions": "rotary", "is_causal": True}
     config = Config(vocabulary, LENGTH, 128, 4, num_layers=4, mlp_dim=512, **wiring)
     return Transformer(config)
@@ -46,6 +104,8 @@ def train_one(
             save(model, folder / f"{step:05}.safetensors")
         if loss is not None:
             tell(step, loss)
+            if step % SAMPLE_EVERY == 0:
+                print(f"\n{write(model, step, words=40)}\n", flush=True)
 
     keep(0)
     rates = {"rate": RATE, "decay": DECAY}

@@ -1,6 +1,7 @@
 // A safetensors file: the length of a JSON header, the header, then the numbers of every tensor.
 
 const READERS = {
+  I8: {size: 1, read: (view, at) => view.getInt8(at)},
   F16: {size: 2, read: (view, at) => half(view.getUint16(at, true))},
   F32: {size: 4, read: (view, at) => view.getFloat32(at, true)}
 };
@@ -25,7 +26,8 @@ export function parseSafetensors(buffer, name = "this file") {
     const count = shape.reduce((a, b) => a * b, 1);
     if (to - from !== count * reader.size) fail(`${key} has ${to - from} bytes for the shape ${shape}`);
     if (start + to > buffer.byteLength) fail(`${key} would end at byte ${start + to} of ${buffer.byteLength}`);
-    const data = Float64Array.from({length: count}, (_, i) => reader.read(view, start + from + i * reader.size));
+    const data = new Float64Array(count);
+    for (let i = 0; i < count; i += 1) data[i] = reader.read(view, start + from + i * reader.size);
     if (!data.every(Number.isFinite)) fail(`${key} has a number that isn't finite`);
     tensors[key] = {shape, data};
   }

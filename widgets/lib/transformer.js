@@ -1,7 +1,7 @@
 // The models of models/transformer.py, run in plain JavaScript. A test holds the two to each other.
 // Inside, matrices are flat; what is handed out is cut into rows. Nothing here needs a page.
 
-import {attend, gelu, linear, normalize, sum} from "./layers.js";
+import {attend, gelu, linear, normalize, rotate, sum} from "./layers.js";
 import {parseSafetensors} from "./safetensors.js";
 
 const FIELDS = [
@@ -10,7 +10,7 @@ const FIELDS = [
 ];
 
 /**
- * A model from its weights file, an ArrayBuffer: {config, encode(words), run(tokens, {off})}.
+ * A model from its weights file, an ArrayBuffer: {config, encode(words), run(tokens, {off}), cache()}.
  * Throws an Error that calls the file `name` where it is cut, or no model of the course.
  */
 export function transformer(buffer, name = "the weights file") {
@@ -26,7 +26,7 @@ export function transformer(buffer, name = "the weights file") {
     if (String(tensor.shape) !== String(shape)) {
       throw new Error(`${name}: ${key} is (${tensor.shape}), but its config asks for (${shape})`);
     }
-    return tensor.data;
+    return tensors[`${key}.scale`] ? scaled(tensor.data, take(`${key}.scale`, shape[0])) : tensor.data;
   }
   const takeBoth = (key, ...shape) => ({weight: take(`${key}.weight`, ...shape), bias: take(`${key}.bias`, shape[0])});
   const takeNorm = (key) => (config.norm ? takeBoth(key, E) : null);
@@ -37,16 +37,20 @@ export function transformer(buffer, name = "the weights file") {
 
   const reach = Math.max(1, longest - 1); // the longest distance that relative positions tell apart
   const embedding = take("embedding", vocabulary.length, E);
-  const places = positions === "relative" ? null : take("positions", longest, E);
+  const places = ["learned", "query-key"].includes(positions) ? take("positions", longest, E) : null;
   const unembedding = {weight: embedding, bias: take("unembedding_bias", vocabulary.length)};
   const lastNorm = takeNorm("norm");
   const layers = heads.map((count, i) => {
     const at = `layers.${i}.`;
     const {weight, bias} = takeBoth(`${at}attention.qkv_proj`, 3 * E, E);
+    const [query, key, value] = [0, 1, 2].map((part) => ({
+      weight: weight.subarray(part * E * E, (part + 1) * E * E), bias: bias.subarray(part * E, (part + 1) * E)
+    }));
     return {
       norm: takeNorm(`${at}norm`),
-      queryKey: {weight: weight.subarray(0, 2 * E * E), bias: bias.subarray(0, 2 * E)},
-      value: {weight: weight.subarray(2 * E * E), bias: bias.subarray(2 * E)},
+      query,
+      key,
+      value,
       out: takeBoth(`${at}attention.out_proj`, E, E),
       reach,
       relative: positions === "relative" ? take(`${at}relative.table`, count, 2 * reach + 1) : null,
@@ -64,50 +68,73 @@ export function transformer(buffer, name = "the weights file") {
     return [...words].map((word) => ids.get(word));
   }
 
+  /** Memory for the keys and values of every layer, of which the first `length` tokens are there. */
+  const cache = (room = longest) => ({
+    length: 0, layers: heads.map(() => ({key: new Float64Array(room * E), value: new Float64Array(room * E)}))
+  });
+
   /**
    * Everything that a forward pass computes, in rows, a row for each token:
    * {logits: rows of vocabulary.length, weights[layer][head]: rows of tokens.length,
    *  residual[0 … layers]: rows of embed_dim, first what enters layer 0, then what leaves each}.
    * off: [[layer, head], …], counted from 0: heads that write nothing; their weights are 0.
+   * past: a cache() of a causal model, to which the tokens are added; rows of weights are then as
+   * long as all that it holds. To forget its last tokens, set its length.
    */
-  function run(tokens, {off = []} = {}) {
-    check(tokens, off);
+  function run(tokens, {off = [], past = null} = {}) {
+    check(tokens, off, past);
+    const first = past ? past.length : 0;
     const L = tokens.length;
+    const length = first + L;
+    const {layers: kept} = past ?? cache(L);
     const words = new Float64Array(L * E);
     tokens.forEach((id, i) => words.set(embedding.subarray(id * E, (id + 1) * E), i * E));
-    const here = places && places.subarray(0, L * E);
+    const here = places && places.subarray(first * E, length * E);
     let x = positions === "learned" ? sum(words, here) : words;
     const weights = [];
     const residual = [toRows(x, E)];
     layers.forEach((layer, i) => {
       const isOff = (head) => off.some(([a, b]) => a === i && b === head);
+      const turn = (y) => (positions === "rotary" ? rotate(y, first, E, E / layer.heads) : y);
       const read = normalize(x, E, layer.norm);
-      const queryKey = linear(positions === "query-key" ? sum(read, here) : read, L, layer.queryKey);
-      const value = linear(layer.readsWords ? words : read, L, layer.value);
-      const mixed = attend(queryKey, value, L, E, layer, isOff);
+      const placed = positions === "query-key" ? sum(read, here) : read;
+      const {key, value} = kept[i];
+      key.set(turn(linear(placed, L, layer.key)), first * E);
+      value.set(linear(layer.readsWords ? words : read, L, layer.value), first * E);
+      const query = turn(linear(placed, L, layer.query));
+      const mixed = attend(query, key, value, L, length, E, layer, isOff);
       x = sum(x, linear(mixed.output, L, layer.out));
       if (layer.mlp) {
         const inner = linear(normalize(x, E, layer.mlp.norm), L, layer.mlp.into).map(gelu);
         x = sum(x, linear(inner, L, layer.mlp.out));
       }
-      weights.push(mixed.weights.map((flat) => toRows(flat, L)));
+      weights.push(mixed.weights.map((flat) => toRows(flat, length)));
       residual.push(toRows(x, E));
     });
+    if (past) past.length = length;
     const logits = linear(normalize(x, E, lastNorm), L, unembedding);
     return {logits: toRows(logits, vocabulary.length), weights, residual};
   }
 
-  function check(tokens, off) {
-    if (!(tokens.length >= 1 && tokens.length <= longest)) {
-      throw new Error(`a sequence has 1 to ${longest} tokens, this one has ${tokens.length}`);
+  function check(tokens, off, past) {
+    const length = tokens.length + (past ? past.length : 0);
+    if (!(tokens.length >= 1 && length <= longest)) {
+      throw new Error(`a sequence has 1 to ${longest} tokens, this one has ${length}`);
     }
+    if (past && !config.is_causal) throw new Error(`${name} is not causal: what comes later changes what it has read`);
     const lost = tokens.findIndex((id) => !(Number.isInteger(id) && id >= 0 && id < ids.size));
     if (lost >= 0) throw new Error(`tokens are whole numbers from 0 to ${ids.size - 1}, not ${tokens[lost]}`);
     const missing = off.find(([layer, head]) => !(head in Array(heads[layer] ?? 0).fill(head)));
     if (missing) throw new Error(`no head (${missing}): the layers have ${heads} heads`);
   }
 
-  return {config, encode, run};
+  return {config, encode, run, cache};
+}
+
+/** 8-bit rows: whole numbers, times what one of them is worth in each row. */
+function scaled(data, scale) {
+  const width = data.length / scale.length;
+  return data.map((whole, i) => whole * scale[Math.floor(i / width)]);
 }
 
 /** What config's short forms stand for: a number of heads, and of raw values, for each layer. */

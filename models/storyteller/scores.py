@@ -1,0 +1,161 @@
+"""How well a model guesses held-out books, and what each of its heads looks at."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+
+import torch
+import torch.nn.functional as F
+from torch import Generator, Tensor
+
+from models.storyteller.books import LENGTH
+from models.transformer import Run, Transformer
+
+SEED, COUNT, PERIOD = 1_000_000, 32, 48  # of the random tokens that repeat
+WINDOWS = 48  # of the held-out books, for what the heads do
+BATCH = 16
+LOOKS = ("itself", "previous", "first", "induction", "punctuation")
+
+
+@torch.no_grad()
+def bits_per_byte(model: Transformer, books: dict[str, Tensor]) -> dict[str, float]:
+    """Of each whole book, and of "all". Every token but the first is guessed once, from the 128
+    before it at least, where there are so many."""
+    sizes = byte_counts(model)
+    bits, bytes_ = {}, {}
+    for name, tokens in books.items():
+        bits[name] = _loss_of_book(model, tokens) / math.log(2)
+        bytes_[name] = sizes[tokens[1:]].sum().item()
+    found = {name: round(bits[name] / bytes_[name], 4) for name in books}
+    return found | {"all": round(sum(bits.values()) / sum(bytes_.values()), 4)}
+
+
+def byte_counts(model: Transformer) -> Tensor:
+    return torch.tensor([len(token) for token in model.config.vocabulary])
+
+
+def _loss_of_book(model: Transformer, tokens: Tensor) -> float:
+    """In nats, over all tokens but the first."""
+    half = LENGTH // 2
+    total, starts = 0.0, torch.arange(0, max(1, len(tokens) - 1 - half), half)
+    for batch in starts.split(BATCH):
+        for start in _alike(batch, len(tokens)):
+            window = tokens[
+                start[:, None] + torch.arange(min(LENGTH, len(tokens) - 1 - start[0]) + 1)
+            ]
+            losses = _losses(model(window[:, :-1], need_weights=False).logits, window)
+            # The first half of a window was guessed in the one before, but for the book's first.
+            fresh = torch.where(start == 0, 0, half)[:, None] <= torch.arange(losses.shape[1])
+            total += losses[fresh].sum().item()
+    return total
+
+
+def _alike(starts: Tensor, length: int) -> Iterable[Tensor]:
+    """Windows that are whole, together; the last of a book, which is shorter, alone."""
+    whole = starts + LENGTH < length
+    return [part for part in (starts[whole], *starts[~whole].split(1)) if len(part)]
+
+
+def windows(books: dict[str, Tensor], count: int = WINDOWS) -> Tensor:
+    """(count, LENGTH + 1): evenly from all books."""
+    whole = torch.cat([*books.values()])
+    starts = torch.linspace(0, len(whole) - LENGTH - 1, count).long()
+    return whole[starts[:, None] + torch.arange(LENGTH + 1)]
+
+
+def repeated(vocabulary: Sequence[str]) -> Tensor:
+    """(COUNT, 2 · PERIOD): random tokens that occur in English, then the same again."""
+    usual = torch.tensor([i for i, token in enumerate(vocabulary) if token.isascii() and i > 31])
+    generator = Generator().manual_seed(SEED)
+    order = torch.rand(COUNT, len(usual), generator=generator).argsort(dim=1)[:, :PERIOD]
+    return usual[order].repeat(1, 2)
+
+
+@torch.no_grad()
+def score_heads(model: Transformer, books: dict[str, Tensor]) -> dict:
+    """``held out`` and ``repeated``: the loss in nats a token, for each head the mean weights that
+    its queries give, and what the loss is more without it.
+
+    Weights: on the token ``itself``; on the ``previous`` and on the ``first`` one; ``induction``:
+        on the token after the last same one, over the queries that have one; ``punctuation``: on
+        all tokens without letter or digit before the query. The first query of a text counts
+        nowhere: it has only itself.
+    On repeated tokens, loss and induction are those of the second half, which can be known.
+    """
+    return {
+        "held out": _score(model, windows(books), 0),
+        "repeated": score_repeated(model),
+    }
+
+
+@torch.no_grad()
+def score_repeated(model: Transformer) -> dict:
+    return _score(model, repeated(model.config.vocabulary), PERIOD)
+
+
+def _score(model: Transformer, texts: Tensor, start: int) -> dict:
+    looks = [0.0] * model.config.num_layers
+    for text in texts.split(BATCH):
+        run = model(text[:, :-1])
+        share = len(text) / len(texts)
+        looks = [
+            a + share * b for a, b in zip(looks, _looks(model, run, text[:, :-1]), strict=True)
+        ]
+    loss = _loss(model, texts, start)
+    heads = []
+    for layer, counts in enumerate(model.config.num_heads):
+        for head in range(counts):
+            weights = dict(zip(LOOKS, looks[layer][:, head].tolist(), strict=True))
+            cost = _loss(model, texts, start, off=[(layer, head)]) - loss
+            named = {"layer": layer, "head": head} | weights | {"cost": cost}
+            heads.append({name: round(x, 4) for name, x in named.items()})
+    return {"loss": round(loss, 4), "heads": heads}
+
+
+def _looks(model: Transformer, run: Run, tokens: Tensor) -> list[Tensor]:
+    """For each layer (looks, heads)."""
+    places = relations(model.config.vocabulary, tokens)  # each (B, L, L), bool
+    found = []
+    for weights in run.weights:
+        sums = [(weights * place[:, None]).sum(-1) for place in places.values()]  # (B, H, L)
+        asked = [place.any(-1) if name == "induction" else _after_first(place)
+                 for name, place in places.items()]  # fmt: skip
+        means = [(s * a[:, None]).sum((0, 2)) / a.sum().clamp(min=1)
+                 for s, a in zip(sums, asked, strict=True)]  # fmt: skip
+        found.append(torch.stack(means))
+    return found
+
+
+def _after_first(place: Tensor) -> Tensor:
+    asked = torch.ones(place.shape[:2], dtype=torch.bool)
+    asked[:, 0] = False
+    return asked
+
+
+def relations(vocabulary: Sequence[str], tokens: Tensor) -> dict[str, Tensor]:
+    """For each of LOOKS, of which keys a query's weights are added, (B, L, L)."""
+    B, L = tokens.shape
+    query, key = torch.arange(L)[:, None], torch.arange(L)
+    marks = torch.tensor([not any(c.isalnum() for c in token) for token in vocabulary])
+    same = (tokens[:, :, None] == tokens[:, None, :]) & (key < query)  # (B, L, L)
+    last = torch.where(same, key, -2).amax(-1)  # (B, L), of the last same token
+    return {
+        "itself": (key == query).expand(B, L, L),
+        "previous": (key == query - 1).expand(B, L, L),
+        "first": ((key == 0) & (query > 0)).expand(B, L, L),
+        "induction": key == last[..., None] + 1,
+        "punctuation": marks[tokens][:, None, :] & (key < query),
+    }
+
+
+def _loss(model: Transformer, texts: Tensor, start: int, off: Sequence = ()) -> float:
+    losses = [
+        _losses(model(text[:, :-1], off=off, need_weights=False).logits, text)[:, start:]
+        for text in texts.split(BATCH)
+    ]
+    return torch.cat(losses).mean().item()
+
+
+def _losses(logits: Tensor, text: Tensor) -> Tensor:
+    return F.cross_entropy(logits.mT, text[:, 1:], reduction="none")  # (B, L)

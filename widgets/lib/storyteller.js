@@ -1,0 +1,151 @@
+// The course's small language model of English, on any text. Fetched when it is first asked for.
+
+import {loadModel} from "./load-model.js";
+import {tokenizer} from "./tokenizer.js";
+
+const FILE = "models/storyteller/weights/storyteller.safetensors";
+
+/** A promise of storyteller(model). Rejects with an Error to show; asking again tries again. */
+export const loadStoryteller = (file = FILE) => loadModel(file).then(storyteller);
+
+/**
+ * {config, encode(text), decode(tokens), pieces(tokens), run, guesses, begin} of a causal model
+ * whose vocabulary is that of models/storyteller/tokens.py.
+ * Where a text is asked for, tokens will do. `off`: heads without effect, [[layer, head], …].
+ * Throws an Error to show where a text is empty, or longer than the model reads at once.
+ */
+export function storyteller(model) {
+  const {config} = model;
+  const {encode, decode} = tokenizer(config.vocabulary);
+
+  function tokensOf(text) {
+    const tokens = typeof text === "string" ? encode(text) : [...text];
+    if (!tokens.length) throw new Error("There is no text yet: the model needs at least one letter.");
+    if (tokens.length > config.max_len) {
+      throw new Error(`The model reads ${config.max_len} tokens at once, and this text has ${tokens.length}. Shorten it.`);
+    }
+    return tokens;
+  }
+
+  /** {tokens, logits, weights, residual} of a whole text, as the model's run has them. */
+  function run(text, {off = []} = {}) {
+    const tokens = tokensOf(text);
+    return {tokens, ...model.run(tokens, {off})};
+  }
+
+  /** The likeliest next tokens, [{token, text, share}], the likeliest first. */
+  const guesses = (text, {off = [], ...options} = {}) => begin(text, {off}).guesses(options);
+
+  /** A text that is read once, and then goes on token by token. Its `off` holds from then on. */
+  function begin(text, {off = [], most = Infinity} = {}) {
+    const past = model.cache();
+    const tokens = [];
+    const weights = config.num_heads.map((heads) => Array.from({length: heads}, () => []));
+    let logits = null;
+
+    function read(added) {
+      if (tokens.length + added.length > config.max_len) {
+        throw new Error(`The model remembers ${config.max_len} tokens, and they are full.`);
+      }
+      const found = model.run(added, {off, past});
+      tokens.push(...added);
+      const first = tokens.length - added.length;
+      found.weights.forEach((heads, i) => heads.forEach((rows, head) => {
+        weights[i][head].push(...rows.map((row, at) => row.subarray(0, first + at + 1)));
+      }));
+      logits = found.logits[added.length - 1];
+    }
+
+    /**
+     * The text changes: what it has in common with the old one from the start is not read again.
+     * Reads no more than `most` new tokens, and returns how many are left: a page that must stay
+     * responsive calls this again with the same text, between other work, until none are.
+     */
+    function change(text, most = Infinity) {
+      const wanted = tokensOf(text);
+      let same = 0;
+      while (same < wanted.length - 1 && wanted[same] === tokens[same]) same += 1;
+      past.length = same;
+      tokens.length = same;
+      weights.forEach((heads) => heads.forEach((rows) => { rows.length = same; }));
+      read(wanted.slice(same, same + most));
+      return wanted.length - tokens.length;
+    }
+
+    /** One more token, drawn by temperature from the topK likeliest; 0 takes the likeliest. */
+    function next({temperature = 0.8, topK = Infinity, random = Math.random} = {}) {
+      const token = draw(shares(logits, temperature, topK), random());
+      read([token]);
+      return token;
+    }
+
+    change(text, most);
+    return {
+      /** So far: tokens; weights[layer][head][i], what token i gives to the i + 1 up to itself. */
+      tokens, weights,
+      get logits() { return logits; },
+      get full() { return tokens.length >= config.max_len; },
+      guesses: ({temperature = 1, topK = Infinity, count = 10} = {}) =>
+        likeliest(shares(logits, temperature, topK), count).map(([token, share]) => ({token, text: decode([token]), share})),
+      append: (token) => read([token]),
+      change,
+      next
+    };
+  }
+
+  return {config, encode, decode, pieces: (tokens) => pieces(tokens, decode), run, guesses, begin};
+}
+
+/** Probabilities of the logits: softmax(logits / temperature) over the topK largest; the others get 0. */
+export function shares(logits, temperature = 1, topK = Infinity) {
+  if (!(temperature >= 0)) throw new Error(`A temperature is 0 or more, not ${temperature}.`);
+  if (!(topK >= 1)) throw new Error(`At least one token must remain, not ${topK}.`);
+  const top = logits.reduce((a, b) => Math.max(a, b));
+  if (temperature === 0 || topK === 1) {
+    const best = logits.indexOf(top);
+    return logits.map((_, i) => (i === best ? 1 : 0));
+  }
+  const kept = new Set(topK < logits.length ? likeliest(logits, topK).map(([i]) => i) : logits.keys());
+  const rises = logits.map((x, i) => (kept.has(i) ? Math.exp((x - top) / temperature) : 0));
+  const total = rises.reduce((a, b) => a + b);
+  return rises.map((x) => x / total);
+}
+
+/** The indices of the largest numbers, with them; of equals the earlier first. */
+const likeliest = (numbers, count) =>
+  Array.from(numbers, (x, i) => [i, x]).sort(([a, x], [b, y]) => y - x || a - b).slice(0, count);
+
+/** The token at which the sum of shares passes `at`, from 0 to 1. */
+function draw(share, at) {
+  let left = at;
+  for (let i = 0; i < share.length; i += 1) {
+    left -= share[i];
+    if (left < 0) return i;
+  }
+  return share.reduce((best, x, i) => (x > share[best] ? i : best), 0); // what rounding left over
+}
+
+/** Numbers from 0 to 1, the same for the same seed in every browser (mulberry32). */
+export function randomFrom(seed) {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+/** What each token adds to the text: a character of several tokens stands at its last. */
+function pieces(tokens, decode) {
+  const texts = [];
+  let held = [];
+  for (const token of tokens) {
+    held.push(token);
+    const text = decode(held);
+    const waits = text.endsWith("\ufffd") && held.length < 4 && texts.length + 1 < tokens.length;
+    texts.push(waits ? "" : text);
+    if (!waits) held = [];
+  }
+  return texts;
+}
