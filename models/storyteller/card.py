@@ -57,8 +57,10 @@ def seeds(scores: dict) -> str:
     columns = {f"seed {seed}": scored for seed, scored in found.items()}
     columns |= {"untrained": found["0"]["on the way"]["0"]}
     rows = [("", *columns)]
-    for name in ("steps", "seconds"):
-        rows.append((name, *(str(column.get(name, "–")) for column in columns.values())))
+    rows += [
+        (name, *(str(column.get(name, "–")) for column in columns.values()))
+        for name in ("steps", "seconds")
+    ]
     for data, looks in (("held out", LOOKS), ("repeated", ("previous", "induction"))):
         shown = [f"{column[data]['loss']:.3f}" for column in columns.values()]
         rows.append((f"loss, {data}", *shown))

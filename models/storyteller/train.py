@@ -85,7 +85,7 @@ def write_scores(seeds: dict[str, dict], tokens: Tensor, held: dict[str, Tensor]
 
 
 def build(vocabulary: tuple[str, ...]) -> Transformer:
-    """An ordinary decoder; its positions are rotary, so that none of its weights are spent on them."""
+    """An ordinary decoder; rotary positions cost none of its weights."""
     wiring = {"norm": True, "positions": "rotary", "is_causal": True}
     config = Config(vocabulary, LENGTH, 128, 4, num_layers=4, mlp_dim=512, **wiring)
     return Transformer(config)

@@ -30,6 +30,24 @@ def test_a_model_comes_back_rounded_to_float16(file):
     assert not list(file.parent.glob("*.new"))
 
 
+def test_8_bits_keep_each_row_to_a_127th_of_its_largest(tmp_path):
+    torch.manual_seed(0)
+    model = Transformer(Config(WORDS, 8, 12, 3, 2, 16, norm=True))
+    with torch.no_grad():
+        model.embedding[1] = 0
+        model.embedding[2] *= 100
+    weights.save(model, tmp_path / "small.safetensors", bits=8)
+    again = weights.load(tmp_path / "small.safetensors")
+    for (name, a), b in zip(model.named_parameters(), again.parameters(), strict=True):
+        if a.ndim == 2:  # half a step, and the rounding of the scale to float16
+            assert ((a - b).abs() <= a.abs().amax(1, keepdim=True) * (0.5 / 127 + 1e-3)).all(), name
+        else:
+            assert torch.equal(a.half().float(), b)
+    assert again.embedding[1].count_nonzero() == 0
+    with pytest.raises(ValueError, match="bits must be 8 or 16, got 4"):
+        weights.save(model, tmp_path / "small.safetensors", bits=4)
+
+
 @pytest.mark.parametrize("share", [0.0, 0.001, 0.1, 0.5, 0.99])
 def test_a_cut_file_is_named(file, share):
     whole = file.read_bytes()

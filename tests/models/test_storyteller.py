@@ -1,0 +1,322 @@
+"""The storyteller: what it scores, what it must beat, and how it is trained."""
+
+import itertools
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from course import cli
+from course.render.problems import Problem
+from models import weights
+from models.storyteller import books, rival, train
+from models.storyteller.muon import Muon, orthogonalize
+from models.storyteller.scores import LOOKS, bits_per_byte, relations, score_repeated
+from models.storyteller.tokens import BYTES, Tokenizer
+from models.storyteller.write import write
+from models.training import fit
+from models.transformer import Config, Transformer
+
+HERE = Path(train.__file__).parent
+WORDS = "the a rabbit bird river house said ran sat saw little old to by and then".split()
+trained = pytest.mark.skipif(
+    not (HERE / "scores/storyteller.json").is_file(), reason="the storyteller isn't trained yet"
+)
+
+
+@pytest.fixture(scope="module")
+def scores():
+    return json.loads((HERE / "scores/storyteller.json").read_text("utf-8"))
+
+
+@pytest.fixture(scope="module")
+def ngrams():
+    found = json.loads((HERE / "scores/rival.json").read_text("utf-8"))
+    return found["bits per byte, by order"]
+
+
+@pytest.fixture(scope="module")
+def shipped():
+    return weights.load(HERE / "weights/storyteller.safetensors")
+
+
+def small(vocabulary=BYTES, **options):
+    torch.manual_seed(0)
+    wiring = {"norm": True, "positions": "rotary", "is_causal": True, "mlp_dim": 16} | options
+    return Transformer(Config(vocabulary, books.LENGTH, 8, 2, 2, **wiring))
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Six small books of few words."""
+    rng = np.random.default_rng(0)
+    for number in range(6):
+        sentences = (" ".join(rng.choice(WORDS, 9)) + "." for _ in range(300))
+        (tmp_path / f"{number}.txt").write_text("\n\n".join(sentences), "utf-8")
+    return tmp_path
+
+
+# ---- The committed scores ----------------------------------------------------------------------
+
+
+@trained
+def test_it_beats_five_grams_on_every_book(scores, ngrams):
+    found = scores["seeds"]["0"]["bits per byte"]
+    assert set(found) == set(ngrams["5"]) == {"all", *scores["held out"]}
+    assert found["all"] < ngrams["5"]["all"]
+
+
+@trained
+def test_eight_bits_cost_at_most_half_a_percent(scores):
+    for seed in scores["seeds"].values():
+        assert seed["bits per byte"]["all"] <= 1.005 * seed["bits per byte in float16"]
+
+
+@trained
+def test_the_shipped_heads_score_as_told(scores, shipped):
+    told, found = scores["seeds"]["0"]["repeated"], score_repeated(shipped)
+    assert found["loss"] == pytest.approx(told["loss"], abs=1e-3)
+    for head, again in zip(told["heads"], found["heads"], strict=True):
+        assert again == pytest.approx(head, abs=1e-3)
+
+
+@trained
+def test_three_seeds_and_ten_checkpoints_are_scored(scores):
+    assert len(scores["seeds"]) == 3
+    on_the_way = scores["seeds"]["0"]["on the way"]
+    assert "0" in on_the_way
+    assert len(on_the_way) >= 9
+    for found in (scores["seeds"]["0"], *on_the_way.values()):
+        for data in ("held out", "repeated"):
+            assert len(found[data]["heads"]) == 16
+            assert all(set(LOOKS) <= set(head) for head in found[data]["heads"])
+
+
+@trained
+def test_the_card_has_the_scores_as_they_are(monkeypatch, tmp_path):
+    before = (HERE / "card.md").read_text("utf-8")
+    for name in ("scores/storyteller.json", "scores/rival.json", "card.md"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes((HERE / name).read_bytes())
+    monkeypatch.setattr("models.storyteller.card.HERE", tmp_path)
+    train.update()
+    assert (tmp_path / "card.md").read_text("utf-8") == before
+
+
+@trained
+def test_the_samples_are_the_shipped_models(scores, shipped):
+    assert scores["samples"][0] == write(shipped, 0)
+    assert all(len(sample.split()) == 100 for sample in scores["samples"])
+
+
+# ---- What is measured --------------------------------------------------------------------------
+
+
+def test_looks_are_where_they_should_be():
+    vocabulary = ("the", " cat", ".", '"')
+    found = relations(vocabulary, torch.tensor([[0, 1, 2, 0, 1]]))
+    places = {name: place[0].nonzero().tolist() for name, place in found.items()}
+    assert places["itself"] == [[i, i] for i in range(5)]
+    assert places["previous"] == [[i, i - 1] for i in range(1, 5)]
+    assert places["first"] == [[i, 0] for i in range(1, 5)]
+    assert places["induction"] == [[3, 1], [4, 2]]
+    assert places["punctuation"] == [[3, 2], [4, 2]]
+
+
+def test_a_head_built_to_look_back_scores_one():
+    """Its keys stand one turn behind its queries, so it sees the token before, and that alone."""
+    model = small(norm=False, mlp_dim=0)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.zero_()
+        angle = torch.tensor(1.0)  # of the first pair, for each position
+        projection = model.layers[1].attention.qkv_proj
+        turned = torch.tensor([angle.cos(), -angle.sin()])
+        projection.bias[:2], projection.bias[8:10] = 40 * turned, torch.tensor([40.0, 0.0])
+    found = score_repeated(model)["heads"]
+    scores = {(head["layer"], head["head"]): head["previous"] for head in found}
+    assert scores[1, 0] > 0.99
+    assert max(score for head, score in scores.items() if head != (1, 0)) < 0.1
+
+
+@pytest.mark.parametrize("length", [2, 128, 129, 256, 257, 258, 400, 513])
+def test_each_token_is_guessed_once(length):
+    """A model that knows nothing needs log₂ V bits for each token but the first."""
+    model = small()
+    with torch.no_grad():
+        model.embedding.zero_()
+    book = torch.arange(length) % 256
+    found = bits_per_byte(model, {"book": book, "other": book[:2]})
+    assert found["book"] == pytest.approx(math.log2(256), abs=1e-3)
+    assert found["all"] == pytest.approx(math.log2(256), abs=1e-3)
+
+
+def brute_force(tokens, order, history, token):
+    """Modified Kneser–Ney by its definition, with dictionaries."""
+    counts = {}
+    for i in range(len(tokens) - order + 1):
+        gram = tuple(tokens[i : i + order])
+        counts[gram] = counts.get(gram, 0) + 1
+    levels = {order: counts}
+    for n in range(order - 1, 0, -1):
+        levels[n] = {}
+        for gram in levels[n + 1]:
+            levels[n][gram[1:]] = levels[n].get(gram[1:], 0) + 1
+
+    def discount(n, count):
+        of = [sum(c == k for c in levels[n].values()) for k in range(5)]
+        y = of[1] / (of[1] + 2 * of[2])
+        k = min(count, 3)
+        return max(0.0, k - (k + 1) * y * of[k + 1] / max(1, of[k])) if k else 0.0
+
+    def probability(n, history):
+        if n == 0:
+            return 1 / books.VOCABULARY
+        lower = probability(n - 1, history[1:])
+        after = {gram: c for gram, c in levels[n].items() if gram[:-1] == history}
+        if not after:
+            return lower
+        total, count = sum(after.values()), after.get((*history, token), 0)
+        left = sum(discount(n, c) for c in after.values())
+        return (count - discount(n, count) + left * lower) / total
+
+    return probability(order, tuple(history))
+
+
+@pytest.mark.parametrize("order", [1, 2, 3])
+def test_the_rival_is_modified_kneser_ney(order):
+    tokens = np.random.default_rng(0).choice(6, 300, p=[0.4, 0.2, 0.2, 0.1, 0.05, 0.05])
+    model = rival.KneserNey(tokens, order)
+    for *history, token in itertools.product(range(5), repeat=order):
+        given = np.array([*history, token] if order > 1 else [0, token])
+        found = model.probabilities(given)[-1]
+        want = brute_force(tokens.tolist(), order, history, token)
+        assert found == pytest.approx(want, rel=1e-9)
+
+
+def test_the_rivals_probabilities_add_up():
+    tokens = np.random.default_rng(1).integers(0, 40, 2000)
+    model = rival.KneserNey(tokens, 3)
+    for history in ((1, 2), tuple(tokens[:2]), (39, 900)):
+        given = [np.array([*history, token]) for token in range(books.VOCABULARY)]
+        assert sum(model.probabilities(g)[-1] for g in given) == pytest.approx(1)
+
+
+# ---- Training ----------------------------------------------------------------------------------
+
+
+def test_whole_books_are_held_out(folder):
+    (folder / "501-doctor.txt").write_text("x" * 99, "utf-8")
+    kept, held = books.read(folder)
+    assert set(held) == {"501-doctor.txt"}
+    assert set(kept) == {f"{number}.txt" for number in range(6)}
+    (folder / "501-doctor.txt").unlink()
+    kept, held = books.read(folder)
+    assert set(held) == {"0.txt"}
+
+
+@pytest.mark.parametrize(
+    ("files", "says"),
+    [
+        ({}, "0 .txt files: two are needed"),
+        ({"a.txt": b"one"}, "1 .txt files: two are needed"),
+        ({"a.txt": b"one", "b.txt": b"\xff\xfe"}, "b.txt: no UTF-8 text"),
+        ({"a.txt": b"one", "b.txt": b"two"}, "have joins for"),
+    ],
+)
+def test_a_folder_that_is_no_library_is_refused(tmp_path, files, says):
+    for name, content in files.items():
+        (tmp_path / name).write_bytes(content)
+    with pytest.raises(Problem, match=says):
+        books.prepare(tmp_path)
+
+
+def test_the_command_asks_for_books_where_they_are_needed_alone(capsys, tmp_path):
+    root = HERE.parents[1]
+    assert cli.main(["train", "storyteller"], root) == 1
+    assert "`train storyteller --text DIR`" in capsys.readouterr().err
+    assert cli.main(["train", "induction", "--text", str(tmp_path)], root) == 1
+    assert "takes no --text" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("shape", [(12, 12), (32, 8), (8, 32)])
+def test_a_step_goes_along_all_directions_alike(shape):
+    torch.manual_seed(0)
+    step = orthogonalize(torch.randn(shape) @ torch.diag(torch.logspace(0, -1.5, shape[1])))
+    values = torch.linalg.svdvals(step) / max(1, shape[0] / shape[1]) ** 0.5
+    assert 0.6 < values.min() <= values.max() < 1.25
+
+
+def test_an_interrupted_training_ends_with_the_same_weights(tmp_path):
+    """Muon's momentum too is kept."""
+    tokens = torch.randint(256, (2000,), generator=torch.Generator().manual_seed(0))
+
+    def run(saved, stop=None):
+        torch.manual_seed(1)
+        model = small()
+        options = {"rate": 1e-3, "decay": 0.1}
+        optimizer = Muon(model, matrix_rate=0.02, **options)
+
+        def after(step, loss):
+            if step == stop:
+                raise KeyboardInterrupt
+
+        def loss():
+            return train.batch_loss(model, tokens)
+
+        fit(model, loss, steps=6, saved=saved, after=after, optimizer=optimizer,
+            fall=train.fall, **options)  # fmt: skip
+        return model
+
+    whole = run(tmp_path / "whole.pt")
+    import models.training
+
+    before, models.training.SAVE_EVERY = models.training.SAVE_EVERY, -1.0
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            run(tmp_path / "half.pt", stop=4)
+        again = run(tmp_path / "half.pt")
+    finally:
+        models.training.SAVE_EVERY = before
+    for a, b in zip(whole.parameters(), again.parameters(), strict=True):
+        assert torch.equal(a, b)
+
+
+def test_the_rate_is_steady_and_then_falls():
+    shares = [train.fall(done) for done in (0, 0.3, 0.7, 0.85, 1)]
+    assert shares == pytest.approx([1, 1, 1, 0.5, 0])
+
+
+def test_all_of_it_runs_on_any_books(folder, tmp_path, monkeypatch):
+    """From texts to scores, in a few steps."""
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model/card.md").write_bytes((HERE / "card.md").read_bytes())
+    (tmp_path / "model/scores").mkdir()
+    (tmp_path / "model/scores/rival.json").write_bytes((HERE / "scores/rival.json").read_bytes())
+    monkeypatch.setattr(books, "VOCABULARY", 300)
+    monkeypatch.setattr(train, "HERE", tmp_path / "model")
+    monkeypatch.setattr("models.storyteller.card.HERE", tmp_path / "model")
+    monkeypatch.setattr(train, "STEPS", {0: 2, 1: 1, 2: 1})
+    monkeypatch.setattr(train, "CHECKPOINTS", (0, 1))
+    monkeypatch.setattr(train, "build", small)
+    said = []
+    monkeypatch.setattr("models.storyteller.card.losses", lambda *_: "")
+    train.train(tmp_path / "work", lambda *told: said.append(told), text=folder)
+    assert [told[:3] for told in said] == [
+        ("seed 0", 1, 4), ("seed 0", 2, 4), ("seed 1", 3, 4), ("seed 2", 4, 4),
+    ]  # fmt: skip
+    found = json.loads((tmp_path / "model/scores/storyteller.json").read_text("utf-8"))
+    assert len(found["samples"]) == 10
+    model = weights.load(tmp_path / "model/weights/storyteller.safetensors")
+    assert Tokenizer(model.config.vocabulary).encode("the rabbit")
+
+
+def test_it_writes_as_many_words_as_asked_the_same_again():
+    model = small()
+    text = write(model, 3, begin="the a", words=4)
+    assert len(text.split()) <= 4
+    assert text.startswith("the a")
+    assert text == write(model, 3, begin="the a", words=4)
