@@ -12,8 +12,8 @@ from torch import Generator, Tensor
 from models.storyteller.books import LENGTH
 from models.transformer import Run, Transformer
 
-SEED, COUNT, PERIOD = 1_000_000, 32, 48  # of the random tokens that repeat
-WINDOWS = 48  # of the held-out books, for what the heads do
+SEED, COUNT, PERIOD = 1_000_000, 16, 48  # of the random tokens that repeat
+WINDOWS = 16  # of the held-out books, for what the heads do
 BATCH = 16
 LOOKS = ("itself", "previous", "first", "induction", "punctuation")
 
@@ -57,10 +57,10 @@ def _alike(starts: Tensor, length: int) -> Iterable[Tensor]:
     return [part for part in (starts[whole], *starts[~whole].split(1)) if len(part)]
 
 
-def windows(books: dict[str, Tensor], count: int = WINDOWS) -> Tensor:
-    """(count, LENGTH + 1): evenly from all books."""
+def windows(books: dict[str, Tensor]) -> Tensor:
+    """(WINDOWS, LENGTH + 1): evenly from all books."""
     whole = torch.cat([*books.values()])
-    starts = torch.linspace(0, len(whole) - LENGTH - 1, count).long()
+    starts = torch.linspace(0, len(whole) - LENGTH - 1, WINDOWS).long()
     return whole[starts[:, None] + torch.arange(LENGTH + 1)]
 
 
@@ -87,6 +87,12 @@ def score_heads(model: Transformer, books: dict[str, Tensor]) -> dict:
         "held out": _score(model, windows(books), 0),
         "repeated": score_repeated(model),
     }
+
+
+@torch.no_grad()
+def held_out_loss(model: Transformer, books: dict[str, Tensor]) -> float:
+    """The loss in nats a token on the windows on which heads are scored."""
+    return round(_loss(model, windows(books), 0), 4)
 
 
 @torch.no_grad()

@@ -112,8 +112,12 @@ export function shares(logits, temperature = 1, topK = Infinity) {
 }
 
 /** The indices of the largest numbers, with them; of equals the earlier first. */
-const likeliest = (numbers, count) =>
-  Array.from(numbers, (x, i) => [i, x]).sort(([a, x], [b, y]) => y - x || a - b).slice(0, count);
+function likeliest(numbers, count) {
+  const least = Float64Array.from(numbers).sort()[Math.max(0, numbers.length - count)];
+  const found = [];
+  for (let i = 0; i < numbers.length; i += 1) if (numbers[i] >= least) found.push([i, numbers[i]]);
+  return found.sort(([a, x], [b, y]) => y - x || a - b).slice(0, count);
+}
 
 /** The token at which the sum of shares passes `at`, from 0 to 1. */
 function draw(share, at) {

@@ -1,0 +1,87 @@
+"""How fast the storyteller is in a page: `python -m benchmarks.storyteller`.
+
+In Chromium, its processor not slowed, then slowed by four: from the file's arrival to the first
+guess after twelve tokens, each time in a fresh page; then milliseconds of a token that it writes,
+all that a page shows of it included. Medians, with the fastest and the slowest. The budgets, not
+slowed: 300 ms to the first guess, 4 ms a token.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from statistics import median
+
+from playwright.sync_api import Browser, sync_playwright
+
+from benchmarks.pages import serve
+from course.browser import find_browser
+
+ROOT = Path(__file__).parents[1]
+PAGES = 5
+BUDGETS_MS = {"first": 300.0, "token": 4.0}
+
+BEGIN = """async () => {
+  const [{transformer}, {storyteller, randomFrom}] = await Promise.all(
+    ["transformer", "storyteller"].map((name) => import(`/widgets/lib/${name}.js`)));
+  const path = "/models/storyteller/weights/storyteller.safetensors";
+  const buffer = await (await fetch(path)).arrayBuffer();
+  window.first = () => {
+    const story = storyteller(transformer(buffer, path));
+    window.read = story.begin("Once upon a time there was a little rabbit who had");
+    read.guesses();
+  };
+  const random = randomFrom(0);
+  window.token = () => { read.next({temperature: 0.8, topK: 40, random}); read.guesses(); };
+}"""
+# A browser's clock is coarse.
+TIME = """([name, times]) => {
+  const begun = performance.now();
+  for (let i = 0; i < times; i += 1) window[name]();
+  return (performance.now() - begun) / times;
+}"""
+
+
+def main() -> None:
+    server = serve(ROOT)
+    base = f"http://127.0.0.1:{server.server_address[1]}/"
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=find_browser(), args=["--no-sandbox"])
+        for slowed in (1, 4):
+            runs = [_visit(browser, base, slowed) for _ in range(PAGES)]
+            for name, told in (("first", "to the first guess"), ("token", "a token")):
+                waited, worked = zip(*(run[name] for run in runs), strict=True)
+                over = slowed == 1 and median(waited) > BUDGETS_MS[name]
+                print(
+                    f"processor slowed by {slowed}: {told} {_range(waited)}, "
+                    f"of its processor {_range(worked)}{', over the budget' if over else ''}"
+                )
+
+
+def _visit(browser: Browser, base: str, slowed: int) -> dict[str, tuple[float, float]]:
+    """Of each, the milliseconds that passed, and those that the page had a processor."""
+    page = browser.new_page()
+    page.goto(f"{base}package.json")  # any page of this server
+    session = page.context.new_cdp_session(page)
+    session.send("Performance.enable", {"timeDomain": "threadTicks"})
+    session.send("Emulation.setCPUThrottlingRate", {"rate": slowed})
+    page.evaluate(BEGIN)
+
+    def processor() -> float:
+        metrics = session.send("Performance.getMetrics")["metrics"]
+        return next(m["value"] for m in metrics if m["name"] == "TaskDuration") * 1000
+
+    found = {}
+    for name, times in (("first", 1), ("token", 100)):
+        before = processor()
+        waited = page.evaluate(TIME, [name, times])
+        found[name] = waited, (processor() - before) / times
+    page.close()
+    return found
+
+
+def _range(times: tuple[float, ...]) -> str:
+    return f"{median(times):.1f} ms ({min(times):.1f} – {max(times):.1f})"
+
+
+if __name__ == "__main__":
+    main()
