@@ -48,7 +48,7 @@ def test_the_ordinary_wiring_is_pytorchs(is_causal):
     torch.testing.assert_close(run.logits, want + model.unembedding_bias)
 
 
-@pytest.mark.parametrize("positions", ["query-key", "relative"])
+@pytest.mark.parametrize("positions", ["query-key", "relative", "rotary"])
 def test_other_positions_reach_scores_alone(positions):
     """Where all words are one word, attention may differ by place, but what it carries can't."""
     run = model_with(positions=positions)
@@ -58,8 +58,9 @@ def test_other_positions_reach_scores_alone(positions):
     torch.testing.assert_close(same.logits, same.logits[:, :1].expand_as(same.logits))
 
 
-def test_relative_positions_depend_on_distance_alone():
-    model = model_with(positions="relative")
+@pytest.mark.parametrize("positions", ["relative", "rotary"])
+def test_relative_positions_depend_on_distance_alone(positions):
+    model = model_with(positions=positions)
     scores = model(torch.full((1, 5), 3)).weights[0].log()
     steps = (scores[..., 1:] - scores[..., :-1])[0]  # what a row's softmax divides by is gone
     torch.testing.assert_close(steps[:, 0, :3], steps[:, 1, 1:])
@@ -80,7 +81,7 @@ def test_raw_values_read_the_word_and_not_its_context():
     assert not torch.allclose(ordinary(TOKENS).residual[2], run.residual[2])
 
 
-@pytest.mark.parametrize("positions", ["learned", "relative", "query-key"])
+@pytest.mark.parametrize("positions", ["learned", "relative", "query-key", "rotary"])
 def test_a_causal_model_does_not_see_what_comes(positions):
     model = model_with(positions=positions, is_causal=True, mlp_dim=8, norm=True)
     changed = TOKENS.clone()
@@ -101,6 +102,15 @@ def test_a_head_that_is_off_writes_nothing(raw):
         model.layers[0].attention.out_proj.weight[:, 4:8] = 0
         model.layers[1].attention.out_proj.weight[:, :6] = 0
     torch.testing.assert_close(run.logits, model(TOKENS).logits)
+
+
+@pytest.mark.parametrize("raw", [False, True])
+@pytest.mark.parametrize("off", [(), [(0, 1), (1, 0)]], ids=["on", "off"])
+def test_without_weights_the_rest_is_the_same(raw, off):
+    model = model_with(positions="rotary", is_causal=True, mlp_dim=8, raw_values=[raw, False])
+    run, again = model(TOKENS, off=off), model(TOKENS, off=off, need_weights=False)
+    torch.testing.assert_close(run.logits, again.logits)
+    assert again.weights[1] is None
 
 
 def test_padding_changes_nothing():
@@ -136,6 +146,7 @@ def test_wrong_input_is_a_clear_error(wrong, error, says):
         ({"num_heads": 5}, "must be a multiple of num_heads=5"),
         ({"num_heads": [3]}, "num_heads must have one entry for each of 2 layers"),
         ({"raw_values": [True]}, "raw_values must have one entry for each of 2 layers"),
+        ({"positions": "rotary", "num_heads": 4}, "head_dim must be even"),
         ({"positions": "none"}, "positions must be one of"),
         ({"vocabulary": ("a", "a")}, "vocabulary must have words, each of them once"),
         ({"vocabulary": ()}, "vocabulary must have words"),

@@ -18,6 +18,7 @@ from models.transformer import POSITIONS, Config, Transformer
 ROOT = Path(__file__).parents[2]
 WORDS = ("the", "cat", "sat", "on", "naïve", "Maße", "猫")
 TOLERANCE = 1e-4
+LONGEST = 48  # tokens of a committed model, which QuickJS runs slowly
 WIRINGS = [
     pytest.param(*wiring, id="{}-{}-mlp{}-{}-{}".format(*map(str, wiring)))
     for wiring in product(
@@ -91,6 +92,43 @@ def test_every_wiring_equals_pytorch(js, tmp_path, positions, causal, mlp, norm,
             _assert_same(js, model, tokens, off)
 
 
+@pytest.mark.parametrize("positions", POSITIONS)
+@pytest.mark.parametrize("raw", ["plain", "raw"])
+def test_read_bit_by_bit_it_is_the_same(js, tmp_path, positions, raw):
+    """With a cache, which also forgets what follows a place."""
+    weights.save(
+        _model(positions, "causal", 20, "norm", raw), tmp_path / "small.safetensors", bits=8
+    )
+    js.load((tmp_path / "small.safetensors").read_bytes())
+    tokens, off = [6, 5, 5, 1, 0, 2, 3], [[0, 1]]
+    whole = js.run(tokens, off)
+    js.context.eval("globalThis.past = model.cache(); 0")
+    for start, end in ((0, 3), (3, 4), (4, 7), (2, 6), (6, 7)):
+        given = f"{tokens[start:end]}, {{past, off: {off}}}"
+        js.context.eval(f"past.length = {start}; globalThis.found = model.run({given}); 0")
+        part = json.loads(
+            js.context.eval("JSON.stringify([flat(found.logits), flat(found.weights)])")
+        )
+        assert js.context.eval("past.length") == end
+        torch.testing.assert_close(part[0], whole["logits"][start:end], rtol=0, atol=1e-9)
+        want = [
+            [[row[:end] for row in head[start:end]] for head in layer] for layer in whole["weights"]
+        ]
+        torch.testing.assert_close(part[1], want, rtol=0, atol=1e-9)
+
+
+def test_a_cache_is_a_causal_models_and_holds_so_much(js, saved, tmp_path):
+    js.load(saved.read_bytes())
+    with pytest.raises(quickjs.JSException, match="is not causal"):
+        js.context.eval("model.run([0], {past: model.cache()})")
+    weights.save(_model(causal="causal"), tmp_path / "causal.safetensors")
+    js.load((tmp_path / "causal.safetensors").read_bytes())
+    js.context.eval("globalThis.past = model.cache(); model.run([0, 1, 2, 3, 4], {past}); 0")
+    with pytest.raises(quickjs.JSException, match="1 to 9 tokens, this one has 10"):
+        js.context.eval("model.run([0, 1, 2, 3, 4], {past})")
+    assert js.context.eval("past.length") == 5
+
+
 @pytest.mark.parametrize(
     "file", weights.committed(), ids=lambda file: f"{file.parts[-3]}/{file.stem}"
 )
@@ -98,7 +136,7 @@ def test_every_committed_model_equals_pytorch(js, file):
     js.load(file.read_bytes())
     model = weights.load(file)
     count, longest = len(model.config.vocabulary), model.config.max_len
-    for length in (5, longest):
+    for length in (5, min(longest, LONGEST)):
         tokens = torch.randint(count, (length,)).tolist()
         for off in ((), [(0, 0)], [(model.config.num_layers - 1, 0)]):
             _assert_same(js, model, tokens, off)
@@ -156,6 +194,10 @@ def _packed(header: dict, numbers: bytes = b"") -> bytes:
         (b"<!doctype html><title>404</title>", "is cut, or not a safetensors file: its header"),
         (_packed({}), "has no config in its metadata"),
         (_packed({"__metadata__": {"config": "{}"}}), "its config lacks vocabulary, max_len"),
+        (
+            _packed({"x": {"dtype": "I8", "shape": [3], "data_offsets": [0, 2]}}, bytes(2)),
+            "x has 2 bytes for the shape 3",
+        ),
         (_packed({"x": {"dtype": "I64", "shape": [0], "data_offsets": [0, 0]}}), "x is I64"),
         (
             _packed({"x": {"dtype": "F32", "shape": [3], "data_offsets": [0, 8]}}, bytes(8)),
