@@ -182,7 +182,10 @@ def _attend_apart(
     query_key = F.linear(reads, weight[: 2 * E], bias[: 2 * E])  # (B, L, 2E)
     value = F.linear(values, weight[2 * E :], bias[2 * E :])
     heads = torch.cat((query_key, value), -1).unflatten(-1, (3 * H, -1)).transpose(-3, -2)
-    output, weights = scaled_dot_product_attention(*heads.chunk(3, dim=-3), mask, **options)
+    query, key, value = heads.chunk(3, dim=-3)
+    if layer.rotary is not None:
+        query, key = layer.rotary(query), layer.rotary(key)
+    output, weights = scaled_dot_product_attention(query, key, value, mask, **options)
     return layer.out_proj(output.transpose(-3, -2).flatten(-2)), weights
 
 
