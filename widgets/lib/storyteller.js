@@ -16,7 +16,7 @@ export const loadStoryteller = (file = FILE) => loadModel(file).then(storyteller
  */
 export function storyteller(model) {
   const {config} = model;
-  const {encode, decode} = tokenizer(config.vocabulary);
+  const {encode, decode, pieces} = tokenizer(config.vocabulary);
 
   function tokensOf(text) {
     const tokens = typeof text === "string" ? encode(text) : [...text];
@@ -93,7 +93,7 @@ export function storyteller(model) {
     };
   }
 
-  return {config, encode, decode, pieces: (tokens) => pieces(tokens, decode), run, guesses, begin};
+  return {config, encode, decode, pieces, run, guesses, begin};
 }
 
 /** Probabilities of the logits: softmax(logits / temperature) over the topK largest; the others get 0. */
@@ -138,18 +138,4 @@ export function randomFrom(seed) {
     mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
   };
-}
-
-/** What each token adds to the text: a character of several tokens stands at its last. */
-function pieces(tokens, decode) {
-  const texts = [];
-  let held = [];
-  for (const token of tokens) {
-    held.push(token);
-    const text = decode(held);
-    const waits = text.endsWith("\ufffd") && held.length < 4 && texts.length + 1 < tokens.length;
-    texts.push(waits ? "" : text);
-    if (!waits) held = [];
-  }
-  return texts;
 }

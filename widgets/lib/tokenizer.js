@@ -5,9 +5,13 @@ const PLAIN = {"‘": "'", "’": "'", "“": '"', "”": '"', "—": "--", "…
 const PIECES = /'(?:s|t|re|ve|ll|d|m)(?![A-Za-z])| ?[A-Za-z\x80-\xff]+| ?[0-9]| ?[^A-Za-z0-9\x80-\xff \t\n\r]+|[ \t\n\r]+(?![^ \t\n\r])|[ \t\n\r]+/g;
 // Of bytes beyond ASCII: a character, or as much of the beginning of one as there is.
 const CHARACTERS = /[\xc2-\xdf][\x80-\xbf]?|\xe0(?:[\xa0-\xbf][\x80-\xbf]?)?|\xed(?:[\x80-\x9f][\x80-\xbf]?)?|[\xe1-\xef](?:[\x80-\xbf]{1,2})?|\xf0(?:[\x90-\xbf][\x80-\xbf]{0,2})?|[\xf1-\xf3][\x80-\xbf]{0,3}|\xf4(?:[\x80-\x8f][\x80-\xbf]{0,2})?|[\x80-\xff]/g;
+const UNFINISHED = /(?:[\xc2-\xdf]|[\xe0-\xef][\x80-\xbf]?|[\xf0-\xf4][\x80-\xbf]{0,2})$/;
 const KNOWN = 10000; // pieces whose tokens are kept, so that a long visit doesn't fill the memory
 
-/** {encode(text): tokens, decode(tokens): text}; half a character is decoded as U+FFFD. */
+/**
+ * {encode(text): tokens, decode(tokens): text, pieces(tokens): texts}. Half a character is decoded
+ * as U+FFFD; of the pieces, each token's part of the text, a character stands at its last token.
+ */
 export function tokenizer(vocabulary) {
   const ids = new Map(vocabulary.map((token, id) => [token, id]));
   const known = new Map();
@@ -38,7 +42,19 @@ export function tokenizer(vocabulary) {
   }
 
   const decode = (tokens) => fromBytes(Array.from(tokens, (token) => vocabulary[token]).join(""));
-  return {encode, decode};
+
+  function pieces(tokens) {
+    let held = "";
+    return tokens.map((token, i) => {
+      held += vocabulary[token];
+      if (UNFINISHED.test(held) && i < tokens.length - 1) return "";
+      const text = fromBytes(held);
+      held = "";
+      return text;
+    });
+  }
+
+  return {encode, decode, pieces};
 }
 
 function join(parts, both) {
