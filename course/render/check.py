@@ -31,7 +31,7 @@ CELL_OPTIONS: dict[str, dict[str, Any]] = {
 CALLOUTS = {f"callout-{kind}" for kind in ("note", "tip", "important", "warning", "caution")}
 _ENGINE_CLASSES = CALLOUTS | {"unnumbered", "unlisted", "hidden"}
 _ATTRIBUTE_KEYS = {
-    "style", "id", "role", "lang", "title", "width", "height", "fig-alt", "collapse", "start",
+    "style", "id", "role", "lang", "title", "width", "height", "fig-alt", "collapse", "start", "for",
 }  # fmt: skip
 CROSS_REFERENCE = re.compile(r"(fig|tbl|eq|sec)-")
 

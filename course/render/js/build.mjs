@@ -26,7 +26,7 @@ const common = {
   target: "es2020", // what Quarto's dependency parser reads
   write: false,
   metafile: true,
-  external: ["./markdown.js"],
+  external: ["./markdown.js", "./d3.js"],
   // The runtime's default library loads from public CDNs; runtime.js passes its own.
   alias: {"@observablehq/stdlib": "./course/render/js/no-stdlib.js"}
 };
@@ -68,12 +68,10 @@ function write(path, text) {
 const vendor = await bundle("assets/vendor", {
   "observable.js": "observable.js",
   "markdown.js": "markdown.js",
-  "plot.js": "plot.js",
+  "d3.js": "d3.js",
+  "lit.js": "lit.js",
   "ojs-runtime.js": "runtime.js"
 }, {format: "esm"});
-const style = readFileSync(join(root, "node_modules/@observablehq/inputs/dist/index.css"), "utf8");
-write("assets/vendor/inputs.css", `/* ${BANNER} */\n${style}`);
-vendor.get("@observablehq/inputs").add("inputs.css");
 licences("assets/vendor", vendor);
 
 const compiler = await bundle("course/render/js", {"ojs-compiler.js": "compile.js"}, {
