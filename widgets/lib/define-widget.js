@@ -43,7 +43,7 @@ function start(definition, data, followed) {
 
   const listen = listener(root);
   const fields = definition.fields?.(data) ?? followed.fields;
-  const own = definition.fields && addressState(key, fields, {onBack: update, listen});
+  const own = definition.fields && addressState(key, fields, {onBack: () => update(), listen});
   let current;
 
   const widget = {
@@ -60,8 +60,7 @@ function start(definition, data, followed) {
     set(changes, options) {
       if (!own) return followed.set(changes, options);
       own.set(changes, options);
-      update();
-      meetGoals(root, challenges, current, own.value);
+      update(true);
     },
     reset() {
       widget.typing = null;
@@ -85,20 +84,16 @@ function start(definition, data, followed) {
     render(definition.view(current, widget), stage);
     definition.drawn?.(widget);
   }
-  function update() {
+  function update(byReader = false) {
     compute();
     whenShown(root, draw);
-    root.dispatchEvent(new Event("input", {bubbles: true}));
+    if (byReader) meetGoals(root, challenges, current, widget.state);
+    root.dispatchEvent(new CustomEvent("input", {bubbles: true, detail: byReader}));
   }
 
   // The controls' own events end here: who follows this widget hears of its new value alone.
   for (const part of [controls, stage]) part.addEventListener("input", (event) => event.stopPropagation());
-  if (followed) {
-    listen(followed, "input", () => {
-      update();
-      if (!own) meetGoals(root, challenges, current, followed.state);
-    });
-  }
+  if (followed) listen(followed, "input", ({detail}) => update(detail));
   compute();
   definition.started?.(widget);
   whenShown(root, draw);
