@@ -18,7 +18,7 @@ export function leakTest(sentence, {word, change}, {mask, tokens}) {
   return {tokens, moved, word, leaks: moved.flatMap((far, i) => (i < word && far !== 0 ? [i] : []))};
 }
 
-function verdict({moved, word, leaks, tokens}) {
+export function verdict({moved, word, leaks, tokens}) {
   if (moved.every((far) => far === 0)) return `No output moved. Does anyone look at ${tokens[word]}?`;
   if (!word) return `${tokens[0]} is the first word: there is no past to leak into.`;
   if (!leaks.length) return `No leak: every output before ${tokens[word]} is the same to the last bit.`;

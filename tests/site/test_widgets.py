@@ -129,7 +129,8 @@ def test_every_control_works_by_keyboard_with_a_visible_focus(open_page, path):
 
 MOVING = """(root) => [...root.querySelectorAll("*")].filter((e) =>
   !/^(0s(, )?)+$/.test(getComputedStyle(e).transitionDuration)
-  || e.getAnimations().some((a) => a.playState === "running")).map((e) => e.outerHTML.slice(0, 80))"""
+  || e.getAnimations().some((a) => a.playState === "running"))
+  .map((e) => e.outerHTML.slice(0, 80))"""
 SNAPSHOT = "(e) => JSON.stringify([e.state, e.value]) + e.textContent"
 
 
@@ -254,8 +255,11 @@ def test_goals_are_ticked_announced_and_counted(open_page, path):
             assert "met" not in item.get_attribute("class").split(), f"{goal} is met by itself"
             set_as_reader(page, STATES[name]["goals"][goal])
             assert "met" in item.get_attribute("class").split(), f"{goal} is not ticked"
-            assert page.get_by_role("status").get_by_text("Goal met").text_content().endswith(
-                item.text_content()
+            assert (
+                page.get_by_role("status")
+                .get_by_text("Goal met")
+                .text_content()
+                .endswith(item.text_content())
             )
             count = page.locator("#quarto-sidebar a.active .progress-count")
             if count.count():

@@ -21,21 +21,32 @@ STATES = {
     "leak-test": {
         "page": PAGE,
         "key": "leak",
-        "states": {"first word": "leak.word=0", "unmoved": "leak.change=0", "leaking": "mask.causal=0"},
+        "states": {
+            "first word": "leak.word=0",
+            "unmoved": "leak.change=0",
+            "leaking": "mask.causal=0",
+        },
         "damaged": ["leak.word=7", "leak.change=1e309"],
         "goals": {"leak": "mask.causal=0"},
     },
     "empty-row": {
         "page": PAGE,
         "key": "empty",
-        "states": {"half": "empty.dtype=2", "double": "empty.dtype=1&empty.visible=1", "all": "empty.visible=3"},
+        "states": {
+            "half": "empty.dtype=2",
+            "double": "empty.dtype=1&empty.visible=1",
+            "all visible": "empty.visible=3",
+        },
         "damaged": ["empty.dtype=4", "empty.visible=-1"],
         "goals": {},
     },
     "mask-conventions": {
         "page": PAGE,
         "key": "mask",
-        "states": {"last row": "mask.row=5", "empty row": "mask.painted=3.0.0_3.1.0_3.2.0_3.3.0&mask.row=3"},
+        "states": {
+            "last row": "mask.row=5",
+            "empty row": "mask.painted=3.0.0_3.1.0_3.2.0_3.3.0&mask.row=3",
+        },
         "damaged": [],
         "goals": {},
     },
