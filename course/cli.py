@@ -13,6 +13,13 @@ from course.render.problems import Problem, Problems
 from course.serve import PORT
 
 DEFAULT_CELL_TIMEOUT = 300.0
+_TEST_EPILOG = """\
+what to test:
+  m05           a lesson: its page, its exercises, its notebook
+  tests/engine  a folder, a file, or one test (FILE::NAME)
+  -k masks      the tests that have this in their name; -m site: those with this mark
+All other options are pytest's; those with a value take it with "=": --durations=5.
+Tests run in parallel, but where you name a file; "-n 0" runs them in one process."""
 _OF_THE_MACHINE = {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC}  # not mistakes of ours
 
 
@@ -21,7 +28,13 @@ def main(arguments: Sequence[str], root: Path) -> int:
 
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
-    return _parser().parse_args(arguments)
+    parser = _parser()
+    chosen, more = parser.parse_known_args(arguments)
+    if chosen.run is _test:
+        chosen.arguments = [word for word in more if word != "--"]
+    elif more:
+        parser.error(f"unknown arguments: {' '.join(more)}")
+    return chosen
 
 
 def run(chosen: argparse.Namespace, root: Path) -> int:
@@ -67,9 +80,13 @@ def _parser() -> argparse.ArgumentParser:
     check = commands.add_parser("check", help="find mistakes without executing anything")
     check.set_defaults(run=_check)
 
-    test = commands.add_parser("test", help="run every test")
+    test = commands.add_parser(
+        "test", help="run the tests: all, or those you name", epilog=_TEST_EPILOG,
+        usage="python3 -m course test [--quick] [--site DIR] [LESSON] [PATH] [-k NAME] [-m MARK]",
+        allow_abbrev=False, formatter_class=argparse.RawDescriptionHelpFormatter,
+    )  # fmt: skip
+    test.add_argument("--quick", action="store_true", help="leave out the tests marked slow")
     test.add_argument("--site", metavar="DIR", help="test this rendered site, not a fresh one")
-    test.add_argument("pytest", nargs="*", help="more arguments for pytest, after --")
     test.set_defaults(run=_test)
 
     exercise = commands.add_parser("exercise", help="check your answers; alone: your progress")
@@ -129,7 +146,7 @@ def _check(root: Path, chosen: argparse.Namespace) -> int:
 def _test(root: Path, chosen: argparse.Namespace) -> int:
     from course.testing import run_tests
 
-    return run_tests(root, site=chosen.site, arguments=chosen.pytest)
+    return run_tests(root, site=chosen.site, quick=chosen.quick, arguments=chosen.arguments)
 
 
 def _exercise(root: Path, chosen: argparse.Namespace) -> int:
