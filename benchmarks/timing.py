@@ -38,9 +38,7 @@ def interleave(
     return best
 
 
-def _attempt(
-    calls: dict[str, Callable[[], object]], device: str, rounds: int
-) -> dict[str, Timing]:
+def _attempt(calls: dict[str, Callable[[], object]], device: str, rounds: int) -> dict[str, Timing]:
     runs: dict[str, list[float]] = {name: [] for name in calls}
     for _ in range(RUNS):
         taken: dict[str, list[float]] = {name: [] for name in calls}
