@@ -51,7 +51,6 @@ def __getattr__(name: str) -> object:
 
 # --- Masks: True = may attend; combine them with & ---------------------------------------------
 
-
 def create_causal_mask(query_len: int, key_len: int | None = None, device: Device = None) -> Tensor:
     """Let each query see its own position and those before it.  Returns (L, S), bool.
 
@@ -94,7 +93,6 @@ def _band(L: int, S: int, offset: int, is_causal: bool, window: int | None, devi
 
 
 # --- Explicit attention: every step and every weight in sight -----------------------------------
-
 
 def masked_softmax(scores: Tensor, mask: Tensor | None = None) -> Tensor:
     """Softmax over the keys that ``mask`` shows; a row that shows none becomes 0.
@@ -163,7 +161,6 @@ def _repeat_heads(query: Tensor, shared: Tensor) -> Tensor:
 
 
 # --- Fused attention: the same numbers, no attention matrix -------------------------------------
-
 
 class BackendError(ValueError):
     """The backend that was asked for can't run here; the message has PyTorch's reason."""
@@ -325,7 +322,6 @@ def usable_backends(
 
 # --- Layers -------------------------------------------------------------------------------------
 
-
 class MultiHeadAttention(nn.Module):
     """Attend in ``num_heads`` subspaces at once, then mix what they found.
 
@@ -440,7 +436,6 @@ class CausalMultiHeadAttention(MultiHeadAttention):
 
 # --- Decoding -----------------------------------------------------------------------------------
 
-
 class KVCache:
     """Keys and values of the tokens so far, in memory that is set aside once.
 
@@ -501,7 +496,6 @@ class KVCache:
 
 # --- Two demonstrations -------------------------------------------------------------------------
 
-
 def demonstrate_attention(seq_len: int = 6, embed_dim: int = 32, num_heads: int = 4) -> None:
     """Print the shapes and weights of an untrained layer on random input."""
     with torch.random.fork_rng(), torch.no_grad():
@@ -532,7 +526,6 @@ def _print_rows(title: str, rows: Tensor) -> None:
 
 
 # --- What callers get wrong ---------------------------------------------------------------------
-
 
 def _check_attention(
     query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, bias: Tensor | None,
