@@ -42,7 +42,8 @@ def run(chosen: argparse.Namespace, root: Path) -> int:
         return chosen.run(root, chosen)
     except Problems as found:
         print(found, file=sys.stderr)
-        print(f"{_count(len(found.problems))}; nothing was written", file=sys.stderr)
+        kept = "" if chosen.run is _check else "; nothing was written"
+        print(_count(len(found.problems)) + kept, file=sys.stderr)
     except Problem as problem:
         print(problem, file=sys.stderr)
     except OSError as error:
@@ -135,10 +136,14 @@ def _lab(root: Path, chosen: argparse.Namespace) -> int:
 
 
 def _check(root: Path, chosen: argparse.Namespace) -> int:
-    from course.render.check import check_site
+    from course.lessons import lesson_mistakes
+    from course.render.check import read_site
     from course.render.project import load_project
 
-    pages = check_site(load_project(root))
+    project = load_project(root)
+    pages, problems = read_site(project)
+    if problems := [*problems, *lesson_mistakes(project, pages)]:
+        raise Problems(problems)
     print(f"{len(pages)} pages, nothing wrong")
     return 0
 

@@ -39,10 +39,15 @@ def shown(path: Path) -> str:
 
 
 def read(path: Path) -> dict[str, Written]:
-    """The functions by name. Raises Problem with file, line and text where it doesn't parse."""
+    """The functions by name. Raises Problem as ``parse`` does."""
+    tree = parse(path)
+    return {node.name: _written(node) for node in tree.body if isinstance(node, ast.FunctionDef)}
+
+
+def parse(path: Path) -> ast.Module:
+    """Raises: Problem with file, line and text where it isn't Python."""
     try:
-        source = path.read_text(encoding="utf-8")
-        tree = ast.parse(source)
+        return ast.parse(path.read_text(encoding="utf-8"))
     except UnicodeDecodeError as error:
         raise Problem(shown(path), None, f"not UTF-8 text: {error.reason}") from None
     except SyntaxError as error:
@@ -52,7 +57,6 @@ def read(path: Path) -> dict[str, Written]:
         raise Problem(shown(path), error.lineno, message) from None
     except (ValueError, RecursionError, MemoryError) as error:  # a NUL, or nested too deeply
         raise Problem(shown(path), None, f"Python can't read this: {error}") from None
-    return {node.name: _written(node) for node in tree.body if isinstance(node, ast.FunctionDef)}
 
 
 def _written(node: ast.FunctionDef) -> Written:

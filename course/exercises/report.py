@@ -86,7 +86,11 @@ def solution(module: str, name: str | None = None) -> None:
 def progress() -> None:
     """All modules, with what the last check of each said."""
     for module in learner.modules():
-        states = _states(module)
+        try:
+            states = _states(module)
+        except Problem as problem:
+            print(f"{module}  {problem}")
+            continue
         passed = sum(state == PASSED for state in states.values())
         print(f"{module}  {passed} of {len(states)} passed")
         for name, state in states.items():

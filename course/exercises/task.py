@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from course.render.problems import Problem
+
 SIZES = range(1, 9)
 
 
@@ -48,5 +50,13 @@ class Task:
 
 
 def tasks_of(module: str) -> dict[str, Task]:
-    tasks = importlib.import_module(f"exercises.solutions.{module}").TASKS
+    """The tasks by name. Raises Problem where the module has no solutions yet."""
+    name = f"exercises.solutions.{module}"
+    try:
+        tasks = importlib.import_module(name).TASKS
+    except ModuleNotFoundError as error:
+        if error.name != name:
+            raise
+        file = f"{name.replace('.', '/')}.py"
+        raise Problem(file, None, "is missing: it holds the tasks of the module") from None
     return {task.name: task for task in tasks}

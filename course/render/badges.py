@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from .problems import Problem, unknown
 from .prose import BADGE, Found, ProseView
@@ -19,7 +19,7 @@ def badge_mistakes(page: Page) -> Iterator[Problem]:
     for badge in [*badges, *_in_captions(page)]:
         if badge.word not in BADGES:
             yield Problem(badge.path, badge.line, unknown("badge", badge.word, BADGES))
-    for opened, closed in _widgets(views):
+    for opened, closed in widgets(views):
         inside = range(opened.line, closed.line)
         if not any(badge.path == opened.path and badge.line in inside for badge in badges):
             message = "the widget doesn't say where its numbers come from: add a badge, such as "
@@ -33,7 +33,7 @@ def _in_captions(page: Page) -> Iterator[Found]:
                 yield Found(word, cell.path, cell.line_of("fig-cap"))
 
 
-def _widgets(views: list[ProseView]) -> Iterator[tuple[Found, Found]]:
+def widgets(views: Iterable[ProseView]) -> Iterator[tuple[Found, Found]]:
     """Where each ``::: {.widget}`` opens and closes."""
     opened: list[tuple[bool, Found]] = []
     for attributes, found in (div for view in views for div in view.divs()):

@@ -97,6 +97,7 @@ def test_a_read_only_folder_is_named(course, monkeypatch):
     assert str(course.venv) in str(caught.value)
 
 
+@pytest.mark.slow
 def test_without_a_network_it_says_what_is_missing_and_how_to_go_on(tmp_path, monkeypatch):
     """Real pip, which is sent to a port where nothing listens."""
     monkeypatch.delenv("COURSE_NO_SETUP", raising=False)

@@ -46,6 +46,7 @@ def site(tmp_path):
     return Site(tmp_path, a=HEAD + python("print('first')"), b=HEAD + python("print('other')"))
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGINT for one process")
 def test_a_change_a_mistake_and_the_end(site):
     preview = Preview(site.root)

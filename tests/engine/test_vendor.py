@@ -59,11 +59,13 @@ def rebuilt(tmp_path_factory):
     return folder
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", BUILT, ids=relative)
 def test_a_rebuild_gives_the_same_bytes(rebuilt, path):
     assert (rebuilt / path.relative_to(ROOT)).read_bytes() == path.read_bytes()
 
 
+@pytest.mark.slow
 def test_nothing_else_is_built_or_left_over(rebuilt):
     files = {path.relative_to(rebuilt).as_posix() for path in rebuilt.rglob("*") if path.is_file()}
     assert files == set(map(relative, BUILT))
@@ -91,6 +93,7 @@ def test_each_package_is_listed_with_its_licence_in_the_locked_version(path):
         assert re.search(r"copyright|permission", part, re.I)
 
 
+@pytest.mark.slow
 def test_every_package_in_a_bundle_is_listed(rebuilt):
     """The build lists what it reads; this lists whose bytes come out."""
     inputs = subprocess.run(
