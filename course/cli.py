@@ -1,4 +1,4 @@
-"""The commands. What each needs is imported when it runs, in the environment."""
+"""The commands and their options; each imports its modules when it runs, in the environment."""
 
 from __future__ import annotations
 
@@ -20,7 +20,12 @@ what to test:
   -k masks      the tests that have this in their name; -m site: those with this mark
 All other options are pytest's; those with a value take it with "=": --durations=5.
 Tests run in parallel, but where you name a file; "-n 0" runs them in one process."""
-_OF_THE_MACHINE = {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC}  # not mistakes of ours
+_OF_THE_MACHINE = {
+    errno.EACCES,
+    errno.EPERM,
+    errno.EROFS,
+    errno.ENOSPC,
+}  # the machine's, not the program's
 
 
 def main(arguments: Sequence[str], root: Path) -> int:

@@ -1,4 +1,4 @@
-"""Where each map of attention comes from: trained, random or constructed, as the page must say."""
+"""Check the badge that every map of attention carries: trained, random or constructed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ BADGES = ("trained", "random", "constructed")
 
 
 def badge_mistakes(page: Page) -> Iterator[Problem]:
-    """A badge of another word, and a widget that carries none."""
+    """Report unknown badges, and widgets without a badge."""
     views = [ProseView(block) for block in page.prose]
     badges = [badge for view in views for badge in view.badges()]
     for badge in [*badges, *_in_captions(page)]:
@@ -34,7 +34,7 @@ def _in_captions(page: Page) -> Iterator[Found]:
 
 
 def widgets(views: Iterable[ProseView]) -> Iterator[tuple[Found, Found]]:
-    """Where each ``::: {.widget}`` opens and closes."""
+    """Yield the opening and the closing fence of each ``::: {.widget}``."""
     opened: list[tuple[bool, Found]] = []
     for attributes, found in (div for view in views for div in view.divs()):
         if attributes:

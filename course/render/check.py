@@ -1,4 +1,4 @@
-"""Every refusal, with file, line, word and the nearest valid one. Runs before either engine."""
+"""Find the mistakes in the sources, with file, line and nearest valid word, for both engines."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def read_site(project: Project) -> tuple[dict[str, Page], list[Problem]]:
     known = Known(project, pages)
     for page in pages.values():
         problems += check_page(page, known)
-    # An include's mistake shows in every page that includes it: say it once.
+    # A mistake in an include is found once for every page that includes it.
     once = {str(problem): problem for problem in problems}.values()
     return pages, sorted(once, key=lambda problem: (problem.path, problem.line or 0))
 
@@ -109,7 +109,7 @@ def _shortcodes(view: ProseView) -> Iterator[Problem]:
 
 
 def _div_mistakes(page: Page) -> Iterator[Problem]:
-    """A div may open in one piece of prose and close in another, with cells between."""
+    """Match the divs over the whole page, as cells may stand between their fences."""
     opened: list[Found] = []
     divs = (div for block in page.prose for div in ProseView(block).divs())
     for attributes, found in divs:
