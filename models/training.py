@@ -14,7 +14,7 @@ SAVE_EVERY = 10.0  # seconds
 
 
 def part_of(report: Report, what: str, done: int, of: int) -> Callable[[int, float], None]:
-    """Make ``fit``'s ``after`` for one of several trainings, which follows ``done`` of ``of`` steps."""
+    """Make ``fit``'s ``after`` for one of several trainings, after ``done`` of ``of`` steps."""
     return lambda step, loss: report(what, done + step, of, loss)
 
 

@@ -1,4 +1,4 @@
-"""A lesson runs again exactly when something that its output depends on has changed in content."""
+"""The cache: a lesson runs again exactly when content that its output depends on has changed."""
 
 import os
 import py_compile

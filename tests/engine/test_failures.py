@@ -1,4 +1,4 @@
-"""A lesson that fails: where and why is told, the others are still run, the old site stays."""
+"""A failing lesson: its message names place and reason, other lessons run, the old site stays."""
 
 import errno
 import os
@@ -18,7 +18,7 @@ GOOD = HEAD + python("open('ran.txt', 'a').write('good ')")
 
 
 def failing(root, source, *, cell_timeout=60):
-    """The messages of a site where lessons/bad.qmd holds ``source``, after a good render."""
+    """Render well, then with ``source`` in lessons/bad.qmd; returns the message."""
     site = Site(root / "site", bad=HEAD + python("1"), good=HEAD + python("1"))
     site.render()
     before = site.snapshot()

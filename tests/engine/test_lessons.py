@@ -1,4 +1,4 @@
-"""`course check` on lessons: each thing that one forgets is named, with file, line and remedy."""
+"""`course check` on lessons: a message with file, line and remedy for each missing part."""
 
 import shutil
 import time

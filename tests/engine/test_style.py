@@ -1,4 +1,4 @@
-"""The sources read well and fit together: ruff for Python, TypeScript for the widgets."""
+"""The style of Python (ruff) and the types of the widgets (TypeScript)."""
 
 import re
 import shutil

@@ -1,4 +1,4 @@
-"""The `test` command: which tests pytest is asked for, and in which browser."""
+"""The `test` command: the options that it gives to pytest, and the browser that it finds."""
 
 import subprocess
 import sys
@@ -47,7 +47,7 @@ def test_a_given_site_is_the_one_tested(pytest_calls, monkeypatch, tmp_path):
 
 @pytest.fixture
 def asked(pytest_calls, monkeypatch, tmp_path):
-    """pytest's options for ``python3 -m course test WORDS`` in a project with lesson m05."""
+    """Return pytest's options for ``python3 -m course test WORDS`` in a project with lesson m05."""
     has_browser(monkeypatch, "/bin/chromium")
     (tmp_path / "modules/m05_masks").mkdir(parents=True)
     (tmp_path / "modules/m05_masks/lesson.qmd").touch()
