@@ -1,4 +1,4 @@
-"""What bench measured as a table, a PNG and JSON; and whether the budgets hold."""
+"""Write measurements as a table, a PNG and JSON, and compare them with the budgets."""
 
 import json
 import platform
@@ -35,7 +35,7 @@ def _cpu_name() -> str:
 
 
 def budgets(rows: list[dict]) -> list[dict]:
-    """The lines of the design's budget that these rows can answer: the worst over the lengths."""
+    """Return the budgets that these rows can answer, each with the worst value over the lengths."""
     lines = []
 
     def line(what: str, values: list[float], most: float, unit: str) -> None:

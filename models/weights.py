@@ -1,4 +1,4 @@
-"""Weights files: safetensors in float16, with the model's config as JSON in the metadata."""
+"""Save and load weights: safetensors in float16, with the config as JSON in the metadata."""
 
 import json
 from dataclasses import asdict
@@ -15,14 +15,14 @@ def save(model: Transformer, path: str | Path) -> None:
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     tensors = {name: t.detach().half().contiguous() for name, t in model.state_dict().items()}
-    # Written beside, then put in place: an interruption leaves no half of a file.
+    # Written beside and then renamed, so that an interruption leaves no partial file.
     aside = path.with_name(path.name + ".new")
     save_file(tensors, aside, metadata={"config": json.dumps(asdict(model.config))})
     aside.replace(path)
 
 
 def committed() -> list[Path]:
-    """The files of this folder that ``load`` takes; some models here are of another kind."""
+    """List the weights files that ``load`` can read; some models here are no Transformer."""
     found = []
     for path in sorted(Path(__file__).parent.glob("*/weights/*.safetensors")):
         with safe_open(path, "pt") as file:
@@ -32,9 +32,9 @@ def committed() -> list[Path]:
 
 
 def load(path: str | Path) -> Transformer:
-    """The model, in float32, with the numbers of the file.
+    """Load a model, in float32.
 
-    Raises: FileNotFoundError, or ValueError where the file is cut or isn't one of ours.
+    Raises: FileNotFoundError, or ValueError if the file is truncated or of another kind.
     """
     path = Path(path)
     if not path.is_file():

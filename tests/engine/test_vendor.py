@@ -1,4 +1,4 @@
-"""The built JavaScript: as the lock file has it, licensed, and asking nothing of other hosts."""
+"""The built JavaScript: rebuilt from the lock file, licensed, without requests to other hosts."""
 
 import json
 import re
@@ -19,7 +19,7 @@ BUILT = [
     JS / "LICENSES.txt",
 ]
 SENT = [path for path in BUILT if path.parent == VENDOR and path.suffix != ".txt"]
-# Never asked for: the names of XML's vocabularies, and a message that says where to report a bug.
+# Never requested: names of XML vocabularies, and an address in an error message.
 HARMLESS = re.compile(
     r"http://www\.w3\.org/(1999|2000|XML)/[\w/]+|https://github\.com/markedjs/marked\b"
 )
@@ -38,7 +38,7 @@ def lock():
 
 
 def missing_for_a_build():
-    """Why nothing can be built here; None where it can."""
+    """Return the reason why a build is impossible here, or None."""
     if not shutil.which("node"):
         return "there is no Node here"
     installed = ROOT / "node_modules/.package-lock.json"
@@ -59,11 +59,13 @@ def rebuilt(tmp_path_factory):
     return folder
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", BUILT, ids=relative)
 def test_a_rebuild_gives_the_same_bytes(rebuilt, path):
     assert (rebuilt / path.relative_to(ROOT)).read_bytes() == path.read_bytes()
 
 
+@pytest.mark.slow
 def test_nothing_else_is_built_or_left_over(rebuilt):
     files = {path.relative_to(rebuilt).as_posix() for path in rebuilt.rglob("*") if path.is_file()}
     assert files == set(map(relative, BUILT))
@@ -91,8 +93,9 @@ def test_each_package_is_listed_with_its_licence_in_the_locked_version(path):
         assert re.search(r"copyright|permission", part, re.I)
 
 
+@pytest.mark.slow
 def test_every_package_in_a_bundle_is_listed(rebuilt):
-    """The build lists what it reads; this lists whose bytes come out."""
+    """Compare the list, made from the build's inputs, with the packages whose bytes are output."""
     inputs = subprocess.run(
         ["node", "-e", LIST_PACKAGES], check=True, cwd=ROOT, capture_output=True
     )
