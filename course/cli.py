@@ -95,6 +95,9 @@ def _parser() -> argparse.ArgumentParser:
     test.add_argument("--site", metavar="DIR", help="test this rendered site, not a fresh one")
     test.set_defaults(run=_test)
 
+    rooms = commands.add_parser("rooms", help="measure the room that each widget takes")
+    rooms.set_defaults(run=_rooms)
+
     exercise = commands.add_parser("exercise", help="check your answers; alone: your progress")
     exercise.add_argument("module", nargs="?", help="such as m03")
     exercise.add_argument("task", nargs="?", help="for --hint and --solution")
@@ -157,6 +160,12 @@ def _test(root: Path, chosen: argparse.Namespace) -> int:
     from course.testing import run_tests
 
     return run_tests(root, site=chosen.site, quick=chosen.quick, arguments=chosen.arguments)
+
+
+def _rooms(root: Path, chosen: argparse.Namespace) -> int:
+    from course.rooms import write_rooms
+
+    return write_rooms(root)
 
 
 def _exercise(root: Path, chosen: argparse.Namespace) -> int:
