@@ -22,7 +22,7 @@ class WeightPixels extends HTMLElement {
   }
   paint() {
     if (!this.rows || !this.color) return;
-    const canvas = this.firstChild ?? this.appendChild(document.createElement("canvas"));
+    const canvas = this.canvas ?? this.appendChild(this.canvas = document.createElement("canvas"));
     Object.assign(canvas, {width: this.rows[0].length, height: this.rows.length}); // which clears it too
     const context = canvas.getContext("2d");
     context.fillStyle = this.color;
@@ -35,7 +35,7 @@ class WeightPixels extends HTMLElement {
 customElements.define("weight-pixels", WeightPixels);
 
 /** One map; one `row` or one `column` is framed; choose({row, column}) hears of clicks. */
-export const weightMap = (weights, {row = null, column = null, choose} = {}) => html`
+export const weightMap = (weights, {row = null, column = null, choose = null} = {}) => html`
   <div class="weight-map" @click=${choose && ((event) => choose(cellAt(event, weights)))}>
     <weight-pixels aria-hidden="true" .weights=${weights}></weight-pixels>${frame({row, column, weights})}</div>`;
 
