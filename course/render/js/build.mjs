@@ -68,7 +68,6 @@ function write(path, text) {
 const vendor = await bundle("assets/vendor", {
   "observable.js": "observable.js",
   "markdown.js": "markdown.js",
-  "plot.js": "plot.js",
   "ojs-runtime.js": "runtime.js"
 }, {format: "esm"});
 const style = readFileSync(join(root, "node_modules/@observablehq/inputs/dist/index.css"), "utf8");
