@@ -10,6 +10,7 @@ from .badges import badge_mistakes
 from .known import Known, labels
 from .links import broken_links, missing_styles
 from .ojs_cells import ojs_mistakes
+from .pandoc import FILTERS
 from .practice import practice_mistakes
 from .problems import Problem, Problems, unknown
 from .project import Project
@@ -28,7 +29,8 @@ CELL_OPTIONS: dict[str, dict[str, Any]] = {
     },
     "ojs": {"echo": bool, "output": bool},
 }  # fmt: skip
-CALLOUTS = {f"callout-{kind}" for kind in ("note", "tip", "important", "warning", "caution")}
+# The filter that renders callouts lists their classes.
+CALLOUTS = set(re.findall(r'\["(callout-\w+)"\]', (FILTERS / "callouts.lua").read_text("utf-8")))
 _ENGINE_CLASSES = CALLOUTS | {"unnumbered", "unlisted", "hidden"}
 _ATTRIBUTE_KEYS = {
     "style", "id", "role", "lang", "title", "width", "height", "fig-alt", "collapse", "start", "for",

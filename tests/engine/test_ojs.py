@@ -107,10 +107,6 @@ SHOWN = {
         "md`~~~javascript\n${'import {a} from \"b\"'}\n~~~`",
         "",
     ),
-    "Plot": (
-        'import {Plot} from "/assets/vendor/plot.js"\nPlot.dot([[1, 2]]).plot().tagName',
-        '"svg"',
-    ),
 }
 INLINE = {
     "value": ("six * 7", "42"),
@@ -252,9 +248,7 @@ def test_all_of_it_runs_without_an_error_or_another_host(working, served):
         visit.reads(place, (SHOWN | {f"inline {n}": v for n, v in INLINE.items()})[name][1])
     assert visit.errors == []
     assert visit.outside(served) == []
-    assert (
-        served + "assets/vendor/markdown.js" in visit.requests
-    )  # so they were recorded
+    assert served + "assets/vendor/markdown.js" in visit.requests  # so they were recorded
 
 
 @pytest.mark.site

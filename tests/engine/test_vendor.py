@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[2]
 JS = ROOT / "course/render/js"
 VENDOR = ROOT / "assets/vendor"
 BUILT = [
-    *(VENDOR / name for name in ("observable.js", "markdown.js", "plot.js", "ojs-runtime.js")),
+    *(VENDOR / name for name in ("observable.js", "markdown.js", "ojs-runtime.js")),
     VENDOR / "inputs.css",
     VENDOR / "LICENSES.txt",
     JS / "ojs-compiler.js",
@@ -106,7 +106,7 @@ def test_every_package_in_a_bundle_is_listed(rebuilt):
 
 LIST_PACKAGES = """
 const {outputs} = require("esbuild").buildSync({
-  entryPoints: ["observable", "markdown", "plot", "runtime", "compile"]
+  entryPoints: ["observable", "markdown", "runtime", "compile"]
     .map((name) => `course/render/js/${name}.js`),
   alias: {"@observablehq/stdlib": "./course/render/js/no-stdlib.js"},
   external: ["./markdown.js"], format: "esm", outdir: "nowhere",

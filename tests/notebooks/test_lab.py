@@ -161,9 +161,7 @@ def test_the_command_starts_jupyterlab_and_ctrl_c_ends_it(tmp_path):
         page = asked(f"http://127.0.0.1:{port}/lab?token=x")
         settings = re.search(r'id="jupyter-config-data"[^>]*>(.*?)</script>', page, re.DOTALL)[1]
         off = json.loads(settings)["disabledExtensions"]
-        assert (
-            "@jupyterlab/apputils-extension:announcements" in off
-        )  # else it asks for news
+        assert "@jupyterlab/apputils-extension:announcements" in off  # else it asks for news
     finally:
         process.send_signal(signal.SIGINT)
         said = process.communicate(timeout=30)[0]

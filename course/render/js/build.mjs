@@ -1,4 +1,4 @@
-// npm run build: makes assets/vendor/ and ojs-compiler.js, each with the licences of what is in it.
+// npm run build: build assets/vendor/ and ojs-compiler.js, with the licences of their packages.
 // `node build.mjs FOLDER` writes everything below FOLDER instead, for the test that compares.
 import {build} from "esbuild";
 import confusing from "confusing-browser-globals";
@@ -12,8 +12,8 @@ const root = resolve(here, "../../..");
 const target = resolve(process.argv[2] ?? root);
 const BANNER = "Built by `npm run build`; licences in LICENSES.txt.";
 
-// Names a cell may use because every browser has them. Not those, such as `name` and `event`,
-// that are more often a slip than meant.
+// Names that a cell may use because every browser has them, without those that are mostly slips,
+// such as `name` and `event`.
 const browserNames = Object.keys({...globals.builtin, ...globals.browser})
   .filter((name) => !confusing.includes(name)).sort();
 
@@ -31,7 +31,7 @@ const common = {
   alias: {"@observablehq/stdlib": "./course/render/js/no-stdlib.js"}
 };
 
-/** Bundles to {file name: entry}, all in one folder. */
+/** Bundle `files`, {file name: entry}, into one folder. */
 async function bundle(folder, files, options) {
   const used = new Map();
   for (const [name, entry] of Object.entries(files)) {
