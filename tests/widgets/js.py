@@ -35,6 +35,7 @@ from course.render.ojs_compiler import OjsError, scan_module
 
 __all__ = ["JSException", "Module", "module"]
 
+_scan = cache(scan_module)
 WIDGETS = Path(__file__).parents[2] / "widgets"
 SECONDS = 60  # of processor time for one call, so that an endless loop fails
 
@@ -89,7 +90,7 @@ class Module:
             raise ValueError(f"imports in a circle: {' > '.join([*parents, path])}")
         source = (self._root / path).read_text("utf-8")
         try:
-            scanned = scan_module(source)
+            scanned = _scan(source)
         except OjsError as error:
             error.path = path
             raise ValueError(str(error)) from error
