@@ -85,7 +85,7 @@ def test_every_wiring_equals_pytorch(js, tmp_path, positions, causal, mlp, norm,
 
 
 def _committed():
-    """Each committed model; of one training run's checkpoints all but the first and last are slow."""
+    """Each committed model. Of a training run, those between first and last are slow."""
     files = weights.committed()
     runs = {}
     for file in files:
