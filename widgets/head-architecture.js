@@ -26,7 +26,7 @@ export function architecture({batch, length, width, heads, sharing, step}) {
     shapes: {
       x: whole, W_Q: [width, width], W_K: [width, keyWidth], W_V: [width, keyWidth],
       Q: whole, K: narrow, V: narrow, "Q split": split, "K split": few, "V split": few,
-      weights: [batch, heads, length, length], heads: split, joined: whole, W_O: [width, width], output: whole
+      weights: [batch, heads, length, length], joined: whole, W_O: [width, width], output: whole
     }
   };
 }
@@ -45,10 +45,12 @@ export function describe(m) {
       count: `${batch} texts × ${length} tokens × ${width} numbers = ${count(product(shapes.x))} numbers.`},
     {says: "One matrix product makes the queries, keys and values of all heads together.",
       code: `qkv = x @ W_QKV + b    # W_QKV: ${width} × ${width + 2 * keyWidth}`,
-      count: `W_Q, W_K and W_V lie side by side: ${width} × ${width + 2 * keyWidth} weights and ${width + 2 * keyWidth} biases, ${count(parameters.project)} parameters.`},
+      count: `W_Q, W_K and W_V lie side by side: ${width} × ${width + 2 * keyWidth} weights `
+        + `and ${width + 2 * keyWidth} biases, ${count(parameters.project)} parameters.`},
     {says: "Each row is cut into pieces, one for each head. Nothing is computed.",
       code: `q = q.view(${batch}, ${length}, ${heads}, ${size}).transpose(1, 2)`,
-      count: `${width} = ${heads} × ${size}. Keys and values: ${keyWidth} = ${keyHeads} × ${size}. A decoder keeps ${m.kept} numbers a token${whole}.`},
+      count: `${width} = ${heads} × ${size}. Keys and values: ${keyWidth} = ${keyHeads} × ${size}. `
+        + `A decoder keeps ${m.kept} numbers a token${whole}.`},
     {says: `${heads === 1 ? "The one head" : "Each head"} attends by itself: compare, scale, softmax, mix.`,
       code: `o = softmax(q @ k.mT / √${size}) @ v`,
       count: `${heads} maps of ${length} × ${length} for each text: ${count(product(shapes.weights))} weights in all.`},
@@ -82,16 +84,19 @@ const bands = (pieces, {isNumbered = true} = {}) => html`<div class="bands" aria
 const trio = (make) => html`<div class="trio">
   ${["Q", "K", "V"].map((name, i) => html`<div class="role ${ROLES[i]}">${make(name)}</div>`)}</div>`;
 
-const headCards = ({heads, keyHeads}) => html`<ol class="heads" aria-hidden="true">${range(heads).map((h) => {
-  const shared = Math.floor((h * keyHeads) / heads);
-  return html`<li><b>${h}</b><i class="map"></i><span class="q">Q${h}</span><span class="k">K${shared}</span><span class="v">V${shared}</span></li>`;
-})}</ol>`;
+const headCard = (h, shared) => html`<li><b>${h}</b><i class="map"></i>
+  <span class="q">Q${h}</span><span class="k">K${shared}</span><span class="v">V${shared}</span></li>`;
+
+const headCards = ({heads, keyHeads}) => html`<ol class="heads" aria-hidden="true">
+  ${range(heads).map((h) => headCard(h, Math.floor((h * keyHeads) / heads)))}</ol>`;
 
 const stages = ({shapes, heads, keyHeads}) => [
   html`${bar()}${named("x", shapes.x)}`,
-  trio((name) => html`${square()}${named(html`W<sub>${name}</sub>`, shapes[`W_${name}`])}${bar()}${named(name, shapes[name])}`),
+  trio((name) => html`${square()}${named(html`W<sub>${name}</sub>`, shapes[`W_${name}`])}
+    ${bar()}${named(name, shapes[name])}`),
   // On a phone a sixteenth of a third has no room for its number.
-  trio((name) => html`${bands(name === "Q" ? heads : keyHeads, {isNumbered: heads <= 8})}${named(name, shapes[`${name} split`])}`),
+  trio((name) => html`${bands(name === "Q" ? heads : keyHeads, {isNumbered: heads <= 8})}
+    ${named(name, shapes[`${name} split`])}`),
   html`${headCards({heads, keyHeads})}${named("weights", shapes.weights)}`,
   html`${bands(heads)}${named("joined", shapes.joined)}`,
   html`${square()}${named(html`W<sub>O</sub>`, shapes.W_O)}${bar()}${named("output", shapes.output)}`
@@ -101,8 +106,9 @@ function view(m, widget) {
   const {says, code, count: counted} = describe(m);
   return html`<p class="says">${says}</p><p class="code">${code}</p><p class="count">${counted}</p>
     <div class="stages" style="--heads:${m.heads};--part:${m.keyWidth / m.width}">
-    ${stages(m).map((inner, step) => html`<section class=${step === m.step ? "stage current" : "stage"}
-      @click=${() => widget.set({step})}><p class="name">${step} ${STEPS[step]}</p><div>${inner}</div></section>`)}</div>
+    ${stages(m).map((inner, step) => html`
+      <section class=${step === m.step ? "stage current" : "stage"} @click=${() => widget.set({step})}>
+        <p class="name">${step} ${STEPS[step]}</p><div>${inner}</div></section>`)}</div>
     ${widget.sentence({hidden: true})}`;
 }
 

@@ -52,7 +52,8 @@ const card = ({name, weights, entropy, peak}, isChosen, choose) => html`
 function view(m, widget) {
   const {tokens, maps, chosen, query} = m;
   return html`<div class="maps">${maps.map((map, head) => card(map, map === chosen, () => widget.set({head})))}</div>
-    <p class="legend">Under each map: its entropy in nats, at most ${format(Math.log(tokens.length))}, and its peak, at most 1. Both are means over the rows.</p>
+    <p class="legend">Under each map: its entropy in nats, at most ${format(Math.log(tokens.length))}, and its peak, at most 1.
+      Both are means over the rows.</p>
     <p class="heading"><b class="title">Layer ${m.layer}, ${chosen.name}</b> <span class="source">${m.source}</span></p>
     <div class="chosen-map">${labelledMap(chosen.weights, {tokens, row: query, choose: (row) => widget.set({row})})}
     <div><p class="asks">“${tokens[query]}” looks at</p>${shareList(m.looks, {format, label: "Weights"})}</div></div>

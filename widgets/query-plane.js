@@ -44,6 +44,9 @@ function halves({found}) {
 
 // ---- View ----------------------------------------------------------------------------------
 
+const heavy = (weight) =>
+  `opacity:${+(0.25 + 0.75 * weight).toFixed(4)};stroke-width:${+(1.5 + 7 * weight).toFixed(3)}px`;
+
 const within = (value) => Math.max(-LIMIT, Math.min(LIMIT, Math.round(value * 20) / 20)) || 0;
 
 function view({query: [across, up], found, answer, note}, widget) {
@@ -57,19 +60,20 @@ function view({query: [across, up], found, answer, note}, widget) {
     widget.set({across: within(x.invert(px)), up: within(y.invert(py))});
   };
   const key = ({token, key: [kx, ky], weight}) => svg`<g class="key">
-    <line x1=${x(0)} y1=${y(0)} x2=${x(kx)} y2=${y(ky)} style=${drawn(weight)} />
+    <line x1=${x(0)} y1=${y(0)} x2=${x(kx)} y2=${y(ky)} style=${heavy(weight)} />
     <circle r="6" cx=${x(kx)} cy=${y(ky)} /><text x=${x(kx)} y=${y(ky) + (ky < 0 ? 26 : -14)}>${token}</text></g>`;
   return html`<div class="plane">
     <svg viewBox="-8 -8 ${SIZE + 16} ${SIZE + 16}" aria-hidden="true" @pointerdown=${move} @pointermove=${move}>
-      <line class="axis" x1="0" y1=${y(0)} x2=${SIZE} y2=${y(0)} /><line class="axis" x1=${x(0)} y1="0" x2=${x(0)} y2=${SIZE} />
+      <line class="axis" x1="0" y1=${y(0)} x2=${SIZE} y2=${y(0)} />
+      <line class="axis" x1=${x(0)} y1="0" x2=${x(0)} y2=${SIZE} />
       ${found.map(key)}
-      <g class="query"><line x1=${x(0)} y1=${y(0)} x2=${x(across)} y2=${y(up)} /><circle r="11" cx=${x(across)} cy=${y(up)} /></g></svg>
+      <g class="query"><line x1=${x(0)} y1=${y(0)} x2=${x(across)} y2=${y(up)} />
+        <circle r="11" cx=${x(across)} cy=${y(up)} /></g></svg>
     ${shareList(found.map(({token, listed = token, weight}) => ({token: listed, weight})), {label: "Shares"})}
-    ${answer === undefined ? nothing : html`<p class="retrieved" aria-hidden="true">Your answer: <b>${format(answer)} m</b>${note}</p>`}</div>
+    ${answer === undefined ? nothing : html`
+      <p class="retrieved" aria-hidden="true">Your answer: <b>${format(answer)} m</b>${note}</p>`}</div>
     ${widget.sentence({hidden: true})}`;
 }
-
-const drawn = (weight) => `opacity:${+(0.25 + 0.75 * weight).toFixed(4)};stroke-width:${+(1.5 + 7 * weight).toFixed(3)}px`;
 
 const place = ([across, up]) => {
   const range = {min: -LIMIT, max: LIMIT, step: 0.05};

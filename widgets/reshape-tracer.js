@@ -74,7 +74,8 @@ const sentence = (m) => html`<span class="arithmetic">${explain(m).join(" ")}</s
 const splitCode = ({splitBlind, length, count, size}) =>
   splitBlind ? `x.view(1, ${count}, ${length}, ${size})` : `x.view(1, ${length}, ${count}, ${size}).transpose(1, 2)`;
 
-const mergeCode = ({mergeBlind, length}) => `heads${mergeBlind ? "" : ".transpose(1, 2)"}.reshape(1, ${length}, ${WIDTH})`;
+const mergeCode = ({mergeBlind, length}) =>
+  `heads${mergeBlind ? "" : ".transpose(1, 2)"}.reshape(1, ${length}, ${WIDTH})`;
 
 function view(m, widget) {
   // The numbers of one token that share a head with the chosen one.

@@ -53,14 +53,16 @@ function view({tokens, says, from, row, hidden}, widget) {
   const arrow = (weight, to) => svg`<line x1="0" x2="100" y1=${from + 0.5} y2=${to + 0.5} style="--weight:${weight}"
     visibility=${hidden[to] ? "hidden" : nothing} />`;
   const target = (weight, to) => html`<li class=${hidden[to] ? "hidden-word" : ""} style="--weight:${weight}">
-    <span class="token">${tokens[to]}</span><span class="share">${hidden[to] ? "hidden" : formatPercent(weight)}</span></li>`;
+    <span class="token">${tokens[to]}</span>
+    <span class="share">${hidden[to] ? "hidden" : formatPercent(weight)}</span></li>`;
   const total = row.reduce((sum, weight) => sum + Math.round(weight * 100), 0);
   return html`<div class="arrows">
     ${wordGroup({words: tokens, chosen: from, label: "The word that looks", className: "from", choose})}
     <svg aria-hidden="true" preserveAspectRatio="none" viewBox="0 0 100 ${tokens.length}">${row.map(arrow)}</svg>
     <ol class="to" aria-hidden="true">${row.map(target)}</ol></div>
     <p class="says">${says}</p>
-    <p class=${total === 100 ? "rounding" : "rounding needed"}>Rounded as shown, the shares may not seem to sum to 100 %. They do.</p>
+    <p class=${total === 100 ? "rounding" : "rounding needed"}>
+      Rounded as shown, the shares may not seem to sum to 100 %. They do.</p>
     ${widget.sentence({hidden: true})}`;
 }
 
