@@ -25,8 +25,12 @@ TEXTS = [
 ]
 
 
+def menu(page, widget, label):
+    return page.locator(widget).get_by_role("combobox", name=label, exact=True)
+
+
 def choose(page, widget, label, index):
-    page.locator(widget).get_by_label(label, exact=True).select_option(index=index)
+    menu(page, widget, label).select_option(index=index)
     settle(page)
 
 
@@ -149,16 +153,12 @@ def test_the_heads_are_the_trained_model_s(open_page, maps):
         assert texts(page, HEADS, "[aria-pressed=true] b") == [f"head {default}"]
         assert_maps(page, maps[0, 1, False], head=default, row=6)
         head = default
-        for sentence, layer, untrained in (
-            (2, 0, False),
-            (3, 1, True),
-            (1, 1, False),
-            (0, 0, True),
-        ):
+        for state in ((2, 0, False), (3, 1, True), (1, 1, False), (0, 0, True)):
+            sentence, layer, untrained = state
             choose(page, HEADS, "Sentence", sentence)
             choose(page, HEADS, "Layer", layer)
             page.locator(HEADS).get_by_label("Before training").set_checked(untrained)
-            want = maps[sentence, layer, untrained]
+            want = maps[state]
             head = (head + 1) % len(want)
             page.locator(f"{HEADS} .maps button").nth(head).click()
             settle(page)
@@ -167,7 +167,7 @@ def test_the_heads_are_the_trained_model_s(open_page, maps):
             assert_maps(page, want, head=head, row=row)
             assert texts(page, HEADS, ".token") == tokens
             assert texts(page, HEADS, ".asks") == [f"“{tokens[row]}” looks at"]
-            chosen = page.locator(HEADS).get_by_label("Word").evaluate("(e) => e.selectedIndex")
+            chosen = menu(page, HEADS, "Word").evaluate("(e) => e.selectedIndex")
             assert chosen == row, "a shorter sentence has its last word chosen"
             assert texts(page, HEADS, ".heading .source") == ["random" if untrained else "trained"]
         want = maps[0, 1, False][:-1]

@@ -13,7 +13,7 @@ WIDTHS = """(lines) => lines.map((line) => parseFloat(getComputedStyle(line).str
 
 
 def select(page, name):
-    return page.locator(WIDGET).get_by_label(name, exact=True)
+    return page.locator(WIDGET).get_by_role("combobox", name=name, exact=True)
 
 
 def focus(page):
@@ -61,7 +61,7 @@ def test_sentences_heads_and_words_show_the_model_s_weights(open_page):
             assert page.evaluate("document.activeElement.ariaChecked") == "true"
         assert page.locator(f"{WORDS}[tabindex='0']").count() == 1
 
-        causal = select(page, "Causal")
+        causal = page.locator(WIDGET).get_by_role("checkbox", name="Causal")
         causal.focus()
         for is_on in (True, False, True):
             page.keyboard.press("Space")

@@ -89,7 +89,7 @@ STATES = {
             "cat": "heads.sentence=1&heads.head=2",
             "cat, layer 0": "heads.sentence=1&heads.layer=0",
             "big": "heads.sentence=2&heads.row=12",
-            "small, random": "heads.sentence=3&heads.layer=0&heads.head=2&heads.row=1&heads.untrained=1",
+            "small, random": "heads.sentence=3&heads.layer=0&heads.head=2&heads.untrained=1",
             "random": "heads.untrained=1&heads.head=0",
         },
         "damaged": [
