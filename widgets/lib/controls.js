@@ -30,12 +30,13 @@ export const steps = (name, label, names, {ticks} = {}) => (widget) => {
     <div class=${ticks ? "step-ticks placed" : "step-ticks"}>${(ticks ?? names.map((_, step) => step)).map(tick)}</div></div></div>`;
 };
 
-/** A menu of the field's values, called `texts`. */
+/** A menu of the field's values, called `texts`; where these are fewer, the last stands for the rest. */
 export const menu = (name, label, texts) => (widget) => {
   const values = valuesOf(widget.fields[name]);
+  const now = Math.min(values.indexOf(widget.state[name]), texts.length - 1);
   const choose = (event) => widget.set({[name]: values[event.target.selectedIndex]});
   return html`<label class="menu"><span>${label}</span><select @input=${choose}>
-    ${values.map((value, i) => html`<option .selected=${value === widget.state[name]}>${texts[i]}</option>`)}</select></label>`;
+    ${texts.map((text, i) => html`<option .selected=${i === now}>${text}</option>`)}</select></label>`;
 };
 
 /** Radio buttons for the field's values (false and true, where it is a flag), called `texts`. */
