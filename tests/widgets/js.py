@@ -12,8 +12,9 @@ list of numbers). Results are what JSON has, and also NaN, infinities, -0 and ty
 lists). Functions inside a result are left out; a Map, a Set or a promise is a JSException, as is
 whatever the module throws.
 
-There is no DOM: a function that needs ``document`` throws. ``EventTarget`` and
-``addEventListener`` are there, without effect, for modules that use them when they are imported.
+There is no DOM: a function that needs ``document`` throws. ``EventTarget``, ``HTMLElement``,
+``customElements`` and ``addEventListener`` are there, without effect, for modules that use them
+when they are imported.
 Imports within widgets/ are followed. Any other (a vendored library) is not loaded, and each name
 imported from it throws when it is called, so a view and its model may share a module.
 
@@ -46,6 +47,8 @@ _DECLARED = re.compile(r"(?:async\s+)?(?:function\s*\*?|class|const|let)\s+(\w+)
 
 _SUPPORT = """
 globalThis.addEventListener = () => {};
+globalThis.HTMLElement = class {};
+globalThis.customElements = {define() {}};
 globalThis.EventTarget = class {addEventListener() {} dispatchEvent() {return true;}};
 const modules = {};
 const outside = (path) => new Proxy({}, {get: (_, name) => () => {
