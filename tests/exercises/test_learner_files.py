@@ -63,7 +63,7 @@ BAD = {
     ),
     "an endless loop when loaded": (
         with_body("    return 1\n") + "while True:\n    pass\n",
-        "so no task could be checked",
+        ": no task could be checked",
     ),
     "wrong return type": (with_body("    return None\n"), "return 2 values, not None"),
     "a text": (with_body("    return 'x', 'y'\n"), "return an array (1, 3), not the str 'x'"),
