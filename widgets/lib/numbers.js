@@ -34,7 +34,8 @@ export function parseEntry(text, {min = -9.99, max = 9.99, step} = {}) {
   const value = Number(plain);
   const range = `from ${signed(String(min))} to ${signed(String(max))}`;
   if (plain === "" || !isNumber) return {hint: `Type one number, ${range}.`};
-  if (!(value >= min && value <= max)) return {hint: `Only numbers ${range}.`};
+  const isBelow = value < min || (min >= 0 && plain.startsWith("-")); // -0 may become -0.5
+  if (isBelow || value > max) return {hint: `Only numbers ${range}.`};
   if (step === 1 && !Number.isInteger(value)) return {hint: `Only whole numbers, ${range}.`};
   return {value: Math.round(value * 100) / 100 || 0};
 }
