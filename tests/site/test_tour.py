@@ -48,6 +48,16 @@ def test_by_mouse(open_page):
         assert not axe_violations(page, ".tour-pager")
 
 
+def test_a_figure_is_drawn_when_its_step_is_shown(open_page, by_quarto):
+    if by_quarto:
+        pytest.skip("Quarto starts the figures before the player")
+    with open_page(TOUR) as page:
+        drawn = page.locator("#tour-scores .widget-stage > *")
+        assert drawn.count() == 0
+        page.locator(".tour-strip li a").nth(2).click()
+        assert drawn.count() > 0
+
+
 def test_by_keyboard(open_page):
     with open_page(TOUR) as page:
         for step in (2, 3, 4):

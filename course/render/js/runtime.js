@@ -43,7 +43,7 @@ export function define({place, at, kind, name, inputs}, body) {
   } else if (kind === "inline") {
     main.variable(new InlineOutput(place, at, "span")).define(inputs, body);
   } else if (kind === "view") {
-    main.variable(new Output(place, at)).define(`viewof ${name}`, inputs, body);
+    main.variable(new Output(place, at)).define(`viewof ${name}`, inputs, inTurn(body));
     main.define(name, ["Generators", `viewof ${name}`], (Generators, view) => Generators.input(view));
   } else if (kind === "mutable") {
     main.define(`initial ${name}`, inputs, body);
@@ -57,7 +57,9 @@ export function define({place, at, kind, name, inputs}, body) {
 /** Import a module; `names` maps each name on the page to the module's name for it. */
 export function load({place, at, module, names}, start) {
   const loaded = `module ${place}`; // a space, so that no cell can have this name
-  main.variable(new ImportOutput(place, at)).define(loaded, [], start);
+  const started = start(); // now: the runtime would begin at the foot of the page
+  started.catch(() => {}); // told by the output
+  main.variable(new ImportOutput(place, at)).define(loaded, [], () => started);
   for (const [name, exported] of Object.entries(names)) {
     main.define(name, [loaded], (exports) => {
       if (!(exported in exports)) throw new SyntaxError(`${module} exports no ${exported}`);
