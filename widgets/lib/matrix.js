@@ -25,7 +25,7 @@ export function matrixTable(grid) {
       aria-multiselectable=${grid.paint ? "true" : nothing}>
     <caption><b>${grid.caption}</b><span class="shape">${grid.shape}</span></caption>
     <thead><tr><th aria-hidden="true"></th>${grid.columns.map((word) => html`<th scope="col">${word}</th>`)}</tr></thead>
-    <tbody @click=${!grid.edit && ((event) => press(event, grid))} @keydown=${!grid.edit && ((event) => moveBy(event, grid))}
+    <tbody @click=${grid.edit ? null : (event) => press(event, grid)} @keydown=${grid.edit ? null : (event) => moveBy(event, grid)}
       @pointerdown=${grid.paint && ((event) => startStroke(event, grid))} @pointerover=${grid.paint && ((event) => goOnStroke(event, grid))}
       @focusin=${grid.paint && keepTabStop}>
       ${grid.cells.map((row, i) => html`<tr><th scope="row">${grid.rows[i]}</th>${row.map((_, j) => make(grid, i, j, stop))}</tr>`)}
@@ -37,7 +37,7 @@ const marks = (grid, i, j) => (grid.hidden?.(i, j) ? "number hidden-cell" : "num
 // ---- Numbers to edit -------------------------------------------------------------------------
 
 const entry = (grid, i, j) => html`<td>${numberField(grid.widget, {
-  id: `${grid.name}.${i}.${j}`, value: grid.cells[i][j], range: grid.range, className: marks(grid, i, j),
+  id: `${grid.name}.${i}.${j}`, value: grid.cells[i][j], range: grid.range, className: grid.lit?.(i, j) ? "lit" : "",
   label: `${grid.title}, ${grid.rows[i]}, ${grid.columns[j]}`, onValue: (value) => grid.edit(i, j, value)
 })}</td>`;
 
