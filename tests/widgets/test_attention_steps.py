@@ -129,6 +129,7 @@ def test_a_cell_chosen_in_another_step_shows_its_like_in_the_result():
     assert shown(1, "scores", 0, 2, step=1) == ("scores", 0, 2)
     assert shown(1, "scores", 0, 2, step=3) == ("weights", 0, 2)
     assert shown(1, "scores", 0, 2, step=4) == ("output", 0, 1), "the last column that it has"
+    assert shown(1, "scores", 0, 2, step=2) == ("scaled", 0, 2)
     assert shown(2, "scores", 0, 2, step=2) == ("scores", 0, 2), "step 2 shows the scores too"
     assert shown(1, "weights", 0, 2, step=1) == ("scores", 0, 2), "step 1 has no weights"
 
