@@ -37,6 +37,7 @@ STATES = {
             "double": "empty.dtype=1&empty.visible=1",
             "all visible": "empty.visible=3",
         },
+        "grows": 120,
         "damaged": ["empty.dtype=4", "empty.visible=-1"],
         "goals": {},
     },

@@ -1,49 +1,8 @@
-"""The states that the widgets of m02, m06 and the front page are looked at in."""
+"""The states that the widgets of m06 are looked at in; tests/site/test_widgets.py says how."""
 
-M02 = "modules/m02_query_key_value/lesson.html"
 M06 = "modules/m06_multi_head/lesson.html"
 
 STATES = {
-    "taste": {
-        "page": "index.html",
-        "key": "taste",
-        "states": {"corner": "taste.across=-2&taste.up=-2", "middle": "taste.across=0&taste.up=0"},
-        "damaged": ["taste.across=9", "taste.up=x", "taste.up="],
-        "goals": {},
-    },
-    "soft-lookup": {
-        "page": M02,
-        "key": "lookup",
-        "states": {
-            "hard": "lookup.heat=0",
-            "soft": "lookup.heat=3&lookup.across=-2&lookup.up=0.4",
-            "middle, hard": "lookup.across=0&lookup.up=0&lookup.heat=0",
-        },
-        "damaged": ["lookup.heat=-1", "lookup.heat=4", "lookup.across=x", "lookup.up=1e309"],
-        "goals": {
-            "bow": "lookup.across=1.5&lookup.up=0.5&lookup.heat=0.5",
-            "halves": "lookup.across=1.45&lookup.up=2",
-        },
-    },
-    "token-focus": {
-        "page": M02,
-        "key": "focus",
-        "states": {
-            "short": "focus.sentence=0",
-            "too small": "focus.sentence=2&focus.head=0",
-            "keys, causal": "focus.sentence=3&focus.causal=1&focus.word=3.2&focus.head=7",
-            "warm": "focus.sentence=4&focus.head=6",
-            "causal, mean": "focus.causal=1&focus.head=8",
-        },
-        "damaged": [
-            "focus.sentence=99", "focus.word=1.99", "focus.word=9.0", "focus.head=x",
-            "focus.causal=2",
-        ],
-        "goals": {
-            "verb-to-subject": "focus.sentence=3&focus.head=5",
-            "causal-noun": "focus.causal=1&focus.head=7",
-        },
-    },
     "layer-steps": {
         "page": M06,
         "key": "layer",
@@ -56,6 +15,7 @@ STATES = {
             "sixteen, pairs": "layer.heads=16&layer.sharing=1&layer.step=2",
             "sixteen, all share": "layer.heads=16&layer.sharing=2&layer.step=3",
         },
+        "grows": 130,
         "damaged": [
             "layer.heads=3", "layer.heads=1e9", "layer.step=6", "layer.step=x", "layer.sharing=-1",
         ],
