@@ -24,20 +24,28 @@ Number.prototype.toLocaleString = function (...how) {
   languageTables++;
   return own.apply(this, how);
 };"""
-STYLED = """() => document.readyState !== "loading"
-  && [...document.querySelectorAll("link[rel=stylesheet]")].every((link) => link.sheet)"""
 SETTLED = """() => {
+  for (const image of document.images) image.loading = "eager"; // decode() waits for what is lazy
   const images = [...document.images].map((image) => image.decode().catch(() => {}));
   const ends = document.getAnimations().filter((a) => a.effect.getComputedTiming().endTime < 1e5);
   return Promise.all([...images, ...ends.map((animation) => animation.finished.catch(() => {}))])
     .then(() => new Promise((done) => requestAnimationFrame(() => setTimeout(done, 20))));
+}"""
+# Styled, and as high as at the last look: what is out of view is laid out a little later.
+STILL = """() => {
+  const links = [...document.querySelectorAll("link[rel=stylesheet]")];
+  if (document.readyState === "loading" || !links.every((link) => link.sheet)) return false;
+  const heights = [...document.querySelectorAll(".widget")]
+    .map((widget) => widget.getBoundingClientRect().height).join();
+  const isStill = heights === window.heightsBefore;
+  window.heightsBefore = heights;
+  return isStill;
 }"""
 ROOM_TAKEN = """() => [...document.querySelectorAll(".widget")].map((widget) => {
   const form = widget.querySelector(".static-form");
   return [widget.id, widget.getBoundingClientRect().height, Boolean(form?.checkVisibility())];
 })"""
 OPEN = """() => {
-  for (const image of document.images) image.loading = "eager";
   const [, ...questions] = document.querySelectorAll(".prediction, .bug-hunt"); // one stays open
   for (const question of questions) {
     question.querySelector("input[type=radio]")?.click();
@@ -125,7 +133,7 @@ class Audit:
         page, release = self.page, hold_widgets(self.page)
         page.add_init_script(COUNT_LANGUAGE_TABLES)
         page.goto(self.base + self.path, wait_until="commit")
-        page.wait_for_function(STYLED)
+        page.wait_for_function(STILL, polling=200)
         kept = page.evaluate(ROOM_TAKEN)
         release()
         page.wait_for_function(ALL_LIVE)
