@@ -121,7 +121,7 @@ def decoding(keys: int, device: str, dtype: torch.dtype) -> list[dict]:
 
     def step() -> None:
         layer(x[:, -1:], cache=cache, is_causal=True)
-        cache.lengths[0] = keys - 1  # the same step again
+        cache.crop(keys - 1)  # the same step again
 
     calls = {"recomputed": lambda: layer(x, is_causal=True), "cached": step}
     return rows("decoding", "one step", keys, interleave(calls, device), "recomputed")

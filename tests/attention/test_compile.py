@@ -6,12 +6,12 @@ import torch
 import attention
 from attention import (
     CausalMultiHeadAttention,
-    LinearAttention,
     MultiHeadAttention,
     fused_attention,
     scaled_dot_product_attention,
 )
 from positions import Rotary
+from variants import LinearAttention
 
 from .inputs import DEVICES, qkv
 

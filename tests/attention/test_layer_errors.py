@@ -4,16 +4,15 @@ import pytest
 import torch
 
 from attention import (
-    AdditiveAttention,
     CausalMultiHeadAttention,
     KVCache,
-    LinearAttention,
     MultiHeadAttention,
     create_causal_mask,
     create_padding_mask,
     create_window_mask,
     masked_softmax,
 )
+from variants import AdditiveAttention, LinearAttention
 
 
 def t(*shape, **options):

@@ -3,7 +3,8 @@ import torch
 import torch.nn.functional as F
 
 import variants
-from attention import AdditiveAttention, LinearAttention, create_padding_mask
+from attention import create_padding_mask
+from variants import AdditiveAttention, LinearAttention
 
 from .inputs import DEVICES
 
