@@ -14,8 +14,7 @@ class Block(nn.Module):
         super().__init__()
         options = {"num_kv_heads": 2, "qk_norm": True, "rotary": Rotary(embed_dim // 4)}
         self.attention = CausalMultiHeadAttention(embed_dim, 4, 64, **options)
-        wide = nn.Linear(embed_dim, 4 * embed_dim)
-        self.mlp = nn.Sequential(wide, nn.GELU(), nn.Linear(4 * embed_dim, embed_dim))
+        self.mlp = nn.Sequential(nn.Linear(embed_dim, 128), nn.GELU(), nn.Linear(128, embed_dim))
         self.norms = nn.ModuleList(nn.RMSNorm(embed_dim) for _ in range(2))
 
     def forward(self, x: Tensor, **past: object) -> Tensor:
