@@ -952,7 +952,7 @@ def _check_readings(have: tuple[int, ...], want: tuple[int, ...]) -> None:
     if not torch.compiler.is_compiling():
         read = "it is read as (queries, keys), mask[None, None] says so"
         other = "for (sequences, keys), mask[:, None, None]"
-        warnings.warn(f"{scores}: {read}; {other}", stacklevel=2)
+        warnings.warn(f"{scores}: {read}; {other}", stacklevel=5)  # a function's caller
 
 
 def check_alike(like_name: str, like: Tensor, name: str, tensor: Tensor) -> None:
