@@ -134,7 +134,51 @@ FAULTS = r"""
 # float masks taken: errors
 - if name == "mask" and tensor.dtype != torch.bool:
 + if tensor.dtype is None:
+# autocast narrows the products: explicit
+- return torch.autocast(device_type, enabled=False)
++ return contextlib.nullcontext()
+# sinks take no share: explicit
+- return torch.cat([scores, sinks], -1).softmax(-1)[..., :-1]
++ return scores.softmax(-1)
+# shared heads copied: backends
+- if not _reads_shared_heads(query, attn_mask, backend):
++ if True:
+# a mask with two readings taken: errors
+- and have[0] == want[0] > 1:
++ and have[0] < 0:
+# documents see padding: masks
+- (same & (documents >= 0)[:, None, :])
++ (same & (documents >= -1)[:, None, :])
+# keys left as they are where queries are normed: layers
+- key = self.key_norm(key).type_as(value)
++ key = key
+# jagged sequences without their positions: layers
+- query, key = self._rotate(query, 0), self._rotate(key, 0)
++ query, key = query, key
+# beams keep their own past: decoder
+- held.copy_(held.index_select(1, index))
++ held.copy_(held)
+[caching.py]
+# padding stored: caching
+- (places >= start) & (places < end), places, -1)
++ (places >= start), places, -1)
+# left padding taken for right: caching
+- if self.padding_side == "left":
++ if self.padding_side == "neither":
+# reorder leaves the lengths: caching
+- self.lengths[:] = [[held[b] for b in order] for held in self.lengths]
++ order = order
+# a windowed cache keeps the first: caching
+- memory.copy_(joined[:, :, -self.window :])
++ memory.copy_(joined[:, :, : self.window])
+[flex.py]
+# flex causal aligned at the start: flex
+- offset = key.shape[-2] - query.shape[-2]
++ offset = 0
 [positions.py]
+# halves paired as neighbours: positions
+- first, second = heads.chunk(2, dim=-1)
++ first, second = heads[..., 0::2], heads[..., 1::2]
 # rotary sign: positions
 - (first * cos - second * sin,
 + (first * cos + second * sin,
@@ -151,6 +195,12 @@ FAULTS = r"""
 # linear chunks see their own future: variants
 - (q_ @ k_.mT).tril() @ v_
 + (q_ @ k_.mT) @ v_
+# latents' keys without their positions: variants
+- self._rotate(turned, stands), self._rotate(shared, stands)
++ self._rotate(turned, stands), shared
+# the context's values made from keys: variants
+- self._heads(self.v_proj(source))
++ self._heads(self.v_proj(context))
 [analysis.py]
 # bits called nats: analysis
 - if unit == "bits" else nats
@@ -159,6 +209,9 @@ FAULTS = r"""
 - flow = mixed / total.masked_fill(total == 0, 1.0) @ flow
 + flow = flow @ (mixed / total.masked_fill(total == 0, 1.0))
 [interchange.py]
+# Llama's keys and values exchanged: interchange
+- for name in "qkv"])
++ for name in "qvk"])
 # GPT-2 not transposed: interchange
 - state[f"{prefix}{name}.weight"].mT
 + state[f"{prefix}{name}.weight"].reshape(linear.weight.shape)
