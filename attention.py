@@ -684,7 +684,7 @@ class CausalMultiHeadAttention(MultiHeadAttention):
         """As ``MultiHeadAttention.forward``, causal. Cached and new tokens: at most max_seq_len."""
         check_width("x", x, "embed_dim", self.embed_dim)
         new = int(x.offsets().diff().max()) if x.is_nested else x.shape[-2]
-        length = new + (0 if cache is None else cache.length)
+        length = new if cache is None else cache.place(new, lengths).key_len
         if length > self.max_seq_len:
             raise ValueError(f"sequence of {length} exceeds max_seq_len={self.max_seq_len}")
         options = {"bias": bias, "window": window, "cache": cache, "lengths": lengths}
@@ -703,7 +703,8 @@ class KVCache:
 
     All sequences have as many tokens; caching.py has RaggedKVCache, where they differ, and
     WindowKVCache, which forgets. ``reorder`` lets beams go on with one another's past, ``crop``
-    takes back what a draft model proposed in vain: both in all layers at once.
+    takes back what a draft model proposed in vain: both in all layers at once. For ``torch.export``
+    a cache is a pytree of two tensors, once caching.py is imported.
 
     Memory: num_layers · batch_size · num_kv_heads · max_seq_len · (head_dim + value_dim) numbers.
     """

@@ -69,6 +69,16 @@ def test_padding_is_a_query_that_sees_nothing_and_a_mask_still_hides():
 
 
 @torch.no_grad()
+def test_padding_does_not_count_against_max_seq_len():
+    layer, x = CausalMultiHeadAttention(16, 4, 6).eval(), torch.randn(2, 4, 16)
+    cache = RaggedKVCache(2, 4, 9, 4)
+    layer(x, cache=cache, lengths=[4, 2])
+    layer(x, cache=cache, lengths=[2, 4])
+    with pytest.raises(ValueError, match="sequence of 7 exceeds max_seq_len=6"):
+        layer(x[:, :1], cache=cache)
+
+
+@torch.no_grad()
 def test_a_layer_that_is_not_causal_sees_every_real_key():
     layer, x = MultiHeadAttention(16, 4).eval(), torch.randn(2, 4, 16)
     got = layer(x, cache=RaggedKVCache(2, 4, 9, 4), lengths=[2, 4])
