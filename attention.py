@@ -378,13 +378,16 @@ def _kernel(
 def _reads_shared_heads(query: Tensor, attn_mask: Tensor | None, backend: str | None) -> bool:
     """Whether the kernel takes fewer key heads than query heads without the whole matrix.
 
-    On a CPU all do. On a GPU flash and cuDNN do, which want half precision and no mask; for the
-    others PyTorch would fall back to its math kernel.
+    On a CPU all do. On a GPU flash and cuDNN do, which want half precision, no mask, and an
+    Ampere or newer; otherwise PyTorch would fall back to its math kernel.
     """
     if query.device.type == "cpu":
         return True
     half = query.dtype in (torch.float16, torch.bfloat16) and query.shape[-1] <= 256
-    return half and attn_mask is None and backend in (None, "flash", "cudnn")
+    if query.device.type != "cuda" or not half or attn_mask is not None:
+        return False
+    modern = torch.cuda.get_device_properties(query.device).major >= 8
+    return modern and backend in (None, "flash", "cudnn")
 
 
 @contextlib.contextmanager

@@ -6,6 +6,8 @@ import pytest
 import torch
 import torch.nn.functional as F
 
+from caching import RaggedKVCache
+
 from .decoder import Decoder
 
 PATTERN = [0, 1, 0, 2, 0, 1, 0, 3]  # after a 0, only what came before says what comes next
@@ -47,10 +49,11 @@ def test_a_padded_batch_is_decoded_as_one_by_one(decoder, side):
 
 
 @torch.no_grad()
-def test_beams_find_what_recomputing_finds(decoder):
+def test_beams_find_what_recomputing_finds():
     torch.manual_seed(1)
-    fuzzy = Decoder(vocabulary=4).eval()  # untrained: no beam is far ahead, so that they cross
-    prompt, beams, count = [0, 1, 3], 3, 5
+    fuzzy = Decoder(vocabulary=4).eval()
+    fuzzy.embedding.weight.mul_(0.2)  # no beam is far ahead, so that they overtake one another
+    prompt, beams, count = [0, 1, 3], 4, 7
     tokens, scores = fuzzy.beam_search(prompt, count, beams)
     kept = [([], 0.0)]
     for _ in range(count):
@@ -61,6 +64,9 @@ def test_beams_find_what_recomputing_finds(decoder):
         kept = sorted(grown, key=lambda beam: -beam[1])[:beams]
     assert tokens.tolist() == [said for said, _ in kept]
     torch.testing.assert_close(scores, torch.tensor([score for _, score in kept]))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(RaggedKVCache, "reorder", lambda cache, index: None)
+        assert not torch.allclose(fuzzy.beam_search(prompt, count, beams)[1], scores)
     assert (
         len({tuple(said[:-1]) for said, _ in kept}) > 1
         or len(set(map(tuple, tokens.tolist()))) == 3
