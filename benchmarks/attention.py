@@ -124,7 +124,7 @@ def decoding(keys: int, device: str, dtype: torch.dtype) -> list[dict]:
 
     def step() -> None:
         layer(x[:, -1:], cache=cache, is_causal=True)
-        cache.lengths[0] = keys - 1  # undo, so that each call is the same step
+        cache.crop(keys - 1)  # the same step again
 
     calls = {"recomputed": lambda: layer(x, is_causal=True), "cached": step}
     return rows("decoding", "one step", keys, interleave(calls, device), "recomputed")
@@ -180,7 +180,7 @@ def run(device: str, quick: bool) -> dict:
     cuda = device == "cuda"
     lengths = [128, 512] if quick else CUDA_LENGTHS if cuda else LENGTHS
     dtype = torch.bfloat16 if cuda else torch.float32
-    keys = 512 if quick else 4096
+    keys = 512 if quick else report.DECODING_KEYS
     matmul = matmul_tflops() if cuda else None
     jobs: list[Callable[[], list[dict]]] = [
         lambda w=which, n=n, m=measure: m(w, n, device, dtype)
@@ -200,7 +200,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--device", choices=["cpu", "cuda"])
     parser.add_argument("--threads", type=int, help="of the CPU (default: PyTorch's choice)")
     parser.add_argument("--quick", action="store_true", help="short lengths alone, not for keeping")
-    parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results")
+    parser.add_argument("--out", type=Path, help="a folder (default: results/, with --quick none)")
     options = parser.parse_args(arguments)
     device = options.device or ("cuda" if torch.cuda.is_available() else "cpu")
     if device == "cuda" and not torch.cuda.is_available():
@@ -210,9 +210,12 @@ def main(arguments: list[str] | None = None) -> int:
     torch.manual_seed(0)
     result = run(device, options.quick)
     print(report.table(result))
-    options.out.mkdir(parents=True, exist_ok=True)
+    if options.quick and options.out is None:
+        return 0
+    folder = options.out or Path(__file__).parent / "results"
+    folder.mkdir(parents=True, exist_ok=True)
     stem = f"attention-{device}{'-quick' if options.quick else ''}"
-    for path in report.save(result, options.out / stem):
+    for path in report.save(result, folder / stem):
         print(path)
     return 0
 

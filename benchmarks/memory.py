@@ -42,6 +42,7 @@ def options_for(case: str, length: int, device: str = "cpu") -> dict[str, object
         "padded": {"mask": keys < length - PADDED},
         "padded causal": {"mask": keys < length - PADDED, "is_causal": True},
         "dropout": {"is_causal": True, "dropout_p": 0.1},
+        "shared heads": {"is_causal": True},
     }[case]
 
 
@@ -60,7 +61,9 @@ def _measure(call: str, case: str, length: int, heads: int, backward: bool) -> f
 
     def run(key_len: int) -> float:
         query_len = key_len - 1 if case == "ends" else key_len
-        shapes = [(1, heads, n, HEAD_DIM) for n in (query_len, key_len, key_len)]
+        kv_heads = heads // 8 if case == "shared heads" else heads  # 8 query heads to a key head
+        counts = ((heads, query_len), (kv_heads, key_len), (kv_heads, key_len))
+        shapes = [(1, count, length, HEAD_DIM) for count, length in counts]
         inputs = [torch.randn(shape, requires_grad=backward) for shape in shapes]
         options = options_for(case, key_len)
         RESET.write_text("5")  # reset the peak to the present resident size

@@ -16,7 +16,9 @@ from course.serve import start_server
 # Widths of the window in px; a height holds from one width down to the next.
 WIDTHS = [1280, 1024, 928, 860, 768, 690, 600, 520, 480, 430, 390, 360, 320]
 STEP = 0.75  # rem: smaller changes of height move nothing that a reader notices
-HEADER = "/* Written by `python3 -m course rooms`: the height of each widget, kept until it runs. */"
+HEADER = (
+    "/* Written by `python3 -m course rooms`: the height of each widget, kept until it runs. */"
+)
 
 _FREE = ".widget { min-height: 0 !important; content-visibility: visible !important; }"
 _LIVE = """() => [...document.querySelectorAll(".widget")]
@@ -32,7 +34,9 @@ def write_rooms(root: Path) -> int:
     """Measure the rendered site in ``_site/`` and write ``assets/rooms.css``."""
     site = root / "_site"
     if not (site / "index.html").is_file():
-        raise Problem("_site/index.html", None, "is not there: run `python3 -m course render` first")
+        raise Problem(
+            "_site/index.html", None, "is not there: run `python3 -m course render` first"
+        )
     browser = find_or_install_browser()
     if not browser:
         raise Problem("course/rooms.py", None, "needs Chrome, Chromium or Edge: name it in CHROME")

@@ -118,7 +118,7 @@ class Transformer(nn.Module):
             if layer not in range(len(masks)) or head not in range(self.config.num_heads[layer]):
                 raise ValueError(f"no head {(layer, head)}: heads are {self.config.num_heads}")
             numbers = torch.arange(self.config.num_heads[layer], device=self.embedding.device)
-            on = (numbers != head)[:, None, None]  # (H, 1, 1)
+            on = (numbers != head)[None, :, None, None]  # (1, H, 1, 1)
             masks[layer] = on if masks[layer] is None else masks[layer] & on
         return masks
 

@@ -1,4 +1,4 @@
-"""The states that the widget of the front page is looked at in; tests/site/test_widgets.py says how."""
+"""The states of the front page's widget; tests/site/test_widgets.py says how they are used."""
 
 STATES = {
     "taste": {
