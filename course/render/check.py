@@ -33,7 +33,8 @@ CELL_OPTIONS: dict[str, dict[str, Any]] = {
 CALLOUTS = set(re.findall(r'\["(callout-\w+)"\]', (FILTERS / "callouts.lua").read_text("utf-8")))
 _ENGINE_CLASSES = CALLOUTS | {"unnumbered", "unlisted", "hidden"}
 _ATTRIBUTE_KEYS = {
-    "style", "id", "role", "lang", "title", "width", "height", "fig-alt", "collapse", "start", "for",
+    "style", "id", "role", "lang", "title", "width", "height", "fig-alt", "collapse", "start",
+    "for",
 }  # fmt: skip
 CROSS_REFERENCE = re.compile(r"(fig|tbl|eq|sec)-")
 

@@ -96,11 +96,11 @@ SHOWN = {
     "named value": ("hiddenValue = 5", ""),
     "named element": ("shownElement = html`<b>drawn</b>`", "drawn"),
     "d3": (
-        'import {d3, Inputs, md, htl} from "/assets/vendor/observable.js"\n'
+        'import {d3, md, htl} from "/assets/vendor/observable.js"\n'
         "d3.scaleLinear([0, 1], [0, 10])(0.5)",
         "5",
     ),
-    "Inputs": ("viewof pick = Inputs.range([0, 10], {value: 4, step: 1})\npick", "4"),
+    "viewof an element": ("viewof pick = html`<input type=range value=4 max=10>`\npick", "4"),
     "htl": ("htl.html`<i>${'<b>'}</i>`", "<b>"),
     "md": ("md`# A *b*\n    ${'<i>*c*</i>'} and ${html`<u>d</u>`}`", "A b\n<i>*c*</i> and d"),
     "md of an import, as Quarto shows it": (

@@ -85,8 +85,8 @@ MISTAKES = {
         '12:3: widgets/math.js does not export "doubel"; did you mean "double"?',
     ),
     "no such built export": (
-        'import {Input} from "/assets/vendor/observable.js"',
-        '10:9: assets/vendor/observable.js does not export "Input"; did you mean "Inputs"?',
+        'import {htm} from "/assets/vendor/observable.js"',
+        '10:9: assets/vendor/observable.js does not export "htm"; did you mean "html"?',
     ),
     "default import": ('import x from "/widgets/math.js"', "10:8: Unexpected token"),
     "viewof import": (
