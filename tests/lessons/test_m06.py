@@ -14,10 +14,9 @@ from attention import (
     CausalMultiHeadAttention,
     KVCache,
     MultiHeadAttention,
-    from_torch,
     scaled_dot_product_attention,
-    to_torch,
 )
+from interchange import from_torch, to_torch
 from models.grammar.sentences import agreement
 from models.weights import load
 from tests.conftest import ROOT
