@@ -949,14 +949,12 @@ def _check_readings(have: tuple[int, ...], want: tuple[int, ...]) -> None:
     The first is refused: few masks are for heads. Most of the second shape are (L, S) and right,
     and fit (B, S) by chance: there a warning names both readings.
     """
-    scores = f"mask {have} has two readings for the scores {want}"
     if len(have) == 3:
-        each = "for each sequence, mask[:, None]; for each head, mask[None]"
-        raise ValueError(f"{scores}: {each}")
+        raise ValueError(f"mask {have}: for sequences mask[:, None], for heads mask[None]")
     if not torch.compiler.is_compiling():
-        read = "it is read as (queries, keys), mask[None, None] says so"
-        other = "for (sequences, keys), mask[:, None, None]"
-        warnings.warn(f"{scores}: {read}; {other}", stacklevel=5)  # a function's caller
+        read = "is read as (queries, keys), which mask[None, None] says without this warning"
+        other = f"as (sequences, keys) of the scores {want} it would be mask[:, None, None]"
+        warnings.warn(f"mask {have} {read}; {other}", stacklevel=5)  # a function's caller
 
 
 def check_alike(like_name: str, like: Tensor, name: str, tensor: Tensor) -> None:

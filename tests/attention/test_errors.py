@@ -32,7 +32,7 @@ ATTENTION = {
         {"query": t(4, 4, 5, 8), "key": t(4, 4, 7, 8), "value": t(4, 4, 7, 8)}
         | {"mask": t(4, 5, 7, dtype=torch.bool)},
         ValueError,
-        r"\(4, 5, 7\) has two readings .*each sequence, mask\[:, None\]; .*head, mask\[None\]",
+        r"mask \(4, 5, 7\): for sequences mask\[:, None\], for heads mask\[None\]",
     ),
     "nested": (
         {"key": torch.nested.nested_tensor([t(4, 3, 8), t(4, 5, 8)], layout=torch.jagged)},
@@ -162,7 +162,7 @@ def test_softcap_and_sinks(case):
 def test_a_mask_of_sequences_that_fits_queries_warns_of_both_readings(attend, recwarn):
     query, key = t(5, 2, 5, 8), t(5, 2, 7, 8)
     mask = torch.rand(5, 7) > 0.5
-    with pytest.warns(UserWarning, match=r"mask\[None, None\] says so; .*mask\[:, None, None\]"):
+    with pytest.warns(UserWarning, match=r"mask\[None, None\] says .*mask\[:, None, None\]"):
         attend(query, key, key, mask)
     recwarn.clear()
     attend(query, key, key, mask[None, None])

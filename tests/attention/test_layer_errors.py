@@ -136,7 +136,7 @@ CASES = {
     "mask of as many sequences as heads": (
         lambda: layer()(torch.randn(4, 5, 16), torch.ones(4, 5, 5, dtype=torch.bool)),
         ValueError,
-        r"two readings .*mask\[:, None\]; .*mask\[None\]",
+        r"mask \(4, 5, 5\): for sequences mask\[:, None\], for heads mask\[None\]",
     ),
     "nested, strided": (
         lambda: layer()(torch.nested.nested_tensor([t(3, 16), t(5, 16)])),

@@ -70,7 +70,7 @@ def test_the_wrong_shape_hides_by_head(page):
     on_first_head, on_second = numbers(wrong.split(":")[1])
     assert on_first_head > 0
     assert on_second == 0
-    assert "two readings" in errors[0]
+    assert "for sequences mask[:, None], for heads mask[None]" in errors[0]
     assert "doesn't broadcast" in errors[1]
     assert "device differs" in errors[2]
 
