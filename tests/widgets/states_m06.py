@@ -52,6 +52,7 @@ STATES = {
             "small, random": "heads.sentence=3&heads.layer=0&heads.head=2&heads.untrained=1",
             "random": "heads.untrained=1&heads.head=0",
         },
+        "grows": 130,
         "damaged": [
             "heads.sentence=9", "heads.layer=2", "heads.head=x", "heads.row=-1",
             "heads.untrained=yes",
