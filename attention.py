@@ -6,21 +6,27 @@ The one mask contract, kept by every function and layer here:
 
 - ``mask`` is bool and broadcasts to the scores, (..., L, S). ``True`` = may attend.
   Scores to *add* go into ``bias=``; a bias of -inf hides, as ``False`` does.
+- Shapes line up from the right: two dimensions are (L, S), three are (H, L, S). A mask for each
+  sequence is (B, 1, L, S). Where (B, L, S) would pass for heads, because B == H, it is refused.
 - ``is_causal`` and ``window`` align the *ends* of query and key: the last query stands at the
   last key, so one new query sees the whole cache. (PyTorch's flag aligns the starts.)
 - A query that may attend to nothing gets weights 0 and output 0, with finite gradients.
-- Returned weights are those before dropout: each row sums to 1, or to 0.
+- Returned weights are those before dropout: each row sums to 1, or to 0 (to less with sinks).
+- Hidden means weight 0, and 0 · ∞ is NaN: an infinite or NaN key or value reaches outputs even
+  where it is hidden. Fill padding with finite numbers.
 
-The files beside this one import it, and it needs none of them: variants.py (additive and linear
-attention), positions.py, analysis.py, interchange.py (weights to and from other libraries).
-Their names can be imported from here too.
+This file needs no other. Those beside it import it: variants.py (other layers and masks),
+positions.py, caching.py (caches of texts that differ in length, or that forget), flex.py (masks
+and scores as functions), analysis.py, and interchange.py (weights to and from other libraries).
 """
 
+import contextlib
 import copy
 import functools
-import importlib
+import numbers
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
 
 import torch
 import torch.nn.functional as F
@@ -29,27 +35,20 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.checkpoint import checkpoint
 
 Device = torch.device | str | None
+Lengths = Tensor | Sequence[int]
+
 BACKENDS = {
-    "flash": SDPBackend.FLASH_ATTENTION, "efficient": SDPBackend.EFFICIENT_ATTENTION,
-    "cudnn": SDPBackend.CUDNN_ATTENTION, "math": SDPBackend.MATH,
-}  # fmt: skip
-BESIDE = {
-    "AdditiveAttention": "variants", "LinearAttention": "variants", "Rotary": "positions",
-    "sinusoidal_positions": "positions", "alibi_bias": "positions",
-    "LearnedRelativeBias": "positions", "entropy": "analysis", "rollout": "analysis",
-    "from_torch": "interchange", "to_torch": "interchange", "load_gpt2": "interchange",
-}  # fmt: skip
-# Up to so many scores a head, one call takes one mask; beyond, so many queries share a small one.
-ONE_CALL, QUERY_CHUNK = 1024 * 1024, 256
-
-
-def __getattr__(name: str) -> object:
-    if name in BESIDE:
-        return getattr(importlib.import_module(BESIDE[name]), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    "flash": SDPBackend.FLASH_ATTENTION,
+    "efficient": SDPBackend.EFFICIENT_ATTENTION,
+    "cudnn": SDPBackend.CUDNN_ATTENTION,
+    "math": SDPBackend.MATH,
+}
+ONE_CALL = 1024 * 1024  # up to so many scores a head, one kernel call takes one (L, S) mask;
+QUERY_CHUNK = 256  # beyond, so many queries share a small one
 
 
 # --- Masks: True = may attend; combine them with & ---------------------------------------------
+
 
 def create_causal_mask(query_len: int, key_len: int | None = None, device: Device = None) -> Tensor:
     """Let each query see its own position and those before it.  Returns (L, S), bool.
@@ -73,18 +72,45 @@ def create_window_mask(
     return _band(query_len, key_len, key_len - query_len, False, window, device)
 
 
-def create_padding_mask(lengths: Tensor | list[int], key_len: int | None = None) -> Tensor:
-    """Hide what lies behind each sequence's end.  lengths (B,) -> (B, 1, 1, S), bool."""
+def create_padding_mask(
+    lengths: Lengths, key_len: int | None = None, *, padding_side: str = "right"
+) -> Tensor:
+    """Hide what pads each sequence.  lengths (B,) -> (B, 1, 1, S), bool.
+
+    ``padding_side``: "right" where tokens come first, "left" where padding does.
+    """
     lengths = torch.as_tensor(lengths)
     if lengths.ndim != 1 or lengths.dtype not in (torch.int64, torch.int32):
         raise TypeError(f"lengths must be integers (B,), got {lengths}")
+    if padding_side not in ("right", "left"):
+        raise ValueError(f"padding_side must be 'right' or 'left', got {padding_side!r}")
     key_len = max(lengths.tolist(), default=0) if key_len is None else key_len
     if (lengths < 0).any() or (lengths > key_len).any():
         raise ValueError(f"lengths must lie in 0 ... key_len={key_len}, got {lengths.tolist()}")
-    return torch.arange(key_len, device=lengths.device) < lengths[:, None, None, None]
+    keys = torch.arange(key_len, device=lengths.device)  # (S,)
+    lengths = lengths[:, None, None, None]  # (B, 1, 1, 1)
+    return keys < lengths if padding_side == "right" else keys >= key_len - lengths
 
 
-def _band(L: int, S: int, offset: int, is_causal: bool, window: int | None, device: Device):
+def create_document_mask(documents: Tensor) -> Tensor:
+    """Keep documents apart that are packed into one sequence.  (B, L) -> (B, 1, L, L), bool.
+
+    ``documents`` numbers each token's document, as [0, 0, 0, 1, 1]; a negative number is padding,
+    which sees nothing and which nothing sees. Combine it with ``is_causal=True``. Positions start
+    again in each document: hand the layer's rotary positions over as ``position_ids=``.
+    """
+    if not isinstance(documents, Tensor) or documents.dtype not in (torch.int64, torch.int32):
+        kind = documents.dtype if isinstance(documents, Tensor) else type(documents).__name__
+        raise TypeError(f"documents must be a tensor of integers (B, L), got {kind}")
+    if documents.ndim != 2:
+        raise ValueError(f"documents must be (B, L), got {tuple(documents.shape)}")
+    same = documents[:, :, None] == documents[:, None, :]  # (B, L, L)
+    return (same & (documents >= 0)[:, None, :])[:, None]  # (B, 1, L, L)
+
+
+def _band(
+    L: int, S: int, offset: int, is_causal: bool, window: int | None, device: Device
+) -> Tensor:
     """True where query i, which stands at key ``offset + i``, may see key j."""
     visible = torch.ones(L, S, dtype=torch.bool, device=device)
     if window is not None:
@@ -93,6 +119,7 @@ def _band(L: int, S: int, offset: int, is_causal: bool, window: int | None, devi
 
 
 # --- Explicit attention: every step and every weight in sight -----------------------------------
+
 
 def masked_softmax(scores: Tensor, mask: Tensor | None = None) -> Tensor:
     """Softmax over the keys that ``mask`` shows; a row that shows none becomes 0.
@@ -110,10 +137,19 @@ def masked_softmax(scores: Tensor, mask: Tensor | None = None) -> Tensor:
 
 
 def scaled_dot_product_attention(
-    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None, *,
-    bias: Tensor | None = None, is_causal: bool = False, window: int | None = None,
-    scale: float | None = None, dropout_p: float = 0.0,
-) -> tuple[Tensor, Tensor]:  # fmt: skip
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    mask: Tensor | None = None,
+    *,
+    bias: Tensor | None = None,
+    is_causal: bool = False,
+    window: int | None = None,
+    scale: float | None = None,
+    softcap: float | None = None,
+    sinks: Tensor | None = None,
+    dropout_p: float = 0.0,
+) -> tuple[Tensor, Tensor]:
     """Average ``value`` with weights that say how well each query matches each key.
 
     O = softmax(Q Kᵀ / √D + bias) V        (Vaswani et al. 2017, eq. 1)
@@ -121,28 +157,57 @@ def scaled_dot_product_attention(
     Shapes: query (..., L, D), key (..., S, D), value (..., S, Dv). In four or more dimensions key
         and value may have fewer heads, at -3: each serves a group of neighbouring query heads.
         mask bool, and bias of query's dtype, broadcast to (..., L, S).
-    Options: ``window`` hides keys ``window`` or more positions away; ``scale`` replaces 1/√D;
+    Options: ``window`` hides keys ``window`` or more positions away; ``scale`` replaces 1/√D.
+        ``softcap`` c turns each scaled score s into c · tanh(s / c), before bias and mask
+        (Gemma 2, 2024). ``sinks`` (H,) is a score for each head that takes part in its softmax
+        and has no value, so that rows sum to less than 1 (gpt-oss, 2025; 0 is "softmax1").
         ``dropout_p`` applies whenever it isn't 0: a layer gives 0 in eval mode.
-    Returns: output (..., L, Dv), weights (..., L, S), in query's dtype.
+    Returns: output (..., L, Dv), weights (..., L, S), in query's dtype, computed in float32 or
+        wider, under autocast too.
     Raises: TypeError or ValueError that names the argument and both values.
+
+    A hidden key or value must be finite: its weight is 0, and 0 · ∞ is NaN.
     """
     _check_attention(query, key, value, mask, bias, window, dropout_p)
+    _check_softcap_and_sinks(query, softcap, sinks)
     key, value = _repeat_heads(query, key), _repeat_heads(query, value)
     L, S = query.shape[-2], key.shape[-2]
     if is_causal or window is not None:
         band = _band(L, S, S - L, is_causal, window, query.device)
         mask = band if mask is None else mask & band
     mask, bias = _hide_infinite(mask, bias)
+    scale = query.shape[-1] ** -0.5 if scale is None else scale
+
     # Half precision is widened, as fused kernels do inside: rounded scores cost digits.
     dtype, wide = query.dtype, torch.promote_types(query.dtype, torch.float32)
     query, key, value = query.to(wide), key.to(wide), value.to(wide)
-    scale = query.shape[-1] ** -0.5 if scale is None else scale
-    scores = query @ key.mT * scale  # (..., L, S)
-    if bias is not None:
-        scores = scores + bias
-    weights = masked_softmax(scores, mask)  # (..., L, S)
-    output = F.dropout(weights, dropout_p) @ value  # (..., L, Dv)
+    with _without_autocast(query.device.type):  # it would narrow the products again
+        scores = query @ key.mT * scale  # (..., L, S)
+        if softcap is not None:
+            scores = softcap * (scores / softcap).tanh()
+        if bias is not None:
+            scores = scores + bias
+        if sinks is None:
+            weights = masked_softmax(scores, mask)  # (..., L, S)
+        else:
+            weights = _softmax_with_sinks(scores, mask, sinks)
+        output = F.dropout(weights, dropout_p) @ value  # (..., L, Dv)
     return output.to(dtype), weights.to(dtype)
+
+
+def _softmax_with_sinks(scores: Tensor, mask: Tensor | None, sinks: Tensor) -> Tensor:
+    """Softmax over the keys and a sink, which takes its share and is left out."""
+    sinks = sinks.to(scores.dtype)[..., None, None]  # (..., 1, 1)
+    sinks = sinks.expand(*scores.shape[:-1], 1)  # (..., L, 1)
+    if mask is not None:
+        scores = scores.masked_fill(~mask, -torch.inf)
+    return torch.cat([scores, sinks], -1).softmax(-1)[..., :-1]  # no row is empty: sinks are seen
+
+
+def _without_autocast(device_type: str) -> contextlib.AbstractContextManager:
+    if torch.amp.is_autocast_available(device_type):  # the meta device knows none
+        return torch.autocast(device_type, enabled=False)
+    return contextlib.nullcontext()
 
 
 def _hide_infinite(mask: Tensor | None, bias: Tensor | None) -> tuple[Tensor | None, ...]:
@@ -162,23 +227,38 @@ def _repeat_heads(query: Tensor, shared: Tensor) -> Tensor:
 
 # --- Fused attention: the same numbers, no attention matrix -------------------------------------
 
+
 class BackendError(ValueError):
     """The backend that was asked for can't run here; the message has PyTorch's reason."""
 
 
 def fused_attention(
-    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None, *,
-    bias: Tensor | None = None, is_causal: bool = False, window: int | None = None,
-    scale: float | None = None, dropout_p: float = 0.0, backend: str | None = None,
-) -> Tensor:  # fmt: skip
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    mask: Tensor | None = None,
+    *,
+    bias: Tensor | None = None,
+    is_causal: bool = False,
+    window: int | None = None,
+    scale: float | None = None,
+    dropout_p: float = 0.0,
+    backend: str | None = None,
+) -> Tensor:
     """``scaled_dot_product_attention`` through PyTorch's fused kernels; returns the output alone.
 
-    Memory grows linearly in length. What a kernel can't express without an (L, S) mask, or can't
+    Memory grows linearly in length, and key and value heads that are shared are not copied where
+    a kernel reads them as they are. What a kernel can't express without an (L, S) mask, or can't
     do at all (dropout on a CPU), is one call up to ``ONE_CALL`` scores a head; beyond that it is
     calls of ``QUERY_CHUNK`` queries, each with the keys it can see, recomputed in the backward.
 
     ``backend``: "flash", "efficient", "cudnn" or "math"; None lets PyTorch choose. One that can't
         run raises BackendError, a ValueError, with PyTorch's reason.
+
+    Two neighbours. A mask that is a *function* of positions, or a change of scores that no kernel
+    knows (a soft cap), is flex.py's. PyTorch's ``torch.nn.attention.bias.causal_lower_right(L, S)``
+    aligns the ends as ``is_causal`` does here; handed over as ``attn_mask`` it keeps the fast
+    kernels of a GPU, but on a CPU it makes the (L, S) mask.
     """
     _check_attention(query, key, value, mask, bias, window, dropout_p)
     if backend is not None and backend not in BACKENDS:
@@ -189,44 +269,56 @@ def fused_attention(
     is_causal = is_causal and L > 1
     window = None if window is None or window >= max(L, S) else window
     scale = D**-0.5 if scale is None else scale
-    q, k, v = _to_4d(query), _to_4d(key), _to_4d(value)
-    mask, bias = _mask_to_4d(mask, query), _mask_to_4d(bias, query)
-    if k.shape[-1] != v.shape[-1]:  # kernels want one head size: zeros alter no score or value
+
+    q, k, v = _to_4d(query), _to_4d(key), _to_4d(value)  # (B, H, L, D), (B, Hkv, S, D) twice
+    mask, bias = _mask_to_4d(mask, query), _mask_to_4d(bias, query)  # broadcast to (B, H, L, S)
+    if Dv != D:  # kernels want one head size: zeros alter no score or value
         q, k, v = (F.pad(t, (0, max(D, Dv) - t.shape[-1])) for t in (q, k, v))
-    call = functools.partial(_kernel, scale=scale, dropout_p=dropout_p, backend=backend)
+    kernel = functools.partial(_kernel, scale=scale, dropout_p=dropout_p, backend=backend)
 
     # What every query shares, the kernels take as it is; and the causal flag where starts and
     # ends are the same. On a CPU they have neither dropout nor a bias that learns.
     masks = [t for t in (mask, bias) if t is not None]
     shared = not is_causal and window is None and all(t.shape[-2] == 1 for t in masks)
     square = is_causal and window is None and L == S and not masks
-    if query.device.type == "cpu" and (dropout_p > 0 or (bias is not None and bias.requires_grad)):
+    learns = bias is not None and bias.requires_grad
+    if query.device.type == "cpu" and (dropout_p > 0 or learns):
         shared = square = False
-    if shared and q.shape[1] > k.shape[1] and all(t.shape[1] == 1 for t in masks):
-        # Queries that share keys stand side by side, so that shared heads need no copy.
-        q = q.reshape(q.shape[0], k.shape[1], -1, q.shape[-1])
-    k, v = _repeat_heads(q, k), _repeat_heads(q, v)
-    if shared or square:
-        output = call(q, k, v, mask, bias, is_causal=square)
-    else:
-        output = _in_chunks(call, q, k, v, mask, bias, is_causal, window)
+    with _reasons(backend, query):
+        if shared and q.shape[1] > k.shape[1] and all(t.shape[1] == 1 for t in masks):
+            # Queries that share keys stand side by side: one long read of keys for all of them.
+            side_by_side = q.reshape(q.shape[0], k.shape[1], -1, q.shape[-1])  # (B, Hkv, G·L, D)
+            output = kernel(side_by_side, k, v, mask, bias)
+        elif shared or square:
+            output = kernel(q, k, v, mask, bias, is_causal=square)
+        else:
+            output = _in_chunks(kernel, q, k, v, mask, bias, is_causal, window)
     output = output if Dv >= D else output[..., :Dv]
     same = output.shape[:-1] == query.shape[:-1]
     return output if same else output.reshape(*query.shape[:-1], Dv)
 
 
 def _in_chunks(
-    call: Callable[..., Tensor], query: Tensor, key: Tensor, value: Tensor,
-    mask: Tensor | None, bias: Tensor | None, is_causal: bool, window: int | None,
-) -> Tensor:  # fmt: skip
+    kernel: Callable[..., Tensor],
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    mask: Tensor | None,
+    bias: Tensor | None,
+    is_causal: bool,
+    window: int | None,
+) -> Tensor:
+    """Call the kernel for some queries at a time, each with the keys that they can see."""
     L, S = query.shape[-2], key.shape[-2]
     offset = S - L  # query i stands at key offset + i
     step = L if L * S <= ONE_CALL else QUERY_CHUNK
-    mask, bias = (None if t is None else t.expand(-1, -1, L, S) for t in (mask, bias))
+    mask = None if mask is None else mask.expand(-1, -1, L, S)
+    bias = None if bias is None else bias.expand(-1, -1, L, S)
     # Kept for the backward pass, the chunks' masks or weights would add up to a matrix.
     learns = any(t is not None and t.requires_grad for t in (query, key, value, bias))
     if step < L and learns and torch.is_grad_enabled():
-        call = functools.partial(checkpoint, call, use_reentrant=False)
+        kernel = functools.partial(checkpoint, kernel, use_reentrant=False)
+
     outputs = []
     for start in range(0, L, step):
         stop = min(start + step, L)
@@ -237,53 +329,89 @@ def _in_chunks(
             last = stop + offset
         last = min(max(last, 1), S)
         first = min(max(first, 0), last - 1)  # at least one key for the kernel; the band hides it
+
         queries, keys = slice(start, stop), slice(first, last)
-        visible = None if mask is None else mask[..., queries, keys]
+        visible = None if mask is None else mask[..., queries, keys]  # (B, H, queries, keys)
+        added = None if bias is None else bias[..., queries, keys]
         if is_causal or window is not None:
             at = offset + start - first
             band = _band(stop - start, last - first, at, is_causal, window, query.device)
             visible = band if visible is None else visible & band
-        inputs = [query[..., queries, :], key[..., keys, :], value[..., keys, :], visible]
-        inputs.append(None if bias is None else bias[..., queries, keys])
-        outputs.append(call(*inputs))
+        output = kernel(
+            query[..., queries, :], key[..., keys, :], value[..., keys, :], visible, added
+        )
+        outputs.append(output)
     return outputs[0] if len(outputs) == 1 else torch.cat(outputs, dim=-2)
 
 
 def _kernel(
-    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, bias: Tensor | None, *,
-    scale: float, dropout_p: float, backend: str | None, is_causal: bool = False,
-) -> Tensor:  # fmt: skip
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    mask: Tensor | None,
+    bias: Tensor | None,
+    *,
+    scale: float,
+    dropout_p: float,
+    backend: str | None,
+    is_causal: bool = False,
+) -> Tensor:
     """One call of PyTorch's fused attention, (B, H, L, D) in and out; empty rows give 0."""
     mask, bias = _hide_infinite(mask, bias)
-    empty = None if mask is None else ~mask.any(-1, keepdim=True)  # opened, then emptied, as above
-    attn_mask = None if mask is None else mask | empty
+    attn_mask, empty = None, None
+    if mask is not None:
+        empty = ~mask.any(-1, keepdim=True)
+        attn_mask = mask | empty  # an empty row is opened here, and emptied below
     if bias is not None:
         attn_mask = bias.masked_fill(~attn_mask, -torch.inf)
     # On other strides PyTorch falls back to the whole matrix.
     query, key, value = (t if t.stride(-1) == 1 else t.contiguous() for t in (query, key, value))
-    run = functools.partial(_run_on, backend) if backend else F.scaled_dot_product_attention
-    output = run(query, key, value, attn_mask, dropout_p, is_causal, scale=scale)
+    if not _reads_shared_heads(query, attn_mask, backend):
+        key, value = _repeat_heads(query, key), _repeat_heads(query, value)
+    with sdpa_kernel(BACKENDS[backend]) if backend else contextlib.nullcontext():
+        inputs = (query, key, value, attn_mask, dropout_p, is_causal)
+        shares = query.shape[1] != key.shape[1]
+        output = F.scaled_dot_product_attention(*inputs, scale=scale, enable_gqa=shares)
     return output if empty is None else output.masked_fill(empty, 0.0)
 
 
-def _run_on(backend: str, query: Tensor, *inputs: Tensor | float, scale: float) -> Tensor:
-    run = functools.partial(F.scaled_dot_product_attention, query, *inputs, scale=scale)
-    with sdpa_kernel(BACKENDS[backend]):
-        if torch.compiler.is_compiling():  # the compiler can't trace the recording of warnings
-            return run()
-        with warnings.catch_warnings(record=True) as said:  # PyTorch warns of each reason
-            warnings.simplefilter("always")
-            try:
-                output = run()
-            except RuntimeError as error:
-                if not str(error).startswith(("No available kernel", "No viable backend")):
-                    raise
-                why = " ".join(str(w.message).split(" (Triggered")[0] for w in said) or str(error)
-                where = f"{query.device}, query {tuple(query.shape)}, {query.dtype}"
-                raise BackendError(f"backend={backend!r} can't run on {where}: {why}") from error
+def _reads_shared_heads(query: Tensor, attn_mask: Tensor | None, backend: str | None) -> bool:
+    """Whether the kernel takes fewer key heads than query heads without the whole matrix.
+
+    On a CPU all do. On a GPU flash and cuDNN do, which want half precision, no mask, and an
+    Ampere or newer; otherwise PyTorch would fall back to its math kernel.
+    """
+    if query.device.type == "cpu":
+        return True
+    half = query.dtype in (torch.float16, torch.bfloat16) and query.shape[-1] <= 256
+    if query.device.type != "cuda" or not half or attn_mask is not None:
+        return False
+    modern = torch.cuda.get_device_properties(query.device).major >= 8
+    return modern and backend in (None, "flash", "cudnn")
+
+
+@contextlib.contextmanager
+def _recorded_reasons(backend: str, query: Tensor) -> Iterator[None]:
+    """Turn "no available kernel" into a BackendError with the reasons that PyTorch warns of."""
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        try:
+            yield
+        except RuntimeError as error:
+            if not str(error).startswith(("No available kernel", "No viable backend")):
+                raise
+            why = " ".join(str(w.message).split(" (Triggered")[0] for w in said) or str(error)
+            where = f"{query.device}, query {tuple(query.shape)}, {query.dtype}"
+            raise BackendError(f"backend={backend!r} can't run on {where}: {why}") from error
     for warning in said:
         warnings.warn(warning.message, stacklevel=2)
-    return output
+
+
+def _reasons(backend: str | None, query: Tensor) -> contextlib.AbstractContextManager:
+    # The compiler can't trace the recording of warnings.
+    if backend is None or torch.compiler.is_compiling():
+        return contextlib.nullcontext()
+    return _recorded_reasons(backend, query)
 
 
 def _to_4d(tensor: Tensor) -> Tensor:
@@ -322,6 +450,17 @@ def usable_backends(
 
 # --- Layers -------------------------------------------------------------------------------------
 
+
+class Placement(NamedTuple):
+    """Where a layer's new tokens stand, and what they may see besides what the caller hides."""
+
+    positions: int | Tensor  # the first one's; or (B, L), each one's, where sequences differ
+    key_len: int  # keys that the queries will meet, cached ones and new ones
+    is_causal: bool
+    window: int | None
+    mask: Tensor | None = None  # (B, 1, L, S), where aligned ends don't say it
+
+
 class MultiHeadAttention(nn.Module):
     """Attend in ``num_heads`` subspaces at once, then mix what they found.
 
@@ -330,111 +469,234 @@ class MultiHeadAttention(nn.Module):
     share a key and value head (grouped-query, Ainslie et al. 2023; with 1 multi-query).
 
     The weights of Q, K and V lie in one matrix, ``qkv_proj``, in this order: one large product is
-    faster than three small ones. ``rotary`` is called as ``rotary(heads, offset)`` on queries and
-    keys (positions.py has one); ``bias`` is that of the projections.
+    faster than three small ones.
+
+    ``head_dim``: embed_dim / num_heads unless given. ``bias``: of the projections.
+    ``qk_norm``: scale each head's queries and keys to a root mean square of 1, times a learned
+        weight, before the rotation (Henry et al. 2020; as in Qwen 3, 2025).
+    ``rotary`` is called as ``rotary(heads, offset)``, or ``rotary(heads, position_ids=...)``, on
+        queries and keys (positions.py has one).
     """
 
     def __init__(
-        self, embed_dim: int, num_heads: int, dropout: float = 0.0, *,
-        num_kv_heads: int | None = None, bias: bool = True, rotary: nn.Module | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        embed_dim: int,
+        num_heads: int,
+        dropout: float = 0.0,
+        *,
+        num_kv_heads: int | None = None,
+        head_dim: int | None = None,
+        bias: bool = True,
+        qk_norm: bool = False,
+        rotary: nn.Module | None = None,
+    ) -> None:
         super().__init__()
         num_kv_heads = num_heads if num_kv_heads is None else num_kv_heads
         check_counts(embed_dim=embed_dim, num_heads=num_heads, num_kv_heads=num_kv_heads)
         check_probability("dropout", dropout)
-        if embed_dim % num_heads:
-            raise ValueError(f"{embed_dim=} must be a multiple of {num_heads=}")
+        # int(): NumPy's integers are taken, and none of them goes further.
+        embed_dim, num_heads, num_kv_heads = int(embed_dim), int(num_heads), int(num_kv_heads)
+        if head_dim is None:
+            if embed_dim % num_heads:
+                hint = "or head_dim= be given"
+                raise ValueError(f"{embed_dim=} must be a multiple of {num_heads=}, {hint}")
+            head_dim = embed_dim // num_heads
         if num_heads % num_kv_heads:
             raise ValueError(f"{num_heads=} must be a multiple of {num_kv_heads=}")
+        check_counts(head_dim=head_dim)
         self.embed_dim, self.num_heads, self.num_kv_heads = embed_dim, num_heads, num_kv_heads
-        self.head_dim = embed_dim // num_heads
+        self.head_dim = int(head_dim)
+        self.query_dim = num_heads * self.head_dim
         self.kv_dim = num_kv_heads * self.head_dim
         self.dropout, self.rotary = dropout, rotary
-        self.qkv_proj = nn.Linear(embed_dim, embed_dim + 2 * self.kv_dim, bias=bias)
-        self.out_proj = nn.Linear(embed_dim, embed_dim, bias=bias)
+        self.qkv_proj = nn.Linear(embed_dim, self.query_dim + 2 * self.kv_dim, bias=bias)
+        self.out_proj = nn.Linear(self.query_dim, embed_dim, bias=bias)
+        self.query_norm = nn.RMSNorm(self.head_dim, eps=1e-6) if qk_norm else None
+        self.key_norm = nn.RMSNorm(self.head_dim, eps=1e-6) if qk_norm else None
+
+    def extra_repr(self) -> str:
+        heads = f"num_heads={self.num_heads}, num_kv_heads={self.num_kv_heads}"
+        return f"{self.embed_dim}, {heads}, head_dim={self.head_dim}, dropout={self.dropout}"
 
     def forward(
-        self, x: Tensor, mask: Tensor | None = None, return_attention: bool = False, *,
-        context: Tensor | None = None, bias: Tensor | None = None, is_causal: bool = False,
-        window: int | None = None, cache: "KVCache | None" = None,
-    ) -> Tensor | tuple[Tensor, Tensor]:  # fmt: skip
+        self,
+        x: Tensor,
+        mask: Tensor | None = None,
+        return_attention: bool = False,
+        *,
+        context: Tensor | None = None,
+        bias: Tensor | None = None,
+        is_causal: bool = False,
+        window: int | None = None,
+        cache: "KVCache | None" = None,
+        lengths: Lengths | None = None,
+        position_ids: Tensor | None = None,
+    ) -> Tensor | tuple[Tensor, Tensor]:
         """Self-attention, or cross-attention where ``context`` gives the keys and values.
 
         Shapes: x (..., L, E), context (..., S, E); mask and bias broadcast to (..., H, L, S):
-            a mask that differs from sequence to sequence is (B, 1, L, S).
+            a mask that differs from sequence to sequence is (B, 1, L, S). x may be a jagged
+            nested tensor, (B, j, E), with ``is_causal`` and ``window`` alone.
+        Options: ``lengths`` (B,), how many tokens of each row of x are no padding, is for a
+            RaggedKVCache (caching.py). ``position_ids`` (L,) or (..., L) say where tokens stand
+            for ``rotary``, if not one after the other behind the cache.
         Returns: (..., L, E); with ``return_attention`` also the weights (..., H, L, S), through
             the explicit path and its memory.
         """
-        if context is not None and (cache is not None or self.rotary is not None):
-            raise ValueError("context excludes cache and rotary: those are for self-attention")
+        self._check_forward(x, return_attention, context, cache, lengths, position_ids)
+        if x.is_nested:
+            if return_attention or any(t is not None for t in (mask, bias, context, cache)):
+                raise ValueError("a nested x goes with is_causal and window alone: pad it for more")
+            return self._forward_jagged(x, is_causal=is_causal, window=window)
         query, key, value = self._project(x, context)  # (..., H, L, D), (..., Hkv, S, D) twice
+        place = Placement(0, key.shape[-2], is_causal, window)
+        if cache is not None:
+            place = cache.place(x.shape[-2], lengths, is_causal=is_causal, window=window)
         if self.rotary is not None:
-            offset = 0 if cache is None else cache.length
-            query, key = self.rotary(query, offset), self.rotary(key, offset)
+            stands = place.positions if position_ids is None else position_ids
+            query, key = self._rotate(query, stands), self._rotate(key, stands)
         if cache is not None:
             # What is wrong with the masks must show before the cache has taken the tokens.
-            scores = (*query.shape[:-1], cache.length + key.shape[-2])
-            for name, tensor in (("mask", mask), ("bias", bias)):
-                check_scores_like(name, tensor, query, scores)
-            key, value = cache.append(key, value)
-        options = {"bias": bias, "is_causal": is_causal, "window": window}
-        options["dropout_p"] = self.dropout if self.training else 0.0
+            check_scores_like("mask", mask, query, (*query.shape[:-1], place.key_len))
+            check_scores_like("bias", bias, query, (*query.shape[:-1], place.key_len))
+            key, value = cache.append(key, value, lengths)
+        if place.mask is not None:
+            mask = place.mask if mask is None else mask & place.mask
+        options = {"bias": bias, "is_causal": place.is_causal, "window": place.window}
+        options["dropout_p"] = self._dropout()
         if not return_attention:
             return self._merge(fused_attention(query, key, value, mask, **options), x)
         output, weights = scaled_dot_product_attention(query, key, value, mask, **options)
         return self._merge(output, x), weights.reshape(*x.shape[:-2], *weights.shape[-3:])
 
-    def _project(self, x: Tensor, context: Tensor | None) -> tuple[Tensor, ...]:
+    def _check_forward(
+        self,
+        x: Tensor,
+        return_attention: bool,
+        context: Tensor | None,
+        cache: "KVCache | None",
+        lengths: Lengths | None,
+        position_ids: Tensor | None,
+    ) -> None:
+        if not isinstance(return_attention, bool):
+            kind = type(return_attention).__name__
+            other = "keys and values from elsewhere are layer(x, context=y)"
+            raise TypeError(f"return_attention must be a bool, got {kind}: {other}")
+        if x.is_nested and (x.layout != torch.jagged or x.ndim != 3):
+            said = f"{x.ndim} dimensions, {x.layout}"
+            raise TypeError(f"x is nested: it must be jagged, (B, j, {self.embed_dim}); got {said}")
+        if context is not None and (cache is not None or self.rotary is not None):
+            raise ValueError("context excludes cache and rotary: those are for self-attention")
+        if lengths is not None and cache is None:
+            raise ValueError("lengths need a cache; without it, mask=create_padding_mask(lengths)")
+        if position_ids is not None and self.rotary is None:
+            raise ValueError("position_ids are for rotary, and this layer has none")
+
+    def _project(self, x: Tensor, context: Tensor | None = None) -> tuple[Tensor, ...]:
+        """Query heads (..., H, L, D), key and value heads (..., Hkv, S, D)."""
         for name, tensor in (("x", x), ("context", context)):
             if tensor is not None:
                 check_width(name, tensor, "embed_dim", self.embed_dim)
-                check_alike("layer", self.qkv_proj.weight, name, tensor)
+                check_alike("layer", self.out_proj.weight, name, tensor)
         if context is None:
             counts = [self.num_heads, self.num_kv_heads, self.num_kv_heads]
-            parts = self._heads(self.qkv_proj(x)).split(counts, dim=-3)
+            query, key, value = self._heads(self.qkv_proj(x)).split(counts, dim=-3)
         else:
             if x.shape[:-2] != context.shape[:-2]:
                 raise ValueError(f"batch differs: x {(*x.shape,)}, context {(*context.shape,)}")
-            weight, bias, E = self.qkv_proj.weight, self.qkv_proj.bias, self.embed_dim
-            b_q, b_kv = (None, None) if bias is None else (bias[:E], bias[E:])
-            shared = self._heads(F.linear(context, weight[E:], b_kv)).chunk(2, dim=-3)
-            parts = (self._heads(F.linear(x, weight[:E], b_q)), *shared)
-        # One sequence gets a batch of its own, or its heads would pass for a batch.
-        return tuple(t.unsqueeze(0) for t in parts) if x.ndim == 2 else parts
+            weight, bias, Q = self.qkv_proj.weight, self.qkv_proj.bias, self.query_dim
+            b_q, b_kv = (None, None) if bias is None else (bias[:Q], bias[Q:])
+            query = self._heads(F.linear(x, weight[:Q], b_q))
+            key, value = self._heads(F.linear(context, weight[Q:], b_kv)).chunk(2, dim=-3)
+        if self.query_norm is not None:  # autocast would leave them wide
+            query = self.query_norm(query).type_as(value)
+            key = self.key_norm(key).type_as(value)
+        return query, key, value
 
     def _heads(self, projected: Tensor) -> Tensor:
-        return projected.unflatten(-1, (-1, self.head_dim)).transpose(-3, -2)
+        heads = projected.unflatten(-1, (-1, self.head_dim))  # (..., L, H, D)
+        heads = heads.transpose(-3, -2)  # (..., H, L, D)
+        # One sequence gets a batch of its own, or its heads would pass for a batch.
+        return heads.unsqueeze(0) if heads.ndim == 3 else heads
+
+    def _rotate(self, heads: Tensor, stands: int | Tensor) -> Tensor:
+        if isinstance(stands, Tensor):
+            return self.rotary(heads, position_ids=stands)
+        return self.rotary(heads, stands)
+
+    def _dropout(self) -> float:
+        return self.dropout if self.training else 0.0
 
     def _merge(self, heads: Tensor, x: Tensor) -> Tensor:
-        return self.out_proj(heads.transpose(-3, -2).reshape(*x.shape[:-1], self.embed_dim))
+        heads = heads.transpose(-3, -2)  # (..., L, H, D)
+        return self.out_proj(heads.reshape(*x.shape[:-1], self.query_dim))  # (..., L, E)
+
+    def _forward_jagged(self, x: Tensor, **options: object) -> Tensor:
+        """(B, j, E): one product for the tokens of all sequences, a kernel call for each of them.
+
+        PyTorch's own call for jagged tensors has no backward and no causal mask on a CPU.
+        """
+        tokens, lengths = x.values(), x.offsets().diff().tolist()  # (T, E)
+        options["dropout_p"] = self._dropout()
+        outputs = []
+        parts = (t.split(lengths, dim=-2) for t in self._project(tokens))  # of (1, H, T, D)
+        for query, key, value in zip(*parts, strict=True):
+            if self.rotary is not None:
+                query, key = self._rotate(query, 0), self._rotate(key, 0)
+            outputs.append(fused_attention(query, key, value, **options))  # (1, H, L, D)
+        merged = self._merge(torch.cat(outputs, dim=-2), tokens)
+        return torch.nested.nested_tensor_from_jagged(merged, x.offsets())
 
 
 class CausalMultiHeadAttention(MultiHeadAttention):
     """Multi-head self-attention in which no token sees a later one: a decoder's layer (GPT)."""
 
     def __init__(
-        self, embed_dim: int, num_heads: int, max_seq_len: int, dropout: float = 0.0, *,
-        num_kv_heads: int | None = None, bias: bool = True, rotary: nn.Module | None = None,
-    ) -> None:  # fmt: skip
-        options = {"num_kv_heads": num_kv_heads, "bias": bias, "rotary": rotary}
-        super().__init__(embed_dim, num_heads, dropout, **options)
+        self,
+        embed_dim: int,
+        num_heads: int,
+        max_seq_len: int,
+        dropout: float = 0.0,
+        *,
+        num_kv_heads: int | None = None,
+        head_dim: int | None = None,
+        bias: bool = True,
+        qk_norm: bool = False,
+        rotary: nn.Module | None = None,
+    ) -> None:
+        options = {"num_kv_heads": num_kv_heads, "head_dim": head_dim, "bias": bias}
+        super().__init__(embed_dim, num_heads, dropout, qk_norm=qk_norm, rotary=rotary, **options)
         check_counts(max_seq_len=max_seq_len)
-        self.max_seq_len = max_seq_len
+        self.max_seq_len = int(max_seq_len)
+
+    def extra_repr(self) -> str:
+        return f"{super().extra_repr()}, max_seq_len={self.max_seq_len}"
 
     def forward(
-        self, x: Tensor, mask: Tensor | None = None, return_attention: bool = False, *,
-        bias: Tensor | None = None, window: int | None = None, cache: "KVCache | None" = None,
-    ) -> Tensor | tuple[Tensor, Tensor]:  # fmt: skip
+        self,
+        x: Tensor,
+        mask: Tensor | None = None,
+        return_attention: bool = False,
+        *,
+        bias: Tensor | None = None,
+        window: int | None = None,
+        cache: "KVCache | None" = None,
+        lengths: Lengths | None = None,
+        position_ids: Tensor | None = None,
+    ) -> Tensor | tuple[Tensor, Tensor]:
         """As ``MultiHeadAttention.forward``, causal. Cached and new tokens: at most max_seq_len."""
         check_width("x", x, "embed_dim", self.embed_dim)
-        length = x.shape[-2] + (0 if cache is None else cache.length)
+        new = int(x.offsets().diff().max()) if x.is_nested else x.shape[-2]
+        length = new if cache is None else cache.place(new, lengths).key_len
         if length > self.max_seq_len:
             raise ValueError(f"sequence of {length} exceeds max_seq_len={self.max_seq_len}")
-        options = {"bias": bias, "window": window, "cache": cache}
+        options = {"bias": bias, "window": window, "cache": cache, "lengths": lengths}
+        options["position_ids"] = position_ids
         return super().forward(x, mask, return_attention, is_causal=True, **options)
 
 
 # --- Decoding -----------------------------------------------------------------------------------
+
 
 class KVCache:
     """Keys and values of the tokens so far, in memory that is set aside once.
@@ -442,17 +704,32 @@ class KVCache:
     With it a decoder pays for one query a step, not for the whole text again. ``cache[i]`` is the
     cache of layer i; one of a single layer is its own. For inference: under ``torch.no_grad()``.
 
-    Memory: 2 · num_layers · batch_size · num_kv_heads · max_seq_len · head_dim numbers.
+    All sequences have as many tokens; caching.py has RaggedKVCache, where they differ, and
+    WindowKVCache, which forgets. ``reorder`` lets beams go on with one another's past, ``crop``
+    takes back what a draft model proposed in vain: both in all layers at once. For ``torch.export``
+    a cache is a pytree of two tensors, once caching.py is imported.
+
+    Memory: num_layers · batch_size · num_kv_heads · max_seq_len · (head_dim + value_dim) numbers.
     """
 
     def __init__(
-        self, batch_size: int, num_kv_heads: int, max_seq_len: int, head_dim: int, *,
-        num_layers: int = 1, dtype: torch.dtype | None = None, device: Device = None,
-    ) -> None:  # fmt: skip
+        self,
+        batch_size: int,
+        num_kv_heads: int,
+        max_seq_len: int,
+        head_dim: int,
+        *,
+        value_dim: int | None = None,
+        num_layers: int = 1,
+        dtype: torch.dtype | None = None,
+        device: Device = None,
+    ) -> None:
+        value_dim = head_dim if value_dim is None else value_dim
         check_counts(batch_size=batch_size, num_kv_heads=num_kv_heads, num_layers=num_layers)
-        check_counts(max_seq_len=max_seq_len, head_dim=head_dim)
-        shape = (2, num_layers, batch_size, num_kv_heads, max_seq_len, head_dim)
-        self.keys, self.values = torch.zeros(shape, dtype=dtype, device=device)
+        check_counts(max_seq_len=max_seq_len, head_dim=head_dim, value_dim=value_dim)
+        rows = (num_layers, batch_size, num_kv_heads, max_seq_len)
+        self.keys = torch.zeros(*rows, head_dim, dtype=dtype, device=device)
+        self.values = torch.zeros(*rows, value_dim, dtype=dtype, device=device)
         self.lengths = [0] * num_layers
         self.max_seq_len = max_seq_len
         self.layer = 0 if num_layers == 1 else None
@@ -464,37 +741,95 @@ class KVCache:
         view.layer = layer
         return view
 
+    def __repr__(self) -> str:
+        layers, batch, heads, most, size = self.keys.shape
+        sizes = f"{batch}, {heads}, {most}, {size}, num_layers={layers}"
+        kind = f"dtype={self.keys.dtype}, device='{self.keys.device}'"
+        return f"{type(self).__name__}({sizes}, {kind}) with lengths {self.lengths}"
+
     @property
     def length(self) -> int:
         """How many tokens this layer holds."""
-        if self.layer is None:
-            raise ValueError(f"cache has {len(self.lengths)} layers: choose one, as in cache[0]")
-        return self.lengths[self.layer]
+        return self.lengths[self._chosen()]
 
-    def append(self, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
+    def place(
+        self,
+        query_len: int,
+        lengths: Lengths | None = None,
+        *,
+        is_causal: bool = False,
+        window: int | None = None,
+    ) -> Placement:
+        """Where the next tokens will stand, and what they may see."""
+        if lengths is not None:
+            raise ValueError("lengths are for a RaggedKVCache (caching.py): this has one for all")
+        return Placement(self.length, self.length + query_len, is_causal, window)
+
+    def append(
+        self, key: Tensor, value: Tensor, lengths: Lengths | None = None
+    ) -> tuple[Tensor, Tensor]:
         """Add L new tokens, (B, Hkv, L, D); return all so far, (B, Hkv, S, D), as views."""
-        start, end = self.length, self.length + key.shape[-2]
+        self._check_new(key, value)
+        start, end = self.length, self.place(key.shape[-2], lengths).key_len
+        self._check_room(end)
         keys, values = self.keys[self.layer], self.values[self.layer]
-        for name, new in (("key", key), ("value", value)):
-            wanted = (*keys.shape[:2], key.shape[-2], keys.shape[-1])
-            if new.shape != wanted:
-                raise ValueError(f"{name} {tuple(new.shape)} doesn't fit the cache's {wanted}")
-            check_alike("cache", keys, name, new)
-            if torch.is_grad_enabled() and new.requires_grad:
-                raise ValueError(f"{name} requires grad, the cache keeps none: use torch.no_grad()")
-        if end > self.max_seq_len:
-            asked = f"{start} tokens + {end - start} new"
-            raise ValueError(f"cache is full: {asked} exceed max_seq_len={self.max_seq_len}")
         keys[:, :, start:end], values[:, :, start:end] = key, value
         self.lengths[self.layer] = end
         return keys[:, :, :end], values[:, :, :end]
 
+    def reorder(self, index: Lengths) -> None:
+        """Let sequence b go on with the past of sequence ``index[b]``: for beams."""
+        batch, order = self.keys.shape[1], as_list(index)
+        if len(order) != batch or not all(0 <= b < batch for b in order):
+            raise ValueError(f"index must be {batch} numbers in 0 ... {batch - 1}, got {order}")
+        index = torch.tensor(order, device=self.keys.device)
+        for held in (self.keys, self.values):  # in place: the layers' views share this memory
+            held.copy_(held.index_select(1, index))
+
+    def crop(self, length: int) -> None:
+        """Forget the tokens behind the first ``length``."""
+        if length < 0:
+            raise ValueError(f"length must be at least 0, got {length}")
+        self.lengths[:] = [min(held, length) for held in self.lengths]
+
     def reset(self) -> None:
-        """Forget the tokens of all layers; the memory stays."""
-        self.lengths[:] = [0] * len(self.lengths)
+        """Forget all tokens; the memory stays."""
+        self.crop(0)
+
+    def to(self, *device_or_dtype: object, **options: object) -> "KVCache":
+        """A copy on another device or of another dtype, as ``Tensor.to``."""
+        moved = copy.copy(self)
+        moved.keys = self.keys.to(*device_or_dtype, copy=True, **options)
+        moved.values = self.values.to(*device_or_dtype, copy=True, **options)
+        moved.lengths = copy.deepcopy(self.lengths)
+        return moved
+
+    def _chosen(self) -> int:
+        if self.layer is None:
+            raise ValueError(f"cache has {len(self.lengths)} layers: choose one, as in cache[0]")
+        return self.layer
+
+    def _check_room(self, end: int) -> None:
+        if end > self.max_seq_len:
+            asked = f"{self.length} tokens + {end - self.length} new"
+            raise ValueError(f"cache is full: {asked} exceed max_seq_len={self.max_seq_len}")
+
+    def _check_new(self, key: Tensor, value: Tensor) -> None:
+        for name, new, held in (("key", key, self.keys), ("value", value, self.values)):
+            wanted = (*held.shape[1:3], key.shape[-2], held.shape[-1])
+            if new.shape != wanted:
+                raise ValueError(f"{name} {tuple(new.shape)} doesn't fit the cache's {wanted}")
+            check_alike("cache", held, name, new)
+            if torch.is_grad_enabled() and new.requires_grad:
+                raise ValueError(f"{name} requires grad, the cache keeps none: use torch.no_grad()")
+
+
+def as_list(numbers: Lengths) -> list[int]:
+    return numbers.tolist() if isinstance(numbers, Tensor) else list(numbers)
 
 
 # --- Two demonstrations -------------------------------------------------------------------------
+
 
 def demonstrate_attention(seq_len: int = 6, embed_dim: int = 32, num_heads: int = 4) -> None:
     """Print the shapes and weights of an untrained layer on random input."""
@@ -527,23 +862,39 @@ def _print_rows(title: str, rows: Tensor) -> None:
 
 # --- What callers get wrong ---------------------------------------------------------------------
 
+
 def _check_attention(
-    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, bias: Tensor | None,
-    window: int | None, dropout_p: float,
-) -> None:  # fmt: skip
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    mask: Tensor | None,
+    bias: Tensor | None,
+    window: int | None,
+    dropout_p: float,
+) -> None:
+    if query.is_nested or key.is_nested or value.is_nested:
+        raise TypeError(
+            "query, key and value must not be nested: MultiHeadAttention takes jagged tensors; "
+            "here call once for each of query.unbind(), or pad and hide the padding"
+        )
     q, k, v = tuple(query.shape), tuple(key.shape), tuple(value.shape)
-    with_heads = len(q) == len(k) >= 4  # or dimension -3 is one more batch
-    rules = {
-        "need as many dimensions, at least 2": not 2 <= len(q) == len(k) == len(v),
-        "head_dim differs": q[-1:] != k[-1:],
-        "head_dim is 0": q[-1:] == (0,),
-        "key and value differ in batch, heads or length": k[:-1] != v[:-1],
-        "batch differs": q[:-3] != k[:-3] if with_heads else q[:-2] != k[:-2],
-        "query heads must be a multiple of key heads": with_heads
-        and (q[-3] % k[-3] if k[-3] else q[-3]) > 0,
-    }
-    if wrong := [rule for rule in rules if rules[rule]]:
-        raise ValueError(f"{wrong[0]}: query {q}, key {k}, value {v}")
+    shapes = f"query {q}, key {k}, value {v}"
+    if not 2 <= len(q) == len(k) == len(v):
+        raise ValueError(f"need as many dimensions, at least 2: {shapes}")
+    if q[-1] != k[-1]:
+        raise ValueError(f"head_dim differs: {shapes}")
+    if q[-1] == 0:
+        raise ValueError(f"head_dim is 0: {shapes}")
+    if k[:-1] != v[:-1]:
+        raise ValueError(f"key and value differ in batch, heads or length: {shapes}")
+    if len(q) < 4:  # no heads: dimension -3 is one more batch
+        if q[:-2] != k[:-2]:
+            raise ValueError(f"batch differs: {shapes}")
+    else:
+        if q[:-3] != k[:-3]:
+            raise ValueError(f"batch differs: {shapes}")
+        if (q[-3] % k[-3] if k[-3] else q[-3]) > 0:
+            raise ValueError(f"query heads must be a multiple of key heads: {shapes}")
     if not query.is_floating_point():
         raise TypeError(f"query must be of a floating dtype, got {query.dtype}")
     check_alike("query", query, "key", key)
@@ -555,21 +906,55 @@ def _check_attention(
     check_probability("dropout_p", dropout_p)
 
 
+def _check_softcap_and_sinks(query: Tensor, softcap: float | None, sinks: Tensor | None) -> None:
+    if softcap is not None and not softcap > 0:
+        raise ValueError(f"softcap must be above 0, got {softcap}")
+    if sinks is not None:
+        heads, shape = tuple(query.shape[-3:-2]), tuple(sinks.shape)
+        if shape not in (heads, ()) or (shape and query.ndim < 4):
+            raise ValueError(f"sinks must be one number, or (num_heads,) = {heads}; got {shape}")
+        check_alike("query", query, "sinks", sinks)
+
+
 def check_scores_like(
-    name: str, tensor: Tensor | None, query: Tensor, scores: tuple[int, ...]
+    name: str, tensor: Tensor | None, query: Tensor, scores: Sequence[int]
 ) -> None:
+    """Refuse a mask or bias that isn't what it is called, or doesn't broadcast to the scores."""
     if tensor is None:
         return
-    dtype = tensor.dtype if isinstance(tensor, Tensor) else type(tensor).__name__
-    if name == "mask" and dtype != torch.bool:
-        raise TypeError(f"mask must be bool, True = may attend; got {dtype}: add scores with bias=")
-    if name == "bias" and dtype == torch.bool:
-        raise TypeError(f"bias must be {query.dtype}, to be added; got {dtype}: hide with mask=")
+    if not isinstance(tensor, Tensor):
+        wanted = "bool" if name == "mask" else str(query.dtype)
+        raise TypeError(
+            f"{name} must be {wanted}, a tensor; got {type(tensor).__name__} {tensor!r}"
+        )
+    if name == "mask" and tensor.dtype != torch.bool:
+        integers = not (tensor.is_floating_point() or tensor.is_complex())
+        hint = "mask.bool() makes it one, " if integers else ""
+        got = f"got {tensor.dtype}: {hint}add scores with bias="
+        raise TypeError(f"mask must be bool, True = may attend; {got}")
+    if name == "bias" and tensor.dtype == torch.bool:
+        raise TypeError(f"bias must be {query.dtype}, to be added; got torch.bool: hide with mask=")
     have, want = tuple(tensor.shape), tuple(scores)
     pairs = zip(have[::-1], want[::-1], strict=False)
     if len(have) > len(want) or any(a not in (1, b) for a, b in pairs):
         raise ValueError(f"{name} {have} doesn't broadcast to the scores {want}")
+    if name == "mask" and len(want) == 4 and len(have) in (2, 3) and have[0] == want[0] > 1:
+        _check_readings(have, want)
     check_alike("query", query, name, tensor)
+
+
+def _check_readings(have: tuple[int, ...], want: tuple[int, ...]) -> None:
+    """A mask (B, L, S) with B == H would pass for heads, one of (B, S) with B == L for (L, S).
+
+    The first is refused: few masks are for heads. Most of the second shape are (L, S) and right,
+    and fit (B, S) by chance: there a warning names both readings.
+    """
+    if len(have) == 3:
+        raise ValueError(f"mask {have}: for sequences mask[:, None], for heads mask[None]")
+    if not torch.compiler.is_compiling():
+        read = "is read as (queries, keys), which mask[None, None] says without this warning"
+        other = f"as (sequences, keys) of the scores {want} it would be mask[:, None, None]"
+        warnings.warn(f"mask {have} {read}; {other}", stacklevel=5)  # a function's caller
 
 
 def check_alike(like_name: str, like: Tensor, name: str, tensor: Tensor) -> None:
@@ -589,7 +974,7 @@ def check_width(name: str, tensor: Tensor, width_name: str, width: int) -> None:
 
 def check_counts(**counts: int) -> None:
     for name, count in counts.items():
-        if not isinstance(count, int) or isinstance(count, bool):
+        if isinstance(count, bool) or not isinstance(count, (numbers.Integral, torch.SymInt)):
             raise TypeError(f"{name} must be an int, got {count!r}")
         if count < 1:
             raise ValueError(f"{name} must be at least 1, got {count}")
@@ -598,3 +983,20 @@ def check_counts(**counts: int) -> None:
 def check_probability(name: str, p: float) -> None:
     if not 0.0 <= p < 1.0:
         raise ValueError(f"{name} must lie in [0, 1), got {p}")
+
+
+# Names that moved, for what was written before they did.
+_BESIDE = {
+    "variants": ("AdditiveAttention", "LinearAttention"),
+    "positions": ("Rotary", "sinusoidal_positions", "alibi_bias", "LearnedRelativeBias"),
+    "analysis": ("entropy", "rollout"),
+    "interchange": ("from_torch", "to_torch", "load_gpt2"),
+}
+
+
+def __getattr__(name: str) -> object:
+    for module, names in _BESIDE.items():
+        if name in names:
+            there = f"copy {module}.py beside attention.py, and write: from {module} import {name}"
+            raise ImportError(f"{name} is not in attention.py: {there}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

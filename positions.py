@@ -11,16 +11,20 @@ from attention import Device, check_counts
 
 
 def sinusoidal_positions(
-    seq_len: int, embed_dim: int, *, base: float = 10000.0,
-    dtype: torch.dtype | None = None, device: Device = None,
-) -> Tensor:  # fmt: skip
+    seq_len: int,
+    embed_dim: int,
+    *,
+    base: float = 10000.0,
+    dtype: torch.dtype | None = None,
+    device: Device = None,
+) -> Tensor:
     """Waves of growing length, to add to the embeddings.  Returns (L, E).
 
     PE(p, 2i) = sin(p / base^(2i/E)),  PE(p, 2i+1) = cos(p / base^(2i/E))
     (Vaswani et al. 2017, §3.5). An odd ``embed_dim`` ends in a sine without its cosine.
     """
     check_counts(seq_len=seq_len, embed_dim=embed_dim)
-    angles = _angles(seq_len, embed_dim, base, 0, device)
+    angles = _angles(torch.arange(seq_len, device=device), embed_dim, base)  # (L, ⌈E / 2⌉)
     waves = torch.stack((angles.sin(), angles.cos()), dim=-1).flatten(-2)  # (L, E or E + 1)
     return waves[:, :embed_dim].to(dtype or torch.get_default_dtype())
 
@@ -29,41 +33,70 @@ class Rotary(nn.Module):
     """Turn each pair of numbers of a query or key by an angle that grows with its position.
 
     A score then depends on the distance alone: ⟨R(m) q, R(n) k⟩ = ⟨q, R(n − m) k⟩
-    (Su et al. 2021, eq. 16; pairs are neighbours, 2i and 2i+1). It has no parameters.
+    (Su et al. 2021, eq. 16). It has no parameters.
+
+    ``interleaved``: pairs are neighbours, 2i and 2i+1, as in the paper. Without it, pair i is i
+    and i + D/2 ("rotate half"), as the weights of Llama and most models since expect. Each is the
+    other after a fixed reordering of a head's numbers, but weights fit only one of them.
     """
 
-    def __init__(self, head_dim: int, *, base: float = 10000.0) -> None:
+    def __init__(self, head_dim: int, *, base: float = 10000.0, interleaved: bool = True) -> None:
         super().__init__()
         check_counts(head_dim=head_dim)
         if head_dim % 2:
             raise ValueError(f"head_dim must be even, to make pairs; got {head_dim}")
-        self.head_dim, self.base = head_dim, base
+        self.head_dim, self.base, self.interleaved = int(head_dim), base, interleaved
 
-    def forward(self, heads: Tensor, offset: int = 0) -> Tensor:
-        """heads (..., L, D) -> (..., L, D); ``offset``: how many tokens stand before them."""
+    def extra_repr(self) -> str:
+        return f"{self.head_dim}, base={self.base}, interleaved={self.interleaved}"
+
+    def forward(
+        self, heads: Tensor, offset: int = 0, *, position_ids: Tensor | None = None
+    ) -> Tensor:
+        """heads (..., L, D) -> (..., L, D); ``offset``: how many tokens stand before them.
+
+        ``position_ids`` (L,), or (B, L) for heads (B, H, L, D), replace the count from ``offset``.
+        """
         if heads.ndim < 2 or heads.shape[-1] != self.head_dim:
             wanted = f"(..., length, head_dim={self.head_dim})"
             raise ValueError(f"heads must be {wanted}, got {tuple(heads.shape)}")
         # Angles are made anew in float64: a buffer would lose its digits with model.half().
-        angles = _angles(heads.shape[-2], self.head_dim, self.base, offset, heads.device)
+        if position_ids is None:
+            position_ids = torch.arange(offset, offset + heads.shape[-2], device=heads.device)
+        angles = self._angles(position_ids, heads)  # (L, D/2) or (B, 1, L, D/2)
         wide = torch.promote_types(heads.dtype, torch.float32)
-        cos, sin = angles.cos().to(wide), angles.sin().to(wide)  # (L, D/2)
-        even, odd = heads.unflatten(-1, (-1, 2)).unbind(-1)
-        turned = torch.stack((even * cos - odd * sin, even * sin + odd * cos), dim=-1)
-        return turned.flatten(-2).to(heads.dtype)
+        cos, sin = angles.cos().to(wide), angles.sin().to(wide)
+        if self.interleaved:
+            first, second = heads.unflatten(-1, (-1, 2)).unbind(-1)  # (..., L, D/2)
+        else:
+            first, second = heads.chunk(2, dim=-1)
+        turned = (first * cos - second * sin, first * sin + second * cos)
+        if self.interleaved:
+            return torch.stack(turned, dim=-1).flatten(-2).to(heads.dtype)
+        return torch.cat(turned, dim=-1).to(heads.dtype)
+
+    def _angles(self, position_ids: Tensor, heads: Tensor) -> Tensor:
+        shape, wanted = tuple(position_ids.shape), (*heads.shape[:-3], heads.shape[-2])
+        if shape not in (wanted, wanted[-1:]):
+            raise ValueError(f"position_ids must be {wanted[-1:]} or {wanted}, got {shape}")
+        angles = _angles(position_ids, self.head_dim, self.base)
+        return angles if len(shape) == 1 else angles.unsqueeze(-3)  # the same for all heads
 
 
-def _angles(length: int, size: int, base: float, offset: int, device: Device) -> Tensor:
-    """position / base^(2i / size), (length, ⌈size / 2⌉), float64."""
-    steps = torch.arange(0, size, 2, dtype=torch.float64, device=device)
-    positions = torch.arange(offset, offset + length, dtype=torch.float64, device=device)
-    return positions[:, None] * base ** (-steps / size)
+def _angles(positions: Tensor, size: int, base: float) -> Tensor:
+    """position / base^(2i / size), (..., L) -> (..., L, ⌈size / 2⌉), float64."""
+    steps = torch.arange(0, size, 2, dtype=torch.float64, device=positions.device)
+    return positions.to(torch.float64)[..., None] * base ** (-steps / size)
 
 
 def alibi_bias(
-    num_heads: int, query_len: int, key_len: int | None = None, *,
-    dtype: torch.dtype | None = None, device: Device = None,
-) -> Tensor:  # fmt: skip
+    num_heads: int,
+    query_len: int,
+    key_len: int | None = None,
+    *,
+    dtype: torch.dtype | None = None,
+    device: Device = None,
+) -> Tensor:
     """A penalty for distance, a different one for each head, for ``bias=``.  Returns (H, L, S).
 
     bias(i, j) = −slope_h · |i − j|,  slope_h = 2^(−8h / H), h = 1 … H       (Press et al. 2022)

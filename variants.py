@@ -1,7 +1,9 @@
-"""Two other ways to weigh: a small network for the score, and a kernel in place of softmax.
+"""Other layers and masks: additive, linear, latent and cross-attention; sparse masks.
 
 They keep the mask contract of attention.py, and its names for sizes.
 """
+
+from typing import NamedTuple
 
 import torch
 import torch.nn.functional as F
@@ -9,11 +11,17 @@ from torch import Tensor, nn
 
 from attention import (
     QUERY_CHUNK,
+    Device,
+    KVCache,
+    Lengths,
     MultiHeadAttention,
+    as_list,
     check_alike,
     check_counts,
+    check_probability,
     check_scores_like,
     check_width,
+    fused_attention,
     masked_softmax,
 )
 
@@ -62,23 +70,42 @@ class LinearAttention(MultiHeadAttention):
         super().__init__(embed_dim, num_heads, bias=bias)
 
     def forward(
-        self, x: Tensor, mask: Tensor | None = None, return_state: bool = False, *,
-        context: Tensor | None = None, is_causal: bool = False, state: Tensor | None = None,
-    ) -> Tensor | tuple[Tensor, Tensor]:  # fmt: skip
+        self,
+        x: Tensor,
+        mask: Tensor | None = None,
+        return_attention: bool = False,
+        *,
+        context: Tensor | None = None,
+        is_causal: bool = False,
+        state: Tensor | None = None,
+        return_state: bool = False,
+    ) -> Tensor | tuple[Tensor, Tensor]:
         """x (..., L, E) -> (..., L, E), with ``return_state`` also the state for the next call.
 
         ``mask`` hides keys from all queries alike, (..., 1, S). ``state`` (B, H, D, D + 1) holds
-        the sums over earlier keys, in float32 or wider.
+        the sums over earlier keys, in float32 or wider. ``return_attention`` returns the weights
+        φ(qᵢ)ᵀ φ(kⱼ) / Σⱼ φ(qᵢ)ᵀ φ(kⱼ), (..., H, L, S), too: in time and memory of the matrix,
+        and without a state, whose keys they couldn't show.
         """
+        self._check_forward(x, return_attention, context, None, None, None)
+        if x.is_nested:
+            raise TypeError("x is nested: pad it, and hide the padding with mask=")
         if is_causal and context is not None:
             raise ValueError("context excludes is_causal: a causal layer attends to itself")
+        if return_attention and (return_state or state is not None):
+            raise ValueError("return_attention excludes state: it has no weights for earlier keys")
         query, key, value = self._project(x, context)
         wide = torch.promote_types(query.dtype, torch.float32)
-        q, k = (F.elu(t.to(wide)) + 1 for t in (query, key))  # φ
+        q, k = (F.elu(t.to(wide)) + 1 for t in (query, key))  # φ, (..., H, L, D)
         v = F.pad(value.to(wide), (0, 1), value=1.0)  # the last column sums φ(k), the denominator
         check_scores_like("mask", mask, query, (*k.shape[:-2], 1, k.shape[-2]))
         if mask is not None:
             k = k.masked_fill(~torch.atleast_2d(mask).mT, 0.0)
+        if return_attention:
+            weights = _scaled(q @ k.mT, is_causal)  # (..., H, L, S)
+            output = self._merge((weights @ value.to(wide)).to(query.dtype), x)
+            return output, weights.to(query.dtype).reshape(*x.shape[:-2], *weights.shape[-3:])
+
         sums = (*k.shape[:-2], k.shape[-1], v.shape[-1])
         if state is not None and state.shape != sums:
             raise ValueError(f"state must be {sums}, got {tuple(state.shape)}")
@@ -96,3 +123,228 @@ class LinearAttention(MultiHeadAttention):
         output = output[..., :-1] / total.masked_fill(total == 0, 1.0)  # every key hidden: 0
         output = self._merge(output.to(query.dtype), x)
         return (output, state) if return_state else output
+
+
+def _scaled(products: Tensor, is_causal: bool) -> Tensor:
+    """Rows that sum to 1, or to 0 where every key is hidden."""
+    products = products.tril() if is_causal else products
+    total = products.sum(-1, keepdim=True)
+    return products / total.masked_fill(total == 0, 1.0)
+
+
+class ContextKV(NamedTuple):
+    """What a layer made of a context once, for every step of a decoder."""
+
+    key: Tensor  # (B, Hkv, S, D)
+    value: Tensor  # (B, Hkv, S, D)
+
+    def reorder(self, index: Lengths) -> "ContextKV":
+        """Let sequence b go on with the context of sequence ``index[b]``: for beams."""
+        index = torch.tensor(as_list(index), device=self.key.device)
+        return ContextKV(self.key.index_select(0, index), self.value.index_select(0, index))
+
+
+class CrossAttention(MultiHeadAttention):
+    """Multi-head attention to a context that may have other widths, and is projected once.
+
+    ``kdim`` and ``vdim`` are PyTorch's: the widths that keys and values are made from, embed_dim
+    unless given. The projections are three, ``q_proj``, ``k_proj`` and ``v_proj``.
+    """
+
+    def __init__(
+        self,
+        embed_dim: int,
+        num_heads: int,
+        dropout: float = 0.0,
+        *,
+        kdim: int | None = None,
+        vdim: int | None = None,
+        num_kv_heads: int | None = None,
+        head_dim: int | None = None,
+        bias: bool = True,
+        qk_norm: bool = False,
+    ) -> None:
+        options = {"num_kv_heads": num_kv_heads, "head_dim": head_dim, "bias": bias}
+        super().__init__(embed_dim, num_heads, dropout, qk_norm=qk_norm, **options)
+        kdim, vdim = (self.embed_dim if width is None else width for width in (kdim, vdim))
+        check_counts(kdim=kdim, vdim=vdim)
+        self.kdim, self.vdim = int(kdim), int(vdim)
+        del self.qkv_proj
+        self.q_proj = nn.Linear(self.embed_dim, self.query_dim, bias=bias)
+        self.k_proj = nn.Linear(self.kdim, self.kv_dim, bias=bias)
+        self.v_proj = nn.Linear(self.vdim, self.kv_dim, bias=bias)
+
+    def extra_repr(self) -> str:
+        return f"{super().extra_repr()}, kdim={self.kdim}, vdim={self.vdim}"
+
+    def project_context(self, context: Tensor, value: Tensor | None = None) -> ContextKV:
+        """Keys and values of a context, to hand to ``forward`` again and again.
+
+        Shapes: context (..., S, kdim); value (..., S, vdim) where values are made from others.
+        """
+        source = context if value is None else value
+        check_width("context", context, "kdim", self.kdim)
+        check_width("value" if value is not None else "context", source, "vdim", self.vdim)
+        check_alike("layer", self.out_proj.weight, "context", context)
+        check_alike("layer", self.out_proj.weight, "value", source)
+        if context.shape[:-1] != source.shape[:-1]:
+            shapes = f"context {tuple(context.shape)}, value {tuple(source.shape)}"
+            raise ValueError(f"batch or length differs: {shapes}")
+        key, value = self._heads(self.k_proj(context)), self._heads(self.v_proj(source))
+        key = key if self.key_norm is None else self.key_norm(key).type_as(value)
+        return ContextKV(key, value)
+
+    def forward(
+        self,
+        x: Tensor,
+        mask: Tensor | None = None,
+        return_attention: bool = False,
+        *,
+        context: Tensor | ContextKV,
+        bias: Tensor | None = None,
+        is_causal: bool = False,
+        window: int | None = None,
+    ) -> Tensor | tuple[Tensor, Tensor]:
+        """As ``MultiHeadAttention.forward``; ``context`` is a tensor, or what was made of it."""
+        options = {"context": context, "bias": bias, "is_causal": is_causal, "window": window}
+        return super().forward(x, mask, return_attention, **options)
+
+    def _project(self, x: Tensor, context: Tensor | ContextKV) -> tuple[Tensor, ...]:
+        check_width("x", x, "embed_dim", self.embed_dim)
+        check_alike("layer", self.out_proj.weight, "x", x)
+        key, value = context if isinstance(context, ContextKV) else self.project_context(context)
+        query = self._heads(self.q_proj(x))
+        if query.shape[:-3] != key.shape[:-3]:
+            batches = f"x {tuple(x.shape[:-2])}, context {tuple(key.shape[:-3])}"
+            raise ValueError(f"batch differs: {batches}")
+        query = query if self.query_norm is None else self.query_norm(query).type_as(value)
+        return query, key, value
+
+
+class LatentAttention(nn.Module):
+    """Keys and values of all heads come from one short vector a token, and only that is cached.
+
+    c = x W_C;  kₕ = [c Kₕ, r],  vₕ = c Vₕ,  with r = R(x W_R), the one part that has a position
+    (DeepSeek-V2, 2024, §2.1: multi-head latent attention, without compressed queries and norms).
+
+    A score is q · c K = (q Kᵀ) · c. So the latents serve as they are, as key and value of a single
+    head that all query heads share, and a head's values are mixed before they are made: (w c) V.
+
+    ``rotary`` (positions.py) turns queries and r; its head_dim is their size, R. The cache is
+    ``KVCache(B, 1, max_seq_len, latent_dim, value_dim=R)``: latent_dim + R numbers a token and
+    layer, where a multi-head layer has 2 · num_heads · head_dim.
+    """
+
+    def __init__(
+        self,
+        embed_dim: int,
+        num_heads: int,
+        latent_dim: int,
+        *,
+        rotary: nn.Module,
+        head_dim: int | None = None,
+        dropout: float = 0.0,
+    ) -> None:
+        super().__init__()
+        check_counts(embed_dim=embed_dim, num_heads=num_heads, latent_dim=latent_dim)
+        head_dim = embed_dim // num_heads if head_dim is None else head_dim
+        check_counts(head_dim=head_dim)
+        check_probability("dropout", dropout)
+        self.embed_dim, self.num_heads, self.latent_dim = embed_dim, num_heads, latent_dim
+        self.head_dim, self.rotary, self.dropout = head_dim, rotary, dropout
+        self.q_proj = nn.Linear(embed_dim, num_heads * (head_dim + rotary.head_dim), bias=False)
+        self.latent_proj = nn.Linear(embed_dim, latent_dim + rotary.head_dim, bias=False)
+        self.k_up = nn.Parameter(torch.randn(num_heads, latent_dim, head_dim) * latent_dim**-0.5)
+        self.v_up = nn.Parameter(torch.randn(num_heads, latent_dim, head_dim) * latent_dim**-0.5)
+        self.out_proj = nn.Linear(num_heads * head_dim, embed_dim, bias=False)
+
+    def extra_repr(self) -> str:
+        sizes = f"latent_dim={self.latent_dim}, head_dim={self.head_dim}, dropout={self.dropout}"
+        return f"{self.embed_dim}, num_heads={self.num_heads}, {sizes}"
+
+    def forward(
+        self,
+        x: Tensor,
+        mask: Tensor | None = None,
+        *,
+        is_causal: bool = False,
+        cache: KVCache | None = None,
+        lengths: Lengths | None = None,
+    ) -> Tensor:
+        """x (B, L, E) -> (B, L, E); mask broadcasts to (B, H, L, S)."""
+        check_width("x", x, "embed_dim", self.embed_dim)
+        check_alike("layer", self.out_proj.weight, "x", x)
+        if x.ndim != 3:
+            raise ValueError(f"x must be (B, L, {self.embed_dim}), got {tuple(x.shape)}")
+        stands, window = 0, None
+        if cache is not None:
+            place = cache.place(x.shape[-2], lengths, is_causal=is_causal)
+            stands, is_causal, window = place.positions, place.is_causal, place.window
+            if place.mask is not None:
+                mask = place.mask if mask is None else mask & place.mask
+        query = self.q_proj(x).unflatten(-1, (self.num_heads, -1)).transpose(1, 2)  # (B, H, L, D+R)
+        query, turned = query.split([self.head_dim, self.rotary.head_dim], dim=-1)
+        latent = self.latent_proj(x).unsqueeze(1)  # (B, 1, L, latent_dim + R), one head for all
+        latent, shared = latent.split([self.latent_dim, self.rotary.head_dim], dim=-1)
+        turned, shared = self._rotate(turned, stands), self._rotate(shared, stands)
+        if cache is not None:
+            latent, shared = cache.append(latent, shared, lengths)
+
+        query = torch.cat([query @ self.k_up.mT, turned], dim=-1)  # (B, H, L, latent_dim + R)
+        key = torch.cat([latent, shared], dim=-1)  # (B, 1, S, latent_dim + R)
+        mixed = fused_attention(
+            query,
+            key,
+            latent,
+            mask,
+            is_causal=is_causal,
+            window=window,
+            scale=(self.head_dim + self.rotary.head_dim) ** -0.5,
+            dropout_p=self.dropout if self.training else 0.0,
+        )  # (B, H, L, latent_dim)
+        heads = mixed @ self.v_up  # (B, H, L, D)
+        return self.out_proj(heads.transpose(1, 2).flatten(-2))
+
+    def _rotate(self, heads: Tensor, stands: int | Tensor) -> Tensor:
+        if isinstance(stands, Tensor):
+            return self.rotary(heads, position_ids=stands)
+        return self.rotary(heads, stands)
+
+
+# --- Sparse masks: True = may attend; combine them with & and | ---------------------------------
+
+
+def create_strided_mask(
+    query_len: int, key_len: int | None = None, device: Device = None, *, stride: int
+) -> Tensor:
+    """Let each query see every ``stride``-th position, counted from its own.  (L, S), bool.
+
+    With a window of ``stride`` it reaches all others in two layers:
+    ``create_causal_mask(n) & (create_window_mask(n, window=s) | create_strided_mask(n, stride=s))``
+    (Child et al. 2019, "strided"). The ends of query and key are aligned.
+    """
+    key_len = query_len if key_len is None else key_len
+    check_counts(query_len=query_len, key_len=key_len, stride=stride)
+    queries = torch.arange(key_len - query_len, key_len, device=device)[:, None]  # (L, 1)
+    return (torch.arange(key_len, device=device) - queries) % stride == 0
+
+
+def create_block_sparse_mask(
+    blocks: Tensor, block_size: int, query_len: int, key_len: int | None = None
+) -> Tensor:
+    """Let whole blocks of queries see whole blocks of keys.  (..., L, S), bool.
+
+    ``blocks`` (..., ⌈L / block_size⌉, ⌈S / block_size⌉), bool: True where the block of queries
+    sees the block of keys, counted from the first. The last blocks may be cut short. With a
+    dimension for heads before, each head has its own blocks.
+    """
+    key_len = query_len if key_len is None else key_len
+    check_counts(block_size=block_size, query_len=query_len, key_len=key_len)
+    if not isinstance(blocks, Tensor) or blocks.dtype != torch.bool:
+        kind = blocks.dtype if isinstance(blocks, Tensor) else type(blocks).__name__
+        raise TypeError(f"blocks must be a bool tensor, got {kind}")
+    wanted = (-(-query_len // block_size), -(-key_len // block_size))
+    if tuple(blocks.shape[-2:]) != wanted:
+        raise ValueError(f"blocks must be (..., {wanted[0]}, {wanted[1]}), got {(*blocks.shape,)}")
+    mask = blocks.repeat_interleave(block_size, -2).repeat_interleave(block_size, -1)
+    return mask[..., :query_len, :key_len]

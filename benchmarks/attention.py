@@ -1,4 +1,4 @@
-"""attention.py against PyTorch's own on this machine: `python3 -m course bench`.
+"""Time attention.py against PyTorch's own on this machine: `python3 -m course bench`.
 
 Without the course: `python3 -m benchmarks.attention [--device cpu|cuda] [--quick] [--out DIR]`.
 How to read the figures: benchmarks/README.md.
@@ -27,12 +27,15 @@ from benchmarks.timing import Timing, interleave, ratio
 EMBED_DIM, HEADS, HEAD_DIM = 512, 8, 64
 LENGTHS = [128, 256, 512, 1024, 2048, 4096, 8192]
 CUDA_LENGTHS = [*LENGTHS, 16_384, 32_768]
-EXPLICIT_UP_TO = {"forward": 8192, "forward + backward": 4096}  # the matrix takes the memory
+EXPLICIT_UP_TO = {
+    "forward": 8192,
+    "forward + backward": 4096,
+}  # the matrix of weights limits the length
 PASSES = ("forward", "forward + backward")
 
 
 class BareLayer(nn.Module):
-    """The least a layer can do: projections and PyTorch's fused call, nothing checked."""
+    """The least work of a layer: projections and PyTorch's fused call, without checks."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -47,7 +50,7 @@ class BareLayer(nn.Module):
 def timed(
     calls: dict[str, Callable[[], Tensor]], which: str, device: str, leaves: list[Tensor]
 ) -> dict[str, Timing]:
-    """Time the calls forward without gradients, or with the way back to ``leaves``."""
+    """Time the calls forward without gradients, or with the backward pass to ``leaves``."""
 
     def forward(call: Callable[[], Tensor]) -> None:
         with torch.no_grad():
@@ -75,7 +78,7 @@ def rows(section: str, which: str, length: int, times: dict[str, Timing], base: 
 
 
 def functions(which: str, length: int, device: str, dtype: torch.dtype) -> list[dict]:
-    """Explicit and fused attention against PyTorch's call, causal."""
+    """Time explicit and fused causal attention against PyTorch's call."""
     shape = (1, HEADS, length, HEAD_DIM)
     q, k, v = (torch.randn(shape, device=device, dtype=dtype, requires_grad=True) for _ in "qkv")
     calls = {
@@ -91,7 +94,7 @@ def functions(which: str, length: int, device: str, dtype: torch.dtype) -> list[
 
 
 def layers(which: str, length: int, device: str, dtype: torch.dtype) -> list[dict]:
-    """Our layer, PyTorch's without weights, and the bare one, all in train mode."""
+    """Time our layer, PyTorch's without weights, and the bare layer, all in train mode."""
     options = {"device": device, "dtype": dtype}
     ours = MultiHeadAttention(EMBED_DIM, HEADS).to(**options).train()
     theirs = nn.MultiheadAttention(EMBED_DIM, HEADS, batch_first=True, **options).train()
@@ -113,7 +116,7 @@ def layers(which: str, length: int, device: str, dtype: torch.dtype) -> list[dic
 
 @torch.no_grad()
 def decoding(keys: int, device: str, dtype: torch.dtype) -> list[dict]:
-    """One more token after ``keys`` tokens: from the cache, and by recomputing them all."""
+    """Time one more token after ``keys`` tokens: from the cache, and recomputing all."""
     layer = MultiHeadAttention(EMBED_DIM, HEADS).to(device, dtype).eval()
     x = torch.randn(1, keys, EMBED_DIM, device=device, dtype=dtype)
     cache = KVCache(1, HEADS, keys, HEAD_DIM, device=device, dtype=dtype)
@@ -121,7 +124,7 @@ def decoding(keys: int, device: str, dtype: torch.dtype) -> list[dict]:
 
     def step() -> None:
         layer(x[:, -1:], cache=cache, is_causal=True)
-        cache.lengths[0] = keys - 1  # the same step again
+        cache.crop(keys - 1)  # the same step again
 
     calls = {"recomputed": lambda: layer(x, is_causal=True), "cached": step}
     return rows("decoding", "one step", keys, interleave(calls, device), "recomputed")
@@ -138,7 +141,7 @@ def memory_rows(lengths: list[int]) -> list[dict]:
 
 
 def backends(which: str, length: int, matmul: float, causal: bool = True) -> list[dict]:
-    """Each backend of a GPU, and the best called directly, in TFLOP/s beside a matrix product's."""
+    """Time each backend of a GPU, and the best called directly, beside a matrix product."""
     shape = (1, 4 * HEADS, length, HEAD_DIM)
     options = {"device": "cuda", "dtype": torch.bfloat16, "requires_grad": True}
     q, k, v = (torch.randn(shape, **options) for _ in "qkv")
@@ -157,7 +160,9 @@ def backends(which: str, length: int, matmul: float, causal: bool = True) -> lis
         timed(calls, which, "cuda", [q, k, v]),
         "best, called directly",
     )
-    products = 2 if which == "forward" else 7  # of the matrix: QKᵀ and WV; back five more
+    products = (
+        2 if which == "forward" else 7
+    )  # two matrix products, QKᵀ and WV; the backward pass has five
     flops = products * 2 * shape[1] * length * length * HEAD_DIM / (2 if causal else 1)
     for row in made:
         row["tflops"] = flops / (row["ms"] * 1e9)
@@ -171,11 +176,11 @@ def matmul_tflops(size: int = 8192) -> float:
 
 
 def run(device: str, quick: bool) -> dict:
-    """Measure all; with ``quick`` short lengths alone, to see that it works."""
+    """Measure all; ``quick`` takes short lengths only, to see that it works."""
     cuda = device == "cuda"
     lengths = [128, 512] if quick else CUDA_LENGTHS if cuda else LENGTHS
     dtype = torch.bfloat16 if cuda else torch.float32
-    keys = 512 if quick else 4096
+    keys = 512 if quick else report.DECODING_KEYS
     matmul = matmul_tflops() if cuda else None
     jobs: list[Callable[[], list[dict]]] = [
         lambda w=which, n=n, m=measure: m(w, n, device, dtype)
@@ -195,7 +200,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--device", choices=["cpu", "cuda"])
     parser.add_argument("--threads", type=int, help="of the CPU (default: PyTorch's choice)")
     parser.add_argument("--quick", action="store_true", help="short lengths alone, not for keeping")
-    parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results")
+    parser.add_argument("--out", type=Path, help="a folder (default: results/, with --quick none)")
     options = parser.parse_args(arguments)
     device = options.device or ("cuda" if torch.cuda.is_available() else "cpu")
     if device == "cuda" and not torch.cuda.is_available():
@@ -205,9 +210,12 @@ def main(arguments: list[str] | None = None) -> int:
     torch.manual_seed(0)
     result = run(device, options.quick)
     print(report.table(result))
-    options.out.mkdir(parents=True, exist_ok=True)
+    if options.quick and options.out is None:
+        return 0
+    folder = options.out or Path(__file__).parent / "results"
+    folder.mkdir(parents=True, exist_ok=True)
     stem = f"attention-{device}{'-quick' if options.quick else ''}"
-    for path in report.save(result, options.out / stem):
+    for path in report.save(result, folder / stem):
         print(path)
     return 0
 

@@ -1,8 +1,8 @@
-"""Peak memory of one attention call on the CPU, beyond its inputs and output.
+"""Measure the peak memory of one attention call on the CPU, beyond its inputs and output.
 
     python3 -m benchmarks.memory fused causal 8192
 
-prints MB. It runs in a process of its own: memory that others freed would hide what is taken.
+prints MB. It runs in a process of its own, as memory that was freed before would hide new use.
 """
 
 import os
@@ -16,12 +16,12 @@ STATUS, RESET = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 
 
 def peak_mb(call: str, case: str, length: int, *, backward: bool = False, heads: int = HEADS):
-    """Measure in a new process; None where the system doesn't tell (outside Linux)."""
+    """Measure in a new process; None outside Linux, which alone tells the peak."""
     if not RESET.exists():
         return None
     words = [call, case, str(length), str(heads), *(["backward"] if backward else [])]
     command = [sys.executable, "-m", "benchmarks.memory", *words]
-    # Freed memory goes back at once, or the peak would hold what the allocator keeps for later.
+    # Return freed memory at once, or the peak would count what the allocator keeps.
     env = os.environ | {"MALLOC_MMAP_THRESHOLD_": "65536", "MALLOC_ARENA_MAX": "1"}
     done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=False)
     if done.returncode:
@@ -30,7 +30,7 @@ def peak_mb(call: str, case: str, length: int, *, backward: bool = False, heads:
 
 
 def options_for(case: str, length: int, device: str = "cpu") -> dict[str, object]:
-    """The attention options of a case, made before the measurement: they are inputs."""
+    """Make the options of a case before the measurement, because they are inputs."""
     import torch
 
     keys = torch.arange(length, device=device)
@@ -42,6 +42,7 @@ def options_for(case: str, length: int, device: str = "cpu") -> dict[str, object
         "padded": {"mask": keys < length - PADDED},
         "padded causal": {"mask": keys < length - PADDED, "is_causal": True},
         "dropout": {"is_causal": True, "dropout_p": 0.1},
+        "shared heads": {"is_causal": True},
     }[case]
 
 
@@ -60,10 +61,12 @@ def _measure(call: str, case: str, length: int, heads: int, backward: bool) -> f
 
     def run(key_len: int) -> float:
         query_len = key_len - 1 if case == "ends" else key_len
-        shapes = [(1, heads, n, HEAD_DIM) for n in (query_len, key_len, key_len)]
+        kv_heads = heads // 8 if case == "shared heads" else heads  # 8 query heads to a key head
+        counts = ((heads, query_len), (kv_heads, key_len), (kv_heads, key_len))
+        shapes = [(1, count, length, HEAD_DIM) for count, length in counts]
         inputs = [torch.randn(shape, requires_grad=backward) for shape in shapes]
         options = options_for(case, key_len)
-        RESET.write_text("5")  # the peak starts at what is resident now
+        RESET.write_text("5")  # reset the peak to the present resident size
         before = _resident("VmRSS")
         result = attend(*inputs, **options)
         output = result if call == "fused" else result[0]
@@ -73,7 +76,7 @@ def _measure(call: str, case: str, length: int, heads: int, backward: bool) -> f
             outside += sum(t.grad.nbytes for t in inputs)
         return _resident("VmHWM") - before - outside / 2**20
 
-    run(1280)  # libraries load and threads start
+    run(1280)  # warm-up: load libraries, start threads
     return run(length)
 
 

@@ -1,14 +1,14 @@
-"""What a page costs its reader: `python benchmarks/pages.py [--site DIR] [--json FILE]`.
+"""Measure each page's load and input time: `python benchmarks/pages.py [--site DIR] [--json FILE]`.
 
-Chromium with its CPU slowed four times, files sent gzipped, no cache: a first visit. Prints, for
-each page, the figures that the design sets a budget for, as the median of five visits:
+A first visit in Chromium: CPU slowed four times, files gzipped, no cache. Prints for each page the
+median of five visits of every figure that has a budget:
 
-- size: all that is loaded but figures, in KB, gzipped
+- size: all loaded files but figures, in KB, gzipped
 - LCP: largest contentful paint · CLS: layout shift · TBT: blocking time, all long tasks
 - input: script, style and layout for one input event on the first control, 95th percentile of
-  60, with the same for a range input with an empty handler beside it
-- unslowed: the same two at the machine's own speed, because Chromium slows what is short by more
-  than four times (README.md)
+  60; beside it the same for a range input with an empty handler
+- unslowed: these two at the machine's own speed, as Chromium slows short work by more than four
+  times (README.md)
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ OBSERVE = """
   watch("longtask", (e) => { seen.tbt += Math.max(0, e.duration - 50); });
 """
 
-# One input event, and two frames for whatever it sets in motion.
+# Send an input event, and wait two frames for its effects.
 SEND_EVENT = """([input, i]) => new Promise((done) => {
   const [low, high] = [+input.min, +input.max];
   if (input.options) input.selectedIndex = i % input.options.length;
@@ -56,7 +56,7 @@ EMPTY_HANDLER = """() => {
   input.addEventListener("input", () => {});
   return document.body.appendChild(input);
 }"""
-# The first slider; on a page without, the first menu.
+# The first slider, or the first menu on a page without sliders.
 CONTROL = "main .widget :is(input[type=range], select)"
 WORK = {"ScriptDuration", "LayoutDuration", "RecalcStyleDuration"}
 
@@ -81,7 +81,7 @@ class _Gzip(SimpleHTTPRequestHandler):
 
 @cache
 def _gzipped(file: Path) -> bytes:
-    """Once for all visits, so that later ones don't share the machine with this work."""
+    """Compress each file once, so that no visit shares the machine with this work."""
     return gzip.compress(file.read_bytes(), 9)
 
 
@@ -119,15 +119,15 @@ def visit(browser, url: str) -> dict[str, float]:
 
 
 def _wait_until_laid_out(page: Page, tools: CDPSession) -> None:
-    """All of it. Playwright's own waiting would run a large script in the page: a long task."""
+    """Wait until the page is laid out, without the script of Playwright's waiting: a long task."""
     arriving = {"expression": "document.documentElement.classList.contains('arriving')"}
     while tools.send("Runtime.evaluate", arriving)["result"]["value"]:
         page.wait_for_timeout(200)
 
 
 def event_times(page: Page, tools: CDPSession) -> tuple[float, float]:
-    """The page's first control, and an empty handler: 95th percentiles in ms."""
-    # Time of the page's own thread: what else the machine does is not in it.
+    """Return the 95th percentiles in ms of the page's first control and of an empty handler."""
+    # Time of the page's own thread, without other work of the machine.
     tools.send("Performance.enable", {"timeDomain": "threadTicks"})
     slider = page.locator(CONTROL).first.element_handle()
     empty = page.evaluate_handle(EMPTY_HANDLER).as_element()

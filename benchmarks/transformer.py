@@ -1,8 +1,8 @@
-"""How long the models take in a page: `python -m benchmarks.transformer [--json FILE]`.
+"""Time the models in a page: `python -m benchmarks.transformer [--json FILE]`.
 
-Each committed model runs in Chromium, its processor not slowed, on 32 random tokens (or as many as
-it takes): milliseconds of a forward pass with everything that it hands out, the median of 200 after
-warming up, with the fastest and the slowest twentieth. The budget is 2 ms.
+Each committed model runs in Chromium, at the machine's own speed, on 32 random tokens or its
+longest input. Prints the median in milliseconds of 200 forward passes with all their values, after
+a warm-up, and the 5th and 95th percentile. The budget is 2 ms.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The course: its site, its checks and what its lessons import."""
+"""The course's commands, and the functions that its lessons import."""
 
 from .failing import fails
 from .to_page import publish, static_form
@@ -7,7 +7,7 @@ __all__ = ["exercise", "fails", "publish", "show_exercises", "static_form"]
 
 
 def __getattr__(name):
-    # Only when asked for: the commands start on a Python that has no NumPy yet.
+    # Imported late: the commands start on a Python without NumPy.
     if name in ("exercise", "show_exercises"):
         from . import exercises
 

@@ -1,4 +1,4 @@
-"""python3 -m course COMMAND: from a fresh clone, with nothing installed, on any Python."""
+"""Run `python3 -m course COMMAND` from a fresh clone, with nothing installed, on any Python."""
 
 import sys
 from pathlib import Path
@@ -13,7 +13,7 @@ def main():
         environment.check_python()
         from course.cli import parse, run
 
-        chosen = parse(arguments)  # a mistyped command is told before anything is installed
+        chosen = parse(arguments)  # before the set-up, so that a mistyped command installs nothing
         environment.enter(root, arguments)
     except environment.SetupError as error:
         print(error, file=sys.stderr)

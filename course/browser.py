@@ -1,4 +1,4 @@
-"""Finds a Chrome, Chromium or Edge to test the site in, or installs one where that can be done."""
+"""Find a Chrome, Chromium or Edge to test the site in, or install Chromium where possible."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 _COMMANDS = (
-    "chromium-headless-shell",  # the same browser, at less than half the cost: it has no windows
+    "chromium-headless-shell",  # Chromium without windows, at less than half the cost
     "chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome",
     "microsoft-edge", "msedge",
 )  # fmt: skip
@@ -25,7 +25,7 @@ _PLACES = (
 
 
 def find_browser() -> str | None:
-    """The path of a browser. ``CHROME`` in the environment comes first."""
+    """Return the path of a browser, preferring ``CHROME`` of the environment; None without one."""
     if chosen := os.environ.get("CHROME"):
         return shutil.which(chosen)
     for command in _COMMANDS:

@@ -1,4 +1,4 @@
-"""The commands. What each needs is imported when it runs, in the environment."""
+"""The commands and their options; each imports its modules when it runs, in the environment."""
 
 from __future__ import annotations
 
@@ -13,7 +13,19 @@ from course.render.problems import Problem, Problems
 from course.serve import PORT
 
 DEFAULT_CELL_TIMEOUT = 300.0
-_OF_THE_MACHINE = {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC}  # not mistakes of ours
+_TEST_EPILOG = """\
+what to test:
+  m05           a lesson: its page, its exercises, its notebook
+  tests/engine  a folder, a file, or one test (FILE::NAME)
+  -k masks      the tests that have this in their name; -m site: those with this mark
+All other options are pytest's; those with a value take it with "=": --durations=5.
+Tests run in parallel, but where you name a file; "-n 0" runs them in one process."""
+_OF_THE_MACHINE = {
+    errno.EACCES,
+    errno.EPERM,
+    errno.EROFS,
+    errno.ENOSPC,
+}  # the machine's, not the program's
 
 
 def main(arguments: Sequence[str], root: Path) -> int:
@@ -21,7 +33,13 @@ def main(arguments: Sequence[str], root: Path) -> int:
 
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
-    return _parser().parse_args(arguments)
+    parser = _parser()
+    chosen, more = parser.parse_known_args(arguments)
+    if chosen.run is _test:
+        chosen.arguments = [word for word in more if word != "--"]
+    elif more:
+        parser.error(f"unknown arguments: {' '.join(more)}")
+    return chosen
 
 
 def run(chosen: argparse.Namespace, root: Path) -> int:
@@ -29,7 +47,8 @@ def run(chosen: argparse.Namespace, root: Path) -> int:
         return chosen.run(root, chosen)
     except Problems as found:
         print(found, file=sys.stderr)
-        print(f"{_count(len(found.problems))}; nothing was written", file=sys.stderr)
+        kept = "" if chosen.run is _check else "; nothing was written"
+        print(_count(len(found.problems)) + kept, file=sys.stderr)
     except Problem as problem:
         print(problem, file=sys.stderr)
     except OSError as error:
@@ -67,10 +86,17 @@ def _parser() -> argparse.ArgumentParser:
     check = commands.add_parser("check", help="find mistakes without executing anything")
     check.set_defaults(run=_check)
 
-    test = commands.add_parser("test", help="run every test")
+    test = commands.add_parser(
+        "test", help="run the tests: all, or those you name", epilog=_TEST_EPILOG,
+        usage="python3 -m course test [--quick] [--site DIR] [LESSON] [PATH] [-k NAME] [-m MARK]",
+        allow_abbrev=False, formatter_class=argparse.RawDescriptionHelpFormatter,
+    )  # fmt: skip
+    test.add_argument("--quick", action="store_true", help="leave out the tests marked slow")
     test.add_argument("--site", metavar="DIR", help="test this rendered site, not a fresh one")
-    test.add_argument("pytest", nargs="*", help="more arguments for pytest, after --")
     test.set_defaults(run=_test)
+
+    rooms = commands.add_parser("rooms", help="measure the room that each widget takes")
+    rooms.set_defaults(run=_rooms)
 
     exercise = commands.add_parser("exercise", help="check your answers; alone: your progress")
     exercise.add_argument("module", nargs="?", help="such as m03")
@@ -124,10 +150,14 @@ def _lab(root: Path, chosen: argparse.Namespace) -> int:
 
 
 def _check(root: Path, chosen: argparse.Namespace) -> int:
-    from course.render.check import check_site
+    from course.lessons import lesson_mistakes
+    from course.render.check import read_site
     from course.render.project import load_project
 
-    pages = check_site(load_project(root))
+    project = load_project(root)
+    pages, problems = read_site(project)
+    if problems := [*problems, *lesson_mistakes(project, pages)]:
+        raise Problems(problems)
     print(f"{len(pages)} pages, nothing wrong")
     return 0
 
@@ -135,7 +165,13 @@ def _check(root: Path, chosen: argparse.Namespace) -> int:
 def _test(root: Path, chosen: argparse.Namespace) -> int:
     from course.testing import run_tests
 
-    return run_tests(root, site=chosen.site, arguments=chosen.pytest)
+    return run_tests(root, site=chosen.site, quick=chosen.quick, arguments=chosen.arguments)
+
+
+def _rooms(root: Path, chosen: argparse.Namespace) -> int:
+    from course.rooms import write_rooms
+
+    return write_rooms(root)
 
 
 def _exercise(root: Path, chosen: argparse.Namespace) -> int:

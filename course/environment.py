@@ -1,6 +1,6 @@
-"""Makes .venv, installs the pinned requirements into it, and goes on inside it.
+"""Make .venv, install the pinned requirements into it, and restart the command inside it.
 
-Standard library only, and nothing newer than Python 3.6: this runs before anything is checked.
+Standard library only, in the syntax of Python 3.6: it runs before the version is checked.
 """
 
 import hashlib
@@ -14,11 +14,11 @@ _RANGE = "3.11 to 3.13"
 
 
 class SetupError(Exception):
-    """One line that says what is missing and how to go on."""
+    """A message for the terminal: what is missing, and how to go on."""
 
 
 def enter(root, arguments):
-    """Return inside the project's environment; the first time, make it."""
+    """Return when running in the project's environment; make it the first time."""
     if _is_off():
         return
     check_python()
@@ -56,13 +56,13 @@ def _is_ready(root, venv):
 
 
 def _stamp(root):
-    """Of what is installed: the pins, and the Python that they are installed for."""
+    """Identify an installation: the digest of its pins, and its Python."""
     pins = hashlib.sha256((root / "requirements.txt").read_bytes()).hexdigest()
     return f"{pins} python {'.'.join(map(str, _version_of(root / '.venv')))}\n"
 
 
 def _version_of(venv):
-    """(3, 11) of an environment that is there, or else of this Python, which would make it."""
+    """Return (3, 11) and the like: of the environment, or of this Python where there is none."""
     try:
         lines = (venv / "pyvenv.cfg").read_text(encoding="utf-8").splitlines()
     except OSError:
@@ -72,7 +72,7 @@ def _version_of(venv):
 
 
 def _is_usable(venv):
-    """False too where an earlier set-up was cut short, or its Python has gone."""
+    """False where it is missing or broken: an interrupted set-up, or a Python that was removed."""
     if not python_of(venv).exists() or not OLDEST <= _version_of(venv) <= NEWEST:
         return False
     pip = [str(python_of(venv)), "-m", "pip", "--version"]
@@ -141,7 +141,7 @@ def _start_again(venv, arguments):
     command = [str(python_of(venv)), "-m", "course", *arguments]
     if os.name != "nt":
         os.execv(command[0], command)
-    try:  # Windows has no exec: it would give the prompt back at once
+    try:  # Windows' exec would return to the prompt at once
         sys.exit(subprocess.call(command))
     except KeyboardInterrupt:
         sys.exit(130)

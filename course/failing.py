@@ -1,4 +1,4 @@
-"""A check that must fail, shown on the page: for bug hunts."""
+"""Show the failing check of a bug hunt."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from contextlib import contextmanager
 
 @contextmanager
 def fails() -> Iterator[None]:
-    """Print what the block raises, and go on; raise where it raises nothing.
+    """Print the exception that the block raises, and go on; raise AssertionError without one.
 
-    So a bug hunt can't go on showing a bug that is no longer there.
+    So a page can't show a bug that has been repaired.
     """
     try:
         yield
     except Exception as error:
         print(f"{type(error).__name__}: {error}".strip())
     else:
-        raise AssertionError("this was to fail, and didn't")
+        raise AssertionError("the check in `with fails()` passes: the page would show no bug")

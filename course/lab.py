@@ -1,4 +1,4 @@
-"""JupyterLab on a notebook of each lesson, in a folder that is the learner's own."""
+"""Open JupyterLab on copies of the lessons' notebooks, in a folder that is the learner's own."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from pathlib import Path
 from course.render.site import render_site
 from course.serve import PORT, SiteServer
 
-_GIVEN = ".given.json"  # the digest of what each notebook held as it was written here
-_SETTINGS = Path(__file__).with_name("jupyter")  # no news and no updates from other hosts
-# Ctrl-C ends it at once; it is quiet but for its address.
+_GIVEN = ".given.json"  # digest of each notebook as it was copied
+_SETTINGS = Path(__file__).with_name("jupyter")  # turn off news and updates from other hosts
+# End at once on Ctrl-C, and print little but the address.
 _OPTIONS = ("--ServerApp.answer_yes=True", "--log-level=ERROR")
 
 
@@ -37,9 +37,9 @@ def lab(root: Path, *, cell_timeout: float, arguments: Sequence[str]) -> int:
 
 
 def give_notebooks(site: Path, folder: Path) -> list[str]:
-    """Write each lesson's notebook into ``folder``; returns what there is to say.
+    """Copy each lesson's notebook into ``folder``; returns messages for the terminal.
 
-    A file whose cells aren't those that were written here is the learner's, and stays.
+    A notebook whose cells the learner changed stays, and the copy gets another name.
     """
     folder.mkdir(exist_ok=True)
     given = _read(folder / _GIVEN)
@@ -64,7 +64,7 @@ def _names(lesson: str) -> Iterator[str]:
 
 
 def _is_free(path: Path, fresh: bytes, given: dict[str, str]) -> bool:
-    """Whether writing there loses nothing of the learner's."""
+    """True if writing to ``path`` overwrites no work of the learner's."""
     if not path.exists():
         return True
     there = _digest(path.read_bytes())
@@ -72,7 +72,7 @@ def _is_free(path: Path, fresh: bytes, given: dict[str, str]) -> bool:
 
 
 def _digest(notebook: bytes) -> str:
-    """Of what a learner writes. Outputs and settings change as soon as Jupyter opens the file."""
+    """Digest the cells without outputs and settings, which Jupyter changes on opening the file."""
     try:
         work = [
             [cell["cell_type"], "".join(cell["source"]), cell.get("attachments")]
@@ -87,13 +87,13 @@ def _read(path: Path) -> dict[str, str]:
     try:
         given = json.loads(path.read_text(encoding="utf-8"))
     except (FileNotFoundError, ValueError):
-        return {}  # then whatever differs counts as the learner's
+        return {}  # without a record, each changed file counts as the learner's
     return given if isinstance(given, dict) else {}
 
 
 @contextlib.contextmanager
 def _served(site: Path) -> Iterator[None]:
-    """At the address that the notebooks name; where that is taken, `preview` serves the same."""
+    """Serve ``site`` at the notebooks' address; if that is taken, `preview` is serving it."""
     try:
         server = SiteServer(site, PORT, live=False)
     except OSError:

@@ -1,4 +1,4 @@
-// Added to each page by the preview server: reload on a change, and stay at the same place.
+// The preview server adds this to each page: reload on a change, and keep the scroll position.
 (() => {
   const key = `place in ${location.pathname}`;
   const place = sessionStorage.getItem(key);

@@ -1,4 +1,4 @@
-"""Figures in the look of the course: drawn on a light card, so that they read in dark mode too."""
+"""Draw figures in the course's style, on a light card, so that they are legible in dark mode."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 
-# The light values of the tokens in assets/course.css; a test holds the two together.
+# The light values of the tokens in assets/course.css; a test compares the two.
 COLORS = {
     "text": "#1c212b",
     "muted": "#586070",
@@ -29,7 +29,7 @@ def _ink(name: str) -> LinearSegmentedColormap:
 
 
 def _both_ways(name: str) -> LinearSegmentedColormap:
-    """Grey below zero, white at zero, the colour above: all light enough for dark numbers."""
+    """Map negative to grey, 0 to white, positive to the colour, all light behind dark numbers."""
     faded = mpl.colors.to_rgb(COLORS[name])
     lighter = tuple(1 - 0.55 * (1 - channel) for channel in faded)
     return LinearSegmentedColormap.from_list(f"{name}-signed", ["#b9bec8", "#ffffff", lighter])
@@ -40,13 +40,13 @@ QUERY, KEY, VALUE, SCORES = (_both_ways(name) for name in ("query", "key", "valu
 
 
 def use_course_style() -> None:
-    """Set matplotlib's defaults to the course's; called once when this module is imported."""
+    """Set matplotlib's defaults; called when this module is imported."""
     mpl.rcParams.update(
         {
             "figure.dpi": 100,
             "figure.facecolor": "white",
             "savefig.facecolor": "white",
-            "svg.hashsalt": "course",  # the same figure gives the same file
+            "svg.hashsalt": "course",  # a fixed salt gives the same file for the same figure
             "font.size": 11,
             "axes.titlesize": 11,
             "axes.titleweight": "bold",
@@ -65,9 +65,9 @@ def use_course_style() -> None:
 
 
 def panels(count: int, *, width: float = 4.8, height: float = 1.9) -> tuple[Figure, list[Axes]]:
-    """One row of ``count`` equal panels, ``width`` × ``height`` inches in all.
+    """Make one row of ``count`` equal panels, ``width`` × ``height`` inches in all.
 
-    As narrow as the text allows: on a phone a figure shrinks to about 3.5 inches.
+    Keep it as narrow as the text allows: on a phone a figure shrinks to about 3.5 inches.
     """
     figure, axes = plt.subplots(1, count, figsize=(width, height), layout="constrained")
     return figure, list(np.atleast_1d(axes))
@@ -84,7 +84,7 @@ def heatmap(
     limit: float | None = None,
     numbers: bool = True,
 ) -> None:
-    """Draw ``matrix`` (rows, columns); with ``numbers`` each is written in its cell.
+    """Draw ``matrix`` (rows, columns), with its numbers in the cells if ``numbers``.
 
     Weights run from 0 to 1. Anything else is centred on 0 and runs to ``±limit``, by default
     the largest size in the matrix; give two maps the same limit to compare them.

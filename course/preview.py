@@ -21,7 +21,7 @@ def preview(root: Path, *, port: int, cell_timeout: float, browser: bool) -> int
     server = start_server(root / "_site", port, live=True)
     print(f"\n{server.url}  (Ctrl-C ends)", flush=True)
     if browser and not os.environ.get("CI"):
-        webbrowser.open(server.url)  # where there is none it returns False, and the URL stands
+        webbrowser.open(server.url)  # False without a browser; the address is printed above
     try:
         for changed in changes(root):
             if changed:
@@ -39,14 +39,14 @@ def preview(root: Path, *, port: int, cell_timeout: float, browser: bool) -> int
 
 
 def changes(root: Path) -> Iterator[list[str]]:
-    """What was edited, batch after batch.
+    """Yield the edited files, batch after batch.
 
-    The first batch of each watch is empty: a time to catch up on edits made before it began.
+    The first batch of each watch is empty, to render the edits made before it began.
     """
     from watchfiles import watch
 
     while True:
-        folders = source_folders(root)  # one by one: .venv alone holds thousands
+        folders = source_folders(root)  # not recursively: .venv alone holds thousands
         caught_up = False
         for batch in watch(
             *folders, recursive=False, watch_filter=_is_source, raise_interrupt=True,
@@ -73,7 +73,7 @@ def _is_source(_: object, path: str) -> bool:
 
 
 def _render_again(root: Path, cell_timeout: float) -> set[str]:
-    """What was done to pages; empty after a mistake."""
+    """Return the work that was done for the pages; empty after a mistake."""
 
     def say_unless_cached(line: str) -> None:
         if not line.endswith("cached"):

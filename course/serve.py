@@ -1,4 +1,4 @@
-"""Serves _site/ to this machine alone, and tells open pages when to reload."""
+"""Serve _site/ to this machine alone, and tell open pages when to reload."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _RELOAD = Path(__file__).with_name("live_reload.js")
 
 
 class SiteServer(ThreadingHTTPServer):
-    """``reload()`` reaches every page that is open."""
+    """Serves the folder ``site``; with ``live``, ``reload()`` reloads every open page."""
 
     daemon_threads = True
-    # Elsewhere it lets a restarted server have its port again; on Windows, two servers one port.
+    # It frees the port of a stopped server; on Windows it would let two servers share a port.
     allow_reuse_address = errno.errorcode.get(10048) is None
 
     def __init__(self, site: Path, port: int, *, live: bool) -> None:
@@ -34,7 +34,7 @@ class SiteServer(ThreadingHTTPServer):
         return f"http://{HOST}:{self.server_address[1]}/"
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """A reader who leaves before a file has come is no error."""
+        """Ignore readers who leave before a file has arrived."""
         if not isinstance(sys.exc_info()[1], ConnectionError):
             super().handle_error(request, client_address)
 
@@ -50,7 +50,7 @@ class SiteServer(ThreadingHTTPServer):
 
 
 def start_server(site: Path, port: int, *, live: bool = False) -> SiteServer:
-    """On ``port``, or on the next that is free; 0 leaves the choice to the system."""
+    """Start serving on ``port`` or the next free port; 0 lets the system choose."""
     for candidate in range(port, port + _PORTS_TO_TRY):
         try:
             server = SiteServer(site, candidate, live=live)
@@ -65,7 +65,7 @@ def start_server(site: Path, port: int, *, live: bool = False) -> SiteServer:
 
 class _Handler(SimpleHTTPRequestHandler):
     server: SiteServer
-    # The system's table may call scripts text/plain (Windows), and then modules don't load.
+    # Windows' table may type scripts as text/plain, and browsers refuse such modules.
     extensions_map = SimpleHTTPRequestHandler.extensions_map | {
         ".js": "text/javascript",
         ".mjs": "text/javascript",
@@ -77,7 +77,7 @@ class _Handler(SimpleHTTPRequestHandler):
     }
 
     def translate_path(self, path: str) -> str:
-        """Below the site, or nowhere. Quarto's pages ask for ``//widgets/x.js``."""
+        """Map to a file below the site, or to none. Quarto's pages request ``//widgets/x.js``."""
         asked = unquote(path.split("?", 1)[0].split("#", 1)[0]).replace("\\", "/")
         full = (self.server.site / asked.replace("\0", "").lstrip("/")).resolve()
         inside = full.is_relative_to(self.server.site.resolve())
@@ -128,4 +128,4 @@ class _Handler(SimpleHTTPRequestHandler):
         super().end_headers()
 
     def log_message(self, *_: object) -> None:
-        """Quiet: the terminal is for renders and their errors."""
+        """Print nothing: the terminal is for renders and their errors."""

@@ -1,4 +1,4 @@
-"""From a Python cell to the page: values for the OJS cells, and the form shown before they run."""
+"""Send values from Python cells to OJS cells, and show a widget's form from before it runs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def publish(**values: Any) -> None:
     """
     contents = [{"name": name, "value": plain(value, name)} for name, value in values.items()]
     if is_rendering():
-        # "<" is escaped, so that no string can end the script element.
+        # Escape "<", so that no string can end the script element.
         text = json.dumps({"contents": contents}, ensure_ascii=False).replace("<", "\\u003c")
         show_markdown(f'```{{=html}}\n<script type="ojs-define">{text}</script>\n```\n')
 
@@ -41,7 +41,7 @@ def static_form(sentence: str, columns: Iterable[str], rows: Iterable[Iterable[A
 
 
 def plain(value: Any, path: str) -> Any:
-    """``value`` as JSON can hold it; ``path`` says where it stands, for the errors."""
+    """Convert ``value`` to JSON's types; errors name ``path``, its place in the published value."""
     if hasattr(value, "tolist"):
         value = value.tolist()
     if value is None or isinstance(value, bool | int | str):
@@ -58,7 +58,7 @@ def plain(value: Any, path: str) -> Any:
 
 
 def is_rendering() -> bool:
-    """Whether the cell runs for a page: Quarto and the embedded engine each say so."""
+    """True if the cell runs for a page: Quarto and the embedded engine each set a variable."""
     return not os.environ.keys().isdisjoint({"QUARTO_EXECUTE_INFO", "COURSE_KERNEL"})
 
 

@@ -1,4 +1,4 @@
-"""Train one of models/ again: progress on the way, and on where it was interrupted."""
+"""Train one of models/ again with visible progress; an interrupted training goes on."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def train_model(root: Path, name: str, text: Path | None = None) -> int:
     given = _checked_text(name, text, "text" in inspect.signature(train).parameters)
     import torch
 
-    # These models are so small that a second thread costs more than it brings.
+    # For models this small a second thread costs more than it gains.
     torch.set_num_threads(1)
     work = root / ".course" / "training" / name
     if work.exists():
@@ -50,15 +50,15 @@ def _checked_text(name: str, text: Path | None, needed: bool) -> dict[str, Path]
 
 
 class Progress:
-    """Tells of each step: on a terminal in one line that changes, elsewhere now and then."""
+    """Prints each step: on a terminal in one line, elsewhere a line every ten seconds."""
 
     def __init__(self, out: TextIO = sys.stdout) -> None:
         self.out, self.in_place = out, out.isatty()
-        self.first: tuple[float, int] | None = None  # when, and how far it was then
+        self.first: tuple[float, int] | None = None  # time and step of the first call
         self.said = -float("inf")
 
     def __call__(self, what: str, step: int, steps: int, loss: float) -> None:
-        """``step`` of ``steps`` count over all that is trained, ``what`` is it now."""
+        """``what`` names the model in training; ``step`` and ``steps`` count over all models."""
         now = time.monotonic()
         self.first = self.first or (now, step)
         if now - self.said < SAY_EVERY[self.in_place] and step < steps:

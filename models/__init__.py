@@ -1,1 +1,1 @@
-"""The small models that the course trains, and what they share."""
+"""The small models that the course trains, and the code that they share."""

@@ -1,4 +1,4 @@
-"""The loop in which every model of the course is trained. It goes on where it was interrupted."""
+"""The training loop of the course's models; an interrupted training resumes."""
 
 import math
 import time
@@ -8,13 +8,13 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
-# What is being trained; steps done and to do, over all that is trained; the loss.
+# (name of the model, steps done over all models, steps in all, loss)
 Report = Callable[[str, int, int, float], None]
 SAVE_EVERY = 10.0  # seconds
 
 
 def part_of(report: Report, what: str, done: int, of: int) -> Callable[[int, float], None]:
-    """``fit``'s ``after`` for one training of several: ``done`` of the ``of`` steps came before."""
+    """Make ``fit``'s ``after`` for one of several trainings, after ``done`` of ``of`` steps."""
     return lambda step, loss: report(what, done + step, of, loss)
 
 
@@ -32,9 +32,9 @@ def fit(
     ``optimizer``: another than AdamW. ``fall``: the rate's share, by the share of steps done.
 
     ``loss`` draws its batch by PyTorch's global generator, whose state is kept in ``saved`` with
-    all else: an interrupted training ends with the same weights as one that wasn't.
+    the weights: an interrupted training ends with the same weights as an uninterrupted one.
     ``after`` is called after each step, with the number of steps done and the loss.
-    Returns: the seconds of processor time that it took, those before an interruption included.
+    Returns: seconds of processor time, including those before an interruption.
     """
     if optimizer is None:
         optimizer = torch.optim.AdamW(model.parameters(), rate, weight_decay=decay, fused=True)
@@ -63,7 +63,9 @@ def _save(parts: dict, settings: dict, done: tuple[int, float], saved: Path) -> 
     saved.parent.mkdir(parents=True, exist_ok=True)
     state = {name: part.state_dict() for name, part in parts.items()}
     state |= {"settings": settings, "done": done, "random": torch.get_rng_state()}
-    aside = saved.with_suffix(".new")  # put in place whole: an interruption leaves no half
+    aside = saved.with_suffix(
+        ".new"
+    )  # replaced at once, so that an interruption leaves no partial file
     torch.save(state, aside)
     aside.replace(saved)
 

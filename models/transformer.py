@@ -1,4 +1,4 @@
-"""One small transformer with every wiring that the course's models need.
+"""A small transformer with all wirings that the course's models need.
 
 Sizes in shape comments are those of attention.py; N is the number of layers, V of words.
 widgets/lib/transformer.js computes the same in a page.
@@ -20,12 +20,12 @@ POSITIONS = ("learned", "relative", "query-key", "rotary")
 
 @dataclass(frozen=True)
 class Config:
-    """What a model is but for its weights. As JSON, it is the metadata of a weights file.
+    """A model's settings; stored as JSON in the metadata of its weights file.
 
-    ``positions``: "learned" ones are added to the words, the ordinary way; "query-key" ones only
-        to what queries and keys read, so that values know nothing of them; "relative" is a
-        learned number for each head and distance, added to the scores; "rotary" turns queries
-        and keys by their positions (positions.Rotary), and learns nothing.
+    ``positions``: "learned" adds a vector for each position to the words, as usual; "query-key"
+        adds it only to the input of queries and keys, so that values don't contain it;
+        "relative" adds a learned number for each head and distance to the scores; "rotary" turns
+        queries and keys by their positions (positions.Rotary) and has no parameters.
     ``raw_values``: for each layer, whether values read the plain word embeddings, while queries
         and keys read the context. An ordinary layer doesn't.
     ``num_heads``: a number, or one for each layer. ``mlp_dim``: 0 = no MLP.
@@ -62,15 +62,15 @@ class Config:
 
 
 class Run(NamedTuple):
-    """Everything that a forward pass computes. The weights of a head switched off are 0."""
+    """All values that a forward pass computes. The weights of a head switched off are 0."""
 
     logits: Tensor  # (B, L, V)
     weights: list[Tensor | None]  # N of (B, H, L, L)
-    residual: list[Tensor]  # N + 1 of (B, L, E): what enters the first layer, then after each
+    residual: list[Tensor]  # N + 1 of (B, L, E): before the first layer, then after each
 
 
 class Transformer(nn.Module):
-    """Embedding, layers, and an unembedding that is the embedding, transposed, with a bias."""
+    """Embedding, layers, and the transposed embedding with a bias as unembedding."""
 
     def __init__(self, config: Config) -> None:
         super().__init__()
@@ -85,7 +85,7 @@ class Transformer(nn.Module):
         self.unembedding_bias = nn.Parameter(torch.zeros(V))
 
     def encode(self, words: Sequence[str]) -> Tensor:
-        """Words as tokens, (1, L). Raises: ValueError that names the words it doesn't know."""
+        """Convert words to tokens (1, L). Raises: ValueError that names the unknown words."""
         if unknown := [word for word in dict.fromkeys(words) if word not in self.ids]:
             known = f"the model knows {len(self.ids)} words, {self.config.vocabulary[0]!r} first"
             raise ValueError(f"unknown: {', '.join(map(repr, unknown))}; {known}")
@@ -95,10 +95,11 @@ class Transformer(nn.Module):
         self, tokens: Tensor, mask: Tensor | None = None, *,
         off: Iterable[tuple[int, int]] = (), need_weights: bool = True,
     ) -> Run:  # fmt: skip
-        """tokens (B, L), int64; mask bool, broadcast to (B, H, L, L), True = may attend.
+        """Shapes: tokens (B, L), int64; mask bool, broadcast to (B, H, L, L), True = may attend.
 
-        ``off``: heads that write nothing, as pairs (layer, head), counted from 0.
-        Without ``need_weights`` the run's are None, and ordinary layers take the fused kernels.
+        ``off``: heads that are switched off, as pairs (layer, head), counted from 0.
+        ``need_weights=False`` leaves the run's weights None, and ordinary layers use PyTorch's
+        fused attention.
         """
         self._check_tokens(tokens)
         words = self.embedding[tokens]  # (B, L, E)
@@ -115,13 +116,13 @@ class Transformer(nn.Module):
         return Run(logits, weights, residual)
 
     def _masks(self, mask: Tensor | None, off: Iterable[tuple[int, int]]) -> list[Tensor | None]:
-        """A head is off where its queries may attend to nothing: then they write 0."""
+        """Switch heads off by masks that hide all keys, so that those heads write 0."""
         masks = [mask] * self.config.num_layers
         for layer, head in off:
             if layer not in range(len(masks)) or head not in range(self.config.num_heads[layer]):
                 raise ValueError(f"no head {(layer, head)}: heads are {self.config.num_heads}")
             numbers = torch.arange(self.config.num_heads[layer], device=self.embedding.device)
-            on = (numbers != head)[:, None, None]  # (H, 1, 1)
+            on = (numbers != head)[None, :, None, None]  # (1, H, 1, 1)
             masks[layer] = on if masks[layer] is None else masks[layer] & on
         return masks
 
@@ -137,7 +138,7 @@ class Transformer(nn.Module):
 
 
 class Layer(nn.Module):
-    """Attention, then an MLP where there is one; each adds to the residual stream."""
+    """Attention, then an optional MLP; each adds to the residual stream."""
 
     def __init__(self, config: Config, index: int) -> None:
         super().__init__()
@@ -151,7 +152,7 @@ class Layer(nn.Module):
             self.relative = LearnedRelativeBias(heads, max(1, config.max_len - 1))
         self.mlp = None
         if config.mlp_dim:
-            # The approximate GELU, GPT-2's, is one that a page can compute alike.
+            # GPT-2's approximate GELU, which JavaScript computes alike.
             wide, gelu = nn.Linear(E, config.mlp_dim), nn.GELU(approximate="tanh")
             self.mlp = nn.Sequential(_norm(config), wide, gelu, nn.Linear(config.mlp_dim, E))
 
@@ -177,7 +178,7 @@ class Layer(nn.Module):
 def _attend_apart(
     layer: MultiHeadAttention, reads: Tensor, values: Tensor, mask: Tensor | None, **options: object
 ) -> tuple[Tensor, Tensor]:
-    """``layer``, but its values are made from other vectors than its queries and keys."""
+    """Apply ``layer`` with values from other vectors than its queries and keys."""
     E, H, weight, bias = layer.embed_dim, layer.num_heads, *layer.qkv_proj.parameters()
     query_key = F.linear(reads, weight[: 2 * E], bias[: 2 * E])  # (B, L, 2E)
     value = F.linear(values, weight[2 * E :], bias[2 * E :])

@@ -1,7 +1,7 @@
-"""Weights files: safetensors in float16, with the model's config as JSON in the metadata.
+"""Save and load weights: safetensors in float16, with the config as JSON in the metadata.
 
-A large model's matrices may be in 8 bits: whole numbers from -127 to 127, and beside each matrix,
-under its name and ``.scale``, what one of them is worth in each row, in float16.
+The matrices of a large model can be stored in 8 bits: integers from -127 to 127, and beside each
+matrix, under its name and ``.scale``, the value of 1 in each row, in float16.
 """
 
 import json
@@ -28,7 +28,7 @@ def save(model: Transformer, path: str | Path, *, bits: int = 16) -> None:
             tensors[name], tensors[f"{name}.scale"] = _to_8_bits(tensor)
         else:
             tensors[name] = tensor.half().contiguous()
-    # Written beside, then put in place: an interruption leaves no half of a file.
+    # Written beside and then renamed, so that an interruption leaves no partial file.
     aside = path.with_name(path.name + ".new")
     save_file(tensors, aside, metadata={"config": json.dumps(asdict(model.config))})
     aside.replace(path)
@@ -48,7 +48,7 @@ def _from_8_bits(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
 
 
 def committed() -> list[Path]:
-    """The files of this folder that ``load`` takes; some models here are of another kind."""
+    """List the weights files that ``load`` can read; some models here are no Transformer."""
     found = []
     for path in sorted(Path(__file__).parent.glob("*/weights/*.safetensors")):
         with safe_open(path, "pt") as file:
@@ -58,9 +58,9 @@ def committed() -> list[Path]:
 
 
 def load(path: str | Path) -> Transformer:
-    """The model, in float32, with the numbers of the file.
+    """Load a model, in float32.
 
-    Raises: FileNotFoundError, or ValueError where the file is cut or isn't one of ours.
+    Raises: FileNotFoundError, or ValueError if the file is truncated or of another kind.
     """
     path = Path(path)
     if not path.is_file():

@@ -18,7 +18,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
-MODULES = ("attention.py", "variants.py", "positions.py", "analysis.py", "interchange.py")
+MODULES = tuple(
+    f"{name}.py"
+    for name in "attention variants positions caching flex analysis interchange".split()
+)
 
 # [module], then "# name: test files", a part of one line, and what stands there instead.
 FAULTS = r"""
@@ -54,8 +57,8 @@ FAULTS = r"""
 - masked_fill(~(mask | empty)
 + masked_fill((mask | empty)
 # fused mask sense swapped: fused
-- mask is None else mask | empty
-+ mask is None else ~mask | empty
+- attn_mask = mask | empty
++ attn_mask = ~mask | empty
 # masks joined with or: fused
 - visible = band if visible is None else visible & band
 + visible = band if visible is None else visible | band
@@ -78,11 +81,11 @@ FAULTS = r"""
 - F.dropout(weights, dropout_p) @ value
 + F.dropout(F.dropout(weights, dropout_p), dropout_p) @ value
 # dropout in eval mode: layers
-- self.dropout if self.training else 0.0
-+ self.dropout
+- return self.dropout if self.training else 0.0
++ return self.dropout
 # fused dropout forgotten: fused
-- attn_mask, dropout_p, is_causal,
-+ attn_mask, 0.0, is_causal,
+- attn_mask, dropout_p, is_causal)
++ attn_mask, 0.0, is_causal)
 # shared heads repeated in the wrong order: explicit
 - shared.repeat_interleave(query.shape[-3] // shared.shape[-3], dim=-3)
 + torch.cat([shared] * (query.shape[-3] // shared.shape[-3]), dim=-3)
@@ -105,17 +108,17 @@ FAULTS = r"""
 - return tensor.reshape(-1, heads, *tensor.shape[-2:])
 + return tensor if tensor.ndim == 3 else tensor.reshape(-1, heads, *tensor.shape[-2:])
 # backend ignored: backends
-- if backend else F.scaled
-+ if False else F.scaled
+- with sdpa_kernel(BACKENDS[backend]) if backend else
++ with sdpa_kernel(BACKENDS[backend]) if False else
 # heads merged without the transpose: layers
-- heads.transpose(-3, -2).reshape(
-+ heads.reshape(
+- heads = heads.transpose(-3, -2)  # (..., L, H, D)
++ heads = heads
 # keys and values exchanged: layers
 - query, key, value = self._project(x, context)
 + query, value, key = self._project(x, context)
 # context ignored: layers
-- F.linear(context, weight[E:], b_kv)
-+ F.linear(context, weight[E:], b_kv) * 0
+- F.linear(context, weight[Q:], b_kv)
++ F.linear(context, weight[Q:], b_kv) * 0
 # cache overwrites its start: cache
 - keys[:, :, start:end], values[:, :, start:end] = key, value
 + keys[:, :, : end - start], values[:, :, : end - start] = key, value
@@ -123,18 +126,62 @@ FAULTS = r"""
 - return keys[:, :, :end], values[:, :, :end]
 + return keys, values
 # reset forgets one layer: cache
-- self.lengths[:] = [0] * len(self.lengths)
-+ self.lengths[0] = 0
+- self.lengths[:] = [min(held, length) for held in self.lengths]
++ self.lengths[0] = min(self.lengths[0], length)
 # rotary restarts at each step: cache
-- offset = 0 if cache is None else cache.length
-+ offset = 0
+- stands = place.positions if position_ids is None else position_ids
++ stands = 0 if position_ids is None else position_ids
 # float masks taken: errors
-- if name == "mask" and dtype != torch.bool:
-+ if dtype is None:
+- if name == "mask" and tensor.dtype != torch.bool:
++ if tensor.dtype is None:
+# autocast narrows the products: explicit
+- return torch.autocast(device_type, enabled=False)
++ return contextlib.nullcontext()
+# sinks take no share: explicit
+- return torch.cat([scores, sinks], -1).softmax(-1)[..., :-1]
++ return scores.softmax(-1)
+# shared heads copied: backends
+- if not _reads_shared_heads(query, attn_mask, backend):
++ if True:
+# a mask with two readings taken: errors
+- and have[0] == want[0] > 1:
++ and have[0] < 0:
+# documents see padding: masks
+- (same & (documents >= 0)[:, None, :])
++ (same & (documents >= -1)[:, None, :])
+# keys left as they are where queries are normed: layers
+- key = self.key_norm(key).type_as(value)
++ key = key
+# jagged sequences without their positions: layers
+- query, key = self._rotate(query, 0), self._rotate(key, 0)
++ query, key = query, key
+# beams keep their own past: decoder
+- held.copy_(held.index_select(1, index))
++ held.copy_(held)
+[caching.py]
+# padding stored: caching
+- (places >= start) & (places < end), places, -1)
++ (places >= start), places, -1)
+# left padding taken for right: caching
+- if self.padding_side == "left":
++ if self.padding_side == "neither":
+# reorder leaves the lengths: caching
+- self.lengths[:] = [[held[b] for b in order] for held in self.lengths]
++ order = order
+# a windowed cache keeps the first: caching
+- memory.copy_(joined[:, :, -self.window :])
++ memory.copy_(joined[:, :, : self.window])
+[flex.py]
+# flex causal aligned at the start: flex
+- offset = key.shape[-2] - query.shape[-2]
++ offset = 0
 [positions.py]
+# halves paired as neighbours: positions
+- first, second = heads.chunk(2, dim=-1)
++ first, second = heads[..., 0::2], heads[..., 1::2]
 # rotary sign: positions
-- even * cos - odd * sin
-+ even * cos + odd * sin
+- (first * cos - second * sin,
++ (first * cos + second * sin,
 # sinusoidal sine and cosine exchanged: positions
 - (angles.sin(), angles.cos())
 + (angles.cos(), angles.sin())
@@ -148,6 +195,12 @@ FAULTS = r"""
 # linear chunks see their own future: variants
 - (q_ @ k_.mT).tril() @ v_
 + (q_ @ k_.mT) @ v_
+# latents' keys without their positions: variants
+- self._rotate(turned, stands), self._rotate(shared, stands)
++ self._rotate(turned, stands), shared
+# the context's values made from keys: variants
+- self._heads(self.v_proj(source))
++ self._heads(self.v_proj(context))
 [analysis.py]
 # bits called nats: analysis
 - if unit == "bits" else nats
@@ -156,6 +209,9 @@ FAULTS = r"""
 - flow = mixed / total.masked_fill(total == 0, 1.0) @ flow
 + flow = flow @ (mixed / total.masked_fill(total == 0, 1.0))
 [interchange.py]
+# Llama's keys and values exchanged: interchange
+- for name in "qkv"])
++ for name in "qvk"])
 # GPT-2 not transposed: interchange
 - state[f"{prefix}{name}.weight"].mT
 + state[f"{prefix}{name}.weight"].reshape(linear.weight.shape)

@@ -1,4 +1,4 @@
-"""course.plots: the look of the course, and figures that say what they were given."""
+"""course.plots: the course's colours, and the numbers in heatmaps."""
 
 import re
 from pathlib import Path
@@ -42,7 +42,7 @@ def test_labels_that_dont_fit_are_refused():
 
 @pytest.mark.parametrize("cmap", [plots.WEIGHTS, plots.QUERY, plots.KEY, plots.VALUE, plots.SCORES])
 def test_numbers_are_readable_on_every_cell(cmap):
-    """At least 4.5:1 between the text and the darkest fill, by WCAG's formula."""
+    """Compute the contrast of text on the darkest fill by WCAG's formula: at least 4.5:1."""
     text = luminance(mpl.colors.to_rgb(plots.COLORS["text"]))
     for level in np.linspace(0, 1, 33):
         assert (luminance(cmap(level)[:3]) + 0.05) / (text + 0.05) >= 4.5

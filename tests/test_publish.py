@@ -1,4 +1,4 @@
-"""course.publish: what reaches the page, and what is refused by its path."""
+"""course.publish: the values that reach the page, and errors that name a value's path."""
 
 import json
 import re
@@ -13,7 +13,7 @@ from course.to_page import plain
 
 @pytest.fixture
 def shown(monkeypatch):
-    """The Markdown that the calls display, as when a page is rendered."""
+    """Record the Markdown that calls display when a page is rendered."""
     texts = []
     monkeypatch.setenv("QUARTO_EXECUTE_INFO", "x")
     monkeypatch.setattr("course.to_page.show_markdown", texts.append)

@@ -1,12 +1,15 @@
 // Scaled dot-product attention step by step, over real matrices that the reader can change.
 
-import {liveElement, whenIdle} from "./lib/live.js";
+import {html, render} from "../assets/vendor/lit.js";
+import {attentionSteps, randomMatrices} from "./lib/attention.js";
+import {button, reset, steps, toggle} from "./lib/controls.js";
+import {defineWidget} from "./lib/define-widget.js";
+import {flag, integer, matrix} from "./lib/fields.js";
+import {matrixTable} from "./lib/matrix.js";
 import {format, formatEntry, formatFine} from "./lib/numbers.js";
-import {setAttr, setClass, setText} from "./lib/dom.js";
-import {drawMatrix} from "./lib/matrix-grid.js";
-import {cell, flag, integer, matrix} from "./lib/url-state.js";
+import {whenIdle} from "./lib/place.js";
 
-// ---- Model: numbers in, objects out --------------------------------------------------------
+// ---- Model ---------------------------------------------------------------------------------
 
 const COMPUTED = ["scores", "scaled", "weights", "output"];
 
@@ -23,179 +26,195 @@ export const STEPS = [
     says: "Step 4. The weights mix the values: one row a token."}
 ];
 
-/** What a reader can choose, with where it starts: for urlState. */
-export const stepFields = ({query, key, value}) => ({
-  step: integer(0, {min: 0, max: STEPS.length - 1}),
-  causal: flag(false),
-  cell: cell({step: 0, matrix: "output", row: 2, col: 1}, {matrices: COMPUTED, size: query.length}),
-  query: matrix(query), key: matrix(key), value: matrix(value)
+/** A computed cell, and the step it was chosen in, written "3.weights.2.1". */
+const cell = (value, size) => ({
+  value,
+  parse(text) {
+    const [, step, name, row, col] = /^(\d)\.(\w+)\.(\d)\.(\d)$/.exec(text) ?? [];
+    if (!COMPUTED.includes(name) || row >= size || col >= size) return undefined;
+    return {step: +step, matrix: name, row: +row, col: +col};
+  },
+  format: ({step, matrix: name, row, col}) => `${step}.${name}.${row}.${col}`
 });
 
 /** The cell whose arithmetic is shown: the one chosen in this step, or its like in the result. */
-export function shownCell({step, cell: chosen, columns = 2}) {
+export function shownCell({step, cell: chosen, value: [{length: columns}]}) {
   const {shows, result} = STEPS[step];
   const name = chosen.step === step && shows.includes(chosen.matrix) ? chosen.matrix : result;
   return {matrix: name, row: chosen.row, col: name === "output" ? Math.min(chosen.col, columns - 1) : chosen.col};
 }
 
-/** The arithmetic of one cell: pieces of text with the role that colours them, and what it read. */
-export function explain(model, {matrix: name, row, col}, tokens) {
-  const {query, key, value, scores, scaled, weights, output, size} = model;
-  const [from, to] = [tokens[row], tokens[col]];
-  const number = (text, role) => ({text, role});
-  const sum = (terms) => terms.flatMap((term, i) => (i ? [" + ", ...term] : term));
-  if (model.hidden(row, col) && name !== "output") {
-    const why = ` may not look at ${to}, which comes later. `;
-    return {lit: [], parts: [`Hidden: ${from}`, why,
-      name === "weights" ? "Its weight is exactly 0." : `The score is ${formatFine(model[name][row][col])}, and softmax skips it.`]};
-  }
-  if (name === "scores") {
-    return {lit: [["query", row, null], ["key", col, null]],
-      parts: [`score(${from}, ${to}) = `,
-        ...sum(query[row].map((q, d) => [number(formatEntry(q), "q"), " × ", number(formatEntry(key[col][d]), "k")])),
-        ` = ${formatFine(scores[row][col])}`]};
-  }
-  if (name === "scaled") {
-    return {lit: [["scores", row, col]],
-      parts: [`scaled(${from}, ${to}) = ${formatFine(scores[row][col])} ÷ √${size} ≈ ${formatFine(scaled[row][col])}`]};
-  }
-  if (name === "weights") {
-    const seen = tokens.map((_, j) => j).filter((j) => !model.hidden(row, j));
-    return {lit: [["scaled", row, null]],
-      parts: [`weight(${from}, ${to}) = exp(${formatFine(scaled[row][col])}) ÷ (`,
-        seen.map((j) => `exp(${formatFine(scaled[row][j])})`).join(" + "), `) ≈ ${formatFine(weights[row][col])}`]};
-  }
-  return {lit: [["weights", row, null], ["value", null, col]],
-    parts: [`output(${from}), number ${col + 1} = `,
-      ...sum(weights[row].map((w, j) => [number(formatFine(w), "w"), " × ", number(bracketed(value[j][col]), "v")])),
-      ` ≈ ${formatFine(output[row][col])}`]};
+/** Attention with its arithmetic for one cell: `parts` of text, and `read`, the cells that it takes. */
+export function steppedAttention({tokens}, state) {
+  const m = {...attentionSteps(state, state), tokens, step: state.step, causal: state.causal, shown: shownCell(state)};
+  return {...m, ...explain(m)};
 }
 
+/** parts: texts, or {text, role} where a role colours it; read: [matrix, row, column], null for all of them. */
+function explain(m) {
+  const {matrix: name, row, col} = m.shown;
+  if (name === "output" || !m.hidden(row, col)) return ARITHMETIC[name](m, row, col);
+  const why = name === "weights"
+    ? "Its weight is exactly 0." : `The score is ${formatFine(m[name][row][col])}, and softmax skips it.`;
+  return {read: [], parts: [`Hidden: ${m.tokens[row]} may not look at ${m.tokens[col]}, which comes later. ${why}`]};
+}
+
+const ARITHMETIC = {
+  scores: ({tokens, query, key, scores}, row, col) => ({
+    read: [["query", row, null], ["key", col, null]],
+    parts: [
+      `score(${tokens[row]}, ${tokens[col]}) = `,
+      ...sumOfProducts(query[row].map((q, d) => [asQuery(formatEntry(q)), asKey(formatEntry(key[col][d]))])),
+      ` = ${formatFine(scores[row][col])}`
+    ]
+  }),
+  scaled: ({tokens, scores, scaled, size}, row, col) => ({
+    read: [["scores", row, col]],
+    parts: [
+      `scaled(${tokens[row]}, ${tokens[col]}) = `,
+      `${formatFine(scores[row][col])} ÷ √${size} ≈ ${formatFine(scaled[row][col])}`
+    ]
+  }),
+  weights({tokens, scaled, weights, hidden}, row, col) {
+    const exp = (j) => `exp(${formatFine(scaled[row][j])})`;
+    const seen = tokens.flatMap((_, j) => (hidden(row, j) ? [] : [exp(j)]));
+    return {
+      read: [["scaled", row, null]],
+      parts: [
+        `weight(${tokens[row]}, ${tokens[col]}) = `,
+        `${exp(col)} ÷ (${seen.join(" + ")}) ≈ ${formatFine(weights[row][col])}`
+      ]
+    };
+  },
+  output: ({tokens, weights, value, output}, row, col) => ({
+    read: [["weights", row, null], ["value", null, col]],
+    parts: [
+      `output(${tokens[row]}), number ${col + 1} = `,
+      ...sumOfProducts(weights[row].map((w, j) => [asWeight(formatFine(w)), asValue(bracketed(value[j][col]))])),
+      ` ≈ ${formatFine(output[row][col])}`
+    ]
+  })
+};
+
+const [asQuery, asKey, asValue, asWeight] = ["q", "k", "v", "w"].map((role) => (text) => ({text, role}));
+const sumOfProducts = (pairs) => pairs.flatMap(([a, b], i) => [i ? " + " : "", a, " × ", b]);
 const bracketed = (x) => (x < 0 ? `(${formatEntry(x)})` : formatEntry(x));
 
-// ---- Summary: the same as a sentence --------------------------------------------------------
-
-export function summarize(model, {tokens, step, cell: chosen, causal}) {
-  const {row} = shownCell({step, cell: chosen});
-  const looks = tokens.map((token, j) => `${token} ${format(model.weights[row][j])}`).join(", ");
-  return `${STEPS[step].says} ${causal ? "Causal: no token sees a later one. " : ""}`
-    + `${tokens[row]} looks at: ${looks}. Its output is (${model.output[row].map(format).join(", ")}).`;
-}
-
-// ---- View: one element, updated in place; the caller keeps the state ------------------------
-
-// The term of each step carries its number, so that the active one can be marked.
-const FORMULA = `<math display="block"><mi class="term" data-step="3">softmax</mi><mo>(</mo><mfrac>
-  <mrow class="term" data-step="1"><mi class="q">Q</mi><msup><mi class="k">K</mi><mo>⊤</mo></msup></mrow>
-  <msqrt class="term" data-step="2"><msub><mi>d</mi><mi>k</mi></msub></msqrt></mfrac><mo>)</mo>
-  <mi class="v term" data-step="4">V</mi></math>`;
-
-const dims = (letter, n) => Array.from({length: n}, (_, i) => letter + "₁₂₃₄₅₆₇₈₉"[i]);
-const transpose = (rows) => rows[0].map((_, j) => rows.map((row) => row[j]));
-
-function layout(table, model, tokens) {
-  const n = tokens.length;
-  const inputs = {query: "Q", key: "K", value: "V"};
-  const [name, turned] = table.split(" ");
-  if (name in inputs) {
-    const [title, flat] = [inputs[name], dims(inputs[name].toLowerCase(), model[name][0].length)];
-    return {
-      name, title, turned, editable: true, shape: turned ? `${flat.length} × ${n}` : `${n} × ${flat.length}`,
-      caption: turned ? "Kᵀ" : title, rows: turned ? flat : tokens, columns: turned ? tokens : flat,
-      cells: turned ? transpose(model[name]) : model[name]
-    };
-  }
-  const captions = {scores: "QKᵀ", scaled: `÷ √${model.size}`, weights: "weights", output: "output"};
-  const square = name !== "output";
-  return {
-    name, title: name, caption: captions[name], shape: `${n} × ${square ? n : model.output[0].length}`,
-    rows: tokens, columns: square ? tokens : dims("o", model.output[0].length), cells: model[name],
-    fill: name === "weights" ? (row, col) => model.weights[row][col] : null,
-    hidden: square ? model.hidden : null
-  };
-}
-
-/** Which cells of a matrix the arithmetic read; null in `read` stands for a whole row or column. */
-function isLit(read, {name, turned}) {
-  const mine = read.filter(([matrixName]) => matrixName === name);
-  return (i, j) => mine.some(([, row, col]) => {
-    const [r, c] = turned ? [j, i] : [i, j];
-    return (row === null || row === r) && (col === null || col === c);
-  });
-}
-
-/**
- * A drawing in one element of its own: draw(model, options) updates it and returns it.
- * options: {tokens, step, causal, cell, onEdit(name, rows), onChoose({step, matrix, row, col})}
- */
-export function attentionStepsView(d3) {
-  const root = d3.select(emptyView());
-  // One stage a step. Those not shown keep their layout, so a step costs a slow phone little.
-  root.select(".stages").selectAll(".stage").data(STEPS).join("div").attr("class", "stage")
-    .attr("data-step", (_, step) => step)
-    .selectAll("table").data((step) => step.shows).join("table").attr("class", (name) => `matrix ${name}`);
-  let prepared = false;
-  return (model, options) => {
-    draw(d3, root, model, options);
-    if (!prepared) prepareOtherSteps(d3, root, model, options);
-    prepared = true;
-    return root.node();
-  };
-}
-
-/** Drawn and laid out while nobody waits, the first visit to a step is as quick as the next. */
-function prepareOtherSteps(d3, root, model, options) {
-  root.selectAll(".stage").each(function (_, step) {
-    whenIdle(() => {
-      if (this.classList.contains("shown")) return;
-      drawStage(d3, root, model, {...options, step});
-      this.firstChild.getBoundingClientRect();
-    });
-  });
-}
-
-function draw(d3, root, model, options) {
-  const {tokens, step, causal, cell: chosen} = options;
-  root.selectAll(".term").each(function () { this.classList.toggle("active", +this.dataset.step === step); });
-  setClass(root.selectAll(".stage"), "shown", (_, i) => i === step);
-  setText(root.select(".says"), () => STEPS[step].says);
-  const parts = drawStage(d3, root, model, options);
-
-  // Pieces that this step has no use for stay, empty: to write is quicker than to take out and add.
-  const spare = root.selectAll(".arithmetic span").size() - parts.length;
-  const pieces = root.select(".arithmetic").selectAll("span")
-    .data([...parts, ...Array(Math.max(0, spare)).fill("")].map((p) => p.role ? p : {text: p})).join("span");
-  setAttr(pieces, "class", (p) => p.role ?? null);
-  setText(pieces, (p) => p.text);
-  setText(root.select(".summary"), () => summarize(model, {tokens, step, cell: chosen, causal}));
-  root.select(".rounding").classed("needed", STEPS[step].shows.includes("weights") && looksOff(model.weights));
-}
-
-/** The matrices of one step. Returns the words of the chosen cell's arithmetic. */
-function drawStage(d3, root, model, {tokens, step, cell: chosen, onEdit, onChoose}) {
-  const shown = shownCell({step, cell: chosen, columns: model.output[0].length});
-  const {parts, lit} = explain(model, shown, tokens);
-  root.selectAll(".stage").filter((_, i) => i === step).selectAll("table").each(function (name) {
-    const grid = layout(name, model, tokens);
-    const isShown = (row, col) => shown.matrix === grid.name && shown.row === row && shown.col === col;
-    drawMatrix(d3.select(this), {...grid, lit: isLit(lit, grid), chosen: isShown}, {
-      hint: (text) => root.select(".hint").text(text),
-      choose: (row, col) => onChoose({step, matrix: grid.name, row, col}),
-      edit: (i, j, value) => onEdit(grid.name, replaced(model[grid.name], grid.turned ? [j, i] : [i, j], value))
-    });
-  });
-  return parts;
-}
-
-function emptyView() {
-  return liveElement("attention-steps", `<div class="formula">${FORMULA}</div><p class="says"></p><div class="stages"></div>
-    <p class="arithmetic" aria-live="polite"></p>
-    <div class="notes"><p class="hint" role="status"></p>
-    <p class="rounding">Rounded as shown, a row may not seem to sum to 1. It does.</p></div>
-    <p class="summary screen-reader-only"></p>`, {label: "Attention step by step"});
-}
-
-const replaced = (rows, [i, j], value) => rows.map((row, r) => row.map((x, c) => (r === i && c === j ? value : x)));
-
+/** Whether the weights, rounded as they are shown, seem not to sum to 1. */
 const looksOff = (weights) =>
   weights.some((row) => row.reduce((sum, w) => sum + Math.round(w * 100), 0) !== 100);
+
+// ---- Sentence, view ------------------------------------------------------------------------
+
+export function sentence({tokens, step, causal, shown: {row}, parts, weights, output}) {
+  const looks = tokens.map((token, j) => `${token} ${format(weights[row][j])}`).join(", ");
+  return `${STEPS[step].says} ${causal ? "Causal: no token sees a later one. " : ""}`
+    + `${tokens[row]} looks at: ${looks}. Its output is (${output[row].map(format).join(", ")}). ${textOf(parts)}`;
+}
+
+const textOf = (parts) => parts.map((part) => part.text ?? part).join("");
+
+/** The formula, in which the term of this step is marked. */
+function formula(step) {
+  const term = (number, role = "") => `${role} term ${number === step ? "active" : ""}`;
+  return html`<math display="block"><mi class=${term(3)}>softmax</mi><mo>(</mo><mfrac>
+    <mrow class=${term(1)}><mi class="q">Q</mi><msup><mi class="k">K</mi><mo>⊤</mo></msup></mrow>
+    <msqrt class=${term(2)}><msub><mi>d</mi><mi>k</mi></msub></msqrt></mfrac><mo>)</mo>
+    <mi class=${term(4, "v")}>V</mi></math>`;
+}
+
+const INPUTS = {query: "Q", key: "K", value: "V"};
+const dims = (letter, row) => row.map((_, i) => letter + "₁₂₃₄₅₆₇₈₉"[i]);
+const transpose = (rows) => rows[0].map((_, j) => rows.map((row) => row[j]));
+const replaced = (rows, [i, j], value) => rows.map((row, r) => row.map((x, c) => (r === i && c === j ? value : x)));
+
+/** A matrix to edit, upright or turned: "key turned". */
+function inputGrid(name, turned, m, widget) {
+  const [title, rows] = [INPUTS[name], m[name]];
+  const flat = dims(title.toLowerCase(), rows[0]);
+  const place = (i, j) => (turned ? [j, i] : [i, j]);
+  return matrixTable({
+    name, title, widget, range: widget.fields[name],
+    caption: turned ? `${title}ᵀ` : title,
+    shape: place(rows.length, flat.length).join(" × "),
+    rows: turned ? flat : m.tokens, columns: turned ? m.tokens : flat,
+    cells: turned ? transpose(rows) : rows,
+    lit: (i, j) => isRead(m, name, ...place(i, j)),
+    edit: (i, j, value) => widget.set({[name]: replaced(rows, place(i, j), value)})
+  });
+}
+
+function computedGrid(name, m, widget) {
+  const isSquare = name !== "output";
+  const captions = {scores: "QKᵀ", scaled: `÷ √${m.size}`};
+  return matrixTable({
+    name, title: name, caption: captions[name] ?? name, shape: `${m[name].length} × ${m[name][0].length}`,
+    rows: m.tokens, columns: isSquare ? m.tokens : dims("o", m.output[0]), cells: m[name],
+    fill: name === "weights" ? (i, j) => m.weights[i][j] : null,
+    hidden: isSquare ? m.hidden : null,
+    lit: (i, j) => isRead(m, name, i, j),
+    chosen: (i, j) => m.shown.matrix === name && m.shown.row === i && m.shown.col === j,
+    choose: (row, col) => widget.set({cell: {step: m.step, matrix: name, row, col}})
+  });
+}
+
+/** Whether the arithmetic that is shown takes this cell. */
+const isRead = ({read}, name, i, j) =>
+  read.some(([matrixName, row, col]) => matrixName === name && (row ?? i) === i && (col ?? j) === j);
+
+function grid(table, m, widget) {
+  const [name, turned] = table.split(" ");
+  return name in INPUTS ? inputGrid(name, turned, m, widget) : computedGrid(name, m, widget);
+}
+
+function view(m, widget) {
+  const {shows, says} = STEPS[m.step];
+  const isOff = shows.includes("weights") && looksOff(m.weights);
+  const stage = (_, step) => html`<div class=${step === m.step ? "stage shown" : "stage"} data-step=${step}></div>`;
+  return html`<div class="formula">${formula(m.step)}</div><p class="says">${says}</p>
+    <div class="stages">${STEPS.map(stage)}</div>
+    <p class="arithmetic">${m.parts.map((part) => html`<span class=${part.role ?? ""}>${part.text ?? part}</span>`)}</p>
+    <p class=${isOff ? "rounding needed" : "rounding"}>Rounded as shown, a row may not seem to sum to 1. It does.</p>
+    ${widget.sentence({hidden: true})}`;
+}
+
+/** The matrices of one step. Those of the others stay as they are: to make them costs several times what a change does. */
+function drawStage(widget, step) {
+  const m = step === widget.state.step ? widget.model : steppedAttention(widget.data, {...widget.state, step});
+  const stage = widget.root.querySelectorAll(".stage")[step];
+  render(STEPS[step].shows.map((table) => grid(table, m, widget)), stage);
+  return stage;
+}
+
+/** Made and laid out while nobody waits, the first visit to a step is as quick as the next. */
+function prepareOtherSteps(widget) {
+  STEPS.forEach((_, step) => whenIdle(() => {
+    if (step !== widget.state.step) drawStage(widget, step).firstElementChild.getBoundingClientRect();
+  }));
+}
+
+/** data: {tokens, query, key, value, cell: [row, column] of the output, chosen at first} */
+export const attentionStepper = defineWidget({
+  name: "attention-steps",
+  label: "Attention step by step",
+  key: "steps",
+  fields: ({query, key, value, cell: [row, col]}) => ({
+    step: integer(0, {max: STEPS.length - 1}),
+    causal: flag(false),
+    cell: cell({step: 0, matrix: "output", row, col}, query.length),
+    query: matrix(query), key: matrix(key), value: matrix(value)
+  }),
+  controls: () => [
+    [steps("step", "Step", STEPS.map(({tick}) => tick))],
+    [toggle("causal", "Causal"), reset, button("New numbers", (widget) => widget.set(randomMatrices(widget.data)))]
+  ],
+  model: steppedAttention,
+  sentence,
+  view,
+  started: prepareOtherSteps,
+  drawn: (widget) => drawStage(widget, widget.state.step),
+  challenges: {
+    "sat-to-cat": ({weights}) => weights[2][1] >= 0.9,
+    "equal-row": ({weights}) => weights.some((row) => row.every((w) => Math.abs(w - row[0]) < 1e-9))
+  }
+});

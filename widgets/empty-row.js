@@ -1,43 +1,40 @@
 // A row of scores of which fewer and fewer are visible: what five ways of masking make of it.
 // PyTorch computed every case when the page was made.
 
-import {drawWays} from "./lib/ways.js";
-import {liveElement} from "./lib/live.js";
-import {integer} from "./lib/url-state.js";
-
-// ---- Model ---------------------------------------------------------------------------------
-
-/** What a reader can choose: a dtype, by its place in the list, and how many keys are visible. */
-export const emptyRowFields = (cases, size) => ({
-  dtype: integer(0, {min: 0, max: Object.keys(cases).length - 1}),
-  visible: integer(0, {min: 0, max: size})
-});
+import {menu, slider} from "./lib/controls.js";
+import {defineWidget} from "./lib/define-widget.js";
+import {integer} from "./lib/fields.js";
+import {html} from "../assets/vendor/lit.js";
+import {waysTable} from "./lib/ways.js";
 
 /** cases[dtype][visible]: [{name, weights: [text] or null, error or gradient}] → ways to draw. */
-export function emptyRowWays(cases, {dtype, visible}, size) {
+export function emptyRowWays({cases, columns}, {dtype, visible}) {
   return Object.values(cases)[dtype][visible].map(({name, weights, error, gradient}) => {
-    const wrong = error ?? (weights.includes("NaN") ? "no numbers" : weights.some((text, j) => j >= visible && text !== "0.00") && "hidden keys get weight");
+    const givesHidden = weights?.some((text, j) => j >= visible && text !== "0.00");
+    const wrong = error ?? (weights.includes("NaN") ? "no numbers" : givesHidden && "hidden keys get weight");
     return {
       name,
-      cells: Array.from({length: size}, (_, j) => ({text: weights?.[j] ?? "\u2013", isOn: j < visible})),
+      cells: columns.map((_, j) => ({text: weights?.[j] ?? "\u2013", isOn: j < visible})),
       note: [wrong, gradient && `gradients ${gradient}`].filter(Boolean).join(", "),
       isWrong: !!wrong
     };
   });
 }
 
-// ---- Summary -------------------------------------------------------------------------------
-
-export const summarize = (ways) =>
+const sentence = (ways) =>
   ways.map(({name, cells, note}) => `${name}: ${cells.map((cell) => cell.text).join(", ")}; ${note}`).join(". ") + ".";
 
-// ---- View ----------------------------------------------------------------------------------
-
-/** A drawing in one element of its own: draw(ways, {columns}) updates it and returns it. */
-export function emptyRowView(d3) {
-  const node = liveElement("empty-row", `<table class="ways"></table>`, {label: "Five ways to mask a row"});
-  return (ways, {columns}) => {
-    drawWays(d3.select(node).select("table"), {caption: summarize(ways), columns, ways});
-    return node;
-  };
-}
+export const emptyRowLab = defineWidget({
+  name: "empty-row",
+  label: "Five ways to mask a row",
+  key: "empty",
+  fields: ({cases, columns}) => ({
+    dtype: integer(0, {max: Object.keys(cases).length - 1}),
+    visible: integer(0, {max: columns.length})
+  }),
+  controls: ({data}) => [[menu("dtype", "Format", Object.keys(data.cases)), slider("visible", "Visible keys")]],
+  model: emptyRowWays,
+  sentence,
+  view: (ways, widget) => html`${waysTable({caption: "What each way gives each key", columns: widget.data.columns, ways})}
+    ${widget.sentence({hidden: true})}`
+});

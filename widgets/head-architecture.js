@@ -1,38 +1,32 @@
 // A multi-head layer step by step: the shape of every tensor, with as many heads as the reader asks.
 
-import {setClass, setStyle, setText} from "./lib/dom.js";
-import {liveElement} from "./lib/live.js";
-import {integer} from "./lib/url-state.js";
+import {html} from "../assets/vendor/lit.js";
+import {menu, steps} from "./lib/controls.js";
+import {defineWidget} from "./lib/define-widget.js";
+import {integer, option} from "./lib/fields.js";
 
-// ---- Model: numbers in, objects out --------------------------------------------------------
+// ---- Model ---------------------------------------------------------------------------------
 
-export const LAYER_HEADS = [1, 2, 4, 8, 16];
-export const SHARING = ["each head its own (MHA)", "pairs share (GQA)", "all share (MQA)"];
-export const LAYER_STEPS = ["Input", "Project", "Split", "Attend", "Join", "Output"];
-
-/** What a reader can choose, with where it starts: for urlState. */
-export const architectureFields = ({heads}) => ({
-  step: integer(0, {min: 0, max: LAYER_STEPS.length - 1}),
-  heads: {...integer(heads, {min: 1, max: 16}), parse: (text) => LAYER_HEADS.find((n) => String(n) === text)},
-  sharing: integer(0, {min: 0, max: SHARING.length - 1})
-});
+const HEADS = [1, 2, 4, 8, 16];
+const SHARING = ["each head its own (MHA)", "pairs share (GQA)", "all share (MQA)"];
+const STEPS = ["Input", "Project", "Split", "Attend", "Join", "Output"];
 
 const product = (sizes) => sizes.reduce((a, b) => a * b, 1);
 
 /** Every size in a layer of `width` with `heads` heads; sharing: 0 MHA, 1 GQA in pairs, 2 MQA. */
-export function architecture({batch, length, width, heads, sharing}) {
+export function architecture({batch, length, width, heads, sharing, step}) {
   const [size, keyHeads] = [width / heads, [heads, Math.max(1, heads / 2), 1][sharing]];
   const keyWidth = keyHeads * size;
   const [whole, narrow] = [[batch, length, width], [batch, length, keyWidth]];
   const [split, few] = [[batch, heads, length, size], [batch, keyHeads, length, size]];
   const parameters = {project: (width + 1) * (width + 2 * keyWidth), output: (width + 1) * width};
   return {
-    batch, length, width, heads, size, keyHeads, keyWidth, parameters,
+    step, batch, length, width, heads, size, keyHeads, keyWidth, parameters,
     total: parameters.project + parameters.output, kept: 2 * keyWidth,
     shapes: {
       x: whole, W_Q: [width, width], W_K: [width, keyWidth], W_V: [width, keyWidth],
       Q: whole, K: narrow, V: narrow, "Q split": split, "K split": few, "V split": few,
-      weights: [batch, heads, length, length], heads: split, joined: whole, W_O: [width, width], output: whole
+      weights: [batch, heads, length, length], joined: whole, W_O: [width, width], output: whole
     }
   };
 }
@@ -41,20 +35,22 @@ export function architecture({batch, length, width, heads, sharing}) {
 const count = (n) => String(n).replace(/\B(?=(\d{3})+$)/g, ",");
 const shape = (sizes) => `(${sizes.join(", ")})`;
 
-/** What happens in one step, as code, and as a count. */
-export function describe(m, step) {
-  const {batch, length, width, heads, size, keyHeads, keyWidth, parameters, shapes} = m;
-  const shared = keyHeads < heads;
+/** What happens in the chosen step, as code, and as a count. */
+export function describe(m) {
+  const {step, batch, length, width, heads, size, keyHeads, keyWidth, parameters, shapes} = m;
+  const whole = keyHeads < heads ? ` instead of ${2 * width}` : "";
   return [
     {says: "The tokens come in: one row of numbers for each.",
       code: `x.shape == ${shape(shapes.x)}`,
       count: `${batch} texts × ${length} tokens × ${width} numbers = ${count(product(shapes.x))} numbers.`},
     {says: "One matrix product makes the queries, keys and values of all heads together.",
       code: `qkv = x @ W_QKV + b    # W_QKV: ${width} × ${width + 2 * keyWidth}`,
-      count: `W_Q, W_K and W_V lie side by side: ${width} × ${width + 2 * keyWidth} weights and ${width + 2 * keyWidth} biases, ${count(parameters.project)} parameters.`},
+      count: `W_Q, W_K and W_V lie side by side: ${width} × ${width + 2 * keyWidth} weights `
+        + `and ${width + 2 * keyWidth} biases, ${count(parameters.project)} parameters.`},
     {says: "Each row is cut into pieces, one for each head. Nothing is computed.",
       code: `q = q.view(${batch}, ${length}, ${heads}, ${size}).transpose(1, 2)`,
-      count: `${width} = ${heads} × ${size}. Keys and values: ${keyWidth} = ${keyHeads} × ${size}. ${shared ? `A decoder keeps ${m.kept} numbers a token instead of ${2 * width}.` : `A decoder keeps ${m.kept} numbers a token.`}`},
+      count: `${width} = ${heads} × ${size}. Keys and values: ${keyWidth} = ${keyHeads} × ${size}. `
+        + `A decoder keeps ${m.kept} numbers a token${whole}.`},
     {says: `${heads === 1 ? "The one head" : "Each head"} attends by itself: compare, scale, softmax, mix.`,
       code: `o = softmax(q @ k.mT / √${size}) @ v`,
       count: `${heads} maps of ${length} × ${length} for each text: ${count(product(shapes.weights))} weights in all.`},
@@ -67,79 +63,73 @@ export function describe(m, step) {
   ][step];
 }
 
-// ---- Summary: the same as a sentence --------------------------------------------------------
-
-export function summarize(m, step) {
-  const {says, count: counted} = describe(m, step);
+export function summarize(m) {
+  const {says, count: counted} = describe(m);
   const keys = m.keyHeads === m.heads ? "" : `, ${m.keyHeads} for keys and values`;
-  return `Step ${step} of 5, ${LAYER_STEPS[step]}. ${says} ${counted} Heads: ${m.heads} of size ${m.size}${keys}.`;
+  return `Step ${m.step} of 5, ${STEPS[m.step]}. ${says} ${counted} Heads: ${m.heads} of size ${m.size}${keys}.`;
 }
 
-// ---- View: one element, updated in place; the caller keeps the state ------------------------
+// ---- View ----------------------------------------------------------------------------------
 
 const ROLES = ["q", "k", "v"];
 
-/** draw(model, {step, onStep(step)}) updates the one element and returns it. */
-export function headArchitectureView(d3) {
-  const root = d3.select(emptyView());
-  return (model, options) => {
-    draw(d3, root, model, options);
-    return root.node();
-  };
-}
+const named = (name, sizes) => html`<p class="named"><b>${name}</b> <span class="shape">${shape(sizes)}</span></p>`;
+const square = () => html`<i class="square" aria-hidden="true"></i>`;
+const bar = () => html`<i class="bar" aria-hidden="true"></i>`;
+const range = (n) => Array.from({length: n}, (_, i) => i);
 
-function draw(d3, root, m, {step, onStep}) {
-  const described = describe(m, step);
-  setStyle(root, "--heads", m.heads);
-  const stages = root.selectAll(".stage").data(d3.range(LAYER_STEPS.length)).on("click", (event, i) => onStep(i));
-  setClass(stages, "current", (i) => i === step);
-  setText(root.select(".says"), () => described.says);
-  setText(root.select(".code"), () => described.code);
-  setText(root.select(".count"), () => described.count);
-  setText(root.select(".summary"), () => summarize(m, step));
-  root.selectAll(".shape").each(function () { setText(d3.select(this), () => shape(m.shapes[this.dataset.of])); });
-  setStyle(root.select(".stages"), "--part", m.keyWidth / m.width);
-  root.selectAll(".bands").each(function () {
-    const cut = d3.select(this).selectAll("i").data(d3.range(this.dataset.per === "query" ? m.heads : m.keyHeads)).join("i");
-    // On a phone a sixteenth of a third has no room for its number.
-    setText(cut, (h) => (m.heads > 8 && this.closest(".trio") ? "" : String(h)));
-  });
-  drawHeads(d3, root.select(".heads"), m);
-}
+const bands = (pieces, {isNumbered = true} = {}) => html`<div class="bands" aria-hidden="true">
+  ${range(pieces).map((i) => html`<i>${isNumbered ? i : ""}</i>`)}</div>`;
 
-function drawHeads(d3, list, m) {
-  const cards = list.selectAll("li").data(d3.range(m.heads)).join((enter) => {
-    const card = enter.append("li");
-    card.append("b");
-    card.append("i").attr("class", "map");
-    ROLES.forEach((role) => card.append("span").attr("class", role));
-    return card;
-  });
-  setText(cards.select("b"), (h) => String(h));
-  const shared = (h) => Math.floor((h * m.keyHeads) / m.heads);
-  setText(cards.select(".q"), (h) => `Q${h}`);
-  setText(cards.select(".k"), (h) => `K${shared(h)}`);
-  setText(cards.select(".v"), (h) => `V${shared(h)}`);
-}
+const trio = (make) => html`<div class="trio">
+  ${["Q", "K", "V"].map((name, i) => html`<div class="role ${ROLES[i]}">${make(name)}</div>`)}</div>`;
 
-const named = (name, of) => `<p class="named"><b>${name}</b> <span class="shape" data-of="${of}"></span></p>`;
-const square = `<i class="square" aria-hidden="true"></i>`;
-const bar = `<i class="bar" aria-hidden="true"></i>`;
-const bands = (per) => `<div class="bands" data-per="${per}" aria-hidden="true"></div>`;
-const trio = (make) => `<div class="trio">${["Q", "K", "V"].map((name, i) =>
-  `<div class="role ${ROLES[i]}">${make(name, i ? "key" : "query")}</div>`).join("")}</div>`;
+const headCard = (h, shared) => html`<li><b>${h}</b><i class="map"></i>
+  <span class="q">Q${h}</span><span class="k">K${shared}</span><span class="v">V${shared}</span></li>`;
 
-const STAGES = [
-  bar + named("x", "x"),
-  trio((name) => square + named(`W<sub>${name}</sub>`, `W_${name}`) + bar + named(name, name)),
-  trio((name, per) => bands(per) + named(name, `${name} split`)),
-  `<ol class="heads" aria-hidden="true"></ol>${named("weights", "weights")}`,
-  bands("query") + named("joined", "joined"),
-  square + named("W<sub>O</sub>", "W_O") + bar + named("output", "output")
+const headCards = ({heads, keyHeads}) => html`<ol class="heads" aria-hidden="true">
+  ${range(heads).map((h) => headCard(h, Math.floor((h * keyHeads) / heads)))}</ol>`;
+
+const stages = ({shapes, heads, keyHeads}) => [
+  html`${bar()}${named("x", shapes.x)}`,
+  trio((name) => html`${square()}${named(html`W<sub>${name}</sub>`, shapes[`W_${name}`])}
+    ${bar()}${named(name, shapes[name])}`),
+  // On a phone a sixteenth of a third has no room for its number.
+  trio((name) => html`${bands(name === "Q" ? heads : keyHeads, {isNumbered: heads <= 8})}
+    ${named(name, shapes[`${name} split`])}`),
+  html`${headCards({heads, keyHeads})}${named("weights", shapes.weights)}`,
+  html`${bands(heads)}${named("joined", shapes.joined)}`,
+  html`${square()}${named(html`W<sub>O</sub>`, shapes.W_O)}${bar()}${named("output", shapes.output)}`
 ];
 
-function emptyView() {
-  const stages = STAGES.map((inner, i) => `<section class="stage"><p class="name">${i} ${LAYER_STEPS[i]}</p><div>${inner}</div></section>`);
-  return liveElement("head-architecture", `<p class="says"></p><p class="code"></p><p class="count"></p><div class="stages">${stages.join("")}</div>
-    <p class="summary screen-reader-only" aria-live="polite"></p>`, {label: "A multi-head layer step by step"});
+function view(m, widget) {
+  const {says, code, count: counted} = describe(m);
+  return html`<p class="says">${says}</p><p class="code">${code}</p><p class="count">${counted}</p>
+    <div class="stages" style="--heads:${m.heads};--part:${m.keyWidth / m.width}">
+    ${stages(m).map((inner, step) => html`
+      <section class=${step === m.step ? "stage current" : "stage"} @click=${() => widget.set({step})}>
+        <p class="name">${step} ${STEPS[step]}</p><div>${inner}</div></section>`)}</div>
+    ${widget.sentence({hidden: true})}`;
 }
+
+export const headArchitecture = defineWidget({
+  name: "head-architecture",
+  label: "A multi-head layer step by step",
+  key: "layer",
+  fields: ({heads}) => ({
+    step: integer(0, {max: STEPS.length - 1}),
+    heads: option(heads, HEADS),
+    sharing: integer(0, {max: SHARING.length - 1})
+  }),
+  controls: () => [
+    [steps("step", "Step", STEPS)],
+    [menu("heads", "Heads", HEADS), menu("sharing", "Keys and values", SHARING)]
+  ],
+  model: (sizes, state) => architecture({...sizes, ...state}),
+  sentence: summarize,
+  view,
+  challenges: {
+    "small-cache": (m) => m.kept <= 8,
+    "quarter-less": (m) => m.total === 0.75 * 4 * (m.width + 1) * m.width
+  }
+});

@@ -1,97 +1,89 @@
 // The heads of a layer side by side: their maps, their mean, how spread out and how sure they are.
 
-import {liveElement} from "./lib/live.js";
+import {html} from "../assets/vendor/lit.js";
+import {menu, toggle} from "./lib/controls.js";
+import {defineWidget} from "./lib/define-widget.js";
+import {flag, integer} from "./lib/fields.js";
 import {format, formatPercent} from "./lib/numbers.js";
-import {setAttr, setText} from "./lib/dom.js";
-import {drawShares} from "./lib/shares.js";
-import {drawLabelledMap, drawWeightMap, LABELLED_MAP} from "./lib/weight-map.js";
-import {flag, integer} from "./lib/url-state.js";
+import {shareList} from "./lib/shares.js";
+import {labelledMap, weightMap} from "./lib/weight-map.js";
 
-// ---- Model: numbers in, objects out --------------------------------------------------------
-
-/** What a reader can choose, with where it starts: for urlState. */
-export const headFields = ({sentences, layer, head, row}) => ({
-  sentence: integer(0, {min: 0, max: sentences.length - 1}),
-  layer: integer(layer, {min: 0, max: sentences[0].trained.length - 1}),
-  head: integer(head, {min: 0, max: 9}),
-  row: integer(row, {min: 0, max: 30}),
-  untrained: flag(false)
-});
-
-/** The words of a sentence; where it has no such word as was chosen, its last is. */
-export function wordsOf(sentence, store) {
-  const last = sentence.tokens.length - 1;
-  if (store.value.row > last) store.set({row: last});
-  return sentence.tokens;
-}
+// ---- Model ---------------------------------------------------------------------------------
 
 const mean = (numbers) => numbers.reduce((a, b) => a + b, 0) / numbers.length;
 const entropy = (row) => -row.reduce((sum, w) => sum + (w > 0 ? w * Math.log(w) : 0), 0);
+const meanEntropy = (weights) => mean(weights.map(entropy));
 
 /**
- * The maps of one layer and their mean, each with its mean entropy (nats) and mean peak.
- * sentence: {tokens, trained: layers of heads of rows of weights, random: the same}.
+ * The maps of one layer and their mean, each with its mean entropy (nats) and mean peak; `least` is
+ * the smallest mean entropy of any head. The last word stands for those that a sentence lacks.
+ * sentences: [{tokens, trained: layers of heads of rows of weights, random: the same}].
  */
-export function headMaps(sentence, {layer, head, row, untrained}) {
-  const heads = sentence[untrained ? "random" : "trained"][layer];
+export function compareHeads({sentences}, {sentence, layer, head, row, untrained}) {
+  const source = untrained ? "random" : "trained";
+  const {tokens, [source]: layers} = sentences[sentence];
+  const heads = layers[layer];
   const average = heads[0].map((cells, i) => cells.map((_, j) => mean(heads.map((map) => map[i][j]))));
   const maps = [...heads, average].map((weights, h) => ({
     name: h < heads.length ? `head ${h}` : "mean", weights,
-    entropy: mean(weights.map(entropy)), peak: mean(weights.map((cells) => Math.max(...cells)))
+    entropy: meanEntropy(weights), peak: mean(weights.map((cells) => Math.max(...cells)))
   }));
-  const {tokens} = sentence;
-  const [shown, query] = [Math.min(head, heads.length), Math.min(row, tokens.length - 1)];
-  return {tokens, maps, shown, query, layer, untrained, source: untrained ? "random" : "trained",
-    looks: tokens.map((token, j) => ({token, weight: maps[shown].weights[query][j]}))};
-}
-
-// ---- Summary: the same as a sentence --------------------------------------------------------
-
-export function summarize({tokens, maps, shown, query, layer, looks, source}) {
-  const spread = maps.map((map) => `${map.name} ${format(map.entropy)}`).join(", ");
-  return `Layer ${layer}, ${maps[shown].name}, ${source} weights: ${tokens[query]} looks at `
-    + `${looks.map(({token, weight}) => `${token} ${formatPercent(weight)}`).join(", ")}. Entropy in nats: ${spread}.`;
-}
-
-// ---- View: one element, updated in place; the caller keeps the state ------------------------
-
-/** draw(model, {onHead(index), onRow(index)}) updates the one element and returns it. */
-export function headMapsView(d3) {
-  const root = d3.select(emptyView());
-  return (model, options) => {
-    draw(d3, root, model, options);
-    return root.node();
+  const query = Math.min(row, tokens.length - 1);
+  const chosen = maps[head];
+  return {
+    tokens, maps, chosen, query, layer, source,
+    least: Math.min(...layers.flat().map(meanEntropy)),
+    looks: tokens.map((token, j) => ({token, weight: chosen.weights[query][j]}))
   };
 }
 
-function draw(d3, root, m, {onHead, onRow}) {
-  const cards = root.select(".maps").selectAll("button").data(m.maps).join((enter) => {
-    const button = enter.append("button").attr("type", "button");
-    button.append("b");
-    button.append("div").attr("class", "weight-map");
-    for (const name of ["entropy", "peak"]) button.append("span").attr("class", name);
-    return button;
-  }).on("click", (event, map) => onHead(m.maps.indexOf(map)));
-  setAttr(cards, "aria-pressed", (_, h) => h === m.shown);
-  setText(cards.select("b"), (map) => map.name);
-  setText(cards.select(".entropy"), (map) => format(map.entropy));
-  setText(cards.select(".peak"), (map) => format(map.peak));
-  cards.each(function (map) { drawWeightMap(d3.select(this).select(".weight-map"), map.weights); });
-
-  const [chosen, size] = [m.maps[m.shown], m.tokens.length];
-  setText(root.select(".legend"), () => `Under each map: its entropy in nats, at most ${format(Math.log(size))}, and its peak, at most 1. Both are means over the rows.`);
-  setText(root.select(".title"), () => `Layer ${m.layer}, ${chosen.name}`);
-  setText(root.select(".source"), () => m.source);
-  drawLabelledMap(root.select(".labelled-map"), chosen.weights, {tokens: m.tokens, row: m.query, onRow});
-  setText(root.select(".asks"), () => `“${m.tokens[m.query]}” looks at`);
-  drawShares(root.select(".shares"), m.looks, format);
-  setText(root.select(".summary"), () => summarize(m));
+export function summarize({tokens, maps, chosen, query, layer, looks, source}) {
+  const spread = maps.map((map) => `${map.name} ${format(map.entropy)}`).join(", ");
+  return `Layer ${layer}, ${chosen.name}, ${source} weights: ${tokens[query]} looks at `
+    + `${looks.map(({token, weight}) => `${token} ${formatPercent(weight)}`).join(", ")}. Entropy in nats: ${spread}.`;
 }
 
-function emptyView() {
-  return liveElement("head-maps", `<div class="maps"></div><p class="legend"></p>
-    <p class="heading"><b class="title"></b> <span class="source"></span></p>
-    <div class="chosen-map">${LABELLED_MAP}
-    <div><p class="asks"></p><ul class="shares"></ul></div></div>
-    <p class="summary screen-reader-only" aria-live="polite"></p>`, {label: "The heads of a layer side by side"});
+// ---- View ----------------------------------------------------------------------------------
+
+const card = ({name, weights, entropy, peak}, isChosen, choose) => html`
+  <button type="button" aria-pressed=${isChosen} @click=${choose}><b>${name}</b>${weightMap(weights)}
+    <span class="entropy">${format(entropy)}</span><span class="peak">${format(peak)}</span></button>`;
+
+function view(m, widget) {
+  const {tokens, maps, chosen, query} = m;
+  return html`<div class="maps">${maps.map((map, head) => card(map, map === chosen, () => widget.set({head})))}</div>
+    <p class="legend">Under each map: its entropy in nats, at most ${format(Math.log(tokens.length))}, and its peak, at most 1.
+      Both are means over the rows.</p>
+    <p class="heading"><b class="title">Layer ${m.layer}, ${chosen.name}</b> <span class="source">${m.source}</span></p>
+    <div class="chosen-map">${labelledMap(chosen.weights, {tokens, row: query, choose: (row) => widget.set({row})})}
+    <div><p class="asks">“${tokens[query]}” looks at</p>${shareList(m.looks, {format, label: "Weights"})}</div></div>
+    ${widget.sentence({hidden: true})}`;
 }
+
+export const headMaps = defineWidget({
+  name: "head-maps",
+  label: "The heads of a layer side by side",
+  key: "heads",
+  fields: ({sentences, layer, head, row}) => ({
+    sentence: integer(0, {max: sentences.length - 1}),
+    layer: integer(layer, {max: sentences[0].trained.length - 1}),
+    head: integer(head, {max: sentences[0].trained[0].length}), // after the last: their mean
+    row: integer(row, {max: Math.max(...sentences.map(({tokens}) => tokens.length)) - 1}),
+    untrained: flag(false)
+  }),
+  controls({data: {sentences}, state}) {
+    const {tokens, trained} = sentences[state.sentence];
+    return [
+      [menu("sentence", "Sentence", sentences.map((one) => one.tokens.join(" ")))],
+      [menu("row", "Word", tokens), menu("layer", "Layer", Object.keys(trained)), toggle("untrained", "Before training")]
+    ];
+  },
+  model: compareHeads,
+  sentence: summarize,
+  view,
+  challenges: {
+    "sharpest-head": ({tokens, chosen, least, source}) =>
+      source === "trained" && tokens.length === 6 && chosen.entropy === least,
+    "looks-at-itself": ({looks, query, source}) => source === "trained" && looks[query].weight > 0.5
+  }
+});

@@ -1,26 +1,18 @@
 // A mask made of rules and of single cells painted by hand, and the weights that it leaves.
 
-import {liveElement} from "./lib/live.js";
+import {html} from "../assets/vendor/lit.js";
+import {selfAttention} from "./lib/attention.js";
+import {choice, reset, slider} from "./lib/controls.js";
+import {defineWidget} from "./lib/define-widget.js";
+import {flag, integer} from "./lib/fields.js";
+import {matrixTable} from "./lib/matrix.js";
 import {format} from "./lib/numbers.js";
-import {setText} from "./lib/dom.js";
-import {drawMatrix} from "./lib/matrix-grid.js";
-import {flag, integer} from "./lib/url-state.js";
 
 // ---- Model ---------------------------------------------------------------------------------
 
-/** What a reader can choose, with where it starts: for urlState. `window` = size hides nothing. */
-export const maskFields = (size, {row = 0} = {}) => ({
-  causal: flag(true),
-  window: integer(size, {min: 1, max: size}),
-  prefix: integer(0, {min: 0, max: size - 1}),
-  padding: integer(0, {min: 0, max: size - 1}),
-  painted: cells([], {size}),
-  row: integer(row, {min: 0, max: size - 1})
-});
-
 /** Painted cells [{row, col, isOn}], written "0.3.1_4.2.0". */
-const cells = (value, {size}) => ({
-  value,
+const cells = (size) => ({
+  value: [],
   parse(text) {
     const found = text.split("_").map((cell) => /^(\d)\.(\d)\.([01])$/.exec(cell));
     const fits = found.every((parts) => parts && parts[1] < size && parts[2] < size);
@@ -63,52 +55,66 @@ export function maskCode({causal, window, prefix, padding, painted}, size) {
   ].filter(Boolean);
 }
 
-/** The words as the mask sees them: the last ones are only padding. */
-export const shownTokens = (tokens, {padding}) =>
-  tokens.map((token, i) => (i < tokens.length - padding ? token : "pad"));
+/** The mask, the words as it sees them (the last ones are only padding), and what it leaves. */
+export function masked(sentence, state) {
+  const size = sentence.tokens.length;
+  const mask = buildMask(state, size);
+  return {
+    mask, row: state.row, code: maskCode(state, size),
+    tokens: sentence.tokens.map((token, i) => (i < size - state.padding ? token : "pad")),
+    ...selfAttention(sentence.x, sentence, {hidden: (i, j) => !mask[i][j]})
+  };
+}
 
-// ---- Summary -------------------------------------------------------------------------------
+const seenBy = ({mask, tokens}, row) => tokens.filter((_, col) => mask[row][col]);
 
-export function summarize(model, mask, {tokens, row}) {
-  const seen = tokens.flatMap((token, j) => (mask[row][j] ? [`${token} ${format(model.weights[row][j])}`] : []));
-  const mix = `Its output is (${model.output[row].map(format).join(", ")}).`;
+// ---- Sentence, view ------------------------------------------------------------------------
+
+function sentence({mask, weights, output, tokens, row}) {
+  const seen = tokens.flatMap((token, j) => (mask[row][j] ? [`${token} ${format(weights[row][j])}`] : []));
+  const mix = `Its output is (${output[row].map(format).join(", ")}).`;
   if (!seen.length) return `${tokens[row]} may look at nothing: all its weights are 0. ${mix}`;
   return `${tokens[row]} may look at ${seen.length} of ${tokens.length}: ${seen.join(", ")}. ${mix}`;
 }
 
-// ---- View ----------------------------------------------------------------------------------
-
-/**
- * A drawing in one element of its own: draw(model, options) updates it and returns it.
- * model: of selfAttention; options: {mask, code, tokens, row, onPaint({row, col, isOn}), onRow(row)}
- */
-export function maskBuilderView(d3) {
-  const root = d3.select(emptyView());
-  return (model, options) => {
-    draw(d3, root, model, options);
-    return root.node();
-  };
+function view(m, widget) {
+  const size = m.tokens.length;
+  const shared = {shape: `${size} × ${size}`, rows: m.tokens, columns: m.tokens, hidden: (i, j) => !m.mask[i][j]};
+  const grid = (name, rest) => matrixTable({name, title: name, caption: name, ...shared, ...rest});
+  return html`<div class="stage">
+    ${grid("mask", {cells: m.mask, paint: (row, col, isOn) => widget.set({painted: paint(widget.state, {row, col, isOn}, size)})})}
+    ${grid("weights", {
+      cells: m.weights, fill: (i, j) => m.weights[i][j], lit: (i) => i === m.row,
+      chosen: (i, j) => i === m.row && j === widget.column,
+      choose(row, col) {
+        widget.column = col;
+        widget.set({row});
+      }
+    })}</div>
+    ${widget.sentence()}<pre class="made"><code>${m.code.join("\n")}</code></pre>`;
 }
 
-function draw(d3, root, model, {mask, code, tokens, row, onPaint, onRow}) {
-  const size = tokens.length;
-  const shared = {shape: `${size} × ${size}`, rows: tokens, columns: tokens, hidden: (i, j) => !mask[i][j]};
-  drawMatrix(root.select("table.mask"), {
-    ...shared, name: "mask", title: "mask", caption: "mask", cells: mask, toggles: true
-  }, {paint: (i, j, isOn) => onPaint({row: i, col: j, isOn})});
-  drawMatrix(root.select("table.weights"), {
-    ...shared, name: "weights", title: "weights", caption: "weights", cells: model.weights,
-    fill: (i, j) => model.weights[i][j], lit: (i) => i === row, chosen: (i, j) => i === row && j === root.node().column
-  }, {choose(i, j) {
-    root.node().column = j;
-    onRow(i);
-  }});
-  setText(root.select(".says"), () => summarize(model, mask, {tokens, row}));
-  setText(root.select("code"), () => code.join("\n"));
-}
-
-function emptyView() {
-  return liveElement("mask-builder", `<div class="stage"><table class="matrix mask"></table><table class="matrix weights"></table></div>
-    <p class="says" aria-live="polite"></p>
-    <pre class="made"><code></code></pre>`, {label: "Mask builder"});
-}
+export const maskBuilder = defineWidget({
+  name: "mask-builder",
+  label: "Mask builder",
+  key: "mask",
+  fields: ({tokens: {length}, row = 0}) => ({
+    causal: flag(true),
+    window: integer(length, {min: 1, max: length}), // a window of all hides nothing
+    prefix: integer(0, {max: length - 1}),
+    padding: integer(0, {max: length - 1}),
+    painted: cells(length),
+    row: integer(row, {max: length - 1})
+  }),
+  controls: () => [
+    [choice("causal", "Direction", ["bidirectional", "causal"]), reset],
+    [slider("window", "Window"), slider("prefix", "Prefix"), slider("padding", "Padding")]
+  ],
+  model: masked,
+  sentence,
+  view,
+  challenges: {
+    "two-words": (m) => seenBy(m, 5).length === 2,
+    "empty-row": (m) => m.mask.some((row) => row.every((isOn) => !isOn))
+  }
+});

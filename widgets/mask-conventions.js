@@ -1,13 +1,14 @@
 // One query's row of a mask, in this course's convention and in PyTorch's three.
 
-import {drawWays} from "./lib/ways.js";
-import {liveElement} from "./lib/live.js";
-
-// ---- Model ---------------------------------------------------------------------------------
+import {html} from "../assets/vendor/lit.js";
+import {menu} from "./lib/controls.js";
+import {defineWidget} from "./lib/define-widget.js";
+import {waysTable} from "./lib/ways.js";
+import {paint} from "./mask-builder.js";
 
 const word = (isTrue) => (isTrue ? "True" : "False");
 
-export const CONVENTIONS = [
+const CONVENTIONS = [
   {name: "This course", code: "mask", says: word, note: "True = may attend"},
   {name: "F.scaled_dot_product_attention, bool", code: "attn_mask=mask", says: word, note: "True = may attend"},
   {name: "F.scaled_dot_product_attention, float", code: "attn_mask=torch.zeros(L, S).masked_fill(~mask, -torch.inf)",
@@ -19,18 +20,19 @@ export const CONVENTIONS = [
 export const translate = (row) =>
   CONVENTIONS.map(({says, ...way}) => ({...way, cells: row.map((isOn) => ({text: says(isOn), isOn}))}));
 
-// ---- Summary -------------------------------------------------------------------------------
+const sentence = ({ways, tokens, row}) =>
+  `The row of ${tokens[row]}. ${ways.map(({name, cells}) => `${name}: ${cells.map((cell) => cell.text).join(", ")}`).join(". ")}.`;
 
-export const summarize = (ways, token) =>
-  ways.map(({name, cells}) => `${name}: ${cells.map((cell) => cell.text).join(", ")}`).join(". ").replace(/^/, `The row of ${token}. `) + ".";
-
-// ---- View ----------------------------------------------------------------------------------
-
-/** A drawing in one element of its own: draw(ways, {tokens, row, onSwitch(col, isOn)}) returns it. */
-export function maskConventionsView(d3) {
-  const node = liveElement("mask-conventions", `<table class="ways"></table>`, {label: "One mask in four conventions"});
-  return (ways, {tokens, row, onSwitch}) => {
-    drawWays(d3.select(node).select("table"), {caption: summarize(ways, tokens[row]), columns: tokens, ways}, {onSwitch});
-    return node;
-  };
-}
+/** Follows the mask builder, whose mask and row it shows and changes. */
+export const maskConventions = defineWidget({
+  name: "mask-conventions",
+  label: "One mask in four conventions",
+  key: "mask",
+  controls: ({data}) => [[menu("row", "Row of", data.tokens)]],
+  model: (data, state, {mask, row, tokens}) => ({ways: translate(mask[row]), tokens, row}),
+  sentence,
+  view: ({ways, tokens, row}, widget) => html`${waysTable({
+    caption: "A row of the mask in four conventions", columns: tokens, ways,
+    switchCell: (col, isOn) => widget.set({painted: paint(widget.state, {row, col, isOn}, tokens.length)})
+  })}${widget.sentence({hidden: true})}`
+});

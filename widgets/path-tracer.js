@@ -1,10 +1,10 @@
 // How many steps information takes from one word to another, through five kinds of network.
 // A network is a graph: {nodes: [{column, word}], edges: [[from, to]]}, the words first.
 
-import {liveElement} from "./lib/live.js";
-import {drawWords} from "./lib/words.js";
-import {setText} from "./lib/dom.js";
-import {integer} from "./lib/url-state.js";
+import {html} from "../assets/vendor/lit.js";
+import {defineWidget} from "./lib/define-widget.js";
+import {integer} from "./lib/fields.js";
+import {wordGroup} from "./lib/words.js";
 
 // ---- Model ---------------------------------------------------------------------------------
 
@@ -36,12 +36,6 @@ export const NETS = [
   {name: "Attention, causal", reads: "only what came before", graph: (n) => layered(n, 1, (i, j) => i <= j)}
 ];
 
-export const pathFields = ({words, from, to}) => ({
-  net: integer(0, {min: 0, max: NETS.length - 1}),
-  from: integer(from, {min: 0, max: words.length - 1}),
-  to: integer(to, {min: 0, max: words.length - 1})
-});
-
 /** The nodes of a shortest way from word `from` to any node of word `to`, or null: breadth first. */
 export function shortestPath({nodes, edges, after = successors(nodes, edges)}, from, to) {
   const cameFrom = new Map([[from, null]]);
@@ -67,12 +61,26 @@ export function longestChain({nodes, edges}) {
   return Math.max(...depth);
 }
 
+const WIDTH = 100; // of the drawing; a word is 1 high
+
+/** Where a node stands, [x, y]: a column for each layer, a row for each word. */
+const placeIn = ({nodes}) => (i) => [(WIDTH * nodes[i].column) / nodes[nodes.length - 1].column, nodes[i].word + 0.5];
+
+const dots = (places) => places.map((place) => `M${place}h0`).join("");
+
+/** All lines and nodes of a network, which are many, and stay. */
+function drawing(graph) {
+  const place = placeIn(graph);
+  const lines = graph.edges.map(([a, b]) => `M${place(a)}L${place(b)}`).join("");
+  return {lines, dots: dots(graph.nodes.map((_, i) => place(i)))};
+}
+
 const graphs = new Map();
 function graphsOf(n) {
   if (!graphs.has(n)) {
     graphs.set(n, NETS.map((net) => {
       const graph = net.graph(n);
-      return {...graph, chain: longestChain(graph), after: successors(graph.nodes, graph.edges)};
+      return {...graph, ...drawing(graph), chain: longestChain(graph), after: successors(graph.nodes, graph.edges)};
     }));
   }
   return graphs.get(n);
@@ -85,11 +93,11 @@ export function tracePath({words}, {net, from, to}) {
   return {words, net, from, to, graph: all[net], path: paths[net], steps: paths.map((path) => path && path.length - 1)};
 }
 
-// ---- Summary -------------------------------------------------------------------------------
+// ---- Sentence, view ------------------------------------------------------------------------
 
 const count = (steps) => (steps === null ? "no path" : steps === 1 ? "1 step" : `${steps} steps`);
 
-export function summarize({words, net, from, to, graph, steps}) {
+export function sentence({words, net, from, to, graph, steps}) {
   const {name, reads} = NETS[net];
   const way = `${words[from]} (word ${from + 1}) → ${words[to]} (word ${to + 1}): ${count(steps[net])}`;
   const why = steps[net] === null ? `, for this net reads ${reads}` : "";
@@ -97,62 +105,58 @@ export function summarize({words, net, from, to, graph, steps}) {
   return `${name}. ${way}${why}. The whole drawing takes ${wait}.`;
 }
 
-// ---- View: a few paths in one SVG, updated in place ------------------------------------------
+function view(m, widget) {
+  const {words, net, graph, steps} = m;
+  const route = (m.path ?? []).map(placeIn(graph));
+  const group = (name, label) => wordGroup({words, chosen: m[name], label, className: name, choose: (i) => widget.set({[name]: i})});
+  return html`${wordGroup({
+      words: NETS.map(({name}) => name), chosen: net, label: "Kind of network", className: "nets",
+      notes: steps.map(count), choose: (i) => widget.set({net: i})
+    })}
+    <div class="stage"><b>from</b><b>to</b>${group("from", "From")}
+      <svg aria-hidden="true" preserveAspectRatio="none" viewBox="0 0 ${WIDTH} ${words.length}">
+        <path class="edges" d=${graph.lines}/><path class="nodes" d=${graph.dots}/>
+        <path class="route" d=${route.length ? `M${route.join("L")}` : ""}/><path class="stops" d=${dots(route)}/>
+        <path class="runner" d="M0,0h0"/></svg>
+      ${group("to", "To")}</div>
+    ${widget.sentence()}`;
+}
 
-const WIDTH = 100;
 const STEP_TIME = 220; // ms, the same for every step of every net
 const PAUSE = 150; // ms: first the answer is on the screen, then it moves
 
-/** A drawing in one element of its own: draw(traced, {still, onChoose(changes)}) returns it. */
-export function pathTracerView(d3) {
-  const root = d3.select(emptyView());
-  return (traced, options) => {
-    draw(root, traced, options);
-    return root.node();
-  };
-}
-
-function emptyView() {
-  return liveElement("path-tracer", `<div class="nets words" role="radiogroup" aria-label="Kind of network"></div>
-    <div class="stage"><b>from</b><b>to</b>
-      <div class="from words" role="radiogroup" aria-label="From"></div>
-      <svg aria-hidden="true" preserveAspectRatio="none"><path class="edges"/><path class="nodes"/>
-        <path class="route"/><path class="stops"/><path class="runner" d="M0,0h0"/></svg>
-      <div class="to words" role="radiogroup" aria-label="To"></div></div>
-    <p class="says" aria-live="polite"></p>`);
-}
-
-function draw(root, traced, {still = false, onChoose}) {
-  const {words, net, from, to, graph, path, steps} = traced;
-  drawWords(root.select(".nets"), NETS.map(({name}) => name), net, (i) => onChoose({net: i}), (i) => count(steps[i]));
-  drawWords(root.select(".from"), words, from, (i) => onChoose({from: i}));
-  drawWords(root.select(".to"), words, to, (i) => onChoose({to: i}));
-  const columns = graph.nodes[graph.nodes.length - 1].column;
-  const place = (i) => [(WIDTH * graph.nodes[i].column) / columns, graph.nodes[i].word + 0.5];
-  const dots = (ids) => ids.map((i) => `M${place(i)}h0`).join("");
-  const stage = root.select("svg");
-  if (!stage.attr("viewBox")) stage.attr("viewBox", `0 0 ${WIDTH} ${words.length}`);
-  const set = (name, d) => stage.select(name).each(function () { if (this.getAttribute("d") !== d) this.setAttribute("d", d); });
-  if (stage.property("graph") !== graph) {
-    stage.property("graph", graph);
-    graph.lines = graph.lines ?? graph.edges.map(([a, b]) => `M${place(a)}L${place(b)}`).join("");
-    set(".edges", graph.lines);
-    set(".nodes", dots(range(graph.nodes.length)));
-  }
-  set(".route", path ? `M${path.map(place).join("L")}` : "");
-  set(".stops", path ? dots(path) : "");
-  run(stage.select(".runner").node(), path && path.map(place), still);
-  setText(root.select(".says"), () => summarize(traced));
-}
-
 /** A dot that takes the same time for every step; where motion isn't wanted, none. */
-function run(dot, places, still) {
-  const key = String(places);
-  if (dot.places === key) return;
-  const first = dot.places === undefined;
-  dot.places = key;
-  dot.running?.cancel();
-  if (still || first || !places) return;
-  const frames = places.map(([x, y]) => ({opacity: 1, transform: `translate(${x}px, ${y}px)`}));
-  dot.running = dot.animate(frames, {delay: PAUSE, duration: STEP_TIME * (places.length - 1)});
+function run(widget) {
+  const {net, graph, path} = widget.model;
+  const key = `${net}: ${path}`;
+  const isNew = widget.ran !== undefined && widget.ran !== key; // nothing moves by itself
+  widget.ran = key;
+  if (!isNew) return;
+  widget.running?.cancel();
+  if (!path || matchMedia("(prefers-reduced-motion: reduce)").matches) return;
+  const frames = path.map(placeIn(graph)).map(([x, y]) => ({opacity: 1, transform: `translate(${x}px, ${y}px)`}));
+  const dot = widget.root.querySelector(".runner");
+  widget.running = dot.animate(frames, {delay: PAUSE, duration: STEP_TIME * (path.length - 1)});
 }
+
+const [RECURRENT, THREE_WIDE] = [0, 1]; // in NETS
+
+export const pathTracer = defineWidget({
+  name: "path-tracer",
+  label: "Path tracer",
+  key: "path",
+  fields: ({words: {length}, from, to}) => ({
+    net: integer(0, {max: NETS.length - 1}),
+    from: integer(from, {max: length - 1}),
+    to: integer(to, {max: length - 1})
+  }),
+  model: tracePath,
+  sentence,
+  view,
+  drawn: run,
+  challenges: {
+    "no-path": ({path}) => path === null,
+    "one-step": ({net, steps}) => net === RECURRENT && steps[net] === 1,
+    "nine-steps": ({net, steps}) => net === THREE_WIDE && steps[net] === 9
+  }
+});

@@ -1,5 +1,5 @@
-// Predictions, bug hunts and exercises: the page's lists and folded answers become questions that
-// ask before they reveal. Without this module, the page shows them as they stand.
+// Predictions, bug hunts, exercises and goals: the page's lists and folded answers become questions
+// that ask before they reveal. Without this module, the page shows them as they stand.
 
 import {answers, lessonOf} from "./lib/answers.js";
 import {showProgress} from "./lib/progress.js";
@@ -77,13 +77,25 @@ function exercise(root, keep) {
   return (answer) => (box.checked = answer === true);
 }
 
+/** A goal of a widget, which tells it "met" (lib/goals.js). */
+function goal(root, keep, announce) {
+  root.addEventListener("met", () => {
+    keep(true);
+    announce(`Goal met: ${root.textContent}`);
+  });
+  return (answer) => root.classList.toggle("met", answer === true);
+}
+
 /** Brings the page's questions to life, and the sidebar's progress. */
 export function practice(main = document.querySelector("main")) {
   const lesson = lessonOf(location) ?? "course";
-  const roots = [...main.querySelectorAll(".prediction, .bug-hunt, .exercise")];
+  const roots = [...main.querySelectorAll(".prediction, .bug-hunt, .exercise, .goal")];
+  const status = main.appendChild(element("p", {className: "screen-reader-only", role: "status"}));
+  const announce = (text) => (status.textContent = text);
   const draws = roots.map((root) => {
     const keep = (answer) => answers.set(lesson, root.id, answer, roots.length);
-    const show = root.matches(".exercise") ? exercise(root, keep) : question(root, keep);
+    const start = root.matches(".exercise") ? exercise : root.matches(".goal") ? goal : question;
+    const show = start(root, keep, announce);
     root.classList.add("practice-live");
     let last = NaN;
     return () => {

@@ -1,110 +1,112 @@
 // A query to move in the plane over a few keys, and the weights it gets: attention as a lookup.
 
-import {liveElement} from "./lib/live.js";
-import {format, formatPercent} from "./lib/numbers.js";
+import {pointer, scaleLinear} from "../assets/vendor/d3.js";
+import {html, nothing, svg} from "../assets/vendor/lit.js";
 import {atTemperature} from "./lib/attention.js";
-import {part, setAttr, setAttrs, setStyle, setText} from "./lib/dom.js";
-import {drawShares} from "./lib/shares.js";
-import {decimal} from "./lib/url-state.js";
+import {slider} from "./lib/controls.js";
+import {defineWidget} from "./lib/define-widget.js";
+import {decimal} from "./lib/fields.js";
+import {format, formatPercent} from "./lib/numbers.js";
+import {shareList} from "./lib/shares.js";
 
 const LIMIT = 2;
 const SIZE = 300; // of the drawing's own units; CSS sets its size on the page
 
 // ---- Model ---------------------------------------------------------------------------------
 
-/** What a reader can choose: the query's two numbers. For urlState. */
-export const queryFields = ([across, up]) => ({
-  across: decimal(across, {min: -LIMIT, max: LIMIT}),
-  up: decimal(up, {min: -LIMIT, max: LIMIT})
-});
-
-/** softmax(q·k / T) over keys [{token, key: [x, y]}]: T is √d, or any other; at 0 the best alone. */
-export function lookup([q1, q2], keys, {temperature = Math.SQRT2} = {}) {
-  const scores = keys.map(({key: [k1, k2]}) => q1 * k1 + q2 * k2);
-  const weights = atTemperature(scores, temperature);
-  return keys.map((key, i) => ({...key, score: scores[i], weight: weights[i]}));
+/** softmax(q·k / T) over keys [{token, key: [x, y]}]: T is `heat`, or √d; at 0 the best alone. */
+export function lookup({keys}, {across, up, heat = Math.SQRT2}) {
+  const scores = keys.map(({key: [x, y]}) => across * x + up * y);
+  const weights = atTemperature(scores, heat);
+  return {query: [across, up], found: keys.map((key, i) => ({...key, weight: weights[i]}))};
 }
 
-/** What is handed over: the mix of the keys' values. */
-export const retrieved = (found) => found.reduce((sum, {weight, value}) => sum + weight * value, 0);
+/** The same, and what is handed over: the mix of the keys' values. */
+export function ask(data, state) {
+  const {query, found} = lookup(data, state);
+  const answer = found.reduce((sum, {weight, value}) => sum + weight * value, 0);
+  return {query, found, answer, note: state.heat === 0 ? ", from the best fit alone" : ""};
+}
 
-// ---- Summary -------------------------------------------------------------------------------
-
-export function summarize(found, [q1, q2]) {
+export function summarize({query: [across, up], found, answer, note}) {
   const shares = found.map(({token, weight}) => `${token} ${formatPercent(weight)}`).join(", ");
-  return `A query at (${format(q1)}, ${format(q2)}) looks at: ${shares}.`;
+  const handed = answer === undefined ? "" : ` Your answer: ${format(answer)} m${note}.`;
+  return `A query at (${format(across)}, ${format(up)}) looks at: ${shares}.${handed}`;
+}
+
+const weightOf = (token, {found}) => found.find((one) => one.token === token).weight;
+
+/** Two keys share alike, to two in a hundred, and leave the others less than a tenth. */
+function halves({found}) {
+  const [first, second] = found.map(({weight}) => weight).sort((a, b) => b - a);
+  return first - second <= 0.02 && first + second > 0.9;
 }
 
 // ---- View ----------------------------------------------------------------------------------
 
-/** A drawing in one element of its own: draw(found, {query, onMove({across, up}), answer, note}) returns it. */
-export function queryPlaneView(d3) {
-  const root = d3.select(emptyView());
-  return (found, options) => {
-    draw(d3, root, found, options);
-    return root.node();
-  };
-}
-
-function draw(d3, root, found, {query, onMove, answer, note}) {
-  const x = d3.scaleLinear([-LIMIT, LIMIT], [0, SIZE]);
-  const y = d3.scaleLinear([-LIMIT, LIMIT], [SIZE, 0]);
-  const svg = root.select("svg");
-  setAttr(svg, "aria-label", summarize(found, query));
-  axes(svg, x, y);
-  arrows(svg, found, x, y);
-  tip(svg, query, x, y);
-  svg.on("pointerdown pointermove", function (event) {
-    if (event.type === "pointerdown") this.setPointerCapture(event.pointerId);
-    else if (!this.hasPointerCapture(event.pointerId)) return;
-    const [px, py] = d3.pointer(event, this);
-    onMove({across: within(x.invert(px)), up: within(y.invert(py))});
-  });
-  drawShares(root.select(".shares"), found.map(({token, listed = token, weight}) => ({token: listed, weight})));
-  if (answer) state(root, answer, note);
-}
-
-/** One element for all answers: a screen reader says what changes in it. */
-function state(root, answer, note) {
-  if (root.select(".retrieved").empty()) {
-    root.append("p").attr("class", "retrieved").attr("role", "status").html("Your answer: <b></b><span></span>");
-  }
-  setText(root.select(".retrieved b"), answer);
-  setText(root.select(".retrieved span"), note);
-}
+const heavy = (weight) =>
+  `opacity:${+(0.25 + 0.75 * weight).toFixed(4)};stroke-width:${+(1.5 + 7 * weight).toFixed(3)}px`;
 
 const within = (value) => Math.max(-LIMIT, Math.min(LIMIT, Math.round(value * 20) / 20)) || 0;
 
-function emptyView() {
-  return liveElement("query-plane", `<svg viewBox="-8 -8 ${SIZE + 16} ${SIZE + 16}" role="img"></svg>
-    <ul class="shares" aria-live="polite"></ul>`);
+function view({query: [across, up], found, answer, note}, widget) {
+  const x = scaleLinear([-LIMIT, LIMIT], [0, SIZE]);
+  const y = scaleLinear([-LIMIT, LIMIT], [SIZE, 0]);
+  const move = (event) => {
+    const plane = event.currentTarget;
+    if (event.type === "pointerdown") plane.setPointerCapture(event.pointerId);
+    else if (!plane.hasPointerCapture(event.pointerId)) return;
+    const [px, py] = pointer(event, plane);
+    widget.set({across: within(x.invert(px)), up: within(y.invert(py))});
+  };
+  const key = ({token, key: [kx, ky], weight}) => svg`<g class="key">
+    <line x1=${x(0)} y1=${y(0)} x2=${x(kx)} y2=${y(ky)} style=${heavy(weight)} />
+    <circle r="6" cx=${x(kx)} cy=${y(ky)} /><text x=${x(kx)} y=${y(ky) + (ky < 0 ? 26 : -14)}>${token}</text></g>`;
+  return html`<div class="plane">
+    <svg viewBox="-8 -8 ${SIZE + 16} ${SIZE + 16}" aria-hidden="true" @pointerdown=${move} @pointermove=${move}>
+      <line class="axis" x1="0" y1=${y(0)} x2=${SIZE} y2=${y(0)} />
+      <line class="axis" x1=${x(0)} y1="0" x2=${x(0)} y2=${SIZE} />
+      ${found.map(key)}
+      <g class="query"><line x1=${x(0)} y1=${y(0)} x2=${x(across)} y2=${y(up)} />
+        <circle r="11" cx=${x(across)} cy=${y(up)} /></g></svg>
+    ${shareList(found.map(({token, listed = token, weight}) => ({token: listed, weight})), {label: "Shares"})}
+    ${answer === undefined ? nothing : html`
+      <p class="retrieved" aria-hidden="true">Your answer: <b>${format(answer)} m</b>${note}</p>`}</div>
+    ${widget.sentence({hidden: true})}`;
 }
 
-function axes(svg, x, y) {
-  svg.selectAll("line.axis").data([[x(-LIMIT), y(0), x(LIMIT), y(0)], [x(0), y(-LIMIT), x(0), y(LIMIT)]])
-    .join((enter) => enter.append("line").attr("class", "axis")
-      .attr("x1", (d) => d[0]).attr("y1", (d) => d[1]).attr("x2", (d) => d[2]).attr("y2", (d) => d[3]));
-}
+const place = ([across, up]) => {
+  const range = {min: -LIMIT, max: LIMIT, step: 0.05};
+  return {across: decimal(across, range), up: decimal(up, range)};
+};
+const moves = [slider("across", "Query, across"), slider("up", "Query, up")];
 
-function arrows(svg, found, x, y) {
-  const keys = svg.selectAll("g.key").data(found, (d) => d.token).join((enter) => {
-    const group = enter.append("g").attr("class", "key");
-    group.append("line");
-    group.append("circle").attr("r", 6);
-    group.append("text");
-    return group;
-  });
-  const [left, top] = [(d) => x(d.key[0]), (d) => y(d.key[1])];
-  setAttrs(keys.select("line"), {x1: x(0), y1: y(0), x2: left, y2: top});
-  setStyle(keys.select("line"), "opacity", (d) => +(0.25 + 0.75 * d.weight).toFixed(4));
-  setStyle(keys.select("line"), "stroke-width", (d) => `${+(1.5 + 7 * d.weight).toFixed(3)}px`);
-  setAttrs(keys.select("circle"), {cx: left, cy: top});
-  setAttrs(keys.select("text"), {x: left, y: (d) => top(d) + (d.key[1] < 0 ? 26 : -14)});
-  setText(keys.select("text"), (d) => d.token);
-}
+/** data: {query: [across, up], keys: [{token, key: [x, y]}]}. */
+export const queryPlane = defineWidget({
+  name: "query-plane",
+  label: "A query and its keys",
+  key: "taste",
+  fields: ({query}) => place(query),
+  controls: () => [moves],
+  controlsBelow: true,
+  model: lookup,
+  sentence: summarize,
+  view
+});
 
-function tip(svg, [q1, q2], x, y) {
-  const group = part(svg, "g", "query").raise();
-  setAttrs(part(group, "line"), {x1: x(0), y1: y(0), x2: x(q1), y2: y(q2)});
-  setAttrs(part(group, "circle"), {r: 11, cx: x(q1), cy: y(q2)});
-}
+/** With a temperature and an answer: each key has a `value` too, and is `listed` with it. */
+export const softLookup = defineWidget({
+  name: "query-plane",
+  label: "A query that asks the harbours",
+  key: "lookup",
+  fields: ({query}) => ({...place(query), heat: decimal(1, {min: 0, max: 3, step: 0.05})}),
+  controls: () => [[slider("heat", "Temperature"), ...moves]],
+  controlsBelow: true,
+  model: ask,
+  sentence: summarize,
+  view,
+  challenges: {
+    bow: (m) => weightOf("Bow", m) >= 0.9,
+    halves
+  }
+});

@@ -1,93 +1,91 @@
 // Choose a word of a sentence: weighted arrows show where it looks, in a trained model.
 
-import {setAttr, setAttrs, setClass, setStyle, setText} from "./lib/dom.js";
-import {liveElement} from "./lib/live.js";
+import {html, nothing, svg} from "../assets/vendor/lit.js";
+import {menu, toggle} from "./lib/controls.js";
+import {defineWidget} from "./lib/define-widget.js";
+import {flag, integer} from "./lib/fields.js";
 import {formatPercent} from "./lib/numbers.js";
-import {flag, integer} from "./lib/url-state.js";
-import {drawWords} from "./lib/words.js";
+import {wordGroup} from "./lib/words.js";
 
-// ---- Model: numbers in, objects out --------------------------------------------------------
+// ---- Model ---------------------------------------------------------------------------------
 
-/**
- * What a reader can choose. `shown` = {sentences: [{tokens, focus}], models: {masked, causal}},
- * a model being {heads: [names], weights: [sentence][head][from][to]}. The head after the last
- * is their mean; a word is kept with its sentence, and another sentence starts at its own focus.
- */
-export const focusFields = ({sentences, models}, {sentence = 0, head}) => ({
-  sentence: integer(sentence, {min: 0, max: sentences.length - 1}),
-  word: {
-    value: null,
-    parse(text) {
-      const [at, token] = /^\d\.\d+$/.test(text) ? text.split(".").map(Number) : [];
-      return token < sentences[at]?.tokens.length ? {sentence: at, token} : undefined;
-    },
-    format: (word) => (word ? `${word.sentence}.${word.token}` : "")
+/** A word of one sentence, written "3.2"; null is the sentence's own focus. */
+const word = (sentences) => ({
+  value: null,
+  parse(text) {
+    const [at, token] = /^\d\.\d+$/.test(text) ? text.split(".").map(Number) : [];
+    return token < sentences[at]?.tokens.length ? {sentence: at, token} : undefined;
   },
-  head: integer(head, {min: 0, max: models.masked.heads.length}),
-  causal: flag(false)
+  format: (chosen) => (chosen ? `${chosen.sentence}.${chosen.token}` : "")
 });
 
-/** Where the chosen word looks: {tokens, from, row: weights, hidden: which words it can't see}. */
-export function looks({sentences, models}, {sentence, word, head, causal}) {
-  const {tokens, focus, says} = sentences[sentence];
-  const from = word?.sentence === sentence ? word.token : focus;
-  const maps = (causal ? models.causal : models.masked).weights[sentence];
-  const chosen = head < maps.length ? [maps[head]] : maps;
-  const row = tokens.map((_, to) => chosen.reduce((sum, map) => sum + map[from][to], 0) / chosen.length);
-  return {tokens, says, from, row, hidden: tokens.map((_, to) => causal && to > from)};
+const modelOf = ({models}, {causal}) => (causal ? models.causal : models.masked);
+
+/**
+ * Where the chosen word looks: {tokens, from, row: weights, hidden: which words it can't see}.
+ * sentences: [{tokens, focus, says}]; models: {masked, causal}, each {heads: names, weights:
+ * [sentence][head][from][to]}. Beyond the last head stands their mean.
+ */
+export function looks(data, {sentence, word: chosen, head, causal}) {
+  const {tokens, focus, says} = data.sentences[sentence];
+  const from = chosen?.sentence === sentence ? chosen.token : focus;
+  const maps = modelOf(data, {causal}).weights[sentence];
+  const used = head < maps.length ? [maps[head]] : maps;
+  const row = tokens.map((_, to) => used.reduce((sum, map) => sum + map[from][to], 0) / used.length);
+  return {tokens, says, from, row, causal, hidden: tokens.map((_, to) => causal && to > from)};
 }
 
-export const headNames = (model) => [...model.heads, "mean of all heads"];
+const mostOf = ({row, hidden}) =>
+  row.map((_, to) => to).filter((to) => !hidden[to]).sort((a, b) => row[b] - row[a]);
 
-// ---- Summary: the same as a sentence -------------------------------------------------------
-
-export function summarize({tokens, from, row, hidden}) {
-  const order = row.map((_, to) => to).filter((to) => !hidden[to]).sort((a, b) => row[b] - row[a]).slice(0, 3);
-  const most = order.map((to) => `${tokens[to]}, word ${to + 1}, ${formatPercent(row[to])}`).join("; ");
-  return `${tokens[from]}, word ${from + 1}, looks most at: ${most}.`;
+export function summarize(found) {
+  const {tokens, from, row} = found;
+  const most = mostOf(found).slice(0, 3).map((to) => `${tokens[to]}, word ${to + 1}, ${formatPercent(row[to])}`);
+  return `${tokens[from]}, word ${from + 1}, looks most at: ${most.join("; ")}.`;
 }
 
-// ---- View: one element, updated in place ---------------------------------------------------
+const looksMost = (found, from, to) => found.tokens[found.from] === from && found.tokens[mostOf(found)[0]] === to;
 
-/** A drawing in one element of its own: draw(looks, {onChoose(token)}) updates it and returns it. */
-export function tokenFocusView(d3) {
-  const root = d3.select(emptyView());
-  return (found, options) => {
-    draw(root, found, options);
-    return root.node();
-  };
-}
+// ---- View ----------------------------------------------------------------------------------
 
-function emptyView() {
-  return liveElement("token-focus", `<div class="from words" role="radiogroup" aria-label="The word that looks"></div>
-    <svg aria-hidden="true" preserveAspectRatio="none"></svg><ol class="to" aria-hidden="true"></ol>
-    <p class="says"></p><p class="rounding">Rounded as shown, the shares may not seem to sum to 100 %. They do.</p>
-    <p class="summary screen-reader-only" aria-live="polite"></p>`);
-}
-
-function draw(root, found, {onChoose}) {
-  const {tokens, from, row, hidden} = found;
-  drawWords(root.select(".from"), tokens, from, onChoose);
-  setAttr(root.select("svg"), "viewBox", `0 0 100 ${tokens.length}`);
-  const lines = root.select("svg").selectAll("line").data(row).join("line");
-  setAttrs(lines, {x1: 0, x2: 100, y1: from + 0.5, y2: (_, to) => to + 0.5, visibility: (_, to) => (hidden[to] ? "hidden" : null)});
-  setStyle(lines, "--weight", (weight) => weight);
-  drawTargets(root.select(".to"), found);
-  setText(root.select(".says"), () => found.says);
-  setText(root.select(".summary"), () => summarize(found));
+function view({tokens, says, from, row, hidden}, widget) {
+  const choose = (token) => widget.set({word: {sentence: widget.state.sentence, token}});
+  const arrow = (weight, to) => svg`<line x1="0" x2="100" y1=${from + 0.5} y2=${to + 0.5} style="--weight:${weight}"
+    visibility=${hidden[to] ? "hidden" : nothing} />`;
+  const target = (weight, to) => html`<li class=${hidden[to] ? "hidden-word" : ""} style="--weight:${weight}">
+    <span class="token">${tokens[to]}</span>
+    <span class="share">${hidden[to] ? "hidden" : formatPercent(weight)}</span></li>`;
   const total = row.reduce((sum, weight) => sum + Math.round(weight * 100), 0);
-  root.select(".rounding").classed("needed", total !== 100);
+  return html`<div class="arrows">
+    ${wordGroup({words: tokens, chosen: from, label: "The word that looks", className: "from", choose})}
+    <svg aria-hidden="true" preserveAspectRatio="none" viewBox="0 0 100 ${tokens.length}">${row.map(arrow)}</svg>
+    <ol class="to" aria-hidden="true">${row.map(target)}</ol></div>
+    <p class="says">${says}</p>
+    <p class=${total === 100 ? "rounding" : "rounding needed"}>
+      Rounded as shown, the shares may not seem to sum to 100 %. They do.</p>
+    ${widget.sentence({hidden: true})}`;
 }
 
-function drawTargets(list, {tokens, row, hidden}) {
-  const items = list.selectAll("li").data(tokens).join((enter) => {
-    const item = enter.append("li");
-    item.append("span").attr("class", "token");
-    item.append("span").attr("class", "share");
-    return item;
-  });
-  setClass(items, "hidden-word", (_, i) => hidden[i]);
-  setStyle(items, "--weight", (_, i) => row[i]);
-  setText(items.select(".token"), (word) => word);
-  setText(items.select(".share"), (_, i) => (hidden[i] ? "hidden" : formatPercent(row[i])));
-}
+export const tokenFocus = defineWidget({
+  name: "token-focus",
+  label: "Where a word looks",
+  key: "focus",
+  fields: ({sentences, models, start}) => ({
+    sentence: integer(start.sentence, {max: sentences.length - 1}),
+    word: word(sentences),
+    head: integer(start.head, {max: Math.max(models.masked.heads.length, models.causal.heads.length)}),
+    causal: flag(false)
+  }),
+  controls: ({data, state}) => [
+    [menu("sentence", "Sentence", data.sentences.map(({tokens}) => tokens.join(" ")))],
+    [menu("head", "Head", [...modelOf(data, state).heads, "mean of all heads"])],
+    [toggle("causal", "Causal")]
+  ],
+  model: looks,
+  sentence: summarize,
+  view,
+  challenges: {
+    "verb-to-subject": (found) => looksMost(found, "are", "keys"),
+    "causal-noun": (found) => found.causal && looksMost(found, "it", "trophy")
+  }
+});

@@ -1,7 +1,9 @@
 // The tour's player: the page's own sections, one at a time. They stand in the page one after the
 // other, and stay so without this module, and in print.
 
-import {flag, integer} from "./lib/url-state.js";
+import {html, nothing, render} from "../assets/vendor/lit.js";
+import {defineWidget} from "./lib/define-widget.js";
+import {flag, integer} from "./lib/fields.js";
 import {drawShown} from "./lib/when-shown.js";
 
 const SHOWN_FOR = 8000; // ms, while it plays
@@ -11,167 +13,179 @@ const PRESS = [" ", "Enter"];
 
 // ---- Model -------------------------------------------------------------------------------------
 
-export const tourFields = {step: integer(1, {min: 1, max: 8}), all: flag(false)};
-
 /** Which way a finger that went from one place to another turns the page: -1, 0 or 1. */
 export function swiped(from, to) {
   const [across, down] = [to.clientX - from.clientX, Math.abs(to.clientY - from.clientY)];
   return Math.abs(across) < FAR || Math.abs(across) < 2 * down ? 0 : -Math.sign(across);
 }
 
-// ---- Summary -----------------------------------------------------------------------------------
+/** The steps by number: the one before and the one after are null where there is none. */
+export function place({names}, {step, all}) {
+  const isStep = (number) => !all && number >= 1 && number <= names.length;
+  const stepAt = (number) => (isStep(number) ? {number, name: names[number - 1]} : null);
+  return {count: names.length, all, now: stepAt(step), before: stepAt(step - 1), after: stepAt(step + 1)};
+}
 
-export const summarize = ({step, all}, names) =>
-  all ? `All ${names.length} steps` : `Step ${step} / ${names.length}`;
+// ---- Sentence, view ------------------------------------------------------------------------------
 
-// ---- View --------------------------------------------------------------------------------------
+const sentence = ({all, count, now}) => (all
+  ? html`<span class="count">All ${count} steps</span>`
+  : html`<span class="count">Step ${now.number} / ${count}</span><span class="screen-reader-only">: ${now.name}</span>`);
 
-/** Brings the steps that `strip` links to under its control; returns the buttons to show with it. */
-export function tour(store, {strip = document.querySelector(".tour-strip"), invalidation} = {}) {
-  const links = [...strip.querySelectorAll("li a")];
-  const names = links.map((link) => link.textContent);
-  const steps = links.map((link) => document.getElementById(link.hash.slice(1)).closest("section"));
-  const [bar, pager] = [controls(), ends()];
-  const [play, back, on, all] = bar.querySelectorAll("button, input");
-  const [before, next] = pager.querySelectorAll("button");
-  const listening = new AbortController();
-  const listen = (target, type, does) => target.addEventListener(type, does, {signal: listening.signal});
-  let timer = 0;
+const view = ({all, before, after}, widget) => html`<div class="tour-controls">
+  <button type="button" class="play" ?disabled=${all} @click=${() => toggle(widget)}>${widget.timer ? "Pause" : "Play"}</button>
+  <div class="steps"><button type="button" aria-label="Previous step" ?disabled=${!before} @click=${() => go(widget, before)}>‹</button>
+  ${widget.sentence()}
+  <button type="button" aria-label="Next step" ?disabled=${!after} @click=${() => go(widget, after)}>›</button></div>
+  <label><input type="checkbox" .checked=${all} @input=${({target}) => widget.set({all: target.checked})}> All steps at once</label></div>`;
+
+/** What stands below a step: the way on. */
+const pager = ({before, after}, widget) => html`
+  ${before ? html`<button type="button" @click=${() => go(widget, before)}>Back: ${before.name}</button>` : nothing}
+  ${after ? html`<button type="button" class="next" @click=${() => go(widget, after)}>Next: ${after.name}</button>` : nothing}`;
+
+/** Shows the chosen step alone, of the page's sections. */
+function showStep(widget) {
+  const {model: {all, now}, data: {strip, links, sections}} = widget;
+  const isShown = (i) => all || i === now.number - 1;
+  sections.forEach((section, i) => {
+    section.classList.add("tour-step");
+    if (isShown(i)) section.removeAttribute("hidden");
+    else section.setAttribute("hidden", "until-found"); // what the browser's search finds, it shows
+  });
+  links.forEach((link, i) => {
+    if (isShown(i) && !all) link.setAttribute("aria-current", "step");
+    else link.removeAttribute("aria-current");
+  });
+  strip.classList.toggle("playing", widget.timer !== 0);
+  widget.pager.hidden = all;
+  render(pager(widget.model, widget), widget.pager);
+  drawShown();
+}
+
+// ---- Moving on -----------------------------------------------------------------------------------
+
+/** Shows a step of the model; to move on by itself is no step for the browser's Back. */
+function go(widget, step, {silently = false} = {}) {
+  if (!step) return;
+  const {strip, links} = widget.data;
+  const focused = links.includes(document.activeElement) || widget.pager.contains(document.activeElement);
+  widget.set({step: step.number}, {silently});
+  if (strip.getBoundingClientRect().top < 0) strip.scrollIntoView();
+  if (focused) links[step.number - 1].focus({preventScroll: true});
+}
+
+function move(widget, by) {
+  const {before, after} = widget.model;
+  if (by) go(widget, by < 0 ? before : after);
+}
+
+function stop(widget) {
+  if (!widget.timer) return;
+  clearInterval(widget.timer);
+  widget.timer = 0;
+  widget.draw();
+}
+
+function start(widget) {
+  if (!widget.model.after) widget.set({step: 1});
+  widget.timer = setInterval(() => {
+    go(widget, widget.model.after, {silently: true});
+    if (!widget.model.after) stop(widget);
+  }, SHOWN_FOR);
+  widget.draw();
+}
+
+const toggle = (widget) => (widget.timer ? stop(widget) : start(widget));
+
+// ---- Keys, fingers, links ------------------------------------------------------------------------
+
+function press(event, widget) {
+  const {data: {strip}, state, pager: below, timer} = widget;
+  const inControl = (which) => event.target.closest(which);
+  const isPlain = !(event.altKey || event.ctrlKey || event.metaKey || event.shiftKey || event.defaultPrevented);
+  const isInView = strip.getBoundingClientRect().top < innerHeight && below.getBoundingClientRect().bottom > 0;
+  const isOurs = isPlain && !state.all && isInView;
+  if (isOurs && event.key === " " && !inControl("input, select, button, a, summary, [tabindex='0']")) {
+    toggle(widget);
+  } else if (isOurs && KEYS[event.key] && !inControl("input, select, [tabindex='0']")) {
+    stop(widget);
+    move(widget, KEYS[event.key]);
+  } else {
+    if (timer && !(inControl(".play") && PRESS.includes(event.key))) stop(widget);
+    return;
+  }
+  event.preventDefault();
+}
+
+function listenToSwipes(widget) {
   let touch = null;
-
-  function draw() {
-    const {step, all: whole} = store.value;
-    steps.forEach((section, i) => {
-      section.classList.add("tour-step");
-      if (whole || i === step - 1) section.removeAttribute("hidden");
-      else section.setAttribute("hidden", "until-found"); // what the browser's search finds, it shows
-    });
-    drawShown();
-    links.forEach((link, i) => {
-      if (!whole && i === step - 1) link.setAttribute("aria-current", "step");
-      else link.removeAttribute("aria-current");
-    });
-    strip.classList.toggle("playing", timer !== 0);
-    play.textContent = timer ? "Pause" : "Play";
-    all.checked = whole;
-    [back.disabled, on.disabled, play.disabled] = [whole || step === 1, whole || step === steps.length, whole];
-    bar.querySelector(".count").textContent = summarize(store.value, names);
-    bar.querySelector(".name").textContent = whole ? "" : `: ${names[step - 1]}`;
-    pager.hidden = whole;
-    before.hidden = step === 1;
-    before.textContent = `Back: ${names[step - 2]}`;
-    next.hidden = step === steps.length;
-    next.textContent = `Next: ${names[step]}`;
-  }
-
-  function go(step) {
-    if (step < 1 || step > steps.length) return;
-    const focused = links.indexOf(document.activeElement) >= 0 || pager.contains(document.activeElement);
-    store.set({step});
-    if (strip.getBoundingClientRect().top < 0) strip.scrollIntoView();
-    if (focused) links[step - 1].focus({preventScroll: true});
-  }
-  const move = (by) => go(store.value.step + by);
-
-  function stop() {
-    clearInterval(timer);
-    timer = 0;
-    draw();
-  }
-  function start() {
-    if (store.value.step === steps.length) go(1);
-    timer = setInterval(() => {
-      move(1);
-      if (store.value.step === steps.length) stop();
-    }, SHOWN_FOR);
-    draw();
-  }
-  const toggle = () => (timer ? stop() : start());
-
-  /** Shows the step that holds what `hash` names, and brings it into view. */
-  function reveal(hash) {
-    const id = hash.slice(1); // names of ours need no decoding
-    const target = id && document.getElementById(id);
-    const index = steps.findIndex((section) => target && section.contains(target));
-    if (index < 0) return false;
-    store.set({step: index + 1});
-    if (links.some((link) => link.hash === hash) && !store.value.all) strip.scrollIntoView({block: "nearest"});
-    else target.scrollIntoView();
-    return true;
-  }
-  function revealHash() {
-    if (reveal(location.hash)) history.replaceState(null, "", location.href.split("#")[0]);
-  }
-
-  const isInView = () => strip.getBoundingClientRect().top < innerHeight && pager.getBoundingClientRect().bottom > 0;
-  function press(event) {
-    const plain = !(event.altKey || event.ctrlKey || event.metaKey || event.shiftKey || event.defaultPrevented);
-    const ours = plain && !store.value.all && isInView();
-    const inControl = (which) => event.target.closest(which);
-    if (ours && event.key === " " && !inControl("input, select, button, a, summary, [tabindex='0']")) toggle();
-    else if (ours && KEYS[event.key] && !inControl("input, select, [tabindex='0']")) {
-      if (timer) stop();
-      move(KEYS[event.key]);
-    } else {
-      if (timer && !(event.target === play && PRESS.includes(event.key))) stop();
-      return;
-    }
-    event.preventDefault();
-  }
-  const halt = () => timer && stop();
-
-  strip.style.setProperty("--shown-for", `${SHOWN_FOR}ms`);
-  steps[steps.length - 1].after(pager);
-  listen(play, "click", toggle);
-  listen(back, "click", () => move(-1));
-  listen(on, "click", () => move(1));
-  listen(before, "click", () => move(-1));
-  listen(next, "click", () => move(1));
-  listen(all, "change", () => store.set({all: all.checked}));
-  listen(document, "keydown", press);
-  listen(document, "wheel", halt);
-  listen(document, "pointerdown", ({target}) => target !== play && halt());
-  listen(document, "touchstart", ({touches, target}) => {
+  widget.listen(document, "touchstart", ({touches, target}) => {
     const isOurs = touches.length === 1 && target.closest(".tour-step, .tour-strip") && !target.closest("pre, input, select");
     const x = touches[0].clientX;
-    touch = isOurs && !store.value.all && x > EDGE && x < innerWidth - EDGE ? touches[0] : null;
+    touch = isOurs && !widget.state.all && x > EDGE && x < innerWidth - EDGE ? touches[0] : null;
   });
-  listen(document, "touchend", ({changedTouches}) => {
-    if (touch) move(swiped(touch, changedTouches[0]));
+  widget.listen(document, "touchend", ({changedTouches}) => {
+    if (touch) move(widget, swiped(touch, changedTouches[0]));
     touch = null;
   });
-  listen(document, "click", (event) => {
+}
+
+/** Shows the step that holds what `hash` names, and brings it into view. */
+function reveal(hash, widget) {
+  const {strip, links, sections} = widget.data;
+  const id = hash.slice(1); // names of ours need no decoding
+  const target = id && document.getElementById(id);
+  const index = sections.findIndex((section) => target && section.contains(target));
+  if (index < 0) return false;
+  widget.set({step: index + 1});
+  if (links.some((link) => link.hash === hash) && !widget.state.all) strip.scrollIntoView({block: "nearest"});
+  else target.scrollIntoView();
+  return true;
+}
+
+function listenToLinks(widget) {
+  const revealHash = () => {
+    if (reveal(location.hash, widget)) history.replaceState(null, "", location.href.split("#")[0]);
+  };
+  widget.listen(document, "click", (event) => {
     const link = event.target.closest("a[href*='#']");
     const isHere = link && link.pathname === location.pathname && !event.ctrlKey && !event.metaKey && !event.shiftKey;
-    if (isHere && reveal(link.hash)) event.preventDefault();
+    if (isHere && reveal(link.hash, widget)) event.preventDefault();
   });
-  listen(window, "hashchange", revealHash);
-  steps.forEach((section, i) => listen(section, "beforematch", () => store.set({step: i + 1})));
-  listen(store, "input", draw);
-  invalidation?.then(() => {
-    stop();
-    listening.abort();
-    pager.remove();
-  });
-  draw();
+  widget.listen(window, "hashchange", revealHash);
+  widget.data.sections.forEach((section, i) => widget.listen(section, "beforematch", () => widget.set({step: i + 1})));
   revealHash();
-  return bar;
 }
 
-function controls() {
-  const bar = document.createElement("div");
-  bar.className = "tour-controls";
-  bar.innerHTML = `<button type="button" class="play">Play</button>
-    <span class="place"><button type="button" aria-label="Previous step">‹</button>
-    <output><span class="count"></span><span class="name screen-reader-only"></span></output>
-    <button type="button" aria-label="Next step">›</button></span>
-    <label><input type="checkbox"> All steps at once</label>`;
-  return bar;
+function started(widget) {
+  const {strip, sections} = widget.data;
+  widget.timer = 0;
+  widget.pager = Object.assign(document.createElement("div"), {className: "tour-pager"});
+  sections[sections.length - 1].after(widget.pager);
+  strip.style.setProperty("--shown-for", `${SHOWN_FOR}ms`);
+  widget.listen(document, "keydown", (event) => press(event, widget));
+  widget.listen(document, "wheel", () => stop(widget));
+  widget.listen(document, "pointerdown", ({target}) => target.closest(".play") || stop(widget));
+  listenToSwipes(widget);
+  listenToLinks(widget);
 }
 
-function ends() {
-  const pager = document.createElement("div");
-  pager.className = "tour-pager";
-  pager.innerHTML = `<button type="button"></button><button type="button" class="next"></button>`;
-  return pager;
+const player = defineWidget({
+  name: "tour",
+  label: "Tour",
+  fields: ({names}) => ({step: integer(1, {min: 1, max: names.length}), all: flag(false)}),
+  model: place,
+  sentence,
+  view,
+  started,
+  drawn: showStep
+});
+
+/** The player of the sections that the page's list of steps links to. */
+export function tour() {
+  const strip = document.querySelector(".tour-strip");
+  const links = [...strip.querySelectorAll("li a")];
+  const sections = links.map((link) => document.getElementById(link.hash.slice(1)).closest("section"));
+  return player({strip, links, sections, names: links.map((link) => link.textContent)});
 }

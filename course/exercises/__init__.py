@@ -1,4 +1,4 @@
-"""Exercises that check themselves: the learner's file is exercises/mNN.py."""
+"""Check a learner's answers in exercises/mNN.py, and show the tasks on pages."""
 
 from .jupyter import exercise
 from .page import show_exercises

@@ -1,9 +1,9 @@
-"""The process that an answer runs in: whatever it does, it takes only this process with it.
+"""Run answers in a process of their own, so that a crash or a hang ends nothing else.
 
     python -m course.exercises.child FOLDER MODULE FILE SEED TASK…
 
-Writes a line of JSON for the file as a whole to FOLDER/outcomes, then one for each task. Past the
-limit faulthandler writes to FOLDER/stuck where the answer was, and ends the process.
+Writes a line of JSON for the file as a whole to FOLDER/outcomes, then a line for each task. After
+the time limit faulthandler writes the traceback to FOLDER/stuck and ends the process.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _MOST_PRINTED = 600
 
 
 class Printed(io.TextIOBase):
-    """Keeps the first characters of what is printed, and forgets the rest."""
+    """A text stream that keeps the first characters and drops the rest."""
 
     text = ""
 
@@ -39,7 +39,7 @@ class Printed(io.TextIOBase):
 
 
 def main(folder: str, module: str, file: str, seed: str, *names: str) -> None:
-    tasks = tasks_of(module)  # what this imports, torch perhaps, takes none of the learner's time
+    tasks = tasks_of(module)  # first, so that its imports (torch) don't count as the learner's time
     learner = types.ModuleType(f"exercises.{module}")
     with (
         open(Path(folder) / "outcomes", "w", encoding="utf-8") as outcomes,
@@ -75,4 +75,4 @@ def _guarded(action: Callable[[], Outcome], file: str, stuck: IO[str]) -> Outcom
 if __name__ == "__main__":
     sys.dont_write_bytecode = True
     main(*sys.argv[1:])
-    os._exit(0)  # without waiting for threads that an answer may have left
+    os._exit(0)  # don't wait for threads that an answer started

@@ -1,4 +1,4 @@
-"""Whether two answers are the same, and how to say where they are not."""
+"""Compare an answer with the expected value, and describe the difference."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-RELATIVE, ABSOLUTE = 1e-4, 1e-5  # float32 passes
+RELATIVE, ABSOLUTE = 1e-4, 1e-5  # so that float32 passes
 
 
 def same(expected: Any, got: Any) -> bool:
@@ -14,7 +14,7 @@ def same(expected: Any, got: Any) -> bool:
 
 
 def difference(expected: Any, got: Any) -> str | None:
-    """A sentence, or None where they are the same. "" where only the numbers differ."""
+    """Return None if the two are equal, "" if only numbers differ, else a sentence."""
     if isinstance(expected, tuple | list):
         if not isinstance(got, tuple | list) or len(got) != len(expected):
             return f"return {len(expected)} values, not {kind(got)}"
@@ -38,13 +38,13 @@ def _difference_of_arrays(expected: np.ndarray, got: Any) -> str | None:
         return f"return {'bool' if expected.dtype == bool else 'numbers'}, not {found.dtype}"
     if expected.dtype == bool:
         return None if (expected == found).all() else ""
-    # NaN equals NaN: a usual mistake that gives it is known by it.
+    # NaN equals NaN, so that a usual mistake that gives NaN is recognised.
     alike = np.allclose(found, expected, rtol=RELATIVE, atol=ABSOLUTE, equal_nan=True)
     return None if alike else ""
 
 
 def as_array(value: Any) -> np.ndarray | None:
-    """An array, a tensor, a number or a list of numbers; None for anything else."""
+    """Convert an array, a tensor, a number or a list of numbers; None for anything else."""
     try:
         detached = value.detach().cpu() if hasattr(value, "detach") else value
         array = np.asarray(detached)
@@ -65,7 +65,7 @@ def kind(value: Any) -> str:
 
 
 def show(value: Any) -> str:
-    """A value on few lines: rounded, and cut short where it is long."""
+    """Write a value on few lines, rounded and truncated."""
     if isinstance(value, tuple | list) and not all(isinstance(v, int | float) for v in value):
         return "\n".join(show(item) for item in value)
     array = as_array(value)

@@ -1,4 +1,4 @@
-"""One answer tried on all cases of its task: passed, or the smallest case that failed, and why."""
+"""Try an answer on all cases of its task; report the smallest that fails, and the mistake."""
 
 from __future__ import annotations
 
@@ -22,14 +22,16 @@ PASSED, FAILED, NOT_STARTED = "passed", "failed", "not started"
 class Outcome:
     status: str
     message: str = ""
-    case: dict[str, str] = field(default_factory=dict)  # the smallest failing: its parts, shown
+    case: dict[str, str] = field(
+        default_factory=dict
+    )  # parts of the smallest failing case, as text
     printed: str = ""
 
     as_dict = asdict
 
 
 def examine(task: Task, answer: Callable[..., Any], seed: int, path: str = "") -> Outcome:
-    """``path`` is the learner's file, for the line that raised."""
+    """Try ``answer`` on every case. ``path``, the learner's file, locates the line that raised."""
     import numpy as np
 
     cases = list(task.cases(seed))
@@ -57,19 +59,19 @@ def _complaint(task: Task, inputs: tuple, got: Any) -> str | None:
 
 
 def _named_mistake(task: Task, cases: list[tuple], got: list[Any]) -> str | None:
-    """The mistake whose formula gives these very answers, in every case."""
+    """Return the usual mistake whose formula gives the same answers in every case, or None."""
     for message, wrong in task.mistakes.items():
         try:
             pairs = zip(cases, got, strict=True)
             if all(same(wrong(*copy.deepcopy(inputs)), value) for inputs, value in pairs):
                 return message
-        except Exception:  # a wrong formula need not run on every input
+        except Exception:  # a wrong formula may fail on some inputs
             continue
     return None
 
 
 def place(error: BaseException, path: str) -> str:
-    """What was raised, with the last line of the learner's that led there."""
+    """Describe an exception, with the last line of the learner's file in its traceback."""
     what = f"{type(error).__name__}: {error}".rstrip(": ")
     if isinstance(error, SystemExit):
         what = "it called exit"

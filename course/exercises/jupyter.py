@@ -1,4 +1,4 @@
-"""The same checks for a notebook: ``from course import exercise``."""
+"""Check answers in a notebook: ``from course import exercise``."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .task import tasks_of
 def exercise(
     module: str, answer: Callable[..., Any] | None = None, *, seed: int | None = None
 ) -> None:
-    """Check exercises/mNN.py, or the one function ``answer`` that was written in a cell."""
+    """Check exercises/mNN.py, or only the function ``answer``, which a cell defines."""
     from .report import report, tell
 
     try:
@@ -48,7 +48,7 @@ def _examined(module: str, answer: Callable[..., Any], seed: int | None) -> Outc
 
 @contextmanager
 def _limit(seconds: float) -> Iterator[None]:
-    """Stop what runs longer, where the system can: a notebook has its own button for the rest."""
+    """Raise TimeoutError after ``seconds``, on systems with SIGALRM; others have Jupyter's stop."""
     if not hasattr(signal, "SIGALRM") or threading.current_thread() is not threading.main_thread():
         yield
         return

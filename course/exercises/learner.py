@@ -1,4 +1,4 @@
-"""The learner's file, read and never written: its tasks, and which of them are begun."""
+"""Read the learner's file, and never write it: its functions, and which of them are begun."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @dataclass(frozen=True)
 class Written:
-    """A function as it stands in the file. ``waiting`` is the line of its "...", if that stays."""
+    """A function of the file. ``waiting`` is the line of its "...", None once that is replaced."""
 
     name: str
     signature: str
@@ -34,15 +34,20 @@ def file_of(module: str, root: Path = ROOT) -> Path:
 
 
 def shown(path: Path) -> str:
-    """The file as the messages name it."""
+    """Return the path as messages show it."""
     return path.relative_to(ROOT).as_posix() if path.is_relative_to(ROOT) else str(path)
 
 
 def read(path: Path) -> dict[str, Written]:
-    """The functions by name. Raises Problem with file, line and text where it doesn't parse."""
+    """Return the functions by name. Raises: Problem, as ``parse``."""
+    tree = parse(path)
+    return {node.name: _written(node) for node in tree.body if isinstance(node, ast.FunctionDef)}
+
+
+def parse(path: Path) -> ast.Module:
+    """Parse a Python file. Raises: Problem with file, line and text for a syntax error."""
     try:
-        source = path.read_text(encoding="utf-8")
-        tree = ast.parse(source)
+        return ast.parse(path.read_text(encoding="utf-8"))
     except UnicodeDecodeError as error:
         raise Problem(shown(path), None, f"not UTF-8 text: {error.reason}") from None
     except SyntaxError as error:
@@ -50,9 +55,8 @@ def read(path: Path) -> dict[str, Written]:
         caret = " " * ((error.offset or 1) - 1) + "^"
         message = f"Python can't read this: {error.msg}\n    {text}\n    {caret}"
         raise Problem(shown(path), error.lineno, message) from None
-    except (ValueError, RecursionError, MemoryError) as error:  # a NUL, or nested too deeply
+    except (ValueError, RecursionError, MemoryError) as error:  # a NUL, or too deep nesting
         raise Problem(shown(path), None, f"Python can't read this: {error}") from None
-    return {node.name: _written(node) for node in tree.body if isinstance(node, ast.FunctionDef)}
 
 
 def _written(node: ast.FunctionDef) -> Written:

@@ -1,4 +1,4 @@
-"""The tasks as Markdown, for the page and the notebook: all of it from where each is written."""
+"""Show tasks, hints and solutions as Markdown, on the page and in the notebook."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from .task import Task, tasks_of
 
 
 def show_exercises(module: str) -> None:
-    """Show each task of ``module`` with its folded hints and solution, and the command."""
+    """Show each task of ``module`` with folded hints and solution, and the command to check it."""
     path = learner.file_of(module)
     tasks = tasks_of(module)
     try:
         written = learner.read(path)
-    except Problem as problem:  # a learner's slip must not keep the site from rendering
+    except Problem as problem:  # a learner's syntax error must not stop the render
         show_markdown(f"```text\n{problem}\n```")
         return
     parts = [f"Complete the functions in `{learner.shown(path)}`, and check them with:"]

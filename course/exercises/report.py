@@ -1,4 +1,4 @@
-"""What the command says: each task with its outcome, hints one by one, the solution, progress."""
+"""Print outcomes, hints, solutions and progress for the `exercise` command."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from .examine import FAILED, NOT_STARTED, PASSED, Outcome
 from .run import check
 from .task import Task, tasks_of
 
-_NOTES = learner.ROOT / ".course" / "exercises.json"  # hints given, and the last outcomes
+_NOTES = learner.ROOT / ".course" / "exercises.json"  # number of hints given, and last outcomes
 
 
 def report(module: str, *, seed: int | None = None, path: Path | None = None) -> bool:
-    """Check the learner's file and say what holds; True where every task passed."""
+    """Check the learner's file and print each outcome; returns True if every task passed."""
     path = path or learner.file_of(module)
     seed = random.randrange(100_000) if seed is None else seed
     outcomes = check(module, path, seed)
@@ -58,7 +58,7 @@ def _summary(module: str, outcomes: dict[str, Outcome]) -> bool:
 
 
 def _next(outcomes: dict[str, Any]) -> str:
-    """The task to go on with: one that failed, or else the first that isn't started."""
+    """Return the task to work on next: the first that failed, or else the first not started."""
     status = {name: getattr(outcome, "status", outcome) for name, outcome in outcomes.items()}
     for wanted in (FAILED, NOT_STARTED):
         if found := next((name for name, s in status.items() if s == wanted), None):
@@ -67,7 +67,7 @@ def _next(outcomes: dict[str, Any]) -> str:
 
 
 def hint(module: str, name: str | None = None) -> None:
-    """The next hint; after the last, it says how to see the solution."""
+    """Print the hints so far and the next; after the last, the command for the solution."""
     task = _task(module, name)
     given = _notes().get(module, {}).get("hints", {}).get(task.name, 0)
     count = min(given + 1, len(task.hints))
@@ -84,9 +84,13 @@ def solution(module: str, name: str | None = None) -> None:
 
 
 def progress() -> None:
-    """All modules, with what the last check of each said."""
+    """Print all modules with the last outcome of each task."""
     for module in learner.modules():
-        states = _states(module)
+        try:
+            states = _states(module)
+        except Problem as problem:
+            print(f"{module}  {problem}")
+            continue
         passed = sum(state == PASSED for state in states.values())
         print(f"{module}  {passed} of {len(states)} passed")
         for name, state in states.items():
@@ -131,4 +135,4 @@ def _note(module: str, **news: dict[str, Any]) -> None:
         _NOTES.parent.mkdir(exist_ok=True)
         _NOTES.write_text(json.dumps(notes), encoding="utf-8")
     except OSError:
-        pass  # a folder that can't be written to: hints then start again
+        pass  # a read-only folder: hints then start again at the first

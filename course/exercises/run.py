@@ -1,4 +1,4 @@
-"""Answers checked in a process of their own, which can hang or die without harm."""
+"""Check answers in a process of their own, which can hang or crash without harm."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from .examine import FAILED, NOT_STARTED, PASSED, Outcome
 from .learner import ROOT, read, shown
 from .task import tasks_of
 
-_TO_START = 60.0  # seconds for the process itself, torch on a slow disk included
+_TO_START = 60.0  # seconds for starting the process, torch on a slow disk included
 
 
 def check(module: str, path: Path, seed: int) -> dict[str, Outcome]:
-    """What became of each task, by name. Raises Problem where the file can't be run at all."""
+    """Return the outcome of each task by name. Raises: Problem if the file can't run at all."""
     written = read(path)
     done: dict[str, Outcome] = {}
     to_run = []
@@ -32,14 +32,14 @@ def check(module: str, path: Path, seed: int) -> dict[str, Outcome]:
             done[name] = Outcome(NOT_STARTED, f'its "..." is still in line {line}')
         else:
             to_run.append(name)
-    while to_run:  # one process for all, and a fresh one after an answer that ended it
+    while to_run:  # one process for all, and a new one after an answer that ends it
         for outcome in _run(module, path, seed, to_run):
             done[to_run.pop(0)] = outcome
     return {name: done[name] for name in tasks_of(module)}
 
 
 def _run(module: str, path: Path, seed: int, names: list[str]) -> list[Outcome]:
-    """The outcomes of the first of ``names``, at least of one."""
+    """Return the outcomes of ``names`` up to the first that ends the process: at least one."""
     with TemporaryDirectory() as folder:
         command = [sys.executable, "-m", "course.exercises.child", folder, module, str(path)]
         killed = False
@@ -56,7 +56,7 @@ def _run(module: str, path: Path, seed: int, names: list[str]) -> list[Outcome]:
             Outcome(**json.loads(line)) for line in _text(folder, "outcomes").splitlines()
         ] or [Outcome(FAILED, _why_it_ended(stuck, path, killed))]
     if loaded.status != PASSED:
-        raise Problem(loaded.message, None, "so no task could be checked" + _after(loaded.printed))
+        raise Problem(loaded.message, None, "no task could be checked" + _after(loaded.printed))
     if len(outcomes) < len(names):
         outcomes.append(Outcome(FAILED, _why_it_ended(stuck, path, killed)))
     return outcomes

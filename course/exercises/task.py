@@ -1,4 +1,4 @@
-"""One task: its worked solution, what answers are tried on, hints, and the usual mistakes."""
+"""Define a task: worked solution, inputs, hints and usual mistakes."""
 
 from __future__ import annotations
 
@@ -8,22 +8,24 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from course.render.problems import Problem
+
 SIZES = range(1, 9)
 
 
 @dataclass(frozen=True)
 class Task:
-    """``solution`` has the name and the arguments of the function in exercises/mNN.py.
+    """A task; ``solution`` has the name and the arguments of the function in exercises/mNN.py.
 
-    An answer is right where it returns what ``solution`` does. Where more than one answer is
-    right, ``judge(got, *inputs)`` decides instead: it returns what is wrong, or None.
+    An answer is right if it returns the same as ``solution``. Where several answers are right,
+    ``judge(got, *inputs)`` decides: it returns the mistake as a sentence, or None.
     """
 
     solution: Callable[..., Any]
-    inputs: Callable[[Any, int], tuple]  # (a NumPy Generator, a size from 1) -> the arguments
-    hints: Sequence[str]  # Markdown, each telling more than the one before
+    inputs: Callable[[Any, int], tuple]  # (NumPy Generator, size from 1) -> arguments
+    hints: Sequence[str]  # Markdown, each more telling than the last
     why: str  # Markdown, shown with the solution
-    mistakes: Mapping[str, Callable[..., Any]]  # what to tell who made it -> the wrong formula
+    mistakes: Mapping[str, Callable[..., Any]]  # message for the learner -> wrong formula
     truth: Callable[..., Any] | None = None  # the solution computed another way, for the tests
     judge: Callable[..., str | None] | None = None
 
@@ -40,7 +42,7 @@ class Task:
         return inspect.getsource(self.solution).rstrip()
 
     def cases(self, seed: int) -> Iterator[tuple]:
-        """The same arguments for the same seed, the smallest first."""
+        """Yield arguments, the smallest first; the same seed gives the same."""
         import numpy as np
 
         for size in SIZES:
@@ -48,5 +50,13 @@ class Task:
 
 
 def tasks_of(module: str) -> dict[str, Task]:
-    tasks = importlib.import_module(f"exercises.solutions.{module}").TASKS
+    """Return the tasks by name. Raises: Problem if the module has no solutions."""
+    name = f"exercises.solutions.{module}"
+    try:
+        tasks = importlib.import_module(name).TASKS
+    except ModuleNotFoundError as error:
+        if error.name != name:
+            raise
+        file = f"{name.replace('.', '/')}.py"
+        raise Problem(file, None, "is missing: it holds the tasks of the module") from None
     return {task.name: task for task in tasks}

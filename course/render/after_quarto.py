@@ -1,11 +1,11 @@
-"""Quarto runs this when it has rendered pages: `project: post-render:` in _quarto.yml."""
+"""Add notebooks to Quarto's pages; Quarto runs this as `project: post-render:` of _quarto.yml."""
 
 import os
 import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path[0] = str(ROOT)  # it was this file's folder
+sys.path[0] = str(ROOT)  # in place of this file's folder
 
 from course.render.problems import Problem, Problems  # noqa: E402
 from course.render.quarto import add_notebooks  # noqa: E402

@@ -1,9 +1,9 @@
-"""Where each map of attention comes from: trained, random or constructed, as the page must say."""
+"""Check the badge that every map of attention carries: trained, random or constructed."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from .problems import Problem, unknown
 from .prose import BADGE, Found, ProseView
@@ -13,13 +13,13 @@ BADGES = ("trained", "random", "constructed")
 
 
 def badge_mistakes(page: Page) -> Iterator[Problem]:
-    """A badge of another word, and a widget that carries none."""
+    """Report unknown badges, and widgets without a badge."""
     views = [ProseView(block) for block in page.prose]
     badges = [badge for view in views for badge in view.badges()]
     for badge in [*badges, *_in_captions(page)]:
         if badge.word not in BADGES:
             yield Problem(badge.path, badge.line, unknown("badge", badge.word, BADGES))
-    for opened, closed in _widgets(views):
+    for opened, closed in widgets(views):
         inside = range(opened.line, closed.line)
         if not any(badge.path == opened.path and badge.line in inside for badge in badges):
             message = "the widget doesn't say where its numbers come from: add a badge, such as "
@@ -33,8 +33,8 @@ def _in_captions(page: Page) -> Iterator[Found]:
                 yield Found(word, cell.path, cell.line_of("fig-cap"))
 
 
-def _widgets(views: list[ProseView]) -> Iterator[tuple[Found, Found]]:
-    """Where each ``::: {.widget}`` opens and closes."""
+def widgets(views: Iterable[ProseView]) -> Iterator[tuple[Found, Found]]:
+    """Yield the opening and the closing fence of each ``::: {.widget}``."""
     opened: list[tuple[bool, Found]] = []
     for attributes, found in (div for view in views for div in view.divs()):
         if attributes:

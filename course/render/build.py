@@ -1,4 +1,4 @@
-"""One page: execute its cells, write its Markdown, let Pandoc make HTML of it, frame it."""
+"""Build one page: execute its cells, write Markdown, convert it with Pandoc, add the frame."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ class Built:
     page: Page
     html: str
     figures: Path
-    notebook: str | None  # of a lesson
+    notebook: str | None  # as JSON; None for a page that is not a lesson
     reads: list[str]  # the files that its cells read
-    state: str  # "executed", "assembled" (its cells' outputs were cached) or "cached"
+    state: str  # "executed", "assembled" (from cached outputs) or "cached"
     seconds: float
 
 
@@ -38,7 +38,7 @@ class Builder:
         ])  # fmt: skip
 
     def cached(self, page: Page) -> Built | None:
-        """The page as it was, if nothing that it depends on has changed."""
+        """Return the page from the cache; None where something that it depends on has changed."""
         started = time.perf_counter()
         store = PageCache(self.project.root, page.name)
         execution = store.load_execution(self._execution_key(page))

@@ -1,4 +1,4 @@
-"""What was made before, found again by the content that it was made of. Times play no part."""
+"""Content-addressed cache of executed cells and finished pages; ignores mtimes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def digest(value: Any) -> str:
 
 
 def file_digest(path: Path) -> str | None:
-    """None where there is no such file: its coming to be is a change too."""
+    """Return None if the file is missing, so that creating it invalidates the entry."""
     try:
         return hashlib.sha256(path.read_bytes()).hexdigest()
     except (FileNotFoundError, IsADirectoryError, NotADirectoryError, PermissionError):
@@ -37,7 +37,7 @@ def whole_engine() -> str:
 
 
 class PageCache:
-    """.course/pages/NAME/: how one page was executed, and what it became."""
+    """The cache entry of one page in .course/pages/NAME/: its execution and its HTML."""
 
     def __init__(self, root: Path, name: str) -> None:
         self.root = root
@@ -74,7 +74,7 @@ class PageCache:
         return self.folder / "figure-html"
 
     def forget_page(self) -> None:
-        """Before its figures are made anew: cut short, they would go with the old page."""
+        """Delete the page before its figures are rewritten, so that old and new never mix."""
         (self.folder / "page.json").unlink(missing_ok=True)
         shutil.rmtree(self.figures, ignore_errors=True)
 

@@ -1,4 +1,4 @@
-"""Every refusal, with file, line, word and the nearest valid one. Runs before either engine."""
+"""Find the mistakes in the sources, with file, line and nearest valid word, for both engines."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from .badges import badge_mistakes
 from .known import Known, labels
 from .links import broken_links, missing_styles
 from .ojs_cells import ojs_mistakes
+from .pandoc import FILTERS
 from .practice import practice_mistakes
 from .problems import Problem, Problems, unknown
 from .project import Project
@@ -28,16 +29,26 @@ CELL_OPTIONS: dict[str, dict[str, Any]] = {
     },
     "ojs": {"echo": bool, "output": bool},
 }  # fmt: skip
-CALLOUTS = {f"callout-{kind}" for kind in ("note", "tip", "important", "warning", "caution")}
+# The filter that renders callouts lists their classes.
+CALLOUTS = set(re.findall(r'\["(callout-\w+)"\]', (FILTERS / "callouts.lua").read_text("utf-8")))
 _ENGINE_CLASSES = CALLOUTS | {"unnumbered", "unlisted", "hidden"}
 _ATTRIBUTE_KEYS = {
     "style", "id", "role", "lang", "title", "width", "height", "fig-alt", "collapse", "start",
+    "for",
 }  # fmt: skip
 CROSS_REFERENCE = re.compile(r"(fig|tbl|eq|sec)-")
 
 
 def check_site(project: Project) -> dict[str, Page]:
-    """The pages, ready to render. Raises Problems with all that is wrong in any of them."""
+    """Read the pages, ready to render. Raises Problems with every mistake in any of them."""
+    pages, problems = read_site(project)
+    if problems:
+        raise Problems(problems)
+    return pages
+
+
+def read_site(project: Project) -> tuple[dict[str, Page], list[Problem]]:
+    """Read the pages, and find the mistakes in them, in the order of the sources."""
     pages: dict[str, Page] = {}
     problems: list[Problem] = []
     for source in project.sources:
@@ -46,11 +57,9 @@ def check_site(project: Project) -> dict[str, Page]:
     known = Known(project, pages)
     for page in pages.values():
         problems += check_page(page, known)
-    if problems:
-        # An include's mistake shows in every page that includes it: say it once.
-        once = {str(problem): problem for problem in problems}.values()
-        raise Problems(sorted(once, key=lambda problem: (problem.path, problem.line or 0)))
-    return pages
+    # A mistake in an include is found once for every page that includes it.
+    once = {str(problem): problem for problem in problems}.values()
+    return pages, sorted(once, key=lambda problem: (problem.path, problem.line or 0))
 
 
 def check_page(page: Page, known: Known) -> Iterator[Problem]:
@@ -103,7 +112,7 @@ def _shortcodes(view: ProseView) -> Iterator[Problem]:
 
 
 def _div_mistakes(page: Page) -> Iterator[Problem]:
-    """A div may open in one piece of prose and close in another, with cells between."""
+    """Match the divs over the whole page, as cells may stand between their fences."""
     opened: list[Found] = []
     divs = (div for block in page.prose for div in ProseView(block).divs())
     for attributes, found in divs:

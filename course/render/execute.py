@@ -1,4 +1,4 @@
-"""A lesson's Python cells, run from top to bottom in a fresh kernel of their own."""
+"""Run a lesson's Python cells from top to bottom in a fresh kernel."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ _stopped = threading.Event()
 
 @dataclass(frozen=True)
 class Execution:
-    outputs: list[list[dict[str, Any]]]  # of each cell, as nbformat has them
-    reads: dict[str, str | None]  # what the kernel opened, and its content's digest (None: no file)
+    outputs: list[list[dict[str, Any]]]  # of each cell, in nbformat's form
+    reads: dict[str, str | None]  # files that the kernel opened -> digest, None if missing
 
 
 class CellFailed(Problem):
-    """A cell raised, hung or took its kernel with it; ``detail`` is the traceback."""
+    """A cell raised, hung or ended its kernel; ``detail`` is the traceback."""
 
     def __init__(self, cell: Cell, what: str, detail: str = "") -> None:
         name = f'cell "{cell.label}"' if cell.label else "unlabelled cell"
-        # The traceback's first frame is the cell's own line.
+        # The first frame of the traceback is in the cell.
         own = re.search(r"Cell In\[\d+\], line (\d+)", detail)
         line = cell.line + int(own[1]) - 1 if own else cell.line
         super().__init__(cell.path, line, f"{name} {what}")
@@ -52,7 +52,7 @@ class CellFailed(Problem):
 
 
 class _LessonKernel(AsyncKernelManager):
-    """Starts kernel.py with this Python, whatever kernels the machine has registered."""
+    """Start kernel.py with this Python, whatever kernels the machine has registered."""
 
     @property
     def kernel_spec(self) -> KernelSpec:
@@ -74,7 +74,7 @@ def execute(project: Project, cells: Sequence[Cell], *, cell_timeout: float) -> 
             km=manager,
             timeout_func=lambda _: cell_timeout,
             shutdown_kernel="immediate",
-            coalesce_streams=True,  # a slow print may come in pieces
+            coalesce_streams=True,  # Jupyter sends a slow print in pieces
             log=_silent(),
         )
         _running.add(manager)
@@ -99,7 +99,7 @@ def _started(client: NotebookClient, project: Project, environment: dict) -> Ite
 
 
 def kill_kernels() -> None:
-    """So that Ctrl-C ends at once, not when the longest cell is done."""
+    """Kill all running kernels, so that Ctrl-C need not wait for the longest cell."""
     _stopped.set()
     for manager in list(_running):
         if pid := getattr(manager.provisioner, "pid", None):
@@ -136,7 +136,7 @@ def _environment(project: Project, folder: str, record: Path) -> dict[str, str]:
     settings = {"InlineBackend": project.kernel_settings, "record": str(record)}
     return os.environ | {
         "COURSE_KERNEL": json.dumps(settings),
-        "IPYTHONDIR": str(Path(folder) / "ipython"),  # nobody's start-up files
+        "IPYTHONDIR": str(Path(folder) / "ipython"),  # without the user's start-up files
         "JUPYTER_RUNTIME_DIR": folder,
         "MPLBACKEND": "module://matplotlib_inline.backend_inline",
         "PYDEVD_DISABLE_FILE_VALIDATION": "1",

@@ -1,4 +1,4 @@
-"""A lesson's kernel: IPython, and a note of every file of the project that the lesson opens.
+"""Start a lesson's kernel: IPython that records every project file which the lesson opens.
 
 Run by execute.py with the project's root as working directory, as
 ``python kernel.py -f CONNECTION_FILE``; settings come in ``COURSE_KERNEL`` as JSON.
@@ -14,7 +14,7 @@ _NOT_SOURCES = {"__pycache__", "_site", "node_modules"}
 
 
 def is_project_file(path, root):
-    """Below the root, and not in .venv, .course, .git or what they stand for."""
+    """True below ``root``, but not in hidden folders, environments or caches."""
     if not path.startswith(root + os.sep) or path.startswith(sys.prefix + os.sep):
         return False
     parts = path[len(root) + 1 :].split(os.sep)
@@ -22,9 +22,9 @@ def is_project_file(path, root):
 
 
 def note_reads(root, record):
-    """Append to the file ``record`` each file that is opened for reading, once.
+    """Append each file that is opened for reading to the file ``record``, once.
 
-    With the digest it has then: an edit a moment later is not what the lesson saw.
+    The digest is taken at that moment, as a later edit is not what the lesson read.
     """
     descriptor = os.open(record, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     seen = set()
@@ -43,7 +43,7 @@ def note_reads(root, record):
 
 
 def note_safetensors():
-    """It opens files outside of Python, which no hook hears of: so open each in Python first."""
+    """Open each file in Python before safetensors does, whose own reads raise no audit event."""
     try:
         import safetensors
     except ImportError:
@@ -66,7 +66,7 @@ def _digest(path):
 
 
 class _FreshLoader(SourceFileLoader):
-    """Never trusts bytecode: its one-second clock would hide a quick edit, and the read with it."""
+    """Compile from source always: bytecode dates by the second, and would hide a quick edit."""
 
     def get_code(self, fullname):
         path = self.get_filename(fullname)
@@ -88,7 +88,7 @@ def load_project_modules_from_source(root):
 def main():
     settings = json.loads(os.environ["COURSE_KERNEL"])
     root = os.getcwd()
-    sys.path[0] = root  # it was this file's folder
+    sys.path[0] = root  # in place of this file's folder
     note_reads(root, settings["record"])
     note_safetensors()
     load_project_modules_from_source(root)

@@ -1,4 +1,4 @@
-"""What the pages may refer to: labels, classes, citations, and each other."""
+"""Names that pages may refer to: labels, classes, citations and headings of other pages."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ class Known:
 
     @cached_property
     def anchors(self) -> dict[str, set[str]]:
-        """All that "#" or "@" can point to, page by page."""
+        """The targets of "#" and "@", by page."""
         return {source: anchors(page) for source, page in self.pages.items()}
 
     @cached_property
     def classes(self) -> set[str]:
-        """A class that the stylesheet speaks of is one that a page may use."""
+        """The classes that a page may use: all that a stylesheet has a selector for."""
         css = "\n".join([self._text("format", "html", "css"), *self._page_styles()])
         selectors = re.findall(r"([^{}]*)\{", re.sub(r"/\*.*?\*/", "", css, flags=re.S))
         return set(re.findall(r"\.([A-Za-z_][\w-]*)", " ".join(selectors)))
@@ -50,7 +50,7 @@ def anchors(page: Page) -> set[str]:
 
 
 def labels(page: Page) -> Iterator[Found]:
-    """The names that the author gave, in the order of the page."""
+    """Yield the labels and ids that the author wrote, in the order of the page."""
     for block in page.blocks:
         if isinstance(block, Cell):
             if block.label:

@@ -1,4 +1,4 @@
-"""Links and images: what they point to has to be there, and comes along into _site/."""
+"""Check links and images, and list the linked files that are copied into _site/."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def _hash(names: set[str]) -> list[str]:
 
 
 def linked_files(project: Project, page: Page) -> Iterator[str]:
-    """What the page links to or shows that is not itself a page."""
+    """Yield the files that the page links to or shows, other pages excepted."""
     for block in page.prose:
         for found, _ in ProseView(block).links():
             target = found.word.partition("#")[0]
@@ -61,7 +61,7 @@ def linked_files(project: Project, page: Page) -> Iterator[str]:
 
 
 def _neighbours(project: Project, page: Page, is_image: bool) -> list[str]:
-    """Files that a mistaken link may have meant, as they would be written on this page."""
+    """List the files that a mistaken link may have meant, relative to this page."""
     here = (project.root / page.source).parent
     if is_image:
         return [name for name in _files_below(here) if Path(name).suffix in _IMAGES]
@@ -70,7 +70,7 @@ def _neighbours(project: Project, page: Page, is_image: bool) -> list[str]:
 
 
 def dangling(site: Path, page: Page, html: str) -> Iterator[Problem]:
-    """Addresses in the finished page (of raw HTML, of outputs) that lead nowhere in the site."""
+    """Report addresses in the finished page, raw HTML and outputs included, without a file."""
     folder = (site / page.html).parent
     for address in dict.fromkeys(_ADDRESS.findall(html)):
         target = unquote(unescape(address).partition("#")[0].partition("?")[0])

@@ -1,4 +1,4 @@
-"""A page as one Markdown text for Pandoc: prose as it stands, cells as the divs Quarto makes."""
+"""Write a page as one Markdown text for Pandoc: its prose, and its cells in Quarto's divs."""
 
 from __future__ import annotations
 
@@ -12,12 +12,15 @@ from .prose import inline_expressions, plain_text
 from .source import Cell, Page, Prose
 
 ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
-_IMAGES = {"image/svg+xml": "svg", "image/png": "png"}  # the better first
+_IMAGES = {"image/svg+xml": "svg", "image/png": "png"}  # preferred first
 _SVG_SIZE = re.compile(r"<svg[^>]*?\swidth=\"([\d.]+)pt\" height=\"([\d.]+)pt\"")
 
 
 def page_markdown(page: Page, outputs: list[list[dict]], ojs: Any, figures: Path) -> str:
-    """``outputs`` of each Python cell; ``ojs`` gives the ids; images are written to ``figures``."""
+    """Return the Markdown, and write images to the folder ``figures``.
+
+    ``outputs`` has a list for each Python cell; ``ojs`` numbers the elements of OJS cells.
+    """
     python_outputs = iter(enumerate(outputs, 1))
     parts = []
     for block in page.blocks:
@@ -32,7 +35,7 @@ def page_markdown(page: Page, outputs: list[list[dict]], ojs: Any, figures: Path
 
 
 class Figures:
-    """Writes a cell's images beside its page, under the names that Quarto gives them."""
+    """Writes a cell's images beside its page, under Quarto's names."""
 
     def __init__(self, page: Page, folder: Path) -> None:
         self.folder = folder
@@ -47,7 +50,7 @@ class Figures:
 
 
 def _prose(block: Prose, ojs: Any) -> str:
-    """The text, with each ``${expression}`` become the element its value will fill."""
+    """Replace each ``${expression}`` by the element that its value will fill."""
     text = plain_text(block)
     pieces, end = [], 0
     for found in inline_expressions(block):
@@ -72,7 +75,7 @@ def _ojs_cell(cell: Cell, ojs: Any) -> str:
 def _python_cell(cell: Cell, count: int, outputs: list[dict], figures: Figures) -> str:
     shown = list(_outputs(cell, count, outputs, figures)) if _option(cell, "output") else []
     if not shown and not _option(cell, "echo"):
-        return ""  # as Quarto does: nothing of it is on the page
+        return ""  # as in Quarto, such a cell leaves no element on the page
     has_display = any(".cell-output-display" in part or "{#fig-" in part for part in shown)
     label = cell.label
     identity = (f"#cell-{label} " if has_display else f"#{label} ") if label else ""
@@ -149,14 +152,14 @@ def _display(data: dict, identity: str, count: int) -> str:
 def _image(cell: Cell, address: str, size: dict, *, captioned: bool) -> str:
     caption = cell.options.get("fig-cap", "") if captioned else ""
     alt = cell.options.get("fig-alt", "").replace('"', "&quot;")
-    # With its size known a figure can come when the reader is near, and nothing jumps.
+    # A stated size keeps the layout still while a lazy figure loads.
     sizes = (f'{key}="{value}"' for key, value in size.items())
     attributes = " ".join([f'fig-alt="{alt}"', 'loading="lazy"', *sizes])
     return f"![{caption}]({address}){{{attributes}}}"
 
 
 def _svg_size(image: str) -> dict[str, int]:
-    """In CSS pixels, as Matplotlib states it."""
+    """Read the size that Matplotlib states, in CSS pixels; {} where it states none."""
     stated = _SVG_SIZE.search(image)
     if not stated:
         return {}

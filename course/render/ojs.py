@@ -1,6 +1,6 @@
-"""OJS cells become JavaScript while the site is built, so that no parser is sent to a reader.
+"""Compile OJS cells to JavaScript while the site is built, so that readers load no parser.
 
-Observable's parser runs in QuickJS (``js/compile.js``); ``js/runtime.js`` starts what it gives.
+Observable's parser runs in QuickJS (``js/compile.js``); ``js/runtime.js`` runs its output.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .problems import nearest
 __all__ = ["BUILTINS", "OjsError", "OjsPage", "Placeholder"]
 
 RUNTIME = "assets/vendor/ojs-runtime.js"
-# js/stdlib.js defines these, but for the last two, which are the runtime's own.
+# The runtime defines the last two, js/stdlib.js the others.
 BUILTINS = frozenset({
     "Generators", "Mutable", "Promises", "html", "svg", "now", "width",
     "invalidation", "visibility",
@@ -35,14 +35,14 @@ class Placeholder(NamedTuple):
     """The element that one statement of a cell fills."""
 
     id: str
-    nodetype: str  # "declaration" or "expression", as Quarto has it
+    nodetype: str  # "declaration" or "expression": Quarto's words
 
 
 @dataclass
 class _Statement:
-    """One statement of a cell: what the compiler made of it, and where it stands."""
+    """One statement of a cell, compiled, with its place in the source."""
 
-    place: str  # the id of its element
+    place: str  # id of its element
     kind: str
     compiled: dict[str, Any]
     path: str
@@ -56,13 +56,13 @@ class _Statement:
         return self.first_line + (at or self.compiled)["line"] - 1
 
     def error(self, message: str, at: dict[str, Any] | None = None) -> OjsError:
-        """The error for what stands ``at`` a place in the cell."""
-        # An inline expression's column would count from its own start, and not from the line's.
+        """Make an error that points to ``at``, a place in the cell."""
+        # The column of an inline expression counts from "${", not from the start of the line.
         column = None if self.kind == "inline" else (at or self.compiled)["column"]
         return OjsError(self.path, self.line(at), column, message)
 
     def defines(self) -> Iterator[tuple[str, dict[str, Any]]]:
-        """The names it defines, each with its place."""
+        """Yield each name that the statement defines, with its place."""
         if self.kind == "import":
             yield from ((entry["name"], entry) for entry in self.compiled["names"])
         elif name := self.compiled["name"]:
@@ -88,7 +88,7 @@ class _Statement:
 
 
 class OjsPage:
-    """The OJS cells of one page. ``published`` are the names that its Python cells publish."""
+    """The OJS cells of one page; its Python cells define the names ``published``."""
 
     def __init__(self, *, root: Path, published: Iterable[str] = ()) -> None:
         self.modules = Modules(root)
@@ -98,7 +98,10 @@ class OjsPage:
         self._all_read = True
 
     def add_cell(self, source: str, *, path: str, line: int) -> list[Placeholder]:
-        """``line`` is that of the source's first line in the file ``path``."""
+        """Compile a cell, and return the elements that it fills, one for each statement.
+
+        ``line`` is where ``source`` starts in the file ``path``. Raises: OjsError.
+        """
         self._cells += 1
         compiled = self._compile(source, path, line, inline=False)
         if not compiled:
@@ -114,7 +117,7 @@ class OjsPage:
         return [Placeholder(entry.place, entry.nodetype) for entry in statements]
 
     def add_inline(self, expression: str, *, path: str, line: int) -> str:
-        """The id of the element that ``${expression}`` becomes."""
+        """Compile ``${expression}`` and return the id of the element that it fills."""
         self._inlines += 1
         compiled = self._compile(expression, path, line, inline=True)
         if len(compiled) != 1 or compiled[0]["kind"] != "expression" or compiled[0]["isBlock"]:
@@ -124,7 +127,7 @@ class OjsPage:
         return place
 
     def mistakes(self) -> Iterator[OjsError]:
-        """What only the whole page shows: names defined twice, by nothing, or by themselves."""
+        """Find names that are undefined, defined twice or defined by themselves on the page."""
         by_name: dict[str, _Statement] = {}
         for statement in self._statements:
             for name, at in statement.defines():
@@ -144,7 +147,7 @@ class OjsPage:
         yield from _circles(self._statements, by_name)
 
     def files(self) -> list[str]:
-        """The modules that the page loads, directly and through each other; [] without cells."""
+        """List the modules that the page loads, imports of imports included; [] without cells."""
         if not self._statements:
             return []
         imports = (entry for entry in self._statements if entry.kind == "import")
@@ -152,7 +155,10 @@ class OjsPage:
         return list(dict.fromkeys([RUNTIME, *closure]))
 
     def script(self, *, root: str) -> str:
-        """What stands after ``</main>``; "" without cells. ``root`` leads to the site's: "../"."""
+        """Return the script to put after ``</main>``; "" without cells.
+
+        ``root`` is the path from the page to the site's root, such as "../".
+        """
         for mistake in self.mistakes():
             raise mistake
         if not self._statements:
@@ -160,7 +166,7 @@ class OjsPage:
         preloads = [f'<link rel="modulepreload" href="{root}{file}">' for file in self.files()]
         code = [f'import {{define, load}} from "{_from_page(root, RUNTIME)}";']
         code += [statement.javascript(root) for statement in self._statements]
-        # A string or a comment may hold "</script", or "<!--", which would hide our own end tag.
+        # A string or a comment may hold "</script" or "<!--", which would end or hide this script.
         # An escaped "s" means the same in strings, templates, expressions and names.
         text = re.sub(r"(?<=</)(s)(?=cript)", _as_escape, "\n".join(code), flags=re.I)
         return "\n".join([*preloads, '<script type="module">', text, "// -->", "</script>"])
@@ -169,7 +175,7 @@ class OjsPage:
         try:
             return compile_cell(source)
         except OjsError as error:
-            self._all_read = False  # so a name may be defined in what could not be read
+            self._all_read = False  # an unread cell may define any name
             column = None if inline else error.column
             raise OjsError(path, line + error.line - 1, column, error.message) from None
 
@@ -198,7 +204,7 @@ def _from_page(root: str, file: str) -> str:
 
 
 def _circles(statements: list[_Statement], by_name: dict[str, _Statement]) -> Iterator[OjsError]:
-    """An error for each statement whose value would need itself first."""
+    """Report each statement whose value depends on itself."""
     done: set[str] = set()
 
     def walk(statement: _Statement, above: list[_Statement]) -> Iterator[OjsError]:

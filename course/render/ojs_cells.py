@@ -1,4 +1,4 @@
-"""A page's OJS cells, compiled in the page's order."""
+"""Find mistakes in a page's OJS cells, and the names that its Python cells publish."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .source import Page, Prose
 
 
 def ojs_mistakes(page: Page, root: Path) -> Iterator[Problem]:
-    """Syntax errors, imports of nothing, and names that nothing defines."""
+    """Report syntax errors, imports of missing files or names, and undefined names."""
     ojs = OjsPage(root=root, published=published_names(page))
     for block in page.blocks:
         try:
@@ -29,13 +29,13 @@ def ojs_mistakes(page: Page, root: Path) -> Iterator[Problem]:
 
 
 def published_names(page: Page) -> set[str]:
-    """The names in ``publish(name=…)``, which OJS cells may use."""
+    """Collect the names in calls of ``publish(name=…)``, which OJS cells may use."""
     names: set[str] = set()
     for cell in page.cells("python"):
         try:
             tree = ast.parse(cell.source)
         except SyntaxError:
-            continue  # the kernel says it better, and may accept it (``%matplotlib``)
+            continue  # IPython may accept it (``%matplotlib``), or else tells the error itself
         for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call)):
             function = call.func
             called = getattr(function, "id", None) or getattr(function, "attr", None)

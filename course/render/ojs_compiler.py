@@ -1,4 +1,4 @@
-"""Observable's parser in QuickJS: ``js/ojs-compiler.js``, loaded once a thread."""
+"""Run Observable's parser (``js/ojs-compiler.js``) in QuickJS, one instance for each thread."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class OjsError(Problem):
 
 
 def compile_cell(source: str) -> list[dict[str, Any]]:
-    """A cell's statements; js/compile.js says what each holds.
+    """Compile a cell to a list of statements, whose fields are documented in js/compile.js.
 
     Raises: OjsError with no path, and the line and column in ``source``.
     """
@@ -36,13 +36,13 @@ def compile_cell(source: str) -> list[dict[str, Any]]:
 
 
 def scan_module(source: str) -> dict[str, Any]:
-    """What an ES module imports and exports. Raises as ``compile_cell`` does."""
+    """List the imports and exports of an ES module. Raises: OjsError, as ``compile_cell``."""
     return _ask("scanModule", source)
 
 
 @cache
 def browser_names() -> frozenset[str]:
-    """The globals that every browser has."""
+    """Return the names of the globals that every browser defines."""
     return frozenset(json.loads(_context().eval("browserNames()")))
 
 

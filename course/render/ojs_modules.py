@@ -1,4 +1,4 @@
-"""The ES modules of a project: where an import leads, what it exports, what comes with it."""
+"""Resolve the imports of a project's ES modules, and list their exports and dependencies."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from typing import Any
 from .ojs_compiler import OjsError, scan_module
 from .problems import nearest
 
-# What the build makes exports its names in one last statement, and is too long to parse each time.
+# Built files end in their one export statement, and are too long to parse at every check.
 _BUILT = "assets/vendor/"
 _BUILT_EXPORTS = re.compile(r"\bexport\s*\{([^{}]*)\};?\s*$")
 _SKIPPED = re.compile(r"[._]|node_modules$")
 
 
 class Modules:
-    """The modules below ``root``, by their posix path from there: ``widgets/lib/numbers.js``."""
+    """The modules below ``root``, named by their posix path: ``widgets/lib/numbers.js``."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
 
     def resolve(self, importing: str, specifier: str, *, from_cell: bool = False) -> str:
-        """The module that ``specifier`` names in the file ``importing``.
+        """Return the module that ``specifier`` names in the file ``importing``.
 
         Raises: LookupError with the message for the reader.
         """
@@ -44,12 +44,12 @@ class Modules:
         raise LookupError(f'there is no ES module "{path}" to import{hint}')
 
     def exports(self, module: str) -> frozenset[str] | None:
-        """The names it exports; None where it passes on all names of another."""
+        """Return the exported names; None where it exports all names of another module (``*``)."""
         scanned = self._scan(module)
         return None if scanned["all"] else frozenset(scanned["exports"])
 
     def closure(self, modules: Iterable[str]) -> list[str]:
-        """These modules and all they import, each once."""
+        """List ``modules`` and all that they import, each once."""
         found: dict[str, None] = {}
         waiting = list(modules)[::-1]
         while waiting:
@@ -60,7 +60,7 @@ class Modules:
         return list(found)
 
     def check(self, module: str) -> None:
-        """Raises: OjsError for the first import, in it or in what it imports, that can't work."""
+        """Raises: OjsError for the first import that fails, in ``module`` or in its imports."""
         for importing in self.closure([module]):
             for imported, entry in self._imports(importing):
                 exports = self.exports(imported)

@@ -1,4 +1,4 @@
-"""The frame around a page's body: head, sidebar, table of contents, appendix, previous and next."""
+"""Put the frame around a page's body: head, sidebar, contents, appendix, previous and next."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .project import NavItem, Project
 from .source import Page
 
 FRAME = Path(__file__).parent / "frame"
-LIBRARY = "site_libs/course"  # where the frame's own style and script are served from
+LIBRARY = "site_libs/course"  # the site's folder for the frame's style and script
 _CODE = re.compile(
     r'<div class="sourceCode" id="(?P<id>cb\d+)"[^>]*>'
     r'<pre class="sourceCode (?P<language>[\w-]+)(?P<classes>[^"]*)">(?P<code>.*?)</pre></div>',
@@ -27,7 +27,7 @@ _HEADING = re.compile(r"<h([2-6])(?: class=\"([^\"]*)\")?([^>]*)>")
 
 @dataclass(frozen=True)
 class Link:
-    """A sidebar line or a neighbour, as the template needs it."""
+    """A line of the sidebar, or the previous or next page, for the template."""
 
     text: str
     href: str | None = None
@@ -120,7 +120,7 @@ def _code_blocks(html: str) -> str:
 
 
 def _code_block(match: re.Match[str]) -> str:
-    """Quarto's nesting, with a copy button, and without Pandoc's empty link on every line."""
+    """Nest code as Quarto does, add a copy button, and drop Pandoc's empty link on every line."""
     code = re.sub(r'<a href="#cb[\d-]+"[^>]*></a>', "", match["code"])
     return (
         '<div class="code-copy-outer-scaffold">'

@@ -1,4 +1,4 @@
-"""Pandoc, called once for a page's HTML and once for its notebook."""
+"""Call Pandoc: once for a page's HTML, once for its notebook."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def to_html(project: Project, page: Page, markdown: str) -> Body:
 
 
 def to_notebook_markdown(project: Project, page: Page, markdown: str, *, site: str) -> str:
-    """The Markdown that Jupyter reads, with links to the pages at the address ``site``."""
+    """Convert to the Markdown that Jupyter reads; links lead to pages at the address ``site``."""
     arguments = [
         "--to=gfm-tex_math_gfm", f"--metadata=page-address:{site}{page.html}",
         *_filters(project), *_lua("notebook"),
@@ -48,7 +48,7 @@ def to_notebook_markdown(project: Project, page: Page, markdown: str, *, site: s
 
 
 def _filters(project: Project) -> list[str]:
-    """What numbers, refers and cites: the same for the page and for its notebook."""
+    """List the filters for numbers, references and citations, which page and notebook share."""
     bibliography = (project.root / name for name in project.listed("bibliography"))
     before, cited = _lua("links", "callouts", "crossref"), ["--citeproc"]
     return [*before, *cited, *(f"--bibliography={path}" for path in bibliography)]
@@ -67,7 +67,7 @@ def _pandoc_of(project: Project, page: Page, markdown: str, arguments: list[str]
 
 
 def _place(page: Page, complaint: str) -> tuple[str, int | None]:
-    """Pandoc names no line, but it quotes the formula that it can't read."""
+    """Find the line of a complaint by the formula in it, as Pandoc names no line."""
     formula = complaint.partition("TeX math ")[2].partition(", rendering")[0]
     found = next((line for line in page.lines if formula and formula in line.text), None)
     return (found.path, found.number) if found else (page.source, None)

@@ -1,4 +1,4 @@
-"""Predictions and bug hunts: what each must have, so that it can be asked and answered."""
+"""Check that each prediction and bug hunt has its choices, reasons, answer and cells."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _RIGHT = re.compile(r'data-right="(\d+)"')
 
 @dataclass
 class _Question:
-    """A ``::: {.prediction}`` or ``::: {.bug-hunt}``, as far as it is read."""
+    """The parts of a ``::: {.prediction}`` or ``::: {.bug-hunt}`` that were read so far."""
 
     kind: str
     found: Found

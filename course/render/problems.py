@@ -1,4 +1,4 @@
-"""What is wrong with the sources, said so that it can be put right: file, line, word, nearest."""
+"""Mistakes in the sources as messages: file, line, word, and the nearest valid word."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _MOST_NAMES_LISTED = 12
 
 
 class Problem(Exception):  # noqa: N818 — the reader has a problem, not the program
-    """One mistake, at one place."""
+    """A mistake and its place."""
 
     def __init__(self, path: object, line: int | None, message: str) -> None:
         self.path, self.line, self.message = str(path), line, message
@@ -21,7 +21,7 @@ class Problem(Exception):  # noqa: N818 — the reader has a problem, not the pr
 
 
 class Problems(Exception):  # noqa: N818
-    """Everything that one pass found, in the order of the sources."""
+    """All mistakes that one pass found, in the order of the sources."""
 
     def __init__(self, problems: Iterable[Problem]) -> None:
         self.problems = list(problems)
@@ -32,7 +32,7 @@ class Problems(Exception):  # noqa: N818
 
 
 def unknown(kind: str, word: object, valid: Iterable[str]) -> str:
-    """``unknown cell option "lable"; did you mean "label"?``"""
+    """Write a message such as ``unknown cell option "lable"; did you mean "label"?``"""
     return f'unknown {kind} "{word}"{nearest(str(word), valid)}'
 
 

@@ -1,4 +1,4 @@
-"""_quarto.yml, read strictly: what the engine doesn't know, it refuses by name."""
+"""Read _quarto.yml strictly: a key that the engine doesn't support is an error."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from .strict_yaml import Lines, mistakes, read_yaml
 _CONTENTS: list[Any] = []
 _CONTENTS.append((str, {"href": str, "text": str, "section": str, "contents": _CONTENTS}))
 
-NOTEBOOKS = "course/render/after_quarto.py"  # what the engine does itself, for Quarto to run
+NOTEBOOKS = "course/render/after_quarto.py"  # run by Quarto alone
 
-# Values that only Quarto looks at (its theme) are accepted as they are: `object`.
+# `object` accepts any value: only Quarto reads it.
 SCHEMA: dict[str, Any] = {
     "project": {
         "type": "website",
@@ -58,7 +58,7 @@ SCHEMA: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class NavItem:
-    """A line of the sidebar: a page, a page to come (no source), or a section with children."""
+    """A line of the sidebar: a page, a page to come (no ``source``) or a section."""
 
     text: str
     source: str | None = None
@@ -86,7 +86,7 @@ class Project:
 
     @cached_property
     def sources(self) -> list[str]:
-        """The pages, as posix paths from the root, in the order of `project: render:`."""
+        """The pages as posix paths from the root, in the order of `project: render:`."""
         found: dict[str, None] = {}
         for pattern in self.listed("project", "render"):
             found |= dict.fromkeys(
@@ -100,15 +100,15 @@ class Project:
 
     @property
     def kernel_settings(self) -> dict[str, Any]:
-        """What of _quarto.yml the cells' outputs depend on."""
+        """The settings of _quarto.yml that change the outputs of cells."""
         html = self.get("format", "html", default={})
         size = [html.get("fig-width", 7), html.get("fig-height", 5)]
         dpi, fig_format = html.get("fig-dpi", 96), html.get("fig-format", "retina")
-        # A fixed salt and no date: the same figure gives the same SVG, byte for byte.
+        # A fixed salt and no date make the SVG of a figure the same bytes each time.
         rc = {"figure.figsize": size, "figure.dpi": dpi, "svg.hashsalt": "course"}
         dateless = {"metadata": {"Date": None}} if fig_format == "svg" else {}
         saving = {"bbox_inches": "tight", **dateless}
-        # Jupyter shows no SVG of a notebook that it doesn't trust yet.
+        # PNG too, as Jupyter shows no SVG before a notebook is trusted.
         formats = ["svg", "retina"] if fig_format == "svg" else [fig_format]
         return {"figure_formats": formats, "rc": rc, "print_figure_kwargs": saving}
 
@@ -163,7 +163,7 @@ def _missing_files(project: Project) -> list[Problem]:
 
 
 def _line_of(project: Project, key: tuple[str, ...], name: str) -> int | None:
-    """The line of the list's entry, or of the key where the value stands beside it."""
+    """Return the line of ``name`` in the list under ``key``, or of ``key`` itself."""
     for number, text in enumerate(project.text.splitlines(), 1):
         if number > project.lines[key] and name in text:
             return number

@@ -1,6 +1,6 @@
-"""What check.py and markdown.py look for in Markdown prose, with the line it stands on.
+"""Find headings, divs, links, references and attributes in Markdown, each with its line.
 
-Code, formulas and comments are blanked first, so that nothing inside them counts.
+Code, formulas and comments are blanked first, so that nothing in them is found.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _CODE = re.compile(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)", re.S)
 _DISPLAY_MATH = re.compile(r"\$\$.+?\$\$", re.S)
 _EXPRESSION = re.compile(r"(?<![\\$])\$\{([^{}\n]*)\}")
 _INLINE_MATH = re.compile(r"(?<![\\$])\$(?![\s{])(?:\\.|[^$\\])+?(?<!\s)\$(?!\d)", re.S)
-_BLANKED = "\x01"  # what the last character of blanked code or math becomes
+_BLANKED = "\x01"  # stands for the last character of blanked code or math
 _ATTRIBUTES = re.compile(rf"(?<=[\])>{_BLANKED}])[ \t]*\{{((?<![ \t]\{{)[^{{}}\n]*|#[^{{}}\n]*)\}}")
 _IN_BRACES = re.compile(r"\{[^{}\n]*\}")
 _HEADING = re.compile(r"^(#{1,6})[ \t]+(.*?)[ \t]*(?:\{([^{}\n]*)\})?[ \t]*#*$", re.M)
@@ -75,7 +75,7 @@ def inline_expressions(block: Prose) -> Iterator[Expression]:
 
 
 class ProseView:
-    """A block's text with everything that isn't prose blanked, and where each place came from."""
+    """A block's text with everything but prose blanked, and the file and line of each offset."""
 
     def __init__(self, block: Prose) -> None:
         self.lines = block.lines
@@ -98,7 +98,7 @@ class ProseView:
             yield Found(match[1], *place)
 
     def badges(self) -> Iterator[Found]:
-        """The words of ``[trained]{.source}`` and the like."""
+        """Yield the word of each badge, such as ``[trained]{.source}``."""
         for match, *place in self._each(BADGE):
             yield Found(match[1], *place)
 
@@ -107,7 +107,7 @@ class ProseView:
             yield Found(match[1], *self.place(match.start()))
 
     def links(self) -> Iterator[tuple[Found, bool]]:
-        """Targets of links and of images (True)."""
+        """Yield the target of each link, and True for an image."""
         for pattern in (_LINK, _LINK_DEFINITION):
             for match, *place in self._each(pattern):
                 yield Found(match[2], *place), bool(match[1])
@@ -115,13 +115,13 @@ class ProseView:
             yield Found(match[1], *place), True
 
     def outline(self) -> Iterator[tuple[Attributes | str | None, Found]]:
-        """Fences, as ``divs`` has them, and the numbers of lists that aren't in another."""
+        """Yield the fences of ``divs`` and the numbers of top-level lists, in the page's order."""
         numbers = ((match[1], Found(match[0], *place)) for match, *place in self._each(_NUMBERED))
         order = {line[1:]: index for index, line in enumerate(self.lines)}
         return iter(sorted([*self.divs(), *numbers], key=lambda one: order[one[1][1:]]))
 
     def divs(self) -> Iterator[tuple[Attributes | None, Found]]:
-        """Each fence in turn; None for one that closes."""
+        """Yield each fence in turn, with None in place of attributes for a closing fence."""
         for match, *place in self._each(_DIV):
             inside = match[1] if match[1] is not None else match[2] and f".{match[2]}"
             yield (parse_attributes(inside) if inside else None), Found(match[0].strip(), *place)
@@ -130,14 +130,14 @@ class ProseView:
         return ((attributes, found) for attributes, found in self.divs() if attributes)
 
     def attributes(self) -> Iterator[tuple[Attributes, Found]]:
-        """Of spans, links, images, code, formulas, table captions and headings."""
+        """Yield the attributes of spans, links, images, code, formulas, captions and headings."""
         for pattern in (_ATTRIBUTES, _CAPTION, _HEADING):
             for match, *place in self._each(pattern):
                 if inside := match[match.lastindex or 0] if pattern is not _HEADING else match[3]:
                     yield parse_attributes(inside), Found(inside, *place)
 
     def headings(self) -> Iterator[tuple[str, Found]]:
-        """The id that each heading gets: its own, or the one that Pandoc makes of its text."""
+        """Yield the id of each heading: its own, or the id that Pandoc derives from its text."""
         for match in _HEADING.finditer(_blank(_COMMENT, self.text)):
             own = parse_attributes(match[3] or "").ids
             found = Found(match[2], *self.place(match.start()))

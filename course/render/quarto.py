@@ -1,4 +1,4 @@
-"""Quarto in place of the embedded engine: the same checks first, and its quiet errors made loud."""
+"""Render with Quarto: run the same checks first, and raise the errors that it only prints."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .project import load_project
 
 _CELL_TIMEOUT = 300
 
-# Quarto exits 0 after these.
+# Quarto prints these and exits with 0.
 _QUIET_ERRORS = re.compile(r"ERROR: OJS parsing failed|Unable to resolve crossref")
 _MISSING = """there is no `quarto` on this machine. Either
   install Quarto 1.10 from quarto.org, or
@@ -31,7 +31,7 @@ def render_with_quarto(root: Path) -> int:
     if quarto is None:
         print(_MISSING, file=sys.stderr)
         return 1
-    # Quarto doesn't look for .venv itself, and _environment can't name Windows' place for it.
+    # Quarto doesn't look for .venv, and _environment can't name its folder on Windows.
     environment = {"QUARTO_PYTHON": sys.executable, **os.environ}
     quiet = []
     with subprocess.Popen(
@@ -48,9 +48,9 @@ def render_with_quarto(root: Path) -> int:
 
 
 def add_notebooks(root: Path, files: list[str]) -> None:
-    """Beside those of Quarto's pages ``files`` that are lessons, and linked from them.
+    """Write a notebook beside each lesson in ``files``, Quarto's pages, and link to it.
 
-    Quarto keeps no outputs, so they come from the embedded engine's cache, or are made again.
+    Quarto keeps no outputs, so they come from the embedded engine, from its cache if possible.
     """
     project = load_project(root)
     pages = check_site(project)

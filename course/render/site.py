@@ -1,4 +1,4 @@
-"""From sources to _site/: every page built (or found in the cache), then put in place at once."""
+"""Render _site/: build every page or take it from the cache, then replace the old site at once."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _SECONDS_BEFORE_A_BAR = 2
 
 @dataclass(frozen=True)
 class Rendered:
-    """What a render did to each page: "executed", "assembled" or "cached"."""
+    """The work that a render did for each page: "executed", "assembled" or "cached"."""
 
     states: dict[str, str]
 
@@ -40,7 +40,7 @@ def render_site(root: Path, *, cell_timeout: float, say: Say = print) -> Rendere
 
 
 def _build_all(builder: Builder, say: Say) -> dict[str, Built]:
-    """Cached pages first; the others in parallel. One that fails doesn't stop the rest."""
+    """Take cached pages first, then build the others in parallel; a failure stops none of them."""
     built: dict[str, Built] = {}
     for page in builder.pages.values():
         if found := builder.cached(page):
@@ -78,7 +78,7 @@ def _build_in_parallel(builder: Builder, pages: list[Page], say: Say) -> dict[st
 
 
 def _with_progress(jobs: list[Future[Built]]) -> Iterator[Future[Built]]:
-    """The jobs as they end; a bar, on a terminal, once they have taken two seconds."""
+    """Yield the jobs as they end; after two seconds show a progress bar on a terminal."""
     from tqdm import tqdm
 
     done, pending = wait(jobs, timeout=_SECONDS_BEFORE_A_BAR)
@@ -99,7 +99,7 @@ def _tell(say: Say, built: Built) -> None:
 
 
 def _replace_site(project: Project, pages: dict[str, Page], built: dict[str, Built]) -> None:
-    """Written aside first, and only put in place when it is whole and every address leads on."""
+    """Write the site to a folder aside, and put it in place once it is whole with all links."""
     scratch = project.root / ".course"
     scratch.mkdir(exist_ok=True)
     with TemporaryDirectory(dir=scratch, prefix="site-", ignore_cleanup_errors=True) as folder:

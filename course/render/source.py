@@ -1,4 +1,4 @@
-"""A .qmd file as data: front matter, prose and cells, every line knowing its file and number."""
+"""Parse a .qmd file into front matter, prose and cells; every line keeps its file and number."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Line(NamedTuple):
 
 @dataclass(frozen=True)
 class Prose:
-    """Markdown, with whatever fenced code blocks are not cells."""
+    """Markdown, with the fenced code blocks that are not cells."""
 
     lines: list[Line]
 
@@ -65,7 +65,7 @@ class Page:
 
     @property
     def root(self) -> str:
-        """From this page to the site's root, for relative links: "../../" or ""."""
+        """The path from this page to the site's root, for relative links: "../../" or ""."""
         return "../" * self.source.count("/")
 
     @property
@@ -74,12 +74,12 @@ class Page:
 
     @property
     def styles(self) -> list[str]:
-        """The page's own stylesheets, as its front matter names them."""
+        """The page's own stylesheets, as written in its front matter."""
         named = self.meta.get("css", [])
         return [named] if isinstance(named, str) else named
 
     def resolve(self, target: str) -> str | None:
-        """A link's file, from the root. In an include too it counts from the page."""
+        """Return a link's file, from the root; a link in an include counts from the page too."""
         if not target:
             return self.source
         path = posixpath.normpath(posixpath.join(posixpath.dirname(self.source), target))
@@ -94,7 +94,7 @@ class Page:
 
 
 def read_page(root: Path, source: str) -> tuple[Page, list[Problem]]:
-    """The page with its includes in place, and what could not be read of it."""
+    """Read the page with its includes in place; returns it and the mistakes in its structure."""
     problems: list[Problem] = []
     lines = _read_lines(root, source)
     body_start, meta, meta_lines = 0, {}, {}
@@ -136,7 +136,7 @@ def _expand(
     root: Path, lines: list[Line], open_files: list[str], problems: list[Problem]
 ) -> Iterator[Line]:
     for line in lines:
-        match = SHORTCODE_LINE.match(line.text)  # in code too, as Quarto does it
+        match = SHORTCODE_LINE.match(line.text)  # in code too, as in Quarto
         if match is None:
             yield line
             continue
@@ -154,14 +154,14 @@ def _expand(
 
 
 def _include_target(root: Path, including: str, name: str) -> str | None:
-    """Quarto's rule: "/x" counts from the project's root, all else from the including file."""
+    """Return the included file: by Quarto's rule "/x" counts from the root, "x" from the file."""
     base = root if name.startswith("/") else (root / including).parent
     full = (base / name.lstrip("/")).resolve()
     return full.relative_to(root).as_posix() if full.is_relative_to(root) else None
 
 
 def fence_after(text: str, fence: str) -> str:
-    """The fence that is open after this line ("" for none)."""
+    """Return the fence that is open after this line, "" for none."""
     match = FENCE.match(text)
     if not match:
         return fence
@@ -191,7 +191,7 @@ def _blocks(lines: list[Line], problems: list[Problem]) -> Iterator[Prose | Cell
 
 
 def _end_of_fence(lines: list[Line], start: int) -> int:
-    """Where the fenced block that begins at ``start`` ends; ``start`` where none begins."""
+    """Return the last line of the fenced block that begins at ``start``; ``start`` for none."""
     fence = fence_after(lines[start].text, "")
     if not fence:
         return start

@@ -1,4 +1,4 @@
-"""YAML in which every key knows its line, and in which only known keys are accepted."""
+"""Read YAML with the line of every key, and compare it with a schema of the known keys."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Lines = dict[tuple[Any, ...], int]
 
 
 def read_yaml(text: str, path: object, first_line: int = 1) -> tuple[Any, Lines]:
-    """The value, and the line of each key path such as ``("format", "html", "toc")``."""
+    """Return the value, and the line of each key path such as ``("format", "html", "toc")``."""
     loader = _Loader(text)
     try:
         node = loader.get_single_node()
@@ -46,7 +46,7 @@ def _note_lines(node: Any, key_path: tuple, lines: Lines, path: object, first: i
 def mistakes(
     value: Any, schema: Any, lines: Lines, path: object, *, kind: str = "key", at: tuple = ()
 ) -> list[Problem]:
-    """What in ``value`` the schema doesn't allow.
+    """List the keys and values in ``value`` that ``schema`` doesn't allow.
 
     A schema is a type, a literal, a dict of known keys, ``[schema]`` for a list,
     or a tuple of alternatives.

@@ -1,4 +1,4 @@
-"""m00: the worked solutions, what the answers are tried on, and the usual mistakes."""
+"""m00: worked solutions, inputs, hints and usual mistakes."""
 
 import numpy as np
 
@@ -23,7 +23,7 @@ def hide_the_future(scores, position):
 
 
 def by_attention_py(query, keys, values, **options):
-    """The output and the weights of one query, as rows."""
+    """Return the output and the weights of one query, as rows."""
     import torch
 
     from attention import scaled_dot_product_attention
@@ -38,7 +38,7 @@ def one_by_one(query, keys):
 
 
 def as_one_query(scores):
-    """A query of size 1 scores each key by the key itself."""
+    """Score with a query of size 1, so that each score is the key itself."""
     return by_attention_py(np.ones(1), scores[:, None], scores[:, None])[1]
 
 

@@ -1,4 +1,4 @@
-"""m01: the worked solutions, what the answers are tried on, and the usual mistakes."""
+"""m01: worked solutions, inputs, hints and usual mistakes."""
 
 import numpy as np
 
@@ -25,11 +25,11 @@ def times_needed(n, share):
     return share * (n - 1) / (1 - share)
 
 
-# ---- What answers are tried on -----------------------------------------------------------------
+# ---- Inputs --------------------------------------------------------------------------------------
 
 
 def graphs(rng, size):
-    """A chain, with shortcuts from size 3 on; at every third size nothing leads to the end."""
+    """Make a chain, with shortcuts from size 3 on; at every third size no path reaches the end."""
     edges = [(i, i + 1) for i in range(size)]
     edges += [(int(a), int(b)) for a, b in rng.integers(0, size + 1, (size, 2)) if size > 2]
     if size % 3 == 0:
@@ -49,7 +49,7 @@ def shares(rng, size):
 
 
 def by_powers(edges, start, end):
-    """A power of the edges' matrix counts the ways of so many edges."""
+    """Find the first power of the matrix of edges that has a path: powers count paths."""
     nodes = 1 + max([start, end, *(node for edge in edges for node in edge)])
     matrix = np.zeros((nodes, nodes))
     for a, b in edges:
@@ -59,7 +59,7 @@ def by_powers(edges, start, end):
 
 
 def by_nudging(n, decay, times):
-    """Raise one word by 1, and see what the last one's state and mix become."""
+    """Raise one word by 1, and measure the change in the last state and the last mix."""
     recurrent, attention = [], []
     for place in range(n):
         x = np.zeros(n)

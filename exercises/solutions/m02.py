@@ -1,4 +1,4 @@
-"""m02: the worked solutions, what the answers are tried on, and the usual mistakes."""
+"""m02: worked solutions, inputs, hints and usual mistakes."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""m03: the worked solutions, what the answers are tried on, and the usual mistakes."""
+"""m03: worked solutions, inputs, hints and usual mistakes."""
 
 import numpy as np
 
@@ -58,7 +58,7 @@ def networks(rng, size):
 
 
 def printed_examples(rng, size):
-    """The lesson's own; then in turn wrong weights, both wrong, all right, a wrong scale."""
+    """Make the lesson's example, then with wrong weights, both wrong, all right, a wrong scale."""
     if size == 1:
         printed = [2.1, 8.7, 3.2], 128, [0.19, 0.77, 0.28], [0.22, 0.48, 0.30]
         return tuple(np.array(row) for row in printed)
@@ -67,7 +67,7 @@ def printed_examples(rng, size):
     wrong_scale, wrong_weights = size % 2 == 1, size % 4 > 1
     scaled = (scores / (d_k if wrong_scale else np.sqrt(d_k))).round(2)
     weights = softmax(scaled).round(2)
-    weights[0] += 1 - weights.sum()  # what rounding left over
+    weights[0] += 1 - weights.sum()  # the remainder of rounding
     if wrong_weights:
         weights += 0.04 * np.array([1, -2, 1])
     return scores, d_k, scaled, weights.round(2)

@@ -1,4 +1,4 @@
-"""m04: the worked solutions, what the answers are tried on, and the usual mistakes."""
+"""m04: worked solutions, inputs, hints and usual mistakes."""
 
 import numpy as np
 
@@ -50,7 +50,7 @@ def backward_by_autograd(weights, upstream):
 
 
 def extreme_scores(rng, size):
-    """Two rows at least, one far above the other; from the third size on, one far below too."""
+    """Make two rows or more, one far above the other; from size 3 on, one far below too."""
     scores = rng.normal(size=(size + 1, size + 1), scale=2)
     scores[0] += rng.integers(1_000, 10_000)
     if size > 2:
@@ -59,7 +59,7 @@ def extreme_scores(rng, size):
 
 
 def rows_of_weights(rng, size):
-    """One row in three has a weight of 0."""
+    """Make rows of weights, one in three with a weight of 0."""
     weights = rng.dirichlet(np.ones(size + 1), size=size + 2)
     weights[::3, 0] = 0
     return (weights / weights.sum(axis=-1, keepdims=True),)

@@ -1,4 +1,4 @@
-"""m05: the worked solutions, what the answers are tried on, and the usual mistakes."""
+"""m05: worked solutions, inputs, hints and usual mistakes."""
 
 import numpy as np
 
@@ -54,7 +54,7 @@ def batches(rng, size):
 
 
 def masked_scores(rng, size):
-    """The last row is empty, but for size 1."""
+    """Make scores and a mask whose last row is empty, except at size 1."""
     shape = (size + 1, size + 2)
     mask = rng.random(shape) < 0.6
     mask[np.arange(size + 1), rng.integers(size + 2, size=size + 1)] = True

@@ -1,4 +1,4 @@
-"""m06: the worked solutions, what the answers are tried on, and the usual mistakes."""
+"""m06: worked solutions, inputs, hints and usual mistakes."""
 
 import numpy as np
 

@@ -1,7 +1,7 @@
-"""Two translation tasks of known alignment: letters reversed, an English-French phrase book.
+"""Generate two translation tasks of known alignment: reversed letters, English-French phrases.
 
-Every example says which source word each target word comes from, so that what the model looks at
-can be scored. Nothing is downloaded: the grammar below makes every phrase.
+Every example says which source word each target word comes from, so that the model's attention can
+be scored. Nothing is downloaded: the grammar below makes every phrase.
 """
 
 import random
@@ -10,7 +10,7 @@ from typing import NamedTuple
 PAD, START, END = "[pad]", "[start]", "[end]"
 LETTERS, LENGTH = "abcdefgh", 8
 
-# All is plural, so that only adjectives change with the noun: English: (masculine, feminine).
+# English: (masculine, feminine). All plural, so that only adjectives change with the noun.
 DETERMINERS = {"the": "les", "my": "mes", "our": "nos", "your": "vos", "these": "ces"}
 NUMBERS = {"two": "deux", "three": "trois", "four": "quatre", "five": "cinq", "ten": "dix"}
 ADJECTIVES = {
@@ -39,20 +39,20 @@ KINDS = {
 class Example(NamedTuple):
     source: list[str]
     target: list[str]
-    alignment: list[int]  # for each target word, the place of its source word
+    alignment: list[int]  # index of the source word of each target word
 
 
 def kind(word: str) -> str:
-    """What an English word is: determiner, number, adjective, noun, link, or end."""
+    """Return an English word's kind: determiner, number, adjective, noun, link or end."""
     return next((name for name, words in KINDS.items() if word in words), "end")
 
 
 def examples(
     task: str, draw: random.Random, count: int, *, held_out: bool = False
 ) -> list[Example]:
-    """``count`` examples of "reversal" or "phrases"; ``held_out``: as training never shows them.
+    """Make ``count`` examples of "reversal" or "phrases"; ``held_out`` ones are never trained on.
 
-    Eight letters have 16 million orders: those of another seed are new.
+    Eight letters have 16 million orders, so those of another seed are new.
     """
     if task == "reversal":
         return [reversal(draw) for _ in range(count)]
@@ -65,12 +65,12 @@ def reversal(draw: random.Random) -> Example:
 
 
 def is_held_out(adjective: str, noun: str) -> bool:
-    """Whether training never shows this pair: one in six, each adjective and noun in others."""
+    """True for the pairs that training never shows: one in six; each word is in other pairs."""
     return (list(ADJECTIVES).index(adjective) + list(NOUNS).index(noun)) % 6 == 0
 
 
 def phrase(draw: random.Random, *, held_out: bool = False) -> Example:
-    """A noun phrase, or two with a verb or preposition; ``held_out``: with a pair never trained."""
+    """Make one noun phrase, or two and a verb or preposition; ``held_out``: with an unseen pair."""
     while True:
         if draw.random() < 0.25:
             parts = [_noun_phrase(draw, NOUNS)]
@@ -86,7 +86,7 @@ _Part = tuple[list[str], list[str], list[int], bool]  # English, French, alignme
 
 
 def _noun_phrase(draw: random.Random, nouns: dict[str, tuple[str, int]]) -> _Part:
-    """English puts the adjective before its noun, French after it; a number keeps its place."""
+    """Make a noun phrase: the adjective precedes its noun in English and follows it in French."""
     determiner, noun = draw.choice(list(DETERMINERS)), draw.choice(list(nouns))
     number = draw.choice(list(NUMBERS)) if draw.random() < 0.4 else None
     adjective = draw.choice(list(ADJECTIVES)) if draw.random() < 0.6 else None
@@ -111,7 +111,7 @@ def _french() -> list[str]:
     forms = [form for both in ADJECTIVES.values() for form in both]
     names = [name for name, _ in NOUNS.values()]
     words = [*DETERMINERS.values(), *NUMBERS.values(), *forms, *names, *LINKS.values()]
-    return list(dict.fromkeys(words))  # "rouges" is both masculine and feminine
+    return list(dict.fromkeys(words))  # "rouges" has one form for both
 
 
 SOURCES = {

@@ -1,4 +1,4 @@
-"""A translator with one head of cross-attention, small enough to read where it looks."""
+"""A translator with one head of cross-attention, small enough to read its weights."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,10 +14,10 @@ WIDTH, LONGEST = 48, 12
 
 
 class Translator(nn.Module):
-    """Each target word looks back at those before it, then across at the source words.
+    """Each target word attends to those before it, then to the source words.
 
-    Source words don't mix before they are looked at, so what one of them says has to come from its
-    own place. ``mixes`` lets them look around first, as in larger models: the control.
+    Source words don't mix before that, so the information of a word is at its own place only.
+    ``mixes`` adds self-attention over the source, as in larger models: the control.
     """
 
     def __init__(self, task: str, *, mixes: bool = False) -> None:
@@ -50,20 +50,20 @@ class Translator(nn.Module):
     def batch(
         self, sources: Sequence[list[str]], targets: Sequence[list[str]]
     ) -> tuple[Tensor, ...]:
-        """Words as numbers, padded: source, target so far, target to come, source lengths."""
+        """Convert words to padded tensors: source, target so far, target, source lengths."""
         so_far = _padded([[START, *words[:-1]] for words in targets], self.targets)
         lengths = torch.tensor([len(words) for words in sources])
         return _padded(sources, self.sources), so_far, _padded(targets, self.targets), lengths
 
     @torch.no_grad()
     def weights(self, source: list[str], target: list[str]) -> Tensor:
-        """Which source words each target word was written from: (L, S)."""
+        """Return the cross-attention weights (L, S) for an example."""
         source_ids, so_far, _, lengths = self.batch([source], [target])
         return self(source_ids, so_far, lengths)[1][0]
 
     @torch.no_grad()
     def translate(self, sources: Sequence[list[str]], length: int) -> list[list[str]]:
-        """The likeliest word each time, ``length`` words a source."""
+        """Write ``length`` words for each source, the likeliest each time."""
         source_ids, so_far, _, lengths = self.batch(sources, [[START]] * len(sources))
         for _ in range(length):
             logits, _ = self(source_ids, so_far, lengths)
@@ -72,7 +72,7 @@ class Translator(nn.Module):
 
 
 def trained(task: str) -> Translator:
-    """The model of ``task`` ("reversal" or "phrases") with the weights beside this file."""
+    """Load the model of ``task``, "reversal" or "phrases", from the weights beside this file."""
     model = Translator(task)
     model.load_state_dict(load_file(Path(__file__).parent / "weights" / f"{task}.safetensors"))
     return model.eval()

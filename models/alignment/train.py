@@ -25,7 +25,7 @@ VARIANTS = {
 
 
 def train(workdir: Path, report: Report) -> None:
-    """All variants and seeds; writes weights/ and scores/ beside this file."""
+    """Train all variants and seeds; write weights/ and scores/ beside this file."""
     done, to_do = 0, sum(STEPS[task] for task, _ in VARIANTS.values()) * len(SEEDS)
     for name, (task, mixes) in VARIANTS.items():
         seeds = {}
@@ -52,7 +52,7 @@ def train_one(
     model = Translator(task, mixes=mixes)
 
     def loss() -> Tensor:
-        # Drawn from PyTorch's generator, whose state an interrupted training keeps.
+        # From PyTorch's generator, whose state is saved for an interrupted training.
         batch = examples(task, random.Random(int(torch.randint(2**31, ()))), BATCH)
         source, so_far, to_come, lengths = model.batch(
             [example.source for example in batch], [example.target for example in batch]
@@ -66,7 +66,7 @@ def train_one(
 
 @torch.no_grad()
 def scores(model: Translator, task: str) -> dict[str, float | dict[str, float]]:
-    """On examples never trained on: translations right in every word, and words that look right.
+    """Score held-out examples: translations right in every word, and words that look right.
 
     ``aligned``: the share of target words with their largest weight on the word they come from;
     ``weight``: the mean weight there; ``aligned_by_kind``: by what the source word is.
@@ -90,10 +90,10 @@ def scores(model: Translator, task: str) -> dict[str, float | dict[str, float]]:
 
 
 def _looks(weights: Tensor, example: Example) -> list[tuple[str, bool, float]]:
-    """For each target word: the kind of its source word, whether it looks there, how much."""
+    """Yield for each target word its source word's kind, if it looks most there, and how much."""
     return [
         (kind(example.source[place]), int(row.argmax()) == place, float(row[place]))
-        for row, place in zip(weights, example.alignment, strict=False)  # then only blanks
+        for row, place in zip(weights, example.alignment, strict=False)  # padding follows
     ]
 
 

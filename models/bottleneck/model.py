@@ -1,4 +1,4 @@
-"""A list of letters, read by one recurrent net, said again by another; with or without attention.
+"""A recurrent net reads a list of letters and another repeats it, with or without attention.
 
 Sizes in shape comments: B lists, L letters, E size of the state.
 """
@@ -11,20 +11,20 @@ from torch import Tensor, nn
 from variants import AdditiveAttention
 
 LETTERS = "abcdefghijklmnop"
-START = len(LETTERS)  # what the second net reads before its first letter
+START = len(LETTERS)  # input of the second net before its first letter
 
 
 @dataclass(frozen=True)
 class Config:
-    state: int  # numbers in the state
+    state: int  # size of the state
     attention: bool
 
 
 class Recall(nn.Module):
-    """Two GRUs. All that the second gets of the list is the first's last state, without attention.
+    """Two GRUs. Without attention, the second gets only the last state of the first.
 
-    With it, the second looks back at every state of the first: the score is that of Bahdanau et
-    al. (2015), at the place where Luong et al. (2015) put theirs, after the recurrent step.
+    With attention, it attends to every state of the first: with the score of Bahdanau et al.
+    (2015), after the recurrent step as in Luong et al. (2015).
     """
 
     def __init__(self, config: Config) -> None:
@@ -37,14 +37,14 @@ class Recall(nn.Module):
         self.letter = nn.Linear(2 * E if config.attention else E, len(LETTERS))
 
     def forward(self, letters: Tensor) -> Tensor:
-        """The list (B, L) and its right beginnings -> logits (B, L, letters), for training."""
+        """Return logits (B, L, letters) for lists (B, L), given the right letters so far."""
         memory, last = self.reader(self.embedding(letters))
         start = torch.full_like(letters[:, :1], START)
         logits, _, _ = self.write(torch.cat((start, letters[:, :-1]), 1), last, memory)
         return logits
 
     def write(self, said: Tensor, state: Tensor, memory: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """What comes after each letter of ``said`` (B, T): logits, the last state, the weights."""
+        """Return logits after each letter of ``said`` (B, T), the last state and the weights."""
         states, state = self.writer(self.embedding(said), state)  # (B, T, E)
         weights = states.new_zeros(*said.shape, 0)
         if self.attention is not None:
@@ -54,7 +54,7 @@ class Recall(nn.Module):
 
     @torch.no_grad()
     def say(self, letters: Tensor) -> tuple[Tensor, Tensor]:
-        """The list said again (B, L), each letter after its own last one; the weights (B, L, L)."""
+        """Repeat the lists (B, L) from its own letters; returns letters and weights (B, L, L)."""
         memory, state = self.reader(self.embedding(letters))
         said, rows = [torch.full_like(letters[:, :1], START)], []
         for _ in range(letters.shape[1]):
@@ -65,12 +65,12 @@ class Recall(nn.Module):
 
 
 def encode(text: str) -> Tensor:
-    """ "cab" -> (1, 3). Raises: ValueError for an empty list, or for what is no letter of ours."""
+    """Convert "cab" to (1, 3). Raises: ValueError for an empty list or an unknown letter."""
     if not text or set(text) - set(LETTERS):
         raise ValueError(f"a list has letters from {LETTERS!r}, and at least one; got {text!r}")
     return torch.tensor([[LETTERS.index(letter) for letter in text]])
 
 
 def decode(letters: Tensor) -> str:
-    """(L,) -> "cab"."""
+    """Convert (L,) to "cab"."""
     return "".join(LETTERS[i] for i in letters.tolist())

@@ -18,9 +18,9 @@ SEEDS = (0, 1, 2, 3, 4)
 SHIPPED = 0
 STEPS, MORE = 1500, 6000
 RATE, DECAY, BATCH = 5e-3, 0.01, 64
-LONGEST = 16  # in training
+LONGEST = 16  # training
 LENGTHS = (2, 4, 6, 8, 10, 12, 14, 16, 20, 24)
-LISTS, SCORED_BY = 500, 1_000_000  # how many lists of each length are asked for, and their seed
+LISTS, SCORED_BY = 500, 1_000_000  # test lists of each length, and their seed
 MODELS = {
     "attention": (Config(32, attention=True), STEPS),
     "without": (Config(32, attention=False), STEPS),
@@ -30,7 +30,7 @@ MODELS = {
 
 
 def train(workdir: Path, report: Report) -> None:
-    """All models and seeds; writes weights/ and scores/ beside this file."""
+    """Train all models and seeds; write weights/ and scores/ beside this file."""
     found, done = {}, 0
     to_do = len(SEEDS) * sum(steps for _, steps in MODELS.values())
     for name, (config, steps) in MODELS.items():
@@ -44,7 +44,7 @@ def train(workdir: Path, report: Report) -> None:
             saved = workdir / f"{name.replace(' ', '-')}-{seed}.pt"
             model = train_one(config, seed, steps, saved, after)
             if name == "attention" and seed == SHIPPED:
-                model = ship(model)  # scored as it is shipped
+                model = ship(model)  # in float16, as it is shipped
             seeds[str(seed)] = score(model)
             done += steps
         weights = sum(p.numel() for p in model.parameters())
@@ -72,7 +72,7 @@ def train_one(
 
 
 def score(model: Recall, lists: int = LISTS) -> dict:
-    """The share of letters said right at each length; and where the attention is."""
+    """Return the share of right letters at each length, and the weight where it should be."""
     chance = torch.Generator().manual_seed(SCORED_BY)
     found = {"right": []}
     for length in LENGTHS:
@@ -80,13 +80,13 @@ def score(model: Recall, lists: int = LISTS) -> dict:
         said, weights = model.say(letters)
         found["right"].append(round((said == letters).float().mean().item(), 4))
         if length == LONGEST and model.attention is not None:
-            # The state that has just read the letter to be said, and its two neighbours.
+            # The state after the letter to be repeated, and its two neighbours.
             found["looks at"] = {str(offset): _share(weights, offset) for offset in (-1, 0, 1)}
     return found
 
 
 def ship(model: Recall) -> Recall:
-    """Write the weights in float16, and return the model that they make."""
+    """Write the weights in float16, and return the model that loads them."""
     path = HERE / "weights" / "attention.safetensors"
     path.parent.mkdir(exist_ok=True)
     save_file({name: t.half().contiguous() for name, t in model.state_dict().items()}, path)
@@ -94,7 +94,7 @@ def ship(model: Recall) -> Recall:
 
 
 def shipped() -> Recall:
-    """The model with attention whose weights stand beside this file."""
+    """Load the model with attention from the weights beside this file."""
     model = Recall(MODELS["attention"][0])
     weights = load_file(HERE / "weights" / "attention.safetensors")
     model.load_state_dict({name: t.float() for name, t in weights.items()})

@@ -1,4 +1,4 @@
-"""The table of scores in card.md, from scores/: each number is told once."""
+"""Write the table of scores in card.md from scores/."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _at_worst_distance(relation: str) -> Callable[[Seed], float]:
 
 
 def _worst(accuracy: dict, name: str) -> float:
-    """Of held-out words and held-out pairs, the lower."""
+    """Return the lower score of held-out words and held-out pairs."""
     return min(accuracy[held][name] for held in ("words", "pairs"))
 
 
@@ -69,7 +69,7 @@ def _cell(of: Callable[[Seed], float], seeds: list[Seed]) -> str:
 
 
 def update(names: list[str]) -> None:
-    """Put the scores as they are now into card.md."""
+    """Write the present scores into card.md."""
     scores = {name: json.loads((HERE / f"scores/{name}.json").read_text()) for name in names}
     before, _, after = (HERE / "card.md").read_text(encoding="utf-8").split(MARK)
     text = before + MARK + "\n" + table(scores) + "\n" + MARK + after

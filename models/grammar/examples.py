@@ -1,4 +1,4 @@
-"""The sentences that lessons show, and the maps of a grammar model's heads on them."""
+"""The lessons' sentences, and the maps of a grammar model's heads on them."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ import torch
 from models.weights import load
 
 HERE = Path(__file__).parent
-LEAST = 0.5  # mean weight, for a head to be named after what it follows
+LEAST = 0.5  # least mean weight for naming a head after a relation
 RELATIONS = {"verb": "verb to subject", "it": "“it” to its noun", "adjective": "adjective to noun"}
 
-# Each sentence with the word to look at first, and what is true of it.
+# Each sentence with the word to look at first, and the truth about it.
 EXAMPLES = [
     ("the cat sat on the mat", 2, "Who sat? The cat did."),
     (
@@ -34,7 +34,7 @@ EXAMPLES = [
 
 
 def named_heads(name: str) -> dict[tuple[int, int], str]:
-    """(layer, head) → what the head of the model ``name`` follows, by its scores."""
+    """Return {(layer, head): relation that the head follows}, by the scores of model ``name``."""
     scores = json.loads((HERE / "scores" / f"{name}.json").read_text(encoding="utf-8"))
     attention = scores["seeds"][str(scores["shipped"])]["attention"]
     found: dict[tuple[int, int], str] = {}
@@ -47,7 +47,7 @@ def named_heads(name: str) -> dict[tuple[int, int], str]:
 
 
 def head_maps(name: str) -> dict[str, Any]:
-    """{"heads": names, "weights": one (heads, L, L) tensor a sentence}, of EXAMPLES, rounded."""
+    """Return {"heads": names, "weights": a (heads, L, L) tensor for each of EXAMPLES}, rounded."""
     model, names = load(HERE / "weights" / f"{name}.safetensors"), named_heads(name)
     weights = []
     for text, *_ in EXAMPLES:

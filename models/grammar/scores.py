@@ -1,4 +1,4 @@
-"""How well a grammar model answers, and how plainly its heads show why: on held-out sentences."""
+"""Score a grammar model on held-out sentences: its answers, and its heads' attention."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from models.grammar.words import INDEX, MASK, PAD, PLURAL_VERBS, SINGULAR_VERBS,
 from models.transformer import Run, Transformer
 
 COUNT, SEED = 400, 1_000_000
-FEWEST = 20  # sentences at a distance, for it to count
+FEWEST = 20  # fewest sentences for a distance to count
 MEANS = ({"means": 0}, {"means": 1})
 SENSES = ({"sense": "river"}, {"sense": "money"})
 VERBS = [INDEX[word] for word in PLURAL_VERBS + SINGULAR_VERBS]
@@ -29,7 +29,7 @@ Heads = tuple[tuple[int, int], ...]
 
 
 def to_tensors(made: list[Sentence]) -> tuple[Tensor, Tensor, Tensor]:
-    """Words; whether the others decide each; what each "it" stands for. All (N, MAX_LEN)."""
+    """Return words, whether the others decide each, and the noun of each "it": (N, MAX_LEN)."""
     words, meant = torch.full((2, len(made), MAX_LEN), INDEX[PAD])
     asked = torch.zeros(len(made), MAX_LEN, dtype=torch.bool)
     for row, sentence in enumerate(made):
@@ -42,7 +42,7 @@ def to_tensors(made: list[Sentence]) -> tuple[Tensor, Tensor, Tensor]:
 
 
 def held_out(count: int = COUNT) -> dict[str, dict[str, list[Sentence]]]:
-    """Sentences for each question, none of which a model can have seen: by words, by pairs."""
+    """Make unseen sentences for each question, with held-out words and held-out pairs."""
     rng, sets = Random(SEED), {}
     for held in ("pairs", "words"):
         asked = {}
@@ -58,9 +58,9 @@ def held_out(count: int = COUNT) -> dict[str, dict[str, list[Sentence]]]:
 
 @torch.no_grad()
 def score(model: Transformer, *, names_it: bool, count: int = COUNT) -> dict:
-    """All scores. A pair is right only when both its members are.
+    """Return all scores. A pair is right only if both its sentences are.
 
-    ``names_it``: whether the model was trained to name at "it" what it stands for.
+    ``names_it``: the model was trained to name the noun of "it" at "it".
     """
     sets = held_out(count)
     attention = attention_scores(model, sets, count)
@@ -69,7 +69,7 @@ def score(model: Transformer, *, names_it: bool, count: int = COUNT) -> dict:
         return {held: _accuracy(model, asked, names_it, off) for held, asked in sets.items()}
 
     found = {"accuracy": accuracy()}
-    # A causal model tells the verb from the word before it, and what "it" is only later.
+    # A causal model predicts the verb at the word before, and learns the noun of "it" later.
     heads = ["verb, guessed"] if model.config.is_causal else ["verb", "it"]
     for relation in heads:
         without = accuracy(off=(tuple(attention[relation]["head"]),))
@@ -97,9 +97,9 @@ def _accuracy(
 
 
 def answers(model: Transformer, made: list[Sentence], off: Heads = ()) -> list[bool]:
-    """Whether each hidden word is right. Of verbs, the likeliest in the present tense counts."""
+    """Return if each hidden word is right; of verbs, the likeliest in the present tense counts."""
     logits = run(model, made, hide=True, off=off).logits
-    shift = int(model.config.is_causal)  # a causal model tells a word from those before it
+    shift = int(model.config.is_causal)  # a causal model predicts from the words before
     found = []
     for row, sentence in zip(logits, made, strict=True):
         for position, right in sentence.right.items():
@@ -110,7 +110,7 @@ def answers(model: Transformer, made: list[Sentence], off: Heads = ()) -> list[b
 
 
 def meant_by_it(model: Transformer, made: list[Sentence], off: Heads = ()) -> list[bool]:
-    """Whether the model's word at "it" is the noun that it stands for."""
+    """Return if the model's word at "it" is the right noun."""
     best = run(model, made, off=off).logits.argmax(-1)
     links = [sentence.link("it") for sentence in made]
     return [
@@ -120,9 +120,9 @@ def meant_by_it(model: Transformer, made: list[Sentence], off: Heads = ()) -> li
 
 
 def attention_scores(model: Transformer, sets: dict, count: int = COUNT) -> dict:
-    """For each relation the head that follows it best, its mean weight, at each distance too.
+    """Return for each relation the best head and its mean weight, in all and by distance.
 
-    "fixed offset" is what the best head that always looks equally far could reach.
+    "fixed offset" is the most that a head could reach which always looks equally far.
     """
     told = [s for asked in sets.values() for name in asked if name != "answer" for s in asked[name]]
     rng = Random(SEED + 2)
@@ -130,7 +130,7 @@ def attention_scores(model: Transformer, sets: dict, count: int = COUNT) -> dict
     found, shown = {}, run(model, told).weights
     for relation in ("verb", "it", "adjective", "predicate", "bank"):
         found[relation] = _of_relation(shown, told, relation)
-    # Where the word is guessed: at its place, hidden, or in a causal model at the one before.
+    # Where the word is predicted: at its own hidden place; in a causal model at the place before.
     shift = int(model.config.is_causal)
     guessed = run(model, told, hide=True).weights
     for relation in ("verb", "sense"):
@@ -173,7 +173,7 @@ def _of_relation(
 
 
 def _flips(model: Transformer, pairs: list[Sentence], head: list[int]) -> float:
-    """In what share of pairs the word that "it" looks at most is right, before and after."""
+    """Return the share of pairs in which "it" looks most at the right noun in both sentences."""
     layer, number = head
     weights = run(model, pairs).weights[layer][:, number]
     links = [sentence.link("it") for sentence in pairs]
@@ -181,7 +181,7 @@ def _flips(model: Transformer, pairs: list[Sentence], head: list[int]) -> float:
 
 
 def run(model: Transformer, made: list[Sentence], *, hide: bool = False, off: Heads = ()) -> Run:
-    """With ``hide``, the words that others decide are hidden, unless the model is causal."""
+    """Run the model; ``hide`` masks the words that others decide, unless the model is causal."""
     words, asked, _ = to_tensors(made)
     real = words != INDEX[PAD]
     if hide and not model.config.is_causal:

@@ -1,6 +1,6 @@
-"""Simple English sentences, each with what is true of it: who does what, what "it" stands for.
+"""Generate simple English sentences with the truth about each: subjects, and nouns of "it".
 
-Held out of training, and so a test of more than memory, are
+Held out of training, so that a test asks for more than memory, are
 - words: those of ``HELD_OUT`` are never seen beside a distractor, nor in a sentence with "it";
 - pairs: one in five pairs of subject and distractor, or of the two nouns that "it" may mean.
 The trophy and the suitcase are among the pairs, and the animal and the street.
@@ -40,16 +40,16 @@ from models.grammar.words import (
 )
 
 MAX_LEN = 24
-Held = str | None  # "words" or "pairs": what must be held out; None: as in training
+Held = str | None  # "words" or "pairs": the kind held out; None: as in training
 
 
 @dataclass
 class Sentence:
     """Words, and the truth about them. Positions count from 0.
 
-    ``links``: (relation, from, to): "verb" to its subject, "it" to what it stands for, "adjective"
-        to the noun beside it, "predicate" (after "is") to its subject, "bank" to the word that
-        decides its sense, and "sense", what is then said of it, to the same word.
+    ``links``: (relation, from, to): "verb" to its subject, "it" to its noun, "adjective" to the
+        noun beside it, "predicate" (after "is") to its subject, "bank" to the word that decides
+        its sense, and "sense", the predicate of the bank, to the same word.
     ``right``: for each position that the rest of the sentence decides, the words right there.
     """
 
@@ -71,7 +71,7 @@ class Sentence:
 
 
 def sentences(seed: int, count: int) -> Iterator[Sentence]:
-    """The training data: half agreement, a third "it", the rest plain or about a bank."""
+    """Make training data: half agreement, a third "it", the rest plain or about a bank."""
     rng = Random(seed)
     makers = {agreement: 50, it_sentence: 27, lone_it: 8, plain: 10, bank: 5}
     for make in rng.choices([*makers], weights=[*makers.values()], k=count):
@@ -79,9 +79,9 @@ def sentences(seed: int, count: int) -> Iterator[Sentence]:
 
 
 def agreement(rng: Random, held: Held = None, distractors: int | None = None) -> Sentence:
-    """As "the keys near the box are red": the verb follows its subject, not the nearest noun.
+    """Make "the keys near the box are red": the verb agrees with its subject, not the nearest noun.
 
-    With ``held`` each distractor has the other number, so that only the subject gives it away.
+    With ``held`` each distractor has the other number, so that only the subject tells the verb.
     """
     if distractors is None:
         distractors = rng.choices([0, 1, 2], weights=[25, 50, 25])[0]
@@ -122,9 +122,9 @@ def agreement(rng: Random, held: Held = None, distractors: int | None = None) ->
 def it_sentence(
     rng: Random, held: Held = None, means: int | None = None, answer: bool | None = None
 ) -> Sentence:
-    """As "the trophy did not fit in the suitcase because it was too big . the trophy was big ."
+    """Make "the trophy did not fit in the suitcase because it was too big . the trophy was big ."
 
-    ``means``: whether "it" is the first noun, 0, or the second, 1.
+    ``means``: 0 if "it" is the first noun, 1 if it is the second.
     """
     means = rng.randrange(2) if means is None else means
     while True:
@@ -147,9 +147,9 @@ def it_sentence(
 
 
 def lone_it(rng: Random) -> Sentence:
-    """As "the girl liked the old bridge because it was long": only one noun can be meant.
+    """Make "the girl liked the old bridge because it was long": "it" can be only one noun.
 
-    So every noun is meant somewhere, and those of ``HELD_OUT`` nowhere else.
+    So every noun is an "it" somewhere, and those of ``HELD_OUT`` only here.
     """
     frame, means = rng.choice(FRAMES), rng.randrange(2)
     adjective, noun = rng.choice(frame.adjectives[means]), rng.choice(frame.nouns[means])
@@ -167,7 +167,7 @@ def lone_it(rng: Random) -> Sentence:
 
 
 def bank(rng: Random, sense: str | None = None) -> Sentence:
-    """As "the man saw the boat at the bank . the bank was muddy": the boat tells which bank."""
+    """Make "the man saw the boat at the bank . the bank was muddy": the boat decides the sense."""
     sense = sense or rng.choice([*BANKS])
     clue, adjective = (rng.choice(words) for words in BANKS[sense])
     made, clue_first = Sentence("bank"), rng.random() < 0.5
@@ -183,7 +183,7 @@ def bank(rng: Random, sense: str | None = None) -> Sentence:
 
 
 def plain(rng: Random) -> Sentence:
-    """As "the cat sat on the mat", "the boys followed the old dog": every word may appear."""
+    """Make "the cat sat on the mat" or "the boys followed the old dog", from all words."""
     made = Sentence("plain")
     if rng.random() < 0.2:
         made.add(rng.choice(OPENERS))
@@ -199,7 +199,7 @@ def plain(rng: Random) -> Sentence:
 
 
 def pairs_of(make: Callable[..., Sentence], rng: Random, values: tuple, **options: object) -> list:
-    """The same sentence for each value of what decides: a minimal pair."""
+    """Make a minimal pair: the same sentence for each value of the deciding choice."""
     state, made = rng.getstate(), []
     for value in values:
         rng.setstate(state)
@@ -225,7 +225,7 @@ def _adjectives(noun: str) -> list[str]:
 
 
 def _phrase(made: Sentence, rng: Random, noun: str, plural: bool) -> int:
-    """As "the old house"; returns the noun's position."""
+    """Append "the old house" or the like; return the noun's position."""
     adjective = rng.choice(_adjectives(noun)) if rng.random() < 0.35 else None
     spoken = NOUNS[noun] if plural and noun not in ONLY_SINGULAR else noun
     at = made.add(f"the {adjective} {spoken}" if adjective else f"the {spoken}")

@@ -22,8 +22,8 @@ from models.weights import load, save
 HERE = Path(__file__).parent
 SEEDS = (0, 1, 2)
 SENTENCES, BATCH = 60_000, 128
-HIDE, HIDE_ASKED = 0.12, 0.6  # how often a word is hidden; how often one that others decide
-SWAP = 0.4  # of the hidden verbs, how many become another verb instead of [mask]
+HIDE, HIDE_ASKED = 0.12, 0.6  # share of words hidden; of words that others decide
+SWAP = 0.4  # share of hidden verbs that become another verb instead of [mask]
 VERBS = torch.tensor([INDEX[word] for word in PLURAL_VERBS + SINGULAR_VERBS])
 
 
@@ -31,7 +31,7 @@ VERBS = torch.tensor([INDEX[word] for word in PLURAL_VERBS + SINGULAR_VERBS])
 class Recipe:
     config: Config
     loss_at_it: bool = False
-    shipped: int = 0  # the seed whose weights the pages have
+    shipped: int = 0  # the seed whose weights the pages load
     steps: int = 3000
     rate: float = 3e-3
     decay: float = 0.1
@@ -44,19 +44,19 @@ def _config(**wiring: object) -> Config:
 STANDARD = {"num_heads": 4, "mlp_dim": 128, "norm": True, "positions": "learned"}
 RECIPES = {
     "masked": Recipe(
-        # More heads in layer 2 would share their work, and none be needed or easy to read.
+        # More heads in layer 2 would share the work, and no single head would be needed.
         _config(num_heads=(4, 2), positions="relative", raw_values=(False, True)),
         loss_at_it=True,
         steps=7000,
     ),
     "causal": Recipe(_config(**STANDARD, is_causal=True), steps=4000),
-    # Of its seeds the one in which no head looks at the subject, and the answers are right.
+    # The seed in which the answers are right though no head looks at the subject.
     "masked-standard": Recipe(_config(**STANDARD), shipped=1),
 }
 
 
 def train(workdir: Path, report: Report) -> None:
-    """All models and seeds; writes weights/ and scores/ beside this file."""
+    """Train all models and seeds; write weights/ and scores/ beside this file."""
     data = to_tensors(list(sentences(seed=0, count=SENTENCES)))
     to_do = sum(recipe.steps for recipe in RECIPES.values()) * len(SEEDS)
     done = 0
@@ -67,7 +67,7 @@ def train(workdir: Path, report: Report) -> None:
             saved = workdir / f"{name}-{seed}.pt"
             model, seconds = train_one(name, seed, data, saved, after)
             done += recipe.steps
-            # Scores are those of the weights as they are shipped: in float16.
+            # Score the weights as they are shipped, in float16.
             weights = workdir / f"{name}-{seed}.safetensors"
             save(model, weights)
             scores = score(load(weights), names_it=recipe.loss_at_it)
@@ -82,7 +82,7 @@ def train_one(
     name: str, seed: int, data: tuple[Tensor, ...], saved: Path,
     after: Callable[[int, float], None], steps: int | None = None,
 ) -> tuple[Transformer, float]:  # fmt: skip
-    """The model, and the processor seconds that it took. ``data`` is that of ``to_tensors``."""
+    """Return the model and its processor seconds. ``data`` comes from ``to_tensors``."""
     recipe = RECIPES[name]
     torch.manual_seed(seed)
     model = Transformer(recipe.config)
@@ -101,7 +101,7 @@ def train_one(
 def _hidden_words(
     model: Transformer, words: Tensor, asked: Tensor, meant: Tensor, at_it: bool
 ) -> Tensor:
-    """Guess words that are hidden, or swapped; with ``at_it`` also what each "it" stands for."""
+    """Loss of guessing hidden or swapped words; with ``at_it`` also the noun of each "it"."""
     real, chance = words != INDEX[PAD], torch.rand(words.shape)
     hidden = real & (chance < HIDE) | asked & (chance < HIDE_ASKED)
     others = VERBS[torch.randint(len(VERBS), words.shape)]

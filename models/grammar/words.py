@@ -1,4 +1,4 @@
-"""The words of the grammar models, and how they are grouped. All that can be said is made of them.
+"""The vocabulary of the grammar models, in groups.
 
 Groups overlap nowhere but where a word has two groups on purpose: "weak" and "bank".
 """
@@ -44,7 +44,7 @@ PLURAL_VERBS, SINGULAR_VERBS = tuple(VERBS), tuple(VERBS.values())
 SAT = "sat slept stood waited".split()
 SAW = "saw chased found followed liked".split()
 
-# Which adjectives a noun takes.
+# The adjectives that a noun takes.
 ADJECTIVES = [
     (ANIMALS, "furry hungry wild tame".split()),
     (PEOPLE, "kind clever young proud".split()),
@@ -54,7 +54,7 @@ ADJECTIVES = [
 
 
 class Frame(NamedTuple):
-    """What is said of two nouns, and the adjectives by which "it" is the first, or the second."""
+    """A statement about two nouns, and the adjectives by which "it" is the first or the second."""
 
     says: str
     adjectives: tuple[list[str], list[str]]
@@ -93,7 +93,7 @@ FRAMES = [
     ),
 ]
 
-# The two banks: what gives each away, and what can then be said of it.
+# The two senses of "bank": the words that decide each, and its predicates.
 BANKS = {
     "river": ("boat fish duck swimmer".split(), "muddy wet sandy green".split()),
     "money": ("money clerk coin loan".split(), "closed open safe modern".split()),
@@ -104,7 +104,7 @@ OPENERS = ["today", "now"]
 OFTEN = ["often", "always"]
 FUNCTION = "the that it was too because did not fit cross climb broke in on at there .".split()
 
-# Never in a training sentence in which one word must be told from another: see sentences.py.
+# Never in a training sentence with a distractor or with "it": see sentences.py.
 HELD_OUT = frozenset("horse doctor lamp basket bridge chair rest".split())
 
 
@@ -123,6 +123,6 @@ INDEX = {word: number for number, word in enumerate(VOCABULARY)}
 
 
 def split(text: str) -> list[str]:
-    """The words of a text, and its marks: "The cat didn't." -> the, cat, did, not, full stop."""
+    """Split a text into words and marks: "The cat didn't." -> the, cat, did, not, full stop."""
     text = re.sub(r"(?<=[a-z])n[’']t\b", " not", text.lower())
     return re.findall(r"\[(?:mask|pad)\]|[^\W_]+|[^\w\s]", text)

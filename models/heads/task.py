@@ -1,7 +1,7 @@
-"""How many places must be read at once? One attention layer, asked one, two or four questions.
+"""Ask one attention layer one, two or four questions at once, to see how many heads help.
 
-At each position the model names the words 1, 2, 3 or 4 places back. The words are random, so
-nothing but looking there helps. Heads apart, everything is the same: width, weights, steps, data.
+At each position the model names the words 1, 2, 3 or 4 places back. The words are random, so only
+attending there helps. All but the number of heads is equal: width, weights, steps, data.
 """
 
 import torch
@@ -10,12 +10,12 @@ from torch import Tensor, nn
 from attention import MultiHeadAttention
 
 WORDS, LENGTH, WIDTH = 10, 12, 32
-QUESTIONS = {"1": [1], "2": [1, 3], "4": [1, 2, 3, 4]}  # how many: how far back each one asks
+QUESTIONS = {"1": [1], "2": [1, 3], "4": [1, 2, 3, 4]}  # number of questions -> distance of each
 HEADS = [1, 2, 4, 8]
 
 
 class Recall(nn.Module):
-    """Words and places in, one attention layer, one linear layer out."""
+    """Embeddings of words and positions, one attention layer, one linear layer."""
 
     def __init__(self, num_heads: int, num_questions: int) -> None:
         super().__init__()
@@ -32,7 +32,7 @@ class Recall(nn.Module):
 def examples(
     count: int, back: list[int], draw: torch.Generator | None = None
 ) -> tuple[Tensor, Tensor]:
-    """Words (B, L), and the right answers (B, L - max(back), questions) of the last positions."""
+    """Make words (B, L) and right answers (B, L - max(back), questions) of the last positions."""
     words = torch.randint(WORDS, (count, LENGTH), generator=draw)
     start = max(back)
     answers = [words[:, start - distance : LENGTH - distance] for distance in back]

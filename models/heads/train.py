@@ -1,4 +1,4 @@
-"""Every number of heads on every number of questions, alike. `python3 -m course train heads`"""
+"""Train each number of heads on each number of questions. `python3 -m course train heads`"""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SCORES = Path(__file__).with_name("scores.json")
 
 
 def train(workdir: Path, report: Report) -> None:
-    """All of them; writes scores.json: accuracy by questions, by heads, one for each seed."""
+    """Train all; write scores.json: accuracy by questions, by heads, for each seed."""
     accuracy, parameters = {}, {}
     done, to_do = 0, len(QUESTIONS) * len(HEADS) * len(SEEDS) * STEPS
     for name, back in QUESTIONS.items():
@@ -32,7 +32,7 @@ def train(workdir: Path, report: Report) -> None:
                 done += STEPS
             shares = [score(model, back) for model in models]
             accuracy.setdefault(name, {})[str(heads)] = shares
-            # The same for every number of heads; a test compares with the models.
+            # Equal for every number of heads; a test compares it with the models.
             parameters[name] = sum(p.numel() for p in models[0].parameters())
     found = {"seeds": list(SEEDS), "parameters": parameters, "accuracy": accuracy}
     SCORES.write_text(json.dumps(found, indent=1) + "\n")
@@ -55,7 +55,7 @@ def train_one(
 
 @torch.no_grad()
 def score(model: Recall, back: list[int]) -> float:
-    """The share of positions with every question right, on words never trained on."""
+    """Return the share of positions with every question right, on unseen words."""
     words, answers = examples(TESTS, back, torch.Generator().manual_seed(10**6))
     found = model(words)[:, LENGTH - answers.shape[1] :].argmax(-1)
     return round((found == answers).all(-1).float().mean().item(), 4)

@@ -1,4 +1,4 @@
-"""The table of scores in card.md, from scores/: each number is told once."""
+"""Write the table of scores in card.md from scores/."""
 
 import json
 from pathlib import Path
@@ -12,8 +12,8 @@ COLUMNS = (
 
 
 def named_heads(scores: dict) -> dict[str, dict]:
-    """The head that gives most to the previous token, and the one that gives most to what
-    followed the same token before: {"previous": …, "induction": …}, as in ``scores["heads"]``.
+    """Return {"previous": …, "induction": …}, entries of ``scores["heads"]``: the heads with the
+    largest weight on the token before, and on the token that followed the same token before.
     """
     return {name: max(scores["heads"], key=lambda h: h[name]) for name in ("previous", "induction")}
 
@@ -33,7 +33,7 @@ def table() -> str:
 
 
 def update() -> None:
-    """Put the scores as they are now into card.md."""
+    """Write the present scores into card.md."""
     card = HERE / "card.md"
     before, _, after = card.read_text(encoding="utf-8").split(MARK)
     card.write_text(f"{before}{MARK}\n{table()}\n{MARK}{after}", encoding="utf-8")

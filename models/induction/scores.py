@@ -1,4 +1,4 @@
-"""What a model has learned of repetition, in the whole and head by head."""
+"""Score a model on repetition, as a whole and head by head."""
 
 import torch
 import torch.nn.functional as F
@@ -7,8 +7,8 @@ from torch import Tensor
 from models.induction.sequences import LENGTH, sequences
 from models.transformer import Run, Transformer
 
-PERIOD = LENGTH // 2  # so that the second half repeats the first
-SEED, COUNT = 1_000_000, 256  # of the sequences that no training sees
+PERIOD = LENGTH // 2  # the second half repeats the first
+SEED, COUNT = 1_000_000, 256  # of the test sequences
 
 
 def held_out() -> Tensor:
@@ -17,10 +17,10 @@ def held_out() -> Tensor:
 
 @torch.no_grad()
 def score(model: Transformer) -> dict:
-    """Losses in nats a token; of each head how it looks, and the loss without it.
+    """Return losses in nats a token, and of each head its weights and the loss without it.
 
-    ``first_loss``, ``repeated_loss``: on the tokens of the first half, which can only be guessed,
-        and on those of the second, which can be known.
+    ``first_loss``, ``repeated_loss``: on the tokens of the first half, which are random, and on
+        those of the second, which repeat it.
     ``previous``: the weight that queries of the first half give to the token before them.
     ``induction``: the weight that queries of the second half give to the token that came after
         the same token, one period before.
@@ -43,7 +43,7 @@ def score(model: Transformer) -> dict:
 
 def _losses(run: Run, tokens: Tensor) -> tuple[float, float]:
     losses = F.cross_entropy(run.logits[:, :-1].mT, tokens[:, 1:], reduction="none")
-    # The token at PERIOD is the first that repeats, but nothing before it says so.
+    # The token at PERIOD is the first to repeat, but no earlier token tells that.
     return _mean(losses[:, : PERIOD - 1]), _mean(losses[:, PERIOD:])
 
 

@@ -25,9 +25,9 @@ HERE = Path(__file__).parent
 SEEDS = (0, 1, 2)
 SHIPPED = 0
 LAYERS = {"two-layers": 2, "one-layer": 1}
-STEPS = {"two-layers": 1000, "one-layer": 4000}  # so that nobody can say that one needs more time
+STEPS = {"two-layers": 1000, "one-layer": 4000}  # ample, so that time explains no difference
 BATCH, RATE, DECAY = 64, 3e-3, 0.01
-# Denser where the loss drops.
+# More checkpoints where the loss drops.
 CHECKPOINTS = {
     "two-layers": (0, 50, 100, 150, *range(175, 425, 25), 450, 500, 550, 600, 700, 800, 1000),
     "one-layer": (0, 250, 500, 750, 1000, 1500, 2000, 3000, 4000),
@@ -35,7 +35,7 @@ CHECKPOINTS = {
 
 
 def train(workdir: Path, report: Report) -> None:
-    """All models and seeds; writes weights/ and scores/ beside this file."""
+    """Train all models and seeds; write weights/ and scores/ beside this file."""
     whole, done, shipped = sum(STEPS.values()) * len(SEEDS), 0, []
     for name in LAYERS:
         seeds = {}
@@ -49,7 +49,7 @@ def train(workdir: Path, report: Report) -> None:
             seconds = train_one(name, seed, folder, tell)
             done += STEPS[name]
             files = [folder / f"{name}-{step:04}.safetensors" for step in CHECKPOINTS[name]]
-            scores = [score(load(file)) for file in files]  # of the rounded weights that are shown
+            scores = [score(load(file)) for file in files]  # of the rounded weights, as shipped
             history = [
                 {"step": step} | s for step, s in zip(CHECKPOINTS[name], scores, strict=True)
             ]
@@ -64,7 +64,7 @@ def train(workdir: Path, report: Report) -> None:
 def train_one(
     name: str, seed: int, folder: Path, tell: Callable[[int, float], None], steps: int | None = None
 ) -> float:
-    """Leaves its checkpoints in ``folder``; returns the seconds that it took."""
+    """Train one model; write its checkpoints to ``folder`` and return its processor seconds."""
     torch.manual_seed(seed)
     model = build(name)
 
@@ -84,7 +84,7 @@ def build(name: str) -> Transformer:
     sizes = {"embed_dim": 64, "num_heads": 2, "num_layers": LAYERS[name]}
     model = Transformer(Config(VOCABULARY, LENGTH, **sizes, **wiring))
     with torch.no_grad():
-        model.positions.mul_(4)  # beside normed words, small positions are learned late
+        model.positions.mul_(4)  # beside normed words, small positions would be learned late
     return model
 
 

@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from torch.nn.attention import sdpa_kernel
 
 from attention import BACKENDS, fused_attention, scaled_dot_product_attention, usable_backends
 
@@ -13,6 +14,28 @@ def kernels(call):
     with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as seen:
         call()
     return {event.key for event in seen.key_averages() if "scaled_dot_product" in event.key}
+
+
+KERNELS = {  # a part of the name of each backend's operator; the CPU's flash is _flash_..._for_cpu
+    "flash": "_flash_attention",
+    "efficient": "_efficient_attention",
+    "cudnn": "_cudnn_attention",
+    "math": "_attention_math",
+}
+
+
+def kernel_of(call):
+    """Which backend ran: its operator's name says it."""
+    ran = [name for name, part in KERNELS.items() if any(part in key for key in kernels(call))]
+    assert len(ran) == 1, f"ran: {ran}"
+    return ran[0]
+
+
+def must_run(backend, dtype, head_dim, lengths):
+    """What PyTorch promises of every GPU since Ampere; if it doesn't run, the fault is ours."""
+    half = dtype in (torch.float16, torch.bfloat16)
+    square = lengths[0] == lengths[1]  # otherwise a causal mask is a tensor, which flash hasn't
+    return backend == "math" or (half and head_dim == 64 and square and backend == "flash")
 
 
 def noncontiguous(t):
@@ -119,7 +142,11 @@ def test_each_backend_on_a_gpu(backend, dtype, head_dim, is_causal, lengths):
     )
     why = usable_backends(q, k, v, is_causal=is_causal)[backend]
     if why is not None:
+        assert not must_run(backend, dtype, head_dim, lengths), why
         pytest.skip(why)
+    assert (
+        kernel_of(lambda: fused_attention(q, k, v, is_causal=is_causal, backend=backend)) == backend
+    )
     got = fused_attention(q, k, v, is_causal=is_causal, backend=backend)
     wide = [t.detach().double().requires_grad_() for t in (q, k, v)]
     want, _ = scaled_dot_product_attention(*wide, is_causal=is_causal)
@@ -130,3 +157,56 @@ def test_each_backend_on_a_gpu(backend, dtype, head_dim, is_causal, lengths):
     want_grads = torch.autograd.grad(want, wide, up.double())
     for g, w in zip(got_grads, want_grads, strict=True):
         torch.testing.assert_close(g.double(), w, rtol=10 * rtol, atol=10 * atol)
+
+
+ON_GPU = {
+    "flash": [
+        ("plain", lambda q, k, v: fused_attention(q, k, v)),
+        ("causal", lambda q, k, v: fused_attention(q, k, v, is_causal=True)),
+        ("shared heads", lambda q, k, v: fused_attention(q, k[:, :2], v[:, :2], is_causal=True)),
+        (
+            "layout of a layer",
+            lambda q, k, v: fused_attention(*map(as_a_layer_lays_out, (q, k, v))),
+        ),
+    ],
+    "efficient": [
+        ("bias", lambda q, k, v: fused_attention(q, k, v, bias=torch.randn_like(q @ k.mT))),
+        ("mask", lambda q, k, v: fused_attention(q, k, v, torch.rand(64, device=q.device) > 0.3)),
+        ("window", lambda q, k, v: fused_attention(q, k, v, is_causal=True, window=9)),
+        ("ends", lambda q, k, v: fused_attention(q[..., :9, :], k, v, is_causal=True)),
+    ],
+}
+CASES = [pytest.param(b, c, id=f"{b}, {n}") for b, cases in ON_GPU.items() for n, c in cases]
+
+
+def as_a_layer_lays_out(t):
+    return t.transpose(1, 2).contiguous().transpose(1, 2)
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs an NVIDIA GPU")
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=str)
+@pytest.mark.parametrize(("backend", "call"), CASES)
+def test_a_gpu_s_fast_kernel_can_be_asked_for_and_runs(backend, call, dtype):
+    """Nothing is skipped here. Without asking, PyTorch may choose another fast one, not math."""
+    q, k, v = qkv(query_len=64, head_dim=64, dtype=dtype, device="cuda")
+    assert kernel_of(lambda: call(q, k, v)) != "math"
+    with sdpa_kernel(BACKENDS[backend]):
+        assert kernel_of(lambda: call(q, k, v)) == backend
+
+
+def test_which_kernel_ran_is_told_on_a_cpu_too():
+    q, k, v = qkv(query_len=9)
+    assert kernel_of(lambda: fused_attention(q, k, v)) == "flash"
+    assert kernel_of(lambda: fused_attention(q, k, v, backend="math")) == "math"
+
+
+@pytest.mark.parametrize("is_causal", [False, True])
+@pytest.mark.parametrize("mask", [None, torch.rand(9, 9) > 0.5])
+def test_shared_heads_are_not_copied(is_causal, mask):
+    q, k, v = qkv(query_len=9, kv_heads=2)
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as seen:
+        fused_attention(q, k, v, mask, is_causal=is_causal)
+    ran = {event.key for event in seen.key_averages()}
+    assert "aten::repeat_interleave" not in ran
+    assert any("flash" in name for name in ran)

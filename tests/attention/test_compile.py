@@ -6,12 +6,12 @@ import torch
 import attention
 from attention import (
     CausalMultiHeadAttention,
-    LinearAttention,
     MultiHeadAttention,
     fused_attention,
     scaled_dot_product_attention,
 )
 from positions import Rotary
+from variants import CrossAttention, LatentAttention, LinearAttention
 
 from .inputs import DEVICES, qkv
 
@@ -53,7 +53,23 @@ LAYERS = {
     "grouped, rotary": lambda: MultiHeadAttention(16, 4, num_kv_heads=2, rotary=Rotary(4)),
     "causal": lambda: CausalMultiHeadAttention(16, 4, max_seq_len=12),
     "linear": lambda: LinearAttention(16, 4),
+    "normed, halves": lambda: MultiHeadAttention(
+        16, 4, head_dim=6, qk_norm=True, rotary=Rotary(6, interleaved=False)
+    ),
+    "latent": lambda: LatentAttention(16, 4, 6, rotary=Rotary(4)),
+    "cross": lambda: Crossing(),
 }
+
+
+class Crossing(torch.nn.Module):
+    """Cross-attention of x to itself, so that it is called as the others are."""
+
+    def __init__(self):
+        super().__init__()
+        self.layer = CrossAttention(16, 4)
+
+    def forward(self, x, mask=None):
+        return self.layer(x, mask, context=x)
 
 
 @pytest.mark.parametrize("device", DEVICES)
@@ -67,3 +83,16 @@ def test_layers(device, kind):
     torch.testing.assert_close(compiled(x, mask), layer(x, mask))
     with torch.autocast(device, torch.bfloat16):
         torch.testing.assert_close(compiled(x, mask), layer(x, mask))
+
+
+@pytest.mark.parametrize("kind", LAYERS)
+@pytest.mark.parametrize("strict", [False, True])
+def test_layers_can_be_exported_for_any_batch_and_length(kind, strict):
+    layer = LAYERS[kind]().eval()
+    any_size = {"x": {0: torch.export.Dim.AUTO, 1: torch.export.Dim.AUTO}}
+    if kind == "linear":  # its chunks are counted while exporting
+        any_size = {"x": {0: torch.export.Dim.AUTO}}
+    x = torch.randn(2, 12, 16)
+    exported = torch.export.export(layer, (x,), dynamic_shapes=any_size, strict=strict).module()
+    other = torch.randn(3, 12 if kind == "linear" else 7, 16)
+    torch.testing.assert_close(exported(other), layer(other))

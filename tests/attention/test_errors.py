@@ -21,8 +21,24 @@ ATTENTION = {
         TypeError,
         r"mask must be bool, True = may attend; got torch.float32: add scores with bias=",
     ),
-    "0/1 mask": ({"mask": t(5, 7, dtype=torch.int64)}, TypeError, "bool.*got torch.int64.*bias="),
+    "0/1 mask": (
+        {"mask": t(5, 7, dtype=torch.int64)},
+        TypeError,
+        r"bool.*got torch.int64: mask\.bool\(\) makes it one, add scores with bias=",
+    ),
     "mask as a list": ({"mask": [[True]]}, TypeError, "mask must be bool.*got list"),
+    "mask=True": ({"mask": True}, TypeError, "mask must be bool, a tensor; got bool True"),
+    "mask for sequences and heads alike": (
+        {"query": t(4, 4, 5, 8), "key": t(4, 4, 7, 8), "value": t(4, 4, 7, 8)}
+        | {"mask": t(4, 5, 7, dtype=torch.bool)},
+        ValueError,
+        r"mask \(4, 5, 7\): for sequences mask\[:, None\], for heads mask\[None\]",
+    ),
+    "nested": (
+        {"key": torch.nested.nested_tensor([t(4, 3, 8), t(4, 5, 8)], layout=torch.jagged)},
+        TypeError,
+        "must not be nested: MultiHeadAttention takes jagged",
+    ),
     "bool bias": (
         {"bias": t(5, 7, dtype=torch.bool)},
         TypeError,
@@ -126,3 +142,31 @@ def test_attention(attend, case):
     inputs = {"query": Q, "key": K, "value": V} | changes
     with pytest.raises(error, match=words):
         attend(inputs.pop("query"), inputs.pop("key"), inputs.pop("value"), **inputs)
+
+
+SINKS = {
+    "softcap": ({"softcap": 0.0}, ValueError, "softcap must be above 0, got 0.0"),
+    "sinks": ({"sinks": t(3)}, ValueError, r"sinks must be one number, or .*\(4,\); got \(3,\)"),
+    "sinks dtype": ({"sinks": t(4).double()}, TypeError, "query torch.float32, sinks .*float64"),
+}
+
+
+@pytest.mark.parametrize("case", SINKS)
+def test_softcap_and_sinks(case):
+    options, error, words = SINKS[case]
+    with pytest.raises(error, match=words):
+        scaled_dot_product_attention(Q, K, V, **options)
+
+
+@pytest.mark.parametrize("attend", [scaled_dot_product_attention, fused_attention])
+def test_a_mask_of_sequences_that_fits_queries_warns_of_both_readings(attend, recwarn):
+    query, key = t(5, 2, 5, 8), t(5, 2, 7, 8)
+    mask = torch.rand(5, 7) > 0.5
+    with pytest.warns(UserWarning, match=r"mask\[None, None\] says .*mask\[:, None, None\]"):
+        attend(query, key, key, mask)
+    recwarn.clear()
+    attend(query, key, key, mask[None, None])
+    attend(query, key, key, mask[:, None, None])
+    attend(query[:1], key[:1], key[:1], mask)
+    attend(query[:, :1], key[:, :1], key[:, :1], (torch.rand(1, 5, 7) > 0.5))
+    assert not recwarn.list

@@ -1,9 +1,13 @@
+import math
+
+import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
 from hypothesis import given
 from hypothesis import strategies as st
 
+import attention
 from attention import fused_attention, scaled_dot_product_attention
 
 from .inputs import DEVICES, TOLERANCE, assert_near, qkv, reference
@@ -167,3 +171,73 @@ def test_scores_beyond_half_precision(attend, device):
     got = attend(q, k, v)
     got = got if attend is fused_attention else got[0]
     assert_near(got, reference(q, k, v)[0])
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=str)
+def test_autocast_narrows_nothing(device, dtype):
+    q, k, v = qkv(query_len=64, head_dim=64, device=device)
+    want = scaled_dot_product_attention(q, k, v)
+    half = [t.to(dtype) for t in (q, k, v)]
+    with torch.autocast(device, dtype):
+        got = scaled_dot_product_attention(q, k, v)
+        of_half = scaled_dot_product_attention(*half)
+    for g, w in zip(got, want, strict=True):
+        assert torch.equal(g, w)  # inputs of float32 keep all their digits
+    for g, w in zip(of_half, scaled_dot_product_attention(*half), strict=True):
+        assert torch.equal(g, w)
+
+
+def by_hand(q, k, v, mask, bias, softcap, sinks):
+    """One row at a time in float64: cap, add, hide, and let the sink take its share."""
+    output = torch.zeros(*q.shape[:-1], v.shape[-1]).double()
+    weights = torch.zeros(*q.shape[:-1], k.shape[-2]).double()
+    for b, h, i in np.ndindex(*q.shape[:-1]):
+        scores = (k[b, h // 2].double() @ q[b, h, i].double()) / math.sqrt(q.shape[-1])
+        if softcap is not None:
+            scores = softcap * torch.tanh(scores / softcap)
+        e = torch.where(mask[i], (scores + bias[h, i]).exp(), 0.0)
+        total = e.sum() + (0.0 if sinks is None else sinks[h].double().exp())
+        if total > 0:
+            weights[b, h, i] = e / total
+        output[b, h, i] = weights[b, h, i] @ v[b, h // 2].double()
+    return output, weights
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("softcap", [None, 0.5, 30.0])
+@pytest.mark.parametrize("with_sinks", [False, True])
+def test_softcap_and_sinks_by_hand(device, softcap, with_sinks):
+    q, k, v = qkv(kv_heads=2, query_len=4, key_len=6)
+    mask, bias = torch.rand(4, 6) > 0.3, torch.randn(4, 4, 6)
+    mask[2] = False
+    sinks = torch.tensor([0.0, -2.0, 3.0, 1.0]) if with_sinks else None
+    moved = [t.to(device) for t in (q, k, v, mask)]
+    options = {"softcap": softcap, "bias": bias.to(device)}
+    options["sinks"] = None if sinks is None else sinks.to(device)
+    got = scaled_dot_product_attention(*moved, **options)
+    for g, w in zip(got, by_hand(q, k, v, mask, bias, softcap, sinks), strict=True):
+        assert_near(g, w)
+    assert (got[0][:, :, 2] == 0).all()
+
+
+def test_sinks_and_softcap_have_gradients():
+    q, k, v = qkv(dtype=torch.float64, query_len=3, head_dim=4, batch=(1,), requires_grad=True)
+    sinks = torch.randn(4, dtype=torch.float64, requires_grad=True)
+
+    def call(q, k, v, s):
+        return scaled_dot_product_attention(q, k, v, softcap=2.0, sinks=s, is_causal=True)
+
+    assert torch.autograd.gradcheck(call, (q, k, v, sinks))
+
+
+@pytest.mark.parametrize("attend", [scaled_dot_product_attention, fused_attention])
+def test_a_hidden_infinity_reaches_outputs_as_the_contract_says(attend):
+    q, k, v = qkv(query_len=3)
+    v[..., 2, :] = torch.inf
+    out = attend(q, k, v, torch.tensor([True, True, False]))
+    out = out if attend is fused_attention else out[0]
+    assert out.isnan().any()
+    contract = " ".join(attention.__doc__.split())
+    assert "an infinite or NaN key or value reaches outputs even where it is hidden" in contract
+    assert "0 · ∞ is NaN" in scaled_dot_product_attention.__doc__

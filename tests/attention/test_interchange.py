@@ -4,8 +4,11 @@ import torch.nn.functional as F
 from torch import nn
 
 from attention import CausalMultiHeadAttention, MultiHeadAttention
-from interchange import from_torch, load_gpt2, to_torch
+from interchange import from_torch, load_gpt2, load_llama, to_gpt2, to_llama, to_torch
 from positions import Rotary
+from variants import CrossAttention
+
+from .test_positions import rotate_half
 
 
 @pytest.mark.parametrize("bias", [True, False])
@@ -64,6 +67,86 @@ def test_gpt2_projections():
     torch.testing.assert_close(layer(x), gpt2_attention(state, x, 4), rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize(("kdim", "vdim"), [(5, 7), (5, None), (None, 7)])
+def test_torch_with_widths_of_their_own_both_ways(bias, kdim, vdim):
+    theirs = nn.MultiheadAttention(16, 4, bias=bias, kdim=kdim, vdim=vdim, batch_first=True).eval()
+    if bias:
+        nn.init.normal_(theirs.in_proj_bias)
+    ours = from_torch(theirs)
+    assert isinstance(ours, CrossAttention)
+    x, key, value = (
+        torch.randn(2, 3, 16),
+        torch.randn(2, 6, kdim or 16),
+        torch.randn(2, 6, vdim or 16),
+    )
+    want = ours(x, context=ours.project_context(key, value))
+    for module in (theirs, to_torch(ours)):
+        torch.testing.assert_close(module(x, key, value)[0], want, rtol=1e-5, atol=1e-6)
+
+
+def test_gpt2_both_ways_and_a_prefix_without_its_dot():
+    state = gpt2_state()
+    layer = load_gpt2(CausalMultiHeadAttention(16, 4, max_seq_len=6), state, "h.attn")
+    back = to_gpt2(layer, "h.attn")
+    assert set(back) == set(state)
+    assert all(torch.equal(back[name], state[name]) for name in state)
+    back["h.attn.c_proj.bias"].zero_()
+    assert layer.out_proj.bias.abs().max() > 0
+
+
+def llama_state(E=16, heads=4, kv_heads=2, D=6, bias=False, norm=False):
+    sizes = {
+        "q": (heads * D, E),
+        "k": (kv_heads * D, E),
+        "v": (kv_heads * D, E),
+        "o": (E, heads * D),
+    }
+    state = {f"{name}_proj.weight": torch.randn(size) / 4 for name, size in sizes.items()}
+    if bias:  # as in Qwen 2: none for the output
+        state |= {f"{name}_proj.bias": torch.randn(sizes[name][0]) for name in "qkv"}
+    if norm:
+        state |= {f"{name}_norm.weight": torch.rand(D) + 0.5 for name in "qk"}
+    return {f"model.layers.0.self_attn.{name}": tensor for name, tensor in state.items()}
+
+
+def llama_attention(state, x, heads, kv_heads, base):
+    """Llama's layer as published: rotate half, each key head repeated, a causal mask."""
+    part = {name.rsplit("self_attn.")[1]: tensor.double() for name, tensor in state.items()}
+    q, k, v = (
+        F.linear(x.double(), part[f"{n}_proj.weight"], part.get(f"{n}_proj.bias"))
+        .unflatten(-1, (h, -1))
+        .transpose(1, 2)
+        for n, h in (("q", heads), ("k", kv_heads), ("v", kv_heads))
+    )
+    if "q_norm.weight" in part:
+        q, k = (
+            t * torch.rsqrt(t.square().mean(-1, keepdim=True) + 1e-6) * part[f"{n}_norm.weight"]
+            for n, t in (("q", q), ("k", k))
+        )
+    q, k = (rotate_half(t, torch.arange(x.shape[1]), base) for t in (q, k))
+    k, v = (torch.repeat_interleave(t, heads // kv_heads, 1) for t in (k, v))
+    out = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+    return out.transpose(1, 2).flatten(2) @ part["o_proj.weight"].T
+
+
+@pytest.mark.parametrize("bias", [False, True])
+@pytest.mark.parametrize("norm", [False, True])
+def test_llama_s_names_both_ways(bias, norm):
+    state = llama_state(bias=bias, norm=norm)
+    rotary = Rotary(6, base=500000.0, interleaved=False)
+    options = {"num_kv_heads": 2, "head_dim": 6, "bias": bias, "qk_norm": norm, "rotary": rotary}
+    layer = load_llama(
+        CausalMultiHeadAttention(16, 4, 9, **options), state, "model.layers.0.self_attn"
+    )
+    x = torch.randn(2, 9, 16)
+    want = llama_attention(state, x, 4, 2, 500000.0)
+    torch.testing.assert_close(layer(x).double(), want, rtol=1e-4, atol=1e-5)
+    back = to_llama(layer, "model.layers.0.self_attn.")
+    assert all(torch.equal(back[name], state[name]) for name in state)
+    assert set(back) - set(state) <= {"model.layers.0.self_attn.o_proj.bias"}
+
+
 def plain():
     return MultiHeadAttention(16, 4)
 
@@ -71,7 +154,6 @@ def plain():
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda: from_torch(nn.MultiheadAttention(16, 4, kdim=8)), "kdim=8, vdim=16 .*16"),
         (lambda: from_torch(nn.MultiheadAttention(16, 4, add_bias_kv=True)), "add_bias_kv=True"),
         (lambda: from_torch(nn.MultiheadAttention(16, 4, add_zero_attn=True)), "add_zero_attn"),
         (lambda: to_torch(MultiHeadAttention(16, 4, num_kv_heads=2)), "num_kv_heads=2"),
@@ -80,6 +162,28 @@ def plain():
         (
             lambda: load_gpt2(plain(), gpt2_state(8), "h.attn."),
             r"c_attn.weight must be \(16, 48\), got \(8, 24\)",
+        ),
+        (lambda: to_torch(MultiHeadAttention(16, 4, head_dim=6)), "head_dim=6 for embed_dim=16"),
+        (lambda: to_gpt2(MultiHeadAttention(16, 4, qk_norm=True)), "qk_norm=True"),
+        (lambda: to_gpt2(MultiHeadAttention(16, 4, bias=False)), "bias=False"),
+        (
+            lambda: load_llama(MultiHeadAttention(16, 4, rotary=Rotary(4)), llama_state()),
+            "pair halves: .*interleaved=False",
+        ),
+        (lambda: load_llama(MultiHeadAttention(16, 4, bias=False), {}), "no 'q_proj.weight'"),
+        (
+            lambda: load_llama(
+                MultiHeadAttention(16, 4, bias=False), llama_state(), "model.layers.0.self_attn"
+            ),
+            r"q_proj.weight must be \(16, 16\), got \(24, 16\)",
+        ),
+        (
+            lambda: load_llama(
+                MultiHeadAttention(16, 4, num_kv_heads=2, head_dim=6, bias=False),
+                llama_state(bias=True),
+                "model.layers.0.self_attn",
+            ),
+            "state has .*q_proj.bias', and the layer has bias=False",
         ),
         (lambda: load_gpt2(MultiHeadAttention(16, 4, bias=False), gpt2_state()), "bias=False"),
     ],

@@ -4,16 +4,16 @@ import pytest
 import torch
 
 from attention import (
-    AdditiveAttention,
     CausalMultiHeadAttention,
     KVCache,
-    LinearAttention,
     MultiHeadAttention,
     create_causal_mask,
+    create_document_mask,
     create_padding_mask,
     create_window_mask,
     masked_softmax,
 )
+from variants import AdditiveAttention, LinearAttention
 
 
 def t(*shape, **options):
@@ -26,6 +26,10 @@ def layer(**options):
 
 def causal():
     return CausalMultiHeadAttention(16, 4, max_seq_len=6)
+
+
+def jagged():
+    return torch.nested.nested_tensor([t(3, 16), t(5, 16)], layout=torch.jagged)
 
 
 X = torch.randn(2, 5, 16)
@@ -112,6 +116,60 @@ CASES = {
         lambda: causal()(torch.randn(2, 7, 16)),
         ValueError,
         "sequence of 7 exceeds max_seq_len=6",
+    ),
+    "query, key, value": (
+        lambda: layer()(X, None, X),
+        TypeError,
+        r"return_attention must be a bool, got Tensor: .*layer\(x, context=y\)",
+    ),
+    "three inputs": (lambda: layer()(X, X, X), TypeError, "return_attention must be a bool"),
+    "linear, three inputs": (
+        lambda: LinearAttention(16, 4)(X, X, X),
+        TypeError,
+        "return_attention must be a bool",
+    ),
+    "linear, weights of a state": (
+        lambda: LinearAttention(16, 4)(X, None, True, return_state=True),
+        ValueError,
+        "return_attention excludes state",
+    ),
+    "mask of as many sequences as heads": (
+        lambda: layer()(torch.randn(4, 5, 16), torch.ones(4, 5, 5, dtype=torch.bool)),
+        ValueError,
+        r"mask \(4, 5, 5\): for sequences mask\[:, None\], for heads mask\[None\]",
+    ),
+    "nested, strided": (
+        lambda: layer()(torch.nested.nested_tensor([t(3, 16), t(5, 16)])),
+        TypeError,
+        r"x is nested: it must be jagged, \(B, j, 16\); got 3 dimensions, torch.strided",
+    ),
+    "nested with a mask": (
+        lambda: layer()(jagged(), torch.ones(5, dtype=torch.bool)),
+        ValueError,
+        "nested x goes with is_causal and window alone",
+    ),
+    "nested and linear": (lambda: LinearAttention(16, 4)(jagged()), TypeError, "x is nested: pad"),
+    "positions without rotary": (
+        lambda: layer()(X, position_ids=torch.arange(5)),
+        ValueError,
+        "position_ids are for rotary, and this layer has none",
+    ),
+    "head_dim": (lambda: layer(head_dim=0), ValueError, "head_dim must be at least 1, got 0"),
+    "a bool of heads": (lambda: MultiHeadAttention(16, True), TypeError, "num_heads .* got True"),
+    "padding side": (
+        lambda: create_padding_mask([1], padding_side="up"),
+        ValueError,
+        "'right' or 'left', got 'up'",
+    ),
+    "documents": (
+        lambda: create_document_mask(torch.zeros(3)),
+        TypeError,
+        r"integers \(B, L\), got torch.float32",
+    ),
+    "documents of one sequence": (
+        lambda: create_document_mask(torch.tensor([0, 1])),
+        ValueError,
+        r"documents must be \(B, L\), got \(2,\)",
     ),
     "unknown argument": (lambda: causal()(X, is_causal=False), TypeError, "is_causal"),
     "cache of another batch": (

@@ -1,11 +1,18 @@
 import copy
 
+import numpy as np
 import pytest
 import torch
 from torch import nn
 
-from attention import CausalMultiHeadAttention, MultiHeadAttention, create_padding_mask
-from positions import Rotary
+from attention import (
+    CausalMultiHeadAttention,
+    MultiHeadAttention,
+    create_document_mask,
+    create_padding_mask,
+)
+from positions import LearnedRelativeBias, Rotary
+from variants import AdditiveAttention, CrossAttention, LatentAttention, LinearAttention
 
 from .inputs import DEVICES, reference
 
@@ -14,7 +21,8 @@ def by_hand(layer, x, context=None, mask=None, **options):
     """The layer's formula, head by head, in float64, from its weights."""
     layer = layer.double()
     x, context = x.double(), (x if context is None else context).double()
-    E, D, groups = layer.embed_dim, layer.head_dim, layer.num_heads // layer.num_kv_heads
+    D, groups = layer.head_dim, layer.num_heads // layer.num_kv_heads
+    E = layer.num_heads * D  # rows of the queries
     w, b = layer.qkv_proj.weight, layer.qkv_proj.bias
     b = torch.zeros(w.shape[0], dtype=w.dtype) if b is None else b
     heads, weights = [], []
@@ -25,6 +33,9 @@ def by_hand(layer, x, context=None, mask=None, **options):
         q = x @ w[rows_q].T + b[rows_q]
         k = context @ w[at_k : at_k + D].T + b[at_k : at_k + D]
         v = context @ w[at_v : at_v + D].T + b[at_v : at_v + D]
+        if layer.query_norm is not None:
+            q = q / (q.square().mean(-1, keepdim=True) + 1e-6).sqrt() * layer.query_norm.weight
+            k = k / (k.square().mean(-1, keepdim=True) + 1e-6).sqrt() * layer.key_norm.weight
         out, weight = reference(q, k, v, mask, **options)
         heads.append(out)
         weights.append(weight)
@@ -37,6 +48,8 @@ LAYERS = {
     "grouped": {"num_heads": 4, "num_kv_heads": 2},
     "multi-query": {"num_heads": 4, "num_kv_heads": 1},
     "no bias": {"num_heads": 4, "bias": False},
+    "wide heads": {"num_heads": 3, "head_dim": 10},
+    "normed, grouped, narrow": {"num_heads": 4, "num_kv_heads": 2, "head_dim": 2, "qk_norm": True},
 }
 
 
@@ -45,6 +58,9 @@ LAYERS = {
 @pytest.mark.parametrize("is_causal", [False, True])
 def test_matches_the_formula_by_hand(kind, cross, is_causal):
     layer = MultiHeadAttention(16, **LAYERS[kind])
+    if layer.query_norm is not None:
+        nn.init.uniform_(layer.query_norm.weight, 0.5, 2.0)
+        nn.init.uniform_(layer.key_norm.weight, 0.5, 2.0)
     x, context = torch.randn(2, 5, 16), torch.randn(2, 7, 16) if cross else None
     mask = torch.rand(5, 7 if cross else 5) > 0.2
     got, weights = layer(x, mask, True, context=context, is_causal=is_causal)
@@ -176,3 +192,106 @@ def test_state_dict_and_deepcopy_round_trip():
     }
     x = torch.randn(1, 5, 16)
     assert torch.equal(copy.deepcopy(layer)(x), layer(x))
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("is_causal", [False, True])
+@pytest.mark.parametrize("window", [None, 2])
+@pytest.mark.parametrize("rotary", [None, Rotary(4)])
+def test_a_jagged_batch_is_attended_sequence_by_sequence(device, is_causal, window, rotary):
+    layer = MultiHeadAttention(16, 4, num_kv_heads=2, rotary=rotary).to(device)
+    texts = [torch.randn(n, 16, device=device, requires_grad=True) for n in (3, 6, 1)]
+    x = torch.nested.as_nested_tensor(texts, layout=torch.jagged)
+    out = x + layer(x, is_causal=is_causal, window=window)  # the same raggedness, so they add
+    want = [text + layer(text, is_causal=is_causal, window=window) for text in texts]
+    for g, w in zip(out.unbind(), want, strict=True):
+        torch.testing.assert_close(g, w, rtol=1e-5, atol=1e-6)
+    got = torch.autograd.grad(out.values().square().sum(), texts)
+    for g, w in zip(
+        got, torch.autograd.grad(sum(w.square().sum() for w in want), texts), strict=True
+    ):
+        torch.testing.assert_close(g, w, rtol=1e-4, atol=1e-5)
+
+
+def test_a_jagged_batch_keeps_to_max_seq_len():
+    x = torch.nested.nested_tensor([torch.randn(3, 16), torch.randn(7, 16)], layout=torch.jagged)
+    assert CausalMultiHeadAttention(16, 4, 7)(x).shape[2] == 16
+    with pytest.raises(ValueError, match="sequence of 7 exceeds max_seq_len=6"):
+        CausalMultiHeadAttention(16, 4, 6)(x)
+
+
+@pytest.mark.parametrize("return_attention", [False, True])
+def test_packed_documents_do_not_leak(return_attention):
+    layer = CausalMultiHeadAttention(16, 4, 12, rotary=Rotary(4)).eval()
+    texts = [torch.randn(n, 16) for n in (3, 5, 2)]
+    packed = torch.cat([*texts, torch.randn(2, 16)])[None]  # two of padding
+    documents = torch.tensor([[0] * 3 + [1] * 5 + [2] * 2 + [-1] * 2])
+    positions = torch.cat([torch.arange(n) for n in (3, 5, 2, 2)])
+    mask = create_document_mask(documents)
+    out = layer(packed, mask, return_attention, position_ids=positions)
+    out = out[0] if return_attention else out
+    for got, text in zip(out[0].split([3, 5, 2, 2]), texts, strict=False):
+        torch.testing.assert_close(got, layer(text), rtol=1e-5, atol=1e-6)
+    torch.testing.assert_close(out[0, 10:], layer.out_proj.bias.expand(2, 16))
+    changed = packed.clone()
+    changed[0, 3:8] = 7.0
+    after = layer(changed, mask, position_ids=positions)
+    before = layer(packed, mask, position_ids=positions)
+    same = [*range(3), *range(8, 12)]
+    assert torch.equal(before[0, same], after[0, same])
+
+
+def test_position_ids_replace_the_count():
+    layer = MultiHeadAttention(16, 4, rotary=Rotary(4))
+    x = torch.randn(2, 5, 16)
+    torch.testing.assert_close(layer(x, position_ids=torch.arange(5)), layer(x))
+    rows = torch.stack([torch.arange(5), torch.tensor([0, 2, 4, 6, 8])])
+    out = layer(x, position_ids=rows)
+    torch.testing.assert_close(out[0], layer(x)[0])
+    assert not torch.allclose(out[1], layer(x)[1], atol=1e-3)
+
+
+def test_numpy_s_integers_are_taken():
+    layer = CausalMultiHeadAttention(
+        np.int64(16), np.int32(4), np.int64(8), num_kv_heads=np.int8(2)
+    )
+    assert type(layer.num_heads) is type(layer.head_dim) is type(layer.max_seq_len) is int
+    assert layer(torch.randn(1, 3, 16)).shape == (1, 3, 16)
+
+
+def test_a_layer_says_what_it_is():
+    said = repr(CausalMultiHeadAttention(16, 4, 8, dropout=0.1, num_kv_heads=2))
+    assert "16, num_heads=4, num_kv_heads=2, head_dim=4, dropout=0.1, max_seq_len=8" in said
+
+
+MADE = {
+    "multi-head": lambda: MultiHeadAttention(16, 4),
+    "all options": lambda: CausalMultiHeadAttention(
+        16, 4, 8, num_kv_heads=2, head_dim=6, bias=False, qk_norm=True, rotary=Rotary(6)
+    ),
+    "linear": lambda: LinearAttention(16, 4),
+    "additive": lambda: AdditiveAttention(3, 5, 4),
+    "cross": lambda: CrossAttention(16, 4, kdim=5, vdim=7, qk_norm=True),
+    "latent": lambda: LatentAttention(16, 4, 6, rotary=Rotary(4)),
+    "relative": lambda: LearnedRelativeBias(4, 3),
+}
+
+
+@pytest.mark.parametrize("kind", MADE)
+def test_every_layer_s_weights_round_trip(kind, tmp_path):
+    one, other = MADE[kind](), MADE[kind]()
+    with torch.no_grad():
+        for parameter in one.parameters():
+            nn.init.normal_(parameter)
+    torch.save(one.state_dict(), tmp_path / "weights.pt")
+    assert other.load_state_dict(torch.load(tmp_path / "weights.pt")).missing_keys == []
+    x = torch.randn(2, 4, 16)
+    inputs = {
+        "additive": (torch.randn(4, 3), torch.randn(6, 5), torch.randn(6, 2)),
+        "relative": (4,),
+    }.get(kind, (x,))
+    context = {"context": torch.randn(2, 3, 5)} if kind == "cross" else {}
+    if kind == "cross":
+        context["context"] = one.project_context(context["context"], torch.randn(2, 3, 7))
+    for got, want in zip(one(*inputs, **context), other(*inputs, **context), strict=True):
+        assert torch.equal(got, want)

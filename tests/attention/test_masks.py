@@ -3,7 +3,14 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attention import create_causal_mask, create_padding_mask, create_window_mask, masked_softmax
+from attention import (
+    create_causal_mask,
+    create_document_mask,
+    create_padding_mask,
+    create_window_mask,
+    masked_softmax,
+)
+from variants import create_block_sparse_mask, create_strided_mask
 
 from .inputs import DEVICES, visible
 
@@ -50,6 +57,8 @@ def test_padding_mask_has_a_row_for_each_sequence(lengths):
     assert mask.shape == (3, 1, 1, 4)
     assert mask[:, 0, 0].int().tolist() == [[1, 1, 0, 0], [0, 0, 0, 0], [1, 1, 1, 0]]
     assert create_padding_mask(lengths).shape[-1] == 3
+    left = create_padding_mask(lengths, 4, padding_side="left")
+    assert torch.equal(left, mask.flip(-1))
 
 
 @pytest.mark.parametrize("device", DEVICES)
@@ -79,3 +88,56 @@ def test_masked_softmax_of_a_hidden_row_is_zero_with_finite_gradients():
     assert weights.sum(-1).tolist() == pytest.approx([1, 0, 1])
     assert scores.grad.isfinite().all()
     assert (scores.grad[1] == 0).all()
+
+
+def test_document_mask_by_its_definition():
+    documents = torch.tensor([[0, 0, 1, 1, -1], [3, 3, 3, -1, -1]])
+    mask = create_document_mask(documents)
+    assert mask.shape == (2, 1, 5, 5)
+    for b in range(2):
+        for i in range(5):
+            for j in range(5):
+                mine, its = documents[b, i].item(), documents[b, j].item()
+                assert mask[b, 0, i, j].item() == (mine == its and its >= 0)
+
+
+@given(lengths, lengths, st.integers(1, 5))
+def test_strided_mask_counts_from_the_query_s_own_position(query_len, key_len, stride):
+    mask = create_strided_mask(query_len, key_len, stride=stride)
+    for i in range(query_len):
+        for j in range(key_len):
+            assert mask[i, j].item() == ((i + key_len - query_len - j) % stride == 0)
+
+
+def test_strided_and_window_reach_all_earlier_keys_in_two_layers():
+    sees = create_window_mask(20, window=4) | create_strided_mask(20, stride=4)
+    sees = (sees & create_causal_mask(20)).double()
+    assert torch.equal(sees @ sees > 0, create_causal_mask(20))
+    assert (sees.sum(-1) < 9).all()
+
+
+def test_block_sparse_mask_by_blocks():
+    blocks = torch.rand(3, 3, 2) > 0.5  # of three heads
+    mask = create_block_sparse_mask(blocks, 4, 10, 7)
+    assert mask.shape == (3, 10, 7)
+    for h in range(3):
+        for i in range(10):
+            for j in range(7):
+                assert mask[h, i, j] == blocks[h, i // 4, j // 4]
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "words"),
+    [
+        (lambda: create_strided_mask(4, stride=0), ValueError, "stride must be at least 1, got 0"),
+        (
+            lambda: create_block_sparse_mask(torch.ones(2, 2).bool(), 4, 9),
+            ValueError,
+            r"blocks must be \(..., 3, 3\), got \(2, 2\)",
+        ),
+        (lambda: create_block_sparse_mask(torch.ones(2, 2), 4, 8), TypeError, "got torch.float32"),
+    ],
+)
+def test_errors_of_sparse_masks(call, error, words):
+    with pytest.raises(error, match=words):
+        call()

@@ -14,6 +14,11 @@ def test_fused_attention_takes_little(case):
     assert peak_mb("fused", case, 8192, heads=4) < 64
 
 
+def test_shared_heads_take_no_more():
+    """32 query heads to 4 key heads: copies for each query head would be 128 MB."""
+    assert peak_mb("fused", "shared heads", 8192, heads=32) < 64
+
+
 # Two heads of 4096 x 4096 scores are 128 MB, and one mask of floats is 64 MB.
 @pytest.mark.parametrize(("case", "most"), [("ends", 30), ("padded causal", 30), ("dropout", 90)])
 def test_training_keeps_neither_weights_nor_masks(case, most):

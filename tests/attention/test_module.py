@@ -28,13 +28,28 @@ def test_it_imports_with_pytorch_and_no_other_file(tmp_path):
     assert roots <= sys.stdlib_module_names
 
 
-def test_it_can_be_read_in_one_sitting():
-    assert len(SOURCE.read_text("utf-8").splitlines()) <= 600
+def test_it_is_laid_out_for_reading():
+    text = SOURCE.read_text("utf-8")
+    assert "# fmt: skip" not in text
+    assert not re.search(r";\s*\w+ ?=", re.sub(r'""".*?"""|#.*|"[^"]*"', "", text, flags=re.DOTALL))
 
 
-def test_names_of_the_files_beside_it():
-    for name, module in attention.BESIDE.items():
-        assert getattr(attention, name).__module__ == module
+@pytest.mark.parametrize(
+    ("name", "module"),
+    [("from_torch", "interchange"), ("LinearAttention", "variants"), ("Rotary", "positions")],
+)
+def test_names_of_other_files_are_told_from_a_lone_copy(tmp_path, name, module):
+    shutil.copy(SOURCE, tmp_path)
+    code = f"import attention; hasattr(attention, 'nothing'); from attention import {name}"
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert done.returncode
+    assert f"copy {module}.py beside attention.py" in done.stderr
+    assert f"from {module} import {name}" in done.stderr
+
+
+def test_an_unknown_name_is_unknown():
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         _ = attention.nothing
 

@@ -45,6 +45,40 @@ def test_rotary_turns_a_pair_by_its_angle():
     torch.testing.assert_close(slow, torch.tensor([want]).double())
 
 
+def rotate_half(heads, positions, base):
+    """Rotary positions as Llama's published code has them, in float64."""
+    D = heads.shape[-1]
+    frequencies = 1.0 / base ** (torch.arange(0, D, 2).double() / D)
+    angles = positions.double()[..., None] * frequencies
+    angles = torch.cat([angles, angles], -1)
+    turned = torch.cat([-heads[..., D // 2 :], heads[..., : D // 2]], -1)
+    return heads * angles.cos() + turned * angles.sin()
+
+
+@pytest.mark.parametrize("base", [10000.0, 500000.0])
+def test_rotate_half_is_llama_s(base):
+    heads = torch.randn(2, 3, 5, 8, dtype=torch.float64)
+    rotary, neighbours = Rotary(8, base=base, interleaved=False), Rotary(8, base=base)
+    torch.testing.assert_close(rotary(heads, 7), rotate_half(heads, torch.arange(7, 12), base))
+    assert (rotary(heads, 7) - neighbours(heads, 7)).abs().max() > 0.1
+    order = torch.tensor([0, 2, 4, 6, 1, 3, 5, 7])  # neighbours, laid out as halves
+    torch.testing.assert_close(rotary(heads[..., order], 7), neighbours(heads, 7)[..., order])
+    assert "interleaved=False" in repr(rotary)
+
+
+@pytest.mark.parametrize("interleaved", [True, False])
+def test_position_ids_say_where_each_token_stands(interleaved):
+    rotary = Rotary(8, interleaved=interleaved)
+    heads = torch.randn(2, 3, 4, 8, dtype=torch.float64)
+    rows = torch.tensor([[0, 5, 2, 9], [3, 3, 0, 1]])
+    got = rotary(heads, position_ids=rows)
+    for b in range(2):
+        for i in range(4):
+            want = rotary(heads[b, :, i : i + 1], rows[b, i].item())
+            torch.testing.assert_close(got[b, :, i : i + 1], want)
+    torch.testing.assert_close(rotary(heads, position_ids=torch.arange(6, 10)), rotary(heads, 6))
+
+
 @pytest.mark.parametrize("device", DEVICES)
 def test_rotary_keeps_lengths_and_digits_far_out(device):
     heads = torch.randn(2, 3, 4, 16, device=device)
@@ -102,6 +136,11 @@ def test_each_breaks_equivariance_and_trains():
     [
         (lambda: Rotary(7), ValueError, "head_dim must be even, to make pairs; got 7"),
         (lambda: Rotary(8)(torch.randn(2, 6)), ValueError, r"head_dim=8\), got \(2, 6\)"),
+        (
+            lambda: Rotary(8)(torch.randn(2, 3, 6, 8), position_ids=torch.arange(5)),
+            ValueError,
+            r"position_ids must be \(6,\) or \(2, 6\), got \(5,\)",
+        ),
         (lambda: sinusoidal_positions(0, 4), ValueError, "seq_len must be at least 1, got 0"),
         (lambda: alibi_bias(2.0, 4), TypeError, "num_heads must be an int, got 2.0"),
         (lambda: LearnedRelativeBias(2, 0), ValueError, "max_distance must be at least 1, got 0"),

@@ -1,4 +1,4 @@
-"""Pages of OJS cells, written to a temporary folder with modules for them to import."""
+"""Write pages of OJS cells to a temporary folder, with modules to import."""
 
 import shutil
 from pathlib import Path
@@ -20,7 +20,7 @@ MODULES = {
 
 
 class Lab:
-    """A project of modules, and pages of cells below it."""
+    """A project of ES modules, and pages of cells in it."""
 
     def __init__(self, root):
         self.root = root

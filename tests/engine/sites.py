@@ -1,4 +1,4 @@
-"""Small sites to break: written to a temporary folder, rendered in this process."""
+"""Write small sites to a temporary folder, to break and to render in this process."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class Site:
         os.utime(self.root / path, (later, later))
 
     def check(self) -> list[str]:
-        """The mistakes, as the reader sees them."""
+        """Return the messages of all mistakes."""
         try:
             check_site(load_project(self.root))
         except (Problem, Problems) as found:
@@ -74,11 +74,11 @@ class Site:
         return []
 
     def render(self, cell_timeout: float = 60) -> dict[str, str]:
-        """What was done to each page: {"index.qmd": "cached", …}."""
+        """Render; returns the work done for each page: {"index.qmd": "cached", …}."""
         return render_site(self.root, cell_timeout=cell_timeout, say=lambda _: None).states
 
     def executed(self) -> set[str]:
-        """The lessons that this render ran again."""
+        """Render; returns the lessons whose cells ran."""
         return {source for source, state in self.render().items() if state == "executed"}
 
     def html(self, path: str) -> str:
@@ -91,6 +91,6 @@ class Site:
 
 
 def python(source: str, **options: str) -> str:
-    """A Python cell; an option ``code_fold`` is written ``code-fold``."""
+    """Write a Python cell; an option ``code_fold`` becomes ``code-fold``."""
     lines = [f"#| {name.replace('_', '-')}: {value}" for name, value in options.items()]
     return "\n".join(["```{python}", *lines, source, "```", ""])

@@ -1,4 +1,4 @@
-"""A lesson runs again exactly when something that its output depends on has changed in content."""
+"""The cache: a lesson runs again exactly when content that its output depends on has changed."""
 
 import os
 import py_compile
@@ -78,6 +78,7 @@ def test_the_new_output_is_in_the_page(site):
     assert "42" in site.html("lessons/module.html")
 
 
+@pytest.mark.slow
 def test_weights_that_are_read_outside_of_python_count_too(site):
     def weigh(*numbers):
         save_file({"w": torch.tensor(numbers)}, site.root / "w.safetensors")

@@ -1,4 +1,4 @@
-"""Each supported construct, on one page that holds them all."""
+"""Each supported construct of a page, on one page with all of them."""
 
 import re
 from pathlib import Path
@@ -129,7 +129,7 @@ def text(element):
     return " ".join(element.get_text().split())
 
 
-# selector → the text of the first such element (None: there is none; "": whatever it says)
+# selector → text of its first element (None: no such element; "": any text)
 EXPECTED = {
     "title": "Q & A <constructs> – Small",
     "h1.title": "Q & A <constructs>",

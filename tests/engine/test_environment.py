@@ -1,4 +1,4 @@
-"""Set-up: what goes wrong on a fresh machine, and what the reader is told to do."""
+"""The set-up: its steps on a fresh machine, and the message for each failure."""
 
 import subprocess
 import sys
@@ -13,7 +13,7 @@ from course.environment import SetupError
 
 @pytest.fixture
 def course(tmp_path, monkeypatch):
-    """A fresh clone; the work of pip and venv is recorded, not done."""
+    """A fresh clone in which calls of pip and venv are recorded instead of run."""
     monkeypatch.delenv("COURSE_NO_SETUP", raising=False)
     (tmp_path / "requirements.txt").write_text("numpy==1\n", encoding="utf-8")
     course = SimpleNamespace(root=tmp_path, venv=tmp_path / ".venv", made=0, installs=[], began=[])
@@ -97,8 +97,9 @@ def test_a_read_only_folder_is_named(course, monkeypatch):
     assert str(course.venv) in str(caught.value)
 
 
+@pytest.mark.slow
 def test_without_a_network_it_says_what_is_missing_and_how_to_go_on(tmp_path, monkeypatch):
-    """Real pip, which is sent to a port where nothing listens."""
+    """Run the real pip against a port without a server."""
     monkeypatch.delenv("COURSE_NO_SETUP", raising=False)
     monkeypatch.setenv("PIP_INDEX_URL", "http://127.0.0.1:9/simple")
     monkeypatch.setenv("PIP_RETRIES", "0")
@@ -116,7 +117,7 @@ def test_without_a_network_it_says_what_is_missing_and_how_to_go_on(tmp_path, mo
 
 
 def test_the_start_up_needs_nothing_installed():
-    """Isolated Python, no site packages: the modules that run before .venv exists."""
+    """Run the modules that precede .venv in an isolated Python without site packages."""
     command = [sys.executable, "-S", "-c", "import course.environment, course.__main__"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

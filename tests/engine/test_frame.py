@@ -1,4 +1,4 @@
-"""The frame at work in a browser: theme, sidebar, contents, copy buttons, folded callouts."""
+"""The page's frame in a browser: theme, sidebar, contents, copy buttons, folded callouts."""
 
 import pytest
 
@@ -32,7 +32,7 @@ The end.
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
-    # Served from a subpath, as a project page would be.
+    # Served from a subpath, like a project page of a host.
     root = tmp_path_factory.mktemp("frame")
     Site(root / "site", lesson=LESSON).render()
     (root / "served").mkdir()
@@ -45,7 +45,7 @@ def server(tmp_path_factory):
 
 @pytest.fixture
 def open_page(browser, server):
-    """Opens the lesson; at the end, nothing may have failed in any page it opened."""
+    """Open the lesson; at the end fail on any error in a page that was opened."""
     failures, contexts = [], []
 
     def open_page(*, width=1280, scheme="light", **options):
@@ -95,7 +95,7 @@ def test_the_readers_choice_is_kept_under_quartos_key(open_page, press):
 def test_the_theme_is_there_before_anything_is_painted(open_page):
     page = open_page()
     page.evaluate("localStorage['quarto-color-scheme'] = 'alternate'")
-    # The frame's script, which is a module, has not run when the parser reaches the text.
+    # The frame's script is a module, so it runs after the parser has reached the text.
     page.add_init_script(
         "new MutationObserver(() => { if (document.querySelector('main') && !window.atFirst) "
         "window.atFirst = document.body.className; }).observe(document, "

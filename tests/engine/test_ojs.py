@@ -1,4 +1,4 @@
-"""OJS cells in a browser: what each construct shows, and what becomes of one that fails."""
+"""OJS cells in a browser: the output of each construct, and of cells that fail."""
 
 import importlib
 import re
@@ -18,7 +18,7 @@ PUBLISHED = {
     "tags": "</script><!--<script>",
 }
 
-# What each cell shows, in the place of its last statement.
+# The output of each cell, in the element of its last statement.
 SHOWN = {
     "expression": ("1 + 1", "2"),
     "ends in a comment": ("3 // three", "3"),
@@ -96,20 +96,16 @@ SHOWN = {
     "named value": ("hiddenValue = 5", ""),
     "named element": ("shownElement = html`<b>drawn</b>`", "drawn"),
     "d3": (
-        'import {d3, Inputs, md, htl} from "/assets/vendor/observable.js"\n'
+        'import {d3, md, htl} from "/assets/vendor/observable.js"\n'
         "d3.scaleLinear([0, 1], [0, 10])(0.5)",
         "5",
     ),
-    "Inputs": ("viewof pick = Inputs.range([0, 10], {value: 4, step: 1})\npick", "4"),
+    "viewof an element": ("viewof pick = html`<input type=range value=4 max=10>`\npick", "4"),
     "htl": ("htl.html`<i>${'<b>'}</i>`", "<b>"),
     "md": ("md`# A *b*\n    ${'<i>*c*</i>'} and ${html`<u>d</u>`}`", "A b\n<i>*c*</i> and d"),
     "md of an import, as Quarto shows it": (
         "md`~~~javascript\n${'import {a} from \"b\"'}\n~~~`",
         "",
-    ),
-    "Plot": (
-        'import {Plot} from "/assets/vendor/plot.js"\nPlot.dot([[1, 2]]).plot().tagName',
-        '"svg"',
     ),
 }
 INLINE = {
@@ -154,7 +150,7 @@ class Visit:
 
 @pytest.fixture(scope="module")
 def working(lab, served, browser):
-    """The page with every construct, and where each is shown."""
+    """The page with every construct, and the element of each."""
     page, elements, places = lab.page(PUBLISHED), [], {}
     for name, (source, _) in SHOWN.items():
         found = page.add_cell(source, path=LESSON, line=1)
@@ -170,7 +166,7 @@ def working(lab, served, browser):
 
 
 def published_script(values):
-    """What ``publish`` writes into the page."""
+    """Return the script that ``publish`` writes into the page."""
     module = importlib.import_module("course.to_page")
     written = []
     with pytest.MonkeyPatch.context() as patch:
@@ -221,7 +217,7 @@ def test_what_depends_on_an_input_or_a_mutable_follows_it(lab, served, browser):
     visit.reads("ojs-cell-2", "50")
     assert visit.page.locator(".observablehq--error").count() == 0
     assert served + "assets/vendor/ojs-runtime.js" in visit.requests
-    assert served + "assets/vendor/markdown.js" not in visit.requests  # nothing used md
+    assert served + "assets/vendor/markdown.js" not in visit.requests  # no cell uses md
     visit.page.close()
 
 
@@ -252,7 +248,7 @@ def test_all_of_it_runs_without_an_error_or_another_host(working, served):
         visit.reads(place, (SHOWN | {f"inline {n}": v for n, v in INLINE.items()})[name][1])
     assert visit.errors == []
     assert visit.outside(served) == []
-    assert served + "assets/vendor/markdown.js" in visit.requests  # so requests were seen
+    assert served + "assets/vendor/markdown.js" in visit.requests  # so they were recorded
 
 
 @pytest.mark.site
@@ -334,7 +330,7 @@ def test_the_script_loads_each_module_once_and_ahead(lab):
 
 
 def test_each_thread_has_a_parser_of_its_own():
-    """Two that share one crash: QuickJS lets go of Python's lock while it runs."""
+    """QuickJS releases Python's lock while it runs, so two threads in one context crash."""
     both = threading.Barrier(2, timeout=10)
 
     def context(_):

@@ -1,11 +1,11 @@
-"""Mistakes in OJS cells, and in the modules they import: each is named, with its place."""
+"""Mistakes in OJS cells and in the modules that they import: the message and place of each."""
 
 import pytest
 
 from course.render.ojs import OjsError
 from tests.engine.ojs_lab import LESSON
 
-# A cell that starts on line 10: what is said of it.
+# cell that starts on line 10 -> message
 MISTAKES = {
     "syntax": ("x = 1\ny = [2,\n  3", "12:4: Unexpected end of input"),
     "syntax in a later statement": ("x = 1\n\ny = (2 + )\nz = 3", "12:10: Unexpected token"),
@@ -85,8 +85,8 @@ MISTAKES = {
         '12:3: widgets/math.js does not export "doubel"; did you mean "double"?',
     ),
     "no such built export": (
-        'import {Input} from "/assets/vendor/observable.js"',
-        '10:9: assets/vendor/observable.js does not export "Input"; did you mean "Inputs"?',
+        'import {htm} from "/assets/vendor/observable.js"',
+        '10:9: assets/vendor/observable.js does not export "htm"; did you mean "html"?',
     ),
     "default import": ('import x from "/widgets/math.js"', "10:8: Unexpected token"),
     "viewof import": (
@@ -115,7 +115,7 @@ INLINE_MISTAKES = {
 
 
 def mistakes(lab, add):
-    """What is said of the page, in the order of its lines."""
+    """Return the page's messages, in the order of its lines."""
     page = lab.page(published={"scores"})
     try:
         add(page)

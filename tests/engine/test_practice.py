@@ -1,4 +1,4 @@
-"""A prediction or a bug hunt that can't be asked, or answered, is named with its place."""
+"""Incomplete predictions and bug hunts: the message and place of each mistake."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""`preview`: what changed is rendered again, a mistake leaves the page, Ctrl-C ends cleanly."""
+"""`preview`: it renders changed pages again, keeps the page after a mistake, ends on Ctrl-C."""
 
 import os
 import queue
@@ -19,7 +19,7 @@ PREVIEW += "sys.exit(main(['preview', '--no-browser', '--port', '0'], Path(sys.a
 
 
 class Preview:
-    """`preview` in a process of its own, and what it says."""
+    """`preview` in a process of its own, with its printed lines."""
 
     def __init__(self, root):
         self.process = subprocess.Popen(
@@ -34,7 +34,7 @@ class Preview:
             self.said.put(line.strip())
 
     def until(self, *words):
-        """The lines up to the first that holds one of the words."""
+        """Return the lines up to the first with one of the words."""
         lines = []
         while not lines or not any(word in lines[-1] for word in words):
             lines.append(self.said.get(timeout=20))
@@ -46,6 +46,7 @@ def site(tmp_path):
     return Site(tmp_path, a=HEAD + python("print('first')"), b=HEAD + python("print('other')"))
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGINT for one process")
 def test_a_change_a_mistake_and_the_end(site):
     preview = Preview(site.root)

@@ -1,7 +1,7 @@
-"""The engine's page for Quarto's own fixture, held against the skeleton that Quarto made of it.
+"""Compare the engine's page of a fixture with the skeleton of Quarto's page of it.
 
-``DIFFERENCES`` is the whole list of what differs, each with its reason: applied to Quarto's
-skeleton in turn, it has to give the engine's, line by line.
+``DIFFERENCES`` lists all differences with their reasons: applied in turn to Quarto's skeleton, they
+must give the engine's, line by line.
 """
 
 import os
@@ -21,7 +21,7 @@ CODE_OF_HIDDEN_OJS = (
     r"(?m)^( +)div\.code-copy-outer-scaffold\n\1  div#~\.cell-code\.hidden\.sourceCode\n"
     r"(?:\1    .*\n)+\1  button\.code-copy-button\n\1    i\.bi\n"
 )
-# (reason, what Quarto has, what the engine has)
+# (reason, Quarto's text, the engine's text)
 DIFFERENCES = [
     ("no margin content, so no page-wide grid", r"\.page-columns\.page-full", "PAGE"),
     ("main keeps the class that its own grid uses", r"\.contentPAGE", ".content.page-columns"),
@@ -90,7 +90,7 @@ def test_main_is_quartos_but_for_the_listed_differences(page):
     assert skeleton(page, "main").splitlines() == expected.splitlines()
 
 
-# What styles, scripts and tests hold on to in Quarto's frame.
+# The parts of Quarto's frame that styles, scripts and tests select.
 FRAME = [
     "header#quarto-header.fixed-top",
     "header#quarto-header button.quarto-btn-toggle",

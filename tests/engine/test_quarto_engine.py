@@ -1,4 +1,4 @@
-"""`--engine quarto`: the same checks first, and the errors that Quarto lets pass are errors."""
+"""`--engine quarto`: it runs the same checks first, and fails on errors that Quarto only prints."""
 
 import os
 import stat
@@ -13,7 +13,7 @@ pytestmark = pytest.mark.skipif(os.name == "nt", reason="the stand-in for Quarto
 
 @pytest.fixture
 def quarto(tmp_path, monkeypatch):
-    """A stand-in that logs what it is told to, and ends as it is told to."""
+    """A stand-in for Quarto that prints a given log and exits with a given status."""
     folder = tmp_path / "bin"
     folder.mkdir()
 

@@ -1,4 +1,4 @@
-"""What the engine doesn't support, or can't find, it names: file, line, word, the nearest valid."""
+"""Errors for unsupported constructs and missing names: file, line, word, nearest valid word."""
 
 import pytest
 
@@ -12,7 +12,7 @@ def ojs(source):
     return f"```{{ojs}}\n{source}\n```\n"
 
 
-# (what stands from line 4 on, the message after "lessons/a.qmd:")
+# (text from line 4 on, message after "lessons/a.qmd:")
 MISTAKES = {
     "cell option": (
         python("1", lable="x"),

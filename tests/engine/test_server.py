@@ -1,4 +1,4 @@
-"""The preview server: this machine only, nothing outside the site, always the right type."""
+"""The preview server: it serves this machine only, files of the site only, with the right type."""
 
 import http.client
 import socket
@@ -36,7 +36,7 @@ def server(folder):
 
 
 def get(server, path):
-    """Status, type and body of exactly this path: no client tidies it up first."""
+    """Return status, type and body of exactly this path, which clients would normalise."""
     connection = http.client.HTTPConnection(*server.server_address, timeout=5)
     connection.request("GET", path)
     response = connection.getresponse()

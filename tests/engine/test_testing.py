@@ -1,11 +1,16 @@
-"""`test`: every test where there is a browser; where there is none, that is said."""
+"""The `test` command: the options that it gives to pytest, and the browser that it finds."""
 
+import subprocess
+import sys
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
 from course import browser, testing
 from course.cli import main
+
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture
@@ -29,7 +34,7 @@ def test_with_a_browser_all_tests_run(pytest_calls, monkeypatch, tmp_path):
     has_browser(monkeypatch, "/bin/chromium")
     assert main(["test"], tmp_path) == 0
     [call] = pytest_calls
-    assert "not site" not in call.command
+    assert "-m" not in call.command[3:]
     assert call.env["CHROME"] == "/bin/chromium"
     assert "COURSE_SITE" not in call.env
 
@@ -40,16 +45,91 @@ def test_a_given_site_is_the_one_tested(pytest_calls, monkeypatch, tmp_path):
     assert pytest_calls[0].env["COURSE_SITE"] == str(tmp_path.resolve())
 
 
-def test_the_whole_suite_runs_in_parallel_and_a_choice_does_not(
-    pytest_calls, monkeypatch, tmp_path
-):
+@pytest.fixture
+def asked(pytest_calls, monkeypatch, tmp_path):
+    """Return pytest's options for ``python3 -m course test WORDS`` in a project with lesson m05."""
     has_browser(monkeypatch, "/bin/chromium")
-    main(["test"], tmp_path)
-    main(["test", "--", "-k", "masks"], tmp_path)
-    whole, choice = (call.command for call in pytest_calls)
-    assert "-n" in whole
-    assert "-n" not in choice
-    assert choice[-2:] == ["-k", "masks"]
+    (tmp_path / "modules/m05_masks").mkdir(parents=True)
+    (tmp_path / "modules/m05_masks/lesson.qmd").touch()
+    (tmp_path / "tests/engine").mkdir(parents=True)
+    (tmp_path / "tests/engine/test_ojs.py").touch()
+
+    def options(*words):
+        assert main(["test", *words], tmp_path) == 0
+        return pytest_calls[-1].command[3:]
+
+    return options
+
+
+@pytest.mark.parametrize(
+    "words", [[], ["--quick"], ["m05"], ["tests/engine"], ["-k", "masks"], ["-m", "site"]], ids=str
+)
+def test_tests_run_in_parallel(asked, words):
+    assert "-n" in asked(*words)
+
+
+@pytest.mark.parametrize(
+    "words", [["tests/engine/test_ojs.py"], ["tests/engine/test_ojs.py::test_x"], ["-k", "x", "-s"]]
+)
+def test_a_file_and_a_terminal_get_one_process(asked, words):
+    assert asked(*words) == words
+
+
+def test_the_number_of_processes_can_be_given(asked):
+    assert asked("-n", "0") == ["-n", "0"]
+
+
+@pytest.mark.parametrize(
+    ("words", "options"),
+    [
+        (["-k", "masks"], ["-k", "masks"]),
+        (["--", "-k", "masks"], ["-k", "masks"]),
+        (["-k", "m05", "-x"], ["-k", "m05", "-x"]),  # the value of an option is no lesson
+        (["m05"], ["-p", "tests.of_lesson", "--lesson=m05"]),
+        (["--quick"], ["-m", "(not slow)"]),
+        (["-m", "site", "--quick"], ["-m", "(site) and (not slow)"]),
+        (["--quick", "m05", "--durations=5"],
+         ["-m", "(not slow)", "-p", "tests.of_lesson", "--lesson=m05", "--durations=5"]),
+        (["tests/engine"], ["tests/engine"]),
+    ],
+)  # fmt: skip
+def test_words_become_pytests_options(asked, words, options):
+    found = asked(*words)
+    assert found[found.index("worksteal") + 1 :] == options
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [(["m5"], 'unknown lesson or path "m5"; did you mean "m05"?'), (["tests/engin"], "unknown"),
+     (["--durations", "5"], '--durations=5')],
+)  # fmt: skip
+def test_a_word_that_chooses_nothing_says_how(asked, capsys, tmp_path, words, message):
+    assert main(["test", *words], tmp_path) == 1
+    assert message in capsys.readouterr().err
+
+
+def test_other_commands_take_no_option_they_dont_know(tmp_path, capsys):
+    with pytest.raises(SystemExit):
+        main(["check", "--quick"], tmp_path)
+    assert "unknown arguments: --quick" in capsys.readouterr().err
+
+
+def test_a_lesson_needs_no_entry_to_have_its_tests_found(tmp_path):
+    (tmp_path / "test_m99.py").write_text("def test_in_its_file(): ...")
+    (tmp_path / "test_m098.py").write_text("def test_another(): ...")
+    (tmp_path / "test_widget.py").write_text(
+        'PAGE = "modules/m99_new/lesson.html"\ndef test_on_its_page(): ...'
+    )
+    (tmp_path / "test_all.py").write_text(
+        'import pytest\nPAGE = "modules/m01_old/lesson.html"\n'
+        '@pytest.mark.parametrize("p", ["m99_new", "m01_old", "xm99", "m990"])\n'
+        "def test_each(p): ..."
+    )
+    command = [sys.executable, "-m", "pytest", "-p", "tests.of_lesson", "--lesson=m99"]
+    options = ["--collect-only", "-q", "-p", "no:cacheprovider", "--rootdir", tmp_path, tmp_path]
+    told = subprocess.run([*command, *options], cwd=ROOT, capture_output=True, text=True).stdout
+    found = {line.rpartition("::")[2] for line in told.splitlines() if "::" in line}
+    assert found == {"test_in_its_file", "test_on_its_page", "test_each[m99_new]"}
 
 
 @pytest.mark.parametrize(("ci", "status"), [("", 0), ("true", 1)])
@@ -59,7 +139,7 @@ def test_without_a_browser_it_says_what_did_not_run(
     has_browser(monkeypatch, None)
     monkeypatch.setenv("CI", ci)
     assert main(["test"], tmp_path) == status
-    assert "not site" in pytest_calls[0].command
+    assert "(not site)" in pytest_calls[0].command
     assert "did NOT run" in capsys.readouterr().err
 
 

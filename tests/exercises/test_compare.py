@@ -1,4 +1,4 @@
-"""What counts as the same answer, and what is said of one that isn't."""
+"""Equal answers, and the message for each kind of difference."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""What holds for the tasks of every module: starter, solution, hints, and each usual mistake."""
+"""The tasks of every module: starter, solution, hints and usual mistakes."""
 
 import ast
 

@@ -1,4 +1,4 @@
-"""Whatever stands in a learner's file, the answer is clear, comes in seconds, and costs nothing."""
+"""Broken learners' files: each gets a clear message in seconds, and harms nothing."""
 
 import time
 
@@ -13,7 +13,7 @@ RIGHT = "from exercises.solutions.m03 import additive_scores, attention, find_mi
 
 @pytest.fixture
 def file(tmp_path, monkeypatch):
-    """m03's file as a learner may leave it, and notes of its own."""
+    """A copy of m03's file to break, with its own record of hints and outcomes."""
     monkeypatch.setattr(report, "_NOTES", tmp_path / "notes" / "exercises.json")
     monkeypatch.setattr(run, "LIMIT", 2.0)
     monkeypatch.setenv("COURSE_EXERCISE_LIMIT", "2")
@@ -33,7 +33,7 @@ def said(file, source, capsys, **options):
 
 
 def with_body(body, name="attention"):
-    """The starter with one function written."""
+    """Return the starter with ``attention`` written."""
     before, after = STARTER.split(f"def {name}(", 1)
     return before + f"def {name}(" + after.replace("    ...\n", body, 1)
 
@@ -63,7 +63,7 @@ BAD = {
     ),
     "an endless loop when loaded": (
         with_body("    return 1\n") + "while True:\n    pass\n",
-        "so no task could be checked",
+        ": no task could be checked",
     ),
     "wrong return type": (with_body("    return None\n"), "return 2 values, not None"),
     "a text": (with_body("    return 'x', 'y'\n"), "return an array (1, 3), not the str 'x'"),

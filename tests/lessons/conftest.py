@@ -1,5 +1,7 @@
 """The rendered lessons, read as HTML."""
 
+from functools import cache
+
 import pytest
 from bs4 import BeautifulSoup
 
@@ -8,6 +10,9 @@ from tests.conftest import ROOT
 
 @pytest.fixture(scope="session")
 def read(site):
+    """``read(path)``: a page as HTML, parsed once for all tests, so none may change it."""
+
+    @cache
     def soup(path: str) -> BeautifulSoup:
         return BeautifulSoup((site / path).read_text(encoding="utf-8"), "html.parser")
 

@@ -1,6 +1,7 @@
 """What holds in each lesson: short cells and outputs, badges on maps, nothing from other hosts."""
 
 import re
+from copy import copy
 
 MOST_LINES = {"code": 15, "output": 10}
 
@@ -44,9 +45,11 @@ def test_nothing_is_loaded_from_another_host(lesson):
 
 
 def test_length(lesson):
-    """900 to 1,500 words of text, as the curriculum asks, without code, widgets and exercises."""
-    main = lesson.select_one("main")
-    others = "pre, .widget, .exercise, #quarto-appendix, script, math, .quarto-title-meta"
+    """900 to 1,500 words of text, without code, widgets, exercises and their goals."""
+    main = copy(lesson.select_one("main"))
+    others = (
+        "pre, .widget, .exercise, .challenges, #quarto-appendix, script, math, .quarto-title-meta"
+    )
     for other in main.select(others):
         other.extract()
     assert 900 <= len(main.get_text(" ").split()) <= 1500

@@ -70,8 +70,9 @@ def test_the_wrong_shape_hides_by_head(page):
     on_first_head, on_second = numbers(wrong.split(":")[1])
     assert on_first_head > 0
     assert on_second == 0
-    assert "doesn't broadcast" in errors[0]
-    assert "device differs" in errors[1]
+    assert "for sequences mask[:, None], for heads mask[None]" in errors[0]
+    assert "doesn't broadcast" in errors[1]
+    assert "device differs" in errors[2]
 
 
 def test_the_bug_hunt_s_check_fails(page):

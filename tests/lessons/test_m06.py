@@ -14,10 +14,9 @@ from attention import (
     CausalMultiHeadAttention,
     KVCache,
     MultiHeadAttention,
-    from_torch,
     scaled_dot_product_attention,
-    to_torch,
 )
+from interchange import from_torch, to_torch
 from models.grammar.sentences import agreement
 from models.weights import load
 from tests.conftest import ROOT
@@ -118,9 +117,13 @@ def test_a_mask_without_a_heads_axis_is_laid_along_the_heads():
     layer, x = MultiHeadAttention(64, 2).eval(), torch.randn(2, 10, 64)
     mask = torch.ones(2, 10, 10, dtype=torch.bool)
     mask[1, :, 5:] = False  # of the second text, so they mean
-    _, weights = layer(x, mask, return_attention=True)
+    query, key, _ = layer._project(x, None)
+    one_hot = torch.eye(10).expand(2, 2, 10, 10)  # so that PyTorch's output is its weights
+    weights = nn.functional.scaled_dot_product_attention(query, key, one_hot, mask)
     assert (weights[:, 1, :, 5:] == 0).all()  # the second head of both
     assert (weights[1, 0, :, 5:] > 0).all()
+    with pytest.raises(ValueError, match=r"for sequences .*, for heads"):
+        layer(x, mask)
     _, weights = layer(x, mask[:, None], return_attention=True)
     assert (weights[1, :, :, 5:] == 0).all()
     with pytest.raises(ValueError, match="broadcast"):

@@ -107,6 +107,7 @@ def test_blanks_get_no_weight_and_change_nothing():
     torch.testing.assert_close(weights[0, :size, :size], alone)
 
 
+@pytest.mark.slow
 def test_training_again_from_the_seed_learns_the_same(tmp_path):
     """A short run twice: bit for bit the same, and the loss goes down."""
     losses = []

@@ -80,6 +80,7 @@ def test_the_shipped_weights_have_the_printed_scores():
     assert again["looks at"] == pytest.approx(printed["looks at"], abs=2e-3)
 
 
+@pytest.mark.slow
 def test_a_short_training_finds_the_same_trend(tmp_path):
     """A third of the training: with attention most letters of 10 are right, without few."""
     short = {}

@@ -138,6 +138,7 @@ def train_shortly(name, data, folder, steps=100, after=lambda step, loss: None, 
     return train.train_one(name, seed, data, folder / f"{name}.pt", after, steps)[0]
 
 
+@pytest.mark.slow
 def test_a_short_training_lowers_the_loss(name, data, tmp_path):
     losses = []
     train_shortly(name, data, tmp_path, after=lambda step, loss: losses.append(loss))

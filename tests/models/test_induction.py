@@ -111,6 +111,7 @@ def test_the_card_tells_the_scores():
     assert card.table() in (HERE / "card.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_a_short_training_learns_something(tmp_path):
     losses = []
     train.train_one("two-layers", 0, tmp_path, lambda _, loss: losses.append(loss), steps=30)

@@ -4,21 +4,18 @@ It runs in QuickJS, on the weights that the page loads.
 """
 
 import json
-import re
 from pathlib import Path
 
 import pytest
-import quickjs
 import torch
 
 from models import weights
 from models.storyteller.tokens import Tokenizer
+from tests.widgets.js import JSException, Module
 
 ROOT = Path(__file__).parents[2]
 FILE = ROOT / "models/storyteller/weights/storyteller.safetensors"
 TEXT = '"The little rabbit\'s 🐇 house," said the'
-FLAT = """const flat = (x) =>
-  (ArrayBuffer.isView(x) ? [...x] : Array.isArray(x) ? x.map(flat) : x);"""
 TOLERANCE = 1e-4
 OFF = [[0, 1], [2, 3]]
 pytestmark = pytest.mark.skipif(not FILE.is_file(), reason="the storyteller isn't trained yet")
@@ -26,14 +23,11 @@ pytestmark = pytest.mark.skipif(not FILE.is_file(), reason="the storyteller isn'
 
 @pytest.fixture(scope="module")
 def js():
-    context = quickjs.Context()
-    names = ("safetensors", "layers", "transformer", "tokenizer", "storyteller")
-    source = "\n".join((ROOT / f"widgets/lib/{name}.js").read_text("utf-8") for name in names)
-    context.eval(re.sub(r"^import .*|^export ", "", source, flags=re.MULTILINE))
-    context.eval(FLAT)
-    numbers = f"new Uint8Array([{','.join(map(str, FILE.read_bytes()))}]).buffer"
-    context.eval(f"globalThis.story = storyteller(transformer({numbers})); 0")
-    return lambda code: json.loads(context.eval(f"JSON.stringify(flat(({code})))"))
+    module = Module("lib/storyteller.js")
+    transformer = "modules['lib/transformer.js'].transformer"
+    make = f"globalThis.story = m.storyteller({transformer}(new Uint8Array(x).buffer))"
+    module.run(f"({make}, null)", FILE.read_bytes())
+    return lambda code: module.run(f"({code})")
 
 
 @pytest.fixture(scope="module")
@@ -121,9 +115,9 @@ def test_guesses_are_the_likeliest(js, model, tokenizer, temperature, top):
 
 def test_draws_follow_the_shares_and_the_seed(js):
     def drawn(seed, count=4000):
-        js(f"globalThis.random = randomFrom({seed}), 0")
-        js("globalThis.share = shares([2, 1, 0, -1], 0.8, 3), 0")
-        return js(f"Array.from({{length: {count}}}, () => draw(share, random()))")
+        js(f"globalThis.random = m.randomFrom({seed}), 0")
+        js("globalThis.share = m.shares([2, 1, 0, -1], 0.8, 3), 0")
+        return js(f"Array.from({{length: {count}}}, () => m.draw(share, random()))")
 
     tokens = drawn(seed=7)
     seen = torch.bincount(torch.tensor(tokens), minlength=4) / len(tokens)
@@ -156,14 +150,14 @@ def test_pieces_make_the_text(js, tokenizer, text):
     ],
 )  # fmt: skip
 def test_wrong_input_is_a_sentence(js, call, says):
-    with pytest.raises(quickjs.JSException, match=says):
+    with pytest.raises(JSException, match=says):
         js(f"story.{call}")
 
 
 def test_a_full_memory_says_so_and_keeps_its_text(js):
     js("globalThis.read = story.begin(Array(256).fill(300)), 0")
     assert js("read.full")
-    with pytest.raises(quickjs.JSException, match="remembers 256 tokens, and they are full"):
+    with pytest.raises(JSException, match="remembers 256 tokens, and they are full"):
         js("read.next()")
     assert js("read.tokens.length") == 256
 

@@ -1,21 +1,17 @@
-"""widgets/lib/transformer.js computes what PyTorch computes on the same rounded weights.
-
-It runs in QuickJS, which has no page: no DOM, no fetch, no TextDecoder.
-"""
+"""widgets/lib/transformer.js computes what PyTorch computes on the same rounded weights."""
 
 import json
+import math
 import re
 from itertools import product
-from pathlib import Path
 
 import pytest
-import quickjs
 import torch
 
 from models import weights
 from models.transformer import POSITIONS, Config, Transformer
+from tests.widgets.js import JSException, Module
 
-ROOT = Path(__file__).parents[2]
 WORDS = ("the", "cat", "sat", "on", "naïve", "Maße", "猫")
 TOLERANCE = 1e-4
 LONGEST = 48  # tokens of a committed model, which QuickJS runs slowly
@@ -28,23 +24,20 @@ WIRINGS = [
 
 
 class Js:
-    """The files, without their imports and exports, in a context of their own."""
+    """transformer.js in a context of its own, with the model that was loaded last."""
 
     def __init__(self):
-        self.context = quickjs.Context()
-        names = ("safetensors.js", "layers.js", "transformer.js")
-        source = "\n".join((ROOT / "widgets/lib" / name).read_text("utf-8") for name in names)
-        self.context.eval(re.sub(r"^import .*|^export ", "", source, flags=re.MULTILINE))
-        self.context.eval("const flat = (x) => (ArrayBuffer.isView(x) ? [...x] : x.map(flat));")
+        self.module = Module("lib/transformer.js")
 
-    def load(self, file: bytes, name: str = "small.safetensors") -> None:
-        numbers = f"new Uint8Array({list(file)}).buffer"
-        self.context.eval(f"globalThis.model = transformer({numbers}, {json.dumps(name)}); 0")
+    def load(self, file: bytes) -> None:
+        make = 'globalThis.model = m.transformer(new Uint8Array(x).buffer, "small.safetensors")'
+        self.module.run(f"({make}, null)", file)
+
+    def call(self, name, *arguments):
+        return self.module.run(f"model.{name}(...x)", arguments)
 
     def run(self, tokens, off=()):
-        given = f"{json.dumps(tokens)}, {{off: {json.dumps([list(pair) for pair in off])}}}"
-        run = f"Object.entries(model.run({given})).map(([name, x]) => [name, flat(x)])"
-        return dict(json.loads(self.context.eval(f"JSON.stringify({run})")))
+        return self.call("run", tokens, {"off": off})
 
 
 @pytest.fixture
@@ -94,52 +87,58 @@ def test_every_wiring_equals_pytorch(js, tmp_path, positions, causal, mlp, norm,
 
 @pytest.mark.parametrize("positions", POSITIONS)
 @pytest.mark.parametrize("raw", ["plain", "raw"])
-def test_read_bit_by_bit_it_is_the_same(js, tmp_path, positions, raw):
-    """With a cache, which also forgets what follows a place."""
+def test_reading_in_parts_with_a_cache_is_the_same(js, tmp_path, positions, raw):
+    """The cache is also cut back, by setting its length."""
     weights.save(
         _model(positions, "causal", 20, "norm", raw), tmp_path / "small.safetensors", bits=8
     )
     js.load((tmp_path / "small.safetensors").read_bytes())
     tokens, off = [6, 5, 5, 1, 0, 2, 3], [[0, 1]]
     whole = js.run(tokens, off)
-    js.context.eval("globalThis.past = model.cache(); 0")
+    js.module.run("(globalThis.past = model.cache(), null)")
     for start, end in ((0, 3), (3, 4), (4, 7), (2, 6), (6, 7)):
-        given = f"{tokens[start:end]}, {{past, off: {off}}}"
-        js.context.eval(f"past.length = {start}; globalThis.found = model.run({given}); 0")
-        part = json.loads(
-            js.context.eval("JSON.stringify([flat(found.logits), flat(found.weights)])")
-        )
-        assert js.context.eval("past.length") == end
-        torch.testing.assert_close(part[0], whole["logits"][start:end], rtol=0, atol=1e-9)
+        js.module.run("(past.length = x, null)", start)
+        part = js.module.run("model.run(x[0], {past, off: x[1]})", [tokens[start:end], off])
+        assert js.module.run("past.length") == end
+        torch.testing.assert_close(part["logits"], whole["logits"][start:end], rtol=0, atol=1e-9)
         want = [
             [[row[:end] for row in head[start:end]] for head in layer] for layer in whole["weights"]
         ]
-        torch.testing.assert_close(part[1], want, rtol=0, atol=1e-9)
+        torch.testing.assert_close(part["weights"], want, rtol=0, atol=1e-9)
 
 
-def test_a_cache_is_a_causal_models_and_holds_so_much(js, saved, tmp_path):
+def test_a_cache_needs_a_causal_model_and_has_an_end(js, saved, tmp_path):
     js.load(saved.read_bytes())
-    with pytest.raises(quickjs.JSException, match="is not causal"):
-        js.context.eval("model.run([0], {past: model.cache()})")
+    with pytest.raises(JSException, match="is not causal"):
+        js.module.run("model.run([0], {past: model.cache()})")
     weights.save(_model(causal="causal"), tmp_path / "causal.safetensors")
     js.load((tmp_path / "causal.safetensors").read_bytes())
-    js.context.eval("globalThis.past = model.cache(); model.run([0, 1, 2, 3, 4], {past}); 0")
-    with pytest.raises(quickjs.JSException, match="1 to 9 tokens, this one has 10"):
-        js.context.eval("model.run([0, 1, 2, 3, 4], {past})")
-    assert js.context.eval("past.length") == 5
+    js.module.run("(globalThis.past = model.cache(), model.run([0, 1, 2, 3, 4], {past}), null)")
+    with pytest.raises(JSException, match="1 to 9 tokens, this one has 10"):
+        js.module.run("model.run([0, 1, 2, 3, 4], {past})")
+    assert js.module.run("past.length") == 5
 
 
-@pytest.mark.parametrize(
-    "file", weights.committed(), ids=lambda file: f"{file.parts[-3]}/{file.stem}"
-)
+def _committed():
+    """Each committed model. Of a training run, those between first and last are slow."""
+    files = weights.committed()
+    runs = {}
+    for file in files:
+        runs.setdefault(re.sub(r"-\d+$", "", file.stem), []).append(file)
+    for file in files:
+        between = any(file in run[1:-1] for run in runs.values())
+        marks = [pytest.mark.slow] if between else []
+        yield pytest.param(file, id=f"{file.parts[-3]}/{file.stem}", marks=marks)
+
+
+@pytest.mark.parametrize("file", _committed())
 def test_every_committed_model_equals_pytorch(js, file):
     js.load(file.read_bytes())
     model = weights.load(file)
     count, longest = len(model.config.vocabulary), model.config.max_len
-    for length in (5, min(longest, LONGEST)):
-        tokens = torch.randint(count, (length,)).tolist()
-        for off in ((), [(0, 0)], [(model.config.num_layers - 1, 0)]):
-            _assert_same(js, model, tokens, off)
+    longest = min(longest, LONGEST)
+    for length, off in ((5, [(0, 0)]), (longest, []), (5, [(model.config.num_layers - 1, 0)])):
+        _assert_same(js, model, torch.randint(count, (length,)).tolist(), off)
 
 
 @pytest.fixture
@@ -150,36 +149,34 @@ def saved(tmp_path):
 
 def test_words_become_tokens_and_unknown_ones_are_named(js, saved):
     js.load(saved.read_bytes())
-    assert json.loads(js.context.eval('JSON.stringify(model.encode(["naïve", "猫", "the"]))')) == [
-        4, 6, 0,
-    ]  # fmt: skip
-    with pytest.raises(quickjs.JSException, match='unknown: "dog", "<b>"; the model knows 7 words'):
-        js.context.eval('model.encode(["dog", "cat", "<b>", "dog"])')
+    assert js.call("encode", ["naïve", "猫", "the"]) == [4, 6, 0]
+    with pytest.raises(JSException, match='unknown: "dog", "<b>"; the model knows 7 words'):
+        js.call("encode", ["dog", "cat", "<b>", "dog"])
 
 
 @pytest.mark.parametrize(
-    ("call", "says"),
+    ("arguments", "says"),
     [
-        ("run([])", "a sequence has 1 to 9 tokens, this one has 0"),
-        ("run(Array(10).fill(0))", "a sequence has 1 to 9 tokens, this one has 10"),
-        ("run([0, 7])", "tokens are whole numbers from 0 to 6, not 7"),
-        ("run([0, 0.5])", "tokens are whole numbers from 0 to 6, not 0.5"),
-        ("run([NaN])", "tokens are whole numbers from 0 to 6, not NaN"),
-        ("run([0, undefined])", "tokens are whole numbers from 0 to 6, not undefined"),
-        ("run([0], {off: [[0, 3]]})", r"no head \(0,3\): the layers have 3,1 heads"),
-        ("run([0], {off: [[2, 0]]})", r"no head \(2,0\)"),
+        ([[]], "a sequence has 1 to 9 tokens, this one has 0"),
+        ([[0] * 10], "a sequence has 1 to 9 tokens, this one has 10"),
+        ([[0, 7]], "tokens are whole numbers from 0 to 6, not 7"),
+        ([[0, 0.5]], "tokens are whole numbers from 0 to 6, not 0.5"),
+        ([[math.nan]], "tokens are whole numbers from 0 to 6, not NaN"),
+        ([[0, None]], "tokens are whole numbers from 0 to 6, not null"),
+        ([[0], {"off": [[0, 3]]}], r"no head \(0,3\): the layers have 3,1 heads"),
+        ([[0], {"off": [[2, 0]]}], r"no head \(2,0\)"),
     ],
 )
-def test_wrong_input_is_a_clear_error(js, saved, call, says):
+def test_wrong_input_is_a_clear_error(js, saved, arguments, says):
     js.load(saved.read_bytes())
-    with pytest.raises(quickjs.JSException, match=says):
-        js.context.eval(f"model.{call}")
+    with pytest.raises(JSException, match=says):
+        js.call("run", *arguments)
 
 
 @pytest.mark.parametrize("share", [0.0, 0.001, 0.1, 0.5, 0.99])
 def test_a_cut_file_is_named(js, saved, share):
     whole = saved.read_bytes()
-    with pytest.raises(quickjs.JSException, match=r"small\.safetensors is cut, or not a saf"):
+    with pytest.raises(JSException, match=r"small\.safetensors is cut, or not a saf"):
         js.load(whole[: int(share * len(whole))])
 
 
@@ -210,7 +207,7 @@ def _packed(header: dict, numbers: bytes = b"") -> bytes:
     ],
 )
 def test_a_file_of_something_else_is_refused(js, file, says):
-    with pytest.raises(quickjs.JSException, match=f"small.safetensors.*{says}"):
+    with pytest.raises(JSException, match=f"small.safetensors.*{says}"):
         js.load(file)
 
 
@@ -221,5 +218,5 @@ def test_a_config_that_does_not_fit_is_refused(js, saved):
         (b'\\"norm\\": false', b'\\"norm\\": true ', "lacks norm.weight"),
     ):
         assert old in small
-        with pytest.raises(quickjs.JSException, match=says):
+        with pytest.raises(JSException, match=says):
             js.load(small.replace(old, new))

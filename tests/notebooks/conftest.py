@@ -1,4 +1,4 @@
-"""The lessons' notebooks, and a fresh kernel to run them in."""
+"""Fixtures for notebooks: the lessons', a fresh kernel, and a small site."""
 
 import os
 import sys
@@ -14,7 +14,7 @@ from tests.engine.sites import STYLE, Site
 
 
 class _Kernel(KernelManager):
-    """Of this Python, whatever kernels the machine has registered."""
+    """Start a kernel of this Python, whatever kernels the machine has registered."""
 
     @property
     def kernel_spec(self):
@@ -23,7 +23,7 @@ class _Kernel(KernelManager):
 
 
 def execute(notebook: Path, folder: Path, *, stop_at_error: bool = True) -> nbformat.NotebookNode:
-    """``notebook`` as a kernel started in ``folder`` runs it, as Jupyter's "Run all" does."""
+    """Run ``notebook`` in a kernel started in ``folder``, like Jupyter's "Run all"."""
     fresh = nbformat.read(notebook, as_version=4)
     for cell in fresh.cells:
         if cell.cell_type == "code":
@@ -39,12 +39,12 @@ def execute(notebook: Path, folder: Path, *, stop_at_error: bool = True) -> nbfo
 
 @pytest.fixture(scope="session")
 def lessons(site) -> dict[str, Path]:
-    """``{"m03_scaled_dot_product": _site/…/lesson.ipynb, …}``."""
+    """Paths by lesson: ``{"m03_scaled_dot_product": _site/…/lesson.ipynb, …}``."""
     return {path.parent.name: path for path in sorted(site.glob("modules/*/lesson.ipynb"))}
 
 
 def lesson_site(root: Path, text: str, front: str = "title: A lesson") -> Site:
-    """A small project that asks for notebooks, with the one lesson modules/m01_small."""
+    """Write a small project with notebooks and the lesson modules/m01_small."""
     site = Site(root)
     config = "project:\n  post-render: course/render/after_quarto.py"
     site.edit("_quarto.yml", "project:", f"{config}\n  resources: [assets/]")

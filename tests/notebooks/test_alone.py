@@ -1,4 +1,4 @@
-"""A notebook that was downloaded alone: what is missing, in one line, and the command to get it."""
+"""A notebook that was downloaded alone: it names missing files and the command to get them."""
 
 import json
 from pathlib import Path
@@ -42,7 +42,7 @@ def address(site):
 
 @pytest.fixture
 def downloaded(site, address, tmp_path):
-    """As the page's link gives it: with the address of the site that served it."""
+    """Download the notebook by the page's link, which puts in the address of its site."""
     text = (site.root / "_site/modules/m01_small/lesson.ipynb").read_text(encoding="utf-8")
     (tmp_path / "m01.ipynb").write_text(text.replace("http://127.0.0.1:4200/", address))
     return tmp_path / "m01.ipynb"

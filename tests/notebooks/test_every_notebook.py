@@ -1,4 +1,4 @@
-"""Each lesson's notebook: whole, readable by Jupyter, and the same numbers when it is run."""
+"""Each lesson's notebook: complete, valid for Jupyter, and with the page's numbers when run."""
 
 import json
 import re
@@ -32,7 +32,7 @@ def page(path):
 
 
 def texts(cell) -> list[str]:
-    """What a code cell prints and shows, as text; its figures apart."""
+    """Return the texts that a code cell prints and shows, without figures."""
     shown = []
     for output in cell.outputs:
         data = output.get("data", {})
@@ -59,7 +59,7 @@ def test_it_is_valid_and_has_no_output_of_an_error(notebook):
 
 
 def test_its_outputs_are_the_pages(notebook, page):
-    """Each text that the page shows of a cell, word for word, in the page's order."""
+    """Compare the printed texts word for word, in the page's order."""
     shown = [text.strip() for c in code_cells(notebook) for text in streams(c)]
     on_page = [pre.get_text().strip() for pre in page.select("main .cell-output-stdout pre")]
     assert shown == on_page
@@ -113,7 +113,7 @@ def test_every_figure_is_one_that_an_untrusted_notebook_shows(notebook, page):
 
 
 def test_it_says_what_the_page_says(notebook, page):
-    """Every heading and every caption; and nothing of what only Pandoc or the page understands."""
+    """Look for every heading and caption, and for syntax that only Pandoc or the page reads."""
     cells = [cell.source for cell in notebook.cells if cell.cell_type == "markdown"]
     text = "\n".join([*cells, *(text for cell in code_cells(notebook) for text in texts(cell))])
     for heading in page.select("main h1, main section > :is(h2, h3)"):

@@ -1,4 +1,4 @@
-"""`lab`: a notebook a lesson, and nothing that a learner wrote is ever lost."""
+"""`lab`: it copies a notebook for each lesson, and never overwrites a learner's work."""
 
 import json
 import os
@@ -100,7 +100,7 @@ def test_starting_again_adds_nothing(lab):
 
 
 def test_running_it_is_no_change(lab):
-    """Jupyter saves outputs, its own metadata, and sources as lists of lines."""
+    """Save as Jupyter does: with outputs, metadata, and sources as lists of lines."""
     lab.start()
     ran = json.loads(notebook("1 + 1", outputs=[{"output_type": "stream", "text": "2"}]))
     ran["metadata"]["language_info"] = {"name": "python"}
@@ -161,7 +161,7 @@ def test_the_command_starts_jupyterlab_and_ctrl_c_ends_it(tmp_path):
         page = asked(f"http://127.0.0.1:{port}/lab?token=x")
         settings = re.search(r'id="jupyter-config-data"[^>]*>(.*?)</script>', page, re.DOTALL)[1]
         off = json.loads(settings)["disabledExtensions"]
-        assert "@jupyterlab/apputils-extension:announcements" in off  # asks other hosts for news
+        assert "@jupyterlab/apputils-extension:announcements" in off  # else it asks for news
     finally:
         process.send_signal(signal.SIGINT)
         said = process.communicate(timeout=30)[0]

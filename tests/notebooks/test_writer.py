@@ -1,4 +1,4 @@
-"""What becomes of each construct, what is refused, and when a notebook is written again."""
+"""The notebook of each construct, the errors, and the cache of notebooks."""
 
 import nbformat
 import pytest
@@ -16,7 +16,7 @@ ADDRESS = "http://127.0.0.1:4200/modules/m01_small/lesson.html"
 
 @pytest.fixture
 def made(tmp_path):
-    """The notebook's cells, without its title and its set-up."""
+    """Return the notebook's cells without title and set-up."""
 
     def make(text, files=None):
         site = lesson_site(tmp_path / "site", text)

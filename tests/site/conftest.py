@@ -1,5 +1,7 @@
 """The rendered site, served and opened in a real browser."""
 
+import re
+import shutil
 from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -49,6 +51,16 @@ def served(site):
     server.shutdown()
 
 
+@pytest.fixture(scope="session")
+def below(site, tmp_path_factory):
+    """The address of the same site below a folder of a server, as on GitHub Pages."""
+    root = tmp_path_factory.mktemp("server")
+    shutil.copytree(site, root / "some/course")
+    server = start_server(root, 0)
+    yield f"{server.url}some/course/"
+    server.shutdown()
+
+
 class Trouble:
     """What a page should never do: console errors, failed responses, other hosts."""
 
@@ -65,24 +77,38 @@ class Trouble:
 
 
 @pytest.fixture
-def open_page(browser, served, by_quarto):
-    """``with open_page(path, width=…, theme=…) as page``; fails on any trouble."""
+def visit(browser, by_quarto):
+    """``with visit(base, width=…, theme=…) as (page, trouble)``: an empty page, for ``base`` alone.
+
+    ``trouble()`` returns what the page did so far that a page should never do.
+    """
 
     @contextmanager
-    def opened(path, *, width=1280, theme="light", base=None, live=True, **context):
-        base = base or served
+    def visited(base, *, width=1280, theme="light", **context):
         session = browser.new_context(
             viewport={"width": width, "height": 900}, color_scheme=theme, **context
         )
         page = session.new_page()
-        trouble = Trouble(page, urlsplit(base).netloc)
-        page.goto(base + path)
-        if live:
-            page.wait_for_function(ALL_LIVE)
-        yield page
-        session.close()
+        found = Trouble(page, urlsplit(base).netloc).found
         # Quarto's pages name no icon, so the browser asks for one that isn't there.
-        mine = [t for t in trouble.found if not (by_quarto and "favicon.ico" in t)]
-        assert not [t for t in mine if not (by_quarto and "404 (" in t)], mine
+        icon = re.compile(r"favicon\.ico|404 \(")
+        yield page, lambda: [t for t in dict.fromkeys(found) if not (by_quarto and icon.search(t))]
+        session.close()
+
+    return visited
+
+
+@pytest.fixture
+def open_page(visit, served):
+    """``with open_page(path, width=…, theme=…) as page``; fails on any trouble."""
+
+    @contextmanager
+    def opened(path, *, base=served, live=True, **context):
+        with visit(base, **context) as (page, trouble):
+            page.goto(base + path)
+            if live:
+                page.wait_for_function(ALL_LIVE)
+            yield page
+        assert not trouble(), trouble()
 
     return opened

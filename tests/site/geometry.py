@@ -1,21 +1,43 @@
-"""What a reader sees of a widget: its pieces of text as boxes."""
+"""Find text that a reader can't read: over other text, cut off, out of view, or too small."""
 
-# One box a line of text; a formula counts as one; a text field by the room its text has.
-TEXT_BOXES = """(root) => {
+_SHARED = """
   const shown = (e) => e.checkVisibility({visibilityProperty: true, opacityProperty: true})
-    && !e.closest(".screen-reader-only") && getComputedStyle(e).fontSize !== "0px"
+    && !e.closest(".screen-reader-only, .visually-hidden") && getComputedStyle(e).fontSize !== "0px"
     && getComputedStyle(e).clipPath === "none";
+  const inWidget = (e) => e.closest(".widget") !== null;
+  const scrolls = (e) => !inWidget(e) && /auto|scroll/.test(getComputedStyle(e).overflowX);
+  const shortened = (e) => !inWidget(e) && getComputedStyle(e).textOverflow === "ellipsis";
+"""
+
+# One box a line of text; a formula counts as one; a text field by the room its text has. Outside
+# widgets text may be cut: what scrolls sideways (code, formulas) counts as far as it is in view,
+# and a title that ends in an ellipsis by the room it has.
+TEXT_BOXES = """(root) => {
+  SHARED
+  const views = new Map();
+  const viewOf = (e) => {
+    if (!e || e === document.body) return null;
+    if (!views.has(e)) {
+      views.set(e, scrolls(e) ? e.getBoundingClientRect() : viewOf(e.parentElement));
+    }
+    return views.get(e);
+  };
   const boxes = [];
-  const add = (text, element, r) => r.width > 0.5 && r.height > 0.5 && boxes.push({
-    text: text.trim().slice(0, 40), size: parseFloat(getComputedStyle(element).fontSize),
-    left: r.left, right: r.right, top: r.top, bottom: r.bottom});
+  const add = (text, element, {left, right, top, bottom}) => {
+    const view = viewOf(element);
+    if (view) [left, right] = [Math.max(left, view.left), Math.min(right, view.right)];
+    if (right - left > 0.5 && bottom - top > 0.5) boxes.push({
+      text: text.trim().slice(0, 40), size: parseFloat(getComputedStyle(element).fontSize),
+      left, right, top, bottom});
+  };
   const walk = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
   for (let node = walk.nextNode(); node; node = walk.nextNode()) {
     const element = node.parentElement;
     if (!node.data.trim() || !shown(element) || element.closest("math, option, script")) continue;
     const range = document.createRange();
     range.selectNodeContents(node);
-    for (const r of range.getClientRects()) add(node.data, element, r);
+    const lines = shortened(element) ? [element.getBoundingClientRect()] : range.getClientRects();
+    for (const line of lines) add(node.data, element, line);
   }
   for (const math of root.querySelectorAll("math")) {
     if (shown(math)) add(math.textContent, math, math.getBoundingClientRect());
@@ -24,37 +46,56 @@ TEXT_BOXES = """(root) => {
     if (shown(input)) add(input.value, input, input.getBoundingClientRect());
   }
   return boxes;
-}"""
+}""".replace("SHARED", _SHARED)
 
 # Cells and fields whose text is wider than they are.
-CLIPPED = """(root) => [...root.querySelectorAll("td, input[type=text], p, span, button")]
-  .filter((e) => e.checkVisibility() && !e.closest(".screen-reader-only")
-    && e.scrollWidth > e.clientWidth + 1 && e.clientWidth > 0)
-  .map((e) => e.outerHTML.slice(0, 120))"""
+CLIPPED = """(root) => {
+  SHARED
+  return [...root.querySelectorAll("td, input[type=text], p, span, button")]
+    .filter((e) => shown(e) && e.scrollWidth > e.clientWidth + 1 && e.clientWidth > 0
+      && !scrolls(e) && !shortened(e))
+    .map((e) => e.outerHTML.slice(0, 120));
+}""".replace("SHARED", _SHARED)
 
 SIDEWAYS = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 SMALLEST_TEXT = 11
 
 
 def overlapping(boxes):
-    """Pairs of boxes that share more than a pixel each way."""
+    """Return the pairs of texts whose boxes share more than a pixel each way."""
+    boxes = sorted(boxes, key=lambda box: box["top"])
+    pairs = []
+    for i, a in enumerate(boxes):
+        for b in boxes[i + 1 :]:
+            if b["top"] >= a["bottom"] - 1:
+                break
+            across = min(a["right"], b["right"]) - max(a["left"], b["left"])
+            if across > 1 and min(a["bottom"], b["bottom"]) - b["top"] > 1:
+                pairs.append((a["text"], b["text"]))
+    return pairs
+
+
+def illegible(page, selector):
+    """Return a line for each text in ``selector`` that can't be read, and for a sideways scroll."""
+    root = page.locator(selector).element_handle()
+    boxes = root.evaluate(TEXT_BOXES)
+    width = page.viewport_size["width"]
+    sideways = page.evaluate(SIDEWAYS)
     return [
-        (a["text"], b["text"])
-        for i, a in enumerate(boxes)
-        for b in boxes[i + 1 :]
-        if min(a["right"], b["right"]) - max(a["left"], b["left"]) > 1
-        and min(a["bottom"], b["bottom"]) - max(a["top"], b["top"]) > 1
+        *([] if boxes else [f"no text in {selector}"]),
+        *(f"text over text: {a!r} and {b!r}" for a, b in overlapping(boxes)),
+        *(f"cut off: {element}" for element in root.evaluate(CLIPPED)),
+        *(
+            f"out of view: {b['text']!r} from {b['left']:.0f} to {b['right']:.0f} px"
+            for b in boxes
+            if b["left"] < 0 or b["right"] > width
+        ),
+        *(f"{b['size']:.1f} px small: {b['text']!r}" for b in boxes if b["size"] < SMALLEST_TEXT),
+        *([f"scrolls sideways by {sideways} px"] if sideways > 0 else []),
     ]
 
 
 def assert_legible(page, widget):
     """No text over text, none cut off or out of view, none too small."""
-    root = page.locator(widget).element_handle()
-    boxes = root.evaluate(TEXT_BOXES)
-    assert boxes
-    assert not overlapping(boxes)
-    assert not root.evaluate(CLIPPED)
-    width = page.viewport_size["width"]
-    assert not [b for b in boxes if b["left"] < 0 or b["right"] > width]
-    assert not [b for b in boxes if b["size"] < SMALLEST_TEXT]
-    assert page.evaluate(SIDEWAYS) <= 0
+    found = illegible(page, widget)
+    assert not found, "\n".join(found)

@@ -30,9 +30,12 @@ def assert_shows(text, exact, where):
     assert abs(number(text) - exact) <= 0.5000001 * 10**-decimals, (where, text, exact)
 
 
-def axe_violations(page, context=None):
-    """What axe finds inside ``context``, a selector; or on the whole page."""
-    found = AXE.run(page, context=context).response["violations"]
+def axe_violations(page, context=None, rules=None):
+    """Return what axe finds inside `context`, a selector, or on the page, by all rules or some."""
+    options = {"resultTypes": ["violations"]}
+    if rules:
+        options["runOnly"] = rules
+    found = AXE.run(page, context=context, options=options).response["violations"]
     return [(v["id"], [n["html"][:150] for n in v["nodes"]][:3]) for v in found]
 
 

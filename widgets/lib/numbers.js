@@ -19,21 +19,23 @@ export const formatShort = (x) => signed(x.toFixed(Math.abs(x) < 9.95 ? 1 : 0));
 /** For what may be far below 1: three decimals, or 1.2e−8 where they would be zeros. */
 export const formatSmall = (x) => (x && x < 0.001 ? signed(x.toExponential(1)) : formatFine(x));
 
-/** A number that was typed, exactly as it is: one or two decimals. */
-export function formatEntry(x) {
+/** A number that was typed, exactly as it is: one or two decimals, or none where steps are whole. */
+export function formatEntry(x, {step} = {}) {
+  if (step === 1) return signed(String(x));
   return signed(Number.isInteger(x * 10) ? x.toFixed(1) : x.toFixed(2));
 }
 
 export const formatPercent = (share) => `${Math.round(share * 100)}\u202f%`;
 
-/** What a reader typed: {value}, or {hint} in plain words where it is no number that fits. */
-export function parseEntry(text, {limit = 9.99} = {}) {
+/** What a reader typed: {value}, or {hint} in plain words where it is no number from min to max. */
+export function parseEntry(text, {min = -9.99, max = 9.99, step} = {}) {
   const plain = text.trim().replaceAll(MINUS, "-").replace(",", ".");
-  if (plain === "") return {hint: "Type a number, such as 0.5."};
+  const isNumber = /^[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$/i.test(plain);
   const value = Number(plain);
-  if (!/^[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$/i.test(plain)) {
-    return {hint: "One number a cell, such as 0.5 or -2."};
-  }
-  if (!(Math.abs(value) <= limit)) return {hint: `Numbers from ${signed(`-${limit}`)} to ${limit}.`};
+  const range = `from ${signed(String(min))} to ${signed(String(max))}`;
+  if (plain === "" || !isNumber) return {hint: `Type one number, ${range}.`};
+  const isBelow = value < min || (min >= 0 && plain.startsWith("-")); // -0 may become -0.5
+  if (isBelow || value > max) return {hint: `Only numbers ${range}.`};
+  if (step === 1 && !Number.isInteger(value)) return {hint: `Only whole numbers, ${range}.`};
   return {value: Math.round(value * 100) / 100 || 0};
 }

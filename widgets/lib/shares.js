@@ -1,18 +1,12 @@
 // A list of tokens, each with a bar and its share.
 
-import {setShare, setText} from "./dom.js";
+import {html} from "../../assets/vendor/lit.js";
 import {formatPercent} from "./numbers.js";
 
-/** Draw [{token, weight}] into the selection of one <ul class="shares">. */
-export function drawShares(list, found, format = formatPercent) {
-  const items = list.selectAll("li").data(found).join((enter) => {
-    const item = enter.append("li");
-    item.append("span").attr("class", "token");
-    item.append("span").attr("class", "bar").append("span");
-    item.append("span").attr("class", "share");
-    return item;
-  });
-  setText(items.select(".token"), (d) => d.token);
-  setShare(items.select(".bar span"), (d) => d.weight);
-  setText(items.select(".share"), (d) => format(d.weight));
-}
+/** CSS that fills a mark to a share, 0 to 1, of its width. */
+export const filled = (share) => `transform:scaleX(${+share.toFixed(5)})`;
+
+/** [{token, weight, className?}] as a <ul>. */
+export const shareList = (found, {format = formatPercent, label = ""} = {}) => html`<ul class="shares" aria-label=${label}>
+  ${found.map(({token, weight, className = ""}) => html`<li class=${className}><span class="token">${token}</span>
+    <span class="bar"><span style=${filled(weight)}></span></span><span class="share">${format(weight)}</span></li>`)}</ul>`;

@@ -120,7 +120,7 @@ function likeliest(numbers, count) {
 }
 
 /** The token at which the sum of shares passes `at`, from 0 to 1. */
-function draw(share, at) {
+export function draw(share, at) {
   let left = at;
   for (let i = 0; i < share.length; i += 1) {
     left -= share[i];

@@ -28,11 +28,3 @@ export function observeTheme(notify) {
   tell();
   return () => observer.disconnect();
 }
-
-export function observeReducedMotion(notify) {
-  const query = matchMedia("(prefers-reduced-motion: reduce)");
-  const tell = () => notify(query.matches);
-  query.addEventListener("change", tell);
-  tell();
-  return () => query.removeEventListener("change", tell);
-}

@@ -1,5 +1,5 @@
--- Marks where the text ends, so that references and footnotes can follow in the appendix.
--- Runs last: sections are made here, or the marker would end up inside the last of them.
+-- Mark the end of the text, so that references and footnotes follow in the appendix.
+-- Runs last, and makes the sections itself, or the marker would end up inside the last of them.
 
 function Pandoc(doc)
   local references

@@ -1,5 +1,5 @@
--- ::: {.callout-tip collapse="true"} … :::  →  the divs that Quarto makes of a callout.
--- In a notebook: a quotation, or where it is folded, <details>.
+-- Convert ::: {.callout-tip collapse="true"} to the divs that Quarto makes of a callout.
+-- In a notebook: to a quotation, or to <details> if it is folded.
 
 local NAMES = {
   ["callout-note"] = "Note", ["callout-tip"] = "Tip", ["callout-important"] = "Important",
@@ -42,7 +42,7 @@ local function header(title, kind, target, collapsed)
   }))
   local classes = { "callout-header", "d-flex", "align-content-center" }
   if collapsed then table.insert(classes, "collapsed") end
-  return pandoc.Div(parts, pandoc.Attr("", classes, { -- pairs, for their order to stay
+  return pandoc.Div(parts, pandoc.Attr("", classes, { -- pairs keep their order
     { "data-bs-toggle", "collapse" },
     { "data-bs-target", "." .. target .. "-contents" },
     { "aria-controls", target },
@@ -74,7 +74,7 @@ local function folded(title, blocks)
     .. { pandoc.RawBlock("html", "</details>") }
 end
 
--- A cell can't stand inside <details>: the text around it folds, and it folds itself.
+-- A notebook's cell can't stand inside <details>, so text and cell fold separately.
 local function folded_around_cells(title, content)
   local result, text = pandoc.Blocks {}, pandoc.Blocks {}
   local function fold_text()

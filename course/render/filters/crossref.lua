@@ -1,5 +1,5 @@
--- Figures, tables, equations and sections: numbered, framed as Quarto frames them, referred to.
--- In a notebook: the same numbers, without the frames, and sections by their titles.
+-- Number figures, tables, equations and sections, frame them as Quarto does, resolve references.
+-- In a notebook: the same numbers without the frames, and sections by their titles.
 -- Runs after callouts.lua, whose titles are not sections, and before citeproc.
 
 local NAMES = { fig = "Figure", tbl = "Table", eq = "Equation", sec = "Section" }
@@ -28,7 +28,7 @@ end
 
 local function html(text) return pandoc.RawBlock("html", text) end
 
--- The one frame for figures and tables; a table's caption stands above.
+-- Frame a figure or a table; a table's caption stands above it.
 local function float(kind, label, content, caption)
   local place = kind == "tbl" and "top" or "bottom"
   if in_notebook then
@@ -62,7 +62,7 @@ local function alt_text(image)
   return image
 end
 
--- A paragraph that is nothing but images needs no paragraph.
+-- Unwrap a paragraph that holds only images.
 local function without_paragraphs(blocks)
   return blocks:map(function(block)
     local only_image = block.t == "Para" and #block.content == 1 and block.content[1].t == "Image"
@@ -76,7 +76,7 @@ local function captioned_div(div, kind)
   local is_caption = last and last.t == "Para" and last.content[1].t ~= "Image"
   if is_caption then caption = div.content:remove().content end
   local content = without_paragraphs(div.content)
-  for i, block in ipairs(content) do -- a figure inside a figure div is only its image
+  for i, block in ipairs(content) do -- keep only the image of a figure inside a figure div
     if block.t == "Figure" then content[i] = block.content[1] end
   end
   return float(kind, div.identifier, content, caption)
@@ -117,7 +117,7 @@ local floats = {
 
 local function is_space(inline) return inline.t == "Space" or inline.t == "SoftBreak" end
 
--- The formula that the label just after it belongs to, taken off the end of `inlines`.
+-- Take the formula before a label off the end of `inlines`.
 local function take_formula(inlines)
   local last = #inlines
   if last > 0 and is_space(inlines[last]) then last = last - 1 end

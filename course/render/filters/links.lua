@@ -1,4 +1,4 @@
--- Links between sources become links between pages, relative, so that a subpath serves them too.
+-- Convert links between sources to relative links between pages, which work below any subpath.
 
 local root = ""
 

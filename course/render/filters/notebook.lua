@@ -1,13 +1,13 @@
--- The last filter of a notebook: nothing but the Markdown that Jupyter reads, cut at headings.
+-- The last filter of a notebook: leave only Markdown that Jupyter reads, with marks at headings.
 
 local page = "" -- the page's address in the site
-local anchors = {} -- identifier of a heading → what Jupyter makes of its text
+local anchors = {} -- identifier of a heading → Jupyter's anchor
 
 local function has(element, class) return element.classes:includes(class) end
 
 local function mark(text) return pandoc.CodeBlock(text, { class = "notebook-mark" }) end
 
--- Jupyter's own rule for the anchors of headings.
+-- Jupyter's rule for the anchors of headings.
 local function anchor_of(header) return (pandoc.utils.stringify(header):gsub(" ", "-")) end
 
 local function address(target)
@@ -39,7 +39,7 @@ local function span(element)
   return element.content
 end
 
--- Jupyter has no footnotes: a note stands where it is called.
+-- Put a note where it is called, as Jupyter has no footnotes.
 local function note(element)
   return pandoc.Inlines { pandoc.Str(" (") }
     .. pandoc.utils.blocks_to_inlines(element.content) .. { pandoc.Str(")") }

@@ -1,7 +1,7 @@
--- Q, K and V keep their colour inside formulas too: <mi>Q</mi> gets class="q", and so on.
+-- Colour Q, K and V inside formulas: give <mi>Q</mi> class="q", and so on.
 --
--- Runs in both engines. Under Quarto it has to stand after `quarto` in `filters:`, for Quarto
--- looks for equation labels beside formulas, and this filter turns the formulas into HTML.
+-- Runs in both engines. Under Quarto it must follow `quarto` in `filters:`, because Quarto looks
+-- for equation labels beside formulas, and this filter converts formulas to HTML.
 
 local CLASSES = {}
 for class, letters in pairs {
@@ -21,7 +21,7 @@ function Math(math)
   if not FORMAT:match("html") then return nil end
   local html = pandoc.write(pandoc.Pandoc(pandoc.Plain(math)), "html",
     { html_math_method = "mathml" })
-  -- Pandoc falls back to TeX in a span where it can't read the formula: leave that to it.
+  -- Leave a formula that Pandoc can't read: it puts the TeX in a span.
   if not html:find("<math", 1, true) then return nil end
   return pandoc.RawInline("html", (html:gsub("<mi([^>]*)>([^<]*)</mi>", coloured)))
 end

@@ -1,8 +1,8 @@
-// What the frame does: theme, sidebar, folded callouts, copy buttons, and the reader's place.
+// The frame's behaviour: theme, sidebar, folded callouts, copy buttons, the contents' mark.
 
 const each = (selector, action) => document.querySelectorAll(selector).forEach(action);
 
-// Acts on a click, and on Space where the element is not a real button.
+// Act on a click, and on Space for an element that is no button.
 function onPress(element, action) {
   element.addEventListener("click", (event) => {
     event.preventDefault();
@@ -16,13 +16,13 @@ function onPress(element, action) {
   });
 }
 
-// A long page is laid out part by part, so that a slow phone can answer in between; all at once
-// when the reader goes somewhere.
+// Lay out a long page part by part, so that a slow phone can respond in between; at once when the
+// reader follows a link.
 const html = document.documentElement;
 const LATER = "main > section:nth-of-type(n + 3) > *"; // as in frame.css
 const coming = html.classList.contains("arriving") ? [...document.querySelectorAll(LATER)] : [];
 const whenIdle = window.requestIdleCallback ?? ((action) => setTimeout(action, 50));
-const AT_ONCE = 60; // elements, about: more would keep a slow phone busy for too long
+const AT_ONCE = 60; // elements, about; more would block a slow phone for too long
 
 function show(parts) {
   parts.forEach((part) => part.classList.add("here"));
@@ -44,7 +44,7 @@ function arrive() {
 addEventListener("click", () => show(coming.splice(0)), {capture: true, once: true});
 whenIdle(arrive);
 
-// Theme: Quarto's class and key, so that widgets and a reader's choice carry over.
+// Theme: with Quarto's class and key, so that widgets and a reader's choice work in both engines.
 const KEY = "quarto-color-scheme";
 const toggles = document.querySelectorAll(".quarto-color-scheme-toggle");
 
@@ -67,7 +67,7 @@ function chooseTheme(dark) {
   try {
     localStorage.setItem(KEY, dark ? "alternate" : "default");
   } catch {
-    // Storage is off: the choice holds for this page.
+    // Without storage the choice holds for this page only.
   }
 }
 
@@ -81,7 +81,7 @@ addEventListener("storage", ({key, newValue}) => {
   if (key === KEY && newValue) showTheme(newValue === "alternate");
 });
 
-// The sidebar on small screens.
+// Open and close the sidebar on small screens.
 const sidebar = document.getElementById("quarto-sidebar");
 const sidebarButton = document.querySelector(".quarto-btn-toggle");
 
@@ -97,7 +97,7 @@ addEventListener("keydown", ({key}) => {
   sidebarButton.focus();
 });
 
-// Callouts that fold.
+// Fold and unfold callouts.
 each('[data-bs-toggle="collapse"]', (header) => {
   const target = document.querySelector(header.dataset.bsTarget);
   onPress(header, () => {
@@ -107,7 +107,7 @@ each('[data-bs-toggle="collapse"]', (header) => {
   });
 });
 
-// Copy buttons. Without clipboard access (plain http to another machine) they would do nothing.
+// Copy buttons, removed without clipboard access (plain http from another machine).
 each(".code-copy-button", (button) => {
   if (!navigator.clipboard) return button.remove();
   button.addEventListener("click", async () => {
@@ -122,7 +122,7 @@ each(".code-copy-button", (button) => {
   });
 });
 
-// What scrolls sideways can be scrolled by keyboard too.
+// Make parts that scroll sideways focusable, for scrolling by keyboard.
 const scrollers = new ResizeObserver((changes) => {
   for (const {target} of changes) {
     if (target.scrollWidth > target.clientWidth + 1) target.tabIndex = 0;
@@ -133,7 +133,7 @@ each("main pre, main span[id^='eq-'], main p:has(> math), main .cell-output, mai
   scrollers.observe(element)
 );
 
-// A link to each heading, to be copied.
+// Add a link to each heading, to copy.
 each("main section[id] > .anchored", (heading) => {
   const link = document.createElement("a");
   link.className = "anchorjs-link";
@@ -142,7 +142,7 @@ each("main section[id] > .anchored", (heading) => {
   heading.append(link);
 });
 
-// The table of contents follows the scroll: the last heading above the upper third is the place.
+// Mark the last heading above the upper third of the window in the table of contents.
 const entries = [...document.querySelectorAll("#TOC a.nav-link")]
   .map((link) => ({link, target: document.getElementById(decodeURIComponent(link.hash.slice(1)))}))
   .filter(({target}) => target);
@@ -150,7 +150,7 @@ const entries = [...document.querySelectorAll("#TOC a.nav-link")]
 function markPlace() {
   const line = innerHeight / 3;
   const atEnd = scrollY > 0 && innerHeight + scrollY >= document.documentElement.scrollHeight - 2;
-  // From the top, and no further than needed: to ask where a heading is lays out what it stands in.
+  // From the top, no further than needed: measuring a heading lays out the part around it.
   const below = entries.findIndex(({target}) => target.getBoundingClientRect().top > line);
   const current = entries[atEnd || below < 0 ? entries.length - 1 : Math.max(0, below - 1)];
   for (const entry of entries) {

@@ -1,5 +1,5 @@
-// What course/render/ojs.py runs in QuickJS at build time: Observable's parser, and JavaScript for
-// each statement of a cell. Both functions answer in JSON, mistakes in the source included.
+// Compiles cells at build time; course/render/ojs.py runs it in QuickJS. Both functions return JSON,
+// for mistakes in the source too.
 import {Parser} from "acorn";
 import {ancestor} from "acorn-walk";
 import {parseModule, walk} from "@observablehq/parser";
@@ -12,7 +12,7 @@ function answer(source, work) {
   try {
     return JSON.stringify({value: work()});
   } catch (error) {
-    // Observable's parser meets some syntax with another error than SyntaxError, and no position.
+    // For some syntax Observable's parser throws other errors than SyntaxError, without a position.
     const message = error.message.replace(/ \(\d+:\d+\)$/, "");
     return JSON.stringify({error: {message, ...place(source, error.pos ?? 0)}});
   }
@@ -75,7 +75,7 @@ function refuseWhatQuartoDoesOtherwise(body) {
   }, walk);
 }
 
-/** What the cell refers to, each name once: {name, node, parameter}. */
+/** The names that the cell refers to, each once: {name, node, parameter}. */
 function inputsOf({references}, source) {
   const inputs = new Map();
   for (const node of references) {
@@ -110,7 +110,7 @@ function functionOf({body, async, generator}, inputs, source) {
   return head + (body.type === "BlockStatement" ? text : `{return (\n${text}\n);}`);
 }
 
-// The page runs it in a module, which refuses more. One such slip would stop every cell.
+// The page runs it in a module, which refuses more syntax: one slip would stop every cell.
 function checkAsModule(cell, code) {
   try {
     Parser.parse(`export default ${code}`, {ecmaVersion: 12, sourceType: "module"});
@@ -121,7 +121,7 @@ function checkAsModule(cell, code) {
 
 // ---- An ES module -----------------------------------------------------------------------------
 
-/** What a module imports and exports; `all` where it exports all of another. */
+/** The imports and exports of a module; `all` if it exports all names of another. */
 function scan(source) {
   const program = Parser.parse(source, {ecmaVersion: 2020, sourceType: "module"});
   const imports = [];

@@ -1,4 +1,4 @@
-// Quarto shows each import statement through `md`, as a code block; a reader has no use for it.
+// Hide the import statements that Quarto shows through `md` as code blocks.
 const isImportDisplay = ({length, 0: start}, text) =>
   length === 2 && start.trim() === "~~~javascript" && /^import\s*\{/.test(text);
 

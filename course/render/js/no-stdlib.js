@@ -1,3 +1,3 @@
-// Stands in for @observablehq/stdlib where @observablehq/runtime names it as a default.
+// Replaces @observablehq/stdlib, which @observablehq/runtime imports as a default.
 export class Library {}
 export const FileAttachments = undefined;

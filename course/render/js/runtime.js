@@ -1,5 +1,5 @@
-// assets/vendor/ojs-runtime.js: starts the cells of a page, which course/render/ojs.py has compiled
-// to calls of `define` and `load`. The page's DOM is the one that Quarto makes.
+// assets/vendor/ojs-runtime.js: starts the cells of a page, which course/render/ojs.py compiles to
+// calls of `define` and `load`. The page has Quarto's DOM.
 import {Runtime} from "@observablehq/runtime";
 import {Inspector} from "@observablehq/inspector";
 import {html} from "htl";
@@ -11,8 +11,8 @@ for (const script of document.querySelectorAll('script[type="ojs-define"]')) {
   for (const {name, value} of JSON.parse(script.textContent).contents) main.define(name, [], () => value);
 }
 
-// Each cell that draws has a task of its own the first time, from the top of the page down, so that
-// the page can answer in between.
+// Run each drawing cell in a task of its own the first time, from the top of the page down, so that
+// the page can respond in between.
 let drawing = 0;
 const waiting = []; // [place, start]
 
@@ -36,14 +36,14 @@ function startFirst() {
   start();
 }
 
-/** One cell: {place, at, kind, name, inputs}; `body` takes the inputs and gives the value. */
+/** Define a cell {place, at, kind, name, inputs}; `body` maps the inputs to the value. */
 export function define({place, at, kind, name, inputs}, body) {
   if (kind === "expression") {
     main.variable(new Output(place, at)).define(inputs, inTurn(body));
   } else if (kind === "inline") {
     main.variable(new InlineOutput(place, at, "span")).define(inputs, body);
   } else if (kind === "view") {
-    main.variable(new Output(place, at)).define(`viewof ${name}`, inputs, body);
+    main.variable(new Output(place, at)).define(`viewof ${name}`, inputs, inTurn(body));
     main.define(name, ["Generators", `viewof ${name}`], (Generators, view) => Generators.input(view));
   } else if (kind === "mutable") {
     main.define(`initial ${name}`, inputs, body);
@@ -54,10 +54,12 @@ export function define({place, at, kind, name, inputs}, body) {
   }
 }
 
-/** One import: `names` maps each name on the page to the module's name for it. */
+/** Import a module; `names` maps each name on the page to the module's name for it. */
 export function load({place, at, module, names}, start) {
   const loaded = `module ${place}`; // a space, so that no cell can have this name
-  main.variable(new ImportOutput(place, at)).define(loaded, [], start);
+  const started = start(); // now: the runtime would begin at the foot of the page
+  started.catch(() => {}); // told by the output
+  main.variable(new ImportOutput(place, at)).define(loaded, [], () => started);
   for (const [name, exported] of Object.entries(names)) {
     main.define(name, [loaded], (exports) => {
       if (!(exported in exports)) throw new SyntaxError(`${module} exports no ${exported}`);
@@ -76,7 +78,7 @@ class Output extends Inspector {
     this.at = at;
   }
   rejected(error, name) {
-    // A cell that fails fails all that use it, with the same message and the cell's name as `input`.
+    // The error of a cell reaches all cells that use it, with the failed cell's name as `input`.
     const message = error?.message;
     if (!(error?.input && logged.has(message))) console.error(`${this.at}: ${error}`, error);
     logged.add(message);
@@ -90,7 +92,7 @@ class InlineOutput extends Output {
   }
 }
 
-// A definition shows nothing, unless its value is an element or an error.
+// Show a definition only if its value is an element or an error.
 class QuietOutput extends Output {
   fulfilled(value, name) {
     if (value instanceof Node) return super.fulfilled(value, name);

@@ -1,5 +1,5 @@
-// The names that a cell can use without importing them, fewer than Quarto's: nothing here loads
-// anything. Observable's own library would also bring in code that fetches from public CDNs.
+// The names that a cell can use without an import: fewer than Quarto's, and none that loads files.
+// Observable's own library would add code that fetches from public CDNs.
 // course/render/ojs.py lists the same names.
 import {html, svg} from "htl";
 import * as Generators from "../../../node_modules/@observablehq/stdlib/src/generators/index.js";
@@ -17,8 +17,8 @@ export const builtins = {
   width
 };
 
-// The width of the text column. What a cell draws may bring a scrollbar, which narrows the column,
-// which redraws the cell without it, and so on: going back at once to the width before is not told.
+// The width of the text column. A drawing may add a scrollbar, which narrows the column, which
+// redraws without it, and so on; so an immediate return to the last width is not reported.
 function width() {
   const main = document.querySelector("main") || document.body;
   return Generators.observe((change) => {

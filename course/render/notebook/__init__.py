@@ -1,4 +1,4 @@
-"""Each lesson as a Jupyter notebook beside its page, made of the same source and outputs."""
+"""Write each lesson as a Jupyter notebook beside its page, from the same source and outputs."""
 
 from .files import write_notebook
 from .link import SITE, has_notebook, link_html, notebook_name

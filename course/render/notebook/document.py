@@ -1,4 +1,4 @@
-"""A page as one Markdown text for Pandoc, with marks where the notebook's code cells stand."""
+"""Write a page as one Markdown text for Pandoc, with marks for the notebook's code cells."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _NEEDS = "It needs Python 3.11 or newer, and `pip install torch numpy matplotlib
 
 
 def document(page: Page, outputs: list[list[dict[str, Any]]]) -> str:
-    """OJS cells stay behind on the page. Outputs that are Markdown go through Pandoc too."""
+    """Return the text, with outputs that are Markdown and without OJS cells."""
     address = f"{SITE}{page.html}"
     parts = [f"# {page.title}", page.meta.get("description", "")]
     parts += [f"*[A page of the course]({address}) as a notebook. {_NEEDS}*", mark("setup")]
@@ -33,7 +33,7 @@ def mark(text: str) -> str:
 
 
 def _prose(block: Prose, address: str) -> str:
-    """The text; for ``${expression}``, which only the page computes, a link there."""
+    """Replace each ``${expression}``, which only the page computes, by a link to the page."""
     text = plain_text(block)
     for found in reversed(list(inline_expressions(block))):
         text = f"{text[: found.start]}[a live value]({address}){text[found.end :]}"

@@ -1,4 +1,4 @@
-"""What a notebook needs beside it: found by what its lesson read, and published with it."""
+"""Publish a notebook with an archive of the project files that it needs, found by its reads."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from pathlib import Path
 
 from ..source import Page
 
-_KERNEL = "course/render/kernel.py"  # in the record, as what the lesson was run by
-_EPOCH = (1980, 1, 1, 0, 0, 0)  # a fixed date: the same files give the same archive
+_KERNEL = "course/render/kernel.py"  # in the record because they ran the lesson
+_EPOCH = (1980, 1, 1, 0, 0, 0)  # a fixed date gives the same archive for the same files
 
 
 def archive_name(page: Page) -> str:
@@ -19,12 +19,12 @@ def archive_name(page: Page) -> str:
 
 
 def needs(root: Path, reads: Iterable[str]) -> list[str]:
-    """The files that were read, which have to be there."""
+    """List the project files in ``reads`` that the notebook can't run without."""
     return sorted(name for name in reads if name != _KERNEL and (root / name).is_file())
 
 
 def write_notebook(root: Path, site: Path, page: Page, text: str, reads: Iterable[str]) -> None:
-    """The notebook and the archive of what it needs, beside the page."""
+    """Write the notebook and the archive of its files beside the page."""
     (site / f"{page.name}.ipynb").write_text(text, encoding="utf-8")
     read = needs(root, reads)
     with zipfile.ZipFile(site / archive_name(page), "w", zipfile.ZIP_DEFLATED) as archive:
@@ -34,12 +34,12 @@ def write_notebook(root: Path, site: Path, page: Page, text: str, reads: Iterabl
 
 
 def _imported(root: Path, names: Iterable[str]) -> list[str]:
-    """The project's modules that these import: late imports, which were not read, too."""
+    """List the project's modules that ``names`` import, imports in functions included."""
     finder = _Finder(path=[str(root)])
     for name in names:
         if name.endswith(".py"):
             module = name.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
-            with suppress(ImportError, SyntaxError):  # read as text, not imported
+            with suppress(ImportError, SyntaxError):  # read as text, never imported
                 finder.import_hook(module)
     files = (Path(module.__file__) for module in finder.modules.values() if module.__file__)
     return [file.relative_to(root).as_posix() for file in files]
@@ -49,5 +49,5 @@ class _Finder(ModuleFinder):
     def find_module(self, name: str, path: object, parent: object = None) -> object:
         try:
             return super().find_module(name, path, parent)
-        except AttributeError:  # what it makes of a folder without __init__.py
+        except AttributeError:  # the loader of a folder without __init__.py
             raise ImportError(name) from None

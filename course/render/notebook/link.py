@@ -1,4 +1,4 @@
-"""The addresses of a lesson's notebook, and the link to it that both engines' pages carry."""
+"""Name a lesson's notebook, and write the link to it for the pages of both engines."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from course.serve import HOST, PORT
 from ..project import Project
 from ..source import Page
 
-SITE = f"http://{HOST}:{PORT}/"  # where `preview` serves; the page's link puts in its own
+SITE = f"http://{HOST}:{PORT}/"  # where `preview` serves; a page replaces it by its own address
 
 
 def has_notebook(project: Project, page: Page) -> bool:
-    """Lessons have one, in a project that asks for them as Quarto needs it."""
+    """True for a lesson, in a project whose `post-render` writes notebooks."""
     asked = project.get("project", "post-render") is not None
     return asked and PurePosixPath(page.name).name == "lesson"
 
 
 def notebook_name(page: Page) -> str:
-    """``m03_scaled_dot_product.ipynb``: every lesson's own file is called lesson."""
+    """Return ``m03_scaled_dot_product.ipynb``, after the folder: every page is called lesson."""
     return PurePosixPath(page.name).parent.name + ".ipynb"
 
 

@@ -1,6 +1,6 @@
-"""A lesson's notebook: what Pandoc made of the page, cut at its marks into cells.
+"""Write a lesson's notebook: cut Pandoc's Markdown of the page into cells, at its marks.
 
-The whole page goes through Pandoc at once, so that its numbers and references are the page's.
+Pandoc converts the whole page at once, so that numbers and references are the page's.
 """
 
 from __future__ import annotations
@@ -32,7 +32,11 @@ Outputs = list[list[dict[str, Any]]]
 
 
 def notebook_of(project: Project, page: Page, outputs: Outputs, reads: list[str]) -> str:
-    """``outputs`` of each Python cell, as the page shows them; ``reads``: the files it read."""
+    """Return the notebook as JSON.
+
+    ``outputs`` has the page's list for each Python cell; ``reads`` names the files it read.
+    Raises: Problem where the notebook would hold a path of this machine.
+    """
     text = to_notebook_markdown(project, page, document(page, outputs), site=SITE)
     writer = _Writer(project.root, page, outputs, _setup(page, needs(project.root, reads)))
     kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
@@ -60,11 +64,11 @@ class _Writer:
     def __init__(self, root: Path, page: Page, outputs: Outputs, setup: str) -> None:
         self.root, self.page, self.outputs, self.setup = root, page, outputs, setup
         self.python = page.cells("python")
-        self.shown: dict[tuple[int, int], str] = {}  # what Pandoc made of outputs in Markdown
+        self.shown: dict[tuple[int, int], str] = {}  # outputs in Markdown, converted by Pandoc
         self.ids = iter(f"text-{number}" for number in range(1, 10_000))
 
     def cells(self, text: str) -> Iterator[dict[str, Any]]:
-        for kind, content in list(self._parts(text)):  # all of it first: outputs follow their cell
+        for kind, content in list(self._parts(text)):  # a list, because outputs follow their cell
             if kind == "text":
                 yield self._text_cell(content)
             elif kind == "setup":
@@ -74,7 +78,7 @@ class _Writer:
                 yield self._python_cell(int(position), folded=bool(folded))
 
     def _parts(self, text: str) -> Iterator[tuple[str, str]]:
-        _, *rest = _MARK.split(text)  # it starts at a heading, so with a mark
+        _, *rest = _MARK.split(text)  # the text before the first mark is empty
         output = None
         for mark, piece in zip(rest[::2], rest[1::2], strict=True):
             kind, _, content = mark.partition(" ")
@@ -136,7 +140,7 @@ def _output(
     data, metadata = dict(output["data"]), dict(output["metadata"])
     if "text/markdown" in data:
         if not markdown:
-            return  # values for OJS cells: nothing to see
+            return  # values for OJS cells have no text
         data["text/markdown"] = markdown
     figure = next((mime for mime in _FIGURES if mime in data), None)
     for mime in _FIGURES:

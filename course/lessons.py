@@ -1,0 +1,173 @@
+"""What a lesson needs besides a page that renders: `course check` names what is missing, and where.
+
+Only `check` asks for it, so that a lesson can be previewed while it is being written.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from course.exercises import learner
+from course.render.badges import widgets
+from course.render.problems import Problem
+from course.render.project import NavItem, Project
+from course.render.prose import ProseView
+from course.render.source import Cell, Page
+
+LEAST_HINTS, LEAST_MISTAKES = 2, 3
+MOST_LINES = 15  # of a shown cell
+_LESSON = re.compile(r"modules/(m\d\d)_[a-z0-9_]+/lesson\.qmd")
+
+
+def lesson_mistakes(project: Project, pages: dict[str, Page]) -> Iterator[Problem]:
+    """Name each thing that a lesson of ``pages`` lacks, with the line to add it at."""
+    for page in pages.values():
+        if not page.source.startswith("modules/"):
+            continue
+        if not (match := _LESSON.fullmatch(page.source)):
+            message = "a lesson's folder is named mNN_name, such as modules/m07_position/"
+            yield Problem(page.source, None, message)
+            continue
+        module = match[1]
+        yield from _page_mistakes(project, page, module)
+        yield from _list_mistakes(project, page, module)
+        try:
+            yield from _exercise_mistakes(project.root, module)
+        except Problem as problem:  # a file that isn't Python
+            yield problem
+        test = f"tests/lessons/test_{module}.py"
+        if not (project.root / test).is_file():
+            message = "is missing: compare what the page shows with numbers computed another way"
+            yield Problem(test, None, message)
+
+
+def _page_mistakes(project: Project, page: Page, module: str) -> Iterator[Problem]:
+    for key, use in (("title", "the heading"), ("description", "what a search engine shows")):
+        if key not in page.meta:
+            yield Problem(page.source, 1, f"the front matter lacks {key}: {use}")
+    if not any(line.path == "_diagram-lib.qmd" for line in page.lines):
+        message = "after the front matter, add {{< include /_diagram-lib.qmd >}}: questions and "
+        yield Problem(page.source, 1, f"{message}widgets run on it")
+    cells = page.cells("python")
+    if not any(f'show_exercises("{module}")' in cell.source for cell in cells):
+        message = f'no cell shows the exercises: add one with show_exercises("{module}")'
+        yield Problem(page.source, page.lines[-1].number, f"{message}, as CONTRIBUTING.md has it")
+    for cell in cells:
+        count = len(cell.source.strip().splitlines())
+        if count > MOST_LINES and cell.options.get("echo", True):
+            message = f"the cell has {count} lines, and a reader follows {MOST_LINES}: split it"
+            yield Problem(cell.path, cell.line, message)
+    yield from _missing_styles(project, page)
+    yield from _widgets_without_a_form(page, cells)
+
+
+def _missing_styles(project: Project, page: Page) -> Iterator[Problem]:
+    for cell in page.cells("ojs"):
+        for name in re.findall(r'from "/widgets/([\w-]+)\.js"', cell.source):
+            style = f"widgets/{name}.css"
+            if (project.root / style).is_file() and style not in map(page.resolve, page.styles):
+                message = f"the front matter lacks the widget's style: css: {page.root}{style}"
+                yield Problem(page.source, 1, message)
+
+
+def _widgets_without_a_form(page: Page, cells: Sequence[Cell]) -> Iterator[Problem]:
+    forms = [cell for cell in cells if "static_form(" in cell.source]
+    for opened, closed in widgets(ProseView(block) for block in page.prose):
+        inside = range(opened.line, closed.line)
+        if not any(cell.path == opened.path and cell.line in inside for cell in forms):
+            message = "the widget shows nothing before it runs, on paper or in the notebook: call "
+            yield Problem(opened.path, opened.line, f"{message}static_form in a Python cell in it")
+
+
+def _list_mistakes(project: Project, page: Page, module: str) -> Iterator[Problem]:
+    """The sidebar, the map of the front page and the README each list every lesson."""
+    title = str(page.title)
+    place = project.lines.get(("website", "sidebar", "contents"))
+    items = list(_leaves(project.sidebar))
+    if not any(item.source == page.source for item in items):
+        entry = f'- href: {page.source}\n              text: "{title}"'
+        message = f"the sidebar lacks a lesson: add under a section's contents\n            {entry}"
+        yield Problem("_quarto.yml", place, message)
+    if any(item.source is None and item.text == title for item in items):
+        yield Problem("_quarto.yml", place, f'"{title}" is there now: delete its line without href')
+    front = _lines(project.root / "index.qmd")
+    entry = f"N. [**{title}.**]({page.source}) What it is about, in a sentence."
+    yield from _unlisted(
+        "index.qmd", front, page, ".course-map", f"the map lacks a lesson: {entry}"
+    )
+    for number, line in enumerate(front, 1):
+        if f"**{title}.**" in line and ".to-come" in line:
+            message = f'"{title}" is there now: delete its line with [to come]'
+            yield Problem("index.qmd", number, message)
+    readme = _lines(project.root / "README.md")
+    entry = f"| {int(module[1:])} | [{title}]({page.source}) | what the reader will be able to do |"
+    yield from _unlisted(
+        "README.md", readme, page, "## Lessons", f"the table lacks a lesson: {entry}"
+    )
+
+
+def _unlisted(
+    file: str, lines: Sequence[str], page: Page, place: str, message: str
+) -> Iterator[Problem]:
+    if not any(f"]({page.source})" in line for line in lines):
+        number = next((n for n, line in enumerate(lines, 1) if place in line), None)
+        yield Problem(file, number, message)
+
+
+def _exercise_mistakes(root: Path, module: str) -> Iterator[Problem]:
+    starter, solutions = f"exercises/{module}.py", f"exercises/solutions/{module}.py"
+    if not (root / starter).is_file():
+        message = 'is missing: write a function for each task, with the task as docstring and "..."'
+        yield Problem(starter, None, f"{message} as body; exercises/m03.py is the pattern")
+    if not (root / solutions).is_file():
+        message = "is missing: write a list TASKS; exercises/solutions/m03.py is the pattern"
+        yield Problem(solutions, None, message)
+        return
+    tasks = _tasks(learner.parse(root / solutions))
+    if not tasks:
+        yield Problem(solutions, None, "has no list TASKS of Task(…)")
+    for call in tasks:
+        for line, message in _task_mistakes(call):
+            yield Problem(solutions, line, f"the task {_name(call)} {message}")
+    if (root / starter).is_file():
+        written, named = list(learner.read(root / starter)), list(map(_name, tasks))
+        if written != named:
+            message = f"defines {', '.join(written)}, and {solutions} has {', '.join(named)}"
+            yield Problem(starter, 1, f"{message}: give both the same tasks in the same order")
+
+
+def _tasks(tree: ast.Module) -> list[ast.Call]:
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "TASKS":
+            return [call for call in getattr(node.value, "elts", ()) if isinstance(call, ast.Call)]
+    return []
+
+
+def _name(call: ast.Call) -> str:
+    return ast.unparse(call.args[0]) if call.args else "without a solution"
+
+
+def _task_mistakes(call: ast.Call) -> Iterator[tuple[int, str]]:
+    given = {keyword.arg: keyword.value for keyword in call.keywords}
+    for key, least in (("hints", LEAST_HINTS), ("mistakes", LEAST_MISTAKES)):
+        value = given.get(key)
+        if isinstance(value, ast.List | ast.Tuple | ast.Dict | None):
+            count = len(getattr(value, "elts", None) or getattr(value, "keys", None) or ())
+            if count < least:
+                line = getattr(value, "lineno", call.lineno)
+                yield line, f"has {count} {key}: write at least {least}"
+    if given.keys().isdisjoint({"truth", "judge"}):
+        yield call.lineno, "needs truth, its solution computed another way, or judge(got, *inputs)"
+
+
+def _leaves(items: Sequence[NavItem]) -> Iterator[NavItem]:
+    for item in items:
+        yield item
+        yield from _leaves(item.children)
+
+
+def _lines(path: Path) -> list[str]:
+    return path.read_text(encoding="utf-8").splitlines() if path.is_file() else []

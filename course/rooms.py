@@ -1,0 +1,86 @@
+"""Measure how high each widget is, so that its place has that height before it runs.
+
+``python3 -m course rooms`` writes ``assets/rooms.css``: without it a page jumps when its widgets
+start. Run it after a change of a widget's height; a test of the pages compares.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from course.browser import find_or_install_browser
+from course.render.problems import Problem
+from course.serve import start_server
+
+# Widths of the window in px; a height holds from one width down to the next.
+WIDTHS = [1280, 1024, 928, 860, 768, 690, 600, 520, 480, 430, 390, 360, 320]
+STEP = 0.75  # rem: smaller changes of height move nothing that a reader notices
+HEADER = (
+    "/* Written by `python3 -m course rooms`: the height of each widget, kept until it runs. */"
+)
+
+_FREE = ".widget { min-height: 0 !important; content-visibility: visible !important; }"
+_LIVE = """() => [...document.querySelectorAll(".widget")]
+  .every((widget) => widget.querySelector(".widget-live"))"""
+_HEIGHTS = """() => Object.fromEntries([...document.querySelectorAll(".widget[id]")]
+  .map((e) => [e.id, e.getBoundingClientRect().height
+    / parseFloat(getComputedStyle(document.documentElement).fontSize)]))"""
+
+Heights = dict[str, float]
+
+
+def write_rooms(root: Path) -> int:
+    """Measure the rendered site in ``_site/`` and write ``assets/rooms.css``."""
+    site = root / "_site"
+    if not (site / "index.html").is_file():
+        raise Problem(
+            "_site/index.html", None, "is not there: run `python3 -m course render` first"
+        )
+    browser = find_or_install_browser()
+    if not browser:
+        raise Problem("course/rooms.py", None, "needs Chrome, Chromium or Edge: name it in CHROME")
+    measured = measure(site, browser)
+    (root / "assets/rooms.css").write_text(stylesheet(measured), encoding="utf-8")
+    print(f"assets/rooms.css: {len(measured[WIDTHS[0]])} widgets at {len(WIDTHS)} widths")
+    return 0
+
+
+def measure(site: Path, browser: str, widths: Iterable[int] = WIDTHS) -> dict[int, Heights]:
+    """The height of each widget in rem, by width of the window and by id."""
+    from playwright.sync_api import sync_playwright
+
+    lessons = sorted(site.glob("modules/*/lesson.html"))
+    pages = ["index.html", *(lesson.relative_to(site).as_posix() for lesson in lessons)]
+    measured: dict[int, Heights] = {width: {} for width in widths}
+    server = start_server(site, 0)
+    with sync_playwright() as playwright:
+        chrome = playwright.chromium.launch(executable_path=browser, args=["--no-sandbox"])
+        page = chrome.new_page()
+        for path in pages:
+            page.goto(f"{server.url}{path}?tour.all=1")
+            page.wait_for_function(_LIVE)
+            page.add_style_tag(content=_FREE)
+            for width in measured:
+                page.set_viewport_size({"width": width, "height": 900})
+                page.wait_for_timeout(200)
+                measured[width] |= page.evaluate(_HEIGHTS)
+        chrome.close()
+    server.shutdown()
+    return measured
+
+
+def stylesheet(measured: dict[int, Heights]) -> str:
+    """CSS from the widest window down, with each height that differs from the one above."""
+    kept: Heights = {}
+    lines = [HEADER]
+    for i, (width, heights) in enumerate(measured.items()):
+        new = {name: h for name, h in heights.items() if abs(h - kept.get(name, 0)) >= STEP}
+        kept |= new
+        if not new:
+            continue
+        narrower = f" and (max-width: {width}px)" if i else ""
+        lines.append(f"@media (scripting: enabled){narrower} {{")
+        lines += [f"  #{name} {{ min-height: {height:.1f}rem; }}" for name, height in new.items()]
+        lines.append("}")
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,259 @@
+"""Caches of sequences that differ in length, caches that forget; reorder, crop, to and export."""
+
+import pytest
+import torch
+
+from attention import CausalMultiHeadAttention, KVCache, MultiHeadAttention, create_padding_mask
+from caching import RaggedKVCache, WindowKVCache
+from positions import Rotary
+
+from .inputs import DEVICES
+
+LENGTHS = [3, 5, 0, 1]
+
+
+def layer_of(kind="rotary", **options):
+    rotary = Rotary(4) if kind == "rotary" else None
+    return CausalMultiHeadAttention(16, 4, 64, num_kv_heads=2, rotary=rotary, **options).eval()
+
+
+def padded(rows, side):
+    """Rows of (L, E) as one batch, and garbage where they end."""
+    longest = max(len(row) for row in rows)
+    pads = [torch.full((longest - len(row), row.shape[-1]), 9.0) for row in rows]
+    both = zip(rows, pads, strict=True)
+    return torch.stack([torch.cat([r, p] if side == "right" else [p, r]) for r, p in both])
+
+
+def real(output, lengths, side):
+    """The rows of a padded output without their padding."""
+    L, pairs = output.shape[-2], zip(output, lengths, strict=True)
+    return [row[:n] if side == "right" else row[L - n :] for row, n in pairs]
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("side", ["right", "left"])
+@pytest.mark.parametrize("window", [None, 3])
+@pytest.mark.parametrize("weights", [False, True])
+@torch.no_grad()
+def test_each_sequence_of_a_padded_batch_is_attended_alone(device, side, window, weights):
+    layer = layer_of().to(device)
+    texts = [torch.randn(n + 6, 16, device=device) for n in LENGTHS]
+    cache = RaggedKVCache(4, 2, 12, 4, padding_side=side, device=device)
+    steps = [LENGTHS, [1, 1, 1, 1], [2, 0, 3, 1], [1, 1, 0, 1], [1, 1, 1, 1]]
+    at, got = [0] * 4, [[] for _ in LENGTHS]
+    for step in steps:
+        rows = [text[a : a + n] for text, a, n in zip(texts, at, step, strict=True)]
+        x = padded([row.cpu() for row in rows], side).to(device)
+        out = layer(x, None, weights, cache=cache, lengths=step, window=window)
+        for each, row in zip(got, real(out[0] if weights else out, step, side), strict=True):
+            each.append(row)
+        at = [a + n for a, n in zip(at, step, strict=True)]
+    assert cache.lengths == [at]
+    for text, outputs, end in zip(texts, got, at, strict=True):
+        want = layer(text[:end], window=window)
+        torch.testing.assert_close(torch.cat(outputs), want, rtol=1e-4, atol=1e-5)
+
+
+@torch.no_grad()
+def test_padding_is_a_query_that_sees_nothing_and_a_mask_still_hides():
+    layer, x = layer_of(), torch.randn(2, 4, 16)
+    cache = RaggedKVCache(2, 2, 9, 4)
+    hide_first = torch.tensor([False, True, True, True])
+    out, weights = layer(x, hide_first, True, cache=cache, lengths=[2, 4])
+    assert (weights[0, :, 2:] == 0).all()
+    assert (weights[..., 0] == 0).all()
+    want, _ = layer(x[1:], hide_first, True)
+    torch.testing.assert_close(out[1:], want)
+    torch.testing.assert_close(out[0, 3], layer.out_proj.bias)
+
+
+@torch.no_grad()
+def test_padding_does_not_count_against_max_seq_len():
+    layer, x = CausalMultiHeadAttention(16, 4, 6).eval(), torch.randn(2, 4, 16)
+    cache = RaggedKVCache(2, 4, 9, 4)
+    layer(x, cache=cache, lengths=[4, 2])
+    layer(x, cache=cache, lengths=[2, 4])
+    with pytest.raises(ValueError, match="sequence of 7 exceeds max_seq_len=6"):
+        layer(x[:, :1], cache=cache)
+
+
+@torch.no_grad()
+def test_a_layer_that_is_not_causal_sees_every_real_key():
+    layer, x = MultiHeadAttention(16, 4).eval(), torch.randn(2, 4, 16)
+    got = layer(x, cache=RaggedKVCache(2, 4, 9, 4), lengths=[2, 4])
+    want = layer(x, create_padding_mask([2, 4]))
+    torch.testing.assert_close(got[0, :2], want[0, :2])
+    torch.testing.assert_close(got[1], want[1])
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("make", [KVCache, RaggedKVCache, WindowKVCache])
+def test_reorder_moves_every_layer_s_past(make):
+    cache = make(3, 2, 8, 4, num_layers=2)
+    pasts = torch.randn(2, 3, 2, 5, 4)
+    for i in range(2):
+        cache[i].append(pasts[i], -pasts[i])
+    view = cache[1]
+    cache.reorder(torch.tensor([2, 0, 0]))
+    new = torch.randn(3, 2, 1, 4)
+    keys, values = view.append(new, new)
+    assert torch.equal(keys, torch.cat([pasts[1][[2, 0, 0]], new], 2))
+    assert torch.equal(values[:, :, :5], -pasts[1][[2, 0, 0]])
+
+
+@torch.no_grad()
+def test_reorder_and_crop_move_the_lengths_too():
+    cache = RaggedKVCache(3, 1, 8, 4, num_layers=2)
+    for i in range(2):
+        cache[i].append(*torch.randn(2, 3, 1, 4, 4), lengths=[1, 4, 2])
+    cache.reorder([1, 1, 2])
+    assert cache.lengths == [[4, 4, 2]] * 2
+    cache.crop([3, 9, 0])
+    assert cache.lengths == [[3, 4, 0]] * 2
+    cache.crop(2)
+    assert cache[1].lengths == [[2, 2, 0]] * 2
+    cache.reset()
+    assert cache[0].length == 0
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("make", [KVCache, RaggedKVCache, WindowKVCache])
+def test_after_crop_decoding_goes_on_from_there(make):
+    layer, x = layer_of(), torch.randn(2, 7, 16)
+    cache = make(2, 2, 8, 4)
+    layer(x[:, :4], cache=cache)
+    layer(torch.randn(2, 3, 16), cache=cache)  # proposed in vain
+    cache.crop(4)
+    assert cache.length == 4
+    torch.testing.assert_close(layer(x[:, 4:], cache=cache), layer(x)[:, 4:])
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("steps", [[1] * 14, [5, 1, 6, 2], [14], [2, 9, 3]], ids=str)
+@pytest.mark.parametrize("window", [1, 3, 4, 20])
+@pytest.mark.parametrize("narrower", [None, 2])
+def test_a_windowed_cache_equals_a_window(steps, window, narrower):
+    layer, x = layer_of(), torch.randn(2, 14, 16)
+    cache = WindowKVCache(2, 2, window, 4)
+    parts = x.split(steps, dim=1)
+    got = torch.cat([layer(part, cache=cache, window=narrower) for part in parts], 1)
+    want = layer(x, window=min(window, narrower or window))
+    torch.testing.assert_close(got, want, rtol=1e-4, atol=1e-5)
+
+
+@torch.no_grad()
+def test_a_windowed_cache_of_256_after_10_000_tokens_holds_256():
+    cache = WindowKVCache(1, 1, 256, 4)
+    at, size = cache.keys.data_ptr(), cache.keys.nbytes
+    for part in torch.arange(10_000.0).split(39):
+        new = part[None, None, :, None].expand(1, 1, -1, 4)
+        keys, _ = cache.append(new, -new)
+        assert keys.shape[2] <= 255 + len(part)
+    assert cache.length == 256
+    assert (cache.keys.data_ptr(), cache.keys.nbytes, cache.keys.shape[3]) == (at, size, 256)
+    assert torch.equal(cache.keys[0, 0, 0, :, 0], torch.arange(10_000.0)[-256:])
+    assert torch.equal(cache.values, -cache.keys)
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("make", [KVCache, RaggedKVCache, WindowKVCache])
+def test_to_copies_and_repr_tells(make):
+    cache = make(2, 1, 8, 4)
+    cache.append(*torch.randn(2, 2, 1, 3, 4))
+    half = cache.to(torch.float16)
+    assert half.keys.dtype == torch.float16
+    assert half.length == cache.length == 3
+    half.reset()
+    half.values.zero_()
+    assert cache.length == 3
+    assert cache.values.abs().max() > 0
+    said = f"{make.__name__}(2, 1, 8, 4, num_layers=1, dtype=torch.float32, device='cpu')"
+    assert repr(cache).startswith(said)
+    assert "3" in repr(cache).split("lengths")[1]
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("make", [KVCache, RaggedKVCache, WindowKVCache])
+def test_a_cache_is_a_pytree_and_can_be_exported(make):
+    layer, x = layer_of(), torch.randn(2, 6, 16)
+    cache = make(2, 2, 8, 4)
+    layer(x[:, :5], cache=cache)
+    leaves, spec = torch.utils._pytree.tree_flatten(cache)
+    again = torch.utils._pytree.tree_unflatten([t.clone() for t in leaves], spec)
+    assert type(again) is make
+    assert again.length == 5
+    exported = torch.export.export(layer, (x[:, 5:],), {"cache": again}).module()
+    fresh = torch.utils._pytree.tree_unflatten([t.clone() for t in leaves], spec)
+    got = exported(x[:, 5:], cache=fresh)
+    torch.testing.assert_close(got, layer(x)[:, 5:])
+    torch.testing.assert_close(layer(x[:, 5:], cache=cache), got)
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("make", [KVCache, RaggedKVCache, WindowKVCache])
+def test_a_cached_step_compiles_to_one_graph(make):
+    torch.compiler.reset()
+    layer, x = layer_of(), torch.randn(2, 6, 16)
+    compiled = torch.compile(layer, fullgraph=True, backend="aot_eager")
+    cache = make(2, 2, 8, 4)
+    outputs = [compiled(part, cache=cache) for part in x.split([4, 1, 1], 1)]
+    torch.testing.assert_close(torch.cat(outputs, 1), layer(x), rtol=1e-5, atol=1e-6)
+    assert cache.length == 6
+
+
+def ragged():
+    cache = RaggedKVCache(2, 2, 4, 4)
+    cache.append(*torch.zeros(2, 2, 2, 3, 4))
+    return cache
+
+
+def full_window():
+    cache = WindowKVCache(2, 2, 4, 4)
+    cache.append(*torch.zeros(2, 2, 2, 6, 4))
+    return cache
+
+
+X = torch.randn(2, 2, 16)
+NEW = torch.zeros(2, 2, 2, 4)
+ERRORS = {
+    "lengths for one cache": (
+        lambda: layer_of()(X, cache=KVCache(2, 2, 9, 4), lengths=[1, 2]),
+        "lengths are for a RaggedKVCache",
+    ),
+    "lengths for a window": (
+        lambda: WindowKVCache(2, 2, 9, 4).append(NEW, NEW, [1, 2]),
+        "lengths are for a RaggedKVCache",
+    ),
+    "lengths without a cache": (lambda: layer_of()(X, lengths=[1, 2]), "create_padding_mask"),
+    "too long": (lambda: ragged().append(NEW, NEW, [3, 1]), r"2 numbers in 0 ... 2.*got \[3, 1\]"),
+    "too few": (lambda: ragged().append(NEW, NEW, [1]), r"2 numbers in 0 ... 2.*got \[1\]"),
+    "full": (lambda: ragged().append(NEW, NEW, [2, 0]), r"3 tokens \+ 2 new exceed max_seq_len=4"),
+    "side": (lambda: RaggedKVCache(2, 2, 4, 4, padding_side="up"), "'right' or 'left', got 'up'"),
+    "order": (lambda: ragged().reorder([0, 2]), r"2 numbers in 0 ... 1, got \[0, 2\]"),
+    "short order": (lambda: KVCache(2, 2, 4, 4).reorder([0]), r"2 numbers in 0 ... 1, got \[0\]"),
+    "crop": (lambda: KVCache(2, 2, 4, 4).crop(-1), "at least 0, got -1"),
+    "ragged crop": (lambda: ragged().crop([1]), r"one number or 2, .* got \[1\]"),
+    "forgotten": (lambda: full_window().crop(5), "to 5: of 6 tokens the last 4 are left"),
+    "value_dim": (lambda: KVCache(2, 2, 4, 4, value_dim=0), "value_dim must be .* 1, got 0"),
+}
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("case", ERRORS)
+def test_errors(case):
+    call, words = ERRORS[case]
+    with pytest.raises(ValueError, match=words):
+        call()
+
+
+@torch.no_grad()
+def test_a_refused_step_leaves_lengths_as_they_were():
+    cache = ragged()
+    with pytest.raises(ValueError, match="cache is full"):
+        cache.append(NEW, NEW, [2, 1])
+    assert cache.lengths == [[3, 3]]
+    full = full_window()
+    full.crop(6)
+    full.crop(0)
+    assert full.length == 0

@@ -1,0 +1,144 @@
+"""`course check` on lessons: a message with file, line and remedy for each missing part."""
+
+import shutil
+import time
+
+import pytest
+
+from course.cli import main
+from course.exercises import learner
+from course.lessons import lesson_mistakes
+from course.render.check import read_site
+from course.render.project import load_project
+from tests.conftest import ROOT
+from tests.engine.sites import Site, python
+
+PAGE = "modules/m99_coins/lesson.qmd"
+FILES = {
+    "_quarto.yml": """project:
+  type: website
+  render: [index.qmd, "modules/**/*.qmd"]
+website:
+  sidebar:
+    contents:
+      - href: index.qmd
+      - href: modules/m99_coins/lesson.qmd
+      - text: "Position"
+format:
+  html:
+    css: style.css
+bibliography: references.bib
+""",
+    "index.qmd": "---\ntitle: Home\n---\n::: {.course-map}\n"
+    f"1. [**Coins.**]({PAGE}) Weigh.\n2. **Position.** [to come]{{.to-come}}\n:::\n",
+    "README.md": f"# Course\n\n## Lessons\n\n| 99 | [Coins]({PAGE}) | weigh |\n",
+    "_diagram-lib.qmd": "```{ojs}\n//| echo: false\nd3 = 1\n```\n",
+    "widgets/coins.js": "export const draw = 1;\n",
+    "widgets/coins.css": ".coins { color: red }\n",
+    PAGE: "---\ntitle: Coins\ndescription: Weigh.\ncss: ../../widgets/coins.css\n---\n"
+    "{{< include /_diagram-lib.qmd >}}\n\n::: {.widget}\n"
+    + python("static_form('Coins.', [], [])")
+    + '```{ojs}\nimport {draw} from "/widgets/coins.js"\n```\n[constructed]{.source}\n:::\n\n'
+    + python('show_exercises("m99")'),
+    "exercises/m99.py": 'def weigh(coins):\n    """Weigh."""\n    ...\n',
+    "exercises/solutions/m99.py": "TASKS = [\n    Task(\n        weigh,\n        truth=other,\n"
+    "        hints=[1, 2],\n        mistakes={1: 1, 2: 2, 3: 3},\n    ),\n]\n",
+    "tests/lessons/test_m99.py": "",
+}
+
+
+@pytest.fixture
+def whole(tmp_path):
+    site = Site(tmp_path / "site")
+    for path, text in FILES.items():
+        site.write(path, text)
+    site.write("style.css", ".widget, .source, .course-map, .to-come { color: red }")
+    shutil.copytree(ROOT / "assets/vendor", site.root / "assets/vendor")
+    return site
+
+
+def told(site):
+    project = load_project(site.root)
+    pages, problems = read_site(project)
+    return [str(problem) for problem in [*problems, *lesson_mistakes(project, pages)]]
+
+
+def test_a_whole_lesson_lacks_nothing(whole):
+    assert told(whole) == []
+
+
+FORGOTTEN = {
+    ("_quarto.yml", f"      - href: {PAGE}\n", ""): "_quarto.yml:6: the sidebar lacks a lesson",
+    ("_quarto.yml", '"Position"', '"Coins"'): '_quarto.yml:6: "Coins" is there now: delete',
+    ("index.qmd", f"[**Coins.**]({PAGE})", "**Coins.**"): "index.qmd:4: the map lacks a lesson",
+    ("index.qmd", "**Position.**", "**Coins.**"): 'index.qmd:6: "Coins" is there now: delete',
+    ("README.md", PAGE, "x"): "README.md:3: the table lacks a lesson: | 99 | [Coins](modules/m99_",
+    (PAGE, "description: Weigh.\n", ""): f"{PAGE}:1: the front matter lacks description",
+    (PAGE, "css: ../../widgets/coins.css\n", ""): f"{PAGE}:1: the front matter lacks the widget's "
+    "style: css: ../../widgets/coins.css",
+    (PAGE, "{{< include /_diagram-lib.qmd >}}", ""): f"{PAGE}:1: after the front matter, add",
+    (PAGE, "static_form(", "other("): f"{PAGE}:8: the widget shows nothing before it runs",
+    (PAGE, 'show_exercises("m99")', "1"): f'{PAGE}:20: no cell shows the exercises: add one with '
+    'show_exercises("m99")',
+    (PAGE, 'show_exercises("m99")', 'show_exercises("m99")\n' + "1\n" * 15):
+        f"{PAGE}:19: the cell has 16 lines",
+    ("exercises/m99.py", "weigh", "weight"): "exercises/m99.py:1: defines weight, and ",
+    ("exercises/solutions/m99.py", "TASKS", "TASK"):
+        "exercises/solutions/m99.py: has no list TASKS",
+    ("exercises/solutions/m99.py", "[1, 2]", "[1]"):
+        "exercises/solutions/m99.py:5: the task weigh has 1 hints: write at least 2",
+    ("exercises/solutions/m99.py", ", 3: 3", ""):
+        "exercises/solutions/m99.py:6: the task weigh has 2 mistakes: write at least 3",
+    ("exercises/solutions/m99.py", "        hints=[1, 2],\n", ""):
+        "exercises/solutions/m99.py:2: the task weigh has 0 hints",
+    ("exercises/solutions/m99.py", "truth=", "other="):
+        "exercises/solutions/m99.py:2: the task weigh needs truth",
+    ("exercises/solutions/m99.py", "[1, 2]", "[1, 2"): "can't read this",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("slip", FORGOTTEN, ids=lambda slip: f"{slip[0]} {slip[1][:20]}")
+def test_each_thing_forgotten_is_named(whole, slip):
+    whole.edit(*slip)
+    [message] = [line for line in told(whole) if FORGOTTEN[slip] in line]
+    assert FORGOTTEN[slip] in message
+
+
+@pytest.mark.parametrize(
+    "path", ["exercises/m99.py", "exercises/solutions/m99.py", "tests/lessons/test_m99.py"]
+)
+def test_a_missing_file_is_named(whole, path):
+    (whole.root / path).unlink()
+    [message] = told(whole)
+    assert message.startswith(f"{path}: is missing: ")
+
+
+def test_a_lesson_of_another_name_is_told_how_to_be_named(whole):
+    whole.write("modules/coins/lesson.qmd", "---\ntitle: X\n---\n")
+    assert told(whole) == [
+        "modules/coins/lesson.qmd: a lesson's folder is named mNN_name, "
+        "such as modules/m07_position/"
+    ]
+
+
+def test_the_course_itself_is_whole_and_checked_in_seconds(capsys):
+    started = time.perf_counter()
+    assert main(["check"], ROOT) == 0, capsys.readouterr().err
+    assert time.perf_counter() - started < 30
+
+
+def test_an_exercise_without_solutions_is_a_line(capsys, monkeypatch, tmp_path):
+    starter = tmp_path / "exercises/m99.py"
+    starter.parent.mkdir()
+    starter.write_text("def weigh(coins):\n    ...\n", encoding="utf-8")
+    monkeypatch.setattr(learner, "file_of", lambda module: starter)
+    monkeypatch.setattr(learner, "modules", lambda: ["m99", "m03"])
+    missing = "exercises/solutions/m99.py: is missing"
+    for options in ([], ["--hint"], ["--solution"]):
+        assert main(["exercise", "m99", *options], ROOT) == 1
+        assert capsys.readouterr().err.startswith(missing)
+    monkeypatch.undo()
+    monkeypatch.setattr(learner, "modules", lambda: ["m98", "m03"])
+    monkeypatch.setattr(learner, "file_of", lambda module: starter)
+    assert main(["exercise"], ROOT) == 0
+    assert "m98  exercises/solutions/m98.py: is missing" in capsys.readouterr().out

@@ -1,0 +1,56 @@
+"""README and CONTRIBUTING: the files that they name exist, and the README lists every folder."""
+
+import re
+
+import pytest
+
+from tests.conftest import ROOT
+
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+TREE = re.search(r"^```\n(index\.qmd.*?)^```$", README, re.M | re.S)[1]
+PLACEHOLDER = re.compile(r"NAME|mNN(_name)?")  # stands for any name
+
+
+def exists(name: str) -> bool:
+    return any(ROOT.glob(PLACEHOLDER.sub("*", name).rstrip("/")))
+
+
+def named_in_the_tree():
+    folders = {0: ""}
+    for line in TREE.splitlines():
+        if not line.strip():
+            continue
+        indent = len(line) - len(line.lstrip())
+        folder = folders[max(depth for depth in folders if depth <= indent)]
+        names = re.split(r"\s{2,}", line.strip())[0].split(", ")
+        for name in names:
+            yield folder + name
+            if name.endswith("/") and len(names) == 1:
+                folders = {d: f for d, f in folders.items() if d <= indent}
+                folders[indent + 2] = folder + name
+
+
+@pytest.mark.parametrize("name", named_in_the_tree())
+def test_the_tree_names_what_is_there(name):
+    assert exists(name)
+
+
+def test_each_folder_is_in_the_tree():
+    there = {path.name for path in ROOT.iterdir() if path.is_dir() and path.name[0] not in "._"}
+    unlisted = {"node_modules", "notebooks", "__pycache__"}
+    for folder in there - unlisted:
+        assert f"{folder}/" in TREE
+
+
+FILES = re.findall(
+    r"`((?:[\w.*]+/)+[\w.*-]*|[\w-]+\.(?:py|md|yml|qmd|json|toml|bib))`", CONTRIBUTING
+)
+
+
+FOLDERS = ("", "course/**/", "models/", "models/*/", "exercises/")  # that a row speaks of
+
+
+@pytest.mark.parametrize("name", sorted(set(FILES)))
+def test_contributing_names_what_is_there(name):
+    assert any(exists(folder + name) for folder in FOLDERS)

@@ -1,0 +1,68 @@
+"""The style of Python (ruff) and the types of the widgets (TypeScript)."""
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.engine.test_vendor import missing_for_a_build
+
+ROOT = Path(__file__).parents[2]
+TSC = ROOT / "node_modules/typescript/bin/tsc"
+# Without annotations TypeScript can't know which element a selector finds, which options have no
+# default, or how a callback is called.
+UNKNOWABLE = re.compile(
+    r"error TS(2322|2345|2554):"
+    r"|does not exist on type '(Element|EventTarget|\(Anonymous function\)|\{\}|\{ \w+\?: .*\})'"
+)
+
+
+@pytest.mark.parametrize("command", [["check"], ["format", "--check"]], ids=" ".join)
+def test_ruff_finds_nothing(command):
+    done = subprocess.run(
+        [sys.executable, "-m", "ruff", *command, "."], cwd=ROOT, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.fixture(scope="module")
+def type_errors():
+    if reason := missing_for_a_build():
+        pytest.skip(reason)
+
+    def errors(project: Path) -> list[str]:
+        done = subprocess.run(["node", TSC, "-p", project], capture_output=True, text=True)
+        found = [line for line in done.stdout.splitlines() if " error TS" in line]
+        assert found or not done.returncode, done.stdout + done.stderr
+        return [line for line in found if not UNKNOWABLE.search(line)]
+
+    return errors
+
+
+def test_typescript_finds_nothing_in_the_widgets(type_errors):
+    assert type_errors(ROOT) == []
+
+
+SLIPS = {
+    "const words = ['a'];\nexport const many = words.lenght;": "'lenght' does not exist",
+    "export const root = Math.sqr(4);": "'sqr' does not exist",
+    "export const sum = (a, b) => a + c;": "Cannot find name 'c'",
+    "import {doubel} from './math.js';\nexport const four = doubel(2);": "no exported member",
+    "const one = 1;\nexport const two = () => { one = 2; };": "Cannot assign to 'one'",
+}
+
+
+@pytest.mark.slow
+def test_typescript_would_find_a_slip(type_errors, tmp_path):
+    shutil.copy(ROOT / "tsconfig.json", tmp_path)
+    (tmp_path / "widgets").mkdir()
+    (tmp_path / "widgets/math.js").write_text("export const double = (x) => 2 * x;\n")
+    for number, slip in enumerate(SLIPS):
+        (tmp_path / f"widgets/slip{number}.js").write_text(slip)
+    found = type_errors(tmp_path)
+    assert len(found) == len(SLIPS)
+    for error, message in zip(sorted(found), SLIPS.values(), strict=True):
+        assert message in error

@@ -1,0 +1,221 @@
+"""Look at one page in one load for all that holds on every page, and list all that is wrong.
+
+The scripts of the widgets are held back at first, so that the static forms show. Then they run;
+everything is answered and unfolded; the theme is switched and the width changed, all in place, and
+the page is looked at after each change. A check returns a line for each fault that it finds.
+"""
+
+import re
+from functools import cache
+from itertools import pairwise
+from urllib.parse import unquote, urlsplit
+
+from tests.site.conftest import ALL_LIVE
+from tests.site.geometry import illegible
+from tests.site.reading import axe_violations
+
+WIDGET_SCRIPTS = re.compile(r"/widgets/.*\.js")
+ROOM = 25  # px by which a widget may differ from the room that was kept for it
+
+# The first call takes a tenth of a second on a phone; Inputs makes it for unformatted numbers.
+COUNT_LANGUAGE_TABLES = """window.languageTables = 0;
+const own = Number.prototype.toLocaleString;
+Number.prototype.toLocaleString = function (...how) {
+  languageTables++;
+  return own.apply(this, how);
+};"""
+SETTLED = """() => {
+  for (const image of document.images) image.loading = "eager"; // decode() waits for what is lazy
+  const images = [...document.images].map((image) => image.decode().catch(() => {}));
+  const ends = document.getAnimations().filter((a) => a.effect.getComputedTiming().endTime < 1e5);
+  return Promise.all([...images, ...ends.map((animation) => animation.finished.catch(() => {}))])
+    .then(() => new Promise((done) => requestAnimationFrame(() => setTimeout(done, 20))));
+}"""
+# Styled, and as high as at the last look: what is out of view is laid out a little later.
+STILL = """() => {
+  const links = [...document.querySelectorAll("link[rel=stylesheet]")];
+  if (document.readyState === "loading" || !links.every((link) => link.sheet)) return false;
+  const heights = [...document.querySelectorAll(".widget")]
+    .map((widget) => widget.getBoundingClientRect().height).join();
+  const isStill = heights === window.heightsBefore;
+  window.heightsBefore = heights;
+  return isStill;
+}"""
+ROOM_TAKEN = """() => [...document.querySelectorAll(".widget")].map((widget) => {
+  const form = widget.querySelector(".static-form");
+  return [widget.id, widget.getBoundingClientRect().height, Boolean(form?.checkVisibility())];
+})"""
+OPEN = """() => {
+  const [, ...questions] = document.querySelectorAll(".prediction, .bug-hunt"); // one stays open
+  for (const question of questions) {
+    question.querySelector("input[type=radio]")?.click();
+    question.querySelector(".ask button")?.click();
+  }
+  for (const box of document.querySelectorAll(".exercise .done input")) box.click();
+  for (const details of document.querySelectorAll("main details")) details.open = true;
+  const folded = document.querySelectorAll("main .collapsed[data-bs-toggle=collapse]");
+  for (const header of folded) header.click();
+}"""
+UNFOLDED = "() => !document.querySelector('main .collapsing')"
+SWITCH_THEME = "() => document.querySelector('.quarto-color-scheme-toggle').click()"
+PLACES = """() => [...document.querySelectorAll("main *")].filter((e) => e.checkVisibility())
+  .map((e) => {
+  const {left, top, width, height} = e.getBoundingClientRect();
+  const {fontSize, fontWeight, display, visibility, opacity} = getComputedStyle(e);
+  return [[e.cloneNode().outerHTML.slice(0, 100), fontSize, fontWeight, display, visibility,
+    opacity], [left, top, width, height].map(Math.round)];
+})"""
+# The empty-row lab shows the NaN that PyTorch returns.
+LEAKS = """() => {
+  const found = [];
+  const look = (text, element, where) => {
+    const leak = /\\bNaN\\b|\\bundefined\\b|\\bInfinity\\b|\\[object /.exec(text)?.[0];
+    if (!leak || (leak === "NaN" && element.closest("#empty-row"))) return;
+    found.push(`${leak} in ${where} of ${element.cloneNode().outerHTML.slice(0, 100)}`);
+  };
+  for (const element of document.querySelectorAll(".widget-live, .widget-live *")) {
+    for (const {name, value} of element.attributes) look(value, element, name);
+    for (const {nodeType, data} of element.childNodes) {
+      if (nodeType === Node.TEXT_NODE) look(data, element, "the text");
+    }
+  }
+  return found;
+}"""
+OUTLINE = """() => [...document.querySelectorAll("main :is(h1, h2, h3, h4, h5, h6)")].map((h) =>
+  [Number(h.localName[1]), h.textContent.trim(),
+    h.matches("h1") || Boolean(h.closest("[id]:not(main)"))])"""
+REFERENCES = """() => {
+  // The cell of the exercises is labelled as the heading above it.
+  const ids = [...document.querySelectorAll("[id]:not(.cell-output#exercises)")].map((e) => e.id);
+  const twice = ids.filter((id, i) => ids.indexOf(id) !== i).map((id) => `two elements are #${id}`);
+  const names = ["for", "list", "aria-labelledby", "aria-describedby", "aria-controls"];
+  const lost = names.flatMap((name) => [...document.querySelectorAll(`[${name}]`)].flatMap((e) =>
+    e.getAttribute(name).split(/\\s+/).filter((id) => id && !document.getElementById(id))
+      .map((id) => `${name} names #${id}, which isn't there`)));
+  return [...twice, ...lost];
+}"""
+LINKS = "() => [...new Set([...document.querySelectorAll('a[href]')].map((a) => a.href))]"
+
+
+def hold_widgets(page):
+    """Hold the scripts of widgets/ back. Returns the function that lets them go."""
+    held = []
+    page.route(WIDGET_SCRIPTS, lambda route: held.append(route))
+
+    def release():
+        page.route(WIDGET_SCRIPTS, lambda route: route.continue_())  # the latest route counts
+        for route in held:
+            route.continue_()
+
+    return release
+
+
+class Audit:
+    """Faults of ``page``, opened by ``visit``; each names page, width, state and check."""
+
+    def __init__(self, page, path, base, site, by_quarto):
+        self.page, self.path, self.base, self.site = page, path, base, site
+        self.main = "main" if by_quarto else None  # the frame is Quarto's own, and breaks rules
+        self.found = []
+
+    def look(self, state, **checks):
+        self.page.evaluate(SETTLED)
+        width = self.page.viewport_size["width"]
+        for check, faults in checks.items():
+            where = f"{self.path} at {width} px, {state}, {check.replace('_', ' ')}"
+            self.found += [f"{where}: {fault}" for fault in faults()]
+
+    def run(self, other_width, again=None):
+        """Look at the page as it opens, opened, in the other theme, and at the other width.
+
+        In the other theme axe looks at contrasts alone, in the part of the page ``again``.
+        """
+        page, release = self.page, hold_widgets(self.page)
+        page.add_init_script(COUNT_LANGUAGE_TABLES)
+        page.goto(self.base + self.path, wait_until="commit")
+        page.wait_for_function(STILL, polling=200)
+        kept = page.evaluate(ROOM_TAKEN)
+        release()
+        page.wait_for_function(ALL_LIVE)
+        self.look(
+            "as it opens",
+            room=lambda: _room(kept, page.evaluate(ROOM_TAKEN)),
+            legibility=self.illegible,
+            numbers=lambda: page.evaluate(LEAKS),
+            references=lambda: page.evaluate(REFERENCES),
+            links=self.broken_links,
+            headings=lambda: _outline(page.evaluate(OUTLINE)),
+        )
+        page.evaluate(OPEN)
+        page.wait_for_function(UNFOLDED)
+        self.look(
+            "all opened",
+            legibility=self.illegible,
+            language_tables=lambda: ["loaded"] if page.evaluate("languageTables") else [],
+            axe=lambda: axe_violations(page, self.main),
+        )
+        before = page.evaluate(PLACES)
+        page.evaluate(SWITCH_THEME)
+        self.look(
+            "in the other theme",
+            places=lambda: _differing(before, page.evaluate(PLACES)),
+            contrast=lambda: axe_violations(page, again, rules=["color-contrast"]),
+        )
+        page.set_viewport_size({"width": other_width, "height": 900})
+        self.look("in the other theme", legibility=self.illegible)
+        return self.found
+
+    def illegible(self):
+        return illegible(self.page, "body")
+
+    def broken_links(self):
+        for address in self.page.evaluate(LINKS):
+            link = urlsplit(address)
+            if not address.startswith(self.base):
+                if link.scheme != "https":
+                    yield f"{address} is neither below {self.base} nor https"
+                continue
+            path = unquote(address.removeprefix(self.base).split("#")[0].split("?")[0])
+            file = self.site / path
+            file = file / "index.html" if file.is_dir() else file
+            if not file.is_file():
+                yield f"{path} isn't there"
+            elif link.fragment and file.suffix == ".html" and link.fragment not in _ids(file):
+                yield f"{path} has no #{link.fragment}"
+
+
+@cache
+def _ids(file):
+    return set(re.findall(r'\sid="([^"]+)"', file.read_text(encoding="utf-8")))
+
+
+def _room(kept, taken):
+    """``kept`` and ``taken``: [id, height, whether the static form shows] for each widget."""
+    for (name, before, shows), (_, after, still) in zip(kept, taken, strict=True):
+        if not shows or still:
+            yield f"#{name}: its static form is to show until the widget runs, and not after"
+        if abs(before - after) > ROOM:
+            yield f"#{name} was {before:.0f} px high before it ran, and is {after:.0f}"
+
+
+def _outline(headings):
+    levels = [level for level, _, _ in headings]
+    if levels.count(1) != 1:
+        yield f"{levels.count(1)} headings of the first level"
+    for (above, _, _), (level, text, _) in pairwise(headings):
+        if level > above + 1:
+            yield f"{text!r}, of level {level}, follows one of level {above}"
+    for _, text, has_id in headings:
+        if not text or not has_id:
+            yield f"{text!r} has no text, or no address"
+
+
+def _differing(before, after):
+    if len(before) != len(after):
+        yield f"{len(before)} elements, then {len(after)}"
+    changed = []
+    for (style, box), (style_after, box_after) in zip(before, after, strict=False):
+        moved = max(abs(a - b) for a, b in zip(box, box_after, strict=True))
+        if moved > 1 or style != style_after:
+            changed.append(f"{style} at {box}, then {style_after} at {box_after}")
+    yield from changed[:5]

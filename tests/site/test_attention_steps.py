@@ -1,0 +1,119 @@
+"""The four steps of m03 in the browser: what is typed, chosen and tapped reaches every matrix."""
+
+import torch
+
+from attention import scaled_dot_product_attention
+from tests.site.conftest import LESSON
+from tests.site.reading import assert_shows, number, settle
+
+WIDGET = "#step-slider"
+INPUTS = ["query", "key", "value"]
+COMPUTED = ["scores", "scaled", "weights", "output"]
+
+READ = """(root) => Object.fromEntries(
+  [...root.querySelectorAll(".stage.shown table.matrix")].map((table) => {
+  const rows = [...table.querySelectorAll("tbody tr")].map((tr) =>
+    [...tr.querySelectorAll("td")].map((td) => td.querySelector("input")?.value ?? td.textContent));
+  return [table.classList[1], rows];
+}))"""
+STATIC = """(form) => [...form.querySelectorAll("tbody tr")].map((tr) =>
+  [...tr.querySelectorAll("td")].map((td) => td.textContent))"""
+
+
+def shown(page):
+    """{matrix name: rows of the texts in its cells} of what the current step shows."""
+    settle(page)
+    return page.locator(WIDGET).evaluate(READ)
+
+
+def go_to(page, step):
+    page.locator(f"{WIDGET} .step-ticks button").nth(step).click()
+    settle(page)
+
+
+def at(page, matrix, row, col):
+    rows = page.locator(f"{WIDGET} .shown table.{matrix} tbody tr")
+    return rows.nth(row).locator("td").nth(col)
+
+
+def entered(page):
+    """Q, K and V as float64 tensors, from the overview."""
+    go_to(page, 0)
+    texts = shown(page)
+    return [
+        torch.tensor([[number(t) for t in row] for row in texts[name]], dtype=torch.float64)
+        for name in INPUTS
+    ]
+
+
+def assert_numbers_are_attention_pys(page, *, is_causal=False):
+    """Every computed cell of every step, to the digits shown."""
+    query, key, value = entered(page)
+    output, weights = scaled_dot_product_attention(query, key, value, is_causal=is_causal)
+    scores = query @ key.T
+    want = dict(
+        zip(COMPUTED, (scores, scores / key.shape[-1] ** 0.5, weights, output), strict=True)
+    )
+    for step in range(5):
+        go_to(page, step)
+        for name, rows in shown(page).items():
+            for row, wanted in zip(
+                rows, want[name].tolist() if name in want else rows, strict=True
+            ):
+                for text, exact in zip(row, wanted, strict=True):
+                    if name in want:
+                        assert_shows(text, exact, f"step {step}, {name}")
+
+
+def test_every_number_follows_what_is_typed(open_page):
+    with open_page(LESSON) as page:
+        assert_numbers_are_attention_pys(page)
+        static = page.locator(f"{WIDGET} .static-form").evaluate(STATIC)
+        go_to(page, 3)
+        assert [row[1:4] for row in static] == shown(page)["weights"]
+
+        before = entered(page)
+        edits = {("query", 2, 0): "-3.25", ("key", 1, 1): "9.99", ("value", 0, 1): "0,5"}
+        for place, text in edits.items():
+            at(page, *place).locator("input").fill(text)
+        page.keyboard.press("Tab")
+        assert [entered(page)[i][row, col] for i, (_, row, col) in enumerate(edits)] == [
+            -3.25,
+            9.99,
+            0.5,
+        ]
+        assert_numbers_are_attention_pys(page)
+        # In step 1 K stands on its side: an edit there reaches the right number.
+        go_to(page, 1)
+        at(page, "key", 0, 2).locator("input").fill("-7")
+        assert entered(page)[1][2, 0] == -7
+
+        page.locator(f"{WIDGET} input[type=checkbox]").check()
+        page.get_by_role("button", name="New numbers").click()
+        assert_numbers_are_attention_pys(page, is_causal=True)
+        assert not torch.equal(before[0], entered(page)[0])
+        page.get_by_role("button", name="Reset").click()
+        assert all(map(torch.equal, before, entered(page)))
+
+
+def test_a_chosen_cell_lights_what_its_arithmetic_read(open_page):
+    with open_page(LESSON, has_touch=True) as page:
+        go_to(page, 1)
+        at(page, "scores", 2, 1).tap()
+        settle(page)
+        arithmetic = page.locator(f"{WIDGET} .arithmetic")
+        assert arithmetic.inner_text() == "score(sat, cat) = 2.0 × 2.0 + 1.0 × 0.5 = 4.500"
+        lit = page.locator(f"{WIDGET} .shown .lit").evaluate_all(
+            "(fields) => fields.map((e) => e.getAttribute('aria-label'))"
+        )
+        assert lit == ["Q, sat, q₁", "Q, sat, q₂", "K, k₁, cat", "K, k₂, cat"]
+        page.keyboard.press("ArrowUp")
+        settle(page)
+        assert arithmetic.inner_text().startswith("score(cat, cat) =")
+        for step, result in enumerate(COMPUTED, start=1):
+            go_to(page, step)
+            assert page.locator(f"{WIDGET} .term.active").count() == 1
+            chosen = page.locator(f"{WIDGET} .shown [aria-selected=true]")
+            assert chosen.evaluate_all(
+                "(all) => all.map((e) => e.closest('table').classList[1])"
+            ) == [result]

@@ -1,0 +1,80 @@
+"""Every page, at every width, in both themes: one load holds all that is to hold everywhere."""
+
+import pytest
+
+from tests.site.audit import Audit
+from tests.site.conftest import PAGES
+
+# One load opens in the light and the other in the dark; each then switches, and changes its width.
+# What a phone shows in the dark and a desk doesn't is in the header and the widgets.
+LOADS = {
+    "phone": (390, "light", {"other_width": 320, "again": "header, .widget"}),
+    "desk": (1280, "dark", {"other_width": 768, "again": None}),
+}
+
+
+@pytest.mark.parametrize(("width", "theme", "then"), LOADS.values(), ids=LOADS)
+@pytest.mark.parametrize("path", PAGES)
+def test_page(visit, below, site, by_quarto, path, width, theme, then):
+    with visit(below, width=width, theme=theme) as (page, trouble):
+        found = Audit(page, path, below, site, by_quarto).run(**then)
+        found += [f"{path} at {width} px, quiet: {t}" for t in trouble()]
+    if found:
+        pytest.fail("\n".join(found), pytrace=False)
+
+
+# What each fault must be named by, and the markup that plants it.
+FAULTS = {
+    "axe: ('image-alt'": '<img src="data:," width="9" height="9">',
+    "axe: ('color-contrast', ['<p id=\"faint\"": '<p id="faint" style="color: #999">faint</p>',
+    "contrast: ('color-contrast', ['<p id=\"faint-dark\"": """<p id="faint-dark">faint</p>
+      <style>.quarto-dark #faint-dark {color: #333}</style>""",
+    "links: modules/none.html isn't there": '<a href="../none.html">a</a>',
+    "links: index.html has no #none": '<a href="../../index.html#none">b</a>',
+    "is neither below": '<a href="http://example.com/">c</a>',
+    "references: for names #none": '<label for="none">d</label>',
+    "references: two elements are #twin": '<i id="twin"></i><i id="twin"></i>',
+    "'Deep', of level 5, follows": '<section id="deep"><h5>Deep</h5></section>',
+    "scrolls sideways by": '<div style="width: 3000px; height: 1px"></div>',
+    "out of view: 'far'": '<p style="position: absolute; left: 2000px">far</p>',
+    "text over text: 'over' and 'under'": """<p style="position: relative"><b
+      style="position: absolute; left: 0; top: 0; font-weight: inherit">over</b>under</p>""",
+    'cut off: <p id="cut"': """<p id="cut" style="width: 3em; overflow: hidden;
+      white-space: nowrap">longer than it may be</p>""",
+    "8.0 px small: 'tiny'": '<p style="font-size: 8px">tiny</p>',
+    'places: [\'<p id="moves"': """<p id="moves">e</p>
+      <style>.quarto-dark #moves {padding-top: 5px}</style>""",
+    "room: #leak-test was": """<style>
+      #leak-test:not(:has(.widget-live)) {min-height: 3000px}</style>""",
+    "room: #empty-row: its static": "<style>#empty-row .static-form {display: none}</style>",
+    "NaN in the text of <i": "",
+    "undefined in aria-label of <i": """<script type="module">
+      const late = setInterval(() => {
+        const live = document.querySelector(".widget-live");
+        if (!live || document.documentElement.matches(".arriving")) return;
+        clearInterval(late);
+        live.insertAdjacentHTML("beforeend", "<i aria-label='undefined %'>NaN</i>");
+      }, 1);</script>""",
+    "language tables: loaded": "<script>(5).toLocaleString()</script>",
+    "quiet: said": "<script>console.error('said')</script>",
+    "quiet: thrown": "<script>throw new Error('thrown')</script>",
+    "quiet: 404": '<img alt="f" src="none.png" width="9" height="9">',
+    "quiet: asked for http://localhost:9/": '<img alt="g" src="http://localhost:9/" width="9">',
+}
+
+
+@pytest.mark.slow
+def test_every_planted_fault_is_named(visit, below, site, by_quarto):
+    path = "modules/m05_masks/lesson.html"
+    page_text = (site / path).read_text(encoding="utf-8")
+    planted = page_text.replace("</main>", "\n".join(FAULTS.values()) + "</main>")
+    assert planted != page_text
+    with visit(below, width=390) as (page, trouble):
+        page.route(
+            below + path, lambda route: route.fulfill(body=planted, content_type="text/html")
+        )
+        found = Audit(page, path, below, site, by_quarto).run(other_width=320, again="main")
+        found += [f"{path} at 390 px, quiet: {t}" for t in trouble()]
+    missed = [fault for fault in FAULTS if not any(fault in line for line in found)]
+    assert not missed, "\n".join(found)
+    assert all(line.startswith(f"{path} at 3") for line in found)

@@ -1,0 +1,63 @@
+"""A widget whose script can't be loaded says so, and takes nothing else with it."""
+
+from contextlib import contextmanager
+
+from playwright.sync_api import expect
+
+from tests.site.conftest import TOUR
+from tests.site.reading import settle
+
+SENTENCE = (
+    "The interactive part is missing: its script could not be loaded, or failed. "
+    "Reload the page to try again."
+)
+FIGURES = [f"#tour-{name}" for name in
+           ("why", "roles", "scores", "softmax", "heads", "mask", "code", "patterns")]  # fmt: skip
+
+
+@contextmanager
+def page_without(browser, url, script):
+    session = browser.new_context(viewport={"width": 1280, "height": 900})
+    page = session.new_page()
+    page.route(f"**/widgets/{script}", lambda route: route.abort())
+    page.goto(url)
+    page.wait_for_selector(".failure")
+    yield page
+    session.close()
+
+
+def assert_told(place):
+    expect(place.locator(".failure")).to_have_text(SENTENCE)
+    assert not [e for e in place.locator(".observablehq--error").all() if e.is_visible()]
+
+
+def test_without_its_player_the_tour_is_one_text_with_live_figures(browser, served):
+    with page_without(browser, served + TOUR, "tour.js") as page:
+        assert_told(page.locator(".tour-strip"))
+        for figure in FIGURES:
+            expect(page.locator(f"{figure} .widget-live .sentence")).to_be_attached()
+            assert page.locator(f"section:has({figure}) > h2").is_visible()
+        expect(page.locator(".failure")).to_have_count(1)
+        page.locator("#tour-scores table.scores td").nth(3).click()
+        settle(page)
+        for figure, does in [("#tour-scores", "cat asks The"), ("#tour-softmax", "cat gives The")]:
+            expect(page.locator(f"{figure} .sentence")).to_contain_text(does)
+        page.get_by_role("combobox", name="… because it was").select_option(index=1)
+        expect(page.locator("#tour-patterns .token").last).to_have_text("warm")
+
+
+def test_without_its_figures_the_tour_still_turns_its_pages(browser, served):
+    with page_without(browser, served + TOUR, "tour-figures.js") as page:
+        expect(page.locator(".failure")).to_have_count(8)
+        for i, figure in enumerate(FIGURES):
+            page.locator(".tour-strip li a").nth(i).click()
+            assert_told(page.locator(figure))
+            expect(page.locator(f"{figure} .static-form")).to_be_visible()
+
+
+def test_the_other_widgets_of_a_page_live_on(browser, served):
+    lesson = "modules/m01_why_attention/lesson.html"
+    with page_without(browser, served + lesson, "path-tracer.js") as page:
+        assert_told(page.locator("#path-tracer"))
+        expect(page.locator("#path-tracer .static-form")).to_be_visible()
+        expect(page.locator("#flow-map .widget-live .sentence")).to_be_visible()

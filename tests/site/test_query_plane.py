@@ -1,0 +1,78 @@
+"""The query in the plane, in m02 and on the front page: typed, by slider, dragged and tapped."""
+
+from tests.site.reading import assert_shows, number, settle
+from tests.widgets.test_query_plane import KEYS, expected
+
+LOOKUP, TASTE = "#soft-lookup", "#taste"
+LESSON = "modules/m02_query_key_value/lesson.html"
+FRONT_KEYS = [[-1.3, 0.9], [1.4, 0.9], [0.2, -1.4]]
+
+
+def entered(page, place):
+    fields = page.locator(f"{place} input[type=text]").all()
+    return [number(field.input_value()) for field in fields]
+
+
+def assert_shares(page, place, shares):
+    texts = page.locator(f"{place} .share").all_inner_texts()
+    for text, share in zip(texts, shares, strict=True):
+        assert_shows(text.removesuffix("\u202f%"), 100 * share, entered(page, place))
+
+
+def assert_lookup(page):
+    settle(page)
+    temperature, *query = entered(page, LOOKUP)
+    shares, answer = expected(query, temperature, KEYS)
+    assert_shares(page, LOOKUP, shares)
+    shown = page.locator(f"{LOOKUP} .retrieved b").inner_text()
+    assert_shows(shown.removesuffix(" m"), answer, (temperature, query))
+
+
+def assert_taste(page):
+    settle(page)
+    shares, _ = expected(entered(page, TASTE), 2**0.5, FRONT_KEYS, [0, 0, 0])
+    assert_shares(page, TASTE, shares)
+    return shares
+
+
+def drag(page, place, start, end):
+    """Drag from one place in the plane to another, both as shares of its box."""
+    plane = page.locator(f"{place} svg")
+    plane.scroll_into_view_if_needed()
+    box = plane.bounding_box()
+    (x, y), (to_x, to_y) = start, end
+    page.mouse.move(box["x"] + box["width"] * x, box["y"] + box["height"] * y)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] * to_x, box["y"] + box["height"] * to_y, steps=3)
+    page.mouse.up()
+
+
+def test_the_harbours_are_asked_by_numbers_sliders_and_dragging(open_page):
+    with open_page(LESSON) as page:
+        assert entered(page, LOOKUP) == [1, 1, 1]
+        assert_lookup(page)
+        for field, text in [(1, "-1.35"), (2, "0.4"), (0, "0.05"), (0, "3"), (0, "0"), (1, "2")]:
+            page.locator(f"{LOOKUP} input[type=text]").nth(field).fill(text)
+            assert_lookup(page)
+        page.locator(f"{LOOKUP} input[type=range]").nth(2).press("ArrowRight")
+        assert entered(page, LOOKUP) == [0, 2, 0.45]
+        assert_lookup(page)
+        drag(page, LOOKUP, (0.6, 0.4), (0.2, 0.3))
+        assert entered(page, LOOKUP)[1] < -0.8
+        assert_lookup(page)
+        page.wait_for_url("**lookup.across=-*")
+        page.mouse.move(10, 10)
+        held = entered(page, LOOKUP)
+        plane = page.locator(f"{LOOKUP} svg").bounding_box()
+        page.mouse.move(plane["x"] + 40, plane["y"] + 40)
+        assert entered(page, LOOKUP) == held, "a query that was let go follows the mouse"
+
+
+def test_the_front_page_s_query_is_tapped_and_dragged(open_page):
+    with open_page("index.html", width=390, has_touch=True, is_mobile=True) as page:
+        assert_taste(page)
+        page.locator(f"{TASTE} svg").tap(position={"x": 20, "y": 20})
+        assert assert_taste(page)[0] > 0.6
+        drag(page, TASTE, (0.5, 0.5), (0.55, 0.95))
+        assert assert_taste(page)[2] > 0.8
+        page.wait_for_url("**taste.up=**")

@@ -1,0 +1,287 @@
+"""What every widget must do, over one table of states: tests/widgets/states_*.py.
+
+Each entry, by the id of the widget's place, gives its page, its key in the address, the states to
+look at (as an address has them), damaged addresses, and for each goal a state that meets it;
+"grows" where the states differ in height by more than 80 px, as sentences of the text do.
+"""
+
+import importlib
+import itertools
+from pathlib import Path
+
+import pytest
+
+from tests.site.conftest import TOUR, WIDTHS
+from tests.site.geometry import assert_legible
+from tests.site.reading import axe_violations, settle
+
+TABLES = sorted((Path(__file__).parents[1] / "widgets").glob("states_*.py"))
+STATES = {
+    name: entry
+    for table in TABLES
+    for name, entry in importlib.import_module(f"tests.widgets.{table.stem}").STATES.items()
+}
+PAGES = sorted({entry["page"] for entry in STATES.values()})
+
+
+def widgets_of(page_path):
+    return {name: entry for name, entry in STATES.items() if entry["page"] == page_path}
+
+
+def fullest(entry):
+    """The state that differs from the default in most fields."""
+    return max(entry["states"].values(), key=lambda query: query.count("="))
+
+
+# Reads a state from the address in place, as going back does.
+GO_TO = """(query) => {
+  const url = new URL(location);
+  url.search = query;
+  history.replaceState(null, "", url);
+  dispatchEvent(new PopStateEvent("popstate"));
+}"""
+STATE = "(e) => JSON.parse(JSON.stringify(e.state))"
+
+
+def go_to(page, query):
+    page.evaluate(GO_TO, query)
+    settle(page)
+
+
+def live(page, name):
+    return page.locator(f"#{name} .widget-live").first
+
+
+# ---- Look --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("path", PAGES)
+def test_legible_and_accessible_in_every_state(open_page, path, width):
+    with open_page(path, width=width) as page:
+        for name, entry in widgets_of(path).items():
+            heights = []
+            states = entry["states"].items()
+            if path != TOUR:  # which shows one step: each of its figures has a state that does
+                states = [("default", ""), *states]
+            for state, query in states:
+                go_to(page, query)
+                place = page.locator(f"#{name}")
+                place.scroll_into_view_if_needed()
+                assert_legible(page, f"#{name}")
+                heights.append(place.bounding_box()["height"])
+                if width == 1280 and query == fullest(entry):
+                    assert not axe_violations(page, f"#{name}"), (name, state)
+            jump = max(heights) - min(heights)
+            assert jump <= entry.get("grows", 80), f"{name}: the page jumps by {jump:.0f} px"
+
+
+# ---- Static form -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_the_static_form_stands_without_scripts_and_on_paper(open_page, path):
+    with open_page(path) as page:
+        forms = page.locator(".widget .static-form")
+        assert forms.count() >= page.locator(".widget").count()
+        assert not any(form.is_visible() for form in forms.all())
+        page.emulate_media(media="print")
+        assert all(form.is_visible() for form in forms.all())
+        assert not any(element.is_visible() for element in page.locator(".widget-live").all())
+    with open_page(path, live=False, java_script_enabled=False) as page:
+        for form in page.locator(".widget .static-form").all():
+            assert form.is_visible()
+            assert form.locator("tbody tr").count()
+            assert "nan" not in form.locator("p").first.inner_text().lower()
+
+
+# ---- Keyboard ----------------------------------------------------------------------------------
+
+TAB_STOPS = """(root) => [...root.querySelectorAll("input, select, button, a[href], [tabindex]")]
+  .filter((e) => e.tabIndex >= 0 && !e.disabled && e.checkVisibility()
+    && !(e.type === "radio" && e.name && !e.checked))"""
+IS_FOCUSED_VISIBLY = """(e) => {
+  const {outlineStyle, outlineWidth, boxShadow} = getComputedStyle(e);
+  return (outlineStyle !== "none" && parseFloat(outlineWidth) >= 1) || boxShadow !== "none";
+}"""
+KIND = """(e) => e.type === "range" ? "slider" : e.type === "checkbox" ? "box"
+  : e.type === "radio" ? "radio" : e.matches("input") ? "number"
+  : e.matches("[role=gridcell][aria-selected]") ? "cell" : e.matches("[role=radio]") ? "word"
+  : e.localName"""
+# A key that changes something, and, at the end of the range, one that goes the other way.
+KEYS = {
+    "slider": ("ArrowRight", "ArrowLeft"), "box": ("Space",), "radio": ("ArrowRight", "ArrowLeft"),
+    "number": ("ArrowUp", "ArrowDown"), "cell": ("ArrowRight", "ArrowLeft", "Space"),
+    "word": ("ArrowDown", "ArrowUp"), "select": ("ArrowDown", "ArrowUp"), "button": ("Enter",),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_every_control_works_by_keyboard_with_a_visible_focus(open_page, path):
+    with open_page(path, reduced_motion="reduce") as page:
+        for name in widgets_of(path):
+            go_to(page, "")
+            root = live(page, name)
+            count = root.evaluate(f"(root) => ({TAB_STOPS})(root).length")
+            for i in range(count):
+                stop = root.evaluate_handle(f"(root) => ({TAB_STOPS})(root)[{i}]").as_element()
+                if stop is not None:
+                    assert_answers(page, root, stop, f"{name}, stop {i}")
+            assert not root.evaluate(MOVING), f"{name} moves though motion is not wanted"
+
+
+MOVING = """(root) => [...root.querySelectorAll("*")].filter((e) =>
+  !/^(0s(, )?)+$/.test(getComputedStyle(e).transitionDuration)
+  || e.getAnimations().some((a) => a.playState === "running"))
+  .map((e) => e.outerHTML.slice(0, 80))"""
+SNAPSHOT = "(e) => JSON.stringify([e.state, e.value]) + e.textContent"
+
+
+def assert_answers(page, root, stop, where):
+    stop.focus()
+    kind = stop.evaluate(KIND)
+    page.keyboard.press("Shift")  # so that the focus counts as the keyboard's
+    assert stop.evaluate(IS_FOCUSED_VISIBLY), f"{where}: the focus on this {kind} can't be seen"
+    if kind == "button" and stop.inner_text() in ("Reset", "Play"):
+        return
+    before = root.evaluate(SNAPSHOT)
+    for key in KEYS[kind]:
+        page.keyboard.press(key)
+        settle(page)
+        if root.evaluate(SNAPSHOT) != before:
+            break
+    else:
+        raise AssertionError(f"{where}: no key changes anything on this {kind}")
+    assert root.evaluate("(e) => e.contains(document.activeElement)"), f"{where} loses the focus"
+
+
+TYPED = {"0.5": 0.5, "0,5": 0.5, "-0.5": -0.5, " 1 ": 1, "2": 2}
+WRONG = ["", "x", "1e309", "1 2", "--1", "99999"]
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_numbers_are_taken_as_typed_or_refused_in_words(open_page, path):
+    with open_page(path) as page:
+        for name in widgets_of(path):
+            root = live(page, name)
+            fields = root.locator("input[type=text]:visible")
+            for i in {0, fields.count() - 1} if fields.count() else ():
+                assert_takes_numbers(page, root, fields.nth(i), name)
+
+
+def assert_takes_numbers(page, root, field, name):
+    go_to(page, "")
+    was = field.input_value()
+    for text, number in TYPED.items():
+        before = root.evaluate(STATE)
+        field.click()
+        page.keyboard.press("ControlOrMeta+A")
+        page.keyboard.type(text)
+        assert field.input_value() == text, f"{name}: rewritten while typing {text!r}"
+        hint = root.locator(".hint").inner_text()
+        if field.get_attribute("aria-invalid"):
+            assert hint.startswith(("Only", "Type")), (name, text, hint)
+            assert root.evaluate(STATE) == before
+        else:
+            assert not hint
+            field.blur()
+            assert float(field.input_value().replace("−", "-")) == number, (name, text)
+    go_to(page, "")
+    for text in WRONG:
+        field.click()
+        field.fill(text)
+        assert root.locator(".hint").inner_text().startswith(("Only", "Type")), (name, text)
+        field.blur()
+        assert field.input_value() == was, f"{name}: {text!r} changed the field"
+        assert not root.locator(".hint").inner_text()
+
+
+# ---- Address -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_the_address_keeps_a_state_and_falls_back_where_it_is_damaged(open_page, path):
+    with open_page(path) as page:
+        start = page.url
+        for name, entry in widgets_of(path).items():
+            root = live(page, name)
+            go_to(page, "")
+            default = root.evaluate(STATE)
+            for query in entry["damaged"]:
+                go_to(page, query)
+                assert root.evaluate(STATE) == default, f"{name}: {query} is not the default"
+            own = [q for q in entry["states"].values() if is_own(entry, q)]
+            for query in sorted(own, key=lambda query: -query.count("=")):
+                go_to(page, query)
+                if (state := root.evaluate(STATE)) != default:
+                    break
+            else:
+                continue
+            go_to(page, "")
+            root.evaluate("(e, state) => e.set(state)", state)
+            page.wait_for_function("location.search.length > 20 || location.search.includes('=')")
+            page.wait_for_timeout(500)
+            search = page.evaluate("location.search.slice(1)")
+            go_to(page, "")
+            go_to(page, search)
+            assert root.evaluate(STATE) == state, f"{name}: {search} is not {query}"
+            page.go_back()
+            settle(page)
+            assert root.evaluate(STATE) == default, f"{name}: Back doesn't go back"
+        assert page.url.split("?")[0] == start.split("?")[0]
+
+
+def is_own(entry, query):
+    return all(part.startswith(f"{entry['key']}.") for part in query.split("&"))
+
+
+# ---- The sentence, and challenges ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_each_widget_says_in_words_what_it_shows(open_page, path):
+    with open_page(path) as page:
+        for name, entry in widgets_of(path).items():
+            said = set()
+            for query in ["", *entry["states"].values()]:
+                go_to(page, query)
+                sentences = page.locator(f"#{name} .widget-live .sentence[aria-live=polite]")
+                assert sentences.count() == 1, name
+                text = sentences.text_content()
+                assert text.strip()
+                assert not {"NaN", "undefined", "Infinity", "null", "[object"} & set(text.split())
+                said.add(text)
+            assert len(said) > 1, f"{name} says the same in every state"
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_goals_are_ticked_announced_and_counted(open_page, path):
+    with open_page(path) as page:
+        goals = {goal: name for name, entry in widgets_of(path).items() for goal in entry["goals"]}
+        on_page = page.locator(".goal").evaluate_all("(all) => all.map((goal) => goal.id)")
+        assert sorted(on_page) == sorted(f"goal-{goal}" for goal in goals)
+        for met, (goal, name) in zip(itertools.count(1), goals.items(), strict=False):
+            item = page.locator(f"#goal-{goal}")
+            assert "met" not in item.get_attribute("class").split(), f"{goal} is met by itself"
+            set_as_reader(page, STATES[name]["goals"][goal])
+            assert "met" in item.get_attribute("class").split(), f"{goal} is not ticked"
+            assert (
+                page.get_by_role("status")
+                .get_by_text("Goal met")
+                .text_content()
+                .endswith(item.text_content())
+            )
+            count = page.locator("#quarto-sidebar a.active .progress-count")
+            if count.count():
+                assert count.text_content().strip().startswith(f"{met} of ")
+
+
+def set_as_reader(page, query):
+    """Set the state that ``query`` stands for, through the widget whose address key it has."""
+    key = query.split(".")[0]
+    root = live(page, next(n for n, entry in STATES.items() if entry["key"] == key))
+    go_to(page, query)
+    state = root.evaluate(STATE)
+    go_to(page, "")
+    root.evaluate("(e, state) => e.set(state)", state)
+    settle(page)

@@ -1,0 +1,65 @@
+"""The states that the widgets of m06 are looked at in; tests/site/test_widgets.py says how."""
+
+M06 = "modules/m06_multi_head/lesson.html"
+
+STATES = {
+    "layer-steps": {
+        "page": M06,
+        "key": "layer",
+        "states": {
+            "project": "layer.step=1",
+            "one head, split": "layer.heads=1&layer.step=2",
+            "pairs, attend": "layer.heads=4&layer.sharing=1&layer.step=3",
+            "all share, join": "layer.sharing=2&layer.step=4",
+            "two heads, output": "layer.heads=2&layer.step=5",
+            "sixteen, pairs": "layer.heads=16&layer.sharing=1&layer.step=2",
+            "sixteen, all share": "layer.heads=16&layer.sharing=2&layer.step=3",
+        },
+        "grows": 130,
+        "damaged": [
+            "layer.heads=3", "layer.heads=1e9", "layer.step=6", "layer.step=x", "layer.sharing=-1",
+        ],
+        "goals": {
+            "small-cache": "layer.heads=16&layer.sharing=2",
+            "quarter-less": "layer.sharing=1&layer.step=5",
+        },
+    },
+    "reshape-tracer": {
+        "page": M06,
+        "key": "trace",
+        "states": {
+            "four heads": "trace.heads=4&trace.number=22",
+            "blind split": "trace.splitBlind=1&trace.number=0",
+            "blind merge": "trace.mergeBlind=1&trace.number=22",
+            "both blind": "trace.splitBlind=1&trace.mergeBlind=1",
+            "four, blind split": "trace.heads=4&trace.splitBlind=1",
+            "four, blind merge": "trace.heads=4&trace.mergeBlind=1&trace.number=0",
+            "four, both": "trace.heads=4&trace.splitBlind=1&trace.mergeBlind=1&trace.number=22",
+        },
+        "damaged": ["trace.heads=3", "trace.number=24", "trace.number=", "trace.splitBlind=2"],
+        "goals": {
+            "twelve-astray": "trace.heads=4&trace.splitBlind=1",
+            "all-back": "trace.splitBlind=1&trace.mergeBlind=1",
+        },
+    },
+    "head-maps": {
+        "page": M06,
+        "key": "heads",
+        "states": {
+            "cat": "heads.sentence=1&heads.head=2",
+            "cat, layer 0": "heads.sentence=1&heads.layer=0",
+            "big": "heads.sentence=2&heads.row=12",
+            "small, random": "heads.sentence=3&heads.layer=0&heads.head=2&heads.untrained=1",
+            "random": "heads.untrained=1&heads.head=0",
+        },
+        "grows": 130,
+        "damaged": [
+            "heads.sentence=9", "heads.layer=2", "heads.head=x", "heads.row=-1",
+            "heads.untrained=yes",
+        ],
+        "goals": {
+            "sharpest-head": "heads.sentence=1&heads.head=0",
+            "looks-at-itself": "heads.sentence=2&heads.head=0&heads.row=1",
+        },
+    },
+}  # fmt: skip

@@ -1,0 +1,145 @@
+"""widgets/attention-steps.js: its numbers, the arithmetic of each cell, and its sentence."""
+
+import math
+import random
+import re
+
+import pytest
+import torch
+
+from attention import scaled_dot_product_attention
+from tests.widgets.js import module
+
+JS = module("attention-steps.js")
+INPUTS, COMPUTED = ["query", "key", "value"], ["scores", "scaled", "weights", "output"]
+WORKED = {
+    "tokens": ["The", "cat", "sat"],
+    "query": [[1, 0.5], [0, 2], [2, 1]],
+    "key": [[0, 1], [2, 0.5], [0.5, 1]],
+    "value": [[-1, 1], [2, 0.5], [0.5, 1.5]],
+}
+RESULTS = ["output", "scores", "scaled", "weights", "output"]  # of each step
+
+
+def state(step=0, cell=None, **changes):
+    cell = cell or (step, RESULTS[step], 2, 1)
+    chosen = dict(zip(("step", "matrix", "row", "col"), cell, strict=True))
+    return {**WORKED, "step": step, "causal": False, "cell": chosen, **changes}
+
+
+def model(*args, **changes):
+    return JS.call("steppedAttention", WORKED, state(*args, **changes))
+
+
+def text(parts):
+    return "".join(part if isinstance(part, str) else part["text"] for part in parts)
+
+
+def sentence(*args, **changes):
+    return JS.run("m.sentence(m.steppedAttention(x[0], x[1]))", [WORKED, state(*args, **changes)])
+
+
+def random_inputs(draw, columns=2):
+    def number(_):
+        return round(draw.uniform(-9.99, 9.99), 2)
+
+    return {n: [list(map(number, range(columns))) for _ in range(3)] for n in INPUTS}
+
+
+@pytest.mark.parametrize("is_causal", [False, True], ids=["all", "causal"])
+def test_numbers_are_attention_pys(is_causal):
+    draw = random.Random(0)
+    for inputs in [WORKED, *(random_inputs(draw, 1 + i % 3) for i in range(60))]:
+        got = model(causal=is_causal, **{name: inputs[name] for name in INPUTS})
+        q, k, v = (torch.tensor(inputs[name], dtype=torch.float64) for name in INPUTS)
+        output, weights = scaled_dot_product_attention(q, k, v, is_causal=is_causal)
+        want = (q @ k.T, q @ k.T / k.shape[-1] ** 0.5, weights, output)
+        for name, exact in zip(COMPUTED, want, strict=True):
+            have = torch.tensor(got[name], dtype=torch.float64)
+            torch.testing.assert_close(have, exact, rtol=1e-12, atol=1e-12)
+
+
+ROLES = {"q": "query", "k": "key", "v": "value", "w": "weights"}
+
+
+@pytest.mark.parametrize("is_causal", [False, True], ids=["all", "causal"])
+@pytest.mark.parametrize("step", range(1, 5))
+def test_the_arithmetic_of_every_cell_comes_to_its_number(step, is_causal):
+    """The text itself is computed; it agrees as far as its own rounding lets it."""
+    draw, name = random.Random(step), RESULTS[step]
+    for inputs in [{}, *(random_inputs(draw) for _ in range(5))]:
+        for row in range(3):
+            for col in range(2 if name == "output" else 3):
+                m = model(step, (step, name, row, col), causal=is_causal, **inputs)
+                if is_causal and col > row and name != "output":
+                    assert text(m["parts"]).startswith(f"Hidden: {WORKED['tokens'][row]} may not")
+                    assert m["read"] == []
+                    continue
+                _, made, result = re.split(r" = | ≈ | = (?=[−\d.]+$)", text(m["parts"]))
+                assert number(result) == pytest.approx(m[name][row][col], abs=5.1e-4)
+                assert compute(made) == pytest.approx(m[name][row][col], abs=0.02)
+                for part in m["parts"]:
+                    if isinstance(part, dict):
+                        read = [cell for cell in m["read"] if cell[0] == ROLES[part["role"]]]
+                        assert number(part["text"]) in rounded(m, read)
+
+
+def number(shown):
+    return float(shown.strip("()").replace("−", "-"))
+
+
+def compute(made):
+    python = made.replace("−", "-").replace("×", "*").replace("÷", "/")
+    return eval(re.sub(r"√(\d+)", r"sqrt(\1)", python), {"exp": math.exp, "sqrt": math.sqrt})
+
+
+def rounded(m, read):
+    """The numbers of the cells in ``read`` as the text has them: in three decimals at most."""
+    return {
+        round(x, 3)
+        for name, row, col in read
+        for i, numbers in enumerate(m[name])
+        for j, x in enumerate(numbers)
+        if row in (None, i) and col in (None, j)
+    }
+
+
+def test_the_arithmetic_is_written_like_this():
+    assert text(model(1)["parts"]) == "score(sat, cat) = 2.0 × 2.0 + 1.0 × 0.5 = 4.500"
+    assert model(1)["read"] == [["query", 2, None], ["key", 1, None]]
+    assert text(model(2)["parts"]) == "scaled(sat, cat) = 4.500 ÷ √2 ≈ 3.182"
+    assert text(model(3)["parts"]) == (
+        "weight(sat, cat) = exp(3.182) ÷ (exp(0.707) + exp(3.182) + exp(1.414)) ≈ 0.797"
+    )
+    assert text(model(4, (4, "output", 2, 0))["parts"]) == (
+        "output(sat), number 1 = 0.067 × (−1.0) + 0.797 × 2.0 + 0.136 × 0.5 ≈ 1.595"
+    )
+    hidden = [text(model(s, (s, RESULTS[s], 0, 1), causal=True)["parts"]) for s in (1, 3)]
+    assert hidden == [
+        "Hidden: The may not look at cat, which comes later. "
+        "The score is 2.250, and softmax skips it.",
+        "Hidden: The may not look at cat, which comes later. Its weight is exactly 0.",
+    ]
+
+
+def test_a_cell_chosen_in_another_step_shows_its_like_in_the_result():
+    def shown(*cell, step):
+        return tuple(JS.call("shownCell", state(step, cell)).values())
+
+    assert shown(1, "scores", 0, 2, step=1) == ("scores", 0, 2)
+    assert shown(1, "scores", 0, 2, step=3) == ("weights", 0, 2)
+    assert shown(1, "scores", 0, 2, step=4) == ("output", 0, 1), "the last column that it has"
+    assert shown(1, "scores", 0, 2, step=2) == ("scaled", 0, 2)
+    assert shown(2, "scores", 0, 2, step=2) == ("scores", 0, 2), "step 2 shows the scores too"
+    assert shown(1, "weights", 0, 2, step=1) == ("scores", 0, 2), "step 1 has no weights"
+
+
+def test_the_sentence_says_the_step_the_weights_and_the_arithmetic():
+    assert sentence(3) == (
+        "Step 3. Each row becomes weights that sum to 1. sat looks at: The 0.07, cat 0.80, "
+        f"sat 0.14. Its output is (1.59, 0.67). {text(model(3)['parts'])}"
+    )
+    causal = sentence(3, (3, "weights", 0, 0), causal=True)
+    assert (
+        "Causal: no token sees a later one. The looks at: The 1.00, cat 0.00, sat 0.00." in causal
+    )

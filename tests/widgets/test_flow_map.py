@@ -1,0 +1,81 @@
+"""The flow map's model: every state against a recurrence run step by step and attention.py."""
+
+import math
+from itertools import product
+
+import pytest
+import torch
+
+from attention import create_causal_mask, scaled_dot_product_attention
+from tests.widgets.js import module
+
+WORDS = "the cat sat on the mat because it was tired".split()
+N = len(WORDS)
+DECAYS = [0.5, 0.7, 0.9, 0.99, 1]
+TIMES = [1, 3, 10, 30, 100, 1000]
+FLOW = module("flow-map.js")
+
+
+def recurrent(decay):
+    """[j, i]: raise word i by 1, run the recurrence, and see what state j becomes."""
+    flow = torch.zeros(N, N, dtype=torch.float64)
+    for i in range(N):
+        state = 0.0
+        for j in range(N):
+            state = decay * state + (i == j)
+            flow[j, i] = state
+    return flow
+
+
+def attention(source, times, is_causal):
+    """The weights of attention.py, where every query scores ``source`` ln(times), the others 0."""
+    query = torch.full((N, 1), math.log(times), dtype=torch.float64)
+    key = torch.zeros(N, 1, dtype=torch.float64)
+    key[source] = 1
+    mask = create_causal_mask(N) if is_causal else None
+    return scaled_dot_product_attention(query, key, key, mask, scale=1.0)[1]
+
+
+def flows(decay=1, times=3, source=1, is_causal=False):
+    state = {"decay": decay, "times": times, "source": source, "causal": is_causal}
+    return FLOW.call("flows", {"words": WORDS}, state)
+
+
+def assert_close(found, want):
+    torch.testing.assert_close(torch.tensor(found, dtype=torch.float64), want, atol=1e-12, rtol=0)
+
+
+@pytest.mark.parametrize("is_causal", [False, True], ids=["all", "causal"])
+def test_every_state(is_causal):
+    for decay, times, source in product(range(5), range(6), range(N)):
+        found = flows(decay, times, source, is_causal)
+        by_state = recurrent(DECAYS[decay])
+        by_attention = attention(source, TIMES[times], is_causal)
+        assert_close(found["recurrent"], by_state)
+        assert_close(found["attention"], by_attention)
+        for j, reader in enumerate(found["readers"]):
+            assert (reader["word"], reader["steps"]) == (WORDS[j], j - source)
+            for kind, flow, is_unseen in [
+                ("recurrent", by_state, j < source),
+                ("attention", by_attention, is_causal and j < source),
+            ]:
+                if is_unseen:
+                    assert (reader[kind], flow[j, source]) == (None, 0)
+                else:
+                    assert reader[kind] == pytest.approx(flow[j, source].item(), abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("chosen", "sentence"),
+    [
+        ({}, "Raise cat by 1. In tired, 8 words on, that adds 0.06 through the recurrent net "
+             "(0.7⁸), and 0.77 through attention (30/39)."),
+        ({"decay": 4, "times": 0, "source": 8, "is_causal": True},
+         "Raise was by 1. In tired, 1 word on, that adds 1.00 through the recurrent net (1), "
+         "and 0.10 through attention (1/10)."),
+        ({"source": 9}, "Raise tired by 1. In tired itself that adds 1.00 through the recurrent "
+                        "net (0.7⁰), and 0.77 through attention (30/39)."),
+    ],
+)  # fmt: skip
+def test_the_sentence(chosen, sentence):
+    assert FLOW.call("sentence", flows(**chosen)) == sentence

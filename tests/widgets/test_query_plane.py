@@ -1,0 +1,76 @@
+"""The lookup in the plane: weights and answer are attention.py's, hard and soft."""
+
+import random
+
+import pytest
+import torch
+
+from attention import scaled_dot_product_attention
+from tests.widgets.js import module
+
+JS = module("query-plane.js")
+KEYS = [[0, 1.5], [1.43, 0.46], [0.88, -1.21], [-0.88, -1.21], [-1.43, 0.46]]
+HEIGHTS = [3.2, 1.0, 0.4, 1.8, 2.6]
+NAMES = ["Ask", "Bow", "Cam", "Dun", "Eye"]
+
+
+def expected(query, temperature, keys=KEYS, values=HEIGHTS):
+    """At temperature 0 the best keys share equally; else softmax, by attention.py."""
+    q, k, v = (torch.tensor(x, dtype=torch.float64) for x in ([query], keys, values))
+    if temperature == 0:
+        scores = (q @ k.T)[0]
+        weights = (scores > scores.max() - 1e-9).double()
+        return (weights / weights.sum()).tolist(), (weights @ v / weights.sum()).item()
+    output, weights = scaled_dot_product_attention(q, k, v[:, None], scale=1 / temperature)
+    return weights[0].tolist(), output.item()
+
+
+def data(keys=KEYS, values=HEIGHTS):
+    named = zip(NAMES, keys, values, strict=False)
+    return {"keys": [{"token": n, "key": k, "value": v} for n, k, v in named]}
+
+
+def ask(query, temperature, **given):
+    state = {"across": query[0], "up": query[1], "heat": temperature}
+    return JS.call("ask", data(**given), state)
+
+
+def weights(model):
+    return [one["weight"] for one in model["found"]]
+
+
+def test_it_is_attention_from_hard_to_soft():
+    draw = random.Random(0)
+    for _ in range(100):
+        query = [draw.uniform(-2, 2), draw.uniform(-2, 2)]
+        temperature = draw.choice([0, 0.05, 0.5, 1, draw.uniform(0.05, 3), 3])
+        keys = [[draw.uniform(-2, 2), draw.uniform(-2, 2)] for _ in NAMES]
+        values = [draw.uniform(-5, 5) for _ in NAMES]
+        got = ask(query, temperature, keys=keys, values=values)
+        shares, answer = expected(query, temperature, keys, values)
+        assert weights(got) == pytest.approx(shares, abs=1e-12)
+        assert got["answer"] == pytest.approx(answer, abs=1e-11)
+        assert ("best fit alone" in got["note"]) == (temperature == 0)
+
+
+def test_temperature_0_is_the_best_alone_and_ties_share():
+    assert weights(ask([0, 0], 0)) == [0.2] * 5
+    assert ask([0, 0], 0)["answer"] == pytest.approx(sum(HEIGHTS) / 5)
+    assert weights(ask([0.05, 0], 0)) == [0, 1, 0, 0, 0]
+
+
+def test_without_a_temperature_it_is_scaled_dot_product_attention():
+    for query in ([1.5, 0.4], [-2, 2], [0, 0]):
+        got = JS.call("lookup", data(), {"across": query[0], "up": query[1]})
+        assert weights(got) == pytest.approx(expected(query, 2**0.5)[0], abs=1e-12)
+        assert "answer" not in got
+
+
+def test_the_sentence():
+    shares, answer = expected([1, -1], 1)
+    said = JS.call("summarize", ask([1, -1], 1))
+    assert said.startswith(f"A query at (1.00, −1.00) looks at: Ask {shares[0]:.0%}"[:-1])
+    assert said.endswith(f" Eye {100 * shares[4]:.0f}\u202f%. Your answer: {answer:.2f} m.")
+    assert JS.call("summarize", ask([1, 1], 0)).endswith("1.00 m, from the best fit alone.")
+    alone = JS.call("lookup", data(), {"across": 1, "up": 1})
+    assert "answer" not in JS.call("summarize", alone)

@@ -1,0 +1,103 @@
+"""widgets/saturation.js: weights against attention.py, norms against autograd and 80 digits."""
+
+import random
+from decimal import Decimal, getcontext
+
+import pytest
+import torch
+
+from attention import scaled_dot_product_attention
+from tests.widgets.js import module
+
+JS = module("saturation.js")
+SIZES = [2**i for i in range(3, 12)]
+DRAWS = 40
+
+
+def draws():
+    """The products q·k that m04 publishes, (sizes, draws, keys)."""
+    rng = torch.Generator().manual_seed(28)
+    q = torch.randn(DRAWS, 1, 2048, generator=rng, dtype=torch.float64)
+    k = torch.randn(DRAWS, 8, 2048, generator=rng, dtype=torch.float64)
+    return torch.stack([torch.einsum("nqd,nkd->nk", q[..., :d], k[..., :d]) for d in SIZES])
+
+
+PRODUCTS = draws().round(decimals=3)
+DATA = {"sizes": SIZES, "products": PRODUCTS}
+
+
+def expected(size=0, divide=False, spread=1.0, draw=0):
+    """Scores and weights of one row by attention.py."""
+    products = PRODUCTS[size, draw]
+    factor = spread**2 / (SIZES[size] ** 0.5 if divide else 1)
+    one, keys = torch.ones(1, 1, dtype=torch.float64), products[:, None]
+    return products * factor, scaled_dot_product_attention(one, keys, keys, scale=factor)[1][0]
+
+
+def exact_norm(scores):
+    """The Jacobian's norm in 80 digits: in 64 bits, 1 − w has none left near w = 1."""
+    getcontext().prec = 80
+    e = [Decimal(s).exp() for s in scores.tolist()]
+    w = [x / sum(e) for x in e]
+    squares = ((a * ((i == j) - b)) ** 2 for i, a in enumerate(w) for j, b in enumerate(w))
+    return float(sum(squares).sqrt())
+
+
+def test_rows_are_attention_pys():
+    choose = random.Random(0)
+    states = [
+        {"size": size, "divide": divide, "spread": spread, "draw": choose.randrange(DRAWS)}
+        for size in range(len(SIZES))
+        for divide in (False, True)
+        for spread in (0.25, 1, 1.35, 2)
+    ]
+    models = JS.run(
+        "x.states.map((state) => m.saturation(x.data, state))", {"states": states, "data": DATA}
+    )
+    for state, model in zip(states, models, strict=True):
+        scores, weights = expected(**state)
+        assert model["size"] == SIZES[state["size"]]
+        assert model["scores"] == pytest.approx(scores.tolist(), rel=1e-12)
+        assert model["weights"] == pytest.approx(weights.tolist(), rel=1e-9, abs=1e-300)
+        assert model["deviation"] == pytest.approx(scores.std(correction=0).item(), rel=1e-12)
+        assert model["norm"] == pytest.approx(exact_norm(scores), rel=1e-9)
+
+
+def test_the_norm_is_that_of_autograd():
+    rows = (torch.randn(200, 8, generator=torch.Generator().manual_seed(5)) * 2).double()
+    got = JS.run("x.map(m.jacobianNorm)", rows.softmax(-1))
+    want = [
+        torch.autograd.functional.jacobian(lambda s: s.softmax(-1), row).norm().item()
+        for row in rows
+    ]
+    assert got == pytest.approx(want, rel=1e-9)
+    extremes = JS.run("x.map(m.jacobianNorm)", [[0.5, 0.5], [1, 0], [1, 1e-300], [1]])
+    assert extremes == pytest.approx([0.5, 0, 2e-300, 0], rel=1e-12)
+
+
+@pytest.mark.parametrize("spread", [1.0, 1.5])
+def test_the_cloud_holds_every_draw_and_its_mean(spread):
+    raw, divided = JS.call("cloud", DATA, spread)
+    assert (raw["divide"], divided["divide"]) == (False, True)
+    for series in (raw, divided):
+        want = [
+            [exact_norm(expected(i, series["divide"], spread, n)[0]) for n in range(DRAWS)]
+            for i in range(len(SIZES))
+        ]
+        for got, exact in zip(series["norms"], want, strict=True):
+            assert got == pytest.approx(exact, rel=1e-9)
+        assert series["means"] == pytest.approx([sum(all_) / DRAWS for all_ in want], rel=1e-9)
+        assert max(map(max, series["norms"])) <= 0.5, "the axis ends there"
+
+
+def test_the_sentence_says_the_size_the_division_and_three_numbers():
+    def sentence(**state):
+        return JS.run("m.sentence(m.saturation(x[0], x[1]), {state: x[1]})", [DATA, state])
+
+    scores, weights = expected(8, True)
+    assert sentence(size=8, divide=True, spread=1, draw=0) == (
+        f"Keys of 2048 numbers, divided by √2048. The scores spread by "
+        f"{scores.std(correction=0):.2f}, the largest weight is {weights.max():.2f}, "
+        f"the Jacobian's norm is {exact_norm(scores):.3f}."
+    )
+    assert "not divided by √8." in sentence(size=0, divide=False, spread=1, draw=0)
