@@ -43,7 +43,7 @@ function start(definition, data, followed) {
 
   const listen = listener(root);
   const fields = definition.fields?.(data) ?? followed.fields;
-  const own = definition.fields && addressState(key, fields, {onBack: () => update(), listen});
+  const own = definition.fields && addressState(key, fields, {onBack, listen});
   let current;
 
   const widget = {
@@ -73,6 +73,10 @@ function start(definition, data, followed) {
 
   function compute() {
     current = model(data, widget.state, followed?.value);
+  }
+  function onBack() {
+    widget.typing = null; // what was being typed belongs to the state that was left
+    update();
   }
   let drawn = {}; // what the controls show
   function draw() {
