@@ -24,7 +24,7 @@ def entropy_in_bits(weights):
     """Measure how spread out attention is, in bits.
 
     Compute the entropy of each row. A weight of exactly 0 adds 0: no NaN, no small number added
-    to every weight.
+    to every weight. Others may be as small as 1e-30, and count.
 
     Shapes: `weights` (L, S); each row sums to 1.
     Return: the entropies in bits (L,).

@@ -37,7 +37,7 @@ def masked_softmax(scores, mask):
     """Write a softmax that survives empty rows.
 
     Each row becomes weights over the keys that `mask` shows. Hidden keys get exactly 0. A row that
-    shows none becomes zeros: no NaN, no warning.
+    shows none becomes zeros: no NaN, no warning. Scores may be as low as −10³⁶ or as high as 10³⁶.
 
     Shapes: `scores` (L, S); `mask` (L, S), bool, True = may attend.
     Return: the weights (L, S).

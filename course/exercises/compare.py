@@ -2,32 +2,54 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 import numpy as np
 
 RELATIVE, ABSOLUTE = 1e-4, 1e-5  # so that float32 passes
+_MOST_ITEMS = 10_000  # of an iterator, which may have no end
+
+
+def plain(value: Any) -> Any:
+    """Copy an answer into arrays and lists: tensors without their graph, iterators read to the end.
+
+    A copy, because an answer may return the same memory at every call.
+    """
+    if isinstance(value, np.ndarray):
+        return value.copy()
+    if isinstance(value, tuple | list | Iterator):
+        items = [plain(item) for item in islice(value, _MOST_ITEMS)]
+        return tuple(items) if isinstance(value, tuple) else items
+    if hasattr(value, "detach"):
+        array = as_array(value)
+        return value if array is None else array.copy()
+    return value
 
 
 def same(expected: Any, got: Any) -> bool:
     return difference(expected, got) is None
 
 
-def difference(expected: Any, got: Any) -> str | None:
+def difference(expected: Any, got: Any, absolute: float = ABSOLUTE) -> str | None:
     """Return None if the two are equal, "" if only numbers differ, else a sentence."""
     if isinstance(expected, tuple | list):
+        if isinstance(got, np.ndarray) and got.ndim > 1:
+            got = list(got)  # it unpacks like a list of its rows
         if not isinstance(got, tuple | list) or len(got) != len(expected):
             return f"return {len(expected)} values, not {kind(got)}"
         pairs = zip(expected, got, strict=True)
-        return next((d for e, g in pairs if (d := difference(e, g)) is not None), None)
+        found = (difference(e, g, absolute) for e, g in pairs)
+        return next((d for d in found if d is not None), None)
     if expected is None or isinstance(expected, str | bool):
-        if type(got) is not type(expected) and not isinstance(got, str | bool | None):
+        if not isinstance(got, str | bool | None):
             return f"return {expected!r} or its like, not {kind(got)}"
-        return None if got == expected and type(got) is type(expected) else ""
-    return _difference_of_arrays(np.asarray(expected), got)
+        return None if isinstance(got, type(expected)) and got == expected else ""
+    return _difference_of_arrays(np.asarray(expected), got, absolute)
 
 
-def _difference_of_arrays(expected: np.ndarray, got: Any) -> str | None:
+def _difference_of_arrays(expected: np.ndarray, got: Any, absolute: float) -> str | None:
     found = as_array(got)
     wanted = f"an array {expected.shape}" if expected.shape else "a number"
     if found is None:
@@ -36,10 +58,10 @@ def _difference_of_arrays(expected: np.ndarray, got: Any) -> str | None:
         return f"the shape must be {expected.shape}, not {found.shape}"
     if (expected.dtype == bool) != (found.dtype == bool):
         return f"return {'bool' if expected.dtype == bool else 'numbers'}, not {found.dtype}"
-    if expected.dtype == bool:
+    if expected.dtype.kind in "biu":  # a count that is off by one is wrong, however large
         return None if (expected == found).all() else ""
     # NaN equals NaN, so that a usual mistake that gives NaN is recognised.
-    alike = np.allclose(found, expected, rtol=RELATIVE, atol=ABSOLUTE, equal_nan=True)
+    alike = np.allclose(found, expected, rtol=RELATIVE, atol=absolute, equal_nan=True)
     return None if alike else ""
 
 
@@ -64,14 +86,15 @@ def kind(value: Any) -> str:
     return f"the {type(value).__name__} {_short(value)}"
 
 
-def show(value: Any) -> str:
+def show(value: Any, digits: int = 3) -> str:
     """Write a value on few lines, rounded and truncated."""
     if isinstance(value, tuple | list) and not all(isinstance(v, int | float) for v in value):
-        return "\n".join(show(item) for item in value)
+        return "\n".join(show(item, digits) for item in value)
     array = as_array(value)
     if array is None or isinstance(value, bool | int):
         return _short(value)
-    return np.array2string(array, precision=3, suppress_small=True, threshold=24, edgeitems=2)
+    small = digits <= 3  # with many digits a small number is what matters
+    return np.array2string(array, precision=digits, suppress_small=small, threshold=24, edgeitems=2)
 
 
 def _short(value: Any) -> str:

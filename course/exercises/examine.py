@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import traceback
+import warnings
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Any
 
 from course.render.problems import Problem
 
-from .compare import difference, kind, same, show
+from .compare import as_array, difference, plain, same, show
 from .learner import shown
 from .task import Task
 
@@ -36,9 +37,14 @@ def examine(task: Task, answer: Callable[..., Any], seed: int, path: str = "") -
 
     cases = list(task.cases(seed))
     got: list[Any] = []
+    warned: list[list[warnings.WarningMessage]] = []
     for inputs in cases:
         try:
-            got.append(copy.deepcopy(answer(*copy.deepcopy(inputs))))
+            with warnings.catch_warnings(record=task.silent) as said:
+                if task.silent:
+                    warnings.simplefilter("always")
+                got.append(plain(answer(*copy.deepcopy(inputs))))
+            warned.append(said or [])
         except Exception as error:
             return Outcome(FAILED, place(error, path), _case(task, inputs))
     with np.errstate(all="ignore"):
@@ -46,16 +52,18 @@ def examine(task: Task, answer: Callable[..., Any], seed: int, path: str = "") -
             if (complaint := _complaint(task, inputs, value)) is not None:
                 named = _named_mistake(task, cases, got)
                 return Outcome(FAILED, named or complaint, _case(task, inputs, value))
+        for inputs, value, said in zip(cases, got, warned, strict=True):
+            if said:
+                return Outcome(FAILED, _warning(said[0], path), _case(task, inputs, value))
     return Outcome(PASSED)
 
 
 def _complaint(task: Task, inputs: tuple, got: Any) -> str | None:
-    if task.judge:
-        try:
-            return task.judge(got, *copy.deepcopy(inputs))
-        except Exception as error:
-            return f"nothing can be done with {kind(got)}: {error}"
-    return difference(task.solution(*copy.deepcopy(inputs)), got)
+    expected = task.solution(*copy.deepcopy(inputs))
+    found = difference(expected, got, task.absolute)
+    if found or not task.judge:  # a judge is asked for numbers alone, in the solution's form
+        return found
+    return task.judge(as_array(got), *copy.deepcopy(inputs))
 
 
 def _named_mistake(task: Task, cases: list[tuple], got: list[Any]) -> str | None:
@@ -79,10 +87,18 @@ def place(error: BaseException, path: str) -> str:
     return str(Problem(shown(Path(path)), own[-1].lineno, what)) if own else what
 
 
+def _warning(said: warnings.WarningMessage, path: str) -> str:
+    what = f"right, but it warns: {said.message}"
+    return str(Problem(shown(Path(path)), said.lineno, what)) if said.filename == path else what
+
+
 def _case(task: Task, inputs: tuple, *got: Any) -> dict[str, str]:
     parts = {name: show(value) for name, value in zip(task.arguments, inputs, strict=True)}
-    if got and not task.judge:
-        parts["expected"] = show(task.solution(*copy.deepcopy(inputs)))
-    if got:
-        parts["got"] = show(got[0])
-    return parts
+    if not got:
+        return parts
+    if task.judge:
+        return parts | {"got": show(got[0])}
+    expected = task.solution(*copy.deepcopy(inputs))
+    same_text = show(expected) == show(got[0])  # a difference that is smaller than what is shown
+    digits = 12 if same_text else 3
+    return parts | {"expected": show(expected, digits), "got": show(got[0], digits)}

@@ -24,7 +24,7 @@ class Written:
 
 
 def modules(root: Path = ROOT) -> list[str]:
-    return sorted(path.stem for path in (root / "exercises").glob("m*.py"))
+    return sorted(path.stem for path in (root / "exercises").glob("*.py"))
 
 
 def file_of(module: str, root: Path = ROOT) -> Path:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -42,15 +44,8 @@ def _run(module: str, path: Path, seed: int, names: list[str]) -> list[Outcome]:
     """Return the outcomes of ``names`` up to the first that ends the process: at least one."""
     with TemporaryDirectory() as folder:
         command = [sys.executable, "-m", "course.exercises.child", folder, module, str(path)]
-        killed = False
-        try:
-            subprocess.run(
-                [*command, str(seed), *names], cwd=ROOT, stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=_environment(),
-                timeout=_TO_START + (LIMIT + 1) * (len(names) + 1),
-            )  # fmt: skip
-        except subprocess.TimeoutExpired:
-            killed = True
+        most = _TO_START + (LIMIT + 1) * (len(names) + 1)
+        killed = not _ends_within(most, [*command, str(seed), *names])
         stuck = _text(folder, "stuck")
         loaded, *outcomes = [
             Outcome(**json.loads(line)) for line in _text(folder, "outcomes").splitlines()
@@ -60,6 +55,28 @@ def _run(module: str, path: Path, seed: int, names: list[str]) -> list[Outcome]:
     if len(outcomes) < len(names):
         outcomes.append(Outcome(FAILED, _why_it_ended(stuck, path, killed)))
     return outcomes
+
+
+def _ends_within(seconds: float, command: list[str]) -> bool:
+    """Run ``command``; end it after ``seconds``, and in any case what an answer started in it.
+
+    What was started is found by its process group, which Windows doesn't have.
+    """
+    silent = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.DEVNULL)
+    process = subprocess.Popen(
+        command, cwd=ROOT, env=_environment(), start_new_session=True, **silent
+    )
+    try:
+        process.wait(seconds)
+        return True
+    except subprocess.TimeoutExpired:
+        return False
+    finally:
+        if hasattr(os, "killpg"):
+            with contextlib.suppress(ProcessLookupError, PermissionError):  # nobody is left
+                os.killpg(process.pid, signal.SIGKILL)
+        process.kill()
+        process.wait()
 
 
 def _why_it_ended(stuck: str, path: Path, killed: bool) -> str:

@@ -10,6 +10,8 @@ from typing import Any
 
 from course.render.problems import Problem
 
+from .compare import ABSOLUTE
+
 SIZES = range(1, 9)
 
 
@@ -18,7 +20,8 @@ class Task:
     """A task; ``solution`` has the name and the arguments of the function in exercises/mNN.py.
 
     An answer is right if it returns the same as ``solution``. Where several answers are right,
-    ``judge(got, *inputs)`` decides: it returns the mistake as a sentence, or None.
+    ``judge(got, *inputs)`` decides on an array of the solution's shape: it returns the mistake as
+    a sentence, or None.
     """
 
     solution: Callable[..., Any]
@@ -28,6 +31,8 @@ class Task:
     mistakes: Mapping[str, Callable[..., Any]]  # message for the learner -> wrong formula
     truth: Callable[..., Any] | None = None  # the solution computed another way, for the tests
     judge: Callable[..., str | None] | None = None
+    absolute: float = ABSOLUTE  # the difference that passes, beside 1e-4 of the number
+    silent: bool = False  # whether an answer that warns fails
 
     @property
     def name(self) -> str:

@@ -47,7 +47,7 @@ def sum_of_parts(shares, values):
 
 
 def query_and_keys(rng, size):
-    return rng.normal(size=size + 1), rng.normal(size=(size + 2, size + 1))
+    return rng.normal(size=size + 1), rng.normal(size=(size + 2 + size % 3, size + 1))
 
 
 def row_of_scores(rng, size):

@@ -48,29 +48,40 @@ def pair_by_pair(Q, K, W_q, W_k, w):
 
 
 def matrices(rng, size):
-    L, S, d_k, d_v = size, size + 1, 2 * size, size + 2
+    L, S, d_k, d_v = size, size + 1, 1 + 5 * size % 7, size + 2
     return rng.normal(size=(L, d_k)), rng.normal(size=(S, d_k)), rng.normal(size=(S, d_v))
 
 
 def networks(rng, size):
-    shapes = (size, 2), (size + 1, 2), (2, 3), (2, 3), (3,)
+    d, h = 1 + size % 4, 2 + size % 5
+    shapes = (size, d), (size + 1, d), (d, h), (d, h), (h,)
     return tuple(rng.normal(size=shape) for shape in shapes)
 
 
 def printed_examples(rng, size):
-    """Make the lesson's example, then with wrong weights, both wrong, all right, a wrong scale."""
+    """Make the lesson's example, then others, and let none be nearly right.
+
+    Sizes 2, 7 and 8 have two wrong weights, 3 a wrong scale, 4 no mistake, 5 one wrong number in
+    the scaled row, and 6 a wrong scale and wrong weights.
+    """
     if size == 1:
         printed = [2.1, 8.7, 3.2], 128, [0.19, 0.77, 0.28], [0.22, 0.48, 0.30]
         return tuple(np.array(row) for row in printed)
     d_k = int(rng.choice([4, 16, 64]))
-    scores = (rng.permutation([-0.8, 0.3, 1.2]) + rng.normal(scale=0.1, size=3)) * np.sqrt(d_k)
-    wrong_scale, wrong_weights = size % 2 == 1, size % 4 > 1
-    scaled = (scores / (d_k if wrong_scale else np.sqrt(d_k))).round(2)
-    weights = softmax(scaled).round(2)
-    weights[0] += 1 - weights.sum()  # the remainder of rounding
-    if wrong_weights:
-        weights += 0.04 * np.array([1, -2, 1])
-    return scores, d_k, scaled, weights.round(2)
+    weights = np.full(3, np.nan)
+    while weights.round(2).sum().round(2) != 1:  # as rounded, so that no rounding is a mistake
+        scores = rng.permutation([-0.8, 0.3, 1.2]) + rng.normal(scale=0.1, size=3)
+        scores = (scores * np.sqrt(d_k)).round(2)
+        scaled = (scores / (d_k if size in (3, 6) else np.sqrt(d_k))).round(2)
+        scaled[size % 3] += 0.2 * (size == 5)
+        weights = softmax(scaled)
+    weights = weights.round(2)
+    if size in (2, 6, 7, 8):
+        less, more = {7: (0, 2), 8: (1, 2)}.get(size, (0, 1))  # by size of the weights
+        order = weights.argsort()
+        weights[order[less]] += 0.05
+        weights[order[more]] -= 0.05
+    return scores, d_k, scaled.round(2), weights.round(2)
 
 
 def first_wrong(scores, d_k, scaled, weights, *, tolerance=0.01, divisor=np.sqrt, of="scaled"):

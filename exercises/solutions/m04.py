@@ -38,7 +38,7 @@ def softmax_by_pytorch(scores):
 def entropy_by_pytorch(weights):
     import torch
 
-    return torch.distributions.Categorical(torch.from_numpy(weights)).entropy().numpy() / np.log(2)
+    return torch.special.entr(torch.from_numpy(weights)).sum(dim=-1).numpy() / np.log(2)
 
 
 def backward_by_autograd(weights, upstream):
@@ -55,13 +55,15 @@ def extreme_scores(rng, size):
     scores[0] += rng.integers(1_000, 10_000)
     if size > 2:
         scores[1] -= rng.integers(1_000, 10_000)
-    return (scores,)
+    return ((scores * 64).round() / 64,)  # as float32 has them too
 
 
 def rows_of_weights(rng, size):
-    """Make rows of weights, one in three with a weight of 0."""
+    """Make rows of weights, one in three with a weight of 0; from size 3 on one of 1e-30 too."""
     weights = rng.dirichlet(np.ones(size + 1), size=size + 2)
     weights[::3, 0] = 0
+    if size > 2:
+        weights[1] = np.eye(size + 1)[0] + 1e-30 * np.eye(size + 1)[1]
     return (weights / weights.sum(axis=-1, keepdims=True),)
 
 
@@ -101,6 +103,7 @@ TASKS = [
         entropy_in_bits,
         inputs=rows_of_weights,
         truth=entropy_by_pytorch,
+        absolute=1e-36,
         hints=[
             "The entropy of a row is −Σ w log w. The base of the logarithm is the unit.",
             "Bits need base 2: `np.log2`, or nats divided by `np.log(2)`.",
@@ -121,6 +124,8 @@ TASKS = [
                 lambda weights: entropy_in_bits(weights) / weights.shape[-1],
             "you added a number to every weight that is large enough to be seen":
                 lambda weights: entropy(weights, tiny=1e-3),
+            "a small number stands in for small weights, or was added to all; 1e-30 counts as it "
+            "is, and 0 alone adds 0": lambda weights: entropy(weights, tiny=1e-12),
         },
     ),
     Task(

@@ -54,12 +54,20 @@ def batches(rng, size):
 
 
 def masked_scores(rng, size):
-    """Make scores and a mask whose last row is empty, except at size 1."""
+    """Make scores and a mask whose last row is empty, except at size 1.
+
+    From size 3 on one row shows very low scores alone, and another hides very high ones: no
+    number but -inf is below all scores. They are powers of 2, which float32 has too.
+    """
     shape = (size + 1, size + 2)
     mask = rng.random(shape) < 0.6
     mask[np.arange(size + 1), rng.integers(size + 2, size=size + 1)] = True
     mask[-1] = size == 1
-    return rng.normal(scale=2, size=shape), mask
+    scores = rng.normal(scale=2, size=shape)
+    if size > 2:
+        scores[0, mask[0]] = -(2.0**120)
+        scores[1, ~mask[1]] = 2.0**120
+    return scores, mask
 
 
 def build(query_len, key_len, lengths, *, shift=None, strict=False, axis="keys"):
@@ -74,6 +82,12 @@ def filled(scores, mask, number=-1e9):
     scores = np.where(mask, scores, number)
     e = np.exp(scores - scores.max(axis=-1, keepdims=True))
     return e / e.sum(axis=-1, keepdims=True)
+
+
+def without_maximum(scores, mask):
+    e = np.where(mask, np.exp(scores), 0.0)
+    total = e.sum(axis=-1, keepdims=True)
+    return np.divide(e, total, out=np.zeros_like(e), where=total > 0)
 
 
 TASKS = [
@@ -130,6 +144,7 @@ TASKS = [
         masked_softmax,
         inputs=masked_scores,
         truth=softmax_by_attention_py,
+        silent=True,
         hints=[
             "`np.where(mask, scores, -np.inf)` hides: `np.exp(-np.inf)` is exactly 0.",
             "An empty row is one where `mask.any(axis=-1)` is False. There the sum would be 0.",
@@ -140,8 +155,13 @@ TASKS = [
         mistakes={
             "an empty row becomes uniform with -1e9; it must be zeros": filled,
             "an empty row is NaN: it divides 0 by 0":
-                lambda scores, mask: np.where(mask.any(-1, keepdims=True), filled(scores, mask),
-                                              np.nan),
+                lambda scores, mask:
+                    np.where(mask.any(-1, keepdims=True), masked_softmax(scores, mask), np.nan),
+            "-1e9 hides nothing from scores that are lower still: hide with -inf":
+                lambda scores, mask:
+                    np.where(mask.any(-1, keepdims=True), filled(scores, mask), 0),
+            "rows of low scores are NaN or zeros: take the largest score that is shown away first":
+                without_maximum,
             "hidden keys get weight: hide them before the softmax, with -inf":
                 lambda scores, mask: filled(scores * mask, mask | True),
             "your rows don't sum to 1: the hidden keys are in the sum that you divide by":

@@ -96,7 +96,7 @@ def split_texts(rng, size):
 def layers(rng, size):
     x, H = texts(rng, size)
     E = x.shape[-1]
-    return x, *rng.normal(size=(4, E, E)).round(2), H
+    return x, *(rng.normal(size=(4, E, E)) / np.sqrt(E)).round(2), H
 
 
 def head_matrices(rng, size):

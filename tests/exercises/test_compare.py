@@ -21,6 +21,9 @@ MASK = np.array([True, False])
         ((ROW, 1.0), [ROW, 1]),
         (None, None),
         ("scaled", "scaled"),
+        ("scaled", np.str_("scaled")),
+        ((ROW, ROW), np.stack([ROW, ROW])),
+        (70_000, 70_000.0),
         (MASK, torch.tensor([True, False])),
     ],
 )
@@ -37,6 +40,7 @@ def test_the_same(expected, got):
         (ROW, None, "return an array (2,), not None"),
         (ROW, object, "return an array (2,), not the type"),
         (1.5, "1.5", "return a number, not the str"),
+        (70_000, 70_001, ""),
         ((ROW, ROW), ROW, "return 2 values, not one array (2,)"),
         ((ROW, ROW), (ROW, ROW, ROW), "return 2 values, not a tuple of 3"),
         ("scaled", None, ""),
@@ -72,9 +76,17 @@ def test_where_many_answers_are_right_a_judge_decides():
     assert examine(JUDGED, lambda x: 7.0, 1).status == PASSED
     assert examine(JUDGED, lambda x: -1.0, 1).message == "-1.0 is not positive"
     assert examine(JUDGED, lambda x: 0.0, 1).message == "zero is not positive"
-    useless = examine(JUDGED, lambda x: None, 1)
-    assert useless.status == FAILED
-    assert useless.message.startswith("nothing can be done with None")
+    for useless, kind in (
+        (None, "None"),
+        (np.ones((2, 1)), "one array (2, 1)"),
+        ("x", "the str 'x'"),
+    ):
+        outcome = examine(JUDGED, lambda x, useless=useless: useless, 1)
+        assert outcome.status == FAILED
+        assert outcome.message in (
+            f"return a number, not {kind}",
+            "the shape must be (), not (2, 1)",
+        )
 
 
 def test_the_smallest_failing_case_is_shown():

@@ -1,5 +1,6 @@
 """Broken learners' files: each gets a clear message in seconds, and harms nothing."""
 
+import os
 import time
 
 import pytest
@@ -109,6 +110,50 @@ def test_one_bad_answer_does_not_keep_the_others_from_being_checked(file, capsys
     assert "ended the process" in told
     assert "passed       additive_scores" in told
     assert "not started  find_mistake" in told
+
+
+BEAT = """
+import sys, time
+for beat in range(600):
+    open(sys.argv[1], "w").write(str(beat))
+    time.sleep(0.05)
+"""
+STARTED = {
+    "a process": "subprocess.Popen([sys.executable, '-c', beat, file])",
+    "a fork": "if not os.fork(): sys.argv = ['', file]; exec(beat)",
+}
+
+
+@pytest.mark.skipif(not hasattr(os, "killpg"), reason="Windows has no process groups")
+@pytest.mark.parametrize("start", STARTED.values(), ids=STARTED)
+@pytest.mark.parametrize("wait", [0, 60], ids=["then returns", "then hangs"])
+def test_what_an_answer_started_ends_with_its_check(file, capsys, start, wait):
+    beats = file.with_suffix(".beat")
+    lines = [
+        "import os, subprocess, sys, time",
+        f"beat, file = {BEAT!r}, {str(beats)!r}",
+        start,
+        "while not os.path.exists(file): time.sleep(0.01)",
+        f"time.sleep({wait})",
+        "return V, Q",
+    ]
+    _, told = said(file, with_body("".join(f"    {line}\n" for line in lines)), capsys)
+    assert ("still running" in told) == bool(wait)
+    before = beats.read_text()
+    time.sleep(0.3)
+    assert beats.read_text() == before
+
+
+def test_a_right_answer_that_warns_fails_where_the_task_forbids_it(file, capsys):
+    source = "import numpy as np\n\ndef masked_softmax(scores, mask):\n    " + (
+        "shown = np.where(mask, scores, -np.inf)\n    "
+        "e = np.exp(shown - shown.max(-1, keepdims=True))\n    "
+        "return np.nan_to_num(e / e.sum(-1, keepdims=True))\n"
+    )
+    file.write_text(source, encoding="utf-8")
+    outcome = run.check("m05", file, seed=0)["masked_softmax"]
+    assert outcome.status == "failed"
+    assert "m03.py:5: right, but it warns: invalid value encountered" in outcome.message
 
 
 def test_a_seed_repeats_a_failure(file, capsys):

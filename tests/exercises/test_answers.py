@@ -1,0 +1,713 @@
+"""Answers that each checker must refuse, and right ones in many styles that it must accept."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from course.exercises.examine import FAILED, PASSED, examine
+from course.exercises.task import tasks_of
+from exercises.solutions import m01, m02, m03, m04, m05, m06
+
+SEEDS = range(10)
+
+
+def softmax(scores, axis=-1):
+    e = np.exp(scores - scores.max(axis=axis, keepdims=True))
+    return e / e.sum(axis=axis, keepdims=True)
+
+
+# ---- Wrong answers -------------------------------------------------------------------------------
+
+
+def depth_first(edges, start, end, seen=()):
+    """Take the first way that is found, be it the longest."""
+    if start == end:
+        return 0
+    for a, b in edges:
+        if a == start and b not in seen:
+            steps = depth_first(edges, b, end, (*seen, start))
+            if steps is not None:
+                return 1 + steps
+    return None
+
+
+def fill_then_empty(scores, mask, number=-1e9):
+    return np.where(mask.any(-1, keepdims=True), softmax(np.where(mask, scores, number)), 0.0)
+
+
+def nan_made_zero(scores, mask):
+    return np.nan_to_num(softmax(np.where(mask, scores, -np.inf)))
+
+
+def mistake_in_one(which, scores, d_k, scaled, weights):
+    """Look at one weight alone."""
+    right, at = softmax(scaled), which(weights)
+    right[at] = weights[at]
+    return m03.first_wrong(scores, d_k, scaled, right)
+
+
+def bandwidth_by(**how):
+    return lambda x, y, candidates: m02.choose(x, y, candidates, **how)
+
+
+WRONG = {
+    "m00.compare": {
+        "cosine": lambda q, K: K @ q / np.linalg.norm(q) / np.linalg.norm(K, axis=1),
+        "√ of one less than the number of keys": lambda q, K: K @ q / np.sqrt(len(K) - 1),
+        "a distance": lambda q, K: -((K - q) ** 2).sum(1) / np.sqrt(len(q)),
+        "a column": lambda q, K: (K @ q / np.sqrt(len(q)))[:, None],
+        "√2, as in the example": lambda q, K: K @ q / np.sqrt(2),
+    },
+    "m00.share": {
+        "powers of 2": lambda s: 2**s / (2**s).sum(),
+        "sigmoid, made to sum to 1": lambda s: (p := 1 / (1 + np.exp(-s))) / p.sum(),
+        "squares": lambda s: s**2 / (s**2).sum(),
+        "two decimals": lambda s: softmax(s).round(2),
+        "log": lambda s: np.log(softmax(s)),
+    },
+    "m00.mix": {
+        "shares squared": lambda w, V: w**2 @ V,
+        "softmax of the shares": lambda w, V: softmax(w) @ V,
+        "a matrix of one row": lambda w, V: w[None] @ V,
+        "the two largest": lambda w, V: w[(at := np.argsort(w)[-2:])] / w[at].sum() @ V[at],
+    },
+    "m00.hide_the_future": {
+        "-1e9": lambda s, at: np.where(np.arange(len(s)) <= at, s, -1e9),
+        "NaN": lambda s, at: np.where(np.arange(len(s)) <= at, s, np.nan),
+        "the next word alone": lambda s, at: np.where(np.arange(len(s)) == at + 1, -np.inf, s),
+        "the last word alone": lambda s, at: np.where(np.arange(len(s)) == len(s) - 1, -np.inf, s),
+        "shares": lambda s, at: softmax(np.where(np.arange(len(s)) <= at, s, -np.inf)),
+    },
+    "m01.path_length": {
+        "the first way found": depth_first,
+        "the number of edges": lambda edges, start, end: len(edges),
+        "-1 for no way": m01.no_way_is(-1),
+        "as a float, too large by a little": lambda *graph: (
+            None if (n := m01.path_length(*graph)) is None else n * (1 + 1e-6) + 1e-6
+        ),
+        "one round at most": lambda edges, start, end: (
+            0 if start == end else 1 if (start, end) in edges else None
+        ),
+    },
+    "m01.flow_lines": {
+        "a list of pairs": lambda n, decay, times: [
+            (decay**k, times / (times + n - 1)) for k in range(n)
+        ],
+        "1 at distance 0, whatever it shares": lambda n, decay, times: (
+            decay ** np.arange(n),
+            np.where(np.arange(n) == 0, 1, times / (times + n - 1)),
+        ),
+        "a decay that sums to 1": lambda n, decay, times: (
+            (w := decay ** np.arange(n)) / w.sum(),
+            np.full(n, times / (times + n - 1)),
+        ),
+        "the lines exchanged": lambda *plot: m01.flow_lines(*plot)[::-1],
+        "attention that decays": lambda n, decay, times: (
+            decay ** np.arange(n),
+            times * decay ** np.arange(n) / (times + n - 1),
+        ),
+    },
+    "m01.times_needed": {
+        "rounded up": lambda n, share: math.ceil(m01.times_needed(n, share)),
+        "upside down": lambda n, share: (1 - share) * (n - 1) / share,
+        "two others fewer": lambda n, share: share * (n - 2) / (1 - share),
+        "one time too many": lambda n, share: m01.times_needed(n, share) + 1,
+    },
+    "m02.soft_lookup": {
+        "the temperature squared": lambda q, K, V, T: m02.soft_lookup(q, K, V, T * T),
+        "hard at every temperature": lambda q, K, V, T: V[(K @ q).argmax()],
+        "the worst key": lambda q, K, V, T: m02.soft_lookup(-q, K, V, T),
+        "the nearest key": lambda q, K, V, T: (
+            V[((K - q) ** 2).sum(1).argmin()] if T == 0 else softmax(-((K - q) ** 2).sum(1) / T) @ V
+        ),
+        "temperature 0 taken for 1": lambda q, K, V, T: m02.soft_lookup(q, K, V, T or 1.0),
+    },
+    "m02.craft_query": {
+        "zeros in a column": lambda K, target: np.zeros((K.shape[1], 1)),
+        "zeros": lambda K, target: np.zeros(K.shape[1]),
+        "as long as all the keys need, but the shortest": lambda K, target: 10 * K[target],
+        "the key": lambda K, target: K[target],
+        "a unit along the key": lambda K, target: K[target] / np.linalg.norm(K[target]),
+        "a right one in a row": lambda *keys: m02.craft_query(*keys)[None],
+        "NaN": lambda K, target: K[target] * np.nan,
+        "infinity": lambda K, target: K[target] * np.inf,
+        "a unit of the target's index": lambda K, target: 50 * np.eye(K.shape[1])[target],
+        "the weights": lambda K, target: np.eye(len(K))[target],
+    },
+    "m02.best_bandwidth": {
+        "always the first": lambda x, y, candidates: candidates[0],
+        "always the second": lambda x, y, candidates: candidates[1],
+        "always the third": lambda x, y, candidates: candidates[min(2, len(candidates) - 1)],
+        "the middle one": lambda x, y, candidates: np.median(candidates),
+        "the last": lambda x, y, candidates: candidates[-1],
+        "h² without the 2": bandwidth_by(divisor=lambda h: h**2),
+        "2h without the square": bandwidth_by(divisor=lambda h: 2 * h),
+        "distances not squared": bandwidth_by(power=1),
+        "absolute errors": bandwidth_by(loss=np.abs),
+        "half the points": lambda x, y, c: m02.best_bandwidth(x[::2], y[::2], c),
+    },
+    "m03.attention": {
+        "√ of a value's size": lambda Q, K, V: m03.attend(Q @ K.T / np.sqrt(V.shape[1]), V),
+        "√ of twice the number of queries": lambda Q, K, V: m03.attend(
+            Q @ K.T / np.sqrt(2 * len(Q)), V
+        ),
+        "two decimals": lambda *qkv: tuple(part.round(2) for part in m03.attention(*qkv)),
+        "weights transposed": lambda *qkv: (m03.attention(*qkv)[0], m03.attention(*qkv)[1].T),
+        "causal": lambda Q, K, V: m03.attend(
+            np.where(np.tri(len(Q), len(K)) > 0, Q @ K.T / np.sqrt(K.shape[1]), -np.inf), V
+        ),
+        "the scores for weights": lambda Q, K, V: (
+            m03.attention(Q, K, V)[0],
+            Q @ K.T / np.sqrt(K.shape[1]),
+        ),
+    },
+    "m03.additive_scores": {
+        "two features alone": lambda Q, K, W_q, W_k, w: m03.additive_scores(
+            Q[:, :2], K[:, :2], W_q[:2], W_k[:2], w
+        ),
+        "three hidden units alone": lambda Q, K, W_q, W_k, w: m03.additive_scores(
+            Q, K, W_q[:, :3], W_k[:, :3], w[:3]
+        ),
+        "a difference": lambda Q, K, W_q, W_k, w: m03.additive_scores(Q, -K, W_q, W_k, w),
+        "a sigmoid": lambda Q, K, W_q, W_k, w: (
+            1 / (1 + np.exp(-(Q @ W_q)[:, None] - (K @ W_k)[None])) @ w
+        ),
+        "one column of units": lambda *net: m03.additive_scores(*net)[..., None],
+    },
+    "m03.find_mistake": {
+        "the scores' sum": lambda scores, d_k, scaled, weights: (
+            "scaled" if abs(scores.sum() / d_k**0.5 - scaled.sum()) > 0.02 else None
+        ),
+        "never a mistake": lambda *example: None,
+        "always the weights": lambda *example: "weights",
+        "an empty text for none": lambda *example: m03.find_mistake(*example) or "",
+        "False for none": lambda *example: m03.find_mistake(*example) or False,
+        "a tolerance of half": lambda *example: m03.first_wrong(*example, tolerance=0.5),
+        "the largest weight alone": lambda *example: mistake_in_one(np.argmax, *example),
+        "the smallest weight alone": lambda *example: mistake_in_one(np.argmin, *example),
+        "the first of the scaled row alone": lambda s, d_k, scaled, weights: m03.first_wrong(
+            s, d_k, np.r_[scaled[0], (s / d_k**0.5)[1:]], weights
+        ),
+    },
+    "m04.stable_softmax": {
+        "scores clipped at 700": lambda s: softmax(np.clip(s, -700, 700)),
+        "scores divided by the largest": lambda s: softmax(s / np.abs(s).max()),
+        "a small number below": lambda s: (
+            (e := np.exp(s - s.max())) / (e.sum(-1, keepdims=True) + 1e-9)
+        ),
+        "NaN made 0": lambda s: np.nan_to_num(m04.shifted(s, 0)),
+        "argmax": lambda s: (s == s.max(-1, keepdims=True)) * 1.0,
+        "scores rounded": lambda s: softmax(s.round(1)),
+    },
+    "m04.entropy_in_bits": {
+        "1e-9 added": lambda w: m04.entropy(w + 1e-9),
+        "1e-9 added inside": lambda w: m04.entropy(w, tiny=1e-9),
+        "1e-12 added inside": lambda w: m04.entropy(w, tiny=1e-12),
+        "1e-16 added inside": lambda w: m04.entropy(w, tiny=1e-16),
+        "eps added, then scaled": lambda w: m04.entropy(
+            (w + 1e-12) / (w + 1e-12).sum(-1, keepdims=True)
+        ),
+        "clipped at 1e-9": lambda w: m04.entropy(np.clip(w, 1e-9, 1)),
+        "zeros taken for ones": lambda w: -np.log2(np.where(w > 0, w, 1)).sum(-1),
+        "perplexity": lambda w: 2 ** m04.entropy_in_bits(w),
+        "relative to uniform": lambda w: m04.entropy_in_bits(w) / np.log2(w.shape[1]),
+        "small weights left out": lambda w: m04.entropy_in_bits(np.where(w > 1e-6, w, 0.0)),
+    },
+    "m04.softmax_backward": {
+        "the largest gradient taken away": lambda w, g: w * (g - g.max(-1, keepdims=True)),
+        "the softmax again": lambda w, g: (
+            softmax(w) * (g - (softmax(w) * g).sum(-1, keepdims=True))
+        ),
+        "w² g": lambda w, g: w * (g - w * g),
+        "normed": lambda w, g: (
+            (d := m04.softmax_backward(w, g)) / np.linalg.norm(d, axis=-1, keepdims=True)
+        ),
+        "a sum over everything": lambda w, g: w * (g - (w * g).sum()),
+    },
+    "m05.for_pytorch": {
+        "finfo.min": lambda m: (m, np.where(m, 0.0, np.finfo(np.float32).min), ~m),
+        "ones and zeros": lambda m: (m * 1, np.where(m, 0.0, -np.inf), 1 - m * 1),
+        "logarithm, turned round": lambda m: (m, np.where(m, -np.inf, 0.0), m),
+        "two alone": lambda m: (m, np.where(m, 0.0, -np.inf)),
+        "transposed": lambda m: tuple(part.T for part in m05.for_pytorch(m)),
+        "1 for what is seen": lambda m: (m, np.where(m, 1.0, -np.inf), ~m),
+        "all as one array": lambda m: np.array([m, np.where(m, 0.0, -np.inf), ~m]),
+    },
+    "m05.causal_padding_mask": {
+        "one blank too many": lambda L, S, lengths: m05.build(L, S, np.minimum(lengths + 1, S)),
+        "both ends hidden": lambda L, S, lengths: (
+            m05.build(L, S, lengths) & m05.build(L, S, lengths, axis="queries")
+        ),
+        "padding on the left": lambda L, S, lengths: (
+            m05.build(L, S, lengths, axis="none")
+            & (np.arange(S) >= S - lengths[:, None, None, None])
+        ),
+        "ones and zeros": lambda *sizes: m05.build(*sizes) * 1,
+        "heads first": lambda *sizes: m05.build(*sizes).swapaxes(0, 1),
+        "the longest for all": lambda L, S, lengths: m05.build(
+            L, S, np.full_like(lengths, lengths.max())
+        ),
+        "padding that hides the first": lambda L, S, lengths: m05.build(L, S, lengths, axis="none")[
+            ..., ::-1
+        ],
+    },
+    "m05.masked_softmax": {
+        "-1e9, rows emptied": fill_then_empty,
+        "-1e30, rows emptied": lambda s, m: fill_then_empty(s, m, -1e30),
+        "0/0, made 0 afterwards": nan_made_zero,
+        "a small number below": lambda s, m: (
+            (e := np.exp(s) * m) / (e.sum(-1, keepdims=True) + 1e-9)
+        ),
+        "the maximum of hidden keys too": lambda s, m: (
+            (e := np.exp(s - s.max(-1, keepdims=True)) * m)
+            / np.maximum(e.sum(-1, keepdims=True), 1e-300)
+        ),
+        "rows of a hidden last key emptied": lambda s, m: m05.masked_softmax(s, m) * m[:, -1:],
+        "two decimals": lambda s, m: m05.masked_softmax(s, m).round(2),
+    },
+    "m06.split_heads": {
+        "heads last": lambda x, H: np.moveaxis(m06.split_heads(x, H), 1, -1),
+        "heads from the end": lambda x, H: m06.split_heads(x, H)[:, ::-1],
+        "a list of heads": lambda x, H: np.split(x, H, axis=-1),
+        "D heads of H numbers": lambda x, H: m06.split_heads(x, x.shape[-1] // H),
+        "in Fortran's order": lambda x, H: x.reshape(*x.shape[:2], H, -1, order="F").swapaxes(1, 2),
+    },
+    "m06.merge_heads": {
+        "heads from the end": lambda heads: m06.merge_heads(heads[:, ::-1]),
+        "the first head alone": lambda heads: np.tile(heads[:, 0], heads.shape[1]),
+        "one list of numbers": lambda heads: m06.merge_heads(heads).reshape(len(heads), -1),
+        "batch and heads joined": lambda heads: np.concatenate(list(heads), axis=-1)[None],
+    },
+    "m06.multi_head": {
+        "keys and values exchanged": lambda x, q, k, v, o, H: m06.multi_head(x, q, v, k, o, H),
+        "matrices transposed": lambda x, q, k, v, o, H: m06.multi_head(x, q.T, k.T, v.T, o.T, H),
+        "√ of the number of heads": lambda x, q, k, v, o, H: (
+            m06.merge_heads(m06.attend(x, q, k, v, H, size=H)) @ o
+        ),
+        "values not projected": lambda x, q, k, v, o, H: m06.multi_head(
+            x, q, k, np.eye(len(v)), o, H
+        ),
+        "with the input added": lambda x, *layer: x + m06.multi_head(x, *layer),
+        "values without attention": lambda x, q, k, v, o, H: x @ v @ o,
+    },
+    "m06.project_heads": {
+        "the last matrix for all": lambda x, W: np.stack([x @ W[-1]] * len(W), axis=1),
+        "numbers of a head turned round": lambda x, W: np.einsum("ble,hed->bhld", x, W[:, :, ::-1]),
+        "heads added": lambda x, W: np.repeat((x @ W.sum(0))[:, None], len(W), axis=1),
+        "as (B, H, D, L)": lambda x, W: np.einsum("ble,hed->bhdl", x, W),
+    },
+    "m06.count_parameters": {
+        "one too many": lambda *sizes: m06.count_parameters(*sizes) + 1,
+        "a bias more": lambda E, H, G, bias: m06.count_parameters(E, H, G, bias) + E * bias,
+        "no bias of the output": lambda E, H, G, bias: (
+            m06.count_parameters(E, H, G, bias) - E * bias
+        ),
+        "a head for each key head": lambda E, H, G, bias: (E + bias) * (2 * E + 2 * (E // G)),
+        "as a text": lambda *sizes: str(m06.count_parameters(*sizes)),
+    },
+}
+
+
+# ---- Right answers -------------------------------------------------------------------------------
+
+
+def attention_in_loops(Q, K, V):
+    out, weights = [], []
+    for q in Q:
+        scores = [sum(a * b for a, b in zip(q, k, strict=True)) / math.sqrt(len(q)) for k in K]
+        e = [math.exp(score) for score in scores]
+        weights.append([number / sum(e) for number in e])
+        out.append(
+            [sum(w * v[c] for w, v in zip(weights[-1], V, strict=True)) for c in range(len(V[0]))]
+        )
+    return out, weights
+
+
+def softmax_in_place(scores):
+    scores -= scores.max(-1, keepdims=True)
+    np.exp(scores, out=scores)
+    scores /= scores.sum(-1, keepdims=True)
+    return scores
+
+
+def grad(array):
+    return torch.tensor(array, requires_grad=True)
+
+
+def attention_in_torch(Q, K, V):
+    Q, K, V = grad(Q), grad(K), grad(V)
+    weights = (Q @ K.T / K.shape[-1] ** 0.5).softmax(-1)
+    return weights @ V, weights
+
+
+def hide_in_place(scores, position):
+    scores[position + 1 :] = -np.inf
+    return scores
+
+
+def mistake_rounding_first(tolerance):
+    def answer(scores, d_k, scaled, weights):
+        if np.abs(np.round(scores / np.sqrt(d_k), 2) - scaled).max() > tolerance:
+            return "scaled"
+        off = np.abs(np.round(softmax(scaled), 2) - weights).max()
+        return "weights" if off > tolerance else None
+
+    return answer
+
+
+def path_by_queue(edges, start, end):
+    from collections import deque
+
+    queue, steps = deque([start]), {start: 0}
+    while queue:
+        here = queue.popleft()
+        for a, b in edges:
+            if a == here and b not in steps:
+                steps[b] = steps[here] + 1
+                queue.append(b)
+    return steps.get(end)
+
+
+def path_by_relaxing(edges, start, end):
+    steps = {start: 0.0}
+    for _ in range(len(edges) + 1):
+        for a, b in edges:
+            steps[b] = min(steps.get(b, np.inf), steps.get(a, np.inf) + 1)
+    return None if steps.get(end, np.inf) == np.inf else np.float64(steps[end])
+
+
+def mistake_in_lists(scores, d_k, scaled, weights):
+    mine = [score / math.sqrt(d_k) for score in scores]
+    if any(abs(a - b) > 0.01 for a, b in zip(mine, scaled, strict=True)):
+        return "scaled"
+    e = [math.exp(score) for score in mine]  # of the exact row, not of the printed one
+    if any(abs(n / sum(e) - w) > 0.01 for n, w in zip(e, weights, strict=True)):
+        return "weights"
+    return None
+
+
+def padding_in_loops(query_len, key_len, lengths):
+    first = key_len - query_len
+    return [
+        [[[j <= first + i and j < n for j in range(key_len)] for i in range(query_len)]]
+        for n in lengths.tolist()
+    ]
+
+
+def masked_in_loops(scores, mask):
+    weights = np.zeros_like(scores)
+    for row, seen, out in zip(scores, mask, weights, strict=True):
+        if seen.any():
+            e = np.exp(row[seen] - row[seen].max())
+            out[seen] = e / e.sum()
+    return weights
+
+
+def masked_with_out(scores, mask):
+    top = np.max(scores, axis=-1, keepdims=True, where=mask, initial=-np.inf)
+    e = np.exp(np.subtract(scores, top, where=mask, out=np.full_like(scores, -np.inf)))
+    total = e.sum(axis=-1, keepdims=True)
+    return np.divide(e, total, out=np.zeros_like(e), where=total > 0)
+
+
+def masked_in_torch(scores, mask):
+    scores, mask = grad(scores), torch.from_numpy(mask)
+    empty = ~mask.any(-1, keepdim=True)
+    return scores.masked_fill(~(mask | empty), -torch.inf).softmax(-1).masked_fill(empty, 0)
+
+
+def heads_in_turn(x, W_q, W_k, W_v, W_o, num_heads):
+    D, out = x.shape[-1] // num_heads, 0
+    for h in range(num_heads):
+        at = slice(h * D, (h + 1) * D)
+        q, k, v = (x @ W[:, at] for W in (W_q, W_k, W_v))
+        out = out + softmax(q @ k.transpose(0, 2, 1) / D**0.5) @ v @ W_o[at]
+    return out
+
+
+def heads_by_einsum(x, W_q, W_k, W_v, W_o, num_heads):
+    q, k, v = (
+        np.einsum("ble,ehd->bhld", x, W.reshape(len(W), num_heads, -1)) for W in (W_q, W_k, W_v)
+    )
+    weights = softmax(np.einsum("bhld,bhsd->bhls", q, k) / np.sqrt(q.shape[-1]))
+    return np.einsum("bhls,bhsd,hde->ble", weights, v, W_o.reshape(num_heads, -1, len(W_o)))
+
+
+def heads_in_torch(x, W_q, W_k, W_v, W_o, num_heads):
+    x, W_q, W_k, W_v, W_o = map(grad, (x, W_q, W_k, W_v, W_o))
+    q, k, v = ((x @ W).unflatten(-1, (num_heads, -1)).transpose(1, 2) for W in (W_q, W_k, W_v))
+    out = torch.nn.functional.scaled_dot_product_attention(q, k, v)
+    return out.transpose(1, 2).flatten(2) @ W_o
+
+
+def f32(*arrays):
+    return (np.asarray(array, dtype=np.float32) for array in arrays)
+
+
+RIGHT = {
+    "m00.compare": {
+        "loops": lambda q, K: [
+            sum(a * b for a, b in zip(q, k, strict=True)) / len(q) ** 0.5 for k in K
+        ],
+        "a generator": lambda q, K: (k @ q / len(q) ** 0.5 for k in K),
+        "einsum": lambda q, K: np.einsum("sd,d->s", K, q) / len(q) ** 0.5,
+        "torch that requires grad": lambda q, K: grad(K) @ grad(q) / len(q) ** 0.5,
+        "float32": lambda q, K: np.divide(
+            K @ q, np.sqrt(len(q)), dtype=np.float32, casting="unsafe"
+        ),
+        "in place": lambda q, K: np.divide((r := K @ q), len(q) ** 0.5, out=r),
+    },
+    "m00.share": {
+        "without the maximum": lambda s: np.exp(s) / np.exp(s).sum(),
+        "in place": softmax_in_place,
+        "a generator": lambda s: (math.exp(a) / sum(map(math.exp, s)) for a in s),
+        "map": lambda s: map(float, softmax(s)),
+        "torch": lambda s: torch.from_numpy(s).softmax(0),
+        "float32": lambda s: softmax(s.astype(np.float32)),
+        "a list of tensors": lambda s: list(grad(s).softmax(0)),
+    },
+    "m00.mix": {
+        "a sum of rows": lambda w, V: sum(a * row for a, row in zip(w, V, strict=True)),
+        "einsum": lambda w, V: np.einsum("s,sd->d", w, V),
+        "average": lambda w, V: np.average(V, axis=0, weights=w),
+        "columns": lambda w, V: [float(column @ w) for column in V.T],
+        "torch that requires grad": lambda w, V: (grad(w)[:, None] * grad(V)).sum(0),
+    },
+    "m00.hide_the_future": {
+        "in place": hide_in_place,
+        "a list": lambda s, at: [a if i <= at else float("-inf") for i, a in enumerate(s)],
+        "added": lambda s, at: s + np.where(np.arange(len(s)) > at, -np.inf, 0),
+        "torch": lambda s, at: torch.from_numpy(s).masked_fill(
+            torch.arange(len(s)) > at, -torch.inf
+        ),
+        "concatenated": lambda s, at: np.r_[s[: at + 1], [-np.inf] * (len(s) - at - 1)],
+    },
+    "m01.path_length": {
+        "a queue": path_by_queue,
+        "relaxing, as NumPy's float": path_by_relaxing,
+        "powers of a matrix": m01.by_powers,
+        "NumPy's integer": lambda *graph: (
+            None if (n := m01.path_length(*graph)) is None else np.int64(n)
+        ),
+    },
+    "m01.flow_lines": {
+        "lists": lambda n, decay, times: (
+            [decay**k for k in range(n)],
+            [times / (times + n - 1)] * n,
+        ),
+        "one array": lambda *plot: np.stack(m01.flow_lines(*plot)),
+        "a generator of two": lambda *plot: (line for line in m01.flow_lines(*plot)),
+        "torch": lambda n, decay, times: (
+            torch.tensor(decay) ** torch.arange(n),
+            torch.full((n,), times / (times + n - 1)),
+        ),
+        "by nudging": m01.by_nudging,
+    },
+    "m01.times_needed": {
+        "the odds": lambda n, share: (n - 1) / (1 / share - 1),
+        "bisection": m01.by_bisection,
+        "a tensor": lambda n, share: (
+            torch.tensor(share, requires_grad=True) * (n - 1) / (1 - share)
+        ),
+    },
+    "m02.soft_lookup": {
+        "a very small temperature for 0": lambda q, K, V, T: softmax(K @ q / (T or 1e-9)) @ V,
+        "torch that requires grad": lambda q, K, V, T: (
+            grad(V)[int((K @ q).argmax())]
+            if T == 0
+            else (grad(K) @ grad(q) / T).softmax(0) @ grad(V)
+        ),
+        "one-hot weights": lambda q, K, V, T: (
+            (np.eye(len(K))[np.argmax(K @ q)] if T == 0 else softmax(K @ q / T)) @ V
+        ),
+        "lists": lambda q, K, V, T: m02.soft_lookup(q, K, V, T).tolist(),
+    },
+    "m02.craft_query": {
+        "far along the key": lambda K, target: 1000 * K[target],
+        "least squares": lambda K, target: np.linalg.lstsq(
+            K, 20 * np.eye(len(K))[target], rcond=None
+        )[0],
+        "the pseudo-inverse": lambda K, target: np.linalg.pinv(K)[:, target] * 9,
+        "away from the others": lambda K, target: 60 * (2 * K[target] - K.sum(0)),
+        "torch that requires grad": lambda K, target: (
+            30 * grad(K)[target] / float(K[target] @ K[target])
+        ),
+        "a list": lambda K, target: [100 * number for number in K[target]],
+        "a generator": lambda K, target: (100 * number for number in K[target]),
+    },
+    "m02.best_bandwidth": {
+        "point by point": m02.point_by_point,
+        "min with a key": lambda x, y, c: min(c, key=lambda h: m02.leave_one_out(x, y, h)),
+        "float32": lambda x, y, c: m02.best_bandwidth(*f32(x, y, c)),
+        "a tensor": lambda *points: torch.tensor(m02.best_bandwidth(*points)),
+    },
+    "m03.attention": {
+        "loops and lists": attention_in_loops,
+        "torch that requires grad": attention_in_torch,
+        "float32": lambda *qkv: m03.attention(*f32(*qkv)),
+        "a generator of two": lambda *qkv: (part for part in m03.attention(*qkv)),
+        "einsum": lambda Q, K, V: (
+            np.einsum(
+                "ls,sd->ld", w := softmax(np.einsum("ld,sd->ls", Q, K) / K.shape[1] ** 0.5), V
+            ),
+            w,
+        ),
+        "queries scaled first": lambda Q, K, V: m03.attend((Q / K.shape[1] ** 0.5) @ K.T, V),
+    },
+    "m03.additive_scores": {
+        "pair by pair": m03.pair_by_pair,
+        "torch": lambda Q, K, W_q, W_k, w: (
+            torch.tanh((grad(Q) @ grad(W_q)).unsqueeze(1) + grad(K) @ grad(W_k)) @ grad(w)
+        ),
+        "einsum": lambda Q, K, W_q, W_k, w: np.einsum(
+            "lsh,h->ls", np.tanh((Q @ W_q)[:, None] + K @ W_k), w
+        ),
+        "float32": lambda *net: m03.additive_scores(*f32(*net)),
+        "a generator of rows": lambda Q, K, W_q, W_k, w: (
+            np.tanh(q @ W_q + K @ W_k) @ w for q in Q
+        ),
+    },
+    "m03.find_mistake": {
+        "rounds first": mistake_rounding_first(0.01),
+        "rounds first, and wants them equal": mistake_rounding_first(0.001),
+        "lists, from the exact row": mistake_in_lists,
+        "allclose": lambda s, d_k, scaled, weights: (
+            "scaled"
+            if not np.allclose(s / d_k**0.5, scaled, rtol=0, atol=0.01)
+            else None
+            if np.allclose(softmax(scaled), weights, rtol=0, atol=0.01)
+            else "weights"
+        ),
+        "NumPy's text": lambda *example: (
+            None if (found := m03.find_mistake(*example)) is None else np.array([found])[0]
+        ),
+        "float32": lambda s, d_k, scaled, weights: m03.find_mistake(*f32(s, d_k, scaled, weights)),
+    },
+    "m04.stable_softmax": {
+        "in place": softmax_in_place,
+        "log-sum-exp": lambda s: np.exp(
+            s - (t := s.max(-1, keepdims=True)) - np.log(np.exp(s - t).sum(-1, keepdims=True))
+        ),
+        "row by row": lambda s: [softmax(row) for row in s],
+        "a generator of rows": lambda s: (softmax(row).tolist() for row in s),
+        "torch that requires grad": lambda s: grad(s).softmax(-1),
+        "float32": lambda s: softmax(s.astype(np.float32)),
+    },
+    "m04.entropy_in_bits": {
+        "only positive weights": lambda w: [
+            -(row[row > 0] * np.log2(row[row > 0])).sum() for row in w
+        ],
+        "ones for zeros": lambda w: -(w * np.log2(np.where(w > 0, w, 1))).sum(-1),
+        "loops": lambda w: [-sum(a * math.log2(a) for a in row if a > 0) for row in w.tolist()],
+        "nats first": lambda w: -(w * np.log(np.where(w == 0, 1, w))).sum(-1) / np.log(2),
+        "torch's entr": lambda w: torch.special.entr(grad(w)).sum(-1) / math.log(2),
+        "xlogy": lambda w: -torch.xlogy(t := torch.from_numpy(w), t).sum(-1) / math.log(2),
+        "float32": lambda w: m04.entropy_in_bits(w.astype(np.float32)),
+        "NaN made 0": lambda w: -np.nan_to_num(w * np.log2(w)).sum(-1),
+        "the smallest number": lambda w: m04.entropy(np.maximum(w, np.finfo(float).tiny)),
+    },
+    "m04.softmax_backward": {
+        "row by row with the Jacobian": lambda w, g: [
+            (np.diag(row) - np.outer(row, row)) @ up for row, up in zip(w, g, strict=True)
+        ],
+        "einsum": lambda w, g: w * g - w * np.einsum("ls,ls->l", w, g)[:, None],
+        "autograd": m04.backward_by_autograd,
+        "float32": lambda *rows: m04.softmax_backward(*f32(*rows)),
+        "in place": lambda w, g: np.multiply(
+            w, np.subtract(g, (w * g).sum(-1, keepdims=True), out=g), out=g
+        ),
+    },
+    "m05.for_pytorch": {
+        "lists": lambda m: [part.tolist() for part in m05.for_pytorch(m)],
+        "the logarithm": lambda m: (m, np.log(m.astype(float)), np.logical_not(m)),
+        "torch": lambda m: (
+            t := torch.from_numpy(m),
+            torch.zeros(t.shape).masked_fill(~t, -torch.inf),
+            ~t,
+        ),
+        "exclusive or": lambda m: (m.copy(), np.where(m, 0, -np.inf).astype(np.float16), m ^ True),
+    },
+    "m05.causal_padding_mask": {
+        "loops": padding_in_loops,
+        "attention.py": m05.by_attention_py,
+        "tril": lambda L, S, lengths: (
+            np.tril(np.ones((L, S), bool), S - L)[None, None]
+            & (np.arange(S) < lengths[:, None])[:, None, None]
+        ),
+        "torch": lambda L, S, lengths: (
+            torch.ones(L, S).tril(S - L).bool()
+            & (torch.arange(S) < torch.tensor(lengths)[:, None])[:, None, None]
+        ),
+    },
+    "m05.masked_softmax": {
+        "loops": masked_in_loops,
+        "where and out": masked_with_out,
+        "torch that requires grad": masked_in_torch,
+        "float32": lambda s, m: m05.masked_softmax(s.astype(np.float32), m),
+        "lists": lambda s, m: m05.masked_softmax(s, m).tolist(),
+    },
+    "m06.split_heads": {
+        "pieces": m06.head_by_head,
+        "reshape and transpose": lambda x, H: x.reshape(*x.shape[:2], H, -1).transpose(0, 2, 1, 3),
+        "torch": lambda x, H: grad(x).unflatten(-1, (H, -1)).transpose(1, 2),
+        "a list of lists": lambda x, H: m06.split_heads(x, H).tolist(),
+    },
+    "m06.merge_heads": {
+        "pieces": m06.side_by_side,
+        "einsum": lambda heads: np.einsum("bhld->blhd", heads).reshape(*heads[:, 0].shape[:2], -1),
+        "torch": lambda heads: grad(heads).transpose(1, 2).flatten(2),
+        "token by token": lambda heads: [
+            [np.concatenate(list(text[:, i])) for i in range(heads.shape[2])] for text in heads
+        ],
+    },
+    "m06.multi_head": {
+        "head by head": heads_in_turn,
+        "einsum": heads_by_einsum,
+        "torch that requires grad": heads_in_torch,
+        "float32": lambda *layer: m06.multi_head(*f32(*layer[:5]), layer[5]),
+        "text by text": lambda x, *layer: (m06.multi_head(text[None], *layer)[0] for text in x),
+    },
+    "m06.project_heads": {
+        "head by head": m06.one_matrix_a_head,
+        "broadcasting": lambda x, W: x[:, None] @ W,
+        "torch": lambda x, W: torch.einsum("ble,hed->bhld", grad(x), grad(W)),
+        "a generator of texts": lambda x, W: (text @ W for text in x),
+    },
+    "m06.count_parameters": {
+        "counted": m06.counted,
+        "as a float": lambda *sizes: float(m06.count_parameters(*sizes)),
+        "matrix by matrix": lambda E, H, G, bias: sum(
+            E * out + bias * out for out in (E, E // H * G, E // H * G, E)
+        ),
+    },
+}
+
+
+def cases(table):
+    for task, answers in table.items():
+        module, name = task.split(".")
+        for style, answer in answers.items():
+            yield pytest.param(tasks_of(module)[name], answer, id=f"{task}: {style}")
+
+
+@pytest.mark.parametrize(("task", "answer"), list(cases(WRONG)))
+def test_a_wrong_answer_is_refused(task, answer):
+    for seed in SEEDS:
+        outcome = examine(task, answer, seed)
+        assert outcome.status == FAILED, f"passes with seed {seed}"
+        assert "got" in outcome.case, outcome.message  # it returns something
+
+
+@pytest.mark.parametrize(("task", "answer"), list(cases(RIGHT)))
+def test_a_right_answer_is_accepted(task, answer):
+    for seed in SEEDS:
+        outcome = examine(task, answer, seed)
+        assert outcome.status == PASSED, (seed, outcome)
+
+
+@pytest.mark.parametrize("table", [WRONG, RIGHT])
+def test_every_task_is_in_the_table(table):
+    tasks = {f"m0{n}.{name}" for n in range(7) for name in tasks_of(f"m0{n}")}
+    assert set(table) == tasks
