@@ -24,11 +24,11 @@ from models.transformer import Config, Transformer
 from models.weights import load, save
 
 HERE = Path(__file__).parent
-STEPS = {0: 2200, 1: 100, 2: 100}  # by seed; the first ships
+STEPS = {0: 8000, 1: 100, 2: 100}  # by seed; the first ships
 BATCH = 8
 RATE, MATRIX_RATE, DECAY = 4e-3, 0.02, 0.1
 STEADY = 0.7  # of the steps are at the full rate; over the others it falls to 0
-CHECKPOINTS = (0, 50, 100, 200, 400, 700, 1000, 1500, 2500, 4000, 6000, 8000, 10000)
+CHECKPOINTS = (0, 50, 100, 200, 400, 700, 1000, 1500, 2500, 4000, 6000)
 SAMPLE_EVERY = 500
 
 
