@@ -1,7 +1,11 @@
-"""What attention weights say: how spread out a row is, and what flows through several layers."""
+"""What attention weights say, and what an answer depends on.
+
+Of weights: how spread out a row is, and what flows through several layers. Of any model, as a
+function from the vectors of its words to one number: gradient × input and integrated gradients.
+"""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor
@@ -46,3 +50,42 @@ def rollout(layers: Sequence[Tensor], residual: float = 0.5) -> Tensor:
         total = mixed.sum(-1, keepdim=True)
         flow = mixed / total.masked_fill(total == 0, 1.0) @ flow
     return flow
+
+
+def gradient_times_input(answer: Callable[[Tensor], Tensor], vectors: Tensor) -> Tensor:
+    """How fast the answer grows as a word's vector gets longer: Σ_e x_e ∂y/∂x_e.
+
+    For an answer that is linear in the vectors these sum to the answer less its constant; for
+    others they may sum to anything.
+
+    Shapes: vectors (..., L, E); ``answer`` maps them to numbers (...), each by its own vectors
+        alone. Returns (..., L).
+    """
+    return integrated_gradients(answer, vectors, torch.zeros_like(vectors), steps=None)
+
+
+def integrated_gradients(
+    answer: Callable[[Tensor], Tensor], vectors: Tensor, baseline: Tensor, steps: int | None = 64
+) -> Tensor:
+    """What each word adds on a straight way from ``baseline`` to ``vectors``.
+
+    (x − x′) · the mean of ∂y/∂x at ``steps`` points of the way, the midpoints of as many equal
+    pieces (Sundararajan et al. 2017, eq. 1). The sum over words is, up to the error of so many
+    steps, the answer less that at the baseline. It depends on the baseline that is chosen.
+
+    Shapes: vectors and baseline (..., L, E); ``answer`` maps them to (...). ``steps=None`` takes
+        the gradient at ``vectors`` alone. Returns (..., L).
+    """
+    if vectors.shape != baseline.shape:
+        shapes = f"{tuple(vectors.shape)}, baseline {tuple(baseline.shape)}"
+        raise ValueError(f"vectors and baseline differ: vectors {shapes}")
+    if steps is not None and steps < 1:
+        raise ValueError(f"steps must be at least 1, got {steps}")
+    vectors, baseline = vectors.detach(), baseline.detach()
+    shares = [1.0] if steps is None else [(step + 0.5) / steps for step in range(steps)]
+    total = torch.zeros_like(vectors)
+    for share in shares:
+        here = (baseline + share * (vectors - baseline)).requires_grad_()
+        with torch.enable_grad():
+            total += torch.autograd.grad(answer(here).sum(), here)[0]
+    return ((vectors - baseline) * total / len(shares)).sum(-1)

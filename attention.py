@@ -12,7 +12,7 @@ The one mask contract, kept by every function and layer here:
   last key, so one new query sees the whole cache. (PyTorch's flag aligns the starts.)
 - A query that may attend to nothing gets weights 0 and output 0, with finite gradients.
 - Returned weights are those before dropout: each row sums to 1, or to 0 (to less with sinks).
-- Hidden means weight 0, and 0 · ∞ is NaN: an infinite or NaN key or value reaches outputs even
+- Hidden means weight 0, and 0 · ∞ is NaN: an infinite or NaN key or value can reach outputs even
   where it is hidden. Fill padding with finite numbers.
 
 This file needs no other. Those beside it import it: variants.py (other layers and masks),
@@ -79,17 +79,17 @@ def create_padding_mask(
 
     ``padding_side``: "right" where tokens come first, "left" where padding does.
     """
-    lengths = torch.as_tensor(lengths)
-    if lengths.ndim != 1 or lengths.dtype not in (torch.int64, torch.int32):
-        raise TypeError(f"lengths must be integers (B,), got {lengths}")
+    counts = as_list("lengths", lengths)
+    device = lengths.device if isinstance(lengths, Tensor) else None
     if padding_side not in ("right", "left"):
         raise ValueError(f"padding_side must be 'right' or 'left', got {padding_side!r}")
-    key_len = max(lengths.tolist(), default=0) if key_len is None else key_len
-    if (lengths < 0).any() or (lengths > key_len).any():
-        raise ValueError(f"lengths must lie in 0 ... key_len={key_len}, got {lengths.tolist()}")
-    keys = torch.arange(key_len, device=lengths.device)  # (S,)
-    lengths = lengths[:, None, None, None]  # (B, 1, 1, 1)
-    return keys < lengths if padding_side == "right" else keys >= key_len - lengths
+    key_len = max(counts, default=0) if key_len is None else key_len
+    check_counts(0, key_len=key_len)
+    if not all(0 <= count <= key_len for count in counts):
+        raise ValueError(f"lengths must lie in 0 ... key_len={key_len}, got {counts}")
+    keys = torch.arange(key_len, device=device)  # (S,)
+    real = torch.tensor(counts, dtype=torch.int64, device=device)[:, None, None, None]
+    return keys < real if padding_side == "right" else keys >= key_len - real  # (B, 1, 1, S)
 
 
 def create_document_mask(documents: Tensor) -> Tensor:
@@ -181,7 +181,7 @@ def scaled_dot_product_attention(
     # Half precision is widened, as fused kernels do inside: rounded scores cost digits.
     dtype, wide = query.dtype, torch.promote_types(query.dtype, torch.float32)
     query, key, value = query.to(wide), key.to(wide), value.to(wide)
-    with _without_autocast(query.device.type):  # it would narrow the products again
+    with without_autocast(query.device.type):  # it would narrow the products again
         scores = query @ key.mT * scale  # (..., L, S)
         if softcap is not None:
             scores = softcap * (scores / softcap).tanh()
@@ -201,10 +201,11 @@ def _softmax_with_sinks(scores: Tensor, mask: Tensor | None, sinks: Tensor) -> T
     sinks = sinks.expand(*scores.shape[:-1], 1)  # (..., L, 1)
     if mask is not None:
         scores = scores.masked_fill(~mask, -torch.inf)
-    return torch.cat([scores, sinks], -1).softmax(-1)[..., :-1]  # no row is empty: sinks are seen
+    scores = torch.cat([scores, sinks], -1)  # (..., L, S + 1)
+    return masked_softmax(scores, scores != -torch.inf)[..., :-1]  # a sink of -inf is none
 
 
-def _without_autocast(device_type: str) -> contextlib.AbstractContextManager:
+def without_autocast(device_type: str) -> contextlib.AbstractContextManager:
     if torch.amp.is_autocast_available(device_type):  # the meta device knows none
         return torch.autocast(device_type, enabled=False)
     return contextlib.nullcontext()
@@ -543,9 +544,10 @@ class MultiHeadAttention(nn.Module):
         Returns: (..., L, E); with ``return_attention`` also the weights (..., H, L, S), through
             the explicit path and its memory.
         """
-        self._check_forward(x, return_attention, context, cache, lengths, position_ids)
+        self._check_forward(x, return_attention, context, window, cache, lengths, position_ids)
         if x.is_nested:
-            if return_attention or any(t is not None for t in (mask, bias, context, cache)):
+            others = (mask, bias, context, cache, position_ids)
+            if return_attention or any(t is not None for t in others):
                 raise ValueError("a nested x goes with is_causal and window alone: pad it for more")
             return self._forward_jagged(x, is_causal=is_causal, window=window)
         query, key, value = self._project(x, context)  # (..., H, L, D), (..., Hkv, S, D) twice
@@ -554,7 +556,7 @@ class MultiHeadAttention(nn.Module):
             place = cache.place(x.shape[-2], lengths, is_causal=is_causal, window=window)
         if self.rotary is not None:
             stands = place.positions if position_ids is None else position_ids
-            query, key = self._rotate(query, stands), self._rotate(key, stands)
+            query, key = rotate(self.rotary, query, stands), rotate(self.rotary, key, stands)
         if cache is not None:
             # What is wrong with the masks must show before the cache has taken the tokens.
             check_scores_like("mask", mask, query, (*query.shape[:-1], place.key_len))
@@ -574,34 +576,45 @@ class MultiHeadAttention(nn.Module):
         x: Tensor,
         return_attention: bool,
         context: Tensor | None,
-        cache: "KVCache | None",
-        lengths: Lengths | None,
-        position_ids: Tensor | None,
+        window: int | None = None,
+        cache: "KVCache | None" = None,
+        lengths: Lengths | None = None,
+        position_ids: Tensor | None = None,
     ) -> None:
+        self._check_input(x)
         if not isinstance(return_attention, bool):
             kind = type(return_attention).__name__
             other = "keys and values from elsewhere are layer(x, context=y)"
             raise TypeError(f"return_attention must be a bool, got {kind}: {other}")
-        if x.is_nested and (x.layout != torch.jagged or x.ndim != 3):
-            said = f"{x.ndim} dimensions, {x.layout}"
-            raise TypeError(f"x is nested: it must be jagged, (B, j, {self.embed_dim}); got {said}")
+        if isinstance(context, Tensor) and context.is_nested:
+            raise TypeError("context must not be nested: pad it, and hide the padding with mask=")
         if context is not None and (cache is not None or self.rotary is not None):
             raise ValueError("context excludes cache and rotary: those are for self-attention")
         if lengths is not None and cache is None:
             raise ValueError("lengths need a cache; without it, mask=create_padding_mask(lengths)")
-        if position_ids is not None and self.rotary is None:
-            raise ValueError("position_ids are for rotary, and this layer has none")
+        if position_ids is not None:
+            check_tensor("position_ids", position_ids)
+            if self.rotary is None:
+                raise ValueError("position_ids are for rotary, and this layer has none")
+        if window is not None:
+            check_counts(window=window)
+
+    def _check_input(self, x: Tensor) -> None:
+        check_tensor("x", x)
+        if x.is_nested and (x.layout != torch.jagged or x.ndim != 3):
+            said = f"{x.ndim} dimensions, {x.layout}"
+            raise TypeError(f"x is nested: it must be jagged, (B, j, {self.embed_dim}); got {said}")
+        check_width("x", x, "embed_dim", self.embed_dim)
+        check_alike("layer", self.out_proj.weight, "x", x)
 
     def _project(self, x: Tensor, context: Tensor | None = None) -> tuple[Tensor, ...]:
         """Query heads (..., H, L, D), key and value heads (..., Hkv, S, D)."""
-        for name, tensor in (("x", x), ("context", context)):
-            if tensor is not None:
-                check_width(name, tensor, "embed_dim", self.embed_dim)
-                check_alike("layer", self.out_proj.weight, name, tensor)
         if context is None:
             counts = [self.num_heads, self.num_kv_heads, self.num_kv_heads]
             query, key, value = self._heads(self.qkv_proj(x)).split(counts, dim=-3)
         else:
+            check_width("context", context, "embed_dim", self.embed_dim)
+            check_alike("layer", self.out_proj.weight, "context", context)
             if x.shape[:-2] != context.shape[:-2]:
                 raise ValueError(f"batch differs: x {(*x.shape,)}, context {(*context.shape,)}")
             weight, bias, Q = self.qkv_proj.weight, self.qkv_proj.bias, self.query_dim
@@ -619,11 +632,6 @@ class MultiHeadAttention(nn.Module):
         # One sequence gets a batch of its own, or its heads would pass for a batch.
         return heads.unsqueeze(0) if heads.ndim == 3 else heads
 
-    def _rotate(self, heads: Tensor, stands: int | Tensor) -> Tensor:
-        if isinstance(stands, Tensor):
-            return self.rotary(heads, position_ids=stands)
-        return self.rotary(heads, stands)
-
     def _dropout(self) -> float:
         return self.dropout if self.training else 0.0
 
@@ -636,16 +644,24 @@ class MultiHeadAttention(nn.Module):
 
         PyTorch's own call for jagged tensors has no backward and no causal mask on a CPU.
         """
+        x = x.contiguous()  # a view may have holes
         tokens, lengths = x.values(), x.offsets().diff().tolist()  # (T, E)
         options["dropout_p"] = self._dropout()
         outputs = []
         parts = (t.split(lengths, dim=-2) for t in self._project(tokens))  # of (1, H, T, D)
         for query, key, value in zip(*parts, strict=True):
             if self.rotary is not None:
-                query, key = self._rotate(query, 0), self._rotate(key, 0)
+                query, key = self.rotary(query), self.rotary(key)
             outputs.append(fused_attention(query, key, value, **options))  # (1, H, L, D)
         merged = self._merge(torch.cat(outputs, dim=-2), tokens)
         return torch.nested.nested_tensor_from_jagged(merged, x.offsets())
+
+
+def rotate(rotary: nn.Module, heads: Tensor, stands: int | Tensor) -> Tensor:
+    """Turn the heads of tokens whose first stands there, or which stand at these positions."""
+    if isinstance(stands, Tensor):
+        return rotary(heads, position_ids=stands)
+    return rotary(heads, stands)
 
 
 class CausalMultiHeadAttention(MultiHeadAttention):
@@ -685,8 +701,8 @@ class CausalMultiHeadAttention(MultiHeadAttention):
         position_ids: Tensor | None = None,
     ) -> Tensor | tuple[Tensor, Tensor]:
         """As ``MultiHeadAttention.forward``, causal. Cached and new tokens: at most max_seq_len."""
-        check_width("x", x, "embed_dim", self.embed_dim)
-        new = int(x.offsets().diff().max()) if x.is_nested else x.shape[-2]
+        self._check_input(x)
+        new = int(x.contiguous().offsets().diff().max()) if x.is_nested else x.shape[-2]
         length = new if cache is None else cache.place(new, lengths).key_len
         if length > self.max_seq_len:
             raise ValueError(f"sequence of {length} exceeds max_seq_len={self.max_seq_len}")
@@ -731,7 +747,7 @@ class KVCache:
         self.keys = torch.zeros(*rows, head_dim, dtype=dtype, device=device)
         self.values = torch.zeros(*rows, value_dim, dtype=dtype, device=device)
         self.lengths = [0] * num_layers
-        self.max_seq_len = max_seq_len
+        self.max_seq_len = int(max_seq_len)
         self.layer = 0 if num_layers == 1 else None
 
     def __getitem__(self, layer: int) -> "KVCache":
@@ -743,9 +759,12 @@ class KVCache:
 
     def __repr__(self) -> str:
         layers, batch, heads, most, size = self.keys.shape
-        sizes = f"{batch}, {heads}, {most}, {size}, num_layers={layers}"
+        sizes = f"{batch}, {heads}, {most}, {size}"
+        if self.values.shape[-1] != size:
+            sizes += f", value_dim={self.values.shape[-1]}"
         kind = f"dtype={self.keys.dtype}, device='{self.keys.device}'"
-        return f"{type(self).__name__}({sizes}, {kind}) with lengths {self.lengths}"
+        name = type(self).__name__
+        return f"{name}({sizes}, num_layers={layers}, {kind}) with lengths {self.lengths}"
 
     @property
     def length(self) -> int:
@@ -779,7 +798,7 @@ class KVCache:
 
     def reorder(self, index: Lengths) -> None:
         """Let sequence b go on with the past of sequence ``index[b]``: for beams."""
-        batch, order = self.keys.shape[1], as_list(index)
+        batch, order = self.keys.shape[1], as_list("index", index)
         if len(order) != batch or not all(0 <= b < batch for b in order):
             raise ValueError(f"index must be {batch} numbers in 0 ... {batch - 1}, got {order}")
         index = torch.tensor(order, device=self.keys.device)
@@ -788,9 +807,8 @@ class KVCache:
 
     def crop(self, length: int) -> None:
         """Forget the tokens behind the first ``length``."""
-        if length < 0:
-            raise ValueError(f"length must be at least 0, got {length}")
-        self.lengths[:] = [min(held, length) for held in self.lengths]
+        check_counts(0, length=length)
+        self.lengths[:] = [min(held, int(length)) for held in self.lengths]
 
     def reset(self) -> None:
         """Forget all tokens; the memory stays."""
@@ -798,9 +816,9 @@ class KVCache:
 
     def to(self, *device_or_dtype: object, **options: object) -> "KVCache":
         """A copy on another device or of another dtype, as ``Tensor.to``."""
-        moved = copy.copy(self)
-        moved.keys = self.keys.to(*device_or_dtype, copy=True, **options)
-        moved.values = self.values.to(*device_or_dtype, copy=True, **options)
+        moved, options = copy.copy(self), options | {"copy": True}
+        moved.keys = self.keys.to(*device_or_dtype, **options)
+        moved.values = self.values.to(*device_or_dtype, **options)
         moved.lengths = copy.deepcopy(self.lengths)
         return moved
 
@@ -822,10 +840,6 @@ class KVCache:
             check_alike("cache", held, name, new)
             if torch.is_grad_enabled() and new.requires_grad:
                 raise ValueError(f"{name} requires grad, the cache keeps none: use torch.no_grad()")
-
-
-def as_list(numbers: Lengths) -> list[int]:
-    return numbers.tolist() if isinstance(numbers, Tensor) else list(numbers)
 
 
 # --- Two demonstrations -------------------------------------------------------------------------
@@ -872,11 +886,13 @@ def _check_attention(
     window: int | None,
     dropout_p: float,
 ) -> None:
-    if query.is_nested or key.is_nested or value.is_nested:
-        raise TypeError(
-            "query, key and value must not be nested: MultiHeadAttention takes jagged tensors; "
-            "here call once for each of query.unbind(), or pad and hide the padding"
-        )
+    for name, tensor in (("query", query), ("key", key), ("value", value)):
+        check_tensor(name, tensor)
+        if tensor.is_nested:
+            raise TypeError(
+                f"{name} must not be nested: MultiHeadAttention takes jagged tensors; "
+                "here call once for each of query.unbind(), or pad and hide the padding"
+            )
     q, k, v = tuple(query.shape), tuple(key.shape), tuple(value.shape)
     shapes = f"query {q}, key {k}, value {v}"
     if not 2 <= len(q) == len(k) == len(v):
@@ -907,9 +923,9 @@ def _check_attention(
 
 
 def _check_softcap_and_sinks(query: Tensor, softcap: float | None, sinks: Tensor | None) -> None:
-    if softcap is not None and not softcap > 0:
-        raise ValueError(f"softcap must be above 0, got {softcap}")
+    check_softcap(softcap)
     if sinks is not None:
+        check_tensor("sinks", sinks)
         heads, shape = tuple(query.shape[-3:-2]), tuple(sinks.shape)
         if shape not in (heads, ()) or (shape and query.ndim < 4):
             raise ValueError(f"sinks must be one number, or (num_heads,) = {heads}; got {shape}")
@@ -938,7 +954,7 @@ def check_scores_like(
     pairs = zip(have[::-1], want[::-1], strict=False)
     if len(have) > len(want) or any(a not in (1, b) for a, b in pairs):
         raise ValueError(f"{name} {have} doesn't broadcast to the scores {want}")
-    if name == "mask" and len(want) == 4 and len(have) in (2, 3) and have[0] == want[0] > 1:
+    if name == "mask":
         _check_readings(have, want)
     check_alike("query", query, name, tensor)
 
@@ -949,11 +965,14 @@ def _check_readings(have: tuple[int, ...], want: tuple[int, ...]) -> None:
     The first is refused: few masks are for heads. Most of the second shape are (L, S) and right,
     and fit (B, S) by chance: there a warning names both readings.
     """
-    if len(have) == 3:
+    if len(want) not in (3, 4) or len(have) not in (2, 3) or not have[0] == want[0] > 1:
+        return
+    if len(have) == 3 and len(want) == 4:
         raise ValueError(f"mask {have}: for sequences mask[:, None], for heads mask[None]")
-    if not torch.compiler.is_compiling():
-        read = "is read as (queries, keys), which mask[None, None] says without this warning"
-        other = f"as (sequences, keys) of the scores {want} it would be mask[:, None, None]"
+    if len(have) == 2 and not torch.compiler.is_compiling():
+        none = ", None" * (len(want) - 3)
+        read = f"is read as (queries, keys), which mask[None{none}] says without this warning"
+        other = f"as (sequences, keys) of the scores {want} it would be mask[:, None{none}]"
         warnings.warn(f"mask {have} {read}; {other}", stacklevel=5)  # a function's caller
 
 
@@ -967,17 +986,41 @@ def check_alike(like_name: str, like: Tensor, name: str, tensor: Tensor) -> None
         raise ValueError(f"device differs: {like_name} {like.device}, {name} {tensor.device}")
 
 
+def check_tensor(name: str, tensor: Tensor) -> None:
+    if not isinstance(tensor, Tensor):
+        raise TypeError(f"{name} must be a tensor, got {type(tensor).__name__}")
+
+
 def check_width(name: str, tensor: Tensor, width_name: str, width: int) -> None:
+    check_tensor(name, tensor)
     if tensor.ndim < 2 or tensor.shape[-1] != width:
         raise ValueError(f"{name} {(*tensor.shape,)} must be (..., length, {width_name}={width})")
 
 
-def check_counts(**counts: int) -> None:
+def check_counts(least: int = 1, /, **counts: int) -> None:
     for name, count in counts.items():
-        if isinstance(count, bool) or not isinstance(count, (numbers.Integral, torch.SymInt)):
+        if not _is_int(count):
             raise TypeError(f"{name} must be an int, got {count!r}")
-        if count < 1:
-            raise ValueError(f"{name} must be at least 1, got {count}")
+        if count < least:
+            raise ValueError(f"{name} must be at least {least}, got {count}")
+
+
+def as_list(name: str, integers: Lengths) -> list[int]:
+    """The numbers of a tensor, an array or a sequence, one for each sequence of the batch."""
+    listed = integers.tolist() if hasattr(integers, "tolist") else integers
+    if not isinstance(listed, Sequence) or not all(map(_is_int, listed)):
+        raise TypeError(f"{name} must be integers (B,), got {integers!r}")
+    return [int(number) for number in listed]
+
+
+def _is_int(number: object) -> bool:
+    """NumPy's integers too, and those that a compiler leaves open; not True and False."""
+    return isinstance(number, (numbers.Integral, torch.SymInt)) and not isinstance(number, bool)
+
+
+def check_softcap(softcap: float | None) -> None:
+    if softcap is not None and not 0 < softcap < torch.inf:
+        raise ValueError(f"softcap must be above 0 and finite, got {softcap}")
 
 
 def check_probability(name: str, p: float) -> None:

@@ -4,13 +4,14 @@ They stand in for attention.py's KVCache wherever a layer takes ``cache=``. All 
 of two tensors once this file is imported, so that ``torch.export`` takes them as inputs.
 """
 
+import numbers
 from collections.abc import Iterable
 
 import torch
 from torch import Tensor
 from torch.utils._pytree import GetAttrKey, register_pytree_node
 
-from attention import Device, KVCache, Lengths, Placement, as_list
+from attention import Device, KVCache, Lengths, Placement, as_list, check_counts
 
 
 class RaggedKVCache(KVCache):
@@ -94,13 +95,14 @@ class RaggedKVCache(KVCache):
     def reorder(self, index: Lengths) -> None:
         """Let sequence b go on with the past of sequence ``index[b]``: for beams."""
         super().reorder(index)
-        order = as_list(index)
+        order = as_list("index", index)
         self.lengths[:] = [[held[b] for b in order] for held in self.lengths]
 
     def crop(self, length: int | Lengths) -> None:
         """Forget the tokens behind the first ``length``: one number, or one for each sequence."""
         batch = self.keys.shape[1]
-        most = [length] * batch if isinstance(length, int) else as_list(length)
+        one = isinstance(length, numbers.Integral)
+        most = [int(length)] * batch if one else as_list("length", length)
         if len(most) != batch or min(most) < 0:
             raise ValueError(f"length must be one number or {batch}, at least 0; got {most}")
         self.lengths[:] = [list(map(min, held, most)) for held in self.lengths]
@@ -108,7 +110,7 @@ class RaggedKVCache(KVCache):
     def _ends(self, query_len: int, lengths: Lengths | None) -> list[int]:
         """Each sequence's length with the new tokens."""
         batch = self.keys.shape[1]
-        new = [query_len] * batch if lengths is None else as_list(lengths)
+        new = [query_len] * batch if lengths is None else as_list("lengths", lengths)
         if len(new) != batch or not all(0 <= count <= query_len for count in new):
             wanted = f"{batch} numbers in 0 ... {query_len}, one for each sequence"
             raise ValueError(f"lengths must be {wanted}; got {new}")
@@ -148,7 +150,7 @@ class WindowKVCache(KVCache):
         options = {"value_dim": value_dim, "num_layers": num_layers}
         sizes = (batch_size, num_kv_heads, window, head_dim)
         super().__init__(*sizes, dtype=dtype, device=device, **options)
-        self.window = window  # and ``lengths`` counts all tokens, those forgotten too
+        self.window = int(window)  # and ``lengths`` counts all tokens, those forgotten too
 
     @property
     def length(self) -> int:
@@ -187,6 +189,7 @@ class WindowKVCache(KVCache):
 
     def crop(self, length: int) -> None:
         """Forget the tokens behind the first ``length``, where the first is still remembered."""
+        check_counts(0, length=length)
         if length and max(self.lengths) > max(self.window, length):
             seen = f"of {max(self.lengths)} tokens the last {self.window} are left"
             raise ValueError(f"can't crop to {length}: {seen}")

@@ -26,7 +26,7 @@ from torch import Tensor
 from torch.nn.attention.flex_attention import create_block_mask
 from torch.nn.attention.flex_attention import flex_attention as torch_flex_attention
 
-from attention import _check_attention
+from attention import _check_attention, check_softcap
 
 MaskMod = Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]
 ScoreMod = Callable[[Tensor, Tensor, Tensor, Tensor, Tensor], Tensor]
@@ -59,12 +59,13 @@ def flex_attention(
     _check_attention(query, key, value, None, None, window, 0.0)
     if query.ndim != 4:
         raise ValueError(f"query must be (B, H, L, D), got {tuple(query.shape)}")
-    if softcap is not None and not softcap > 0:
-        raise ValueError(f"softcap must be above 0, got {softcap}")
+    check_softcap(softcap)
     on_cpu = query.device.type == "cpu"
     learns = any(t.requires_grad for t in (query, key, value)) and torch.is_grad_enabled()
     if on_cpu and learns:
         raise NotImplementedError("FlexAttention has no gradients on a CPU: use fused_attention")
+    if key.shape[-2] == 0 or query.numel() == 0:  # PyTorch can't: nothing to average is 0
+        return query.new_zeros(*query.shape[:-1], value.shape[-1])
     if compiled is None:
         compiled = not on_cpu and importlib.util.find_spec("triton") is not None
     offset = key.shape[-2] - query.shape[-2]  # query i stands at key offset + i

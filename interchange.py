@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor, nn
 
-from attention import MultiHeadAttention
+from attention import CausalMultiHeadAttention, MultiHeadAttention
 from variants import CrossAttention
 
 
@@ -16,6 +16,9 @@ def from_torch(module: nn.MultiheadAttention) -> MultiHeadAttention:
     batch-first, and its masks say who *may* attend.
     Raises: ValueError for add_bias_kv and add_zero_attn, which have no counterpart.
     """
+    if not isinstance(module, nn.MultiheadAttention):
+        kind = type(module).__name__
+        raise TypeError(f"module must be a torch.nn.MultiheadAttention, got {kind}")
     for name, used in (
         ("add_bias_kv", module.bias_k is not None),
         ("add_zero_attn", module.add_zero_attn),
@@ -43,11 +46,9 @@ def to_torch(layer: MultiHeadAttention, *, batch_first: bool = True) -> nn.Multi
     """A ``torch.nn.MultiheadAttention`` with a copy of this layer's weights.
 
     Raises: ValueError for what it doesn't have: shared key heads, a head_dim of its own, qk_norm
-        and rotary.
+        and rotary; TypeError for a layer that computes something else.
     """
-    _check_plain(layer)
-    if layer.rotary is not None:
-        raise ValueError(f"rotary={layer.rotary} has no counterpart, only None")
+    _check_plain(layer, CrossAttention)
     crosses = isinstance(layer, CrossAttention)
     options = {"kdim": layer.kdim, "vdim": layer.vdim} if crosses else {}
     options |= {"bias": layer.out_proj.bias is not None, "batch_first": batch_first}
@@ -123,6 +124,8 @@ def load_llama(
     extra = [f"{prefix}{name}.bias" for name in sizes if f"{prefix}{name}.bias" in state]
     if has_bias is None and extra:
         raise ValueError(f"state has {extra[0]!r}, and the layer has bias=False")
+    if layer.query_norm is None and f"{prefix}q_norm.weight" in state:
+        raise ValueError(f"state has '{prefix}q_norm.weight', and the layer has qk_norm=False")
 
     def three(part: str) -> Tensor:
         return torch.cat([state[f"{prefix}{name}_proj.{part}"] for name in "qkv"])
@@ -153,7 +156,15 @@ def to_llama(layer: MultiHeadAttention, prefix: str = "") -> dict[str, Tensor]:
     return state
 
 
-def _check_plain(layer: MultiHeadAttention) -> None:
+def _check_kind(layer: MultiHeadAttention, *more: type[MultiHeadAttention]) -> None:
+    """Refuse a layer whose weights mean something else, as LinearAttention's."""
+    if type(layer) not in (MultiHeadAttention, CausalMultiHeadAttention, *more):
+        kind = type(layer).__name__
+        raise TypeError(f"layer must be a MultiHeadAttention, or causal; got {kind}")
+
+
+def _check_plain(layer: MultiHeadAttention, *more: type[MultiHeadAttention]) -> None:
+    _check_kind(layer, *more)
     if layer.num_kv_heads != layer.num_heads:
         heads = f"num_kv_heads={layer.num_kv_heads}, num_heads={layer.num_heads}"
         raise ValueError(f"the other side has a key head for each query head, not {heads}")
@@ -162,6 +173,8 @@ def _check_plain(layer: MultiHeadAttention) -> None:
         raise ValueError(f"the other side has head_dim = embed_dim / num_heads, not {sizes}")
     if layer.query_norm is not None:
         raise ValueError("qk_norm=True has no counterpart, only False")
+    if layer.rotary is not None:
+        raise ValueError(f"rotary={layer.rotary} has no counterpart, only None")
 
 
 def _check_gpt2(layer: MultiHeadAttention) -> None:
@@ -171,6 +184,7 @@ def _check_gpt2(layer: MultiHeadAttention) -> None:
 
 
 def _check_halves(layer: MultiHeadAttention) -> None:
+    _check_kind(layer)
     if getattr(layer.rotary, "interleaved", False):
         raise ValueError(
             f"Llama's weights pair halves: rotary={layer.rotary} needs interleaved=False"

@@ -7,7 +7,7 @@ are the last ones. Sizes in shape comments are those of attention.py.
 import torch
 from torch import Tensor, nn
 
-from attention import Device, check_counts
+from attention import Device, check_counts, check_tensor
 
 
 def sinusoidal_positions(
@@ -76,6 +76,10 @@ class Rotary(nn.Module):
         return torch.cat(turned, dim=-1).to(heads.dtype)
 
     def _angles(self, position_ids: Tensor, heads: Tensor) -> Tensor:
+        check_tensor("position_ids", position_ids)
+        if position_ids.device != heads.device:
+            devices = f"heads {heads.device}, position_ids {position_ids.device}"
+            raise ValueError(f"device differs: {devices}")
         shape, wanted = tuple(position_ids.shape), (*heads.shape[:-3], heads.shape[-2])
         if shape not in (wanted, wanted[-1:]):
             raise ValueError(f"position_ids must be {wanted[-1:]} or {wanted}, got {shape}")
@@ -105,6 +109,7 @@ def alibi_bias(
     of the power above, as in the paper's code.
     """
     check_counts(num_heads=num_heads)
+    num_heads = int(num_heads)  # NumPy's integers have no bit_length
     whole = 2 ** (num_heads.bit_length() - 1)
     slopes = [2.0 ** (-8 * h / whole) for h in range(1, whole + 1)]
     slopes += [2.0 ** (-4 * h / whole) for h in range(1, 2 * whole, 2)][: num_heads - whole]

@@ -15,14 +15,18 @@ from attention import (
     KVCache,
     Lengths,
     MultiHeadAttention,
+    Placement,
     as_list,
     check_alike,
     check_counts,
     check_probability,
     check_scores_like,
+    check_tensor,
     check_width,
     fused_attention,
     masked_softmax,
+    rotate,
+    without_autocast,
 )
 
 
@@ -87,7 +91,7 @@ class LinearAttention(MultiHeadAttention):
         φ(qᵢ)ᵀ φ(kⱼ) / Σⱼ φ(qᵢ)ᵀ φ(kⱼ), (..., H, L, S), too: in time and memory of the matrix,
         and without a state, whose keys they couldn't show.
         """
-        self._check_forward(x, return_attention, context, None, None, None)
+        self._check_forward(x, return_attention, context)
         if x.is_nested:
             raise TypeError("x is nested: pad it, and hide the padding with mask=")
         if is_causal and context is not None:
@@ -102,27 +106,40 @@ class LinearAttention(MultiHeadAttention):
         if mask is not None:
             k = k.masked_fill(~torch.atleast_2d(mask).mT, 0.0)
         if return_attention:
-            weights = _scaled(q @ k.mT, is_causal)  # (..., H, L, S)
-            output = self._merge((weights @ value.to(wide)).to(query.dtype), x)
+            with without_autocast(x.device.type):  # it would narrow the products
+                weights = _scaled(q @ k.mT, is_causal)  # (..., H, L, S)
+                output = (weights @ value.to(wide)).to(query.dtype)
+            output = self._merge(output, x)
             return output, weights.to(query.dtype).reshape(*x.shape[:-2], *weights.shape[-3:])
 
         sums = (*k.shape[:-2], k.shape[-1], v.shape[-1])
-        if state is not None and state.shape != sums:
+        if state is None:
+            state = k.new_zeros(sums)
+        check_tensor("state", state)
+        if state.shape != sums:
             raise ValueError(f"state must be {sums}, got {tuple(state.shape)}")
-        state = k.new_zeros(sums) if state is None else state
-        if is_causal:
-            outputs = []
-            for q_, k_, v_ in zip(*(t.split(QUERY_CHUNK, -2) for t in (q, k, v)), strict=True):
-                outputs.append((q_ @ k_.mT).tril() @ v_ + q_ @ state)
-                state = state + k_.mT @ v_
-            output = torch.cat(outputs, dim=-2)
-        else:
-            state = state + k.mT @ v
-            output = q @ state
+        state = state.to(wide)
+        check_alike("x", k, "state", state)
+        with without_autocast(x.device.type):  # it would narrow the sums
+            output, state = _running(q, k, v, state, is_causal)
         total = output[..., -1:]
         output = output[..., :-1] / total.masked_fill(total == 0, 1.0)  # every key hidden: 0
         output = self._merge(output.to(query.dtype), x)
         return (output, state) if return_state else output
+
+
+def _running(
+    q: Tensor, k: Tensor, v: Tensor, state: Tensor, is_causal: bool
+) -> tuple[Tensor, Tensor]:
+    """What each query collects, (..., H, L, D + 1), and the state after the last token."""
+    if not is_causal:
+        state = state + k.mT @ v
+        return q @ state, state
+    outputs = []
+    for q_, k_, v_ in zip(*(t.split(QUERY_CHUNK, -2) for t in (q, k, v)), strict=True):
+        outputs.append((q_ @ k_.mT).tril() @ v_ + q_ @ state)
+        state = state + k_.mT @ v_
+    return torch.cat(outputs, dim=-2), state
 
 
 def _scaled(products: Tensor, is_causal: bool) -> Tensor:
@@ -140,7 +157,10 @@ class ContextKV(NamedTuple):
 
     def reorder(self, index: Lengths) -> "ContextKV":
         """Let sequence b go on with the context of sequence ``index[b]``: for beams."""
-        index = torch.tensor(as_list(index), device=self.key.device)
+        order, batch = as_list("index", index), len(self.key)
+        if not all(0 <= b < batch for b in order):
+            raise ValueError(f"index must be numbers in 0 ... {batch - 1}, got {order}")
+        index = torch.tensor(order, dtype=torch.int64, device=self.key.device)
         return ContextKV(self.key.index_select(0, index), self.value.index_select(0, index))
 
 
@@ -210,9 +230,10 @@ class CrossAttention(MultiHeadAttention):
         return super().forward(x, mask, return_attention, **options)
 
     def _project(self, x: Tensor, context: Tensor | ContextKV) -> tuple[Tensor, ...]:
-        check_width("x", x, "embed_dim", self.embed_dim)
-        check_alike("layer", self.out_proj.weight, "x", x)
-        key, value = context if isinstance(context, ContextKV) else self.project_context(context)
+        if not isinstance(context, ContextKV):
+            context = self.project_context(context)
+        key, value = context
+        check_alike("layer", self.out_proj.weight, "context", key)
         query = self._heads(self.q_proj(x))
         if query.shape[:-3] != key.shape[:-3]:
             batches = f"x {tuple(x.shape[:-2])}, context {tuple(key.shape[:-3])}"
@@ -250,6 +271,9 @@ class LatentAttention(nn.Module):
         head_dim = embed_dim // num_heads if head_dim is None else head_dim
         check_counts(head_dim=head_dim)
         check_probability("dropout", dropout)
+        # int(): NumPy's integers are taken, and none of them goes further.
+        embed_dim, num_heads = int(embed_dim), int(num_heads)
+        latent_dim, head_dim = int(latent_dim), int(head_dim)
         self.embed_dim, self.num_heads, self.latent_dim = embed_dim, num_heads, latent_dim
         self.head_dim, self.rotary, self.dropout = head_dim, rotary, dropout
         self.q_proj = nn.Linear(embed_dim, num_heads * (head_dim + rotary.head_dim), bias=False)
@@ -272,21 +296,28 @@ class LatentAttention(nn.Module):
         lengths: Lengths | None = None,
     ) -> Tensor:
         """x (B, L, E) -> (B, L, E); mask broadcasts to (B, H, L, S)."""
+        check_tensor("x", x)
+        if x.is_nested:
+            raise TypeError("x must not be nested: pad it, and hide the padding with mask=")
         check_width("x", x, "embed_dim", self.embed_dim)
         check_alike("layer", self.out_proj.weight, "x", x)
         if x.ndim != 3:
             raise ValueError(f"x must be (B, L, {self.embed_dim}), got {tuple(x.shape)}")
-        stands, window = 0, None
+        if lengths is not None and cache is None:
+            raise ValueError("lengths need a cache; without it, mask=create_padding_mask(lengths)")
+        place = Placement(0, x.shape[-2], is_causal, None)
         if cache is not None:
             place = cache.place(x.shape[-2], lengths, is_causal=is_causal)
-            stands, is_causal, window = place.positions, place.is_causal, place.window
-            if place.mask is not None:
-                mask = place.mask if mask is None else mask & place.mask
+        scores = (x.shape[0], self.num_heads, x.shape[1], place.key_len)
+        check_scores_like("mask", mask, x, scores)
+        if place.mask is not None:
+            mask = place.mask if mask is None else mask & place.mask
         query = self.q_proj(x).unflatten(-1, (self.num_heads, -1)).transpose(1, 2)  # (B, H, L, D+R)
         query, turned = query.split([self.head_dim, self.rotary.head_dim], dim=-1)
         latent = self.latent_proj(x).unsqueeze(1)  # (B, 1, L, latent_dim + R), one head for all
         latent, shared = latent.split([self.latent_dim, self.rotary.head_dim], dim=-1)
-        turned, shared = self._rotate(turned, stands), self._rotate(shared, stands)
+        turned = rotate(self.rotary, turned, place.positions)
+        shared = rotate(self.rotary, shared, place.positions)
         if cache is not None:
             latent, shared = cache.append(latent, shared, lengths)
 
@@ -297,18 +328,13 @@ class LatentAttention(nn.Module):
             key,
             latent,
             mask,
-            is_causal=is_causal,
-            window=window,
+            is_causal=place.is_causal,
+            window=place.window,
             scale=(self.head_dim + self.rotary.head_dim) ** -0.5,
             dropout_p=self.dropout if self.training else 0.0,
         )  # (B, H, L, latent_dim)
         heads = mixed @ self.v_up  # (B, H, L, D)
         return self.out_proj(heads.transpose(1, 2).flatten(-2))
-
-    def _rotate(self, heads: Tensor, stands: int | Tensor) -> Tensor:
-        if isinstance(stands, Tensor):
-            return self.rotary(heads, position_ids=stands)
-        return self.rotary(heads, stands)
 
 
 # --- Sparse masks: True = may attend; combine them with & and | ---------------------------------

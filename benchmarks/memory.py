@@ -3,8 +3,12 @@
     python3 -m benchmarks.memory fused causal 8192
 
 prints MB. It runs in a process of its own, as memory that was freed before would hide new use.
+``peak_mb`` forks that process from one that has imported PyTorch and done nothing else.
 """
 
+import atexit
+import functools
+import json
 import os
 import subprocess
 import sys
@@ -19,14 +23,45 @@ def peak_mb(call: str, case: str, length: int, *, backward: bool = False, heads:
     """Measure in a new process; None outside Linux, which alone tells the peak."""
     if not RESET.exists():
         return None
-    words = [call, case, str(length), str(heads), *(["backward"] if backward else [])]
-    command = [sys.executable, "-m", "benchmarks.memory", *words]
+    server = _importer()
+    print(json.dumps([call, case, length, heads, backward]), file=server.stdin, flush=True)
+    told = server.stdout.readline()
+    if not told.startswith("MB"):
+        raise RuntimeError(f"{call}, {case}, {length}: {told or 'the measuring process ended'}")
+    return float(told.split()[1])
+
+
+@functools.cache
+def _importer() -> subprocess.Popen:
+    """A process that imports PyTorch once, and ends when this one does."""
     # Return freed memory at once, or the peak would count what the allocator keeps.
     env = os.environ | {"MALLOC_MMAP_THRESHOLD_": "65536", "MALLOC_ARENA_MAX": "1"}
-    done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise RuntimeError(f"{' '.join(command)} failed:\n{done.stderr}")
-    return float(done.stdout)
+    command = [sys.executable, "-m", "benchmarks.memory"]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    process = subprocess.Popen(command, cwd=ROOT, env=env, **pipes)
+    atexit.register(process.communicate)  # it ends where its input does
+    return process
+
+
+def _serve() -> None:
+    """Answer each line of arguments from a fork of its own."""
+    import attention  # noqa: F401
+
+    for line in sys.stdin:
+        child = os.fork()
+        if child == 0:
+            _answer(line)
+        if os.waitpid(child, 0)[1]:
+            print("failed: the process was ended", flush=True)
+
+
+def _answer(line: str) -> None:
+    try:
+        print("MB", _measure(*json.loads(line)), flush=True)
+    except Exception as error:
+        print(f"failed: {error!r}", flush=True)
+    finally:  # whatever happened, a fork must not go on as the one that serves
+        os._exit(0)
 
 
 def options_for(case: str, length: int, device: str = "cpu") -> dict[str, object]:
@@ -80,6 +115,8 @@ def _measure(call: str, case: str, length: int, heads: int, backward: bool) -> f
     return run(length)
 
 
-if __name__ == "__main__":
+if __name__ == "__main__" and len(sys.argv) == 1:
+    _serve()
+elif __name__ == "__main__":
     call, case, length, heads, *rest = [*sys.argv[1:], *([str(HEADS)] if len(sys.argv) < 5 else [])]
     print(_measure(call, case, int(length), int(heads), rest == ["backward"]))

@@ -3,7 +3,7 @@
 A first visit in Chromium: CPU slowed four times, files gzipped, no cache. Prints for each page the
 median of five visits of every figure that has a budget:
 
-- size: all loaded files but figures, in KB, gzipped
+- size: all files loaded before the first touch but figures, in KB, gzipped
 - LCP: largest contentful paint · CLS: layout shift · TBT: blocking time, all long tasks
 - input: all tasks of the page's thread for one input event on the first control, 95th percentile
   of 60: script with its promise jobs, style, layout and painting; beside it the same for a range
@@ -49,7 +49,8 @@ SEND_EVENT = """([input, i]) => new Promise((done) => {
   const [low, high] = [+input.min, +input.max];
   if (input.options) input.selectedIndex = i % input.options.length;
   else input.value = low + (high - low) * ((i % 5) / 4);
-  input.dispatchEvent(new Event("input", {bubbles: true}));
+  if (input.matches("button")) input.click();
+  else input.dispatchEvent(new Event("input", {bubbles: true}));
   requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done)));
 })"""
 EMPTY_HANDLER = """() => {
@@ -57,8 +58,8 @@ EMPTY_HANDLER = """() => {
   input.addEventListener("input", () => {});
   return document.body.appendChild(input);
 }"""
-# The first slider, or the first menu on a page without sliders.
-CONTROL = "main .widget :is(input[type=range], select)"
+# The first slider or menu of a page; where it has none, the first button that isn't a link.
+CONTROLS = ["main .widget :is(input[type=range], select)", "main .widget button"]
 # ScriptDuration would leave out the promise jobs in which a widget draws.
 WORK = "TaskDuration"
 
@@ -109,12 +110,13 @@ def visit(browser, url: str) -> dict[str, float]:
     _wait_until_laid_out(page, tools)
     page.wait_for_timeout(1000)
     seen = page.evaluate("seen")
+    size = sum(sizes)  # before the first touch, which may fetch a model
     latency, floor = event_times(page, tools)
     tools.send("Emulation.setCPUThrottlingRate", {"rate": 1})
     unslowed, unslowed_floor = event_times(page, tools)
     page.context.close()
     return {
-        "size_kb": sum(sizes) / 1000, "lcp_s": seen["lcp"] / 1000, "cls": seen["cls"],
+        "size_kb": size / 1000, "lcp_s": seen["lcp"] / 1000, "cls": seen["cls"],
         "tbt_ms": seen["tbt"], "input_ms": latency, "input_floor_ms": floor,
         "unslowed_ms": unslowed, "unslowed_floor_ms": unslowed_floor,
     }  # fmt: skip
@@ -131,7 +133,7 @@ def event_times(page: Page, tools: CDPSession) -> tuple[float, float]:
     """Return the 95th percentiles in ms of the page's first control and of an empty handler."""
     # Time of the page's own thread, without other work of the machine.
     tools.send("Performance.enable", {"timeDomain": "threadTicks"})
-    slider = page.locator(CONTROL).first.element_handle()
+    slider = next(found for c in CONTROLS if (found := page.query_selector(c)))
     empty = page.evaluate_handle(EMPTY_HANDLER).as_element()
     return _percentile_95(page, tools, slider), _percentile_95(page, tools, empty)
 
@@ -162,8 +164,9 @@ def main() -> None:
     chosen = parser.parse_args()
     server = serve(chosen.site)
     base = f"http://127.0.0.1:{server.server_address[1]}/"
-    lessons = chosen.site.glob("modules/*/*.html")
-    pages = sorted(lesson.relative_to(chosen.site).as_posix() for lesson in lessons)
+    lessons = sorted(page.relative_to(chosen.site) for page in chosen.site.glob("modules/*/*.html"))
+    alone = [Path(name) for name in ("index.html", "explorer.html")]
+    pages = [p.as_posix() for p in [*alone, *lessons] if (chosen.site / p).exists()]
     results = {}
     print(
         f"{'page':42} {'KB':>6} {'LCP s':>6} {'CLS':>6} {'TBT ms':>7} "
@@ -172,7 +175,7 @@ def main() -> None:
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=find_browser(), args=["--no-sandbox"])
         version = browser.version
-        for path in ["index.html", *pages]:
+        for path in pages:
             visits = [visit(browser, base + path) for _ in range(VISITS)]
             r = {key: statistics.median(v[key] for v in visits) for key in visits[0]}
             results[path] = {key: round(value, 4) for key, value in r.items()}

@@ -3,7 +3,7 @@ import math
 import pytest
 import torch
 
-from analysis import entropy, rollout
+from analysis import entropy, gradient_times_input, integrated_gradients, rollout
 
 
 def test_entropy_of_known_rows():
@@ -41,9 +41,70 @@ def test_rollout_scales_rows_that_attend_to_nothing():
     torch.testing.assert_close(rollout([weights]), torch.eye(3))
 
 
+def of_squares(x):
+    return (x**2).sum((-2, -1))
+
+
+def test_gradient_times_input_is_the_slope_as_a_vector_gets_longer():
+    x = torch.randn(3, 4, 5, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+
+    def answer(x):
+        return (x @ x.mT).softmax(-1).mul(x.sum(-1, keepdim=True)).sum((-2, -1))
+
+    for word in range(4):
+        longer, shorter = x.clone(), x.clone()
+        longer[:, word] *= 1 + 1e-6
+        shorter[:, word] *= 1 - 1e-6
+        slope = (answer(longer) - answer(shorter)) / 2e-6
+        torch.testing.assert_close(
+            gradient_times_input(answer, x)[:, word], slope, rtol=1e-6, atol=1e-8
+        )
+
+
+def test_linear_answers_are_shared_out_exactly():
+    x, w = torch.randn(2, 3, 4), torch.randn(3, 4)
+    found = gradient_times_input(lambda x: (x * w).sum((-2, -1)) + 7, x)
+    torch.testing.assert_close(found, (x * w).sum(-1))
+
+
+def test_integrated_gradients_sum_to_the_way_s_difference():
+    generator = torch.Generator().manual_seed(0)
+    x, start = torch.randn(2, 6, 3, 4, dtype=torch.float64, generator=generator)
+
+    def answer(x):
+        return (x.exp().sum(-1).log() ** 2).sum(-1)
+
+    found = integrated_gradients(answer, x, start, steps=200)
+    torch.testing.assert_close(found.sum(-1), answer(x) - answer(start), rtol=1e-4, atol=1e-4)
+    # Of squares, from zeros, the integral is known: the square itself. The midpoint is exact.
+    zeros = torch.zeros_like(x)
+    torch.testing.assert_close(integrated_gradients(of_squares, x, zeros, 1), (x**2).sum(-1))
+    # A word that is where it started adds nothing, whatever the gradient there.
+    start = x.clone()
+    start[:, 0] = 0
+    assert (integrated_gradients(answer, x, start, 5)[:, 1:] == 0).all()
+
+
+def test_attributions_leave_the_caller_s_tensors_alone():
+    x = torch.randn(2, 3, requires_grad=True)
+    with torch.no_grad():
+        gradient_times_input(of_squares, x)
+    assert x.grad is None
+
+
 @pytest.mark.parametrize(
     ("call", "error", "words"),
     [
+        (
+            lambda: integrated_gradients(of_squares, torch.ones(2, 3), torch.ones(3)),
+            ValueError,
+            r"vectors \(2, 3\), baseline \(3,\)",
+        ),
+        (
+            lambda: integrated_gradients(of_squares, torch.ones(2, 3), torch.ones(2, 3), 0),
+            ValueError,
+            "at least 1, got 0",
+        ),
         (lambda: entropy(torch.rand(2, 2), "nits"), ValueError, "'nats' or 'bits', got 'nits'"),
         (lambda: entropy(torch.ones(2, 2).int()), TypeError, "floating dtype, got torch.int32"),
         (lambda: rollout([]), ValueError, "at least one layer, got none"),

@@ -1,11 +1,13 @@
 """Caches of sequences that differ in length, caches that forget; reorder, crop, to and export."""
 
+import numpy as np
 import pytest
 import torch
 
 from attention import CausalMultiHeadAttention, KVCache, MultiHeadAttention, create_padding_mask
 from caching import RaggedKVCache, WindowKVCache
 from positions import Rotary
+from variants import LatentAttention
 
 from .inputs import DEVICES
 
@@ -161,7 +163,7 @@ def test_a_windowed_cache_of_256_after_10_000_tokens_holds_256():
 def test_to_copies_and_repr_tells(make):
     cache = make(2, 1, 8, 4)
     cache.append(*torch.randn(2, 2, 1, 3, 4))
-    half = cache.to(torch.float16)
+    half = cache.to(torch.float16, copy=True)
     assert half.keys.dtype == torch.float16
     assert half.length == cache.length == 3
     half.reset()
@@ -171,6 +173,7 @@ def test_to_copies_and_repr_tells(make):
     said = f"{make.__name__}(2, 1, 8, 4, num_layers=1, dtype=torch.float32, device='cpu')"
     assert repr(cache).startswith(said)
     assert "3" in repr(cache).split("lengths")[1]
+    assert "(2, 1, 8, 4, value_dim=6, num_layers=1" in repr(make(2, 1, 8, 4, value_dim=6))
 
 
 @torch.no_grad()
@@ -245,6 +248,79 @@ def test_errors(case):
     call, words = ERRORS[case]
     with pytest.raises(ValueError, match=words):
         call()
+
+
+WRONG_TYPES = {
+    "half a length": (lambda: KVCache(2, 2, 4, 4).crop(1.5), "length must be an int, got 1.5"),
+    "lengths of halves": (
+        lambda: ragged().append(NEW, NEW, torch.tensor([1.0, 0.5])),
+        r"lengths must be integers \(B,\), got tensor",
+    ),
+    "one length for all": (
+        lambda: ragged().append(NEW, NEW, 1),
+        "integers .* got 1",
+    ),
+    "a mask of beams": (lambda: ragged().reorder([True, False]), "index must be integers"),
+    "crop to halves": (lambda: ragged().crop([1.5, 2.0]), "length must be integers"),
+}
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("case", WRONG_TYPES)
+def test_wrong_types(case):
+    call, words = WRONG_TYPES[case]
+    with pytest.raises(TypeError, match=words):
+        call()
+
+
+@torch.no_grad()
+def test_numpy_s_integers_are_taken():
+    cache = RaggedKVCache(*map(np.int64, (2, 2, 9, 4)))
+    cache.append(*torch.zeros(2, 2, 2, 3, 4), lengths=np.array([3, 2]))
+    cache.crop(np.int64(2))
+    cache.reorder([np.int64(1), 0])
+    assert [type(n) for n in (*cache.lengths[0], cache.max_seq_len)] == [int] * 3
+    window = WindowKVCache(*map(np.int64, (2, 2, 4, 4)))
+    window.crop(np.int64(0))
+    assert type(window.window) is type(window.lengths[0]) is int
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("make", [KVCache, RaggedKVCache, WindowKVCache])
+@pytest.mark.parametrize("kind", ["rotary", "latent"])
+def test_a_refused_call_leaves_the_cache_as_it_was(make, kind):
+    if kind == "latent":
+        layer, cache = LatentAttention(16, 4, 6, rotary=Rotary(4)), make(2, 1, 9, 6, value_dim=4)
+        wrong = [{"mask": torch.ones(3, 3).bool()}, {"mask": torch.ones(5, 5)}]
+    else:
+        layer, cache = layer_of(), make(2, 2, 9, 4)
+        wrong = [{"window": 0}, {"bias": torch.ones(3, 3)}, {"position_ids": torch.arange(4)}]
+    for options in wrong:
+        before = cache.keys.clone()
+        with pytest.raises((TypeError, ValueError)):
+            layer(torch.randn(2, 5, 16), cache=cache, **options)
+        assert cache.length == 0
+        assert torch.equal(cache.keys, before)
+
+
+@torch.no_grad()
+def test_a_refused_crop_leaves_the_window_as_it_was():
+    cache = WindowKVCache(1, 1, 5, 1)
+    cache.append(*torch.arange(6.0).reshape(2, 1, 1, 3, 1))
+    before = cache.keys.clone()
+    with pytest.raises(ValueError, match="at least 0, got -1"):
+        cache.crop(-1)
+    assert torch.equal(cache.keys, before)
+
+
+@torch.no_grad()
+def test_a_cache_elsewhere_is_refused_by_name():
+    for make in (KVCache, RaggedKVCache, WindowKVCache):
+        with pytest.raises(ValueError, match="device differs"):
+            layer_of()(torch.randn(2, 5, 16), cache=make(2, 2, 9, 4, device="meta"))
+    elsewhere = RaggedKVCache(2, 2, 9, 4, device="meta")
+    with pytest.raises(ValueError, match="device differs"):
+        layer_of()(torch.randn(2, 5, 16), cache=elsewhere, lengths=[5, 2])
 
 
 @torch.no_grad()

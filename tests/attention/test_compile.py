@@ -85,6 +85,7 @@ def test_layers(device, kind):
         torch.testing.assert_close(compiled(x, mask), layer(x, mask))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", LAYERS)
 @pytest.mark.parametrize("strict", [False, True])
 def test_layers_can_be_exported_for_any_batch_and_length(kind, strict):

@@ -128,6 +128,11 @@ ATTENTION = {
         ValueError,
         "device differs: query cpu, key meta",
     ),
+    "not a tensor": (
+        {"key": K.numpy()},
+        TypeError,
+        "key must be a tensor, got ndarray",
+    ),
     "no window": ({"window": 0}, ValueError, "window must be at least 1, got 0"),
     "half a window": ({"window": 1.5}, TypeError, "window must be an int, got 1.5"),
     "dropout": ({"dropout_p": 1.0}, ValueError, r"dropout_p must lie in \[0, 1\), got 1.0"),
@@ -145,7 +150,9 @@ def test_attention(attend, case):
 
 
 SINKS = {
-    "softcap": ({"softcap": 0.0}, ValueError, "softcap must be above 0, got 0.0"),
+    "softcap": ({"softcap": 0.0}, ValueError, "softcap must be above 0 and finite, got 0.0"),
+    "no cap": ({"softcap": float("inf")}, ValueError, "softcap must be .* finite, got inf"),
+    "a number for sinks": ({"sinks": 0.0}, TypeError, "sinks must be a tensor, got float"),
     "sinks": ({"sinks": t(3)}, ValueError, r"sinks must be one number, or .*\(4,\); got \(3,\)"),
     "sinks dtype": ({"sinks": t(4).double()}, TypeError, "query torch.float32, sinks .*float64"),
 }
@@ -169,4 +176,7 @@ def test_a_mask_of_sequences_that_fits_queries_warns_of_both_readings(attend, re
     attend(query, key, key, mask[:, None, None])
     attend(query[:1], key[:1], key[:1], mask)
     attend(query[:, :1], key[:, :1], key[:, :1], (torch.rand(1, 5, 7) > 0.5))
+    attend(query[:, 0], key[:, 0], key[:, 0], mask[None])
     assert not recwarn.list
+    with pytest.warns(UserWarning, match=r"mask\[None\] says .*mask\[:, None\]"):
+        attend(query[:, 0], key[:, 0], key[:, 0], mask)

@@ -221,6 +221,16 @@ def test_softcap_and_sinks_by_hand(device, softcap, with_sinks):
     assert (got[0][:, :, 2] == 0).all()
 
 
+def test_a_sink_of_minus_infinity_is_none():
+    q, k, v = qkv(requires_grad=True)
+    mask = torch.rand(5, 5) > 0.3
+    mask[1] = False
+    got = scaled_dot_product_attention(q, k, v, mask, sinks=torch.full((4,), -torch.inf))
+    for g, w in zip(got, scaled_dot_product_attention(q, k, v, mask), strict=True):
+        torch.testing.assert_close(g, w)
+    assert all(g.isfinite().all() for g in torch.autograd.grad(got[0].sum(), (q, k, v)))
+
+
 def test_sinks_and_softcap_have_gradients():
     q, k, v = qkv(dtype=torch.float64, query_len=3, head_dim=4, batch=(1,), requires_grad=True)
     sinks = torch.randn(4, dtype=torch.float64, requires_grad=True)
@@ -239,5 +249,5 @@ def test_a_hidden_infinity_reaches_outputs_as_the_contract_says(attend):
     out = out if attend is fused_attention else out[0]
     assert out.isnan().any()
     contract = " ".join(attention.__doc__.split())
-    assert "an infinite or NaN key or value reaches outputs even where it is hidden" in contract
+    assert "an infinite or NaN key or value can reach outputs even where it is hidden" in contract
     assert "0 · ∞ is NaN" in scaled_dot_product_attention.__doc__

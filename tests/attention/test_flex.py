@@ -71,11 +71,21 @@ def test_a_gpu_compiles_it_with_gradients(case):
         torch.testing.assert_close(g, w, rtol=2e-2, atol=2e-2)
 
 
+@torch.no_grad()
+@pytest.mark.parametrize("sizes", [(0, 4, 3, 5), (2, 0, 3, 5), (2, 4, 0, 5), (2, 4, 3, 0)], ids=str)
+@pytest.mark.parametrize("is_causal", [False, True])
+def test_empty_sizes(sizes, is_causal):
+    B, H, L, S = sizes
+    q, k, v = torch.randn(B, H, L, 8), torch.randn(B, H, S, 8), torch.randn(B, H, S, 6)
+    got = flex_attention(q, k, v, is_causal=is_causal)
+    assert torch.equal(got, torch.zeros(*q.shape[:-1], 6))
+
+
 def test_errors():
     q, k, v = qkv()
     with pytest.raises(ValueError, match=r"query must be \(B, H, L, D\), got \(4, 5, 8\)"):
         flex_attention(q[0], k[0], v[0])
-    with pytest.raises(ValueError, match="softcap must be above 0, got -1"):
+    with pytest.raises(ValueError, match="softcap must be above 0 and finite, got -1"):
         flex_attention(q, k, v, softcap=-1)
     with pytest.raises(ValueError, match="head_dim differs"):
         flex_attention(q, k[..., :4], v)

@@ -6,7 +6,7 @@ from torch import nn
 from attention import CausalMultiHeadAttention, MultiHeadAttention
 from interchange import from_torch, load_gpt2, load_llama, to_gpt2, to_llama, to_torch
 from positions import Rotary
-from variants import CrossAttention
+from variants import CrossAttention, LatentAttention, LinearAttention
 
 from .test_positions import rotate_half
 
@@ -186,8 +186,41 @@ def plain():
             "state has .*q_proj.bias', and the layer has bias=False",
         ),
         (lambda: load_gpt2(MultiHeadAttention(16, 4, bias=False), gpt2_state()), "bias=False"),
+        (lambda: load_gpt2(MultiHeadAttention(16, 4, rotary=Rotary(4)), {}), "rotary=Rotary.*None"),
+        (lambda: to_gpt2(MultiHeadAttention(16, 4, rotary=Rotary(4))), "rotary=Rotary.*None"),
+        (
+            lambda: load_llama(
+                MultiHeadAttention(16, 4, num_kv_heads=2, head_dim=6, bias=False),
+                llama_state(norm=True),
+                "model.layers.0.self_attn",
+            ),
+            "state has .*q_norm.weight', and the layer has qk_norm=False",
+        ),
     ],
 )
 def test_errors(call, words):
     with pytest.raises(ValueError, match=words):
         call()
+
+
+OTHERS = {
+    "LinearAttention": lambda: LinearAttention(16, 4),
+    "LatentAttention": lambda: LatentAttention(16, 4, 6, rotary=Rotary(4)),
+    "Linear": lambda: nn.Linear(16, 16),
+}
+
+
+@pytest.mark.parametrize("to", [to_torch, to_gpt2, to_llama, lambda layer: load_gpt2(layer, {})])
+@pytest.mark.parametrize("kind", OTHERS)
+def test_layers_that_compute_something_else_are_refused(to, kind):
+    words = f"layer must be a MultiHeadAttention, or causal; got {kind}"
+    with pytest.raises(TypeError, match=words):
+        to(OTHERS[kind]())
+    with pytest.raises(TypeError, match=f"must be a torch.nn.MultiheadAttention, got {kind}"):
+        from_torch(OTHERS[kind]())
+
+
+@pytest.mark.parametrize("to", [to_gpt2, to_llama])
+def test_cross_attention_has_no_names_elsewhere(to):
+    with pytest.raises(TypeError, match="MultiHeadAttention, or causal; got CrossAttention"):
+        to(CrossAttention(16, 4))

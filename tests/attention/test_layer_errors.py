@@ -13,7 +13,14 @@ from attention import (
     create_window_mask,
     masked_softmax,
 )
-from variants import AdditiveAttention, LinearAttention
+from positions import Rotary
+from variants import (
+    AdditiveAttention,
+    ContextKV,
+    CrossAttention,
+    LatentAttention,
+    LinearAttention,
+)
 
 
 def t(*shape, **options):
@@ -143,6 +150,11 @@ CASES = {
         TypeError,
         r"x is nested: it must be jagged, \(B, j, 16\); got 3 dimensions, torch.strided",
     ),
+    "nested, strided and causal": (
+        lambda: causal()(torch.nested.nested_tensor([t(3, 16), t(5, 16)])),
+        TypeError,
+        "x is nested: it must be jagged",
+    ),
     "nested with a mask": (
         lambda: layer()(jagged(), torch.ones(5, dtype=torch.bool)),
         ValueError,
@@ -220,6 +232,58 @@ CASES = {
     ),
     "negative lengths": (lambda: create_padding_mask([-1, 2]), ValueError, r"got \[-1, 2\]"),
     "fractional lengths": (lambda: create_padding_mask([1.5]), TypeError, r"integers .*1.5"),
+    "one length": (
+        lambda: create_padding_mask(3),
+        TypeError,
+        r"integers \(B,\), got 3",
+    ),
+    "a padding mask for lengths": (
+        lambda: create_padding_mask(t(2, dtype=torch.bool)),
+        TypeError,
+        r"lengths must be integers \(B,\), got tensor\(\[False",
+    ),
+    "a fractional key_len": (
+        lambda: create_padding_mask([1], 2.5),
+        TypeError,
+        "key_len must be an int, got 2.5",
+    ),
+    "not a tensor": (lambda: layer()(X.numpy()), TypeError, "x must be a tensor, got ndarray"),
+    "not a causal tensor": (lambda: causal()(None), TypeError, "x must be a tensor, got NoneType"),
+    "nested context": (
+        lambda: layer()(X, context=jagged()),
+        TypeError,
+        "context must not be nested: pad it",
+    ),
+    "nested with positions": (
+        lambda: layer(rotary=Rotary(4))(jagged(), position_ids=torch.arange(3)),
+        ValueError,
+        "nested x goes with is_causal and window alone",
+    ),
+    "nested and latent": (
+        lambda: LatentAttention(16, 4, 6, rotary=Rotary(4))(jagged()),
+        TypeError,
+        "x must not be nested: pad it",
+    ),
+    "latent lengths without a cache": (
+        lambda: LatentAttention(16, 4, 6, rotary=Rotary(4))(X, lengths=[1, 2]),
+        ValueError,
+        r"lengths need a cache; .*create_padding_mask",
+    ),
+    "linear state elsewhere": (
+        lambda: LinearAttention(16, 4)(X, state=t(2, 4, 4, 5, device="meta")),
+        ValueError,
+        "device differs: x cpu, state meta",
+    ),
+    "context of half precision": (
+        lambda: CrossAttention(16, 4, qk_norm=True)(X, context=ContextKV(*t(2, 2, 4, 3, 4).half())),
+        TypeError,
+        "layer torch.float32, context torch.float16",
+    ),
+    "context for beams": (
+        lambda: ContextKV(t(2, 4, 3, 4), t(2, 4, 3, 4)).reorder([0, 2]),
+        ValueError,
+        r"index must be numbers in 0 ... 1, got \[0, 2\]",
+    ),
     "softmax mask": (
         lambda: masked_softmax(X, t(5, 15).bool()),
         ValueError,

@@ -213,6 +213,14 @@ def test_a_jagged_batch_is_attended_sequence_by_sequence(device, is_causal, wind
         torch.testing.assert_close(g, w, rtol=1e-4, atol=1e-5)
 
 
+def test_a_jagged_view_with_holes_is_attended_too():
+    layer, padded = MultiHeadAttention(16, 4), torch.randn(2, 5, 16)
+    starts, lengths = torch.tensor([0, 1]), torch.tensor([2, 3])
+    x = torch.nested.narrow(padded, 1, starts, lengths, layout=torch.jagged)
+    for got, text in zip(layer(x).unbind(), (padded[0, :2], padded[1, 1:4]), strict=True):
+        torch.testing.assert_close(got, layer(text))
+
+
 def test_a_jagged_batch_keeps_to_max_seq_len():
     x = torch.nested.nested_tensor([torch.randn(3, 16), torch.randn(7, 16)], layout=torch.jagged)
     assert CausalMultiHeadAttention(16, 4, 7)(x).shape[2] == 16
@@ -257,6 +265,9 @@ def test_numpy_s_integers_are_taken():
     )
     assert type(layer.num_heads) is type(layer.head_dim) is type(layer.max_seq_len) is int
     assert layer(torch.randn(1, 3, 16)).shape == (1, 3, 16)
+    latent = LatentAttention(*map(np.int64, (16, 4, 6)), rotary=Rotary(4))
+    sizes = (latent.embed_dim, latent.num_heads, latent.latent_dim, latent.head_dim)
+    assert {type(size) for size in sizes} == {int}
 
 
 def test_a_layer_says_what_it_is():

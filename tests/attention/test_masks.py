@@ -1,3 +1,4 @@
+import numpy as np
 import pytest
 import torch
 from hypothesis import given
@@ -59,6 +60,15 @@ def test_padding_mask_has_a_row_for_each_sequence(lengths):
     assert create_padding_mask(lengths).shape[-1] == 3
     left = create_padding_mask(lengths, 4, padding_side="left")
     assert torch.equal(left, mask.flip(-1))
+
+
+@pytest.mark.parametrize(
+    "lengths",
+    [[2, 3], (2, 3), np.array([2, 3]), [np.int64(2), 3], torch.tensor([2, 3], dtype=torch.int16)],
+)
+def test_lengths_may_be_any_integers(lengths):
+    assert create_padding_mask(lengths).tolist() == [[[[True, True, False]]], [[[True] * 3]]]
+    assert create_padding_mask([]).shape == (0, 1, 1, 0)
 
 
 @pytest.mark.parametrize("device", DEVICES)

@@ -1,5 +1,6 @@
 import math
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given
@@ -93,7 +94,7 @@ def test_alibi_slopes_of_the_paper():
     bias = alibi_bias(8, 4)
     assert [-b.item() for b in bias[:, 1, 0]] == [2.0**-h for h in range(1, 9)]
     assert (bias.diagonal(dim1=-2, dim2=-1) == 0).all()
-    twelve = -alibi_bias(12, 2)[:, 1, 0]
+    twelve = -alibi_bias(np.int64(12), 2)[:, 1, 0]
     want = [2.0**-h for h in range(1, 9)] + [2.0 ** -(h / 2) for h in (1, 3, 5, 7)]
     torch.testing.assert_close(twelve, torch.tensor(want))
 
@@ -140,6 +141,16 @@ def test_each_breaks_equivariance_and_trains():
             lambda: Rotary(8)(torch.randn(2, 3, 6, 8), position_ids=torch.arange(5)),
             ValueError,
             r"position_ids must be \(6,\) or \(2, 6\), got \(5,\)",
+        ),
+        (
+            lambda: Rotary(8)(torch.randn(2, 8), position_ids=torch.arange(2, device="meta")),
+            ValueError,
+            "device differs: heads cpu, position_ids meta",
+        ),
+        (
+            lambda: Rotary(8)(torch.randn(2, 8), position_ids=[0, 1]),
+            TypeError,
+            "position_ids must be a tensor, got list",
         ),
         (lambda: sinusoidal_positions(0, 4), ValueError, "seq_len must be at least 1, got 0"),
         (lambda: alibi_bias(2.0, 4), TypeError, "num_heads must be an int, got 2.0"),

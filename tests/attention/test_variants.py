@@ -131,6 +131,27 @@ def test_long_sums_keep_their_digits_in_half_precision(device, dtype):
     torch.testing.assert_close(got.float(), want, rtol=2e-2, atol=2e-2)
 
 
+def test_autocast_narrows_no_sums():
+    layer = LinearAttention(16, 4).bfloat16()
+    x = torch.randn(2, 300, 16, dtype=torch.bfloat16)
+    for options in ({}, {"is_causal": True}):
+        want, sums = layer(x, return_state=True, **options)
+        with torch.autocast("cpu", torch.bfloat16):
+            got, state = layer(x, return_state=True, **options)
+            _, weights = layer(x, None, True, **options)
+        assert torch.equal(state, sums)
+        assert torch.equal(got, want)
+        assert torch.equal(weights, layer(x, None, True, **options)[1])
+
+
+def test_a_state_of_half_precision_is_widened():
+    layer, x = LinearAttention(16, 4), torch.randn(2, 3, 16)
+    state = torch.rand(2, 4, 4, 5).half()
+    for options in ({}, {"is_causal": True}):
+        got = layer(x, state=state, **options)
+        torch.testing.assert_close(got, layer(x, state=state.float(), **options))
+
+
 def test_one_sequence_without_a_batch():
     layer = LinearAttention(16, 4)
     x = torch.randn(5, 16)
