@@ -1,7 +1,8 @@
 """Generate two translation tasks of known alignment: reversed letters, English-French phrases.
 
 Every example says which source word each target word comes from, so that the model's attention can
-be scored. Nothing is downloaded: the grammar below makes every phrase.
+be scored. French phrases may be longer than English ones. Nothing is downloaded: the grammar below
+makes every phrase.
 """
 
 import random
@@ -24,15 +25,15 @@ ANIMALS = {
 THINGS = {
     "books": ("livres", 0), "gardens": ("jardins", 0), "boats": ("bateaux", 0),
     "cars": ("voitures", 1), "houses": ("maisons", 1), "flowers": ("fleurs", 1),
+    "horseshoes": ("fers à cheval", 0), "potatoes": ("pommes de terre", 1),
 }  # fmt: skip
 NOUNS = ANIMALS | THINGS
-LINKS = {
-    "see": "voient", "find": "trouvent", "want": "veulent", "draw": "dessinent",
-    "behind": "derrière", "with": "avec",
-}  # fmt: skip
+VERBS = {"see": "voient", "find": "trouvent", "want": "veulent", "draw": "dessinent"}
+LINKS = VERBS | {"behind": "derrière", "with": "avec"}
+NOT = "don't"  # "don't see": "ne voient pas"
 KINDS = {
     "determiner": DETERMINERS, "number": NUMBERS, "adjective": ADJECTIVES, "noun": NOUNS,
-    "link": LINKS,
+    "link": LINKS, "not": [NOT],
 }  # fmt: skip
 
 
@@ -43,7 +44,7 @@ class Example(NamedTuple):
 
 
 def kind(word: str) -> str:
-    """Return an English word's kind: determiner, number, adjective, noun, link or end."""
+    """Return an English word's kind: determiner, number, adjective, noun, link, not or end."""
     return next((name for name, words in KINDS.items() if word in words), "end")
 
 
@@ -75,9 +76,7 @@ def phrase(draw: random.Random, *, held_out: bool = False) -> Example:
         if draw.random() < 0.25:
             parts = [_noun_phrase(draw, NOUNS)]
         else:
-            link = draw.choice(list(LINKS))
-            joined = ([link], [LINKS[link]], [0], False)
-            parts = [_noun_phrase(draw, ANIMALS), joined, _noun_phrase(draw, NOUNS)]
+            parts = [_noun_phrase(draw, ANIMALS), _link(draw), _noun_phrase(draw, NOUNS)]
         if any(unseen for *_, unseen in parts) == held_out:
             return _joined([*parts, ([END], [END], [0], False)])
 
@@ -85,8 +84,19 @@ def phrase(draw: random.Random, *, held_out: bool = False) -> Example:
 _Part = tuple[list[str], list[str], list[int], bool]  # English, French, alignment, held out
 
 
+def _link(draw: random.Random) -> _Part:
+    """Make a verb or preposition; "don't" before a verb is two words around it in French."""
+    link = draw.choice(list(LINKS))
+    if link in VERBS and draw.random() < 0.4:
+        return [NOT, link], ["ne", VERBS[link], "pas"], [0, 1, 0], False
+    return [link], [LINKS[link]], [0], False
+
+
 def _noun_phrase(draw: random.Random, nouns: dict[str, tuple[str, int]]) -> _Part:
-    """Make a noun phrase: the adjective precedes its noun in English and follows it in French."""
+    """Make a noun phrase: the adjective precedes its noun in English and follows it in French.
+
+    Two nouns are three words in French.
+    """
     determiner, noun = draw.choice(list(DETERMINERS)), draw.choice(list(nouns))
     number = draw.choice(list(NUMBERS)) if draw.random() < 0.4 else None
     adjective = draw.choice(list(ADJECTIVES)) if draw.random() < 0.6 else None
@@ -94,9 +104,11 @@ def _noun_phrase(draw: random.Random, nouns: dict[str, tuple[str, int]]) -> _Par
     order = [word for word in (determiner, number, noun, adjective) if word]
     name, gender = nouns[noun]
     words = DETERMINERS | NUMBERS | {noun: name}
-    french = [ADJECTIVES[word][gender] if word == adjective else words[word] for word in order]
-    unseen = adjective is not None and is_held_out(adjective, noun)
-    return english, french, [english.index(word) for word in order], unseen
+    if adjective:
+        words[adjective] = ADJECTIVES[adjective][gender]
+    pairs = [(french, english.index(word)) for word in order for french in words[word].split()]
+    french, alignment = ([*column] for column in zip(*pairs, strict=True))
+    return english, french, alignment, adjective is not None and is_held_out(adjective, noun)
 
 
 def _joined(parts: list[_Part]) -> Example:
@@ -110,7 +122,8 @@ def _joined(parts: list[_Part]) -> Example:
 def _french() -> list[str]:
     forms = [form for both in ADJECTIVES.values() for form in both]
     names = [name for name, _ in NOUNS.values()]
-    words = [*DETERMINERS.values(), *NUMBERS.values(), *forms, *names, *LINKS.values()]
+    names = [word for name in names for word in name.split()]
+    words = [*DETERMINERS.values(), *NUMBERS.values(), *forms, *names, *LINKS.values(), "ne", "pas"]
     return list(dict.fromkeys(words))  # "rouges" has one form for both
 
 

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from attention import CausalMultiHeadAttention, MultiHeadAttention, create_padding_mask
 from models.alignment.data import PAD, SOURCES, START, TARGETS
 
-WIDTH, LONGEST = 48, 12
+WIDTH, LONGEST = 48, 16
 
 
 class Translator(nn.Module):

@@ -18,6 +18,7 @@ START = len(LETTERS)  # input of the second net before its first letter
 class Config:
     state: int  # size of the state
     attention: bool
+    backwards: bool = False  # reads the list from its end; says it from its start all the same
 
 
 class Recall(nn.Module):
@@ -38,10 +39,15 @@ class Recall(nn.Module):
 
     def forward(self, letters: Tensor) -> Tensor:
         """Return logits (B, L, letters) for lists (B, L), given the right letters so far."""
-        memory, last = self.reader(self.embedding(letters))
+        memory, last = self.read(letters)
         start = torch.full_like(letters[:, :1], START)
         logits, _, _ = self.write(torch.cat((start, letters[:, :-1]), 1), last, memory)
         return logits
+
+    def read(self, letters: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the states after each letter (B, L, E), and the last state."""
+        in_order = letters.flip(1) if self.config.backwards else letters
+        return self.reader(self.embedding(in_order))
 
     def write(self, said: Tensor, state: Tensor, memory: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Return logits after each letter of ``said`` (B, T), the last state and the weights."""
@@ -55,7 +61,7 @@ class Recall(nn.Module):
     @torch.no_grad()
     def say(self, letters: Tensor) -> tuple[Tensor, Tensor]:
         """Repeat the lists (B, L) from its own letters; returns letters and weights (B, L, L)."""
-        memory, state = self.reader(self.embedding(letters))
+        memory, state = self.read(letters)
         said, rows = [torch.full_like(letters[:, :1], START)], []
         for _ in range(letters.shape[1]):
             logits, state, weights = self.write(said[-1], state, memory)

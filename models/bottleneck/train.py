@@ -1,4 +1,4 @@
-"""Train the recall models: four of them, five seeds each. `python3 -m course train bottleneck`"""
+"""Train the recall models, each from several seeds. `python3 -m course train bottleneck`"""
 
 from __future__ import annotations
 
@@ -17,35 +17,39 @@ HERE = Path(__file__).parent
 SEEDS = (0, 1, 2, 3, 4)
 SHIPPED = 0
 STEPS, MORE = 1500, 6000
-RATE, DECAY, BATCH = 5e-3, 0.01, 64
+RATE, SLOWER, DECAY, BATCH = 5e-3, 2e-3, 0.01, 64
 LONGEST = 16  # training
 LENGTHS = (2, 4, 6, 8, 10, 12, 14, 16, 20, 24)
 LISTS, SCORED_BY = 500, 1_000_000  # test lists of each length, and their seed
-MODELS = {
-    "attention": (Config(32, attention=True), STEPS),
-    "without": (Config(32, attention=False), STEPS),
-    "wider": (Config(64, attention=False), STEPS),
-    "wider and longer": (Config(64, attention=False), MORE),
+MODELS = {  # the model, steps, rate, seeds
+    "attention": (Config(32, attention=True), STEPS, RATE, SEEDS),
+    "without": (Config(32, attention=False), STEPS, RATE, SEEDS),
+    "backwards": (Config(32, attention=False, backwards=True), STEPS, RATE, SEEDS),
+    "wider": (Config(64, attention=False), STEPS, RATE, SEEDS),
+    "wider and longer": (Config(64, attention=False), MORE, RATE, SEEDS),
+    "widest and longer": (Config(256, attention=False), MORE, SLOWER, SEEDS[:3]),
 }
+
+BY_PLACE = ("without", "backwards")  # which letters of a list they say right
 
 
 def train(workdir: Path, report: Report) -> None:
     """Train all models and seeds; write weights/ and scores/ beside this file."""
     found, done = {}, 0
-    to_do = len(SEEDS) * sum(steps for _, steps in MODELS.values())
-    for name, (config, steps) in MODELS.items():
+    to_do = sum(steps * len(seeds) for _, steps, _, seeds in MODELS.values())
+    for name, (config, steps, rate, seeds_of_model) in MODELS.items():
         seeds = {}
-        for seed in SEEDS:
+        for seed in seeds_of_model:
             what, before = f"{name}, seed {seed}", done
 
             def after(step: int, loss: float, what: str = what, before: int = before) -> None:
                 report(what, before + step, to_do, loss)
 
             saved = workdir / f"{name.replace(' ', '-')}-{seed}.pt"
-            model = train_one(config, seed, steps, saved, after)
+            model = train_one(config, seed, steps, saved, after, rate)
             if name == "attention" and seed == SHIPPED:
                 model = ship(model)  # in float16, as it is shipped
-            seeds[str(seed)] = score(model)
+            seeds[str(seed)] = score(model, by_place=name in BY_PLACE)
             done += steps
         weights = sum(p.numel() for p in model.parameters())
         about = {"state": config.state, "weights": weights, "steps": steps}
@@ -57,8 +61,9 @@ def train(workdir: Path, report: Report) -> None:
 
 
 def train_one(
-    config: Config, seed: int, steps: int, saved: Path, after: Callable[[int, float], None]
-) -> Recall:
+    config: Config, seed: int, steps: int, saved: Path, after: Callable[[int, float], None],
+    rate: float = RATE,
+) -> Recall:  # fmt: skip
     torch.manual_seed(seed)
     model = Recall(config)
 
@@ -67,18 +72,27 @@ def train_one(
         letters = torch.randint(len(LETTERS), (BATCH, length))
         return F.cross_entropy(model(letters).flatten(0, 1), letters.flatten())
 
-    fit(model, loss, steps=steps, rate=RATE, decay=DECAY, saved=saved, after=after)
+    fit(model, loss, steps=steps, rate=rate, decay=DECAY, saved=saved, after=after)
     return model.eval()
 
 
-def score(model: Recall, lists: int = LISTS) -> dict:
-    """Return the share of right letters at each length, and the weight where it should be."""
+def score(model: Recall, lists: int = LISTS, *, by_place: bool = False) -> dict:
+    """Return the share of right letters at each length, and the weight where it should be.
+
+    ``by_place``: at the longest length in training, also of the first letter, the second, …;
+    and the same where the writer is told the right letter after each that it says.
+    """
     chance = torch.Generator().manual_seed(SCORED_BY)
     found = {"right": []}
     for length in LENGTHS:
         letters = torch.randint(len(LETTERS), (lists, length), generator=chance)
         said, weights = model.say(letters)
-        found["right"].append(round((said == letters).float().mean().item(), 4))
+        right = (said == letters).float()
+        found["right"].append(round(right.mean().item(), 4))
+        if length == LONGEST and by_place:
+            found["by place"] = [round(share, 4) for share in right.mean(0).tolist()]
+            told = (_told(model, letters) == letters).float()
+            found["by place, told"] = [round(share, 4) for share in told.mean(0).tolist()]
         if length == LONGEST and model.attention is not None:
             # The state after the letter to be repeated, and its two neighbours.
             found["looks at"] = {str(offset): _share(weights, offset) for offset in (-1, 0, 1)}
@@ -99,6 +113,11 @@ def shipped() -> Recall:
     weights = load_file(HERE / "weights" / "attention.safetensors")
     model.load_state_dict({name: t.float() for name, t in weights.items()})
     return model.eval()
+
+
+@torch.no_grad()
+def _told(model: Recall, letters: torch.Tensor) -> torch.Tensor:
+    return model(letters).argmax(-1)
 
 
 def _share(weights: torch.Tensor, offset: int) -> float:

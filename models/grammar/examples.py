@@ -19,17 +19,20 @@ EXAMPLES = [
     ("the cat sat on the mat", 2, "Who sat? The cat did."),
     (
         "the trophy did not fit in the suitcase because it was too big", 9,
-        "Too big to go in: here “it” is the trophy.",
+        "What is meant: too big to go in, so “it” is the trophy.",
     ),
     (
         "the trophy did not fit in the suitcase because it was too small", 9,
-        "Too small to hold it: here “it” is the suitcase.",
+        "What is meant: too small to hold it, so “it” is the suitcase.",
     ),
     (
         "the keys near the cabinet are red", 5,
         "“are” agrees with the keys, not with the cabinet beside it.",
     ),
-    ("the cat sat on the mat because it was warm", 7, "Warm, not tired: here “it” is the mat."),
+    (
+        "the cat sat on the mat because it was warm", 7,
+        "What is meant: warm, not tired, so “it” is the mat.",
+    ),
 ]  # fmt: skip
 
 

@@ -1,32 +1,51 @@
-"""Ask one attention layer one, two or four questions at once, to see how many heads help.
+"""Ask one attention layer one, two or four questions at once, to see what more heads give.
 
 At each position the model names the words 1, 2, 3 or 4 places back. The words are random, so only
-attending there helps. All but the number of heads is equal: width, weights, steps, data.
+attending there helps.
 """
 
 import torch
 from torch import Tensor, nn
 
-from attention import MultiHeadAttention
+from attention import MultiHeadAttention, scaled_dot_product_attention
 
-WORDS, LENGTH, WIDTH = 10, 12, 32
+WORDS, LENGTH, WIDTH, HIDDEN = 10, 12, 32, 64
 QUESTIONS = {"1": [1], "2": [1, 3], "4": [1, 2, 3, 4]}  # number of questions -> distance of each
 HEADS = [1, 2, 4, 8]
 
 
 class Recall(nn.Module):
-    """Embeddings of words and positions, one attention layer, one linear layer."""
+    """Embed words and positions, attend once, and read the answers off with one linear layer.
 
-    def __init__(self, num_heads: int, num_questions: int) -> None:
+    ``mlp``: read them off with an MLP of ``hidden`` units instead. ``by_place``: queries and keys
+    read positions alone, so that no word has a say in the weights.
+    """
+
+    def __init__(
+        self, num_heads: int, num_questions: int, *,
+        mlp: bool = False, hidden: int = HIDDEN, by_place: bool = False,
+    ) -> None:  # fmt: skip
         super().__init__()
         self.word, self.place = nn.Embedding(WORDS, WIDTH), nn.Embedding(LENGTH, WIDTH)
         self.attention = MultiHeadAttention(WIDTH, num_heads)
-        self.answer = nn.Linear(WIDTH, num_questions * WORDS)
+        answers = num_questions * WORDS
+        self.answer = nn.Linear(WIDTH, answers)
+        if mlp:
+            self.answer = nn.Sequential(
+                nn.Linear(WIDTH, hidden), nn.ReLU(), nn.Linear(hidden, answers)
+            )
+        self.by_place = by_place
 
     def forward(self, words: Tensor) -> Tensor:
         """words (B, L) -> scores of the answers (B, L, questions, WORDS)."""
-        x = self.attention(self.word(words) + self.place.weight)
-        return self.answer(x).unflatten(-1, (-1, WORDS))
+        x = self.word(words) + self.place.weight
+        mixed = self._attend_by_place(x) if self.by_place else self.attention(x)
+        return self.answer(mixed).unflatten(-1, (-1, WORDS))
+
+    def _attend_by_place(self, x: Tensor) -> Tensor:
+        query, key, _ = self.attention._project(self.place.weight.expand_as(x))
+        value = self.attention._project(x)[2]
+        return self.attention._merge(scaled_dot_product_attention(query, key, value)[0], x)
 
 
 def examples(

@@ -7,7 +7,16 @@ import pytest
 import torch
 
 from models.bottleneck.model import LETTERS, START, Config, Recall, decode, encode
-from models.bottleneck.train import HERE, LENGTHS, MODELS, SEEDS, SHIPPED, score, shipped, train_one
+from models.bottleneck.train import (
+    BY_PLACE,
+    HERE,
+    LENGTHS,
+    MODELS,
+    SHIPPED,
+    score,
+    shipped,
+    train_one,
+)
 
 FOUND = json.loads((HERE / "scores" / "recall.json").read_text())
 
@@ -66,11 +75,31 @@ def test_lists_come_back_as_text():
 def test_the_scores_are_of_these_models_and_seeds():
     assert list(FOUND["models"]) == list(MODELS)
     assert FOUND["lengths"] == list(LENGTHS)
-    for name, (config, steps) in MODELS.items():
+    for name, (config, steps, _, seeds) in MODELS.items():
         about = FOUND["models"][name]
-        assert list(about["seeds"]) == [str(seed) for seed in SEEDS]
+        assert list(about["seeds"]) == [str(seed) for seed in seeds]
+        assert all(("by place" in seed) == (name in BY_PLACE) for seed in about["seeds"].values())
         assert about["weights"] == sum(p.numel() for p in Recall(config).parameters())
         assert (about["state"], about["steps"]) == (config.state, steps)
+
+
+def test_places_and_lengths_agree():
+    """The share at the longest length in training is the mean over the places of a list."""
+    for name in BY_PLACE:
+        for seed, share in zip(
+            FOUND["models"][name]["seeds"].values(), right(name, 16), strict=True
+        ):
+            assert sum(seed["by place"]) / 16 == pytest.approx(share, abs=2e-4)
+
+
+def test_who_reads_backwards_says_the_list_from_its_start():
+    torch.manual_seed(0)
+    forwards, backwards = (Recall(Config(8, attention=False, backwards=b)).eval() for b in (0, 1))
+    backwards.load_state_dict(forwards.state_dict())
+    letters = torch.randint(16, (3, 7))
+    said = forwards.say(letters)[0]
+    assert torch.equal(backwards.say(letters.flip(1))[0], said)
+    assert not torch.equal(backwards.say(letters)[0], said)
 
 
 def test_the_shipped_weights_have_the_printed_scores():

@@ -39,6 +39,7 @@ def flat(tree, path=()):
     return {k: v for key, part in items for k, v in flat(part, (*path, key)).items()}
 
 
+@pytest.mark.slow
 def test_the_shipped_weights_score_what_is_told(name):
     recipe = train.RECIPES[name]
     model = weights.load(HERE / "weights" / f"{name}.safetensors")

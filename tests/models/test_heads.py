@@ -43,12 +43,32 @@ def test_all_models_of_a_task_have_as_many_parameters(name):
 def test_a_seed_s_score_is_found_again(tmp_path, name, heads):
     losses = []
     model = train.train_one(
-        heads, QUESTIONS[name], 0, tmp_path / "m.pt", lambda *told: losses.append(told[-1])
-    )
+        QUESTIONS[name], 0, train.STEPS, tmp_path / "m.pt",
+        lambda *told: losses.append(told[-1]), num_heads=heads,
+    )  # fmt: skip
     assert losses[-1] < 0.8 * losses[0]
     # Other processors round otherwise, so the score is near, not equal.
     committed = SCORES["accuracy"][name][str(heads)][0]
     assert train.score(model, QUESTIONS[name]) == pytest.approx(committed, abs=0.1)
+
+
+def test_one_head_with_an_mlp_answers_two_questions_in_as_many_steps(tmp_path):
+    model = train.train_one(
+        QUESTIONS["2"], 0, train.STEPS, tmp_path / "m.pt", lambda *_: None, num_heads=1, mlp=True
+    )
+    assert train.score(model, QUESTIONS["2"]) > 0.9
+
+
+def test_by_place_no_word_has_a_say_in_the_weights():
+    torch.manual_seed(0)
+    model = Recall(1, 2, by_place=True)
+    words, _ = examples(5, [1, 3], torch.Generator().manual_seed(0))
+    with torch.no_grad():
+        x = model.word(words) + model.place.weight
+        query, key, _ = model.attention._project(model.place.weight[None])
+        weights = (query @ key.mT / model.attention.head_dim**0.5).softmax(-1)  # (1, 1, L, L)
+        want = model.attention._merge(weights @ model.attention._project(x)[2], x)
+        torch.testing.assert_close(model._attend_by_place(x), want)
 
 
 def test_a_model_that_guesses_scores_by_chance():
@@ -61,3 +81,45 @@ def test_scores_are_complete():
     for by_heads in SCORES["accuracy"].values():
         assert list(by_heads) == [str(n) for n in HEADS]
         assert all(len(shares) == len(SCORES["seeds"]) == 5 for shares in by_heads.values())
+
+
+def test_curves_are_complete_and_end_where_all_is_right():
+    assert SCORES["curves"].keys() == train.LINES.keys()
+    for name, by_line in SCORES["curves"].items():
+        assert by_line.keys() == train.LINES[name].keys()
+        assert SCORES["parameters with the MLP"][name] == train.parameters(name, mlp=True)
+        for found in by_line.values():
+            assert list(found) == [str(budget) for budget in train.BUDGETS[: len(found)]]
+            assert all(len(shares) == 5 for shares in found.values())
+            *before, last = found.values()
+            assert len(found) == len(train.BUDGETS) or min(last) == 1
+            assert all(min(shares) < 1 for shares in before)
+
+
+def test_readers_are_complete():
+    assert SCORES["readers"].keys() == train.READERS.keys()
+    assert all(len(shares) == 5 for shares in SCORES["readers"].values())
+
+
+def test_looks_are_weights():
+    torch.manual_seed(0)
+    for head in train.looks(Recall(2, 2), QUESTIONS["2"]):
+        assert all(0 < weight < 1 for weight in head)
+    assert SCORES["weights"].keys() == set(train.LOOKED_INTO)
+
+
+def test_one_seed_s_looks_are_found_again(tmp_path):
+    model = train.train_one(
+        QUESTIONS["2"], 0, train.STEPS, tmp_path / "m.pt", lambda *_: None, num_heads=2
+    )
+    found = torch.tensor(train.looks(model, QUESTIONS["2"]))
+    torch.testing.assert_close(
+        found, torch.tensor(SCORES["weights"]["2 heads"][0]), atol=0.1, rtol=0
+    )
+
+
+def test_curves_pass_through_the_scores_by_heads():
+    for name, by_line in SCORES["curves"].items():
+        for heads in (1, 2, 4):
+            if line := by_line.get("1 head" if heads == 1 else f"{heads} heads"):
+                assert line[str(SCORES["steps"])] == SCORES["accuracy"][name][str(heads)]

@@ -154,6 +154,7 @@ def test_wrong_input_is_a_sentence(js, call, says):
         js(f"story.{call}")
 
 
+@pytest.mark.slow
 def test_a_full_memory_says_so_and_keeps_its_text(js):
     js("globalThis.read = story.begin(Array(256).fill(300)), 0")
     assert js("read.full")

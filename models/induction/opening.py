@@ -1,0 +1,93 @@
+"""What the induction lab shows before a reader touches it: the scores, and one text, read."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from models.induction.sequences import VOCABULARY, sequences
+from models.transformer import Transformer
+from models.weights import load
+
+HERE = Path(__file__).parent
+GUESSES = 4
+
+
+def signs(period: int, seed: int) -> str:
+    """``period`` different signs in a random order, then the same again. A space is no sign."""
+    order = sequences(1, 24, torch.Generator().manual_seed(seed))[0].tolist()
+    once = [VOCABULARY[i] for i in order if VOCABULARY[i] != " "][:period]
+    return "".join(once * 2)
+
+
+def history(name: str = "two-layers", seed: str = "0") -> list[dict[str, Any]]:
+    """Return the scores of each checkpoint of one training."""
+    path = HERE / "scores" / f"{name}.json"
+    return json.loads(path.read_text(encoding="utf-8"))["seeds"][seed]["history"]
+
+
+def opening(text: str, at: int) -> dict[str, Any]:
+    """``reading`` of ``text`` by the trained model, and the scores of all checkpoints.
+
+    ``files``: the checkpoints' weights, of ``size`` bytes in all. ``control``: (step, loss on what
+    repeats) of the model with one layer.
+    """
+    scores = history()
+    files = [f"models/induction/weights/two-layers-{point['step']:04}.safetensors"
+             for point in scores]  # fmt: skip
+    last = HERE / "weights" / Path(files[-1]).name
+    return {
+        "text": text,
+        "at": at,
+        "known": "".join(VOCABULARY),
+        "longest": load(last).config.max_len,
+        "files": files,
+        "size": len(files) * last.stat().st_size,  # all alike
+        "scores": [{**point, "heads": [{kind: head[kind] for kind in ("previous", "induction")}
+                                       for head in point["heads"]]} for point in scores],
+        "control": [[point["step"], point["repeated_loss"]] for point in history("one-layer")],
+        "reading": _rounded(read(load(last).double(), text)),
+    }  # fmt: skip
+
+
+@torch.no_grad()
+def read(model: Transformer, text: str, off: tuple[tuple[int, int], ...] = ()) -> dict[str, Any]:
+    """What ``model`` does with ``text``; widgets/lib/induction.js computes the same.
+
+    ``maps``: one a head, rows of weights. ``given``: the share that each sign but the first was
+    given by the guess before it. ``guesses``: after each sign the likeliest next, (sign, share).
+    ``losses``: the mean loss in nats of what follows signs that are new, and that were seen before;
+    None where there are none.
+    """
+    tokens = model.encode(list(text))
+    run = model(tokens, off=off)
+    shares = run.logits[0].softmax(-1)  # (L, V)
+    given = shares[range(len(text) - 1), tokens[0, 1:]]
+    seen = torch.tensor([text[i] in text[:i] for i in range(len(text) - 1)])
+    best, likeliest = shares.topk(GUESSES)
+    return {
+        "maps": torch.cat([weights[0] for weights in run.weights]),
+        "given": given,
+        "guesses": [
+            [[VOCABULARY[i], share] for i, share in zip(*row, strict=True)]
+            for row in zip(likeliest.tolist(), best.tolist(), strict=True)
+        ],
+        "losses": {"fresh": _loss(given[~seen]), "seen": _loss(given[seen])},
+    }
+
+
+def _loss(given: Tensor) -> float | None:
+    return -given.log().mean().item() if len(given) else None
+
+
+def _rounded(reading: dict[str, Any]) -> dict[str, Any]:
+    """The same with five decimals, and each row of a map as long as its sign can see."""
+    maps = [[[round(w, 5) for w in row[: i + 1]] for i, row in enumerate(head)]
+            for head in reading["maps"].tolist()]  # fmt: skip
+    guesses = [[[sign, round(share, 5)] for sign, share in row] for row in reading["guesses"]]
+    return {**reading, "maps": maps, "given": [round(g, 5) for g in reading["given"].tolist()],
+            "guesses": guesses}  # fmt: skip

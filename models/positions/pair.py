@@ -1,0 +1,43 @@
+"""What two signs score in the first layer of a trained model, wherever they stand."""
+
+import torch
+from torch import Tensor
+
+from attention import scaled_dot_product_attention
+from models.positions.task import BACK, LENGTH, Reader, examples
+from positions import alibi_bias
+
+
+@torch.no_grad()
+def pair_scores(model: Reader, query: int, key: int, head: int, length: int) -> Tensor:
+    """Return the scores (L, L): the sign ``query`` at place i asks, ``key`` at place j answers.
+
+    The scores are those that softmax gets, after the scaling, with a bias where there is one.
+    """
+    layer = model.layers[0]
+    asks, answers = (
+        layer.norm(model.embed(torch.full((1, length), sign))) for sign in (query, key)
+    )
+    q, k = layer.attention._project(asks)[0], layer.attention._project(answers)[1]
+    if layer.attention.rotary is not None:
+        q, k = layer.attention.rotary(q), layer.attention.rotary(k)
+    scores = (q @ k.mT / q.shape[-1] ** 0.5)[0, head]
+    if model.kind == "relative":
+        scores = scores + layer.relative(length)[head]
+    if model.kind == "alibi":
+        scores = scores + alibi_bias(layer.attention.num_heads, length)[head]
+    return scores
+
+
+@torch.no_grad()
+def head_that_looks_back(model: Reader) -> int:
+    """Return the head of the first layer that gives most to the sign BACK places before."""
+    signs, _ = examples(200, LENGTH, torch.Generator().manual_seed(7))
+    layer = model.layers[0]
+    x = layer.norm(model.embed(signs))
+    q, k, v = layer.attention._project(x)
+    options = layer.options(torch.arange(LENGTH))
+    if layer.attention.rotary is not None:
+        q, k = layer.attention.rotary(q), layer.attention.rotary(k)
+    _, weights = scaled_dot_product_attention(q, k, v, is_causal=True, bias=options.get("bias"))
+    return int(weights.mean(0).diagonal(-BACK, 1, 2).mean(-1).argmax())

@@ -1,0 +1,115 @@
+"""One task about order, for causal models told in five ways where words stand, and one not told.
+
+A row of digits and letters, drawn by lot. At each place the model answers two questions: which
+sign stood BACK places before, and which letter came last (here or before)? The first asks for a
+distance, the second for the nearest of a kind; only looking there helps.
+"""
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from attention import MultiHeadAttention
+from positions import LearnedRelativeBias, Rotary, alibi_bias, sinusoidal_positions
+
+DIGITS = LETTERS = 10
+SIGNS, LETTER_SHARE, BACK = DIGITS + LETTERS, 0.25, 3
+LENGTH, LONGEST = 16, 64  # trained at, tested to
+WIDTH, HEADS, LAYERS, HIDDEN = 32, 4, 2, 64
+KINDS = ("none", "sinusoidal", "learned", "relative", "rotary", "alibi")
+QUESTIONS = ("back", "last")
+
+
+class Answers(NamedTuple):
+    """What is right, and where it is asked; both (B, L)."""
+
+    signs: Tensor
+    asked: Tensor
+
+
+def examples(
+    count: int, length: int, draw: torch.Generator | None = None
+) -> tuple[Tensor, dict[str, Answers]]:
+    """Make signs (B, L), letters first, and the answers of each question.
+
+    The last letter is asked for where it stands less than LENGTH places back, so that no longer
+    row asks for a distance that no trained row had.
+    """
+    is_letter = torch.rand(count, length, generator=draw) < LETTER_SHARE
+    which = torch.randint(DIGITS, (count, length), generator=draw)
+    signs = torch.where(is_letter, which, LETTERS + which)
+    places = torch.arange(length)
+    back = Answers(signs.roll(BACK, 1), (places >= BACK).expand(count, -1))
+    latest = torch.where(is_letter, places, -LENGTH).cummax(1).values  # (B, L)
+    last = Answers(signs.gather(1, latest.clamp(min=0)), places - latest < LENGTH)
+    return signs, {"back": back, "last": last}
+
+
+class Reader(nn.Module):
+    """Signs, places of one kind, two causal layers, and an answer to each question.
+
+    ``scale`` squeezes a rotary model's positions (position interpolation); ``base`` changes its
+    angles (NTK-aware). Both may be set after training.
+    """
+
+    def __init__(self, kind: str) -> None:
+        super().__init__()
+        self.kind, self.scale = kind, 1.0
+        self.sign = nn.Embedding(SIGNS, WIDTH)
+        self.place = nn.Embedding(LONGEST, WIDTH) if kind == "learned" else None
+        self.layers = nn.ModuleList(Layer(kind) for _ in range(LAYERS))
+        self.answer = nn.Sequential(nn.LayerNorm(WIDTH), nn.Linear(WIDTH, 2 * SIGNS))
+
+    def forward(
+        self, signs: Tensor, start: int = 0, *, window: int | None = None
+    ) -> dict[str, Tensor]:
+        """signs (B, L), the first at place ``start`` -> scores of the answers, (B, L, SIGNS).
+
+        ``window``: each sign sees the last so many alone, itself among them.
+        """
+        x, places = self.embed(signs, start), torch.arange(start, start + signs.shape[1])
+        for layer in self.layers:
+            x = layer(x, places * self.scale, window)
+        return dict(zip(QUESTIONS, self.answer(x).chunk(2, dim=-1), strict=True))
+
+    def embed(self, signs: Tensor, start: int = 0) -> Tensor:
+        """Return what the first layer reads, (B, L, WIDTH): signs, and places if they are added."""
+        x, end = self.sign(signs), start + signs.shape[1]
+        if self.kind == "sinusoidal":
+            x = x + sinusoidal_positions(end, WIDTH)[start:]
+        if self.kind == "learned":
+            x = x + self.place(torch.arange(start, end))
+        return x
+
+    def set_base(self, base: float) -> None:
+        for layer in self.layers:
+            layer.attention.rotary.base = base
+
+
+class Layer(nn.Module):
+    """Attention and an MLP, each of which reads what is normed and adds to it."""
+
+    def __init__(self, kind: str) -> None:
+        super().__init__()
+        self.kind = kind
+        rotary = Rotary(WIDTH // HEADS) if kind == "rotary" else None
+        self.norm = nn.LayerNorm(WIDTH)
+        self.attention = MultiHeadAttention(WIDTH, HEADS, rotary=rotary)
+        self.relative = LearnedRelativeBias(HEADS, LENGTH - 1) if kind == "relative" else None
+        self.mlp = nn.Sequential(
+            nn.LayerNorm(WIDTH), nn.Linear(WIDTH, HIDDEN), nn.GELU(), nn.Linear(HIDDEN, WIDTH)
+        )
+
+    def forward(self, x: Tensor, places: Tensor, window: int | None = None) -> Tensor:
+        options = self.options(places)
+        x = x + self.attention(self.norm(x), is_causal=True, window=window, **options)
+        return x + self.mlp(x)
+
+    def options(self, places: Tensor) -> dict[str, Tensor]:
+        """Return what attention is told about places, as its arguments."""
+        if self.kind == "relative":
+            return {"bias": self.relative(len(places))}
+        if self.kind == "alibi":
+            return {"bias": alibi_bias(HEADS, len(places))}
+        return {"position_ids": places} if self.kind == "rotary" else {}

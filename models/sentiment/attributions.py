@@ -1,0 +1,207 @@
+"""What six methods say each word of a review adds to a classifier's answer.
+
+Each takes a model and tokens (B, L), padded at the end, and returns (B, L). READ and padding get
+0: neither is a word of the review. All but the first two may be negative, for words that speak
+for the other answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from analysis import gradient_times_input, integrated_gradients, rollout
+from models.sentiment.reviews import ANSWERS, BLANK, INDEX, PAD, READ
+from models.transformer import Run, Transformer
+
+ANSWER_IDS = [INDEX[answer] for answer in ANSWERS]
+
+
+def visible(tokens: Tensor) -> Tensor:
+    """The padding mask (B, 1, 1, L)."""
+    return (tokens != INDEX[PAD])[:, None, None, :]
+
+
+def read(model: Transformer, tokens: Tensor) -> Run:
+    return model(tokens, visible(tokens))
+
+
+def logits(run: Run) -> Tensor:
+    """(B, 2): for bad, and for good."""
+    return run.logits[:, 0, ANSWER_IDS]
+
+
+def margin(model: Transformer, tokens: Tensor) -> Tensor:
+    """The logit of good less that of bad, (B,): above 0, the answer is good."""
+    bad, good = logits(read(model, tokens)).unbind(-1)
+    return good - bad
+
+
+def margin_of_states(
+    model: Transformer, x: Tensor, mask: Tensor, *, start: int = 0
+) -> tuple[Tensor, list[Tensor]]:
+    """Run the layers from ``start`` on over x (B, L, E); return the margin and all states."""
+    states = [x]
+    for layer in model.layers[start:]:
+        x, _ = layer(x, x, None, mask)
+        states.append(x)
+    bad, good = ANSWER_IDS
+    direction = model.embedding[good] - model.embedding[bad]
+    bias = model.unembedding_bias[good] - model.unembedding_bias[bad]
+    return F.linear(model.norm(x[:, 0]), direction[None], bias[None])[:, 0], states
+
+
+def words_only(found: Tensor, tokens: Tensor) -> Tensor:
+    return found.masked_fill((tokens == INDEX[PAD]) | (tokens == INDEX[READ]), 0.0)
+
+
+@torch.no_grad()
+def by_attention(model: Transformer, tokens: Tensor) -> Tensor:
+    """Where READ looks in the last layer, the mean over heads."""
+    return words_only(read(model, tokens).weights[-1][:, :, 0].mean(1), tokens)
+
+
+@torch.no_grad()
+def by_rollout(model: Transformer, tokens: Tensor) -> Tensor:
+    return words_only(rollout(read(model, tokens).weights)[:, 0], tokens)
+
+
+def _over_words(model: Transformer, tokens: Tensor) -> Callable[[Tensor], Tensor]:
+    """The margin as a function of the words' vectors; places stay as they are."""
+    mask, places = visible(tokens), model.positions[: tokens.shape[1]]
+    return lambda vectors: margin_of_states(model, vectors + places, mask)[0]
+
+
+def by_gradient(model: Transformer, tokens: Tensor) -> Tensor:
+    """Gradient × input."""
+    vectors = model.embedding[tokens]
+    return words_only(gradient_times_input(_over_words(model, tokens), vectors), tokens)
+
+
+def by_integrated_gradients(
+    model: Transformer, tokens: Tensor, *, from_zero: bool = False, steps: int = 64
+) -> Tensor:
+    """On the way from blanks, or from vectors of zeros, to the words."""
+    vectors = model.embedding[tokens]
+    baseline = torch.zeros_like(vectors) if from_zero else model.embedding[_all_blank(tokens)]
+    found = integrated_gradients(_over_words(model, tokens), vectors, baseline, steps)
+    return words_only(found, tokens)
+
+
+def _all_blank(tokens: Tensor) -> Tensor:
+    kept = (tokens == INDEX[PAD]) | (tokens == INDEX[READ])
+    return torch.where(kept, tokens, INDEX[BLANK])
+
+
+@torch.no_grad()
+def by_erasure(model: Transformer, tokens: Tensor) -> Tensor:
+    """How far the margin falls when the word becomes a blank."""
+    whole = margin(model, tokens)
+    found = torch.zeros(tokens.shape)
+    for place in range(1, tokens.shape[1]):
+        without = tokens.clone()
+        without[:, place] = INDEX[BLANK]
+        found[:, place] = whole - margin(model, without)
+    return words_only(found, tokens)
+
+
+@torch.no_grad()
+def by_deletion(model: Transformer, tokens: Tensor) -> Tensor:
+    """How far the margin falls when the word is left out, and those after it move up."""
+    whole = margin(model, tokens)
+    found = torch.zeros(tokens.shape)
+    pad = torch.full((len(tokens), 1), INDEX[PAD])
+    for place in range(1, tokens.shape[1]):
+        without = torch.cat((tokens[:, :place], tokens[:, place + 1 :], pad), 1)
+        found[:, place] = whole - margin(model, without)
+    return words_only(found, tokens)
+
+
+METHODS = {
+    "attention": by_attention,
+    "rollout": by_rollout,
+    "gradient × input": by_gradient,
+    "integrated gradients": by_integrated_gradients,
+    "erasure": by_erasure,
+}
+
+
+def finds(found: Tensor, decides: Tensor) -> Tensor:
+    """Whether the words with the largest sizes are those that decide, as many as there are. (B,)"""
+    order = found.abs().argsort(dim=-1, descending=True)
+    rank = torch.empty_like(order).scatter_(1, order, torch.arange(found.shape[1]).expand_as(order))
+    return ((rank < decides.sum(1, keepdim=True)) == decides).all(1)
+
+
+@torch.no_grad()
+def patched(model: Transformer, tokens: Tensor, other: Tensor) -> Tensor:
+    """How far the answer moves to that of ``other`` when one state is taken from its run.
+
+    Two texts of the same length. 0: it stays; 1: it becomes the other's. Returns (layers, B, L):
+    first the states that enter layer 0, then those between layers.
+    """
+    mask = visible(tokens)
+    places = model.positions[: tokens.shape[1]]
+    mine, states = margin_of_states(model, model.embedding[tokens] + places, mask)
+    theirs, others = margin_of_states(model, model.embedding[other] + places, mask)
+    found = torch.zeros(len(model.layers), *tokens.shape)
+    for level in range(len(model.layers)):
+        for place in range(tokens.shape[1]):
+            x = states[level].clone()
+            x[:, place] = others[level][:, place]
+            moved = margin_of_states(model, x, mask, start=level)[0]
+            found[level, :, place] = (moved - mine) / (theirs - mine)
+    return found
+
+
+def answer_by_weights(
+    model: Transformer, tokens: Tensor
+) -> tuple[Callable[[Tensor], Tensor], Tensor]:
+    """The margin as a function of READ's weights in the last layer, and the weights it has.
+
+    All else stays as the model computes it. Shapes: weights (B, H, L) -> margin (B,).
+    """
+    with torch.no_grad():
+        run, last = read(model, tokens), model.layers[-1]
+        x = run.residual[-2]
+        value = last.attention.qkv_proj(last.norm(x)).chunk(3, -1)[2]  # (B, L, E)
+        value = value.unflatten(-1, (last.attention.num_heads, -1)).transpose(1, 2)  # (B, H, L, D)
+        own = run.weights[-1][:, :, 0]
+    bad, good = ANSWER_IDS
+    direction = (model.embedding[good] - model.embedding[bad]).detach()
+    bias = (model.unembedding_bias[good] - model.unembedding_bias[bad]).detach()
+
+    def answer(weights: Tensor) -> Tensor:
+        mixed = (weights[..., None, :] @ value).flatten(1)  # (B, E)
+        first = x[:, 0] + last.attention.out_proj(mixed)
+        return model.norm(first + last.mlp(first)) @ direction + bias
+
+    return answer, own
+
+
+def other_weights(
+    model: Transformer, tokens: Tensor, *, steps: int = 300, rate: float = 0.1
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Search weights of READ in the last layer that are far from its own and keep the margin.
+
+    Returns: the weights (B, H, L); their distance from the model's own, half the sum of the
+        differences, 0 to 1, the mean over heads, (B,); and how far the chance of good moved, (B,).
+    """
+    answer, own = answer_by_weights(model, tokens)
+    kept, hidden = answer(own).detach(), ~visible(tokens)[:, 0]
+    scores = torch.zeros_like(own).masked_fill(hidden, -torch.inf).requires_grad_()
+    optimizer = torch.optim.Adam([scores], rate)
+    for _ in range(steps):
+        weights = scores.softmax(-1)
+        far = (weights - own).abs().sum(-1).mean(1) / 2
+        loss = (answer(weights) - kept).square() - far
+        optimizer.zero_grad()
+        loss.sum().backward()
+        optimizer.step()
+    with torch.no_grad():
+        weights = scores.softmax(-1)
+        far = (weights - own).abs().sum(-1).mean(1) / 2
+        return weights, far, (answer(weights).sigmoid() - kept.sigmoid()).abs()

@@ -1,0 +1,67 @@
+"""The reviews that the lesson shows, and what its widget is given of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import torch
+
+from models.sentiment.attributions import METHODS, margin
+from models.sentiment.reviews import ADJECTIVES, READ, TURNS, WORKS
+from models.transformer import Transformer
+from models.weights import load
+
+HERE = Path(__file__).parent
+FILES = {"A": "ordinary-0", "B": "ordinary-2"}
+DIGITS = 5
+# The pairs of work and adjective in their verdicts were never trained.
+EXAMPLES = (
+    "it was a great coffee and the film was not superb .",
+    "the soup was dreadful and it was a great song .",
+    "it was never a terrible play and we had to wait .",
+    "the hall was lovely and it was really a poor song .",
+    "my sister came too and the story was quite lovely .",
+    "the show was not dull and it was not a good bus .",
+)
+
+
+def decisive(words: list[str]) -> list[int]:
+    """Find the places of the verdict's adjective and of what turns it around, if anything does."""
+    ands = [i for i, word in enumerate(words) if word in ("and", ".")]
+    starts = [0, *(i + 1 for i in ands)]
+    [clause] = [
+        range(start, end)
+        for start, end in zip(starts, ands, strict=False)
+        if set(words[start:end]) & set(WORKS)
+    ]
+    return [i for i in clause if words[i] in (*ADJECTIVES, *TURNS)]
+
+
+def classifier(name: str) -> Transformer:
+    """Load model A or B: the same recipe, from two seeds."""
+    return load(HERE / "weights" / f"{FILES[name]}.safetensors")
+
+
+def compared() -> dict:
+    """Return the widget's data: each example, each model's answer to it, and each method's say."""
+    texts = [text.split() for text in EXAMPLES]
+    models = {}
+    for name, file in FILES.items():
+        model = classifier(name)
+        inputs = [model.encode([READ, *words]) for words in texts]
+        with torch.no_grad():
+            margins = [round(margin(model, tokens).item(), DIGITS) for tokens in inputs]
+        models[name] = {
+            "file": f"models/sentiment/weights/{file}.safetensors",
+            "margins": margins,
+            "found": [
+                [_rounded(method(model, tokens)[0, 1:]) for method in METHODS.values()]
+                for tokens in inputs
+            ],
+        }
+    reviews = [{"words": words, "decisive": decisive(words)} for words in texts]
+    return {"reviews": reviews, "methods": list(METHODS), "models": models}
+
+
+def _rounded(numbers: torch.Tensor) -> list[float]:
+    return [round(number, DIGITS) for number in numbers.tolist()]

@@ -1,0 +1,167 @@
+"""Everything that a model computes of a text, as PyTorch's own modules compute it.
+
+widgets/explorer/read.js finds the same, in the page.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from models.explorer import HERE
+from models.storyteller.tokens import Tokenizer
+from models.transformer import Layer, Transformer
+from models.weights import load
+
+GUESSES, GROUP = 5, 8
+PARTS = ("query", "key", "value", "mixed")
+
+
+@torch.no_grad()
+def opening(text: str, head: tuple[int, int]) -> dict[str, Any]:
+    """A reading of widgets/explorer/read.js by the storyteller, at temperature 1, all heads on.
+
+    Of queries, keys, values and outputs it has those of ``head`` alone; of the stream and the
+    MLPs' units, those of the last token.
+    """
+    model = load(HERE / "storyteller/weights/storyteller.safetensors").double().eval()
+    tokenizer = Tokenizer(model.config.vocabulary)
+    ids = tokenizer.encode(text)
+    found = trace(model, ids)
+    run, stages = found["run"], found["lens"]
+
+    def guess(share: Tensor) -> list[dict[str, Any]]:
+        return [
+            {"text": tokenizer.decode([i]), "share": s}
+            for s, i in zip(*(x.tolist() for x in share.topk(GUESSES)), strict=True)
+        ]
+
+    heads = []
+    for layer, weights in enumerate(run.weights):
+        for number in range(weights.shape[1]):
+            entry = {"layer": layer, "head": number, "size": found["size"], "isOff": False,
+                     "weights": weights[0, number].flatten(), "bias": None}  # fmt: skip
+            if (layer, number) == head:
+                parts = {part: found[part][layer][number].flatten() for part in PARTS}
+                entry |= parts
+            heads.append(entry)
+    truth = [_truth(run.logits[0, i], ids, i, tokenizer) for i in range(len(ids))]
+    losses = [one["loss"] for one in truth if one]
+    return {
+        "model": "storyteller", "text": text, "off": [], "temperature": 1, "causal": True,
+        "pieces": [tokenizer.decode([i]) for i in ids],
+        "heads": heads,
+        "stream": [rows[0, -1] for rows in run.residual],
+        "units": [rows[-1].unflatten(0, (-1, GROUP)).amax(-1) for rows in found["units"]],
+        "guesses": [[guess(row.softmax(-1)) for row in rows] for rows in stages],
+        "truth": truth,
+        "loss": sum(losses) / len(losses),
+        "pushes": [pushes(model, found, i) for i in range(len(ids))],
+    }  # fmt: skip
+
+
+@torch.no_grad()
+def trace(model: Transformer, ids: list[int], off: tuple = ()) -> dict[str, Any]:
+    """A run and what it computes on the way, taken from PyTorch's own modules by hooks.
+
+    query, key (as compared, so turned), value, mixed: [layer] of (heads, L, size); units: [layer]
+    of (L, mlp_dim); middle: [layer], the stream before the MLP; lens: [stage] of (L, V) logits.
+    """
+    middle, units, mixed, hooks = [], [], [], []
+    for layer in model.layers:
+        out = layer.attention.out_proj
+        hooks.append(out.register_forward_pre_hook(lambda _, x: mixed.append(x[0][0])))
+        if layer.mlp is not None:
+            hooks += [
+                layer.mlp.register_forward_pre_hook(lambda _, x: middle.append(x[0][0])),
+                layer.mlp[2].register_forward_hook(lambda _, __, y: units.append(y[0])),
+            ]
+    run = model(torch.tensor([ids]), off=off)
+    for hook in hooks:
+        hook.remove()
+    found = {"run": run, "middle": middle, "units": units, "query": [], "key": [], "value": []}
+    for n, layer in enumerate(model.layers):
+        for name, part in zip(
+            PARTS, _projected(model, layer, run.residual[n][0], ids), strict=False
+        ):
+            found[name].append(part)
+    found["size"] = found["query"][0].shape[-1]
+    found["mixed"] = [
+        rows.unflatten(-1, (heads, -1)).transpose(0, 1)
+        for rows, heads in zip(mixed, model.config.num_heads, strict=True)
+    ]
+    found["lens"] = [
+        F.linear(model.norm(rows[0]), model.embedding, model.unembedding_bias)
+        for rows in run.residual
+    ]
+    return found
+
+
+def _projected(model: Transformer, layer: Layer, x: Tensor, ids: list[int]) -> tuple[Tensor, ...]:
+    """Query, key and value of a layer that reads the stream ``x``, each (heads, L, size)."""
+    reads = layer.norm(x)
+    placed = reads
+    if model.config.positions == "query-key":
+        placed = reads + model.positions[: len(ids)]
+    values = model.embedding[ids] if layer.raw_values else reads
+    project = layer.attention.qkv_proj
+    query, key = project(placed).chunk(3, -1)[:2]
+    value = project(values).chunk(3, -1)[2]
+    split = (
+        part.unflatten(-1, (layer.attention.num_heads, -1)).transpose(0, 1)
+        for part in (query, key, value)
+    )
+    query, key, value = split
+    rotary = layer.attention.rotary
+    return (query, key, value) if rotary is None else (rotary(query), rotary(key), value)
+
+
+def _truth(logits: Tensor, ids: list[int], i: int, tokenizer: Tokenizer) -> dict | None:
+    if i + 1 == len(ids):
+        return None
+    shares = logits.softmax(-1)
+    share = shares[ids[i + 1]]
+    return {
+        "text": tokenizer.decode([ids[i + 1]]), "share": share.item(),
+        "rank": 1 + int((shares > share).sum()), "loss": -share.log().item(),
+    }  # fmt: skip
+
+
+def pushes(model: Transformer, found: dict[str, Any], i: int) -> dict[str, Any]:
+    """How far each part moves the first guess at token ``i``, against the average word.
+
+    The final norm divides the whole stream by one number; with that number held, the logit is a
+    sum with one term for each part.
+    """
+    run = found["run"]
+    guess = run.logits[0, i].argmax()
+    way = model.embedding[guess] - model.embedding.mean(0)  # (E,)
+    total = run.logits[0, i, guess] - run.logits[0, i].mean()
+    if model.config.norm:
+        scale = (run.residual[-1][0, i].var(unbiased=False) + model.norm.eps).sqrt()
+        way = way * model.norm.weight / scale
+        way = way - way.mean()
+    heads, mlps = [], []
+    for n, layer in enumerate(model.layers):
+        weight = layer.attention.out_proj.weight.unflatten(-1, (model.config.num_heads[n], -1))
+        heads += torch.einsum("e,ehd,hd->h", way, weight, found["mixed"][n][:, i]).tolist()
+        if layer.mlp is not None:
+            mlps.append((way @ (run.residual[n + 1][0, i] - found["middle"][n][i])).item())
+    start = (way @ run.residual[0][0, i]).item()
+    rest = total.item() - start - sum(heads) - sum(mlps)
+    return {"start": start, "heads": heads, "mlps": mlps, "rest": rest}
+
+
+def rounded(value: Any, digits: int = 4) -> Any:
+    """The same with numbers rounded, for the page; of vectors, more or fewer digits."""
+    if isinstance(value, Tensor):
+        return rounded(value.tolist(), digits)
+    if isinstance(value, dict):
+        fine = dict.fromkeys(PARTS, 5) | dict.fromkeys(("stream", "units"), 3)
+        return {key: rounded(item, fine.get(key, digits)) for key, item in value.items()}
+    if isinstance(value, list):
+        return [rounded(item, digits) for item in value]
+    return round(value, digits) if isinstance(value, float) else value

@@ -1,0 +1,76 @@
+"""What the first page shows of the storyteller: Python and JavaScript find the same."""
+
+import pytest
+import torch
+
+from course.to_page import plain
+from models import weights
+from models.storyteller.inside import inside
+from models.storyteller.tokens import Tokenizer
+from tests.conftest import ROOT
+from tests.widgets.js import Module
+
+FILE = ROOT / "models/storyteller/weights/storyteller.safetensors"
+TEXT = "The good old man went home to his mother"
+
+
+@pytest.fixture(scope="module")
+def model():
+    return weights.load(FILE).double()
+
+
+@pytest.fixture(scope="module")
+def js():
+    module = Module("lib/inside.js")
+    module._load("lib/transformer.js", [])
+    make = """(globalThis.story = modules["lib/storyteller.js"].storyteller(
+        modules["lib/transformer.js"].transformer(new Uint8Array(x).buffer)), null)"""
+    module.run(make, FILE.read_bytes())
+    return module
+
+
+def assert_same(got, want, where="found"):
+    if isinstance(want, dict):
+        assert set(got) == set(want), where
+        for key in want:
+            assert_same(got[key], want[key], f"{where}.{key}")
+    elif isinstance(want, list):
+        assert len(got) == len(want), where
+        for i, item in enumerate(want):
+            assert_same(got[i], item, f"{where}[{i}]")
+    elif isinstance(want, float):
+        assert got == pytest.approx(want, abs=1e-4), where
+    else:
+        assert got == want, where
+
+
+@pytest.mark.parametrize("text", [TEXT, "Hm", '"Zoë!" 🐇 said he, and ran'])
+def test_javascript_finds_what_python_finds(js, model, text):
+    want = plain(inside(model, text), "inside")
+    found = """(() => {
+      const ids = story.encode(x);
+      const found = m.inside(story, story.model, ids);
+      return {...found, ids, places: ids.map((_, i) => found.place(i))};
+    })()"""
+    got = js.run(found, text)
+    del got["ids"]
+    del got["tokens"]  # half a character is shown with its other half
+    del want["tokens"]
+    assert_same(got, want)
+
+
+def test_numbers_are_those_of_the_model(model):
+    found = inside(model, TEXT)
+    ids = Tokenizer(model.config.vocabulary).encode(TEXT)
+    with torch.no_grad():
+        run = model(torch.tensor([ids]))
+    place = found["places"][7]
+    assert found["tokens"][7] == " his"
+    assert place["truth"]["text"] == " mother"
+    shares = run.logits[0, 7].softmax(-1)
+    assert place["truth"]["share"] == pytest.approx(shares[ids[8]].item())
+    assert place["guesses"][0]["share"] == pytest.approx(shares.max().item())
+    assert place["start"] == pytest.approx(run.residual[0][0, 7].norm().item())
+    assert place["layers"][3]["after"] == pytest.approx(run.residual[4][0, 7].norm().item())
+    torch.testing.assert_close(found["maps"][2][1][7], run.weights[2][0, 1, 7, :8])
+    assert found["places"][8]["truth"] is None

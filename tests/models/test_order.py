@@ -1,0 +1,120 @@
+"""models/positions: the task is what it says, training learns it, its scores are found again."""
+
+import json
+
+import pytest
+import torch
+
+from models.positions import train
+from models.positions.pair import head_that_looks_back, pair_scores
+from models.positions.task import (
+    BACK,
+    KINDS,
+    LENGTH,
+    LETTERS,
+    LONGEST,
+    QUESTIONS,
+    SIGNS,
+    Reader,
+    examples,
+)  # fmt: skip
+
+SCORES = json.loads(train.SCORES.read_text())
+
+
+def test_answers_by_a_loop_over_places():
+    signs, answers = examples(20, 40, torch.Generator().manual_seed(0))
+    for row in range(20):
+        letter = None
+        for place, sign in enumerate(signs[row].tolist()):
+            letter = place if sign < LETTERS else letter
+            back, last = (answers[name] for name in QUESTIONS)
+            assert back.asked[row, place] == (place >= BACK)
+            if place >= BACK:
+                assert back.signs[row, place] == signs[row, place - BACK]
+            near = letter is not None and place - letter < LENGTH
+            assert last.asked[row, place] == near
+            if near:
+                assert last.signs[row, place] == signs[row, letter]
+
+
+def test_kinds_differ_in_positions_alone():
+    counts = {kind: sum(p.numel() for p in Reader(kind).parameters()) for kind in KINDS}
+    assert counts == SCORES["parameters"]
+    assert counts["none"] == counts["sinusoidal"] == counts["rotary"] == counts["alibi"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_shipped_model_s_scores_are_found_again(kind):
+    found = train.by_place([train.load(kind)])
+    for name in QUESTIONS:
+        want = torch.tensor(SCORES["right"][kind][name][0])
+        torch.testing.assert_close(torch.tensor(found[name][0]), want, atol=0.01, rtol=0)
+
+
+@pytest.mark.parametrize("kind", ["none", "relative", "rotary", "alibi"])
+def test_rows_that_start_elsewhere_are_the_same_to_models_of_distance(kind):
+    model = train.load(kind)
+    signs, _ = examples(10, LENGTH, torch.Generator().manual_seed(1))
+    with torch.no_grad():
+        here, there = model(signs), model(signs, 40)
+    for name in QUESTIONS:
+        torch.testing.assert_close(here[name], there[name], atol=1e-3, rtol=1e-3)
+
+
+@pytest.mark.slow
+def test_training_learns_what_rotary_learned(tmp_path):
+    run = train.Run(tmp_path, lambda *_: None)
+    model = run.model("rotary", 0, SCORES["rate"]["rotary"])
+    for name in QUESTIONS:
+        assert train.right(model, LENGTH)[name].nanmean() > 0.95
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_pair_scores_are_those_of_the_layer(kind):
+    """The weights of a row with those two signs are the softmax of these scores."""
+    model, query, key, place = train.load(kind), LETTERS + 7, 2, 9
+    head = head_that_looks_back(model)
+    scores = pair_scores(model, query, key, head, LENGTH)
+    signs = torch.full((1, place + 1), key)
+    signs[0, place] = query
+    with torch.no_grad():
+        layer = model.layers[0]
+        options = layer.options(torch.arange(place + 1))
+        x = layer.norm(model.embed(signs))
+        _, weights = layer.attention(x, return_attention=True, **options)
+    own = pair_scores(model, query, query, head, LENGTH)[place, place]
+    row = torch.cat((scores[place, :place], own[None])).softmax(-1)
+    torch.testing.assert_close(weights[0, head, place], row, atol=1e-5, rtol=1e-4)
+
+
+def test_stretched_angles_are_the_papers():
+    model = train.load("rotary")
+    slow = train.BEYOND["NTK-aware"]["base"]
+    size = train.HEAD
+    fastest, slowest = 1.0, slow ** (-(size - 2) / size)
+    assert slow**0 == fastest
+    before = 10000.0 ** (-(size - 2) / size)
+    assert slowest == pytest.approx(before * LENGTH / LONGEST)
+    changed = train.stretched(model, train.BEYOND["NTK-aware"])
+    assert model.layers[0].attention.rotary.base == 10000
+    assert changed.layers[1].attention.rotary.base == slow
+
+
+def test_scores_are_complete():
+    bins = LONGEST // SCORES["bin"]
+    for kind in KINDS:
+        assert SCORES["rate"][kind] == max(
+            train.RATES, key=lambda rate, kind=kind: SCORES["tuned"][kind][str(rate)]
+        )
+        for table, seeds in (
+            ("right", 5),
+            ("windowed", 5),
+            ("three times the steps", 2),
+            ("a larger rate", 2),
+        ):
+            for name in QUESTIONS:
+                found = SCORES[table][kind][name]
+                assert [len(shares) for shares in found] == [bins] * seeds
+    assert SIGNS == 20
+    assert SCORES["steps"] == train.STEPS

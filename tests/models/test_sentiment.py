@@ -1,0 +1,211 @@
+"""models/sentiment: reviews with the truth about them, classifiers, and what methods find."""
+
+import json
+import re
+from random import Random
+
+import pytest
+import torch
+
+from models import weights
+from models.sentiment import attributions, scores, train
+from models.sentiment.reviews import (
+    BAD,
+    BLANK,
+    GOOD,
+    INDEX,
+    MAX_LEN,
+    PAD,
+    READ,
+    TURNS,
+    VOCABULARY,
+    WORKS,
+    is_held_out,
+    reviews,
+    swapped,
+    to_tensors,
+)
+from tests.conftest import ROOT
+
+HERE = ROOT / "models" / "sentiment"
+NAMES = list(train.RECIPES)
+SHIPPED = [(name, seed) for name, recipe in train.RECIPES.items() for seed in recipe.shipped]
+
+
+def told(name):
+    return json.loads((HERE / "scores" / f"{name}.json").read_text())
+
+
+def model_of(name, seed):
+    return weights.load(HERE / "weights" / f"{name}-{seed}.safetensors")
+
+
+# ---- The reviews ---------------------------------------------------------------------------
+
+
+def answer_by_reading(text):
+    """The verdict, found by reading the clause of the work with a pattern."""
+    work = "|".join(WORKS)
+    adjective = "|".join(GOOD + BAD)
+    [clause] = [part for part in text.removesuffix(" .").split(" and ")
+                if re.search(rf"\b({work})\b", part)]  # fmt: skip
+    [said] = re.findall(rf"\b({adjective})\b", clause)
+    return (said in GOOD) != bool(set(clause.split()) & set(TURNS))
+
+
+@pytest.mark.parametrize("held_out", [False, True])
+def test_the_answer_is_that_of_the_work_s_clause(held_out):
+    for one in reviews(3, 500, held_out=held_out):
+        assert answer_by_reading(str(one)) == one.is_good
+        assert one.words[0] == READ
+        assert len(one.words) <= MAX_LEN
+        adjective, work = one.words[one.decisive[-1]], one.words[one.work]
+        assert is_held_out(work, adjective) == held_out
+        assert {one.work, *one.decisive} <= set(one.verdict)
+        assert not set(one.lures) & set(one.verdict)
+
+
+def test_without_its_turn_the_answer_is_the_other_one_and_other_opinions_don_t_count():
+    for one in reviews(4, 300):
+        words = one.words[1:]
+        if len(one.decisive) == 2:
+            without = [word for i, word in enumerate(one.words) if i and i != one.decisive[0]]
+            assert answer_by_reading(" ".join(without)) != one.is_good
+        for lure in one.lures:
+            other = [*words]
+            other[lure - 1] = "dull" if words[lure - 1] in GOOD else "fine"
+            if words[lure - 1] not in TURNS:
+                assert answer_by_reading(" ".join(other)) == one.is_good
+        assert answer_by_reading(str(swapped(one, Random(0)))) != one.is_good
+
+
+def test_neither_answer_nor_lure_gives_the_other_away():
+    made = list(reviews(5, 4000))
+    assert sum(one.is_good for one in made) / len(made) == pytest.approx(0.5, abs=0.03)
+    lured = [one for one in made if any(one.words[i] in GOOD for i in one.lures)]
+    assert sum(one.is_good for one in lured) / len(lured) == pytest.approx(0.5, abs=0.05)
+
+
+# ---- The methods ---------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def batch():
+    return to_tensors(list(reviews(10**6, 12, held_out=True)))
+
+
+@pytest.mark.parametrize("name", attributions.METHODS)
+def test_methods_give_padding_and_the_first_word_nothing_and_don_t_see_the_batch(name, batch):
+    model, method, (tokens, *_) = model_of("ordinary", 0), attributions.METHODS[name], batch
+    found = method(model, tokens)
+    assert (found[(tokens == INDEX[PAD]) | (tokens == INDEX[READ])] == 0).all()
+    assert (found != 0).any(1).all()
+    length = int((tokens[0] != INDEX[PAD]).sum())
+    alone = method(model, tokens[:1, :length])
+    torch.testing.assert_close(found[:1, :length], alone, rtol=1e-3, atol=1e-5)
+
+
+def test_erasure_is_the_margin_s_fall(batch):
+    model, (tokens, *_) = model_of("ordinary", 0), batch
+    found = attributions.by_erasure(model, tokens)
+    without = tokens.clone()
+    without[:, 3] = INDEX[BLANK]
+    fall = attributions.margin(model, tokens) - attributions.margin(model, without)
+    torch.testing.assert_close(found[:, 3], fall.detach())
+
+
+def test_integrated_gradients_sum_to_what_the_words_change(batch):
+    model, (tokens, *_) = model_of("ordinary", 0), batch
+    found = attributions.by_integrated_gradients(model, tokens, steps=400)
+    blanks = attributions.margin(model, attributions._all_blank(tokens))
+    change = attributions.margin(model, tokens) - blanks
+    torch.testing.assert_close(found.sum(1), change.detach(), rtol=0.05, atol=0.05)
+
+
+def test_the_states_way_gives_the_model_s_margin(batch):
+    model, (tokens, *_) = model_of("ordinary", 0), batch
+    x = model.embedding[tokens] + model.positions[: tokens.shape[1]]
+    found, states = attributions.margin_of_states(model, x, attributions.visible(tokens))
+    torch.testing.assert_close(found, attributions.margin(model, tokens))
+    again, _ = attributions.margin_of_states(
+        model, states[1], attributions.visible(tokens), start=1
+    )
+    torch.testing.assert_close(again, found)
+
+
+def test_finds_counts_the_largest_sizes():
+    decides = torch.tensor([[0, 1, 0, 1], [0, 1, 0, 1], [0, 0, 1, 0]]).bool()
+    found = torch.tensor([[0.1, -3, 1, 2], [0.1, -3, 2.5, 2], [0, 0.1, -0.2, 0.1]])
+    assert attributions.finds(found, decides).tolist() == [True, False, True]
+
+
+def test_a_patch_of_every_differing_state_before_the_first_layer_moves_all_the_way(batch):
+    model, made = model_of("ordinary", 0), list(reviews(10**6, 12, held_out=True))
+    others = [swapped(one, Random(1)) for one in made]
+    tokens, other = (to_tensors(some)[0] for some in (made, others))
+    before, between = attributions.patched(model, tokens, other)
+    for row, one in enumerate(made):
+        assert before[row, one.decisive[-1]].item() == pytest.approx(1, abs=1e-3)
+        before[row, one.decisive[-1]] = 0
+    assert before.abs().max() < 1e-3, "words that are the same change nothing"
+    assert between.abs().max() > 0.3
+
+
+# ---- The scores ----------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "seed"), SHIPPED[-1:])
+def test_the_shipped_weights_score_what_is_told(name, seed):
+    found, wanted = scores.score(model_of(name, seed)), told(name)["seeds"][str(seed)]
+    assert found["right"] == pytest.approx(wanted["right"], abs=0.003)
+    for method, by_kind in found["finds"].items():
+        assert by_kind == pytest.approx(wanted["finds"][method], abs=0.02), method
+    for key in ("looks", "carries", "carries before"):
+        assert found[key] == pytest.approx(wanted[key], abs=0.02), key
+
+
+@pytest.mark.parametrize(("name", "seed"), SHIPPED)
+def test_the_files_are_of_the_models_that_the_script_trains(name, seed):
+    model = model_of(name, seed)
+    assert model.config == train.RECIPES[name].config
+    assert model.config.vocabulary == VOCABULARY
+    assert told(name)["weights"] == sum(p.numel() for p in model.parameters())
+    assert seed in told(name)["shipped"]
+    assert (HERE / "weights" / f"{name}-{seed}.safetensors").stat().st_size < 80_000
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_all_seeds_are_scored(name):
+    recipe = train.RECIPES[name]
+    assert list(told(name)["seeds"]) == [str(seed) for seed in recipe.seeds]
+    assert told(name)["steps"] == recipe.steps
+    assert len(recipe.seeds) >= 3
+
+
+def test_a_short_training_lowers_the_loss_and_a_fine_the_looks(tmp_path):
+    data = to_tensors(list(reviews(0, 1000)))
+    tokens, _, decides = to_tensors(scores.held_out(100))
+    looks = {}
+    for name in ("ordinary", "fined"):
+        losses = []
+        model, _ = train.train_one(
+            train.RECIPES[name], 0, data, tmp_path / f"{name}.pt",
+            lambda _, loss, losses=losses: losses.append(loss), steps=120,
+        )  # fmt: skip
+        assert losses[-1] < losses[0]
+        found = attributions.by_attention(model, tokens)
+        looks[name] = (found * decides).sum(1).mean().item()
+    assert looks["fined"] < looks["ordinary"]
+
+
+def test_the_answer_as_a_function_of_the_weights_is_the_model_s(batch):
+    model, (tokens, *_) = model_of("ordinary", 0), batch
+    answer, own = attributions.answer_by_weights(model, tokens)
+    torch.testing.assert_close(answer(own), attributions.margin(model, tokens))
+    weights, far, moved = attributions.other_weights(model, tokens, steps=60)
+    torch.testing.assert_close(weights.sum(-1), torch.ones(len(tokens), 1))
+    assert (weights[:, 0][tokens == INDEX[PAD]] == 0).all()
+    torch.testing.assert_close(answer(weights).detach(), answer(own).detach(), atol=0.5, rtol=0.1)
+    torch.testing.assert_close(far, (weights - own).abs().sum(-1).mean(1) / 2)
+    assert moved.min() >= 0
