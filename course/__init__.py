@@ -1,9 +1,11 @@
 """The course's commands, and the functions that its lessons import."""
 
 from .failing import fails
-from .to_page import publish, static_form
+from .to_page import publish, show_source, show_table, static_form
 
-__all__ = ["exercise", "fails", "publish", "show_exercises", "static_form"]
+__all__ = [
+    "exercise", "fails", "publish", "show_exercises", "show_source", "show_table", "static_form",
+]  # fmt: skip
 
 
 def __getattr__(name):

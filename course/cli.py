@@ -78,7 +78,11 @@ def _parser() -> argparse.ArgumentParser:
     lab.add_argument("jupyter", nargs="*", help="more arguments for JupyterLab, after --")
     lab.set_defaults(run=_lab)
 
-    for command in (render, preview, lab):
+    publish = commands.add_parser("publish", help="render for the web, and say how to publish")
+    publish.add_argument("--url", help="the address that the site will have")
+    publish.set_defaults(run=_publish)
+
+    for command in (render, preview, lab, publish):
         command.add_argument(
             "--cell-timeout", type=float, default=DEFAULT_CELL_TIMEOUT, metavar="SECONDS"
         )
@@ -141,6 +145,12 @@ def _preview(root: Path, chosen: argparse.Namespace) -> int:
     return preview(
         root, port=chosen.port, cell_timeout=chosen.cell_timeout, browser=not chosen.no_browser
     )
+
+
+def _publish(root: Path, chosen: argparse.Namespace) -> int:
+    from course.publishing import publish
+
+    return publish(root, chosen.url, chosen.cell_timeout)
 
 
 def _lab(root: Path, chosen: argparse.Namespace) -> int:

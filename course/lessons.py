@@ -16,28 +16,31 @@ from course.render.problems import Problem
 from course.render.project import NavItem, Project
 from course.render.prose import ProseView
 from course.render.source import Cell, Page
+from course.render.terms import read_glossary, uses_before_marks
 
 LEAST_HINTS, LEAST_MISTAKES = 2, 3
 MOST_LINES = 15  # of a shown cell
-_LESSON = re.compile(r"modules/(m\d\d)_[a-z0-9_]+/lesson\.qmd")
+# The first lesson, "start", stands before the others: it has no exercises and no summary sheet.
+FIRST = "start"
+_LESSON = re.compile(rf"modules/(?:(m\d\d)_[a-z0-9_]+|{FIRST})/lesson\.qmd")
 
 
 def lesson_mistakes(project: Project, pages: dict[str, Page]) -> Iterator[Problem]:
     """Name each thing that a lesson of ``pages`` lacks, with the line to add it at."""
+    glossary = read_glossary(project.root)
     for page in pages.values():
+        yield from uses_before_marks(page, glossary)
         if not page.source.startswith("modules/"):
             continue
         if not (match := _LESSON.fullmatch(page.source)):
             message = "a lesson's folder is named mNN_name, such as modules/m07_position/"
             yield Problem(page.source, None, message)
             continue
-        module = match[1]
+        module = match[1] or FIRST
         yield from _page_mistakes(project, page, module)
         yield from _list_mistakes(project, page, module)
-        try:
-            yield from _exercise_mistakes(project.root, module)
-        except Problem as problem:  # a file that isn't Python
-            yield problem
+        if module != FIRST:
+            yield from _practice_mistakes(project, page, module)
         test = f"tests/lessons/test_{module}.py"
         if not (project.root / test).is_file():
             message = "is missing: compare what the page shows with numbers computed another way"
@@ -52,9 +55,6 @@ def _page_mistakes(project: Project, page: Page, module: str) -> Iterator[Proble
         message = "after the front matter, add {{< include /_diagram-lib.qmd >}}: questions and "
         yield Problem(page.source, 1, f"{message}widgets run on it")
     cells = page.cells("python")
-    if not any(f'show_exercises("{module}")' in cell.source for cell in cells):
-        message = f'no cell shows the exercises: add one with show_exercises("{module}")'
-        yield Problem(page.source, page.lines[-1].number, f"{message}, as CONTRIBUTING.md has it")
     for cell in cells:
         count = len(cell.source.strip().splitlines())
         if count > MOST_LINES and cell.options.get("echo", True):
@@ -62,6 +62,28 @@ def _page_mistakes(project: Project, page: Page, module: str) -> Iterator[Proble
             yield Problem(cell.path, cell.line, message)
     yield from _missing_styles(project, page)
     yield from _widgets_without_a_form(page, cells)
+
+
+def _practice_mistakes(project: Project, page: Page, module: str) -> Iterator[Problem]:
+    """The exercises and the summary sheet, which all lessons but the first have."""
+    end = max((line.number for line in page.lines if line.path == page.source), default=1)
+    if not any(f'show_exercises("{module}")' in cell.source for cell in page.cells("python")):
+        message = f'no cell shows the exercises: add one with show_exercises("{module}")'
+        yield Problem(page.source, end, f"{message}, as CONTRIBUTING.md has it")
+    sheet = f"modules/{page.source.split('/')[1]}/_summary.qmd"
+    if not any(line.path == sheet for line in page.lines):
+        message = (
+            "after the exercises, add {{< include _summary.qmd >}}, the lesson's summary sheet"
+        )
+        yield Problem(page.source, end, message)
+    sheets = _lines(project.root / "summary.qmd")
+    if not any(sheet in line for line in sheets):
+        message = f"lacks a lesson's summary sheet: add {{{{< include /{sheet} >}}}}"
+        yield Problem("summary.qmd", len(sheets) or None, message)
+    try:
+        yield from _exercise_mistakes(project.root, module)
+    except Problem as problem:  # a file that isn't Python
+        yield problem
 
 
 def _missing_styles(project: Project, page: Page) -> Iterator[Problem]:
@@ -103,7 +125,8 @@ def _list_mistakes(project: Project, page: Page, module: str) -> Iterator[Proble
             message = f'"{title}" is there now: delete its line with [to come]'
             yield Problem("index.qmd", number, message)
     readme = _lines(project.root / "README.md")
-    entry = f"| {int(module[1:])} | [{title}]({page.source}) | what the reader will be able to do |"
+    number = "" if module == FIRST else int(module[1:])
+    entry = f"| {number} | [{title}]({page.source}) | what the reader will be able to do |"
     yield from _unlisted(
         "README.md", readme, page, "## Lessons", f"the table lacks a lesson: {entry}"
     )

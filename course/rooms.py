@@ -20,10 +20,12 @@ HEADER = (
     "/* Written by `python3 -m course rooms`: the height of each widget, kept until it runs. */"
 )
 
-_FREE = ".widget { min-height: 0 !important; content-visibility: visible !important; }"
-_LIVE = """() => [...document.querySelectorAll(".widget")]
-  .every((widget) => widget.querySelector(".widget-live"))"""
-_HEIGHTS = """() => Object.fromEntries([...document.querySelectorAll(".widget[id]")]
+_FREE = (
+    ":is(.widget, .diagram) { min-height: 0 !important; content-visibility: visible !important; }"
+)
+_LIVE = """() => [...document.querySelectorAll(".widget, .diagram")]
+  .every((place) => place.querySelector(".widget-live, .diagram-live svg"))"""
+_HEIGHTS = """() => Object.fromEntries([...document.querySelectorAll(":is(.widget, .diagram)[id]")]
   .map((e) => [e.id, e.getBoundingClientRect().height
     / parseFloat(getComputedStyle(document.documentElement).fontSize)]))"""
 
@@ -51,7 +53,11 @@ def measure(site: Path, browser: str, widths: Iterable[int] = WIDTHS) -> dict[in
     from playwright.sync_api import sync_playwright
 
     lessons = sorted(site.glob("modules/*/lesson.html"))
-    pages = ["index.html", *(lesson.relative_to(site).as_posix() for lesson in lessons)]
+    pages = [
+        "index.html",
+        "explorer.html",
+        *(lesson.relative_to(site).as_posix() for lesson in lessons),
+    ]
     measured: dict[int, Heights] = {width: {} for width in widths}
     server = start_server(site, 0)
     with sync_playwright() as playwright:

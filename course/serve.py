@@ -11,8 +11,9 @@ from urllib.parse import unquote, urlsplit
 
 HOST, PORT = "127.0.0.1", 4200
 EVENTS = "/course-live-reload"  # live_reload.js listens there
+RELOAD = "/course-live-reload.js"  # no inline script: the pages' policy refuses it
 _PORTS_TO_TRY = 100
-_RELOAD = Path(__file__).with_name("live_reload.js")
+_RELOAD_FILE = Path(__file__).with_name("live_reload.js")
 
 
 class SiteServer(ThreadingHTTPServer):
@@ -25,7 +26,7 @@ class SiteServer(ThreadingHTTPServer):
     def __init__(self, site: Path, port: int, *, live: bool) -> None:
         super().__init__((HOST, port), _Handler)
         self.site = site
-        self.addition = f"<script>{_RELOAD.read_text(encoding='utf-8')}</script>" if live else ""
+        self.addition = f'<script src="{RELOAD}"></script>' if live else ""
         self._changed = threading.Condition()
         self._version = 0
 
@@ -88,6 +89,8 @@ class _Handler(SimpleHTTPRequestHandler):
         path = urlsplit("/" + self.path.lstrip("/")).path
         if path == EVENTS:
             self._send_events()
+        elif path == RELOAD:
+            self._send(200, "text/javascript", _RELOAD_FILE.read_bytes())
         elif path.endswith((".html", "/")):
             self._send_page()
         else:
@@ -103,10 +106,24 @@ class _Handler(SimpleHTTPRequestHandler):
         try:
             html = file.read_text(encoding="utf-8")
         except (FileNotFoundError, NotADirectoryError):
+            return self._send_not_found()
+        self._send_html(200, html)
+
+    def _send_not_found(self) -> None:
+        """Send the site's own page 404, whose links count from the root of the site."""
+        try:
+            html = (self.server.site / "404.html").read_text(encoding="utf-8")
+        except FileNotFoundError:
             return self.send_error(404)
-        data = html.replace("</body>", self.server.addition + "</body>").encode()
-        self.send_response(200)
-        self.send_header("Content-Type", "text/html; charset=utf-8")
+        self._send_html(404, html.replace("<head>", '<head><base href="/">', 1))
+
+    def _send_html(self, status: int, html: str) -> None:
+        text = html.replace("</body>", self.server.addition + "</body>")
+        self._send(status, "text/html; charset=utf-8", text.encode())
+
+    def _send(self, status: int, kind: str, data: bytes) -> None:
+        self.send_response(status)
+        self.send_header("Content-Type", kind)
         self.send_header("Content-Length", str(len(data)))
         self.end_headers()
         self.wfile.write(data)

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import math
 import os
+import re
+import textwrap
 from collections.abc import Iterable, Mapping
 from typing import Any
+
+WIDEST = 18  # letters of a table's column, as a share of all columns
 
 
 def publish(**values: Any) -> None:
@@ -31,13 +36,33 @@ def static_form(sentence: str, columns: Iterable[str], rows: Iterable[Iterable[A
     It stands in the page until the widget takes its place, and stays in print, without
     JavaScript and in Jupyter. Floats are shown with two decimals.
     """
-    columns = list(columns)
-    lines = [columns, ["---"] * len(columns), *([_cell(x) for x in row] for row in rows)]
-    table = "\n".join("| " + " | ".join(line) + " |" for line in lines)
+    table = _table([columns, *rows])
     if is_rendering():
         show_markdown(f"::: {{.static-form}}\n{sentence}\n\n{table}\n:::\n")
     else:
         show_markdown(f"{sentence}\n\n{table}\n")
+
+
+def show_table(columns: Iterable[str], rows: Iterable[Iterable[Any]]) -> None:
+    """Show a table that stays. Cells are Markdown; floats are shown with two decimals."""
+    show_markdown(_table([columns, *rows], by_content=True) + "\n")
+
+
+def show_source(function: Any, *lines: str) -> None:
+    """Show a function's source as code: the whole of it, or the lines that start as given.
+
+    Raises: ValueError for a start that no line, or more than one, has. So what a page shows
+        of a module is what stands there.
+    """
+    source = textwrap.dedent(inspect.getsource(function))
+    if lines:
+        found = [[line for line in source.splitlines() if line.lstrip().startswith(start)]
+                 for start in lines]  # fmt: skip
+        for start, there in zip(lines, found, strict=True):
+            if len(there) != 1:
+                raise ValueError(f"{len(there)} lines of {function.__name__} start with {start!r}")
+        source = "\n".join(line.strip() for (line,) in found)
+    show_markdown(f"```python\n{source.rstrip()}\n```\n")
 
 
 def plain(value: Any, path: str) -> Any:
@@ -66,6 +91,30 @@ def show_markdown(text: str) -> None:
     from IPython.display import Markdown, display
 
     display(Markdown(text))
+
+
+def _table(rows: Iterable[Iterable[Any]], *, by_content: bool = False) -> str:
+    """Where a line is long, Pandoc makes columns as wide as their dashes: ``by_content``."""
+    cells = [[_cell(value) for value in row] for row in rows]
+    columns = zip(*cells, strict=True)
+    dashes = ["-" * (_share(column) if by_content else 3) for column in columns]
+    if by_content and is_rendering():
+        cells = [[_whole(cell) for cell in row] for row in cells]
+    return "\n".join(f"| {' | '.join(line)} |" for line in [cells[0], dashes, *cells[1:]])
+
+
+def _share(column: Iterable[str]) -> int:
+    """Count the letters of a column's longest cell, and at least those of its longest word."""
+    # What a reader sees: links without their addresses, code without its marks.
+    shown = [re.sub(r"\[([^\]]*)\]\([^)]*\)|`", r"\1", cell) for cell in column]
+    word = max(len(word) for cell in shown for word in (cell.split() or [""]))
+    return min(max(*map(len, shown), word + 3), WIDEST)
+
+
+def _whole(cell: str) -> str:
+    """Keep a number or a short word on one line: on a phone, words in tables may break anywhere."""
+    is_short = re.fullmatch(r"[\w.,]{1,8}", cell)
+    return f'[{cell}]{{style="white-space: nowrap"}}' if is_short else cell
 
 
 def _key(key: Any, path: str) -> str:

@@ -1,6 +1,7 @@
 """What the tests of pages share."""
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,9 @@ IS_WORKER = "PYTEST_XDIST_WORKER" in os.environ
 
 
 def pytest_configure():
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        # A shell starts what runs in the background deaf to Ctrl-C, and programs inherit it.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     if IS_WORKER:
         torch.set_num_threads(1)  # the workers share the processor
 

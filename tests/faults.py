@@ -126,8 +126,8 @@ FAULTS = r"""
 - return keys[:, :, :end], values[:, :, :end]
 + return keys, values
 # reset forgets one layer: cache
-- self.lengths[:] = [min(held, length) for held in self.lengths]
-+ self.lengths[0] = min(self.lengths[0], length)
+- self.lengths[:] = [min(held, int(length)) for held in self.lengths]
++ self.lengths[0] = min(self.lengths[0], int(length))
 # rotary restarts at each step: cache
 - stands = place.positions if position_ids is None else position_ids
 + stands = 0 if position_ids is None else position_ids
@@ -138,14 +138,14 @@ FAULTS = r"""
 - return torch.autocast(device_type, enabled=False)
 + return contextlib.nullcontext()
 # sinks take no share: explicit
-- return torch.cat([scores, sinks], -1).softmax(-1)[..., :-1]
-+ return scores.softmax(-1)
+- masked_softmax(scores, scores != -torch.inf)[..., :-1]
++ masked_softmax(scores[..., :-1], scores[..., :-1] != -torch.inf)
 # shared heads copied: backends
 - if not _reads_shared_heads(query, attn_mask, backend):
 + if True:
 # a mask with two readings taken: errors
-- and have[0] == want[0] > 1:
-+ and have[0] < 0:
+- or not have[0] == want[0] > 1:
++ or True:
 # documents see padding: masks
 - (same & (documents >= 0)[:, None, :])
 + (same & (documents >= -1)[:, None, :])
@@ -153,8 +153,11 @@ FAULTS = r"""
 - key = self.key_norm(key).type_as(value)
 + key = key
 # jagged sequences without their positions: layers
-- query, key = self._rotate(query, 0), self._rotate(key, 0)
+- query, key = self.rotary(query), self.rotary(key)
 + query, key = query, key
+# a jagged view read with its holes: layers
+- x = x.contiguous()  # a view may have holes
++ x = x
 # beams keep their own past: decoder
 - held.copy_(held.index_select(1, index))
 + held.copy_(held)
@@ -195,9 +198,12 @@ FAULTS = r"""
 # linear chunks see their own future: variants
 - (q_ @ k_.mT).tril() @ v_
 + (q_ @ k_.mT) @ v_
+# linear sums narrowed under autocast: variants
+- with without_autocast(x.device.type):  # it would narrow the sums
++ if True:
 # latents' keys without their positions: variants
-- self._rotate(turned, stands), self._rotate(shared, stands)
-+ self._rotate(turned, stands), shared
+- shared = rotate(self.rotary, shared, place.positions)
++ shared = shared
 # the context's values made from keys: variants
 - self._heads(self.v_proj(source))
 + self._heads(self.v_proj(context))
@@ -212,6 +218,9 @@ FAULTS = r"""
 # Llama's keys and values exchanged: interchange
 - for name in "qkv"])
 + for name in "qvk"])
+# weights of a layer that computes something else: interchange
+- if type(layer) not in (MultiHeadAttention, CausalMultiHeadAttention, *more):
++ if False:
 # GPT-2 not transposed: interchange
 - state[f"{prefix}{name}.weight"].mT
 + state[f"{prefix}{name}.weight"].reshape(linear.weight.shape)
@@ -263,7 +272,7 @@ def catch(fault: Fault) -> str | None:
     if process.exitcode == 0:
         return None
     caught = re.search(r"^(?:FAILED|ERROR) tests/attention/(.+?)(?: - |$)", said, re.MULTILINE)
-    if process.exitcode != 1 or caught is None:
+    if caught is None:  # PyTorch's profiler may end the process by a signal, once all is said
         raise RuntimeError(f"{fault.name}: the tests did not run\n{said[-3000:]}")
     return caught[1]
 

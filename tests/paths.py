@@ -2,9 +2,9 @@
 
 
 def steps_by_gaps(distance: int) -> int:
-    """The fewest layers whose gaps 1, 2, 4, 8, each taken forwards, backwards or not, reach it."""
+    """The fewest layers whose gaps 1, 2, 4, …, each taken forwards, backwards or not, reach it."""
     reach = {0}
-    for layer in range(5):
+    for layer in range(9):
         if layer and distance in reach:
             return layer
         reach = {at + step * 2**layer for at in reach for step in (-1, 0, 1)}

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from course import publish, static_form
+from course import publish, show_source, show_table, static_form
 from course.to_page import plain
 
 
@@ -75,7 +75,51 @@ def test_plain_leaves_bools_bools():
     assert plain([True, np.bool_(False), torch.tensor(True)], "x") == [True, False, True]
 
 
+def test_a_table_keeps_markdown_in_its_cells(shown, monkeypatch):
+    rows = [["[a](#b)", 0.126]]
+    show_table(["a model", "right"], rows)
+    _, dashes, row = shown[0].splitlines()
+    assert row == '| [a](#b) | [0.13]{style="white-space: nowrap"} |'
+    assert dashes == "| -------- | -------- |"
+    monkeypatch.delenv("COURSE_KERNEL", raising=False)
+    monkeypatch.delenv("QUARTO_EXECUTE_INFO", raising=False)
+    show_table(["a model", "right"], rows)
+    assert shown[1].splitlines() == ["| a model | right |", dashes, "| [a](#b) | 0.13 |"]
+
+
 def test_static_form_is_a_table_of_two_decimals(shown):
     static_form("A row.", ["word", "share"], [["a|b", 0.126], ["c", 2]])
     table = "| word | share |\n| --- | --- |\n| a\\|b | 0.13 |\n| c | 2 |"
     assert shown == [f"::: {{.static-form}}\nA row.\n\n{table}\n:::\n"]
+
+
+def source_lines(*lines):
+    """Four lines, for the tests of show_source."""
+    first = list(lines)
+    if first:
+        first = first[1:]
+    return first
+
+
+@pytest.mark.parametrize(
+    ("starts", "shown"),
+    [(("first = list", "return"), ["first = list(lines)", "return first"]), ((), None)],
+    ids=["lines", "whole"],
+)
+def test_source_is_shown_as_it_stands(monkeypatch, starts, shown):
+    said = []
+    monkeypatch.setattr("course.to_page.show_markdown", said.append)
+    show_source(source_lines, *starts)
+    lines = said[0].strip().splitlines()
+    assert (lines[0], lines[-1]) == ("```python", "```")
+    if shown:
+        assert lines[1:-1] == shown
+    else:
+        assert lines[1] == "def source_lines(*lines):"
+        assert lines[-2] == "    return first"
+
+
+@pytest.mark.parametrize("start", ["first =", "second ="], ids=["two lines", "none"])
+def test_source_lines_that_are_not_there_once_are_refused(start):
+    with pytest.raises(ValueError, match=f"lines of source_lines start with '{start}'"):
+        show_source(source_lines, start)

@@ -1,4 +1,4 @@
-"""Add notebooks to Quarto's pages; Quarto runs this as `project: post-render:` of _quarto.yml."""
+"""Add notebooks and mentions to Quarto's pages; run by Quarto as `post-render:` of _quarto.yml."""
 
 import os
 import sys
@@ -8,9 +8,10 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path[0] = str(ROOT)  # in place of this file's folder
 
 from course.render.problems import Problem, Problems  # noqa: E402
-from course.render.quarto import add_notebooks  # noqa: E402
+from course.render.quarto import add_mentions, add_notebooks  # noqa: E402
 
 try:
     add_notebooks(ROOT, os.environ["QUARTO_PROJECT_OUTPUT_FILES"].splitlines())
+    add_mentions(ROOT)
 except (Problem, Problems) as found:
     sys.exit(str(found))

@@ -14,6 +14,7 @@ from .ojs import OjsPage
 from .ojs_cells import published_names
 from .project import Project
 from .source import Page
+from .terms import FILE as GLOSSARY
 
 
 @dataclass(frozen=True)
@@ -31,10 +32,11 @@ class Builder:
     def __init__(self, project: Project, pages: dict[str, Page], cell_timeout: float) -> None:
         self.project, self.pages, self.cell_timeout = project, pages, cell_timeout
         titles = {source: page.title for source, page in pages.items()}
-        bibliography = project.listed("bibliography")
+        modules = [path.name for path in sorted(project.root.glob("*.py"))]  # filters/sources.lua
+        files = [*project.listed("bibliography"), *project.filters, GLOSSARY, *modules]
         self._site_key = cache.digest([
-            project.text, titles, cache.whole_engine(),
-            [cache.file_digest(project.root / name) for name in [*bibliography, *project.filters]],
+            project.text, project.site_url, titles, cache.whole_engine(),
+            [cache.file_digest(project.root / name) for name in files],
         ])  # fmt: skip
 
     def cached(self, page: Page) -> Built | None:

@@ -17,6 +17,8 @@ from .project import Project
 from .prose import Attributes, Found, ProseView
 from .source import Cell, Page, read_page
 from .strict_yaml import mistakes
+from .terms import lost_lessons, unknown_terms
+from .unsupported import OTHER_REFERENCE, unsupported
 
 FRONT_MATTER = {
     "title": str, "subtitle": str, "description": str, "pagetitle": str,
@@ -31,10 +33,10 @@ CELL_OPTIONS: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 # The filter that renders callouts lists their classes.
 CALLOUTS = set(re.findall(r'\["(callout-\w+)"\]', (FILTERS / "callouts.lua").read_text("utf-8")))
-_ENGINE_CLASSES = CALLOUTS | {"unnumbered", "unlisted", "hidden"}
+_ENGINE_CLASSES = CALLOUTS | {"unnumbered", "unlisted", "hidden", "no-link"}
 _ATTRIBUTE_KEYS = {
     "style", "id", "role", "lang", "title", "width", "height", "fig-alt", "collapse", "start",
-    "for",
+    "for", "name", "download",
 }  # fmt: skip
 CROSS_REFERENCE = re.compile(r"(fig|tbl|eq|sec)-")
 
@@ -57,6 +59,7 @@ def read_site(project: Project) -> tuple[dict[str, Page], list[Problem]]:
     known = Known(project, pages)
     for page in pages.values():
         problems += check_page(page, known)
+    problems += lost_lessons(known.glossary, known.anchors)
     # A mistake in an include is found once for every page that includes it.
     once = {str(problem): problem for problem in problems}.values()
     return pages, sorted(once, key=lambda problem: (problem.path, problem.line or 0))
@@ -67,6 +70,7 @@ def check_page(page: Page, known: Known) -> Iterator[Problem]:
         page.meta, FRONT_MATTER, page.meta_lines, page.source, kind="front-matter key"
     )
     yield from missing_styles(page, known)
+    yield from unsupported(page)
     for block in page.blocks:
         if isinstance(block, Cell):
             yield from _cell_mistakes(block)
@@ -74,6 +78,7 @@ def check_page(page: Page, known: Known) -> Iterator[Problem]:
     yield from _div_mistakes(page)
     yield from badge_mistakes(page)
     yield from practice_mistakes(page)
+    yield from unknown_terms(page, known.glossary)
     for block in page.prose:
         view = ProseView(block)
         yield from _shortcodes(view)
@@ -101,6 +106,12 @@ def _duplicates(page: Page) -> Iterator[Problem]:
             message = f'duplicate label "{found.word}": also at {before.path}:{before.line}'
             yield Problem(found.path, found.line, message)
         first.setdefault(found.word, found)
+    for block in page.prose:
+        for name, heading in ProseView(block).headings():
+            label = first.get(name)
+            if label and label[1:] != heading[1:]:
+                message = f'the label "{name}" is also the id of a heading, at line {heading.line}'
+                yield Problem(label.path, label.line, message)
 
 
 def _shortcodes(view: ProseView) -> Iterator[Problem]:
@@ -142,6 +153,9 @@ def _unresolved(view: ProseView, page: Page, known: Known) -> Iterator[Problem]:
         if CROSS_REFERENCE.match(word):
             if word not in targets:
                 yield Problem(path, line, unknown("reference", f"@{word}", _at(targets)))
+        elif OTHER_REFERENCE.match(word):
+            message = f"@{word}: references are to fig-, tbl-, eq- and sec-, in small letters"
+            yield Problem(path, line, message)
         elif word not in known.citations:
             yield Problem(path, line, unknown("bibliography key", f"@{word}", _at(known.citations)))
 

@@ -10,7 +10,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,8 @@ from .markdown import ANSI
 from .problems import Problem
 from .project import Project
 from .source import Cell
+
+_STARTS = 3  # a port may be taken between its choice and the kernel's use of it
 
 _running: set[AsyncKernelManager] = set()
 _stopped = threading.Event()
@@ -51,6 +53,13 @@ class CellFailed(Problem):
         return f"{super().__str__()}\n{self.detail}".rstrip()
 
 
+class _NotStarted(Problem):
+    """The kernel ended or fell silent before its first cell."""
+
+    def __init__(self, error: RuntimeError) -> None:
+        super().__init__("the kernel", None, f"could not be started: {error}")
+
+
 class _LessonKernel(AsyncKernelManager):
     """Start kernel.py with this Python, whatever kernels the machine has registered."""
 
@@ -63,6 +72,13 @@ class _LessonKernel(AsyncKernelManager):
 
 
 def execute(project: Project, cells: Sequence[Cell], *, cell_timeout: float) -> Execution:
+    for _ in range(_STARTS - 1):
+        with suppress(_NotStarted):
+            return _execute(project, cells, cell_timeout)
+    return _execute(project, cells, cell_timeout)
+
+
+def _execute(project: Project, cells: Sequence[Cell], cell_timeout: float) -> Execution:
     notebook = new_notebook(cells=[new_code_cell(cell.source) for cell in cells])
     scratch = project.root / ".course"
     scratch.mkdir(exist_ok=True)
@@ -94,7 +110,7 @@ def _started(client: NotebookClient, project: Project, environment: dict) -> Ite
         try:
             stack.enter_context(running)
         except RuntimeError as error:
-            raise Problem("the kernel", None, f"could not be started: {error}") from None
+            raise _NotStarted(error) from None
         yield
 
 

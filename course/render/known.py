@@ -10,6 +10,7 @@ from functools import cached_property
 from .project import Project
 from .prose import Found, ProseView
 from .source import Cell, Page
+from .terms import Glossary, read_glossary
 
 
 @dataclass(frozen=True)
@@ -21,6 +22,10 @@ class Known:
     def anchors(self) -> dict[str, set[str]]:
         """The targets of "#" and "@", by page."""
         return {source: anchors(page) for source, page in self.pages.items()}
+
+    @cached_property
+    def glossary(self) -> Glossary:
+        return read_glossary(self.project.root)
 
     @cached_property
     def classes(self) -> set[str]:

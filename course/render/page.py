@@ -13,8 +13,10 @@ from .notebook import link_html
 from .pandoc import Body
 from .project import NavItem, Project
 from .source import Page
+from .web import POLICY, place
 
 FRAME = Path(__file__).parent / "frame"
+MATH_FONT = "assets/fonts/math.woff2"  # asked for with the page, so that formulas come at once
 LIBRARY = "site_libs/course"  # the site's folder for the frame's style and script
 _CODE = re.compile(
     r'<div class="sourceCode" id="(?P<id>cb\d+)"[^>]*>'
@@ -49,8 +51,10 @@ def whole_page(project: Project, pages: dict[str, Page], page: Page, body: Body,
         lang=project.get("lang", default="en"),
         root=page.root,
         library=page.root + LIBRARY,
+        math_font=MATH_FONT if _needs_math_font(project, text) else None,
         styles=[page.root + name for name in _styles(project, page)],
         description=page.meta.get("description", project.get("website", "description")),
+        search=project.has_search,
         sidebar=_links(project.sidebar, pages, page),
         notebook_link=link_html(project, page),
         toc=_toc(body.toc) if _has_toc(project, page) else "",
@@ -60,11 +64,17 @@ def whole_page(project: Project, pages: dict[str, Page], page: Page, body: Body,
         previous=previous,
         following=following,
         ojs=ojs,
+        place=place(project, page),
+        policy=POLICY,
     )
 
 
 def _styles(project: Project, page: Page) -> list[str]:
     return [*project.listed("format", "html", "css"), *map(page.resolve, page.styles)]
+
+
+def _needs_math_font(project: Project, text: str) -> bool:
+    return "<math" in text and (project.root / MATH_FONT).is_file()
 
 
 def _page_title(title: str, site_title: str) -> str:

@@ -13,6 +13,7 @@ from .project import Project
 from .source import Page
 
 FILTERS = Path(__file__).parent / "filters"
+_MEMORY = "-M2G"  # so that a filter which never ends fails before the machine does
 _BETWEEN = "<!--toc ends-->"
 _READER = "markdown"
 _SUMMARY = re.compile(r"<details>\s*<summary>\s*(.*?)\s*</summary>", re.S)
@@ -55,7 +56,15 @@ def _filters(project: Project) -> list[str]:
 
 
 def _pandoc_of(project: Project, page: Page, markdown: str, arguments: list[str]) -> str:
-    command = [_pandoc(), f"--from={_READER}", "--wrap=none", f"--metadata=site-root:{page.root}"]
+    command = [
+        _pandoc(),
+        "+RTS",
+        _MEMORY,
+        "-RTS",
+        f"--from={_READER}",
+        "--wrap=none",
+        f"--metadata=site-root:{page.root}",
+    ]
     done = subprocess.run(
         [*command, *arguments],
         input=markdown, capture_output=True, encoding="utf-8", cwd=project.root,

@@ -38,7 +38,7 @@ def unknown(kind: str, word: object, valid: Iterable[str]) -> str:
 
 def nearest(word: str, valid: Iterable[str]) -> str:
     names = sorted(set(valid))
-    close = difflib.get_close_matches(word, names, n=1, cutoff=0.5)
+    close = difflib.get_close_matches(word, names, n=1, cutoff=0.65)
     if close:
         return f'; did you mean "{close[0]}"?'
     if not names:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -29,8 +30,12 @@ SCHEMA: dict[str, Any] = {
         "title": str,
         "description": str,
         "favicon": str,
+        "site-url": str,
+        "image": str,
+        "open-graph": True,
+        "twitter-card": True,
         "page-navigation": bool,
-        "sidebar": {"style": "docked", "search": False, "contents": _CONTENTS},
+        "sidebar": {"style": "docked", "search": bool, "contents": _CONTENTS},
     },
     "format": {
         "html": {
@@ -99,6 +104,19 @@ class Project:
         return _nav_items(self.get("website", "sidebar", "contents", default=[]))
 
     @property
+    def site_url(self) -> str:
+        """The site's address on the web, with "/" at its end; "" where it has none.
+
+        COURSE_SITE_URL, which publishing sets, goes before `website: site-url:`.
+        """
+        url = os.environ.get("COURSE_SITE_URL") or self.get("website", "site-url", default="")
+        return url and url.rstrip("/") + "/"
+
+    @property
+    def has_search(self) -> bool:
+        return self.get("website", "sidebar", "search", default=False)
+
+    @property
     def kernel_settings(self) -> dict[str, Any]:
         """The settings of _quarto.yml that change the outputs of cells."""
         html = self.get("format", "html", default={})
@@ -151,7 +169,7 @@ def _nav_items(contents: list[Any]) -> tuple[NavItem, ...]:
 def _missing_files(project: Project) -> list[Problem]:
     keys = [
         ("format", "html", "css"), ("bibliography",), ("project", "resources"),
-        ("project", "post-render"), ("website", "favicon"),
+        ("project", "post-render"), ("website", "favicon"), ("website", "image"),
     ]  # fmt: skip
     named = [(key, name) for key in keys for name in project.listed(*key)]
     named += [(("filters",), name) for name in project.filters]

@@ -25,9 +25,13 @@ _HEADING = re.compile(r"^(#{1,6})[ \t]+(.*?)[ \t]*(?:\{([^{}\n]*)\})?[ \t]*#*$",
 _DIV = re.compile(r"^[ \t]*:{3,}[ \t]*(?:\{(.*)\}|([\w-]+))?[ \t]*:*[ \t]*$", re.M)
 _NUMBERED = re.compile(r"^(\d+)[.)][ \t]", re.M)
 _CAPTION = re.compile(r"^:[ \t].*?\{(#[^{}\n]*)\}[ \t]*$", re.M)
-_LINK = re.compile(r"(!?)\[(?:[^\[\]]|\[[^\[\]]*\])*\]\(\s*<?([^)\s>]*)>?(?:\s+[\"'][^)]*)?\)")
+_LINK = re.compile(
+    r"(!?)\[(?:[^\[\]]|\[[^\[\]]*\])*\]\(\s*<?((?<=<)[^>\n]*|[^)\s<>]*)>?(?:\s+[\"'][^)]*)?\)"
+)
 _LINK_DEFINITION = re.compile(r"^()\[[^\]\n^]+\]:[ \t]+(\S+)", re.M)
-_REFERENCE = re.compile(r"(?<![\w@\\./{=])@\{?([A-Za-z0-9_](?:[\w:.#$%&+?<>~/-]*\w)?)")
+_REFERENCE = re.compile(
+    r"(?<![\w@\\./{=])(?<!^\()@\{?([A-Za-z0-9_](?:[\w:.#$%&+?<>~/-]*\w)?)", re.M
+)
 BADGE = re.compile(r"\[([^\[\]\n]*)\]\{\.source\}")
 _SHORTCODE = re.compile(r"\{\{<\s*(/?[\w-]*)[^\n]*?>\}\}")
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from .build import Builder
 from .check import check_site
+from .mentions import with_mentions
 from .notebook import has_notebook, link_html, write_notebook
 from .problems import Problem, Problems
 from .project import load_project
@@ -64,6 +65,15 @@ def add_notebooks(root: Path, files: list[str]) -> None:
             write_notebook(root, site, page, built.notebook or "", built.reads)
             _add_link(target, link_html(project, page))
             print(f"  {page.name}.ipynb", flush=True)
+
+
+def add_mentions(root: Path) -> None:
+    """Tell on Quarto's pages of the source which lessons use each function."""
+    site = root / "_site"
+    files = [path for path in site.rglob("*.html") if "site_libs" not in path.parts]
+    html = {path.relative_to(site).as_posix(): path.read_text(encoding="utf-8") for path in files}
+    for page, text in with_mentions(html).items():
+        (site / page).write_text(text, encoding="utf-8")
 
 
 def _add_link(target: Path, link: str) -> None:

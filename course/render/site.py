@@ -14,11 +14,14 @@ from typing import Any
 from .build import Builder, Built
 from .check import check_site
 from .links import dangling, linked_files
+from .mentions import with_mentions
 from .notebook import write_notebook
 from .page import FRAME, LIBRARY
 from .problems import Problem, Problems
 from .project import Project, load_project
+from .search import write_search
 from .source import Page
+from .web import NOT_FOUND, for_the_web, write_web_files
 
 Say = Callable[[str], None]
 _SECONDS_BEFORE_A_BAR = 2
@@ -106,11 +109,20 @@ def _replace_site(project: Project, pages: dict[str, Page], built: dict[str, Bui
         new, old, site = Path(folder) / "new", Path(folder) / "old", project.root / "_site"
         new.mkdir()
         _copy_resources(project, pages, new)
+        whole = _finished(built)
         for one in built.values():
-            _write_page(one, new)
+            _write_page(one, for_the_web(project, one.page, whole[one.page.html]), new)
             if one.notebook is not None:
                 write_notebook(project.root, new, one.page, one.notebook, one.reads)
-        lost = [found for one in built.values() for found in dangling(new, one.page, one.html)]
+        if project.has_search:
+            found = {page: html for page, html in whole.items() if page != NOT_FOUND}
+            write_search(project.root, new, found)
+        write_web_files(project, new, pages.values())
+        lost = [
+            found
+            for one in built.values()
+            for found in dangling(new, one.page, whole[one.page.html])
+        ]
         if lost:
             raise Problems(lost)
         if site.exists():
@@ -118,10 +130,16 @@ def _replace_site(project: Project, pages: dict[str, Page], built: dict[str, Bui
         new.rename(site)
 
 
-def _write_page(one: Built, site: Path) -> None:
+def _finished(built: dict[str, Built]) -> dict[str, str]:
+    """Return each page's HTML by its address, with what depends on the other pages."""
+    html = {one.page.html: one.html for one in built.values()}
+    return html | with_mentions(html)
+
+
+def _write_page(one: Built, html: str, site: Path) -> None:
     target = site / one.page.html
     target.parent.mkdir(parents=True, exist_ok=True)
-    target.write_text(one.html, encoding="utf-8")
+    target.write_text(html, encoding="utf-8")
     if one.figures.is_dir():
         shutil.copytree(one.figures, _files_folder(target), dirs_exist_ok=True)
 
@@ -132,7 +150,7 @@ def _files_folder(html: Path) -> Path:
 
 def _copy_resources(project: Project, pages: dict[str, Page], site: Path) -> None:
     names = [*project.listed("project", "resources"), *project.listed("format", "html", "css")]
-    names += filter(None, [project.get("website", "favicon")])
+    names += filter(None, [project.get("website", key) for key in ("favicon", "image")])
     for page in pages.values():
         names += [*linked_files(project, page), *map(page.resolve, page.styles)]
     for path in dict.fromkeys(p for name in names for p in project.root.glob(name.rstrip("/"))):

@@ -129,7 +129,12 @@ def _front_matter(
     if not isinstance(meta or {}, dict):
         problems.append(Problem(source, 2, "bad YAML: the front matter must be a mapping"))
         meta = {}
-    return end + 1, meta or {}, meta_lines
+    return end + 1, _typeset(meta or {}), meta_lines
+
+
+def _typeset(meta: dict[str, Any]) -> dict[str, Any]:
+    """Turn straight apostrophes into typographic ones, as Pandoc does in the text."""
+    return {key: v.replace("'", "’") if isinstance(v, str) else v for key, v in meta.items()}
 
 
 def _expand(
@@ -178,6 +183,9 @@ def _blocks(lines: list[Line], problems: list[Problem]) -> Iterator[Prose | Cell
         start = position
         end = _end_of_fence(lines, start)
         position = end + 1
+        if end == len(lines):
+            message = f'the code that begins with "{lines[start].text.strip()}" is never closed'
+            problems.append(Problem(*lines[start][1:], message))
         language = _cell_language(lines[start], problems) if end > start else None
         if language is None:
             prose += lines[start : end + 1]
@@ -206,9 +214,11 @@ def _cell_language(opening: Line, problems: list[Problem]) -> str | None:
     if not match or not match[3].startswith("{") or match[3].startswith(("{.", "{#", "{=")):
         return None
     info = match[3].strip("{} ")
-    if info in CELL_LANGUAGES and not match[1]:
+    if match[3].startswith("{{"):
+        message = f"cells that are shown and not run aren't supported: write ```{info}"
+    elif info in CELL_LANGUAGES and not match[1]:
         return info
-    if info in CELL_LANGUAGES:
+    elif info in CELL_LANGUAGES:
         message = "a cell must start in the line's first column"
     else:
         message = f'unknown cell language "{info}"{nearest(info, CELL_LANGUAGES)}'

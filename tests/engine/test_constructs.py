@@ -224,6 +224,18 @@ def test_a_bold_v_is_marked_and_other_letters_are_not(page):
     assert not [mi for mi in page.select("math mi.q, math mi.k, math mi.v") if mi.get_text() == "W"]
 
 
+def test_a_callout_takes_its_title_from_an_attribute_too(tmp_path):
+    site = Site(
+        tmp_path, a='---\ntitle: "It isn\'t"\n---\n::: {.callout-tip title="My *own*"}\nx\n:::\n'
+    )
+    site.render()
+    page = BeautifulSoup(site.html("lessons/a.html"), "html.parser")
+    [title] = page.select(".callout-title-container")
+    assert title.select_one("em").get_text() == "own"
+    assert not page.select("[title]:not(link, button, a)")
+    assert page.select_one("h1").get_text() == "It isn’t"
+
+
 def test_figures_lie_beside_the_page_and_are_the_same_each_time(site):
     folder = site.root / "_site/lessons/page_files/figure-html"
     assert {path.name for path in folder.iterdir()} == {

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from course.render import execute
 from course.render.problems import Problems
 from tests.engine.sites import Site, python
 
@@ -51,6 +52,25 @@ def test_a_syntax_error(tmp_path):
 def test_a_kernel_that_dies(tmp_path, death):
     message = failing(tmp_path, python(f"import os\n{death}", label="death"))
     assert message.startswith('lessons/bad.qmd:10: cell "death" ended its kernel')
+
+
+@pytest.mark.slow
+def test_a_kernel_that_starts_at_the_third_try(tmp_path, monkeypatch):
+    """As when another program takes its port first."""
+    spec, starts = execute._LessonKernel.kernel_spec, []
+
+    def fail_twice(kernel):
+        if kernel not in starts:
+            starts.append(kernel)
+        good = spec.fget(kernel)
+        good.argv = good.argv if starts.index(kernel) == 2 else [sys.executable, "-c", "exit(1)"]
+        return good
+
+    monkeypatch.setattr(execute._LessonKernel, "kernel_spec", property(fail_twice))
+    site = Site(tmp_path, lesson=GOOD)
+    site.render()
+    assert len(starts) == 3
+    assert (tmp_path / "ran.txt").read_text() == "good "
 
 
 @pytest.mark.slow

@@ -76,7 +76,7 @@ def test_the_system_chooses_the_theme_first(open_page):
     page = open_page(scheme="dark")
     assert theme(page) == "quarto-dark"
     page.emulate_media(color_scheme="light")
-    page.wait_for_function("document.body.className === 'quarto-light'")
+    page.wait_for_function("() => document.body.className === 'quarto-light'")
 
 
 @pytest.mark.parametrize("press", ["click", "Enter", "Space"])
@@ -131,9 +131,9 @@ def test_the_contents_follow_the_scroll(open_page):
     active = page.locator("#TOC a.active")
     assert active.all_inner_texts() == ["First"]
     page.evaluate("document.getElementById('second').scrollIntoView()")
-    page.wait_for_function("document.querySelector('#TOC a.active').textContent === 'Second'")
+    page.wait_for_function("() => document.querySelector('#TOC a.active').textContent === 'Second'")
     page.evaluate("scrollTo(0, document.documentElement.scrollHeight)")
-    page.wait_for_function("document.querySelector('#TOC a.active').textContent === 'Third'")
+    page.wait_for_function("() => document.querySelector('#TOC a.active').textContent === 'Third'")
     assert active.count() == 1
 
 

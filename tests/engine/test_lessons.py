@@ -17,7 +17,7 @@ PAGE = "modules/m99_coins/lesson.qmd"
 FILES = {
     "_quarto.yml": """project:
   type: website
-  render: [index.qmd, "modules/**/*.qmd"]
+  render: [index.qmd, "modules/**/lesson.qmd"]
 website:
   sidebar:
     contents:
@@ -39,7 +39,10 @@ bibliography: references.bib
     "{{< include /_diagram-lib.qmd >}}\n\n::: {.widget}\n"
     + python("static_form('Coins.', [], [])")
     + '```{ojs}\nimport {draw} from "/widgets/coins.js"\n```\n[constructed]{.source}\n:::\n\n'
-    + python('show_exercises("m99")'),
+    + python('show_exercises("m99")')
+    + "\n{{< include _summary.qmd >}}\n",
+    "modules/m99_coins/_summary.qmd": "::: {.summary-sheet}\n**Coins**\n:::\n",
+    "summary.qmd": "{{< include /modules/m99_coins/_summary.qmd >}}\n",
     "exercises/m99.py": 'def weigh(coins):\n    """Weigh."""\n    ...\n',
     "exercises/solutions/m99.py": "TASKS = [\n    Task(\n        weigh,\n        truth=other,\n"
     "        hints=[1, 2],\n        mistakes={1: 1, 2: 2, 3: 3},\n    ),\n]\n",
@@ -52,7 +55,9 @@ def whole(tmp_path):
     site = Site(tmp_path / "site")
     for path, text in FILES.items():
         site.write(path, text)
-    site.write("style.css", ".widget, .source, .course-map, .to-come { color: red }")
+    site.write(
+        "style.css", ".widget, .source, .course-map, .to-come, .summary-sheet { color: red }"
+    )
     shutil.copytree(ROOT / "assets/vendor", site.root / "assets/vendor")
     return site
 
@@ -78,7 +83,10 @@ FORGOTTEN = {
     "style: css: ../../widgets/coins.css",
     (PAGE, "{{< include /_diagram-lib.qmd >}}", ""): f"{PAGE}:1: after the front matter, add",
     (PAGE, "static_form(", "other("): f"{PAGE}:8: the widget shows nothing before it runs",
-    (PAGE, 'show_exercises("m99")', "1"): f'{PAGE}:20: no cell shows the exercises: add one with '
+    (PAGE, "{{< include _summary.qmd >}}", ""): f"{PAGE}:22: after the exercises, add",
+    ("summary.qmd", "m99", "m98"): "summary.qmd:1: lacks a lesson's summary sheet: add {{< include "
+    "/modules/m99_coins/_summary.qmd >}}",
+    (PAGE, 'show_exercises("m99")', "1"): f'{PAGE}:21: no cell shows the exercises: add one with '
     'show_exercises("m99")',
     (PAGE, 'show_exercises("m99")', 'show_exercises("m99")\n' + "1\n" * 15):
         f"{PAGE}:19: the cell has 16 lines",

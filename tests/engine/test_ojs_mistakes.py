@@ -41,7 +41,7 @@ MISTAKES = {
     "undefined after an emoji": ("'😀' + lost", '10:7: "lost" is not defined'),
     "no viewof": (
         "dial = 1\nviewof dial",
-        '11:1: "viewof dial" is not defined; did you mean "dial"?',
+        '11:1: "viewof dial" is not defined; valid: ',
     ),
     "no mutable": ("{ mutable n = 1 }", '10:3: "mutable n" is not defined'),
     "FileAttachment": (

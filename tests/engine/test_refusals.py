@@ -29,7 +29,7 @@ MISTAKES = {
     "indented cell": ("- x\n\n  ```{python}\n  1\n  ```\n", "6: a cell must start in the line's"),
     "shortcode": (
         "\n{{< vidoe x.mp4 >}}",
-        '5: unknown shortcode "vidoe"; did you mean "include"?',
+        '5: unknown shortcode "vidoe"; valid: include',
     ),
     "div class": (
         "::: {.calout-tip}\nx\n:::\n",
@@ -84,6 +84,10 @@ MISTAKES = {
         "See @fig-x.\n",
         '4: unknown reference "@fig-x"; there is none to refer to',
     ),
+    "a cell's label that a heading has": (
+        "## Exercises\n\n" + python("1", label="exercises"),
+        '7: the label "exercises" is also the id of a heading, at line 4',
+    ),
     "duplicate label": (
         python("1", label="twice") + python("2", label="twice"),
         '9: duplicate label "twice": also at lessons/a.qmd:5',
@@ -92,6 +96,32 @@ MISTAKES = {
         "## A {#sec-a}\n\n::: {#sec-a}\nx\n:::\n",
         '6: duplicate label "sec-a": also at lessons/a.qmd:4',
     ),
+    "code in the text": ("The sum is `{python} 2 + 2`.\n", "4: code in the text isn't run"),
+    "a cell that isn't run": ("```{{python}}\n1\n```\n", "4: cells that are shown and not run"),
+    "annotation": (python("x = 1  # <1>"), "5: annotations of code"),
+    "annotation of shown code": ("```python\nx = 1  # <1>\n```\n", "5: annotations of code"),
+    "attribute of a fence": (
+        '```{.python filename="a.py"}\nx\n```\n',
+        '4: unknown attribute "filename" of a block of code',
+    ),
+    "theorem": ("::: {#thm-x}\nx\n:::\n", "4: #thm-x: only figures"),
+    "callout numbered as a section": (
+        "::: {.callout-note #sec-x}\nx\n:::\n",
+        "4: #sec-x: a callout isn't numbered",
+    ),
+    "reference to a theorem": ("See @thm-x.\n", "4: @thm-x: references are to"),
+    "reference in capitals": ("See @Fig-x.\n", "4: @Fig-x: references are to"),
+    "kind said twice": (
+        "## A {#sec-a}\n\nSee [part @sec-a].\n",
+        "6: a reference in brackets says its kind twice",
+    ),
+    "place of the references": ("::: {#refs}\n:::\n", "4: #refs: the references"),
+    "tasks": ("- [x] done\n", "4: lists of tasks"),
+    "numbered example": ("(@good) A sentence.\n", "4: numbered examples"),
+    "image with a blank": ("![x](<a b.png>)\n", '4: unknown image "a b.png"'),
+    "cell never closed": ("```{python}\nx = 1\n", '4: the code that begins with "```{python}"'),
+    "code never closed": ("\n~~~\nx\n", '5: the code that begins with "~~~" is never closed'),
+    "formula never closed": ("\n$$\nx\n", '5: the formula that begins with "$$" is never closed'),
     "ojs syntax": (ojs("x = 1\ny = (oops"), "lessons/a.qmd:"),
 }
 
@@ -172,6 +202,7 @@ FRONT_MATTER = {
     "wrong value": ("title: [x]", "2: \"title\" must be a text, not ['x']"),
     "missing stylesheet": ("title: x\ncss: ../lost.css", '3: unknown stylesheet "../lost.css"'),
     "bad YAML": ("title: x\nsubtitle: [1,", "bad YAML: "),
+    "Markdown": ("title: The *first*", '2: "title" takes plain text, without Markdown'),
     "key twice": ("title: x\ntitle: y", '3: "title" is given twice'),
 }
 

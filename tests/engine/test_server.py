@@ -1,6 +1,7 @@
 """The preview server: it serves this machine only, files of the site only, with the right type."""
 
 import http.client
+import re
 import socket
 import threading
 import urllib.error
@@ -100,7 +101,10 @@ def test_a_port_in_use_gives_the_next(folder):
 
 
 def test_open_pages_are_told_to_reload(server):
-    assert "EventSource" in get(server, "/")[2]
+    script = re.search(r'<script src="(/[^"]+)"></script></body>', get(server, "/")[2])[1]
+    status, kind, code = get(server, script)
+    assert (status, kind) == (200, "text/javascript")
+    assert "EventSource" in code
     stream = urllib.request.urlopen(server.url + "course-live-reload", timeout=5)
     threading.Timer(0.2, server.reload).start()
     assert stream.readline() == b"data: reload\n"

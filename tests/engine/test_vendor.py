@@ -14,7 +14,14 @@ VENDOR = ROOT / "assets/vendor"
 BUILT = [
     *(
         VENDOR / name
-        for name in ("observable.js", "d3.js", "lit.js", "markdown.js", "ojs-runtime.js")
+        for name in (
+            "observable.js",
+            "d3.js",
+            "lit.js",
+            "markdown.js",
+            "minisearch.js",
+            "ojs-runtime.js",
+        )
     ),
     VENDOR / "LICENSES.txt",
     JS / "ojs-compiler.js",

@@ -25,3 +25,20 @@ function Math(math)
   if not html:find("<math", 1, true) then return nil end
   return pandoc.RawInline("html", (html:gsub("<mi([^>]*)>([^<]*)</mi>", coloured)))
 end
+
+-- Keep a formula and the mark after it on one line: WebKit would begin the next line with a comma.
+function Inlines(inlines)
+  if not FORMAT:match("html") then return nil end
+  for i = #inlines - 1, 1, -1 do
+    local formula, after = inlines[i], inlines[i + 1]
+    local mark = after.t == "Str" and after.text:match("^[.,;:!?)]+")
+    if mark and formula.t == "RawInline" and formula.text:find("^<math") then
+      local kept = pandoc.Span({ formula, pandoc.Str(mark) }, { class = "with-mark" })
+      local rest = after.text:sub(#mark + 1)
+      inlines:remove(i + 1)
+      inlines[i] = kept
+      if rest ~= "" then inlines:insert(i + 1, pandoc.Str(rest)) end
+    end
+  end
+  return inlines
+end

@@ -175,3 +175,35 @@ if (entries.length) {
   addEventListener("resize", soon, {passive: true});
   soon();
 }
+
+// One widget alone, for a page that embeds it.
+if (html.classList.contains("embedding")) {
+  import("../../widgets/lib/embed.js").then(({showAlone}) => showAlone(), () => html.classList.remove("embedding"));
+}
+
+// Search: its script and its index come when it is first asked for. What is typed meanwhile is kept.
+const isText = ({key, ctrlKey, metaKey, altKey}) => key.length === 1 && !(ctrlKey || metaKey || altKey);
+
+async function search() {
+  let typed = "";
+  const keep = (event) => {
+    if (!isText(event)) return;
+    typed += event.key;
+    event.preventDefault();
+    event.stopPropagation();
+  };
+  document.addEventListener("keydown", keep, true);
+  const {openSearch} = await import("./search.js");
+  document.removeEventListener("keydown", keep, true);
+  openSearch(typed);
+}
+
+each(".search-open", (button) => button.addEventListener("click", search));
+if (document.querySelector(".search-open")) {
+  addEventListener("keydown", (event) => {
+    const typing = event.target.closest?.("input, textarea, select, [contenteditable]");
+    if (event.key !== "/" || !isText(event) || typing) return;
+    event.preventDefault();
+    search();
+  });
+}

@@ -70,6 +70,7 @@ const vendor = await bundle("assets/vendor", {
   "markdown.js": "markdown.js",
   "d3.js": "d3.js",
   "lit.js": "lit.js",
+  "minisearch.js": "minisearch.js",
   "ojs-runtime.js": "runtime.js"
 }, {format: "esm"});
 licences("assets/vendor", vendor);

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import zipfile
-from collections.abc import Iterable
-from contextlib import suppress
-from modulefinder import ModuleFinder
+from collections.abc import Iterable, Iterator
+from functools import cache
 from pathlib import Path
 
 from ..source import Page
@@ -33,21 +33,41 @@ def write_notebook(root: Path, site: Path, page: Page, text: str, reads: Iterabl
             archive.writestr(entry, (root / name).read_bytes(), zipfile.ZIP_DEFLATED)
 
 
-def _imported(root: Path, names: Iterable[str]) -> list[str]:
+def _imported(root: Path, names: Iterable[str]) -> set[str]:
     """List the project's modules that ``names`` import, imports in functions included."""
-    finder = _Finder(path=[str(root)])
-    for name in names:
-        if name.endswith(".py"):
-            module = name.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
-            with suppress(ImportError, SyntaxError):  # read as text, never imported
-                finder.import_hook(module)
-    files = (Path(module.__file__) for module in finder.modules.values() if module.__file__)
-    return [file.relative_to(root).as_posix() for file in files]
+    found: set[str] = set()
+    waiting = [name for name in names if name.endswith(".py")]
+    while waiting:
+        name = waiting.pop()
+        new = _imports(root, name, (root / name).stat().st_mtime_ns) - found
+        found |= new
+        waiting += new
+    return found
 
 
-class _Finder(ModuleFinder):
-    def find_module(self, name: str, path: object, parent: object = None) -> object:
-        try:
-            return super().find_module(name, path, parent)
-        except AttributeError:  # the loader of a folder without __init__.py
-            raise ImportError(name) from None
+@cache
+def _imports(root: Path, name: str, _changed: int) -> frozenset[str]:
+    """Return the project's files that the module in file ``name`` imports itself."""
+    try:
+        tree = ast.parse((root / name).read_bytes())
+    except SyntaxError:  # read as text, never imported
+        return frozenset()
+    modules: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            modules |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            above = name.split("/")[: -node.level] if node.level else []
+            base = ".".join([*above, *filter(None, [node.module])])
+            modules |= {base, *(f"{base}.{alias.name}" for alias in node.names)}
+    return frozenset(file for module in modules for file in _files(root, module))
+
+
+def _files(root: Path, module: str) -> Iterator[str]:
+    """Yield the files that importing ``module`` runs: its packages' and its own."""
+    parts = module.split(".")
+    for end in range(1, len(parts) + 1):
+        place = "/".join(parts[:end])
+        for file in (f"{place}/__init__.py", f"{place}.py"):
+            if (root / file).is_file():
+                yield file

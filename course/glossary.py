@@ -1,0 +1,34 @@
+"""Show glossary.yml as a page: each term with its sentence, symbol and lesson."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from course.render.project import NavItem, load_project
+from course.render.terms import read_glossary, slug
+
+from .to_page import show_markdown
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def show_glossary() -> None:
+    titles = dict(_titles(load_project(ROOT).sidebar))
+    entries = read_glossary(ROOT).entries
+    parts = []
+    for term in sorted(entries, key=str.lower):
+        entry = entries[term]
+        symbol = f" {entry['symbol']}" if "symbol" in entry else ""
+        lesson = entry.get("lesson", "")
+        title = titles.get(lesson.partition("#")[0])
+        more = f" [{title}]({lesson})" if title else ""
+        parts.append(f"[{term}]{{#term-{slug(term)}}}{symbol}\n:   {entry['sentence']}{more}\n")
+    show_markdown("::: {.glossary}\n" + "\n".join(parts) + "\n:::\n")
+
+
+def _titles(items: tuple[NavItem, ...]):
+    """Yield the name of each page in the sidebar: no lesson is read, so none runs this again."""
+    for item in items:
+        if item.source:
+            yield item.source, item.text
+        yield from _titles(item.children)

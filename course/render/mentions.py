@@ -1,0 +1,80 @@
+"""Tell on the pages of the source which lessons name or use each function."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from html import unescape
+from posixpath import dirname, relpath
+from typing import NamedTuple
+
+_PLACE = re.compile(r'<div class="mentions" data-name="([\w.]+)">\s*</div>')
+_LINK = re.compile(r'<a\b[^>]*?href="[^"]*sources/\w+\.html#([\w.]+)"[^>]*>')
+_PYTHON = re.compile(r'<pre\s+class="sourceCode python[^"]*">(.*?)</pre>', re.S)
+_SECTION = re.compile(r'<section id="([^"]+)"[^>]*>\s*<h2[^>]*>(.*?)</h2>', re.S)
+_TITLE = re.compile(r'<h1 class="title[^"]*">(.*?)</h1>', re.S)
+_TAG = re.compile(r"<[^>]+>")
+_DEFINED = re.compile(r"^(?:def|class) (\w+)", re.M)
+_WORD = re.compile(r"(?<![\w.])[A-Za-z_]\w*(?!\w)")
+
+
+class Mention(NamedTuple):
+    page: str
+    anchor: str
+    text: str
+
+
+def with_mentions(html: Mapping[str, str]) -> dict[str, str]:
+    """Return the pages of the source with their mentions; ``html`` maps each page's address.
+
+    A lesson is linked once for each name: at the section that names it in the text, or else at
+    the first code that uses it.
+    """
+    wanted = {page: set(_PLACE.findall(text)) for page, text in html.items()}
+    wanted = {page: names for page, names in wanted.items() if names}
+    names = set().union(*wanted.values()) if wanted else set()
+    found: dict[str, list[Mention]] = {}
+    for page, text in html.items() if names else ():
+        if page.startswith("modules/"):
+            for name, mention in _mentions(page, text, names):
+                found.setdefault(name, []).append(mention)
+    return {
+        page: _PLACE.sub(lambda place, at=page: _line(at, found.get(place[1], [])), html[page])
+        for page in wanted
+    }
+
+
+def _mentions(page: str, text: str, names: set[str]) -> Iterator[tuple[str, Mention]]:
+    title = _plain(_TITLE.search(text)) or page
+    sections = [(found.start(), found[1], _plain(found, 2)) for found in _SECTION.finditer(text)]
+    first: dict[str, int] = {}
+    for link in _LINK.finditer(text):
+        first.setdefault(link[1].partition(".")[0], link.start())
+    codes = [(unescape(_TAG.sub("", block[1])), block.start()) for block in _PYTHON.finditer(text)]
+    own = {name for code, _ in codes for name in _DEFINED.findall(code)}  # as in an exercise
+    for code, start in codes:
+        for name in (names - own) & set(_WORD.findall(code)):
+            first.setdefault(name, start)
+    for name in names & first.keys():
+        _, anchor, heading = next(
+            (one for one in reversed(sections) if one[0] < first[name]), (0, "", "")
+        )
+        yield name, Mention(page, anchor, f"{title}: {heading}" if heading else title)
+
+
+def _line(here: str, mentions: list[Mention]) -> str:
+    if not mentions:
+        return ""
+    links = (
+        f'<a href="{relpath(one.page, dirname(here))}{one.anchor and f"#{one.anchor}"}">'
+        f"{one.text}</a>"
+        for one in mentions
+    )
+    return f'<p class="mentions">In the lessons: {" · ".join(links)}</p>'
+
+
+def _plain(found: re.Match[str] | None, group: int = 1) -> str:
+    text = _TAG.sub(
+        "", re.sub(r"<annotation.*?</annotation>", "", found[group], flags=re.S) if found else ""
+    )
+    return " ".join(text.split())

@@ -1,0 +1,172 @@
+"""Check the marks of glossary terms, `[weights]{.term}`, against glossary.yml."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from .problems import Problem, Problems, unknown
+from .prose import Found, ProseView
+from .source import Page
+from .strict_yaml import Lines, mistakes, read_yaml
+
+FILE = "glossary.yml"
+ENTRY = {
+    "sentence": str, "symbol": str, "forms": [str], "lesson": str, "checked": bool,
+}  # fmt: skip
+_MARK = re.compile(r"\[([^\[\]]*)\]\{([^{}\n]*\.term(?![\w-])[^{}\n]*)\}")
+_NAME = re.compile(r'(?<!\S)name="([^"]*)"')
+_LINK = re.compile(r"!?\[(?:[^\[\]]|\[[^\[\]]*\])*\]\([^)]*\)")
+_BRACES = re.compile(r"\{[^{}\n]*\}")
+_HEADING = re.compile(r"^#{1,6}[ \t].*$", re.M)
+_CITATION = re.compile(r"@[\w:-]+")
+_FOLDED = re.compile(r"""\.callout-.*collapse=["']?true""")
+_CLOSED = {"summary-sheet", "course-map"}
+
+
+class Mark(NamedTuple):
+    name: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
+class Glossary:
+    entries: dict[str, dict[str, Any]]
+    lines: Lines
+
+    @cached_property
+    def terms(self) -> dict[str, str]:
+        """The term of each form: {"weights": "weight", …}."""
+        forms = {term: term for term in self.entries}
+        for term, entry in self.entries.items():
+            forms |= dict.fromkeys(entry.get("forms", []), term)
+        return forms
+
+    def term_of(self, name: str) -> str | None:
+        return self.terms.get(name) or self.terms.get(name.lower())
+
+    def is_checked(self, term: str | None) -> bool:
+        return self.entries.get(term or "", {}).get("checked", True)
+
+    @cached_property
+    def pattern(self) -> re.Pattern[str]:
+        """Match each use of a term; the longest form counts: "language model" is no "model"."""
+        words = [_pattern(form) for form in sorted(self.terms, key=len, reverse=True)]
+        return re.compile(rf"(?<![\w-])(?:{'|'.join(words) or '(?!)'})(?![\w-])")
+
+
+def _pattern(form: str) -> str:
+    text = r"\s+".join(map(re.escape, form.split()))
+    return text if form != form.lower() else f"(?i:{text})"
+
+
+def slug(term: str) -> str:
+    """Return the term's part of an anchor, as filters/terms.lua has it."""
+    return re.sub(r"[^a-z0-9]+", "-", term.lower()).strip("-")
+
+
+def read_glossary(root: Path) -> Glossary:
+    """Read glossary.yml; an empty one where there is none. Raises Problems with its mistakes."""
+    path = root / FILE
+    value, lines = read_yaml(path.read_text(encoding="utf-8"), FILE) if path.is_file() else ({}, {})
+    schema = dict.fromkeys(value or {}, ENTRY)
+    found = mistakes(value or {}, schema, lines, FILE, kind="key of a term")
+    first: dict[str, str] = {}
+    for term, entry in (value or {}).items() if not found else ():
+        if "sentence" not in entry:
+            found.append(Problem(FILE, lines[(term,)], f'"{term}" has no sentence'))
+        for form in (term, *entry.get("forms", [])):
+            if form in first:
+                message = f'"{form}" is a form of "{first[form]}" too'
+                found.append(Problem(FILE, lines[(term,)], message))
+            first.setdefault(form, term)
+    if found:
+        raise Problems(found)
+    return Glossary(value or {}, lines)
+
+
+def lost_lessons(glossary: Glossary, anchors: dict[str, set[str]]) -> Iterator[Problem]:
+    """Report entries whose lesson isn't there; ``anchors`` has the places of each page."""
+    for term, entry in glossary.entries.items():
+        if "lesson" not in entry:
+            continue
+        source, _, anchor = entry["lesson"].partition("#")
+        line = glossary.lines[(term, "lesson")]
+        if source not in anchors:
+            yield Problem(FILE, line, unknown("page", source, anchors))
+        elif anchor and anchor not in anchors[source]:
+            message = unknown(
+                f"place in {source}", f"#{anchor}", [f"#{a}" for a in anchors[source]]
+            )
+            yield Problem(FILE, line, message)
+
+
+def unknown_terms(page: Page, glossary: Glossary) -> Iterator[Problem]:
+    """Report marks of terms that the glossary doesn't have."""
+    for block in page.prose:
+        view = ProseView(block)
+        for mark in _marks(view):
+            if not glossary.term_of(mark.name):
+                place = view.place(mark.start)
+                yield Problem(*place, unknown("term of glossary.yml", mark.name, glossary.terms))
+
+
+def uses_before_marks(page: Page, glossary: Glossary) -> Iterator[Problem]:
+    """Report terms that the page's open text uses before, or without, their mark.
+
+    Asked only of a page that has a mark. Closed boxes, headings, code, formulas and links don't
+    count, nor do terms with ``checked: false``.
+    """
+    seen: set[str | None] = set()
+    uses: list[Found] = []
+    closed: list[bool] = []
+    has_mark = False
+    for block in page.prose:
+        view = ProseView(block)
+        text, marks = _open_text(view, closed), list(_marks(view))
+        has_mark = has_mark or bool(marks)
+        events = [(mark.start, True, mark.name) for mark in marks if text[mark.start] == "["]
+        events += [
+            (use.start(), False, " ".join(use[0].split()))
+            for use in glossary.pattern.finditer(text)
+            if not any(mark.start <= use.start() < mark.end for mark in marks)
+        ]
+        for start, is_mark, word in sorted(events):
+            term = glossary.term_of(word)
+            if not is_mark and term not in seen and glossary.is_checked(term):
+                uses.append(Found(word, *view.place(start)))
+            if is_mark or glossary.is_checked(term):
+                seen.add(term)
+    for word, path, line in uses if has_mark else ():
+        message = f'"{word}" is used before its mark on this page: write [{word}]{{.term}}'
+        yield Problem(path, line, f"{message} at its first use")
+
+
+def _marks(view: ProseView) -> Iterator[Mark]:
+    for match in _MARK.finditer(view.prose):
+        name = _NAME.search(match[2])
+        text = view.text[match.start(1) : match.end(1)].strip("`*_")
+        yield Mark(name[1] if name else " ".join(text.split()), *match.span())
+
+
+def _open_text(view: ProseView, closed: list[bool]) -> str:
+    """Blank what isn't open text; ``closed`` holds the divs that are open, from block to block."""
+    text = view.prose
+    for pattern in (_LINK, _BRACES, _HEADING, _CITATION):
+        text = pattern.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), text)
+    lines = text.split("\n")
+    fences = {found[1:]: (attributes, found.word) for attributes, found in view.divs()}
+    for index, line in enumerate(view.lines):
+        attributes, word = fences.get(line[1:], (None, None))
+        if attributes:
+            closed.append(bool(_FOLDED.search(word)) or not _CLOSED.isdisjoint(attributes.classes))
+        elif word and closed:
+            closed.pop()
+        if any(closed):
+            lines[index] = " " * len(lines[index])
+    return "\n".join(lines)
