@@ -6,7 +6,7 @@ import {button, reset, steps, toggle} from "./lib/controls.js";
 import {defineWidget} from "./lib/define-widget.js";
 import {flag, integer, matrix} from "./lib/fields.js";
 import {matrixTable} from "./lib/matrix.js";
-import {format, formatEntry, formatFine} from "./lib/numbers.js";
+import {format, formatEntry, formatExact, formatFine} from "./lib/numbers.js";
 import {whenIdle} from "./lib/place.js";
 
 // ---- Model ---------------------------------------------------------------------------------
@@ -46,7 +46,8 @@ export function shownCell({step, cell: chosen, value: [{length: columns}]}) {
 
 /** Attention with its arithmetic for one cell: `parts` of text, and `read`, the cells that it takes. */
 export function steppedAttention({tokens}, state) {
-  const m = {...attentionSteps(state, state), tokens, step: state.step, causal: state.causal, shown: shownCell(state)};
+  const source = state.drawn ? "random" : "constructed";
+  const m = {...attentionSteps(state, state), tokens, source, step: state.step, causal: state.causal, shown: shownCell(state)};
   return {...m, ...explain(m)};
 }
 
@@ -65,7 +66,7 @@ const ARITHMETIC = {
     parts: [
       `score(${tokens[row]}, ${tokens[col]}) = `,
       ...sumOfProducts(query[row].map((q, d) => [asQuery(formatEntry(q)), asKey(formatEntry(key[col][d]))])),
-      ` = ${formatFine(scores[row][col])}`
+      ` = ${formatExact(scores[row][col])}`
     ]
   }),
   scaled: ({tokens, scores, scaled, size}, row, col) => ({
@@ -171,7 +172,7 @@ function view(m, widget) {
   const {shows, says} = STEPS[m.step];
   const isOff = shows.includes("weights") && looksOff(m.weights);
   const stage = (_, step) => html`<div class=${step === m.step ? "stage shown" : "stage"} data-step=${step}></div>`;
-  return html`<div class="formula">${formula(m.step)}</div><p class="says">${says}</p>
+  return html`<div class="formula">${formula(m.step)}</div><p class="says">${says} <span class="source">${m.source}</span></p>
     <div class="stages">${STEPS.map(stage)}</div>
     <p class="arithmetic">${m.parts.map((part) => html`<span class=${part.role ?? ""}>${part.text ?? part}</span>`)}</p>
     <p class=${isOff ? "rounding needed" : "rounding"}>Rounded as shown, a row may not seem to sum to 1. It does.</p>
@@ -201,12 +202,13 @@ export const attentionStepper = defineWidget({
   fields: ({query, key, value, cell: [row, col]}) => ({
     step: integer(0, {max: STEPS.length - 1}),
     causal: flag(false),
+    drawn: flag(false), // whether the matrices were drawn at random
     cell: cell({step: 0, matrix: "output", row, col}, query.length),
     query: matrix(query), key: matrix(key), value: matrix(value)
   }),
   controls: () => [
     [steps("step", "Step", STEPS.map(({tick}) => tick))],
-    [toggle("causal", "Causal"), reset, button("New numbers", (widget) => widget.set(randomMatrices(widget.data)))]
+    [toggle("causal", "Causal"), reset, button("Random numbers", (widget) => widget.set({...randomMatrices(widget.data), drawn: true}))]
   ],
   model: steppedAttention,
   sentence,

@@ -7,8 +7,9 @@ import {integer} from "./lib/fields.js";
 import {html} from "../assets/vendor/lit.js";
 import {waysTable} from "./lib/ways.js";
 
-/** cases[dtype][visible]: [{name, weights: [text] or null, error or gradient}] → ways to draw. */
-export function emptyRowWays({cases, columns}, {dtype, visible}) {
+/** cases[dtype][keys visible]: [{name, weights: [text] or null, error or gradient}] → ways to draw. */
+export function emptyRowWays({cases, columns}, {dtype, hidden}) {
+  const visible = columns.length - hidden;
   return Object.values(cases)[dtype][visible].map(({name, weights, error, gradient}) => {
     const givesHidden = weights?.some((text, j) => j >= visible && text !== "0.00");
     const wrong = error ?? (weights.includes("NaN") ? "no numbers" : givesHidden && "hidden keys get weight");
@@ -30,9 +31,9 @@ export const emptyRowLab = defineWidget({
   key: "empty",
   fields: ({cases, columns}) => ({
     dtype: integer(0, {max: Object.keys(cases).length - 1}),
-    visible: integer(0, {max: columns.length})
+    hidden: integer(0, {max: columns.length})
   }),
-  controls: ({data}) => [[menu("dtype", "Format", Object.keys(data.cases)), slider("visible", "Visible keys")]],
+  controls: ({data}) => [[menu("dtype", "Format", Object.keys(data.cases)), slider("hidden", "Hidden keys")]],
   model: emptyRowWays,
   sentence,
   view: (ways, widget) => html`${waysTable({caption: "What each way gives each key", columns: widget.data.columns, ways})}

@@ -3,9 +3,9 @@
 
 import {html} from "../assets/vendor/lit.js";
 import {softmax} from "./lib/attention.js";
-import {menu, steps, toggle} from "./lib/controls.js";
+import {menu, steps} from "./lib/controls.js";
 import {defineWidget} from "./lib/define-widget.js";
-import {flag, integer} from "./lib/fields.js";
+import {integer} from "./lib/fields.js";
 import {format} from "./lib/numbers.js";
 import {filled} from "./lib/shares.js";
 import {weightMap} from "./lib/weight-map.js";
@@ -21,21 +21,21 @@ function recurrentFlow(n, decay) {
 }
 
 /** Every word looks for `source`, `times` as strongly as for another: softmax of ln(times) and 0. */
-function attentionFlow(n, {source, times, causal}) {
+function attentionFlow(n, {source, times}) {
   const scores = Array.from({length: n}, (_, i) => (i === source ? Math.log(times) : 0));
-  return scores.map((_, j) => softmax(scores, (i) => causal && i > j));
+  return scores.map(() => softmax(scores));
 }
 
 /** Both maps, and of both the column of the source: what each word gets of it, or null. */
-export function flows({words}, {decay, times, source, causal}) {
+export function flows({words}, {decay, times, source}) {
   const n = words.length;
-  const chosen = {decay: DECAYS[decay], times: TIMES[times], source, causal};
+  const chosen = {decay: DECAYS[decay], times: TIMES[times], source};
   const recurrent = recurrentFlow(n, chosen.decay);
   const attention = attentionFlow(n, chosen);
   const readers = words.map((word, j) => ({
     word, steps: j - source,
     recurrent: j < source ? null : recurrent[j][source],
-    attention: causal && j < source ? null : attention[j][source]
+    attention: attention[j][source]
   }));
   return {words, ...chosen, recurrent, attention, readers};
 }
@@ -48,9 +48,9 @@ export function sentence(m) {
   const {words, source, decay, times} = m;
   const end = lastOf(m);
   const power = decay === 1 ? "1" : `${decay}${superscript(end.steps)}`;
-  const where = end.steps ? `In ${end.word}, ${end.steps} ${end.steps === 1 ? "word" : "words"} on,` : `In ${end.word} itself`;
-  return `Raise ${words[source]} by 1. ${where} that adds ${format(end.recurrent)} through the recurrent net (${power}), `
-    + `and ${format(end.attention)} through attention (${times}/${times - 1 + words.length}).`;
+  const who = end.steps ? `${end.word}, ${end.steps} ${end.steps === 1 ? "word" : "words"} on,` : `${end.word} itself`;
+  return `Raise ${words[source]} by 1. Through attention every word rises by ${format(end.attention)} `
+    + `(${times}/${times - 1 + words.length}). Through the recurrent net ${who} rises by ${format(end.recurrent)} (${power}).`;
 }
 
 const superscript = (n) => [...String(n)].map((digit) => "⁰¹²³⁴⁵⁶⁷⁸⁹"[digit]).join("");
@@ -77,13 +77,12 @@ export const flowMap = defineWidget({
   fields: ({words, source}) => ({
     decay: integer(1, {max: DECAYS.length - 1}), // its place among DECAYS
     times: integer(3, {max: TIMES.length - 1}),
-    source: integer(source, {max: words.length - 1}),
-    causal: flag(false)
+    source: integer(source, {max: words.length - 1})
   }),
   controls: ({data: {words}}) => [
-    [steps("decay", "Decay", DECAYS.map(String))],
-    [steps("times", "Counts", TIMES.map((times) => `${times}×`))],
-    [menu("source", "All look for", words.map((word, i) => `${i + 1} ${word}`)), toggle("causal", "Causal")]
+    [menu("source", "Every word looks for", words.map((word, i) => `${i + 1} ${word}`))],
+    [steps("times", "which counts", TIMES.map((times) => `${times}×`))],
+    [steps("decay", "Decay", DECAYS.map(String))]
   ],
   model: flows,
   sentence,

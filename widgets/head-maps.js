@@ -15,8 +15,9 @@ const entropy = (row) => -row.reduce((sum, w) => sum + (w > 0 ? w * Math.log(w) 
 const meanEntropy = (weights) => mean(weights.map(entropy));
 
 /**
- * The maps of one layer and their mean, each with its mean entropy (nats) and mean peak; `least` is
- * the smallest mean entropy of any head. The last word stands for those that a sentence lacks.
+ * The maps of one layer and their mean, each with its mean entropy (nats) and mean peak; `most` is
+ * the largest mean entropy of any head, `even` that of a causal map that shares evenly. The last
+ * word stands for those that a sentence lacks.
  * sentences: [{tokens, trained: layers of heads of rows of weights, random: the same}].
  */
 export function compareHeads({sentences}, {sentence, layer, head, row, untrained}) {
@@ -32,7 +33,8 @@ export function compareHeads({sentences}, {sentence, layer, head, row, untrained
   const chosen = maps[head];
   return {
     tokens, maps, chosen, query, layer, source,
-    least: Math.min(...layers.flat().map(meanEntropy)),
+    most: Math.max(...layers.flat().map(meanEntropy)),
+    even: mean(tokens.map((_, i) => Math.log(i + 1))),
     looks: tokens.map((token, j) => ({token, weight: chosen.weights[query][j]}))
   };
 }
@@ -52,8 +54,8 @@ const card = ({name, weights, entropy, peak}, isChosen, choose) => html`
 function view(m, widget) {
   const {tokens, maps, chosen, query} = m;
   return html`<div class="maps">${maps.map((map, head) => card(map, map === chosen, () => widget.set({head})))}</div>
-    <p class="legend">Under each map: its entropy in nats, at most ${format(Math.log(tokens.length))}, and its peak, at most 1.
-      Both are means over the rows.</p>
+    <p class="legend">Under each map: its entropy in nats (${format(m.even)} if each word shared evenly among what it may
+      see), and its peak, the largest weight. Means over the rows.</p>
     <p class="heading"><b class="title">Layer ${m.layer}, ${chosen.name}</b> <span class="source">${m.source}</span></p>
     <div class="chosen-map">${labelledMap(chosen.weights, {tokens, row: query, choose: (row) => widget.set({row})})}
     <div><p class="asks">“${tokens[query]}” looks at</p>${shareList(m.looks, {format, label: "Weights"})}</div></div>
@@ -82,8 +84,9 @@ export const headMaps = defineWidget({
   sentence: summarize,
   view,
   challenges: {
-    "sharpest-head": ({tokens, chosen, least, source}) =>
-      source === "trained" && tokens.length === 6 && chosen.entropy === least,
-    "looks-at-itself": ({looks, query, source}) => source === "trained" && looks[query].weight > 0.5
+    "most-even-head": ({tokens, chosen, most, source}) =>
+      source === "trained" && tokens.length === 6 && chosen.entropy === most,
+    "finds-dogs": ({tokens, looks, query, source}) =>
+      source === "trained" && tokens[query] === "bird" && looks[1].token === "dogs" && looks[1].weight > 0.8
   }
 });

@@ -6,6 +6,7 @@ import {menu, slider} from "./lib/controls.js";
 import {defineWidget} from "./lib/define-widget.js";
 import {decimal, integer} from "./lib/fields.js";
 import {format} from "./lib/numbers.js";
+import {paint} from "./mask-builder.js";
 import {shareList} from "./lib/shares.js";
 
 /** For each word how far its output moved, exactly; and the earlier words that moved at all. */
@@ -15,7 +16,7 @@ export function leakTest(sentence, {word, change}, {mask, tokens}) {
   const before = selfAttention(sentence.x, sentence, options).output;
   const after = selfAttention(changed, sentence, options).output;
   const moved = before.map((row, i) => Math.max(...row.map((number, c) => Math.abs(after[i][c] - number))));
-  return {tokens, moved, word, leaks: moved.flatMap((far, i) => (i < word && far !== 0 ? [i] : []))};
+  return {tokens, mask, moved, word, leaks: moved.flatMap((far, i) => (i < word && far !== 0 ? [i] : []))};
 }
 
 export function verdict({moved, word, leaks, tokens}) {
@@ -28,12 +29,22 @@ export function verdict({moved, word, leaks, tokens}) {
 /** "0" is exactly 0; what only rounds to it is shown as "< 0.01". */
 const movedText = (far) => (far === 0 ? "0" : far < 0.005 ? "< 0.01" : format(far));
 
-function view({tokens, moved, word, leaks}, widget) {
+/** One cell of the mask that is followed, to be changed here: may the word before see the changed one? */
+function oneCell({tokens, mask, word}, {followed}) {
+  const [row, col] = [Math.max(0, word - 1), word];
+  const isOn = !mask[row][col];
+  const flip = () => followed.set({painted: paint(followed.state, {row, col, isOn}, tokens.length)});
+  const text = `${isOn ? "Let" : "Don\u2019t let"} \u201c${tokens[row]}\u201d see \u201c${tokens[col]}\u201d`;
+  return html`<p class="one-cell"><button type="button" ?disabled=${!word} @click=${flip}>${word ? text : "No word comes before"}</button></p>`;
+}
+
+function view(m, widget) {
+  const {tokens, moved, word, leaks} = m;
   const most = Math.max(...moved) || 1;
   const found = moved.map((far, i) => ({
     token: tokens[i], weight: far / most, className: `${i === word ? "changed" : ""} ${leaks.includes(i) ? "leaks" : ""}`
   }));
-  return html`${shareList(found, {format: (share) => movedText(share * most), label: "How far each output moved"})}
+  return html`${oneCell(m, widget)}${shareList(found, {format: (share) => movedText(share * most), label: "How far each output moved"})}
     <div class=${leaks.length ? "verdict leak" : "verdict"}>${widget.sentence()}</div>`;
 }
 
@@ -46,7 +57,7 @@ export const leakTester = defineWidget({
     word: integer(tokens.length - 1, {max: tokens.length - 1}),
     change: decimal(1, {min: -2, max: 2, step: 0.1}) // how far all its numbers move
   }),
-  controls: ({data}) => [[menu("word", "Change", data.tokens), slider("change", "by")]],
+  controls: ({data}) => [[menu("word", "Change the numbers of", data.tokens), slider("change", "by")]],
   model: leakTest,
   sentence: verdict,
   view,

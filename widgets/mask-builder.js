@@ -107,7 +107,7 @@ export const maskBuilder = defineWidget({
     row: integer(row, {max: length - 1})
   }),
   controls: () => [
-    [choice("causal", "Direction", ["bidirectional", "causal"]), reset],
+    [choice("causal", "Direction", ["both ways", "causal"]), reset],
     [slider("window", "Window"), slider("prefix", "Prefix"), slider("padding", "Padding")]
   ],
   model: masked,

@@ -1,4 +1,4 @@
-// How many steps information takes from one word to another, through five kinds of network.
+// How many steps information takes from one word to another, through three kinds of network.
 // A network is a graph: {nodes: [{column, word}], edges: [[from, to]]}, the words first.
 
 import {html} from "../assets/vendor/lit.js";
@@ -27,13 +27,11 @@ function recurrent(n) {
 
 export const NETS = [
   {name: "Recurrent", reads: "from left to right", graph: recurrent},
-  {name: "Convolution, 3 wide", graph: (n) => layered(n, n - 1, (i, j) => Math.abs(i - j) <= 1)},
   {
-    name: "Convolution, gaps that double",
+    name: "Convolution",
     graph: (n) => layered(n, Math.ceil(Math.log2(n)), (i, j, l) => [0, 2 ** (l - 1)].includes(Math.abs(i - j)))
   },
-  {name: "Attention", graph: (n) => layered(n, 1, () => true)},
-  {name: "Attention, causal", reads: "only what came before", graph: (n) => layered(n, 1, (i, j) => i <= j)}
+  {name: "Attention", graph: (n) => layered(n, 1, () => true)}
 ];
 
 /** The nodes of a shortest way from word `from` to any node of word `to`, or null: breadth first. */
@@ -102,7 +100,7 @@ export function sentence({words, net, from, to, graph, steps}) {
   const way = `${words[from]} (word ${from + 1}) → ${words[to]} (word ${to + 1}): ${count(steps[net])}`;
   const why = steps[net] === null ? `, for this net reads ${reads}` : "";
   const wait = graph.chain === 1 ? "1 step, all words at once" : `${graph.chain} steps, one after another`;
-  return `${name}. ${way}${why}. The whole drawing takes ${wait}.`;
+  return `${name}. ${way}${why}. To read all ${words.length} words takes ${wait}.`;
 }
 
 function view(m, widget) {
@@ -139,7 +137,7 @@ function run(widget) {
   widget.running = dot.animate(frames, {delay: PAUSE, duration: STEP_TIME * (path.length - 1)});
 }
 
-const [RECURRENT, THREE_WIDE] = [0, 1]; // in NETS
+const RECURRENT = 0; // in NETS
 
 export const pathTracer = defineWidget({
   name: "path-tracer",
@@ -156,7 +154,6 @@ export const pathTracer = defineWidget({
   drawn: run,
   challenges: {
     "no-path": ({path}) => path === null,
-    "one-step": ({net, steps}) => net === RECURRENT && steps[net] === 1,
-    "nine-steps": ({net, steps}) => net === THREE_WIDE && steps[net] === 9
+    "ten-steps": ({net, steps}) => net === RECURRENT && steps[net] === 10
   }
 });

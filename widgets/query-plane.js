@@ -52,23 +52,28 @@ const within = (value) => Math.max(-LIMIT, Math.min(LIMIT, Math.round(value * 20
 function view({query: [across, up], found, answer, note}, widget) {
   const x = scaleLinear([-LIMIT, LIMIT], [0, SIZE]);
   const y = scaleLinear([-LIMIT, LIMIT], [SIZE, 0]);
+  const put = (event) => {
+    const [px, py] = pointer(event, event.currentTarget);
+    widget.set({across: within(x.invert(px)), up: within(y.invert(py))});
+  };
   const move = (event) => {
     const plane = event.currentTarget;
+    // A finger drags the query by its handle; elsewhere on the plane it scrolls the page, or taps.
+    if (event.type === "pointerdown" && event.pointerType === "touch" && !event.target.closest(".query")) return;
     if (event.type === "pointerdown") plane.setPointerCapture(event.pointerId);
     else if (!plane.hasPointerCapture(event.pointerId)) return;
-    const [px, py] = pointer(event, plane);
-    widget.set({across: within(x.invert(px)), up: within(y.invert(py))});
+    put(event);
   };
   const key = ({token, key: [kx, ky], weight}) => svg`<g class="key">
     <line x1=${x(0)} y1=${y(0)} x2=${x(kx)} y2=${y(ky)} style=${heavy(weight)} />
     <circle r="6" cx=${x(kx)} cy=${y(ky)} /><text x=${x(kx)} y=${y(ky) + (ky < 0 ? 26 : -14)}>${token}</text></g>`;
   return html`<div class="plane">
-    <svg viewBox="-8 -8 ${SIZE + 16} ${SIZE + 16}" aria-hidden="true" @pointerdown=${move} @pointermove=${move}>
+    <svg viewBox="-8 -8 ${SIZE + 16} ${SIZE + 16}" aria-hidden="true" @pointerdown=${move} @pointermove=${move} @click=${put}>
       <line class="axis" x1="0" y1=${y(0)} x2=${SIZE} y2=${y(0)} />
       <line class="axis" x1=${x(0)} y1="0" x2=${x(0)} y2=${SIZE} />
       ${found.map(key)}
       <g class="query"><line x1=${x(0)} y1=${y(0)} x2=${x(across)} y2=${y(up)} />
-        <circle r="11" cx=${x(across)} cy=${y(up)} /></g></svg>
+        <circle class="handle" r="28" cx=${x(across)} cy=${y(up)} /><circle r="11" cx=${x(across)} cy=${y(up)} /></g></svg>
     ${shareList(found.map(({token, listed = token, weight}) => ({token: listed, weight})), {label: "Shares"})}
     ${answer === undefined ? nothing : html`
       <p class="retrieved" aria-hidden="true">Your answer: <b>${format(answer)} m</b>${note}</p>`}</div>

@@ -1,4 +1,4 @@
-// How the size of keys drives softmax into saturation: eight weights, and how far they can still move.
+// How the size of keys drives softmax into saturation: eight weights, and how far a nudge still moves them.
 
 import {line, scaleBand, scaleLinear} from "../assets/vendor/d3.js";
 import {html, svg} from "../assets/vendor/lit.js";
@@ -16,27 +16,15 @@ function deviation(row) {
   return Math.sqrt(row.reduce((sum, x) => sum + (x - mean) ** 2, 0) / row.length);
 }
 
-/** √(Σ (∂wᵢ/∂sⱼ)²) of softmax: how far the weights can follow the scores. At most ½. */
-export function jacobianNorm(weights) {
-  // Sums of the others in place of 1 − w, and sizes relative to the largest entry, which is always
-  // on the diagonal: so that norms far below rounding keep their digits.
-  const rest = sumsOfOthers(weights);
-  const largest = Math.max(...weights.map((w, i) => w * rest[i]));
-  if (!largest) return 0;
-  let squares = 0;
-  weights.forEach((w, i) => {
-    squares += (w * rest[i] / largest) ** 2;
-    for (let j = 0; j < i; j++) squares += 2 * (w * weights[j] / largest) ** 2; // symmetric
-  });
-  return largest * Math.sqrt(squares);
-}
+const NUDGE = 0.1;
+const FACTOR = Math.expm1(NUDGE);
 
-/** For each number the sum of the others, without taking it from the sum of all. */
-function sumsOfOthers(numbers) {
-  const sums = numbers.map(() => 0);
-  for (let i = 1, before = 0; i < numbers.length; i++) sums[i] = before += numbers[i - 1];
-  for (let i = numbers.length - 2, after = 0; i >= 0; i--) sums[i] += after += numbers[i + 1];
-  return sums;
+/** How far the largest weight rises when the score that softmax gets for it rises by NUDGE. */
+export function movedByNudge(weights) {
+  const best = weights.indexOf(Math.max(...weights));
+  // The sum of the others in place of 1 − w: it keeps its digits where w is close to 1.
+  const rest = weights.reduce((sum, w, i) => (i === best ? sum : sum + w), 0);
+  return weights[best] * rest * FACTOR / (1 + weights[best] * FACTOR);
 }
 
 const scoresOf = (products, size, {spread = 1, divide = false}) =>
@@ -46,15 +34,15 @@ const scoresOf = (products, size, {spread = 1, divide = false}) =>
 export function row(products, size, {spread, divide} = {}) {
   const scores = scoresOf(products, size, {spread, divide});
   const weights = softmax(scores);
-  return {scores, weights, deviation: deviation(scores), norm: jacobianNorm(weights)};
+  return {scores, weights, deviation: deviation(scores), moved: movedByNudge(weights)};
 }
 
-/** Every draw of every size, and the mean of their norms: with the division and without. */
+/** Every draw of every size, and the mean of how far each moves: with the division and without. */
 export function cloud({sizes, products}, spread) {
   const series = (divide) => {
-    const normOf = (draw, size) => jacobianNorm(softmax(scoresOf(draw, size, {spread, divide})));
-    const norms = sizes.map((size, i) => products[i].map((draw) => normOf(draw, size)));
-    return {divide, norms, means: norms.map((all) => all.reduce((a, b) => a + b, 0) / all.length)};
+    const movedOf = (draw, size) => movedByNudge(softmax(scoresOf(draw, size, {spread, divide})));
+    const moves = sizes.map((size, i) => products[i].map((draw) => movedOf(draw, size)));
+    return {divide, moves, means: moves.map((all) => all.reduce((a, b) => a + b, 0) / all.length)};
   };
   return [series(false), series(true)];
 }
@@ -67,14 +55,15 @@ export function saturation({sizes, products}, state) {
 
 // ---- Sentence, view ------------------------------------------------------------------------
 
-export const sentence = ({size, deviation: spread, weights, norm}, {state}) =>
-  `Keys of ${size} numbers, ${state.divide ? "divided by" : "not divided by"} √${size}. The scores spread by `
-  + `${format(spread)}, the largest weight is ${format(Math.max(...weights))}, `
-  + `the Jacobian's norm is ${formatSmall(norm)}.`;
+export const sentence = ({size, deviation: spread, weights, moved}, {state}) =>
+  `Keys of ${size} numbers, ${state.divide ? "divided by" : "not divided by"} √${size}. The spread of the scores is `
+  + `${format(spread)}, the largest weight is ${format(Math.max(...weights))}. `
+  + `A nudge of ${NUDGE} moves it by ${formatMove(moved)}.`;
 
 const BARS = {left: 26, right: 308, top: 22, bottom: 150, height: 174};
 const PLOT = {left: 34, right: 300, top: 14, bottom: 150, height: 188};
-const MOST = 0.5; // the Jacobian's norm can't be larger: the axis holds all there can be
+const MOST = 0.025; // tanh(NUDGE / 4), from 0.4875 to 0.5125, rounded up: the axis holds all there can be
+const formatMove = (x) => (x < 0.0001 ? formatSmall(x) : x.toFixed(4));
 
 const axis = ({left, right}, ticks, y) => ticks.map((tick) => svg`
   <line class="tick" x1=${left} x2=${right} y1=${y(tick)} y2=${y(tick)}></line>
@@ -97,9 +86,9 @@ const scalesOf = (sizes) => ({
 });
 const aside = (divide) => (divide ? 4 : -4); // beside one another, so that both are seen
 
-function dots({divide, norms, means}) {
+function dots({divide, moves, means}) {
   const {x, y} = scalesOf(means);
-  const draws = norms.flatMap((all, i) => all.map((norm) => `M${(x(i) + aside(divide)).toFixed(1)},${y(norm).toFixed(1)}h0`));
+  const draws = moves.flatMap((all, i) => all.map((moved) => `M${(x(i) + aside(divide)).toFixed(1)},${y(moved).toFixed(1)}h0`));
   return svg`<g class="series ${divide ? "divided" : "raw"}">
     <path class="draws" d=${draws.join("")}></path><path class="mean" d=${line((_, i) => x(i), y)(means)}></path></g>`;
 }
@@ -110,20 +99,19 @@ function dotsOf(data, spread) {
   return kept.drawing;
 }
 
-function plot({norm}, {data, state: {size: chosen, divide, spread}}) {
+function plot({moved}, {data, state: {size: chosen, divide, spread}}) {
   const {x, y} = scalesOf(data.sizes);
-  return html`<svg class="norms" viewBox="0 0 312 ${PLOT.height}" aria-hidden="true">${axis(PLOT, [0, 0.1, 0.2, 0.3, 0.4, 0.5], y)}
+  return html`<svg class="moves" viewBox="0 0 312 ${PLOT.height}" aria-hidden="true">${axis(PLOT, [0, 0.01, 0.02], y)}
     ${data.sizes.map((size, i) => (i % 2 ? "" : svg`<text class="size" x=${x(i)} y=${PLOT.bottom + 18}>${size}</text>`))}
-    ${dotsOf(data, spread)}<circle class="now" r="7" cx=${x(chosen) + aside(divide)} cy=${y(norm)}></circle></svg>`;
+    ${dotsOf(data, spread)}<circle class="now" r="7" cx=${x(chosen) + aside(divide)} cy=${y(moved)}></circle></svg>`;
 }
 
-const view = (m, widget) => html`<dl class="now"><div><dt>Spread of the scores</dt><dd class="now-spread">${format(m.deviation)}</dd></div>
+const view = (m, widget) => html`<dl class="now"><div><dt>Spread of these eight scores</dt><dd class="now-spread">${format(m.deviation)}</dd></div>
     <div><dt>Largest weight</dt><dd class="now-top">${format(Math.max(...m.weights))}</dd></div>
-    <div><dt>Norm of the Jacobian</dt><dd class="now-norm">${formatSmall(m.norm)}</dd></div></dl>
+    <div><dt>It moves by</dt><dd class="now-moved">${formatMove(m.moved)}</dd></div></dl>
   <div class="stage"><figure><figcaption>Weights of eight keys, scores below</figcaption>${bars(m)}</figure>
-    <figure><figcaption>Norm of the Jacobian, by dₖ</figcaption>${plot(m, widget)}</figure></div>
-  <p class="legend"><span class="raw">not divided</span> <span class="divided">divided by √dₖ</span>
-    <span class="means">mean of the draws</span> <span class="ring">what you see</span></p>
+    <figure><figcaption>How far ${NUDGE} moves the largest, by size of the keys</figcaption>${plot(m, widget)}</figure></div>
+  <p class="legend"><span class="raw means">not divided</span> <span class="divided means">divided by √dₖ</span> <span class="ring">what you see</span></p>
   ${widget.sentence({hidden: true})}`;
 
 const anotherDraw = ({state, fields, set}) => set({draw: (state.draw + 1) % (fields.draw.max + 1)});
@@ -147,7 +135,7 @@ export const saturationExplorer = defineWidget({
   view,
   challenges: {
     "spread-of-1": ({deviation: spread}, {divide}) => !divide && Math.abs(spread - 1) < 0.1,
-    frozen: ({norm}) => norm < 0.01,
-    "frozen-divided": ({norm}, {divide}) => divide && norm < 0.1
+    frozen: ({moved}, {divide}) => !divide && moved < 0.0001,
+    "frozen-divided": ({moved}, {divide}) => divide && moved < 0.005
   }
 });

@@ -45,10 +45,11 @@ export function heat({tokens, ...published}, {query, key, stop, cell: [row, col]
   const T = STOPS[stop];
   const {scaled} = attentionSteps({query, key, value: key});
   const weights = scaled.map((scores) => atTemperature(scores, T));
+  const entropies = weights.map(entropy);
   const isPublished = String(query) === String(published.query) && String(key) === String(published.key);
   return {
-    T, weights, tokens, row, col,
-    entropies: weights.map(entropy), most: Math.log(key.length),
+    T, weights, tokens, row, col, entropies,
+    keys: Math.exp(entropies[row]), // as many, were they to share alike
     source: isPublished ? "constructed" : "random"
   };
 }
@@ -58,15 +59,11 @@ export function heat({tokens, ...published}, {query, key, stop, cell: [row, col]
 function says({T}) {
   if (T === 0) return "T → 0: the largest score takes all; equal ones share.";
   if (T === Infinity) return "T → ∞: every key gets the same.";
-  return T === 1 ? "T = 1.0: the scores as they are." : `T = ${T.toFixed(1)}: every score divided by ${T.toFixed(1)}.`;
+  return T === 1 ? "T = 1.0: the scores q·k / √dₖ as they are." : `T = ${T.toFixed(1)}: every score q·k / √dₖ divided by ${T.toFixed(1)}.`;
 }
 
-const bits = (nats) => nats / Math.LN2;
-
-const spreadOut = ({entropies, most, tokens, row}) =>
-  `The row of ${tokens[row]} is spread over ${formatFine(entropies[row])} nats, which are `
-  + `${formatFine(bits(entropies[row]))} bits. The most for ${tokens.length} keys: `
-  + `${formatFine(most)} nats, ${formatFine(bits(most))} bits.`;
+const spreadOut = ({entropies, keys, tokens, row}) =>
+  `The row of ${tokens[row]} is as even as ${format(keys)} of ${tokens.length} keys (entropy ${formatFine(entropies[row])}).`;
 
 export function sentence(m) {
   const looks = m.tokens.map((token, j) => `${token} ${format(m.weights[m.row][j])}`).join(", ");
@@ -109,6 +106,6 @@ export const temperatureMap = defineWidget({
   challenges: {
     half: ({weights, tokens, row}) => tokens[row] === "sat" && Math.abs(weights[row][1] - 0.5) < 0.01,
     tie: ({T, entropies, row}) => T === 0 && entropies[row] > 0,
-    "all-equal": ({weights}) => weights.flat().every((w) => w === weights[0][0])
+    "five-keys": ({keys, tokens, row}) => tokens[row] === "sat" && Math.abs(keys - 5) < 0.1
   }
 });

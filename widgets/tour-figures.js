@@ -65,7 +65,7 @@ export const tourHeads = looks("The heads side by side", {
   controls: () => [[wordMenu("From word")]],
   model: (data, {ending, row}) => looking(data, {ending, row, head: 0}),
   sentence: mostSentence,
-  view: (m, widget) => html`<ul class="maps">${m.maps.map((map, i) => html`<li><b>${m.names[i]}</b>
+  view: (m, widget) => html`<ul class="maps">${m.maps.map((map, i) => html`<li class=${/ head 0$/.test(m.names[i]) ? "new-layer" : nothing}><b>${m.names[i]}</b>
     ${weightMap(map, {row: m.row})}<span class="most">${withShare(m.most[i])}</span></li>`)}</ul>
     ${widget.sentence({hidden: true})}`
 });
@@ -120,7 +120,7 @@ export function sharing(worked, {word, key}) {
   const parts = m.scaled[word].map(Math.exp);
   const total = parts.reduce((a, b) => a + b, 0);
   const share = `${powers[key]} ÷ (${powers.join(" + ")}) = ${format(parts[key])} ÷ ${format(total)} = ${format(m.weights[word][key])}`;
-  const mix = m.value.map((row, j) => `${format(m.weights[word][j])}·${inParentheses(row)}`).join(" + ");
+  const mix = m.value.map((row, j) => `${m.weights[word][j].toFixed(3)}·${inParentheses(row)}`).join(" + "); // so that it comes out by hand
   return {
     grids: [
       {name: "weights", cells: m.weights, columns: m.tokens, isFilled: true},

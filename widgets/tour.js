@@ -44,15 +44,17 @@ const pager = ({before, after}, widget) => html`
   ${before ? html`<button type="button" @click=${() => go(widget, before)}>Back: ${before.name}</button>` : nothing}
   ${after ? html`<button type="button" class="next" @click=${() => go(widget, after)}>Next: ${after.name}</button>` : nothing}`;
 
-/** Shows the chosen step alone, of the page's sections. */
+function showSection(section, isShown) {
+  if (isShown) section.removeAttribute("hidden");
+  else section.setAttribute("hidden", "until-found"); // what the browser's search finds, it shows
+}
+
+/** Shows the chosen step alone, of the page's sections; with the last, what follows the tour. */
 function showStep(widget) {
-  const {model: {all, now}, data: {strip, links, sections}} = widget;
+  const {model: {all, now, after}, data: {strip, links, sections, rest}} = widget;
   const isShown = (i) => all || i === now.number - 1;
-  sections.forEach((section, i) => {
-    section.classList.add("tour-step");
-    if (isShown(i)) section.removeAttribute("hidden");
-    else section.setAttribute("hidden", "until-found"); // what the browser's search finds, it shows
-  });
+  sections.forEach((section, i) => showSection(section, isShown(i)));
+  rest.forEach((section) => showSection(section, !after));
   links.forEach((link, i) => {
     if (isShown(i) && !all) link.setAttribute("aria-current", "step");
     else link.removeAttribute("aria-current");
@@ -133,12 +135,12 @@ function listenToSwipes(widget) {
 
 /** Shows the step that holds what `hash` names, and brings it into view. */
 function reveal(hash, widget) {
-  const {strip, links, sections} = widget.data;
+  const {strip, links, sections, rest} = widget.data;
   const id = hash.slice(1); // names of ours need no decoding
   const target = id && document.getElementById(id);
-  const index = sections.findIndex((section) => target && section.contains(target));
+  const index = [...sections, ...rest].findIndex((section) => target && section.contains(target));
   if (index < 0) return false;
-  widget.set({step: index + 1});
+  widget.set({step: Math.min(index + 1, sections.length)});
   if (links.some((link) => link.hash === hash) && !widget.state.all) strip.scrollIntoView({block: "nearest"});
   else target.scrollIntoView();
   return true;
@@ -154,12 +156,17 @@ function listenToLinks(widget) {
     if (isHere && reveal(link.hash, widget)) event.preventDefault();
   });
   widget.listen(window, "hashchange", revealHash);
-  widget.data.sections.forEach((section, i) => widget.listen(section, "beforematch", () => widget.set({step: i + 1})));
+  const {sections, rest} = widget.data;
+  const showWhenFound = (section, step) => widget.listen(section, "beforematch", () => widget.set({step}));
+  sections.forEach((section, i) => showWhenFound(section, i + 1));
+  rest.forEach((section) => showWhenFound(section, sections.length));
   revealHash();
 }
 
 function started(widget) {
-  const {strip, sections} = widget.data;
+  const {strip, sections, rest} = widget.data;
+  sections.forEach((section) => section.classList.add("tour-step"));
+  rest.forEach((section) => section.classList.add("tour-rest"));
   widget.timer = 0;
   widget.pager = Object.assign(document.createElement("div"), {className: "tour-pager"});
   sections[sections.length - 1].after(widget.pager);
@@ -182,10 +189,17 @@ const player = defineWidget({
   drawn: showStep
 });
 
+/** The sections that follow `last` in the lesson: bug hunt, exercises, recap. */
+function sectionsAfter(last) {
+  const next = last.nextElementSibling;
+  if (!next) return [];
+  return next.matches("section.level2") ? [next, ...sectionsAfter(next)] : sectionsAfter(next);
+}
+
 /** The player of the sections that the page's list of steps links to. */
 export function tour() {
   const strip = document.querySelector(".tour-strip");
   const links = [...strip.querySelectorAll("li a")];
   const sections = links.map((link) => document.getElementById(link.hash.slice(1)).closest("section"));
-  return player({strip, links, sections, names: links.map((link) => link.textContent)});
+  return player({strip, links, sections, rest: sectionsAfter(sections[sections.length - 1]), names: links.map((link) => link.textContent)});
 }

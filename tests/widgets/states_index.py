@@ -1,6 +1,25 @@
-"""The states of the front page's widget; tests/site/test_widgets.py says how they are used."""
+"""The states of the front page's widgets; tests/site/test_widgets.py says how they are used."""
 
 STATES = {
+    "story": {
+        "page": "index.html",
+        "key": "story",
+        "states": {
+            "previous": "story.head=2.4&story.at=7",
+            "first": "story.at=0",
+            "off": "story.off=2.4,4.3&story.temperature=1.5",
+            "own": "story.text=Once+upon+a+time+there+was+a+cat&story.head=1.1&story.at=3",
+            "markup": "story.text=%3Cb%3EA%3C/b%3E%0A%0Ahttps://a.b/%3Fc%3Dd%26e&story.temperature=0",
+            "empty": "story.text=",
+            "long": "story.text=" + "The+duck+swam+and+sang.+" * 24,
+        },
+        "damaged": [
+            "story.head=5.1", "story.head=", "story.at=x", "story.at=1e9", "story.off=9.9",
+            "story.temperature=3", "story.text=" + "a" * 1600,
+        ],
+        "goals": {},
+        "grows": 900,
+    },
     "taste": {
         "page": "index.html",
         "key": "taste",
@@ -8,4 +27,4 @@ STATES = {
         "damaged": ["taste.across=9", "taste.up=x", "taste.up="],
         "goals": {},
     },
-}
+}  # fmt: skip

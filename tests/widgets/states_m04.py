@@ -44,7 +44,7 @@ STATES = {
         "goals": {
             "half": "heat.stop=1.6",
             "tie": "heat.stop=0&heat.cell=1.0",
-            "all-equal": "heat.stop=Infinity",
+            "five-keys": "heat.stop=2",
         },
     },
 }  # fmt: skip

@@ -33,12 +33,12 @@ STATES = {
         "page": PAGE,
         "key": "empty",
         "states": {
-            "half": "empty.dtype=2",
-            "double": "empty.dtype=1&empty.visible=1",
-            "all visible": "empty.visible=3",
+            "half": "empty.dtype=2&empty.hidden=3",
+            "double": "empty.dtype=1&empty.hidden=2",
+            "empty": "empty.hidden=3",
         },
         "grows": 120,
-        "damaged": ["empty.dtype=4", "empty.visible=-1"],
+        "damaged": ["empty.dtype=4", "empty.hidden=-1"],
         "goals": {},
     },
     "mask-conventions": {

@@ -48,8 +48,8 @@ STATES = {
         "states": {
             "cat": "heads.sentence=1&heads.head=2",
             "cat, layer 0": "heads.sentence=1&heads.layer=0",
-            "big": "heads.sentence=2&heads.row=12",
-            "small, random": "heads.sentence=3&heads.layer=0&heads.head=2&heads.untrained=1",
+            "big": "heads.sentence=3&heads.row=12",
+            "dogs, random": "heads.sentence=2&heads.layer=0&heads.head=2&heads.untrained=1",
             "random": "heads.untrained=1&heads.head=0",
         },
         "grows": 130,
@@ -58,8 +58,8 @@ STATES = {
             "heads.untrained=yes",
         ],
         "goals": {
-            "sharpest-head": "heads.sentence=1&heads.head=0",
-            "looks-at-itself": "heads.sentence=2&heads.head=0&heads.row=1",
+            "most-even-head": "heads.sentence=1&heads.layer=0&heads.head=0",
+            "finds-dogs": "heads.sentence=2&heads.head=1&heads.row=5",
         },
     },
 }  # fmt: skip

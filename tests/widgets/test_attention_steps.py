@@ -24,7 +24,7 @@ RESULTS = ["output", "scores", "scaled", "weights", "output"]  # of each step
 def state(step=0, cell=None, **changes):
     cell = cell or (step, RESULTS[step], 2, 1)
     chosen = dict(zip(("step", "matrix", "row", "col"), cell, strict=True))
-    return {**WORKED, "step": step, "causal": False, "cell": chosen, **changes}
+    return {**WORKED, "step": step, "causal": False, "drawn": False, "cell": chosen, **changes}
 
 
 def model(*args, **changes):
@@ -102,6 +102,22 @@ def rounded(m, read):
         for j, x in enumerate(numbers)
         if row in (None, i) and col in (None, j)
     }
+
+
+def test_a_score_is_shown_in_all_its_decimals():
+    """9.99² + 9.99² is 199.6002: no rounded number stands after "="."""
+    largest = {"query": [[9.99, 9.99]] * 3, "key": [[9.99, 9.99]] * 3}
+    assert text(model(1, **largest)["parts"]).endswith(" = 199.6002")
+    draw = random.Random(1)
+    for _ in range(50):
+        m = model(1, **random_inputs(draw))
+        exact = m["scores"][2][1]
+        assert number(text(m["parts"]).split(" = ")[-1]) == pytest.approx(exact, abs=1e-9)
+
+
+@pytest.mark.parametrize("drawn", [False, True])
+def test_numbers_drawn_at_random_are_called_random(drawn):
+    assert model(drawn=drawn)["source"] == ("random" if drawn else "constructed")
 
 
 def test_the_arithmetic_is_written_like_this():

@@ -6,7 +6,7 @@ from itertools import product
 import pytest
 import torch
 
-from attention import create_causal_mask, scaled_dot_product_attention
+from attention import scaled_dot_product_attention
 from tests.widgets.js import module
 
 WORDS = "the cat sat on the mat because it was tired".split()
@@ -27,17 +27,16 @@ def recurrent(decay):
     return flow
 
 
-def attention(source, times, is_causal):
+def attention(source, times):
     """The weights of attention.py, where every query scores ``source`` ln(times), the others 0."""
     query = torch.full((N, 1), math.log(times), dtype=torch.float64)
     key = torch.zeros(N, 1, dtype=torch.float64)
     key[source] = 1
-    mask = create_causal_mask(N) if is_causal else None
-    return scaled_dot_product_attention(query, key, key, mask, scale=1.0)[1]
+    return scaled_dot_product_attention(query, key, key, scale=1.0)[1]
 
 
-def flows(decay=1, times=3, source=1, is_causal=False):
-    state = {"decay": decay, "times": times, "source": source, "causal": is_causal}
+def flows(decay=1, times=3, source=1):
+    state = {"decay": decay, "times": times, "source": source}
     return FLOW.call("flows", {"words": WORDS}, state)
 
 
@@ -45,19 +44,18 @@ def assert_close(found, want):
     torch.testing.assert_close(torch.tensor(found, dtype=torch.float64), want, atol=1e-12, rtol=0)
 
 
-@pytest.mark.parametrize("is_causal", [False, True], ids=["all", "causal"])
-def test_every_state(is_causal):
+def test_every_state():
     for decay, times, source in product(range(5), range(6), range(N)):
-        found = flows(decay, times, source, is_causal)
+        found = flows(decay, times, source)
         by_state = recurrent(DECAYS[decay])
-        by_attention = attention(source, TIMES[times], is_causal)
+        by_attention = attention(source, TIMES[times])
         assert_close(found["recurrent"], by_state)
         assert_close(found["attention"], by_attention)
         for j, reader in enumerate(found["readers"]):
             assert (reader["word"], reader["steps"]) == (WORDS[j], j - source)
             for kind, flow, is_unseen in [
                 ("recurrent", by_state, j < source),
-                ("attention", by_attention, is_causal and j < source),
+                ("attention", by_attention, False),
             ]:
                 if is_unseen:
                     assert (reader[kind], flow[j, source]) == (None, 0)
@@ -68,13 +66,13 @@ def test_every_state(is_causal):
 @pytest.mark.parametrize(
     ("chosen", "sentence"),
     [
-        ({}, "Raise cat by 1. In tired, 8 words on, that adds 0.06 through the recurrent net "
-             "(0.7⁸), and 0.77 through attention (30/39)."),
-        ({"decay": 4, "times": 0, "source": 8, "is_causal": True},
-         "Raise was by 1. In tired, 1 word on, that adds 1.00 through the recurrent net (1), "
-         "and 0.10 through attention (1/10)."),
-        ({"source": 9}, "Raise tired by 1. In tired itself that adds 1.00 through the recurrent "
-                        "net (0.7⁰), and 0.77 through attention (30/39)."),
+        ({}, "Raise cat by 1. Through attention every word rises by 0.77 (30/39). "
+             "Through the recurrent net tired, 8 words on, rises by 0.06 (0.7⁸)."),
+        ({"decay": 4, "times": 0, "source": 8},
+         "Raise was by 1. Through attention every word rises by 0.10 (1/10). "
+         "Through the recurrent net tired, 1 word on, rises by 1.00 (1)."),
+        ({"source": 9}, "Raise tired by 1. Through attention every word rises by 0.77 (30/39). "
+                        "Through the recurrent net tired itself rises by 1.00 (0.7⁰)."),
     ],
 )  # fmt: skip
 def test_the_sentence(chosen, sentence):

@@ -10,7 +10,7 @@ from tests.widgets.js import module
 
 JS = module("query-plane.js")
 KEYS = [[0, 1.5], [1.43, 0.46], [0.88, -1.21], [-0.88, -1.21], [-1.43, 0.46]]
-HEIGHTS = [3.2, 1.0, 0.4, 1.8, 2.6]
+HEIGHTS = [1.8, 0.6, 1.4, 3.2, 2.8]
 NAMES = ["Ask", "Bow", "Cam", "Dun", "Eye"]
 
 
@@ -53,6 +53,15 @@ def test_it_is_attention_from_hard_to_soft():
         assert ("best fit alone" in got["note"]) == (temperature == 0)
 
 
+def test_a_longer_query_gives_the_largest_share_more():
+    """As the front page says; only between equal scores nothing changes."""
+    draw = random.Random(1)
+    for _ in range(100):
+        query = [draw.uniform(-1, 1), draw.uniform(-1, 1)]
+        largest = [max(weights(ask([c * x for x in query], 2**0.5))) for c in (0.5, 1, 2)]
+        assert largest[0] < largest[1] < largest[2]
+
+
 def test_temperature_0_is_the_best_alone_and_ties_share():
     assert weights(ask([0, 0], 0)) == [0.2] * 5
     assert ask([0, 0], 0)["answer"] == pytest.approx(sum(HEIGHTS) / 5)
@@ -71,6 +80,6 @@ def test_the_sentence():
     said = JS.call("summarize", ask([1, -1], 1))
     assert said.startswith(f"A query at (1.00, −1.00) looks at: Ask {shares[0]:.0%}"[:-1])
     assert said.endswith(f" Eye {100 * shares[4]:.0f}\u202f%. Your answer: {answer:.2f} m.")
-    assert JS.call("summarize", ask([1, 1], 0)).endswith("1.00 m, from the best fit alone.")
+    assert JS.call("summarize", ask([1, 1], 0)).endswith("0.60 m, from the best fit alone.")
     alone = JS.call("lookup", data(), {"across": 1, "up": 1})
     assert "answer" not in JS.call("summarize", alone)

@@ -1,5 +1,6 @@
-"""widgets/saturation.js: weights against attention.py, norms against autograd and 80 digits."""
+"""widgets/saturation.js: weights against attention.py, what a nudge moves against 80 digits."""
 
+import math
 import random
 from decimal import Decimal, getcontext
 
@@ -34,13 +35,12 @@ def expected(size=0, divide=False, spread=1.0, draw=0):
     return products * factor, scaled_dot_product_attention(one, keys, keys, scale=factor)[1][0]
 
 
-def exact_norm(scores):
-    """The Jacobian's norm in 80 digits: in 64 bits, 1 − w has none left near w = 1."""
+def exact_move(scores):
+    """How far 0.1 more moves the largest weight, in 80 digits: 64 bits have none left near 1."""
     getcontext().prec = 80
-    e = [Decimal(s).exp() for s in scores.tolist()]
-    w = [x / sum(e) for x in e]
-    squares = ((a * ((i == j) - b)) ** 2 for i, a in enumerate(w) for j, b in enumerate(w))
-    return float(sum(squares).sqrt())
+    e = sorted(Decimal(s).exp() for s in scores.tolist())
+    nudged = e[-1] * Decimal("0.1").exp()
+    return float(nudged / (sum(e[:-1]) + nudged) - e[-1] / sum(e))
 
 
 def test_rows_are_attention_pys():
@@ -60,19 +60,26 @@ def test_rows_are_attention_pys():
         assert model["scores"] == pytest.approx(scores.tolist(), rel=1e-12)
         assert model["weights"] == pytest.approx(weights.tolist(), rel=1e-9, abs=1e-300)
         assert model["deviation"] == pytest.approx(scores.std(correction=0).item(), rel=1e-12)
-        assert model["norm"] == pytest.approx(exact_norm(scores), rel=1e-9)
+        assert model["moved"] == pytest.approx(exact_move(scores), rel=1e-9)
 
 
-def test_the_norm_is_that_of_autograd():
+def test_a_nudge_moves_the_largest_weight_as_pytorch_says():
     rows = (torch.randn(200, 8, generator=torch.Generator().manual_seed(5)) * 2).double()
-    got = JS.run("x.map(m.jacobianNorm)", rows.softmax(-1))
-    want = [
-        torch.autograd.functional.jacobian(lambda s: s.softmax(-1), row).norm().item()
-        for row in rows
-    ]
-    assert got == pytest.approx(want, rel=1e-9)
-    extremes = JS.run("x.map(m.jacobianNorm)", [[0.5, 0.5], [1, 0], [1, 1e-300], [1]])
-    assert extremes == pytest.approx([0.5, 0, 2e-300, 0], rel=1e-12)
+    best = torch.nn.functional.one_hot(rows.argmax(-1), 8)
+    want = ((rows + 0.1 * best).softmax(-1) - rows.softmax(-1)).amax(-1)
+    assert JS.run("x.map(m.movedByNudge)", rows.softmax(-1)) == pytest.approx(want.tolist())
+    extremes = JS.run("x.map(m.movedByNudge)", [[0.5, 0.5], [1, 0], [1e-300, 1], [1]])
+    grown = math.expm1(0.1)
+    assert extremes == pytest.approx(
+        [1 / (1 + math.exp(-0.1)) - 0.5, 0, 1e-300 * grown / (1 + grown), 0], rel=1e-12
+    )
+
+
+def test_a_nudge_never_moves_a_weight_further_than_the_axis_goes():
+    assert math.tanh(0.1 / 4) <= 0.025
+    rows = torch.linspace(0, 1, 1001).double()
+    moved = JS.run("x.map(m.movedByNudge)", torch.stack([rows, 1 - rows], -1))
+    assert max(moved) <= math.tanh(0.1 / 4)
 
 
 @pytest.mark.parametrize("spread", [1.0, 1.5])
@@ -81,13 +88,13 @@ def test_the_cloud_holds_every_draw_and_its_mean(spread):
     assert (raw["divide"], divided["divide"]) == (False, True)
     for series in (raw, divided):
         want = [
-            [exact_norm(expected(i, series["divide"], spread, n)[0]) for n in range(DRAWS)]
+            [exact_move(expected(i, series["divide"], spread, n)[0]) for n in range(DRAWS)]
             for i in range(len(SIZES))
         ]
-        for got, exact in zip(series["norms"], want, strict=True):
+        for got, exact in zip(series["moves"], want, strict=True):
             assert got == pytest.approx(exact, rel=1e-9)
         assert series["means"] == pytest.approx([sum(all_) / DRAWS for all_ in want], rel=1e-9)
-        assert max(map(max, series["norms"])) <= 0.5, "the axis ends there"
+        assert max(map(max, series["moves"])) <= 0.025, "the axis ends there"
 
 
 def test_the_sentence_says_the_size_the_division_and_three_numbers():
@@ -96,8 +103,8 @@ def test_the_sentence_says_the_size_the_division_and_three_numbers():
 
     scores, weights = expected(8, True)
     assert sentence(size=8, divide=True, spread=1, draw=0) == (
-        f"Keys of 2048 numbers, divided by √2048. The scores spread by "
-        f"{scores.std(correction=0):.2f}, the largest weight is {weights.max():.2f}, "
-        f"the Jacobian's norm is {exact_norm(scores):.3f}."
+        f"Keys of 2048 numbers, divided by √2048. The spread of the scores is "
+        f"{scores.std(correction=0):.2f}, the largest weight is {weights.max():.2f}. "
+        f"A nudge of 0.1 moves it by {exact_move(scores):.4f}."
     )
     assert "not divided by √8." in sentence(size=0, divide=False, spread=1, draw=0)

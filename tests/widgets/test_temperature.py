@@ -3,6 +3,7 @@
 import math
 import random
 
+import pytest
 import torch
 
 from analysis import entropy
@@ -45,7 +46,7 @@ def assert_is_attention_pys(got, query, key, temperature):
     have = torch.tensor(got["entropies"], dtype=torch.float64)
     torch.testing.assert_close(have, entropy(want), rtol=1e-9, atol=1e-12)
     assert got["T"] == temperature
-    assert got["most"] == math.log(6)
+    assert got["keys"] == pytest.approx(entropy(want)[2].exp().item())
 
 
 def test_the_stops_are_tenths_between_the_limits():
@@ -81,14 +82,13 @@ def test_the_limits_are_exact_and_ties_share():
 
 def test_the_sentence_says_the_temperature_the_row_and_its_entropy():
     want = expected(QUERY, KEY, 0.5)[2]
-    nats, bits = entropy(want).item(), entropy(want, unit="bits").item()
+    nats = entropy(want).item()
     looks = ", ".join(f"{t} {w:.2f}" for t, w in zip(TOKENS, want.tolist(), strict=True))
     assert sentence(0.5) == (
-        f"T = 0.5: every score divided by 0.5. sat looks at: {looks}. The row of sat is spread "
-        f"over {nats:.3f} nats, which are {bits:.3f} bits. "
-        "The most for 6 keys: 1.792 nats, 2.585 bits."
+        f"T = 0.5: every score q·k / √dₖ divided by 0.5. sat looks at: {looks}. "
+        f"The row of sat is as even as {math.exp(nats):.2f} of 6 keys (entropy {nats:.3f})."
     )
-    assert sentence(1).startswith("T = 1.0: the scores as they are.")
+    assert sentence(1).startswith("T = 1.0: the scores q·k / √dₖ as they are.")
     assert sentence(0).startswith("T → 0: the largest score takes all; equal ones share.")
     assert sentence(math.inf).startswith("T → ∞: every key gets the same.")
-    assert "The row of cat is spread over 0.693 nats, which are 1.000 bits." in sentence(0, (1, 0))
+    assert "The row of cat is as even as 2.00 of 6 keys (entropy 0.693)." in sentence(0, (1, 0))

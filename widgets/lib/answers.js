@@ -1,16 +1,17 @@
 // What a reader has answered, kept in this browser alone: {lesson: {total, done: {id: answer}}}.
 
 const KEY = "course-answers";
-let memory = {}; // where the browser keeps nothing, answers hold until the page is left
+let memory = null; // where the browser keeps nothing, answers hold until the page is left
 
 const isRecord = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
 
 function load() {
+  if (memory) return memory;
   let text;
   try {
     text = localStorage.getItem(KEY);
   } catch {
-    return memory;
+    return {};
   }
   try {
     const read = JSON.parse(text);
@@ -22,18 +23,21 @@ function load() {
 }
 
 function save(all) {
-  memory = all;
+  memory = null;
   try {
     if (Object.keys(all).length) localStorage.setItem(KEY, JSON.stringify(all));
     else localStorage.removeItem(KEY);
   } catch {
-    // not allowed, or full
+    memory = all; // not allowed, or full
   }
   answers.dispatchEvent(new Event("change"));
 }
 
-/** The lesson that an address leads to, by its folder's name; undefined for other pages. */
-export const lessonOf = (address) => (/\/modules\/([^/]+)\//.exec(new URL(address, document.baseURI).pathname) ?? [])[1];
+/** The lesson that an address leads to, by its folder's name, or the explorer; undefined for other pages. */
+export const lessonOf = (address) => {
+  const [, lesson, page] = /\/modules\/([^/]+)\/|\/(explorer)\.html$/.exec(new URL(address, document.baseURI).pathname) ?? [];
+  return lesson ?? page;
+};
 
 /** Tells "change" whenever an answer is given or taken back, in another tab too. */
 export const answers = Object.assign(new EventTarget(), {

@@ -22,7 +22,7 @@ export const steps = (name, label, names, {ticks} = {}) => (widget) => {
   const set = (step) => widget.set({[name]: step});
   const last = names.length - 1;
   // One tab stop for the whole control, the slider; the buttons are for pointers.
-  const tick = (step) => html`<button type="button" tabindex="-1" class=${step === now ? "current" : ""}
+  const tick = (step) => html`<button type="button" tabindex="-1" class=${step === now ? "current" : ""} aria-label=${`${label} ${names[step]}`}
     style=${ticks ? `--at: ${step / last}` : ""} @click=${() => set(step)}>${names[step]}</button>`;
   return html`<div class="step-slider"><label for="${widget.id}-${name}">${label}</label>
     <div><input id="${widget.id}-${name}" type="range" min="0" max=${last} step="1" aria-valuetext=${`${now} of ${last}: ${names[now]}`}

@@ -6,6 +6,7 @@ import {addressState} from "./address.js";
 import {meetGoals} from "./goals.js";
 import {numberHint} from "./number-field.js";
 import {watchHeight} from "./place.js";
+import {offerSaving} from "./save-menu.js";
 import {whenShown} from "./when-shown.js";
 
 /**
@@ -20,11 +21,12 @@ import {whenShown} from "./when-shown.js";
  * model       (data, state, followed's value) → numbers as plain objects: no DOM
  * sentence    (model, widget) → the same in words
  * view        (model, widget) → a template of lit-html
+ * pictures    {name: (widget) → {file, svg}}: parts that can be saved alone, as the text of an SVG
  * challenges  {name: (model, state) → whether the goal is met}
  * started, drawn   (widget) → run once, when it starts, and after each drawing
  *
  * `followed` is another widget's element; this one is drawn again at its every change.
- * Their `widget` is {data, state, model, fields, followed, root, set, reset, listen, draw, sentence}.
+ * Their `widget` is {data, state, model, fields, followed, root, set, reset, refresh, listen, draw, sentence}.
  */
 export function defineWidget(definition) {
   return (data, followed) => start(definition, data, followed);
@@ -66,6 +68,8 @@ function start(definition, data, followed) {
       widget.typing = null;
       widget.set(own.defaults);
     },
+    /** Computes and draws again, as when something has been fetched; `byReader`: as if a reader had changed it. */
+    refresh: (byReader = false) => update(byReader),
     /** The model in words, told at every change; `hidden` from view where the drawing says it too. */
     sentence: ({hidden = false} = {}) =>
       html`<p class=${hidden ? "sentence screen-reader-only" : "sentence"} aria-live="polite">${definition.sentence(current, widget)}</p>`
@@ -101,6 +105,8 @@ function start(definition, data, followed) {
   compute();
   definition.started?.(widget);
   whenShown(root, draw);
+  const pictures = Object.entries(definition.pictures ?? {}).map(([part, drawn]) => [part, () => drawn(widget)]);
+  requestAnimationFrame(() => offerSaving(root, label, Object.fromEntries(pictures))); // by then it has its place
   return Object.defineProperties(root, {
     value: {get: () => current},
     state: {get: () => widget.state},

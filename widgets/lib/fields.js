@@ -27,6 +27,13 @@ export const option = (value, options) => ({
   format: String
 });
 
+/** Any text; the address keeps those of at most `most` characters. */
+export const text = (value, {most = 1500} = {}) => ({
+  value,
+  parse: (given) => (given.length <= most ? given : undefined),
+  format: (now) => (now.length <= most ? now : value)
+});
+
 /** Rows of numbers, written "1,0.5;0,2"; only the shape of `value`, within ±limit, is read back. */
 export const matrix = (value, {limit = 9.99} = {}) => ({
   value, min: -limit, max: limit, step: 0.1,

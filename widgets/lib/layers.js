@@ -63,12 +63,12 @@ function one(x, weight, bias, y) {
   }
 }
 
-/** Turns each pair of neighbours in every head by an angle that grows with its position. */
-export function rotate(x, first, width, size) {
+/** Turns each pair of neighbours in every head by an angle that grows with its position; way -1: back. */
+export function rotate(x, first, width, size, way = 1) {
   const y = new Float64Array(x.length);
   for (let at = 0; at < x.length; at += 2) {
     const position = first + Math.floor(at / width);
-    const angle = position / 10000 ** ((at % size) / size);
+    const angle = way * position / 10000 ** ((at % size) / size);
     const cos = Math.cos(angle);
     const sin = Math.sin(angle);
     y[at] = x[at] * cos - x[at + 1] * sin;

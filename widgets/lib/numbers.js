@@ -13,6 +13,9 @@ export function format(x) {
 /** Three decimals, for arithmetic that a reader may follow with a calculator. */
 export const formatFine = (x) => (Math.abs(x) >= 1e5 ? format(x) : signed(x.toFixed(3)));
 
+/** A sum of products of typed numbers, whose two decimals make four: all of them, and at least three. */
+export const formatExact = (x) => (Math.abs(x) >= 1e5 ? format(x) : signed(x.toFixed(4).replace(/0$/, "")));
+
 /** Two digits, for many numbers beside one another: 2.4, −37. */
 export const formatShort = (x) => signed(x.toFixed(Math.abs(x) < 9.95 ? 1 : 0));
 

@@ -8,7 +8,9 @@ let heights; // one observer for the page
 
 /** States the height of `stage` on `place` from the first idle moment on: until then it only costs. */
 export function watchHeight(place, stage) {
-  heights = heights ?? new ResizeObserver((changes) => stateHeights(changes.map(({target}) => target)));
+  // In the next frame: a size that changes while sizes are told is an error ("ResizeObserver loop").
+  heights = heights ?? new ResizeObserver((changes) =>
+    requestAnimationFrame(() => stateHeights(changes.map(({target}) => target))));
   whenIdle(() => heights.observe(stage));
 }
 

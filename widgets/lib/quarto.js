@@ -1,6 +1,7 @@
 // What Quarto's own pages lack, and the embedded engine's have.
 
 export function completePage(main = document.querySelector("main")) {
+  if (/[?&]embed=/.test(location.search)) import("./embed.js").then(({showAlone}) => showAlone());
   makeReachable(main);
   keepLinksInPage();
 }

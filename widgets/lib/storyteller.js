@@ -5,17 +5,22 @@ import {tokenizer} from "./tokenizer.js";
 
 const FILE = "models/storyteller/weights/storyteller.safetensors";
 
-/** A promise of storyteller(model). Rejects with an Error to show; asking again tries again. */
-export const loadStoryteller = (file = FILE) => loadModel(file).then(storyteller);
+/**
+ * A promise of storyteller(model). Rejects with an Error to show; asking again tries again.
+ * `onBytes`: hears how many bytes have arrived.
+ */
+export const loadStoryteller = (file = FILE, onBytes) => loadModel(file, onBytes).then((model) => storyteller(model, file));
 
 /**
- * {config, encode(text), decode(tokens), pieces(tokens), run, guesses, begin} of a causal model
+ * {config, model, encode(text), decode(tokens), pieces(tokens), run, guesses, begin} of a causal model
  * whose vocabulary is that of models/storyteller/tokens.py.
  * Where a text is asked for, tokens will do. `off`: heads without effect, [[layer, head], …].
- * Throws an Error to show where a text is empty, or longer than the model reads at once.
+ * Throws an Error to show where a text is empty, or longer than the model reads at once, and where
+ * the model of `name` is another one.
  */
-export function storyteller(model) {
+export function storyteller(model, name = FILE) {
   const {config} = model;
+  if (!isStoryteller(config)) throw new Error(`${name} holds another model, which doesn't read bytes`);
   const {encode, decode, pieces} = tokenizer(config.vocabulary);
 
   function tokensOf(text) {
@@ -41,7 +46,7 @@ export function storyteller(model) {
     const past = model.cache();
     const tokens = [];
     const weights = config.num_heads.map((heads) => Array.from({length: heads}, () => []));
-    let logits = null;
+    const logits = []; // a row for each token
 
     function read(added) {
       if (tokens.length + added.length > config.max_len) {
@@ -53,7 +58,7 @@ export function storyteller(model) {
       found.weights.forEach((heads, i) => heads.forEach((rows, head) => {
         weights[i][head].push(...rows.map((row, at) => row.subarray(0, first + at + 1)));
       }));
-      logits = found.logits[added.length - 1];
+      logits.push(...found.logits);
     }
 
     /**
@@ -67,6 +72,7 @@ export function storyteller(model) {
       while (same < wanted.length - 1 && wanted[same] === tokens[same]) same += 1;
       past.length = same;
       tokens.length = same;
+      logits.length = same;
       weights.forEach((heads) => heads.forEach((rows) => { rows.length = same; }));
       read(wanted.slice(same, same + most));
       return wanted.length - tokens.length;
@@ -74,7 +80,7 @@ export function storyteller(model) {
 
     /** One more token, drawn by temperature from the topK likeliest; 0 takes the likeliest. */
     function next({temperature = 0.8, topK = Infinity, random = Math.random} = {}) {
-      const token = draw(shares(logits, temperature, topK), random());
+      const token = draw(shares(logits[logits.length - 1], temperature, topK), random());
       read([token]);
       return token;
     }
@@ -83,18 +89,23 @@ export function storyteller(model) {
     return {
       /** So far: tokens; weights[layer][head][i], what token i gives to the i + 1 up to itself. */
       tokens, weights,
-      get logits() { return logits; },
+      get logits() { return logits[logits.length - 1]; },
       get full() { return tokens.length >= config.max_len; },
-      guesses: ({temperature = 1, topK = Infinity, count = 10} = {}) =>
-        likeliest(shares(logits, temperature, topK), count).map(([token, share]) => ({token, text: decode([token]), share})),
+      /** What may follow the token `at`, without an `at` the last. */
+      guesses: ({temperature = 1, topK = Infinity, count = 10, at = logits.length - 1} = {}) =>
+        likeliest(shares(logits[at], temperature, topK), count).map(([token, share]) => ({token, text: decode([token]), share})),
       append: (token) => read([token]),
       change,
       next
     };
   }
 
-  return {config, encode, decode, pieces, run, guesses, begin};
+  return {config, model, encode, decode, pieces, run, guesses, begin};
 }
+
+/** Whether it is causal, and its vocabulary begins with the 256 bytes. */
+const isStoryteller = ({is_causal: isCausal, vocabulary}) =>
+  isCausal && vocabulary.length >= 256 && vocabulary.slice(0, 256).every((token, i) => token === String.fromCharCode(i));
 
 /** Probabilities of the logits: softmax(logits / temperature) over the topK largest; the others get 0. */
 export function shares(logits, temperature = 1, topK = Infinity) {

@@ -10,15 +10,19 @@ const FIELDS = [
 ];
 
 /**
- * A model from its weights file, an ArrayBuffer: {config, encode(words), run(tokens, {off}), cache()}.
+ * A model from its weights file, an ArrayBuffer, as modelOf makes it.
  * Throws an Error that calls the file `name` where it is cut, or no model of the course.
  */
 export function transformer(buffer, name = "the weights file") {
   const {metadata, tensors} = parseSafetensors(buffer, name);
   if (!metadata.config) throw new Error(`${name} has no config in its metadata, so it isn't a model of the course`);
   const config = settle(JSON.parse(metadata.config), name);
+  return modelOf(config, parametersOf(config, tensors, name), name);
+}
+
+/** The numbers that training sets, {embedding, unembedding, places, norm, layers}, checked and by their use. */
+function parametersOf(config, tensors, name) {
   const {vocabulary, max_len: longest, embed_dim: E, num_heads: heads, positions, mlp_dim: wide} = config;
-  const ids = new Map(vocabulary.map((word, id) => [word, id]));
 
   function take(key, ...shape) {
     const tensor = tensors[key];
@@ -35,11 +39,11 @@ export function transformer(buffer, name = "the weights file") {
     norm: takeNorm(`${key}.0`), into: takeBoth(`${key}.1`, wide, E), out: takeBoth(`${key}.3`, E, wide)
   });
 
-  const reach = Math.max(1, longest - 1); // the longest distance that relative positions tell apart
+  const reach = reachOf(longest);
   const embedding = take("embedding", vocabulary.length, E);
   const places = ["learned", "query-key"].includes(positions) ? take("positions", longest, E) : null;
   const unembedding = {weight: embedding, bias: take("unembedding_bias", vocabulary.length)};
-  const lastNorm = takeNorm("norm");
+  const norm = takeNorm("norm");
   const layers = heads.map((count, i) => {
     const at = `layers.${i}.`;
     const {weight, bias} = takeBoth(`${at}attention.qkv_proj`, 3 * E, E);
@@ -52,14 +56,24 @@ export function transformer(buffer, name = "the weights file") {
       key,
       value,
       out: takeBoth(`${at}attention.out_proj`, E, E),
-      reach,
       relative: positions === "relative" ? take(`${at}relative.table`, count, 2 * reach + 1) : null,
-      mlp: wide ? takeMlp(`${at}mlp`) : null,
-      readsWords: config.raw_values[i],
-      isCausal: config.is_causal,
-      heads: count
+      mlp: wide ? takeMlp(`${at}mlp`) : null
     };
   });
+  return {embedding, unembedding, places, norm, layers};
+}
+
+/**
+ * A model of `config` with the numbers `parameters`:
+ * {config, parameters, encode(words), run(tokens, {off}), cache()}.
+ */
+export function modelOf(config, parameters, name = "the model") {
+  const {vocabulary, max_len: longest, embed_dim: E, num_heads: heads, positions} = config;
+  const {embedding, unembedding, places, norm: lastNorm} = parameters;
+  const ids = new Map(vocabulary.map((word, id) => [word, id]));
+  const layers = parameters.layers.map((layer, i) => ({
+    ...layer, reach: reachOf(longest), readsWords: config.raw_values[i], isCausal: config.is_causal, heads: heads[i]
+  }));
 
   /** Words as tokens. Throws an Error that names the words that the model doesn't know. */
   function encode(words) {
@@ -76,12 +90,16 @@ export function transformer(buffer, name = "the weights file") {
   /**
    * Everything that a forward pass computes, in rows, a row for each token:
    * {logits: rows of vocabulary.length, weights[layer][head]: rows of tokens.length,
-   *  residual[0 … layers]: rows of embed_dim, first what enters layer 0, then what leaves each}.
+   *  residual[0 … layers]: rows of embed_dim, first what enters layer 0, then what leaves each,
+   *  middle[layer]: the same between its attention and its MLP, inner[layer]: rows of mlp_dim,
+   *  query[layer], key[layer], value[layer], mixed[layer]: rows of embed_dim, heads side by side:
+   *  as they are compared, so turned where places turn them, and what the heads return}.
    * off: [[layer, head], …], counted from 0: heads that write nothing; their weights are 0.
    * past: a cache() of a causal model, to which the tokens are added; rows of weights are then as
    * long as all that it holds. To forget its last tokens, set its length.
+   * last: logits of the last token alone.
    */
-  function run(tokens, {off = [], past = null} = {}) {
+  function run(tokens, {off = [], past = null, last = false} = {}) {
     check(tokens, off, past);
     const first = past ? past.length : 0;
     const L = tokens.length;
@@ -93,6 +111,8 @@ export function transformer(buffer, name = "the weights file") {
     let x = positions === "learned" ? sum(words, here) : words;
     const weights = [];
     const residual = [toRows(x, E)];
+    const [middle, inner] = [[], []];
+    const parts = {query: [], key: [], value: [], mixed: []};
     layers.forEach((layer, i) => {
       const isOff = (head) => off.some(([a, b]) => a === i && b === head);
       const turn = (y) => (positions === "rotary" ? rotate(y, first, E, E / layer.heads) : y);
@@ -104,16 +124,21 @@ export function transformer(buffer, name = "the weights file") {
       const query = turn(linear(placed, L, layer.query));
       const mixed = attend(query, key, value, L, length, E, layer, isOff);
       x = sum(x, linear(mixed.output, L, layer.out));
+      const shown = {query, key: key.subarray(first * E, length * E), value: value.subarray(first * E, length * E), mixed: mixed.output};
+      for (const part of Object.keys(parts)) parts[part].push(toRows(shown[part], E));
+      middle.push(toRows(x, E));
       if (layer.mlp) {
-        const inner = linear(normalize(x, E, layer.mlp.norm), L, layer.mlp.into).map(gelu);
-        x = sum(x, linear(inner, L, layer.mlp.out));
+        const units = linear(normalize(x, E, layer.mlp.norm), L, layer.mlp.into).map(gelu);
+        x = sum(x, linear(units, L, layer.mlp.out));
+        inner.push(toRows(units, config.mlp_dim));
       }
       weights.push(mixed.weights.map((flat) => toRows(flat, length)));
       residual.push(toRows(x, E));
     });
     if (past) past.length = length;
-    const logits = linear(normalize(x, E, lastNorm), L, unembedding);
-    return {logits: toRows(logits, vocabulary.length), weights, residual};
+    const ends = last ? x.subarray(x.length - E) : x;
+    const logits = linear(normalize(ends, E, lastNorm), ends.length / E, unembedding);
+    return {logits: toRows(logits, vocabulary.length), weights, residual, middle, inner, ...parts};
   }
 
   function check(tokens, off, past) {
@@ -128,8 +153,11 @@ export function transformer(buffer, name = "the weights file") {
     if (missing) throw new Error(`no head (${missing}): the layers have ${heads} heads`);
   }
 
-  return {config, encode, run, cache};
+  return {config, parameters, encode, run, cache};
 }
+
+/** The longest distance that relative positions tell apart. */
+const reachOf = (longest) => Math.max(1, longest - 1);
 
 /** 8-bit rows: whole numbers, times what one of them is worth in each row. */
 function scaled(data, scale) {

@@ -13,5 +13,5 @@ export const waysTable = ({caption, columns, ways, switchCell}) => html`<table c
     <tr><th scope="rowgroup" colspan=${columns.length}><b>${way.name}</b><code>${way.code ?? ""}</code>
       <span class=${way.isWrong ? "note wrong" : "note"}>${way.note ?? ""}</span></th></tr>
     <tr class="cells">${way.cells.map(({text, isOn}, col) => html`<td class=${isOn ? "on" : "off"}>${switchCell && i === 0
-      ? html`<button type="button" aria-pressed=${isOn} aria-label="may attend to ${columns[col]}" @click=${() => switchCell(col, !isOn)}>${text}</button>`
+      ? html`<button type="button" aria-pressed=${isOn} aria-label="${text}: may attend to ${columns[col]}" @click=${() => switchCell(col, !isOn)}>${text}</button>`
       : html`<span>${text}</span>`}</td>`)}</tr></tbody>`)}</table>`;

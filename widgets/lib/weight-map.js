@@ -1,38 +1,7 @@
-// A map of weights as one small picture, a pixel for each weight, for many maps beside one another:
-// a new map costs no style and no layout, whatever its size.
+// A map of weights as one small picture, with its chosen row or column framed.
 
 import {html, nothing} from "../../assets/vendor/lit.js";
-import {observeTheme} from "./surroundings.js";
-
-/** <weight-pixels>: set `weights`, rows of numbers from 0 to 1. A pixel's opacity is its weight. */
-class WeightPixels extends HTMLElement {
-  set weights(rows) {
-    if (rows === this.rows) return;
-    this.rows = rows;
-    this.paint();
-  }
-  connectedCallback() {
-    this.stop = observeTheme((colors) => {
-      this.color = colors.weight;
-      this.paint();
-    });
-  }
-  disconnectedCallback() {
-    this.stop();
-  }
-  paint() {
-    if (!this.rows || !this.color) return;
-    const canvas = this.canvas ?? this.appendChild(this.canvas = document.createElement("canvas"));
-    Object.assign(canvas, {width: this.rows[0].length, height: this.rows.length}); // which clears it too
-    const context = canvas.getContext("2d");
-    context.fillStyle = this.color;
-    this.rows.forEach((cells, y) => cells.forEach((weight, x) => {
-      context.globalAlpha = weight;
-      context.fillRect(x, y, 1, 1);
-    }));
-  }
-}
-customElements.define("weight-pixels", WeightPixels);
+import "./pixels.js";
 
 /** One map; one `row` or one `column` is framed; choose({row, column}) hears of clicks. */
 export const weightMap = (weights, {row = null, column = null, choose = null} = {}) => html`

@@ -2,21 +2,23 @@
 
 import {html, nothing} from "../../assets/vendor/lit.js";
 
-const MOVES = {ArrowUp: -1, ArrowLeft: -1, ArrowDown: 1, ArrowRight: 1, Home: -Infinity, End: Infinity};
-
 /** `words` in an element of class "words"; `notes`, where given, stand after them. */
 export const wordGroup = ({words, chosen, label, className, notes, choose}) => html`
-  <div class="${className} words" role="radiogroup" aria-label=${label} @keydown=${(event) => move(event, words, choose)}>
+  <div class="${className} words" role="radiogroup" aria-label=${label} @keydown=${(event) => moveByKey(event, choose)}>
   ${words.map((word, i) => html`<button type="button" role="radio" aria-checked=${i === chosen} tabindex=${i === chosen ? 0 : -1}
     @click=${() => choose(i)}><span class="word">${word}</span>${notes ? html`<span class="note">${notes[i]}</span>` : nothing}</button>`)}</div>`;
 
-function move(event, words, choose) {
-  const by = MOVES[event.key];
+/** Arrow keys in a group of radio buttons: up and down by a row, where they stand in `columns`. */
+export function moveByKey(event, choose, columns = 1) {
+  const moves = {ArrowUp: -columns, ArrowLeft: -1, ArrowDown: columns, ArrowRight: 1, Home: -Infinity, End: Infinity};
+  const by = moves[event.key];
   if (!by) return;
   event.preventDefault();
-  const buttons = [...event.currentTarget.children];
+  const buttons = [...event.currentTarget.querySelectorAll("[role=radio]")];
+  const last = buttons.length - 1;
   const here = buttons.indexOf(event.target.closest("button"));
-  const next = Math.max(0, Math.min(words.length - 1, here + by));
+  const isInside = columns === 1 || Math.abs(by) === Infinity || (here + by >= 0 && here + by <= last);
+  const next = isInside ? Math.max(0, Math.min(last, here + by)) : here;
   choose(next);
   buttons[next].focus();
 }

@@ -1,0 +1,52 @@
+"""The states that the widgets of m07 are looked at in; tests/site/test_widgets.py says how."""
+
+PAGE = "modules/m07_position/lesson.html"
+
+STATES = {
+    "word-order": {
+        "page": PAGE,
+        "key": "order",
+        "states": {
+            "man bites dog": "order.order=2.1.0",
+            "causal, one kept": "order.causal=1&order.order=1.0.2",
+            "causal, first order": "order.causal=1",
+        },
+        "damaged": ["order.order=0.0.1", "order.order=3", "order.causal=2"],
+        "goals": {"man-first": "order.order=2.1.0", "one-kept": "order.causal=1&order.order=1.0.2"},
+    },
+    "clock-hands": {
+        "page": PAGE,
+        "key": "clocks",
+        "states": {
+            "rebound": "clocks.place=7&clocks.distance=6",
+            "far": "clocks.place=47&clocks.distance=47",
+        },
+        "damaged": ["clocks.place=48", "clocks.distance=0", "clocks.distance=x"],
+        "goals": {"rebound": "clocks.distance=13", "fast-again": "clocks.distance=44"},
+    },
+    "rotary-hands": {
+        "page": PAGE,
+        "key": "rotary",
+        "states": {
+            "best": "rotary.distance=3",
+            "far": "rotary.place=72&rotary.distance=23",
+        },
+        "damaged": ["rotary.place=5", "rotary.place=99", "rotary.distance=24"],
+        "goals": {"best": "rotary.distance=3", "best-moved": "rotary.place=40&rotary.distance=3"},
+    },
+    "moved-pair": {
+        "page": PAGE,
+        "key": "pair",
+        "states": {
+            "sinusoidal": "pair.scheme=sinusoidal&pair.place=20&pair.distance=5",
+            "rotary": "pair.scheme=rotary&pair.distance=12",
+            "alibi": "pair.scheme=alibi",
+            "last": "pair.scheme=relative&pair.place=31&pair.distance=31",
+        },
+        "damaged": ["pair.scheme=best", "pair.place=32", "pair.place=2", "pair.distance=0"],
+        "goals": {
+            "stays": "pair.scheme=rotary", "flat": "pair.scheme=none",
+            "straight": "pair.scheme=alibi",
+        },
+    },
+}  # fmt: skip

@@ -1,0 +1,26 @@
+"""The states that the widget of m11 is looked at in; tests/site/test_widgets.py says how."""
+
+STATES = {
+    "flash-stepper": {
+        "page": "modules/m11_fast_and_exact/lesson.html",
+        "key": "flash",
+        "states": {
+            "nothing yet": "flash.step=0",
+            "written": "flash.step=5",
+            "the end": "flash.step=72",
+            "causal, skipped": "flash.causal=1&flash.step=7",
+            "one by one": "flash.queryTile=1&flash.keyTile=1&flash.step=30",
+            "all at once": "flash.queryTile=8&flash.keyTile=8&flash.step=1",
+            "too large, causal": "flash.queryTile=8&flash.keyTile=4&flash.causal=1&flash.step=2",
+        },
+        "damaged": [
+            "flash.step=73", "flash.step=-1", "flash.step=x", "flash.queryTile=3",
+            "flash.keyTile=0", "flash.keyTile=1e309", "flash.causal=2",
+        ],
+        "goals": {
+            "all-written": "flash.step=20",
+            "least-carried": "flash.queryTile=4",
+            "nothing-skipped": "flash.causal=1&flash.keyTile=8",
+        },
+    },
+}  # fmt: skip

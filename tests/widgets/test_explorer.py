@@ -1,0 +1,294 @@
+"""The explorer shows PyTorch's numbers: of every model, on any text, heads on and off."""
+
+import math
+
+import pytest
+import torch
+
+from course.to_page import plain
+from models import explorer, tracing, weights
+from models.grammar.words import split
+from models.storyteller.tokens import Tokenizer
+from tests.conftest import ROOT
+from tests.widgets.js import JSException, Module, module
+
+MODELS = explorer.catalogue()
+PAGE = module("explorer.js")
+NUMBER = module("explorer/number.js")
+READERS = {}
+TOLERANCE = 2e-4
+EXPLAIN = """(() => {
+  const numbers = (all) => Object.fromEntries(Object.entries(all).map(([name, value]) =>
+    [name, Array.isArray(value) ? Float32Array.from(value) : value]));
+  const width = x.entry.width;
+  const given = {head: numbers(x.head), reads: x.reads.map(numbers), matrices: x.matrices, width};
+  return m.explain({...given, turns: x.entry.turns}, x.part, x.no, x.i, x.length);
+})()"""
+STATE = {"model": "storyteller", "text": None, "at": None, "to": None, "head": None, "off": [],
+         "temperature": 1, "as": "arrows", "pin": None}  # fmt: skip
+TYPED = {
+    "storyteller": "<b>Zoë</b> & “Mr. Fox”\nran ",
+    "grammar": "The lions didn't climb [mask] WALL.",
+    "induction": "quick frog, quick",
+}
+OFF = {"storyteller": [[3, 2], [0, 0]], "grammar": [[1, 1]], "induction": [[0, 1]]}
+
+
+@pytest.fixture(scope="module", params=MODELS, ids=lambda entry: entry["name"])
+def loaded(request):
+    """A catalogue's entry, its model in PyTorch, and the page's reader of the same file."""
+    entry = request.param
+    made = Module("explorer/read.js")
+    made._load("lib/transformer.js", [])
+    model = "modules['lib/transformer.js'].transformer(new Uint8Array(x).buffer)"
+    kept = f"globalThis.model = {model}"
+    make = f"({kept}, globalThis.read = m.explorerReader(model, '{entry['kind']}'), 0)"
+    made.run(make, (ROOT / entry["file"]).read_bytes())
+    READERS[entry["name"]] = made
+    read = lambda **question: made.run("read(x)", question)  # noqa: E731
+    return entry, weights.load(ROOT / entry["file"]).double(), read
+
+
+def ids_of(model, kind, text):
+    if kind == "storyteller":
+        return Tokenizer(model.config.vocabulary).encode(text.rstrip(" "))
+    words = split(text) if kind == "grammar" else list(text.lower())
+    return model.encode(words)[0].tolist()
+
+
+def near(got, want, tolerance=TOLERANCE):
+    got = torch.tensor(got, dtype=torch.double)
+    torch.testing.assert_close(got, want.double().flatten(), rtol=0, atol=tolerance)
+
+
+@pytest.mark.parametrize("which", ["example", "typed", "off"])
+def test_a_reading_is_pytorchs(loaded, which):
+    entry, model, read = loaded
+    kind = entry["kind"]
+    text = TYPED[kind] if which == "typed" else entry["examples"][0]["text"]
+    off = [pair for pair in OFF[kind] if pair[0] < len(entry["counts"])] if which == "off" else []
+    got = read(text=text, off=off, temperature=0.7)
+    ids = ids_of(model, kind, text)
+    found = tracing.trace(model, ids, off=[tuple(pair) for pair in off])
+    on = tracing.trace(model, ids)
+    assert len(got["pieces"]) == len(ids)
+    for head in got["heads"]:
+        layer, number = head["layer"], head["head"]
+        near(head["weights"], found["run"].weights[layer][0, number])
+        for part in tracing.PARTS:
+            near(head[part], found[part][layer][number], 1e-3 if part != "mixed" else TOLERANCE)
+        assert head["isOff"] == ([layer, number] in off)
+        relative = model.layers[layer].relative
+        if relative is not None:
+            near(head["bias"][: len(ids)], relative(len(ids))[number, -1])
+    for stage, rows in enumerate(found["run"].residual):
+        near(got["stream"][stage], rows[0], 1e-3)
+        shares, _ = (found["lens"][stage] / 0.7).softmax(-1).topk(5)
+        for i in range(len(ids)):
+            near([guess["share"] for guess in got["guesses"][stage][i]], shares[i])
+    if found["units"]:
+        near(got["units"][0], found["units"][0].unflatten(-1, (-1, 8)).amax(-1), 1e-3)
+    assert_truth(got, found, on, ids, model, [tuple(pair) for pair in off])
+    for i in {0, len(ids) - 1}:
+        want = tracing.pushes(model, found, i)
+        for name in ("start", "rest"):
+            assert got["pushes"][i][name] == pytest.approx(want[name], abs=2e-3)
+        near(got["pushes"][i]["heads"], torch.tensor(want["heads"]), 2e-3)
+        near(got["pushes"][i]["mlps"], torch.tensor(want["mlps"]), 2e-3)
+
+
+def test_any_number_is_the_sum_that_is_shown(loaded):
+    """Of queries, keys, values and outputs: from the stream, the matrix and the place."""
+    entry, _, read = loaded
+    text = entry["examples"][0]["text"]
+    last = len(entry["counts"]) - 1
+    of_last = "m.matricesOf(model).map((all, layer) => (layer === x ? all : null))"
+    matrices = READERS[entry["name"]].run(of_last, last)
+    got = read(text=text)
+    length = len(got["pieces"])
+    for head in got["heads"][-1:]:
+        for part, no, i in (
+            ("query", 3, 4),
+            ("key", 2, length - 1),
+            ("value", 5, 1),
+            ("output", 0, 3),
+        ):
+            found = NUMBER.run(EXPLAIN, {
+                "head": head, "reads": got["reads"], "matrices": matrices, "entry": entry,
+                "part": part, "no": no, "i": i, "length": length,
+            })  # fmt: skip
+            turned = found["turned"]
+            assert (turned is not None) == (entry["turns"] and part in ("query", "key"))
+            value = found["sum"]
+            if turned:
+                sign = -1 if turned["isFirst"] else 1
+                angle = turned["angle"]
+                value = value * math.cos(angle) + sign * turned["other"] * math.sin(angle)
+            assert value == pytest.approx(found["value"], abs=2e-3), (part, no)
+
+
+@torch.no_grad()
+def asked(model, run, ids, off=()):
+    """The logits by which each token is guessed, (L, V)."""
+    if model.config.is_causal:
+        return run.logits[0]
+    hidden = torch.tensor([ids]).repeat(len(ids), 1).fill_diagonal_(model.ids["[mask]"])
+    return model(hidden, off=off).logits.diagonal(dim1=0, dim2=1).T
+
+
+def assert_truth(got, found, on, ids, model, off):
+    """Of a causal model what comes next; else the word itself, hidden."""
+    shift = int(model.config.is_causal)
+    shares, before = (asked(model, run["run"], ids, pairs).softmax(-1)
+                      for run, pairs in ((found, off), (on, ())))  # fmt: skip
+    losses = []
+    for i, told in enumerate(got["truth"]):
+        target = ids[i + shift] if i + shift < len(ids) else None
+        if target is None or model.config.vocabulary[target].startswith("[m"):
+            assert told is None
+            continue
+        assert told["share"] == pytest.approx(shares[i, target].item(), abs=TOLERANCE)
+        assert told["loss"] == pytest.approx(-shares[i, target].log().item(), abs=TOLERANCE)
+        assert told["rank"] == 1 + int((shares[i] > shares[i, target]).sum())
+        if off:
+            assert told["without"] == pytest.approx(before[i, target].item(), abs=TOLERANCE)
+        losses.append(told["loss"])
+    assert got["loss"] == pytest.approx(sum(losses) / len(losses))
+    assert (got["lossWithout"] is not None) == bool(off)
+    if not off:
+        assert got["whole"] is None
+        return
+    for i, told in enumerate(got["whole"]):
+        all_on, now = (run["run"].logits[0, i].div(0.7).softmax(-1) for run in (on, found))
+        assert told["share"] == pytest.approx(all_on.max().item(), abs=TOLERANCE)
+        assert told["now"] == pytest.approx(now[all_on.argmax()].item(), abs=TOLERANCE)
+
+
+def test_an_empty_text_is_told(loaded):
+    with pytest.raises(JSException, match="There is no text yet"):
+        loaded[2](text="")
+
+
+def test_a_long_or_unknown_text_is_told_and_the_next_is_read(loaded):
+    entry, _, read = loaded
+    long = {"storyteller": "word ", "grammar": "the cat ", "induction": "ab"}[entry["kind"]]
+    with pytest.raises(JSException, match=rf"room for {entry['most']} tokens, and this text has"):
+        read(text=long * 10_000)
+    if entry["kind"] != "storyteller":
+        with pytest.raises(JSException, match=r"doesn't know “<”.+ and others"):
+            read(text="<€$§> & ==")
+    assert len(read(text="cat")["pieces"]) in (1, 2, 3)
+
+
+# ---- The opening, and what is shown of a reading -------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def told():
+    text = explorer.MODELS[0]["examples"][0][0]
+    return plain(tracing.rounded(tracing.opening(text, (3, 2))), "told")
+
+
+def shown(told, **state):
+    return PAGE.run(
+        """(() => {
+          const look = modules["explorer/look.js"];
+          const bench = {readings: [], unfolded: new Set(), last: null};
+          const data = {models: x.models, opening: look.opened(x.opening), bench};
+          const seen = m.explore(data, x.state);
+          return {...seen, said: m.summarize(seen), reading: null, entry: null};
+        })()""",
+        {"models": MODELS, "opening": told, "state": STATE | state},
+    )
+
+
+@pytest.mark.parametrize("loaded", MODELS[:1], ids=["storyteller"], indirect=True)
+def test_the_opening_is_what_the_page_would_read(loaded, told):
+    _, _, read = loaded
+    got = read(text=told["text"], off=[], temperature=1)
+    assert got["pieces"] == told["pieces"]
+    assert got["loss"] == pytest.approx(told["loss"], abs=TOLERANCE)
+    for mine, published in zip(got["heads"], told["heads"], strict=True):
+        near(mine["weights"], torch.tensor(published["weights"]))
+    for part in tracing.PARTS:
+        near(got["heads"][14][part], torch.tensor(told["heads"][14][part]))
+    for mine, published in zip(got["guesses"], told["guesses"], strict=True):
+        for some, others in zip(mine, published, strict=True):
+            assert [g["text"] for g in some] == [g["text"] for g in others]
+    for mine, published in zip(got["pushes"], told["pushes"], strict=True):
+        near(mine["heads"], torch.tensor(published["heads"]), 1e-3)
+    for mine, published in zip(got["stream"], told["stream"], strict=True):
+        near(mine[-128:], torch.tensor(published), 1e-3)
+
+
+def test_the_page_says_what_its_first_paragraph_says(told):
+    """After layer 3 *dog* has 3 %, after layer 4 47 %; there head 4.3 pushes it most."""
+    found = shown(told)
+    on_the_way = [{one["text"]: one["share"] for one in stage} for stage in found["stages"]]
+    assert [round(100 * stage[" dog"]) for stage in on_the_way[3:]] == [3, 47]
+    assert found["stages"][3][0]["text"] == "g"
+    assert found["name"] == "4.3"
+    assert found["guesses"][0]["text"] == " dog"
+    assert found["guesses"][0]["share"] > 0.4
+    assert all(text != " dog" for stage in found["stages"][:-1] for text in [stage[0]["text"]])
+    pushes = found["pushes"]["heads"]
+    assert pushes[14] > 3 > 4 * max(push for i, push in enumerate(pushes) if i != 14)
+    model = weights.load(ROOT / MODELS[0]["file"]).double()
+    ids = ids_of(model, "storyteller", told["text"])
+    dog = Tokenizer(model.config.vocabulary).encode(" dog")[0]
+    off = model(torch.tensor([ids]), off=[(3, 2)]).logits[0, -1].softmax(-1)
+    assert off[dog] < 0.05
+    assert off.argmax() != dog
+
+
+@torch.no_grad()
+def test_the_page_says_what_its_box_says():
+    """The MLP of layer 1 pushes *dog* as hard as head 4.3 does, and two others harder."""
+    model = weights.load(ROOT / MODELS[0]["file"]).double().eval()
+    ids = ids_of(model, "storyteller", MODELS[0]["examples"][0]["text"])
+    found = tracing.trace(model, ids)
+    stream, i = found["run"].residual, len(ids) - 1
+    end = stream[-1][0, i]
+    scale = torch.rsqrt(end.var(correction=0) + model.norm.eps)
+    ways = (model.embedding - model.embedding.mean(0)) * model.norm.weight * scale
+    ways -= ways.mean(-1, keepdim=True)
+    size = found["size"]
+    out = model.layers[3].attention.out_proj.weight[:, 2 * size : 3 * size]
+    first = lambda part: [model.config.vocabulary[j] for j in (ways @ part).topk(3).indices]  # noqa: E731
+    assert set(first(stream[1][0, i] - found["middle"][0][i])[:2]) == {" enough", "g"}
+    assert first(stream[1][0, i] - found["middle"][0][i])[2] == " dog"
+    assert first(out @ found["mixed"][3][2][i])[0] == " dog"
+    off = model(torch.tensor([ids]), off=[(3, 2)]).logits[0, -1].softmax(-1)
+    dog = model.config.vocabulary.index(" dog")
+    assert [round(100 * x.item()) for x in (off[dog], off.max())] == [4, 7]
+    assert model.config.vocabulary[off.argmax()] == " b"
+
+
+def test_the_arithmetic_of_a_weight_is_that_weight(told):
+    found = shown(told)
+    assert found["to"] == told["pieces"].index(" dog")
+    for to in (found["to"], 0, 9):
+        pair = shown(told, to=to)["pair"]
+        assert sum(pair["products"]) == pytest.approx(pair["dot"], abs=1e-4)
+        assert pair["score"] == pytest.approx(pair["dot"] / math.sqrt(32))
+        assert pair["part"] == pytest.approx(math.exp(pair["score"] - pair["top"]))
+        assert pair["part"] / pair["total"] == pytest.approx(pair["weight"], abs=1e-3)
+        assert pair["weight"] == pytest.approx(found["row"][to])
+
+
+def test_what_a_state_lacks_falls_back(told):
+    assert shown(told, at=90)["at"] == 9
+    assert shown(told, at=3, to=9)["to"] <= 3, "a causal word sees nothing later"
+    assert shown(told, head="4.4")["name"] == "4.4"
+    assert shown(told, head="4.4")["pair"] is None, "the opening has the vectors of one head"
+    assert "Head 4.3 looks from big at" in shown(told)["said"]
+
+
+def test_scores_are_the_committed_ones():
+    entries = {entry["name"]: entry for entry in MODELS}
+    looks = entries["storyteller"]["scores"][14]["looks"]
+    assert len(entries["storyteller"]["scores"]) == 16
+    assert [label for label, *_ in looks][3] == "what came after the same word last time"
+    assert entries["two-layers"]["scores"][2]["looks"][1][1] == pytest.approx(0.954, abs=0.01)
+    assert entries["masked"]["scores"][5]["looks"][0][1] == pytest.approx(0.98, abs=0.005)
+    assert [len(entry["scores"]) for entry in MODELS] == [sum(e["counts"]) for e in MODELS]

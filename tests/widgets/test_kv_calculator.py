@@ -1,0 +1,77 @@
+"""What m12's calculator says a cache takes, against the caches of attention.py and caching.py."""
+
+import itertools
+
+import pytest
+import torch
+
+from attention import KVCache
+from caching import WindowKVCache
+from tests.widgets.js import module
+
+JS = module("kv-calculator.js")
+LENGTHS, TEXTS = (JS.run(f"m.{name}") for name in ("LENGTHS", "TEXTS"))
+MODELS = [
+    {"name": "a", "layers": 32, "heads": 32, "kvHeads": 8, "size": 128, "parameters": 8e9},
+    {"name": "b", "layers": 12, "heads": 12, "kvHeads": 12, "size": 64, "parameters": 1e8},
+    {"name": "c", "layers": 60, "heads": 128, "kvHeads": 128, "size": 128, "parameters": 2e11,
+     "latent": 576},
+    {"name": "d", "layers": 32, "heads": 32, "kvHeads": 8, "size": 128, "parameters": 7e9,
+     "window": 4096},
+]  # fmt: skip
+DATA = {"models": MODELS, "memory": 80e9, "bandwidth": 3.35e12}
+DEFAULT = {"keeps": "published", "length": 3, "texts": 0, "window": False, "narrow": False}
+
+
+def held(model, keeps, tokens, texts, narrow, window):
+    """Bytes of a real cache on the meta device, which stores nothing."""
+    m = MODELS[model]
+    options = {"num_layers": m["layers"], "device": "meta"}
+    options["dtype"] = torch.int8 if narrow else torch.bfloat16
+    latent = keeps == "latent" or (keeps == "published" and "latent" in m)
+    if latent:  # as LatentAttention's: a latent for a key, and beside it the part with a position
+        rotary = m["size"] // 2
+        cache = KVCache(texts, 1, tokens, 4 * m["size"], value_dim=rotary, **options)
+    else:
+        heads = {"published": m["kvHeads"], "all": m["heads"], "groups": m["heads"] // 4, "one": 1}
+        kind = WindowKVCache if window else KVCache
+        cache = kind(texts, heads[keeps], min(tokens, window or tokens), m["size"], **options)
+    return cache.keys.nbytes + cache.values.nbytes
+
+
+CASES = [*itertools.product(range(4), JS.run("m.KEEPS"), [False, True])]
+
+
+@pytest.mark.parametrize(("model", "keeps", "narrow"), CASES)
+def test_the_bytes_are_those_of_a_cache(model, keeps, narrow):
+    for length, texts, windowed in [(0, 0, False), (3, 2, False), (7, 1, True), (4, 8, False)]:
+        state = {"model": model, "keeps": keeps, "length": length, "texts": texts}
+        found = JS.call("cacheOf", DATA, state | {"window": windowed, "narrow": narrow})
+        own = 4096 if keeps == "published" and model == 3 else None
+        window = 4096 if windowed else own
+        latent = keeps == "latent" or (keeps == "published" and model == 2)
+        tokens = min(LENGTHS[length], window or LENGTHS[length]) if latent else LENGTHS[length]
+        want = held(model, keeps, tokens, TEXTS[texts], narrow, None if latent else window)
+        assert found["cache"] == want
+
+
+def test_llama_3_8b_keeps_128_kib_a_token():
+    found = JS.call("cacheOf", DATA, DEFAULT | {"model": 0, "length": 0})
+    assert found["token"] == found["cache"] == 128 * 1024
+    assert "131,072 bytes (128 KiB) of a token" in JS.call("sentence", found)
+
+
+def test_the_gpus_that_hold_it_and_the_time_to_read_it():
+    found = JS.call("cacheOf", DATA, DEFAULT | {"model": 0, "length": 7, "texts": 3})
+    total = 16e9 + 8 * 131072 * 131072
+    assert found["devices"] == 2
+    assert 80e9 < total <= 2 * 80e9
+    assert found["seconds"] == pytest.approx(total / 3.35e12)
+
+
+@pytest.mark.parametrize(
+    ("n", "text"), [(1, "1 bytes"), (999, "999 bytes"), (131072, "131 KB"), (1e6, "1.00 MB"),
+                    (17_179_869_184, "17.2 GB"), (2.5e13, "25.0 TB"), (1e9, "1.00 GB")]
+)  # fmt: skip
+def test_bytes_in_three_digits(n, text):
+    assert JS.call("bytes", n).replace("\u202f", " ") == text

@@ -1,0 +1,111 @@
+// What the explorer shows of a reading: what is chosen, and the arithmetic of it. No DOM.
+
+const SHOWN = 6; // words in the row of weights
+
+/** The model's entry in `models`, or the first one's. */
+export const entryOf = (models, name) => models.find((one) => one.name === name) ?? models[0];
+
+/** What a state asks of lib/explorer's worker; `text`: another one than the state's. */
+export function questionOf({models}, {model, text, off, temperature}, other = null) {
+  const entry = entryOf(models, model);
+  return {
+    model: entry.name, file: entry.file, kind: entry.kind, size: entry.size, words: entry.words, heads: entry.counts,
+    text: other ?? text ?? entry.examples[0].text, off: pairs(off, entry), temperature
+  };
+}
+
+/** Heads by name, "4.3", as pairs [3, 2]; those that the model lacks are left out. */
+export const pairs = (names, {counts}) => names.map((name) => name.split(".").map((part) => part - 1))
+  .filter(([layer, head]) => head < (counts[layer] ?? 0));
+
+export const nameOf = ({layer, head}) => `${layer + 1}.${head + 1}`;
+
+/** Whether a reading answers a question. */
+export const answers = (reading, {model, text, off, temperature}) => reading.model === model && reading.text === text
+  && reading.temperature === temperature && JSON.stringify(reading.off) === JSON.stringify(off);
+
+/** What is shown of `reading`, with what the state chooses in it. */
+export function look(models, reading, state, pinned = null) {
+  const entry = entryOf(models, reading.model);
+  const example = entry.examples.find(({text}) => text === reading.text);
+  const {pieces, heads} = reading;
+  const within = (choice) => (choice !== null && choice < pieces.length ? choice : null);
+  const at = within(state.at) ?? example?.at ?? pieces.length - 1;
+  const named = (name) => heads.findIndex((head) => nameOf(head) === name);
+  const wanted = state.model === entry.name ? named(state.head) : -1;
+  const head = wanted >= 0 ? wanted : named(example?.head ?? entry.examples[0].head);
+  const row = rowOf(heads[head], at, pieces.length);
+  const chosen = within(state.to);
+  const to = chosen !== null && !(reading.causal && chosen > at) ? chosen : largest(row);
+  const last = reading.guesses.length - 1;
+  return {
+    entry, reading, pieces, at, to, head, row, pair: pairOf(heads[head], at, to, pieces.length),
+    name: nameOf(heads[head]), stages: reading.guesses.map((all) => all[at]), guesses: reading.guesses[last][at],
+    truth: reading.truth[at], whole: reading.whole && reading.whole[at], pushes: reading.pushes[at], looks: looksOf(row, to),
+    scores: entry.scores[head], pinned: pinned && pinnedOf(pinned, entry, head)
+  };
+}
+
+/** The same head on the pinned text, from the example's word or the last. */
+function pinnedOf(reading, entry, head) {
+  if (reading.model !== entry.name) return null;
+  const at = entry.examples.find(({text}) => text === reading.text)?.at ?? reading.pieces.length - 1;
+  return {
+    reading, at, head: reading.heads[head], row: rowOf(reading.heads[head], at, reading.pieces.length),
+    guesses: reading.guesses[reading.guesses.length - 1][at]
+  };
+}
+
+/** The weights that token `at` gives, one for each token. */
+export const rowOf = ({weights}, at, length) => weights.subarray(at * length, (at + 1) * length);
+
+const largest = (row) => row.reduce((best, weight, i) => (weight > row[best] ? i : best), 0);
+
+/** The largest weights, with that of `to`, in their order; and what is left for all others. */
+function looksOf(row, to) {
+  const order = [...row.keys()].sort((a, b) => row[b] - row[a] || a - b);
+  const shown = order.slice(0, SHOWN);
+  if (!shown.includes(to)) shown.splice(-1, 1, to);
+  const others = order.filter((i) => !shown.includes(i) && row[i] > 0);
+  return {shown, others: others.length, left: others.reduce((all, i) => all + row[i], 0)};
+}
+
+/**
+ * The arithmetic of one weight: {products of query and key, dot, size, bias, score, scores of the
+ * whole row, top, parts e^(score − top), total, weight}. null where the head's vectors aren't there.
+ */
+function pairOf(head, at, to, length) {
+  if (!head.query || head.isOff) return null;
+  const {size} = head;
+  const part = (name, i) => head[name].subarray(i * size, (i + 1) * size);
+  const [query, key, value, mixed] = [part("query", at), part("key", to), part("value", to), part("mixed", at)];
+  const bias = (j) => (head.bias ? head.bias[length - 1 + j - at] : 0);
+  const dots = Array.from({length}, (_, j) => dot(query, part("key", j)));
+  const row = rowOf(head, at, length);
+  const isSeen = (j) => row[j] > 0 || j === at;
+  const scores = dots.map((sum, j) => (isSeen(j) ? sum / Math.sqrt(size) + bias(j) : null));
+  const top = Math.max(...scores.filter((score) => score !== null));
+  const parts = scores.map((score) => (score === null ? 0 : Math.exp(score - top)));
+  return {
+    query, key, value, mixed, size, products: query.map((x, d) => x * key[d]), dot: dots[to],
+    bias: head.bias ? bias(to) : null, score: scores[to], scores, top, part: parts[to],
+    total: parts.reduce((a, b) => a + b), weight: row[to]
+  };
+}
+
+const dot = (a, b) => a.reduce((all, x, i) => all + x * b[i], 0);
+
+/** What models/explorer.py publishes of a text, as a reading. */
+export function opened(opening) {
+  const float = (numbers) => numbers && Float32Array.from(numbers);
+  const heads = opening.heads.map((head) => ({
+    ...head, ...Object.fromEntries(["weights", "query", "key", "value", "mixed"].map((part) => [part, float(head[part])]))
+  }));
+  // Of the stream and the units the last token's are there, at their place in an array of all.
+  const atEnd = (numbers) => {
+    const all = new Float32Array(numbers.length * opening.pieces.length);
+    all.set(numbers, all.length - numbers.length);
+    return all;
+  };
+  return {...opening, heads, stream: opening.stream.map(atEnd), units: opening.units.map(atEnd), isOpening: true, whole: null, lossWithout: null};
+}

@@ -1,0 +1,99 @@
+// The whole model from its words down to its guesses: every head as a small map, and what the stream
+// would guess after each layer.
+
+import {html, nothing} from "../../assets/vendor/lit.js";
+import {chance, shown} from "../lib/ground-words.js";
+import {slider} from "../lib/controls.js";
+import {format} from "../lib/numbers.js";
+import {filled} from "../lib/shares.js";
+import {moveByKey} from "../lib/words.js";
+import {weightMap} from "../lib/weight-map.js";
+import "../lib/pixels.js";
+import {nameOf} from "./look.js";
+
+const LENS = 3; // guesses of the stream at each place
+
+/** A push as it is written: with its sign, and nothing where it is nothing. */
+export const signed = (x) => (Math.abs(x) < 0.05 ? "0" : `${x > 0 ? "+" : "−"}${Math.abs(x).toFixed(1)}`);
+
+export const overview = (m, widget) => html`<div class="machine">
+  <p class="heading"><b>The model</b> <span>from <b class="q">${shown(m.pieces[m.at])}</b> down to its guess; under a map and beside a strip: its push for <b>${guessed(m.guesses[0].text, m)}</b></span></p>
+  <div class="stages" role="radiogroup" aria-label="Head" @keydown=${(event) => moveByKey(event, (head) => choose(m, widget, head))}>
+    ${start(m)}${m.entry.counts.map((_, layer) => layerOf(m, widget, layer))}</div>
+  ${ending(m, widget)}</div>`;
+
+const choose = (m, widget, head) => widget.set({head: nameOf(m.reading.heads[head]), to: null});
+
+const stage = (name, content, guesses, className = "") => html`<section class="stage ${className}">
+  <div class="what"><p class="name">${name}</p>${content}</div>
+  <div class="lens">${guesses}</div></section>`;
+
+const lens = (m, number) => html`<p class="caption">${number ? html`after layer ${number}` : "as it enters"}</p>
+  ${m.stages[number].slice(0, LENS).map(({text, share}) => html`<p class="guess"><i style=${filled(share)}></i><span>${guessed(text, m)}</span> <span>${chance(share)}</span></p>`)}`;
+
+const start = (m) => stage("Words become vectors", html`<div class="strips"><span>stream</span>${strip(m, m.reading.stream[0], m.entry.width, "stream")}
+  <span class="push ${strength(m.pushes.start)}">${signed(m.pushes.start)}</span></div>`, lens(m, 0), "start");
+
+function layerOf(m, widget, layer) {
+  const {reading, pushes} = m;
+  return stage(`Layer ${layer + 1}`, html`
+    <div class="tiles">${reading.heads.map((head, i) => (head.layer === layer ? tile(m, widget, head, i) : nothing))}</div>
+    <div class="strips">${reading.units ? html`<span>MLP</span>${strip(m, reading.units[layer], reading.units[layer].length / m.pieces.length, "units")}<span class="push ${strength(pushes.mlps[layer])}">${signed(pushes.mlps[layer])}</span>` : nothing}
+    <span>stream</span>${strip(m, reading.stream[layer + 1], m.entry.width, "stream")}<span></span></div>`, lens(m, layer + 1));
+}
+
+const strips = new WeakMap(); // so that the same numbers are painted once
+
+/** The numbers of the chosen token, as a strip. */
+function strip({at}, flat, width, className) {
+  if (!strips.has(flat)) strips.set(flat, new Map());
+  const made = strips.get(flat);
+  if (!made.has(at)) made.set(at, flat.subarray(at * width, (at + 1) * width));
+  return html`<number-strip class=${className} aria-hidden="true" .numbers=${made.get(at)}></number-strip>`;
+}
+
+const maps = new WeakMap();
+
+/** The rows of a head's map, the same for the same weights, so that nothing is painted twice. */
+export function rowsOf({weights}, length) {
+  if (!maps.has(weights)) maps.set(weights, Array.from({length}, (_, i) => weights.subarray(i * length, (i + 1) * length)));
+  return maps.get(weights);
+}
+
+const strength = (push) => (push >= 1 ? "up" : push <= -1 ? "down" : "");
+
+const tile = (m, widget, head, i) => html`<button type="button" role="radio" aria-checked=${i === m.head} tabindex=${i === m.head ? 0 : -1}
+  aria-label="Head ${nameOf(head)}${head.isOff ? ", off" : ""}" class=${head.isOff ? "off" : nothing} @click=${() => choose(m, widget, i)}>
+  <span class="label">${nameOf(head)}</span>${weightMap(rowsOf(head, m.pieces.length), {row: m.at})}
+  <span class="label push ${strength(m.pushes.heads[i])}">${head.isOff ? "off" : signed(m.pushes.heads[i])}</span></button>`;
+
+/** The guesses at the end, what came, and the loss. */
+function ending(m, widget) {
+  const {guesses, truth, whole, reading, entry, pieces, at} = m;
+  return html`<section class="ending">
+    <p class="name">${entry.causal ? "What comes after" : "Guesses at"} <b class="q">${shown(pieces[at])}</b>${entry.causal ? "?" : ""}</p>
+    <div class="controls">${slider("temperature", "Temperature")(widget)}</div>
+    <p class="came">All pushes for <b>${guessed(m.guesses[0].text, m)}</b>: ${signed(total(m.pushes))}, and ${signed(m.pushes.rest)} from biases. Together ${signed(total(m.pushes) + m.pushes.rest)}: by so much its score lies above the average word's.</p>
+    <ul class="bars">${guesses.map((guess) => bar(guess, truth, m))}</ul>
+    ${whole ? html`<p class="came">With all heads on, <b>${guessed(whole.text, m)}</b> had ${chance(whole.share)}; now ${chance(whole.now)}.</p>` : nothing}
+    <p class="came">${came(truth, entry)} ${reading.loss === null ? "" : html`Mean loss over the text${entry.causal ? "" : ", each word hidden in turn"}: <b>${format(reading.loss)}</b>${
+      reading.lossWithout === null ? "" : html`, with all heads on <b>${format(reading.lossWithout)}</b>`}.`}</p>
+  </section>`;
+}
+
+const total = ({start: first, heads, mlps}) => [first, ...heads, ...mlps].reduce((a, b) => a + b);
+
+/** What is to be guessed here, and how well it is. */
+function came(truth, {causal}) {
+  if (!truth) return causal ? "Nothing follows yet, so this guess has no loss." : "The word is hidden.";
+  const loss = html`${chance(truth.share)}, a loss of <b>${format(truth.loss)}</b>.`;
+  return causal ? html`What came: <b>${shown(truth.text)}</b> ${loss}` : html`If it were hidden, <b>${shown(truth.text)}</b> would get ${loss}`;
+}
+
+/** A guess as it is written: with dots where it goes on with the word before it. */
+export const guessed = (text, {entry, pieces, at}) => (entry.kind === "storyteller" && /^[\p{L}\p{N}]/u.test(text)
+  && /[\p{L}\p{N}]$/u.test(pieces[at]) ? `…${text}` : shown(text));
+
+const bar = ({text, share, without}, truth, m) => html`<li class=${m.entry.causal && text === truth?.text ? "truth" : ""}><span class="token">${guessed(text, m)}</span>
+  <span class="bar"><span style=${filled(share)}></span>${without === undefined ? nothing : html`<i style="left:${+(100 * without).toFixed(2)}%"></i>`}</span>
+  <span class="share">${chance(share)}</span></li>`;

@@ -1,0 +1,17 @@
+// How the ground floor writes tokens, shares and losses.
+
+/** A token as a reader sees it: its space is left out, and a mark stands for what has no shape. */
+export const shown = (text) => text.replace(/^ (?=.)/, "").replace(/\n/g, "↵").replace(/^\s+$/, "␣") || "�";
+
+export const chance = (share) =>
+  share >= 0.995 ? "99+ %" : share >= 0.0995 ? `${(100 * share).toFixed(0)} %` : share >= 0.001 ? `${(100 * share).toFixed(1)} %` : "< 0.1 %";
+
+export const nats = (loss) => loss.toFixed(2);
+
+export const last = (list) => list[list.length - 1];
+
+/** With a comma for each thousand: toLocaleString's first call is slow. */
+export const count = (n) => String(n).replace(/\B(?=(\d{3})+$)/g, ",");
+
+/** 1st, 2nd, 3rd, 4th. */
+export const ordinal = (n) => `${n}${(n % 100 > 10 && n % 100 < 14 ? "" : ["", "st", "nd", "rd"][n % 10]) || "th"}`;

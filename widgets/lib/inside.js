@@ -1,0 +1,65 @@
+// What a causal model with MLPs computes for each token of a text, as models/storyteller/inside.py.
+
+import {shares} from "./storyteller.js";
+
+const [GUESSES, NEAR, GROUP] = [5, 3, 8];
+
+const lengthOf = (x) => Math.sqrt(x.reduce((all, y) => all + y * y, 0));
+const distance = (a, b) => lengthOf(a.map((x, i) => x - b[i]));
+
+/**
+ * {tokens, maps, losses, place(i)} of `ids`: the tokens' texts; maps[layer][head], rows of weights,
+ * each as long as its token can see; the loss of each token but the last; and of a token
+ * {id, vector, near, start, layers, guesses, truth}. `story` has the texts of `model`'s tokens.
+ */
+export function inside(story, model, ids) {
+  const {logits, weights, residual, middle, inner} = model.run(ids);
+  const chances = logits.map((row) => shares(row));
+  const losses = ids.slice(1).map((next, i) => -Math.log(chances[i][next]));
+  const text = (id) => story.decode([id]);
+
+  function truthAt(i) {
+    if (i + 1 >= ids.length) return null;
+    const share = chances[i][ids[i + 1]];
+    const rank = 1 + chances[i].reduce((count, other) => count + (other > share), 0);
+    return {text: text(ids[i + 1]), share, rank, loss: losses[i]};
+  }
+
+  const layerAt = (n, i) => ({
+    attention: distance(middle[n][i], residual[n][i]), between: lengthOf(middle[n][i]),
+    mlp: distance(residual[n + 1][i], middle[n][i]), after: lengthOf(residual[n + 1][i]),
+    units: strongest(inner[n][i]), active: inner[n][i].reduce((count, unit) => count + (unit > 0), 0)
+  });
+
+  return {
+    tokens: story.pieces(ids),
+    maps: weights.map((heads) => heads.map((rows) => rows.map((row, i) => row.subarray(0, i + 1)))),
+    losses,
+    place: (i) => ({
+      id: ids[i],
+      vector: vectorOf(model, ids[i]),
+      near: nearest(model, ids[i]).map(([id, likeness]) => ({text: text(id), likeness})),
+      start: lengthOf(residual[0][i]),
+      layers: weights.map((_, n) => layerAt(n, i)),
+      guesses: top(chances[i], GUESSES).map(([id, share]) => ({text: text(id), share})),
+      truth: truthAt(i)
+    })
+  };
+}
+
+const vectorOf = ({config: {embed_dim: E}, parameters: {embedding}}, id) => embedding.subarray(id * E, (id + 1) * E);
+
+/** Of each group of units the strongest answer. */
+const strongest = (units) => Array.from({length: units.length / GROUP}, (_, i) =>
+  units.subarray(i * GROUP, (i + 1) * GROUP).reduce((a, b) => Math.max(a, b), 0));
+
+function nearest(model, id) {
+  const own = vectorOf(model, id);
+  const likeness = model.config.vocabulary.map((_, other) => {
+    const vector = vectorOf(model, other);
+    return other === id ? -1 : vector.reduce((all, x, i) => all + x * own[i], 0) / lengthOf(vector) / lengthOf(own);
+  });
+  return top(likeness, NEAR);
+}
+
+const top = (numbers, count) => Array.from(numbers, (x, i) => [i, x]).sort((a, b) => b[1] - a[1]).slice(0, count);

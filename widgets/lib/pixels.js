@@ -1,0 +1,70 @@
+// Numbers as one small picture, a pixel for each, for many pictures beside one another: new numbers
+// cost no style and no layout, however many they are.
+
+import {observeTheme} from "./surroundings.js";
+
+/** The base of both: has `rows`, rows of numbers, and `paint()`; subclasses say each pixel's colour. */
+class Pixels extends HTMLElement {
+  connectedCallback() {
+    this.stop = observeTheme((colors) => {
+      this.colors = colors;
+      this.paint();
+    });
+  }
+  disconnectedCallback() {
+    this.stop();
+  }
+  show(rows) {
+    this.rows = rows;
+    this.paint();
+  }
+  paint() {
+    if (!this.rows || !this.colors) return;
+    const canvas = this.canvas ?? this.appendChild(this.canvas = document.createElement("canvas"));
+    const [height, width] = [this.rows.length, this.rows[0].length];
+    // A new size clears the canvas and makes it anew, which takes longer than to paint it.
+    if (canvas.width !== width || canvas.height !== height) Object.assign(canvas, {width, height});
+    const context = canvas.getContext("2d");
+    const image = context.createImageData(width, height);
+    const pixel = this.pixels((color) => channels(color, context));
+    let at = 0;
+    for (const row of this.rows) for (const number of row) image.data.set(pixel(number), 4 * at++);
+    context.putImageData(image, 0, 0);
+  }
+}
+
+/** A colour of the theme as [red, green, blue]. */
+function channels(color, context) {
+  context.fillStyle = color; // which reads back as #rrggbb
+  return [1, 3, 5].map((at) => parseInt(context.fillStyle.slice(at, at + 2), 16));
+}
+
+/** <weight-pixels>: set `weights`, rows of numbers from 0 to 1. A pixel's opacity is its weight. */
+class WeightPixels extends Pixels {
+  set weights(rows) {
+    if (rows !== this.rows) this.show(rows);
+  }
+  pixels(read) {
+    const color = read(this.colors.weight);
+    return (weight) => [...color, Math.round(255 * weight)];
+  }
+}
+
+/**
+ * <number-strip>: set `numbers`, one row: the larger a number, the stronger its colour, the largest
+ * having the full one; those below 0 are grey. Before them `tone`, whose colour it is: "query", "key",
+ * "value", or, as by itself, that of weights.
+ */
+class NumberStrip extends Pixels {
+  set numbers(numbers) {
+    if (numbers !== this.rows?.[0]) this.show([numbers]);
+  }
+  pixels(read) {
+    const [above, below] = [this.colors[this.tone] ?? this.colors.weight, this.colors.edge].map(read);
+    const most = this.rows[0].reduce((a, b) => Math.max(a, Math.abs(b)), 1e-9);
+    return (number) => [...(number < 0 ? below : above), Math.round((255 * Math.abs(number)) / most)];
+  }
+}
+
+customElements.define("weight-pixels", WeightPixels);
+customElements.define("number-strip", NumberStrip);

@@ -1,0 +1,30 @@
+// The storyteller in a worker of its own, so that neither loading nor reading holds up the page.
+// Asked {file, question}, it posts {reading}, or {problem} in words; before, {bytes} that arrived.
+// A question is one of lib/reader.js, or {decode}, one of lib/decoding.js.
+
+import {decoder} from "./decoding.js";
+import {reader} from "./reader.js";
+import {loadStoryteller} from "./storyteller.js";
+
+const MEMORY = "this device has too little memory for it";
+let answer = null;
+
+globalThis.onmessage = async ({data: {file, question}}) => {
+  try {
+    answer = answer ?? answering(await loadStoryteller(file, (bytes) => postMessage({bytes})));
+  } catch (error) {
+    return postMessage({problem: `The model could not be loaded: ${told(error)}.`});
+  }
+  try {
+    postMessage({reading: question && answer(question)});
+  } catch (error) {
+    postMessage({problem: told(error)});
+  }
+};
+
+function answering(story) {
+  const [read, decode] = [reader(story), decoder(story)];
+  return (question) => (question.decode ? decode(question.decode) : read(question));
+}
+
+const told = (error) => (error instanceof RangeError ? MEMORY : error.message);

@@ -1,0 +1,111 @@
+// Patterns of attention that leave keys out: who sees whom, and what that spares.
+
+import {html} from "../assets/vendor/lit.js";
+import {choice, reset, slider} from "./lib/controls.js";
+import {defineWidget} from "./lib/define-widget.js";
+import {integer, option} from "./lib/fields.js";
+import {count} from "./lib/ground-words.js";
+import {formatPercent} from "./lib/numbers.js";
+import {weightMap} from "./lib/weight-map.js";
+
+// ---- Model ---------------------------------------------------------------------------------
+
+export const PATTERNS = ["full", "causal", "window", "strided", "blocks"];
+const TILE = 8; // cells a side that a kernel computes at once
+
+/** Whether the query at i sees the key at j. `size`: of the window, the stride or the blocks. */
+const RULES = {
+  full: () => true,
+  causal: (i, j) => j <= i,
+  window: (i, j, size) => j <= i && i - j < size,
+  strided: (i, j, size) => j <= i && (i - j < size || (i - j) % size === 0),
+  blocks(i, j, size) {
+    const [row, column] = [Math.floor(i / size), Math.floor(j / size)];
+    return j <= i && (column === 0 || row - column < 2);
+  }
+};
+
+/** Rows of 1 and 0, the pairs and tiles that are left, the keys that words to come can see, and the layers from first to last. */
+export function patternOf({tokens}, {pattern, size}) {
+  const sees = RULES[pattern];
+  const places = Array.from({length: tokens}, (_, i) => i);
+  const mask = places.map((i) => places.map((j) => Number(sees(i, j, size))));
+  const later = Array.from({length: 2 * tokens}, (_, i) => tokens + i);
+  const all = tokens * tokens;
+  return {
+    pattern, size, mask, all, tokens,
+    pairs: mask.flat().reduce((a, b) => a + b, 0),
+    tiles: tilesOf(mask), tilesInAll: (tokens / TILE) ** 2,
+    kept: pattern === "full" ? null : places.filter((j) => later.some((i) => sees(i, j, size))).length,
+    layers: layersTo(mask)
+  };
+}
+
+function tilesOf(mask) {
+  const found = new Set();
+  mask.forEach((row, i) => row.forEach((on, j) => on && found.add(`${Math.floor(i / TILE)},${Math.floor(j / TILE)}`)));
+  return found.size;
+}
+
+/** After how many layers the last word knows of the first. */
+function layersTo(mask) {
+  let known = new Set([mask.length - 1]);
+  for (let layers = 0; layers < mask.length; layers += 1) {
+    if (known.has(0)) return layers;
+    known = new Set([...known].flatMap((i) => [...mask[i].keys()].filter((j) => mask[i][j])));
+  }
+  return null;
+}
+
+// ---- Sentence, view ------------------------------------------------------------------------
+
+const NAMES = ["full", "causal", "window", "strided", "blocks"];
+const SIZES = {window: "Window", strided: "Window and stride", blocks: "Block"};
+const WHAT = {
+  full: "Every token sees every token",
+  causal: "Every token sees itself and those before it",
+  window: "Every token sees the last {size}, itself included",
+  strided: "Every token sees the last {size}, and before them every {nth}",
+  blocks: "Tokens in blocks of {size}: each sees its own block, the one before, and the first"
+};
+const nth = (n) => (n === 1 ? "one" : `${n}${(n % 100 < 4 || n % 100 > 20) && ["th", "st", "nd", "rd"][n % 10] || "th"}`);
+const plural = (n, what) => `${n} ${what}${n === 1 ? "" : "s"}`;
+
+export function sentence({pattern, size, pairs, all, tiles, tilesInAll, kept, layers, tokens}) {
+  const what = WHAT[pattern].replace("{size}", size).replace("{nth}", nth(size));
+  return `${what}: ${formatPercent(pairs / all)} of the pairs, in ${formatPercent(tiles / tilesInAll)} of the tiles. `
+    + `${kept === null ? "No writer looks like this" : `Of ${tokens} keys, later tokens can still see ${kept}`}. `
+    + (layers === null ? "The last token never hears of the first." : `The last token hears of the first after ${plural(layers, "layer")}.`);
+}
+
+const number = (name, value, note) => html`<div><dt>${name}</dt><dd>${value}</dd><dd class="note">${note}</dd></div>`;
+
+function view(m, widget) {
+  const {mask, pairs, all, tiles, tilesInAll, kept, layers, tokens} = m;
+  return html`<div class="stage"><div class="map"><p class="axis">keys, first to last →</p>${weightMap(mask)}
+      <p class="axis">↓ queries. Filled: may look</p></div>
+    <dl>${number("pairs of tokens", formatPercent(pairs / all), `${count(pairs)} of ${count(all)}`)}
+      ${number("tiles with such a pair", formatPercent(tiles / tilesInAll), `${tiles} of ${tilesInAll}, each ${TILE} × ${TILE}`)}
+      ${number("keys to keep", kept ?? "–", kept === null ? "not for writing" : `of ${tokens}, for later tokens`)}
+      ${number("layers from first to last", layers ?? "–", "until the last token hears of the first")}</dl></div>
+    ${widget.sentence()}`;
+}
+
+/** The size, by what it is the size of; full and causal have none. */
+const size = (widget) => slider("size", SIZES[widget.state.pattern] ?? "Window, stride or block")(widget);
+
+/** data: {tokens} */
+export const sparsePatterns = defineWidget({
+  name: "sparse-patterns",
+  label: "Patterns and what they spare",
+  key: "pattern",
+  fields: () => ({pattern: option("causal", PATTERNS), size: integer(8, {min: 1, max: 32})}),
+  controls: () => [[choice("pattern", "Pattern", NAMES)], [size, reset]],
+  model: patternOf,
+  sentence,
+  view,
+  challenges: {
+    "skip-tiles": ({tiles, tilesInAll}) => tiles <= tilesInAll / 4,
+    "far-and-few": ({pairs, all, layers, pattern}) => pattern !== "full" && layers !== null && layers <= 2 && pairs < all / 5
+  }
+});

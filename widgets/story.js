@@ -1,0 +1,241 @@
+// A language model on the reader's own text: where each head looks, what it guesses, what it writes.
+
+import {html, live, nothing, svg} from "../assets/vendor/lit.js";
+import {arc} from "./lib/arcs.js";
+import {askStoryteller} from "./lib/ask-storyteller.js";
+import {reset, slider} from "./lib/controls.js";
+import {defineWidget} from "./lib/define-widget.js";
+import {decimal, text as anyText} from "./lib/fields.js";
+import {chance} from "./lib/ground-words.js";
+import {formatPercent} from "./lib/numbers.js";
+import {rowOf} from "./lib/reading.js";
+import {filled} from "./lib/shares.js";
+import {follow, goOnWith, hear, isOf, type, write} from "./lib/story-acts.js";
+import {moveByKey} from "./lib/words.js";
+
+const UNIT = 10000; // of the published numbers
+const COLUMNS = 4;
+const LOOKS = {
+  itself: "the word itself",
+  previous: "the word before",
+  first: "the first word",
+  induction: "what came after the same word last time",
+  punctuation: "punctuation"
+};
+
+// ---- Model ---------------------------------------------------------------------------------
+
+/** What models/storyteller/opening.py publishes, as a reading of lib/reader.js. */
+export const opened = ({text, temperature, pieces, weights, guesses}) => ({
+  text, temperature, pieces, off: [],
+  weights: Float32Array.from(weights, (weight) => weight / UNIT),
+  guesses: guesses.map((some) => some.map(([of, share]) => ({text: of, share: share / UNIT})))
+});
+
+/** What is shown: of the state's text, or, until that is read, of the one before. */
+export function shown(data, state) {
+  const {opening, story = {}} = data;
+  const isOpening = isOf(opening, state);
+  const reading = isOpening ? opening : story.reading ?? opening;
+  const {pieces, guesses} = reading;
+  const at = Math.min(state.at ?? Infinity, pieces.length - 1);
+  const heads = data.heads.map(({name}, head) => ({name, isOff: reading.off.includes(head), row: rowOf(reading, head, at)}));
+  return {
+    reading, pieces, at, heads, head: state.head,
+    words: toWords(pieces),
+    row: heads[state.head].row,
+    guesses: guesses[at],
+    follows: pieces[at + 1],
+    told: told(data.heads[state.head]),
+    isWriting: Boolean(story.left),
+    arrived: isOpening && !story.left ? null : story.asking?.arrived ?? null,
+    problem: isOpening ? "" : story.asking?.problem ?? ""
+  };
+}
+
+/** The indices of a text's pieces, word by word. */
+function toWords(pieces) {
+  const words = [];
+  pieces.forEach((piece, i) => {
+    if (i && !/^\s/.test(piece) && !/\s$/.test(pieces[i - 1])) words[words.length - 1].push(i);
+    else words.push([i]);
+  });
+  return words;
+}
+
+/** What sets a head off: the look that has grown most in training. */
+export function told({name, cost, looks}) {
+  const [look, [now, before]] = Object.entries(looks).reduce((a, b) => (a[1][0] - a[1][1] >= b[1][0] - b[1][1] ? a : b));
+  return {name, look: LOOKS[look], now, before, lost: 1 - Math.exp(-cost)};
+}
+
+/** A piece as it is called: without the space before it, or in words. */
+export function called(piece) {
+  if (/^[\s]*$/.test(piece)) return piece.includes("\n") ? "new line" : "space";
+  return piece.trim();
+}
+
+/** The same, with dots where it goes on with the word before it. */
+const guessed = (piece, before) => (/[\p{L}\p{N}]$/u.test(before) && /^[\p{L}\p{N}]/u.test(piece) ? `…${piece.trim()}` : called(piece));
+
+/** The same within a sentence, which has marks of its own. */
+const quoted = (piece) => (/[\p{L}\p{N}]/u.test(called(piece)) ? called(piece) : `“${called(piece)}”`);
+
+export function summarize({pieces, at, heads, head, row, guesses, isWriting, problem}) {
+  if (problem) return problem;
+  if (isWriting) return "The model is writing.";
+  return `${looksAt({pieces, at, heads, head, row})} The model guesses next: ${guesses.slice(0, 3)
+    .map(({text, share}) => `${quoted(text)} ${formatPercent(share)}`).join(", ")}.`;
+}
+
+function looksAt({pieces, at, heads, head, row}) {
+  const looks = best(row).map((to) => `${quoted(pieces[to])} ${formatPercent(row[to])}`).join(", ");
+  return `Head ${heads[head].name} ${heads[head].isOff ? "is switched off" : `looks from ${quoted(pieces[at])} at: ${looks}`}.`;
+}
+
+const best = (row) => [...row.keys()].sort((a, b) => row[b] - row[a]).slice(0, 3);
+
+/** Heads by name, as in "2.4,4.3". */
+const headsOff = (names) => ({
+  value: [],
+  parse(text) {
+    const found = [...new Set(text.split(",").map((name) => names.indexOf(name)))].sort((a, b) => a - b);
+    return found[0] >= 0 ? found : undefined;
+  },
+  format: (off) => off.map((head) => names[head]).join(",")
+});
+
+const oneHead = (value, names) => ({
+  value,
+  parse: (text) => (names.includes(text) ? names.indexOf(text) : undefined),
+  format: (head) => names[head]
+});
+
+const place = {value: null, parse: (text) => (/^\d{1,3}$/.test(text) ? +text : undefined), format: (at) => String(at ?? "")};
+
+// ---- View ----------------------------------------------------------------------------------
+
+const textField = (widget) => html`<label class="own-text"><span>Your text (Enter continues it)</span><textarea rows="2" spellcheck="false" autocapitalize="off"
+  .value=${live(widget.state.text)} @input=${(event) => type(widget, event.target.value)}
+  @keydown=${(event) => {
+    if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
+    event.preventDefault();
+    write(widget);
+  }}></textarea></label>`;
+
+const switchOff = (widget) => {
+  const {state: {head, off}, data} = widget;
+  const toggled = off.includes(head) ? off.filter((one) => one !== head) : [...off, head].sort((a, b) => a - b);
+  return html`<label class="toggle"><span>Switch head ${data.heads[head].name} off</span><input type="checkbox"
+    .checked=${off.includes(head)} @input=${() => widget.set({off: toggled})}></label>`;
+};
+
+const token = ({pieces, at, row}, i, choose) => html`<button type="button" role="radio" aria-checked=${i === at}
+  class=${i > at ? "later" : nothing} tabindex=${i === at ? 0 : -1} style="--weight:${+(row[i] ?? 0).toFixed(3)}"
+  @click=${() => choose(i)}>${called(pieces[i]) === pieces[i].trim() ? pieces[i].trim() : pieces[i].includes("\n") ? "¶" : "␣"}</button>`;
+
+const tile = ({name, isOff, row}, i, {head, pieces}, choose) => html`<button type="button" role="radio" aria-checked=${i === head}
+  class=${isOff ? "off" : nothing} tabindex=${i === head ? 0 : -1} @click=${() => choose(i)}>
+  <svg aria-hidden="true" viewBox="0 0 ${pieces.length} 1" preserveAspectRatio="none">
+    <path d=${[...row].map((weight, j) => `M${j + 0.5},1v${-weight.toFixed(3)}`).join("")} /></svg>
+  <span>${name}${isOff ? " off" : ""}</span></button>`;
+
+const guessList = (m, widget) => html`<ol class="guesses">${m.guesses.map((guess) => html`
+  <li class=${m.follows === guess.text ? "follows" : nothing}><button type="button" @click=${() => goOnWith(widget, m, guess)}>
+    <span class="token">${guessed(guess.text, m.pieces[m.at])}</span>
+    <span class="bar" aria-hidden="true"><span style=${filled(guess.share)}></span></span>
+    <span class="share">${formatPercent(guess.share)}</span></button></li>`)}</ol>`;
+
+const status = ({arrived, problem}) => html`<p class=${problem ? "status problem" : "status"} role="status">${
+  problem ? `${problem} ${KEPT}` : ""}${arrived === null || problem ? "" : html`Fetching the model, 1 MB …
+    <progress max="1" .value=${arrived} aria-label="Fetched"></progress>`}</p>`;
+const KEPT = "What stands below is the last text that was read.";
+
+/** The sentence of looksAt for the eye: each token in a box. */
+const looks = ({pieces, at, heads, head, row}) => html`Head ${heads[head].name} ${heads[head].isOff ? "is switched off."
+  : html`looks from ${boxed(pieces[at])} at ${best(row).map((to, i) => html`${i ? ", " : ""}${boxed(pieces[to])} ${formatPercent(row[to])}`)}.`}`;
+const boxed = (piece) => html`<span class="piece">${called(piece)}</span>`;
+
+/** Whether a line of the text ends with this word. */
+const isBreak = (pieces, words, i) => pieces[words[i][words[i].length - 1]].endsWith("\n") && !pieces[words[i + 1]?.[0]]?.startsWith("\n");
+
+function view(m, widget) {
+  const {pieces, at, heads, row, told: score, words} = m;
+  const look = (to) => widget.set({at: to === pieces.length - 1 ? null : to});
+  const choose = (head) => widget.set({head});
+  return html`<div class="write-on">${textField(widget)}<button type="button" class="write" @click=${() => write(widget)}>${
+    m.isWriting ? "Stop" : "Continue"}</button></div>
+    ${status(m)}
+    <div class="text ${pieces.length > 80 ? "long" : ""} ${widget.data.story.drawn === m.reading ? "same" : ""}">
+      <svg class="arcs" aria-hidden="true">${[...row].map((weight) => svg`<path style="--weight:${+weight.toFixed(3)}" />`)}</svg>
+      <div class="tokens" role="radiogroup" aria-label="The word that looks" @keydown=${(event) => moveByKey(event, look)}>${
+        words.map((word, i) => html`<span class=${isBreak(pieces, words, i) ? "line-end" : nothing}>${word.map((j) => token(m, j, look))}</span>`)}${
+        at === pieces.length - 1 && m.guesses.length ? html`<span class="ghost" aria-hidden="true">${guessed(m.guesses[0].text, pieces[at])}</span>` : nothing}</div></div>
+    <div class="below">
+      <div class="heads"><p class="title">16 heads, 16 ways of looking from <b>${called(pieces[at])}</b> <span class="note">(a bar for each word; press a head for its arcs)</span></p>
+        <div class="tiles" role="radiogroup" aria-label="Head" @keydown=${(event) => moveByKey(event, choose, COLUMNS)}>${
+          heads.map((head, i) => tile(head, i, m, choose))}</div></div>
+      <div class="next"><p class="title">After <b>${called(pieces[at])}</b> it guesses${
+        at < pieces.length - 1 ? html` <span class="note">(framed: what follows)</span>` : nothing}</p>${guessList(m, widget)}</div>
+      <p class="score"><b aria-hidden="true">${looks(m)}</b> In training it has learned to look at ${score.look}.</p>
+      <details class="measured"><summary>How much, and what that is good for</summary><p>On average over four books that the model never read, head ${score.name} gives
+        ${formatPercent(score.now)} of its attention to ${score.look}; before training it was ${formatPercent(score.before)}. With this head switched off,
+        the word that really comes next loses ${chance(score.lost)} of its probability, on average.</p></details></div>
+    ${widget.sentence({hidden: true})}`;
+}
+
+/** Draws the arcs where the words now stand. */
+function drawArcs({root, model: {at}}) {
+  const text = root.querySelector(".text");
+  const from = text.getBoundingClientRect();
+  const boxes = [...text.querySelectorAll("[role=radio]")].map((word) => {
+    const {left, width, top, bottom} = word.getBoundingClientRect();
+    return {x: left - from.left + width / 2, top: top - from.top, bottom: bottom - from.top};
+  });
+  const room = boxes[0].top - 6;
+  const between = Math.max(12, (boxes.find(({top}) => top > boxes[0].top)?.top ?? Infinity) - boxes[0].bottom - 4);
+  text.querySelectorAll(".arcs path").forEach((path, to) => {
+    const isFirst = boxes[at].top === boxes[0].top; // over which there is more room
+    path.setAttribute("d", arc(boxes[at], boxes[to], isFirst ? room : Math.min(room, between)));
+  });
+}
+
+const widgetOf = defineWidget({
+  name: "story",
+  label: "A language model reads your text",
+  key: "story",
+  fields({text, temperature, heads, head}) {
+    const names = heads.map(({name}) => name);
+    return {
+      text: anyText(text), at: place, head: oneHead(names.indexOf(head), names),
+      off: headsOff(names), temperature: decimal(temperature, {min: 0, max: 2, step: 0.05})
+    };
+  },
+  controls: () => [[slider("temperature", "Temperature"), switchOff, reset]],
+  controlsBelow: true,
+  model: shown,
+  sentence: summarize,
+  view,
+  started(widget) {
+    const {story, file, size} = widget.data;
+    const onChange = () => {
+      if (story.asking.problem) story.left = 0;
+      widget.set({}, {silently: true});
+    };
+    story.asking = askStoryteller({file, size}, {onChange, onAnswer: (...answer) => hear(widget, ...answer)});
+    const warm = () => {
+      if (!story.isWarm) story.asking.ask(null);
+      story.isWarm = true;
+    };
+    for (const touch of ["pointerdown", "keydown"]) widget.listen(widget.root, touch, warm);
+    new ResizeObserver(() => widget.root.querySelector(".text") && drawArcs(widget)).observe(widget.root);
+  },
+  drawn(widget) {
+    follow(widget);
+    drawArcs(widget);
+    widget.data.story.drawn = widget.model.reading;
+  }
+});
+
+/** data: of models/storyteller/opening.py, with the `head` that is chosen first. */
+export const story = (data) => widgetOf({...data, opening: opened(data), story: {reading: null, left: 0}});

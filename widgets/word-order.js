@@ -1,0 +1,76 @@
+// Three words in any order, and what attention makes of each: with the causal mask and without.
+
+import {html} from "../assets/vendor/lit.js";
+import {selfAttention} from "./lib/attention.js";
+import {button, reset, toggle} from "./lib/controls.js";
+import {defineWidget} from "./lib/define-widget.js";
+import {flag, option} from "./lib/fields.js";
+import {format} from "./lib/numbers.js";
+
+// ---- Model ---------------------------------------------------------------------------------
+
+const ORDERS = ["0.1.2", "0.2.1", "1.0.2", "1.2.0", "2.0.1", "2.1.0"];
+const places = (order) => order.split(".").map(Number);
+const mean = (rows) => rows[0].map((_, c) => rows.reduce((sum, row) => sum + row[c], 0) / rows.length);
+// Sums in another order may differ in the last bit.
+const isSame = (a, b) => a.every((x, c) => Math.abs(x - b[c]) < 1e-12);
+
+/** The words in their order, each with its output, and whether it had the same one at first. */
+export function ordered(data, {order, causal}) {
+  const now = places(order);
+  const first = selfAttention(data.x, data, {causal}).output;
+  const {output} = selfAttention(now.map((word) => data.x[word]), data, {causal});
+  const words = now.map((word, place) => ({
+    token: data.tokens[word], output: output[place], same: isSame(output[place], first[word])
+  }));
+  const all = mean(output);
+  return {words, causal, moved: order !== ORDERS[0], mean: all, meanSame: isSame(all, mean(first))};
+}
+
+// ---- Sentence, view ------------------------------------------------------------------------
+
+const pair = (vector) => `(${vector.map(format).join(", ")})`;
+const list = (words) => words.map(({token}) => token).join(" and ");
+
+export function sentence({words, causal, moved, meanSame}) {
+  const row = words.map(({token}) => token).join(" ");
+  const mask = causal ? "With the causal mask" : "Without a mask";
+  if (!moved) return `${row}. ${mask}: swap two words, and compare.`;
+  const changed = words.filter(({same}) => !same);
+  if (!changed.length) return `${row}. ${mask}, every word has the output that it had in the first order, and so has their average.`;
+  return `${row}. ${mask}, ${list(changed)} ${changed.length === 1 ? "has" : "have"} another output than in the first order; `
+    + `their average is ${meanSame ? "the same" : "another"}.`;
+}
+
+const mark = (same, moved) => html`<span class=${same ? "mark same" : "mark other"}>${!moved ? "" : same ? "as before" : "changed"}</span>`;
+
+const view = (m, widget) => html`<ol class="row">${m.words.map(({token, output, same}) => html`<li>
+    <b>${token}</b><span class="arrow" aria-hidden="true">↓</span><span class="vector">${pair(output)}</span>${mark(same, m.moved)}</li>`)}</ol>
+  <p class="mean">Average of the three outputs: <span class="vector">${pair(m.mean)}</span> ${mark(m.meanSame, m.moved)}</p>
+  ${widget.sentence({hidden: true})}`;
+
+function swap(at) {
+  return ({state, set}) => {
+    const now = places(state.order);
+    [now[at], now[at + 1]] = [now[at + 1], now[at]];
+    set({order: now.join(".")});
+  };
+}
+
+/** data: {tokens: three words, x: a row of features each, query, key, value: matrices} */
+export const wordOrder = defineWidget({
+  name: "word-order",
+  label: "Words in any order",
+  key: "order",
+  fields: () => ({order: option(ORDERS[0], ORDERS), causal: flag(false)}),
+  controls: () => [[
+    button("Swap 1 and 2", swap(0)), button("Swap 2 and 3", swap(1)), toggle("causal", "Causal mask"), reset
+  ]],
+  model: ordered,
+  sentence,
+  view,
+  challenges: {
+    "man-first": ({words, causal}) => !causal && words[0].token === "man" && words[2].token === "dog",
+    "one-kept": ({words, causal, moved}) => causal && moved && words.filter(({same}) => same).length === 1
+  }
+});
