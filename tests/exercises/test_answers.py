@@ -8,7 +8,7 @@ import torch
 
 from course.exercises.examine import FAILED, PASSED, examine
 from course.exercises.task import tasks_of
-from exercises.solutions import m01, m02, m03, m04, m05, m06
+from exercises.solutions import m01, m02, m03, m04, m05, m06, m11
 
 SEEDS = range(10)
 
@@ -33,6 +33,22 @@ def depth_first(edges, start, end, seen=()):
     return None
 
 
+def forward_only(edges, start, end):
+    """Go from lower to higher numbers alone."""
+    return m01.path_length([(a, b) for a, b in edges if a < b], start, end)
+
+
+def greedy(edges, start, end):
+    """Take the edge that leads to the highest number up to the end, each time."""
+    steps = 0
+    while start != end:
+        after = [b for a, b in edges if a == start and start < b <= end]
+        if not after:
+            return None
+        start, steps = max(after), steps + 1
+    return steps
+
+
 def fill_then_empty(scores, mask, number=-1e9):
     return np.where(mask.any(-1, keepdims=True), softmax(np.where(mask, scores, number)), 0.0)
 
@@ -46,6 +62,46 @@ def mistake_in_one(which, scores, d_k, scaled, weights):
     right, at = softmax(scaled), which(weights)
     right[at] = weights[at]
     return m03.first_wrong(scores, d_k, scaled, right)
+
+
+def not_looked_at(place):
+    def find(scores, d_k, scaled, weights):
+        if np.delete(abs(scores / d_k**0.5 - scaled), place).max() > 0.01:
+            return "scaled"
+        return "weights" if np.abs(softmax(scaled) - weights).max() > 0.01 else None
+
+    return find
+
+
+def one_score_at_a_time(scores, values, size):
+    top, total, mix, kept = -np.inf, 0.0, 0.0, []
+    for j, (score, value) in enumerate(zip(scores, values, strict=True), 1):
+        new = max(top, score)
+        total, mix = (x * np.exp(top - new) + np.exp(score - new) * y
+                      for x, y in ((total, 1), (mix, value)))  # fmt: skip
+        top = new
+        if j % size == 0 or j == len(scores):
+            kept.append((top, total))
+    return kept, mix / total
+
+
+def from_minus_ten(scores, values, size):
+    """The online softmax with -10 as its first largest."""
+    top, total, mix, kept = -10.0, 0.0, 0.0, []
+    for start in range(0, len(scores), size):
+        s, v = scores[start : start + size], values[start : start + size]
+        new = max(top, s.max())
+        total = np.exp(top - new) * total + np.exp(s - new).sum()
+        mix = np.exp(top - new) * mix + np.exp(s - new) @ v
+        top = new
+        kept.append([top, total])
+    return np.array(kept), mix / total
+
+
+def merged_less(top, a, x, b, y):
+    """The merge that takes ``top`` off both logarithms."""
+    x, y = np.exp(x - top), np.exp(y - top)
+    return (x * a + y * b) / (x + y), top + np.log(x + y)
 
 
 def bandwidth_by(**how):
@@ -82,6 +138,14 @@ WRONG = {
     },
     "m01.path_length": {
         "the first way found": depth_first,
+        "from the first node, whatever the start": lambda edges, start, end: m01.path_length(
+            edges, 0, end
+        ),
+        "from the lower to the higher end": lambda edges, start, end: m01.path_length(
+            edges, min(start, end), max(start, end)
+        ),
+        "forwards only": forward_only,
+        "the edge that leads farthest": greedy,
         "the number of edges": lambda edges, start, end: len(edges),
         "-1 for no way": m01.no_way_is(-1),
         "as a float, too large by a little": lambda *graph: (
@@ -184,15 +248,25 @@ WRONG = {
         "always the weights": lambda *example: "weights",
         "an empty text for none": lambda *example: m03.find_mistake(*example) or "",
         "False for none": lambda *example: m03.find_mistake(*example) or False,
+        "a tolerance of 0.03": lambda *example: m03.first_wrong(*example, tolerance=0.03),
         "a tolerance of half": lambda *example: m03.first_wrong(*example, tolerance=0.5),
         "the largest weight alone": lambda *example: mistake_in_one(np.argmax, *example),
         "the smallest weight alone": lambda *example: mistake_in_one(np.argmin, *example),
-        "the first of the scaled row alone": lambda s, d_k, scaled, weights: m03.first_wrong(
-            s, d_k, np.r_[scaled[0], (s / d_k**0.5)[1:]], weights
-        ),
+        **{
+            f"number {skipped} of the scaled row not looked at": not_looked_at(skipped)
+            for skipped in range(3)
+        },
     },
     "m04.stable_softmax": {
         "scores clipped at 700": lambda s: softmax(np.clip(s, -700, 700)),
+        "the mean taken away": lambda s: m04.shifted(s, s.mean(-1, keepdims=True)),
+        "the median taken away": lambda s: m04.shifted(s, np.median(s, -1, keepdims=True)),
+        "the smallest taken away": lambda s: m04.shifted(s, s.min(-1, keepdims=True)),
+        "the first score taken away": lambda s: m04.shifted(s, s[:, :1]),
+        "the last score taken away": lambda s: m04.shifted(s, s[:, -1:]),
+        "clipped at 50 from the mean": lambda s: softmax(
+            np.clip(s - s.mean(-1, keepdims=True), -50, 50)
+        ),
         "scores divided by the largest": lambda s: softmax(s / np.abs(s).max()),
         "a small number below": lambda s: (
             (e := np.exp(s - s.max())) / (e.sum(-1, keepdims=True) + 1e-9)
@@ -306,6 +380,70 @@ WRONG = {
         ),
         "a head for each key head": lambda E, H, G, bias: (E + bias) * (2 * E + 2 * (E // G)),
         "as a text": lambda *sizes: str(m06.count_parameters(*sizes)),
+    },
+    "m11.online_softmax": {
+        "nothing taken off": lambda s, v, n: (
+            m11.online_softmax(s, v, n)[0],
+            np.exp(s) @ v / np.exp(s).sum(),
+        ),
+        "from -10 on": from_minus_ten,
+        "nothing converted": lambda *row: m11.running(*row, rate_of_sum=False, rate_of_mix=False),
+        "the output first": lambda *row: m11.online_softmax(*row)[::-1],
+        "sum, then largest": lambda *row: (
+            m11.online_softmax(*row)[0][:, ::-1],
+            m11.online_softmax(*row)[1],
+        ),
+        "the last state alone": lambda *row: (
+            m11.online_softmax(*row)[0][-1:],
+            m11.online_softmax(*row)[1],
+        ),
+        "sums not less the largest": lambda s, v, n: (
+            np.stack(
+                [(kept := m11.online_softmax(s, v, n)[0])[:, 0], kept[:, 1] * np.exp(kept[:, 0])], 1
+            ),
+            softmax(s) @ v,
+        ),
+        "the mean of the values": lambda s, v, n: (m11.online_softmax(s, v, n)[0], v.mean(0)),
+    },
+    "m11.merge": {
+        "exp of each alone": lambda a, x, b, y: (
+            (np.exp(np.minimum(x, 700)) * a + np.exp(np.minimum(y, 700)) * b)
+            / np.maximum(np.exp(np.minimum(x, 700)) + np.exp(np.minimum(y, 700)), 1e-300),
+            np.logaddexp(x, y),
+        ),
+        "one largest of all rows": lambda a, x, b, y: merged_less(
+            max(x.max(), y.max()), a, x, b, y
+        ),
+        "the first's taken off": lambda a, x, b, y: merged_less(x, a, x, b, y),
+        "the one with the larger sum": lambda a, x, b, y: (
+            np.where(x > y, a, b),
+            np.logaddexp(x, y),
+        ),
+        "not divided": lambda a, x, b, y: (
+            np.exp(x - np.maximum(x, y)) * a + np.exp(y - np.maximum(x, y)) * b,
+            np.logaddexp(x, y),
+        ),
+        "the output alone": lambda *two: m11.merge(*two)[0],
+        "logarithms to base 2": lambda a, x, b, y: (m11.merge(a, x, b, y)[0], np.logaddexp2(x, y)),
+    },
+    "m11.bytes_carried": {
+        "one tile more": lambda L, S, d, t, b: (
+            m11.bytes_carried(L, S, d, t, b)[0],
+            b * (2 * L * d + (L // t + 1) * 2 * S * d),
+        ),
+        "a whole last tile of queries": lambda L, S, d, t, b: (
+            m11.bytes_carried(L, S, d, t, b)[0],
+            b * -(-L // t) * (2 * t * d + 2 * S * d),
+        ),
+        "tiles of keys": lambda L, S, d, t, b: (
+            m11.bytes_carried(L, S, d, t, b)[0],
+            b * (2 * L * d + -(-S // t) * 2 * L * d),
+        ),
+        "no values": lambda L, S, d, t, b: (
+            b * (2 * L * d + S * d + 4 * L * S),
+            m11.bytes_carried(L, S, d, t, b)[1],
+        ),
+        "the plain way alone": lambda *sizes: m11.bytes_carried(*sizes)[0],
     },
 }
 
@@ -682,6 +820,30 @@ RIGHT = {
             E * out + bias * out for out in (E, E // H * G, E // H * G, E)
         ),
     },
+    "m11.online_softmax": {
+        "prefix by prefix": m11.prefix_by_prefix,
+        "score by score": one_score_at_a_time,
+        "as lists": lambda *row: tuple(part.tolist() for part in m11.online_softmax(*row)),
+        "torch": lambda s, v, n: tuple(map(torch.from_numpy, m11.online_softmax(s, v, n))),
+    },
+    "m11.merge": {
+        "attention to two keys": m11.together,
+        "logaddexp": lambda a, x, b, y: (
+            np.exp(x - np.logaddexp(x, y)) * a + np.exp(y - np.logaddexp(x, y)) * b,
+            np.logaddexp(x, y),
+        ),
+        "a sigmoid": lambda a, x, b, y: (
+            b + (a - b) / (1 + np.exp(np.minimum(y - x, 700))),
+            np.logaddexp(x, y),
+        ),
+        "torch": lambda *two: tuple(map(torch.from_numpy, m11.merge(*two))),
+    },
+    "m11.bytes_carried": {
+        "trip by trip": m11.counted,
+        "as floats": lambda *sizes: tuple(map(float, m11.bytes_carried(*sizes))),
+        "a list": lambda *sizes: list(m11.bytes_carried(*sizes)),
+        "a generator": lambda *sizes: (n for n in m11.bytes_carried(*sizes)),
+    },
 }
 
 
@@ -709,5 +871,6 @@ def test_a_right_answer_is_accepted(task, answer):
 
 @pytest.mark.parametrize("table", [WRONG, RIGHT])
 def test_every_task_is_in_the_table(table):
-    tasks = {f"m0{n}.{name}" for n in range(7) for name in tasks_of(f"m0{n}")}
+    modules = [*(f"m0{n}" for n in range(7)), "m11"]
+    tasks = {f"{module}.{name}" for module in modules for name in tasks_of(module)}
     assert set(table) == tasks

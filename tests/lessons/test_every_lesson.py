@@ -44,12 +44,21 @@ def test_nothing_is_loaded_from_another_host(lesson):
         assert not re.match(r"(https?:)?//[^/]", address), address
 
 
-def test_length(lesson):
-    """900 to 1,500 words of text, without code, widgets, exercises and their goals."""
+MOST_WORDS = 1100
+NOT_OPEN = (
+    "script, math, #quarto-appendix, #title-block-header, .term-note, "
+    ".callout:has(.callout-collapse:not(.show)), details, pre, .cell-output, .widget, .diagram, "
+    ".exercise, .challenges, .summary-sheet"
+)
+
+
+def open_words(lesson):
+    """Count what a reader sees without opening a box; code, widgets and exercises don't count."""
     main = copy(lesson.select_one("main"))
-    others = (
-        "pre, .widget, .exercise, .challenges, #quarto-appendix, script, math, .quarto-title-meta"
-    )
-    for other in main.select(others):
+    for other in main.select(NOT_OPEN):
         other.extract()
-    assert 900 <= len(main.get_text(" ").split()) <= 1500
+    return sum(any(map(str.isalnum, word)) for word in main.get_text(" ").split())
+
+
+def test_length(lesson):
+    assert open_words(lesson) <= MOST_WORDS

@@ -1,8 +1,11 @@
 """m03: its sentences against numbers computed here."""
 
+from pathlib import Path
+
 import numpy as np
 import torch
 
+from attention import scaled_dot_product_attention
 from tests.lessons.reading import numbers, output
 
 PAGE = "modules/m03_scaled_dot_product/lesson.html"
@@ -17,9 +20,138 @@ def test_weights_equal_pytorchs(page):
     assert numbers(sums) == [1, 1, 1]
 
 
+WORKED = {
+    "query": [[1, 0.5], [0, 2], [2, 1]],
+    "key": [[0, 1], [2, 0.5], [0.5, 1]],
+    "value": [[-1, 1], [2, 0.5], [0.5, 1.5]],
+}
+
+
+def test_the_queries_keys_and_values_of_the_pencil_are_the_codes(page):
+    shown = [row.select("td")[1:] for row in page.select("#projections tbody tr")]
+    for word, cells in enumerate(shown):
+        for name, cell in zip(WORKED, cells, strict=True):
+            assert numbers(cell.get_text()) == WORKED[name][word]
+
+
+def row(query, scale=2**-0.5):
+    scores = np.array(WORKED["key"]) @ query
+    powers = np.exp(scores * scale)
+    return scores, scores * scale, powers, powers / powers.sum()
+
+
+def test_the_shares_asked_for_first(page):
+    """80 % before; doubled: the same by parts of the sum, 90 % by halves, 97 % right."""
+    scores, _, _, before = row([2, 1])
+    doubled, _, powers, after = row([4, 2])
+    assert doubled.tolist() == (2 * scores).tolist()
+    np.testing.assert_allclose(powers, row([2, 1])[2] ** 2)  # "is squared when the score doubles"
+    linear = [(s / s.sum())[1] for s in (scores, doubled)]
+    assert linear[0] == linear[1]
+    halved = 1 - (1 - before[1]) / 2
+    choices = page.select("#predict-sat > ol > li")
+    shown = [numbers(choice.get_text())[0] for choice in choices]
+    assert shown == [round(100 * x) for x in (before[1], halved, after[1], 1)] == [80, 90, 97, 100]
+    assert page.select_one("#predict-sat")["data-right"] == "3"
+
+
+def test_the_steps_with_a_pencil(page):
+    scores, scaled, powers, weights = row([1, 0.5])
+    steps = [step.get_text() for step in page.select("#sec-sum > ol > li")]
+    assert scores.tolist() == [0.5, 2.25, 1]
+    for number in scaled:
+        assert f"{number:.2f}" in steps[1]
+    for number in (*powers, powers.sum()):
+        assert f"{number:.2f}" in steps[2]
+    for number in weights:
+        assert f"{number:.3f}" in steps[2]
+    exact, rounded = (np.array(w) @ WORKED["value"] for w in (weights, weights.round(3)))
+    assert np.abs(exact - rounded).max() < 0.001
+    assert f"≈ {exact[0]:.2f}, the second" in steps[3]
+    assert f"≈ {exact[1]:.2f}." in steps[3]
+
+
+def test_the_two_rows_left_to_the_reader(page):
+    cat, sat = (p.get_text() for p in page.select("#sec-sum .callout-tip p"))
+    for text, query in ((cat, [-1, 1]), (sat, [4, 2])):
+        scores, scaled, powers, weights = row(query)
+        first, second, third = (f"{score:g}".replace("-", "\N{MINUS SIGN}") for score in scores)
+        assert f"its scores are {first}, {second} and {third}," in text
+        for number in (*scaled, *powers, powers.sum()):
+            assert f"{number:.2f}".replace("-", "\N{MINUS SIGN}") in text
+        if query == [-1, 1]:
+            for number in weights:
+                assert f"{number:.3f}" in text
+            assert weights.argmin() == 1  # "looks least at itself"
+            exact = weights @ WORKED["value"]
+            assert exact.round(2).tolist() == [-0.16, 1.14]
+            assert "(−0.16, 1.14)" in text
+            rounded = weights.round(3) @ WORKED["value"]
+            assert rounded.round(2).tolist() == exact.round(2).tolist()  # with a pencil
+        else:
+            assert f"{weights[1]:.0%}" == "97%"
+
+
+def test_what_is_said_of_differences(page):
+    said = " ".join(page.select_one("#sec-sum").get_text().split())
+    _, scaled, _, weights = row([2, 1])
+    leads = scaled[1] - scaled[[0, 2]]
+    assert "led by {:.2f} and {:.2f}".format(*leads) in said
+    np.testing.assert_allclose(weights[1] / weights[[0, 2]], np.exp(leads))
+    assert np.exp(leads).round().tolist() == [12, 6]
+    _, _, _, doubled = row([4, 2])
+    np.testing.assert_allclose(doubled[1] / doubled[[0, 2]], np.exp(leads) ** 2)
+
+
+def test_a_key_of_zeros_still_gets_a_share(page):
+    given = {name: torch.tensor(x, dtype=torch.float64) for name, x in WORKED.items()}
+    given["key"][1] = 0
+    _, weights = scaled_dot_product_attention(**given)
+    assert f"{weights[2, 1]:.0%}" == "14%"
+    assert f"{weights[2, 2]:.0%}" == "58%"
+    assert weights[2].argmax() == 2
+    said = page.select_one("#sec-play").get_text()
+    assert "still gets 14" in said
+    assert "looks mostly at itself, 58" in said
+    given["query"][1] = 0  # "three zeros"
+    _, weights = scaled_dot_product_attention(**given)
+    torch.testing.assert_close(weights[1], torch.full((3,), 1 / 3, dtype=torch.float64))
+
+
 def test_the_sum_of_values_is_the_output(page):
-    _, by_hand, product = output(page, "weighted-sum").splitlines()
-    assert numbers(by_hand) == numbers(product) == [1.595, 0.67]
+    *terms, total = output(page, "weighted-sum").splitlines()
+    parts = [numbers(term.split("=")[1]) for term in terms]
+    np.testing.assert_allclose(np.sum(parts, axis=0), numbers(total.split("=")[1]), atol=1.5e-3)
+    assert numbers(total.split("=")[1]) == [1.125, 0.828]
+
+
+def test_the_lines_of_attention_py_are_its_own(page):
+    source = Path("attention.py").read_text(encoding="utf-8")
+    shown = page.select_one("#attention-source code").get_text().strip().splitlines()
+    assert len(shown) == 4
+    for line in shown:
+        assert source.count(f" {line}\n") >= 1, line
+
+
+def test_what_a_query_a_key_and_a_value_change():
+    """A query: one row of weights and of the output. A key: every row. A value: one column."""
+    given = {name: torch.tensor(x, dtype=torch.float64) for name, x in WORKED.items()}
+    mixed, before = scaled_dot_product_attention(**given)
+    changed = {}
+    for name in given:
+        other = {**given, name: given[name].clone()}
+        other[name][1] += 1
+        out, after = scaled_dot_product_attention(**other)
+        changed[name] = (after != before).any(-1).sum().item()
+        assert (out != mixed).any(-1).sum() == (1 if name == "query" else 3)
+    assert changed == {"query": 1, "key": 3, "value": 0}
+    given["value"][1, 0] += 1
+    out, _ = scaled_dot_product_attention(**given)
+    assert (out != mixed).any(0).tolist() == [True, False]
+    key = torch.tensor(WORKED["key"]).double()  # challenge 1: one number of cat's key is enough
+    key[1, 0] = 4
+    _, weights = scaled_dot_product_attention(given["query"], key, given["value"])
+    assert weights[2, 1] > 0.9
 
 
 def test_three_implementations_agree(page):
@@ -29,12 +161,9 @@ def test_three_implementations_agree(page):
 
 
 def test_the_worked_example_is_put_right(page):
-    scaled, weights, unscaled = (
-        numbers(line.split(":")[1]) for line in output(page, "worked").splitlines()
-    )
+    scaled, weights = (numbers(line.split(":")[1]) for line in output(page, "worked").splitlines())
     assert scaled == [0.19, 0.77, 0.28]
     assert weights == [0.258, 0.460, 0.282]
-    assert unscaled == [0.001, 0.995, 0.004]
 
 
 def test_shapes(page):
@@ -53,13 +182,6 @@ def test_the_claims_about_additive_scores(page):
     # "For 1,024 words and vectors of 64 … 67 million numbers. The scores are one million."
     assert round(1024 * 1024 * 64 / 1e6) == 67
     assert round(1024 * 1024 / 1e6) == 1
-
-
-def test_a_float_mask_hides_nothing_in_pytorch_and_is_refused_here(page):
-    added, masked, refused = output(page, "mask").splitlines()
-    assert numbers(added.split(":")[1]) != [-1, 1]
-    assert numbers(masked.split(":")[1]) == [-1, 1]
-    assert refused.startswith("TypeError: mask must be bool")
 
 
 def test_the_answers_of_check_it(page):

@@ -3,6 +3,7 @@
 import json
 import re
 from random import Random
+from statistics import fmean
 
 import pytest
 import torch
@@ -90,11 +91,23 @@ def test_parity_with_pytorchs_layer_both_ways(heads):
 
 
 def test_the_wrong_reshape_is_silent_and_view_is_not(page):
-    shape, same, round_trip, error = output(page, "views").splitlines()
+    shape, same, round_trip = output(page, "views").splitlines()
     assert shape == "same shape: True"
     assert same == "same numbers: False"
     assert round_trip.endswith("True")
-    assert error.startswith("RuntimeError: view size is not compatible")
+    assert output(page, "memory").startswith("RuntimeError: view size is not compatible")
+
+
+def test_the_layer_that_is_shown_is_attention_py_s(page):
+    assert output(page, "same-layer") == "the same output: True"
+    shown = {}
+    exec("import torch\nfrom torch import nn\n" + page.select_one("#layer code").get_text(), shown)
+    for heads, is_causal in ((1, False), (4, True)):
+        torch.manual_seed(0)
+        layer, x = MultiHeadAttention(64, heads).eval(), torch.randn(2, 10, 64)
+        mine = shown["Layer"](64, heads)
+        mine.load_state_dict(layer.state_dict())
+        assert torch.equal(mine(x, is_causal), layer(x, is_causal=is_causal))
 
 
 def test_the_bug_leaks_and_its_repair_does_not(page):
@@ -162,7 +175,59 @@ def test_glorots_rule_for_the_output_matrix():
 # ---- Single against many ----------------------------------------------------------------------
 
 
-def test_as_many_heads_as_questions(page):
+def test_the_prediction_and_the_sentences_after_it():
+    two, four = SCORES["curves"]["2"], SCORES["curves"]["4"]
+    assert round(100 * fmean(two["1 head"]["500"])) == 13  # "at 13 places in 100"
+    assert min(two["2 heads"]["500"]) == min(two["1 head, MLP"]["500"]) == 1
+    assert min(two["1 head"]["10000"]) == 1 > max(two["1 head"]["500"])
+    assert min(two["1 head"]["3000"]) < 0.2 < max(two["1 head"]["3000"]) == 1
+    assert 0.7 < fmean(two["2 heads"]["125"]) < 0.8  # "three quarters after 125"
+    assert fmean(two["1 head, MLP"]["125"]) < 0.2
+    assert min(four["4 heads"]["500"]) == 1
+    assert max(four["1 head"]["10000"]) < 0.02
+    assert max(four["1 head, MLP"]["10000"]) < 0.95
+    assert max(four["2 heads"]["10000"]) < 1
+    readers = SCORES["readers"]  # "98 of 100", "99 to 100"
+    assert {round(100 * share) for share in readers["1 head, MLP of 512"]} == {98}
+    assert {round(100 * share) for share in readers["2 heads, MLP"]} == {99, 100}
+    for shares in two["1 head, places alone"].values():
+        assert max(shares) < 0.2
+    assert fmean(two["1 head, places alone"]["10000"]) == pytest.approx(0.1, abs=0.005)
+
+
+def test_how_one_head_and_two_do_it():
+    for (one,) in SCORES["weights"]["1 head, MLP"]:
+        assert sorted(one) == pytest.approx([0.3, 0.68], abs=0.02)
+    for heads in SCORES["weights"]["2 heads"]:
+        assert sorted(max(head) for head in heads)[0] > 0.975
+        assert {head.index(max(head)) for head in heads} == {0, 1}
+
+
+def test_two_heads_are_no_larger_and_the_mlp_is():
+    assert SCORES["parameters"]["2"] < SCORES["parameters with the MLP"]["2"]
+
+
+def test_a_matrix_cannot_answer_both_questions_by_places_alone():
+    """The box's argument, on matrices and weights drawn at random: never both right for a pair."""
+    generator = torch.Generator().manual_seed(0)
+    for w in torch.rand(200, generator=generator):
+        first, third = torch.randn(2, 4, 4, generator=generator)  # a digit's score of each answer
+        both = 0
+        for a, b in ((0, 0), (1, 1), (0, 1), (1, 0)):
+            one_back = (w * first[a] + (1 - w) * first[b]).argmax() == a
+            three_back = (w * third[a] + (1 - w) * third[b]).argmax() == b
+            both += int(one_back and three_back)
+        assert both < 4
+
+
+def test_preferring_the_smaller_share_prefers_digits_that_are_not_there():
+    mix = torch.zeros(10)
+    mix[[9, 7]] = torch.tensor([0.7, 0.3])
+    assert mix.argmax() == 9
+    assert (-mix).argmax() not in (7, 9)
+
+
+def test_by_heads_as_many_as_questions_suffice():
     for questions, by_heads in SCORES["accuracy"].items():
         for heads, shares in by_heads.items():
             assert len(shares) == 5
@@ -175,14 +240,14 @@ def test_as_many_heads_as_questions(page):
 
 @pytest.fixture(scope="module")
 def to_subject():
-    """Each head's weight from the verb to its subject, (200, layers, heads), one by one."""
-    model, rng, rows = load(ROOT / "models/grammar/weights/masked.safetensors"), Random(0), []
+    """Each head's weight from where the verb is guessed to its subject, (200, heads) a layer."""
+    model, rng, rows = load(ROOT / "models/grammar/weights/causal.safetensors"), Random(0), []
     for _ in range(200):
         sentence = agreement(rng, held="pairs", distractors=1)
         verb, subject = sentence.link("verb")
         with torch.no_grad():
-            layers = model(model.encode(sentence.words)).weights
-        rows.append([w[0, :, verb, subject] for w in layers])
+            layers = model(model.encode(sentence.words[:verb])).weights
+        rows.append([w[0, :, verb - 1, subject] for w in layers])
     return [torch.stack(layer) for layer in zip(*rows, strict=True)]
 
 
@@ -190,17 +255,61 @@ def test_the_heads_that_find_the_subject(page, to_subject):
     lines = output(page, "subjects").splitlines()
     shown = dict(line.split(":") for line in lines)
     for layer in (0, 1):
-        shares = numbers(shown[f"trained, layer {layer}"].split("entropy")[0])
+        shares = numbers(shown[f"trained, layer {layer}"])
         assert shares == pytest.approx(to_subject[layer].mean(0).tolist(), abs=0.0051)
-        untrained = numbers(shown[f"random, layer {layer}"].split("entropy")[0])
+        untrained = numbers(shown[f"random, layer {layer}"])
         assert max(untrained) < 0.2
     early, late = (layer.mean(0) for layer in to_subject)
-    assert late.max() > 0.8
-    assert late.mean() < 0.75 * late.max()  # "their mean hides how surely"
-    assert early.max() < 0.5
-    assert late.min() < 0.1  # "heads of one layer differ"
-    spreads = numbers(shown["trained, layer 1"].split("entropy")[1])
-    assert max(spreads) > 2 * min(spreads)
+    assert late.max() > 0.9
+    assert sorted(late.tolist())[-3] < 0.1
+    assert 0.4 < sorted(late.tolist())[-2] < 0.5  # "another halfway"
+    assert early.max() < 0.2  # "and the rest don't"
+
+
+def test_without_that_head_the_verb_is_a_coin_s(to_subject):
+    scores = json.loads((ROOT / "models/grammar/scores/causal.json").read_text())["seeds"]["0"]
+    layer, head = scores["attention"]["verb, guessed"]["head"]
+    assert (layer, head) == (1, int(to_subject[1].mean(0).argmax()))
+    assert scores["accuracy"]["pairs"]["1 distractors"] == 1
+    assert scores["accuracy without the verb head"]["pairs"]["1 distractors"] == 0.53
+
+
+def test_another_seed_has_two_such_heads():
+    scores = json.loads((ROOT / "models/grammar/scores/causal.json").read_text())["seeds"]["1"]
+    assert sorted(scores["attention"]["verb, guessed"]["heads"][1])[-2] > 0.8
+    assert scores["accuracy without the verb head"]["pairs"]["1 distractors"] == 0.75
+
+
+def test_the_sentence_of_the_widget():
+    model = load(ROOT / "models/grammar/weights/causal.safetensors")
+    with torch.no_grad():
+        weights = model(model.encode("the keys near the old cabinet are red".split())).weights[1]
+    _, low, another, one = sorted(weights[0, :, 5, 1].tolist())
+    assert low < 0.1
+    assert another == pytest.approx(0.75, abs=0.05)
+    assert one > 0.95
+
+
+def test_before_training_each_word_shares_out_its_weight_nearly_evenly(page):
+    """By entropy, in every head; the even one is the number under the widget's maps."""
+    from models.transformer import Transformer
+
+    trained = load(ROOT / "models/grammar/weights/causal.safetensors")
+    torch.manual_seed(0)
+    untrained = Transformer(trained.config).eval()
+    words = "the keys near the old cabinet are red".split()
+    even = torch.arange(1, 9).log().mean()
+    with torch.no_grad():
+        before, after = (model(model.encode(words)).weights for model in (untrained, trained))
+    assert min(entropy(layer).mean(-1).min() for layer in before) > 0.95 * even
+    assert max(entropy(layer).mean(-1).max() for layer in after) < 0.95 * even
+    assert "nearly evenly" in page.select_one("#sec-trained").get_text()
+
+
+def test_a_blind_split_puts_a_piece_of_the_ninth_token_first():
+    rows = torch.arange(10)[:, None].expand(10, 64).reshape(8, 10, 8)  # each number: its token
+    assert rows[0, 1, 0] == 0  # the second row of head 0 is still the first token
+    assert rows[7, 0, 0] == 8
 
 
 def test_entropy_of_the_mean_is_never_below_the_mean_entropy():
@@ -214,11 +323,13 @@ def test_entropy_of_the_mean_is_never_below_the_mean_entropy():
 def test_named_models(page):
     """Heads, size and key heads as published; what a cache keeps, by a cache of that size."""
     published = {
-        "BERT base": (12, 64, 12), "GPT-2 small": (12, 64, 12), "GPT-3 175B": (96, 128, 96),
+        "GPT-2 small": (12, 64, 12), "GPT-3 175B": (96, 128, 96),
         "Llama 2 7B": (32, 128, 32), "Llama 2 70B": (64, 128, 8), "Llama 3 8B": (32, 128, 8),
         "Llama 3 70B": (64, 128, 8),
     }  # fmt: skip
-    lines = output(page, "models").splitlines()[1:]
+    _, bert, *lines = output(page, "models").splitlines()
+    assert numbers(bert) == [12, 64, 12]
+    assert "nothing" in bert  # it reads a whole text at once
     shown = {
         line[:12].strip(): [int(n.replace(",", "")) for n in line[12:].split()] for line in lines
     }
@@ -232,3 +343,23 @@ def test_every_source_is_cited(page):
     keys = ["vaswani2017", "shazeer2019", "ainslie2023", "michel2019", "glorot2010", "devlin2019",
             "gpt2code", "brown2020", "touvron2023", "grattafiori2024"]  # fmt: skip
     assert all(page.select_one(f"#ref-{key}") for key in keys)
+
+
+def test_production_shows_the_committed_benchmark(page):
+    bench = json.loads((ROOT / "benchmarks/results/attention-cpu.json").read_text())
+    assert bench["device"] in output(page, "production")
+    assert bench["date"] in output(page, "production")
+    table = page.select("#production tbody tr, #cell-production tbody tr")
+    shown = [[td.get_text() for td in tr.select("td")] for tr in table]
+    ms = {
+        row["name"]: row["ms"]
+        for row in bench["rows"]
+        if row["length"] == 2048 and row.get("pass") == "forward"
+    }
+    assert len(shown) == 5
+    for (name, _, time, _), measured in zip(
+        shown,
+        ("explicit", "F.scaled_dot_product_attention", "fused_attention",
+         "nn.MultiheadAttention", "MultiHeadAttention"), strict=True,
+    ):  # fmt: skip
+        assert int(time) == round(ms[measured]), name

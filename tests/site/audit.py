@@ -41,7 +41,7 @@ STILL = """() => {
   window.heightsBefore = heights;
   return isStill;
 }"""
-ROOM_TAKEN = """() => [...document.querySelectorAll(".widget")].map((widget) => {
+ROOM_TAKEN = """() => [...document.querySelectorAll(".widget, .diagram")].map((widget) => {
   const form = widget.querySelector(".static-form");
   return [widget.id, widget.getBoundingClientRect().height, Boolean(form?.checkVisibility())];
 })"""
@@ -52,7 +52,8 @@ OPEN = """() => {
     question.querySelector(".ask button")?.click();
   }
   for (const box of document.querySelectorAll(".exercise .done input")) box.click();
-  for (const details of document.querySelectorAll("main details")) details.open = true;
+  const closed = document.querySelectorAll("main details:not(.widget-save)"); // a menu lies over
+  for (const details of closed) details.open = true;
   const folded = document.querySelectorAll("main .collapsed[data-bs-toggle=collapse]");
   for (const header of folded) header.click();
 }"""
@@ -85,8 +86,8 @@ OUTLINE = """() => [...document.querySelectorAll("main :is(h1, h2, h3, h4, h5, h
   [Number(h.localName[1]), h.textContent.trim(),
     h.matches("h1") || Boolean(h.closest("[id]:not(main)"))])"""
 REFERENCES = """() => {
-  // The cell of the exercises is labelled as the heading above it.
-  const ids = [...document.querySelectorAll("[id]:not(.cell-output#exercises)")].map((e) => e.id);
+  // Quarto links both themes' styles by one name.
+  const ids = [...document.querySelectorAll("[id]:not(link)")].map((e) => e.id);
   const twice = ids.filter((id, i) => ids.indexOf(id) !== i).map((id) => `two elements are #${id}`);
   const names = ["for", "list", "aria-labelledby", "aria-describedby", "aria-controls"];
   const lost = names.flatMap((name) => [...document.querySelectorAll(`[${name}]`)].flatMap((e) =>
@@ -94,7 +95,9 @@ REFERENCES = """() => {
       .map((id) => `${name} names #${id}, which isn't there`)));
   return [...twice, ...lost];
 }"""
-LINKS = "() => [...new Set([...document.querySelectorAll('a[href]')].map((a) => a.href))]"
+# Quarto's script gives its own headings their ids and anchors.
+LINKS = """() => [...new Set([...document.querySelectorAll("a[href]:not(.anchorjs-link)")]
+  .map((a) => a.href))]"""
 
 
 def hold_widgets(page):
@@ -128,7 +131,7 @@ class Audit:
     def run(self, other_width, again=None):
         """Look at the page as it opens, opened, in the other theme, and at the other width.
 
-        In the other theme axe looks at contrasts alone, in the part of the page ``again``.
+        In the other theme axe looks at contrasts alone, and only in the part of the page ``again``.
         """
         page, release = self.page, hold_widgets(self.page)
         page.add_init_script(COUNT_LANGUAGE_TABLES)
@@ -159,7 +162,7 @@ class Audit:
         self.look(
             "in the other theme",
             places=lambda: _differing(before, page.evaluate(PLACES)),
-            contrast=lambda: axe_violations(page, again, rules=["color-contrast"]),
+            contrast=lambda: axe_violations(page, again, rules=["color-contrast"]) if again else [],
         )
         page.set_viewport_size({"width": other_width, "height": 900})
         self.look("in the other theme", legibility=self.illegible)
@@ -176,8 +179,9 @@ class Audit:
                     yield f"{address} is neither below {self.base} nor https"
                 continue
             path = unquote(address.removeprefix(self.base).split("#")[0].split("?")[0])
+            if not path or path.endswith("/"):
+                path += "index.html"  # Quarto leaves it out
             file = self.site / path
-            file = file / "index.html" if file.is_dir() else file
             if not file.is_file():
                 yield f"{path} isn't there"
             elif link.fragment and file.suffix == ".html" and link.fragment not in _ids(file):

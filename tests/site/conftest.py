@@ -12,6 +12,7 @@ from course.serve import start_server
 
 LESSON = "modules/m03_scaled_dot_product/lesson.html"
 ROOT = Path(__file__).parents[2]
+START = "modules/start/lesson.html"
 TOUR = "modules/m00_tour/lesson.html"
 
 
@@ -24,13 +25,18 @@ LESSONS = sorted(
     whole(lesson.relative_to(ROOT).with_suffix(".html").as_posix())
     for lesson in ROOT.glob("modules/*/lesson.qmd")
 )
-PAGES = ["index.html", *LESSONS]
+SOURCES = ["sources/index.html", "sources/attention.html", "sources/flex.html"]
+OTHERS = [
+    "index.html", "explorer.html", "404.html", "glossary.html", "models.html", "summary.html",
+    "teaching.html",
+]  # fmt: skip
+PAGES = [*OTHERS, *SOURCES, *LESSONS]
 WIDTHS = [320, 390, 768, 1280]
 THEMES = ["light", "dark"]
 # The widgets run, and all sections are laid out: until then they have no text to read.
 ALL_LIVE = """() => !document.documentElement.classList.contains("arriving")
-  && [...document.querySelectorAll(".widget")]
-    .every((widget) => widget.querySelector(".widget-live"))"""
+  && [...document.querySelectorAll(".widget, .diagram")]
+    .every((place) => place.querySelector(".widget-live, .diagram-live svg"))"""
 
 
 def pytest_collection_modifyitems(items):

@@ -95,7 +95,17 @@ def illegible(page, selector):
     ]
 
 
+# Whether each place in a widget ends where its drawing ends, which it does a frame after a change.
+IS_EXACT = """(widget) => [...widget.querySelectorAll(".widget-place")].every((place) => {
+  const stage = place.querySelector(".widget-stage");
+  return !stage || !place.checkVisibility()
+    || Math.abs(place.getBoundingClientRect().bottom - stage.getBoundingClientRect().bottom) < 0.1;
+})"""
+
+
 def assert_legible(page, widget):
     """No text over text, none cut off or out of view, none too small."""
+    element = page.locator(widget).element_handle()
+    page.wait_for_function(IS_EXACT, arg=element, timeout=5000)
     found = illegible(page, widget)
     assert not found, "\n".join(found)

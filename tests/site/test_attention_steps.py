@@ -89,10 +89,14 @@ def test_every_number_follows_what_is_typed(open_page):
         assert entered(page)[1][2, 0] == -7
 
         page.locator(f"{WIDGET} input[type=checkbox]").check()
-        page.get_by_role("button", name="New numbers").click()
+        source = page.locator(f"{WIDGET} .source:visible")
+        assert source.all_inner_texts() == ["constructed"]
+        page.get_by_role("button", name="Random numbers").click()
+        assert source.all_inner_texts() == ["random"]
         assert_numbers_are_attention_pys(page, is_causal=True)
         assert not torch.equal(before[0], entered(page)[0])
         page.get_by_role("button", name="Reset").click()
+        assert source.all_inner_texts() == ["constructed"]
         assert all(map(torch.equal, before, entered(page)))
 
 

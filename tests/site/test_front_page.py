@@ -1,14 +1,15 @@
-"""The front page: its taste of attention is seen at once, and the map tells what is there."""
+"""The front page: a model that reads is seen at once, and the map tells what is there."""
 
 from playwright.sync_api import expect
 
-from tests.site.conftest import TOUR
+from tests.site.conftest import START
 
 
-def test_the_taste_is_above_the_fold(open_page):
-    with open_page("index.html") as page:
-        plane = page.locator("#taste .query-plane svg").bounding_box()
-        assert plane["y"] + plane["height"] <= 900
+def test_the_words_and_their_arcs_are_above_the_fold(open_page):
+    for width, height in ((1280, 720), (390, 844)):
+        with open_page("index.html", width=width) as page:
+            words = page.locator("#story .text").bounding_box()
+            assert words["y"] + words["height"] <= height
 
 
 def test_the_map_marks_what_is_to_come(open_page):
@@ -19,5 +20,5 @@ def test_the_map_marks_what_is_to_come(open_page):
             there = module.locator("a").count() == 1
             assert there != ("to come" in module.inner_text())
         page.locator(".start-here a").click()
-        expect(page.locator("h1")).to_have_text("A tour in eight steps")
-        assert TOUR in page.url
+        expect(page.locator("h1")).to_have_text("The ground floor")
+        assert START in page.url

@@ -20,8 +20,8 @@ LAYER, TRACER, HEADS = "#layer-steps", "#reshape-tracer", "#head-maps"
 TEXTS = [
     "the keys near the old cabinet are red",
     "the cat sat on the mat",
+    "the dogs that liked the bird wait",
     "the trophy did not fit in the suitcase because it was too big",
-    "the trophy did not fit in the suitcase because it was too small",
 ]
 
 
@@ -118,7 +118,7 @@ def test_the_tracer_follows_its_controls_and_a_number_through_all_stages(open_pa
 @pytest.fixture(scope="module")
 def maps():
     """(sentence, layer, untrained) -> the heads' maps and their mean, (heads + 1, L, L)."""
-    trained = load(ROOT / "models/grammar/weights/masked.safetensors")
+    trained = load(ROOT / "models/grammar/weights/causal.safetensors")
     torch.manual_seed(0)
     models = {False: trained, True: Transformer(trained.config).eval()}
     found = {}
@@ -144,14 +144,15 @@ def assert_maps(page, want, *, head, row):
     shades = page.locator(HEADS).evaluate(SHADES)
     for drawn, weights in zip(shades, [*want, want[head]], strict=True):
         assert (torch.tensor(drawn).double() - weights).abs().max() <= SHADE_STEP
-    assert f"at most {math.log(want.shape[-1]):.2f}" in texts(page, HEADS, ".legend")[0]
+    even = sum(math.log(i) for i in range(1, want.shape[-1] + 1)) / want.shape[-1]
+    assert f"{even:.2f} if each word shared evenly" in texts(page, HEADS, ".legend")[0]
 
 
 def test_the_heads_are_the_trained_model_s(open_page, maps):
     with open_page(PAGE) as page:
-        default = int(maps[0, 1, False][:-1, 6, 1].argmax())
+        default = int(maps[0, 1, False][:-1, 5, 1].argmax())
         assert texts(page, HEADS, "[aria-pressed=true] b") == [f"head {default}"]
-        assert_maps(page, maps[0, 1, False], head=default, row=6)
+        assert_maps(page, maps[0, 1, False], head=default, row=5)
         head = default
         for state in ((2, 0, False), (3, 1, True), (1, 1, False), (0, 0, True)):
             sentence, layer, untrained = state
@@ -163,7 +164,7 @@ def test_the_heads_are_the_trained_model_s(open_page, maps):
             page.locator(f"{HEADS} .maps button").nth(head).click()
             settle(page)
             tokens = TEXTS[sentence].split()
-            row = min(6, len(tokens) - 1)
+            row = min(5, len(tokens) - 1)
             assert_maps(page, want, head=head, row=row)
             assert texts(page, HEADS, ".token") == tokens
             assert texts(page, HEADS, ".asks") == [f"“{tokens[row]}” looks at"]

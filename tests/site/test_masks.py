@@ -139,7 +139,7 @@ def test_an_empty_row_five_ways(open_page):
 
 def ways(page, dtype, visible):
     page.locator(f"{EMPTY} select").select_option(label=dtype)
-    page.locator(f"{EMPTY} input[type=text]").fill(str(visible))
+    page.locator(f"{EMPTY} input[type=text]").fill(str(3 - visible))
     settle(page)
     return page.locator(f"{EMPTY} table.ways").evaluate(WAYS)
 

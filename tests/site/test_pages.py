@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.site.conftest import LESSON, THEMES, TOUR
+from tests.site.conftest import LESSON, START, THEMES
 from tests.site.reading import axe_violations, settle
 
 
@@ -60,9 +60,9 @@ def test_links_within_the_page_keep_what_was_chosen(open_page):
     with open_page(LESSON) as page:
         page.evaluate("window.isTheSamePage = true")
         page.get_by_label("Step", exact=True).fill("2")
-        page.locator("#TOC a", has_text="A worked example").click()
-        expect(page.locator("#sec-worked h2")).to_be_in_viewport()
-        assert page.url.endswith("?steps.step=2#sec-worked")
+        page.locator("#TOC a", has_text="The formula").click()
+        expect(page.locator("#sec-formula h2")).to_be_in_viewport()
+        assert page.url.endswith("?steps.step=2#sec-formula")
         assert page.evaluate("window.isTheSamePage")
 
 
@@ -88,8 +88,8 @@ def test_the_dark_mode_toggle_stays(open_page):
 @pytest.mark.usefixtures("ours")
 def test_the_contents_follow_the_scroll(open_page):
     with open_page(LESSON) as page:
-        page.locator("#sec-worked").evaluate("(e) => e.scrollIntoView()")
-        expect(page.locator("#TOC a.active")).to_have_text("A worked example, put right")
+        page.locator("#sec-formula").evaluate("(e) => e.scrollIntoView()")
+        expect(page.locator("#TOC a.active")).to_have_text("The formula")
 
 
 @pytest.mark.usefixtures("ours")
@@ -126,6 +126,6 @@ def test_copying_code(open_page):
 def test_previous_and_next(open_page):
     with open_page("index.html") as page:
         page.locator(".nav-page-next a").click()
-        expect(page).to_have_url(re.compile(TOUR))
+        expect(page).to_have_url(re.compile(START))
         page.locator(".nav-page-previous a").click()
         expect(page).to_have_url(re.compile(r"index\.html$|/$"))

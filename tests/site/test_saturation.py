@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from tests.site.reading import assert_shows, number, settle
-from tests.widgets.test_saturation import DRAWS, PRODUCTS, SIZES, exact_norm, expected
+from tests.widgets.test_saturation import DRAWS, PRODUCTS, SIZES, exact_move, expected
 
 PAGE = "modules/m04_softmax_and_scale/lesson.html"
 WIDGET = "#saturation"
@@ -24,13 +24,13 @@ def assert_shows_attention_pys(page, **state):
         assert_shows(shown, exact, f"weight, {state}")
     for shown, exact in zip(texts(page, "text.score"), scores.tolist(), strict=True):
         assert_shows(shown, exact, f"score, {state}")
-    [spread], [top], [norm] = (texts(page, f".now-{name}") for name in ("spread", "top", "norm"))
+    [spread], [top], [moved] = (texts(page, f".now-{name}") for name in ("spread", "top", "moved"))
     assert_shows(spread, scores.std(correction=0).item(), f"spread, {state}")
     assert_shows(top, weights.max().item(), f"largest, {state}")
-    if "e" in norm:
-        assert number(norm) == pytest.approx(exact_norm(scores), rel=0.051)
+    if "e" in moved:
+        assert number(moved) == pytest.approx(exact_move(scores), rel=0.051)
     else:
-        assert_shows(norm, exact_norm(scores), f"norm, {state}")
+        assert_shows(moved, exact_move(scores), f"moved, {state}")
 
 
 AXIS = """(svg) => Object.fromEntries([...svg.querySelectorAll("line.tick")].map((line, i) =>
@@ -46,29 +46,33 @@ def assert_is_drawn_to_scale(page, **state):
     scores, weights = expected(**state)
     bars = page.locator(f"{WIDGET} .weights-now").evaluate(SHARES)
     assert bars == pytest.approx(weights.tolist(), abs=0.012)
-    plot = page.locator(f"{WIDGET} .norms")
+    plot = page.locator(f"{WIDGET} .moves")
     ticks = {number(label): y for label, y in plot.evaluate(AXIS).items()}
 
     def value(y):
-        return (ticks[0] - float(y)) / (ticks[0] - ticks[0.5]) / 2
+        return (ticks[0] - float(y)) / (ticks[0] - ticks[0.02]) * 0.02
 
     assert all(value(y) == pytest.approx(label) for label, y in ticks.items())
     marker = plot.locator("circle.now").get_attribute("cy")
-    assert value(marker) == pytest.approx(exact_norm(scores), abs=1e-6)
+    assert value(marker) == pytest.approx(exact_move(scores), abs=1e-6)
     for divide, name in ((False, "raw"), (True, "divided")):
-        norms = [
-            exact_norm(expected(i, divide, state["spread"], draw)[0])
+        moves = [
+            exact_move(expected(i, divide, state["spread"], draw)[0])
             for i in range(len(SIZES))
             for draw in range(DRAWS)
         ]
         dots = plot.locator(f".{name} .draws").get_attribute("d")
         got = [value(y) for y in re.findall(r"M[\d.]+,([\d.]+)h0", dots)]
-        assert got == pytest.approx(norms, abs=3e-4)  # a twentieth of a pixel
-        means = [sum(norms[i : i + DRAWS]) / DRAWS for i in range(0, len(norms), DRAWS)]
+        assert got == pytest.approx(moves, abs=1.5e-5)  # a twentieth of a pixel
+        means = [sum(moves[i : i + DRAWS]) / DRAWS for i in range(0, len(moves), DRAWS)]
         line = plot.locator(f".{name} .mean").get_attribute("d")
         assert [value(point.split(",")[1]) for point in line[1:].split("L")] == pytest.approx(
-            means, abs=1e-4
+            means, abs=5e-6
         )
+
+
+def mean_of_largest(size, divide):
+    return sum(expected(size, divide, draw=draw)[1].max() for draw in range(DRAWS)) / DRAWS
 
 
 def test_the_drawing_follows_every_control(open_page):
@@ -76,7 +80,7 @@ def test_the_drawing_follows_every_control(open_page):
         assert_shows_attention_pys(page)
         static = page.locator(f"{WIDGET} .static-form tbody tr").all_text_contents()
         for row, size in zip(static, range(0, 9, 2), strict=True):
-            raw, divided = (f"{expected(size, divide)[1].max():.2f}" for divide in (False, True))
+            raw, divided = (f"{mean_of_largest(size, divide):.2f}" for divide in (False, True))
             assert row.split() == [str(SIZES[size]), raw, divided]
 
         page.locator(f"{WIDGET} .step-slider input").focus()

@@ -41,8 +41,7 @@ def test_sentences_heads_and_words_show_the_model_s_weights(open_page):
     with open_page(LESSON) as page:
         names = select(page, "Head").locator("option").all_inner_texts()
         assert len(names) == len(maps("masked", 0))
-        chosen = next(i for i, name in enumerate(names) if "“it”" in name)
-        assert_right(page, 1, chosen)
+        assert_right(page, 1, 0)
         for sentence, (text, start, says) in enumerate(EXAMPLES):
             select(page, "Sentence").select_option(label=text)
             select(page, "Head").select_option(index=sentence)

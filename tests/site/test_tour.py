@@ -12,6 +12,8 @@ from tests.site.reading import axe_violations, settle
 STEPS = [f"step-{name}" for name in
          ("why", "roles", "scores", "softmax", "heads", "mask", "code", "patterns")]  # fmt: skip
 
+REST = ["sec-bug", "exercises", "recap"]  # what follows the tour
+
 
 def shown(page):
     """The ids of the steps that a reader sees."""
@@ -90,9 +92,11 @@ def test_keys_of_controls_and_of_other_parts_of_the_page_stay_theirs(open_page):
         assert is_at(page, 3)
         page.keyboard.press("Alt+ArrowRight")
         page.evaluate("document.activeElement.blur()")
+        page.locator(".tour-strip li a").nth(7).click()
+        page.evaluate("document.activeElement.blur()")
         page.locator("#exercises h2").evaluate("(e) => e.scrollIntoView()")
-        page.keyboard.press("ArrowRight")
-        assert is_at(page, 3)
+        page.keyboard.press("ArrowLeft")
+        assert is_at(page, 8)
 
 
 def test_it_plays_to_the_end_and_stops_and_leaves_the_history_as_it_was(open_page):
@@ -186,7 +190,7 @@ def test_a_link_into_a_step_shows_it(open_page, place):
         assert is_at(page, 5)
         expect(page.locator("#step-heads")).to_be_in_viewport()
         page.locator("#TOC a", has_text="Exercises").click()
-        assert is_at(page, 5)
+        assert is_at(page, 8)  # what follows the tour is shown with its last step
         expect(page.locator("#exercises h2")).to_be_in_viewport()
 
 
@@ -202,6 +206,21 @@ def test_all_steps_at_once_and_those_that_a_browser_s_search_finds(open_page):
         assert page.locator("#step-softmax").get_attribute("hidden") == "until-found"
         page.locator("#step-softmax").evaluate("(e) => e.dispatchEvent(new Event('beforematch'))")
         assert is_at(page, 4)
+
+
+def test_what_follows_the_tour_comes_after_its_last_step(open_page):
+    with open_page(TOUR) as page:
+        headings = [page.locator(f"#{name} > h2") for name in REST]
+        assert not any(heading.is_visible() for heading in headings)
+        page.locator(".tour-strip li a").nth(7).click()
+        assert all(heading.is_visible() for heading in headings)
+        page.locator(".tour-pager button").first.click()
+        assert not any(heading.is_visible() for heading in headings)
+        page.locator("#recap").evaluate("(e) => e.dispatchEvent(new Event('beforematch'))")
+        assert is_at(page, 8)
+        page.locator(".tour-strip li a").first.click()
+        page.get_by_label("All steps at once").check()
+        assert all(heading.is_visible() for heading in headings)
 
 
 def test_reduced_motion(open_page):
@@ -222,6 +241,8 @@ def test_without_javascript_and_in_print_all_steps_stand_in_order(open_page, med
         page.emulate_media(media=media)
         tops = [page.locator(f"#{step}").bounding_box() for step in STEPS]
         assert all(a["y"] + a["height"] <= b["y"] + 1 for a, b in pairwise(tops))
+        for name in REST:
+            expect(page.locator(f"#{name} > h2")).to_be_visible()
         for step in STEPS:
             for part in ("h2", ".insight", ".static-form table", "pre.python"):
                 expect(page.locator(f"#{step} {part}").first).to_be_visible()

@@ -1,0 +1,36 @@
+"""Answers that m10's checkers must refuse: each kind of work has a limit of its own."""
+
+import pytest
+
+from course.exercises.examine import FAILED, PASSED, examine
+from course.exercises.task import tasks_of
+from exercises.solutions import m10
+
+SEEDS = range(8)
+DECODE = tasks_of("m10")["decode_ms"]
+
+
+def decided_once(uses, parameters, kept, keys, group, batch, flops, bandwidth):
+    """Arithmetic holds back both kinds if ``uses`` is above the ridge point, else memory."""
+    cache = batch * keys * kept
+    if uses * bandwidth > flops:
+        return 2000 * parameters * batch / flops, 2000 * cache * group / flops
+    return 2000 * parameters / bandwidth, 2000 * cache / bandwidth
+
+
+WRONG = {
+    "by the texts": lambda *given: decided_once(given[4], *given),
+    "by the queries that share": lambda *given: decided_once(given[3], *given),
+    "by the machine alone": lambda *given: decided_once(10, *given),
+}
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("how", WRONG)
+def test_who_decides_once_for_both_is_refused(how, seed):
+    assert examine(DECODE, WRONG[how], seed).status == FAILED
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_roofline_is_accepted(seed):
+    assert examine(DECODE, m10.by_roofline, seed).status == PASSED

@@ -1,0 +1,214 @@
+"""m07: its sentences against numbers computed here."""
+
+import json
+import math
+from itertools import permutations
+from pathlib import Path
+from statistics import mean
+
+import numpy as np
+import pytest
+import torch
+
+from models.positions.task import DIGITS, KINDS, LETTER_SHARE
+from tests.lessons.reading import numbers, output
+
+PAGE = "modules/m07_position/lesson.html"
+SCORES = json.loads(
+    (Path(__file__).parents[2] / "models/positions/scores.json").read_text(encoding="utf-8")
+)
+NAMES = {"none": "no places", "sinusoidal": "sinusoidal", "learned": "learned",
+         "relative": "relative", "rotary": "rotary", "alibi": "ALiBi"}  # fmt: skip
+
+
+def table(page, label):
+    rows = page.select(f"#{label} tbody tr, #cell-{label} tbody tr")
+    return {row.select_one("td").get_text(): [td.get_text() for td in row.select("td")[1:]]
+            for row in rows}  # fmt: skip
+
+
+def far(seeds):
+    """Each seed's share at places 49 to 64."""
+    return [mean(shares[-4:]) for shares in seeds]
+
+
+def near(seeds):
+    return [mean(shares[:4]) for shares in seeds]
+
+
+def is_span(text, shares):
+    assert numbers(text.replace("–", " "))[0] == pytest.approx(min(shares), abs=0.0051)
+    assert numbers(text.replace("–", " "))[-1] == pytest.approx(max(shares), abs=0.0051)
+
+
+def test_shuffled_in_is_shuffled_out_until_the_causal_mask(page):
+    without, causal = (numbers(line.split(":")[1])[0]
+                       for line in output(page, "equivariance").splitlines())  # fmt: skip
+    assert without < 1e-12
+    assert causal > 0.1
+
+
+def test_one_matrix_moves_every_place(page):
+    assert numbers(output(page, "shift").split(":")[1])[0] < 1e-12
+
+
+def waves(length, size, base):
+    """By the formula, in NumPy."""
+    angles = np.arange(length)[:, None] * base ** (-np.arange(0, size, 2) / size)
+    return np.stack((np.sin(angles), np.cos(angles)), -1).reshape(length, size)
+
+
+def test_similarity_of_places_isn_t_monotone(page):
+    """E14: the widget's static form, by the formula; and the slow hand alone is."""
+    places = waves(48, 12, 100)
+    alike = places @ places[0] / 6
+    shown = [numbers(td.get_text())[0] for td in page.select("#clock-hands .static-form td")[1:]]
+    assert shown == pytest.approx(alike[:9].tolist(), abs=0.0051)
+    assert (np.diff(alike) > 0).any()
+    assert (np.diff(places[:, -2:] @ places[0, -2:]) < 0).all()
+    half_round = math.pi / 100 ** (-10 / 12)
+    assert "146 places" in page.select_one("#bug-nearest").get_text()
+    assert math.ceil(half_round) == 146
+
+
+def test_rotary_by_hand_and_by_complex_numbers(page):
+    """The text's cosines, and the static form's two equal rows."""
+    turn, other = np.exp(0.7j), np.exp(0.2j)
+    q0, k0 = 1.2 + 0.5j, -0.4 + 1j  # the equation: only the distance back is left
+    assert (q0 * turn * np.conj(k0 * other)).real == pytest.approx(
+        (q0 * turn / other * np.conj(k0)).real
+    )
+    assert 2 * math.pi == pytest.approx(6.3, abs=0.05)
+    assert math.cos(math.radians(30)) == pytest.approx(0.87, abs=0.005)
+    q, k = np.array([1.2, 1.4 + 0.3j]), np.array([-1.1 + 0.2j, 1.2 + 0.7j])
+    speed = np.array([1, 0.1])
+
+    def score(m, n):
+        return (q * np.exp(1j * m * speed) * np.conj(k * np.exp(1j * n * speed))).real.sum()
+
+    rows = page.select("#rotary-hands .static-form tbody tr")
+    for row, m in zip(rows, (24, 60), strict=True):
+        shown = [numbers(td.get_text().replace("−", "-"))[0] for td in row.select("td")[1:]]
+        assert shown == pytest.approx([score(m, m - d) for d in range(6)], abs=0.0051)
+
+
+def test_alibi_s_slopes_as_the_text_has_them():
+    """One half in the steepest of eight heads, one 256th in the flattest."""
+    from positions import alibi_bias
+
+    assert (-alibi_bias(8, 4)[0, 3]).tolist() == [1.5, 1, 0.5, 0]
+    bias = alibi_bias(8, 2)
+    assert (-bias[0, 1, 0], -bias[-1, 1, 0]) == (1 / 2, 1 / 256)
+    assert pytest.approx(0.7) == 1.7 - 4 * 0.25
+
+
+def test_pairs_of_trained_models_move_as_the_text_says(page):
+    from models.positions.pair import head_that_looks_back, pair_scores
+    from models.positions.train import load
+
+    for kind in KINDS:
+        model = load(kind)
+        scores = pair_scores(model, 17, 2, head_that_looks_back(model), 32)
+        along = scores.diagonal(-3)
+        spread = (along.max() - along.min()).item()
+        assert (spread < 1e-3) == (kind not in ("sinusoidal", "learned"))
+        steps = scores[31].flip(0).diff()
+        assert (steps.abs().max() < 1e-4) == (kind == "none")
+        if kind == "alibi":
+            assert (steps.max() - steps.min()).item() < 1e-4
+            assert steps.max() < 0
+
+
+def test_tables_are_the_committed_scores(page):
+    shown = table(page, "window")
+    assert list(shown) == list(NAMES.values())
+    for kind, name in NAMES.items():
+        for q, (whole, window) in zip(
+            ("back", "last"), (shown[name][:2], shown[name][2:]), strict=True
+        ):
+            is_span(whole, far(SCORES["right"][kind][q]))
+            is_span(window, far(SCORES["windowed"][kind][q]))
+    for name, cells in table(page, "beyond").items():
+        found = SCORES["beyond"][name]
+        for q, (at_once, later) in {"back": cells[:2], "last": cells[2:]}.items():
+            is_span(at_once, far(found["at once"][q]))
+            is_span(later, far(found["after training"][q]))
+    for kind, cells in table(page, "places-met").items():
+        for q, (there, met) in {"back": cells[:2], "last": cells[2:]}.items():
+            is_span(there, SCORES["moved"][kind][q]["last"])
+            is_span(met, far(SCORES["trained anywhere"][kind][q]))
+
+
+def test_rivals_are_the_committed_scores(page):
+    shown = table(page, "rivals")
+    assert list(shown) == list(NAMES.values())
+    for kind, name in NAMES.items():
+        longer, larger = (
+            SCORES[k][kind]["back"] for k in ("three times the steps", "a larger rate")
+        )
+        shares = (near(longer), far(longer), near(larger), far(larger))
+        for cell, of_seeds in zip(shown[name], shares, strict=True):
+            is_span(cell, of_seeds)
+
+
+def test_places_are_new_to_two_models_only():
+    """The other four read rows of 16 at places 49 to 64 as at the start; a window mends them."""
+    for kind in KINDS:
+        for q in ("back", "last"):
+            moved, whole, window = (
+                SCORES["moved"][kind][q], SCORES["right"][kind][q], SCORES["windowed"][kind][q]
+            )  # fmt: skip
+            added = kind in ("sinusoidal", "learned")
+            assert (moved["first"] != moved["last"]) == added
+            if added:  # they gain, but stay far from right
+                assert mean(far(whole)) < mean(far(window)) < 0.7
+            if kind in ("relative", "rotary"):
+                assert min(far(window)) > 0.94
+            if kind == "alibi":  # it hardly changes
+                assert abs(mean(far(window)) - mean(far(whole))) < 0.02
+
+
+def test_rotary_goes_from_guessing_to_right():
+    guess = (1 - LETTER_SHARE) / DIGITS  # always the same digit
+    assert all(
+        share == pytest.approx(guess, abs=0.01) for share in far(SCORES["right"]["rotary"]["back"])
+    )
+    assert min(far(SCORES["windowed"]["rotary"]["back"])) > 0.99
+
+
+def test_one_word_keeps_its_output_in_two_orders():
+    """With the causal mask, of the five other orders of the headline."""
+    words = range(3)
+    seen = {order: [set(order[: i + 1]) for i in words] for order in permutations(words)}
+    kept = [
+        sum(seen[order][order.index(word)] == set(range(word + 1)) for word in words)
+        for order in seen
+        if order != tuple(words)
+    ]
+    assert kept.count(1) == 2
+
+
+def test_the_two_pairings_agree_after_reordering(page):
+    neighbours, half, reordered = (
+        numbers(line.split(":")[1])[0] for line in output(page, "pairings").splitlines()
+    )
+    assert neighbours == reordered != half
+
+
+def test_the_bug_hunt_s_check_fails(page):
+    assert "pairs of distances wrong" in output(page, "bug-check")
+
+
+def test_a_bag_of_words_can_t_tell_the_headlines_apart():
+    from attention import MultiHeadAttention
+
+    torch.manual_seed(0)
+    layers = [MultiHeadAttention(16, 2).double() for _ in range(3)]
+    x = torch.randn(3, 16).double()
+
+    def average(x):
+        for layer in layers:
+            x = x + layer(x)
+        return x.mean(0)
+
+    torch.testing.assert_close(average(x), average(x.flip(0)))

@@ -1,0 +1,492 @@
+"""m08: its sentences against numbers computed here."""
+
+import json
+import math
+import re
+from functools import cache
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from models.induction.opening import history, signs
+from models.induction.sequences import VOCABULARY, sequences
+from models.storyteller.scores import repeated
+from models.storyteller.tokens import Tokenizer
+from models.weights import load
+from modules.m08_patterns import gpt2, rival
+from modules.m08_patterns.circuits import head_matrices, match_and_copy, on_diagonal
+from tests.conftest import ROOT
+from tests.lessons.reading import numbers, output
+
+PAGE = "modules/m08_patterns/lesson.html"
+BLIND = math.log(32)
+HALF = 24
+
+
+@cache
+def checkpoint(step=1000, name="two-layers"):
+    return load(ROOT / f"models/induction/weights/{name}-{step:04}.safetensors")
+
+
+@cache
+def storyteller_scores():
+    path = ROOT / "models/storyteller/scores/storyteller.json"
+    return json.loads(path.read_text(encoding="utf-8"))["seeds"]["0"]
+
+
+@cache
+def fresh_texts():
+    """Other texts than those of the scores: 512 of another seed, 24 signs twice."""
+    return sequences(512, HALF, torch.Generator().manual_seed(7))
+
+
+@torch.no_grad()
+def loss_on_what_repeats(model, off=()):
+    tokens = fresh_texts()
+    logits = model(tokens, off=off).logits[:, :-1]
+    return F.cross_entropy(logits.mT, tokens[:, 1:], reduction="none")[:, HALF:].mean().item()
+
+
+def test_the_text_of_the_prediction_is_the_lab_s_and_nearly_all_right_the_second_time(page):
+    text = signs(12, 4)
+    assert text[:12] == text[12:]
+    assert " ".join(text) in " ".join(page.select_one(".lead-in").get_text().split())
+    model = checkpoint()
+    tokens = model.encode(list(text))
+    with torch.no_grad():
+        shares = model(tokens).logits[0, :-1].softmax(-1)
+    given = shares[range(23), tokens[0, 1:]]
+    assert given[12:].min() > 0.96, "from the second sign of the second time on"
+    assert given[:12].max() < 0.1
+    assert -given[:12].log().mean() > BLIND - 0.1
+    assert math.log(12) > 50 * -given[12:].log().mean(), "far better than one in twelve"
+
+
+def test_the_loss_falls_where_the_text_begins_to_repeat(page):
+    tokens, model = fresh_texts(), checkpoint()
+    with torch.no_grad():
+        logits = model(tokens).logits[:, :-1]
+    places = F.cross_entropy(logits.mT, tokens[:, 1:], reduction="none").mean(0)
+    assert (places[: HALF - 1] - BLIND).abs().max() < 0.15
+    assert places[HALF - 1] > BLIND - 0.1, "the 25th sign can't be known"
+    assert places[HALF:].max() < 0.1
+
+
+def test_the_best_heads_are_those_of_the_committed_scores(page):
+    rows = [
+        [cell.get_text() for cell in row.select("td")] for row in page.select("#found tbody tr")
+    ]
+    seed = json.loads((ROOT / "models/storyteller/scores/storyteller.json").read_text())["seeds"][
+        "0"
+    ]
+    looks = ["previous", "punctuation", "induction"]
+    untrained = seed["on the way"]["0"]["held out"]["heads"]
+    for (words, head, now, before), look in zip(rows[:3], looks, strict=True):
+        best = max(seed["held out"]["heads"], key=lambda h: h[look])
+        assert head == f"storyteller, {best['layer'] + 1}.{best['head'] + 1}", words
+        assert float(now) == pytest.approx(best[look], abs=0.0051)
+        assert float(before) == pytest.approx(max(h[look] for h in untrained), abs=0.0051)
+    assert [row[1].split()[-1] for row in rows[:1]] == ["2.4"]
+    assert rows[2][1].endswith("4.3")
+    trained, before = (
+        max(h["induction"] for h in heads) for heads in (seed["held out"]["heads"], untrained)
+    )
+    assert round(trained, 2) == 0.1
+    assert 9 <= trained / before < 10, "nine times what any head gave before"
+    masked = json.loads((ROOT / "models/grammar/scores/masked.json").read_text())
+    verb = masked["seeds"][str(masked["shipped"])]["attention"]["verb"]
+    assert float(rows[3][2]) == pytest.approx(verb["weight"], abs=0.0051)
+    assert (rows[3][1], verb["head"]) == ("grammar, built for it, 2.2", [1, 1])
+
+
+def test_seeds_fall_together_and_one_layer_stays(page):
+    lines = output(page, "seeds").splitlines()
+    two = [numbers(line.split(":")[1]) for line in lines[1:4]]
+    for run in two:
+        assert run[0] > 3.4
+        assert run[3] < 0.3
+        assert run[4] < 0.02
+    for seed, turned in zip("012", (2, 1, 1), strict=True):
+        first = [head["previous"] for head in history(seed=seed)[-1]["heads"][:2]]
+        assert sum(share > 0.3 for share in first) == turned
+        losses = {point["step"]: point["repeated_loss"] for point in history(seed=seed)}
+        assert losses[0] > 4.4
+        assert abs(losses[50] - BLIND) < 0.05
+        assert losses[200] > BLIND - 0.1
+    ends = numbers(lines[-1].split(":")[1])
+    assert len(ends) == 3
+    assert min(ends) > 1.8
+    assert loss_on_what_repeats(checkpoint()) == pytest.approx(two[0][4], abs=0.02)
+    single = load(ROOT / "models/induction/weights/one-layer-4000.safetensors")
+    assert loss_on_what_repeats(single) == pytest.approx(1.83, abs=0.06)
+
+
+@torch.no_grad()
+def test_what_looks_odd_in_the_lab(page):
+    """Layer 2 parks its weight while nothing fits; the bump at step 300 is signs that came."""
+    tokens, shown = fresh_texts(), output(page, "too-early").splitlines()
+    weights = checkpoint()(tokens).weights[1][:, :, 1:HALF, :HALF]
+    assert weights.amax(-1).mean((0, 2)).min() > 0.5, "more than half to one sign, in both heads"
+    loss, came = {}, {}
+    for line, step in zip(shown, (50, 100, 200, 300, 400, 1000), strict=False):
+        shares = checkpoint(step)(tokens).logits.softmax(-1)[:, : HALF - 1]
+        has_come = F.one_hot(tokens[:, : HALF - 1], 32).cumsum(1).bool()
+        seen = (shares * has_come).sum(-1)
+        right = shares.gather(2, tokens[:, 1:HALF, None])[..., 0]
+        loss[step], came[step] = -right.log().mean(), -(1 - seen).log().mean()
+        assert numbers(line.split(":")[1])[0] == pytest.approx(100 * seen.mean().item(), abs=2)
+    blind = sum(n / 32 for n in range(1, HALF)) / (HALF - 1)
+    assert numbers(shown[-1])[0] == pytest.approx(100 * blind, abs=0.51)
+    assert loss[100] < loss[200] < loss[300] > loss[400] > loss[1000]
+    assert abs(loss[100] - loss[50]) < 0.05
+    assert max(came, key=came.get) == 300
+    assert came[200] > came[100]
+    assert came[300] - came[1000] > 0.7 * (loss[300] - loss[1000])
+
+
+@torch.no_grad()
+def test_one_layer_knows_what_is_left_and_not_what_followed():
+    """Another sign before the right one confuses two layers, and leaves one as it was."""
+    tokens, texts = fresh_texts()[:128], torch.arange(128)
+    single = checkpoint(4000, "one-layer")
+    shares = single(tokens).logits.softmax(-1)
+    best = single(tokens).logits[:, HALF:-1].argmax(-1) == tokens[:, HALF + 1 :]
+    assert best.float().mean().item() == pytest.approx(0.6, abs=0.03)
+    left = [shares[:, i].gather(1, tokens[:, i - HALF + 1 : HALF]).sum(1) for i in range(24, 47)]
+    assert torch.stack(left).mean() > 0.7
+    for model, is_lost in ((single, False), (checkpoint(), True)):
+        before, after = [], []
+        for i in (30, 34, 38, 42):
+            right, other = i - HALF + 1, (i - HALF + 10) % HALF
+            swapped = tokens.clone()
+            swapped[:, [right - 1, other]] = tokens[:, [other, right - 1]]
+            for text, found in ((tokens, before), (swapped, after)):
+                row = model(text).logits[:, i].softmax(-1)
+                found.append(row[texts, tokens[:, right]].mean())
+        kept = torch.stack(after).mean() / torch.stack(before).mean()
+        assert kept < 0.05 if is_lost else kept > 0.85
+
+
+def test_the_rivals_say_what_their_box_says(page):
+    found = json.loads((ROOT / "modules/m08_patterns/rival.json").read_text(encoding="utf-8"))
+    larger, ordinary = (found[name]["seeds"] for name in rival.SIZES)
+    assert min(len(larger), len(ordinary)) > 1
+    assert min(run["repeated_loss"]["4000"] for run in larger.values()) > 1
+    assert max(run["repeated_loss"]["4000"] for run in larger.values()) < 1.8
+    for run in ordinary.values():
+        falls = list(run["repeated_loss"].values())
+        assert falls[-1] < 0.15
+        assert run["repeated_loss"]["1000"] > 1, "much later than the course's model"
+        assert max(head["induction"] for head in run["heads"]) < 0.1
+    lines = output(page, "rivals").splitlines()
+    shown = [numbers(line.split(":")[-1])[-2:] for line in lines if "seed" in line]
+    for (loss, score), run in zip(shown, [*larger.values(), *ordinary.values()], strict=True):
+        assert loss == pytest.approx(run["repeated_loss"]["4000"], abs=0.0051)
+        assert score == pytest.approx(max(h["induction"] for h in run["heads"]), abs=0.0051)
+
+
+@pytest.mark.slow
+def test_a_rival_trains_again():
+    run = rival.train("two layers, ordinary", 0, steps=30)
+    assert list(run["repeated_loss"]) == ["30"]
+    assert len(run["heads"]) == 4
+
+
+def test_without_notes_the_later_head_is_lost(page):
+    lines = [
+        numbers(line.split("weight")[1]) for line in output(page, "switched-off").splitlines()[:4]
+    ]
+    offs = [[], [(0, 0)], [(0, 1)], [(0, 0), (0, 1)]]
+    model, tokens = checkpoint(), fresh_texts()
+    places = (tokens[:, :, None] == tokens[:, None, :]) & (
+        torch.arange(48)[:, None] > torch.arange(48)
+    )
+    after = places.roll(1, -1)[:, HALF:]  # the place after the same sign, for what repeats
+    for (weight, loss), off in zip(lines, offs, strict=True):
+        with torch.no_grad():
+            weights = model(tokens, off=off).weights[1][:, 0, HALF:]
+        assert (weights * after).sum(-1).mean().item() == pytest.approx(weight, abs=0.03)
+        assert loss_on_what_repeats(model, off) == pytest.approx(loss, abs=0.15)
+    assert lines[3][0] < 0.05
+    assert lines[3][1] > BLIND
+    with torch.no_grad():
+        run = model(tokens, off=offs[3])
+    looks = run.weights[1].sum(1)[:, HALF:-1] @ F.one_hot(tokens, 32).float()
+    copied = run.logits[:, HALF:-1].argmax(-1) == looks.argmax(-1)
+    assert copied.float().mean() > 0.8, "layer 2 still copies what it looks at"
+
+
+def test_head_2_1_follows_the_note_to_the_wrong_sign(page):
+    """By a hook in the whole model, which exchanges what the first layer's attention adds."""
+    cells = page.select("#exchange .static-form tbody td")
+    right, wrong = (numbers(cell.get_text())[0] / 100 for cell in cells)
+    model, tokens = checkpoint(), fresh_texts()
+
+    def exchange(module, inputs, out):
+        return torch.cat([out[:, 12:HALF], out[:, :12], out[:, HALF:]], dim=1)
+
+    hook = model.layers[0].attention.out_proj.register_forward_hook(exchange)
+    with torch.no_grad():
+        weights = model(tokens).weights[1][:, 0]
+    hook.remove()
+    asks = torch.arange(HALF - 1)
+    for shown, at in ((right, asks + 1), (wrong, (asks + 13) % HALF)):
+        by_place = [weights[:, HALF + j, k].mean() for j, k in zip(asks, at, strict=True)]
+        assert torch.stack(by_place).mean().item() == pytest.approx(shown, abs=0.03)
+    assert right < 0.05
+    assert wrong > 0.6
+
+
+@torch.no_grad()
+def test_each_head_of_layer_1_writes_some_of_the_note():
+    model, tokens = checkpoint(), fresh_texts()
+    out = model.layers[0].attention.out_proj
+    drawn = []
+    for head in (0, 1):
+        own = slice(32 * head, 32 * head + 32)
+
+        def exchange(module, inputs, own=own):
+            x = inputs[0].clone()
+            x[:, :HALF, own] = x[:, :HALF, own].roll(12, 1)
+            return (x,)
+
+        hook = out.register_forward_pre_hook(exchange)
+        weights = model(tokens).weights[1][:, 0]
+        hook.remove()
+        asks = torch.arange(HALF - 1)
+        drawn.append(weights[:, asks + HALF, (asks + 13) % HALF].mean().item())
+    assert drawn[1] > drawn[0] > 0.1
+
+
+def test_the_diagram_says_what_the_model_does(page):
+    text, model = signs(12, 4), checkpoint()
+    assert (text[4:6], text[16:18]) == ("cq", "cq")
+    with torch.no_grad():
+        run = model(model.encode(list(text)))
+    rows = [[cell.get_text() for cell in row.select("td")]
+            for row in page.select("#two-steps .static-form tbody tr")]  # fmt: skip
+    weights = [run.weights[0][0, 1, 5, 4], run.weights[1][0, 0, 16, 5]]
+    assert [row[3] for row in rows] == [f"{weight:.0%}" for weight in weights]
+    assert run.weights[0][0, 1, 5].argmax() == 4
+    before = run.weights[0][0, 1].diagonal(-1)  # "further on, head 1.2 is less sharp"
+    assert before[:6].min() > before[12:].max()
+    assert run.weights[1][0, 0, 16].argmax() == 5
+    assert VOCABULARY[run.logits[0, 16].argmax()] == "q"
+
+
+def test_a_circuit_is_the_model_s_own_arithmetic():
+    """One text of two signs, by hand from W_Q, W_K, W_V and W_O, against the whole model."""
+    model = checkpoint()
+    first = model.layers[0]
+    tokens = model.encode(list("kc"))
+    with torch.no_grad():
+        run = model(tokens)
+        x, places = model.embedding[tokens[0]], model.positions[:2]
+        read = first.norm(x)
+        added = 0
+        for head in (0, 1):
+            W_Q, W_K, W_V, W_O = head_matrices(first, head)
+            b_q, b_k, b_v = first.attention.qkv_proj.bias.split(64)
+            own = slice(32 * head, 32 * head + 32)
+            q, k = (read + places) @ W_Q + b_q[own], (read + places) @ W_K + b_k[own]
+            scores = (q @ k.T / 32**0.5).masked_fill(torch.ones(2, 2).triu(1).bool(), -torch.inf)
+            torch.testing.assert_close(
+                scores.softmax(-1), run.weights[0][0, head], atol=1e-5, rtol=0
+            )
+            added = added + scores.softmax(-1) @ (read @ W_V + b_v[own]) @ W_O
+        torch.testing.assert_close(x + added + first.attention.out_proj.bias, run.residual[1][0],
+                                   atol=1e-4, rtol=0)  # fmt: skip
+
+
+def test_it_learns_where_to_look_before_what_to_say(page):
+    lines = [[int(x) for x in numbers(line)] for line in output(page, "circuits").splitlines()[1:]]
+    for step, fits, copies in lines:
+        match, copy = match_and_copy(checkpoint(step))
+        assert [on_diagonal(match), on_diagonal(copy)] == [fits, copies]
+        assert fits >= copies
+    by_step = {step: (fits, copies) for step, fits, copies in lines}
+    assert by_step[250][0] > 16
+    assert by_step[250][1] <= 1
+    assert by_step[1000] == (32, 32)
+    # So it is between each head of layer 1 and each of layer 2.
+    for earlier in (0, 1):
+        for later in (0, 1):
+            early = list(map(on_diagonal, match_and_copy(checkpoint(250), earlier, later)))
+            assert early[0] > 16
+            assert early[1] <= 1
+
+
+@torch.no_grad()
+def test_peter_rabbit(page):
+    model = load(ROOT / "models/storyteller/weights/storyteller.safetensors")
+    tokenizer = Tokenizer(model.config.vocabulary)
+    tokens = tokenizer.encode('He looked at Peter Rabbit. "Come here," said Peter')
+    pieces = [tokenizer.decode([token]) for token in tokens]
+    at = pieces.index(" Rabbit")
+    assert (pieces[at - 1], pieces[-1]) == (" Peter", " Peter")
+    assert model(torch.tensor([tokens])).weights[3][0, 2, -1].argmax() == at
+    heads = {"as they are": [], "of 2.4": [3], "of 2.2": [1], "of both": [3, 1], "of 2.1": [0, 2]}
+    found = {}
+    for line, (start, exchanged) in zip(
+        output(page, "rabbit").splitlines()[1:], heads.items(), strict=True
+    ):
+        assert line.startswith(start)
+        found[start] = on_word_and_note(model, exchanged)
+        assert numbers(line)[-2:] == pytest.approx(found[start], abs=0.0051)
+    right, moved = zip(*found.values(), strict=True)
+    assert round(right[0], 2) == 0.13
+    assert right[3] < 0.3 * right[0]
+    assert moved[3] > 4 * moved[0]
+    assert moved[3] > right[3]
+    assert right[4] > 0.9 * right[0]
+    assert moved[4] < 1.2 * moved[0]
+    layer = [h["previous"] for h in storyteller_scores()["held out"]["heads"] if h["layer"] == 1]
+    assert [round(layer[head], 2) for head in (3, 1)] == [0.6, 0.37]
+    assert sorted(layer)[-2:] == [layer[1], layer[3]]
+
+
+def on_word_and_note(model, heads, half=48, by=24):
+    """Head 4.3's weight on the right word and on the one with its note, place by place.
+
+    Adds to what layer 2 writes the difference that the exchange of these heads' parts makes.
+    """
+    out, texts = model.layers[1].attention.out_proj, repeated(model.config.vocabulary)[:, :-1]
+    size = out.in_features // 4
+    other = torch.tensor([*range(by, half), *range(by), *range(half, texts.shape[1])])
+
+    def exchange(module, inputs, written):
+        for head in heads:
+            own = slice(head * size, (head + 1) * size)
+            part = inputs[0][..., own] @ out.weight[:, own].T
+            written = written + part[:, other] - part
+        return written
+
+    hook = out.register_forward_hook(exchange)
+    weights = model(texts).weights[3][:, 2].mean(0)
+    hook.remove()
+    places = range(half, texts.shape[1])
+    right = [weights[i, i - half + 1] for i in places]
+    note = [weights[i, (i - half + 1 + by) % half] for i in places]
+    return [torch.stack(found).mean().item() for found in (right, note)]
+
+
+def test_larger_models_and_ours(page):
+    one_head_off, first, parked = (
+        [float(x) for x in re.findall(r"0\.\d+", line)]
+        for line in output(page, "larger").splitlines()
+    )
+    heads = storyteller_scores()["held out"]["heads"]
+    costs = sorted(head["cost"] for head in heads)
+    want = [costs[0], costs[-1], sum(costs[7:9]) / 2]
+    assert one_head_off == pytest.approx(want, abs=0.0051)
+    equal = sum(1 / n for n in range(2, 257)) / 255
+    assert first == pytest.approx([max(h["first"] for h in heads), equal], abs=5.1e-4)
+    assert first[0] < 1.1 * first[1]
+    tokens = fresh_texts()
+    with torch.no_grad():
+        weights = checkpoint()(tokens).weights[1][:, 0, 1:HALF, :HALF]
+    want = [weights.amax(-1).mean(), weights[..., 0].mean(), sum(1 / n for n in range(2, 25)) / 23]
+    assert parked == pytest.approx([float(x) for x in want], abs=0.02)
+    # No certain place and no certain sign gets twice its share.
+    places = weights.mean((0, 1)) / torch.tensor(
+        [sum(1 / (i + 1) for i in range(max(1, j), HALF)) / (HALF - 1) for j in range(HALF)]
+    )
+    assert places.max() < 2
+    signs_there = F.one_hot(tokens[:, :HALF], 32).float()
+    fair = torch.ones(HALF, HALF).tril()[1:] / torch.arange(2, HALF + 1)[:, None]
+    share = (weights @ signs_there).sum((0, 1)) / (fair @ signs_there).sum((0, 1))
+    assert share.max() < 2
+
+
+def test_the_bug_hunt_s_check_fails(page):
+    assert "it guesses Harry" in output(page, "bug-check")
+
+
+def test_answers_of_check_it():
+    assert sum(1 / n for n in range(2, 25)) / 23 == pytest.approx(0.12, abs=0.005)
+
+
+# ---- GPT-2 from a local folder -------------------------------------------------------------------
+
+E, HEADS, LAYERS = 24, 8, 12
+
+
+def tiny_gpt2():
+    """A state dict under GPT-2's names: 12 layers of 8 heads."""
+    torch.manual_seed(0)
+    state = {"wte.weight": torch.randn(50, E), "wpe.weight": torch.randn(16, E)}
+    sizes = {"attn.c_attn": (E, 3 * E), "attn.c_proj": (E, E), "mlp.c_fc": (E, 4 * E),
+             "mlp.c_proj": (4 * E, E)}  # fmt: skip
+    for i in range(LAYERS):
+        for name, size in sizes.items():
+            state[f"h.{i}.{name}.weight"] = torch.randn(size) * 0.3
+            state[f"h.{i}.{name}.bias"] = torch.randn(size[1]) * 0.3
+        for name in ("ln_1", "ln_2"):
+            state[f"h.{i}.{name}.weight"], state[f"h.{i}.{name}.bias"] = 1 + torch.randn(2, E) * 0.2
+            state[f"h.{i}.{name}.weight"] = state[f"h.{i}.{name}.weight"].clone()
+    return state
+
+
+@torch.no_grad()
+def by_pytorch_s_own_layers(state, tokens):
+    """The maps by torch.nn.TransformerEncoderLayer's parts, in float64."""
+    x = (state["wte.weight"][tokens] + state["wpe.weight"][: len(tokens)]).double()[None]
+    hidden = torch.ones(len(tokens), len(tokens)).triu(1).bool()
+    found = []
+    for i in range(LAYERS):
+        part = {
+            k.removeprefix(f"h.{i}."): v.double()
+            for k, v in state.items()
+            if k.startswith(f"h.{i}.")
+        }
+        attention = nn.MultiheadAttention(E, HEADS, batch_first=True, dtype=torch.float64)
+        attention.load_state_dict({
+            "in_proj_weight": part["attn.c_attn.weight"].T,
+            "in_proj_bias": part["attn.c_attn.bias"],
+            "out_proj.weight": part["attn.c_proj.weight"].T,
+            "out_proj.bias": part["attn.c_proj.bias"],
+        })  # fmt: skip
+        y = F.layer_norm(x, (E,), part["ln_1.weight"], part["ln_1.bias"])
+        out, weights = attention(y, y, y, attn_mask=hidden, average_attn_weights=False)
+        x = x + out
+        y = F.layer_norm(x, (E,), part["ln_2.weight"], part["ln_2.bias"])
+        y = nn.GELU("tanh")(y @ part["mlp.c_fc.weight"] + part["mlp.c_fc.bias"])
+        x = x + y @ part["mlp.c_proj.weight"] + part["mlp.c_proj.bias"]
+        found.append(weights[0])
+    return found
+
+
+def test_gpt2_s_maps_are_pytorch_s():
+    state, tokens = tiny_gpt2(), torch.tensor([3, 1, 4, 1, 5, 9, 2])
+    got = gpt2.maps(state, tokens, HEADS)
+    assert len(got) == LAYERS
+    for mine, theirs in zip(got, by_pytorch_s_own_layers(state, tokens), strict=True):
+        torch.testing.assert_close(mine.double(), theirs, atol=1e-5, rtol=0)
+
+
+def test_without_a_folder_there_is_no_gpt2(tmp_path):
+    assert gpt2.found("the cat", tmp_path) is None
+
+
+@pytest.mark.slow
+def test_a_saved_gpt2_is_read_through_transformers(tmp_path):
+    transformers = pytest.importorskip("transformers", reason="an extra: pip install transformers")
+    torch.manual_seed(0)
+    sizes = {"vocab_size": 300, "n_positions": 32, "n_embd": E, "n_layer": 3, "n_head": HEADS}
+    transformers.GPT2LMHeadModel(transformers.GPT2Config(**sizes)).save_pretrained(tmp_path)
+    letters = {letter: i for i, letter in enumerate("abcdefghijklmnopqrstuvwxyz.Ġ")}
+    (tmp_path / "vocab.json").write_text(json.dumps(letters), encoding="utf-8")
+    (tmp_path / "merges.txt").write_text("#version: 0.2\nt h\nc a\n", encoding="utf-8")
+    letters |= {"th": 28, "ca": 29}
+    (tmp_path / "vocab.json").write_text(json.dumps(letters), encoding="utf-8")
+    tokens, maps = gpt2.found("the cat", tmp_path)
+    model = transformers.AutoModel.from_pretrained(tmp_path, attn_implementation="eager")
+    tokenizer = transformers.AutoTokenizer.from_pretrained(tmp_path)
+    ids = tokenizer.encode("the cat")
+    assert len(tokens) == len(ids)
+    with torch.no_grad():
+        theirs = model(torch.tensor([ids]), output_attentions=True).attentions
+    for mine, weights in zip(maps, theirs, strict=True):
+        torch.testing.assert_close(mine, weights[0], atol=1e-5, rtol=0)

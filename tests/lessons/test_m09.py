@@ -1,0 +1,282 @@
+"""m09: its sentences against the committed scores and numbers computed here."""
+
+import json
+
+import pytest
+import torch
+
+from models.sentiment import attributions
+from models.sentiment.examples import EXAMPLES, classifier
+from models.sentiment.reviews import INDEX, WORKS, to_tensors
+from models.sentiment.scores import EXPLAINED, held_out
+from models.weights import load
+from modules.m09_interpretation.subject_number import OTHER, carried, pairs
+from tests.conftest import ROOT
+from tests.lessons.reading import numbers, output
+
+PAGE = "modules/m09_interpretation/lesson.html"
+REVIEW = EXAMPLES[0].split()
+NOT, FILM = REVIEW.index("not"), REVIEW.index("film")
+SEEDS = {"A": "0", "B": "2"}
+
+
+def told(kind):
+    path = ROOT / f"models/sentiment/scores/{kind}.json"
+    return json.loads(path.read_text(encoding="utf-8"))["seeds"]
+
+
+def finds(kind, method):
+    return [one["finds"][method]["all"] for one in told(kind).values()]
+
+
+def chance(name, *gone, **put):
+    """Of good, by the model's own forward pass; ``put``: other words in place of some."""
+    model = classifier(name)
+    words = ["[blank]" if word in gone else put.get(word, word) for word in REVIEW]
+    tokens = torch.tensor([[INDEX[word] for word in ["[class]", *words]]])
+    with torch.no_grad():
+        bad, good = model(tokens).logits[0, 0, [INDEX["[bad]"], INDEX["[good]"]]]
+    return torch.stack((bad, good)).softmax(0)[1].item()
+
+
+# ---- Two models ------------------------------------------------------------------------------
+
+
+def test_both_models_are_right_and_look_elsewhere(page):
+    right, apart = output(page, "right").splitlines()
+    assert numbers(right.replace(",", "")) == [2000, 100, 100]
+    assert numbers(apart)[0] > 65
+    for name, place in (("A", NOT), ("B", FILM)):
+        assert told("ordinary")[SEEDS[name]]["right"] == 1
+        model = classifier(name)
+        weights = model(model.encode(["[class]", *REVIEW])).weights[-1][0, 0, 0, 1:]
+        assert weights.argmax() == place
+        assert weights[place] > 0.9
+        assert weights[NOT if place == FILM else FILM] < 0.01
+
+
+def test_without_not_neither_knows_and_without_film_both_do(page):
+    for line, name in zip(output(page, "erase-not").splitlines()[1:], "AB", strict=True):
+        want = [chance(name, *gone) for gone in ((), ("not",), ("film",))]
+        assert numbers(line) == pytest.approx([100 * share for share in want], abs=0.51)
+        assert want[0] < 0.01
+        assert 0.4 < want[1] < 0.65, "it can't tell"
+        assert want[2] < 0.01, "as sure as it was"
+
+
+def test_two_layers_and_one_head_at_the_top_from_five_seeds():
+    for name in SEEDS:
+        heads = [layer.attention.num_heads for layer in classifier(name).layers]
+        assert len(heads) == 2
+        assert heads[1] == 1
+    assert len(told("ordinary")) == 5
+
+
+def test_the_works_are_those_that_the_page_names(page):
+    named = "a film, a book, a play, a song, a story or a show"
+    assert named in page.get_text()
+    assert set(WORKS) == {"film", "book", "play", "song", "story", "show"}
+
+
+@pytest.mark.parametrize("name", SEEDS)
+def test_the_noun_counts_and_quite_turns_the_answer(name):
+    assert chance(name, film="coffee", coffee="film") > 0.99
+    assert chance(name, **{"not": "quite"}) > 0.99
+    assert chance(name, "superb") > 0.25, "the adjective hidden: it can't be sure"
+
+
+# ---- Accounts --------------------------------------------------------------------------------
+
+
+def test_gradient_times_input_by_hand_is_that_of_analysis_py():
+    model = classifier("A")
+    tokens = model.encode(["[class]", *REVIEW])
+    vectors = model.embedding[tokens].detach().requires_grad_()
+    x = vectors + model.positions[: tokens.shape[1]]
+    attributions.margin_of_states(model, x, attributions.visible(tokens))[0].backward()
+    want = (vectors * vectors.grad).sum(-1)[:, 1:]
+    torch.testing.assert_close(attributions.by_gradient(model, tokens)[:, 1:], want)
+
+
+def test_the_scores_are_those_committed(page):
+    first, names, *lines = output(page, "finds").splitlines()
+    for name, seed in SEEDS.items():
+        at, share = (
+            names.index(f" {name} ") + 1,
+            told("ordinary")[seed]["finds"]["attention"]["all"],
+        )
+        assert lines[0][at : at + 3] == f"{100 * share:.0f}%"
+    least = min(one["right"] for one in told("ordinary").values())
+    assert numbers(first)[0] == pytest.approx(100 * least, abs=0.51)
+    assert [line[:20].strip() for line in lines] == list(attributions.METHODS)
+    for line, method in zip(lines, attributions.METHODS, strict=True):
+        assert numbers(line[20:]) == pytest.approx(
+            [100 * share for share in finds("ordinary", method)], abs=0.51
+        )
+
+
+def test_what_is_said_of_the_scores():
+    attention, erasure = finds("ordinary", "attention"), finds("ordinary", "erasure")
+    assert len(attention) == 5
+    assert max(attention) > 0.95
+    assert min(attention) < 0.15
+    assert told("ordinary")["0"]["finds"]["attention"]["all"] == max(attention)
+    assert told("ordinary")["2"]["finds"]["attention"]["all"] == min(attention)
+    assert [round(100 * share) for share in (max(attention), min(attention))] == [98, 14]
+    for kind in ("ordinary", "longer", "more-heads", "fined"):
+        assert min(finds(kind, "erasure")) > 0.58
+    spreads = {
+        method: max(finds("ordinary", method)) - min(finds("ordinary", method))
+        for method in attributions.METHODS
+    }
+    assert min(spreads, key=spreads.get) == "erasure"
+    assert max(spreads, key=spreads.get) == "attention"
+    assert min(erasure) > 0.7
+    for rival in ("longer", "more-heads"):
+        found = finds(rival, "attention")
+        assert max(found) - min(found) > 0.6
+        assert min(one["right"] for one in told(rival).values()) > 0.99
+    assert max(finds("fined", "attention")) < 0.05
+    right = [one["right"] for one in told("fined").values()]
+    assert [round(100 * share) for share in (min(right), max(right))] == [86, 100]
+    zeros = finds("ordinary", "integrated gradients, from zeros")
+    assert sum(zeros) < sum(finds("ordinary", "integrated gradients"))
+
+
+def test_what_erasure_misses_in_a_is_a_word_such_as_quite():
+    made = held_out()[:EXPLAINED]
+    tokens, _, decides = to_tensors(made)
+    found = attributions.by_erasure(classifier("A"), tokens)
+    missed = (~attributions.finds(found, decides)).nonzero()[:, 0].tolist()
+    assert len(missed) > 30
+    stressed = 0
+    for row in missed:
+        one = made[row]
+        first = found[row].abs().topk(len(one.decisive)).indices.tolist()
+        wrong = [place for place in first if place not in one.decisive]
+        stressed += all(one.words[place] in ("quite", "really", "rather") for place in wrong)
+    assert stressed / len(missed) > 0.9
+
+
+# ---- Other weights, patches --------------------------------------------------------------------
+
+
+def test_other_weights_keep_the_answer(page):
+    for name, line in zip(SEEDS, output(page, "found").splitlines()[1:], strict=True):
+        moved, own, other, equal = numbers(line)
+        model = classifier(name)
+        tokens = model.encode(["[class]", *REVIEW])
+        weights, far, _ = attributions.other_weights(model, tokens)
+        rest, was = attributions.answer_by_weights(model, tokens)
+        rows = (was, weights, torch.full_like(was, 1 / was.shape[-1]))
+        want = [100 * rest(row).sigmoid().item() for row in rows]
+        assert moved == pytest.approx(100 * far.item(), abs=1)
+        assert [own, other, equal] == pytest.approx(want, abs=0.06)
+        assert abs(own - other) < 1
+        if name == "A":
+            assert moved < 40
+            assert weights[0, 0, 1 + NOT] > 0.6
+            assert equal > 50
+        else:
+            assert moved > 90
+            assert equal < 1
+        found = told("ordinary")[SEEDS[name]]["other weights"]
+        assert found["found"] == 1
+        assert round(100 * found["distance"]) == 62
+
+
+@pytest.mark.parametrize(("name", "kept"), [("A", [1 + NOT]), ("B", [0, 1 + FILM])])
+def test_a_patch_finds_the_answer_at_not_or_at_film_and_class(name, kept):
+    model = classifier(name)
+    dull = [word.replace("superb", "dull") for word in REVIEW]
+    tokens, other = (model.encode(["[class]", *words]) for words in (REVIEW, dull))
+    before, between = attributions.patched(model, tokens, other)
+    assert before[0, 1 + REVIEW.index("superb")].item() == pytest.approx(1, abs=1e-4)
+    assert sorted(between[0].topk(len(kept)).indices.tolist()) == kept
+    assert between[0, kept].min() > 0.3
+    assert between[0, kept].sum() > 0.9
+    assert between[0].argmax() == kept[0], "more is at [class] than at film"
+
+
+def test_a_blank_for_film_leaves_b_the_news_and_not_is_read_below():
+    model = classifier("B")
+    blank = ["[blank]" if word == "film" else word for word in REVIEW]
+    for words, there, other in ((blank, "superb", "dull"), (REVIEW, "not", "quite")):
+        changed = [word.replace(there, other) for word in words]
+        tokens, theirs = (model.encode(["[class]", *one]) for one in (words, changed))
+        between = attributions.patched(model, tokens, theirs)[1][0]
+        assert sorted(between.topk(2).indices.tolist()) == [0, 1 + FILM]
+        assert between[[0, 1 + FILM]].sum() > 0.85
+        assert between[[0, 1 + FILM]].min() > 0.2
+        assert between[1 + NOT].abs() < 0.02
+
+
+def test_over_all_tests_a_looks_where_the_answer_is_kept():
+    a, b = (told("ordinary")[seed] for seed in SEEDS.values())
+    for kind in ("adjective", "turn"):
+        assert a["looks"][kind] == pytest.approx(a["carries"][kind], abs=0.05)
+    assert b["looks"]["noun"] > 0.3
+    assert b["carries"]["noun"] > 0.25
+
+
+# ---- The grammar model -------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def grammar():
+    return load(ROOT / "models/grammar/weights/masked-standard.safetensors")
+
+
+def test_pairs_differ_in_the_subject_s_number_alone():
+    for pair in pairs(60):
+        differing = [
+            i for i, (a, b) in enumerate(zip(pair.words, pair.other, strict=True)) if a != b
+        ]
+        assert differing == [pair.subject]
+        assert pair.words[pair.verb] == "[mask]"
+        assert OTHER[OTHER[pair.right]] == pair.right
+
+
+def test_the_number_is_at_the_first_word_and_the_heads_say_so(page, grammar):
+    _, at_subject, at_first = output(page, "grammar").splitlines()
+    _, *off = output(page, "grammar-off").splitlines()
+    assert numbers(at_subject)[0] < 6
+    assert numbers(at_first)[0] > 94
+    nobody, below, one, two, both = (numbers(line)[-1] for line in off)
+    assert nobody == one == two == 100
+    assert both < 60
+    assert below < 60
+    made = pairs(60, seed=5)
+    shares = torch.stack([carried(grammar, pair)[[0, pair.subject]] for pair in made]).mean(0)
+    assert shares[0] > 0.94
+    assert shares[1] < 0.06
+    shown = pairs(100)[1]
+    assert " ".join(shown.words) == "the cups under the shiny cup [mask] ."
+    looks = []
+    for pair in [*made, shown]:
+        with torch.no_grad():
+            first, second = grammar(grammar.encode(pair.words)).weights
+        looks.append([first[0, 3, 0, pair.subject], *second[0, [0, 2], pair.verb, 0]])
+        assert len(pair.words) > pair.verb > pair.subject > 0
+    assert torch.tensor(looks).mean(0).min() > 0.75
+
+
+def test_no_head_looks_from_the_verb_at_the_subject():
+    path = ROOT / "models/grammar/scores/masked-standard.json"
+    scores = json.loads(path.read_text(encoding="utf-8"))
+    seed = scores["seeds"][str(scores["shipped"])]
+    assert max(map(max, seed["attention"]["verb"]["heads"])) < 0.15
+    assert seed["accuracy without the verb head"]["pairs"]["1 distractors"] > 0.99
+
+
+def test_the_bug_hunt_s_check_fails(page):
+    assert "moves the answer by 100%" in output(page, "bug-check")
+
+
+def test_the_pruning_figure_is_the_paper_s(page):
+    assert "38 of the encoder’s 48" in page.get_text()
+
+
+@pytest.mark.parametrize("label", ["fig-two", "fig-finds", "fig-other", "fig-patch", "fig-grammar"])
+def test_the_trained_maps_say_so(page, label):
+    assert page.select_one(f"#{label} .source").get_text() == "trained"

@@ -1,0 +1,242 @@
+"""m10: its sentences against numbers computed here."""
+
+import json
+import math
+import re
+from pathlib import Path
+
+import pytest
+from torch.utils.flop_counter import FlopCounterMode
+
+from attention import MultiHeadAttention
+from course import costs
+from course.costs import MACHINES, MODELS
+from tests.lessons.reading import numbers, output
+
+PAGE = "modules/m10_cost/lesson.html"
+ROOT = Path(__file__).parents[2]
+GPT2, LLAMA2, LLAMA3, GEMMA = MODELS
+H100 = MACHINES[1]
+
+
+def section(page, name):
+    return page.select_one(f"#sec-{name}").get_text(" ", strip=True)
+
+
+def test_twice_the_text_of_the_prediction(page):
+    def all_flops(length):
+        return sum(costs.model_flops(LLAMA3, length).values())
+
+    said = section(page, "twice")
+    assert f"{all_flops(2000) / all_flops(1000):.2f} times" in said
+    assert page.select_one("#predict-twice")["data-right"] == "1"
+    share = costs.model_flops(LLAMA3, 1000)["pairs"] / all_flops(1000)
+    assert f"pairs are {100 * share:.0f} %" in said
+    # Three times as much where pairs are half: 2 + 2 · share.
+    assert round(costs.crossover(LLAMA3, with_mlp=True), -3) == 27_000
+    assert "27,000 tokens" in said
+
+
+def test_what_pytorch_counts_is_what_the_formula_says(page):
+    assert numbers(output(page, "counter"))[:2] == [120, 120]
+    S, E = 300, 512
+    want = 2 * S * 4 * E * E + 2 * 2 * S * S * E
+    assert numbers(output(page, "layer").replace(",", ""))[:2] == [want, want]
+    import torch
+
+    with torch.device("meta"), FlopCounterMode(display=False) as counter:
+        MultiHeadAttention(E, 8)(torch.empty(1, S, E))
+    assert counter.get_total_flops() == want
+
+
+def test_the_table_of_meetings(page):
+    rows = [[cell.get_text() for cell in row.select("td")] for row in
+            page.select("#sec-kinds table:not(.static-form table) tbody tr")]  # fmt: skip
+    found = {
+        row[0].replace("\u00a0", " "): [numbers(cell.replace(",", ""))[0] for cell in row[1:]]
+        for row in rows
+        if row
+    }
+    assert {LLAMA2.name, LLAMA3.name, GEMMA.name} <= set(found), "GPT-2 reads 1,024 tokens at most"
+    assert GPT2.positions == 1024
+    for model in (LLAMA2, LLAMA3, GEMMA):
+        E, D, H, G = model.embed_dim, model.head_dim, model.num_heads, model.num_kv_heads
+        each = 4 * E * D * H + 4 * E * D * G
+        wide = 2 * model.mlp_matrices * E * model.mlp_dim
+        pair = 4 * H * D
+
+        def ratio(n, each=each, wide=wide, pair=pair):
+            return (2 * (each + wide) + 4 * n * pair) / (each + wide + n * pair)
+
+        want = [each / pair, (each + wide) / pair, ratio(1000)]
+        assert found[model.name] == pytest.approx(want, abs=0.5e-2), model.name
+    said = section(page, "kinds")
+    assert found["Llama 2 7B"][0] == 8192
+    assert "which makes 8,192 tokens" in said
+    assert 2 * GPT2.embed_dim == costs.crossover(GPT2) == 1536 > GPT2.positions
+    assert "1,536 tokens, more than it reads" in said
+    assert LLAMA2.mlp_dim == 11_008
+    assert found["Llama 2 7B"][1] == 2 * LLAMA2.embed_dim + 1.5 * LLAMA2.mlp_dim == 24_704
+    assert "11,008" in said
+    assert "24,704" in said
+    # Two of four matrices a quarter as large: 5/8 of the work, and so of 2 E.
+    assert found["Llama 3 8B"][0] == 5 / 8 * 2 * LLAMA3.embed_dim == 5120
+    assert "pairs lead from 5,120 tokens on" in said
+    assert costs.layer_flops(LLAMA2, 7)["mlp"] == 6 * 7 * LLAMA2.embed_dim * LLAMA2.mlp_dim
+
+
+def test_the_seven_costs(page):
+    shown = output(page, "seven")
+    for line, want in (
+        ("all FLOPs", [35.4, 343.6, 2199.0, 21990.2]),
+        ("cache bytes", [4.2, 33.6, 134.2, 536.9]),
+        ("map bytes", [4.2, 268.4, 4295.0, 68719.5]),
+    ):
+        [row] = [row for row in shown.splitlines() if row.startswith(line)]
+        assert numbers(row.replace(",", "")) == want
+
+
+def test_long_texts(page):
+    for line, n in zip(output(page, "long").splitlines(), (10_000, 128_000), strict=True):
+        E, F = 4096, 11_008
+        pairs = 32 * 4 * n * n * E
+        whole = 32 * n * (8 * E * E + 6 * E * F) + pairs + 2 * E * 32_000
+        tokens, tflop, share, stored = numbers(line.replace(",", ""))
+        assert (tokens, tflop) == (n, round(whole / 1e12))
+        assert share == round(100 * pairs / whole)
+        assert stored == round(32 * n * n * 2 / 1e9)
+
+
+def bench(name):
+    rows = json.loads((ROOT / "benchmarks/results/attention-cpu.json").read_text())["rows"]
+    return [
+        (row["length"], row["ms"])
+        for row in rows
+        if row.get("pass") == "forward" and row["name"] == name
+    ]
+
+
+def test_the_clock_agrees_with_the_formula_as_far_as_said(page):
+    times = bench("MultiHeadAttention")
+    rates = [(8 * n * 512**2 + 4 * n * n * 512) / ms for n, ms in times]
+    fit = math.exp(sum(map(math.log, rates)) / len(rates))
+    off = max(abs(rate / fit - 1) for rate in rates)
+    rate, said_off = numbers(output(page, "clock").splitlines()[0])
+    assert rate == round(fit / 1e6)
+    assert said_off == round(100 * off)
+    assert off < 0.1
+    assert len(times) == 7
+    by_hand, fused = bench("explicit"), bench("F.scaled_dot_product_attention")
+    ratios = [a / b for (_, a), (_, b) in zip(by_hand, fused, strict=True)]
+    lines = [line.replace(",", "") for line in output(page, "clock").splitlines()[1:3]]
+    for line, at in zip(lines, (0, -1), strict=True):
+        want = [by_hand[at][0], by_hand[at][1], fused[at][1], ratios[at]]
+        assert numbers(line) == pytest.approx(want, abs=0.051)
+    assert f"takes {ratios[-1]:.0f} times as long as the fused call" in section(page, "clock")
+    assert ratios[-1] > 4, "more than the hidden half explains"
+    assert round(8 * 8192**2 * 4 / 1e9) == 2
+    assert "2 GB (8 heads × 8,192² × 4 bytes)" in section(page, "clock")
+
+
+def test_a_token_of_llama_3_keeps_128_kib(page):
+    assert "keeps 128 KiB" in section(page, "memory")
+    assert costs.cache_bytes(LLAMA3, 1) == 2 * 32 * 8 * 128 * 2 == 128 * 1024
+    assert costs.cache_bytes(LLAMA2, 1) == 4 * costs.cache_bytes(LLAMA3, 1), "four times as much"
+
+
+def test_one_token_more_takes_300_times_as_long_to_fetch_as_to_compute(page):
+    work = costs.step(LLAMA3, 1, 1)["matrices"]
+    compute, fetch = work["flops"] / H100.flops, work["bytes"] / H100.bandwidth
+    said = page.select_one("#predict-write").get_text(" ", strip=True)
+    assert fetch / compute == pytest.approx(H100.ridge, rel=1e-2)
+    assert round(fetch / compute, -2) == 300
+    assert f"{work['flops'] / 2e9:.1f} billion of its parameters" in said
+    assert f"{round(work['flops'] / 1e9)} GFLOP" in said
+    assert f"{round(compute * 1e6)} millionths of a second" in said
+    assert f"{fetch * 1e3:.1f} thousandths of a second" in said
+    assert f"{H100.flops / 1e12:.0f} TFLOP a second" in said
+    assert f"{H100.bandwidth / 1e12} TB" in said
+    assert f"{H100.ridge:.0f} FLOPs while one byte arrives" in said
+    assert page.select_one("#predict-write")["data-right"] == "3"
+    used = costs.parameters(LLAMA3)
+    table = LLAMA3.vocab_size * LLAMA3.embed_dim
+    assert round((sum(used.values()) - table) / 1e9, 1) == 7.5, "the rest is the table of tokens"
+    printed = numbers(output(page, "fetch"))
+    assert printed == [round(1e3 * compute, 3), round(1e3 * fetch, 1)]
+    assert f"989 / 3.35 = {H100.ridge:.0f} FLOPs" in section(page, "token")
+
+
+def test_batches_lift_matrices_alone(page):
+    lines = output(page, "intensity").splitlines()
+    assert [numbers(line)[0] for line in lines] == [1, 8, 64]
+    for line in lines:
+        texts, *found = numbers(line)
+        matrix = 2 * texts * 4096**2 / (2 * (2 * texts * 4096 + 4096**2))
+        # "4,096 keys" isn't printed, so two numbers are left.
+        assert found == [round(matrix, 2), 0.99]
+
+
+def test_the_measured_step_shows_what_batches_share(page):
+    found = json.loads((ROOT / "modules/m10_cost/timings.json").read_text())
+    ms = {name: times["ms"] for name, times in found["times"].items()}
+    rows = page.select("#sec-batch .cell-output-display table tbody tr")
+    shown = {}
+    for row in rows:
+        cells = [cell.get_text().strip() for cell in row.select("td")]
+        if cells[0] in {"1", "2", "4", "8"}:
+            shown[int(cells[0])] = cells[1:]
+    assert set(shown) == {1, 2, 4, 8}
+    for texts, (matrix, cache) in shown.items():
+        assert matrix == f"{ms[f'matrix {texts}']:.1f}"
+        assert cache == f"{ms[f'cache {texts}']:.0f}"
+    printed = output(page, "decoding")
+    longer = [ms[f"{name} 8"] / ms[f"{name} 1"] for name in ("matrix", "cache")]
+    want = "8 texts for 1: matrix {:.1f} times as long, attention {:.1f}"
+    assert want.format(*longer) in printed
+    assert longer[1] > 6, "each text has a cache of its own"
+    assert longer[0] < 5, "eight fetches would take eight times as long"
+    assert ms["matrix 2"] / ms["matrix 1"] == pytest.approx(2, abs=0.5), "twice as long for two"
+    assert ms["matrix 8"] / ms["matrix 2"] == pytest.approx(1.25, abs=0.05), "a quarter more"
+
+
+def test_the_bug_fetches_the_parameters_for_each_text(page):
+    ratio = numbers(output(page, "bug-check"))
+    assert ratio[:2] == [8, 8]
+    one, eight = (costs.step(LLAMA3, 1, 4096, texts) for texts in (1, 8))
+    moved = [sum(part["bytes"] for part in step.values()) for step in (one, eight)]
+    assert moved[0] == pytest.approx(2 * (7.5e9 + 0.27e9), rel=0.01)
+    [repaired] = numbers(output(page, "bug-repair"))[1:2]
+    assert repaired == pytest.approx(moved[1] / moved[0], rel=0.01)
+    lines = page.select_one("#cell-bug pre, #bug pre").get_text()
+    assert round(2 * LLAMA3.kv_dim * LLAMA3.layers * 4096 / 1e9, 2) == 0.27
+    assert "0.27e9" in lines
+
+
+def test_a_warm_up_and_a_slow_spell_were_seen(page):
+    first, *rest = json.loads((ROOT / "modules/m10_cost/timings.json").read_text())[
+        "first_calls_ms"
+    ]
+    rest.sort()
+    middle, mean = rest[len(rest) // 2], sum(rest) / len(rest)
+    said = [first, len(rest), middle, mean, rest[0], rest[-1]]
+    assert numbers(output(page, "first-calls")) == pytest.approx(said, abs=0.051)
+    assert first > 1.5 * middle
+    assert mean > middle
+
+
+def test_answers_of_check_it(page):
+    one, many = (4096**2 + 2 * n * 4096 for n in (1, 512))
+    assert many / one == pytest.approx(1.25, abs=0.01)
+    assert "grow by a quarter" in page.select_one("#check-it").get_text(" ", strip=True)
+
+
+def test_the_slope_of_a_layer(page):
+    said = page.select_one("#time-it-right").get_text(" ", strip=True)
+    assert "1.58 where pairs are half" in said
+    assert round(math.log2(2 + 2 * 0.5), 2) == 1.58
+
+
+def test_every_preset_s_source_is_cited_on_the_page():
+    text = (ROOT / "modules/m10_cost/lesson.qmd").read_text("utf-8")
+    for preset in [*MODELS, *MACHINES]:
+        assert re.search(rf"@{preset.source}\b", text), preset.name

@@ -1,0 +1,204 @@
+"""m11: its sentences against numbers computed here."""
+
+import json
+import math
+import re
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from attention import scaled_dot_product_attention
+from tests.lessons.reading import numbers, output
+
+PAGE = "modules/m11_fast_and_exact/lesson.html"
+FOLDER = Path(__file__).parents[2] / "modules/m11_fast_and_exact"
+WAYS = ("rows", "whole", "three", "tiles", "fused")
+SHOWN = ("three", "tiles", "fused")
+MEASURED = json.loads((FOLDER / "measured.json").read_text(encoding="utf-8"))
+
+
+@pytest.fixture(scope="module")
+def defined():
+    """What the lesson's own cells define."""
+    text = (FOLDER / "lesson.qmd").read_text(encoding="utf-8")
+    names = {}
+    for label in ("take-in", "tiled", "gradients"):
+        exec(re.search(rf"#\| label: {label}\n(.*?)```", text, re.S)[1], names)
+    return names
+
+
+def test_the_steps_with_a_pencil(page):
+    scores, values = np.array([0.0, 1, 3, 2]), np.array([10.0, 20, 30, 40])
+    first = np.exp(scores[:2] - 1)
+    rate = math.exp(1 - 3)
+    parts = np.exp(scores - 3)
+    steps = [step.get_text() for step in page.select("#sec-online > ol > li")]
+    for number in (f"{first[0]:.3f}", f"Sum: {first.sum():.3f}", f"= {first @ values[:2]:.2f}"):
+        assert number in steps[0]
+    for number in (f"{rate:.3f}", f"sum becomes {rate * first.sum():.3f}",
+                   f"mix {rate * (first @ values[:2]):.3f}", f"= {parts.sum():.3f}",
+                   f"= {parts @ values:.2f}"):  # fmt: skip
+        assert number in steps[1]
+    result = parts @ values / parts.sum()
+    assert f"{result:.2f}" in steps[2]
+    *kept, pieces, at_once = output(page, "pencil").splitlines()
+    assert numbers(kept[0]) == [1, 1.368, 23.68]
+    assert numbers(kept[1]) == pytest.approx([3, parts.sum(), parts @ values], abs=5e-3)
+    assert numbers(pieces)[0] == pytest.approx(result, rel=1e-6)
+    assert numbers(at_once)[0] == pytest.approx(result, rel=1e-6)
+
+
+def test_what_the_desk_and_the_shelf_hand_over(page):
+    assert numbers(output(page, "waiting")) == [round(312e12 / (1.5e12 / 2)), round(312 / 1.5)]
+    drawn = page.select_one("#memories").get_text()
+    for said in ("40 GB", "1.5 TB", "20 MB", "19 TB"):
+        assert said in drawn
+
+
+def test_what_the_plain_way_carries(page):
+    L, d = 1024, 64
+    said = output(page, "plain").replace(",", "")
+    assert numbers(said) == [4 * L * L + 4 * L * d, round(100 * L / (L + d))]
+    taken = [
+        [int(cell.get_text().replace(",", "")) for cell in row.select("td")[2:]]
+        for row in page.select("#plain tbody tr, #cell-plain tbody tr")
+    ]
+    assert taken == [[2 * L * d, L * L], [L * L, L * L], [L * L + L * d, L * d]]
+
+
+def test_how_much_less_tiles_carry(page):
+    lines = page.select("#carried tbody tr, #cell-carried tbody tr")
+    for line, L in zip(lines, (1024, 8192), strict=True):
+        plain = 4 * L * 64 + 4 * L * L
+        tiled = sum(128 * 64 * 2 + L * 64 * 2 for _ in range(L // 128))
+        shown = numbers(line.get_text(" ").replace(",", ""))
+        assert shown[0] == L
+        assert shown[1:] == pytest.approx([plain / 1e6, tiled / 1e6, plain / tiled], abs=0.06)
+    assert round(plain / tiled, 1) == 2 * 128 / 64 == 4, "the ratio of long texts"
+    assert "here 4." in page.select_one("#sec-tiles").get_text()
+
+
+@pytest.mark.parametrize("sizes", [(1, 1), (3, 2), (4, 9), (50, 50)])
+def test_the_lesson_s_tiles_are_attention_py_s_backwards_too(defined, sizes):
+    torch.manual_seed(0)
+    q, k, v = (torch.randn(n, d).double().requires_grad_() for n, d in ((7, 4), (9, 4), (9, 3)))
+    want, weights = scaled_dot_product_attention(q, k, v)
+    with torch.no_grad():
+        out, lse = defined["tiled_attention"](q, k, v, *sizes)
+        torch.testing.assert_close(out, want, rtol=1e-12, atol=1e-14)
+        again = (q @ k.T / 2 - lse).exp()
+        torch.testing.assert_close(again, weights, rtol=1e-12, atol=1e-14)
+    given = torch.randn(want.shape).double()
+    wanted = torch.autograd.grad(want, (q, k, v), given)
+    with torch.no_grad():
+        got = defined["tiled_gradients"](q, k, v, out, lse, given, *sizes)
+    torch.testing.assert_close(got, wanted, rtol=1e-10, atol=1e-12)
+
+
+def test_the_tiles_differ_by_a_rounding_alone(page):
+    lines = output(page, "equal").splitlines()
+    assert len(lines) == 3
+    assert all(0 < numbers(line)[-1] < 4 * np.finfo(float).eps for line in lines)
+    made, whole = np.split(np.array(numbers(output(page, "again"))), 2)
+    assert np.array_equal(made, whole)
+
+
+def test_seven_products_for_six(page):
+    gap, plain, tiled = output(page, "products").splitlines()
+    assert numbers(gap)[0] < 1e-12
+    assert (numbers(plain), numbers(tiled)) == ([6], [7])
+    assert "17 % more" in page.select_one("#sec-back").get_text()
+    assert f"{7 / 6 - 1:.0%}" == "17%"
+    assert "7.3 ms in place of 41.7" in page.select_one("#sec-back").get_text()
+
+
+def test_the_paper_s_numbers_are_those_of_the_prediction(page):
+    """75.2 and 66.6 GFLOPs; 7.3 and 41.7 ms, in the first version 11.7 and 35.1."""
+    assert f"{75.2 / 66.6 - 1:.0%}" == "13%"
+    answer = page.select_one("#predict-time").get_text()
+    assert "7.3 ms in place of 41.7" in answer
+    assert max(7.3 / 41.7, 11.7 / 35.1) < 0.334  # "A third of the time, or less"
+
+
+def test_the_static_form_of_the_stepper_is_the_model_s(page):
+    from tests.widgets.test_flash_stepper import STEPPER, eight
+
+    model = STEPPER.call(
+        "stepped", eight(), {"queryTile": 2, "keyTile": 2, "causal": False, "step": 2}
+    )
+    rows = page.select("#flash-stepper .static-form tbody tr")
+    for row, kept in zip(rows, model["act"]["kept"], strict=True):
+        want = [kept["top"], kept["sum"], *kept["mix"]]
+        said = " ".join(cell.get_text() for cell in row.select("td")[1:])
+        assert numbers(said.replace("−", "-")) == pytest.approx(want, abs=0.006)
+
+
+def test_the_table_is_what_was_measured(page):
+    rows = {(row["way"], row["length"]): row for row in MEASURED["rows"]}
+    assert set(rows) == {(way, n) for way in WAYS
+                         for n in (1024, 4096)}  # fmt: skip
+    shown = page.select("#production tbody tr, #cell-production tbody tr")
+    for way, line in zip(SHOWN, shown, strict=True):
+        cells = [cell.get_text().replace(",", "") for cell in line.select("td")[1:]]
+        for n, time, memory in zip((1024, 4096), cells[::2], cells[1::2], strict=True):
+            row = rows[way, n]
+            want = [row["ms"], row["fastest_ms"], row["slowest_ms"]]
+            assert numbers(time.replace("–", " ")) == pytest.approx(want, abs=0.51)
+            assert numbers(memory) == pytest.approx([max(1, row["peak_mb"])], abs=0.51)
+            assert row["fastest_ms"] <= row["ms"] <= row["slowest_ms"]
+    assert MEASURED["date"] in output(page, "production")
+
+
+def test_what_was_measured_carries_its_sentences():
+    """In every round tiles in Python are ahead of the whole map, and the fused call of both."""
+    rows = {(row["way"], row["length"]): row for row in MEASURED["rows"]}
+    for n in (1024, 4096):
+        fused, tiles, whole = (rows[way, n]["to_three"] for way in ("fused", "tiles", "whole"))
+        assert len(tiles) == 7
+        assert max(fused) < min(tiles)
+        assert max(tiles) < min(1, *whole)
+        assert max(rows[way, n]["peak_mb"] for way in ("tiles", "fused")) < 2
+
+
+def test_the_flags_are_on_without_a_gpu_and_flash_runs_on_a_cpu(page):
+    flags = output(page, "flags").splitlines()
+    if flags[0].endswith("False"):
+        assert all(line.endswith("True") for line in flags[1:])
+        plain, dropout = output(page, "ran").split("dropout")
+        assert "flash_attention_for_cpu" in plain
+        assert "flash" not in dropout
+        assert "bmm" in dropout
+    ways = output(page, "backends").splitlines()
+    assert [line.split()[:2] for line in ways if line.endswith("runs")][:2] == [
+        ["plain", "flash"], ["plain", "math"],
+    ]  # fmt: skip
+
+
+def test_tiles_are_as_exact_as_the_plain_way(page):
+    off = [numbers(line)[-1] for line in output(page, "accuracy").splitlines()]
+    three, ours, tiles = off[:3]
+    assert max(three, ours, tiles) < 1.1 * min(three, ours, tiles)  # in 32 bits alike
+    three, ours, tiles = off[3:]
+    assert ours <= tiles < three
+
+
+def test_the_function_s_mask_hides_most_tiles(page):
+    text = torch.tensor([0] * 300 + [1] * 412 + [2] * 312)
+    mask = (text[:, None] == text) & torch.ones(1024, 1024).bool().tril()
+    hidden = ~mask.view(8, 128, 8, 128).any(3).any(1)
+    assert numbers(output(page, "flex"))[-1] == round(100 * hidden.float().mean().item())
+    assert numbers(output(page, "flex-equal"))[0] < 1e-6
+
+
+def test_what_check_it_says(defined):
+    """A row whose largest comes first has no rate below 1."""
+    kept = torch.tensor([[-torch.inf]]), 0.0, 0.0
+    scores = torch.tensor([[5.0, 1, 4, 0, 3, 2]])
+    tops = []
+    for j in range(0, 6, 2):
+        kept = defined["take_in"](kept, scores[:, j : j + 2], torch.ones(2, 1))
+        tops.append(float(kept[0]))
+    assert all(a == b for a, b in pairwise(tops))

@@ -1,0 +1,287 @@
+"""m12: its sentences against numbers computed here."""
+
+import copy
+import json
+import re
+from pathlib import Path
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from models import weights
+from models.storyteller.tokens import Tokenizer
+from tests.lessons.reading import numbers, output
+from tests.widgets.test_cached_writing import counted
+
+PAGE = "modules/m12_inference/lesson.html"
+ROOT = Path(__file__).parents[2]
+RECALL = json.loads((ROOT / "modules/m12_inference/recall.json").read_text(encoding="utf-8"))
+
+
+@pytest.fixture(scope="module")
+def model():
+    return weights.load(ROOT / "models/storyteller/weights/storyteller.safetensors")
+
+
+@torch.no_grad()
+def test_nearly_all_work_was_done_a_moment_ago(page, model):
+    """The prediction's share; and that what 99 tokens made stays when the 100th comes."""
+    tokens = torch.arange(300, 400)[None]
+    before, after = (model(t).residual for t in (tokens[:, :99], tokens))
+    for a, b in zip(before, after, strict=True):
+        torch.testing.assert_close(a, b[:, :99], rtol=1e-4, atol=1e-4)
+    guess = 128 * 1024
+    share = (counted(model, 99) - guess) / counted(model, 100)
+    assert f"{share:.1%}".replace("%", " %") in page.select_one("#predict-again").get_text()
+
+
+def test_the_cached_text_is_the_whole_model_s(page):
+    assert output(page, "same-text") == "the same 60 tokens: True"
+
+
+def test_llama_keeps_128_kib_a_token(page):
+    assert "128 KiB a token" in page.select_one("#sec-size").get_text()
+    assert 2 * 32 * 8 * 128 * 2 == 128 * 1024 == 131_072
+    assert round(131_072 * 131_072 / 1e9) == 17
+
+
+def cells(page, label):
+    """The rows of the table that the cell ``label`` shows."""
+    table = page.select(f"#{label} tr, #cell-{label} tr")
+    return [[cell.get_text(" ", strip=True) for cell in row.select("td")] for row in table[1:]]
+
+
+@torch.no_grad()
+def loss_of_ten(model, levels):
+    """Of the ten sentences, with keys and values rounded where the model makes them."""
+    tokenizer = Tokenizer(model.config.vocabulary)
+    lines = (ROOT / "modules/start/sentences.txt").read_text(encoding="utf-8").splitlines()
+    losses = []
+    for layer in model.layers:
+        layer.attention.qkv_proj.forward = rounding(layer.attention, levels)
+    for line in lines:
+        tokens = torch.tensor(tokenizer.encode(line))
+        logits = model(tokens[None, :-1]).logits[0]
+        losses.append(F.cross_entropy(logits, tokens[1:], reduction="none"))
+    return torch.cat(losses).mean().item()
+
+
+def rounding(attention, levels):
+    """A projection whose keys and values have ``levels`` values, 0 in the middle; keys are rounded
+    as they are kept, turned, and turned back."""
+    project = attention.qkv_proj
+    turn = attention.rotary
+    H = attention.num_heads
+
+    def forward(x):
+        q, k, v = F.linear(x, project.weight, project.bias).unflatten(-1, (3, H, -1)).unbind(-3)
+        k, v = k.transpose(-2, -3), v.transpose(-2, -3)  # (B, H, L, D)
+        k, v = turned_back(turn, rounded(turn(k), levels)), rounded(v, levels)
+        k, v = k.transpose(-2, -3), v.transpose(-2, -3)
+        return torch.stack([q, k, v], -3).flatten(-3)
+
+    return forward
+
+
+def turned_back(turn, keys):
+    """Undo rotary positions: they are linear, so find each one's matrix and solve."""
+    L, D = keys.shape[-2:]
+    matrices = turn(torch.eye(D)[:, None].expand(D, L, D)).transpose(0, 1)  # (L, D, D), x -> x @ M
+    return torch.linalg.solve(matrices.double(), keys.double()[..., None, :], left=False)[
+        ..., 0, :
+    ].float()
+
+
+def rounded(vectors, levels):
+    largest = vectors.abs().max(-1, keepdim=True).values
+    return torch.round(vectors * (levels // 2) / largest) * largest / (levels // 2)
+
+
+def test_eight_bits_lose_nothing_and_two_do(page, model):
+    (_, _, whole), *rows, _ = cells(page, "rounded")
+    losses = {int(bits): float(loss) for bits, _, loss in rows}
+    for bits, levels, loss in rows:
+        assert int(levels) == 2 ** int(bits) - 1
+        found = loss_of_ten(copy.deepcopy(model), int(levels))
+        assert float(loss) == pytest.approx(found, abs=0.0051)
+    whole = float(whole)
+    assert losses[8] == whole
+    assert losses[4] < whole + 0.015
+    assert losses[2] > whole + 0.3
+
+
+@torch.no_grad()
+def test_sharing_costs_a_model_that_was_not_trained_for_it(page, model):
+    """The mean of two heads' keys and values, made in the projection: turning is linear."""
+    (_, _, whole), *_, (said, _, shared) = cells(page, "rounded")
+    assert "two heads share their mean" in said
+    for layer in model.layers:
+        weight, bias = copy.deepcopy(layer.attention.qkv_proj).parameters()
+        for part in (weight, bias):
+            heads = part.unflatten(0, (3, 2, 2, 32))  # query, key, value; two groups of two heads
+            heads[1:] = heads[1:].mean(2, keepdim=True).expand_as(heads[1:]).clone()
+        layer.attention.qkv_proj.forward = lambda x, w=weight, b=bias: F.linear(x, w, b)
+    tokenizer = Tokenizer(model.config.vocabulary)
+    lines = (ROOT / "modules/start/sentences.txt").read_text(encoding="utf-8").splitlines()
+    losses = []
+    for tokens in (torch.tensor(tokenizer.encode(line)) for line in lines):
+        logits = model(tokens[None, :-1]).logits[0]
+        losses.append(F.cross_entropy(logits, tokens[1:], reduction="none"))
+    for layer in model.layers:
+        del layer.attention.qkv_proj.forward
+    found = torch.cat(losses).mean().item()
+    assert float(shared) == pytest.approx(found, abs=0.0051)
+    assert found > float(whole) + 0.5
+
+
+def test_the_static_forms_are_attention_py_s(page):
+    table = page.select_one("#sparse-patterns .static-form table").get_text(" ")
+    causal = torch.ones(64, 64).tril().bool()
+    at = torch.arange(64)
+    distance = at[:, None] - at
+    blocks = (at // 8 == 0) | (at[:, None] // 8 - at // 8 < 2)
+    masks = [causal | True, causal, causal & (distance < 8),
+             causal & ((distance < 8) | (distance % 8 == 0)), causal & blocks]  # fmt: skip
+    want = [(m.float().mean(), F.max_pool2d(m[None].float(), 8).mean()) for m in masks]
+    found = re.findall(r"(\d+)% (\d+)%", re.sub(r"\s+", " ", table))
+    assert found == [(f"{100 * p:.0f}", f"{100 * t:.0f}") for p, t in want]
+    said = page.select_one("#sec-patterns").get_text()
+    said = re.sub(r"\s+", " ", said)
+    assert "A stride of 8 spreads it" in said
+    assert "a tile is 8 wide too: so they lie in as many tiles as those of the causal mask" in said
+    assert want[3][1] == want[1][1]
+    assert "In a window of 8, news travels 7 tokens a layer" in said
+    assert int(masks[2][-1].nonzero()[0]) == 63 - 7
+
+
+def test_the_running_state_is_the_layer_s(page):
+    assert output(page, "linear").endswith("True")
+
+
+def test_keys_first_is_query_first(page):
+    """The numbers of the text, both ways."""
+    K, V, q = torch.tensor([[1.0, 2], [2, 1]]), torch.tensor([[3.0, 0], [0, 6]]), torch.ones(2)
+    assert (q @ K.T).tolist() == [3, 3]
+    assert (q @ K.T / (q @ K.T).sum() @ V).tolist() == [1.5, 3]
+    table, total = K.T @ V, K.sum(0)
+    assert (table.tolist(), total.tolist()) == ([[3, 12], [6, 6]], [3, 3])
+    assert ((q @ table).tolist(), q @ total) == ([9, 18], 6)
+    assert output(page, "by-hand").endswith("=  [3, 12] [6, 6]")
+    said = page.select_one("#sec-linear").get_text()
+    for found in ("3 and 3", "(1.5, 3)", "(3, 12) and (6, 6)", "(9, 18)", "product with that is 6"):
+        assert found in said
+
+
+def test_the_tables_of_the_open_text(page):
+    K, V = torch.tensor([[1, 0], [0, 1]]), torch.tensor([[3, 5], [2, 4]])
+    first, second = (torch.outer(k, v).tolist() for k, v in zip(K, V, strict=True))
+    assert (first, second) == ([[3, 5], [0, 0]], [[0, 0], [2, 4]])
+    q = torch.tensor([1, 0])
+    assert (K.T @ V).tolist() == [[3, 5], [2, 4]]
+    assert K.sum(0).tolist() == [1, 1]
+    assert q @ K.sum(0) == 1
+    assert (q @ (K.T @ V) / (q @ K.sum(0))).tolist() == [3, 5]
+    said = re.sub(r"\s+", " ", page.select_one("#sec-linear").get_text())
+    for found in (
+        "the rows (3, 5) and (0, 0)",
+        "make (0, 0) and (2, 4)",
+        "one table with the rows (3, 5) and (2, 4)",
+        "The keys add up to (1, 1)",
+        "takes the first row alone, and divides by 1",
+    ):
+        assert found in said
+
+
+def test_what_was_recalled_is_what_was_measured(page):
+    rows = cells(page, "rivals")
+    for (_, _, kept, recalled), (name, by_pairs) in zip(
+        rows, RECALL["recalled"].items(), strict=True
+    ):
+        shares = by_pairs["256"]
+        assert len(shares) == 5
+        kept, low, high = numbers(f"{kept} {recalled}".replace(",", ""))
+        assert kept == RECALL["kept"][name]["256"]
+        assert [low, high] == pytest.approx([100 * min(shares), 100 * max(shares)], abs=0.51)
+
+
+def test_softmax_recalls_all_and_a_sum_the_less_the_more_there_are():
+    """What the text says of the figure, in every seed."""
+    found = RECALL["recalled"]
+    assert min(min(shares) for shares in found["softmax 4"].values()) > 0.999
+    for name in ("linear 4", "linear 1"):
+        few, some, many = (found[name][n] for n in ("16", "64", "256"))
+        assert min(few) > 0.98
+        assert min(few) > max(some)
+        assert min(some) > max(many)
+        assert max(many) < 0.5
+        assert min(found[f"{name}, longer"]["256"]) > max(many)
+        assert max(found[f"{name}, longer"]["256"]) < 0.9
+    for larger in ("linear 1", "linear 1 of 128"):
+        assert min(found[larger]["256"]) > max(found["linear 4"]["256"])
+
+
+def test_training_again_recalls():
+    from modules.m12_inference import recall
+
+    assert recall.train("softmax 4", 16, 0, steps=200) > 0.95
+    assert recall.numbers_kept("softmax 4", 16) == 2 * 16 * 64
+    assert recall.numbers_kept("linear 4", 16) == 4 * (16 * 16 + 16)
+
+
+def test_writing_ahead_spares_runs_and_two_layers_cost_more(page):
+    rows = cells(page, "ahead-counts")
+    assert len(rows) == 3
+    for _, *ways in rows:
+        (alone, four, all_alone), (copied, _, all_copied), (drafted, each, all_drafted), one = (
+            [int(n) for n in re.findall(r"\d+", way)] for way in ways
+        )
+        assert (alone, four, all_alone) == (60, 4, 240)
+        assert all_copied == 4 * copied < all_alone
+        assert each == 4 + 4 * 2  # the model's layers, and two for each of four drafted tokens
+        assert drafted < alone
+        assert all_drafted == each * drafted > all_alone
+        assert one[1] == 4 + 2
+        assert one[2] == one[1] * one[0] == pytest.approx(all_alone, rel=0.1)  # near even
+
+
+def test_the_bug_sees_the_first_key_alone(page):
+    assert "off by up to" in output(page, "bug-check")
+    torch.manual_seed(0)
+    q, k, v = torch.randn(3, 1, 2, 4, 8)
+    seen = F.scaled_dot_product_attention(q[:, :, 3:], k, v, is_causal=True)
+    assert torch.equal(seen, v[:, :, :1])
+
+
+def test_the_boxes(page):
+    assert output(page, "paged").endswith("True")
+    own, shared, matrices = (
+        numbers(line.split("texts:")[1]) for line in output(page, "intensity").splitlines()
+    )
+    S, D, G = 4096, 128, 4  # keys, numbers of a head, query heads that share a key
+    assert own == [round(4 * S * D / (2 * (2 * S * D + 2 * D + 2 * S)), 2)] * 3 == [0.99] * 3
+    read = 2 * S * D + G * (2 * D + 2 * S)  # keys and values once, the rest for each query head
+    assert shared == [round(G * 4 * S * D / (2 * read), 2)] * 3
+    assert matrices == pytest.approx([1, 8, 64], rel=0.04)
+    wanted, found = (numbers(part) for part in re.findall(r"\[([^\]]*)\]", output(page, "chance")))
+    assert found == pytest.approx(wanted, abs=0.005)
+    lines = output(page, "without-heads").splitlines()
+    gaps = [numbers(line)[-1] for line in lines]
+    assert gaps[0] < 1e-6 < 1e-3 < min(gaps[1:])
+
+
+def test_two_processes_find_what_one_finds(page):
+    said = output(page, "ring")
+    assert "2 processes, each with 512 of 1024 keys" in said
+    assert numbers(said.splitlines()[1])[-1] < 1e-12
+
+
+def test_the_answers_of_check_it(page):
+    answers = page.select_one("#check-it").get_text()
+    assert f"{2 * 32 * 32 * 128 * 2:,}" in answers
+    window = torch.ones(1100, 1100).tril().triu(-99)
+    seen = torch.eye(1100)
+    for _ in range(10):
+        seen = (seen @ window).clamp(max=1)
+    assert 1099 - int(seen[-1].argmax()) == 990
+    assert "990" in answers

@@ -1,0 +1,27 @@
+"""m12's storyteller writes with its cache and without, in a real browser."""
+
+import re
+
+from playwright.sync_api import expect
+
+PAGE = "modules/m12_inference/lesson.html"
+
+
+def test_it_writes_the_same_text_twice_and_can_be_stopped(open_page):
+    with open_page(PAGE) as page:
+        widget = page.locator("#cached-writing .widget-live")
+        write, texts = widget.locator(".write"), widget.locator(".lane .text")
+        write.click()
+        expect(write).to_have_text("Stop")
+        expect(texts.first).to_have_text(re.compile("Once upon a time.{20}", re.DOTALL))
+        write.click()
+        expect(write).to_have_text("Write")
+        write.click()
+        expect(widget.locator(".verdict")).to_have_text("Both wrote the same text.", timeout=90_000)
+        assert texts.first.inner_text() == texts.last.inner_text()
+        speeds = [
+            int(text.split()[0].replace(",", ""))
+            for text in widget.locator(".lane .speed").all_inner_texts()
+        ]
+        assert speeds[0] > 3 * speeds[1]
+        assert "the same text both times" in widget.locator(".sentence").inner_text()

@@ -1,0 +1,39 @@
+"""The curves of m10 in the browser: the dashed line is dragged, and stands where the tokens say."""
+
+import math
+
+import pytest
+
+from tests.site.reading import settle
+from tests.site.test_query_plane import drag
+
+PAGE = "modules/m10_cost/lesson.html"
+PLACE = "#cost-curves"
+LEFT, RIGHT, WIDTH = 76, 548, 560  # of the drawing
+
+
+def across(tokens):
+    """Where so many tokens stand, as a share of the drawing's width."""
+    return (LEFT + (RIGHT - LEFT) * (math.log2(tokens) - 7) / 11) / WIDTH
+
+
+def shown(page):
+    settle(page)
+    texts = [page.locator(f"{PLACE} {name}").inner_text() for name in (".share-now", ".twice-now")]
+    return [float(text.split("\u202f")[0].split()[0]) for text in texts]
+
+
+def test_the_crossover_is_found_by_dragging(open_page):
+    with open_page(PAGE) as page:
+        page.evaluate("document.querySelector('#cost-curves').scrollIntoView()")
+        assert shown(page) == [11, 2.22]
+        drag(page, PLACE, (across(1024), 0.5), (across(8192), 0.4))
+        assert shown(page) == [50, 3]
+        assert "met" in page.locator("#goal-even").get_attribute("class").split()
+        marks = page.locator(f"{PLACE} circle").evaluate_all(
+            "(all) => all.map((c) => [+c.getAttribute('cx'), +c.getAttribute('cy')])"
+        )
+        assert marks[0] == pytest.approx(marks[1]), "both dots stand where the lines meet"
+        assert marks[0][0] == pytest.approx(across(8192) * WIDTH)
+        drag(page, PLACE, (across(8192), 0.5), (1.2, 0.5))
+        assert shown(page)[0] == round(100 * 2**18 / (2**18 + 8192))

@@ -1,0 +1,198 @@
+"""The explorer in a browser: what it shows is PyTorch's, and what fails is told in words."""
+
+import re
+
+import pytest
+import torch
+from playwright.sync_api import expect
+
+from models import weights
+from models.explorer import MODELS
+from models.storyteller.tokens import Tokenizer
+from tests.conftest import ROOT
+from tests.site.geometry import assert_legible
+from tests.site.reading import SHADE_STEP, SHADES
+from tests.site.test_story import answer
+from tests.widgets.test_explorer import asked, ids_of
+
+PAGE = "explorer.html"
+FILE = f"models/{MODELS[0]['file']}"
+OPENING = MODELS[0]["examples"][0][0]
+WORD = "#explorer .chips button"
+TYPED = {
+    "storyteller": "The duck said to the fox",
+    "causal": "the cats near the wall",
+    "masked": "the dog [mask] tired",
+    "masked-standard": "the dog [mask] tired",
+    "two-layers": "fox gap?fox",
+    "one-layer": "fox gap?fox",
+}
+LOADED = re.compile(r"explorer/(worker|read|words)\.js|lib/transformer\.js|safetensors$")
+
+
+def percent(text):
+    """A share as it is written, and how far it may be off."""
+    if text.startswith(("<", "99+")):
+        return (0.0, 0.001) if text.startswith("<") else (1.0, 0.005)
+    digits = len(text.removesuffix(" %").partition(".")[2])
+    return float(text.removesuffix(" %")) / 100, 0.51 * 10**-digits / 100
+
+
+def assert_shares(rows, wanted):
+    shown = [percent(row.inner_text()) for row in rows.all()]
+    assert len(shown) == len(wanted)
+    for (share, slack), want in zip(shown, wanted, strict=True):
+        assert share == pytest.approx(want, abs=slack + 1e-4)
+
+
+def settled(page, count):
+    """The page shows a text of ``count`` tokens, and all numbers of the chosen head."""
+    expect(page.locator(WORD)).to_have_count(count)
+    expect(page.locator("#explorer .sums .step").first).to_be_visible()
+
+
+@pytest.mark.parametrize("entry", MODELS, ids=lambda entry: entry["name"])
+@torch.no_grad()
+def test_what_is_shown_of_a_typed_text_is_pytorchs(open_page, entry):
+    """Weights, guesses at every stage, loss; then with a head off."""
+    model = weights.load(ROOT / "models" / entry["file"]).double()
+    text = TYPED[entry["name"]]
+    ids = ids_of(model, entry["kind"], text)
+    with open_page(PAGE) as page:
+        page.locator("#explorer select").first.select_option(index=MODELS.index(entry))
+        page.locator("#explorer textarea").fill(text)
+        settled(page, len(ids))
+        page.locator("#explorer .tiles button").nth(1).click()
+        page.locator(WORD).nth(2).click()
+        for off in ((), ((0, 1),)):
+            if off:
+                page.get_by_label("Switch off").check()
+                expect(page.locator("#explorer .tiles .off")).to_have_count(1)
+            run = model(torch.tensor([ids]), off=off)
+            assert_maps(page, run)
+            shares = run.logits[0, 2].softmax(-1).topk(5).values.tolist()
+            assert_shares(page.locator("#explorer .bars .share"), shares)
+            assert_lens(page, model, run)
+        loss = page.locator("#explorer .came").last.locator("b").nth(-2).inner_text()
+        assert float(loss) == pytest.approx(mean_loss(model, run, ids), abs=0.0051)
+
+
+def assert_maps(page, run):
+    shades = page.locator("#explorer .stages").evaluate(SHADES)
+    maps = [head for layer in run.weights for head in layer[0]]
+    for seen, exact in zip(shades, maps, strict=True):
+        seen = torch.tensor(seen, dtype=torch.double)
+        torch.testing.assert_close(seen, exact, rtol=0, atol=0.51 * SHADE_STEP + 1e-4)
+
+
+def assert_lens(page, model, run):
+    for stage, rows in enumerate(run.residual):
+        logits = model.norm(rows[0, 2]) @ model.embedding.T + model.unembedding_bias
+        guesses = page.locator("#explorer .lens").nth(stage).locator(".guess span:last-child")
+        assert_shares(guesses, logits.softmax(-1).topk(3).values.tolist())
+
+
+def mean_loss(model, run, ids):
+    shift = int(model.config.is_causal)
+    told = [i for i in range(len(ids) - shift) if model.config.vocabulary[ids[i]] != "[mask]"]
+    chances = asked(model, run, ids, ((0, 1),)).log_softmax(-1)
+    return -sum(chances[i, ids[i + shift]].item() for i in told) / len(told)
+
+
+def test_nothing_of_a_model_is_fetched_before_the_first_touch(open_page):
+    with open_page(PAGE, live=False) as page:
+        asked = []
+        page.on("request", lambda request: asked.append(request.url))
+        page.reload()
+        page.wait_for_selector("#explorer .sentence", state="attached")
+        page.wait_for_timeout(500)
+        assert not [url for url in asked if LOADED.search(url)]
+        with page.expect_response(lambda response: FILE in response.url):
+            page.locator(WORD).nth(3).click()
+        expect(page.locator("#explorer .sums .step").first).to_be_visible()
+
+
+def test_every_number_of_a_weight_can_be_followed(open_page):
+    tokenizer = Tokenizer(weights.load(ROOT / FILE).config.vocabulary)
+    with open_page(PAGE) as page:
+        page.locator("#explorer .sums summary").last.click()
+        rows = page.locator("#explorer table.numbers").last.locator("tbody tr")
+        products = [
+            float(t.replace("−", "-")) for t in rows.locator("td:nth-of-type(3)").all_inner_texts()
+        ]
+        assert len(products) == 32
+        told = page.locator("#explorer .sums .line").first.inner_text()
+        assert float(re.search(r"added up ([\d.]+)", told)[1]) == pytest.approx(
+            sum(products), abs=0.1
+        )
+        dog = tokenizer.encode(OPENING).index(tokenizer.encode(" dog")[0])
+        expect(page.locator("#explorer .arrows .to.chosen text")).to_have_text("dog")
+        page.locator("#explorer .arrows .to text").nth(dog - 1).click()
+        expect(page.locator("#explorer .sums .name")).to_contain_text("came to give big")
+
+
+@pytest.mark.parametrize("kind", ["SVG", "PNG"])
+def test_the_head_is_saved_as_a_picture(open_page, kind):
+    with open_page(PAGE) as page:
+        with page.expect_download() as download:
+            page.locator("#explorer > .widget-save summary").click()
+            page.get_by_role("button", name=f"Chosen head, {kind}").click()
+        data = download.value.path().read_bytes()
+        assert download.value.suggested_filename == f"storyteller-4.3-arrows.{kind.lower()}"
+        assert data.startswith(b"<svg" if kind == "SVG" else b"\x89PNG")
+        if kind == "SVG":
+            assert b">dog</text>" in data
+
+
+def test_bad_texts_are_told_and_the_last_picture_stays(open_page):
+    with open_page(PAGE) as page:
+        for text, says in (
+            ("", "There is no text yet"),
+            ("word " * 10_000, "There is room for 48 tokens, and this text has 20"),
+            ("<img src=x onerror=alert(1)> " * 60, "There is room for 48 tokens"),
+        ):
+            page.locator("#explorer textarea").fill(text)
+            expect(page.locator("#explorer .status.problem")).to_contain_text(says)
+            expect(page.locator(WORD)).to_have_count(10)
+        page.locator("#explorer textarea").fill("<b>A</b> &amp; ${x}")
+        expect(page.locator(WORD).last).to_have_text("}")
+        assert page.locator("#explorer .chips :is(img, b)").count() == 0
+        expect(page.locator("#explorer .status.problem")).to_have_count(0)
+
+
+WEIGHTS = (ROOT / FILE).read_bytes()
+FAILURES = {
+    "missing": (answer(status=404), "the site answers 404"),
+    "cut": (answer(body=WEIGHTS[:500_000]), "is cut, or not a safetensors file"),
+    "another model": (
+        answer(body=(ROOT / "models" / MODELS[1]["file"]).read_bytes()), "holds another model",
+    ),
+    "no workers": (
+        lambda page: page.add_init_script("delete globalThis.Worker"), "runs no workers",
+    ),
+    "no script": (
+        lambda page: page.route("**/explorer/worker.js", lambda route: route.abort()),
+        "its script is missing, or failed",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FAILURES)
+def test_without_its_model_the_opening_stays_and_a_sentence_says_why(visit, served, name):
+    prepare, says = FAILURES[name]
+    with visit(served) as (page, _):
+        prepare(page)
+        page.goto(served + PAGE)
+        page.locator("#explorer textarea").fill("A cat")
+        expect(page.locator("#explorer .status.problem")).to_contain_text(says)
+        expect(page.locator(WORD)).to_have_count(10)
+        page.get_by_role("button", name="Reset").click()
+        expect(page.locator("#explorer .status.problem")).to_have_count(0)
+        page.locator("#explorer .tiles button").first.click()
+        expect(page.locator("#explorer .sums")).to_contain_text("could not be loaded")
+
+
+def test_it_is_legible_on_a_wide_window(open_page):
+    with open_page(PAGE, width=1920) as page:
+        assert_legible(page, "#explorer")
+        assert page.locator("#explorer").bounding_box()["width"] > 1400

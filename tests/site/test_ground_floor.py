@@ -1,0 +1,135 @@
+"""The ground floor in a browser: its model is fetched when asked for, reads, and learns."""
+
+import re
+
+import pytest
+import torch
+import torch.nn.functional as F
+from playwright.sync_api import expect
+
+from models import weights
+from models.storyteller.tokens import Tokenizer
+from tests.conftest import ROOT
+from tests.site.conftest import START as PAGE
+
+FILE = "models/storyteller/weights/storyteller.safetensors"
+TEXT = "The good old man went home to his mother"
+
+
+@pytest.fixture(scope="module")
+def tokenizer():
+    return Tokenizer(weights.load(ROOT / FILE).config.vocabulary)
+
+
+def guessed(model, tokenizer, text, at):
+    with torch.no_grad():
+        shares = model(torch.tensor([tokenizer.encode(text)])).logits[0, at].softmax(0)
+    return shares
+
+
+def learned(tokenizer, text, steps, rate=0.01):
+    model = weights.load(ROOT / FILE).double()
+    tokens = torch.tensor([tokenizer.encode(text)])
+    for _ in range(steps):
+        loss = F.cross_entropy(model(tokens[:, :-1]).logits[0], tokens[0, 1:])
+        slopes = torch.autograd.grad(loss, list(model.parameters()))
+        with torch.no_grad():
+            for parameter, slope in zip(model.parameters(), slopes, strict=True):
+                parameter -= rate * slope
+    return model
+
+
+def bars(page):
+    """The guesses as they are shown: {token: share}."""
+    rows = page.locator("#ground-floor .bars li").all()
+    texts = [row.locator(".token").inner_text() for row in rows]
+    shares = [row.locator(".share").inner_text() for row in rows]
+    return dict(zip(texts, shares, strict=True))
+
+
+def assert_guesses(page, shares, tokenizer):
+    shown = bars(page)
+    assert len(shown) == 5
+    for text, share in shown.items():
+        want = max(shares[tokenizer.encode(written)[0]].item() for written in (f" {text}", text))
+        digits = 1 if "." in share else 0
+        assert float(share.removesuffix(" %")) == pytest.approx(100 * want, abs=0.51 * 10**-digits)
+
+
+def test_nothing_is_fetched_before_it_is_asked_for(open_page):
+    asked = []
+    with open_page(PAGE) as page:
+        page.on("request", lambda request: asked.append(request.url))
+        page.locator("#ground-floor .attention input").first.check()
+        page.locator("#ground-floor .chips button").nth(2).click()
+        page.wait_for_timeout(200)
+        assert not asked
+        with page.expect_response(f"**/{FILE}"):
+            page.locator("#ground-floor textarea").focus()
+
+
+def test_any_text_is_read(open_page, tokenizer):
+    model = weights.load(ROOT / FILE).double()
+    text = "The boy went to his mother and said"
+    with open_page(PAGE) as page:
+        page.locator("#ground-floor textarea").fill(text)
+        chips = page.locator("#ground-floor .chips button")
+        expect(chips).to_have_count(len(tokenizer.encode(text)))
+        assert_guesses(page, guessed(model, tokenizer, text, -2), tokenizer)
+        chips.last.click()
+        assert_guesses(page, guessed(model, tokenizer, text, -1), tokenizer)
+        expect(page.locator("#ground-floor .came")).to_have_text("Nothing follows yet.")
+        page.locator("#ground-floor textarea").fill("<img src=x onerror=alert(1)> & co")
+        expect(page.locator("#ground-floor .chips img")).to_have_count(0)
+
+
+def test_a_step_is_gradient_descent_and_is_forgotten(open_page, tokenizer):
+    with open_page(PAGE) as page:
+        before = bars(page)
+        for _ in range(2):
+            page.get_by_role("button", name="Let it learn one step").click()
+        expect(page.locator("#ground-floor .history")).to_have_text(
+            re.compile(r"loss 3\.99 → 2\.58 → 1\.84")
+        )
+        assert_guesses(page, guessed(learned(tokenizer, TEXT, 2), tokenizer, TEXT, 7), tokenizer)
+        mark = page.locator("#ground-floor .bars .truth .bar i")
+        assert mark.get_attribute("style") == "left:2%"
+        page.get_by_role("button", name="Forget").click()
+        assert bars(page) == before
+
+
+def test_what_it_learned_shows_in_another_text(open_page, tokenizer):
+    other = "The little girl went home to her mother"
+    with open_page(PAGE) as page:
+        page.get_by_role("button", name="Let it learn one step").click()
+        page.locator("#ground-floor textarea").fill(other)
+        expect(page.locator("#ground-floor .chips button").nth(2)).to_have_text("girl")
+        assert_guesses(page, guessed(learned(tokenizer, TEXT, 1), tokenizer, other, -2), tokenizer)
+
+
+def test_each_part_is_explained_with_the_model_s_numbers(open_page):
+    with open_page(PAGE) as page:
+        parts = page.locator("#ground-floor .stop")
+        panel = page.locator("#ground-floor .panel")
+        titles = []
+        for part in parts.all():
+            part.locator("label").click()
+            titles.append(panel.locator(".title").inner_text())
+            assert re.search(r"\d", panel.inner_text()), titles[-1]
+        assert titles[:3] == ["Tokens", "Vector", "Attention of layer 1"]
+        assert titles[-3:] == ["Guess", "Loss", "Step"]
+        assert len(titles) == 13
+
+
+def test_a_model_that_cannot_be_fetched_is_told(visit, served):
+    with visit(served) as (page, _):
+        page.route(f"**/{FILE}", lambda route: route.abort())
+        page.goto(served + PAGE)
+        page.locator("#ground-floor textarea").fill("Hello")
+        note = page.locator("#ground-floor .note")
+        expect(note).to_contain_text("can't be fetched")
+        page.unroute(f"**/{FILE}")
+        page.locator("#ground-floor textarea").fill("Hello there")
+        page.locator("#ground-floor textarea").blur()
+        page.locator("#ground-floor textarea").focus()
+        expect(page.locator("#ground-floor .chips button").first).to_have_text("H")

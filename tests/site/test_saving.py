@@ -1,0 +1,138 @@
+"""Every widget can be saved as a picture and embedded alone; its caption and badge stay."""
+
+import re
+import struct
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.site.conftest import ALL_LIVE, LESSONS
+from tests.site.reading import axe_violations
+
+M05 = "modules/m05_masks/lesson.html"
+PICTURES = """async () => {
+  const {picture} = await import(new URL(ROOT + "widgets/lib/save.js", location));
+  const cards = [...document.querySelectorAll(".widget[id]:has(> .widget-save)")];
+  const found = {};
+  for (const card of cards) {
+    const root = card.querySelector(".widget-live");
+    const text = new XMLSerializer().serializeToString(await picture(card, root));
+    const image = new Image();
+    image.src = "data:image/svg+xml," + encodeURIComponent(text);
+    await image.decode();
+    found[card.id] = {text, width: image.naturalWidth, height: image.naturalHeight,
+      badges: [...card.querySelectorAll(".widget-caption .source")].map((e) => e.textContent)};
+  }
+  return found;
+}"""
+
+
+# The quick run looks at one lesson of many widgets.
+EACH = [
+    pytest.param(path, marks=[pytest.mark.slow] * (path != M05))
+    for path in ["index.html", *LESSONS]
+]
+
+
+@pytest.mark.parametrize("path", EACH)
+def test_every_widget_has_a_picture_of_its_own(open_page, path):
+    with open_page(path) as page:
+        root = '"../../"' if path.startswith("modules/") else '"./"'
+        pictures = page.evaluate(PICTURES.replace("ROOT", root))
+        live = page.locator(".widget[id]:has(.widget-live)").count()
+    assert len(pictures) == live
+    for name, found in pictures.items():
+        tree = ET.fromstring(found["text"])
+        words = "".join(tree.itertext())
+        assert all(badge in words for badge in found["badges"]), name
+        assert found["width"] >= 250, name
+        assert found["height"] >= 80, name
+        assert not re.search(r'\ssrc="(?!data:)', found["text"])
+        assert "<script" not in found["text"]
+
+
+@pytest.fixture
+def menu(open_page):
+    with open_page(M05, accept_downloads=True) as page:
+        page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+        card = page.locator("#mask-builder")
+        card.scroll_into_view_if_needed()
+        yield card
+
+
+def open_menu(card):
+    card.locator(".widget-save summary").click()
+    return card.get_by_role("group", name=re.compile("^Save: "))
+
+
+def test_a_picture_is_a_file(menu):
+    acts = open_menu(menu)
+    with menu.page.expect_download() as download:
+        acts.get_by_role("button", name="Picture, PNG").click()
+    file = Path(download.value.path())
+    assert download.value.suggested_filename == "attention-mask-builder.png"
+    width, height = struct.unpack(">II", file.read_bytes()[16:24])
+    assert width == 2 * round(menu.bounding_box()["width"])
+    assert height > 400
+    expect(acts.get_by_role("status")).to_have_text("Saved.")
+    with menu.page.expect_download() as download:
+        acts.get_by_role("button", name="Picture, SVG").click()
+    words = "".join(ET.parse(download.value.path()).getroot().itertext())
+    assert "constructed" in words
+    assert "mask = create_causal_mask(6)" in words
+
+
+def test_the_menu_opens_and_closes_by_keyboard(menu):
+    summary = menu.locator(".widget-save summary")
+    summary.focus()
+    menu.page.keyboard.press("Enter")
+    button = menu.get_by_role("button", name="Picture, PNG")
+    expect(button).to_be_visible()
+    assert axe_violations(menu.page, "#mask-builder") == []
+    menu.page.keyboard.press("Tab")
+    expect(button).to_be_focused()
+    menu.page.keyboard.press("Escape")
+    expect(button).to_be_hidden()
+    expect(summary).to_be_focused()
+
+
+def test_what_is_copied_opens_the_widget_alone_as_it_was(menu, visit, served):
+    menu.get_by_role("radio", name="both ways").or_(menu.get_by_label("both ways")).first.check()
+    menu.page.wait_for_url("**mask.causal=0*")
+    sentence = menu.locator(".sentence").inner_text()
+    acts = open_menu(menu)
+    acts.get_by_role("button", name="Copy code to embed").click()
+    expect(acts.get_by_role("status")).to_have_text("Copied.")
+    code = menu.page.evaluate("navigator.clipboard.readText()")
+    found = re.fullmatch(r'<iframe src="([^"]+)" title="[^"]+" width="100%" height="(\d+)".*', code)
+    address = found[1].replace("&amp;", "&")
+    with visit(served, width=600) as (page, trouble):
+        page.goto(address)
+        page.wait_for_function(ALL_LIVE)
+        assert page.locator("#mask-builder .sentence").inner_text() == sentence
+        assert not trouble()
+
+
+@pytest.mark.parametrize(("width", "theme"), [(320, "light"), (800, "dark")])
+def test_alone_there_is_nothing_else(open_page, width, theme):
+    with open_page(f"{M05}?embed=leak-test", width=width, theme=theme) as page:
+        seen = page.locator("body").inner_text()
+        assert "constructed" in seen
+        assert "Masks" in page.locator(".embed-from").inner_text()
+        assert (
+            not page.locator("h1, #quarto-sidebar, .prediction, #mask-builder")
+            .filter(visible=True)
+            .count()
+        )
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        assert axe_violations(page, "body", rules=["color-contrast", "aria-allowed-role"]) == []
+        assert (
+            page.locator("#leak-test .widget-controls").locator("input, button").first.is_visible()
+        )
+
+
+def test_an_unknown_name_shows_the_whole_page(open_page):
+    with open_page(f"{M05}?embed=none") as page:
+        assert page.locator("h1").is_visible()

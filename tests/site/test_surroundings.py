@@ -1,0 +1,224 @@
+"""Around the lessons: copying, links at headings, paper, files, large text, colours, touch."""
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.site.conftest import ALL_LIVE, LESSON, PAGES
+
+M05 = "modules/m05_masks/lesson.html"
+MASK = """(element) => getComputedStyle(element.querySelector("i"), "::before").maskImage"""
+
+
+# ---- Code and headings ---------------------------------------------------------------------------
+
+
+def test_the_copy_button_has_a_picture_copies_and_says_so(open_page, by_quarto):
+    if by_quarto:
+        pytest.skip("Quarto's own button")
+    with open_page(LESSON) as page:
+        page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+        listing = page.locator(".code-copy-outer-scaffold:visible").first
+        button = listing.locator(".code-copy-button")
+        before = button.evaluate(MASK)
+        assert "svg" in before
+        listing.hover()
+        button.click()
+        expect(button).to_have_attribute("aria-label", "Copied")
+        said = button.evaluate("(e) => getComputedStyle(e, '::after').content")
+        assert "copied" in said
+        assert button.evaluate(MASK) != before
+        code = listing.locator("code")
+        assert page.evaluate("navigator.clipboard.readText()") == code.text_content()
+
+
+def test_on_a_touch_screen_no_copy_button_covers_code(open_page, by_quarto):
+    if by_quarto:
+        pytest.skip("Quarto's own button")
+    with open_page(M05, width=390, has_touch=True, is_mobile=True) as page:
+        covered = page.evaluate("""() => [...document.querySelectorAll(".code-copy-button")]
+          .filter((e) => e.checkVisibility()).filter((button) =>
+            button.getBoundingClientRect().bottom > 1 +
+              button.parentElement.querySelector("pre").getBoundingClientRect().top).length""")
+        assert not covered
+
+
+def test_links_at_headings_can_be_hit_and_are_seen_when_focused(open_page, by_quarto):
+    if by_quarto:
+        pytest.skip("Quarto's own links")
+    with open_page(LESSON) as page:
+        heading = page.locator("main section > h2").first
+        link = heading.locator(".anchorjs-link")
+        heading.hover()
+        box = link.bounding_box()
+        assert box["width"] >= 12
+        assert box["height"] >= 20
+        assert link.evaluate("(e) => getComputedStyle(e).opacity") == "1"
+        page.mouse.move(0, 0)
+        link.focus()
+        page.keyboard.press("Tab")
+        page.keyboard.press("Shift+Tab")
+        assert link.evaluate("(e) => getComputedStyle(e).opacity") == "1"
+
+
+# ---- Formulas ------------------------------------------------------------------------------------
+
+
+def test_formulas_have_a_font_whose_signs_grow(open_page):
+    with open_page(LESSON) as page:
+        page.evaluate("document.fonts.ready")
+        names = page.evaluate(
+            "[...document.fonts].filter((f) => f.status === 'loaded').map((f) => f.family)"
+        )
+        assert any("Course Math" in name for name in names)
+        grown = page.evaluate("""() => [...document.querySelectorAll("math mo")].some((sign) =>
+          sign.textContent === "(" && sign.getBoundingClientRect().height
+            > 1.5 * parseFloat(getComputedStyle(sign).fontSize))""")
+        assert grown
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_no_mark_is_left_alone_after_a_formula(site, path):
+    text = (site / path.partition("?")[0]).read_text(encoding="utf-8")
+    assert not re.findall(
+        r"</math>[.,;:!?]", re.sub(r'<span class="with-mark">.*?</span>', "", text, flags=re.S)
+    )
+
+
+# ---- Without scripts, without storage ------------------------------------------------------------
+
+
+def test_without_scripts_the_sidebar_covers_nothing(open_page, by_quarto):
+    if by_quarto:
+        pytest.skip("Quarto's own sidebar")
+    with open_page(LESSON, live=False, width=600, java_script_enabled=False) as page:
+        title = page.locator("h1").bounding_box()
+        sidebar = page.locator("#quarto-sidebar").bounding_box()
+        assert sidebar["y"] > title["y"] + 1000
+
+
+def test_opened_from_a_file_a_page_says_why_nothing_moves(browser, site, by_quarto):
+    if by_quarto:
+        pytest.skip("Quarto's pages say nothing")
+    page = browser.new_page(viewport={"width": 390, "height": 900})
+    page.goto((site / LESSON).as_uri())
+    assert "python3 -m course preview" in page.locator(".from-file-note").inner_text()
+    assert page.locator(".widget .static-form").first.is_visible()
+    assert page.locator(".callout-collapse").first.is_visible()
+    page.close()
+
+
+def test_served_the_note_for_files_is_not_shown(open_page):
+    with open_page(LESSON) as page:
+        assert not page.locator(".from-file-note").is_visible()
+
+
+def test_with_storage_full_a_question_still_answers(open_page):
+    with open_page(LESSON) as page:
+        page.evaluate("""() => { Storage.prototype.setItem = () => {
+          throw new DOMException("full", "QuotaExceededError"); }; }""")
+        question = page.locator(".prediction").first
+        question.locator("input").first.check()
+        question.get_by_role("button", name="Show me").click()
+        assert question.locator("output").inner_text() != ""
+        assert question.locator(".reason").first.is_visible()
+
+
+# ---- Large text, paper, forced colours, contrast -------------------------------------------------
+
+
+WIDER_THAN_THE_PAGE = """() => [...document.querySelectorAll("main *")]
+  .filter((e) => e.getBoundingClientRect().right > innerWidth + 1)
+  .filter((e) => {
+    for (let on = e.parentElement; on; on = on.parentElement)
+      if (getComputedStyle(on).overflowX !== "visible" && on.tagName !== "HTML") return false;
+    return true;
+  }).map((e) => e.outerHTML.slice(0, 160))"""
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_large_text_fits_a_phone(open_page, path):
+    with open_page(path, width=390) as page:
+        page.add_style_tag(content=":root { font-size: 150% !important; }")
+        page.wait_for_timeout(100)
+        # A section that clips what is too wide doesn't widen the page.
+        assert page.evaluate(WIDER_THAN_THE_PAGE) == []
+        assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+
+
+def test_on_paper_a_widgets_place_is_no_taller_than_its_table(open_page):
+    with open_page(M05) as page:
+        page.emulate_media(media="print")
+        gaps = page.evaluate("""() => [...document.querySelectorAll(".widget")].map((widget) =>
+          widget.getBoundingClientRect().height - [...widget.children].reduce((sum, child) =>
+            sum + child.getBoundingClientRect().height, 0))""")
+        assert max(gaps) < 130, gaps
+
+
+def test_forced_colours_keep_a_drawings_fills_and_mark_what_is_chosen(open_page):
+    with open_page("modules/m04_softmax_and_scale/lesson.html", forced_colors="active") as page:
+        swatches = page.evaluate("""() => [...document.querySelectorAll(".saturation .legend span")]
+          .map((e) => getComputedStyle(e, "::before"))
+          .map((s) => s.backgroundColor + s.backgroundImage + s.borderColor)""")
+        assert len(set(swatches)) == len(swatches)
+    with open_page("modules/m06_multi_head/lesson.html", forced_colors="active") as page:
+        current = page.locator(".step-ticks button.current").first
+        assert current.evaluate("(e) => getComputedStyle(e).outlineStyle") == "solid"
+
+
+def test_more_contrast_strengthens_lines(open_page):
+    style = "getComputedStyle(document.querySelector('.widget')).borderTopColor"
+    with open_page(LESSON) as page:
+        usual = page.evaluate(style)
+        page.emulate_media(contrast="more")
+        assert page.evaluate(style) != usual
+
+
+# ---- Touch ---------------------------------------------------------------------------------------
+
+
+SWIPE = """(plane) => {
+  const {left, top} = plane.getBoundingClientRect();
+  for (const [type, down] of [["pointerdown", 5], ["pointermove", 60], ["pointerup", 90]])
+    plane.dispatchEvent(new PointerEvent(type, {bubbles: true, pointerId: 7, pointerType: "touch",
+      clientX: left + 5, clientY: top + down}));
+}"""
+
+
+def test_a_finger_on_a_plane_scrolls_and_on_its_handle_drags(open_page):
+    for path in PAGES:
+        with open_page(path, width=390, has_touch=True) as page:
+            plane = page.locator(".query-plane .plane svg").first
+            if not plane.count():
+                continue
+            plane.scroll_into_view_if_needed()
+            action = "(e) => getComputedStyle(e).touchAction"
+            assert "pan-y" in plane.evaluate(action)
+            assert plane.locator(".query").evaluate(action) == "none"
+            handle = plane.locator(".query .handle").bounding_box()
+            assert min(handle["width"], handle["height"]) >= 40
+            state = "(e) => JSON.stringify(e.closest('.widget-live').state)"
+            before = plane.evaluate(state)
+            box = plane.bounding_box()
+            plane.evaluate(SWIPE)
+            assert plane.evaluate(state) == before
+            page.touchscreen.tap(box["x"] + 8, box["y"] + 8)
+            assert plane.evaluate(state) != before
+            return
+    pytest.fail("no page has a plane")
+
+
+@pytest.mark.parametrize("path", [LESSON, "modules/m06_multi_head/lesson.html"])
+def test_no_size_changes_while_sizes_are_told(visit, served, path):
+    with visit(served, width=390) as (page, trouble):
+        page.add_init_script(
+            """addEventListener("error", (event) => console.error(event.message))"""
+        )
+        page.goto(served + path)
+        page.wait_for_function(ALL_LIVE)
+        page.evaluate("scrollTo(0, document.body.scrollHeight)")
+        for width in (800, 390):
+            page.set_viewport_size({"width": width, "height": 900})
+            page.wait_for_timeout(300)
+        assert trouble() == []

@@ -1,0 +1,90 @@
+"""A term's note: by pointer, keyboard and touch; without a script; and the glossary's page."""
+
+import pytest
+from playwright.sync_api import expect
+
+from course.render.terms import read_glossary, slug
+from tests.site.conftest import ROOT
+
+HOME = "index.html"
+
+
+def first(page):
+    link = page.locator("main a.term").first
+    return link, page.locator(f"#{link.get_attribute('aria-describedby')}")
+
+
+def test_a_pointer_shows_the_note_and_may_rest_on_it(open_page):
+    with open_page(HOME) as page:
+        link, note = first(page)
+        expect(note).to_be_hidden()
+        link.hover()
+        expect(note).to_be_visible()
+        expect(note).to_contain_text("takes in something of other words")
+        note.hover()
+        page.wait_for_timeout(400)
+        expect(note).to_be_visible()
+        page.mouse.move(5, 500)
+        expect(note).to_be_hidden()
+
+
+def test_the_keyboard_shows_the_note_and_escape_closes_it(open_page):
+    with open_page(HOME) as page:
+        link, note = first(page)
+        link.focus()
+        page.keyboard.press("Shift+Tab")
+        page.keyboard.press("Tab")
+        expect(link).to_be_focused()
+        expect(note).to_be_visible()
+        page.keyboard.press("Escape")
+        expect(note).to_be_hidden()
+        page.keyboard.press("Enter")
+        page.wait_for_url("**/glossary.html#term-attention")
+
+
+def test_a_tap_shows_the_note_and_a_second_follows_the_link(open_page):
+    with open_page(HOME, width=390, has_touch=True) as page:
+        link, note = first(page)
+        link.tap()
+        expect(note).to_be_visible()
+        page.locator("main h2").first.tap()
+        expect(note).to_be_hidden()
+        link.tap()
+        expect(note).to_be_visible()
+        link.tap()
+        page.wait_for_url("**/glossary.html#term-attention")
+
+
+@pytest.mark.parametrize("width", [320, 1280])
+def test_notes_stay_in_view_and_move_nothing(open_page, width):
+    with open_page(HOME, width=width) as page:
+        places = """[...document.querySelectorAll("main p:not(.term-note p)")]
+          .map((p) => p.getBoundingClientRect().y).filter((y) => y && y < innerHeight)"""
+        for link in page.locator("main a.term").all():
+            link.scroll_into_view_if_needed()
+            before = page.evaluate(places)
+            link.hover()
+            note = page.locator(f"#{link.get_attribute('aria-describedby')}")
+            expect(note).to_be_visible()
+            box = note.bounding_box()
+            assert box["x"] >= 0
+            assert box["x"] + box["width"] <= width
+            assert 0 <= box["y"] <= 900 - box["height"]
+            assert page.evaluate(places) == before
+            page.keyboard.press("Escape")
+
+
+def test_without_scripts_a_term_is_a_link(open_page):
+    with open_page(HOME, live=False, java_script_enabled=False) as page:
+        link, note = first(page)
+        expect(note).to_be_hidden()
+        link.click()
+        page.wait_for_url("**/glossary.html#term-attention")
+        expect(page.locator("#term-attention")).to_be_in_viewport()
+
+
+def test_the_glossary_has_every_term_in_order(open_page):
+    with open_page("glossary.html") as page:
+        terms = page.locator(".glossary dt [id^=term-]").evaluate_all("(e) => e.map((t) => t.id)")
+        entries = read_glossary(ROOT).entries
+        assert terms == [f"term-{slug(term)}" for term in sorted(entries, key=str.lower)]
