@@ -21,12 +21,12 @@ def path_length(edges, start, end):
 
 
 def flow_lines(n, decay, times):
-    """Repair the flow plot.
+    """Repair the lines over distance.
 
     For the last of `n` words: how much of a word 0, 1, … `n - 1` places before it arrives? The
     first line is for a recurrent net, state = decay · state before + word. The second is for
-    attention that counts the word it looks for `times` as much as each of the others. Below is how
-    it was drawn. Remove the `...`, and make both lines right.
+    attention that counts the word it looks for `times` as much as each of the others. In the file a
+    first try stands below the `...`. Remove the `...`, and make both lines right.
 
     Return: two arrays of shape (n,); the first entry is for the last word itself.
     """

@@ -13,9 +13,10 @@ def soft_lookup(query, keys, values, temperature):
 
     Score each key with its dot product with the query, divide by the temperature, and return the
     softmax-weighted mean of the values. At temperature 0 the best key alone counts: return its
-    value. The inputs of this task have no ties.
+    value. (No two keys are equally good.)
 
-    Shapes: `query` (d,), `keys` (S, d), `values` (S, d_v); `temperature` is a number ≥ 0.
+    Shapes: `query` (d,), so d numbers; `keys` (S, d), S keys of d numbers; `values` (S, d_v);
+    `temperature` is a number ≥ 0.
     Return: the answer (d_v,).
     """
     ...
@@ -37,8 +38,9 @@ def craft_query(keys, target):
 def best_bandwidth(x, y, candidates):
     """Choose a bandwidth.
 
-    Predict each `y[i]` from all the *other* points: the mean of their `y`, weighted by the softmax
-    of −(x[i] − x[j])² / (2h²). Return the candidate h with the smallest mean squared error.
+    Predict each `y[i]` from all the *other* points, of which the near ones count more: the mean of
+    their `y`, weighted by the softmax of −(x[i] − x[j])² / (2h²). The bandwidth h says what is
+    near. Return the candidate h with the smallest mean squared error.
 
     Shapes: `x` and `y` (N,); `candidates` (C,).
     Return: one of the candidates, a number.

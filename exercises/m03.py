@@ -24,8 +24,9 @@ def attention(Q, K, V):
 def additive_scores(Q, K, W_q, W_k, w):
     """Write the additive score.
 
-    Score query *i* and key *j* with wᵀ tanh(W_qᵀ qᵢ + W_kᵀ kⱼ), for all pairs at once.
-    No softmax yet.
+    A small network can score in place of the dot product; the first attention did so. It scores
+    query *i* and key *j* with wᵀ tanh(W_qᵀ qᵢ + W_kᵀ kⱼ). tanh squeezes each number to between -1
+    and 1: `np.tanh`. Score all pairs at once. No softmax yet.
 
     Shapes: `Q` (L, d), `K` (S, d), `W_q` and `W_k` (d, h), `w` (h,).
 
@@ -39,7 +40,7 @@ def find_mistake(scores, d_k, scaled, weights):
 
     An example prints one row three times: its `scores`, the same `scaled` by 1/√d_k, and their
     softmax, the `weights`. The last two are rounded to two decimals, so a difference of up to 0.01
-    is no mistake. The weights always sum to 1. Which row is the first that doesn't follow from
+    is no mistake. Wrong weights, too, sum to 1. Which row is the first that doesn't follow from
     the row before it?
 
     Shapes: `scores`, `scaled` and `weights` (S,); `d_k` is a number.

@@ -23,8 +23,8 @@ def stable_softmax(scores):
 def entropy_in_bits(weights):
     """Measure how spread out attention is, in bits.
 
-    Compute the entropy of each row. A weight of exactly 0 adds 0: no NaN, no small number added
-    to every weight. Others may be as small as 1e-30, and count.
+    Compute the entropy of each row. A weight of exactly 0 adds 0, not NaN. Others may be as small
+    as 1e-30, and count.
 
     Shapes: `weights` (L, S); each row sums to 1.
     Return: the entropies in bits (L,).
@@ -35,9 +35,10 @@ def entropy_in_bits(weights):
 def softmax_backward(weights, upstream):
     """Write the backward pass of softmax.
 
-    The forward pass made each row of `weights` from a row of scores. `upstream` is the gradient
-    of the loss for each weight. Multiply it by the Jacobian of its row, without building that
-    matrix.
+    Softmax made each row of `weights` from a row of scores. `upstream` says how much the loss
+    changes with each weight. Find how much it changes with each score. Weight i changes with its
+    own score by w_i (1 - w_i), and with another score j by -w_i w_j. This table is the Jacobian, of
+    which the lesson has a box. Multiply by it without building it.
 
     Shapes: `weights` and `upstream` (L, S).
     Return: the gradient of the loss for each score (L, S).

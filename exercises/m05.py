@@ -23,12 +23,13 @@ def for_pytorch(mask):
 def causal_padding_mask(query_len, key_len, lengths):
     """Build a mask that is causal and hides padding.
 
-    The queries are the *last* `query_len` of `key_len` positions: their ends are aligned. Text *b*
-    has `lengths[b]` words; the keys after them are blanks, which nobody may attend to. True means
-    *may attend*.
+    A model that goes on writing asks for its new words only, so the queries are the *last*
+    `query_len` of `key_len` positions: their ends are aligned. Text *b* has `lengths[b]` words; the
+    keys after them are blanks, which nobody may attend to. True means *may attend*.
 
     Shapes: `query_len` and `key_len` are numbers, `lengths` (B,).
-    Return: a bool array (B, 1, L, S); the 1 stands for the heads.
+    Return: a bool array (B, 1, L, S) for B texts; the 1 keeps a place for the heads of the next
+    lesson.
     """
     ...
 

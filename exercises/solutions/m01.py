@@ -29,12 +29,17 @@ def times_needed(n, share):
 
 
 def graphs(rng, size):
-    """Make a chain, with shortcuts from size 3 on; at every third size no path reaches the end."""
+    """Make a chain, with shortcuts from size 3 on; at every third size no path reaches the end.
+
+    Nodes are named at random, so that neither their order nor that of the edges tells the way.
+    """
     edges = [(i, i + 1) for i in range(size)]
     edges += [(int(a), int(b)) for a, b in rng.integers(0, size + 1, (size, 2)) if size > 2]
     if size % 3 == 0:
-        return [(a, b) for a, b in edges if b != size], 0, size
-    return edges, 0, 0 if size == 4 else size
+        edges = [(a, b) for a, b in edges if b != size]
+    name = rng.permutation(size + 1).tolist()
+    edges = [(name[a], name[b]) for a, b in rng.permutation(edges).tolist()]
+    return edges, name[0], name[0 if size == 4 else size]
 
 
 def plots(rng, size):
@@ -109,7 +114,7 @@ TASKS = [
             "Take away what you have seen before. When nothing is left, there is no way.",
         ],
         why="Each round goes one edge on along all ways at once, so the first round that holds "
-        "`end` is the shortest. This is breadth-first search; the path tracer does the same.",
+        "`end` is the shortest. This is breadth-first search; the lesson's drawing uses it.",
         mistakes={
             "you counted the nodes on the way; count the edges between them": nodes_on_the_way,
             "you went along edges backwards; (a, b) leads from a to b only": both_ways,

@@ -18,7 +18,12 @@ def craft_query(keys, target):
 
 
 def best_bandwidth(x, y, candidates):
-    return candidates[np.argmin([leave_one_out(x, y, h) for h in candidates])]
+    def error(h):
+        scores = -((x[:, None] - x) ** 2) / (2 * h**2)
+        np.fill_diagonal(scores, -np.inf)  # nobody may look at their own value
+        return ((softmax(scores) @ y - y) ** 2).mean()
+
+    return candidates[np.argmin([error(h) for h in candidates])]
 
 
 def softmax(scores, axis=-1):

@@ -61,8 +61,10 @@ def networks(rng, size):
 def printed_examples(rng, size):
     """Make the lesson's example, then others, and let none be nearly right.
 
-    Sizes 2, 7 and 8 have two wrong weights, 3 a wrong scale, 4 no mistake, 5 one wrong number in
-    the scaled row, and 6 a wrong scale and wrong weights.
+    Sizes 2, 7 and 8 have two wrong weights, each another two; 3, 5 and 6 one wrong number in the
+    scaled row, each in another place, and 6 wrong weights too; 4 has no mistake, and a scaled row
+    that needed no rounding. In sizes 2 and 5 they are wrong by 0.02, so that a tolerance of 0.03
+    isn't enough.
     """
     if size == 1:
         printed = [2.1, 8.7, 3.2], 128, [0.19, 0.77, 0.28], [0.22, 0.48, 0.30]
@@ -71,16 +73,18 @@ def printed_examples(rng, size):
     weights = np.full(3, np.nan)
     while weights.round(2).sum().round(2) != 1:  # as rounded, so that no rounding is a mistake
         scores = rng.permutation([-0.8, 0.3, 1.2]) + rng.normal(scale=0.1, size=3)
-        scores = (scores * np.sqrt(d_k)).round(2)
-        scaled = (scores / (d_k if size in (3, 6) else np.sqrt(d_k))).round(2)
-        scaled[size % 3] += 0.2 * (size == 5)
+        scores = ((scores.round(2) if size == 4 else scores) * np.sqrt(d_k)).round(2)
+        scaled = (scores / np.sqrt(d_k)).round(2)
+        place, by = {3: (0, 0.2), 5: (2, 0.02), 6: (1, 0.2)}.get(size, (0, 0))
+        scaled[place] += by
         weights = softmax(scaled)
     weights = weights.round(2)
     if size in (2, 6, 7, 8):
         less, more = {7: (0, 2), 8: (1, 2)}.get(size, (0, 1))  # by size of the weights
         order = weights.argsort()
-        weights[order[less]] += 0.05
-        weights[order[more]] -= 0.05
+        by = 0.02 if size == 2 else 0.05
+        weights[order[less]] += by
+        weights[order[more]] -= by
     return scores, d_k, scaled.round(2), weights.round(2)
 
 
@@ -105,10 +109,11 @@ TASKS = [
         hints=[
             "All scores are one matrix product: `Q @ K.T` has a row for each query.",
             "The size of a key is `K.shape[-1]`. Divide by its root.",
-            "For the softmax, `exp` of each row divided by its own sum: `axis=-1, keepdims=True`.",
+            "For the softmax, take `exp`, and divide each row by that row's sum: `axis=-1, "
+            "keepdims=True` keeps the sums as a column.",
         ],
-        why="Four steps, a line each. Taking each row's maximum away changes nothing in the result "
-        "and keeps `exp` from overflowing.",
+        why="Four lines: compare and scale, two for softmax, mix. Taking each row's maximum away "
+        "changes nothing in the result and keeps `exp` from overflowing.",
         mistakes={
             "you divided by d_k, not by its root": lambda Q, K, V: attend(Q @ K.T / K.shape[1], V),
             "you didn't scale: divide the scores by √d_k": lambda Q, K, V: attend(Q @ K.T, V),

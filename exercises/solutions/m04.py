@@ -50,11 +50,18 @@ def backward_by_autograd(weights, upstream):
 
 
 def extreme_scores(rng, size):
-    """Make two rows or more, one far above the other; from size 3 on, one far below too."""
+    """Make two rows or more, one far above the other.
+
+    From size 3 on, one far below too, and two that go from one extreme to the other: the first
+    score and the last, the mean, the median and the smallest are all far from their maximum.
+    """
     scores = rng.normal(size=(size + 1, size + 1), scale=2)
     scores[0] += rng.integers(1_000, 10_000)
     if size > 2:
         scores[1] -= rng.integers(1_000, 10_000)
+        scores[2, 0] -= 5_000
+        scores[2, -2:] += 5_000
+        scores[3] = scores[2, ::-1]
     return ((scores * 64).round() / 64,)  # as float32 has them too
 
 
@@ -89,6 +96,8 @@ TASKS = [
         mistakes={
             "exp overflowed: infinity divided by infinity is NaN; take each row's maximum away "
             "first": lambda scores: shifted(scores, 0),
+            "you took each row's mean away: a score far above it still overflows; take the "
+            "row's maximum": lambda scores: shifted(scores, scores.mean(axis=-1, keepdims=True)),
             "you took the maximum of the whole matrix: in rows far below it every exp is 0; each "
             "row needs its own": lambda scores: shifted(scores, scores.max()),
             "you took each column's maximum; softmax runs along a row: axis=-1":

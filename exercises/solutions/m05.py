@@ -126,7 +126,7 @@ TASKS = [
             "(B, 1, 1, S), and `&` spreads it over the queries.",
         ],
         why="Both masks broadcast: (L, S) and (B, 1, 1, S) become (B, 1, L, S). One new query, "
-        "`query_len` 1, sees the whole cache, because the ends are aligned.",
+        "`query_len` 1, sees all keys that aren't blanks, because the ends are aligned.",
         mistakes={
             "you aligned the starts; the last query stands at the last key":
                 lambda *sizes: build(*sizes, shift=0),

@@ -191,7 +191,7 @@ TASKS = [
             "A letter that isn't in the result is summed over. That must be `e`, and `e` alone.",
         ],
         why="`e` is in both inputs and not in the result: the dot product over the width. `h` and "
-        "`d` come from `W`, `b` and `l` from `x`; their order in the result is yours to choose.",
+        "`d` come from `W`, `b` and `l` from `x`; the letters after the arrow say their order.",
         mistakes={
             "the result has the axes (B, L, H, D); heads come before tokens":
                 lambda x, W: np.einsum("ble,hed->blhd", x, W),

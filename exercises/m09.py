@@ -1,0 +1,62 @@
+"""Interpretation: complete each function, then run
+
+    python3 -m course exercise m09
+
+A function counts as begun when its "..." is gone.
+"""
+
+import numpy as np
+
+
+def rollout(layers):
+    """Roll out attention through all layers.
+
+    In a layer each word keeps half of itself and takes half from where its heads look, on average
+    over the heads: A = ½ I + ½ (mean over heads). Multiply the layers, so that row *i* of the
+    result says, by the weights alone, where word *i*'s last vector comes from in the input: the
+    last layer stands on the left, A_N … A_2 A_1.
+
+    Shapes: `layers` (N, H, L, L), the first layer first; rows sum to 1.
+    Return: (L, L).
+    """
+    ...
+
+
+def erasure(x, query, readout):
+    """Erase each word in turn.
+
+    A classifier with one query: the scores are `x @ query`, softmax makes weights of them, and
+    its answer is the weighted sum of `x`, times `readout`: one number. Erase a word by hiding it
+    from softmax, so that the others share out 1 among them. By how much does the answer fall?
+
+    Shapes: `x` (L, E), at least two words; `query` and `readout` (E,).
+    Return: the answer of the whole text less the answer without word *j*, for each *j*: (L,).
+    """
+    ...
+
+
+def patching(x, other, query, readout):
+    """Patch one place at a time.
+
+    The same classifier reads two texts of the same length, `x` and `other`. Take its run on `x`,
+    and replace the vector at one place by the one that stands there in `other`. How far does the
+    answer move, as a share of the way from the answer for `x` to the answer for `other`? 0: it
+    stays. 1: it is the other's.
+
+    Shapes: `x` and `other` (L, E); `query` and `readout` (E,).
+    Return: the share for each place: (L,).
+    """
+    ...
+
+
+def other_weights(weights, adds):
+    """Find another map with the same answer.
+
+    A classifier's answer is the sum of `weights[j] * adds[j]`. Find other weights that give the
+    same answer, and leave out word 0: none below 0, sum 1, and 0 on word 0. It can be done: the
+    answer lies between the smallest and the largest of `adds[1:]`.
+
+    Shapes: `weights` (L,), sum 1; `adds` (L,).
+    Return: any such weights (L,).
+    """
+    ...

@@ -1,0 +1,233 @@
+"""m07: worked solutions, inputs, hints and usual mistakes."""
+
+import numpy as np
+
+from course.exercises import Task
+
+
+def places_as_waves(length, size):
+    speeds = 10000.0 ** (-np.arange(0, size, 2) / size)
+    angles = np.arange(length)[:, None] * speeds
+    places = np.zeros((length, size))
+    places[:, 0::2] = np.sin(angles)
+    places[:, 1::2] = np.cos(angles[:, : size // 2])
+    return places
+
+
+def relative_bias(table, length):
+    most = len(table) // 2
+    places = np.arange(length)
+    distance = places[None, :] - places[:, None]
+    return table[distance.clip(-most, most) + most]
+
+
+def rotate(x, places, base):
+    speeds = base ** (-np.arange(0, x.shape[1], 2) / x.shape[1])
+    angles = places[:, None] * speeds
+    a, b = x[:, 0::2], x[:, 1::2]
+    turned = np.empty_like(x)
+    turned[:, 0::2] = a * np.cos(angles) - b * np.sin(angles)
+    turned[:, 1::2] = a * np.sin(angles) + b * np.cos(angles)
+    return turned
+
+
+def alibi(num_heads, length):
+    slopes = 2.0 ** (-8 * np.arange(1, num_heads + 1) / num_heads)
+    places = np.arange(length)
+    return -slopes[:, None, None] * np.abs(places[:, None] - places[None, :])
+
+
+def by_positions_py(length, size):
+    import torch
+
+    from positions import sinusoidal_positions
+
+    return sinusoidal_positions(length, size, dtype=torch.float64).numpy()
+
+
+def pair_by_pair(table, length):
+    most = len(table) // 2
+    return np.array(
+        [[table[max(-most, min(most, j - i)) + most] for j in range(length)] for i in range(length)]
+    )
+
+
+def by_complex_numbers(x, places, base):
+    """A pair is a complex number, and turning it is a product."""
+    size = x.shape[1]
+    turned = [
+        [
+            complex(*row[2 * i : 2 * i + 2]) * np.exp(1j * place * base ** (-2 * i / size))
+            for i in range(size // 2)
+        ]
+        for row, place in zip(x, places, strict=True)
+    ]
+    return np.array([[part for z in row for part in (z.real, z.imag)] for row in turned])
+
+
+def alibi_by_positions_py(num_heads, length):
+    import torch
+
+    from positions import alibi_bias
+
+    return alibi_bias(num_heads, length, dtype=torch.float64).numpy()
+
+
+def lengths(rng, size):
+    numbers = (2, 4, 5, 8, 7, 16, 1, 33)[size - 1]  # odd ones too
+    return int(rng.integers(2, 20)), numbers
+
+
+def tables(rng, size):
+    most = 1 + size // 2
+    return rng.normal(size=2 * most + 1).round(2), most + 2 + size % 3
+
+
+def rows_at_places(rng, size):
+    numbers = rng.normal(size=(size + 1, 2 * (1 + size % 4)))
+    return numbers.round(2), rng.permutation(30)[: size + 1] + 1, (100.0, 10000.0)[size % 2]
+
+
+def heads(rng, size):
+    return 2 ** (size % 5), int(rng.integers(2, 12))
+
+
+def waves(length, size, *, speeds=None, halves=False, start=0, swap=False):
+    steps = np.arange(0, size, 2) / size if speeds is None else speeds(size)
+    angles = np.arange(start, start + length)[:, None] * 10000.0**-steps
+    sines, cosines = np.sin(angles), np.cos(angles[:, : size // 2])
+    places = np.zeros((length, size))
+    if halves:
+        return np.concatenate((sines, cosines), axis=1)
+    if swap:
+        places[:, 0::2], places[:, 1::2] = np.cos(angles), np.sin(angles[:, : size // 2])
+    else:
+        places[:, 0::2], places[:, 1::2] = sines, cosines
+    return places
+
+
+def turn(x, places, base, *, sign=1, halves=False, speeds=None):
+    size = x.shape[1]
+    steps = np.arange(0, size, 2) / size if speeds is None else speeds(size)
+    angles = sign * places[:, None] * base**-steps
+    a, b = np.split(x, 2, axis=1) if halves else (x[:, 0::2], x[:, 1::2])
+    new = a * np.cos(angles) - b * np.sin(angles), a * np.sin(angles) + b * np.cos(angles)
+    return np.concatenate(new, 1) if halves else np.stack(new, -1).reshape(x.shape)
+
+
+def penalties(num_heads, length, slopes, distance=np.abs):
+    places = np.arange(length)
+    return -slopes[:, None, None] * distance(places[:, None] - places[None, :])
+
+
+def exponents(num_heads):
+    return np.arange(1, num_heads + 1) / num_heads
+
+
+TASKS = [
+    Task(
+        places_as_waves,
+        inputs=lengths,
+        truth=by_positions_py,
+        hints=[
+            "All angles are one product: places as a column, `np.arange(length)[:, None]`, times "
+            "the speeds θ as a row.",
+            "`np.arange(0, size, 2) / size` has the exponents 2i / size, one for each sine.",
+            "Put sines into `[:, 0::2]` and cosines into `[:, 1::2]`. Where `size` is odd there "
+            "is one cosine less: take the first `size // 2` columns of the angles.",
+        ],
+        why="Sine and cosine of one angle are the tip of a clock hand. An odd size leaves the "
+        "last hand with one of its two numbers; code that forgets it fails on every odd size.",
+        mistakes={
+            "you put all sines first and all cosines after; here they alternate":
+                lambda length, size: waves(length, size, halves=True),
+            "you began with a cosine; each pair is a sine, then its cosine":
+                lambda length, size: waves(length, size, swap=True),
+            "your places count from 1; the first is 0":
+                lambda length, size: waves(length, size, start=1),
+            "your exponent is i / size; it is 2i / size":
+                lambda length, size: waves(
+                    length, size, speeds=lambda n: np.arange(0, n, 2) / 2 / n),
+            "you divided the exponent by the number of pairs; it is 2i / size":
+                lambda length, size: waves(
+                    length, size, speeds=lambda n: np.arange(0, n, 2) * 2 / n),
+        },
+    ),
+    Task(
+        relative_bias,
+        inputs=tables,
+        truth=pair_by_pair,
+        hints=[
+            "Make all distances first: `places[None, :] - places[:, None]` has a row a query.",
+            "`distance.clip(-m, m)` brings those that are too far back to the ends of the table.",
+            "Add m, so that −m becomes index 0, and look all up at once: `table[...]`.",
+        ],
+        why="One number for each distance, wherever the pair stands: every diagonal of the "
+        "matrix is constant. And clipping gives pairs of any distance a number that was learned.",
+        mistakes={
+            "you took the distances the other way round: j − i, key minus query":
+                lambda table, length: relative_bias(table[::-1], length),
+            "you used the distance without its sign; before and after have numbers of their own":
+                lambda table, length: relative_bias(
+                    np.concatenate((table[len(table) // 2 + 1 :][::-1], table[len(table) // 2 :])),
+                    length),
+            "you let distances beyond m wrap around to the table's other end; clip them":
+                lambda table, length: table[
+                    (np.arange(length)[None] - np.arange(length)[:, None] + len(table) // 2)
+                    % len(table)],
+            "you gave pairs beyond m no bias; they take the number at the table's end":
+                lambda table, length: np.where(
+                    np.abs(np.arange(length)[None] - np.arange(length)[:, None]) > len(table) // 2,
+                    0.0, relative_bias(table, length)),
+        },
+    ),
+    Task(
+        rotate,
+        inputs=rows_at_places,
+        truth=by_complex_numbers,
+        hints=[
+            "The first numbers of all pairs are `x[:, 0::2]`, the second ones `x[:, 1::2]`.",
+            "The angles are a column of places times a row of speeds: (L, D / 2), one a pair.",
+            "Compute both new numbers from the *old* pair, then write them to `[:, 0::2]` and "
+            "`[:, 1::2]` of a new array.",
+        ],
+        why="A pair keeps its length and changes its direction. In a dot product of two turned "
+        "pairs, the angle of one is taken from the other's, so only the difference of their "
+        "places is left.",
+        mistakes={
+            "you turned the other way: the sign of sin is swapped":
+                lambda x, places, base: turn(x, places, base, sign=-1),
+            "you paired number i with number i + D/2, as Llama does; here neighbours are a pair":
+                lambda x, places, base: turn(x, places, base, halves=True),
+            "you turned all pairs at the same speed; pair i turns by place · base^(−2i / D)":
+                lambda x, places, base: turn(x, places, base, speeds=lambda n: np.zeros(n // 2)),
+            "you turned by the row's number; `places` says where each row stands":
+                lambda x, places, base: turn(x, np.arange(len(x)), base),
+            "your exponent is i / D; it is 2i / D":
+                lambda x, places, base: turn(
+                    x, places, base, speeds=lambda n: np.arange(0, n, 2) / 2 / n),
+        },
+    ),
+    Task(
+        alibi,
+        inputs=heads,
+        truth=alibi_by_positions_py,
+        hints=[
+            "The slopes are one row: `2.0 ** (-8 * h / num_heads)` for h = 1 … num_heads.",
+            "Distances are `np.abs(places[:, None] - places[None, :])`, (length, length).",
+            "Give the slopes two more axes, `slopes[:, None, None]`, and mind the sign.",
+        ],
+        why="Nothing is learned. A head with a steep slope sees its neighbours, one with a flat "
+        "slope sees far; and no distance is new in kind, whatever the length.",
+        mistakes={
+            "you added the distance; it is a penalty, so at most 0":
+                lambda H, L: -penalties(H, L, 2.0 ** (-8 * exponents(H))),
+            "your heads count from 0; the first has the slope 2^(−8 / num_heads)":
+                lambda H, L: penalties(H, L, 2.0 ** (-8 * (exponents(H) - 1 / H))),
+            "keys after the query have a penalty too; take the distance without its sign":
+                lambda H, L: penalties(H, L, 2.0 ** (-8 * exponents(H)), lambda d: d.clip(min=0)),
+            "you gave every head the same slope":
+                lambda H, L: penalties(H, L, np.full(H, 2.0 ** (-8 / H))),
+        },
+    ),
+]  # fmt: skip

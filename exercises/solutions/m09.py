@@ -1,0 +1,265 @@
+"""m09: worked solutions, inputs, hints and usual mistakes."""
+
+import numpy as np
+
+from course.exercises import Task
+
+
+def rollout(layers):
+    eye = np.eye(layers.shape[-1])
+    flow = eye
+    for heads in layers:
+        flow = (0.5 * eye + 0.5 * heads.mean(axis=0)) @ flow
+    return flow
+
+
+def erasure(x, query, readout):
+    def answer(words):
+        e = np.exp(words @ query - (words @ query).max())
+        return e / e.sum() @ words @ readout
+
+    return np.array([answer(x) - answer(np.delete(x, j, axis=0)) for j in range(len(x))])
+
+
+def patching(x, other, query, readout):
+    def answer(words):
+        e = np.exp(words @ query - (words @ query).max())
+        return e / e.sum() @ words @ readout
+
+    shares = []
+    for j in range(len(x)):
+        mixed = x.copy()
+        mixed[j] = other[j]
+        shares.append((answer(mixed) - answer(x)) / (answer(other) - answer(x)))
+    return np.array(shares)
+
+
+def other_weights(weights, adds):
+    low, high = 1 + adds[1:].argmin(), 1 + adds[1:].argmax()
+    share = (weights @ adds - adds[low]) / (adds[high] - adds[low])
+    found = np.zeros(len(weights))
+    found[low], found[high] = 1 - share, share
+    return found
+
+
+# ---- The same another way ------------------------------------------------------------------
+
+
+def rollout_by_analysis_py(layers):
+    import torch
+
+    import analysis
+
+    return analysis.rollout([torch.from_numpy(heads) for heads in layers]).numpy()
+
+
+def attended(x, query, readout, mask=None):
+    """The answer, by attention.py."""
+    import torch
+
+    from attention import scaled_dot_product_attention
+
+    q, x, readout = (torch.from_numpy(part) for part in (query[None], x, readout))
+    mask = None if mask is None else torch.from_numpy(mask)[None]
+    return (scaled_dot_product_attention(q, x, x, mask, scale=1.0)[0] @ readout).item()
+
+
+def erasure_by_a_mask(x, query, readout):
+    whole = attended(x, query, readout)
+    places = np.arange(len(x))
+    return np.array([whole - attended(x, query, readout, places != j) for j in places])
+
+
+def patching_by_attention_py(x, other, query, readout):
+    mine, theirs = attended(x, query, readout), attended(other, query, readout)
+    places = np.arange(len(x))[:, None]
+    mixed = (attended(np.where(places == j, other, x), query, readout) for j in range(len(x)))
+    return np.array([(found - mine) / (theirs - mine) for found in mixed])
+
+
+# ---- Inputs ----------------------------------------------------------------------------------
+
+
+def maps(rng, size):
+    return (rng.dirichlet(np.ones(size + 1), size=(1 + size % 3, 2, size + 1)),)
+
+
+def a_text(rng, size):
+    x = rng.normal(size=(size + 1, 3))
+    return x, rng.normal(size=3), rng.normal(size=3)
+
+
+def two_texts(rng, size):
+    """Texts that differ in one to three words, with answers that differ by 0.5 or more."""
+    while True:
+        x, query, readout = a_text(rng, size)
+        other = x.copy()
+        places = rng.choice(len(x), size=min(3, size), replace=False)
+        other[places] = rng.normal(size=(len(places), 3))
+        if abs(answer_of(other, query, readout) - answer_of(x, query, readout)) > 0.5:
+            return x, other, query, readout
+
+
+def weights_and_adds(rng, size):
+    weights = rng.dirichlet(np.ones(size + 2))
+    weights[0] += 1  # the word with the largest weight
+    adds = rng.normal(size=size + 2)
+    adds[0] = adds[1:].mean()
+    if size > 2:  # put the answer near the largest, where repairs with signs go below 0
+        weights[1 + adds[1:].argmax()] += 5
+    return weights / weights.sum(), adds
+
+
+# ---- Mistakes --------------------------------------------------------------------------------
+
+
+def smallest_solution(weights, adds):
+    """Solve the three equations by the shortest vector, whatever its signs."""
+    equations = np.stack([np.ones(len(adds)), adds, np.eye(len(adds))[0]])
+    return np.linalg.pinv(equations) @ np.array([1, weights @ adds, 0])
+
+
+def answer_of(x, query, readout):
+    e = np.exp(x @ query - (x @ query).max())
+    return e / e.sum() @ x @ readout
+
+
+def without_its_vector(x, query, readout):
+    eye = np.eye(len(x))[:, :, None]
+    return np.array(
+        [answer_of(x, query, readout) - answer_of(x * (1 - one), query, readout) for one in eye]
+    )
+
+
+def patched_one_after_another(x, other, query, readout):
+    mine, theirs = answer_of(x, query, readout), answer_of(other, query, readout)
+    mixed, found = x.copy(), []
+    for j in range(len(x)):
+        mixed[j] = other[j]
+        found.append((answer_of(mixed, query, readout) - mine) / (theirs - mine))
+    return np.array(found)
+
+
+def moved(x, other, query, readout):
+    gap = answer_of(other, query, readout) - answer_of(x, query, readout)
+    return patching(x, other, query, readout) * gap
+
+
+def contributions(x, query, readout):
+    e = np.exp(x @ query - (x @ query).max())
+    return e / e.sum() * (x @ readout)
+
+
+def rolled(layers, *, share=0.5, backwards=False):
+    eye = np.eye(layers.shape[-1])
+    flow = eye
+    for heads in layers:
+        layer = share * eye + (1 - share) * heads.mean(axis=0)
+        flow = flow @ layer if backwards else layer @ flow
+    return flow
+
+
+def judge_weights(got, weights, adds):
+    got = np.asarray(got, dtype=float)
+    if not np.isfinite(got).all():
+        return "your weights must be finite numbers"
+    if got.min() < -1e-6:
+        return "no weight may be below 0"
+    if abs(got.sum() - 1) > 1e-4:
+        return f"your weights sum to {got.sum():.3f}; they must sum to 1"
+    if got[0] > 1e-6:
+        return f"word 0 still has {got[0]:.3f}; it must have 0"
+    if abs(got @ adds - weights @ adds) > 1e-4 * max(1, abs(weights @ adds)):
+        return f"the answer is {weights @ adds:.3f}, and with your weights {got @ adds:.3f}"
+    return None
+
+
+TASKS = [
+    Task(
+        rollout,
+        inputs=maps,
+        truth=rollout_by_analysis_py,
+        hints=[
+            "`layers.mean(axis=1)` is (N, L, L): one map a layer. `np.eye(L)` is the half that "
+            "each word keeps.",
+            "Start with `flow = np.eye(L)`. Each layer multiplies it from the left: "
+            "`flow = A @ flow`.",
+        ],
+        why="A row of the last layer says which of the *middle* vectors are read. Each of those "
+        "was mixed by the layer below, so its map comes to the right. Rollout follows weights "
+        "alone: what values, MLPs and norms do to the vectors isn't in it.",
+        mistakes={
+            "you left out what a word keeps of itself: mix in half of the identity":
+                lambda layers: rolled(layers, share=0.0),
+            "the first layer is on the left; it must be on the right: A_N … A_1":
+                lambda layers: rolled(layers, backwards=True),
+            "you averaged the layers; multiply them":
+                lambda layers: 0.5 * np.eye(layers.shape[-1]) + 0.5 * layers.mean(axis=(0, 1)),
+            "you multiplied the heads too; take their mean":
+                lambda layers: rolled(layers.reshape(-1, 1, *layers.shape[2:])),
+        },
+    ),
+    Task(
+        erasure,
+        inputs=a_text,
+        truth=erasure_by_a_mask,
+        hints=[
+            "Write the classifier as a function of `x` first, then call it with fewer rows.",
+            "`np.delete(x, j, axis=0)` is `x` without row j: hidden from softmax is the same as "
+            "not there.",
+        ],
+        why="The weight says how much is read; erasure says what comes of it. A word with a large "
+        "weight whose value is like the others' changes little when it goes.",
+        mistakes={
+            "you turned it around: the whole text's answer less the one without the word":
+                lambda *text: -erasure(*text),
+            "you took away the word's own part, its weight times what it adds; without it the "
+            "others share out 1 again, and their weights grow": contributions,
+            "you made the word's vector zero; a score of 0 still gets weight. Hide it from softmax":
+                without_its_vector,
+            "you returned the size; keep the sign, a word may speak against the answer":
+                lambda *text: np.abs(erasure(*text)),
+        },
+    ),
+    Task(
+        patching,
+        inputs=two_texts,
+        truth=patching_by_attention_py,
+        hints=[
+            "Copy `x` for each place: `mixed = x.copy()`, then `mixed[j] = other[j]`.",
+            "The share is (answer with the patch − answer for x) / (answer for other − answer "
+            "for x).",
+        ],
+        why="Where the two texts have the same vector, the share is exactly 0. The shares need "
+        "not sum to 1: softmax makes places depend on one another.",
+        mistakes={
+            "each patch starts from x again: copy it, or the patches pile up":
+                patched_one_after_another,
+            "divide by the whole way, the answer for other less the answer for x": moved,
+            "you patched x into other; patch other into x":
+                lambda x, other, query, readout:
+                    1 - patching(other, x, query, readout),
+        },
+    ),
+    Task(
+        other_weights,
+        inputs=weights_and_adds,
+        judge=judge_weights,
+        hints=[
+            "Two words are enough: one whose `adds` is below the answer, and one above.",
+            "With a share s on the upper and 1 − s on the lower, the answer is "
+            "`low + s * (high - low)`. Solve for s.",
+        ],
+        why="One number has to come out, and there are as many weights as words: many maps give "
+        "the same answer. In a layer more must stay equal, all numbers of a head's output, but "
+        "there are often more words than that.",
+        mistakes={
+            "you gave the weights back as they were": lambda weights, adds: weights,
+            "you took word 0 out and shared out 1 among the others; that changes the answer":
+                lambda weights, adds: np.r_[0, weights[1:]] / weights[1:].sum(),
+            "a weight is below 0: the equations alone don't forbid it": smallest_solution,
+            "equal weights give another answer":
+                lambda weights, adds: np.r_[0, np.ones(len(adds) - 1)] / (len(adds) - 1),
+        },
+    ),
+]  # fmt: skip

@@ -1,0 +1,45 @@
+"""The induction model's circuits, from its matrices alone: no text is read."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from models.transformer import Layer, Transformer
+
+
+def head_matrices(layer: Layer, head: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Return W_Q, W_K, W_V (E, D) and W_O (D, E) of one head: x @ W_Q is its query."""
+    attention = layer.attention
+    E, D = attention.embed_dim, attention.head_dim
+    own = slice(head * D, (head + 1) * D)
+    query, key, value = attention.qkv_proj.weight.split(E)
+    return query[own].T, key[own].T, value[own].T, attention.out_proj.weight[:, own].T
+
+
+def scaled_by(norm: nn.LayerNorm, x: Tensor) -> Tensor:
+    """What a layer norm makes of a part of its input: all but the division, which is one number
+    for each place, and the bias."""
+    return (x - x.mean(-1, keepdim=True)) * norm.weight
+
+
+@torch.no_grad()
+def match_and_copy(model: Transformer, earlier: int = 1, later: int = 0) -> tuple[Tensor, Tensor]:
+    """Two tables, signs × signs, of head ``earlier`` of layer 1 and ``later`` of layer 2.
+
+    match: how well the query of a sign fits the key made of a note "after …" of each sign.
+    copy: how much each sign's guess rises where the head looks at a sign.
+    """
+    first, second = model.layers
+    _, _, W_V, W_O = head_matrices(first, earlier)
+    note = first.norm(model.embedding) @ W_V @ W_O  # what the earlier head writes of each sign
+    W_Q, W_K, W_V, W_O = head_matrices(second, later)
+    signs = second.norm(model.embedding)
+    match = (signs @ W_Q) @ (scaled_by(second.norm, note) @ W_K).T / W_Q.shape[1] ** 0.5
+    copy = scaled_by(model.norm, signs @ W_V @ W_O) @ model.embedding.T
+    return match, copy
+
+
+def on_diagonal(table: Tensor) -> int:
+    """Count the rows whose largest number stands on the diagonal."""
+    return int((table.argmax(1) == torch.arange(len(table))).sum())

@@ -1,0 +1,80 @@
+"""Where the ordinary grammar model keeps the number of the subject: found by patching."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from random import Random
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from models.grammar.sentences import agreement
+from models.grammar.words import MASK, NOUNS, VERBS
+from models.transformer import Transformer
+
+BOTH = [*NOUNS.items(), *VERBS.items()]
+OTHER = dict(BOTH) | {other: one for one, other in BOTH}
+
+
+class Pair(NamedTuple):
+    """A sentence with its verb hidden, and the same with its subject in the other number."""
+
+    words: list[str]
+    other: list[str]
+    subject: int
+    verb: int
+    right: str  # the verb of ``words``; OTHER[right] is that of ``other``
+
+
+def pairs(count: int, seed: int = 10**6) -> list[Pair]:
+    """Make pairs from sentences with one distractor, whose nouns were never trained together."""
+    rng, made = Random(seed), []
+    while len(made) < count:
+        sentence = agreement(rng, held="pairs", distractors=1)
+        verb, subject = sentence.link("verb")
+        words, right = [*sentence.words], sentence.words[verb]
+        if OTHER.get(words[subject], words[subject]) == words[subject] or right not in OTHER:
+            continue  # such as "sheep"
+        words[verb] = MASK
+        other = [*words[:subject], OTHER[words[subject]], *words[subject + 1 :]]
+        made.append(Pair(words, other, subject, verb, right))
+    return made
+
+
+@torch.no_grad()
+def carried(model: Transformer, pair: Pair) -> Tensor:
+    """How far the guess moves to the other verb when one vector between the layers is patched.
+
+    0: it stays; 1: it is that of the other sentence. Returns: one share a place, (L,).
+    """
+    first, rest = model.layers[0], model.layers[1:]
+
+    def between(words: list[str]) -> Tensor:
+        x = model.embedding[model.encode(words)] + model.positions[: len(words)]
+        return first(x, x, None, None)[0]  # (1, L, E)
+
+    def guess(x: Tensor) -> Tensor:
+        for layer in rest:
+            x = layer(x, x, None, None)[0]
+        right, wrong = (model.ids[verb] for verb in (pair.right, OTHER[pair.right]))
+        logits = model.norm(x[:, pair.verb]) @ model.embedding[[right, wrong]].T
+        return (logits + model.unembedding_bias[[right, wrong]]) @ torch.tensor([1.0, -1.0])
+
+    mine, theirs = between(pair.words), between(pair.other)
+    places = torch.eye(len(pair.words), dtype=torch.bool)[:, :, None]
+    patched = torch.where(places, theirs, mine)  # row i has place i from the other: (L, L, E)
+    start = guess(mine)
+    return (guess(patched) - start) / (guess(theirs) - start)
+
+
+@torch.no_grad()
+def guesses_right(
+    model: Transformer, made: Iterable[Pair], off: Iterable[tuple[int, int]] = ()
+) -> float:
+    """Return the share of sentences in which the right number of the verb is the likelier one."""
+    hits = []
+    for pair in made:
+        logits = model(model.encode(pair.words), off=off).logits[0, pair.verb]
+        hits.append(bool(logits[model.ids[pair.right]] > logits[model.ids[OTHER[pair.right]]]))
+    return sum(hits) / len(hits)

@@ -1,0 +1,155 @@
+"""Time and weigh five ways to the same output, and repeat a hasty benchmark; write measured.json.
+
+The two ways in tiles are the lesson's own cells and PyTorch's kernel. Two minutes of a processor:
+``python -m modules.m11_fast_and_exact.measure``
+"""
+
+import datetime
+import json
+import os
+import platform
+import re
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+
+from attention import fused_attention, scaled_dot_product_attention
+from benchmarks.report import _cpu_name
+
+HERE = Path(__file__).parent
+MEASURED = HERE / "measured.json"
+HEADS, SIZE, TILE = 8, 64, 128
+LENGTHS, ROUNDS, PROCESSES = (1024, 4096), 7, 12
+STATUS, RESET = Path("/proc/self/status"), Path("/proc/self/clear_refs")
+
+
+def cells(*labels: str) -> dict:
+    """Run cells of the lesson, by their labels, and return what they define."""
+    text = (HERE / "lesson.qmd").read_text(encoding="utf-8")
+    names = {}
+    for label in labels:
+        found = re.search(rf"```{{python}}\n#\| label: {label}\n(.*?)```", text, re.S)
+        exec(found[1], names)
+    return names
+
+
+def row_by_row(q: np.ndarray, k: np.ndarray, v: np.ndarray) -> np.ndarray:
+    """One query at a time, as with a pencil."""
+    output = np.empty_like(q)
+    for i, query in enumerate(q):
+        scores = k @ query / np.sqrt(len(query))
+        weights = np.exp(scores - scores.max())
+        output[i] = weights / weights.sum() @ v
+    return output
+
+
+def ways(length: int) -> dict[str, Callable[[], object]]:
+    torch.manual_seed(0)
+    q, k, v = (torch.randn(1, HEADS, length, SIZE) for _ in "qkv")
+    tiled = cells("take-in", "tiled")["tiled_attention"]
+    heads = [(q[0, h], k[0, h], v[0, h]) for h in range(HEADS)]
+    return {
+        "rows": lambda: [row_by_row(*(t.numpy() for t in head)) for head in heads],
+        "three": lambda: (q / SIZE**0.5 @ k.mT).softmax(-1) @ v,
+        "whole": lambda: scaled_dot_product_attention(q, k, v)[0],
+        "tiles": lambda: [tiled(*head, queries=TILE, keys=TILE) for head in heads],
+        "fused": lambda: fused_attention(q, k, v),
+    }
+
+
+def peak_mb(name: str, length: int) -> float:
+    """The peak beyond what was there before the call, without the output; in a new process."""
+    env = os.environ | {"MALLOC_MMAP_THRESHOLD_": "65536", "MALLOC_ARENA_MAX": "1"}
+    command = [sys.executable, "-m", "modules.m11_fast_and_exact.measure", name, str(length)]
+    told = subprocess.run(command, env=env, capture_output=True, text=True, check=True)
+    return float(told.stdout)
+
+
+def _own_peak(name: str, length: int) -> float:
+    def resident(field: str) -> float:
+        line = next(line for line in STATUS.read_text().splitlines() if line.startswith(field))
+        return int(line.split()[1]) / 1024
+
+    ways(256)[name]()  # load libraries, start threads
+    call = ways(length)[name]
+    RESET.write_text("5")  # reset the peak to the present resident size
+    before = resident("VmRSS")
+    call()
+    return max(0.0, resident("VmHWM") - before - HEADS * length * SIZE * 4 / 2**20)
+
+
+def hasty_speedup() -> float:
+    """The ratio that a benchmark in circulation prints: one average of 20 calls for each way."""
+    q, k, v = (torch.randn(1, HEADS, 256, SIZE) for _ in "qkv")
+
+    def by_hand() -> torch.Tensor:
+        scores = q @ k.transpose(-2, -1) / SIZE**0.5
+        later = torch.triu(torch.ones(256, 256), diagonal=1).bool()
+        return F.softmax(scores.masked_fill_(later, float("-inf")), dim=-1) @ v
+
+    def average(call: Callable[[], object]) -> float:
+        for _ in range(5):
+            call()
+        start = time.perf_counter()
+        for _ in range(20):
+            call()
+        return (time.perf_counter() - start) / 20
+
+    return average(by_hand) / average(
+        lambda: F.scaled_dot_product_attention(q, k, v, is_causal=True)
+    )
+
+
+def in_turn(calls: dict[str, Callable[[], object]]) -> dict[str, list[float]]:
+    """Processor milliseconds of each call, in rounds: other work on the machine hardly counts."""
+    taken: dict[str, list[float]] = {name: [] for name in calls}
+    for turn in range(ROUNDS + 1):  # the first warms up
+        for name in list(calls)[:: 1 if turn % 2 else -1]:
+            start = time.process_time()
+            calls[name]()
+            taken[name].append(1e3 * (time.process_time() - start))
+    return {name: ms[1:] for name, ms in taken.items()}
+
+
+def run() -> dict:
+    rows = []
+    for length in LENGTHS:
+        with torch.no_grad():
+            times = in_turn(ways(length))
+        for name, ms in times.items():
+            to_three = [mine / three for mine, three in zip(ms, times["three"], strict=True)]
+            rows.append({
+                "way": name, "length": length, "ms": statistics.median(ms), "fastest_ms": min(ms),
+                "slowest_ms": max(ms), "to_three": to_three, "peak_mb": peak_mb(name, length),
+            })  # fmt: skip
+    command = [sys.executable, "-m", "modules.m11_fast_and_exact.measure", "hasty"]
+    told = [
+        float(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+        for _ in range(PROCESSES)
+    ]
+    return {
+        "date": datetime.date.today().isoformat(),
+        "device": _cpu_name(),
+        "threads": torch.get_num_threads(),
+        "torch": torch.__version__,
+        "python": platform.python_version(),
+        "heads": HEADS, "head_dim": SIZE, "tile": TILE, "dtype": "float32",
+        "rows": rows, "hasty": told,
+    }  # fmt: skip
+
+
+if __name__ == "__main__" and sys.argv[1:] == ["hasty"]:
+    print(hasty_speedup())
+elif __name__ == "__main__" and len(sys.argv) == 3:
+    with torch.no_grad():
+        print(_own_peak(sys.argv[1], int(sys.argv[2])))
+elif __name__ == "__main__":
+    torch.set_num_threads(1)
+    MEASURED.write_text(json.dumps(run(), indent=1) + "\n", encoding="utf-8")
