@@ -15,33 +15,34 @@ def path_length(edges, start, end):
     other way. What is the smallest number of edges from `start` to `end`?
 
     Shapes: `edges` is a list of pairs of integers; `start` and `end` are integers.
-    Return: the number of edges, 0 where `start` is `end`, or `None` where there is no way.
+    Return: the number of edges, 0 where `start` is `end`, or `None` where there is no path.
     """
     ...
 
 
-def flow_lines(n, decay, times):
+def flow_lines(n, kept, times):
     """Repair the lines over distance.
 
-    For the last of `n` words: how much of a word 0, 1, … `n - 1` places before it arrives? The
-    first line is for a recurrent net, state = decay · state before + word. The second is for
-    attention that counts the word it looks for `times` as much as each of the others. In the file a
-    first try stands below the `...`. Remove the `...`, and make both lines right.
+    A text has `n` words. How much of each reaches the last one? Begin with the last word itself, at
+    distance 0, and end with the first, at distance `n - 1`. The first line is for a recurrent
+    network: state = kept · state before + word. The second is for attention in which the last word
+    looks for that one: it gets `times` parts, each other word gets one. In the file a first try
+    stands below the `...`. Remove the `...`, and make both lines right.
 
     Return: two arrays of shape (n,); the first entry is for the last word itself.
     """
     ...
     places = np.arange(1, n + 1)
-    return decay**places, np.ones(n)
+    return kept**places, np.ones(n)
 
 
 def times_needed(n, share):
     """Find out how well a word must be told apart.
 
-    Attention over `n` words counts one of them some number of times as much as each of the
-    others. How many times, for that one to get `share` of the mix?
+    Attention mixes `n` words. It gives one of them some number of parts, and each other word one
+    part. How many parts must that word get, for its weight to be `share`?
 
     Shapes: `n` is an integer from 2 on; `share` lies between 0 and 1.
-    Return: the number of times.
+    Return: the number of parts.
     """
     ...

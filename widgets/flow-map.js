@@ -1,4 +1,4 @@
-// How far a change in one word is felt in the others: through a recurrent net, through attention.
+// How far a change in one word is felt in the others: through a recurrent network, through attention.
 // Both maps show the same thing on the same scale: raise a word by 1, and see what rises how much.
 
 import {html} from "../assets/vendor/lit.js";
@@ -48,9 +48,9 @@ export function sentence(m) {
   const {words, source, decay, times} = m;
   const end = lastOf(m);
   const power = decay === 1 ? "1" : `${decay}${superscript(end.steps)}`;
-  const who = end.steps ? `${end.word}, ${end.steps} ${end.steps === 1 ? "word" : "words"} on,` : `${end.word} itself`;
-  return `Raise ${words[source]} by 1. Through attention every word rises by ${format(end.attention)} `
-    + `(${times}/${times - 1 + words.length}). Through the recurrent net ${who} rises by ${format(end.recurrent)} (${power}).`;
+  const who = end.steps ? `“${end.word}”, ${end.steps} ${end.steps === 1 ? "word" : "words"} on,` : `“${end.word}” itself`;
+  return `Raise “${words[source]}” by 1. Through attention every word rises by ${format(end.attention)} `
+    + `(${times}/${times - 1 + words.length}). Through the recurrent network ${who} rises by ${format(end.recurrent)} (${power}).`;
 }
 
 const superscript = (n) => [...String(n)].map((digit) => "⁰¹²³⁴⁵⁶⁷⁸⁹"[digit]).join("");
@@ -59,11 +59,11 @@ const flowFigure = (kind, m, widget) => html`<figure class=${kind}><figcaption>$
   ${weightMap(m[kind], {column: m.source, choose: ({column}) => widget.set({source: column})})}</figure>`;
 
 const cell = (kind, reader) => html`<td class=${kind}><span class="bar" style=${filled(reader[kind] ?? 0)}></span><span
-  class="share">${reader[kind] === null ? "no way" : format(reader[kind])}</span></td>`;
+  class="share">${reader[kind] === null ? "no path" : format(reader[kind])}</span></td>`;
 
 const view = (m, widget) => html`<div class="maps">${flowFigure("recurrent", m, widget)}${flowFigure("attention", m, widget)}
     <p class="scale"><span>0</span><i></i><span>1, in both maps</span></p>
-    <p class="axes">A row for each word that reads, a column for each word that is read.</p></div>
+    <p class="axes">A row for each word that reads, a column for each word that is read. The bars show the framed column, “${m.words[m.source]}”.</p></div>
   <table class="readers"><thead><tr><th scope="col">read by</th>
     <th scope="col">recurrent</th><th scope="col">attention</th></tr></thead>
     <tbody>${m.readers.map((reader, j) => html`<tr class=${j === m.source ? "looked-for" : ""}><th scope="row">${reader.word}</th>
@@ -81,14 +81,14 @@ export const flowMap = defineWidget({
   }),
   controls: ({data: {words}}) => [
     [menu("source", "Every word looks for", words.map((word, i) => `${i + 1} ${word}`))],
-    [steps("times", "which counts", TIMES.map((times) => `${times}×`))],
-    [steps("decay", "Decay", DECAYS.map(String))]
+    [steps("times", "and gives it", TIMES.map((times) => `${times}×`))],
+    [steps("decay", "Kept at each step", DECAYS.map(String))]
   ],
   model: flows,
   sentence,
   view,
   challenges: {
     "half-far": (m) => m.source === 0 && lastOf(m).recurrent >= 0.5,
-    same: (m) => lastOf(m).steps > 0 && Math.abs(lastOf(m).recurrent - lastOf(m).attention) <= 0.01
+    "recurrent-more": (m) => m.words[m.source] === "cat" && lastOf(m).recurrent > lastOf(m).attention
   }
 });

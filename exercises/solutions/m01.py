@@ -16,9 +16,9 @@ def path_length(edges, start, end):
     return None
 
 
-def flow_lines(n, decay, times):
+def flow_lines(n, kept, times):
     places = np.arange(n)
-    return decay**places, np.full(n, times / (times + n - 1))
+    return kept**places, np.full(n, times / (times + n - 1))
 
 
 def times_needed(n, share):
@@ -63,7 +63,7 @@ def by_powers(edges, start, end):
     return next((steps for steps, found in enumerate(ways) if found), None)
 
 
-def by_nudging(n, decay, times):
+def by_nudging(n, kept, times):
     """Raise one word by 1, and measure the change in the last state and the last mix."""
     recurrent, attention = [], []
     for place in range(n):
@@ -71,7 +71,7 @@ def by_nudging(n, decay, times):
         x[n - 1 - place] = 1
         state = 0.0
         for word in x:
-            state = decay * state + word
+            state = kept * state + word
         counts = np.where(x == 1, times, 1)
         recurrent.append(state)
         attention.append(counts @ x / counts.sum())
@@ -111,15 +111,15 @@ TASKS = [
         hints=[
             "Go in rounds. At first you are at `start`; after a round, wherever an edge leads.",
             "`{b for a, b in edges if a in here}` is a round. Count the rounds until `end` is in.",
-            "Take away what you have seen before. When nothing is left, there is no way.",
+            "Take away what you have seen before. When nothing is left, there is no path.",
         ],
         why="Each round goes one edge on along all ways at once, so the first round that holds "
         "`end` is the shortest. This is breadth-first search; the lesson's drawing uses it.",
         mistakes={
             "you counted the nodes on the way; count the edges between them": nodes_on_the_way,
             "you went along edges backwards; (a, b) leads from a to b only": both_ways,
-            "where there is no way, return None, not 0": no_way_is(0),
-            "where there is no way, return None, not infinity": no_way_is(float("inf")),
+            "where there is no path, return None, not 0": no_way_is(0),
+            "where there is no path, return None, not infinity": no_way_is(float("inf")),
             "you measured the distance of the numbers; follow the edges":
                 lambda edges, start, end: abs(end - start),
         },
@@ -129,25 +129,25 @@ TASKS = [
         inputs=plots,
         truth=by_nudging,
         hints=[
-            "The last word itself is 0 places before the last word, and nothing has decayed yet.",
-            "In the mix, the word looked for counts `times`, and each of the other n - 1 counts 1.",
+            "The last word itself is 0 places before the last word, and nothing is lost yet.",
+            "In the mix, the word looked for gets `times` parts, each of the other n - 1 one.",
             "Its share is `times / (times + n - 1)`, at every distance: `np.full(n, ...)`.",
         ],
         why="Both lines now answer one question on one scale: raise that word by 1, how much does "
-        "the last one get? Attention's line is level, but its height is a share.",
+        "the last one get? Attention's line is level, but its height is a weight.",
         mistakes={
-            "attention is still at 1: the share of one word in a mix of n is less":
-                lambda n, decay, times: (decay ** np.arange(n), np.ones(n)),
-            "you divided attention evenly; the word looked for counts `times` as much":
-                lambda n, decay, times: (decay ** np.arange(n), np.full(n, 1 / n)),
-            "the first line starts one place too far: 0 places before, nothing has decayed":
-                lambda n, decay, times:
-                    (decay ** np.arange(1, n + 1), np.full(n, times / (times + n - 1))),
+            "attention is still at 1: the weight of one word in a mix of n is less":
+                lambda n, kept, times: (kept ** np.arange(n), np.ones(n)),
+            "you divided attention evenly; the word looked for gets `times` parts":
+                lambda n, kept, times: (kept ** np.arange(n), np.full(n, 1 / n)),
+            "the first line starts one place too far: 0 places before, nothing is lost":
+                lambda n, kept, times:
+                    (kept ** np.arange(1, n + 1), np.full(n, times / (times + n - 1))),
             "you counted n other words; one of the n is the word itself":
-                lambda n, decay, times: (decay ** np.arange(n), np.full(n, times / (times + n))),
+                lambda n, kept, times: (kept ** np.arange(n), np.full(n, times / (times + n))),
             "your first line runs from far to near; it starts at the last word itself":
-                lambda n, decay, times:
-                    (decay ** np.arange(n)[::-1], np.full(n, times / (times + n - 1))),
+                lambda n, kept, times:
+                    (kept ** np.arange(n)[::-1], np.full(n, times / (times + n - 1))),
         },
     ),
     Task(
@@ -155,16 +155,16 @@ TASKS = [
         inputs=shares,
         truth=by_bisection,
         hints=[
-            "If it counts t and each of the others counts 1, what do all count together?",
+            "If it gets t parts and each other word one, how many parts are there together?",
             "Its share is t / (t + n - 1). Set that equal to `share`, and solve for t.",
             "share · (t + n - 1) = t, so share · (n - 1) = t · (1 - share).",
         ],
-        why="To keep its share among twice as many others, a word must count twice as much. "
+        why="To keep its share among twice as many others, a word must get twice as many parts. "
         "Softmax makes such ratios out of scores: a ratio of t is a lead of ln t.",
         mistakes={
             "you counted n other words; one of the n is the word itself":
                 lambda n, share: share * n / (1 - share),
-            "that is the ratio to all the others together; each of them counts 1":
+            "that is the ratio to all the others together; each of them gets one part":
                 lambda n, share: share / (1 - share),
             "that is how many times the even share it gets; the others share what is left":
                 lambda n, share: share * n,

@@ -50,6 +50,8 @@ def train(workdir: Path, report: Report) -> None:
             if name == "attention" and seed == SHIPPED:
                 model = ship(model)  # in float16, as it is shipped
             seeds[str(seed)] = score(model, by_place=name in BY_PLACE)
+            if name in BY_PLACE:
+                seeds[str(seed)]["moves, untrained"] = moves(untrained(config, seed))
             done += steps
         weights = sum(p.numel() for p in model.parameters())
         about = {"state": config.state, "weights": weights, "steps": steps}
@@ -64,8 +66,7 @@ def train_one(
     config: Config, seed: int, steps: int, saved: Path, after: Callable[[int, float], None],
     rate: float = RATE,
 ) -> Recall:  # fmt: skip
-    torch.manual_seed(seed)
-    model = Recall(config)
+    model = untrained(config, seed)
 
     def loss() -> torch.Tensor:
         length = int(torch.randint(1, LONGEST + 1, ()))
@@ -76,11 +77,18 @@ def train_one(
     return model.eval()
 
 
+def untrained(config: Config, seed: int) -> Recall:
+    """Make the model that the training of ``seed`` starts from; seeds PyTorch's generator."""
+    torch.manual_seed(seed)
+    return Recall(config)
+
+
 def score(model: Recall, lists: int = LISTS, *, by_place: bool = False) -> dict:
     """Return the share of right letters at each length, and the weight where it should be.
 
     ``by_place``: at the longest length in training, also of the first letter, the second, …;
-    and the same where the writer is told the right letter after each that it says.
+    and the same where the writer is told the right letter after each that it says; and how
+    far each letter of the list moves the reader's last state.
     """
     chance = torch.Generator().manual_seed(SCORED_BY)
     found = {"right": []}
@@ -93,9 +101,33 @@ def score(model: Recall, lists: int = LISTS, *, by_place: bool = False) -> dict:
             found["by place"] = [round(share, 4) for share in right.mean(0).tolist()]
             told = (_told(model, letters) == letters).float()
             found["by place, told"] = [round(share, 4) for share in told.mean(0).tolist()]
+            found["moves"] = moves(model)
         if length == LONGEST and model.attention is not None:
             # The state after the letter to be repeated, and its two neighbours.
             found["looks at"] = {str(offset): _share(weights, offset) for offset in (-1, 0, 1)}
+    return found
+
+
+@torch.no_grad()
+def moves(model: Recall) -> list[float]:
+    """Measure how far another letter at each place of a list moves the reader's last state.
+
+    The unit is the distance between the states of two lists that have nothing to do with each
+    other, so that models whose states are larger don't seem to be moved more.
+    """
+    chance = torch.Generator().manual_seed(SCORED_BY)
+    letters, others = torch.randint(len(LETTERS), (2, LISTS, LONGEST), generator=chance)
+    last = model.read(letters)[1]  # (1, B, E)
+
+    def distance(changed: torch.Tensor) -> torch.Tensor:
+        return (model.read(changed)[1] - last).norm(dim=-1).mean()
+
+    found = []
+    for place in range(LONGEST):
+        changed = letters.clone()
+        step = torch.randint(1, len(LETTERS), (LISTS,), generator=chance)  # never the same letter
+        changed[:, place] = (letters[:, place] + step) % len(LETTERS)
+        found.append(round((distance(changed) / distance(others)).item(), 4))
     return found
 
 

@@ -11,11 +11,14 @@ from models.bottleneck.train import (
     BY_PLACE,
     HERE,
     LENGTHS,
+    LONGEST,
     MODELS,
     SHIPPED,
+    moves,
     score,
     shipped,
     train_one,
+    untrained,
 )
 
 FOUND = json.loads((HERE / "scores" / "recall.json").read_text())
@@ -90,6 +93,24 @@ def test_places_and_lengths_agree():
             FOUND["models"][name]["seeds"].values(), right(name, 16), strict=True
         ):
             assert sum(seed["by place"]) / 16 == pytest.approx(share, abs=2e-4)
+
+
+def test_the_printed_moves_are_of_the_models_that_training_starts_from():
+    for name in BY_PLACE:
+        for seed, found in FOUND["models"][name]["seeds"].items():
+            again = moves(untrained(MODELS[name][0], int(seed)))
+            assert found["moves, untrained"] == pytest.approx(again, abs=2e-3)
+            assert len(found["moves"]) == LONGEST
+
+
+def test_a_letter_that_is_not_kept_moves_nothing():
+    """A reader that keeps nothing of the state before is moved by the last letter alone."""
+    model = untrained(Config(8, attention=False), 0)
+    with torch.no_grad():
+        model.reader.weight_hh_l0.zero_()
+        model.reader.bias_ih_l0[8:16] = -100.0  # the update gate: never keep the state before
+    assert max(moves(model)[:-1]) < 1e-3
+    assert 0.9 < moves(model)[-1] < 1.2
 
 
 def test_who_reads_backwards_says_the_list_from_its_start():

@@ -27,7 +27,7 @@ def assert_right(page, decay=1, times=3, source=1):
             exact = flow[reader, source].item()
             assert bar == pytest.approx(exact, abs=6e-6)  # a style keeps five decimals
             if none:
-                assert (text, exact) == ("no way", 0)
+                assert (text, exact) == ("no path", 0)
             else:
                 assert_shows(text, exact, (reader, source))
     for flow, shades in zip(maps, root.evaluate(SHADES), strict=True):

@@ -27,7 +27,7 @@ STATES = {
                     "flow.decay=%F0"],
         "goals": {
             "half-far": "flow.source=0&flow.decay=3",
-            "same": "flow.source=7&flow.decay=0&flow.times=1",
+            "recurrent-more": "flow.source=1&flow.decay=3",
         },
     },
 }  # fmt: skip

@@ -66,13 +66,13 @@ def test_every_state():
 @pytest.mark.parametrize(
     ("chosen", "sentence"),
     [
-        ({}, "Raise cat by 1. Through attention every word rises by 0.77 (30/39). "
-             "Through the recurrent net tired, 8 words on, rises by 0.06 (0.7⁸)."),
+        ({}, "Raise “cat” by 1. Through attention every word rises by 0.77 (30/39). "
+             "Through the recurrent network “tired”, 8 words on, rises by 0.06 (0.7⁸)."),
         ({"decay": 4, "times": 0, "source": 8},
-         "Raise was by 1. Through attention every word rises by 0.10 (1/10). "
-         "Through the recurrent net tired, 1 word on, rises by 1.00 (1)."),
-        ({"source": 9}, "Raise tired by 1. Through attention every word rises by 0.77 (30/39). "
-                        "Through the recurrent net tired itself rises by 1.00 (0.7⁰)."),
+         "Raise “was” by 1. Through attention every word rises by 0.10 (1/10). "
+         "Through the recurrent network “tired”, 1 word on, rises by 1.00 (1)."),
+        ({"source": 9}, "Raise “tired” by 1. Through attention every word rises by 0.77 (30/39). "
+                        "Through the recurrent network “tired” itself rises by 1.00 (0.7⁰)."),
     ],
 )  # fmt: skip
 def test_the_sentence(chosen, sentence):
