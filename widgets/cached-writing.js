@@ -154,7 +154,7 @@ const widgetOf = defineWidget({
   label: "The storyteller writes with its cache, and without",
   key: "write",
   fields: ({most, length}) => ({length: integer(length, {min: 1, max: most})}),
-  controls: () => [[slider("length", "Tokens"), reset]],
+  controls: () => [[slider("length", "Tokens in the text"), reset]],
   controlsBelow: true,
   model: writing,
   sentence,

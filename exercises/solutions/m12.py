@@ -21,16 +21,17 @@ def cached_step(x, W_q, W_k, W_v, keys, values):
 
 def grouped_query(q, k, v):
     group = len(q) // len(k)
-    k, v = np.repeat(k, group, axis=0), np.repeat(v, group, axis=0)  # (H, S, D)
+    k, v = (np.repeat(part, group, axis=0) for part in (k, v))  # (H, S, D)
     scores = q @ k.swapaxes(1, 2) / np.sqrt(q.shape[-1])
     e = np.exp(scores - scores.max(axis=-1, keepdims=True))
     return e / e.sum(axis=-1, keepdims=True) @ v
 
 
 def local_mask(query_len, key_len, window, first):
-    queries = np.arange(key_len - query_len, key_len)[:, None]  # where each stands, (L, 1)
+    queries = np.arange(key_len - query_len, key_len)[:, None]  # (L, 1)
     keys = np.arange(key_len)
-    return (keys <= queries) & ((queries - keys < window) | (keys < first))
+    seen = (queries - keys < window) | (keys < first)
+    return seen & (keys <= queries)
 
 
 @torch.no_grad()
@@ -53,8 +54,14 @@ def write_story(model, tokens, count):
 def new_cache(model, most):
     """The lesson's."""
     heads, width = model.layers[0].attention.num_heads, model.config.embed_dim
-    sizes = {"num_layers": len(model.layers), "dtype": model.embedding.dtype}
-    return KVCache(1, heads, most, width // heads, **sizes)
+    return KVCache(
+        batch_size=1,
+        num_kv_heads=heads,
+        max_seq_len=most,
+        head_dim=width // heads,
+        num_layers=len(model.layers),
+        dtype=model.embedding.dtype,
+    )
 
 
 # ---- The same, computed another way ------------------------------------------------------------
@@ -331,7 +338,8 @@ TASKS = [
             "Put the new keys and values behind the kept ones, with `torch.cat([kept, k], 1)` or "
             "a cache's `append`, as in the lesson. Then attend with "
             "`scaled_dot_product_attention(…, is_causal=True)` of `attention.py`, which takes "
-            "(1, H, L, D), and puts the last query beside the last key.",
+            "(1, H, L, D), and puts the last query beside the last key. PyTorch's function of "
+            "that name puts the first beside the first.",
         ],
         why="`new_cache` is the lesson's, and the rest is its `read` with the layer's attention "
         "written out: project, turn, `append`, attend by `fused_attention` of `attention.py`, and "

@@ -134,7 +134,7 @@ ROWS = [
      "In a window of 8, news travels 7 tokens a layer"),
     ("F57", "m12", "#sec-linear", r"\phi(x) = \operatorname{elu}(x) + 1", "#linear", "#fig-recall",
      "is_causal=True"),
-    ("F57", "m12", "#sec-beyond", "#without-heads", "never_split"),
+    ("F57", "m12", "#sec-linear", "#without-heads", "never_split"),
     ("F58", "m12", "#sec-cache", "#cached-writing", "#cache-flow", "KVCache", "#same-text"),
     ("F58", "m12", "#sec-size", "#kv-calculator", "128 KiB"),
     ("F58", "m12", "#sec-bug", "#bug-starts", "is_causal=True"),

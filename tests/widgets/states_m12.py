@@ -21,7 +21,7 @@ STATES = {
         },
         "damaged": ["kv.model=7", "kv.keeps=some", "kv.length=9", "kv.texts=-1", "kv.window=2"],
         "goals": {
-            "outgrown": "kv.length=7",
+            "outgrown": "kv.length=3&kv.texts=5",
             "room-for-64": "kv.length=5&kv.texts=6&kv.window=1",
         },
     },
