@@ -12,8 +12,7 @@ def places_as_waves(length, size):
     """Make sinusoidal places.
 
     Place *p* is a row of `size` numbers: sin(pθ₀), cos(pθ₀), sin(pθ₁), cos(pθ₁), and so on, with
-    θᵢ = 10000^(−2i / size). Places count from 0. `size` may be odd: the row then ends in a sine
-    without its cosine.
+    θᵢ = 10000^(−2i / size). Places count from 0; `size` is even.
 
     Return: the places (length, size).
     """

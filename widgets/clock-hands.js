@@ -7,7 +7,7 @@ import {reset, slider} from "./lib/controls.js";
 import {defineWidget} from "./lib/define-widget.js";
 import {integer} from "./lib/fields.js";
 import {format} from "./lib/numbers.js";
-import {weightMap} from "./lib/weight-map.js";
+import {pairMap} from "./lib/pair-map.js";
 
 // ---- Model ---------------------------------------------------------------------------------
 
@@ -94,8 +94,10 @@ const mapOf = ({curve}, size) => Array.from({length: size}, (_, i) => Array.from
 let kept = {};
 function similarityMap(m, {data, state, set}) {
   if (kept.data !== data) kept = {data, cells: mapOf(m, data.places)};
-  return html`<figure><figcaption>Every two places: full colour = alike</figcaption>
-    ${weightMap(kept.cells, {row: state.place, choose: ({row}) => set({place: Math.min(row, data.places - 1)})})}</figure>`;
+  const {place, distance} = state;
+  const choose = ({row, column}) => set({place: Math.min(row, column), distance: Math.max(1, Math.abs(row - column))});
+  return html`<figure><figcaption>Similarity of every two places</figcaption>
+    ${pairMap(kept.cells, {row: place, column: place + distance, ticks: [0, 10, 20, 30, 40], choose})}</figure>`;
 }
 
 // ---- The two widgets -------------------------------------------------------------------------

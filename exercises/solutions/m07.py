@@ -10,7 +10,7 @@ def places_as_waves(length, size):
     angles = np.arange(length)[:, None] * speeds
     places = np.zeros((length, size))
     places[:, 0::2] = np.sin(angles)
-    places[:, 1::2] = np.cos(angles[:, : size // 2])
+    places[:, 1::2] = np.cos(angles)
     return places
 
 
@@ -34,7 +34,8 @@ def rotate(x, places, base):
 def alibi(num_heads, length):
     slopes = 2.0 ** (-8 * np.arange(1, num_heads + 1) / num_heads)
     places = np.arange(length)
-    return -slopes[:, None, None] * np.abs(places[:, None] - places[None, :])
+    distance = np.abs(places[:, None] - places)
+    return -slopes[:, None, None] * distance
 
 
 def by_positions_py(length, size):
@@ -74,8 +75,7 @@ def alibi_by_positions_py(num_heads, length):
 
 
 def lengths(rng, size):
-    numbers = (2, 4, 5, 8, 7, 16, 1, 33)[size - 1]  # odd ones too
-    return int(rng.integers(2, 20)), numbers
+    return int(rng.integers(2, 20)), (2, 4, 6, 8, 10, 16, 32, 34)[size - 1]
 
 
 def tables(rng, size):
@@ -95,12 +95,12 @@ def heads(rng, size):
 def waves(length, size, *, speeds=None, halves=False, start=0, swap=False):
     steps = np.arange(0, size, 2) / size if speeds is None else speeds(size)
     angles = np.arange(start, start + length)[:, None] * 10000.0**-steps
-    sines, cosines = np.sin(angles), np.cos(angles[:, : size // 2])
+    sines, cosines = np.sin(angles), np.cos(angles)
     places = np.zeros((length, size))
     if halves:
         return np.concatenate((sines, cosines), axis=1)
     if swap:
-        places[:, 0::2], places[:, 1::2] = np.cos(angles), np.sin(angles[:, : size // 2])
+        places[:, 0::2], places[:, 1::2] = np.cos(angles), np.sin(angles)
     else:
         places[:, 0::2], places[:, 1::2] = sines, cosines
     return places
@@ -133,11 +133,9 @@ TASKS = [
             "All angles are one product: places as a column, `np.arange(length)[:, None]`, times "
             "the speeds θ as a row.",
             "`np.arange(0, size, 2) / size` has the exponents 2i / size, one for each sine.",
-            "Put sines into `[:, 0::2]` and cosines into `[:, 1::2]`. Where `size` is odd there "
-            "is one cosine less: take the first `size // 2` columns of the angles.",
+            "Put sines into `[:, 0::2]` and cosines into `[:, 1::2]` of an array of zeros.",
         ],
-        why="Sine and cosine of one angle are the tip of a clock hand. An odd size leaves the "
-        "last hand with one of its two numbers; code that forgets it fails on every odd size.",
+        why="Sine and cosine of one angle are the tip of a clock hand: two numbers for each hand.",
         mistakes={
             "you put all sines first and all cosines after; here they alternate":
                 lambda length, size: waves(length, size, halves=True),

@@ -39,14 +39,14 @@ STATES = {
         "key": "pair",
         "states": {
             "sinusoidal": "pair.scheme=sinusoidal&pair.place=20&pair.distance=5",
-            "rotary": "pair.scheme=rotary&pair.distance=12",
+            "rotary": "pair.scheme=rotary&pair.place=47&pair.distance=12",
             "alibi": "pair.scheme=alibi",
-            "last": "pair.scheme=relative&pair.place=31&pair.distance=31",
+            "last": "pair.scheme=relative&pair.place=47&pair.distance=47",
         },
-        "damaged": ["pair.scheme=best", "pair.place=32", "pair.place=2", "pair.distance=0"],
+        "damaged": ["pair.scheme=best", "pair.place=48", "pair.place=2", "pair.distance=0"],
         "goals": {
-            "stays": "pair.scheme=rotary", "flat": "pair.scheme=none",
-            "straight": "pair.scheme=alibi",
+            "stays": "pair.scheme=rotary", "straight": "pair.scheme=alibi",
+            "far-high": "pair.scheme=rotary&pair.place=47&pair.distance=45",
         },
     },
 }  # fmt: skip

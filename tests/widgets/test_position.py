@@ -93,14 +93,21 @@ def test_the_moved_pair_reads_diagonals(seed):
     query = max(place, distance)  # a key has to stand somewhere
     assert model["now"] == scores[query, query - distance].item()
     assert model["along"] == scores.diagonal(-distance).tolist()
+    assert model["apart"] == [scores[query, query - d].item() for d in range(query + 1)]
     assert not model["still"] or distance == 7
 
 
 def test_what_a_scheme_does_is_told_from_its_scores():
     away = torch.arange(8)[:, None] - torch.arange(8)
-    straight = pair(1.5 - 0.25 * away.double(), 5, 2)
-    assert (straight["still"], straight["flat"], straight["straight"]) == (True, False, True)
-    flat = pair(torch.full((8, 8), 2.0), 5, 2)
-    assert (flat["still"], flat["flat"], flat["straight"]) == (True, True, False)
-    waves = pair(torch.cos(away.double()), 5, 2)
-    assert (waves["still"], waves["flat"], waves["straight"]) == (True, False, False)
+
+    def told(scores, distance=2):
+        model = pair(scores, 7, distance)
+        return model["still"], model["straight"], model["higher"]
+
+    assert told(1.5 - 0.25 * away.double()) == (True, True, False)
+    assert told(torch.full((8, 8), 2.0), 6) == (True, False, False)
+    waves = -torch.cos(0.8 * away.double())  # falls below its start, and is highest at 4
+    assert [told(waves, d)[2] for d in (3, 4, 5)] == [False, True, False]
+    assert told(waves) == (True, False, False)
+    lopsided = torch.arange(64).view(8, 8).double()
+    assert told(lopsided)[0] is False
