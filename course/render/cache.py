@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 ENGINE = Path(__file__).parent
+_KEPT = 4  # executions of a page: undoing an edit, or changing a branch, runs nothing
 _EXECUTING = ("cache.py", "execute.py", "kernel.py", "source.py")
 
 
@@ -44,16 +45,20 @@ class PageCache:
         self.folder = root / ".course" / "pages" / name.replace("/", "--")
 
     def load_execution(self, key: str) -> dict[str, Any] | None:
-        record = self._load("execution.json")
-        if record is None or record["key"] != key:
-            return None
-        return record if self._as_then(record["reads"]) else None
+        for path in self._executions():
+            record = self._load(path.name)
+            if record and record["key"] == key and self._as_then(record["reads"]):
+                path.touch()
+                return record
+        return None
 
     def save_execution(
         self, key: str, reads: dict[str, str | None], outputs: list
     ) -> dict[str, Any]:
         record = {"key": key, "reads": reads, "outputs": outputs}
-        self._save("execution.json", record)
+        self._save(f"execution-{digest([key, reads])[:16]}.json", record)
+        for old in self._executions()[_KEPT:]:
+            old.unlink(missing_ok=True)
         return record
 
     def load_page(self, key: str) -> dict[str, Any] | None:
@@ -77,6 +82,11 @@ class PageCache:
         """Delete the page before its figures are rewritten, so that old and new never mix."""
         (self.folder / "page.json").unlink(missing_ok=True)
         shutil.rmtree(self.figures, ignore_errors=True)
+
+    def _executions(self) -> list[Path]:
+        """Return the files of the last executions, the latest first."""
+        files = self.folder.glob("execution-*.json")
+        return sorted(files, key=lambda path: path.stat().st_mtime, reverse=True)
 
     def _as_then(self, digests: dict[str, str | None]) -> bool:
         return all(file_digest(self.root / path) == then for path, then in digests.items())

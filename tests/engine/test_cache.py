@@ -71,6 +71,23 @@ def test_an_edit_runs_exactly_the_lessons_concerned(site, path, old, new, concer
     assert set(site.render().values()) == {"cached"}
 
 
+def test_undoing_an_edit_runs_nothing(site):
+    for path, old, new in [("deeper.py", "41", "42"), (PLAIN, "6 * 7", "6 * 8")]:
+        site.edit(path, old, new)
+        site.render()
+        site.edit(path, new, old)
+        assert site.executed() == set()
+    assert "41" in site.html("lessons/module.html")
+
+
+def test_a_few_executions_are_kept(site):
+    for number in range(43, 50):
+        site.edit("deeper.py", str(number - 2) if number == 43 else str(number - 1), str(number))
+        site.render()
+    kept = list((site.root / ".course/pages/lessons--module").glob("execution-*"))
+    assert len(kept) == 4
+
+
 def test_the_new_output_is_in_the_page(site):
     assert "41" in site.html("lessons/module.html")
     site.edit("deeper.py", "41", "42")
