@@ -5,6 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
+import threading
+from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -35,6 +38,35 @@ def executing_engine() -> str:
 def whole_engine() -> str:
     files = [path for path in sorted(ENGINE.rglob("*")) if path.is_file()]
     return digest([file_digest(path) for path in files if "__pycache__" not in path.parts])
+
+
+def remembered(root: Path, answer: Callable[[str], Any], text: str) -> Any:
+    """Return ``answer(text)``, as JSON, from .course/answers/ where it was asked before.
+
+    An edit of the engine forgets all answers; what ``answer`` raises is not kept.
+    """
+    folder = root / ".course" / "answers"
+    file = folder / f"{digest([answer.__name__, text, whole_engine()])[:32]}.json"
+    found = _load(file)
+    if found is None:
+        found = answer(text)
+        with suppress(OSError):  # `check` works in a folder that can't be written, too
+            folder.mkdir(parents=True, exist_ok=True)
+            _save(file, found)
+    return found
+
+
+def _load(file: Path) -> Any:
+    try:
+        return json.loads(file.read_text(encoding="utf-8"))
+    except (FileNotFoundError, ValueError):
+        return None
+
+
+def _save(file: Path, record: Any) -> None:
+    scratch = file.with_name(f"{file.name}.{threading.get_ident()}.new")  # pages build in parallel
+    scratch.write_text(json.dumps(record), encoding="utf-8")
+    scratch.replace(file)
 
 
 class PageCache:
@@ -92,13 +124,8 @@ class PageCache:
         return all(file_digest(self.root / path) == then for path, then in digests.items())
 
     def _load(self, name: str) -> dict[str, Any] | None:
-        try:
-            return json.loads((self.folder / name).read_text(encoding="utf-8"))
-        except (FileNotFoundError, ValueError):
-            return None
+        return _load(self.folder / name)
 
     def _save(self, name: str, record: dict[str, Any]) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
-        scratch = self.folder / (name + ".new")
-        scratch.write_text(json.dumps(record), encoding="utf-8")
-        scratch.replace(self.folder / name)
+        _save(self.folder / name, record)

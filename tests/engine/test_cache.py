@@ -8,6 +8,7 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
+from course.render import cache
 from tests.engine.sites import Site, python
 
 HEAD = "---\ntitle: Lesson\n---\n"
@@ -78,6 +79,31 @@ def test_undoing_an_edit_runs_nothing(site):
         site.edit(path, new, old)
         assert site.executed() == set()
     assert "41" in site.html("lessons/module.html")
+
+
+def test_an_answer_is_remembered_until_its_text_or_the_engine_changes(tmp_path, monkeypatch):
+    asked = []
+
+    def twice(text):
+        asked.append(text)
+        if text == "wrong":
+            raise ValueError("no answer")
+        return [text, text]
+
+    for _ in range(2):
+        assert cache.remembered(tmp_path, twice, "a") == ["a", "a"]
+        assert cache.remembered(tmp_path, twice, "b") == ["b", "b"]
+        with pytest.raises(ValueError, match="no answer"):
+            cache.remembered(tmp_path, twice, "wrong")
+    assert asked == ["a", "b", "wrong", "wrong"]
+    monkeypatch.setattr(cache, "whole_engine", lambda: "other")
+    cache.remembered(tmp_path, twice, "a")
+    assert asked[-1] == "a"
+
+
+def test_a_folder_that_cannot_be_written_remembers_nothing(tmp_path):
+    (tmp_path / ".course").write_text("a file")
+    assert cache.remembered(tmp_path, str.upper, "a") == "A"
 
 
 def test_a_few_executions_are_kept(site):

@@ -197,6 +197,12 @@ def test_what_killed_runs_left_is_swept(tmp_path):
         then = time.time() - age * 24 * 60 * 60
         os.utime(tmp_path / ".course" / name, (then, then))
     site.render()
+    old = tmp_path / ".course/answers/old.json"
+    old.parent.mkdir(exist_ok=True)
+    old.write_text("1")
+    os.utime(old, (1, 1))
+    site.render()
+    assert not old.exists()
     left = {path.name for path in (tmp_path / ".course").iterdir()}
     assert "tmpnew" in left
     assert left.isdisjoint({"tmpold", "site-old"})
