@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import errno
+import os
 import sys
 import time
 from collections.abc import Sequence
@@ -26,6 +27,13 @@ _OF_THE_MACHINE = {
     errno.EROFS,
     errno.ENOSPC,
 }  # the machine's, not the program's
+
+
+_OWN = {"benchmarks", "course", "exercises", "models", "tests"}
+_NOT_SET_UP = (
+    "this Python has no {}, and COURSE_NO_SETUP=1 says to install nothing: "
+    "leave COURSE_NO_SETUP away, or run python -m pip install -r requirements.txt"
+)
 
 
 def main(arguments: Sequence[str], root: Path) -> int:
@@ -54,7 +62,12 @@ def run(chosen: argparse.Namespace, root: Path) -> int:
     except OSError as error:
         if error.errno not in _OF_THE_MACHINE:
             raise
-        print(f"can't write {error.filename}: {error.strerror}", file=sys.stderr)
+        place = error.filename2 or error.filename or root
+        print(f"can't write {place}: {error.strerror}", file=sys.stderr)
+    except ModuleNotFoundError as error:
+        if os.environ.get("COURSE_NO_SETUP") != "1" or error.name.split(".")[0] in _OWN:
+            raise
+        print(_NOT_SET_UP.format(error.name), file=sys.stderr)
     except KeyboardInterrupt:
         print("\nstopped", file=sys.stderr)
         return 130
@@ -70,7 +83,7 @@ def _parser() -> argparse.ArgumentParser:
     render.set_defaults(run=_render)
 
     preview = commands.add_parser("preview", help="render, serve, and follow every change")
-    preview.add_argument("--port", type=int, default=PORT, help="the first port to try")
+    preview.add_argument("--port", type=port, default=PORT, help="the first port to try")
     preview.add_argument("--no-browser", action="store_true")
     preview.set_defaults(run=_preview)
 
@@ -124,6 +137,13 @@ def _parser() -> argparse.ArgumentParser:
     bench.add_argument("benchmark", nargs="*", help="more arguments for it, after --")
     bench.set_defaults(run=_bench)
     return parser
+
+
+def port(text: str) -> int:
+    port = int(text)
+    if not 0 <= port <= 65535:
+        raise argparse.ArgumentTypeError(f"{port} is no port; ports go from 0 to 65535")
+    return port
 
 
 def _render(root: Path, chosen: argparse.Namespace) -> int:

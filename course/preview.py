@@ -13,6 +13,7 @@ from course.render.site import render_site
 from course.serve import start_server
 
 _MILLISECONDS_OF_CALM = 500
+_ENGINE = ("course/", "requirements.txt")  # imported once, when the preview starts
 _OUTPUTS = {"_site", "node_modules", "__pycache__", "notebooks"}
 
 
@@ -26,6 +27,8 @@ def preview(root: Path, *, port: int, cell_timeout: float, browser: bool) -> int
         for changed in changes(root):
             if changed:
                 print(f"\nchanged: {', '.join(changed)}", flush=True)
+            if any(_is_engine(path) for path in changed):
+                print("this preview runs the engine as it was: restart it", flush=True)
             states = _render_again(root, cell_timeout)
             if states and (changed or states != {"cached"}):
                 server.reload()
@@ -72,6 +75,10 @@ def _is_source(_: object, path: str) -> bool:
     return not name.startswith(".") and name not in _OUTPUTS
 
 
+def _is_engine(path: str) -> bool:
+    return path.startswith(_ENGINE)
+
+
 def _render_again(root: Path, cell_timeout: float) -> set[str]:
     """Return the work that was done for the pages; empty after a mistake."""
 
@@ -83,5 +90,10 @@ def _render_again(root: Path, cell_timeout: float) -> set[str]:
         done = render_site(root, cell_timeout=cell_timeout, say=say_unless_cached)
     except (Problem, Problems) as found:
         print(f"{found}\nthe page stays as it was", file=sys.stderr, flush=True)
+        return set()
+    except Exception as error:
+        # A fault of the engine, or a file that another program holds: the next edit may mend it.
+        reason = f"{type(error).__name__}: {error}"
+        print(f"{reason}\nthe page stays as it was", file=sys.stderr, flush=True)
         return set()
     return set(done.states.values())

@@ -11,6 +11,7 @@ from urllib.parse import unquote, urlsplit
 
 HOST, PORT = "127.0.0.1", 4200
 EVENTS = "/course-live-reload"  # live_reload.js listens there
+_OWN_NAMES = {HOST, "localhost"}
 RELOAD = "/course-live-reload.js"  # no inline script: the pages' policy refuses it
 _PORTS_TO_TRY = 100
 _RELOAD_FILE = Path(__file__).with_name("live_reload.js")
@@ -20,6 +21,7 @@ class SiteServer(ThreadingHTTPServer):
     """Serves the folder ``site``; with ``live``, ``reload()`` reloads every open page."""
 
     daemon_threads = True
+    request_queue_size = 128  # a browser opens a dozen connections for each tab
     # It frees the port of a stopped server; on Windows it would let two servers share a port.
     allow_reuse_address = errno.errorcode.get(10048) is None
 
@@ -85,7 +87,14 @@ class _Handler(SimpleHTTPRequestHandler):
         found = full if inside else self.server.site / "no such file"
         return str(found) + ("/" if asked.endswith("/") and found.is_dir() else "")
 
+    def do_HEAD(self) -> None:
+        self.do_GET()
+
     def do_GET(self) -> None:
+        """Answer HEAD too, with the same headers."""
+        if urlsplit(f"//{self.headers.get('Host', HOST)}").hostname not in _OWN_NAMES:
+            # Another site's name that was made to lead here, to read the pages.
+            return self.send_error(421, "This server answers to localhost alone")
         path = urlsplit("/" + self.path.lstrip("/")).path
         if path == EVENTS:
             self._send_events()
@@ -93,6 +102,8 @@ class _Handler(SimpleHTTPRequestHandler):
             self._send(200, "text/javascript", _RELOAD_FILE.read_bytes())
         elif path.endswith((".html", "/")):
             self._send_page()
+        elif self.command == "HEAD":
+            super().do_HEAD()
         else:
             super().do_GET()
 
@@ -126,14 +137,15 @@ class _Handler(SimpleHTTPRequestHandler):
         self.send_header("Content-Type", kind)
         self.send_header("Content-Length", str(len(data)))
         self.end_headers()
-        self.wfile.write(data)
+        if self.command != "HEAD":
+            self.wfile.write(data)
 
     def _send_events(self) -> None:
         self.send_response(200)
         self.send_header("Content-Type", "text/event-stream")
         self.end_headers()
         try:
-            while True:
+            while self.command != "HEAD":
                 changed = self.server.wait_for_change(timeout=15)
                 self.wfile.write(b"data: reload\n\n" if changed else b": still here\n\n")
                 self.wfile.flush()

@@ -5,11 +5,15 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
+import threading
+from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 ENGINE = Path(__file__).parent
+_KEPT = 4  # executions of a page: undoing an edit, or changing a branch, runs nothing
 _EXECUTING = ("cache.py", "execute.py", "kernel.py", "source.py")
 
 
@@ -36,6 +40,35 @@ def whole_engine() -> str:
     return digest([file_digest(path) for path in files if "__pycache__" not in path.parts])
 
 
+def remembered(root: Path, answer: Callable[[str], Any], text: str) -> Any:
+    """Return ``answer(text)``, as JSON, from .course/answers/ where it was asked before.
+
+    An edit of the engine forgets all answers; what ``answer`` raises is not kept.
+    """
+    folder = root / ".course" / "answers"
+    file = folder / f"{digest([answer.__name__, text, whole_engine()])[:32]}.json"
+    found = _load(file)
+    if found is None:
+        found = answer(text)
+        with suppress(OSError):  # `check` works in a folder that can't be written, too
+            folder.mkdir(parents=True, exist_ok=True)
+            _save(file, found)
+    return found
+
+
+def _load(file: Path) -> Any:
+    try:
+        return json.loads(file.read_text(encoding="utf-8"))
+    except (FileNotFoundError, ValueError):
+        return None
+
+
+def _save(file: Path, record: Any) -> None:
+    scratch = file.with_name(f"{file.name}.{threading.get_ident()}.new")  # pages build in parallel
+    scratch.write_text(json.dumps(record), encoding="utf-8")
+    scratch.replace(file)
+
+
 class PageCache:
     """The cache entry of one page in .course/pages/NAME/: its execution and its HTML."""
 
@@ -44,16 +77,20 @@ class PageCache:
         self.folder = root / ".course" / "pages" / name.replace("/", "--")
 
     def load_execution(self, key: str) -> dict[str, Any] | None:
-        record = self._load("execution.json")
-        if record is None or record["key"] != key:
-            return None
-        return record if self._as_then(record["reads"]) else None
+        for path in self._executions():
+            record = self._load(path.name)
+            if record and record["key"] == key and self._as_then(record["reads"]):
+                path.touch()
+                return record
+        return None
 
     def save_execution(
         self, key: str, reads: dict[str, str | None], outputs: list
     ) -> dict[str, Any]:
         record = {"key": key, "reads": reads, "outputs": outputs}
-        self._save("execution.json", record)
+        self._save(f"execution-{digest([key, reads])[:16]}.json", record)
+        for old in self._executions()[_KEPT:]:
+            old.unlink(missing_ok=True)
         return record
 
     def load_page(self, key: str) -> dict[str, Any] | None:
@@ -78,17 +115,17 @@ class PageCache:
         (self.folder / "page.json").unlink(missing_ok=True)
         shutil.rmtree(self.figures, ignore_errors=True)
 
+    def _executions(self) -> list[Path]:
+        """Return the files of the last executions, the latest first."""
+        files = self.folder.glob("execution-*.json")
+        return sorted(files, key=lambda path: path.stat().st_mtime, reverse=True)
+
     def _as_then(self, digests: dict[str, str | None]) -> bool:
         return all(file_digest(self.root / path) == then for path, then in digests.items())
 
     def _load(self, name: str) -> dict[str, Any] | None:
-        try:
-            return json.loads((self.folder / name).read_text(encoding="utf-8"))
-        except (FileNotFoundError, ValueError):
-            return None
+        return _load(self.folder / name)
 
     def _save(self, name: str, record: dict[str, Any]) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
-        scratch = self.folder / (name + ".new")
-        scratch.write_text(json.dumps(record), encoding="utf-8")
-        scratch.replace(self.folder / name)
+        _save(self.folder / name, record)

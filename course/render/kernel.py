@@ -10,6 +10,8 @@ import os
 import sys
 from importlib.machinery import FileFinder, SourceFileLoader
 
+MOST_PRINTED = 100_000  # characters; the client merges a long line ever more slowly
+
 _NOT_SOURCES = {"__pycache__", "_site", "node_modules"}
 
 
@@ -85,6 +87,29 @@ def load_project_modules_from_source(root):
     sys.path_importer_cache.clear()
 
 
+def limit_printing(shell):
+    """Raise in a cell that prints more than a page can show."""
+    printed = 0
+
+    def start(*_):
+        nonlocal printed
+        printed = 0
+
+    def limited(write):
+        def write_limited(text):
+            nonlocal printed
+            printed += len(text)
+            if printed > MOST_PRINTED:
+                raise ValueError(f"a cell may print {MOST_PRINTED:,} characters, not more")
+            return write(text)
+
+        return write_limited
+
+    shell.events.register("pre_run_cell", start)
+    for stream in (sys.stdout, sys.stderr):
+        stream.write = limited(stream.write)
+
+
 def main():
     settings = json.loads(os.environ["COURSE_KERNEL"])
     root = os.getcwd()
@@ -98,6 +123,7 @@ def main():
     kernel = IPKernelApp.instance()
     kernel.config.InlineBackend.update(settings["InlineBackend"])
     kernel.initialize(sys.argv[1:])
+    limit_printing(kernel.shell)
     kernel.start()
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from .cache import remembered
 from .ojs_compiler import OjsError, browser_names, compile_cell
 from .ojs_modules import Modules
 from .problems import nearest
@@ -173,7 +174,7 @@ class OjsPage:
 
     def _compile(self, source: str, path: str, line: int, *, inline: bool) -> list[dict[str, Any]]:
         try:
-            return compile_cell(source)
+            return remembered(self.modules.root, compile_cell, source)
         except OjsError as error:
             self._all_read = False  # an unread cell may define any name
             column = None if inline else error.column

@@ -9,6 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from .cache import remembered
 from .ojs_compiler import OjsError, scan_module
 from .problems import nearest
 
@@ -78,7 +79,7 @@ class Modules:
     def _scan(self, module: str) -> dict[str, Any]:
         file = self.root / module
         try:
-            return _scanned(file, file.stat().st_mtime_ns, module.startswith(_BUILT))
+            return _scanned(self.root, file, file.stat().st_mtime_ns)
         except OjsError as error:
             message = f"{error.message} (in ES2020, the newest that Quarto reads)"
             raise OjsError(module, error.line, error.column, message) from None
@@ -99,11 +100,12 @@ class Modules:
 
 
 @lru_cache(maxsize=256)
-def _scanned(file: Path, _changed: int, built: bool) -> dict[str, Any]:
+def _scanned(root: Path, file: Path, _changed: int) -> dict[str, Any]:
     source = file.read_text(encoding="utf-8")
+    built = file.relative_to(root).as_posix().startswith(_BUILT)
     match = _BUILT_EXPORTS.search(source) if built else None
     if not match:
-        return scan_module(source)
+        return remembered(root, scan_module, source)
     names = [name.split(" as ")[-1].strip() for name in match[1].split(",")]
     return {"imports": [], "exports": names, "all": False}
 

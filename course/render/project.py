@@ -95,7 +95,9 @@ class Project:
         found: dict[str, None] = {}
         for pattern in self.listed("project", "render"):
             found |= dict.fromkeys(
-                path.relative_to(self.root).as_posix() for path in sorted(self.root.glob(pattern))
+                path.relative_to(self.root).as_posix()
+                for path in sorted(self.root.glob(pattern))
+                if path.is_file()  # a folder may be called x.qmd
             )
         return list(found)
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
@@ -25,6 +27,8 @@ from .web import NOT_FOUND, for_the_web, write_web_files
 
 Say = Callable[[str], None]
 _SECONDS_BEFORE_A_BAR = 2
+_DAY = 24 * 60 * 60
+_MONTH = 30 * _DAY
 
 
 @dataclass(frozen=True)
@@ -105,8 +109,9 @@ def _replace_site(project: Project, pages: dict[str, Page], built: dict[str, Bui
     """Write the site to a folder aside, and put it in place once it is whole with all links."""
     scratch = project.root / ".course"
     scratch.mkdir(exist_ok=True)
+    _sweep(scratch)
     with TemporaryDirectory(dir=scratch, prefix="site-", ignore_cleanup_errors=True) as folder:
-        new, old, site = Path(folder) / "new", Path(folder) / "old", project.root / "_site"
+        new, site = Path(folder) / "new", (project.root / "_site").resolve()  # it may be a link
         new.mkdir()
         _copy_resources(project, pages, new)
         whole = _finished(built)
@@ -125,9 +130,32 @@ def _replace_site(project: Project, pages: dict[str, Page], built: dict[str, Bui
         ]
         if lost:
             raise Problems(lost)
+        _put_in_place(new, site, aside=Path(folder) / "old")
+
+
+def _sweep(scratch: Path) -> None:
+    """Delete what renders and kernels killed a day ago have left, and a month's old answers."""
+    now = time.time()
+    for left in [*scratch.glob("tmp*"), *scratch.glob("site-*")]:
+        if now - left.stat().st_mtime > _DAY:
+            shutil.rmtree(left, ignore_errors=True)
+    for answer in scratch.glob("answers/*"):
+        if now - answer.stat().st_mtime > _MONTH:
+            answer.unlink(missing_ok=True)
+
+
+def _put_in_place(new: Path, site: Path, *, aside: Path) -> None:
+    try:
         if site.exists():
-            site.rename(old)
+            site.rename(aside)
         new.rename(site)
+    except OSError as error:
+        if error.errno not in (errno.EBUSY, errno.EXDEV):
+            raise
+        # A mounted folder, as in a container, can't be moved: fill it in place.
+        for old in site.iterdir():
+            shutil.rmtree(old) if old.is_dir() and not old.is_symlink() else old.unlink()
+        shutil.copytree(new, site, dirs_exist_ok=True)
 
 
 def _finished(built: dict[str, Built]) -> dict[str, str]:

@@ -8,6 +8,7 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
+from course.render import cache
 from tests.engine.sites import Site, python
 
 HEAD = "---\ntitle: Lesson\n---\n"
@@ -69,6 +70,48 @@ def test_an_edit_runs_exactly_the_lessons_concerned(site, path, old, new, concer
     site.edit(path, old, new)
     assert site.executed() == concerned
     assert set(site.render().values()) == {"cached"}
+
+
+def test_undoing_an_edit_runs_nothing(site):
+    for path, old, new in [("deeper.py", "41", "42"), (PLAIN, "6 * 7", "6 * 8")]:
+        site.edit(path, old, new)
+        site.render()
+        site.edit(path, new, old)
+        assert site.executed() == set()
+    assert "41" in site.html("lessons/module.html")
+
+
+def test_an_answer_is_remembered_until_its_text_or_the_engine_changes(tmp_path, monkeypatch):
+    asked = []
+
+    def twice(text):
+        asked.append(text)
+        if text == "wrong":
+            raise ValueError("no answer")
+        return [text, text]
+
+    for _ in range(2):
+        assert cache.remembered(tmp_path, twice, "a") == ["a", "a"]
+        assert cache.remembered(tmp_path, twice, "b") == ["b", "b"]
+        with pytest.raises(ValueError, match="no answer"):
+            cache.remembered(tmp_path, twice, "wrong")
+    assert asked == ["a", "b", "wrong", "wrong"]
+    monkeypatch.setattr(cache, "whole_engine", lambda: "other")
+    cache.remembered(tmp_path, twice, "a")
+    assert asked[-1] == "a"
+
+
+def test_a_folder_that_cannot_be_written_remembers_nothing(tmp_path):
+    (tmp_path / ".course").write_text("a file")
+    assert cache.remembered(tmp_path, str.upper, "a") == "A"
+
+
+def test_a_few_executions_are_kept(site):
+    for number in range(43, 50):
+        site.edit("deeper.py", str(number - 2) if number == 43 else str(number - 1), str(number))
+        site.render()
+    kept = list((site.root / ".course/pages/lessons--module").glob("execution-*"))
+    assert len(kept) == 4
 
 
 def test_the_new_output_is_in_the_page(site):

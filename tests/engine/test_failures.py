@@ -81,6 +81,14 @@ def test_a_cell_that_hangs(tmp_path):
     )
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("long", ["print('x' * 200_000)", "for _ in range(3000): print('x' * 99)"])
+def test_a_cell_that_prints_too_much(tmp_path, long):
+    """The client takes minutes to merge a line of a million characters."""
+    message = failing(tmp_path, python(f"print(1)\n{long}", label="long"))
+    assert message.startswith('lessons/bad.qmd:11: cell "long" raised ValueError: a cell may print')
+
+
 def test_html_output_is_refused(tmp_path):
     source = "class Table:\n    def _repr_html_(self): return '<b>x</b>'\nTable()"
     message = failing(tmp_path, python(source, label="table"))
@@ -151,6 +159,85 @@ def test_the_command_tells_and_exits_with_1(tmp_path, capsys):
     assert 'lessons/a.qmd:5: unknown cell option "lable"' in capsys.readouterr().err
     assert not (site.root / "_site").exists()
     assert main(["check"], tmp_path) == 1
+
+
+def test_a_folder_may_be_called_like_a_page(tmp_path):
+    site = Site(tmp_path, a="---\ntitle: A\n---\n")
+    (tmp_path / "lessons/folder.qmd").mkdir()
+    assert set(site.render()) == {"index.qmd", "lessons/a.qmd"}
+
+
+def test_the_site_may_be_a_link(tmp_path):
+    site = Site(tmp_path / "course")
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "course/_site").symlink_to(tmp_path / "elsewhere")
+    site.render()
+    assert (tmp_path / "elsewhere/index.html").is_file()
+    assert (tmp_path / "course/_site").is_symlink()
+
+
+@pytest.mark.parametrize("number", [errno.EBUSY, errno.EXDEV])
+def test_a_mounted_site_is_filled_in_place(tmp_path, monkeypatch, number):
+    site = Site(tmp_path)
+    (tmp_path / "_site/old").mkdir(parents=True)
+
+    def refuse(path, target):
+        raise OSError(number, "can't be moved", str(path))
+
+    monkeypatch.setattr(Path, "rename", refuse)
+    site.render()
+    assert "Hello." in site.html("index.html")
+    assert not (tmp_path / "_site/old").exists()
+
+
+def test_what_killed_runs_left_is_swept(tmp_path):
+    site = Site(tmp_path)
+    for name, age in [("tmpold", 2), ("site-old", 2), ("tmpnew", 0)]:
+        (tmp_path / ".course" / name / "deep").mkdir(parents=True)
+        then = time.time() - age * 24 * 60 * 60
+        os.utime(tmp_path / ".course" / name, (then, then))
+    site.render()
+    old = tmp_path / ".course/answers/old.json"
+    old.parent.mkdir(exist_ok=True)
+    old.write_text("1")
+    os.utime(old, (1, 1))
+    site.render()
+    assert not old.exists()
+    left = {path.name for path in (tmp_path / ".course").iterdir()}
+    assert "tmpnew" in left
+    assert left.isdisjoint({"tmpold", "site-old"})
+
+
+def test_a_full_disk_is_named(tmp_path, monkeypatch, capsys):
+    from course.cli import main
+
+    def refuse(*_, **__):
+        raise OSError(errno.ENOSPC, "No space left on device")  # as a write, which has no name
+
+    Site(tmp_path)
+    monkeypatch.setattr(Path, "write_text", refuse)
+    assert main(["render"], tmp_path) == 1
+    assert f"can't write {tmp_path}: No space left on device" in capsys.readouterr().err
+
+
+def test_a_port_that_is_none_is_told(tmp_path, capsys):
+    from course.cli import main
+
+    with pytest.raises(SystemExit):
+        main(["preview", "--port", "99999"], tmp_path)
+    assert "99999 is no port; ports go from 0 to 65535" in capsys.readouterr().err
+
+
+def test_a_python_without_the_packages_is_told(tmp_path, monkeypatch, capsys):
+    from course import cli
+
+    def lack(*_, **__):
+        raise ModuleNotFoundError("No module named 'nbclient'", name="nbclient")
+
+    monkeypatch.setenv("COURSE_NO_SETUP", "1")
+    monkeypatch.setattr("course.render.site.render_site", lack)
+    assert cli.main(["render"], tmp_path) == 1
+    assert "this Python has no nbclient" in capsys.readouterr().err
 
 
 def test_a_folder_that_cannot_be_written_is_named(tmp_path, monkeypatch, capsys):

@@ -2,6 +2,7 @@
 
 import os
 import queue
+import shutil
 import signal
 import subprocess
 import sys
@@ -70,6 +71,22 @@ def test_a_change_a_mistake_and_the_end(site):
         preview.until("executed")
         assert stream.readline() + stream.readline() == b"\ndata: reload\n"
         assert "fourth" in read(page)
+
+        cached = site.root / ".course/pages/lessons--a"
+        shutil.rmtree(cached)
+        cached.write_text("no folder")  # an error that nobody foresaw
+        site.edit("lessons/a.qmd", "fourth", "fifth")
+        assert any("FileExistsError" in line for line in preview.until("stays as it"))
+        assert "fourth" in read(page)
+
+        cached.unlink()
+        site.edit("lessons/a.qmd", "fifth", "sixth")
+        preview.until("executed")
+        stream.readline(), stream.readline()
+        assert "sixth" in read(page)
+
+        site.edit("requirements.txt", "numpy==1", "numpy==2")
+        assert preview.until("restart it")
     finally:
         preview.process.send_signal(signal.SIGINT)
     assert preview.until("stopped")

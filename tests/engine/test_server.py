@@ -66,6 +66,35 @@ def test_nothing_outside_the_site_is_served(server, path):
     assert "root:" not in body
 
 
+def test_a_head_has_the_length_of_the_page(server):
+    lengths = []
+    for method in ("GET", "HEAD"):
+        connection = http.client.HTTPConnection(*server.server_address, timeout=5)
+        connection.request(method, "/index.html")
+        response = connection.getresponse()
+        lengths.append(response.headers["Content-Length"])
+        assert bool(response.read()) == (method == "GET")
+    assert lengths[0] == lengths[1]
+
+
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [("localhost:8000", 200), ("127.0.0.1", 200), ("other.example", 421)],
+)
+def test_another_sites_name_is_refused(server, host, status):
+    connection = http.client.HTTPConnection(*server.server_address, timeout=5)
+    connection.request("GET", "/", headers={"Host": host})
+    assert connection.getresponse().status == status
+
+
+def test_many_tabs_are_answered_at_once(server):
+    """A queue of five would refuse or delay what a browser opens at once for a few tabs."""
+    sockets = [socket.create_connection(server.server_address, timeout=5) for _ in range(100)]
+    for one in sockets:
+        one.sendall(b"GET / HTTP/1.0\r\n\r\n")
+    assert all(one.recv(12).endswith(b"200") for one in sockets)
+
+
 @pytest.mark.parametrize(
     ("path", "kind"),
     [

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
+from ..cache import remembered
 from ..source import Page
 
 _KERNEL = "course/render/kernel.py"  # in the record because they ran the lesson
@@ -48,19 +49,28 @@ def _imported(root: Path, names: Iterable[str]) -> set[str]:
 @cache
 def _imports(root: Path, name: str, _changed: int) -> frozenset[str]:
     """Return the project's files that the module in file ``name`` imports itself."""
-    try:
-        tree = ast.parse((root / name).read_bytes())
-    except SyntaxError:  # read as text, never imported
-        return frozenset()
     modules: set[str] = set()
+    text = (root / name).read_text(encoding="utf-8")
+    for level, module, names in remembered(root, import_statements, text):
+        above = name.split("/")[:-level] if level else []
+        base = ".".join([*above, *filter(None, [module])])
+        modules |= {base, *(f"{base}.{imported}" for imported in names)}
+    return frozenset(file for module in modules for file in _files(root, module))
+
+
+def import_statements(source: str) -> list[tuple[int, str | None, list[str]]]:
+    """List (level, module, names) of each import; ``import a, b`` is one of each, without names."""
+    try:
+        tree = ast.parse(source)
+    except SyntaxError:  # read as text, never imported
+        return []
+    found: list[tuple[int, str | None, list[str]]] = []
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            modules |= {alias.name for alias in node.names}
+            found += [(0, alias.name, []) for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
-            above = name.split("/")[: -node.level] if node.level else []
-            base = ".".join([*above, *filter(None, [node.module])])
-            modules |= {base, *(f"{base}.{alias.name}" for alias in node.names)}
-    return frozenset(file for module in modules for file in _files(root, module))
+            found.append((node.level, node.module, [alias.name for alias in node.names]))
+    return found
 
 
 def _files(root: Path, module: str) -> Iterator[str]:
