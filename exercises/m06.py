@@ -11,7 +11,8 @@ import numpy as np
 def split_heads(x, num_heads):
     """Split into heads.
 
-    Give each head its piece of every token: head 0 the first numbers of the row, head 1 the next.
+    Cut each token's row of numbers into pieces, one for each head: head 0 gets the first, head 1
+    the next.
 
     Shapes: `x` (B, L, E).
     Return: (B, H, L, D), where H is `num_heads` and D is E / H.

@@ -8,8 +8,8 @@ import {integer, option} from "./lib/fields.js";
 // ---- Model ---------------------------------------------------------------------------------
 
 const HEADS = [1, 2, 4, 8, 16];
-const SHARING = ["each head its own (MHA)", "pairs share (GQA)", "all share (MQA)"];
-const STEPS = ["Input", "Project", "Split", "Attend", "Join", "Output"];
+const SHARING = ["each head its own", "pairs of heads share", "all heads share"];
+const STEPS = ["Input", "Project", "Split", "Attend", "Merge", "Mix"];
 
 const product = (sizes) => sizes.reduce((a, b) => a * b, 1);
 
@@ -26,7 +26,7 @@ export function architecture({batch, length, width, heads, sharing, step}) {
     shapes: {
       x: whole, W_Q: [width, width], W_K: [width, keyWidth], W_V: [width, keyWidth],
       Q: whole, K: narrow, V: narrow, "Q split": split, "K split": few, "V split": few,
-      weights: [batch, heads, length, length], joined: whole, W_O: [width, width], output: whole
+      weights: [batch, heads, length, length], merged: whole, W_O: [width, width], output: whole
     }
   };
 }
@@ -47,7 +47,7 @@ export function describe(m) {
       code: `qkv = x @ W_QKV + b    # W_QKV: ${width} × ${width + 2 * keyWidth}`,
       count: `W_Q, W_K and W_V lie side by side: ${width} × ${width + 2 * keyWidth} weights `
         + `and ${width + 2 * keyWidth} biases, ${count(parameters.project)} parameters.`},
-    {says: "Each row is cut into pieces, one for each head. Nothing is computed.",
+    {says: "Each row of Q, K and V is cut into pieces, one for each head. Nothing is computed.",
       code: `q = q.view(${batch}, ${length}, ${heads}, ${size}).transpose(1, 2)`,
       count: `${width} = ${heads} × ${size}. Keys and values: ${keyWidth} = ${keyHeads} × ${size}. `
         + `A decoder keeps ${m.kept} numbers a token${whole}.`},
@@ -55,7 +55,7 @@ export function describe(m) {
       code: `o = softmax(q @ k.mT / √${size}) @ v`,
       count: `${heads} maps of ${length} × ${length} for each text: ${count(product(shapes.weights))} weights in all.`},
     {says: "The heads' outputs are laid side by side again.",
-      code: `o = o.transpose(1, 2).reshape${shape(shapes.joined)}`,
+      code: `o = o.transpose(1, 2).reshape${shape(shapes.merged)}`,
       count: `${heads} × ${size} = ${width}. Still nothing mixes one head's numbers with another's.`},
     {says: "W_O mixes what the heads found: one more product, back to the width of the input.",
       code: `y = o @ W_O + b    # W_O: ${width} × ${width}`,
@@ -98,7 +98,7 @@ const stages = ({shapes, heads, keyHeads}) => [
   trio((name) => html`${bands(name === "Q" ? heads : keyHeads, {isNumbered: heads <= 8})}
     ${named(name, shapes[`${name} split`])}`),
   html`${headCards({heads, keyHeads})}${named("weights", shapes.weights)}`,
-  html`${bands(heads)}${named("joined", shapes.joined)}`,
+  html`${bands(heads)}${named("merged", shapes.merged)}`,
   html`${square()}${named(html`W<sub>O</sub>`, shapes.W_O)}${bar()}${named("output", shapes.output)}`
 ];
 

@@ -1,5 +1,5 @@
 // Splitting into heads and merging again: which number goes where, the right way and the wrong one.
-// Each number is its own place in memory: 0, 1, 2, … through the rows of x.
+// Each number is its own place in memory: 0, 1, 2, … through the rows of Q.
 
 import {html, nothing} from "../assets/vendor/lit.js";
 import {menu, toggle} from "./lib/controls.js";
@@ -16,21 +16,21 @@ const ownerOf = (number) => Math.floor(number / WIDTH);
 const grid = (rows, cols, fill) => Array.from({length: rows}, (_, i) => Array.from({length: cols}, (_, j) => fill(i, j)));
 
 /**
- * x (tokens, WIDTH) holds 0, 1, 2, …; heads (heads, tokens, size) and merged (tokens, WIDTH) are
+ * Q (tokens, WIDTH) holds 0, 1, 2, …; heads (heads, tokens, size) and merged (tokens, WIDTH) are
  * what becomes of it. `splitBlind`: view alone, without transpose; `mergeBlind`: reshape alone.
  */
 export function trace({tokens}, {heads: count, splitBlind, mergeBlind, number}) {
   const [length, size] = [tokens.length, WIDTH / count];
-  const x = grid(length, WIDTH, (i, e) => i * WIDTH + e);
+  const Q = grid(length, WIDTH, (i, e) => i * WIDTH + e);
   const heads = Array.from({length: count}, (_, h) => grid(length, size, (i, d) =>
-    (splitBlind ? (h * length + i) * size + d : x[i][h * size + d])));
+    (splitBlind ? (h * length + i) * size + d : Q[i][h * size + d])));
   const inMemory = heads.flat(2);
   const merged = grid(length, WIDTH, (i, e) =>
     (mergeBlind ? inMemory[i * WIDTH + e] : heads[Math.floor(e / size)][i][e % size]));
   const astray = (rows) => rows.reduce((sum, row, i) => sum + row.filter((n) => ownerOf(n) !== i).length, 0);
   return {
-    tokens, count, size, length, splitBlind, mergeBlind, number, x, heads, merged,
-    inX: find([x], number).slice(1), inHeads: find(heads, number), inMerged: find([merged], number).slice(1),
+    tokens, count, size, length, splitBlind, mergeBlind, number, Q, heads, merged,
+    inQ: find([Q], number).slice(1), inHeads: find(heads, number), inMerged: find([merged], number).slice(1),
     astray: heads.reduce((sum, head) => sum + astray(head), 0), astrayAfter: astray(merged),
     restored: merged.flat().every((n, i) => n === i)
   };
@@ -44,11 +44,11 @@ function find(matrices, number) {
 
 /** How the chosen number gets to its place, one sentence for each of the two moves. */
 export function explain(m) {
-  const {tokens, size, count, length, number, inX: [row, col], inHeads: [h, i, d]} = m;
+  const {tokens, size, count, length, number, inQ: [row, col], inHeads: [h, i, d]} = m;
   const place = `heads[0, ${[h, i, d].join(", ")}]`;
   const split = m.splitBlind
     ? `view(1, ${count}, ${length}, ${size}) only counts through memory: ${number} = ${h} × ${length * size} + ${i} × ${size} + ${d}, so it lands in ${place}.`
-    : `view: x[0, ${row}, ${col}] becomes [0, ${row}, ${h}, ${d}], for ${col} = ${h} × ${size} + ${d}. transpose swaps the middle two: ${place}.`;
+    : `view: Q[0, ${row}, ${col}] becomes [0, ${row}, ${h}, ${d}], for ${col} = ${h} × ${size} + ${d}. transpose swaps the middle two: ${place}.`;
   const whose = tokens[ownerOf(number)];
   const verdict = i === row ? `The row of ${whose}, as it should be.` : `That is the row of ${tokens[i]}, but the number belongs to ${whose}.`;
   const [toRow, toCol] = m.inMerged;
@@ -72,7 +72,7 @@ const sentence = (m) => html`<span class="arithmetic">${explain(m).join(" ")}</s
   <span class=${m.astray || !m.restored ? "verdict wrong" : "verdict"}>${summarize(m)}</span>`;
 
 const splitCode = ({splitBlind, length, count, size}) =>
-  splitBlind ? `x.view(1, ${count}, ${length}, ${size})` : `x.view(1, ${length}, ${count}, ${size}).transpose(1, 2)`;
+  splitBlind ? `Q.view(1, ${count}, ${length}, ${size})` : `Q.view(1, ${length}, ${count}, ${size}).transpose(1, 2)`;
 
 const mergeCode = ({mergeBlind, length}) =>
   `heads${mergeBlind ? "" : ".transpose(1, 2)"}.reshape(1, ${length}, ${WIDTH})`;
@@ -92,7 +92,7 @@ function view(m, widget) {
   const stage = (name, shape, code, tables) => html`<section class="stage">
     <p><b>${name}</b> <span class="shape">(${shape.join(", ")})</span> ${code ? html`<code>${code}</code>` : nothing}</p>
     <div class="matrices">${tables}</div></section>`;
-  return html`${stage("x", [1, m.length, WIDTH], "", table("x", m.x))}
+  return html`${stage("Q", [1, m.length, WIDTH], "", table("Q", m.Q))}
     ${stage("heads", [1, m.count, m.length, m.size], splitCode(m), m.heads.map((head, h) => table(`head ${h}`, head)))}
     ${stage("merged", [1, m.length, WIDTH], mergeCode(m), table("merged", m.merged))}
     ${widget.sentence()}`;
@@ -117,7 +117,6 @@ export const reshapeTracer = defineWidget({
   sentence,
   view,
   challenges: {
-    "twelve-astray": (m) => m.astray === 12,
     "all-back": (m) => m.astray > 0 && m.restored
   }
 });

@@ -150,10 +150,9 @@ def assert_maps(page, want, *, head, row):
 
 def test_the_heads_are_the_trained_model_s(open_page, maps):
     with open_page(PAGE) as page:
-        default = int(maps[0, 1, False][:-1, 5, 1].argmax())
-        assert texts(page, HEADS, "[aria-pressed=true] b") == [f"head {default}"]
-        assert_maps(page, maps[0, 1, False], head=default, row=5)
-        head = default
+        assert texts(page, HEADS, "[aria-pressed=true] b") == ["head 2"]
+        assert_maps(page, maps[0, 0, False], head=2, row=5)
+        head = 2
         for state in ((2, 0, False), (3, 1, True), (1, 1, False), (0, 0, True)):
             sentence, layer, untrained = state
             choose(page, HEADS, "Sentence", sentence)
@@ -173,7 +172,8 @@ def test_the_heads_are_the_trained_model_s(open_page, maps):
             assert texts(page, HEADS, ".heading .source") == ["random" if untrained else "trained"]
         want = maps[0, 1, False][:-1]
         rows = zip(static_rows(page, HEADS), want, strict=True)
-        for (_, spread, peak), weights in rows:
+        for (_, to_subject, spread, peak), weights in rows:
+            assert_shows_about(to_subject, weights[5, 1].item())
             assert_shows_about(spread, entropy(weights).mean().item())
             assert_shows_about(peak, weights.amax(-1).mean().item())
 
@@ -199,7 +199,7 @@ def test_touch_and_the_theme(open_page):
         assert texts(page, LAYER, ".step-ticks .current") == ["Attend"]
         cell(page, 1, "4").tap()
         settle(page)
-        assert "x[0, 0, 4]" in texts(page, TRACER, ".arithmetic")[0]
+        assert "Q[0, 0, 4]" in texts(page, TRACER, ".arithmetic")[0]
         large = page.locator(f"{HEADS} .labelled-map .weight-map")
         height = large.bounding_box()["height"]
         for row in (2, 7):

@@ -10,8 +10,8 @@ STATES = {
             "project": "layer.step=1",
             "one head, split": "layer.heads=1&layer.step=2",
             "pairs, attend": "layer.heads=4&layer.sharing=1&layer.step=3",
-            "all share, join": "layer.sharing=2&layer.step=4",
-            "two heads, output": "layer.heads=2&layer.step=5",
+            "all share, merge": "layer.sharing=2&layer.step=4",
+            "two heads, mix": "layer.heads=2&layer.step=5",
             "sixteen, pairs": "layer.heads=16&layer.sharing=1&layer.step=2",
             "sixteen, all share": "layer.heads=16&layer.sharing=2&layer.step=3",
         },
@@ -38,7 +38,6 @@ STATES = {
         },
         "damaged": ["trace.heads=3", "trace.number=24", "trace.number=", "trace.splitBlind=2"],
         "goals": {
-            "twelve-astray": "trace.heads=4&trace.splitBlind=1",
             "all-back": "trace.splitBlind=1&trace.mergeBlind=1",
         },
     },
@@ -46,11 +45,11 @@ STATES = {
         "page": M06,
         "key": "heads",
         "states": {
-            "cat": "heads.sentence=1&heads.head=2",
-            "cat, layer 0": "heads.sentence=1&heads.layer=0",
-            "big": "heads.sentence=3&heads.row=12",
-            "dogs, random": "heads.sentence=2&heads.layer=0&heads.head=2&heads.untrained=1",
-            "random": "heads.untrained=1&heads.head=0",
+            "cat": "heads.sentence=1&heads.layer=1&heads.head=4",
+            "cat, layer 0": "heads.sentence=1",
+            "big": "heads.sentence=3&heads.layer=1&heads.row=12",
+            "dogs, random": "heads.sentence=2&heads.head=1&heads.untrained=1",
+            "random": "heads.untrained=1&heads.layer=1",
         },
         "grows": 130,
         "damaged": [
@@ -58,8 +57,8 @@ STATES = {
             "heads.untrained=yes",
         ],
         "goals": {
-            "most-even-head": "heads.sentence=1&heads.layer=0&heads.head=0",
-            "finds-dogs": "heads.sentence=2&heads.head=1&heads.row=5",
+            "finds-keys": "heads.layer=1&heads.head=1",
+            "finds-dogs": "heads.sentence=2&heads.layer=1&heads.head=1",
         },
     },
 }  # fmt: skip
