@@ -59,7 +59,7 @@ def remembered(root: Path, answer: Callable[[str], Any], text: str) -> Any:
 def _load(file: Path) -> Any:
     try:
         return json.loads(file.read_text(encoding="utf-8"))
-    except (FileNotFoundError, ValueError):
+    except (OSError, ValueError):
         return None
 
 
