@@ -18,12 +18,12 @@ def layer_flops(seq_len, embed_dim, num_heads, num_kv_heads, head_dim):
     ...
 
 
-def decode_ms(parameters, kept, keys, group, batch, flops, bandwidth):
+def decode_ms(parameters, kept, tokens, group, batch, flops, bandwidth):
     """Model one step of decoding.
 
     A model writes one token for each of `batch` texts. All numbers have 2 bytes. Each of its
     `parameters` takes part in a multiplication and an addition for each text. Each text has a cache
-    of its own: `keys` tokens, `kept` numbers a token. Every kept number takes part in a
+    of its own: of `tokens` tokens, `kept` numbers each. Every kept number takes part in a
     multiplication and an addition for each of the `group` queries that share it. The machine
     does `flops` FLOPs and reads `bandwidth` bytes a second, both at once. Nothing else counts.
 

@@ -59,12 +59,12 @@ export const memoryBars = defineWidget({
   key: "memory",
   fields: ({models, chosen}) => ({
     model: integer(models.findIndex(({name}) => name === chosen), {max: models.length - 1}),
-    length: stop(8192, LENGTHS),
+    length: stop(4096, LENGTHS),
     batch: stop(1, BATCHES)
   }),
   controls: ({data}) => [
     [menu("model", "Model", data.models.map(({name}) => name)), reset],
-    [steps("length", "Tokens", LENGTHS.map(whole), {ticks: [0, 2, 4, 6]})],
+    [steps("length", "Tokens", LENGTHS.map(whole), {ticks: [1, 3, 5, 7]})],
     [steps("batch", "Texts", BATCHES.map(whole))]
   ],
   model: memory,

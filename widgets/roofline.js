@@ -3,7 +3,7 @@
 import {line, scaleLinear} from "../assets/vendor/d3.js";
 import {html, svg} from "../assets/vendor/lit.js";
 import {choice, menu, reset, steps} from "./lib/controls.js";
-import {amount, doublings, duration, step, stop, tick, whole} from "./lib/costs.js";
+import {amount, cacheBytes, doublings, duration, step, stop, tick, whole} from "./lib/costs.js";
 import {defineWidget} from "./lib/define-widget.js";
 import {flag, integer, option} from "./lib/fields.js";
 
@@ -29,6 +29,7 @@ export function roofline({models, machines}, state) {
   const seconds = parts.reduce((sum, part) => sum + part.seconds, 0);
   return {
     model, machine, length, batch, writing: state.writing, parts, seconds,
+    kept: (state.bits / 8) * model.parameters + cacheBytes(model, length, batch, state.bits / 8),
     ridge: machine.flops / machine.bandwidth, tokens: (batch * (state.writing ? 1 : length)) / seconds
   };
 }
@@ -41,9 +42,18 @@ const short = (x) => (x < 9.995 ? x.toFixed(2) : x < 99.95 ? x.toFixed(1) : whol
 const CALLED = {matrices: "parameters", attention: "keys and values"};
 const told = (part) => `${CALLED[part.name]} ${short(part.intensity)} FLOP a byte, ${duration(part.seconds)}, held back by ${isHeldByMemory(part) ? "memory" : "arithmetic"}`;
 
-export const sentence = ({model, machine, length, batch, writing, parts, seconds, tokens}) =>
+/** What is kept, beside the machine's memory; of the CPU core no size is known. */
+function beside({kept, machine: {memory}}) {
+  if (memory === 0) return "";
+  return `${kept > memory ? ": more than" : " of"} the machine's ${amount(memory, "B")}`;
+}
+
+const inAll = (batch) => (batch === 1 ? "" : ", all texts together");
+
+export const sentence = ({model, machine, length, batch, writing, parts, seconds, tokens, kept}) =>
   `${model.name} on ${machine.name} ${writing ? "writes one token after" : "reads"} ${whole(length)} tokens, ${batch === 1 ? "1 text" : `${whole(batch)} texts`}. `
-  + `${parts.map(told).join("; ")}. At least ${duration(seconds)} in all, at most ${amount(tokens, "")} tokens a second.`;
+  + `${parts.map(told).join("; ")}. At least ${duration(seconds)} in all, at most ${amount(tokens, "")} tokens a second${inAll(batch)}. `
+  + `Parameters and caches take ${amount(kept, "B")}${beside({kept, machine})}.`;
 
 const BOX = {left: 76, right: 548, top: 32, bottom: 260, height: 314, width: 560};
 const LOWEST = -0.6; // powers of ten, FLOP a byte
@@ -82,7 +92,8 @@ const view = (m) => html`${plot(m)}
   <tbody>${m.parts.map((part) => html`<tr><th scope="row"><span class=${spot[part.name]}></span>${CALLED[part.name]}</th><td>${short(part.intensity)}</td>
     <td><span class=${isHeldByMemory(part) ? "" : "longer"}>${duration(part.arithmetic)}</span></td>
     <td><span class=${isHeldByMemory(part) ? "longer" : ""}>${duration(part.memory)}</span></td></tr>`)}</tbody></table>
-  <p class="in-all">At least <b>${duration(m.seconds)}</b> in all. At most <b>${amount(m.tokens, "")}</b> tokens a second.</p>`;
+  <p class="in-all">At least <b>${duration(m.seconds)}</b> in all. At most <b>${amount(m.tokens, "")}</b> tokens a second${inAll(m.batch)}.</p>
+  <p class="fits">Parameters and caches take <b>${amount(m.kept, "B")}</b>${beside(m)}.</p>`;
 
 const more = (widget) => html`<details><summary>Another model, or smaller numbers</summary><div class="controls">
   ${menu("model", "Model", widget.data.models.map(({name}) => name))(widget)}${choice("bits", "Bits of a number", BITS.map((bits) => `${bits} bits`))(widget)}</div></details>`;
@@ -112,6 +123,6 @@ export const rooflineExplorer = defineWidget({
   challenges: {
     "past-the-ridge": ({writing, parts: [matrices]}) => writing && !isHeldByMemory(matrices),
     "cache-first": ({writing, parts: [matrices, attention]}) => writing && attention.seconds > matrices.seconds,
-    "lift-attention": ({writing, parts: [, attention]}) => writing && attention.intensity > 2
+    "lift-attention": ({writing, parts: [, attention]}) => writing && attention.intensity > 3
   }
 });

@@ -13,8 +13,8 @@ def layer_flops(seq_len, embed_dim, num_heads, num_kv_heads, head_dim):
     return projections, pairs
 
 
-def decode_ms(parameters, kept, keys, group, batch, flops, bandwidth):
-    cache = batch * keys * kept
+def decode_ms(parameters, kept, tokens, group, batch, flops, bandwidth):
+    cache = batch * tokens * kept
     matrices = max(2 * parameters * batch / flops, 2 * parameters / bandwidth)
     caches = max(2 * cache * group / flops, 2 * cache / bandwidth)
     return 1000 * matrices, 1000 * caches
@@ -50,13 +50,13 @@ def by_pytorch(seq_len, embed_dim, num_heads, num_kv_heads, head_dim):
     return counted(*projections), counted(*pairs)
 
 
-def by_roofline(parameters, kept, keys, group, batch, flops, bandwidth):
+def by_roofline(parameters, kept, tokens, group, batch, flops, bandwidth):
     from course.costs import Machine, least_seconds
 
     machine = Machine("", flops, bandwidth, 0, "")
     kinds = [
         (sum(2 * parameters for _ in range(batch)), 2 * parameters),
-        (sum(2 * group * keys * kept for _ in range(batch)), 2 * batch * keys * kept),
+        (sum(2 * group * tokens * kept for _ in range(batch)), 2 * batch * tokens * kept),
     ]
     return tuple(1000 * least_seconds(machine, *kind) for kind in kinds)
 
@@ -144,8 +144,8 @@ def decoders(rng, size):
         (6, rng.integers(2, 5), rng.integers(8, 17)),
     ][(size - 1) % 4]
     parameters, kept = int(rng.integers(1, 9)) * 10**8, int(rng.integers(1, 9)) * 10**4
-    keys, bandwidth = int(rng.integers(1, 9)) * 1000, int(rng.integers(1, 5)) * 10**11
-    return parameters, kept, keys, int(group), int(batch), ridge * bandwidth, bandwidth
+    tokens, bandwidth = int(rng.integers(1, 9)) * 1000, int(rng.integers(1, 5)) * 10**11
+    return parameters, kept, tokens, int(group), int(batch), ridge * bandwidth, bandwidth
 
 
 def devices(rng, size):
@@ -199,25 +199,26 @@ TASKS = [
         "do. With the caches both grow, and only `group` changes their ratio.",
         mistakes={
             "you read the parameters once for each text; all texts share one reading":
-                lambda P, kept, keys, group, B, f, b:
+                lambda P, kept, tokens, group, B, f, b:
                     (max(2000 * P * B / f, 2000 * P * B / b),
-                     decode_ms(P, kept, keys, group, B, f, b)[1]),
+                     decode_ms(P, kept, tokens, group, B, f, b)[1]),
             "you read one cache for all texts; each has its own":
-                lambda P, kept, keys, group, B, f, b:
-                    (decode_ms(P, kept, keys, group, B, f, b)[0],
-                     max(2000 * B * keys * kept * group / f, 2000 * keys * kept / b)),
+                lambda P, kept, tokens, group, B, f, b:
+                    (decode_ms(P, kept, tokens, group, B, f, b)[0],
+                     max(2000 * B * tokens * kept * group / f, 2000 * tokens * kept / b)),
             "you added the two times; both go on at once, so the longer one counts":
-                lambda P, kept, keys, group, B, f, b:
+                lambda P, kept, tokens, group, B, f, b:
                     (2000 * P * B / f + 2000 * P / b,
-                     2000 * B * keys * kept * group / f + 2000 * B * keys * kept / b),
+                     2000 * B * tokens * kept * group / f + 2000 * B * tokens * kept / b),
             "you took the shorter of the two times; the machine has to wait for the longer":
-                lambda P, kept, keys, group, B, f, b:
+                lambda P, kept, tokens, group, B, f, b:
                     (min(2000 * P * B / f, 2000 * P / b),
-                     min(2000 * B * keys * kept * group / f, 2000 * B * keys * kept / b)),
+                     min(2000 * B * tokens * kept * group / f, 2000 * B * tokens * kept / b)),
             "you left out that several queries use each kept number":
-                lambda P, kept, keys, group, B, f, b: decode_ms(P, kept, keys, 1, B, f, b),
+                lambda P, kept, tokens, group, B, f, b: decode_ms(P, kept, tokens, 1, B, f, b),
             "a number has 2 bytes":
-                lambda P, kept, keys, group, B, f, b: decode_ms(P, kept, keys, group, B, f, 2 * b),
+                lambda P, kept, tokens, group, B, f, b:
+                    decode_ms(P, kept, tokens, group, B, f, 2 * b),
             "you returned seconds; the task asks for milliseconds":
                 lambda *given: tuple(part / 1000 for part in decode_ms(*given)),
         },

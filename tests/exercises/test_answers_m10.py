@@ -10,9 +10,9 @@ SEEDS = range(8)
 DECODE = tasks_of("m10")["decode_ms"]
 
 
-def decided_once(uses, parameters, kept, keys, group, batch, flops, bandwidth):
+def decided_once(uses, parameters, kept, tokens, group, batch, flops, bandwidth):
     """Arithmetic holds back both kinds if ``uses`` is above the ridge point, else memory."""
-    cache = batch * keys * kept
+    cache = batch * tokens * kept
     if uses * bandwidth > flops:
         return 2000 * parameters * batch / flops, 2000 * cache * group / flops
     return 2000 * parameters / bandwidth, 2000 * cache / bandwidth

@@ -176,6 +176,9 @@ def test_both_kinds_of_work_take_what_the_machine_allows(seed):
     assert found["seconds"] == pytest.approx(seconds)
     assert found["tokens"] == pytest.approx(queries * batch / seconds)
     assert found["ridge"] == pytest.approx(machine.ridge)
+    size = state["bits"] / 8
+    kept = costs.parameter_bytes(model, size) + costs.cache_bytes(model, length, batch, size)
+    assert found["kept"] == pytest.approx(kept)
 
 
 def writing(**state):
@@ -197,5 +200,19 @@ def test_the_sentence_of_the_roofline():
         "Llama 3 8B on H100 SXM 80 GB writes one token after 4,096 tokens, 1 text. "
         "parameters 1.00 FLOP a byte, 4.48 ms, held back by memory; "
         "keys and values 3.88 FLOP a byte, 165 µs, held back by memory. "
-        "At least 4.65 ms in all, at most 215 tokens a second."
+        "At least 4.65 ms in all, at most 215 tokens a second. "
+        "Parameters and caches take 16.6 GB of the machine's 80.0 GB."
     )
+    many = ROOFLINE.call("sentence", writing(batch=6)).replace("\u202f", " ")
+    assert "tokens a second, all texts together. " in many
+    assert many.endswith("take 151 GB: more than the machine's 80.0 GB.")
+    unknown = {**DATA, "machines": [{**asdict(MACHINES[0]), "memory": 0}]}
+    state = {"model": 1, "machine": 0, "length": 5, "batch": 0, "writing": True, "bits": 16}
+    core = ROOFLINE.call("sentence", ROOFLINE.call("roofline", unknown, state))
+    assert core.replace("\u202f", " ").endswith("Parameters and caches take 15.6 GB.")
+
+
+@pytest.mark.parametrize(("model", "bits", "lifted"), [(1, 8, False), (2, 16, True), (3, 8, False)])
+def test_shared_keys_lift_the_attention_above_three_and_smaller_numbers_do_not(model, bits, lifted):
+    [_, attention] = writing(model=model, bits=bits)["parts"]
+    assert (attention["intensity"] > 3) == lifted
