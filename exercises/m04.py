@@ -35,10 +35,10 @@ def entropy_in_bits(weights):
 def softmax_backward(weights, upstream):
     """Write the backward pass of softmax.
 
-    Softmax made each row of `weights` from a row of scores. `upstream` says how much the loss
-    changes with each weight. Find how much it changes with each score. Weight i changes with its
-    own score by w_i (1 - w_i), and with another score j by -w_i w_j. This table is the Jacobian, of
-    which the lesson has a box. Multiply by it without building it.
+    Softmax made each row of `weights` from a row of scores. `upstream` says how much the loss, the
+    number that training makes smaller, changes with each weight. Go one step back: find how much it
+    changes with each score. Each score changes all weights of its row: its own weight i by
+    w_i (1 - w_i), and another weight j by -w_i w_j. Don't build the S × S table of these numbers.
 
     Shapes: `weights` and `upstream` (L, S).
     Return: the gradient of the loss for each score (L, S).

@@ -111,17 +111,17 @@ const view = (m, widget) => html`<dl class="now"><div><dt>Spread of these eight 
     <div><dt>It moves by</dt><dd class="now-moved">${formatMove(m.moved)}</dd></div></dl>
   <div class="stage"><figure><figcaption>Weights of eight keys, scores below</figcaption>${bars(m)}</figure>
     <figure><figcaption>How far ${NUDGE} moves the largest, by size of the keys</figcaption>${plot(m, widget)}</figure></div>
-  <p class="legend"><span class="raw means">not divided</span> <span class="divided means">divided by √dₖ</span> <span class="ring">what you see</span></p>
+  <p class="legend"><span class="raw means">undivided</span> <span class="divided means">divided by √dₖ</span> <span class="ring">what you see</span></p>
   ${widget.sentence({hidden: true})}`;
 
 const anotherDraw = ({state, fields, set}) => set({draw: (state.draw + 1) % (fields.draw.max + 1)});
 
-/** data: {sizes, products: rows of q·k, by size and draw} */
+/** data: {sizes, size: index of the one chosen at first, products: rows of q·k, by size and draw} */
 export const saturationExplorer = defineWidget({
   name: "saturation",
   label: "Saturation explorer",
-  fields: ({sizes, products}) => ({
-    size: integer(0, {max: sizes.length - 1}),
+  fields: ({sizes, size, products}) => ({
+    size: integer(size, {max: sizes.length - 1}),
     divide: flag(false),
     spread: decimal(1, {min: 0.25, max: 2, step: 0.05}),
     draw: integer(0, {max: products[0].length - 1})

@@ -63,7 +63,7 @@ function says({T}) {
 }
 
 const spreadOut = ({entropies, keys, tokens, row}) =>
-  `The row of ${tokens[row]} is as even as ${format(keys)} of ${tokens.length} keys (entropy ${formatFine(entropies[row])}).`;
+  `Keys that ${tokens[row]} looks at: ${format(keys)} of ${tokens.length} (entropy ${formatFine(entropies[row])} nats).`;
 
 export function sentence(m) {
   const looks = m.tokens.map((token, j) => `${token} ${format(m.weights[m.row][j])}`).join(", ");
@@ -84,7 +84,6 @@ function view(m, widget) {
     <div class="stage" data-source=${m.source}>${map}
     <div class="row"><p class="of-row">${title}</p>${shareList(shares, {format: formatFine, label: title})}</div></div>
     <p class="entropy">${spreadOut(m)}</p>
-    <p class="notes">Rounded as shown, a row may not seem to sum to 1. It does.</p>
     ${widget.sentence({hidden: true})}`;
 }
 
@@ -98,7 +97,7 @@ export const temperatureMap = defineWidget({
   }),
   controls: () => [
     [steps("stop", "Temperature", NAMES, {ticks: TICKS})],
-    [button("Random numbers", (widget) => widget.set(randomMatrices(widget.data))), reset]
+    [button("Random queries and keys", (widget) => widget.set(randomMatrices(widget.data))), reset]
   ],
   model: heat,
   sentence,

@@ -11,7 +11,8 @@ def stable_softmax(scores):
 
 
 def entropy_in_bits(weights):
-    logs = np.log2(weights, where=weights > 0, out=np.zeros_like(weights))
+    logs = np.zeros_like(weights)
+    np.log2(weights, where=weights > 0, out=logs)
     return -(weights * logs).sum(axis=-1)
 
 
@@ -90,9 +91,8 @@ TASKS = [
             "Take the row's maximum: then the largest exponent is 0.",
             "Every row has its own: `scores.max(axis=-1, keepdims=True)`.",
         ],
-        why="The largest exponent is 0, so no `exp` is above 1; and the sum is at least 1, so "
-        "nothing is divided by 0. One maximum for the whole matrix isn't enough: a row far below "
-        "it would be all zeros.",
+        why="The largest exponent is 0, so no `exp` is above 1. One maximum for the whole matrix "
+        "isn't enough: in a row far below it every `exp` would be 0, and 0 / 0 is NaN.",
         mistakes={
             "exp overflowed: infinity divided by infinity is NaN; take each row's maximum away "
             "first": lambda scores: shifted(scores, 0),
@@ -119,8 +119,8 @@ TASKS = [
             "0 · log 0 counts as 0, but NumPy computes NaN. Take the logarithm only `where` the "
             "weight is above 0.",
         ],
-        why="As w goes to 0, w log w does too, so an empty place adds nothing. Adding a small "
-        "number to every weight instead is an answer to another question, and near 0 it shows.",
+        why="As w goes to 0, w log w does too, so a weight of 0 adds nothing. A small number added "
+        "to every weight would change the weights near 0, and so the result.",
         mistakes={
             "these are nats: bits need the logarithm of base 2":
                 lambda weights: entropy_in_bits(weights) * np.log(2),
@@ -142,14 +142,15 @@ TASKS = [
         inputs=weights_and_gradients,
         truth=backward_by_autograd,
         hints=[
-            "The Jacobian of a row is diag(w) − w wᵀ. What is that times a vector g?",
+            "As a table, the numbers of a row are the Jacobian, diag(w) − w wᵀ. What is that times "
+            "a vector g?",
             "diag(w) g is `w * g`. w wᵀ g is w times one number, w · g.",
             "That number is a sum along each row: `(weights * upstream).sum(axis=-1, "
             "keepdims=True)`.",
         ],
-        why="Each score is pushed by how much better its weight's gradient is than the row's "
-        "mean, times the weight itself. A weight of 0 gets nothing, and so does a weight of 1: "
-        "there the mean is its own gradient. No matrix of S × S is ever needed.",
+        why="Take the mean of a row's `upstream`, each number counted by its weight. A score's "
+        "gradient is its weight times what its own number is above that mean. Where the weight is "
+        "0, that is 0; where it is 1, the mean is its own number, and that is 0, too.",
         mistakes={
             "you left out w wᵀ: a score moves all the weights of its row, for they sum to 1":
                 lambda w, g: w * g,

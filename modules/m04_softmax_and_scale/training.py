@@ -72,7 +72,7 @@ def _all(d_k: int) -> dict[str, dict[str, list[list[float]]]]:
             str(rate): [train(name == "divided", rate, seed, d_k=d_k) for seed in SEEDS]
             for rate in RATES
         }
-        for name in ("divided", "not divided")
+        for name in ("divided", "undivided")
     }
 
 
@@ -80,10 +80,10 @@ def main() -> None:
     torch.set_num_threads(1)  # matrices this small gain nothing from more
     found = {"mean of steps": MEAN_OF} | _all(KEY_SIZE) | {"keys of 64": _all(SMALL)}
     long = [train(False, LONG_RATE, seed, steps=LONG_STEPS) for seed in SEEDS]
-    found |= {"not divided, long": [curve[-5:] for curve in long]}
+    found |= {"undivided, long": [curve[-5:] for curve in long]}
     for name, how in RIVALS.items():
         curves = [train(False, RATES[-1], seed, **how) for seed in SEEDS]
-        found |= {f"not divided, {name}": [curve[-5:] for curve in curves]}
+        found |= {f"undivided, {name}": [curve[-5:] for curve in curves]}
     SCORES.write_text(json.dumps(found) + "\n", encoding="utf-8")
 
 

@@ -11,6 +11,7 @@ from tests.widgets.test_saturation import DRAWS, PRODUCTS, SIZES, exact_move, ex
 
 PAGE = "modules/m04_softmax_and_scale/lesson.html"
 WIDGET = "#saturation"
+FIRST = SIZES.index(64)
 
 
 def texts(page, selector):
@@ -77,7 +78,7 @@ def mean_of_largest(size, divide):
 
 def test_the_drawing_follows_every_control(open_page):
     with open_page(PAGE, has_touch=True) as page:
-        assert_shows_attention_pys(page)
+        assert_shows_attention_pys(page, size=FIRST)
         static = page.locator(f"{WIDGET} .static-form tbody tr").all_text_contents()
         for row, size in zip(static, range(0, 9, 2), strict=True):
             raw, divided = (f"{mean_of_largest(size, divide):.2f}" for divide in (False, True))
@@ -85,14 +86,17 @@ def test_the_drawing_follows_every_control(open_page):
 
         page.locator(f"{WIDGET} .step-slider input").focus()
         for _ in range(3):
+            page.keyboard.press("ArrowLeft")
+        assert_shows_attention_pys(page)
+        for _ in range(4):
             page.keyboard.press("ArrowRight")
-        assert_shows_attention_pys(page, size=3)
+        assert_shows_attention_pys(page, size=4)
         for draw in (1, 2):
             page.get_by_role("button", name="Another draw").tap()
-            assert_shows_attention_pys(page, size=3, draw=draw)
+            assert_shows_attention_pys(page, size=4, draw=draw)
         page.locator(f"{WIDGET} .range .number").fill("1.35")
-        assert_shows_attention_pys(page, size=3, spread=1.35, draw=2)
-        assert_is_drawn_to_scale(page, size=3, spread=1.35, draw=2)
+        assert_shows_attention_pys(page, size=4, spread=1.35, draw=2)
+        assert_is_drawn_to_scale(page, size=4, spread=1.35, draw=2)
         page.locator(f"{WIDGET} input[type=checkbox]").tap()
         page.locator(f"{WIDGET} .step-ticks button").last.tap()
         assert_shows_attention_pys(page, size=8, divide=True, spread=1.35, draw=2)
@@ -101,7 +105,7 @@ def test_the_drawing_follows_every_control(open_page):
         page.get_by_role("button", name="Another draw").click()
         assert_shows_attention_pys(page, size=8, divide=True, spread=2, draw=0)
         page.locator(f"{WIDGET} button", has_text="Reset").click()
-        assert_shows_attention_pys(page)
+        assert_shows_attention_pys(page, size=FIRST)
 
 
 def test_the_products_are_those_of_the_draws(site):
@@ -113,4 +117,4 @@ def test_the_products_are_those_of_the_draws(site):
     }["random_keys"]
     got = torch.tensor(published["products"], dtype=torch.float64)
     torch.testing.assert_close(got, PRODUCTS, rtol=0, atol=0.0010001)
-    assert published["sizes"] == SIZES
+    assert (published["sizes"], published["size"]) == (SIZES, FIRST)

@@ -52,7 +52,7 @@ def test_the_map_follows_the_slider_the_row_and_the_numbers(open_page):
         assert_shows_attention_pys(page, QUERY, KEY, STOPS[1], row=2)
         assert page.locator(f"{WIDGET} .lit").count() == 6
 
-        page.get_by_role("button", name="Random numbers").click()
+        page.get_by_role("button", name="Random queries and keys").click()
         state = page.locator(f"{WIDGET} .widget-live").evaluate("(e) => e.state")
         assert_shows_attention_pys(page, state["query"], state["key"], STOPS[1], row=2)
         assert texts(page, ".source:visible") == ["random"]

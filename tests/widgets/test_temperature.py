@@ -86,9 +86,9 @@ def test_the_sentence_says_the_temperature_the_row_and_its_entropy():
     looks = ", ".join(f"{t} {w:.2f}" for t, w in zip(TOKENS, want.tolist(), strict=True))
     assert sentence(0.5) == (
         f"T = 0.5: every score q·k / √dₖ divided by 0.5. sat looks at: {looks}. "
-        f"The row of sat is as even as {math.exp(nats):.2f} of 6 keys (entropy {nats:.3f})."
+        f"Keys that sat looks at: {math.exp(nats):.2f} of 6 (entropy {nats:.3f} nats)."
     )
     assert sentence(1).startswith("T = 1.0: the scores q·k / √dₖ as they are.")
     assert sentence(0).startswith("T → 0: the largest score takes all; equal ones share.")
     assert sentence(math.inf).startswith("T → ∞: every key gets the same.")
-    assert "The row of cat is as even as 2.00 of 6 keys (entropy 0.693)." in sentence(0, (1, 0))
+    assert "Keys that cat looks at: 2.00 of 6 (entropy 0.693 nats)." in sentence(0, (1, 0))
