@@ -53,8 +53,8 @@ MODELS = [
     },
     {
         "name": "masked", "kind": "grammar", "title": "Grammar: fill the gap, built to be readable",
-        "about": "Reads 198 words both ways, and guesses what [mask] hides. So that its heads can be "
-        "read, it was asked, at “it”, which noun is meant, and its layer 2 reads plain words.",
+        "about": "Reads 198 words both ways, and guesses what [mask] hides. So that its heads can "
+        "be read, it was asked, at “it”, which noun is meant, and its layer 2 reads plain words.",
         "file": "grammar/weights/masked.safetensors",
         "examples": [
             ("the trophy did not fit in the suitcase because it was too big .", "2.1"),
@@ -86,10 +86,13 @@ MODELS = [
 ]  # fmt: skip
 
 
-# Each changes one thing of the first text, which the storyteller reads: the text, or the heads that are off.
+# Each changes one thing of the storyteller's first text: a word, or the heads that are off.
 EXPERIMENTS = [
     {"title": "cat for dog", "text": "The boy saw a big cat. Then the big", "off": []},
-    {"title": "small for the first big", "text": "The boy saw a small dog. Then the big", "off": []},
+    {
+        "title": "small for the first big", "text": "The boy saw a small dog. Then the big",
+        "off": [],
+    },
     {"title": "head 2.4 off, which pushes dog down", "text": None, "off": ["2.4"]},
 ]  # fmt: skip
 

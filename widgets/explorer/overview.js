@@ -68,13 +68,13 @@ export function rowsOf({weights}, length) {
 }
 
 /** The length of a push's bar, as a share of the largest. */
-const force = (push, {most}) => `--push:${(Math.abs(push) / most).toFixed(3)}`;
+const force = (push, {most}) => `background-size:${(100 * Math.abs(push) / most).toFixed(1)}% 4px`;
 const strength = (push) => (push >= 1 ? "up" : push <= -1 ? "down" : "");
 
 const tile = (m, widget, head, i) => html`<button type="button" role="radio" aria-checked=${i === m.head} tabindex=${i === m.head ? 0 : -1}
-  aria-label="Head ${nameOf(head)}${head.isOff ? ", off" : ""}" class=${head.isOff ? "off" : strength(m.pushes.heads[i])} style=${force(m.pushes.heads[i], m)} @click=${() => choose(m, widget, i)}>
+  aria-label="Head ${nameOf(head)}${head.isOff ? ", off" : ""}" class=${head.isOff ? "off" : strength(m.pushes.heads[i])} @click=${() => choose(m, widget, i)}>
   <span class="label">${nameOf(head)}</span>${weightMap(rowsOf(head, m.pieces.length), {row: m.at})}
-  <span class="label push ${strength(m.pushes.heads[i])}">${head.isOff ? "off" : signed(m.pushes.heads[i])}</span></button>`;
+  <span class="label push ${strength(m.pushes.heads[i])}" style=${force(m.pushes.heads[i], m)}>${head.isOff ? "off" : signed(m.pushes.heads[i])}</span></button>`;
 
 /** The guesses at the end, what came, and the loss. */
 function ending(m, widget) {

@@ -3,9 +3,10 @@
 import {html} from "../../assets/vendor/lit.js";
 import {chance, shown} from "../lib/ground-words.js";
 import {filled} from "../lib/shares.js";
+import {nameOf} from "./look.js";
 import {guessed} from "./overview.js";
 
-const [LISTED, NAMED] = [3, 2]; // guesses in words; heads that are named
+const LISTED = 3; // guesses in words
 
 export const verdict = (m, widget) => {
   const {entry, pieces, at, whole, guesses} = m;
@@ -15,7 +16,7 @@ export const verdict = (m, widget) => {
   return html`<section class="verdict"><div class="outcome">
     <p class="name">${entry.causal ? "What comes after" : "What stands at"} <b class="q">${shown(pieces[at])}</b>?</p>
     ${row("all heads on", guessed(before.text, m), before.share, chance(before.share))}
-    ${row(`without ${off.length > NAMED ? `${off.length} heads` : off.map(([layer, head]) => `${layer + 1}.${head + 1}`).join(", ") || m.name}`,
+    ${row(`without ${off.length > 1 ? `${off.length} heads` : off.map(([layer, head]) => nameOf({layer, head})).join() || m.name}`,
       guessed(before.text, m), whole ? whole.now : 0, whole ? chance(whole.now) : "?", whole ? "now" : "unknown")}
     <p class="note">${whole ? "Now it guesses" : "It guesses"} ${guesses.slice(0, LISTED).map((guess, i) => html`${i ? ", " : ""}<b>${guessed(guess.text, m)}</b> ${chance(guess.share)}`)}.</p></div>
     ${switches(m, widget)}</section>`;
@@ -29,5 +30,5 @@ function switches({name}, widget) {
   const toggled = off.includes(name) ? off.filter((one) => one !== name) : [...off, name].sort();
   return html`<div class="switches"><label class="toggle"><input type="checkbox" .checked=${off.includes(name)}
     @input=${() => widget.set({off: toggled})}><span>Switch off head <b>${name}</b></span></label>
-    <button type="button" ?disabled=${!off.length} @click=${() => widget.set({off: []})}>All heads on</button></div>`;
+    <button type="button" aria-disabled=${!off.length} @click=${() => widget.set({off: []})}>All heads on</button></div>`;
 }
