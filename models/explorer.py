@@ -37,6 +37,8 @@ MODELS = [
             ('The moon looked down at Peter Rabbit. "Good night, moon," said Peter', "4.3"),
             ("The Tin Woodman and the Scarecrow went to see the Tin", "1.1"),
             ("The good old man went home to his", "2.4"),
+            ("The boy saw a big cat. Then the big", "4.3"),
+            ("The boy saw a small dog. Then the big", "4.3"),
         ],
     },
     {
@@ -50,9 +52,9 @@ MODELS = [
         ],
     },
     {
-        "name": "masked", "kind": "grammar", "title": "Grammar: hidden words, made readable",
-        "about": "Reads 198 words both ways, and guesses what [mask] hides. Unusual: it was "
-        "asked, at “it”, which noun is meant, and its layer 2 reads plain words.",
+        "name": "masked", "kind": "grammar", "title": "Grammar: fill the gap, built to be readable",
+        "about": "Reads 198 words both ways, and guesses what [mask] hides. So that its heads can "
+        "be read, it was asked, at “it”, which noun is meant, and its layer 2 reads plain words.",
         "file": "grammar/weights/masked.safetensors",
         "examples": [
             ("the trophy did not fit in the suitcase because it was too big .", "2.1"),
@@ -61,8 +63,8 @@ MODELS = [
         ],
     },
     {
-        "name": "masked-standard", "kind": "grammar", "title": "Grammar: hidden words, ordinary",
-        "about": "Reads the same 198 words both ways, in the ordinary wiring.",
+        "name": "masked-standard", "kind": "grammar", "title": "Grammar: fill the gap, ordinary",
+        "about": "Reads the same 198 words both ways. Nothing was done to make its heads readable.",
         "file": "grammar/weights/masked-standard.safetensors",
         "examples": [
             ("the keys near the old cabinet [mask] red .", "1.1"),
@@ -81,6 +83,17 @@ MODELS = [
         "file": "induction/weights/one-layer-4000.safetensors",
         "examples": [("lamp us,lamp us,lam", "1.1"), ("why not? buy it", "1.2")],
     },
+]  # fmt: skip
+
+
+# Each changes one thing of the storyteller's first text: a word, or the heads that are off.
+EXPERIMENTS = [
+    {"title": "cat for dog", "text": "The boy saw a big cat. Then the big", "off": []},
+    {
+        "title": "small for the first big", "text": "The boy saw a small dog. Then the big",
+        "off": [],
+    },
+    {"title": "head 2.4 off, which pushes dog down", "text": None, "off": ["2.4"]},
 ]  # fmt: skip
 
 

@@ -12,9 +12,10 @@ import {wordGroup} from "./lib/words.js";
 import {detail} from "./explorer/detail.js";
 import {answers, entryOf, look, opened, questionOf} from "./explorer/look.js";
 import {PARTS} from "./explorer/number.js";
-import {guessed, overview} from "./explorer/overview.js";
+import {LENS, guessed, overview} from "./explorer/overview.js";
 import {pictureOf} from "./explorer/picture.js";
 import {pinned} from "./explorer/pinned.js";
+import {verdict} from "./explorer/verdict.js";
 
 const [LONGEST, KEPT] = [1500, 8]; // letters that an address keeps; readings that are kept
 
@@ -44,8 +45,10 @@ export function summarize(m) {
   if (problem) return problem;
   const best = looks.shown.slice(0, 3).map((i) => `${shown(pieces[i])} ${chance(row[i])}`).join(", ");
   const next = guesses.slice(0, 3).map(({text, share}) => `${guessed(text, m)} ${chance(share)}`).join(", ");
+  const {whole} = m;
+  const changed = whole ? ` With all heads on, ${guessed(whole.text, m)} had ${chance(whole.share)}; now ${chance(whole.now)}.` : "";
   return `${entry.title}. Head ${name} ${reading.heads[m.head].isOff ? "is switched off" : `looks from ${shown(pieces[at])} at ${best}`}. `
-    + `The model guesses ${entry.causal ? "next" : "there"}: ${next}.${reading.loss === null ? "" : ` Mean loss ${format(reading.loss)}.`}`;
+    + `The model guesses ${entry.causal ? "next" : "there"}: ${next}.${changed}${reading.loss === null ? "" : ` Mean loss ${format(reading.loss)}.`}`;
 }
 
 // ---- Asking ----------------------------------------------------------------------------------
@@ -94,9 +97,15 @@ const ownText = (widget) => {
 
 const pin = (widget) => {
   const {text, model} = questionOf(widget.data, widget.state);
-  return html`<button type="button" aria-pressed=${widget.state.pin !== null}
-    @click=${() => widget.set({pin: widget.state.pin === null && model ? text : null})}>${widget.state.pin === null ? "Pin this text, to compare" : "Unpin"}</button>`;
+  return html`<button type="button" aria-pressed=${widget.state.pin !== null} title="Keeps this text's guesses and head in view while you read another text"
+    @click=${() => widget.set({pin: widget.state.pin === null && model ? text : null})}>${widget.state.pin === null ? "Keep beside the next text" : "Drop the kept text"}</button>`;
 };
+
+/** One change of the opening each, to be guessed before it is made. */
+const experiments = ({data, state, set}) => html`<div class="experiments" role="group" aria-label="Three experiments"><span>Try</span>${data.experiments.map(({title, text, off}) => {
+  const isOn = state.model === data.models[0].name && state.text === text && String(state.off) === String(off);
+  return html`<button type="button" aria-pressed=${isOn} @click=${() => set({...afresh, model: data.models[0].name, text, off})}>${title}</button>`;
+})}</div>`;
 
 // ---- View ------------------------------------------------------------------------------------
 
@@ -109,7 +118,7 @@ const words = (m, widget) => wordGroup({
   chosen: m.at, label: "The word that looks", className: "chips", choose: (at) => widget.set({at, to: null})
 });
 
-const view = (m, widget) => html`${status(m)}<p class="note">${m.entry.about}</p>${words(m, widget)}
+const view = (m, widget) => html`${status(m)}<p class="note">${m.entry.about}</p>${words(m, widget)}${verdict(m, widget)}
   ${m.pinned ? pinned(m) : nothing}
   <div class="halves" aria-busy=${!m.isRead && !m.problem}>${overview(m, widget)}${detail({...m, parts: widget.data.bench.parts[m.entry.name]}, widget)}</div>
   ${widget.sentence({hidden: true})}`;
@@ -136,7 +145,7 @@ const widgetOf = defineWidget({
     temperature: decimal(1, {min: 0, max: 2, step: 0.05}),
     as: option("arrows", ["arrows", "matrix"]), pin: aText, part: option("query", PARTS), no: integer(1, {min: 1, max: 32})
   }),
-  controls: () => [[models, examples], [ownText, pin, reset]],
+  controls: () => [[models, examples], [ownText, pin, reset], [experiments]],
   model: explore,
   sentence: summarize,
   view,
@@ -156,11 +165,11 @@ const widgetOf = defineWidget({
   drawn: follow,
   pictures: {"Chosen head": pictureOf},
   challenges: {
-    "one-head-off": (m) => m.isRead && m.reading.off.length === 1 && m.whole.text !== m.guesses[0].text,
+    "one-head-off": (m) => m.isRead && m.entry.examples.every(({text}) => text !== m.reading.text) && m.reading.off.length === 1 && m.whole.text !== m.guesses[0].text,
     "copied": (m) => m.isRead && m.entry.kind === "induction" && m.to > 0 && m.row[m.to] >= 0.9 && m.pieces[m.to - 1] === m.pieces[m.at],
-    "late": (m) => m.isRead && m.entry.kind === "storyteller" && m.stages[m.stages.length - 1][0].share >= 0.5 && !m.reading.off.length && m.stages[m.stages.length - 2].every(({text}) => text !== m.guesses[0].text)
+    "late": (m) => m.isRead && m.entry.kind === "storyteller" && m.stages[m.stages.length - 1][0].share >= 0.5 && !m.reading.off.length && m.stages[m.stages.length - 2].slice(0, LENS).every(({text}) => text !== m.guesses[0].text)
   }
 });
 
-/** data: {models, opening} of models/explorer.py. */
-export const explorer = ({models: all, opening}) => widgetOf({models: all, opening: opened(opening), bench: {readings: [], parts: {}, unfolded: new Set(), last: null, failed: ""}});
+/** data: {models, opening, experiments} of models/explorer.py. */
+export const explorer = ({models: all, opening, experiments: offered}) => widgetOf({models: all, experiments: offered, opening: opened(opening), bench: {readings: [], parts: {}, unfolded: new Set(), last: null, failed: ""}});

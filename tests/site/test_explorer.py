@@ -7,7 +7,7 @@ import torch
 from playwright.sync_api import expect
 
 from models import weights
-from models.explorer import MODELS
+from models.explorer import EXPERIMENTS, MODELS
 from models.storyteller.tokens import Tokenizer
 from tests.conftest import ROOT
 from tests.site.geometry import assert_legible
@@ -99,6 +99,50 @@ def mean_loss(model, run, ids):
     return -sum(chances[i, ids[i + shift]].item() for i in told) / len(told)
 
 
+BOXES = """() => [".chips", ".verdict", ".verdict input"]
+  .map((name) => document.querySelector("#explorer " + name).getBoundingClientRect())
+  .map(({top, bottom}) => [top, bottom])"""
+
+
+@pytest.mark.parametrize("size", [(1280, 800), (390, 844)], ids=str)
+def test_a_head_is_switched_off_and_its_effect_seen_on_one_screen(open_page, size):
+    """Before and after, as PyTorch has them; the live sentence tells them, too."""
+    with open_page(PAGE, width=size[0]) as page:
+        page.set_viewport_size({"width": size[0], "height": size[1]})
+        rows = page.locator("#explorer .verdict .share")
+        expect(rows).to_have_text(["47 %", "?"])
+        page.get_by_label("Switch off").check()
+        expect(rows).to_have_text(["47 %", "4.4 %"])
+        expect(page.locator("#explorer .verdict .note")).to_contain_text("Now it guesses b 7.4 %")
+        told = "With all heads on, dog had 47 %; now 4.4 %."
+        expect(page.locator("#explorer .sentence")).to_contain_text(told)
+        page.locator("#explorer .chips").evaluate("(e) => e.scrollIntoView({block: 'center'})")
+        boxes = page.evaluate(BOXES)
+        assert all(0 <= top < bottom <= size[1] for top, bottom in boxes), boxes
+        page.get_by_role("button", name="All heads on").click()
+        expect(rows).to_have_text(["47 %", "?"])
+
+
+def test_the_experiments_change_one_thing_each(open_page):
+    with open_page(PAGE) as page:
+        for experiment, first in zip(EXPERIMENTS, ("23 %", "14 %", "47 %"), strict=True):
+            button = page.get_by_role("button", name=experiment["title"], exact=True)
+            button.click()
+            expect(button).to_have_attribute("aria-pressed", "true")
+            text = experiment["text"] or OPENING
+            expect(page.locator("#explorer textarea")).to_have_value(text)
+            expect(page.locator("#explorer .verdict .share").first).to_have_text(first)
+        expect(page.locator("#explorer .verdict .share").last).to_have_text("18 %")
+
+
+def test_strips_are_drawn_where_they_are_asked_for(open_page):
+    with open_page(PAGE) as page:
+        strips = page.locator("#explorer .stages number-strip")
+        expect(strips).to_have_count(0)
+        page.get_by_text("The numbers of the stream").click()
+        expect(strips).to_have_count(9)
+
+
 def test_nothing_of_a_model_is_fetched_before_the_first_touch(open_page):
     with open_page(PAGE, live=False) as page:
         asked = []
@@ -125,6 +169,8 @@ def test_every_number_of_a_weight_can_be_followed(open_page):
         assert float(re.search(r"added up ([\d.]+)", told)[1]) == pytest.approx(
             sum(products), abs=0.1
         )
+        three = float(re.search(r"three largest products make ([\d.]+)\.", told)[1])
+        assert three == pytest.approx(sum(sorted(products)[-3:]), abs=0.01)
         dog = tokenizer.encode(OPENING).index(tokenizer.encode(" dog")[0])
         expect(page.locator("#explorer .arrows .to.chosen text")).to_have_text("dog")
         page.locator("#explorer .arrows .to text").nth(dog - 1).click()

@@ -24,7 +24,8 @@ STATES = {
             "explorer.text=" + "a" * 1600,
         ],
         "goals": {
-            "one-head-off": "explorer.off=4.3",
+            "one-head-off": "explorer.off=4.3"
+            "&explorer.text=The+king+had+a+golden+bird.+One+day+the+golden",
             "copied": "explorer.model=two-layers",
             "late": "explorer.text=Tom+had+a+black+cat.+One+night+the+black",
         },

@@ -242,6 +242,81 @@ def test_the_page_says_what_its_first_paragraph_says(told):
 
 
 @torch.no_grad()
+def test_the_experiments_show_what_the_box_says():
+    """Guesses in percent, and what head 4.3 gives to a word of the text."""
+    model = weights.load(ROOT / MODELS[0]["file"]).double().eval()
+    of_cat, of_small, without = explorer.EXPERIMENTS
+    known = [example["text"] for example in MODELS[0]["examples"]]
+    assert of_cat["text"] in known
+    assert of_small["text"] in known
+
+    def seen(experiment, word):
+        text = experiment["text"] or known[0]
+        off = tuple(pair for pair in [(1, 3)] if experiment["off"] == ["2.4"])
+        ids = ids_of(model, "storyteller", text)
+        run = model(torch.tensor([ids]), off=off)
+        share = 100 * run.logits[0, -1].softmax(-1)
+        at = ids.index(model.config.vocabulary.index(word))
+        first = model.config.vocabulary[share.argmax()]
+        shares = {
+            word: round(share[model.config.vocabulary.index(word)].item())
+            for word in (" dog", " cat")
+        }
+        return first, shares, round(100 * run.weights[3][0, 2, -1, at].item())
+
+    first, shares, given = seen(of_cat, " cat")
+    assert (first, shares, given) == (" dog", {" dog": 23, " cat": 2}, 53)
+    first, shares, given = seen(of_small, " dog")
+    assert (first, shares[" dog"], given) == (" dog", 14, 18)
+    first, shares, given = seen(without, " dog")
+    assert (first, shares[" dog"], given) == (" dog", 18, 23)
+    assert seen({"text": None, "off": []}, " dog") == (" dog", {" dog": 47, " cat": 1}, 59)
+    on = tracing.trace(model, ids_of(model, "storyteller", known[0]))
+    assert -0.5 < tracing.pushes(model, on, -1)["heads"][7] < -0.4, "2.4 pushes dog down"
+
+
+def pushed(model, text):
+    """How hard head 4.3 and MLP 1 push each token after the last one, two vectors of (V,)."""
+    found = tracing.trace(model, ids_of(model, "storyteller", text))
+    stream, size = found["run"].residual, found["size"]
+    end = stream[-1][0, -1]
+    ways = (model.embedding - model.embedding.mean(0)) * model.norm.weight
+    ways = (ways - ways.mean(-1, keepdim=True)) / (end.var(correction=0) + model.norm.eps).sqrt()
+    out = model.layers[3].attention.out_proj.weight[:, 2 * size : 3 * size]
+    return ways @ (out @ found["mixed"][3][2][-1]), ways @ (
+        stream[1][0, -1] - found["middle"][0][-1]
+    )
+
+
+@torch.no_grad()
+def test_head_pushes_cat_and_the_mlp_dog():
+    model = weights.load(ROOT / MODELS[0]["file"]).double().eval()
+    dog, cat = (model.config.vocabulary.index(word) for word in (" dog", " cat"))
+    head, _ = pushed(model, explorer.EXPERIMENTS[0]["text"])
+    assert head.argmax() == cat
+    for text in (explorer.EXPERIMENTS[0]["text"], MODELS[0]["examples"][0]["text"]):
+        _, mlp = pushed(model, text)
+        assert mlp[dog] / mlp[cat] == pytest.approx(2.1, abs=0.06)
+
+
+@torch.no_grad()
+def test_before_layer_1_a_word_fits_itself_best():
+    """The stream is the word's own vector, of the matrix by which guesses are made."""
+    model = weights.load(ROOT / MODELS[0]["file"]).double().eval()
+    ids = ids_of(model, "storyteller", MODELS[0]["examples"][0]["text"])
+    found = tracing.trace(model, ids)
+    torch.testing.assert_close(found["run"].residual[0][0, -1], model.embedding[ids[-1]])
+    share = found["lens"][0][-1].softmax(-1)
+    assert share.argmax() == ids[-1]
+    assert round(100 * share[ids[-1]].item()) == 96
+
+
+def test_the_average_that_the_page_names_is_the_scored_one():
+    label, now, _ = MODELS[0]["scores"][14]["looks"][3]
+    assert (label, round(100 * now)) == ("what came after the same word last time", 10)
+
+
+@torch.no_grad()
 def test_the_page_says_what_its_box_says():
     """The MLP of layer 1 pushes *dog* as hard as head 4.3 does, and two others harder."""
     model = weights.load(ROOT / MODELS[0]["file"]).double().eval()

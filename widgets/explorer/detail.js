@@ -3,27 +3,19 @@
 
 import {html, nothing} from "../../assets/vendor/lit.js";
 import {choice} from "../lib/controls.js";
-import {chance, shown} from "../lib/ground-words.js";
+import {chance, ordinal, shown} from "../lib/ground-words.js";
 import {format, formatFine, formatPercent} from "../lib/numbers.js";
 import {filled} from "../lib/shares.js";
 import {moveByKey} from "../lib/words.js";
 import {anyNumber} from "./number.js";
 import {picture} from "./head.js";
-import {guessed} from "./overview.js";
+import {folded} from "./folded.js";
 
 export const detail = (m, widget) => html`<div class="detail">
-  <div class="heading"><b>Head ${m.name}</b>${choice("as", "Show as", ["Arrows", "Matrix"])(widget)}${switchOff(m, widget)}
-  ${m.whole ? html`<p class="note">${guessed(m.whole.text, m)}, the first guess with all heads on, had ${chance(m.whole.share)} and has ${chance(m.whole.now)} now.</p>` : nothing}</div>
+  <div class="heading"><b>Head ${m.name}</b>${choice("as", "Show as", ["Arrows", "Matrix"])(widget)}</div>
   <div class="large">${picture(m, widget)}
-  <div class="beside">${looks(m, widget)}${measured(m)}</div></div>
-  ${sums(m, widget)}</div>`;
-
-function switchOff({name}, widget) {
-  const {off} = widget.state;
-  const toggled = off.includes(name) ? off.filter((one) => one !== name) : [...off, name].sort();
-  return html`<label class="toggle"><span>Switch off</span><input type="checkbox" .checked=${off.includes(name)}
-    @input=${() => widget.set({off: toggled})}></label>`;
-}
+  <div class="beside">${looks(m, widget)}</div></div>
+  ${measured(m)}${sums(m, widget)}</div>`;
 
 /** Of which one is chosen: the words that get most. */
 function looks({pieces, at, to, row, looks: {shown: list, others, left}, reading, head}, widget) {
@@ -32,17 +24,17 @@ function looks({pieces, at, to, row, looks: {shown: list, others, left}, reading
     ${reading.heads[head].isOff ? html`<p class="note">nothing: the head is off.</p>` : html`
     <div class="looks" role="radiogroup" aria-label="The word that is looked at" @keydown=${(event) => moveByKey(event, choose)}>${list.map((i) => html`
       <button type="button" role="radio" aria-checked=${i === to} tabindex=${i === to ? 0 : -1} @click=${() => widget.set({to: i})}>
-      <i style=${filled(row[i])}></i><span>${shown(pieces[i])}</span> <span>${chance(row[i])}</span></button>`)}</div>
+      <i style=${filled(row[i])}></i><span>${shown(pieces[i])}${pieces.indexOf(pieces[i]) === pieces.lastIndexOf(pieces[i]) ? nothing : html` <small>${ordinal(i + 1)} word</small>`}</span> <span>${chance(row[i])}</span></button>`)}</div>
     <p class="note">${others ? `${others} more: ${chance(left)}` : "\u00a0"}</p>`}`;
 }
 
 function measured({scores, entry, name}) {
   const order = [...scores.looks].sort((a, b) => b[1] - b[2] - a[1] + a[2]).slice(0, 3);
-  return html`<p class="name">Measured on texts it never read</p>
+  return html`<div class="scores"><p class="name">On texts that it never read, ${name} gives on average</p>
     <ul class="measured">${order.map(([label, now, before]) => html`<li><span class="bar"><span style=${filled(now)}></span><i style="left:${+(100 * before).toFixed(1)}%"></i></span>
-      <span>${formatPercent(now)} ${label}</span></li>`)}</ul>
-    <p class="note">Line: ${entry.kind === "grammar" ? "what a head gets that always looks equally far" : "before training"}.${
-      scores.cost === null ? "" : html` Without ${name} the loss on those texts is ${signedLoss(scores.cost)}.`}</p>`;
+      <span><b>${formatPercent(now)}</b> ${entry.kind === "grammar" ? "" : "to "}${label}</span></li>`)}</ul>
+    <p class="note"><i class="tick"></i> ${entry.kind === "grammar" ? "what a head gets that always looks equally far" : "before training"}.${
+      scores.cost === null ? "" : html` Without ${name} the loss on those texts is ${signedLoss(scores.cost)}.`}</p></div>`;
 }
 
 const signedLoss = (cost) => `${format(Math.abs(cost))} ${cost >= 0 ? "larger" : "smaller"}`;
@@ -57,29 +49,20 @@ function sums(m, widget) {
   if (!pair) return html`<div class="sums"><p>${m.failure || `The numbers of this head come with the model, ${m.entry.size > 5e5 ? "1 MB" : `${Math.round(m.entry.size / 1000)} KB`} …`}</p></div>`;
   const root = Math.sqrt(pair.size);
   return html`<div class="sums">
-    <p class="name">How ${from} came to give ${key} ${chance(pair.weight)}</p>
+    <p class="name">How ${from} came to give ${key} ${chance(pair.weight)} <span class="push">the stronger the colour, the larger the number; grey: below 0</span></p>
     <div class="step"><span>query of ${from}</span>${strip(pair.query, "query")}
       <span>key of ${key}</span>${strip(pair.key, "key")}
       <span>multiplied</span>${strip(pair.products, "product")}</div>
     <p class="line">added up <b>${formatFine(pair.dot)}</b>, divided by √${pair.size}: ${formatFine(pair.dot)} ÷ ${formatFine(root)} = <b>${format(pair.dot / root)}</b>${
-      pair.bias === null ? "" : html`, and ${format(pair.bias)} for the distance: <b>${format(pair.score)}</b>`}, the score.</p>
-    <p class="line">Softmax, after the row's largest score is taken off: e<sup>${format(pair.score)} − ${format(pair.top)}</sup> = ${formatFine(pair.part)}. The same for all words comes to ${formatFine(pair.total)} together; ${formatFine(pair.part)} ÷ ${formatFine(pair.total)} = <b>${formatFine(pair.weight)}</b>, the weight.</p>
+      pair.bias === null ? "" : html`, and ${format(pair.bias)} for the distance: <b>${format(pair.score)}</b>`}, the score. The three largest products make ${formatFine(largest(pair.products))}.</p>
+    <p class="line">Softmax takes off the row's largest score, ${pair.score === pair.top ? "here this one" : format(pair.top)}: e<sup>${format(pair.score)} − ${format(pair.top)}</sup> = ${formatFine(pair.part)}. The same for all words comes to ${formatFine(pair.total)} together; ${formatFine(pair.part)} ÷ ${formatFine(pair.total)} = <b>${formatFine(pair.weight)}</b>, the weight.</p>
     <div class="step"><span>value of ${key}</span>${strip(pair.value, "value")}
       <span>output: all values, each × its weight</span>${strip(pair.mixed, "value")}</div>
     ${folded(widget, "number", "Where any of these numbers comes from", () => anyNumber(m, widget))}
     ${folded(widget, "all", `All ${pair.size} numbers`, () => table(pair))}</div>`;
 }
 
-/** What is drawn only while it is open, so that it costs nothing until then. */
-function folded(widget, name, title, content) {
-  const {unfolded} = widget.data.bench;
-  const toggle = ({target: {open}}) => {
-    if (open === unfolded.has(name)) return;
-    unfolded[open ? "add" : "delete"](name);
-    widget.draw();
-  };
-  return html`<details @toggle=${toggle}><summary>${title}</summary>${unfolded.has(name) ? content() : nothing}</details>`;
-}
+const largest = (products) => Array.from(products).sort((a, b) => b - a).slice(0, 3).reduce((a, b) => a + b, 0);
 
 const strip = (numbers, tone) => html`<number-strip class=${tone} .tone=${tone} aria-hidden="true" .numbers=${numbers}></number-strip>`;
 

@@ -41,10 +41,13 @@ export function look(models, reading, state, pinned = null) {
   return {
     entry, reading, pieces, at, to, head, row, pair: pairOf(heads[head], at, to, pieces.length),
     name: nameOf(heads[head]), stages: reading.guesses.map((all) => all[at]), guesses: reading.guesses[last][at],
-    truth: reading.truth[at], whole: reading.whole && reading.whole[at], pushes: reading.pushes[at], looks: looksOf(row, to),
+    truth: reading.truth[at], whole: reading.whole && reading.whole[at], pushes: reading.pushes[at], most: mostOf(reading.pushes[at]), looks: looksOf(row, to),
     scores: entry.scores[head], pinned: pinned && pinnedOf(pinned, entry, head)
   };
 }
+
+/** The largest push of all heads and MLPs: the length of a full bar. */
+const mostOf = ({start, heads, mlps}) => Math.max(0.5, ...[start, ...heads, ...mlps].map(Math.abs));
 
 /** The same head on the pinned text, from the example's word or the last. */
 function pinnedOf(reading, entry, head) {

@@ -50,11 +50,11 @@ export function anyNumber(m, widget) {
   const found = explain({head: chosen, reads: reading.reads, matrices: parts, turns: entry.turns, width: entry.width}, part, number, i, pieces.length);
   return html`<div class="controls">${choice("part", "Of what", PARTS)(widget)}${slider("no", "Number")(widget)}</div>
     <p>Number ${number + 1} of the ${part} of <b class=${i === at ? "q" : "k"}>${shown(pieces[i])}</b>: <b>${formatFine(found.value)}</b></p>
-    <table class="numbers"><thead><tr><th scope="col">${part === "output" ? "from" : "stream no."}</th><th scope="col">${part === "output" ? "weight" : "its number"}</th>
+    <table class="numbers"><thead><tr><th scope="col">${part === "output" ? "from" : "place in the stream"}</th><th scope="col">${part === "output" ? "weight" : "its number"}</th>
       <th scope="col">× ${part === "output" ? "value" : "matrix"}</th><th scope="col">= product</th></tr></thead>
     <tbody>${found.terms.slice(0, SHOWN).map(({from, a, b}) => html`<tr><th scope="row">${part === "output" ? shown(pieces[from]) : from + 1}</th>
       <td>${formatFine(a)}</td><td>${formatFine(b)}</td><td>${formatFine(a * b)}</td></tr>`)}</tbody></table>
-    <p class="line">${Math.max(0, found.terms.length - SHOWN)} more: ${formatFine(total(found.terms.slice(SHOWN)))}${found.bias === null ? "" : `, bias ${formatFine(found.bias)}`}. Sum <b>${formatFine(found.sum)}</b>.
+    <p class="line">The other ${Math.max(0, found.terms.length - SHOWN)} products together: ${formatFine(total(found.terms.slice(SHOWN)))}${found.bias === null ? "" : `, bias ${formatFine(found.bias)}`}. Sum <b>${formatFine(found.sum)}</b>.
     ${found.turned ? turnedBy(found) : ""}</p>`;
 }
 

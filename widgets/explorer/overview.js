@@ -2,24 +2,26 @@
 // would guess after each layer.
 
 import {html, nothing} from "../../assets/vendor/lit.js";
-import {chance, shown} from "../lib/ground-words.js";
+import {chance, count, shown} from "../lib/ground-words.js";
 import {slider} from "../lib/controls.js";
 import {format} from "../lib/numbers.js";
 import {filled} from "../lib/shares.js";
 import {moveByKey} from "../lib/words.js";
 import {weightMap} from "../lib/weight-map.js";
 import "../lib/pixels.js";
+import {folded} from "./folded.js";
 import {nameOf} from "./look.js";
 
-const LENS = 3; // guesses of the stream at each place
+export const LENS = 3; // guesses of the stream at each place
 
 /** A push as it is written: with its sign, and nothing where it is nothing. */
 export const signed = (x) => (Math.abs(x) < 0.05 ? "0" : `${x > 0 ? "+" : "−"}${Math.abs(x).toFixed(1)}`);
 
 export const overview = (m, widget) => html`<div class="machine">
-  <p class="heading"><b>The model</b> <span>from <b class="q">${shown(m.pieces[m.at])}</b> down to its guess; under a map and beside a strip: its push for <b>${guessed(m.guesses[0].text, m)}</b></span></p>
+  <p class="heading"><b>The model</b> <span>Each square is a head: a row for each word that looks. The bar is its push, how much it raises the score of <b>${guessed(m.guesses[0].text, m)}</b>.</span></p>
   <div class="stages" role="radiogroup" aria-label="Head" @keydown=${(event) => moveByKey(event, (head) => choose(m, widget, head))}>
-    ${start(m)}${m.entry.counts.map((_, layer) => layerOf(m, widget, layer))}</div>
+    ${start(m, widget)}${m.entry.counts.map((_, layer) => layerOf(m, widget, layer))}</div>
+  ${folded(widget, "stream", "The numbers of the stream", () => html`<p class="came">The strips show them at <b class="q">${shown(m.pieces[m.at])}</b>: the stronger the colour, the larger; grey: below 0.</p>`)}
   ${ending(m, widget)}</div>`;
 
 const choose = (m, widget, head) => widget.set({head: nameOf(m.reading.heads[head]), to: null});
@@ -28,19 +30,24 @@ const stage = (name, content, guesses, className = "") => html`<section class="s
   <div class="what"><p class="name">${name}</p>${content}</div>
   <div class="lens">${guesses}</div></section>`;
 
-const lens = (m, number) => html`<p class="caption">${number ? html`after layer ${number}` : "as it enters"}</p>
-  ${m.stages[number].slice(0, LENS).map(({text, share}) => html`<p class="guess"><i style=${filled(share)}></i><span>${guessed(text, m)}</span> <span>${chance(share)}</span></p>`)}`;
+const lens = (m, number) => html`<p class="caption">${number ? html`after layer ${number}` : "before layer 1"}</p>
+  ${m.stages[number].slice(0, LENS).map(({text, share}) => html`<p class=${text === m.guesses[0].text ? "guess final" : "guess"}><i style=${filled(share)}></i><span>${guessed(text, m)}</span> <span>${chance(share)}</span></p>`)}`;
 
-const start = (m) => stage("Words become vectors", html`<div class="strips"><span>stream</span>${strip(m, m.reading.stream[0], m.entry.width, "stream")}
-  <span class="push ${strength(m.pushes.start)}">${signed(m.pushes.start)}</span></div>`, lens(m, 0), "start");
+const start = (m, widget) => stage("Words become vectors", html`${pushed("vector", m.pushes.start, m)}${streamOf(m, widget, 0)}`, lens(m, 0), "start");
 
 function layerOf(m, widget, layer) {
   const {reading, pushes} = m;
   return stage(`Layer ${layer + 1}`, html`
     <div class="tiles">${reading.heads.map((head, i) => (head.layer === layer ? tile(m, widget, head, i) : nothing))}</div>
-    <div class="strips">${reading.units ? html`<span>MLP</span>${strip(m, reading.units[layer], reading.units[layer].length / m.pieces.length, "units")}<span class="push ${strength(pushes.mlps[layer])}">${signed(pushes.mlps[layer])}</span>` : nothing}
-    <span>stream</span>${strip(m, reading.stream[layer + 1], m.entry.width, "stream")}<span></span></div>`, lens(m, layer + 1));
+    ${reading.units ? pushed("MLP", pushes.mlps[layer], m) : nothing}
+    ${isOpen(widget) && reading.units ? html`<div class="strips"><span>in it</span>${strip(m, reading.units[layer], reading.units[layer].length / m.pieces.length, "units")}</div>` : nothing}${streamOf(m, widget, layer + 1)}`, lens(m, layer + 1));
 }
+
+/** A part of one push alone, with its bar. */
+const pushed = (name, push, m) => html`<p class="pushed"><span>${name}</span><span class="push ${strength(push)}" style=${force(push, m)}>${signed(push)}</span></p>`;
+
+const isOpen = (widget) => widget.data.bench.unfolded.has("stream");
+const streamOf = (m, widget, number) => (isOpen(widget) ? html`<div class="strips"><span>stream</span>${strip(m, m.reading.stream[number], m.entry.width, "stream")}</div>` : nothing);
 
 const strips = new WeakMap(); // so that the same numbers are painted once
 
@@ -60,27 +67,29 @@ export function rowsOf({weights}, length) {
   return maps.get(weights);
 }
 
+/** The length of a push's bar, as a share of the largest. */
+const force = (push, {most}) => `background-size:${(100 * Math.abs(push) / most).toFixed(1)}% 4px`;
 const strength = (push) => (push >= 1 ? "up" : push <= -1 ? "down" : "");
 
 const tile = (m, widget, head, i) => html`<button type="button" role="radio" aria-checked=${i === m.head} tabindex=${i === m.head ? 0 : -1}
-  aria-label="Head ${nameOf(head)}${head.isOff ? ", off" : ""}" class=${head.isOff ? "off" : nothing} @click=${() => choose(m, widget, i)}>
+  aria-label="Head ${nameOf(head)}${head.isOff ? ", off" : ""}" class=${head.isOff ? "off" : strength(m.pushes.heads[i])} @click=${() => choose(m, widget, i)}>
   <span class="label">${nameOf(head)}</span>${weightMap(rowsOf(head, m.pieces.length), {row: m.at})}
-  <span class="label push ${strength(m.pushes.heads[i])}">${head.isOff ? "off" : signed(m.pushes.heads[i])}</span></button>`;
+  <span class="label push ${strength(m.pushes.heads[i])}" style=${force(m.pushes.heads[i], m)}>${head.isOff ? "off" : signed(m.pushes.heads[i])}</span></button>`;
 
 /** The guesses at the end, what came, and the loss. */
 function ending(m, widget) {
-  const {guesses, truth, whole, reading, entry, pieces, at} = m;
+  const {guesses, truth, reading, entry} = m;
   return html`<section class="ending">
-    <p class="name">${entry.causal ? "What comes after" : "Guesses at"} <b class="q">${shown(pieces[at])}</b>${entry.causal ? "?" : ""}</p>
+    <p class="name">All guesses, and how they come about</p>
     <div class="controls">${slider("temperature", "Temperature")(widget)}</div>
-    <p class="came">All pushes for <b>${guessed(m.guesses[0].text, m)}</b>: ${signed(total(m.pushes))}, and ${signed(m.pushes.rest)} from biases. Together ${signed(total(m.pushes) + m.pushes.rest)}: by so much its score lies above the average word's.</p>
     <ul class="bars">${guesses.map((guess) => bar(guess, truth, m))}</ul>
-    ${whole ? html`<p class="came">With all heads on, <b>${guessed(whole.text, m)}</b> had ${chance(whole.share)}; now ${chance(whole.now)}.</p>` : nothing}
+    <p class="came">All pushes for ${guessed(guesses[0].text, m)}, added before rounding, make ${exact(total(m.pushes))}; the biases outside the MLPs make ${exact(m.pushes.rest)}. So its logit is ${exact(total(m.pushes) + m.pushes.rest)} above the mean of all ${count(entry.words)}.</p>
     <p class="came">${came(truth, entry)} ${reading.loss === null ? "" : html`Mean loss over the text${entry.causal ? "" : ", each word hidden in turn"}: <b>${format(reading.loss)}</b>${
-      reading.lossWithout === null ? "" : html`, with all heads on <b>${format(reading.lossWithout)}</b>`}.`}</p>
+      reading.lossWithout === null ? "" : html`, with all heads on <b>${format(reading.lossWithout)}</b>`}. Guessing evenly among ${count(entry.words)}: ${format(Math.log(entry.words))}.`}</p>
   </section>`;
 }
 
+const exact = (x) => `${x < 0 ? "−" : "+"}${Math.abs(x).toFixed(2)}`;
 const total = ({start: first, heads, mlps}) => [first, ...heads, ...mlps].reduce((a, b) => a + b);
 
 /** What is to be guessed here, and how well it is. */
