@@ -20,7 +20,7 @@ local function address(target)
 end
 
 local function div(element)
-  if has(element, "hidden") or has(element, "screen-reader-only") then return {} end
+  if has(element, "hidden") then return {} end
   if element.identifier == "refs" then
     return pandoc.Blocks { pandoc.Header(2, "References") } .. element.content
   end
