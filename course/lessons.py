@@ -8,13 +8,14 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Sequence
+from itertools import zip_longest
 from pathlib import Path
 
 from course.exercises import learner
 from course.render.badges import widgets
 from course.render.problems import Problem
 from course.render.project import NavItem, Project
-from course.render.prose import ProseView
+from course.render.prose import ProseView, plain_text
 from course.render.source import Cell, Page
 from course.render.terms import read_glossary, uses_before_marks
 
@@ -62,6 +63,7 @@ def _page_mistakes(project: Project, page: Page, module: str) -> Iterator[Proble
             yield Problem(cell.path, cell.line, message)
     yield from _missing_styles(project, page)
     yield from _widgets_without_a_form(page, cells)
+    yield from _figures_without_numbers(page)
 
 
 def _practice_mistakes(project: Project, page: Page, module: str) -> Iterator[Problem]:
@@ -102,6 +104,19 @@ def _widgets_without_a_form(page: Page, cells: Sequence[Cell]) -> Iterator[Probl
         if not any(cell.path == opened.path and cell.line in inside for cell in forms):
             message = "the widget shows nothing before it runs, on paper or in the notebook: call "
             yield Problem(opened.path, opened.line, f"{message}static_form in a Python cell in it")
+
+
+def _figures_without_numbers(page: Page) -> Iterator[Problem]:
+    blocks = [
+        block for block in page.blocks if isinstance(block, Cell) or plain_text(block).strip()
+    ]
+    for cell, after in zip_longest(blocks, blocks[1:]):
+        is_figure = isinstance(cell, Cell) and str(cell.label).startswith("fig-")
+        has_numbers = isinstance(after, Cell) and "show_numbers()" in after.source
+        if is_figure and not has_numbers and "# without numbers: " not in cell.source:
+            message = "the figure's numbers are for those alone who see it: after it, add a cell "
+            remedy = 'plots.show_numbers() with "#| echo: false", or to this one a line '
+            yield Problem(cell.path, cell.line, f'{message}{remedy}"# without numbers: REASON"')
 
 
 def _list_mistakes(project: Project, page: Page, module: str) -> Iterator[Problem]:

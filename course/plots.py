@@ -12,6 +12,9 @@ from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 
+from .figure_numbers import numbers_of
+from .to_page import is_rendering, show_markdown
+
 # The light values of the tokens in assets/course.css; a test compares the two.
 COLORS = {
     "text": "#1c212b",
@@ -38,6 +41,8 @@ def _both_ways(name: str) -> LinearSegmentedColormap:
 WEIGHTS = _ink("weight")
 QUERY, KEY, VALUE, SCORES = (_both_ways(name) for name in ("query", "key", "value", "weight"))
 
+_newest: list[Figure] = []  # kept for show_numbers: Jupyter closes a figure when its cell ends
+
 
 def use_course_style() -> None:
     """Set matplotlib's defaults; called when this module is imported."""
@@ -46,6 +51,7 @@ def use_course_style() -> None:
             "figure.dpi": 100,
             "figure.facecolor": "white",
             "savefig.facecolor": "white",
+            "figure.hooks": [f"{__name__}:_remember"],
             "svg.hashsalt": "course",  # a fixed salt gives the same file for the same figure
             "font.size": 11,
             "axes.titlesize": 11,
@@ -102,6 +108,26 @@ def heatmap(
     axes.set_yticks(range(len(rows)), rows)
     axes.tick_params(length=0)
     axes.spines[:].set_visible(False)
+
+
+def show_numbers() -> None:
+    """Show the numbers of the figure just drawn, as tables that only screen readers find.
+
+    Stands in the cell after the figure's own. Does nothing in plain Jupyter.
+
+    Raises: ValueError where no figure was drawn since the last call, or none with numbers.
+    """
+    if not is_rendering():
+        return
+    numbers = numbers_of(_newest.pop()) if _newest else ""
+    if not numbers:
+        raise ValueError("show_numbers stands in the cell after a figure's, which has numbers")
+    before = "The numbers of the figure above."
+    show_markdown(f"::: {{.screen-reader-only}}\n{before}\n\n{numbers}\n:::\n")
+
+
+def _remember(figure: Figure) -> None:
+    _newest[:] = [figure]
 
 
 use_course_style()

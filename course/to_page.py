@@ -36,16 +36,16 @@ def static_form(sentence: str, columns: Iterable[str], rows: Iterable[Iterable[A
     It stands in the page until the widget takes its place, and stays in print, without
     JavaScript and in Jupyter. Floats are shown with two decimals.
     """
-    table = _table([columns, *rows])
+    rows_shown = table([columns, *rows])
     if is_rendering():
-        show_markdown(f"::: {{.static-form}}\n{sentence}\n\n{table}\n:::\n")
+        show_markdown(f"::: {{.static-form}}\n{sentence}\n\n{rows_shown}\n:::\n")
     else:
-        show_markdown(f"{sentence}\n\n{table}\n")
+        show_markdown(f"{sentence}\n\n{rows_shown}\n")
 
 
 def show_table(columns: Iterable[str], rows: Iterable[Iterable[Any]]) -> None:
     """Show a table that stays. Cells are Markdown; floats are shown with two decimals."""
-    show_markdown(_table([columns, *rows], by_content=True) + "\n")
+    show_markdown(table([columns, *rows], by_content=True) + "\n")
 
 
 def show_source(function: Any, *lines: str) -> None:
@@ -93,8 +93,11 @@ def show_markdown(text: str) -> None:
     display(Markdown(text))
 
 
-def _table(rows: Iterable[Iterable[Any]], *, by_content: bool = False) -> str:
-    """Where a line is long, Pandoc makes columns as wide as their dashes: ``by_content``."""
+def table(rows: Iterable[Iterable[Any]], *, by_content: bool = False) -> str:
+    """Write ``rows`` as Markdown, the first as header.
+
+    Where a line is long, Pandoc makes columns as wide as their dashes: ``by_content``.
+    """
     cells = [[_cell(value) for value in row] for row in rows]
     columns = zip(*cells, strict=True)
     dashes = ["-" * (_share(column) if by_content else 3) for column in columns]

@@ -40,7 +40,10 @@ bibliography: references.bib
     + python("static_form('Coins.', [], [])")
     + '```{ojs}\nimport {draw} from "/widgets/coins.js"\n```\n[constructed]{.source}\n:::\n\n'
     + python('show_exercises("m99")')
-    + "\n{{< include _summary.qmd >}}\n",
+    + "\n{{< include _summary.qmd >}}\n\n"
+    + python("plots.panels(1)", label="fig-coins")
+    + "\n"
+    + python("plots.show_numbers()"),
     "modules/m99_coins/_summary.qmd": "::: {.summary-sheet}\n**Coins**\n:::\n",
     "summary.qmd": "{{< include /modules/m99_coins/_summary.qmd >}}\n",
     "exercises/m99.py": 'def weigh(coins):\n    """Weigh."""\n    ...\n',
@@ -83,13 +86,17 @@ FORGOTTEN = {
     "style: css: ../../widgets/coins.css",
     (PAGE, "{{< include /_diagram-lib.qmd >}}", ""): f"{PAGE}:1: after the front matter, add",
     (PAGE, "static_form(", "other("): f"{PAGE}:8: the widget shows nothing before it runs",
-    (PAGE, "{{< include _summary.qmd >}}", ""): f"{PAGE}:22: after the exercises, add",
+    (PAGE, "{{< include _summary.qmd >}}", ""): f"{PAGE}:31: after the exercises, add",
     ("summary.qmd", "m99", "m98"): "summary.qmd:1: lacks a lesson's summary sheet: add {{< include "
     "/modules/m99_coins/_summary.qmd >}}",
-    (PAGE, 'show_exercises("m99")', "1"): f'{PAGE}:21: no cell shows the exercises: add one with '
+    (PAGE, 'show_exercises("m99")', "1"): f'{PAGE}:31: no cell shows the exercises: add one with '
     'show_exercises("m99")',
     (PAGE, 'show_exercises("m99")', 'show_exercises("m99")\n' + "1\n" * 15):
         f"{PAGE}:19: the cell has 16 lines",
+    (PAGE, "plots.show_numbers()", "1"): f"{PAGE}:26: the figure's numbers are for those alone who "
+    "see it: after it, add a cell plots.show_numbers()",
+    (PAGE, "```\n\n```{python}\nplots.show", "```\n\nIt falls.\n\n```{python}\nplots.show"):
+        f"{PAGE}:26: the figure's numbers are",
     ("exercises/m99.py", "weigh", "weight"): "exercises/m99.py:1: defines weight, and ",
     ("exercises/solutions/m99.py", "TASKS", "TASK"):
         "exercises/solutions/m99.py: has no list TASKS",
@@ -110,6 +117,12 @@ def test_each_thing_forgotten_is_named(whole, slip):
     whole.edit(*slip)
     [message] = [line for line in told(whole) if FORGOTTEN[slip] in line]
     assert FORGOTTEN[slip] in message
+
+
+def test_a_figure_without_numbers_gives_its_reason(whole):
+    whole.edit(PAGE, "plots.panels(1)", "# without numbers: a drawing\nplots.panels(1)")
+    whole.edit(PAGE, "plots.show_numbers()", "1")
+    assert told(whole) == []
 
 
 @pytest.mark.parametrize(

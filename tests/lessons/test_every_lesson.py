@@ -33,6 +33,27 @@ def test_every_image_has_a_text(lesson):
     assert all(image.get("alt") for image in lesson.select("main img"))
 
 
+WITHOUT_NUMBERS = {"fig-pages"}  # a drawing; `course check` asks for the reason in its cell
+
+
+def test_every_figure_is_followed_by_its_numbers(lesson):
+    for drawn in lesson.select("main .cell:has(figure)"):
+        if drawn.select_one("figure").parent.get("id") in WITHOUT_NUMBERS:
+            continue
+        numbers = drawn.find_next_sibling()
+        tables = numbers.select(":scope > .cell-output > .screen-reader-only table")
+        assert tables, drawn.get("id")
+        assert not numbers.select("a, code")  # nothing to tab to, and no code
+        for table in tables:
+            assert table.caption.get_text().strip()
+            headers = [header.get_text().strip() for header in table.select("thead th")]
+            assert len(headers) > 1
+            assert all(headers), headers
+            assert any(
+                char.isdigit() for row in table.select("tbody tr") for char in row.get_text()
+            )
+
+
 def test_every_widget_stands_before_it_runs(lesson):
     for widget in lesson.select(".widget"):
         assert widget.select_one(".static-form table"), widget.get("id")

@@ -43,7 +43,8 @@ def _prose(block: Prose, address: str) -> str:
 def _cell(cell: Cell, position: int, outputs: list[dict[str, Any]]) -> Iterator[str]:
     parts = [mark(f"cell {position}")]
     for number, output in enumerate(outputs):
-        if text := output.get("data", {}).get("text/markdown"):
+        text = output.get("data", {}).get("text/markdown")
+        if text and not text.startswith("::: {.screen-reader-only}"):  # plain Jupyter shows it all
             parts += [mark(f"output {position} {number}"), text, mark("end")]
     caption = cell.options.get("fig-cap", "")
     if (cell.label or "").startswith("fig-"):

@@ -1,0 +1,272 @@
+"""Read the numbers out of a drawn figure, as Markdown tables for readers who can't see it."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from math import ceil
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.axis import Axis
+from matplotlib.collections import PathCollection, PolyCollection
+from matplotlib.colors import to_rgb
+from matplotlib.container import BarContainer
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Polygon, Rectangle
+from matplotlib.ticker import LogFormatter, ScalarFormatter
+
+from .to_page import table
+
+MOST_PLACES = 16  # of a line, in a table
+MOST_CELLS = 400  # of all maps of a figure; above it a table has the largest of each row alone
+LARGEST = 3
+_STYLES = {"-": "line", "--": "dashed line", "-.": "dashed line", ":": "dotted line"}
+
+_Rows = list[list[str]]
+_Look = tuple[tuple[float, float, float], str]  # the colour and the line's style
+
+
+@dataclass
+class _Series:
+    """What is drawn in one look: values by place. Dots and bands are the spread about a line."""
+
+    name: str
+    is_named: bool = False
+    values: dict[float, list[float]] = field(default_factory=lambda: defaultdict(list))
+    spread: dict[float, list[float]] = field(default_factory=lambda: defaultdict(list))
+
+    @property
+    def places(self) -> set[float]:
+        return {*self.values, *self.spread}
+
+    def at(self, place: float) -> str:
+        value, spread = _range(self.values.get(place, [])), _range(self.spread.get(place, []))
+        if place in self.values and place in self.spread and value != spread:
+            return f"{value} ({spread})"
+        return value if place in self.values else spread
+
+
+def numbers_of(figure: Figure) -> str:
+    """Return a table for each map, each histogram, and all that a panel draws at equal places.
+
+    Lines have at most ``MOST_PLACES`` rows; several values at one place become a range. "" if the
+    figure has nothing of the kind.
+    """
+    tables = [
+        f"{table(rows)}\n\n: {'; '.join(filter(None, about)) or 'the numbers'}\n"
+        for axes in figure.axes
+        for *about, rows in _tables(axes, figure)
+    ]
+    return "\n".join(tables)
+
+
+def number(value: float) -> str:
+    """Write three digits of ``value``, or all of them if it is whole."""
+    if not np.isfinite(value):
+        return "none" if np.isnan(value) else "infinite"
+    if float(value).is_integer():
+        return f"{value + 0:.0f}".replace("-", "−")
+    digits = np.format_float_positional(value, 3, unique=False, fractional=False, trim="-")
+    return digits.replace("-", "−")
+
+
+def _tables(axes: Axes, figure: Figure) -> Iterator[tuple[Any, ...]]:
+    """Yield the parts of each table's caption, and last its rows."""
+    title = _title(axes, figure)
+    for image in axes.images:
+        if image.get_array().ndim == 2:  # others are pictures
+            yield *title, *_map(axes, figure, np.ma.filled(image.get_array().astype(float), np.nan))
+    for patch in axes.patches:
+        # What `hist` makes with "stepfilled": there along the tops, and back along the ground.
+        if type(patch) is Polygon and len(patch.get_xy()) % 4 == 1:
+            yield *title, _text(axes.get_ylabel()), _histogram(axes, patch.get_xy())
+    yield from ((*title, *rest) for rest in _lines(axes, figure))
+
+
+def _title(axes: Axes, figure: Figure) -> tuple[str, ...]:
+    place, grid = axes.get_subplotspec(), ""
+    if place and len(figure.axes) > 1 and (place.get_gridspec().nrows > 1 or not axes.get_title()):
+        grid = f"row {place.rowspan.start + 1}, column {place.colspan.start + 1}"
+    return _text(figure.get_suptitle()), grid, _text(axes.get_title())
+
+
+def _map(axes: Axes, figure: Figure, values: np.ndarray) -> tuple[Any, ...]:
+    # No colour tells anything finer than a thousandth of the largest.
+    largest = np.abs(values[np.isfinite(values)]).max(initial=1e-9)
+    values = np.round(values, 3 - ceil(np.log10(largest)))
+    first = figure.axes[0]  # labels that stand at the first panel alone are meant for all
+    rows = _at_all(_ticks(axes.yaxis) or _ticks(first.yaxis), values.shape[0])
+    columns = _at_all(_ticks(axes.xaxis) or _ticks(first.xaxis), values.shape[1])
+    meant = [
+        f"{part}: {_text(label)}"
+        for part, label in (("rows", axes.get_ylabel()), ("columns", axes.get_xlabel()))
+        if not _is_number(label)
+    ]
+    if sum(image.get_array().size for panel in figure.axes for image in panel.images) > MOST_CELLS:
+        lines = [[name, _largest(row, columns)] for name, row in zip(rows, values, strict=True)]
+        return *meant, [["row", "its largest, by column"], *lines]
+    lines = [[name, *map(number, row)] for name, row in zip(rows, values, strict=True)]
+    return *meant, [["row", *columns], *lines]
+
+
+def _largest(row: np.ndarray, names: Sequence[str]) -> str:
+    order = [i for i in np.argsort(-row, kind="stable")[:LARGEST] if row[i] > 0]
+    return "; ".join(f"{names[i]}: {number(row[i])}" for i in order) or "none"
+
+
+def _histogram(axes: Axes, outline: np.ndarray) -> _Rows:
+    bins = outline[1 : len(outline) // 2]
+    starts = range(0, len(bins) // 2, ceil(len(bins) / 2 / MOST_PLACES))
+    edges = [*bins[::2, 0][starts], bins[-1, 0]]
+    counts = np.add.reduceat(bins[::2, 1], starts)
+    header = [_text(axes.get_xlabel()) or "values", "how many"]
+    spans = (f"{number(a)} to {number(b)}" for a, b in pairwise(edges))
+    return [header, *([span, number(count)] for span, count in zip(spans, counts, strict=True))]
+
+
+def _lines(axes: Axes, figure: Figure) -> Iterator[tuple[Any, ...]]:
+    words = _words(axes.yaxis)
+    lies = bool(words) and not axes.images  # the places are on the y axis
+    words = words or _words(axes.xaxis)
+    xlabel = axes.get_xlabel() or next(
+        (panel.get_xlabel() for panel in figure.axes if panel.get_xlabel()), ""
+    )
+    across, up = (axes.get_ylabel(), xlabel) if lies else (xlabel, axes.get_ylabel())
+    marks = list(_marks(axes))
+    for group in _together(_series(axes, figure, lies, bool(words))):
+        places = sorted(set.union(*(series.places for series in group)))
+        step = ceil(len(places) / MOST_PLACES)
+        thinned = f"one place in {step}, and the last" if step > 1 else ""
+        names = [series.name for series in group]
+        if len(group) == 1 and not group[0].is_named:
+            names = [up or names[0]]
+        header = [_text(name) for name in (across or "place", *names)]
+        rows = [
+            [_text(words.get(at, "")) or number(at), *(series.at(at) for series in group)]
+            for at in sorted({*places[::step], places[-1]})
+        ]
+        yield _text(up), thinned, *marks, [header, *rows]
+
+
+def _series(axes: Axes, figure: Figure, lies: bool, has_words: bool) -> list[_Series]:
+    found: dict[_Look, _Series] = {}
+    named = dict(_legends(axes, figure))
+    for drawn, look, kind, points in _drawn(axes):
+        label = str(drawn.get_label())
+        label = "" if label.startswith("_") else label
+        is_spread = kind in ("points", "band")
+        if is_spread and not label:  # it belongs to the line of its colour
+            look = next((other for other in found if other[0] == look[0]), look)
+        series = found.setdefault(look, _Series(named.get(look, kind), look in named))
+        if label:
+            series.name, series.is_named = label, True
+        into = series.spread if is_spread else series.values
+        for x, y in np.ma.filled(points.astype(float), np.nan):
+            place, value = (y, x) if lies else (x, y)
+            if not np.isnan(place):
+                into[round(place) if has_words else float(place)].append(value)
+    return [series for series in found.values() if series.places]
+
+
+def _drawn(axes: Axes) -> Iterator[tuple[Any, _Look, str, np.ndarray]]:
+    """Yield what has places on both axes: it, its look, its kind, and its points."""
+    for line in axes.lines:
+        if all(line.get_transform().contains_branch_seperately(axes.transData)):
+            look = _look(line)
+            yield line, look, _STYLES.get(look[1], "dots"), line.get_xydata()
+    for drawn in axes.collections:
+        if isinstance(drawn, PathCollection):
+            yield drawn, _look(drawn), "points", drawn.get_offsets()
+        elif isinstance(drawn, PolyCollection):
+            corners = [path.vertices for path in drawn.get_paths()]
+            yield drawn, _look(drawn), "band", np.concatenate(corners or [np.empty((0, 2))])
+    for bars in axes.containers:
+        if isinstance(bars, BarContainer) and len(bars):
+            centres = np.array([bar.get_bbox().intervalx.mean() for bar in bars])
+            values = bars.datavalues
+            points = (centres, values)
+            if bars.orientation == "horizontal":
+                points = values, np.array([bar.get_bbox().intervaly.mean() for bar in bars])
+            yield bars, _look(bars[0]), "bars", np.column_stack(points)
+
+
+def _look(drawn: Any) -> _Look:
+    if isinstance(drawn, Line2D):
+        return to_rgb(drawn.get_color()), str(drawn.get_linestyle())
+    colors = np.atleast_2d(drawn.get_facecolor())
+    return to_rgb(colors[0] if colors.size else drawn.get_edgecolor()[0]), ""
+
+
+def _legends(axes: Axes, figure: Figure) -> Iterator[tuple[_Look, str]]:
+    for legend in filter(None, [*figure.legends, axes.get_legend()]):
+        for handle, text in zip(legend.legend_handles, legend.get_texts(), strict=True):
+            yield _look(handle), text.get_text()
+
+
+def _marks(axes: Axes) -> Iterator[str]:
+    """Yield what crosses the whole panel: level and upright lines, and shades."""
+    for line in axes.lines:
+        in_data = line.get_transform().contains_branch_seperately(axes.transData)
+        name = "" if line.get_label().startswith("_") else f" ({_text(line.get_label())})"
+        if in_data == (False, True):
+            yield f"level line{name} at {number(line.get_ydata()[0])}"
+        elif in_data == (True, False):
+            yield f"upright line{name} at {number(line.get_xdata()[0])}"
+    for patch in axes.patches:
+        in_data = patch.get_transform().contains_branch_seperately(axes.transData)
+        if isinstance(patch, Rectangle) and in_data == (True, False):
+            low, high = sorted(patch.get_bbox().intervalx)
+            yield f"shaded from {number(low)} to {number(high)}"
+
+
+def _together(found: Iterable[_Series]) -> list[list[_Series]]:
+    """Group what has the same places, or some of them: it stands in one table."""
+    groups: list[list[_Series]] = []
+    for series in sorted(found, key=lambda series: -len(series.places)):
+        fitting = (group for group in groups if series.places <= group[0].places)
+        group = next(fitting, None)
+        if group:
+            group.append(series)
+        else:
+            groups.append([series])
+    return groups
+
+
+def _ticks(axis: Axis) -> dict[float, str]:
+    """Return the labels that were given to an axis by hand, by place."""
+    if isinstance(axis.get_major_formatter(), ScalarFormatter | LogFormatter):
+        return {}
+    labels = (label.get_text() for label in axis.get_ticklabels())
+    return dict(zip(map(float, axis.get_ticklocs()), labels, strict=False))
+
+
+def _words(axis: Axis) -> dict[float, str]:
+    return {at: text for at, text in _ticks(axis).items() if not _is_number(text)}
+
+
+def _at_all(ticks: dict[float, str], count: int) -> list[str]:
+    return [_text(ticks.get(i, "")) or str(i + 1) for i in range(count)]
+
+
+def _is_number(text: str) -> bool:
+    return bool(re.fullmatch(r"[-−]?[\d.,]+", text)) or not text
+
+
+def _range(values: Sequence[float]) -> str:
+    finite = [value for value in values if not np.isnan(value)]
+    ends = dict.fromkeys(number(end) for end in (min(finite), max(finite))) if finite else ["none"]
+    return " to ".join(ends)
+
+
+def _text(label: Any) -> str:
+    """Escape what Markdown would read as markup, outside of formulas."""
+    line = " ".join(str(label).split())
+    return re.sub(
+        r"\$[^$]*\$|([\\`*_\[\]<>#^~@'\"])", lambda m: f"\\{m[1]}" if m[1] else m[0], line
+    )

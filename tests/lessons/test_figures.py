@@ -1,0 +1,125 @@
+"""The figures' numbers for screen readers, compared with the files that they were drawn from."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+
+from tests.conftest import ROOT
+
+
+@pytest.fixture
+def tables(read):
+    """``tables(lesson, figure)``: of each table, the numbers of its cells by column and row."""
+
+    def found(lesson, figure):
+        cell = read(f"modules/{lesson}/lesson.html").select_one(f"#cell-{figure}")
+        return [cells(table) for table in cell.find_next_sibling().select("table")]
+
+    return found
+
+
+def cells(table):
+    _, *columns = [header.get_text() for header in table.select("thead th")]
+    rows = {}
+    for row in table.select("tbody tr"):
+        name, *texts = [cell.get_text() for cell in row.select("td")]
+        rows[name] = [
+            [float(x.replace("−", "-")) for x in re.findall(r"[\d.−]+", t)] for t in texts
+        ]
+    return {
+        column: {name: row[i] for name, row in rows.items()} for i, column in enumerate(columns)
+    }
+
+
+def load(path):
+    return json.loads((ROOT / path).read_text(encoding="utf-8"))
+
+
+def ends(values):
+    return [min(values), max(values)]
+
+
+def assert_shows(got, wanted):
+    """A range whose ends read alike stands as one number, and a mean that is all of it alone."""
+    for _ in range(len(wanted) - len(got)):
+        got = [*got, got[-1]]
+    assert got == pytest.approx(list(wanted), rel=6e-3)
+
+
+def test_m01_recall_is_a_mean_and_its_ends(tables):
+    found = load("models/bottleneck/scores/recall.json")
+    [table] = tables("m01_why_attention", "fig-recall")
+    names = {"attention": "attention, 32 numbers", "without": "without: 32 numbers",
+             "wider": "without: 64 numbers"}  # fmt: skip
+    for model, name in names.items():
+        right = np.array([seed["right"] for seed in found["models"][model]["seeds"].values()])
+        for length, column in zip(found["lengths"], right.T, strict=True):
+            assert_shows(table[name][str(length)], [column.mean(), *ends(column)])
+
+
+def test_m04_training_is_the_range_of_its_seeds(tables):
+    found = load("modules/m04_softmax_and_scale/training.json")
+    shown = tables("m04_softmax_and_scale", "fig-training")
+    for table, rate in zip(shown, found["divided"], strict=True):
+        for name in ("divided", "not divided"):
+            curves = np.array(found[name][rate]).T
+            for step, got in table[name].items():
+                assert_shows(got, ends(curves[int(step) // 20 - 1]))
+
+
+def test_m06_questions_are_means_and_ends_of_the_seeds(tables):
+    curves = load("models/heads/scores.json")["curves"]
+    shown = tables("m06_multi_head", "fig-questions")
+    for table, lines in zip(shown, curves.values(), strict=True):
+        for name, column in table.items():
+            for steps, shares in lines[name].items():
+                assert_shows(column[steps], [sum(shares) / len(shares), *ends(shares)])
+
+
+def test_m07_places_are_the_range_of_the_seeds(tables):
+    scores = load("models/positions/scores.json")
+    kinds = ["none", "sinusoidal", "learned", "relative", "rotary", "alibi"]
+    for table, kind in zip(tables("m07_position", "fig-longer"), kinds, strict=True):
+        for question, column in (("back", "three back"), ("last", "last letter")):
+            seeds = np.array(scores["right"][kind][question])
+            for got, values in zip(table[column].values(), seeds.T, strict=True):
+                assert_shows(got, ends(values))
+
+
+def test_m09_finds_are_the_range_of_the_trainings(tables):
+    [table] = tables("m09_interpretation", "fig-finds")
+    kinds = {"ordinary": "the recipe of A and B", "longer": "trained three times as long",
+             "more-heads": "four heads in each layer"}  # fmt: skip
+    for kind, name in kinds.items():
+        path = f"models/sentiment/scores/{kind}.json"
+        trainings = load(path)["seeds"].values()
+        assert len(table[name]) == 5
+        for way, got in table[name].items():
+            assert_shows(got, ends([one["finds"][way]["all"] for one in trainings]))
+
+
+def test_m10_clock_has_the_milliseconds_of_the_benchmark(tables):
+    rows = load("benchmarks/results/attention-cpu.json")["rows"]
+    _, alone = tables("m10_cost", "fig-clock")
+    names = {"explicit": "by hand", "F.scaled_dot_product_attention": "fused"}
+    timed = [row for row in rows if row.get("pass") == "forward" and row["name"] in names]
+    assert timed
+    for row in timed:
+        assert_shows(alone[names[row["name"]]][str(row["length"])], [row["ms"]])
+
+
+def test_m12_recall_is_means_and_ends_of_the_seeds(tables):
+    recalled = load("modules/m12_inference/recall.json")["recalled"]
+    [table] = tables("m12_inference", "fig-recall")
+    for pairs, shares in recalled["softmax 4"].items():
+        assert_shows(table["softmax, 4 heads"][pairs], [sum(shares) / len(shares), *ends(shares)])
+
+
+def test_m05_a_reversal_looks_from_the_top_right_to_the_bottom_left(read):
+    cell = read("modules/m05_masks/lesson.html").select_one("#cell-fig-reversal")
+    rows = cell.find_next_sibling().select("tbody tr")
+    weights = np.array([[float(td.get_text()) for td in row.select("td")[1:]] for row in rows])
+    assert weights.sum(1) == pytest.approx(1, abs=0.01)
+    assert (np.fliplr(weights).diagonal() > 0.5).all()
