@@ -225,7 +225,7 @@ def test_it_looks_at_the_letter_whose_turn_it_is(page):
 
 
 def test_the_list_would_fit():
-    """ "Four yes-or-no answers, so the list is 64: two for each of the 32 numbers." """
+    """ "Four yes-or-no answers, so a list takes 64: 32 numbers, two answers in each number." """
     assert math.log2(16) == 4
     assert 16 * math.log2(16) == 64 == 2 * MODELS["without"][0].state
     assert 16 * MODELS["attention"][0].state == 512
@@ -296,6 +296,14 @@ def test_it_looks_at_the_noun_that_is_meant(page):
     rivers, money = (set(line.split(":")[1].split()) for line in told[4:])
     assert rivers <= {"muddy", "wet", "sandy", "green"}
     assert money <= {"closed", "open", "safe", "modern"}
+
+
+def test_it_looks_at_the_trophy_and_with_small_at_the_suitcase(page):
+    """The open text says so; the figure's numbers are the look of the last layer."""
+    numbered = page.select_one("#cell-fig-it").find_next_sibling()
+    rows = [[td.get_text() for td in tr.select("td")] for tr in numbered.select("tbody tr")]
+    for column, noun in ((1, "trophy"), (2, "suitcase")):
+        assert max(rows, key=lambda row: float(row[column]))[0] == noun
 
 
 def test_the_it_of_new_pairs():
