@@ -78,7 +78,7 @@ def test_the_table_of_meetings(page):
         assert found[model.name] == pytest.approx(want, abs=0.5e-2), model.name
     said = section(page, "kinds")
     assert found["Llama 2 7B"][0] == 8192
-    assert "which makes 8,192 tokens" in said
+    assert "4,096: 8,192 tokens" in said
     assert 2 * GPT2.embed_dim == costs.crossover(GPT2) == 1536 > GPT2.positions
     assert "1,536 tokens, more than it reads" in said
     assert LLAMA2.mlp_dim == 11_008
@@ -132,8 +132,9 @@ def test_the_clock_agrees_with_the_formula_as_far_as_said(page):
     off = max(abs(rate / fit - 1) for rate in rates)
     rate, said_off = numbers(output(page, "clock").splitlines()[0])
     assert rate == round(fit / 1e6)
-    assert said_off == round(100 * off)
-    assert off < 0.1
+    assert said_off == round(100 * off, 1)
+    assert off <= 0.035
+    assert "within 3.5 %" in section(page, "clock")
     assert len(times) == 7
     by_hand, fused = bench("explicit"), bench("F.scaled_dot_product_attention")
     ratios = [a / b for (_, a), (_, b) in zip(by_hand, fused, strict=True)]
@@ -144,7 +145,7 @@ def test_the_clock_agrees_with_the_formula_as_far_as_said(page):
     assert f"takes {ratios[-1]:.0f} times as long as the fused call" in section(page, "clock")
     assert ratios[-1] > 4, "more than the hidden half explains"
     assert round(8 * 8192**2 * 4 / 1e9) == 2
-    assert "2 GB for the scores alone (8 heads × 8,192² × 4 bytes)" in section(page, "clock")
+    assert "2 GB of scores are stored (8 heads × 8,192² × 4 bytes)" in section(page, "clock")
 
 
 def texts_that_fit(model, tokens):
@@ -171,9 +172,36 @@ def test_so_many_texts_reach_the_flat_top_and_do_not_fit(page):
 
     least = next(texts for texts in range(1, 1000) if is_on_the_flat_top(texts))
     said = section(page, "batch")
-    assert f"reaches the flat top with {least};" in said
-    assert f"the GPU has room for {texts_that_fit(LLAMA2, 4096)}" in said
-    assert texts_that_fit(LLAMA2, 4096) < least
+    most = texts_that_fit(LLAMA2, 4096)
+    assert f"reaches the flat top with {least} texts; some {H100.ridge:.0f} would do" in said
+    # With parameters alone the intensity is the number of texts, as each has 2 bytes.
+    assert f"only {most} texts of 4,096 tokens each fit" in said
+    assert most < least
+
+
+def test_from_seven_texts_on_the_caches_take_longer(page):
+    def parts(texts):
+        """Seconds of each kind of work as the widget has them: arithmetic or memory."""
+        work = costs.step(LLAMA2, 1, 4096, texts)
+        return [costs.least_seconds(H100, p["flops"], p["bytes"]) for p in work.values()]
+
+    said, shown = section(page, "batch"), {}
+    for line in output(page, "payoff").splitlines():
+        texts, *found = numbers(line.replace(",", ""))
+        shown[texts] = found
+        matrices, caches = parts(int(texts))
+        both = matrices + caches
+        want = [1e3 * matrices, 1e3 * caches, 1e3 * both, texts / both]
+        assert found[:3] == pytest.approx(want[:3], abs=0.051)
+        assert found[3] == round(want[3])
+    assert [*shown] == [1, 6, 7, texts_that_fit(LLAMA2, 4096)]
+    later = [texts for texts in range(1, 1000) if parts(texts)[1] > parts(texts)[0]]
+    assert later == [*range(7, 1000)]
+    assert "From seven texts on, the caches take longer than the parameters" in said
+    one, many = shown[1], shown[30]
+    assert f"With 30, a step takes {many[2]:.0f} ms instead of {one[2]}:" in said
+    assert f"hardly six times the tokens a second, {many[3]:,.0f} instead of {one[3]:.0f}" in said
+    assert 5.7 < many[3] / one[3] < 6
 
 
 def test_one_token_more_takes_300_times_as_long_to_fetch_as_to_compute(page):
@@ -206,9 +234,8 @@ def test_batches_lift_matrices_alone(page):
         texts, *found = numbers(line)
         matrix = 2 * texts * 4096**2 / (2 * (2 * texts * 4096 + 4096**2))
         assert found == [round(matrix, 2), 0.99]
-    # A decoding step's scores, with 4,096 keys as with the 2,000 of the page; one key has 0.5.
+    # The scores of a step that writes, with the 4,096 keys of the page; one key has 0.5.
     assert round(costs.Product(1, 128, 4096).intensity(), 2) == 0.99
-    assert round(costs.Product(1, 128, 2000).intensity(), 2) == 0.99
     assert round(costs.Product(1, 128, 1).intensity(), 1) == 0.5
 
 
