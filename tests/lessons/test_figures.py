@@ -63,9 +63,9 @@ def test_m04_training_is_the_range_of_its_seeds(tables):
     found = load("modules/m04_softmax_and_scale/training.json")
     shown = tables("m04_softmax_and_scale", "fig-training")
     for table, rate in zip(shown, found["divided"], strict=True):
-        for name, column in (("divided", "divided"), ("not divided", "undivided")):
+        for name in ("divided", "undivided"):
             curves = np.array(found[name][rate]).T
-            for step, got in table[column].items():
+            for step, got in table[name].items():
                 assert_shows(got, ends(curves[int(step) // 20 - 1]))
 
 
