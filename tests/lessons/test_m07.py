@@ -140,20 +140,21 @@ def test_order_gets_into_no_places_by_its_second_layer():
 
 
 @torch.no_grad()
-def test_rotary_falls_where_far_signs_get_its_second_layer_s_weight():
+def test_rotary_falls_where_far_signs_get_its_weight():
     from attention import scaled_dot_product_attention
     from models.positions.task import examples
     from models.positions.train import load
 
     model, places = load("rotary"), torch.arange(64)
     signs, _ = examples(200, 64, torch.Generator().manual_seed(7))
-    x, layer = model.layers[0](model.embed(signs), places), model.layers[1]
-    q, k, v = layer.attention._project(layer.norm(x))
-    turn = layer.attention.rotary
-    _, weights = scaled_dot_product_attention(turn(q), turn(k), v, is_causal=True)
-    far = (weights * (places[:, None] - places > 15)).sum(-1).mean((0, 1))
-    assert far[24] < 0.1
-    assert far[48] > 0.9
+    x = model.embed(signs)
+    for layer, at_48 in zip(model.layers, (4 / 5, 0.9), strict=True):
+        q, k, v = layer.attention._project(layer.norm(x))
+        turn = layer.attention.rotary
+        _, weights = scaled_dot_product_attention(turn(q), turn(k), v, is_causal=True)
+        far = (weights * (places[:, None] - places > 15)).sum(-1).mean((0, 1))
+        assert far[48] > at_48
+        x = layer(x, places)
 
 
 def test_who_falls_at_once_and_who_later():
@@ -225,6 +226,23 @@ def test_rotary_goes_from_guessing_to_right():
         share == pytest.approx(guess, abs=0.01) for share in far(SCORES["right"]["rotary"]["back"])
     )
     assert min(far(SCORES["windowed"]["rotary"]["back"])) > 0.99
+
+
+def test_a_larger_base_and_100_steps_stretch_rotary():
+    assert max(far(SCORES["beyond"]["as trained"]["at once"]["back"])) < 0.08
+    for q in ("back", "last"):
+        assert min(far(SCORES["beyond"]["NTK-aware"]["after training"][q])) > 0.9
+
+
+def test_the_window_gives_relative_most_of_its_loss_back():
+    for q in ("back", "last"):
+        whole, window, best = (
+            shares(SCORES[table]["relative"][q])
+            for table, shares in (("right", far), ("windowed", far), ("right", near))
+        )
+        for lost, mended, whole_row in zip(whole, window, best, strict=True):
+            assert lost < mended
+            assert mended - lost > 0.7 * (whole_row - lost)
 
 
 def test_one_word_keeps_its_output_in_two_orders():
