@@ -337,9 +337,9 @@ TASKS = [
             "tokens are kept already. Keys are kept turned.",
             "Put the new keys and values behind the kept ones, with `torch.cat([kept, k], 1)` or "
             "a cache's `append`, as in the lesson. Then attend with "
-            "`scaled_dot_product_attention(…, is_causal=True)` of `attention.py`, which takes "
-            "(1, H, L, D), and puts the last query beside the last key. PyTorch's function of "
-            "that name puts the first beside the first.",
+            "`fused_attention(…, is_causal=True)` of `attention.py`, which takes (1, H, L, D), "
+            "and puts the last query beside the last key. PyTorch's "
+            "`scaled_dot_product_attention` puts the first beside the first.",
         ],
         why="`new_cache` is the lesson's, and the rest is its `read` with the layer's attention "
         "written out: project, turn, `append`, attend by `fused_attention` of `attention.py`, and "

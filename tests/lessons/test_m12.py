@@ -150,7 +150,7 @@ def test_the_static_forms_are_attention_py_s(page):
     said = re.sub(r"\s+", " ", said)
     assert "A stride of 8 spreads it" in said
     assert (
-        "a tile is 8 wide too: so they lie in as many tiles as the causal mask's"
+        "a tile is 8 wide: they lie in as many tiles as the causal mask's"
         in said.replace("’", "'")
     )
     assert want[3][1] == want[1][1]
@@ -212,12 +212,25 @@ def test_the_tables_give_what_the_weights_give(page):
         assert torch.allclose(torch.tensor(row).float(), want)
     label = page.select_one("#third-table").get_text()
     assert "6, 5" in label
+    scores = K @ q
+    assert "place of softmax’s" in said.replace("'", "’")
+    assert "here 1 and 0, and the last number is their sum" in said
+    assert scores[:2].tolist() == [1, 0]
+    caption = re.sub(r"\s+", " ", page.select_one("#third-table .widget-caption").get_text())
+    assert "now 1, 0 and 0.6, divided by their sum, 1.6" in caption
+    assert torch.allclose(scores, torch.tensor([1, 0, 0.6]))
+    assert scores.sum().item() == pytest.approx(1.6)
+    assert "Softmax mixes too" in said
+    assert scores.softmax(0).max() < 0.5
+    assert (20 * scores).softmax(0).max() > 0.999
 
 
-def test_the_figure_says_what_is_kept():
+def test_the_figure_says_what_is_kept(page):
     kept = RECALL["kept"]
     assert len(set(kept["linear 4"].values())) == len(set(kept["linear 1"].values())) == 1
     assert {held / int(pairs) for pairs, held in kept["softmax 4"].items()} == {2 * 64}
+    said = re.sub(r"\s+", " ", page.select_one("#sec-linear").get_text())
+    assert f"with 16 pairs, where softmax keeps 16 × 128 = {kept['softmax 4']['16']:,}" in said
 
 
 def test_what_was_recalled_is_what_was_measured(page):
