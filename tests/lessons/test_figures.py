@@ -114,7 +114,10 @@ def test_m12_recall_is_means_and_ends_of_the_seeds(tables):
     recalled = load("modules/m12_inference/recall.json")["recalled"]
     [table] = tables("m12_inference", "fig-recall")
     for pairs, shares in recalled["softmax 4"].items():
-        assert_shows(table["softmax keeps 128 numbers a pair"][pairs], [sum(shares) / len(shares), *ends(shares)])
+        assert_shows(
+            table["softmax keeps 128 numbers a pair"][pairs],
+            [sum(shares) / len(shares), *ends(shares)],
+        )
 
 
 def test_m05_a_reversal_looks_from_the_top_right_to_the_bottom_left(read):

@@ -149,9 +149,8 @@ def test_the_static_forms_are_attention_py_s(page):
     said = page.select_one("#sec-patterns").get_text()
     said = re.sub(r"\s+", " ", said)
     assert "A stride of 8 spreads it" in said
-    assert (
-        "a tile is 8 wide: they lie in as many tiles as the causal mask's"
-        in said.replace("’", "'")
+    assert "a tile is 8 wide: they lie in as many tiles as the causal mask's" in said.replace(
+        "’", "'"
     )
     assert want[3][1] == want[1][1]
     assert "In a window of 8, news travels 7 tokens a layer" in said
