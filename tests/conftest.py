@@ -52,6 +52,21 @@ def site(tmp_path_factory) -> Path:
     return ROOT / "_site"
 
 
+# Chromium with windows draws a popup of its address bar for each page, which takes longer than the
+# page. A later --disable-features replaces Playwright's own, so those that matter here come again.
+_FEATURES_OFF = (
+    "WebUIOmniboxPopup", "WebUIOmniboxAimPopup",
+    "AimEnabled", "HttpsUpgrades", "LensOverlay", "MediaRouter", "NetworkTimeServiceQuerying",
+    "OptimizationHints", "PaintHolding", "PreconnectToSearch",
+)  # fmt: skip
+BROWSER_FLAGS = [
+    "--no-sandbox",
+    "--disable-background-networking",
+    "--disable-component-update",
+    f"--disable-features={','.join(_FEATURES_OFF)}",
+]
+
+
 @pytest.fixture(scope="session")
 def browser():
     """One for all tests of a process: Playwright can't be started twice in it."""
@@ -61,5 +76,5 @@ def browser():
     with sync_playwright() as playwright:
         yield playwright.chromium.launch(
             executable_path=path,
-            args=["--no-sandbox", "--disable-background-networking", "--disable-component-update"],
+            args=BROWSER_FLAGS,
         )
