@@ -1,7 +1,7 @@
 """The course's commands, and the functions that its lessons import."""
 
-from .failing import fails
-from .to_page import publish, show_source, show_table, static_form
+from course.cell_output import publish, show_source, show_table, static_form
+from course.expected_failure import fails
 
 __all__ = [
     "exercise", "fails", "publish", "show_exercises", "show_source", "show_table", "static_form",

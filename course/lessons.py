@@ -12,12 +12,13 @@ from itertools import zip_longest
 from pathlib import Path
 
 from course.exercises import learner
-from course.render.badges import widgets
-from course.render.problems import Problem
-from course.render.project import NavItem, Project
-from course.render.prose import ProseView, plain_text
-from course.render.source import Cell, Page
-from course.render.terms import read_glossary, uses_before_marks
+from course.problems import Problem
+from course.render.check.badges import widgets
+from course.render.check.terms import uses_before_marks
+from course.render.read.glossary import read_glossary
+from course.render.read.markdown import ProseView, plain_text
+from course.render.read.page_source import Cell, Page
+from course.render.read.project import NavItem, Project
 
 LEAST_HINTS, LEAST_MISTAKES = 2, 3
 MOST_LINES = 15  # of a shown cell

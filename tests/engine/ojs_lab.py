@@ -3,7 +3,7 @@
 import shutil
 from pathlib import Path
 
-from course.render.ojs import OjsPage
+from course.render.ojs.page_script import OjsPage
 
 ROOT = Path(__file__).parents[2]
 LESSON = "lessons/a.qmd"

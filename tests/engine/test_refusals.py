@@ -2,7 +2,7 @@
 
 import pytest
 
-from course.render.problems import Problems
+from course.problems import Problems
 from tests.engine.sites import Site, python
 
 HEAD = "---\ntitle: A lesson\n---\n"  # lines 1 to 3

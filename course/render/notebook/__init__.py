@@ -1,6 +1,6 @@
 """Write each lesson as a Jupyter notebook beside its page, from the same source and outputs."""
 
-from .files import write_notebook
+from .archive import write_notebook
 from .link import SITE, has_notebook, link_html, notebook_name
 from .writer import notebook_of
 

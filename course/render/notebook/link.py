@@ -6,10 +6,9 @@ from functools import cache
 from pathlib import PurePosixPath
 from typing import Any
 
+from course.render.read.page_source import Page
+from course.render.read.project import Project
 from course.serve import HOST, PORT
-
-from ..project import Project
-from ..source import Page
 
 SITE = f"http://{HOST}:{PORT}/"  # where `preview` serves; a page replaces it by its own address
 

@@ -15,14 +15,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from ..markdown import ANSI
-from ..pandoc import to_notebook_markdown
-from ..problems import Problem
-from ..project import Project
-from ..source import Page
-from .document import document
-from .files import archive_name, needs
+from course.problems import Problem
+from course.render.read.page_source import Page
+from course.render.read.project import Project
+from course.render.write.pandoc import to_notebook_markdown
+from course.render.write.pandoc_input import ANSI
+
+from .archive import archive_name, needs
 from .link import SITE, template
+from .pandoc_input import document
 
 _MARK = re.compile(r"^``` notebook-mark\n(.*)\n```$", re.M)
 _IMAGE = re.compile(r"(!\[[^\]]*\]\()(?![a-z]+:)([^)\s]+)")

@@ -9,9 +9,10 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from .cache import remembered
-from .ojs_compiler import OjsError, scan_module
-from .problems import nearest
+from course.problems import nearest
+from course.render.cache import remembered
+
+from .compiler import OjsError, scan_module
 
 # Built files end in their one export statement, and are too long to parse at every check.
 _BUILT = "assets/vendor/"

@@ -9,11 +9,12 @@ from html import unescape
 from pathlib import Path
 from urllib.parse import unquote
 
-from .known import Known
-from .problems import Problem, unknown
-from .project import Project
-from .prose import ProseView
-from .source import Page
+from course.problems import Problem, unknown
+from course.render.read.markdown import ProseView
+from course.render.read.page_source import Page
+from course.render.read.project import Project
+
+from .valid_names import Known
 
 _OUTSIDE = re.compile(r"[a-z][a-z0-9+.-]*:|//", re.I)
 _ADDRESS = re.compile(r"""<[a-z][^>]*?\s(?:href|src)=["']([^"']+)["']""")

@@ -6,19 +6,20 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from course.problems import Problem, Problems, unknown
+from course.render.read.markdown import Attributes, Found, ProseView
+from course.render.read.page_source import Cell, Page, read_page
+from course.render.read.project import Project
+from course.render.read.strict_yaml import mistakes
+from course.render.write.pandoc import FILTERS
+
 from .badges import badge_mistakes
-from .known import Known, labels
 from .links import broken_links, missing_styles
 from .ojs_cells import ojs_mistakes
-from .pandoc import FILTERS
 from .practice import practice_mistakes
-from .problems import Problem, Problems, unknown
-from .project import Project
-from .prose import Attributes, Found, ProseView
-from .source import Cell, Page, read_page
-from .strict_yaml import mistakes
 from .terms import lost_lessons, unknown_terms
 from .unsupported import OTHER_REFERENCE, unsupported
+from .valid_names import Known, labels
 
 FRONT_MATTER = {
     "title": str, "subtitle": str, "description": str, "pagetitle": str,

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from pathlib import Path
 
-from .cache import digest, file_digest
-from .terms import read_glossary, slug
+from course.render.cache import digest, file_digest
+from course.render.read.glossary import read_glossary, slug
 
 FOLDER = "search"
 # Nothing of these is read: no text, or text that stands elsewhere on the page.

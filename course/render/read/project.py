@@ -8,13 +8,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from .problems import Problem, Problems, unknown
+from course.problems import Problem, Problems, unknown
+
 from .strict_yaml import Lines, mistakes, read_yaml
 
 _CONTENTS: list[Any] = []
 _CONTENTS.append((str, {"href": str, "text": str, "section": str, "contents": _CONTENTS}))
 
-NOTEBOOKS = "course/render/after_quarto.py"  # run by Quarto alone
+POST_RENDER = "course/render/quarto/post_render.py"  # run by Quarto alone
 
 # `object` accepts any value: only Quarto reads it.
 SCHEMA: dict[str, Any] = {
@@ -24,7 +25,7 @@ SCHEMA: dict[str, Any] = {
         "execute-dir": "project",
         "render": [str],
         "resources": [str],
-        "post-render": NOTEBOOKS,
+        "post-render": POST_RENDER,
     },
     "website": {
         "title": str,

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from .problems import Problem, unknown
-from .prose import BADGE, Found, ProseView
-from .source import Cell, Page
+from course.problems import Problem, unknown
+from course.render.read.markdown import BADGE, Found, ProseView
+from course.render.read.page_source import Cell, Page
 
 BADGES = ("trained", "random", "constructed")
 

@@ -21,10 +21,10 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 from nbformat.v4 import new_code_cell, new_notebook
 
-from .markdown import ANSI
-from .problems import Problem
-from .project import Project
-from .source import Cell
+from course.problems import Problem
+from course.render.read.page_source import Cell
+from course.render.read.project import Project
+from course.render.write.pandoc_input import ANSI
 
 _STARTS = 3  # a port may be taken between its choice and the kernel's use of it
 

@@ -9,12 +9,12 @@ import subprocess
 import sys
 from pathlib import Path
 
-from .build import Builder
-from .check import check_site
-from .mentions import with_mentions
-from .notebook import has_notebook, link_html, write_notebook
-from .problems import Problem, Problems
-from .project import load_project
+from course.problems import Problem, Problems
+from course.render.build import Builder
+from course.render.check.pages import check_site
+from course.render.notebook import has_notebook, link_html, write_notebook
+from course.render.read.project import load_project
+from course.render.write.mentions import with_mentions
 
 _CELL_TIMEOUT = 300
 

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from .problems import Problem, nearest
+from course.problems import Problem, nearest
+
 from .strict_yaml import Lines, read_yaml
 
 FENCE = re.compile(r"^( {0,3})(`{3,}|~{3,})\s*(.*)$")

@@ -8,10 +8,10 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
-from ..cache import remembered
-from ..source import Page
+from course.render.cache import remembered
+from course.render.read.page_source import Page
 
-_KERNEL = "course/render/kernel.py"  # in the record because they ran the lesson
+_KERNEL = "course/render/execute/kernel.py"  # in the record because they ran the lesson
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # a fixed date gives the same archive for the same files
 
 

@@ -10,8 +10,8 @@ from html import escape
 from pathlib import Path
 from urllib.parse import quote, urlsplit
 
-from .project import Project
-from .source import Page
+from course.render.read.page_source import Page
+from course.render.read.project import Project
 
 NOT_FOUND = "404.html"
 POLICY = "<!--policy-->"  # in the frame, until the page's own scripts are known

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from .problems import Problem
-from .prose import Attributes, Found, ProseView, parse_attributes
-from .source import FENCE, Cell, Page, Prose, fence_after
+from course.problems import Problem
+from course.render.read.markdown import Attributes, Found, ProseView, parse_attributes
+from course.render.read.page_source import FENCE, Cell, Page, Prose, fence_after
 
 # (what it looks like in prose, what to say)
 _IN_PROSE = [

@@ -8,9 +8,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from .problems import Problem
+from course.problems import Problem
 
-_BUNDLE = Path(__file__).parent / "js" / "ojs-compiler.js"
+_BUNDLE = Path(__file__).parents[1] / "js" / "ojs-compiler.js"
 _thread = threading.local()  # a QuickJS context belongs to the thread that made it
 
 

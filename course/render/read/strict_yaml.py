@@ -6,7 +6,7 @@ from typing import Any
 
 import yaml
 
-from .problems import Problem, nearest
+from course.problems import Problem, nearest
 
 _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 Lines = dict[tuple[Any, ...], int]

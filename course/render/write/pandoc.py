@@ -8,11 +8,11 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from .problems import Problem
-from .project import Project
-from .source import Page
+from course.problems import Problem
+from course.render.read.page_source import Page
+from course.render.read.project import Project
 
-FILTERS = Path(__file__).parent / "filters"
+FILTERS = Path(__file__).parents[1] / "filters"
 _MEMORY = "-M2G"  # so that a filter which never ends fails before the machine does
 _BETWEEN = "<!--toc ends-->"
 _READER = "markdown"

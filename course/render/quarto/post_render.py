@@ -4,11 +4,11 @@ import os
 import sys
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 sys.path[0] = str(ROOT)  # in place of this file's folder
 
-from course.render.problems import Problem, Problems  # noqa: E402
-from course.render.quarto import add_mentions, add_notebooks  # noqa: E402
+from course.problems import Problem, Problems  # noqa: E402
+from course.render.quarto.render_project import add_mentions, add_notebooks  # noqa: E402
 
 try:
     add_notebooks(ROOT, os.environ["QUARTO_PROJECT_OUTPUT_FILES"].splitlines())

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ..markdown import code_block, div
-from ..prose import inline_expressions, plain_text
-from ..source import Cell, Page, Prose
+from course.render.read.markdown import inline_expressions, plain_text
+from course.render.read.page_source import Cell, Page, Prose
+from course.render.write.pandoc_input import code_block, div
+
 from .link import SITE
 
 _NEEDS = "It needs Python 3.11 or newer, and `pip install torch numpy matplotlib safetensors`."

@@ -9,10 +9,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from .notebook import link_html
+from course.render.notebook import link_html
+from course.render.read.page_source import Page
+from course.render.read.project import NavItem, Project
+
 from .pandoc import Body
-from .project import NavItem, Project
-from .source import Page
 from .web import POLICY, place
 
 FRAME = Path(__file__).parent / "frame"

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from itertools import accumulate
 from typing import NamedTuple
 
-from .source import FENCE, Prose, fence_after
+from .page_source import FENCE, Prose, fence_after
 
 _COMMENT = re.compile(r"<!--.*?-->", re.S)
 _CODE = re.compile(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)", re.S)

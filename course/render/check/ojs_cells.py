@@ -6,10 +6,10 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
-from .ojs import OjsError, OjsPage
-from .problems import Problem
-from .prose import inline_expressions
-from .source import Page, Prose
+from course.problems import Problem
+from course.render.ojs.page_script import OjsError, OjsPage
+from course.render.read.markdown import inline_expressions
+from course.render.read.page_source import Page, Prose
 
 
 def ojs_mistakes(page: Page, root: Path) -> Iterator[Problem]:

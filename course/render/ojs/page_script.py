@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from .cache import remembered
-from .ojs_compiler import OjsError, browser_names, compile_cell
-from .ojs_modules import Modules
-from .problems import nearest
+from course.problems import nearest
+from course.render.cache import remembered
+
+from .compiler import OjsError, browser_names, compile_cell
+from .modules import Modules
 
 __all__ = ["BUILTINS", "OjsError", "OjsPage", "Placeholder"]
 

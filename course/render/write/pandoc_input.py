@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from .prose import inline_expressions, plain_text
-from .source import Cell, Page, Prose
+from course.render.read.markdown import inline_expressions, plain_text
+from course.render.read.page_source import Cell, Page, Prose
 
 ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 _IMAGES = {"image/svg+xml": "svg", "image/png": "png"}  # preferred first

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from .project import Project
-from .prose import Found, ProseView
-from .source import Cell, Page
-from .terms import Glossary, read_glossary
+from course.render.read.glossary import Glossary, read_glossary
+from course.render.read.markdown import Found, ProseView
+from course.render.read.page_source import Cell, Page
+from course.render.read.project import Project
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from .problems import Problem
-from .prose import Attributes, Found, ProseView
-from .source import Cell, Page
+from course.problems import Problem
+from course.render.read.markdown import Attributes, Found, ProseView
+from course.render.read.page_source import Cell, Page
 
 KINDS = {"prediction": "predict-word", "bug-hunt": "bug-word"}
 _RIGHT = re.compile(r'data-right="(\d+)"')
