@@ -16,7 +16,6 @@ from course.problems import Problem
 from course.render.check.badges import widgets
 from course.render.check.terms import uses_before_marks
 from course.render.read.glossary import read_glossary
-from course.render.read.markdown import ProseView, plain_text
 from course.render.read.page_source import Cell, Page
 from course.render.read.project import NavItem, Project
 
@@ -100,7 +99,7 @@ def _missing_styles(project: Project, page: Page) -> Iterator[Problem]:
 
 def _widgets_without_a_form(page: Page, cells: Sequence[Cell]) -> Iterator[Problem]:
     forms = [cell for cell in cells if "static_form(" in cell.source]
-    for opened, closed in widgets(ProseView(block) for block in page.prose):
+    for opened, closed in widgets(page.prose):
         inside = range(opened.line, closed.line)
         if not any(cell.path == opened.path and cell.line in inside for cell in forms):
             message = "the widget shows nothing before it runs, on paper or in the notebook: call "
@@ -108,9 +107,7 @@ def _widgets_without_a_form(page: Page, cells: Sequence[Cell]) -> Iterator[Probl
 
 
 def _figures_without_numbers(page: Page) -> Iterator[Problem]:
-    blocks = [
-        block for block in page.blocks if isinstance(block, Cell) or plain_text(block).strip()
-    ]
+    blocks = [block for block in page.blocks if isinstance(block, Cell) or block.source.strip()]
     for cell, after in zip_longest(blocks, blocks[1:]):
         is_figure = isinstance(cell, Cell) and str(cell.label).startswith("fig-")
         has_numbers = isinstance(after, Cell) and "show_numbers()" in after.source

@@ -10,6 +10,7 @@ from typing import Any
 
 from course.render import cache
 from course.render.check.ojs_cells import published_names
+from course.render.ojs.modules import Modules
 from course.render.ojs.page_script import OjsPage
 from course.render.read.glossary import FILE as GLOSSARY
 from course.render.read.page_source import Page
@@ -64,7 +65,7 @@ class Builder:
         state = "assembled"
         if execution is None:
             execution, state = self._execute(page, store, key), "executed"
-        ojs = OjsPage(root=self.project.root, published=published_names(page))
+        ojs = OjsPage(Modules(self.project.root), published=published_names(page))
         html = self._assemble(page, store, execution, ojs)
         notebook = self._notebook(page, execution)
         store.save_page(self._page_key(page, execution), html, notebook, ojs.files())

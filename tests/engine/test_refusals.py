@@ -67,6 +67,18 @@ MISTAKES = {
         "[next](../indx.qmd)\n",
         '4: unknown link target "../indx.qmd"; did you mean "../index',
     ),
+    "link between marks of a comment that are code": (
+        "`<!--` [x](gone.md) `-->`\n",
+        '4: unknown link target "gone.md"',
+    ),
+    "link between two lone ticks": (
+        "A ` alone.\n\n[x](gone.md) and a ` more.\n",
+        '6: unknown link target "gone.md"',
+    ),
+    "formula with a blank line": (
+        "$$\nx\n\ny\n$$ {#eq-sum}\n",
+        'the formula that begins with "$$" is never closed',
+    ),
     "link outside the site": ("[x](../../../etc/hosts)\n", "4: unknown link target"),
     "place in a page": (
         "## Here {#sec-here}\n\n[x](#sec-heer)\n",

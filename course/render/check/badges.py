@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from course.problems import Problem, unknown
-from course.render.read.markdown import BADGE, Found, ProseView
+from course.render.read.markdown import BADGE, Found, Prose
 from course.render.read.page_source import Cell, Page
 
 BADGES = ("trained", "random", "constructed")
@@ -14,12 +14,11 @@ BADGES = ("trained", "random", "constructed")
 
 def badge_mistakes(page: Page) -> Iterator[Problem]:
     """Report unknown badges, and widgets without a badge."""
-    views = [ProseView(block) for block in page.prose]
-    badges = [badge for view in views for badge in view.badges()]
+    badges = [badge for prose in page.prose for badge in prose.badges()]
     for badge in [*badges, *_in_captions(page)]:
         if badge.word not in BADGES:
             yield Problem(badge.path, badge.line, unknown("badge", badge.word, BADGES))
-    for opened, closed in widgets(views):
+    for opened, closed in widgets(page.prose):
         inside = range(opened.line, closed.line)
         if not any(badge.path == opened.path and badge.line in inside for badge in badges):
             message = "the widget doesn't say where its numbers come from: add a badge, such as "
@@ -33,10 +32,10 @@ def _in_captions(page: Page) -> Iterator[Found]:
                 yield Found(word, cell.path, cell.line_of("fig-cap"))
 
 
-def widgets(views: Iterable[ProseView]) -> Iterator[tuple[Found, Found]]:
+def widgets(blocks: Iterable[Prose]) -> Iterator[tuple[Found, Found]]:
     """Yield the opening and the closing fence of each ``::: {.widget}``."""
     opened: list[tuple[bool, Found]] = []
-    for attributes, found in (div for view in views for div in view.divs()):
+    for attributes, found in (div for prose in blocks for div in prose.divs()):
         if attributes:
             opened.append(("widget" in attributes.classes, found))
         elif opened:

@@ -10,7 +10,7 @@ from pathlib import Path
 from urllib.parse import unquote
 
 from course.problems import Problem, unknown
-from course.render.read.markdown import ProseView
+from course.render.read.markdown import Prose
 from course.render.read.page_source import Page
 from course.render.read.project import Project
 
@@ -21,9 +21,9 @@ _ADDRESS = re.compile(r"""<[a-z][^>]*?\s(?:href|src)=["']([^"']+)["']""")
 _IMAGES = {".png", ".svg", ".jpg", ".jpeg", ".webp", ".gif"}
 
 
-def broken_links(view: ProseView, page: Page, known: Known) -> Iterator[Problem]:
+def broken_links(prose: Prose, page: Page, known: Known) -> Iterator[Problem]:
     root = known.project.root
-    for found, is_image in view.links():
+    for found, is_image in prose.links():
         target, _, anchor = found.word.partition("#")
         if _OUTSIDE.match(target):
             continue
@@ -53,8 +53,8 @@ def _hash(names: set[str]) -> list[str]:
 
 def linked_files(project: Project, page: Page) -> Iterator[str]:
     """Yield the files that the page links to or shows, other pages excepted."""
-    for block in page.prose:
-        for found, _ in ProseView(block).links():
+    for prose in page.prose:
+        for found, _ in prose.links():
             target = found.word.partition("#")[0]
             source = None if _OUTSIDE.match(target) else page.resolve(target)
             if source and source not in project.sources:

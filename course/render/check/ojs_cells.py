@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from pathlib import Path
 
 from course.problems import Problem
+from course.render.ojs.modules import Modules
 from course.render.ojs.page_script import OjsError, OjsPage
-from course.render.read.markdown import inline_expressions
-from course.render.read.page_source import Page, Prose
+from course.render.read.markdown import Prose
+from course.render.read.page_source import Page
 
 
-def ojs_mistakes(page: Page, root: Path) -> Iterator[Problem]:
+def ojs_mistakes(page: Page, modules: Modules) -> Iterator[Problem]:
     """Report syntax errors, imports of missing files or names, and undefined names."""
-    ojs = OjsPage(root=root, published=published_names(page))
+    ojs = OjsPage(modules, published=published_names(page))
     for block in page.blocks:
         try:
             if isinstance(block, Prose):
-                for found in inline_expressions(block):
+                for found in block.expressions():
                     ojs.add_inline(found.expression, path=found.path, line=found.line)
             elif block.language == "ojs":
                 ojs.add_cell(block.source, path=block.path, line=block.line)
@@ -32,6 +32,8 @@ def published_names(page: Page) -> set[str]:
     """Collect the names in calls of ``publish(name=…)``, which OJS cells may use."""
     names: set[str] = set()
     for cell in page.cells("python"):
+        if "publish" not in cell.source:
+            continue
         try:
             tree = ast.parse(cell.source)
         except SyntaxError:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from course.problems import Problem, Problems, unknown
-from course.render.read.markdown import Attributes, Found, ProseView
+from course.render.read.markdown import Attributes, Found, Prose
 from course.render.read.page_source import Cell, Page, read_page
 from course.render.read.project import Project
 from course.render.read.strict_yaml import mistakes
@@ -80,14 +80,13 @@ def check_page(page: Page, known: Known) -> Iterator[Problem]:
     yield from badge_mistakes(page)
     yield from practice_mistakes(page)
     yield from unknown_terms(page, known.glossary)
-    for block in page.prose:
-        view = ProseView(block)
-        yield from _shortcodes(view)
-        for attributes, found in [*view.attributes(), *view.opening_divs()]:
+    for prose in page.prose:
+        yield from _shortcodes(prose)
+        for attributes, found in [*prose.attributes(), *prose.opening_divs()]:
             yield from _attribute_mistakes(attributes, found, known)
-        yield from _unresolved(view, page, known)
-        yield from broken_links(view, page, known)
-    yield from ojs_mistakes(page, known.project.root)
+        yield from _unresolved(prose, page, known)
+        yield from broken_links(prose, page, known)
+    yield from ojs_mistakes(page, known.modules)
 
 
 def _cell_mistakes(cell: Cell) -> Iterator[Problem]:
@@ -108,15 +107,15 @@ def _duplicates(page: Page) -> Iterator[Problem]:
             yield Problem(found.path, found.line, message)
         first.setdefault(found.word, found)
     for block in page.prose:
-        for name, heading in ProseView(block).headings():
+        for name, heading in block.headings():
             label = first.get(name)
             if label and label[1:] != heading[1:]:
                 message = f'the label "{name}" is also the id of a heading, at line {heading.line}'
                 yield Problem(label.path, label.line, message)
 
 
-def _shortcodes(view: ProseView) -> Iterator[Problem]:
-    for word, path, line in view.shortcodes():
+def _shortcodes(prose: Prose) -> Iterator[Problem]:
+    for word, path, line in prose.shortcodes():
         if word == "include":
             yield Problem(path, line, "an include must stand alone on its line")
         else:
@@ -126,7 +125,7 @@ def _shortcodes(view: ProseView) -> Iterator[Problem]:
 def _div_mistakes(page: Page) -> Iterator[Problem]:
     """Match the divs over the whole page, as cells may stand between their fences."""
     opened: list[Found] = []
-    divs = (div for block in page.prose for div in ProseView(block).divs())
+    divs = (div for block in page.prose for div in block.divs())
     for attributes, found in divs:
         if attributes:
             opened.append(found)
@@ -148,9 +147,9 @@ def _attribute_mistakes(given: Attributes, found: Found, known: Known) -> Iterat
             yield Problem(found.path, found.line, unknown("attribute", key, _ATTRIBUTE_KEYS))
 
 
-def _unresolved(view: ProseView, page: Page, known: Known) -> Iterator[Problem]:
+def _unresolved(prose: Prose, page: Page, known: Known) -> Iterator[Problem]:
     targets = {name for name in known.anchors[page.source] if CROSS_REFERENCE.match(name)}
-    for word, path, line in view.references():
+    for word, path, line in prose.references():
         if CROSS_REFERENCE.match(word):
             if word not in targets:
                 yield Problem(path, line, unknown("reference", f"@{word}", _at(targets)))

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from course.problems import Problem
-from course.render.read.markdown import Attributes, Found, ProseView
+from course.render.read.markdown import Attributes, Found
 from course.render.read.page_source import Cell, Page
 
 KINDS = {"prediction": "predict-word", "bug-hunt": "bug-word"}
@@ -68,7 +68,7 @@ def _questions(page: Page) -> Iterator[_Question]:
             if question and block.language == "python":
                 question.cells[question.part].append(block.source)
             continue
-        for given, found in ProseView(block).outline():
+        for given, found in block.outline():
             if isinstance(given, str):
                 if question and depth <= question.depth + 1:
                     question.lists[question.part].append(given)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from course.problems import Problem, unknown
 from course.render.read.glossary import FILE, Glossary
-from course.render.read.markdown import Found, ProseView
+from course.render.read.markdown import Found, Prose
 from course.render.read.page_source import Page
 
 _MARK = re.compile(r"\[([^\[\]]*)\]\{([^{}\n]*\.term(?![\w-])[^{}\n]*)\}")
@@ -45,11 +45,10 @@ def lost_lessons(glossary: Glossary, anchors: dict[str, set[str]]) -> Iterator[P
 
 def unknown_terms(page: Page, glossary: Glossary) -> Iterator[Problem]:
     """Report marks of terms that the glossary doesn't have."""
-    for block in page.prose:
-        view = ProseView(block)
-        for mark in _marks(view):
+    for prose in page.prose:
+        for mark in _marks(prose):
             if not glossary.term_of(mark.name):
-                place = view.place(mark.start)
+                place = prose.place(mark.start)
                 yield Problem(*place, unknown("term of glossary.yml", mark.name, glossary.terms))
 
 
@@ -63,9 +62,8 @@ def uses_before_marks(page: Page, glossary: Glossary) -> Iterator[Problem]:
     uses: list[Found] = []
     closed: list[bool] = []
     has_mark = False
-    for block in page.prose:
-        view = ProseView(block)
-        text, marks = _open_text(view, closed), list(_marks(view))
+    for prose in page.prose:
+        text, marks = _open_text(prose, closed), list(_marks(prose))
         has_mark = has_mark or bool(marks)
         events = [(mark.start, True, mark.name) for mark in marks if text[mark.start] == "["]
         events += [
@@ -76,7 +74,7 @@ def uses_before_marks(page: Page, glossary: Glossary) -> Iterator[Problem]:
         for start, is_mark, word in sorted(events):
             term = glossary.term_of(word)
             if not is_mark and term not in seen and glossary.is_checked(term):
-                uses.append(Found(word, *view.place(start)))
+                uses.append(Found(word, *prose.place(start)))
             if is_mark or glossary.is_checked(term):
                 seen.add(term)
     for word, path, line in uses if has_mark else ():
@@ -84,21 +82,21 @@ def uses_before_marks(page: Page, glossary: Glossary) -> Iterator[Problem]:
         yield Problem(path, line, f"{message} at its first use")
 
 
-def _marks(view: ProseView) -> Iterator[Mark]:
-    for match in _MARK.finditer(view.prose):
+def _marks(prose: Prose) -> Iterator[Mark]:
+    for match in _MARK.finditer(prose.prose):
         name = _NAME.search(match[2])
-        text = view.text[match.start(1) : match.end(1)].strip("`*_")
+        text = prose.text[match.start(1) : match.end(1)].strip("`*_")
         yield Mark(name[1] if name else " ".join(text.split()), *match.span())
 
 
-def _open_text(view: ProseView, closed: list[bool]) -> str:
+def _open_text(prose: Prose, closed: list[bool]) -> str:
     """Blank what isn't open text; ``closed`` holds the divs that are open, from block to block."""
-    text = view.prose
+    text = prose.prose
     for pattern in (_LINK, _BRACES, _HEADING, _CITATION):
         text = pattern.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), text)
     lines = text.split("\n")
-    fences = {found[1:]: (attributes, found.word) for attributes, found in view.divs()}
-    for index, line in enumerate(view.lines):
+    fences = {found[1:]: (attributes, found.word) for attributes, found in prose.divs()}
+    for index, line in enumerate(prose.lines):
         attributes, word = fences.get(line[1:], (None, None))
         if attributes:
             closed.append(bool(_FOLDED.search(word)) or not _CLOSED.isdisjoint(attributes.classes))

@@ -6,8 +6,15 @@ import re
 from collections.abc import Iterator
 
 from course.problems import Problem
-from course.render.read.markdown import Attributes, Found, ProseView, parse_attributes
-from course.render.read.page_source import FENCE, Cell, Page, Prose, fence_after
+from course.render.read.markdown import (
+    FENCE,
+    Attributes,
+    Found,
+    Prose,
+    fence_after,
+    parse_attributes,
+)
+from course.render.read.page_source import Cell, Page
 
 # (what it looks like in prose, what to say)
 _IN_PROSE = [
@@ -16,13 +23,16 @@ _IN_PROSE = [
         "lists of tasks aren't supported",
     ),
     (r"(?m)^\(@[\w-]*\)", "numbered examples aren't supported"),
-    (r"\$\$", 'the formula that begins with "$$" is never closed'),
+    (
+        r"(?s)\$\$(?:.*?\$\$)?",
+        'the formula that begins with "$$" is never closed, or only after a blank line',
+    ),
     (
         r"\[[^\[\]@]*\w[^\[\]@]*@(?:fig|tbl|eq|sec)-[\w-]+[^\[\]]*\](?![({])",
         "a reference in brackets says its kind twice: write @fig-name alone",
     ),
 ]
-# These stand in code or in brackets, which ProseView.prose blanks.
+# These stand in code or in brackets, which Prose.prose blanks.
 _IN_TEXT = [
     (
         r"(?<!`)`\{(?:python|ojs|r)\}[^`\n]*`(?!`)",
@@ -55,12 +65,11 @@ def _annotations(cell: Cell) -> Iterator[Problem]:
 
 
 def _constructs(block: Prose) -> Iterator[Problem]:
-    view = ProseView(block)
-    for text, patterns in ((view.prose, _IN_PROSE), (view.text, _IN_TEXT)):
+    for text, patterns in ((block.prose, _IN_PROSE), (block.text, _IN_TEXT)):
         for pattern, message in patterns:
             for match in re.finditer(pattern, text):
-                yield Problem(*view.place(match.start()), message)
-    for attributes, found in [*view.attributes(), *view.opening_divs()]:
+                yield Problem(*block.place(match.start()), message)
+    for attributes, found in [*block.attributes(), *block.opening_divs()]:
         yield from _ids(attributes.ids, found)
         yield from _callout_ids(attributes, found)
 

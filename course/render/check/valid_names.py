@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
+from course.render.ojs.modules import Modules
 from course.render.read.glossary import Glossary, read_glossary
-from course.render.read.markdown import Found, ProseView
+from course.render.read.markdown import Found
 from course.render.read.page_source import Cell, Page
 from course.render.read.project import Project
 
@@ -26,6 +27,10 @@ class Known:
     @cached_property
     def glossary(self) -> Glossary:
         return read_glossary(self.project.root)
+
+    @cached_property
+    def modules(self) -> Modules:
+        return Modules(self.project.root)
 
     @cached_property
     def classes(self) -> set[str]:
@@ -50,7 +55,7 @@ class Known:
 
 
 def anchors(page: Page) -> set[str]:
-    headings = {name for block in page.prose for name, _ in ProseView(block).headings()}
+    headings = {name for block in page.prose for name, _ in block.headings()}
     return headings | {found.word for found in labels(page)}
 
 
@@ -61,6 +66,5 @@ def labels(page: Page) -> Iterator[Found]:
             if block.label:
                 yield Found(block.label, block.path, block.line_of("label"))
             continue
-        view = ProseView(block)
-        for attributes, found in [*view.attributes(), *view.opening_divs()]:
+        for attributes, found in [*block.attributes(), *block.opening_divs()]:
             yield from (Found(name, *found[1:]) for name in attributes.ids)

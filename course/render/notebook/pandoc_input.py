@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from course.render.read.markdown import inline_expressions, plain_text
-from course.render.read.page_source import Cell, Page, Prose
+from course.render.read.markdown import Prose
+from course.render.read.page_source import Cell, Page
 from course.render.write.pandoc_input import code_block, div
 
 from .link import SITE
@@ -35,8 +35,8 @@ def mark(text: str) -> str:
 
 def _prose(block: Prose, address: str) -> str:
     """Replace each ``${expression}``, which only the page computes, by a link to the page."""
-    text = plain_text(block)
-    for found in reversed(list(inline_expressions(block))):
+    text = block.source
+    for found in reversed(list(block.expressions())):
         text = f"{text[: found.start]}[a live value]({address}){text[found.end :]}"
     return text
 

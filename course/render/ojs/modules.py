@@ -25,6 +25,7 @@ class Modules:
 
     def __init__(self, root: Path) -> None:
         self.root = root
+        self._checked: set[str] = set()  # pages share most imports
 
     def resolve(self, importing: str, specifier: str, *, from_cell: bool = False) -> str:
         """Return the module that ``specifier`` names in the file ``importing``.
@@ -63,12 +64,13 @@ class Modules:
 
     def check(self, module: str) -> None:
         """Raises: OjsError for the first import that fails, in ``module`` or in its imports."""
-        for importing in self.closure([module]):
+        for importing in () if module in self._checked else self.closure([module]):
             for imported, entry in self._imports(importing):
                 exports = self.exports(imported)
                 for name in entry["names"]:
                     if exports is not None and name not in exports:
                         raise _missing_export(importing, entry, imported, name, exports)
+            self._checked.add(importing)
 
     def _imports(self, module: str) -> Iterator[tuple[str, dict[str, Any]]]:
         for entry in self._scan(module)["imports"]:

@@ -9,7 +9,6 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from course.problems import nearest
@@ -92,8 +91,8 @@ class _Statement:
 class OjsPage:
     """The OJS cells of one page; its Python cells define the names ``published``."""
 
-    def __init__(self, *, root: Path, published: Iterable[str] = ()) -> None:
-        self.modules = Modules(root)
+    def __init__(self, modules: Modules, *, published: Iterable[str] = ()) -> None:
+        self.modules = modules
         self.published = frozenset(published)
         self._statements: list[_Statement] = []
         self._cells = self._inlines = 0

@@ -7,17 +7,23 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from functools import cached_property
 from itertools import accumulate
 from typing import NamedTuple
 
-from .page_source import FENCE, Prose, fence_after
-
-_COMMENT = re.compile(r"<!--.*?-->", re.S)
-_CODE = re.compile(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)", re.S)
-_DISPLAY_MATH = re.compile(r"\$\$.+?\$\$", re.S)
-_EXPRESSION = re.compile(r"(?<![\\$])\$\{([^{}\n]*)\}")
-_INLINE_MATH = re.compile(r"(?<![\\$])\$(?![\s{])(?:\\.|[^$\\])+?(?<!\s)\$(?!\d)", re.S)
+FENCE = re.compile(r"^( {0,3})(`{3,}|~{3,})\s*(.*)$")
+# In one pass from left to right, as what opens first hides the marks of the others. As in Pandoc,
+# none of these but a comment goes on after a blank line.
+_SAME_PARAGRAPH = r"(?!\n[ \t]*\n)"
+_HIDDEN = re.compile(
+    rf"""(?P<comment><!--.*?-->)
+    | (?<!`)(?P<ticks>`+)(?!`) (?:{_SAME_PARAGRAPH}.)+? (?<!`)(?P=ticks)(?!`)  # code
+    | \$\$ (?:{_SAME_PARAGRAPH}.)+? \$\$
+    | (?<![\\$])\$\{{(?P<expression>[^{{}}\n]*)\}}
+    | (?<![\\$])\$(?![\s{{]) (?:{_SAME_PARAGRAPH}(?:\\.|[^$\\]))+? (?<!\s)\$(?!\d)  # a formula""",
+    re.S | re.X,
+)
 _BLANKED = "\x01"  # stands for the last character of blanked code or math
 _ATTRIBUTES = re.compile(rf"(?<=[\])>{_BLANKED}])[ \t]*\{{((?<![ \t]\{{)[^{{}}\n]*|#[^{{}}\n]*)\}}")
 _IN_BRACES = re.compile(r"\{[^{}\n]*\}")
@@ -34,6 +40,12 @@ _REFERENCE = re.compile(
 )
 BADGE = re.compile(r"\[([^\[\]\n]*)\]\{\.source\}")
 _SHORTCODE = re.compile(r"\{\{<\s*(/?[\w-]*)[^\n]*?>\}\}")
+
+
+class Line(NamedTuple):
+    text: str
+    path: str
+    number: int
 
 
 class Found(NamedTuple):
@@ -58,10 +70,6 @@ class Attributes(NamedTuple):
     keys: list[str]
 
 
-def plain_text(block: Prose) -> str:
-    return "\n".join(line.text for line in block.lines)
-
-
 def parse_attributes(text: str) -> Attributes:
     keys = re.findall(r"([\w:-]+)\s*=", re.sub(r'"[^"]*"', '""', text))
     bare = re.sub(r"""[\w:-]+=("[^"]*"|'[^']*'|\S*)""", " ", text)
@@ -70,27 +78,55 @@ def parse_attributes(text: str) -> Attributes:
     )
 
 
-def inline_expressions(block: Prose) -> Iterator[Expression]:
-    view = ProseView(block)
-    masked = _blank(_DISPLAY_MATH, _blank(_CODE, view.text))
-    for match in _EXPRESSION.finditer(_blank(_INLINE_MATH, masked)):
-        path, line = view.place(match.start())
-        yield Expression(match[1].strip(), path, line, *match.span())
+class Prose:
+    """Markdown between two cells, with the fenced code that isn't a cell."""
 
+    def __init__(self, lines: list[Line]) -> None:
+        self.lines = lines
 
-class ProseView:
-    """A block's text with everything but prose blanked, and the file and line of each offset."""
+    @cached_property
+    def source(self) -> str:
+        return "\n".join(line.text for line in self.lines)
 
-    def __init__(self, block: Prose) -> None:
-        self.lines = block.lines
-        self.starts = list(accumulate((len(line.text) + 1 for line in block.lines), initial=0))
-        self.text = _blank(_COMMENT, "\n".join(_without_fences(block)))
-        self.prose = self.text
-        for pattern in (_CODE, _DISPLAY_MATH, _EXPRESSION, _INLINE_MATH):
-            self.prose = _blank(pattern, self.prose)
+    @cached_property
+    def text(self) -> str:
+        """The source with fenced code and comments blanked, each letter at its place."""
+        return self._blanked(match for match in self._hidden if match["comment"])
+
+    @cached_property
+    def prose(self) -> str:
+        """The text with code, formulas and expressions blanked too."""
+        return self._blanked(self._hidden)
+
+    @cached_property
+    def _unfenced(self) -> str:
+        return "\n".join(_without_fences(self.lines))
+
+    @cached_property
+    def _hidden(self) -> list[re.Match[str]]:
+        return list(_HIDDEN.finditer(self._unfenced))
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        return list(accumulate((len(line.text) + 1 for line in self.lines), initial=0))
+
+    def _blanked(self, matches: Iterable[re.Match[str]]) -> str:
+        pieces, end = [], 0
+        for match in matches:
+            blank = _spaces(match)[:-1] + _BLANKED
+            pieces += [self._unfenced[end : match.start()], blank]
+            end = match.end()
+        return "".join([*pieces, self._unfenced[end:]])
+
+    def expressions(self) -> Iterator[Expression]:
+        """Yield each ``${expression}``, which the page computes."""
+        for match in self._hidden:
+            if match["expression"] is not None:
+                path, line = self.place(match.start())
+                yield Expression(match["expression"].strip(), path, line, *match.span())
 
     def place(self, offset: int) -> tuple[str, int]:
-        line = self.lines[min(bisect_right(self.starts, offset), len(self.lines)) - 1]
+        line = self.lines[min(bisect_right(self._starts, offset), len(self.lines)) - 1]
         return line.path, line.number
 
     def _each(self, pattern: re.Pattern[str]) -> Iterator[tuple[re.Match[str], str, int]]:
@@ -107,7 +143,7 @@ class ProseView:
             yield Found(match[1], *place)
 
     def references(self) -> Iterator[Found]:
-        for match in _REFERENCE.finditer(_blank(_IN_BRACES, self.prose)):
+        for match in _REFERENCE.finditer(_IN_BRACES.sub(_spaces, self.prose)):
             yield Found(match[1], *self.place(match.start()))
 
     def links(self) -> Iterator[tuple[Found, bool]]:
@@ -142,7 +178,7 @@ class ProseView:
 
     def headings(self) -> Iterator[tuple[str, Found]]:
         """Yield the id of each heading: its own, or the id that Pandoc derives from its text."""
-        for match in _HEADING.finditer(_blank(_COMMENT, self.text)):
+        for match in _HEADING.finditer(self.text):
             own = parse_attributes(match[3] or "").ids
             found = Found(match[2], *self.place(match.start()))
             yield (own[0] if own else automatic_id(match[2])), found
@@ -154,13 +190,24 @@ def automatic_id(heading: str) -> str:
     return re.sub(r"^[^a-z]+", "", re.sub(r"\s+", "-", text.strip())) or "section"
 
 
-def _without_fences(block: Prose) -> Iterator[str]:
+def fence_after(text: str, fence: str) -> str:
+    """Return the fence that is open after this line, "" for none."""
+    match = FENCE.match(text)
+    if not match:
+        return fence
+    if not fence:
+        return match[2]
+    closes = match[2][0] == fence[0] and len(match[2]) >= len(fence) and not match[3]
+    return "" if closes else fence
+
+
+def _without_fences(lines: list[Line]) -> Iterator[str]:
     fence = ""
-    for line in block.lines:
+    for line in lines:
         before, fence = fence, fence_after(line.text, fence)
         inside = before or (fence and FENCE.match(line.text))
         yield " " * len(line.text) if inside else line.text
 
 
-def _blank(pattern: re.Pattern[str], text: str) -> str:
-    return pattern.sub(lambda match: re.sub(r"[^\n]", " ", match[0][:-1]) + _BLANKED, text)
+def _spaces(match: re.Match[str]) -> str:
+    return re.sub(r"[^\n]", " ", match[0])

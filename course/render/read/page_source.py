@@ -7,28 +7,15 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from course.problems import Problem, nearest
 
+from .markdown import FENCE, Line, Prose, fence_after
 from .strict_yaml import Lines, read_yaml
 
-FENCE = re.compile(r"^( {0,3})(`{3,}|~{3,})\s*(.*)$")
 SHORTCODE_LINE = re.compile(r"^\s*\{\{<\s*include\s+(\S+)\s*>\}\}\s*$")
 CELL_LANGUAGES = {"python": "#|", "ojs": "//|"}
-
-
-class Line(NamedTuple):
-    text: str
-    path: str
-    number: int
-
-
-@dataclass(frozen=True)
-class Prose:
-    """Markdown, with the fenced code blocks that are not cells."""
-
-    lines: list[Line]
 
 
 @dataclass(frozen=True)
@@ -164,17 +151,6 @@ def _include_target(root: Path, including: str, name: str) -> str | None:
     base = root if name.startswith("/") else (root / including).parent
     full = (base / name.lstrip("/")).resolve()
     return full.relative_to(root).as_posix() if full.is_relative_to(root) else None
-
-
-def fence_after(text: str, fence: str) -> str:
-    """Return the fence that is open after this line, "" for none."""
-    match = FENCE.match(text)
-    if not match:
-        return fence
-    if not fence:
-        return match[2]
-    closes = match[2][0] == fence[0] and len(match[2]) >= len(fence) and not match[3]
-    return "" if closes else fence
 
 
 def _blocks(lines: list[Line], problems: list[Problem]) -> Iterator[Prose | Cell]:

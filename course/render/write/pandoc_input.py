@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from course.render.read.markdown import inline_expressions, plain_text
-from course.render.read.page_source import Cell, Page, Prose
+from course.render.read.markdown import Prose
+from course.render.read.page_source import Cell, Page
 
 ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 _IMAGES = {"image/svg+xml": "svg", "image/png": "png"}  # preferred first
@@ -51,13 +51,12 @@ class Figures:
 
 def _prose(block: Prose, ojs: Any) -> str:
     """Replace each ``${expression}`` by the element that its value will fill."""
-    text = plain_text(block)
     pieces, end = [], 0
-    for found in inline_expressions(block):
+    for found in block.expressions():
         element = ojs.add_inline(found.expression, path=found.path, line=found.line)
-        pieces += [text[end : found.start], f"[[]{{#{element}}}]{{}}"]
+        pieces += [block.source[end : found.start], f"[[]{{#{element}}}]{{}}"]
         end = found.end
-    return "".join([*pieces, text[end:]])
+    return "".join([*pieces, block.source[end:]])
 
 
 def _ojs_cell(cell: Cell, ojs: Any) -> str:
