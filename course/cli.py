@@ -10,8 +10,8 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from course.preview_address import PORT
 from course.problems import Problem, Problems
-from course.serve import PORT
 
 DEFAULT_CELL_TIMEOUT = 300.0
 _TEST_EPILOG = """\

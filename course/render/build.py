@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from course import preview_address
 from course.render import cache
 from course.render.check.ojs_cells import published_names
 from course.render.ojs.modules import Modules
@@ -37,7 +38,7 @@ class Builder:
         modules = [path.name for path in sorted(project.root.glob("*.py"))]  # filters/sources.lua
         files = [*project.listed("bibliography"), *project.filters, GLOSSARY, *modules]
         self._site_key = cache.digest([
-            project.text, project.site_url, titles, cache.whole_engine(),
+            project.text, project.site_url, preview_address.URL, titles, cache.whole_engine(),
             [cache.file_digest(project.root / name) for name in files],
         ])  # fmt: skip
 

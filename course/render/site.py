@@ -18,6 +18,7 @@ from course.render.check.links import dangling, linked_files
 from course.render.check.pages import check_site
 from course.render.read.page_source import Page
 from course.render.read.project import Project, load_project
+from course.render.unchanged import Watch, pages_if_unchanged
 from course.render.write.mentions import with_mentions
 from course.render.write.page_frame import FRAME, LIBRARY
 from course.render.write.search import write_search
@@ -40,10 +41,14 @@ class Rendered:
 
 
 def render_site(root: Path, *, cell_timeout: float, say: Say = print) -> Rendered:
+    if unchanged := pages_if_unchanged(root):
+        return Rendered(dict.fromkeys(unchanged, "cached"))
+    watch = Watch(root)
     project = load_project(root)
     pages = check_site(project)
     built = _build_all(Builder(project, pages, cell_timeout), say)
     _replace_site(project, pages, built)
+    watch.ended(list(built))
     return Rendered({source: one.state for source, one in built.items()})
 
 

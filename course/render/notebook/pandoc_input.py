@@ -9,14 +9,12 @@ from course.render.read.markdown import Prose
 from course.render.read.page_source import Cell, Page
 from course.render.write.pandoc_input import code_block, div
 
-from .link import SITE
-
 _NEEDS = "It needs Python 3.11 or newer, and `pip install torch numpy matplotlib safetensors`."
 
 
-def document(page: Page, outputs: list[list[dict[str, Any]]]) -> str:
-    """Return the text, with outputs that are Markdown and without OJS cells."""
-    address = f"{SITE}{page.html}"
+def document(page: Page, outputs: list[list[dict[str, Any]]], site: str) -> str:
+    """Return the text for a site at ``site``, with Markdown outputs and without OJS cells."""
+    address = f"{site}{page.html}"
     parts = [f"# {page.title}", page.meta.get("description", "")]
     parts += [f"*[A page of the course]({address}) as a notebook. {_NEEDS}*", mark("setup")]
     position = 0
