@@ -1,17 +1,17 @@
 """The course's commands, and the functions that its lessons import."""
 
-from .failing import fails
-from .to_page import publish, show_source, show_table, static_form
+from importlib import import_module
 
-__all__ = [
-    "exercise", "fails", "publish", "show_exercises", "show_source", "show_table", "static_form",
-]  # fmt: skip
+_MODULES = {
+    "exercise": "exercises", "show_exercises": "exercises", "fails": "expected_failure",
+    "publish": "cell_output", "show_source": "cell_output", "show_table": "cell_output",
+    "static_form": "cell_output",
+}  # fmt: skip
+__all__ = list(_MODULES)
 
 
 def __getattr__(name):
-    # Imported late: the commands start on a Python without NumPy.
-    if name in ("exercise", "show_exercises"):
-        from . import exercises
-
-        return getattr(exercises, name)
+    # Imported late: the commands start at once, and on a Python without NumPy.
+    if name in _MODULES:
+        return getattr(import_module(f".{_MODULES[name]}", __name__), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

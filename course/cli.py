@@ -10,8 +10,8 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from course.render.problems import Problem, Problems
-from course.serve import PORT
+from course.preview_address import PORT
+from course.problems import Problem, Problems
 
 DEFAULT_CELL_TIMEOUT = 300.0
 _TEST_EPILOG = """\
@@ -149,7 +149,7 @@ def port(text: str) -> int:
 def _render(root: Path, chosen: argparse.Namespace) -> int:
     started = time.perf_counter()
     if chosen.engine == "quarto":
-        from course.render.quarto import render_with_quarto
+        from course.render.quarto.render_project import render_with_quarto
 
         return render_with_quarto(root)
     from course.render.site import render_site
@@ -181,8 +181,8 @@ def _lab(root: Path, chosen: argparse.Namespace) -> int:
 
 def _check(root: Path, chosen: argparse.Namespace) -> int:
     from course.lessons import lesson_mistakes
-    from course.render.check import read_site
-    from course.render.project import load_project
+    from course.render.check.pages import read_site
+    from course.render.read.project import load_project
 
     project = load_project(root)
     pages, problems = read_site(project)

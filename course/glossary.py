@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from course.render.project import NavItem, load_project
-from course.render.terms import read_glossary, slug
-
-from .to_page import show_markdown
+from course.cell_output import show_markdown
+from course.render.read.glossary import read_glossary, slug
+from course.render.read.project import NavItem, load_project
 
 ROOT = Path(__file__).resolve().parents[1]
 

@@ -11,8 +11,9 @@ from collections.abc import Iterator, Sequence
 from itertools import count
 from pathlib import Path
 
+from course.preview_address import PORT
 from course.render.site import render_site
-from course.serve import PORT, SiteServer
+from course.serve import SiteServer
 
 _GIVEN = ".given.json"  # digest of each notebook as it was copied
 _SETTINGS = Path(__file__).with_name("jupyter")  # turn off news and updates from other hosts

@@ -12,12 +12,12 @@ from itertools import zip_longest
 from pathlib import Path
 
 from course.exercises import learner
-from course.render.badges import widgets
-from course.render.problems import Problem
-from course.render.project import NavItem, Project
-from course.render.prose import ProseView, plain_text
-from course.render.source import Cell, Page
-from course.render.terms import read_glossary, uses_before_marks
+from course.problems import Problem
+from course.render.check.badges import widgets
+from course.render.check.terms import uses_before_marks
+from course.render.read.glossary import read_glossary
+from course.render.read.page_source import Cell, Page
+from course.render.read.project import NavItem, Project
 
 LEAST_HINTS, LEAST_MISTAKES = 2, 3
 MOST_LINES = 15  # of a shown cell
@@ -99,7 +99,7 @@ def _missing_styles(project: Project, page: Page) -> Iterator[Problem]:
 
 def _widgets_without_a_form(page: Page, cells: Sequence[Cell]) -> Iterator[Problem]:
     forms = [cell for cell in cells if "static_form(" in cell.source]
-    for opened, closed in widgets(ProseView(block) for block in page.prose):
+    for opened, closed in widgets(page.prose):
         inside = range(opened.line, closed.line)
         if not any(cell.path == opened.path and cell.line in inside for cell in forms):
             message = "the widget shows nothing before it runs, on paper or in the notebook: call "
@@ -107,9 +107,7 @@ def _widgets_without_a_form(page: Page, cells: Sequence[Cell]) -> Iterator[Probl
 
 
 def _figures_without_numbers(page: Page) -> Iterator[Problem]:
-    blocks = [
-        block for block in page.blocks if isinstance(block, Cell) or plain_text(block).strip()
-    ]
+    blocks = [block for block in page.blocks if isinstance(block, Cell) or block.source.strip()]
     for cell, after in zip_longest(blocks, blocks[1:]):
         is_figure = isinstance(cell, Cell) and str(cell.label).startswith("fig-")
         has_numbers = isinstance(after, Cell) and "show_numbers()" in after.source

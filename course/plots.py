@@ -12,8 +12,9 @@ from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 
+from course.cell_output import is_rendering, show_markdown
+
 from .figure_numbers import numbers_of
-from .to_page import is_rendering, show_markdown
 
 # The light values of the tokens in assets/course.css; a test compares the two.
 COLORS = {

@@ -8,7 +8,7 @@ import webbrowser
 from collections.abc import Iterator
 from pathlib import Path
 
-from course.render.problems import Problem, Problems
+from course.problems import Problem, Problems
 from course.render.site import render_site
 from course.serve import start_server
 

@@ -7,7 +7,7 @@ import re
 import subprocess
 from pathlib import Path
 
-from course.render.problems import Problem
+from course.problems import Problem
 
 _REMOTE = re.compile(
     r"(?:git@|ssh://git@|https://)(?:[^@/]*@)?([\w.-]+)[:/]([\w.-]+)/([\w.-]+?)(?:\.git)?/?"

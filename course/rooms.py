@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from course.browser import find_or_install_browser
-from course.render.problems import Problem
+from course.problems import Problem
 from course.serve import start_server
 
 # Widths of the window in px; a height holds from one width down to the next.

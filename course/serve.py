@@ -9,7 +9,8 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-HOST, PORT = "127.0.0.1", 4200
+from course.preview_address import HOST
+
 EVENTS = "/course-live-reload"  # live_reload.js listens there
 _OWN_NAMES = {HOST, "localhost"}
 RELOAD = "/course-live-reload.js"  # no inline script: the pages' policy refuses it

@@ -10,7 +10,7 @@ from itertools import islice
 from pathlib import Path
 
 from course.browser import find_or_install_browser
-from course.render.problems import Problem, unknown
+from course.problems import Problem, unknown
 
 _NO_BROWSER = (
     "The tests marked `site` did NOT run: there is no Chrome, Chromium or Edge, and none could be "

@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 from typing import TextIO
 
-from course.render.problems import Problem, unknown
+from course.problems import Problem, unknown
 
 SAY_EVERY = {True: 0.2, False: 10.0}  # seconds, on a terminal and elsewhere
 

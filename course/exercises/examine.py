@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from course.render.problems import Problem
+from course.problems import Problem
 
 from .compare import as_array, difference, plain, same, show
 from .learner import shown

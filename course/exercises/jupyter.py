@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from course.render.problems import Problem
+from course.problems import Problem
 
 from . import learner
 from .child import LIMIT

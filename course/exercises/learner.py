@@ -7,7 +7,7 @@ import inspect
 from dataclasses import dataclass
 from pathlib import Path
 
-from course.render.problems import Problem, unknown
+from course.problems import Problem, unknown
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from course.render.problems import Problem
-from course.to_page import show_markdown
+from course.cell_output import show_markdown
+from course.problems import Problem
 
 from . import learner
 from .task import Task, tasks_of

@@ -8,7 +8,7 @@ import textwrap
 from pathlib import Path
 from typing import Any
 
-from course.render.problems import Problem, unknown
+from course.problems import Problem, unknown
 
 from . import learner
 from .examine import FAILED, NOT_STARTED, PASSED, Outcome

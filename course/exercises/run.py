@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from course.render.problems import Problem
+from course.problems import Problem
 
 from .child import LIMIT
 from .examine import FAILED, NOT_STARTED, PASSED, Outcome

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from course.render.problems import Problem
+from course.problems import Problem
 
 from .compare import ABSOLUTE
 

@@ -8,13 +8,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from . import cache
+from course import preview_address
+from course.render import cache
+from course.render.check.ojs_cells import published_names
+from course.render.ojs.modules import Modules
+from course.render.ojs.page_script import OjsPage
+from course.render.read.glossary import FILE as GLOSSARY
+from course.render.read.page_source import Page
+from course.render.read.project import Project
+
 from .cache import PageCache
-from .ojs import OjsPage
-from .ojs_cells import published_names
-from .project import Project
-from .source import Page
-from .terms import FILE as GLOSSARY
 
 
 @dataclass(frozen=True)
@@ -35,7 +38,7 @@ class Builder:
         modules = [path.name for path in sorted(project.root.glob("*.py"))]  # filters/sources.lua
         files = [*project.listed("bibliography"), *project.filters, GLOSSARY, *modules]
         self._site_key = cache.digest([
-            project.text, project.site_url, titles, cache.whole_engine(),
+            project.text, project.site_url, preview_address.URL, titles, cache.whole_engine(),
             [cache.file_digest(project.root / name) for name in files],
         ])  # fmt: skip
 
@@ -63,7 +66,7 @@ class Builder:
         state = "assembled"
         if execution is None:
             execution, state = self._execute(page, store, key), "executed"
-        ojs = OjsPage(root=self.project.root, published=published_names(page))
+        ojs = OjsPage(Modules(self.project.root), published=published_names(page))
         html = self._assemble(page, store, execution, ojs)
         notebook = self._notebook(page, execution)
         store.save_page(self._page_key(page, execution), html, notebook, ojs.files())
@@ -84,7 +87,7 @@ class Builder:
         cells = page.cells("python")
         if not cells:
             return store.save_execution(key, {}, [])
-        from .execute import execute
+        from course.render.execute.cells import execute
 
         done = execute(self.project, cells, cell_timeout=self.cell_timeout)
         return store.save_execution(key, done.reads, done.outputs)
@@ -92,9 +95,9 @@ class Builder:
     def _assemble(
         self, page: Page, store: PageCache, execution: dict[str, Any], ojs: OjsPage
     ) -> str:
-        from .markdown import page_markdown
-        from .page import whole_page
-        from .pandoc import to_html
+        from course.render.write.page_frame import whole_page
+        from course.render.write.pandoc import to_html
+        from course.render.write.pandoc_input import page_markdown
 
         store.forget_page()
         markdown = page_markdown(page, execution["outputs"], ojs, store.figures)

@@ -14,7 +14,7 @@ from typing import Any
 
 ENGINE = Path(__file__).parent
 _KEPT = 4  # executions of a page: undoing an edit, or changing a branch, runs nothing
-_EXECUTING = ("cache.py", "execute.py", "kernel.py", "source.py")
+_EXECUTING = ("cache.py", "execute/cells.py", "execute/kernel.py", "read/page_source.py")
 
 
 def digest(value: Any) -> str:

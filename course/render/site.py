@@ -13,17 +13,19 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from course.problems import Problem, Problems
+from course.render.check.links import dangling, linked_files
+from course.render.check.pages import check_site
+from course.render.read.page_source import Page
+from course.render.read.project import Project, load_project
+from course.render.unchanged import Watch, pages_if_unchanged
+from course.render.write.mentions import with_mentions
+from course.render.write.page_frame import FRAME, LIBRARY
+from course.render.write.search import write_search
+from course.render.write.web import NOT_FOUND, for_the_web, write_web_files
+
 from .build import Builder, Built
-from .check import check_site
-from .links import dangling, linked_files
-from .mentions import with_mentions
 from .notebook import write_notebook
-from .page import FRAME, LIBRARY
-from .problems import Problem, Problems
-from .project import Project, load_project
-from .search import write_search
-from .source import Page
-from .web import NOT_FOUND, for_the_web, write_web_files
 
 Say = Callable[[str], None]
 _SECONDS_BEFORE_A_BAR = 2
@@ -39,10 +41,14 @@ class Rendered:
 
 
 def render_site(root: Path, *, cell_timeout: float, say: Say = print) -> Rendered:
+    if unchanged := pages_if_unchanged(root):
+        return Rendered(dict.fromkeys(unchanged, "cached"))
+    watch = Watch(root)
     project = load_project(root)
     pages = check_site(project)
     built = _build_all(Builder(project, pages, cell_timeout), say)
     _replace_site(project, pages, built)
+    watch.ended(list(built))
     return Rendered({source: one.state for source, one in built.items()})
 
 
@@ -60,7 +66,7 @@ def _build_all(builder: Builder, say: Say) -> dict[str, Built]:
 
 
 def _build_in_parallel(builder: Builder, pages: list[Page], say: Say) -> dict[str, Built]:
-    from .execute import kill_kernels
+    from course.render.execute.cells import kill_kernels
 
     built: dict[str, Built] = {}
     problems: list[Problem] = []

@@ -7,7 +7,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from course.render.problems import Problem
+from course.problems import Problem
 from models.storyteller.tokens import Tokenizer, learn
 
 VOCABULARY, LENGTH = 1024, 256

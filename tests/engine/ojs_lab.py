@@ -3,7 +3,8 @@
 import shutil
 from pathlib import Path
 
-from course.render.ojs import OjsPage
+from course.render.ojs.modules import Modules
+from course.render.ojs.page_script import OjsPage
 
 ROOT = Path(__file__).parents[2]
 LESSON = "lessons/a.qmd"
@@ -31,7 +32,7 @@ class Lab:
         shutil.copytree(ROOT / "assets/vendor", root / "assets/vendor")
 
     def page(self, published=()):
-        return OjsPage(root=self.root, published=published)
+        return OjsPage(Modules(self.root), published=published)
 
     def write(self, name, page, elements, before=""):
         html = f"<!doctype html><meta charset=utf-8><link rel=icon href=data:,>{before}"

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from course.render.check import check_site
-from course.render.problems import Problem, Problems
-from course.render.project import load_project
+from course.problems import Problem, Problems
+from course.render.check.pages import check_site
+from course.render.read.project import load_project
 from course.render.site import render_site
 
 CONFIG = """\

@@ -3,6 +3,7 @@
 import os
 import py_compile
 import shutil
+import time
 
 import pytest
 import torch
@@ -44,6 +45,22 @@ def test_nothing_changed_runs_nothing(site):
     before = site.snapshot()
     assert set(site.render().values()) == {"cached"}
     assert site.snapshot() == before
+
+
+def test_where_no_file_was_touched_nothing_is_read(site, monkeypatch):
+    time.sleep(0.1)  # an edit in the same tick of the clock would not show
+    site.render()
+    monkeypatch.setattr("course.render.site.load_project", lambda root: pytest.fail("was read"))
+    assert set(site.render()) == {*EVERY, "index.qmd"}
+
+
+def test_an_edit_that_keeps_size_and_time_is_seen(site):
+    time.sleep(0.1)
+    site.render()
+    then = (site.root / "data.txt").stat().st_mtime_ns
+    site.edit("data.txt", "first", "other")
+    os.utime(site.root / "data.txt", ns=(then, then))
+    assert site.executed() == {DATA}
 
 
 def test_touching_without_editing_runs_nothing(site):

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from course.render import execute
-from course.render.problems import Problems
+from course.problems import Problems
+from course.render.execute import cells as execute
 from tests.engine.sites import Site, python
 
 HEAD = "---\ntitle: Lesson\n---\n"

@@ -8,8 +8,8 @@ import pytest
 from course.cli import main
 from course.exercises import learner
 from course.lessons import lesson_mistakes
-from course.render.check import read_site
-from course.render.project import load_project
+from course.render.check.pages import read_site
+from course.render.read.project import load_project
 from tests.conftest import ROOT
 from tests.engine.sites import Site, python
 

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from course.render import ojs_compiler
+from course.render.ojs import compiler as ojs_compiler
 from course.serve import start_server
 from tests.engine.ojs_lab import LESSON, element
 
@@ -167,7 +167,7 @@ def working(lab, served, browser):
 
 def published_script(values):
     """Return the script that ``publish`` writes into the page."""
-    module = importlib.import_module("course.to_page")
+    module = importlib.import_module("course.cell_output")
     written = []
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "show_markdown", written.append)

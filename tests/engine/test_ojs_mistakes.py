@@ -2,7 +2,7 @@
 
 import pytest
 
-from course.render.ojs import OjsError
+from course.render.ojs.page_script import OjsError
 from tests.engine.ojs_lab import LESSON
 
 # cell that starts on line 10 -> message

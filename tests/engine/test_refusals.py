@@ -2,7 +2,7 @@
 
 import pytest
 
-from course.render.problems import Problems
+from course.problems import Problems
 from tests.engine.sites import Site, python
 
 HEAD = "---\ntitle: A lesson\n---\n"  # lines 1 to 3
@@ -66,6 +66,18 @@ MISTAKES = {
     "link": (
         "[next](../indx.qmd)\n",
         '4: unknown link target "../indx.qmd"; did you mean "../index',
+    ),
+    "link between marks of a comment that are code": (
+        "`<!--` [x](gone.md) `-->`\n",
+        '4: unknown link target "gone.md"',
+    ),
+    "link between two lone ticks": (
+        "A ` alone.\n\n[x](gone.md) and a ` more.\n",
+        '6: unknown link target "gone.md"',
+    ),
+    "formula with a blank line": (
+        "$$\nx\n\ny\n$$ {#eq-sum}\n",
+        'the formula that begins with "$$" is never closed',
     ),
     "link outside the site": ("[x](../../../etc/hosts)\n", "4: unknown link target"),
     "place in a page": (

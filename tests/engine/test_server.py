@@ -9,7 +9,8 @@ import urllib.request
 
 import pytest
 
-from course.serve import HOST, SiteServer, start_server
+from course.preview_address import HOST
+from course.serve import SiteServer, start_server
 
 
 @pytest.fixture

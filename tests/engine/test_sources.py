@@ -6,7 +6,7 @@ import re
 import pytest
 from bs4 import BeautifulSoup
 
-from course.render.mentions import with_mentions
+from course.render.write.mentions import with_mentions
 from tests.conftest import ROOT
 from tests.engine.sites import Site
 

@@ -6,10 +6,11 @@ import pytest
 from bs4 import BeautifulSoup
 
 from course.lessons import lesson_mistakes
-from course.render.check import read_site
-from course.render.problems import Problem, Problems
-from course.render.project import load_project
-from course.render.terms import read_glossary, slug, uses_before_marks
+from course.problems import Problem, Problems
+from course.render.check.pages import read_site
+from course.render.check.terms import uses_before_marks
+from course.render.read.glossary import read_glossary, slug
+from course.render.read.project import load_project
 from tests.conftest import ROOT
 from tests.engine.sites import Site
 

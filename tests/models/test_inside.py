@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from course.to_page import plain
+from course.cell_output import plain
 from models import weights
 from models.storyteller.inside import inside
 from models.storyteller.tokens import Tokenizer

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from course import cli
-from course.render.problems import Problem
+from course.problems import Problem
 from models import weights
 from models.storyteller import books, rival, train
 from models.storyteller.muon import Muon, orthogonalize

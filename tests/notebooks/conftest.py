@@ -46,11 +46,11 @@ def lessons(site) -> dict[str, Path]:
 def lesson_site(root: Path, text: str, front: str = "title: A lesson") -> Site:
     """Write a small project with notebooks and the lesson modules/m01_small."""
     site = Site(root)
-    config = "project:\n  post-render: course/render/after_quarto.py"
+    config = "project:\n  post-render: course/render/quarto/post_render.py"
     site.edit("_quarto.yml", "project:", f"{config}\n  resources: [assets/]")
     site.write("style.css", f"{STYLE}\n.q, .hidden {{ color: red }}")
     site.write("assets/vendor/ojs-runtime.js", "export const define = 1, load = 1;")
     site.edit("_quarto.yml", "lessons/*.qmd", "modules/**/lesson.qmd")
-    site.write("course/render/after_quarto.py", "")
+    site.write("course/render/quarto/post_render.py", "")
     site.write("modules/m01_small/lesson.qmd", f"---\n{front}\n---\n{text}")
     return site

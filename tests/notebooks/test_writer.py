@@ -4,8 +4,8 @@ import nbformat
 import pytest
 from bs4 import BeautifulSoup
 
-from course.render.problems import Problems
-from course.render.quarto import add_notebooks
+from course.problems import Problems
+from course.render.quarto.render_project import add_notebooks
 from tests.conftest import ROOT
 from tests.engine.sites import python
 from tests.notebooks.conftest import lesson_site
@@ -159,7 +159,7 @@ def test_a_path_of_this_machine_is_refused(made):
 
 def test_without_the_key_there_are_no_notebooks(tmp_path):
     site = lesson_site(tmp_path / "site", "x\n")
-    site.edit("_quarto.yml", "  post-render: course/render/after_quarto.py\n", "")
+    site.edit("_quarto.yml", "  post-render: course/render/quarto/post_render.py\n", "")
     site.render()
     assert not list((site.root / "_site").rglob("*.ipynb"))
     assert "notebook-link" not in site.html(f"{PAGE}.html")
@@ -173,7 +173,7 @@ def test_the_front_page_has_none(tmp_path):
 
 
 REFUSED = {
-    "another script": ("after_quarto.py", "other.py", '"project.post-render" must be "course/'),
+    "another script": ("post_render.py", "other.py", '"project.post-render" must be "course/'),
     "a mistyped key": ("post-render:", "post-rendr:", 'did you mean "post-render"?'),
 }
 
@@ -189,8 +189,8 @@ def test_what_else_would_run_after_quarto_is_refused(tmp_path, old, new, message
 
 def test_a_script_that_is_not_there_is_named(tmp_path):
     site = lesson_site(tmp_path / "site", "x\n")
-    (site.root / "course/render/after_quarto.py").unlink()
-    assert site.check() == ['_quarto.yml:2: there is no file "course/render/after_quarto.py"']
+    (site.root / "course/render/quarto/post_render.py").unlink()
+    assert site.check() == ['_quarto.yml:2: there is no file "course/render/quarto/post_render.py"']
 
 
 def test_it_is_part_of_the_cache(tmp_path):

@@ -8,7 +8,7 @@ import pytest
 import quickjs
 from playwright.sync_api import expect
 
-from course.render.terms import read_glossary, slug
+from course.render.read.glossary import read_glossary, slug
 from tests.conftest import ROOT
 from tests.site.conftest import LESSON
 from tests.site.reading import axe_violations

@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import expect
 
-from course.render.terms import read_glossary, slug
+from course.render.read.glossary import read_glossary, slug
 from tests.site.conftest import ROOT
 
 HOME = "index.html"

@@ -32,7 +32,7 @@ from pathlib import Path
 import quickjs
 from quickjs import JSException
 
-from course.render.ojs_compiler import OjsError, scan_module
+from course.render.ojs.compiler import OjsError, scan_module
 
 __all__ = ["JSException", "Module", "module"]
 

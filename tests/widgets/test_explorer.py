@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from course.to_page import plain
+from course.cell_output import plain
 from models import explorer, tracing, weights
 from models.grammar.words import split
 from models.storyteller.tokens import Tokenizer

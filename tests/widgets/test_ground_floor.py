@@ -2,7 +2,7 @@
 
 import pytest
 
-from course.to_page import plain
+from course.cell_output import plain
 from models import weights
 from models.storyteller.inside import inside, rounded
 from tests.conftest import ROOT

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from course.to_page import plain
+from course.cell_output import plain
 from models import weights
 from models.storyteller import opening
 from models.storyteller.tokens import Tokenizer

@@ -1,4 +1,4 @@
-// assets/vendor/ojs-runtime.js: starts the cells of a page, which course/render/ojs.py compiles to
+// assets/vendor/ojs-runtime.js: starts the cells of a page, which course/render/ojs/page_script.py compiles to
 // calls of `define` and `load`. The page has Quarto's DOM.
 import {Runtime} from "@observablehq/runtime";
 import {Inspector} from "@observablehq/inspector";

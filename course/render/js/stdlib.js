@@ -1,6 +1,6 @@
 // The names that a cell can use without an import: fewer than Quarto's, and none that loads files.
 // Observable's own library would add code that fetches from public CDNs.
-// course/render/ojs.py lists the same names.
+// course/render/ojs/page_script.py lists the same names.
 import {html, svg} from "htl";
 import * as Generators from "../../../node_modules/@observablehq/stdlib/src/generators/index.js";
 import * as Promises from "../../../node_modules/@observablehq/stdlib/src/promises/index.js";

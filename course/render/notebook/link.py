@@ -6,18 +6,20 @@ from functools import cache
 from pathlib import PurePosixPath
 from typing import Any
 
-from course.serve import HOST, PORT
-
-from ..project import Project
-from ..source import Page
-
-SITE = f"http://{HOST}:{PORT}/"  # where `preview` serves; a page replaces it by its own address
+from course import preview_address
+from course.render.read.page_source import Page
+from course.render.read.project import Project
 
 
 def has_notebook(project: Project, page: Page) -> bool:
     """True for a lesson, in a project whose `post-render` writes notebooks."""
     asked = project.get("project", "post-render") is not None
     return asked and PurePosixPath(page.name).name == "lesson"
+
+
+def site_address(project: Project) -> str:
+    """Return the address in the notebook; the link on the page replaces it by the page's own."""
+    return project.site_url or preview_address.URL
 
 
 def notebook_name(page: Page) -> str:
@@ -30,7 +32,9 @@ def link_html(project: Project, page: Page) -> str:
         return ""
     file = PurePosixPath(page.name).name + ".ipynb"
     name, root = notebook_name(page), page.root or "./"
-    return template("link.html.j2").render(file=file, name=name, root=root, address=SITE)
+    return template("link.html.j2").render(
+        file=file, name=name, root=root, address=site_address(project)
+    )
 
 
 @cache

@@ -15,14 +15,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from ..markdown import ANSI
-from ..pandoc import to_notebook_markdown
-from ..problems import Problem
-from ..project import Project
-from ..source import Page
-from .document import document
-from .files import archive_name, needs
-from .link import SITE, template
+from course.problems import Problem
+from course.render.read.page_source import Page
+from course.render.read.project import Project
+from course.render.write.pandoc import to_notebook_markdown
+from course.render.write.pandoc_input import ANSI
+
+from .archive import archive_name, needs
+from .link import site_address, template
+from .pandoc_input import document
 
 _MARK = re.compile(r"^``` notebook-mark\n(.*)\n```$", re.M)
 _IMAGE = re.compile(r"(!\[[^\]]*\]\()(?![a-z]+:)([^)\s]+)")
@@ -37,8 +38,9 @@ def notebook_of(project: Project, page: Page, outputs: Outputs, reads: list[str]
     ``outputs`` has the page's list for each Python cell; ``reads`` names the files it read.
     Raises: Problem where the notebook would hold a path of this machine.
     """
-    text = to_notebook_markdown(project, page, document(page, outputs), site=SITE)
-    writer = _Writer(project.root, page, outputs, _setup(page, needs(project.root, reads)))
+    site = site_address(project)
+    text = to_notebook_markdown(project, page, document(page, outputs, site), site=site)
+    writer = _Writer(project.root, page, outputs, _setup(page, needs(project.root, reads), site))
     kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
     notebook = {
         "cells": list(writer.cells(text)),
@@ -53,11 +55,11 @@ def notebook_of(project: Project, page: Page, outputs: Outputs, reads: list[str]
     return written
 
 
-def _setup(page: Page, needed: list[str]) -> str:
+def _setup(page: Page, needed: list[str], site: str) -> str:
     names = ", ".join(json.dumps(name) for name in needed)
     lines = textwrap.wrap(names, 95, break_long_words=False, break_on_hyphens=False)
     listed = "[\n    " + "\n    ".join(lines) + "\n]" if len(lines) > 1 else f"[{names}]"
-    return template("setup.py.j2").render(address=SITE, needs=listed, archive=archive_name(page))
+    return template("setup.py.j2").render(address=site, needs=listed, archive=archive_name(page))
 
 
 class _Writer:

@@ -1,0 +1,87 @@
+"""Check links and images, and list the linked files that are copied into _site/."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from html import unescape
+from pathlib import Path
+from urllib.parse import unquote
+
+from course.problems import Problem, unknown
+from course.render.read.markdown import Prose
+from course.render.read.page_source import Page
+from course.render.read.project import Project
+
+from .valid_names import Known
+
+_OUTSIDE = re.compile(r"[a-z][a-z0-9+.-]*:|//", re.I)
+_ADDRESS = re.compile(r"""<[a-z][^>]*?\s(?:href|src)=["']([^"']+)["']""")
+_IMAGES = {".png", ".svg", ".jpg", ".jpeg", ".webp", ".gif"}
+
+
+def broken_links(prose: Prose, page: Page, known: Known) -> Iterator[Problem]:
+    root = known.project.root
+    for found, is_image in prose.links():
+        target, _, anchor = found.word.partition("#")
+        if _OUTSIDE.match(target):
+            continue
+        source = page.resolve(target)
+        if source is None or not (root / source).exists():
+            kind = "image" if is_image else "link target"
+            message = unknown(kind, target, _neighbours(known.project, page, is_image))
+            yield Problem(found.path, found.line, message)
+        elif anchor and source in known.anchors and anchor not in known.anchors[source]:
+            message = unknown(f"place in {source}", f"#{anchor}", _hash(known.anchors[source]))
+            yield Problem(found.path, found.line, message)
+
+
+def missing_styles(page: Page, known: Known) -> Iterator[Problem]:
+    root = known.project.root
+    for name in page.styles:
+        source = page.resolve(name)
+        if source is None or not (root / source).is_file():
+            there = sorted(path.name for path in (root / "widgets").glob("*.css"))
+            message = unknown("stylesheet", name, there)
+            yield Problem(page.source, page.meta_lines.get(("css",)), message)
+
+
+def _hash(names: set[str]) -> list[str]:
+    return [f"#{name}" for name in names]
+
+
+def linked_files(project: Project, page: Page) -> Iterator[str]:
+    """Yield the files that the page links to or shows, other pages excepted."""
+    for prose in page.prose:
+        for found, _ in prose.links():
+            target = found.word.partition("#")[0]
+            source = None if _OUTSIDE.match(target) else page.resolve(target)
+            if source and source not in project.sources:
+                yield source
+
+
+def _neighbours(project: Project, page: Page, is_image: bool) -> list[str]:
+    """List the files that a mistaken link may have meant, relative to this page."""
+    here = (project.root / page.source).parent
+    if is_image:
+        return [name for name in _files_below(here) if Path(name).suffix in _IMAGES]
+    pages = [Path(os.path.relpath(project.root / name, here)) for name in project.sources]
+    return [*_files_below(here), *(path.as_posix() for path in pages)]
+
+
+def dangling(site: Path, page: Page, html: str) -> Iterator[Problem]:
+    """Report addresses in the finished page, raw HTML and outputs included, without a file."""
+    folder = (site / page.html).parent
+    for address in dict.fromkeys(_ADDRESS.findall(html)):
+        target = unquote(unescape(address).partition("#")[0].partition("?")[0])
+        if target and not _OUTSIDE.match(target) and not (folder / target).exists():
+            line = next((line for line in page.lines if address in line.text), None)
+            place = line[1:] if line else (page.source, None)
+            yield Problem(*place, f'"{address}" leads nowhere in the site')
+
+
+def _files_below(folder: Path) -> Iterator[str]:
+    for place, folders, files in os.walk(folder):
+        folders[:] = [name for name in folders if not name.startswith((".", "_"))]
+        yield from ((Path(place) / name).relative_to(folder).as_posix() for name in files)

@@ -1,0 +1,164 @@
+"""Find the mistakes in the sources, with file, line and nearest valid word, for both engines."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from course.problems import Problem, Problems, unknown
+from course.render.read.markdown import Attributes, Found, Prose
+from course.render.read.page_source import Cell, Page, read_page
+from course.render.read.project import Project
+from course.render.read.strict_yaml import mistakes
+from course.render.write.pandoc import FILTERS
+
+from .badges import badge_mistakes
+from .links import broken_links, missing_styles
+from .ojs_cells import ojs_mistakes
+from .practice import practice_mistakes
+from .terms import lost_lessons, unknown_terms
+from .unsupported import OTHER_REFERENCE, unsupported
+from .valid_names import Known, labels
+
+FRONT_MATTER = {
+    "title": str, "subtitle": str, "description": str, "pagetitle": str,
+    "jupyter": "python3", "toc": bool, "css": (str, [str]),
+}  # fmt: skip
+CELL_OPTIONS: dict[str, dict[str, Any]] = {
+    "python": {
+        "label": str, "echo": bool, "output": (bool, "asis"), "fig-cap": str, "fig-alt": str,
+        "code-fold": (bool, "show"), "code-summary": str,
+    },
+    "ojs": {"echo": bool, "output": bool},
+}  # fmt: skip
+# The filter that renders callouts lists their classes.
+CALLOUTS = set(re.findall(r'\["(callout-\w+)"\]', (FILTERS / "callouts.lua").read_text("utf-8")))
+_ENGINE_CLASSES = CALLOUTS | {"unnumbered", "unlisted", "hidden", "no-link"}
+_ATTRIBUTE_KEYS = {
+    "style", "id", "role", "lang", "title", "width", "height", "fig-alt", "collapse", "start",
+    "for", "name", "download",
+}  # fmt: skip
+CROSS_REFERENCE = re.compile(r"(fig|tbl|eq|sec)-")
+
+
+def check_site(project: Project) -> dict[str, Page]:
+    """Read the pages, ready to render. Raises Problems with every mistake in any of them."""
+    pages, problems = read_site(project)
+    if problems:
+        raise Problems(problems)
+    return pages
+
+
+def read_site(project: Project) -> tuple[dict[str, Page], list[Problem]]:
+    """Read the pages, and find the mistakes in them, in the order of the sources."""
+    pages: dict[str, Page] = {}
+    problems: list[Problem] = []
+    for source in project.sources:
+        pages[source], found = read_page(project.root, source)
+        problems += found
+    known = Known(project, pages)
+    for page in pages.values():
+        problems += check_page(page, known)
+    problems += lost_lessons(known.glossary, known.anchors)
+    # A mistake in an include is found once for every page that includes it.
+    once = {str(problem): problem for problem in problems}.values()
+    return pages, sorted(once, key=lambda problem: (problem.path, problem.line or 0))
+
+
+def check_page(page: Page, known: Known) -> Iterator[Problem]:
+    yield from mistakes(
+        page.meta, FRONT_MATTER, page.meta_lines, page.source, kind="front-matter key"
+    )
+    yield from missing_styles(page, known)
+    yield from unsupported(page)
+    for block in page.blocks:
+        if isinstance(block, Cell):
+            yield from _cell_mistakes(block)
+    yield from _duplicates(page)
+    yield from _div_mistakes(page)
+    yield from badge_mistakes(page)
+    yield from practice_mistakes(page)
+    yield from unknown_terms(page, known.glossary)
+    for prose in page.prose:
+        yield from _shortcodes(prose)
+        for attributes, found in [*prose.attributes(), *prose.opening_divs()]:
+            yield from _attribute_mistakes(attributes, found, known)
+        yield from _unresolved(prose, page, known)
+        yield from broken_links(prose, page, known)
+    yield from ojs_mistakes(page, known.modules)
+
+
+def _cell_mistakes(cell: Cell) -> Iterator[Problem]:
+    options = CELL_OPTIONS[cell.language]
+    yield from mistakes(cell.options, options, cell.option_lines, cell.path, kind="cell option")
+    label = cell.label
+    if isinstance(label, str) and not re.fullmatch(r"[A-Za-z][\w-]*", label):
+        message = f'the label "{label}" may hold letters, digits, "-" and "_" only'
+        yield Problem(cell.path, cell.line_of("label"), message)
+
+
+def _duplicates(page: Page) -> Iterator[Problem]:
+    first: dict[str, Found] = {}
+    for found in dict.fromkeys(labels(page)):
+        if found.word in first:
+            before = first[found.word]
+            message = f'duplicate label "{found.word}": also at {before.path}:{before.line}'
+            yield Problem(found.path, found.line, message)
+        first.setdefault(found.word, found)
+    for block in page.prose:
+        for name, heading in block.headings():
+            label = first.get(name)
+            if label and label[1:] != heading[1:]:
+                message = f'the label "{name}" is also the id of a heading, at line {heading.line}'
+                yield Problem(label.path, label.line, message)
+
+
+def _shortcodes(prose: Prose) -> Iterator[Problem]:
+    for word, path, line in prose.shortcodes():
+        if word == "include":
+            yield Problem(path, line, "an include must stand alone on its line")
+        else:
+            yield Problem(path, line, unknown("shortcode", word, ["include"]))
+
+
+def _div_mistakes(page: Page) -> Iterator[Problem]:
+    """Match the divs over the whole page, as cells may stand between their fences."""
+    opened: list[Found] = []
+    divs = (div for block in page.prose for div in block.divs())
+    for attributes, found in divs:
+        if attributes:
+            opened.append(found)
+        elif opened:
+            opened.pop()
+        else:
+            yield Problem(found.path, found.line, f'"{found.word}" closes no div')
+    for found in opened:
+        yield Problem(found.path, found.line, f'the div "{found.word}" is never closed')
+
+
+def _attribute_mistakes(given: Attributes, found: Found, known: Known) -> Iterator[Problem]:
+    valid = _ENGINE_CLASSES | known.classes
+    for name in given.classes:
+        if name not in valid:
+            yield Problem(found.path, found.line, unknown("class", name, valid))
+    for key in given.keys:
+        if key not in _ATTRIBUTE_KEYS and not key.startswith(("data-", "aria-")):
+            yield Problem(found.path, found.line, unknown("attribute", key, _ATTRIBUTE_KEYS))
+
+
+def _unresolved(prose: Prose, page: Page, known: Known) -> Iterator[Problem]:
+    targets = {name for name in known.anchors[page.source] if CROSS_REFERENCE.match(name)}
+    for word, path, line in prose.references():
+        if CROSS_REFERENCE.match(word):
+            if word not in targets:
+                yield Problem(path, line, unknown("reference", f"@{word}", _at(targets)))
+        elif OTHER_REFERENCE.match(word):
+            message = f"@{word}: references are to fig-, tbl-, eq- and sec-, in small letters"
+            yield Problem(path, line, message)
+        elif word not in known.citations:
+            yield Problem(path, line, unknown("bibliography key", f"@{word}", _at(known.citations)))
+
+
+def _at(names: set[str]) -> list[str]:
+    return [f"@{name}" for name in names]

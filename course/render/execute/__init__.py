@@ -1,0 +1,1 @@
+"""Python cells to outputs, in a fresh kernel."""

@@ -1,0 +1,175 @@
+"""Run a lesson's Python cells from top to bottom in a fresh kernel."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from jupyter_client import AsyncKernelManager
+from jupyter_client.kernelspec import KernelSpec
+from nbclient import NotebookClient
+from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
+from nbformat.v4 import new_code_cell, new_notebook
+
+from course.problems import Problem
+from course.render.read.page_source import Cell
+from course.render.read.project import Project
+from course.render.write.pandoc_input import ANSI
+
+_STARTS = 3  # a port may be taken between its choice and the kernel's use of it
+
+_running: set[AsyncKernelManager] = set()
+_stopped = threading.Event()
+
+
+@dataclass(frozen=True)
+class Execution:
+    outputs: list[list[dict[str, Any]]]  # of each cell, in nbformat's form
+    reads: dict[str, str | None]  # files that the kernel opened -> digest, None if missing
+
+
+class CellFailed(Problem):
+    """A cell raised, hung or ended its kernel; ``detail`` is the traceback."""
+
+    def __init__(self, cell: Cell, what: str, detail: str = "") -> None:
+        name = f'cell "{cell.label}"' if cell.label else "unlabelled cell"
+        # The first frame of the traceback is in the cell.
+        own = re.search(r"Cell In\[\d+\], line (\d+)", detail)
+        line = cell.line + int(own[1]) - 1 if own else cell.line
+        super().__init__(cell.path, line, f"{name} {what}")
+        self.detail = detail
+
+    def __str__(self) -> str:
+        return f"{super().__str__()}\n{self.detail}".rstrip()
+
+
+class _NotStarted(Problem):
+    """The kernel ended or fell silent before its first cell."""
+
+    def __init__(self, error: RuntimeError) -> None:
+        super().__init__("the kernel", None, f"could not be started: {error}")
+
+
+class _LessonKernel(AsyncKernelManager):
+    """Start kernel.py with this Python, whatever kernels the machine has registered."""
+
+    @property
+    def kernel_spec(self) -> KernelSpec:
+        script = Path(__file__).with_name("kernel.py")
+        argv = [sys.executable, str(script), "-f", "{connection_file}"]
+        encrypted = {"supported_encryption": "curve"}
+        return KernelSpec(argv=argv, display_name="lesson", language="python", metadata=encrypted)
+
+
+def execute(project: Project, cells: Sequence[Cell], *, cell_timeout: float) -> Execution:
+    for _ in range(_STARTS - 1):
+        with suppress(_NotStarted):
+            return _execute(project, cells, cell_timeout)
+    return _execute(project, cells, cell_timeout)
+
+
+def _execute(project: Project, cells: Sequence[Cell], cell_timeout: float) -> Execution:
+    notebook = new_notebook(cells=[new_code_cell(cell.source) for cell in cells])
+    scratch = project.root / ".course"
+    scratch.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=scratch, ignore_cleanup_errors=True) as folder:
+        record = Path(folder) / "reads.txt"
+        manager = _LessonKernel(transport_encryption="auto")
+        client = NotebookClient(
+            notebook,
+            km=manager,
+            timeout_func=lambda _: cell_timeout,
+            shutdown_kernel="immediate",
+            coalesce_streams=True,  # Jupyter sends a slow print in pieces
+            log=_silent(),
+        )
+        _running.add(manager)
+        try:
+            with _started(client, project, _environment(project, folder, record)):
+                for position, cell in enumerate(cells):
+                    _run_cell(client, position, cell, cell_timeout)
+        finally:
+            _running.discard(manager)
+        return Execution([cell.outputs for cell in notebook.cells], _reads(record, project.root))
+
+
+@contextmanager
+def _started(client: NotebookClient, project: Project, environment: dict) -> Iterator[None]:
+    running = client.setup_kernel(cwd=str(project.root), env=environment, cleanup_kc=True)
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(running)
+        except RuntimeError as error:
+            raise _NotStarted(error) from None
+        yield
+
+
+def kill_kernels() -> None:
+    """Kill all running kernels, so that Ctrl-C need not wait for the longest cell."""
+    _stopped.set()
+    for manager in list(_running):
+        if pid := getattr(manager.provisioner, "pid", None):
+            os.kill(pid, getattr(signal, "SIGKILL", signal.SIGTERM))
+
+
+def _run_cell(client: NotebookClient, position: int, cell: Cell, limit: float) -> None:
+    if _stopped.is_set():
+        raise CellFailed(cell, "was not run")
+    try:
+        client.execute_cell(client.nb.cells[position], position)
+    except CellExecutionError as error:
+        detail = ANSI.sub("", error.traceback)
+        raise CellFailed(cell, f"raised {error.ename}: {error.evalue}", detail) from None
+    except CellTimeoutError:
+        raise CellFailed(cell, f"was stopped: it ran past its limit of {limit:g} s") from None
+    except DeadKernelError:
+        raise CellFailed(cell, "ended its kernel (crashed, was killed, or called exit)") from None
+    for output in client.nb.cells[position].outputs:
+        _refuse_unknown_types(cell, output)
+
+
+def _refuse_unknown_types(cell: Cell, output: dict[str, Any]) -> None:
+    known = {"text/plain", "text/markdown", "text/latex", "image/png", "image/svg+xml"}
+    for mime in output.get("data", {}):
+        if mime == "text/html":
+            message = "shows text/html, which Quarto serves with scripts from another host"
+            raise CellFailed(cell, f"{message}; show text/markdown or a figure instead")
+        if mime not in known:
+            raise CellFailed(cell, f"shows {mime}, which pages don't support")
+
+
+def _environment(project: Project, folder: str, record: Path) -> dict[str, str]:
+    settings = {"InlineBackend": project.kernel_settings, "record": str(record)}
+    return os.environ | {
+        "COURSE_KERNEL": json.dumps(settings),
+        "IPYTHONDIR": str(Path(folder) / "ipython"),  # without the user's start-up files
+        "JUPYTER_RUNTIME_DIR": folder,
+        "MPLBACKEND": "module://matplotlib_inline.backend_inline",
+        "PYDEVD_DISABLE_FILE_VALIDATION": "1",
+        "PYTHONHASHSEED": "0",
+    }
+
+
+def _reads(record: Path, root: Path) -> dict[str, str | None]:
+    lines = record.read_text(encoding="utf-8").splitlines()
+    entries = (line.split(" ", 1) for line in lines)
+    return {Path(path).relative_to(root).as_posix(): hashed or None for hashed, path in entries}
+
+
+def _silent() -> Any:
+    import logging
+
+    log = logging.getLogger("course.kernels")
+    log.addHandler(logging.NullHandler())
+    log.propagate = False
+    return log

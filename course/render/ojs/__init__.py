@@ -1,0 +1,1 @@
+"""OJS cells to JavaScript."""

@@ -1,0 +1,1 @@
+"""The whole site by Quarto, and what is added to its pages."""

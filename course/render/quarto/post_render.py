@@ -1,0 +1,17 @@
+"""Add notebooks and mentions to Quarto's pages; run by Quarto as `post-render:` of _quarto.yml."""
+
+import os
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[3]
+sys.path[0] = str(ROOT)  # in place of this file's folder
+
+from course.problems import Problem, Problems  # noqa: E402
+from course.render.quarto.render_project import add_mentions, add_notebooks  # noqa: E402
+
+try:
+    add_notebooks(ROOT, os.environ["QUARTO_PROJECT_OUTPUT_FILES"].splitlines())
+    add_mentions(ROOT)
+except (Problem, Problems) as found:
+    sys.exit(str(found))

@@ -1,0 +1,85 @@
+"""Render with Quarto: run the same checks first, and raise the errors that it only prints."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from course.problems import Problem, Problems
+from course.render.build import Builder
+from course.render.check.pages import check_site
+from course.render.notebook import has_notebook, link_html, write_notebook
+from course.render.read.project import load_project
+from course.render.write.mentions import with_mentions
+
+_CELL_TIMEOUT = 300
+
+# Quarto prints these and exits with 0.
+_QUIET_ERRORS = re.compile(r"ERROR: OJS parsing failed|Unable to resolve crossref")
+_MISSING = """there is no `quarto` on this machine. Either
+  install Quarto 1.10 from quarto.org, or
+  run `.venv/bin/python -m pip install -r requirements-quarto.txt`, which downloads it, or
+  leave out `--engine quarto`: the embedded engine renders the same pages."""
+
+
+def render_with_quarto(root: Path) -> int:
+    check_site(load_project(root))
+    quarto = shutil.which("quarto") or shutil.which("quarto", path=str(Path(sys.executable).parent))
+    if quarto is None:
+        print(_MISSING, file=sys.stderr)
+        return 1
+    # Quarto doesn't look for .venv, and _environment can't name its folder on Windows.
+    environment = {"QUARTO_PYTHON": sys.executable, **os.environ}
+    quiet = []
+    with subprocess.Popen(
+        [quarto, "render"], cwd=root, env=environment, text=True, encoding="utf-8",
+        errors="replace", stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+    ) as process:  # fmt: skip
+        for line in process.stdout or ():
+            print(line, end="", flush=True)
+            if _QUIET_ERRORS.search(line):
+                quiet.append(line.strip())
+    if quiet:
+        raise Problems(Problem("quarto", None, line) for line in dict.fromkeys(quiet))
+    return process.returncode
+
+
+def add_notebooks(root: Path, files: list[str]) -> None:
+    """Write a notebook beside each lesson in ``files``, Quarto's pages, and link to it.
+
+    Quarto keeps no outputs, so they come from the embedded engine, from its cache if possible.
+    """
+    project = load_project(root)
+    pages = check_site(project)
+    site = root / "_site"
+    rendered = {(root / name).resolve() for name in files}
+    builder = Builder(project, pages, _CELL_TIMEOUT)
+    for page in pages.values():
+        target = site / page.html
+        if target.resolve() in rendered and has_notebook(project, page):
+            built = builder.cached(page) or builder.build(page)
+            write_notebook(root, site, page, built.notebook or "", built.reads)
+            _add_link(target, link_html(project, page))
+            print(f"  {page.name}.ipynb", flush=True)
+
+
+def add_mentions(root: Path) -> None:
+    """Tell on Quarto's pages of the source which lessons use each function."""
+    site = root / "_site"
+    files = [path for path in site.rglob("*.html") if "site_libs" not in path.parts]
+    html = {path.relative_to(site).as_posix(): path.read_text(encoding="utf-8") for path in files}
+    for page, text in with_mentions(html).items():
+        (site / page).write_text(text, encoding="utf-8")
+
+
+def _add_link(target: Path, link: str) -> None:
+    html = target.read_text(encoding="utf-8")
+    if link not in html:
+        before, place, after = html.partition('<div class="quarto-title-meta">')
+        if not place:
+            raise Problem(target, None, "has no quarto-title-meta to put the notebook's link in")
+        target.write_text(before + place + link + after, encoding="utf-8")

@@ -1,0 +1,221 @@
+"""Read _quarto.yml strictly: a key that the engine doesn't support is an error."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from course.problems import Problem, Problems, unknown
+
+from .strict_yaml import Lines, mistakes, read_yaml
+
+_CONTENTS: list[Any] = []
+_CONTENTS.append((str, {"href": str, "text": str, "section": str, "contents": _CONTENTS}))
+
+POST_RENDER = "course/render/quarto/post_render.py"  # run by Quarto alone
+
+# `object` accepts any value: only Quarto reads it.
+SCHEMA: dict[str, Any] = {
+    "project": {
+        "type": "website",
+        "output-dir": "_site",
+        "execute-dir": "project",
+        "render": [str],
+        "resources": [str],
+        "post-render": POST_RENDER,
+    },
+    "website": {
+        "title": str,
+        "description": str,
+        "favicon": str,
+        "site-url": str,
+        "image": str,
+        "open-graph": True,
+        "twitter-card": True,
+        "page-navigation": bool,
+        "sidebar": {"style": "docked", "search": bool, "contents": _CONTENTS},
+    },
+    "format": {
+        "html": {
+            "theme": object,
+            "respect-user-color-scheme": True,
+            "css": (str, [str]),
+            "toc": bool,
+            "toc-depth": int,
+            "toc-title": str,
+            "html-math-method": "mathml",
+            "code-copy": True,
+            "fig-format": ("svg", "retina", "png"),
+            "fig-width": (int, float),
+            "fig-height": (int, float),
+            "fig-dpi": int,
+            "link-citations": True,
+        }
+    },
+    "filters": [(str, {"path": str, "at": ("pre-quarto", "post-quarto")})],
+    "bibliography": (str, [str]),
+    "lang": str,
+    "jupyter": "python3",
+}
+
+
+@dataclass(frozen=True)
+class NavItem:
+    """A line of the sidebar: a page, a page to come (no ``source``) or a section."""
+
+    text: str
+    source: str | None = None
+    children: tuple[NavItem, ...] = ()
+
+
+@dataclass(frozen=True)
+class Project:
+    root: Path
+    config: dict[str, Any]
+    lines: Lines
+    text: str
+
+    def get(self, *key_path: str, default: Any = None) -> Any:
+        value: Any = self.config
+        for key in key_path:
+            if not isinstance(value, dict) or key not in value:
+                return default
+            value = value[key]
+        return value
+
+    def listed(self, *key_path: str) -> list[str]:
+        value = self.get(*key_path, default=[])
+        return [value] if isinstance(value, str) else value
+
+    @cached_property
+    def sources(self) -> list[str]:
+        """The pages as posix paths from the root, in the order of `project: render:`."""
+        found: dict[str, None] = {}
+        for pattern in self.listed("project", "render"):
+            found |= dict.fromkeys(
+                path.relative_to(self.root).as_posix()
+                for path in sorted(self.root.glob(pattern))
+                if path.is_file()  # a folder may be called x.qmd
+            )
+        return list(found)
+
+    @cached_property
+    def sidebar(self) -> tuple[NavItem, ...]:
+        return _nav_items(self.get("website", "sidebar", "contents", default=[]))
+
+    @property
+    def site_url(self) -> str:
+        """The site's address on the web, with "/" at its end; "" where it has none.
+
+        COURSE_SITE_URL, which publishing sets, goes before `website: site-url:`.
+        """
+        url = os.environ.get("COURSE_SITE_URL") or self.get("website", "site-url", default="")
+        return url and url.rstrip("/") + "/"
+
+    @property
+    def has_search(self) -> bool:
+        return self.get("website", "sidebar", "search", default=False)
+
+    @property
+    def kernel_settings(self) -> dict[str, Any]:
+        """The settings of _quarto.yml that change the outputs of cells."""
+        html = self.get("format", "html", default={})
+        size = [html.get("fig-width", 7), html.get("fig-height", 5)]
+        dpi, fig_format = html.get("fig-dpi", 96), html.get("fig-format", "retina")
+        # A fixed salt and no date make the SVG of a figure the same bytes each time.
+        rc = {"figure.figsize": size, "figure.dpi": dpi, "svg.hashsalt": "course"}
+        dateless = {"metadata": {"Date": None}} if fig_format == "svg" else {}
+        saving = {"bbox_inches": "tight", **dateless}
+        # PNG too, as Jupyter shows no SVG before a notebook is trusted.
+        formats = ["svg", "retina"] if fig_format == "svg" else [fig_format]
+        return {"figure_formats": formats, "rc": rc, "print_figure_kwargs": saving}
+
+    @cached_property
+    def filters(self) -> list[str]:
+        entries = self.get("filters", default=[])
+        names = [one["path"] if isinstance(one, dict) else one for one in entries]
+        return [name for name in names if name != "quarto"]
+
+
+def load_project(root: Path) -> Project:
+    path = root / "_quarto.yml"
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise Problem("_quarto.yml", None, f"there is none in {root}") from None
+    config, lines = read_yaml(text, "_quarto.yml")
+    found = mistakes(config, SCHEMA, lines, "_quarto.yml", kind="_quarto.yml key")
+    if found:
+        raise Problems(found)
+    project = Project(root, config, lines, text)
+    if found := [*_missing_files(project), *_missing_pages(project)]:
+        raise Problems(found)
+    return project
+
+
+def _nav_items(contents: list[Any]) -> tuple[NavItem, ...]:
+    items = []
+    for entry in contents:
+        if isinstance(entry, str):
+            items.append(NavItem("", entry))
+        elif "section" in entry:
+            children = _nav_items(entry.get("contents", []))
+            items.append(NavItem(entry["section"], entry.get("href"), children))
+        else:
+            items.append(NavItem(entry.get("text", ""), entry.get("href")))
+    return tuple(items)
+
+
+def _missing_files(project: Project) -> list[Problem]:
+    keys = [
+        ("format", "html", "css"), ("bibliography",), ("project", "resources"),
+        ("project", "post-render"), ("website", "favicon"), ("website", "image"),
+    ]  # fmt: skip
+    named = [(key, name) for key in keys for name in project.listed(*key)]
+    named += [(("filters",), name) for name in project.filters]
+    return [
+        Problem("_quarto.yml", _line_of(project, key, name), f'there is no file "{name}"')
+        for key, name in named
+        if not any(project.root.glob(name.rstrip("/")))
+    ]
+
+
+def _line_of(project: Project, key: tuple[str, ...], name: str) -> int | None:
+    """Return the line of ``name`` in the list under ``key``, or of ``key`` itself."""
+    for number, text in enumerate(project.text.splitlines(), 1):
+        if number > project.lines[key] and name in text:
+            return number
+    return project.lines[key]
+
+
+def _missing_pages(project: Project) -> list[Problem]:
+    if not project.sources:
+        line = project.lines.get(("project", "render")) or project.lines.get(("project",))
+        return [Problem("_quarto.yml", line, '"project.render" must list the pages; it finds none')]
+    return [
+        Problem("_quarto.yml", line, unknown("page", name, project.sources))
+        for name, line in _sidebar_pages(project)
+        if name not in project.sources
+    ]
+
+
+def _sidebar_pages(project: Project) -> list[tuple[str, int | None]]:
+    found: list[tuple[str, int | None]] = []
+
+    def visit(value: Any, at: tuple) -> None:
+        if isinstance(value, list):
+            for index, item in enumerate(value):
+                visit(item, (*at, index))
+        elif isinstance(value, dict):
+            if "href" in value:
+                found.append((value["href"], project.lines.get((*at, "href"))))
+            visit(value.get("contents", []), (*at, "contents"))
+        else:
+            found.append((value, project.lines.get(at)))
+
+    at = ("website", "sidebar", "contents")
+    visit(project.get(*at, default=[]), at)
+    return found

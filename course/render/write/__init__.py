@@ -1,0 +1,1 @@
+"""A page with its outputs to HTML, and pages to a site: frame, search, files for the web."""

@@ -1,0 +1,93 @@
+"""Call Pandoc: once for a page's HTML, once for its notebook."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+from course.problems import Problem
+from course.render.read.page_source import Page
+from course.render.read.project import Project
+
+FILTERS = Path(__file__).parents[1] / "filters"
+_MEMORY = "-M2G"  # so that a filter which never ends fails before the machine does
+_BETWEEN = "<!--toc ends-->"
+_READER = "markdown"
+_SUMMARY = re.compile(r"<details>\s*<summary>\s*(.*?)\s*</summary>", re.S)
+
+
+class Body(NamedTuple):
+    toc: str
+    html: str
+
+
+def to_html(project: Project, page: Page, markdown: str) -> Body:
+    arguments = [
+        "--to=html5", "--mathml", "--section-divs",
+        "--standalone", f"--template={FILTERS / 'pieces.html'}",
+        "--toc", f"--toc-depth={project.get('format', 'html', 'toc-depth', default=3)}",
+        "--metadata=title:-", "--metadata=link-citations:true",
+        *_filters(project),
+        *(f"--lua-filter={project.root / name}" for name in project.filters),
+        *_lua("appendix"),
+    ]  # fmt: skip
+    toc, html = _pandoc_of(project, page, markdown, arguments).split(_BETWEEN)
+    return Body(toc.strip(), html.strip())
+
+
+def to_notebook_markdown(project: Project, page: Page, markdown: str, *, site: str) -> str:
+    """Convert to the Markdown that Jupyter reads; links lead to pages at the address ``site``."""
+    arguments = [
+        "--to=gfm-tex_math_gfm", f"--metadata=page-address:{site}{page.html}",
+        *_filters(project), *_lua("notebook"),
+    ]  # fmt: skip
+    text = _pandoc_of(project, page, markdown, arguments)
+    return _SUMMARY.sub(r"<details><summary>\1</summary>", text)
+
+
+def _filters(project: Project) -> list[str]:
+    """List the filters for numbers, references and citations, which page and notebook share."""
+    bibliography = (project.root / name for name in project.listed("bibliography"))
+    before, cited = _lua("links", "callouts", "crossref"), ["--citeproc"]
+    return [*before, *cited, *(f"--bibliography={path}" for path in bibliography)]
+
+
+def _pandoc_of(project: Project, page: Page, markdown: str, arguments: list[str]) -> str:
+    command = [
+        _pandoc(),
+        "+RTS",
+        _MEMORY,
+        "-RTS",
+        f"--from={_READER}",
+        "--wrap=none",
+        f"--metadata=site-root:{page.root}",
+    ]
+    done = subprocess.run(
+        [*command, *arguments],
+        input=markdown, capture_output=True, encoding="utf-8", cwd=project.root,
+    )  # fmt: skip
+    complaints = [line for line in done.stderr.splitlines() if line.strip()]
+    if done.returncode or complaints:
+        raise Problem(*_place(page, complaints[0]), "Pandoc says: " + " ".join(complaints))
+    return done.stdout
+
+
+def _place(page: Page, complaint: str) -> tuple[str, int | None]:
+    """Find the line of a complaint by the formula in it, as Pandoc names no line."""
+    formula = complaint.partition("TeX math ")[2].partition(", rendering")[0]
+    found = next((line for line in page.lines if formula and formula in line.text), None)
+    return (found.path, found.number) if found else (page.source, None)
+
+
+def _lua(*names: str) -> list[str]:
+    return [f"--lua-filter={FILTERS / name}.lua" for name in names]
+
+
+@cache
+def _pandoc() -> str:
+    import pypandoc
+
+    return pypandoc.get_pandoc_path()

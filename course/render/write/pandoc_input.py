@@ -1,0 +1,186 @@
+"""Write a page as one Markdown text for Pandoc: its prose, and its cells in Quarto's divs."""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from course.render.read.markdown import Prose
+from course.render.read.page_source import Cell, Page
+
+ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
+_IMAGES = {"image/svg+xml": "svg", "image/png": "png"}  # preferred first
+_SVG_SIZE = re.compile(r"<svg[^>]*?\swidth=\"([\d.]+)pt\" height=\"([\d.]+)pt\"")
+
+
+def page_markdown(page: Page, outputs: list[list[dict]], ojs: Any, figures: Path) -> str:
+    """Return the Markdown, and write images to the folder ``figures``.
+
+    ``outputs`` has a list for each Python cell; ``ojs`` numbers the elements of OJS cells.
+    """
+    python_outputs = iter(enumerate(outputs, 1))
+    parts = []
+    for block in page.blocks:
+        if isinstance(block, Prose):
+            parts.append(_prose(block, ojs))
+        elif block.language == "ojs":
+            parts.append(_ojs_cell(block, ojs))
+        else:
+            count, cell_outputs = next(python_outputs)
+            parts.append(_python_cell(block, count, cell_outputs, Figures(page, figures)))
+    return "\n\n".join(parts) + "\n"
+
+
+class Figures:
+    """Writes a cell's images beside its page, under Quarto's names."""
+
+    def __init__(self, page: Page, folder: Path) -> None:
+        self.folder = folder
+        self.address = f"{page.name.rsplit('/', 1)[-1]}_files/figure-html"
+
+    def write(self, name: str, mime: str, data: str) -> str:
+        file = f"{name}.{_IMAGES[mime]}"
+        self.folder.mkdir(parents=True, exist_ok=True)
+        raw = data.encode() if mime == "image/svg+xml" else base64.b64decode(data)
+        (self.folder / file).write_bytes(raw)
+        return f"{self.address}/{file}"
+
+
+def _prose(block: Prose, ojs: Any) -> str:
+    """Replace each ``${expression}`` by the element that its value will fill."""
+    pieces, end = [], 0
+    for found in block.expressions():
+        element = ojs.add_inline(found.expression, path=found.path, line=found.line)
+        pieces += [block.source[end : found.start], f"[[]{{#{element}}}]{{}}"]
+        end = found.end
+    return "".join([*pieces, block.source[end:]])
+
+
+def _ojs_cell(cell: Cell, ojs: Any) -> str:
+    echo, output = cell.options.get("echo", True), cell.options.get("output", True)
+    hidden = "" if output else " .hidden"
+    places = ojs.add_cell(cell.source, path=cell.path, line=cell.line)
+    targets = [div(f'#{place.id} nodetype="{place.nodetype}"') for place in places]
+    if len(targets) > 1:
+        targets = [div("", target) for target in targets]
+    outputs = [div(f".cell-output .cell-output-display{hidden}", target) for target in targets]
+    code = [code_block(cell.source, "{.js .cell-code}")] if echo else []
+    return div(f".cell{hidden}", *code, *outputs)
+
+
+def _python_cell(cell: Cell, count: int, outputs: list[dict], figures: Figures) -> str:
+    shown = list(_outputs(cell, count, outputs, figures)) if _option(cell, "output") else []
+    if not shown and not _option(cell, "echo"):
+        return ""  # as in Quarto, such a cell leaves no element on the page
+    has_display = any(".cell-output-display" in part or "{#fig-" in part for part in shown)
+    label = cell.label
+    identity = (f"#cell-{label} " if has_display else f"#{label} ") if label else ""
+    return div(f'{identity}.cell execution_count="{count}"', *_code(cell), *shown)
+
+
+def _option(cell: Cell, name: str) -> Any:
+    return cell.options.get(name, True)
+
+
+def _code(cell: Cell) -> Iterator[str]:
+    if not _option(cell, "echo"):
+        return
+    code = code_block(cell.source, "{.python .cell-code}")
+    fold = cell.options.get("code-fold", False)
+    if fold is False:
+        yield code
+    else:
+        summary = escape(cell.options.get("code-summary", "Code"))
+        state = " open" if fold == "show" else ""
+        opening = f'<details class="code-fold"{state}>\n<summary>{summary}</summary>'
+        yield f"{raw_html(opening)}\n\n{code}\n\n{raw_html('</details>')}"
+
+
+def _outputs(cell: Cell, count: int, outputs: list[dict], figures: Figures) -> Iterator[str]:
+    displays = [output for output in outputs if "data" in output]
+    is_figure = (cell.label or "").startswith("fig-")
+    images: list[str] = []
+    for position, output in enumerate(outputs, 1):
+        if output["output_type"] == "stream":
+            yield _stream(output, asis=cell.options.get("output") == "asis")
+            continue
+        mime = next((mime for mime in _IMAGES if mime in output["data"]), None)
+        if mime:
+            name = f"{cell.label or f'cell-{count + 1}'}-output-{position}"
+            address = figures.write(name, mime, output["data"][mime])
+            size = output.get("metadata", {}).get(mime) or _svg_size(output["data"][mime])
+            images.append(_image(cell, address, size, captioned=not is_figure))
+            if not is_figure:
+                yield div(".cell-output .cell-output-display", images[-1])
+        elif not (is_figure and images and "text/markdown" not in output["data"]):
+            identity = _display_id(cell, displays, output)
+            yield _display(output["data"], identity, count)
+    if is_figure and images:
+        caption = cell.options.get("fig-cap", "")
+        body = div(f"#{cell.label}", *images, caption)
+        yield div(".cell-output .cell-output-display", body)
+
+
+def _display_id(cell: Cell, displays: list[dict], output: dict) -> str:
+    if not cell.label:
+        return ""
+    number = f"-{displays.index(output) + 1}" if len(displays) > 1 else ""
+    return f"#{cell.label}{number} "
+
+
+def _stream(output: dict, *, asis: bool) -> str:
+    text = ANSI.sub("", output["text"])
+    if asis and output["name"] == "stdout":
+        return text
+    return div(f".cell-output .cell-output-{output['name']}", code_block(text.rstrip("\n")))
+
+
+def _display(data: dict, identity: str, count: int) -> str:
+    classes = ".cell-output .cell-output-display"
+    for mime in ("text/markdown", "text/latex"):
+        if mime in data:
+            attributes = f'{identity}{classes} .cell-output-markdown execution_count="{count}"'
+            return div(attributes, data[mime])
+    text = ANSI.sub("", data.get("text/plain", ""))
+    return div(f'{identity}{classes} execution_count="{count}"', code_block(text))
+
+
+def _image(cell: Cell, address: str, size: dict, *, captioned: bool) -> str:
+    caption = cell.options.get("fig-cap", "") if captioned else ""
+    alt = cell.options.get("fig-alt", "").replace('"', "&quot;")
+    # A stated size keeps the layout still while a lazy figure loads.
+    sizes = (f'{key}="{value}"' for key, value in size.items())
+    attributes = " ".join([f'fig-alt="{alt}"', 'loading="lazy"', *sizes])
+    return f"![{caption}]({address}){{{attributes}}}"
+
+
+def _svg_size(image: str) -> dict[str, int]:
+    """Read the size that Matplotlib states, in CSS pixels; {} where it states none."""
+    stated = _SVG_SIZE.search(image)
+    if not stated:
+        return {}
+    width, height = (round(float(points) * 4 / 3) for points in stated.groups())
+    return {"width": width, "height": height}
+
+
+def div(attributes: str, *parts: str) -> str:
+    return "\n\n".join([f":::: {{{attributes}}}", *filter(None, parts), "::::"])
+
+
+def code_block(text: str, attributes: str = "") -> str:
+    longest = max((len(ticks) for ticks in re.findall(r"`{3,}", text)), default=2)
+    fence = "`" * (longest + 1)
+    return f"{fence} {attributes}\n{text}\n{fence}"
+
+
+def raw_html(text: str) -> str:
+    return code_block(text, "{=html}")
+
+
+def escape(text: Any) -> str:
+    for character, entity in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ('"', "&quot;")):
+        text = str(text).replace(character, entity)
+    return text
