@@ -64,7 +64,8 @@ MODELS = [
     },
     {
         "name": "masked-standard", "kind": "grammar", "title": "Grammar: fill the gap, ordinary",
-        "about": "Reads the same 198 words both ways. Nothing was done to make its heads readable.",
+        "about": "Reads the same 198 words both ways. Nothing was done to make its heads readable. "
+        "Of three trainings we show the one in which no head looks at the subject.",
         "file": "grammar/weights/masked-standard.safetensors",
         "examples": [
             ("the keys near the old cabinet [mask] red .", "1.1"),

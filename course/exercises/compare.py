@@ -35,8 +35,8 @@ def same(expected: Any, got: Any) -> bool:
 def difference(expected: Any, got: Any, absolute: float = ABSOLUTE) -> str | None:
     """Return None if the two are equal, "" if only numbers differ, else a sentence."""
     if isinstance(expected, tuple | list):
-        if isinstance(got, np.ndarray) and got.ndim > 1:
-            got = list(got)  # it unpacks like a list of its rows
+        if isinstance(got, np.ndarray) and (got.ndim > 1 or _are_numbers(expected, got)):
+            got = list(got)  # it unpacks like a list of its rows, or of its numbers
         if not isinstance(got, tuple | list) or len(got) != len(expected):
             return f"return {len(expected)} values, not {kind(got)}"
         pairs = zip(expected, got, strict=True)
@@ -47,6 +47,10 @@ def difference(expected: Any, got: Any, absolute: float = ABSOLUTE) -> str | Non
             return f"return {expected!r} or its like, not {kind(got)}"
         return None if isinstance(got, type(expected)) and got == expected else ""
     return _difference_of_arrays(np.asarray(expected), got, absolute)
+
+
+def _are_numbers(expected: tuple | list, got: np.ndarray) -> bool:
+    return got.shape == (len(expected),) and all(isinstance(e, int | float) for e in expected)
 
 
 def _difference_of_arrays(expected: np.ndarray, got: Any, absolute: float) -> str | None:

@@ -134,6 +134,7 @@ def test_the_clock_agrees_with_the_formula_as_far_as_said(page):
     assert rate == round(fit / 1e6)
     assert said_off == round(100 * off, 1)
     assert off <= 0.035
+    assert "On a quiet machine, a layer's time" in section(page, "clock").replace("’", "'")
     assert "within 3.5 %" in section(page, "clock")
     assert len(times) == 7
     by_hand, fused = bench("explicit"), bench("F.scaled_dot_product_attention")
@@ -258,7 +259,7 @@ def test_the_measured_step_shows_what_batches_share(page):
     assert want.format(*longer) in printed
     assert longer[1] > 6, "each text has a cache of its own"
     assert longer[0] < 5, "eight fetches would take eight times as long"
-    assert ms["matrix 2"] / ms["matrix 1"] == pytest.approx(2, abs=0.5), "twice as long for two"
+    assert 2 < ms["matrix 2"] / ms["matrix 1"] < 2.5, "more than twice as long for two"
     assert ms["matrix 8"] / ms["matrix 2"] == pytest.approx(1.25, abs=0.05), "a quarter more"
 
 

@@ -185,6 +185,22 @@ def test_tiles_are_as_exact_as_the_plain_way(page):
     assert ours <= tiles < three
 
 
+def test_in_16_bits_fused_attention_rounds_the_parts_alone(page):
+    """Made by hand in 32 bits, and once with e^(s - m) in 16: the page has both errors."""
+    torch.manual_seed(0)
+    torch.randn(3, 1, 8, 1024, 64)  # the cell's first three are of 32 bits
+    q, k, v = torch.randn(3, 1, 8, 1024, 64).bfloat16().float()
+    parts = (q @ k.mT / 8).softmax(-1)
+    parts = parts / parts.amax(-1, keepdim=True)  # e^(s - m)
+    truth = (q.double() @ k.double().mT / 8).softmax(-1) @ v.double()
+    total = parts.sum(-1, keepdim=True)
+    made = [(p @ v / total).bfloat16() for p in (parts, parts.bfloat16().float())]
+    by_hand = [(output - truth).abs().mean().item() for output in made]
+    shown = [numbers(line)[-1] for line in output(page, "accuracy").splitlines()[4:]]
+    assert "rounds only the parts" in page.select_one("#sec-code").get_text()
+    assert shown == pytest.approx(by_hand, rel=0.03)
+
+
 def test_the_function_s_mask_hides_most_tiles(page):
     text = torch.tensor([0] * 300 + [1] * 412 + [2] * 312)
     mask = (text[:, None] == text) & torch.ones(1024, 1024).bool().tril()

@@ -282,6 +282,9 @@ def test_writing_ahead_spares_runs_and_two_layers_cost_more(page):
         assert all_drafted == each * drafted > all_alone
         assert one[1] == 4 + 2
         assert one[2] == one[1] * one[0] == pytest.approx(all_alone, rel=0.1)  # near even
+    spared = sorted(1 - numbers(row[2].split("= ")[1])[0] / 240 for row in rows)
+    low, high = (round(100 * share) for share in (spared[0], spared[-1]))
+    assert f"Copying spares {low} to {high} %" in page.select_one("#sec-beyond").get_text()
 
 
 def test_the_bug_sees_the_first_key_alone(page):

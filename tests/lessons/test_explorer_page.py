@@ -1,0 +1,154 @@
+"""The explorer: what its page says was found, against runs of the model in PyTorch."""
+
+import re
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from models import explorer, tracing, weights
+from models.storyteller.tokens import Tokenizer
+from tests.conftest import ROOT
+
+PAGE = "explorer.html"
+DOG = "The boy saw a big dog. Then the big"
+CAT, SMALL = DOG.replace("dog", "cat"), DOG.replace("big", "small", 1)
+COPIER, DAMPER = (3, 2), (1, 3)  # heads 4.3 and 2.4
+
+
+@pytest.fixture(scope="module")
+def model():
+    return weights.load(ROOT / "models/storyteller/weights/storyteller.safetensors").double().eval()
+
+
+@pytest.fixture(scope="module")
+def ids(model):
+    tokenizer = Tokenizer(model.config.vocabulary)
+    return lambda text: tokenizer.encode(text)
+
+
+@pytest.fixture
+def said(page):
+    found = page.select_one(".callout-note").get_text(" ", strip=True)
+    return re.sub(r" (?=[.,:])", "", re.sub(r"\s+", " ", found))
+
+
+def percent(share):
+    return f"{100 * share:.0f} %"
+
+
+@torch.no_grad()
+def guessed(model, tokens, off=()):
+    """Shares of the next token, and where head 4.3 looks from the last."""
+    run = model(torch.tensor([tokens]), off=off)
+    return run.logits[0, -1].softmax(-1), run.weights[3][0, 2, -1]
+
+
+def test_head_4_3_carries_the_guess(model, ids, said):
+    dog = ids(DOG)[5]
+    (before, looks), (after, _) = (guessed(model, ids(DOG), off) for off in ((), (COPIER,)))
+    assert f"dog falls from {percent(before[dog])} to {percent(after[dog])}" in said
+    assert f"with {percent(after.max())}" in said
+    assert "not 59 %" in said
+    assert percent(looks[5]) == "59 %"
+
+
+def lead_by_part(model, tokens, first, second):
+    """What each part adds to the difference of two logits, the final norm's divisor held."""
+    found = tracing.trace(model, tokens)
+    run, last = found["run"], found["run"].residual[-1][0, -1]
+    way = model.norm.weight * (model.embedding[first] - model.embedding[second])
+    way = (way - way.mean()) / (last.var(unbiased=False) + model.norm.eps).sqrt()
+    mlp = run.residual[1][0, -1] - found["middle"][0][-1]
+    lead = run.logits[0, -1, first] - run.logits[0, -1, second]
+    return (way @ mlp).item(), lead.item()
+
+
+@torch.no_grad()
+def test_cat_is_copied_and_dog_is_guessed(model, ids, said):
+    dog, cat = ids(DOG)[5], ids(CAT)[5]
+    shares, looks = guessed(model, ids(CAT))
+    assert f"looks at cat, with {percent(looks[5])}" in said
+    assert f"guesses dog, with {percent(shares[dog])}, and cat has {percent(shares[cat])}" in said
+    assert shares.argmax() == dog
+    part, lead = lead_by_part(model, ids(CAT), dog, cat)
+    assert "Three quarters of this lead, in logits" in said
+    assert part / lead == pytest.approx(0.75, abs=0.02)
+    for text in (DOG, CAT):  # the MLP of layer 1 pushes dog about twice as hard as cat
+        pushes = first_mlp_on(model, ids(text))
+        assert pushes[dog] / pushes[cat] == pytest.approx(2.1, abs=0.1)
+    pushed = on_all_tokens(model, ids(CAT), heads_part(model, ids(CAT)))
+    assert pushed.topk(2).indices.tolist() == [cat, dog], "cat most, dog next"
+
+
+def on_all_tokens(model, tokens, vector):
+    """What a part of the stream adds to each logit, less the average."""
+    last = model(torch.tensor([tokens])).residual[-1][0, -1]
+    scale = (last.var(unbiased=False) + model.norm.eps).sqrt()
+    added = model.embedding @ (model.norm.weight * (vector - vector.mean()) / scale)
+    return added - added.mean()
+
+
+def first_mlp_on(model, tokens):
+    found = tracing.trace(model, tokens)
+    return on_all_tokens(model, tokens, found["run"].residual[1][0, -1] - found["middle"][0][-1])
+
+
+def heads_part(model, tokens):
+    mixed = tracing.trace(model, tokens)["mixed"][3][2, -1]
+    return model.layers[3].attention.out_proj.weight[:, 64:96] @ mixed
+
+
+def test_dog_that_did_not_follow_big(model, ids, said):
+    tokens = ids(SMALL)
+    dog = ids(DOG)[5]
+    shares, looks = guessed(model, tokens)
+    assert f"gives it {percent(looks[tokens.index(dog)])}, not 59 %" in said
+    assert f"dog is guessed with {percent(shares[dog])}" in said
+
+
+@torch.no_grad()
+def test_head_2_4_acts_through_head_4_3(model, ids, said):
+    tokens = ids(DOG)
+    dog = tokens[5]
+    without, looks = guessed(model, tokens, (DAMPER,))
+    assert f"it falls to {percent(without[dog])}" in said
+    assert f"head 4.3 gives dog {percent(looks[5])}" in said
+    assert f"dog would rise, to {percent(with_weights_kept(model, tokens)[dog])}" in said
+
+
+def with_weights_kept(model, tokens):
+    """Head 2.4 off, but head 4.3 with the weights that it had."""
+    whole, run = (model(torch.tensor([tokens]), off=off) for off in ((), (DAMPER,)))
+    layer, x = model.layers[3], run.residual[3]
+    value = layer.attention.qkv_proj(layer.norm(x)).unflatten(-1, (3, 4, 32))[0, :, 2, 2]
+    more = (whole.weights[3] - run.weights[3])[0, 2] @ value
+    x = x + layer.attention(layer.norm(x), is_causal=True)
+    x = x + F.linear(more, layer.attention.out_proj.weight[:, 64:96])
+    x = x + layer.mlp(x)
+    return F.linear(model.norm(x), model.embedding, model.unembedding_bias)[0, -1].softmax(-1)
+
+
+@torch.no_grad()
+def test_what_is_said_of_its_numbers(model, ids, page):
+    text = page.select_one("#more-about-its-numbers").get_text()
+    big = ids(DOG)[-1]
+    start = model.norm(model.embedding[big]) @ model.embedding.T + model.unembedding_bias
+    assert start.argmax() == big
+    assert f"gets {percent(start.softmax(-1)[big])}" in text
+    label = explorer.LABELS["induction"]
+    heads = explorer.catalogue()[0]["scores"]
+    average = {look: mean for look, mean, _ in heads[4 * 3 + 2]["looks"]}[label]
+    assert f"{percent(average)} on average" in text
+
+
+def test_the_ordinary_model_is_the_one_whose_heads_look_least(read):
+    """Its line says so; every other training has a head that looks at the subject."""
+    scores = explorer._json("grammar/scores/masked-standard.json")
+    looks = {seed: one["attention"]["verb"]["weight"] for seed, one in scores["seeds"].items()}
+    shown = looks.pop(str(scores["shipped"]))
+    assert len(looks) == 2
+    assert shown < 0.2 < 0.9 < min(looks.values())
+    about = next(m["about"] for m in explorer.MODELS if m["name"] == "masked-standard")
+    assert "three trainings" in about
+    assert "no head looks at the subject" in about
