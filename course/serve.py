@@ -5,6 +5,8 @@ from __future__ import annotations
 import errno
 import sys
 import threading
+import time
+from http import HTTPStatus
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -15,6 +17,7 @@ EVENTS = "/course-live-reload"  # live_reload.js listens there
 _OWN_NAMES = {HOST, "localhost"}
 RELOAD = "/course-live-reload.js"  # no inline script: the pages' policy refuses it
 _PORTS_TO_TRY = 100
+_SECONDS_OF_A_SWAP = 2  # at most, between the old site and the new one
 _RELOAD_FILE = Path(__file__).with_name("live_reload.js")
 
 
@@ -41,6 +44,14 @@ class SiteServer(ThreadingHTTPServer):
         """Ignore readers who leave before a file has arrived."""
         if not isinstance(sys.exc_info()[1], ConnectionError):
             super().handle_error(request, client_address)
+
+    def tree(self) -> tuple[int, int] | None:
+        """Identify the site's folder, which each render replaces; None between two."""
+        try:
+            found = self.site.stat()
+        except FileNotFoundError:
+            return None
+        return found.st_dev, found.st_ino
 
     def reload(self) -> None:
         with self._changed:
@@ -93,6 +104,7 @@ class _Handler(SimpleHTTPRequestHandler):
 
     def do_GET(self) -> None:
         """Answer HEAD too, with the same headers."""
+        self._tree = self.server.tree()
         if urlsplit(f"//{self.headers.get('Host', HOST)}").hostname not in _OWN_NAMES:
             # Another site's name that was made to lead here, to read the pages.
             return self.send_error(421, "This server answers to localhost alone")
@@ -108,6 +120,18 @@ class _Handler(SimpleHTTPRequestHandler):
         else:
             super().do_GET()
 
+    def send_error(self, code: int, *reason: str) -> None:
+        if code == HTTPStatus.NOT_FOUND and self._is_another_tree():
+            return self.do_GET()
+        super().send_error(code, *reason)
+
+    def _is_another_tree(self) -> bool:
+        """True if a render has replaced the site since the request came; waits while it does."""
+        end = time.monotonic() + _SECONDS_OF_A_SWAP
+        while self.server.tree() is None and time.monotonic() < end:
+            time.sleep(0.01)
+        return self.server.tree() not in (None, self._tree)
+
     def list_directory(self, path: object) -> None:
         self.send_error(404)
 
@@ -117,12 +141,14 @@ class _Handler(SimpleHTTPRequestHandler):
             file /= "index.html"
         try:
             html = file.read_text(encoding="utf-8")
-        except (FileNotFoundError, NotADirectoryError):
+        except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
             return self._send_not_found()
         self._send_html(200, html)
 
     def _send_not_found(self) -> None:
         """Send the site's own page 404, whose links count from the root of the site."""
+        if self._is_another_tree():
+            return self.do_GET()
         try:
             html = (self.server.site / "404.html").read_text(encoding="utf-8")
         except FileNotFoundError:

@@ -86,11 +86,11 @@ class Builder:
     def _execute(self, page: Page, store: PageCache, key: str) -> dict[str, Any]:
         cells = page.cells("python")
         if not cells:
-            return store.save_execution(key, {}, [])
+            return store.save_execution(key, {}, [], {})
         from course.render.execute.cells import execute
 
         done = execute(self.project, cells, cell_timeout=self.cell_timeout)
-        return store.save_execution(key, done.reads, done.outputs)
+        return store.save_execution(key, done.reads, done.outputs, done.imports)
 
     def _assemble(
         self, page: Page, store: PageCache, execution: dict[str, Any], ojs: OjsPage

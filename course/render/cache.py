@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import json
 import shutil
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -38,6 +39,19 @@ def executing_engine() -> str:
 def whole_engine() -> str:
     files = [path for path in sorted(ENGINE.rglob("*")) if path.is_file()]
     return digest([file_digest(path) for path in files if "__pycache__" not in path.parts])
+
+
+def meaning(root: Path, path: str) -> str:
+    text = (root / path).read_text(encoding="utf-8", errors="surrogateescape")
+    return remembered(root, meaning_of, text)
+
+
+def meaning_of(source: str) -> str:
+    """Digest code without its comments and line breaks; docstrings count."""
+    try:
+        return digest(ast.dump(ast.parse(source)))
+    except (SyntaxError, ValueError):
+        return digest(source)
 
 
 def remembered(root: Path, answer: Callable[[str], Any], text: str) -> Any:
@@ -79,15 +93,19 @@ class PageCache:
     def load_execution(self, key: str) -> dict[str, Any] | None:
         for path in self._executions():
             record = self._load(path.name)
-            if record and record["key"] == key and self._as_then(record["reads"]):
+            if (
+                record
+                and record["key"] == key
+                and self._as_then(record["reads"], record["imports"])
+            ):
                 path.touch()
                 return record
         return None
 
     def save_execution(
-        self, key: str, reads: dict[str, str | None], outputs: list
+        self, key: str, reads: dict[str, str | None], outputs: list, imports: dict[str, str]
     ) -> dict[str, Any]:
-        record = {"key": key, "reads": reads, "outputs": outputs}
+        record = {"key": key, "reads": reads, "imports": imports, "outputs": outputs}
         self._save(f"execution-{digest([key, reads])[:16]}.json", record)
         for old in self._executions()[_KEPT:]:
             old.unlink(missing_ok=True)
@@ -120,8 +138,16 @@ class PageCache:
         files = self.folder.glob("execution-*.json")
         return sorted(files, key=lambda path: path.stat().st_mtime, reverse=True)
 
-    def _as_then(self, digests: dict[str, str | None]) -> bool:
-        return all(file_digest(self.root / path) == then for path, then in digests.items())
+    def _as_then(self, digests: dict[str, str | None], imports: Mapping[str, str] = {}) -> bool:
+        """True if the files are the same; of ``imports``, if their code means the same."""
+        return all(
+            file_digest(self.root / path) == then or self._means(path, imports.get(path))
+            for path, then in digests.items()
+        )
+
+    def _means(self, path: str, then: str | None) -> bool:
+        is_there = then is not None and (self.root / path).is_file()
+        return is_there and meaning(self.root, path) == then
 
     def _load(self, name: str) -> dict[str, Any] | None:
         return _load(self.folder / name)

@@ -89,6 +89,22 @@ def test_an_edit_runs_exactly_the_lessons_concerned(site, path, old, new, concer
     assert set(site.render().values()) == {"cached"}
 
 
+def test_a_comment_in_a_module_runs_nothing_but_its_docstring_does(site):
+    site.edit("helper.py", "def answer", "# as everyone knows\n\n\ndef answer")
+    assert site.executed() == set()
+    site.edit("helper.py", "    return", '    """42"""\n    return')
+    assert site.executed() == {MODULE}
+
+
+def test_a_comment_counts_where_the_lesson_shows_the_source(site):
+    shown = "import inspect, helper\nprint(inspect.getsource(helper.answer))"
+    site.write(PLAIN, HEAD + python(shown))
+    site.render()
+    site.edit("helper.py", "return VALUE", "return VALUE  # as everyone knows")
+    assert site.executed() == {PLAIN}
+    assert "everyone" in site.html("lessons/plain.html")
+
+
 def test_undoing_an_edit_runs_nothing(site):
     for path, old, new in [("deeper.py", "41", "42"), (PLAIN, "6 * 7", "6 * 8")]:
         site.edit(path, old, new)

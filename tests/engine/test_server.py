@@ -2,6 +2,7 @@
 
 import http.client
 import re
+import shutil
 import socket
 import threading
 import urllib.error
@@ -65,6 +66,21 @@ def test_nothing_outside_the_site_is_served(server, path):
     assert status in (404, 301)
     assert "secret" not in body
     assert "root:" not in body
+
+
+def test_no_request_is_lost_while_the_site_is_replaced(server, folder, tmp_path):
+    def replace_on_and_on():  # as a render does: the old tree goes aside, the new takes its name
+        for number in range(200):
+            new = shutil.copytree(folder, tmp_path / f"new-{number}")
+            folder.rename(tmp_path / f"old-{number}")
+            new.rename(folder)
+
+    replacing = threading.Thread(target=replace_on_and_on)
+    replacing.start()
+    answers = set()
+    while replacing.is_alive():
+        answers |= {(path, get(server, path)[0]) for path in ("/", "/widgets/x.js", "/nothing")}
+    assert answers == {("/", 200), ("/widgets/x.js", 200), ("/nothing", 404)}
 
 
 def test_a_head_is_a_get_without_its_page(server):

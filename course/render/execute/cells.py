@@ -22,6 +22,7 @@ from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernel
 from nbformat.v4 import new_code_cell, new_notebook
 
 from course.problems import Problem
+from course.render import cache
 from course.render.read.page_source import Cell
 from course.render.read.project import Project
 from course.render.write.pandoc_input import ANSI
@@ -36,6 +37,7 @@ _stopped = threading.Event()
 class Execution:
     outputs: list[list[dict[str, Any]]]  # of each cell, in nbformat's form
     reads: dict[str, str | None]  # files that the kernel opened -> digest, None if missing
+    imports: dict[str, str]  # those of them that it only imported -> what their code means
 
 
 class CellFailed(Problem):
@@ -100,7 +102,7 @@ def _execute(project: Project, cells: Sequence[Cell], cell_timeout: float) -> Ex
                     _run_cell(client, position, cell, cell_timeout)
         finally:
             _running.discard(manager)
-        return Execution([cell.outputs for cell in notebook.cells], _reads(record, project.root))
+        return Execution([cell.outputs for cell in notebook.cells], *_reads(record, project.root))
 
 
 @contextmanager
@@ -160,10 +162,21 @@ def _environment(project: Project, folder: str, record: Path) -> dict[str, str]:
     }
 
 
-def _reads(record: Path, root: Path) -> dict[str, str | None]:
-    lines = record.read_text(encoding="utf-8").splitlines()
-    entries = (line.split(" ", 1) for line in lines)
-    return {Path(path).relative_to(root).as_posix(): hashed or None for hashed, path in entries}
+def _reads(record: Path, root: Path) -> tuple[dict[str, str | None], dict[str, str]]:
+    reads: dict[str, str | None] = {}
+    kinds: dict[str, set[str]] = {}
+    for line in record.read_text(encoding="utf-8").splitlines():
+        kind, hashed, full = line.split(" ", 2)
+        path = Path(full).relative_to(root).as_posix()
+        reads.setdefault(path, hashed or None)
+        kinds.setdefault(path, set()).add(kind)
+    imported = [path for path in reads if kinds[path] == {"code"}]
+    # A file that was edited since it was imported has another meaning now.
+    return reads, {
+        path: cache.meaning(root, path)
+        for path in imported
+        if cache.file_digest(root / path) == reads[path]
+    }
 
 
 def _silent() -> Any:

@@ -8,10 +8,12 @@ import hashlib
 import json
 import os
 import sys
+import threading
 from importlib.machinery import FileFinder, SourceFileLoader
 
 MOST_PRINTED = 100_000  # characters; the client merges a long line ever more slowly
 
+_importing = threading.local()  # the file whose code this thread is about to run
 _NOT_SOURCES = {"__pycache__", "_site", "node_modules"}
 
 
@@ -26,7 +28,8 @@ def is_project_file(path, root):
 def note_reads(root, record):
     """Append each file that is opened for reading to the file ``record``, once.
 
-    The digest is taken at that moment, as a later edit is not what the lesson read.
+    The digest is taken at that moment, as a later edit is not what the lesson read. "code" is
+    what is imported, "text" what is opened in any other way, as for ``inspect.getsource``.
     """
     descriptor = os.open(record, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     seen = set()
@@ -37,9 +40,10 @@ def note_reads(root, record):
         path, mode, flags = args
         writes = set(mode) & set("wax") if mode else (flags or 0) & (os.O_WRONLY | os.O_RDWR)
         full = os.path.realpath(os.fsdecode(path))
-        if not writes and full not in seen and is_project_file(full, root):
-            seen.add(full)
-            os.write(descriptor, f"{_digest(full)} {full}\n".encode())
+        kind = "code" if path == getattr(_importing, "path", None) else "text"
+        if not writes and (kind, full) not in seen and is_project_file(full, root):
+            seen.add((kind, full))
+            os.write(descriptor, f"{kind} {_digest(full)} {full}\n".encode())
 
     sys.addaudithook(hook)
 
@@ -71,8 +75,12 @@ class _FreshLoader(SourceFileLoader):
     """Compile from source always: bytecode dates by the second, and would hide a quick edit."""
 
     def get_code(self, fullname):
-        path = self.get_filename(fullname)
-        return self.source_to_code(self.get_data(path), path)
+        path = _importing.path = self.get_filename(fullname)
+        try:
+            source = self.get_data(path)
+        finally:
+            _importing.path = None
+        return self.source_to_code(source, path)
 
 
 def load_project_modules_from_source(root):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import re
 from collections.abc import Iterator
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -178,9 +179,3 @@ def code_block(text: str, attributes: str = "") -> str:
 
 def raw_html(text: str) -> str:
     return code_block(text, "{=html}")
-
-
-def escape(text: Any) -> str:
-    for character, entity in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ('"', "&quot;")):
-        text = str(text).replace(character, entity)
-    return text
