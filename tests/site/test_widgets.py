@@ -25,6 +25,11 @@ STATES = {
     for name, entry in importlib.import_module(f"tests.widgets.{table.stem}").STATES.items()
 }
 PAGES = sorted({entry["page"] for entry in STATES.values()})
+# The quick run takes every page for what a widget does by itself, its keys and goals, and every
+# fourth for what widgets/lib/ does for all.
+EVERY_FOURTH = [
+    pytest.param(path, marks=[] if i % 4 == 3 else pytest.mark.slow) for i, path in enumerate(PAGES)
+]
 
 
 def widgets_of(page_path):
@@ -69,7 +74,7 @@ ROOMS = [
 
 
 @pytest.mark.parametrize("widths", ROOMS)
-@pytest.mark.parametrize("path", PAGES)
+@pytest.mark.parametrize("path", EVERY_FOURTH)
 def test_legible_and_accessible_in_every_state(open_page, path, widths):
     with open_page(path) as page:
         for width in widths:
@@ -120,7 +125,7 @@ def assert_accessible(page, entries):
 # ---- Static form -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("path", PAGES)
+@pytest.mark.parametrize("path", EVERY_FOURTH)
 def test_the_static_form_stands_without_scripts_and_on_paper(open_page, path):
     with open_page(path) as page:
         forms = page.locator(".widget .static-form")
@@ -202,7 +207,7 @@ TYPED = {"0.5": 0.5, "0,5": 0.5, "-0.5": -0.5, " 1 ": 1, "2": 2}
 WRONG = ["", "x", "1e309", "1 2", "--1", "99999"]
 
 
-@pytest.mark.parametrize("path", PAGES)
+@pytest.mark.parametrize("path", EVERY_FOURTH)
 def test_numbers_are_taken_as_typed_or_refused_in_words(open_page, path):
     with open_page(path) as page:
         for name in widgets_of(path):
@@ -246,7 +251,7 @@ def assert_takes_numbers(page, root, field, name):
 # ---- Address -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("path", PAGES)
+@pytest.mark.parametrize("path", EVERY_FOURTH)
 def test_the_address_keeps_a_state_and_falls_back_where_it_is_damaged(open_page, path):
     with open_page(path) as page:
         start = page.url
@@ -285,7 +290,7 @@ def is_own(entry, query):
 # ---- The sentence, and challenges ----------------------------------------------------------------
 
 
-@pytest.mark.parametrize("path", PAGES)
+@pytest.mark.parametrize("path", EVERY_FOURTH)
 def test_each_widget_says_in_words_what_it_shows(open_page, path):
     with open_page(path) as page:
         for name, entry in widgets_of(path).items():
