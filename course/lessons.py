@@ -23,6 +23,7 @@ LEAST_HINTS, LEAST_MISTAKES = 2, 3
 MOST_LINES = 15  # of a shown cell
 # The first lesson, "start", stands before the others: it has no exercises and no summary sheet.
 FIRST = "start"
+_GOAL = re.compile(r"\{\.goal #goal-([\w-]+)\}")
 _LESSON = re.compile(rf"modules/(?:(m\d\d)_[a-z0-9_]+|{FIRST})/lesson\.qmd")
 
 
@@ -64,6 +65,7 @@ def _page_mistakes(project: Project, page: Page, module: str) -> Iterator[Proble
     yield from _missing_styles(project, page)
     yield from _widgets_without_a_form(page, cells)
     yield from _figures_without_numbers(page)
+    yield from _goals_without_a_widget(project, page)
 
 
 def _practice_mistakes(project: Project, page: Page, module: str) -> Iterator[Problem]:
@@ -104,6 +106,16 @@ def _widgets_without_a_form(page: Page, cells: Sequence[Cell]) -> Iterator[Probl
         if not any(cell.path == opened.path and cell.line in inside for cell in forms):
             message = "the widget shows nothing before it runs, on paper or in the notebook: call "
             yield Problem(opened.path, opened.line, f"{message}static_form in a Python cell in it")
+
+
+def _goals_without_a_widget(project: Project, page: Page) -> Iterator[Problem]:
+    goals = [(line, name) for line in page.lines for name in _GOAL.findall(line.text)]
+    texts = [file.read_text("utf-8") for file in project.root.glob("widgets/*.js") if goals]
+    for line, name in goals:
+        if not any(re.search(rf'[\s{{]"?{name}"?(: \(|,?$)', text, re.MULTILINE) for text in texts):
+            message = f'no widget has the goal "{name}": add it to the challenges of its module, '
+            remedy = "and a state that meets it to tests/widgets/states_*.py"
+            yield Problem(line.path, line.number, message + remedy)
 
 
 def _figures_without_numbers(page: Page) -> Iterator[Problem]:

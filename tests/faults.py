@@ -3,7 +3,7 @@
     python3 -m tests.faults            all of them, two at a time
     python3 -m tests.faults rotary     those whose name has the word
 
-Prints which test caught which fault; exits with 1 where one survives. Each runs the test files it
+Prints which test caught which fault; exits with 1 where one survives. Each runs the test that it
 names, in a process of its own, up to the first failure."""
 
 import contextlib
@@ -23,205 +23,206 @@ MODULES = tuple(
     for name in "attention variants positions caching flex analysis interchange".split()
 )
 
-# [module], then "# name: test files", a part of one line, and what stands there instead.
+# [module], then "# name: file::test", a part of one line, and what stands there instead. A fault
+# runs that test alone: another one may catch it too, and takes longer.
 FAULTS = r"""
 [attention.py]
-# softmax over the queries: masks
+# softmax over the queries: masks::test_masked_softmax_leaves_hidden_keys_out
 - -torch.inf).softmax(-1)
 + -torch.inf).softmax(-2)
-# scale dropped: explicit
+# scale dropped: explicit::test_matches_pytorch_in_float64
 - query @ key.mT * scale
 + query @ key.mT
-# fused scale by the padded size: fused
+# fused scale by the padded size: fused::test_values_of_another_size
 - scale = D**-0.5
 + scale = max(D, Dv) ** -0.5
-# causal off by one: masks
+# causal off by one: masks::test_causal_mask_of_four_tokens
 - visible.tril(offset) if
 + visible.tril(offset - 1) if
-# causal aligned at the start: masks
+# causal aligned at the start: masks::test_one_new_query_sees_the_whole_cache
 - key_len, key_len - query_len, True
 + key_len, 0, True
-# explicit causal aligned at the start: explicit
+# explicit causal aligned at the start: explicit::test_matches_the_reference
 - band = _band(L, S, S - L,
 + band = _band(L, S, 0,
-# fused causal aligned at the start: fused
+# fused causal aligned at the start: fused::test_matches_the_reference
 - offset = S - L
 + offset = 0
-# PyTorch's causal flag with unequal lengths: fused
+# PyTorch's causal flag with unequal lengths: fused::test_matches_the_reference
 - and L == S and not masks
 + and not masks
-# window open to the future: masks
+# window open to the future: masks::test_window_mask_reaches_both_ways
 - .tril(offset + window - 1)
 + 
-# mask sense swapped: masks
+# mask sense swapped: masks::test_masked_softmax_leaves_hidden_keys_out
 - masked_fill(~(mask | empty)
 + masked_fill((mask | empty)
-# fused mask sense swapped: fused
+# fused mask sense swapped: fused::test_matches_the_reference
 - attn_mask = mask | empty
 + attn_mask = ~mask | empty
-# masks joined with or: fused
+# masks joined with or: fused::test_output_and_gradients_match_explicit_attention
 - visible = band if visible is None else visible & band
 + visible = band if visible is None else visible | band
-# empty rows uniform: masks
+# empty rows uniform: masks::test_masked_softmax_of_a_hidden_row_is_zero_with_finite_gradients
 - return weights.masked_fill(empty, 0.0)
 + return weights
-# empty rows NaN: masks
+# empty rows NaN: masks::test_masked_softmax_of_a_hidden_row_is_zero_with_finite_gradients
 - masked_fill(~(mask | empty), -torch.inf)
 + masked_fill(~mask, -torch.inf)
-# fused empty rows filled: fused
+# fused empty rows filled: fused::test_matches_the_reference
 - empty is None else output.masked_fill(empty, 0.0)
 + empty is None else output
-# -1e9 for hidden: masks
+# -1e9 for hidden: masks::test_masked_softmax_leaves_hidden_keys_out
 - masked_fill(~(mask | empty), -torch.inf)
 + masked_fill(~(mask | empty), -10.0)
-# weights after dropout: explicit
+# weights after dropout: explicit::test_returned_weights_are_those_before_dropout
 - output = F.dropout(weights, dropout_p) @ value
 + output = (weights := F.dropout(weights, dropout_p)) @ value
-# dropout applied twice: explicit
+# dropout applied twice: explicit::test_dropout_hides_once_and_keeps_the_mean
 - F.dropout(weights, dropout_p) @ value
 + F.dropout(F.dropout(weights, dropout_p), dropout_p) @ value
-# dropout in eval mode: layers
+# dropout in eval mode: layers::test_dropout_applies_in_training_alone
 - return self.dropout if self.training else 0.0
 + return self.dropout
-# fused dropout forgotten: fused
+# fused dropout forgotten: fused::test_dropout_hides_once_and_keeps_the_mean
 - attn_mask, dropout_p, is_causal)
 + attn_mask, 0.0, is_causal)
-# shared heads repeated in the wrong order: explicit
+# shared heads repeated in the wrong order: explicit::test_matches_the_reference
 - shared.repeat_interleave(query.shape[-3] // shared.shape[-3], dim=-3)
 + torch.cat([shared] * (query.shape[-3] // shared.shape[-3]), dim=-3)
-# half precision not widened: explicit
+# half precision not widened: explicit::test_scores_beyond_half_precision
 - query.to(wide), key.to(wide), value.to(wide)
 + query, key, value
-# chunks skip a query: fused
+# chunks skip a query: fused::test_matches_the_reference
 - stop = min(start + step, L)
 + stop = min(start + step - 1, L)
-# the last visible key cut off: fused
+# the last visible key cut off: fused::test_matches_the_reference
 - last = stop + offset
 + last = stop + offset - 1
-# chunks kept for the backward pass: memory
+# chunks kept for the backward pass: memory::test_training_keeps_neither_weights_nor_masks
 - if step < L and learns and
 + if not learns and
-# one mask for long inputs: memory
+# one mask for long inputs: memory::test_fused_attention_takes_little
 - step = L if L * S <= ONE_CALL else QUERY_CHUNK
 + step = L
-# three dimensions lose the fast kernel: fused backends
+# three dimensions lose the fast kernel: fused::test_any_batch_shape_and_broadcast_mask
 - return tensor.reshape(-1, heads, *tensor.shape[-2:])
 + return tensor if tensor.ndim == 3 else tensor.reshape(-1, heads, *tensor.shape[-2:])
-# backend ignored: backends
+# backend ignored: backends::test_a_backend_can_be_chosen
 - with sdpa_kernel(BACKENDS[backend]) if backend else
 + with sdpa_kernel(BACKENDS[backend]) if False else
-# heads merged without the transpose: layers
+# heads merged without the transpose: layers::test_matches_the_formula_by_hand
 - heads = heads.transpose(-3, -2)  # (..., L, H, D)
 + heads = heads
-# keys and values exchanged: layers
+# keys and values exchanged: layers::test_matches_the_formula_by_hand
 - query, key, value = self._project(x, context)
 + query, value, key = self._project(x, context)
-# context ignored: layers
+# context ignored: layers::test_matches_the_formula_by_hand
 - F.linear(context, weight[Q:], b_kv)
 + F.linear(context, weight[Q:], b_kv) * 0
-# cache overwrites its start: cache
+# cache overwrites its start: cache::test_cached_decoding_equals_one_pass
 - keys[:, :, start:end], values[:, :, start:end] = key, value
 + keys[:, :, : end - start], values[:, :, : end - start] = key, value
-# cache shows its whole memory: cache
+# cache shows its whole memory: cache::test_cached_decoding_equals_one_pass
 - return keys[:, :, :end], values[:, :, :end]
 + return keys, values
-# reset forgets one layer: cache
+# reset forgets one layer: cache::test_several_layers_share_one_cache
 - self.lengths[:] = [min(held, int(length)) for held in self.lengths]
 + self.lengths[0] = min(self.lengths[0], int(length))
-# rotary restarts at each step: cache
+# rotary restarts at each step: cache::test_cached_decoding_equals_one_pass
 - stands = place.positions if position_ids is None else position_ids
 + stands = 0 if position_ids is None else position_ids
-# float masks taken: errors
+# float masks taken: errors::test_attention
 - if name == "mask" and tensor.dtype != torch.bool:
 + if tensor.dtype is None:
-# autocast narrows the products: explicit
+# autocast narrows the products: explicit::test_autocast_narrows_nothing
 - return torch.autocast(device_type, enabled=False)
 + return contextlib.nullcontext()
-# sinks take no share: explicit
+# sinks take no share: explicit::test_softcap_and_sinks_by_hand
 - masked_softmax(scores, scores != -torch.inf)[..., :-1]
 + masked_softmax(scores[..., :-1], scores[..., :-1] != -torch.inf)
-# shared heads copied: backends
+# shared heads copied: backends::test_shared_heads_are_not_copied
 - if not _reads_shared_heads(query, attn_mask, backend):
 + if True:
-# a mask with two readings taken: errors
+# a mask with two readings taken: errors::test_attention
 - or not have[0] == want[0] > 1:
 + or True:
-# documents see padding: masks
+# documents see padding: masks::test_document_mask_by_its_definition
 - (same & (documents >= 0)[:, None, :])
 + (same & (documents >= -1)[:, None, :])
-# keys left as they are where queries are normed: layers
+# keys left as they are where queries are normed: layers::test_matches_the_formula_by_hand
 - key = self.key_norm(key).type_as(value)
 + key = key
-# jagged sequences without their positions: layers
+# jagged without positions: layers::test_a_jagged_batch_is_attended_sequence_by_sequence
 - query, key = self.rotary(query), self.rotary(key)
 + query, key = query, key
-# a jagged view read with its holes: layers
+# a jagged view read with its holes: layers::test_a_jagged_view_with_holes_is_attended_too
 - x = x.contiguous()  # a view may have holes
 + x = x
-# beams keep their own past: decoder
+# beams keep their own past: decoder::test_beams_find_what_recomputing_finds
 - held.copy_(held.index_select(1, index))
 + held.copy_(held)
 [caching.py]
-# padding stored: caching
+# padding stored: caching::test_padding_is_a_query_that_sees_nothing_and_a_mask_still_hides
 - (places >= start) & (places < end), places, -1)
 + (places >= start), places, -1)
-# left padding taken for right: caching
+# left padding taken for right: caching::test_each_sequence_of_a_padded_batch_is_attended_alone
 - if self.padding_side == "left":
 + if self.padding_side == "neither":
-# reorder leaves the lengths: caching
+# reorder leaves the lengths: caching::test_reorder_and_crop_move_the_lengths_too
 - self.lengths[:] = [[held[b] for b in order] for held in self.lengths]
 + order = order
-# a windowed cache keeps the first: caching
+# a windowed cache keeps the first: caching::test_reorder_moves_every_layer_s_past
 - memory.copy_(joined[:, :, -self.window :])
 + memory.copy_(joined[:, :, : self.window])
 [flex.py]
-# flex causal aligned at the start: flex
+# flex causal aligned at the start: flex::test_bands_align_the_ends
 - offset = key.shape[-2] - query.shape[-2]
 + offset = 0
 [positions.py]
-# halves paired as neighbours: positions
+# halves paired as neighbours: positions::test_rotate_half_is_llama_s
 - first, second = heads.chunk(2, dim=-1)
 + first, second = heads[..., 0::2], heads[..., 1::2]
-# rotary sign: positions
+# rotary sign: positions::test_rotary_scores_depend_on_the_distance_alone
 - (first * cos - second * sin,
 + (first * cos + second * sin,
-# sinusoidal sine and cosine exchanged: positions
+# sinusoidal sine and cosine exchanged: positions::test_sinusoidal_by_the_formula
 - (angles.sin(), angles.cos())
 + (angles.cos(), angles.sin())
-# ALiBi rewards distance: positions
+# ALiBi rewards distance: positions::test_alibi_slopes_of_the_paper
 - (-slope * distance)
 + (slope * distance)
 [variants.py]
-# linear attention without its denominator: variants
+# linear attention without its denominator: variants::test_linear_attention_by_hand
 - output[..., :-1] / total.masked_fill(total == 0, 1.0)
 + output[..., :-1]
-# linear chunks see their own future: variants
+# linear chunks see their own future: variants::test_linear_attention_by_hand
 - (q_ @ k_.mT).tril() @ v_
 + (q_ @ k_.mT) @ v_
-# linear sums narrowed under autocast: variants
+# linear sums narrowed under autocast: variants::test_autocast_narrows_no_sums
 - with without_autocast(x.device.type):  # it would narrow the sums
 + if True:
-# latents' keys without their positions: variants
+# latents' keys without their positions: variants::test_latent_attention_by_hand
 - shared = rotate(self.rotary, shared, place.positions)
 + shared = shared
-# the context's values made from keys: variants
+# the context's values made from keys: variants::test_cross_attention_reads_each_width
 - self._heads(self.v_proj(source))
 + self._heads(self.v_proj(context))
 [analysis.py]
-# bits called nats: analysis
+# bits called nats: analysis::test_entropy_of_known_rows
 - if unit == "bits" else nats
 + if unit == "nats" else nats
-# rollout in the wrong order: analysis
+# rollout in the wrong order: analysis::test_rollout_multiplies_the_layers_in_order
 - flow = mixed / total.masked_fill(total == 0, 1.0) @ flow
 + flow = flow @ (mixed / total.masked_fill(total == 0, 1.0))
 [interchange.py]
-# Llama's keys and values exchanged: interchange
+# Llama's keys and values exchanged: interchange::test_llama_s_names_both_ways
 - for name in "qkv"])
 + for name in "qvk"])
-# weights of a layer that computes something else: interchange
+# weights of another layer: interchange::test_layers_that_compute_something_else_are_refused
 - if type(layer) not in (MultiHeadAttention, CausalMultiHeadAttention, *more):
 + if False:
-# GPT-2 not transposed: interchange
+# GPT-2 not transposed: interchange::test_gpt2_projections
 - state[f"{prefix}{name}.weight"].mT
 + state[f"{prefix}{name}.weight"].reshape(linear.weight.shape)
 """
@@ -232,26 +233,27 @@ class Fault(NamedTuple):
     module: str
     line: str
     broken: str
-    files: list[str]
+    test: str
 
 
 def planted() -> list[Fault]:
-    faults, module, name, files, line = [], "", "", [], ""
+    faults, module, name, test, line = [], "", "", "", ""
     for text in FAULTS.strip().splitlines():
         if text.startswith("["):
             module = text.strip("[]")
         elif text.startswith("# "):
-            name, _, words = text[2:].rpartition(": ")
-            files = [f"tests/attention/test_{word}.py" for word in words.split()]
+            name, _, place = text[2:].rpartition(": ")
+            file, _, test = place.partition("::")
+            test = f"tests/attention/test_{file}.py::{test}"
         elif text.startswith("- "):
             line = text[2:]
         else:
-            faults.append(Fault(name, module, line, text[2:], files))
+            faults.append(Fault(name, module, line, text[2:], test))
     return faults
 
 
 def catch(fault: Fault) -> str | None:
-    """The first test that fails on a copy with the fault, or None where all pass."""
+    """The case that fails on a copy with the fault, or None where all pass."""
     with tempfile.TemporaryDirectory(prefix="fault-") as folder:
         copy = Path(folder)
         for name in (*MODULES, "pyproject.toml"):
@@ -265,7 +267,7 @@ def catch(fault: Fault) -> str | None:
             found = f"{fault.line!r} is found {source.count(fault.line)} times in {fault.module}"
             raise ValueError(f"{fault.name}: {found}, not once")
         (copy / fault.module).write_text(source.replace(fault.line, fault.broken), "utf-8")
-        process = _context().Process(target=_run_tests, args=(folder, fault.files))
+        process = _context().Process(target=_run_test, args=(folder, fault.test))
         process.start()
         process.join()
         said = (copy / "said").read_text("utf-8")
@@ -286,7 +288,7 @@ def _context() -> multiprocessing.context.BaseContext:
     return context
 
 
-def _run_tests(folder: str, files: list[str]) -> None:
+def _run_test(folder: str, test: str) -> None:
     os.chdir(folder)
     sys.path[:] = [folder, *(p for p in sys.path if p and Path(p).resolve() != ROOT)]
     for name in [name for name in sys.modules if name.split(".")[0] in ("tests", "attention")]:
@@ -294,7 +296,7 @@ def _run_tests(folder: str, files: list[str]) -> None:
     import pytest
 
     with open("said", "w", encoding="utf-8") as said, contextlib.redirect_stdout(said):
-        code = pytest.main(["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", *files])
+        code = pytest.main(["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", test])
     sys.exit(int(code))
 
 

@@ -97,6 +97,9 @@ FORGOTTEN = {
     "see it: after it, add a cell plots.show_numbers()",
     (PAGE, "```\n\n```{python}\nplots.show", "```\n\nIt falls.\n\n```{python}\nplots.show"):
         f"{PAGE}:26: the figure's numbers are",
+    (PAGE, "[constructed]", "[Tip it.]{.goal #goal-tip} [constructed]"):
+        f'{PAGE}:15: no widget has the goal "tip": add it to the challenges of its module, and a '
+        "state that meets it to tests/widgets/states_*.py",
     ("exercises/m99.py", "weigh", "weight"): "exercises/m99.py:1: defines weight, and ",
     ("exercises/solutions/m99.py", "TASKS", "TASK"):
         "exercises/solutions/m99.py: has no list TASKS",

@@ -2,11 +2,13 @@
 
 import re
 
+import pytest
 from playwright.sync_api import expect
 
 PAGE = "modules/m12_inference/lesson.html"
 
 
+@pytest.mark.slow
 def test_it_writes_the_same_text_twice_and_can_be_stopped(open_page):
     with open_page(PAGE) as page:
         widget = page.locator("#cached-writing .widget-live")

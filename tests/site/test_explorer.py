@@ -16,6 +16,7 @@ from tests.site.test_story import answer
 from tests.widgets.test_explorer import asked, ids_of
 
 PAGE = "explorer.html"
+pytestmark = pytest.mark.slow  # a page load each; the quick run holds the widget to the contract
 FILE = f"models/{MODELS[0]['file']}"
 OPENING = MODELS[0]["examples"][0][0]
 WORD = "#explorer .chips button"

@@ -75,6 +75,7 @@ ASK_ALL = """(questions) => {
 }"""
 
 
+@pytest.mark.slow
 def test_every_question_is_asked_before_it_is_answered_and_answers_stay(open_page, path):
     with open_page(path) as page:
         _live(page)

@@ -12,6 +12,7 @@ from tests.site.reading import settle
 from tests.widgets.test_story import TEXT
 
 PAGE = "index.html"
+pytestmark = pytest.mark.slow  # a page load each; the quick run holds the widget to the contract
 ROOT = Path(__file__).parents[2]
 FILE = "models/storyteller/weights/storyteller.safetensors"
 OTHER = "models/grammar/weights/causal.safetensors"

@@ -138,6 +138,7 @@ WIDER_THAN_THE_PAGE = """() => [...document.querySelectorAll("main *")]
   }).map((e) => e.outerHTML.slice(0, 160))"""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", PAGES)
 def test_large_text_fits_a_phone(open_page, path):
     with open_page(path, width=390) as page:

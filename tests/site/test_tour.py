@@ -9,6 +9,9 @@ from tests.site.conftest import TOUR, WIDTHS
 from tests.site.geometry import SIDEWAYS, TEXT_BOXES, overlapping
 from tests.site.reading import axe_violations, settle
 
+# A page load each; the quick run holds its figures to the contract.
+pytestmark = pytest.mark.slow
+
 STEPS = [f"step-{name}" for name in
          ("why", "roles", "scores", "softmax", "heads", "mask", "code", "patterns")]  # fmt: skip
 

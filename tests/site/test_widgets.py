@@ -25,6 +25,11 @@ STATES = {
     for name, entry in importlib.import_module(f"tests.widgets.{table.stem}").STATES.items()
 }
 PAGES = sorted({entry["page"] for entry in STATES.values()})
+# The quick run takes every page for what a widget does by itself, its keys and goals, and every
+# fourth for what widgets/lib/ does for all.
+EVERY_FOURTH = [
+    pytest.param(path, marks=[] if i % 4 == 3 else pytest.mark.slow) for i, path in enumerate(PAGES)
+]
 
 
 def widgets_of(page_path):
@@ -69,7 +74,7 @@ ROOMS = [
 
 
 @pytest.mark.parametrize("widths", ROOMS)
-@pytest.mark.parametrize("path", PAGES)
+@pytest.mark.parametrize("path", EVERY_FOURTH)
 def test_legible_and_accessible_in_every_state(open_page, path, widths):
     with open_page(path) as page:
         for width in widths:
@@ -120,7 +125,7 @@ def assert_accessible(page, entries):
 # ---- Static form -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("path", PAGES)
+@pytest.mark.parametrize("path", EVERY_FOURTH)
 def test_the_static_form_stands_without_scripts_and_on_paper(open_page, path):
     with open_page(path) as page:
         forms = page.locator(".widget .static-form")
@@ -202,14 +207,24 @@ TYPED = {"0.5": 0.5, "0,5": 0.5, "-0.5": -0.5, " 1 ": 1, "2": 2}
 WRONG = ["", "x", "1e309", "1 2", "--1", "99999"]
 
 
-@pytest.mark.parametrize("path", PAGES)
-def test_numbers_are_taken_as_typed_or_refused_in_words(open_page, path):
+@pytest.mark.parametrize("path", EVERY_FOURTH)
+def test_words_typed_numbers_and_the_address(open_page, path):
+    """In one load, as each begins with the default."""
     with open_page(path) as page:
-        for name in widgets_of(path):
-            root = live(page, name)
-            fields = root.locator("input[type=text]:visible")
-            for i in {0, fields.count() - 1} if fields.count() else ():
-                assert_takes_numbers(page, root, fields.nth(i), name)
+        for name, entry in widgets_of(path).items():
+            assert_says_in_words_what_it_shows(page, name, entry)
+            assert_takes_numbers_as_typed(page, name)
+            assert_keeps_its_state_in_the_address(page, name, entry)
+
+
+# ---- Typed numbers -----------------------------------------------------------------------------
+
+
+def assert_takes_numbers_as_typed(page, name):
+    root = live(page, name)
+    fields = root.locator("input[type=text]:visible")
+    for i in {0, fields.count() - 1} if fields.count() else ():
+        assert_takes_numbers(page, root, fields.nth(i), name)
 
 
 def assert_takes_numbers(page, root, field, name):
@@ -246,36 +261,32 @@ def assert_takes_numbers(page, root, field, name):
 # ---- Address -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("path", PAGES)
-def test_the_address_keeps_a_state_and_falls_back_where_it_is_damaged(open_page, path):
-    with open_page(path) as page:
-        start = page.url
-        for name, entry in widgets_of(path).items():
-            root = live(page, name)
-            go_to(page, "")
-            default = root.evaluate(STATE)
-            for query in entry["damaged"]:
-                go_to(page, query)
-                assert root.evaluate(STATE) == default, f"{name}: {query} is not the default"
-            own = [q for q in entry["states"].values() if is_own(entry, q)]
-            for query in sorted(own, key=lambda query: -query.count("=")):
-                go_to(page, query)
-                if (state := root.evaluate(STATE)) != default:
-                    break
-            else:
-                continue
-            go_to(page, "")
-            root.evaluate("(e, state) => e.set(state)", state)
-            expect(page).to_have_url(re.compile(r"\?.*="))  # the page's policy lets no string poll
-            page.wait_for_timeout(500)
-            search = page.evaluate("location.search.slice(1)")
-            go_to(page, "")
-            go_to(page, search)
-            assert root.evaluate(STATE) == state, f"{name}: {search} is not {query}"
-            page.go_back()
-            settle(page)
-            assert root.evaluate(STATE) == default, f"{name}: Back doesn't go back"
-        assert page.url.split("?")[0] == start.split("?")[0]
+def assert_keeps_its_state_in_the_address(page, name, entry):
+    root, path = live(page, name), page.url.split("?")[0]
+    go_to(page, "")
+    default = root.evaluate(STATE)
+    for query in entry["damaged"]:
+        go_to(page, query)
+        assert root.evaluate(STATE) == default, f"{name}: {query} is not the default"
+    own = [q for q in entry["states"].values() if is_own(entry, q)]
+    for query in sorted(own, key=lambda query: -query.count("=")):
+        go_to(page, query)
+        if (state := root.evaluate(STATE)) != default:
+            break
+    else:
+        return
+    go_to(page, "")
+    root.evaluate("(e, state) => e.set(state)", state)
+    expect(page).to_have_url(re.compile(r"\?.*="))  # the page's policy lets no string poll
+    page.wait_for_timeout(500)
+    search = page.evaluate("location.search.slice(1)")
+    go_to(page, "")
+    go_to(page, search)
+    assert root.evaluate(STATE) == state, f"{name}: {search} is not {query}"
+    page.go_back()
+    settle(page)
+    assert root.evaluate(STATE) == default, f"{name}: Back doesn't go back"
+    assert page.url.split("?")[0] == path
 
 
 def is_own(entry, query):
@@ -285,20 +296,17 @@ def is_own(entry, query):
 # ---- The sentence, and challenges ----------------------------------------------------------------
 
 
-@pytest.mark.parametrize("path", PAGES)
-def test_each_widget_says_in_words_what_it_shows(open_page, path):
-    with open_page(path) as page:
-        for name, entry in widgets_of(path).items():
-            said = set()
-            for query in ["", *entry["states"].values()]:
-                go_to(page, query)
-                sentences = page.locator(f"#{name} .widget-live .sentence[aria-live=polite]")
-                assert sentences.count() == 1, name
-                text = sentences.text_content()
-                assert text.strip()
-                assert not {"NaN", "undefined", "Infinity", "null", "[object"} & set(text.split())
-                said.add(text)
-            assert len(said) > 1, f"{name} says the same in every state"
+def assert_says_in_words_what_it_shows(page, name, entry):
+    said = set()
+    for query in ["", *entry["states"].values()]:
+        go_to(page, query)
+        sentences = page.locator(f"#{name} .widget-live .sentence[aria-live=polite]")
+        assert sentences.count() == 1, name
+        text = sentences.text_content()
+        assert text.strip()
+        assert not {"NaN", "undefined", "Infinity", "null", "[object"} & set(text.split())
+        said.add(text)
+    assert len(said) > 1, f"{name} says the same in every state"
 
 
 @pytest.mark.parametrize("path", PAGES)

@@ -11,7 +11,7 @@ STATES = {
             "soft": "lookup.heat=3&lookup.across=-2&lookup.up=0.4",
             "middle, hard": "lookup.across=0&lookup.up=0&lookup.heat=0",
         },
-        "damaged": ["lookup.heat=-1", "lookup.heat=4", "lookup.across=x", "lookup.up=1e309"],
+        "damaged": ["lookup.heat=-1", "lookup.heat=99", "lookup.across=x", "lookup.up=1e309"],
         "goals": {
             "bow": "lookup.across=1.5&lookup.up=0.5&lookup.heat=0.5",
             "halves": "lookup.across=1.45&lookup.up=2",
