@@ -73,7 +73,7 @@ const ARITHMETIC = {
     read: [["scores", row, col]],
     parts: [
       `scaled(${tokens[row]}, ${tokens[col]}) = `,
-      `${formatFine(scores[row][col])} ÷ √${size} ≈ ${formatFine(scaled[row][col])}`
+      `${formatExact(scores[row][col])} ÷ √${size} ≈ ${formatFine(scaled[row][col])}`
     ]
   }),
   weights({tokens, scaled, weights, hidden}, row, col) {

@@ -4,7 +4,7 @@
 import {line, scaleLinear} from "../assets/vendor/d3.js";
 import {html, nothing, svg} from "../assets/vendor/lit.js";
 import {askStoryteller} from "./lib/ask-storyteller.js";
-import {reset, slider} from "./lib/controls.js";
+import {reset, slider, unitsOf} from "./lib/controls.js";
 import {defineWidget} from "./lib/define-widget.js";
 import {integer} from "./lib/fields.js";
 import {count} from "./lib/ground-words.js";
@@ -154,7 +154,7 @@ const widgetOf = defineWidget({
   label: "The storyteller writes with its cache, and without",
   key: "write",
   fields: ({most, length}) => ({length: integer(length, {min: 1, max: most})}),
-  controls: () => [[slider("length", "Tokens in the text"), reset]],
+  controls: () => [[slider("length", "Tokens in the text", {unit: unitsOf("token")}), reset]],
   controlsBelow: true,
   model: writing,
   sentence,

@@ -3,7 +3,7 @@
 
 import {line, scaleLinear} from "../assets/vendor/d3.js";
 import {html, nothing, svg} from "../assets/vendor/lit.js";
-import {reset, slider} from "./lib/controls.js";
+import {numbered, reset, slider, unitsOf} from "./lib/controls.js";
 import {defineWidget} from "./lib/define-widget.js";
 import {integer} from "./lib/fields.js";
 import {format} from "./lib/numbers.js";
@@ -55,18 +55,18 @@ function sinusoidalSentence({place, distance, now, lowest, clocks}) {
 
 const rotarySentence = ({place, distance, now, clocks}) =>
   `The query stands at place ${place}, the key ${away(distance)} before it, at ${place - distance}. `
-  + `Their score is ${clocks.map(({share}) => format(share)).join(" + ").replaceAll("+ −", "− ")} = ${format(now)}.`;
+  + `Their score is ${clocks.map(({share}) => format(share)).join(" + ").replaceAll("+ −", "− ")} ≈ ${format(now)}.`;
 
 // ---- View ----------------------------------------------------------------------------------
 
 const hand = (angle, long, className) => svg`<line class=${className} x1="0" y1="0"
   x2=${(34 * long * Math.cos(angle)).toFixed(2)} y2=${(-34 * long * Math.sin(angle)).toFixed(2)}></line>`;
 
-function clock({turn, first, second, share, lengths = [1, 1]}, longest) {
+function clock({turn, first, second, share, lengths = [1, 1]}, {longest, told}) {
   const lap = LAP / turn;
   return html`<figure class="clock"><svg viewBox="-42 -42 84 84" aria-hidden="true"><circle r="38"></circle>
       ${hand(second, lengths[1] / longest, "second")}${hand(first, lengths[0] / longest, "first")}<circle class="axle" r="2.5"></circle></svg>
-    <figcaption>once around in ${lap < 9.95 ? lap.toFixed(1) : Math.round(lap)} places<b>${format(share)}</b></figcaption></figure>`;
+    <figcaption>once around in ${lap < 9.95 ? lap.toFixed(1) : Math.round(lap)} places<span class="screen-reader-only">, ${told} </span><b>${format(share)}</b></figcaption></figure>`;
 }
 
 const PLOT = {left: 40, right: 306, top: 12, bottom: 132};
@@ -82,9 +82,9 @@ function plot({curve, distance, now}, [low, high]) {
     <path d=${line((_, d) => x(d), y)(curve)}></path><circle cx=${x(distance)} cy=${y(now)} r="6"></circle></svg>`;
 }
 
-const stage = (m, {range, title, map, sentence}) => {
+const stage = (m, {range, title, map, told, sentence}) => {
   const longest = Math.max(1, ...m.clocks.flatMap(({lengths = []}) => lengths));
-  return html`<div class="clocks">${m.clocks.map((one) => clock(one, longest))}</div>
+  return html`<div class="clocks">${m.clocks.map((one) => clock(one, {longest, told}))}</div>
     <div class=${map ? "stage with-map" : "stage"}><figure><figcaption>${title}</figcaption>${plot(m, range)}</figure>${map ?? nothing}</div>
     ${sentence}`;
 };
@@ -108,11 +108,11 @@ export const clockHands = defineWidget({
   label: "Places as clock hands",
   key: "clocks",
   fields: ({places}) => ({place: integer(0, {max: places - 1}), distance: integer(1, {min: 1, max: places - 1})}),
-  controls: () => [[slider("place", "First place"), slider("distance", "Distance"), reset]],
+  controls: () => [[slider("place", "First place", {unit: numbered("place")}), slider("distance", "Distance", {unit: unitsOf("place")}), reset]],
   model: sinusoidal,
   sentence: sinusoidalSentence,
   view: (m, widget) => stage(m, {
-    range: [-1, 1], title: "Similarity, by distance", map: similarityMap(m, widget), sentence: widget.sentence()
+    range: [-1, 1], title: "Similarity, by distance", told: "cosine", map: similarityMap(m, widget), sentence: widget.sentence()
   }),
   challenges: {
     rebound: ({now, lowest}) => now > lowest + 0.02,
@@ -126,12 +126,12 @@ export const rotaryHands = defineWidget({
   label: "A query and a key, turned by their places",
   key: "rotary",
   fields: ({places}) => ({place: integer(places, {min: places - 1, max: 3 * places}), distance: integer(0, {max: places - 1})}),
-  controls: () => [[slider("place", "Place of the query"), slider("distance", "Distance back"), reset]],
+  controls: () => [[slider("place", "Place of the query", {unit: numbered("place")}), slider("distance", "Distance back", {unit: unitsOf("place")}), reset]],
   model: rotary,
   sentence: rotarySentence,
   view: (m, widget) => {
     const most = Math.ceil(Math.max(...m.curve.map(Math.abs)));
-    return stage(m, {range: [-most, most], title: "Score, by distance", sentence: widget.sentence()});
+    return stage(m, {range: [-most, most], title: "Score, by distance", told: "adds to the score", sentence: widget.sentence()});
   },
   challenges: {
     best: ({now, curve}) => now === Math.max(...curve),

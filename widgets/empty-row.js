@@ -1,7 +1,7 @@
 // A row of scores of which fewer and fewer are visible: what five ways of masking make of it.
 // PyTorch computed every case when the page was made.
 
-import {menu, slider} from "./lib/controls.js";
+import {menu, slider, unitsOf} from "./lib/controls.js";
 import {defineWidget} from "./lib/define-widget.js";
 import {integer} from "./lib/fields.js";
 import {html} from "../assets/vendor/lit.js";
@@ -22,8 +22,8 @@ export function emptyRowWays({cases, columns}, {dtype, hidden}) {
   });
 }
 
-const sentence = (ways) =>
-  ways.map(({name, cells, note}) => `${name}: ${cells.map((cell) => cell.text).join(", ")}; ${note}`).join(". ") + ".";
+const sentence = (ways, {data: {cases, columns}, state: {dtype, hidden}}) =>
+  `${Object.keys(cases)[dtype]}, ${hidden} of ${columns.length} keys hidden. ` + ways.map(({name, cells, note}) => `${name}: ${cells.map((cell) => cell.text).join(", ")}; ${note}`).join(". ") + ".";
 
 export const emptyRowLab = defineWidget({
   name: "empty-row",
@@ -33,7 +33,7 @@ export const emptyRowLab = defineWidget({
     dtype: integer(0, {max: Object.keys(cases).length - 1}),
     hidden: integer(0, {max: columns.length})
   }),
-  controls: ({data}) => [[menu("dtype", "Format", Object.keys(data.cases)), slider("hidden", "Hidden keys")]],
+  controls: ({data}) => [[menu("dtype", "Format", Object.keys(data.cases)), slider("hidden", "Hidden keys", {unit: unitsOf("key")})]],
   model: emptyRowWays,
   sentence,
   view: (ways, widget) => html`${waysTable({caption: "What each way gives each key", columns: widget.data.columns, ways})}

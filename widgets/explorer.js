@@ -48,7 +48,8 @@ export function summarize(m) {
   const {whole} = m;
   const changed = whole ? ` With all heads on, ${guessed(whole.text, m)} had ${chance(whole.share)}; now ${chance(whole.now)}.` : "";
   return `${entry.title}. Head ${name} ${reading.heads[m.head].isOff ? "is switched off" : `looks from ${shown(pieces[at])} at ${best}`}. `
-    + `The model guesses ${entry.causal ? "next" : "there"}: ${next}.${changed}${reading.loss === null ? "" : ` Mean loss ${format(reading.loss)}.`}`;
+    + `The model guesses ${entry.causal ? "next" : "there"}: ${next}.${changed}${reading.loss === null ? "" : ` Mean loss ${format(reading.loss)}.`}`
+    + ` Number by number: ${shown(pieces[m.to])}, ${chance(row[m.to])}.${m.pinned ? ` Kept beside: ${m.pinned.reading.text}` : ""}`;
 }
 
 // ---- Asking ----------------------------------------------------------------------------------

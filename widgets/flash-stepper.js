@@ -145,7 +145,7 @@ const walk = (widget) => {
   const go = (step) => widget.set({step: Math.max(0, Math.min(steps, step))});
   const id = `${widget.id}-step`;
   return html`<div class="walk"><button type="button" @click=${() => go(done - 1)}>Back</button>
-    <label for=${id}>Step <b>${done}</b> of ${steps}</label>
+    <label for=${id}>Step <span aria-hidden="true"><b>${done}</b> of ${steps}</span></label>
     <input id=${id} type="range" min="0" max=${steps} step="1" aria-valuetext=${`${done} of ${steps}`}
       .value=${String(done)} @input=${(event) => go(event.target.valueAsNumber)}>
     <button type="button" class="next" @click=${() => go(done + 1)}>Next</button></div>`;

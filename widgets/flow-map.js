@@ -55,7 +55,7 @@ export function sentence(m) {
 
 const superscript = (n) => [...String(n)].map((digit) => "⁰¹²³⁴⁵⁶⁷⁸⁹"[digit]).join("");
 
-const flowFigure = (kind, m, widget) => html`<figure class=${kind}><figcaption>${kind}</figcaption>
+const flowFigure = (kind, m, widget) => html`<figure class=${kind} role="img" aria-label="Map, ${kind}: a row for each word that reads, a column for each that is read"><figcaption>${kind}</figcaption>
   ${weightMap(m[kind], {column: m.source, choose: ({column}) => widget.set({source: column})})}</figure>`;
 
 const cell = (kind, reader) => html`<td class=${kind}><span class="bar" style=${filled(reader[kind] ?? 0)}></span><span
@@ -64,7 +64,7 @@ const cell = (kind, reader) => html`<td class=${kind}><span class="bar" style=${
 const view = (m, widget) => html`<div class="maps">${flowFigure("recurrent", m, widget)}${flowFigure("attention", m, widget)}
     <p class="scale"><span>0</span><i></i><span>1, in both maps</span></p>
     <p class="axes">A row for each word that reads, a column for each word that is read. The bars show the framed column, “${m.words[m.source]}”.</p></div>
-  <table class="readers"><thead><tr><th scope="col">read by</th>
+  <table class="readers" aria-label="What each word reads of “${m.words[m.source]}”"><thead><tr><th scope="col">read by</th>
     <th scope="col">recurrent</th><th scope="col">attention</th></tr></thead>
     <tbody>${m.readers.map((reader, j) => html`<tr class=${j === m.source ? "looked-for" : ""}><th scope="row">${reader.word}</th>
       ${cell("recurrent", reader)}${cell("attention", reader)}</tr>`)}</tbody></table>

@@ -60,7 +60,15 @@ export function summarize(m) {
     : " Nothing follows yet.";
   const taught = lesson ? ` It has learned ${lesson.losses.length - 1} ${lesson.losses.length === 2 ? "step" : "steps"}: its mean loss on that text went from ${nats(lesson.losses[0])} to ${nats(last(lesson.losses))}.` : "";
   return `${note ? `${note} ` : ""}${m.part.name}${m.part.layer === undefined ? "" : ` of layer ${m.part.layer + 1}`}. `
-    + `After ${shown(tokens[place])}, token ${place + 1} of ${tokens.length}, the first guesses are ${guesses.join(", ")}.${truth}${taught}`;
+    + `${looks(m)}After ${shown(tokens[place])}, token ${place + 1} of ${tokens.length}, the first guesses are ${guesses.join(", ")}.${truth}${taught}`;
+}
+
+/** Where the chosen head looks, if it is heads that are shown. */
+function looks({part, maps, head, tokens, place}) {
+  if (part.kind !== "attention") return "";
+  const row = Array.from(maps[part.layer][head][place]);
+  const most = row.indexOf(Math.max(...row));
+  return `Head ${head + 1} looks most from ${shown(tokens[place])} at ${shown(tokens[most])}, ${chance(row[most])}. `;
 }
 
 // ---- The model of the page -------------------------------------------------------------------
@@ -153,7 +161,7 @@ function guesses({facts: {guesses: found, truth}, before}) {
   const was = (text) => (before ? [...before.guesses, before.truth].find((one) => one?.text === text)?.share : undefined);
   const rows = found.map((one) => ({...one, isTruth: one.text === truth?.text, before: was(one.text)}));
   const isListed = !truth || rows.some(({isTruth}) => isTruth);
-  return html`<ul class="bars">${(isListed ? rows : [...rows.slice(0, 4), {...truth, isTruth: true, isLower: truth.rank > 5, before: was(truth.text)}]).map(bar)}</ul>
+  return html`<ul class="bars" aria-label="First guesses, with their shares">${(isListed ? rows : [...rows.slice(0, 4), {...truth, isTruth: true, isLower: truth.rank > 5, before: was(truth.text)}]).map(bar)}</ul>
     <p class="came">${truth ? html`<b>${shown(truth.text)}</b> came: its ${ordinal(truth.rank)} guess` : "Nothing follows yet."}</p>`;
 }
 
@@ -175,16 +183,16 @@ function view(m, widget) {
     const {kind, layer} = m.parts[number];
     return stop(m, widget, number, {
       tokens: () => chips(m, widget),
-      vector: () => html`<span class="named">${m.facts.vector.length} numbers, green above 0</span><number-strip .numbers=${m.facts.vector}></number-strip>`,
+      vector: () => html`<span class="named">${m.facts.vector.length} numbers, green above 0</span><number-strip aria-hidden="true" .numbers=${m.facts.vector}></number-strip>`,
       attention: () => strips(m, widget, layer, number),
-      mlp: () => html`${layer ? nothing : html`<span class="named">${count(widget.data.units)} units, ${widget.data.units / m.facts.layers[0].units.length} to a stripe</span>`}<number-strip .numbers=${m.facts.layers[layer].units}></number-strip>`,
+      mlp: () => html`${layer ? nothing : html`<span class="named">${count(widget.data.units)} units, ${widget.data.units / m.facts.layers[0].units.length} to a stripe</span>`}<number-strip aria-hidden="true" .numbers=${m.facts.layers[layer].units}></number-strip>`,
       guess: () => guesses(m), loss: () => losses(m), step: () => step(m, widget)
     }[kind]());
   };
   const layers = m.maps.map((_, n) => [2 + 2 * n, 3 + 2 * n]);
   const rows = [[0], [1], ...layers, ...m.parts.map((_, i) => [i]).slice(2 + 2 * layers.length)];
   return html`<p class="note">${m.note || "Press a part, or a word."}</p>
-    <div class="floor ${m.note && !bench.story ? "waiting" : ""}">
+    <div class="floor ${m.note && !bench.story ? "waiting" : ""}" role="group" aria-label="Parts of the model">
     ${rows.map((numbers) => html`
       ${numbers.length === 1 ? at(numbers[0]) : html`<div class="layer"><p class="layer-name">Layer ${m.parts[numbers[0]].layer + 1}</p>${numbers.map(at)}</div>`}
       ${numbers.includes(m.number) ? html`<div class="panel">${panel(m, widget)}</div>` : nothing}`)}

@@ -57,12 +57,12 @@ const card = ({name, weights, entropy, peak}, isChosen, choose) => html`
 
 function view(m, widget) {
   const {tokens, maps, chosen, query} = m;
-  return html`<div class="maps">${maps.map((map, head) => card(map, map === chosen, () => widget.set({head})))}</div>
+  return html`<div class="maps" role="group" aria-label="Heads of layer ${m.layer}">${maps.map((map, head) => card(map, map === chosen, () => widget.set({head})))}</div>
     <p class="legend">Entropy in nats: ${format(m.even)} if each word shared evenly among what it may see. Peak: the
       largest weight. Both are means over the rows.</p>
     <p class="heading"><b class="title">Layer ${m.layer}, ${chosen.name}</b> <span class="source">${m.source}</span></p>
     <div class="chosen-map">${labelledMap(chosen.weights, {tokens, row: query, choose: (row) => widget.set({row})})}
-    <div><p class="asks">“${tokens[query]}” looks at</p>${shareList(m.looks, {format, label: "Weights"})}</div></div>
+    <div><p class="asks">“${tokens[query]}” looks at</p>${shareList(m.looks, {format, label: `“${tokens[query]}” looks at`})}</div></div>
     ${widget.sentence({hidden: true})}`;
 }
 

@@ -73,7 +73,7 @@ function bar({cache, parameters, memory}) {
 }
 
 const view = (m, widget) => html`${product(m)}
-  <p class="result"><span>= <b>${bytes(m.cache)}</b> of keys and values</span></p>
+  <p class="result"><span>${m.cache < 1000 ? "=" : "≈"} <b>${bytes(m.cache)}</b> of keys and values</span></p>
   ${bar(m)}<p class="legend" aria-hidden="true"><span class="parameters">parameters ${bytes(m.parameters)}</span>
     <span class="cache">cache ${bytes(m.cache)}</span><span class="limit">one GPU, ${bytes(m.memory)}${m.devices > 1 ? html`: <b>too small</b>` : nothing}</span></p>
   ${widget.sentence()}`;

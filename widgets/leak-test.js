@@ -38,6 +38,9 @@ function oneCell({tokens, mask, word}, {followed}) {
   return html`<p class="one-cell"><button type="button" ?disabled=${!word} @click=${flip}>${word ? text : "No word comes before"}</button></p>`;
 }
 
+/** The verdict; and for the ear how far the bar of the changed word reaches. */
+const told = (m) => html`${verdict(m)}<span class="screen-reader-only"> The output of ${m.tokens[m.word]} itself moved by ${movedText(m.moved[m.word])}.</span>`;
+
 function view(m, widget) {
   const {tokens, moved, word, leaks} = m;
   const most = Math.max(...moved) || 1;
@@ -57,9 +60,9 @@ export const leakTester = defineWidget({
     word: integer(tokens.length - 1, {max: tokens.length - 1}),
     change: decimal(1, {min: -2, max: 2, step: 0.1}) // how far all its numbers move
   }),
-  controls: ({data}) => [[menu("word", "Change the numbers of", data.tokens), slider("change", "by")]],
+  controls: ({data}) => [[menu("word", "Change the numbers of", data.tokens), slider("change", "by", {before: "Change"})]],
   model: leakTest,
-  sentence: verdict,
+  sentence: told,
   view,
   challenges: {leak: ({leaks}) => leaks.length > 0}
 });

@@ -2,7 +2,7 @@
 
 import {html} from "../assets/vendor/lit.js";
 import {selfAttention} from "./lib/attention.js";
-import {choice, reset, slider} from "./lib/controls.js";
+import {choice, reset, slider, unitsOf} from "./lib/controls.js";
 import {defineWidget} from "./lib/define-widget.js";
 import {flag, integer} from "./lib/fields.js";
 import {matrixTable} from "./lib/matrix.js";
@@ -73,8 +73,9 @@ const seenBy = ({mask, tokens}, row) => tokens.filter((_, col) => mask[row][col]
 function sentence({mask, weights, output, tokens, row}) {
   const seen = tokens.flatMap((token, j) => (mask[row][j] ? [`${token} ${format(weights[row][j])}`] : []));
   const mix = `Its output is (${output[row].map(format).join(", ")}).`;
-  if (!seen.length) return `${tokens[row]} may look at nothing: all its weights are 0. ${mix}`;
-  return `${tokens[row]} may look at ${seen.length} of ${tokens.length}: ${seen.join(", ")}. ${mix}`;
+  const allowed = mask.flat().filter(Boolean).length;
+  const looks = seen.length ? `${seen.length} of ${tokens.length}: ${seen.join(", ")}` : "nothing: all its weights are 0";
+  return html`<span class="screen-reader-only">The mask allows ${allowed} of ${tokens.length ** 2} pairs. </span>${tokens[row]} may look at ${looks}. ${mix}`;
 }
 
 function view(m, widget) {
@@ -94,6 +95,8 @@ function view(m, widget) {
     ${widget.sentence()}<pre class="made"><code>${m.code.join("\n")}</code></pre>`;
 }
 
+const TOKENS = unitsOf("token");
+
 export const maskBuilder = defineWidget({
   name: "mask-builder",
   label: "Mask builder",
@@ -108,7 +111,7 @@ export const maskBuilder = defineWidget({
   }),
   controls: () => [
     [choice("causal", "Direction", ["both ways", "causal"]), reset],
-    [slider("window", "Window"), slider("prefix", "Prefix"), slider("padding", "Padding")]
+    [slider("window", "Window", {unit: TOKENS}), slider("prefix", "Prefix", {unit: TOKENS}), slider("padding", "Padding", {unit: TOKENS})]
   ],
   model: masked,
   sentence,

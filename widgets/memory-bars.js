@@ -45,7 +45,7 @@ export const sentence = ({model, length, texts, parts, together}) =>
   `${model.name}, ${texts} of ${whole(length)} tokens: ${parts.map(({name, bytes}) => `${name} ${amount(bytes, "B")}`).join(", ")}. `
   + `Together ${amount(together, "B")}, ${cards(together)}.`;
 
-const view = ({parts, together}, widget) => html`<ul class="bars">${parts.map(({name, bytes, of}) => html`
+const view = ({parts, together}, widget) => html`<ul class="bars" aria-label="What is kept in memory">${parts.map(({name, bytes, of}) => html`
     <li><p><b>${name}</b> <span class="amount">${amount(bytes, "B")}</span> <span class="card">${cards(bytes)}</span></p>
       <span class=${bytes > CARD ? "bar over" : "bar"} aria-hidden="true"><span style=${filled(Math.min(1, bytes / CARD))}></span></span>
       <p class="of">${of}</p></li>`)}</ul>

@@ -2,7 +2,7 @@
 
 import {line, scaleLinear} from "../assets/vendor/d3.js";
 import {html, svg} from "../assets/vendor/lit.js";
-import {choice, reset, slider} from "./lib/controls.js";
+import {choice, numbered, reset, slider, unitsOf} from "./lib/controls.js";
 import {defineWidget} from "./lib/define-widget.js";
 import {integer, option} from "./lib/fields.js";
 import {format} from "./lib/numbers.js";
@@ -103,7 +103,7 @@ export const movedPair = defineWidget({
   }),
   controls: ({data: {schemes}}) => [
     [choice("scheme", "How places are told", schemes.map(({name}) => name))],
-    [slider("place", "Place of the query"), slider("distance", "Distance back"), reset]
+    [slider("place", "Place of the query", {unit: numbered("place")}), slider("distance", "Distance back", {unit: unitsOf("place")}), reset]
   ],
   model: moved,
   sentence,

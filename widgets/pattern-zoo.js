@@ -72,7 +72,7 @@ function view(m, widget) {
       <div><p class="title">${m.isTrained ? `Head ${m.name}` : m.name} <span class="source">${m.isTrained ? "trained" : "constructed"}</span></p>
         <p class="asks">“${m.tokens[m.row]}” looks most at “${m.tokens[to]}”, ${formatPercent(m.map[m.row][to])}.</p>
         <p class="asks">On average, a word after the first gives</p>
-        <ul class="shares" aria-label="Mean weights">${m.scores.map(bar)}</ul>
+        <ul class="shares" aria-label="Mean weights that a word gives">${m.scores.map(bar)}</ul>
         <p class="note">The stroke: what equal weights would give.</p></div></div>
     ${widget.sentence({hidden: true})}`;
 }

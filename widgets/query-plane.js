@@ -45,7 +45,7 @@ function halves({found}) {
 // ---- View ----------------------------------------------------------------------------------
 
 const heavy = (weight) =>
-  `opacity:${+(0.25 + 0.75 * weight).toFixed(4)};stroke-width:${+(1.5 + 7 * weight).toFixed(3)}px`;
+  `opacity:max(var(--faintest), ${+(0.25 + 0.75 * weight).toFixed(4)});stroke-width:${+(1.5 + 7 * weight).toFixed(3)}px`;
 
 const within = (value) => Math.max(-LIMIT, Math.min(LIMIT, Math.round(value * 20) / 20)) || 0;
 
@@ -74,7 +74,7 @@ function view({query: [across, up], found, answer, note}, widget) {
       ${found.map(key)}
       <g class="query"><line x1=${x(0)} y1=${y(0)} x2=${x(across)} y2=${y(up)} />
         <circle class="handle" r="28" cx=${x(across)} cy=${y(up)} /><circle r="11" cx=${x(across)} cy=${y(up)} /></g></svg>
-    ${shareList(found.map(({token, listed = token, weight}) => ({token: listed, weight})), {label: "Shares"})}
+    ${shareList(found.map(({token, listed = token, weight}) => ({token: listed, weight})), {label: "The query looks at"})}
     ${answer === undefined ? nothing : html`
       <p class="retrieved" aria-hidden="true">Your answer: <b>${format(answer)} m</b>${note}</p>`}</div>
     ${widget.sentence({hidden: true})}`;

@@ -88,7 +88,7 @@ function plot({model, writing, parts, machine, ridge}) {
 }
 
 const view = (m) => html`${plot(m)}
-  <table class="held"><thead><tr><th scope="col">work with</th><th scope="col">FLOP a byte</th><th scope="col">arithmetic</th><th scope="col">memory</th></tr></thead>
+  <table class="held" aria-label="What holds each kind of work back"><thead><tr><th scope="col">work with</th><th scope="col">FLOP a byte</th><th scope="col">arithmetic</th><th scope="col">memory</th></tr></thead>
   <tbody>${m.parts.map((part) => html`<tr><th scope="row"><span class=${spot[part.name]}></span>${CALLED[part.name]}</th><td>${short(part.intensity)}</td>
     <td><span class=${isHeldByMemory(part) ? "" : "longer"}>${duration(part.arithmetic)}</span></td>
     <td><span class=${isHeldByMemory(part) ? "longer" : ""}>${duration(part.memory)}</span></td></tr>`)}</tbody></table>

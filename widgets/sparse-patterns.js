@@ -1,7 +1,7 @@
 // Patterns of attention that leave keys out: who sees whom, and what that spares.
 
 import {html} from "../assets/vendor/lit.js";
-import {choice, reset, slider} from "./lib/controls.js";
+import {choice, reset, slider, unitsOf} from "./lib/controls.js";
 import {defineWidget} from "./lib/define-widget.js";
 import {integer, option} from "./lib/fields.js";
 import {count} from "./lib/ground-words.js";
@@ -92,7 +92,7 @@ function view(m, widget) {
 }
 
 /** The size, by what it is the size of; full and causal have none. */
-const size = (widget) => slider("size", SIZES[widget.state.pattern] ?? "Window, stride or block")(widget);
+const size = (widget) => slider("size", SIZES[widget.state.pattern] ?? "Window, stride or block", {unit: unitsOf("token")})(widget);
 
 /** data: {tokens} */
 export const sparsePatterns = defineWidget({

@@ -65,7 +65,7 @@ export const tourHeads = looks("The heads side by side", {
   controls: () => [[wordMenu("From word")]],
   model: (data, {ending, row}) => looking(data, {ending, row, head: 0}),
   sentence: mostSentence,
-  view: (m, widget) => html`<ul class="maps">${m.maps.map((map, i) => html`<li class=${/ head 0$/.test(m.names[i]) ? "new-layer" : nothing}><b>${m.names[i]}</b>
+  view: (m, widget) => html`<ul class="maps" aria-label="Where “${m.tokens[m.row]}” looks most in each head">${m.maps.map((map, i) => html`<li class=${/ head 0$/.test(m.names[i]) ? "new-layer" : nothing}><b>${m.names[i]}</b>
     ${weightMap(map, {row: m.row})}<span class="most">${withShare(m.most[i])}</span></li>`)}</ul>
     ${widget.sentence({hidden: true})}`
 });
@@ -109,7 +109,7 @@ export function scoring(worked, {word, key}) {
   return {
     grids: ["scores", "scaled"].map((name) => ({name, cells: m[name], columns: m.tokens})),
     says: [[`${m.tokens[word]} asks ${m.tokens[key]}:  ${times(m.query[word], m.key[key])} = ${score},  `
-      + `divided by √${m.size} is ${scaled}`]]
+      + `÷ √${m.size} ≈ ${scaled}`]]
   };
 }
 
@@ -119,7 +119,7 @@ export function sharing(worked, {word, key}) {
   const powers = m.scaled[word].map((x) => `e^${format(x)}`);
   const parts = m.scaled[word].map(Math.exp);
   const total = parts.reduce((a, b) => a + b, 0);
-  const share = `${powers[key]} ÷ (${powers.join(" + ")}) = ${format(parts[key])} ÷ ${format(total)} = ${format(m.weights[word][key])}`;
+  const share = `${powers[key]} ÷ (${powers.join(" + ")}) ≈ ${format(parts[key])} ÷ ${format(total)} ≈ ${format(m.weights[word][key])}`;
   const mix = m.value.map((row, j) => `${m.weights[word][j].toFixed(3)}·${inParentheses(row)}`).join(" + "); // so that it comes out by hand
   return {
     grids: [
@@ -127,7 +127,7 @@ export function sharing(worked, {word, key}) {
       {name: "output", cells: m.output, columns: ["1", "2"]}
     ],
     says: [[`${m.tokens[word]} gives ${m.tokens[key]}:  ${share}\n`],
-      [`output of ${m.tokens[word]}:  ${mix} = ${inParentheses(m.output[word])}`]]
+      [`output of ${m.tokens[word]}:  ${mix} ≈ ${inParentheses(m.output[word])}`]]
   };
 }
 

@@ -44,7 +44,7 @@ export function sentence({words, causal, moved, meanSame}) {
 
 const mark = (same, moved) => html`<span class=${same ? "mark same" : "mark other"}>${!moved ? "" : same ? "as before" : "changed"}</span>`;
 
-const view = (m, widget) => html`<ol class="row">${m.words.map(({token, output, same}) => html`<li>
+const view = (m, widget) => html`<ol class="row" aria-label="Words in their order, with their outputs">${m.words.map(({token, output, same}) => html`<li>
     <b>${token}</b><span class="arrow" aria-hidden="true">↓</span><span class="vector">${pair(output)}</span>${mark(same, m.moved)}</li>`)}</ol>
   <p class="mean">Average of the three outputs: <span class="vector">${pair(m.mean)}</span> ${mark(m.meanSame, m.moved)}</p>
   ${widget.sentence({hidden: true})}`;

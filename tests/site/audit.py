@@ -12,6 +12,7 @@ from urllib.parse import unquote, urlsplit
 
 from tests.site.conftest import ALL_LIVE
 from tests.site.geometry import illegible
+from tests.site.hearing import unheard
 from tests.site.reading import axe_violations
 
 WIDGET_SCRIPTS = re.compile(r"/widgets/.*\.js")
@@ -156,6 +157,7 @@ class Audit:
             legibility=self.illegible,
             language_tables=lambda: ["loaded"] if page.evaluate("languageTables") else [],
             axe=lambda: axe_violations(page, self.main),
+            ear=lambda: unheard(page),
         )
         before = page.evaluate(PLACES)
         page.evaluate(SWITCH_THEME)

@@ -66,8 +66,17 @@ FAULTS = {
         const live = document.querySelector(".widget-live");
         if (!live || document.documentElement.matches(".arriving")) return;
         clearInterval(late);
-        live.insertAdjacentHTML("beforeend", "<i aria-label='undefined %'>NaN</i>");
+        live.insertAdjacentHTML("beforeend", `<i aria-label='undefined %'>NaN</i><ul><li>one</ul>
+          <label>lone<input type=radio></label><svg width=9 height=9></svg>
+          <input type=range step=1 aria-label=bare>`);
       }, 1);</script>""",
+    "axe: ('label-content-name-mismatch'": '<button aria-label="Other">Shown</button>',
+    "ear: glued together: 'shape3'": "<button><b>shape</b><i>3</i></button>",
+    "ear: named by a paragraph": f"<table><caption>{'word ' * 20}</caption><td>1</table>",
+    "ear: without a name: <ul": "",
+    "ear: a radio without a group": "",
+    "ear: a drawing that is neither named nor hidden": "",
+    "ear: counts, and says only a number": "",
     "language tables: loaded": "<script>(5).toLocaleString()</script>",
     "quiet: said": "<script>console.error('said')</script>",
     "quiet: thrown": "<script>throw new Error('thrown')</script>",

@@ -1,4 +1,4 @@
-"""Around the lessons: copying, links at headings, paper, files, large text, colours, touch."""
+"""Around the lessons: copying, links at headings, paper, files, large text, touch."""
 
 import re
 
@@ -126,7 +126,7 @@ def test_with_storage_full_a_question_still_answers(open_page):
         assert question.locator(".reason").first.is_visible()
 
 
-# ---- Large text, paper, forced colours, contrast -------------------------------------------------
+# ---- Large text, paper ---------------------------------------------------------------------------
 
 
 WIDER_THAN_THE_PAGE = """() => [...document.querySelectorAll("main *")]
@@ -156,25 +156,6 @@ def test_on_paper_a_widgets_place_is_no_taller_than_its_table(open_page):
           widget.getBoundingClientRect().height - [...widget.children].reduce((sum, child) =>
             sum + child.getBoundingClientRect().height, 0))""")
         assert max(gaps) < 130, gaps
-
-
-def test_forced_colours_keep_a_drawings_fills_and_mark_what_is_chosen(open_page):
-    with open_page("modules/m04_softmax_and_scale/lesson.html", forced_colors="active") as page:
-        swatches = page.evaluate("""() => [...document.querySelectorAll(".saturation .legend span")]
-          .map((e) => getComputedStyle(e, "::before"))
-          .map((s) => s.backgroundColor + s.backgroundImage + s.borderColor)""")
-        assert len(set(swatches)) == len(swatches)
-    with open_page("modules/m06_multi_head/lesson.html", forced_colors="active") as page:
-        current = page.locator(".step-ticks button.current").first
-        assert current.evaluate("(e) => getComputedStyle(e).outlineStyle") == "solid"
-
-
-def test_more_contrast_strengthens_lines(open_page):
-    style = "getComputedStyle(document.querySelector('.widget')).borderTopColor"
-    with open_page(LESSON) as page:
-        usual = page.evaluate(style)
-        page.emulate_media(contrast="more")
-        assert page.evaluate(style) != usual
 
 
 # ---- Touch ---------------------------------------------------------------------------------------

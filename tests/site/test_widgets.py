@@ -16,6 +16,7 @@ from playwright.sync_api import expect
 
 from tests.site.conftest import TOUR, WIDTHS
 from tests.site.geometry import assert_legible
+from tests.site.hearing import false_equations
 from tests.site.reading import axe_violations, settle
 
 TABLES = sorted((Path(__file__).parents[1] / "widgets").glob("states_*.py"))
@@ -183,6 +184,14 @@ MOVING = """(root) => [...root.querySelectorAll("*")].filter((e) =>
   || e.getAnimations().some((a) => a.playState === "running"))
   .map((e) => e.outerHTML.slice(0, 80))"""
 SNAPSHOT = "(e) => JSON.stringify([e.state, e.value]) + e.textContent"
+SAID = "(e) => e.querySelector('.sentence[aria-live]').textContent"
+# What else a screen reader finds below the controls: where it changes, the sentence is to tell so.
+FOUND = """(e) => {
+  const copy = e.querySelector(".widget-stage").cloneNode(true);
+  const others = "[aria-hidden=true], [role=status], [aria-live], pre"; // code repeats the controls
+  for (const part of copy.querySelectorAll(others)) part.remove();
+  return copy.textContent;
+}"""
 
 
 def assert_answers(page, root, stop, where):
@@ -192,7 +201,8 @@ def assert_answers(page, root, stop, where):
     assert stop.evaluate(IS_FOCUSED_VISIBLY), f"{where}: the focus on this {kind} can't be seen"
     if kind == "button" and stop.inner_text() in ("Reset", "Play"):
         return
-    before = root.evaluate(SNAPSHOT)
+    before, said, found = (root.evaluate(look) for look in (SNAPSHOT, SAID, FOUND))
+    is_entry = stop.evaluate("(e) => !!e.closest('.matrix.editable')")  # of a row that isn't told
     for key in KEYS[kind]:
         page.keyboard.press(key)
         settle(page)
@@ -201,6 +211,10 @@ def assert_answers(page, root, stop, where):
     else:
         raise AssertionError(f"{where}: no key changes anything on this {kind}")
     assert root.evaluate("(e) => e.contains(document.activeElement)"), f"{where} loses the focus"
+    page.wait_for_function(IDLE)
+    is_writing = root.get_by_role("button", name="Stop").count()  # more comes by itself
+    if root.evaluate(FOUND) != found and not (is_entry or is_writing):
+        assert root.evaluate(SAID) != said, f"{where}: this {kind} changes what no sentence tells"
 
 
 TYPED = {"0.5": 0.5, "0,5": 0.5, "-0.5": -0.5, " 1 ": 1, "2": 2}
@@ -304,6 +318,8 @@ def assert_says_in_words_what_it_shows(page, name, entry):
         assert sentences.count() == 1, name
         text = sentences.text_content()
         assert text.strip()
+        shown = page.locator(f"#{name} .widget-live").first.inner_text()
+        assert not [*false_equations(f"{shown}\n{text}")], (name, query)
         assert not {"NaN", "undefined", "Infinity", "null", "[object"} & set(text.split())
         said.add(text)
     assert len(said) > 1, f"{name} says the same in every state"

@@ -1,5 +1,7 @@
 """The ground floor's model, without a page: what is shown of a text, and of steps of learning."""
 
+import re
+
 import pytest
 
 from course.cell_output import plain
@@ -46,7 +48,12 @@ def test_at_first_the_last_word_with_a_next_one_looks(start):
 
 def test_the_sentence_says_guesses_truth_and_learning(start):
     said = FLOOR.call("summarize", look(start, part=4))
-    assert said == (
+    row = start["maps"][1][0][7]
+    to = max(range(len(row)), key=row.__getitem__)
+    looks = re.search(r"Head 1 looks most from his at (\S+), ([\d.]+)\s%\. ", said)
+    assert looks[1] == start["tokens"][to].strip()
+    assert float(looks[2]) == pytest.approx(100 * row[to], abs=0.5)
+    assert said.replace(looks[0], "") == (
         "Attention of layer 2. After his, token 8 of 9, the first guesses are home 15 %, "
         "house 13 %, father 3.5 %. The next token is mother, which it gave 2.0 %: a loss of 3.91."
     )

@@ -31,7 +31,7 @@ function looks({pieces, at, to, row, looks: {shown: list, others, left}, reading
 function measured({scores, entry, name}) {
   const order = [...scores.looks].sort((a, b) => b[1] - b[2] - a[1] + a[2]).slice(0, 3);
   return html`<div class="scores"><p class="name">On texts that it never read, ${name} gives on average</p>
-    <ul class="measured">${order.map(([label, now, before]) => html`<li><span class="bar"><span style=${filled(now)}></span><i style="left:${+(100 * before).toFixed(1)}%"></i></span>
+    <ul class="measured" aria-label="What ${name} looks at on average">${order.map(([label, now, before]) => html`<li><span class="bar"><span style=${filled(now)}></span><i style="left:${+(100 * before).toFixed(1)}%"></i></span>
       <span><b>${formatPercent(now)}</b> ${entry.kind === "grammar" ? "" : "to "}${label}</span></li>`)}</ul>
     <p class="note"><i class="tick"></i> ${entry.kind === "grammar" ? "what a head gets that always looks equally far" : "before training"}.${
       scores.cost === null ? "" : html` Without ${name} the loss on those texts is ${signedLoss(scores.cost)}.`}</p></div>`;
@@ -53,9 +53,9 @@ function sums(m, widget) {
     <div class="step"><span>query of ${from}</span>${strip(pair.query, "query")}
       <span>key of ${key}</span>${strip(pair.key, "key")}
       <span>multiplied</span>${strip(pair.products, "product")}</div>
-    <p class="line">added up <b>${formatFine(pair.dot)}</b>, divided by √${pair.size}: ${formatFine(pair.dot)} ÷ ${formatFine(root)} = <b>${format(pair.dot / root)}</b>${
+    <p class="line">added up <b>${formatFine(pair.dot)}</b>, divided by √${pair.size}: ${formatFine(pair.dot)} ÷ ${formatFine(root)} ≈ <b>${format(pair.dot / root)}</b>${
       pair.bias === null ? "" : html`, and ${format(pair.bias)} for the distance: <b>${format(pair.score)}</b>`}, the score. The three largest products make ${formatFine(largest(pair.products))}.</p>
-    <p class="line">Softmax takes off the row's largest score, ${pair.score === pair.top ? "here this one" : format(pair.top)}: e<sup>${format(pair.score)} − ${format(pair.top)}</sup> = ${formatFine(pair.part)}. The same for all words comes to ${formatFine(pair.total)} together; ${formatFine(pair.part)} ÷ ${formatFine(pair.total)} = <b>${formatFine(pair.weight)}</b>, the weight.</p>
+    <p class="line">Softmax takes off the row's largest score, ${pair.score === pair.top ? "here this one" : format(pair.top)}: e<sup>${format(pair.score)} − ${format(pair.top)}</sup> ≈ ${formatFine(pair.part)}. The same for all words comes to ${formatFine(pair.total)} together; ${formatFine(pair.part)} ÷ ${formatFine(pair.total)} ≈ <b>${formatFine(pair.weight)}</b>, the weight.</p>
     <div class="step"><span>value of ${key}</span>${strip(pair.value, "value")}
       <span>output: all values, each × its weight</span>${strip(pair.mixed, "value")}</div>
     ${folded(widget, "number", "Where any of these numbers comes from", () => anyNumber(m, widget))}
@@ -66,6 +66,6 @@ const largest = (products) => Array.from(products).sort((a, b) => b - a).slice(0
 
 const strip = (numbers, tone) => html`<number-strip class=${tone} .tone=${tone} aria-hidden="true" .numbers=${numbers}></number-strip>`;
 
-const table = ({query, key, products, value, mixed}) => html`<table class="numbers"><thead><tr><th scope="col">no.</th><th scope="col" class="q">query</th>
+const table = ({query, key, products, value, mixed}) => html`<table class="numbers" aria-label="Query, key, value and output, number by number"><thead><tr><th scope="col">no.</th><th scope="col" class="q">query</th>
   <th scope="col" class="k">key</th><th scope="col">product</th><th scope="col" class="v">value</th><th scope="col" class="v">output</th></tr></thead>
   <tbody>${Array.from(query, (x, d) => html`<tr><th scope="row">${d + 1}</th>${[x, key[d], products[d], value[d], mixed[d]].map((number) => html`<td>${formatFine(number)}</td>`)}</tr>`)}</tbody></table>`;

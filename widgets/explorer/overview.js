@@ -19,7 +19,7 @@ export const signed = (x) => (Math.abs(x) < 0.05 ? "0" : `${x > 0 ? "+" : "−"}
 
 export const overview = (m, widget) => html`<div class="machine">
   <p class="heading"><b>The model</b> <span>Each square is a head, with a row for each word that looks; ${m.name} is head ${m.name.slice(2)} of layer ${m.name[0]}. The bar is its push, how much it raises the score of <b>${guessed(m.guesses[0].text, m)}</b>.</span></p>
-  <div class="stages" role="radiogroup" aria-label="Head" @keydown=${(event) => moveByKey(event, (head) => choose(m, widget, head))}>
+  <div class="stages" role="radiogroup" aria-label="Head, with its push" @keydown=${(event) => moveByKey(event, (head) => choose(m, widget, head))}>
     ${start(m, widget)}${m.entry.counts.map((_, layer) => layerOf(m, widget, layer))}</div>
   ${folded(widget, "stream", "The numbers of the stream", () => html`<p class="came">The strips show them at <b class="q">${shown(m.pieces[m.at])}</b>: the stronger the colour, the larger; grey: below 0.</p>`)}
   ${ending(m, widget)}</div>`;
@@ -72,7 +72,7 @@ const force = (push, {most}) => `background-size:${(100 * Math.abs(push) / most)
 const strength = (push) => (push >= 1 ? "up" : push <= -1 ? "down" : "");
 
 const tile = (m, widget, head, i) => html`<button type="button" role="radio" aria-checked=${i === m.head} tabindex=${i === m.head ? 0 : -1}
-  aria-label="Head ${nameOf(head)}${head.isOff ? ", off" : ""}" class=${head.isOff ? "off" : strength(m.pushes.heads[i])} @click=${() => choose(m, widget, i)}>
+  aria-label="Head ${nameOf(head)} ${head.isOff ? "off" : signed(m.pushes.heads[i])}" class=${head.isOff ? "off" : strength(m.pushes.heads[i])} @click=${() => choose(m, widget, i)}>
   <span class="label">${nameOf(head)}</span>${weightMap(rowsOf(head, m.pieces.length), {row: m.at})}
   <span class="label push ${strength(m.pushes.heads[i])}" style=${force(m.pushes.heads[i], m)}>${head.isOff ? "off" : signed(m.pushes.heads[i])}</span></button>`;
 
@@ -82,7 +82,7 @@ function ending(m, widget) {
   return html`<section class="ending">
     <p class="name">All guesses, and how they come about</p>
     <div class="controls">${slider("temperature", "Temperature")(widget)}</div>
-    <ul class="bars">${guesses.map((guess) => bar(guess, truth, m))}</ul>
+    <ul class="bars" aria-label="Guesses">${guesses.map((guess) => bar(guess, truth, m))}</ul>
     <p class="came">All pushes for ${guessed(guesses[0].text, m)}, added before rounding, make ${exact(total(m.pushes))}; the biases outside the MLPs make ${exact(m.pushes.rest)}. So its logit is ${exact(total(m.pushes) + m.pushes.rest)} above the mean of all ${count(entry.words)}.</p>
     <p class="came">${came(truth, entry)} ${reading.loss === null ? "" : html`Mean loss over the text${entry.causal ? "" : ", each word hidden in turn"}: <b>${format(reading.loss)}</b>${
       reading.lossWithout === null ? "" : html`, with all heads on <b>${format(reading.lossWithout)}</b>`}. Guessing evenly among ${count(entry.words)}: ${format(Math.log(entry.words))}.`}</p>

@@ -1,20 +1,27 @@
 // The controls of widgets: native ones, each bound to a field, whose range and options it takes.
 // A control is a function (widget) → template.
 
-import {html} from "../../assets/vendor/lit.js";
+import {html, nothing} from "../../assets/vendor/lit.js";
 import {valuesOf} from "./fields.js";
 import {numberField} from "./number-field.js";
 
-/** A number to type, and a slider beside it. */
-export const slider = (name, label) => (widget) => {
+/**
+ * A number to type, and a slider beside it. Spoken is `unit(value)`, "3 places", where the number has one;
+ * `before`, words that only a screen reader needs before the label.
+ */
+export const slider = (name, label, {unit = null, before = ""} = {}) => (widget) => {
   const field = widget.fields[name];
   const id = `${widget.id}-${name}`;
   const set = (value) => widget.set({[name]: value});
-  return html`<div class="range"><label for=${id}>${label}</label>
+  return html`<div class="range"><label for=${id}>${before ? html`<span class="screen-reader-only">${before} </span>` : nothing}${label}</label>
     <div>${numberField(widget, {id, value: widget.state[name], range: field, onValue: set})}
-    <input type="range" aria-label=${label} min=${field.min} max=${field.max} step=${field.step}
+    <input type="range" aria-label=${`${before} ${label}`.trim()} aria-valuetext=${unit ? unit(widget.state[name]) : nothing} min=${field.min} max=${field.max} step=${field.step}
       .value=${String(widget.state[name])} @input=${(event) => set(event.target.valueAsNumber)}></div></div>`;
 };
+
+/** A slider's unit: "1 place", "2 places"; or, of `numbered`, "place 2". */
+export const unitsOf = (unit) => (n) => `${n} ${unit}${n === 1 ? "" : "s"}`;
+export const numbered = (unit) => (n) => `${unit} ${n}`;
 
 /** A slider over named steps, with a button under it for each, or for those in `ticks`. */
 export const steps = (name, label, names, {ticks} = {}) => (widget) => {

@@ -72,7 +72,7 @@ function start(definition, data, followed) {
     refresh: (byReader = false) => update(byReader),
     /** The model in words, told at every change; `hidden` from view where the drawing says it too. */
     sentence: ({hidden = false} = {}) =>
-      html`<p class=${hidden ? "sentence screen-reader-only" : "sentence"} aria-live="polite">${definition.sentence(current, widget)}</p>`
+      html`<p class=${hidden ? "sentence screen-reader-only" : "sentence"} aria-live="polite" aria-atomic="true">${definition.sentence(current, widget)}</p>`
   };
 
   function compute() {

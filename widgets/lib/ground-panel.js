@@ -6,7 +6,7 @@ import {chance, count, nats, ordinal, shown} from "./ground-words.js";
 import {weightMap} from "./weight-map.js";
 
 const long = (x) => x.toFixed(1);
-const list = (items) => html`<ul class="facts">${items.map(([name, value]) => html`<li><span>${name}</span> <b>${value}</b></li>`)}</ul>`;
+const list = (label, items) => html`<ul class="facts" aria-label=${label}>${items.map(([name, value]) => html`<li><span>${name}</span> <b>${value}</b></li>`)}</ul>`;
 
 function tokens({tokens: all, place, facts}, {data}) {
   return html`<p>This model knows ${count(data.vocabulary)} <b>tokens</b>: common words, parts of words, letters. <i>${shown(all[place])}</i> is number ${facts.id}.</p>
@@ -17,7 +17,7 @@ function tokens({tokens: all, place, facts}, {data}) {
 function vector({tokens: all, place, facts: {vector: numbers, near, start}}) {
   return html`<p>The ${numbers.length} numbers of <i>${shown(all[place])}</i>, green above 0, grey below.</p>
     <p>The tokens whose vectors point most alike, from −1 to 1:</p>
-    ${list(near.map(({text, likeness}) => [shown(text), likeness.toFixed(2)]))}
+    ${list("Tokens whose vectors point most alike", near.map(({text, likeness}) => [shown(text), likeness.toFixed(2)]))}
     <p>First numbers: ${Array.from(numbers.slice(0, 4), (x) => x.toFixed(2).replace("-", "−")).join(", ")}. Length: ${long(start)}.</p>`;
 }
 
@@ -28,7 +28,7 @@ function attention({maps, tokens: all, place, part, head, facts}, widget) {
   const {attention: added, between} = facts.layers[part.layer];
   return html`<p>Each <b>head</b> spreads 100 % over the words so far. Its strip has a cell for each word: the stronger the colour, the larger the share.</p>
     <div class="heads"><span>Head</span>${choice("head", "Head", names)(widget)}</div>
-    <div class="with-map"><div>${list(most.map(([i, weight]) => [shown(all[i]), chance(weight)]))}</div>
+    <div class="with-map"><div>${list(`“${shown(all[place])}” looks most at`, most.map(([i, weight]) => [shown(all[i]), chance(weight)]))}</div>
     ${weightMap(square(rows, all.length), {row: place, choose: ({row}) => widget.set({token: row})})}</div>
     <p>The square is the head's <b>map</b>: a row for each word that looks, a column for each it looks at. The framed row is <i>${shown(all[place])}</i>.</p>
     <p>What the heads bring is added to the vector: ${long(added)} long, and the sum is ${long(between)}.</p>`;

@@ -16,6 +16,7 @@ function currentColor(name) {
   if (!getComputedStyle(document.body).getPropertyValue(token)) return undefined;
   const probe = document.body.appendChild(document.createElement("span"));
   probe.style.color = `var(${token})`; // a token may depend on the scheme: ask what it comes to
+  probe.style.setProperty("forced-color-adjust", "none"); // drawings keep their colours, as in widgets.css
   const color = getComputedStyle(probe).color;
   probe.remove();
   return color;

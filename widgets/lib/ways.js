@@ -1,6 +1,6 @@
 // Several ways of doing one thing, side by side: each with its code and what it gives each key.
 
-import {html} from "../../assets/vendor/lit.js";
+import {html, nothing} from "../../assets/vendor/lit.js";
 
 /**
  * One <table>. ways: [{name, code, note, isWrong, cells: [{text, isOn}]}]; columns: header words.
@@ -10,8 +10,7 @@ export const waysTable = ({caption, columns, ways, switchCell}) => html`<table c
   <caption class="screen-reader-only">${caption}</caption>
   <thead><tr>${columns.map((word) => html`<th scope="col">${word}</th>`)}</tr></thead>
   ${ways.map((way, i) => html`<tbody>
-    <tr><th scope="rowgroup" colspan=${columns.length}><b>${way.name}</b><code>${way.code ?? ""}</code>
-      <span class=${way.isWrong ? "note wrong" : "note"}>${way.note ?? ""}</span></th></tr>
+    <tr><th scope="rowgroup" colspan=${columns.length}><b>${way.name}</b> ${way.code ? html`<code>${way.code}</code> ` : nothing}<span class=${way.isWrong ? "note wrong" : "note"}>${way.note ?? ""}</span></th></tr>
     <tr class="cells">${way.cells.map(({text, isOn}, col) => html`<td class=${isOn ? "on" : "off"}>${switchCell && i === 0
       ? html`<button type="button" aria-pressed=${isOn} aria-label="${text}: may attend to ${columns[col]}" @click=${() => switchCell(col, !isOn)}>${text}</button>`
       : html`<span>${text}</span>`}</td>`)}</tr></tbody>`)}</table>`;
