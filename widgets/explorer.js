@@ -8,7 +8,7 @@ import {defineWidget} from "./lib/define-widget.js";
 import {decimal, integer, option} from "./lib/fields.js";
 import {chance, shown} from "./lib/ground-words.js";
 import {format} from "./lib/numbers.js";
-import {wordGroup} from "./lib/words.js";
+import {wordGroup, written} from "./lib/words.js";
 import {detail} from "./explorer/detail.js";
 import {answers, entryOf, look, opened, questionOf} from "./explorer/look.js";
 import {PARTS} from "./explorer/number.js";
@@ -114,7 +114,7 @@ const status = ({arrived, problem}) => html`<p class=${problem ? "status problem
     <progress max="1" .value=${arrived} aria-label="Fetched"></progress>`}</p>`;
 
 const words = (m, widget) => wordGroup({
-  words: m.pieces.map((piece, i) => html`<span class=${m.entry.causal && i > m.at ? "later" : ""}>${shown(piece)}</span>`),
+  words: m.pieces.map((piece, i) => html`<span class=${m.entry.causal && i > m.at ? "later" : ""}>${written(piece)}</span>`),
   chosen: m.at, label: "The word that looks", className: "chips", choose: (at) => widget.set({at, to: null})
 });
 

@@ -190,6 +190,30 @@ def test_the_head_is_saved_as_a_picture(open_page, kind):
             assert b">dog</text>" in data
 
 
+BYTES = {  # where a text is typed, and where its tokens are
+    PAGE: ("#explorer textarea", WORD),
+    "index.html": (".story textarea", ".story .tokens [role=radio]"),
+    "modules/start/lesson.html": ("#ground-floor textarea", "#ground-floor .chips button"),
+}
+
+
+@pytest.mark.parametrize("path", BYTES)
+def test_a_part_of_a_letter_is_written_as_its_byte(open_page, path):
+    """Python's own bytes of the sign; the last token, with which it is whole, shows it."""
+    field, tokens = BYTES[path]
+    *parts, _ = "🐇".encode()
+    with open_page(path) as page:
+        page.locator(field).fill("a 🐇 ran")
+        small = page.locator(f"{tokens} .byte")
+        expect(small).to_have_text([f"byte {byte:02X}" for byte in parts])
+        assert all("part of a letter" in one.get_attribute("title") for one in small.all())
+        assert page.locator(tokens).filter(has_text="🐇").count() == 1
+        page.locator(tokens).filter(has_text="byte 9F").click()
+        shown = page.locator(tokens.split()[0])
+        expect(shown).to_contain_text("byte 9F")
+        assert "\ufffd" not in shown.text_content()
+
+
 def test_bad_texts_are_told_and_the_last_picture_stays(open_page):
     with open_page(PAGE) as page:
         for text, says in (
