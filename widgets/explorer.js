@@ -12,7 +12,7 @@ import {wordGroup, written} from "./lib/words.js";
 import {detail} from "./explorer/detail.js";
 import {answers, entryOf, look, opened, questionOf} from "./explorer/look.js";
 import {PARTS} from "./explorer/number.js";
-import {LENS, guessed, overview} from "./explorer/overview.js";
+import {LENS, ending, guessed, overview} from "./explorer/overview.js";
 import {pictureOf} from "./explorer/picture.js";
 import {pinned} from "./explorer/pinned.js";
 import {verdict} from "./explorer/verdict.js";
@@ -120,7 +120,8 @@ const words = (m, widget) => wordGroup({
 
 const view = (m, widget) => html`${status(m)}<p class="note">${m.entry.about}</p>${words(m, widget)}${verdict(m, widget)}
   ${m.pinned ? pinned(m) : nothing}
-  <div class="halves" aria-busy=${!m.isRead && !m.problem}>${overview(m, widget)}${detail({...m, parts: widget.data.bench.parts[m.entry.name]}, widget)}</div>
+  <div class="halves" aria-busy=${!m.isRead && !m.problem}>${overview(m, widget)}${detail({...m, parts: widget.data.bench.parts[m.entry.name]}, widget)}
+    ${ending(m, widget)}</div>
   ${widget.sentence({hidden: true})}`;
 
 // ---- Fields ----------------------------------------------------------------------------------

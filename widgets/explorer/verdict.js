@@ -5,7 +5,7 @@ import {chance} from "../lib/ground-words.js";
 import {filled} from "../lib/shares.js";
 import {written} from "../lib/words.js";
 import {nameOf} from "./look.js";
-import {guess} from "./overview.js";
+import {boxed, guess} from "./overview.js";
 
 const LISTED = 3; // guesses in words
 
@@ -19,7 +19,7 @@ export const verdict = (m, widget) => {
     ${row("all heads on", guess(before.text, m), before.share, chance(before.share))}
     ${row(`without ${off.length > 1 ? `${off.length} heads` : off.map(([layer, head]) => nameOf({layer, head})).join() || m.name}`,
       guess(before.text, m), whole ? whole.now : 0, whole ? chance(whole.now) : "?", whole ? "now" : "unknown")}
-    <p class="note">${whole ? "Now it guesses" : "It guesses"} ${guesses.slice(0, LISTED).map(({text, share}, i) => html`${i ? ", " : ""}<b>${guess(text, m)}</b> ${chance(share)}`)}.</p></div>
+    <p class="note">${whole ? "Now it guesses" : "It guesses"} ${guesses.slice(0, LISTED).map(({text, share}, i) => html`${i ? ", " : ""}${boxed(text, m)} ${chance(share)}`)}.</p></div>
     ${switches(m, widget)}</section>`;
 };
 
