@@ -123,6 +123,16 @@ def test_a_head_is_switched_off_and_its_effect_seen_on_one_screen(open_page, siz
         expect(rows).to_have_text(["47 %", "?"])
 
 
+def test_choosing_a_word_moves_no_word(open_page):
+    lefts = "(all) => all.map((word) => word.getBoundingClientRect().left)"
+    with open_page(PAGE) as page:
+        words = page.locator(WORD)
+        before = words.evaluate_all(lefts)
+        words.nth(2).click()
+        expect(words.nth(2)).to_have_attribute("aria-checked", "true")
+        assert words.evaluate_all(lefts) == pytest.approx(before, abs=0.1)
+
+
 def test_the_experiments_change_one_thing_each(open_page):
     with open_page(PAGE) as page:
         for experiment, first in zip(EXPERIMENTS, ("23 %", "14 %", "47 %"), strict=True):
