@@ -8,11 +8,11 @@ import {defineWidget} from "./lib/define-widget.js";
 import {decimal, integer, option} from "./lib/fields.js";
 import {chance, shown} from "./lib/ground-words.js";
 import {format} from "./lib/numbers.js";
-import {wordGroup} from "./lib/words.js";
+import {wordGroup, written} from "./lib/words.js";
 import {detail} from "./explorer/detail.js";
 import {answers, entryOf, look, opened, questionOf} from "./explorer/look.js";
 import {PARTS} from "./explorer/number.js";
-import {LENS, guessed, overview} from "./explorer/overview.js";
+import {LENS, ending, guessed, overview} from "./explorer/overview.js";
 import {pictureOf} from "./explorer/picture.js";
 import {pinned} from "./explorer/pinned.js";
 import {verdict} from "./explorer/verdict.js";
@@ -115,13 +115,14 @@ const status = ({arrived, problem}) => html`<p class=${problem ? "status problem
     <progress max="1" .value=${arrived} aria-label="Fetched"></progress>`}</p>`;
 
 const words = (m, widget) => wordGroup({
-  words: m.pieces.map((piece, i) => html`<span class=${m.entry.causal && i > m.at ? "later" : ""}>${shown(piece)}</span>`),
+  words: m.pieces.map((piece, i) => html`<span class=${m.entry.causal && i > m.at ? "later" : ""}>${written(piece)}</span>`),
   chosen: m.at, label: "The word that looks", className: "chips", choose: (at) => widget.set({at, to: null})
 });
 
 const view = (m, widget) => html`${status(m)}<p class="note">${m.entry.about}</p>${words(m, widget)}${verdict(m, widget)}
   ${m.pinned ? pinned(m) : nothing}
-  <div class="halves" aria-busy=${!m.isRead && !m.problem}>${overview(m, widget)}${detail({...m, parts: widget.data.bench.parts[m.entry.name]}, widget)}</div>
+  <div class="halves" aria-busy=${!m.isRead && !m.problem}>${overview(m, widget)}${detail({...m, parts: widget.data.bench.parts[m.entry.name]}, widget)}
+    ${ending(m, widget)}</div>
   ${widget.sentence({hidden: true})}`;
 
 // ---- Fields ----------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ import {chance, count, last, nats, ordinal, shown} from "./lib/ground-words.js";
 import "./lib/pixels.js";
 import {loadStoryteller} from "./lib/storyteller.js";
 import "./lib/weight-map.js";
-import {wordGroup} from "./lib/words.js";
+import {wordGroup, written} from "./lib/words.js";
 
 const [MOST_LETTERS, MOST_TOKENS, MOST_STEPS, RATE] = [160, 24, 10, 0.01];
 
@@ -141,7 +141,7 @@ const stop = (m, widget, number, content) => {
 };
 
 const chips = (m, widget) => wordGroup({
-  words: m.tokens.map((text, i) => html`<span class=${i > m.place ? "later" : ""}>${shown(text)}</span>`),
+  words: m.tokens.map((text, i) => html`<span class=${i > m.place ? "later" : ""}>${written(text)}</span>`),
   chosen: m.place, label: "The token that looks", className: "chips", choose: (token) => widget.set({token})
 });
 
@@ -153,7 +153,7 @@ const strips = (m, widget, layer, number) => html`<div class="strips">${layer ? 
 const padded = (row, length) => Array.from({length}, (_, i) => row[i] ?? 0);
 
 const bar = ({text, share, isTruth, isLower, before}) => html`<li class="${isTruth ? "truth" : ""} ${isLower ? "lower" : ""}">
-  <span class="token">${shown(text)}</span>
+  <span class="token">${written(text)}</span>
   <span class="bar"><span style="transform:scaleX(${+share.toFixed(4)})"></span>${before === undefined ? nothing
     : html`<i style="left:${+(100 * before).toFixed(2)}%"></i>`}</span><span class="share">${chance(share)}</span></li>`;
 

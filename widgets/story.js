@@ -6,12 +6,12 @@ import {askStoryteller} from "./lib/ask-storyteller.js";
 import {reset, slider} from "./lib/controls.js";
 import {defineWidget} from "./lib/define-widget.js";
 import {decimal, text as anyText} from "./lib/fields.js";
-import {chance} from "./lib/ground-words.js";
+import {chance, isPart, told as inWords} from "./lib/ground-words.js";
 import {formatPercent} from "./lib/numbers.js";
 import {rowOf} from "./lib/reading.js";
 import {filled} from "./lib/shares.js";
 import {follow, goOnWith, hear, isOf, type, write} from "./lib/story-acts.js";
-import {moveByKey} from "./lib/words.js";
+import {moveByKey, written} from "./lib/words.js";
 
 const UNIT = 10000; // of the published numbers
 const COLUMNS = 4;
@@ -72,7 +72,7 @@ export function told({name, cost, looks}) {
 /** A piece as it is called: without the space before it, or in words. */
 export function called(piece) {
   if (/^[\s]*$/.test(piece)) return piece.includes("\n") ? "new line" : "space";
-  return piece.trim();
+  return inWords(piece.trim());
 }
 
 /** The same, with dots where it goes on with the word before it. */
@@ -132,7 +132,7 @@ const switchOff = (widget) => {
 
 const token = ({pieces, at, row}, i, choose) => html`<button type="button" role="radio" aria-checked=${i === at}
   class=${i > at ? "later" : nothing} tabindex=${i === at ? 0 : -1} style="--weight:${+(row[i] ?? 0).toFixed(3)}"
-  @click=${() => choose(i)}>${called(pieces[i]) === pieces[i].trim() ? pieces[i].trim() : pieces[i].includes("\n") ? "¶" : "␣"}</button>`;
+  @click=${() => choose(i)}>${called(pieces[i]) === pieces[i].trim() ? pieces[i].trim() : isPart(pieces[i]) ? written(pieces[i]) : pieces[i].includes("\n") ? "¶" : "␣"}</button>`;
 
 const tile = ({name, isOff, row}, i, {head, pieces}, choose) => html`<button type="button" role="radio" aria-checked=${i === head}
   class=${isOff ? "off" : nothing} tabindex=${i === head ? 0 : -1} @click=${() => choose(i)}>
@@ -141,8 +141,8 @@ const tile = ({name, isOff, row}, i, {head, pieces}, choose) => html`<button typ
   <span>${name}${isOff ? " off" : ""}</span></button>`;
 
 const guessList = (m, widget) => html`<ol class="guesses" aria-label="What may follow ${called(m.pieces[m.at])}">${m.guesses.map((guess) => html`
-  <li class=${m.follows === guess.text ? "follows" : nothing}><button type="button" @click=${() => goOnWith(widget, m, guess)}>
-    <span class="token">${guessed(guess.text, m.pieces[m.at])}</span>
+  <li class=${m.follows === guess.text ? "follows" : nothing}><button type="button" aria-disabled=${isPart(guess.text)} @click=${() => isPart(guess.text) || goOnWith(widget, m, guess)}>
+    <span class="token">${written(guess.text, guessed(guess.text, m.pieces[m.at]))}</span>
     <span class="bar" aria-hidden="true"><span style=${filled(guess.share)}></span></span>
     <span class="share">${formatPercent(guess.share)}</span></button></li>`)}</ol>`;
 
@@ -154,7 +154,7 @@ const KEPT = "What stands below is the last text that was read.";
 /** The sentence of looksAt for the eye: each token in a box. */
 const looks = ({pieces, at, heads, head, row}) => html`Head ${heads[head].name} ${heads[head].isOff ? "is switched off."
   : html`looks from ${boxed(pieces[at])} at ${best(row).map((to, i) => html`${i ? ", " : ""}${boxed(pieces[to])} ${formatPercent(row[to])}`)}.`}`;
-const boxed = (piece) => html`<span class="piece">${called(piece)}</span>`;
+const boxed = (piece) => html`<span class="piece">${written(piece, called(piece))}</span>`;
 
 /** Whether a line of the text ends with this word. */
 const isBreak = (pieces, words, i) => pieces[words[i][words[i].length - 1]].endsWith("\n") && !pieces[words[i + 1]?.[0]]?.startsWith("\n");

@@ -4,6 +4,7 @@ It runs in QuickJS, on the weights that the page loads.
 """
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ FILE = ROOT / "models/storyteller/weights/storyteller.safetensors"
 TEXT = '"The little rabbit\'s 🐇 house," said the'
 TOLERANCE = 1e-4
 OFF = [[0, 1], [2, 3]]
+HALF = re.compile("[\uee80-\ueeff]")  # a byte that is no character alone
 pytestmark = pytest.mark.skipif(not FILE.is_file(), reason="the storyteller isn't trained yet")
 
 
@@ -112,7 +114,7 @@ def test_guesses_are_the_likeliest(js, model, tokenizer, temperature, top):
     options = json.dumps({"temperature": temperature, "topK": top, "count": len(want)})
     got = js(f'story.guesses("The little", {options})')
     assert [guess["token"] for guess in got] == tokens.tolist()
-    assert [guess["text"] for guess in got] == [tokenizer.decode([t]) for t in tokens.tolist()]
+    assert [guess["text"] for guess in got] == [name_of(tokenizer, t) for t in tokens.tolist()]
     assert_near([guess["share"] for guess in got], kept)
 
 
@@ -132,9 +134,25 @@ def test_draws_follow_the_shares_and_the_seed(js):
 
 @pytest.mark.parametrize("text", [TEXT, "🐇", "a🐇b", "猫が", "\ufffd\ufffd", "x", "👩🏽‍🚀!"])
 def test_pieces_make_the_text(js, tokenizer, text):
-    pieces = js(f"story.pieces(story.encode({json.dumps(text)}))")
-    assert "".join(pieces) == tokenizer.decode(tokenizer.encode(text))
-    assert len(pieces) == len(tokenizer.encode(text))
+    tokens = tokenizer.encode(text)
+    pieces = js(f"story.pieces({json.dumps(tokens)})")
+    assert len(pieces) == len(tokens)
+    for piece, token in zip(pieces, tokens, strict=True):
+        assert not HALF.search(piece) or piece == name_of(tokenizer, token)
+    assert HALF.sub("", "".join(pieces)) == tokenizer.decode(tokens)
+
+
+def name_of(tokenizer, token):
+    """Its text; a byte that is no character alone is found by Python's own error handler."""
+    text = tokenizer.vocabulary[token].encode("latin-1").decode(errors="surrogateescape")
+    return re.sub("[\udc80-\udcff]", lambda byte: chr(ord(byte[0]) - 0xDC00 + 0xEE00), text)
+
+
+def test_every_token_has_a_name_of_its_own(js, tokenizer):
+    every = range(len(tokenizer.vocabulary))
+    names = js(f"{json.dumps([*every])}.map((token) => story.name(token))")
+    assert names == [name_of(tokenizer, token) for token in every]
+    assert len({*names}) == len(names)
 
 
 @pytest.mark.parametrize(

@@ -124,6 +124,16 @@ def test_a_head_is_switched_off_and_its_effect_seen_on_one_screen(open_page, siz
         expect(rows).to_have_text(["47 %", "?"])
 
 
+def test_choosing_a_word_moves_no_word(open_page):
+    lefts = "(all) => all.map((word) => word.getBoundingClientRect().left)"
+    with open_page(PAGE) as page:
+        words = page.locator(WORD)
+        before = words.evaluate_all(lefts)
+        words.nth(2).click()
+        expect(words.nth(2)).to_have_attribute("aria-checked", "true")
+        assert words.evaluate_all(lefts) == pytest.approx(before, abs=0.1)
+
+
 def test_the_experiments_change_one_thing_each(open_page):
     with open_page(PAGE) as page:
         for experiment, first in zip(EXPERIMENTS, ("23 %", "14 %", "47 %"), strict=True):
@@ -189,6 +199,30 @@ def test_the_head_is_saved_as_a_picture(open_page, kind):
         assert data.startswith(b"<svg" if kind == "SVG" else b"\x89PNG")
         if kind == "SVG":
             assert b">dog</text>" in data
+
+
+BYTES = {  # where a text is typed, and where its tokens are
+    PAGE: ("#explorer textarea", WORD),
+    "index.html": (".story textarea", ".story .tokens [role=radio]"),
+    "modules/start/lesson.html": ("#ground-floor textarea", "#ground-floor .chips button"),
+}
+
+
+@pytest.mark.parametrize("path", BYTES)
+def test_a_part_of_a_letter_is_written_as_its_byte(open_page, path):
+    """Python's own bytes of the sign; the last token, with which it is whole, shows it."""
+    field, tokens = BYTES[path]
+    *parts, _ = "🐇".encode()
+    with open_page(path) as page:
+        page.locator(field).fill("a 🐇 ran")
+        small = page.locator(f"{tokens} .byte")
+        expect(small).to_have_text([f"byte {byte:02X}" for byte in parts])
+        assert all("part of a letter" in one.get_attribute("title") for one in small.all())
+        assert page.locator(tokens).filter(has_text="🐇").count() == 1
+        page.locator(tokens).filter(has_text="byte 9F").click()
+        shown = page.locator(tokens.split()[0])
+        expect(shown).to_contain_text("byte 9F")
+        assert "\ufffd" not in shown.text_content()
 
 
 def test_bad_texts_are_told_and_the_last_picture_stays(open_page):

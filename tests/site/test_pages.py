@@ -56,6 +56,22 @@ def test_the_theme_is_followed_live(open_page):
         assert page.evaluate(script) == ["rgb(255, 255, 255)", None, "rgb(20, 23, 28)", None]
 
 
+def test_a_colour_is_looked_up_once_for_all_who_follow_the_theme(open_page):
+    """Each look styles the page at once, which a drawing of many pictures must not do for each."""
+    script = """async () => {
+      const {observeTheme} = await import(new URL("../../widgets/lib/surroundings.js", location));
+      const real = window.getComputedStyle;
+      let looks = 0;
+      window.getComputedStyle = (...given) => (looks += 1, real.apply(window, given));
+      const stops = Array.from({length: 9}, () => observeTheme((colors) => colors.value));
+      stops.forEach((stop) => stop());
+      window.getComputedStyle = real;
+      return looks;
+    }"""
+    with open_page(LESSON) as page:
+        assert page.evaluate(script) <= 2
+
+
 def test_links_within_the_page_keep_what_was_chosen(open_page):
     with open_page(LESSON) as page:
         page.evaluate("window.isTheSamePage = true")

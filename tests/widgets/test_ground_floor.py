@@ -69,7 +69,17 @@ def test_the_sentence_says_guesses_truth_and_learning(start):
 
 @pytest.mark.parametrize(
     ("text", "shown"),
-    [(" home", "home"), ("ing", "ing"), (" ", "␣"), ("\n", "↵"), ("", "\ufffd"), (" <b>", "<b>")],
+    [
+        (" home", "home"),
+        ("ing", "ing"),
+        (" ", "␣"),
+        ("\n", "↵"),
+        ("", "\ufffd"),
+        (" <b>", "<b>"),
+        ("\ueef0", "byte F0"),
+        (" \ueee2\uee82", "bytes E2 82"),
+        ("🐇", "🐇"),
+    ],
 )
 def test_a_token_is_written_so_that_it_can_be_seen(text, shown):
     assert WORDS.call("shown", text) == shown

@@ -3,10 +3,10 @@
 
 import {html, nothing} from "../../assets/vendor/lit.js";
 import {choice} from "../lib/controls.js";
-import {chance, ordinal, shown} from "../lib/ground-words.js";
+import {chance, ordinal} from "../lib/ground-words.js";
 import {format, formatFine, formatPercent} from "../lib/numbers.js";
 import {filled} from "../lib/shares.js";
-import {moveByKey} from "../lib/words.js";
+import {moveByKey, written} from "../lib/words.js";
 import {anyNumber} from "./number.js";
 import {picture} from "./head.js";
 import {folded} from "./folded.js";
@@ -20,11 +20,11 @@ export const detail = (m, widget) => html`<div class="detail">
 /** Of which one is chosen: the words that get most. */
 function looks({pieces, at, to, row, looks: {shown: list, others, left}, reading, head}, widget) {
   const choose = (i) => widget.set({to: list[i]});
-  return html`<p class="name"><b class="q">${shown(pieces[at])}</b> looks at</p>
+  return html`<p class="name"><b class="q">${written(pieces[at])}</b> looks at</p>
     ${reading.heads[head].isOff ? html`<p class="note">nothing: the head is off.</p>` : html`
     <div class="looks" role="radiogroup" aria-label="The word that is looked at" @keydown=${(event) => moveByKey(event, choose)}>${list.map((i) => html`
       <button type="button" role="radio" aria-checked=${i === to} tabindex=${i === to ? 0 : -1} @click=${() => widget.set({to: i})}>
-      <i style=${filled(row[i])}></i><span>${shown(pieces[i])}${pieces.indexOf(pieces[i]) === pieces.lastIndexOf(pieces[i]) ? nothing : html` <small>${ordinal(i + 1)} word</small>`}</span> <span>${chance(row[i])}</span></button>`)}</div>
+      <i style=${filled(row[i])}></i><span>${written(pieces[i])}${pieces.indexOf(pieces[i]) === pieces.lastIndexOf(pieces[i]) ? nothing : html` <small>${ordinal(i + 1)} word</small>`}</span> <span>${chance(row[i])}</span></button>`)}</div>
     <p class="note">${others ? `${others} more: ${chance(left)}` : "\u00a0"}</p>`}`;
 }
 
@@ -44,7 +44,7 @@ const signedLoss = (cost) => `${format(Math.abs(cost))} ${cost >= 0 ? "larger" :
 /** How one weight comes about, and what it brings. */
 function sums(m, widget) {
   const {pair, pieces, at, to, reading, head} = m;
-  const [from, key] = [html`<b class="q">${shown(pieces[at])}</b>`, html`<b class="k">${shown(pieces[to])}</b>`];
+  const [from, key] = [html`<b class="q">${written(pieces[at])}</b>`, html`<b class="k">${written(pieces[to])}</b>`];
   if (reading.heads[head].isOff) return html`<div class="sums"><p>A head that is off adds nothing to the stream.</p></div>`;
   if (!pair) return html`<div class="sums"><p>${m.failure || `The numbers of this head come with the model, ${m.entry.size > 5e5 ? "1 MB" : `${Math.round(m.entry.size / 1000)} KB`} …`}</p></div>`;
   const root = Math.sqrt(pair.size);

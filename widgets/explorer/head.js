@@ -15,8 +15,15 @@ export const label = (piece) => {
   return text.length > LONGEST ? `${text.slice(0, LONGEST - 1)}…` : text;
 };
 
+const placed = new WeakMap();
+
 /** Where the words stand: {width, height, left, right, y(i)} of the arrows between two columns. */
 export function places(pieces) {
+  if (!placed.has(pieces)) placed.set(pieces, place(pieces));
+  return placed.get(pieces);
+}
+
+function place(pieces) {
   const step = pieces.length > 20 ? 16 : 22;
   const column = 10 + LETTER * Math.max(4, ...pieces.map((piece) => label(piece).length));
   return {width: WIDTH, height: step * pieces.length + 8, step, column, left: column, right: WIDTH - column, y: (i) => step * (i + 0.5) + 4};
@@ -42,9 +49,8 @@ export function lines({weights}, pieces) {
   return drawn.get(weights);
 }
 
-/** The lines of one word. */
-export const fan = (row, pieces, at) => Array.from(row, (weight, to) => ({weight, to})).filter(({weight}) => weight >= LEAST)
-  .map(({weight, to}) => ({weight, to, d: curve(places(pieces), at, to)}));
+/** The lines of one word, one for each that it may look at: "" where it hardly does, so that none comes or goes. */
+export const fan = (row, pieces, at) => Array.from(row, (weight, to) => ({weight, to, d: weight >= LEAST ? curve(places(pieces), at, to) : ""}));
 
 function arrows({reading: {heads}, head, pieces, row, at, to}, choose) {
   const place = places(pieces);

@@ -6,7 +6,7 @@ import {chance, count, shown} from "../lib/ground-words.js";
 import {slider} from "../lib/controls.js";
 import {format} from "../lib/numbers.js";
 import {filled} from "../lib/shares.js";
-import {moveByKey} from "../lib/words.js";
+import {moveByKey, written} from "../lib/words.js";
 import {weightMap} from "../lib/weight-map.js";
 import "../lib/pixels.js";
 import {folded} from "./folded.js";
@@ -18,11 +18,11 @@ export const LENS = 3; // guesses of the stream at each place
 export const signed = (x) => (Math.abs(x) < 0.05 ? "0" : `${x > 0 ? "+" : "−"}${Math.abs(x).toFixed(1)}`);
 
 export const overview = (m, widget) => html`<div class="machine">
-  <p class="heading"><b>The model</b> <span>Each square is a head, with a row for each word that looks; ${m.name} is head ${m.name.slice(2)} of layer ${m.name[0]}. The bar is its push, how much it raises the score of <b>${guessed(m.guesses[0].text, m)}</b>.</span></p>
+  <p class="heading"><b>The model</b> <span>Each square is a head, with a row for each word that looks; ${m.name} is head ${m.name.slice(2)} of layer ${m.name[0]}. The bar is its push, how much it raises the score of ${boxed(m.guesses[0].text, m)}.</span></p>
   <div class="stages" role="radiogroup" aria-label="Head, with its push" @keydown=${(event) => moveByKey(event, (head) => choose(m, widget, head))}>
     ${start(m, widget)}${m.entry.counts.map((_, layer) => layerOf(m, widget, layer))}</div>
-  ${folded(widget, "stream", "The numbers of the stream", () => html`<p class="came">The strips show them at <b class="q">${shown(m.pieces[m.at])}</b>: the stronger the colour, the larger; grey: below 0.</p>`)}
-  ${ending(m, widget)}</div>`;
+  ${folded(widget, "stream", "The numbers of the stream", () => html`<p class="came">The strips show them at <b class="q">${written(m.pieces[m.at])}</b>: the stronger the colour, the larger; grey: below 0.</p>`)}
+  </div>`;
 
 const choose = (m, widget, head) => widget.set({head: nameOf(m.reading.heads[head]), to: null});
 
@@ -31,7 +31,7 @@ const stage = (name, content, guesses, className = "") => html`<section class="s
   <div class="lens">${guesses}</div></section>`;
 
 const lens = (m, number) => html`<p class="caption">${number ? html`after layer ${number}` : "before layer 1"}</p>
-  ${m.stages[number].slice(0, LENS).map(({text, share}) => html`<p class=${text === m.guesses[0].text ? "guess final" : "guess"}><i style=${filled(share)}></i><span>${guessed(text, m)}</span> <span>${chance(share)}</span></p>`)}`;
+  ${m.stages[number].slice(0, LENS).map(({text, share}) => html`<p class=${text === m.guesses[0].text ? "guess final" : "guess"}><i style=${filled(share)}></i><span>${guess(text, m)}</span> <span>${chance(share)}</span></p>`)}`;
 
 const start = (m, widget) => stage("Words become vectors", html`${pushed("vector", m.pushes.start, m)}${streamOf(m, widget, 0)}`, lens(m, 0), "start");
 
@@ -77,15 +77,16 @@ const tile = (m, widget, head, i) => html`<button type="button" role="radio" ari
   <span class="label push ${strength(m.pushes.heads[i])}" style=${force(m.pushes.heads[i], m)}>${head.isOff ? "off" : signed(m.pushes.heads[i])}</span></button>`;
 
 /** The guesses at the end, what came, and the loss. */
-function ending(m, widget) {
+export function ending(m, widget) {
   const {guesses, truth, reading, entry} = m;
   return html`<section class="ending">
-    <p class="name">All guesses, and how they come about</p>
+    <div><p class="heading"><b>The guesses</b></p>
     <div class="controls">${slider("temperature", "Temperature")(widget)}</div>
-    <ul class="bars" aria-label="Guesses">${guesses.map((guess) => bar(guess, truth, m))}</ul>
-    <p class="came">All pushes for ${guessed(guesses[0].text, m)}, added before rounding, make ${exact(total(m.pushes))}; the biases outside the MLPs make ${exact(m.pushes.rest)}. So its logit is ${exact(total(m.pushes) + m.pushes.rest)} above the mean of all ${count(entry.words)}.</p>
+    <ul class="bars" aria-label="Guesses">${guesses.map((one) => bar(one, truth, m))}</ul></div>
+    <div><p class="heading"><b>How they come about</b></p>
+    <p class="came">All pushes for ${boxed(guesses[0].text, m)}, added before rounding, make ${exact(total(m.pushes))}; the biases outside the MLPs make ${exact(m.pushes.rest)}. So its logit is ${exact(total(m.pushes) + m.pushes.rest)} above the mean of all ${count(entry.words)}.</p>
     <p class="came">${came(truth, entry)} ${reading.loss === null ? "" : html`Mean loss over the text${entry.causal ? "" : ", each word hidden in turn"}: <b>${format(reading.loss)}</b>${
-      reading.lossWithout === null ? "" : html`, with all heads on <b>${format(reading.lossWithout)}</b>`}. Guessing evenly among ${count(entry.words)}: ${format(Math.log(entry.words))}.`}</p>
+      reading.lossWithout === null ? "" : html`, with all heads on <b>${format(reading.lossWithout)}</b>`}. Guessing evenly among ${count(entry.words)}: ${format(Math.log(entry.words))}.`}</p></div>
   </section>`;
 }
 
@@ -96,13 +97,19 @@ const total = ({start: first, heads, mlps}) => [first, ...heads, ...mlps].reduce
 function came(truth, {causal}) {
   if (!truth) return causal ? "Nothing follows yet, so this guess has no loss." : "The word is hidden.";
   const loss = html`${chance(truth.share)}, a loss of <b>${format(truth.loss)}</b>.`;
-  return causal ? html`What came: <b>${shown(truth.text)}</b> ${loss}` : html`If it were hidden, <b>${shown(truth.text)}</b> would get ${loss}`;
+  return causal ? html`What came: <b class="piece">${written(truth.text)}</b> ${loss}` : html`If it were hidden, <b class="piece">${written(truth.text)}</b> would get ${loss}`;
 }
 
 /** A guess as it is written: with dots where it goes on with the word before it. */
 export const guessed = (text, {entry, pieces, at}) => (entry.kind === "storyteller" && /^[\p{L}\p{N}]/u.test(text)
   && /[\p{L}\p{N}]$/u.test(pieces[at]) ? `…${text}` : shown(text));
 
-const bar = ({text, share, without}, truth, m) => html`<li class=${m.entry.causal && text === truth?.text ? "truth" : ""}><span class="token">${guessed(text, m)}</span>
+/** The same in a template. */
+export const guess = (text, m) => written(text, guessed(text, m));
+
+/** The same within a sentence, in a box: it may be a full stop. */
+export const boxed = (text, m) => html`<b class="piece">${guess(text, m)}</b>`;
+
+const bar = ({text, share, without}, truth, m) => html`<li class=${m.entry.causal && text === truth?.text ? "truth" : ""}><span class="token">${guess(text, m)}</span>
   <span class="bar"><span style=${filled(share)}></span>${without === undefined ? nothing : html`<i style="left:${+(100 * without).toFixed(2)}%"></i>`}</span>
   <span class="share">${chance(share)}</span></li>`;

@@ -29,7 +29,7 @@ function arrows(m, colors) {
   return {
     width: place.width, height: place.height, body: [
       ...lines(heads[head], pieces).filter(({d}) => d).map(({look, d}) => path(d, colors.edge, Math.min(1, look) / 2, 1)),
-      ...fan(row, pieces, at).map(({weight, d}) => path(d, colors.query, Math.max(0.15, weight).toFixed(3), (0.8 + 5 * weight).toFixed(2))),
+      ...fan(row, pieces, at).filter(({d}) => d).map(({weight, d}) => path(d, colors.query, Math.max(0.15, weight).toFixed(3), (0.8 + 5 * weight).toFixed(2))),
       ...pieces.map((piece, i) => word(piece, place.left - 6, place.y(i), "end", i === at ? colors.query : colors.text)),
       ...pieces.map((piece, i) => `<rect x="${place.right}" y="${place.y(i) - place.step / 2 + 1}" width="${place.column}" height="${place.step - 2}" rx="4" fill="${colors.weight}" opacity="${row[i].toFixed(4)}"/>`
         + word(piece, place.right + 6, place.y(i), "start", colors.text))

@@ -1,10 +1,11 @@
 // What the model guesses, with all heads on and without those that are off; and the switch of the chosen head.
 
 import {html} from "../../assets/vendor/lit.js";
-import {chance, shown} from "../lib/ground-words.js";
+import {chance} from "../lib/ground-words.js";
 import {filled} from "../lib/shares.js";
+import {written} from "../lib/words.js";
 import {nameOf} from "./look.js";
-import {guessed} from "./overview.js";
+import {boxed, guess} from "./overview.js";
 
 const LISTED = 3; // guesses in words
 
@@ -14,11 +15,11 @@ export const verdict = (m, widget) => {
   const [first] = guesses;
   const before = whole ?? first;
   return html`<section class="verdict"><div class="outcome">
-    <p class="name">${entry.causal ? "What comes after" : "What stands at"} <b class="q">${shown(pieces[at])}</b>?</p>
-    ${row("all heads on", guessed(before.text, m), before.share, chance(before.share))}
+    <p class="name">${entry.causal ? "What comes after" : "What stands at"} <b class="q">${written(pieces[at])}</b>?</p>
+    ${row("all heads on", guess(before.text, m), before.share, chance(before.share))}
     ${row(`without ${off.length > 1 ? `${off.length} heads` : off.map(([layer, head]) => nameOf({layer, head})).join() || m.name}`,
-      guessed(before.text, m), whole ? whole.now : 0, whole ? chance(whole.now) : "?", whole ? "now" : "unknown")}
-    <p class="note">${whole ? "Now it guesses" : "It guesses"} ${guesses.slice(0, LISTED).map((guess, i) => html`${i ? ", " : ""}<b>${guessed(guess.text, m)}</b> ${chance(guess.share)}`)}.</p></div>
+      guess(before.text, m), whole ? whole.now : 0, whole ? chance(whole.now) : "?", whole ? "now" : "unknown")}
+    <p class="note">${whole ? "Now it guesses" : "It guesses"} ${guesses.slice(0, LISTED).map(({text, share}, i) => html`${i ? ", " : ""}${boxed(text, m)} ${chance(share)}`)}.</p></div>
     ${switches(m, widget)}</section>`;
 };
 

@@ -18,7 +18,7 @@ export function wordsOf({config: {vocabulary}}, kind, most) {
     grammar: (text) => lookUp(split(text), ids, "words"),
     induction: (text) => lookUp([...text.toLowerCase()], ids, "letters and marks")
   }[kind];
-  const text = bytes ? (id) => bytes.decode([id]) : (id) => vocabulary[id];
+  const text = bytes ? bytes.name : (id) => vocabulary[id];
 
   function tokens(whole) {
     const found = cut(whole);

@@ -16,7 +16,7 @@ export function inside(story, model, ids) {
   const {logits, weights, residual, middle, inner} = model.run(ids);
   const chances = logits.map((row) => shares(row));
   const losses = ids.slice(1).map((next, i) => -Math.log(chances[i][next]));
-  const text = (id) => story.decode([id]);
+  const text = (id) => story.name(id);
 
   function truthAt(i) {
     if (i + 1 >= ids.length) return null;

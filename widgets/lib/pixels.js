@@ -33,10 +33,15 @@ class Pixels extends HTMLElement {
   }
 }
 
+const known = new Map(); // colours that were read
+
 /** A colour of the theme as [red, green, blue]. */
 function channels(color, context) {
-  context.fillStyle = color; // which reads back as #rrggbb
-  return [1, 3, 5].map((at) => parseInt(context.fillStyle.slice(at, at + 2), 16));
+  if (!known.has(color)) {
+    context.fillStyle = color; // which reads back as #rrggbb
+    known.set(color, [1, 3, 5].map((at) => parseInt(context.fillStyle.slice(at, at + 2), 16)));
+  }
+  return known.get(color);
 }
 
 /** <weight-pixels>: set `weights`, rows of numbers from 0 to 1. A pixel's opacity is its weight. */

@@ -1,5 +1,6 @@
 // Reads texts with the storyteller, and says what a page shows of them in a form that a worker can post.
 
+import {isPart} from "./ground-words.js";
 import {withoutEnd} from "./reading.js";
 import {draw} from "./storyteller.js";
 
@@ -28,7 +29,7 @@ export function reader(story, random = Math.random) {
 
   function goOn(text, temperature) {
     // A part of a character can't stand in a text.
-    const whole = past.guesses({temperature, topK: TOP, count: TOP}).filter((guess) => !guess.text.includes("\ufffd"));
+    const whole = past.guesses({temperature, topK: TOP, count: TOP}).filter((guess) => !isPart(guess.text));
     const share = whole.map((guess) => guess.share);
     if (!whole.length) return text;
     return withoutEnd(text) + whole[draw(share, random() * share.reduce((a, b) => a + b))].text;

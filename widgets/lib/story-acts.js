@@ -1,5 +1,6 @@
 // What a reader does with the storyteller's widget, and what follows from it.
 
+import {withoutParts} from "./ground-words.js";
 import {withoutEnd} from "./reading.js";
 
 const ENOUGH = 60; // tokens that are written at once
@@ -13,7 +14,7 @@ export function type(widget, text) {
 
 /** Goes on from the chosen word with a guess. */
 export function goOnWith(widget, {reading, pieces, at}, guess) {
-  const before = at === pieces.length - 1 ? withoutEnd(reading.text) : pieces.slice(0, at + 1).join("");
+  const before = at === pieces.length - 1 ? withoutEnd(reading.text) : withoutParts(pieces.slice(0, at + 1).join(""));
   type(widget, before + guess.text);
 }
 

@@ -12,7 +12,7 @@ const FILE = "models/storyteller/weights/storyteller.safetensors";
 export const loadStoryteller = (file = FILE, onBytes) => loadModel(file, onBytes).then((model) => storyteller(model, file));
 
 /**
- * {config, model, encode(text), decode(tokens), pieces(tokens), run, guesses, begin} of a causal model
+ * {config, model, encode(text), decode(tokens), name(token), pieces(tokens), run, guesses, begin} of a causal model
  * whose vocabulary is that of models/storyteller/tokens.py.
  * Where a text is asked for, tokens will do. `off`: heads without effect, [[layer, head], …].
  * Throws an Error to show where a text is empty, or longer than the model reads at once, and where
@@ -21,7 +21,7 @@ export const loadStoryteller = (file = FILE, onBytes) => loadModel(file, onBytes
 export function storyteller(model, name = FILE) {
   const {config} = model;
   if (!isStoryteller(config)) throw new Error(`${name} holds another model, which doesn't read bytes`);
-  const {encode, decode, pieces} = tokenizer(config.vocabulary);
+  const {encode, decode, name: nameOf, pieces} = tokenizer(config.vocabulary);
 
   function tokensOf(text) {
     const tokens = typeof text === "string" ? encode(text) : [...text];
@@ -38,7 +38,7 @@ export function storyteller(model, name = FILE) {
     return {tokens, ...model.run(tokens, {off})};
   }
 
-  /** The likeliest next tokens, [{token, text, share}], the likeliest first. */
+  /** The likeliest next tokens, [{token, text: its name, share}], the likeliest first. */
   const guesses = (text, {off = [], ...options} = {}) => begin(text, {off}).guesses(options);
 
   /** A text that is read once, and then goes on token by token. Its `off` holds from then on. */
@@ -93,14 +93,14 @@ export function storyteller(model, name = FILE) {
       get full() { return tokens.length >= config.max_len; },
       /** What may follow the token `at`, without an `at` the last. */
       guesses: ({temperature = 1, topK = Infinity, count = 10, at = logits.length - 1} = {}) =>
-        likeliest(shares(logits[at], temperature, topK), count).map(([token, share]) => ({token, text: decode([token]), share})),
+        likeliest(shares(logits[at], temperature, topK), count).map(([token, share]) => ({token, text: nameOf(token), share})),
       append: (token) => read([token]),
       change,
       next
     };
   }
 
-  return {config, model, encode, decode, pieces, run, guesses, begin};
+  return {config, model, encode, decode, name: nameOf, pieces, run, guesses, begin};
 }
 
 /** Whether it is causal, and its vocabulary begins with the 256 bytes. */

@@ -22,10 +22,24 @@ function currentColor(name) {
   return color;
 }
 
+// One for the page: to look a colour up is to style the page at once, which no drawing should do again.
+let colors = null;
+let observer = null;
+const told = new Set();
+
 export function observeTheme(notify) {
-  const tell = () => notify(themeColors());
-  const observer = new MutationObserver(tell);
-  observer.observe(document.body, {attributes: true, attributeFilter: ["class"]});
-  tell();
-  return () => observer.disconnect();
+  observer = observer ?? new MutationObserver(() => {
+    colors = themeColors();
+    for (const tell of told) tell(colors);
+  });
+  if (!told.size) {
+    colors = themeColors();
+    observer.observe(document.body, {attributes: true, attributeFilter: ["class"]});
+  }
+  told.add(notify);
+  notify(colors);
+  return () => {
+    told.delete(notify);
+    if (!told.size) observer.disconnect();
+  };
 }

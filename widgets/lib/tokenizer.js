@@ -9,8 +9,10 @@ const UNFINISHED = /(?:[\xc2-\xdf]|[\xe0-\xef][\x80-\xbf]?|[\xf0-\xf4][\x80-\xbf
 const KNOWN = 10000; // pieces whose tokens are kept, so that a long visit doesn't fill the memory
 
 /**
- * {encode(text): tokens, decode(tokens): text, pieces(tokens): texts}. Half a character is decoded
- * as U+FFFD; of the pieces, each token's part of the text, a character stands at its last token.
+ * {encode(text): tokens, decode(tokens): text, name(token): text, pieces(tokens): texts}. Half a
+ * character is decoded as U+FFFD; in names each of its bytes is U+EE00 + byte, which no writing
+ * uses, so that they can be told apart. Of the pieces, each token's part
+ * of the text, a character stands at its last token; the tokens before have their names.
  */
 export function tokenizer(vocabulary) {
   const ids = new Map(vocabulary.map((token, id) => [token, id]));
@@ -42,19 +44,20 @@ export function tokenizer(vocabulary) {
   }
 
   const decode = (tokens) => fromBytes(Array.from(tokens, (token) => vocabulary[token]).join(""));
+  const name = (token) => fromBytes(vocabulary[token], escaped);
 
   function pieces(tokens) {
     let held = "";
     return tokens.map((token, i) => {
       held += vocabulary[token];
-      if (UNFINISHED.test(held) && i < tokens.length - 1) return "";
-      const text = fromBytes(held);
+      if (UNFINISHED.test(held) && i < tokens.length - 1) return name(token);
+      const text = fromBytes(held, escaped);
       held = "";
       return text;
     });
   }
 
-  return {encode, decode, pieces};
+  return {encode, decode, name, pieces};
 }
 
 function join(parts, both) {
@@ -74,12 +77,14 @@ function toBytes(text) {
   return encodeURIComponent(whole).replace(/%(..)/g, (_, hex) => String.fromCharCode(parseInt(hex, 16)));
 }
 
-function fromBytes(bytes) {
+const escaped = (part) => part.replace(/[^]/g, (byte) => String.fromCharCode(0xee00 + byte.charCodeAt(0)));
+
+function fromBytes(bytes, half = () => "\ufffd") {
   return bytes.replace(CHARACTERS, (part) => {
     try {
       return decodeURIComponent(Array.from(part, (byte) => `%${byte.charCodeAt(0).toString(16)}`).join(""));
     } catch {
-      return "\ufffd";
+      return half(part);
     }
   });
 }
