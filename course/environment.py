@@ -11,6 +11,7 @@ from pathlib import Path
 
 OLDEST, NEWEST = (3, 11), (3, 13)
 _RANGE = "3.11 to 3.13"
+_MARK = "# Written by python3 -m course."
 
 
 class SetupError(Exception):
@@ -27,8 +28,19 @@ def enter(root, arguments):
         _make(venv)
         _install(root, venv)
         _write(venv / "course-stamp", _stamp(root))
+    _tell_quarto(root, venv)
     if Path(sys.prefix).resolve() != venv.resolve():
         _start_again(venv, arguments)
+
+
+def _tell_quarto(root, venv):
+    """Name the environment to Quarto, which looks for no .venv, by its full path: Quarto counts
+    a relative one from where it is started, which may be a lesson's folder."""
+    path = root / "_environment.local"
+    text = f"{_MARK}\nQUARTO_PYTHON='{python_of(venv).as_posix()}'\n"
+    found = path.read_text(encoding="utf-8") if path.exists() else _MARK
+    if found.startswith(_MARK) and found != text:
+        _write(path, text)
 
 
 def python_of(venv):

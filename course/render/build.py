@@ -42,6 +42,11 @@ class Builder:
             [cache.file_digest(project.root / name) for name in files],
         ])  # fmt: skip
 
+    def has_run(self, page: Page) -> bool:
+        """True where the outputs of the page's cells are in the cache."""
+        store = PageCache(self.project.root, page.name)
+        return store.load_execution(self._execution_key(page)) is not None
+
     def cached(self, page: Page) -> Built | None:
         """Return the page from the cache; None where something that it depends on has changed."""
         started = time.perf_counter()

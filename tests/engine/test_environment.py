@@ -3,6 +3,7 @@
 import subprocess
 import sys
 import venv
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -55,6 +56,27 @@ def test_a_changed_pin_installs_again_in_the_same_environment(course):
     (course.root / "requirements.txt").write_text("numpy==2\n", encoding="utf-8")
     environment.enter(course.root, [])
     assert (course.made, len(course.installs)) == (1, 2)
+
+
+def test_quarto_is_told_of_the_environment_by_its_full_path(course):
+    told = course.root / "_environment.local"
+    for _ in range(2):
+        environment.enter(course.root, [])
+        python = environment.python_of(course.venv).as_posix()
+        assert told.read_text(encoding="utf-8").splitlines()[1:] == [f"QUARTO_PYTHON='{python}'"]
+    told.write_text("QUARTO_PYTHON=mine\n", encoding="utf-8")
+    environment.enter(course.root, [])
+    assert told.read_text(encoding="utf-8") == "QUARTO_PYTHON=mine\n"
+
+
+def test_quarto_without_packages_is_stopped_with_the_command():
+    script = Path(__file__).parents[2] / "course/quarto_setup.py"
+    bare = subprocess.run([sys.executable, "-S", script], capture_output=True, text=True)
+    assert bare.returncode
+    assert "    python3 -m course check\n" in bare.stderr
+    assert "nbformat" in bare.stderr
+    full = subprocess.run([sys.executable, script], capture_output=True, text=True)
+    assert (full.returncode, full.stderr) == (0, "")
 
 
 def test_no_setup_touches_nothing(course, monkeypatch):

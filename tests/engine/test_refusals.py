@@ -121,11 +121,29 @@ MISTAKES = {
         "::: {.callout-note #sec-x}\nx\n:::\n",
         "4: #sec-x: a callout isn't numbered",
     ),
+    "div numbered as a section": (
+        "::: {#sec-x}\nx\n:::\n",
+        "4: #sec-x: only a heading is numbered",
+    ),
+    "reference in braces": ("See @{fig-x}.\n", '4: unknown reference "@fig-x"'),
     "reference to a theorem": ("See @thm-x.\n", "4: @thm-x: references are to"),
     "reference in capitals": ("See @Fig-x.\n", "4: @Fig-x: references are to"),
     "kind said twice": (
         "## A {#sec-a}\n\nSee [part @sec-a].\n",
         "6: a reference in brackets says its kind twice",
+    ),
+    "words after a reference": (
+        "## A {#sec-a}\n\nSee [@sec-a, there].\n",
+        "6: what follows a reference in brackets is lost",
+    ),
+    "label without a blank": ("$$x$$ {#eq-x}.\n", "4: a formula's label must have a blank"),
+    "attribute of a quoted fence": (
+        "> ``` {.python lang=en}\n> x\n> ```\n",
+        '4: unknown attribute "lang" of a block of code',
+    ),
+    "Markdown in a summary": (
+        python("1", code_fold="true", code_summary="See *it*"),
+        '6: "code-summary" takes plain text',
     ),
     "place of the references": ("::: {#refs}\n:::\n", "4: #refs: the references"),
     "tasks": ("- [x] done\n", "4: lists of tasks"),
@@ -284,4 +302,14 @@ def test_an_address_in_raw_html_must_lead_somewhere(site, html):
 def test_a_formula_that_cannot_be_read_is_named(site):
     site.write("index.qmd", "Hello.\n\nThis $\\frac{1$ fails.\n")
     with pytest.raises(Problems, match=r"index\.qmd:3: Pandoc says: .*\\frac\{1"):
+        site.render()
+
+
+@pytest.mark.parametrize("shown", ["5", "display(SVG(DRAWING))"])
+def test_a_figure_of_two_outputs_is_refused(site, shown):
+    """Quarto makes (a) and (b) of them."""
+    imports = "from IPython.display import SVG, display"
+    source = f"{imports}\nDRAWING = '<svg/>'\ndisplay(SVG(DRAWING))\n{shown}"
+    site.write("index.qmd", python(source, label="fig-x", fig_cap="Two"))
+    with pytest.raises(Problems, match=r"index\.qmd:2: fig-x shows more than one output"):
         site.render()

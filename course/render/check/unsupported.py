@@ -31,6 +31,14 @@ _IN_PROSE = [
         r"\[[^\[\]@]*\w[^\[\]@]*@(?:fig|tbl|eq|sec)-[\w-]+[^\[\]]*\](?![({])",
         "a reference in brackets says its kind twice: write @fig-name alone",
     ),
+    (
+        r"\[[^\[\]]*@(?:fig|tbl|eq|sec)-[\w-]+\s*[^;\]\s\w-][^\[\]]*\](?![({])",
+        "what follows a reference in brackets is lost: write it after them",
+    ),
+    (
+        r"\{#eq-[\w-]+\}(?=[^\s\]])",
+        "a formula's label must have a blank after it",
+    ),
 ]
 # These stand in code or in brackets, which Prose.prose blanks.
 _IN_TEXT = [
@@ -39,6 +47,8 @@ _IN_TEXT = [
         "code in the text isn't run: print it in a cell, or write the number's sentence there",
     ),
 ]
+_MARKDOWN = re.compile(r"\*\S[^*]*\*|`|\$\S|\]\(")
+_PLAIN = '"{}" takes plain text, without Markdown'
 _ANNOTATION = re.compile(r"(?:#|//)\s*<\d+>\s*$")
 _KINDS = "thm lem cor prp cnj def exm exr sol rem alg lst nte tip wrn imp cau".split()
 OTHER_REFERENCE = re.compile(rf"(?:{'|'.join(_KINDS)})-|(?:Fig|Tbl|Eq|Sec)-")
@@ -46,12 +56,15 @@ OTHER_REFERENCE = re.compile(rf"(?:{'|'.join(_KINDS)})-|(?:Fig|Tbl|Eq|Sec)-")
 
 def unsupported(page: Page) -> Iterator[Problem]:
     for key in ("title", "subtitle", "description"):
-        if re.search(r"\*\S[^*]*\*|`|\$\S|\]\(", str(page.meta.get(key, ""))):
-            message = f'"{key}" takes plain text, without Markdown'
-            yield Problem(page.source, page.meta_lines.get((key,)), message)
+        if _MARKDOWN.search(str(page.meta.get(key, ""))):
+            yield Problem(page.source, page.meta_lines.get((key,)), _PLAIN.format(key))
     for block in page.blocks:
         if isinstance(block, Cell):
             yield from _annotations(block)
+            if _MARKDOWN.search(str(block.options.get("code-summary", ""))):
+                yield Problem(
+                    block.path, block.line_of("code-summary"), _PLAIN.format("code-summary")
+                )
         else:
             yield from _constructs(block)
             yield from _fence_attributes(block)
@@ -69,9 +82,14 @@ def _constructs(block: Prose) -> Iterator[Problem]:
         for pattern, message in patterns:
             for match in re.finditer(pattern, text):
                 yield Problem(*block.place(match.start()), message)
+    sections = {name for name, _ in block.headings()}
     for attributes, found in [*block.attributes(), *block.opening_divs()]:
         yield from _ids(attributes.ids, found)
         yield from _callout_ids(attributes, found)
+        for name in attributes.ids:
+            if name.startswith("sec-") and name not in sections and not _is_callout(attributes):
+                message = f"#{name}: only a heading is numbered as a section"
+                yield Problem(found.path, found.line, message)
 
 
 def _ids(names: list[str], found: Found) -> Iterator[Problem]:
@@ -86,20 +104,24 @@ def _ids(names: list[str], found: Found) -> Iterator[Problem]:
 
 def _callout_ids(attributes: Attributes, found: Found) -> Iterator[Problem]:
     """Quarto stops at a callout whose id is a reference of another kind."""
-    is_callout = any(name.startswith("callout-") for name in attributes.classes)
-    for name in attributes.ids if is_callout else ():
+    for name in attributes.ids if _is_callout(attributes) else ():
         if re.match(r"(?:fig|tbl|eq|sec)-", name):
             message = f"#{name}: a callout isn't numbered, so its id takes no such prefix"
             yield Problem(found.path, found.line, message)
+
+
+def _is_callout(attributes: Attributes) -> bool:
+    return any(name.startswith("callout-") for name in attributes.classes)
 
 
 def _fence_attributes(block: Prose) -> Iterator[Problem]:
     """Code that isn't run takes its language alone; annotations are refused there too."""
     fence = ""
     for line in block.lines:
-        before, fence = fence, fence_after(line.text, fence)
+        text = line.text.lstrip(" \t>")  # in lists and quotations too
+        before, fence = fence, fence_after(text, fence)
         if not before and fence:
-            inside = re.search(r"\{(.*)\}", FENCE.match(line.text)[3])  # type: ignore[index]
+            inside = re.search(r"\{(.*)\}", FENCE.match(text)[3])  # type: ignore[index]
             given = parse_attributes(inside[1]) if inside else None
             for key in given.keys if given else ():
                 yield Problem(*line[1:], f'unknown attribute "{key}" of a block of code')

@@ -16,11 +16,11 @@ end
 local function take_title(div)
   local first, given = div.content[1], div.attributes.title
   div.attributes.title = nil
+  if given then return pandoc.utils.blocks_to_inlines(pandoc.read(given, "markdown").blocks) end
   if first and first.t == "Header" then
     div.content:remove(1)
     return first.content
   end
-  return given and pandoc.utils.blocks_to_inlines(pandoc.read(given, "markdown").blocks)
 end
 
 local function title_container(title, kind)

@@ -29,7 +29,7 @@ end
 local function html(text) return pandoc.RawBlock("html", text) end
 
 -- Frame a figure or a table; a table's caption stands above it.
-local function float(kind, label, content, caption)
+local function float(kind, label, content, caption, classes, attributes)
   local place = kind == "tbl" and "top" or "bottom"
   if in_notebook then
     local text = pandoc.Blocks { pandoc.Para(caption_of(kind, label, caption)) }
@@ -46,9 +46,8 @@ local function float(kind, label, content, caption)
   local parts = kind == "tbl" and captioned .. { inner } or pandoc.Blocks { inner } .. captioned
   parts:insert(1, html(('<figure class="quarto-float quarto-float-%s figure">'):format(kind)))
   parts:insert(html("</figure>"))
-  return pandoc.Div(parts, {
-    id = label, class = "quarto-float quarto-figure quarto-figure-center anchored",
-  })
+  local all = pandoc.List { "quarto-float", "quarto-figure", "quarto-figure-center", "anchored" }
+  return pandoc.Div(parts, pandoc.Attr(label, all .. (classes or {}), attributes))
 end
 
 local function alt_text(image)
@@ -70,18 +69,6 @@ local function without_paragraphs(blocks)
   end)
 end
 
-local function captioned_div(div, kind)
-  local last = div.content[#div.content]
-  local caption = pandoc.Inlines {}
-  local is_caption = last and last.t == "Para" and last.content[1].t ~= "Image"
-  if is_caption then caption = div.content:remove().content end
-  local content = without_paragraphs(div.content)
-  for i, block in ipairs(content) do -- keep only the image of a figure inside a figure div
-    if block.t == "Figure" then content[i] = block.content[1] end
-  end
-  return float(kind, div.identifier, content, caption)
-end
-
 local function plain_figure(figure)
   local caption = pandoc.utils.blocks_to_inlines(figure.caption.long)
   if in_notebook then return pandoc.Div(figure.content .. { pandoc.Para(caption) }) end
@@ -93,8 +80,40 @@ local function plain_figure(figure)
   return pandoc.Div(parts, { class = "quarto-figure quarto-figure-center" })
 end
 
+local function captioned_div(div, kind)
+  local last = div.content[#div.content]
+  local caption = pandoc.Inlines {}
+  local is_caption = #div.content > 1 and last.t == "Para" and last.content[1].t ~= "Image"
+  if is_caption then caption = div.content:remove().content end
+  local content = without_paragraphs(div.content)
+  for i, block in ipairs(content) do
+    if block.t == "Figure" then content[i] = plain_figure(block) end
+  end
+  return float(kind, div.identifier, content, caption, div.classes, div.attributes)
+end
+
+-- What Quarto writes of an image's attributes on the figure around it too.
+local function of_figure(image)
+  local kept = {}
+  for key, value in pairs(image and image.attributes or {}) do
+    if key == "style" or key == "lang" or key:match("^data%-") then kept[key] = value end
+  end
+  return kept
+end
+
+-- An image with a label alone in its paragraph is a figure without a caption too.
+local function uncaptioned(para)
+  local image = #para.content == 1 and para.content[1]
+  if not image or image.t ~= "Image" or kind_of(image.identifier) ~= "fig" then return nil end
+  local label = image.identifier
+  image.identifier = ""
+  return float("fig", label, { pandoc.Plain { image } }, {}, {}, of_figure(image)), false
+end
+
 local floats = {
   traverse = "topdown",
+  Para = uncaptioned,
+  Plain = uncaptioned,
   Div = function(div)
     local kind = kind_of(div.identifier)
     if kind == "fig" or kind == "tbl" then return captioned_div(div, kind), false end
@@ -102,16 +121,19 @@ local floats = {
   Figure = function(figure)
     if kind_of(figure.identifier) ~= "fig" then return plain_figure(figure), false end
     local caption = pandoc.utils.blocks_to_inlines(figure.caption.long)
-    return float("fig", figure.identifier, figure.content, caption), false
+    local image = figure.content[1] and figure.content[1].content[1]
+    local classes, attributes = image and image.classes, of_figure(image)
+    return float("fig", figure.identifier, figure.content, caption, classes, attributes), false
   end,
   Table = function(tbl)
+    local label, classes = tbl.identifier, tbl.classes:clone()
     tbl.classes:extend { "caption-top", "table" }
-    local label = tbl.identifier
     if kind_of(label) ~= "tbl" then return tbl, false end
     local caption = pandoc.utils.blocks_to_inlines(tbl.caption.long)
-    tbl.identifier = ""
+    local attributes = pandoc.AttributeList(tbl.attributes)
+    tbl.identifier, tbl.attributes = "", {}
     tbl.caption = { long = {} }
-    return float("tbl", label, { tbl }, caption), false
+    return float("tbl", label, { tbl }, caption, classes, attributes), false
   end,
 }
 
@@ -153,8 +175,8 @@ local function number_sections(blocks)
       levels[level] = (levels[level] or 0) + 1
       for deeper = level + 1, 6 do levels[deeper] = nil end
       local parts = {}
-      for i = 1, level do
-        if levels[i] then table.insert(parts, tostring(levels[i])) end
+      for i = levels[1] and 1 or 2, level do -- 0 for a level that was left out, as in Quarto
+        table.insert(parts, tostring(levels[i] or 0))
       end
       numbers[header.identifier] = table.concat(parts, ".")
       titles[header.identifier] = header.content

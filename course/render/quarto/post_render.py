@@ -11,7 +11,8 @@ from course.problems import Problem, Problems  # noqa: E402
 from course.render.quarto.render_project import add_mentions, add_notebooks  # noqa: E402
 
 try:
-    add_notebooks(ROOT, os.environ["QUARTO_PROJECT_OUTPUT_FILES"].splitlines())
+    pages = os.environ["QUARTO_PROJECT_OUTPUT_FILES"].splitlines()
+    add_notebooks(ROOT, pages, execute=os.environ.get("COURSE_NOTEBOOKS") == "1")
     add_mentions(ROOT)
 except (Problem, Problems) as found:
     sys.exit(str(found))

@@ -25,6 +25,11 @@ _MISSING = """there is no `quarto` on this machine. Either
   run `.venv/bin/python -m pip install -r requirements-quarto.txt`, which downloads it, or
   leave out `--engine quarto`: the embedded engine renders the same pages."""
 
+_LEFT_OUT = (
+    "  notebooks left out, as their lessons would have to run a second time: {}; "
+    "`python3 -m course render --engine quarto` makes them"
+)
+
 
 def render_with_quarto(root: Path) -> int:
     check_site(load_project(root))
@@ -32,8 +37,8 @@ def render_with_quarto(root: Path) -> int:
     if quarto is None:
         print(_MISSING, file=sys.stderr)
         return 1
-    # Quarto doesn't look for .venv, and _environment can't name its folder on Windows.
-    environment = {"QUARTO_PYTHON": sys.executable, **os.environ}
+    # Quarto looks for no .venv.
+    environment = {"QUARTO_PYTHON": sys.executable, "COURSE_NOTEBOOKS": "1", **os.environ}
     quiet = []
     with subprocess.Popen(
         [quarto, "render"], cwd=root, env=environment, text=True, encoding="utf-8",
@@ -48,23 +53,30 @@ def render_with_quarto(root: Path) -> int:
     return process.returncode
 
 
-def add_notebooks(root: Path, files: list[str]) -> None:
+def add_notebooks(root: Path, files: list[str], *, execute: bool = True) -> None:
     """Write a notebook beside each lesson in ``files``, Quarto's pages, and link to it.
 
     Quarto keeps no outputs, so they come from the embedded engine, from its cache if possible.
+    Without ``execute`` a lesson that isn't in the cache gets no notebook.
     """
     project = load_project(root)
     pages = check_site(project)
     site = root / "_site"
     rendered = {(root / name).resolve() for name in files}
     builder = Builder(project, pages, _CELL_TIMEOUT)
+    left_out = []
     for page in pages.values():
         target = site / page.html
         if target.resolve() in rendered and has_notebook(project, page):
+            if not execute and not builder.has_run(page):
+                left_out.append(page.name)
+                continue
             built = builder.cached(page) or builder.build(page)
             write_notebook(root, site, page, built.notebook or "", built.reads)
             _add_link(target, link_html(project, page))
             print(f"  {page.name}.ipynb", flush=True)
+    if left_out:
+        print(_LEFT_OUT.format(len(left_out)), flush=True)
 
 
 def add_mentions(root: Path) -> None:

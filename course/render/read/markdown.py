@@ -26,11 +26,11 @@ _HIDDEN = re.compile(
 )
 _BLANKED = "\x01"  # stands for the last character of blanked code or math
 _ATTRIBUTES = re.compile(rf"(?<=[\])>{_BLANKED}])[ \t]*\{{((?<![ \t]\{{)[^{{}}\n]*|#[^{{}}\n]*)\}}")
-_IN_BRACES = re.compile(r"\{[^{}\n]*\}")
+_IN_BRACES = re.compile(r"(?<!@)\{[^{}\n]*\}")
 _HEADING = re.compile(r"^(#{1,6})[ \t]+(.*?)[ \t]*(?:\{([^{}\n]*)\})?[ \t]*#*$", re.M)
 _DIV = re.compile(r"^[ \t]*:{3,}[ \t]*(?:\{(.*)\}|([\w-]+))?[ \t]*:*[ \t]*$", re.M)
 _NUMBERED = re.compile(r"^(\d+)[.)][ \t]", re.M)
-_CAPTION = re.compile(r"^:[ \t].*?\{(#[^{}\n]*)\}[ \t]*$", re.M)
+_CAPTION = re.compile(r"^[ \t>]*:[ \t].*?\{(#[^{}\n]*)\}[ \t]*$", re.M)
 _LINK = re.compile(
     r"(!?)\[(?:[^\[\]]|\[[^\[\]]*\])*\]\(\s*<?((?<=<)[^>\n]*|[^)\s<>]*)>?(?:\s+[\"'][^)]*)?\)"
 )

@@ -23,6 +23,7 @@ SCHEMA: dict[str, Any] = {
         "type": "website",
         "output-dir": "_site",
         "execute-dir": "project",
+        "pre-render": "course/quarto_setup.py",  # run by Quarto alone
         "render": [str],
         "resources": [str],
         "post-render": POST_RENDER,
@@ -173,6 +174,7 @@ def _missing_files(project: Project) -> list[Problem]:
     keys = [
         ("format", "html", "css"), ("bibliography",), ("project", "resources"),
         ("project", "post-render"), ("website", "favicon"), ("website", "image"),
+        ("project", "pre-render"),
     ]  # fmt: skip
     named = [(key, name) for key in keys for name in project.listed(*key)]
     named += [(("filters",), name) for name in project.filters]

@@ -9,6 +9,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from course.problems import Problem
 from course.render.read.markdown import Prose
 from course.render.read.page_source import Cell, Page
 
@@ -120,9 +121,19 @@ def _outputs(cell: Cell, count: int, outputs: list[dict], figures: Figures) -> I
             identity = _display_id(cell, displays, output)
             yield _display(output["data"], identity, count)
     if is_figure and images:
+        if len(displays) - sum(map(_is_artist, displays)) > 1:
+            message = f"{cell.label} shows more than one output: a figure is one image"
+            raise Problem(cell.path, cell.line_of("label"), message)
         caption = cell.options.get("fig-cap", "")
         body = div(f"#{cell.label}", *images, caption)
         yield div(".cell-output .cell-output-display", body)
+
+
+def _is_artist(output: dict) -> bool:
+    """True for what a call of Matplotlib returns, which isn't shown beside its image."""
+    return bool(re.match(r"\[?<matplotlib|Text\(", output["data"].get("text/plain", ""))) and not (
+        _IMAGES.keys() & output["data"].keys()
+    )
 
 
 def _display_id(cell: Cell, displays: list[dict], output: dict) -> str:

@@ -1,0 +1,23 @@
+"""Stop Quarto with the one command that is missing; run by Quarto as `pre-render:` of _quarto.yml.
+
+Standard library only: the Python that Quarto found may be any, with nothing installed.
+"""
+
+import sys
+from importlib.util import find_spec
+
+NEEDED = ["nbformat", "nbclient", "ipykernel", "matplotlib", "torch"]
+MESSAGE = """\
+the course isn't set up for Quarto yet: {python} has no {missing}.
+Run this once, in the course's folder, and then the same command again:
+    python3 -m course check
+It makes .venv and tells Quarto of it. With an environment of your own, activated:
+    python3 -m pip install -r requirements.txt"""
+
+
+def missing():
+    return [name for name in NEEDED if find_spec(name) is None]
+
+
+if __name__ == "__main__" and missing():
+    sys.exit(MESSAGE.format(python=sys.executable, missing=", ".join(missing())))
