@@ -1,7 +1,7 @@
 // How many steps information takes from one word to another, through three kinds of network.
 // A network is a graph: {nodes: [{column, word}], edges: [[from, to]]}, the words first.
 
-import {html} from "../assets/vendor/lit.js";
+import {html, svg} from "../assets/vendor/lit.js";
 import {defineWidget} from "./lib/define-widget.js";
 import {integer} from "./lib/fields.js";
 import {wordGroup} from "./lib/words.js";
@@ -64,13 +64,11 @@ const WIDTH = 100; // of the drawing; a word is 1 high
 /** Where a node stands, [x, y]: a column for each layer, a row for each word. */
 const placeIn = ({nodes}) => (i) => [(WIDTH * nodes[i].column) / nodes[nodes.length - 1].column, nodes[i].word + 0.5];
 
-const dots = (places) => places.map((place) => `M${place}h0`).join("");
-
 /** All lines and nodes of a network, which are many, and stay. */
 function drawing(graph) {
   const place = placeIn(graph);
   const lines = graph.edges.map(([a, b]) => `M${place(a)}L${place(b)}`).join("");
-  return {lines, dots: dots(graph.nodes.map((_, i) => place(i)))};
+  return {lines, places: graph.nodes.map((_, i) => place(i))};
 }
 
 const graphs = new Map();
@@ -103,6 +101,14 @@ export function sentence({words, net, from, to, graph, steps}) {
   return `${name}. ${way}${why}. To read all ${words.length} words takes ${wait}.`;
 }
 
+/** A place in percent of the drawing: what isn't to be stretched stands outside the view box. */
+const percent = ([x, y], words) => ({cx: `${(100 * x) / WIDTH}%`, cy: `${(100 * y) / words.length}%`});
+
+const dots = (places, words, className, radius) => places.map((place) => {
+  const {cx, cy} = percent(place, words);
+  return svg`<circle class=${className} cx=${cx} cy=${cy} r=${radius} />`;
+});
+
 function view(m, widget) {
   const {words, net, graph, steps} = m;
   const route = (m.path ?? []).map(placeIn(graph));
@@ -112,10 +118,11 @@ function view(m, widget) {
       notes: steps.map(count), choose: (i) => widget.set({net: i})
     })}
     <div class="stage"><b>from</b><b>to</b>${group("from", "From")}
-      <svg aria-hidden="true" preserveAspectRatio="none" viewBox="0 0 ${WIDTH} ${words.length}">
-        <path class="edges" d=${graph.lines}/><path class="nodes" d=${graph.dots}/>
-        <path class="route" d=${route.length ? `M${route.join("L")}` : ""}/><path class="stops" d=${dots(route)}/>
-        <path class="runner" d="M0,0h0"/></svg>
+      <svg aria-hidden="true">
+        <svg preserveAspectRatio="none" viewBox="0 0 ${WIDTH} ${words.length}">
+          <path class="edges" d=${graph.lines}/><path class="route" d=${route.length ? `M${route.join("L")}` : ""}/></svg>
+        ${dots(graph.places, words, "node", 3)}${dots(route, words, "stop", 4.5)}
+        <circle class="runner" r="7.5"/></svg>
       ${group("to", "To")}</div>
     ${widget.sentence()}`;
 }
@@ -125,14 +132,14 @@ const PAUSE = 150; // ms: first the answer is on the screen, then it moves
 
 /** A dot that takes the same time for every step; where motion isn't wanted, none. */
 function run(widget) {
-  const {net, graph, path} = widget.model;
+  const {words, net, graph, path} = widget.model;
   const key = `${net}: ${path}`;
   const isNew = widget.ran !== undefined && widget.ran !== key; // nothing moves by itself
   widget.ran = key;
   if (!isNew) return;
   widget.running?.cancel();
   if (!path || matchMedia("(prefers-reduced-motion: reduce)").matches) return;
-  const frames = path.map(placeIn(graph)).map(([x, y]) => ({opacity: 1, transform: `translate(${x}px, ${y}px)`}));
+  const frames = path.map(placeIn(graph)).map((place) => ({opacity: 1, ...percent(place, words)}));
   const dot = widget.root.querySelector(".runner");
   widget.running = dot.animate(frames, {delay: PAUSE, duration: STEP_TIME * (path.length - 1)});
 }

@@ -1,5 +1,6 @@
 """The path tracer on the page: what it draws, and how a word is chosen."""
 
+import pytest
 from playwright.sync_api import expect
 
 from tests.site.reading import settle
@@ -8,6 +9,7 @@ from tests.widgets.test_path_tracer import LINES, steps
 PAGE = "modules/m01_why_attention/lesson.html"
 WIDGET = "#path-tracer"
 LAYERS = [1, 4, 1]
+WORDS = 10
 
 
 def group(page, name):
@@ -17,7 +19,7 @@ def group(page, name):
 def points(page, name):
     """The nodes on a drawn path, as (column, word)."""
     d = page.locator(f"{WIDGET} svg .{name}").get_attribute("d")
-    pairs = d.replace("M", " ").replace("L", " ").replace("h0", "").split()
+    pairs = d.replace("M", " ").replace("L", " ").split()
     return [tuple(float(x) for x in pair.split(",")) for pair in pairs]
 
 
@@ -27,7 +29,10 @@ def assert_right(page, net, start, end):
     texts = page.locator(f"{WIDGET} .nets .note").all_inner_texts()
     assert [None if text == "no path" else int(text.split()[0]) for text in texts] == want
     route = points(page, "route")
-    assert points(page, "stops") == route
+    stops = page.locator(f"{WIDGET} svg .stop")
+    percents = [[stop.get_attribute(name) for name in ("cx", "cy")] for stop in stops.all()]
+    places = [tuple(float(text.rstrip("%")) for text in pair) for pair in percents]
+    assert places == [(x, pytest.approx(100 * y / WORDS)) for x, y in route]
     assert len(points(page, "edges")) == 2 * LINES[net]
     if want[net] is None:
         assert route == []

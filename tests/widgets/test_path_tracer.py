@@ -67,7 +67,7 @@ def test_each_path_follows_the_lines_of_its_network(net):
 def test_all_its_lines_are_drawn(net):
     graph = trace(net, 1, 7)["graph"]
     assert len(graph["edges"]) == graph["lines"].count("L") == LINES[net]
-    assert graph["dots"].count("h0") == len(graph["nodes"])
+    assert len(graph["places"]) == len(graph["nodes"])
 
 
 @pytest.mark.parametrize(("net", "start", "end", "words"), [
