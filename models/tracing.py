@@ -35,7 +35,7 @@ def opening(text: str, head: tuple[int, int]) -> dict[str, Any]:
 
     def guess(share: Tensor) -> list[dict[str, Any]]:
         return [
-            {"text": token_name(tokenizer, i), "share": s}
+            {"text": tokenizer.name(i), "share": s}
             for s, i in zip(*(x.tolist() for x in share.topk(GUESSES)), strict=True)
         ]
 
@@ -52,7 +52,7 @@ def opening(text: str, head: tuple[int, int]) -> dict[str, Any]:
     losses = [one["loss"] for one in truth if one]
     return {
         "model": "storyteller", "text": text, "off": [], "temperature": 1, "causal": True,
-        "pieces": [token_name(tokenizer, i) for i in ids],
+        "pieces": [tokenizer.name(i) for i in ids],
         "heads": heads,
         "stream": [rows[0, -1] for rows in run.residual],
         "units": [rows[-1].unflatten(0, (-1, GROUP)).amax(-1) for rows in found["units"]],
@@ -119,22 +119,13 @@ def _projected(model: Transformer, layer: Layer, x: Tensor, ids: list[int]) -> t
     return (query, key, value) if rotary is None else (rotary(query), rotary(key), value)
 
 
-def token_name(tokenizer: Tokenizer, token: int) -> str:
-    """The text of a token; each byte that is no character alone is U+EE00 + byte.
-
-    So that a page can say which byte it is; lone surrogates, Python's own way, have no UTF-8.
-    """
-    text = tokenizer.vocabulary[token].encode("latin-1").decode(errors="surrogateescape")
-    return text.translate({0xDC00 + byte: 0xEE00 + byte for byte in range(0x80, 0x100)})
-
-
 def _truth(logits: Tensor, ids: list[int], i: int, tokenizer: Tokenizer) -> dict | None:
     if i + 1 == len(ids):
         return None
     shares = logits.softmax(-1)
     share = shares[ids[i + 1]]
     return {
-        "text": token_name(tokenizer, ids[i + 1]), "share": share.item(),
+        "text": tokenizer.name(ids[i + 1]), "share": share.item(),
         "rank": 1 + int((shares > share).sum()), "loss": -share.log().item(),
     }  # fmt: skip
 

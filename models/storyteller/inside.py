@@ -47,7 +47,7 @@ def inside(model: Transformer, text: str) -> dict[str, Any]:
         if i + 1 < len(ids):
             share = shares[i, ids[i + 1]].item()
             rank = 1 + int((shares[i] > share).sum())
-            truth = {"text": tokenizer.decode([ids[i + 1]]), "share": share, "rank": rank}
+            truth = {"text": tokenizer.name(ids[i + 1]), "share": share, "rank": rank}
             truth["loss"] = losses[i].item()
         return {
             "id": ids[i],
@@ -66,7 +66,7 @@ def inside(model: Transformer, text: str) -> dict[str, Any]:
             ],
             "start": stream[0][i].norm().item(),
             "guesses": [
-                {"text": tokenizer.decode([token]), "share": share}
+                {"text": tokenizer.name(token), "share": share}
                 for share, token in zip(
                     likeliest.values.tolist(), likeliest.indices.tolist(), strict=True
                 )
@@ -76,7 +76,7 @@ def inside(model: Transformer, text: str) -> dict[str, Any]:
 
     maps = [[[row[: i + 1] for i, row in enumerate(head)] for head in w[0]] for w in run.weights]
     return {
-        "tokens": [tokenizer.decode([token]) for token in ids],
+        "tokens": [tokenizer.name(token) for token in ids],
         "maps": maps,
         "losses": losses,
         "places": [place(i) for i in range(len(ids))],
@@ -89,7 +89,7 @@ def _near(embedding: Tensor, token: int, tokenizer: Tokenizer) -> list[dict[str,
     likeness[token] = -1
     found = likeness.topk(NEAR)
     pairs = zip(found.values.tolist(), found.indices.tolist(), strict=True)
-    return [{"text": tokenizer.decode([other]), "likeness": x} for x, other in pairs]
+    return [{"text": tokenizer.name(other), "likeness": x} for x, other in pairs]
 
 
 def rounded(value: Any, digits: int = 4) -> Any:

@@ -38,10 +38,10 @@ def opening(text: str, temperature: float) -> dict:
         "temperature": temperature,
         "file": FILE,
         "size": file.stat().st_size,
-        "pieces": [tokenizer.decode([token]) for token in tokens],
+        "pieces": [tokenizer.name(token) for token in tokens],
         "weights": whole(weights),
         "guesses": [
-            [[tokenizer.decode([token]), share] for token, share in zip(*of_one, strict=True)]
+            [[tokenizer.name(token), share] for token, share in zip(*of_one, strict=True)]
             for of_one in zip(likeliest.tolist(), whole(shares).tolist(), strict=True)
         ],
         "heads": head_scores(),

@@ -69,6 +69,14 @@ class Tokenizer:
         whole = "".join(self.vocabulary[token] for token in tokens)
         return whole.encode("latin-1").decode(errors="replace")
 
+    def name(self, token: int) -> str:
+        """The text of a token; each byte that is no character alone is U+EE00 + byte.
+
+        So that a page can say which byte it is; lone surrogates, Python's own way, have no UTF-8.
+        """
+        text = self.vocabulary[token].encode("latin-1").decode(errors="surrogateescape")
+        return text.translate({0xDC00 + byte: 0xEE00 + byte for byte in range(0x80, 0x100)})
+
     def _piece(self, piece: str) -> list[int]:
         if piece not in self.known:
             parts = list(piece)
