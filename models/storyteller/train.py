@@ -24,7 +24,7 @@ from models.transformer import Config, Transformer
 from models.weights import load, save
 
 HERE = Path(__file__).parent
-STEPS = {0: 8000, 1: 100, 2: 100}  # by seed; the first ships
+STEPS = {0: 8000, 1: 4000, 2: 4000}  # by seed; the first ships
 BATCH = 8
 RATE, MATRIX_RATE, DECAY = 4e-3, 0.02, 0.1
 STEADY = 0.7  # of the steps are at the full rate; over the others it falls to 0

@@ -96,6 +96,38 @@ def test_three_seeds_and_ten_checkpoints_are_scored(scores):
 
 
 @trained
+def test_in_each_seed_one_head_has_begun_induction_after_one_that_looks_back(scores):
+    for found in scores["seeds"].values():
+        heads, again = found["held out"]["heads"], found["repeated"]["heads"]
+        *others, most = sorted(heads, key=lambda head: head["induction"])
+        assert most["induction"] > 0.095 > 0.031 > others[-1]["induction"]
+        *rest, random = sorted(head["induction"] for head in again)
+        assert 0.11 < random < 0.16
+        assert rest[-1] < 0.03
+        assert 0.105 < most["cost"] < 0.12
+        assert sum(head["cost"] < most["cost"] for head in heads) in (12, 13)
+        assert (
+            found["repeated"]["loss"] > scores["seeds"]["0"]["on the way"]["0"]["repeated"]["loss"]
+        )
+        first = {look: first_step(found, look) for look in ("previous", "induction")}
+        assert first["previous"] < 700 < first["induction"]
+
+
+def first_step(found, look):
+    """The first checkpoint at which a head has half of what the best one has in the end."""
+    best = max(head[look] for head in found["held out"]["heads"])
+    on_the_way = found["on the way"].items()
+    return next(
+        (
+            int(step)
+            for step, at in on_the_way
+            if max(head[look] for head in at["held out"]["heads"]) > best / 2
+        ),
+        found["steps"],
+    )
+
+
+@trained
 def test_the_card_has_the_scores_as_they_are(monkeypatch, tmp_path):
     before = (HERE / "card.md").read_text("utf-8")
     for name in ("scores/storyteller.json", "scores/rival.json", "card.md"):
