@@ -2,6 +2,7 @@
 
 from contextlib import contextmanager
 
+import pytest
 from playwright.sync_api import expect
 
 from tests.site.conftest import TOUR
@@ -11,17 +12,18 @@ SENTENCE = (
     "The interactive part is missing: its script could not be loaded, or failed. "
     "Reload the page to try again."
 )
+MASKS = "modules/m05_masks/lesson.html"
 FIGURES = [f"#tour-{name}" for name in
            ("why", "roles", "scores", "softmax", "heads", "mask", "code", "patterns")]  # fmt: skip
 
 
 @contextmanager
-def page_without(browser, url, script):
+def page_without(browser, url, script, told=".failure"):
     session = browser.new_context(viewport={"width": 1280, "height": 900})
     page = session.new_page()
     page.route(f"**/widgets/{script}", lambda route: route.abort())
     page.goto(url)
-    page.wait_for_selector(".failure")
+    page.wait_for_selector(told)
     yield page
     session.close()
 
@@ -61,3 +63,30 @@ def test_the_other_widgets_of_a_page_live_on(browser, served):
         assert_told(page.locator("#path-tracer"))
         expect(page.locator("#path-tracer .static-form")).to_be_visible()
         expect(page.locator("#flow-map .widget-live .sentence")).to_be_visible()
+
+
+@pytest.mark.parametrize("script", ["assets/vendor/ojs-runtime.js", "site_libs/course/frame.js"])
+def test_without_a_script_that_all_widgets_need_the_page_says_so(
+    browser, served, by_quarto, script
+):
+    if by_quarto:
+        pytest.skip("Quarto's pages say nothing")
+    session = browser.new_context(viewport={"width": 390, "height": 900})
+    page = session.new_page()
+    page.goto(served + MASKS)
+    note = page.locator(".without-scripts-note")
+    expect(page.locator("#mask-builder .widget-live")).to_be_attached()
+    expect(note).not_to_be_visible()
+    page.route(f"**/{script}", lambda route: route.abort())
+    page.reload()
+    expect(note).to_contain_text("reload the page")
+    expect(page.locator("#mask-builder")).to_be_visible()
+    session.close()
+
+
+def test_a_diagram_that_can_not_be_drawn_leaves_its_table(browser, served):
+    lesson = "modules/m02_query_key_value/lesson.html"
+    with page_without(browser, served + lesson, "lib/diagram.js", told="#made.failed") as page:
+        assert page.locator("#made .static-form").is_visible()
+        assert not [e for e in page.locator(".observablehq--error").all() if e.is_visible()]
+        expect(page.locator("#token-focus .widget-live .sentence")).to_be_attached()

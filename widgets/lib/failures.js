@@ -12,9 +12,10 @@ export function tellFailures(main = document.querySelector("main")) {
 }
 
 function tell(output) {
-  const place = output.closest(".widget, .tour-strip");
+  const place = output.closest(".widget, .diagram, .tour-strip");
   if (!place || place.classList.contains("failed")) return; // all of its cells fail with the first
   place.classList.add("failed");
+  if (place.matches(".diagram")) return; // its table stays, and has the same numbers
   const said = Object.assign(document.createElement("p"), {className: "failure", role: "status", textContent: SENTENCE});
   (output.closest(".cell") ?? output).before(said);
 }
