@@ -31,7 +31,7 @@ def pytest_collection_modifyitems(items):
     A fault fails both times.
     """
     for item in items:
-        if "browser" in item.fixturenames:
+        if {"browser", "other"} & set(item.fixturenames):
             item.add_marker(pytest.mark.flaky(reruns=1))
 
 

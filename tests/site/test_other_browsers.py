@@ -1,0 +1,186 @@
+"""Firefox and WebKit, where they are installed: each page is quiet, fits, and its widgets answer.
+
+What is right about a page in detail is tested in Chromium; here only that it works elsewhere too.
+"""
+
+import shutil
+
+import pytest
+
+from course.serve import start_server
+from tests.site.conftest import ALL_LIVE, PAGES
+from tests.site.geometry import SIDEWAYS
+from tests.site.other_browsers import Firefox, WebKit, missing
+from tests.site.test_widgets import GO_TO, IDLE, KEYS, KIND, SNAPSHOT, TAB_STOPS, widgets_of
+
+# Runs before the page's own scripts, which are modules, and notes what Chromium's tests are told.
+WATCH = """window.trouble = [];
+for (const level of ["error", "warn"]) {
+  const own = console[level];
+  console[level] = (...said) => {
+    trouble.push(`console.${level}: ${said.join(" ")}`);
+    own(...said);
+  };
+}
+const ask = fetch;
+window.fetch = async (...given) => { // WebKit's list of resources lacks those that failed
+  const answer = await ask(...given);
+  if (!answer.ok) trouble.push(`asked: ${answer.url} (${answer.status})`);
+  return answer;
+};
+addEventListener("error", ({message, target}) =>
+  trouble.push(message || `not loaded: ${target.src ?? target.href}`), true);
+addEventListener("unhandledrejection", ({reason}) => trouble.push(`rejected: ${reason}`));
+addEventListener("securitypolicyviolation", ({blockedURI}) => trouble.push(`asked: ${blockedURI}`));
+"""
+TROUBLE = """() => [...new Set([...trouble, ...performance.getEntriesByType("resource")
+  .filter(({name, responseStatus}) => responseStatus >= 400 || new URL(name).host !== location.host)
+  .filter(({name}) => !name.startsWith("data:"))
+  .map(({name, responseStatus}) => `asked: ${name} (${responseStatus})`)])]"""
+LOADED = f"() => document.readyState === 'complete' && ({ALL_LIVE})()"
+# Down the page and back, for what is drawn when it comes into view.
+SCROLL = """async () => {
+  for (let y = 0; y < document.body.scrollHeight; y += 600) {
+    scrollTo(0, y);
+    await new Promise((done) => setTimeout(done, 30));
+  }
+  scrollTo(0, 0);
+}"""
+ROOT = "document.querySelector(`#${name} .widget-live`)"
+NOTE = f"(name) => {{ window.before = ({SNAPSHOT})({ROOT}); }}"
+CHANGED = f"(name) => ({SNAPSHOT})({ROOT}) !== window.before"
+FORMS = """() => [...document.querySelectorAll(".widget")].filter((widget) =>
+  widget.querySelector(".static-form")?.checkVisibility()).map((widget) => widget.id)"""
+# The first control of a widget takes the focus; what kind it is.
+FOCUS = f"""(name) => {{
+  const stop = ({TAB_STOPS})({ROOT}).find((e) => !["Reset", "Play"].includes(e.textContent.trim()));
+  stop?.focus();
+  return stop ? ({KIND})(stop) : null;
+}}"""
+# Where to click on what a widget draws: into the first and the last part that shows it by its
+# pointer, twice, as one place may be chosen already.
+PLACES = f"""(name) => {{
+  const answers = (e) => /^(pointer|grab|ew-resize)$/.test(getComputedStyle(e).cursor);
+  const parts = [...{ROOT}.querySelectorAll(".widget-stage *")].filter((e) => e.checkVisibility()
+    && answers(e) && !answers(e.parentElement) && !e.closest("button, input, label, summary, a"));
+  return [parts[0], parts.at(-1)].filter(Boolean).flatMap((part) => {{
+    part.scrollIntoView({{block: "center"}});
+    const {{left, top, width, height}} = part.getBoundingClientRect();
+    return [[0.3, 0.3, scrollY], [0.7, 0.7, scrollY]].map(([x, y, scrolled]) =>
+      [left + x * width, top + y * height, scrolled]);
+  }});
+}}"""
+
+
+FAULTY = "modules/m05_masks/lesson.html"
+# What each fault must be named by, and the script that plants it.
+FAULTS = {
+    "console.error: planted": "console.error('planted');",
+    "Error: thrown": "setTimeout(() => { throw new Error('thrown'); });",
+    "asked: http://localhost:9": "fetch('http://localhost:9/').catch(() => {});",
+    "asked: http://127.0.0.1": "fetch('/none.json');",
+    "scrolls sideways by": """addEventListener("load", () =>
+      document.body.insertAdjacentHTML("beforeend",
+        "<div style='width: 3000px; height: 1px'></div>"));""",
+    "leak-test shows its static form": """addEventListener("load", () => {
+      document.querySelector("#leak-test .static-form").style.display = "block"; });""",
+    "mask-builder: no key changes anything on its first control": """
+      for (const type of ["input", "change", "keydown", "click", "pointerdown"])
+        addEventListener(type, (event) =>
+          event.target.closest?.(".mask-builder") && event.stopImmediatePropagation(), true);""",
+    "mask-builder: no click changes anything on its drawing": "",
+}
+
+
+@pytest.fixture(scope="module")
+def watched(site, tmp_path_factory):
+    """The site's address, with ``WATCH`` on each page; and one page with faults."""
+    copy = tmp_path_factory.mktemp("watched") / "site"
+    shutil.copytree(site, copy)
+    (copy / "watch.js").write_text(WATCH, encoding="utf-8")
+    (copy / "faults.js").write_text("\n".join(FAULTS.values()), encoding="utf-8")
+    for page in copy.rglob("*.html"):
+        add_script(page, page, "watch.js")
+    add_script(copy / FAULTY, copy / f"{FAULTY}.faulty.html", "faults.js")
+    server = start_server(copy, 0)
+    yield server.url
+    server.shutdown()
+
+
+def add_script(page, written, script):
+    text = page.read_text(encoding="utf-8").replace(
+        "</head>", f'<script src="/{script}"></script></head>', 1
+    )
+    written.write_text(text, encoding="utf-8")
+
+
+# Started anew for each page: after some pages WebKit's process ends, and all others would fail too.
+@pytest.fixture(params=[Firefox, WebKit], ids=lambda kind: kind.name)
+def other(request, tmp_path_factory):
+    if lacking := missing(request.param):
+        pytest.skip(f"{request.param.name} is not tested: this machine has no {lacking[0]}")
+    browser = request.param(tmp_path_factory.mktemp(request.param.name))
+    yield browser
+    browser.close()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", PAGES)
+def test_page(other, watched, path):
+    page, _, query = path.partition("?")
+    found = []
+    for width in (1280, 390):
+        where = f"{path} in {other.name} at {width} px"
+        faults = look(other, watched + path, width, widgets_of(page), query)
+        found += [f"{where}: {fault}" for fault in faults]
+    if found:
+        pytest.fail("\n".join(found), pytrace=False)
+
+
+@pytest.mark.slow
+def test_every_planted_fault_is_named(other, watched):
+    found = [*look(other, f"{watched}{FAULTY}.faulty.html", 390, ["mask-builder"])]
+    missed = [fault for fault in FAULTS if not any(line.startswith(fault) for line in found)]
+    assert not missed, "\n".join(found)
+
+
+def look(other, address, width, widgets, query=""):
+    """Yield what is wrong with the page at ``address``, on which ``widgets`` are."""
+    other.resize(width, 900)
+    other.open(address)
+    if not other.comes(LOADED):
+        yield "a widget or a diagram doesn't start"
+    other.run(SCROLL)
+    if (sideways := other.run(f"() => {SIDEWAYS}")) > 0:
+        yield f"scrolls sideways by {sideways} px"
+    yield from (f"{name} shows its static form" for name in other.run(FORMS))
+    for name in widgets:
+        other.run(GO_TO, query)
+        other.comes(IDLE)
+        yield from (f"{name}: {fault}" for fault in dead(other, name))
+    yield from other.run(TROUBLE)
+
+
+def dead(other, name):
+    """Yield what of the widget doesn't answer: its first control, or its drawing."""
+    if not other.run(f"(name) => Boolean({ROOT})", name):
+        yield "doesn't start"
+        return
+    other.run(NOTE, name)
+    kind = other.run(FOCUS, name)
+    if kind and not any(answers(other, name, other.press, key) for key in KEYS[kind]):
+        yield f"no key changes anything on its first control, a {kind}"
+    other.run(NOTE, name)
+    places = other.run(PLACES, name)
+    if places and not any(answers(other, name, click, other, *at) for at in places):
+        yield "no click changes anything on its drawing"
+
+
+def click(other, x, y, scrolled):
+    other.run("(y) => scrollTo(0, y)", scrolled)
+    other.click(x, y)
+
+
+def answers(other, name, act, *given):
+    act(*given)
+    return other.comes(CHANGED, name, seconds=2)
