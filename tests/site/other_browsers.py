@@ -44,9 +44,13 @@ class OtherBrowser:
         self.act({"type": "key", "id": "keyboard", "actions": steps})
 
     def click(self, x: float, y: float) -> None:
-        move = {"type": "pointerMove", "x": round(x), "y": round(y)}
-        steps = [{"type": step, "button": 0} for step in ("pointerDown", "pointerUp")]
-        self.act({"type": "pointer", "id": "mouse", "actions": [move, *steps]})
+        self.drag((x, y), (x, y))
+
+    def drag(self, begin: tuple[float, float], end: tuple[float, float]) -> None:
+        moves = [{"type": "pointerMove", "x": round(x), "y": round(y)} for x, y in (begin, end)]
+        down, up = ({"type": step, "button": 0} for step in ("pointerDown", "pointerUp"))
+        actions = [moves[0], down, moves[1], up]
+        self.act({"type": "pointer", "id": "mouse", "actions": actions})
 
     def comes(self, function: str, *given: object, seconds: float = 30) -> bool:
         """Whether ``function`` gives true within ``seconds``."""

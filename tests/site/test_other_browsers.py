@@ -144,6 +144,25 @@ def test_every_planted_fault_is_named(other, watched):
     assert not missed, "\n".join(found)
 
 
+CELLS = """() => [...document.querySelectorAll("#mask-builder table.mask td")].slice(0, 2)
+  .map((cell) => {
+    cell.scrollIntoView({block: "center"});
+    const {left, top, width, height} = cell.getBoundingClientRect();
+    return [left + width / 2, top + height / 2];
+  })"""
+
+
+@pytest.mark.slow
+def test_painting_a_mask_selects_no_text(other, watched):
+    other.resize(1280, 900)
+    other.open(watched + FAULTY)
+    assert other.comes(LOADED)
+    other.run(NOTE, "mask-builder")
+    other.drag(*other.run(CELLS))
+    assert other.comes(CHANGED, "mask-builder")
+    assert other.run("() => getSelection().toString()") == ""
+
+
 def look(other, address, width, widgets, query=""):
     """Yield what is wrong with the page at ``address``, on which ``widgets`` are."""
     other.resize(width, 900)
