@@ -3,8 +3,15 @@
 
 import {observeTheme} from "./surroundings.js";
 
-/** The base of both: has `rows`, rows of numbers, and `paint()`; subclasses say each pixel's colour. */
+/** The base of both: has `rows`, rows of numbers, and `paint()`. */
 class Pixels extends HTMLElement {
+  /**
+   * Subclasses say the colour of each number, by colours that they read.
+   * @returns {(number: number) => number[]}
+   */
+  pixels(_read) {
+    throw new Error("a subclass says the colours");
+  }
   connectedCallback() {
     this.stop = observeTheme((colors) => {
       this.colors = colors;
@@ -61,6 +68,10 @@ class WeightPixels extends Pixels {
  * "value", or, as by itself, that of weights.
  */
 class NumberStrip extends Pixels {
+  constructor() {
+    super();
+    this.tone = "weight";
+  }
   set numbers(numbers) {
     if (numbers !== this.rows?.[0]) this.show([numbers]);
   }
