@@ -6,8 +6,8 @@
  * when it is first asked for, since most pages ask for none; undefined where there is no such token.
  */
 export function themeColors() {
-  const known = new Map();
-  const look = (name) => known.get(name) ?? known.set(name, currentColor(name)).get(name);
+  const known = new Map(); // those that are no token, too: to look them up costs as much
+  const look = (name) => (known.has(name) ? known : known.set(name, currentColor(name))).get(name);
   return new Proxy({}, {get: (_, name) => (typeof name === "string" ? look(name) : undefined)});
 }
 
