@@ -57,6 +57,26 @@ CLIPPED = """(root) => {
     .map((e) => e.outerHTML.slice(0, 120));
 }""".replace("SHARED", _SHARED)
 
+# Words and numbers in the cells of a table that go on in the next line without a hyphen.
+CUT_WORDS = """(root) => {
+  SHARED
+  const cut = [];
+  const inCell = (node) => node.parentElement.closest("td, th")
+    && !node.parentElement.closest("code") && shown(node.parentElement);
+  const walk = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
+  for (let node = walk.nextNode(); node; node = walk.nextNode()) {
+    if (!inCell(node)) continue;
+    for (const {0: word, index} of node.data.matchAll(/[\\p{L}\\p{N}.,]+/gu)) {
+      const range = document.createRange();
+      range.setStart(node, index);
+      range.setEnd(node, index + word.length);
+      const lines = [...range.getClientRects()].filter(({width}) => width > 0);
+      if (new Set(lines.map(({top}) => Math.round(top))).size > 1) cut.push(word);
+    }
+  }
+  return cut;
+}""".replace("SHARED", _SHARED)
+
 SIDEWAYS = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 SMALLEST_TEXT = 11
 
@@ -85,6 +105,7 @@ def illegible(page, selector):
         *([] if boxes else [f"no text in {selector}"]),
         *(f"text over text: {a!r} and {b!r}" for a, b in overlapping(boxes)),
         *(f"cut off: {element}" for element in root.evaluate(CLIPPED)),
+        *(f"cut in two: {word!r}" for word in root.evaluate(CUT_WORDS)),
         *(
             f"out of view: {b['text']!r} from {b['left']:.0f} to {b['right']:.0f} px"
             for b in boxes

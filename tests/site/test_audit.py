@@ -54,6 +54,8 @@ FAULTS = {
       style="position: absolute; left: 0; top: 0; font-weight: inherit">over</b>under</p>""",
     'cut off: <p id="cut"': """<p id="cut" style="width: 3em; overflow: hidden;
       white-space: nowrap">longer than it may be</p>""",
+    "cut in two: 'sinusoidal'": """<table style="table-layout: fixed; width: 3em">
+      <td style="overflow-wrap: anywhere">sinusoidal</table>""",
     "8.0 px small: 'tiny'": '<p style="font-size: 8px">tiny</p>',
     'places: [\'<p id="moves"': """<p id="moves">e</p>
       <style>.quarto-dark #moves {padding-top: 5px}</style>""",

@@ -63,7 +63,8 @@ def test_a_colour_is_looked_up_once_for_all_who_follow_the_theme(open_page):
       const real = window.getComputedStyle;
       let looks = 0;
       window.getComputedStyle = (...given) => (looks += 1, real.apply(window, given));
-      const stops = Array.from({length: 9}, () => observeTheme((colors) => [colors.value, colors.noToken]));
+      const look = (colors) => [colors.value, colors.noToken];
+      const stops = Array.from({length: 9}, () => observeTheme(look));
       stops.forEach((stop) => stop());
       window.getComputedStyle = real;
       return looks;
