@@ -99,7 +99,7 @@ const ownText = (widget) => {
 const pin = (widget) => {
   const {text, model} = questionOf(widget.data, widget.state);
   return html`<button type="button" aria-pressed=${widget.state.pin !== null} title="Keeps this text's guesses and head in view while you read another text"
-    @click=${() => widget.set({pin: widget.state.pin === null && model ? text : null})}>${widget.state.pin === null ? "Keep beside the next text" : "Drop the kept text"}</button>`;
+    @click=${() => widget.set({pin: widget.state.pin === null && model ? text : null})}>${widget.state.pin === null ? "Compare with another text" : "Drop the kept text"}</button>`;
 };
 
 /** One change of the opening each, to be guessed before it is made. */

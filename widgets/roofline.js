@@ -39,7 +39,7 @@ export function roofline({models, machines}, state) {
 const isHeldByMemory = ({memory, arithmetic}) => memory > arithmetic;
 const short = (x) => (x < 9.995 ? x.toFixed(2) : x < 99.95 ? x.toFixed(1) : whole(x));
 
-const CALLED = {matrices: "parameters", attention: "keys and values"};
+const CALLED = {matrices: "parameters", attention: "cache"};
 const told = (part) => `${CALLED[part.name]} ${short(part.intensity)} FLOP a byte, ${duration(part.seconds)}, held back by ${isHeldByMemory(part) ? "memory" : "arithmetic"}`;
 
 /** What is kept, beside the machine's memory; of the CPU core no size is known. */

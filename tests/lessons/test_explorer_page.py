@@ -72,11 +72,14 @@ def test_cat_is_copied_and_dog_is_guessed(model, ids, said):
     assert f"guesses dog, with {percent(shares[dog])}, and cat has {percent(shares[cat])}" in said
     assert shares.argmax() == dog
     part, lead = lead_by_part(model, ids(CAT), dog, cat)
-    assert "Three quarters of this lead, in logits" in said
+    assert "Three quarters of dog ’s lead over cat, in logits" in said
     assert part / lead == pytest.approx(0.75, abs=0.02)
     for text in (DOG, CAT):  # the MLP of layer 1 pushes dog about twice as hard as cat
         pushes = first_mlp_on(model, ids(text))
         assert pushes[dog] / pushes[cat] == pytest.approx(2.1, abs=0.1)
+        assert pushes[dog] == pytest.approx(3.39, abs=0.01)  # as hard as head 4.3 in the first
+    head = on_all_tokens(model, ids(DOG), heads_part(model, ids(DOG)))
+    assert head[dog] == pytest.approx(3.42, abs=0.01)
     pushed = on_all_tokens(model, ids(CAT), heads_part(model, ids(CAT)))
     assert pushed.topk(2).indices.tolist() == [cat, dog], "cat most, dog next"
 

@@ -199,7 +199,7 @@ def test_the_sentence_of_the_roofline():
     assert ROOFLINE.call("sentence", writing(model=2)).replace("\u202f", " ") == (
         "Llama 3 8B on H100 SXM 80 GB writes one token after 4,096 tokens, 1 text. "
         "parameters 1.00 FLOP a byte, 4.48 ms, held back by memory; "
-        "keys and values 3.88 FLOP a byte, 165 µs, held back by memory. "
+        "cache 3.88 FLOP a byte, 165 µs, held back by memory. "
         "At least 4.65 ms in all, at most 215 tokens a second. "
         "Parameters and caches take 16.6 GB of the machine's 80.0 GB."
     )

@@ -33,8 +33,8 @@ function measured({scores, entry, name}) {
   return html`<div class="scores"><p class="name">On texts that it never read, ${name} gives on average</p>
     <ul class="measured" aria-label="What ${name} looks at on average">${order.map(([label, now, before]) => html`<li><span class="bar"><span style=${filled(now)}></span><i style="left:${+(100 * before).toFixed(1)}%"></i></span>
       <span><b>${formatPercent(now)}</b> ${entry.kind === "grammar" ? "" : "to "}${label}</span></li>`)}</ul>
-    <p class="note"><i class="tick"></i> ${entry.kind === "grammar" ? "what a head gets that always looks equally far" : "before training"}.${
-      scores.cost === null ? "" : html` Without ${name} the loss on those texts is ${signedLoss(scores.cost)}.`}</p></div>`;
+    <p class="note">The mark <i class="tick"></i> stands for ${entry.kind === "grammar" ? "a head that always looks equally far" : "the untrained model"}.</p>
+    ${scores.cost === null ? nothing : html`<p class="note">Without ${name} the loss on those texts is ${signedLoss(scores.cost)}.</p>`}</div>`;
 }
 
 const signedLoss = (cost) => `${format(Math.abs(cost))} ${cost >= 0 ? "larger" : "smaller"}`;
@@ -54,8 +54,8 @@ function sums(m, widget) {
       <span>key of ${key}</span>${strip(pair.key, "key")}
       <span>multiplied</span>${strip(pair.products, "product")}</div>
     <p class="line">added up <b>${formatFine(pair.dot)}</b>, divided by √${pair.size}: ${formatFine(pair.dot)} ÷ ${formatFine(root)} ≈ <b>${format(pair.dot / root)}</b>${
-      pair.bias === null ? "" : html`, and ${format(pair.bias)} for the distance: <b>${format(pair.score)}</b>`}, the score. The three largest products make ${formatFine(largest(pair.products))}.</p>
-    <p class="line">Softmax takes off the row's largest score, ${pair.score === pair.top ? "here this one" : format(pair.top)}: e<sup>${format(pair.score)} − ${format(pair.top)}</sup> ≈ ${formatFine(pair.part)}. The same for all words comes to ${formatFine(pair.total)} together; ${formatFine(pair.part)} ÷ ${formatFine(pair.total)} ≈ <b>${formatFine(pair.weight)}</b>, the weight.</p>
+      pair.bias === null ? "" : html`, and ${format(pair.bias)} for the distance: <b>${format(pair.score)}</b>`}, the score. The three largest of the ${pair.size} products make ${formatFine(largest(pair.products))}.</p>
+    <p class="line">Softmax takes off the row's largest score, ${pair.score === pair.top ? "here this one" : format(pair.top)}: e<sup>${format(pair.score)} − ${format(pair.top)}</sup> ${pair.score === pair.top ? "=" : "≈"} ${formatFine(pair.part)}. The same for all words comes to ${formatFine(pair.total)} together; ${formatFine(pair.part)} ÷ ${formatFine(pair.total)} ≈ <b>${formatFine(pair.weight)}</b>, the weight.</p>
     <div class="step"><span>value of ${key}</span>${strip(pair.value, "value")}
       <span>output: all values, each × its weight</span>${strip(pair.mixed, "value")}</div>
     ${folded(widget, "number", "Where any of these numbers comes from", () => anyNumber(m, widget))}

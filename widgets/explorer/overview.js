@@ -84,7 +84,7 @@ export function ending(m, widget) {
     <div class="controls">${slider("temperature", "Temperature")(widget)}</div>
     <ul class="bars" aria-label="Guesses">${guesses.map((one) => bar(one, truth, m))}</ul></div>
     <div><p class="heading"><b>How they come about</b></p>
-    <p class="came">All pushes for ${boxed(guesses[0].text, m)}, added before rounding, make ${exact(total(m.pushes))}; the biases outside the MLPs make ${exact(m.pushes.rest)}. So its logit is ${exact(total(m.pushes) + m.pushes.rest)} above the mean of all ${count(entry.words)}.</p>
+    <p class="came">All pushes for ${boxed(guesses[0].text, m)}, added before rounding, make ${exact(total(m.pushes))}; what the model adds to any text, its biases outside the MLPs, makes ${exact(m.pushes.rest)}. So its logit is ${exact(total(m.pushes) + m.pushes.rest)} above the mean of all ${count(entry.words)}.</p>
     <p class="came">${came(truth, entry)} ${reading.loss === null ? "" : html`Mean loss over the text${entry.causal ? "" : ", each word hidden in turn"}: <b>${format(reading.loss)}</b>${
       reading.lossWithout === null ? "" : html`, with all heads on <b>${format(reading.lossWithout)}</b>`}. Guessing evenly among ${count(entry.words)}: ${format(Math.log(entry.words))}.`}</p></div>
   </section>`;
