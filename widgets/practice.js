@@ -4,9 +4,9 @@
 import {answers, lessonOf} from "./lib/answers.js";
 import {showProgress} from "./lib/progress.js";
 
-/** What a question says of the answer `chosen`, one of 1 … n, or undefined. */
-export const verdict = (chosen, right) =>
-  chosen === undefined ? "" : chosen === right ? "Right." : "Not that one. The framed one is right.";
+/** What a question says of the answer `chosen`, one of 1 … n. */
+const verdict = (chosen, right) => (chosen === right ? "Right." : "Not that one. The framed one is right.");
+const ASKS = "What follows is blurred.";
 
 const element = (tag, properties, ...children) => {
   const made = Object.assign(document.createElement(tag), properties);
@@ -21,6 +21,8 @@ function question(root, keep) {
   const body = folded.querySelector(".callout-body");
   const reasons = body.querySelector(":scope > ol");
   const right = Number(root.dataset.right);
+  const next = root.nextElementSibling;
+  const after = next?.matches(".after-prediction") ? next : null; // what gives the answer away
 
   const asked = choices.previousElementSibling;
   asked.id = asked.id || `${root.id}-question`;
@@ -52,7 +54,8 @@ function question(root, keep) {
       radio.closest("li").classList.toggle("right", Boolean(known) && i + 1 === right);
     });
     root.querySelectorAll(".reason, .rest").forEach((part) => (part.hidden = !known));
-    status.textContent = verdict(known, right);
+    if (after) after.inert = !known;
+    status.textContent = known ? verdict(known, right) : after ? ASKS : "";
     button.textContent = known ? "Ask me again" : "Show me";
   }
   button.addEventListener("click", () => {

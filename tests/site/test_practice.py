@@ -51,8 +51,12 @@ ASK_ALL = """(questions) => {
     const shown = () => all(".reason, .rest").filter((e) => e.checkVisibility()).length;
     const press = () => question.querySelector(".ask button").click();
     const says = () => question.querySelector("output").textContent;
+    const next = question.nextElementSibling;
+    const hides = Boolean(next?.matches(".after-prediction"));
+    const isHidden = () => hides && next.inert && getComputedStyle(next).filter !== "none";
     const choices = all(".choices li");
     expect(shown() === 0, "answered before it is asked");
+    expect(isHidden() === hides, "what follows gives the answer away");
     press();
     expect(says() === "Choose one first.", `without a choice it says ${says()}`);
     expect(shown() === 0, "answered without a choice");
@@ -64,6 +68,7 @@ ASK_ALL = """(questions) => {
       expect(says().includes(isRight ? "Right." : "Not that one"), `choice ${i + 1}: ${says()}`);
       const reasons = all(".reason").filter((e) => e.checkVisibility());
       expect(reasons.length === choices.length, `${reasons.length} reasons are shown`);
+      expect(!isHidden(), "what follows stays hidden");
       const marked = choices.filter((one) => one.matches(".right"));
       expect(marked.length === 1 && marked[0] === choices[question.dataset.right - 1],
         "the right choice isn't marked, or another is");
