@@ -12,6 +12,7 @@ import {wordGroup, written} from "./lib/words.js";
 import {detail} from "./explorer/detail.js";
 import {answers, entryOf, look, opened, questionOf} from "./explorer/look.js";
 import {PARTS} from "./explorer/number.js";
+import {later} from "./explorer/later.js";
 import {LENS, ending, guessed, overview} from "./explorer/overview.js";
 import {pictureOf} from "./explorer/picture.js";
 import {pinned} from "./explorer/pinned.js";
@@ -121,8 +122,8 @@ const words = (m, widget) => wordGroup({
 
 const view = (m, widget) => html`${status(m)}<p class="note">${m.entry.about}</p>${words(m, widget)}${verdict(m, widget)}
   ${m.pinned ? pinned(m) : nothing}
-  <div class="halves" aria-busy=${!m.isRead && !m.problem}>${overview(m, widget)}${detail({...m, parts: widget.data.bench.parts[m.entry.name]}, widget)}
-    ${ending(m, widget)}</div>
+  <div class="halves" aria-busy=${!m.isRead && !m.problem}>${widget.data.bench.machine.show(() => overview(m, widget))}
+    ${detail({...m, parts: widget.data.bench.parts[m.entry.name]}, widget)}${ending(m, widget)}</div>
   ${widget.sentence({hidden: true})}`;
 
 // ---- Fields ----------------------------------------------------------------------------------
@@ -174,4 +175,4 @@ const widgetOf = defineWidget({
 });
 
 /** data: {models, opening, experiments} of models/explorer.py. */
-export const explorer = ({models: all, opening, experiments: offered}) => widgetOf({models: all, experiments: offered, opening: opened(opening), bench: {readings: [], parts: {}, unfolded: new Set(), last: null, failed: ""}});
+export const explorer = ({models: all, opening, experiments: offered}) => widgetOf({models: all, experiments: offered, opening: opened(opening), bench: {machine: later(), readings: [], parts: {}, unfolded: new Set(), last: null, failed: ""}});
