@@ -187,7 +187,7 @@ def _copy_resources(project: Project, pages: dict[str, Page], site: Path) -> Non
     names += filter(None, [project.get("website", key) for key in ("favicon", "image")])
     for page in pages.values():
         names += [*linked_files(project, page), *map(page.resolve, page.styles)]
-    for path in dict.fromkeys(p for name in names for p in project.root.glob(name.rstrip("/"))):
+    for path in dict.fromkeys(path for name in names for path in project.matching(name)):
         target = site / path.relative_to(project.root)
         target.parent.mkdir(parents=True, exist_ok=True)
         if path.is_dir():

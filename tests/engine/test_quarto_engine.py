@@ -2,10 +2,14 @@
 
 import os
 import stat
+import subprocess
 
+import pypandoc
 import pytest
 
 from course.cli import main
+from course.render.read.project import load_project
+from tests.conftest import ROOT
 from tests.engine.sites import Site
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="the stand-in for Quarto is a shell script")
@@ -61,6 +65,38 @@ def test_mistakes_are_found_before_quarto_runs(quarto, root, capsys):
     assert main(["render", "--engine", "quarto"], root) == 1
     assert 'index.qmd:1: unknown bibliography key "@nobody"' in capsys.readouterr().err
     assert not (root / "called").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "mark", "found"),
+    [("terms", "[query]{.term}", "What a word looks for"), ("sources", "`entropy`", "#entropy")],
+)
+def test_a_filter_finds_the_project_from_the_page(tmp_path, name, mark, found):
+    """`quarto preview FILE` renders the file once before it sets QUARTO_PROJECT_DIR.
+
+    Quarto starts Pandoc in the page's folder; the offset leads from there to the project.
+    """
+    site = Site(tmp_path / "site", page=mark)
+    site.write("glossary.yml", "query:\n  sentence: What a word looks for.\n")
+    site.write("analysis.py", "def entropy():\n    ...\n")
+    path = ROOT / f"course/render/filters/{name}.lua"
+    site.write("wrapped.lua", f'quarto = {{project = {{offset = ".."}}}}\ndofile("{path}")\n')
+    command = [pypandoc.get_pandoc_path(), "--lua-filter=../wrapped.lua", "page.qmd", "--to=html"]
+    run = subprocess.run(command, cwd=site.root / "lessons", capture_output=True, text=True)
+    assert found in run.stdout, run.stderr
+
+
+def test_only_files_of_the_root_are_resources(tmp_path):
+    """Of a pattern without / before it, Quarto takes the files of all folders, as of tests/."""
+    assert all(name.startswith("/") for name in load_project(ROOT).listed("project", "resources"))
+    site = Site(tmp_path / "site")
+    site.edit("_quarto.yml", "type: website", 'type: website\n  resources: [/data/, "/*.py"]')
+    for name in ("data/a.txt", "a.py", "tests/b.py"):
+        site.write(name, "")
+    site.render()
+    output = site.root / "_site"
+    assert (output / "data/a.txt").exists()
+    assert [path.name for path in output.rglob("*.py")] == ["a.py"]
 
 
 def test_without_quarto_it_says_how_to_get_it(root, monkeypatch, capsys):

@@ -11,7 +11,8 @@ local MODULES = { "attention", "variants", "positions", "caching", "flex", "anal
 local root = "" -- from the page to the site's root
 
 local function lines_of(module)
-  local folder = quarto and quarto.project.directory or "."
+  -- Not quarto.project.directory, which is nil while `quarto preview FILE` renders the file first.
+  local folder = quarto and quarto.project.offset or "." -- from the page, where Quarto starts Pandoc
   local file = io.open(folder .. "/" .. module .. ".py", "r")
   local lines = {}
   if not file then return lines end

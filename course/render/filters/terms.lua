@@ -11,7 +11,8 @@ local function slug(term)
 end
 
 local function read_entries()
-  local folder = quarto and quarto.project.directory or "."
+  -- Not quarto.project.directory, which is nil while `quarto preview FILE` renders the file first.
+  local folder = quarto and quarto.project.offset or "." -- from the page, where Quarto starts Pandoc
   local file = assert(io.open(folder .. "/glossary.yml", "r"))
   local text = file:read("a")
   file:close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -140,6 +141,10 @@ class Project:
         names = [one["path"] if isinstance(one, dict) else one for one in entries]
         return [name for name in names if name != "quarto"]
 
+    def matching(self, pattern: str) -> Iterator[Path]:
+        """Find what a pattern of _quarto.yml names; it may begin with / for the root."""
+        return self.root.glob(pattern.strip("/"))
+
 
 def load_project(root: Path) -> Project:
     path = root / "_quarto.yml"
@@ -181,7 +186,7 @@ def _missing_files(project: Project) -> list[Problem]:
     return [
         Problem("_quarto.yml", _line_of(project, key, name), f'there is no file "{name}"')
         for key, name in named
-        if not any(project.root.glob(name.rstrip("/")))
+        if not any(project.matching(name))
     ]
 
 
