@@ -21,8 +21,9 @@ def pytest_configure():
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         # A shell starts what runs in the background deaf to Ctrl-C, and programs inherit it.
         signal.signal(signal.SIGINT, signal.default_int_handler)
-    if IS_WORKER:
-        torch.set_num_threads(1)  # the workers share the processor
+    if IS_WORKER:  # the workers share the processors, and so do the kernels that they start
+        torch.set_num_threads(1)
+        os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 
 def pytest_collection_modifyitems(items):

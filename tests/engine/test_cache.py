@@ -259,3 +259,15 @@ def test_an_edited_widget_is_assembled_into_its_own_pages_alone(site):
     states = site.render()
     assert states.pop(PLAIN) == "assembled"
     assert set(states.values()) == {"cached"}
+
+
+def test_lessons_that_run_side_by_side_have_a_thread_each(tmp_path, monkeypatch):
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    page = HEAD + python("import os\nprint('threads:', os.environ['OMP_NUM_THREADS'])")
+    site = Site(tmp_path / "site", page=page)
+    site.render()
+    assert "threads: 1" in (site.root / "_site/lessons/page.html").read_text("utf-8")
+    monkeypatch.setenv("OMP_NUM_THREADS", "2")  # a reader's own choice
+    site.write("lessons/page.qmd", page + "\n" + python("1"))
+    site.render()
+    assert "threads: 2" in (site.root / "_site/lessons/page.html").read_text("utf-8")
