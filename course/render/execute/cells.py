@@ -152,20 +152,18 @@ def _refuse_unknown_types(cell: Cell, output: dict[str, Any]) -> None:
 
 def _environment(project: Project, folder: str, record: Path) -> dict[str, str]:
     settings = {"InlineBackend": project.kernel_settings, "record": str(record)}
-    # Lessons run side by side. Where each had a thread for every processor, the threads waited for
-    # one another, and all lessons together took three times as long.
-    return (
-        {"OMP_NUM_THREADS": "1"}
-        | os.environ
-        | {
-            "COURSE_KERNEL": json.dumps(settings),
-            "IPYTHONDIR": str(Path(folder) / "ipython"),  # without the user's start-up files
-            "JUPYTER_RUNTIME_DIR": folder,
-            "MPLBACKEND": "module://matplotlib_inline.backend_inline",
-            "PYDEVD_DISABLE_FILE_VALIDATION": "1",
-            "PYTHONHASHSEED": "0",
-        }
-    )
+    return {
+        # Lessons run side by side. Where each had a thread for every processor, the threads waited
+        # for one another, and all lessons together took three times as long.
+        "OMP_NUM_THREADS": "1",
+        **os.environ,
+        "COURSE_KERNEL": json.dumps(settings),
+        "IPYTHONDIR": str(Path(folder) / "ipython"),  # without the user's start-up files
+        "JUPYTER_RUNTIME_DIR": folder,
+        "MPLBACKEND": "module://matplotlib_inline.backend_inline",
+        "PYDEVD_DISABLE_FILE_VALIDATION": "1",
+        "PYTHONHASHSEED": "0",
+    }
 
 
 def _reads(record: Path, root: Path) -> tuple[dict[str, str | None], dict[str, str]]:
