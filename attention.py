@@ -611,7 +611,7 @@ class MultiHeadAttention(nn.Module):
         """Query heads (..., H, L, D), key and value heads (..., Hkv, S, D)."""
         if context is None:
             counts = [self.num_heads, self.num_kv_heads, self.num_kv_heads]
-            query, key, value = self._heads(self.qkv_proj(x)).split(counts, dim=-3)
+            query, key, value = self._heads(self.qkv_proj(x)).split_with_sizes(counts, dim=-3)
         else:
             check_width("context", context, "embed_dim", self.embed_dim)
             check_alike("layer", self.out_proj.weight, "context", context)
@@ -627,7 +627,8 @@ class MultiHeadAttention(nn.Module):
         return query, key, value
 
     def _heads(self, projected: Tensor) -> Tensor:
-        heads = projected.unflatten(-1, (-1, self.head_dim))  # (..., L, H, D)
+        shape = (*projected.shape[:-1], projected.shape[-1] // self.head_dim, self.head_dim)
+        heads = projected.view(shape)  # (..., L, H, D)
         heads = heads.transpose(-3, -2)  # (..., H, L, D)
         # One sequence gets a batch of its own, or its heads would pass for a batch.
         return heads.unsqueeze(0) if heads.ndim == 3 else heads
@@ -893,33 +894,35 @@ def _check_attention(
                 f"{name} must not be nested: MultiHeadAttention takes jagged tensors; "
                 "here call once for each of query.unbind(), or pad and hide the padding"
             )
-    q, k, v = tuple(query.shape), tuple(key.shape), tuple(value.shape)
-    shapes = f"query {q}, key {k}, value {v}"
-    if not 2 <= len(q) == len(k) == len(v):
-        raise ValueError(f"need as many dimensions, at least 2: {shapes}")
-    if q[-1] != k[-1]:
-        raise ValueError(f"head_dim differs: {shapes}")
-    if q[-1] == 0:
-        raise ValueError(f"head_dim is 0: {shapes}")
-    if k[:-1] != v[:-1]:
-        raise ValueError(f"key and value differ in batch, heads or length: {shapes}")
-    if len(q) < 4:  # no heads: dimension -3 is one more batch
-        if q[:-2] != k[:-2]:
-            raise ValueError(f"batch differs: {shapes}")
-    else:
-        if q[:-3] != k[:-3]:
-            raise ValueError(f"batch differs: {shapes}")
-        if (q[-3] % k[-3] if k[-3] else q[-3]) > 0:
-            raise ValueError(f"query heads must be a multiple of key heads: {shapes}")
+    _check_shapes(tuple(query.shape), tuple(key.shape), tuple(value.shape))
     if not query.is_floating_point():
         raise TypeError(f"query must be of a floating dtype, got {query.dtype}")
     check_alike("query", query, "key", key)
     check_alike("query", query, "value", value)
-    check_scores_like("mask", mask, query, (*q[:-1], k[-2]))
-    check_scores_like("bias", bias, query, (*q[:-1], k[-2]))
+    scores = (*query.shape[:-1], key.shape[-2])
+    check_scores_like("mask", mask, query, scores)
+    check_scores_like("bias", bias, query, scores)
     if window is not None:
         check_counts(window=window)
     check_probability("dropout_p", dropout_p)
+
+
+def _check_shapes(q: tuple[int, ...], k: tuple[int, ...], v: tuple[int, ...]) -> None:
+    wrong = None
+    if not 2 <= len(q) == len(k) == len(v):
+        wrong = "need as many dimensions, at least 2"
+    elif q[-1] != k[-1]:
+        wrong = "head_dim differs"
+    elif q[-1] == 0:
+        wrong = "head_dim is 0"
+    elif k[:-1] != v[:-1]:
+        wrong = "key and value differ in batch, heads or length"
+    elif q[:-3] != k[:-3] or (len(q) < 4 and q[:-2] != k[:-2]):  # no heads: one more batch
+        wrong = "batch differs"
+    elif len(q) > 3 and (q[-3] % k[-3] if k[-3] else q[-3]) > 0:
+        wrong = "query heads must be a multiple of key heads"
+    if wrong:
+        raise ValueError(f"{wrong}: query {q}, key {k}, value {v}")
 
 
 def _check_softcap_and_sinks(query: Tensor, softcap: float | None, sinks: Tensor | None) -> None:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import torch
 
 RUNS = 5  # a figure is the median of the runs, a run the median of its rounds
+SAMPLE_S = 0.02  # a short call is repeated so long: the first finds another call's numbers cached
 CALM, ATTEMPTS = 1.25, 4  # slowest / fastest run; above it other work disturbed, so measure again
 
 
@@ -26,11 +27,12 @@ def interleave(
     """Time the calls in turn, so that a slow spell of the machine affects all alike."""
     for call in calls.values():
         _time(call, device)
-    round_s = sum(_time(call, device) for call in calls.values())
-    rounds = max(1, min(30, int(budget_s / RUNS / max(round_s, 1e-9))))
+    repeats = {name: 1 + int(SAMPLE_S / _time(call, device)) for name, call in calls.items()}
+    round_s = sum(n * _time(calls[name], device, n) for name, n in repeats.items())
+    rounds = max(1, min(30, int(budget_s / RUNS / round_s)))
     best: dict[str, Timing] = {}
     for _ in range(ATTEMPTS):  # by its spread alone, whatever the figures
-        attempt = _attempt(calls, device, rounds)
+        attempt = _attempt(calls, repeats, device, rounds)
         if not best or _spread(attempt) < _spread(best):
             best = attempt
         if _spread(best) <= CALM:
@@ -38,16 +40,16 @@ def interleave(
     return best
 
 
-def _attempt(calls: dict[str, Callable[[], object]], device: str, rounds: int) -> dict[str, Timing]:
+def _attempt(
+    calls: dict[str, Callable[[], object]], repeats: dict[str, int], device: str, rounds: int
+) -> dict[str, Timing]:
     runs: dict[str, list[float]] = {name: [] for name in calls}
     for _ in range(RUNS):
         taken: dict[str, list[float]] = {name: [] for name in calls}
         for turn in range(rounds):
-            names = (
-                list(calls) if turn % 2 == 0 else list(calls)[::-1]
-            )  # rotate, so that no call is always first
-            for name in names:
-                taken[name].append(_time(calls[name], device))
+            first = turn % len(calls)  # reversed turns would call the outer ones twice in a row
+            for name in [*calls][first:] + [*calls][:first]:
+                taken[name].append(_time(calls[name], device, repeats[name]))
         for name, seconds in taken.items():
             runs[name].append(statistics.median(seconds))
     return {
@@ -66,11 +68,13 @@ def ratio(ours: Timing, theirs: Timing) -> float:
     return statistics.median(mine / other for mine, other in pairs)
 
 
-def _time(call: Callable[[], object], device: str) -> float:
+def _time(call: Callable[[], object], device: str, repeats: int = 1) -> float:
+    """Return the seconds of one call, the mean of so many in a row."""
     if device == "cuda":
         torch.cuda.synchronize()
     start = time.perf_counter()
-    call()
+    for _ in range(repeats):
+        call()
     if device == "cuda":
         torch.cuda.synchronize()
-    return time.perf_counter() - start
+    return (time.perf_counter() - start) / repeats
