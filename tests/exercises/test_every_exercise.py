@@ -16,7 +16,15 @@ TASKS = {
     for module in learner.modules()
     for name, task in tasks_of(module).items()
 }
-every_task = pytest.mark.parametrize(("module", "task"), TASKS.values(), ids=TASKS)
+SLOW = {"m12.write_story"}  # runs a whole model for each answer
+every_task = pytest.mark.parametrize(
+    ("module", "task"),
+    [
+        pytest.param(*found, marks=[pytest.mark.slow] * (name in SLOW))
+        for name, found in TASKS.items()
+    ],
+    ids=TASKS,
+)
 
 
 @pytest.mark.parametrize("module", learner.modules())

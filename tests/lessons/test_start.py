@@ -53,6 +53,7 @@ def open_text(page):
     return " ".join(page.select_one("main").get_text(" ").split())
 
 
+@pytest.mark.slow
 def test_every_number_moves(page, steps):
     moved, count, half, most = (
         float(number) for number in re.findall(r"[\d.]+", output(page, "gradient").replace(",", ""))
@@ -64,6 +65,7 @@ def test_every_number_moves(page, steps):
     assert "half of them by less than 0.00003" in open_text(page)
 
 
+@pytest.mark.slow
 def test_three_steps_are_as_the_text_says(page, steps):
     lines = output(page, "three-steps").splitlines()
     for line, want in zip((lines[0], lines[3]), steps["shares"], strict=True):
@@ -75,6 +77,7 @@ def test_three_steps_are_as_the_text_says(page, steps):
     assert f"Now mother has {100 * last_misfit:.1f} %" in open_text(page)
 
 
+@pytest.mark.slow
 def test_what_is_learned_spreads_to_where_it_does_not_fit(page, js, steps):
     models = ("story.model", "all.model")
     best = [js(f"seen({model}, x).places.at(-2).guesses[0].text", MISFIT) for model in models]

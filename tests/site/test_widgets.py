@@ -217,34 +217,43 @@ def assert_answers(page, root, stop, where):
         assert root.evaluate(SAID) != said, f"{where}: this {kind} changes what no sentence tells"
 
 
-TYPED = {"0.5": 0.5, "0,5": 0.5, "-0.5": -0.5, " 1 ": 1, "2": 2}
-WRONG = ["", "x", "1e309", "1 2", "--1", "99999"]
+# All are typed into one widget of each page; in the others what a widget's own wiring can break.
+ALL_TYPED = (
+    {"0.5": 0.5, "0,5": 0.5, "-0.5": -0.5, " 1 ": 1, "2": 2},
+    ["", "x", "1e309", "1 2", "--1", "99999"],
+)
+FEW_TYPED = {"-0.5": -0.5, "2": 2}, ["x"]
 
 
 @pytest.mark.parametrize("path", EVERY_FOURTH)
 def test_words_typed_numbers_and_the_address(open_page, path):
     """In one load, as each begins with the default."""
     with open_page(path) as page:
+        typed = ALL_TYPED
         for name, entry in widgets_of(path).items():
             assert_says_in_words_what_it_shows(page, name, entry)
-            assert_takes_numbers_as_typed(page, name)
+            if assert_takes_numbers_as_typed(page, name, *typed):
+                typed = FEW_TYPED
             assert_keeps_its_state_in_the_address(page, name, entry)
 
 
 # ---- Typed numbers -----------------------------------------------------------------------------
 
 
-def assert_takes_numbers_as_typed(page, name):
+def assert_takes_numbers_as_typed(page, name, right, wrong):
+    """Type in the first and the last field; return whether there is one."""
     root = live(page, name)
     fields = root.locator("input[type=text]:visible")
-    for i in {0, fields.count() - 1} if fields.count() else ():
-        assert_takes_numbers(page, root, fields.nth(i), name)
+    count = fields.count()
+    for i in {0, count - 1} if count else ():
+        assert_takes_numbers(page, root, fields.nth(i), name, right, wrong)
+    return count > 0
 
 
-def assert_takes_numbers(page, root, field, name):
+def assert_takes_numbers(page, root, field, name, right, wrong):
     go_to(page, "")
     was = field.input_value()
-    for text, number in TYPED.items():
+    for text, number in right.items():
         before = root.evaluate(STATE)
         field.click()
         page.keyboard.press("ControlOrMeta+A")
@@ -259,7 +268,7 @@ def assert_takes_numbers(page, root, field, name):
             field.blur()
             assert float(field.input_value().replace("−", "-")) == number, (name, text)
     go_to(page, "")
-    for text in WRONG:
+    for text in wrong:
         field.click()
         field.fill(text)
         assert root.locator(".hint").inner_text().startswith(("Only", "Type")), (name, text)

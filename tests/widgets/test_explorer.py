@@ -61,7 +61,9 @@ def near(got, want, tolerance=TOLERANCE):
     torch.testing.assert_close(got, want.double().flatten(), rtol=0, atol=tolerance)
 
 
-@pytest.mark.parametrize("which", ["example", "typed", "off"])
+@pytest.mark.parametrize(
+    "which", ["off", *(pytest.param(w, marks=pytest.mark.slow) for w in ("example", "typed"))]
+)
 def test_a_reading_is_pytorchs(loaded, which):
     entry, model, read = loaded
     kind = entry["kind"]
