@@ -26,8 +26,8 @@ def erasure(x, query, readout):
     """Erase each word in turn.
 
     A classifier with one query: the scores are `x @ query`, softmax makes weights of them, and
-    its answer is the weighted sum of `x`, times `readout`: one number. Erase a word by hiding it
-    from softmax, so that the others share out 1 among them. By how much does the answer fall?
+    its answer is the weighted sum of `x`, times `readout`: one number. It knows no blank, so erase
+    a word by hiding it from softmax: the others share out 1. By how much does the answer fall?
 
     Shapes: `x` (L, E), at least two words; `query` and `readout` (E,).
     Return: the answer of the whole text less the answer without word *j*, for each *j*: (L,).
@@ -52,8 +52,8 @@ def patching(x, other, query, readout):
 def other_weights(weights, adds):
     """Find another map with the same answer.
 
-    A classifier's answer is the sum of `weights[j] * adds[j]`. Find other weights that give the
-    same answer, and leave out word 0: none below 0, sum 1, and 0 on word 0. It can be done: the
+    A classifier's answer is the sum of `weights[j] * adds[j]`; `adds[j]` is what word *j* would
+    answer alone. Find other weights with the same answer, and leave out word 0: none below 0, sum 1, and 0 on word 0. It can be done: the
     answer lies between the smallest and the largest of `adds[1:]`.
 
     Shapes: `weights` (L,), sum 1; `adds` (L,).

@@ -174,5 +174,8 @@ const widgetOf = defineWidget({
   }
 });
 
+/** A place for each layer of the deepest model. */
+const layersOf = (models) => Array.from({length: Math.max(...models.map(({counts}) => counts.length))}, later);
+
 /** data: {models, opening, experiments} of models/explorer.py. */
-export const explorer = ({models: all, opening, experiments: offered}) => widgetOf({models: all, experiments: offered, opening: opened(opening), bench: {machine: later(), readings: [], parts: {}, unfolded: new Set(), last: null, failed: ""}});
+export const explorer = ({models: all, opening, experiments: offered}) => widgetOf({models: all, experiments: offered, opening: opened(opening), bench: {machine: later(), layers: layersOf(all), account: later(), readings: [], parts: {}, unfolded: new Set(), last: null, failed: ""}});

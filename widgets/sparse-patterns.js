@@ -99,7 +99,7 @@ export const sparsePatterns = defineWidget({
   name: "sparse-patterns",
   label: "Patterns and what they spare",
   key: "pattern",
-  fields: () => ({pattern: option("causal", PATTERNS), size: integer(8, {min: 1, max: 32})}),
+  fields: () => ({pattern: option("window", PATTERNS), size: integer(16, {min: 1, max: 32})}),
   controls: () => [[choice("pattern", "Pattern", NAMES)], [size, reset]],
   model: patternOf,
   sentence,

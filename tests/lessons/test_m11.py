@@ -67,6 +67,10 @@ def test_what_the_plain_way_carries(page):
         for row in page.select("#plain tbody tr, #cell-plain tbody tr")
     ]
     assert taken == [[2 * L * d, L * L], [L * L, L * L], [L * L + L * d, L * d]]
+    operations, carried = 2 * 2 * L * L * d, 2 * sum(map(sum, taken))
+    want = f"take {operations / 1e6:.0f} million operations, and {carried / 1e6:.1f} MB are carried"
+    said = page.select_one("#sec-desk").get_text()
+    assert f"{want} for them: {operations / carried:.0f} a byte" in " ".join(said.split())
 
 
 def test_how_much_less_tiles_carry(page):

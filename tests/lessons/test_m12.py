@@ -228,6 +228,8 @@ def test_the_figure_says_what_is_kept(page):
     assert {held / int(pairs) for pairs, held in kept["softmax 4"].items()} == {2 * 64}
     said = re.sub(r"\s+", " ", page.select_one("#sec-linear").get_text())
     assert f"softmax keeps 16 × (64 + 64) = {kept['softmax 4']['16']:,}" in said
+    assert round(kept["linear 1"]["16"] / kept["softmax 4"]["16"]) == 2, "half as many as the large"
+    assert f"With 256 pairs softmax keeps {kept['softmax 4']['256']:,}" in said
 
 
 def test_what_was_recalled_is_what_was_measured(page):

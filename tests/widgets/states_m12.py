@@ -30,6 +30,7 @@ STATES = {
         "key": "pattern",
         "states": {
             "full": "pattern.pattern=full",
+            "causal": "pattern.pattern=causal",
             "window": "pattern.pattern=window&pattern.size=5",
             "strided": "pattern.pattern=strided&pattern.size=12",
             "blocks": "pattern.pattern=blocks&pattern.size=32",

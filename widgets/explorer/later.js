@@ -1,24 +1,34 @@
-// A part of the explorer that is drawn a frame after the rest, so that neither frame takes long.
+// Parts of the explorer that are drawn after the rest, one a frame, so that no frame takes long.
 
 import {render} from "../../assets/vendor/lit.js";
+
+const waiting = []; // functions that draw a place each
+const soon = () => requestAnimationFrame(() => setTimeout(drawNext)); // once this frame has been laid out
+
+function drawNext() {
+  try {
+    waiting[0](); // may add to those that wait
+  } finally {
+    waiting.shift();
+    if (waiting.length) soon();
+  }
+}
 
 /** An element, to be kept as it is, whose `show(content)` draws the template that `content()` gives: first at once. */
 export function later() {
   const place = Object.assign(document.createElement("div"), {className: "later"});
-  let waiting = null;
+  let newest = null;
   function draw() {
-    render(waiting(), place);
-    waiting = null;
+    render(newest(), place);
     place.removeAttribute("aria-busy");
   }
   return Object.assign(place, {
     show(content) {
-      const [isFirst, isIdle] = [!place.hasChildNodes(), !waiting];
-      waiting = content;
-      if (isFirst) draw();
-      else {
+      newest = content;
+      if (!place.hasChildNodes()) draw();
+      else if (!waiting.includes(draw)) {
         place.setAttribute("aria-busy", "true");
-        if (isIdle) requestAnimationFrame(() => setTimeout(draw)); // once this frame has been laid out
+        if (waiting.push(draw) === 1) soon();
       }
       return place;
     }

@@ -20,7 +20,7 @@ export const signed = (x) => (Math.abs(x) < 0.05 ? "0" : `${x > 0 ? "+" : "−"}
 export const overview = (m, widget) => html`<div class="machine">
   <p class="heading"><b>The model</b> <span>Each square is a head, with a row for each word that looks; ${m.name} is head ${m.name.slice(2)} of layer ${m.name[0]}. The bar is its push, how much it raises the score of ${boxed(m.guesses[0].text, m)}.</span></p>
   <div class="stages" role="radiogroup" aria-label="Head, with its push" @keydown=${(event) => moveByKey(event, (head) => choose(m, widget, head))}>
-    ${start(m, widget)}${m.entry.counts.map((_, layer) => layerOf(m, widget, layer))}</div>
+    ${start(m, widget)}${m.entry.counts.map((_, layer) => widget.data.bench.layers[layer].show(() => layerOf(m, widget, layer)))}</div>
   ${folded(widget, "stream", "The numbers of the stream", () => html`<p class="came">The strips show them at <b class="q">${written(m.pieces[m.at])}</b>: the stronger the colour, the larger; grey: below 0.</p>`)}
   </div>`;
 
@@ -76,18 +76,21 @@ const tile = (m, widget, head, i) => html`<button type="button" role="radio" ari
   <span class="label">${nameOf(head)}</span>${weightMap(rowsOf(head, m.pieces.length), {row: m.at})}
   <span class="label push ${strength(m.pushes.heads[i])}" style=${force(m.pushes.heads[i], m)}>${head.isOff ? "off" : signed(m.pushes.heads[i])}</span></button>`;
 
-/** The guesses at the end, what came, and the loss. */
-export function ending(m, widget) {
-  const {guesses, truth, reading, entry} = m;
-  return html`<section class="ending">
+/** The guesses at the end, and how they come about. */
+export const ending = (m, widget) => html`<section class="ending">
     <div><p class="heading"><b>The guesses</b></p>
     <div class="controls">${slider("temperature", "Temperature")(widget)}</div>
-    <ul class="bars" aria-label="Guesses">${guesses.map((one) => bar(one, truth, m))}</ul></div>
-    <div><p class="heading"><b>How they come about</b></p>
+    <ul class="bars" aria-label="Guesses">${m.guesses.map((one) => bar(one, m.truth, m))}</ul></div>
+    ${widget.data.bench.account.show(() => account(m))}
+  </section>`;
+
+/** The pushes of the first guess, what came, and the loss. */
+function account(m) {
+  const {guesses, truth, reading, entry} = m;
+  return html`<div><p class="heading"><b>How they come about</b></p>
     <p class="came">All pushes for ${boxed(guesses[0].text, m)}, added before rounding, make ${exact(total(m.pushes))}; what the model adds to any text, its biases outside the MLPs, makes ${exact(m.pushes.rest)}. So its logit is ${exact(total(m.pushes) + m.pushes.rest)} above the mean of all ${count(entry.words)}.</p>
     <p class="came">${came(truth, entry)} ${reading.loss === null ? "" : html`Mean loss over the text${entry.causal ? "" : ", each word hidden in turn"}: <b>${format(reading.loss)}</b>${
-      reading.lossWithout === null ? "" : html`, with all heads on <b>${format(reading.lossWithout)}</b>`}. Guessing evenly among ${count(entry.words)}: ${format(Math.log(entry.words))}.`}</p></div>
-  </section>`;
+      reading.lossWithout === null ? "" : html`, with all heads on <b>${format(reading.lossWithout)}</b>`}. Guessing evenly among ${count(entry.words)}: ${format(Math.log(entry.words))}.`}</p></div>`;
 }
 
 const exact = (x) => `${x < 0 ? "−" : "+"}${Math.abs(x).toFixed(2)}`;
