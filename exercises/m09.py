@@ -53,8 +53,9 @@ def other_weights(weights, adds):
     """Find another map with the same answer.
 
     A classifier's answer is the sum of `weights[j] * adds[j]`; `adds[j]` is what word *j* would
-    answer alone. Find other weights with the same answer, and leave out word 0: none below 0, sum 1, and 0 on word 0. It can be done: the
-    answer lies between the smallest and the largest of `adds[1:]`.
+    answer alone. Find other weights with the same answer, and leave out word 0: none below 0,
+    sum 1, and 0 on word 0. It can be done: the answer lies between the smallest and the largest
+    of `adds[1:]`.
 
     Shapes: `weights` (L,), sum 1; `adds` (L,).
     Return: any such weights (L,).
