@@ -31,10 +31,11 @@ export function explore(data, state) {
   bench.last = reading;
   const isRead = answers(reading, question);
   const pinned = state.pin === null ? null : found(questionOf(data, state, state.pin));
+  const [problem, isWhole] = [bench.asking?.problem ?? "", isRead && !needs(reading, state, bench)];
   return {
     ...look(data.models, reading, state, pinned ?? null), isRead,
-    problem: isRead ? "" : bench.asking?.problem ?? "", failure: bench.asking?.problem ?? "",
-    arrived: isRead && !needs(reading, state, bench) ? null : bench.asking?.arrived ?? null
+    problem: isRead ? "" : problem, failure: problem, isAwaited: !isWhole && !problem,
+    arrived: isWhole ? null : bench.asking?.arrived ?? null
   };
 }
 
@@ -122,7 +123,7 @@ const words = (m, widget) => wordGroup({
 
 const view = (m, widget) => html`${status(m)}<p class="note">${m.entry.about}</p>${words(m, widget)}${verdict(m, widget)}
   ${m.pinned ? pinned(m) : nothing}
-  <div class="halves" aria-busy=${!m.isRead && !m.problem}>${widget.data.bench.machine.show(() => overview(m, widget))}
+  <div class="halves" aria-busy=${m.isAwaited}>${widget.data.bench.machine.show(() => overview(m, widget))}
     ${detail({...m, parts: widget.data.bench.parts[m.entry.name]}, widget)}${ending(m, widget)}</div>
   ${widget.sentence({hidden: true})}`;
 
@@ -178,4 +179,4 @@ const widgetOf = defineWidget({
 const layersOf = (models) => Array.from({length: Math.max(...models.map(({counts}) => counts.length))}, later);
 
 /** data: {models, opening, experiments} of models/explorer.py. */
-export const explorer = ({models: all, opening, experiments: offered}) => widgetOf({models: all, experiments: offered, opening: opened(opening), bench: {machine: later(), layers: layersOf(all), account: later(), readings: [], parts: {}, unfolded: new Set(), last: null, failed: ""}});
+export const explorer = ({models: all, opening, experiments: offered}) => widgetOf({models: all, experiments: offered, opening: opened(opening), bench: {machine: later(), layers: layersOf(all), account: later(), large: later(), sums: later(), readings: [], parts: {}, unfolded: new Set(), last: null, failed: ""}});

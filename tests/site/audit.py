@@ -58,7 +58,8 @@ OPEN = """() => {
   const folded = document.querySelectorAll("main .collapsed[data-bs-toggle=collapse]");
   for (const header of folded) header.click();
 }"""
-UNFOLDED = "() => !document.querySelector('main .collapsing')"
+# Nothing is on its way: no box that opens, no model that an open box asks for.
+UNFOLDED = "() => !document.querySelector('main .collapsing, .widget [aria-busy=true]')"
 SWITCH_THEME = "() => document.querySelector('.quarto-color-scheme-toggle').click()"
 PLACES = """() => [...document.querySelectorAll("main *")].filter((e) => e.checkVisibility())
   .map((e) => {

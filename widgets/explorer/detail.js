@@ -13,9 +13,10 @@ import {folded} from "./folded.js";
 
 export const detail = (m, widget) => html`<div class="detail">
   <div class="heading"><b>Head ${m.name}</b>${choice("as", "Show as", ["Arrows", "Matrix"])(widget)}</div>
-  <div class="large">${picture(m, widget)}
-  <div class="beside">${looks(m, widget)}</div></div>
-  ${measured(m)}${sums(m, widget)}</div>`;
+  ${widget.data.bench.large.show(() => large(m, widget))}${measured(m)}${widget.data.bench.sums.show(() => sums(m, widget))}</div>`;
+
+const large = (m, widget) => html`<div class="large">${picture(m, widget)}
+  <div class="beside">${looks(m, widget)}</div></div>`;
 
 /** Of which one is chosen: the words that get most. */
 function looks({pieces, at, to, row, looks: {shown: list, others, left}, reading, head}, widget) {

@@ -1,13 +1,15 @@
 // A part that is drawn only while it is open, so that it costs nothing until then.
 
 import {html, nothing} from "../../assets/vendor/lit.js";
+import {drawWaiting} from "./later.js";
 
 export function folded(widget, name, title, content) {
   const {unfolded} = widget.data.bench;
   const toggle = ({target: {open}}) => {
     if (open === unfolded.has(name)) return;
     unfolded[open ? "add" : "delete"](name);
-    widget.draw();
+    widget.refresh(); // it may need what has not been fetched
+    drawWaiting();
   };
   return html`<details @toggle=${toggle}><summary>${title}</summary>${unfolded.has(name) ? content() : nothing}</details>`;
 }

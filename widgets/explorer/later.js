@@ -5,13 +5,25 @@ import {render} from "../../assets/vendor/lit.js";
 const waiting = []; // functions that draw a place each
 const soon = () => requestAnimationFrame(() => setTimeout(drawNext)); // once this frame has been laid out
 
-function drawNext() {
+function drawFirst() {
   try {
     waiting[0](); // may add to those that wait
   } finally {
     waiting.shift();
+  }
+}
+
+function drawNext() {
+  try {
+    if (waiting.length) drawFirst();
+  } finally {
     if (waiting.length) soon();
   }
+}
+
+/** Draws all that waits, now: for what a reader has just opened. */
+export function drawWaiting() {
+  while (waiting.length) drawFirst();
 }
 
 /** An element, to be kept as it is, whose `show(content)` draws the template that `content()` gives: first at once. */
