@@ -20,7 +20,7 @@ def craft_query(keys, target):
 def best_bandwidth(x, y, candidates):
     def error(h):
         scores = -((x[:, None] - x) ** 2) / (2 * h**2)
-        np.fill_diagonal(scores, -np.inf)  # nobody may look at their own value
+        np.fill_diagonal(scores, -np.inf)  # nobody looks at their own
         return ((softmax(scores) @ y - y) ** 2).mean()
 
     return candidates[np.argmin([error(h) for h in candidates])]

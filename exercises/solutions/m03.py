@@ -13,7 +13,8 @@ def attention(Q, K, V):
 
 
 def additive_scores(Q, K, W_q, W_k, w):
-    pairs = np.tanh((Q @ W_q)[:, None] + (K @ W_k)[None, :])  # (L, S, h)
+    sums = (Q @ W_q)[:, None] + (K @ W_k)[None, :]  # (L, S, h)
+    pairs = np.tanh(sums)
     return pairs @ w
 
 

@@ -10,17 +10,18 @@ def for_pytorch(mask):
 
 
 def causal_padding_mask(query_len, key_len, lengths):
-    queries = np.arange(key_len - query_len, key_len)[:, None]  # where each stands, (L, 1)
+    queries = np.arange(key_len - query_len, key_len)  # (L,)
     keys = np.arange(key_len)  # (S,)
-    padding = keys < np.asarray(lengths)[:, None, None, None]  # (B, 1, 1, S)
-    return (keys <= queries) & padding
+    ends = np.asarray(lengths)[:, None, None, None]  # (B, 1, 1, 1)
+    return (keys <= queries[:, None]) & (keys < ends)
 
 
 def masked_softmax(scores, mask):
     empty = ~mask.any(axis=-1, keepdims=True)
-    scores = np.where(mask | empty, scores, -np.inf)  # an empty row is opened first
+    # An empty row is opened first, and emptied at the end.
+    scores = np.where(mask | empty, scores, -np.inf)
     e = np.exp(scores - scores.max(axis=-1, keepdims=True))
-    return np.where(empty, 0.0, e / e.sum(axis=-1, keepdims=True))  # and emptied afterwards
+    return np.where(empty, 0.0, e / e.sum(axis=-1, keepdims=True))
 
 
 def cell_by_cell(mask):

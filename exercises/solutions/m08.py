@@ -25,7 +25,7 @@ def make_induction_fail(tokens):
 
 
 def copies(W_E, W_V, W_O):
-    rises = W_E @ W_V @ W_O @ W_E.T  # (V, V): a row for each token looked at
+    rises = W_E @ W_V @ W_O @ W_E.T  # (V, V), a row for each seen
     return (rises.argmax(axis=1) == np.arange(len(W_E))).mean()
 
 

@@ -18,7 +18,8 @@ def erasure(x, query, readout):
         e = np.exp(words @ query - (words @ query).max())
         return e / e.sum() @ words @ readout
 
-    return np.array([answer(x) - answer(np.delete(x, j, axis=0)) for j in range(len(x))])
+    without = (np.delete(x, j, axis=0) for j in range(len(x)))
+    return np.array([answer(x) - answer(rest) for rest in without])
 
 
 def patching(x, other, query, readout):
@@ -30,7 +31,8 @@ def patching(x, other, query, readout):
     for j in range(len(x)):
         mixed = x.copy()
         mixed[j] = other[j]
-        shares.append((answer(mixed) - answer(x)) / (answer(other) - answer(x)))
+        moved = answer(mixed) - answer(x)
+        shares.append(moved / (answer(other) - answer(x)))
     return np.array(shares)
 
 

@@ -6,7 +6,7 @@ from course.exercises import Task
 
 
 def layer_flops(seq_len, embed_dim, num_heads, num_kv_heads, head_dim):
-    made = (num_heads + 2 * num_kv_heads) * head_dim  # of queries, keys and values
+    made = (num_heads + 2 * num_kv_heads) * head_dim  # q, k, v
     mixed = num_heads * head_dim
     projections = 2 * seq_len * embed_dim * (made + mixed)
     pairs = 2 * 2 * num_heads * seq_len * seq_len * head_dim
@@ -15,8 +15,8 @@ def layer_flops(seq_len, embed_dim, num_heads, num_kv_heads, head_dim):
 
 def decode_ms(parameters, kept, tokens, group, batch, flops, bandwidth):
     cache = batch * tokens * kept
-    matrices = max(2 * parameters * batch / flops, 2 * parameters / bandwidth)
-    caches = max(2 * cache * group / flops, 2 * cache / bandwidth)
+    matrices = 2 * parameters * max(batch / flops, 1 / bandwidth)
+    caches = 2 * cache * max(group / flops, 1 / bandwidth)
     return 1000 * matrices, 1000 * caches
 
 

@@ -9,7 +9,8 @@ def online_softmax(scores, values, size):
     top, total, mix = -np.inf, 0.0, np.zeros(values.shape[1])
     kept = []
     for start in range(0, len(scores), size):
-        s, v = scores[start : start + size], values[start : start + size]
+        end = start + size
+        s, v = scores[start:end], values[start:end]
         new = max(top, s.max())
         rate = np.exp(top - new)
         total = rate * total + np.exp(s - new).sum()
@@ -28,7 +29,8 @@ def merge(output_a, lse_a, output_b, lse_b):
 def bytes_carried(L, S, d, t, bytes_each):
     plain = 2 * L * d + 2 * S * d + 4 * L * S
     tiles = -(-L // t)  # rounded up
-    return bytes_each * plain, bytes_each * (2 * L * d + tiles * 2 * S * d)
+    tiled = 2 * L * d + tiles * 2 * S * d
+    return bytes_each * plain, bytes_each * tiled
 
 
 def prefix_by_prefix(scores, values, size):

@@ -21,14 +21,14 @@ def cached_step(x, W_q, W_k, W_v, keys, values):
 
 def grouped_query(q, k, v):
     group = len(q) // len(k)
-    k, v = (np.repeat(part, group, axis=0) for part in (k, v))  # (H, S, D)
+    k, v = np.repeat(k, group, axis=0), np.repeat(v, group, axis=0)
     scores = q @ k.swapaxes(1, 2) / np.sqrt(q.shape[-1])
     e = np.exp(scores - scores.max(axis=-1, keepdims=True))
     return e / e.sum(axis=-1, keepdims=True) @ v
 
 
 def local_mask(query_len, key_len, window, first):
-    queries = np.arange(key_len - query_len, key_len)[:, None]  # (L, 1)
+    queries = np.arange(key_len - query_len, key_len)[:, None]
     keys = np.arange(key_len)
     seen = (queries - keys < window) | (keys < first)
     return seen & (keys <= queries)
@@ -38,16 +38,21 @@ def local_mask(query_len, key_len, window, first):
 def write_story(model, tokens, count):
     cache, story = new_cache(model, len(tokens) + count), list(tokens)
     for _ in range(count):
-        x = model.embedding[torch.tensor(story[cache[0].length :])]  # what isn't yet read, (L, E)
+        new = story[cache[0].length :]  # what isn't yet read
+        x = model.embedding[torch.tensor(new)]  # (L, E)
         for i, layer in enumerate(model.layers):
             attention, start = layer.attention, cache[i].length
-            heads = attention.qkv_proj(layer.norm(x)).unflatten(1, (3, attention.num_heads, -1))
-            q, k, v = heads.movedim(0, 2)[:, None]  # (1, H, L, D) each
-            keys, values = cache[i].append(attention.rotary(k, start), v)
-            mixed = fused_attention(attention.rotary(q, start), keys, values, is_causal=True)
-            x = x + attention.out_proj(mixed[0].transpose(0, 1).flatten(1))
+            made = attention.qkv_proj(layer.norm(x))  # (L, 3 · E)
+            made = made.unflatten(1, (3, attention.num_heads, -1))
+            q, k, v = made.movedim(0, 2)[:, None]  # (1, H, L, D) each
+            k = attention.rotary(k, start)
+            keys, values = cache[i].append(k, v)
+            q = attention.rotary(q, start)
+            mixed = fused_attention(q, keys, values, is_causal=True)[0]
+            x = x + attention.out_proj(mixed.transpose(0, 1).flatten(1))
             x = x + layer.mlp(x)
-        story.append(int((model.norm(x[-1]) @ model.embedding.T + model.unembedding_bias).argmax()))
+        logits = model.norm(x[-1]) @ model.embedding.T
+        story.append(int((logits + model.unembedding_bias).argmax()))
     return story[len(tokens) :], keys[0]
 
 

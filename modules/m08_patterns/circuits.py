@@ -32,10 +32,11 @@ def match_and_copy(model: Transformer, earlier: int = 1, later: int = 0) -> tupl
     """
     first, second = model.layers
     _, _, W_V, W_O = head_matrices(first, earlier)
-    note = first.norm(model.embedding) @ W_V @ W_O  # what the earlier head writes of each sign
+    note = first.norm(model.embedding) @ W_V @ W_O  # written of each sign
     W_Q, W_K, W_V, W_O = head_matrices(second, later)
     signs = second.norm(model.embedding)
-    match = (signs @ W_Q) @ (scaled_by(second.norm, note) @ W_K).T / W_Q.shape[1] ** 0.5
+    keys = scaled_by(second.norm, note) @ W_K
+    match = (signs @ W_Q) @ keys.T / W_Q.shape[1] ** 0.5
     copy = scaled_by(model.norm, signs @ W_V @ W_O) @ model.embedding.T
     return match, copy
 

@@ -20,11 +20,11 @@ from attention import create_causal_mask, scaled_dot_product_attention
 PROCESSES, LENGTH, SIZE = 2, 1024, 64
 
 
-def ring_attention(query: Tensor, key: Tensor, value: Tensor, mask: Tensor) -> Tensor:
-    top = torch.full_like(query[:, :1], -torch.inf)  # each row's largest score so far
+def ring_attention(query: Tensor, key: Tensor, value: Tensor, mask: Tensor):
+    top = torch.full_like(query[:, :1], -torch.inf)  # each row's largest so far
     total, mixed = torch.zeros_like(top), torch.zeros_like(query)
     for step in range(dist.get_world_size()):
-        scores = query @ key.mT / query.shape[-1] ** 0.5  # with the keys that are here now
+        scores = query @ key.mT / query.shape[-1] ** 0.5  # with the keys here
         scores = scores.masked_fill(~mask[:, keys_of(step)], -torch.inf)
         new_top = torch.maximum(top, scores.amax(-1, keepdim=True))
         shrink, rises = (top - new_top).exp(), (scores - new_top).exp()

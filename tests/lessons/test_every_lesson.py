@@ -3,17 +3,30 @@
 import re
 from copy import copy
 
-MOST_LINES = {"code": 15, "output": 10}
+MOST_LINES = {"code": 15, "solution": 20, "output": 10}
+# What fits at 1280 px: a longer line would hide its end.
+MOST_LETTERS = {"exercise": 72, "bug-hunt": 74, "page": 80}
 
 
 def test_cells_and_outputs_are_short(lesson):
     for cell in lesson.select("main .cell"):
         for code in cell.select("pre.python"):
-            assert len(code.get_text().strip().splitlines()) <= MOST_LINES["code"], cell.get("id")
+            kind = "solution" if code.find_parent(class_="exercise") else "code"
+            assert len(code.get_text().strip().splitlines()) <= MOST_LINES[kind], cell.get("id")
         for output in cell.select(".cell-output-stdout pre"):
             lines = output.get_text().rstrip().splitlines()
             assert len(lines) <= MOST_LINES["output"], cell.get("id")
             assert max(map(len, lines)) <= 80, lines
+
+
+def _within(code, box):
+    return code.find_parent(class_=box) is not None
+
+
+def test_no_line_of_code_is_cut_off_on_a_desk(lesson):
+    for code in lesson.select("main pre.sourceCode"):
+        most = next(n for box, n in MOST_LETTERS.items() if box == "page" or _within(code, box))
+        assert not [line for line in code.get_text().splitlines() if len(line) > most]
 
 
 def test_no_warning_and_no_error_is_left_in_a_lesson(lesson):

@@ -270,7 +270,7 @@ def test_no_head_looks_from_the_verb_at_the_subject():
 
 
 def test_the_bug_hunt_s_check_fails(page):
-    assert "moves the answer by 100%" in output(page, "bug-check")
+    assert "the full stop moves it by 100%" in output(page, "bug-check")
 
 
 def test_the_pruning_figure_is_the_paper_s(page):
