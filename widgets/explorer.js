@@ -1,7 +1,7 @@
 // A whole model, computed on the reader's own text: from its words through every head to its guesses,
 // and down to any number.
 
-import {html, live, nothing} from "../assets/vendor/lit.js";
+import {html, live, nothing, render} from "../assets/vendor/lit.js";
 import {askStoryteller} from "./lib/ask-storyteller.js";
 import {reset} from "./lib/controls.js";
 import {defineWidget} from "./lib/define-widget.js";
@@ -12,7 +12,7 @@ import {wordGroup, written} from "./lib/words.js";
 import {detail} from "./explorer/detail.js";
 import {answers, entryOf, look, opened, questionOf} from "./explorer/look.js";
 import {PARTS} from "./explorer/number.js";
-import {later} from "./explorer/later.js";
+import {emptyPlace, later} from "./explorer/later.js";
 import {LENS, ending, guessed, overview} from "./explorer/overview.js";
 import {pictureOf} from "./explorer/picture.js";
 import {pinned} from "./explorer/pinned.js";
@@ -79,7 +79,7 @@ function hear({data: {bench}}, reading) {
 
 const afresh = {text: null, at: null, to: null, head: null, off: [], pin: null};
 
-const models = (widget) => html`<label class="menu"><span>Model</span><select @input=${({target}) => widget.set({...afresh, model: widget.data.models[target.selectedIndex].name})}>
+const modelMenu = (widget) => html`<label class="menu"><span>Model</span><select @input=${({target}) => widget.set({...afresh, model: widget.data.models[target.selectedIndex].name})}>
   ${widget.data.models.map(({title, name}) => html`<option .selected=${name === widget.state.model}>${title}</option>`)}</select></label>`;
 
 const examples = (widget) => {
@@ -121,7 +121,21 @@ const words = (m, widget) => wordGroup({
   chosen: m.at, label: "The word that looks", className: "chips", choose: (at) => widget.set({at, to: null})
 });
 
-const view = (m, widget) => html`${status(m)}<p class="note">${m.entry.about}</p>${words(m, widget)}${verdict(m, widget)}
+/** Draws, but while a typed text is read: until it has been, nothing that is shown changes. */
+function view(m, widget) {
+  const {bench} = widget.data;
+  const chosen = JSON.stringify([{...widget.state, text: null}, [...bench.unfolded]]);
+  const isDrawn = bench.drawn?.reading === m.reading && bench.drawn.chosen === chosen;
+  const isReading = isDrawn && m.isAwaited && m.arrived === null && !m.failure;
+  if (!isReading) {
+    render(whole(m, widget), bench.place);
+    bench.drawn = {reading: m.reading, chosen};
+  }
+  bench.place.setAttribute("aria-busy", String(isReading));
+  return bench.place;
+}
+
+const whole = (m, widget) => html`${status(m)}<p class="note">${m.entry.about}</p>${words(m, widget)}${verdict(m, widget)}
   ${m.pinned ? pinned(m) : nothing}
   <div class="halves" aria-busy=${m.isAwaited}>${widget.data.bench.machine.show(() => overview(m, widget))}
     ${detail({...m, parts: widget.data.bench.parts[m.entry.name]}, widget)}${ending(m, widget)}</div>
@@ -149,7 +163,7 @@ const widgetOf = defineWidget({
     temperature: decimal(1, {min: 0, max: 2, step: 0.05}),
     as: option("arrows", ["arrows", "matrix"]), pin: aText, part: option("query", PARTS), no: integer(1, {min: 1, max: 32})
   }),
-  controls: () => [[models, examples], [ownText, pin, reset], [experiments]],
+  controls: () => [[modelMenu, examples], [ownText, pin, reset], [experiments]],
   model: explore,
   sentence: summarize,
   view,
@@ -175,8 +189,12 @@ const widgetOf = defineWidget({
   }
 });
 
-/** A place for each layer of the deepest model. */
-const layersOf = (models) => Array.from({length: Math.max(...models.map(({counts}) => counts.length))}, later);
+/** What the widget keeps beside its state: the places that are drawn apart, and what was read. */
+const benchOf = (models) => ({
+  place: emptyPlace(), machine: later(), large: later(), sums: later(), account: later(),
+  layers: Array.from({length: Math.max(...models.map(({counts}) => counts.length))}, later),
+  readings: [], parts: {}, unfolded: new Set(), drawn: null, last: null, failed: ""
+});
 
 /** data: {models, opening, experiments} of models/explorer.py. */
-export const explorer = ({models: all, opening, experiments: offered}) => widgetOf({models: all, experiments: offered, opening: opened(opening), bench: {machine: later(), layers: layersOf(all), account: later(), large: later(), sums: later(), readings: [], parts: {}, unfolded: new Set(), last: null, failed: ""}});
+export const explorer = ({models, opening, experiments: offered}) => widgetOf({models, experiments: offered, opening: opened(opening), bench: benchOf(models)});

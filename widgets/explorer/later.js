@@ -26,9 +26,12 @@ export function drawWaiting() {
   while (waiting.length) drawFirst();
 }
 
-/** An element, to be kept as it is, whose `show(content)` draws the template that `content()` gives: first at once. */
+/** An element that takes no room of its own. */
+export const emptyPlace = () => Object.assign(document.createElement("div"), {className: "later"});
+
+/** Such an element, to be kept as it is, whose `show(content)` draws the template that `content()` gives: first at once. */
 export function later() {
-  const place = Object.assign(document.createElement("div"), {className: "later"});
+  const place = emptyPlace();
   let newest = null;
   function draw() {
     render(newest(), place);

@@ -20,7 +20,7 @@ globalThis.onmessage = async ({data: {question}}) => {
   try {
     const reader = readers.get(file);
     const reading = question.text === undefined ? undefined : {...reader.read(question), model: question.model, matrices: reader.matrices};
-    postMessage({reading});
+    postMessage({reading}, buffersOf(reading)); // handed over: copies would wait for the garbage collector
     if (reading) reader.matrices = null; // they are told once
   } catch (error) {
     postMessage({problem: told(error)});
@@ -33,5 +33,8 @@ function checked(model, {file, words, heads}) {
   if (vocabulary.length !== words || String(counts) !== String(heads)) throw new Error(`${file} holds another model`);
   return model;
 }
+
+/** The memory of all numbers in a reading. */
+const buffersOf = (part) => (ArrayBuffer.isView(part) ? [part.buffer] : Object.values(part ?? {}).filter((inner) => typeof inner === "object").flatMap(buffersOf));
 
 const told = (error) => (error instanceof RangeError ? MEMORY : error.message);
