@@ -34,24 +34,19 @@ def local_mask(query_len, key_len, window, first):
     return seen & (keys <= queries)
 
 
-@torch.no_grad()
 def write_story(model, tokens, count):
     cache, story = new_cache(model, len(tokens) + count), list(tokens)
     for _ in range(count):
-        new = story[cache[0].length :]  # what isn't yet read
-        x = model.embedding[torch.tensor(new)]  # (L, E)
+        x = model.embedding[torch.tensor([story[cache[0].length :]])]
         for i, layer in enumerate(model.layers):
-            attention, start = layer.attention, cache[i].length
-            made = attention.qkv_proj(layer.norm(x))  # (L, 3 · E)
-            made = made.unflatten(1, (3, attention.num_heads, -1))
-            q, k, v = made.movedim(0, 2)[:, None]  # (1, H, L, D) each
-            k = attention.rotary(k, start)
-            keys, values = cache[i].append(k, v)
-            q = attention.rotary(q, start)
-            mixed = fused_attention(q, keys, values, is_causal=True)[0]
-            x = x + attention.out_proj(mixed.transpose(0, 1).flatten(1))
+            attend, start = layer.attention, cache[i].length
+            q, k, v = attend._project(layer.norm(x))  # (1, H, L, D)
+            keys, values = cache[i].append(attend.rotary(k, start), v)
+            q = attend.rotary(q, start)
+            mixed = fused_attention(q, keys, values, is_causal=True)
+            x = x + attend.out_proj(mixed.transpose(1, 2).flatten(2))
             x = x + layer.mlp(x)
-        logits = model.norm(x[-1]) @ model.embedding.T
+        logits = model.norm(x[0, -1]) @ model.embedding.T
         story.append(int((logits + model.unembedding_bias).argmax()))
     return story[len(tokens) :], keys[0]
 
@@ -168,7 +163,7 @@ def texts(rng, size):
             torch.manual_seed(int(rng.integers(2**31)))
             config = Config(tuple("abcdefghijk"), 32, 8, 2, 1 + size % 3, **options)
             model = Transformer(config).double().eval()
-    model = copy.deepcopy(model)
+    model = copy.deepcopy(model).requires_grad_(False)  # it only writes
     for number, layer in enumerate(model.layers):
         most = len(tokens) + count - 1  # the last new token is never read
         layer.mlp = Once(layer.mlp, number, most)
@@ -347,7 +342,8 @@ TASKS = [
             "`scaled_dot_product_attention` puts the first beside the first.",
         ],
         why="`new_cache` is the lesson's, and the rest is its `read` with the layer's attention "
-        "written out: project, turn, `append`, attend by `fused_attention` of `attention.py`, and "
+        "written out: `_project` (its `qkv_proj`, cut into heads), turn, `append`, attend by "
+        "`fused_attention` of `attention.py`, and "
         "lay the heads side by side. It equals running the whole text again "
         "for each token, by test, on the storyteller too.",
         mistakes={

@@ -65,7 +65,7 @@ def ways(length: int) -> dict[str, Callable[[], object]]:
 
 
 def peak_mb(name: str, length: int) -> float:
-    """The peak beyond what was there before the call, without the output; in a new process."""
+    """The peak beyond what was there before the call, in 10^6 bytes; in a new process."""
     env = os.environ | {"MALLOC_MMAP_THRESHOLD_": "65536", "MALLOC_ARENA_MAX": "1"}
     command = [sys.executable, "-m", "modules.m11_fast_and_exact.measure", name, str(length)]
     told = subprocess.run(command, env=env, capture_output=True, text=True, check=True)
@@ -75,14 +75,14 @@ def peak_mb(name: str, length: int) -> float:
 def _own_peak(name: str, length: int) -> float:
     def resident(field: str) -> float:
         line = next(line for line in STATUS.read_text().splitlines() if line.startswith(field))
-        return int(line.split()[1]) / 1024
+        return int(line.split()[1]) * 1024 / 1e6  # the system counts in KiB
 
     ways(256)[name]()  # load libraries, start threads
     call = ways(length)[name]
     RESET.write_text("5")  # reset the peak to the present resident size
     before = resident("VmRSS")
     call()
-    return max(0.0, resident("VmHWM") - before - HEADS * length * SIZE * 4 / 2**20)
+    return resident("VmHWM") - before
 
 
 def hasty_speedup() -> float:
