@@ -20,6 +20,15 @@ def settle(page):
     page.evaluate("() => new Promise((done) => requestAnimationFrame(() => setTimeout(done, 20)))")
 
 
+# No model is being read, and no part waits to be drawn.
+IDLE = "() => !document.querySelector('.widget [aria-busy=true]')"
+
+
+def drawn(page):
+    settle(page)
+    page.wait_for_function(IDLE)
+
+
 def number(text):
     return float(text.replace("−", "-"))
 

@@ -11,7 +11,7 @@ from models.explorer import EXPERIMENTS, MODELS
 from models.storyteller.tokens import Tokenizer
 from tests.conftest import ROOT
 from tests.site.geometry import assert_legible
-from tests.site.reading import SHADE_STEP, SHADES
+from tests.site.reading import SHADE_STEP, SHADES, drawn
 from tests.site.test_story import answer
 from tests.widgets.test_explorer import asked, ids_of
 
@@ -50,6 +50,7 @@ def settled(page, count):
     """The page shows a text of ``count`` tokens, and all numbers of the chosen head."""
     expect(page.locator(WORD)).to_have_count(count)
     expect(page.locator("#explorer .sums .step").first).to_be_visible()
+    drawn(page)
 
 
 @pytest.mark.parametrize("entry", MODELS, ids=lambda entry: entry["name"])
@@ -69,6 +70,7 @@ def test_what_is_shown_of_a_typed_text_is_pytorchs(open_page, entry):
             if off:
                 page.get_by_label("Switch off").check()
                 expect(page.locator("#explorer .tiles .off")).to_have_count(1)
+            drawn(page)
             run = model(torch.tensor([ids]), off=off)
             assert_maps(page, run)
             shares = run.logits[0, 2].softmax(-1).topk(5).values.tolist()

@@ -11,7 +11,8 @@ from course.serve import start_server
 from tests.site.conftest import ALL_LIVE, PAGES
 from tests.site.geometry import SIDEWAYS
 from tests.site.other_browsers import Firefox, WebKit, missing
-from tests.site.test_widgets import GO_TO, IDLE, KEYS, KIND, SNAPSHOT, TAB_STOPS, widgets_of
+from tests.site.reading import IDLE
+from tests.site.test_widgets import GO_TO, KEYS, KIND, SNAPSHOT, TAB_STOPS, widgets_of
 
 # Runs before the page's own scripts, which are modules, and notes what Chromium's tests are told.
 WATCH = """window.trouble = [];

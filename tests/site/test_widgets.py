@@ -17,7 +17,7 @@ from playwright.sync_api import expect
 from tests.site.conftest import TOUR, WIDTHS
 from tests.site.geometry import assert_legible
 from tests.site.hearing import false_equations
-from tests.site.reading import axe_violations, settle
+from tests.site.reading import IDLE, axe_violations, drawn, settle
 
 TABLES = sorted((Path(__file__).parents[1] / "widgets").glob("states_*.py"))
 STATES = {
@@ -49,14 +49,12 @@ GO_TO = """(query) => {
   history.replaceState(null, "", url);
   dispatchEvent(new PopStateEvent("popstate"));
 }"""
-IDLE = "() => !document.querySelector('.widget [aria-busy=true]')"  # no model is being read
 STATE = "(e) => JSON.parse(JSON.stringify(e.state))"
 
 
 def go_to(page, query):
     page.evaluate(GO_TO, query)
-    settle(page)
-    page.wait_for_function(IDLE)
+    drawn(page)
 
 
 def live(page, name):
