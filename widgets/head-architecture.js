@@ -78,8 +78,9 @@ const square = () => html`<i class="square" aria-hidden="true"></i>`;
 const bar = () => html`<i class="bar" aria-hidden="true"></i>`;
 const range = (n) => Array.from({length: n}, (_, i) => i);
 
-const bands = (pieces, {isNumbered = true} = {}) => html`<div class="bands" aria-hidden="true">
-  ${range(pieces).map((i) => html`<i>${isNumbered ? i : ""}</i>`)}</div>`;
+// On a phone a sixteenth of a bar has no room for its number.
+const bands = (pieces) => html`<div class="bands" aria-hidden="true">
+  ${range(pieces).map((i) => html`<i>${pieces <= 8 ? i + 1 : ""}</i>`)}</div>`;
 
 const trio = (make) => html`<div class="trio">
   ${["Q", "K", "V"].map((name, i) => html`<div class="role ${ROLES[i]}">${make(name)}</div>`)}</div>`;
@@ -88,14 +89,13 @@ const headCard = (h, shared) => html`<li><b>${h}</b><i class="map"></i>
   <span class="q">Q${h}</span><span class="k">K${shared}</span><span class="v">V${shared}</span></li>`;
 
 const headCards = ({heads, keyHeads}) => html`<ol class="heads" aria-hidden="true">
-  ${range(heads).map((h) => headCard(h, Math.floor((h * keyHeads) / heads)))}</ol>`;
+  ${range(heads).map((h) => headCard(h + 1, Math.floor((h * keyHeads) / heads) + 1))}</ol>`;
 
 const stages = ({shapes, heads, keyHeads}) => [
   html`${bar()}${named("x", shapes.x)}`,
   trio((name) => html`${square()}${named(html`W<sub>${name}</sub>`, shapes[`W_${name}`])}
     ${bar()}${named(name, shapes[name])}`),
-  // On a phone a sixteenth of a third has no room for its number.
-  trio((name) => html`${bands(name === "Q" ? heads : keyHeads, {isNumbered: heads <= 8})}
+  trio((name) => html`${bands(name === "Q" ? heads : keyHeads)}
     ${named(name, shapes[`${name} split`])}`),
   html`${headCards({heads, keyHeads})}${named("weights", shapes.weights)}`,
   html`${bands(heads)}${named("merged", shapes.merged)}`,

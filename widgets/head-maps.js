@@ -26,7 +26,7 @@ export function compareHeads({sentences}, {sentence, layer, head, row, untrained
   const heads = layers[layer];
   const average = heads[0].map((cells, i) => cells.map((_, j) => mean(heads.map((map) => map[i][j]))));
   const maps = [...heads, average].map((weights, h) => ({
-    name: h < heads.length ? `head ${h}` : "mean", weights,
+    name: h < heads.length ? `head ${h + 1}` : "mean", weights,
     entropy: meanEntropy(weights), peak: mean(weights.map((cells) => Math.max(...cells)))
   }));
   const query = Math.min(row, tokens.length - 1);
@@ -40,7 +40,7 @@ export function compareHeads({sentences}, {sentence, layer, head, row, untrained
 
 export function summarize({tokens, maps, chosen, query, layer, looks, source}) {
   const spread = maps.map((map) => `${map.name} ${format(map.entropy)}`).join(", ");
-  return `Layer ${layer}, ${chosen.name}, ${source} weights: ${tokens[query]} looks at `
+  return `Layer ${layer + 1}, ${chosen.name}, ${source} weights: ${tokens[query]} looks at `
     + `${looks.map(({token, weight}) => `${token} ${formatPercent(weight)}`).join(", ")}. Entropy in nats: ${spread}.`;
 }
 
@@ -57,10 +57,10 @@ const card = ({name, weights, entropy, peak}, isChosen, choose) => html`
 
 function view(m, widget) {
   const {tokens, maps, chosen, query} = m;
-  return html`<div class="maps" role="group" aria-label="Heads of layer ${m.layer}">${maps.map((map, head) => card(map, map === chosen, () => widget.set({head})))}</div>
+  return html`<div class="maps" role="group" aria-label="Heads of layer ${m.layer + 1}">${maps.map((map, head) => card(map, map === chosen, () => widget.set({head})))}</div>
     <p class="legend">Entropy in nats: ${format(m.even)} if each word shared evenly among what it may see. Peak: the
       largest weight. Both are means over the rows.</p>
-    <p class="heading"><b class="title">Layer ${m.layer}, ${chosen.name}</b> <span class="source">${m.source}</span></p>
+    <p class="heading"><b class="title">Layer ${m.layer + 1}, ${chosen.name}</b> <span class="source">${m.source}</span></p>
     <div class="chosen-map">${labelledMap(chosen.weights, {tokens, row: query, choose: (row) => widget.set({row})})}
     <div><p class="asks">“${tokens[query]}” looks at</p>${shareList(m.looks, {format, label: `“${tokens[query]}” looks at`})}</div></div>
     ${widget.sentence({hidden: true})}`;
@@ -81,7 +81,7 @@ export const headMaps = defineWidget({
     const {tokens, trained} = sentences[state.sentence];
     return [
       [menu("sentence", "Sentence", sentences.map((one) => one.tokens.join(" ")))],
-      [menu("row", "Word", tokens), menu("layer", "Layer", Object.keys(trained)), toggle("untrained", "Before training")]
+      [menu("row", "Word", tokens), menu("layer", "Layer", trained.map((_, i) => i + 1)), toggle("untrained", "Before training")]
     ];
   },
   model: compareHeads,

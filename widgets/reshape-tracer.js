@@ -93,7 +93,7 @@ function view(m, widget) {
     <p><b>${name}</b> <span class="shape">(${shape.join(", ")})</span> ${code ? html`<code>${code}</code>` : nothing}</p>
     <div class="matrices">${tables}</div></section>`;
   return html`${stage("Q", [1, m.length, WIDTH], "", table("Q", m.Q))}
-    ${stage("heads", [1, m.count, m.length, m.size], splitCode(m), m.heads.map((head, h) => table(`head ${h}`, head)))}
+    ${stage("heads", [1, m.count, m.length, m.size], splitCode(m), m.heads.map((head, h) => table(`heads[0, ${h}]`, head)))}
     ${stage("merged", [1, m.length, WIDTH], mergeCode(m), table("merged", m.merged))}
     ${widget.sentence()}`;
 }

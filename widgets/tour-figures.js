@@ -65,7 +65,7 @@ export const tourHeads = looks("The heads side by side", {
   controls: () => [[wordMenu("From word")]],
   model: (data, {ending, row}) => looking(data, {ending, row, head: 0}),
   sentence: mostSentence,
-  view: (m, widget) => html`<ul class="maps" aria-label="Where “${m.tokens[m.row]}” looks most in each head">${m.maps.map((map, i) => html`<li class=${/ head 0$/.test(m.names[i]) ? "new-layer" : nothing}><b>${m.names[i]}</b>
+  view: (m, widget) => html`<ul class="maps" aria-label="Where “${m.tokens[m.row]}” looks most in each head">${m.maps.map((map, i) => html`<li class=${/ head 1$/.test(m.names[i]) ? "new-layer" : nothing}><b>${m.names[i]}</b>
     ${weightMap(map, {row: m.row})}<span class="most">${withShare(m.most[i])}</span></li>`)}</ul>
     ${widget.sentence({hidden: true})}`
 });

@@ -57,7 +57,7 @@ def head_maps(name: str) -> dict[str, Any]:
         layers = model(model.encode(text.split())).weights
         weights.append(torch.cat(layers, dim=1)[0].double().round(decimals=5))
     each = [(i, h) for i, layer in enumerate(layers) for h in range(layer.shape[1])]
-    heads = [f"layer {i}, head {h}" for i, h in each]
+    heads = [f"layer {i + 1}, head {h + 1}" for i, h in each]
     said = [
         f"{head} ({names[at]})" if at in names else head
         for at, head in zip(each, heads, strict=True)

@@ -17,7 +17,7 @@ from tests.lessons.reading import numbers, output
 PAGE = "modules/m00_tour/lesson.html"
 WORDS = "the cat sat on the mat because it was".split()
 WITH_CARDS = {"#step-why", "#step-roles", "#step-mask"}
-IT_HEAD = 4  # layer 1, head 0, after the four of layer 0
+IT_HEAD = 4  # layer 2, head 1, after the four of layer 1
 Q = torch.tensor([[1, 0.5], [0, 2], [2, 1]], dtype=torch.float64)
 K = torch.tensor([[0, 1], [2, 0.5], [0.5, 1]], dtype=torch.float64)
 V = torch.tensor([[-1, 1], [2, 0.5], [0.5, 1.5]], dtype=torch.float64)
@@ -25,7 +25,7 @@ V = torch.tensor([[-1, 1], [2, 0.5], [0.5, 1.5]], dtype=torch.float64)
 
 @pytest.fixture(scope="module")
 def maps():
-    """Last word -> the weights of all heads, (heads, words, words), those of layer 0 first."""
+    """Last word -> the weights of all heads, (heads, words, words), those of layer 1 first."""
     model = load(ROOT / "models/grammar/weights/masked.safetensors")
     return {
         end: torch.cat(model(model.encode([*WORDS, end])).weights, dim=1)[0].detach()
@@ -114,7 +114,7 @@ def test_a_head_switched_off(page):
     found = json.loads((ROOT / "models/grammar/scores/masked.json").read_text())["seeds"]["0"]
     head = found["attention"]["verb, guessed"]
     weight, fits = output(page, "patterns").splitlines()
-    assert weight == f"layer 1, head 1 gives the noun {head['weight']:.2f}"
+    assert weight == f"layer 2, head 2 gives the noun {head['weight']:.2f}"
     assert head["head"] == found["attention"]["verb"]["head"] == [1, 1]  # the one switched off
     right, without = numbers(fits)
     assert right > 95

@@ -93,7 +93,7 @@ IT = "the trophy did not fit in the suitcase because it was too big"
 
 
 def test_it_looks_for_the_words_that_decide(page):
-    """The scores of layer 0, head 0, from what the model itself computes."""
+    """The scores of layer 1, head 1, from what the model itself computes."""
     model = load(HERE / "weights" / "masked.safetensors")
     layer = model.layers[0].attention
     made = torch.nn.functional.linear(model.embedding, *layer.qkv_proj.parameters())
@@ -141,7 +141,7 @@ def test_a_layer_adds_what_it_takes_to_the_vector():
 
 
 def test_whose_change_turns_the_look_of_it(page):
-    """Head 0 of layer 1, written out, with the queries of one sentence and the other's keys."""
+    """Head 1 of layer 2, written out, with the queries of one sentence and the other's keys."""
     model = load(HERE / "weights" / "masked.safetensors")
     layer, lines = model.layers[1], output(page, "crossed").splitlines()
     runs = {word: model(model.encode(IT.replace("big", word).split())) for word in ("big", "small")}

@@ -58,7 +58,7 @@ def test_the_layer_shows_the_shapes_of_the_real_one(open_page):
             layer = layer_of(2**i, sharing)
             assert texts(page, LAYER, ".shape") == as_text(real_shapes(layer))
             group = 2**i // layer.num_kv_heads
-            assert texts(page, LAYER, ".heads .k") == [f"K{h // group}" for h in range(2**i)]
+            assert texts(page, LAYER, ".heads .k") == [f"K{h // group + 1}" for h in range(2**i)]
         page.locator(f"{LAYER} .step-ticks button").nth(2).click()
         settle(page)
         assert f"{2 * layer.kv_dim} numbers a token" in texts(page, LAYER, ".count")[0]
@@ -150,7 +150,7 @@ def assert_maps(page, want, *, head, row):
 
 def test_the_heads_are_the_trained_model_s(open_page, maps):
     with open_page(PAGE) as page:
-        assert texts(page, HEADS, "[aria-pressed=true] b") == ["head 2"]
+        assert texts(page, HEADS, "[aria-pressed=true] b") == ["head 3"]
         assert_maps(page, maps[0, 0, False], head=2, row=5)
         head = 2
         for state in ((2, 0, False), (3, 1, True), (1, 1, False), (0, 0, True)):

@@ -46,7 +46,7 @@ STATES = {
         "key": "heads",
         "states": {
             "cat": "heads.sentence=1&heads.layer=1&heads.head=4",
-            "cat, layer 0": "heads.sentence=1",
+            "cat, layer 1": "heads.sentence=1",
             "big": "heads.sentence=3&heads.layer=1&heads.row=12",
             "dogs, random": "heads.sentence=2&heads.head=1&heads.untrained=1",
             "random": "heads.untrained=1&heads.layer=1",

@@ -46,7 +46,7 @@ def test_every_number(sentences, sentence, layer, untrained):
         row = (5 * head) % LENGTHS[sentence]
         chosen = state(sentence=sentence, layer=layer, head=head, row=row, untrained=untrained)
         got = JS.call("compareHeads", {"sentences": sentences}, chosen)
-        assert [m["name"] for m in got["maps"]] == ["head 0", "head 1", "head 2", "mean"]
+        assert [m["name"] for m in got["maps"]] == ["head 1", "head 2", "head 3", "mean"]
         for name, numbers in {
             "weights": want, "entropy": entropy(want).mean(-1), "peak": want.amax(-1).mean(-1)
         }.items():  # fmt: skip
@@ -70,7 +70,7 @@ def test_a_sentence_without_the_chosen_word_shows_its_last(sentences):
 def test_the_sentence(sentences):
     got = JS.call("compareHeads", {"sentences": sentences}, state(layer=1, head=3, row=2))
     said = JS.call("summarize", got)
-    assert said.startswith("Layer 1, mean, trained weights: w2 looks at w0 0\u202f%, w1 ")
+    assert said.startswith("Layer 2, mean, trained weights: w2 looks at w0 0\u202f%, w1 ")
     shares = [int(share) for share in re.findall(r"(\d+)\u202f%", said)]
     want = sentences[0]["trained"][1].mean(0)[2]
     assert all(abs(a - 100 * b) <= 0.5 + 1e-9 for a, b in zip(shares, want.tolist(), strict=True))

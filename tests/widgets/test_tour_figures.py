@@ -23,7 +23,7 @@ QKV = {name: X @ torch.tensor(table, dtype=torch.float64) for name, table in TAB
 WORKED = {"tokens": TOKENS, "described": ["article", "noun", "verb", "alive"], "features": X, **QKV}
 WORDS = "the cat sat on the mat because it was".split()
 ENDINGS = ["tired", "warm"]
-NAMES = [*(f"layer 0, head {h}" for h in range(4)), "layer 1, head 0", "layer 1, head 1"]
+NAMES = [*(f"layer 1, head {h}" for h in range(1, 5)), "layer 2, head 1", "layer 2, head 2"]
 FIGURES = module("tour-figures.js")
 # The numbers, and the texts of those matrices that show anything else.
 READ = """(({grids, says}) => ({says: says.map(([text]) => text).join(""),
@@ -125,7 +125,7 @@ def test_the_lines_of_the_code(line, name, does):
 
 @pytest.fixture(scope="module")
 def maps():
-    """(last word, source) -> (heads, words, words), those of layer 0 first."""
+    """(last word, source) -> (heads, words, words), those of layer 1 first."""
     trained = load(ROOT / "models/grammar/weights/masked.safetensors")
     torch.manual_seed(0)
     models = {"trained": trained, "random": Transformer(trained.config).eval()}
@@ -174,6 +174,6 @@ def test_the_last_word_decides_what_it_means(published):
 def test_its_words(published):
     state = {"ending": 0, "head": 5, "row": 9, "untrained": True}
     said = FIGURES.run("m.lookSentence(m.looking(...x))", [published, state])
-    assert said.startswith("layer 1, head 1, random: tired looks at the ")
+    assert said.startswith("layer 2, head 2, random: tired looks at the ")
     assert FIGURES.call("nameOf", published, 7) == "8: it"
     assert FIGURES.call("nameOf", published, 9) == "10: tired / warm"
