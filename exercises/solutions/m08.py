@@ -163,8 +163,9 @@ TASKS = [
             "last earlier occurrence.",
             "The weight to take is in row *i*, at that place + 1.",
         ],
-        why="A head that scores high on random tokens that repeat can't know them from training: "
-        "it does induction.",
+        why="A head that scores high on random tokens that repeat can't know them from training. "
+        "Let the distance differ from text to text, or a head that always looks so far back scores "
+        "as high. Whether it also copies what it finds, the score doesn't say.",
         mistakes={
             "you took the weight on the earlier same token; take the one on the token after it":
                 lambda w, t: first_occurrence(w, t, shift=0, which=-1),
@@ -186,7 +187,8 @@ TASKS = [
             "`tokens[::-1]` is the same backwards; `np.concatenate` joins both halves.",
         ],
         why="Backwards, each token is followed by the one that came before it. The trained "
-        "induction model is then sure of the wrong sign: its loss is above that of a blind guess.",
+        "induction model is then led to the wrong sign, and from five signs on it is mostly sure "
+        "of it: its loss is above that of a blind guess.",
         mistakes={
             "the same order again is what induction is best at": lambda t: np.concatenate([t, t]),
             "moved round by one, most neighbours are still the same":

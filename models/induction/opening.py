@@ -18,7 +18,7 @@ GUESSES = 4
 
 
 def signs(period: int, seed: int) -> str:
-    """``period`` different signs in a random order, then the same again. A space is no sign."""
+    """``period`` different signs, at most 23, in random order, and again. A space is no sign."""
     order = sequences(1, 24, torch.Generator().manual_seed(seed))[0].tolist()
     once = [VOCABULARY[i] for i in order if VOCABULARY[i] != " "][:period]
     return "".join(once * 2)

@@ -43,7 +43,7 @@ def score(model: Transformer) -> dict:
 
 def _losses(run: Run, tokens: Tensor) -> tuple[float, float]:
     losses = F.cross_entropy(run.logits[:, :-1].mT, tokens[:, 1:], reduction="none")
-    # The token at PERIOD is the first to repeat, but no earlier token tells that.
+    # The token at PERIOD is the first to repeat. The one before it is new: induction can't tell.
     return _mean(losses[:, : PERIOD - 1]), _mean(losses[:, PERIOD:])
 
 
