@@ -29,7 +29,8 @@ LABELS = {
 MODELS = [
     {
         "name": "storyteller", "kind": "storyteller", "title": "Storyteller: English books",
-        "about": "Trained on 99 children's books. Type any English text.",
+        "about": "Trained on 99 children's books. Type any English text. Rarer words come in "
+        "pieces: …g goes on with the last word, b begins one.",
         "file": "storyteller/weights/storyteller.safetensors",
         "examples": [
             ("The boy saw a big dog. Then the big", "4.3"),

@@ -184,8 +184,8 @@ const widgetOf = defineWidget({
   pictures: {"Chosen head": pictureOf},
   challenges: {
     "one-head-off": (m) => m.isRead && m.entry.examples.every(({text}) => text !== m.reading.text) && m.reading.off.length === 1 && m.whole.text !== m.guesses[0].text,
-    "copied": (m) => m.isRead && m.entry.kind === "induction" && m.to > 0 && m.row[m.to] >= 0.9 && m.pieces[m.to - 1] === m.pieces[m.at],
-    "late": (m) => m.isRead && m.entry.kind === "storyteller" && m.stages[m.stages.length - 1][0].share >= 0.5 && !m.reading.off.length && m.stages[m.stages.length - 2].slice(0, LENS).every(({text}) => text !== m.guesses[0].text)
+    "copied": (m) => m.isRead && m.entry.kind === "induction" && m.to > 0 && m.to < m.at - 1 && m.row[m.to] >= 0.9 && m.pieces[m.to - 1] === m.pieces[m.at],
+    "late": (m) => m.isRead && m.entry.kind === "storyteller" && m.reading.temperature === 1 && m.stages[m.stages.length - 1][0].share >= 0.5 && !m.reading.off.length && m.stages[m.stages.length - 2].slice(0, LENS).every(({text}) => text !== m.guesses[0].text)
   }
 });
 

@@ -110,6 +110,22 @@ def test_dog_that_did_not_follow_big(model, ids, said):
     assert f"dog is guessed with {percent(shares[dog])}" in said
 
 
+ADJECTIVES = "big little old new good long great kind".split()
+NOUNS = "dog cat man tree house boy door girl".split()
+
+
+@torch.no_grad()
+def test_a_word_like_it_attracts_the_head_too(model, ids, said):
+    """The same over all texts "a C N. Then the A": the experiment's pair is a clear one."""
+    triples = [(c, n, a) for c in ADJECTIVES for n in NOUNS for a in ADJECTIVES]
+    texts = torch.tensor([ids(f"The boy saw a {c} {n}. Then the {a}") for c, n, a in triples])
+    assert texts.shape == (512, 10), "each word is one token"
+    to_noun = model(texts).weights[3][:, 2, -1, 5]
+    is_same = torch.tensor([c == a for c, _, a in triples])
+    assert f"the noun {percent(to_noun[is_same].mean())} after the same adjective" in said
+    assert f"still {percent(to_noun[~is_same].mean())} after another" in said
+
+
 @torch.no_grad()
 def test_head_2_4_acts_through_head_4_3(model, ids, said):
     tokens = ids(DOG)

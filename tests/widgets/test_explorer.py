@@ -27,7 +27,7 @@ EXPLAIN = """(() => {
 STATE = {"model": "storyteller", "text": None, "at": None, "to": None, "head": None, "off": [],
          "temperature": 1, "as": "arrows", "pin": None}  # fmt: skip
 TYPED = {
-    "storyteller": "<b>Zoë</b> & “Mr. Fox”\nran ",
+    "storyteller": "<b>Zoë</b> & “Mr. Fox” [one]\nran ",
     "grammar": "The lions didn't climb [mask] WALL.",
     "induction": "quick frog, quick",
 }

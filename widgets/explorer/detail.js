@@ -35,7 +35,7 @@ function measured({scores, entry, name}) {
     <ul class="measured" aria-label="What ${name} looks at on average">${order.map(([label, now, before]) => html`<li><span class="bar"><span style=${filled(now)}></span><i style="left:${+(100 * before).toFixed(1)}%"></i></span>
       <span><b>${formatPercent(now)}</b> ${entry.kind === "grammar" ? "" : "to "}${label}</span></li>`)}</ul>
     <p class="note">The mark <i class="tick"></i> stands for ${entry.kind === "grammar" ? "a head that always looks equally far" : "the untrained model"}.</p>
-    ${scores.cost === null ? nothing : html`<p class="note">Without ${name} the loss on those texts is ${signedLoss(scores.cost)}.</p>`}</div>`;
+    ${scores.cost === null ? nothing : html`<p class="note">Without ${name} the loss on ${entry.kind === "induction" ? "what repeats" : "those texts"} is ${signedLoss(scores.cost)}.</p>`}</div>`;
 }
 
 const signedLoss = (cost) => `${format(Math.abs(cost))} ${cost >= 0 ? "larger" : "smaller"}`;

@@ -18,7 +18,7 @@ export const LENS = 3; // guesses of the stream at each place
 export const signed = (x) => (Math.abs(x) < 0.05 ? "0" : `${x > 0 ? "+" : "−"}${Math.abs(x).toFixed(1)}`);
 
 export const overview = (m, widget) => html`<div class="machine">
-  <p class="heading"><b>The model</b> <span>Each square is a head, with a row for each word that looks; ${m.name} is head ${m.name.slice(2)} of layer ${m.name[0]}. The bar is its push, how much it raises the score of ${boxed(m.guesses[0].text, m)}.</span></p>
+  <p class="heading"><b>The model</b> <span>Each square is a head, with a row for each word that looks; ${m.name} is head ${m.name.slice(2)} of layer ${m.name[0]}. The bar is its push, how much it raises the score of ${boxed(m.guesses[0].text, m)}; red: lowers it.</span></p>
   <div class="stages" role="radiogroup" aria-label="Head, with its push" @keydown=${(event) => moveByKey(event, (head) => choose(m, widget, head))}>
     ${start(m, widget)}${m.entry.counts.map((_, layer) => widget.data.bench.layers[layer].show(() => layerOf(m, widget, layer)))}</div>
   ${folded(widget, "stream", "The numbers of the stream", () => html`<p class="came">The strips show them at <b class="q">${written(m.pieces[m.at])}</b>: the stronger the colour, the larger; grey: below 0.</p>`)}
@@ -69,7 +69,7 @@ export function rowsOf({weights}, length) {
 
 /** The length of a push's bar, as a share of the largest. */
 const force = (push, {most}) => `background-size:${(100 * Math.abs(push) / most).toFixed(1)}% 4px`;
-const strength = (push) => (push >= 1 ? "up" : push <= -1 ? "down" : "");
+const strength = (push) => `${push < 0 ? "lowers" : ""} ${push >= 1 ? "up" : push <= -1 ? "down" : ""}`;
 
 const tile = (m, widget, head, i) => html`<button type="button" role="radio" aria-checked=${i === m.head} tabindex=${i === m.head ? 0 : -1}
   aria-label="Head ${nameOf(head)} ${head.isOff ? "off" : signed(m.pushes.heads[i])}" class=${head.isOff ? "off" : strength(m.pushes.heads[i])} @click=${() => choose(m, widget, i)}>
@@ -88,7 +88,7 @@ export const ending = (m, widget) => html`<section class="ending">
 function account(m) {
   const {guesses, truth, reading, entry} = m;
   return html`<div><p class="heading"><b>How they come about</b></p>
-    <p class="came">All pushes for ${boxed(guesses[0].text, m)}, added before rounding, make ${exact(total(m.pushes))}; what the model adds to any text, its biases outside the MLPs, makes ${exact(m.pushes.rest)}. So its logit is ${exact(total(m.pushes) + m.pushes.rest)} above the mean of all ${count(entry.words)}.</p>
+    <p class="came">All pushes for ${boxed(guesses[0].text, m)}, added before rounding, make ${exact(total(m.pushes))}; what the model adds to any text, its biases outside heads and MLPs, makes ${exact(m.pushes.rest)}. So its logit is ${exact(total(m.pushes) + m.pushes.rest)} above the mean of all ${count(entry.words)} ${entry.kind === "grammar" ? "words" : entry.kind === "induction" ? "letters" : "tokens"}.</p>
     <p class="came">${came(truth, entry)} ${reading.loss === null ? "" : html`Mean loss over the text${entry.causal ? "" : ", each word hidden in turn"}: <b>${format(reading.loss)}</b>${
       reading.lossWithout === null ? "" : html`, with all heads on <b>${format(reading.lossWithout)}</b>`}. Guessing evenly among ${count(entry.words)}: ${format(Math.log(entry.words))}.`}</p></div>`;
 }

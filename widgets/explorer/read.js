@@ -68,7 +68,7 @@ export function explorerReader(model, kind) {
 
   function truthOf(run, i, before) {
     const target = config.is_causal ? run.ids[i + 1] : run.ids[i];
-    if (target === undefined || /^\[/.test(words.text(target))) return null;
+    if (target === undefined || /^\[(mask|pad)\]$/.test(words.text(target))) return null;
     const chances = shares(run.asked[i]);
     const share = chances[target];
     return {
