@@ -193,6 +193,7 @@ def test_a_cache_is_a_pytree_and_can_be_exported(make):
     torch.testing.assert_close(layer(x[:, 5:], cache=cache), got)
 
 
+@pytest.mark.slow
 @torch.no_grad()
 @pytest.mark.parametrize("make", [KVCache, RaggedKVCache, WindowKVCache])
 def test_a_cached_step_compiles_to_one_graph(make):

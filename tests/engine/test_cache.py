@@ -139,6 +139,7 @@ def test_a_folder_that_cannot_be_written_remembers_nothing(tmp_path):
     assert cache.remembered(tmp_path, str.upper, "a") == "A"
 
 
+@pytest.mark.slow
 def test_a_few_executions_are_kept(site):
     for number in range(43, 50):
         site.edit("deeper.py", str(number - 2) if number == 43 else str(number - 1), str(number))

@@ -112,6 +112,7 @@ def test_a_step_is_sgds_and_leaves_the_first_model_as_it_was(tmp_path):
     assert change["largest"] == pytest.approx(max(x.abs().max().item() for x in moved), abs=1e-6)
 
 
+@pytest.mark.slow
 def test_the_storyteller_learns_as_in_pytorch():
     js, model = Js(FILE), weights.load(FILE).double()
     tokens = Tokenizer(model.config.vocabulary).encode("He went to the moon")

@@ -322,6 +322,7 @@ def test_the_rate_is_steady_and_then_falls():
     assert shares == pytest.approx([1, 1, 1, 0.5, 0])
 
 
+@pytest.mark.slow
 def test_all_of_it_runs_on_any_books(folder, tmp_path, monkeypatch):
     """From texts to scores, in a few steps."""
     (tmp_path / "model").mkdir()

@@ -61,13 +61,27 @@ OPEN = """() => {
 # Nothing is on its way: no box that opens, no model that an open box asks for.
 UNFOLDED = "() => !document.querySelector('main .collapsing, .widget [aria-busy=true]')"
 SWITCH_THEME = "() => document.querySelector('.quarto-color-scheme-toggle').click()"
-PLACES = """() => [...document.querySelectorAll("main *")].filter((e) => e.checkVisibility())
-  .map((e) => {
-  const {left, top, width, height} = e.getBoundingClientRect();
-  const {fontSize, fontWeight, display, visibility, opacity} = getComputedStyle(e);
-  return [[e.cloneNode().outerHTML.slice(0, 100), fontSize, fontWeight, display, visibility,
-    opacity], [left, top, width, height].map(Math.round)];
-})"""
+# What is shown elsewhere, or otherwise, than at the last call. It is compared in the page: to bring
+# thousands of elements here takes seconds.
+MOVED = """() => {
+  const look = (e) => {
+    const {left, top, width, height} = e.getBoundingClientRect();
+    const {fontSize, fontWeight, display, visibility, opacity} = getComputedStyle(e);
+    const style = [fontSize, fontWeight, display, visibility, opacity].join(" ");
+    return {e, style, box: [left, top, width, height].map(Math.round)};
+  };
+  const before = window.placesBefore;
+  const now = [...document.querySelectorAll("main *")].filter((e) => e.checkVisibility()).map(look);
+  window.placesBefore = now;
+  if (!before) return [];
+  if (before.length !== now.length) return [`${before.length} elements, then ${now.length}`];
+  const isMoved = (was, {style, box}) =>
+    was.style !== style || was.box.some((x, i) => Math.abs(x - box[i]) > 1);
+  const tell = ({style, box}) => `${style} at ${box}`;
+  const name = ({e}) => e.cloneNode().outerHTML.slice(0, 100);
+  return now.flatMap((one, i) => isMoved(before[i], one)
+    ? [`${name(one)}: ${tell(before[i])}, then ${tell(one)}`] : []).slice(0, 5);
+}"""
 # The empty-row lab shows the NaN that PyTorch returns.
 LEAKS = """() => {
   const found = [];
@@ -160,11 +174,11 @@ class Audit:
             axe=lambda: axe_violations(page, self.main),
             ear=lambda: unheard(page),
         )
-        before = page.evaluate(PLACES)
+        page.evaluate(MOVED)
         page.evaluate(SWITCH_THEME)
         self.look(
             "in the other theme",
-            places=lambda: _differing(before, page.evaluate(PLACES)),
+            places=lambda: page.evaluate(MOVED),
             contrast=lambda: axe_violations(page, again, rules=["color-contrast"]) if again else [],
         )
         page.set_viewport_size({"width": other_width, "height": 900})
@@ -215,14 +229,3 @@ def _outline(headings):
     for _, text, has_id in headings:
         if not text or not has_id:
             yield f"{text!r} has no text, or no address"
-
-
-def _differing(before, after):
-    if len(before) != len(after):
-        yield f"{len(before)} elements, then {len(after)}"
-    changed = []
-    for (style, box), (style_after, box_after) in zip(before, after, strict=False):
-        moved = max(abs(a - b) for a, b in zip(box, box_after, strict=True))
-        if moved > 1 or style != style_after:
-            changed.append(f"{style} at {box}, then {style_after} at {box_after}")
-    yield from changed[:5]

@@ -1,5 +1,6 @@
 """The four steps of m03 in the browser: what is typed, chosen and tapped reaches every matrix."""
 
+import pytest
 import torch
 
 from attention import scaled_dot_product_attention
@@ -65,6 +66,7 @@ def assert_numbers_are_attention_pys(page, *, is_causal=False):
                         assert_shows(text, exact, f"step {step}, {name}")
 
 
+@pytest.mark.slow
 def test_every_number_follows_what_is_typed(open_page):
     with open_page(LESSON) as page:
         assert_numbers_are_attention_pys(page)

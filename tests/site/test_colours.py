@@ -56,6 +56,7 @@ ANSWER_ALL = """() => {
 }"""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", [LESSON, "index.html", "glossary.html", "sources/attention.html"])
 def test_forced_colours_lose_no_icon_and_no_frame(open_page, by_quarto, path):
     if by_quarto:

@@ -9,6 +9,7 @@ from tests.site.conftest import LESSON, START, THEMES
 from tests.site.reading import axe_violations, settle
 
 
+@pytest.mark.slow
 def test_no_axe_violation_in_any_step(open_page):
     with open_page(f"{LESSON}?steps.causal=1") as page:
         for step in range(1, 5):

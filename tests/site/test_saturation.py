@@ -76,6 +76,7 @@ def mean_of_largest(size, divide):
     return sum(expected(size, divide, draw=draw)[1].max() for draw in range(DRAWS)) / DRAWS
 
 
+@pytest.mark.slow
 def test_the_drawing_follows_every_control(open_page):
     with open_page(PAGE, has_touch=True) as page:
         assert_shows_attention_pys(page, size=FIRST)

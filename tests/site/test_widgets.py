@@ -26,11 +26,18 @@ STATES = {
     for name, entry in importlib.import_module(f"tests.widgets.{table.stem}").STATES.items()
 }
 PAGES = sorted({entry["page"] for entry in STATES.values()})
-# The quick run takes every page for what a widget does by itself, its keys and goals, and every
-# fourth for what widgets/lib/ does for all.
-EVERY_FOURTH = [
-    pytest.param(path, marks=[] if i % 4 == 3 else pytest.mark.slow) for i, path in enumerate(PAGES)
-]
+
+
+def some(every):
+    """PAGES, of which the quick run takes one in ``every``."""
+    return [
+        pytest.param(path, marks=[] if i % every == every - 1 else pytest.mark.slow)
+        for i, path in enumerate(PAGES)
+    ]
+
+
+# What a widget does by itself, its keys and goals; what widgets/lib/ does for all.
+EVERY_SECOND, EVERY_FOURTH = some(2), some(4)
 
 
 def widgets_of(page_path):
@@ -163,7 +170,7 @@ KEYS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("path", PAGES)
+@pytest.mark.parametrize("path", EVERY_SECOND)
 def test_every_control_works_by_keyboard_with_a_visible_focus(open_page, path):
     with open_page(path, reduced_motion="reduce") as page:
         for name in widgets_of(path):
@@ -332,7 +339,7 @@ def assert_says_in_words_what_it_shows(page, name, entry):
     assert len(said) > 1, f"{name} says the same in every state"
 
 
-@pytest.mark.parametrize("path", PAGES)
+@pytest.mark.parametrize("path", EVERY_SECOND)
 def test_goals_are_ticked_announced_and_counted(open_page, path):
     with open_page(path) as page:
         goals = {goal: name for name, entry in widgets_of(path).items() for goal in entry["goals"]}
