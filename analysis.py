@@ -15,7 +15,9 @@ def entropy(weights: Tensor, unit: str = "nats") -> Tensor:
     """How spread out each row is: −Σ w log w.  weights (..., L, S) -> (..., L).
 
     0 where one key has all the weight, log S where all have the same. ``unit``: "nats" (natural
-    logarithm) or "bits" (base 2: nats / 0.693). An empty row gives 0.
+    logarithm) or "bits" (base 2: nats / 0.693). An empty row gives 0. Weights below the dtype's
+    smallest normal number count for too little: in float16, 0.00006, those of an even row of more
+    than 16,384 keys. Pass float32 there.
     """
     if unit not in ("nats", "bits"):
         raise ValueError(f"unit must be 'nats' or 'bits', got {unit!r}")
@@ -56,7 +58,8 @@ def gradient_times_input(answer: Callable[[Tensor], Tensor], vectors: Tensor) ->
     """How fast the answer grows as a word's vector gets longer: Σ_e x_e ∂y/∂x_e.
 
     For an answer that is linear in the vectors these sum to the answer less its constant; for
-    others they may sum to anything.
+    others they may sum to anything. An answer that isn't computed from the vectors has no gradient:
+    PyTorch raises RuntimeError.
 
     Shapes: vectors (..., L, E); ``answer`` maps them to numbers (...), each by its own vectors
         alone. Returns (..., L).

@@ -28,6 +28,7 @@ def erasure(x, query, readout):
     A classifier with one query: the scores are `x @ query`, softmax makes weights of them, and
     its answer is the weighted sum of `x`, times `readout`: one number. It knows no blank, so erase
     a word by hiding it from softmax: the others share out 1. By how much does the answer fall?
+    A word may come twice; erase one place at a time. Scores may be large, 1,000 or −1,000.
 
     Shapes: `x` (L, E), at least two words; `query` and `readout` (E,).
     Return: the answer of the whole text less the answer without word *j*, for each *j*: (L,).
@@ -41,7 +42,7 @@ def patching(x, other, query, readout):
     The same classifier reads two texts of the same length, `x` and `other`. Take its run on `x`,
     and replace the vector at one place by the one that stands there in `other`. How far does the
     answer move, as a share of the way from the answer for `x` to the answer for `other`? 0: it
-    stays. 1: it is the other's.
+    stays. 1: it is the other's. The two answers differ.
 
     Shapes: `x` and `other` (L, E); `query` and `readout` (E,).
     Return: the share for each place: (L,).
@@ -55,7 +56,7 @@ def other_weights(weights, adds):
     A classifier's answer is the sum of `weights[j] * adds[j]`; `adds[j]` is what word *j* would
     answer alone. Find other weights with the same answer, and leave out word 0: none below 0,
     sum 1, and 0 on word 0. It can be done: the answer lies between the smallest and the largest
-    of `adds[1:]`.
+    of `adds[1:]`, and these two differ.
 
     Shapes: `weights` (L,), sum 1; `adds` (L,).
     Return: any such weights (L,).

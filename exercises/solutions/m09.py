@@ -83,12 +83,24 @@ def patching_by_attention_py(x, other, query, readout):
 
 
 def maps(rng, size):
-    return (rng.dirichlet(np.ones(size + 1), size=(1 + size % 3, 2, size + 1)),)
+    """One to five layers of one to four heads."""
+    layers, heads = 1 + size % 5, 1 + size % 4
+    return (rng.dirichlet(np.ones(size + 1), size=(layers, heads, size + 1)),)
 
 
 def a_text(rng, size):
     x = rng.normal(size=(size + 1, 3))
     return x, rng.normal(size=3), rng.normal(size=3)
+
+
+def a_text_to_erase(rng, size):
+    """A text; in size 3 a word comes twice, in 6 all scores are near −1,000, in 7 near 1,000."""
+    x, query, readout = a_text(rng, size)
+    if size == 3:
+        x[-1] = x[0]
+    if size in (6, 7):
+        x += query / (query @ query) * {6: -1000, 7: 1000}[size]
+    return x, query, readout
 
 
 def two_texts(rng, size):
@@ -147,6 +159,35 @@ def moved(x, other, query, readout):
     return patching(x, other, query, readout) * gap
 
 
+def without_the_largest(x, query, readout):
+    """Take softmax of the scores as they are: e^1000 is too large, all of e^-1000 are 0."""
+
+    def answer(words):
+        e = np.exp(words @ query)
+        return e / e.sum() @ words @ readout
+
+    with np.errstate(all="ignore"):
+        rest = [answer(np.delete(x, j, axis=0)) for j in range(len(x))]
+        return np.array([answer(x) - found for found in rest])
+
+
+def every_such_word(x, query, readout):
+    gone = [(x != word).any(axis=1) for word in x]
+    return np.array(
+        [answer_of(x, query, readout) - answer_of(x[kept], query, readout) for kept in gone]
+    )
+
+
+def scored_low(x, query, readout, low=-30.0):
+    found = []
+    for j in range(len(x)):
+        scores = x @ query
+        scores[j] = low
+        e = np.exp(scores - scores.max())
+        found.append(answer_of(x, query, readout) - e / e.sum() @ x @ readout)
+    return np.array(found)
+
+
 def contributions(x, query, readout):
     e = np.exp(x @ query - (x @ query).max())
     return e / e.sum() * (x @ readout)
@@ -203,7 +244,7 @@ TASKS = [
     ),
     Task(
         erasure,
-        inputs=a_text,
+        inputs=a_text_to_erase,
         truth=erasure_by_a_mask,
         hints=[
             "Write the classifier as a function of `x` first, then call it with fewer rows.",
@@ -221,6 +262,12 @@ TASKS = [
                 without_its_vector,
             "you returned the size; keep the sign, a word may speak against the answer":
                 lambda *text: np.abs(erasure(*text)),
+            "scores of 1,000 are too large for exp, and those of −1,000 too small: take away the "
+            "largest score first": without_the_largest,
+            "a word that comes twice is erased at one place only; take out row j, whatever is in "
+            "the others": every_such_word,
+            "a score of −30 is low only beside larger ones: take −inf, or leave the row out":
+                scored_low,
         },
     ),
     Task(

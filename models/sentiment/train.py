@@ -44,6 +44,8 @@ class Recipe:
 RECIPES = {
     "ordinary": Recipe(shipped=(0, 2)),
     "fined": Recipe(fine=0.1),
+    # Of those fined, the two seeds whose answers are right least often, and the best.
+    "fined-longer": Recipe(fine=0.1, steps=12_000, seeds=(1, 2, 3)),
     "longer": Recipe(steps=12_000, seeds=(0, 1, 2)),
     "more-heads": Recipe(num_heads=(4, 4), seeds=(0, 1, 2)),
 }

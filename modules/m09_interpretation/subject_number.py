@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from random import Random
 from typing import NamedTuple
 
@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from models.grammar.sentences import agreement
-from models.grammar.words import MASK, NOUNS, VERBS
+from models.grammar.words import MASK, NOUNS, SINGULAR_VERBS, VERBS
 from models.transformer import Transformer
 
 BOTH = [*NOUNS.items(), *VERBS.items()]
@@ -68,13 +68,22 @@ def carried(model: Transformer, pair: Pair) -> Tensor:
     return (guess(patched) - start) / (guess(theirs) - start)
 
 
+def kept_at(model: Transformer, made: Sequence[Pair]) -> dict[str, float]:
+    """Return how far a patch at the subject, and one at the first word, moves the guess: means."""
+    shares = [carried(model, pair)[[pair.subject, 0]] for pair in made]
+    at_subject, at_first = torch.stack(shares).mean(0).tolist()
+    return {"at the subject": at_subject, "at the first word": at_first}
+
+
 @torch.no_grad()
-def guesses_right(
-    model: Transformer, made: Iterable[Pair], off: Iterable[tuple[int, int]] = ()
-) -> float:
-    """Return the share of sentences in which the right number of the verb is the likelier one."""
-    hits = []
+def guesses(
+    model: Transformer, made: Sequence[Pair], off: Iterable[tuple[int, int]] = ()
+) -> tuple[float, float]:
+    """Guess the verb's number: the shares of sentences where it is right, and where singular."""
+    right, singular = 0, 0
     for pair in made:
         logits = model(model.encode(pair.words), off=off).logits[0, pair.verb]
-        hits.append(bool(logits[model.ids[pair.right]] > logits[model.ids[OTHER[pair.right]]]))
-    return sum(hits) / len(hits)
+        likelier = max(pair.right, OTHER[pair.right], key=lambda verb: logits[model.ids[verb]])
+        right += likelier == pair.right
+        singular += likelier in SINGULAR_VERBS
+    return right / len(made), singular / len(made)

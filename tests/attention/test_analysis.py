@@ -25,6 +25,14 @@ def test_entropy_has_finite_gradients_at_0():
     assert not scores.grad.isnan().any()
 
 
+def test_entropy_in_float16_is_that_of_float32_until_weights_are_below_its_normal_numbers():
+    for keys, is_exact in ((16_384, True), (32_768, False)):
+        even = torch.full((1, keys), 1 / keys)
+        found = entropy(even.half()).item()
+        assert (abs(found - math.log(keys)) < 0.01) == is_exact
+        assert entropy(even).item() == pytest.approx(math.log(keys), abs=1e-3)
+
+
 def test_rollout_multiplies_the_layers_in_order():
     first, second = torch.rand(2, 4, 3, 5, 5, dtype=torch.float64).softmax(-1)
     eye = torch.eye(5, dtype=torch.float64)
@@ -65,6 +73,11 @@ def test_linear_answers_are_shared_out_exactly():
     x, w = torch.randn(2, 3, 4), torch.randn(3, 4)
     found = gradient_times_input(lambda x: (x * w).sum((-2, -1)) + 7, x)
     torch.testing.assert_close(found, (x * w).sum(-1))
+
+
+def test_an_answer_that_isn_t_computed_from_the_vectors_is_an_error():
+    with pytest.raises(RuntimeError, match="does not require grad"):
+        gradient_times_input(lambda x: torch.ones(2), torch.ones(2, 3, 4))
 
 
 def test_integrated_gradients_sum_to_the_way_s_difference():

@@ -1,0 +1,95 @@
+"""Answers that m09's checkers must refuse, and right ones in other styles."""
+
+import numpy as np
+import pytest
+import torch
+
+from course.exercises.examine import FAILED, PASSED, examine
+from course.exercises.task import tasks_of
+from exercises.solutions import m09
+
+SEEDS = range(8)
+TASKS = tasks_of("m09")
+
+
+def two_heads_alone(layers):
+    return m09.rolled((layers[:, :1] + layers[:, -1:]) / 2)
+
+
+def one_number_hidden(number):
+    return lambda x, query, readout: m09.scored_low(x, query, readout, number)
+
+
+WRONG = {
+    "the first and the last head": ("rollout", two_heads_alone),
+    "three layers at most": ("rollout", lambda layers: m09.rolled(layers[:3])),
+    "one layer": ("rollout", lambda layers: m09.rolled(layers[-1:])),
+    "a score of -100 in place of hiding": ("erasure", one_number_hidden(-100.0)),
+    "softmax without its maximum": ("erasure", m09.without_the_largest),
+    "every word with the same vector": ("erasure", m09.every_such_word),
+}
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("how", WRONG)
+def test_wrong_answers_are_refused(how, seed):
+    task, answer = WRONG[how]
+    assert examine(TASKS[task], answer, seed).status == FAILED
+
+
+def erasure_in_torch(x, query, readout):
+    x, query, readout = map(torch.from_numpy, (x, query, readout))
+
+    def answer(words):
+        return (words @ query).softmax(0) @ words @ readout
+
+    places = torch.arange(len(x))
+    return torch.stack([answer(x) - answer(x[places != j]) for j in places])
+
+
+def first_pair_around(weights, adds):
+    wanted = weights @ adds
+    for low in range(1, len(adds)):
+        for high in range(1, len(adds)):
+            if adds[low] <= wanted <= adds[high] and adds[low] < adds[high]:
+                found = np.zeros(len(adds))
+                found[high] = (wanted - adds[low]) / (adds[high] - adds[low])
+                found[low] = 1 - found[high]
+                return found
+    return None
+
+
+RIGHT = {
+    "rollout in PyTorch": ("rollout", m09.rollout_by_analysis_py),
+    "a score of -1e9": ("erasure", one_number_hidden(-1e9)),
+    "erasure by PyTorch's softmax": ("erasure", erasure_in_torch),
+    "any pair of words around the answer": ("other_weights", first_pair_around),
+    "0 where the two texts are the same": (
+        "patching",
+        lambda x, other, *rest: np.where(
+            (x == other).all(1), 0, m09.patching(x, other, *rest)
+        ),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("how", RIGHT)
+def test_right_answers_are_accepted(how, seed):
+    task, answer = RIGHT[how]
+    assert examine(TASKS[task], answer, seed).status == PASSED
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_inputs_keep_what_the_tasks_say_of_them(seed):
+    for weights, adds in TASKS["other_weights"].cases(seed):
+        assert adds[1:].min() < adds[1:].max()
+        assert adds[1:].min() <= weights @ adds <= adds[1:].max()
+    for x, other, *rest in TASKS["patching"].cases(seed):
+        assert abs(m09.answer_of(x, *rest) - m09.answer_of(other, *rest)) > 0.5
+    scores = np.concatenate([x @ query for x, query, _ in TASKS["erasure"].cases(seed)])
+    assert scores.max() > 900
+    assert scores.min() < -900
+    heads = {layers.shape[1] for (layers,) in TASKS["rollout"].cases(seed)}
+    layers = {len(layers) for (layers,) in TASKS["rollout"].cases(seed)}
+    assert (max(heads), max(layers)) == (4, 5)
