@@ -190,7 +190,7 @@ def test_the_rivals_say_what_their_box_says(page):
         assert max(head["induction"] for head in run["heads"]) < 0.1
     assert rival.goes_by(checkpoint())["asks"] > 0.99, "our two layers go by the sign that asks"
     one = {"goes_by": rival.goes_by(checkpoint(4000, "one-layer"))}
-    for run in [one, larger["0"], *ordinary.values()]:
+    for run in [one, larger["0"], larger["2"], *ordinary.values()]:
         asks, age, place = run["goes_by"].values()
         assert age + place > 0.2
         assert age + place > 2 * asks, "by age and place"
