@@ -95,7 +95,7 @@ EXPERIMENTS = [
         "title": "small for the first big", "text": "The boy saw a small dog. Then the big",
         "off": [],
     },
-    {"title": "head 2.4 off, which pushes dog down", "text": None, "off": ["2.4"]},
+    {"title": "head 2.4 off: it lowers dog", "text": None, "off": ["2.4"]},
 ]  # fmt: skip
 
 
