@@ -1,18 +1,34 @@
 """Count what attention, and a model around it, costs: FLOPs, bytes, parameters, cache.
 
 A FLOP is one multiplication or one addition of two numbers. Only matrix products are counted, as
-``torch.utils.flop_counter`` does. Softmax takes a few operations for each score, which takes
+``torch.utils.flop_counter`` does for those it sees. (Of PyTorch 2.13's fused attention on a CPU it
+sees none: pytorch/pytorch#195460.) Softmax takes a few operations for each score, which takes
 4 · head_dim, and norms and activations a few for each number. A causal mask isn't taken off: every
 score is counted, though half of them are hidden.
 
 Sizes have PyTorch's names. ``query_len`` tokens are worked on while ``key_len`` are looked at: both
 are the length of the text while a model reads it, and ``query_len`` is 1 while it writes.
+
+A length, a batch or a size that can't be counted raises ValueError with its value.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import NamedTuple
+
+
+def _check(**counts: int) -> None:
+    """Like ``attention.check_counts``, without PyTorch."""
+    for name, count in counts.items():
+        if count < 1:
+            raise ValueError(f"{name} must be at least 1, got {count}")
+
+
+def _check_divides(part: str, of: str, **sizes: int) -> None:
+    _check(**sizes)
+    if sizes[of] % sizes[part]:
+        raise ValueError(f"{part} must divide {of}, got {sizes[part]} and {sizes[of]}")
 
 
 class Product(NamedTuple):
@@ -56,6 +72,11 @@ class Model:
     tied: bool = False  # the table of embeddings serves as the last matrix, too
     positions: int = 0  # rows of a learned table of positions
 
+    def __post_init__(self) -> None:
+        _check(layers=self.layers, embed_dim=self.embed_dim, head_dim=self.head_dim)
+        heads = {"num_heads": self.num_heads, "num_kv_heads": self.num_kv_heads}
+        _check_divides("num_kv_heads", of="num_heads", **heads)
+
     @property
     def query_dim(self) -> int:
         return self.num_heads * self.head_dim
@@ -79,8 +100,10 @@ MODELS = [
 class Machine:
     """What a machine can do at most, as its maker says. ``source`` is an entry of references.bib.
 
-    ``flops`` a second is for matrix products of 16-bit numbers, without skipping zeros.
-    ``bandwidth`` is bytes a second between its memory and its processor.
+    ``flops`` a second is for matrix products of 16-bit numbers with sums of 32 bits, without
+    skipping zeros. (With sums of 16 bits an RTX 4090 does twice as much, the others no more.)
+    ``bandwidth`` is bytes a second between its memory and its processor. ``memory`` is the GB of
+    its name, in 10⁹ bytes; such cards report some 7 % more.
     """
 
     name: str
@@ -112,6 +135,7 @@ def least_seconds(machine: Machine, flops: float, moved: float) -> float:
 
 def projections(model: Model, query_len: int, batch: int = 1) -> list[Product]:
     """W_Q, W_K and W_V as one matrix, then W_O, of one layer. All texts share them."""
+    _check(query_len=query_len, batch=batch)
     tokens = batch * query_len
     return [
         Product(tokens, model.embed_dim, model.query_dim + 2 * model.kv_dim),
@@ -124,6 +148,7 @@ def pairs(model: Model, query_len: int, key_len: int, batch: int = 1) -> list[Pr
 
     Query heads that share a key head are stacked, so that its keys are read once.
     """
+    _check(query_len=query_len, key_len=key_len, batch=batch)
     rows, count = query_len * model.num_heads // model.num_kv_heads, batch * model.num_kv_heads
     return [
         Product(rows, model.head_dim, key_len, count),
@@ -133,6 +158,7 @@ def pairs(model: Model, query_len: int, key_len: int, batch: int = 1) -> list[Pr
 
 def mlp(model: Model, query_len: int, batch: int = 1) -> list[Product]:
     """The matrices of one layer's MLP, those that widen as one."""
+    _check(query_len=query_len, batch=batch)
     tokens, widening = batch * query_len, (model.mlp_matrices - 1) * model.mlp_dim
     return [
         Product(tokens, model.embed_dim, widening),
@@ -142,6 +168,7 @@ def mlp(model: Model, query_len: int, batch: int = 1) -> list[Product]:
 
 def guess(model: Model, batch: int = 1) -> list[Product]:
     """The scores of all possible next tokens, after the last token of each text alone."""
+    _check(batch=batch)
     return [Product(batch, model.embed_dim, model.vocab_size)]
 
 
@@ -151,9 +178,10 @@ def flops(products: list[Product]) -> int:
 
 def layer_flops(model: Model, query_len: int, key_len: int | None = None, batch: int = 1) -> dict:
     """FLOPs of one layer by part: projections, pairs and MLP. ``key_len``: as ``query_len``."""
+    key_len = query_len if key_len is None else key_len
     return {
         "projections": flops(projections(model, query_len, batch)),
-        "pairs": flops(pairs(model, query_len, key_len or query_len, batch)),
+        "pairs": flops(pairs(model, query_len, key_len, batch)),
         "mlp": flops(mlp(model, query_len, batch)),
     }
 
@@ -180,6 +208,7 @@ def attention_costs(
     seq_len: int, embed_dim: int, num_heads: int, batch: int = 1, number_bytes: int = 2
 ) -> dict:
     """The seven costs of one attention layer as wide as its heads together, without its MLP."""
+    _check_divides("num_heads", of="embed_dim", num_heads=num_heads, embed_dim=embed_dim)
     head_dim = embed_dim // num_heads
     model = Model("", 1, embed_dim, num_heads, num_heads, head_dim, 0, 0, "")
     qkv, out = (p.flops for p in projections(model, seq_len, batch))
@@ -232,6 +261,9 @@ def cache_bytes(
 
     ``window``: the most tokens that are kept, where old ones are dropped.
     """
+    if tokens < 0:
+        raise ValueError(f"tokens must be at least 0, got {tokens}")
+    _check(batch=batch, **({} if window is None else {"window": window}))
     kept = tokens if window is None else min(tokens, window)
     return batch * kept * model.layers * 2 * model.kv_dim * number_bytes
 
@@ -245,7 +277,9 @@ def map_bytes(
     number_bytes: float = 2,
 ) -> float:
     """The maps of all heads of one layer, where they are stored: a number for each pair."""
-    return batch * model.num_heads * query_len * (key_len or query_len) * number_bytes
+    key_len = query_len if key_len is None else key_len
+    _check(query_len=query_len, key_len=key_len, batch=batch)
+    return batch * model.num_heads * query_len * key_len * number_bytes
 
 
 # ---- A step on a machine ------------------------------------------------------------------

@@ -37,9 +37,9 @@ def benchmark(device, rounds):
 
     Like a GPU, `device` works on its own: `device.run()` hands over one call and returns at
     once, `device.synchronize()` waits until all work is done, and `device.clock()` is the time in
-    seconds. Its first call is slower than the others. Warm up with one call, then time `rounds`
-    calls (an odd number), one by one, from its start until its work is done. The code in
-    `exercises/m10.py` forgets all of this.
+    seconds. Its first call is slower than the others. Warm up with one call or more, then time
+    `rounds` calls (an odd number), one by one, each from its start until its work is done. The code
+    in `exercises/m10.py` forgets all of this.
 
     Return: the seconds of the fastest call, of the median, and of the slowest.
     """

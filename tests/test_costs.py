@@ -1,6 +1,7 @@
 """course.costs: against counts by hand, PyTorch's FLOP counter, and published sizes."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -149,6 +150,43 @@ def test_the_seven_costs_of_a_layer_of_width_4096(seq_len, gflop, cache_mb, map_
     assert round(found["all FLOPs"] / 1e9, 1) == gflop
     assert round(found["cache bytes"] / 1e6, 1) == cache_mb
     assert round(found["map bytes"] / 1e6, 1) == map_mb
+
+
+def test_of_the_fused_call_on_a_cpu_pytorch_counts_nothing():
+    """pytorch/pytorch#195460; on the meta device the same call is counted."""
+    layer, x = MultiHeadAttention(512, 8), torch.randn(1, 300, 512)
+    for kwargs, want in (({"return_attention": True}, 813_465_600), ({}, 8 * 300 * 512**2)):
+        with torch.no_grad(), FlopCounterMode(display=False) as counter:
+            layer(x, **kwargs)
+        assert counter.get_total_flops() == want
+
+
+@pytest.mark.parametrize(
+    ("call", "told"),
+    [
+        (lambda: costs.layer_flops(LLAMA2, 0), "query_len must be at least 1, got 0"),
+        (lambda: costs.layer_flops(LLAMA2, 1, key_len=0), "key_len must be at least 1, got 0"),
+        (lambda: costs.layer_flops(LLAMA2, 1, batch=0), "batch must be at least 1, got 0"),
+        (lambda: costs.model_flops(LLAMA2, 1, key_len=0), "key_len must be at least 1, got 0"),
+        (lambda: costs.step(LLAMA2, 1, 0), "key_len must be at least 1, got 0"),
+        (lambda: costs.map_bytes(LLAMA2, 4, 0), "key_len must be at least 1, got 0"),
+        (lambda: costs.map_bytes(LLAMA2, -4), "query_len must be at least 1, got -4"),
+        (lambda: costs.cache_bytes(LLAMA2, -1), "tokens must be at least 0, got -1"),
+        (lambda: costs.cache_bytes(LLAMA2, 9, window=0), "window must be at least 1, got 0"),
+        (lambda: costs.attention_costs(10, 100, 3), "num_heads must divide embed_dim, got 3 and"),
+        (lambda: costs.attention_costs(0, 100, 4), "query_len must be at least 1, got 0"),
+        (lambda: replace(LLAMA3, num_kv_heads=5), "num_kv_heads must divide num_heads, got 5 and"),
+        (lambda: replace(LLAMA3, num_kv_heads=0), "num_kv_heads must be at least 1, got 0"),
+    ],
+    ids=range(13),
+)
+def test_what_can_t_be_counted_is_refused_with_its_value(call, told):
+    with pytest.raises(ValueError, match=re.escape(told)):
+        call()
+
+
+def test_an_empty_cache_takes_nothing():
+    assert costs.cache_bytes(LLAMA2, 0) == 0
 
 
 def test_pairs_overtake_the_projections_at_twice_the_width():

@@ -79,7 +79,9 @@ class Device:
 
     def run(self):
         self.now += HAND_OVER
-        work = self.seconds[self.calls - 1] if self.calls else self.first_call
+        # In a circle, so that the times are the same after any number of warm-up calls.
+        later = self.seconds[(self.calls - 1) % len(self.seconds)]
+        work = later if self.calls else self.first_call
         self.free = max(self.free, self.now) + work
         self.calls += 1
 
@@ -93,7 +95,7 @@ class Device:
 
 def known_times(device, rounds):
     """What a call takes: its work, and handing it over."""
-    times = sorted(work + HAND_OVER for work in device.seconds[:rounds])
+    times = sorted(work + HAND_OVER for work in device.seconds)
     return times[0], times[rounds // 2], times[-1]
 
 
@@ -150,7 +152,7 @@ def decoders(rng, size):
 
 def devices(rng, size):
     rounds = 2 * size + 1
-    seconds = (1e-3 * rng.uniform(1, 1.2, size=rounds + 4)).round(6)
+    seconds = (1e-3 * rng.uniform(1, 1.2, size=rounds)).round(6)
     seconds[int(rng.integers(rounds))] *= 3  # a slow spell
     return Device(float(rng.integers(5, 9)) * 1e-2, seconds.tolist()), rounds
 
@@ -229,7 +231,7 @@ TASKS = [
         truth=known_times,
         absolute=1e-9,
         hints=[
-            "Before the first time is taken: one `device.run()`, and `device.synchronize()`.",
+            "Before the first time is taken: a `device.run()`, and `device.synchronize()`.",
             "Read the clock, run, synchronise, read the clock again. Keep each difference.",
             "The median is the middle one of the sorted list.",
         ],

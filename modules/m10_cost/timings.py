@@ -1,40 +1,136 @@
-"""Time what m10 shows: first calls, and a decoding step's two kinds of work; write timings.json.
+"""Time what m10 shows, in processor time of one thread, and write timings.json.
 
-On one thread, in 32-bit numbers, with matrices and caches far larger than the processor's own
-memory. Two minutes: ``python -m modules.m10_cost.timings``
+``time.process_time`` counts the seconds that this process computes, the system's work for it
+included, so that other work on the machine hardly matters. Each part runs in a process of its own.
+Attention is timed twice: as it is, and with the C library told to keep freed memory. Without that,
+most of the time by hand goes into memory that the system clears anew for each call. All in 32-bit
+numbers. Five minutes, 8 GB:
+
+    python -m modules.m10_cost.timings           # all parts
+    python -m modules.m10_cost.timings layers    # print one
 """
 
 import json
+import os
 import platform
+import resource
+import statistics
+import subprocess
+import sys
 import time
+from collections.abc import Callable
 from datetime import date
 from pathlib import Path
 
 import torch
 import torch.nn.functional as F
 
-from attention import scaled_dot_product_attention
+from attention import MultiHeadAttention, scaled_dot_product_attention
 from benchmarks import report
-from benchmarks.timing import interleave
 
 RESULTS = Path(__file__).with_name("timings.json")
+TIMED = "processor time of one thread (time.process_time), in ms: median, fastest and slowest round"
 WIDTH, HEADS, HEAD_DIM, KEYS = 4096, 32, 128, 4096
 BATCHES = (1, 2, 4, 8)
+WARM = 3  # rounds: even where memory is kept the first ask for some, as the calls share it
+LENGTHS = (128, 256, 512, 1024, 2048, 4096, 8192)
+# Unless it is told otherwise, glibc gets each array above 32 MiB from the system and gives it back
+# after use. Smaller ones it keeps, or not, depending on what the process did before.
+SETTINGS = {
+    "as it is": {},
+    "memory kept": {"MALLOC_MMAP_THRESHOLD_": str(2**36), "MALLOC_TRIM_THRESHOLD_": str(2**36)},
+}
+SHAPES = ((512, 8), (512, 64), (128, 2), (128, 16))  # width, heads
+
+
+def in_turn(calls: dict[str, Callable[[], object]], rounds: int) -> dict[str, dict]:
+    """Warm up, then time the calls in turn; short ones are repeated within a round."""
+    repeats = {}
+    for name, call in calls.items():
+        call()
+        _, once, _ = timed(call)
+        repeats[name] = 1 + int(20 / once)
+    taken = {name: [] for name in calls}
+    for _ in range(WARM + rounds):
+        for name, call in calls.items():
+            taken[name].append(timed(call, repeats[name]))
+    return {name: summary(rows[WARM:]) for name, rows in taken.items()}
+
+
+def timed(call: Callable[[], object], repeats: int = 1) -> tuple[float, float, float]:
+    """Page faults, processor ms, and those of them that the system took: the mean of one call."""
+    before = resource.getrusage(resource.RUSAGE_SELF)
+    start = time.process_time()
+    for _ in range(repeats):
+        call()
+    ms = 1e3 * (time.process_time() - start)
+    after = resource.getrusage(resource.RUSAGE_SELF)
+    faults = after.ru_minflt - before.ru_minflt
+    return faults / repeats, ms / repeats, 1e3 * (after.ru_stime - before.ru_stime) / repeats
+
+
+def summary(rows: list[tuple[float, float, float]]) -> dict:
+    faults, ms, system = zip(*rows, strict=True)
+    return {
+        "ms": round(statistics.median(ms), 4),
+        "fastest_ms": round(min(ms), 4),
+        "slowest_ms": round(max(ms), 4),
+        "system_ms": round(statistics.median(system), 4),
+        "page_faults": round(statistics.median(faults)),
+    }
 
 
 def first_calls(count: int = 24) -> list[float]:
     """Milliseconds of the first calls in this process, one after another."""
     q, k, v = (torch.randn(1, 8, 512, 64) for _ in "qkv")
-    taken = []
-    for _ in range(count):
-        start = time.perf_counter()
-        scaled_dot_product_attention(q, k, v)
-        taken.append(1e3 * (time.perf_counter() - start))
-    return taken
+    return [round(timed(lambda: scaled_dot_product_attention(q, k, v))[1], 3) for _ in range(count)]
+
+
+def attention(length: str) -> dict:
+    """Causal attention, 8 heads of 64: by hand, fused, and fused without a mask."""
+    q, k, v = (torch.randn(1, 8, int(length), 64) for _ in "qkv")
+    calls = {
+        "by hand": lambda: scaled_dot_product_attention(q, k, v, is_causal=True),
+        "fused": lambda: F.scaled_dot_product_attention(q, k, v, is_causal=True),
+        "fused, no mask": lambda: F.scaled_dot_product_attention(q, k, v),
+    }
+    return in_turn(calls, rounds=5)
+
+
+def layers() -> list[dict]:
+    """The course's layer in four shapes: for each length, what the formula counts and the time."""
+    rows = []
+    for width, heads in SHAPES:
+        layer = MultiHeadAttention(width, heads).eval()
+        for n in LENGTHS[:5]:
+            x = torch.randn(1, n, width)
+            [found] = in_turn({"": lambda layer=layer, x=x: layer(x)}, rounds=9).values()
+            flops = 8 * n * width**2 + 4 * n * n * width
+            rows.append({"width": width, "heads": heads, "length": n, "flops": flops, **found})
+    return rows
+
+
+def parts() -> list[dict]:
+    """Attention over 2,048 tokens of 512 numbers, in 8 heads of 64 and in 64 heads of 8."""
+    rows = []
+    for _, heads in SHAPES[:2]:
+        q, k, v = (torch.randn(1, heads, 2048, 512 // heads) for _ in "qkv")
+        scores = q @ k.mT
+        calls = {
+            "scores": lambda q=q, k=k: q @ k.mT,
+            "softmax": lambda scores=scores: scores.softmax(-1),
+            "mix": lambda scores=scores, v=v: scores @ v,
+            "fused": lambda q=q, k=k, v=v: F.scaled_dot_product_attention(q, k, v),
+        }
+        rows.append({"heads": heads, "head_dim": 512 // heads, "times": in_turn(calls, rounds=5)})
+    return rows
 
 
 def decoding() -> dict[str, dict]:
-    """One new token for each text: times a matrix that all share, and over caches of their own."""
+    """One new token for each text: times a matrix that all share, and over caches of their own.
+
+    Matrices and caches are far larger than the processor's own memory.
+    """
     matrix = torch.randn(WIDTH, WIDTH)
     calls = {}
     for batch in BATCHES:
@@ -45,39 +141,71 @@ def decoding() -> dict[str, dict]:
         calls[f"cache {batch}"] = lambda q=q, k=k, v=v: F.scaled_dot_product_attention(q, k, v)
     large = torch.randn(2048, 2048)
     calls["product"] = lambda: large @ large
-    times = interleave(calls, "cpu", budget_s=20)
-    return {
-        name: {
-            "ms": 1e3 * found.seconds,
-            "fastest_ms": 1e3 * found.fastest,
-            "slowest_ms": 1e3 * found.slowest,
-        }
-        for name, found in times.items()
-    }
+    calls["sum"] = lambda k=k: k.sum()  # hardly more than reading: 537 MB, of eight texts' keys
+    return in_turn(calls, rounds=15)
+
+
+PARTS = {
+    "first-calls": first_calls,
+    "attention": attention,
+    "layers": layers,
+    "parts": parts,
+    "decoding": decoding,
+}
 
 
 @torch.no_grad()
-def main() -> None:
+def run(part: str, *given: str) -> object:
     torch.set_num_threads(1)
     torch.manual_seed(0)
-    calls = first_calls()
-    times = decoding()
-    matrix_bytes, product_flops = 4 * WIDTH**2, 2 * 2048**3
+    return PARTS[part](*given)
+
+
+def in_a_process(part: str, *given: object, setting: str = "as it is") -> object:
+    command = [sys.executable, "-m", __spec__.name, part, *map(str, given)]
+    environment = os.environ | SETTINGS[setting]
+    print(" ".join(map(str, (setting, part, *given))), flush=True)
+    done = subprocess.run(command, env=environment, check=True, stdout=subprocess.PIPE)
+    return json.loads(done.stdout)
+
+
+def main() -> None:
+    torch.set_num_threads(1)
+    described = report.described([], "cpu", "float32", None)
+    times = in_a_process("decoding")
+    summed_bytes, product_flops = 4 * BATCHES[-1] * HEADS * KEYS * HEAD_DIM, 2 * 2048**3
     found = {
         "date": str(date.today()),
-        "device": report.described([], "cpu", "float32", None)["device"],
+        "device": described["device"],
+        "system": described["system"],
         "threads": 1,
         "dtype": "float32",
-        "versions": {"python": platform.python_version(), "torch": torch.__version__},
+        "timed": TIMED,
+        "versions": {
+            "python": platform.python_version(),
+            "torch": torch.__version__,
+            "libc": " ".join(platform.libc_ver()),
+        },
         "sizes": {"width": WIDTH, "heads": HEADS, "head_dim": HEAD_DIM, "keys": KEYS},
-        "first_calls_ms": calls,
+        "first_calls_ms": in_a_process("first-calls", setting="memory kept"),
         "times": times,
-        "flops": product_flops / times["product"]["ms"] * 1e3,
-        "bandwidth": matrix_bytes / times["matrix 1"]["ms"] * 1e3,
+        # What one core can do at most: the fastest round.
+        "flops": product_flops / times["product"]["fastest_ms"] * 1e3,
+        "bandwidth": summed_bytes / times["sum"]["fastest_ms"] * 1e3,
+        "layers": in_a_process("layers"),
+        "parts": in_a_process("parts", setting="memory kept"),
+        "settings": SETTINGS,
+        "attention": [
+            {"setting": setting, "length": n, **in_a_process("attention", n, setting=setting)}
+            for n in LENGTHS
+            for setting in SETTINGS
+        ],
     }
     RESULTS.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
-    print(json.dumps(found, indent=1))
 
 
 if __name__ == "__main__":
-    main()
+    if sys.argv[1:]:
+        print(json.dumps(run(*sys.argv[1:]), indent=1))
+    else:
+        main()

@@ -7,7 +7,7 @@ from course.exercises.task import tasks_of
 from exercises.solutions import m10
 
 SEEDS = range(8)
-DECODE = tasks_of("m10")["decode_ms"]
+DECODE, BENCHMARK = (tasks_of("m10")[name] for name in ("decode_ms", "benchmark"))
 
 
 def decided_once(uses, parameters, kept, tokens, group, batch, flops, bandwidth):
@@ -34,3 +34,21 @@ def test_who_decides_once_for_both_is_refused(how, seed):
 @pytest.mark.parametrize("seed", SEEDS)
 def test_the_roofline_is_accepted(seed):
     assert examine(DECODE, m10.by_roofline, seed).status == PASSED
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("warm", [1, 2, 3, 7])
+def test_any_number_of_warm_up_calls_is_accepted(warm, seed):
+    def answer(device, rounds):
+        return m10.timed(device, rounds, warm=warm)
+
+    assert examine(BENCHMARK, answer, seed).status == PASSED
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("missed", [{"warm": 0}, {"wait": False}, {"wait_first": False}], ids=str)
+def test_a_benchmark_without_one_of_its_steps_is_refused(missed, seed):
+    def answer(device, rounds):
+        return m10.timed(device, rounds, **missed)
+
+    assert examine(BENCHMARK, answer, seed).status == FAILED
