@@ -155,8 +155,11 @@ def pushes(model: Transformer, found: dict[str, Any], i: int) -> dict[str, Any]:
     return {"start": start, "heads": heads, "mlps": mlps, "rest": rest}
 
 
-def rounded(value: Any, digits: int = 4) -> Any:
-    """The same with numbers rounded, for the page; of vectors, more or fewer digits."""
+def rounded(value: Any, digits: int = 6) -> Any:
+    """The same with numbers rounded, for the page; of vectors, to fewer digits.
+
+    A share shown with three digits needs six: 0.053503 by way of 0.0535 would show as 5.3 %.
+    """
     if isinstance(value, Tensor):
         return rounded(value.tolist(), digits)
     if isinstance(value, dict):

@@ -51,10 +51,13 @@ export function summarize(m) {
   const changed = whole ? ` With all heads on, ${guessed(whole.text, m)} had ${chance(whole.share)}; now ${chance(whole.now)}.` : "";
   return `${entry.title}. Head ${name} ${reading.heads[m.head].isOff ? "is switched off" : `looks from ${shown(pieces[at])} at ${best}`}. `
     + `The model guesses ${entry.causal ? "next" : "there"}: ${next}.${changed}${reading.loss === null ? "" : ` Mean loss ${format(reading.loss)}.`}`
-    + ` Number by number: ${shown(pieces[m.to])}, ${chance(row[m.to])}.${m.pinned ? ` Kept beside: ${m.pinned.reading.text}` : ""}`;
+    + `${reading.heads[m.head].isOff ? "" : ` Number by number: ${shown(pieces[m.to])}, ${chance(row[m.to])}.`}${m.pinned ? ` Kept beside: ${m.pinned.reading.text}` : ""}`;
 }
 
 // ---- Asking ----------------------------------------------------------------------------------
+
+/** Whether the text is the reader's. */
+const isOwn = ({entry, reading}) => entry.examples.every(({text}) => text !== reading.text);
 
 /** Asks for what the state shows and isn't there yet, once. */
 function follow(widget) {
@@ -105,7 +108,7 @@ const pin = (widget) => {
 };
 
 /** One change of the opening each, to be guessed before it is made. */
-const experiments = ({data, state, set}) => html`<div class="experiments" role="group" aria-label="Three experiments"><span>Try</span>${data.experiments.map(({title, text, off}) => {
+const experiments = ({data, state, set}) => html`<div class="experiments" role="group" aria-label="Three experiments"><span>${state.model === data.models[0].name ? "Try" : "In the storyteller"}</span>${data.experiments.map(({title, text, off}) => {
   const isOn = state.model === data.models[0].name && state.text === text && String(state.off) === String(off);
   return html`<button type="button" aria-pressed=${isOn} @click=${() => set({...afresh, model: data.models[0].name, text, off})}>${title}</button>`;
 })}</div>`;
@@ -175,6 +178,7 @@ const widgetOf = defineWidget({
     };
     bench.asking = askStoryteller({size: 1, script: "../explorer/worker.js"}, {onChange, onAnswer: (reading) => hear(widget, reading)});
     const warm = () => {
+      bench.failed = ""; // a reader's act asks again for what couldn't be fetched
       if (!bench.isWarm) bench.asking.ask({...questionOf(widget.data, widget.state), text: undefined});
       bench.isWarm = true;
     };
@@ -183,8 +187,8 @@ const widgetOf = defineWidget({
   drawn: follow,
   pictures: {"Chosen head": pictureOf},
   challenges: {
-    "one-head-off": (m) => m.isRead && m.entry.examples.every(({text}) => text !== m.reading.text) && m.reading.off.length === 1 && m.whole.text !== m.guesses[0].text,
-    "copied": (m) => m.isRead && m.entry.kind === "induction" && m.to > 0 && m.to < m.at - 1 && m.row[m.to] >= 0.9 && m.pieces[m.to - 1] === m.pieces[m.at],
+    "one-head-off": (m) => m.isRead && isOwn(m) && m.reading.off.length === 1 && m.whole.text !== m.guesses[0].text,
+    "copied": (m) => m.isRead && m.entry.kind === "induction" && isOwn(m) && m.to > 0 && m.to < m.at - 1 && m.row[m.to] >= 0.9 && m.pieces[m.to - 1] === m.pieces[m.at],
     "late": (m) => m.isRead && m.entry.kind === "storyteller" && m.reading.temperature === 1 && m.stages[m.stages.length - 1][0].share >= 0.5 && !m.reading.off.length && m.stages[m.stages.length - 2].slice(0, LENS).every(({text}) => text !== m.guesses[0].text)
   }
 });

@@ -79,8 +79,8 @@ const bar = () => html`<i class="bar" aria-hidden="true"></i>`;
 const range = (n) => Array.from({length: n}, (_, i) => i);
 
 // On a phone a sixteenth of a bar has no room for its number.
-const bands = (pieces) => html`<div class="bands" aria-hidden="true">
-  ${range(pieces).map((i) => html`<i>${pieces <= 8 ? i + 1 : ""}</i>`)}</div>`;
+const bands = (pieces, heads) => html`<div class="bands" aria-hidden="true">
+  ${range(pieces).map((i) => html`<i>${heads <= 8 ? i + 1 : ""}</i>`)}</div>`;
 
 const trio = (make) => html`<div class="trio">
   ${["Q", "K", "V"].map((name, i) => html`<div class="role ${ROLES[i]}">${make(name)}</div>`)}</div>`;
@@ -95,10 +95,10 @@ const stages = ({shapes, heads, keyHeads}) => [
   html`${bar()}${named("x", shapes.x)}`,
   trio((name) => html`${square()}${named(html`W<sub>${name}</sub>`, shapes[`W_${name}`])}
     ${bar()}${named(name, shapes[name])}`),
-  trio((name) => html`${bands(name === "Q" ? heads : keyHeads)}
+  trio((name) => html`${bands(name === "Q" ? heads : keyHeads, heads)}
     ${named(name, shapes[`${name} split`])}`),
   html`${headCards({heads, keyHeads})}${named("weights", shapes.weights)}`,
-  html`${bands(heads)}${named("merged", shapes.merged)}`,
+  html`${bands(heads, heads)}${named("merged", shapes.merged)}`,
   html`${square()}${named(html`W<sub>O</sub>`, shapes.W_O)}${bar()}${named("output", shapes.output)}`
 ];
 

@@ -19,13 +19,13 @@ const large = (m, widget) => html`<div class="large">${picture(m, widget)}
   <div class="beside">${looks(m, widget)}</div></div>`;
 
 /** Of which one is chosen: the words that get most. */
-function looks({pieces, at, to, row, looks: {shown: list, others, left}, reading, head}, widget) {
+function looks({pieces, at, to, row, entry, looks: {shown: list, others, left}, reading, head}, widget) {
   const choose = (i) => widget.set({to: list[i]});
   return html`<p class="name"><b class="q">${written(pieces[at])}</b> looks at</p>
     ${reading.heads[head].isOff ? html`<p class="note">nothing: the head is off.</p>` : html`
     <div class="looks" role="radiogroup" aria-label="The word that is looked at" @keydown=${(event) => moveByKey(event, choose)}>${list.map((i) => html`
       <button type="button" role="radio" aria-checked=${i === to} tabindex=${i === to ? 0 : -1} @click=${() => widget.set({to: i})}>
-      <i style=${filled(row[i])}></i><span>${written(pieces[i])}${pieces.indexOf(pieces[i]) === pieces.lastIndexOf(pieces[i]) ? nothing : html` <small>${ordinal(i + 1)} word</small>`}</span> <span>${chance(row[i])}</span></button>`)}</div>
+      <i style=${filled(row[i])}></i><span>${written(pieces[i])}${pieces.indexOf(pieces[i]) === pieces.lastIndexOf(pieces[i]) ? nothing : html` <small>${ordinal(i + 1)} ${entry.kind === "induction" ? "letter" : "word"}</small>`}</span> <span>${chance(row[i])}</span></button>`)}</div>
     <p class="note">${others ? `${others} more: ${chance(left)}` : "\u00a0"}</p>`}`;
 }
 

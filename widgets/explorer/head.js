@@ -67,7 +67,7 @@ function arrows({reading: {heads}, head, pieces, row, at, to}, choose) {
 function matrix({reading: {heads}, head, pieces, at, to}, choose) {
   const all = pieces.length <= LABELLED;
   const named = (chosen) => pieces.map((piece, i) => html`<span class=${i === chosen ? "chosen" : ""}>${all || i === chosen ? label(piece) : ""}</span>`);
-  return html`<div class="labelled-map" aria-hidden="true" style="--size:${pieces.length};--label:${Math.max(2, ...pieces.map((piece) => label(piece).length * 0.47))}rem">
+  return html`<div class="labelled-map" aria-hidden="true" style="--size:${pieces.length};--label:${0.6 + Math.max(1.6, ...pieces.map((piece) => label(piece).length * 0.5))}rem">
     <div class="columns">${named(to)}</div><div class="rows">${named(at)}</div>
     <div class="cells">${weightMap(rowsOf(heads[head], pieces.length), {row: at, choose: ({row, column}) => choose({at: row, to: column})})}
     <i class="cell" style="width:${100 / pieces.length}%;height:${100 / pieces.length}%;left:${100 * to / pieces.length}%;top:${100 * at / pieces.length}%"></i></div></div>`;

@@ -80,7 +80,8 @@ const tile = (m, widget, head, i) => html`<button type="button" role="radio" ari
 export const ending = (m, widget) => html`<section class="ending">
     <div><p class="heading"><b>The guesses</b></p>
     <div class="controls">${slider("temperature", "Temperature")(widget)}</div>
-    <ul class="bars" aria-label="Guesses">${m.guesses.map((one) => bar(one, m.truth, m))}</ul></div>
+    <ul class="bars" aria-label="Guesses">${m.guesses.map((one) => bar(one, m.truth, m))}</ul>
+    <p class="note">${m.whole ? html`The mark <i class="tick"></i> stands for all heads on.` : "\u00a0"}</p></div>
     ${widget.data.bench.account.show(() => account(m))}
   </section>`;
 

@@ -57,7 +57,7 @@ export function explorerReader(model, kind) {
   function guessesOf(logits, temperature, before) {
     const share = shares(logits, temperature);
     const all = before && shares(before, temperature);
-    return top(share, GUESSES).map((id) => ({text: words.text(id), share: share[id], ...(all && {without: all[id]})}));
+    return top(share, GUESSES).filter((id) => share[id] > 0).map((id) => ({text: words.text(id), share: share[id], ...(all && {without: all[id]})}));
   }
 
   function wholeOf(logits, before, temperature) {

@@ -17,7 +17,7 @@ export const verdict = (m, widget) => {
   return html`<section class="verdict"><div class="outcome">
     <p class="name">${entry.causal ? "What comes after" : "What stands at"} <b class="q">${written(pieces[at])}</b>?</p>
     ${row("all heads on", guess(before.text, m), before.share, chance(before.share))}
-    ${row(`without ${off.length > 1 ? `${off.length} heads` : off.map(([layer, head]) => nameOf({layer, head})).join() || m.name}`,
+    ${row(`without ${off.length > 1 ? `these ${off.length}` : off.map(([layer, head]) => nameOf({layer, head})).join() || m.name}`,
       guess(before.text, m), whole ? whole.now : 0, whole ? chance(whole.now) : "?", whole ? "now" : "unknown")}
     <p class="note">${whole ? "Now it guesses" : "It guesses"} ${guesses.slice(0, LISTED).map(({text, share}, i) => html`${i ? ", " : ""}${boxed(text, m)} ${chance(share)}`)}.</p></div>
     ${switches(m, widget)}</section>`;
