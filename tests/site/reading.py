@@ -15,9 +15,12 @@ SHADES = """(root) => [...root.querySelectorAll(".weight-map canvas")].map((canv
 SHADE_STEP = 1 / 255
 
 
+# The cells run again in a frame after the event that changed them.
+SETTLE = "() => new Promise((done) => requestAnimationFrame(() => setTimeout(done, 20)))"
+
+
 def settle(page):
-    """The cells run again in a frame after the event that changed them."""
-    page.evaluate("() => new Promise((done) => requestAnimationFrame(() => setTimeout(done, 20)))")
+    page.evaluate(SETTLE)
 
 
 # No model is being read, and no part waits to be drawn.
@@ -25,8 +28,7 @@ IDLE = "() => !document.querySelector('.widget [aria-busy=true]')"
 
 
 def drawn(page):
-    settle(page)
-    page.wait_for_function(IDLE)
+    page.evaluate(f"() => ({SETTLE})().then(() => ({IDLE})())") or page.wait_for_function(IDLE)
 
 
 def number(text):
