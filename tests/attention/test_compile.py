@@ -33,6 +33,7 @@ CALLS = {
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("call", CALLS)
 @pytest.mark.parametrize("chunk", [4, 256])
+@pytest.mark.slow
 def test_functions(monkeypatch, device, call, chunk):
     monkeypatch.setattr(attention, "ONE_CALL", 16 if chunk == 4 else 1024)
     monkeypatch.setattr(attention, "QUERY_CHUNK", chunk)
@@ -74,6 +75,7 @@ class Crossing(torch.nn.Module):
 
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("kind", LAYERS)
+@pytest.mark.slow
 def test_layers(device, kind):
     torch.compiler.reset()
     layer = LAYERS[kind]().to(device)

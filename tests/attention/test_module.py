@@ -38,6 +38,7 @@ def test_it_is_laid_out_for_reading():
     ("name", "module"),
     [("from_torch", "interchange"), ("LinearAttention", "variants"), ("Rotary", "positions")],
 )
+@pytest.mark.slow
 def test_names_of_other_files_are_told_from_a_lone_copy(tmp_path, name, module):
     shutil.copy(SOURCE, tmp_path)
     code = f"import attention; hasattr(attention, 'nothing'); from attention import {name}"

@@ -127,6 +127,7 @@ STARTED = {
 @pytest.mark.skipif(not hasattr(os, "killpg"), reason="Windows has no process groups")
 @pytest.mark.parametrize("start", STARTED.values(), ids=STARTED)
 @pytest.mark.parametrize("wait", [0, 60], ids=["then returns", "then hangs"])
+@pytest.mark.slow
 def test_what_an_answer_started_ends_with_its_check(file, capsys, start, wait):
     beats = file.with_suffix(".beat")
     lines = [

@@ -47,6 +47,7 @@ NUMBERS = "main .cell:has(> .cell-output > .screen-reader-only)"
 @pytest.mark.parametrize(
     "path", ["modules/m04_softmax_and_scale/lesson.html", "modules/m09_interpretation/lesson.html"]
 )
+@pytest.mark.slow
 def test_the_numbers_of_figures_take_no_room(open_page, path, width, media):
     with open_page(path, width=width) as page:
         page.emulate_media(media=media)
