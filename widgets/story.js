@@ -13,7 +13,7 @@ import {filled} from "./lib/shares.js";
 import {follow, goOnWith, hear, isOf, type, write} from "./lib/story-acts.js";
 import {moveByKey, written} from "./lib/words.js";
 
-const UNIT = 10000; // of the published numbers
+const UNIT = 1000000; // of the published numbers
 const COLUMNS = 4;
 const LOOKS = {
   itself: "the word itself",

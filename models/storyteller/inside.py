@@ -92,7 +92,7 @@ def _near(embedding: Tensor, token: int, tokenizer: Tokenizer) -> list[dict[str,
     return [{"text": tokenizer.name(other), "likeness": x} for x, other in pairs]
 
 
-def rounded(value: Any, digits: int = 4) -> Any:
+def rounded(value: Any, digits: int = 6) -> Any:
     """The same with numbers rounded, for the page."""
     if isinstance(value, Tensor):
         value = value.tolist()

@@ -15,7 +15,7 @@ from models.weights import load
 HERE = Path(__file__).parent
 FILE = "models/storyteller/weights/storyteller.safetensors"
 GUESSES = 5
-UNIT = 10_000  # weights and shares are published as whole numbers of this part
+UNIT = 1_000_000  # published numbers are whole numbers of this part; widgets/story.js has it, too
 
 
 @torch.no_grad()

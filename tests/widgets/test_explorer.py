@@ -166,6 +166,13 @@ def assert_truth(got, found, on, ids, model, off):
         assert told["now"] == pytest.approx(now[all_on.argmax()].item(), abs=TOLERANCE)
 
 
+def test_at_temperature_0_only_the_likeliest_is_guessed(loaded):
+    entry, _, read = loaded
+    for stage in read(text=entry["examples"][0]["text"], off=[], temperature=0)["guesses"]:
+        for guesses in stage:
+            assert [guess["share"] for guess in guesses] == [1]
+
+
 def test_an_empty_text_is_told(loaded):
     with pytest.raises(JSException, match="There is no text yet"):
         loaded[2](text="")
