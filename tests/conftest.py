@@ -1,11 +1,14 @@
 """What the tests of pages share."""
 
+import gc
 import os
 import signal
+from functools import cache
 from pathlib import Path
 
 import pytest
 import torch
+from bs4 import BeautifulSoup
 from filelock import FileLock
 from playwright.sync_api import sync_playwright
 
@@ -36,6 +39,10 @@ def pytest_collection_modifyitems(items):
             item.add_marker(pytest.mark.flaky(reruns=1))
 
 
+def pytest_collection_finish():
+    gc.freeze()  # what is imported by now stays: no collection need look at it again
+
+
 @pytest.fixture(scope="session")
 def site(tmp_path_factory) -> Path:
     """``--site DIR`` of ``python3 -m course test``, or the site as it renders now."""
@@ -51,6 +58,17 @@ def site(tmp_path_factory) -> Path:
             render_site(ROOT, cell_timeout=300)
             rendered.touch()
     return ROOT / "_site"
+
+
+@pytest.fixture(scope="session")
+def read(site):
+    """``read(path)``: a page as HTML, parsed once for all tests, so none may change it."""
+
+    @cache
+    def soup(path: str) -> BeautifulSoup:
+        return BeautifulSoup((site / path).read_text(encoding="utf-8"), "html.parser")
+
+    return soup
 
 
 # Chromium with windows draws a popup of its address bar for each page, which takes longer than the

@@ -7,6 +7,7 @@ Prints which test caught which fault; exits with 1 where one survives. Each runs
 names, in a process of its own, up to the first failure."""
 
 import contextlib
+import gc
 import multiprocessing
 import os
 import re
@@ -280,11 +281,12 @@ def catch(fault: Fault) -> str | None:
 
 
 def _context() -> multiprocessing.context.BaseContext:
-    """Where the system can fork, PyTorch is imported once for all faults."""
+    """Where the system can fork, what all faults need is imported once."""
     if "forkserver" not in multiprocessing.get_all_start_methods():
         return multiprocessing.get_context("spawn")
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["torch", "torch.utils.checkpoint", "pytest", "hypothesis"])
+    late = ["torch.utils.checkpoint", "torch.distributed.tensor"]  # the second by assert_close
+    context.set_forkserver_preload(["torch", *late, "pytest", "hypothesis"])
     return context
 
 
@@ -293,10 +295,12 @@ def _run_test(folder: str, test: str) -> None:
     sys.path[:] = [folder, *(p for p in sys.path if p and Path(p).resolve() != ROOT)]
     for name in [name for name in sys.modules if name.split(".")[0] in ("tests", "attention")]:
         del sys.modules[name]
+    gc.freeze()  # pytest collects garbage at its end, which would look at all of PyTorch
+    os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
     import pytest
 
     with open("said", "w", encoding="utf-8") as said, contextlib.redirect_stdout(said):
-        code = pytest.main(["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", test])
+        code = pytest.main(["-x", "-q", "-p", "no:cacheprovider", test])
     sys.exit(int(code))
 
 

@@ -2,7 +2,6 @@
 
 import importlib
 import re
-import threading
 from concurrent.futures import ThreadPoolExecutor
 from urllib.parse import urlsplit
 
@@ -329,14 +328,9 @@ def test_the_script_loads_each_module_once_and_ahead(lab):
     ]
 
 
-def test_each_thread_has_a_parser_of_its_own():
-    """QuickJS releases Python's lock while it runs, so two threads in one context crash."""
-    both = threading.Barrier(2, timeout=10)
-
-    def context(_):
-        both.wait()  # so that neither thread does the work of both
-        return ojs_compiler._context()
-
-    with ThreadPoolExecutor(2) as pool:
-        first, second = pool.map(context, range(2))
-        assert first is not second
+def test_threads_that_begin_together_compile_their_own_cells():
+    ojs_compiler._parser.cache_clear()
+    sources = [f"x{i} = {i}" for i in range(40)]
+    with ThreadPoolExecutor(8) as pool:
+        compiled = pool.map(ojs_compiler.compile_cell, sources)
+        assert [cell["name"] for [cell] in compiled] == [f"x{i}" for i in range(40)]

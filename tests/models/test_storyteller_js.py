@@ -1,6 +1,6 @@
 """The storyteller in JavaScript is PyTorch's: a text read at once, bit by bit, or gone on with.
 
-It runs in QuickJS, on the weights that the page loads.
+It runs in V8, on the weights that the page loads.
 """
 
 import json

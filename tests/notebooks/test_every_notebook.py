@@ -7,7 +7,6 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from bs4 import BeautifulSoup
 
 from tests.conftest import ROOT
 from tests.notebooks.conftest import execute
@@ -27,8 +26,8 @@ def notebook(path):
 
 
 @pytest.fixture
-def page(path):
-    return BeautifulSoup(path.with_suffix(".html").read_text(encoding="utf-8"), "html.parser")
+def page(path, site, read):
+    return read(path.with_suffix(".html").relative_to(site).as_posix())
 
 
 def texts(cell) -> list[str]:

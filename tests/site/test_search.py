@@ -5,9 +5,9 @@ import json
 import re
 
 import pytest
-import quickjs
 from playwright.sync_api import expect
 
+from course.javascript import new_context
 from course.render.read.glossary import read_glossary, slug
 from tests.conftest import ROOT
 from tests.site.conftest import LESSON
@@ -56,7 +56,7 @@ def _ours(by_quarto):
 @pytest.fixture(scope="module")
 def index(site):
     """``index(query)``: the addresses of the results, as the page's script ranks them."""
-    engine = quickjs.Context()
+    engine = new_context()
     library = (site / "assets/vendor/minisearch.js").read_text(encoding="utf-8")
     engine.eval(re.sub(r"export\{(\w+) as MiniSearch\};?\s*$", r"this.MiniSearch=\1;0", library))
     script = (site / "site_libs/course/search-index.js").read_text(encoding="utf-8")

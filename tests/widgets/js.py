@@ -1,4 +1,4 @@
-"""Run the ES modules of widgets/ in QuickJS, so that a model is tested without a browser.
+"""Run the ES modules of widgets/ in V8, so that a model is tested without a browser.
 
     from tests.widgets.js import JSException, module
 
@@ -29,16 +29,16 @@ import re
 from functools import cache
 from pathlib import Path
 
-import quickjs
-from quickjs import JSException
+from py_mini_racer import JSEvalException as JSException
 
+from course.javascript import new_context
 from course.render.ojs.compiler import OjsError, scan_module
 
 __all__ = ["JSException", "Module", "module"]
 
 _scan = cache(scan_module)
 WIDGETS = Path(__file__).parents[2] / "widgets"
-SECONDS = 60  # of processor time for one call, so that an endless loop fails
+SECONDS = 60  # for one call, so that an endless loop fails
 
 # Names on both sides: {a, b as c}, * as all, and a default. None for an import without names.
 _IMPORT = re.compile(r'^import\s*(?:([^"\';]+?)\s*from\s*)?"([^"]+)";?', re.MULTILINE)
@@ -72,8 +72,7 @@ class Module:
     def __init__(self, path: str, root: Path = WIDGETS):
         """Raises ValueError where the module or an import of it can't be read, by file and line."""
         self._root = root
-        self._context = quickjs.Context()
-        self._context.set_time_limit(SECONDS)
+        self._context = new_context()
         self._context.eval(_SUPPORT)
         self._load(path, [])
         self._context.eval(f"globalThis.m = modules[{json.dumps(path)}]; 0")
@@ -85,7 +84,8 @@ class Module:
     def run(self, expression: str, x=None):
         """Evaluate a JavaScript expression over ``m``, the exports, and ``x``."""
         given = json.dumps(x, default=_plain)
-        packed = self._context.eval(f"((x) => pack(\n{expression}\n))({given})")
+        code = f"((x) => pack(\n{expression}\n) ?? null)({given})"
+        packed = self._context.eval(code, timeout_sec=SECONDS)
         return None if packed is None else json.loads(packed, object_hook=_number)
 
     def _load(self, path: str, parents: list[str]) -> None:

@@ -51,7 +51,7 @@ def at_once(given, mask):
         scores = [score / math.sqrt(len(query)) for score in products]
         seen = [j for j in range(len(k)) if mask[i, j]]
         top = max((scores[j] for j in seen), default=0.0)
-        parts = [math.exp(scores[j] - top) for j in seen]
+        parts = TILED.run("x.map(Math.exp)", [scores[j] - top for j in seen])  # its own last bit
         total = sum_from_left(parts)
         mix = [sum_from_left(p * v[j][c] for p, j in zip(parts, seen, strict=True))
                for c in range(len(v[0]))]  # fmt: skip

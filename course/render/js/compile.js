@@ -1,4 +1,4 @@
-// Compiles cells at build time; course/render/ojs/compiler.py runs it in QuickJS. Both functions return JSON,
+// Compiles cells at build time; course/render/ojs/compiler.py runs it in V8. Both functions return JSON,
 // for mistakes in the source too.
 import {Parser} from "acorn";
 import {ancestor} from "acorn-walk";

@@ -1,4 +1,4 @@
-"""Run Observable's parser (``js/ojs-compiler.js``) in QuickJS, one instance for each thread."""
+"""Run Observable's parser (``js/ojs-compiler.js``) in V8."""
 
 from __future__ import annotations
 
@@ -8,10 +8,13 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from py_mini_racer import MiniRacer
+
+from course.javascript import new_context
 from course.problems import Problem
 
 _BUNDLE = Path(__file__).parents[1] / "js" / "ojs-compiler.js"
-_thread = threading.local()  # a QuickJS context belongs to the thread that made it
+_lock = threading.Lock()
 
 
 class OjsError(Problem):
@@ -43,21 +46,24 @@ def scan_module(source: str) -> dict[str, Any]:
 @cache
 def browser_names() -> frozenset[str]:
     """Return the names of the globals that every browser defines."""
-    return frozenset(json.loads(_context().eval("browserNames()")))
+    return frozenset(json.loads(_eval("browserNames()")))
 
 
 def _ask(function: str, source: str) -> Any:
-    answer = json.loads(_context().eval(f"{function}({json.dumps(source)})"))
+    answer = json.loads(_eval(f"{function}({json.dumps(source)})"))
     if "error" in answer:
         error = answer["error"]
         raise OjsError("", error["line"], error["column"], error["message"])
     return answer["value"]
 
 
-def _context() -> Any:
-    if not hasattr(_thread, "context"):
-        import quickjs
+def _eval(code: str) -> str:
+    with _lock:  # so that threads which begin together make one parser
+        return _parser().eval(code)
 
-        _thread.context = quickjs.Context()
-        _thread.context.eval(_BUNDLE.read_text(encoding="utf-8"))
-    return _thread.context
+
+@cache
+def _parser() -> MiniRacer:
+    context = new_context()
+    context.eval(_BUNDLE.read_text(encoding="utf-8"))
+    return context

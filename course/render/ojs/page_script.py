@@ -1,6 +1,6 @@
 """Compile OJS cells to JavaScript while the site is built, so that readers load no parser.
 
-Observable's parser runs in QuickJS (``js/compile.js``); ``js/runtime.js`` runs its output.
+Observable's parser runs in V8 (``js/compile.js``); ``js/runtime.js`` runs its output.
 """
 
 from __future__ import annotations
