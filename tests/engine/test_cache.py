@@ -96,6 +96,7 @@ def test_a_comment_in_a_module_runs_nothing_but_its_docstring_does(site):
     assert site.executed() == {MODULE}
 
 
+@pytest.mark.slow
 def test_a_comment_counts_where_the_lesson_shows_the_source(site):
     shown = "import inspect, helper\nprint(inspect.getsource(helper.answer))"
     site.write(PLAIN, HEAD + python(shown))
@@ -105,6 +106,7 @@ def test_a_comment_counts_where_the_lesson_shows_the_source(site):
     assert "everyone" in site.html("lessons/plain.html")
 
 
+@pytest.mark.slow
 def test_undoing_an_edit_runs_nothing(site):
     for path, old, new in [("deeper.py", "41", "42"), (PLAIN, "6 * 7", "6 * 8")]:
         site.edit(path, old, new)
@@ -180,11 +182,13 @@ def test_bytecode_that_looks_as_old_as_its_source_is_not_trusted(site):
     assert "42" in site.html("lessons/module.html")
 
 
+@pytest.mark.slow
 def test_another_python_runs_all(site, monkeypatch):
     monkeypatch.setattr("sys.version", "4.0")
     assert site.executed() >= EVERY
 
 
+@pytest.mark.slow
 def test_another_engine_runs_all(site, monkeypatch):
     monkeypatch.setattr("course.render.cache.executing_engine", lambda: "other")
     assert site.executed() >= EVERY
@@ -204,6 +208,7 @@ def test_what_only_pages_are_made_of_runs_no_cell(site, path):
     assert set(site.render().values()) == {"assembled"}
 
 
+@pytest.mark.slow
 def test_a_file_that_comes_to_be_counts_as_a_change(site):
     site.write(
         PLAIN, HEAD + python("try: print(open('late.txt').read())\nexcept OSError: print(0)")
@@ -213,6 +218,7 @@ def test_a_file_that_comes_to_be_counts_as_a_change(site):
     assert site.executed() == {PLAIN}
 
 
+@pytest.mark.slow
 def test_an_edit_while_a_cell_runs_is_not_lost(site):
     source = "import pathlib\npath = pathlib.Path('other.txt')\nprint(path.read_text())\n"
     site.write("other.txt", "before")
@@ -235,6 +241,7 @@ def test_a_deleted_page_file_comes_back(site):
     assert "42" in site.html("lessons/plain.html")
 
 
+@pytest.mark.slow
 def test_lost_figures_are_made_again(site):
     figure = "import matplotlib.pyplot as plt; plt.plot([1, 2]); plt.show()"
     site.write(PLAIN, HEAD + python(figure, label="fig-x", fig_cap="x", fig_alt="x"))
@@ -246,6 +253,7 @@ def test_lost_figures_are_made_again(site):
     assert (site.root / "_site/lessons" / name).is_file()
 
 
+@pytest.mark.slow
 def test_an_edited_widget_is_assembled_into_its_own_pages_alone(site):
     site.write("assets/vendor/ojs-runtime.js", "export const define = 1, load = 1;")
     site.write("widgets/lib/deep.js", "export const deep = 1;")
@@ -262,6 +270,7 @@ def test_an_edited_widget_is_assembled_into_its_own_pages_alone(site):
     assert set(states.values()) == {"cached"}
 
 
+@pytest.mark.slow
 def test_lessons_that_run_side_by_side_have_a_thread_each(tmp_path, monkeypatch):
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     page = HEAD + python("import os\nprint('threads:', os.environ['OMP_NUM_THREADS'])")

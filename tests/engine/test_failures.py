@@ -89,6 +89,7 @@ def test_a_cell_that_prints_too_much(tmp_path, long):
     assert message.startswith('lessons/bad.qmd:11: cell "long" raised ValueError: a cell may print')
 
 
+@pytest.mark.slow
 def test_html_output_is_refused(tmp_path):
     source = "class Table:\n    def _repr_html_(self): return '<b>x</b>'\nTable()"
     message = failing(tmp_path, python(source, label="table"))
@@ -96,12 +97,14 @@ def test_html_output_is_refused(tmp_path):
     assert "text/markdown" in message
 
 
+@pytest.mark.slow
 def test_an_unknown_output_is_refused_by_name(tmp_path):
     source = "from IPython.display import display\n"
     source += "display({'application/x-toy': '1'}, raw=True)"
     assert "shows application/x-toy" in failing(tmp_path, python(source))
 
 
+@pytest.mark.slow
 def test_two_failing_lessons_are_both_told(tmp_path):
     site = Site(tmp_path, a=HEAD + python("1/0"), b=HEAD + python("missing"))
     with pytest.raises(Problems) as caught:

@@ -85,6 +85,7 @@ BAD = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("source", "message"), BAD.values(), ids=BAD)
 def test_a_bad_file_gets_a_clear_answer(file, capsys, source, message):
     status, told = said(file, source, capsys)
@@ -94,6 +95,7 @@ def test_a_bad_file_gets_a_clear_answer(file, capsys, source, message):
     assert len(told.splitlines()) < 40
 
 
+@pytest.mark.slow
 def test_the_line_that_hangs_is_named(file, capsys):
     source = with_body("    while True:\n        pass\n")
     lines = source.splitlines()

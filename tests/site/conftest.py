@@ -39,10 +39,17 @@ ALL_LIVE = """() => !document.documentElement.classList.contains("arriving")
     .every((place) => place.querySelector(".widget-live, .diagram-live svg"))"""
 
 
+# What the quick run opens in a browser: what pages and widgets have in common, on a part of them.
+# What is a widget's own, or seldom breaks, waits for the full run, or for that of its lesson.
+QUICK = {"test_audit", "test_pages", "test_practice", "test_search", "test_web", "test_widgets"}
+
+
 def pytest_collection_modifyitems(items):
     for item in items:
         if Path(__file__).parent in item.path.parents:
             item.add_marker(pytest.mark.site)
+            if item.path.stem not in QUICK:
+                item.add_marker(pytest.mark.slow)
 
 
 @pytest.fixture(scope="session")

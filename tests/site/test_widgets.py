@@ -28,16 +28,10 @@ STATES = {
 PAGES = sorted({entry["page"] for entry in STATES.values()})
 
 
-def some(every):
-    """PAGES, of which the quick run takes one in ``every``."""
-    return [
-        pytest.param(path, marks=[] if i % every == every - 1 else pytest.mark.slow)
-        for i, path in enumerate(PAGES)
-    ]
-
-
-# What a widget does by itself, its keys and goals; what widgets/lib/ does for all.
-EVERY_SECOND, EVERY_FOURTH = some(2), some(4)
+# The quick run takes every fourth of them.
+EACH_PAGE = [
+    pytest.param(path, marks=[] if i % 4 == 3 else pytest.mark.slow) for i, path in enumerate(PAGES)
+]
 
 
 def widgets_of(page_path):
@@ -80,7 +74,7 @@ ROOMS = [
 
 
 @pytest.mark.parametrize("widths", ROOMS)
-@pytest.mark.parametrize("path", EVERY_FOURTH)
+@pytest.mark.parametrize("path", EACH_PAGE)
 def test_legible_and_accessible_in_every_state(open_page, path, widths):
     with open_page(path) as page:
         for width in widths:
@@ -131,7 +125,7 @@ def assert_accessible(page, entries):
 # ---- Static form -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("path", EVERY_FOURTH)
+@pytest.mark.parametrize("path", EACH_PAGE)
 def test_the_static_form_stands_without_scripts_and_on_paper(open_page, path):
     with open_page(path) as page:
         forms = page.locator(".widget .static-form")
@@ -170,7 +164,7 @@ KEYS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("path", EVERY_SECOND)
+@pytest.mark.parametrize("path", EACH_PAGE)
 def test_every_control_works_by_keyboard_with_a_visible_focus(open_page, path):
     with open_page(path, reduced_motion="reduce") as page:
         for name in widgets_of(path):
@@ -230,7 +224,7 @@ ALL_TYPED = (
 FEW_TYPED = {"-0.5": -0.5, "2": 2}, ["x"]
 
 
-@pytest.mark.parametrize("path", EVERY_FOURTH)
+@pytest.mark.parametrize("path", EACH_PAGE)
 def test_words_typed_numbers_and_the_address(open_page, path):
     """In one load, as each begins with the default."""
     with open_page(path) as page:
@@ -338,7 +332,7 @@ def assert_says_in_words_what_it_shows(page, name, entry):
     assert len(said) > 1, f"{name} says the same in every state"
 
 
-@pytest.mark.parametrize("path", EVERY_SECOND)
+@pytest.mark.parametrize("path", EACH_PAGE)
 def test_goals_are_ticked_announced_and_counted(open_page, path):
     with open_page(path) as page:
         goals = {goal: name for name, entry in widgets_of(path).items() for goal in entry["goals"]}
