@@ -34,6 +34,7 @@ def test_explicit_memory_grows_with_the_square():
     assert long > 3 * short
 
 
+@pytest.mark.slow
 def test_a_measurement_that_fails_is_told_and_the_next_one_runs():
     with pytest.raises(RuntimeError, match="fused, nothing, 64: failed: KeyError"):
         peak_mb("fused", "nothing", 64)

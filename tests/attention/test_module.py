@@ -15,6 +15,7 @@ from attention import demonstrate_attention, demonstrate_causal_attention
 SOURCE = Path(attention.__file__)
 
 
+@pytest.mark.slow
 def test_it_imports_with_pytorch_and_no_other_file(tmp_path):
     shutil.copy(SOURCE, tmp_path)
     code = (

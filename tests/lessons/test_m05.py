@@ -67,6 +67,7 @@ def test_hardly_more_than_half_can_be_known(page):
         assert seed["right"] < share < seed["right"] + 0.05
 
 
+@pytest.mark.slow
 def test_training_again_learns_to_copy_words_drawn_by_lot():
     from modules.m05_masks import copying
 

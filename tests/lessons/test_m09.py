@@ -333,6 +333,7 @@ def test_the_table_of_patches_is_that_of_the_scores(page):
         assert numbers(line) == pytest.approx(want, abs=0.51)
 
 
+@pytest.mark.slow
 def test_without_a_turn_a_patch_at_the_adjective_moves_a_by_95_percent():
     model, moved = classifier("A"), []
     for one in held_out()[:EXPLAINED:2]:

@@ -260,6 +260,7 @@ def test_softmax_recalls_all_and_a_sum_the_less_the_more_there_are():
         assert min(found[larger]["256"]) > max(found["linear 4"]["256"])
 
 
+@pytest.mark.slow
 def test_training_again_recalls():
     from modules.m12_inference import recall
 

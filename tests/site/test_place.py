@@ -5,7 +5,7 @@ from playwright.sync_api import expect
 
 from tests.site.geometry import IS_EXACT
 from tests.site.reading import settle
-from tests.site.test_widgets import EVERY_FOURTH
+from tests.site.test_widgets import PAGES
 
 GROW = """() => document.querySelectorAll(".widget-stage")
   .forEach((e) => e.append("more ".repeat(200)))"""
@@ -21,7 +21,7 @@ def assert_exact(page):
         page.wait_for_function(IS_EXACT, arg=widget.element_handle(), timeout=5000)
 
 
-@pytest.mark.parametrize("path", EVERY_FOURTH)
+@pytest.mark.parametrize("path", PAGES)
 def test_each_place_is_as_high_as_its_drawing_and_stays_so(open_page, path):
     with open_page(path) as page:
         assert_exact(page)
