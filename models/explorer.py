@@ -90,12 +90,15 @@ MODELS = [
 
 # Each changes one thing of the storyteller's first text: a word, or the heads that are off.
 EXPERIMENTS = [
-    {"title": "cat for dog", "text": "The boy saw a big cat. Then the big", "off": []},
     {
-        "title": "small for the first big", "text": "The boy saw a small dog. Then the big",
-        "off": [],
+        "title": "cat for dog: does it guess cat?",
+        "text": "The boy saw a big cat. Then the big", "off": [],
     },
-    {"title": "head 2.4 off: it lowers dog", "text": None, "off": ["2.4"]},
+    {
+        "title": "small for the first big: does 4.3 still find dog?",
+        "text": "The boy saw a small dog. Then the big", "off": [],
+    },
+    {"title": "2.4, which lowers dog, off: does dog rise?", "text": None, "off": ["2.4"]},
 ]  # fmt: skip
 
 

@@ -108,7 +108,7 @@ const pin = (widget) => {
 };
 
 /** One change of the opening each, to be guessed before it is made. */
-const experiments = ({data, state, set}) => html`<div class="experiments" role="group" aria-label="Three experiments"><span>${state.model === data.models[0].name ? "Try" : "In the storyteller"}</span>${data.experiments.map(({title, text, off}) => {
+const experiments = ({data, state, set}) => html`<div class="experiments" role="group" aria-label="Three questions"><span>${state.model === data.models[0].name ? "Guess, then try" : "In the storyteller"}</span>${data.experiments.map(({title, text, off}) => {
   const isOn = state.model === data.models[0].name && state.text === text && String(state.off) === String(off);
   return html`<button type="button" aria-pressed=${isOn} @click=${() => set({...afresh, model: data.models[0].name, text, off})}>${title}</button>`;
 })}</div>`;

@@ -9,7 +9,7 @@ import {integer, option} from "./lib/fields.js";
 
 const HEADS = [1, 2, 4, 8, 16];
 const SHARING = ["each head its own", "pairs of heads share", "all heads share"];
-const STEPS = ["Input", "Project", "Split", "Attend", "Merge", "Mix"];
+const STEPS = ["Input", "Project", "Split", "Attend", "Merge", "Combine"];
 
 const product = (sizes) => sizes.reduce((a, b) => a * b, 1);
 
@@ -26,7 +26,7 @@ export function architecture({batch, length, width, heads, sharing, step}) {
     shapes: {
       x: whole, W_Q: [width, width], W_K: [width, keyWidth], W_V: [width, keyWidth],
       Q: whole, K: narrow, V: narrow, "Q split": split, "K split": few, "V split": few,
-      weights: [batch, heads, length, length], merged: whole, W_O: [width, width], output: whole
+      weights: [batch, heads, length, length], outputs: split, merged: whole, W_O: [width, width], output: whole
     }
   };
 }
@@ -56,8 +56,8 @@ export function describe(m) {
       count: `${heads} maps of ${length} × ${length} for each text: ${count(product(shapes.weights))} weights in all.`},
     {says: "The heads' outputs are laid side by side again.",
       code: `o = o.transpose(1, 2).reshape${shape(shapes.merged)}`,
-      count: `${heads} × ${size} = ${width}. Still nothing mixes one head's numbers with another's.`},
-    {says: "W_O mixes what the heads found: one more product, back to the width of the input.",
+      count: `${heads} × ${size} = ${width}. Still nothing combines one head's numbers with another's.`},
+    {says: "W_O combines what the heads found: one more product, back to the width of the input.",
       code: `y = o @ W_O + b    # W_O: ${width} × ${width}`,
       count: `${count(parameters.output)} parameters more: ${count(m.total)} in the layer.`}
   ][step];
@@ -97,7 +97,7 @@ const stages = ({shapes, heads, keyHeads}) => [
     ${bar()}${named(name, shapes[name])}`),
   trio((name) => html`${bands(name === "Q" ? heads : keyHeads, heads)}
     ${named(name, shapes[`${name} split`])}`),
-  html`${headCards({heads, keyHeads})}${named("weights", shapes.weights)}`,
+  html`${headCards({heads, keyHeads})}${named("weights", shapes.weights)}${named("outputs", shapes.outputs)}`,
   html`${bands(heads, heads)}${named("merged", shapes.merged)}`,
   html`${square()}${named(html`W<sub>O</sub>`, shapes.W_O)}${bar()}${named("output", shapes.output)}`
 ];

@@ -103,7 +103,7 @@ def test_gradient_times_input_by_hand_is_that_of_analysis_py():
 def test_the_scores_are_those_committed(page):
     names, *lines, last = output(page, "finds").splitlines()
     for name, seed in SEEDS.items():
-        at = names.index(f" {name} ") + 2
+        at = names.index(f"({name})") + 3
         share = told("ordinary")[seed]["finds"]["attention"]["all"]
         assert lines[0][:at].endswith(f" {100 * share:.0f}%")
     least = min(one["right"] for one in told("ordinary").values())
@@ -261,7 +261,7 @@ def test_other_weights_keep_the_answer(page):
 
 def test_over_many_reviews_other_and_equal_weights_keep_answers(page):
     seeds = told("ordinary")
-    _, *lines = output(page, "found").split("\n\n")[1].splitlines()
+    _, *lines = output(page, "found-many").splitlines()
     parts = [[one["other weights"][part] for one in seeds.values()]
              for part in ("found", "distance", "far")]  # fmt: skip
     parts.append([one["equal weights"] for one in seeds.values()])

@@ -144,10 +144,11 @@ class Audit:
             where = f"{self.path} at {width} px, {state}, {check.replace('_', ' ')}"
             self.found += [f"{where}: {fault}" for fault in faults()]
 
-    def run(self, other_width, again=None):
+    def run(self, other_width, again=None, without=None):
         """Look at the page as it opens, opened, in the other theme, and at the other width.
 
-        In the other theme axe looks at contrasts alone, and only in the part of the page ``again``.
+        axe leaves out what is inside ``without``. In the other theme it looks at contrasts alone,
+        and only in the part of the page ``again``.
         """
         page, release = self.page, hold_widgets(self.page)
         page.add_init_script(COUNT_LANGUAGE_TABLES)
@@ -171,7 +172,7 @@ class Audit:
             "all opened",
             legibility=self.illegible,
             language_tables=lambda: ["loaded"] if page.evaluate("languageTables") else [],
-            axe=lambda: axe_violations(page, self.main),
+            axe=lambda: axe_violations(page, self.main, without=without),
             ear=lambda: unheard(page),
         )
         page.evaluate(MOVED)

@@ -41,8 +41,11 @@ def assert_shows(text, exact, where):
     assert abs(number(text) - exact) <= 0.5000001 * 10**-decimals, (where, text, exact)
 
 
-def axe_violations(page, context=None, rules=None):
-    """Return what axe finds inside `context`, a selector, or on the page, by all rules or some."""
+def axe_violations(page, context=None, rules=None, without=None):
+    """Return what axe finds inside `context`, a selector, or on the page, by all rules or some.
+
+    What is inside `without`, a selector, is left out.
+    """
     # By itself axe leaves this one out, which is still tried.
     options = {
         "resultTypes": ["violations"],
@@ -50,6 +53,8 @@ def axe_violations(page, context=None, rules=None):
     }
     if rules:
         options = {"resultTypes": ["violations"], "runOnly": rules}
+    if without:
+        context = {"include": [[context or "html"]], "exclude": [[without]]}
     found = AXE.run(page, context=context, options=options).response["violations"]
     return [(v["id"], [n["html"][:150] for n in v["nodes"]][:3]) for v in found]
 

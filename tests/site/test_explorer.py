@@ -13,10 +13,11 @@ from tests.conftest import ROOT
 from tests.site.geometry import assert_legible
 from tests.site.reading import SHADE_STEP, SHADES, drawn
 from tests.site.test_story import answer
+from tests.site.test_widgets import set_as_reader
+from tests.widgets.states_explorer import STATES as ALL_STATES
 from tests.widgets.test_explorer import asked, ids_of
 
 PAGE = "explorer.html"
-pytestmark = pytest.mark.slow  # a page load each; the quick run holds the widget to the contract
 FILE = f"models/{MODELS[0]['file']}"
 OPENING = MODELS[0]["examples"][0][0]
 WORD = "#explorer .chips button"
@@ -46,6 +47,11 @@ def assert_shares(rows, wanted):
         assert share == pytest.approx(want, abs=slack + 1e-4)
 
 
+STATES = ALL_STATES["explorer"]
+WEIGHT = "#explorer .detail > details:last-child > summary"  # how a weight comes about
+ACCOUNT = "#explorer .ending summary"
+
+
 def settled(page, count):
     """The page shows a text of ``count`` tokens, and all numbers of the chosen head."""
     expect(page.locator(WORD)).to_have_count(count)
@@ -63,6 +69,8 @@ def test_what_is_shown_of_a_typed_text_is_pytorchs(open_page, entry):
     with open_page(PAGE) as page:
         page.locator("#explorer select").first.select_option(index=MODELS.index(entry))
         page.locator("#explorer textarea").fill(text)
+        page.locator(WEIGHT).click()
+        page.locator(ACCOUNT).click()
         settled(page, len(ids))
         page.locator("#explorer .tiles button").nth(1).click()
         page.locator(WORD).nth(2).click()
@@ -166,12 +174,14 @@ def test_nothing_of_a_model_is_fetched_before_the_first_touch(open_page):
         assert not [url for url in asked if LOADED.search(url)]
         with page.expect_response(lambda response: FILE in response.url):
             page.locator(WORD).nth(3).click()
+        page.locator(WEIGHT).click()
         expect(page.locator("#explorer .sums .step").first).to_be_visible()
 
 
 def test_every_number_of_a_weight_can_be_followed(open_page):
     tokenizer = Tokenizer(weights.load(ROOT / FILE).config.vocabulary)
     with open_page(PAGE) as page:
+        page.locator(WEIGHT).click()
         page.locator("#explorer .sums summary").last.click()
         rows = page.locator("#explorer table.numbers").last.locator("tbody tr")
         products = [
@@ -187,7 +197,7 @@ def test_every_number_of_a_weight_can_be_followed(open_page):
         dog = tokenizer.encode(OPENING).index(tokenizer.encode(" dog")[0])
         expect(page.locator("#explorer .arrows .to.chosen text")).to_have_text("dog")
         page.locator("#explorer .arrows .to text").nth(dog - 1).click()
-        expect(page.locator("#explorer .sums .name")).to_contain_text("came to give big")
+        expect(page.locator(WEIGHT)).to_contain_text("came to give big")
 
 
 @pytest.mark.parametrize("kind", ["SVG", "PNG"])
@@ -272,7 +282,37 @@ def test_without_its_model_the_opening_stays_and_a_sentence_says_why(visit, serv
         page.get_by_role("button", name="Reset").click()
         expect(page.locator("#explorer .status.problem")).to_have_count(0)
         page.locator("#explorer .tiles button").first.click()
+        page.locator(WEIGHT).click()
         expect(page.locator("#explorer .sums")).to_contain_text("could not be loaded")
+
+
+def test_a_touch_asks_again_for_what_could_not_be_fetched(visit, served):
+    with visit(served) as (page, _):
+        page.context.route(f"**/{FILE}", lambda route: route.abort())
+        page.goto(served + PAGE)
+        page.locator("#explorer textarea").fill("A cat")
+        expect(page.locator("#explorer .status.problem")).to_contain_text("could not be loaded")
+        page.context.unroute(f"**/{FILE}")
+        page.locator(WORD).nth(2).click()
+        expect(page.locator(WORD)).to_have_count(2)
+        expect(page.locator("#explorer .status.problem")).to_have_count(0)
+
+
+REFUSED = {  # states that look like the goal's, and don't meet it
+    "a temperature": ("late", f"{STATES['goals']['late']}&explorer.temperature=0.2"),
+    "an example": ("one-head-off", "explorer.off=4.3"),
+    "the letter before": ("copied", "explorer.model=two-layers&explorer.text=aaaaaaaa"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_a_goal_is_met_by_no_other_means(open_page, name):
+    goal, query = REFUSED[name]
+    with open_page(PAGE) as page:
+        set_as_reader(page, query)
+        expect(page.locator("#explorer [aria-busy=true]")).to_have_count(0)
+        drawn(page)
+        assert "met" not in page.locator(f"#goal-{goal}").get_attribute("class").split()
 
 
 def test_it_is_legible_on_a_wide_window(open_page):

@@ -31,7 +31,7 @@ def real_shapes(layer, *, batch=2, length=10, width=64):
     for name, t in split.items():
         tensors |= {f"W_{name}": matrices[name].T, name: t.transpose(1, 2).flatten(2)}
     tensors |= {f"{name} split": t for name, t in split.items()}
-    tensors |= {"weights": weights, "merged": heads.transpose(1, 2).flatten(2)}
+    tensors |= {"weights": weights, "outputs": heads, "merged": heads.transpose(1, 2).flatten(2)}
     tensors |= {"W_O": layer.out_proj.weight.T, "output": output}
     return {name: list(t.shape) for name, t in tensors.items()}
 

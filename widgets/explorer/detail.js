@@ -13,7 +13,14 @@ import {folded} from "./folded.js";
 
 export const detail = (m, widget) => html`<div class="detail">
   <div class="heading"><b>Head ${m.name}</b>${choice("as", "Show as", ["Arrows", "Matrix"])(widget)}</div>
-  ${widget.data.bench.large.show(() => large(m, widget))}${measured(m)}${widget.data.bench.sums.show(() => sums(m, widget))}</div>`;
+  ${widget.data.bench.large.show(() => large(m, widget))}
+  ${folded(widget, "average", `What ${m.name} looks at on other texts`, () => measured(m))}
+  ${folded(widget, "weight", asked(m), () => widget.data.bench.sums.show(() => sums(m, widget)))}</div>`;
+
+const from = ({pieces, at}) => html`<b class="q">${written(pieces[at])}</b>`;
+const key = ({pieces, to}) => html`<b class="k">${written(pieces[to])}</b>`;
+
+const asked = (m) => (m.reading.heads[m.head].isOff ? "How a weight comes about" : html`How ${from(m)} came to give ${key(m)} ${chance(m.row[m.to])}`);
 
 const large = (m, widget) => html`<div class="large">${picture(m, widget)}
   <div class="beside">${looks(m, widget)}</div></div>`;
@@ -31,7 +38,7 @@ function looks({pieces, at, to, row, entry, looks: {shown: list, others, left}, 
 
 function measured({scores, entry, name}) {
   const order = [...scores.looks].sort((a, b) => b[1] - b[2] - a[1] + a[2]).slice(0, 3);
-  return html`<div class="scores"><p class="name">On texts that it never read, ${name} gives on average</p>
+  return html`<div class="scores"><p>On texts that it never read, ${name} gives on average</p>
     <ul class="measured" aria-label="What ${name} looks at on average">${order.map(([label, now, before]) => html`<li><span class="bar"><span style=${filled(now)}></span><i style="left:${+(100 * before).toFixed(1)}%"></i></span>
       <span><b>${formatPercent(now)}</b> ${entry.kind === "grammar" ? "" : "to "}${label}</span></li>`)}</ul>
     <p class="note">The mark <i class="tick"></i> stands for ${entry.kind === "grammar" ? "a head that always looks equally far" : "the untrained model"}.</p>
@@ -44,20 +51,19 @@ const signedLoss = (cost) => `${format(Math.abs(cost))} ${cost >= 0 ? "larger" :
 
 /** How one weight comes about, and what it brings. */
 function sums(m, widget) {
-  const {pair, pieces, at, to, reading, head} = m;
-  const [from, key] = [html`<b class="q">${written(pieces[at])}</b>`, html`<b class="k">${written(pieces[to])}</b>`];
+  const {pair, reading, head} = m;
   if (reading.heads[head].isOff) return html`<div class="sums"><p>A head that is off adds nothing to the stream.</p></div>`;
   if (!pair) return html`<div class="sums"><p>${m.failure || `The numbers of this head come with the model, ${m.entry.size > 5e5 ? "1 MB" : `${Math.round(m.entry.size / 1000)} KB`} …`}</p></div>`;
   const root = Math.sqrt(pair.size);
   return html`<div class="sums">
-    <p class="name">How ${from} came to give ${key} ${chance(pair.weight)} <span class="push">the stronger the colour, the larger the number; grey: below 0</span></p>
-    <div class="step"><span>query of ${from}</span>${strip(pair.query, "query")}
-      <span>key of ${key}</span>${strip(pair.key, "key")}
+    <p class="note">The stronger the colour, the larger the number; grey: below 0.</p>
+    <div class="step"><span>query of ${from(m)}</span>${strip(pair.query, "query")}
+      <span>key of ${key(m)}</span>${strip(pair.key, "key")}
       <span>multiplied</span>${strip(pair.products, "product")}</div>
     <p class="line">added up <b>${formatFine(pair.dot)}</b>, divided by √${pair.size}: ${formatFine(pair.dot)} ÷ ${formatFine(root)} ≈ <b>${format(pair.dot / root)}</b>${
       pair.bias === null ? "" : html`, and ${format(pair.bias)} for the distance: <b>${format(pair.score)}</b>`}, the score. The three largest of the ${pair.size} products make ${formatFine(largest(pair.products))}.</p>
     <p class="line">Softmax takes off the row's largest score, ${pair.score === pair.top ? "here this one" : format(pair.top)}: e<sup>${format(pair.score)} − ${format(pair.top)}</sup> ${pair.score === pair.top ? "=" : "≈"} ${formatFine(pair.part)}. The same for all words comes to ${formatFine(pair.total)} together; ${formatFine(pair.part)} ÷ ${formatFine(pair.total)} ≈ <b>${formatFine(pair.weight)}</b>, the weight.</p>
-    <div class="step"><span>value of ${key}</span>${strip(pair.value, "value")}
+    <div class="step"><span>value of ${key(m)}</span>${strip(pair.value, "value")}
       <span>output: all values, each × its weight</span>${strip(pair.mixed, "value")}</div>
     ${folded(widget, "number", "Where any of these numbers comes from", () => anyNumber(m, widget))}
     ${folded(widget, "all", `All ${pair.size} numbers`, () => table(pair))}</div>`;

@@ -82,16 +82,15 @@ export const ending = (m, widget) => html`<section class="ending">
     <div class="controls">${slider("temperature", "Temperature")(widget)}</div>
     <ul class="bars" aria-label="Guesses">${m.guesses.map((one) => bar(one, m.truth, m))}</ul>
     <p class="note">${m.whole ? html`The mark <i class="tick"></i> stands for all heads on.` : "\u00a0"}</p></div>
-    ${widget.data.bench.account.show(() => account(m))}
+    <div>${folded(widget, "account", html`How ${boxed(m.guesses[0].text, m)} gets its score, and the loss`, () => widget.data.bench.account.show(() => account(m)))}</div>
   </section>`;
 
 /** The pushes of the first guess, what came, and the loss. */
 function account(m) {
   const {guesses, truth, reading, entry} = m;
-  return html`<div><p class="heading"><b>How they come about</b></p>
-    <p class="came">All pushes for ${boxed(guesses[0].text, m)}, added before rounding, make ${exact(total(m.pushes))}; what the model adds to any text, its biases outside heads and MLPs, makes ${exact(m.pushes.rest)}. So its logit is ${exact(total(m.pushes) + m.pushes.rest)} above the mean of all ${count(entry.words)} ${entry.kind === "grammar" ? "words" : entry.kind === "induction" ? "letters" : "tokens"}.</p>
+  return html`<p class="came">All pushes for ${boxed(guesses[0].text, m)}, added before rounding, make ${exact(total(m.pushes))}; what the model adds to any text, its biases outside heads and MLPs, makes ${exact(m.pushes.rest)}. So its logit is ${exact(total(m.pushes) + m.pushes.rest)} above the mean of all ${count(entry.words)} ${entry.kind === "grammar" ? "words" : entry.kind === "induction" ? "letters" : "tokens"}.</p>
     <p class="came">${came(truth, entry)} ${reading.loss === null ? "" : html`Mean loss over the text${entry.causal ? "" : ", each word hidden in turn"}: <b>${format(reading.loss)}</b>${
-      reading.lossWithout === null ? "" : html`, with all heads on <b>${format(reading.lossWithout)}</b>`}. Guessing evenly among ${count(entry.words)}: ${format(Math.log(entry.words))}.`}</p></div>`;
+      reading.lossWithout === null ? "" : html`, with all heads on <b>${format(reading.lossWithout)}</b>`}. Guessing evenly among ${count(entry.words)}: ${format(Math.log(entry.words))}.`}</p>`;
 }
 
 const exact = (x) => `${x < 0 ? "−" : "+"}${Math.abs(x).toFixed(2)}`;
