@@ -301,7 +301,7 @@ def test_a_touch_asks_again_for_what_could_not_be_fetched(visit, served):
 REFUSED = {  # states that look like the goal's, and don't meet it
     "a temperature": ("late", f"{STATES['goals']['late']}&explorer.temperature=0.2"),
     "an example": ("one-head-off", "explorer.off=4.3"),
-    "the letter before": ("copied", "explorer.model=two-layers&explorer.text=aaaaaaaa"),
+    "the letter before": ("copied", "explorer.model=two-layers&explorer.text=quick+frogog"),
 }
 
 
