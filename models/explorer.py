@@ -89,16 +89,22 @@ MODELS = [
 
 
 # Each changes one thing of the storyteller's first text: a word, or the heads that are off.
+# ``found`` answers its question.
 EXPERIMENTS = [
     {
         "title": "cat for dog: does it guess cat?",
         "text": "The boy saw a big cat. Then the big", "off": [],
+        "found": "No: dog again, with 23 % (before: 47 %); cat has 2 %. Head 4.3 does look at cat.",
     },
     {
         "title": "small for the first big: does 4.3 still find dog?",
         "text": "The boy saw a small dog. Then the big", "off": [],
+        "found": "Hardly: it gives dog 18 % (before: 59 %). Here small is two pieces, sm and all.",
     },
-    {"title": "2.4, which lowers dog, off: does dog rise?", "text": None, "off": ["2.4"]},
+    {
+        "title": "2.4, which lowers dog, off: does dog rise?", "text": None, "off": ["2.4"],
+        "found": "No: dog falls to 18 %. Without 2.4, head 4.3 gives it 23 % (before: 59 %).",
+    },
 ]  # fmt: skip
 
 

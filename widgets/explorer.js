@@ -107,11 +107,15 @@ const pin = (widget) => {
     @click=${() => widget.set({pin: widget.state.pin === null && model ? text : null})}>${widget.state.pin === null ? "Compare with another text" : "Drop the kept text"}</button>`;
 };
 
-/** One change of the opening each, to be guessed before it is made. */
-const experiments = ({data, state, set}) => html`<div class="experiments" role="group" aria-label="Three questions"><span>${state.model === data.models[0].name ? "Guess, then try" : "In the storyteller"}</span>${data.experiments.map(({title, text, off}) => {
-  const isOn = state.model === data.models[0].name && state.text === text && String(state.off) === String(off);
-  return html`<button type="button" aria-pressed=${isOn} @click=${() => set({...afresh, model: data.models[0].name, text, off})}>${title}</button>`;
-})}</div>`;
+/** One change of the opening each, to be guessed before it is made; then the answer. */
+const experiments = ({data, state, set}) => {
+  const [{name: model}] = data.models;
+  const isOn = ({text, off}) => state.model === model && state.text === text && String(state.off) === String(off);
+  const question = (one) => html`<button type="button" aria-pressed=${isOn(one)}
+    @click=${() => set({...afresh, model, text: one.text, off: one.off})}>${one.title}</button>`;
+  return html`<div class="experiments" role="group" aria-label="Three questions"><span>${state.model === model ? "Guess, then try" : "In the storyteller"}</span>
+    ${data.experiments.map(question)}<p class="note" role="status">${data.experiments.find(isOn)?.found ?? ""}</p></div>`;
+};
 
 // ---- View ------------------------------------------------------------------------------------
 

@@ -53,6 +53,20 @@ def test_head_4_3_carries_the_guess(model, ids, said):
     assert percent(looks[5]) == "59 %"
 
 
+def test_the_answers_to_the_three_questions_are_the_models(model, ids):
+    """In words beside the question; the shares of dog and cat, and where head 4.3 looks."""
+    told = [re.findall(r"\d+ %", one["found"]) for one in explorer.EXPERIMENTS]
+    dog, cat = ids(DOG)[5], ids(CAT)[5]
+    before, looks = guessed(model, ids(DOG))
+    other, _ = guessed(model, ids(CAT))
+    assert told[0] == [percent(share) for share in (other[dog], before[dog], other[cat])]
+    pieces = ids(SMALL)
+    assert [model.config.vocabulary[i] for i in pieces[4:6]] == [" sm", "all"]
+    assert told[1] == [percent(share) for share in (guessed(model, pieces)[1][6], looks[5])]
+    without, now = guessed(model, ids(DOG), (DAMPER,))
+    assert told[2] == [percent(share) for share in (without[dog], now[5], looks[5])]
+
+
 def lead_by_part(model, tokens, first, second):
     """What each part adds to the difference of two logits, the final norm's divisor held."""
     found = tracing.trace(model, tokens)

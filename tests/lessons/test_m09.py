@@ -259,6 +259,27 @@ def test_other_weights_keep_the_answer(page):
             assert equal < 1
 
 
+def test_a_blank_hides_the_word_film_and_not_the_news(page):
+    model = classifier("B")
+    blank = ["[blank]" if word == "film" else word for word in REVIEW]
+    dull = ["dull" if word == "superb" else word for word in blank]
+
+    def between(words):
+        return attributions.read(model, model.encode(["[class]", *words])).residual[1]
+
+    def answer(x):
+        return attributions.margin_of_states(model, x, None, start=1)[0].item()
+
+    mine, theirs = between(blank), between(dull)
+    moved = []
+    for place in (1 + REVIEW.index("film"), 0):
+        mixed = mine.clone()
+        mixed[:, place] = theirs[:, place]
+        moved.append((answer(mixed) - answer(mine)) / (answer(theirs) - answer(mine)))
+    assert f"{moved[0]:.0%}, {moved[1]:.0%}" == "26%, 64%"
+    assert "still moves B by 26 %, one at [class] by 64 %" in page.get_text()
+
+
 def test_over_many_reviews_other_and_equal_weights_keep_answers(page):
     seeds = told("ordinary")
     _, *lines = output(page, "found-many").splitlines()

@@ -98,6 +98,10 @@ LEAKS = """() => {
   }
   return found;
 }"""
+# On a desk there is room for all of a line of code; on a phone one scrolls.
+CUT_CODE = """() => innerWidth < 1280 ? [] : [...document.querySelectorAll("main pre")]
+  .filter((e) => e.clientWidth && e.scrollWidth > e.clientWidth + 1)
+  .map((e) => `${e.scrollWidth - e.clientWidth} px of ${e.textContent.slice(0, 60)}`)"""
 OUTLINE = """() => [...document.querySelectorAll("main :is(h1, h2, h3, h4, h5, h6)")].map((h) =>
   [Number(h.localName[1]), h.textContent.trim(),
     h.matches("h1") || Boolean(h.closest("[id]:not(main)"))])"""
@@ -172,6 +176,7 @@ class Audit:
             "all opened",
             legibility=self.illegible,
             language_tables=lambda: ["loaded"] if page.evaluate("languageTables") else [],
+            cut_code=lambda: page.evaluate(CUT_CODE),
             axe=lambda: axe_violations(page, self.main, without=without),
             ear=lambda: unheard(page),
         )

@@ -290,6 +290,7 @@ def test_a_touch_asks_again_for_what_could_not_be_fetched(visit, served):
     with visit(served) as (page, _):
         page.context.route(f"**/{FILE}", lambda route: route.abort())
         page.goto(served + PAGE)
+        page.locator("#explorer textarea").click()
         page.locator("#explorer textarea").fill("A cat")
         expect(page.locator("#explorer .status.problem")).to_contain_text("could not be loaded")
         page.context.unroute(f"**/{FILE}")

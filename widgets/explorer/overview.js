@@ -18,11 +18,14 @@ export const LENS = 3; // guesses of the stream at each place
 export const signed = (x) => (Math.abs(x) < 0.05 ? "0" : `${x > 0 ? "+" : "−"}${Math.abs(x).toFixed(1)}`);
 
 export const overview = (m, widget) => html`<div class="machine">
-  <p class="heading"><b>The model</b> <span>Each square is a head, with a row for each word that looks; ${m.name} is head ${m.name.slice(2)} of layer ${m.name[0]}. The bar is its push, how much it raises the score of ${boxed(m.guesses[0].text, m)}; red: lowers it.</span></p>
+  <p class="heading"><b>The model</b> <span>Each square is a head, with a row for each word that looks; ${m.name} is head ${m.name.slice(2)} of layer ${m.name[0]}. The bar is its push, how much it raises the score of ${isOther(m) ? "the guess, now " : ""}${boxed(m.guesses[0].text, m)}; red: lowers it.</span></p>
   <div class="stages" role="radiogroup" aria-label="Head, with its push" @keydown=${(event) => moveByKey(event, (head) => choose(m, widget, head))}>
     ${start(m, widget)}${m.entry.counts.map((_, layer) => widget.data.bench.layers[layer].show(() => layerOf(m, widget, layer)))}</div>
   ${folded(widget, "stream", "The numbers of the stream", () => html`<p class="came">The strips show them at <b class="q">${written(m.pieces[m.at])}</b>: the stronger the colour, the larger; grey: below 0.</p>`)}
   </div>`;
+
+/** Whether the heads that are off made another guess the first. */
+const isOther = ({whole, guesses}) => whole && whole.text !== guesses[0].text;
 
 const choose = (m, widget, head) => widget.set({head: nameOf(m.reading.heads[head]), to: null});
 
