@@ -1,8 +1,10 @@
 """Forced colours, and more contrast: nothing that a text or a control names may vanish."""
 
 import pytest
+from playwright.sync_api import expect
 
 from tests.site.conftest import LESSON
+from tests.site.test_explorer import WEIGHT
 
 
 def test_forced_colours_keep_a_drawings_fills_and_mark_what_is_chosen(open_page):
@@ -81,6 +83,8 @@ def test_forced_colours_keep_the_colours_of_maps_that_a_caption_names(open_page)
     tones = []
     for forced in (None, "active"):
         with open_page("explorer.html", forced_colors=forced) as page:
+            page.locator(WEIGHT).click()
+            expect(page.locator("#explorer .sums .step").first).to_be_visible()
             tones.append(page.evaluate(TONES))
     usual, kept = tones
     assert len({above for above, _ in usual}) >= 3, "weights, queries and keys have their own"
