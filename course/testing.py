@@ -36,7 +36,6 @@ def run_tests(
     Raises: Problem for a word that is neither a lesson nor a path.
     """
     environment = dict(os.environ)
-    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # hundreds of processes import the same files
     if site:
         environment["COURSE_SITE"] = str(Path(site).resolve())
     chosen, marks = _chosen(root, arguments)

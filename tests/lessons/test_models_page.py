@@ -3,12 +3,12 @@
 import json
 
 import pytest
-from bs4 import BeautifulSoup
 
 from models.weights import load
 from tests.conftest import ROOT
 from tests.lessons.reading import numbers
 
+PAGE = "models.html"
 ANCHORS = [
     "grammar", "induction", "bottleneck", "alignment", "heads", "positions", "sentiment",
     "storyteller",
@@ -17,11 +17,6 @@ ANCHORS = [
 
 def scores(path):
     return json.loads((ROOT / "models" / path).read_text())
-
-
-@pytest.fixture(scope="module")
-def page(site):
-    return BeautifulSoup((site / "models.html").read_text("utf-8"), "html.parser")
 
 
 def rows(page, label):

@@ -15,14 +15,15 @@ LOADS = {
 }
 
 
-# Half of axe's time goes into the colours of code, which are the same on every page: on this page
-# code has all of them.
+# Half of axe's time goes into the colours of code, which are the same on every page: in this lesson
+# code has all of them, and modules are shown in a way of their own.
 CODE = "modules/m06_multi_head/lesson.html"
+CODE_SEEN = {CODE, "sources/flex.html"}
 
 
 def _load(path, width, theme, then, again):
     then = {**then, "again": again if path == FRAMED else None}
-    return path, width, theme, {**then, "without": None if path == CODE else "pre > code"}
+    return path, width, theme, {**then, "without": None if path in CODE_SEEN else "pre > code"}
 
 
 # The quick run looks at every fourth page, by turns at each width.

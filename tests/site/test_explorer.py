@@ -14,7 +14,7 @@ from tests.site.geometry import assert_legible
 from tests.site.reading import SHADE_STEP, SHADES, drawn
 from tests.site.test_story import answer
 from tests.site.test_widgets import set_as_reader
-from tests.widgets.states_explorer import STATES as ALL_STATES
+from tests.widgets.states_explorer import STATES
 from tests.widgets.test_explorer import asked, ids_of
 
 PAGE = "explorer.html"
@@ -47,7 +47,6 @@ def assert_shares(rows, wanted):
         assert share == pytest.approx(want, abs=slack + 1e-4)
 
 
-STATES = ALL_STATES["explorer"]
 WEIGHT = "#explorer .detail > details:last-child > summary"  # how a weight comes about
 ACCOUNT = "#explorer .ending summary"
 
@@ -299,8 +298,9 @@ def test_a_touch_asks_again_for_what_could_not_be_fetched(visit, served):
         expect(page.locator("#explorer .status.problem")).to_have_count(0)
 
 
+LATE = STATES["explorer"]["goals"]["late"]
 REFUSED = {  # states that look like the goal's, and don't meet it
-    "a temperature": ("late", f"{STATES['goals']['late']}&explorer.temperature=0.2"),
+    "a temperature": ("late", LATE + "&explorer.temperature=0.2"),
     "an example": ("one-head-off", "explorer.off=4.3"),
     "the letter before": ("copied", "explorer.model=two-layers&explorer.text=quick+frogog"),
 }

@@ -1,10 +1,8 @@
 """Predictions, bug hunts and exercises on every page: asked, kept, cleared, open to all."""
 
 import json
-from functools import cache
 
 import pytest
-from bs4 import BeautifulSoup
 from playwright.sync_api import expect
 
 from course.exercises import learner
@@ -18,16 +16,11 @@ FOLDER = LESSON.split("/")[1]
 
 
 @pytest.fixture(params=LESSONS)
-def path(request, site):
+def path(request, read):
     """Every lesson that asks something."""
-    if not _soup(site, request.param).select(PRACTISED):
+    if not read(request.param.split("?")[0]).select(PRACTISED):
         pytest.skip("nothing is asked here yet")
     return request.param
-
-
-@cache
-def _soup(site, path):
-    return BeautifulSoup((site / path.split("?")[0]).read_text(encoding="utf-8"), "html.parser")
 
 
 def _live(page):
@@ -177,8 +170,8 @@ def test_without_storage_it_works_until_the_page_is_left(open_page, by_quarto):
         expect(count).to_have_text(f" {total} of {total + page.locator('.goal').count()}")
 
 
-def test_every_choice_has_a_reason(site, path):
-    for question in _soup(site, path).select(ASKED):
+def test_every_choice_has_a_reason(read, path):
+    for question in read(path.split("?")[0]).select(ASKED):
         choices = question.select(":scope > ol > li")
         assert len(choices) == len(question.select(".callout-body > ol > li")) >= 2, question["id"]
 
@@ -192,10 +185,10 @@ def test_without_javascript_all_of_it_can_be_read(open_page):
             assert folded.locator("p").first.is_visible()
 
 
-def test_the_tasks_are_those_of_the_learner_s_file(site):
+def test_the_tasks_are_those_of_the_learner_s_file(read):
     for path in LESSONS:
         module = path.split("/")[1].split("_")[0]
-        shown = _soup(site, path).select(".exercise")
+        shown = read(path.split("?")[0]).select(".exercise")
         if module not in learner.modules():
             assert not shown
             continue

@@ -15,12 +15,12 @@ export const detail = (m, widget) => html`<div class="detail">
   <div class="heading"><b>Head ${m.name}</b>${choice("as", "Show as", ["Arrows", "Matrix"])(widget)}</div>
   ${widget.data.bench.large.show(() => large(m, widget))}
   ${folded(widget, "average", `What ${m.name} looks at on other texts`, () => measured(m))}
-  ${folded(widget, "weight", asked(m), () => widget.data.bench.sums.show(() => sums(m, widget)))}</div>`;
+  ${folded(widget, "weight", titleOfSums(m), () => widget.data.bench.sums.show(() => sums(m, widget)))}</div>`;
 
 const from = ({pieces, at}) => html`<b class="q">${written(pieces[at])}</b>`;
 const key = ({pieces, to}) => html`<b class="k">${written(pieces[to])}</b>`;
 
-const asked = (m) => (m.reading.heads[m.head].isOff ? "How a weight comes about" : html`How ${from(m)} came to give ${key(m)} ${chance(m.row[m.to])}`);
+const titleOfSums = (m) => (m.reading.heads[m.head].isOff ? "How a weight comes about" : html`How ${from(m)} came to give ${key(m)} ${chance(m.row[m.to])}`);
 
 const large = (m, widget) => html`<div class="large">${picture(m, widget)}
   <div class="beside">${looks(m, widget)}</div></div>`;

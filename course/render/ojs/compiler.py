@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import threading
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,6 @@ from course.javascript import new_context
 from course.problems import Problem
 
 _BUNDLE = Path(__file__).parents[1] / "js" / "ojs-compiler.js"
-_lock = threading.Lock()
 
 
 class OjsError(Problem):
@@ -46,20 +44,15 @@ def scan_module(source: str) -> dict[str, Any]:
 @cache
 def browser_names() -> frozenset[str]:
     """Return the names of the globals that every browser defines."""
-    return frozenset(json.loads(_eval("browserNames()")))
+    return frozenset(json.loads(_parser().eval("browserNames()")))
 
 
 def _ask(function: str, source: str) -> Any:
-    answer = json.loads(_eval(f"{function}({json.dumps(source)})"))
+    answer = json.loads(_parser().eval(f"{function}({json.dumps(source)})"))
     if "error" in answer:
         error = answer["error"]
         raise OjsError("", error["line"], error["column"], error["message"])
     return answer["value"]
-
-
-def _eval(code: str) -> str:
-    with _lock:  # so that threads which begin together make one parser
-        return _parser().eval(code)
 
 
 @cache
