@@ -2,12 +2,10 @@
 
 import importlib
 import re
-from concurrent.futures import ThreadPoolExecutor
 from urllib.parse import urlsplit
 
 import pytest
 
-from course.render.ojs import compiler as ojs_compiler
 from course.serve import start_server
 from tests.engine.ojs_lab import LESSON, element
 
@@ -326,11 +324,3 @@ def test_the_script_loads_each_module_once_and_ahead(lab):
     assert page.files() == [
         address.removeprefix("../../") for address in re.findall(r'href="([^"]+)"', script)
     ]
-
-
-def test_threads_that_begin_together_compile_their_own_cells():
-    ojs_compiler._parser.cache_clear()
-    sources = [f"x{i} = {i}" for i in range(40)]
-    with ThreadPoolExecutor(8) as pool:
-        compiled = pool.map(ojs_compiler.compile_cell, sources)
-        assert [cell["name"] for [cell] in compiled] == [f"x{i}" for i in range(40)]
