@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -43,12 +44,13 @@ READERS = {
 }
 READER_STEPS = 3000
 LOOKED_INTO = ["1 head, MLP", "2 heads"]  # how they do it: the heads' weights, after STEPS
+MISTAKEN = "1 head"  # what it answers in place of the truth, after STEPS
 
 
 def train(workdir: Path, report: Report) -> None:
     """Train all; write scores.json: accuracy by questions, by heads, for each seed, and lines."""
     lines = sum(len(by_line) for by_line in LINES.values())
-    fixed = len(QUESTIONS) * len(HEADS) + len(LOOKED_INTO)
+    fixed = len(QUESTIONS) * len(HEADS) + len(LOOKED_INTO) + 1
     readers = len(READERS) * READER_STEPS
     steps = len(SEEDS) * (fixed * STEPS + lines * sum(BUDGETS) + readers)
     run = Run(workdir, report, steps)
@@ -72,6 +74,7 @@ def train(workdir: Path, report: Report) -> None:
             line: run.scores("4", READER_STEPS, **options) for line, options in READERS.items()
         },
         "weights": {line: run.weights("2", STEPS, LINES["2"][line]) for line in LOOKED_INTO},
+        "answers": {MISTAKEN: run.answers("2", STEPS, LINES["2"][MISTAKEN])},
     }
     SCORES.write_text(json.dumps(found, indent=1) + "\n")
 
@@ -106,6 +109,11 @@ class Run:
         models = self.models(questions, steps, **options)
         return [looks(model, QUESTIONS[questions]) for model in models]
 
+    def answers(self, questions: str, steps: int, options: dict) -> list[dict[str, Any]]:
+        """Return for each seed ``answered``."""
+        models = self.models(questions, steps, **options)
+        return [answered(model, QUESTIONS[questions]) for model in models]
+
     def models(self, questions: str, steps: int, **options: object) -> Iterator[Recall]:
         """Train one model a seed."""
         for seed in SEEDS:
@@ -137,9 +145,23 @@ def train_one(
 @torch.no_grad()
 def score(model: Recall, back: list[int]) -> float:
     """Return the share of positions with every question right, on unseen words."""
-    words, answers = examples(TESTS, back, torch.Generator().manual_seed(10**6))
-    found = model(words)[:, LENGTH - answers.shape[1] :].argmax(-1)
+    found, answers = _on_unseen_words(model, back)
     return round((found == answers).all(-1).float().mean().item(), 4)
+
+
+@torch.no_grad()
+def answered(model: Recall, back: list[int]) -> dict[str, Any]:
+    """Return how often each question is right, and how often all get the same answer."""
+    found, answers = _on_unseen_words(model, back)
+    each = (found == answers).float().mean((0, 1)).tolist()
+    same = (found == found[..., :1]).all(-1).float().mean().item()
+    return {"each": [round(share, 4) for share in each], "same": round(same, 4)}
+
+
+def _on_unseen_words(model: Recall, back: list[int]) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return the model's answers and the right ones, (B, L - max(back), questions) each."""
+    words, answers = examples(TESTS, back, torch.Generator().manual_seed(10**6))
+    return model(words)[:, LENGTH - answers.shape[1] :].argmax(-1), answers
 
 
 @torch.no_grad()

@@ -1,7 +1,7 @@
-"""Train layers that differ in the division by √dₖ alone, and write training.json beside this file.
+"""Train layers that differ only in the division by √dₖ, and write training.json beside this file.
 
 The task: among eight random words, find the one whose first half is the question's, and read out
-its label. Half a minute of one processor: ``python -m modules.m04_softmax_and_scale.training``
+its label. A minute on one processor: ``python -m modules.m04_softmax_and_scale.training``
 """
 
 import json
@@ -19,7 +19,7 @@ BATCH, KEYS, SIZE, LABELS = 64, 8, 32, 8
 KEY_SIZE, SMALL = 512, 64
 RATES, SEEDS, STEPS, MEAN_OF = (0.1, 0.3, 1.0, 3.0), (0, 1, 2), 500, 20
 LONG_RATE, LONG_STEPS = 0.3, 2000
-# What keeps the undivided layers back at the largest rate: how they start, or how far they step?
+# What keeps the undivided layers back: how they start, or how far they step?
 RIVALS = {"short steps": {"longest": 0.3}, "small start": {"spread": KEY_SIZE**-0.25}}
 
 
@@ -81,9 +81,12 @@ def main() -> None:
     found = {"mean of steps": MEAN_OF} | _all(KEY_SIZE) | {"keys of 64": _all(SMALL)}
     long = [train(False, LONG_RATE, seed, steps=LONG_STEPS) for seed in SEEDS]
     found |= {"undivided, long": [curve[-5:] for curve in long]}
-    for name, how in RIVALS.items():
-        curves = [train(False, RATES[-1], seed, **how) for seed in SEEDS]
-        found |= {f"undivided, {name}": [curve[-5:] for curve in curves]}
+    found["rivals"] = {
+        name: {
+            str(rate): [train(False, rate, seed, **how)[-5:] for seed in SEEDS] for rate in RATES
+        }
+        for name, how in RIVALS.items()
+    }
     SCORES.write_text(json.dumps(found) + "\n", encoding="utf-8")
 
 
