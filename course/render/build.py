@@ -14,7 +14,7 @@ from course.render.check.ojs_cells import published_names
 from course.render.ojs.modules import Modules
 from course.render.ojs.page_script import OjsPage
 from course.render.read.glossary import FILE as GLOSSARY
-from course.render.read.page_source import Page
+from course.render.read.page_source import Cell, Page
 from course.render.read.project import Project
 
 from .cache import PageCache
@@ -79,23 +79,26 @@ class Builder:
         return Built(page, html, store.figures, notebook, reads, state, seconds)
 
     def _execution_key(self, page: Page) -> str:
-        cells = [cell.source for cell in page.cells("python")]
+        runs = [
+            run.source if isinstance(run, Cell) else [found.word for found in run]
+            for run in page.runs
+        ]
         pins = cache.file_digest(self.project.root / "requirements.txt")
-        parts = [cells, pins, self.project.kernel_settings, sys.version, cache.executing_engine()]
+        parts = [runs, pins, self.project.kernel_settings, sys.version, cache.executing_engine()]
         return cache.digest(parts)
 
     def _page_key(self, page: Page, execution: dict[str, Any]) -> str:
         text = [line.text for line in page.lines]
-        return cache.digest([text, page.meta, execution["outputs"], self._site_key])
+        results = execution["outputs"], execution["values"]
+        return cache.digest([text, page.meta, results, self._site_key])
 
     def _execute(self, page: Page, store: PageCache, key: str) -> dict[str, Any]:
-        cells = page.cells("python")
-        if not cells:
-            return store.save_execution(key, {}, [], {})
+        if not page.runs:
+            return store.save_execution(key, {}, [], {}, [])
         from course.render.execute.cells import execute
 
-        done = execute(self.project, cells, cell_timeout=self.cell_timeout)
-        return store.save_execution(key, done.reads, done.outputs, done.imports)
+        done = execute(self.project, page, cell_timeout=self.cell_timeout)
+        return store.save_execution(key, done.reads, done.outputs, done.imports, done.values)
 
     def _assemble(
         self, page: Page, store: PageCache, execution: dict[str, Any], ojs: OjsPage
@@ -105,7 +108,8 @@ class Builder:
         from course.render.write.pandoc_input import page_markdown
 
         store.forget_page()
-        markdown = page_markdown(page, execution["outputs"], ojs, store.figures)
+        shown = page.with_values(execution["values"])
+        markdown = page_markdown(shown, execution["outputs"], ojs, store.figures)
         body = to_html(self.project, page, markdown)
         return whole_page(self.project, self.pages, page, body, ojs.script(root=page.root))
 
@@ -114,4 +118,5 @@ class Builder:
 
         if not has_notebook(self.project, page):
             return None
-        return notebook_of(self.project, page, execution["outputs"], list(execution["reads"]))
+        shown = page.with_values(execution["values"])
+        return notebook_of(self.project, shown, execution["outputs"], list(execution["reads"]))

@@ -15,7 +15,9 @@ from typing import Any
 
 ENGINE = Path(__file__).parent
 _KEPT = 4  # executions of a page: undoing an edit, or changing a branch, runs nothing
-_EXECUTING = ("cache.py", "execute/cells.py", "execute/kernel.py", "read/page_source.py")
+_EXECUTING = (
+    "cache.py", "execute/cells.py", "execute/inline.py", "execute/kernel.py", "read/page_source.py",
+)  # fmt: skip
 
 
 def digest(value: Any) -> str:
@@ -103,9 +105,15 @@ class PageCache:
         return None
 
     def save_execution(
-        self, key: str, reads: dict[str, str | None], outputs: list, imports: dict[str, str]
+        self,
+        key: str,
+        reads: dict[str, str | None],
+        outputs: list,
+        imports: dict[str, str],
+        values: list[str],
     ) -> dict[str, Any]:
-        record = {"key": key, "reads": reads, "imports": imports, "outputs": outputs}
+        record = {"key": key, "reads": reads, "imports": imports}
+        record |= {"outputs": outputs, "values": values}
         self._save(f"execution-{digest([key, reads])[:16]}.json", record)
         for old in self._executions()[_KEPT:]:
             old.unlink(missing_ok=True)
