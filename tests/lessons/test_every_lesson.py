@@ -1,7 +1,6 @@
 """What holds in each lesson: short cells and outputs, badges on maps, nothing from other hosts."""
 
 import re
-from copy import copy
 
 MOST_LINES = {"code": 15, "output": 10}
 # What fits at 1280 px: a longer line would hide its end.
@@ -75,23 +74,3 @@ def test_nothing_is_loaded_from_another_host(lesson):
     for element in lesson.select("script[src], link[href], img[src]"):
         address = element.get("src") or element.get("href")
         assert not re.match(r"(https?:)?//[^/]", address), address
-
-
-MOST_WORDS = 1100
-NOT_OPEN = (
-    "script, math, #quarto-appendix, #title-block-header, .term-note, "
-    ".callout:has(.callout-collapse:not(.show)), details, pre, .cell-output, .widget, .diagram, "
-    ".exercise, .challenges, .summary-sheet"
-)
-
-
-def open_words(lesson):
-    """Count what a reader sees without opening a box; code, widgets and exercises don't count."""
-    main = copy(lesson.select_one("main"))
-    for other in main.select(NOT_OPEN):
-        other.extract()
-    return sum(any(map(str.isalnum, word)) for word in main.get_text(" ").split())
-
-
-def test_length(lesson):
-    assert open_words(lesson) <= MOST_WORDS
