@@ -9,7 +9,8 @@ from course import percent
 @pytest.mark.parametrize(
     ("share", "digits", "text"),
     [(0.0427, 0, "4 %"), (0.0427, 1, "4.3 %"), (1, 0, "100 %"), (1e-6, 0, "0 %"),
-     (1.27, 0, "127 %"), (-0.0427, 0, "−4 %"), (-1e-6, 1, "0.0 %"), (torch.tensor(0.5), 0, "50 %")],
+     (1.27, 0, "127 %"), (-0.0427, 0, "−4 %"), (-1e-6, 1, "0.0 %"),
+     (torch.tensor(0.5, requires_grad=True), 0, "50 %")],
 )  # fmt: skip
 def test_a_share_is_written_with_a_narrow_space(share, digits, text):
     assert percent(share, digits) == text.replace(" ", "\u202f")

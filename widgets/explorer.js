@@ -204,5 +204,5 @@ const benchOf = (models) => ({
   readings: [], parts: {}, unfolded: new Set(), drawn: null, last: null, failed: ""
 });
 
-/** data: {models, opening, experiments} of models/explorer.py. */
+/** data: {models, opening, experiments} of course/payloads/explorer.py. */
 export const explorer = ({models, opening, experiments: offered}) => widgetOf({models, experiments: offered, opening: opened(opening), bench: benchOf(models)});

@@ -195,5 +195,5 @@ const lab = defineWidget({
   drawn: fetchWanted
 });
 
-/** data: of models/induction/opening.py, with the indices of the checkpoints that get a tick. */
+/** data: of course/payloads/induction_lab.py. */
 export const inductionLab = (data) => lab({...data, opening: unpacked(data.text, data.reading), memory: new Map(), last: null});

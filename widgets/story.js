@@ -13,7 +13,6 @@ import {filled} from "./lib/shares.js";
 import {follow, goOnWith, hear, isOf, type, write} from "./lib/story-acts.js";
 import {moveByKey, written} from "./lib/words.js";
 
-const UNIT = 1000000; // of the published numbers
 const COLUMNS = 4;
 const LOOKS = {
   itself: "the word itself",
@@ -25,11 +24,11 @@ const LOOKS = {
 
 // ---- Model ---------------------------------------------------------------------------------
 
-/** What models/storyteller/opening.py publishes, as a reading of lib/reader.js. */
+/** What course/payloads/story.py gives, as a reading of lib/reader.js. */
 export const opened = ({text, temperature, pieces, weights, guesses}) => ({
   text, temperature, pieces, off: [],
-  weights: Float32Array.from(weights, (weight) => weight / UNIT),
-  guesses: guesses.map((some) => some.map(([of, share]) => ({text: of, share: share / UNIT})))
+  weights: Float32Array.from(weights),
+  guesses: guesses.map((some) => some.map(([of, share]) => ({text: of, share})))
 });
 
 /** What is shown: of the state's text, or, until that is read, of the one before. */
@@ -237,5 +236,5 @@ const widgetOf = defineWidget({
   }
 });
 
-/** data: of models/storyteller/opening.py, with the `head` that is chosen first. */
+/** data: of course/payloads/story.py. */
 export const story = (data) => widgetOf({...data, opening: opened(data), story: {reading: null, left: 0}});

@@ -6,7 +6,8 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from models import explorer, tracing, weights
+from course.payloads import explorer, tracing
+from models import weights
 from models.storyteller.tokens import Tokenizer
 from tests.conftest import ROOT
 

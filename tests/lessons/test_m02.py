@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from attention import scaled_dot_product_attention
-from models.grammar.examples import EXAMPLES, HERE, head_maps, named_heads
+from course.payloads.token_focus import EXAMPLES, FOLDER, head_maps, named_heads
 from models.weights import load
 from tests.lessons.reading import numbers, output
 
@@ -94,7 +94,7 @@ IT = "the trophy did not fit in the suitcase because it was too big"
 
 def test_it_looks_for_the_words_that_decide(page):
     """The scores of layer 1, head 1, from what the model itself computes."""
-    model = load(HERE / "weights" / "masked.safetensors")
+    model = load(FOLDER / "weights" / "masked.safetensors")
     layer = model.layers[0].attention
     made = torch.nn.functional.linear(model.embedding, *layer.qkv_proj.parameters())
     q, k, _ = made.detach().unflatten(-1, (3, 4, 16)).unbind(1)  # (words, heads, 16)
@@ -131,7 +131,7 @@ def test_it_looks_for_the_words_that_decide(page):
 
 def test_a_layer_adds_what_it_takes_to_the_vector():
     """The first layer's output is its input and the mix of values, through W_O: nothing else."""
-    model = load(HERE / "weights" / "masked.safetensors")
+    model = load(FOLDER / "weights" / "masked.safetensors")
     layer, run = model.layers[0], model(model.encode(IT.split()))
     assert layer.mlp is None
     v = layer.attention.qkv_proj(run.residual[0])[..., 128:].unflatten(-1, (4, 16))
@@ -142,7 +142,7 @@ def test_a_layer_adds_what_it_takes_to_the_vector():
 
 def test_whose_change_turns_the_look_of_it(page):
     """Head 1 of layer 2, written out, with the queries of one sentence and the other's keys."""
-    model = load(HERE / "weights" / "masked.safetensors")
+    model = load(FOLDER / "weights" / "masked.safetensors")
     layer, lines = model.layers[1], output(page, "crossed").splitlines()
     runs = {word: model(model.encode(IT.replace("big", word).split())) for word in ("big", "small")}
     made = {
@@ -202,7 +202,7 @@ def test_the_best_heads_are_those_of_the_scores(page):
     lines = output(page, "scores").splitlines()
     found = {}
     for name in ("masked", "masked-standard"):
-        seeds = json.loads((HERE / "scores" / f"{name}.json").read_text())["seeds"].values()
+        seeds = json.loads((FOLDER / "scores" / f"{name}.json").read_text())["seeds"].values()
         for relation in ("verb", "it"):
             want = [run["attention"][relation]["weight"] for run in seeds]
             found[name, relation] = want
@@ -212,7 +212,7 @@ def test_the_best_heads_are_those_of_the_scores(page):
     assert min(*found["masked", "verb"], *found["masked", "it"]) > 0.8
     assert min(found["masked-standard", "verb"]) < 0.3 < 0.9 < max(found["masked-standard", "verb"])
     assert max(found["masked-standard", "it"]) < 0.25
-    runs = json.loads((HERE / "scores" / "masked-standard.json").read_text())["seeds"].values()
+    runs = json.loads((FOLDER / "scores" / "masked-standard.json").read_text())["seeds"].values()
     named = [min(run["accuracy"][kind]["answer"] for kind in ("pairs", "words")) for run in runs]
     assert min(named) > 0.92  # "more than nine in ten"
 

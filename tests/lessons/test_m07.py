@@ -102,7 +102,7 @@ def test_alibi_s_slopes_as_the_text_has_them():
 
 
 def test_pairs_of_trained_models_move_as_the_text_says(page):
-    from models.positions.pair import head_that_looks_back, pair_scores
+    from course.payloads.moved_pair import head_that_looks_back, pair_scores
     from models.positions.train import load
 
     for kind in KINDS:

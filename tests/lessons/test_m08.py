@@ -10,7 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from models.induction.opening import history, signs
+from course.payloads.induction_lab import history, signs
 from models.induction.sequences import VOCABULARY, sequences
 from models.storyteller.scores import repeated
 from models.storyteller.tokens import Tokenizer

@@ -5,8 +5,8 @@ import json
 import pytest
 import torch
 
+from course.payloads.attributions import EXAMPLES, classifier
 from models.sentiment import attributions
-from models.sentiment.examples import EXAMPLES, classifier
 from models.sentiment.reviews import INDEX, STRESSES, WORKS, to_tensors
 from models.sentiment.scores import EXPLAINED, TESTS, held_out
 from models.weights import load

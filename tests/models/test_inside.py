@@ -4,8 +4,8 @@ import pytest
 import torch
 
 from course.cell_output import plain
+from course.payloads.ground_floor import inside
 from models import weights
-from models.storyteller.inside import inside
 from models.storyteller.tokens import Tokenizer
 from tests.conftest import ROOT
 from tests.widgets.js import Module

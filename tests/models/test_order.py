@@ -5,8 +5,8 @@ import json
 import pytest
 import torch
 
+from course.payloads.moved_pair import head_that_looks_back, pair_scores
 from models.positions import train
-from models.positions.pair import head_that_looks_back, pair_scores
 from models.positions.task import (
     BACK,
     KINDS,

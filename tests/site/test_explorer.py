@@ -6,8 +6,8 @@ import pytest
 import torch
 from playwright.sync_api import expect
 
+from course.payloads.explorer import EXPERIMENTS, MODELS
 from models import weights
-from models.explorer import EXPERIMENTS, MODELS
 from models.storyteller.tokens import Tokenizer
 from tests.conftest import ROOT
 from tests.site.geometry import assert_legible

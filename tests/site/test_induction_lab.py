@@ -6,7 +6,7 @@ import pytest
 import torch
 from playwright.sync_api import expect
 
-from models.induction.opening import history, read
+from course.payloads.induction_lab import history, read
 from tests.site.reading import SHADE_STEP, SHADES, number, settle
 from tests.widgets.test_induction_lab import DEFAULT, HEADS, STEPS, THREE, checkpoint
 

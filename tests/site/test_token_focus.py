@@ -2,7 +2,7 @@
 
 from playwright.sync_api import expect
 
-from models.grammar.examples import EXAMPLES
+from course.payloads.token_focus import EXAMPLES
 from tests.site.reading import assert_shows, settle
 from tests.widgets.test_token_focus import maps
 

@@ -5,8 +5,8 @@ import random
 import pytest
 import torch
 
+from course.payloads.attributions import EXAMPLES, FILES, classifier, payload
 from models.sentiment import attributions
-from models.sentiment.examples import EXAMPLES, FILES, classifier, compared
 from models.sentiment.reviews import BLANK, INDEX
 from tests.conftest import ROOT
 from tests.widgets.js import JSException, Module
@@ -19,7 +19,7 @@ START = {"review": 0, "model": "A", "erased": [], "truth": False}
 def js():
     """The widget, with the data that the page publishes as ``globalThis.data``."""
     found = Module("attributions.js")
-    found.run("(globalThis.data = {...x, loaded: {}}, null)", compared())
+    found.run("(globalThis.data = {...x, loaded: {}}, null)", payload())
     return found
 
 

@@ -5,8 +5,8 @@ import math
 import pytest
 import torch
 
-from course.cell_output import plain
-from models import explorer, tracing, weights
+from course.payloads import explorer, tracing
+from models import weights
 from models.grammar.words import split
 from models.storyteller.tokens import Tokenizer
 from tests.conftest import ROOT
@@ -195,7 +195,7 @@ def test_a_long_or_unknown_text_is_told_and_the_next_is_read(loaded):
 @pytest.fixture(scope="module")
 def told():
     text = explorer.MODELS[0]["examples"][0][0]
-    return plain(tracing.rounded(tracing.opening(text, (3, 2))), "told")
+    return explorer.payload(text, (3, 2))["opening"]
 
 
 def shown(told, **state):

@@ -4,13 +4,9 @@ import re
 
 import pytest
 
-from course.cell_output import plain
-from models import weights
-from models.storyteller.inside import inside, rounded
-from tests.conftest import ROOT
+from course.payloads.ground_floor import payload
 from tests.widgets.js import module
 
-FILE = ROOT / "models/storyteller/weights/storyteller.safetensors"
 TEXT = "The good old man went home to his mother"
 FLOOR = module("ground-floor.js")
 WORDS = module("lib/ground-words.js")
@@ -18,7 +14,7 @@ WORDS = module("lib/ground-words.js")
 
 @pytest.fixture(scope="module")
 def start():
-    return plain(rounded(inside(weights.load(FILE).double(), TEXT)), "start")
+    return payload(TEXT)["start"]
 
 
 def look(start, lesson=None, before=None, **state):

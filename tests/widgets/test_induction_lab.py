@@ -7,7 +7,7 @@ from itertools import product
 import pytest
 import torch
 
-from models.induction.opening import HERE, history, opening, read, signs
+from course.payloads.induction_lab import FOLDER, history, payload, read, signs
 from models.weights import load
 from tests.widgets.js import Module, module
 
@@ -22,7 +22,7 @@ TEXTS = [DEFAULT, "the cat sat. the cat", "aa"]
 
 @cache
 def checkpoint(index):
-    return load(HERE / "weights" / f"two-layers-{STEPS[index]:04}.safetensors").double()
+    return load(FOLDER / "weights" / f"two-layers-{STEPS[index]:04}.safetensors").double()
 
 
 class Lab:
@@ -35,10 +35,10 @@ class Lab:
             "(globalThis.data = {...x, memory: new Map(), last: null, "
             "opening: modules['lib/induction.js'].unpacked(x.text, x.reading), "
             "store: {models: [], asked: 0, arrived: 0, problem: ''}}, null)",
-            opening(DEFAULT, 16),
+            payload(DEFAULT, 16, ticks=()),
         )  # fmt: skip
         for i in THREE:
-            file = HERE / "weights" / f"two-layers-{STEPS[i]:04}.safetensors"
+            file = FOLDER / "weights" / f"two-layers-{STEPS[i]:04}.safetensors"
             self.module.run(
                 f"(data.store.models[{i}] = modules['lib/transformer.js']"
                 ".transformer(new Uint8Array(x).buffer, 'file'), null)",

@@ -7,19 +7,18 @@ from pathlib import Path
 import pytest
 import torch
 
-from course.cell_output import plain
+from course.payloads import MODELS, story
 from models import weights
-from models.storyteller import opening
 from models.storyteller.tokens import Tokenizer
 from tests.widgets.js import JSException, Module, module
 
 WORDS = module("lib/ground-words.js")
 ROOT = Path(__file__).parents[2]
-FILE = ROOT / opening.FILE
+FILE = MODELS / story.FILE
 TEXT = 'The moon looked down at Peter Rabbit. "Good night, moon," said Peter'
 JS = module("story.js")
 START = {"text": TEXT, "at": None, "head": 14, "off": [], "temperature": 0.8}
-TOLERANCE = 0.5 / opening.UNIT + 1e-4
+TOLERANCE = 1e-4
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +33,7 @@ def tokens(model):
 
 @pytest.fixture(scope="module")
 def published():
-    return plain(opening.opening(TEXT, 0.8), "story")
+    return story.payload(TEXT, 0.8, "4.3")
 
 
 def shown(published, asked=None, **state):
@@ -119,7 +118,7 @@ def test_the_scores_are_the_committed_ones(published):
         told = JS.call("told", entry)
         assert told["name"] == f"{head['layer'] + 1}.{head['head'] + 1}"
         assert told["lost"] == pytest.approx(1 - math.exp(-head["cost"]))
-        assert told["now"] in [head[look] for look in opening.LOOKS]
+        assert told["now"] in [head[look] for look in story.LOOKS]
     told = {entry["name"]: JS.call("told", entry)["look"] for entry in published["heads"]}
     assert told["2.4"] == "the word before"
     assert told["4.3"] == "what came after the same word last time"

@@ -5,22 +5,19 @@ from functools import cache
 import pytest
 import torch
 
-from models.grammar.examples import EXAMPLES, HERE, head_maps
+from course.payloads.token_focus import EXAMPLES, FOLDER, payload
 from models.weights import load
 from tests.widgets.js import module
 
 JS = module("token-focus.js")
 NAMES = ("masked", "causal")
-DATA = {
-    "sentences": [{"tokens": t.split(), "focus": f, "says": says} for t, f, says in EXAMPLES],
-    "models": {name: head_maps(name) for name in NAMES},
-}
+DATA = payload(sentence=1, head=0)
 
 
 @cache
 def maps(name, sentence):
     """(heads and, last, their mean; L, L), in float64 from the committed weights."""
-    model = load(HERE / "weights" / f"{name}.safetensors").double()
+    model = load(FOLDER / "weights" / f"{name}.safetensors").double()
     layers = model(model.encode(EXAMPLES[sentence][0].split())).weights
     heads = torch.cat(layers, dim=1)[0].detach()
     return torch.cat([heads, heads.mean(0, keepdim=True)])

@@ -98,7 +98,7 @@ function pairOf(head, at, to, length) {
 
 const dot = (a, b) => a.reduce((all, x, i) => all + x * b[i], 0);
 
-/** What models/explorer.py publishes of a text, as a reading. */
+/** What course/payloads/explorer.py gives of a text, as a reading. */
 export function opened(opening) {
   const float = (numbers) => numbers && Float32Array.from(numbers);
   const heads = opening.heads.map((head) => ({

@@ -1,4 +1,4 @@
-// What an induction model does with a text, sign by sign, as models/induction/opening.py.
+// What an induction model does with a text, sign by sign, as course/payloads/induction_lab.py.
 
 import {softmax} from "./attention.js";
 

@@ -1,4 +1,4 @@
-// What a causal model with MLPs computes for each token of a text, as models/storyteller/inside.py.
+// What a causal model with MLPs computes for each token of a text, as course/payloads/ground_floor.py.
 
 import {shares} from "./storyteller.js";
 

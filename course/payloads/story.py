@@ -1,32 +1,30 @@
-"""What the front page shows of the storyteller before a reader asks for more: one text, read."""
+"""What the front page's widget shows before the storyteller is fetched: one text, read."""
 
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import torch
-from torch import Tensor
 
+from course.numbers import rounded
+from course.payloads import MODELS
 from models.storyteller.scores import LOOKS
 from models.storyteller.tokens import Tokenizer
 from models.weights import load
 
-HERE = Path(__file__).parent
-FILE = "models/storyteller/weights/storyteller.safetensors"
+FILE = "storyteller/weights/storyteller.safetensors"
 GUESSES = 5
-UNIT = 1_000_000  # published numbers are whole numbers of this part; widgets/story.js has it, too
 
 
 @torch.no_grad()
-def opening(text: str, temperature: float) -> dict:
+def payload(text: str, temperature: float, head: str) -> dict:
     """The text's tokens, all weights and the likeliest next tokens, and the scores of every head.
 
     ``weights``: head by head, row by row, row i with its i + 1 weights. ``guesses``: for each
-        token what may follow it at ``temperature``, as pairs (text, share).
+        token what may follow it at ``temperature``, as pairs (text, share). ``head``: the name
+        of the head that is chosen first.
     """
-    file = HERE / "weights/storyteller.safetensors"
-    model = load(file).double().eval()
+    model = load(MODELS / FILE).double().eval()
     tokenizer = Tokenizer(model.config.vocabulary)
     tokens = tokenizer.encode(text)
     run = model(torch.tensor([tokens]))
@@ -36,20 +34,29 @@ def opening(text: str, temperature: float) -> dict:
     return {
         "text": text,
         "temperature": temperature,
-        "file": FILE,
-        "size": file.stat().st_size,
+        "file": f"models/{FILE}",
+        "size": (MODELS / FILE).stat().st_size,
         "pieces": [tokenizer.name(token) for token in tokens],
-        "weights": whole(weights),
+        "weights": rounded(weights),
         "guesses": [
             [[tokenizer.name(token), share] for token, share in zip(*of_one, strict=True)]
-            for of_one in zip(likeliest.tolist(), whole(shares).tolist(), strict=True)
+            for of_one in zip(likeliest.tolist(), rounded(shares), strict=True)
         ],
         "heads": head_scores(),
+        "head": head,
     }  # fmt: skip
 
 
-def whole(shares: Tensor) -> Tensor:
-    return (shares * UNIT).round().int()
+def last_row(story: dict) -> list[tuple[str, float]]:
+    """Return what the last token gives to each in the chosen head: (token, weight), largest first.
+
+    ``story`` is what ``payload`` returned.
+    """
+    pieces, count = story["pieces"], len(story["pieces"])
+    head = [head["name"] for head in story["heads"]].index(story["head"])
+    end = (head + 1) * count * (count + 1) // 2
+    row = story["weights"][end - count : end]
+    return sorted(zip(pieces, row, strict=True), key=lambda pair: -pair[1])
 
 
 def head_scores() -> list[dict]:
@@ -57,7 +64,9 @@ def head_scores() -> list[dict]:
 
     ``looks`` has for each of LOOKS the mean weight on held-out books, trained and untrained.
     """
-    scores = json.loads((HERE / "scores/storyteller.json").read_text("utf-8"))["seeds"]["0"]
+    scores = json.loads((MODELS / "storyteller/scores/storyteller.json").read_text("utf-8"))[
+        "seeds"
+    ]["0"]
     trained = scores["held out"]["heads"]
     untrained = scores["on the way"]["0"]["held out"]["heads"]
     return [

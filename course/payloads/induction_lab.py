@@ -9,11 +9,13 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from course.numbers import rounded
+from course.payloads import MODELS
 from models.induction.sequences import VOCABULARY, sequences
 from models.transformer import Transformer
 from models.weights import load
 
-HERE = Path(__file__).parent
+FOLDER = MODELS / "induction"
 GUESSES = 4
 
 
@@ -26,20 +28,22 @@ def signs(period: int, seed: int) -> str:
 
 def history(name: str = "two-layers", seed: str = "0") -> list[dict[str, Any]]:
     """Return the scores of each checkpoint of one training."""
-    path = HERE / "scores" / f"{name}.json"
+    path = FOLDER / "scores" / f"{name}.json"
     return json.loads(path.read_text(encoding="utf-8"))["seeds"][seed]["history"]
 
 
-def opening(text: str, at: int) -> dict[str, Any]:
+def payload(text: str, at: int, ticks: tuple[int, ...]) -> dict[str, Any]:
     """``reading`` of ``text`` by the trained model, and the scores of all checkpoints.
 
     ``files``: the checkpoints' weights, of ``size`` bytes in all. ``control``: (step, loss on what
-    repeats) of the model with one layer.
+    repeats) of the model with one layer. ``ticks``: the indices of the checkpoints that get one.
     """
     scores = history()
     files = [f"models/induction/weights/two-layers-{point['step']:04}.safetensors"
              for point in scores]  # fmt: skip
-    last = HERE / "weights" / Path(files[-1]).name
+    last = FOLDER / "weights" / Path(files[-1]).name
+    reading = read(load(last).double(), text)
+    maps = [[row[: i + 1] for i, row in enumerate(head)] for head in reading["maps"].tolist()]
     return {
         "text": text,
         "at": at,
@@ -50,7 +54,8 @@ def opening(text: str, at: int) -> dict[str, Any]:
         "scores": [{**point, "heads": [{kind: head[kind] for kind in ("previous", "induction")}
                                        for head in point["heads"]]} for point in scores],
         "control": [[point["step"], point["repeated_loss"]] for point in history("one-layer")],
-        "reading": _rounded(read(load(last).double(), text)),
+        "ticks": ticks,
+        "reading": rounded({**reading, "maps": maps}),
     }  # fmt: skip
 
 
@@ -82,12 +87,3 @@ def read(model: Transformer, text: str, off: tuple[tuple[int, int], ...] = ()) -
 
 def _loss(given: Tensor) -> float | None:
     return -given.log().mean().item() if len(given) else None
-
-
-def _rounded(reading: dict[str, Any]) -> dict[str, Any]:
-    """The same with five decimals, and each row of a map as long as its sign can see."""
-    maps = [[[round(w, 5) for w in row[: i + 1]] for i, row in enumerate(head)]
-            for head in reading["maps"].tolist()]  # fmt: skip
-    guesses = [[[sign, round(share, 5)] for sign, share in row] for row in reading["guesses"]]
-    return {**reading, "maps": maps, "given": [round(g, 5) for g in reading["given"].tolist()],
-            "guesses": guesses}  # fmt: skip

@@ -1,20 +1,38 @@
-"""Everything that the course's first page shows of a causal model that reads a text.
+"""What the ground floor shows before the storyteller is fetched: all that it computes of a text.
 
 widgets/lib/inside.js finds the same of any text in the page.
 """
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from course.numbers import rounded
+from course.payloads import MODELS
 from models.storyteller.tokens import Tokenizer
 from models.transformer import Transformer
+from models.weights import load
 
 GUESSES, NEAR, GROUP = 5, 3, 8
+
+
+def payload(text: str) -> dict[str, Any]:
+    """``inside`` of ``text`` as ``start``, the model's sizes, and how long it was trained."""
+    model = load(MODELS / "storyteller/weights/storyteller.safetensors").double()
+    scores = json.loads((MODELS / "storyteller/scores/storyteller.json").read_text("utf-8"))
+    return {
+        "start": {"text": text, **rounded(inside(model, text), vector=2, units=2)},
+        "vocabulary": len(model.config.vocabulary),
+        "units": model.config.mlp_dim,
+        "parameters": sum(p.numel() for p in model.parameters()),
+        "steps": scores["seeds"]["0"]["steps"],
+        "batch": scores["batch"],
+    }
 
 
 @torch.no_grad()
@@ -90,15 +108,3 @@ def _near(embedding: Tensor, token: int, tokenizer: Tokenizer) -> list[dict[str,
     found = likeness.topk(NEAR)
     pairs = zip(found.values.tolist(), found.indices.tolist(), strict=True)
     return [{"text": tokenizer.name(other), "likeness": x} for x, other in pairs]
-
-
-def rounded(value: Any, digits: int = 6) -> Any:
-    """The same with numbers rounded, for the page."""
-    if isinstance(value, Tensor):
-        value = value.tolist()
-    if isinstance(value, dict):
-        coarse = {"vector": 2, "units": 2}
-        return {key: rounded(item, coarse.get(key, digits)) for key, item in value.items()}
-    if isinstance(value, list):
-        return [rounded(item, digits) for item in value]
-    return round(value, digits) if isinstance(value, float) else value

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
+from course.numbers import rounded
+from course.payloads import MODELS as FOLDER
+from course.payloads.tracing import COARSE, opening
 from models.grammar.words import split
 from models.storyteller.scores import LOOKS
 from models.weights import load
 
-HERE = Path(__file__).parent
 MOST = 48  # tokens that the page has room for
 LABELS = {
     "itself": "the word itself",
@@ -108,13 +109,21 @@ EXPERIMENTS = [
 ]  # fmt: skip
 
 
+def payload(text: str, head: tuple[int, int]) -> dict[str, Any]:
+    """All models, the storyteller's reading of ``text`` with the numbers of ``head``, questions."""
+    given = {
+        "models": catalogue(), "opening": opening(text, head), "experiments": EXPERIMENTS,
+    }  # fmt: skip
+    return rounded(given, **COARSE)
+
+
 def catalogue() -> list[dict[str, Any]]:
     """Each model with what must be known of its file, its examples, and the scores of its heads."""
     return [_entry(model) for model in MODELS]
 
 
 def _entry(model: dict[str, Any]) -> dict[str, Any]:
-    path = HERE / model["file"]
+    path = FOLDER / model["file"]
     config = load(path).config
     examples = [
         {"text": text, "head": head, "at": _at(model["kind"], text)}
@@ -188,4 +197,4 @@ def _of_induction(name: str) -> list[dict[str, Any]]:
 
 
 def _json(path: str) -> Any:
-    return json.loads((HERE / path).read_text("utf-8"))
+    return json.loads((FOLDER / path).read_text("utf-8"))

@@ -1,19 +1,17 @@
-"""The reviews that the lesson shows, and what its widget is given of them."""
+"""The reviews of m09, and what two models and five methods make of them."""
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import torch
 
+from course.numbers import rounded
+from course.payloads import MODELS
 from models.sentiment.attributions import METHODS, margin
 from models.sentiment.reviews import ADJECTIVES, READ, TURNS, WORKS
 from models.transformer import Transformer
 from models.weights import load
 
-HERE = Path(__file__).parent
 FILES = {"A": "ordinary-0", "B": "ordinary-2"}
-DIGITS = 5
 # The pairs of work and adjective in their verdicts were never trained.
 EXAMPLES = (
     "it was a great coffee and the film was not superb .",
@@ -39,10 +37,10 @@ def decisive(words: list[str]) -> list[int]:
 
 def classifier(name: str) -> Transformer:
     """Load model A or B: the same recipe, from two seeds."""
-    return load(HERE / "weights" / f"{FILES[name]}.safetensors")
+    return load(MODELS / f"sentiment/weights/{FILES[name]}.safetensors")
 
 
-def compared() -> dict:
+def payload() -> dict:
     """Return the widget's data: each example, each model's answer to it, and each method's say."""
     texts = [text.split() for text in EXAMPLES]
     models = {}
@@ -50,18 +48,14 @@ def compared() -> dict:
         model = classifier(name)
         inputs = [model.encode([READ, *words]) for words in texts]
         with torch.no_grad():
-            margins = [round(margin(model, tokens).item(), DIGITS) for tokens in inputs]
+            margins = [rounded(margin(model, tokens).item()) for tokens in inputs]
         models[name] = {
             "file": f"models/sentiment/weights/{file}.safetensors",
             "margins": margins,
             "found": [
-                [_rounded(method(model, tokens)[0, 1:]) for method in METHODS.values()]
+                [rounded(method(model, tokens)[0, 1:]) for method in METHODS.values()]
                 for tokens in inputs
             ],
         }
     reviews = [{"words": words, "decisive": decisive(words)} for words in texts]
     return {"reviews": reviews, "methods": list(METHODS), "models": models}
-
-
-def _rounded(numbers: torch.Tensor) -> list[float]:
-    return [round(number, DIGITS) for number in numbers.tolist()]

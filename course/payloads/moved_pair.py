@@ -1,11 +1,32 @@
 """What two signs score in the first layer of a trained model, wherever they stand."""
 
+from typing import Any
+
 import torch
 from torch import Tensor
 
 from attention import scaled_dot_product_attention
-from models.positions.task import BACK, LENGTH, Reader, examples
+from course.numbers import rounded
+from models.positions.task import BACK, LENGTH, LETTERS, Reader, examples
+from models.positions.train import load
 from positions import alibi_bias
+
+NAMES = {
+    "none": "no places", "sinusoidal": "sinusoidal", "learned": "learned",
+    "relative": "relative", "alibi": "ALiBi", "rotary": "rotary",
+}  # fmt: skip
+SEVEN, C, PLACES = LETTERS + 7, 2, 48
+
+
+def payload() -> dict[str, Any]:
+    """Of each scheme the scores of a query *7* at every place, with a key *c* up to it."""
+    schemes = []
+    for kind, name in NAMES.items():
+        model = load(kind)
+        scores = pair_scores(model, SEVEN, C, head_that_looks_back(model), PLACES).tolist()
+        seen = [rounded(row[: m + 1], 2) for m, row in enumerate(scores)]
+        schemes.append({"key": kind, "name": name, "scores": seen})
+    return {"schemes": schemes, "trained": LENGTH}
 
 
 @torch.no_grad()

@@ -11,13 +11,14 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from models.explorer import HERE
+from course.payloads import MODELS
 from models.storyteller.tokens import Tokenizer
 from models.transformer import Layer, Transformer
 from models.weights import load
 
 GUESSES, GROUP = 5, 8
 PARTS = ("query", "key", "value", "mixed")
+COARSE = dict.fromkeys(PARTS, 5) | {"stream": 3, "units": 3}  # digits of vectors, for the page
 
 
 @torch.no_grad()
@@ -27,7 +28,7 @@ def opening(text: str, head: tuple[int, int]) -> dict[str, Any]:
     Of queries, keys, values and outputs it has those of ``head`` alone; of the stream and the
     MLPs' units, those of the last token.
     """
-    model = load(HERE / "storyteller/weights/storyteller.safetensors").double().eval()
+    model = load(MODELS / "storyteller/weights/storyteller.safetensors").double().eval()
     tokenizer = Tokenizer(model.config.vocabulary)
     ids = tokenizer.encode(text)
     found = trace(model, ids)
@@ -153,18 +154,3 @@ def pushes(model: Transformer, found: dict[str, Any], i: int) -> dict[str, Any]:
     start = (way @ run.residual[0][0, i]).item()
     rest = total.item() - start - sum(heads) - sum(mlps)
     return {"start": start, "heads": heads, "mlps": mlps, "rest": rest}
-
-
-def rounded(value: Any, digits: int = 6) -> Any:
-    """The same with numbers rounded, for the page; of vectors, to fewer digits.
-
-    A share shown with three digits needs six: 0.053503 by way of 0.0535 would show as 5.3 %.
-    """
-    if isinstance(value, Tensor):
-        return rounded(value.tolist(), digits)
-    if isinstance(value, dict):
-        fine = dict.fromkeys(PARTS, 5) | dict.fromkeys(("stream", "units"), 3)
-        return {key: rounded(item, fine.get(key, digits)) for key, item in value.items()}
-    if isinstance(value, list):
-        return [rounded(item, digits) for item in value]
-    return round(value, digits) if isinstance(value, float) else value

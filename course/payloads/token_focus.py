@@ -1,16 +1,16 @@
-"""The lessons' sentences, and the maps of a grammar model's heads on them."""
+"""The sentences of m02, and the maps of both grammar models' heads on them."""
 
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import torch
 
+from course.payloads import MODELS
 from models.weights import load
 
-HERE = Path(__file__).parent
+FOLDER = MODELS / "grammar"
 LEAST = 0.5  # least mean weight for naming a head after a relation
 RELATIONS = {"verb": "verb to subject", "it": "“it” to its noun", "adjective": "adjective to noun"}
 
@@ -36,9 +36,20 @@ EXAMPLES = [
 ]  # fmt: skip
 
 
+def payload(sentence: int, head: int) -> dict[str, Any]:
+    """Sentences, maps of each model, and what to show first: the number of sentence and head."""
+    return {
+        "sentences": [
+            {"tokens": text.split(), "focus": focus, "says": says} for text, focus, says in EXAMPLES
+        ],
+        "models": {name: head_maps(name) for name in ("masked", "causal")},
+        "start": {"sentence": sentence, "head": head},
+    }
+
+
 def named_heads(name: str) -> dict[tuple[int, int], str]:
     """Return {(layer, head): relation that the head follows}, by the scores of model ``name``."""
-    scores = json.loads((HERE / "scores" / f"{name}.json").read_text(encoding="utf-8"))
+    scores = json.loads((FOLDER / "scores" / f"{name}.json").read_text(encoding="utf-8"))
     attention = scores["seeds"][str(scores["shipped"])]["attention"]
     found: dict[tuple[int, int], str] = {}
     for relation, says in RELATIONS.items():
@@ -49,9 +60,10 @@ def named_heads(name: str) -> dict[tuple[int, int], str]:
     return found
 
 
+@torch.no_grad()
 def head_maps(name: str) -> dict[str, Any]:
     """Return {"heads": names, "weights": a (heads, L, L) tensor for each of EXAMPLES}, rounded."""
-    model, names = load(HERE / "weights" / f"{name}.safetensors"), named_heads(name)
+    model, names = load(FOLDER / "weights" / f"{name}.safetensors"), named_heads(name)
     weights = []
     for text, *_ in EXAMPLES:
         layers = model(model.encode(text.split())).weights
