@@ -24,7 +24,7 @@ It looks back with `{python} f"{share:.0%} (of {n:,})"`, not `x` or ``{python} x
 
 1. `{python} n - 1` of `{python} n`
 
-::: {.callout-note collapse="true"}
+::: {.box}
 ## Tip
 Half is `{python} share / 2`, and $2^{`{python} 3`} = `{python} 2**3`$.
 :::
