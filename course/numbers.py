@@ -6,7 +6,14 @@ import math
 from typing import Any
 
 
-def percent(share: float, digits: int = 0) -> str:
+class Markdown(str):
+    """Text that Jupyter shows as it is, also where its repr has escapes, as for narrow spaces."""
+
+    def _repr_markdown_(self) -> str:
+        return str(self)
+
+
+def percent(share: float, digits: int = 0) -> Markdown:
     """Write a share as a percentage, ``4 %``, with the narrow no-break space of the widgets.
 
     Raises: ValueError for NaN or infinity, so that no page can say "nan %".
@@ -15,7 +22,7 @@ def percent(share: float, digits: int = 0) -> str:
     if not math.isfinite(share):
         raise ValueError(f"percent takes finite numbers only, not {share}")
     text = f"{round(100 * share, digits) + 0.0:.{digits}f}"  # + 0.0: never "-0"
-    return text.replace("-", "\N{MINUS SIGN}") + "\N{NARROW NO-BREAK SPACE}%"
+    return Markdown(text.replace("-", "\N{MINUS SIGN}") + "\N{NARROW NO-BREAK SPACE}%")
 
 
 def rounded(value: Any, /, digits: int = 6, **fewer: int) -> Any:

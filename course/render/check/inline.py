@@ -35,7 +35,7 @@ def inline_mistakes(page: Page) -> Iterator[Problem]:
 def _in_options(cell: Cell) -> Iterator[Problem]:
     for option, value in cell.options.items():
         if _CODE in str(value):
-            message = f"{option}: Quarto runs no code in options; say it in the text beside the cell"
+            message = f"{option}: Quarto runs no code in options; say it in the text"
             yield Problem(cell.path, cell.line_of(option), message)
 
 
