@@ -43,7 +43,7 @@ globalThis.pack = (value) => JSON.stringify([value], (_, x) => {
 _LOAD = "import('/widgets/{0}').then((m) => {{modules['{0}'] = m}})"
 
 
-class JSException(Exception):
+class JSException(Exception):  # noqa: N818
     """What JavaScript threw, with its file and line."""
 
 

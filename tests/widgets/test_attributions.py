@@ -8,7 +8,6 @@ import torch
 from models.sentiment import attributions
 from models.sentiment.examples import EXAMPLES, FILES, classifier, compared
 from models.sentiment.reviews import BLANK, INDEX
-from tests.conftest import ROOT
 from tests.widgets.js import JSException, module
 
 NAMES = tuple(FILES)
