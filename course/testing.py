@@ -13,8 +13,9 @@ from course.browser import find_or_install_browser
 from course.problems import Problem, unknown
 
 _NO_BROWSER = (
-    "The tests marked `site` did NOT run: there is no Chrome, Chromium or Edge, and none could be "
-    "installed. Install one, or name it in CHROME, and run this again."
+    "The tests marked `site` and those of widgets' JavaScript did NOT run: there is no Chrome, "
+    "Chromium or Edge, and none could be installed. Install one, or name it in CHROME, and run "
+    "this again."
 )
 _HOW = (
     "name a lesson (m05), a path (tests/engine), or part of a test's name (-k masks); "

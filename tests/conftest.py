@@ -3,6 +3,7 @@
 import gc
 import os
 import signal
+from contextlib import ExitStack
 from functools import cache
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from playwright.sync_api import sync_playwright
 from course.browser import find_browser
 
 ROOT = Path(__file__).parents[1]
+_OPEN = ExitStack()  # Playwright, where a test of this process has started it
 
 
 IS_WORKER = "PYTEST_XDIST_WORKER" in os.environ
@@ -27,6 +29,10 @@ def pytest_configure():
     if IS_WORKER:  # the workers share the processors, and so do the kernels that they start
         torch.set_num_threads(1)
         os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+
+def pytest_unconfigure():
+    _OPEN.close()
 
 
 def pytest_collection_modifyitems(items):
@@ -86,14 +92,19 @@ BROWSER_FLAGS = [
 ]
 
 
+_find_browser = cache(find_browser)
+
+
+@cache
+def the_browser():
+    """One for all tests of a process: Playwright can't be started twice in it."""
+    path = _find_browser()
+    if not path:
+        pytest.skip("no Chrome, Chromium or Edge on this machine", allow_module_level=True)
+    playwright = _OPEN.enter_context(sync_playwright())
+    return playwright.chromium.launch(executable_path=path, args=BROWSER_FLAGS)
+
+
 @pytest.fixture(scope="session")
 def browser():
-    """One for all tests of a process: Playwright can't be started twice in it."""
-    path = find_browser()
-    if not path:
-        pytest.skip("no Chrome, Chromium or Edge on this machine")
-    with sync_playwright() as playwright:
-        yield playwright.chromium.launch(
-            executable_path=path,
-            args=BROWSER_FLAGS,
-        )
+    return the_browser()

@@ -13,7 +13,7 @@ from models.storyteller.tokens import Tokenizer
 from models.transformer import Transformer
 from tests.conftest import ROOT
 from tests.lessons.reading import numbers, output
-from tests.widgets.js import Module
+from tests.widgets.js import module
 
 PAGE = "modules/start/lesson.html"
 FILE = ROOT / "models/storyteller/weights/storyteller.safetensors"
@@ -24,18 +24,21 @@ MISFIT = "The prince put on his mother"
 
 @pytest.fixture(scope="module")
 def js():
-    module = Module("ground-floor.js")
-    module.run(
-        """(globalThis.story = modules["lib/storyteller.js"].storyteller(
-        modules["lib/transformer.js"].transformer(new Uint8Array(x).buffer)),
-        globalThis.seen = (model, text) => {
-          const ids = story.encode(text);
-          const found = modules["lib/inside.js"].inside(story, model, ids);
-          return {...found, places: ids.map((_, i) => found.place(i))};
-        }, null)""",
-        FILE.read_bytes(),
+    floor = module("ground-floor.js")
+    floor.run(
+        """(async () => {
+          const {storyteller} = await import("/widgets/lib/storyteller.js");
+          const {inside} = await import("/widgets/lib/inside.js");
+          globalThis.story = storyteller(await loadModel(x));
+          globalThis.seen = (model, text) => {
+            const ids = story.encode(text);
+            const found = inside(story, model, ids);
+            return {...found, places: ids.map((_, i) => found.place(i))};
+          };
+        })()""",
+        FILE.relative_to(ROOT).as_posix(),
     )
-    return module.run
+    return floor.run
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ from course.payloads.ground_floor import inside
 from models import weights
 from models.storyteller.tokens import Tokenizer
 from tests.conftest import ROOT
-from tests.widgets.js import Module
+from tests.widgets.js import module
 
 FILE = ROOT / "models/storyteller/weights/storyteller.safetensors"
 TEXT = "The good old man went home to his mother"
@@ -21,12 +21,10 @@ def model():
 
 @pytest.fixture(scope="module")
 def js():
-    module = Module("lib/inside.js")
-    module._load("lib/transformer.js", [])
-    make = """(globalThis.story = modules["lib/storyteller.js"].storyteller(
-        modules["lib/transformer.js"].transformer(new Uint8Array(x).buffer)), null)"""
-    module.run(make, FILE.read_bytes())
-    return module
+    found = module("lib/inside.js")
+    make = "(await import('/widgets/lib/storyteller.js')).storyteller(await loadModel(x))"
+    found.run(f"(globalThis.story = {make}, null)", FILE.relative_to(ROOT).as_posix())
+    return found
 
 
 def assert_same(got, want, where="found"):

@@ -11,7 +11,7 @@ from models import weights
 from models.storyteller.tokens import Tokenizer
 from models.transformer import Config, Transformer
 from tests.conftest import ROOT
-from tests.widgets.js import JSException, Module
+from tests.widgets.js import JSException, module
 
 FILE = ROOT / "models/storyteller/weights/storyteller.safetensors"
 WORDS = ("the", "cat", "sat", "on", "a", "mat", "!")
@@ -20,14 +20,14 @@ TOLERANCE = 1e-4
 WIRINGS = list(product(("learned", "rotary"), (0, 20), (True, False)))
 
 
-class Js:
-    def __init__(self, file):
-        self.module = Module("lib/learning.js")
-        make = "globalThis.model = modules['lib/transformer.js'].transformer"
-        self.module.run(f"({make}(new Uint8Array(x).buffer), null)", file.read_bytes())
+LEARNING = module("lib/learning.js")
 
-    def __call__(self, code, x=None):
-        return self.module.run(code, x)
+
+def with_model(file):
+    """``run`` of learning.js, where ``model`` is that of ``file``."""
+    make = "(await import('/widgets/lib/transformer.js')).transformer"
+    LEARNING.run(f"(globalThis.model = {make}(new Uint8Array(x).buffer), null)", file.read_bytes())
+    return LEARNING.run
 
 
 def small(tmp_path, positions="rotary", mlp=20, norm=True, **options):
@@ -75,7 +75,7 @@ def assert_all_near(js, tree, want):
 @pytest.mark.parametrize(("positions", "mlp", "norm"), WIRINGS)
 def test_the_gradient_is_autograds(tmp_path, positions, mlp, norm):
     file = small(tmp_path, positions, mlp, norm)
-    js, model = Js(file), weights.load(file).double()
+    js, model = with_model(file), weights.load(file).double()
     losses = losses_of(model, TOKENS)
     slopes = torch.autograd.grad(losses.mean(), list(model.parameters()))
     js("(globalThis.found = m.gradientOf(model, x), null)", TOKENS)
@@ -95,7 +95,7 @@ def stepped(model, tokens, rate, steps):
 
 def test_a_step_is_sgds_and_leaves_the_first_model_as_it_was(tmp_path):
     file = small(tmp_path)
-    js, model = Js(file), weights.load(file).double()
+    js, model = with_model(file), weights.load(file).double()
     js("(globalThis.once = m.learnOnce(model, x, 0.02), null)", TOKENS)
     js("(globalThis.twice = m.learnOnce(once.model, x, 0.02), null)", TOKENS)
     for name, steps in (("model", 0), ("once.model", 1), ("twice.model", 2)):
@@ -114,7 +114,7 @@ def test_a_step_is_sgds_and_leaves_the_first_model_as_it_was(tmp_path):
 
 @pytest.mark.slow
 def test_the_storyteller_learns_as_in_pytorch():
-    js, model = Js(FILE), weights.load(FILE).double()
+    js, model = with_model(FILE), weights.load(FILE).double()
     tokens = Tokenizer(model.config.vocabulary).encode("He went to the moon")
     losses = losses_of(model, tokens)
     slopes = torch.autograd.grad(losses.mean(), list(model.parameters()))
@@ -136,12 +136,12 @@ def test_the_storyteller_learns_as_in_pytorch():
     ids=str,
 )
 def test_other_wirings_are_refused(tmp_path, options):
-    js = Js(small(tmp_path, **options))
+    js = with_model(small(tmp_path, **options))
     with pytest.raises(JSException, match="only for causal models"):
         js("m.gradientOf(model, [1, 2, 3])")
 
 
 def test_one_token_teaches_nothing(tmp_path):
-    js = Js(small(tmp_path))
+    js = with_model(small(tmp_path))
     with pytest.raises(JSException, match="it takes two tokens"):
         js("m.gradientOf(model, [1])")

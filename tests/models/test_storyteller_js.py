@@ -1,6 +1,6 @@
 """The storyteller in JavaScript is PyTorch's: a text read at once, bit by bit, or gone on with.
 
-It runs in V8, on the weights that the page loads.
+It runs in a page, on the weights that a reader's page loads.
 """
 
 import json
@@ -12,7 +12,7 @@ import torch
 
 from models import weights
 from models.storyteller.tokens import Tokenizer
-from tests.widgets.js import JSException, Module
+from tests.widgets.js import JSException, module
 
 ROOT = Path(__file__).parents[2]
 FILE = ROOT / "models/storyteller/weights/storyteller.safetensors"
@@ -25,14 +25,14 @@ pytestmark = pytest.mark.skipif(not FILE.is_file(), reason="the storyteller isn'
 
 @pytest.fixture(scope="module")
 def js():
-    module = Module("lib/storyteller.js")
-    make = "modules['lib/transformer.js'].transformer(new Uint8Array(x).buffer)"
-    module.run(f"(globalThis.model = {make}, null)", FILE.read_bytes())
-    module.run("(globalThis.story = m.storyteller(model), null)")
+    made = module("lib/storyteller.js")
+    file = FILE.relative_to(ROOT).as_posix()
+    made.run("(globalThis.model = await loadModel(x), null)", file)
+    made.run("(globalThis.story = m.storyteller(model), null)")
     # 256 tokens would take half a minute, and how many there are is the model's to say.
     short = "{...model, config: {...model.config, max_len: 8}}"
-    module.run(f"(globalThis.brief = m.storyteller({short}), null)")
-    return lambda code: module.run(f"({code})")
+    made.run(f"(globalThis.brief = m.storyteller({short}), null)")
+    return made.run
 
 
 @pytest.fixture(scope="module")

@@ -4,13 +4,15 @@ import json
 import math
 import re
 from itertools import product
+from pathlib import Path
 
 import pytest
 import torch
 
 from models import weights
 from models.transformer import POSITIONS, Config, Transformer
-from tests.widgets.js import JSException, Module
+from tests.conftest import ROOT
+from tests.widgets.js import JSException, module
 
 WORDS = ("the", "cat", "sat", "on", "naïve", "Maße", "猫")
 TOLERANCE = 1e-4
@@ -24,14 +26,17 @@ WIRINGS = [
 
 
 class Js:
-    """transformer.js in a context of its own, with the model that was loaded last."""
+    """transformer.js, with the model that was loaded last."""
 
-    def __init__(self):
-        self.module = Module("lib/transformer.js")
+    module = module("lib/transformer.js")
 
     def load(self, file: bytes) -> None:
         make = 'globalThis.model = m.transformer(new Uint8Array(x).buffer, "small.safetensors")'
         self.module.run(f"({make}, null)", file)
+
+    def fetch(self, file: Path) -> None:
+        path = file.relative_to(ROOT).as_posix()
+        self.module.run("(globalThis.model = await loadModel(x), null)", path)
 
     def call(self, name, *arguments):
         return self.module.run(f"model.{name}(...x)", arguments)
@@ -133,7 +138,7 @@ def _committed():
 
 @pytest.mark.parametrize("file", _committed())
 def test_every_committed_model_equals_pytorch(js, file):
-    js.load(file.read_bytes())
+    js.fetch(file)
     model = weights.load(file)
     count, longest = len(model.config.vocabulary), model.config.max_len
     for length, off in ((5, [(0, 0)]), (longest, []), (5, [(model.config.num_layers - 1, 0)])):

@@ -59,15 +59,6 @@ def axe_violations(page, context=None, rules=None, without=None):
     return [(v["id"], [n["html"][:150] for n in v["nodes"]][:3]) for v in found]
 
 
-def in_module(page, module, body, argument):
-    """What ``body`` returns: JavaScript over ``m``, a module of widgets/, and ``x``."""
-    script = """async ([path, x]) => {
-      const m = await import(new URL("../../widgets/" + path, location));
-      return %s;
-    }"""  # not by new Function, which the pages' policy refuses
-    return page.evaluate(script % body, [module, argument])
-
-
 def static_rows(open_page, path, widget):
     """The rows of a widget's static form, which shows without JavaScript and in print alone."""
     with open_page(path, live=False, java_script_enabled=False) as page:

@@ -7,7 +7,6 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from course.javascript import new_context
 from course.render.read.glossary import read_glossary, slug
 from tests.conftest import ROOT
 from tests.site.conftest import LESSON
@@ -54,26 +53,19 @@ def _ours(by_quarto):
 
 
 @pytest.fixture(scope="module")
-def index(site):
+def index(browser, served):
     """``index(query)``: the addresses of the results, as the page's script ranks them."""
-    engine = new_context()
-    library = (site / "assets/vendor/minisearch.js").read_text(encoding="utf-8")
-    engine.eval(re.sub(r"export\{(\w+) as MiniSearch\};?\s*$", r"this.MiniSearch=\1;0", library))
-    script = (site / "site_libs/course/search-index.js").read_text(encoding="utf-8")
-    engine.eval(re.sub(r"^import .*|^export ", "", script, flags=re.M) + ";0")
-    names, texts = (
-        (site / f"search/{name}.json").read_text(encoding="utf-8") for name in ("names", "text")
-    )
-    engine.eval(
-        f"const t = {texts}, index = indexOf(documents({names})"
-        ".map((d, i) => ({...d, text: t[i] || d.text}))); 0"
-    )
-
-    def found(query, most=3):
-        given = json.dumps([query, most])
-        return json.loads(engine.eval(f"JSON.stringify(index.find(...{given}))"))
-
-    return found
+    page = browser.new_page()
+    page.goto(served + HOME)
+    page.evaluate("""async () => {
+      const {documents, indexOf} = await import("/site_libs/course/search-index.js");
+      const read = async (name) => (await fetch(`/search/${name}.json`)).json();
+      const [names, texts] = [await read("names"), await read("text")];
+      const whole = documents(names).map((d, i) => ({...d, text: texts[i] || d.text}));
+      globalThis.index = indexOf(whole);
+    }""")
+    yield lambda query, most=3: page.evaluate("(x) => index.find(...x)", [query, most])
+    page.close()
 
 
 @pytest.mark.parametrize("query", PLACES)

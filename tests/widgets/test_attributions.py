@@ -8,8 +8,7 @@ import torch
 from course.payloads.attributions import EXAMPLES, FILES, classifier, payload
 from models.sentiment import attributions
 from models.sentiment.reviews import BLANK, INDEX
-from tests.conftest import ROOT
-from tests.widgets.js import JSException, Module
+from tests.widgets.js import JSException, module
 
 NAMES = tuple(FILES)
 START = {"review": 0, "model": "A", "erased": [], "truth": False}
@@ -18,7 +17,7 @@ START = {"review": 0, "model": "A", "erased": [], "truth": False}
 @pytest.fixture(scope="module")
 def js():
     """The widget, with the data that the page publishes as ``globalThis.data``."""
-    found = Module("attributions.js")
+    found = module("attributions.js")
     found.run("(globalThis.data = {...x, loaded: {}}, null)", payload())
     return found
 
@@ -26,10 +25,9 @@ def js():
 @pytest.fixture(scope="module")
 def loaded(js):
     """The same with both classifiers fetched."""
-    make = "modules['lib/transformer.js'].transformer"
     for name in NAMES:
-        content = (ROOT / f"models/sentiment/weights/{FILES[name]}.safetensors").read_bytes()
-        js.run(f"(data.loaded.{name} = {make}(new Uint8Array(x).buffer), null)", content)
+        file = f"models/sentiment/weights/{FILES[name]}.safetensors"
+        js.run(f"(data.loaded.{name} = await loadModel(x), null)", file)
     yield js
     js.run("(data.loaded = {}, null)")
 

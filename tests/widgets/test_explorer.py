@@ -10,12 +10,12 @@ from models import weights
 from models.grammar.words import split
 from models.storyteller.tokens import Tokenizer
 from tests.conftest import ROOT
-from tests.widgets.js import JSException, Module, module
+from tests.widgets.js import JSException, module
 
 MODELS = explorer.catalogue()
 PAGE = module("explorer.js")
 NUMBER = module("explorer/number.js")
-READERS = {}
+READ = module("explorer/read.js")
 TOLERANCE = 2e-4
 EXPLAIN = """(() => {
   const numbers = (all) => Object.fromEntries(Object.entries(all).map(([name, value]) =>
@@ -38,14 +38,9 @@ OFF = {"storyteller": [[3, 2], [0, 0]], "grammar": [[1, 1]], "induction": [[0, 1
 def loaded(request):
     """A catalogue's entry, its model in PyTorch, and the page's reader of the same file."""
     entry = request.param
-    made = Module("explorer/read.js")
-    made._load("lib/transformer.js", [])
-    model = "modules['lib/transformer.js'].transformer(new Uint8Array(x).buffer)"
-    kept = f"globalThis.model = {model}"
-    make = f"({kept}, globalThis.read = m.explorerReader(model, '{entry['kind']}'), 0)"
-    made.run(make, (ROOT / entry["file"]).read_bytes())
-    READERS[entry["name"]] = made
-    read = lambda **question: made.run("read(x)", question)  # noqa: E731
+    make = f"(globalThis.read = m.explorerReader(model, '{entry['kind']}'), 0)"
+    READ.run(f"(globalThis.model = await loadModel(x), {make})", entry["file"])
+    read = lambda **question: READ.run("read(x)", question)  # noqa: E731
     return entry, weights.load(ROOT / entry["file"]).double(), read
 
 
@@ -105,7 +100,7 @@ def test_any_number_is_the_sum_that_is_shown(loaded):
     text = entry["examples"][0]["text"]
     last = len(entry["counts"]) - 1
     of_last = "m.matricesOf(model).map((all, layer) => (layer === x ? all : null))"
-    matrices = READERS[entry["name"]].run(of_last, last)
+    matrices = READ.run(of_last, last)
     got = read(text=text)
     length = len(got["pieces"])
     for head in got["heads"][-1:]:
@@ -200,8 +195,8 @@ def told():
 
 def shown(told, **state):
     return PAGE.run(
-        """(() => {
-          const look = modules["explorer/look.js"];
+        """(async () => {
+          const look = await import("/widgets/explorer/look.js");
           const bench = {readings: [], unfolded: new Set(), last: null};
           const data = {models: x.models, opening: look.opened(x.opening), bench};
           const seen = m.explore(data, x.state);

@@ -9,7 +9,7 @@ import torch
 
 from course.payloads.induction_lab import FOLDER, history, payload, read, signs
 from models.weights import load
-from tests.widgets.js import Module, module
+from tests.widgets.js import module
 
 ZOO = module("pattern-zoo.js")
 HEADS = [(0, 0), (0, 1), (1, 0), (1, 1)]
@@ -29,21 +29,17 @@ class Lab:
     """induction-lab.js with all that its page gives it, and the checkpoints of THREE."""
 
     def __init__(self):
-        self.module = Module("induction-lab.js")
+        self.module = module("induction-lab.js")
         # Through lib/induction.js's own unpacking, as the page does.
         self.module.run(
             "(globalThis.data = {...x, memory: new Map(), last: null, "
-            "opening: modules['lib/induction.js'].unpacked(x.text, x.reading), "
+            "opening: (await import('/widgets/lib/induction.js')).unpacked(x.text, x.reading), "
             "store: {models: [], asked: 0, arrived: 0, problem: ''}}, null)",
             payload(DEFAULT, 16, ticks=()),
         )  # fmt: skip
         for i in THREE:
-            file = FOLDER / "weights" / f"two-layers-{STEPS[i]:04}.safetensors"
-            self.module.run(
-                f"(data.store.models[{i}] = modules['lib/transformer.js']"
-                ".transformer(new Uint8Array(x).buffer, 'file'), null)",
-                file.read_bytes(),
-            )
+            file = f"models/induction/weights/two-layers-{STEPS[i]:04}.safetensors"
+            self.module.run(f"(data.store.models[{i}] = await loadModel(x), null)", file)
 
     def watched(self, **state):
         state = {"step": len(STEPS) - 1, "text": DEFAULT, "at": 16, "off": []} | state

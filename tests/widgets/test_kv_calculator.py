@@ -10,7 +10,9 @@ from caching import WindowKVCache
 from tests.widgets.js import module
 
 JS = module("kv-calculator.js")
-LENGTHS, TEXTS = (JS.run(f"m.{name}") for name in ("LENGTHS", "TEXTS"))
+LENGTHS = [1, 256, 1024, 4096, 16384, 32768, 65536, 131072, 1048576]
+TEXTS = [1, 2, 4, 8, 16, 32, 64, 128, 256]
+KEEPS = ["published", "all", "groups", "one", "latent"]
 MODELS = [
     {"name": "a", "layers": 32, "heads": 32, "kvHeads": 8, "size": 128, "parameters": 8e9},
     {"name": "b", "layers": 12, "heads": 12, "kvHeads": 12, "size": 64, "parameters": 1e8},
@@ -39,7 +41,11 @@ def held(model, keeps, tokens, texts, narrow, window):
     return cache.keys.nbytes + cache.values.nbytes
 
 
-CASES = [*itertools.product(range(4), JS.run("m.KEEPS"), [False, True])]
+CASES = [*itertools.product(range(4), KEEPS, [False, True])]
+
+
+def test_these_are_all_choices():
+    assert JS.run("[m.LENGTHS, m.TEXTS, m.KEEPS]") == [LENGTHS, TEXTS, KEEPS]
 
 
 @pytest.mark.parametrize(("model", "keeps", "narrow"), CASES)

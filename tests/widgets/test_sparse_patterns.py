@@ -9,6 +9,7 @@ from variants import create_block_sparse_mask, create_strided_mask
 
 JS = module("sparse-patterns.js")
 N = 64
+PATTERNS = ["full", "causal", "window", "strided", "blocks"]
 
 
 def block_mask(n, size):
@@ -38,8 +39,12 @@ def layers_to_first(mask):
     return None
 
 
+def test_these_are_all_patterns():
+    assert JS.run("m.PATTERNS") == PATTERNS
+
+
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 8, 12, 31, 32])
-@pytest.mark.parametrize("pattern", JS.run("m.PATTERNS"))
+@pytest.mark.parametrize("pattern", PATTERNS)
 def test_the_map_and_its_costs(pattern, size):
     found = JS.call("patternOf", {"tokens": N}, {"pattern": pattern, "size": size})
     mask = masked(pattern, N, size)

@@ -10,7 +10,7 @@ import torch
 from course.payloads import MODELS, story
 from models import weights
 from models.storyteller.tokens import Tokenizer
-from tests.widgets.js import JSException, Module, module
+from tests.widgets.js import JSException, module
 
 WORDS = module("lib/ground-words.js")
 ROOT = Path(__file__).parents[2]
@@ -152,14 +152,10 @@ def test_every_piece_has_a_name(piece, name):
 
 @pytest.fixture(scope="module")
 def read():
-    made = Module("lib/reader.js")
-    transformer = "modules['lib/transformer.js'].transformer"
-    storyteller = "modules['lib/storyteller.js'].storyteller"
-    made.run(
-        f"(globalThis.read = m.reader({storyteller}({transformer}(new Uint8Array(x).buffer)),"
-        " () => 0.3), 0)",
-        FILE.read_bytes(),
-    )
+    made = module("lib/reader.js")
+    storyteller = "(await import('/widgets/lib/storyteller.js')).storyteller"
+    make = f"m.reader({storyteller}(await loadModel(x)), () => 0.3)"
+    made.run(f"(globalThis.read = {make}, 0)", opening.FILE)
     return lambda **question: made.run("read(x)", {"temperature": 0.8, **question})
 
 
