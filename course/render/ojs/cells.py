@@ -106,13 +106,13 @@ class _Cell(Script):
 
     def _import(self, node: Node) -> Import:
         self._check(node, set())
-        clause, source = node.named_children[0], node.named_children[-1]
-        names = clause.named_children[0]
-        if names.type != "named_imports":
+        clause, source = _children(node)[0], _children(node)[-1]
+        names = _children(clause)[:1]
+        if [one.type for one in names] != ["named_imports"]:
             self._refuse(node, "import without {names}")
         module, module_at = text(source)[1:-1], self.place(source)
         found = Import(self.place(node), {}, {}, module, module_at)
-        for specifier in _children(names):
+        for specifier in _children(names[0]):
             exported, *alias = _children(specifier)
             local = text(alias[0] if alias else exported)
             found.exported[local] = text(exported)

@@ -71,10 +71,11 @@ class Script:
         parser.parse(self._bytes)
         steps = "\n".join(log).partition("\nresume")[0]
         row, column = re.findall(r"^process.* row:(\d+), col:(\d+)", steps, re.M)[-1]
-        lines = self._bytes.splitlines(keepends=True)
-        end = len(b"".join(lines[: int(row)])) + int(column)
+        lines = self._bytes.split(b"\n")
+        end = sum(len(line) + 1 for line in lines[: int(row)]) + int(column)
         token = re.compile(rb"\s*(\w+|[^\s\w])").match(self._bytes, end)
-        if token is None:
+        *_, last, _ = ["", *re.findall(r"^lexed_lookahead sym:(\w+|.)", steps, re.M)]
+        if token is None or last == "string_fragment":  # that ends with its line
             return self.place(end).problem("unexpected end: something is open or incomplete")
         shown = token[1].decode(errors="replace")
         return self.place(token.start(1)).problem(f'unexpected "{shown}"')
