@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NoReturn
 
 from tree_sitter import Node
@@ -48,26 +48,19 @@ class QuartoOnly(Problem):
 
 
 @dataclass
-class Import:
+class Statement:
     at: Place
-    defines: dict[str, Place]
-    exported: dict[str, str]  # name on the page -> name in the module
-    module: str  # as written, and then the file
-    module_at: Place
+    kind: str  # "import", "value", "view" or "expression"
+    defines: dict[str, Place] = field(default_factory=dict)
+    inputs: dict[str, Place] = field(default_factory=dict)
+    function: str = ""  # JavaScript, from the inputs to the value
+    # of an import:
+    module: str = ""  # as written, and then the file
+    module_at: Place | None = None
+    exported: dict[str, str] = field(default_factory=dict)  # name on the page -> in the module
 
 
-@dataclass
-class Definition:
-    """A statement with a value, which the page shows."""
-
-    at: Place
-    defines: dict[str, Place]
-    kind: str  # "value", "view" or "expression"
-    inputs: dict[str, Place]
-    function: str  # JavaScript, from the inputs to the value
-
-
-def compile_cell(source: str, path: str, line: int) -> list[Import | Definition]:
+def compile_cell(source: str, path: str, line: int) -> list[Statement]:
     """Compile ``source``, which starts at ``line`` of the file. Raises: Problem."""
     cell = _Cell(source, path, line)
     return [cell.statement(node) for node in _children(cell.root)]
@@ -79,7 +72,7 @@ class _Cell(Script):
         super().__init__(one_word, path, line)
         self._source = source.encode()
 
-    def statement(self, node: Node) -> Import | Definition:
+    def statement(self, node: Node) -> Statement:
         if node.type == "import_statement":
             return self._import(node)
         if node.type != "expression_statement":
@@ -102,16 +95,16 @@ class _Cell(Script):
         for node in free:
             if (name := " ".join(self._words(node))) not in BROWSER_NAMES:
                 inputs.setdefault(name, self.place(node))
-        return Definition(at, defines, kind, inputs, self._function(value, free, inputs))
+        return Statement(at, kind, defines, inputs, self._function(value, free, inputs))
 
-    def _import(self, node: Node) -> Import:
+    def _import(self, node: Node) -> Statement:
         self._check(node, set())
         clause, source = _children(node)[0], _children(node)[-1]
         names = _children(clause)[:1]
         if [one.type for one in names] != ["named_imports"]:
             self._refuse(node, "import without {names}")
-        module, module_at = text(source)[1:-1], self.place(source)
-        found = Import(self.place(node), {}, {}, module, module_at)
+        found = Statement(self.place(node), "import", module=text(source)[1:-1])
+        found.module_at = self.place(source)
         for specifier in _children(names[0]):
             exported, *alias = _children(specifier)
             local = text(alias[0] if alias else exported)

@@ -98,13 +98,13 @@ def _declared(scope: Node) -> Iterator[str]:
     """Yield the names that a function or a block declares for what stands in it."""
     if scope.type in ("arrow_function", "function_expression"):
         for field in ("name", "parameter", "parameters"):
-            yield from _bound(scope.child_by_field_name(field))
+            yield from bound_names(scope.child_by_field_name(field))
     elif scope.type == "statement_block":
         for child in scope.named_children:
-            yield from _bound(child if child.type == "lexical_declaration" else None)
+            yield from bound_names(child if child.type == "lexical_declaration" else None)
 
 
-def _bound(pattern: Node | None) -> Iterator[str]:
+def bound_names(pattern: Node | None) -> Iterator[str]:
     """Yield the names in a pattern, without its keys and default values."""
     if pattern and pattern.type in ("identifier", "shorthand_property_identifier_pattern"):
         yield text(pattern)
@@ -112,4 +112,4 @@ def _bound(pattern: Node | None) -> Iterator[str]:
         field = _NAMED_PART.get(pattern.type)
         parts = [pattern.child_by_field_name(field)] if field else pattern.named_children
         for part in parts:
-            yield from _bound(part)
+            yield from bound_names(part)

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import posixpath
-import re
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterable
 from pathlib import Path
 
 from tree_sitter import Query
 
 from course.problems import Problem, nearest
 
-from .javascript import LANGUAGE, NOT_JAVASCRIPT, Place, Script, text
+from .javascript import LANGUAGE, NOT_JAVASCRIPT, Place, Script, bound_names, text
 
-_SKIPPED = re.compile(r"[._]|node_modules$")
 # Quarto copies what a module imports only if its older parser can read the module.
 _REFUSED = Query(
     LANGUAGE,
@@ -35,19 +31,15 @@ _EXPORTS = Query(
     LANGUAGE,
     """(export_statement ["default" "*"] @found)
     (export_statement "export" . declaration: (_ name: (identifier) @found))
-    (export_statement declaration: (_ (variable_declarator name: [
-      (identifier) @found (object_pattern (shorthand_property_identifier_pattern) @found)])))
+    (export_statement declaration: (_ (variable_declarator name: (_) @found)))
     (export_statement (export_clause (export_specifier alias: (_) @found)))
     (export_statement (export_clause (export_specifier name: (_) @found !alias)))
     (export_statement (namespace_export (identifier) @found))""",
 )
 
 
-@dataclass
-class _Import:
-    module: str
-    place: Place
-    names: list[tuple[str, Place]] = field(default_factory=list)
+# (module, place of the import) -> the names that it takes, each with its place
+Imports = dict[tuple[str, Place], list[tuple[str, Place]]]
 
 
 class Modules:
@@ -55,7 +47,7 @@ class Modules:
 
     def __init__(self, root: Path) -> None:
         self.root = root
-        self._scanned: dict[str, tuple[list[_Import], set[str]]] = {}  # pages share most modules
+        self._scanned: dict[str, tuple[Imports, set[str]]] = {}  # pages share most modules
         self._imported: dict[str, list[str]] = {}
 
     def find(
@@ -74,7 +66,8 @@ class Modules:
             raise place.problem(message)
         path = posixpath.normpath(path)
         if path.startswith("..") or not (path.endswith(".js") and (self.root / path).is_file()):
-            hint = nearest(path, self._all())
+            others = self.root.glob("widgets/**/*.js")
+            hint = nearest(path, (other.relative_to(self.root).as_posix() for other in others))
             raise place.problem(f'there is no ES module "{path}" to import{hint}')
         _, exports = self._scan(path)
         for name, at in names:
@@ -98,38 +91,31 @@ class Modules:
 
     def _imports(self, module: str) -> list[str]:
         if module not in self._imported:
-            self._imported[module] = [
-                self.find(one.module, one.place, one.names, in_cell=False)
-                for one in self._scan(module)[0]
-            ]
+            imports, _ = self._scan(module)
+            found = [self.find(*key, names, in_cell=False) for key, names in imports.items()]
+            self._imported[module] = found
         return self._imported[module]
 
-    def _scan(self, module: str) -> tuple[list[_Import], set[str]]:
+    def _scan(self, module: str) -> tuple[Imports, set[str]]:
         if module not in self._scanned:
             source = (self.root / module).read_text(encoding="utf-8")
             self._scanned[module] = scan_module(source, module)
         return self._scanned[module]
 
-    def _all(self) -> Iterator[str]:
-        for folder, inner, files in os.walk(self.root):
-            inner[:] = [name for name in inner if not _SKIPPED.match(name)]
-            paths = (Path(folder, name) for name in files if name.endswith(".js"))
-            yield from (path.relative_to(self.root).as_posix() for path in paths)
 
-
-def scan_module(source: str, path: str) -> tuple[list[_Import], set[str]]:
+def scan_module(source: str, path: str) -> tuple[Imports, set[str]]:
     """Return the imports of a module, and the names that it exports. Raises: Problem."""
     try:
         script = Script(source, path, refused=_REFUSED)
     except Problem as problem:
         problem.message += " (in ES2020, the newest that Quarto reads)"
         raise
-    imports: dict[int, _Import] = {}
+    imports: Imports = {}
     for found in script.matches(_IMPORTS):
-        source_node = found["from"][0]
-        one = _Import(text(source_node)[1:-1], script.place(source_node))
-        one = imports.setdefault(source_node.start_byte, one)
-        one.names += [(text(node), script.place(node)) for node in found.get("name", ())]
-        one.names += [("default", script.place(node)) for node in found.get("default", ())]
-    exports = (found["found"][0] for found in script.matches(_EXPORTS))
-    return list(imports.values()), set(map(text, exports))
+        [source_node] = found["from"]
+        key = text(source_node)[1:-1], script.place(source_node)
+        names = imports.setdefault(key, [])
+        names += [(text(node), script.place(node)) for node in found.get("name", ())]
+        names += [("default", script.place(node)) for node in found.get("default", ())]
+    exports = [node for found in script.matches(_EXPORTS) for node in found["found"]]
+    return imports, {name for node in exports for name in [*bound_names(node)] or [text(node)]}

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from graphlib import CycleError, TopologicalSorter
 from typing import Any, NamedTuple
 
 from course.problems import Problem, nearest
 
-from .cells import BROWSER_NAMES, Definition, Import, compile_cell
+from .cells import BROWSER_NAMES, Statement, compile_cell
+from .javascript import Place
 from .modules import Modules
 
 RUNTIME = "assets/vendor/ojs-runtime.js"
@@ -32,7 +32,7 @@ class OjsPage:
     def __init__(self, modules: Modules, *, published: Iterable[str] = ()) -> None:
         self.modules = modules
         self.published = frozenset(published)
-        self._statements: dict[str, Import | Definition] = {}  # by the id of their element
+        self._statements: dict[str, Statement] = {}  # by the id of their element
         self._cells = 0
         self._all_read = True
 
@@ -55,55 +55,37 @@ class OjsPage:
             self._statements[element] = one
             places.append(Placeholder(element, "declaration" if one.defines else "expression"))
         for one in statements:
-            if isinstance(one, Import):
+            if one.kind == "import":
                 names = [(one.exported[name], place) for name, place in one.defines.items()]
                 one.module = self.modules.find(one.module, one.module_at, names, in_cell=True)
                 self.modules.closure([one.module])
         return places
 
     def mistakes(self) -> Iterator[Problem]:
-        """Find names that are undefined, defined twice or defined by themselves on the page."""
-        by_name: dict[str, str] = {}
-        for element, statement in self._statements.items():
+        """Find names that are undefined on the page, or defined twice."""
+        known: dict[str, Place] = {}
+        for statement in self._statements.values():
             for name, place in statement.defines.items():
                 if name in self.published:
                     yield place.problem(f'"{name}" is already defined by publish({name}=…)')
                 elif name in BROWSER_NAMES:
                     yield place.problem(f'"{name}" is a name of the browser: take another')
-                elif name in by_name:
-                    path, line, _ = self._statements[by_name[name]].at
+                elif name in known:
+                    path, line, _ = known[name]
                     yield place.problem(f'"{name}" is already defined at {path}:{line}')
                 else:
-                    by_name[name] = element
-        known = by_name.keys() | self.published
-        used = [entry for one in self._definitions.values() for entry in one.inputs.items()]
-        for name, place in used if self._all_read else ():
-            if name not in known:
-                yield place.problem(f'"{name}" is not defined{nearest(name, known)}')
-        yield from self._circle(by_name)
-
-    @property
-    def _definitions(self) -> dict[str, Definition]:
-        return {id: one for id, one in self._statements.items() if isinstance(one, Definition)}
-
-    def _circle(self, by_name: dict[str, str]) -> Iterator[Problem]:
-        definitions = self._definitions
-        uses = {
-            element: [by_name[name] for name in one.inputs if name in by_name]
-            for element, one in definitions.items()
-        }
-        try:
-            TopologicalSorter(uses).prepare()
-        except CycleError as error:
-            circle = [definitions[element] for element in error.args[1][::-1]]
-            names = " → ".join(next(iter(one.defines)) for one in circle)
-            yield circle[0].at.problem(f"a circular definition: {names}")
+                    known[name] = place
+        names = known.keys() | self.published
+        for statement in self._statements.values() if self._all_read else ():
+            for name, place in statement.inputs.items():
+                if name not in names:
+                    yield place.problem(f'"{name}" is not defined{nearest(name, names)}')
 
     def files(self) -> list[str]:
         """List the modules that the page loads, imports of imports included; [] without cells."""
         if not self._statements:
             return []
-        imports = (one.module for one in self._statements.values() if isinstance(one, Import))
+        imports = (one.module for one in self._statements.values() if one.kind == "import")
         return list(dict.fromkeys([RUNTIME, *self.modules.closure(imports)]))
 
     def script(self, *, root: str) -> str:
@@ -122,10 +104,10 @@ class OjsPage:
         return "\n".join([*preloads, '<script type="module">', *code, "// -->", "</script>"])
 
 
-def _call(element: str, statement: Import | Definition, root: str) -> str:
+def _call(element: str, statement: Statement, root: str) -> str:
     """Write the call of ``define`` or ``load`` in web/runtime.js for one statement."""
     about: dict[str, Any] = {"place": element, "at": f"{statement.at.path}:{statement.at.line}"}
-    if isinstance(statement, Import):
+    if statement.kind == "import":
         about |= {"module": statement.module, "names": statement.exported}
         file = json.dumps(f"{root or './'}{statement.module}")
         return f"load({json.dumps(about)}, () => import({file}));"
