@@ -15,14 +15,14 @@ from tests.conftest import ROOT
 LESSON = "lessons/a.qmd"
 MODULES = {
     "widgets/math.js": "export const double = (x) => 2 * x, UNIT = 'kg';\n"
-    "export {double as twice};\nexport class Box {}\nexport const {half, list: [third]} = {list: []};\n",
+    "export {double as twice};\nexport class Box {}\nexport const {half: [third]} = {half: []};\n",
     "widgets/all.js": 'export * from "./math.js";\nexport {helped} from "./lib/help.js";\n',
     "widgets/lib/help.js": 'import {double} from "../math.js";\nexport const helped = double(8);\n',
     "widgets/broken.js": 'throw new Error("broken.js breaks");\nexport const broken = 1;\n',
     "widgets/slip.js": "export const slip = (1;\n",
     "widgets/lost.js": 'import {doubel} from "./math.js";\nexport const lost = 1;\n',
     "widgets/nowhere.js": 'export {nowhere} from "./maht.js";\n',
-    "widgets/newer.js": "export class newer {\n  #hidden = 1;\n}\n",
+    "widgets/newer.js": "export class newer {\n  #hidden() {}\n}\n",
 }
 
 
@@ -43,7 +43,7 @@ COMPILED = {
     "viewof x = f(data)": ("view", "x, viewof x", "f data", "f(data)"),
     "f(viewof  x, 'viewof x')": ("expression", "", "f viewof$x", "f(viewof$x, 'viewof x')"),
     "({a, b: c, [d]: 1, ...e.f})": ("expression", "", "a c d e", "({a, b: c, [d]: 1, ...e.f})"),
-    "x = ({a, b: [c], ...d}, e = o) => a + c + d + e + u": ("value", "x", "o u", None),
+    "x = ({a, [k]: [c], ...d}, e = o) => a + c + d + e": ("value", "x", "k o", None),
     "y => { { const {a, b: c = u} = y; } return a + c; }": ("expression", "", "u a c", None),
     "(function f(x) { return f(x) + y; })": ("expression", "", "y", None),
     "`${a}` + t`b ${x => x + c}` + Math.max(NaN, undefined)": ("expression", "", "a t c", None),
@@ -67,6 +67,7 @@ REFUSED = {
     "x = 1\ny = [mutable x]": "11:6: mutable at this place",
     "function f() {}": "10:1: function declaration",
     "x = 1\n{ return x }": "11:1: block",
+    "{a: 1}": "10:1: block",
     "const x = 1": "10:1: const or let",
     "x = () => { x = 2 }": "10:13: assignment expression",
     "yield 1": "10:1: yield expression",
@@ -96,7 +97,7 @@ MISTAKES = {
     'x = 1\nimport {UNIT, double as x} from "/widgets/math.js"': '11:15: "x" is already defined at',
     'import {x} from "@some/notebook"': '10:17: unknown import "@some/notebook": write the path',
     'import {x} from "/widgets/maht.js"': '10:17: there is no ES module "widgets/maht.js" to',
-    'import {UNIT,\n  doubel as d} from "/widgets/math.js"': "11:3: widgets/math.js does not",
+    'import {UNIT,\n  doubel as d} from "/widgets/math.js"\nd': "11:3: widgets/math.js does not",
     'import {htm} from "/assets/vendor/observable.js"': "10:9: assets/vendor/observable.js",
 }
 IN_MODULES = {
@@ -140,7 +141,7 @@ CELLS = {
     6: 'import {html} from "/assets/vendor/observable.js"\n'
     "viewof dial = html`<input type=range max=9 value=3>`",
     9: "tenfold = dial * 10\nviewof dial.max + tenfold + (helped - 16)",
-    12: 'import {helped} from "/widgets/all.js"',
+    12: 'import {helped, UNIT} from "/widgets/all.js"',
     14: r"'<\/script><!-- <script>'.length",
     16: "shown = html`<b>${tags}</b>`",
     18: "bad = window.fail('no such weight')",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Iterable
+from itertools import chain
 from pathlib import Path
 
 from tree_sitter import Query
@@ -66,7 +67,7 @@ class Modules:
             raise place.problem(message)
         path = posixpath.normpath(path)
         if path.startswith("..") or not (path.endswith(".js") and (self.root / path).is_file()):
-            others = self.root.glob("widgets/**/*.js")
+            others = chain(*(self.root.glob(f"{top}/**/*.js") for top in ("widgets", "assets")))
             hint = nearest(path, (other.relative_to(self.root).as_posix() for other in others))
             raise place.problem(f'there is no ES module "{path}" to import{hint}')
         _, exports = self._scan(path)

@@ -44,8 +44,13 @@ class OjsPage:
         self._cells += 1
         try:
             statements = compile_cell(source, path, line)
+            for one in statements:
+                if one.kind == "import":
+                    names = [(one.exported[name], place) for name, place in one.defines.items()]
+                    one.module = self.modules.find(one.module, one.module_at, names, in_cell=True)
+                    self.modules.closure([one.module])
         except Problem:
-            self._all_read = False  # an unread cell may define any name
+            self._all_read = False  # this cell may define any name
             raise
         if not statements:
             raise Problem(path, line, "the OJS cell is empty: it needs a statement")
@@ -54,11 +59,6 @@ class OjsPage:
             element = f"ojs-cell-{self._cells}" + (f"-{number}" if len(statements) > 1 else "")
             self._statements[element] = one
             places.append(Placeholder(element, "declaration" if one.defines else "expression"))
-        for one in statements:
-            if one.kind == "import":
-                names = [(one.exported[name], place) for name, place in one.defines.items()]
-                one.module = self.modules.find(one.module, one.module_at, names, in_cell=True)
-                self.modules.closure([one.module])
         return places
 
     def mistakes(self) -> Iterator[Problem]:
