@@ -36,6 +36,7 @@ class Built:
 class Builder:
     def __init__(self, project: Project, pages: dict[str, Page], cell_timeout: float) -> None:
         self.project, self.pages, self.cell_timeout = project, pages, cell_timeout
+        self._modules = Modules(project.root)
         titles = {source: page.title for source, page in pages.items()}
         write_names(project.root)
         files = [*project.listed("bibliography"), *project.filters, GLOSSARY, NAMES]
@@ -68,17 +69,24 @@ class Builder:
     def build(self, page: Page) -> Built:
         started = time.perf_counter()
         store = PageCache(self.project.root, page.name)
-        key = self._execution_key(page)
-        execution = store.load_execution(key)
-        state = "assembled"
-        if execution is None:
-            execution, state = self._execute(page, store, key), "executed"
-        ojs = OjsPage(Modules(self.project.root), published=published_names(page))
+        execution, state = self._execution(page, store)
+        ojs = OjsPage(self._modules, published=published_names(page))
         html = self._assemble(page, store, execution, ojs)
         notebook = self._notebook(page, execution)
         store.save_page(self._page_key(page, execution), html, notebook, ojs.files())
         seconds, reads = time.perf_counter() - started, list(execution["reads"])
         return Built(page, html, store.figures, notebook, reads, state, seconds)
+
+    def notebook(self, page: Page) -> tuple[str | None, list[str]]:
+        """Return the page's notebook, and the files that its cells read."""
+        execution, _ = self._execution(page, PageCache(self.project.root, page.name))
+        return self._notebook(page, execution), list(execution["reads"])
+
+    def _execution(self, page: Page, store: PageCache) -> tuple[dict[str, Any], str]:
+        key = self._execution_key(page)
+        if execution := store.load_execution(key):
+            return execution, "assembled"
+        return self._execute(page, store, key), "executed"
 
     def _execution_key(self, page: Page) -> str:
         runs = [

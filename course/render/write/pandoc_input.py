@@ -26,7 +26,7 @@ def page_markdown(page: Page, outputs: list[list[dict]], ojs: Any, figures: Path
     parts = []
     for block in page.blocks:
         if isinstance(block, Prose):
-            parts.append(_prose(block, ojs))
+            parts.append(block.source)
         elif block.language == "ojs":
             parts.append(_ojs_cell(block, ojs))
         else:
@@ -48,16 +48,6 @@ class Figures:
         raw = data.encode() if mime == "image/svg+xml" else base64.b64decode(data)
         (self.folder / file).write_bytes(raw)
         return f"{self.address}/{file}"
-
-
-def _prose(block: Prose, ojs: Any) -> str:
-    """Replace each ``${expression}`` by the element that its value will fill."""
-    pieces, end = [], 0
-    for found in block.expressions():
-        element = ojs.add_inline(found.expression, path=found.path, line=found.line)
-        pieces += [block.source[end : found.start], f"[[]{{#{element}}}]{{}}"]
-        end = found.end
-    return "".join([*pieces, block.source[end:]])
 
 
 def _ojs_cell(cell: Cell, ojs: Any) -> str:
