@@ -1,4 +1,4 @@
-"""The page's frame in a browser: theme, sidebar, contents, copy buttons, folded callouts."""
+"""The page's frame in a browser: theme, sidebar, contents, copy buttons."""
 
 import pytest
 
@@ -19,11 +19,6 @@ copied = "this"
 {LONG}
 ## Second
 {LONG}
-::: {{.callout-note collapse="true"}}
-## More
-Folded.
-:::
-
 ## Third {{data-row="F1"}}
 
 The end.
@@ -147,21 +142,6 @@ def test_code_is_copied(open_page):
     page.locator(".code-copy-button").first.click()
     page.wait_for_selector(".code-copy-button-checked")
     assert page.evaluate("navigator.clipboard.readText()").startswith('copied = "this"')
-
-
-@pytest.mark.parametrize("press", ["click", "Enter", "Space"])
-def test_a_folded_callout_opens(open_page, press):
-    page = open_page()
-    header, body = page.locator(".callout-header"), page.get_by_text("Folded.")
-    assert not body.is_visible()
-    header.click() if press == "click" else header.press(press)
-    assert body.is_visible()
-    assert header.get_attribute("aria-expanded") == "true"
-
-
-def test_without_scripts_nothing_is_hidden(open_page):
-    page = open_page(java_script_enabled=False)
-    assert page.get_by_text("Folded.").is_visible()
 
 
 def test_what_scrolls_sideways_is_reached_by_keyboard(open_page):

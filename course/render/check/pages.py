@@ -31,7 +31,7 @@ CELL_OPTIONS: dict[str, dict[str, Any]] = {
     },
     "ojs": {"echo": bool, "output": bool},
 }  # fmt: skip
-_ATTRIBUTE_KEYS = {"download", "for", "lang", "name", "style"}
+_ATTRIBUTE_KEYS = {"alt", "download", "for", "lang", "name", "style"}
 _FOLDED = {"box", "answer"}  # by _extensions/course/folds.lua
 _MARKDOWN = re.compile(r"\*\S[^*]*\*|`|\$\S|\]\(")
 _OPEN_FORMULA = re.compile(r"\$\$(?:.*?\$\$)?", re.S)  # those that end are blanked in `prose`
