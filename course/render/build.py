@@ -5,8 +5,6 @@ from __future__ import annotations
 import sys
 import time
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
 from course import preview_address
 from course.render import cache
@@ -16,6 +14,7 @@ from course.render.ojs.page_script import OjsPage
 from course.render.read.glossary import FILE as GLOSSARY
 from course.render.read.page_source import Page
 from course.render.read.project import Project
+from course.render.write.search import Part, parts_of
 
 from .cache import PageCache
 
@@ -24,7 +23,8 @@ from .cache import PageCache
 class Built:
     page: Page
     html: str
-    figures: Path
+    figures: dict[str, str]  # SVG as text, PNG in base64
+    parts: list[Part]  # for the search
     notebook: str | None  # as JSON; None for a page that is not a lesson
     reads: list[str]  # the files that its cells read
     state: str  # "executed", "assembled" (from cached outputs) or "cached"
@@ -38,7 +38,7 @@ class Builder:
         modules = [path.name for path in sorted(project.root.glob("*.py"))]  # filters/sources.lua
         files = [*project.listed("bibliography"), *project.filters, GLOSSARY, *modules]
         self._site_key = cache.digest([
-            project.text, project.site_url, preview_address.URL, titles, cache.whole_engine(),
+            project.text, project.site_url, preview_address.URL, titles, cache.engine(),
             [cache.file_digest(project.root / name) for name in files],
         ])  # fmt: skip
 
@@ -52,66 +52,63 @@ class Builder:
         started = time.perf_counter()
         store = PageCache(self.project.root, page.name)
         execution = store.load_execution(self._execution_key(page))
-        if execution is None:
-            return None
-        record = store.load_page(self._page_key(page, execution))
-        if record is None:
-            return None
-        seconds = time.perf_counter() - started
-        return Built(
-            page, record["html"], store.figures, record["notebook"], list(execution["reads"]),
-            "cached", seconds,
-        )  # fmt: skip
+        made = execution and store.load_page(self._page_key(page, execution))
+        return self._built(page, execution, made, "cached", started) if made else None
 
     def build(self, page: Page) -> Built:
         started = time.perf_counter()
         store = PageCache(self.project.root, page.name)
         key = self._execution_key(page)
-        execution = store.load_execution(key)
-        state = "assembled"
+        execution, state = store.load_execution(key), "assembled"
         if execution is None:
             execution, state = self._execute(page, store, key), "executed"
-        ojs = OjsPage(Modules(self.project.root), published=published_names(page))
-        html = self._assemble(page, store, execution, ojs)
-        notebook = self._notebook(page, execution)
-        store.save_page(self._page_key(page, execution), html, notebook, ojs.files())
-        seconds, reads = time.perf_counter() - started, list(execution["reads"])
-        return Built(page, html, store.figures, notebook, reads, state, seconds)
+        made = self._assemble(page, store, execution)
+        return self._built(page, execution, made, state, started)
+
+    def _built(
+        self, page: Page, execution: cache.Record, made: cache.Record, state: str, started: float
+    ) -> Built:
+        parts = {name: made[name] for name in ("html", "figures", "parts", "notebook")}
+        seconds, reads = time.perf_counter() - started, list(execution["files"])
+        return Built(page, **parts, reads=reads, state=state, seconds=seconds)
 
     def _execution_key(self, page: Page) -> str:
         cells = [cell.source for cell in page.cells("python")]
         pins = cache.file_digest(self.project.root / "requirements.txt")
-        parts = [cells, pins, self.project.kernel_settings, sys.version, cache.executing_engine()]
-        return cache.digest(parts)
+        engine = cache.engine(cache.ENGINE / "execute")
+        return cache.digest([cells, pins, self.project.kernel_settings, sys.version, engine])
 
-    def _page_key(self, page: Page, execution: dict[str, Any]) -> str:
+    def _page_key(self, page: Page, execution: cache.Record) -> str:
         text = [line.text for line in page.lines]
         return cache.digest([text, page.meta, execution["outputs"], self._site_key])
 
-    def _execute(self, page: Page, store: PageCache, key: str) -> dict[str, Any]:
+    def _execute(self, page: Page, store: PageCache, key: str) -> cache.Record:
         cells = page.cells("python")
         if not cells:
-            return store.save_execution(key, {}, [], {})
+            return store.save_execution(key, {}, outputs=[])
         from course.render.execute.cells import execute
 
         done = execute(self.project, cells, cell_timeout=self.cell_timeout)
-        return store.save_execution(key, done.reads, done.outputs, done.imports)
+        return store.save_execution(key, done.reads, outputs=done.outputs)
 
-    def _assemble(
-        self, page: Page, store: PageCache, execution: dict[str, Any], ojs: OjsPage
-    ) -> str:
+    def _assemble(self, page: Page, store: PageCache, execution: cache.Record) -> cache.Record:
         from course.render.write.page_frame import whole_page
         from course.render.write.pandoc import to_html
         from course.render.write.pandoc_input import page_markdown
 
-        store.forget_page()
-        markdown = page_markdown(page, execution["outputs"], ojs, store.figures)
+        ojs = OjsPage(Modules(self.project.root), published=published_names(page))
+        markdown, figures = page_markdown(page, execution["outputs"], ojs)
         body = to_html(self.project, page, markdown)
-        return whole_page(self.project, self.pages, page, body, ojs.script(root=page.root))
+        html = whole_page(self.project, self.pages, page, body, ojs.script(root=page.root))
+        notebook = self._notebook(page, execution)
+        return store.save_page(
+            self._page_key(page, execution), ojs.files(),
+            html=html, figures=figures, parts=parts_of(html), notebook=notebook,
+        )  # fmt: skip
 
-    def _notebook(self, page: Page, execution: dict[str, Any]) -> str | None:
+    def _notebook(self, page: Page, execution: cache.Record) -> str | None:
         from .notebook import has_notebook, notebook_of
 
         if not has_notebook(self.project, page):
             return None
-        return notebook_of(self.project, page, execution["outputs"], list(execution["reads"]))
+        return notebook_of(self.project, page, execution["outputs"], list(execution["files"]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import errno
 import os
 import shutil
@@ -14,11 +15,11 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from course.problems import Problem, Problems
+from course.render import cache
 from course.render.check.links import dangling, linked_files
 from course.render.check.pages import check_site
 from course.render.read.page_source import Page
 from course.render.read.project import Project, load_project
-from course.render.unchanged import Watch, pages_if_unchanged
 from course.render.write.mentions import with_mentions
 from course.render.write.page_frame import FRAME, LIBRARY
 from course.render.write.search import write_search
@@ -28,6 +29,7 @@ from .build import Builder, Built
 from .notebook import write_notebook
 
 Say = Callable[[str], None]
+_RECORD = Path(".course", "rendered.json")
 _SECONDS_BEFORE_A_BAR = 2
 _DAY = 24 * 60 * 60
 _MONTH = 30 * _DAY
@@ -41,14 +43,16 @@ class Rendered:
 
 
 def render_site(root: Path, *, cell_timeout: float, say: Say = print) -> Rendered:
-    if unchanged := pages_if_unchanged(root):
-        return Rendered(dict.fromkeys(unchanged, "cached"))
-    watch = Watch(root)
+    state = cache.state(root)  # taken first: an edit made meanwhile isn't taken for rendered
+    record = cache.load(root / _RECORD) or {}
+    if (record.get("sources"), record.get("site")) == (state, cache.state_of_site(root)):
+        return Rendered(dict.fromkeys(record["pages"], "cached"))
     project = load_project(root)
     pages = check_site(project)
     built = _build_all(Builder(project, pages, cell_timeout), say)
     _replace_site(project, pages, built)
-    watch.ended(list(built))
+    done = {"sources": state, "site": cache.state_of_site(root), "pages": list(built)}
+    cache.save(root / _RECORD, done)
     return Rendered({source: one.state for source, one in built.items()})
 
 
@@ -94,17 +98,15 @@ def _with_progress(jobs: list[Future[Built]]) -> Iterator[Future[Built]]:
     """Yield the jobs as they end; after two seconds show a progress bar on a terminal."""
     from tqdm import tqdm
 
-    done, pending = wait(jobs, timeout=_SECONDS_BEFORE_A_BAR)
-    yield from done
-    if not pending:
-        return
-    with tqdm(total=len(jobs), initial=len(done), unit="page", leave=False, disable=None) as bar:
+    delay = _SECONDS_BEFORE_A_BAR
+    pending = set(jobs)
+    with tqdm(total=len(jobs), unit="page", leave=False, disable=None, delay=delay) as bar:
         while pending:
+            # With a timeout, because Windows hears Ctrl-C only between two waits.
             done, pending = wait(pending, timeout=0.5, return_when=FIRST_COMPLETED)
             bar.update(len(done))
-            bar.clear()
-            yield from done
-            bar.refresh()
+            with tqdm.external_write_mode():
+                yield from done
 
 
 def _tell(say: Say, built: Built) -> None:
@@ -120,19 +122,21 @@ def _replace_site(project: Project, pages: dict[str, Page], built: dict[str, Bui
         new, site = Path(folder) / "new", (project.root / "_site").resolve()  # it may be a link
         new.mkdir()
         _copy_resources(project, pages, new)
-        whole = _finished(built)
+        html = {one.page.html: one.html for one in built.values()}
+        html |= with_mentions(html)
         for one in built.values():
-            _write_page(one, for_the_web(project, one.page, whole[one.page.html]), new)
+            _write_page(one, for_the_web(project, one.page, html[one.page.html]), new)
             if one.notebook is not None:
                 write_notebook(project.root, new, one.page, one.notebook, one.reads)
         if project.has_search:
-            found = {page: html for page, html in whole.items() if page != NOT_FOUND}
-            write_search(project.root, new, found)
+            parts = {one.page.html: one.parts for one in built.values()}
+            parts.pop(NOT_FOUND, None)
+            write_search(project.root, new, parts)
         write_web_files(project, new, pages.values())
         lost = [
             found
             for one in built.values()
-            for found in dangling(new, one.page, whole[one.page.html])
+            for found in dangling(new, one.page, html[one.page.html])
         ]
         if lost:
             raise Problems(lost)
@@ -164,22 +168,15 @@ def _put_in_place(new: Path, site: Path, *, aside: Path) -> None:
         shutil.copytree(new, site, dirs_exist_ok=True)
 
 
-def _finished(built: dict[str, Built]) -> dict[str, str]:
-    """Return each page's HTML by its address, with what depends on the other pages."""
-    html = {one.page.html: one.html for one in built.values()}
-    return html | with_mentions(html)
-
-
 def _write_page(one: Built, html: str, site: Path) -> None:
     target = site / one.page.html
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_text(html, encoding="utf-8")
-    if one.figures.is_dir():
-        shutil.copytree(one.figures, _files_folder(target), dirs_exist_ok=True)
-
-
-def _files_folder(html: Path) -> Path:
-    return html.with_name(html.stem + "_files") / "figure-html"
+    figures = target.with_name(target.stem + "_files") / "figure-html"
+    for name, image in one.figures.items():
+        figures.mkdir(parents=True, exist_ok=True)
+        is_text = name.endswith(".svg")
+        (figures / name).write_bytes(image.encode() if is_text else base64.b64decode(image))
 
 
 def _copy_resources(project: Project, pages: dict[str, Page], site: Path) -> None:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import base64
 import re
 from collections.abc import Iterator
 from html import escape
-from pathlib import Path
 from typing import Any
 
 from course.problems import Problem
@@ -18,12 +16,13 @@ _IMAGES = {"image/svg+xml": "svg", "image/png": "png"}  # preferred first
 _SVG_SIZE = re.compile(r"<svg[^>]*?\swidth=\"([\d.]+)pt\" height=\"([\d.]+)pt\"")
 
 
-def page_markdown(page: Page, outputs: list[list[dict]], ojs: Any, figures: Path) -> str:
-    """Return the Markdown, and write images to the folder ``figures``.
+def page_markdown(page: Page, outputs: list[list[dict]], ojs: Any) -> tuple[str, dict[str, str]]:
+    """Return the Markdown, and the images by the names of their files.
 
     ``outputs`` has a list for each Python cell; ``ojs`` numbers the elements of OJS cells.
     """
     python_outputs = iter(enumerate(outputs, 1))
+    figures = Figures(page)
     parts = []
     for block in page.blocks:
         if isinstance(block, Prose):
@@ -32,22 +31,20 @@ def page_markdown(page: Page, outputs: list[list[dict]], ojs: Any, figures: Path
             parts.append(_ojs_cell(block, ojs))
         else:
             count, cell_outputs = next(python_outputs)
-            parts.append(_python_cell(block, count, cell_outputs, Figures(page, figures)))
-    return "\n\n".join(parts) + "\n"
+            parts.append(_python_cell(block, count, cell_outputs, figures))
+    return "\n\n".join(parts) + "\n", figures.images
 
 
 class Figures:
-    """Writes a cell's images beside its page, under Quarto's names."""
+    """Collects the images of a page's cells, under Quarto's names."""
 
-    def __init__(self, page: Page, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, page: Page) -> None:
+        self.images: dict[str, str] = {}  # SVG as text, PNG in base64
         self.address = f"{page.name.rsplit('/', 1)[-1]}_files/figure-html"
 
-    def write(self, name: str, mime: str, data: str) -> str:
+    def add(self, name: str, mime: str, data: str) -> str:
         file = f"{name}.{_IMAGES[mime]}"
-        self.folder.mkdir(parents=True, exist_ok=True)
-        raw = data.encode() if mime == "image/svg+xml" else base64.b64decode(data)
-        (self.folder / file).write_bytes(raw)
+        self.images[file] = data
         return f"{self.address}/{file}"
 
 
@@ -112,7 +109,7 @@ def _outputs(cell: Cell, count: int, outputs: list[dict], figures: Figures) -> I
         mime = next((mime for mime in _IMAGES if mime in output["data"]), None)
         if mime:
             name = f"{cell.label or f'cell-{count + 1}'}-output-{position}"
-            address = figures.write(name, mime, output["data"][mime])
+            address = figures.add(name, mime, output["data"][mime])
             size = output.get("metadata", {}).get(mime) or _svg_size(output["data"][mime])
             images.append(_image(cell, address, size, captioned=not is_figure))
             if not is_figure:

@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from pathlib import Path
 
-from course.render.cache import digest, file_digest
 from course.render.read.glossary import read_glossary, slug
 
 FOLDER = "search"
@@ -122,13 +121,13 @@ class _Reader(HTMLParser):
             self.parts[-1].text.append(data)
 
 
-def write_search(root: Path, site: Path, pages: Mapping[str, str]) -> None:
-    """Write the two files below ``site``; ``pages`` has the HTML of each address."""
+def write_search(root: Path, site: Path, pages: Mapping[str, list[Part]]) -> None:
+    """Write the two files below ``site``; ``pages`` has the parts of each address."""
     names, texts = [], []
     sentences = dict(_sentences(root))
     entries = read_glossary(root).entries.items()
     terms = {f"term-{slug(term)}": (term, entry) for term, entry in entries}
-    for address, parts in _all_parts(root / ".course" / "search.json", pages):
+    for address, parts in pages.items():
         rows = []
         for anchor, title, text in parts:
             kind = _kind(address, anchor)
@@ -142,21 +141,6 @@ def write_search(root: Path, site: Path, pages: Mapping[str, str]) -> None:
     for name, value in (("names", names), ("text", texts)):
         text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
         (folder / f"{name}.json").write_text(text, encoding="utf-8")
-
-
-def _all_parts(kept: Path, pages: Mapping[str, str]) -> Iterator[tuple[str, list[Part]]]:
-    """Read only the pages that have changed: the file ``kept`` has the parts of the others."""
-    try:
-        before = json.loads(kept.read_text(encoding="utf-8"))
-    except (FileNotFoundError, ValueError):
-        before = {}
-    now = {}
-    for address, html in pages.items():
-        key = digest([html, file_digest(Path(__file__))])
-        now[key] = before.get(key) or parts_of(html)
-        yield address, now[key]
-    kept.parent.mkdir(exist_ok=True)
-    kept.write_text(json.dumps(now), encoding="utf-8")
 
 
 def _kind(address: str, anchor: str) -> str:
