@@ -12,7 +12,7 @@ from course.render.check.ojs_cells import published_names
 from course.render.ojs.modules import Modules
 from course.render.ojs.page_script import OjsPage
 from course.render.read.glossary import FILE as GLOSSARY
-from course.render.read.page_source import Page
+from course.render.read.page_source import Cell, Page
 from course.render.read.project import Project
 from course.render.write.search import Part, parts_of
 
@@ -73,23 +73,26 @@ class Builder:
         return Built(page, **parts, reads=reads, state=state, seconds=seconds)
 
     def _execution_key(self, page: Page) -> str:
-        cells = [cell.source for cell in page.cells("python")]
+        runs = [
+            run.source if isinstance(run, Cell) else [found.word for found in run]
+            for run in page.runs
+        ]
         pins = cache.file_digest(self.project.root / "requirements.txt")
         engine = cache.engine(cache.ENGINE / "execute")
-        return cache.digest([cells, pins, self.project.kernel_settings, sys.version, engine])
+        return cache.digest([runs, pins, self.project.kernel_settings, sys.version, engine])
 
     def _page_key(self, page: Page, execution: cache.Record) -> str:
         text = [line.text for line in page.lines]
-        return cache.digest([text, page.meta, execution["outputs"], self._site_key])
+        results = execution["outputs"], execution["values"]
+        return cache.digest([text, page.meta, results, self._site_key])
 
     def _execute(self, page: Page, store: PageCache, key: str) -> cache.Record:
-        cells = page.cells("python")
-        if not cells:
-            return store.save_execution(key, {}, outputs=[])
+        if not page.runs:
+            return store.save_execution(key, {}, outputs=[], values=[])
         from course.render.execute.cells import execute
 
-        done = execute(self.project, cells, cell_timeout=self.cell_timeout)
-        return store.save_execution(key, done.reads, outputs=done.outputs)
+        done = execute(self.project, page, cell_timeout=self.cell_timeout)
+        return store.save_execution(key, done.reads, outputs=done.outputs, values=done.values)
 
     def _assemble(self, page: Page, store: PageCache, execution: cache.Record) -> cache.Record:
         from course.render.write.page_frame import whole_page
@@ -97,10 +100,11 @@ class Builder:
         from course.render.write.pandoc_input import page_markdown
 
         ojs = OjsPage(Modules(self.project.root), published=published_names(page))
-        markdown, figures = page_markdown(page, execution["outputs"], ojs)
+        shown = page.with_values(execution["values"])
+        markdown, figures = page_markdown(shown, execution["outputs"], ojs)
         body = to_html(self.project, page, markdown)
         html = whole_page(self.project, self.pages, page, body, ojs.script(root=page.root))
-        notebook = self._notebook(page, execution)
+        notebook = self._notebook(shown, execution)
         return store.save_page(
             self._page_key(page, execution), ojs.files(),
             html=html, figures=figures, parts=parts_of(html), notebook=notebook,

@@ -108,7 +108,7 @@ MISTAKES = {
         "## A {#sec-a}\n\n::: {#sec-a}\nx\n:::\n",
         '6: duplicate label "sec-a": also at lessons/a.qmd:4',
     ),
-    "code in the text": ("The sum is `{python} 2 + 2`.\n", "4: code in the text isn't run"),
+    "code of R in the text": ("The sum is `{r} 2 + 2`.\n", "4: of code in the text only"),
     "a cell that isn't run": ("```{{python}}\n1\n```\n", "4: cells that are shown and not run"),
     "annotation": (python("x = 1  # <1>"), "5: annotations of code"),
     "annotation of shown code": ("```python\nx = 1  # <1>\n```\n", "5: annotations of code"),

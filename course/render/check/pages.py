@@ -14,6 +14,7 @@ from course.render.read.strict_yaml import mistakes
 from course.render.write.pandoc import FILTERS
 
 from .badges import badge_mistakes
+from .inline import inline_mistakes
 from .links import broken_links, missing_styles
 from .ojs_cells import ojs_mistakes
 from .practice import practice_mistakes
@@ -72,6 +73,7 @@ def check_page(page: Page, known: Known) -> Iterator[Problem]:
     )
     yield from missing_styles(page, known)
     yield from unsupported(page)
+    yield from inline_mistakes(page)
     for block in page.blocks:
         if isinstance(block, Cell):
             yield from _cell_mistakes(block)

@@ -43,8 +43,8 @@ _IN_PROSE = [
 # These stand in code or in brackets, which Prose.prose blanks.
 _IN_TEXT = [
     (
-        r"(?<!`)`\{(?:python|ojs|r)\}[^`\n]*`(?!`)",
-        "code in the text isn't run: print it in a cell, or write the number's sentence there",
+        r"(?<!`)`\{(?:ojs|r)\}[^`\n]*`(?!`)",
+        "of code in the text only `{python} expression` and ${expression} are run",
     ),
 ]
 _MARKDOWN = re.compile(r"\*\S[^*]*\*|`|\$\S|\]\(")

@@ -1,4 +1,4 @@
-"""Run a lesson's Python cells from top to bottom in a fresh kernel."""
+"""Run a page's Python, its cells and its inline expressions, in order, in a fresh kernel."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import signal
 import sys
 import tempfile
 import threading
-from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -23,9 +23,11 @@ from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernel
 from nbformat.v4 import new_code_cell, new_notebook
 
 from course.problems import Problem
-from course.render.read.page_source import Cell
+from course.render.read.page_source import Cell, Page
 from course.render.read.project import Project
 from course.render.write.pandoc_input import ANSI
+
+from .inline import values_of
 
 _STARTS = 3  # a port may be taken between its choice and the kernel's use of it
 _MOST_PRINTED = 100_000  # characters of a cell
@@ -38,6 +40,7 @@ _stopped = threading.Event()
 class Execution:
     outputs: list[list[dict[str, Any]]]  # of each cell, in nbformat's form
     reads: dict[str, str | None]  # files that the kernel opened -> digest, None if missing
+    values: list[str]  # of each `{python} expression` of the text, as Markdown
 
 
 class CellFailed(Problem):
@@ -73,15 +76,16 @@ class _LessonKernel(AsyncKernelManager):
         return KernelSpec(argv=argv, display_name="lesson", language="python", metadata=encrypted)
 
 
-def execute(project: Project, cells: Sequence[Cell], *, cell_timeout: float) -> Execution:
+def execute(project: Project, page: Page, *, cell_timeout: float) -> Execution:
     for _ in range(_STARTS - 1):
         with suppress(_NotStarted):
-            return _execute(project, cells, cell_timeout)
-    return _execute(project, cells, cell_timeout)
+            return _execute(project, page, cell_timeout)
+    return _execute(project, page, cell_timeout)
 
 
-def _execute(project: Project, cells: Sequence[Cell], cell_timeout: float) -> Execution:
-    notebook = new_notebook(cells=[new_code_cell(cell.source) for cell in cells])
+def _execute(project: Project, page: Page, cell_timeout: float) -> Execution:
+    notebook = new_notebook(cells=[new_code_cell(cell.source) for cell in page.cells("python")])
+    positions, values = count(), []
     scratch = project.root / ".course"
     scratch.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(dir=scratch, ignore_cleanup_errors=True) as folder:
@@ -101,13 +105,17 @@ def _execute(project: Project, cells: Sequence[Cell], cell_timeout: float) -> Ex
                 env=_environment(project, folder, record),
                 cleanup_kc=True,
             ):
-                for position, cell in enumerate(cells):
-                    _run_cell(client, position, cell, cell_timeout)
+                for run in page.runs:
+                    if isinstance(run, Cell):
+                        _run_cell(client, next(positions), run, cell_timeout)
+                    else:
+                        values += values_of(client, run, cell_timeout)
         except RuntimeError as error:
             raise _NotStarted(error) from None
         finally:
             _running.discard(manager)
-        return Execution([cell.outputs for cell in notebook.cells], _reads(record, project.root))
+        outputs = [cell.outputs for cell in notebook.cells]
+        return Execution(outputs, _reads(record, project.root), values)
 
 
 def kill_kernels() -> None:
