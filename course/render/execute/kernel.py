@@ -28,7 +28,7 @@ def note_reads(root, record):
     The digest is taken at that moment, as a later edit is not what the page read.
     """
     descriptor = os.open(record, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
-    seen = set()
+    seen = {os.path.realpath(__file__)}
 
     def hook(event, args):
         if event != "open" or isinstance(args[0], int):
