@@ -17,6 +17,7 @@ from course.render.read.project import Project
 from course.render.write.search import Part, parts_of
 
 from .cache import PageCache
+from .notebook import has_notebook, notebook_of
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,7 @@ class Built:
 class Builder:
     def __init__(self, project: Project, pages: dict[str, Page], cell_timeout: float) -> None:
         self.project, self.pages, self.cell_timeout = project, pages, cell_timeout
+        self._modules = Modules(project.root)
         titles = {source: page.title for source, page in pages.items()}
         modules = [path.name for path in sorted(project.root.glob("*.py"))]  # filters/sources.lua
         files = [*project.listed("bibliography"), *project.filters, GLOSSARY, *modules]
@@ -41,11 +43,6 @@ class Builder:
             project.text, project.site_url, preview_address.URL, titles, cache.engine(),
             [cache.file_digest(project.root / name) for name in files],
         ])  # fmt: skip
-
-    def has_run(self, page: Page) -> bool:
-        """True where the outputs of the page's cells are in the cache."""
-        store = PageCache(self.project.root, page.name)
-        return store.load_execution(self._execution_key(page)) is not None
 
     def cached(self, page: Page) -> Built | None:
         """Return the page from the cache; None where something that it depends on has changed."""
@@ -58,12 +55,22 @@ class Builder:
     def build(self, page: Page) -> Built:
         started = time.perf_counter()
         store = PageCache(self.project.root, page.name)
-        key = self._execution_key(page)
-        execution, state = store.load_execution(key), "assembled"
+        execution, state = store.load_execution(self._execution_key(page)), "assembled"
         if execution is None:
-            execution, state = self._execute(page, store, key), "executed"
+            execution, state = self._execute(page, store), "executed"
         made = self._assemble(page, store, execution)
         return self._built(page, execution, made, state, started)
+
+    def notebook(self, page: Page, *, execute: bool) -> tuple[str, list[str]] | None:
+        """Return a lesson's notebook, and the files that its cells read.
+
+        None where its outputs aren't in the cache, and ``execute`` is false.
+        """
+        store = PageCache(self.project.root, page.name)
+        execution = store.load_execution(self._execution_key(page))
+        if execution is None and execute:
+            execution = self._execute(page, store)
+        return execution and (self._notebook(page, execution), list(execution["files"]))
 
     def _built(
         self, page: Page, execution: cache.Record, made: cache.Record, state: str, started: float
@@ -86,7 +93,8 @@ class Builder:
         results = execution["outputs"], execution["values"]
         return cache.digest([text, page.meta, results, self._site_key])
 
-    def _execute(self, page: Page, store: PageCache, key: str) -> cache.Record:
+    def _execute(self, page: Page, store: PageCache) -> cache.Record:
+        key = self._execution_key(page)  # before its cells run: they may take a while
         if not page.runs:
             return store.save_execution(key, {}, outputs=[], values=[])
         from course.render.execute.cells import execute
@@ -99,20 +107,17 @@ class Builder:
         from course.render.write.pandoc import to_html
         from course.render.write.pandoc_input import page_markdown
 
-        ojs = OjsPage(Modules(self.project.root), published=published_names(page))
+        ojs = OjsPage(self._modules, published=published_names(page))
         shown = page.with_values(execution["values"])
         markdown, figures = page_markdown(shown, execution["outputs"], ojs)
         body = to_html(self.project, page, markdown)
         html = whole_page(self.project, self.pages, page, body, ojs.script(root=page.root))
-        notebook = self._notebook(shown, execution)
         return store.save_page(
             self._page_key(page, execution), ojs.files(),
-            html=html, figures=figures, parts=parts_of(html), notebook=notebook,
+            html=html, figures=figures, parts=parts_of(html),
+            notebook=self._notebook(page, execution) if has_notebook(self.project, page) else None,
         )  # fmt: skip
 
-    def _notebook(self, page: Page, execution: cache.Record) -> str | None:
-        from .notebook import has_notebook, notebook_of
-
-        if not has_notebook(self.project, page):
-            return None
-        return notebook_of(self.project, page, execution["outputs"], list(execution["files"]))
+    def _notebook(self, page: Page, execution: cache.Record) -> str:
+        shown = page.with_values(execution["values"])
+        return notebook_of(self.project, shown, execution["outputs"], list(execution["files"]))

@@ -7,7 +7,7 @@ import json
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -56,20 +56,6 @@ def _files(folder: Path, without: set[str] = frozenset()) -> Iterator[tuple[str,
             with suppress(OSError):  # deleted meanwhile, or a link to nothing
                 found = os.stat(path)
                 yield path, found.st_size, found.st_mtime_ns
-
-
-def remembered(root: Path, answer: Callable[[str], Any], text: str) -> Any:
-    """Return ``answer(text)``, as JSON, from .course/answers/ where it was asked before.
-
-    An edit of the engine forgets all answers; what ``answer`` raises is not kept.
-    """
-    file = root / ".course" / "answers" / f"{digest([answer.__name__, text, engine()])[:32]}.json"
-    found = load(file)
-    if found is None:
-        found = answer(text)
-        with suppress(OSError):  # `check` works in a folder that can't be written, too
-            save(file, found)
-    return found
 
 
 def load(file: Path) -> Any:

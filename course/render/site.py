@@ -32,7 +32,6 @@ Say = Callable[[str], None]
 _RECORD = Path(".course", "rendered.json")
 _SECONDS_BEFORE_A_BAR = 2
 _DAY = 24 * 60 * 60
-_MONTH = 30 * _DAY
 
 
 @dataclass(frozen=True)
@@ -144,14 +143,10 @@ def _replace_site(project: Project, pages: dict[str, Page], built: dict[str, Bui
 
 
 def _sweep(scratch: Path) -> None:
-    """Delete what renders and kernels killed a day ago have left, and a month's old answers."""
-    now = time.time()
+    """Delete what renders and kernels killed a day ago have left."""
     for left in [*scratch.glob("tmp*"), *scratch.glob("site-*")]:
-        if now - left.stat().st_mtime > _DAY:
+        if time.time() - left.stat().st_mtime > _DAY:
             shutil.rmtree(left, ignore_errors=True)
-    for answer in scratch.glob("answers/*"):
-        if now - answer.stat().st_mtime > _MONTH:
-            answer.unlink(missing_ok=True)
 
 
 def _put_in_place(new: Path, site: Path, *, aside: Path) -> None:

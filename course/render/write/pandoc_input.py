@@ -26,7 +26,7 @@ def page_markdown(page: Page, outputs: list[list[dict]], ojs: Any) -> tuple[str,
     parts = []
     for block in page.blocks:
         if isinstance(block, Prose):
-            parts.append(_prose(block, ojs))
+            parts.append(block.source)
         elif block.language == "ojs":
             parts.append(_ojs_cell(block, ojs))
         else:
@@ -46,16 +46,6 @@ class Figures:
         file = f"{name}.{_IMAGES[mime]}"
         self.images[file] = data
         return f"{self.address}/{file}"
-
-
-def _prose(block: Prose, ojs: Any) -> str:
-    """Replace each ``${expression}`` by the element that its value will fill."""
-    pieces, end = [], 0
-    for found in block.expressions():
-        element = ojs.add_inline(found.expression, path=found.path, line=found.line)
-        pieces += [block.source[end : found.start], f"[[]{{#{element}}}]{{}}"]
-        end = found.end
-    return "".join([*pieces, block.source[end:]])
 
 
 def _ojs_cell(cell: Cell, ojs: Any) -> str:
