@@ -12,6 +12,8 @@ from course.render.check.ojs_cells import published_names
 from course.render.ojs.modules import Modules
 from course.render.ojs.page_script import OjsPage
 from course.render.read.glossary import FILE as GLOSSARY
+from course.render.read.names import FILE as NAMES
+from course.render.read.names import write_names
 from course.render.read.page_source import Cell, Page
 from course.render.read.project import Project
 from course.render.write.search import Part, parts_of
@@ -37,8 +39,8 @@ class Builder:
         self.project, self.pages, self.cell_timeout = project, pages, cell_timeout
         self._modules = Modules(project.root)
         titles = {source: page.title for source, page in pages.items()}
-        modules = [path.name for path in sorted(project.root.glob("*.py"))]  # filters/sources.lua
-        files = [*project.listed("bibliography"), *project.filters, GLOSSARY, *modules]
+        write_names(project.root)
+        files = [*project.listed("bibliography"), *project.filters, GLOSSARY, NAMES]
         self._site_key = cache.digest([
             project.text, project.site_url, preview_address.URL, titles, cache.engine(),
             [cache.file_digest(project.root / name) for name in files],

@@ -266,7 +266,7 @@ def test_the_time_by_hand_is_the_formula_s_once_memory_is_kept(page, measured):
 
 
 def test_the_figure_has_both_settings_and_says_the_ends(page, measured):
-    cell = page.select_one("#cell-fig-kept")
+    cell = page.select_one("#cell-figure-kept")
     header, *rows = cell.find_next_sibling().select("table tr")
     names = [th.get_text() for th in header.select("th")]
     columns = {

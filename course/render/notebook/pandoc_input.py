@@ -7,7 +7,7 @@ from typing import Any
 
 from course.render.read.markdown import Prose
 from course.render.read.page_source import Cell, Page
-from course.render.write.pandoc_input import code_block, div
+from course.render.write.pandoc_input import code_block
 
 _NEEDS = "It needs Python 3.11 or newer, and `pip install torch numpy matplotlib safetensors`."
 
@@ -37,8 +37,4 @@ def _cell(cell: Cell, position: int, outputs: list[dict[str, Any]]) -> Iterator[
         text = output.get("data", {}).get("text/markdown")
         if text and not text.startswith("::: {.screen-reader-only}"):  # plain Jupyter shows it all
             parts += [mark(f"output {position} {number}"), text, mark("end")]
-    caption = cell.options.get("fig-cap", "")
-    if (cell.label or "").startswith("fig-"):
-        yield div(f"#{cell.label}", *parts, caption)
-    else:
-        yield from [*parts, caption]
+    yield from [*parts, cell.options.get("fig-cap", "")]

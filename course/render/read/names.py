@@ -12,22 +12,22 @@ from pathlib import Path
 from typing import NamedTuple
 
 FILE = Path(".course", "names.json")  # {"fused_attention": "attention", …}, for names.lua
+MODULES = ("attention", "variants", "positions", "caching", "flex", "analysis", "interchange")
 
 
 class Name(NamedTuple):
     name: str  # "KVCache", "KVCache.append"
     start: int  # its first line, comments and decorators above it included
     end: int
-    about: str  # the first line of its docstring
+    about: str  # the first sentence of its docstring, as Markdown
 
 
 def public_names(root: Path) -> dict[str, list[Name]]:
-    """Return the public functions, classes and methods of each module, in the order of its file.
-
-    ``attention`` comes first, the others by name.
-    """
-    files = sorted(root.glob("*.py"), key=lambda path: (path.stem != "attention", path.stem))
-    return {path.stem: names_in(path.read_text(encoding="utf-8")) for path in files}
+    """Return the public functions, classes and methods of each module, in the order of its file."""
+    files = (root / f"{module}.py" for module in MODULES)
+    return {
+        file.stem: names_in(file.read_text(encoding="utf-8")) for file in files if file.is_file()
+    }
 
 
 @cache
@@ -48,11 +48,19 @@ def defined(tree: ast.AST, lines: list[str], prefix: str = "") -> list[Name]:
             start = min([node.lineno, *(each.lineno for each in node.decorator_list)])
             while start > 1 and lines[start - 2].lstrip().startswith("#"):
                 start -= 1
-            about = (ast.get_docstring(node) or "").partition("\n")[0].replace("``", "`")
+            about = first_sentence(ast.get_docstring(node))
             found.append(Name(prefix + node.name, start, node.end_lineno, about))
         if isinstance(node, ast.ClassDef):
             found += defined(node, lines, f"{node.name}.")
     return found
+
+
+def first_sentence(docstring: str | None) -> str:
+    """Return the first sentence or line, without what stands two blanks after it."""
+    lines = (docstring or "").partition("\n\n")[0].splitlines()
+    ends = (i for i, line in enumerate(lines, 1) if line.rstrip().endswith((".", "!", "?", ":")))
+    text = " ".join(lines[: next(ends, len(lines))])
+    return text.replace("``", "`").partition("  ")[0].strip()
 
 
 def is_public(name: Name) -> bool:

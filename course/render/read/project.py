@@ -57,7 +57,7 @@ SCHEMA: dict[str, Any] = {
             "link-citations": True,
         }
     },
-    "filters": [(str, {"path": str, "at": ("pre-quarto", "post-quarto")})],
+    "filters": [{"path": str, "at": "post-quarto"}],
     "bibliography": (str, [str]),
     "lang": str,
     "jupyter": "python3",
@@ -137,9 +137,7 @@ class Project:
 
     @cached_property
     def filters(self) -> list[str]:
-        entries = self.get("filters", default=[])
-        names = [one["path"] if isinstance(one, dict) else one for one in entries]
-        return [name for name in names if name != "quarto"]
+        return [entry["path"] for entry in self.get("filters", default=[])]
 
     def matching(self, pattern: str) -> Iterator[Path]:
         """Find what a pattern of _quarto.yml names; it may begin with / for the root."""
