@@ -9,7 +9,6 @@ import shutil
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -34,25 +33,19 @@ _SECONDS_BEFORE_A_BAR = 2
 _DAY = 24 * 60 * 60
 
 
-@dataclass(frozen=True)
-class Rendered:
-    """The work that a render did for each page: "executed", "assembled" or "cached"."""
-
-    states: dict[str, str]
-
-
-def render_site(root: Path, *, cell_timeout: float, say: Say = print) -> Rendered:
+def render_site(root: Path, *, cell_timeout: float, say: Say = print) -> dict[str, str]:
+    """Return the work done for each page: "executed", "assembled" or "cached"."""
     state = cache.state(root)  # taken first: an edit made meanwhile isn't taken for rendered
     record = cache.load(root / _RECORD) or {}
     if (record.get("sources"), record.get("site")) == (state, cache.state_of_site(root)):
-        return Rendered(dict.fromkeys(record["pages"], "cached"))
+        return dict.fromkeys(record["pages"], "cached")
     project = load_project(root)
     pages = check_site(project)
     built = _build_all(Builder(project, pages, cell_timeout), say)
     _replace_site(project, pages, built)
     done = {"sources": state, "site": cache.state_of_site(root), "pages": list(built)}
     cache.save(root / _RECORD, done)
-    return Rendered({source: one.state for source, one in built.items()})
+    return {source: one.state for source, one in built.items()}
 
 
 def _build_all(builder: Builder, say: Say) -> dict[str, Built]:

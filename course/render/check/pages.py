@@ -21,7 +21,7 @@ from .terms import lost_lessons, unknown_terms
 from .valid_names import Known, labels
 
 FRONT_MATTER = {
-    "title": str, "subtitle": str, "description": str, "pagetitle": str,
+    "title": str, "subtitle": str, "description": str,
     "jupyter": "python3", "toc": bool, "css": (str, [str]),
 }  # fmt: skip
 CELL_OPTIONS: dict[str, dict[str, Any]] = {
