@@ -63,12 +63,9 @@ def test_text_is_markdown_that_jupyter_reads(made, source, wanted):
     assert got == wanted
 
 
-def test_an_image_comes_along(made):
-    text = '![A dot](dot.svg){alt="One dot."}\n\n![](/root.png)'
-    first, *_ = cells = made(text, {"modules/m01_small/dot.svg": "", "root.png": "png"})
-    assert len(cells) == 1
-    assert "![One dot.](attachment:modules-m01_small-dot.svg)" in first.source
-    assert first.attachments["root.png"] == {"image/png": "cG5n"}
+def test_an_image_is_the_sites(made):
+    [cell] = made('![A dot](dot.svg){style="width: 2em"}', {"modules/m01_small/dot.svg": ""})
+    assert cell.source == f"![A dot]({ADDRESS.replace('lesson.html', 'dot.svg')})"
 
 
 def test_cells_keep_their_order_code_and_outputs(made):

@@ -14,6 +14,7 @@ from course.render.read.page_source import Cell, Page
 
 _CODE = "`{python}"
 _NOT_RUN = re.compile(r"(?<!`)`\{python\}(?![ \t][^`\s][^`\n]*(?<![ \t])`)")
+_NOT_PYTHON = re.compile(r"(?<!`)`\{(?:ojs|r)\}[^`\n]*`(?!`)")
 _ALWAYS = {*dir(builtins), "__name__", "display", "get_ipython", "In", "Out", "_"}
 # What makes names that no parser sees.
 _HIDDEN = re.compile(r"import \*|(?<![.\w])(?:exec|eval|globals|locals|vars|setattr|get_ipython)\b")
@@ -26,7 +27,13 @@ def inline_mistakes(page: Page) -> Iterator[Problem]:
             yield from _in_options(block)
             new = _defined(block.source) if block.language == "python" else set()
             defined = None if defined is None or new is None else defined | new
-        elif _CODE in block.source:
+            continue
+        for match in _NOT_PYTHON.finditer(block.source):
+            yield Problem(
+                *block.place(match.start()),
+                "of code in the text only `{python} expression` is run",
+            )
+        if _CODE in block.source:
             yield from _misplaced(block)
             for found in block.inline():
                 yield from _mistakes(found, defined, page)

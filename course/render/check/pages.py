@@ -21,7 +21,7 @@ from .terms import lost_lessons, unknown_terms
 from .valid_names import Known, labels
 
 FRONT_MATTER = {
-    "title": str, "subtitle": str, "description": str, "pagetitle": str,
+    "title": str, "subtitle": str, "description": str,
     "jupyter": "python3", "toc": bool, "css": (str, [str]),
 }  # fmt: skip
 CELL_OPTIONS: dict[str, dict[str, Any]] = {
@@ -68,8 +68,8 @@ def check_page(page: Page, known: Known) -> Iterator[Problem]:
         page.meta, FRONT_MATTER, page.meta_lines, page.source, kind="front-matter key"
     )
     yield from missing_styles(page, known)
-    yield from _plain_text(page)
     yield from inline_mistakes(page)
+    yield from _plain_text(page)
     for block in page.blocks:
         if isinstance(block, Cell):
             yield from _cell_mistakes(block)

@@ -79,11 +79,11 @@ def add_notebooks(root: Path, files: list[str], *, execute: bool = True) -> None
     for page in pages.values():
         target = site / page.html
         if target.resolve() in rendered and has_notebook(project, page):
-            if not execute and not builder.has_run(page):
+            made = builder.notebook(page, execute=execute)
+            if made is None:
                 left_out.append(page.name)
                 continue
-            notebook, reads = builder.notebook(page)
-            write_notebook(root, site, page, notebook or "", reads)
+            write_notebook(root, site, page, *made)
             _add_link(target, link_html(project, page))
             print(f"  {page.name}.ipynb", flush=True)
     if left_out:
