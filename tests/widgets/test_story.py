@@ -155,7 +155,7 @@ def read():
     made = module("lib/reader.js")
     storyteller = "(await import('/widgets/lib/storyteller.js')).storyteller"
     make = f"m.reader({storyteller}(await loadModel(x)), () => 0.3)"
-    made.run(f"(globalThis.read = {make}, 0)", opening.FILE)
+    made.run(f"(globalThis.read = {make}, 0)", f"models/{story.FILE}")
     return lambda **question: made.run("read(x)", {"temperature": 0.8, **question})
 
 
