@@ -31,7 +31,7 @@ def named_in_the_tree():
                 folders[indent + 2] = folder + name
 
 
-@pytest.mark.parametrize("name", named_in_the_tree())
+@pytest.mark.parametrize("name", list(named_in_the_tree()))
 def test_the_tree_names_what_is_there(name):
     assert exists(name)
 
