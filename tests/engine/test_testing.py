@@ -205,3 +205,31 @@ def test_a_killed_pytest_fails_the_command(pytest_calls, monkeypatch, tmp_path, 
     monkeypatch.setattr(testing.subprocess, "run", lambda *_, **__: SimpleNamespace(returncode=-11))
     assert main(["test"], tmp_path) == 139
     assert "pytest died of SIGSEGV" in capsys.readouterr().err
+
+
+CRASHES = """
+import os, signal
+from tests.conftest import pytest_sessionfinish as fails_for_crashes, pytest_testnodedown
+
+def pytest_sessionfinish(session):
+    fails_for_crashes(session)
+    if os.environ.get("PYTEST_XDIST_WORKER") == "gw0" and os.environ["CRASH"]:
+        os.kill(os.getpid(), signal.SIGABRT)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="Windows has no signals")
+@pytest.mark.parametrize("crash", ["", "yes"])
+def test_a_worker_that_crashes_after_its_last_test_fails_the_run(tmp_path, monkeypatch, crash):
+    monkeypatch.setenv("CRASH", crash)
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    monkeypatch.delenv("PYTEST_XDIST_WORKER", raising=False)
+    (tmp_path / "conftest.py").write_text(CRASHES, encoding="utf-8")
+    (tmp_path / "test_it.py").write_text("def test_it(): pass\n", encoding="utf-8")
+    options = ["-n", "1", "-p", "no:cacheprovider", "--rootdir", tmp_path, tmp_path]
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", *options], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert "1 passed" in done.stdout
+    assert bool(done.returncode) == bool(crash), done.stdout
