@@ -5,7 +5,7 @@ from importlib import import_module
 _MODULES = {
     "exercise": "exercises", "show_exercises": "exercises", "fails": "expected_failure",
     "publish": "cell_output", "show_source": "cell_output", "show_table": "cell_output",
-    "static_form": "cell_output",
+    "static_form": "cell_output", "percent": "numbers",
 }  # fmt: skip
 __all__ = list(_MODULES)
 

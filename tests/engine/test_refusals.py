@@ -20,6 +20,7 @@ MISTAKES = [
     ("```{python}\nx = 1\n", '4: the code that begins with "```{python}" is never closed'),
     ("\n~~~\nx\n", '5: the code that begins with "~~~" is never closed'),
     ("```{ojs}\nx = 1\ny = (oops\n```\n", ""),
+    ("The sum is `{r} 2 + 2`.\n", "4: Quarto won't run this: write `{python} expression`"),
     ("\n{{< vidoe x.mp4 >}}", '5: unknown shortcode "vidoe"; valid: include'),
     ("{{< include /_prelud.qmd >}}\n", '4: there is no file "/_prelud.qmd" to include; did you'),
     ("::: {.bx}\nx\n:::\n", '4: unknown class "bx"; did you mean "box"?'),

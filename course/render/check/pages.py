@@ -13,6 +13,7 @@ from course.render.read.project import Project
 from course.render.read.strict_yaml import mistakes
 
 from .badges import badge_mistakes
+from .inline import inline_mistakes
 from .links import broken_links, missing_styles
 from .ojs_cells import ojs_mistakes
 from .practice import practice_mistakes
@@ -20,7 +21,7 @@ from .terms import lost_lessons, unknown_terms
 from .valid_names import Known, labels
 
 FRONT_MATTER = {
-    "title": str, "subtitle": str, "description": str, "pagetitle": str,
+    "title": str, "subtitle": str, "description": str,
     "jupyter": "python3", "toc": bool, "css": (str, [str]),
 }  # fmt: skip
 CELL_OPTIONS: dict[str, dict[str, Any]] = {
@@ -67,6 +68,7 @@ def check_page(page: Page, known: Known) -> Iterator[Problem]:
         page.meta, FRONT_MATTER, page.meta_lines, page.source, kind="front-matter key"
     )
     yield from missing_styles(page, known)
+    yield from inline_mistakes(page)
     yield from _plain_text(page)
     for block in page.blocks:
         if isinstance(block, Cell):

@@ -95,7 +95,7 @@ local plain = {
   Link = function(link) return pandoc.Link(link.content, address(link.target), link.title) end,
   Image = function(image)
     local alt = image.attributes.alt
-    return pandoc.Image(alt and { pandoc.Str(alt) } or image.caption, image.src)
+    return pandoc.Image(alt and { pandoc.Str(alt) } or image.caption, address(image.src))
   end,
   Figure = function(figure) return figure.content end,
   Header = function(header) return pandoc.Header(header.level, header.content) end,

@@ -20,7 +20,7 @@ def document(page: Page, outputs: list[list[dict[str, Any]]], site: str) -> str:
     position = 0
     for block in page.blocks:
         if isinstance(block, Prose):
-            parts.append(_prose(block, address))
+            parts.append(block.source)
         elif block.language == "python":
             parts += _cell(block, position, outputs[position])
             position += 1
@@ -29,14 +29,6 @@ def document(page: Page, outputs: list[list[dict[str, Any]]], site: str) -> str:
 
 def mark(text: str) -> str:
     return code_block(text, "{.notebook-mark}")
-
-
-def _prose(block: Prose, address: str) -> str:
-    """Replace each ``${expression}``, which only the page computes, by a link to the page."""
-    text = block.source
-    for found in reversed(list(block.expressions())):
-        text = f"{text[: found.start]}[a live value]({address}){text[found.end :]}"
-    return text
 
 
 def _cell(cell: Cell, position: int, outputs: list[dict[str, Any]]) -> Iterator[str]:

@@ -39,6 +39,8 @@ _REFERENCE = re.compile(
     r"(?<![\w@\\./{=])(?<!^\()@\{?([A-Za-z0-9_](?:[\w:.#$%&+?<>~/-]*\w)?)", re.M
 )
 BADGE = re.compile(r"\[([^\[\]\n]*)\]\{\.source\}")
+# Quarto's pattern, in both of its places: it finds code in fences, comments and longer ticks, too.
+_INLINE = re.compile(r"(?<!`)`\{python\}[ \t]([^`\n]+)`")
 _SHORTCODE = re.compile(r"\{\{<\s*(/?[\w-]*)[^\n]*?>\}\}")
 
 
@@ -124,6 +126,18 @@ class Prose:
             if match["expression"] is not None:
                 path, line = self.place(match.start())
                 yield Expression(match["expression"].strip(), path, line, *match.span())
+
+    def inline(self) -> list[Found]:
+        """List the code of each `{python} expression`, which the kernel computes."""
+        lines = (line for line in self.lines if "`{python}" in line.text)
+        return [Found(m[1], *line[1:]) for line in lines for m in _INLINE.finditer(line.text)]
+
+    def with_values(self, values: Iterator[str]) -> Prose:
+        """Return the prose with the next of ``values`` in place of each `{python} expression`."""
+        if not self.inline():
+            return self
+        texts = (_INLINE.sub(lambda _: next(values), line.text) for line in self.lines)
+        return Prose([Line(text, *line[1:]) for text, line in zip(texts, self.lines, strict=True)])
 
     def place(self, offset: int) -> tuple[str, int]:
         line = self.lines[min(bisect_right(self._starts, offset), len(self.lines)) - 1]

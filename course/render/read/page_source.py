@@ -5,13 +5,13 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from course.problems import Problem, nearest
 
-from .markdown import FENCE, Line, Prose, fence_after
+from .markdown import FENCE, Found, Line, Prose, fence_after
 from .strict_yaml import Lines, read_yaml
 
 SHORTCODE_LINE = re.compile(r"^\s*\{\{<\s*include\s+(\S+)\s*>\}\}\s*$")
@@ -79,6 +79,20 @@ class Page:
     @property
     def prose(self) -> list[Prose]:
         return [block for block in self.blocks if isinstance(block, Prose)]
+
+    @property
+    def runs(self) -> list[Cell | list[Found]]:
+        """What the kernel runs, in the page's order: a cell, or the expressions between cells."""
+        python = (b for b in self.blocks if isinstance(b, Prose) or b.language == "python")
+        runs = (block.inline() if isinstance(block, Prose) else block for block in python)
+        return [run for run in runs if run]
+
+    def with_values(self, values: list[str]) -> Page:
+        """Return the page with each `{python} expression` replaced by its value, as Markdown."""
+        rest = iter(values)
+        return replace(
+            self, blocks=[b.with_values(rest) if isinstance(b, Prose) else b for b in self.blocks]
+        )
 
 
 def read_page(root: Path, source: str) -> tuple[Page, list[Problem]]:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import base64
 import re
 from collections.abc import Iterator
 from html import escape
-from pathlib import Path
 from typing import Any
 
 from course.render.read.markdown import Prose
@@ -17,47 +15,36 @@ _IMAGES = {"image/svg+xml": "svg", "image/png": "png"}  # preferred first
 _SVG_SIZE = re.compile(r"<svg[^>]*?\swidth=\"([\d.]+)pt\" height=\"([\d.]+)pt\"")
 
 
-def page_markdown(page: Page, outputs: list[list[dict]], ojs: Any, figures: Path) -> str:
-    """Return the Markdown, and write images to the folder ``figures``.
+def page_markdown(page: Page, outputs: list[list[dict]], ojs: Any) -> tuple[str, dict[str, str]]:
+    """Return the Markdown, and the images by the names of their files.
 
     ``outputs`` has a list for each Python cell; ``ojs`` numbers the elements of OJS cells.
     """
     python_outputs = iter(enumerate(outputs, 1))
+    figures = Figures(page)
     parts = []
     for block in page.blocks:
         if isinstance(block, Prose):
-            parts.append(_prose(block, ojs))
+            parts.append(block.source)
         elif block.language == "ojs":
             parts.append(_ojs_cell(block, ojs))
         else:
             count, cell_outputs = next(python_outputs)
-            parts.append(_python_cell(block, count, cell_outputs, Figures(page, figures)))
-    return "\n\n".join(parts) + "\n"
+            parts.append(_python_cell(block, count, cell_outputs, figures))
+    return "\n\n".join(parts) + "\n", figures.images
 
 
 class Figures:
-    """Writes a cell's images beside its page, under Quarto's names."""
+    """Collects the images of a page's cells, under Quarto's names."""
 
-    def __init__(self, page: Page, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, page: Page) -> None:
+        self.images: dict[str, str] = {}  # SVG as text, PNG in base64
         self.address = f"{page.name.rsplit('/', 1)[-1]}_files/figure-html"
 
-    def write(self, name: str, mime: str, data: str) -> str:
+    def add(self, name: str, mime: str, data: str) -> str:
         file = f"{name}.{_IMAGES[mime]}"
-        self.folder.mkdir(parents=True, exist_ok=True)
-        raw = data.encode() if mime == "image/svg+xml" else base64.b64decode(data)
-        (self.folder / file).write_bytes(raw)
+        self.images[file] = data
         return f"{self.address}/{file}"
-
-
-def _prose(block: Prose, ojs: Any) -> str:
-    """Replace each ``${expression}`` by the element that its value will fill."""
-    pieces, end = [], 0
-    for found in block.expressions():
-        element = ojs.add_inline(found.expression, path=found.path, line=found.line)
-        pieces += [block.source[end : found.start], f"[[]{{#{element}}}]{{}}"]
-        end = found.end
-    return "".join([*pieces, block.source[end:]])
 
 
 def _ojs_cell(cell: Cell, ojs: Any) -> str:
@@ -111,7 +98,7 @@ def _outputs(cell: Cell, count: int, outputs: list[dict], figures: Figures) -> I
             identity = _display_id(cell, displays, output)
             if mime := _mime_of_image(output):
                 name = f"{cell.label or f'cell-{count + 1}'}-output-{position}"
-                address = figures.write(name, mime, output["data"][mime])
+                address = figures.add(name, mime, output["data"][mime])
                 size = output.get("metadata", {}).get(mime) or _svg_size(output["data"][mime])
                 image = _image(cell, address, size)
                 yield div(f"{identity}.cell-output .cell-output-display", image)
