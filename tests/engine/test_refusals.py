@@ -10,6 +10,7 @@ HEAD = "---\ntitle: A lesson\n---\n"  # lines 1 to 3
 MISTAKES = [
     (python("1", lable="x"), '5: unknown cell option "lable"; did you mean "label"?'),
     ("```{ojs}\n//| eval: false\nx = 1\n```", '5: unknown cell option "eval"; valid: echo, output'),
+    (python("1", output="asis"), '5: unknown cell option "output"; '),
     (python("1", echo="maybe"), "5: \"echo\" must be true or false, not 'maybe'"),
     (python("1", code_fold="show"), '5: "code-fold" must be true'),
     (python("1", label='"x'), "5: bad YAML: "),

@@ -79,7 +79,6 @@ def test_cells_keep_their_order_code_and_outputs(made):
 OPTIONS = {
     "echo": ({"echo": "false"}, {"source_hidden": True}),
     "code-fold": ({"code_fold": "true"}, {"source_hidden": True}),
-    "output": ({"output": "false"}, {"outputs_hidden": True}),
 }
 
 
