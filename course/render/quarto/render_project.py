@@ -21,7 +21,7 @@ from course.render.write.mentions import with_mentions
 _CELL_TIMEOUT = 300
 
 # Quarto prints these and exits with 0.
-_QUIET_ERRORS = re.compile(r"ERROR: OJS parsing failed|Unable to resolve crossref")
+_QUIET_ERRORS = re.compile(r"ERROR: OJS parsing failed")
 _MISSING = """there is no `quarto` on this machine. Either
   install Quarto 1.10 from quarto.org, or
   run `.venv/bin/python -m pip install -r requirements-quarto.txt`, which downloads it, or
