@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from course.ended import status_of
 from course.problems import Problem, Problems
 from course.render.build import Builder
 from course.render.check.pages import read_site
@@ -52,7 +53,7 @@ def render_with_quarto(root: Path) -> int:
                 quiet.append(line.strip())
     if quiet:
         raise Problems(Problem("quarto", None, line) for line in dict.fromkeys(quiet))
-    return process.returncode
+    return status_of("quarto", process.returncode)
 
 
 def _check(project: Project) -> dict[str, Page]:
