@@ -38,17 +38,12 @@ def course(tmp_path, monkeypatch):
     return course
 
 
-def test_the_first_run_installs_and_goes_on_inside(course):
-    environment.enter(course.root, ["check"])
+def test_the_first_run_installs_and_goes_on_inside_and_the_second_skips_what_is_done(course):
+    for arguments in (["check"], []):
+        environment.enter(course.root, arguments)
     assert course.made == len(course.installs) == 1
     assert str(course.root / "requirements.txt") in course.installs[0]
-    assert course.began == [(course.venv, ["check"])]
-
-
-def test_the_second_run_skips_what_is_done(course):
-    for _ in range(2):
-        environment.enter(course.root, [])
-    assert course.made == len(course.installs) == 1
+    assert course.began == [(course.venv, ["check"]), (course.venv, [])]
 
 
 def test_a_changed_pin_installs_again_in_the_same_environment(course):

@@ -16,12 +16,10 @@ NAMES = sorted(path.stem for path in INPUT.glob("[a-z]*.qmd"))
 STYLE = ".known-class, .source, .term, .box, .answer, .prediction { color: red }\n"
 GLOSSARY = "weight:\n  sentence: A share $v$ of 1.\n  symbol: $A_{ij}$\n  forms: [weights]\n"
 SIDEBAR = """\
-      - href: index.qmd
-        text: "Start"
+      - index.qmd
       - section: "Part one"
         contents:
           - pages/text.qmd
-          - text: "Still to write"
           - pages/boxes.qmd"""
 
 
@@ -45,8 +43,8 @@ def rendered(root: Path) -> dict[str, str]:
     bodies = {name: re.search(r"<main.*?</header>\n(.*)</main>", html, re.S)[1]
               for name, html in pages.items()}  # fmt: skip
     frame = pages["text"].replace(bodies["text"], "")
-    frame = re.sub(r"(<script[^>]*>)[^<]*(?=</script>)|'sha256-[^']*'", r"\1", frame)
-    return {**bodies, "frame": frame}
+    frame = re.sub(r"(<script[^>]*>)[^<]*(?=</script>)|'sha256-[^']*'|<p .*</p>\n", r"\1", frame)
+    return {**bodies, "frame": re.sub(r"\n\s+", "\n", frame)}
 
 
 @pytest.fixture(scope="module")

@@ -10,6 +10,7 @@ HEAD = "---\ntitle: A lesson\n---\n"  # lines 1 to 3
 MISTAKES = [
     (python("1", lable="x"), '5: unknown cell option "lable"; did you mean "label"?'),
     ("```{ojs}\n//| eval: false\nx = 1\n```", '5: unknown cell option "eval"; valid: echo, output'),
+    (python("1", output="asis"), '5: unknown cell option "output"; '),
     (python("1", echo="maybe"), "5: \"echo\" must be true or false, not 'maybe'"),
     (python("1", code_fold="show"), '5: "code-fold" must be true'),
     (python("1", label='"x'), "5: bad YAML: "),
@@ -20,6 +21,7 @@ MISTAKES = [
     ("```{python}\nx = 1\n", '4: the code that begins with "```{python}" is never closed'),
     ("\n~~~\nx\n", '5: the code that begins with "~~~" is never closed'),
     ("```{ojs}\nx = 1\ny = (oops\n```\n", ""),
+    ("The sum is `{r} 2 + 2`.\n", "4: Quarto won't run this: write `{python} expression`"),
     ("\n{{< vidoe x.mp4 >}}", '5: unknown shortcode "vidoe"; valid: include'),
     ("{{< include /_prelud.qmd >}}\n", '4: there is no file "/_prelud.qmd" to include; did you'),
     ("::: {.bx}\nx\n:::\n", '4: unknown class "bx"; did you mean "box"?'),

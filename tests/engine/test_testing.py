@@ -32,19 +32,15 @@ def has_browser(monkeypatch, path):
     monkeypatch.setattr(testing, "find_or_install_browser", lambda: path)
 
 
-def test_with_a_browser_all_tests_run(pytest_calls, monkeypatch, tmp_path):
+def test_with_a_browser_all_tests_run_on_the_given_site(pytest_calls, monkeypatch, tmp_path):
     has_browser(monkeypatch, "/bin/chromium")
     assert main(["test"], tmp_path) == 0
-    [call] = pytest_calls
-    assert "-m" not in call.command[3:]
-    assert call.env["CHROME"] == "/bin/chromium"
-    assert "COURSE_SITE" not in call.env
-
-
-def test_a_given_site_is_the_one_tested(pytest_calls, monkeypatch, tmp_path):
-    has_browser(monkeypatch, "/bin/chromium")
     main(["test", "--site", str(tmp_path)], tmp_path)
-    assert pytest_calls[0].env["COURSE_SITE"] == str(tmp_path.resolve())
+    fresh, given = pytest_calls
+    assert "-m" not in fresh.command[3:]
+    assert fresh.env["CHROME"] == "/bin/chromium"
+    assert "COURSE_SITE" not in fresh.env
+    assert given.env["COURSE_SITE"] == str(tmp_path.resolve())
 
 
 @pytest.fixture
@@ -63,27 +59,21 @@ def asked(pytest_calls, monkeypatch, tmp_path):
     return options
 
 
-@pytest.mark.parametrize(
-    "words", [[], ["--quick"], ["m05"], ["tests/engine"], ["-k", "masks"], ["-m", "site"]], ids=str
-)
-def test_tests_run_in_parallel(asked, words):
-    assert "-n" in asked(*words)
+ONE_PROCESS = (
+    ["tests/engine/test_ojs.py"], ["tests/engine/test_ojs.py::test_x"], ["-k", "x", "-s"],
+    ["-n", "0"],
+)  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "words", [["tests/engine/test_ojs.py"], ["tests/engine/test_ojs.py::test_x"], ["-k", "x", "-s"]]
-)
+@pytest.mark.parametrize("words", ONE_PROCESS, ids=" ".join)
 def test_a_file_and_a_terminal_get_one_process(asked, words):
     assert asked(*words) == words
-
-
-def test_the_number_of_processes_can_be_given(asked):
-    assert asked("-n", "0") == ["-n", "0"]
 
 
 @pytest.mark.parametrize(
     ("words", "options"),
     [
+        ([], []),
         (["-k", "masks"], ["-k", "masks"]),
         (["--", "-k", "masks"], ["-k", "masks"]),
         (["-k", "m05", "-x"], ["-k", "m05", "-x"]),  # the value of an option is no lesson
@@ -95,8 +85,9 @@ def test_the_number_of_processes_can_be_given(asked):
         (["tests/engine"], ["tests/engine"]),
     ],
 )  # fmt: skip
-def test_words_become_pytests_options(asked, words, options):
+def test_words_become_pytests_options_in_parallel(asked, words, options):
     found = asked(*words)
+    assert "-n" in found
     assert found[found.index("worksteal") + 1 :] == options
 
 
@@ -145,37 +136,26 @@ def test_without_a_browser_it_says_what_did_not_run(
     assert "did NOT run" in capsys.readouterr().err
 
 
-def test_the_environment_names_the_browser_first(monkeypatch, tmp_path):
-    chosen = tmp_path / "my-chrome"
-    chosen.write_text("#!/bin/sh\n")
-    chosen.chmod(0o755)
-    monkeypatch.setenv("CHROME", str(chosen))
-    assert browser.find_browser() == str(chosen)
-
-
 @pytest.mark.parametrize("command", ["chromium", "google-chrome", "msedge"])
-def test_a_browser_on_the_path_is_found(monkeypatch, command):
+def test_a_browser_is_found_by_its_name_but_the_environments_comes_first(monkeypatch, command):
     monkeypatch.delenv("CHROME", raising=False)
-    monkeypatch.setattr("shutil.which", lambda name: f"/bin/{name}" if name == command else None)
+    names = {command, "my-chrome"}
+    monkeypatch.setattr("shutil.which", lambda name: f"/bin/{name}" if name in names else None)
     assert browser.find_browser() == f"/bin/{command}"
+    monkeypatch.setenv("CHROME", "my-chrome")
+    assert browser.find_browser() == "/bin/my-chrome"
 
 
-def test_a_browser_in_its_usual_place_is_found(monkeypatch, tmp_path):
-    place = tmp_path / "Google/Chrome/Application/chrome.exe"
-    place.parent.mkdir(parents=True)
-    place.write_text("")
+def test_a_browser_is_found_in_its_usual_place_or_nowhere(monkeypatch, tmp_path):
     monkeypatch.delenv("CHROME", raising=False)
-    monkeypatch.setattr("shutil.which", lambda _: None)
-    monkeypatch.setenv("ProgramFiles", str(tmp_path))
-    monkeypatch.setattr(browser, "_playwrights_own", lambda: None)
-    assert browser.find_browser() == str(place)
-
-
-def test_where_none_is_found_or_installed_there_is_none(monkeypatch):
-    monkeypatch.setattr(browser, "find_browser", lambda: None)
     monkeypatch.setattr("shutil.which", lambda _: None)
     monkeypatch.setattr("subprocess.run", lambda *_, **__: SimpleNamespace(returncode=1))
+    monkeypatch.setattr(browser, "_playwrights_own", lambda: None)
+    monkeypatch.setattr(browser, "_PLACES", ("{ProgramFiles}/chrome.exe",))
+    monkeypatch.setenv("ProgramFiles", str(tmp_path))
     assert browser.find_or_install_browser() is None
+    (tmp_path / "chrome.exe").touch()
+    assert browser.find_browser() == f"{tmp_path}/chrome.exe"
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="Windows has no signals")

@@ -64,8 +64,8 @@ def test_text_is_markdown_that_jupyter_reads(made, source, wanted):
 
 
 def test_an_image_is_the_sites(made):
-    [cell] = made('![A dot](dot.svg){style="width: 2em"}', {"modules/m01_small/dot.svg": ""})
-    assert cell.source == f"![A dot]({ADDRESS.replace('lesson.html', 'dot.svg')})"
+    [cell] = made('![A dot](dot.svg){alt="One dot."}', {"modules/m01_small/dot.svg": ""})
+    assert cell.source == f"![One dot.]({ADDRESS.replace('lesson.html', 'dot.svg')})"
 
 
 def test_cells_keep_their_order_code_and_outputs(made):
@@ -79,7 +79,6 @@ def test_cells_keep_their_order_code_and_outputs(made):
 OPTIONS = {
     "echo": ({"echo": "false"}, {"source_hidden": True}),
     "code-fold": ({"code_fold": "true"}, {"source_hidden": True}),
-    "output": ({"output": "false"}, {"outputs_hidden": True}),
 }
 
 

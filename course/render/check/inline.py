@@ -13,8 +13,7 @@ from course.render.read.markdown import Found, Prose, automatic_id
 from course.render.read.page_source import Cell, Page
 
 _CODE = "`{python}"
-_NOT_RUN = re.compile(r"(?<!`)`\{python\}(?![ \t][^`\s][^`\n]*(?<![ \t])`)")
-_NOT_PYTHON = re.compile(r"(?<!`)`\{(?:ojs|r)\}[^`\n]*`(?!`)")
+_NOT_RUN = re.compile(r"(?<!`)`\{(?!python\}[ \t][^`\s][^`\n]*(?<![ \t])`)(?:python|ojs|r)\}")
 _ALWAYS = {*dir(builtins), "__name__", "display", "get_ipython", "In", "Out", "_"}
 # What makes names that no parser sees.
 _HIDDEN = re.compile(r"import \*|(?<![.\w])(?:exec|eval|globals|locals|vars|setattr|get_ipython)\b")
@@ -27,13 +26,7 @@ def inline_mistakes(page: Page) -> Iterator[Problem]:
             yield from _in_options(block)
             new = _defined(block.source) if block.language == "python" else set()
             defined = None if defined is None or new is None else defined | new
-            continue
-        for match in _NOT_PYTHON.finditer(block.source):
-            yield Problem(
-                *block.place(match.start()),
-                "of code in the text only `{python} expression` is run",
-            )
-        if _CODE in block.source:
+        elif "`{" in block.source:
             yield from _misplaced(block)
             for found in block.inline():
                 yield from _mistakes(found, defined, page)
@@ -42,7 +35,9 @@ def inline_mistakes(page: Page) -> Iterator[Problem]:
 def _in_options(cell: Cell) -> Iterator[Problem]:
     for option, value in cell.options.items():
         if _CODE in str(value):
-            message = f"{option}: Quarto runs no code in options; say it in the text"
+            message = f"{option}: Quarto runs no code in options"
+            if option == "fig-cap":
+                message += "; write the caption below the cell, in ::: {.widget-caption}"
             yield Problem(cell.path, cell.line_of(option), message)
 
 

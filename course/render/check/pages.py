@@ -26,8 +26,8 @@ FRONT_MATTER = {
 }  # fmt: skip
 CELL_OPTIONS: dict[str, dict[str, Any]] = {
     "python": {
-        "label": str, "echo": bool, "output": (bool, "asis"), "fig-cap": str, "fig-alt": str,
-        "code-fold": True, "code-summary": str,
+        "label": str, "echo": bool, "fig-cap": str, "fig-alt": str, "code-fold": True,
+        "code-summary": str,
     },
     "ojs": {"echo": bool, "output": bool},
 }  # fmt: skip
