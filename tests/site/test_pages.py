@@ -130,7 +130,7 @@ def test_the_skip_link_comes_first_and_leads_to_the_text(open_page):
 
 def test_what_scrolls_sideways_is_reached_by_keyboard(open_page):
     with open_page(LESSON, width=390) as page:
-        page.wait_for_selector("pre[tabindex='0']")
+        page.wait_for_selector("pre[tabindex='0']", state="attached")
 
 
 @pytest.mark.usefixtures("ours")
