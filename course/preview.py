@@ -96,4 +96,4 @@ def _render_again(root: Path, cell_timeout: float) -> set[str]:
         reason = f"{type(error).__name__}: {error}"
         print(f"{reason}\nthe page stays as it was", file=sys.stderr, flush=True)
         return set()
-    return set(done.states.values())
+    return set(done.values())

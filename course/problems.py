@@ -9,14 +9,16 @@ _MOST_NAMES_LISTED = 12
 
 
 class Problem(Exception):  # noqa: N818 — the reader has a problem, not the program
-    """A mistake and its place."""
+    """A mistake and its place; lines and columns count from 1."""
 
-    def __init__(self, path: object, line: int | None, message: str) -> None:
-        self.path, self.line, self.message = str(path), line, message
-        super().__init__(path, line, message)
+    def __init__(
+        self, path: object, line: int | None, message: str, column: int | None = None
+    ) -> None:
+        self.path, self.line, self.message, self.column = str(path), line, message, column
+        super().__init__(path, line, message, column)
 
     def __str__(self) -> str:
-        place = f"{self.path}:{self.line}" if self.line else self.path
+        place = ":".join(str(part) for part in (self.path, self.line, self.column) if part)
         return f"{place}: {self.message}"
 
 

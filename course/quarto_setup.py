@@ -1,11 +1,13 @@
-"""Stop Quarto with the one command that is missing; run by Quarto as `pre-render:` of _quarto.yml.
+"""Check Quarto's Python, and list the modules' names for a filter; `pre-render:` of _quarto.yml.
 
 Standard library only: the Python that Quarto found may be any, with nothing installed.
 """
 
 import sys
 from importlib.util import find_spec
+from pathlib import Path
 
+ROOT = Path(__file__).resolve().parents[1]
 NEEDED = ["nbformat", "nbclient", "ipykernel", "matplotlib", "torch"]
 MESSAGE = """\
 the course isn't set up for Quarto yet: {python} has no {missing}.
@@ -19,5 +21,14 @@ def missing():
     return [name for name in NEEDED if find_spec(name) is None]
 
 
-if __name__ == "__main__" and missing():
-    sys.exit(MESSAGE.format(python=sys.executable, missing=", ".join(missing())))
+def main():
+    if missing():
+        sys.exit(MESSAGE.format(python=sys.executable, missing=", ".join(missing())))
+    sys.path[0] = str(ROOT)  # in place of this file's folder
+    from course.render.read.names import write_names
+
+    write_names(ROOT)
+
+
+if __name__ == "__main__":
+    main()

@@ -17,8 +17,8 @@ const element = (tag, properties, ...children) => {
 /** One prediction or bug hunt. `keep(answer)` is called with what was chosen, or undefined. */
 function question(root, keep) {
   const choices = root.querySelector(":scope > ol");
-  const folded = root.querySelector(":scope > .callout");
-  const body = folded.querySelector(".callout-body");
+  const folded = root.querySelector(":scope > .answer");
+  const body = folded.querySelector(":scope > div");
   const reasons = body.querySelector(":scope > ol");
   const right = Number(root.dataset.right);
   const next = root.nextElementSibling;

@@ -5,8 +5,6 @@ from __future__ import annotations
 import sys
 import time
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
 from course import preview_address
 from course.render import cache
@@ -14,17 +12,22 @@ from course.render.check.ojs_cells import published_names
 from course.render.ojs.modules import Modules
 from course.render.ojs.page_script import OjsPage
 from course.render.read.glossary import FILE as GLOSSARY
+from course.render.read.names import FILE as NAMES
+from course.render.read.names import write_names
 from course.render.read.page_source import Cell, Page
 from course.render.read.project import Project
+from course.render.write.search import Part, parts_of
 
 from .cache import PageCache
+from .notebook import has_notebook, notebook_of
 
 
 @dataclass(frozen=True)
 class Built:
     page: Page
     html: str
-    figures: Path
+    figures: dict[str, str]  # SVG as text, PNG in base64
+    parts: list[Part]  # for the search
     notebook: str | None  # as JSON; None for a page that is not a lesson
     reads: list[str]  # the files that its cells read
     state: str  # "executed", "assembled" (from cached outputs) or "cached"
@@ -34,49 +37,49 @@ class Built:
 class Builder:
     def __init__(self, project: Project, pages: dict[str, Page], cell_timeout: float) -> None:
         self.project, self.pages, self.cell_timeout = project, pages, cell_timeout
+        self._modules = Modules(project.root)
         titles = {source: page.title for source, page in pages.items()}
-        modules = [path.name for path in sorted(project.root.glob("*.py"))]  # filters/sources.lua
-        files = [*project.listed("bibliography"), *project.filters, GLOSSARY, *modules]
+        write_names(project.root)
+        files = [*project.listed("bibliography"), *project.filters, GLOSSARY, NAMES]
         self._site_key = cache.digest([
-            project.text, project.site_url, preview_address.URL, titles, cache.whole_engine(),
+            project.text, project.site_url, preview_address.URL, titles, cache.engine(),
             [cache.file_digest(project.root / name) for name in files],
         ])  # fmt: skip
-
-    def has_run(self, page: Page) -> bool:
-        """True where the outputs of the page's cells are in the cache."""
-        store = PageCache(self.project.root, page.name)
-        return store.load_execution(self._execution_key(page)) is not None
 
     def cached(self, page: Page) -> Built | None:
         """Return the page from the cache; None where something that it depends on has changed."""
         started = time.perf_counter()
         store = PageCache(self.project.root, page.name)
         execution = store.load_execution(self._execution_key(page))
-        if execution is None:
-            return None
-        record = store.load_page(self._page_key(page, execution))
-        if record is None:
-            return None
-        seconds = time.perf_counter() - started
-        return Built(
-            page, record["html"], store.figures, record["notebook"], list(execution["reads"]),
-            "cached", seconds,
-        )  # fmt: skip
+        made = execution and store.load_page(self._page_key(page, execution))
+        return self._built(page, execution, made, "cached", started) if made else None
 
     def build(self, page: Page) -> Built:
         started = time.perf_counter()
         store = PageCache(self.project.root, page.name)
-        key = self._execution_key(page)
-        execution = store.load_execution(key)
-        state = "assembled"
+        execution, state = store.load_execution(self._execution_key(page)), "assembled"
         if execution is None:
-            execution, state = self._execute(page, store, key), "executed"
-        ojs = OjsPage(Modules(self.project.root), published=published_names(page))
-        html = self._assemble(page, store, execution, ojs)
-        notebook = self._notebook(page, execution)
-        store.save_page(self._page_key(page, execution), html, notebook, ojs.files())
-        seconds, reads = time.perf_counter() - started, list(execution["reads"])
-        return Built(page, html, store.figures, notebook, reads, state, seconds)
+            execution, state = self._execute(page, store), "executed"
+        made = self._assemble(page, store, execution)
+        return self._built(page, execution, made, state, started)
+
+    def notebook(self, page: Page, *, execute: bool) -> tuple[str, list[str]] | None:
+        """Return a lesson's notebook, and the files that its cells read.
+
+        None where its outputs aren't in the cache, and ``execute`` is false.
+        """
+        store = PageCache(self.project.root, page.name)
+        execution = store.load_execution(self._execution_key(page))
+        if execution is None and execute:
+            execution = self._execute(page, store)
+        return execution and (self._notebook(page, execution), list(execution["files"]))
+
+    def _built(
+        self, page: Page, execution: cache.Record, made: cache.Record, state: str, started: float
+    ) -> Built:
+        parts = {name: made[name] for name in ("html", "figures", "parts", "notebook")}
+        seconds, reads = time.perf_counter() - started, list(execution["files"])
+        return Built(page, **parts, reads=reads, state=state, seconds=seconds)
 
     def _execution_key(self, page: Page) -> str:
         runs = [
@@ -84,39 +87,39 @@ class Builder:
             for run in page.runs
         ]
         pins = cache.file_digest(self.project.root / "requirements.txt")
-        parts = [runs, pins, self.project.kernel_settings, sys.version, cache.executing_engine()]
-        return cache.digest(parts)
+        engine = cache.engine(cache.ENGINE / "execute")
+        return cache.digest([runs, pins, self.project.kernel_settings, sys.version, engine])
 
-    def _page_key(self, page: Page, execution: dict[str, Any]) -> str:
+    def _page_key(self, page: Page, execution: cache.Record) -> str:
         text = [line.text for line in page.lines]
         results = execution["outputs"], execution["values"]
         return cache.digest([text, page.meta, results, self._site_key])
 
-    def _execute(self, page: Page, store: PageCache, key: str) -> dict[str, Any]:
+    def _execute(self, page: Page, store: PageCache) -> cache.Record:
+        key = self._execution_key(page)  # before its cells run: they may take a while
         if not page.runs:
-            return store.save_execution(key, {}, [], {}, [])
+            return store.save_execution(key, {}, outputs=[], values=[])
         from course.render.execute.cells import execute
 
         done = execute(self.project, page, cell_timeout=self.cell_timeout)
-        return store.save_execution(key, done.reads, done.outputs, done.imports, done.values)
+        return store.save_execution(key, done.reads, outputs=done.outputs, values=done.values)
 
-    def _assemble(
-        self, page: Page, store: PageCache, execution: dict[str, Any], ojs: OjsPage
-    ) -> str:
+    def _assemble(self, page: Page, store: PageCache, execution: cache.Record) -> cache.Record:
         from course.render.write.page_frame import whole_page
         from course.render.write.pandoc import to_html
         from course.render.write.pandoc_input import page_markdown
 
-        store.forget_page()
+        ojs = OjsPage(self._modules, published=published_names(page))
         shown = page.with_values(execution["values"])
-        markdown = page_markdown(shown, execution["outputs"], ojs, store.figures)
+        markdown, figures = page_markdown(shown, execution["outputs"], ojs)
         body = to_html(self.project, page, markdown)
-        return whole_page(self.project, self.pages, page, body, ojs.script(root=page.root))
+        html = whole_page(self.project, self.pages, page, body, ojs.script(root=page.root))
+        return store.save_page(
+            self._page_key(page, execution), ojs.files(),
+            html=html, figures=figures, parts=parts_of(html),
+            notebook=self._notebook(page, execution) if has_notebook(self.project, page) else None,
+        )  # fmt: skip
 
-    def _notebook(self, page: Page, execution: dict[str, Any]) -> str | None:
-        from .notebook import has_notebook, notebook_of
-
-        if not has_notebook(self.project, page):
-            return None
+    def _notebook(self, page: Page, execution: cache.Record) -> str:
         shown = page.with_values(execution["values"])
-        return notebook_of(self.project, shown, execution["outputs"], list(execution["reads"]))
+        return notebook_of(self.project, shown, execution["outputs"], list(execution["files"]))

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
+import base64
 import errno
 import os
 import shutil
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 from course.problems import Problem, Problems
+from course.render import cache
 from course.render.check.links import dangling, linked_files
 from course.render.check.pages import check_site
 from course.render.read.page_source import Page
 from course.render.read.project import Project, load_project
-from course.render.unchanged import Watch, pages_if_unchanged
 from course.render.write.mentions import with_mentions
 from course.render.write.page_frame import FRAME, LIBRARY
 from course.render.write.search import write_search
@@ -28,28 +28,24 @@ from .build import Builder, Built
 from .notebook import write_notebook
 
 Say = Callable[[str], None]
+_RECORD = Path(".course", "rendered.json")
 _SECONDS_BEFORE_A_BAR = 2
 _DAY = 24 * 60 * 60
-_MONTH = 30 * _DAY
 
 
-@dataclass(frozen=True)
-class Rendered:
-    """The work that a render did for each page: "executed", "assembled" or "cached"."""
-
-    states: dict[str, str]
-
-
-def render_site(root: Path, *, cell_timeout: float, say: Say = print) -> Rendered:
-    if unchanged := pages_if_unchanged(root):
-        return Rendered(dict.fromkeys(unchanged, "cached"))
-    watch = Watch(root)
+def render_site(root: Path, *, cell_timeout: float, say: Say = print) -> dict[str, str]:
+    """Return the work done for each page: "executed", "assembled" or "cached"."""
+    state = cache.state(root)  # taken first: an edit made meanwhile isn't taken for rendered
+    record = cache.load(root / _RECORD) or {}
+    if (record.get("sources"), record.get("site")) == (state, cache.state_of_site(root)):
+        return dict.fromkeys(record["pages"], "cached")
     project = load_project(root)
     pages = check_site(project)
     built = _build_all(Builder(project, pages, cell_timeout), say)
     _replace_site(project, pages, built)
-    watch.ended(list(built))
-    return Rendered({source: one.state for source, one in built.items()})
+    done = {"sources": state, "site": cache.state_of_site(root), "pages": list(built)}
+    cache.save(root / _RECORD, done)
+    return {source: one.state for source, one in built.items()}
 
 
 def _build_all(builder: Builder, say: Say) -> dict[str, Built]:
@@ -94,17 +90,15 @@ def _with_progress(jobs: list[Future[Built]]) -> Iterator[Future[Built]]:
     """Yield the jobs as they end; after two seconds show a progress bar on a terminal."""
     from tqdm import tqdm
 
-    done, pending = wait(jobs, timeout=_SECONDS_BEFORE_A_BAR)
-    yield from done
-    if not pending:
-        return
-    with tqdm(total=len(jobs), initial=len(done), unit="page", leave=False, disable=None) as bar:
+    delay = _SECONDS_BEFORE_A_BAR
+    pending = set(jobs)
+    with tqdm(total=len(jobs), unit="page", leave=False, disable=None, delay=delay) as bar:
         while pending:
+            # With a timeout, because Windows hears Ctrl-C only between two waits.
             done, pending = wait(pending, timeout=0.5, return_when=FIRST_COMPLETED)
             bar.update(len(done))
-            bar.clear()
-            yield from done
-            bar.refresh()
+            with tqdm.external_write_mode():
+                yield from done
 
 
 def _tell(say: Say, built: Built) -> None:
@@ -120,19 +114,21 @@ def _replace_site(project: Project, pages: dict[str, Page], built: dict[str, Bui
         new, site = Path(folder) / "new", (project.root / "_site").resolve()  # it may be a link
         new.mkdir()
         _copy_resources(project, pages, new)
-        whole = _finished(built)
+        html = {one.page.html: one.html for one in built.values()}
+        html |= with_mentions(html)
         for one in built.values():
-            _write_page(one, for_the_web(project, one.page, whole[one.page.html]), new)
+            _write_page(one, for_the_web(project, one.page, html[one.page.html]), new)
             if one.notebook is not None:
                 write_notebook(project.root, new, one.page, one.notebook, one.reads)
         if project.has_search:
-            found = {page: html for page, html in whole.items() if page != NOT_FOUND}
-            write_search(project.root, new, found)
+            parts = {one.page.html: one.parts for one in built.values()}
+            parts.pop(NOT_FOUND, None)
+            write_search(project.root, new, parts)
         write_web_files(project, new, pages.values())
         lost = [
             found
             for one in built.values()
-            for found in dangling(new, one.page, whole[one.page.html])
+            for found in dangling(new, one.page, html[one.page.html])
         ]
         if lost:
             raise Problems(lost)
@@ -140,14 +136,10 @@ def _replace_site(project: Project, pages: dict[str, Page], built: dict[str, Bui
 
 
 def _sweep(scratch: Path) -> None:
-    """Delete what renders and kernels killed a day ago have left, and a month's old answers."""
-    now = time.time()
+    """Delete what renders and kernels killed a day ago have left."""
     for left in [*scratch.glob("tmp*"), *scratch.glob("site-*")]:
-        if now - left.stat().st_mtime > _DAY:
+        if time.time() - left.stat().st_mtime > _DAY:
             shutil.rmtree(left, ignore_errors=True)
-    for answer in scratch.glob("answers/*"):
-        if now - answer.stat().st_mtime > _MONTH:
-            answer.unlink(missing_ok=True)
 
 
 def _put_in_place(new: Path, site: Path, *, aside: Path) -> None:
@@ -164,22 +156,15 @@ def _put_in_place(new: Path, site: Path, *, aside: Path) -> None:
         shutil.copytree(new, site, dirs_exist_ok=True)
 
 
-def _finished(built: dict[str, Built]) -> dict[str, str]:
-    """Return each page's HTML by its address, with what depends on the other pages."""
-    html = {one.page.html: one.html for one in built.values()}
-    return html | with_mentions(html)
-
-
 def _write_page(one: Built, html: str, site: Path) -> None:
     target = site / one.page.html
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_text(html, encoding="utf-8")
-    if one.figures.is_dir():
-        shutil.copytree(one.figures, _files_folder(target), dirs_exist_ok=True)
-
-
-def _files_folder(html: Path) -> Path:
-    return html.with_name(html.stem + "_files") / "figure-html"
+    figures = target.with_name(target.stem + "_files") / "figure-html"
+    for name, image in one.figures.items():
+        figures.mkdir(parents=True, exist_ok=True)
+        is_text = name.endswith(".svg")
+        (figures / name).write_bytes(image.encode() if is_text else base64.b64decode(image))
 
 
 def _copy_resources(project: Project, pages: dict[str, Page], site: Path) -> None:

@@ -75,7 +75,7 @@ class Site:
 
     def render(self, cell_timeout: float = 60) -> dict[str, str]:
         """Render; returns the work done for each page: {"index.qmd": "cached", …}."""
-        return render_site(self.root, cell_timeout=cell_timeout, say=lambda _: None).states
+        return render_site(self.root, cell_timeout=cell_timeout, say=lambda _: None)
 
     def executed(self) -> set[str]:
         """Render; returns the lessons whose cells ran."""

@@ -1,12 +1,10 @@
 """`course check` on lessons: a message with file, line and remedy for each missing part."""
 
 import shutil
-import time
 
 import pytest
 
 from course.cli import main
-from course.exercises import learner
 from course.lessons import lesson_mistakes
 from course.render.check.pages import read_site
 from course.render.read.project import load_project
@@ -41,7 +39,7 @@ bibliography: references.bib
     + '```{ojs}\nimport {draw} from "/widgets/coins.js"\n```\n[constructed]{.source}\n:::\n\n'
     + python('show_exercises("m99")')
     + "\n{{< include _summary.qmd >}}\n\n"
-    + python("plots.panels(1)", label="fig-coins")
+    + python("plots.panels(1)", fig_cap="Coins")
     + "\n"
     + python("plots.show_numbers()"),
     "modules/m99_coins/_summary.qmd": "::: {.summary-sheet}\n**Coins**\n:::\n",
@@ -145,24 +143,5 @@ def test_a_lesson_of_another_name_is_told_how_to_be_named(whole):
     ]
 
 
-def test_the_course_itself_is_whole_and_checked_in_seconds(capsys):
-    started = time.perf_counter()
+def test_the_course_itself_is_whole(capsys):
     assert main(["check"], ROOT) == 0, capsys.readouterr().err
-    assert time.perf_counter() - started < 30
-
-
-def test_an_exercise_without_solutions_is_a_line(capsys, monkeypatch, tmp_path):
-    starter = tmp_path / "exercises/m99.py"
-    starter.parent.mkdir()
-    starter.write_text("def weigh(coins):\n    ...\n", encoding="utf-8")
-    monkeypatch.setattr(learner, "file_of", lambda module: starter)
-    monkeypatch.setattr(learner, "modules", lambda: ["m99", "m03"])
-    missing = "exercises/solutions/m99.py: is missing"
-    for options in ([], ["--hint"], ["--solution"]):
-        assert main(["exercise", "m99", *options], ROOT) == 1
-        assert capsys.readouterr().err.startswith(missing)
-    monkeypatch.undo()
-    monkeypatch.setattr(learner, "modules", lambda: ["m98", "m03"])
-    monkeypatch.setattr(learner, "file_of", lambda module: starter)
-    assert main(["exercise"], ROOT) == 0
-    assert "m98  exercises/solutions/m98.py: is missing" in capsys.readouterr().out

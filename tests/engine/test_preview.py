@@ -42,48 +42,42 @@ class Preview:
         return lines
 
 
-@pytest.fixture
-def site(tmp_path):
-    return Site(tmp_path, a=HEAD + python("print('first')"), b=HEAD + python("print('other')"))
-
-
 @pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGINT for one process")
-def test_a_change_a_mistake_and_the_end(site):
+def test_a_change_a_mistake_and_the_end(tmp_path):
+    page = HEAD + python("print('first')")
+    site = Site(tmp_path, a=page, b=page)
     preview = Preview(site.root)
     [*_, line] = preview.until("Ctrl-C")
-    page = line.split()[0] + "lessons/a.html"
+    address = line.split()[0]
+
+    def read():
+        return urllib.request.urlopen(f"{address}lessons/a.html", timeout=5).read().decode()
+
     try:
-        assert "first" in read(page)
-        stream = urllib.request.urlopen(line.split()[0] + "course-live-reload", timeout=20)
+        assert "first" in read()
+        stream = urllib.request.urlopen(f"{address}course-live-reload", timeout=20)
 
         site.edit("lessons/a.qmd", "first", "second")
-        lines = preview.until("executed")
-        assert not any("lessons/b.qmd" in line for line in lines)
+        assert not any("lessons/b.qmd" in line for line in preview.until("executed"))
         assert stream.readline() == b"data: reload\n"
-        assert "second" in read(page)
+        assert "second" in read()
 
         site.edit("lessons/a.qmd", "print('second')", "print('third') + @")
         assert any(line.startswith("lessons/a.qmd:5: ") for line in preview.until("stays as it"))
-        assert "second" in read(page)
-
-        site.edit("lessons/a.qmd", "print('third') + @", "print('fourth')")
-        preview.until("executed")
-        assert stream.readline() + stream.readline() == b"\ndata: reload\n"
-        assert "fourth" in read(page)
+        assert "second" in read()
 
         cached = site.root / ".course/pages/lessons--a"
         shutil.rmtree(cached)
         cached.write_text("no folder")  # an error that nobody foresaw
-        site.edit("lessons/a.qmd", "fourth", "fifth")
+        site.edit("lessons/a.qmd", "print('third') + @", "print('fourth')")
         assert any("FileExistsError" in line for line in preview.until("stays as it"))
-        assert "fourth" in read(page)
 
         cached.unlink()
-        site.edit("lessons/a.qmd", "fifth", "sixth")
+        site.edit("lessons/a.qmd", "fourth", "fifth")
         preview.until("executed")
-        stream.readline(), stream.readline()
-        assert "sixth" in read(page)
+        assert stream.readline() + stream.readline() == b"\ndata: reload\n"
+        assert "fifth" in read()
 
         site.edit("requirements.txt", "numpy==1", "numpy==2")
         assert preview.until("restart it")
@@ -93,11 +87,8 @@ def test_a_change_a_mistake_and_the_end(site):
     assert preview.process.wait(timeout=10) == 0
 
 
-def read(url):
-    return urllib.request.urlopen(url, timeout=5).read().decode()
-
-
-def test_only_the_sources_folders_are_watched(site):
+def test_only_the_sources_folders_are_watched(tmp_path):
+    site = Site(tmp_path, a=HEAD)
     for folder in (".venv/lib", "_site/x", "node_modules/d3", "lessons/__pycache__", "widgets/lib"):
         (site.root / folder).mkdir(parents=True)
     watched = {os.path.relpath(folder, site.root) for folder in source_folders(site.root)}

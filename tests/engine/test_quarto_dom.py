@@ -53,6 +53,11 @@ DIFFERENCES = [
         r" +div\.tabset-margin-container\n(?s:.*?)\"Only in HTML\.\"\n",
         "",
     ),
+    (
+        "an expression in the text is refused",
+        r" +p \"Inline: the step.*\n.*\n.*ojs-element.*\n",
+        "",
+    ),
     ("imports are not displayed, so there is no cell to hide", r" +div\.hidden\.ojs-auto.*\n", ""),
 ]
 UNSUPPORTED = "::: {.panel-tabset}"
@@ -66,9 +71,11 @@ def page(tmp_path_factory):
     site.root = root
     (root / "widgets").mkdir()
     site.write("requirements.txt", "")
-    site.write("assets/vendor/observable.js", "export const d3 = 1, Plot = 1, Inputs = 1, md = 1;")
+    site.write("assets/vendor/observable.js", "export let d3, Plot, Inputs, md, html;")
     site.write("assets/vendor/ojs-runtime.js", "export const run = () => {};")
     site.edit("_quarto.yml", "search: true", "search: false")
+    site.edit("_prelude.qmd", "md}", "md, html}")
+    site.edit("modules/m01/lesson.qmd", "Inline: the step is ${step}.", "")
     lesson = root / "modules/m01/lesson.qmd"
     lesson.write_text(lesson.read_text(encoding="utf-8").split(UNSUPPORTED)[0], encoding="utf-8")
     site.render()

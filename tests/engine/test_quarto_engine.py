@@ -67,6 +67,16 @@ def test_mistakes_are_found_before_quarto_runs(quarto, root, capsys):
     assert not (root / "called").exists()
 
 
+@pytest.mark.parametrize("text", ["```{ojs}\nmutable n = 1\n```", "The width is ${width}."])
+def test_quarto_renders_the_forms_of_ojs_that_only_it_takes(quarto, root, capsys, text):
+    quarto("fine")
+    (root / "index.qmd").write_text(f"{text}\n")
+    assert main(["render"], root) == 1
+    assert "`--engine quarto`" in capsys.readouterr().err
+    assert main(["render", "--engine", "quarto"], root) == 0
+    assert (root / "called").exists()
+
+
 @pytest.mark.parametrize(
     ("name", "mark", "found"),
     [("terms", "[query]{.term}", "What a word looks for"), ("sources", "`entropy`", "#entropy")],

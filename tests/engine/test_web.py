@@ -33,28 +33,15 @@ description: 'In "short" <words>.'
 
 
 @pytest.fixture(scope="module")
-def make(tmp_path_factory):
-    def made(address=None):
-        site = Site(tmp_path_factory.mktemp("web") / "site", one=LESSON)
-        site.write("404.qmd", NOT_FOUND)
-        config = (site.root / "_quarto.yml").read_text(encoding="utf-8")
-        given = f'  title: "Small"\n  image: style.css\n  site-url: {address}'
-        config = config.replace("[index.qmd", "[404.qmd, index.qmd")
-        config = config.replace("  type: website", "  type: website\n  resources: [assets/]")
-        site.write(
-            "_quarto.yml", config.replace('  title: "Small"', given if address else given[:17])
-        )
-        (site.root / "assets/vendor").mkdir(parents=True)
-        site.write("assets/vendor/ojs-runtime.js", "export const define = () => {}, load = define;")
-        site.render()
-        return site
-
-    return made
-
-
-@pytest.fixture(scope="module")
-def site(make):
-    return make(ADDRESS)
+def site(tmp_path_factory):
+    site = Site(tmp_path_factory.mktemp("web") / "site", one=LESSON)
+    site.write("404.qmd", NOT_FOUND)
+    site.write("assets/vendor/ojs-runtime.js", "export const define = () => {}, load = define;")
+    site.edit("_quarto.yml", "[index.qmd", "[404.qmd, index.qmd")
+    site.edit("_quarto.yml", "  type: website", "  type: website\n  resources: [assets/]")
+    site.edit("_quarto.yml", '"Small"', f'"Small"\n  image: style.css\n  site-url: {ADDRESS}')
+    site.render()
+    return site
 
 
 def page(site, path):
@@ -79,22 +66,6 @@ def test_the_map_has_every_page_but_404(site):
     assert found == [f"{ADDRESS}/", f"{ADDRESS}/lessons/one.html"]
 
 
-def test_without_an_address_nothing_pretends_to_one(make):
-    bare = make()
-    assert not (bare.root / "_site/sitemap.xml").exists()
-    assert not page(bare, "index.html").select("link[rel=canonical], [property='og:url']")
-    assert page(bare, "404.html").select_one("main a")["href"] == "index.html"
-
-
-def test_the_address_of_a_publisher_goes_before(site, monkeypatch):
-    monkeypatch.setenv("COURSE_SITE_URL", "https://fork.example/")
-    site.render()
-    canonical = page(site, "index.html").select_one("link[rel=canonical]")
-    assert canonical["href"] == "https://fork.example/"
-    monkeypatch.undo()
-    site.render()
-
-
 def test_page_404_works_at_any_address(site):
     found = page(site, "404.html")
     addresses = [tag.get("href", tag.get("src")) for tag in found.select("[href], [src]")]
@@ -113,10 +84,8 @@ def test_the_policy_allows_just_the_scripts_of_the_page(site, path):
         s.string for s in found.select("script:not([src])") if s.get("type") in (None, "module")
     ]
     assert inline
-    hashes = {
-        f"'sha256-{base64.b64encode(hashlib.sha256(code.encode()).digest()).decode()}'"
-        for code in inline
-    }
+    digests = (hashlib.sha256(code.encode()).digest() for code in inline)
+    hashes = {f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests}
     assert set(rules["script-src"].split()) == {"'self'", *hashes}
     assert rules["default-src"] == "'self'"
     assert "http" not in policy.replace("http-equiv", "")
@@ -137,3 +106,17 @@ def test_the_server_answers_with_page_404(site):
     assert (status, kind) == (404, "text/html; charset=utf-8")
     assert "Nothing here" in body
     assert '<base href="/">' in body
+
+
+def test_the_address_of_a_publisher_goes_before_and_without_any_none_is_named(site, monkeypatch):
+    monkeypatch.setenv("COURSE_SITE_URL", "https://fork.example/")
+    site.render()
+    canonical = page(site, "index.html").select_one("link[rel=canonical]")
+    assert canonical["href"] == "https://fork.example/"
+    monkeypatch.undo()
+    site.edit("_quarto.yml", f"site-url: {ADDRESS}", "page-navigation: true")
+    site.edit("_quarto.yml", "  page-navigation: true\n  sidebar", "  sidebar")
+    site.render()
+    assert not (site.root / "_site/sitemap.xml").exists()
+    assert not page(site, "index.html").select("link[rel=canonical], [property='og:url']")
+    assert page(site, "404.html").select_one("main a")["href"] == "index.html"

@@ -29,7 +29,7 @@ def ids(model):
 
 @pytest.fixture
 def said(page):
-    found = page.select_one(".callout-note").get_text(" ", strip=True)
+    found = page.select_one("details.box").get_text(" ", strip=True)
     return re.sub(r" (?=[.,:])", "", re.sub(r"\s+", " ", found))
 
 

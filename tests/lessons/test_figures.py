@@ -50,7 +50,7 @@ def assert_shows(got, wanted):
 
 def test_m01_recall_is_a_mean_and_its_ends(tables):
     found = load("models/bottleneck/scores/recall.json")
-    [table] = tables("m01_why_attention", "fig-recall")
+    [table] = tables("m01_why_attention", "figure-recall")
     names = {"attention": "attention, 32 numbers", "without": "without: 32 numbers",
              "wider": "without: 64 numbers"}  # fmt: skip
     for model, name in names.items():
@@ -61,7 +61,7 @@ def test_m01_recall_is_a_mean_and_its_ends(tables):
 
 def test_m04_training_is_the_range_of_its_seeds(tables):
     found = load("modules/m04_softmax_and_scale/training.json")
-    shown = tables("m04_softmax_and_scale", "fig-training")
+    shown = tables("m04_softmax_and_scale", "figure-training")
     for table, rate in zip(shown, found["divided"], strict=True):
         for name in ("divided", "undivided"):
             curves = np.array(found[name][rate]).T
@@ -71,7 +71,7 @@ def test_m04_training_is_the_range_of_its_seeds(tables):
 
 def test_m06_questions_are_means_and_ends_of_the_seeds(tables):
     curves = load("models/heads/scores.json")["curves"]
-    shown = tables("m06_multi_head", "fig-questions")
+    shown = tables("m06_multi_head", "figure-questions")
     for table, lines in zip(shown, curves.values(), strict=True):
         for name, column in table.items():
             for steps, shares in lines[name].items():
@@ -81,7 +81,7 @@ def test_m06_questions_are_means_and_ends_of_the_seeds(tables):
 def test_m07_places_are_the_range_of_the_seeds(tables):
     scores = load("models/positions/scores.json")
     kinds = ["none", "sinusoidal", "learned", "relative", "alibi", "rotary"]
-    for table, kind in zip(tables("m07_position", "fig-longer"), kinds, strict=True):
+    for table, kind in zip(tables("m07_position", "figure-longer"), kinds, strict=True):
         for question, column in (("back", "three back"), ("last", "last letter")):
             seeds = np.array(scores["right"][kind][question])
             for got, values in zip(table[column].values(), seeds.T, strict=True):
@@ -89,7 +89,7 @@ def test_m07_places_are_the_range_of_the_seeds(tables):
 
 
 def test_m09_finds_are_the_range_of_the_trainings(tables):
-    [table] = tables("m09_interpretation", "fig-finds")
+    [table] = tables("m09_interpretation", "figure-finds")
     kinds = {"ordinary": "the recipe of A and B", "longer": "trained three times as long",
              "more-heads": "four heads in each layer"}  # fmt: skip
     for kind, name in kinds.items():
@@ -102,7 +102,7 @@ def test_m09_finds_are_the_range_of_the_trainings(tables):
 
 def test_m10_clock_has_the_milliseconds_of_the_benchmark(tables):
     rows = load("benchmarks/results/attention-cpu.json")["rows"]
-    [alone] = tables("m10_cost", "fig-clock")
+    [alone] = tables("m10_cost", "figure-clock")
     names = {"explicit": "by hand", "F.scaled_dot_product_attention": "fused"}
     timed = [row for row in rows if row.get("pass") == "forward" and row["name"] in names]
     assert timed
@@ -112,7 +112,7 @@ def test_m10_clock_has_the_milliseconds_of_the_benchmark(tables):
 
 def test_m12_recall_is_means_and_ends_of_the_seeds(tables):
     recalled = load("modules/m12_inference/recall.json")["recalled"]
-    [table] = tables("m12_inference", "fig-recall")
+    [table] = tables("m12_inference", "figure-recall")
     for pairs, shares in recalled["softmax 4"].items():
         assert_shows(
             table["softmax keeps 128 numbers a pair"][pairs],
@@ -121,7 +121,7 @@ def test_m12_recall_is_means_and_ends_of_the_seeds(tables):
 
 
 def test_m05_a_reversal_looks_from_the_top_right_to_the_bottom_left(read):
-    cell = read("modules/m05_masks/lesson.html").select_one("#cell-fig-reversal")
+    cell = read("modules/m05_masks/lesson.html").select_one("#cell-figure-reversal")
     rows = cell.find_next_sibling().select("tbody tr")
     weights = np.array([[float(td.get_text()) for td in row.select("td")[1:]] for row in rows])
     assert weights.sum(1) == pytest.approx(1, abs=0.01)

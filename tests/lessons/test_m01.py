@@ -81,7 +81,7 @@ def test_half_is_gone():
 
 
 def test_the_levels_that_the_figure_names(page):
-    alt = page.select_one("#fig-flow img")["alt"]
+    alt = page.select_one("#figure-flow img")["alt"]
     assert numbers(alt.split("level")[1].rstrip(".")) == [
         round(times / (times + 9), 2) for times in (1, 10, 100)
     ]
@@ -300,7 +300,7 @@ def test_it_looks_at_the_noun_that_is_meant(page):
 
 def test_it_looks_at_the_trophy_and_with_small_at_the_suitcase(page):
     """The open text says so; the figure's numbers are the look of the last layer."""
-    numbered = page.select_one("#cell-fig-it").find_next_sibling()
+    numbered = page.select_one("#cell-figure-it").find_next_sibling()
     rows = [[td.get_text() for td in tr.select("td")] for tr in numbered.select("tbody tr")]
     for column, noun in ((1, "trophy"), (2, "suitcase")):
         assert max(rows, key=lambda row: float(row[column]))[0] == noun

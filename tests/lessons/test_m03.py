@@ -72,7 +72,7 @@ def test_the_steps_with_a_pencil(page):
 
 
 def test_the_two_rows_left_to_the_reader(page):
-    cat, sat = (p.get_text() for p in page.select("#sec-sum .callout-tip p"))
+    cat, sat = (p.get_text() for p in page.select("#sec-sum .answer p"))
     for text, query in ((cat, [-1, 1]), (sat, [4, 2])):
         scores, scaled, powers, weights = row(query)
         first, second, third = (f"{score:g}".replace("-", "\N{MINUS SIGN}") for score in scores)

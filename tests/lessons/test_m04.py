@@ -348,7 +348,7 @@ def test_the_unscaled_map_is_one_hot_and_the_scaled_is_not(page):
     assert raw.max(-1).values.min() > 0.99  # "every row is a 1 among zeros"
     assert divided.min() > 0.005
     assert divided.max() < 0.85
-    assert page.select_one("#fig-maps img")["alt"].startswith("Two 5 by 5 maps")
+    assert page.select_one("#figure-maps img")["alt"].startswith("Two 5 by 5 maps")
 
 
 # ---- F21: temperature and entropy --------------------------------------------------------------

@@ -188,7 +188,7 @@ def test_the_map_of_the_phrases_is_not_square_and_follows_the_words(page):
     assert [numbers(line) for line in lines][1][0] > 97
 
 
-@pytest.mark.parametrize("label", ["fig-copying", "fig-reversal", "fig-phrases"])
+@pytest.mark.parametrize("label", ["figure-copying", "figure-reversal", "figure-phrases"])
 def test_the_trained_maps_say_so(page, label):
     assert page.select_one(f"#{label} .source").get_text() == "trained"
 

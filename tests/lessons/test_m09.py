@@ -465,6 +465,8 @@ def test_pooling_leaves_out_whatever_stands_in_the_padding():
     torch.testing.assert_close(found["pooled"](padded, [3, 2])[1], x[1, :2].mean(0))
 
 
-@pytest.mark.parametrize("label", ["fig-two", "fig-finds", "fig-other", "fig-patch", "fig-grammar"])
+@pytest.mark.parametrize(
+    "label", ["figure-two", "figure-finds", "figure-other", "figure-patch", "figure-grammar"]
+)
 def test_the_trained_maps_say_so(page, label):
     assert page.select_one(f"#{label} .source").get_text() == "trained"

@@ -169,7 +169,7 @@ def test_with_memory_kept_pairs_set_the_time(measured):
 
 
 def test_the_figure_has_both_settings(page, measured):
-    cell = page.select_one("#cell-fig-kept")
+    cell = page.select_one("#cell-figure-kept")
     header, *rows = cell.find_next_sibling().select("table tr")
     names = [th.get_text() for th in header.select("th")]
     columns = {

@@ -39,7 +39,6 @@ TEXT = {
     "a link to a page": ("[x](../../index.qmd)", "[x](http://127.0.0.1:4200/index.html)"),
     "a link elsewhere": ("[x](https://example.org/#y)", "[x](https://example.org/#y)"),
     "a footnote": ("Yes.^[Or *no*.]", "Yes. (Or *no*.)"),
-    "an expression of the page": ("It is ${now} now.", f"It is [a live value]({ADDRESS}) now."),
     "a note": ("::: {.callout-note}\nMind.\n:::", "> **Note**\n>\n> Mind."),
     "a titled tip": ("::: {.callout-tip}\n## Try\nIt.\n:::", "> **Try**\n>\n> It."),
     "a folded one": (

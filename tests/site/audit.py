@@ -55,11 +55,9 @@ OPEN = """() => {
   for (const box of document.querySelectorAll(".exercise .done input")) box.click();
   const closed = document.querySelectorAll("main details:not(.widget-save)"); // a menu lies over
   for (const details of closed) details.open = true;
-  const folded = document.querySelectorAll("main .collapsed[data-bs-toggle=collapse]");
-  for (const header of folded) header.click();
 }"""
-# Nothing is on its way: no box that opens, no model that an open box asks for.
-UNFOLDED = "() => !document.querySelector('main .collapsing, .widget [aria-busy=true]')"
+# Nothing is on its way: no model that an open box asks for.
+UNFOLDED = "() => !document.querySelector('.widget [aria-busy=true]')"
 SWITCH_THEME = "() => document.querySelector('.quarto-color-scheme-toggle').click()"
 # What is shown elsewhere, or otherwise, than at the last call. It is compared in the page: to bring
 # thousands of elements here takes seconds.

@@ -21,7 +21,7 @@ def brightness(page, selector):
     return seen[0], max(range(256), key=counts.__getitem__), seen[-1]
 
 
-@pytest.mark.parametrize("figure", ["#fig-recall img", "#fig-look img"])
+@pytest.mark.parametrize("figure", ["#figure-recall img", "#figure-look img"])
 def test_a_figure_is_light_on_dark_in_the_dark(open_page, figure):
     with open_page(PAGE, theme="dark") as page:
         _, ground, brightest = brightness(page, figure)
@@ -64,7 +64,7 @@ def test_the_numbers_of_figures_take_no_room(open_page, path, width, media):
 
 def test_the_numbers_of_figures_are_read_and_not_seen(open_page):
     with open_page(PAGE) as page:
-        numbers = page.locator(f"#cell-fig-recall + {NUMBERS.removeprefix('main ')}")
+        numbers = page.locator(f"#cell-figure-recall + {NUMBERS.removeprefix('main ')}")
         assert numbers.get_by_role("columnheader", name="attention, 32 numbers").count() == 1
         box = numbers.locator(".screen-reader-only").bounding_box()
         assert (box["width"], box["height"]) == (1, 1)

@@ -123,15 +123,28 @@ def test_the_sidebar_on_a_phone(open_page):
         expect(sidebar).to_be_hidden()
 
 
-@pytest.mark.usefixtures("ours")
 def test_answers_unfold_by_keyboard(open_page):
     with open_page(LESSON) as page:
-        header = page.locator(".callout-header[data-bs-toggle]").first
-        body = page.locator(".callout-collapse").first
+        body = page.locator(".answer > div").first
         expect(body).to_be_hidden()
-        header.focus()
+        page.locator(".answer > summary").first.focus()
         page.keyboard.press("Enter")
         expect(body).to_be_visible()
+
+
+def test_a_link_to_a_box_opens_it(open_page):
+    with open_page("modules/m06_multi_head/lesson.html") as page:
+        expect(page.locator("#why-late > div")).to_be_hidden()
+        page.locator("a[href='#why-late']").evaluate("(link) => link.click()")
+        expect(page.locator("#why-late > div")).to_be_visible()
+
+
+def test_in_print_all_boxes_are_open(open_page):
+    with open_page(LESSON) as page:
+        page.emulate_media(media="print")
+        boxes = page.locator("main :is(.box, .answer) > div")
+        assert boxes.count() > 3
+        assert all(box.is_visible() for box in boxes.all())
 
 
 @pytest.mark.usefixtures("ours")

@@ -173,7 +173,7 @@ def test_without_storage_it_works_until_the_page_is_left(open_page, by_quarto):
 def test_every_choice_has_a_reason(read, path):
     for question in read(path.split("?")[0]).select(ASKED):
         choices = question.select(":scope > ol > li")
-        assert len(choices) == len(question.select(".callout-body > ol > li")) >= 2, question["id"]
+        assert len(choices) == len(question.select(".answer > div > ol > li")) >= 2, question["id"]
 
 
 def test_without_javascript_all_of_it_can_be_read(open_page):

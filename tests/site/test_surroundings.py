@@ -106,7 +106,8 @@ def test_opened_from_a_file_a_page_says_why_nothing_moves(browser, site, by_quar
     page.goto((site / LESSON).as_uri())
     assert "python3 -m course preview" in page.locator(".from-file-note").inner_text()
     assert page.locator(".widget .static-form").first.is_visible()
-    assert page.locator(".callout-collapse").first.is_visible()
+    page.locator(".answer summary").first.click()
+    assert page.locator(".answer > div").first.is_visible()
     page.close()
 
 

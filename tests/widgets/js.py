@@ -32,7 +32,8 @@ from pathlib import Path
 from py_mini_racer import JSEvalException as JSException
 
 from course.javascript import new_context
-from course.render.ojs.compiler import OjsError, scan_module
+from course.problems import Problem
+from course.render.ojs.modules import scan_module
 
 __all__ = ["JSException", "Module", "module"]
 
@@ -93,9 +94,8 @@ class Module:
             raise ValueError(f"imports in a circle: {' > '.join([*parents, path])}")
         source = (self._root / path).read_text("utf-8")
         try:
-            scanned = _scan(source)
-        except OjsError as error:
-            error.path = path
+            scanned_imports, scanned_exports = _scan(source, path)
+        except Problem as error:
             raise ValueError(str(error)) from error
 
         def imported(match):
@@ -108,7 +108,7 @@ class Module:
 
         body, imports = _IMPORT.subn(imported, source)
         body, exports = _without_exports(body)
-        if imports != len(scanned["imports"]) or set(exports) != set(scanned["exports"]):
+        if imports != len(scanned_imports) or set(exports) != scanned_exports:
             raise ValueError(f"{path} imports or exports in a form that tests/widgets/js.py lacks")
         getters = ", ".join(f"get {name}() {{return {local};}}" for name, local in exports.items())
         body = body.replace("import.meta.url", json.dumps(f"file:///widgets/{path}"))

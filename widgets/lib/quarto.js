@@ -1,25 +1,26 @@
-// What Quarto's own pages lack, and the embedded engine's have.
+// What pages need beside their widgets; most of it only Quarto's lack.
 
 export function completePage(main = document.querySelector("main")) {
   if (/[?&]embed=/.test(location.search)) import("./embed.js").then(({showAlone}) => showAlone());
   makeReachable(main);
   keepLinksInPage();
+  openTarget();
+  addEventListener("hashchange", openTarget);
 }
 
-/** Folded callouts become buttons; code and formulas that scroll can be scrolled by keyboard. */
+/** Opens the folded box that the address leads to, or into. */
+function openTarget() {
+  const target = document.querySelector(":target");
+  const closed = target?.closest("details:not([open])");
+  if (!closed) return;
+  for (let at = closed; at; at = at.parentElement.closest("details")) at.open = true;
+  target.scrollIntoView();
+}
+
+/** Code and formulas that scroll can be scrolled by keyboard. */
 function makeReachable(main) {
-  for (const header of main.querySelectorAll(".callout-header[data-bs-toggle]:not([role])")) {
-    header.setAttribute("role", "button");
-    header.tabIndex = 0;
-    header.addEventListener("keydown", (event) => {
-      if (event.key !== "Enter" && event.key !== " ") return;
-      event.preventDefault();
-      header.click();
-    });
-  }
-  for (const scrolls of main.querySelectorAll("pre:not([tabindex]), span[id^='eq-']:not([tabindex])")) {
-    scrolls.tabIndex = 0;
-  }
+  const scrolling = main.querySelectorAll("pre:not([tabindex]), p:has(> math[display='block'])");
+  for (const scrolls of scrolling) scrolls.tabIndex = 0;
 }
 
 /** Quarto writes links out whole: once a widget has changed the address, they would load the page anew. */

@@ -6,26 +6,24 @@ import ast
 from collections.abc import Iterator
 
 from course.problems import Problem
+from course.render.ojs.cells import QuartoOnly
 from course.render.ojs.modules import Modules
-from course.render.ojs.page_script import OjsError, OjsPage
-from course.render.read.markdown import Prose
+from course.render.ojs.page_script import OjsPage
 from course.render.read.page_source import Page
 
 
 def ojs_mistakes(page: Page, modules: Modules) -> Iterator[Problem]:
-    """Report syntax errors, imports of missing files or names, and undefined names."""
+    """Report refused forms, syntax errors, imports of missing files or names, undefined names."""
     ojs = OjsPage(modules, published=published_names(page))
-    for block in page.blocks:
+    for cell in page.cells("ojs"):
         try:
-            if isinstance(block, Prose):
-                for found in block.expressions():
-                    ojs.add_inline(found.expression, path=found.path, line=found.line)
-            elif block.language == "ojs":
-                ojs.add_cell(block.source, path=block.path, line=block.line)
-        except OjsError as error:
-            yield Problem(error.path, error.line, error.message)
-    for error in ojs.mistakes():
-        yield Problem(error.path, error.line, error.message)
+            ojs.add_cell(cell.source, path=cell.path, line=cell.line)
+        except Problem as error:
+            yield error
+    yield from ojs.mistakes()
+    for found in (found for prose in page.prose for found in prose.expressions()):
+        message = f"${{{found.expression}}} in the text: only `--engine quarto` computes it"
+        yield QuartoOnly(found.path, found.line, message)
 
 
 def published_names(page: Page) -> set[str]:

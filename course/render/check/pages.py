@@ -11,7 +11,6 @@ from course.render.read.markdown import Attributes, Found, Prose
 from course.render.read.page_source import Cell, Page, read_page
 from course.render.read.project import Project
 from course.render.read.strict_yaml import mistakes
-from course.render.write.pandoc import FILTERS
 
 from .badges import badge_mistakes
 from .inline import inline_mistakes
@@ -19,28 +18,25 @@ from .links import broken_links, missing_styles
 from .ojs_cells import ojs_mistakes
 from .practice import practice_mistakes
 from .terms import lost_lessons, unknown_terms
-from .unsupported import OTHER_REFERENCE, unsupported
 from .valid_names import Known, labels
 
 FRONT_MATTER = {
-    "title": str, "subtitle": str, "description": str, "pagetitle": str,
+    "title": str, "subtitle": str, "description": str,
     "jupyter": "python3", "toc": bool, "css": (str, [str]),
 }  # fmt: skip
 CELL_OPTIONS: dict[str, dict[str, Any]] = {
     "python": {
         "label": str, "echo": bool, "output": (bool, "asis"), "fig-cap": str, "fig-alt": str,
-        "code-fold": (bool, "show"), "code-summary": str,
+        "code-fold": True, "code-summary": str,
     },
     "ojs": {"echo": bool, "output": bool},
 }  # fmt: skip
-# The filter that renders callouts lists their classes.
-CALLOUTS = set(re.findall(r'\["(callout-\w+)"\]', (FILTERS / "callouts.lua").read_text("utf-8")))
-_ENGINE_CLASSES = CALLOUTS | {"unnumbered", "unlisted", "hidden", "no-link"}
-_ATTRIBUTE_KEYS = {
-    "style", "id", "role", "lang", "title", "width", "height", "fig-alt", "collapse", "start",
-    "for", "name", "download",
-}  # fmt: skip
-CROSS_REFERENCE = re.compile(r"(fig|tbl|eq|sec)-")
+_ATTRIBUTE_KEYS = {"download", "for", "lang", "name", "style"}
+_FOLDED = {"box", "answer"}  # by _extensions/course/folds.lua
+_MARKDOWN = re.compile(r"\*\S[^*]*\*|`|\$\S|\]\(")
+_OPEN_FORMULA = re.compile(r"\$\$(?:.*?\$\$)?", re.S)  # those that end are blanked in `prose`
+_NUMBERED = re.compile(r"(?:fig|tbl|eq|lst|thm)-")
+_CROSS_REFERENCE = re.compile(r"(?:sec|fig|tbl|eq|lst|thm)-", re.I)
 
 
 def check_site(project: Project) -> dict[str, Page]:
@@ -72,8 +68,8 @@ def check_page(page: Page, known: Known) -> Iterator[Problem]:
         page.meta, FRONT_MATTER, page.meta_lines, page.source, kind="front-matter key"
     )
     yield from missing_styles(page, known)
-    yield from unsupported(page)
     yield from inline_mistakes(page)
+    yield from _plain_text(page)
     for block in page.blocks:
         if isinstance(block, Cell):
             yield from _cell_mistakes(block)
@@ -86,9 +82,19 @@ def check_page(page: Page, known: Known) -> Iterator[Problem]:
         yield from _shortcodes(prose)
         for attributes, found in [*prose.attributes(), *prose.opening_divs()]:
             yield from _attribute_mistakes(attributes, found, known)
-        yield from _unresolved(prose, page, known)
+        yield from _untitled(prose)
+        yield from _open_formulas(prose)
+        yield from _unresolved(prose, known)
         yield from broken_links(prose, page, known)
     yield from ojs_mistakes(page, known.modules)
+
+
+def _plain_text(page: Page) -> Iterator[Problem]:
+    """Report Markdown in the title, which this engine shows as it stands."""
+    for key in ("title", "subtitle", "description"):
+        if _MARKDOWN.search(str(page.meta.get(key, ""))):
+            message = f'"{key}" takes plain text, without Markdown'
+            yield Problem(page.source, page.meta_lines.get((key,)), message)
 
 
 def _cell_mistakes(cell: Cell) -> Iterator[Problem]:
@@ -108,6 +114,9 @@ def _duplicates(page: Page) -> Iterator[Problem]:
             message = f'duplicate label "{found.word}": also at {before.path}:{before.line}'
             yield Problem(found.path, found.line, message)
         first.setdefault(found.word, found)
+        if _NUMBERED.match(found.word):
+            message = f'"{found.word}": Quarto would number it, so call it otherwise: figure-…'
+            yield Problem(found.path, found.line, message)
     for block in page.prose:
         for name, heading in block.headings():
             label = first.get(name)
@@ -140,23 +149,36 @@ def _div_mistakes(page: Page) -> Iterator[Problem]:
 
 
 def _attribute_mistakes(given: Attributes, found: Found, known: Known) -> Iterator[Problem]:
-    valid = _ENGINE_CLASSES | known.classes
     for name in given.classes:
-        if name not in valid:
-            yield Problem(found.path, found.line, unknown("class", name, valid))
+        if name not in known.classes:
+            yield Problem(found.path, found.line, unknown("class", name, known.classes))
     for key in given.keys:
         if key not in _ATTRIBUTE_KEYS and not key.startswith(("data-", "aria-")):
             yield Problem(found.path, found.line, unknown("attribute", key, _ATTRIBUTE_KEYS))
 
 
-def _unresolved(prose: Prose, page: Page, known: Known) -> Iterator[Problem]:
-    targets = {name for name in known.anchors[page.source] if CROSS_REFERENCE.match(name)}
+def _untitled(prose: Prose) -> Iterator[Problem]:
+    """Report boxes and answers that don't begin with a heading, on which a reader opens them."""
+    lines = {line[1:]: number for number, line in enumerate(prose.lines, 1)}
+    for given, found in prose.opening_divs():
+        if _FOLDED.isdisjoint(given.classes):
+            continue
+        after = (line.text for line in prose.lines[lines[found[1:]] :] if line.text.strip())
+        if not next(after, "").startswith("#"):
+            message = f'"{found.word}" begins with its title, such as ## Answer'
+            yield Problem(found.path, found.line, message)
+
+
+def _open_formulas(prose: Prose) -> Iterator[Problem]:
+    for match in _OPEN_FORMULA.finditer(prose.prose):
+        message = 'the formula that begins with "$$" is never closed, or only after a blank line'
+        yield Problem(*prose.place(match.start()), message)
+
+
+def _unresolved(prose: Prose, known: Known) -> Iterator[Problem]:
     for word, path, line in prose.references():
-        if CROSS_REFERENCE.match(word):
-            if word not in targets:
-                yield Problem(path, line, unknown("reference", f"@{word}", _at(targets)))
-        elif OTHER_REFERENCE.match(word):
-            message = f"@{word}: references are to fig-, tbl-, eq- and sec-, in small letters"
+        if _CROSS_REFERENCE.match(word):
+            message = f"@{word}: nothing is numbered here; write a link, [its name](#{word})"
             yield Problem(path, line, message)
         elif word not in known.citations:
             yield Problem(path, line, unknown("bibliography key", f"@{word}", _at(known.citations)))

@@ -44,7 +44,7 @@ class _Question:
         elif right and not 1 <= int(right[1]) <= choices:
             yield f"has {choices} choices, so {right[0]} is none of them"
         if self.answers != 1:
-            yield 'needs one folded answer: ::: {.callout-tip collapse="true"}'
+            yield "needs one folded answer: ::: {.answer}"
         elif choices != reasons:
             yield f"has {choices} choices and {reasons} reasons: number a reason for each"
         if self.kind == "bug-hunt":
@@ -90,8 +90,7 @@ def _opened(
     if question is None:
         kind = next((name for name in given.classes if name in KINDS), None)
         return _Question(kind, found, given.ids, depth) if kind else None
-    is_answer = 'collapse="true"' in found.word and depth == question.depth + 1
-    if is_answer and any(name.startswith("callout-") for name in given.classes):
+    if "answer" in given.classes and depth == question.depth + 1:
         question.answers += 1
         question.answer_depth = depth
     return question

@@ -17,8 +17,7 @@ _LINK = re.compile(r"!?\[(?:[^\[\]]|\[[^\[\]]*\])*\]\([^)]*\)")
 _BRACES = re.compile(r"\{[^{}\n]*\}")
 _HEADING = re.compile(r"^#{1,6}[ \t].*$", re.M)
 _CITATION = re.compile(r"@[\w:-]+")
-_FOLDED = re.compile(r"""\.callout-.*collapse=["']?true""")
-_CLOSED = {"summary-sheet", "course-map"}
+_CLOSED = {"box", "answer", "summary-sheet", "course-map"}
 
 
 class Mark(NamedTuple):
@@ -95,12 +94,12 @@ def _open_text(prose: Prose, closed: list[bool]) -> str:
     for pattern in (_LINK, _BRACES, _HEADING, _CITATION):
         text = pattern.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), text)
     lines = text.split("\n")
-    fences = {found[1:]: (attributes, found.word) for attributes, found in prose.divs()}
+    fences = {found[1:]: attributes for attributes, found in prose.divs()}
     for index, line in enumerate(prose.lines):
-        attributes, word = fences.get(line[1:], (None, None))
+        attributes = fences.get(line[1:])
         if attributes:
-            closed.append(bool(_FOLDED.search(word)) or not _CLOSED.isdisjoint(attributes.classes))
-        elif word and closed:
+            closed.append(not _CLOSED.isdisjoint(attributes.classes))
+        elif line[1:] in fences and closed:
             closed.pop()
         if any(closed):
             lines[index] = " " * len(lines[index])

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import re
 import signal
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
@@ -23,7 +23,6 @@ from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernel
 from nbformat.v4 import new_code_cell, new_notebook
 
 from course.problems import Problem
-from course.render import cache
 from course.render.read.page_source import Cell, Page
 from course.render.read.project import Project
 from course.render.write.pandoc_input import ANSI
@@ -31,6 +30,7 @@ from course.render.write.pandoc_input import ANSI
 from .inline import values_of
 
 _STARTS = 3  # a port may be taken between its choice and the kernel's use of it
+_MOST_PRINTED = 100_000  # characters of a cell
 
 _running: set[AsyncKernelManager] = set()
 _stopped = threading.Event()
@@ -41,7 +41,6 @@ class Execution:
     outputs: list[list[dict[str, Any]]]  # of each cell, in nbformat's form
     reads: dict[str, str | None]  # files that the kernel opened -> digest, None if missing
     values: list[str]  # of each `{python} expression` of the text, as Markdown
-    imports: dict[str, str]  # those of them that it only imported -> what their code means
 
 
 class CellFailed(Problem):
@@ -97,32 +96,26 @@ def _execute(project: Project, page: Page, cell_timeout: float) -> Execution:
             km=manager,
             timeout_func=lambda _: cell_timeout,
             shutdown_kernel="immediate",
-            coalesce_streams=True,  # Jupyter sends a slow print in pieces
-            log=_silent(),
+            log=logging.Logger("silent", logging.CRITICAL + 1),
         )
         _running.add(manager)
         try:
-            with _started(client, project, _environment(project, folder, record)):
+            with client.setup_kernel(
+                cwd=str(project.root),
+                env=_environment(project, folder, record),
+                cleanup_kc=True,
+            ):
                 for run in page.runs:
                     if isinstance(run, Cell):
                         _run_cell(client, next(positions), run, cell_timeout)
                     else:
                         values += values_of(client, run, cell_timeout)
-        finally:
-            _running.discard(manager)
-        reads, imports = _reads(record, project.root)
-        return Execution([cell.outputs for cell in notebook.cells], reads, values, imports)
-
-
-@contextmanager
-def _started(client: NotebookClient, project: Project, environment: dict) -> Iterator[None]:
-    running = client.setup_kernel(cwd=str(project.root), env=environment, cleanup_kc=True)
-    with ExitStack() as stack:
-        try:
-            stack.enter_context(running)
         except RuntimeError as error:
             raise _NotStarted(error) from None
-        yield
+        finally:
+            _running.discard(manager)
+        outputs = [cell.outputs for cell in notebook.cells]
+        return Execution(outputs, _reads(record, project.root), values)
 
 
 def kill_kernels() -> None:
@@ -145,12 +138,28 @@ def _run_cell(client: NotebookClient, position: int, cell: Cell, limit: float) -
         raise CellFailed(cell, f"was stopped: it ran past its limit of {limit:g} s") from None
     except DeadKernelError:
         raise CellFailed(cell, "ended its kernel (crashed, was killed, or called exit)") from None
-    for output in client.nb.cells[position].outputs:
+    ran = client.nb.cells[position]
+    ran.outputs = _merged(ran.outputs)
+    for output in ran.outputs:
         _refuse_unknown_types(cell, output)
+
+
+def _merged(outputs: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Join what a cell printed: Jupyter sends it in pieces, and mixes the two streams."""
+    merged: list[dict[str, Any]] = []
+    for output in outputs:
+        stream = output.get("name")
+        if first := next((one for one in merged if stream and one.get("name") == stream), None):
+            first["text"] += output["text"]
+        else:
+            merged.append(output)
+    return merged
 
 
 def _refuse_unknown_types(cell: Cell, output: dict[str, Any]) -> None:
     known = {"text/plain", "text/markdown", "text/latex", "image/png", "image/svg+xml"}
+    if (printed := len(output.get("text", ""))) > _MOST_PRINTED:
+        raise CellFailed(cell, f"prints {printed:,} characters; a page shows {_MOST_PRINTED:,}")
     for mime in output.get("data", {}):
         if mime == "text/html":
             message = "shows text/html, which Quarto serves with scripts from another host"
@@ -175,27 +184,7 @@ def _environment(project: Project, folder: str, record: Path) -> dict[str, str]:
     }
 
 
-def _reads(record: Path, root: Path) -> tuple[dict[str, str | None], dict[str, str]]:
-    reads: dict[str, str | None] = {}
-    kinds: dict[str, set[str]] = {}
-    for line in record.read_text(encoding="utf-8").splitlines():
-        kind, hashed, full = line.split(" ", 2)
-        path = Path(full).relative_to(root).as_posix()
-        reads.setdefault(path, hashed or None)
-        kinds.setdefault(path, set()).add(kind)
-    imported = [path for path in reads if kinds[path] == {"code"}]
-    # A file that was edited since it was imported has another meaning now.
-    return reads, {
-        path: cache.meaning(root, path)
-        for path in imported
-        if cache.file_digest(root / path) == reads[path]
-    }
-
-
-def _silent() -> Any:
-    import logging
-
-    log = logging.getLogger("course.kernels")
-    log.addHandler(logging.NullHandler())
-    log.propagate = False
-    return log
+def _reads(record: Path, root: Path) -> dict[str, str | None]:
+    lines = record.read_text(encoding="utf-8").splitlines()
+    pairs = (line.split(" ", 1) for line in lines)
+    return {Path(path).relative_to(root).as_posix(): hashed or None for hashed, path in pairs}

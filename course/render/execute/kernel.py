@@ -1,20 +1,17 @@
-"""Start a lesson's kernel: IPython that records every project file which the lesson opens.
+"""Start a page's kernel: IPython that notes every project file which the page opens.
 
-Run by execute.py with the project's root as working directory, as
-``python kernel.py -f CONNECTION_FILE``; settings come in ``COURSE_KERNEL`` as JSON.
+Run by cells.py as ``python kernel.py -f CONNECTION_FILE`` in the project's root; settings come
+in ``COURSE_KERNEL`` as JSON.
 """
 
 import hashlib
 import json
 import os
 import sys
-import threading
-from importlib.machinery import FileFinder, SourceFileLoader
+from importlib.machinery import SourceFileLoader
 
-MOST_PRINTED = 100_000  # characters; the client merges a long line ever more slowly
-
-_importing = threading.local()  # the file whose code this thread is about to run
 _NOT_SOURCES = {"__pycache__", "_site", "node_modules"}
+_WRITES = os.O_WRONLY | os.O_RDWR
 
 
 def is_project_file(path, root):
@@ -26,24 +23,21 @@ def is_project_file(path, root):
 
 
 def note_reads(root, record):
-    """Append each file that is opened for reading to the file ``record``, once.
+    """Append each file that is opened for reading, and its digest, to the file ``record``, once.
 
-    The digest is taken at that moment, as a later edit is not what the lesson read. "code" is
-    what is imported, "text" what is opened in any other way, as for ``inspect.getsource``.
+    The digest is taken at that moment, as a later edit is not what the page read.
     """
     descriptor = os.open(record, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
-    seen = set()
+    seen = {os.path.realpath(__file__)}
 
     def hook(event, args):
         if event != "open" or isinstance(args[0], int):
             return
-        path, mode, flags = args
-        writes = set(mode) & set("wax") if mode else (flags or 0) & (os.O_WRONLY | os.O_RDWR)
+        path, _, flags = args
         full = os.path.realpath(os.fsdecode(path))
-        kind = "code" if path == getattr(_importing, "path", None) else "text"
-        if not writes and (kind, full) not in seen and is_project_file(full, root):
-            seen.add((kind, full))
-            os.write(descriptor, f"{kind} {_digest(full)} {full}\n".encode())
+        if not (flags or 0) & _WRITES and full not in seen and is_project_file(full, root):
+            seen.add(full)
+            os.write(descriptor, f"{_digest(full)} {full}\n".encode())
 
     sys.addaudithook(hook)
 
@@ -71,51 +65,16 @@ def _digest(path):
         return ""
 
 
-class _FreshLoader(SourceFileLoader):
-    """Compile from source always: bytecode dates by the second, and would hide a quick edit."""
+def compile_project_modules(root):
+    """Use no bytecode of the project: it dates by the second, and its source is not opened."""
+    stats = SourceFileLoader.path_stats
 
-    def get_code(self, fullname):
-        path = _importing.path = self.get_filename(fullname)
-        try:
-            source = self.get_data(path)
-        finally:
-            _importing.path = None
-        return self.source_to_code(source, path)
+    def path_stats(loader, path):
+        if is_project_file(os.path.realpath(path), root):
+            raise OSError("without a date, Python compiles the source")
+        return stats(loader, path)
 
-
-def load_project_modules_from_source(root):
-    finder = FileFinder.path_hook((_FreshLoader, [".py"]))
-
-    def hook(entry):
-        if entry != root and not is_project_file(os.path.realpath(entry), root):
-            raise ImportError(entry)
-        return finder(entry)
-
-    sys.path_hooks.insert(0, hook)
-    sys.path_importer_cache.clear()
-
-
-def limit_printing(shell):
-    """Raise in a cell that prints more than a page can show."""
-    printed = 0
-
-    def start(*_):
-        nonlocal printed
-        printed = 0
-
-    def limited(write):
-        def write_limited(text):
-            nonlocal printed
-            printed += len(text)
-            if printed > MOST_PRINTED:
-                raise ValueError(f"a cell may print {MOST_PRINTED:,} characters, not more")
-            return write(text)
-
-        return write_limited
-
-    shell.events.register("pre_run_cell", start)
-    for stream in (sys.stdout, sys.stderr):
-        stream.write = limited(stream.write)
+    SourceFileLoader.path_stats = path_stats
 
 
 def main():
@@ -124,14 +83,13 @@ def main():
     sys.path[0] = root  # in place of this file's folder
     note_reads(root, settings["record"])
     note_safetensors()
-    load_project_modules_from_source(root)
+    compile_project_modules(root)
 
     from ipykernel.kernelapp import IPKernelApp
 
     kernel = IPKernelApp.instance()
     kernel.config.InlineBackend.update(settings["InlineBackend"])
     kernel.initialize(sys.argv[1:])
-    limit_printing(kernel.shell)
     kernel.start()
 
 

@@ -19,7 +19,52 @@ local function address(target)
   return path
 end
 
+-- ---- Folded boxes and answers: to <details> ---------------------------------------------------
+
+local function is_mark(code) return has(code, "notebook-mark") end
+
+local function holds_cells(block)
+  local found = false
+  pandoc.Blocks({ block }):walk { CodeBlock = function(code) found = found or is_mark(code) end }
+  return found
+end
+
+local function folded(title, blocks)
+  if #blocks == 0 then return {} end
+  local summary = pandoc.write(pandoc.Pandoc(pandoc.Plain(title)), "html")
+  local opening = ("<details><summary>%s</summary>"):format(summary)
+  return pandoc.Blocks { pandoc.RawBlock("html", opening) } .. blocks
+    .. { pandoc.RawBlock("html", "</details>") }
+end
+
+local function fold_cell(code)
+  if is_mark(code) and code.text:match("^cell") then code.text = code.text .. " folded" end
+  return code
+end
+
+-- A notebook's cell can't stand inside <details>, so text and cells fold separately.
+local function fold(title, content)
+  local result, text = pandoc.Blocks {}, pandoc.Blocks {}
+  for _, block in ipairs(content) do
+    if holds_cells(block) then
+      result:extend(folded(title, text))
+      result:extend(pandoc.Blocks({ block }):walk { CodeBlock = fold_cell })
+      text = pandoc.Blocks {}
+    else
+      text:insert(block)
+    end
+  end
+  result:extend(folded(title, text))
+  return result
+end
+
+-- ---- The rest ------------------------------------------------------------------------------------
+
 local function div(element)
+  if has(element, "box") or has(element, "answer") then
+    local title = element.content:remove(1)
+    return fold(title.content, element.content)
+  end
   if has(element, "hidden") then return {} end
   if element.identifier == "refs" then
     return pandoc.Blocks { pandoc.Header(2, "References") } .. element.content
@@ -50,8 +95,9 @@ local plain = {
   Link = function(link) return pandoc.Link(link.content, address(link.target), link.title) end,
   Image = function(image)
     local alt = image.attributes.alt
-    return pandoc.Image(alt and { pandoc.Str(alt) } or image.caption, image.src)
+    return pandoc.Image(alt and { pandoc.Str(alt) } or image.caption, address(image.src))
   end,
+  Figure = function(figure) return figure.content end,
   Header = function(header) return pandoc.Header(header.level, header.content) end,
   RawBlock = function(raw) if raw.text:match("^<script") then return {} end end,
 }

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import ast
+import re
 import zipfile
 from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
-from course.render.cache import remembered
 from course.render.read.page_source import Page
 
-_KERNEL = "course/render/execute/kernel.py"  # in the record because they ran the lesson
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # a fixed date gives the same archive for the same files
+_IMPORT = re.compile(
+    r"^[ \t]*(?:from[ \t]+(\.*)([\w.]*)[ \t]+)?import\b(?:[ \t]*\(([^)]*)|([^\n(]*))", re.M
+)
 
 
 def archive_name(page: Page) -> str:
@@ -21,7 +22,7 @@ def archive_name(page: Page) -> str:
 
 def needs(root: Path, reads: Iterable[str]) -> list[str]:
     """List the project files in ``reads`` that the notebook can't run without."""
-    return sorted(name for name in reads if name != _KERNEL and (root / name).is_file())
+    return sorted(name for name in reads if (root / name).is_file())
 
 
 def write_notebook(root: Path, site: Path, page: Page, text: str, reads: Iterable[str]) -> None:
@@ -48,29 +49,17 @@ def _imported(root: Path, names: Iterable[str]) -> set[str]:
 
 @cache
 def _imports(root: Path, name: str, _changed: int) -> frozenset[str]:
-    """Return the project's files that the module in file ``name`` imports itself."""
+    """Return the project's files that the module in file ``name`` imports itself.
+
+    A word that names no module, such as a function or "as", finds no file.
+    """
     modules: set[str] = set()
-    text = (root / name).read_text(encoding="utf-8")
-    for level, module, names in remembered(root, import_statements, text):
-        above = name.split("/")[:-level] if level else []
-        base = ".".join([*above, *filter(None, [module])])
-        modules |= {base, *(f"{base}.{imported}" for imported in names)}
+    for dots, base, *words in _IMPORT.findall((root / name).read_text(encoding="utf-8")):
+        above = name.split("/")[: -len(dots)] if dots else []
+        start = ".".join([*above, *filter(None, [base])])
+        names = re.findall(r"[\w.]+", " ".join(words))
+        modules |= {start, *(f"{start}.{word}".strip(".") for word in names)}
     return frozenset(file for module in modules for file in _files(root, module))
-
-
-def import_statements(source: str) -> list[tuple[int, str | None, list[str]]]:
-    """List (level, module, names) of each import; ``import a, b`` is one of each, without names."""
-    try:
-        tree = ast.parse(source)
-    except SyntaxError:  # read as text, never imported
-        return []
-    found: list[tuple[int, str | None, list[str]]] = []
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            found += [(0, alias.name, []) for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            found.append((node.level, node.module, [alias.name for alias in node.names]))
-    return found
 
 
 def _files(root: Path, module: str) -> Iterator[str]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from course.render.read.markdown import Prose
 from course.render.read.page_source import Cell, Page
-from course.render.write.pandoc_input import code_block, div
+from course.render.write.pandoc_input import code_block
 
 _NEEDS = "It needs Python 3.11 or newer, and `pip install torch numpy matplotlib safetensors`."
 
@@ -20,7 +20,7 @@ def document(page: Page, outputs: list[list[dict[str, Any]]], site: str) -> str:
     position = 0
     for block in page.blocks:
         if isinstance(block, Prose):
-            parts.append(_prose(block, address))
+            parts.append(block.source)
         elif block.language == "python":
             parts += _cell(block, position, outputs[position])
             position += 1
@@ -31,22 +31,10 @@ def mark(text: str) -> str:
     return code_block(text, "{.notebook-mark}")
 
 
-def _prose(block: Prose, address: str) -> str:
-    """Replace each ``${expression}``, which only the page computes, by a link to the page."""
-    text = block.source
-    for found in reversed(list(block.expressions())):
-        text = f"{text[: found.start]}[a live value]({address}){text[found.end :]}"
-    return text
-
-
 def _cell(cell: Cell, position: int, outputs: list[dict[str, Any]]) -> Iterator[str]:
     parts = [mark(f"cell {position}")]
     for number, output in enumerate(outputs):
         text = output.get("data", {}).get("text/markdown")
         if text and not text.startswith("::: {.screen-reader-only}"):  # plain Jupyter shows it all
             parts += [mark(f"output {position} {number}"), text, mark("end")]
-    caption = cell.options.get("fig-cap", "")
-    if (cell.label or "").startswith("fig-"):
-        yield div(f"#{cell.label}", *parts, caption)
-    else:
-        yield from [*parts, caption]
+    yield from [*parts, cell.options.get("fig-cap", "")]

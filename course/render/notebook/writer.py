@@ -5,10 +5,7 @@ Pandoc converts the whole page at once, so that numbers and references are the p
 
 from __future__ import annotations
 
-import base64
 import json
-import mimetypes
-import posixpath
 import re
 import textwrap
 from collections.abc import Iterator
@@ -26,7 +23,6 @@ from .link import site_address, template
 from .pandoc_input import document
 
 _MARK = re.compile(r"^``` notebook-mark\n(.*)\n```$", re.M)
-_IMAGE = re.compile(r"(!\[[^\]]*\]\()(?![a-z]+:)([^)\s]+)")
 _FIGURES = ("image/png", "image/svg+xml")  # Jupyter shows no SVG before a notebook is trusted
 
 Outputs = list[list[dict[str, Any]]]
@@ -72,7 +68,8 @@ class _Writer:
     def cells(self, text: str) -> Iterator[dict[str, Any]]:
         for kind, content in list(self._parts(text)):  # a list, because outputs follow their cell
             if kind == "text":
-                yield self._text_cell(content)
+                identity = next(self.ids)
+                yield {"cell_type": "markdown", "id": identity, "metadata": {}, "source": content}
             elif kind == "setup":
                 yield _code_cell("setup", 1, self.setup, [], {"source": True})
             else:
@@ -92,22 +89,6 @@ class _Writer:
                 self.shown[output] = f"{self.shown.get(output, '')}\n\n{piece.strip()}".strip()
             elif piece.strip():
                 yield "text", piece.strip()
-
-    def _text_cell(self, text: str) -> dict[str, Any]:
-        attachments: dict[str, dict[str, str]] = {}
-
-        def attach(match: re.Match[str]) -> str:
-            path = posixpath.normpath(posixpath.join(posixpath.dirname(self.page.source), match[2]))
-            name = path.replace("/", "-")
-            mime = mimetypes.guess_type(path)[0] or "application/octet-stream"
-            data = base64.b64encode((self.root / path).read_bytes()).decode()
-            attachments[name] = {mime: data}
-            return f"{match[1]}attachment:{name}"
-
-        source = _IMAGE.sub(attach, text)
-        extra = {"attachments": attachments} if attachments else {}
-        return {"cell_type": "markdown", "id": next(self.ids), "metadata": {}, **extra,
-                "source": source}  # fmt: skip
 
     def _python_cell(self, position: int, *, folded: bool) -> dict[str, Any]:
         cell, number = self.python[position], position + 2  # the first is the setup

@@ -1,1 +1,1 @@
-"""OJS cells to JavaScript."""
+"""OJS cells to JavaScript, without a JavaScript engine."""

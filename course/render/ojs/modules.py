@@ -1,23 +1,53 @@
-"""Resolve the imports of a project's ES modules, and list their exports and dependencies."""
+"""Resolve the imports of a project's ES modules, and check the names that they import."""
 
 from __future__ import annotations
 
+import os
 import posixpath
 import re
 from collections.abc import Iterable, Iterator
-from functools import lru_cache
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
-from course.problems import nearest
-from course.render.cache import remembered
+from tree_sitter import Query
 
-from .compiler import OjsError, scan_module
+from course.problems import Problem, nearest
 
-# Built files end in their one export statement, and are too long to parse at every check.
-_BUILT = "assets/vendor/"
-_BUILT_EXPORTS = re.compile(r"\bexport\s*\{([^{}]*)\};?\s*$")
+from .javascript import LANGUAGE, NOT_JAVASCRIPT, Place, Script, text
+
 _SKIPPED = re.compile(r"[._]|node_modules$")
+# Quarto copies what a module imports only if its older parser can read the module.
+_REFUSED = Query(
+    LANGUAGE,
+    f"""{NOT_JAVASCRIPT} "??=" @found "||=" @found "&&=" @found
+    [(field_definition) (private_property_identifier) (class_static_block)] @found""",
+)
+_IMPORTS = Query(
+    LANGUAGE,
+    """(import_statement source: (string) @from)
+    (import_statement (import_clause (identifier) @default) source: (string) @from)
+    (import_statement
+      (import_clause (named_imports (import_specifier name: (_) @name))) source: (string) @from)
+    (export_statement source: (string) @from)
+    (export_statement (export_clause (export_specifier name: (_) @name)) source: (string) @from)""",
+)
+_EXPORTS = Query(
+    LANGUAGE,
+    """(export_statement ["default" "*"] @found)
+    (export_statement "export" . declaration: (_ name: (identifier) @found))
+    (export_statement declaration: (_ (variable_declarator name: [
+      (identifier) @found (object_pattern (shorthand_property_identifier_pattern) @found)])))
+    (export_statement (export_clause (export_specifier alias: (_) @found)))
+    (export_statement (export_clause (export_specifier name: (_) @found !alias)))
+    (export_statement (namespace_export (identifier) @found))""",
+)
+
+
+@dataclass
+class _Import:
+    module: str
+    place: Place
+    names: list[tuple[str, Place]] = field(default_factory=list)
 
 
 class Modules:
@@ -25,97 +55,81 @@ class Modules:
 
     def __init__(self, root: Path) -> None:
         self.root = root
-        self._checked: set[str] = set()  # pages share most imports
+        self._scanned: dict[str, tuple[list[_Import], set[str]]] = {}  # pages share most modules
+        self._imported: dict[str, list[str]] = {}
 
-    def resolve(self, importing: str, specifier: str, *, from_cell: bool = False) -> str:
-        """Return the module that ``specifier`` names in the file ``importing``.
+    def find(
+        self, specifier: str, place: Place, names: Iterable[tuple[str, Place]], *, in_cell: bool
+    ) -> str:
+        """Return the module that ``specifier`` names at ``place``, which exports ``names``.
 
-        Raises: LookupError with the message for the reader.
+        Raises: Problem.
         """
-        if specifier.startswith(("./", "../")):
-            path = posixpath.normpath(posixpath.join(posixpath.dirname(importing), specifier))
-        elif specifier.startswith("/") and from_cell:
-            path = posixpath.normpath(specifier.lstrip("/"))
-        else:
-            ways = '"/" or "./"' if from_cell else '"./" or "../"'
-            raise LookupError(
-                f'unknown import "{specifier}": write the path of an ES module, from {ways}'
-            )
-        if path.endswith(".js") and self._is_file(path):
-            return path
-        hint = nearest(path, self._all())
-        raise LookupError(f'there is no ES module "{path}" to import{hint}')
-
-    def exports(self, module: str) -> frozenset[str] | None:
-        """Return the exported names; None where it exports all names of another module (``*``)."""
-        scanned = self._scan(module)
-        return None if scanned["all"] else frozenset(scanned["exports"])
+        path = posixpath.join(posixpath.dirname(place.path), specifier)
+        if specifier.startswith("/") and in_cell:
+            path = specifier.lstrip("/")
+        elif not specifier.startswith(("./", "../")):
+            ways = '"/" or "./"' if in_cell else '"./" or "../"'
+            message = f'unknown import "{specifier}": write the path of an ES module, from {ways}'
+            raise place.problem(message)
+        path = posixpath.normpath(path)
+        if path.startswith("..") or not (path.endswith(".js") and (self.root / path).is_file()):
+            hint = nearest(path, self._all())
+            raise place.problem(f'there is no ES module "{path}" to import{hint}')
+        _, exports = self._scan(path)
+        for name, at in names:
+            if name not in exports and "*" not in exports:
+                raise at.problem(f'{path} does not export "{name}"{nearest(name, exports)}')
+        return path
 
     def closure(self, modules: Iterable[str]) -> list[str]:
-        """List ``modules`` and all that they import, each once."""
+        """List ``modules`` and all that they import, each once.
+
+        Raises: Problem for an import, in any of them, that fails.
+        """
         found: dict[str, None] = {}
-        waiting = list(modules)[::-1]
+        waiting = list(modules)
         while waiting:
-            module = waiting.pop()
+            module = waiting.pop(0)
             if module not in found:
                 found[module] = None
-                waiting += [imported for imported, _ in self._imports(module)][::-1]
+                waiting = self._imports(module) + waiting
         return list(found)
 
-    def check(self, module: str) -> None:
-        """Raises: OjsError for the first import that fails, in ``module`` or in its imports."""
-        for importing in () if module in self._checked else self.closure([module]):
-            for imported, entry in self._imports(importing):
-                exports = self.exports(imported)
-                for name in entry["names"]:
-                    if exports is not None and name not in exports:
-                        raise _missing_export(importing, entry, imported, name, exports)
-            self._checked.add(importing)
+    def _imports(self, module: str) -> list[str]:
+        if module not in self._imported:
+            self._imported[module] = [
+                self.find(one.module, one.place, one.names, in_cell=False)
+                for one in self._scan(module)[0]
+            ]
+        return self._imported[module]
 
-    def _imports(self, module: str) -> Iterator[tuple[str, dict[str, Any]]]:
-        for entry in self._scan(module)["imports"]:
-            try:
-                yield self.resolve(module, entry["module"]), entry
-            except LookupError as error:
-                raise OjsError(module, entry["line"], entry["column"], str(error)) from None
+    def _scan(self, module: str) -> tuple[list[_Import], set[str]]:
+        if module not in self._scanned:
+            source = (self.root / module).read_text(encoding="utf-8")
+            self._scanned[module] = scan_module(source, module)
+        return self._scanned[module]
 
-    def _scan(self, module: str) -> dict[str, Any]:
-        file = self.root / module
-        try:
-            return _scanned(self.root, file, file.stat().st_mtime_ns)
-        except OjsError as error:
-            message = f"{error.message} (in ES2020, the newest that Quarto reads)"
-            raise OjsError(module, error.line, error.column, message) from None
-
-    def _is_file(self, path: str) -> bool:
-        return not path.startswith("..") and (self.root / path).is_file()
-
-    def _all(self) -> list[str]:
-        folders = [self.root]
-        found = []
-        while folders:
-            for entry in folders.pop().iterdir():
-                if entry.is_dir() and not _SKIPPED.match(entry.name):
-                    folders.append(entry)
-                elif entry.suffix == ".js":
-                    found.append(entry.relative_to(self.root).as_posix())
-        return found
+    def _all(self) -> Iterator[str]:
+        for folder, inner, files in os.walk(self.root):
+            inner[:] = [name for name in inner if not _SKIPPED.match(name)]
+            paths = (Path(folder, name) for name in files if name.endswith(".js"))
+            yield from (path.relative_to(self.root).as_posix() for path in paths)
 
 
-@lru_cache(maxsize=256)
-def _scanned(root: Path, file: Path, _changed: int) -> dict[str, Any]:
-    source = file.read_text(encoding="utf-8")
-    built = file.relative_to(root).as_posix().startswith(_BUILT)
-    match = _BUILT_EXPORTS.search(source) if built else None
-    if not match:
-        return remembered(root, scan_module, source)
-    names = [name.split(" as ")[-1].strip() for name in match[1].split(",")]
-    return {"imports": [], "exports": names, "all": False}
-
-
-def _missing_export(
-    importing: str, entry: dict[str, Any], imported: str, name: str, exports: frozenset[str]
-) -> OjsError:
-    hint = nearest(name, exports)
-    message = f'{imported} does not export "{name}"{hint}'
-    return OjsError(importing, entry["line"], entry["column"], message)
+def scan_module(source: str, path: str) -> tuple[list[_Import], set[str]]:
+    """Return the imports of a module, and the names that it exports. Raises: Problem."""
+    try:
+        script = Script(source, path, refused=_REFUSED)
+    except Problem as problem:
+        problem.message += " (in ES2020, the newest that Quarto reads)"
+        raise
+    imports: dict[int, _Import] = {}
+    for found in script.matches(_IMPORTS):
+        source_node = found["from"][0]
+        one = _Import(text(source_node)[1:-1], script.place(source_node))
+        one = imports.setdefault(source_node.start_byte, one)
+        one.names += [(text(node), script.place(node)) for node in found.get("name", ())]
+        one.names += [("default", script.place(node)) for node in found.get("default", ())]
+    exports = (found["found"][0] for found in script.matches(_EXPORTS))
+    return list(imports.values()), set(map(text, exports))

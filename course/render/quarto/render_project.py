@@ -11,9 +11,11 @@ from pathlib import Path
 
 from course.problems import Problem, Problems
 from course.render.build import Builder
-from course.render.check.pages import check_site
+from course.render.check.pages import read_site
 from course.render.notebook import has_notebook, link_html, write_notebook
-from course.render.read.project import load_project
+from course.render.ojs.cells import QuartoOnly
+from course.render.read.page_source import Page
+from course.render.read.project import Project, load_project
 from course.render.write.mentions import with_mentions
 
 _CELL_TIMEOUT = 300
@@ -32,7 +34,7 @@ _LEFT_OUT = (
 
 
 def render_with_quarto(root: Path) -> int:
-    check_site(load_project(root))
+    _check(load_project(root))
     quarto = shutil.which("quarto") or shutil.which("quarto", path=str(Path(sys.executable).parent))
     if quarto is None:
         print(_MISSING, file=sys.stderr)
@@ -53,6 +55,15 @@ def render_with_quarto(root: Path) -> int:
     return process.returncode
 
 
+def _check(project: Project) -> dict[str, Page]:
+    """Read the pages. Raises: Problems with every mistake that is one for Quarto too."""
+    pages, problems = read_site(project)
+    problems = [problem for problem in problems if not isinstance(problem, QuartoOnly)]
+    if problems:
+        raise Problems(problems)
+    return pages
+
+
 def add_notebooks(root: Path, files: list[str], *, execute: bool = True) -> None:
     """Write a notebook beside each lesson in ``files``, Quarto's pages, and link to it.
 
@@ -60,7 +71,7 @@ def add_notebooks(root: Path, files: list[str], *, execute: bool = True) -> None
     Without ``execute`` a lesson that isn't in the cache gets no notebook.
     """
     project = load_project(root)
-    pages = check_site(project)
+    pages = _check(project)
     site = root / "_site"
     rendered = {(root / name).resolve() for name in files}
     builder = Builder(project, pages, _CELL_TIMEOUT)
@@ -68,11 +79,11 @@ def add_notebooks(root: Path, files: list[str], *, execute: bool = True) -> None
     for page in pages.values():
         target = site / page.html
         if target.resolve() in rendered and has_notebook(project, page):
-            if not execute and not builder.has_run(page):
+            made = builder.notebook(page, execute=execute)
+            if made is None:
                 left_out.append(page.name)
                 continue
-            built = builder.cached(page) or builder.build(page)
-            write_notebook(root, site, page, built.notebook or "", built.reads)
+            write_notebook(root, site, page, *made)
             _add_link(target, link_html(project, page))
             print(f"  {page.name}.ipynb", flush=True)
     if left_out:

@@ -47,19 +47,13 @@ SCHEMA: dict[str, Any] = {
             "css": (str, [str]),
             "toc": bool,
             "toc-depth": int,
-            "toc-title": str,
             "html-math-method": "mathml",
             "code-copy": True,
             "fig-format": ("svg", "retina", "png"),
-            "fig-width": (int, float),
-            "fig-height": (int, float),
-            "fig-dpi": int,
-            "link-citations": True,
         }
     },
-    "filters": [(str, {"path": str, "at": ("pre-quarto", "post-quarto")})],
+    "filters": [{"path": str, "at": "post-quarto"}],
     "bibliography": (str, [str]),
-    "lang": str,
     "jupyter": "python3",
 }
 
@@ -124,11 +118,9 @@ class Project:
     @property
     def kernel_settings(self) -> dict[str, Any]:
         """The settings of _quarto.yml that change the outputs of cells."""
-        html = self.get("format", "html", default={})
-        size = [html.get("fig-width", 7), html.get("fig-height", 5)]
-        dpi, fig_format = html.get("fig-dpi", 96), html.get("fig-format", "retina")
+        fig_format = self.get("format", "html", "fig-format", default="retina")
         # A fixed salt and no date make the SVG of a figure the same bytes each time.
-        rc = {"figure.figsize": size, "figure.dpi": dpi, "svg.hashsalt": "course"}
+        rc = {"figure.figsize": [7, 5], "figure.dpi": 96, "svg.hashsalt": "course"}
         dateless = {"metadata": {"Date": None}} if fig_format == "svg" else {}
         saving = {"bbox_inches": "tight", **dateless}
         # PNG too, as Jupyter shows no SVG before a notebook is trusted.
@@ -137,9 +129,7 @@ class Project:
 
     @cached_property
     def filters(self) -> list[str]:
-        entries = self.get("filters", default=[])
-        names = [one["path"] if isinstance(one, dict) else one for one in entries]
-        return [name for name in names if name != "quarto"]
+        return [entry["path"] for entry in self.get("filters", default=[])]
 
     def matching(self, pattern: str) -> Iterator[Path]:
         """Find what a pattern of _quarto.yml names; it may begin with / for the root."""

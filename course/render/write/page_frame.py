@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -28,38 +27,28 @@ _FOOTNOTES = re.compile(r'(<section id="footnotes"[^>]*>)\s*<hr />')
 _HEADING = re.compile(r"<h([2-6])(?: class=\"([^\"]*)\")?([^>]*)>")
 
 
-@dataclass(frozen=True)
-class Link:
-    """A line of the sidebar, or the previous or next page, for the template."""
-
-    text: str
-    href: str | None = None
-    active: bool = False
-    children: tuple[Link, ...] = ()
-
-
 def whole_page(project: Project, pages: dict[str, Page], page: Page, body: Body, ojs: str) -> str:
     text, appendix = body.html.split("<!--appendix-->")
     site_title = project.get("website", "title", default="")
-    previous, following = _neighbours(project, pages, page)
+    previous, following = _neighbours(project, page)
     return _template().render(
         site_title=site_title,
         favicon=project.get("website", "favicon"),
-        page_title=page.meta.get("pagetitle", _page_title(page.title, site_title)),
+        page_title=" – ".join(dict.fromkeys(filter(None, [page.title, site_title]))),
         title=page.title,
         subtitle=page.meta.get("subtitle"),
         abstract=page.meta.get("description"),
-        lang=project.get("lang", default="en"),
         root=page.root,
         library=page.root + LIBRARY,
         math_font=MATH_FONT if _needs_math_font(project, text) else None,
         styles=[page.root + name for name in _styles(project, page)],
         description=page.meta.get("description", project.get("website", "description")),
         search=project.has_search,
-        sidebar=_links(project.sidebar, pages, page),
+        sidebar=project.sidebar,
+        pages=pages,
+        here=page.source,
         notebook_link=link_html(project, page),
         toc=_toc(body.toc) if _has_toc(project, page) else "",
-        toc_title=project.get("format", "html", "toc-title", default="On this page"),
         body=_code_blocks(_headings(text)),
         appendix=_appendix(appendix),
         previous=previous,
@@ -78,40 +67,21 @@ def _needs_math_font(project: Project, text: str) -> bool:
     return "<math" in text and (project.root / MATH_FONT).is_file()
 
 
-def _page_title(title: str, site_title: str) -> str:
-    return " – ".join(dict.fromkeys(part for part in (title, site_title) if part))
-
-
 def _has_toc(project: Project, page: Page) -> bool:
     return page.meta.get("toc", project.get("format", "html", "toc", default=False))
 
 
-def _links(items: Iterable[NavItem], pages: dict[str, Page], here: Page) -> tuple[Link, ...]:
-    return tuple(_link(item, pages, here) for item in items)
-
-
-def _link(item: NavItem, pages: dict[str, Page], here: Page) -> Link:
-    children = _links(item.children, pages, here)
-    if item.source is None:
-        return Link(item.text, children=children)
-    page = pages[item.source]
-    return Link(item.text or page.title, here.root + page.html, page is here, children)
-
-
-def _neighbours(
-    project: Project, pages: dict[str, Page], here: Page
-) -> tuple[Link | None, Link | None]:
-    if not project.get("website", "page-navigation", default=False):
+def _neighbours(project: Project, here: Page) -> tuple[NavItem | None, NavItem | None]:
+    """Return the pages before and after this one in the sidebar."""
+    items = [item for item in _flat(project.sidebar) if item.source]
+    place = next((i for i, item in enumerate(items) if item.source == here.source), None)
+    if place is None or not project.get("website", "page-navigation", default=False):
         return None, None
-    links = [link for link in _flat(_links(project.sidebar, pages, here)) if link.href]
-    place = next((index for index, link in enumerate(links) if link.active), None)
-    if place is None:
-        return None, None
-    return (links[place - 1] if place else None), next(iter(links[place + 1 :]), None)
+    return (items[place - 1] if place else None), next(iter(items[place + 1 :]), None)
 
 
-def _flat(links: Iterable[Link]) -> list[Link]:
-    return [each for link in links for each in (link, *_flat(link.children))]
+def _flat(items: Iterable[NavItem]) -> list[NavItem]:
+    return [each for item in items for each in (item, *_flat(item.children))]
 
 
 def _toc(toc: str) -> str:

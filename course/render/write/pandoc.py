@@ -51,7 +51,7 @@ def to_notebook_markdown(project: Project, page: Page, markdown: str, *, site: s
 def _filters(project: Project) -> list[str]:
     """List the filters for numbers, references and citations, which page and notebook share."""
     bibliography = (project.root / name for name in project.listed("bibliography"))
-    before, cited = _lua("links", "callouts", "crossref"), ["--citeproc"]
+    before, cited = _lua("links"), ["--citeproc"]
     return [*before, *cited, *(f"--bibliography={path}" for path in bibliography)]
 
 

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import base64
 import re
 from collections.abc import Iterator
 from html import escape
-from pathlib import Path
 from typing import Any
 
-from course.problems import Problem
 from course.render.read.markdown import Prose
 from course.render.read.page_source import Cell, Page
 
@@ -18,47 +15,36 @@ _IMAGES = {"image/svg+xml": "svg", "image/png": "png"}  # preferred first
 _SVG_SIZE = re.compile(r"<svg[^>]*?\swidth=\"([\d.]+)pt\" height=\"([\d.]+)pt\"")
 
 
-def page_markdown(page: Page, outputs: list[list[dict]], ojs: Any, figures: Path) -> str:
-    """Return the Markdown, and write images to the folder ``figures``.
+def page_markdown(page: Page, outputs: list[list[dict]], ojs: Any) -> tuple[str, dict[str, str]]:
+    """Return the Markdown, and the images by the names of their files.
 
     ``outputs`` has a list for each Python cell; ``ojs`` numbers the elements of OJS cells.
     """
     python_outputs = iter(enumerate(outputs, 1))
+    figures = Figures(page)
     parts = []
     for block in page.blocks:
         if isinstance(block, Prose):
-            parts.append(_prose(block, ojs))
+            parts.append(block.source)
         elif block.language == "ojs":
             parts.append(_ojs_cell(block, ojs))
         else:
             count, cell_outputs = next(python_outputs)
-            parts.append(_python_cell(block, count, cell_outputs, Figures(page, figures)))
-    return "\n\n".join(parts) + "\n"
+            parts.append(_python_cell(block, count, cell_outputs, figures))
+    return "\n\n".join(parts) + "\n", figures.images
 
 
 class Figures:
-    """Writes a cell's images beside its page, under Quarto's names."""
+    """Collects the images of a page's cells, under Quarto's names."""
 
-    def __init__(self, page: Page, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, page: Page) -> None:
+        self.images: dict[str, str] = {}  # SVG as text, PNG in base64
         self.address = f"{page.name.rsplit('/', 1)[-1]}_files/figure-html"
 
-    def write(self, name: str, mime: str, data: str) -> str:
+    def add(self, name: str, mime: str, data: str) -> str:
         file = f"{name}.{_IMAGES[mime]}"
-        self.folder.mkdir(parents=True, exist_ok=True)
-        raw = data.encode() if mime == "image/svg+xml" else base64.b64decode(data)
-        (self.folder / file).write_bytes(raw)
+        self.images[file] = data
         return f"{self.address}/{file}"
-
-
-def _prose(block: Prose, ojs: Any) -> str:
-    """Replace each ``${expression}`` by the element that its value will fill."""
-    pieces, end = [], 0
-    for found in block.expressions():
-        element = ojs.add_inline(found.expression, path=found.path, line=found.line)
-        pieces += [block.source[end : found.start], f"[[]{{#{element}}}]{{}}"]
-        end = found.end
-    return "".join([*pieces, block.source[end:]])
 
 
 def _ojs_cell(cell: Cell, ojs: Any) -> str:
@@ -77,7 +63,7 @@ def _python_cell(cell: Cell, count: int, outputs: list[dict], figures: Figures) 
     shown = list(_outputs(cell, count, outputs, figures)) if _option(cell, "output") else []
     if not shown and not _option(cell, "echo"):
         return ""  # as in Quarto, such a cell leaves no element on the page
-    has_display = any(".cell-output-display" in part or "{#fig-" in part for part in shown)
+    has_display = any(".cell-output-display" in part for part in shown)
     label = cell.label
     identity = (f"#cell-{label} " if has_display else f"#{label} ") if label else ""
     return div(f'{identity}.cell execution_count="{count}"', *_code(cell), *shown)
@@ -103,37 +89,31 @@ def _code(cell: Cell) -> Iterator[str]:
 
 def _outputs(cell: Cell, count: int, outputs: list[dict], figures: Figures) -> Iterator[str]:
     displays = [output for output in outputs if "data" in output]
-    is_figure = (cell.label or "").startswith("fig-")
-    images: list[str] = []
+    if any(map(_mime_of_image, displays)):
+        displays = [output for output in displays if not _is_artist(output)]
     for position, output in enumerate(outputs, 1):
         if output["output_type"] == "stream":
             yield _stream(output, asis=cell.options.get("output") == "asis")
-            continue
-        mime = next((mime for mime in _IMAGES if mime in output["data"]), None)
-        if mime:
-            name = f"{cell.label or f'cell-{count + 1}'}-output-{position}"
-            address = figures.write(name, mime, output["data"][mime])
-            size = output.get("metadata", {}).get(mime) or _svg_size(output["data"][mime])
-            images.append(_image(cell, address, size, captioned=not is_figure))
-            if not is_figure:
-                yield div(".cell-output .cell-output-display", images[-1])
-        elif not (is_figure and images and "text/markdown" not in output["data"]):
+        elif output in displays:
             identity = _display_id(cell, displays, output)
-            yield _display(output["data"], identity, count)
-    if is_figure and images:
-        if len(displays) - sum(map(_is_artist, displays)) > 1:
-            message = f"{cell.label} shows more than one output: a figure is one image"
-            raise Problem(cell.path, cell.line_of("label"), message)
-        caption = cell.options.get("fig-cap", "")
-        body = div(f"#{cell.label}", *images, caption)
-        yield div(".cell-output .cell-output-display", body)
+            if mime := _mime_of_image(output):
+                name = f"{cell.label or f'cell-{count + 1}'}-output-{position}"
+                address = figures.add(name, mime, output["data"][mime])
+                size = output.get("metadata", {}).get(mime) or _svg_size(output["data"][mime])
+                image = _image(cell, address, size)
+                yield div(f"{identity}.cell-output .cell-output-display", image)
+            else:
+                yield _display(output["data"], identity, count)
+
+
+def _mime_of_image(output: dict) -> str | None:
+    return next((mime for mime in _IMAGES if mime in output["data"]), None)
 
 
 def _is_artist(output: dict) -> bool:
     """True for what a call of Matplotlib returns, which isn't shown beside its image."""
-    return bool(re.match(r"\[?<matplotlib|Text\(", output["data"].get("text/plain", ""))) and not (
-        _IMAGES.keys() & output["data"].keys()
-    )
+    text = output["data"].get("text/plain", "")
+    return bool(re.match(r"\[?<matplotlib|Text\(", text)) and not _mime_of_image(output)
 
 
 def _display_id(cell: Cell, displays: list[dict], output: dict) -> str:
@@ -160,12 +140,12 @@ def _display(data: dict, identity: str, count: int) -> str:
     return div(f'{identity}{classes} execution_count="{count}"', code_block(text))
 
 
-def _image(cell: Cell, address: str, size: dict, *, captioned: bool) -> str:
-    caption = cell.options.get("fig-cap", "") if captioned else ""
+def _image(cell: Cell, address: str, size: dict) -> str:
+    caption = cell.options.get("fig-cap", "")
     alt = cell.options.get("fig-alt", "").replace('"', "&quot;")
     # A stated size keeps the layout still while a lazy figure loads.
     sizes = (f'{key}="{value}"' for key, value in size.items())
-    attributes = " ".join([f'fig-alt="{alt}"', 'loading="lazy"', *sizes])
+    attributes = " ".join([f'alt="{alt}"', 'loading="lazy"', *sizes])
     return f"![{caption}]({address}){{{attributes}}}"
 
 

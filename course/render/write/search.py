@@ -6,129 +6,73 @@
 
 from __future__ import annotations
 
-import ast
 import json
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from html.parser import HTMLParser
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
-from course.render.cache import digest, file_digest
 from course.render.read.glossary import read_glossary, slug
+from course.render.read.names import public_names
 
 FOLDER = "search"
 # Nothing of these is read: no text, or text that stands elsewhere on the page.
-_SKIPPED_TAGS = {"script", "style", "svg", "button", "template", "annotation", "nav", "select"}
+_SKIPPED = {"script", "style", "svg", "button", "template", "annotation", "nav", "select"}
 _SKIPPED_CLASSES = {
     "static-form", "term-note", "mentions", "source-code", "source-names", "widget-live",
-    "cell-output-stdout", "quarto-title-meta", "anchorjs-link", "notebook-link", "source-links",
+    "cell-output-stdout", "quarto-title-meta", "notebook-link", "source-links",
     "screen-reader-only",
 }  # fmt: skip
-_VOID = {"br", "hr", "img", "input", "link", "meta", "wbr", "source", "col"}
-_BLOCKS = {
-    "p",
-    "li",
-    "td",
-    "th",
-    "div",
-    "section",
-    "pre",
-    "figcaption",
-    "summary",
-    "dt",
-    "dd",
-    "tr",
-}
-_HEADINGS = {"h1", "h2", "h3"}
-
+_BLOCKS = set("p li td th div section pre figcaption summary dt dd tr".split())
+_HEADINGS = {"h1", "h2", "h3", "dt"}
 
 # The anchor, heading and text of a section, of a term of the glossary or of a function. The first
 # of a page is the page itself, with the anchor "".
 Part = tuple[str, str, str]
 
 
-@dataclass
-class _Open:
-    anchor: str
-    title: str = ""
-    text: list[str] = field(default_factory=list)
-
-
 def parts_of(html: str) -> list[Part]:
     """Return all parts of a page."""
-    reader = _Reader()
-    start, end = html.find("<main"), html.find("</main>")
-    reader.feed(html[start : end if end > 0 else None])
-    found = []
-    for part in reader.parts:
-        title, text = (" ".join("".join(words).split()) for words in (part.title, part.text))
-        if title:
-            found.append((part.anchor, title, text))
-    return found
+    from bs4 import BeautifulSoup
+
+    found: list[tuple[str, list[str], list[str]]] = [("", [], [])]
+    _read(BeautifulSoup(html[html.find("<main") : html.find("</main>")], "html.parser"), found)
+    parts = ((anchor, *(" ".join("".join(t).split()) for t in texts)) for anchor, *texts in found)
+    return [part for part in parts if part[1]]
 
 
-class _Reader(HTMLParser):
-    def __init__(self) -> None:
-        super().__init__(convert_charrefs=True)
-        self.parts = [_Open("")]
-        self._open: list[str] = []  # tags below <main>
-        self._skipping = 0  # how many tags were open where skipping began; 0 for none
-        self._heading = ""
-        self._anchor = ""
-
-    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
-        if tag in _VOID:
-            return
-        self._open.append(tag)
-        if self._skipping:
-            return
-        given = dict(attributes)
-        classes = set((given.get("class") or "").split())
-        leads_on = tag == "a" and "dd" in self._open  # from a term to its lesson
-        if leads_on or tag in _SKIPPED_TAGS or classes & _SKIPPED_CLASSES:
-            self._skipping = len(self._open)
-        elif tag == "section":
-            self._anchor = given.get("id") or ""
-        elif tag in _HEADINGS:
-            self._heading = tag
-            if tag != "h1":
-                self.parts.append(_Open(self._anchor))
-        elif tag == "dt":
-            self.parts.append(_Open(""))
-            self._heading = "dt"
-        elif self._heading == "dt" and given.get("id"):
-            self.parts[-1].anchor = given["id"] or ""
-        elif tag in _BLOCKS:
-            self.parts[-1].text.append(" ")
-
-    def handle_endtag(self, tag: str) -> None:
-        if tag not in self._open:
-            return
-        while self._open.pop() != tag:
-            pass
-        if self._skipping > len(self._open):
-            self._skipping = 0
-        if tag == self._heading:
-            self._heading = ""
-        if tag in _BLOCKS and not self._skipping:
-            self.parts[-1].text.append(" ")
-
-    def handle_data(self, data: str) -> None:
-        if self._skipping:
-            return
-        if self._heading:
-            self.parts[-1].title += data
-        else:
-            self.parts[-1].text.append(data)
+def _read(element: Any, parts: list[tuple[str, list[str], list[str]]]) -> None:
+    """Add the texts in ``element`` to the last of ``parts``; each heading begins another."""
+    for child in element.children:
+        if child.name is None:
+            parts[-1][2].append(child)
+        elif child.name in _HEADINGS:
+            title: list[tuple[str, list[str], list[str]]] = [("", [], [])]
+            _read(child, title)
+            parts.append((_anchor(child), title[0][2], []))
+        elif not (child.name in _SKIPPED or _SKIPPED_CLASSES.intersection(child.get("class", ()))):
+            if child.name == "a" and child.find_parent("dd"):
+                continue  # from a term to its lesson
+            space = " " * (child.name in _BLOCKS)
+            parts[-1][2].append(space)
+            _read(child, parts)
+            parts[-1][2].append(space)
 
 
-def write_search(root: Path, site: Path, pages: Mapping[str, str]) -> None:
-    """Write the two files below ``site``; ``pages`` has the HTML of each address."""
+def _anchor(heading: Any) -> str:
+    if heading.name == "h1":
+        return ""
+    place = heading.find(id=True) if heading.name == "dt" else heading.find_parent("section")
+    return place.get("id", "") if place else ""
+
+
+def write_search(root: Path, site: Path, pages: Mapping[str, list[Part]]) -> None:
+    """Write the two files below ``site``; ``pages`` has the parts of each address."""
     names, texts = [], []
-    sentences = dict(_sentences(root))
+    public = (name for module in public_names(root).values() for name in module)
+    sentences = {name.name: name.about.replace("`", "") for name in public}
     entries = read_glossary(root).entries.items()
     terms = {f"term-{slug(term)}": (term, entry) for term, entry in entries}
-    for address, parts in _all_parts(root / ".course" / "search.json", pages):
+    for address, parts in pages.items():
         rows = []
         for anchor, title, text in parts:
             kind = _kind(address, anchor)
@@ -144,33 +88,9 @@ def write_search(root: Path, site: Path, pages: Mapping[str, str]) -> None:
         (folder / f"{name}.json").write_text(text, encoding="utf-8")
 
 
-def _all_parts(kept: Path, pages: Mapping[str, str]) -> Iterator[tuple[str, list[Part]]]:
-    """Read only the pages that have changed: the file ``kept`` has the parts of the others."""
-    try:
-        before = json.loads(kept.read_text(encoding="utf-8"))
-    except (FileNotFoundError, ValueError):
-        before = {}
-    now = {}
-    for address, html in pages.items():
-        key = digest([html, file_digest(Path(__file__))])
-        now[key] = before.get(key) or parts_of(html)
-        yield address, now[key]
-    kept.parent.mkdir(exist_ok=True)
-    kept.write_text(json.dumps(now), encoding="utf-8")
-
-
 def _kind(address: str, anchor: str) -> str:
     """Return "term" or "function" for what is found before all else, or ""."""
     if address == "glossary.html" and anchor.startswith("term-"):
         return "term"
     is_name = address.startswith("sources/") and anchor and "index" not in address
     return "function" if is_name and not anchor.startswith("part-") else ""
-
-
-def _sentences(root: Path) -> Iterator[tuple[str, str]]:
-    """Yield the first line of each public function's docstring, by its name."""
-    for path in sorted(root.glob("*.py")):
-        for node in ast.parse(path.read_text(encoding="utf-8")).body:
-            if isinstance(node, ast.FunctionDef | ast.ClassDef):
-                lines = (ast.get_docstring(node) or "").splitlines()
-                yield node.name, lines[0].replace("``", "") if lines else ""

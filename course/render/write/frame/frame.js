@@ -1,4 +1,4 @@
-// The frame's behaviour: theme, sidebar, folded callouts, copy buttons, the contents' mark.
+// The frame's behaviour: theme, sidebar, copy buttons, the contents' mark.
 
 const each = (selector, action) => document.querySelectorAll(selector).forEach(action);
 
@@ -97,16 +97,6 @@ addEventListener("keydown", ({key}) => {
   sidebarButton.focus();
 });
 
-// Fold and unfold callouts.
-each('[data-bs-toggle="collapse"]', (header) => {
-  const target = document.querySelector(header.dataset.bsTarget);
-  onPress(header, () => {
-    const open = target.classList.toggle("show");
-    header.classList.toggle("collapsed", !open);
-    header.setAttribute("aria-expanded", String(open));
-  });
-});
-
 // Copy buttons, removed without clipboard access (plain http from another machine).
 each(".code-copy-button", (button) => {
   if (!navigator.clipboard) return button.remove();
@@ -129,7 +119,7 @@ const scrollers = new ResizeObserver((changes) => {
     else target.removeAttribute("tabindex");
   }
 });
-each("main pre, main span[id^='eq-'], main p:has(> math), main .cell-output, main table", (element) =>
+each("main pre, main p:has(> math), main .cell-output, main table", (element) =>
   scrollers.observe(element)
 );
 

@@ -1,11 +1,10 @@
-// assets/vendor/ojs-runtime.js: starts the cells of a page, which course/render/ojs/page_script.py compiles to
-// calls of `define` and `load`. The page has Quarto's DOM.
+// assets/vendor/ojs-runtime.js: starts the cells of a page, which course/render/ojs/ compiles to calls
+// of `define` and `load`. The page has Quarto's DOM.
 import {Runtime} from "@observablehq/runtime";
 import {Inspector} from "@observablehq/inspector";
-import {html} from "htl";
-import {builtins} from "./stdlib.js";
+import {input} from "../node_modules/@observablehq/stdlib/src/generators/input.js";
 
-const main = new Runtime(builtins).module();
+const main = new Runtime({}).module();
 
 for (const script of document.querySelectorAll('script[type="ojs-define"]')) {
   for (const {name, value} of JSON.parse(script.textContent).contents) main.define(name, [], () => value);
@@ -40,15 +39,9 @@ function startFirst() {
 export function define({place, at, kind, name, inputs}, body) {
   if (kind === "expression") {
     main.variable(new Output(place, at)).define(inputs, inTurn(body));
-  } else if (kind === "inline") {
-    main.variable(new InlineOutput(place, at, "span")).define(inputs, body);
   } else if (kind === "view") {
     main.variable(new Output(place, at)).define(`viewof ${name}`, inputs, inTurn(body));
-    main.define(name, ["Generators", `viewof ${name}`], (Generators, view) => Generators.input(view));
-  } else if (kind === "mutable") {
-    main.define(`initial ${name}`, inputs, body);
-    main.variable(new QuietOutput(place, at)).define(`mutable ${name}`, ["Mutable", `initial ${name}`], (Mutable, value) => new Mutable(value));
-    main.define(name, [`mutable ${name}`], (mutable) => mutable.generator);
+    main.define(name, [`viewof ${name}`], input);
   } else {
     main.variable(new QuietOutput(place, at)).define(name, inputs, body);
   }
@@ -71,9 +64,9 @@ export function load({place, at, module, names}, start) {
 const logged = new Set();
 
 class Output extends Inspector {
-  constructor(place, at, tag = "div") {
+  constructor(place, at) {
     const parent = document.getElementById(place);
-    super(document.createElement(tag));
+    super(document.createElement("div"));
     if (parent) parent.append(this._node);
     this.at = at;
   }
@@ -83,12 +76,6 @@ class Output extends Inspector {
     if (!(error?.input && logged.has(message))) console.error(`${this.at}: ${error}`, error);
     logged.add(message);
     super.rejected(error, name);
-  }
-}
-
-class InlineOutput extends Output {
-  fulfilled(value, name) {
-    super.fulfilled(html`<span>${value}</span>`, name);
   }
 }
 

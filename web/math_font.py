@@ -1,6 +1,6 @@
 """Make assets/fonts/math.woff2, the part of STIX Two Math that formulas of the course need.
 
-After `npm ci`, with fonttools and brotli: `python course/render/js/math_font.py`. Chromium
+After `npm ci`, with fonttools and brotli: `python web/math_font.py`. Chromium
 stretches brackets and sums only with a font that has a MATH table, and few systems have one.
 """
 
@@ -9,7 +9,7 @@ from string import ascii_letters, digits
 
 from fontTools import subset
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[1]
 SOURCE = "node_modules/@fontsource/stix-two-math/files/stix-two-math-latin-400-normal.woff2"
 TARGET = "assets/fonts/math.woff2"
 SIGNS = " #&()+,./:;<=>[]{|}!'*-~\u00a0±·×…′−→⇒∂∈∑√∝∞∥≈≠≤≥⊤⊙⋅⌊⌋⌈⌉ℝ\u2061\u2062\u0302\u0304ˆ"
