@@ -5,10 +5,21 @@ Standard library only, in the syntax of Python 3.6: it runs before the version i
 
 import hashlib
 import os
+import platform
 import subprocess
 import sys
 from pathlib import Path
 
+from course.ended import death, status_of
+
+# Where every pin has a wheel, as platform.system() and platform.machine() say it: .github/workflows
+# tests each, with OLDEST to NEWEST.
+MACHINES = {
+    ("Linux", "x86_64"): "ubuntu-latest",
+    ("Linux", "aarch64"): "ubuntu-24.04-arm",
+    ("Darwin", "arm64"): "macos-latest",
+    ("Windows", "AMD64"): "windows-latest",
+}
 OLDEST, NEWEST = (3, 11), (3, 13)
 _RANGE = "3.11 to 3.13"
 _MARK = "# Written by python3 -m course."
@@ -23,6 +34,7 @@ def enter(root, arguments):
     if _is_off():
         return
     check_python()
+    check_machine()
     venv = root / ".venv"
     if not _is_ready(root, venv):
         _make(venv)
@@ -58,6 +70,21 @@ def check_python():
             f"this is Python {found}; the course runs on Python {_RANGE}: "
             "start it with one of those, such as python3.12 -m course"
         )
+
+
+def check_machine():
+    """Stop where some pin has no wheel: without a compiler for it pip's message misleads."""
+    here = platform.system(), platform.machine()
+    if here in MACHINES:
+        return
+    raise SetupError(
+        "PyTorch ended its packages for Macs with Intel's processors at 2.2, and the course needs "
+        "2.6 or newer: use another machine, or a Python for which you have built one, with "
+        "COURSE_NO_SETUP=1"
+        if here == ("Darwin", "x86_64")
+        else "not everything that requirements.txt pins comes for {} on {}: install what you can "
+        "into a Python of your own, PyTorch 2.6 or newer, and use COURSE_NO_SETUP=1".format(*here)
+    )
 
 
 def _is_ready(root, venv):
@@ -119,7 +146,8 @@ def _install(root, venv):
         [*command, "-r", str(root / "requirements.txt")], stderr=subprocess.PIPE, text=True
     )
     if done.returncode:
-        raise SetupError(_not_installed(done.stderr))
+        killed_by = death(done.returncode)
+        raise SetupError("pip died of " + killed_by if killed_by else _not_installed(done.stderr))
 
 
 def _not_installed(errors):
@@ -154,6 +182,6 @@ def _start_again(venv, arguments):
     if os.name != "nt":
         os.execv(command[0], command)
     try:  # Windows' exec would return to the prompt at once
-        sys.exit(subprocess.call(command))
+        sys.exit(status_of("course", subprocess.call(command)))
     except KeyboardInterrupt:
         sys.exit(130)

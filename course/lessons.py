@@ -121,7 +121,7 @@ def _goals_without_a_widget(project: Project, page: Page) -> Iterator[Problem]:
 def _figures_without_numbers(page: Page) -> Iterator[Problem]:
     blocks = [block for block in page.blocks if isinstance(block, Cell) or block.source.strip()]
     for cell, after in zip_longest(blocks, blocks[1:]):
-        is_figure = isinstance(cell, Cell) and "fig-cap" in cell.options
+        is_figure = isinstance(cell, Cell) and "fig-alt" in cell.options
         has_numbers = isinstance(after, Cell) and "show_numbers()" in after.source
         if is_figure and not has_numbers and "# without numbers: " not in cell.source:
             message = "the figure's numbers are for those alone who see it: after it, add a cell "

@@ -10,6 +10,7 @@ from itertools import islice
 from pathlib import Path
 
 from course.browser import find_or_install_browser
+from course.ended import status_of
 from course.problems import Problem, unknown
 
 _NO_BROWSER = (
@@ -48,7 +49,8 @@ def run_tests(
         marks.append("not site")
     marked = ["-m", " and ".join(f"({mark})" for mark in marks)] if marks else []
     command = [sys.executable, "-m", "pytest", *_parallel(chosen), *marked, *chosen]
-    outcome = subprocess.run(command, cwd=root, env=environment).returncode
+    returncode = subprocess.run(command, cwd=root, env=environment).returncode
+    outcome = status_of("pytest", returncode)
     if browser:
         return outcome
     print(_NO_BROWSER, file=sys.stderr)

@@ -26,7 +26,7 @@ def relative_bias(table, length):
     at *i* and a key at *j* is *j* − *i*: the first number is for a key that stands m places before
     its query. Pairs further apart than m take the number of m, or of −m.
 
-    Shapes: `table` (2m + 1,).
+    Shapes: `table` (2m + 1,); `length` may be less than m, too.
 
     Return: what is added to the scores, (length, length), a row for each query.
     """
@@ -40,7 +40,7 @@ def rotate(x, places, base):
     and 2i + 1 are a pair (a, b), which turns by the angle φ = place · base^(−2i / D) into
     (a cos φ − b sin φ, a sin φ + b cos φ).
 
-    Shapes: `x` (L, D) with an even D; `places` (L,).
+    Shapes: `x` (L, D) with an even D; `places` (L,), which may lie between whole numbers.
 
     Return: the turned rows (L, D).
     """

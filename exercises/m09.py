@@ -42,7 +42,7 @@ def patching(x, other, query, readout):
     The same classifier reads two texts of the same length, `x` and `other`. Take its run on `x`,
     and replace the vector at one place by the one that stands there in `other`. How far does the
     answer move, as a share of the way from the answer for `x` to the answer for `other`? 0: it
-    stays. 1: it is the other's. The two answers differ.
+    stays. 1: it is the other's. The two answers differ. Scores may be as large as 1,000.
 
     Shapes: `x` and `other` (L, E); `query` and `readout` (E,).
     Return: the share for each place: (L,).

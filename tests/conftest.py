@@ -39,6 +39,21 @@ def pytest_collection_modifyitems(items):
             item.add_marker(pytest.mark.flaky(reruns=1))
 
 
+_crashed = []
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node, error):
+    if error:
+        _crashed.append(node.gateway.id)
+
+
+def pytest_sessionfinish(session):
+    """Fail when a worker crashed, even after its last test, which xdist only mentions."""
+    if _crashed:
+        session.exitstatus = session.exitstatus or pytest.ExitCode.INTERNAL_ERROR
+
+
 def pytest_collection_finish():
     gc.freeze()  # what is imported by now stays: no collection need look at it again
 

@@ -25,7 +25,7 @@ function Div(div)
   end
   return {
     pandoc.RawBlock("html", ('<details%s><summary id="%s">'):format(opening(div), title.identifier)),
-    pandoc.Plain(title.content),
+    pandoc.Plain(pandoc.Span(title.content)), -- one item beside the word "show"
     pandoc.RawBlock("html", "</summary>"),
     pandoc.Div(div.content), -- keeps the sections of its own headings inside
     pandoc.RawBlock("html", "</details>"),

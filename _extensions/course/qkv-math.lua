@@ -1,7 +1,6 @@
 -- Colour Q, K and V inside formulas: give <mi>Q</mi> class="q", and so on.
 --
--- Runs in both engines. Under Quarto it must follow `quarto` in `filters:`, because Quarto looks
--- for equation labels beside formulas, and this filter converts formulas to HTML.
+-- Runs in both engines, last, because it converts formulas to HTML.
 
 local CLASSES = {}
 for class, letters in pairs {

@@ -35,9 +35,9 @@ local function note(entry)
   local head = pandoc.Inlines { pandoc.Strong(entry.term) }
   if entry.symbol then head:extend({ pandoc.Space() } .. entry.symbol) end
   local parts = pandoc.Blocks { pandoc.Para(head), pandoc.Para(entry.sentence) }
-  return pandoc.Div(parts, {
-    id = "note-" .. slug(entry.term), class = "term-note", hidden = "hidden", role = "tooltip",
-  })
+  return pandoc.Div(parts, pandoc.Attr("note-" .. slug(entry.term), { "term-note" }, {
+    { "role", "tooltip" }, { "hidden", "hidden" }, -- pairs keep their order
+  }))
 end
 
 function Pandoc(doc)

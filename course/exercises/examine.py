@@ -14,6 +14,7 @@ from course.problems import Problem
 
 from .compare import as_array, difference, plain, same, show
 from .learner import shown
+from .memory import held_by
 from .task import Task
 
 PASSED, FAILED, NOT_STARTED = "passed", "failed", "not started"
@@ -40,21 +41,28 @@ def examine(task: Task, answer: Callable[..., Any], seed: int, path: str = "") -
     warned: list[list[warnings.WarningMessage]] = []
     for inputs in cases:
         try:
-            with warnings.catch_warnings(record=task.silent) as said:
-                if task.silent:
-                    warnings.simplefilter("always")
+            with warnings.catch_warnings(record=True) as said:
+                warnings.simplefilter("always")
                 got.append(plain(answer(*copy.deepcopy(inputs))))
-            warned.append(said or [])
+            warned.append(said)
         except Exception as error:
             return Outcome(FAILED, place(error, path), _case(task, inputs))
     with np.errstate(all="ignore"):
-        for inputs, value in zip(cases, got, strict=True):
-            if (complaint := _complaint(task, inputs, value)) is not None:
-                named = _named_mistake(task, cases, got)
-                return Outcome(FAILED, named or complaint, _case(task, inputs, value))
         for inputs, value, said in zip(cases, got, warned, strict=True):
-            if said:
-                return Outcome(FAILED, _warning(said[0], path), _case(task, inputs, value))
+            if (complaint := _complaint(task, inputs, value)) is not None:
+                message = _named_mistake(task, cases, got) or complaint
+                if said and not message:
+                    message = _warning("it warns", said[0], path)
+                return Outcome(FAILED, message, _case(task, inputs, value))
+        for inputs, value, said in zip(cases, got, warned, strict=True):
+            if task.silent and said:
+                message = _warning("right, but it warns", said[0], path)
+                return Outcome(FAILED, message, _case(task, inputs, value))
+    if task.judge_memory:
+        inputs = copy.deepcopy(cases[-1])
+        held = held_by(lambda: plain(answer(*inputs)))
+        if (complaint := task.judge_memory(held, *cases[-1])) is not None:
+            return Outcome(FAILED, complaint, _case(task, cases[-1], got[-1]))
     return Outcome(PASSED)
 
 
@@ -87,8 +95,8 @@ def place(error: BaseException, path: str) -> str:
     return str(Problem(shown(Path(path)), own[-1].lineno, what)) if own else what
 
 
-def _warning(said: warnings.WarningMessage, path: str) -> str:
-    what = f"right, but it warns: {said.message}"
+def _warning(what: str, said: warnings.WarningMessage, path: str) -> str:
+    what = f"{what}: {said.message}"
     return str(Problem(shown(Path(path)), said.lineno, what)) if said.filename == path else what
 
 

@@ -31,6 +31,7 @@ class Task:
     mistakes: Mapping[str, Callable[..., Any]]  # message for the learner -> wrong formula
     truth: Callable[..., Any] | None = None  # the solution computed another way, for the tests
     judge: Callable[..., str | None] | None = None
+    judge_memory: Callable[..., str | None] | None = None  # (bytes held, *last inputs), as judge
     absolute: float = ABSOLUTE  # the difference that passes, beside 1e-4 of the number
     silent: bool = False  # whether an answer that warns fails
 

@@ -55,7 +55,7 @@ def _files(folder: Path, without: set[str] = frozenset()) -> Iterator[tuple[str,
         for path in (os.path.join(place, name) for name in sorted(files)):
             with suppress(OSError):  # deleted meanwhile, or a link to nothing
                 found = os.stat(path)
-                yield path, found.st_size, found.st_mtime_ns
+                yield os.path.relpath(path, folder), found.st_size, found.st_mtime_ns
 
 
 def load(file: Path) -> Any:

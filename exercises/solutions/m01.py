@@ -31,8 +31,17 @@ def times_needed(n, share):
 def graphs(rng, size):
     """Make a chain, with shortcuts from size 3 on; at every third size no path reaches the end.
 
-    Nodes are named at random, so that neither their order nor that of the edges tells the way.
+    Nodes are named at random, so that neither their order nor that of the edges tells the way. In
+    sizes 5, 7 and 8 depth-first search finds longer ways alone, in whatever order it looks.
     """
+    while True:
+        edges, start, end = network(rng, size)
+        shortest = path_length(edges, start, end)
+        if size not in (5, 7, 8) or shortest not in depth_first(edges, start, end):
+            return edges, start, end
+
+
+def network(rng, size):
     edges = [(i, i + 1) for i in range(size)]
     edges += [(int(a), int(b)) for a, b in rng.integers(0, size + 1, (size, 2)) if size > 2]
     if size % 3 == 0:
@@ -90,6 +99,35 @@ def both_ways(edges, start, end):
     return path_length([*edges, *((b, a) for a, b in edges)], start, end)
 
 
+def first_way(edges, start, end, seen=()):
+    """Go on from the first edge as far as it leads, and take the next only where it led nowhere."""
+    if start == end:
+        return 0
+    seen = {*seen, start}
+    for a, b in edges:
+        if a == start and b not in seen:
+            steps = first_way(edges, b, end, seen)
+            if steps is not None:
+                return 1 + steps
+    return None
+
+
+def never_again(edges, start, end, seen=None):
+    """Try every first edge, but enter no node twice, though the second way to it may be shorter."""
+    if start == end:
+        return 0
+    seen = set() if seen is None else seen
+    seen.add(start)
+    ways = [never_again(edges, b, end, seen) for a, b in edges if a == start and b not in seen]
+    return min((1 + steps for steps in ways if steps is not None), default=None)
+
+
+def depth_first(edges, start, end):
+    """Return what both find, by the order of the edges and by that of the nodes."""
+    orders = edges, edges[::-1], sorted(edges), sorted(edges)[::-1]
+    return [search(order, start, end) for search in (first_way, never_again) for order in orders]
+
+
 def nodes_on_the_way(edges, start, end):
     steps = path_length(edges, start, end)
     return None if steps is None else steps + 1
@@ -120,6 +158,8 @@ TASKS = [
             "you went along edges backwards; (a, b) leads from a to b only": both_ways,
             "where there is no path, return None, not 0": no_way_is(0),
             "where there is no path, return None, not infinity": no_way_is(float("inf")),
+            "you took the first way that leads there; another may be shorter: go along all at once":
+                first_way,
             "you measured the distance of the numbers; follow the edges":
                 lambda edges, start, end: abs(end - start),
         },

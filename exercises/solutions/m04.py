@@ -76,8 +76,20 @@ def rows_of_weights(rng, size):
 
 
 def weights_and_gradients(rng, size):
-    weights = rng.dirichlet(np.ones(size + 2), size=size + 1)
+    """Make rows of weights; the last are so long that a table of S × S numbers is seen."""
+    L, S = (size + 1, size + 2) if size < 8 else (2, 200)
+    weights = rng.dirichlet(np.ones(S), size=L)
     return weights, rng.normal(size=weights.shape)
+
+
+def builds_no_table(held, weights, upstream):
+    S = weights.shape[1]
+    if held < 2 * S * S:  # a quarter of a table
+        return None
+    return (
+        f"right, but with {S} keys it holds {held:,} bytes at once, as the S × S table does; each "
+        "row needs one sum, of weight times gradient"
+    )
 
 
 TASKS = [
@@ -141,6 +153,7 @@ TASKS = [
         softmax_backward,
         inputs=weights_and_gradients,
         truth=backward_by_autograd,
+        judge_memory=builds_no_table,
         hints=[
             "As a table, the numbers of a row are the Jacobian, diag(w) − w wᵀ. What is that times "
             "a vector g?",

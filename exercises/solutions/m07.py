@@ -79,13 +79,19 @@ def lengths(rng, size):
 
 
 def tables(rng, size):
+    """Make a table for distances up to m; every third text has m words or fewer."""
     most = 1 + size // 2
-    return rng.normal(size=2 * most + 1).round(2), most + 2 + size % 3
+    longer = size % 3 + 1 if size % 3 else -int(rng.integers(0, most))
+    return rng.normal(size=2 * most + 1).round(2), most + longer
 
 
 def rows_at_places(rng, size):
+    """Make rows at whole numbers; even sizes have quarters in between, too."""
     numbers = rng.normal(size=(size + 1, 2 * (1 + size % 4)))
-    return numbers.round(2), rng.permutation(30)[: size + 1] + 1, (100.0, 10000.0)[size % 2]
+    places = rng.permutation(30)[: size + 1] + 1
+    if size % 2 == 0:
+        places = places + rng.permutation(np.arange(size + 1) % 4) / 4
+    return numbers.round(2), places, (100.0, 10000.0)[size % 2]
 
 
 def heads(rng, size):
@@ -104,6 +110,15 @@ def waves(length, size, *, speeds=None, halves=False, start=0, swap=False):
     else:
         places[:, 0::2], places[:, 1::2] = sines, cosines
     return places
+
+
+def from_the_first(table, length):
+    """Repeat the table's ends as often as a long text needs, and start from the first number."""
+    most = len(table) // 2
+    more = max(0, length - 1 - most)
+    line = np.concatenate((np.full(more, table[0]), table, np.full(more, table[-1])))
+    last = len(line) // 2 if length > most else length - 1
+    return np.stack([line[last - i : last - i + length] for i in range(length)])
 
 
 def turn(x, places, base, *, sign=1, halves=False, speeds=None):
@@ -173,6 +188,8 @@ TASKS = [
                 lambda table, length: table[
                     (np.arange(length)[None] - np.arange(length)[:, None] + len(table) // 2)
                     % len(table)],
+            "distance 0 takes the table's middle number in a text of m words or fewer, too":
+                from_the_first,
             "you gave pairs beyond m no bias; they take the number at the table's end":
                 lambda table, length: np.where(
                     np.abs(np.arange(length)[None] - np.arange(length)[:, None]) > len(table) // 2,
@@ -195,12 +212,15 @@ TASKS = [
         mistakes={
             "you turned the other way: the sign of sin is swapped":
                 lambda x, places, base: turn(x, places, base, sign=-1),
-            "you paired number i with number i + D/2, as Llama does; here neighbours are a pair":
+            "you paired number i with number i + D/2, as Llama's weights on Hugging Face do; here "
+            "neighbours are a pair":
                 lambda x, places, base: turn(x, places, base, halves=True),
             "you turned all pairs at the same speed; pair i turns by place · base^(−2i / D)":
                 lambda x, places, base: turn(x, places, base, speeds=lambda n: np.zeros(n // 2)),
             "you turned by the row's number; `places` says where each row stands":
                 lambda x, places, base: turn(x, np.arange(len(x)), base),
+            "places may lie between whole numbers, as angles do; don't cut them":
+                lambda x, places, base: turn(x, places.astype(int), base),
             "your exponent is i / D; it is 2i / D":
                 lambda x, places, base: turn(
                     x, places, base, speeds=lambda n: np.arange(0, n, 2) / 2 / n),

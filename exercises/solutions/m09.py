@@ -104,12 +104,17 @@ def a_text_to_erase(rng, size):
 
 
 def two_texts(rng, size):
-    """Texts that differ in one to three words, with answers that differ by 0.5 or more."""
+    """Texts that differ in one to three words, with answers that differ by 0.5 or more.
+
+    In sizes 5 and 7 the largest score is 1,000.
+    """
     while True:
         x, query, readout = a_text(rng, size)
         other = x.copy()
         places = rng.choice(len(x), size=min(3, size), replace=False)
         other[places] = rng.normal(size=(len(places), 3))
+        if size in (5, 7):
+            query *= 1000 / (x @ query).max()
         if abs(answer_of(other, query, readout) - answer_of(x, query, readout)) > 0.5:
             return x, other, query, readout
 
@@ -119,8 +124,9 @@ def weights_and_adds(rng, size):
     weights[0] += 1  # the word with the largest weight
     adds = rng.normal(size=size + 2)
     adds[0] = adds[1:].mean()
-    if size > 2:  # put the answer near the largest, where repairs with signs go below 0
-        weights[1 + adds[1:].argmax()] += 5
+    if size > 2:  # put the answer near the largest or smallest: repairs with signs go below 0
+        near = adds[1:].argmax() if size % 2 else adds[1:].argmin()
+        weights[1 + near] += 5
     return weights / weights.sum(), adds
 
 
@@ -131,6 +137,13 @@ def smallest_solution(weights, adds):
     """Solve the three equations by the shortest vector, whatever its signs."""
     equations = np.stack([np.ones(len(adds)), adds, np.eye(len(adds))[0]])
     return np.linalg.pinv(equations) @ np.array([1, weights @ adds, 0])
+
+
+def mixed_with_the_largest(weights, adds):
+    """Move equal weights toward the word that adds most, until the answer is right."""
+    even, top = np.ones(len(adds) - 1) / (len(adds) - 1), np.eye(len(adds) - 1)[adds[1:].argmax()]
+    share = (weights @ adds - even @ adds[1:]) / ((top - even) @ adds[1:])
+    return np.r_[0, (1 - share) * even + share * top]
 
 
 def answer_of(x, query, readout):
@@ -159,16 +172,25 @@ def moved(x, other, query, readout):
     return patching(x, other, query, readout) * gap
 
 
-def without_the_largest(x, query, readout):
+def overflowing(x, query, readout):
     """Take softmax of the scores as they are: e^1000 is too large, all of e^-1000 are 0."""
+    e = np.exp(x @ query)
+    return e / e.sum() @ x @ readout
 
-    def answer(words):
-        e = np.exp(words @ query)
-        return e / e.sum() @ words @ readout
 
+def without_the_largest(x, query, readout):
     with np.errstate(all="ignore"):
-        rest = [answer(np.delete(x, j, axis=0)) for j in range(len(x))]
-        return np.array([answer(x) - found for found in rest])
+        rest = [overflowing(np.delete(x, j, axis=0), query, readout) for j in range(len(x))]
+        return np.array([overflowing(x, query, readout) - found for found in rest])
+
+
+def patched_without_the_largest(x, other, query, readout):
+    with np.errstate(all="ignore"):
+        mine, theirs = overflowing(x, query, readout), overflowing(other, query, readout)
+        places = np.arange(len(x))[:, None]
+        mixed = (np.where(places == j, other, x) for j in range(len(x)))
+        moves = [overflowing(text, query, readout) - mine for text in mixed]
+        return np.array(moves) / (theirs - mine)
 
 
 def every_such_word(x, query, readout):
@@ -288,6 +310,8 @@ TASKS = [
             "you patched x into other; patch other into x":
                 lambda x, other, query, readout:
                     1 - patching(other, x, query, readout),
+            "scores of 1,000 are too large for exp: take away the largest score first":
+                patched_without_the_largest,
         },
     ),
     Task(
@@ -307,6 +331,8 @@ TASKS = [
             "you took word 0 out and shared out 1 among the others; that changes the answer":
                 lambda weights, adds: np.r_[0, weights[1:]] / weights[1:].sum(),
             "a weight is below 0: the equations alone don't forbid it": smallest_solution,
+            "a weight is below 0: from equal weights toward the largest of `adds` the answer only "
+            "grows; start from a word that adds less than the answer": mixed_with_the_largest,
             "equal weights give another answer":
                 lambda weights, adds: np.r_[0, np.ones(len(adds) - 1)] / (len(adds) - 1),
         },

@@ -106,17 +106,25 @@ def by_full_runs(model, tokens, count):
 
 
 def steps(rng, size):
-    """Four different sizes, so that none passes for another."""
+    """Four different sizes, so that none passes for another; in 5 and 7 a score is 1,000."""
     E, D, Dv, S = size + 3, size + 1, size + 2, size + 4
     shapes = (E,), (E, D), (E, D), (E, Dv), (S, D), (S, Dv)
-    return tuple(rng.normal(size=shape) for shape in shapes)
+    x, W_q, W_k, W_v, keys, values = (rng.normal(size=shape) for shape in shapes)
+    if size in (5, 7):
+        query = x @ W_q
+        keys[0] = 1000 * np.sqrt(D) * query / (query @ query)
+    return x, W_q, W_k, W_v, keys, values
 
 
 def groups(rng, size):
+    """Make heads in groups; in sizes 5 and 7 the first query has a score of 1,000."""
     H, G = [(4, 2), (2, 1), (3, 3), (6, 2), (6, 3), (4, 1), (8, 4), (8, 2)][size - 1]
     L, S, D, Dv = size, size + 3, size + 1, size + 2
     shapes = (H, L, D), (G, S, D), (G, S, Dv)
-    return tuple(rng.normal(size=shape) for shape in shapes)
+    q, k, v = (rng.normal(size=shape) for shape in shapes)
+    if size in (5, 7):
+        q[0, 0] = 1000 * np.sqrt(D) * k[0, 0] / (k[0, 0] @ k[0, 0])
+    return q, k, v
 
 
 def windows(rng, size):
@@ -151,7 +159,7 @@ def storyteller():
 
 
 def texts(rng, size):
-    """Small random models, and at last the storyteller."""
+    """Small random models, with a bias and uneven norms, and at last the storyteller."""
     from models.transformer import Config, Transformer
 
     tokens, count = rng.integers(0, 11, size=size + 1).tolist(), 2 + size % 3
@@ -163,6 +171,9 @@ def texts(rng, size):
             torch.manual_seed(int(rng.integers(2**31)))
             config = Config(tuple("abcdefghijk"), 32, 8, 2, 1 + size % 3, **options)
             model = Transformer(config).double().eval()
+            for name, numbers in model.named_parameters():
+                if "norm" in name or name == "unembedding_bias":
+                    nn.init.normal_(numbers)
     model = copy.deepcopy(model).requires_grad_(False)  # it only writes
     for number, layer in enumerate(model.layers):
         most = len(tokens) + count - 1  # the last new token is never read
@@ -179,6 +190,24 @@ def stepped(x, W_q, W_k, W_v, keys, values, *, seen=slice(None), scale=True):
     scores = (keys @ (x @ W_q))[seen] / (np.sqrt(keys.shape[1]) if scale else 1)
     e = np.exp(scores - scores.max())
     return e / e.sum() @ values[seen], keys, values
+
+
+def without_the_largest(scores):
+    """Take softmax of the scores as they are: e^1000 is too large."""
+    with np.errstate(all="ignore"):
+        e = np.exp(scores)
+        return e / e.sum(axis=-1, keepdims=True)
+
+
+def stepped_without_the_largest(x, W_q, W_k, W_v, keys, values):
+    _, keys, values = cached_step(x, W_q, W_k, W_v, keys, values)
+    scores = keys @ (x @ W_q) / np.sqrt(keys.shape[1])
+    return without_the_largest(scores) @ values, keys, values
+
+
+def grouped_without_the_largest(q, k, v):
+    k, v = (np.repeat(heads, len(q) // len(k), axis=0) for heads in (k, v))
+    return without_the_largest(q @ k.swapaxes(1, 2) / np.sqrt(q.shape[-1])) @ v
 
 
 def by_words(x, W_q, W_k, W_v, keys, values):
@@ -217,7 +246,7 @@ def causal(q, k, v, is_causal=True):
 
 
 @torch.no_grad()
-def decoded(model, tokens, count, *, moves=True, keeps=True, hides=True):
+def decoded(model, tokens, count, *, moves=True, keeps=True, hides=True, norm=True, bias=True):
     kept, story, new = {}, [], list(tokens)
     while len(story) < count:
         x = model.embedding[torch.tensor(new)]
@@ -230,7 +259,8 @@ def decoded(model, tokens, count, *, moves=True, keeps=True, hides=True):
             k, v = extended(kept if keeps else {}, layer, k, v)
             x = x + attention.out_proj(causal(q, k, v, hides))
             x = x + layer.mlp(x)
-        new = [int((model.norm(x[-1]) @ model.embedding.T + model.unembedding_bias).argmax())]
+        logits = (model.norm(x[-1]) if norm else x[-1]) @ model.embedding.T
+        new = [int((logits + model.unembedding_bias if bias else logits).argmax())]
         story += new
     return story, k
 
@@ -258,6 +288,8 @@ TASKS = [
             "your word sees the first key alone: that is PyTorch's is_causal with one query":
                 lambda *step: stepped(*step, seen=slice(0, 1)),
             "divide the scores by √D": lambda *step: stepped(*step, scale=False),
+            "scores of 1,000 are too large for exp: take away the largest score first":
+                stepped_without_the_largest,
             "divide by √D, where D is how many numbers a key has, not how many words there are":
                 by_words,
             "return the keys and values with the new word's, for the next step":
@@ -288,6 +320,8 @@ TASKS = [
                 lambda q, k, v: grouped_query(q, k[:1], v[:1]),
             "don't average the key heads: each group reads its own":
                 lambda q, k, v: grouped_query(q, k.mean(0)[None], v.mean(0)[None]),
+            "scores of 1,000 are too large for exp: take away each row's largest score first":
+                grouped_without_the_largest,
             "values are shared in the same way as keys":
                 lambda q, k, v: grouped_query(
                     q, np.repeat(k, len(q) // len(k), 0), np.tile(v, (len(q) // len(k), 1, 1))),
@@ -354,6 +388,10 @@ TASKS = [
             "while the beginning is read, words see those that come after them: it is causal":
                 lambda *text: decoded(*text, hides=False),
             "return the new tokens alone, without the beginning": with_beginning,
+            "you left out `model.unembedding_bias`: some tokens are likelier after anything":
+                lambda *text: decoded(*text, bias=False),
+            "you left out the last norm: the next token is scored by `model.norm(x)`":
+                lambda *text: decoded(*text, norm=False),
         },
     ),
 ]  # fmt: skip

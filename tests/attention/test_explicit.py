@@ -58,7 +58,7 @@ def test_any_shape_and_mask(shape, is_causal, window, density, with_bias, seed):
         batch=tuple(batch), heads=None, query_len=L, key_len=S, dtype=torch.float64, seed=seed
     )
     generator = torch.Generator().manual_seed(seed)
-    mask = torch.rand(L, S, generator=generator) < density
+    mask = torch.rand(*batch, L, S, generator=generator) < density
     bias = torch.randn(L, S, generator=generator, dtype=torch.float64) if with_bias else None
     options = {"bias": bias, "is_causal": is_causal, "window": window}
     output, weights = scaled_dot_product_attention(q, k, v, mask, **options)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 
 from course.problems import Problem, Problems
 from course.render.check.pages import check_site
 from course.render.read.project import load_project
 from course.render.site import render_site
+
+ROOT = Path(__file__).parents[2]
 
 CONFIG = """\
 project:
@@ -31,7 +34,7 @@ bibliography: references.bib
 """
 STYLE = """\
 /* .no-longer { } */
-.known-class, .source, .widget { color: red }
+.known-class, .source, .widget, .box, .answer { color: red }
 @media print { div.other-class > p, .third:hover { top: 0 } }
 """
 BIBLIOGRAPHY = (
@@ -55,6 +58,14 @@ class Site:
         full = self.root / path
         full.parent.mkdir(parents=True, exist_ok=True)
         full.write_text(text, encoding="utf-8")
+
+    def extend(self) -> None:
+        """Add the course's extension, with the filters that its _quarto.yml lists."""
+        shutil.copytree(ROOT / "_extensions", self.root / "_extensions")
+        filters = load_project(ROOT).filters
+        lines = "".join(f"  - {{at: post-quarto, path: {name}}}\n" for name in filters)
+        config = (self.root / "_quarto.yml").read_text(encoding="utf-8")
+        self.write("_quarto.yml", f"{config}filters:\n{lines}")
 
     def edit(self, path: str, old: str, new: str) -> None:
         text = (self.root / path).read_text(encoding="utf-8")

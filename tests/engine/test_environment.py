@@ -95,6 +95,38 @@ def test_a_wrong_python_is_told_which_ones_work(course, monkeypatch, version):
     assert not course.venv.exists()
 
 
+def on(monkeypatch, system, machine):
+    monkeypatch.setattr(environment.platform, "system", lambda: system)
+    monkeypatch.setattr(environment.platform, "machine", lambda: machine)
+
+
+@pytest.mark.parametrize(
+    ("system", "machine", "told"),
+    [("Darwin", "x86_64", "Intel's"), ("Windows", "ARM64", "ARM64"), ("Linux", "riscv64", "riscv")],
+)
+def test_a_machine_without_wheels_is_told_in_one_line(course, monkeypatch, system, machine, told):
+    on(monkeypatch, system, machine)
+    with pytest.raises(SetupError, match=told) as raised:
+        environment.enter(course.root, [])
+    assert "COURSE_NO_SETUP=1" in str(raised.value)
+    assert "\n" not in str(raised.value)
+    assert not course.made
+
+
+@pytest.mark.parametrize(("system", "machine"), environment.MACHINES)
+def test_a_machine_with_wheels_is_set_up(course, monkeypatch, system, machine):
+    on(monkeypatch, system, machine)
+    environment.enter(course.root, [])
+    assert course.made == 1
+
+
+def test_a_pip_that_was_killed_is_named(course, monkeypatch):
+    killed = SimpleNamespace(returncode=-9, stderr="")
+    monkeypatch.setattr(environment.subprocess, "run", lambda *_, **__: killed)
+    with pytest.raises(SetupError, match="pip died of SIGKILL"):
+        environment._install(course.root, course.venv)
+
+
 def test_an_environment_of_a_wrong_python_is_made_anew(course):
     course.venv.mkdir()
     (course.venv / "pyvenv.cfg").write_text("version = 3.8.10\n", encoding="utf-8")

@@ -24,11 +24,17 @@ It looks back with `{python} f"{share:.0%} (of {n:,})"`, not `x` or ``{python} x
 
 1. `{python} n - 1` of `{python} n`
 
-::: {.third}
+::: {.box}
+## Tip
 Half is `{python} share / 2`, and $2^{`{python} 3`} = `{python} 2**3`$.
 :::
 
-::: {.q}
+::: {#one}
+```{python}
+#| echo: false
+print("a figure")
+```
+
 With `{python} n` tokens.
 :::
 """
@@ -108,8 +114,8 @@ def test_a_value_that_cannot_stand_there_stops_the_render_at_its_place(tmp_path)
     [("`{python} 1 +`", "8: `{python} 1 +`: invalid syntax"),
      ("`{python} hoads`", '8: `{python} hoads`: no cell of lessons/a.qmd above it defines "hoads"; '
                           'did you mean "heads"?'),
-     ("`{python} later`", 'defines "later"'), ("`{python}x`", "8: this isn't run"),
-     ("`{python} 1 `", "8: this isn't run"), ("`{ojs} x`", "8: this isn't run"),
+     ("`{python} later`", 'defines "later"'), ("`{python}x`", "8: Quarto won't run this"),
+     ("`{python} 1 `", "8: Quarto won't run this"), ("`{ojs} x`", "8: Quarto won't run this"),
      ("## Of `{python} 2`", "8: a heading with a value needs an id"),
      (python("1", fig_cap="'`{python} 2`'"), "9: fig-cap: Quarto runs no code in options")],
 )  # fmt: skip

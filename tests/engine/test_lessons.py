@@ -39,7 +39,7 @@ bibliography: references.bib
     + '```{ojs}\nimport {draw} from "/widgets/coins.js"\n```\n[constructed]{.source}\n:::\n\n'
     + python('show_exercises("m99")')
     + "\n{{< include _summary.qmd >}}\n\n"
-    + python("plots.panels(1)", fig_cap="Coins")
+    + python("plots.panels(1)", fig_alt="Coins")
     + "\n"
     + python("plots.show_numbers()"),
     "modules/m99_coins/_summary.qmd": "::: {.summary-sheet}\n**Coins**\n:::\n",

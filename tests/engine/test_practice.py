@@ -5,7 +5,7 @@ import pytest
 from tests.engine.sites import python
 
 HEAD = "---\ntitle: A lesson\n---\n"
-ANSWER = '::: {.callout-tip collapse="true"}\n## Answer\n1. No.\n2. Yes.\n:::\n'
+ANSWER = "::: {.answer}\n## Answer\n1. No.\n2. Yes.\n:::\n"
 PREDICTION = f'::: {{.prediction #p data-right="2"}}\nWhich?\n\n1. a\n2. b\n\n{ANSWER}:::\n'
 CHECK = python("with fails():\n    assert False")
 HUNT = (
@@ -36,10 +36,7 @@ MISTAKES = {
         "needs one numbered list",
     ),
     "no answer": (PREDICTION.replace(ANSWER, ""), "needs one folded answer"),
-    "answer not folded": (
-        PREDICTION.replace(' collapse="true"', ""),
-        "needs one folded answer",
-    ),
+    "answer not folded": (PREDICTION.replace(".answer", ".known-class"), "needs one folded answer"),
     "a reason too few": (PREDICTION.replace("2. Yes.\n", ""), "has 2 choices and 1 reasons"),
     "no failing check": (HUNT.replace("fails()", "open('x')"), "bug hunt shows no failing check"),
     "no repair": (HUNT.replace(python("repaired = 1"), ""), "bug hunt shows no repair"),

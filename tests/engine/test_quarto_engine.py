@@ -8,6 +8,7 @@ import pypandoc
 import pytest
 
 from course.cli import main
+from course.render.read.names import write_names
 from course.render.read.project import load_project
 from tests.conftest import ROOT
 from tests.engine.sites import Site
@@ -45,7 +46,6 @@ def test_a_good_render_is_quartos(quarto, root):
     "log",
     [
         "ERROR: OJS parsing failed on line 12",
-        "WARNING: [crossref] Unable to resolve crossref @fig-x",
     ],
 )
 def test_an_error_that_quarto_lets_pass_is_one(quarto, root, capsys, log):
@@ -79,7 +79,7 @@ def test_quarto_renders_the_forms_of_ojs_that_only_it_takes(quarto, root, capsys
 
 @pytest.mark.parametrize(
     ("name", "mark", "found"),
-    [("terms", "[query]{.term}", "What a word looks for"), ("sources", "`entropy`", "#entropy")],
+    [("terms", "[query]{.term}", "What a word looks for"), ("names", "`entropy`", "#entropy")],
 )
 def test_a_filter_finds_the_project_from_the_page(tmp_path, name, mark, found):
     """`quarto preview FILE` renders the file once before it sets QUARTO_PROJECT_DIR.
@@ -89,7 +89,8 @@ def test_a_filter_finds_the_project_from_the_page(tmp_path, name, mark, found):
     site = Site(tmp_path / "site", page=mark)
     site.write("glossary.yml", "query:\n  sentence: What a word looks for.\n")
     site.write("analysis.py", "def entropy():\n    ...\n")
-    path = ROOT / f"course/render/filters/{name}.lua"
+    write_names(site.root)
+    path = ROOT / f"_extensions/course/{name}.lua"
     site.write("wrapped.lua", f'quarto = {{project = {{offset = ".."}}}}\ndofile("{path}")\n')
     command = [pypandoc.get_pandoc_path(), "--lua-filter=../wrapped.lua", "page.qmd", "--to=html"]
     run = subprocess.run(command, cwd=site.root / "lessons", capture_output=True, text=True)

@@ -3,7 +3,9 @@
 import re
 
 import pytest
+import yaml
 
+from course import environment
 from tests.conftest import ROOT
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -31,7 +33,7 @@ def named_in_the_tree():
                 folders[indent + 2] = folder + name
 
 
-@pytest.mark.parametrize("name", named_in_the_tree())
+@pytest.mark.parametrize("name", list(named_in_the_tree()))
 def test_the_tree_names_what_is_there(name):
     assert exists(name)
 
@@ -54,3 +56,16 @@ FOLDERS = ("", "course/**/", "models/", "models/*/", "exercises/")  # that a row
 @pytest.mark.parametrize("name", sorted(set(FILES)))
 def test_contributing_names_what_is_there(name):
     assert any(exists(folder + name) for folder in FOLDERS)
+
+
+def test_the_workflow_tests_every_machine_and_python_that_the_set_up_allows():
+    workflow = yaml.safe_load((ROOT / ".github/workflows/test.yml").read_text(encoding="utf-8"))
+    matrix = workflow["jobs"]["test"]["strategy"]["matrix"]
+    assert set(matrix["os"]) == set(environment.MACHINES.values())
+    (major, oldest), (_, newest) = environment.OLDEST, environment.NEWEST
+    assert matrix["python"] == [f"{major}.{minor}" for minor in range(oldest, newest + 1)]
+    assert matrix["tests"] == ["--quick"]
+    assert [one["tests"] for one in matrix["include"]] == [""]
+    assert f"Python {matrix['python'][0]} to {matrix['python'][-1]}" in README
+    for words in ("Linux (x86-64 or ARM)", "Macs with Apple's processors", "Windows (x86-64)"):
+        assert words in README

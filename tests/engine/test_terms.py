@@ -1,7 +1,5 @@
 """Glossary marks: what `course check` refuses, the links and notes on a page, and the cache."""
 
-from pathlib import Path
-
 import pytest
 from bs4 import BeautifulSoup
 
@@ -38,24 +36,16 @@ Some [weights]{.term} and [Asks]{.term .known-class name="query"}, and weights a
 
 ## A query {#sec-q}
 """
-FILTERS = "".join(
-    f"  - at: post-quarto\n    path: course/render/filters/{name}.lua\n"
-    for name in ("terms", "qkv-math")
-)
 
 
 @pytest.fixture
 def site(tmp_path):
     site = Site(tmp_path / "site", page=PAGE)
     site.write("glossary.yml", GLOSSARY)
-    site.write("style.css", ".known-class, .term, .summary-sheet { color: red }")
+    site.write("style.css", ".known-class, .term, .box, .summary-sheet { color: red }")
     site.write("glossary.qmd", "---\ntitle: Glossary\n---\n")
-    config = (site.root / "_quarto.yml").read_text(encoding="utf-8")
-    config = config.replace("[index.qmd", "[index.qmd, glossary.qmd")
-    site.write("_quarto.yml", f"{config}filters:\n{FILTERS}")
-    for name in ("terms", "qkv-math"):
-        path = f"course/render/filters/{name}.lua"
-        site.write(path, (ROOT / path).read_text(encoding="utf-8"))
+    site.edit("_quarto.yml", "[index.qmd", "[index.qmd, glossary.qmd")
+    site.extend()
     return site
 
 
@@ -121,14 +111,14 @@ USES = {
     "An MLP, an mlp. [weights]{.term}": ["MLP:4"],
     "A query, a query. [weights]{.term}": ["query:4"],
     "A language\nmodel. [weights]{.term}": ["language model:4"],
-    "[weights]{.term}\n\n::: {.callout-note}\nA query.\n:::": ["query:7"],
+    "[weights]{.term}\n\n::: {.known-class}\nA query.\n:::": ["query:7"],
     "| a query |\n|---|\n| b |\n\n[weights]{.term}": ["query:4"],
     # What doesn't count: no mark on the page, other words, code, formulas, links, headings, boxes.
     "A query, and weights.": [],
     "[weights]{.term}: reweights, query-like, a model, a model's.": [],
     "[weights]{.term} `query` $query$ [a query](other.html) ![a query](x.png)": [],
     "[weights]{.term}\n\n```\nquery\n```\n\n## A query\n\n<!-- query -->": [],
-    '[weights]{.term}\n\n::: {.callout-note collapse="true"}\nA query.\n:::': [],
+    "[weights]{.term}\n\n::: {.box}\n## X\nA query.\n:::": [],
     "[weights]{.term}\n\n::: {.summary-sheet}\nA query.\n:::": [],
     "[weights]{.term} [asking]{.term name=\"query\"} queries": [],
 }  # fmt: skip
@@ -145,7 +135,7 @@ def test_a_term_is_used_after_its_mark(site, text):
 
 
 def test_a_box_that_holds_cells_stays_closed(site):
-    text = '::: {.callout-note collapse="true"}\n\n```{python}\n1\n```\n\nA query.\n:::\n'
+    text = "::: {.box}\n## X\n\n```{python}\n1\n```\n\nA query.\n:::\n"
     site.write("lessons/page.qmd", f"---\ntitle: P\n---\n[weights]{{.term}}\n\n{text}")
     pages, _ = read_site(load_project(site.root))
     page, glossary = pages["lessons/page.qmd"], read_glossary(site.root)
@@ -165,8 +155,3 @@ SLIPS = {
 def test_a_mistake_in_the_glossary_is_named(site, slip):
     site.edit("glossary.yml", *slip)
     assert any(line.startswith(SLIPS[slip]) for line in told(site)), told(site)
-
-
-def test_the_filter_is_listed_in_the_course_s_own_project():
-    filters = [Path(name).name for name in load_project(ROOT).filters]
-    assert filters == ["terms.lua", "sources.lua", "qkv-math.lua"]

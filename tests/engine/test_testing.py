@@ -1,5 +1,6 @@
 """The `test` command: the options that it gives to pytest, and the browser that it finds."""
 
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -9,6 +10,7 @@ import pytest
 
 from course import browser, testing
 from course.cli import main
+from course.ended import status_of
 
 ROOT = Path(__file__).parents[2]
 
@@ -174,3 +176,60 @@ def test_where_none_is_found_or_installed_there_is_none(monkeypatch):
     monkeypatch.setattr("shutil.which", lambda _: None)
     monkeypatch.setattr("subprocess.run", lambda *_, **__: SimpleNamespace(returncode=1))
     assert browser.find_or_install_browser() is None
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="Windows has no signals")
+@pytest.mark.parametrize("name", ["SIGSEGV", "SIGKILL", "SIGABRT"])
+def test_a_killed_process_is_a_failure_that_is_named(capsys, name):
+    number = getattr(signal, name)
+    code = f"import os; print('5 passed', flush=True); os.kill(os.getpid(), {number:d})"
+    returncode = subprocess.run([sys.executable, "-c", code], capture_output=True).returncode
+    assert status_of("pytest", returncode) == 128 + number
+    assert capsys.readouterr().err == f"pytest died of {name}\n"
+
+
+@pytest.mark.parametrize("returncode", [0xC0000005, 0xC0000005 - 2**32])
+def test_a_crash_on_windows_is_named(capsys, returncode):
+    assert status_of("pytest", returncode) == 1
+    assert "access violation" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("returncode", [0, 1, 5, 130])
+def test_a_process_that_ended_by_itself_keeps_its_status(capsys, returncode):
+    assert status_of("pytest", returncode) == returncode
+    assert not capsys.readouterr().err
+
+
+def test_a_killed_pytest_fails_the_command(pytest_calls, monkeypatch, tmp_path, capsys):
+    has_browser(monkeypatch, "/bin/chromium")
+    monkeypatch.setattr(testing.subprocess, "run", lambda *_, **__: SimpleNamespace(returncode=-11))
+    assert main(["test"], tmp_path) == 139
+    assert "pytest died of SIGSEGV" in capsys.readouterr().err
+
+
+CRASHES = """
+import os, signal
+from tests.conftest import pytest_sessionfinish as fails_for_crashes, pytest_testnodedown
+
+def pytest_sessionfinish(session):
+    fails_for_crashes(session)
+    if os.environ.get("PYTEST_XDIST_WORKER") == "gw0" and os.environ["CRASH"]:
+        os.kill(os.getpid(), signal.SIGABRT)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="Windows has no signals")
+@pytest.mark.parametrize("crash", ["", "yes"])
+def test_a_worker_that_crashes_after_its_last_test_fails_the_run(tmp_path, monkeypatch, crash):
+    monkeypatch.setenv("CRASH", crash)
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    monkeypatch.delenv("PYTEST_XDIST_WORKER", raising=False)
+    (tmp_path / "conftest.py").write_text(CRASHES, encoding="utf-8")
+    (tmp_path / "test_it.py").write_text("def test_it(): pass\n", encoding="utf-8")
+    options = ["-n", "1", "-p", "no:cacheprovider", "--rootdir", tmp_path, tmp_path]
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", *options], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert "1 passed" in done.stdout
+    assert bool(done.returncode) == bool(crash), done.stdout

@@ -131,7 +131,7 @@ def _committed():
         yield pytest.param(file, id=f"{file.parts[-3]}/{file.stem}", marks=marks)
 
 
-@pytest.mark.parametrize("file", _committed())
+@pytest.mark.parametrize("file", list(_committed()))
 def test_every_committed_model_equals_pytorch(js, file):
     js.load(file.read_bytes())
     model = weights.load(file)

@@ -94,20 +94,53 @@ def ours(by_quarto):
 
 
 @pytest.mark.usefixtures("ours")
-def test_the_dark_mode_toggle_stays(open_page):
+def test_the_system_chooses_the_theme_first(open_page):
+    with open_page(LESSON, theme="dark") as page:
+        assert page.evaluate("document.body.className") == "quarto-dark"
+        page.emulate_media(color_scheme="light")
+        page.wait_for_function("() => document.body.className === 'quarto-light'")
+
+
+@pytest.mark.usefixtures("ours")
+@pytest.mark.parametrize("key", ["Enter", "Space"])
+def test_the_readers_theme_stays_and_is_there_before_anything_is_painted(open_page, key):
     with open_page(LESSON) as page:
-        page.locator(".quarto-color-scheme-toggle").click()
-        assert "quarto-dark" in page.locator("body").get_attribute("class")
-        page.reload()
-        assert "quarto-dark" in page.locator("body").get_attribute("class")
+        toggle = page.locator(".quarto-color-scheme-toggle")
+        toggle.press(key)
+        expect(toggle).to_have_attribute("aria-pressed", "true")
         assert page.evaluate("localStorage['quarto-color-scheme']") == "alternate"
+        # The frame's script is a module, so it runs after the parser has reached the text.
+        page.add_init_script(
+            "new MutationObserver(() => { if (document.querySelector('main') && !window.atFirst) "
+            "window.atFirst = document.body.className; }).observe(document, "
+            "{childList: true, subtree: true});"
+        )
+        page.reload()
+        assert page.evaluate("window.atFirst") == "quarto-dark"
+
+
+@pytest.mark.usefixtures("ours")
+def test_the_skip_link_comes_first_and_leads_to_the_text(open_page):
+    with open_page(LESSON) as page:
+        page.keyboard.press("Tab")
+        assert page.evaluate("document.activeElement.className") == "skip-link"
+        page.keyboard.press("Enter")
+        assert page.evaluate("document.activeElement.id") == "quarto-document-content"
+
+
+def test_what_scrolls_sideways_is_reached_by_keyboard(open_page):
+    with open_page(LESSON, width=390) as page:
+        page.wait_for_selector("pre[tabindex='0']")
 
 
 @pytest.mark.usefixtures("ours")
 def test_the_contents_follow_the_scroll(open_page):
     with open_page(LESSON) as page:
+        active = page.locator("#TOC a.active")
         page.locator("#sec-formula").evaluate("(e) => e.scrollIntoView()")
-        expect(page.locator("#TOC a.active")).to_have_text("The formula")
+        expect(active).to_have_text("The formula")
+        page.evaluate("scrollTo(0, document.documentElement.scrollHeight)")
+        expect(active).to_have_text(page.locator("#TOC a").last.inner_text())
 
 
 @pytest.mark.usefixtures("ours")

@@ -179,6 +179,7 @@ def test_every_choice_has_a_reason(read, path):
 def test_without_javascript_all_of_it_can_be_read(open_page):
     with open_page(LESSON, live=False, java_script_enabled=False) as page:
         for question in page.locator(ASKED).all():
+            question.locator(".answer > summary").click()
             assert all(item.is_visible() for item in question.locator("ol > li").all())
         for folded in page.locator(".exercise details").all():
             folded.locator("summary").click()

@@ -131,7 +131,7 @@ def test_with_storage_full_a_question_still_answers(open_page):
 
 
 WIDER_THAN_THE_PAGE = """() => [...document.querySelectorAll("main *")]
-  .filter((e) => e.getBoundingClientRect().right > innerWidth + 1)
+  .filter((e) => e.checkVisibility() && e.getBoundingClientRect().right > innerWidth + 1)
   .filter((e) => {
     for (let on = e.parentElement; on; on = on.parentElement)
       if (getComputedStyle(on).overflowX !== "visible" && on.tagName !== "HTML") return false;

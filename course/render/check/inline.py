@@ -13,7 +13,7 @@ from course.render.read.markdown import Found, Prose, automatic_id
 from course.render.read.page_source import Cell, Page
 
 _CODE = "`{python}"
-_NOT_RUN = re.compile(r"(?<!`)`\{(?:ojs|r|python)\}(?!(?<=python\})[ \t][^`\s][^`\n]*(?<![ \t])`)")
+_NOT_RUN = re.compile(r"(?<!`)`\{(?!python\}[ \t][^`\s][^`\n]*(?<![ \t])`)(?:python|ojs|r)\}")
 _ALWAYS = {*dir(builtins), "__name__", "display", "get_ipython", "In", "Out", "_"}
 # What makes names that no parser sees.
 _HIDDEN = re.compile(r"import \*|(?<![.\w])(?:exec|eval|globals|locals|vars|setattr|get_ipython)\b")
@@ -37,13 +37,13 @@ def _in_options(cell: Cell) -> Iterator[Problem]:
         if _CODE in str(value):
             message = f"{option}: Quarto runs no code in options"
             if option == "fig-cap":
-                message += ": write the sentence below the figure"
+                message += "; write the caption below the cell, in ::: {.widget-caption}"
             yield Problem(cell.path, cell.line_of(option), message)
 
 
 def _misplaced(block: Prose) -> Iterator[Problem]:
     for match in _NOT_RUN.finditer(block.source):
-        message = "this isn't run: write `{python} expression` on one line, with one blank"
+        message = "Quarto won't run this: write `{python} expression` on one line, with one blank"
         yield Problem(*block.place(match.start()), message)
     for name, heading in block.headings():
         if _CODE in heading.word and name == automatic_id(heading.word):

@@ -26,12 +26,12 @@ FRONT_MATTER = {
 }  # fmt: skip
 CELL_OPTIONS: dict[str, dict[str, Any]] = {
     "python": {
-        "label": str, "echo": bool, "output": (bool, "asis"), "fig-cap": str, "fig-alt": str,
-        "code-fold": True, "code-summary": str,
+        "label": str, "echo": bool, "fig-cap": str, "fig-alt": str, "code-fold": True,
+        "code-summary": str,
     },
     "ojs": {"echo": bool, "output": bool},
 }  # fmt: skip
-_ATTRIBUTE_KEYS = {"download", "for", "lang", "name", "style"}
+_ATTRIBUTE_KEYS = {"alt", "download", "for", "lang", "name", "style"}
 _FOLDED = {"box", "answer"}  # by _extensions/course/folds.lua
 _MARKDOWN = re.compile(r"\*\S[^*]*\*|`|\$\S|\]\(")
 _OPEN_FORMULA = re.compile(r"\$\$(?:.*?\$\$)?", re.S)  # those that end are blanked in `prose`

@@ -157,7 +157,7 @@ def _merged(outputs: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _refuse_unknown_types(cell: Cell, output: dict[str, Any]) -> None:
-    known = {"text/plain", "text/markdown", "text/latex", "image/png", "image/svg+xml"}
+    known = {"text/plain", "text/markdown", "image/png", "image/svg+xml"}
     if (printed := len(output.get("text", ""))) > _MOST_PRINTED:
         raise CellFailed(cell, f"prints {printed:,} characters; a page shows {_MOST_PRINTED:,}")
     for mime in output.get("data", {}):

@@ -97,8 +97,8 @@ class _Writer:
             markdown = self.shown.get((position, place))
             outputs += _output(output, number, markdown, options.get("fig-alt"))
         hidden = {
-            "source": folded or not options.get("echo", True) or options.get("code-fold") is True,
-            "outputs": bool(outputs) and (folded or not options.get("output", True)),
+            "source": folded or not options.get("echo", True) or "code-fold" in options,
+            "outputs": bool(outputs) and folded,
         }
         name = f"{cell.label or 'cell'}-{number}"
         return _code_cell(name, number, cell.source, outputs, hidden)

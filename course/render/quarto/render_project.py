@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from course.ended import status_of
 from course.problems import Problem, Problems
 from course.render.build import Builder
 from course.render.check.pages import read_site
@@ -21,7 +22,7 @@ from course.render.write.mentions import with_mentions
 _CELL_TIMEOUT = 300
 
 # Quarto prints these and exits with 0.
-_QUIET_ERRORS = re.compile(r"ERROR: OJS parsing failed|Unable to resolve crossref")
+_QUIET_ERRORS = re.compile(r"ERROR: OJS parsing failed")
 _MISSING = """there is no `quarto` on this machine. Either
   install Quarto 1.10 from quarto.org, or
   run `.venv/bin/python -m pip install -r requirements-quarto.txt`, which downloads it, or
@@ -52,7 +53,7 @@ def render_with_quarto(root: Path) -> int:
                 quiet.append(line.strip())
     if quiet:
         raise Problems(Problem("quarto", None, line) for line in dict.fromkeys(quiet))
-    return process.returncode
+    return status_of("quarto", process.returncode)
 
 
 def _check(project: Project) -> dict[str, Page]:

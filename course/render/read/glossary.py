@@ -50,7 +50,7 @@ def _pattern(form: str) -> str:
 
 
 def slug(term: str) -> str:
-    """Return the term's part of an anchor, as filters/terms.lua has it."""
+    """Return the term's part of an anchor, as _extensions/course/terms.lua has it."""
     return re.sub(r"[^a-z0-9]+", "-", term.lower()).strip("-")
 
 

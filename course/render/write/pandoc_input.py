@@ -60,8 +60,8 @@ def _ojs_cell(cell: Cell, ojs: Any) -> str:
 
 
 def _python_cell(cell: Cell, count: int, outputs: list[dict], figures: Figures) -> str:
-    shown = list(_outputs(cell, count, outputs, figures)) if _option(cell, "output") else []
-    if not shown and not _option(cell, "echo"):
+    shown = list(_outputs(cell, count, outputs, figures))
+    if not shown and not cell.options.get("echo", True):
         return ""  # as in Quarto, such a cell leaves no element on the page
     has_display = any(".cell-output-display" in part for part in shown)
     label = cell.label
@@ -69,21 +69,15 @@ def _python_cell(cell: Cell, count: int, outputs: list[dict], figures: Figures) 
     return div(f'{identity}.cell execution_count="{count}"', *_code(cell), *shown)
 
 
-def _option(cell: Cell, name: str) -> Any:
-    return cell.options.get(name, True)
-
-
 def _code(cell: Cell) -> Iterator[str]:
-    if not _option(cell, "echo"):
+    if not cell.options.get("echo", True):
         return
     code = code_block(cell.source, "{.python .cell-code}")
-    fold = cell.options.get("code-fold", False)
-    if fold is False:
+    if "code-fold" not in cell.options:
         yield code
     else:
         summary = escape(cell.options.get("code-summary", "Code"))
-        state = " open" if fold == "show" else ""
-        opening = f'<details class="code-fold"{state}>\n<summary>{summary}</summary>'
+        opening = f'<details class="code-fold">\n<summary>{summary}</summary>'
         yield f"{raw_html(opening)}\n\n{code}\n\n{raw_html('</details>')}"
 
 
@@ -93,7 +87,7 @@ def _outputs(cell: Cell, count: int, outputs: list[dict], figures: Figures) -> I
         displays = [output for output in displays if not _is_artist(output)]
     for position, output in enumerate(outputs, 1):
         if output["output_type"] == "stream":
-            yield _stream(output, asis=cell.options.get("output") == "asis")
+            yield _stream(output)
         elif output in displays:
             identity = _display_id(cell, displays, output)
             if mime := _mime_of_image(output):
@@ -123,19 +117,15 @@ def _display_id(cell: Cell, displays: list[dict], output: dict) -> str:
     return f"#{cell.label}{number} "
 
 
-def _stream(output: dict, *, asis: bool) -> str:
+def _stream(output: dict) -> str:
     text = ANSI.sub("", output["text"])
-    if asis and output["name"] == "stdout":
-        return text
     return div(f".cell-output .cell-output-{output['name']}", code_block(text.rstrip("\n")))
 
 
 def _display(data: dict, identity: str, count: int) -> str:
     classes = ".cell-output .cell-output-display"
-    for mime in ("text/markdown", "text/latex"):
-        if mime in data:
-            attributes = f'{identity}{classes} .cell-output-markdown execution_count="{count}"'
-            return div(attributes, data[mime])
+    if text := data.get("text/markdown"):
+        return div(f'{identity}{classes} .cell-output-markdown execution_count="{count}"', text)
     text = ANSI.sub("", data.get("text/plain", ""))
     return div(f'{identity}{classes} execution_count="{count}"', code_block(text))
 
