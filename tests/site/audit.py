@@ -13,6 +13,7 @@ from urllib.parse import unquote, urlsplit
 from tests.site.conftest import ALL_LIVE
 from tests.site.geometry import illegible
 from tests.site.hearing import unheard
+from tests.site.numbers import FORMS, TEXT, impossible, unexplained
 from tests.site.reading import axe_violations
 
 WIDGET_SCRIPTS = re.compile(r"/widgets/.*\.js")
@@ -82,12 +83,11 @@ MOVED = """() => {
   return now.flatMap((one, i) => isMoved(before[i], one)
     ? [`${name(one)}: ${tell(before[i])}, then ${tell(one)}`] : []).slice(0, 5);
 }"""
-# The empty-row lab shows the NaN that PyTorch returns.
 LEAKS = """() => {
   const found = [];
   const look = (text, element, where) => {
     const leak = /\\bNaN\\b|\\bundefined\\b|\\bInfinity\\b|\\[object /.exec(text)?.[0];
-    if (!leak || (leak === "NaN" && element.closest("#empty-row"))) return;
+    if (!leak || element.closest("[data-meant]")) return;
     found.push(`${leak} in ${where} of ${element.cloneNode().outerHTML.slice(0, 100)}`);
   };
   for (const element of document.querySelectorAll(".widget-live, .widget-live *")) {
@@ -159,6 +159,7 @@ class Audit:
         page.goto(self.base + self.path, wait_until="commit")
         page.wait_for_function(STILL, polling=200)
         kept = page.evaluate(ROOM_TAKEN)
+        self.look("before the widgets run", text=self.impossible)
         release()
         page.wait_for_function(ALL_LIVE)
         self.look(
@@ -166,6 +167,8 @@ class Audit:
             room=lambda: _room(kept, page.evaluate(ROOM_TAKEN)),
             legibility=self.illegible,
             numbers=lambda: page.evaluate(LEAKS),
+            text=self.impossible,
+            static_forms=self.unexplained,
             references=lambda: page.evaluate(REFERENCES),
             links=self.broken_links,
             headings=lambda: _outline(page.evaluate(OUTLINE)),
@@ -175,6 +178,7 @@ class Audit:
         self.look(
             "all opened",
             legibility=self.illegible,
+            text=self.impossible,
             language_tables=lambda: ["loaded"] if page.evaluate("languageTables") else [],
             cut_code=lambda: page.evaluate(CUT_CODE),
             axe=lambda: axe_violations(page, self.main, without=without),
@@ -193,6 +197,14 @@ class Audit:
 
     def illegible(self):
         return illegible(self.page, "body")
+
+    def impossible(self):
+        return impossible(self.page.evaluate(TEXT))
+
+    def unexplained(self):
+        for form in self.page.evaluate(FORMS):
+            for number in unexplained(form):
+                yield f"#{form['id']} has {number.strip()}, which rounds no number of its widget"
 
     def broken_links(self):
         for address in self.page.evaluate(LINKS):
