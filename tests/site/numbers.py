@@ -3,7 +3,7 @@
 import json
 import re
 
-# Code isn't prose. ``::: {meant="why"}`` marks what is to be there.
+# Code isn't prose. ``::: {data-meant="why"}`` marks what is to be there.
 CODE = "pre, code, samp, kbd, .math, mjx-container, script, style, template, [data-meant]"
 WORD = re.compile(r"\b(?:nan|inf|undefined)\b|(?<![.?!] )\bNone\b")  # "None." is an answer, too
 PERCENT = re.compile(r"(?<![\w.,])(\d[\d,]*(?:\.\d+)?)\s*%")
@@ -47,9 +47,10 @@ FORMS = """() => {
 
 def impossible(text):
     """List what no page may say, each with the words around it."""
+    text = " ".join(text.split())
     wrong = [*WORD.finditer(text)]
     wrong += [m for m in PERCENT.finditer(text) if float(m[1].replace(",", "")) > 100]
-    return [" ".join(text[max(0, m.start() - 40) : m.end() + 20].split()) for m in wrong]
+    return [text[max(0, m.start() - 40) : m.end() + 20] for m in wrong]
 
 
 def written(html):
