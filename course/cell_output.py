@@ -11,6 +11,8 @@ import textwrap
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from course.numbers import rounded
+
 WIDEST = 18  # letters of a table's column, as a share of all columns
 
 
@@ -30,15 +32,22 @@ def publish(**values: Any) -> None:
         show_markdown(f'```{{=html}}\n<script type="ojs-define">{text}</script>\n```\n')
 
 
-def static_form(sentence: str, columns: Iterable[str], rows: Iterable[Iterable[Any]]) -> None:
+def static_form(
+    sentence: str, columns: Iterable[str], rows: Iterable[Iterable[Any]], computed: Any = ()
+) -> None:
     """Show a widget's default state as a sentence and a small table.
 
     It stands in the page until the widget takes its place, and stays in print, without
     JavaScript and in Jupyter. Floats are shown with two decimals.
+
+    Its numbers are those of the widget: tests look for each in what was published and in the
+    widget's model. ``computed`` declares others that the cell computes of what it published.
     """
     rows_shown = table([columns, *rows])
     if is_rendering():
-        show_markdown(f"::: {{.static-form}}\n{sentence}\n\n{rows_shown}\n:::\n")
+        numbers = sorted({*_numbers(computed)})
+        stated = f' data-computed="{json.dumps(numbers)}"' if numbers else ""
+        show_markdown(f"::: {{.static-form{stated}}}\n{sentence}\n\n{rows_shown}\n:::\n")
     else:
         show_markdown(f"{sentence}\n\n{rows_shown}\n")
 
@@ -118,6 +127,15 @@ def _whole(cell: str) -> str:
     """Keep a number or a short word on one line: on a phone, words in tables may break anywhere."""
     is_short = re.fullmatch(r"[\w.,]{1,8}", cell)
     return f'[{cell}]{{style="white-space: nowrap"}}' if is_short else cell
+
+
+def _numbers(value: Any) -> list[float]:
+    """All numbers of nested lists and tensors, rounded; strings are passed over."""
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, list | tuple):
+        return [number for item in value for number in _numbers(item)]
+    return [rounded(value)] if isinstance(value, int | float) else []
 
 
 def _key(key: Any, path: str) -> str:

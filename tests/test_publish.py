@@ -93,6 +93,12 @@ def test_static_form_is_a_table_of_two_decimals(shown):
     assert shown == [f"::: {{.static-form}}\nA row.\n\n{table}\n:::\n"]
 
 
+def test_a_static_form_states_what_it_computes(shown):
+    rows = [["a", torch.tensor(0.1234567).double()], ["b", 3]]
+    static_form("A row.", ["word", "share"], [["a", "12 %"]], computed=rows)
+    assert shown[0].startswith('::: {.static-form data-computed="[0.123457, 3]"}\nA row.')
+
+
 def source_lines(*lines):
     """Four lines, for the tests of show_source."""
     first = list(lines)

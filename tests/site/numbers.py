@@ -7,7 +7,7 @@ import re
 CODE = "pre, code, samp, kbd, .math, mjx-container, script, style, template, [data-meant]"
 WORD = re.compile(r"\b(?:nan|inf|undefined)\b|(?<![.?!] )\bNone\b")  # "None." is an answer, too
 PERCENT = re.compile(r"(?<![\w.,])(\d[\d,]*(?:\.\d+)?)\s*%")
-NUMBER = re.compile(r"(?<![\w.])[-−]?\d[\d,]*(?:\.\d+)?(?:e[-−]?\d+)?(?:\s?%)?")
+NUMBER = re.compile(r"(?<![\w.])[-−]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:e[-−]?\d+)?(?:\s?%)?")
 # The text that shows, and that screen readers are told.
 TEXT = f"""() => {{
   const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
@@ -21,6 +21,7 @@ TEXT = f"""() => {{
   return found.join(" ");
 }}"""
 # Each widget's static form, what its drawing says, and all numbers of its model and its payload.
+# Of the form less the labels of rows and columns: they say what was asked, such as a length.
 FORMS = """() => {
   const numbers = (value, seen = new Set()) => {
     if (typeof value === "number") return [value];
@@ -31,15 +32,24 @@ FORMS = """() => {
       : value instanceof Map ? [...value.values()] : Object.values(value);
     return items.flatMap((item) => numbers(item, seen));
   };
+  const texts = (element) => {
+    const walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
+    const found = [];
+    while (walker.nextNode()) found.push(walker.currentNode.data);
+    return found.join(" ");
+  };
   const numbersIn = (text) => (text.match(/\\d+(\\.\\d+)?/g) ?? []).map(Number);
   return [...document.querySelectorAll(".widget, .diagram")].map((place) => {
     const live = place.querySelector(".widget-live, .diagram-live");
     const published = [...place.querySelectorAll("script[type=ojs-define]")]
       .map((script) => JSON.parse(script.textContent));
-    const drawn = live.textContent + [...live.querySelectorAll("[aria-label]")]
+    const drawn = texts(live) + [...live.querySelectorAll("[aria-label]")]
       .map((one) => one.getAttribute("aria-label")).join(" ");
-    return {id: place.id, text: place.querySelector(".static-form").textContent, drawn,
-      computed: JSON.parse(place.querySelector(".static-form").dataset.computed ?? "[]"),
+    const form = place.querySelector(".static-form");
+    const shown = form.cloneNode(true);
+    for (const label of shown.querySelectorAll("thead, td:first-child")) label.remove();
+    return {id: place.id, text: texts(shown), drawn,
+      computed: JSON.parse(form.dataset.computed ?? "[]"),
       known: [...new Set([...numbers(published), ...numbers(live.value)])].filter(Number.isFinite)};
   });
 }"""

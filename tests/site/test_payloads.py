@@ -6,7 +6,7 @@ import pytest
 from bs4 import BeautifulSoup
 
 from tests.site.conftest import PAGES
-from tests.site.numbers import impossible, payloads, written
+from tests.site.numbers import impossible, payloads, unexplained, written
 
 PATHS = [path.split("?")[0] for path in PAGES]
 SHARES = {"share", "shares", "weight", "weights", "probability", "map", "maps", "given"}
@@ -106,3 +106,21 @@ def test_what_pages_publish_is_found(read):
 def test_what_cannot_be_is_named_where_it_is_no_code(html, found):
     page = BeautifulSoup(f"<body><p>{html}</p></body>", "html.parser")
     assert impossible(written(page)) == found
+
+
+@pytest.mark.parametrize(
+    ("text", "missing"),
+    [
+        ("87 %, 8.0 % and 0.87; −1.50, 1,024 and head 4.3", []),
+        ("8666 %", ["8666 %"]), ("86 %", ["86 %"]), ("0.86, 1.50", ["0.86", "1.50"]),
+        ("1,025", ["1,025"]),
+    ],
+)  # fmt: skip
+def test_a_number_that_rounds_none_of_the_widget_s_is_named(text, missing):
+    form = {
+        "text": text,
+        "drawn": "Head 4.3",
+        "known": [0.866618, 0.08, -1.504],
+        "computed": [1024],
+    }
+    assert unexplained(form) == missing
