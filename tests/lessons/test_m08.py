@@ -283,7 +283,7 @@ def test_the_diagram_says_what_the_model_does(page):
     rows = [[cell.get_text() for cell in row.select("td")]
             for row in page.select("#two-steps .static-form tbody tr")]  # fmt: skip
     weights = [run.weights[0][0, 1, 5, 4], run.weights[1][0, 0, 16, 5]]
-    assert [row[3] for row in rows] == [f"{weight:.0%}" for weight in weights]
+    assert [row[3] for row in rows] == [f"{100 * weight:.0f}\u202f%" for weight in weights]
     assert run.weights[0][0, 1, 5].argmax() == 4
     before = run.weights[0][0, 1].diagonal(-1)  # "further on, head 1.2 is less sharp"
     assert before[:6].min() > before[12:].max()

@@ -144,7 +144,7 @@ def test_the_static_forms_are_attention_py_s(page):
     masks = [causal | True, causal, causal & (distance < 8),
              causal & ((distance < 8) | (distance % 8 == 0)), causal & blocks]  # fmt: skip
     want = [(m.float().mean(), F.max_pool2d(m[None].float(), 8).mean()) for m in masks]
-    found = re.findall(r"(\d+)% (\d+)%", re.sub(r"\s+", " ", table))
+    found = re.findall(r"(\d+)\u202f% (\d+)\u202f%", re.sub(r"[ \n]+", " ", table))
     assert found == [(f"{100 * p:.0f}", f"{100 * t:.0f}") for p, t in want]
     said = page.select_one("#sec-patterns").get_text()
     said = re.sub(r"\s+", " ", said)

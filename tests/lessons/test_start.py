@@ -101,7 +101,7 @@ def test_the_guesses_are_as_the_text_says(page, js):
     rows = page.select("#ground-floor .static-form tbody tr")
     guesses = [*place["guesses"], place["truth"]]
     shown = [[cell.get_text() for cell in row.select("td")] for row in rows]
-    assert shown == [[g["text"].strip(), f"{g['share']:.1%}"] for g in guesses]
+    assert shown == [[g["text"].strip(), f"{100 * g['share']:.1f}\u202f%"] for g in guesses]
 
 
 def test_s_begins_school(page, js):
