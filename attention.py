@@ -439,7 +439,7 @@ def _mask_to_4d(mask: Tensor | None, query: Tensor) -> Tensor | None:
 def usable_backends(
     query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None, **options: object
 ) -> dict[str, str | None]:
-    """Run each backend once, with ``fused_attention``'s options: name -> ``None`` or why not."""
+    """Run each backend once, with ``fused_attention``'s options: name -> ``None``, or why not."""
     reasons: dict[str, str | None] = dict.fromkeys(BACKENDS)
     for name in BACKENDS:
         try:

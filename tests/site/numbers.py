@@ -60,7 +60,7 @@ def impossible(text):
     text = " ".join(text.split())
     wrong = [*WORD.finditer(text)]
     wrong += [m for m in PERCENT.finditer(text) if float(m[1].replace(",", "")) > 100]
-    return [text[max(0, m.start() - 40) : m.end() + 20] for m in wrong]
+    return [f"{m[0]} in “{text[max(0, m.start() - 40) : m.end() + 20]}”" for m in wrong]
 
 
 def written(html):
