@@ -145,7 +145,7 @@ def assert_maps(page, want, *, head, row):
     for drawn, weights in zip(shades, [*want, want[head]], strict=True):
         assert (torch.tensor(drawn).double() - weights).abs().max() <= SHADE_STEP
     even = sum(math.log(i) for i in range(1, want.shape[-1] + 1)) / want.shape[-1]
-    assert f"{even:.2f} if each word shared evenly" in texts(page, HEADS, ".legend")[0]
+    assert f"{even:.2f} if each word gave the same weight" in texts(page, HEADS, ".legend")[0]
 
 
 def test_the_heads_are_the_trained_model_s(open_page, maps):
