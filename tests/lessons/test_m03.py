@@ -72,7 +72,7 @@ def test_the_steps_with_a_pencil(page):
 
 
 def test_the_smallest_example():
-    """Keys 0 and 0.7, query 1, values 3 and 9: e^0.7 is about 2, so about a third and two thirds."""
+    """e^0.7 is about 2, so the weights are about a third and two thirds."""
     key, value = torch.tensor([[0], [0.7]]), torch.tensor([[3.0], [9.0]])
     output, weights = scaled_dot_product_attention(torch.ones(1, 1), key, value)
     torch.testing.assert_close(weights, torch.tensor([[1 / 3, 2 / 3]]), rtol=0, atol=0.002)

@@ -51,7 +51,8 @@ def test_the_sentence_says_guesses_truth_and_learning(start):
     assert float(looks[2]) == pytest.approx(100 * row[to], abs=0.5)
     assert said.replace(looks[0], "") == (
         "Attention of layer 2. After his, token 8 of 9, the first guesses are home 15\u202f%, "
-        "house 13\u202f%, father 3.5\u202f%. The next token is mother, which it gave 2.0\u202f%: a loss of 3.91."
+        "house 13\u202f%, father 3.5\u202f%. "
+        "The next token is mother, which it gave 2.0\u202f%: a loss of 3.91."
     )
     lesson = {"losses": [3.991, 2.583]}
     learned = look(start, lesson=lesson, before=start, token=8, part=12)
