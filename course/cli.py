@@ -180,8 +180,8 @@ def _lab(root: Path, chosen: argparse.Namespace) -> int:
 
 
 def _check(root: Path, chosen: argparse.Namespace) -> int:
+    from course.check.pages import read_site
     from course.lessons import lesson_mistakes
-    from course.render.check.pages import read_site
     from course.render.read.project import load_project
 
     project = load_project(root)

@@ -11,10 +11,10 @@ from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 from pathlib import Path
 
+from course.check.badges import widgets
+from course.check.terms import uses_before_marks
 from course.exercises import learner
 from course.problems import Problem
-from course.render.check.badges import widgets
-from course.render.check.terms import uses_before_marks
 from course.render.read.glossary import read_glossary
 from course.render.read.page_source import Cell, Page
 from course.render.read.project import NavItem, Project

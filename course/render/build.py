@@ -7,8 +7,8 @@ import time
 from dataclasses import dataclass
 
 from course import preview_address
+from course.check.ojs_cells import published_names
 from course.render import cache
-from course.render.check.ojs_cells import published_names
 from course.render.ojs.modules import Modules
 from course.render.ojs.page_script import OjsPage
 from course.render.read.glossary import FILE as GLOSSARY

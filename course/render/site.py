@@ -13,10 +13,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from course.check.links import dangling, linked_files
+from course.check.pages import check_site
 from course.problems import Problem, Problems
 from course.render import cache
-from course.render.check.links import dangling, linked_files
-from course.render.check.pages import check_site
 from course.render.read.page_source import Page
 from course.render.read.project import Project, load_project
 from course.render.write.mentions import with_mentions

@@ -6,8 +6,8 @@ import os
 import shutil
 from pathlib import Path
 
+from course.check.pages import check_site
 from course.problems import Problem, Problems
-from course.render.check.pages import check_site
 from course.render.read.project import load_project
 from course.render.site import render_site
 

@@ -4,9 +4,9 @@ import shutil
 
 import pytest
 
+from course.check.pages import read_site
 from course.cli import main
 from course.lessons import lesson_mistakes
-from course.render.check.pages import read_site
 from course.render.read.project import load_project
 from tests.conftest import ROOT
 from tests.engine.sites import Site, python

@@ -3,10 +3,10 @@
 import pytest
 from bs4 import BeautifulSoup
 
+from course.check.pages import read_site
+from course.check.terms import uses_before_marks
 from course.lessons import lesson_mistakes
 from course.problems import Problem, Problems
-from course.render.check.pages import read_site
-from course.render.check.terms import uses_before_marks
 from course.render.read.glossary import read_glossary, slug
 from course.render.read.project import load_project
 from tests.conftest import ROOT

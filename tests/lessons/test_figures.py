@@ -72,7 +72,8 @@ def test_m04_training_is_the_range_of_its_seeds(tables):
 def test_m06_questions_are_means_and_ends_of_the_seeds(tables):
     curves = load("models/heads/scores.json")["curves"]
     shown = tables("m06_multi_head", "figure-questions")
-    for table, lines in zip(shown, curves.values(), strict=True):
+    shown += tables("m06_multi_head", "figure-more-questions")
+    for table, lines in zip(shown, [curves["2"], *curves.values()], strict=True):
         for name, column in table.items():
             for steps, shares in lines[name].items():
                 assert_shows(column[steps], [sum(shares) / len(shares), *ends(shares)])

@@ -365,10 +365,11 @@ def test_before_training_no_word_gets_much_more_than_an_even_share(page):
         assert most(untrained, text) <= float(stated) < 4 < most(trained, text)
 
 
-def test_a_blind_split_puts_a_piece_of_the_ninth_token_first():
-    rows = torch.arange(10)[:, None].expand(10, 64).reshape(8, 10, 8)  # each number: its token
-    assert rows[0, 1, 0] == 0  # the second row of head 0 is still the first token
-    assert rows[7, 0, 0] == 8
+def test_a_blind_merge_puts_the_last_token_into_the_second_row():
+    tokens = torch.arange(10).expand(8, 10)[..., None].expand(8, 10, 8)  # each number: its token
+    rows = tokens.reshape(10, 64)
+    assert rows[0].unique().tolist() == [*range(8)]
+    assert rows[1, :16].unique().tolist() == [8, 9]
 
 
 # ---- Sharing ------------------------------------------------------------------------------------

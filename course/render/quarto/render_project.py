@@ -9,10 +9,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+from course.check.pages import read_site
 from course.ended import status_of
 from course.problems import Problem, Problems
 from course.render.build import Builder
-from course.render.check.pages import read_site
 from course.render.notebook import has_notebook, link_html, write_notebook
 from course.render.ojs.cells import QuartoOnly
 from course.render.read.page_source import Page
