@@ -21,24 +21,24 @@ def compare(query, keys):
     ...
 
 
-def share(scores):
-    """Turn scores into shares.
+def softmax(scores):
+    """Turn scores into weights.
 
-    Softmax: take e to the power of each score, then divide by the sum of all of these.
+    Take e to the power of each score, then divide by the sum of all of these.
 
     Shapes: `scores` (S,).
 
-    Return: the shares (S,). They are positive, and sum to 1.
+    Return: the weights (S,). They are positive, and sum to 1.
     """
     ...
 
 
-def mix(shares, values):
-    """Mix the values by their shares.
+def mix(weights, values):
+    """Mix the values by their weights.
 
-    Multiply each value by its share, then add them up. What comes out is as long as one value.
+    Multiply each value by its weight, then add them up. What comes out is as long as one value.
 
-    Shapes: `shares` (S,), `values` (S, d).
+    Shapes: `weights` (S,), `values` (S, d).
 
     Return: the mix (d,).
     """

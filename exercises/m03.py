@@ -24,7 +24,7 @@ def attention(Q, K, V):
 def additive_scores(Q, K, W_q, W_k, w):
     """Write the additive score.
 
-    A small network can score in place of the dot product; the first attention did so. It scores
+    A small network can score instead of a dot product, as the first attention did. It scores
     query *i* and key *j* with wᵀ tanh(W_qᵀ qᵢ + W_kᵀ kⱼ). tanh squeezes each number to between -1
     and 1: `np.tanh`. Score all pairs at once. No softmax yet.
 

@@ -28,8 +28,8 @@ def causal_padding_mask(query_len, key_len, lengths):
     keys after them are blanks, which nobody may attend to. True means *may attend*.
 
     Shapes: `query_len` and `key_len` are numbers, `lengths` (B,).
-    Return: a bool array (B, 1, L, S) for B texts; the 1 keeps a place for the heads of the next
-    lesson.
+    Return: a bool array (B, 1, L, S) for B texts; the 1 stands for the heads of the next lesson,
+    which all use one mask.
     """
     ...
 

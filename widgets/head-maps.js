@@ -58,7 +58,7 @@ const card = ({name, weights, entropy, peak}, isChosen, choose) => html`
 function view(m, widget) {
   const {tokens, maps, chosen, query} = m;
   return html`<div class="maps" role="group" aria-label="Heads of layer ${m.layer + 1}">${maps.map((map, head) => card(map, map === chosen, () => widget.set({head})))}</div>
-    <p class="legend">Entropy in nats: ${format(m.even)} if each word shared evenly among what it may see. Peak: the
+    <p class="legend">Entropy in nats: ${format(m.even)} if each word gave the same weight to all that it may see. Peak: the
       largest weight. Both are means over the rows.</p>
     <p class="heading"><b class="title">Layer ${m.layer + 1}, ${chosen.name}</b> <span class="source">${m.source}</span></p>
     <div class="chosen-map">${labelledMap(chosen.weights, {tokens, row: query, choose: (row) => widget.set({row})})}

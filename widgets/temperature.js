@@ -57,7 +57,7 @@ export function heat({tokens, ...published}, {query, key, stop, cell: [row, col]
 // ---- Sentence, view ------------------------------------------------------------------------
 
 function says({T}) {
-  if (T === 0) return "T → 0: the largest score takes all; equal ones share.";
+  if (T === 0) return "T → 0: the largest score takes all, and equal ones get equal weights.";
   if (T === Infinity) return "T → ∞: every key gets the same.";
   return T === 1 ? "T = 1.0: the scores q·k / √dₖ as they are." : `T = ${T.toFixed(1)}: every score q·k / √dₖ divided by ${T.toFixed(1)}.`;
 }

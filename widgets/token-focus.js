@@ -62,7 +62,7 @@ function view({tokens, says, from, row, hidden}, widget) {
     <ol class="to" aria-hidden="true">${row.map(target)}</ol></div>
     <p class="says">${says}</p>
     <p class=${total === 100 ? "rounding" : "rounding needed"}>
-      Rounded as shown, the shares may not seem to sum to 100 %. They do.</p>
+      Rounded as shown, the weights may not seem to sum to 100 %. They do.</p>
     ${widget.sentence({hidden: true})}`;
 }
 

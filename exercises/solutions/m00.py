@@ -9,13 +9,13 @@ def compare(query, keys):
     return keys @ query / np.sqrt(keys.shape[-1])
 
 
-def share(scores):
+def softmax(scores):
     e = np.exp(scores - scores.max())
     return e / e.sum()
 
 
-def mix(shares, values):
-    return shares @ values
+def mix(weights, values):
+    return weights @ values
 
 
 def hide_the_future(scores, position):
@@ -43,8 +43,8 @@ def as_one_query(scores):
     return by_attention_py(np.ones(1), scores[:, None], scores[:, None])[1]
 
 
-def sum_of_parts(shares, values):
-    return sum(share * value for share, value in zip(shares, values, strict=True))
+def sum_of_parts(weights, values):
+    return sum(weight * value for weight, value in zip(weights, values, strict=True))
 
 
 def query_and_keys(rng, size):
@@ -55,8 +55,8 @@ def row_of_scores(rng, size):
     return (rng.normal(size=size + 1) * 2,)
 
 
-def shares_and_values(rng, size):
-    return share(rng.normal(size=size + 1)), rng.normal(size=(size + 1, size + 2))
+def weights_and_values(rng, size):
+    return softmax(rng.normal(size=size + 1)), rng.normal(size=(size + 1, size + 2))
 
 
 def scores_at_a_place(rng, size):
@@ -92,43 +92,43 @@ TASKS = [
         },
     ),
     Task(
-        share,
+        softmax,
         inputs=row_of_scores,
         truth=as_one_query,
         hints=[
             "`np.exp(scores)` is e to the power of each score.",
             "Divide by the sum of what `np.exp` gave, not by the sum of the scores.",
         ],
-        why="e to the power of anything is positive, so all shares are. Taking the largest score "
+        why="e to the power of anything is positive, so all weights are. Taking the largest score "
         "away first changes nothing, and keeps `exp` from overflowing.",
         mistakes={
             "you divided the scores by their sum; take `np.exp` of them first":
                 lambda scores: scores / scores.sum(),
-            "the shares don't sum to 1 yet: divide by the sum": lambda scores: np.exp(scores),
+            "the weights don't sum to 1 yet: divide by the sum": lambda scores: np.exp(scores),
             "you divided by the sum of the scores; divide by the sum of their exponentials":
                 lambda scores: np.exp(scores) / scores.sum(),
-            "you gave everything to the largest score; softmax leaves each word a share":
+            "you gave everything to the largest score; softmax leaves each word some weight":
                 lambda scores: (scores == scores.max()).astype(float),
         },
     ),
     Task(
         mix,
-        inputs=shares_and_values,
+        inputs=weights_and_values,
         truth=sum_of_parts,
         hints=[
-            "The first share goes with the first row of `values`, and so on.",
-            "`shares @ values` multiplies each row by its share and adds the rows.",
+            "The first weight goes with the first row of `values`, and so on.",
+            "`weights @ values` multiplies each row by its weight and adds the rows.",
         ],
         why="With many words it becomes `weights @ V`: each row of weights makes its own mix.",
         mistakes={
-            "you took the value with the largest share; mix all of them":
-                lambda shares, values: values[shares.argmax()],
-            "you took the plain mean; each value counts by its share":
-                lambda shares, values: values.mean(axis=0),
-            "you multiplied each value by its share, but didn't add them up":
-                lambda shares, values: shares[:, None] * values,
-            "you divided by the number of words; the shares sum to 1 already":
-                lambda shares, values: shares @ values / len(shares),
+            "you took the value with the largest weight; mix all of them":
+                lambda weights, values: values[weights.argmax()],
+            "you took the plain mean; each value counts by its weight":
+                lambda weights, values: values.mean(axis=0),
+            "you multiplied each value by its weight, but didn't add them up":
+                lambda weights, values: weights[:, None] * values,
+            "you divided by the number of words; the weights sum to 1 already":
+                lambda weights, values: weights @ values / len(weights),
         },
     ),
     Task(
@@ -140,16 +140,16 @@ TASKS = [
             "`np.where(condition, a, b)` takes from `a` where the condition holds, else from `b`.",
         ],
         why="e to the power of minus infinity is 0, so softmax gives the hidden words nothing, "
-        "and the others share what there is.",
+        "and the others divide all of the weight among them.",
         mistakes={
             "you hid the word itself too; it may look at itself":
                 lambda scores, position: hide_the_future(scores, position - 1),
             "you hid the past; it is the words to come that must be hidden":
                 lambda scores, position:
                     np.where(np.arange(len(scores)) >= position, scores, -np.inf),
-            "you made the hidden scores 0; e to the power of 0 is 1, and that is still a share":
+            "you made the hidden scores 0; e to the power of 0 is 1, and that is still a weight":
                 lambda scores, position: np.where(np.arange(len(scores)) <= position, scores, 0),
-            "you cut the words to come off; keep their places, with -np.inf in them":
+            "you cut the words to come off; keep their positions, with -np.inf there":
                 lambda scores, position: scores[: position + 1],
         },
     ),

@@ -144,7 +144,7 @@ TASKS = [
         mistakes={
             "you took tanh of query and key apart; add them first, then take tanh of the sum":
                 lambda Q, K, W_q, W_k, w: (np.tanh(Q @ W_q)[:, None] + np.tanh(K @ W_k)) @ w,
-            "tanh is missing: without it, the score is a sum of two parts that never meet":
+            "tanh is missing; without it, the score is a sum of a query's and a key's own term":
                 lambda Q, K, W_q, W_k, w: ((Q @ W_q)[:, None] + (K @ W_k)) @ w,
             "your scores are transposed: rows are queries, columns are keys":
                 lambda Q, K, W_q, W_k, w: additive_scores(Q, K, W_q, W_k, w).T,

@@ -123,7 +123,7 @@ WRONG = {
         "a column": lambda q, K: (K @ q / np.sqrt(len(q)))[:, None],
         "√2, as in the example": lambda q, K: K @ q / np.sqrt(2),
     },
-    "m00.share": {
+    "m00.softmax": {
         "powers of 2": lambda s: 2**s / (2**s).sum(),
         "sigmoid, made to sum to 1": lambda s: (p := 1 / (1 + np.exp(-s))) / p.sum(),
         "squares": lambda s: s**2 / (s**2).sum(),
@@ -131,8 +131,8 @@ WRONG = {
         "log": lambda s: np.log(softmax(s)),
     },
     "m00.mix": {
-        "shares squared": lambda w, V: w**2 @ V,
-        "softmax of the shares": lambda w, V: softmax(w) @ V,
+        "weights squared": lambda w, V: w**2 @ V,
+        "softmax of the weights": lambda w, V: softmax(w) @ V,
         "a matrix of one row": lambda w, V: w[None] @ V,
         "the two largest": lambda w, V: w[(at := np.argsort(w)[-2:])] / w[at].sum() @ V[at],
     },
@@ -631,7 +631,7 @@ RIGHT = {
         ),
         "in place": lambda q, K: np.divide((r := K @ q), len(q) ** 0.5, out=r),
     },
-    "m00.share": {
+    "m00.softmax": {
         "without the maximum": lambda s: np.exp(s) / np.exp(s).sum(),
         "in place": softmax_in_place,
         "a generator": lambda s: (math.exp(a) / sum(map(math.exp, s)) for a in s),

@@ -164,7 +164,7 @@ def test_whose_change_turns_the_look_of_it(page):
         assert max(trophy, suitcase) > 0.6
 
 
-def test_the_share_of_ask_by_hand(page):
+def test_the_weight_of_ask_by_hand(page):
     angles = np.deg2rad(90 - 72 * np.arange(5))
     keys = (1.5 * np.stack([np.cos(angles), np.sin(angles)], -1)).round(2)
     said = " ".join(page.select_one("#sec-limit").get_text().split())
@@ -172,12 +172,10 @@ def test_the_share_of_ask_by_hand(page):
     for name, key in zip(("Bow, whose key is", "Cam", "Dun", "Eye"), keys[1:], strict=True):
         assert f"{name} ({key[0]}, {key[1]})".replace("-", "−") in said
     assert fits[1].round(2) == 6.62
-    assert f"{fits[1] / fits.sum():.0%}" == "54%"
+    assert f"{fits[1].round(2)} / {fits.sum():.2f} is {100 * fits[1] / fits.sum():.0f}" in said
     assert keys[0].tolist() == [0, 1.5]
     assert f"is {fits[0]:.2f}" in said
-    assert f"{fits[0]:.2f} / {fits.sum():.2f} is {fits[0] / fits.sum():.0%}" in said.replace(
-        "\N{NO-BREAK SPACE}%", "%"
-    ).replace(" %", "%")
+    assert f"{fits[0]:.2f} / {fits.sum():.2f} is {100 * fits[0] / fits.sum():.0f}" in said
 
 
 def test_at_0_the_answer_jumps_half_way():
@@ -219,18 +217,17 @@ def test_the_best_heads_are_those_of_the_scores(page):
 
 def test_the_example_heads_do_what_the_page_says(page):
     maps, named = head_maps("masked"), named_heads("masked")
-    text_of = " ".join(page.select_one("#sec-focus").get_text().replace("\xa0", " ").split())
+    text_of = " ".join(page.select_one("#sec-focus").get_text().split())
     it = next(i for i, name in enumerate(maps["heads"]) if "“it”" in name)
     for sentence, noun in [(1, "trophy"), (2, "suitcase"), (4, "mat")]:
         text, focus, _ = EXAMPLES[sentence]
         row = maps["weights"][sentence][it, focus]
         assert text.split()[row.argmax()] == noun
         assert row.sum().item() == pytest.approx(1, abs=1e-4)
-        if noun != "mat":  # "which gets"
+        if noun != "mat":
             told = f"{100 * row.max().item():.3g} %"
-            assert f"that of {noun}, which gets {told}" in text_of or (
-                f"the key of {noun}, which gets {told}" in text_of
-            )
+            assert f"the key of {noun}, which gets {told}" in text_of
+    assert maps["weights"][3][5, 5, 1] > 0.999  # "are gives keys nearly everything"
     said = ", ".join(named.values())
     assert all(
         words in said for words in ("verb to subject", "“it” to its noun", "adjective to noun")

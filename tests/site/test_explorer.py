@@ -36,8 +36,8 @@ def percent(text):
     """A share as it is written, and how far it may be off."""
     if text.startswith(("<", "99+")):
         return (0.0, 0.001) if text.startswith("<") else (1.0, 0.005)
-    digits = len(text.removesuffix(" %").partition(".")[2])
-    return float(text.removesuffix(" %")) / 100, 0.51 * 10**-digits / 100
+    digits = len(text.removesuffix("\u202f%").partition(".")[2])
+    return float(text.removesuffix("\u202f%")) / 100, 0.51 * 10**-digits / 100
 
 
 def assert_shares(rows, wanted):
@@ -228,7 +228,7 @@ def test_a_part_of_a_letter_is_written_as_its_byte(open_page, path):
         page.locator(field).fill("a 🐇 ran")
         small = page.locator(f"{tokens} .byte")
         expect(small).to_have_text([f"byte {byte:02X}" for byte in parts])
-        assert all("part of a letter" in one.get_attribute("title") for one in small.all())
+        assert all("part of a character" in one.get_attribute("title") for one in small.all())
         assert page.locator(tokens).filter(has_text="🐇").count() == 1
         page.locator(tokens).filter(has_text="byte 9F").click()
         shown = page.locator(tokens.split()[0])

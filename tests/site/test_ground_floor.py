@@ -53,7 +53,8 @@ def assert_guesses(page, shares, tokenizer):
     for text, share in shown.items():
         want = max(shares[tokenizer.encode(written)[0]].item() for written in (f" {text}", text))
         digits = 1 if "." in share else 0
-        assert float(share.removesuffix(" %")) == pytest.approx(100 * want, abs=0.51 * 10**-digits)
+        shown = float(share.removesuffix("\u202f%"))
+        assert shown == pytest.approx(100 * want, abs=0.51 * 10**-digits)
 
 
 def test_nothing_is_fetched_before_it_is_asked_for(open_page):

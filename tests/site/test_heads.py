@@ -145,14 +145,14 @@ def assert_maps(page, want, *, head, row):
     for drawn, weights in zip(shades, [*want, want[head]], strict=True):
         assert (torch.tensor(drawn).double() - weights).abs().max() <= SHADE_STEP
     even = sum(math.log(i) for i in range(1, want.shape[-1] + 1)) / want.shape[-1]
-    assert f"{even:.2f} if each word shared evenly" in texts(page, HEADS, ".legend")[0]
+    assert f"{even:.2f} if each word gave the same weight" in texts(page, HEADS, ".legend")[0]
 
 
 def test_the_heads_are_the_trained_model_s(open_page, maps):
     with open_page(PAGE) as page:
-        assert texts(page, HEADS, "[aria-pressed=true] b") == ["head 3"]
-        assert_maps(page, maps[0, 0, False], head=2, row=5)
-        head = 2
+        assert texts(page, HEADS, "[aria-pressed=true] b") == ["head 1"]
+        assert_maps(page, maps[0, 1, False], head=0, row=5)
+        head = 0
         for state in ((2, 0, False), (3, 1, True), (1, 1, False), (0, 0, True)):
             sentence, layer, untrained = state
             choose(page, HEADS, "Sentence", sentence)

@@ -50,8 +50,9 @@ def test_the_sentence_says_guesses_truth_and_learning(start):
     assert looks[1] == start["tokens"][to].strip()
     assert float(looks[2]) == pytest.approx(100 * row[to], abs=0.5)
     assert said.replace(looks[0], "") == (
-        "Attention of layer 2. After his, token 8 of 9, the first guesses are home 15 %, "
-        "house 13 %, father 3.5 %. The next token is mother, which it gave 2.0 %: a loss of 3.91."
+        "Attention of layer 2. After his, token 8 of 9, the first guesses are home 15\u202f%, "
+        "house 13\u202f%, father 3.5\u202f%. "
+        "The next token is mother, which it gave 2.0\u202f%: a loss of 3.91."
     )
     lesson = {"losses": [3.991, 2.583]}
     learned = look(start, lesson=lesson, before=start, token=8, part=12)
@@ -99,7 +100,13 @@ def test_a_rank_is_an_ordinal(n, text):
 
 @pytest.mark.parametrize(
     ("share", "text"),
-    [(0.9961, "99+ %"), (0.42, "42 %"), (0.0996, "10 %"), (0.02, "2.0 %"), (1e-5, "< 0.1 %")],
+    [
+        (0.9961, "99+\u202f%"),
+        (0.42, "42\u202f%"),
+        (0.0996, "10\u202f%"),
+        (0.02, "2.0\u202f%"),
+        (1e-5, "< 0.1\u202f%"),
+    ],
 )
 def test_a_share_is_never_0_or_all(share, text):
     assert WORDS.call("chance", share) == text

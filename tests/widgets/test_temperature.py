@@ -87,6 +87,8 @@ def test_the_sentence_says_the_temperature_the_row_and_its_entropy():
         f"Keys that sat looks at: {math.exp(nats):.2f} of 6 (entropy {nats:.3f} nats)."
     )
     assert sentence(1).startswith("T = 1.0: the scores q·k / √dₖ as they are.")
-    assert sentence(0).startswith("T → 0: the largest score takes all; equal ones share.")
+    assert sentence(0).startswith(
+        "T → 0: the largest score takes all, and equal ones get equal weights."
+    )
     assert sentence(math.inf).startswith("T → ∞: every key gets the same.")
     assert "Keys that cat looks at: 2.00 of 6 (entropy 0.693 nats)." in sentence(0, (1, 0))

@@ -26,7 +26,7 @@ function attention({maps, tokens: all, place, part, head, facts}, widget) {
   const most = Array.from(rows[place], (weight, i) => [i, weight]).sort((a, b) => b[1] - a[1]).slice(0, 3);
   const names = maps[part.layer].map((_, i) => i + 1);
   const {attention: added, between} = facts.layers[part.layer];
-  return html`<p>Each <b>head</b> spreads 100 % over the words so far. Its strip has a cell for each word: the stronger the colour, the larger the share.</p>
+  return html`<p>Each <b>head</b> spreads 100\u202f% over the words so far. Its strip has a cell for each word: the stronger the colour, the larger the weight.</p>
     <div class="heads"><span>Head</span>${choice("head", "Head", names)(widget)}</div>
     <div class="with-map"><div>${list(`“${shown(all[place])}” looks most at`, most.map(([i, weight]) => [shown(all[i]), chance(weight)]))}</div>
     ${weightMap(square(rows, all.length), {row: place, choose: ({row}) => widget.set({token: row})})}</div>
@@ -53,13 +53,13 @@ function guess({facts: {guesses, truth}, tokens: all, place, before}, {data}) {
   return html`<p>Of all ${count(data.vocabulary)} tokens, it expects <i>${shown(guesses[0].text)}</i> most after <i>${shown(all[place])}</i>. Some guesses are only the beginning of a word.</p>
     ${truth ? html`<p>What really came, <i>${shown(truth.text)}</i>, got ${chance(truth.share)}: its ${ordinal(truth.rank)} guess.${before ? ` Before it learned: ${chance(before.truth.share)}.` : ""}</p>`
     : html`<p>What comes next is yours to type.</p>`}
-    ${before ? html`<p>The thin lines stand where the shares were before.</p>` : nothing}`;
+    ${before ? html`<p>The thin lines show how likely each was before.</p>` : nothing}`;
 }
 
 function loss({facts: {truth}, losses, mean}) {
   return html`<p>The <b>loss</b> is 0 where the guess was certain and right, and the larger, the less it gave to what came.</p>
     ${truth ? html`<p><i>${shown(truth.text)}</i> had ${chance(truth.share)}. −ln of that is ${nats(truth.loss)}.</p>` : nothing}
-    ${losses.length ? html`<p>The bars are the losses at all ${losses.length} places. Their mean, ${nats(mean)}, is the one number that training makes smaller.</p>` : nothing}`;
+    ${losses.length ? html`<p>The bars are the losses at all ${losses.length} positions. Their mean, ${nats(mean)}, is the one number that training makes smaller.</p>` : nothing}`;
 }
 
 function step({lesson}, {data}) {

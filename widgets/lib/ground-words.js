@@ -16,7 +16,7 @@ const hex = (byte) => (byte.charCodeAt(0) - 0xee00).toString(16).toUpperCase();
 export const shown = (text) => told(text.replace(/^ (?=.)/, "").replace(/\n/g, "↵").replace(/^\s+$/, "␣")) || "�";
 
 export const chance = (share) =>
-  share >= 0.995 ? "99+ %" : share >= 0.0995 ? `${(100 * share).toFixed(0)} %` : share >= 0.001 ? `${(100 * share).toFixed(1)} %` : "< 0.1 %";
+  share >= 0.995 ? "99+\u202f%" : share >= 0.0995 ? `${(100 * share).toFixed(0)}\u202f%` : share >= 0.001 ? `${(100 * share).toFixed(1)}\u202f%` : "< 0.1\u202f%";
 
 export const nats = (loss) => loss.toFixed(2);
 

@@ -4,7 +4,7 @@ import {html, nothing} from "../../assets/vendor/lit.js";
 import {isPart, shown} from "./ground-words.js";
 
 /** A token on the page: small, and with its reason, where it is only a byte of a letter. */
-export const written = (text, name = shown(text)) => (isPart(text) ? html`<small class="byte" title="part of a letter or sign, which takes several bytes">${name}</small>` : name);
+export const written = (text, name = shown(text)) => (isPart(text) ? html`<small class="byte" title="part of a character, which takes several bytes">${name}</small>` : name);
 
 /** `words` in an element of class "words"; `notes`, where given, stand after them. */
 export const wordGroup = ({words, chosen, label, className, notes, choose}) => html`
