@@ -31,7 +31,7 @@ export const emptyRowLab = defineWidget({
   key: "empty",
   fields: ({cases, columns}) => ({
     dtype: integer(0, {max: Object.keys(cases).length - 1}),
-    hidden: integer(0, {max: columns.length})
+    hidden: integer(columns.length, {max: columns.length}) // where the ways differ
   }),
   controls: ({data}) => [[menu("dtype", "Format", Object.keys(data.cases)), slider("hidden", "Hidden keys", {unit: unitsOf("key")})]],
   model: emptyRowWays,

@@ -29,13 +29,16 @@ export function verdict({moved, word, leaks, tokens}) {
 /** "0" is exactly 0; what only rounds to it is shown as "< 0.01". */
 const movedText = (far) => (far === 0 ? "0" : far < 0.005 ? "< 0.01" : format(far));
 
-/** One cell of the mask that is followed, to be changed here: may the word before see the changed one? */
-function oneCell({tokens, mask, word}, {followed}) {
+/** The mask that is followed, changed here: made causal again; or one cell, may the word before see the changed one? */
+function maskButtons({tokens, mask, word}, {followed}) {
   const [row, col] = [Math.max(0, word - 1), word];
   const isOn = !mask[row][col];
   const flip = () => followed.set({painted: paint(followed.state, {row, col, isOn}, tokens.length)});
   const text = `${isOn ? "Let" : "Don\u2019t let"} \u201c${tokens[row]}\u201d see \u201c${tokens[col]}\u201d`;
-  return html`<p class="one-cell"><button type="button" ?disabled=${!word} @click=${flip}>${word ? text : "No word comes before"}</button></p>`;
+  const isCausal = mask.every((cells, i) => cells.every((on, j) => on === j <= i));
+  const makeCausal = () => followed.set({causal: true, window: tokens.length, prefix: 0, padding: 0, painted: []});
+  return html`<p class="mask-buttons"><button type="button" ?disabled=${!word} @click=${flip}>${word ? text : "No word comes before"}</button>
+    <button type="button" ?disabled=${isCausal} @click=${makeCausal}>Make the mask causal</button></p>`;
 }
 
 /** The verdict; and for the ear how far the bar of the changed word reaches. */
@@ -47,7 +50,7 @@ function view(m, widget) {
   const found = moved.map((far, i) => ({
     token: tokens[i], weight: far / most, className: `${i === word ? "changed" : ""} ${leaks.includes(i) ? "leaks" : ""}`
   }));
-  return html`${oneCell(m, widget)}${shareList(found, {format: (share) => movedText(share * most), label: "How far each output moved"})}
+  return html`${maskButtons(m, widget)}${shareList(found, {format: (share) => movedText(share * most), label: "How far each output moved"})}
     <div class=${leaks.length ? "verdict leak" : "verdict"}>${widget.sentence()}</div>`;
 }
 

@@ -7,6 +7,7 @@ many whose words are drawn by lot. Four minutes of a processor:
 
 import json
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
@@ -19,6 +20,7 @@ from models.grammar.sentences import MAX_LEN, sentences
 from models.grammar.words import INDEX, PAD, VOCABULARY
 from models.training import fit
 from models.transformer import Config, Transformer
+from models.weights import load
 
 SCORES = Path(__file__).with_name("copying.json")
 SEEDS, SENTENCES, TESTS, BATCH = (0, 1, 2), 60_000, 500, 64
@@ -95,6 +97,17 @@ def unseen(kind: str) -> Tensor:
     return to_tokens([text for text, _ in zip(new, range(TESTS), strict=False)])
 
 
+def ceiling(count: int = 2000) -> dict:
+    """Measure how far sentences can be guessed: what follows *the*, and a larger model's score."""
+    made = texts("sentences", 1, count)
+    larger = load("models/grammar/weights/causal.safetensors")
+    return {
+        "sentences": count,
+        "after the": len({b for text in made for a, b in pairwise(text) if a == "the"}),
+        "larger model": share_right(larger, to_tokens(made)),
+    }
+
+
 def scores(kind: str, seed: int, *, is_causal: bool) -> dict:
     model = train(to_tokens(texts(kind, 0, SENTENCES)), seed, is_causal=is_causal)
     tests = unseen(kind)
@@ -109,7 +122,11 @@ def scores(kind: str, seed: int, *, is_causal: bool) -> dict:
 
 def main() -> None:
     torch.set_num_threads(1)
-    found = {"sentence": SHOWN.split(), "commonest": commonest(unseen("sentences"))}
+    found = {
+        "sentence": SHOWN.split(),
+        "commonest": commonest(unseen("sentences")),
+        "ceiling": ceiling(),
+    }
     for kind in ("sentences", "drawn by lot"):
         for name, is_causal in (("everything", False), ("only back", True)):
             score = partial(scores, kind, is_causal=is_causal)

@@ -67,6 +67,22 @@ def test_all_four_show_what_follows_from_the_painted_mask(open_page):
         assert torch.equal(shown_mask(page), CAUSAL)
 
 
+def test_the_leak_tester_leads_back_to_the_causal_mask(open_page):
+    """Whatever was built above, its two buttons alone make the leak that the challenge asks for."""
+    with open_page(
+        f"{LESSON}?mask.causal=0&mask.window=3&mask.padding=2&mask.painted=0.0.0"
+    ) as page:
+        page.locator(f"{LEAK}").scroll_into_view_if_needed()
+        causal = page.get_by_role("button", name="Make the mask causal")
+        causal.click()
+        assert torch.equal(shown_mask(page), CAUSAL)
+        assert causal.is_disabled()
+        page.get_by_role("button", name="Let “my” see “mat”").click()
+        assert torch.equal(shown_mask(page), changed((4, 5, True)))
+        assert page.locator(f"{LEAK} .verdict").inner_text().startswith("Leak: my moved")
+        assert causal.is_enabled()
+
+
 def test_the_mouse_paints_what_it_is_dragged_over(open_page):
     with open_page(LESSON) as page:
         cell(page, 0, 1).scroll_into_view_if_needed()
@@ -120,6 +136,9 @@ EMPTY_ROW = {
 def test_an_empty_row_five_ways(open_page):
     """E21: uniform, or the unmasked weights in float64; NaN; 0; refused in float16; ours 0."""
     with open_page(LESSON) as page:
+        settle(page)
+        opened = page.locator(f"{EMPTY} table.ways").evaluate(WAYS)
+        assert opened[0]["wrong"], "it opens where the ways differ"
         for dtype, wants in EMPTY_ROW.items():
             found = ways(page, dtype, 0)
             for way, want in zip(found, wants, strict=True):

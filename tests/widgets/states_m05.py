@@ -33,9 +33,9 @@ STATES = {
         "page": PAGE,
         "key": "empty",
         "states": {
-            "half": "empty.dtype=2&empty.hidden=3",
+            "half": "empty.dtype=2",
             "double": "empty.dtype=1&empty.hidden=2",
-            "empty": "empty.hidden=3",
+            "none hidden": "empty.hidden=0",
         },
         "grows": 120,
         "damaged": ["empty.dtype=4", "empty.hidden=-1"],
