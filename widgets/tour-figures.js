@@ -85,7 +85,7 @@ export const tourPatterns = looks("One head's map", {
 /** The lines of the code, and what each makes. */
 const LINES = [
   {does: "compare", makes: "scores"}, {does: "scale", makes: "scaled"}, {does: "mask", makes: "masked"},
-  {does: "share", makes: "weights"}, {does: "mix", makes: "output"}
+  {does: "weigh", makes: "weights"}, {does: "mix", makes: "output"}
 ];
 
 const LETTERS = {query: "q", key: "k", value: "v"};
@@ -113,7 +113,7 @@ export function scoring(worked, {word, key}) {
   };
 }
 
-/** Step 4: shares of one row, and the mix of values that they make. */
+/** Step 4: weights of one row, and the mix of values that they make. */
 export function sharing(worked, {word, key}) {
   const m = stepsOf(worked);
   const powers = m.scaled[word].map((x) => `e^${format(x)}`);
@@ -143,7 +143,7 @@ export function masking(worked, {word, causal}) {
       {name: "masked", cells: m.scaled, ...masked, text: withInfinity(m)},
       {name: "weights", cells: m.weights, ...masked, isFilled: true}
     ],
-    says: [[`${m.tokens[word]} shares its attention among: ${seen.join(", ")}.`]]
+    says: [[`${m.tokens[word]} spreads its weight over: ${seen.join(", ")}.`]]
   };
 }
 
