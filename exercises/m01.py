@@ -26,23 +26,23 @@ def flow_lines(n, kept, times):
     A text has `n` words. How much of each reaches the last one? Begin with the last word itself, at
     distance 0, and end with the first, at distance `n - 1`. The first line is for a recurrent
     network: state = kept · state before + word. The second is for attention in which the last word
-    looks for that one: it gets `times` parts, each other word gets one. In the file a first try
+    looks for that one: it counts `times` as much as each other word. In the file a first try
     stands below the `...`. Remove the `...`, and make both lines right.
 
     Return: two arrays of shape (n,); the first entry is for the last word itself.
     """
     ...
-    places = np.arange(1, n + 1)
-    return kept**places, np.ones(n)
+    distances = np.arange(1, n + 1)
+    return kept**distances, np.ones(n)
 
 
-def times_needed(n, share):
+def times_needed(n, weight):
     """Find out how well a word must be told apart.
 
-    Attention mixes `n` words. It gives one of them some number of parts, and each other word one
-    part. How many parts must that word get, for its weight to be `share`?
+    Attention mixes `n` words. One of them counts some number of times as much as each other word.
+    How many times must it be, for the word to get that `weight`?
 
-    Shapes: `n` is an integer from 2 on; `share` lies between 0 and 1.
-    Return: the number of parts.
+    Shapes: `n` is an integer from 2 on; `weight` lies between 0 and 1.
+    Return: the number of times.
     """
     ...

@@ -85,7 +85,7 @@ export const tourPatterns = looks("One head's map", {
 /** The lines of the code, and what each makes. */
 const LINES = [
   {does: "compare", makes: "scores"}, {does: "scale", makes: "scaled"}, {does: "mask", makes: "masked"},
-  {does: "softmax", makes: "weights"}, {does: "mix", makes: "output"}
+  {does: "weigh", makes: "weights"}, {does: "mix", makes: "output"}
 ];
 
 const LETTERS = {query: "q", key: "k", value: "v"};
@@ -143,7 +143,7 @@ export function masking(worked, {word, causal}) {
       {name: "masked", cells: m.scaled, ...masked, text: withInfinity(m)},
       {name: "weights", cells: m.weights, ...masked, isFilled: true}
     ],
-    says: [[`${m.tokens[word]} divides its attention among: ${seen.join(", ")}.`]]
+    says: [[`${m.tokens[word]} spreads its weight over: ${seen.join(", ")}.`]]
   };
 }
 

@@ -189,17 +189,19 @@ const player = defineWidget({
   drawn: showStep
 });
 
-/** The sections that follow `last` in the lesson: bug hunt, exercises, recap. */
+/** The sections that follow `last` in the lesson: exercises, recap. */
 function sectionsAfter(last) {
   const next = last.nextElementSibling;
   if (!next) return [];
   return next.matches("section.level2") ? [next, ...sectionsAfter(next)] : sectionsAfter(next);
 }
 
-/** The player of the sections that the page's list of steps links to. */
+/** The player of the sections that the page's list of steps links to. The references come last. */
 export function tour() {
   const strip = document.querySelector(".tour-strip");
   const links = [...strip.querySelectorAll("li a")];
   const sections = links.map((link) => document.getElementById(link.hash.slice(1)).closest("section"));
-  return player({strip, links, sections, rest: sectionsAfter(sections[sections.length - 1]), names: links.map((link) => link.textContent)});
+  const references = document.querySelectorAll("#quarto-bibliography");
+  const rest = [...sectionsAfter(sections[sections.length - 1]), ...references];
+  return player({strip, links, sections, rest, names: links.map((link) => link.textContent)});
 }

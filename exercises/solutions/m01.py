@@ -17,12 +17,12 @@ def path_length(edges, start, end):
 
 
 def flow_lines(n, kept, times):
-    places = np.arange(n)
-    return kept**places, np.full(n, times / (times + n - 1))
+    distances = np.arange(n)
+    return kept**distances, np.full(n, times / (times + n - 1))
 
 
-def times_needed(n, share):
-    return share * (n - 1) / (1 - share)
+def times_needed(n, weight):
+    return weight * (n - 1) / (1 - weight)
 
 
 # ---- Inputs --------------------------------------------------------------------------------------
@@ -55,7 +55,7 @@ def plots(rng, size):
     return size + 1, round(rng.uniform(0.5, 0.95), 2), int(rng.choice([1, 3, 10, 100]))
 
 
-def shares(rng, size):
+def weights(rng, size):
     return size + 1, round(rng.uniform(0.2, 0.95), 2)
 
 
@@ -87,11 +87,11 @@ def by_nudging(n, kept, times):
     return np.array(recurrent), np.array(attention)
 
 
-def by_bisection(n, share):
+def by_bisection(n, weight):
     low, high = 0.0, 1e6
     for _ in range(200):
         middle = (low + high) / 2
-        low, high = (middle, high) if middle / (middle + n - 1) < share else (low, middle)
+        low, high = (middle, high) if middle / (middle + n - 1) < weight else (low, middle)
     return low
 
 
@@ -169,18 +169,18 @@ TASKS = [
         inputs=plots,
         truth=by_nudging,
         hints=[
-            "The last word itself is 0 places before the last word, and nothing is lost yet.",
-            "In the mix, the word looked for gets `times` parts, each of the other n - 1 one.",
-            "Its share is `times / (times + n - 1)`, at every distance: `np.full(n, ...)`.",
+            "The distance of the last word from itself is 0, and nothing is lost yet.",
+            "In the mix, the word looked for counts `times`, and each of the other n - 1 counts 1.",
+            "Its weight is `times / (times + n - 1)`, at every distance: `np.full(n, ...)`.",
         ],
         why="Both lines now answer one question on one scale: raise that word by 1, how much does "
         "the last one get? Attention's line is level, but its height is a weight.",
         mistakes={
             "attention is still at 1: the weight of one word in a mix of n is less":
                 lambda n, kept, times: (kept ** np.arange(n), np.ones(n)),
-            "you divided attention evenly; the word looked for gets `times` parts":
+            "you divided attention evenly; the word looked for counts `times` as much as another":
                 lambda n, kept, times: (kept ** np.arange(n), np.full(n, 1 / n)),
-            "the first line starts one place too far: 0 places before, nothing is lost":
+            "the first line starts one step too far: at distance 0 nothing is lost":
                 lambda n, kept, times:
                     (kept ** np.arange(1, n + 1), np.full(n, times / (times + n - 1))),
             "you counted n other words; one of the n is the word itself":
@@ -192,24 +192,24 @@ TASKS = [
     ),
     Task(
         times_needed,
-        inputs=shares,
+        inputs=weights,
         truth=by_bisection,
         hints=[
-            "If it gets t parts and each other word one, how many parts are there together?",
-            "Its share is t / (t + n - 1). Set that equal to `share`, and solve for t.",
-            "share · (t + n - 1) = t, so share · (n - 1) = t · (1 - share).",
+            "If it counts t and each other word counts 1, what do they all count together?",
+            "Its weight is t / (t + n - 1). Set that equal to `weight`, and solve for t.",
+            "weight · (t + n - 1) = t, so weight · (n - 1) = t · (1 - weight).",
         ],
-        why="To keep its share among twice as many others, a word must get twice as many parts. "
+        why="To keep its weight among twice as many others, a word must count twice as much. "
         "Softmax makes such ratios out of scores: a ratio of t is a lead of ln t.",
         mistakes={
             "you counted n other words; one of the n is the word itself":
-                lambda n, share: share * n / (1 - share),
-            "that is the ratio to all the others together; each of them gets one part":
-                lambda n, share: share / (1 - share),
-            "that is how many times the even share it gets; the others share what is left":
-                lambda n, share: share * n,
+                lambda n, weight: weight * n / (1 - weight),
+            "that is the ratio to all the others together; each of them counts 1":
+                lambda n, weight: weight / (1 - weight),
+            "that is how many times an even weight it gets; the others have what is left":
+                lambda n, weight: weight * n,
             "you took the logarithm: that is the lead in scores; return the ratio":
-                lambda n, share: np.log(share * (n - 1) / (1 - share)),
+                lambda n, weight: np.log(weight * (n - 1) / (1 - weight)),
         },
     ),
 ]  # fmt: skip

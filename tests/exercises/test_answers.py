@@ -8,7 +8,7 @@ import torch
 
 from course.exercises.examine import FAILED, PASSED, examine
 from course.exercises.task import tasks_of
-from exercises.solutions import m01, m02, m03, m04, m05, m06, m11
+from exercises.solutions import m00, m01, m02, m03, m04, m05, m06, m11
 
 SEEDS = range(10)
 MORE_SEEDS = range(30)  # a wrong answer must not pass now and then
@@ -116,32 +116,21 @@ def bandwidth_by(**how):
 
 
 WRONG = {
-    "m00.compare": {
-        "cosine": lambda q, K: K @ q / np.linalg.norm(q) / np.linalg.norm(K, axis=1),
-        "√ of one less than the number of keys": lambda q, K: K @ q / np.sqrt(len(K) - 1),
-        "a distance": lambda q, K: -((K - q) ** 2).sum(1) / np.sqrt(len(q)),
-        "a column": lambda q, K: (K @ q / np.sqrt(len(q)))[:, None],
-        "√2, as in the example": lambda q, K: K @ q / np.sqrt(2),
-    },
-    "m00.softmax": {
-        "powers of 2": lambda s: 2**s / (2**s).sum(),
-        "sigmoid, made to sum to 1": lambda s: (p := 1 / (1 + np.exp(-s))) / p.sum(),
-        "squares": lambda s: s**2 / (s**2).sum(),
-        "two decimals": lambda s: softmax(s).round(2),
-        "log": lambda s: np.log(softmax(s)),
-    },
-    "m00.mix": {
-        "weights squared": lambda w, V: w**2 @ V,
-        "softmax of the weights": lambda w, V: softmax(w) @ V,
-        "a matrix of one row": lambda w, V: w[None] @ V,
-        "the two largest": lambda w, V: w[(at := np.argsort(w)[-2:])] / w[at].sum() @ V[at],
-    },
-    "m00.hide_the_future": {
-        "-1e9": lambda s, at: np.where(np.arange(len(s)) <= at, s, -1e9),
-        "NaN": lambda s, at: np.where(np.arange(len(s)) <= at, s, np.nan),
-        "the next word alone": lambda s, at: np.where(np.arange(len(s)) == at + 1, -np.inf, s),
-        "the last word alone": lambda s, at: np.where(np.arange(len(s)) == len(s) - 1, -np.inf, s),
-        "shares": lambda s, at: softmax(np.where(np.arange(len(s)) <= at, s, -np.inf)),
+    "m00.attend": {
+        "powers of 2": lambda q, K, V: (p := 2 ** (K @ q / np.sqrt(len(q)))) / p.sum() @ V,
+        "sigmoid, made to sum to 1": lambda q, K, V: (
+            (p := 1 / (1 + np.exp(-K @ q / np.sqrt(len(q))))) / p.sum() @ V
+        ),
+        "cosine": lambda q, K, V: (
+            softmax(K @ q / np.linalg.norm(q) / np.linalg.norm(K, axis=1)) @ V
+        ),
+        "a distance": lambda q, K, V: softmax(-((K - q) ** 2).sum(1) / np.sqrt(len(q))) @ V,
+        "√2, as in the tour": lambda q, K, V: softmax(K @ q / np.sqrt(2)) @ V,
+        "the last word hidden": lambda q, K, V: m00.attend(q, K[:-1], V[:-1]),
+        "weights squared": lambda q, K, V: softmax(K @ q / np.sqrt(len(q))) ** 2 @ V,
+        "softmax twice": lambda q, K, V: softmax(softmax(K @ q / np.sqrt(len(q)))) @ V,
+        "two decimals": lambda q, K, V: softmax(K @ q / np.sqrt(len(q))).round(2) @ V,
+        "a matrix of one row": lambda q, K, V: m00.attend(q, K, V)[None],
     },
     "m01.path_length": {
         "the first way found": m01.first_way,
@@ -514,9 +503,13 @@ def attention_in_torch(Q, K, V):
     return weights @ V, weights
 
 
-def hide_in_place(scores, position):
-    scores[position + 1 :] = -np.inf
-    return scores
+def attend_by_loops(query, keys, values):
+    scores = [sum(a * b for a, b in zip(query, key, strict=True)) for key in keys]
+    powers = [math.exp(score / len(query) ** 0.5) for score in scores]
+    mix = [0.0] * values.shape[1]
+    for power, value in zip(powers, values, strict=True):
+        mix = [m + power / sum(powers) * v for m, v in zip(mix, value, strict=True)]
+    return mix
 
 
 def mistake_rounding_first(tolerance):
@@ -619,42 +612,23 @@ def f32(*arrays):
 
 
 RIGHT = {
-    "m00.compare": {
-        "loops": lambda q, K: [
-            sum(a * b for a, b in zip(q, k, strict=True)) / len(q) ** 0.5 for k in K
+    "m00.attend": {
+        "loops": attend_by_loops,
+        "without the maximum": lambda q, K, V: (e := np.exp(K @ q / len(q) ** 0.5)) @ V / e.sum(),
+        "einsum": lambda q, K, V: np.einsum(
+            "s,sv->v", softmax(np.einsum("sd,d->s", K, q) / len(q) ** 0.5), V
+        ),
+        "average": lambda q, K, V: np.average(V, axis=0, weights=np.exp(K @ q / len(q) ** 0.5)),
+        "columns": lambda q, K, V: [
+            float(column @ softmax(K @ q / len(q) ** 0.5)) for column in V.T
         ],
-        "a generator": lambda q, K: (k @ q / len(q) ** 0.5 for k in K),
-        "einsum": lambda q, K: np.einsum("sd,d->s", K, q) / len(q) ** 0.5,
-        "torch that requires grad": lambda q, K: grad(K) @ grad(q) / len(q) ** 0.5,
-        "float32": lambda q, K: np.divide(
-            K @ q, np.sqrt(len(q)), dtype=np.float32, casting="unsafe"
+        "torch that requires grad": lambda q, K, V: (
+            (grad(K) @ grad(q) / len(q) ** 0.5).softmax(0) @ grad(V)
         ),
-        "in place": lambda q, K: np.divide((r := K @ q), len(q) ** 0.5, out=r),
-    },
-    "m00.softmax": {
-        "without the maximum": lambda s: np.exp(s) / np.exp(s).sum(),
-        "in place": softmax_in_place,
-        "a generator": lambda s: (math.exp(a) / sum(map(math.exp, s)) for a in s),
-        "map": lambda s: map(float, softmax(s)),
-        "torch": lambda s: torch.from_numpy(s).softmax(0),
-        "float32": lambda s: softmax(s.astype(np.float32)),
-        "a list of tensors": lambda s: list(grad(s).softmax(0)),
-    },
-    "m00.mix": {
-        "a sum of rows": lambda w, V: sum(a * row for a, row in zip(w, V, strict=True)),
-        "einsum": lambda w, V: np.einsum("s,sd->d", w, V),
-        "average": lambda w, V: np.average(V, axis=0, weights=w),
-        "columns": lambda w, V: [float(column @ w) for column in V.T],
-        "torch that requires grad": lambda w, V: (grad(w)[:, None] * grad(V)).sum(0),
-    },
-    "m00.hide_the_future": {
-        "in place": hide_in_place,
-        "a list": lambda s, at: [a if i <= at else float("-inf") for i, a in enumerate(s)],
-        "added": lambda s, at: s + np.where(np.arange(len(s)) > at, -np.inf, 0),
-        "torch": lambda s, at: torch.from_numpy(s).masked_fill(
-            torch.arange(len(s)) > at, -torch.inf
-        ),
-        "concatenated": lambda s, at: np.r_[s[: at + 1], [-np.inf] * (len(s) - at - 1)],
+        "PyTorch's own": lambda *word: torch.nn.functional.scaled_dot_product_attention(
+            *(torch.from_numpy(np.atleast_2d(rows)) for rows in word)
+        )[0],
+        "float32": lambda *word: m00.attend(*f32(*word)),
     },
     "m01.path_length": {
         "a queue": path_by_queue,

@@ -50,7 +50,7 @@ def assert_shows(got, wanted):
 
 def test_m01_recall_is_a_mean_and_its_ends(tables):
     found = load("models/bottleneck/scores/recall.json")
-    [table] = tables("m01_why_attention", "figure-recall")
+    [table] = tables("m01_why_attention", "figure-larger")
     names = {"attention": "attention, 32 numbers", "without": "without: 32 numbers",
              "wider": "without: 64 numbers"}  # fmt: skip
     for model, name in names.items():

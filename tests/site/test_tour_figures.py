@@ -41,9 +41,7 @@ def test_the_numbers_on_the_page(open_page):
         for is_causal, seen in [(True, "The."), (False, "The, cat, sat.")]:
             page.get_by_label("Causal mask", exact=True).set_checked(is_causal)
             assert_tables(page, "#tour-mask", ["masked", "weights"], is_causal=is_causal)
-            expect(mask.locator(".sentence")).to_have_text(
-                f"The divides its attention among: {seen}"
-            )
+            expect(mask.locator(".sentence")).to_have_text(f"The spreads its weight over: {seen}")
         for i, made in enumerate(["scores", "scaled", "masked", "weights", "output"]):
             page.locator("#tour-code").get_by_role("combobox").select_option(index=i)
             assert_tables(page, "#tour-code", [made], is_causal=True)

@@ -99,16 +99,16 @@ def test_the_three_words(word, key):
 def test_the_mask():
     found = figure("masking", word=0, causal=True)
     assert_tables(found, ["masked", "weights"], is_causal=True)
-    assert found["says"] == "The divides its attention among: The."
+    assert found["says"] == "The spreads its weight over: The."
     found = figure("masking", word=0, causal=False)
     assert_tables(found, ["masked", "weights"])
-    assert found["says"] == "The divides its attention among: The, cat, sat."
+    assert found["says"] == "The spreads its weight over: The, cat, sat."
 
 
 @pytest.mark.parametrize(
     ("line", "name", "does"),
     [(0, "scores", "compare"), (1, "scaled", "scale"), (2, "masked", "mask"),
-     (3, "weights", "softmax"), (4, "output", "mix")],
+     (3, "weights", "weigh"), (4, "output", "mix")],
 )  # fmt: skip
 def test_the_lines_of_the_code(line, name, does):
     found = figure("madeBy", line=line)
