@@ -26,7 +26,7 @@ function attention({maps, tokens: all, place, part, head, facts}, widget) {
   const most = Array.from(rows[place], (weight, i) => [i, weight]).sort((a, b) => b[1] - a[1]).slice(0, 3);
   const names = maps[part.layer].map((_, i) => i + 1);
   const {attention: added, between} = facts.layers[part.layer];
-  return html`<p>Each <b>head</b> spreads 100 % over the words so far. Its strip has a cell for each word: the stronger the colour, the larger the share.</p>
+  return html`<p>Each <b>head</b> spreads 100 % over the words so far. Its strip has a cell for each word: the stronger the colour, the larger the weight.</p>
     <div class="heads"><span>Head</span>${choice("head", "Head", names)(widget)}</div>
     <div class="with-map"><div>${list(`“${shown(all[place])}” looks most at`, most.map(([i, weight]) => [shown(all[i]), chance(weight)]))}</div>
     ${weightMap(square(rows, all.length), {row: place, choose: ({row}) => widget.set({token: row})})}</div>
@@ -59,7 +59,7 @@ function guess({facts: {guesses, truth}, tokens: all, place, before}, {data}) {
 function loss({facts: {truth}, losses, mean}) {
   return html`<p>The <b>loss</b> is 0 where the guess was certain and right, and the larger, the less it gave to what came.</p>
     ${truth ? html`<p><i>${shown(truth.text)}</i> had ${chance(truth.share)}. −ln of that is ${nats(truth.loss)}.</p>` : nothing}
-    ${losses.length ? html`<p>The bars are the losses at all ${losses.length} places. Their mean, ${nats(mean)}, is the one number that training makes smaller.</p>` : nothing}`;
+    ${losses.length ? html`<p>The bars are the losses of all ${losses.length} guesses. Their mean, ${nats(mean)}, is the one number that training makes smaller.</p>` : nothing}`;
 }
 
 function step({lesson}, {data}) {
