@@ -14,6 +14,7 @@ import "./lib/weight-map.js";
 import {wordGroup, written} from "./lib/words.js";
 
 const [MOST_LETTERS, MOST_TOKENS, MOST_STEPS, RATE] = [160, 24, 10, 0.01];
+const MARGIN = 8; // px between what is scrolled to and the window's edge
 
 // ---- Model ---------------------------------------------------------------------------------
 
@@ -133,12 +134,25 @@ const textField = (widget) => html`<label class="text-field"><span>Text</span>
 
 const stop = (m, widget, number, content) => {
   const {kind, name, layer} = m.parts[number];
-  const choose = () => number !== m.number && widget.set({part: number});
+  const choose = ({currentTarget}) => {
+    if (number === m.number) return;
+    const {top} = currentTarget.closest(".stop").getBoundingClientRect();
+    widget.set({part: number});
+    showPanel(widget.root, top);
+  };
   const label = layer === undefined ? name : `${name}, layer ${layer + 1}`;
   return html`<section class="stop ${kind} ${number === m.number ? "chosen" : ""}" @click=${choose}>
     <label><input type="radio" name="${widget.id}-part" aria-label=${label} .checked=${number === m.number} @input=${choose}><span>${name}</span></label>
     <div class="what">${content}</div></section>`;
 };
+
+/** Scrolls so that the pressed part stays at `top`, or higher if its explanation would end below the window. */
+function showPanel(root, top) {
+  const box = (selector) => root.querySelector(selector).getBoundingClientRect();
+  const moved = box(".stop.chosen").top - top;
+  const below = box(".panel").bottom - moved + MARGIN - innerHeight;
+  scrollBy({top: moved + Math.max(0, Math.min(below, top - MARGIN)), behavior: "instant"});
+}
 
 const chips = (m, widget) => wordGroup({
   words: m.tokens.map((text, i) => html`<span class=${i > m.place ? "later" : ""}>${written(text)}</span>`),

@@ -62,7 +62,7 @@ def uses_before_marks(page: Page, glossary: Glossary) -> Iterator[Problem]:
     closed: list[bool] = []
     has_mark = False
     for prose in page.prose:
-        text, marks = _open_text(prose, closed), list(_marks(prose))
+        text, marks = open_text(prose, closed), list(_marks(prose))
         has_mark = has_mark or bool(marks)
         events = [(mark.start, True, mark.name) for mark in marks if text[mark.start] == "["]
         events += [
@@ -88,7 +88,7 @@ def _marks(prose: Prose) -> Iterator[Mark]:
         yield Mark(name[1] if name else " ".join(text.split()), *match.span())
 
 
-def _open_text(prose: Prose, closed: list[bool]) -> str:
+def open_text(prose: Prose, closed: list[bool]) -> str:
     """Blank what isn't open text; ``closed`` holds the divs that are open, from block to block."""
     text = prose.prose
     for pattern in (_LINK, _BRACES, _HEADING, _CITATION):

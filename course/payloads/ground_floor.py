@@ -108,3 +108,63 @@ def _near(embedding: Tensor, token: int, tokenizer: Tokenizer) -> list[dict[str,
     found = likeness.topk(NEAR)
     pairs = zip(found.values.tolist(), found.indices.tolist(), strict=True)
     return [{"text": tokenizer.name(other), "likeness": x} for x, other in pairs]
+
+
+@torch.no_grad()
+def answers(model: Transformer, beginning: str) -> list[Tensor]:
+    """Let all units answer to each token of the vocabulary after ``beginning``.
+
+    Returns: for each layer (V, units), after GELU.
+    """
+    size = len(model.config.vocabulary)
+    ids = torch.tensor(Tokenizer(model.config.vocabulary).encode(beginning))
+    rows = torch.cat((ids.expand(size, -1), torch.arange(size)[:, None]), dim=1)
+    found: list[Tensor] = []
+    hooks = [
+        layer.mlp[2].register_forward_hook(lambda _, __, y: found.append(y[:, -1]))
+        for layer in model.layers
+    ]
+    model(rows)
+    for hook in hooks:
+        hook.remove()
+    return found
+
+
+@torch.no_grad()
+def fits(model: Transformer, layer: int, unit: int) -> Tensor:
+    """Compare what a unit adds to the stream with each token's vector, as the guess does: (V,)."""
+    added = model.layers[layer].mlp[3].weight[:, unit]
+    return model.embedding @ ((added - added.mean()) * model.norm.weight)
+
+
+@torch.no_grad()
+def next_shares(
+    model: Transformer, text: str, off: tuple[int, int] | None = None
+) -> dict[str, float]:
+    """Guess what follows ``text``: a share for each token; ``off`` is a silent (layer, unit)."""
+    tokenizer = Tokenizer(model.config.vocabulary)
+    layer, unit = off or (0, None)
+    hook = (
+        model.layers[layer]
+        .mlp[2]
+        .register_forward_hook(
+            lambda _, __, y: None if unit is None else y.index_fill(-1, torch.tensor(unit), 0)
+        )
+    )
+    shares = model(torch.tensor([tokenizer.encode(text)])).logits[0, -1].softmax(-1)
+    hook.remove()
+    return {tokenizer.name(i): share for i, share in enumerate(shares.tolist())}
+
+
+def learned(text: str, steps: int, rate: float = 0.01) -> Transformer:
+    """Let the storyteller take plain steps of gradient descent on one text, as the widget does."""
+    model = load(MODELS / "storyteller/weights/storyteller.safetensors").double()
+    tokens = torch.tensor([Tokenizer(model.config.vocabulary).encode(text)])
+    parameters = list(model.parameters())
+    for _ in range(steps):
+        loss = F.cross_entropy(model(tokens[:, :-1]).logits[0], tokens[0, 1:])
+        slopes = torch.autograd.grad(loss, parameters)
+        with torch.no_grad():
+            for parameter, slope in zip(parameters, slopes, strict=True):
+                parameter -= rate * slope
+    return model

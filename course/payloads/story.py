@@ -17,17 +17,19 @@ GUESSES = 5
 
 
 @torch.no_grad()
-def payload(text: str, temperature: float, head: str) -> dict:
+def payload(
+    text: str, temperature: float, head: str, off: tuple[tuple[int, int], ...] = ()
+) -> dict:
     """The text's tokens, all weights and the likeliest next tokens, and the scores of every head.
 
     ``weights``: head by head, row by row, row i with its i + 1 weights. ``guesses``: for each
         token what may follow it at ``temperature``, as pairs (text, share). ``head``: the name
-        of the head that is chosen first.
+        of the head that is chosen first. ``off``: heads that are silent, from 0.
     """
     model = load(MODELS / FILE).double().eval()
     tokenizer = Tokenizer(model.config.vocabulary)
     tokens = tokenizer.encode(text)
-    run = model(torch.tensor([tokens]))
+    run = model(torch.tensor([tokens]), off=off)
     rows, columns = torch.tril_indices(len(tokens), len(tokens))
     weights = torch.cat([layer[0, :, rows, columns].flatten() for layer in run.weights])
     shares, likeliest = (run.logits[0] / temperature).softmax(-1).topk(GUESSES)

@@ -74,3 +74,10 @@ def test_nothing_is_loaded_from_another_host(lesson):
     for element in lesson.select("script[src], link[href], img[src]"):
         address = element.get("src") or element.get("href")
         assert not re.match(r"(https?:)?//[^/]", address), address
+
+
+def test_the_time_under_the_title_is_that_of_the_map(lesson, read):
+    title = lesson.h1.get_text()
+    [entry] = [li for li in read("index.html").select(".course-map li") if f"{title}." in li.text]
+    [said] = re.findall(r"(\d+) minutes", entry.text)
+    assert lesson.select_one("#title-block-header .reading-time").text == f"About {said} minutes"

@@ -122,6 +122,20 @@ def test_each_part_is_explained_with_the_model_s_numbers(open_page):
         assert len(titles) == 13
 
 
+@pytest.mark.parametrize(("width", "height"), [(1280, 720), (390, 844)])
+def test_the_explanation_of_a_pressed_part_is_seen_at_once(open_page, width, height):
+    """Each part, and then a far one: both the part and all of its explanation are in the window."""
+    with open_page(PAGE, width=width) as page:
+        page.set_viewport_size({"width": width, "height": height})
+        parts, panel = page.locator("#ground-floor .stop"), page.locator("#ground-floor .panel")
+        for number in [*range(parts.count()), 3, 12, 2, 9, 0, 8]:
+            part = parts.nth(number).locator("label")
+            part.click()
+            for seen in (part.bounding_box(), panel.bounding_box()):
+                assert seen["y"] >= 0, number
+                assert seen["y"] + seen["height"] <= height, number
+
+
 def test_a_model_that_cannot_be_fetched_is_told(visit, served):
     with visit(served) as (page, _):
         page.route(f"**/{FILE}", lambda route: route.abort())

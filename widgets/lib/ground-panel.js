@@ -59,7 +59,7 @@ function guess({facts: {guesses, truth}, tokens: all, place, before}, {data}) {
 function loss({facts: {truth}, losses, mean}) {
   return html`<p>The <b>loss</b> is 0 where the guess was certain and right, and the larger, the less it gave to what came.</p>
     ${truth ? html`<p><i>${shown(truth.text)}</i> had ${chance(truth.share)}. −ln of that is ${nats(truth.loss)}.</p>` : nothing}
-    ${losses.length ? html`<p>The bars are the losses at all ${losses.length} positions. Their mean, ${nats(mean)}, is the one number that training makes smaller.</p>` : nothing}`;
+    ${losses.length ? html`<p>The bars are the losses of all ${losses.length} guesses. Their mean, ${nats(mean)}, is the one number that training makes smaller.</p>` : nothing}`;
 }
 
 function step({lesson}, {data}) {

@@ -1,4 +1,4 @@
-"""Name a lesson's notebook, and write the link to it for the pages of both engines."""
+"""Name a lesson's notebook, and write the line under its title for the pages of both engines."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 from course import preview_address
 from course.render.read.page_source import Page
 from course.render.read.project import Project
+from course.render.read.reading_time import minutes
 
 
 def has_notebook(project: Project, page: Page) -> bool:
@@ -28,12 +29,17 @@ def notebook_name(page: Page) -> str:
 
 
 def link_html(project: Project, page: Page) -> str:
+    """Return how long the lesson takes, and the link to its notebook."""
     if not has_notebook(project, page):
         return ""
     file = PurePosixPath(page.name).name + ".ipynb"
     name, root = notebook_name(page), page.root or "./"
     return template("link.html.j2").render(
-        file=file, name=name, root=root, address=site_address(project)
+        file=file,
+        name=name,
+        root=root,
+        address=site_address(project),
+        minutes=minutes(project.root, page.source),
     )
 
 

@@ -1,0 +1,34 @@
+"""Estimate how long a page takes from what stands open on it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from course.render.check.terms import open_text
+
+from .markdown import Prose
+from .page_source import read_page
+
+WORDS_A_MINUTE = 200
+CODE = 0.5  # minutes for a shown cell
+EACH = {"widget": 2, "challenges": 2, "prediction": 1, "bug-hunt": 2}  # minutes, by a div's class
+STEP = 5
+
+
+def minutes(root: Path, source: str) -> int:
+    """Count words, shown cells, widgets and questions outside closed boxes, to five minutes.
+
+    Exercises don't count, as nobody knows how long they take.
+    """
+    page, _ = read_page(root, source)
+    closed: list[bool] = []
+    time = 0.0
+    for block in page.blocks:
+        if isinstance(block, Prose):
+            time += len(re.findall(r"[^\W_][\w'’-]*", open_text(block, closed))) / WORDS_A_MINUTE
+            divs = [name for div, _ in block.opening_divs() for name in div.classes]
+            time += sum(EACH.get(name, 0) for name in divs)
+        elif block.language == "python" and block.options.get("echo", True) and not any(closed):
+            time += CODE
+    return STEP * max(1, round(time / STEP))
