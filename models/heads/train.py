@@ -43,7 +43,11 @@ READERS = {
     "2 heads, MLP": {"num_heads": 2, "mlp": True},
 }
 READER_STEPS = 3000
-LOOKED_INTO = ["1 head, MLP", "2 heads"]  # how they do it: the heads' weights, after STEPS
+LOOKED_INTO = [
+    "1 head",
+    "1 head, MLP",
+    "2 heads",
+]  # how they do it: the heads' weights, after STEPS
 MISTAKEN = "1 head"  # what it answers in place of the truth, after STEPS
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from course.render.check.terms import open_text
+from course.check.terms import open_text
 
 from .markdown import Prose
 from .page_source import read_page
