@@ -47,7 +47,7 @@ LOOKED_INTO = [
     "1 head",
     "1 head, MLP",
     "2 heads",
-]  # how they do it: the heads' weights, after STEPS
+]  # their weights, after STEPS
 MISTAKEN = "1 head"  # what it answers in place of the truth, after STEPS
 
 
