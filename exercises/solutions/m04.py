@@ -76,9 +76,11 @@ def rows_of_weights(rng, size):
 
 
 def weights_and_gradients(rng, size):
-    """Make rows of weights; the last are so long that a table of S × S numbers is seen."""
+    """Make rows, one with a weight of 0; the last are so long that an S × S table is seen."""
     L, S = (size + 1, size + 2) if size < 8 else (2, 200)
     weights = rng.dirichlet(np.ones(S), size=L)
+    weights[0] = np.roll(np.linspace(0, 2 / S, S), size)  # one of them is 0
+    weights[0] /= weights[0].sum()
     return weights, rng.normal(size=weights.shape)
 
 

@@ -115,6 +115,12 @@ def bandwidth_by(**how):
     return lambda x, y, candidates: m02.choose(x, y, candidates, **how)
 
 
+def multi_head_that_overflows(x, W_q, W_k, W_v, W_o, H):
+    q, k, v = (m06.split_heads(x @ W, H) for W in (W_q, W_k, W_v))
+    e = np.exp(q @ k.swapaxes(-2, -1) / np.sqrt(q.shape[-1]))
+    return m06.merge_heads(e / e.sum(-1, keepdims=True) @ v) @ W_o
+
+
 WRONG = {
     "m00.attend": {
         "powers of 2": lambda q, K, V: (p := 2 ** (K @ q / np.sqrt(len(q)))) / p.sum() @ V,
@@ -294,6 +300,9 @@ WRONG = {
         "small weights left out": lambda w: m04.entropy_in_bits(np.where(w > 1e-6, w, 0.0)),
     },
     "m04.softmax_backward": {
+        "a division by the weight": lambda w, g: (
+            w * g * (1 - w * (w * g).sum(-1, keepdims=True) / (w * g))
+        ),
         "the largest gradient taken away": lambda w, g: w * (g - g.max(-1, keepdims=True)),
         "the softmax again": lambda w, g: (
             softmax(w) * (g - (softmax(w) * g).sum(-1, keepdims=True))
@@ -367,6 +376,7 @@ WRONG = {
         "batch and heads joined": lambda heads: np.concatenate(list(heads), axis=-1)[None],
     },
     "m06.multi_head": {
+        "softmax without its maximum": multi_head_that_overflows,
         "keys and values exchanged": lambda x, q, k, v, o, H: m06.multi_head(x, q, v, k, o, H),
         "matrices transposed": lambda x, q, k, v, o, H: m06.multi_head(x, q.T, k.T, v.T, o.T, H),
         "√ of the number of heads": lambda x, q, k, v, o, H: (
