@@ -192,7 +192,9 @@ def test_the_unit_answers_to_words_that_say_whose_something_is(page):
 
 def test_the_unit_adds_to_mother_as_the_text_says(page):
     said = open_text(page)
-    said = said[said.index("Does this one unit matter?") : said.index("A guess is the work of many")]
+    said = said[
+        said.index("Does this one unit matter?") : said.index("A guess is the work of many")
+    ]
     shares = [
         100 * silent_or_not(text, silent)[1]
         for text in ("The little girl went home to her", "The good old man went home to his")
