@@ -171,7 +171,7 @@ function view(m, widget) {
         words.map((word, i) => html`<span class=${isBreak(pieces, words, i) ? "line-end" : nothing}>${word.map((j) => token(m, j, look))}</span>`)}${
         at === pieces.length - 1 && m.guesses.length ? html`<span class="ghost" aria-hidden="true">${guessed(m.guesses[0].text, pieces[at])}</span>` : nothing}</div></div>
     <div class="below">
-      <div class="heads"><p class="title">A head gives each word so far a weight, and brings back most from the word with the largest. Here are 16 heads, looking from <b>${called(pieces[at])}</b> <span class="note">(a bar for each word; press a head for its arcs)</span></p>
+      <div class="heads"><p class="title">A head weighs all words so far, and brings back most from the heaviest. Here are 16 heads at <b>${called(pieces[at])}</b> <span class="note">(a bar for each word; press a head for its arcs)</span></p>
         <div class="tiles" role="radiogroup" aria-label="Head" @keydown=${(event) => moveByKey(event, choose, COLUMNS)}>${
           heads.map((head, i) => tile(head, i, m, choose))}</div></div>
       <div class="next"><p class="title">After <b>${called(pieces[at])}</b> it guesses${

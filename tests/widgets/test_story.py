@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from bs4 import BeautifulSoup
 
 from course.payloads import MODELS, story
 from models import weights
@@ -85,7 +86,7 @@ def test_without_a_choice_the_last_word_looks(published, tokens):
     assert "guesses next: Rabbit 87" in found["sentence"]
 
 
-def test_the_opening_says_what_the_caption_says(model, tokens, read):
+def test_the_opening_says_what_the_caption_says(model, tokens, site):
     """Head 4.3 looks at what came after the same word, and the guess rests on it."""
     whole, without = run(model, tokens), run(model, tokens, off=[(3, 2)])
     rabbit = tokens[7]
@@ -94,7 +95,8 @@ def test_the_opening_says_what_the_caption_says(model, tokens, read):
     shares, left = ((run.logits[0, -1] / 0.8).softmax(-1) for run in (whole, without))
     comma = Tokenizer(model.config.vocabulary).encode(",")[0]
     assert left.argmax() == comma
-    answer = read("index.html").select_one(".answer").get_text()
+    page = (site / "index.html").read_text("utf-8")
+    answer = BeautifulSoup(page, "html.parser").select_one(".answer").get_text()
     want = [100 * left[comma], 100 * shares[rabbit], 100 * left[rabbit]]
     assert [int(x) for x in re.findall(r"\d+", answer)] == [round(x.item()) for x in want]
     assert "A comma comes first" in answer
