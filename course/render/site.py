@@ -20,7 +20,7 @@ from course.render import cache
 from course.render.read.page_source import Page
 from course.render.read.project import Project, load_project
 from course.render.write.mentions import with_mentions
-from course.render.write.page_frame import FRAME, LIBRARY
+from course.render.write.page_frame import FRAME
 from course.render.write.search import write_search
 from course.render.write.web import NOT_FOUND, for_the_web, write_web_files
 
@@ -28,6 +28,7 @@ from .build import Builder, Built
 from .notebook import write_notebook
 
 Say = Callable[[str], None]
+_COURSE = Path(__file__).parents[2]
 _RECORD = Path(".course", "rendered.json")
 _SECONDS_BEFORE_A_BAR = 2
 _DAY = 24 * 60 * 60
@@ -179,7 +180,7 @@ def _copy_resources(project: Project, pages: dict[str, Page], site: Path) -> Non
             shutil.copytree(path, target, ignore=_hidden, dirs_exist_ok=True)
         else:
             shutil.copyfile(path, target)
-    shutil.copytree(FRAME, site / LIBRARY, ignore=shutil.ignore_patterns("*.j2"))
+    shutil.copytree(_COURSE / FRAME, site / FRAME, dirs_exist_ok=True)  # in any project
 
 
 def _hidden(_: Any, names: list[str]) -> list[str]:

@@ -15,9 +15,8 @@ from course.render.read.project import NavItem, Project
 from .pandoc import Body
 from .web import POLICY, place
 
-FRAME = Path(__file__).parent / "frame"
 MATH_FONT = "assets/fonts/math.woff2"  # asked for with the page, so that formulas come at once
-LIBRARY = "site_libs/course"  # the site's folder for the frame's style and script
+FRAME = "assets/frame"  # the frame's style and script, here and in the site
 _CODE = re.compile(
     r'<div class="sourceCode" id="(?P<id>cb\d+)"[^>]*>'
     r'<pre class="sourceCode (?P<language>[\w-]+)(?P<classes>[^"]*)">(?P<code>.*?)</pre></div>',
@@ -39,7 +38,7 @@ def whole_page(project: Project, pages: dict[str, Page], page: Page, body: Body,
         subtitle=page.meta.get("subtitle"),
         abstract=page.meta.get("description"),
         root=page.root,
-        library=page.root + LIBRARY,
+        frame=page.root + FRAME,
         math_font=MATH_FONT if _needs_math_font(project, text) else None,
         styles=[page.root + name for name in _styles(project, page)],
         description=page.meta.get("description", project.get("website", "description")),
@@ -131,7 +130,7 @@ def _template() -> Any:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     environment = Environment(
-        loader=FileSystemLoader(FRAME), autoescape=True, undefined=StrictUndefined,
+        loader=FileSystemLoader(Path(__file__).parent), autoescape=True, undefined=StrictUndefined,
         trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
     return environment.get_template("page.html.j2")
