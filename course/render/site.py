@@ -121,7 +121,7 @@ def _replace_site(project: Project, pages: dict[str, Page], built: dict[str, Bui
             _write_page(one, for_the_web(project, one.page, html[one.page.html]), new)
             if one.notebook is not None:
                 write_notebook(project.root, new, one.page, one.notebook, one.reads)
-        if project.has_search:
+        if project.get("website", "sidebar", "search"):
             parts = {one.page.html: one.parts for one in built.values()}
             parts.pop(NOT_FOUND, None)
             write_search(project.root, new, parts)
@@ -161,11 +161,11 @@ def _write_page(one: Built, html: str, site: Path) -> None:
     target = site / one.page.html
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_text(html, encoding="utf-8")
-    figures = target.with_name(target.stem + "_files") / "figure-html"
-    for name, image in one.figures.items():
-        figures.mkdir(parents=True, exist_ok=True)
-        is_text = name.endswith(".svg")
-        (figures / name).write_bytes(image.encode() if is_text else base64.b64decode(image))
+    for address, image in one.figures.items():
+        figure = target.parent / address
+        figure.parent.mkdir(parents=True, exist_ok=True)
+        is_text = figure.suffix == ".svg"
+        figure.write_bytes(image.encode() if is_text else base64.b64decode(image))
 
 
 def _copy_resources(project: Project, pages: dict[str, Page], site: Path) -> None:
