@@ -6,15 +6,16 @@ import re
 from collections.abc import Iterable, Iterator
 
 from course.problems import Problem, unknown
-from course.render.read.markdown import BADGE, Found, Prose
+from course.render.read.markdown import Found, Prose
 from course.render.read.page_source import Cell, Page
 
+_BADGE = re.compile(r"\[([^\[\]\n]*)\]\{\.source\}")
 BADGES = ("trained", "random", "constructed")
 
 
 def badge_mistakes(page: Page) -> Iterator[Problem]:
     """Report unknown badges, and widgets without a badge."""
-    badges = [badge for prose in page.prose for badge in prose.badges()]
+    badges = [Found(m[1], *at) for prose in page.prose for m, *at in prose.each(_BADGE)]
     for badge in [*badges, *_in_captions(page)]:
         if badge.word not in BADGES:
             yield Problem(badge.path, badge.line, unknown("badge", badge.word, BADGES))
@@ -28,7 +29,7 @@ def badge_mistakes(page: Page) -> Iterator[Problem]:
 def _in_captions(page: Page) -> Iterator[Found]:
     for cell in page.blocks:
         if isinstance(cell, Cell):
-            for word in re.findall(BADGE, str(cell.options.get("fig-cap", ""))):
+            for word in _BADGE.findall(str(cell.options.get("fig-cap", ""))):
                 yield Found(word, cell.path, cell.line_of("fig-cap"))
 
 

@@ -22,7 +22,7 @@ def ojs_mistakes(page: Page, modules: Modules) -> Iterator[Problem]:
             yield error
     yield from ojs.mistakes()
     for found in (found for prose in page.prose for found in prose.expressions()):
-        message = f"${{{found.expression}}} in the text: only `--engine quarto` computes it"
+        message = f"${{{found.word}}} in the text: only `--engine quarto` computes it"
         yield QuartoOnly(found.path, found.line, message)
 
 

@@ -21,7 +21,7 @@ from .terms import lost_lessons, unknown_terms
 from .valid_names import Known, labels
 
 FRONT_MATTER = {
-    "title": str, "subtitle": str, "description": str,
+    "title": str, "description": str,
     "jupyter": "python3", "toc": bool, "css": (str, [str]),
 }  # fmt: skip
 CELL_OPTIONS: dict[str, dict[str, Any]] = {
@@ -34,6 +34,8 @@ CELL_OPTIONS: dict[str, dict[str, Any]] = {
 _ATTRIBUTE_KEYS = {"alt", "download", "for", "lang", "name", "style"}
 _FOLDED = {"box", "answer"}  # by _extensions/course/folds.lua
 _MARKDOWN = re.compile(r"\*\S[^*]*\*|`|\$\S|\]\(")
+_SHORTCODE = re.compile(r"\{\{<\s*(/?[\w-]*)[^\n]*?>\}\}")
+_NOTE = re.compile(r"\[\^[^\]\s]+\]|\^\[")
 _OPEN_FORMULA = re.compile(r"\$\$(?:.*?\$\$)?", re.S)  # those that end are blanked in `prose`
 _NUMBERED = re.compile(r"(?:fig|tbl|eq|lst|thm)-")
 _CROSS_REFERENCE = re.compile(r"(?:sec|fig|tbl|eq|lst|thm)-", re.I)
@@ -80,6 +82,7 @@ def check_page(page: Page, known: Known) -> Iterator[Problem]:
     yield from unknown_terms(page, known.glossary)
     for prose in page.prose:
         yield from _shortcodes(prose)
+        yield from _footnotes(prose)
         for attributes, found in [*prose.attributes(), *prose.opening_divs()]:
             yield from _attribute_mistakes(attributes, found, known)
         yield from _untitled(prose)
@@ -91,7 +94,7 @@ def check_page(page: Page, known: Known) -> Iterator[Problem]:
 
 def _plain_text(page: Page) -> Iterator[Problem]:
     """Report Markdown in the title, which this engine shows as it stands."""
-    for key in ("title", "subtitle", "description"):
+    for key in ("title", "description"):
         if _MARKDOWN.search(str(page.meta.get(key, ""))):
             message = f'"{key}" takes plain text, without Markdown'
             yield Problem(page.source, page.meta_lines.get((key,)), message)
@@ -126,11 +129,18 @@ def _duplicates(page: Page) -> Iterator[Problem]:
 
 
 def _shortcodes(prose: Prose) -> Iterator[Problem]:
-    for word, path, line in prose.shortcodes():
+    for match, path, line in prose.each(_SHORTCODE):
+        word = match[1]
         if word == "include":
             yield Problem(path, line, "an include must stand alone on its line")
         else:
             yield Problem(path, line, unknown("shortcode", word, ["include"]))
+
+
+def _footnotes(prose: Prose) -> Iterator[Problem]:
+    for match, path, line in prose.each(_NOTE):
+        message = "no page shows footnotes: put it into the text or a ::: {.box}"
+        yield Problem(path, line, f'"{match[0]}": {message}')
 
 
 def _div_mistakes(page: Page) -> Iterator[Problem]:

@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from course.problems import Problem
-from course.render.read.markdown import Attributes, Found
+from course.render.read.markdown import Attributes, Found, Prose
 from course.render.read.page_source import Cell, Page
 
 KINDS = {"prediction": "predict-word", "bug-hunt": "bug-word"}
+_NUMBERED = re.compile(r"^(\d+)[.)][ \t]", re.M)
 _RIGHT = re.compile(r'data-right="(\d+)"')
 
 
@@ -68,7 +69,7 @@ def _questions(page: Page) -> Iterator[_Question]:
             if question and block.language == "python":
                 question.cells[question.part].append(block.source)
             continue
-        for given, found in block.outline():
+        for given, found in _outline(block):
             if isinstance(given, str):
                 if question and depth <= question.depth + 1:
                     question.lists[question.part].append(given)
@@ -82,6 +83,13 @@ def _questions(page: Page) -> Iterator[_Question]:
                     question = None
                 elif question and question.answer_depth and depth < question.answer_depth:
                     question.answer_depth = None
+
+
+def _outline(block: Prose) -> list[tuple[Attributes | str | None, Found]]:
+    """List the fences of divs and the numbers of top-level lists, in the page's order."""
+    numbers = ((match[1], Found(match[0], *place)) for match, *place in block.each(_NUMBERED))
+    order = {line[1:]: index for index, line in enumerate(block.lines)}
+    return sorted([*block.divs(), *numbers], key=lambda one: order[one[1][1:]])
 
 
 def _opened(

@@ -14,6 +14,7 @@ from course.problems import Problem
 from . import learner
 from .child import LIMIT
 from .examine import FAILED, Outcome, examine, place
+from .report import report, tell  # here, so that a notebook's archive has them
 from .task import tasks_of
 
 
@@ -21,8 +22,6 @@ def exercise(
     module: str, answer: Callable[..., Any] | None = None, *, seed: int | None = None
 ) -> None:
     """Check exercises/mNN.py, or only the function ``answer``, which a cell defines."""
-    from .report import report, tell
-
     try:
         if answer is None:
             report(module, seed=seed)

@@ -88,7 +88,7 @@ class Builder:
         ]
         pins = cache.file_digest(self.project.root / "requirements.txt")
         engine = cache.engine(cache.ENGINE / "execute")
-        return cache.digest([runs, pins, self.project.kernel_settings, sys.version, engine])
+        return cache.digest([runs, pins, sys.version, engine])
 
     def _page_key(self, page: Page, execution: cache.Record) -> str:
         text = [line.text for line in page.lines]

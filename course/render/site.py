@@ -20,7 +20,7 @@ from course.render import cache
 from course.render.read.page_source import Page
 from course.render.read.project import Project, load_project
 from course.render.write.mentions import with_mentions
-from course.render.write.page_frame import FRAME, LIBRARY
+from course.render.write.page_frame import FRAME
 from course.render.write.search import write_search
 from course.render.write.web import NOT_FOUND, for_the_web, write_web_files
 
@@ -28,6 +28,7 @@ from .build import Builder, Built
 from .notebook import write_notebook
 
 Say = Callable[[str], None]
+_COURSE = Path(__file__).parents[2]
 _RECORD = Path(".course", "rendered.json")
 _SECONDS_BEFORE_A_BAR = 2
 _DAY = 24 * 60 * 60
@@ -120,7 +121,7 @@ def _replace_site(project: Project, pages: dict[str, Page], built: dict[str, Bui
             _write_page(one, for_the_web(project, one.page, html[one.page.html]), new)
             if one.notebook is not None:
                 write_notebook(project.root, new, one.page, one.notebook, one.reads)
-        if project.has_search:
+        if project.get("website", "sidebar", "search"):
             parts = {one.page.html: one.parts for one in built.values()}
             parts.pop(NOT_FOUND, None)
             write_search(project.root, new, parts)
@@ -160,11 +161,11 @@ def _write_page(one: Built, html: str, site: Path) -> None:
     target = site / one.page.html
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_text(html, encoding="utf-8")
-    figures = target.with_name(target.stem + "_files") / "figure-html"
-    for name, image in one.figures.items():
-        figures.mkdir(parents=True, exist_ok=True)
-        is_text = name.endswith(".svg")
-        (figures / name).write_bytes(image.encode() if is_text else base64.b64decode(image))
+    for address, image in one.figures.items():
+        figure = target.parent / address
+        figure.parent.mkdir(parents=True, exist_ok=True)
+        is_text = figure.suffix == ".svg"
+        figure.write_bytes(image.encode() if is_text else base64.b64decode(image))
 
 
 def _copy_resources(project: Project, pages: dict[str, Page], site: Path) -> None:
@@ -179,7 +180,7 @@ def _copy_resources(project: Project, pages: dict[str, Page], site: Path) -> Non
             shutil.copytree(path, target, ignore=_hidden, dirs_exist_ok=True)
         else:
             shutil.copyfile(path, target)
-    shutil.copytree(FRAME, site / LIBRARY, ignore=shutil.ignore_patterns("*.j2"))
+    shutil.copytree(_COURSE / FRAME, site / FRAME, dirs_exist_ok=True)  # in any project
 
 
 def _hidden(_: Any, names: list[str]) -> list[str]:

@@ -24,7 +24,7 @@ website:
   page-navigation: true
   sidebar:
     contents:
-      - index.qmd
+      - href: index.qmd
 format:
   html:
     toc: true

@@ -80,7 +80,6 @@ EDITS = {
     "weights that Rust reads": (lambda site: weigh(site, 2.0), {FILES}, NONE),
     "a file that was missing": (lambda site: site.write("late.txt", "here"), {FILES}, NONE),
     "a pin": (("requirements.txt", "numpy==1", "numpy==2"), EVERY, NONE),
-    "the figures' settings": (("_quarto.yml", "toc:", "fig-format: svg\n    toc:"), EVERY, NONE),
     "prose": ((PLAIN, INCLUDE, f"{INCLUDE}\nMore.\n"), NONE, {PLAIN}),
     "the bibliography": (("references.bib", "1984", "1985"), NONE, EVERY),
     "the frame's settings": (("_quarto.yml", "Small", "Smaller"), NONE, EVERY),

@@ -16,8 +16,7 @@ from tests.conftest import ROOT
 
 ATTRIBUTES_AT = {"Div": 0, "Span": 0, "Link": 0, "Image": 0, "Code": 0, "Header": 1}
 CASES = {
-    "links": "[a](b.md), [c [d]](e.md#f), ![g](h.png), [![i](j.png)](k.md), `[l](m)`, [n][o]\n\n"
-    "[o]: p.md\n",
+    "links": "[a](b.md), [c [d]](e.md#f), ![g](h.png), `[l](m)`, [n][o]\n\n[o]: p.md\n",
     "code": "``a ` [b](c)`` [d](e) `f\ng` and ` [h](i)\n\n[j](k) `\n",
     "comments": "`<!--` [a](b) `-->` <!-- [c](d) ` -->[e](f)\n",
     "formulas": "$[a](b)$ 5$ [c](d) $6 \\$ [e](f) $x$y $$\n[g](h)\n$$ [i](j) $`a` [k](l)$\n",
@@ -75,13 +74,7 @@ def unnumbered(identifier: str) -> str:
 @pytest.mark.parametrize("source", load_project(ROOT).sources)
 def test_of_a_page(source):
     page, _ = read_page(ROOT, source)
-    texts = []
-    for block in page.prose:
-        text = block.source
-        for found in reversed(list(block.expressions())):
-            text = text[: found.start] + "…" + text[found.end :]
-        texts.append(text)
-    assert of_ours(page.prose) == of_pandoc("\n\n".join(texts))
+    assert of_ours(page.prose) == of_pandoc("\n\n".join(block.source for block in page.prose))
 
 
 @pytest.mark.parametrize("text", CASES.values(), ids=CASES)

@@ -16,11 +16,11 @@ NAMES = sorted(path.stem for path in INPUT.glob("[a-z]*.qmd"))
 STYLE = ".known-class, .source, .term, .box, .answer, .prediction { color: red }\n"
 GLOSSARY = "weight:\n  sentence: A share $v$ of 1.\n  symbol: $A_{ij}$\n  forms: [weights]\n"
 SIDEBAR = """\
-      - index.qmd
+      - href: index.qmd
       - section: "Part one"
         contents:
-          - pages/text.qmd
-          - pages/boxes.qmd"""
+          - href: pages/text.qmd
+          - href: pages/boxes.qmd"""
 
 
 def rendered(root: Path) -> dict[str, str]:
@@ -37,7 +37,7 @@ def rendered(root: Path) -> dict[str, str]:
     for file in INPUT.iterdir():
         site.write(f"pages/{file.name}", file.read_text(encoding="utf-8"))
     site.edit("_quarto.yml", '"lessons/*.qmd"', '"sources/*.qmd", glossary.qmd, "pages/[a-z]*.qmd"')
-    site.edit("_quarto.yml", "      - index.qmd", SIDEBAR)
+    site.edit("_quarto.yml", "      - href: index.qmd", SIDEBAR)
     site.render()
     pages = {name: site.html(f"pages/{name}.html") for name in NAMES}
     bodies = {name: re.search(r"<main.*?</header>\n(.*)</main>", html, re.S)[1]

@@ -51,6 +51,8 @@ MISTAKES = [
     (python("1", label="fig-x"), '5: "fig-x": Quarto would number it'),
     ("## Exercises\n\n" + python("1", label="exercises"), '7: the label "exercises" is also the'),
     (python("1", label="a") + python("2", label="a"), '9: duplicate label "a": also at lessons/a'),
+    ("\nSo.^[Or not.]\n", '5: "^[": no page shows footnotes'),
+    ("So.[^a]\n", '4: "[^a]": no page shows footnotes'),
     ("[x]{#a}\n\n[x]{#a}\n", '6: duplicate label "a": also at lessons/a.qmd:4'),
 ]  # fmt: skip
 
@@ -128,7 +130,7 @@ FRONT_MATTER = [
     ("titel: x", '2: unknown front-matter key "titel"; did you mean "title"?'),
     ("title: [x]", "2: \"title\" must be a text, not ['x']"),
     ("title: x\ncss: ../lost.css", '3: unknown stylesheet "../lost.css"'),
-    ("title: x\nsubtitle: [1,", "bad YAML: "),
+    ("title: x\ndescription: [1,", "bad YAML: "),
     ("title: The *first*", '2: "title" takes plain text, without Markdown'),
     ("title: x\ntitle: y", '3: "title" is given twice'),
 ]
@@ -154,7 +156,8 @@ CONFIG = [
     ("website:", "website: [", "bad YAML: "),
     ("style.css", "styel.css", '16: there is no file "styel.css"'),
     ("references.bib", "refs.bib", '17: there is no file "refs.bib"'),
-    ("      - index.qmd", "      - indx.qmd", '11: unknown page "indx.qmd"; did you mean "index'),
+    ("- href: index.qmd", "- href: indx.qmd", '11: unknown page "indx.qmd"; did you mean "index'),
+    ("- href: index.qmd", "- text: Later", '11: unknown page ""; '),
 ]
 
 

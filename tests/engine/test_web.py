@@ -9,8 +9,8 @@ import pytest
 from bs4 import BeautifulSoup
 
 from course.serve import start_server
+from tests.course.test_server import get
 from tests.engine.sites import Site
-from tests.engine.test_server import get
 
 ADDRESS = "https://example.org/some/course"
 NOT_FOUND = """---

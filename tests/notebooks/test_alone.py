@@ -12,7 +12,6 @@ from tests.engine.sites import python
 from tests.notebooks.conftest import execute, lesson_site
 
 LATE = "def late():\n    from .later import VALUE\n    return VALUE\n"
-LATE += "def later_still():\n    from .spare import VALUE\n    return VALUE\n"
 READ = "print(late(), open('data/numbers.txt').read(), len(open('data/1.x/odd.py').read()))"
 LESSON = python("from helper import answer\nprint(answer())") + python(
     f"from pack import late\n{READ}"
@@ -25,7 +24,6 @@ def site(tmp_path_factory):
     site.write("helper.py", "def answer():\n    return 42\n")
     site.write("pack/__init__.py", LATE)
     site.write("pack/later.py", "VALUE = 7\n")
-    site.write("pack/spare.py", "VALUE = 8\n")
     site.write("pack/never.py", "VALUE = 9\n")
     site.write("data/numbers.txt", "1 2 3")
     site.write("data/1.x/odd.py", "def (")
@@ -79,7 +77,6 @@ def test_the_command_gets_it_and_then_everything_runs(downloaded, tmp_path):
     execute(with_cells(downloaded, "fetch()"), tmp_path, stop_at_error=False)
     ran = execute(downloaded, tmp_path)
     assert printed(ran) == "42\n7 1 2 3 5\n"
-    assert (tmp_path / "pack/spare.py").exists(), "what the lesson's modules may yet import"
     assert not (tmp_path / "pack/never.py").exists()
 
 

@@ -1,5 +1,6 @@
 """Each lesson's notebook: complete, valid for Jupyter, and with the page's numbers when run."""
 
+import ast
 import json
 import re
 import zipfile
@@ -55,6 +56,25 @@ def code_cells(notebook):
 def test_it_is_valid_and_has_no_output_of_an_error(notebook):
     nbformat.validate(notebook)
     assert not [c for c in code_cells(notebook) for o in c.outputs if o.output_type == "error"]
+
+
+def test_its_archive_has_what_its_modules_import_in_functions(path):
+    """The archive holds what the kernel opened: a module imported later would be missing."""
+    with zipfile.ZipFile(path.with_suffix(".zip")) as archive:
+        names = [name for name in archive.namelist() if name.endswith(".py")]
+        trees = {name: ast.parse(archive.read(name)) for name in names}
+    for name, tree in trees.items():
+        for node in ast.walk(tree):
+            above = ".".join(name.split("/")[: -getattr(node, "level", 0) or None])
+            if isinstance(node, ast.Import):
+                modules = [each.name for each in node.names]
+            elif isinstance(node, ast.ImportFrom):
+                start = ".".join(filter(None, [above if node.level else "", node.module]))
+                modules = [start, *(f"{start}.{each.name}" for each in node.names)]
+            else:
+                continue
+            files = [f"{module.replace('.', '/')}.py" for module in modules]
+            assert [f for f in files if (ROOT / f).is_file() and f not in trees] == [], name
 
 
 def test_its_outputs_are_the_pages(notebook, page):

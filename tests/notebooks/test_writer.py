@@ -38,7 +38,6 @@ TEXT = {
     "a link in the page": ("::: {#here}\nx\n:::\n\n[x](#here)", f"x\n\n[x]({ADDRESS}#here)"),
     "a link to a page": ("[x](../../index.qmd)", "[x](http://127.0.0.1:4200/index.html)"),
     "a link elsewhere": ("[x](https://example.org/#y)", "[x](https://example.org/#y)"),
-    "a footnote": ("Yes.^[Or *no*.]", "Yes. (Or *no*.)"),
     "a box": (
         "::: {.box}\n## *My* answer\n$x$.\n:::",
         "<details><summary><em>My</em> answer</summary>\n\n$x$.\n\n</details>",

@@ -65,7 +65,7 @@ def test_the_other_widgets_of_a_page_live_on(browser, served):
         expect(page.locator("#flow-map .widget-live .sentence")).to_be_visible()
 
 
-@pytest.mark.parametrize("script", ["assets/vendor/ojs-runtime.js", "site_libs/course/frame.js"])
+@pytest.mark.parametrize("script", ["assets/vendor/ojs-runtime.js", "assets/frame/frame.js"])
 def test_without_a_script_that_all_widgets_need_the_page_says_so(
     browser, served, by_quarto, script
 ):

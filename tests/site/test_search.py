@@ -58,7 +58,7 @@ def index(browser, served):
     page = browser.new_page()
     page.goto(served + HOME)
     page.evaluate("""async () => {
-      const {documents, indexOf} = await import("/site_libs/course/search-index.js");
+      const {documents, indexOf} = await import("/assets/frame/search-index.js");
       const read = async (name) => (await fetch(`/search/${name}.json`)).json();
       const [names, texts] = [await read("names"), await read("text")];
       const whole = documents(names).map((d, i) => ({...d, text: texts[i] || d.text}));

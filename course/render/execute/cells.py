@@ -31,6 +31,12 @@ from .inline import values_of
 
 _STARTS = 3  # a port may be taken between its choice and the kernel's use of it
 _MOST_PRINTED = 100_000  # characters of a cell
+_FIGURES = {
+    "figure_formats": ["svg", "retina"],  # PNG too: Jupyter trusts no SVG of another's notebook
+    # A fixed salt and no date make the SVG of a figure the same bytes each time.
+    "rc": {"figure.figsize": [7, 5], "figure.dpi": 96, "svg.hashsalt": "course"},
+    "print_figure_kwargs": {"bbox_inches": "tight", "metadata": {"Date": None}},
+}
 
 _running: set[AsyncKernelManager] = set()
 _stopped = threading.Event()
@@ -92,19 +98,14 @@ def _execute(project: Project, page: Page, cell_timeout: float) -> Execution:
         record = Path(folder) / "reads.txt"
         manager = _LessonKernel(transport_encryption="auto")
         client = NotebookClient(
-            notebook,
-            km=manager,
+            notebook, km=manager, shutdown_kernel="immediate",
             timeout_func=lambda _: cell_timeout,
-            shutdown_kernel="immediate",
             log=logging.Logger("silent", logging.CRITICAL + 1),
-        )
+        )  # fmt: skip
         _running.add(manager)
         try:
-            with client.setup_kernel(
-                cwd=str(project.root),
-                env=_environment(project, folder, record),
-                cleanup_kc=True,
-            ):
+            environment = _environment(folder, record)
+            with client.setup_kernel(cwd=str(project.root), env=environment, cleanup_kc=True):
                 for run in page.runs:
                     if isinstance(run, Cell):
                         _run_cell(client, next(positions), run, cell_timeout)
@@ -168,8 +169,8 @@ def _refuse_unknown_types(cell: Cell, output: dict[str, Any]) -> None:
             raise CellFailed(cell, f"shows {mime}, which pages don't support")
 
 
-def _environment(project: Project, folder: str, record: Path) -> dict[str, str]:
-    settings = {"InlineBackend": project.kernel_settings, "record": str(record)}
+def _environment(folder: str, record: Path) -> dict[str, str]:
+    settings = {"InlineBackend": _FIGURES, "record": str(record)}
     return {
         # Lessons run side by side. Where each had a thread for every processor, the threads waited
         # for one another, and all lessons together took three times as long.

@@ -1,4 +1,4 @@
--- Mark the end of the text, so that references and footnotes follow in the appendix.
+-- Mark the end of the text, so that the references follow in the appendix.
 -- Runs last, and makes the sections itself, or the marker would end up inside the last of them.
 
 function Pandoc(doc)

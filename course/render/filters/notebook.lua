@@ -65,7 +65,6 @@ local function div(element)
     local title = element.content:remove(1)
     return fold(title.content, element.content)
   end
-  if has(element, "hidden") then return {} end
   if element.identifier == "refs" then
     return pandoc.Blocks { pandoc.Header(2, "References") } .. element.content
   end
@@ -84,14 +83,8 @@ local function span(element)
   return element.content
 end
 
--- Put a note where it is called, as Jupyter has no footnotes.
-local function note(element)
-  return pandoc.Inlines { pandoc.Str(" (") }
-    .. pandoc.utils.blocks_to_inlines(element.content) .. { pandoc.Str(")") }
-end
-
 local plain = {
-  Div = div, Span = span, Note = note,
+  Div = div, Span = span,
   Link = function(link) return pandoc.Link(link.content, address(link.target), link.title) end,
   Image = function(image)
     local alt = image.attributes.alt

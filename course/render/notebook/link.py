@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
 from pathlib import PurePosixPath
-from typing import Any
 
 from course import preview_address
 from course.render.read.page_source import Page
@@ -33,19 +31,9 @@ def link_html(project: Project, page: Page) -> str:
     if not has_notebook(project, page):
         return ""
     file = PurePosixPath(page.name).name + ".ipynb"
-    name, root = notebook_name(page), page.root or "./"
-    return template("link.html.j2").render(
-        file=file,
-        name=name,
-        root=root,
-        address=site_address(project),
-        minutes=minutes(project.root, page.source),
+    script = f"{page.root}assets/frame/notebook-link.js"
+    return (
+        f'<span class="reading-time">About {minutes(project.root, page.source)} minutes</span>'
+        f'<a class="notebook-link" href="{file}" download="{notebook_name(page)}">Notebook</a>'
+        f'<script src="{script}" data-address="{site_address(project)}"></script>'
     )
-
-
-@cache
-def template(name: str) -> Any:
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    loader = PackageLoader("course.render", "notebook")
-    return Environment(loader=loader, undefined=StrictUndefined).get_template(name)

@@ -19,11 +19,10 @@ from course.render.write.pandoc import to_notebook_markdown
 from course.render.write.pandoc_input import ANSI
 
 from .archive import archive_name, needs
-from .link import site_address, template
+from .link import site_address
 from .pandoc_input import document
 
 _MARK = re.compile(r"^``` notebook-mark\n(.*)\n```$", re.M)
-_FIGURES = ("image/png", "image/svg+xml")  # Jupyter shows no SVG before a notebook is trusted
 
 Outputs = list[list[dict[str, Any]]]
 
@@ -52,10 +51,14 @@ def notebook_of(project: Project, page: Page, outputs: Outputs, reads: list[str]
 
 
 def _setup(page: Page, needed: list[str], site: str) -> str:
+    from jinja2 import StrictUndefined, Template
+
     names = ", ".join(json.dumps(name) for name in needed)
     lines = textwrap.wrap(names, 95, break_long_words=False, break_on_hyphens=False)
     listed = "[\n    " + "\n    ".join(lines) + "\n]" if len(lines) > 1 else f"[{names}]"
-    return template("setup.py.j2").render(address=site, needs=listed, archive=archive_name(page))
+    template = Path(__file__).with_name("setup.py.j2").read_text(encoding="utf-8")
+    setup = Template(template, undefined=StrictUndefined)
+    return setup.render(address=site, needs=listed, archive=archive_name(page))
 
 
 class _Writer:
@@ -125,13 +128,11 @@ def _output(
         if not markdown:
             return  # values for OJS cells have no text
         data["text/markdown"] = markdown
-    figure = next((mime for mime in _FIGURES if mime in data), None)
-    for mime in _FIGURES:
-        if mime != figure:
-            data.pop(mime, None)
-            metadata.pop(mime, None)
-    if figure and alt:
-        metadata[figure] = {**metadata.get(figure, {}), "alt": alt}
+    if "image/png" in data:  # Jupyter shows no SVG before a notebook is trusted
+        data.pop("image/svg+xml", None)
+        metadata.pop("image/svg+xml", None)
+        if alt:
+            metadata["image/png"] = {**metadata.get("image/png", {}), "alt": alt}
     changed = {**output, "data": data, "metadata": metadata}
     if output["output_type"] == "execute_result":
         changed["execution_count"] = number

@@ -49,7 +49,6 @@ class Modules:
     def __init__(self, root: Path) -> None:
         self.root = root
         self._scanned: dict[str, tuple[Imports, set[str]]] = {}  # pages share most modules
-        self._imported: dict[str, list[str]] = {}
 
     def find(
         self, specifier: str, place: Place, names: Iterable[tuple[str, Place]], *, in_cell: bool
@@ -91,11 +90,8 @@ class Modules:
         return list(found)
 
     def _imports(self, module: str) -> list[str]:
-        if module not in self._imported:
-            imports, _ = self._scan(module)
-            found = [self.find(*key, names, in_cell=False) for key, names in imports.items()]
-            self._imported[module] = found
-        return self._imported[module]
+        imports, _ = self._scan(module)
+        return [self.find(*key, names, in_cell=False) for key, names in imports.items()]
 
     def _scan(self, module: str) -> tuple[Imports, set[str]]:
         if module not in self._scanned:

@@ -29,8 +29,6 @@ _ATTRIBUTES = re.compile(rf"(?<=[\])>{_BLANKED}])[ \t]*\{{((?<![ \t]\{{)[^{{}}\n
 _IN_BRACES = re.compile(r"(?<!@)\{[^{}\n]*\}")
 _HEADING = re.compile(r"^(#{1,6})[ \t]+(.*?)[ \t]*(?:\{([^{}\n]*)\})?[ \t]*#*$", re.M)
 _DIV = re.compile(r"^[ \t]*:{3,}[ \t]*(?:\{(.*)\}|([\w-]+))?[ \t]*:*[ \t]*$", re.M)
-_NUMBERED = re.compile(r"^(\d+)[.)][ \t]", re.M)
-_CAPTION = re.compile(r"^[ \t>]*:[ \t].*?\{(#[^{}\n]*)\}[ \t]*$", re.M)
 _LINK = re.compile(
     r"(!?)\[(?:[^\[\]]|\[[^\[\]]*\])*\]\(\s*<?((?<=<)[^>\n]*|[^)\s<>]*)>?(?:\s+[\"'][^)]*)?\)"
 )
@@ -38,10 +36,8 @@ _LINK_DEFINITION = re.compile(r"^()\[[^\]\n^]+\]:[ \t]+(\S+)", re.M)
 _REFERENCE = re.compile(
     r"(?<![\w@\\./{=])(?<!^\()@\{?([A-Za-z0-9_](?:[\w:.#$%&+?<>~/-]*\w)?)", re.M
 )
-BADGE = re.compile(r"\[([^\[\]\n]*)\]\{\.source\}")
 # Quarto's pattern, in both of its places: it finds code in fences, comments and longer ticks, too.
 _INLINE = re.compile(r"(?<!`)`\{python\}[ \t]([^`\n]+)`")
-_SHORTCODE = re.compile(r"\{\{<\s*(/?[\w-]*)[^\n]*?>\}\}")
 
 
 class Line(NamedTuple):
@@ -54,14 +50,6 @@ class Found(NamedTuple):
     word: str
     path: str
     line: int
-
-
-class Expression(NamedTuple):
-    expression: str
-    path: str
-    line: int
-    start: int
-    end: int
 
 
 class Attributes(NamedTuple):
@@ -120,12 +108,11 @@ class Prose:
             end = match.end()
         return "".join([*pieces, self._unfenced[end:]])
 
-    def expressions(self) -> Iterator[Expression]:
+    def expressions(self) -> Iterator[Found]:
         """Yield each ``${expression}``, which the page computes."""
         for match in self._hidden:
             if match["expression"] is not None:
-                path, line = self.place(match.start())
-                yield Expression(match["expression"].strip(), path, line, *match.span())
+                yield Found(match["expression"].strip(), *self.place(match.start()))
 
     def inline(self) -> list[Found]:
         """List the code of each `{python} expression`, which the kernel computes."""
@@ -143,18 +130,10 @@ class Prose:
         line = self.lines[min(bisect_right(self._starts, offset), len(self.lines)) - 1]
         return line.path, line.number
 
-    def _each(self, pattern: re.Pattern[str]) -> Iterator[tuple[re.Match[str], str, int]]:
+    def each(self, pattern: re.Pattern[str]) -> Iterator[tuple[re.Match[str], str, int]]:
+        """Yield each match in the prose, with its file and line."""
         for match in pattern.finditer(self.prose):
             yield (match, *self.place(match.start()))
-
-    def shortcodes(self) -> Iterator[Found]:
-        for match, *place in self._each(_SHORTCODE):
-            yield Found(match[1], *place)
-
-    def badges(self) -> Iterator[Found]:
-        """Yield the word of each badge, such as ``[trained]{.source}``."""
-        for match, *place in self._each(BADGE):
-            yield Found(match[1], *place)
 
     def references(self) -> Iterator[Found]:
         for match in _REFERENCE.finditer(_IN_BRACES.sub(_spaces, self.prose)):
@@ -163,20 +142,12 @@ class Prose:
     def links(self) -> Iterator[tuple[Found, bool]]:
         """Yield the target of each link, and True for an image."""
         for pattern in (_LINK, _LINK_DEFINITION):
-            for match, *place in self._each(pattern):
+            for match, *place in self.each(pattern):
                 yield Found(match[2], *place), bool(match[1])
-        for match, *place in self._each(re.compile(r"\[!\[[^\]]*\]\(([^)\s]*)[^)]*\)")):
-            yield Found(match[1], *place), True
-
-    def outline(self) -> Iterator[tuple[Attributes | str | None, Found]]:
-        """Yield the fences of ``divs`` and the numbers of top-level lists, in the page's order."""
-        numbers = ((match[1], Found(match[0], *place)) for match, *place in self._each(_NUMBERED))
-        order = {line[1:]: index for index, line in enumerate(self.lines)}
-        return iter(sorted([*self.divs(), *numbers], key=lambda one: order[one[1][1:]]))
 
     def divs(self) -> Iterator[tuple[Attributes | None, Found]]:
         """Yield each fence in turn, with None in place of attributes for a closing fence."""
-        for match, *place in self._each(_DIV):
+        for match, *place in self.each(_DIV):
             inside = match[1] if match[1] is not None else match[2] and f".{match[2]}"
             yield (parse_attributes(inside) if inside else None), Found(match[0].strip(), *place)
 
@@ -184,10 +155,10 @@ class Prose:
         return ((attributes, found) for attributes, found in self.divs() if attributes)
 
     def attributes(self) -> Iterator[tuple[Attributes, Found]]:
-        """Yield the attributes of spans, links, images, code, formulas, captions and headings."""
-        for pattern in (_ATTRIBUTES, _CAPTION, _HEADING):
-            for match, *place in self._each(pattern):
-                if inside := match[match.lastindex or 0] if pattern is not _HEADING else match[3]:
+        """Yield the attributes of spans, links, images, code, formulas and headings."""
+        for pattern, group in ((_ATTRIBUTES, 1), (_HEADING, 3)):
+            for match, *place in self.each(pattern):
+                if inside := match[group]:
                     yield parse_attributes(inside), Found(inside, *place)
 
     def headings(self) -> Iterator[tuple[str, Found]]:

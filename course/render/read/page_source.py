@@ -57,6 +57,11 @@ class Page:
         return "../" * self.source.count("/")
 
     @property
+    def figures(self) -> str:
+        """Quarto's folder for figures, from the page: "lesson_files/figure-html"."""
+        return f"{posixpath.basename(self.name)}_files/figure-html"
+
+    @property
     def title(self) -> str:
         return self.meta.get("title", self.name)
 

@@ -14,7 +14,7 @@ from course.problems import Problem, Problems, unknown
 from .strict_yaml import Lines, mistakes, read_yaml
 
 _CONTENTS: list[Any] = []
-_CONTENTS.append((str, {"href": str, "text": str, "section": str, "contents": _CONTENTS}))
+_CONTENTS.append({"href": str, "text": str, "section": str, "contents": _CONTENTS})
 
 POST_RENDER = "course/render/quarto/post_render.py"  # run by Quarto alone
 
@@ -49,18 +49,17 @@ SCHEMA: dict[str, Any] = {
             "toc-depth": int,
             "html-math-method": "mathml",
             "code-copy": True,
-            "fig-format": ("svg", "retina", "png"),
+            "fig-format": "svg",
         }
     },
     "filters": [{"path": str, "at": "post-quarto"}],
     "bibliography": (str, [str]),
-    "jupyter": "python3",
 }
 
 
 @dataclass(frozen=True)
 class NavItem:
-    """A line of the sidebar: a page, a page to come (no ``source``) or a section."""
+    """A line of the sidebar: a page, or a section of them, which has no ``source``."""
 
     text: str
     source: str | None = None
@@ -111,22 +110,6 @@ class Project:
         url = os.environ.get("COURSE_SITE_URL") or self.get("website", "site-url", default="")
         return url and url.rstrip("/") + "/"
 
-    @property
-    def has_search(self) -> bool:
-        return self.get("website", "sidebar", "search", default=False)
-
-    @property
-    def kernel_settings(self) -> dict[str, Any]:
-        """The settings of _quarto.yml that change the outputs of cells."""
-        fig_format = self.get("format", "html", "fig-format", default="retina")
-        # A fixed salt and no date make the SVG of a figure the same bytes each time.
-        rc = {"figure.figsize": [7, 5], "figure.dpi": 96, "svg.hashsalt": "course"}
-        dateless = {"metadata": {"Date": None}} if fig_format == "svg" else {}
-        saving = {"bbox_inches": "tight", **dateless}
-        # PNG too, as Jupyter shows no SVG before a notebook is trusted.
-        formats = ["svg", "retina"] if fig_format == "svg" else [fig_format]
-        return {"figure_formats": formats, "rc": rc, "print_figure_kwargs": saving}
-
     @cached_property
     def filters(self) -> list[str]:
         return [entry["path"] for entry in self.get("filters", default=[])]
@@ -152,17 +135,15 @@ def load_project(root: Path) -> Project:
     return project
 
 
-def _nav_items(contents: list[Any]) -> tuple[NavItem, ...]:
-    items = []
-    for entry in contents:
-        if isinstance(entry, str):
-            items.append(NavItem("", entry))
-        elif "section" in entry:
-            children = _nav_items(entry.get("contents", []))
-            items.append(NavItem(entry["section"], entry.get("href"), children))
-        else:
-            items.append(NavItem(entry.get("text", ""), entry.get("href")))
-    return tuple(items)
+def _nav_items(contents: list[dict[str, Any]]) -> tuple[NavItem, ...]:
+    return tuple(
+        NavItem(
+            entry.get("section") or entry.get("text", ""),
+            entry.get("href"),
+            _nav_items(entry.get("contents", [])),
+        )
+        for entry in contents
+    )
 
 
 def _missing_files(project: Project) -> list[Problem]:
@@ -192,27 +173,18 @@ def _missing_pages(project: Project) -> list[Problem]:
     if not project.sources:
         line = project.lines.get(("project", "render")) or project.lines.get(("project",))
         return [Problem("_quarto.yml", line, '"project.render" must list the pages; it finds none')]
+    contents = project.get("website", "sidebar", "contents", default=[])
+    pages = _sidebar_pages(contents, ("website", "sidebar", "contents"))
     return [
-        Problem("_quarto.yml", line, unknown("page", name, project.sources))
-        for name, line in _sidebar_pages(project)
+        Problem("_quarto.yml", project.lines[place], unknown("page", name, project.sources))
+        for name, place in pages
         if name not in project.sources
     ]
 
 
-def _sidebar_pages(project: Project) -> list[tuple[str, int | None]]:
-    found: list[tuple[str, int | None]] = []
-
-    def visit(value: Any, at: tuple) -> None:
-        if isinstance(value, list):
-            for index, item in enumerate(value):
-                visit(item, (*at, index))
-        elif isinstance(value, dict):
-            if "href" in value:
-                found.append((value["href"], project.lines.get((*at, "href"))))
-            visit(value.get("contents", []), (*at, "contents"))
-        else:
-            found.append((value, project.lines.get(at)))
-
-    at = ("website", "sidebar", "contents")
-    visit(project.get(*at, default=[]), at)
-    return found
+def _sidebar_pages(contents: list[dict[str, Any]], at: tuple) -> Iterator[tuple[str, tuple]]:
+    """Yield each page with the place of its entry, a key of ``Project.lines``."""
+    for index, entry in enumerate(contents):
+        if "section" not in entry:
+            yield entry.get("href", ""), (*at, index)
+        yield from _sidebar_pages(entry.get("contents", []), (*at, index, "contents"))

@@ -15,20 +15,18 @@ from course.render.read.project import NavItem, Project
 from .pandoc import Body
 from .web import POLICY, place
 
-FRAME = Path(__file__).parent / "frame"
 MATH_FONT = "assets/fonts/math.woff2"  # asked for with the page, so that formulas come at once
-LIBRARY = "site_libs/course"  # the site's folder for the frame's style and script
+FRAME = "assets/frame"  # the frame's style and script, here and in the site
 _CODE = re.compile(
     r'<div class="sourceCode" id="(?P<id>cb\d+)"[^>]*>'
     r'<pre class="sourceCode (?P<language>[\w-]+)(?P<classes>[^"]*)">(?P<code>.*?)</pre></div>',
     re.S,
 )
-_FOOTNOTES = re.compile(r'(<section id="footnotes"[^>]*>)\s*<hr />')
-_HEADING = re.compile(r"<h([2-6])(?: class=\"([^\"]*)\")?([^>]*)>")
 
 
 def whole_page(project: Project, pages: dict[str, Page], page: Page, body: Body, ojs: str) -> str:
     text, appendix = body.html.split("<!--appendix-->")
+    needs_font = "<math" in text and (project.root / MATH_FONT).is_file()
     site_title = project.get("website", "title", default="")
     previous, following = _neighbours(project, page)
     return _template().render(
@@ -36,20 +34,19 @@ def whole_page(project: Project, pages: dict[str, Page], page: Page, body: Body,
         favicon=project.get("website", "favicon"),
         page_title=" – ".join(dict.fromkeys(filter(None, [page.title, site_title]))),
         title=page.title,
-        subtitle=page.meta.get("subtitle"),
         abstract=page.meta.get("description"),
         root=page.root,
-        library=page.root + LIBRARY,
-        math_font=MATH_FONT if _needs_math_font(project, text) else None,
+        frame=page.root + FRAME,
+        math_font=MATH_FONT if needs_font else None,
         styles=[page.root + name for name in _styles(project, page)],
         description=page.meta.get("description", project.get("website", "description")),
-        search=project.has_search,
+        search=project.get("website", "sidebar", "search"),
         sidebar=project.sidebar,
         pages=pages,
         here=page.source,
         notebook_link=link_html(project, page),
-        toc=_toc(body.toc) if _has_toc(project, page) else "",
-        body=_code_blocks(_headings(text)),
+        toc=body.toc if _has_toc(project, page) else "",
+        body=_CODE.sub(_code_block, text),
         appendix=_appendix(appendix),
         previous=previous,
         following=following,
@@ -61,10 +58,6 @@ def whole_page(project: Project, pages: dict[str, Page], page: Page, body: Body,
 
 def _styles(project: Project, page: Page) -> list[str]:
     return [*project.listed("format", "html", "css"), *map(page.resolve, page.styles)]
-
-
-def _needs_math_font(project: Project, text: str) -> bool:
-    return "<math" in text and (project.root / MATH_FONT).is_file()
 
 
 def _has_toc(project: Project, page: Page) -> bool:
@@ -84,22 +77,6 @@ def _flat(items: Iterable[NavItem]) -> list[NavItem]:
     return [each for item in items for each in (item, *_flat(item.children))]
 
 
-def _toc(toc: str) -> str:
-    return toc.replace('<a href="', '<a class="nav-link" href="')
-
-
-def _headings(html: str) -> str:
-    def anchored(match: re.Match[str]) -> str:
-        level, classes, attributes = match.groups()
-        return f'<h{level} class="{f"{classes} " if classes else ""}anchored"{attributes}>'
-
-    return _HEADING.sub(anchored, html)
-
-
-def _code_blocks(html: str) -> str:
-    return _CODE.sub(_code_block, html)
-
-
 def _code_block(match: re.Match[str]) -> str:
     """Nest code as Quarto does, add a copy button, and drop Pandoc's empty link on every line."""
     code = re.sub(r'<a href="#cb[\d-]+"[^>]*></a>', "", match["code"])
@@ -112,18 +89,12 @@ def _code_block(match: re.Match[str]) -> str:
     )
 
 
-def _appendix(html: str) -> str:
-    heading = '<h2 class="anchored quarto-appendix-heading">{}</h2>'
-    references, footnotes = html, ""
-    if match := _FOOTNOTES.search(html):
-        references = html[: match.start()]
-        footnotes = match[1] + heading.format("Footnotes") + html[match.end() :]
-    if references.strip():
-        references = (
-            '<section id="quarto-bibliography" class="quarto-appendix-contents" '
-            'role="doc-bibliography">' + heading.format("References") + references + "</section>"
-        )
-    return (references + footnotes).strip()
+def _appendix(references: str) -> str:
+    return references.strip() and (
+        '<section id="quarto-bibliography" class="quarto-appendix-contents" '
+        'role="doc-bibliography"><h2 class="quarto-appendix-heading">References</h2>'
+        f"{references}</section>"
+    )
 
 
 @cache
@@ -131,7 +102,7 @@ def _template() -> Any:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     environment = Environment(
-        loader=FileSystemLoader(FRAME), autoescape=True, undefined=StrictUndefined,
+        loader=FileSystemLoader(Path(__file__).parent), autoescape=True, undefined=StrictUndefined,
         trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
     return environment.get_template("page.html.j2")

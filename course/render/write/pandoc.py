@@ -13,9 +13,8 @@ from course.render.read.page_source import Page
 from course.render.read.project import Project
 
 FILTERS = Path(__file__).parents[1] / "filters"
-_MEMORY = "-M2G"  # so that a filter which never ends fails before the machine does
 _BETWEEN = "<!--toc ends-->"
-_READER = "markdown"
+# Pandoc sets the summary as a paragraph of its own.
 _SUMMARY = re.compile(r"<details>\s*<summary>\s*(.*?)\s*</summary>", re.S)
 
 
@@ -51,22 +50,14 @@ def to_notebook_markdown(project: Project, page: Page, markdown: str, *, site: s
 def _filters(project: Project) -> list[str]:
     """List the filters for numbers, references and citations, which page and notebook share."""
     bibliography = (project.root / name for name in project.listed("bibliography"))
-    before, cited = _lua("links"), ["--citeproc"]
-    return [*before, *cited, *(f"--bibliography={path}" for path in bibliography)]
+    return [*_lua("links"), "--citeproc", *(f"--bibliography={path}" for path in bibliography)]
 
 
 def _pandoc_of(project: Project, page: Page, markdown: str, arguments: list[str]) -> str:
-    command = [
-        _pandoc(),
-        "+RTS",
-        _MEMORY,
-        "-RTS",
-        f"--from={_READER}",
-        "--wrap=none",
-        f"--metadata=site-root:{page.root}",
-    ]
+    memory = ["+RTS", "-M2G", "-RTS"]  # a filter which never ends fails before the machine does
+    common = ["--from=markdown", "--wrap=none", f"--metadata=site-root:{page.root}"]
     done = subprocess.run(
-        [*command, *arguments],
+        [_pandoc(), *memory, *common, *arguments],
         input=markdown, capture_output=True, encoding="utf-8", cwd=project.root,
     )  # fmt: skip
     complaints = [line for line in done.stderr.splitlines() if line.strip()]

@@ -16,12 +16,12 @@ _SVG_SIZE = re.compile(r"<svg[^>]*?\swidth=\"([\d.]+)pt\" height=\"([\d.]+)pt\""
 
 
 def page_markdown(page: Page, outputs: list[list[dict]], ojs: Any) -> tuple[str, dict[str, str]]:
-    """Return the Markdown, and the images by the names of their files.
+    """Return the Markdown, and the images by their addresses: SVG as text, PNG in base64.
 
     ``outputs`` has a list for each Python cell; ``ojs`` numbers the elements of OJS cells.
     """
     python_outputs = iter(enumerate(outputs, 1))
-    figures = Figures(page)
+    figures: dict[str, str] = {}
     parts = []
     for block in page.blocks:
         if isinstance(block, Prose):
@@ -30,21 +30,8 @@ def page_markdown(page: Page, outputs: list[list[dict]], ojs: Any) -> tuple[str,
             parts.append(_ojs_cell(block, ojs))
         else:
             count, cell_outputs = next(python_outputs)
-            parts.append(_python_cell(block, count, cell_outputs, figures))
-    return "\n\n".join(parts) + "\n", figures.images
-
-
-class Figures:
-    """Collects the images of a page's cells, under Quarto's names."""
-
-    def __init__(self, page: Page) -> None:
-        self.images: dict[str, str] = {}  # SVG as text, PNG in base64
-        self.address = f"{page.name.rsplit('/', 1)[-1]}_files/figure-html"
-
-    def add(self, name: str, mime: str, data: str) -> str:
-        file = f"{name}.{_IMAGES[mime]}"
-        self.images[file] = data
-        return f"{self.address}/{file}"
+            parts.append(_python_cell(block, count, cell_outputs, page, figures))
+    return "\n\n".join(parts) + "\n", figures
 
 
 def _ojs_cell(cell: Cell, ojs: Any) -> str:
@@ -59,8 +46,10 @@ def _ojs_cell(cell: Cell, ojs: Any) -> str:
     return div(f".cell{hidden}", *code, *outputs)
 
 
-def _python_cell(cell: Cell, count: int, outputs: list[dict], figures: Figures) -> str:
-    shown = list(_outputs(cell, count, outputs, figures))
+def _python_cell(
+    cell: Cell, count: int, outputs: list[dict], page: Page, figures: dict[str, str]
+) -> str:
+    shown = list(_outputs(cell, count, outputs, page, figures))
     if not shown and not cell.options.get("echo", True):
         return ""  # as in Quarto, such a cell leaves no element on the page
     has_display = any(".cell-output-display" in part for part in shown)
@@ -81,18 +70,19 @@ def _code(cell: Cell) -> Iterator[str]:
         yield f"{raw_html(opening)}\n\n{code}\n\n{raw_html('</details>')}"
 
 
-def _outputs(cell: Cell, count: int, outputs: list[dict], figures: Figures) -> Iterator[str]:
+def _outputs(
+    cell: Cell, count: int, outputs: list[dict], page: Page, figures: dict[str, str]
+) -> Iterator[str]:
     displays = [output for output in outputs if "data" in output]
-    if any(map(_mime_of_image, displays)):
-        displays = [output for output in displays if not _is_artist(output)]
     for position, output in enumerate(outputs, 1):
         if output["output_type"] == "stream":
             yield _stream(output)
-        elif output in displays:
+        else:
             identity = _display_id(cell, displays, output)
             if mime := _mime_of_image(output):
-                name = f"{cell.label or f'cell-{count + 1}'}-output-{position}"
-                address = figures.add(name, mime, output["data"][mime])
+                name = f"{cell.label or f'cell-{count + 1}'}-output-{position}.{_IMAGES[mime]}"
+                address = f"{page.figures}/{name}"
+                figures[address] = output["data"][mime]
                 size = output.get("metadata", {}).get(mime) or _svg_size(output["data"][mime])
                 image = _image(cell, address, size)
                 yield div(f"{identity}.cell-output .cell-output-display", image)
@@ -102,12 +92,6 @@ def _outputs(cell: Cell, count: int, outputs: list[dict], figures: Figures) -> I
 
 def _mime_of_image(output: dict) -> str | None:
     return next((mime for mime in _IMAGES if mime in output["data"]), None)
-
-
-def _is_artist(output: dict) -> bool:
-    """True for what a call of Matplotlib returns, which isn't shown beside its image."""
-    text = output["data"].get("text/plain", "")
-    return bool(re.match(r"\[?<matplotlib|Text\(", text)) and not _mime_of_image(output)
 
 
 def _display_id(cell: Cell, displays: list[dict], output: dict) -> str:

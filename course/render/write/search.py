@@ -1,7 +1,8 @@
 """Write what the search of the site knows: the names of all sections, and their texts.
 
 `search/names.json` is small and comes first: pages, headings, glossary terms, functions.
-`search/text.json` has the text of each section, in the same order. `frame/search.js` reads them.
+`search/text.json` has the text of each section, in the same order.
+`assets/frame/search.js` reads both.
 """
 
 from __future__ import annotations

@@ -124,7 +124,7 @@ each("main pre, main p:has(> math), main .cell-output, main table", (element) =>
 );
 
 // Add a link to each heading, to copy.
-each("main section[id] > .anchored", (heading) => {
+each("main section[id] > :is(h2, h3, h4, h5, h6)", (heading) => {
   const link = document.createElement("a");
   link.className = "anchorjs-link";
   link.href = `#${heading.parentElement.id}`;
@@ -133,7 +133,7 @@ each("main section[id] > .anchored", (heading) => {
 });
 
 // Mark the last heading above the upper third of the window in the table of contents.
-const entries = [...document.querySelectorAll("#TOC a.nav-link")]
+const entries = [...document.querySelectorAll("#TOC a")]
   .map((link) => ({link, target: document.getElementById(decodeURIComponent(link.hash.slice(1)))}))
   .filter(({target}) => target);
 

@@ -1,5 +1,5 @@
 // The index of the site's search: no DOM, so that a test can ask it without a browser.
-import {MiniSearch} from "../../assets/vendor/minisearch.js";
+import {MiniSearch} from "../vendor/minisearch.js";
 
 const FIRST = {term: 4, function: 3}; // a glossary term or a function comes before where it is used
 const EXACT = 20; // what is called exactly what was typed

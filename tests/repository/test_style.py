@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.engine.test_vendor import missing_for_a_build
+from tests.repository.test_vendor import missing_for_a_build
 
 ROOT = Path(__file__).parents[2]
 TSC = ROOT / "node_modules/typescript/bin/tsc"
