@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import PurePosixPath
 
 from course import preview_address
+from course.reading_time import minutes
 from course.render.read.page_source import Page
 from course.render.read.project import Project
-from course.render.read.reading_time import minutes
 
 
 def has_notebook(project: Project, page: Page) -> bool:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from course.render.read.reading_time import minutes
+from course.reading_time import minutes
 
 OPEN = "word " * 2000  # 10 minutes
 BOX = "::: {.box}\n## Title\n" + "word " * 4000 + "\n\n" + "```{python}\nx\n```\n" * 10 + ":::\n"

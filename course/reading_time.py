@@ -6,9 +6,8 @@ import re
 from pathlib import Path
 
 from course.check.terms import open_text
-
-from .markdown import Prose
-from .page_source import read_page
+from course.render.read.markdown import Prose
+from course.render.read.page_source import read_page
 
 WORDS_A_MINUTE = 200
 CODE = 0.5  # minutes for a shown cell
