@@ -139,7 +139,7 @@ const tile = ({name, isOff, row}, i, {head, pieces}, choose) => html`<button typ
     <path d=${[...row].map((weight, j) => `M${j + 0.5},1v${-weight.toFixed(3)}`).join("")} /></svg>
   <span>${name}${isOff ? " off" : ""}</span></button>`;
 
-const guessList = (m, widget) => html`<ol class="guesses" aria-label="What may follow ${called(m.pieces[m.at])}">${m.guesses.map((guess) => html`
+const guessList = (m, widget) => html`<ol class="guesses" aria-label="What may follow ${called(m.pieces[m.at])}">${m.guesses.filter(({share}) => share >= 0.005).map((guess) => html`
   <li class=${m.follows === guess.text ? "follows" : nothing}><button type="button" aria-disabled=${isPart(guess.text)} @click=${() => isPart(guess.text) || goOnWith(widget, m, guess)}>
     <span class="token">${written(guess.text, guessed(guess.text, m.pieces[m.at]))}</span>
     <span class="bar" aria-hidden="true"><span style=${filled(guess.share)}></span></span>
@@ -171,15 +171,14 @@ function view(m, widget) {
         words.map((word, i) => html`<span class=${isBreak(pieces, words, i) ? "line-end" : nothing}>${word.map((j) => token(m, j, look))}</span>`)}${
         at === pieces.length - 1 && m.guesses.length ? html`<span class="ghost" aria-hidden="true">${guessed(m.guesses[0].text, pieces[at])}</span>` : nothing}</div></div>
     <div class="below">
-      <div class="heads"><p class="title">A head weighs all words so far, and brings back most from the heaviest. Here are 16 heads at <b>${called(pieces[at])}</b> <span class="note">(a bar for each word; press a head for its arcs)</span></p>
+      <div class="heads"><p class="title">A head is a part of the model that looks back. It gives every word so far a weight, and takes in most from the word with the largest weight. Here are 16 heads at <b>${called(pieces[at])}</b> <span class="note">(a bar for each word; press a head for its arcs)</span></p>
         <div class="tiles" role="radiogroup" aria-label="Head" @keydown=${(event) => moveByKey(event, choose, COLUMNS)}>${
           heads.map((head, i) => tile(head, i, m, choose))}</div></div>
       <div class="next"><p class="title">After <b>${called(pieces[at])}</b> it guesses${
         at < pieces.length - 1 ? html` <span class="note">(framed: what follows)</span>` : nothing}</p>${guessList(m, widget)}</div>
       <p class="score"><b aria-hidden="true">${looks(m)}</b> In training it has learned to look at ${score.look}.</p>
-      <details class="measured"><summary>How much, and what that is good for</summary><p>On average over four books that the model never read, head ${score.name} gives
-        ${formatPercent(score.now)} of its attention to ${score.look}; before training it was ${formatPercent(score.before)}. With this head switched off,
-        the word that really comes next loses ${chance(score.lost)} of its probability, on average.</p></details></div>
+      <details class="measured"><summary>How much, and what that is good for</summary><p>In four new books, ${formatPercent(score.now)} of its weight goes to ${score.look}
+        (before training: ${formatPercent(score.before)}). Without this head, the word that comes next loses ${chance(score.lost)} of its probability. All three are means.</p></details></div>
     ${widget.sentence({hidden: true})}`;
 }
 

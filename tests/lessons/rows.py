@@ -22,7 +22,7 @@ LESSONS = {
 }
 
 ROWS = [
-    ("F1", "m00", "#step-why", "At a dinner party ten people talk at once", "#why"),
+    ("F1", "m00", "#step-why", "At a dinner party ten people talk at once", "#tour-why"),
     ("F1", "m01", "#sec-path", "#path-tracer", "#longest", "start on word 10 before"),
     ("F1", "m01", "#sec-letters", "bottleneck", "#figure-places"),
     ("F1", "m01", "#sec-price", "#price", "fourfold when the text doubles"),
