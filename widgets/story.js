@@ -171,7 +171,7 @@ function view(m, widget) {
         words.map((word, i) => html`<span class=${isBreak(pieces, words, i) ? "line-end" : nothing}>${word.map((j) => token(m, j, look))}</span>`)}${
         at === pieces.length - 1 && m.guesses.length ? html`<span class="ghost" aria-hidden="true">${guessed(m.guesses[0].text, pieces[at])}</span>` : nothing}</div></div>
     <div class="below">
-      <div class="heads"><p class="title">A head is a part of the model that looks back. It gives every word so far a weight, and takes in most from the word with the largest weight. Here are 16 heads at <b>${called(pieces[at])}</b> <span class="note">(a bar for each word; press a head for its arcs)</span></p>
+      <div class="heads"><p class="title">A head is a part of the model that looks back. It gives every word so far a weight, and brings back what each has to say, multiplied by that weight. Here are 16 heads at <b>${called(pieces[at])}</b> <span class="note">(a bar for each word; press a head for its arcs)</span></p>
         <div class="tiles" role="radiogroup" aria-label="Head" @keydown=${(event) => moveByKey(event, choose, COLUMNS)}>${
           heads.map((head, i) => tile(head, i, m, choose))}</div></div>
       <div class="next"><p class="title">After <b>${called(pieces[at])}</b> it guesses${
