@@ -1,4 +1,4 @@
-// How many steps information takes from one word to another, through three kinds of network.
+// How many steps information takes from one word to another, through two kinds of network.
 // A network is a graph: {nodes: [{column, word}], edges: [[from, to]]}, the words first.
 
 import {html, svg} from "../assets/vendor/lit.js";
@@ -10,28 +10,22 @@ import {wordGroup} from "./lib/words.js";
 
 const range = (n) => Array.from({length: n}, (_, i) => i);
 
-/** Layers of n nodes; word i of a layer feeds word j of layer `to` where feeds(i, j, to). */
-function layered(n, layers, feeds) {
-  const nodes = range(layers + 1).flatMap((column) => range(n).map((word) => ({column, word})));
-  const edges = range(layers).flatMap((l) => range(n * n)
-    .filter((pair) => feeds(Math.floor(pair / n), pair % n, l + 1))
-    .map((pair) => [l * n + Math.floor(pair / n), (l + 1) * n + (pair % n)]));
+/** Two columns of n nodes; word i of the first feeds word j of the second where feeds(i, j). */
+function layer(n, feeds) {
+  const nodes = [0, 1].flatMap((column) => range(n).map((word) => ({column, word})));
+  const edges = range(n).flatMap((i) => range(n).filter((j) => feeds(i, j)).map((j) => [i, n + j]));
   return {nodes, edges};
 }
 
 /** One state for each word, which reads its word and the state before it. */
 function recurrent(n) {
-  const {nodes, edges} = layered(n, 1, (i, j) => i === j);
+  const {nodes, edges} = layer(n, (i, j) => i === j);
   return {nodes, edges: [...edges, ...range(n - 1).map((i) => [n + i, n + i + 1])]};
 }
 
 export const NETS = [
   {name: "Recurrent", reads: "from left to right", graph: recurrent},
-  {
-    name: "Convolution",
-    graph: (n) => layered(n, Math.ceil(Math.log2(n)), (i, j, l) => [0, 2 ** (l - 1)].includes(Math.abs(i - j)))
-  },
-  {name: "Attention", graph: (n) => layered(n, 1, () => true)}
+  {name: "Attention", graph: (n) => layer(n, () => true)}
 ];
 
 /** The nodes of a shortest way from word `from` to any node of word `to`, or null: breadth first. */

@@ -33,7 +33,7 @@ ROWS = [
      "what can I be found by?", "what I hand over", "In a library"),
     ("F4", "m02", "#sec-roles", "library", "database", "dinner party", ".q", ".k", ".v"),
     ("F5", "m02", "#sec-play", "#soft-lookup"),
-    ("F5", "m02", "#soft-lookup", "A query at (1, 1), temperature 1", "Ask", "Eye"),
+    ("F5", "m02", "#soft-lookup", "A query at (1, 1), temperature 1", "Ash", "Eye"),
     ("F5", "m02", "main", "#limit", "Hopfield"),
     ("F6", "m02", "main", "Paris, capital of France", "German cars", "#memory",
      "#memory-repaired"),

@@ -164,7 +164,7 @@ def test_whose_change_turns_the_look_of_it(page):
         assert max(trophy, suitcase) > 0.6
 
 
-def test_the_weight_of_ask_by_hand(page):
+def test_the_weight_of_ash_by_hand(page):
     angles = np.deg2rad(90 - 72 * np.arange(5))
     keys = (1.5 * np.stack([np.cos(angles), np.sin(angles)], -1)).round(2)
     said = " ".join(page.select_one("#sec-limit").get_text().split())

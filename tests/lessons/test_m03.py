@@ -61,7 +61,7 @@ def test_the_steps_with_a_pencil(page):
     steps = [step.get_text() for step in page.select("#sec-sum > ol > li")]
     assert scores.tolist() == [0.5, 2.25, 1]
     for number in scaled:
-        assert f"{number:.2f}" in steps[1]
+        assert f"{number:.3f}" in steps[1]
     for number in (*powers, powers.sum()):
         assert f"{number:.2f}" in steps[2]
     for number in weights:
@@ -86,9 +86,11 @@ def test_the_two_rows_left_to_the_reader(page):
         scores, scaled, powers, weights = row(query)
         first, second, third = (f"{score:g}".replace("-", "\N{MINUS SIGN}") for score in scores)
         assert f"its scores are {first}, {second} and {third}," in text
-        for number in (*scaled, *powers, powers.sum()):
-            assert f"{number:.2f}".replace("-", "\N{MINUS SIGN}") in text
+        for number in scaled:
+            assert f"{number:.3f}".replace("-", "\N{MINUS SIGN}") in text
         if query == [-1, 1]:
+            for number in (*powers, powers.sum()):
+                assert f"{number:.3f}" in text
             for number in weights:
                 assert f"{number:.3f}" in text
             assert weights.argmin() == 1  # "looks least at itself"
@@ -98,7 +100,10 @@ def test_the_two_rows_left_to_the_reader(page):
             rounded = weights.round(3) @ WORKED["value"]
             assert rounded.round(2).tolist() == exact.round(2).tolist()  # with a pencil
         else:
-            assert f"which is {100 * weights[1]:.0f}" in text
+            first, second, third, total = (*powers, powers.sum())
+            said = f"{first:.1f}, {second:.0f} and {third:.1f}, together {total:.0f}"
+            assert said in text
+            assert f"{second:.0f}/{total:.0f}, which is {100 * weights[1]:.0f}" in text
 
 
 def test_what_is_said_of_differences(page):
@@ -159,10 +164,34 @@ def test_what_a_query_a_key_and_a_value_change():
     given["value"][1, 0] += 1
     out, _ = scaled_dot_product_attention(**given)
     assert (out != mixed).any(0).tolist() == [True, False]
-    key = torch.tensor(WORKED["key"]).double()  # challenge 1: one number of cat's key is enough
-    key[1, 0] = 4
-    _, weights = scaled_dot_product_attention(given["query"], key, given["value"])
-    assert weights[2, 1] > 0.9
+
+
+def test_how_many_numbers_one_number_changes(page):
+    """Of Q: at most 1 row of weights and 2 numbers; of K: 3 and 6; of V: none and 3."""
+    given = {name: torch.tensor(x, dtype=torch.float64) for name, x in WORKED.items()}
+    mixed, before = scaled_dot_product_attention(**given)
+    found = {name: [] for name in given}
+    for name, matrix in given.items():
+        for row, column in np.ndindex(*matrix.shape):
+            other = {**given, name: matrix.clone()}
+            other[name][row, column] += 1
+            out, after = scaled_dot_product_attention(**other)
+            rows = (after != before).any(-1).sum().item()
+            found[name].append((rows, (out != mixed).sum().item()))
+    assert found == {"query": [(1, 2)] * 6, "key": [(2, 4), (3, 6)] * 3, "value": [(0, 3)] * 6}
+
+
+def test_one_number_of_the_key_of_cat_is_enough_for_the_first_goal(page):
+    said = " ".join(page.select_one("#sec-play").get_text().split())
+    query, value = (torch.tensor(WORKED[name]).double() for name in ("query", "value"))
+    found = []
+    for at, number in ((0, 3), (1, 2)):
+        key = torch.tensor(WORKED["key"]).double()
+        key[1, at] = number
+        _, weights = scaled_dot_product_attention(query, key, value)
+        found.append(100 * weights[2, 1].item())
+    assert min(found) > 90
+    assert re.search(rf"cat gets {found[0]:.0f}\s%\sor\s{found[1]:.0f}", said)
 
 
 def test_three_implementations_agree(page):

@@ -7,10 +7,10 @@ STATES = {
         "page": M01, "key": "path",
         "states": {
             **{f"net {net}, {name}": f"path.net={net}&path.from={start}&path.to={end}"
-               for net in range(3)
+               for net in range(2)
                for name, start, end in [("forth", 1, 7), ("back", 9, 0), ("itself", 6, 6)]},
         },
-        "damaged": ["path.net=3", "path.from=-1", "path.to=1e309", "path.to=%F0"],
+        "damaged": ["path.net=2", "path.from=-1", "path.to=1e309", "path.to=%F0"],
         "goals": {
             "no-path": "path.from=7&path.to=1",
             "ten-steps": "path.from=0&path.to=9",

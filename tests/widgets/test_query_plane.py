@@ -11,7 +11,7 @@ from tests.widgets.js import module
 JS = module("query-plane.js")
 KEYS = [[0, 1.5], [1.43, 0.46], [0.88, -1.21], [-0.88, -1.21], [-1.43, 0.46]]
 HEIGHTS = [1.8, 0.6, 1.4, 3.2, 2.8]
-NAMES = ["Ask", "Bow", "Cam", "Dun", "Eye"]
+NAMES = ["Ash", "Bow", "Cam", "Dun", "Eye"]
 
 
 def expected(query, temperature, keys=KEYS, values=HEIGHTS):
@@ -78,7 +78,7 @@ def test_without_a_temperature_it_is_scaled_dot_product_attention():
 def test_the_sentence():
     shares, answer = expected([1, -1], 1)
     said = JS.call("summarize", ask([1, -1], 1))
-    assert said.startswith(f"A query at (1.00, −1.00) looks at: Ask {shares[0]:.0%}"[:-1])
+    assert said.startswith(f"A query at (1.00, −1.00) looks at: Ash {shares[0]:.0%}"[:-1])
     assert said.endswith(f" Eye {100 * shares[4]:.0f}\u202f%. Your answer: {answer:.2f} m.")
     assert JS.call("summarize", ask([1, 1], 0)).endswith("0.60 m, from the best fit alone.")
     alone = JS.call("lookup", data(), {"across": 1, "up": 1})
