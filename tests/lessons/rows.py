@@ -38,7 +38,7 @@ ROWS = [
     ("F6", "m02", "main", "Paris, capital of France", "German cars", "#memory",
      "#memory-repaired"),
     ("F7", "m03", "main", "The cat sat", "#setup", "#projections", "W_Q"),
-    ("F8", "m03", "main", r"w^\top \tanh(W_q\, q_i + W_k\, k_j)", "#additive", "Bahdanau"),
+    ("F8", "m03", "main", r"w^\top \tanh(W_q^\top q_i + W_k^\top k_j)", "#additive", "Bahdanau"),
     ("F9", "m03", "main", r"q_i^\top k_j", "The dot product", "Luong"),
     ("F10", "m03", "#sec-formula",
      r"\operatorname{softmax}\!\left(\frac{QK^\top}{\sqrt{d_k}}\right)V"),
