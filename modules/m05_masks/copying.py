@@ -25,6 +25,7 @@ from models.weights import load
 SCORES = Path(__file__).with_name("copying.json")
 SEEDS, SENTENCES, TESTS, BATCH = (0, 1, 2), 60_000, 500, 64
 STEPS, RATE, DECAY = 1500, 3e-3, 0.1
+WORDS = [word for word in VOCABULARY if not word.startswith("[")]
 SHOWN = "the girl near the trees often waits ."
 STARTS = ("the cat", "the keys near", "today the old")
 
@@ -33,8 +34,7 @@ def texts(kind: str, seed: int, count: int) -> list[list[str]]:
     """Sentences, or as many words drawn by lot."""
     made = [sentence.words for sentence in sentences(seed, count)]
     draw = Random(seed)
-    words = [word for word in VOCABULARY if not word.startswith("[")]
-    return made if kind == "sentences" else [draw.choices(words, k=len(text)) for text in made]
+    return made if kind == "sentences" else [draw.choices(WORDS, k=len(text)) for text in made]
 
 
 def to_tokens(made: list[list[str]]) -> Tensor:
@@ -52,11 +52,15 @@ def guesses(model: Transformer, tokens: Tensor, *, hide: bool = False) -> tuple[
     return logits[asked], after[asked]
 
 
-def train(tokens: Tensor, seed: int, *, is_causal: bool, steps: int = STEPS) -> Transformer:
-    torch.manual_seed(seed)
-    model = Transformer(
+def untrained(*, is_causal: bool) -> Transformer:
+    return Transformer(
         Config(VOCABULARY, MAX_LEN, 64, 1, 1, mlp_dim=128, norm=True, is_causal=is_causal)
     )
+
+
+def train(tokens: Tensor, seed: int, *, is_causal: bool, steps: int = STEPS) -> Transformer:
+    torch.manual_seed(seed)
+    model = untrained(is_causal=is_causal)
 
     def loss() -> Tensor:
         batch = tokens[torch.randint(len(tokens), (BATCH,))]
@@ -104,6 +108,7 @@ def ceiling(count: int = 2000) -> dict:
     return {
         "sentences": count,
         "after the": len({b for text in made for a, b in pairwise(text) if a == "the"}),
+        "larger parameters": sum(weights.numel() for weights in larger.parameters()),
         "larger model": share_right(larger, to_tokens(made)),
     }
 
@@ -124,6 +129,8 @@ def main() -> None:
     torch.set_num_threads(1)
     found = {
         "sentence": SHOWN.split(),
+        "words": len(WORDS),
+        "parameters": sum(w.numel() for w in untrained(is_causal=False).parameters()),
         "commonest": commonest(unseen("sentences")),
         "ceiling": ceiling(),
     }
