@@ -1,6 +1,7 @@
 """Answers that each checker must refuse, and right ones in many styles that it must accept."""
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -137,6 +138,13 @@ WRONG = {
         "softmax twice": lambda q, K, V: softmax(softmax(K @ q / np.sqrt(len(q)))) @ V,
         "two decimals": lambda q, K, V: softmax(K @ q / np.sqrt(len(q))).round(2) @ V,
         "a matrix of one row": lambda q, K, V: m00.attend(q, K, V)[None],
+        "√ of the number of keys - 2": lambda q, K, V: (
+            softmax(K @ q / max(len(K) - 2, 1e-9) ** 0.5) @ V
+        ),
+        "√ of a value's size - 1": lambda q, K, V: softmax(K @ q / (V.shape[1] - 1) ** 0.5) @ V,
+        "nothing for fewer than four keys": lambda q, K, V: (
+            m00.attend(q, K, V) if len(K) > 3 else np.zeros(V.shape[1])
+        ),
     },
     "m01.path_length": {
         "the first way found": m01.first_way,
@@ -148,6 +156,14 @@ WRONG = {
             *graph, order=lambda edges: sorted(edges)[::-1]
         ),
         "no node entered twice": m01.never_again,
+        "a stack for the queue": m01.by_a_stack,
+        "a stack for the queue, from the last edge on": lambda edges, *ends: m01.by_a_stack(
+            edges[::-1], *ends
+        ),
+        "two sweeps over the edges": lambda *graph: m01.swept(*graph, sweeps=2),
+        "three sweeps over the edges": m01.swept,
+        "three sweeps from the last edge on": lambda edges, *ends: m01.swept(edges[::-1], *ends),
+        "0 without edges": lambda edges, *ends: m01.path_length(edges, *ends) if edges else 0,
         "from the first node, whatever the start": lambda edges, start, end: m01.path_length(
             edges, 0, end
         ),
@@ -178,6 +194,10 @@ WRONG = {
             np.full(n, times / (times + n - 1)),
         ),
         "the lines exchanged": lambda *plot: m01.flow_lines(*plot)[::-1],
+        "little taken for nothing": lambda *plot: (
+            np.where((line := m01.flow_lines(*plot)[0]) < 0.001, 0, line),
+            m01.flow_lines(*plot)[1],
+        ),
         "attention that decays": lambda n, decay, times: (
             decay ** np.arange(n),
             times * decay ** np.arange(n) / (times + n - 1),
@@ -187,6 +207,8 @@ WRONG = {
         "rounded up": lambda n, share: math.ceil(m01.times_needed(n, share)),
         "upside down": lambda n, share: (1 - share) * (n - 1) / share,
         "two others fewer": lambda n, share: share * (n - 2) / (1 - share),
+        "1,000 at most": lambda *mix: min(m01.times_needed(*mix), 1000),
+        "1 at least": lambda *mix: max(m01.times_needed(*mix), 1),
         "one time too many": lambda n, share: m01.times_needed(n, share) + 1,
     },
     "m02.soft_lookup": {
@@ -664,6 +686,7 @@ RIGHT = {
     "m01.times_needed": {
         "the odds": lambda n, share: (n - 1) / (1 / share - 1),
         "bisection": m01.by_bisection,
+        "a fraction": lambda n, share: Fraction(share) * (n - 1) / (1 - Fraction(share)),
         "a tensor": lambda n, share: (
             torch.tensor(share, requires_grad=True) * (n - 1) / (1 - share)
         ),
