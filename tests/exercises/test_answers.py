@@ -214,6 +214,12 @@ WRONG = {
     "m02.soft_lookup": {
         "the temperature squared": lambda q, K, V, T: m02.soft_lookup(q, K, V, T * T),
         "hard at every temperature": lambda q, K, V, T: V[(K @ q).argmax()],
+        "hard below a temperature of 0.2": lambda q, K, V, T: m02.soft_lookup(
+            q, K, V, T if T >= 0.2 else 0
+        ),
+        "softmax without its maximum": lambda q, K, V, T: (
+            m02.without_maximum(K @ q / T) @ V if T else V[(K @ q).argmax()]
+        ),
         "the worst key": lambda q, K, V, T: m02.soft_lookup(-q, K, V, T),
         "the nearest key": lambda q, K, V, T: (
             V[((K - q) ** 2).sum(1).argmin()] if T == 0 else softmax(-((K - q) ** 2).sum(1) / T) @ V
@@ -224,6 +230,9 @@ WRONG = {
         "zeros in a column": lambda K, target: np.zeros((K.shape[1], 1)),
         "zeros": lambda K, target: np.zeros(K.shape[1]),
         "as long as all the keys need, but the shortest": lambda K, target: 10 * K[target],
+        "a score of 4, too low for nine keys": lambda K, target: (
+            4 * K[target] / (K[target] @ K[target])
+        ),
         "the key": lambda K, target: K[target],
         "a unit along the key": lambda K, target: K[target] / np.linalg.norm(K[target]),
         "a right one in a row": lambda *keys: m02.craft_query(*keys)[None],
@@ -242,6 +251,7 @@ WRONG = {
         "2h without the square": bandwidth_by(divisor=lambda h: 2 * h),
         "distances not squared": bandwidth_by(power=1),
         "absolute errors": bandwidth_by(loss=np.abs),
+        "softmax without its maximum": bandwidth_by(weigh=m02.without_maximum),
         "half the points": lambda x, y, c: m02.best_bandwidth(x[::2], y[::2], c),
     },
     "m03.attention": {
@@ -702,6 +712,7 @@ RIGHT = {
             (np.eye(len(K))[np.argmax(K @ q)] if T == 0 else softmax(K @ q / T)) @ V
         ),
         "lists": lambda q, K, V, T: m02.soft_lookup(q, K, V, T).tolist(),
+        "float32": lambda q, K, V, T: m02.soft_lookup(*f32(q, K, V), T),
     },
     "m02.craft_query": {
         "far along the key": lambda K, target: 1000 * K[target],
@@ -713,6 +724,7 @@ RIGHT = {
         "torch that requires grad": lambda K, target: (
             30 * grad(K)[target] / float(K[target] @ K[target])
         ),
+        "a score of 5": lambda K, target: 5 * K[target] / (K[target] @ K[target]),
         "a list": lambda K, target: [100 * number for number in K[target]],
         "a generator": lambda K, target: (100 * number for number in K[target]),
     },
