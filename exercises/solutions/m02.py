@@ -135,8 +135,8 @@ TASKS = [
         hints=[
             "All scores are one product: `keys @ query` has a number for each key.",
             "At temperature 0 you can't divide. `scores.argmax()` is the index of the best key.",
-            "Otherwise the weights are `e / e.sum()`, where `e` is `np.exp(s - s.max())` and `s` is "
-            "`scores / temperature`. The answer is `weights @ values`.",
+            "Otherwise the weights are `e / e.sum()`, where `e` is `np.exp(s - s.max())` and `s` "
+            "is `scores / temperature`. The answer is `weights @ values`.",
         ],
         why="Softmax has no value at 0, only a limit, and the limit is argmax. So the code says "
         "it in a line of its own.",

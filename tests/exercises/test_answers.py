@@ -116,6 +116,29 @@ def bandwidth_by(**how):
     return lambda x, y, candidates: m02.choose(x, y, candidates, **how)
 
 
+def less_taken_away(pick):
+    """The masked softmax that takes ``pick`` of the shown scores away from each row."""
+
+    def answer(scores, mask):
+        weights = np.zeros_like(scores)
+        for row, seen, out in zip(scores, mask, weights, strict=True):
+            if seen.any():
+                e = np.exp(row[seen] - pick(row[seen]))
+                out[seen] = e / e.sum()
+        return weights
+
+    return answer
+
+
+def without_abs(sign):
+    def answer(scores, d_k, scaled, weights):
+        if (sign * (scores / d_k**0.5 - scaled)).max() > 0.01:
+            return "scaled"
+        return "weights" if (sign * (softmax(scaled) - weights)).max() > 0.01 else None
+
+    return answer
+
+
 def multi_head_that_overflows(x, W_q, W_k, W_v, W_o, H):
     q, k, v = (m06.split_heads(x @ W, H) for W in (W_q, W_k, W_v))
     e = np.exp(q @ k.swapaxes(-2, -1) / np.sqrt(q.shape[-1]))
@@ -260,6 +283,10 @@ WRONG = {
             Q @ K.T / np.sqrt(2 * len(Q)), V
         ),
         "two decimals": lambda *qkv: tuple(part.round(2) for part in m03.attention(*qkv)),
+        "softmax without its maximum": lambda Q, K, V: (
+            (w := m02.without_maximum(Q @ K.T / np.sqrt(K.shape[1]))) @ V,
+            w,
+        ),
         "weights transposed": lambda *qkv: (m03.attention(*qkv)[0], m03.attention(*qkv)[1].T),
         "causal": lambda Q, K, V: m03.attend(
             np.where(np.tri(len(Q), len(K)) > 0, Q @ K.T / np.sqrt(K.shape[1]), -np.inf), V
@@ -290,6 +317,9 @@ WRONG = {
         "always the weights": lambda *example: "weights",
         "an empty text for none": lambda *example: m03.find_mistake(*example) or "",
         "False for none": lambda *example: m03.find_mistake(*example) or False,
+        "a tolerance of 0.003": lambda *example: m03.first_wrong(*example, tolerance=0.003),
+        "too low not looked for": without_abs(-1),
+        "too high not looked for": without_abs(1),
         "a tolerance of 0.03": lambda *example: m03.first_wrong(*example, tolerance=0.03),
         "a tolerance of half": lambda *example: m03.first_wrong(*example, tolerance=0.5),
         "the largest weight alone": lambda *example: mistake_in_one(np.argmax, *example),
@@ -373,6 +403,7 @@ WRONG = {
         ),
         "ones and zeros": lambda *sizes: m05.build(*sizes) * 1,
         "heads first": lambda *sizes: m05.build(*sizes).swapaxes(0, 1),
+        "a word in each text": lambda L, S, lengths: m05.build(L, S, np.maximum(lengths, 1)),
         "the longest for all": lambda L, S, lengths: m05.build(
             L, S, np.full_like(lengths, lengths.max())
         ),
@@ -391,6 +422,8 @@ WRONG = {
             (e := np.exp(s - s.max(-1, keepdims=True)) * m)
             / np.maximum(e.sum(-1, keepdims=True), 1e-300)
         ),
+        "the smallest shown score taken away": less_taken_away(np.min),
+        "the mean of the shown scores taken away": less_taken_away(np.mean),
         "rows of a hidden last key emptied": lambda s, m: m05.masked_softmax(s, m) * m[:, -1:],
         "two decimals": lambda s, m: m05.masked_softmax(s, m).round(2),
     },
@@ -433,6 +466,7 @@ WRONG = {
             m06.count_parameters(E, H, G, bias) - E * bias
         ),
         "a head for each key head": lambda E, H, G, bias: (E + bias) * (2 * E + 2 * (E // G)),
+        "as a float": lambda *sizes: float(m06.count_parameters(*sizes)),
         "as a text": lambda *sizes: str(m06.count_parameters(*sizes)),
     },
     "m11.online_softmax": {
@@ -509,7 +543,7 @@ def attention_in_loops(Q, K, V):
     out, weights = [], []
     for q in Q:
         scores = [sum(a * b for a, b in zip(q, k, strict=True)) / math.sqrt(len(q)) for k in K]
-        e = [math.exp(score) for score in scores]
+        e = [math.exp(score - max(scores)) for score in scores]
         weights.append([number / sum(e) for number in e])
         out.append(
             [sum(w * v[c] for w, v in zip(weights[-1], V, strict=True)) for c in range(len(V[0]))]
@@ -764,6 +798,8 @@ RIGHT = {
         "rounds first": mistake_rounding_first(0.01),
         "rounds first, and wants them equal": mistake_rounding_first(0.001),
         "lists, from the exact row": mistake_in_lists,
+        "a tolerance of 0.006": lambda *example: m03.first_wrong(*example, tolerance=0.006),
+        "a tolerance of 0.014": lambda *example: m03.first_wrong(*example, tolerance=0.014),
         "allclose": lambda s, d_k, scaled, weights: (
             "scaled"
             if not np.allclose(s / d_k**0.5, scaled, rtol=0, atol=0.01)
@@ -870,7 +906,7 @@ RIGHT = {
     },
     "m06.count_parameters": {
         "counted": m06.counted,
-        "as a float": lambda *sizes: float(m06.count_parameters(*sizes)),
+        "NumPy's integer": lambda *sizes: np.int64(m06.count_parameters(*sizes)),
         "matrix by matrix": lambda E, H, G, bias: sum(
             E * out + bias * out for out in (E, E // H * G, E // H * G, E)
         ),
