@@ -13,7 +13,7 @@ def soft_lookup(query, keys, values, temperature):
 
     Score each key with its dot product with the query, divide by the temperature, and return the
     softmax-weighted mean of the values. At temperature 0 the best key alone counts: return its
-    value. (No two keys are equally good.)
+    value. (No two keys are equally good.) Scores may be in the thousands.
 
     Shapes: `query` (d,), so d numbers; `keys` (S, d), S keys of d numbers; `values` (S, d_v);
     `temperature` is a number ≥ 0.
@@ -26,8 +26,8 @@ def craft_query(keys, target):
     """Craft a query.
 
     Find a query that gives the key at index `target` at least 0.9 of the weight, when the weights
-    are the softmax of `keys @ query`, without a scale. The keys are orthogonal to each other, and
-    no two have the same length.
+    are the softmax of `keys @ query`, without a scale. There are at most nine keys. They are
+    orthogonal to each other, and no two have the same length.
 
     Shapes: `keys` (S, d), with S ≤ d; `target` is an index.
     Return: the query (d,).
@@ -40,7 +40,8 @@ def best_bandwidth(x, y, candidates):
 
     Predict each `y[i]` from all the *other* points, of which the near ones count more: the mean of
     their `y`, weighted by the softmax of −(x[i] − x[j])² / (2h²). The bandwidth h says what is
-    near. Return the candidate h with the smallest mean squared error.
+    near. Return the candidate h with the smallest mean squared error. A point may be far from all
+    others: its weights, too, sum to 1.
 
     Shapes: `x` and `y` (N,); `candidates` (C,).
     Return: one of the candidates, a number.

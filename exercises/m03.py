@@ -12,7 +12,7 @@ def attention(Q, K, V):
     """Write scaled dot-product attention.
 
     Compare each query with each key, scale, make each row of scores a softmax, and mix the values.
-    Use NumPy alone.
+    Use NumPy alone. Scores may be in the thousands.
 
     Shapes: `Q` (L, d_k), `K` (S, d_k), `V` (S, d_v).
 
@@ -39,9 +39,9 @@ def find_mistake(scores, d_k, scaled, weights):
     """Find the mistake in a worked example.
 
     An example prints one row three times: its `scores`, the same `scaled` by 1/√d_k, and their
-    softmax, the `weights`. The last two are rounded to two decimals, so a difference of up to 0.01
-    is no mistake. Wrong weights, too, sum to 1. Which row is the first that doesn't follow from
-    the row before it?
+    softmax, the `weights`. The last two are rounded to two decimals, so only a difference of
+    clearly more than 0.01 is a mistake, too high or too low. Wrong weights, too, sum to 1. Which
+    row is the first that doesn't follow from the row before it?
 
     Shapes: `scores`, `scaled` and `weights` (S,); `d_k` is a number.
 

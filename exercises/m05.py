@@ -27,7 +27,7 @@ def causal_padding_mask(query_len, key_len, lengths):
     `query_len` of `key_len` positions: their ends are aligned. Text *b* has `lengths[b]` words; the
     keys after them are blanks, which nobody may attend to. True means *may attend*.
 
-    Shapes: `query_len` and `key_len` are numbers, `lengths` (B,).
+    Shapes: `query_len` and `key_len` are numbers, `lengths` (B,), each from 0 to `key_len`.
     Return: a bool array (B, 1, L, S) for B texts; the 1 stands for the heads of the next lesson,
     which all use one mask.
     """

@@ -74,7 +74,9 @@ def as_array(value: Any) -> np.ndarray | None:
     try:
         detached = value.detach().cpu() if hasattr(value, "detach") else value
         array = np.asarray(detached)
-    except (TypeError, ValueError, RuntimeError):
+        if array.dtype == object and all(hasattr(item, "__float__") for item in array.flat):
+            array = array.astype(float)  # of fractions, say
+    except (TypeError, ValueError, RuntimeError, OverflowError):
         return None
     return array if array.dtype.kind in "biuf" else None
 

@@ -21,12 +21,13 @@ def by_attention_py(query, keys, values):
 
 
 def one_word(rng, size):
-    """Make a query, keys and values: as many words, numbers in a key and in a value never agree."""
-    return (
-        2 * rng.normal(size=size + 1),
-        rng.normal(size=(size + 3, size + 1)),
-        rng.normal(size=(size + 3, size + 2)),
-    )
+    """Make a query, keys and values: as many words, numbers in a key and in a value never agree.
+
+    Nor do two of them keep one distance, so that none can stand for another.
+    """
+    words = size + 1
+    d, v = rng.choice([n for n in range(2, size + 4) if n != words], 2, replace=False)
+    return 2 * rng.normal(size=d), rng.normal(size=(words, d)), rng.normal(size=(words, v))
 
 
 def softmax(scores):

@@ -29,21 +29,25 @@ def times_needed(n, weight):
 
 
 def graphs(rng, size):
-    """Make a chain, with shortcuts from size 3 on; at every third size no path reaches the end.
+    """Make a chain, with shortcuts from size 4 on; at every third size no path reaches the end.
 
-    Nodes are named at random, so that neither their order nor that of the edges tells the way. In
-    sizes 5, 7 and 8 depth-first search finds longer ways alone, in whatever order it looks.
+    Nodes are named at random, so that neither their order nor that of the edges tells the way. At
+    three sizes another search finds longer ways alone, in whatever order it looks. Size 3 has no
+    edges.
     """
+    if size == 3:
+        return [], *rng.permutation(2).tolist()
+    others = {5: (first_way, never_again), 7: (by_a_stack,), 8: (swept,)}.get(size, ())
     while True:
         edges, start, end = network(rng, size)
         shortest = path_length(edges, start, end)
-        if size not in (5, 7, 8) or shortest not in depth_first(edges, start, end):
+        if shortest not in found_by(others, edges, start, end):
             return edges, start, end
 
 
 def network(rng, size):
     edges = [(i, i + 1) for i in range(size)]
-    edges += [(int(a), int(b)) for a, b in rng.integers(0, size + 1, (size, 2)) if size > 2]
+    edges += [(int(a), int(b)) for a, b in rng.integers(0, size + 1, (size, 2)) if size > 3]
     if size % 3 == 0:
         edges = [(a, b) for a, b in edges if b != size]
     name = rng.permutation(size + 1).tolist()
@@ -52,11 +56,17 @@ def network(rng, size):
 
 
 def plots(rng, size):
-    return size + 1, round(rng.uniform(0.5, 0.95), 2), int(rng.choice([1, 3, 10, 100]))
+    """Make a text, whose last one is so long that little is left of its first word."""
+    n, most = (40, 0.75) if size == 8 else (size + 1, 0.95)
+    return n, round(rng.uniform(0.5, most), 2), int(rng.choice([1, 3, 10, 100]))
 
 
 def weights(rng, size):
-    return size + 1, round(rng.uniform(0.2, 0.95), 2)
+    """Make a number below 1 necessary at size 1, above 1,000 at size 7, above 100,000 at 8."""
+    n, low, high = {1: (2, 0.2, 0.45), 7: (500, 0.8, 0.95), 8: (20_000, 0.85, 0.95)}.get(
+        size, (size + 1, 0.2, 0.95)
+    )
+    return n, round(rng.uniform(low, high), 2)
 
 
 # ---- The same, computed another way --------------------------------------------------------------
@@ -122,10 +132,32 @@ def never_again(edges, start, end, seen=None):
     return min((1 + steps for steps in ways if steps is not None), default=None)
 
 
-def depth_first(edges, start, end):
-    """Return what both find, by the order of the edges and by that of the nodes."""
+def by_a_stack(edges, start, end):
+    """Search with a stack in place of the queue: a node keeps the steps of the first way to it."""
+    stack, steps = [start], {start: 0}
+    while stack:
+        here = stack.pop()
+        for a, b in edges:
+            if a == here and b not in steps:
+                steps[b] = steps[here] + 1
+                stack.append(b)
+    return steps.get(end)
+
+
+def swept(edges, start, end, sweeps=3):
+    """Go over all edges a few times, which finds a way only if they stand in a lucky order."""
+    steps = {start: 0}
+    for _ in range(sweeps):
+        for a, b in edges:
+            if a in steps:
+                steps[b] = min(steps.get(b, len(edges)), steps[a] + 1)
+    return steps.get(end)
+
+
+def found_by(searches, edges, start, end):
+    """Return what each search finds, by the order of the edges and by that of the nodes."""
     orders = edges, edges[::-1], sorted(edges), sorted(edges)[::-1]
-    return [search(order, start, end) for search in (first_way, never_again) for order in orders]
+    return [search(order, start, end) for search in searches for order in orders]
 
 
 def nodes_on_the_way(edges, start, end):

@@ -31,11 +31,18 @@ def softmax(scores, axis=-1):
     return e / e.sum(axis=axis, keepdims=True)
 
 
-def leave_one_out(x, y, h, *, power=2, divisor=lambda h: 2 * h**2, loss=np.square, with_self=False):
+def without_maximum(scores):
+    with np.errstate(all="ignore"):
+        return (e := np.exp(scores)) / e.sum(axis=-1, keepdims=True)
+
+
+def leave_one_out(
+    x, y, h, *, power=2, divisor=lambda h: 2 * h**2, loss=np.square, with_self=False, weigh=softmax
+):
     scores = -(np.abs(x[:, None] - x) ** power) / divisor(h)
     if not with_self:
         np.fill_diagonal(scores, -np.inf)
-    return loss(softmax(scores) @ y - y).mean()
+    return loss(weigh(scores) @ y - y).mean()
 
 
 def choose(x, y, candidates, *, pick=np.argmin, **how):
@@ -58,21 +65,34 @@ def point_by_point(x, y, candidates):
     for h in candidates:
         error = 0.0
         for i in range(len(x)):
-            w = [np.exp(-((x[i] - x[j]) ** 2) / (2 * h**2)) for j in range(len(x)) if j != i]
+            squares = (x[i] - np.delete(x, i)) ** 2
+            w = np.exp((squares.min() - squares) / (2 * h**2))
             error += (np.dot(w, np.delete(y, i)) / np.sum(w) - y[i]) ** 2
         errors.append(error)
     return candidates[int(np.argmin(errors))]
 
 
 def memories(rng, size):
+    """Make a query, keys, values and a temperature, which is 0 at even sizes.
+
+    At size 5 it is low, and the scores so near to each other that several keys count. At size 7
+    the powers of the scores overflow, and no two of these are nearly the same.
+    """
     temperature = 0.0 if size % 2 == 0 else float(rng.uniform(0.3, 2))
     d = 2 if size < 4 else 3
     shapes = (d,), (size + 1, d), (size + 1, 3)
-    return *(rng.normal(size=shape) for shape in shapes), temperature
+    query, keys, values = (rng.normal(size=shape) for shape in shapes)
+    if size == 5:
+        temperature = float(rng.uniform(0.02, 0.1))
+        query *= 2 * temperature / (keys @ query).std()
+    if size == 7:
+        scores = np.sort(keys @ query)
+        query *= 5000 / min(scores[-1] - scores[-2], np.abs(scores[-1]))
+    return query, keys, values, temperature
 
 
 def orthogonal_keys(rng, size):
-    """Make keys of different lengths; at even sizes the target is the shortest."""
+    """Make two to nine keys of different lengths; at even sizes the target is the shortest."""
     directions, _ = np.linalg.qr(rng.normal(size=(size + 1, size + 1)))
     lengths = rng.permutation(np.linspace(0.5, 3, size + 1))
     target = lengths.argmin() if size % 2 == 0 else rng.integers(size + 1)
@@ -82,11 +102,18 @@ def orthogonal_keys(rng, size):
 def noisy_wave(rng, size):
     """Make a slow or fast wave with an outlier, and candidates of which any may be the best.
 
-    At three sizes a formula that is nearly right chooses another candidate for certain.
+    At four sizes a formula that is nearly right chooses another candidate for certain. Size 5 has
+    a point far from all others.
     """
-    near = {6: {"divisor": np.square}, 7: {"power": 1}, 8: {"loss": np.abs}}
+    near = {
+        5: {"weigh": without_maximum},
+        6: {"divisor": np.square},
+        7: {"power": 1},
+        8: {"loss": np.abs},
+    }
     while True:
         x = np.sort(rng.uniform(0, 6, 24 + 2 * size))
+        x[-1] += 10 * (size == 5)
         y = np.sin(rng.uniform(0.5, 4) * x) + rng.normal(scale=0.2, size=len(x))
         y[rng.integers(len(y))] += 3
         candidates = rng.choice(np.geomspace(0.05, 4, 16).round(2), 2 + size, replace=False)
@@ -108,8 +135,8 @@ TASKS = [
         hints=[
             "All scores are one product: `keys @ query` has a number for each key.",
             "At temperature 0 you can't divide. `scores.argmax()` is the index of the best key.",
-            "Otherwise the weights are `e / e.sum()`, where `e` is `np.exp(scores / temperature)`, "
-            "and the answer is `weights @ values`.",
+            "Otherwise the weights are `e / e.sum()`, where `e` is `np.exp(s - s.max())` and `s` "
+            "is `scores / temperature`. The answer is `weights @ values`.",
         ],
         why="Softmax has no value at 0, only a limit, and the limit is argmax. So the code says "
         "it in a line of its own.",
@@ -155,7 +182,8 @@ TASKS = [
         hints=[
             "All pairs at once: `scores = -((x[:, None] - x) ** 2) / (2 * h**2)` is (N, N).",
             "Nobody may look at their own answer: `np.fill_diagonal(scores, -np.inf)`.",
-            "The prediction is `softmax(scores) @ y`. Compare the mean squared errors of all h.",
+            "The prediction is `softmax(scores) @ y`; take each row's largest score away before "
+            "`exp`. Compare the mean squared errors of all h.",
         ],
         why="With itself among the keys, a point predicts itself best with the hardest lookup, "
         "and the smallest h always wins. Hiding the diagonal is a mask: your first.",

@@ -49,8 +49,13 @@ def pair_by_pair(Q, K, W_q, W_k, w):
 
 
 def matrices(rng, size):
+    """Make queries, keys and values; the last query of size 8 has scores whose powers overflow."""
     L, S, d_k, d_v = size, size + 1, 1 + 5 * size % 7, size + 2
-    return rng.normal(size=(L, d_k)), rng.normal(size=(S, d_k)), rng.normal(size=(S, d_v))
+    Q, K, V = (rng.normal(size=shape) for shape in ((L, d_k), (S, d_k), (S, d_v)))
+    if size == 8:
+        top = (K**2).sum(axis=1).argmax()  # no other key comes near its score
+        Q[-1] = 5000 * K[top] / (K[top] @ K[top])
+    return Q, K, V
 
 
 def networks(rng, size):
@@ -65,20 +70,25 @@ def printed_examples(rng, size):
     Sizes 2, 7 and 8 have two wrong weights, each another two; 3, 5 and 6 one wrong number in the
     scaled row, each in another place, and 6 wrong weights too; 4 has no mistake, and a scaled row
     that needed no rounding. In sizes 2 and 5 they are wrong by 0.02, so that a tolerance of 0.03
-    isn't enough.
+    isn't enough. The scaled number is too low in size 3 and too high in 5. What is rounded differs
+    by nearly 0.005 in the weights of 4 and the scaled row of 7.
     """
     if size == 1:
         printed = [2.1, 8.7, 3.2], 128, [0.19, 0.77, 0.28], [0.22, 0.48, 0.30]
         return tuple(np.array(row) for row in printed)
-    d_k = int(rng.choice([4, 16, 64]))
-    weights = np.full(3, np.nan)
-    while weights.round(2).sum().round(2) != 1:  # as rounded, so that no rounding is a mistake
+    d_k = 64 if size == 7 else int(rng.choice([4, 16, 64]))
+    weights, enough = np.full(3, np.nan), False
+    # They sum to 1 as rounded, so that no rounding is a mistake.
+    while weights.round(2).sum().round(2) != 1 or not enough:
         scores = rng.permutation([-0.8, 0.3, 1.2]) + rng.normal(scale=0.1, size=3)
         scores = ((scores.round(2) if size == 4 else scores) * np.sqrt(d_k)).round(2)
         scaled = (scores / np.sqrt(d_k)).round(2)
-        place, by = {3: (0, 0.2), 5: (2, 0.02), 6: (1, 0.2)}.get(size, (0, 0))
+        place, by = {3: (0, -0.2), 5: (2, 0.02), 6: (1, 0.2)}.get(size, (0, 0))
         scaled[place] += by
         weights = softmax(scaled)
+        rows = {4: (weights, 0.0042), 7: (scores / 8, 0.0035)}
+        row, least = rows.get(size, (weights, 0))
+        enough = least < np.abs(row - row.round(2)).max() < 0.0049 or size not in rows
     weights = weights.round(2)
     if size in (2, 6, 7, 8):
         less, more = {7: (0, 2), 8: (1, 2)}.get(size, (0, 1))  # by size of the weights
@@ -110,8 +120,8 @@ TASKS = [
         hints=[
             "All scores are one matrix product: `Q @ K.T` has a row for each query.",
             "The size of a key is `K.shape[-1]`. Divide by its root.",
-            "For the softmax, take `exp`, and divide each row by that row's sum: `axis=-1, "
-            "keepdims=True` keeps the sums as a column.",
+            "For the softmax, take each row's largest score away, then `exp`, and divide each row "
+            "by its sum: `axis=-1, keepdims=True` keeps the sums as a column.",
         ],
         why="Four lines: compare and scale, two for softmax, mix. Taking each row's maximum away "
         "changes nothing in the result and keeps `exp` from overflowing.",
@@ -170,7 +180,7 @@ TASKS = [
             "a row that sums to 1 is not yet a right row: compute the weights again":
                 lambda scores, d_k, scaled, weights:
                     None if np.abs(scores / np.sqrt(d_k) - scaled).max() <= 0.01 else "scaled",
-            "you allowed no rounding: a difference of up to 0.01 is no mistake":
+            "you allowed no rounding: only clearly more than 0.01 is a mistake":
                 lambda *example: first_wrong(*example, tolerance=1e-9),
             "you divided by d_k, not by its root":
                 lambda *example: first_wrong(*example, divisor=float),

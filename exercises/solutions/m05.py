@@ -51,14 +51,18 @@ def masks(rng, size):
 
 def batches(rng, size):
     query_len, key_len = (size, size) if size % 2 else (max(1, size // 2), size + 1)
-    return query_len, key_len, rng.integers(1, key_len + 1, size=size + 1)
+    lengths = rng.integers(1, key_len + 1, size=size + 1)
+    if size > 1:
+        lengths[rng.integers(size + 1)] = 0  # a text of blanks
+    return query_len, key_len, lengths
 
 
 def masked_scores(rng, size):
     """Make scores and a mask whose last row is empty, except at size 1.
 
     From size 3 on one row shows very low scores alone, and another hides very high ones: no
-    number but -inf is below all scores. They are powers of 2, which float32 has too.
+    number but -inf is below all scores. They are powers of 2, which float32 has too. From size 4
+    on one row shows 0 and 2,000, so that taking away less than the largest overflows.
     """
     shape = (size + 1, size + 2)
     mask = rng.random(shape) < 0.6
@@ -68,6 +72,9 @@ def masked_scores(rng, size):
     if size > 2:
         scores[0, mask[0]] = -(2.0**120)
         scores[1, ~mask[1]] = 2.0**120
+    if size > 3:
+        mask[2, :2] = True
+        scores[2, :2] = rng.permutation([0, 2000])
     return scores, mask
 
 
@@ -75,7 +82,7 @@ def build(query_len, key_len, lengths, *, shift=None, strict=False, axis="keys")
     at = np.arange(query_len)[:, None] + (key_len - query_len if shift is None else shift)
     keys = np.arange(key_len)
     lengths = np.asarray(lengths)[:, None, None, None]
-    padding = {"keys": keys < lengths, "queries": at < lengths, "none": lengths > 0}[axis]
+    padding = {"keys": keys < lengths, "queries": at < lengths, "none": lengths >= 0}[axis]
     return (keys < at if strict else keys <= at) & padding
 
 

@@ -68,6 +68,13 @@ def counted(embed_dim, num_heads, num_kv_heads, bias):
     return sum(p.numel() for p in layer.parameters())
 
 
+def is_the_count(got, *sizes):
+    if got.dtype.kind == "f":
+        return "return a whole number: divide with //, not with /"
+    number = count_parameters(*sizes)
+    return None if got == number else f"it is {number}"
+
+
 def attend(x, W_q, W_k, W_v, num_heads, *, split=split_heads, size=None, axis=-1):
     q, k, v = (split(x @ W, num_heads) for W in (W_q, W_k, W_v))
     scores = q @ k.swapaxes(-2, -1) / np.sqrt(size or q.shape[-1])
@@ -213,6 +220,7 @@ TASKS = [
         count_parameters,
         inputs=sizes,
         truth=counted,
+        judge=is_the_count,
         hints=[
             "A head has `embed_dim // num_heads` numbers. How wide are all key heads together?",
             "The four matrices are E × E, E × kv, E × kv and E × E.",

@@ -1,6 +1,7 @@
 """Answers that each checker must refuse, and right ones in many styles that it must accept."""
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -115,6 +116,29 @@ def bandwidth_by(**how):
     return lambda x, y, candidates: m02.choose(x, y, candidates, **how)
 
 
+def less_taken_away(pick):
+    """The masked softmax that takes ``pick`` of the shown scores away from each row."""
+
+    def answer(scores, mask):
+        weights = np.zeros_like(scores)
+        for row, seen, out in zip(scores, mask, weights, strict=True):
+            if seen.any():
+                e = np.exp(row[seen] - pick(row[seen]))
+                out[seen] = e / e.sum()
+        return weights
+
+    return answer
+
+
+def without_abs(sign):
+    def answer(scores, d_k, scaled, weights):
+        if (sign * (scores / d_k**0.5 - scaled)).max() > 0.01:
+            return "scaled"
+        return "weights" if (sign * (softmax(scaled) - weights)).max() > 0.01 else None
+
+    return answer
+
+
 def multi_head_that_overflows(x, W_q, W_k, W_v, W_o, H):
     q, k, v = (m06.split_heads(x @ W, H) for W in (W_q, W_k, W_v))
     e = np.exp(q @ k.swapaxes(-2, -1) / np.sqrt(q.shape[-1]))
@@ -137,6 +161,13 @@ WRONG = {
         "softmax twice": lambda q, K, V: softmax(softmax(K @ q / np.sqrt(len(q)))) @ V,
         "two decimals": lambda q, K, V: softmax(K @ q / np.sqrt(len(q))).round(2) @ V,
         "a matrix of one row": lambda q, K, V: m00.attend(q, K, V)[None],
+        "√ of the number of keys - 2": lambda q, K, V: (
+            softmax(K @ q / max(len(K) - 2, 1e-9) ** 0.5) @ V
+        ),
+        "√ of a value's size - 1": lambda q, K, V: softmax(K @ q / (V.shape[1] - 1) ** 0.5) @ V,
+        "nothing for fewer than four keys": lambda q, K, V: (
+            m00.attend(q, K, V) if len(K) > 3 else np.zeros(V.shape[1])
+        ),
     },
     "m01.path_length": {
         "the first way found": m01.first_way,
@@ -148,6 +179,14 @@ WRONG = {
             *graph, order=lambda edges: sorted(edges)[::-1]
         ),
         "no node entered twice": m01.never_again,
+        "a stack for the queue": m01.by_a_stack,
+        "a stack for the queue, from the last edge on": lambda edges, *ends: m01.by_a_stack(
+            edges[::-1], *ends
+        ),
+        "two sweeps over the edges": lambda *graph: m01.swept(*graph, sweeps=2),
+        "three sweeps over the edges": m01.swept,
+        "three sweeps from the last edge on": lambda edges, *ends: m01.swept(edges[::-1], *ends),
+        "0 without edges": lambda edges, *ends: m01.path_length(edges, *ends) if edges else 0,
         "from the first node, whatever the start": lambda edges, start, end: m01.path_length(
             edges, 0, end
         ),
@@ -178,6 +217,10 @@ WRONG = {
             np.full(n, times / (times + n - 1)),
         ),
         "the lines exchanged": lambda *plot: m01.flow_lines(*plot)[::-1],
+        "little taken for nothing": lambda *plot: (
+            np.where((line := m01.flow_lines(*plot)[0]) < 0.001, 0, line),
+            m01.flow_lines(*plot)[1],
+        ),
         "attention that decays": lambda n, decay, times: (
             decay ** np.arange(n),
             times * decay ** np.arange(n) / (times + n - 1),
@@ -187,11 +230,19 @@ WRONG = {
         "rounded up": lambda n, share: math.ceil(m01.times_needed(n, share)),
         "upside down": lambda n, share: (1 - share) * (n - 1) / share,
         "two others fewer": lambda n, share: share * (n - 2) / (1 - share),
+        "1,000 at most": lambda *mix: min(m01.times_needed(*mix), 1000),
+        "1 at least": lambda *mix: max(m01.times_needed(*mix), 1),
         "one time too many": lambda n, share: m01.times_needed(n, share) + 1,
     },
     "m02.soft_lookup": {
         "the temperature squared": lambda q, K, V, T: m02.soft_lookup(q, K, V, T * T),
         "hard at every temperature": lambda q, K, V, T: V[(K @ q).argmax()],
+        "hard below a temperature of 0.2": lambda q, K, V, T: m02.soft_lookup(
+            q, K, V, T if T >= 0.2 else 0
+        ),
+        "softmax without its maximum": lambda q, K, V, T: (
+            m02.without_maximum(K @ q / T) @ V if T else V[(K @ q).argmax()]
+        ),
         "the worst key": lambda q, K, V, T: m02.soft_lookup(-q, K, V, T),
         "the nearest key": lambda q, K, V, T: (
             V[((K - q) ** 2).sum(1).argmin()] if T == 0 else softmax(-((K - q) ** 2).sum(1) / T) @ V
@@ -202,6 +253,9 @@ WRONG = {
         "zeros in a column": lambda K, target: np.zeros((K.shape[1], 1)),
         "zeros": lambda K, target: np.zeros(K.shape[1]),
         "as long as all the keys need, but the shortest": lambda K, target: 10 * K[target],
+        "a score of 4, too low for nine keys": lambda K, target: (
+            4 * K[target] / (K[target] @ K[target])
+        ),
         "the key": lambda K, target: K[target],
         "a unit along the key": lambda K, target: K[target] / np.linalg.norm(K[target]),
         "a right one in a row": lambda *keys: m02.craft_query(*keys)[None],
@@ -220,6 +274,7 @@ WRONG = {
         "2h without the square": bandwidth_by(divisor=lambda h: 2 * h),
         "distances not squared": bandwidth_by(power=1),
         "absolute errors": bandwidth_by(loss=np.abs),
+        "softmax without its maximum": bandwidth_by(weigh=m02.without_maximum),
         "half the points": lambda x, y, c: m02.best_bandwidth(x[::2], y[::2], c),
     },
     "m03.attention": {
@@ -228,6 +283,10 @@ WRONG = {
             Q @ K.T / np.sqrt(2 * len(Q)), V
         ),
         "two decimals": lambda *qkv: tuple(part.round(2) for part in m03.attention(*qkv)),
+        "softmax without its maximum": lambda Q, K, V: (
+            (w := m02.without_maximum(Q @ K.T / np.sqrt(K.shape[1]))) @ V,
+            w,
+        ),
         "weights transposed": lambda *qkv: (m03.attention(*qkv)[0], m03.attention(*qkv)[1].T),
         "causal": lambda Q, K, V: m03.attend(
             np.where(np.tri(len(Q), len(K)) > 0, Q @ K.T / np.sqrt(K.shape[1]), -np.inf), V
@@ -258,6 +317,9 @@ WRONG = {
         "always the weights": lambda *example: "weights",
         "an empty text for none": lambda *example: m03.find_mistake(*example) or "",
         "False for none": lambda *example: m03.find_mistake(*example) or False,
+        "a tolerance of 0.003": lambda *example: m03.first_wrong(*example, tolerance=0.003),
+        "too low not looked for": without_abs(-1),
+        "too high not looked for": without_abs(1),
         "a tolerance of 0.03": lambda *example: m03.first_wrong(*example, tolerance=0.03),
         "a tolerance of half": lambda *example: m03.first_wrong(*example, tolerance=0.5),
         "the largest weight alone": lambda *example: mistake_in_one(np.argmax, *example),
@@ -341,6 +403,7 @@ WRONG = {
         ),
         "ones and zeros": lambda *sizes: m05.build(*sizes) * 1,
         "heads first": lambda *sizes: m05.build(*sizes).swapaxes(0, 1),
+        "a word in each text": lambda L, S, lengths: m05.build(L, S, np.maximum(lengths, 1)),
         "the longest for all": lambda L, S, lengths: m05.build(
             L, S, np.full_like(lengths, lengths.max())
         ),
@@ -359,6 +422,8 @@ WRONG = {
             (e := np.exp(s - s.max(-1, keepdims=True)) * m)
             / np.maximum(e.sum(-1, keepdims=True), 1e-300)
         ),
+        "the smallest shown score taken away": less_taken_away(np.min),
+        "the mean of the shown scores taken away": less_taken_away(np.mean),
         "rows of a hidden last key emptied": lambda s, m: m05.masked_softmax(s, m) * m[:, -1:],
         "two decimals": lambda s, m: m05.masked_softmax(s, m).round(2),
     },
@@ -401,6 +466,7 @@ WRONG = {
             m06.count_parameters(E, H, G, bias) - E * bias
         ),
         "a head for each key head": lambda E, H, G, bias: (E + bias) * (2 * E + 2 * (E // G)),
+        "as a float": lambda *sizes: float(m06.count_parameters(*sizes)),
         "as a text": lambda *sizes: str(m06.count_parameters(*sizes)),
     },
     "m11.online_softmax": {
@@ -477,7 +543,7 @@ def attention_in_loops(Q, K, V):
     out, weights = [], []
     for q in Q:
         scores = [sum(a * b for a, b in zip(q, k, strict=True)) / math.sqrt(len(q)) for k in K]
-        e = [math.exp(score) for score in scores]
+        e = [math.exp(score - max(scores)) for score in scores]
         weights.append([number / sum(e) for number in e])
         out.append(
             [sum(w * v[c] for w, v in zip(weights[-1], V, strict=True)) for c in range(len(V[0]))]
@@ -664,6 +730,7 @@ RIGHT = {
     "m01.times_needed": {
         "the odds": lambda n, share: (n - 1) / (1 / share - 1),
         "bisection": m01.by_bisection,
+        "a fraction": lambda n, share: Fraction(share) * (n - 1) / (1 - Fraction(share)),
         "a tensor": lambda n, share: (
             torch.tensor(share, requires_grad=True) * (n - 1) / (1 - share)
         ),
@@ -679,6 +746,7 @@ RIGHT = {
             (np.eye(len(K))[np.argmax(K @ q)] if T == 0 else softmax(K @ q / T)) @ V
         ),
         "lists": lambda q, K, V, T: m02.soft_lookup(q, K, V, T).tolist(),
+        "float32": lambda q, K, V, T: m02.soft_lookup(*f32(q, K, V), T),
     },
     "m02.craft_query": {
         "far along the key": lambda K, target: 1000 * K[target],
@@ -690,6 +758,7 @@ RIGHT = {
         "torch that requires grad": lambda K, target: (
             30 * grad(K)[target] / float(K[target] @ K[target])
         ),
+        "a score of 5": lambda K, target: 5 * K[target] / (K[target] @ K[target]),
         "a list": lambda K, target: [100 * number for number in K[target]],
         "a generator": lambda K, target: (100 * number for number in K[target]),
     },
@@ -729,6 +798,8 @@ RIGHT = {
         "rounds first": mistake_rounding_first(0.01),
         "rounds first, and wants them equal": mistake_rounding_first(0.001),
         "lists, from the exact row": mistake_in_lists,
+        "a tolerance of 0.006": lambda *example: m03.first_wrong(*example, tolerance=0.006),
+        "a tolerance of 0.014": lambda *example: m03.first_wrong(*example, tolerance=0.014),
         "allclose": lambda s, d_k, scaled, weights: (
             "scaled"
             if not np.allclose(s / d_k**0.5, scaled, rtol=0, atol=0.01)
@@ -835,7 +906,7 @@ RIGHT = {
     },
     "m06.count_parameters": {
         "counted": m06.counted,
-        "as a float": lambda *sizes: float(m06.count_parameters(*sizes)),
+        "NumPy's integer": lambda *sizes: np.int64(m06.count_parameters(*sizes)),
         "matrix by matrix": lambda E, H, G, bias: sum(
             E * out + bias * out for out in (E, E // H * G, E // H * G, E)
         ),

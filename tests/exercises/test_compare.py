@@ -1,5 +1,7 @@
 """Equal answers, and the message for each kind of difference."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 import torch
@@ -26,6 +28,8 @@ MASK = np.array([True, False])
         ((1.0, 3.0), np.array([1.0, 3.0])),
         ([4, 9], np.array([4, 9])),
         (70_000, 70_000.0),
+        (0.75, Fraction(3, 4)),
+        (ROW, [Fraction(1, 4), Fraction(3, 4)]),
         (MASK, torch.tensor([True, False])),
     ],
 )

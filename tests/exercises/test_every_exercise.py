@@ -55,7 +55,7 @@ def test_the_solution_passes_and_is_short(module, task):
     assert task.why
 
 
-ONE_ANSWER = {name: task for name, (_, task) in TASKS.items() if not task.judge}
+ONE_ANSWER = {name: task for name, (_, task) in TASKS.items() if task.truth or not task.judge}
 
 
 @pytest.mark.parametrize("task", ONE_ANSWER.values(), ids=ONE_ANSWER)
