@@ -139,7 +139,7 @@ const tile = ({name, isOff, row}, i, {head, pieces}, choose) => html`<button typ
     <path d=${[...row].map((weight, j) => `M${j + 0.5},1v${-weight.toFixed(3)}`).join("")} /></svg>
   <span>${name}${isOff ? " off" : ""}</span></button>`;
 
-const guessList = (m, widget) => html`<ol class="guesses" aria-label="What may follow ${called(m.pieces[m.at])}">${m.guesses.filter(({share}) => share >= 0.005).map((guess) => html`
+const guessList = (m, widget) => html`<ol class="guesses" aria-label="What may follow ${called(m.pieces[m.at])}">${m.guesses.map((guess) => html`
   <li class=${m.follows === guess.text ? "follows" : nothing}><button type="button" aria-disabled=${isPart(guess.text)} @click=${() => isPart(guess.text) || goOnWith(widget, m, guess)}>
     <span class="token">${written(guess.text, guessed(guess.text, m.pieces[m.at]))}</span>
     <span class="bar" aria-hidden="true"><span style=${filled(guess.share)}></span></span>
