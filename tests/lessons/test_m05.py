@@ -136,6 +136,23 @@ def test_is_causal_of_the_layer_makes_no_mask():
         layer(x, x, x, is_causal=True)
 
 
+@pytest.mark.parametrize("need_weights", [True, False])
+def test_is_causal_of_the_layer_replaces_a_mask_without_weights(need_weights):
+    """One query and four keys, all visible: the layer's own mask lines up the starts."""
+    torch.manual_seed(0)
+    layer = torch.nn.MultiheadAttention(8, 1, batch_first=True)
+    query, keys, all_visible = torch.randn(1, 1, 8), torch.randn(1, 4, 8), torch.zeros(1, 4).bool()
+
+    def output(at):
+        x = keys.index_add(1, at, torch.ones(1, len(at), 8))
+        how = {"attn_mask": all_visible, "is_causal": True, "need_weights": need_weights}
+        return layer(query, x, x, **how)[0]
+
+    none = torch.tensor([], dtype=torch.long)
+    seen = [not torch.equal(output(torch.tensor([j])), output(none)) for j in range(4)]
+    assert seen == [True, need_weights, need_weights, need_weights]
+
+
 def test_most_of_the_pas_look_elsewhere_in_two_trainings():
     path = Path(__file__).parents[2] / "models/alignment/scores/phrases.json"
     seeds = json.loads(path.read_text(encoding="utf-8"))["seeds"].values()
