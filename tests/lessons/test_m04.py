@@ -3,7 +3,7 @@
 import json
 import math
 import re
-from itertools import product
+from itertools import pairwise, product
 from pathlib import Path
 from statistics import fmean
 
@@ -220,6 +220,8 @@ def test_dividing_works_at_more_rates_than_anything_else():
     assert works["small start"] == [False, True, False, False]
     assert not any(works["undivided"] + works["short steps"])
     assert max(map(max, reached["undivided"])) < 0.97
+    for shorter, longer in pairwise(reached["undivided"][1:]):  # "above 0.3 it gets worse"
+        assert max(longer) < min(shorter)
     assert min(reached["small start"][0]) > max(reached["divided"][0])  # "and better at 0.1"
     for slow in (2, 3):  # "they do as badly as the large ones"
         assert max(reached["small start"][slow]) < min(reached["divided"][slow]) - 0.05
