@@ -40,13 +40,17 @@ def examine(task: Task, answer: Callable[..., Any], seed: int, path: str = "") -
     got: list[Any] = []
     warned: list[list[warnings.WarningMessage]] = []
     for inputs in cases:
+        given = copy.deepcopy(inputs)
         try:
             with warnings.catch_warnings(record=True) as said:
                 warnings.simplefilter("always")
-                got.append(plain(answer(*copy.deepcopy(inputs))))
+                got.append(plain(answer(*given)))
             warned.append(said)
         except Exception as error:
             return Outcome(FAILED, place(error, path), _case(task, inputs))
+        if (name := _overwritten(task, given, inputs)) is not None:
+            message = f"it changes `{name}`, which the caller still needs: compute into a new array"
+            return Outcome(FAILED, message, _case(task, inputs, got[-1]))
     with np.errstate(all="ignore"):
         for inputs, value, said in zip(cases, got, warned, strict=True):
             if (complaint := _complaint(task, inputs, value)) is not None:
@@ -64,6 +68,14 @@ def examine(task: Task, answer: Callable[..., Any], seed: int, path: str = "") -
         if (complaint := task.judge_memory(held, *cases[-1])) is not None:
             return Outcome(FAILED, complaint, _case(task, cases[-1], got[-1]))
     return Outcome(PASSED)
+
+
+def _overwritten(task: Task, given: tuple, inputs: tuple) -> str | None:
+    """Return the first argument of numbers that the answer has changed in place, or None."""
+    for name, now, before in zip(task.arguments, given, inputs, strict=True):
+        if as_array(before) is not None and difference(plain(before), now, absolute=0) is not None:
+            return name
+    return None
 
 
 def _complaint(task: Task, inputs: tuple, got: Any) -> str | None:

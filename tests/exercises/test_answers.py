@@ -145,6 +145,13 @@ def multi_head_that_overflows(x, W_q, W_k, W_v, W_o, H):
     return m06.merge_heads(e / e.sum(-1, keepdims=True) @ v) @ W_o
 
 
+def softmax_in_place(scores):
+    scores -= scores.max(-1, keepdims=True)
+    np.exp(scores, out=scores)
+    scores /= scores.sum(-1, keepdims=True)
+    return scores
+
+
 WRONG = {
     "m00.attend": {
         "powers of 2": lambda q, K, V: (p := 2 ** (K @ q / np.sqrt(len(q)))) / p.sum() @ V,
@@ -330,6 +337,7 @@ WRONG = {
         },
     },
     "m04.stable_softmax": {
+        "in place": softmax_in_place,
         "scores clipped at 700": lambda s: softmax(np.clip(s, -700, 700)),
         "the mean taken away": lambda s: m04.shifted(s, s.mean(-1, keepdims=True)),
         "the median taken away": lambda s: m04.shifted(s, np.median(s, -1, keepdims=True)),
@@ -362,6 +370,9 @@ WRONG = {
         "small weights left out": lambda w: m04.entropy_in_bits(np.where(w > 1e-6, w, 0.0)),
     },
     "m04.softmax_backward": {
+        "in place": lambda w, g: np.multiply(
+            w, np.subtract(g, (w * g).sum(-1, keepdims=True), out=g), out=g
+        ),
         "a division by the weight": lambda w, g: (
             w * g * (1 - w * (w * g).sum(-1, keepdims=True) / (w * g))
         ),
@@ -549,13 +560,6 @@ def attention_in_loops(Q, K, V):
             [sum(w * v[c] for w, v in zip(weights[-1], V, strict=True)) for c in range(len(V[0]))]
         )
     return out, weights
-
-
-def softmax_in_place(scores):
-    scores -= scores.max(-1, keepdims=True)
-    np.exp(scores, out=scores)
-    scores /= scores.sum(-1, keepdims=True)
-    return scores
 
 
 def backward_in_loops(weights, upstream):
@@ -813,7 +817,6 @@ RIGHT = {
         "float32": lambda s, d_k, scaled, weights: m03.find_mistake(*f32(s, d_k, scaled, weights)),
     },
     "m04.stable_softmax": {
-        "in place": softmax_in_place,
         "log-sum-exp": lambda s: np.exp(
             s - (t := s.max(-1, keepdims=True)) - np.log(np.exp(s - t).sum(-1, keepdims=True))
         ),
@@ -844,9 +847,6 @@ RIGHT = {
         "einsum": lambda w, g: w * g - w * np.einsum("ls,ls->l", w, g)[:, None],
         "autograd": m04.backward_by_autograd,
         "float32": lambda *rows: m04.softmax_backward(*f32(*rows)),
-        "in place": lambda w, g: np.multiply(
-            w, np.subtract(g, (w * g).sum(-1, keepdims=True), out=g), out=g
-        ),
     },
     "m05.for_pytorch": {
         "lists": lambda m: [part.tolist() for part in m05.for_pytorch(m)],

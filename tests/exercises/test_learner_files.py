@@ -52,6 +52,12 @@ def test_the_starter_is_not_started(file, capsys):
     assert told.count("not started") == 3
 
 
+IN_PLACE = """\
+    Q /= np.sqrt(K.shape[-1])
+    w = np.exp(Q @ K.T)
+    w /= w.sum(axis=-1, keepdims=True)
+    return w @ V, w
+"""  # right, but for what it does to Q
 BAD = {
     "does not parse": (STARTER.replace("(Q, K, V):", "(Q, K, V:"), "m03.py:11: Python can't read"),
     "stops in the middle": (STARTER[:-60], "Python can't read this"),
@@ -81,7 +87,7 @@ BAD = {
     ),
     "asks for input": (with_body("    return input()\n"), "EOFError"),
     "recurs for ever": (with_body("    return attention(Q, K, V)\n"), "RecursionError"),
-    "changes its arguments": (with_body("    Q *= 0\n    return V, Q\n"), "shape must be (1, 3)"),
+    "changes its arguments": (with_body(IN_PLACE), "it changes `Q`, which the caller still needs"),
 }
 
 
