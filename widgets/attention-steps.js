@@ -217,6 +217,7 @@ export const attentionStepper = defineWidget({
   drawn: (widget) => drawStage(widget, widget.state.step),
   challenges: {
     "sat-to-cat": ({weights}) => weights[2][1] >= 0.9,
-    "equal-row": ({weights}) => weights.some((row) => row.every((w) => Math.abs(w - row[0]) < 1e-9))
+    "equal-row": ({weights}) => weights.some((row) => row.every((w) => Math.abs(w - row[0]) < 1e-9)),
+    "cat-and-sat": ({weights: [[the, cat, sat]]}) => Math.abs(cat - sat) < 1e-9 && the < cat - 0.01
   }
 });

@@ -1,6 +1,7 @@
 """m02: its sentences against numbers computed here."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -164,18 +165,24 @@ def test_whose_change_turns_the_look_of_it(page):
         assert max(trophy, suitcase) > 0.6
 
 
-def test_the_weight_of_ash_by_hand(page):
+def test_the_weights_of_ash_and_bow_by_hand(page):
     angles = np.deg2rad(90 - 72 * np.arange(5))
     keys = (1.5 * np.stack([np.cos(angles), np.sin(angles)], -1)).round(2)
     said = " ".join(page.select_one("#sec-limit").get_text().split())
-    fits = np.exp(keys @ [1, 1])
-    for name, key in zip(("Bow, whose key is", "Cam", "Dun", "Eye"), keys[1:], strict=True):
-        assert f"{name} ({key[0]}, {key[1]})".replace("-", "−") in said
-    assert fits[1].round(2) == 6.62
-    assert f"{fits[1].round(2)} / {fits.sum():.2f} is {100 * fits[1] / fits.sum():.0f}" in said
-    assert keys[0].tolist() == [0, 1.5]
-    assert f"is {fits[0]:.2f}" in said
-    assert f"{fits[0]:.2f} / {fits.sum():.2f} is {100 * fits[0] / fits.sum():.0f}" in said
+    scores = keys @ [1, 1]
+    assert keys[:2].tolist() == [[0, 1.5], [1.43, 0.46]]
+    assert scores[:2].round(2).tolist() == [1.5, 1.89]
+    for temperature, digits in ((1, 2), (0.5, 1)):
+        powers = np.exp(scores / temperature)
+        share = f"{powers[0]:.{digits}f}/{powers.sum():.{digits}f}"
+        assert re.search(rf"{share}(, which)? is {100 * powers[0] / powers.sum():.0f}", said)
+        assert f"Bow gets {100 * powers[1] / powers.sum():.0f}" in said
+
+
+def test_one_matrix_turns_a_look_to_what_is_needed():
+    it, big, swap = np.array([1, 0]), np.array([0, 1]), np.array([[0, 1], [1, 0]])
+    assert it @ it > it @ big
+    assert it @ swap @ big > it @ swap @ it
 
 
 def test_at_0_the_answer_jumps_half_way():

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 import pytest
 from playwright.sync_api import expect
 
-from tests.site.conftest import TOUR
+from tests.site.conftest import LESSON, TOUR
 from tests.site.reading import settle
 
 SENTENCE = (
@@ -85,8 +85,7 @@ def test_without_a_script_that_all_widgets_need_the_page_says_so(
 
 
 def test_a_diagram_that_can_not_be_drawn_leaves_its_table(browser, served):
-    lesson = "modules/m02_query_key_value/lesson.html"
-    with page_without(browser, served + lesson, "lib/diagram.js", told="#made.failed") as page:
-        assert page.locator("#made .static-form").is_visible()
+    with page_without(browser, served + LESSON, "lib/diagram.js", told="#four-steps.failed") as page:
+        assert page.locator("#four-steps .static-form").is_visible()
         assert not [e for e in page.locator(".observablehq--error").all() if e.is_visible()]
-        expect(page.locator("#token-focus .widget-live .sentence")).to_be_attached()
+        expect(page.locator("#step-slider .widget-live .sentence")).to_be_attached()

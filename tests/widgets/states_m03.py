@@ -31,6 +31,7 @@ STATES = {
         "goals": {
             "sat-to-cat": "steps.query=1,0.5;0,2;8,4",
             "equal-row": "steps.query=1,0.5;0,0;2,1",
+            "cat-and-sat": "steps.query=1,3;0,2;2,1",
         },
     },
 }  # fmt: skip
