@@ -74,7 +74,7 @@ ROWS = [
     ("F28", "m05", "#sec-dialects", "#mask-conventions", "#dialects", "#mistakes",
      "F.scaled_dot_product_attention", "nn.MultiheadAttention"),
     ("F29", "m05", "#sec-play", "#mask-builder"),
-    ("F30", "m05", "#sec-readers", "BERT", "GPT", "#figure-readers"),
+    ("F30", "m05", "#sec-leak", "BERT", "GPT", "#figure-readers"),
     ("F31", "m05", "#sec-cross", "#figure-reversal", "#figure-phrases", "French",
      "context=english"),
     ("F32", "m06", "#sec-formula", r"\text{head}_h", r"\operatorname{MultiHead}(X)"),
