@@ -36,8 +36,9 @@ class Rotary(nn.Module):
     (Su et al. 2021, eq. 16). It has no parameters.
 
     ``interleaved``: pairs are neighbours, 2i and 2i+1, as in the paper. Without it, pair i is i
-    and i + D/2 ("rotate half"), as the weights of Llama and most models since expect. Each is the
-    other after a fixed reordering of a head's numbers, but weights fit only one of them.
+    and i + D/2 ("rotate half"), as Llama's weights in Hugging Face's files and most models since
+    expect (Meta's own files of Llama pair neighbours). Each is the other after a fixed reordering
+    of a head's numbers, but weights fit only one of them.
     """
 
     def __init__(self, head_dim: int, *, base: float = 10000.0, interleaved: bool = True) -> None:

@@ -45,16 +45,16 @@ export function rotary({query, key, base, places}, {place, distance}) {
 // ---- Sentences -----------------------------------------------------------------------------
 
 const LAP = 2 * Math.PI;
-const away = (d) => `${d} ${d === 1 ? "place" : "places"}`;
+const away = (d) => `${d} ${d === 1 ? "position" : "positions"}`;
 
 function sinusoidalSentence({place, distance, now, lowest, clocks}) {
-  const rebound = now > lowest + 0.02 ? ` Some nearer places are less alike: down to ${format(lowest)}.` : "";
-  return `Places ${place} and ${place + distance}, ${away(distance)} apart: similarity ${format(now)}, `
+  const rebound = now > lowest + 0.02 ? ` Some nearer positions are less alike: down to ${format(lowest)}.` : "";
+  return `Positions ${place} and ${place + distance}, ${away(distance)} apart: similarity ${format(now)}, `
     + `the average of ${clocks.map(({share}) => format(share)).join(", ")}.${rebound}`;
 }
 
 const rotarySentence = ({place, distance, now, clocks}) =>
-  `The query stands at place ${place}, the key ${away(distance)} before it, at ${place - distance}. `
+  `The query stands at position ${place}, the key ${away(distance)} before it, at ${place - distance}. `
   + `Their score is ${clocks.map(({share}) => format(share)).join(" + ").replaceAll("+ −", "− ")} ≈ ${format(now)}.`;
 
 // ---- View ----------------------------------------------------------------------------------
@@ -66,7 +66,7 @@ function clock({turn, first, second, share, lengths = [1, 1]}, {longest, told}) 
   const lap = LAP / turn;
   return html`<figure class="clock"><svg viewBox="-42 -42 84 84" aria-hidden="true"><circle r="38"></circle>
       ${hand(second, lengths[1] / longest, "second")}${hand(first, lengths[0] / longest, "first")}<circle class="axle" r="2.5"></circle></svg>
-    <figcaption>once around in ${lap < 9.95 ? lap.toFixed(1) : Math.round(lap)} places<span class="screen-reader-only">, ${told} </span><b>${format(share)}</b></figcaption></figure>`;
+    <figcaption>once around in ${lap < 9.95 ? lap.toFixed(1) : Math.round(lap)} positions<span class="screen-reader-only">, ${told} </span><b>${format(share)}</b></figcaption></figure>`;
 }
 
 const PLOT = {left: 40, right: 306, top: 12, bottom: 132};
@@ -96,7 +96,7 @@ function similarityMap(m, {data, state, set}) {
   if (kept.data !== data) kept = {data, cells: mapOf(m, data.places)};
   const {place, distance} = state;
   const choose = ({row, column}) => set({place: Math.min(row, column), distance: Math.max(1, Math.abs(row - column))});
-  return html`<figure><figcaption>Similarity of every two places</figcaption>
+  return html`<figure><figcaption>Similarity of every two positions</figcaption>
     ${pairMap(kept.cells, {row: place, column: place + distance, ticks: [0, 10, 20, 30, 40], choose})}</figure>`;
 }
 
@@ -105,10 +105,10 @@ function similarityMap(m, {data, state, set}) {
 /** data: {size: numbers of a place, base, places} */
 export const clockHands = defineWidget({
   name: "clock-hands",
-  label: "Places as clock hands",
+  label: "Positions as clock hands",
   key: "clocks",
   fields: ({places}) => ({place: integer(0, {max: places - 1}), distance: integer(1, {min: 1, max: places - 1})}),
-  controls: () => [[slider("place", "First place", {unit: numbered("place")}), slider("distance", "Distance", {unit: unitsOf("place")}), reset]],
+  controls: () => [[slider("place", "First position", {unit: numbered("position")}), slider("distance", "Distance", {unit: unitsOf("position")}), reset]],
   model: sinusoidal,
   sentence: sinusoidalSentence,
   view: (m, widget) => stage(m, {
@@ -123,10 +123,10 @@ export const clockHands = defineWidget({
 /** data: {query, key: as many numbers, base, places} */
 export const rotaryHands = defineWidget({
   name: "clock-hands",
-  label: "A query and a key, turned by their places",
+  label: "A query and a key, turned by their positions",
   key: "rotary",
   fields: ({places}) => ({place: integer(places, {min: places - 1, max: 3 * places}), distance: integer(0, {max: places - 1})}),
-  controls: () => [[slider("place", "Place of the query", {unit: numbered("place")}), slider("distance", "Distance back", {unit: unitsOf("place")}), reset]],
+  controls: () => [[slider("place", "Position of the query", {unit: numbered("position")}), slider("distance", "Distance back", {unit: unitsOf("position")}), reset]],
   model: rotary,
   sentence: rotarySentence,
   view: (m, widget) => {

@@ -47,9 +47,9 @@ function shares(scores, [low, high]) {
 // ---- Sentence, view ------------------------------------------------------------------------
 
 export function sentence({name, place, distance, now, along, still, size}) {
-  const here = `${name}: the query at place ${place}, the key ${distance} ${distance === 1 ? "place" : "places"} before it, at ${place - distance}: score ${format(now)}.`;
+  const here = `${name}: the query at position ${place}, the key ${distance} ${distance === 1 ? "position" : "positions"} before it, at ${place - distance}: score ${format(now)}.`;
   if (along.length === 1) return here;
-  if (still) return `${here} Moved along the row, from place ${distance} to ${size - 1}, the pair keeps its score.`;
+  if (still) return `${here} Moved along the row, from position ${distance} to ${size - 1}, the pair keeps its score.`;
   return `${here} Moved along the row, its score runs from ${format(Math.min(...along))} to ${format(Math.max(...along))}.`;
 }
 
@@ -85,8 +85,8 @@ function view(m, widget) {
   const {cells, range} = keep(m.scores);
   const map = {row: m.place, column: m.place - m.distance, trained: m.trained, ticks: TICKS, choose: (cell) => choose(cell, widget)};
   return html`<div class="stage">
-    <figure><figcaption>Score: a row for each place of the query, a column for each of the key</figcaption>${pairMap(cells, map)}</figure>
-    <div><figure><figcaption>Score by place of the query, distance ${m.distance}</figcaption>${plot(m.along, {first: m.distance, at: m.place, m, range})}</figure>
+    <figure><figcaption>Score: a row for each position of the query, a column for each of the key</figcaption>${pairMap(cells, map)}</figure>
+    <div><figure><figcaption>Score by position of the query, distance ${m.distance}</figcaption>${plot(m.along, {first: m.distance, at: m.place, m, range})}</figure>
     <figure><figcaption>Score by distance, query at ${m.place}</figcaption>${plot(m.apart, {at: m.distance, m, range})}</figure></div></div>
   ${widget.sentence()}`;
 }
@@ -102,8 +102,8 @@ export const movedPair = defineWidget({
     distance: integer(3, {min: 1, max: schemes[0].scores.length - 1})
   }),
   controls: ({data: {schemes}}) => [
-    [choice("scheme", "How places are told", schemes.map(({name}) => name))],
-    [slider("place", "Place of the query", {unit: numbered("place")}), slider("distance", "Distance back", {unit: unitsOf("place")}), reset]
+    [choice("scheme", "How positions are told", schemes.map(({name}) => name))],
+    [slider("place", "Position of the query", {unit: numbered("position")}), slider("distance", "Distance back", {unit: unitsOf("position")}), reset]
   ],
   model: moved,
   sentence,

@@ -12,7 +12,7 @@ from models.positions.train import load
 from positions import alibi_bias
 
 NAMES = {
-    "none": "no places", "sinusoidal": "sinusoidal", "learned": "learned",
+    "none": "no positions", "sinusoidal": "sinusoidal", "learned": "learned",
     "relative": "relative", "alibi": "ALiBi", "rotary": "rotary",
 }  # fmt: skip
 SEVEN, C, PLACES = LETTERS + 7, 2, 48

@@ -50,7 +50,7 @@ class Reader(nn.Module):
     """Signs, places of one kind, two causal layers, and an answer to each question.
 
     ``scale`` squeezes a rotary model's positions (position interpolation); ``base`` changes its
-    angles (NTK-aware). Both may be set after training.
+    angles (NTK-aware). Both may be set after training. ``slopes`` (HEADS,) replace ALiBi's own.
     """
 
     def __init__(self, kind: str) -> None:
@@ -86,13 +86,17 @@ class Reader(nn.Module):
         for layer in self.layers:
             layer.attention.rotary.base = base
 
+    def set_slopes(self, slopes: tuple[float, ...]) -> None:
+        for layer in self.layers:
+            layer.slopes = torch.tensor(slopes)
+
 
 class Layer(nn.Module):
     """Attention and an MLP, each of which reads what is normed and adds to it."""
 
     def __init__(self, kind: str) -> None:
         super().__init__()
-        self.kind = kind
+        self.kind, self.slopes = kind, None
         rotary = Rotary(WIDTH // HEADS) if kind == "rotary" else None
         self.norm = nn.LayerNorm(WIDTH)
         self.attention = MultiHeadAttention(WIDTH, HEADS, rotary=rotary)
@@ -111,5 +115,8 @@ class Layer(nn.Module):
         if self.kind == "relative":
             return {"bias": self.relative(len(places))}
         if self.kind == "alibi":
-            return {"bias": alibi_bias(HEADS, len(places))}
+            if self.slopes is None:
+                return {"bias": alibi_bias(HEADS, len(places))}
+            distance = (places - places[:, None]).abs()
+            return {"bias": -self.slopes[:, None, None] * distance}
         return {"position_ids": places} if self.kind == "rotary" else {}

@@ -17,7 +17,7 @@ PAGE = "modules/m07_position/lesson.html"
 SCORES = json.loads(
     (Path(__file__).parents[2] / "models/positions/scores.json").read_text(encoding="utf-8")
 )
-NAMES = {"none": "no places", "sinusoidal": "sinusoidal", "learned": "learned",
+NAMES = {"none": "no positions", "sinusoidal": "sinusoidal", "learned": "learned",
          "relative": "relative", "alibi": "ALiBi", "rotary": "rotary"}  # fmt: skip
 
 
@@ -67,7 +67,7 @@ def test_similarity_of_places_isn_t_monotone(page):
     assert (np.diff(alike) > 0).any()
     lap = 2 * math.pi * 10000 ** (510 / 512)
     assert round(lap, -4) == 60_000
-    assert "60,000 places" in page.select_one("#clock-hands").get_text()
+    assert "60,000 positions" in page.select_one("#clock-hands").get_text()
 
 
 def test_rotary_by_hand_and_by_complex_numbers(page):
@@ -226,6 +226,31 @@ def test_rotary_goes_from_guessing_to_right():
         share == pytest.approx(guess, abs=0.01) for share in far(SCORES["right"]["rotary"]["back"])
     )
     assert min(far(SCORES["windowed"]["rotary"]["back"])) > 0.99
+
+
+def test_the_base_decides_and_the_trained_length_does_not_tell():
+    published, llama = SCORES["right"]["rotary"], SCORES["other constants"]["rotary"]
+    for question in ("back", "last"):
+        assert min(near(published[question]) + near(llama[question])) > 0.98
+        assert max(far(published[question])) < 0.4 < 0.9 < min(far(llama[question]))
+
+
+def test_steeper_slopes_tell_two_back_from_three():
+    published, steeper = SCORES["right"]["alibi"], SCORES["other constants"]["alibi"]
+    assert max(near(published["back"])) < 0.4 < 0.6 < min(near(steeper["back"]))
+    assert min(far(steeper["back"])) > 0.6  # "keeps that to the end of the row"
+    assert min(far(steeper["last"])) > 0.95
+
+
+def test_hands_by_the_pencil():
+    """The tables of angles: who is three back, and that only the distance is left."""
+    hand = {position: 30 * position for position in range(4, 8)}
+    cosines = [math.cos(math.radians(hand[p] - (hand[7] - 90))) for p in hand]
+    assert [round(c, 2) for c in cosines] == [1, 0.87, 0.5, 0]
+    for query, key in ((5, 2), (105, 102)):
+        assert math.cos(math.radians(30 * (query - key))) == pytest.approx(0)
+    for query, key in ((5, 4), (105, 104)):
+        assert round(math.cos(math.radians(30 * (query - key))), 2) == 0.87
 
 
 def test_a_larger_base_and_100_steps_stretch_rotary():
