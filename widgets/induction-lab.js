@@ -76,8 +76,8 @@ export function summarize(m) {
   if (!m.isFresh) return `Step ${m.step}: the checkpoint is being fetched.`;
   const heads = m.heads.map((head) => `head ${head.name} ${looks(head, m)}`).join(", ");
   const {fresh, seen} = m.reading.losses;
-  return `Step ${m.step}. From sign ${m.at + 1}, ${called(m.signs[m.at])}: ${heads}. It guesses ${called(m.guesses[0][0])}, `
-    + `${formatPercent(m.guesses[0][1])}. Mean loss of the guess after a new sign ${lossText(fresh)}, after a sign seen before ${lossText(seen)}.`;
+  return `Step ${m.step}. From token ${m.at + 1}, ${called(m.signs[m.at])}: ${heads}. It guesses ${called(m.guesses[0][0])}, `
+    + `${formatPercent(m.guesses[0][1])}. Mean loss of the guess after a new token ${lossText(fresh)}, after a token seen before ${lossText(seen)}.`;
 }
 
 const lossText = (loss) => (loss === null ? "–" : format(loss));
@@ -112,7 +112,7 @@ function plot(m, {data}) {
     <circle class="now" r="5" style="transform:translate(${across},${down})" /></svg>`;
 }
 
-const strip = (m, widget) => html`<div class="signs" role="radiogroup" aria-label="The sign that looks"
+const strip = (m, widget) => html`<div class="signs" role="radiogroup" aria-label="The token that looks"
   @keydown=${(event) => moveByKey(event, (at) => widget.set({at}))}>${m.signs.map((sign, i) => html`<button type="button" role="radio"
     aria-checked=${i === m.at} aria-label=${called(sign)} tabindex=${i === m.at ? 0 : -1} style="--share:${i ? m.reading.given[i - 1].toFixed(3) : 0}"
     @click=${() => widget.set({at: i})}>${sign === " " ? "␣" : sign}</button>`)}</div>`;
@@ -141,10 +141,10 @@ function view(m, widget) {
         <span class="first">first time</span>, <span class="control">second time with one layer</span></figcaption>${plot(m, widget)}</figure>
       <div class="guess"><p class="title">After <b>${called(m.signs[m.at])}</b> it guesses</p>
         ${shareList(m.guesses.map(([sign, weight], i) => ({token: called(sign), weight, className: sign === m.signs[m.at + 1] ? "follows" : ""})), {label: "Guesses"})}
-        <p class="note">Mean loss of the guess after a new sign <b class="fresh">${lossText(losses.fresh)}</b>, after a sign
+        <p class="note">Mean loss of the guess after a new token <b class="fresh">${lossText(losses.fresh)}</b>, after a token
           seen before <b class="seen">${lossText(losses.seen)}</b></p></div>
     <div class=${m.isFresh ? "read" : "read waiting"}>
-      <p class="title">The text <span class="note">(press a sign to look from it; the fuller its colour, the larger the share that it was given in advance)</span></p>${strip(m, widget)}
+      <p class="title">The text <span class="note">(press a token to look from it; the fuller its colour, the larger the share that it was given in advance)</span></p>${strip(m, widget)}
       <div class="heads">${m.heads.map((head, i) => card(head, i, m, widget))}</div></div></div>
     ${status(m, widget)}${widget.sentence({hidden: true})}`;
 }

@@ -65,7 +65,7 @@ ROWS = [
     ("F24", "m03", "#sec-steps", "#four-steps", "the three square matrices side by side"),
     ("F25", "m05", "#sec-self", "all made from the same words", "def self_attention"),
     ("F26", "m02", "#sec-made", "grammar model", "muddy", "#embeddings", "#learned-lookup"),
-    ("F26", "m08", "#sec-larger", "Peter Rabbit", "#rabbit"),
+    ("F26", "m08", "#sec-larger", "Peter", "#figure-marks"),
     ("F27", "m05", "#sec-formula",
      r"\operatorname{softmax}\!\left(\frac{QK^\top}{\sqrt{d_k}} + M\right)V"),
     ("F27", "m05", "#sec-full-marks", "an exam", "causal", "#full-marks", "#figure-copying",

@@ -238,7 +238,7 @@ def test_the_base_decides_and_the_trained_length_does_not_tell():
 def test_steeper_slopes_tell_two_back_from_three():
     published, steeper = SCORES["right"]["alibi"], SCORES["other constants"]["alibi"]
     assert max(near(published["back"])) < 0.4 < 0.6 < min(near(steeper["back"]))
-    assert min(far(steeper["back"])) > 0.6  # "keeps that to the end of the row"
+    assert min(far(steeper["back"])) > 0.6
     assert min(far(steeper["last"])) > 0.95
 
 

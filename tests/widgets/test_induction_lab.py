@@ -88,7 +88,7 @@ def test_the_numbers_in_words_are_pytorch_s_to_the_digit(lab, index, off):
             assert abs(int(share) / 100 - want["maps"][i, 16].max().item()) < 0.00511
     guess = want["guesses"][16][0]
     assert f"guesses {guess[0]}, {guess[1]:.0%}".replace("%", "\u202f%") in said
-    losses = [float(x) for x in re.findall(r"sign (?:seen before )?(\d+\.\d+)", said)]
+    losses = [float(x) for x in re.findall(r"token (?:seen before )?(\d+\.\d+)", said)]
     assert losses == pytest.approx([want["losses"]["fresh"], want["losses"]["seen"]], abs=0.0055)
 
 
