@@ -81,10 +81,12 @@ def test_m06_questions_are_means_and_ends_of_the_seeds(tables):
 
 def test_m07_places_are_the_range_of_the_seeds(tables):
     scores = load("models/positions/scores.json")
-    kinds = ["none", "sinusoidal", "learned", "relative", "alibi", "rotary"]
+    right, other = scores["right"], scores["other constants"]
+    kinds = [right[kind] for kind in ("none", "sinusoidal", "learned", "relative", "alibi")]
+    kinds += [other["alibi"], right["rotary"], other["rotary"]]
     for table, kind in zip(tables("m07_position", "figure-longer"), kinds, strict=True):
         for question, column in (("back", "three back"), ("last", "last letter")):
-            seeds = np.array(scores["right"][kind][question])
+            seeds = np.array(kind[question])
             for got, values in zip(table[column].values(), seeds.T, strict=True):
                 assert_shows(got, ends(values))
 

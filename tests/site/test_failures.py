@@ -85,7 +85,8 @@ def test_without_a_script_that_all_widgets_need_the_page_says_so(
 
 
 def test_a_diagram_that_can_not_be_drawn_leaves_its_table(browser, served):
-    with page_without(browser, served + LESSON, "lib/diagram.js", told="#four-steps.failed") as page:
+    told = "#four-steps.failed"
+    with page_without(browser, served + LESSON, "lib/diagram.js", told=told) as page:
         assert page.locator("#four-steps .static-form").is_visible()
         assert not [e for e in page.locator(".observablehq--error").all() if e.is_visible()]
         expect(page.locator("#step-slider .widget-live .sentence")).to_be_attached()
