@@ -16,7 +16,7 @@ from tests.lessons.reading import numbers, output
 
 PAGE = "modules/m00_tour/lesson.html"
 WORDS = "the cat sat on the mat because it was".split()
-WITH_CODE = {"#step-roles", "#step-scores", "#step-softmax", "#step-mask", "#step-code"}
+WITH_CODE = {"#step-roles", "#step-code"}
 IT_HEAD = 4  # layer 2, head 1, after the four of layer 1
 Q = torch.tensor([[1, 0.5], [0, 2], [2, 1]], dtype=torch.float64)
 K = torch.tensor([[0, 1], [2, 0.5], [0.5, 1]], dtype=torch.float64)
@@ -49,9 +49,10 @@ def test_eight_steps_each_with_all_its_parts(page):
 def test_the_shown_code_runs_by_itself(page):
     """No name in it comes from a hidden cell."""
     scope = {}
-    for code in page.select("section.level2:not(#exercises) > .cell pre.python"):
+    for code in page.select("section.level2[id^=step-] pre.python"):
         exec(code.get_text(), scope)
-    assert scope["scaled"].shape == (3, 3)
+    for name, want in (("Q", Q), ("K", K), ("V", V)):
+        assert scope[name].tolist() == want.tolist()
 
 
 def test_the_last_word_decides(page, maps):
@@ -71,16 +72,23 @@ def test_the_last_word_gets_its_look_elsewhere(maps):
         assert sum(head[7].argmax() == 9 for head in heads) > 1
 
 
+def shown_rows(page, widget):
+    """The numbers of each row of a widget's table, less the word before them."""
+    rows = page.select(f"#{widget} .static-form tbody tr")
+    return [numbers(" ".join(cell.get_text() for cell in row.select("td")[1:])) for row in rows]
+
+
 def test_the_pencil_s_numbers(page):
-    scores = Q @ K.T
     want = F.scaled_dot_product_attention(Q[None], K[None], V[None])[0]
-    scaled, weights = scores / math.sqrt(2), (scores / math.sqrt(2)).softmax(-1)
-    raw, shown = output(page, "scores").split("→")
-    assert numbers(raw) == scores[2].tolist() == [1, 4.5, 2]  # the answer to the prediction too
-    np.testing.assert_allclose(numbers(shown), scaled[2], atol=0.0051)
-    of_sat, out = output(page, "softmax").split("output:")
-    np.testing.assert_allclose(numbers(of_sat), weights[2], atol=0.0051)
-    np.testing.assert_allclose(numbers(out), want[2], atol=0.0051)
+    weights = (Q @ K.T / math.sqrt(2)).softmax(-1)
+    scores = shown_rows(page, "tour-scores")
+    assert scores == (Q @ K.T).tolist()
+    assert scores[2] == [1, 4.5, 2]  # the answers to the prediction
+    assert "scores 1 with The, 4.5 with cat, and 2 with itself" in page.select_one(
+        "#step-scores"
+    ).get_text(" ").replace("  ", " ").replace(" ,", ",")
+    shown = np.array(shown_rows(page, "tour-softmax"))
+    np.testing.assert_allclose(shown, torch.cat([weights, want], dim=1), atol=0.0051)
 
 
 def test_a_reader_who_computes_along_gets_the_same():
@@ -97,7 +105,7 @@ def test_a_reader_who_computes_along_gets_the_same():
 
 def test_causal_rows(page):
     want = (Q @ K.T / math.sqrt(2)).masked_fill(torch.ones(3, 3).triu(1).bool(), -torch.inf)
-    shown = np.reshape(numbers(output(page, "mask").replace(".]", ".0]")), (3, 3))
+    shown = np.array(shown_rows(page, "tour-mask"))
     np.testing.assert_allclose(shown, want.softmax(-1), atol=0.0051)
     assert shown[0].tolist() == [1, 0, 0]
 
@@ -142,8 +150,8 @@ def test_a_head_switched_off(page):
     right = [
         round(COUNT * score) for score in (found["accuracy"]["pairs"]["1 distractors"], without)
     ]
-    assert f"rightly in {right[0]} of these {COUNT}" in text
-    assert f"in only {right[1]}" in text
+    assert f"rightly in {right[0]} of {COUNT} new sentences" in text
+    assert f"switched off in only {right[1]}" in text
 
 
 def test_the_lion_is_tame():
