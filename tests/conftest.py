@@ -14,6 +14,7 @@ from filelock import FileLock
 from playwright.sync_api import sync_playwright
 
 from course.browser import find_browser
+from tests.crashes import pytest_sessionfinish, pytest_testnodedown  # noqa: F401
 
 ROOT = Path(__file__).parents[1]
 _OPEN = ExitStack()  # Playwright, where a test of this process has started it
@@ -43,21 +44,6 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if {"browser", "other"} & set(item.fixturenames):
             item.add_marker(pytest.mark.flaky(reruns=1))
-
-
-_crashed = []
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_testnodedown(node, error):
-    if error:
-        _crashed.append(node.gateway.id)
-
-
-def pytest_sessionfinish(session):
-    """Fail when a worker crashed, even after its last test, which xdist only mentions."""
-    if _crashed:
-        session.exitstatus = session.exitstatus or pytest.ExitCode.INTERNAL_ERROR
 
 
 def pytest_collection_finish():

@@ -97,7 +97,7 @@ const size = (widget) => slider("size", SIZES[widget.state.pattern] ?? "Window, 
 /** data: {tokens} */
 export const sparsePatterns = defineWidget({
   name: "sparse-patterns",
-  label: "Patterns and what they spare",
+  label: "Patterns and what they save",
   key: "pattern",
   fields: () => ({pattern: option("window", PATTERNS), size: integer(16, {min: 1, max: 32})}),
   controls: () => [[choice("pattern", "Pattern", NAMES)], [size, reset]],

@@ -107,7 +107,8 @@ def test_other_commands_take_no_option_they_dont_know(tmp_path, capsys):
     assert "unknown arguments: --quick" in capsys.readouterr().err
 
 
-def test_a_lesson_needs_no_entry_to_have_its_tests_found(tmp_path):
+def test_a_lesson_needs_no_entry_to_have_its_tests_found(tmp_path, monkeypatch):
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")  # they take seconds to start
     (tmp_path / "test_m99.py").write_text("def test_in_its_file(): ...")
     (tmp_path / "test_m098.py").write_text("def test_another(): ...")
     (tmp_path / "test_widget.py").write_text(
@@ -189,7 +190,7 @@ def test_a_killed_pytest_fails_the_command(pytest_calls, monkeypatch, tmp_path, 
 
 CRASHES = """
 import os, signal
-from tests.conftest import pytest_sessionfinish as fails_for_crashes, pytest_testnodedown
+from tests.crashes import pytest_sessionfinish as fails_for_crashes, pytest_testnodedown
 
 def pytest_sessionfinish(session):
     fails_for_crashes(session)
@@ -207,7 +208,8 @@ def test_a_worker_that_crashes_after_its_last_test_fails_the_run(tmp_path, monke
     monkeypatch.delenv("PYTEST_XDIST_WORKER", raising=False)
     (tmp_path / "conftest.py").write_text(CRASHES, encoding="utf-8")
     (tmp_path / "test_it.py").write_text("def test_it(): pass\n", encoding="utf-8")
-    options = ["-n", "1", "-p", "no:cacheprovider", "--rootdir", tmp_path, tmp_path]
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")  # the other plugins take seconds
+    options = ["-p", "xdist", "-n", "1", "-p", "no:cacheprovider", "--rootdir", tmp_path, tmp_path]
     done = subprocess.run(
         [sys.executable, "-m", "pytest", *options], cwd=tmp_path, capture_output=True, text=True
     )

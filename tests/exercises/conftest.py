@@ -1,20 +1,29 @@
-"""Draw the cases of a task once for all answers: for some tasks that takes longer than trying one."""
-
-import copy
-from functools import cache
+"""What the tests of exercises share."""
 
 import pytest
 
 from course.exercises.task import Task
 
-_drawn = cache(lambda task, seed, draw=Task.cases: list(draw(_TASKS[task], seed)))
-_TASKS = {}
+_make, _made = Task.cases, {}
+
+
+def _once(task, seed):
+    key = task.inputs, seed
+    if key not in _made:
+        _made[key] = tuple(_make(task, seed))
+    return iter(_made[key])
+
+
+@pytest.fixture
+def fresh_inputs():
+    """Makes cases anew, for a test that doesn't leave the copying to ``examine``."""
 
 
 @pytest.fixture(autouse=True)
-def cases_drawn_once(monkeypatch):
-    def cases(task, seed):
-        _TASKS[id(task)] = task
-        return copy.deepcopy(_drawn(id(task), seed))  # an answer may change what it is given
+def cases_made_once(request, monkeypatch):
+    """Making a task's cases can take longer than checking an answer, and many answers share them.
 
-    monkeypatch.setattr(Task, "cases", cases)
+    ``examine`` hands out copies alone, so what an answer does to its input reaches no other.
+    """
+    if "fresh_inputs" not in request.fixturenames:
+        monkeypatch.setattr(Task, "cases", _once)

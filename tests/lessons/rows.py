@@ -135,7 +135,7 @@ ROWS = [
     ("F47", "m08", "main", "#figure-heads", "first 8 heads of each of its 12 layers",
      "models/gpt2/"),
     ("F56", "m12", "#sec-patterns", "#sparse-patterns", "strided pattern", "blocks",
-     "In a window of 8, news travels 7 tokens a layer"),
+     "In a window of 8, what a token says"),
     ("F57", "m12", "#sec-linear", r"\phi(x) = \operatorname{elu}(x) + 1", "#linear",
      "#figure-recall",
      "is_causal=True"),

@@ -247,10 +247,9 @@ def test_hands_by_the_pencil():
     hand = {position: 30 * position for position in range(4, 8)}
     cosines = [math.cos(math.radians(hand[p] - (hand[7] - 90))) for p in hand]
     assert [round(c, 2) for c in cosines] == [1, 0.87, 0.5, 0]
-    for query, key in ((5, 2), (105, 102)):
-        assert math.cos(math.radians(30 * (query - key))) == pytest.approx(0)
-    for query, key in ((5, 4), (105, 104)):
-        assert round(math.cos(math.radians(30 * (query - key))), 2) == 0.87
+    for query, key, score in ((5, 2, 1), (5, 4, 0.5), (105, 102, 1), (105, 104, 0.5)):
+        between = 30 * query - 90 - 30 * key
+        assert math.cos(math.radians(between)) == pytest.approx(score)
 
 
 def test_a_larger_base_and_100_steps_stretch_rotary():

@@ -1,9 +1,14 @@
 """Find text that a reader can't read: over other text, cut off, out of view, or too small."""
 
 _SHARED = """
-  const shown = (e) => e.checkVisibility({visibilityProperty: true, opacityProperty: true})
+  const isShown = (e) => e.checkVisibility({visibilityProperty: true, opacityProperty: true})
     && !e.closest(".screen-reader-only, .visually-hidden") && getComputedStyle(e).fontSize !== "0px"
     && getComputedStyle(e).clipPath === "none";
+  const seen = new Map();
+  const shown = (e) => {
+    if (!seen.has(e)) seen.set(e, isShown(e));
+    return seen.get(e);
+  };
   const inWidget = (e) => e.closest(".widget") !== null;
   const scrolls = (e) => !inWidget(e) && /auto|scroll/.test(getComputedStyle(e).overflowX);
   const shortened = (e) => !inWidget(e) && getComputedStyle(e).textOverflow === "ellipsis";
@@ -12,8 +17,7 @@ _SHARED = """
 # One box a line of text; a formula counts as one; a text field by the room its text has. Outside
 # widgets text may be cut: what scrolls sideways (code, formulas) counts as far as it is in view,
 # and a title that ends in an ellipsis by the room it has.
-TEXT_BOXES = """(root) => {
-  SHARED
+_TEXT_BOXES = """(root) => {
   const views = new Map();
   const viewOf = (e) => {
     if (!e || e === document.body) return null;
@@ -46,20 +50,18 @@ TEXT_BOXES = """(root) => {
     if (shown(input)) add(input.value, input, input.getBoundingClientRect());
   }
   return boxes;
-}""".replace("SHARED", _SHARED)
+}"""
 
 # Cells and fields whose text is wider than they are.
-CLIPPED = """(root) => {
-  SHARED
+_CLIPPED = """(root) => {
   return [...root.querySelectorAll("td, input[type=text], p, span, button")]
     .filter((e) => shown(e) && e.scrollWidth > e.clientWidth + 1 && e.clientWidth > 0
       && !scrolls(e) && !shortened(e))
     .map((e) => e.outerHTML.slice(0, 120));
-}""".replace("SHARED", _SHARED)
+}"""
 
 # Words and numbers in the cells of a table that go on in the next line without a hyphen.
-CUT_WORDS = """(root) => {
-  SHARED
+_CUT_WORDS = """(root) => {
   const cut = [];
   const inCell = (node) => node.parentElement.closest("td, th")
     && !node.parentElement.closest("code") && shown(node.parentElement);
@@ -75,9 +77,18 @@ CUT_WORDS = """(root) => {
     }
   }
   return cut;
-}""".replace("SHARED", _SHARED)
+}"""
 
 SIDEWAYS = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+
+# All in one call, as each call of the browser takes longer than its work.
+LAID_OUT = f"""(root) => {{
+  {_SHARED}
+  return {{
+    boxes: ({_TEXT_BOXES})(root), clipped: ({_CLIPPED})(root), cut: ({_CUT_WORDS})(root),
+    sideways: {SIDEWAYS}
+  }};
+}}"""
 SMALLEST_TEXT = 11
 
 
@@ -97,15 +108,14 @@ def overlapping(boxes):
 
 def illegible(page, selector):
     """Return a line for each text in ``selector`` that can't be read, and for a sideways scroll."""
-    root = page.locator(selector).element_handle()
-    boxes = root.evaluate(TEXT_BOXES)
+    laid_out = page.locator(selector).evaluate(LAID_OUT)
+    boxes, sideways = laid_out["boxes"], laid_out["sideways"]
     width = page.viewport_size["width"]
-    sideways = page.evaluate(SIDEWAYS)
     return [
         *([] if boxes else [f"no text in {selector}"]),
         *(f"text over text: {a!r} and {b!r}" for a, b in overlapping(boxes)),
-        *(f"cut off: {element}" for element in root.evaluate(CLIPPED)),
-        *(f"cut in two: {word!r}" for word in root.evaluate(CUT_WORDS)),
+        *(f"cut off: {element}" for element in laid_out["clipped"]),
+        *(f"cut in two: {word!r}" for word in laid_out["cut"]),
         *(
             f"out of view: {b['text']!r} from {b['left']:.0f} to {b['right']:.0f} px"
             for b in boxes
@@ -127,6 +137,7 @@ IS_EXACT = """(widget) => [...widget.querySelectorAll(".widget-place")].every((p
 def assert_legible(page, widget):
     """No text over text, none cut off or out of view, none too small."""
     element = page.locator(widget).element_handle()
-    page.wait_for_function(IS_EXACT, arg=element, timeout=5000)
+    if not element.evaluate(IS_EXACT):
+        page.wait_for_function(IS_EXACT, arg=element, timeout=5000)
     found = illegible(page, widget)
     assert not found, "\n".join(found)
