@@ -75,3 +75,26 @@ def test_scores_are_the_committed_ones(page):
     bits, counted = numbers(table[1][1])[0], numbers(table[2][1])[0]
     assert bits == pytest.approx(story["bits per byte"]["all"], abs=0.0051)
     assert bits < counted
+
+
+def test_scores_of_what_two_lessons_trained_are_theirs(page):
+    copying = json.loads((ROOT / "modules/m05_masks/copying.json").read_text())
+    table = rows(page, "copying-scores")
+    kinds = [(data, what) for data in ("sentences", "drawn by lot") for what in ("right", "hidden")]
+    for (data, what), (_, *shown) in zip(kinds, table, strict=True):
+        for sees, cell in zip(("everything", "only back"), shown, strict=True):
+            assert numbers(cell) == span([s[what] for s in copying[f"{data}, {sees}"].values()])
+    recalled = json.loads((ROOT / "modules/m12_inference/recall.json").read_text())["recalled"]
+    table = rows(page, "recall-scores")
+    for kind, (_, *shown) in zip(("softmax 4", "linear 4", "linear 1"), table, strict=True):
+        for count, cell in zip(("16", "64", "256"), shown, strict=True):
+            assert len(recalled[kind][count]) == 5
+            assert numbers(cell) == span(recalled[kind][count])
+
+
+def test_each_card_says_what_a_model_reads_how_large_it_is_and_why_it_is_used(page):
+    for anchor in [*ANCHORS, "copying", "recall"]:
+        leads = [b.get_text() for b in page.select(f"section#{anchor} li > strong")]
+        assert leads[0].startswith("What ")
+        assert leads[1] == "How large."
+        assert leads[2].startswith("Why the course uses")
