@@ -68,6 +68,10 @@ def train(workdir: Path, report: Report) -> None:
         kind: [run.model(kind, s, best[kind], anywhere=True) for s in SEEDS]
         for kind in ("sinusoidal", "learned")
     }
+    other = {
+        kind: [run.model(kind, s, best[kind], **options) for s in SEEDS]
+        for kind, options in CONSTANTS.items()
+    }
     found = {
         "seeds": list(SEEDS), "steps": STEPS, "length": LENGTH, "longest": LONGEST, "bin": BIN,
         "parameters": {k: sum(p.numel() for p in Reader(k).parameters()) for k in KINDS},
@@ -79,10 +83,8 @@ def train(workdir: Path, report: Report) -> None:
         "three times the steps": {kind: by_place(longer[kind]) for kind in KINDS},
         "a larger rate": {kind: run.larger(kind) for kind in KINDS},
         "trained anywhere": {kind: by_place(found) for kind, found in anywhere.items()},
-        "other constants": {
-            kind: by_place([run.model(kind, s, best[kind], **options) for s in SEEDS])
-            for kind, options in CONSTANTS.items()
-        },
+        "other constants": {kind: by_place(found) for kind, found in other.items()},
+        "rotary of another base, at last": at_the_end(other["rotary"], 2 * LONGEST),
         "beyond": {
             name: {
                 "at once": by_place([stretched(m, options) for m in models["rotary"]]),
@@ -187,6 +189,14 @@ def by_place(models: list[Reader], window: int | None = None) -> dict[str, list[
             bins = shares.unflatten(0, (-1, BIN)).nanmean(-1)
             found[name].append([round(share, 4) for share in bins.tolist()])
     return found
+
+
+def at_the_end(models: list[Reader], length: int) -> dict[str, list[float]]:
+    """Return for each question and model the share right at the last LENGTH places of such rows."""
+    shares = [right(model, length) for model in models]
+    return {
+        name: [round(s[name][-LENGTH:].nanmean().item(), 4) for s in shares] for name in QUESTIONS
+    }
 
 
 def moved(models: list[Reader]) -> dict[str, dict[str, list[float]]]:

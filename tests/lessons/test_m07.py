@@ -233,6 +233,10 @@ def test_the_base_decides_and_the_trained_length_does_not_tell():
     for question in ("back", "last"):
         assert min(near(published[question]) + near(llama[question])) > 0.98
         assert max(far(published[question])) < 0.4 < 0.9 < min(far(llama[question]))
+    at_last = SCORES["rotary of another base, at last"]["back"]
+    assert max(at_last) < 0.09  # on rows of 128 it guesses, too
+    slow, fast = (math.degrees(base**-0.25) for base in (500_000, 10_000))
+    assert 63 * fast > 360 > 63 * slow
 
 
 def test_steeper_slopes_tell_two_back_from_three():
