@@ -237,7 +237,7 @@ def test_what_is_said_of_the_scores(page):
     attention, erasure = finds("ordinary", "attention"), finds("ordinary", "erasure")
     a, b = (told("ordinary")[seed]["finds"]["attention"]["all"] for seed in SEEDS.values())
     assert [round(100 * share) for share in (a, b)] == [98, 14]
-    assert f"right about at least {int(100 * min(erasure))} %" in said(page, "#sec-scores")
+    assert f"names the decisive words in at least {int(100 * min(erasure))} %" in said(page, "#sec-scores")
     rest = sorted(set(attention) - {a, b})
     assert rest[0] < 0.2, "all over the range"
     assert rest[-1] > 0.9
