@@ -6,8 +6,9 @@ The one mask contract, kept by every function and layer here:
 
 - ``mask`` is bool and broadcasts to the scores, (..., L, S). ``True`` = may attend.
   Scores to *add* go into ``bias=``; a bias of -inf hides, as ``False`` does.
-- Shapes line up from the right: two dimensions are (L, S), three are (H, L, S). A mask for each
-  sequence is (B, 1, L, S). Where (B, L, S) would pass for heads, because B == H, it is refused.
+- Shapes line up from the right. Two dimensions are (L, S); a mask for each sequence has four,
+  (B, 1, L, S). A bias of three is (H, L, S), for heads, as positions.py makes them. A mask of three
+  is refused for every batch size: most would be meant as (B, L, S), and pass where B == H.
 - ``is_causal`` and ``window`` align the *ends* of query and key: the last query stands at the
   last key, so one new query sees the whole cache. (PyTorch's flag aligns the starts.)
 - A query that may attend to nothing gets weights 0 and output 0, with finite gradients.
@@ -128,7 +129,7 @@ def masked_softmax(scores: Tensor, mask: Tensor | None = None) -> Tensor:
     """
     if mask is None:
         return scores.softmax(-1)
-    check_scores_like("mask", mask, scores, scores.shape)
+    check_broadcast("mask", mask, scores, scores.shape)
     # softmax of a row of -inf is 0/0. Such a row is opened first and emptied afterwards, so that
     # no NaN is made on the way forward or back.
     empty = ~mask.any(-1, keepdim=True)
@@ -168,7 +169,7 @@ def scaled_dot_product_attention(
 
     A hidden key or value must be finite: its weight is 0, and 0 · ∞ is NaN.
     """
-    _check_attention(query, key, value, mask, bias, window, dropout_p)
+    _check_attention(query, key, value, mask, bias, is_causal, window, dropout_p)
     _check_softcap_and_sinks(query, softcap, sinks)
     key, value = _repeat_heads(query, key), _repeat_heads(query, value)
     L, S = query.shape[-2], key.shape[-2]
@@ -261,7 +262,7 @@ def fused_attention(
     aligns the ends as ``is_causal`` does here; handed over as ``attn_mask`` it keeps the fast
     kernels of a GPU, but on a CPU it makes the (L, S) mask.
     """
-    _check_attention(query, key, value, mask, bias, window, dropout_p)
+    _check_attention(query, key, value, mask, bias, is_causal, window, dropout_p)
     if backend is not None and backend not in BACKENDS:
         raise ValueError(f"backend must be one of {', '.join(BACKENDS)}, got {backend!r}")
     (L, D), (S, Dv) = query.shape[-2:], value.shape[-2:]
@@ -270,6 +271,10 @@ def fused_attention(
     is_causal = is_causal and L > 1
     window = None if window is None or window >= max(L, S) else window
     scale = D**-0.5 if scale is None else scale
+    if isinstance(scale, Tensor) or scale <= 0:
+        # PyTorch's flash kernel gives NaN on a CPU: F.scaled_dot_product_attention(*torch.ones(
+        # 3, 1, 1, 2, 4), is_causal=True, scale=-0.5). No kernel takes a scale that is learned.
+        query, scale = query * scale, 1.0
 
     q, k, v = _to_4d(query), _to_4d(key), _to_4d(value)  # (B, H, L, D), (B, Hkv, S, D) twice
     mask, bias = _mask_to_4d(mask, query), _mask_to_4d(bias, query)  # broadcast to (B, H, L, S)
@@ -312,17 +317,29 @@ def _in_chunks(
     """Call the kernel for some queries at a time, each with the keys that they can see."""
     L, S = query.shape[-2], key.shape[-2]
     offset = S - L  # query i stands at key offset + i
-    step = L if L * S <= ONE_CALL else QUERY_CHUNK
     mask = None if mask is None else mask.expand(-1, -1, L, S)
     bias = None if bias is None else bias.expand(-1, -1, L, S)
+
+    def attend(queries: slice, keys: slice, band: Tensor | None) -> Tensor:
+        visible = None if mask is None else mask[..., queries, keys]  # (B, H, queries, keys)
+        if band is not None:
+            visible = band if visible is None else visible & band
+        added = None if bias is None else bias[..., queries, keys]
+        some = query[..., queries, :], key[..., keys, :], value[..., keys, :]
+        return kernel(*some, visible, added)
+
+    if L * S <= ONE_CALL:  # without a loop, so that a compiler can leave the lengths open
+        banded = is_causal or window is not None
+        band = _band(L, S, offset, is_causal, window, query.device) if banded else None
+        return attend(slice(None), slice(None), band)
+
     # Kept for the backward pass, the chunks' masks or weights would add up to a matrix.
     learns = any(t is not None and t.requires_grad for t in (query, key, value, bias))
-    if step < L and learns and torch.is_grad_enabled():
+    if learns and torch.is_grad_enabled():
         kernel = functools.partial(checkpoint, kernel, use_reentrant=False)
-
     outputs = []
-    for start in range(0, L, step):
-        stop = min(start + step, L)
+    for start in range(0, L, QUERY_CHUNK):
+        stop = min(start + QUERY_CHUNK, L)
         first, last = 0, S  # the keys that some query of the chunk can see
         if window is not None:
             first, last = start + offset - window + 1, stop + offset + window - 1
@@ -330,19 +347,12 @@ def _in_chunks(
             last = stop + offset
         last = min(max(last, 1), S)
         first = min(max(first, 0), last - 1)  # at least one key for the kernel; the band hides it
-
-        queries, keys = slice(start, stop), slice(first, last)
-        visible = None if mask is None else mask[..., queries, keys]  # (B, H, queries, keys)
-        added = None if bias is None else bias[..., queries, keys]
+        band = None
         if is_causal or window is not None:
             at = offset + start - first
             band = _band(stop - start, last - first, at, is_causal, window, query.device)
-            visible = band if visible is None else visible & band
-        output = kernel(
-            query[..., queries, :], key[..., keys, :], value[..., keys, :], visible, added
-        )
-        outputs.append(output)
-    return outputs[0] if len(outputs) == 1 else torch.cat(outputs, dim=-2)
+        outputs.append(attend(slice(start, stop), slice(first, last), band))
+    return torch.cat(outputs, dim=-2)
 
 
 def _kernel(
@@ -490,6 +500,8 @@ class MultiHeadAttention(nn.Module):
         bias: bool = True,
         qk_norm: bool = False,
         rotary: nn.Module | None = None,
+        device: Device = None,
+        dtype: torch.dtype | None = None,
     ) -> None:
         super().__init__()
         num_kv_heads = num_heads if num_kv_heads is None else num_kv_heads
@@ -510,10 +522,11 @@ class MultiHeadAttention(nn.Module):
         self.query_dim = num_heads * self.head_dim
         self.kv_dim = num_kv_heads * self.head_dim
         self.dropout, self.rotary = dropout, rotary
-        self.qkv_proj = nn.Linear(embed_dim, self.query_dim + 2 * self.kv_dim, bias=bias)
-        self.out_proj = nn.Linear(self.query_dim, embed_dim, bias=bias)
-        self.query_norm = nn.RMSNorm(self.head_dim, eps=1e-6) if qk_norm else None
-        self.key_norm = nn.RMSNorm(self.head_dim, eps=1e-6) if qk_norm else None
+        made = {"device": device, "dtype": dtype}
+        self.qkv_proj = nn.Linear(embed_dim, self.query_dim + 2 * self.kv_dim, bias=bias, **made)
+        self.out_proj = nn.Linear(self.query_dim, embed_dim, bias=bias, **made)
+        self.query_norm = nn.RMSNorm(self.head_dim, eps=1e-6, **made) if qk_norm else None
+        self.key_norm = nn.RMSNorm(self.head_dim, eps=1e-6, **made) if qk_norm else None
 
     def extra_repr(self) -> str:
         heads = f"num_heads={self.num_heads}, num_kv_heads={self.num_kv_heads}"
@@ -536,7 +549,8 @@ class MultiHeadAttention(nn.Module):
         """Self-attention, or cross-attention where ``context`` gives the keys and values.
 
         Shapes: x (..., L, E), context (..., S, E); mask and bias broadcast to (..., H, L, S):
-            a mask that differs from sequence to sequence is (B, 1, L, S). x may be a jagged
+            a mask that differs from sequence to sequence is (B, 1, L, S), a bias for each head
+            (H, L, S), as ``alibi_bias`` and ``LearnedRelativeBias`` return. x may be a jagged
             nested tensor, (B, j, E), with ``is_causal`` and ``window`` alone.
         Options: ``lengths`` (B,), how many tokens of each row of x are no padding, is for a
             RaggedKVCache (caching.py). ``position_ids`` (L,) or (..., L) say where tokens stand
@@ -561,6 +575,7 @@ class MultiHeadAttention(nn.Module):
             # What is wrong with the masks must show before the cache has taken the tokens.
             check_scores_like("mask", mask, query, (*query.shape[:-1], place.key_len))
             check_scores_like("bias", bias, query, (*query.shape[:-1], place.key_len))
+            _check_ragged_bias(bias, place)
             key, value = cache.append(key, value, lengths)
         if place.mask is not None:
             mask = place.mask if mask is None else mask & place.mask
@@ -605,7 +620,8 @@ class MultiHeadAttention(nn.Module):
             said = f"{x.ndim} dimensions, {x.layout}"
             raise TypeError(f"x is nested: it must be jagged, (B, j, {self.embed_dim}); got {said}")
         check_width("x", x, "embed_dim", self.embed_dim)
-        check_alike("layer", self.out_proj.weight, "x", x)
+        if type(self.out_proj) is nn.Linear:  # one that is wrapped or quantised has its own dtypes
+            check_alike("layer", self.out_proj.weight, "x", x)
 
     def _project(self, x: Tensor, context: Tensor | None = None) -> tuple[Tensor, ...]:
         """Query heads (..., H, L, D), key and value heads (..., Hkv, S, D)."""
@@ -614,13 +630,13 @@ class MultiHeadAttention(nn.Module):
             query, key, value = self._heads(self.qkv_proj(x)).split_with_sizes(counts, dim=-3)
         else:
             check_width("context", context, "embed_dim", self.embed_dim)
-            check_alike("layer", self.out_proj.weight, "context", context)
+            check_alike("x", x, "context", context)
             if x.shape[:-2] != context.shape[:-2]:
                 raise ValueError(f"batch differs: x {(*x.shape,)}, context {(*context.shape,)}")
-            weight, bias, Q = self.qkv_proj.weight, self.qkv_proj.bias, self.query_dim
-            b_q, b_kv = (None, None) if bias is None else (bias[:Q], bias[Q:])
-            query = self._heads(F.linear(x, weight[:Q], b_q))
-            key, value = self._heads(F.linear(context, weight[Q:], b_kv)).chunk(2, dim=-3)
+            # The module is called, never its weight, which hooks, LoRA or int8 may stand for.
+            query = self._heads(self.qkv_proj(x)[..., : self.query_dim])
+            projected = self.qkv_proj(context)[..., self.query_dim :]
+            key, value = self._heads(projected).chunk(2, dim=-3)
         if self.query_norm is not None:  # autocast would leave them wide
             query = self.query_norm(query).type_as(value)
             key = self.key_norm(key).type_as(value)
@@ -680,9 +696,12 @@ class CausalMultiHeadAttention(MultiHeadAttention):
         bias: bool = True,
         qk_norm: bool = False,
         rotary: nn.Module | None = None,
+        device: Device = None,
+        dtype: torch.dtype | None = None,
     ) -> None:
         options = {"num_kv_heads": num_kv_heads, "head_dim": head_dim, "bias": bias}
-        super().__init__(embed_dim, num_heads, dropout, qk_norm=qk_norm, rotary=rotary, **options)
+        options |= {"qk_norm": qk_norm, "rotary": rotary, "device": device, "dtype": dtype}
+        super().__init__(embed_dim, num_heads, dropout, **options)
         check_counts(max_seq_len=max_seq_len)
         self.max_seq_len = int(max_seq_len)
 
@@ -884,6 +903,7 @@ def _check_attention(
     value: Tensor,
     mask: Tensor | None,
     bias: Tensor | None,
+    is_causal: bool,
     window: int | None,
     dropout_p: float,
 ) -> None:
@@ -902,9 +922,22 @@ def _check_attention(
     scores = (*query.shape[:-1], key.shape[-2])
     check_scores_like("mask", mask, query, scores)
     check_scores_like("bias", bias, query, scores)
+    if is_causal not in (True, False):
+        raise TypeError(f"is_causal must be a bool, got {is_causal!r}")
     if window is not None:
         check_counts(window=window)
     check_probability("dropout_p", dropout_p)
+
+
+def _check_ragged_bias(bias: Tensor | None, place: "Placement") -> None:
+    """A bias that aligns the ends is wrong for the shorter sequences of a RaggedKVCache."""
+    if bias is None or place.mask is None:
+        return
+    if bias.ndim < 4 or bias.shape[0] < place.mask.shape[0]:
+        raise ValueError(
+            f"bias {tuple(bias.shape)} is one for all sequences, and those of this cache differ "
+            "in length: make it (B, H, L, S), with position_ids=cache.place(...).positions"
+        )
 
 
 def _check_shapes(q: tuple[int, ...], k: tuple[int, ...], v: tuple[int, ...]) -> None:
@@ -938,6 +971,26 @@ def _check_softcap_and_sinks(query: Tensor, softcap: float | None, sinks: Tensor
 def check_scores_like(
     name: str, tensor: Tensor | None, query: Tensor, scores: Sequence[int]
 ) -> None:
+    """Refuse a mask or bias that doesn't broadcast to the scores, or that can be read in two ways.
+
+    Few masks are for heads, so that one of three dimensions is refused where scores have heads.
+    One of two may be (B, S) by chance where B == L: that warns, and is read as (L, S).
+    """
+    check_broadcast(name, tensor, query, scores)
+    if tensor is None or name != "mask":
+        return
+    have, want = tuple(tensor.shape), tuple(scores)
+    if len(have) == 3 and len(want) == 4 and have[0] != 1:
+        raise ValueError(f"mask {have}: for sequences mask[:, None], for heads mask[None]")
+    two_ways = len(have) == 2 and len(want) in (3, 4) and have[0] == want[0] > 1
+    if two_ways and not torch.compiler.is_compiling():
+        none = ", None" * (len(want) - 3)
+        read = f"is read as (queries, keys), which mask[None{none}] says without this warning"
+        other = f"as (sequences, keys) of the scores {want} it would be mask[:, None{none}]"
+        warnings.warn(f"mask {have} {read}; {other}", stacklevel=4)  # a function's caller
+
+
+def check_broadcast(name: str, tensor: Tensor | None, query: Tensor, scores: Sequence[int]) -> None:
     """Refuse a mask or bias that isn't what it is called, or doesn't broadcast to the scores."""
     if tensor is None:
         return
@@ -957,26 +1010,7 @@ def check_scores_like(
     pairs = zip(have[::-1], want[::-1], strict=False)
     if len(have) > len(want) or any(a not in (1, b) for a, b in pairs):
         raise ValueError(f"{name} {have} doesn't broadcast to the scores {want}")
-    if name == "mask":
-        _check_readings(have, want)
     check_alike("query", query, name, tensor)
-
-
-def _check_readings(have: tuple[int, ...], want: tuple[int, ...]) -> None:
-    """A mask (B, L, S) with B == H would pass for heads, one of (B, S) with B == L for (L, S).
-
-    The first is refused: few masks are for heads. Most of the second shape are (L, S) and right,
-    and fit (B, S) by chance: there a warning names both readings.
-    """
-    if len(want) not in (3, 4) or len(have) not in (2, 3) or not have[0] == want[0] > 1:
-        return
-    if len(have) == 3 and len(want) == 4:
-        raise ValueError(f"mask {have}: for sequences mask[:, None], for heads mask[None]")
-    if len(have) == 2 and not torch.compiler.is_compiling():
-        none = ", None" * (len(want) - 3)
-        read = f"is read as (queries, keys), which mask[None{none}] says without this warning"
-        other = f"as (sequences, keys) of the scores {want} it would be mask[:, None{none}]"
-        warnings.warn(f"mask {have} {read}; {other}", stacklevel=5)  # a function's caller
 
 
 def check_alike(like_name: str, like: Tensor, name: str, tensor: Tensor) -> None:

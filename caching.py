@@ -247,3 +247,5 @@ def _register(kind: type[KVCache]) -> None:
 
 for _kind in (KVCache, RaggedKVCache, WindowKVCache):
     _register(_kind)
+# So that torch.load(..., weights_only=True) reads a cache that was saved.
+torch.serialization.add_safe_globals([KVCache, RaggedKVCache, WindowKVCache])

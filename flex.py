@@ -56,7 +56,7 @@ def flex_attention(
     Raises: NotImplementedError for gradients on a CPU, which PyTorch hasn't; otherwise as
         ``scaled_dot_product_attention``.
     """
-    _check_attention(query, key, value, None, None, window, 0.0)
+    _check_attention(query, key, value, None, None, is_causal, window, 0.0)
     if query.ndim != 4:
         raise ValueError(f"query must be (B, H, L, D), got {tuple(query.shape)}")
     check_softcap(softcap)

@@ -8,6 +8,8 @@ from torch import Tensor, nn
 from attention import CausalMultiHeadAttention, MultiHeadAttention
 from variants import CrossAttention
 
+LIKE_LLAMA = ("llama", "mistral", "qwen2", "qwen3")  # whose attention differs in sizes alone
+
 
 def from_torch(module: nn.MultiheadAttention) -> MultiHeadAttention:
     """A layer that computes what ``module`` does, with a copy of its weights.
@@ -99,17 +101,28 @@ def to_gpt2(layer: MultiHeadAttention, prefix: str = "") -> dict[str, Tensor]:
 
 
 def load_llama(
-    layer: MultiHeadAttention, state: Mapping[str, Tensor], prefix: str = ""
+    layer: MultiHeadAttention,
+    state: Mapping[str, Tensor],
+    prefix: str = "",
+    *,
+    model_type: str | None = None,
 ) -> MultiHeadAttention:
     """Copy Llama's ``q_proj``, ``k_proj``, ``v_proj`` and ``o_proj`` into ``layer``; return it.
 
     Names and order are those of Hugging Face's files, which Mistral and Qwen share: ``prefix`` is
     as "model.layers.0.self_attn". A layer with ``qk_norm`` also reads ``q_norm`` and ``k_norm``
     (Qwen 3). Biases are copied where the layer has them; Qwen 2's output has none: that is 0 here.
-    Raises: ValueError for a missing name, a shape that differs, or a layer whose rotary pairs
-        neighbours, because these weights pair halves: ``Rotary(head_dim, interleaved=False)``.
+    ``model_type``: as the model's config says it, "llama", "mistral", "qwen2" or "qwen3". Others
+    share the names and compute something else: Gemma 3's norms multiply by 1 + weight. With
+    ``qk_norm`` it must be given, as nothing in the weights tells Qwen's norms from Gemma's.
+    Raises: ValueError for another model_type, a missing name, a shape that differs, or a layer
+        whose rotary pairs neighbours, because these weights pair halves:
+        ``Rotary(head_dim, interleaved=False)``.
     """
     _check_halves(layer)
+    needed = layer.query_norm is not None
+    if model_type not in LIKE_LLAMA and (needed or model_type is not None):
+        raise ValueError(f"model_type must be one of {', '.join(LIKE_LLAMA)}; got {model_type!r}")
     prefix = _dotted(prefix)
     E, Q, KV, has_bias = layer.embed_dim, layer.query_dim, layer.kv_dim, layer.out_proj.bias
     sizes = {"q_proj": (Q, E), "k_proj": (KV, E), "v_proj": (KV, E), "o_proj": (E, Q)}

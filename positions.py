@@ -82,16 +82,17 @@ class Rotary(nn.Module):
             devices = f"heads {heads.device}, position_ids {position_ids.device}"
             raise ValueError(f"device differs: {devices}")
         shape, wanted = tuple(position_ids.shape), (*heads.shape[:-3], heads.shape[-2])
-        if shape not in (wanted, wanted[-1:]):
+        if shape not in (wanted, wanted[-1:], (1, *wanted[-1:])):
             raise ValueError(f"position_ids must be {wanted[-1:]} or {wanted}, got {shape}")
         angles = _angles(position_ids, self.head_dim, self.base)
         return angles if len(shape) == 1 else angles.unsqueeze(-3)  # the same for all heads
 
 
 def _angles(positions: Tensor, size: int, base: float) -> Tensor:
-    """position / base^(2i / size), (..., L) -> (..., L, ⌈size / 2⌉), float64."""
-    steps = torch.arange(0, size, 2, dtype=torch.float64, device=positions.device)
-    return positions.to(torch.float64)[..., None] * base ** (-steps / size)
+    """position / base^(2i / size), (..., L) -> (..., L, ⌈size / 2⌉), in float64 where there is."""
+    dtype = torch.float32 if positions.device.type == "mps" else torch.float64
+    steps = torch.arange(0, size, 2, dtype=dtype, device=positions.device)
+    return positions.to(dtype)[..., None] * base ** (-steps / size)
 
 
 def alibi_bias(
@@ -99,6 +100,7 @@ def alibi_bias(
     query_len: int,
     key_len: int | None = None,
     *,
+    position_ids: int | Tensor | None = None,
     dtype: torch.dtype | None = None,
     device: Device = None,
 ) -> Tensor:
@@ -108,15 +110,20 @@ def alibi_bias(
 
     Where H isn't a power of two, the slopes are those of the power below, then every second one
     of the power above, as in the paper's code.
+
+    ``position_ids``: where the queries stand, if not at the end: the first one's, or (B, L), which
+    gives (B, H, L, S). With a RaggedKVCache it is ``cache.place(query_len).positions``.
     """
     check_counts(num_heads=num_heads)
     num_heads = int(num_heads)  # NumPy's integers have no bit_length
     whole = 2 ** (num_heads.bit_length() - 1)
     slopes = [2.0 ** (-8 * h / whole) for h in range(1, whole + 1)]
     slopes += [2.0 ** (-4 * h / whole) for h in range(1, 2 * whole, 2)][: num_heads - whole]
-    distance = _distance(query_len, key_len, device).abs()
-    slope = torch.tensor(slopes, dtype=torch.float64, device=device)[:, None, None]
-    return (-slope * distance).to(dtype or torch.get_default_dtype())
+    dtype = dtype or torch.get_default_dtype()
+    wide = torch.promote_types(dtype, torch.float32)
+    distance = _distance(query_len, key_len, device, position_ids).abs().unsqueeze(-3).to(wide)
+    slope = torch.tensor(slopes, dtype=wide, device=device)[:, None, None]
+    return (-slope * distance).to(dtype)
 
 
 class LearnedRelativeBias(nn.Module):
@@ -132,16 +139,33 @@ class LearnedRelativeBias(nn.Module):
         self.max_distance = max_distance
         self.table = nn.Parameter(torch.zeros(num_heads, 2 * max_distance + 1))
 
-    def forward(self, query_len: int, key_len: int | None = None) -> Tensor:
-        """(H, L, S); column ``max_distance`` of the table is a query's own position."""
+    def forward(
+        self,
+        query_len: int,
+        key_len: int | None = None,
+        *,
+        position_ids: int | Tensor | None = None,
+    ) -> Tensor:
+        """(H, L, S); column ``max_distance`` of the table is a query's own position.
+
+        ``position_ids`` as in ``alibi_bias``: (B, L) gives (B, H, L, S).
+        """
         most = self.max_distance
-        distance = _distance(query_len, key_len, self.table.device)
-        return self.table[:, distance.clamp(-most, most) + most]
+        distance = _distance(query_len, key_len, self.table.device, position_ids)
+        return self.table[:, distance.clamp(-most, most) + most].movedim(0, -3)
 
 
-def _distance(query_len: int, key_len: int | None, device: Device) -> Tensor:
-    """Key position minus query position, (L, S), the ends aligned."""
+def _distance(
+    query_len: int, key_len: int | None, device: Device, position_ids: int | Tensor | None = None
+) -> Tensor:
+    """Key position minus query position, (L, S) or (B, L, S); without positions the ends align."""
     key_len = query_len if key_len is None else key_len
     check_counts(query_len=query_len, key_len=key_len)
-    queries = torch.arange(key_len - query_len, key_len, device=device)
-    return torch.arange(key_len, device=device) - queries[:, None]
+    first = key_len - query_len if position_ids is None else position_ids
+    if isinstance(first, Tensor):
+        if first.ndim != 2 or first.shape[-1] != query_len:
+            raise ValueError(f"position_ids must be (B, {query_len}), got {tuple(first.shape)}")
+        queries = first.to(device)
+    else:
+        queries = torch.arange(first, first + query_len, device=device)
+    return torch.arange(key_len, device=queries.device) - queries[..., None]

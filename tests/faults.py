@@ -95,17 +95,17 @@ FAULTS = r"""
 - query.to(wide), key.to(wide), value.to(wide)
 + query, key, value
 # chunks skip a query: fused::test_matches_the_reference
-- stop = min(start + step, L)
-+ stop = min(start + step - 1, L)
+- stop = min(start + QUERY_CHUNK, L)
++ stop = min(start + QUERY_CHUNK - 1, L)
 # the last visible key cut off: fused::test_matches_the_reference
 - last = stop + offset
 + last = stop + offset - 1
 # chunks kept for the backward pass: memory::test_training_keeps_neither_weights_nor_masks
-- if step < L and learns and
-+ if not learns and
+- if learns and torch.is
++ if not learns and torch.is
 # one mask for long inputs: memory::test_fused_attention_takes_little
-- step = L if L * S <= ONE_CALL else QUERY_CHUNK
-+ step = L
+- if L * S <= ONE_CALL:
++ if True:
 # three dimensions lose the fast kernel: fused::test_any_batch_shape_and_broadcast_mask
 - return tensor.reshape(-1, heads, *tensor.shape[-2:])
 + return tensor if tensor.ndim == 3 else tensor.reshape(-1, heads, *tensor.shape[-2:])
@@ -119,8 +119,8 @@ FAULTS = r"""
 - query, key, value = self._project(x, context)
 + query, value, key = self._project(x, context)
 # context ignored: layers::test_matches_the_formula_by_hand
-- F.linear(context, weight[Q:], b_kv)
-+ F.linear(context, weight[Q:], b_kv) * 0
+- self.qkv_proj(context)
++ self.qkv_proj(context * 0)
 # cache overwrites its start: cache::test_cached_decoding_equals_one_pass
 - keys[:, :, start:end], values[:, :, start:end] = key, value
 + keys[:, :, : end - start], values[:, :, : end - start] = key, value
@@ -146,8 +146,8 @@ FAULTS = r"""
 - if not _reads_shared_heads(query, attn_mask, backend):
 + if True:
 # a mask with two readings taken: errors::test_attention
-- or not have[0] == want[0] > 1:
-+ or True:
+- len(have) == 3 and len(want) == 4 and have[0] != 1
++ False
 # documents see padding: masks::test_document_mask_by_its_definition
 - (same & (documents >= 0)[:, None, :])
 + (same & (documents >= -1)[:, None, :])

@@ -69,9 +69,5 @@ export const memoryBars = defineWidget({
   ],
   model: memory,
   sentence,
-  view,
-  challenges: {
-    "cache-of-a-card": ({parts: [, cache]}) => cache.bytes > CARD,
-    "maps-over-parameters": ({parts: [parameters, , maps], batch}) => batch === 1 && maps.bytes > parameters.bytes
-  }
+  view
 });

@@ -6,7 +6,7 @@ import torch
 
 from attention import CausalMultiHeadAttention, KVCache, MultiHeadAttention, create_padding_mask
 from caching import RaggedKVCache, WindowKVCache
-from positions import Rotary
+from positions import LearnedRelativeBias, Rotary
 from variants import LatentAttention
 
 from .inputs import DEVICES
@@ -334,3 +334,32 @@ def test_a_refused_step_leaves_lengths_as_they_were():
     full.crop(6)
     full.crop(0)
     assert full.length == 0
+
+
+@torch.no_grad()
+def test_a_relative_bias_says_where_the_sequences_of_a_ragged_cache_stand():
+    layer, relative = layer_of("none"), LearnedRelativeBias(4, 6)
+    torch.nn.init.normal_(relative.table)
+    texts, cache = [torch.randn(n + 1, 16) for n in (3, 5)], RaggedKVCache(2, 2, 9, 4)
+    for x, lengths in (
+        (padded([text[:-1] for text in texts], "right"), [3, 5]),
+        (torch.stack([text[-1:] for text in texts]), None),
+    ):
+        place = cache.place(x.shape[1], lengths)
+        with pytest.raises(ValueError, match=r"bias .* is one for all sequences"):
+            layer(x, cache=cache, lengths=lengths, bias=relative(x.shape[1], place.key_len))
+        bias = relative(x.shape[1], place.key_len, position_ids=place.positions)
+        last = layer(x, cache=cache, lengths=lengths, bias=bias)
+    for got, text in zip(last, texts, strict=True):
+        alone = layer(text[None], bias=relative(len(text)))[0, -1]
+        torch.testing.assert_close(got[0], alone)
+
+
+@pytest.mark.parametrize("make", [KVCache, RaggedKVCache, WindowKVCache])
+def test_a_saved_cache_is_read_without_trust(make, tmp_path):
+    cache = make(2, 2, 9, 4)
+    cache.append(*torch.randn(2, 2, 2, 3, 4))
+    torch.save(cache, tmp_path / "cache.pt")
+    back = torch.load(tmp_path / "cache.pt", weights_only=True)
+    assert back.length == 3
+    assert torch.equal(back.keys, cache.keys)

@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from torch._dynamo.testing import CompileCounterWithBackend
 
 import attention
 from attention import (
@@ -99,3 +100,21 @@ def test_layers_can_be_exported_for_any_batch_and_length(kind, strict):
     exported = torch.export.export(layer, (x,), dynamic_shapes=any_size, strict=strict).module()
     other = torch.randn(3, 12 if kind == "linear" else 7, 16)
     torch.testing.assert_close(exported(other), layer(other))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("options", [{"window": 3}, {"mask": True}, {"bias": True}])
+def test_one_graph_serves_every_length(options):
+    torch.compiler.reset()
+    counter = CompileCounterWithBackend("aot_eager")
+    layer = CausalMultiHeadAttention(16, 4, 64).eval()
+    compiled = torch.compile(layer, dynamic=True, backend=counter)
+    for length in range(8, 14):
+        given = dict(options)
+        if "mask" in given:
+            given["mask"] = torch.ones(2, 1, 1, length, dtype=torch.bool)
+        if "bias" in given:
+            given["bias"] = torch.randn(4, length, length)
+        x = torch.randn(2, length, 16)
+        torch.testing.assert_close(compiled(x, **given), layer(x, **given))
+    assert counter.frame_count == 1

@@ -27,6 +27,12 @@ ATTENTION = {
         r"bool.*got torch.int64: mask\.bool\(\) makes it one, add scores with bias=",
     ),
     "mask as a list": ({"mask": [[True]]}, TypeError, "mask must be bool.*got list"),
+    "causal by a word": ({"is_causal": "no"}, TypeError, "is_causal must be a bool, got 'no'"),
+    "mask for heads at another batch size": (
+        {"mask": t(4, 5, 7, dtype=torch.bool)},
+        ValueError,
+        r"mask \(4, 5, 7\): for sequences mask\[:, None\], for heads mask\[None\]",
+    ),
     "mask=True": ({"mask": True}, TypeError, "mask must be bool, a tensor; got bool True"),
     "mask for sequences and heads alike": (
         {"query": t(4, 4, 5, 8), "key": t(4, 4, 7, 8), "value": t(4, 4, 7, 8)}
@@ -180,3 +186,9 @@ def test_a_mask_of_sequences_that_fits_queries_warns_of_both_readings(attend, re
     assert not recwarn.list
     with pytest.warns(UserWarning, match=r"mask\[None\] says .*mask\[:, None\]"):
         attend(query[:, 0], key[:, 0], key[:, 0], mask)
+
+
+def test_a_causal_mask_of_our_own_warns_of_no_mask(recwarn):
+    query, key, value = qkv((5,), query_len=5)  # as many sequences as queries
+    scaled_dot_product_attention(query, key, value, is_causal=True)
+    assert not recwarn.list

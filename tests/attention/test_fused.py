@@ -207,3 +207,17 @@ def test_autocast(device, dtype):
         rtol, atol = TOLERANCE[dtype]
         torch.testing.assert_close(got.float(), want, rtol=rtol, atol=atol)
         torch.testing.assert_close(mixed.float(), want, rtol=rtol, atol=atol)
+
+
+@pytest.mark.parametrize("scale", [-0.5, 0.0, torch.tensor(0.3, requires_grad=True)])
+def test_any_scale(scale):
+    """PyTorch's own flash kernel gives NaN for a causal scale of 0 or less on a CPU."""
+    query, key, value = qkv(requires_grad=True)
+    options = {"is_causal": True, "scale": scale}
+    got = fused_attention(query, key, value, **options)
+    want, _ = scaled_dot_product_attention(query, key, value, **options)
+    torch.testing.assert_close(got, want)
+    learned = [query, key, scale] if isinstance(scale, torch.Tensor) else [query, key]
+    gradients = (torch.autograd.grad(out.square().sum(), learned) for out in (got, want))
+    for one, other in zip(*gradients, strict=True):
+        torch.testing.assert_close(one, other)

@@ -137,7 +137,10 @@ def test_llama_s_names_both_ways(bias, norm):
     rotary = Rotary(6, base=500000.0, interleaved=False)
     options = {"num_kv_heads": 2, "head_dim": 6, "bias": bias, "qk_norm": norm, "rotary": rotary}
     layer = load_llama(
-        CausalMultiHeadAttention(16, 4, 9, **options), state, "model.layers.0.self_attn"
+        CausalMultiHeadAttention(16, 4, 9, **options),
+        state,
+        "model.layers.0.self_attn",
+        model_type="qwen3" if norm else None,
     )
     x = torch.randn(2, 9, 16)
     want = llama_attention(state, x, 4, 2, 500000.0)
@@ -195,6 +198,14 @@ def plain():
                 "model.layers.0.self_attn",
             ),
             "state has .*q_norm.weight', and the layer has qk_norm=False",
+        ),
+        (
+            lambda: load_llama(plain(), {}, model_type="gemma3_text"),
+            "model_type must be one of llama, .*; got 'gemma3_text'",
+        ),
+        (
+            lambda: load_llama(MultiHeadAttention(16, 4, qk_norm=True), {}),
+            "model_type must be one of llama, .*; got None",
         ),
     ],
 )

@@ -77,7 +77,7 @@ CASES = {
     "dtype of context": (
         lambda: layer()(X, context=X.half()),
         TypeError,
-        "layer torch.float32, context torch.float16",
+        "x torch.float32, context torch.float16",
     ),
     "device of x": (
         lambda: layer()(X.to("meta")),

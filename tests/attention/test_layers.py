@@ -11,7 +11,7 @@ from attention import (
     create_document_mask,
     create_padding_mask,
 )
-from positions import LearnedRelativeBias, Rotary
+from positions import LearnedRelativeBias, Rotary, alibi_bias
 from variants import AdditiveAttention, CrossAttention, LatentAttention, LinearAttention
 
 from .inputs import DEVICES, reference
@@ -306,3 +306,45 @@ def test_every_layer_s_weights_round_trip(kind, tmp_path):
         context["context"] = one.project_context(context["context"], torch.randn(2, 3, 7))
     for got, want in zip(one(*inputs, **context), other(*inputs, **context), strict=True):
         assert torch.equal(got, want)
+
+
+@pytest.mark.parametrize("batch", [1, 4, 8])
+@pytest.mark.parametrize("return_attention", [False, True])
+def test_a_bias_for_heads_means_the_same_at_every_batch_size(batch, return_attention):
+    layer, bias = MultiHeadAttention(16, 4), alibi_bias(4, 5)
+    x = torch.randn(batch, 5, 16)
+    got = layer(x, bias=bias, return_attention=return_attention)
+    got = got[0] if return_attention else got
+    torch.testing.assert_close(got, layer(x, bias=bias[None]))
+    one_by_one = torch.cat([layer(row[None], bias=bias) for row in x])
+    torch.testing.assert_close(got, one_by_one)
+
+
+class LowRank(nn.Module):
+    """A linear layer and a small change to it, as LoRA wraps one; it has no weight of its own."""
+
+    def __init__(self, linear):
+        super().__init__()
+        self.linear = linear
+        self.change = nn.Linear(linear.in_features, linear.out_features, bias=False)
+
+    def forward(self, x):
+        return self.linear(x) + self.change(x)
+
+
+@pytest.mark.parametrize("cross", [False, True])
+def test_wrapped_projections_are_called(cross):
+    wrapped, merged = (MultiHeadAttention(16, 4, num_kv_heads=2) for _ in range(2))
+    merged.load_state_dict(wrapped.state_dict())
+    for name in ("qkv_proj", "out_proj"):
+        setattr(wrapped, name, LowRank(getattr(wrapped, name)))
+        with torch.no_grad():
+            getattr(merged, name).weight += getattr(wrapped, name).change.weight
+    x = torch.randn(2, 5, 16)
+    context = torch.randn(2, 7, 16) if cross else None
+    torch.testing.assert_close(wrapped(x, context=context), merged(x, context=context))
+
+
+def test_a_layer_is_made_where_it_is_asked_for():
+    layer = CausalMultiHeadAttention(16, 4, 9, qk_norm=True, device="meta", dtype=torch.bfloat16)
+    assert {(p.device.type, p.dtype) for p in layer.parameters()} == {("meta", torch.bfloat16)}

@@ -1,3 +1,4 @@
+import functools
 import math
 
 import numpy as np
@@ -5,6 +6,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from torch import nn
 
 from attention import MultiHeadAttention
 from positions import LearnedRelativeBias, Rotary, alibi_bias, sinusoidal_positions
@@ -160,3 +162,23 @@ def test_each_breaks_equivariance_and_trains():
 def test_errors(call, error, words):
     with pytest.raises(error, match=words):
         call()
+
+
+@pytest.mark.parametrize("kind", ["alibi", "relative"])
+def test_a_bias_for_queries_that_stand_apart(kind):
+    relative = LearnedRelativeBias(4, 3)
+    nn.init.normal_(relative.table)
+    make = relative if kind == "relative" else functools.partial(alibi_bias, 4)
+    whole = make(9)  # (H, 9, 9): each query at its own key
+    stands = torch.tensor([[2, 3], [6, 7]])
+    got = make(2, 9, position_ids=stands)  # (B, H, L, S)
+    assert torch.equal(got, torch.stack([whole[:, row] for row in stands]))
+    assert torch.equal(make(2, 9, position_ids=3), whole[:, 3:5])
+    with pytest.raises(ValueError, match=r"position_ids must be \(B, 3\), got \(2, 2\)"):
+        make(3, 9, position_ids=stands)
+
+
+def test_one_row_of_positions_serves_all_sequences():
+    heads, stands = torch.randn(3, 2, 4, 8), torch.tensor([[5, 6, 9, 1]])
+    rotary = Rotary(8)
+    assert torch.equal(rotary(heads, position_ids=stands), rotary(heads, position_ids=stands[0]))

@@ -179,6 +179,23 @@ def test_the_weights_of_ash_and_bow_by_hand(page):
         assert f"Bow gets {100 * powers[1] / powers.sum():.0f}" in said
 
 
+def test_a_soft_answer_moves_with_the_query_and_a_hard_one_stays(page):
+    angles = np.deg2rad(90 - 72 * np.arange(5))
+    keys = torch.tensor((1.5 * np.stack([np.cos(angles), np.sin(angles)], -1)).round(2))
+    heights = torch.tensor([1.8, 0.6, 1.4, 3.2, 2.8], dtype=torch.float64)
+    queries = torch.tensor([[1, 1], [1, 1.2], [-2.4, -0.8]], dtype=torch.float64)
+    soft, _ = scaled_dot_product_attention(queries, keys, heights[:, None], scale=1.0)
+    hard = heights[(queries @ keys.T).argmax(-1)]
+    assert hard[0] == hard[1] == 0.6
+    assert soft[0] < soft[1] < 1.8  # "a little nearer"
+    said = " ".join(page.select_one("#sec-limit").get_text().split())
+    assert said.count("get 0.60 m") == 2
+    assert f"takes the answer from {soft[0].item():.2f} to {soft[1].item():.2f} m" in said
+    said = " ".join(page.select_one("#sec-play").get_text().split())
+    assert f"with the query at (−2.4, −0.8), it is {soft[2].item():.2f} m" in said
+    assert min(abs(heights - soft[2])) > 0.1  # "which no harbour has reported"
+
+
 def test_one_matrix_turns_a_look_to_what_is_needed():
     it, big, swap = np.array([1, 0]), np.array([0, 1]), np.array([[0, 1], [1, 0]])
     assert it @ it > it @ big

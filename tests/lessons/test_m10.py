@@ -39,10 +39,12 @@ def test_twice_the_text_is_hardly_more_than_twice_the_work(page):
     (once, pairs), (twice, _) = llama_flops(1000), llama_flops(2000)
     assert 2 < twice / once < 2.1
     assert pairs / once < 0.05
-    shown = [
-        numbers(line.replace(",", ""))[-1] for line in output(page, "first-question").split("\n")
-    ]
-    assert shown == [round(100 * pairs / once, 1), round(twice / once, 2)]
+    small = round(100 * pairs / once, 1)
+    [said] = [p for p in page.select("#sec-kinds > p") if p.get_text().startswith("Now the first")]
+    grown = 2 * (100 - small) + 4 * small
+    assert results(said) == pytest.approx([
+        1000, 100, small, 100 - small, 2, 100 - small, 4, small, grown, twice / once, twice / once,
+    ], abs=0.051)  # fmt: skip
 
 
 def results(element):
@@ -56,21 +58,79 @@ def test_the_answers_say_these_numbers(page):
     grows, meets, share = map(results, page.select("#predict-twice ol")[-1].select("li"))
     assert grows == [round(twice / once, 2)]
     assert meets[0] == round(2 * E + 1.5 * F, -3)
-    assert share == [round(100 * pairs / once), 1000]
+    assert share == [1000, round(100 * pairs / once)]
     used, ridge = PARAMETERS / 2 - 32_000 * E, 989.4e12 / 3.35e12
     computing, meanwhile, fetching = map(results, page.select("#predict-write ol")[-1].select("li"))
     assert computing == [round(2 * used / 1e9), round(2 * used / 989.4e6)]
     assert meanwhile == [round(ridge)]
     assert fetching == [round(2 * used / 1e9), round(2 * used / 3.35e9, 1)]
     kept = results(page.select("#sec-memory > p")[-1])
-    assert kept[-4:] == [round(A_TEXT / 1e9, 2), round(PARAMETERS / 1e9, 1), 80, texts_that_fit()]
+    assert kept == [4096, round(A_TEXT / 1e9, 2), round(PARAMETERS / 1e9, 1), 80, texts_that_fit()]
+
+
+def test_the_layer_with_a_pencil(page):
+    """3 tokens of width 4: four matrices, scores, mix; then 6 tokens, then 8."""
+
+    def work(n, d=4):
+        return 4 * n * d * 2 * d, n * n * 2 * d + n * d * 2 * n
+
+    rows = [numbers(tr.get_text(" "))[-3:] for tr in page.select("#sec-count tbody tr")]
+    assert all(made * each == flops for made, each, flops in rows)
+    assert [flops for *_, flops in rows] == [3 * 96, 72, 72, 96]
+    assert work(3) == (384, 144)
+    assert work(6) == (768, 576)
+    assert work(8) == (1024, 1024)
+    said = page.select_one("#sec-count").get_text()
+    assert all(part in said for part in ("384 FLOPs", "144 FLOPs", "768", "576", "1,024"))
+    assert numbers(output(page, "layer").split("\n")[0]) == [sum(work(3))] * 2
+
+
+def test_what_is_kept_with_a_pencil(page):
+    said = [numbers(li.get_text().split(".", 1)[1]) for li in page.select("#sec-memory li")[:2]]
+    assert said[0][-1] == 4 * 4 * 4
+    assert said[1][-1] == 6 * 2 * 4
+    assert "9 numbers, and for 6 tokens 36" in page.select("#sec-memory li")[2].get_text()
+    maps, kept, *_ = [p for p in page.select("#sec-memory > p") if "GB" in p.get_text()
+                      or "KiB" in p.get_text()]  # fmt: skip
+    gb = 32 * 32_768**2 * 2
+    assert results(maps) == [32_768, round(gb / 1e9), round(gb / PARAMETERS)]
+    assert results(kept)[9:] == [524_288 / 2, 2, 512, 1024, 3, 8, 128]
+
+
+def test_intensity_with_a_pencil(page):
+    """A 4 × 4 matrix and one vector, then eight: FLOPs over bytes of two each."""
+
+    def intensity(texts):
+        return texts * 32 / (2 * (16 + texts * 8))
+
+    assert intensity(1) == 32 / 48 == pytest.approx(0.67, abs=0.004)
+    assert intensity(8) == 256 / 160 == 1.6
+    said = " ".join(page.select_one("#sec-batch").get_text().split())
+    assert "32/48, about 0.67" in said
+    assert "160 bytes, and its intensity is 1.6" in said
+
+
+def test_the_bill(page):
+    """From 1,000 tokens to 2,000: counted here once more, at the pace of memory."""
+    rows = [tr.select("td") for tr in page.select("#bill tbody tr, #cell-bill tbody tr")]
+    shown = [[float(td.get_text().replace(",", "")) for td in row[1:]] for row in rows]
+    want = []
+    for n in (1000, 2000):
+        cache = 2 * 32 * E * 2 * n
+        full = int((80e9 - PARAMETERS) // cache)
+        used = PARAMETERS - 2 * 32_000 * E
+        alone, crowd = ((used + texts * cache) / 3.35e12 for texts in (1, full))
+        want.append([llama_flops(n)[0] / 1e12, PARAMETERS / 1e9, cache / 1e9, full,
+                     1e3 * alone, full / crowd])  # fmt: skip
+    for (before, after, times), *counted in zip(shown, *want, strict=True):
+        assert [before, after] == pytest.approx(counted, rel=0.03)
+        assert times == pytest.approx(counted[1] / counted[0], abs=0.011)
 
 
 def test_what_pytorch_counts_is_what_the_formula_says(page):
-    assert numbers(output(page, "counter"))[:2] == [120, 120]
     S, E = 300, 512
     want = 2 * S * 4 * E * E + 2 * 2 * S * S * E
-    assert numbers(output(page, "layer").replace(",", ""))[:2] == [want, want]
+    assert numbers(output(page, "layer").replace(",", ""))[2:] == [want, want]
 
     def counted(device):
         with torch.device(device), FlopCounterMode(display=False) as counter:
@@ -88,7 +148,7 @@ def test_where_pairs_lead_and_who_reads_so_far():
     assert costs.crossover(LLAMA3) == 1.25 * LLAMA3.embed_dim
     llama3 = costs.crossover(LLAMA3, with_mlp=True)
     assert llama3 == 1.25 * LLAMA3.embed_dim + 1.5 * LLAMA3.mlp_dim
-    assert llama3 < 128_000, "Grattafiori et al.: Llama 3.1 8B reads 128,000"
+    assert llama3 < 131_072, "Grattafiori et al.: Llama 3.1 8B reads 128 K tokens"
     assert costs.crossover(GEMMA) == 2 * GEMMA.embed_dim < 2 * GEMMA.query_dim
     assert costs.crossover(GEMMA, with_mlp=True) > 8192, "Gemma's report: 8,192 tokens"
 
@@ -205,7 +265,7 @@ def test_every_timing_says_how_it_was_taken(measured):
 
 def test_a_warm_up_was_seen(measured):
     calls = measured["first_calls_ms"]
-    assert calls[0] > 1.5 * median(calls[5:])
+    assert calls[0] > 2 * median(calls[5:])
 
 
 def test_the_slope_of_a_layer():
@@ -263,7 +323,8 @@ def test_from_seven_texts_on_the_caches_take_longer(page):
     )
     most = texts_that_fit()
     assert 5 < most * sum(parts(1)) / sum(parts(most)) < 7, "far from as many times as texts"
-    shown = [numbers(line.replace(",", "")) for line in output(page, "payoff").splitlines()]
+    lines = page.select("#payoff tbody tr, #cell-payoff tbody tr")
+    shown = [numbers(line.get_text(" ").replace(",", "")) for line in lines]
     assert [row[0] for row in shown] == [1, 6, 7, most], "one, before and after they meet, and all"
     for texts, *found in shown:
         want = [1e3 * part for part in parts(int(texts))]
@@ -274,11 +335,13 @@ def test_one_token_more_takes_300_times_as_long_to_fetch_as_to_compute(page):
     used = PARAMETERS / 2 - 32_000 * E  # all but the table of tokens
     compute, fetch = 2 * used / 989.4e12, 2 * used / 3.35e12
     assert round(fetch / compute, -2) == 300
-    assert numbers(output(page, "fetch")) == [round(1e3 * compute, 3), round(1e3 * fetch, 1)]
+    shown = [numbers(line)[-1] for line in output(page, "fetch").splitlines()]
+    assert shown == [round(1e3 * compute, 3), round(1e3 * fetch, 1)]
 
 
 def test_batches_lift_matrices_alone(page):
-    rows = [numbers(line) for line in output(page, "intensity").splitlines()]
+    lines = page.select("#intensity tbody tr, #cell-intensity tbody tr")
+    rows = [numbers(line.get_text(" ")) for line in lines]
     assert [row[0] for row in rows] == [1, 8, 64]
     for texts, *found in rows:
         matrix = 2 * texts * 4096**2 / (2 * (2 * texts * 4096 + 4096**2))

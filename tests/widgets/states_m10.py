@@ -30,10 +30,7 @@ STATES = {
             "Gemma": "memory.model=3&memory.length=32768&memory.batch=4",
         },
         "damaged": ["memory.model=9", "memory.length=513", "memory.batch=3", "memory.batch="],
-        "goals": {
-            "cache-of-a-card": "memory.length=131072&memory.batch=8",
-            "maps-over-parameters": "memory.length=32768",
-        },
+        "goals": {},
     },
     "roofline": {
         "page": PAGE,

@@ -142,7 +142,7 @@ def eight():
     rng = np.random.default_rng(89)
     drawn = rng.normal(size=(3, 8, 2)).round(1)
     q, k, v = ((t * s).round(1) for t, s in zip(drawn, (1.4, 1.4, 1), strict=True))
-    return {"tokens": TOKENS, "query": q, "key": k, "value": v, "step": 2}
+    return {"tokens": TOKENS, "query": q, "key": k, "value": v, "step": 1}
 
 
 STATES = [dict(zip(("queryTile", "keyTile", "causal"), state, strict=True))
