@@ -42,7 +42,8 @@ def score(model: Transformer) -> dict:
     ``right``: the share of answers; ``finds``: for each method the share of reviews in which the
     words with the largest sizes are the decisive ones, of all, of those with one decisive word
     ("plain"), and of those with two ("turned"); ``finds, with stresses``: the share of all, if a
-    *quite* or its like in the verdict is counted as decisive too. ``looks`` and ``carries`` share
+    *quite* or its like in the verdict is counted as decisive too, and ``finds, with noun``, if its
+    noun is. ``looks`` and ``carries`` share
     out by place what the first word's weights in the last layer are, and how far a patch between
     the layers moves the answer to that of the same review with its verdict's adjective swapped,
     where both answers are right; ``…, plain`` and ``…, turned`` are of the two kinds alone.
@@ -58,14 +59,16 @@ def score(model: Transformer) -> dict:
     equal = keeps_by_equal_weights(model, tokens)
     made = made[:EXPLAINED]
     tokens, answers, decides = to_tensors(made)
-    turned, stressed = decides.sum(1) == 2, decides | stresses(made, decides)
-    found, found_stressed = {}, {}
+    turned = decides.sum(1) == 2
+    stressed, named = decides | stresses(made, decides), decides | nouns(made, decides)
+    found, found_stressed, found_named = {}, {}, {}
     for name, method in {**METHODS, **RIVALS}.items():
         numbers = method(model, tokens)
         hits = finds(numbers, decides).float()
         of = {"all": hits, "plain": hits[~turned], "turned": hits[turned]}
         found[name] = {kind: share(some) for kind, some in of.items()}
         found_stressed[name] = share(finds(numbers, stressed).float())
+        found_named[name] = share(finds(numbers, named).float())
     with torch.no_grad():
         looks = read(model, tokens).weights[-1][:, :, 0].mean(1)
     rng = Random(0)
@@ -81,6 +84,7 @@ def score(model: Transformer) -> dict:
         "right": share(right.float()),
         "finds": found,
         "finds, with stresses": found_stressed,
+        "finds, with noun": found_named,
         **by_kind("looks", looks, made),
         **by_kind("carries", between, pairs),
         "carries before": by_place(before, pairs),
@@ -106,6 +110,13 @@ def stresses(made: list[Review], like: Tensor) -> Tensor:
     found = torch.zeros_like(like)
     for row, one in enumerate(made):
         found[row, [place for place in one.verdict if one.words[place] in STRESSES]] = True
+    return found
+
+
+def nouns(made: list[Review], like: Tensor) -> Tensor:
+    """Which words are the noun of a verdict: bool, as ``like`` (B, L)."""
+    found = torch.zeros_like(like)
+    found[range(len(made)), [one.work for one in made]] = True
     return found
 
 

@@ -93,7 +93,7 @@ ROWS = [
     ("F48", "m09", "#sec-play", "#attributions"),
     ("F48", "m09", "#sec-other", "#search", "#figure-other"),
     ("F48", "m09", "#sec-patch", "#patch", "#figure-patch"),
-    ("F48", "m09", "#sec-grammar", "#grammar", "first word"),
+    ("F48", "m09", "#sec-grammar", "#figure-grammar", "#grammar-all", "first word"),
     ("F48", "m09", "#sec-debate", "Jain", "Wiegreffe", "Serrano", "Brunner", "Abnar"),
     ("F49", "m09", "main", "classifier", "padding", "#pooled", "#figure-finds", "trained"),
     ("F54", "m06", "main", "By hand", "F.scaled_dot_product_attention",
