@@ -66,10 +66,11 @@ const mark = (name, x, y) => (name === "matrices"
   ? svg`<circle class="matrices" r="11" cx=${x} cy=${y}></circle>`
   : svg`<path class="attention" d="M${x},${y - 7}l7,7l-7,7l-7,-7z"></path>`);
 
-/** A mark's name, below it, where no roof runs; near the right edge it ends at the mark. */
-const label = ({name, x, y}, below) => {
-  const atEdge = x > BOX.right - 90;
-  return svg`<text class="kind" text-anchor=${atEdge ? "end" : "start"} x=${x + (atEdge ? 8 : 12)} y=${y + below}>${CALLED[name]}</text>`;
+/** A mark's name, where no roof runs: of parameters below it, of the cache above it and to the left. */
+const label = ({name, x, y}) => {
+  if (name === "attention") return svg`<text class="kind" text-anchor="end" x=${x + 8} y=${y - 18}>${CALLED[name]}</text>`;
+  const atEdge = x > BOX.right - 115; // phones have larger text
+  return svg`<text class="kind" text-anchor=${atEdge ? "end" : "start"} x=${x + (atEdge ? 8 : 12)} y=${y + 34}>${CALLED[name]}</text>`;
 };
 
 function plot({model, writing, parts, machine, ridge}) {
@@ -80,7 +81,6 @@ function plot({model, writing, parts, machine, ridge}) {
   const inside = (power) => Math.max(LOWEST, Math.min(HIGHEST, power));
   const across = x(log10(ridge));
   const marks = parts.map((part) => ({...part, x: x(inside(log10(part.intensity))), y: y(Math.max(top - 4, log10(part.rate)))}));
-  const near = Math.abs(marks[0].x - marks[1].x) < 100; // their names would overlap side by side
   const powers = Array.from({length: 40}, (_, i) => i).filter((power) => power > top - 4 && power < top + 0.4);
   return html`<svg viewBox="0 0 ${BOX.width} ${BOX.height}" aria-hidden="true">
     ${powers.map((power) => svg`<line class="tick" x1=${BOX.left} x2=${BOX.right} y1=${y(power)} y2=${y(power)}></line>
@@ -93,7 +93,7 @@ function plot({model, writing, parts, machine, ridge}) {
     <text class="ridge" x=${across + 7} y=${BOX.bottom - 8}>ridge ${short(ridge)}</text>
     <path class="roof" d=${line(([at]) => x(at), ([, rate]) => y(rate))(roof)}></path>
     ${marks.map((spot) => mark(spot.name, spot.x, spot.y))}
-    ${marks.map((spot, index) => label(spot, near ? 26 + 20 * index : 26))}</svg>`;
+    ${marks.map(label)}</svg>`;
 }
 
 const view = (m) => html`${plot(m)}

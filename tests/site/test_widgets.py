@@ -99,7 +99,8 @@ def assert_legible_in_all(page, name, entry, states):
     heights = []
     for query in states:
         go_to(page, query)
-        place.scroll_into_view_if_needed()  # a widget out of view may draw later
+        # One out of view may draw later; from its top on, nothing that sticks lies over it.
+        place.evaluate("(widget) => widget.scrollIntoView()")
         assert_legible(page, f"#{name}")
         heights.append(place.bounding_box()["height"])
     jump = max(heights) - min(heights)
