@@ -32,6 +32,7 @@ STATES = {
             "far": "rotary.place=72&rotary.distance=23",
         },
         "damaged": ["rotary.place=5", "rotary.place=99", "rotary.distance=24"],
+        "goals": {},
     },
     "moved-pair": {
         "page": PAGE,
@@ -43,5 +44,6 @@ STATES = {
             "last": "pair.scheme=relative&pair.place=47&pair.distance=47",
         },
         "damaged": ["pair.scheme=best", "pair.place=48", "pair.place=2", "pair.distance=0"],
+        "goals": {},
     },
 }  # fmt: skip
