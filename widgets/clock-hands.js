@@ -132,9 +132,5 @@ export const rotaryHands = defineWidget({
   view: (m, widget) => {
     const most = Math.ceil(Math.max(...m.curve.map(Math.abs)));
     return stage(m, {range: [-most, most], title: "Score, by distance", told: "adds to the score", sentence: widget.sentence()});
-  },
-  challenges: {
-    best: ({now, curve}) => now === Math.max(...curve),
-    "best-moved": ({now, curve, place}, state) => now === Math.max(...curve) && place > 30 && state.distance > 0
   }
 });

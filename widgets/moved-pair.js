@@ -20,15 +20,10 @@ export function moved({schemes, trained}, {scheme, place, distance}) {
   const query = Math.max(place, distance);
   const now = scores[query][query - distance];
   const along = Array.from({length: size - distance}, (_, i) => scores[i + distance][i]);
-  const apart = (row) => scores[row].slice(0, row + 1).reverse();
-  const farthest = apart(size - 1);
-  const steps = farthest.slice(1).map((score, i) => score - farthest[i]);
-  const spread = (numbers) => Math.max(...numbers) - Math.min(...numbers);
-  const still = spread(along) <= SAME;
+  const still = Math.max(...along) - Math.min(...along) <= SAME;
   return {
-    name, scores, size, trained, distance, place: query, along, apart: apart(query), now, still,
-    straight: spread(steps) <= 2 * SAME && Math.abs(steps[0]) > SAME,
-    higher: distance >= trained && now > Math.max(...apart(query).slice(0, trained))
+    name, scores, size, trained, distance, place: query, along, now, still,
+    apart: scores[query].slice(0, query + 1).reverse()
   };
 }
 
@@ -107,10 +102,5 @@ export const movedPair = defineWidget({
   ],
   model: moved,
   sentence,
-  view,
-  challenges: {
-    stays: ({still, along}) => still && along.length > 1,
-    straight: ({straight}) => straight,
-    "far-high": ({higher}, {scheme}) => higher && scheme === "rotary"
-  }
+  view
 });

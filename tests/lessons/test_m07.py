@@ -64,7 +64,11 @@ def test_similarity_of_places_isn_t_monotone(page):
     alike = places @ places[0] / 6
     shown = [numbers(td.get_text())[0] for td in page.select("#clock-hands .static-form td")[1:]]
     assert shown == pytest.approx(alike[:9].tolist(), abs=0.0051)
-    assert (np.diff(alike) > 0).any()
+    assert (np.diff(alike[:5]) < 0).all()
+    assert alike[5] > alike[4]
+    fastest, second = (waves(7, 12, 100)[6, i : i + 2] @ (0, 1) for i in (0, 2))
+    assert fastest > 0.95
+    assert second < -0.9  # at a distance of 6 it points the other way
     lap = 2 * math.pi * 10000 ** (510 / 512)
     assert round(lap, -4) == 60_000
     assert "60,000 positions" in page.select_one("#clock-hands").get_text()
@@ -98,7 +102,9 @@ def test_alibi_s_slopes_as_the_text_has_them():
     assert (-alibi_bias(8, 4)[0, 3]).tolist() == [1.5, 1, 0.5, 0]
     bias = alibi_bias(8, 2)
     assert (-bias[0, 1, 0], -bias[-1, 1, 0]) == (1 / 2, 1 / 256)
-    assert pytest.approx(0.7) == 1.7 - 4 * 0.25
+    of_four = alibi_bias(4, 2)  # the models have four heads
+    assert (-of_four[0, 1, 0], -of_four[-1, 1, 0]) == (1 / 4, 1 / 256)
+    assert [1.7 - d / 4 for d in (2, 6)] == pytest.approx([1.2, 0.2])
 
 
 def test_pairs_of_trained_models_move_as_the_text_says(page):
@@ -122,6 +128,7 @@ def test_pairs_of_trained_models_move_as_the_text_says(page):
             assert steps.max() < 0
         if kind == "rotary":  # far signs that score higher than any within the training
             assert apart[16:].max() > apart[:16].max() + 1
+            assert apart.argmax() == 45
 
 
 @torch.no_grad()

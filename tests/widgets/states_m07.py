@@ -32,7 +32,7 @@ STATES = {
             "far": "rotary.place=72&rotary.distance=23",
         },
         "damaged": ["rotary.place=5", "rotary.place=99", "rotary.distance=24"],
-        "goals": {"best": "rotary.distance=3", "best-moved": "rotary.place=40&rotary.distance=3"},
+        "goals": {},
     },
     "moved-pair": {
         "page": PAGE,
@@ -44,9 +44,6 @@ STATES = {
             "last": "pair.scheme=relative&pair.place=47&pair.distance=47",
         },
         "damaged": ["pair.scheme=best", "pair.place=48", "pair.place=2", "pair.distance=0"],
-        "goals": {
-            "stays": "pair.scheme=rotary", "straight": "pair.scheme=alibi",
-            "far-high": "pair.scheme=rotary&pair.place=47&pair.distance=45",
-        },
+        "goals": {},
     },
 }  # fmt: skip
