@@ -33,7 +33,8 @@ def test_nearly_all_work_was_done_a_moment_ago(page, model):
         torch.testing.assert_close(a, b[:, :99], rtol=1e-4, atol=1e-4)
     guess = 128 * 1024
     share = (counted(model, 99) - guess) / counted(model, 100)
-    assert f"{share:.1%}".replace("%", " %") in page.select_one("#predict-again").get_text()
+    assert share > 0.98
+    assert "Nearly all" in page.select_one("#predict-again").get_text()
 
 
 def test_the_cached_text_is_the_whole_model_s(page):
