@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
-from course.check.terms import open_text
+from course.check.terms import CLOSED, open_text
 from course.render.read.markdown import Prose
 from course.render.read.page_source import read_page
 
@@ -25,9 +26,20 @@ def minutes(root: Path, source: str) -> int:
     time = 0.0
     for block in page.blocks:
         if isinstance(block, Prose):
+            time += sum(EACH.get(name, 0) for name in _open_divs(block, closed))
             time += len(re.findall(r"[^\W_][\w'’-]*", open_text(block, closed))) / WORDS_A_MINUTE
-            divs = [name for div, _ in block.opening_divs() for name in div.classes]
-            time += sum(EACH.get(name, 0) for name in divs)
         elif block.language == "python" and block.options.get("echo", True) and not any(closed):
             time += CODE
     return STEP * max(1, round(time / STEP))
+
+
+def _open_divs(prose: Prose, closed: list[bool]) -> Iterator[str]:
+    """Yield the classes of each div that opens outside closed boxes."""
+    closed = closed.copy()
+    for attributes, _ in prose.divs():
+        if attributes:
+            if not any(closed):
+                yield from attributes.classes
+            closed.append(not CLOSED.isdisjoint(attributes.classes))
+        elif closed:
+            closed.pop()

@@ -17,7 +17,7 @@ _LINK = re.compile(r"!?\[(?:[^\[\]]|\[[^\[\]]*\])*\]\([^)]*\)")
 _BRACES = re.compile(r"\{[^{}\n]*\}")
 _HEADING = re.compile(r"^#{1,6}[ \t].*$", re.M)
 _CITATION = re.compile(r"@[\w:-]+")
-_CLOSED = {"box", "answer", "summary-sheet", "course-map"}
+CLOSED = {"box", "answer", "summary-sheet", "course-map"}
 
 
 class Mark(NamedTuple):
@@ -98,7 +98,7 @@ def open_text(prose: Prose, closed: list[bool]) -> str:
     for index, line in enumerate(prose.lines):
         attributes = fences.get(line[1:])
         if attributes:
-            closed.append(not _CLOSED.isdisjoint(attributes.classes))
+            closed.append(not CLOSED.isdisjoint(attributes.classes))
         elif line[1:] in fences and closed:
             closed.pop()
         if any(closed):

@@ -19,8 +19,19 @@ BOX = "::: {.box}\n## Title\n" + "word " * 4000 + "\n\n" + "```{python}\nx\n```\
         (OPEN + "\n\n" + "```{python}\nx\n```\n\n" * 10, 15),
         (OPEN + "\n\n" + "::: {.widget #a}\n:::\n\n" * 5, 20),
         (OPEN + "\n\n::: {.prediction}\n::: {.answer}\n## A\n" + "word " * 3000 + "\n:::\n:::", 10),
+        (OPEN + "\n\n::: {.box}\n## T\n" + "::: {.challenges}\n:::\n" * 5 + ":::\n", 10),
     ],
-    ids=["short", "words", "more", "box", "hidden cells", "cells", "widgets", "question"],
+    ids=[
+        "short",
+        "words",
+        "more",
+        "box",
+        "hidden cells",
+        "cells",
+        "widgets",
+        "question",
+        "boxed goals",
+    ],
 )
 def test_what_stands_open_counts(tmp_path, text, want):
     (tmp_path / "page.qmd").write_text(f"---\ntitle: A page\n---\n{text}\n", encoding="utf-8")

@@ -33,7 +33,8 @@ def test_nearly_all_work_was_done_a_moment_ago(page, model):
         torch.testing.assert_close(a, b[:, :99], rtol=1e-4, atol=1e-4)
     guess = 128 * 1024
     share = (counted(model, 99) - guess) / counted(model, 100)
-    assert f"{share:.1%}".replace("%", " %") in page.select_one("#predict-again").get_text()
+    assert share > 0.98
+    assert "Nearly all" in page.select_one("#predict-again").get_text()
 
 
 def test_the_cached_text_is_the_whole_model_s(page):
@@ -175,9 +176,73 @@ def test_a_stride_spares_no_key_and_blocks_of_4_spare_most(page):
     )
     assert (tiles[:2], kept[:2]) == ((36, 36), (64, 64))
     said = re.sub(r"\s+", " ", page.select_one("#sec-patterns").get_text())
-    spared = f"{36 - tiles[2]} of the 36 tiles and {64 - kept[2]} of 64 keys"
-    assert f"Blocks of 4 save {spared}" in said
-    assert in_4[:n, :n].float().mean() < 0.2  # one of the two ways to the second goal
+    left = f"{tiles[2]} of the causal mask’s 36 tiles, and only {kept[2]} of 64 keys"
+    assert f"Blocks of 4 leave {left}" in said.replace("'", "’")
+
+
+def pattern_of_64(pattern, size):
+    at = torch.arange(64)
+    distance = at[:, None] - at
+    near = {
+        "window": distance < size,
+        "stride": (distance < size) | (distance % size == 0),
+        "blocks": (at // size == 0) | (at[:, None] // size - at // size < 2),
+    }[pattern]
+    return near & (distance >= 0)
+
+
+def test_the_goals_of_patterns_are_met_by_what_the_box_names():
+    def tiles(pattern, size):
+        return int(F.max_pool2d(pattern_of_64(pattern, size)[None].float(), 8).sum())
+
+    def is_far_with_few(pattern, size):
+        mask = pattern_of_64(pattern, size).float()
+        return bool((mask @ mask)[-1, 0] and mask.mean() < 0.2)
+
+    sizes = range(1, 33)
+    assert [s for s in sizes if tiles("window", s) <= 16] == [*range(1, 10)]
+    assert [s for s in sizes if is_far_with_few("stride", s)] == [*range(4, 12)]
+    assert [s for s in sizes if is_far_with_few("blocks", s)] == [*range(1, 6)]
+    assert tiles("window", 64) == 64 - 28  # the causal mask
+
+
+@pytest.mark.parametrize(("window", "kept", "layers"), [(16, 15, 5), (8, 7, 9)])
+def test_a_smaller_window_keeps_less_and_needs_more_layers(page, window, kept, layers):
+    mask = pattern_of_64("window", window).float()
+    seen = torch.eye(64)[63]
+    for layer in range(1, 64):
+        seen = (seen @ mask).clamp(max=1)
+        if seen[0]:
+            break
+    assert (window - 1, layer) == (kept, layers)
+    said = re.sub(r"\s+", " ", page.select_one("#sec-patterns").get_text())
+    assert re.search(rf"window of {window}, {kept} keys are kept, .*? {layers} layers", said)
+
+
+def test_from_60_tokens_on_the_cache_saves_49_of_50(page):
+    pairs_and_words = 4 * 128 * 128 + 2 * 128 * 512, 2 * 128
+
+    def work(words, pairs):
+        return 4 * (words * pairs_and_words[0] + pairs * pairs_and_words[1]) + 128 * 1024
+
+    first = next(n for n in range(1, 129) if 50 * work(1, n) <= work(n, n * (n + 1) // 2))
+    assert f"From {first} tokens on it saves 49 of 50" in page.select_one("#sec-cache").get_text()
+
+
+def test_what_makes_room_for_64_texts_of_llama_3(page):
+    """32 layers, 8 heads of keys and values, of 128 numbers; 80 GB less the parameters."""
+    a_text, parameters = 131_072 * 4096, 16.06e9
+    assert 16 * a_text < parameters < 32 * a_text
+    said = page.select_one("#sec-round").get_text()
+    assert "With 32 texts of 4k tokens" in said
+    room = 80e9 - parameters
+    whole = 64 * 32_768 * 131_072
+    one, latent = whole / 8, whole * 4.5 / 16
+    assert max(64 * a_text, one, latent / 2) < room < min(latent, whole / 2)
+
+
+def test_8_bits_of_a_key_whose_largest_number_is_1_27():
+    assert float(rounded(torch.tensor([[1.27, 0.734]]), 255)[0, 1]) == pytest.approx(0.73)
 
 
 def test_the_tables_give_what_the_weights_give(page):
@@ -225,7 +290,6 @@ def test_the_figure_says_what_is_kept(page):
     assert len(set(kept["linear 4"].values())) == len(set(kept["linear 1"].values())) == 1
     assert {held / int(pairs) for pairs, held in kept["softmax 4"].items()} == {2 * 64}
     said = re.sub(r"\s+", " ", page.select_one("#sec-linear").get_text())
-    assert kept["linear 1"]["16"] > kept["softmax 4"]["16"], "larger than what softmax keeps"
     assert f"With 256 pairs softmax keeps {kept['softmax 4']['256']:,}" in said
 
 
@@ -238,7 +302,7 @@ def test_what_was_recalled_is_what_was_measured(page):
         assert len(shares) == 5
         kept, low, high = numbers(f"{kept} {recalled}".replace(",", ""))
         assert kept == RECALL["kept"][name]["256"]
-        assert [low, high] == pytest.approx([100 * min(shares), 100 * max(shares)], abs=0.51)
+        assert [low, high] == pytest.approx([min(shares), max(shares)], abs=0.0051)
 
 
 def test_softmax_recalls_all_and_a_sum_the_less_the_more_there_are():
@@ -295,6 +359,12 @@ def test_a_latent_is_met_by_the_query():
     moved = torch.stack([w.T @ a for w, a in zip(W, q, strict=True)])
     assert moved.tolist() == [[1, 5], [1, 2]]
     assert (moved @ c).tolist() == [7, 4]
+
+
+def test_a_matrix_may_be_applied_before_a_sum_or_after_it():
+    torch.manual_seed(0)
+    weights, latents, W = torch.rand(5), torch.randn(5, 2), torch.randn(2, 2)
+    torch.testing.assert_close(weights @ (latents @ W.T), W @ (weights @ latents))
 
 
 def test_what_patterns_keep_of_eight_tokens(page):
