@@ -66,7 +66,7 @@ export const tourHeads = looks("The heads side by side", {
   model: (data, {ending, row}) => looking(data, {ending, row, head: 0}),
   sentence: mostSentence,
   view: (m, widget) => html`<ul class="maps" aria-label="Where “${m.tokens[m.row]}” looks most in each head">${m.maps.map((map, i) => html`<li class=${/ head 1$/.test(m.names[i]) ? "new-layer" : nothing}><b>${m.names[i]}</b>
-    ${weightMap(map, {row: m.row})}<span class="most">${withShare(m.most[i])}</span></li>`)}</ul>
+    <span class="columns" aria-hidden="true">${m.tokens.map((token) => html`<span>${token}</span>`)}</span>${weightMap(map, {row: m.row})}<span class="most">${withShare(m.most[i])}</span></li>`)}</ul>
     ${widget.sentence({hidden: true})}`
 });
 
