@@ -15,8 +15,7 @@
 // at      [column, row], counted from 0; a fraction lies between two. `down`, the same for the narrow
 //         form, is the two swapped where it isn't given.
 // cells   rows of numbers, or null for an empty cell; `rows`, `columns`: words beside them, said once
-//         where matrices with the same words stand side by side; `digits` after the point, else as few as needed; `fill`: a weight darkens its cell; `mark`: a row;
-//         `cell`: the width of one, for long words above or numbers that readers change.
+//         where matrices with the same words stand side by side; `digits` after the point, else as few as needed; `fill`: a weight darkens its cell; `mark`: a row; `cell`: a cell's width.
 // role    "q", "k", "v" or "w", the colour of a query, key, value or weight.
 // from    one node, or several whose arrows join before they arrive. label: a line over the arrow,
 //         and one under it. `around`: how far the arrow keeps off what stands between, to skip it.
