@@ -216,8 +216,9 @@ export const attentionStepper = defineWidget({
   started: prepareOtherSteps,
   drawn: (widget) => drawStage(widget, widget.state.step),
   challenges: {
-    "sat-to-cat": ({weights}) => weights[2][1] >= 0.9,
+    money: ({weights, output}) => output[2][1] >= 3 && weights[2][1].toFixed(2) === "0.77",
+    "bank-to-river": ({weights}) => weights[2][1] >= 0.9,
     "equal-row": ({weights}) => weights.some((row) => row.every((w) => Math.abs(w - row[0]) < 1e-9)),
-    "cat-and-sat": ({weights: [[the, cat, sat]]}) => Math.abs(cat - sat) < 1e-9 && the < cat - 0.01
+    "river-and-bank": ({weights: [[the, river, bank]]}) => Math.abs(river - bank) < 1e-9 && the < river - 0.01
   }
 });

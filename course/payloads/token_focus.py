@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import torch
@@ -11,8 +10,6 @@ from course.payloads import MODELS
 from models.weights import load
 
 FOLDER = MODELS / "grammar"
-LEAST = 0.5  # least mean weight for naming a head after a relation
-RELATIONS = {"verb": "verb to subject", "it": "“it” to its noun", "adjective": "adjective to noun"}
 
 # Each sentence with the word to look at first, and the truth about it.
 EXAMPLES = [
@@ -47,31 +44,19 @@ def payload(sentence: int, head: int) -> dict[str, Any]:
     }
 
 
-def named_heads(name: str) -> dict[tuple[int, int], str]:
-    """Return {(layer, head): relation that the head follows}, by the scores of model ``name``."""
-    scores = json.loads((FOLDER / "scores" / f"{name}.json").read_text(encoding="utf-8"))
-    attention = scores["seeds"][str(scores["shipped"])]["attention"]
-    found: dict[tuple[int, int], str] = {}
-    for relation, says in RELATIONS.items():
-        head, weight = tuple(attention[relation]["head"]), attention[relation]["weight"]
-        if weight < LEAST:
-            continue
-        found[head] = ", ".join(filter(None, [found.get(head), says]))
-    return found
-
-
 @torch.no_grad()
 def head_maps(name: str) -> dict[str, Any]:
-    """Return {"heads": names, "weights": a (heads, L, L) tensor for each of EXAMPLES}, rounded."""
-    model, names = load(FOLDER / "weights" / f"{name}.safetensors"), named_heads(name)
-    weights = []
+    """Return {"heads": names, "weights": a (heads, L, L) tensor for each of EXAMPLES}, rounded.
+
+    The names don't say what a head does, because the page asks its reader to find that out.
+    """
+    model, weights = load(FOLDER / "weights" / f"{name}.safetensors"), []
     for text, *_ in EXAMPLES:
         layers = model(model.encode(text.split())).weights
         weights.append(torch.cat(layers, dim=1)[0].double().round(decimals=5))
-    each = [(i, h) for i, layer in enumerate(layers) for h in range(layer.shape[1])]
-    heads = [f"layer {i + 1}, head {h + 1}" for i, h in each]
-    said = [
-        f"{head} ({names[at]})" if at in names else head
-        for at, head in zip(each, heads, strict=True)
+    heads = [
+        f"layer {number}, head {h + 1}"
+        for number, layer in enumerate(layers, 1)
+        for h in range(layer.shape[1])
     ]
-    return {"heads": said, "weights": weights}
+    return {"heads": heads, "weights": weights}

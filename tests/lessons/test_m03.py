@@ -1,9 +1,9 @@
 """m03: its sentences against numbers computed here."""
 
-import re
 from pathlib import Path
 
 import numpy as np
+import pytest
 import torch
 
 from attention import scaled_dot_product_attention
@@ -13,8 +13,7 @@ PAGE = "modules/m03_scaled_dot_product/lesson.html"
 
 
 def test_weights_equal_pytorchs(page):
-    q = torch.tensor([[1, 0.5], [0, 2], [2, 1]], dtype=torch.float64)
-    k = torch.tensor([[0, 1], [2, 0.5], [0.5, 1]], dtype=torch.float64)
+    q, k = (torch.tensor(WORKED[name], dtype=torch.float64) for name in ("query", "key"))
     want = torch.softmax(q @ k.T / 2**0.5, dim=-1).numpy()
     shown, sums = output(page, "numpy").split("rows sum to")
     np.testing.assert_allclose(np.reshape(numbers(shown), (3, 3)), want, atol=5e-4)
@@ -22,9 +21,9 @@ def test_weights_equal_pytorchs(page):
 
 
 WORKED = {
-    "query": [[1, 0.5], [0, 2], [2, 1]],
-    "key": [[0, 1], [2, 0.5], [0.5, 1]],
-    "value": [[-1, 1], [2, 0.5], [0.5, 1.5]],
+    "query": [[0.5, 2], [1, 1], [1, 2]],
+    "key": [[1, -0.5], [0, 2], [1, 0.5]],
+    "value": [[0, 0], [4, 0], [2, 2]],
 }
 
 
@@ -42,34 +41,37 @@ def row(query, scale=2**-0.5):
 
 
 def test_the_weights_asked_for_first(page):
-    """80 % before; doubled: the same by parts of the sum, 90 % by halves, 97 % right."""
-    scores, _, _, before = row([2, 1])
-    doubled, _, powers, after = row([4, 2])
+    """0.77 before; doubled: the same by parts of the sum, 0.88 by halves, 0.94 right."""
+    scores, _, _, before = row([1, 2])
+    doubled, _, powers, after = row([2, 4])
     assert doubled.tolist() == (2 * scores).tolist()
-    np.testing.assert_allclose(powers, row([2, 1])[2] ** 2)  # "is squared when the score doubles"
+    np.testing.assert_allclose(powers, row([1, 2])[2] ** 2)  # "is squared when the score doubles"
     linear = [(s / s.sum())[1] for s in (scores, doubled)]
     assert linear[0] == linear[1]
     halved = 1 - (1 - before[1]) / 2
-    choices = page.select("#predict-sat > ol > li")
+    choices = page.select("#predict-double > ol > li")
     shown = [numbers(choice.get_text())[0] for choice in choices]
-    assert shown == [round(100 * x) for x in (before[1], halved, after[1], 1)] == [80, 90, 97, 100]
-    assert page.select_one("#predict-sat")["data-right"] == "3"
+    assert shown == [round(x, 2) for x in (before[1], halved, after[1], 1)]
+    assert "gives river 0.77 of its attention" in page.select_one("#predict-double").get_text()
+    assert page.select_one("#predict-double")["data-right"] == "3"
 
 
 def test_the_steps_with_a_pencil(page):
-    scores, scaled, powers, weights = row([1, 0.5])
+    scores, scaled, powers, weights = row([1, 2])
     steps = [step.get_text() for step in page.select("#sec-sum > ol > li")]
-    assert scores.tolist() == [0.5, 2.25, 1]
-    for number in scaled:
+    assert scores.tolist() == [0, 4, 2]
+    for number in scaled[1:]:
         assert f"{number:.3f}" in steps[1]
     for number in (*powers, powers.sum()):
         assert f"{number:.2f}" in steps[2]
     for number in weights:
         assert f"{number:.3f}" in steps[2]
     exact, rounded = (np.array(w) @ WORKED["value"] for w in (weights, weights.round(3)))
-    assert np.abs(exact - rounded).max() < 0.001
-    assert f"≈ {exact[0]:.2f}, and the second" in steps[3]
-    assert f"≈ {exact[1]:.2f}." in steps[3]
+    assert exact.round(2).tolist() == rounded.round(2).tolist() == [3.45, 0.37]
+    assert "≈ 3.45, and the second" in steps[3]
+    assert "≈ 0.37." in steps[3]
+    assert 9 < exact[0] / exact[1] < 9.5  # "nine times as much water"
+    assert WORKED["value"][2] == [2, 2]  # "as much of water as of money"
 
 
 def test_the_smallest_example():
@@ -80,45 +82,45 @@ def test_the_smallest_example():
     assert round(output.item(), 1) == 7
 
 
-def test_the_two_rows_left_to_the_reader(page):
-    cat, sat = (p.get_text() for p in page.select("#sec-sum .answer p"))
-    for text, query in ((cat, [-1, 1]), (sat, [4, 2])):
-        scores, scaled, powers, weights = row(query)
-        first, second, third = (f"{score:g}".replace("-", "\N{MINUS SIGN}") for score in scores)
-        assert f"its scores are {first}, {second} and {third}," in text
-        for number in scaled:
-            assert f"{number:.3f}".replace("-", "\N{MINUS SIGN}") in text
-        if query == [-1, 1]:
-            for number in (*powers, powers.sum()):
-                assert f"{number:.3f}" in text
-            for number in weights:
-                assert f"{number:.3f}" in text
-            assert weights.argmin() == 1  # "looks least at itself"
-            exact = weights @ WORKED["value"]
-            assert exact.round(2).tolist() == [-0.16, 1.14]
-            assert "(−0.16, 1.14)" in text
-            rounded = weights.round(3) @ WORKED["value"]
-            assert rounded.round(2).tolist() == exact.round(2).tolist()  # with a pencil
-        else:
-            first, second, third, total = (*powers, powers.sum())
-            said = f"{first:.1f}, {second:.0f} and {third:.1f}, together {total:.0f}"
-            assert said in text
-            assert f"{second:.0f}/{total:.0f}, which is {100 * weights[1]:.0f}" in text
+def test_the_three_rows_left_to_the_reader(page):
+    savings, river, bank = (p.get_text() for p in page.select("#sec-sum .answer p"))
+    value = np.array(WORKED["value"], dtype=float)
+    value[1] = [0, 4]
+    for weights in (row([1, 2])[3], row([1, 2])[3].round(3)):  # exactly, and with a pencil
+        assert (weights @ value).round(2).tolist() == [0.37, 3.45]
+    assert "≈ 0.37 of water" in savings
+    assert "≈ 3.45 of money" in savings
+
+    def text(number, digits):
+        return f"{number:.{digits}f}".replace("-", "\N{MINUS SIGN}")
+
+    scores, scaled, powers, weights = row([1, -1])
+    assert scores.tolist() == [1.5, -2, 0.5]
+    assert "its scores are 1.5, −2 and 0.5," in river
+    for number in (*scaled, *powers, *weights):
+        assert text(number, 3) in river
+    assert round(powers.sum(), 2) == round(sum(powers.round(3)) + 1e-9, 2) == 4.56
+    assert weights.argmin() == 1  # "looks least at itself"
+    np.testing.assert_allclose((powers.round(3) / 4.56), weights, atol=0.001)
+
+    scores, scaled, powers, weights = row([2, 4])
+    assert scores.tolist() == [0, 8, 4]
+    for number in scaled[1:]:
+        assert text(number, 3) in bank
+    first, second, third, total = (*powers, powers.sum())
+    assert f"{first:.1f}, {second:.0f} and {third:.1f}, together {total:.0f}" in bank
+    assert f"{second:.0f}/{total:.0f}, which is {weights[1]:.2f}" in bank
 
 
 def test_what_is_said_of_differences(page):
     said = " ".join(page.select_one("#sec-sum").get_text().split())
-    _, scaled, _, weights = row([2, 1])
-    leads = scaled[1] - scaled[[0, 2]]
-    for lead in leads:
-        assert re.search(rf"power of {lead:.2f} is about {np.exp(lead):.0f}[.:]", said)
-    np.testing.assert_allclose(weights[1] / weights[[0, 2]], np.exp(leads))
-    assert np.exp(leads).round().tolist() == [12, 6]
-    _, _, _, doubled = row([4, 2])
-    ratios = doubled[1] / doubled[[0, 2]]
-    np.testing.assert_allclose(ratios, np.exp(leads) ** 2)
-    assert ratios[0] > 100  # "more than a hundred times the weight of The"
-    assert ratios[1] > 30
+    _, scaled, _, weights = row([1, 2])
+    lead = scaled[1] - scaled[0]
+    assert f"power of {lead:.2f} is about {np.exp(lead):.0f}:" in said
+    ratio = row([2, 4])[3][1] / row([2, 4])[3][0]
+    assert ratio == pytest.approx((weights[1] / weights[0]) ** 2)
+    assert ratio == pytest.approx(np.exp(lead) ** 2)
+    assert f"now has about {round(ratio, -1):.0f} times the weight of the" in said
 
 
 def test_a_key_of_zeros_still_gets_weight(page):
@@ -127,9 +129,9 @@ def test_a_key_of_zeros_still_gets_weight(page):
     _, weights = scaled_dot_product_attention(**given)
     assert weights[2].argmax() == 2  # "looks mostly at itself"
     said = page.select_one("#sec-play").get_text()
-    assert f"gives itself {100 * weights[2, 2]:.0f}" in said
-    assert f"still gets {100 * weights[2, 1]:.0f}" in said
-    given["query"][1] = 0  # "three zeros"
+    assert f"gives itself {weights[2, 2]:.2f}" in said
+    assert f"still gets {weights[2, 1]:.2f}" in said
+    given["query"][1] = 0  # three zeros
     _, weights = scaled_dot_product_attention(**given)
     torch.testing.assert_close(weights[1], torch.full((3,), 1 / 3, dtype=torch.float64))
 
@@ -138,7 +140,7 @@ def test_the_sum_of_values_is_the_output(page):
     *terms, total = output(page, "weighted-sum").splitlines()
     parts = [numbers(term.split("=")[1]) for term in terms]
     np.testing.assert_allclose(np.sum(parts, axis=0), numbers(total.split("=")[1]), atol=1.5e-3)
-    assert numbers(total.split("=")[1]) == [1.125, 0.828]
+    assert numbers(total.split("=")[1]) == [3.445, 0.373]
 
 
 def test_the_lines_of_attention_py_are_its_own(page):
@@ -167,7 +169,7 @@ def test_what_a_query_a_key_and_a_value_change():
 
 
 def test_how_many_numbers_one_number_changes(page):
-    """Of Q: at most 1 row of weights and 2 numbers; of K: 3 and 6; of V: none and 3."""
+    """Of Q: 1 row of weights and 2 numbers; of K: 3 and 6; of V: none and 3."""
     given = {name: torch.tensor(x, dtype=torch.float64) for name, x in WORKED.items()}
     mixed, before = scaled_dot_product_attention(**given)
     found = {name: [] for name in given}
@@ -178,20 +180,20 @@ def test_how_many_numbers_one_number_changes(page):
             out, after = scaled_dot_product_attention(**other)
             rows = (after != before).any(-1).sum().item()
             found[name].append((rows, (out != mixed).sum().item()))
-    assert found == {"query": [(1, 2)] * 6, "key": [(2, 4), (3, 6)] * 3, "value": [(0, 3)] * 6}
+    assert found == {"query": [(1, 2)] * 6, "key": [(3, 6)] * 6, "value": [(0, 3)] * 6}
 
 
-def test_one_number_of_the_key_of_cat_is_enough_for_the_first_goal(page):
+def test_the_goals_that_one_number_reaches(page):
     said = " ".join(page.select_one("#sec-play").get_text().split())
-    query, value = (torch.tensor(WORKED[name]).double() for name in ("query", "value"))
-    found = []
-    for at, number in ((0, 3), (1, 2)):
-        key = torch.tensor(WORKED["key"]).double()
-        key[1, at] = number
-        _, weights = scaled_dot_product_attention(query, key, value)
-        found.append(100 * weights[2, 1].item())
-    assert min(found) > 90
-    assert re.search(rf"cat gets {found[0]:.0f}\s%\sor\s{found[1]:.0f}", said)
+    for key in ([0, 3], [2, 2]):
+        keys = np.array([WORKED["key"][0], key, WORKED["key"][2]])
+        assert sum(a != b for a, b in zip(key, WORKED["key"][1], strict=True)) == 1
+        powers = np.exp(keys @ [1, 2] / 2**0.5)
+        found = powers[1] / powers.sum()
+        assert found > 0.9
+        assert f"so its weight to {found:.2f}" in said
+    assert row([3, 2])[0].tolist() == [2, 4, 4]  # *the* looks at *river* and *bank* equally
+    assert row([0.5, 2])[3][1] > row([0.5, 2])[3][2] + 0.1  # and didn't before
 
 
 def test_three_implementations_agree(page):

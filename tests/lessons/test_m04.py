@@ -113,25 +113,26 @@ def test_the_jacobian_is_autograds(page):
         assert off < 1e-15
 
 
-def weight_of_cat(scores):
-    return scores.softmax(-1)[1].item()
-
-
 def test_a_nudge_moves_saturated_weights_little(page):
     lines = [numbers(line.split(":")[1]) for line in output(page, "nudge").splitlines()]
-    scores, moves = np.array([2.1, 8.7, 3.2]), []
+    scores = np.array([2.1, 8.7, 3.2])
 
-    def weight(s, word):
-        return np.exp(s[word]) / np.exp(s).sum()
+    def the(s):
+        return np.exp(s[0]) / np.exp(s).sum()
 
-    for by in (1, math.sqrt(128)):
-        for word in (0, 1):
-            before, after = (weight((scores + x * np.eye(3)[word]) / by, word) for x in (0, 0.1))
-            moves.append(after - before)
-            assert lines.pop(0) == pytest.approx([before, after, moves[-1]], abs=5.1e-5)
-    the, cat, the_divided, cat_divided = moves
-    assert the_divided > 10 * the
-    assert cat_divided > 4 * cat
+    def moved(by, nudge):
+        return the(scores / by + [nudge, 0, 0]) - the(scores / by)
+
+    root = math.sqrt(128)
+    for by, line in zip((1, root), lines, strict=True):
+        before = the(scores / by)
+        assert line == pytest.approx([before, before + moved(by, 0.1), moved(by, 0.1)], abs=5.1e-6)
+        assert moved(by, 0.1) == pytest.approx(0.1 * before * (1 - before), rel=0.06)
+    assert moved(1, 0.1) < moved(root, 0.1) / 100  # "less than a hundredth of that"
+    said = " ".join(page.select_one("#sec-nudge").get_text().split())
+    # The same change of the dot product, of which only an eleventh comes through the division.
+    assert f"only one part in {root:.0f} comes through" in said
+    assert f"still rises {moved(root, 0.1 / root) / moved(1, 0.1):.0f} times as far" in said
 
 
 def test_undivided_draws_that_follow_have_two_keys_nearly_level():

@@ -108,14 +108,14 @@ def test_a_chosen_cell_lights_what_its_arithmetic_read(open_page):
         at(page, "scores", 2, 1).tap()
         settle(page)
         arithmetic = page.locator(f"{WIDGET} .arithmetic")
-        assert arithmetic.inner_text() == "score(sat, cat) = 2.0 × 2.0 + 1.0 × 0.5 = 4.500"
+        assert arithmetic.inner_text() == "score(bank, river) = 1.0 × 0.0 + 2.0 × 2.0 = 4.000"
         lit = page.locator(f"{WIDGET} .shown .lit").evaluate_all(
             "(fields) => fields.map((e) => e.getAttribute('aria-label'))"
         )
-        assert lit == ["Q, sat, q₁", "Q, sat, q₂", "K, k₁, cat", "K, k₂, cat"]
+        assert lit == ["Q, bank, q₁", "Q, bank, q₂", "K, k₁, river", "K, k₂, river"]
         page.keyboard.press("ArrowUp")
         settle(page)
-        assert arithmetic.inner_text().startswith("score(cat, cat) =")
+        assert arithmetic.inner_text().startswith("score(river, river) =")
         for step, result in enumerate(COMPUTED, start=1):
             go_to(page, step)
             assert page.locator(f"{WIDGET} .term.active").count() == 1

@@ -103,14 +103,14 @@ def _answers_stay_and_one_click_clears(page):
 def test_by_keyboard_alone(open_page):
     with open_page(LESSON) as page:
         _live(page)
-        page.locator("#predict-sat input").first.focus()
+        page.locator("#predict-double input").first.focus()
         page.keyboard.press("ArrowDown")
         page.keyboard.press("ArrowDown")
-        expect(page.locator("#predict-sat input").nth(2)).to_be_checked()
-        expect(page.locator("#predict-sat .reason:visible")).to_have_count(0)
+        expect(page.locator("#predict-double input").nth(2)).to_be_checked()
+        expect(page.locator("#predict-double .reason:visible")).to_have_count(0)
         page.keyboard.press("Tab")
         page.keyboard.press("Enter")
-        expect(page.locator("#predict-sat output")).to_have_text("Right.")
+        expect(page.locator("#predict-double output")).to_have_text("Right.")
         assert page.evaluate("document.activeElement.textContent") == "Ask me again"
         page.locator("#exercise-attention summary").first.focus()
         page.keyboard.press("Enter")
@@ -125,8 +125,8 @@ def test_progress_shows_on_other_pages_and_in_other_tabs(open_page):
         _live(page)
         other = page.context.new_page()
         other.goto(page.url.replace(LESSON, "index.html"))
-        page.locator("#predict-sat input").first.check()
-        page.locator("#predict-sat .ask button").click()
+        page.locator("#predict-double input").first.check()
+        page.locator("#predict-double .ask button").click()
         link = other.locator(f"#quarto-sidebar a[href*='{FOLDER}'] .progress-count")
         expect(link).to_contain_text(" 1 of ")
 
@@ -135,12 +135,12 @@ WRITE = """([key, text]) => {
   localStorage.setItem(key, text);
   dispatchEvent(new StorageEvent("storage", {key}));
 }"""
-OUT_OF_RANGE = json.dumps({FOLDER: {"total": 5, "done": {"predict-sat": 99}}})
+OUT_OF_RANGE = json.dumps({FOLDER: {"total": 5, "done": {"predict-double": 99}}})
 
 
 def test_damaged_storage_is_as_if_empty(open_page):
     """In place: a page reads its storage again when another tab has written it."""
-    question = "#predict-sat"
+    question = "#predict-double"
     with open_page(LESSON) as page:
         _live(page)
         for kept in ("{", "7", "[]", '{"x": 1}', '{"x": {"total": "2"}}', OUT_OF_RANGE):

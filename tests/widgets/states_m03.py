@@ -20,7 +20,7 @@ STATES = {
             "a hidden score": "steps.step=1&steps.causal=1&steps.cell=1.scores.0.2",
             "a hidden weight": "steps.step=3&steps.causal=1&steps.cell=3.weights.0.2",
             "another cell": (
-                "steps.step=4&steps.causal=1&steps.cell=4.weights.1.0&steps.query=-1.5,0;0,2;2,1"
+                "steps.step=4&steps.causal=1&steps.cell=4.weights.1.0&steps.query=-1.5,0;1,1;1,2"
             ),
         },
         "damaged": [
@@ -29,9 +29,10 @@ STATES = {
             "steps.cell=4.weights.9.9", "steps.cell=1.query.0.0",
         ],
         "goals": {
-            "sat-to-cat": "steps.query=1,0.5;0,2;8,4",
-            "equal-row": "steps.query=1,0.5;0,0;2,1",
-            "cat-and-sat": "steps.query=1,3;0,2;2,1",
+            "money": "steps.value=0,0;0,4;2,2",
+            "bank-to-river": "steps.query=0.5,2;1,1;2,4",
+            "equal-row": "steps.query=0.5,2;0,0;1,2",
+            "river-and-bank": "steps.query=3,2;1,1;1,2",
         },
     },
 }  # fmt: skip

@@ -15,7 +15,7 @@
 // at      [column, row], counted from 0; a fraction lies between two. `down`, the same for the narrow
 //         form, is the two swapped where it isn't given.
 // cells   rows of numbers, or null for an empty cell; `rows`, `columns`: words beside them, said once
-//         where matrices with the same words stand side by side; `digits` after the point, else as few as needed; `fill`: a weight darkens its cell; `mark`: a row.
+//         where matrices with the same words stand side by side; `digits` after the point, else as few as needed; `fill`: a weight darkens its cell; `mark`: a row; `cell`: a cell's width.
 // role    "q", "k", "v" or "w", the colour of a query, key, value or weight.
 // from    one node, or several whose arrows join before they arrive. label: a line over the arrow,
 //         and one under it. `around`: how far the arrow keeps off what stands between, to skip it.
@@ -31,8 +31,8 @@ const [GAP, FORK, HEAD] = [26, 16, 7]; // between columns or rows; where arrows 
 
 const widest = (texts, rest = 0) => Math.max(0, ...texts.map((text) => text.length * LETTER)) + rest;
 
-function bodySize({cells, box, tokens}) {
-  if (cells) return [cells[0].length * CELL.width, cells.length * CELL.height];
+function bodySize({cells, box, tokens, cell = CELL.width}) {
+  if (cells) return [cells[0].length * cell, cells.length * CELL.height];
   if (tokens) return [tokens.reduce((sum, token) => sum + chipWidth(token), 0), 28];
   return [widest(box, 22), box.length * LINE + 13];
 }
@@ -139,16 +139,16 @@ function heading({x, y, above, title, note, role}) {
 }
 
 function matrix(node) {
-  const {cells, digits, fill, mark, role = "", rows = [], columns = []} = node;
+  const {cells, digits, fill, mark, role = "", rows = [], columns = [], cell = CELL.width} = node;
   const [left, top] = [node.x - node.width / 2, node.y - node.height / 2];
   const show = (x) => (digits === undefined ? trimmed(x) : format(x));
-  const centre = (i, j) => [left + (j + 0.5) * CELL.width, top + (i + 0.5) * CELL.height];
+  const centre = (i, j) => [left + (j + 0.5) * cell, top + (i + 0.5) * CELL.height];
   return svg`${rows.map((word, i) => text(left - 6, centre(i, 0)[1], word, "note", "end"))}
     ${columns.map((word, j) => text(centre(0, j)[0], top - LINE / 2, word, "note"))}
-    ${cells.map((row, i) => row.map((x, j) => svg`<rect class="cell ${role}" x=${left + j * CELL.width + 1} y=${top + i * CELL.height + 1}
-      width=${CELL.width - 2} height=${CELL.height - 2} rx="3"/>
-      ${fill ? svg`<rect class="fill" opacity=${x} x=${left + j * CELL.width + 1} y=${top + i * CELL.height + 1}
-        width=${CELL.width - 2} height=${CELL.height - 2} rx="3"/>` : nothing}
+    ${cells.map((row, i) => row.map((x, j) => svg`<rect class="cell ${role}" x=${left + j * cell + 1} y=${top + i * CELL.height + 1}
+      width=${cell - 2} height=${CELL.height - 2} rx="3"/>
+      ${fill ? svg`<rect class="fill" opacity=${x} x=${left + j * cell + 1} y=${top + i * CELL.height + 1}
+        width=${cell - 2} height=${CELL.height - 2} rx="3"/>` : nothing}
       ${x === null ? nothing : text(...centre(i, j), show(x), fill ? "number" : `number ${role}`)}`))}
     ${mark === undefined ? nothing : svg`<rect class="mark" x=${left} y=${top + mark * CELL.height} width=${node.width}
       height=${CELL.height} rx="4"/>`}`;
