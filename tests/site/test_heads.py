@@ -132,9 +132,7 @@ def assert_shows_about(text, exact):
 
 
 def assert_maps(page, want, *, head, row):
-    for text, exact in zip(
-        texts(page, HEADS, ".share"), want[head, row].tolist(), strict=True
-    ):
+    for text, exact in zip(texts(page, HEADS, ".share"), want[head, row].tolist(), strict=True):
         assert_shows_about(text, exact)
     shades = page.locator(HEADS).evaluate(SHADES)
     for drawn, weights in zip(shades, [*want, want[head]], strict=True):
