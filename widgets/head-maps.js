@@ -1,4 +1,4 @@
-// The heads of a layer side by side: their maps, their mean, how spread out and how sure they are.
+// The heads of a layer side by side: their maps, and their mean.
 
 import {html} from "../assets/vendor/lit.js";
 import {menu, toggle} from "./lib/controls.js";
@@ -11,13 +11,9 @@ import {labelledMap, weightMap} from "./lib/weight-map.js";
 // ---- Model ---------------------------------------------------------------------------------
 
 const mean = (numbers) => numbers.reduce((a, b) => a + b, 0) / numbers.length;
-const entropy = (row) => -row.reduce((sum, w) => sum + (w > 0 ? w * Math.log(w) : 0), 0);
-const meanEntropy = (weights) => mean(weights.map(entropy));
 
 /**
- * The maps of one layer and their mean, each with its mean entropy (nats) and mean peak; `even` is
- * the entropy of a causal map that shares evenly. The last word stands for those that a sentence
- * lacks.
+ * The maps of one layer and their mean. The last word stands for those that a sentence lacks.
  * sentences: [{tokens, trained: layers of heads of rows of weights, random: the same}].
  */
 export function compareHeads({sentences}, {sentence, layer, head, row, untrained}) {
@@ -26,22 +22,19 @@ export function compareHeads({sentences}, {sentence, layer, head, row, untrained
   const heads = layers[layer];
   const average = heads[0].map((cells, i) => cells.map((_, j) => mean(heads.map((map) => map[i][j]))));
   const maps = [...heads, average].map((weights, h) => ({
-    name: h < heads.length ? `head ${h + 1}` : "mean", weights,
-    entropy: meanEntropy(weights), peak: mean(weights.map((cells) => Math.max(...cells)))
+    name: h < heads.length ? `head ${h + 1}` : "mean", weights
   }));
   const query = Math.min(row, tokens.length - 1);
   const chosen = maps[head];
   return {
     tokens, maps, chosen, query, layer, source,
-    even: mean(tokens.map((_, i) => Math.log(i + 1))),
     looks: tokens.map((token, j) => ({token, weight: chosen.weights[query][j]}))
   };
 }
 
-export function summarize({tokens, maps, chosen, query, layer, looks, source}) {
-  const spread = maps.map((map) => `${map.name} ${format(map.entropy)}`).join(", ");
+export function summarize({tokens, chosen, query, layer, looks, source}) {
   return `Layer ${layer + 1}, ${chosen.name}, ${source} weights: ${tokens[query]} looks at `
-    + `${looks.map(({token, weight}) => `${token} ${formatPercent(weight)}`).join(", ")}. Entropy in nats: ${spread}.`;
+    + `${looks.map(({token, weight}) => `${token} ${formatPercent(weight)}`).join(", ")}.`;
 }
 
 /** Whether the trained head on show gives nearly all of `from`'s weight to the subject, word 1. */
@@ -50,16 +43,12 @@ const finds = ({tokens, looks, query, source}, from, subject) =>
 
 // ---- View ----------------------------------------------------------------------------------
 
-const card = ({name, weights, entropy, peak}, isChosen, choose) => html`
-  <button type="button" aria-pressed=${isChosen} @click=${choose}><b>${name}</b>${weightMap(weights)}
-    <span class="measure">entropy <span class="entropy">${format(entropy)}</span></span>
-    <span class="measure">peak <span class="peak">${format(peak)}</span></span></button>`;
+const card = ({name, weights}, isChosen, choose) => html`
+  <button type="button" aria-pressed=${isChosen} @click=${choose}><b>${name}</b>${weightMap(weights)}</button>`;
 
 function view(m, widget) {
   const {tokens, maps, chosen, query} = m;
   return html`<div class="maps" role="group" aria-label="Heads of layer ${m.layer + 1}">${maps.map((map, head) => card(map, map === chosen, () => widget.set({head})))}</div>
-    <p class="legend">Entropy in nats: ${format(m.even)} if each word gave the same weight to all that it may see. Peak: the
-      largest weight. Both are means over the rows.</p>
     <p class="heading"><b class="title">Layer ${m.layer + 1}, ${chosen.name}</b> <span class="source">${m.source}</span></p>
     <div class="chosen-map">${labelledMap(chosen.weights, {tokens, row: query, choose: (row) => widget.set({row})})}
     <div><p class="asks">“${tokens[query]}” looks at</p>${shareList(m.looks, {format, label: `“${tokens[query]}” looks at`})}</div></div>

@@ -192,10 +192,23 @@ def test_the_split_by_hand(page):
     text = " ".join(page.select_one("#sec-play").get_text().split())
     parts = [head(slice(0, 2)), head(slice(2, 4)), head(slice(0, 4))]
     assert [scores for scores, _, _ in parts] == [[2, 1], [2, 4], [4, 5]]
-    for _, weights, _ in parts:
-        assert all(f"{weight:.2f}" in text for weight in weights)
+    drawn = page.select_one("#figure-black-cat").find_next("table").select("tbody tr")
+    for row, (_, weights, _) in zip(drawn, parts, strict=True):
+        shown = [float(cell.get_text()) for cell in row.select("td")[-2:]]
+        assert shown == pytest.approx(weights, abs=5.1e-4)
     side_by_side = ", ".join(f"{x:.2f}" for x in parts[0][2] + parts[1][2])
     assert f"({side_by_side})" in text
+
+
+def test_the_last_matrix_by_hand(page):
+    """Two heads bring 9 and 7; one W_O keeps them apart, the other makes one number of them."""
+    text = " ".join(page.select_one("#sec-play").get_text().split())
+    brought = torch.tensor([9, 7])
+    for rows in ([[1, 0], [0, 1]], [[10, 0], [1, 0]]):
+        first, second, handed_on = (
+            f"({a}, {b})" for a, b in [*rows, (brought @ torch.tensor(rows)).tolist()]
+        )
+        assert f"9 · {first} + 7 · {second} = {handed_on}" in text
 
 
 def test_how_one_head_and_two_do_it():

@@ -1,12 +1,10 @@
 """m06's three widgets: what the page shows is PyTorch's, by mouse, keyboard and touch."""
 
-import math
 from itertools import product
 
 import pytest
 import torch
 
-from analysis import entropy
 from models.transformer import Transformer
 from models.weights import load
 from tests.conftest import ROOT
@@ -52,18 +50,15 @@ def as_text(shapes):
 
 def test_the_layer_shows_the_shapes_of_the_real_one(open_page):
     with open_page(PAGE) as page:
-        for i, sharing in ((3, 0), (4, 1), (1, 2)):
+        for i in (3, 4, 1):
             choose(page, LAYER, "Heads", i)
-            choose(page, LAYER, "Keys and values", sharing)
-            layer = layer_of(2**i, sharing)
-            assert texts(page, LAYER, ".shape") == as_text(real_shapes(layer))
-            group = 2**i // layer.num_kv_heads
-            assert texts(page, LAYER, ".heads .k") == [f"K{h // group + 1}" for h in range(2**i)]
+            assert texts(page, LAYER, ".shape") == as_text(real_shapes(layer_of(2**i)))
+            assert texts(page, LAYER, ".heads .k") == [f"K{h + 1}" for h in range(2**i)]
         page.locator(f"{LAYER} .step-ticks button").nth(2).click()
         settle(page)
-        assert f"{2 * layer.kv_dim} numbers a token" in texts(page, LAYER, ".count")[0]
+        assert "64 = 2 × 32" in texts(page, LAYER, ".count")[0]
         assert texts(page, LAYER, ".stage.current .name") == ["2 Split"]
-        real_ones = real_shapes(layer_of(8, 0))
+        real_ones = real_shapes(layer_of(8))
         wanted = [real_ones[name] for name in ("x", "Q split", "weights", "output")]
         assert [row[1] for row in static_rows(page, LAYER)] == [str(tuple(s)) for s in wanted]
 
@@ -137,22 +132,18 @@ def assert_shows_about(text, exact):
 
 
 def assert_maps(page, want, *, head, row):
-    spread, peak = entropy(want).mean(-1), want.amax(-1).mean(-1)
-    for part, numbers in ((".entropy", spread), (".peak", peak), (".share", want[head, row])):
-        for text, exact in zip(texts(page, HEADS, part), numbers.tolist(), strict=True):
-            assert_shows_about(text, exact)
+    for text, exact in zip(texts(page, HEADS, ".share"), want[head, row].tolist(), strict=True):
+        assert_shows_about(text, exact)
     shades = page.locator(HEADS).evaluate(SHADES)
     for drawn, weights in zip(shades, [*want, want[head]], strict=True):
         assert (torch.tensor(drawn).double() - weights).abs().max() <= SHADE_STEP
-    even = sum(math.log(i) for i in range(1, want.shape[-1] + 1)) / want.shape[-1]
-    assert f"{even:.2f} if each word gave the same weight" in texts(page, HEADS, ".legend")[0]
 
 
 def test_the_heads_are_the_trained_model_s(open_page, maps):
     with open_page(PAGE) as page:
-        assert texts(page, HEADS, "[aria-pressed=true] b") == ["head 3"]
-        assert_maps(page, maps[0, 1, False], head=2, row=5)
-        head = 2
+        assert texts(page, HEADS, "[aria-pressed=true] b") == ["head 4"]
+        assert_maps(page, maps[0, 1, False], head=3, row=5)
+        head = 3
         for state in ((2, 0, False), (3, 1, True), (1, 1, False), (0, 0, True)):
             sentence, layer, untrained = state
             choose(page, HEADS, "Sentence", sentence)
@@ -172,10 +163,8 @@ def test_the_heads_are_the_trained_model_s(open_page, maps):
             assert texts(page, HEADS, ".heading .source") == ["random" if untrained else "trained"]
         want = maps[0, 1, False][:-1]
         rows = zip(static_rows(page, HEADS), want, strict=True)
-        for (_, to_subject, spread, peak), weights in rows:
+        for (_, to_subject), weights in rows:
             assert_shows_about(to_subject, weights[5, 1].item())
-            assert_shows_about(spread, entropy(weights).mean().item())
-            assert_shows_about(peak, weights.amax(-1).mean().item())
 
 
 # The pixel of the largest weight, and the colour that the theme has for it.

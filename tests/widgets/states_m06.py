@@ -9,20 +9,17 @@ STATES = {
         "states": {
             "project": "layer.step=1",
             "one head, split": "layer.heads=1&layer.step=2",
-            "pairs, attend": "layer.heads=4&layer.sharing=1&layer.step=3",
-            "all share, merge": "layer.sharing=2&layer.step=4",
+            "four heads, attend": "layer.heads=4&layer.step=3",
+            "merge": "layer.step=4",
             "two heads, mix": "layer.heads=2&layer.step=5",
-            "sixteen, pairs": "layer.heads=16&layer.sharing=1&layer.step=2",
-            "sixteen, all share": "layer.heads=16&layer.sharing=2&layer.step=3",
+            "sixteen, split": "layer.heads=16&layer.step=2",
+            "sixteen, attend": "layer.heads=16&layer.step=3",
         },
         "grows": 130,
         "damaged": [
-            "layer.heads=3", "layer.heads=1e9", "layer.step=6", "layer.step=x", "layer.sharing=-1",
+            "layer.heads=3", "layer.heads=1e9", "layer.step=6", "layer.step=x",
         ],
-        "goals": {
-            "small-cache": "layer.heads=16&layer.sharing=2",
-            "quarter-less": "layer.sharing=1&layer.step=5",
-        },
+        "goals": {},
     },
     "reshape-tracer": {
         "page": M06,

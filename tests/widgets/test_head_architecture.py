@@ -1,22 +1,20 @@
 """m06's layer in six steps: shapes, counts and code are those of the real layer."""
 
 import re
-from itertools import product
 
 import pytest
 import torch
 
-from attention import KVCache, MultiHeadAttention
+from attention import MultiHeadAttention
 from tests.widgets.js import module
 
 JS = module("head-architecture.js")
-HEADS, SHARING = [1, 2, 4, 8, 16], [0, 1, 2]
+HEADS = [1, 2, 4, 8, 16]
 SIZES = {"batch": 2, "length": 10, "width": 64}
 
 
-def layer_of(heads, sharing, width=64):
-    key_heads = [heads, max(1, heads // 2), 1][sharing]
-    return MultiHeadAttention(width, heads, num_kv_heads=key_heads).eval()
+def layer_of(heads, width=64):
+    return MultiHeadAttention(width, heads).eval()
 
 
 def real_shapes(layer, *, batch=2, length=10, width=64):
@@ -24,9 +22,8 @@ def real_shapes(layer, *, batch=2, length=10, width=64):
     x = torch.randn(batch, length, width)
     split = dict(zip("QKV", layer._project(x, None), strict=True))
     output, weights = layer(x, return_attention=True)
-    sizes = [width, layer.kv_dim, layer.kv_dim]
-    matrices = dict(zip("QKV", layer.qkv_proj.weight.split(sizes), strict=True))
-    heads = weights @ split["V"].repeat_interleave(layer.num_heads // layer.num_kv_heads, 1)
+    matrices = dict(zip("QKV", layer.qkv_proj.weight.split(width), strict=True))
+    heads = weights @ split["V"]
     tensors = {"x": x}
     for name, t in split.items():
         tensors |= {f"W_{name}": matrices[name].T, name: t.transpose(1, 2).flatten(2)}
@@ -36,8 +33,8 @@ def real_shapes(layer, *, batch=2, length=10, width=64):
     return {name: list(t.shape) for name, t in tensors.items()}
 
 
-def model(heads, sharing, step=0, **sizes):
-    chosen = {"heads": heads, "sharing": sharing, "step": step}
+def model(heads, step=0, **sizes):
+    chosen = {"heads": heads, "step": step}
     return JS.call("architecture", SIZES | sizes | chosen)
 
 
@@ -51,28 +48,26 @@ def numbers(said):
 
 @pytest.mark.parametrize("sizes", [SIZES, {"batch": 3, "length": 5, "width": 96}], ids=str)
 def test_every_shape_is_that_of_the_real_layer(sizes):
-    for heads, sharing in product(HEADS, SHARING):
-        layer = layer_of(heads, sharing, sizes["width"])
-        got = model(heads, sharing, **sizes)
+    for heads in HEADS:
+        layer = layer_of(heads, sizes["width"])
+        got = model(heads, **sizes)
         want = real_shapes(layer, **sizes)
         assert {name: got["shapes"][name] for name in want} == want
-        assert (got["size"], got["keyHeads"]) == (layer.head_dim, layer.num_kv_heads)
+        assert got["size"] == layer.head_dim
         assert got["total"] == sum(p.numel() for p in layer.parameters())
 
 
-@pytest.mark.parametrize(("heads", "sharing"), list(product(HEADS, SHARING)))
-def test_every_count_is_that_of_the_real_layer(heads, sharing):
-    layer = layer_of(heads, sharing)
+@pytest.mark.parametrize("heads", HEADS)
+def test_every_count_is_that_of_the_real_layer(heads):
+    layer = layer_of(heads)
     project, output = (
         sum(p.numel() for p in part.parameters()) for part in (layer.qkv_proj, layer.out_proj)
     )
-    cache = KVCache(1, layer.num_kv_heads, 1, layer.head_dim)
-    kept = cache.keys.numel() + cache.values.numel()
     weights = layer(torch.randn(2, 10, 64), return_attention=True)[1]
-    counts = [numbers(described(heads, sharing, step)["count"]) for step in range(6)]
+    counts = [numbers(described(heads, step)["count"]) for step in range(6)]
     assert counts[0] == [2, 10, 64, 2 * 10 * 64]
     assert counts[1][-1] == project
-    assert counts[2][6:] == [kept, 128][: 1 + (layer.num_kv_heads < heads)]
+    assert counts[2] == [64, heads, layer.head_dim]
     assert counts[3][-1] == weights.numel()
     assert counts[5] == [output, project + output]
 
@@ -80,8 +75,8 @@ def test_every_count_is_that_of_the_real_layer(heads, sharing):
 @pytest.mark.parametrize("heads", HEADS)
 def test_the_code_shown_computes_the_layer(heads):
     """The lines of steps 1 to 5, run one after another, give what the layer gives."""
-    layer, x = layer_of(heads, 0), torch.randn(2, 10, 64)
-    lines = [described(heads, 0, step)["code"] for step in range(6)]
+    layer, x = layer_of(heads), torch.randn(2, 10, 64)
+    lines = [described(heads, step)["code"] for step in range(6)]
     assert lines[0] == f"x.shape == {tuple(x.shape)}"
     names = {"x": x, "W_QKV": layer.qkv_proj.weight.T, "b": layer.qkv_proj.bias}
     exec(lines[1], names)
@@ -97,7 +92,6 @@ def test_the_code_shown_computes_the_layer(heads):
 
 
 def test_the_sentence():
-    said = JS.call("summarize", model(4, 2, 1))
+    said = JS.call("summarize", model(4, 1))
     assert said.startswith("Step 1 of 5, Project. One matrix product makes ")
-    assert said.endswith("Heads: 4 of size 16, 1 for keys and values.")
-    assert JS.call("summarize", model(4, 0, 1)).endswith("Heads: 4 of size 16.")
+    assert said.endswith("Heads: 4 of size 16.")
