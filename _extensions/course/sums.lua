@@ -32,6 +32,10 @@ local function holds(inlines, i)
   return in_vector(inlines, i)
 end
 
+traverse = "topdown" -- so that a table can be passed over: its cells are narrow on a phone
+
+function Table(cells) return cells, false end
+
 function Inlines(inlines)
   if not FORMAT:match("html") then return nil end
   for i = 2, #inlines - 1 do
