@@ -53,3 +53,12 @@ def test_no_pointer_stands_in_place_of_a_reason(prose):
 def test_percent_is_set_with_a_narrow_space_that_does_not_break(prose):
     # "+" as in "99+ %", which widgets show for what isn't quite all
     assert not re.findall(rf"\d\+?[^{SPACE}]?%", prose)
+
+
+@pytest.mark.parametrize("path", TOLD)
+def test_the_choice_marked_right_is_the_one_whose_reason_says_yes(path, read):
+    for question in read(path.replace(".qmd", ".html")).select("[data-right]"):
+        reasons = [item.get_text().strip() for item in question.select(".answer ol > li")]
+        yes = [str(i) for i, reason in enumerate(reasons, 1) if reason.startswith("Yes")]
+        assert yes == [question["data-right"]], (question.get("id"), reasons)
+        assert all(reason.startswith(("Yes", "No")) for reason in reasons), question.get("id")
