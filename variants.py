@@ -19,6 +19,7 @@ from attention import (
     as_list,
     check_alike,
     check_counts,
+    check_forward,
     check_probability,
     check_scores_like,
     check_tensor,
@@ -91,7 +92,7 @@ class LinearAttention(MultiHeadAttention):
         φ(qᵢ)ᵀ φ(kⱼ) / Σⱼ φ(qᵢ)ᵀ φ(kⱼ), (..., H, L, S), too: in time and memory of the matrix,
         and without a state, whose keys they couldn't show.
         """
-        self._check_forward(x, return_attention, context)
+        check_forward(self, x, return_attention, context)
         if x.is_nested:
             raise TypeError("x is nested: pad it, and hide the padding with mask=")
         if is_causal and context is not None:

@@ -155,7 +155,7 @@ FAULTS = r"""
 - key = self.key_norm(key).type_as(value)
 + key = key
 # jagged without positions: layers::test_a_jagged_batch_is_attended_sequence_by_sequence
-- query, key = self.rotary(query), self.rotary(key)
+- query, key = layer.rotary(query), layer.rotary(key)
 + query, key = query, key
 # a jagged view read with its holes: layers::test_a_jagged_view_with_holes_is_attended_too
 - x = x.contiguous()  # a view may have holes
