@@ -182,11 +182,20 @@ FAULTS = r"""
 + offset = 0
 [positions.py]
 # halves paired as neighbours: positions::test_rotate_half_is_llama_s
-- first, second = heads.chunk(2, dim=-1)
-+ first, second = heads[..., 0::2], heads[..., 1::2]
+- first, second = turned.chunk(2, dim=-1)
++ second, first = turned.chunk(2, dim=-1)
 # rotary sign: positions::test_rotary_scores_depend_on_the_distance_alone
-- (first * cos - second * sin,
-+ (first * cos + second * sin,
+- (turned * cos + partner * sin)
++ (turned * cos + partner * sin.abs())
+# partial rotary turns the last numbers: positions::test_a_part_is_turned_and_the_rest_is_left
+- heads[..., : self.rotary_dim]
++ heads[..., -self.rotary_dim :]
+# YaRN without its ramp: positions::test_scalings_by_their_published_formulas
+- keep = _yarn_ramp(size, base, original, scaling)
++ keep = [0.0] * (size // 2)
+# kept angles of another base: positions::test_angles_are_kept_by_all_that_they_depend_on
+- (self.rotary_dim, self.base, interleaved, tuple
++ (self.rotary_dim, 10000.0, interleaved, tuple
 # sinusoidal sine and cosine exchanged: positions::test_sinusoidal_by_the_formula
 - (angles.sin(), angles.cos())
 + (angles.cos(), angles.sin())
