@@ -181,7 +181,9 @@ class MultiHeadAttention(nn.Module):
 
     ``head_dim``: embed_dim / num_heads unless given. ``bias``: of the projections.
     ``qk_norm``: scale each head's queries and keys to a root mean square of 1, times a learned
-        weight, before the rotation (Henry et al. 2020; as in Qwen 3, 2025).
+        weight, before the rotation (Henry et al. 2020; as in Qwen 3, 2025); ``norm_eps`` is added
+        to their mean square. ``scale``, ``softcap`` and ``sinks``, which are learned and begin at
+        0, are those of ``scaled_dot_product_attention``.
     ``rotary`` is called as ``rotary(heads, offset)``, or ``rotary(heads, position_ids=...)``, on
         queries and keys (positions.py has one).
     """
@@ -196,24 +198,30 @@ class MultiHeadAttention(nn.Module):
         head_dim: int | None = None,
         bias: bool = True,
         qk_norm: bool = False,
+        norm_eps: float = 1e-6,
         rotary: nn.Module | None = None,
+        scale: float | None = None,
+        softcap: float | None = None,
+        sinks: bool = False,
         device: Device = None,
         dtype: torch.dtype | None = None,
     ) -> None:
         super().__init__()
         check_probability("dropout", dropout)
+        check_softcap(softcap)
         sizes = _layer_sizes(embed_dim, num_heads, num_kv_heads, head_dim)
         self.embed_dim, self.num_heads, self.num_kv_heads, self.head_dim = sizes
         self.query_dim = self.num_heads * self.head_dim
         self.kv_dim = self.num_kv_heads * self.head_dim
-        self.dropout, self.rotary = dropout, rotary
+        self.dropout, self.rotary, self.scale, self.softcap = dropout, rotary, scale, softcap
         made = {"device": device, "dtype": dtype}
         self.qkv_proj = nn.Linear(
             self.embed_dim, self.query_dim + 2 * self.kv_dim, bias=bias, **made
         )
         self.out_proj = nn.Linear(self.query_dim, self.embed_dim, bias=bias, **made)
-        self.query_norm = nn.RMSNorm(self.head_dim, eps=1e-6, **made) if qk_norm else None
-        self.key_norm = nn.RMSNorm(self.head_dim, eps=1e-6, **made) if qk_norm else None
+        self.query_norm = nn.RMSNorm(self.head_dim, eps=norm_eps, **made) if qk_norm else None
+        self.key_norm = nn.RMSNorm(self.head_dim, eps=norm_eps, **made) if qk_norm else None
+        self.sinks = nn.Parameter(torch.zeros(self.num_heads, **made)) if sinks else None
 
     def extra_repr(self) -> str:
         heads = f"num_heads={self.num_heads}, num_kv_heads={self.num_kv_heads}"
@@ -262,7 +270,7 @@ class MultiHeadAttention(nn.Module):
         if place.mask is not None:
             mask = place.mask if mask is None else mask & place.mask
         options = {"bias": bias, "is_causal": place.is_causal, "window": place.window}
-        options["dropout_p"] = self._dropout()
+        options |= self._options()
         if not return_attention:
             return self._merge(fused_attention(query, key, value, mask, **options), x)
         output, weights = scaled_dot_product_attention(query, key, value, mask, **options)
@@ -291,8 +299,10 @@ class MultiHeadAttention(nn.Module):
         # One sequence gets a batch of its own, or its heads would pass for a batch.
         return heads.unsqueeze(0) if heads.ndim == 3 else heads
 
-    def _dropout(self) -> float:
-        return self.dropout if self.training else 0.0
+    def _options(self) -> dict[str, object]:
+        dropout_p = self.dropout if self.training else 0.0
+        options = {"scale": self.scale, "softcap": self.softcap, "sinks": self.sinks}
+        return {"dropout_p": dropout_p, **options}
 
     def _merge(self, heads: Tensor, x: Tensor) -> Tensor:
         heads = heads.transpose(-3, -2)  # (..., L, H, D)
@@ -492,43 +502,76 @@ def fused_attention(
     is_causal: bool = False,
     window: int | None = None,
     scale: float | None = None,
+    softcap: float | None = None,
+    sinks: Tensor | None = None,
     dropout_p: float = 0.0,
     backend: str | None = None,
-) -> Tensor:
+    return_lse: bool = False,
+) -> Tensor | tuple[Tensor, Tensor]:
     """``scaled_dot_product_attention`` through PyTorch's fused kernels; returns the output alone.
 
     Memory grows linearly in length, and key and value heads that are shared are not copied where
     a kernel reads them as they are. What a kernel can't express without an (L, S) mask, or can't
     do at all (dropout on a CPU), is one call up to ``ONE_CALL`` scores a head; beyond that it is
     calls of ``QUERY_CHUNK`` queries, each with the keys it can see, recomputed in the backward.
+    ``softcap``, ``sinks`` and ``return_lse``, which no kernel has, are computed by explicit steps
+    in such chunks; on a GPU flex.py's kernel is faster.
 
     ``backend``: "flash", "efficient", "cudnn" or "math"; None lets PyTorch choose. One that can't
         run raises BackendError, a ValueError, with PyTorch's reason.
+    ``return_lse``: also return log Σ exp(score) of each query, the sink's included, (..., L), in
+        float32 or wider; -inf where it sees nothing. ``merge_attention`` (variants.py) joins the
+        results over parts of the keys by it. Both have gradients.
 
     Two neighbours. A mask that is a *function* of positions, or a change of scores that no kernel
-    knows (a soft cap), is flex.py's. PyTorch's ``torch.nn.attention.bias.causal_lower_right(L, S)``
+    knows, is flex.py's. PyTorch's ``torch.nn.attention.bias.causal_lower_right(L, S)``
     aligns the ends as ``is_causal`` does here; handed over as ``attn_mask`` it keeps the fast
     kernels of a GPU, but on a CPU it makes the (L, S) mask.
     """
+    explicit = softcap is not None or sinks is not None or return_lse
+    asked = mask is None and bias is None and window is None and backend is None and not dropout_p
+    if asked and not explicit and _is_plain(query, key, value, is_causal, scale):
+        is_causal = is_causal and query.shape[2] > 1
+        return F.scaled_dot_product_attention(query, key, value, is_causal=is_causal, scale=scale)
     _check_attention(query, key, value, mask, bias, is_causal, window, dropout_p)
-    if backend is not None and backend not in BACKENDS:
-        raise ValueError(f"backend must be one of {', '.join(BACKENDS)}, got {backend!r}")
-    (L, D), (S, Dv) = query.shape[-2:], value.shape[-2:]
-    if S == 0 or query.numel() == 0:  # nothing to average: kernels differ, and the matrix is empty
-        return scaled_dot_product_attention(query, key, value, mask, bias=bias)[0]
+    _check_softcap_and_sinks(query, softcap, sinks)
+    _check_backend(backend, explicit)
+    (L, D), S = query.shape[-2:], value.shape[-2]
     is_causal = is_causal and L > 1
     window = None if window is None or window >= max(L, S) else window
     scale = D**-0.5 if scale is None else scale
+    if explicit:
+        options = {"scale": scale, "softcap": softcap, "sinks": sinks, "dropout_p": dropout_p}
+        output, lse = _explicit(query, key, value, mask, bias, is_causal, window, options)
+        return (output, lse) if return_lse else output
+    if S == 0 or query.numel() == 0:  # nothing to average: kernels differ, and the matrix is empty
+        return scaled_dot_product_attention(query, key, value, mask, bias=bias)[0]
+    options = {"scale": scale, "dropout_p": dropout_p, "backend": backend}
+    return _fused(query, key, value, mask, bias, is_causal, window, options)
+
+
+def _fused(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    mask: Tensor | None,
+    bias: Tensor | None,
+    is_causal: bool,
+    window: int | None,
+    options: dict[str, object],
+) -> Tensor:
+    """Bring the inputs into the form that kernels take, and choose how to call them."""
+    (L, D), (S, Dv), scale = query.shape[-2:], value.shape[-2:], options["scale"]
     if isinstance(scale, Tensor) or scale <= 0:
         # PyTorch's flash kernel gives NaN on a CPU: F.scaled_dot_product_attention(*torch.ones(
         # 3, 1, 1, 2, 4), is_causal=True, scale=-0.5). No kernel takes a scale that is learned.
-        query, scale = query * scale, 1.0
+        query, options = query * scale, options | {"scale": 1.0}
 
     q, k, v = _to_4d(query), _to_4d(key), _to_4d(value)  # (B, H, L, D), (B, Hkv, S, D) twice
     mask, bias = _mask_to_4d(mask, query), _mask_to_4d(bias, query)  # broadcast to (B, H, L, S)
     if Dv != D:  # kernels want one head size: zeros alter no score or value
         q, k, v = (F.pad(t, (0, max(D, Dv) - t.shape[-1])) for t in (q, k, v))
-    kernel = functools.partial(_kernel, scale=scale, dropout_p=dropout_p, backend=backend)
+    kernel = functools.partial(_kernel, **options)
 
     # What every query shares, the kernels take as it is; and the causal flag where starts and
     # ends are the same. On a CPU they have neither dropout nor a bias that learns.
@@ -536,9 +579,9 @@ def fused_attention(
     shared = not is_causal and window is None and all(t.shape[-2] == 1 for t in masks)
     square = is_causal and window is None and L == S and not masks
     learns = bias is not None and bias.requires_grad
-    if query.device.type == "cpu" and (dropout_p > 0 or learns):
+    if query.device.type == "cpu" and (options["dropout_p"] > 0 or learns):
         shared = square = False
-    with _reasons(backend, query):
+    with _reasons(options["backend"], query):
         if shared and q.shape[1] > k.shape[1] and all(t.shape[1] == 1 for t in masks):
             # Queries that share keys stand side by side: one long read of keys for all of them.
             side_by_side = q.reshape(q.shape[0], k.shape[1], -1, q.shape[-1])  # (B, Hkv, G·L, D)
@@ -546,10 +589,102 @@ def fused_attention(
         elif shared or square:
             output = kernel(q, k, v, mask, bias, is_causal=square)
         else:
-            output = _in_chunks(kernel, q, k, v, mask, bias, is_causal, window)
+            output = _in_chunks(kernel, q, k, v, mask, bias, is_causal, window, ONE_CALL)
     output = output if Dv >= D else output[..., :Dv]
     same = output.shape[:-1] == query.shape[:-1]
     return output if same else output.reshape(*query.shape[:-1], Dv)
+
+
+def _explicit(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    mask: Tensor | None,
+    bias: Tensor | None,
+    is_causal: bool,
+    window: int | None,
+    options: dict[str, object],
+) -> tuple[Tensor, Tensor]:
+    """Output (..., L, Dv) and log-sum-exp (..., L) of what no kernel has, by chunks of queries."""
+    q, k, v = _to_4d(query), _to_4d(key), _to_4d(value)
+    mask, bias = _mask_to_4d(mask, query), _mask_to_4d(bias, query)
+    kernel = functools.partial(_explicit_kernel, **options)
+    most = ONE_CALL // 4  # its scores are kept, where others keep a mask
+    joined = _in_chunks(kernel, q, k, v, mask, bias, is_causal, window, most)
+    joined = joined.reshape(*query.shape[:-1], value.shape[-1] + 1)
+    return joined[..., :-1].to(query.dtype), joined[..., -1]
+
+
+def _explicit_kernel(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    mask: Tensor | None,
+    bias: Tensor | None,
+    *,
+    scale: float,
+    softcap: float | None,
+    sinks: Tensor | None,
+    dropout_p: float,
+) -> Tensor:
+    """Output with the log-sum-exp as one more column, (B, H, L, Dv + 1), in float32 or wider."""
+    wide = torch.promote_types(query.dtype, torch.float32)
+    key, value = _repeat_heads(query, key).to(wide), _repeat_heads(query, value).to(wide)
+    with without_autocast(query.device.type):
+        scores = query.to(wide) @ key.mT * scale  # (B, H, L, S)
+        scores = scores if softcap is None else softcap * (scores / softcap).tanh()
+        scores = scores if bias is None else scores + bias
+        scores = scores if mask is None else scores.masked_fill(~mask, -torch.inf)
+        if sinks is not None:
+            sink = sinks.to(wide)[..., None, None].expand(*scores.shape[:-1], 1)
+            scores = torch.cat([scores, sink], -1)
+        empty = (scores == -torch.inf).all(-1, keepdim=True)  # opened here, and emptied below
+        scores = scores.masked_fill(empty, 0.0)
+        lse = scores.logsumexp(-1, keepdim=True)  # (B, H, L, 1)
+        shares = (scores - lse).exp().masked_fill(empty, 0.0)[..., : key.shape[-2]]
+        mixed = F.dropout(shares, dropout_p) @ value  # (B, H, L, Dv)
+        return torch.cat([mixed, lse.masked_fill(empty, -torch.inf)], -1)
+
+
+def _is_plain(
+    query: Tensor, key: Tensor, value: Tensor, is_causal: bool, scale: float | None
+) -> bool:
+    """Whether PyTorch's call takes the inputs as they are. Looked at once for each kind of call:
+    the checks take as long as the attention of 16 tokens."""
+    if torch.compiler.is_compiling() or not type(query) is type(key) is type(value) is Tensor:
+        return False
+    if query.is_nested or key.is_nested or value.is_nested or isinstance(scale, Tensor):
+        return False
+    shapes, strides = (query.shape, key.shape, value.shape), (query.stride(), key.stride())
+    kinds = (query.dtype, key.dtype, value.dtype, query.device, key.device, value.device)
+    call = (shapes, strides, value.stride(), kinds, is_causal, scale)
+    plain = _PLAIN_CALLS.get(call)
+    if plain is None:
+        if len(_PLAIN_CALLS) >= 4096:  # a decoder makes one a step
+            _PLAIN_CALLS.clear()
+        plain = _PLAIN_CALLS[call] = _looks_plain(query, key, value, is_causal, scale)
+    return plain
+
+
+_PLAIN_CALLS: dict[tuple, bool] = {}  # what ``_looks_plain`` said of shapes, strides, kinds
+
+
+def _looks_plain(
+    query: Tensor, key: Tensor, value: Tensor, is_causal: bool, scale: float | None
+) -> bool:
+    if not query.ndim == key.ndim == 4 or key.shape != value.shape or query.numel() == 0:
+        return False
+    (B, H, L, D), (batch, heads, S, size) = query.shape, key.shape
+    return (
+        (batch, heads, size) == (B, H, D)
+        and S > 0
+        and (is_causal is False or (is_causal is True and L in (1, S)))
+        and (scale is None or (type(scale) is float and scale > 0))
+        and query.dtype is key.dtype is value.dtype
+        and query.is_floating_point()
+        and query.device == key.device == value.device
+        and query.stride(3) == key.stride(3) == value.stride(3) == 1
+    )
 
 
 def _in_chunks(
@@ -561,8 +696,10 @@ def _in_chunks(
     bias: Tensor | None,
     is_causal: bool,
     window: int | None,
+    most: int,
 ) -> Tensor:
-    """Call the kernel for some queries at a time, each with the keys that they can see."""
+    """Call the kernel for some queries at a time, each with the keys that they can see; up to
+    ``most`` scores a head in one call."""
     L, S = query.shape[-2], key.shape[-2]
     offset = S - L  # query i stands at key offset + i
     mask = None if mask is None else mask.expand(-1, -1, L, S)
@@ -576,14 +713,16 @@ def _in_chunks(
         some = query[..., queries, :], key[..., keys, :], value[..., keys, :]
         return kernel(*some, visible, added)
 
-    if L * S <= ONE_CALL:  # without a loop, so that a compiler can leave the lengths open
+    if most >= L * S:  # without a loop, so that a compiler can leave the lengths open
         banded = is_causal or window is not None
         band = _band(L, S, offset, is_causal, window, query.device) if banded else None
         return attend(slice(None), slice(None), band)
 
     # Kept for the backward pass, the chunks' masks or weights would add up to a matrix.
     learns = any(t is not None and t.requires_grad for t in (query, key, value, bias))
-    if learns and torch.is_grad_enabled():
+    # (torch.func's transforms can't recompute: there they are kept.)
+    transformed = torch._C._functorch.peek_interpreter_stack() is not None
+    if learns and torch.is_grad_enabled() and not transformed:
         kernel = functools.partial(checkpoint, kernel, use_reentrant=False)
     outputs = []
     for start in range(0, L, QUERY_CHUNK):
@@ -760,7 +899,11 @@ class LayerOptions(TypedDict, total=False):
     head_dim: int | None
     bias: bool
     qk_norm: bool
+    norm_eps: float
     rotary: nn.Module | None
+    scale: float | None
+    softcap: float | None
+    sinks: bool
     device: Device
     dtype: torch.dtype | None
 
@@ -779,7 +922,7 @@ def _forward_jagged(layer: MultiHeadAttention, x: Tensor, **options: object) -> 
     """
     x = x.contiguous()  # a view may have holes
     tokens, lengths = x.values(), x.offsets().diff().tolist()  # (T, E)
-    options["dropout_p"] = layer._dropout()
+    options |= layer._options()
     outputs = []
     parts = (t.split(lengths, dim=-2) for t in layer._project(tokens))  # of (1, H, T, D)
     for query, key, value in zip(*parts, strict=True):
@@ -1007,6 +1150,13 @@ def _check_shapes(q: tuple[int, ...], k: tuple[int, ...], v: tuple[int, ...]) ->
         wrong = "query heads must be a multiple of key heads"
     if wrong:
         raise ValueError(f"{wrong}: query {q}, key {k}, value {v}")
+
+
+def _check_backend(backend: str | None, explicit: bool) -> None:
+    if backend is not None and backend not in BACKENDS:
+        raise ValueError(f"backend must be one of {', '.join(BACKENDS)}, got {backend!r}")
+    if backend is not None and explicit:
+        raise BackendError(f"{backend=} has no softcap, sinks or return_lse: leave backend out")
 
 
 def _check_softcap_and_sinks(query: Tensor, softcap: float | None, sinks: Tensor | None) -> None:

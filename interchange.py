@@ -186,8 +186,9 @@ def _check_plain(layer: MultiHeadAttention, *more: type[MultiHeadAttention]) -> 
         raise ValueError(f"the other side has head_dim = embed_dim / num_heads, not {sizes}")
     if layer.query_norm is not None:
         raise ValueError("qk_norm=True has no counterpart, only False")
-    if layer.rotary is not None:
-        raise ValueError(f"rotary={layer.rotary} has no counterpart, only None")
+    for name in ("rotary", "scale", "softcap", "sinks"):
+        if getattr(layer, name) is not None:
+            raise ValueError(f"{name}={getattr(layer, name)} has no counterpart, only None")
 
 
 def _check_gpt2(layer: MultiHeadAttention) -> None:

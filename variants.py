@@ -3,6 +3,7 @@
 They keep the mask contract of attention.py, and its names for sizes.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import torch
@@ -184,9 +185,11 @@ class CrossAttention(MultiHeadAttention):
         head_dim: int | None = None,
         bias: bool = True,
         qk_norm: bool = False,
+        scale: float | None = None,
     ) -> None:
         options = {"num_kv_heads": num_kv_heads, "head_dim": head_dim, "bias": bias}
-        super().__init__(embed_dim, num_heads, dropout, qk_norm=qk_norm, **options)
+        options |= {"qk_norm": qk_norm, "scale": scale}
+        super().__init__(embed_dim, num_heads, dropout, **options)
         kdim, vdim = (self.embed_dim if width is None else width for width in (kdim, vdim))
         check_counts(kdim=kdim, vdim=vdim)
         self.kdim, self.vdim = int(kdim), int(vdim)
@@ -336,6 +339,31 @@ class LatentAttention(nn.Module):
         )  # (B, H, L, latent_dim)
         heads = mixed @ self.v_up  # (B, H, L, D)
         return self.out_proj(heads.transpose(1, 2).flatten(-2))
+
+
+# --- Parts of the keys ---------------------------------------------------------------------------
+
+
+def merge_attention(outputs: Sequence[Tensor], lses: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
+    """Join attention to parts of the keys into attention to all of them.
+
+    Shapes: outputs (..., L, Dv) and lses (..., L), a pair for each part, as ``fused_attention``
+        gives with ``return_lse=True``. Returns output and log-sum-exp over all keys.
+
+    Each part counts by its share of the sum of exp(score): a ring of devices, a prefix that many
+    texts share, or tiles (FlashAttention, Dao et al. 2022) need no more. A sink belongs to one
+    part alone.
+    """
+    lse = torch.stack(list(lses))  # (parts, ..., L)
+    highest = lse.detach().amax(0)
+    highest = highest.masked_fill(highest == -torch.inf, 0.0)  # a query that sees nothing
+    sums = (lse - highest).exp()
+    total = sums.sum(0)
+    empty = total == 0
+    total = total.masked_fill(empty, 1.0)
+    shares = (sums / total)[..., None]
+    output = sum(o * share.to(o.dtype) for o, share in zip(outputs, shares, strict=True))
+    return output, (highest + total.log()).masked_fill(empty, -torch.inf)
 
 
 # --- Sparse masks: True = may attend; combine them with & and | ---------------------------------

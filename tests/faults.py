@@ -36,7 +36,7 @@ FAULTS = r"""
 + query @ key.mT
 # fused scale by the padded size: fused::test_values_of_another_size
 - scale = D**-0.5
-+ scale = max(D, Dv) ** -0.5
++ scale = max(D, value.shape[-1]) ** -0.5
 # causal off by one: masks::test_causal_mask_of_four_tokens
 - visible.tril(offset) if
 + visible.tril(offset - 1) if
@@ -83,8 +83,8 @@ FAULTS = r"""
 - F.dropout(weights, dropout_p) @ value
 + F.dropout(F.dropout(weights, dropout_p), dropout_p) @ value
 # dropout in eval mode: layers::test_dropout_applies_in_training_alone
-- return self.dropout if self.training else 0.0
-+ return self.dropout
+- dropout_p = self.dropout if self.training else 0.0
++ dropout_p = self.dropout
 # fused dropout forgotten: fused::test_dropout_hides_once_and_keeps_the_mean
 - attn_mask, dropout_p, is_causal)
 + attn_mask, 0.0, is_causal)
@@ -104,7 +104,7 @@ FAULTS = r"""
 - if learns and torch.is
 + if not learns and torch.is
 # one mask for long inputs: memory::test_fused_attention_takes_little
-- if L * S <= ONE_CALL:
+- if most >= L * S:
 + if True:
 # three dimensions lose the fast kernel: fused::test_any_batch_shape_and_broadcast_mask
 - return tensor.reshape(-1, heads, *tensor.shape[-2:])
@@ -142,6 +142,15 @@ FAULTS = r"""
 # sinks take no share: explicit::test_softcap_and_sinks_by_hand
 - masked_softmax(scores, scores != -torch.inf)[..., :-1]
 + masked_softmax(scores[..., :-1], scores[..., :-1] != -torch.inf)
+# a sink that takes no share: lse::test_fused_matches_explicit_attention
+- [..., : key.shape[-2]]
++ .div(1 - 1e-3)[..., : key.shape[-2]]
+# log-sum-exp of a hidden row is that of an open one: lse::test_log_sum_exp_by_its_definition
+- lse.masked_fill(empty, -torch.inf)
++ lse
+# a layer without its soft cap: lse::test_a_layer_has_scale_softcap_and_sinks
+- "softcap": self.softcap, "sinks": self.sinks}
++ "softcap": None, "sinks": self.sinks}
 # shared heads copied: backends::test_shared_heads_are_not_copied
 - if not _reads_shared_heads(query, attn_mask, backend):
 + if True:
@@ -206,6 +215,9 @@ FAULTS = r"""
 # linear attention without its denominator: variants::test_linear_attention_by_hand
 - output[..., :-1] / total.masked_fill(total == 0, 1.0)
 + output[..., :-1]
+# parts merged with equal shares: lse::test_parts_of_the_keys_merge_into_the_whole
+- shares = (sums / total)[..., None]
++ shares = (sums / sums).nan_to_num()[..., None] / len(outputs)
 # linear chunks see their own future: variants::test_linear_attention_by_hand
 - (q_ @ k_.mT).tril() @ v_
 + (q_ @ k_.mT) @ v_
