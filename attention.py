@@ -514,8 +514,8 @@ def fused_attention(
     a kernel reads them as they are. What a kernel can't express without an (L, S) mask, or can't
     do at all (dropout on a CPU), is one call up to ``ONE_CALL`` scores a head; beyond that it is
     calls of ``QUERY_CHUNK`` queries, each with the keys it can see, recomputed in the backward.
-    ``softcap``, ``sinks`` and ``return_lse``, which no kernel has, are computed by explicit steps
-    in such chunks; on a GPU flex.py's kernel is faster.
+    ``softcap``, ``sinks`` and ``return_lse`` are computed by explicit steps in such chunks; the
+    last two on a CPU by its kernel. On a GPU flex.py is faster.
 
     ``backend``: "flash", "efficient", "cudnn" or "math"; None lets PyTorch choose. One that can't
         run raises BackendError, a ValueError, with PyTorch's reason.
@@ -608,11 +608,96 @@ def _explicit(
     """Output (..., L, Dv) and log-sum-exp (..., L) of what no kernel has, by chunks of queries."""
     q, k, v = _to_4d(query), _to_4d(key), _to_4d(value)
     mask, bias = _mask_to_4d(mask, query), _mask_to_4d(bias, query)
-    kernel = functools.partial(_explicit_kernel, **options)
-    most = ONE_CALL // 4  # its scores are kept, where others keep a mask
-    joined = _in_chunks(kernel, q, k, v, mask, bias, is_causal, window, most)
+    if _has_flash_lse(q, k, bias, options):
+        kernel = functools.partial(_flash_kernel, scale=options["scale"], sinks=options["sinks"])
+        if mask is bias is window is None and (not is_causal or q.shape[-2] == k.shape[-2]):
+            joined = kernel(q, k, v, None, None, is_causal=is_causal)
+        else:
+            joined = _in_chunks(kernel, q, k, v, mask, bias, is_causal, window, ONE_CALL)
+    else:
+        kernel = functools.partial(_explicit_kernel, **options)
+        most = ONE_CALL // 4  # its scores are kept, where others keep a mask
+        joined = _in_chunks(kernel, q, k, v, mask, bias, is_causal, window, most)
     joined = joined.reshape(*query.shape[:-1], value.shape[-1] + 1)
     return joined[..., :-1].to(query.dtype), joined[..., -1]
+
+
+def _has_flash_lse(
+    query: Tensor, key: Tensor, bias: Tensor | None, options: dict[str, object]
+) -> bool:
+    """Whether ``_flash_kernel`` can do it: on a CPU, outside compilers, autocast and torch.func."""
+    scale, learns = options["scale"], bias is not None and bias.requires_grad
+    if options["softcap"] is not None or options["dropout_p"] > 0 or learns:
+        return False
+    if type(scale) is not float or scale <= 0 or query.numel() == 0 or key.numel() == 0:
+        return False
+    if query.device.type != "cpu" or type(query) is not Tensor or torch.compiler.is_compiling():
+        return False
+    transformed = torch._C._functorch.peek_interpreter_stack() is not None
+    return not transformed and not torch.is_autocast_enabled("cpu")
+
+
+class _FlashWithLse(torch.autograd.Function):
+    """PyTorch's CPU kernel with its log-sum-exp, and the gradient of both, which it has of one."""
+
+    @staticmethod
+    def forward(
+        ctx, query: Tensor, key: Tensor, value: Tensor, added: Tensor | None, *options: object
+    ) -> tuple[Tensor, Tensor]:
+        is_causal, scale = options
+        kernel = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu
+        output, lse = kernel(query, key, value, 0.0, is_causal, attn_mask=added, scale=scale)
+        ctx.save_for_backward(query, key, value, added, output, lse)
+        ctx.options = options
+        return output, lse
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx, d_output: Tensor, d_lse: Tensor) -> tuple[Tensor | None, ...]:
+        query, key, value, added, output, lse = ctx.saved_tensors
+        is_causal, scale = ctx.options
+        # Scores get P ∘ (dO Vᵀ − rowsum(dO ∘ O) + dlse). The kernel adds the last term where V has
+        # a column of ones more, whose gradient is dlse, and O has zeros there.
+        query, key, output = (F.pad(t, (0, 1)) for t in (query, key, output))
+        value = F.pad(value, (0, 1), value=1.0)
+        d_output = torch.cat([d_output, d_lse[..., None].to(d_output.dtype)], -1)
+        kernel = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_backward
+        inputs = (d_output, query, key, value, output, lse, 0.0, is_causal)
+        grads = kernel(*inputs, attn_mask=added, scale=scale)
+        return *(grad[..., :-1] for grad in grads), None, None, None
+
+
+def _flash_kernel(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    mask: Tensor | None,
+    bias: Tensor | None,
+    *,
+    scale: float,
+    sinks: Tensor | None,
+    is_causal: bool = False,
+) -> Tensor:
+    """As ``_explicit_kernel``, by PyTorch's CPU kernel; a sink takes its share afterwards."""
+    key, value = _repeat_heads(query, key), _repeat_heads(query, value)
+    mask, bias = _hide_infinite(mask, bias)
+    added, empty = None, None
+    if mask is not None:
+        empty = ~mask.any(-1, keepdim=True)
+        hidden = ~mask & ~empty
+        added = query.new_zeros(()) if bias is None else bias
+        added = added.masked_fill(hidden, -torch.inf)
+        added = added.expand(*added.shape[:-2], query.shape[-2], key.shape[-2])
+    D, Dv = query.shape[-1], value.shape[-1]
+    query, key, value = (F.pad(t, (0, max(D, Dv) - t.shape[-1])) for t in (query, key, value))
+    output, lse = _FlashWithLse.apply(query, key, value, added, is_causal, scale)
+    output, lse = output[..., :Dv].to(lse.dtype), lse[..., None]
+    if empty is not None:
+        output, lse = output.masked_fill(empty, 0.0), lse.masked_fill(empty, -torch.inf)
+    if sinks is not None:
+        sinks = sinks.to(lse.dtype)[..., None, None]
+        output, lse = output * (lse - sinks).sigmoid(), torch.logaddexp(lse, sinks)
+    return torch.cat([output, lse], -1)
 
 
 def _explicit_kernel(
