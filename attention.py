@@ -443,6 +443,14 @@ class KVCache:
         for held in (self.keys, self.values):  # in place: the layers' views share this memory
             held.copy_(held.index_select(1, index))
 
+    def select(self, index: Lengths) -> "KVCache":
+        """A new cache whose sequence b is this one's ``index[b]``: [0, 0, 0] begins three beams."""
+        order = _check_order(index, self.keys.shape[1], same_count=False)
+        made = copy.copy(self)
+        made.keys, made.values = self.keys[:, order], self.values[:, order]
+        made.lengths = copy.deepcopy(self.lengths)
+        return made
+
     def crop(self, length: int) -> None:
         """Forget the tokens behind the first ``length``."""
         check_counts(0, length=length)
@@ -529,8 +537,8 @@ def fused_attention(
     kernels of a GPU, but on a CPU it makes the (L, S) mask.
     """
     explicit = softcap is not None or sinks is not None or return_lse
-    asked = mask is None and bias is None and window is None and backend is None and not dropout_p
-    if asked and not explicit and _is_plain(query, key, value, is_causal, scale):
+    bare = mask is bias is window is backend is None and not dropout_p and not explicit
+    if bare and _is_plain(query, key, value, is_causal, scale):
         is_causal = is_causal and query.shape[2] > 1
         return F.scaled_dot_product_attention(query, key, value, is_causal=is_causal, scale=scale)
     _check_attention(query, key, value, mask, bias, is_causal, window, dropout_p)
@@ -738,12 +746,13 @@ def _is_plain(
     the checks take as long as the attention of 16 tokens."""
     if torch.compiler.is_compiling() or not type(query) is type(key) is type(value) is Tensor:
         return False
-    if query.is_nested or key.is_nested or value.is_nested or isinstance(scale, Tensor):
+    try:
+        sizes = (query.shape, key.shape, value.shape, query.stride(), key.stride(), value.stride())
+        kinds = (query.dtype, key.dtype, value.dtype, query.device, key.device, value.device)
+        call = (sizes, kinds, is_causal, scale)
+        plain = _PLAIN_CALLS.get(call)
+    except (RuntimeError, TypeError):  # a nested tensor has no shape, a list no hash
         return False
-    shapes, strides = (query.shape, key.shape, value.shape), (query.stride(), key.stride())
-    kinds = (query.dtype, key.dtype, value.dtype, query.device, key.device, value.device)
-    call = (shapes, strides, value.stride(), kinds, is_causal, scale)
-    plain = _PLAIN_CALLS.get(call)
     if plain is None:
         if len(_PLAIN_CALLS) >= 4096:  # a decoder makes one a step
             _PLAIN_CALLS.clear()
@@ -1201,10 +1210,11 @@ def _check_placed(
     _check_ragged_bias(bias, place)
 
 
-def _check_order(index: Lengths, batch: int) -> list[int]:
+def _check_order(index: Lengths, batch: int, same_count: bool = True) -> list[int]:
     order = as_list("index", index)
-    if len(order) != batch or not all(0 <= b < batch for b in order):
-        raise ValueError(f"index must be {batch} numbers in 0 ... {batch - 1}, got {order}")
+    if not order or not all(0 <= b < batch for b in order) or (same_count and len(order) != batch):
+        count = f"{batch} " if same_count else ""
+        raise ValueError(f"index must be {count}numbers in 0 ... {batch - 1}, got {order}")
     return order
 
 

@@ -107,6 +107,12 @@ class RaggedKVCache(KVCache):
         order = as_list("index", index)
         self.lengths[:] = [[held[b] for b in order] for held in self.lengths]
 
+    def select(self, index: Lengths) -> "RaggedKVCache":
+        """A new cache whose sequence b is this one's ``index[b]``: [0, 0, 0] begins three beams."""
+        made, order = super().select(index), as_list("index", index)
+        made.lengths = [[held[b] for b in order] for held in self.lengths]
+        return made
+
     def crop(self, length: int | Lengths) -> None:
         """Forget the tokens behind the first ``length``: one number, or one for each sequence."""
         batch = self.keys.shape[1]
