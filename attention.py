@@ -1,4 +1,5 @@
-"""Attention, from the formula to the fast kernels, in PyTorch alone. Read it from top to bottom.
+"""Attention, from the formula to the fast kernels, in PyTorch alone. Read it from top to bottom:
+masks, explicit attention, the layer and its cache first, then kernels, then checks of arguments.
 
 Sizes in shape comments: B batch, H heads, L queries, S keys, D head size, E embedding size.
 
@@ -27,7 +28,7 @@ import functools
 import numbers
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypedDict, Unpack
 
 import torch
 import torch.nn.functional as F
@@ -38,17 +39,8 @@ from torch.utils.checkpoint import checkpoint
 Device = torch.device | str | None
 Lengths = Tensor | Sequence[int]
 
-BACKENDS = {
-    "flash": SDPBackend.FLASH_ATTENTION,
-    "efficient": SDPBackend.EFFICIENT_ATTENTION,
-    "cudnn": SDPBackend.CUDNN_ATTENTION,
-    "math": SDPBackend.MATH,
-}
-ONE_CALL = 1024 * 1024  # up to so many scores a head, one kernel call takes one (L, S) mask;
-QUERY_CHUNK = 256  # beyond, so many queries share a small one
 
-
-# --- Masks: True = may attend; combine them with & ---------------------------------------------
+# --- Masks: True = may attend; combine them with & ----------------------------------------------
 
 
 def create_causal_mask(query_len: int, key_len: int | None = None, device: Device = None) -> Tensor:
@@ -80,33 +72,11 @@ def create_padding_mask(
 
     ``padding_side``: "right" where tokens come first, "left" where padding does.
     """
-    counts = as_list("lengths", lengths)
+    counts, key_len = _check_padding(lengths, key_len, padding_side)
     device = lengths.device if isinstance(lengths, Tensor) else None
-    if padding_side not in ("right", "left"):
-        raise ValueError(f"padding_side must be 'right' or 'left', got {padding_side!r}")
-    key_len = max(counts, default=0) if key_len is None else key_len
-    check_counts(0, key_len=key_len)
-    if not all(0 <= count <= key_len for count in counts):
-        raise ValueError(f"lengths must lie in 0 ... key_len={key_len}, got {counts}")
     keys = torch.arange(key_len, device=device)  # (S,)
     real = torch.tensor(counts, dtype=torch.int64, device=device)[:, None, None, None]
     return keys < real if padding_side == "right" else keys >= key_len - real  # (B, 1, 1, S)
-
-
-def create_document_mask(documents: Tensor) -> Tensor:
-    """Keep documents apart that are packed into one sequence.  (B, L) -> (B, 1, L, L), bool.
-
-    ``documents`` numbers each token's document, as [0, 0, 0, 1, 1]; a negative number is padding,
-    which sees nothing and which nothing sees. Combine it with ``is_causal=True``. Positions start
-    again in each document: hand the layer's rotary positions over as ``position_ids=``.
-    """
-    if not isinstance(documents, Tensor) or documents.dtype not in (torch.int64, torch.int32):
-        kind = documents.dtype if isinstance(documents, Tensor) else type(documents).__name__
-        raise TypeError(f"documents must be a tensor of integers (B, L), got {kind}")
-    if documents.ndim != 2:
-        raise ValueError(f"documents must be (B, L), got {tuple(documents.shape)}")
-    same = documents[:, :, None] == documents[:, None, :]  # (B, L, L)
-    return (same & (documents >= 0)[:, None, :])[:, None]  # (B, 1, L, L)
 
 
 def _band(
@@ -196,38 +166,334 @@ def scaled_dot_product_attention(
     return output.to(dtype), weights.to(dtype)
 
 
-def _softmax_with_sinks(scores: Tensor, mask: Tensor | None, sinks: Tensor) -> Tensor:
-    """Softmax over the keys and a sink, which takes its share and is left out."""
-    sinks = sinks.to(scores.dtype)[..., None, None]  # (..., 1, 1)
-    sinks = sinks.expand(*scores.shape[:-1], 1)  # (..., L, 1)
-    if mask is not None:
-        scores = scores.masked_fill(~mask, -torch.inf)
-    scores = torch.cat([scores, sinks], -1)  # (..., L, S + 1)
-    return masked_softmax(scores, scores != -torch.inf)[..., :-1]  # a sink of -inf is none
+# --- Layers -------------------------------------------------------------------------------------
 
 
-def without_autocast(device_type: str) -> contextlib.AbstractContextManager:
-    if torch.amp.is_autocast_available(device_type):  # the meta device knows none
-        return torch.autocast(device_type, enabled=False)
-    return contextlib.nullcontext()
+class MultiHeadAttention(nn.Module):
+    """Attend in ``num_heads`` subspaces at once, then mix what they found.
+
+    MultiHead(x) = Concat(head₁, …, head_H) W_O,  head_i = Attention(x Wᵢ_Q, x Wᵢ_K, x Wᵢ_V)
+    (Vaswani et al. 2017, §3.2.2). With ``num_kv_heads`` < ``num_heads``, groups of query heads
+    share a key and value head (grouped-query, Ainslie et al. 2023; with 1 multi-query).
+
+    The weights of Q, K and V lie in one matrix, ``qkv_proj``, in this order: one large product is
+    faster than three small ones.
+
+    ``head_dim``: embed_dim / num_heads unless given. ``bias``: of the projections.
+    ``qk_norm``: scale each head's queries and keys to a root mean square of 1, times a learned
+        weight, before the rotation (Henry et al. 2020; as in Qwen 3, 2025); ``norm_eps`` is added
+        to their mean square. ``scale``, ``softcap`` and ``sinks``, which are learned and begin at
+        0, are those of ``scaled_dot_product_attention``.
+    ``rotary`` is called as ``rotary(heads, offset)``, or ``rotary(heads, position_ids=...)``, on
+        queries and keys (positions.py has one).
+    """
+
+    def __init__(
+        self,
+        embed_dim: int,
+        num_heads: int,
+        dropout: float = 0.0,
+        *,
+        num_kv_heads: int | None = None,
+        head_dim: int | None = None,
+        bias: bool = True,
+        qk_norm: bool = False,
+        norm_eps: float = 1e-6,
+        rotary: nn.Module | None = None,
+        scale: float | None = None,
+        softcap: float | None = None,
+        sinks: bool = False,
+        device: Device = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        super().__init__()
+        check_probability("dropout", dropout)
+        check_softcap(softcap)
+        sizes = _layer_sizes(embed_dim, num_heads, num_kv_heads, head_dim)
+        self.embed_dim, self.num_heads, self.num_kv_heads, self.head_dim = sizes
+        self.query_dim = self.num_heads * self.head_dim
+        self.kv_dim = self.num_kv_heads * self.head_dim
+        self.dropout, self.rotary, self.scale, self.softcap = dropout, rotary, scale, softcap
+        made = {"device": device, "dtype": dtype}
+        self.qkv_proj = nn.Linear(
+            self.embed_dim, self.query_dim + 2 * self.kv_dim, bias=bias, **made
+        )
+        self.out_proj = nn.Linear(self.query_dim, self.embed_dim, bias=bias, **made)
+        self.query_norm = nn.RMSNorm(self.head_dim, eps=norm_eps, **made) if qk_norm else None
+        self.key_norm = nn.RMSNorm(self.head_dim, eps=norm_eps, **made) if qk_norm else None
+        self.sinks = nn.Parameter(torch.zeros(self.num_heads, **made)) if sinks else None
+
+    def extra_repr(self) -> str:
+        heads = f"num_heads={self.num_heads}, num_kv_heads={self.num_kv_heads}"
+        return f"{self.embed_dim}, {heads}, head_dim={self.head_dim}, dropout={self.dropout}"
+
+    def forward(
+        self,
+        x: Tensor,
+        mask: Tensor | None = None,
+        return_attention: bool = False,
+        *,
+        context: Tensor | None = None,
+        bias: Tensor | None = None,
+        is_causal: bool = False,
+        window: int | None = None,
+        cache: "KVCache | None" = None,
+        lengths: Lengths | None = None,
+        position_ids: Tensor | None = None,
+    ) -> Tensor | tuple[Tensor, Tensor]:
+        """Self-attention, or cross-attention where ``context`` gives the keys and values.
+
+        Shapes: x (..., L, E), context (..., S, E); mask and bias broadcast to (..., H, L, S):
+            a mask that differs from sequence to sequence is (B, 1, L, S), a bias for each head
+            (H, L, S), as ``alibi_bias`` and ``LearnedRelativeBias`` return. x may be a jagged
+            nested tensor, (B, j, E), with ``is_causal`` and ``window`` alone.
+        Options: ``lengths`` (B,), how many tokens of each row of x are no padding, is for a
+            RaggedKVCache (caching.py). ``position_ids`` (L,) or (..., L) say where tokens stand
+            for ``rotary``, if not one after the other behind the cache.
+        Returns: (..., L, E); with ``return_attention`` also the weights (..., H, L, S), through
+            the explicit path and its memory.
+        """
+        check_forward(self, x, return_attention, context, window, cache, lengths, position_ids)
+        if x.is_nested:
+            _check_jagged_alone(return_attention, mask, bias, context, cache, position_ids)
+            return _forward_jagged(self, x, is_causal=is_causal, window=window)
+        query, key, value = self._project(x, context)  # (..., H, L, D), (..., Hkv, S, D) twice
+        place = Placement(0, key.shape[-2], is_causal, window)
+        if cache is not None:
+            place = cache.place(x.shape[-2], lengths, is_causal=is_causal, window=window)
+        if self.rotary is not None:
+            stands = place.positions if position_ids is None else position_ids
+            query, key = rotate(self.rotary, query, stands), rotate(self.rotary, key, stands)
+        if cache is not None:
+            _check_placed(query, mask, bias, place)  # before the cache takes the tokens
+            key, value = cache.append(key, value, lengths)
+        if place.mask is not None:
+            mask = place.mask if mask is None else mask & place.mask
+        options = {"bias": bias, "is_causal": place.is_causal, "window": place.window}
+        options |= self._options()
+        if not return_attention:
+            return self._merge(fused_attention(query, key, value, mask, **options), x)
+        output, weights = scaled_dot_product_attention(query, key, value, mask, **options)
+        return self._merge(output, x), weights.reshape(*x.shape[:-2], *weights.shape[-3:])
+
+    def _project(self, x: Tensor, context: Tensor | None = None) -> tuple[Tensor, ...]:
+        """Query heads (..., H, L, D), key and value heads (..., Hkv, S, D)."""
+        if context is None:
+            counts = [self.num_heads, self.num_kv_heads, self.num_kv_heads]
+            query, key, value = self._heads(self.qkv_proj(x)).split_with_sizes(counts, dim=-3)
+        else:
+            _check_context(self, x, context)
+            # The module is called, never its weight, which hooks, LoRA or int8 may stand for.
+            query = self._heads(self.qkv_proj(x)[..., : self.query_dim])
+            projected = self.qkv_proj(context)[..., self.query_dim :]
+            key, value = self._heads(projected).chunk(2, dim=-3)
+        if self.query_norm is not None:  # autocast would leave them wide
+            query = self.query_norm(query).type_as(value)
+            key = self.key_norm(key).type_as(value)
+        return query, key, value
+
+    def _heads(self, projected: Tensor) -> Tensor:
+        shape = (*projected.shape[:-1], projected.shape[-1] // self.head_dim, self.head_dim)
+        heads = projected.view(shape)  # (..., L, H, D)
+        heads = heads.transpose(-3, -2)  # (..., H, L, D)
+        # One sequence gets a batch of its own, or its heads would pass for a batch.
+        return heads.unsqueeze(0) if heads.ndim == 3 else heads
+
+    def _options(self) -> dict[str, object]:
+        dropout_p = self.dropout if self.training else 0.0
+        options = {"scale": self.scale, "softcap": self.softcap, "sinks": self.sinks}
+        return {"dropout_p": dropout_p, **options}
+
+    def _merge(self, heads: Tensor, x: Tensor) -> Tensor:
+        heads = heads.transpose(-3, -2)  # (..., L, H, D)
+        return self.out_proj(heads.reshape(*x.shape[:-1], self.query_dim))  # (..., L, E)
 
 
-def _hide_infinite(mask: Tensor | None, bias: Tensor | None) -> tuple[Tensor | None, ...]:
-    """Move a bias of -inf into the mask, where empty rows are looked after."""
-    if bias is None:
-        return mask, None
-    finite = bias != -torch.inf
-    return finite if mask is None else mask & finite, bias.masked_fill(~finite, 0.0)
+class CausalMultiHeadAttention(MultiHeadAttention):
+    """Multi-head self-attention in which no token sees a later one: a decoder's layer (GPT)."""
+
+    def __init__(
+        self,
+        embed_dim: int,
+        num_heads: int,
+        max_seq_len: int,
+        dropout: float = 0.0,
+        **options: "Unpack[LayerOptions]",
+    ) -> None:
+        super().__init__(embed_dim, num_heads, dropout, **options)
+        check_counts(max_seq_len=max_seq_len)
+        self.max_seq_len = int(max_seq_len)
+
+    def extra_repr(self) -> str:
+        return f"{super().extra_repr()}, max_seq_len={self.max_seq_len}"
+
+    def forward(
+        self,
+        x: Tensor,
+        mask: Tensor | None = None,
+        return_attention: bool = False,
+        *,
+        bias: Tensor | None = None,
+        window: int | None = None,
+        cache: "KVCache | None" = None,
+        lengths: Lengths | None = None,
+        position_ids: Tensor | None = None,
+    ) -> Tensor | tuple[Tensor, Tensor]:
+        """As ``MultiHeadAttention.forward``, causal. Cached and new tokens: at most max_seq_len."""
+        _check_input(self, x)
+        new = int(x.contiguous().offsets().diff().max()) if x.is_nested else x.shape[-2]
+        length = new if cache is None else cache.place(new, lengths).key_len
+        if length > self.max_seq_len:
+            raise ValueError(f"sequence of {length} exceeds max_seq_len={self.max_seq_len}")
+        options = {"bias": bias, "window": window, "cache": cache, "lengths": lengths}
+        options["position_ids"] = position_ids
+        return super().forward(x, mask, return_attention, is_causal=True, **options)
 
 
-def _repeat_heads(query: Tensor, shared: Tensor) -> Tensor:
-    """Give each query head its key or value head: of 4 query heads, 0 and 1 share head 0 of 2."""
-    if query.ndim < 4 or query.shape[-3] == shared.shape[-3]:
-        return shared
-    return shared.repeat_interleave(query.shape[-3] // shared.shape[-3], dim=-3)
+# --- Decoding -----------------------------------------------------------------------------------
+
+
+class Placement(NamedTuple):
+    """Where a layer's new tokens stand, and what they may see besides what the caller hides."""
+
+    positions: int | Tensor  # the first one's; or (B, L), each one's, where sequences differ
+    key_len: int  # keys that the queries will meet, cached ones and new ones
+    is_causal: bool
+    window: int | None
+    mask: Tensor | None = None  # (B, 1, L, S), where aligned ends don't say it
+
+
+class KVCache:
+    """Keys and values of the tokens so far, in memory that is set aside once.
+
+    With it a decoder pays for one query a step, not for the whole text again. ``cache[i]`` is the
+    cache of layer i; one of a single layer is its own. For inference: under ``torch.no_grad()``.
+
+    All sequences have as many tokens; caching.py has RaggedKVCache, where they differ, and
+    WindowKVCache, which forgets. ``reorder`` lets beams go on with one another's past, ``crop``
+    takes back what a draft model proposed in vain: both in all layers at once. For ``torch.export``
+    a cache is a pytree of two tensors, once caching.py is imported.
+
+    Memory: num_layers · batch_size · num_kv_heads · max_seq_len · (head_dim + value_dim) numbers.
+    """
+
+    def __init__(
+        self,
+        batch_size: int,
+        num_kv_heads: int,
+        max_seq_len: int,
+        head_dim: int,
+        *,
+        value_dim: int | None = None,
+        num_layers: int = 1,
+        dtype: torch.dtype | None = None,
+        device: Device = None,
+    ) -> None:
+        value_dim = head_dim if value_dim is None else value_dim
+        check_counts(batch_size=batch_size, num_kv_heads=num_kv_heads, num_layers=num_layers)
+        check_counts(max_seq_len=max_seq_len, head_dim=head_dim, value_dim=value_dim)
+        rows = (num_layers, batch_size, num_kv_heads, max_seq_len)
+        self.keys = torch.zeros(*rows, head_dim, dtype=dtype, device=device)
+        self.values = torch.zeros(*rows, value_dim, dtype=dtype, device=device)
+        self.lengths = [0] * num_layers
+        self.max_seq_len = int(max_seq_len)
+        self.layer = 0 if num_layers == 1 else None
+
+    def __getitem__(self, layer: int) -> "KVCache":
+        if layer not in range(len(self.lengths)):
+            raise IndexError(f"layer must lie in 0 ... {len(self.lengths) - 1}, got {layer}")
+        view = copy.copy(self)  # shares keys, values and lengths
+        view.layer = layer
+        return view
+
+    @property
+    def length(self) -> int:
+        """How many tokens this layer holds."""
+        return self.lengths[self._chosen()]
+
+    def place(
+        self,
+        query_len: int,
+        lengths: Lengths | None = None,
+        *,
+        is_causal: bool = False,
+        window: int | None = None,
+    ) -> Placement:
+        """Where the next tokens will stand, and what they may see."""
+        if lengths is not None:
+            raise ValueError("lengths are for a RaggedKVCache (caching.py): this has one for all")
+        return Placement(self.length, self.length + query_len, is_causal, window)
+
+    def append(
+        self, key: Tensor, value: Tensor, lengths: Lengths | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """Add L new tokens, (B, Hkv, L, D); return all so far, (B, Hkv, S, D), as views."""
+        check_new_tokens(self, key, value)
+        start, end = self.length, self.place(key.shape[-2], lengths).key_len
+        check_room(self, end)
+        keys, values = self.keys[self.layer], self.values[self.layer]
+        keys[:, :, start:end], values[:, :, start:end] = key, value
+        self.lengths[self.layer] = end
+        return keys[:, :, :end], values[:, :, :end]
+
+    def reorder(self, index: Lengths) -> None:
+        """Let sequence b go on with the past of sequence ``index[b]``: for beams."""
+        order = _check_order(index, self.keys.shape[1])
+        index = torch.tensor(order, device=self.keys.device)
+        for held in (self.keys, self.values):  # in place: the layers' views share this memory
+            held.copy_(held.index_select(1, index))
+
+    def select(self, index: Lengths) -> "KVCache":
+        """A new cache whose sequence b is this one's ``index[b]``: [0, 0, 0] begins three beams."""
+        order = _check_order(index, self.keys.shape[1], same_count=False)
+        made = copy.copy(self)
+        made.keys, made.values = self.keys[:, order], self.values[:, order]
+        made.lengths = copy.deepcopy(self.lengths)
+        return made
+
+    def crop(self, length: int) -> None:
+        """Forget the tokens behind the first ``length``."""
+        check_counts(0, length=length)
+        self.lengths[:] = [min(held, int(length)) for held in self.lengths]
+
+    def reset(self) -> None:
+        """Forget all tokens; the memory stays."""
+        self.crop(0)
+
+    def to(self, *device_or_dtype: object, **options: object) -> "KVCache":
+        """A copy on another device or of another dtype, as ``Tensor.to``."""
+        moved, options = copy.copy(self), options | {"copy": True}
+        moved.keys = self.keys.to(*device_or_dtype, **options)
+        moved.values = self.values.to(*device_or_dtype, **options)
+        moved.lengths = copy.deepcopy(self.lengths)
+        return moved
+
+    def __repr__(self) -> str:
+        layers, batch, heads, most, size = self.keys.shape
+        sizes = f"{batch}, {heads}, {most}, {size}"
+        if self.values.shape[-1] != size:
+            sizes += f", value_dim={self.values.shape[-1]}"
+        kind = f"dtype={self.keys.dtype}, device='{self.keys.device}'"
+        name = type(self).__name__
+        return f"{name}({sizes}, num_layers={layers}, {kind}) with lengths {self.lengths}"
+
+    def _chosen(self) -> int:
+        if self.layer is None:
+            raise ValueError(f"cache has {len(self.lengths)} layers: choose one, as in cache[0]")
+        return self.layer
 
 
 # --- Fused attention: the same numbers, no attention matrix -------------------------------------
+
+
+BACKENDS = {
+    "flash": SDPBackend.FLASH_ATTENTION,
+    "efficient": SDPBackend.EFFICIENT_ATTENTION,
+    "cudnn": SDPBackend.CUDNN_ATTENTION,
+    "math": SDPBackend.MATH,
+}
+ONE_CALL = 1024 * 1024  # up to so many scores a head, one kernel call takes one (L, S) mask;
+QUERY_CHUNK = 256  # beyond, so many queries share a small one
 
 
 class BackendError(ValueError):
@@ -244,43 +510,76 @@ def fused_attention(
     is_causal: bool = False,
     window: int | None = None,
     scale: float | None = None,
+    softcap: float | None = None,
+    sinks: Tensor | None = None,
     dropout_p: float = 0.0,
     backend: str | None = None,
-) -> Tensor:
+    return_lse: bool = False,
+) -> Tensor | tuple[Tensor, Tensor]:
     """``scaled_dot_product_attention`` through PyTorch's fused kernels; returns the output alone.
 
     Memory grows linearly in length, and key and value heads that are shared are not copied where
     a kernel reads them as they are. What a kernel can't express without an (L, S) mask, or can't
     do at all (dropout on a CPU), is one call up to ``ONE_CALL`` scores a head; beyond that it is
     calls of ``QUERY_CHUNK`` queries, each with the keys it can see, recomputed in the backward.
+    ``softcap``, ``sinks`` and ``return_lse`` are computed by explicit steps in such chunks; the
+    last two on a CPU by its kernel. On a GPU flex.py is faster.
 
     ``backend``: "flash", "efficient", "cudnn" or "math"; None lets PyTorch choose. One that can't
         run raises BackendError, a ValueError, with PyTorch's reason.
+    ``return_lse``: also return log Σ exp(score) of each query, the sink's included, (..., L), in
+        float32 or wider; -inf where it sees nothing. ``merge_attention`` (variants.py) joins the
+        results over parts of the keys by it. Both have gradients.
 
     Two neighbours. A mask that is a *function* of positions, or a change of scores that no kernel
-    knows (a soft cap), is flex.py's. PyTorch's ``torch.nn.attention.bias.causal_lower_right(L, S)``
+    knows, is flex.py's. PyTorch's ``torch.nn.attention.bias.causal_lower_right(L, S)``
     aligns the ends as ``is_causal`` does here; handed over as ``attn_mask`` it keeps the fast
     kernels of a GPU, but on a CPU it makes the (L, S) mask.
     """
+    explicit = softcap is not None or sinks is not None or return_lse
+    bare = mask is bias is window is backend is None and not dropout_p and not explicit
+    if bare and _is_plain(query, key, value, is_causal, scale):
+        is_causal = is_causal and query.shape[2] > 1
+        return F.scaled_dot_product_attention(query, key, value, is_causal=is_causal, scale=scale)
     _check_attention(query, key, value, mask, bias, is_causal, window, dropout_p)
-    if backend is not None and backend not in BACKENDS:
-        raise ValueError(f"backend must be one of {', '.join(BACKENDS)}, got {backend!r}")
-    (L, D), (S, Dv) = query.shape[-2:], value.shape[-2:]
-    if S == 0 or query.numel() == 0:  # nothing to average: kernels differ, and the matrix is empty
-        return scaled_dot_product_attention(query, key, value, mask, bias=bias)[0]
+    _check_softcap_and_sinks(query, softcap, sinks)
+    _check_backend(backend, explicit)
+    (L, D), S = query.shape[-2:], value.shape[-2]
     is_causal = is_causal and L > 1
     window = None if window is None or window >= max(L, S) else window
     scale = D**-0.5 if scale is None else scale
+    if explicit:
+        options = {"scale": scale, "softcap": softcap, "sinks": sinks, "dropout_p": dropout_p}
+        output, lse = _explicit(query, key, value, mask, bias, is_causal, window, options)
+        return (output, lse) if return_lse else output
+    if S == 0 or query.numel() == 0:  # nothing to average: kernels differ, and the matrix is empty
+        return scaled_dot_product_attention(query, key, value, mask, bias=bias)[0]
+    options = {"scale": scale, "dropout_p": dropout_p, "backend": backend}
+    return _fused(query, key, value, mask, bias, is_causal, window, options)
+
+
+def _fused(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    mask: Tensor | None,
+    bias: Tensor | None,
+    is_causal: bool,
+    window: int | None,
+    options: dict[str, object],
+) -> Tensor:
+    """Bring the inputs into the form that kernels take, and choose how to call them."""
+    (L, D), (S, Dv), scale = query.shape[-2:], value.shape[-2:], options["scale"]
     if isinstance(scale, Tensor) or scale <= 0:
         # PyTorch's flash kernel gives NaN on a CPU: F.scaled_dot_product_attention(*torch.ones(
         # 3, 1, 1, 2, 4), is_causal=True, scale=-0.5). No kernel takes a scale that is learned.
-        query, scale = query * scale, 1.0
+        query, options = query * scale, options | {"scale": 1.0}
 
     q, k, v = _to_4d(query), _to_4d(key), _to_4d(value)  # (B, H, L, D), (B, Hkv, S, D) twice
     mask, bias = _mask_to_4d(mask, query), _mask_to_4d(bias, query)  # broadcast to (B, H, L, S)
     if Dv != D:  # kernels want one head size: zeros alter no score or value
         q, k, v = (F.pad(t, (0, max(D, Dv) - t.shape[-1])) for t in (q, k, v))
-    kernel = functools.partial(_kernel, scale=scale, dropout_p=dropout_p, backend=backend)
+    kernel = functools.partial(_kernel, **options)
 
     # What every query shares, the kernels take as it is; and the causal flag where starts and
     # ends are the same. On a CPU they have neither dropout nor a bias that learns.
@@ -288,9 +587,9 @@ def fused_attention(
     shared = not is_causal and window is None and all(t.shape[-2] == 1 for t in masks)
     square = is_causal and window is None and L == S and not masks
     learns = bias is not None and bias.requires_grad
-    if query.device.type == "cpu" and (dropout_p > 0 or learns):
+    if query.device.type == "cpu" and (options["dropout_p"] > 0 or learns):
         shared = square = False
-    with _reasons(backend, query):
+    with _reasons(options["backend"], query):
         if shared and q.shape[1] > k.shape[1] and all(t.shape[1] == 1 for t in masks):
             # Queries that share keys stand side by side: one long read of keys for all of them.
             side_by_side = q.reshape(q.shape[0], k.shape[1], -1, q.shape[-1])  # (B, Hkv, G·L, D)
@@ -298,10 +597,188 @@ def fused_attention(
         elif shared or square:
             output = kernel(q, k, v, mask, bias, is_causal=square)
         else:
-            output = _in_chunks(kernel, q, k, v, mask, bias, is_causal, window)
+            output = _in_chunks(kernel, q, k, v, mask, bias, is_causal, window, ONE_CALL)
     output = output if Dv >= D else output[..., :Dv]
     same = output.shape[:-1] == query.shape[:-1]
     return output if same else output.reshape(*query.shape[:-1], Dv)
+
+
+def _explicit(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    mask: Tensor | None,
+    bias: Tensor | None,
+    is_causal: bool,
+    window: int | None,
+    options: dict[str, object],
+) -> tuple[Tensor, Tensor]:
+    """Output (..., L, Dv) and log-sum-exp (..., L) of what no kernel has, by chunks of queries."""
+    q, k, v = _to_4d(query), _to_4d(key), _to_4d(value)
+    mask, bias = _mask_to_4d(mask, query), _mask_to_4d(bias, query)
+    if _has_flash_lse(q, k, bias, options):
+        kernel = functools.partial(_flash_kernel, scale=options["scale"], sinks=options["sinks"])
+        if mask is bias is window is None and (not is_causal or q.shape[-2] == k.shape[-2]):
+            joined = kernel(q, k, v, None, None, is_causal=is_causal)
+        else:
+            joined = _in_chunks(kernel, q, k, v, mask, bias, is_causal, window, ONE_CALL)
+    else:
+        kernel = functools.partial(_explicit_kernel, **options)
+        most = ONE_CALL // 4  # its scores are kept, where others keep a mask
+        joined = _in_chunks(kernel, q, k, v, mask, bias, is_causal, window, most)
+    joined = joined.reshape(*query.shape[:-1], value.shape[-1] + 1)
+    return joined[..., :-1].to(query.dtype), joined[..., -1]
+
+
+def _has_flash_lse(
+    query: Tensor, key: Tensor, bias: Tensor | None, options: dict[str, object]
+) -> bool:
+    """Whether ``_flash_kernel`` can do it: on a CPU, outside compilers, autocast and torch.func."""
+    scale, learns = options["scale"], bias is not None and bias.requires_grad
+    if options["softcap"] is not None or options["dropout_p"] > 0 or learns:
+        return False
+    if type(scale) is not float or scale <= 0 or query.numel() == 0 or key.numel() == 0:
+        return False
+    if query.device.type != "cpu" or type(query) is not Tensor or torch.compiler.is_compiling():
+        return False
+    transformed = torch._C._functorch.peek_interpreter_stack() is not None
+    return not transformed and not torch.is_autocast_enabled("cpu")
+
+
+class _FlashWithLse(torch.autograd.Function):
+    """PyTorch's CPU kernel with its log-sum-exp, and the gradient of both, which it has of one."""
+
+    @staticmethod
+    def forward(
+        ctx, query: Tensor, key: Tensor, value: Tensor, added: Tensor | None, *options: object
+    ) -> tuple[Tensor, Tensor]:
+        is_causal, scale = options
+        kernel = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu
+        output, lse = kernel(query, key, value, 0.0, is_causal, attn_mask=added, scale=scale)
+        ctx.save_for_backward(query, key, value, added, output, lse)
+        ctx.options = options
+        return output, lse
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx, d_output: Tensor, d_lse: Tensor) -> tuple[Tensor | None, ...]:
+        query, key, value, added, output, lse = ctx.saved_tensors
+        is_causal, scale = ctx.options
+        # Scores get P ∘ (dO Vᵀ − rowsum(dO ∘ O) + dlse). The kernel adds the last term where V has
+        # a column of ones more, whose gradient is dlse, and O has zeros there.
+        query, key, output = (F.pad(t, (0, 1)) for t in (query, key, output))
+        value = F.pad(value, (0, 1), value=1.0)
+        d_output = torch.cat([d_output, d_lse[..., None].to(d_output.dtype)], -1)
+        kernel = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_backward
+        inputs = (d_output, query, key, value, output, lse, 0.0, is_causal)
+        grads = kernel(*inputs, attn_mask=added, scale=scale)
+        return *(grad[..., :-1] for grad in grads), None, None, None
+
+
+def _flash_kernel(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    mask: Tensor | None,
+    bias: Tensor | None,
+    *,
+    scale: float,
+    sinks: Tensor | None,
+    is_causal: bool = False,
+) -> Tensor:
+    """As ``_explicit_kernel``, by PyTorch's CPU kernel; a sink takes its share afterwards."""
+    key, value = _repeat_heads(query, key), _repeat_heads(query, value)
+    mask, bias = _hide_infinite(mask, bias)
+    added, empty = None, None
+    if mask is not None:
+        empty = ~mask.any(-1, keepdim=True)
+        hidden = ~mask & ~empty
+        added = query.new_zeros(()) if bias is None else bias
+        added = added.masked_fill(hidden, -torch.inf)
+        added = added.expand(*added.shape[:-2], query.shape[-2], key.shape[-2])
+    D, Dv = query.shape[-1], value.shape[-1]
+    query, key, value = (F.pad(t, (0, max(D, Dv) - t.shape[-1])) for t in (query, key, value))
+    output, lse = _FlashWithLse.apply(query, key, value, added, is_causal, scale)
+    output, lse = output[..., :Dv].to(lse.dtype), lse[..., None]
+    if empty is not None:
+        output, lse = output.masked_fill(empty, 0.0), lse.masked_fill(empty, -torch.inf)
+    if sinks is not None:
+        sinks = sinks.to(lse.dtype)[..., None, None]
+        output, lse = output * (lse - sinks).sigmoid(), torch.logaddexp(lse, sinks)
+    return torch.cat([output, lse], -1)
+
+
+def _explicit_kernel(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    mask: Tensor | None,
+    bias: Tensor | None,
+    *,
+    scale: float,
+    softcap: float | None,
+    sinks: Tensor | None,
+    dropout_p: float,
+) -> Tensor:
+    """Output with the log-sum-exp as one more column, (B, H, L, Dv + 1), in float32 or wider."""
+    wide = torch.promote_types(query.dtype, torch.float32)
+    key, value = _repeat_heads(query, key).to(wide), _repeat_heads(query, value).to(wide)
+    with without_autocast(query.device.type):
+        scores = query.to(wide) @ key.mT * scale  # (B, H, L, S)
+        scores = scores if softcap is None else softcap * (scores / softcap).tanh()
+        scores = scores if bias is None else scores + bias
+        scores = scores if mask is None else scores.masked_fill(~mask, -torch.inf)
+        if sinks is not None:
+            sink = sinks.to(wide)[..., None, None].expand(*scores.shape[:-1], 1)
+            scores = torch.cat([scores, sink], -1)
+        empty = (scores == -torch.inf).all(-1, keepdim=True)  # opened here, and emptied below
+        scores = scores.masked_fill(empty, 0.0)
+        lse = scores.logsumexp(-1, keepdim=True)  # (B, H, L, 1)
+        shares = (scores - lse).exp().masked_fill(empty, 0.0)[..., : key.shape[-2]]
+        mixed = F.dropout(shares, dropout_p) @ value  # (B, H, L, Dv)
+        return torch.cat([mixed, lse.masked_fill(empty, -torch.inf)], -1)
+
+
+def _is_plain(
+    query: Tensor, key: Tensor, value: Tensor, is_causal: bool, scale: float | None
+) -> bool:
+    """Whether PyTorch's call takes the inputs as they are. Looked at once for each kind of call:
+    the checks take as long as the attention of 16 tokens."""
+    if torch.compiler.is_compiling() or not type(query) is type(key) is type(value) is Tensor:
+        return False
+    try:
+        sizes = (query.shape, key.shape, value.shape, query.stride(), key.stride(), value.stride())
+        kinds = (query.dtype, key.dtype, value.dtype, query.device, key.device, value.device)
+        call = (sizes, kinds, is_causal, scale)
+        plain = _PLAIN_CALLS.get(call)
+    except (RuntimeError, TypeError):  # a nested tensor has no shape, a list no hash
+        return False
+    if plain is None:
+        if len(_PLAIN_CALLS) >= 4096:  # a decoder makes one a step
+            _PLAIN_CALLS.clear()
+        plain = _PLAIN_CALLS[call] = _looks_plain(query, key, value, is_causal, scale)
+    return plain
+
+
+_PLAIN_CALLS: dict[tuple, bool] = {}  # what ``_looks_plain`` said of shapes, strides, kinds
+
+
+def _looks_plain(
+    query: Tensor, key: Tensor, value: Tensor, is_causal: bool, scale: float | None
+) -> bool:
+    if not query.ndim == key.ndim == 4 or key.shape != value.shape or query.numel() == 0:
+        return False
+    (B, H, L, D), (batch, heads, S, size) = query.shape, key.shape
+    return (
+        (batch, heads, size) == (B, H, D)
+        and S > 0
+        and (is_causal is False or (is_causal is True and L in (1, S)))
+        and (scale is None or (type(scale) is float and scale > 0))
+        and query.dtype is key.dtype is value.dtype
+        and query.is_floating_point()
+        and query.device == key.device == value.device
+        and query.stride(3) == key.stride(3) == value.stride(3) == 1
+    )
 
 
 def _in_chunks(
@@ -313,8 +790,10 @@ def _in_chunks(
     bias: Tensor | None,
     is_causal: bool,
     window: int | None,
+    most: int,
 ) -> Tensor:
-    """Call the kernel for some queries at a time, each with the keys that they can see."""
+    """Call the kernel for some queries at a time, each with the keys that they can see; up to
+    ``most`` scores a head in one call."""
     L, S = query.shape[-2], key.shape[-2]
     offset = S - L  # query i stands at key offset + i
     mask = None if mask is None else mask.expand(-1, -1, L, S)
@@ -328,14 +807,16 @@ def _in_chunks(
         some = query[..., queries, :], key[..., keys, :], value[..., keys, :]
         return kernel(*some, visible, added)
 
-    if L * S <= ONE_CALL:  # without a loop, so that a compiler can leave the lengths open
+    if most >= L * S:  # without a loop, so that a compiler can leave the lengths open
         banded = is_causal or window is not None
         band = _band(L, S, offset, is_causal, window, query.device) if banded else None
         return attend(slice(None), slice(None), band)
 
     # Kept for the backward pass, the chunks' masks or weights would add up to a matrix.
     learns = any(t is not None and t.requires_grad for t in (query, key, value, bias))
-    if learns and torch.is_grad_enabled():
+    # (torch.func's transforms can't recompute: there they are kept.)
+    transformed = torch._C._functorch.peek_interpreter_stack() is not None
+    if learns and torch.is_grad_enabled() and not transformed:
         kernel = functools.partial(checkpoint, kernel, use_reentrant=False)
     outputs = []
     for start in range(0, L, QUERY_CHUNK):
@@ -459,219 +940,66 @@ def usable_backends(
     return reasons
 
 
-# --- Layers -------------------------------------------------------------------------------------
+# --- Helpers ------------------------------------------------------------------------------------
 
 
-class Placement(NamedTuple):
-    """Where a layer's new tokens stand, and what they may see besides what the caller hides."""
+def create_document_mask(documents: Tensor) -> Tensor:
+    """Keep documents apart that are packed into one sequence.  (B, L) -> (B, 1, L, L), bool.
 
-    positions: int | Tensor  # the first one's; or (B, L), each one's, where sequences differ
-    key_len: int  # keys that the queries will meet, cached ones and new ones
-    is_causal: bool
-    window: int | None
-    mask: Tensor | None = None  # (B, 1, L, S), where aligned ends don't say it
-
-
-class MultiHeadAttention(nn.Module):
-    """Attend in ``num_heads`` subspaces at once, then mix what they found.
-
-    MultiHead(x) = Concat(head₁, …, head_H) W_O,  head_i = Attention(x Wᵢ_Q, x Wᵢ_K, x Wᵢ_V)
-    (Vaswani et al. 2017, §3.2.2). With ``num_kv_heads`` < ``num_heads``, groups of query heads
-    share a key and value head (grouped-query, Ainslie et al. 2023; with 1 multi-query).
-
-    The weights of Q, K and V lie in one matrix, ``qkv_proj``, in this order: one large product is
-    faster than three small ones.
-
-    ``head_dim``: embed_dim / num_heads unless given. ``bias``: of the projections.
-    ``qk_norm``: scale each head's queries and keys to a root mean square of 1, times a learned
-        weight, before the rotation (Henry et al. 2020; as in Qwen 3, 2025).
-    ``rotary`` is called as ``rotary(heads, offset)``, or ``rotary(heads, position_ids=...)``, on
-        queries and keys (positions.py has one).
+    ``documents`` numbers each token's document, as [0, 0, 0, 1, 1]; a negative number is padding,
+    which sees nothing and which nothing sees. Combine it with ``is_causal=True``. Positions start
+    again in each document: hand the layer's rotary positions over as ``position_ids=``.
     """
+    _check_documents(documents)
+    same = documents[:, :, None] == documents[:, None, :]  # (B, L, L)
+    return (same & (documents >= 0)[:, None, :])[:, None]  # (B, 1, L, L)
 
-    def __init__(
-        self,
-        embed_dim: int,
-        num_heads: int,
-        dropout: float = 0.0,
-        *,
-        num_kv_heads: int | None = None,
-        head_dim: int | None = None,
-        bias: bool = True,
-        qk_norm: bool = False,
-        rotary: nn.Module | None = None,
-        device: Device = None,
-        dtype: torch.dtype | None = None,
-    ) -> None:
-        super().__init__()
-        num_kv_heads = num_heads if num_kv_heads is None else num_kv_heads
-        check_counts(embed_dim=embed_dim, num_heads=num_heads, num_kv_heads=num_kv_heads)
-        check_probability("dropout", dropout)
-        # int(): NumPy's integers are taken, and none of them goes further.
-        embed_dim, num_heads, num_kv_heads = int(embed_dim), int(num_heads), int(num_kv_heads)
-        if head_dim is None:
-            if embed_dim % num_heads:
-                hint = "or head_dim= be given"
-                raise ValueError(f"{embed_dim=} must be a multiple of {num_heads=}, {hint}")
-            head_dim = embed_dim // num_heads
-        if num_heads % num_kv_heads:
-            raise ValueError(f"{num_heads=} must be a multiple of {num_kv_heads=}")
-        check_counts(head_dim=head_dim)
-        self.embed_dim, self.num_heads, self.num_kv_heads = embed_dim, num_heads, num_kv_heads
-        self.head_dim = int(head_dim)
-        self.query_dim = num_heads * self.head_dim
-        self.kv_dim = num_kv_heads * self.head_dim
-        self.dropout, self.rotary = dropout, rotary
-        made = {"device": device, "dtype": dtype}
-        self.qkv_proj = nn.Linear(embed_dim, self.query_dim + 2 * self.kv_dim, bias=bias, **made)
-        self.out_proj = nn.Linear(self.query_dim, embed_dim, bias=bias, **made)
-        self.query_norm = nn.RMSNorm(self.head_dim, eps=1e-6, **made) if qk_norm else None
-        self.key_norm = nn.RMSNorm(self.head_dim, eps=1e-6, **made) if qk_norm else None
 
-    def extra_repr(self) -> str:
-        heads = f"num_heads={self.num_heads}, num_kv_heads={self.num_kv_heads}"
-        return f"{self.embed_dim}, {heads}, head_dim={self.head_dim}, dropout={self.dropout}"
+def _hide_infinite(mask: Tensor | None, bias: Tensor | None) -> tuple[Tensor | None, ...]:
+    """Move a bias of -inf into the mask, where empty rows are looked after."""
+    if bias is None:
+        return mask, None
+    finite = bias != -torch.inf
+    return finite if mask is None else mask & finite, bias.masked_fill(~finite, 0.0)
 
-    def forward(
-        self,
-        x: Tensor,
-        mask: Tensor | None = None,
-        return_attention: bool = False,
-        *,
-        context: Tensor | None = None,
-        bias: Tensor | None = None,
-        is_causal: bool = False,
-        window: int | None = None,
-        cache: "KVCache | None" = None,
-        lengths: Lengths | None = None,
-        position_ids: Tensor | None = None,
-    ) -> Tensor | tuple[Tensor, Tensor]:
-        """Self-attention, or cross-attention where ``context`` gives the keys and values.
 
-        Shapes: x (..., L, E), context (..., S, E); mask and bias broadcast to (..., H, L, S):
-            a mask that differs from sequence to sequence is (B, 1, L, S), a bias for each head
-            (H, L, S), as ``alibi_bias`` and ``LearnedRelativeBias`` return. x may be a jagged
-            nested tensor, (B, j, E), with ``is_causal`` and ``window`` alone.
-        Options: ``lengths`` (B,), how many tokens of each row of x are no padding, is for a
-            RaggedKVCache (caching.py). ``position_ids`` (L,) or (..., L) say where tokens stand
-            for ``rotary``, if not one after the other behind the cache.
-        Returns: (..., L, E); with ``return_attention`` also the weights (..., H, L, S), through
-            the explicit path and its memory.
-        """
-        self._check_forward(x, return_attention, context, window, cache, lengths, position_ids)
-        if x.is_nested:
-            others = (mask, bias, context, cache, position_ids)
-            if return_attention or any(t is not None for t in others):
-                raise ValueError("a nested x goes with is_causal and window alone: pad it for more")
-            return self._forward_jagged(x, is_causal=is_causal, window=window)
-        query, key, value = self._project(x, context)  # (..., H, L, D), (..., Hkv, S, D) twice
-        place = Placement(0, key.shape[-2], is_causal, window)
-        if cache is not None:
-            place = cache.place(x.shape[-2], lengths, is_causal=is_causal, window=window)
-        if self.rotary is not None:
-            stands = place.positions if position_ids is None else position_ids
-            query, key = rotate(self.rotary, query, stands), rotate(self.rotary, key, stands)
-        if cache is not None:
-            # What is wrong with the masks must show before the cache has taken the tokens.
-            check_scores_like("mask", mask, query, (*query.shape[:-1], place.key_len))
-            check_scores_like("bias", bias, query, (*query.shape[:-1], place.key_len))
-            _check_ragged_bias(bias, place)
-            key, value = cache.append(key, value, lengths)
-        if place.mask is not None:
-            mask = place.mask if mask is None else mask & place.mask
-        options = {"bias": bias, "is_causal": place.is_causal, "window": place.window}
-        options["dropout_p"] = self._dropout()
-        if not return_attention:
-            return self._merge(fused_attention(query, key, value, mask, **options), x)
-        output, weights = scaled_dot_product_attention(query, key, value, mask, **options)
-        return self._merge(output, x), weights.reshape(*x.shape[:-2], *weights.shape[-3:])
+def without_autocast(device_type: str) -> contextlib.AbstractContextManager:
+    if torch.amp.is_autocast_available(device_type):  # the meta device knows none
+        return torch.autocast(device_type, enabled=False)
+    return contextlib.nullcontext()
 
-    def _check_forward(
-        self,
-        x: Tensor,
-        return_attention: bool,
-        context: Tensor | None,
-        window: int | None = None,
-        cache: "KVCache | None" = None,
-        lengths: Lengths | None = None,
-        position_ids: Tensor | None = None,
-    ) -> None:
-        self._check_input(x)
-        if not isinstance(return_attention, bool):
-            kind = type(return_attention).__name__
-            other = "keys and values from elsewhere are layer(x, context=y)"
-            raise TypeError(f"return_attention must be a bool, got {kind}: {other}")
-        if isinstance(context, Tensor) and context.is_nested:
-            raise TypeError("context must not be nested: pad it, and hide the padding with mask=")
-        if context is not None and (cache is not None or self.rotary is not None):
-            raise ValueError("context excludes cache and rotary: those are for self-attention")
-        if lengths is not None and cache is None:
-            raise ValueError("lengths need a cache; without it, mask=create_padding_mask(lengths)")
-        if position_ids is not None:
-            check_tensor("position_ids", position_ids)
-            if self.rotary is None:
-                raise ValueError("position_ids are for rotary, and this layer has none")
-        if window is not None:
-            check_counts(window=window)
 
-    def _check_input(self, x: Tensor) -> None:
-        check_tensor("x", x)
-        if x.is_nested and (x.layout != torch.jagged or x.ndim != 3):
-            said = f"{x.ndim} dimensions, {x.layout}"
-            raise TypeError(f"x is nested: it must be jagged, (B, j, {self.embed_dim}); got {said}")
-        check_width("x", x, "embed_dim", self.embed_dim)
-        if type(self.out_proj) is nn.Linear:  # one that is wrapped or quantised has its own dtypes
-            check_alike("layer", self.out_proj.weight, "x", x)
+def _softmax_with_sinks(scores: Tensor, mask: Tensor | None, sinks: Tensor) -> Tensor:
+    """Softmax over the keys and a sink, which takes its share and is left out."""
+    sinks = sinks.to(scores.dtype)[..., None, None]  # (..., 1, 1)
+    sinks = sinks.expand(*scores.shape[:-1], 1)  # (..., L, 1)
+    if mask is not None:
+        scores = scores.masked_fill(~mask, -torch.inf)
+    scores = torch.cat([scores, sinks], -1)  # (..., L, S + 1)
+    return masked_softmax(scores, scores != -torch.inf)[..., :-1]  # a sink of -inf is none
 
-    def _project(self, x: Tensor, context: Tensor | None = None) -> tuple[Tensor, ...]:
-        """Query heads (..., H, L, D), key and value heads (..., Hkv, S, D)."""
-        if context is None:
-            counts = [self.num_heads, self.num_kv_heads, self.num_kv_heads]
-            query, key, value = self._heads(self.qkv_proj(x)).split_with_sizes(counts, dim=-3)
-        else:
-            check_width("context", context, "embed_dim", self.embed_dim)
-            check_alike("x", x, "context", context)
-            if x.shape[:-2] != context.shape[:-2]:
-                raise ValueError(f"batch differs: x {(*x.shape,)}, context {(*context.shape,)}")
-            # The module is called, never its weight, which hooks, LoRA or int8 may stand for.
-            query = self._heads(self.qkv_proj(x)[..., : self.query_dim])
-            projected = self.qkv_proj(context)[..., self.query_dim :]
-            key, value = self._heads(projected).chunk(2, dim=-3)
-        if self.query_norm is not None:  # autocast would leave them wide
-            query = self.query_norm(query).type_as(value)
-            key = self.key_norm(key).type_as(value)
-        return query, key, value
 
-    def _heads(self, projected: Tensor) -> Tensor:
-        shape = (*projected.shape[:-1], projected.shape[-1] // self.head_dim, self.head_dim)
-        heads = projected.view(shape)  # (..., L, H, D)
-        heads = heads.transpose(-3, -2)  # (..., H, L, D)
-        # One sequence gets a batch of its own, or its heads would pass for a batch.
-        return heads.unsqueeze(0) if heads.ndim == 3 else heads
+def _repeat_heads(query: Tensor, shared: Tensor) -> Tensor:
+    """Give each query head its key or value head: of 4 query heads, 0 and 1 share head 0 of 2."""
+    if query.ndim < 4 or query.shape[-3] == shared.shape[-3]:
+        return shared
+    return shared.repeat_interleave(query.shape[-3] // shared.shape[-3], dim=-3)
 
-    def _dropout(self) -> float:
-        return self.dropout if self.training else 0.0
 
-    def _merge(self, heads: Tensor, x: Tensor) -> Tensor:
-        heads = heads.transpose(-3, -2)  # (..., L, H, D)
-        return self.out_proj(heads.reshape(*x.shape[:-1], self.query_dim))  # (..., L, E)
+class LayerOptions(TypedDict, total=False):
+    """The keyword arguments of ``MultiHeadAttention``, for layers that hand them on."""
 
-    def _forward_jagged(self, x: Tensor, **options: object) -> Tensor:
-        """(B, j, E): one product for the tokens of all sequences, a kernel call for each of them.
-
-        PyTorch's own call for jagged tensors has no backward and no causal mask on a CPU.
-        """
-        x = x.contiguous()  # a view may have holes
-        tokens, lengths = x.values(), x.offsets().diff().tolist()  # (T, E)
-        options["dropout_p"] = self._dropout()
-        outputs = []
-        parts = (t.split(lengths, dim=-2) for t in self._project(tokens))  # of (1, H, T, D)
-        for query, key, value in zip(*parts, strict=True):
-            if self.rotary is not None:
-                query, key = self.rotary(query), self.rotary(key)
-            outputs.append(fused_attention(query, key, value, **options))  # (1, H, L, D)
-        merged = self._merge(torch.cat(outputs, dim=-2), tokens)
-        return torch.nested.nested_tensor_from_jagged(merged, x.offsets())
+    num_kv_heads: int | None
+    head_dim: int | None
+    bias: bool
+    qk_norm: bool
+    norm_eps: float
+    rotary: nn.Module | None
+    scale: float | None
+    softcap: float | None
+    sinks: bool
+    device: Device
+    dtype: torch.dtype | None
 
 
 def rotate(rotary: nn.Module, heads: Tensor, stands: int | Tensor) -> Tensor:
@@ -681,185 +1009,22 @@ def rotate(rotary: nn.Module, heads: Tensor, stands: int | Tensor) -> Tensor:
     return rotary(heads, stands)
 
 
-class CausalMultiHeadAttention(MultiHeadAttention):
-    """Multi-head self-attention in which no token sees a later one: a decoder's layer (GPT)."""
+def _forward_jagged(layer: MultiHeadAttention, x: Tensor, **options: object) -> Tensor:
+    """(B, j, E): one product for the tokens of all sequences, a kernel call for each of them.
 
-    def __init__(
-        self,
-        embed_dim: int,
-        num_heads: int,
-        max_seq_len: int,
-        dropout: float = 0.0,
-        *,
-        num_kv_heads: int | None = None,
-        head_dim: int | None = None,
-        bias: bool = True,
-        qk_norm: bool = False,
-        rotary: nn.Module | None = None,
-        device: Device = None,
-        dtype: torch.dtype | None = None,
-    ) -> None:
-        options = {"num_kv_heads": num_kv_heads, "head_dim": head_dim, "bias": bias}
-        options |= {"qk_norm": qk_norm, "rotary": rotary, "device": device, "dtype": dtype}
-        super().__init__(embed_dim, num_heads, dropout, **options)
-        check_counts(max_seq_len=max_seq_len)
-        self.max_seq_len = int(max_seq_len)
-
-    def extra_repr(self) -> str:
-        return f"{super().extra_repr()}, max_seq_len={self.max_seq_len}"
-
-    def forward(
-        self,
-        x: Tensor,
-        mask: Tensor | None = None,
-        return_attention: bool = False,
-        *,
-        bias: Tensor | None = None,
-        window: int | None = None,
-        cache: "KVCache | None" = None,
-        lengths: Lengths | None = None,
-        position_ids: Tensor | None = None,
-    ) -> Tensor | tuple[Tensor, Tensor]:
-        """As ``MultiHeadAttention.forward``, causal. Cached and new tokens: at most max_seq_len."""
-        self._check_input(x)
-        new = int(x.contiguous().offsets().diff().max()) if x.is_nested else x.shape[-2]
-        length = new if cache is None else cache.place(new, lengths).key_len
-        if length > self.max_seq_len:
-            raise ValueError(f"sequence of {length} exceeds max_seq_len={self.max_seq_len}")
-        options = {"bias": bias, "window": window, "cache": cache, "lengths": lengths}
-        options["position_ids"] = position_ids
-        return super().forward(x, mask, return_attention, is_causal=True, **options)
-
-
-# --- Decoding -----------------------------------------------------------------------------------
-
-
-class KVCache:
-    """Keys and values of the tokens so far, in memory that is set aside once.
-
-    With it a decoder pays for one query a step, not for the whole text again. ``cache[i]`` is the
-    cache of layer i; one of a single layer is its own. For inference: under ``torch.no_grad()``.
-
-    All sequences have as many tokens; caching.py has RaggedKVCache, where they differ, and
-    WindowKVCache, which forgets. ``reorder`` lets beams go on with one another's past, ``crop``
-    takes back what a draft model proposed in vain: both in all layers at once. For ``torch.export``
-    a cache is a pytree of two tensors, once caching.py is imported.
-
-    Memory: num_layers · batch_size · num_kv_heads · max_seq_len · (head_dim + value_dim) numbers.
+    PyTorch's own call for jagged tensors has no backward and no causal mask on a CPU.
     """
-
-    def __init__(
-        self,
-        batch_size: int,
-        num_kv_heads: int,
-        max_seq_len: int,
-        head_dim: int,
-        *,
-        value_dim: int | None = None,
-        num_layers: int = 1,
-        dtype: torch.dtype | None = None,
-        device: Device = None,
-    ) -> None:
-        value_dim = head_dim if value_dim is None else value_dim
-        check_counts(batch_size=batch_size, num_kv_heads=num_kv_heads, num_layers=num_layers)
-        check_counts(max_seq_len=max_seq_len, head_dim=head_dim, value_dim=value_dim)
-        rows = (num_layers, batch_size, num_kv_heads, max_seq_len)
-        self.keys = torch.zeros(*rows, head_dim, dtype=dtype, device=device)
-        self.values = torch.zeros(*rows, value_dim, dtype=dtype, device=device)
-        self.lengths = [0] * num_layers
-        self.max_seq_len = int(max_seq_len)
-        self.layer = 0 if num_layers == 1 else None
-
-    def __getitem__(self, layer: int) -> "KVCache":
-        if layer not in range(len(self.lengths)):
-            raise IndexError(f"layer must lie in 0 ... {len(self.lengths) - 1}, got {layer}")
-        view = copy.copy(self)  # shares keys, values and lengths
-        view.layer = layer
-        return view
-
-    def __repr__(self) -> str:
-        layers, batch, heads, most, size = self.keys.shape
-        sizes = f"{batch}, {heads}, {most}, {size}"
-        if self.values.shape[-1] != size:
-            sizes += f", value_dim={self.values.shape[-1]}"
-        kind = f"dtype={self.keys.dtype}, device='{self.keys.device}'"
-        name = type(self).__name__
-        return f"{name}({sizes}, num_layers={layers}, {kind}) with lengths {self.lengths}"
-
-    @property
-    def length(self) -> int:
-        """How many tokens this layer holds."""
-        return self.lengths[self._chosen()]
-
-    def place(
-        self,
-        query_len: int,
-        lengths: Lengths | None = None,
-        *,
-        is_causal: bool = False,
-        window: int | None = None,
-    ) -> Placement:
-        """Where the next tokens will stand, and what they may see."""
-        if lengths is not None:
-            raise ValueError("lengths are for a RaggedKVCache (caching.py): this has one for all")
-        return Placement(self.length, self.length + query_len, is_causal, window)
-
-    def append(
-        self, key: Tensor, value: Tensor, lengths: Lengths | None = None
-    ) -> tuple[Tensor, Tensor]:
-        """Add L new tokens, (B, Hkv, L, D); return all so far, (B, Hkv, S, D), as views."""
-        self._check_new(key, value)
-        start, end = self.length, self.place(key.shape[-2], lengths).key_len
-        self._check_room(end)
-        keys, values = self.keys[self.layer], self.values[self.layer]
-        keys[:, :, start:end], values[:, :, start:end] = key, value
-        self.lengths[self.layer] = end
-        return keys[:, :, :end], values[:, :, :end]
-
-    def reorder(self, index: Lengths) -> None:
-        """Let sequence b go on with the past of sequence ``index[b]``: for beams."""
-        batch, order = self.keys.shape[1], as_list("index", index)
-        if len(order) != batch or not all(0 <= b < batch for b in order):
-            raise ValueError(f"index must be {batch} numbers in 0 ... {batch - 1}, got {order}")
-        index = torch.tensor(order, device=self.keys.device)
-        for held in (self.keys, self.values):  # in place: the layers' views share this memory
-            held.copy_(held.index_select(1, index))
-
-    def crop(self, length: int) -> None:
-        """Forget the tokens behind the first ``length``."""
-        check_counts(0, length=length)
-        self.lengths[:] = [min(held, int(length)) for held in self.lengths]
-
-    def reset(self) -> None:
-        """Forget all tokens; the memory stays."""
-        self.crop(0)
-
-    def to(self, *device_or_dtype: object, **options: object) -> "KVCache":
-        """A copy on another device or of another dtype, as ``Tensor.to``."""
-        moved, options = copy.copy(self), options | {"copy": True}
-        moved.keys = self.keys.to(*device_or_dtype, **options)
-        moved.values = self.values.to(*device_or_dtype, **options)
-        moved.lengths = copy.deepcopy(self.lengths)
-        return moved
-
-    def _chosen(self) -> int:
-        if self.layer is None:
-            raise ValueError(f"cache has {len(self.lengths)} layers: choose one, as in cache[0]")
-        return self.layer
-
-    def _check_room(self, end: int) -> None:
-        if end > self.max_seq_len:
-            asked = f"{self.length} tokens + {end - self.length} new"
-            raise ValueError(f"cache is full: {asked} exceed max_seq_len={self.max_seq_len}")
-
-    def _check_new(self, key: Tensor, value: Tensor) -> None:
-        for name, new, held in (("key", key, self.keys), ("value", value, self.values)):
-            wanted = (*held.shape[1:3], key.shape[-2], held.shape[-1])
-            if new.shape != wanted:
-                raise ValueError(f"{name} {tuple(new.shape)} doesn't fit the cache's {wanted}")
-            check_alike("cache", held, name, new)
-            if torch.is_grad_enabled() and new.requires_grad:
-                raise ValueError(f"{name} requires grad, the cache keeps none: use torch.no_grad()")
+    x = x.contiguous()  # a view may have holes
+    tokens, lengths = x.values(), x.offsets().diff().tolist()  # (T, E)
+    options |= layer._options()
+    outputs = []
+    parts = (t.split(lengths, dim=-2) for t in layer._project(tokens))  # of (1, H, T, D)
+    for query, key, value in zip(*parts, strict=True):
+        if layer.rotary is not None:
+            query, key = layer.rotary(query), layer.rotary(key)
+        outputs.append(fused_attention(query, key, value, **options))  # (1, H, L, D)
+    merged = layer._merge(torch.cat(outputs, dim=-2), tokens)
+    return torch.nested.nested_tensor_from_jagged(merged, x.offsets())
 
 
 # --- Two demonstrations -------------------------------------------------------------------------
@@ -897,6 +1062,45 @@ def _print_rows(title: str, rows: Tensor) -> None:
 # --- What callers get wrong ---------------------------------------------------------------------
 
 
+def _check_padding(
+    lengths: Lengths, key_len: int | None, padding_side: str
+) -> tuple[list[int], int]:
+    counts = as_list("lengths", lengths)
+    if padding_side not in ("right", "left"):
+        raise ValueError(f"padding_side must be 'right' or 'left', got {padding_side!r}")
+    key_len = max(counts, default=0) if key_len is None else key_len
+    check_counts(0, key_len=key_len)
+    if not all(0 <= count <= key_len for count in counts):
+        raise ValueError(f"lengths must lie in 0 ... key_len={key_len}, got {counts}")
+    return counts, key_len
+
+
+def _check_documents(documents: Tensor) -> None:
+    if not isinstance(documents, Tensor) or documents.dtype not in (torch.int64, torch.int32):
+        kind = documents.dtype if isinstance(documents, Tensor) else type(documents).__name__
+        raise TypeError(f"documents must be a tensor of integers (B, L), got {kind}")
+    if documents.ndim != 2:
+        raise ValueError(f"documents must be (B, L), got {tuple(documents.shape)}")
+
+
+def _layer_sizes(
+    embed_dim: int, num_heads: int, num_kv_heads: int | None, head_dim: int | None
+) -> tuple[int, int, int, int]:
+    num_kv_heads = num_heads if num_kv_heads is None else num_kv_heads
+    check_counts(embed_dim=embed_dim, num_heads=num_heads, num_kv_heads=num_kv_heads)
+    # int(): NumPy's integers are taken, and none of them goes further.
+    embed_dim, num_heads, num_kv_heads = int(embed_dim), int(num_heads), int(num_kv_heads)
+    if head_dim is None:
+        if embed_dim % num_heads:
+            hint = "or head_dim= be given"
+            raise ValueError(f"{embed_dim=} must be a multiple of {num_heads=}, {hint}")
+        head_dim = embed_dim // num_heads
+    if num_heads % num_kv_heads:
+        raise ValueError(f"{num_heads=} must be a multiple of {num_kv_heads=}")
+    check_counts(head_dim=head_dim)
+    return embed_dim, num_heads, num_kv_heads, int(head_dim)
+
+
 def _check_attention(
     query: Tensor,
     key: Tensor,
@@ -929,7 +1133,92 @@ def _check_attention(
     check_probability("dropout_p", dropout_p)
 
 
-def _check_ragged_bias(bias: Tensor | None, place: "Placement") -> None:
+def check_forward(
+    layer: MultiHeadAttention,
+    x: Tensor,
+    return_attention: bool,
+    context: Tensor | None,
+    window: int | None = None,
+    cache: KVCache | None = None,
+    lengths: Lengths | None = None,
+    position_ids: Tensor | None = None,
+) -> None:
+    _check_input(layer, x)
+    if not isinstance(return_attention, bool):
+        kind = type(return_attention).__name__
+        other = "keys and values from elsewhere are layer(x, context=y)"
+        raise TypeError(f"return_attention must be a bool, got {kind}: {other}")
+    if isinstance(context, Tensor) and context.is_nested:
+        raise TypeError("context must not be nested: pad it, and hide the padding with mask=")
+    if context is not None and (cache is not None or layer.rotary is not None):
+        raise ValueError("context excludes cache and rotary: those are for layer-attention")
+    if lengths is not None and cache is None:
+        raise ValueError("lengths need a cache; without it, mask=create_padding_mask(lengths)")
+    if position_ids is not None:
+        check_tensor("position_ids", position_ids)
+        if layer.rotary is None:
+            raise ValueError("position_ids are for rotary, and this layer has none")
+    if window is not None:
+        check_counts(window=window)
+
+
+def _check_input(layer: MultiHeadAttention, x: Tensor) -> None:
+    check_tensor("x", x)
+    if x.is_nested and (x.layout != torch.jagged or x.ndim != 3):
+        said = f"{x.ndim} dimensions, {x.layout}"
+        raise TypeError(f"x is nested: it must be jagged, (B, j, {layer.embed_dim}); got {said}")
+    check_width("x", x, "embed_dim", layer.embed_dim)
+    if type(layer.out_proj) is nn.Linear:  # one that is wrapped or quantised has its own dtypes
+        check_alike("layer", layer.out_proj.weight, "x", x)
+
+
+def check_new_tokens(cache: KVCache, key: Tensor, value: Tensor) -> None:
+    for name, new, held in (("key", key, cache.keys), ("value", value, cache.values)):
+        wanted = (*held.shape[1:3], key.shape[-2], held.shape[-1])
+        if new.shape != wanted:
+            raise ValueError(f"{name} {tuple(new.shape)} doesn't fit the cache's {wanted}")
+        check_alike("cache", held, name, new)
+        if torch.is_grad_enabled() and new.requires_grad:
+            raise ValueError(f"{name} requires grad, the cache keeps none: use torch.no_grad()")
+
+
+def check_room(cache: KVCache, end: int) -> None:
+    if end > cache.max_seq_len:
+        asked = f"{cache.length} tokens + {end - cache.length} new"
+        raise ValueError(f"cache is full: {asked} exceed max_seq_len={cache.max_seq_len}")
+
+
+def _check_context(layer: MultiHeadAttention, x: Tensor, context: Tensor) -> None:
+    check_width("context", context, "embed_dim", layer.embed_dim)
+    check_alike("x", x, "context", context)
+    if x.shape[:-2] != context.shape[:-2]:
+        raise ValueError(f"batch differs: x {(*x.shape,)}, context {(*context.shape,)}")
+
+
+def _check_jagged_alone(return_attention: bool, *others: object) -> None:
+    if return_attention or any(other is not None for other in others):
+        raise ValueError("a nested x goes with is_causal and window alone: pad it for more")
+
+
+def _check_placed(
+    query: Tensor, mask: Tensor | None, bias: Tensor | None, place: Placement
+) -> None:
+    """Check masks before a cache takes the tokens: an error leaves it as it was."""
+    scores = (*query.shape[:-1], place.key_len)
+    check_scores_like("mask", mask, query, scores)
+    check_scores_like("bias", bias, query, scores)
+    _check_ragged_bias(bias, place)
+
+
+def _check_order(index: Lengths, batch: int, same_count: bool = True) -> list[int]:
+    order = as_list("index", index)
+    if not order or not all(0 <= b < batch for b in order) or (same_count and len(order) != batch):
+        count = f"{batch} " if same_count else ""
+        raise ValueError(f"index must be {count}numbers in 0 ... {batch - 1}, got {order}")
+    return order
+
+
+def _check_ragged_bias(bias: Tensor | None, place: Placement) -> None:
     """A bias that aligns the ends is wrong for the shorter sequences of a RaggedKVCache."""
     if bias is None or place.mask is None:
         return
@@ -956,6 +1245,13 @@ def _check_shapes(q: tuple[int, ...], k: tuple[int, ...], v: tuple[int, ...]) ->
         wrong = "query heads must be a multiple of key heads"
     if wrong:
         raise ValueError(f"{wrong}: query {q}, key {k}, value {v}")
+
+
+def _check_backend(backend: str | None, explicit: bool) -> None:
+    if backend is not None and backend not in BACKENDS:
+        raise ValueError(f"backend must be one of {', '.join(BACKENDS)}, got {backend!r}")
+    if backend is not None and explicit:
+        raise BackendError(f"{backend=} has no softcap, sinks or return_lse: leave backend out")
 
 
 def _check_softcap_and_sinks(query: Tensor, softcap: float | None, sinks: Tensor | None) -> None:
@@ -1063,20 +1359,3 @@ def check_softcap(softcap: float | None) -> None:
 def check_probability(name: str, p: float) -> None:
     if not 0.0 <= p < 1.0:
         raise ValueError(f"{name} must lie in [0, 1), got {p}")
-
-
-# Names that moved, for what was written before they did.
-_BESIDE = {
-    "variants": ("AdditiveAttention", "LinearAttention"),
-    "positions": ("Rotary", "sinusoidal_positions", "alibi_bias", "LearnedRelativeBias"),
-    "analysis": ("entropy", "rollout"),
-    "interchange": ("from_torch", "to_torch", "load_gpt2"),
-}
-
-
-def __getattr__(name: str) -> object:
-    for module, names in _BESIDE.items():
-        if name in names:
-            there = f"copy {module}.py beside attention.py, and write: from {module} import {name}"
-            raise ImportError(f"{name} is not in attention.py: {there}")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

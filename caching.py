@@ -11,7 +11,16 @@ import torch
 from torch import Tensor
 from torch.utils._pytree import GetAttrKey, register_pytree_node
 
-from attention import Device, KVCache, Lengths, Placement, as_list, check_counts
+from attention import (
+    Device,
+    KVCache,
+    Lengths,
+    Placement,
+    as_list,
+    check_counts,
+    check_new_tokens,
+    check_room,
+)
 
 
 class RaggedKVCache(KVCache):
@@ -79,10 +88,10 @@ class RaggedKVCache(KVCache):
         self, key: Tensor, value: Tensor, lengths: Lengths | None = None
     ) -> tuple[Tensor, Tensor]:
         """Add L new tokens, (B, Hkv, L, D), without their padding; return all so far, as views."""
-        self._check_new(key, value)
+        check_new_tokens(self, key, value)
         query_len, starts = key.shape[-2], self.lengths[self._chosen()]
         ends = self._ends(query_len, lengths)
-        self._check_room(max(ends))
+        check_room(self, max(ends))
         stands = self._positions(starts, ends, query_len)
         rows, columns = (stands >= 0).nonzero(as_tuple=True)
         slots = stands[rows, columns]
@@ -97,6 +106,12 @@ class RaggedKVCache(KVCache):
         super().reorder(index)
         order = as_list("index", index)
         self.lengths[:] = [[held[b] for b in order] for held in self.lengths]
+
+    def select(self, index: Lengths) -> "RaggedKVCache":
+        """A new cache whose sequence b is this one's ``index[b]``: [0, 0, 0] begins three beams."""
+        made, order = super().select(index), as_list("index", index)
+        made.lengths = [[held[b] for b in order] for held in self.lengths]
+        return made
 
     def crop(self, length: int | Lengths) -> None:
         """Forget the tokens behind the first ``length``: one number, or one for each sequence."""
@@ -176,7 +191,7 @@ class WindowKVCache(KVCache):
         self, key: Tensor, value: Tensor, lengths: Lengths | None = None
     ) -> tuple[Tensor, Tensor]:
         """Add L new tokens, (B, Hkv, L, D); return what they can see, the new ones included."""
-        self._check_new(key, value)
+        check_new_tokens(self, key, value)
         total = self.place(key.shape[-2], lengths).key_len
         held = []
         for memory, new in ((self.keys[self.layer], key), (self.values[self.layer], value)):

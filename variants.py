@@ -3,6 +3,7 @@
 They keep the mask contract of attention.py, and its names for sizes.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import torch
@@ -19,6 +20,7 @@ from attention import (
     as_list,
     check_alike,
     check_counts,
+    check_forward,
     check_probability,
     check_scores_like,
     check_tensor,
@@ -91,7 +93,7 @@ class LinearAttention(MultiHeadAttention):
         φ(qᵢ)ᵀ φ(kⱼ) / Σⱼ φ(qᵢ)ᵀ φ(kⱼ), (..., H, L, S), too: in time and memory of the matrix,
         and without a state, whose keys they couldn't show.
         """
-        self._check_forward(x, return_attention, context)
+        check_forward(self, x, return_attention, context)
         if x.is_nested:
             raise TypeError("x is nested: pad it, and hide the padding with mask=")
         if is_causal and context is not None:
@@ -183,9 +185,11 @@ class CrossAttention(MultiHeadAttention):
         head_dim: int | None = None,
         bias: bool = True,
         qk_norm: bool = False,
+        scale: float | None = None,
     ) -> None:
         options = {"num_kv_heads": num_kv_heads, "head_dim": head_dim, "bias": bias}
-        super().__init__(embed_dim, num_heads, dropout, qk_norm=qk_norm, **options)
+        options |= {"qk_norm": qk_norm, "scale": scale}
+        super().__init__(embed_dim, num_heads, dropout, **options)
         kdim, vdim = (self.embed_dim if width is None else width for width in (kdim, vdim))
         check_counts(kdim=kdim, vdim=vdim)
         self.kdim, self.vdim = int(kdim), int(vdim)
@@ -246,7 +250,7 @@ class LatentAttention(nn.Module):
     """Keys and values of all heads come from one short vector a token, and only that is cached.
 
     c = x W_C;  kₕ = [c Kₕ, r],  vₕ = c Vₕ,  with r = R(x W_R), the one part that has a position
-    (DeepSeek-V2, 2024, §2.1: multi-head latent attention, without compressed queries and norms).
+    (DeepSeek-V2, 2024, §2.1: multi-head latent attention).
 
     A score is q · c K = (q Kᵀ) · c. So the latents serve as they are, as key and value of a single
     head that all query heads share, and a head's values are mixed before they are made: (w c) V.
@@ -254,6 +258,11 @@ class LatentAttention(nn.Module):
     ``rotary`` (positions.py) turns queries and r; its head_dim is their size, R. The cache is
     ``KVCache(B, 1, max_seq_len, latent_dim, value_dim=R)``: latent_dim + R numbers a token and
     layer, where a multi-head layer has 2 · num_heads · head_dim.
+
+    ``value_dim``: of a head's values, head_dim unless given. ``query_latent_dim``: queries come
+        from a short vector, too. ``norm_eps``: both latents are normed to a root mean square of 1,
+        times a weight. ``scale``: 1/√(head_dim + R) unless given. DeepSeek-V3 has them all
+        (interchange.py loads it).
     """
 
     def __init__(
@@ -264,23 +273,42 @@ class LatentAttention(nn.Module):
         *,
         rotary: nn.Module,
         head_dim: int | None = None,
+        value_dim: int | None = None,
+        query_latent_dim: int | None = None,
+        norm_eps: float | None = None,
+        scale: float | None = None,
         dropout: float = 0.0,
     ) -> None:
         super().__init__()
         check_counts(embed_dim=embed_dim, num_heads=num_heads, latent_dim=latent_dim)
         head_dim = embed_dim // num_heads if head_dim is None else head_dim
-        check_counts(head_dim=head_dim)
+        value_dim = head_dim if value_dim is None else value_dim
+        check_counts(head_dim=head_dim, value_dim=value_dim)
         check_probability("dropout", dropout)
         # int(): NumPy's integers are taken, and none of them goes further.
         embed_dim, num_heads = int(embed_dim), int(num_heads)
-        latent_dim, head_dim = int(latent_dim), int(head_dim)
+        latent_dim, head_dim, value_dim = int(latent_dim), int(head_dim), int(value_dim)
         self.embed_dim, self.num_heads, self.latent_dim = embed_dim, num_heads, latent_dim
-        self.head_dim, self.rotary, self.dropout = head_dim, rotary, dropout
-        self.q_proj = nn.Linear(embed_dim, num_heads * (head_dim + rotary.head_dim), bias=False)
+        self.head_dim, self.value_dim, self.query_latent_dim = head_dim, value_dim, query_latent_dim
+        self.rotary, self.dropout = rotary, dropout
+        self.scale = (head_dim + rotary.head_dim) ** -0.5 if scale is None else scale
+
+        def norm(size: int) -> nn.RMSNorm | None:
+            return None if norm_eps is None else nn.RMSNorm(size, eps=norm_eps)
+
+        query_from = embed_dim
+        self.query_down = self.query_norm = None
+        if query_latent_dim is not None:
+            check_counts(query_latent_dim=query_latent_dim)
+            query_from = self.query_latent_dim = int(query_latent_dim)
+            self.query_down = nn.Linear(embed_dim, query_from, bias=False)
+            self.query_norm = norm(query_from)
+        self.q_proj = nn.Linear(query_from, num_heads * (head_dim + rotary.head_dim), bias=False)
         self.latent_proj = nn.Linear(embed_dim, latent_dim + rotary.head_dim, bias=False)
+        self.latent_norm = norm(latent_dim)
         self.k_up = nn.Parameter(torch.randn(num_heads, latent_dim, head_dim) * latent_dim**-0.5)
-        self.v_up = nn.Parameter(torch.randn(num_heads, latent_dim, head_dim) * latent_dim**-0.5)
-        self.out_proj = nn.Linear(num_heads * head_dim, embed_dim, bias=False)
+        self.v_up = nn.Parameter(torch.randn(num_heads, latent_dim, value_dim) * latent_dim**-0.5)
+        self.out_proj = nn.Linear(num_heads * value_dim, embed_dim, bias=False)
 
     def extra_repr(self) -> str:
         sizes = f"latent_dim={self.latent_dim}, head_dim={self.head_dim}, dropout={self.dropout}"
@@ -312,10 +340,13 @@ class LatentAttention(nn.Module):
         check_scores_like("mask", mask, x, scores)
         if place.mask is not None:
             mask = place.mask if mask is None else mask & place.mask
-        query = self.q_proj(x).unflatten(-1, (self.num_heads, -1)).transpose(1, 2)  # (B, H, L, D+R)
+        source = x if self.query_down is None else self.query_down(x)
+        source = source if self.query_norm is None else self.query_norm(source)
+        query = self.q_proj(source).unflatten(-1, (self.num_heads, -1)).transpose(1, 2)
         query, turned = query.split([self.head_dim, self.rotary.head_dim], dim=-1)
         latent = self.latent_proj(x).unsqueeze(1)  # (B, 1, L, latent_dim + R), one head for all
         latent, shared = latent.split([self.latent_dim, self.rotary.head_dim], dim=-1)
+        latent = latent if self.latent_norm is None else self.latent_norm(latent)
         turned = rotate(self.rotary, turned, place.positions)
         shared = rotate(self.rotary, shared, place.positions)
         if cache is not None:
@@ -330,11 +361,36 @@ class LatentAttention(nn.Module):
             mask,
             is_causal=place.is_causal,
             window=place.window,
-            scale=(self.head_dim + self.rotary.head_dim) ** -0.5,
+            scale=self.scale,
             dropout_p=self.dropout if self.training else 0.0,
         )  # (B, H, L, latent_dim)
-        heads = mixed @ self.v_up  # (B, H, L, D)
+        heads = mixed @ self.v_up  # (B, H, L, value_dim)
         return self.out_proj(heads.transpose(1, 2).flatten(-2))
+
+
+# --- Parts of the keys ---------------------------------------------------------------------------
+
+
+def merge_attention(outputs: Sequence[Tensor], lses: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
+    """Join attention to parts of the keys into attention to all of them.
+
+    Shapes: outputs (..., L, Dv) and lses (..., L), a pair for each part, as ``fused_attention``
+        gives with ``return_lse=True``. Returns output and log-sum-exp over all keys.
+
+    Each part counts by its share of the sum of exp(score): a ring of devices, a prefix that many
+    texts share, or tiles (FlashAttention, Dao et al. 2022) need no more. A sink belongs to one
+    part alone.
+    """
+    lse = torch.stack(list(lses))  # (parts, ..., L)
+    highest = lse.detach().amax(0)
+    highest = highest.masked_fill(highest == -torch.inf, 0.0)  # a query that sees nothing
+    sums = (lse - highest).exp()
+    total = sums.sum(0)
+    empty = total == 0
+    total = total.masked_fill(empty, 1.0)
+    shares = (sums / total)[..., None]
+    output = sum(o * share.to(o.dtype) for o, share in zip(outputs, shares, strict=True))
+    return output, (highest + total.log()).masked_fill(empty, -torch.inf)
 
 
 # --- Sparse masks: True = may attend; combine them with & and | ---------------------------------

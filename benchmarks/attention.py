@@ -130,6 +130,19 @@ def decoding(keys: int, device: str, dtype: torch.dtype) -> list[dict]:
     return rows("decoding", "one step", keys, interleave(calls, device), "recomputed")
 
 
+@torch.no_grad()
+def small_call(device: str, dtype: torch.dtype, length: int = 16) -> list[dict]:
+    """Time attention so short that what stands around the kernel counts."""
+    shape = (1, HEADS, length, HEAD_DIM)
+    q, k, v = (torch.randn(shape, device=device, dtype=dtype) for _ in "qkv")
+    base = "F.scaled_dot_product_attention"
+    calls = {
+        base: lambda: F.scaled_dot_product_attention(q, k, v),
+        "fused_attention": lambda: fused_attention(q, k, v),
+    }
+    return rows("small call", "forward", length, interleave(calls, device), base)
+
+
 def memory_rows(lengths: list[int]) -> list[dict]:
     measured = []
     for call, case in [("explicit", "causal"), *(("fused", c) for c in report.MEMORY_CASES)]:
@@ -187,6 +200,7 @@ def run(device: str, quick: bool) -> dict:
         for measure in (layers, functions) for n in lengths for which in PASSES
     ]  # fmt: skip
     jobs.append(lambda: decoding(keys, device, dtype))
+    jobs.append(lambda: small_call(device, dtype))
     if cuda:
         jobs += [lambda w=which, n=n: backends(w, n, matmul) for n in lengths for which in PASSES]
     elif memory.peak_mb("fused", "full", 64) is not None:

@@ -105,6 +105,26 @@ def test_reorder_moves_every_layer_s_past(make):
 
 
 @torch.no_grad()
+@pytest.mark.parametrize("kind", [KVCache, RaggedKVCache, WindowKVCache])
+@torch.no_grad()
+def test_one_text_goes_on_as_several_beams(kind):
+    layer = MultiHeadAttention(16, 4, rotary=Rotary(4)).eval()
+    cache, text = kind(2, 4, 6, 4), torch.randn(2, 4, 16)
+    layer(
+        text, cache=cache, is_causal=True, **({"lengths": [2, 4]} if kind is RaggedKVCache else {})
+    )
+    beams = cache.select(torch.tensor([1, 1, 1, 0]))
+    new = torch.randn(4, 1, 16)
+    got = layer(new, cache=beams, is_causal=True)
+    past = text[0:1, :2] if kind is RaggedKVCache else text[0:1]
+    for b, before in enumerate([text[1:]] * 3 + [past]):
+        whole = layer(torch.cat([before, new[b : b + 1]], 1), is_causal=True)
+        torch.testing.assert_close(got[b], whole[0, -1:])
+    assert cache.lengths != beams.lengths  # its own goes on from where it was
+    with pytest.raises(ValueError, match=r"index must be numbers in 0 ... 1, got \[2\]"):
+        cache.select([2])
+
+
 def test_reorder_and_crop_move_the_lengths_too():
     cache = RaggedKVCache(3, 1, 8, 4, num_layers=2)
     for i in range(2):

@@ -1,10 +1,21 @@
+from types import SimpleNamespace
+
 import pytest
 import torch
 import torch.nn.functional as F
 from torch import nn
 
 from attention import CausalMultiHeadAttention, MultiHeadAttention
-from interchange import from_torch, load_gpt2, load_llama, to_gpt2, to_llama, to_torch
+from interchange import (
+    from_torch,
+    layer_like,
+    load_deepseek,
+    load_gpt2,
+    load_llama,
+    to_gpt2,
+    to_llama,
+    to_torch,
+)
 from positions import Rotary
 from variants import CrossAttention, LatentAttention, LinearAttention
 
@@ -154,6 +165,32 @@ def plain():
     return MultiHeadAttention(16, 4)
 
 
+def latent():
+    return LatentAttention(16, 4, 6, rotary=Rotary(4), norm_eps=1e-6)
+
+
+def test_what_models_have_of_their_own():
+    """Gemma 3 stores a norm's weight less 1, Phi-3 three projections as one, gpt-oss sinks."""
+    state = {name.partition("attn.")[2]: t for name, t in llama_state(norm=True).items()}
+    options = {"num_kv_heads": 2, "head_dim": 6, "bias": False}
+    normed = options | {"qk_norm": True, "scale": 0.3}
+    want = to_llama(load_llama(MultiHeadAttention(16, 4, **normed), state, model_type="qwen3"))
+    less = state | {name: state[name] - 1 for name in ("q_norm.weight", "k_norm.weight")}
+    gemma = load_llama(MultiHeadAttention(16, 4, **normed), less, model_type="gemma3_text")
+    torch.testing.assert_close(to_llama(gemma), want)
+
+    sinks = {"sinks": torch.randn(4)}
+    layer = MultiHeadAttention(16, 4, **options, sinks=True)
+    rest = {name: t for name, t in state.items() if "norm" not in name}
+    back = to_llama(load_llama(layer, rest | sinks, model_type="gpt_oss"))
+    assert all(torch.equal(back[name], t) for name, t in (rest | sinks).items())
+
+    joined = torch.cat([rest[f"{name}_proj.weight"] for name in "qkv"])
+    fused = {"qkv_proj.weight": joined, "o_proj.weight": rest["o_proj.weight"]}
+    phi = load_llama(MultiHeadAttention(16, 4, **options), fused, model_type="phi3")
+    assert all(torch.equal(to_llama(phi)[name], t) for name, t in rest.items())
+
+
 @pytest.mark.parametrize(
     ("call", "words"),
     [
@@ -200,8 +237,25 @@ def plain():
             "state has .*q_norm.weight', and the layer has qk_norm=False",
         ),
         (
-            lambda: load_llama(plain(), {}, model_type="gemma3_text"),
-            "model_type must be one of llama, .*; got 'gemma3_text'",
+            lambda: load_llama(plain(), {}, model_type="gemma3n"),
+            "model_type must be one of llama, .*; got 'gemma3n'",
+        ),
+        (
+            lambda: load_llama(plain(), {}, model_type="gemma2"),
+            "Gemma has a scale of its own",
+        ),
+        (
+            lambda: load_llama(MultiHeadAttention(16, 4, scale=0.1), {}, model_type="gemma2"),
+            "Gemma 2 caps its scores",
+        ),
+        (
+            lambda: load_llama(plain(), {"sinks": torch.ones(4)}),
+            "state has 'sinks', and the layer has sinks=False",
+        ),
+        (lambda: layer_like(SimpleNamespace(model_type="bert")), "one of gpt2, .*got 'bert'"),
+        (
+            lambda: load_deepseek(latent(), {"o_proj.weight": torch.ones(1)}, "attn"),
+            "no 'attn.q_proj.weight'; it has attn.o_proj.weight",
         ),
         (
             lambda: load_llama(MultiHeadAttention(16, 4, qk_norm=True), {}),

@@ -35,25 +35,16 @@ def test_it_is_laid_out_for_reading():
     assert not re.search(r";\s*\w+ ?=", re.sub(r'""".*?"""|#.*|"[^"]*"', "", text, flags=re.DOTALL))
 
 
-@pytest.mark.parametrize(
-    ("name", "module"),
-    [("from_torch", "interchange"), ("LinearAttention", "variants"), ("Rotary", "positions")],
-)
-@pytest.mark.slow
-def test_names_of_other_files_are_told_from_a_lone_copy(tmp_path, name, module):
-    shutil.copy(SOURCE, tmp_path)
-    code = f"import attention; hasattr(attention, 'nothing'); from attention import {name}"
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True
-    )
-    assert done.returncode
-    assert f"copy {module}.py beside attention.py" in done.stderr
-    assert f"from {module} import {name}" in done.stderr
-
-
-def test_an_unknown_name_is_unknown():
-    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
-        _ = attention.nothing
+def test_what_the_lessons_teach_stands_first():
+    """Masks, explicit attention, the layer, the cache; then kernels; checks at the end."""
+    text = SOURCE.read_text("utf-8")
+    taught = "create_padding_mask scaled_dot_product_attention MultiHeadAttention KVCache".split()
+    starts = [re.search(rf"^(def|class) {name}\b", text, re.MULTILINE).start() for name in taught]
+    kernels = text.index("# --- Fused")
+    assert starts == sorted(starts)
+    assert starts[-1] < kernels < text.index("# --- What callers get wrong")
+    assert text.count("\n", 0, kernels) < 500
+    assert len(re.findall(r"^\s+raise ", text[:kernels], re.MULTILINE)) <= 4
 
 
 @pytest.mark.parametrize("seq_len", [1, 6, 20])

@@ -92,6 +92,111 @@ def test_rotary_keeps_lengths_and_digits_far_out(device):
     assert Rotary(16).half()(heads.half(), 100_000).dtype == torch.half
 
 
+def turned_by(angles, heads, factor=1.0):
+    """Halves turned by angles (L, D/2), in float64."""
+    first, second = heads.chunk(2, -1)
+    cos, sin = factor * angles.cos(), factor * angles.sin()
+    return torch.cat([first * cos - second * sin, second * cos + first * sin], -1)
+
+
+ORIGINAL = {"factor": 4.0, "original_max_position_embeddings": 16}
+SCALINGS = {
+    "linear": {"factor": 4.0},
+    "dynamic": ORIGINAL,
+    "llama3": ORIGINAL | {"low_freq_factor": 1.0, "high_freq_factor": 4.0},
+    "yarn": ORIGINAL | {"beta_fast": 2, "beta_slow": 0.5, "truncate": False},
+}
+
+
+def published(kind, steps, length):
+    """Scaled angles a step as the papers and Meta's code have them; the factor of cos and sin."""
+    wavelength = 2 * math.pi / steps
+    if kind == "linear":
+        return steps / 4, 1.0
+    if kind == "dynamic":
+        base = 10000 * (4 * max(length, 16) / 16 - 3) ** (8 / 6)
+        return base ** (-torch.arange(0, 8, 2).double() / 8), 1.0
+    if kind == "llama3":
+        smooth = (16 / wavelength - 1.0) / (4.0 - 1.0)
+        middle = (1 - smooth) * steps / 4 + smooth * steps
+        out = torch.where(wavelength > 16 / 1.0, steps / 4, middle)
+        return torch.where(wavelength < 16 / 4.0, steps, out), 1.0
+    edge = [8 * math.log(16 / (n * 2 * math.pi)) / (2 * math.log(10000)) for n in (2, 0.5)]
+    low, high = max(edge[0], 0), min(edge[1], 7)
+    ramp = ((torch.arange(4).double() - low) / (high - low)).clamp(0, 1)
+    return steps / 4 * ramp + steps * (1 - ramp), 0.1 * math.log(4) + 1
+
+
+@pytest.mark.parametrize("by_ids", [False, True])
+@pytest.mark.parametrize("kind", SCALINGS)
+def test_scalings_by_their_published_formulas(kind, by_ids):
+    heads = torch.randn(2, 3, 30, 8, dtype=torch.float64)
+    rotary = Rotary(8, interleaved=False, scaling={"rope_type": kind, **SCALINGS[kind]})
+    got = rotary(heads, position_ids=torch.arange(30)) if by_ids else rotary(heads)
+    steps, factor = published(kind, 10000 ** (-torch.arange(0, 8, 2).double() / 8), 30)
+    want = turned_by(torch.arange(30).double()[:, None] * steps, heads, factor)
+    torch.testing.assert_close(got, want)
+    assert (got - Rotary(8, interleaved=False)(heads)).abs().max() > 0.1
+    assert kind in repr(rotary)
+
+
+def test_dynamic_angles_are_plain_within_the_original_length():
+    heads = torch.randn(1, 1, 16, 8)
+    rotary = Rotary(8, scaling={"rope_type": "dynamic", **ORIGINAL})
+    assert torch.equal(rotary(heads), Rotary(8)(heads))
+
+
+@pytest.mark.parametrize("interleaved", [True, False])
+def test_a_part_is_turned_and_the_rest_is_left(interleaved):
+    heads = torch.randn(2, 3, 5, 8)
+    rotary = Rotary(8, rotary_dim=4, interleaved=interleaved)
+    want = Rotary(4, interleaved=interleaved)(heads[..., :4], 7)
+    assert torch.equal(rotary(heads, 7), torch.cat([want, heads[..., 4:]], -1))
+    config = {"rope_type": "default", "rope_theta": 100.0, "partial_rotary_factor": 0.5}
+    other = Rotary(8, scaling=config, interleaved=interleaved)
+    assert (other.rotary_dim, other.base) == (4, 100.0)
+
+
+def test_a_scaling_that_is_unknown_or_lacks_a_key_is_refused():
+    with pytest.raises(ValueError, match=r"rope_type must be one of linear, .*got 'longrope'"):
+        Rotary(8, scaling={"rope_type": "longrope"})
+    with pytest.raises(ValueError, match="'yarn' needs a number 'original_max_position_emb"):
+        Rotary(8, scaling={"rope_type": "yarn", "factor": 2.0})
+    with pytest.raises(ValueError, match=r"rotary_dim must be even, .*at most head_dim=8; got 10"):
+        Rotary(8, rotary_dim=10)
+
+
+def test_angles_are_kept_by_all_that_they_depend_on():
+    heads = torch.randn(1, 2, 4, 8, dtype=torch.float64)
+    yarn = {"rope_type": "yarn", **SCALINGS["yarn"]}
+    kinds = [{}, {"base": 100.0}, {"interleaved": False}, {"scaling": yarn}, {"rotary_dim": 4}]
+    for _ in range(2):  # made, then found again
+        outputs = [Rotary(8, **kind)(heads.to(d), 3) for kind in kinds for d in DTYPES]
+        for i, one in enumerate(outputs):
+            assert not any(torch.equal(one.double(), other.double()) for other in outputs[:i])
+
+
+DTYPES = (torch.float64, torch.float32, torch.float16)
+
+
+MODES = {
+    11.0: lambda rotary, heads: torch.inference_mode()(rotary)(heads),
+    12.0: lambda rotary, heads: torch.func.grad(lambda h: rotary(h).sum())(heads),
+    13.0: lambda rotary, heads: torch.func.vmap(rotary)(heads),
+}
+
+
+@pytest.mark.parametrize("base", MODES)
+def test_kept_angles_serve_every_mode(base):
+    """Made under inference mode or a transform, they must serve training, and the other way."""
+    heads, rotary = torch.randn(2, 3, 8), Rotary(8, base=base)
+    MODES[base](rotary, heads)
+    learns = heads.clone().requires_grad_()
+    rotary(learns).sum().backward()
+    assert learns.grad.isfinite().all()
+    torch.testing.assert_close(torch.func.vmap(rotary)(heads), rotary(heads))
+
+
 def test_alibi_slopes_of_the_paper():
     bias = alibi_bias(8, 4)
     assert [-b.item() for b in bias[:, 1, 0]] == [2.0**-h for h in range(1, 9)]

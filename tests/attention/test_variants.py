@@ -300,6 +300,28 @@ def test_latent_attention_keeps_the_latents_alone(steps):
     torch.testing.assert_close(step[1], layer(shorter, is_causal=True)[0, -1:])
 
 
+def test_latent_attention_as_deepseek_v3_has_it():
+    options = {"value_dim": 3, "query_latent_dim": 7, "norm_eps": 0.1, "scale": 0.4}
+    layer = LatentAttention(16, 4, 6, rotary=Rotary(4), head_dim=5, **options).double()
+    torch.nn.init.uniform_(layer.latent_norm.weight)
+    x = torch.randn(2, 7, 16, dtype=torch.float64)
+
+    def normed(t, norm):
+        return t / (t.square().mean(-1, keepdim=True) + 0.1).sqrt() * norm.weight
+
+    query = layer.q_proj(normed(layer.query_down(x), layer.query_norm))
+    query, turned = query.unflatten(-1, (4, 9)).transpose(1, 2).split([5, 4], -1)
+    latent, shared = layer.latent_proj(x)[:, None].split([6, 4], -1)
+    latent = normed(latent, layer.latent_norm)
+    key = torch.cat([latent @ layer.k_up, layer.rotary(shared).expand(-1, 4, -1, -1)], -1)
+    query = torch.cat([query, layer.rotary(turned)], -1)
+    value = latent @ layer.v_up  # (B, H, L, 3)
+    want = F.scaled_dot_product_attention(query, key, value, scale=0.4, is_causal=True)
+    torch.testing.assert_close(
+        layer(x, is_causal=True), layer.out_proj(want.transpose(1, 2).flatten(2))
+    )
+
+
 def test_latent_attention_hides_and_refuses():
     layer = LatentAttention(16, 4, 6, rotary=Rotary(4)).eval()
     x = torch.randn(2, 5, 16)
