@@ -151,8 +151,9 @@ OPENINGS = [
 
 
 @pytest.mark.parametrize("spec", OPENINGS, ids=name)
-def test_steps_are_those_of_adamw(spec, steps=25):
-    """Past the 20 steps in which the rate rises; the losses and all numbers."""
+def test_steps_are_those_of_adamw(spec):
+    """The losses and all numbers, past the 20 steps in which the rate rises."""
+    steps = 25
     model = built(spec)
     numbers = list(model.numbers.values())
     adamw = torch.optim.AdamW(numbers, spec["rate"], betas=(0.9, 0.95), weight_decay=0.01)
