@@ -67,7 +67,7 @@ def test_without_a_mask_the_answer_is_looked_up():
 
 def test_with_the_mask_half_of_reverse_is_known():
     for run in SCORES["reverse"]["mask"]:
-        assert max(run["right"][:8]) < 0.4 < 0.9 < min(run["right"][8:])
+        assert max(run["right"][:8]) < 0.4 < 0.85 < min(run["right"][8:])
 
 
 def test_each_task_asks_a_question_of_the_page(page):

@@ -25,7 +25,7 @@ def step(page):
 
 
 def trained_to(page, least):
-    page.wait_for_function(f"{VALUE}.step >= {least}", timeout=WAIT)
+    page.wait_for_function(f"() => {VALUE}.step >= {least}", timeout=WAIT)
 
 
 def test_it_trains_in_view_stops_and_goes_back(open_page):
@@ -56,7 +56,7 @@ def test_an_address_gives_the_same_training(open_page):
     shown = []
     for _ in range(2):
         with open_page(f"{PAGE}?{SMALL}&play.step=30&play.seed=7") as page:
-            page.wait_for_function(f"{VALUE}.sides[0].worth", timeout=WAIT)
+            page.wait_for_function(f"() => {VALUE}.sides[0].worth", timeout=WAIT)
             shown.append(page.locator("#playground .sentence").text_content())
             assert step(page) == 30
     assert shown[0] == shown[1]
@@ -65,10 +65,12 @@ def test_an_address_gives_the_same_training(open_page):
 
 def test_a_head_that_matters_is_switched_off(open_page):
     with open_page(f"{PAGE}?{SMALL}&play.step=120") as page:
-        page.wait_for_function(f"{VALUE}.sides[0].worth", timeout=WAIT)
+        page.wait_for_function(f"() => {VALUE}.sides[0].worth", timeout=WAIT)
         assert page.evaluate(f"{VALUE}.sides[0].worth.share") > 0.95
         page.get_by_label("Head 1.1 is on").uncheck()
-        page.wait_for_function(f"{VALUE}.sides[0].isRead && {VALUE}.sides[0].worth", timeout=WAIT)
+        page.wait_for_function(
+            f"() => {VALUE}.sides[0].isRead && {VALUE}.sides[0].worth", timeout=WAIT
+        )
         assert page.evaluate(f"{VALUE}.sides[0].worth.share") < 0.3
         expect(page.locator("#playground .lesion")).to_contain_text("With what is off")
 
@@ -90,7 +92,7 @@ def test_a_change_of_the_model_stops_the_training(open_page):
     with open_page(f"{PAGE}?{SMALL}&play.pace=0") as page:
         button(page, "Train").click()
         trained_to(page, 2)
-        page.locator("#playground").get_by_label("norm").uncheck()
+        page.locator("#playground").get_by_role("checkbox", name="norm").uncheck()
         expect(button(page, "Train")).to_be_visible()
         assert step(page) == 0
 
