@@ -2,7 +2,8 @@
 
 import {learnedAt, meanAt} from "/widgets/playground/learned.js";
 import {patternsOf} from "/widgets/playground/patterns.js";
-import {exampleOf, headsOf, runOf} from "/widgets/playground/run.js";
+import {exampleOf, headsOf} from "/widgets/playground/reading.js";
+import {runOf} from "/widgets/playground/run.js";
 import {specOf} from "/widgets/playground/spec.js";
 import {TASKS} from "/widgets/playground/tasks.js";
 import {countOf} from "/widgets/playground/model.js";

@@ -15,6 +15,7 @@ from tests.conftest import ROOT
 from tests.widgets.js import module
 
 MODEL = module("playground/model.js")
+GRADIENT = module("playground/gradient.js")
 TASKS = module("playground/tasks.js")
 TRAINER = module("playground/trainer.js")
 EXACT = module("lib/exact.js")
@@ -113,10 +114,12 @@ def loss_of(model, tokens, targets):
     return F.cross_entropy(logits.flatten(0, 1), targets.flatten(), ignore_index=-1)
 
 
-LEARN = """(await import('/widgets/lib/exact.js').then(({chanceOf}) => {
-  const numbers = m.numbersOf(x.spec, chanceOf(2 * x.spec.seed));
+LEARN = """(await Promise.all([
+  import('/widgets/lib/exact.js'), import('/widgets/playground/model.js')
+]).then(([{chanceOf}, {numbersOf, viewsOf}]) => {
+  const numbers = numbersOf(x.spec, chanceOf(2 * x.spec.seed));
   const slopes = new Float64Array(numbers.length);
-  const found = m.learnFrom(x.spec, m.viewsOf(x.spec, numbers), x.batch, m.viewsOf(x.spec, slopes));
+  const found = m.learnFrom(x.spec, viewsOf(x.spec, numbers), x.batch, viewsOf(x.spec, slopes));
   return {loss: found.loss, share: found.share, logits: found.run.logits, slopes,
     maps: found.run.layers.map(({weights}) => weights[1])};
 }))"""
@@ -127,7 +130,7 @@ def test_forward_and_gradient_are_pytorchs(spec):
     model = built(spec)
     ((tokens, targets),) = batches(spec, 1)
     batch = {"tokens": tokens.flatten().tolist(), "targets": targets.flatten().tolist()}
-    got = MODEL.run(LEARN, {"spec": spec, "batch": batch})
+    got = GRADIENT.run(LEARN, {"spec": spec, "batch": batch})
     logits, maps = model(tokens)
     loss = loss_of(model, tokens, targets)
     assert got["loss"] == pytest.approx(loss.item(), abs=1e-5)
@@ -215,7 +218,7 @@ def test_no_function_that_browsers_round_in_their_own_way_takes_part():
     """Math.exp and its like may differ in the last bit; square roots, by IEEE 754, may not."""
     own = ROOT / "widgets/playground"
     for path in [ROOT / f"widgets/lib/{name}.js" for name in ("exact", "backward", "layers")] + [
-        own / f"{name}.js" for name in ("model", "trainer", "tasks")
+        own / f"{name}.js" for name in ("model", "gradient", "trainer", "tasks")
     ]:
         code = "\n".join(
             line for line in path.read_text(encoding="utf-8").splitlines() if "//" not in line

@@ -1,7 +1,7 @@
 // What a playground keeps beside its state: the trainings so far, what was read of them, and the worker.
 
 import {specOf, rivalOf, keyOf} from "./spec.js";
-import {LONGEST} from "./run.js";
+import {LONGEST} from "./reading.js";
 
 const PROBLEM = {
   script: "The training could not be started: its script is missing, or failed.",

@@ -6,7 +6,7 @@ import {lastOf, placeOf, questionOf, runFor, trainedOf} from "./bench.js";
 import {learnedAt, meanAt} from "./learned.js";
 import {countOf, numbersOf, viewsOf} from "./model.js";
 import {bestPattern} from "./patterns.js";
-import {exampleOf, headsOf, readingOf} from "./run.js";
+import {exampleOf, headsOf, readingOf} from "./reading.js";
 import {PARTS, rivalOf, specOf, wordsOf} from "./spec.js";
 import {TASKS} from "./tasks.js";
 

@@ -1,7 +1,6 @@
-// The playground's model: a small transformer whose every part can be left out, its loss on rows of
-// symbols, and the gradient of that loss. Without biases, gains and dropout.
+// The playground's model: a small transformer whose every part can be left out, without biases, gains
+// and dropout. gradient.js goes back.
 
-import {backAttend, backLinear, backRms, crossEntropy, geluSlope} from "../lib/backward.js";
 import {attend, gelu, linear, rmsNormalize, rotate, sum} from "../lib/layers.js";
 import {TASKS} from "./tasks.js";
 
@@ -42,10 +41,9 @@ export const viewsOf = (spec, numbers) => Object.fromEntries(planOf(spec).map(({
   [name, {weight: numbers.subarray(from, from + rows * columns), bias: null}]));
 
 const normed = (x, {norm, width}) => (norm ? rmsNormalize(x, width) : x);
-const backNormed = (dy, x, y, {norm, width}) => (norm ? backRms(dy, x, y, width) : dy);
 
 /** Each row of symbols apart: part(row's slice) → for each name its pieces, put together again. */
-function perRow(rows, size, make) {
+export function perRow(rows, size, make) {
   const found = Array.from({length: rows}, (_, row) => make(row, (x) => x.subarray(row * size, (row + 1) * size)));
   const joined = {};
   for (const name of Object.keys(found[0])) {
@@ -95,55 +93,6 @@ export function forward(spec, views, tokens, off = []) {
   });
   const last = normed(x, spec);
   return {tokens, rows, layers, x, last, logits: linear(last, tokens.length, views.unembedding)};
-}
-
-/** {loss, share, run} of a batch; and, into `slopes` of viewsOf's form, the gradient of the loss. */
-export function learnFrom(spec, views, {tokens, targets}, slopes) {
-  const {width: E, heads} = spec;
-  const {length: L} = TASKS[spec.task];
-  const count = tokens.length;
-  const run = forward(spec, views, tokens);
-  const {losses, dLogits} = crossEntropy(run.logits, targets);
-  let dx = backNormed(backLinear(dLogits, run.last, count, views.unembedding, slopes.unembedding), run.x, run.last, spec);
-  for (let i = spec.layers - 1; i >= 0; i -= 1) {
-    const kept = run.layers[i];
-    const back = (dy, x, name) => backLinear(dy, x, count, views[`${i}.${name}`], slopes[`${i}.${name}`]);
-    if (spec.mlp) {
-      const dUnits = back(dx, kept.units, "back");
-      const dWide = dUnits.map((slope, at) => slope * geluSlope(kept.wide[at]));
-      const dCalm = back(dWide, kept.calm, "into");
-      dx = sum(dx, backNormed(dCalm, kept.middle, kept.calm, spec));
-    }
-    const dOutput = back(dx, kept.output, "out");
-    const turnBack = (y) => (spec.positions === "rotary" ? rotate(y, 0, E, E / heads, -1) : y);
-    const {joined} = perRow(run.rows, L * E, (row, slice) => {
-      const [query, key, value] = [kept.query, kept.key, kept.value].map(slice);
-      const found = backAttend(slice(dOutput), {query, key, value, weights: kept.weights[row]}, L, E, {heads, isCausal: spec.mask, isScaled: spec.scale});
-      return {query: turnBack(found.dQuery), key: turnBack(found.dKey), value: found.dValue};
-    });
-    const dRead = ["query", "key", "value"].map((name) => back(joined[name], kept.read, name)).reduce(sum);
-    dx = sum(dx, backNormed(dRead, kept.x, kept.read, spec));
-  }
-  tokens.forEach((token, i) => {
-    for (let e = 0; e < E; e += 1) {
-      slopes.embedding.weight[token * E + e] += dx[i * E + e];
-      if (slopes.places) slopes.places.weight[(i % L) * E + e] += dx[i * E + e];
-    }
-  });
-  return {...scoreOf(run.logits, targets, losses), run};
-}
-
-/** {loss, share}: the mean over the answers that are asked for, and how many of them are right. */
-export function scoreOf(logits, targets, losses = crossEntropy(logits, targets).losses) {
-  const width = logits.length / targets.length;
-  let [asked, right, loss] = [0, 0, 0];
-  targets.forEach((target, i) => {
-    if (target < 0) return;
-    asked += 1;
-    loss += losses[i];
-    if (largest(logits, i * width, width) === target) right += 1;
-  });
-  return {loss: loss / asked, share: right / asked};
 }
 
 /** Which of `count` numbers from `from` on is the largest; of equal ones, the first. */

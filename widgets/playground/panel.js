@@ -4,7 +4,7 @@ import {html, nothing} from "../../assets/vendor/lit.js";
 import {formatPercent} from "../lib/numbers.js";
 import {play, stop} from "./bench.js";
 import {countOf} from "./model.js";
-import {LONGEST} from "./run.js";
+import {LONGEST} from "./reading.js";
 import {PARTS, changesOf, openingOf, specOf} from "./spec.js";
 import {TASKS} from "./tasks.js";
 

@@ -1,38 +1,15 @@
 // A training that is kept: its numbers at every step, so that any step can be read again.
 
 import {chanceOf} from "../lib/exact.js";
-import {countOf, forward, largest, scoreOf, viewsOf} from "./model.js";
-import {TASKS, batchOf} from "./tasks.js";
+import {scoreOf} from "./gradient.js";
+import {countOf, forward, viewsOf} from "./model.js";
+import {LONGEST, exampleOf, headsOf, readingOf} from "./reading.js";
+import {batchOf} from "./tasks.js";
 import {trainerOf} from "./trainer.js";
 
-export const LONGEST = 1000; // steps of a training
 const ROOM = 4e7; // bytes for the numbers of all steps
 const ASKED = 16; // rows that a head's worth is measured on
-const [EXAMPLES, OTHERS] = [500000, 600000]; // seeds that no training has
-
-/** The training's `number`th example, which it never learns from. */
-export const exampleOf = (task, number) => TASKS[task].make(chanceOf(EXAMPLES + number));
-
-/**
- * What a model makes of an example: {maps: of each head a flat map, answers: the likeliest answer at
- * each symbol, shares: how likely it is}.
- */
-export function readingOf(spec, views, {tokens}, off = []) {
-  const {logits, layers} = forward(spec, views, tokens, off);
-  const width = logits.length / tokens.length;
-  const answers = tokens.map((_, i) => largest(logits, i * width, width));
-  const shares = answers.map((answer, i) => 1 / partition(logits, i * width, width, logits[i * width + answer]));
-  return {maps: layers.flatMap(({weights}) => weights[0].map((map) => Float32Array.from(map))), answers, shares};
-}
-
-function partition(logits, from, width, top) {
-  let total = 0;
-  for (let i = from; i < from + width; i += 1) total += Math.exp(logits[i] - top); // only shown
-  return total;
-}
-
-/** All heads of a model, as [layer, head], counted from 0. */
-export const headsOf = ({layers, heads}) => Array.from({length: layers * heads}, (_, i) => [Math.floor(i / heads), i % heads]);
+const OTHERS = 600000; // a seed that no training has
 
 /** {spec, steps, goOn(), look(step, off, example), worth(step, off)} of a training from its first step. */
 export function runOf(spec) {

@@ -1,7 +1,7 @@
 // What a reader chooses, as fields; the model and training that follow from it; and one change of it.
 
 import {flag, integer, option} from "../lib/fields.js";
-import {LONGEST} from "./run.js";
+import {LONGEST} from "./reading.js";
 import {TASKS} from "./tasks.js";
 
 const RATES = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1];

@@ -1,7 +1,8 @@
 // A training that goes step by step, by AdamW, and can be read at any step.
 
 import {chanceOf} from "../lib/exact.js";
-import {learnFrom, numbersOf, viewsOf} from "./model.js";
+import {learnFrom} from "./gradient.js";
+import {numbersOf, viewsOf} from "./model.js";
 import {batchOf} from "./tasks.js";
 
 export const BATCH = 16;
