@@ -148,3 +148,14 @@ def test_it_is_legible_on_a_wide_window(open_page):
         go_to(page, "play.heads=4&play.layers=3")
         assert_legible(page, "#playground")
         assert page.locator("#playground").bounding_box()["width"] > 1300
+
+
+def test_a_training_that_the_worker_forgot_is_read_again(open_page):
+    """It keeps four; Back leads to the first of six."""
+    with open_page(f"{PAGE}?{SMALL}&play.step=3") as page:
+        for seed in range(6):
+            go_to(page, f"{SMALL}&play.step=3&play.seed={seed}")
+            page.wait_for_function(f"() => {VALUE}.sides[0].worth", timeout=WAIT)
+        go_to(page, f"{SMALL}&play.step=3&play.off=1.1")
+        page.wait_for_function(f"() => {VALUE}.sides[0].worth", timeout=WAIT)
+        expect(page.locator("#playground .status.problem")).to_have_count(0)

@@ -10,10 +10,10 @@ const PROBLEM = {
 const MOST = 4000; // readings that are kept
 
 export const benchOf = () => ({
-  runs: new Map(), readings: new Map(), worths: new Map(), untrained: new Map(),
+  runs: new Map(), readings: new Map(), worths: new Map(), untrained: new Map(), shown: null,
   playing: null, // what the worker trains in view: {trained, to, pace, example, shown}
   catching: null, // what it trains first, because the address or a comparison asks for it
-  looking: null, problem: "", worker: null, isReaders: false
+  looking: null, problem: "", worker: null, frame: 0, isDone: false, isReaders: false
 });
 
 /** {losses, shares} of a training: of each step, before it learned from that step's rows. */
@@ -84,8 +84,6 @@ function keep({readings}, question, reading) {
   readings.set(placeOf({off: [], ...question}), reading);
 }
 
-let frame = 0;
-
 function hearRecords(widget, {records, isDone}) {
   const {bench} = widget.data;
   for (const {key, step, loss, share, example, reading} of records) {
@@ -96,8 +94,8 @@ function hearRecords(widget, {records, isDone}) {
     keep(bench, {key, step, example}, reading);
   }
   bench.isDone = isDone;
-  if (!frame) frame = requestAnimationFrame(() => {
-    frame = 0;
+  if (!bench.frame) bench.frame = requestAnimationFrame(() => {
+    bench.frame = 0;
     show(widget);
   });
 }

@@ -49,6 +49,7 @@ function train(asked) {
 
 function look({key, spec, step, off, example, withWorth}) {
   const run = runFor({key, spec});
+  while (run.step < step) run.goOn(); // it had been forgotten
   const worth = withWorth ? run.worth(step, off) : null;
   return {key, step, off, example, reading: run.look(step, off, example), worth};
 }
