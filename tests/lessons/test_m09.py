@@ -43,7 +43,9 @@ def chance(name, *gone, **put):
 
 
 def said(page, section):
-    return " ".join(page.select_one(section).get_text().replace("\N{NARROW NO-BREAK SPACE}", " ").split())
+    return " ".join(
+        page.select_one(section).get_text().replace("\N{NARROW NO-BREAK SPACE}", " ").split()
+    )
 
 
 def cells(page, label):
@@ -198,7 +200,6 @@ def test_with_quite_erasure_is_ahead_of_attention_and_with_the_noun_integrated_g
     assert ahead > len(named) / 2
 
 
-
 @pytest.mark.parametrize("name", SEEDS)
 def test_the_score_with_quite_is_found_again_review_by_review(name):
     made, model = held_out()[:60], classifier(name)
@@ -238,7 +239,9 @@ def test_what_is_said_of_the_scores(page):
     attention, erasure = finds("ordinary", "attention"), finds("ordinary", "erasure")
     a, b = (told("ordinary")[seed]["finds"]["attention"]["all"] for seed in SEEDS.values())
     assert [round(100 * share) for share in (a, b)] == [98, 14]
-    assert f"names the decisive words in at least {int(100 * min(erasure))} %" in said(page, "#sec-scores")
+    assert f"names the decisive words in at least {int(100 * min(erasure))} %" in said(
+        page, "#sec-scores"
+    )
     rest = sorted(set(attention) - {a, b})
     assert rest[0] < 0.2, "all over the range"
     assert rest[-1] > 0.9
@@ -462,8 +465,9 @@ def test_pairs_differ_in_the_subject_s_number_alone():
 
 
 def test_the_number_is_at_the_first_word_and_the_heads_say_so(page, grammar):
-    (_, *at_subject), (_, *at_first) = (numbers(" ".join(row)) for row in
-                                        [["0", *row[1:]] for row in cells(page, "grammar-others")])
+    (_, *at_subject), (_, *at_first) = (
+        numbers(" ".join(row)) for row in [["0", *row[1:]] for row in cells(page, "grammar-others")]
+    )
     text = said(page, "#sec-grammar")
     assert f"moves the guess by {at_subject[0]:.0f} %" in text
     assert f"it moves it by {at_first[0]:.0f} %" in text
@@ -518,7 +522,7 @@ def test_the_other_seeds_scores_are_made_as_the_page_s_own(page):
     told_of = json.loads(other_seeds.SCORES.read_text(encoding="utf-8"))
     assert list(told_of) == ["0", "2"]
     own = other_seeds.score(ROOT / "models/grammar/weights/masked-standard.safetensors")
-    for (place, *row) in cells(page, "grammar-others"):
+    for place, *row in cells(page, "grammar-others"):
         want = [100 * one[place] for one in (own, *told_of.values())]
         assert numbers(" ".join(row)) == pytest.approx(want, abs=0.51)
     assert {one["right"] for one in (own, *told_of.values())} == {1}

@@ -11,7 +11,7 @@ from tests.lessons.reading import numbers
 PAGE = "models.html"
 ANCHORS = [
     "grammar", "induction", "bottleneck", "alignment", "heads", "positions", "sentiment",
-    "storyteller",
+    "playground", "storyteller",
 ]  # fmt: skip
 
 
@@ -39,7 +39,7 @@ def test_parameters_are_those_of_the_weights(page):
         assert shown[f"grammar, {name}"] == sum(p.numel() for p in model.parameters())
     model = load(ROOT / "models/storyteller/weights/storyteller.safetensors")
     assert shown["storyteller"] == sum(p.numel() for p in model.parameters())
-    assert len(shown) == 12
+    assert len(shown) == 13
 
 
 def test_files_are_as_large_as_said(page):

@@ -1,40 +1,59 @@
-// What a transformer's layers compute. Matrices are flat Float64Arrays, row by row.
+// What a transformer's layers compute. Matrices are flat Float64Arrays, row by row. lib/backward.js goes back.
 
-export const sum = (a, b) => a.map((x, i) => x + b[i]);
+import {exp, rotation} from "./exact.js";
+
+export function sum(a, b) {
+  const both = new Float64Array(a.length);
+  for (let i = 0; i < a.length; i += 1) both[i] = a[i] + b[i];
+  return both;
+}
 // GPT-2's GELU, 0.5 x (1 + tanh(z)), in the form that costs one exponential.
-export const gelu = (x) => x / (1 + Math.exp(-2 * Math.sqrt(2 / Math.PI) * (x + 0.044715 * x * x * x)));
+export const gelu = (x) => x / (1 + exp(-2 * Math.sqrt(2 / Math.PI) * (x + 0.044715 * x * x * x)));
 
-/** x Wᵀ + bias for the `rows` of x. */
+/** x Wᵀ + bias for the `rows` of x; bias null: none. */
 export function linear(x, rows, {weight, bias}) {
-  const y = new Float64Array(rows * bias.length);
-  if (rows === 1) one(x, weight, bias, y);
-  else many(x, rows, weight, bias, y);
+  const given = bias ?? new Float64Array(weight.length * rows / x.length);
+  const y = new Float64Array(rows * given.length);
+  if (rows === 1) one(x, weight, given, y);
+  else many(x, rows, weight, given, y);
   return y;
 }
 
-/** Four rows at a time, so that a weight read once serves four. */
+/** Four rows by two outputs at a time, so that a number read once serves several. */
 function many(x, rows, weight, bias, y) {
   const outputs = bias.length;
   const inputs = weight.length / outputs;
   const last = rows - 1;
-  for (let a = 0; a < rows; a += 4) {
-    const b = Math.min(a + 1, last); // the last row may come twice
-    const c = Math.min(a + 2, last);
-    const d = Math.min(a + 3, last);
-    for (let o = 0; o < outputs; o += 1) {
-      const start = o * inputs;
+  for (let row = 0; row < rows; row += 4) {
+    const below = [row, Math.min(row + 1, last), Math.min(row + 2, last), Math.min(row + 3, last)]; // the last may come twice
+    const a = below[0] * inputs;
+    const b = below[1] * inputs;
+    const c = below[2] * inputs;
+    const d = below[3] * inputs;
+    for (let o = 0; o < outputs; o += 2) {
+      const next = Math.min(o + 1, outputs - 1);
+      const one = o * inputs;
+      const two = next * inputs;
       let p = bias[o], q = p, s = p, t = p;
+      let e = bias[next], f = e, g = e, h = e;
       for (let i = 0; i < inputs; i += 1) {
-        const w = weight[start + i];
-        p += w * x[a * inputs + i];
-        q += w * x[b * inputs + i];
-        s += w * x[c * inputs + i];
-        t += w * x[d * inputs + i];
+        p += weight[one + i] * x[a + i];
+        q += weight[one + i] * x[b + i];
+        s += weight[one + i] * x[c + i];
+        t += weight[one + i] * x[d + i];
+        e += weight[two + i] * x[a + i];
+        f += weight[two + i] * x[b + i];
+        g += weight[two + i] * x[c + i];
+        h += weight[two + i] * x[d + i];
       }
-      y[a * outputs + o] = p;
-      y[b * outputs + o] = q;
-      y[c * outputs + o] = s;
-      y[d * outputs + o] = t;
+      y[below[0] * outputs + o] = p;
+      y[below[1] * outputs + o] = q;
+      y[below[2] * outputs + o] = s;
+      y[below[3] * outputs + o] = t;
+      y[below[0] * outputs + next] = e;
+      y[below[1] * outputs + next] = f;
+      y[below[2] * outputs + next] = g;
+      y[below[3] * outputs + next] = h;
     }
   }
 }
@@ -67,10 +86,9 @@ function one(x, weight, bias, y) {
 export function rotate(x, first, width, size, way = 1) {
   const y = new Float64Array(x.length);
   for (let at = 0; at < x.length; at += 2) {
-    const position = first + Math.floor(at / width);
-    const angle = way * position / 10000 ** ((at % size) / size);
-    const cos = Math.cos(angle);
-    const sin = Math.sin(angle);
+    const turn = rotation(first + Math.floor(at / width), size);
+    const cos = turn.cos[(at % size) / 2];
+    const sin = way * turn.sin[(at % size) / 2];
     y[at] = x[at] * cos - x[at + 1] * sin;
     y[at + 1] = x[at] * sin + x[at + 1] * cos;
   }
@@ -91,13 +109,26 @@ export function normalize(x, width, norm) {
   return y;
 }
 
+/** Each row divided by the root of its mean square: RMS norm without a gain. */
+export function rmsNormalize(x, width) {
+  const y = new Float64Array(x.length);
+  for (let row = 0; row < x.length; row += width) {
+    let square = 0;
+    for (let i = row; i < row + width; i += 1) square += x[i] * x[i] / width;
+    const scale = 1 / Math.sqrt(square + 1e-5);
+    for (let i = row; i < row + width; i += 1) y[i] = x[i] * scale;
+  }
+  return y;
+}
+
 /**
  * softmax(QKᵀ / √D + bias) V in every head, heads side by side. The `count` queries are the last of
  * the `length` tokens whose keys and values there are; weights are (count, length) for each head.
+ * isScaled false: without the division by √D.
  */
-export function attend(query, key, value, count, length, E, {heads, relative, reach, isCausal}, isOff) {
+export function attend(query, key, value, count, length, E, {heads, relative, reach, isCausal, isScaled = true}, isOff) {
   const D = E / heads;
-  const scale = 1 / Math.sqrt(D);
+  const scale = isScaled ? 1 / Math.sqrt(D) : 1;
   const first = length - count;
   const output = new Float64Array(count * E);
   const weights = Array.from({length: heads}, () => new Float64Array(count * length));
@@ -124,6 +155,6 @@ export function attend(query, key, value, count, length, E, {heads, relative, re
 function softmax(row) {
   const top = row.reduce((a, b) => Math.max(a, b));
   let total = 0;
-  for (let j = 0; j < row.length; j += 1) total += row[j] = Math.exp(row[j] - top);
+  for (let j = 0; j < row.length; j += 1) total += row[j] = exp(row[j] - top);
   for (let j = 0; j < row.length; j += 1) row[j] /= total;
 }

@@ -1,6 +1,7 @@
 // One step of training in plain JavaScript: the gradient of a text's loss with respect to every number
 // of a causal model of lib/transformer.js, backwards through what it computes. PyTorch's, by test.
 
+import {backAttend, backLinear, backNorm, crossEntropy, geluSlope} from "./backward.js";
 import {attend, gelu, linear, normalize, rotate, sum} from "./layers.js";
 import {modelOf} from "./transformer.js";
 
@@ -93,65 +94,6 @@ function forward(config, {embedding, places, layers}, tokens) {
 }
 
 // ---- Backwards -------------------------------------------------------------------------------
-// Each takes the gradient of what came out, and returns that of what went in; that of the numbers on
-// the way is added to the last argument.
-
-function crossEntropy(logits, targets) {
-  const width = logits.length / targets.length;
-  const dLogits = new Float64Array(logits.length);
-  const losses = targets.map((target, row) => {
-    const scores = logits.subarray(row * width, (row + 1) * width);
-    const top = scores.reduce((a, b) => Math.max(a, b));
-    const total = scores.reduce((all, score) => all + Math.exp(score - top), 0);
-    for (let i = 0; i < width; i += 1) {
-      dLogits[row * width + i] = (Math.exp(scores[i] - top) / total - (i === target ? 1 : 0)) / targets.length;
-    }
-    return top + Math.log(total) - scores[target];
-  });
-  return {losses, dLogits};
-}
-
-function backLinear(dy, x, rows, {weight, bias}, gradient) {
-  const outputs = bias.length;
-  const inputs = weight.length / outputs;
-  const dx = new Float64Array(rows * inputs);
-  for (let o = 0; o < outputs; o += 1) {
-    const at = o * inputs;
-    for (let row = 0; row < rows; row += 1) {
-      const slope = dy[row * outputs + o];
-      gradient.bias[o] += slope;
-      for (let i = 0; i < inputs; i += 1) {
-        dx[row * inputs + i] += slope * weight[at + i];
-        gradient.weight[at + i] += slope * x[row * inputs + i];
-      }
-    }
-  }
-  return dx;
-}
-
-function backNorm(dy, x, width, norm, gradient) {
-  if (!norm) return dy;
-  const dx = new Float64Array(x.length);
-  for (let row = 0; row < x.length; row += width) {
-    let [mean, square] = [0, 0];
-    for (let i = 0; i < width; i += 1) mean += x[row + i] / width;
-    for (let i = 0; i < width; i += 1) square += (x[row + i] - mean) ** 2 / width;
-    const scale = 1 / Math.sqrt(square + 1e-5);
-    let [flat, along] = [0, 0];
-    for (let i = 0; i < width; i += 1) {
-      const normal = (x[row + i] - mean) * scale;
-      const slope = dy[row + i] * norm.weight[i];
-      gradient.weight[i] += dy[row + i] * normal;
-      gradient.bias[i] += dy[row + i];
-      flat += slope / width;
-      along += slope * normal / width;
-    }
-    for (let i = 0; i < width; i += 1) {
-      dx[row + i] = (dy[row + i] * norm.weight[i] - flat - (x[row + i] - mean) * scale * along) * scale;
-    }
-  }
-  return dx;
-}
 
 function backLayer(dx, found, L, config, layer, gradient, heads) {
   const E = config.embed_dim;
@@ -163,44 +105,9 @@ function backLayer(dx, found, L, config, layer, gradient, heads) {
     dMiddle = sum(dx, backNorm(dCalm, found.middle, E, layer.mlp.norm, gradient.mlp.norm));
   }
   const dOutput = backLinear(dMiddle, found.output, L, layer.out, gradient.out);
-  const {dQuery, dKey, dValue} = backAttend(dOutput, found, L, E, heads);
+  const {dQuery, dKey, dValue} = backAttend(dOutput, found, L, E, {heads, isCausal: true});
   const turnBack = (y) => (config.positions === "rotary" ? rotate(y, 0, E, E / heads, -1) : y);
   const parts = [[turnBack(dQuery), "query"], [turnBack(dKey), "key"], [dValue, "value"]];
   const dRead = parts.map(([slope, name]) => backLinear(slope, found.read, L, layer[name], gradient[name])).reduce(sum);
   return sum(dMiddle, backNorm(dRead, found.x, E, layer.norm, gradient.norm));
-}
-
-const geluSlope = (x) => {
-  const share = 1 / (1 + Math.exp(-2 * Math.sqrt(2 / Math.PI) * (x + 0.044715 * x ** 3)));
-  return share + x * share * (1 - share) * 2 * Math.sqrt(2 / Math.PI) * (1 + 3 * 0.044715 * x * x);
-};
-
-function backAttend(dOutput, {query, key, value, weights}, L, E, heads) {
-  const D = E / heads;
-  const scale = 1 / Math.sqrt(D);
-  const [dQuery, dKey, dValue] = [query, key, value].map((x) => new Float64Array(x.length));
-  weights.forEach((flat, head) => {
-    for (let i = 0; i < L; i += 1) {
-      const slopes = [];
-      let mean = 0;
-      for (let j = 0; j <= i; j += 1) {
-        const weight = flat[i * L + j];
-        let slope = 0;
-        for (let d = head * D; d < head * D + D; d += 1) {
-          slope += dOutput[i * E + d] * value[j * E + d];
-          dValue[j * E + d] += weight * dOutput[i * E + d];
-        }
-        slopes.push(slope);
-        mean += weight * slope;
-      }
-      for (let j = 0; j <= i; j += 1) {
-        const dScore = flat[i * L + j] * (slopes[j] - mean) * scale;
-        for (let d = head * D; d < head * D + D; d += 1) {
-          dQuery[i * E + d] += dScore * key[j * E + d];
-          dKey[j * E + d] += dScore * query[i * E + d];
-        }
-      }
-    }
-  });
-  return {dQuery, dKey, dValue};
 }

@@ -1,0 +1,84 @@
+"""What the playground's page says of its trainings: models/playground/scores.json."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from course.payloads import MODELS
+
+TASKS = ["repeat", "recall", "previous", "reverse", "first", "sort"]
+# To be guessed before the first training: a text, and the prediction of the page that asks it.
+POSITIONS = "will it do without positions?"
+QUESTIONS = {
+    "repeat": ["will one layer do?", "predict-repeat"],
+    "recall": ["what will layer 1 look at?", "predict-recall"],
+    "previous": [POSITIONS, "predict-one-look"],
+    "reverse": [POSITIONS, "predict-one-look"],
+    "first": [POSITIONS, "predict-one-look"],
+    "sort": [POSITIONS, "predict-sort"],
+}
+HEADS = ("before, once", "after")  # what heads 1.1 and 2.1 of the recorded training come to look at
+
+
+def scores() -> dict[str, Any]:
+    return json.loads((MODELS / "playground/scores.json").read_text(encoding="utf-8"))
+
+
+def payload() -> dict[str, Any]:
+    """The tasks, their questions, and a recorded training for readers without JavaScript."""
+    recorded = [
+        {"step": one["step"], "loss": one["loss"], "share": one["share"],
+         "looks": [head[pattern] for head, pattern in zip(one["heads"], HEADS, strict=True)]}
+        for one in scores()["recorded"]
+    ]  # fmt: skip
+    return {"tasks": TASKS, "questions": QUESTIONS, "recorded": recorded}
+
+
+class Measured:
+    """What came of the trainings, by task and by what was changed of its opening."""
+
+    def __init__(self) -> None:
+        self.runs = scores()["tasks"]
+
+    def share(self, task: str, change: str = "opening") -> float:
+        """The mean over seeds of the answers right at the end."""
+        shares = [run["share"] for run in self.runs[task][change]]
+        return sum(shares) / len(shares)
+
+    def between(self, task: str, change: str = "opening") -> tuple[float, float]:
+        """The least and the most of the answers right at the end."""
+        shares = [run["share"] for run in self.runs[task][change]]
+        return min(shares), max(shares)
+
+    def learned(self, task: str, change: str = "opening") -> list[int]:
+        """The steps at which 95 of 100 answers were right, of the seeds that came so far."""
+        steps = [run["learned"] for run in self.runs[task][change]]
+        return sorted(step for step in steps if step is not None)
+
+    def seeds(self, task: str, change: str = "opening") -> int:
+        return len(self.runs[task][change])
+
+    def steps(self, task: str) -> int:
+        return self.runs[task]["opening"][0]["steps"]
+
+    def look(self, task: str, head: int, pattern: str, change: str = "opening") -> float:
+        """The mean over seeds of the weight that a head, counted from 0, gives to a pattern."""
+        looks = [run["heads"][head][pattern] for run in self.runs[task][change]]
+        return sum(looks) / len(looks)
+
+    def right_at(self, task: str, place: int, change: str = "opening") -> float:
+        """The mean over seeds of the answers right at one place of the row, counted from 0."""
+        shares = [run["right"][place] for run in self.runs[task][change]]
+        return sum(shares) / len(shares)
+
+    def table(self, task: str) -> list[list[Any]]:
+        """A row for each change: its name, how many seeds learned, their steps, what is right."""
+        return [[name, *self._row(task, name)] for name in self.runs[task]]
+
+    def _row(self, task: str, change: str) -> list[str]:
+        steps, (least, most) = self.learned(task, change), self.between(task, change)
+        first, last = (steps[0], steps[-1]) if steps else (0, 0)
+        took = "never" if not steps else str(first) if first == last else f"{first} to {last}"
+        share = f"{100 * least:.0f} to {100 * most:.0f}\N{NARROW NO-BREAK SPACE}%"
+        return [f"{len(steps)} of {self.seeds(task, change)}", took, share]

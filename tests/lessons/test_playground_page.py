@@ -1,0 +1,76 @@
+"""The playground: what its page says was found, against the scores of all trainings."""
+
+import json
+import re
+
+import pytest
+
+from course.payloads.playground import QUESTIONS, TASKS
+from tests.conftest import ROOT
+
+PAGE = "playground.html"
+SCORES = json.loads((ROOT / "models/playground/scores.json").read_text(encoding="utf-8"))["tasks"]
+
+
+@pytest.fixture
+def said(page):
+    return re.sub(r"\s+", " ", page.select_one("main").get_text(" ", strip=True))
+
+
+def shares(task, change):
+    return [run["share"] for run in SCORES[task][change]]
+
+
+def mean(task, change):
+    found = shares(task, change)
+    return f"{100 * sum(found) / len(found):.0f} %"
+
+
+def test_every_opening_learns_with_every_seed():
+    for task in TASKS:
+        runs = SCORES[task]["opening"]
+        assert len(runs) >= 3
+        assert all(run["learned"] and run["share"] >= 0.95 for run in runs), task
+
+
+def test_one_layer_and_missing_positions_stay_below(said):
+    assert f"With one layer, {mean('repeat', 'one layer')} of its answers" in said
+    assert f"Without positions it is {mean('repeat', 'no positions')}," in said
+    assert f"another, {mean('repeat', 'no positions, no mask')}." in said
+    assert f"With one layer, {mean('recall', 'one layer')} of the answers" in said
+    for task, change, most in (
+        ("repeat", "one layer", 0.4), ("repeat", "one layer, MLP", 0.4),
+        ("repeat", "one layer, four heads", 0.4), ("repeat", "no positions", 0.8),
+        ("repeat", "no positions, no mask", 0.25), ("repeat", "no scale", 0.25),
+        ("repeat", "fast", 0.15), ("recall", "one layer", 0.45), ("previous", "no positions", 0.4),
+        ("reverse", "no positions", 0.3), ("first", "no positions", 0.2),
+    ):  # fmt: skip
+        assert max(shares(task, change)) < most, (task, change)
+
+
+def test_without_positions_sorting_misses_the_first_answer_alone(said):
+    runs = SCORES["sort"]["no positions"]
+    assert all(run["right"][9] < 0.1 for run in runs)
+    others = [share for run in runs for share in run["right"][10:]]
+    assert sum(others) / len(others) > 0.9
+    assert f"{mean('sort', 'no positions')} of all answers are right" in said
+
+
+def test_without_a_mask_the_answer_is_looked_up():
+    """The heads together look at the next letter, and need no more steps than with the mask."""
+    runs = SCORES["repeat"]["no mask"]
+    for run in runs:
+        assert sum(head["next"] for head in run["heads"]) > 0.8
+    slowest = max(run["learned"] for run in runs)
+    assert slowest < min(run["learned"] for run in SCORES["repeat"]["opening"])
+
+
+def test_with_the_mask_half_of_reverse_is_known():
+    for run in SCORES["reverse"]["mask"]:
+        assert max(run["right"][:8]) < 0.4 < 0.85 < min(run["right"][8:])
+
+
+def test_each_task_asks_a_question_of_the_page(page):
+    assert [*QUESTIONS] == TASKS
+    for _, prediction in QUESTIONS.values():
+        assert page.select_one(f"#{prediction}.prediction")

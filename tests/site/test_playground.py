@@ -1,0 +1,161 @@
+"""The playground in a browser: it trains, stops, goes back, and is the same again."""
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from course.payloads.playground import scores
+from tests.site.geometry import assert_legible
+from tests.site.reading import drawn
+from tests.site.test_widgets import go_to
+
+PAGE = "playground.html"
+SMALL = "play.task=previous"  # a step takes some milliseconds
+VALUE = "document.querySelector('#playground .widget-live').value"
+WAIT = 60_000  # ms: a busy machine trains slowly
+
+
+def button(page, name):
+    return page.locator("#playground").get_by_role("button", name=name, exact=True)
+
+
+def step(page):
+    return page.evaluate(f"{VALUE}.step")
+
+
+def trained_to(page, least):
+    page.wait_for_function(f"() => {VALUE}.step >= {least}", timeout=WAIT)
+
+
+def test_it_trains_in_view_stops_and_goes_back(open_page):
+    with open_page(f"{PAGE}?{SMALL}&play.pace=0") as page:
+        page.set_default_timeout(WAIT)
+        told = page.locator("#playground .sentence")
+        expect(told).to_contain_text("Not trained yet.")
+        button(page, "Train").click()
+        trained_to(page, 3)
+        expect(told).to_contain_text("Training. Stop to hear how far it is.")
+        trained_to(page, 200)
+        expect(button(page, "Train on")).to_be_visible()
+        drawn(page)
+        expect(told).to_contain_text("After 200 steps")
+        expect(page.locator("#playground .symbols .wrong")).to_have_count(0)
+        run = scores()["tasks"]["previous"]["opening"][0]
+        side = page.evaluate(f"(({{share, learned}}) => ({{share, learned}}))({VALUE}.sides[0])")
+        assert side["learned"] == run["learned"]
+        assert side["share"] == pytest.approx(run["share"], abs=1e-4)
+        page.locator("#playground .scrub input").fill("1")
+        drawn(page)
+        expect(told).to_contain_text("After 1 steps")
+        assert page.locator("#playground .symbols .wrong").count() > 5
+        expect(page).to_have_url(re.compile(r"play\.step=1\b"))
+
+
+def test_an_address_gives_the_same_training(open_page):
+    shown = []
+    for _ in range(2):
+        with open_page(f"{PAGE}?{SMALL}&play.step=30&play.seed=7") as page:
+            page.wait_for_function(f"() => {VALUE}.sides[0].worth", timeout=WAIT)
+            shown.append(page.locator("#playground .sentence").text_content())
+            assert step(page) == 30
+    assert shown[0] == shown[1]
+    assert "After 30 steps" in shown[0]
+
+
+def test_a_head_that_matters_is_switched_off(open_page):
+    with open_page(f"{PAGE}?{SMALL}&play.step=120") as page:
+        page.wait_for_function(f"() => {VALUE}.sides[0].worth", timeout=WAIT)
+        assert page.evaluate(f"{VALUE}.sides[0].worth.share") > 0.95
+        page.get_by_label("Head 1.1 is on").uncheck()
+        page.wait_for_function(
+            f"() => {VALUE}.sides[0].isRead && {VALUE}.sides[0].worth", timeout=WAIT
+        )
+        assert page.evaluate(f"{VALUE}.sides[0].worth.share") < 0.3
+        expect(page.locator("#playground .lesion")).to_contain_text("With what is off")
+
+
+def test_two_trainings_go_side_by_side(open_page):
+    with open_page(f"{PAGE}?{SMALL}&play.pace=0") as page:
+        page.get_by_label("Compare with").select_option("no positions")
+        button(page, "Train").click()
+        trained_to(page, 20)
+        button(page, "Stop").click()
+        drawn(page)
+        sides = page.locator("#playground .side")
+        expect(sides).to_have_count(2)
+        assert len({page.evaluate(f"{VALUE}.sides[{i}].losses[9]") for i in (0, 1)}) == 2
+        expect(page.locator("#playground .sentence")).to_contain_text("Beside it, no positions")
+
+
+def test_a_change_of_the_model_stops_the_training(open_page):
+    with open_page(f"{PAGE}?{SMALL}&play.pace=0") as page:
+        button(page, "Train").click()
+        trained_to(page, 2)
+        page.locator("#playground").get_by_role("checkbox", name="norm").uncheck()
+        expect(button(page, "Train")).to_be_visible()
+        assert step(page) == 0
+
+
+# How long the page takes to draw what one event changes, at its own speed, while it trains.
+SLOWEST = """async () => {
+  const root = document.querySelector("#playground .widget-live");
+  const taken = [];
+  for (let i = 0; i < 24; i += 1) {
+    await new Promise((done) => setTimeout(done, 40));
+    const start = performance.now();
+    root.querySelectorAll(".symbols button")[i % 12].click();
+    root.getBoundingClientRect();
+    taken.push(performance.now() - start);
+  }
+  return taken.sort((a, b) => a - b)[20];
+}"""
+
+
+def test_the_page_answers_while_it_trains(open_page):
+    with open_page(f"{PAGE}?play.pace=0") as page:
+        button(page, "Train").click()
+        trained_to(page, 1)
+        assert page.evaluate(SLOWEST) < 50
+
+
+def test_the_worker_ends_with_the_widget(open_page):
+    with open_page(f"{PAGE}?{SMALL}&play.pace=0") as page:
+        button(page, "Train").click()
+        trained_to(page, 2)
+        assert len(page.workers) == 1
+        page.evaluate("document.querySelector('#playground .widget-live').remove()")
+        page.wait_for_timeout(1500)
+        assert not page.workers
+
+
+@pytest.mark.parametrize("why", ["no workers", "no script"])
+def test_a_training_that_cannot_start_says_why(visit, served, why):
+    with visit(served) as (page, _):
+        if why == "no workers":
+            page.add_init_script("delete globalThis.Worker")
+        else:
+            page.route("**/playground/worker.js", lambda route: route.abort())
+        page.goto(served + PAGE)
+        button(page, "Train").click()
+        says = {"no workers": "runs no workers", "no script": "its script is missing"}[why]
+        expect(page.locator("#playground .status.problem")).to_contain_text(says)
+        expect(button(page, "Train")).to_be_visible()
+
+
+def test_it_is_legible_on_a_wide_window(open_page):
+    with open_page(PAGE, width=1920) as page:
+        go_to(page, "play.heads=4&play.layers=3")
+        assert_legible(page, "#playground")
+        assert page.locator("#playground").bounding_box()["width"] > 1300
+
+
+def test_a_training_that_the_worker_forgot_is_read_again(open_page):
+    """It keeps four; Back leads to the first of six."""
+    with open_page(f"{PAGE}?{SMALL}&play.step=3") as page:
+        for seed in range(6):
+            go_to(page, f"{SMALL}&play.step=3&play.seed={seed}")
+            page.wait_for_function(f"() => {VALUE}.sides[0].worth", timeout=WAIT)
+        go_to(page, f"{SMALL}&play.step=3&play.off=1.1")
+        page.wait_for_function(f"() => {VALUE}.sides[0].worth", timeout=WAIT)
+        expect(page.locator("#playground .status.problem")).to_have_count(0)

@@ -1,0 +1,82 @@
+"""The playground's tasks ask what they say, by rules written anew here; and its settings."""
+
+import pytest
+
+from tests.widgets.js import module
+
+TASKS = module("playground/tasks.js")
+SPEC = module("playground/spec.js")
+WIDGET = module("playground.js")
+ROWS = """(await import('/widgets/lib/exact.js').then(({chanceOf}) => {
+  const chance = chanceOf(7);
+  return Array.from({length: 200}, () => m.TASKS[x].make(chance));
+}))"""
+
+
+def rows(task):
+    return [(row["tokens"], row["targets"]) for row in TASKS.run(ROWS, task)]
+
+
+def test_repeat_asks_for_what_came_after_the_same_letter():
+    periods = set()
+    for tokens, targets in rows("repeat"):
+        period = tokens.index(tokens[0], 1)
+        periods.add(period)
+        assert len(set(tokens)) == period
+        assert targets[:period] == [-1] * period
+        for i in range(period, 24):
+            assert targets[i] == tokens[tokens.index(tokens[i]) + 1]
+    assert periods == set(range(5, 13))
+
+
+def test_recall_asks_for_the_number_of_each_letter():
+    for tokens, targets in rows("recall"):
+        pairs = dict(zip(tokens[:12:2], tokens[1:12:2], strict=True))
+        assert len(pairs) == 6
+        assert sorted(tokens[12::2]) == sorted(pairs)
+        assert targets[12::2] == [pairs[letter] for letter in tokens[12::2]]
+        assert set(targets[:12] + targets[13::2]) == {-1}
+
+
+def test_the_tasks_of_one_look():
+    for tokens, targets in rows("previous"):
+        assert targets == [-1, *tokens[:-1]]
+    for tokens, targets in rows("reverse"):
+        assert targets == tokens[::-1]
+    for tokens, targets in rows("first"):
+        assert targets == [tokens.index(token) for token in tokens]
+
+
+def test_sort_asks_for_the_ten_in_order():
+    for tokens, targets in rows("sort"):
+        ordered = sorted(tokens[:10])
+        assert len({*ordered}) == 10
+        assert targets == [-1] * 9 + ordered
+        assert tokens[10:] == ordered[:9]
+
+
+@pytest.mark.parametrize("task", ["repeat", "recall", "previous", "reverse", "first", "sort"])
+def test_a_setting_that_is_not_chosen_is_the_tasks(task):
+    opening = TASKS.run("m.TASKS[x].opening", task)
+    spec = SPEC.call("specOf", {"task": task, "heads": 4})
+    assert {name: spec[name] for name in opening} == opening
+    assert spec["heads"] == 4
+    for change in SPEC.call("changesOf", spec):
+        rival = SPEC.call("rivalOf", spec, change)
+        assert [name for name in spec if spec[name] != rival[name]] == [change["name"]]
+
+
+def test_a_lesson_may_offer_one_task_and_few_settings():
+    """The labels of the controls, of a playground with one task and two settings."""
+    shown = """(() => {
+      const root = m.playground({tasks: ["previous"], parts: ["layers", "norm"]});
+      document.body.append(root);
+      const found = [...root.querySelectorAll(".widget-controls :is(legend, label > span)")];
+      const labels = found.map((e) => e.textContent);
+      const task = root.value.task;
+      root.remove();
+      return [task, labels];
+    })()"""
+    task, labels = WIDGET.run(shown)
+    assert task == "previous"
+    assert labels == ["Layers", "1", "2", "3", "norm", "Compare with"]

@@ -1,0 +1,82 @@
+// A small transformer that learns in the page, from numbers by chance: its loss, every head's map and
+// every answer, step by step, alone or beside a second one that differs in one thing.
+
+import {html, nothing} from "../assets/vendor/lit.js";
+import {defineWidget} from "./lib/define-widget.js";
+import {format, formatPercent} from "./lib/numbers.js";
+import {benchOf, follow} from "./playground/bench.js";
+import {chart} from "./playground/chart.js";
+import {headMaps} from "./playground/heads.js";
+import {ENOUGH} from "./playground/learned.js";
+import {looked, summarize} from "./playground/look.js";
+import {controls, training} from "./playground/panel.js";
+import {PARTS, fieldsOf, openingOf} from "./playground/spec.js";
+import {strip} from "./playground/strip.js";
+import {TASKS} from "./playground/tasks.js";
+
+// ---- View ------------------------------------------------------------------------------------
+
+const score = ({step, loss, share, learned}) => (step
+  ? html`loss <b>${format(loss)}</b> · <b>${formatPercent(share)}</b> right${learned && learned <= step ? html` · learned at step <b>${learned}</b>` : nothing}`
+  : "not trained yet");
+
+const title = (m, i) => (m.change ? PARTS[m.change.name].says(i ? m.change.value : m.spec[m.change.name]) : "");
+
+const side = (one, i, m, widget) => html`<section class=${i ? "side other" : "side"}>
+  <p class="title">${m.change ? html`<b>${title(m, i)}</b> ` : nothing}<span class="score">${score(one)}</span> <span class="source">${one.step ? "trained" : "random"}</span></p>
+  ${headMaps(one, {...m, off: widget.state.off}, widget, i === 0)}</section>`;
+
+const status = ({problem, catching, step}) => html`<p class=${problem ? "status problem" : "status"} role="status">${problem
+  || (catching === null ? "" : html`Training as far as step ${step} … <progress max=${step} .value=${catching} aria-label="Steps done"></progress>`)}</p>`;
+
+const question = ({task}, {questions = {}}) => (questions[task] ? html` <a href="#${questions[task][1]}">Guess first: ${questions[task][0]}</a>` : nothing);
+
+const another = ({set, state}) => html`<button type="button" @click=${() => set({example: (state.example + 1) % 10, at: null})}>Another example</button>`;
+
+function view(m, widget) {
+  return html`${training(widget)}${status(m)}
+    <div class="example"><p class="title"><span>${TASKS[m.task].asks}${question(m, widget.data)}</span> ${another(widget)}</p>${strip(m, widget)}</div>
+    <div class="floor" aria-busy=${m.isAwaited}>${chart(m, widget)}
+    <div class=${m.change ? "models two" : "models"}>${m.sides.map((one, i) => side(one, i, m, widget))}</div></div>
+    ${widget.sentence({hidden: true})}`;
+}
+
+// ---- Goals -------------------------------------------------------------------------------------
+
+const SMALL = 3500; // numbers: a model of 32 has ten thousand
+const changed = ({spec}) => Object.keys(PARTS).filter((name) => name !== "seed" && spec[name] !== openingOf(spec.task)[name]);
+const isSwitch = (name) => PARTS[name].options.length === 2;
+
+/** Whether the chosen symbol is the only one of the example whose answer is wrong. */
+function isOnlyWrong({at, example: {targets}, sides: [{isRight}]}) {
+  const wrong = targets.map((target, i) => (target >= 0 && !isRight[i] ? i : -1)).filter((i) => i >= 0);
+  return wrong.length === 1 && wrong[0] === at;
+}
+
+const widgetOf = defineWidget({
+  name: "playground",
+  label: "A transformer that learns while you watch",
+  key: "play",
+  fields: fieldsOf,
+  controls,
+  model: looked,
+  sentence: summarize,
+  view,
+  started(widget) {
+    const {data: {bench}, root, listen} = widget;
+    listen(root, "input", ({target, detail}) => target === root && (bench.isReaders = detail));
+    for (const touch of ["pointerdown", "keydown"]) listen(root, touch, () => (bench.problem = "")); // an act tries again
+  },
+  drawn: follow,
+  challenges: {
+    smallest: (m) => m.task === "repeat" && m.step > 0 && m.sides[0].share >= ENOUGH && m.sides[0].count <= SMALL,
+    "one-switch": (m) => m.task === "repeat" && m.sides[0].step >= 200 && m.sides[0].share < 0.5 && changed(m).length === 1 && isSwitch(changed(m)[0]),
+    unsorted: (m) => m.task === "sort" && m.sides[0].isRead && m.spec.positions === "none" && m.sides[0].step >= 200 && isOnlyWrong(m)
+  }
+});
+
+/**
+ * data: {tasks: those that are offered, the first of them open; parts: the settings that are offered,
+ * all where there are none; questions: for each task, [what a prediction asks, its id]}, of course/payloads/playground.py.
+ */
+export const playground = ({tasks, parts, questions}) => widgetOf({tasks, parts, questions, bench: benchOf()});

@@ -1,0 +1,164 @@
+// What a playground keeps beside its state: the trainings so far, what was read of them, and the worker.
+
+import {specOf, rivalOf, keyOf} from "./spec.js";
+import {LONGEST} from "./reading.js";
+
+const PROBLEM = {
+  script: "The training could not be started: its script is missing, or failed.",
+  workers: "The training could not be started: this browser runs no workers."
+};
+const MOST = 4000; // readings that are kept
+
+export const benchOf = () => ({
+  runs: new Map(), readings: new Map(), worths: new Map(), untrained: new Map(), shown: null,
+  playing: null, // what the worker trains in view: {trained, to, pace, example, shown}
+  catching: null, // what it trains first, because the address or a comparison asks for it
+  looking: null, problem: "", worker: null, frame: 0, isDone: false, isReaders: false
+});
+
+/** {losses, shares} of a training: of each step, before it learned from that step's rows. */
+export function runFor({runs}, key) {
+  if (!runs.has(key)) runs.set(key, {losses: [], shares: []});
+  return runs.get(key);
+}
+export const lastOf = (bench, key) => runFor(bench, key).losses.length;
+
+export const placeOf = ({key, step, off, example}) => [key, step, off.join(","), example].join("|");
+
+/** The trainings that the state shows: one, or two to compare. */
+export function trainedOf(state) {
+  const spec = specOf(state);
+  return [spec, rivalOf(spec, state.versus)].filter(Boolean).map((one) => ({key: keyOf(one), spec: one}));
+}
+
+/** What is to be read of a training, for the state. Heads are switched off in the first training alone. */
+export const questionOf = (state, {key, spec}, i) => ({
+  key, spec, step: state.step, example: state.example,
+  off: i ? [] : state.off.map((name) => name.split(".").map((n) => n - 1)).filter(([layer, head]) => layer < spec.layers && head < spec.heads)
+});
+
+// ---- The worker ------------------------------------------------------------------------------
+
+function post(widget, message) {
+  const {bench} = widget.data;
+  try {
+    bench.worker = bench.worker ?? start(widget);
+    bench.worker.postMessage(message);
+  } catch {
+    setTimeout(() => fail(widget, PROBLEM.workers));
+  }
+}
+
+function start(widget) {
+  const {bench} = widget.data;
+  const worker = new Worker(new URL("./worker.js", import.meta.url), {type: "module"});
+  worker.onmessage = ({data}) => {
+    if (!widget.root.isConnected) return worker.terminate(); // the page no longer has this widget
+    if (data.problem) fail(widget, `The training stopped: ${data.problem}.`);
+    else if (data.looked) hearLook(widget, data.looked);
+    else hearRecords(widget, data);
+  };
+  worker.onerror = (event) => {
+    event.preventDefault();
+    bench.worker = null; // the next act tries again
+    fail(widget, PROBLEM.script);
+  };
+  return worker;
+}
+
+function fail(widget, problem) {
+  Object.assign(widget.data.bench, {problem, playing: null, catching: null, looking: null});
+  widget.refresh();
+}
+
+function hearLook(widget, {reading, worth, ...question}) {
+  const {bench} = widget.data;
+  bench.looking = null;
+  keep(bench, question, reading);
+  if (worth) bench.worths.set(placeOf(question), worth);
+  widget.refresh(bench.isReaders);
+}
+
+function keep({readings}, question, reading) {
+  if (readings.size > MOST) readings.clear();
+  readings.set(placeOf({off: [], ...question}), reading);
+}
+
+function hearRecords(widget, {records, isDone}) {
+  const {bench} = widget.data;
+  for (const {key, step, loss, share, example, reading} of records) {
+    const {losses, shares} = runFor(bench, key);
+    if (step !== losses.length + 1) continue; // the worker had forgotten it, and began again
+    losses.push(loss);
+    shares.push(share);
+    keep(bench, {key, step, example}, reading);
+  }
+  bench.isDone = isDone;
+  if (!bench.frame) bench.frame = requestAnimationFrame(() => {
+    bench.frame = 0;
+    show(widget);
+  });
+}
+
+/** Shows how far the training has come. */
+function show(widget) {
+  const {bench, bench: {playing}} = widget.data;
+  if (bench.isDone) bench.catching = null;
+  if (!playing) return widget.refresh(bench.isReaders);
+  const step = Math.min(...playing.trained.map(({key}) => lastOf(bench, key)));
+  if (bench.isDone && step >= playing.to) bench.playing = null;
+  playing.shown = step;
+  widget.set({step}, {silently: true});
+}
+
+// ---- Acts ------------------------------------------------------------------------------------
+
+/** Trains in view, as far as `steps` from where it is. */
+export function play(widget, steps, pace = widget.state.pace) {
+  const {bench} = widget.data;
+  const trained = trainedOf(widget.state);
+  const step = Math.min(...trained.map(({key}) => lastOf(bench, key)));
+  const to = Math.min(LONGEST, step + steps);
+  Object.assign(bench, {problem: "", catching: null, isDone: false, playing: {trained, to, pace, example: widget.state.example, shown: step, isSingle: steps === 1}});
+  widget.set({step, off: []}, {silently: true});
+  post(widget, {train: bench.playing});
+}
+
+export function stop(widget) {
+  const {bench} = widget.data;
+  if (!bench.playing) return;
+  bench.playing = null;
+  post(widget, {stop: true});
+  widget.refresh(true);
+}
+
+/** After each drawing: asks the worker for what the state shows and isn't there yet. */
+export function follow(widget) {
+  const {data: {bench}, state} = widget;
+  const trained = trainedOf(state);
+  const {playing} = bench;
+  if (playing) {
+    const same = String(trained.map(({key}) => key)) === String(playing.trained.map(({key}) => key));
+    if (!same || state.step !== playing.shown || state.example !== playing.example || state.off.length) return stop(widget);
+    if (!playing.isSingle && playing.pace !== state.pace) {
+      playing.pace = state.pace;
+      post(widget, {train: playing});
+    }
+    return;
+  }
+  if (bench.problem || bench.looking) return;
+  const behind = trained.filter(({key}) => lastOf(bench, key) < state.step);
+  const wanted = String(trained.map(({key}) => key)) + state.step;
+  if (behind.length) {
+    if (bench.catching === wanted) return;
+    bench.catching = wanted;
+    bench.isDone = false;
+    return post(widget, {train: {trained: behind, to: state.step, pace: 0, example: state.example}});
+  }
+  const questions = trained.map((one, i) => questionOf(state, one, i));
+  const unread = questions.find((question) => state.step && !bench.readings.has(placeOf(question)));
+  const unweighed = questions.find((question) => state.step && !bench.worths.has(placeOf(question)));
+  if (!unread && !unweighed) return;
+  bench.looking = {...(unread ?? unweighed), withWorth: !unread};
+  post(widget, {look: bench.looking});
+}

@@ -1,0 +1,16 @@
+// When a training counts as having learned its task.
+
+export const ENOUGH = 0.95; // of the answers right
+const MEAN = 10; // steps
+
+/** The mean of the last ten numbers up to `step`. */
+export function meanAt(numbers, step) {
+  const some = numbers.slice(Math.max(0, step - MEAN), step);
+  return some.reduce((a, b) => a + b, 0) / some.length;
+}
+
+/** The first step at which the mean of ten is enough, or null. */
+export function learnedAt(shares) {
+  for (let step = MEAN; step <= shares.length; step += 1) if (meanAt(shares, step) >= ENOUGH) return step;
+  return null;
+}

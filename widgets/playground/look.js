@@ -1,0 +1,108 @@
+// What the page shows of a state: numbers and words, without a page.
+
+import {chanceOf} from "../lib/exact.js";
+import {format, formatPercent} from "../lib/numbers.js";
+import {lastOf, placeOf, questionOf, runFor, trainedOf} from "./bench.js";
+import {learnedAt, meanAt} from "./learned.js";
+import {countOf, numbersOf, viewsOf} from "./model.js";
+import {bestPattern} from "./patterns.js";
+import {exampleOf, headsOf, readingOf} from "./reading.js";
+import {PARTS, rivalOf, specOf, wordsOf} from "./spec.js";
+import {TASKS} from "./tasks.js";
+
+/** What a model reads before it learns: computed here, as it takes a millisecond. */
+function untrained({untrained: known}, question) {
+  const place = placeOf({...question, step: 0});
+  if (!known.has(place)) {
+    if (known.size > 50) known.clear();
+    const {spec, example, off} = question;
+    const views = viewsOf(spec, numbersOf(spec, chanceOf(2 * spec.seed)));
+    known.set(place, readingOf(spec, views, exampleOf(spec.task, example), off));
+  }
+  return known.get(place);
+}
+
+function sideOf({bench}, state, one, i) {
+  const question = questionOf(state, one, i);
+  const place = placeOf(question);
+  const {losses, shares} = runFor(bench, one.key);
+  const step = Math.min(state.step, losses.length);
+  const reading = state.step ? bench.readings.get(place) ?? null : untrained(bench, question);
+  const shown = reading ?? (bench.shown?.[i]?.key === one.key ? bench.shown[i].reading : untrained(bench, {...question, off: []}));
+  const example = exampleOf(one.spec.task, state.example);
+  const {targets} = example;
+  const worth = bench.worths.get(place) ?? null;
+  const heads = headsOf(one.spec).map(([layer, head], at) => ({
+    name: `${layer + 1}.${head + 1}`, layer, isOff: question.off.some(([a, b]) => a === layer && b === head),
+    map: shown.maps[at], ...bestPattern(one.spec.task, example, shown.maps[at]), without: worth ? worth.without[at] : null
+  }));
+  const isRight = targets.map((target, at) => target >= 0 && shown.answers[at] === target);
+  return {
+    key: one.key, spec: one.spec, reading: shown, isRead: Boolean(reading), worth, heads, isRight,
+    right: isRight.filter(Boolean).length, step, count: countOf(one.spec),
+    loss: step ? meanAt(losses, step) : null, share: step ? meanAt(shares, step) : null,
+    learned: learnedAt(shares), losses, shares
+  };
+}
+
+/** What is shown of the state. */
+export function looked(data, state) {
+  const {bench} = data;
+  const spec = specOf(state);
+  const example = exampleOf(state.task, state.example);
+  const sides = trainedOf(state).map((one, i) => sideOf(data, state, one, i));
+  bench.shown = sides.map(({key, reading}) => ({key, reading}));
+  const isStepping = Boolean(bench.playing?.isSingle);
+  const isPlaying = Boolean(bench.playing) && !isStepping;
+  const isWhole = sides.every((side) => side.isRead && (side.worth || !state.step));
+  return {
+    task: state.task, spec, example, sides, isPlaying, isStepping, problem: bench.problem,
+    change: rivalOf(spec, state.versus) && state.versus, step: state.step,
+    last: Math.max(state.step, Math.min(...trainedOf(state).map(({key}) => lastOf(bench, key)))),
+    at: Math.min(state.at ?? openRow(example), example.tokens.length - 1),
+    isAwaited: (isStepping || (!isPlaying && !isWhole)) && !bench.problem,
+    catching: bench.catching && !isPlaying ? Math.min(...sides.map(({losses}) => losses.length)) : null
+  };
+}
+
+/** The symbol whose looks are told at first: in the middle of those that are asked. */
+function openRow({targets}) {
+  const asked = targets.map((target, i) => (target >= 0 ? i : -1)).filter((i) => i >= 0);
+  return asked[Math.floor(asked.length / 2)];
+}
+
+// ---- In words ----------------------------------------------------------------------------------
+
+export const symbol = (task, token) => TASKS[task].symbols[token];
+export const answer = (task, target) => TASKS[task].answers[target];
+
+/** Where a head looks from the chosen symbol: {to, weight}. */
+export function looks(map, {at, example: {tokens}}) {
+  const row = map.subarray(at * tokens.length, (at + 1) * tokens.length);
+  const to = row.reduce((best, weight, j) => (weight > row[best] ? j : best), 0);
+  return {to, weight: row[to]};
+}
+
+function sideInWords(side, m) {
+  const {task, at, example} = m;
+  const heads = side.heads.map((head) => {
+    const {to, weight} = looks(head.map, m);
+    const worth = head.without === null || head.isOff ? "" : `; with it off, ${formatPercent(head.without)} right`;
+    return head.isOff ? `Head ${head.name} is off` : `Head ${head.name} gives ${formatPercent(head.share)} ${head.says}, and from the chosen symbol ${formatPercent(weight)} to ${symbol(task, example.tokens[to])}, place ${to + 1}${worth}`;
+  });
+  const said = example.targets[at] < 0 ? `answers ${answer(task, side.reading.answers[at])} though nothing is asked` : `answers ${answer(task, side.reading.answers[at])}, ${side.isRight[at] ? "right" : `wrong: it is ${answer(task, example.targets[at])}`}`;
+  const off = side.worth && side.heads.some(({isOff}) => isOff) ? ` With these heads off, ${formatPercent(side.worth.share)} of the answers on other rows are right.` : "";
+  return `${wordsOf(side.spec)}. ${scoreInWords(side)} Of the example, ${side.right} of ${example.targets.filter((target) => target >= 0).length} answers are right. `
+    + `At place ${at + 1}, ${symbol(task, example.tokens[at])}, it ${said}. ${heads.join(". ")}.${off}`;
+}
+
+export const scoreInWords = ({step, loss, share, learned}) => (step
+  ? `After ${step} steps, loss ${format(loss)}, ${formatPercent(share)} of the answers right.${learned && learned <= step ? ` Learned at step ${learned}.` : ""}` : "Not trained yet.");
+
+export function summarize(m) {
+  if (m.problem) return m.problem;
+  const model = `${TASKS[m.task].title}: ${m.example.tokens.map((token) => symbol(m.task, token)).join(" ")}.`;
+  if (m.isPlaying) return `${model} ${wordsOf(m.spec)}. Training. Stop to hear how far it is.`;
+  const [own, other] = m.sides;
+  return `${model} ${sideInWords(own, m)}${other ? ` Beside it, ${PARTS[m.change.name].says(m.change.value)}: ${sideInWords(other, m)}` : ""}`;
+}

@@ -1,0 +1,98 @@
+// The playground's controls: the task, the model, the training, and what it is compared with.
+
+import {html, nothing} from "../../assets/vendor/lit.js";
+import {formatPercent} from "../lib/numbers.js";
+import {play, stop} from "./bench.js";
+import {countOf} from "./model.js";
+import {LONGEST} from "./reading.js";
+import {PARTS, changesOf, openingOf, specOf} from "./spec.js";
+import {TASKS} from "./tasks.js";
+
+const PACES = {1: "1 step a second", 3: "3 steps a second", 10: "10 steps a second", 30: "30 steps a second", 0: "as fast as it can"};
+
+/** A field's change, from which the training begins anew. */
+function change(widget, changes) {
+  const spec = specOf({...widget.state, ...changes});
+  const {name, value} = widget.state.versus ?? {};
+  widget.set({...changes, step: 0, off: [], versus: spec[name] === value ? null : widget.state.versus});
+}
+
+/** Radio buttons that stand together as one bar. */
+function bar(widget, name, options, texts, {label, now, choose}) {
+  return html`<fieldset class="bar"><legend>${label}</legend><div>${options.map((value, i) => html`<label><input type="radio" name="${widget.id}-${name}"
+    .checked=${value === now} @input=${() => choose(value)}><span>${texts[i]}</span></label>`)}</div></fieldset>`;
+}
+
+export function tasks(widget) {
+  const {data, state} = widget;
+  const none = Object.fromEntries(Object.keys(PARTS).map((name) => [name, null]));
+  if (data.tasks.length === 1) return nothing;
+  return bar(widget, "task", data.tasks, data.tasks.map((task) => TASKS[task].title), {
+    label: "Task", now: state.task,
+    choose: (task) => widget.set({...none, seed: state.seed, task, step: 0, off: [], at: null, versus: null})
+  });
+}
+
+const part = (name, texts = PARTS[name].options) => (widget) => bar(widget, name, PARTS[name].options, texts, {
+  label: PARTS[name].label, now: specOf(widget.state)[name],
+  choose: (value) => change(widget, {[name]: value, ...(openingOf(widget.state.task)[name] === value ? {[name]: null} : {})})
+});
+
+const toggle = (name, label = PARTS[name].label) => (widget) => html`<label class="toggle"><input type="checkbox"
+  .checked=${specOf(widget.state)[name]} @input=${({target}) => change(widget, {[name]: openingOf(widget.state.task)[name] === target.checked ? null : target.checked})}><span>${label}</span></label>`;
+
+const select = (label, options, now, choose) => html`<label class="menu"><span>${label}</span><select @input=${({target}) => choose(target.selectedIndex)}>
+  ${options.map((text, i) => html`<option .selected=${i === now}>${text}</option>`)}</select></label>`;
+
+const rate = (widget) => {
+  const {options} = PARTS.rate;
+  return select("Learning rate", options, options.indexOf(specOf(widget.state).rate), (i) => change(widget, {rate: openingOf(widget.state.task).rate === options[i] ? null : options[i]}));
+};
+const seed = (widget) => select("Seed", PARTS.seed.options, specOf(widget.state).seed, (i) => change(widget, {seed: i || null}));
+
+const thousands = (count) => String(count).replace(/(?<=\d)(?=(\d{3})+$)/g, ",");
+const size = (widget) => html`<span class="size">${thousands(countOf(specOf(widget.state)))} numbers to learn</span>`;
+
+// ---- Training --------------------------------------------------------------------------------
+
+const trainButton = (widget) => {
+  const {model: m, state} = widget;
+  const [isPlaying, isDone] = [m.isPlaying, m.last >= LONGEST];
+  const press = () => (isPlaying ? stop(widget) : play(widget, TASKS[state.task].steps));
+  return html`<button type="button" class="train" aria-disabled=${isDone} @click=${() => !isDone && press()}>${isPlaying ? "Stop" : m.last ? "Train on" : "Train"}</button>`;
+};
+const oneStep = (widget) => html`<button type="button" @click=${() => play(widget, 1)}>One step</button>`;
+const pace = (widget) => {
+  const {options} = widget.fields.pace;
+  return select("Speed", options.map((one) => PACES[one]), options.indexOf(widget.state.pace), (i) => widget.set({pace: options[i]}));
+};
+
+const versus = (widget) => {
+  const all = changesOf(specOf(widget.state));
+  const now = widget.state.versus;
+  const at = now ? all.findIndex(({name, value}) => name === now.name && value === now.value) : -1;
+  const choose = (i) => widget.set({versus: i ? {name: all[i - 1].name, value: all[i - 1].value} : null, step: 0, off: []});
+  return select("Compare with", ["nothing", ...all.map(({text}) => text)], at + 1, choose);
+};
+
+const reset = (widget) => html`<button type="button" @click=${() => widget.reset()}>Reset</button>`;
+
+/** Back through what was recorded. */
+const scrub = (widget) => {
+  const {model: {last, step, sides: [{share}]}} = widget;
+  const says = `step ${step} of ${last}${share === null ? "" : `, ${formatPercent(share)} right`}`;
+  return html`<div class="scrub"><label for="${widget.id}-step">Step</label><b>${step}</b><input id="${widget.id}-step" type="range" min="0" max=${Math.max(1, last)} step="1" aria-valuetext=${says}
+    .value=${String(step)} ?disabled=${!last} @input=${({target}) => widget.set({step: target.valueAsNumber})}></div>`;
+};
+
+const OFFERED = [["layers", "heads", "width", "positions"], ["mask", "scale", "norm", "mlp", "rate", "seed"]];
+const made = (name) => ({rate, seed})[name] ?? (typeof PARTS[name].options[0] === "boolean" ? toggle(name) : part(name));
+
+export const controls = ({data}) => {
+  const isOffered = (name) => !data.parts || data.parts.includes(name);
+  const [sizes, others] = OFFERED.map((row) => row.filter(isOffered).map(made));
+  return [[tasks], sizes, [...others, versus, size]].filter((row) => row.length);
+};
+
+/** The training's own controls, which change while it goes. */
+export const training = (widget) => html`<div class="controls training">${[trainButton, oneStep, pace, reset, scrub].map((control) => control(widget))}</div>`;

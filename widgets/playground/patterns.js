@@ -1,0 +1,53 @@
+// What a head may look at, and how much of its attention it gives to it.
+
+const isNumber = (token) => token >= 8; // in the task of pairs
+const places = (tokens, isOne) => tokens.map((_, j) => j).filter(isOne);
+const one = (j) => [j];
+const none = [];
+
+/** Each gives the places that the symbol at i would look at: none where it has nothing to look for. */
+const PATTERNS = {
+  itself: {says: "to the symbol itself", at: ({i}) => one(i)},
+  before: {says: "to the symbol before", at: ({i}) => one(i - 1)},
+  "before, once": {says: "to the symbol before, in the first round", at: ({i, start}) => (i <= start ? one(i - 1) : none)},
+  next: {says: "to the next symbol", at: ({tokens, i}) => (i + 1 < tokens.length ? one(i + 1) : none)},
+  after: {says: "to what came after the same symbol", at: ({tokens, i}) => places(tokens, (j) => j > 0 && j <= i && tokens[j - 1] === tokens[i])},
+  same: {says: "to the same symbol, earlier", at: ({tokens, i}) => places(tokens, (j) => j < i && tokens[j] === tokens[i])},
+  key: {says: "from a number to its letter", at: ({tokens, i, start}) => (i < start && isNumber(tokens[i]) ? one(i - 1) : none)},
+  value: {says: "from a letter to its number", at: ({tokens, i, start}) => (i >= start && !isNumber(tokens[i]) ? one(tokens.indexOf(tokens[i]) + 1) : none)},
+  mirror: {says: "to the mirrored place", at: ({tokens, i}) => one(tokens.length - 1 - i)},
+  first: {says: "to where the letter first stood", at: ({tokens, i}) => one(tokens.indexOf(tokens[i]))},
+  larger: {says: "to the next letter in order", at: ({tokens, targets, i}) => (targets[i] < 0 ? none : one(tokens.indexOf(targets[i])))},
+  start: {says: "to the first symbol of all", at: () => one(0)}
+};
+const OF_TASK = {
+  repeat: ["before, once", "after", "same", "itself", "next", "start"],
+  recall: ["key", "value", "before", "itself", "next", "start"],
+  previous: ["before", "itself", "next", "start"],
+  reverse: ["mirror", "itself", "before", "next", "start"],
+  first: ["first", "before", "itself", "next", "start"],
+  sort: ["larger", "before", "itself", "next", "start"]
+};
+
+/** [{pattern, says, share}]: how far a map of weights follows each pattern, in an example of a task. */
+export function patternsOf(task, {tokens, targets}, map) {
+  const start = targets.findIndex((target) => target >= 0); // before it nothing is asked
+  return OF_TASK[task].map((pattern) => {
+    const {says, at} = PATTERNS[pattern];
+    return {pattern, says, share: shareOf((i) => at({tokens, targets, i, start}), tokens.length, map)};
+  });
+}
+
+/** The one that it follows most. */
+export const bestPattern = (task, example, map) => patternsOf(task, example, map).reduce((best, now) => (now.share > best.share + 1e-9 ? now : best));
+
+/** The mean weight on the pattern's places, over the symbols that have some; the first symbol sees only itself. */
+function shareOf(placesOf, length, map) {
+  let [total, count] = [0, 0];
+  for (let i = 1; i < length; i += 1) {
+    const found = placesOf(i);
+    for (const j of found) total += map[i * length + j];
+    if (found.length) count += 1;
+  }
+  return count ? total / count : 0;
+}

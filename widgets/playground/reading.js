@@ -1,0 +1,32 @@
+// What a model makes of an example.
+
+import {chanceOf} from "../lib/exact.js";
+import {forward, largest} from "./model.js";
+import {TASKS} from "./tasks.js";
+
+export const LONGEST = 1000; // steps of a training
+const EXAMPLES = 500000; // seeds from here on, which no training has
+
+/** The training's `number`th example, which it never learns from. */
+export const exampleOf = (task, number) => TASKS[task].make(chanceOf(EXAMPLES + number));
+
+/**
+ * What a model makes of an example: {maps: of each head a flat map, answers: the likeliest answer at
+ * each symbol, shares: how likely it is}.
+ */
+export function readingOf(spec, views, {tokens}, off = []) {
+  const {logits, layers} = forward(spec, views, tokens, off);
+  const width = logits.length / tokens.length;
+  const answers = tokens.map((_, i) => largest(logits, i * width, width));
+  const shares = answers.map((answer, i) => 1 / partition(logits, i * width, width, logits[i * width + answer]));
+  return {maps: layers.flatMap(({weights}) => weights[0].map((map) => Float32Array.from(map))), answers, shares};
+}
+
+function partition(logits, from, width, top) {
+  let total = 0;
+  for (let i = from; i < from + width; i += 1) total += Math.exp(logits[i] - top); // only shown
+  return total;
+}
+
+/** All heads of a model, as [layer, head], counted from 0. */
+export const headsOf = ({layers, heads}) => Array.from({length: layers * heads}, (_, i) => [Math.floor(i / heads), i % heads]);

@@ -1,0 +1,40 @@
+// A training that is kept: its numbers at every step, so that any step can be read again.
+
+import {chanceOf} from "../lib/exact.js";
+import {scoreOf} from "./gradient.js";
+import {countOf, forward, viewsOf} from "./model.js";
+import {LONGEST, exampleOf, headsOf, readingOf} from "./reading.js";
+import {batchOf} from "./tasks.js";
+import {trainerOf} from "./trainer.js";
+
+const ROOM = 4e7; // bytes for the numbers of all steps
+const ASKED = 16; // rows that a head's worth is measured on
+const OTHERS = 600000; // a seed that no training has
+
+/** {spec, steps, goOn(), look(step, off, example), worth(step, off)} of a training from its first step. */
+export function runOf(spec) {
+  const trainer = trainerOf(spec);
+  const every = Math.ceil(countOf(spec) * 4 * LONGEST / ROOM); // steps between two that are kept
+  const kept = [Float32Array.from(trainer.numbers)];
+  const others = batchOf(spec.task, chanceOf(OTHERS), ASKED);
+
+  /** The model as it was at a step, or shortly before. */
+  function viewsAt(step) {
+    if (step === trainer.step) return trainer.views;
+    return viewsOf(spec, Float64Array.from(kept[Math.floor(step / every)]));
+  }
+  function goOn() {
+    const score = trainer.next();
+    if (trainer.step % every === 0) kept.push(Float32Array.from(trainer.numbers));
+    return score;
+  }
+  const look = (step, off, example) => readingOf(spec, viewsAt(step), exampleOf(spec.task, example), off);
+
+  /** {share: right on 16 other rows with the heads of `off` off, without: the same without each head as well}. */
+  function worth(step, off) {
+    const views = viewsAt(step);
+    const right = (without) => scoreOf(forward(spec, views, others.tokens, without).logits, others.targets).share;
+    return {share: right(off), without: headsOf(spec).map((head) => right([...off, head]))};
+  }
+  return {spec, get step() { return trainer.step; }, goOn, look, worth};
+}
