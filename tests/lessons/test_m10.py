@@ -65,7 +65,8 @@ def test_the_answers_say_these_numbers(page):
     assert meanwhile == [round(ridge, -2)]
     assert fetching == [round(2 * used / 1e9), round(2 * used / 3.35e9, 1)]
     kept = results(page.select("#sec-memory > p")[-1])
-    assert kept == [2, 7, 4096, round(A_TEXT / 1e9, 2), round(PARAMETERS / 1e9, 1), 80, texts_that_fit()]
+    gb = round(A_TEXT / 1e9, 2), round(PARAMETERS / 1e9, 1)
+    assert kept == [2, 7, 4096, *gb, 80, texts_that_fit()]
 
 
 def test_the_layer_with_a_pencil(page):

@@ -424,7 +424,6 @@ def test_two_processes_find_what_one_finds(page):
 
 def test_the_answers_of_check_it(page):
     answers = page.select_one("#check-it").get_text()
-    assert f"{2 * 32 * 32 * 128 * 2:,}" in answers
     window = torch.ones(1100, 1100).tril().triu(-99)
     seen = torch.eye(1100)
     for _ in range(10):
