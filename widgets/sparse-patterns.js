@@ -84,10 +84,10 @@ function view(m, widget) {
   const {mask, pairs, all, tiles, tilesInAll, kept, layers, tokens} = m;
   return html`<div class="stage"><div class="map"><p class="axis">keys, first to last →</p>${weightMap(mask)}
       <p class="axis">↓ queries. Filled: may look</p></div>
-    <dl>${number("pairs of tokens", formatPercent(pairs / all), `${count(pairs)} of ${count(all)}`)}
-      ${number("tiles with such a pair", formatPercent(tiles / tilesInAll), `${tiles} of ${tilesInAll}, each ${TILE} × ${TILE}`)}
-      ${number("keys to keep", kept ?? "–", kept === null ? "not for writing" : `of ${tokens}, for later tokens`)}
-      ${number("layers from first to last", layers ?? "–", "until the last token hears of the first")}</dl></div>
+    <dl>${number("keys to keep", kept ?? "–", kept === null ? "not for writing" : `of ${tokens}, for later tokens`)}
+      ${number("layers from first to last", layers ?? "–", "until the last token hears of the first")}
+      ${number("pairs of tokens", formatPercent(pairs / all), `${count(pairs)} of ${count(all)}`)}
+      ${number("tiles with such a pair", formatPercent(tiles / tilesInAll), `${tiles} of ${tilesInAll}, each ${TILE} × ${TILE}`)}</dl></div>
     ${widget.sentence()}`;
 }
 
