@@ -61,14 +61,14 @@ const flowFigure = (kind, m, widget) => html`<figure class=${kind} role="img" ar
 const cell = (kind, reader) => html`<td class=${kind}><span class="bar" style=${filled(reader[kind] ?? 0)}></span><span
   class="share">${reader[kind] === null ? "no path" : format(reader[kind])}</span></td>`;
 
-const view = (m, widget) => html`<div class="maps">${flowFigure("recurrent", m, widget)}${flowFigure("attention", m, widget)}
-    <p class="scale"><span>0</span><i></i><span>1, in both maps</span></p>
-    <p class="axes">A row for each word that reads, a column for each word that is read. The bars show the framed column, “${m.words[m.source]}”.</p></div>
-  <table class="readers" aria-label="What each word reads of “${m.words[m.source]}”"><thead><tr><th scope="col">read by</th>
+const view = (m, widget) => html`<table class="readers" aria-label="What each word reads of “${m.words[m.source]}”"><thead><tr><th scope="col">read by</th>
     <th scope="col">recurrent</th><th scope="col">attention</th></tr></thead>
     <tbody>${m.readers.map((reader, j) => html`<tr class=${j === m.source ? "looked-for" : ""}><th scope="row">${reader.word}</th>
       ${cell("recurrent", reader)}${cell("attention", reader)}</tr>`)}</tbody></table>
-  ${widget.sentence()}`;
+  ${widget.sentence()}
+  <details><summary>The same for every word: both maps</summary><div class="maps">${flowFigure("recurrent", m, widget)}${flowFigure("attention", m, widget)}
+    <p class="scale"><span>0</span><i></i><span>1, in both maps</span></p>
+    <p class="axes">A row for each word that reads, a column for each word that is read. The bars show the framed column, “${m.words[m.source]}”.</p></div></details>`;
 
 export const flowMap = defineWidget({
   name: "flow-map",

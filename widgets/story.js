@@ -171,11 +171,11 @@ function view(m, widget) {
         words.map((word, i) => html`<span class=${isBreak(pieces, words, i) ? "line-end" : nothing}>${word.map((j) => token(m, j, look))}</span>`)}${
         at === pieces.length - 1 && m.guesses.length ? html`<span class="ghost" aria-hidden="true">${guessed(m.guesses[0].text, pieces[at])}</span>` : nothing}</div></div>
     <div class="below">
-      <div class="heads"><p class="title">A head is a part of the model that looks back. It gives every word so far a weight, and brings back what each has to say, multiplied by that weight. Here are 16 heads at <b>${called(pieces[at])}</b> <span class="note">(a bar for each word; press a head for its arcs)</span></p>
+      <div class="heads"><p class="title">The 16 heads of the model look back from <b>${called(pieces[at])}</b> <span class="note">(a bar for each word, the first at the left; press a head for its arcs)</span></p>
         <div class="tiles" role="radiogroup" aria-label="Head" @keydown=${(event) => moveByKey(event, choose, COLUMNS)}>${
           heads.map((head, i) => tile(head, i, m, choose))}</div></div>
       <div class="next"><p class="title">After <b>${called(pieces[at])}</b> it guesses${
-        at < pieces.length - 1 ? html` <span class="note">(framed: what follows)</span>` : nothing}</p>${guessList(m, widget)}</div>
+        at < pieces.length - 1 ? html` <span class="note">(framed: what follows)</span>` : nothing}</p>${guessList(m, widget)}${switchOff(widget)}</div>
       <p class="score"><b aria-hidden="true">${looks(m)}</b> In training it has learned to look at ${score.look}.</p>
       <details class="measured"><summary>How much, and what that is good for</summary><p>In four new books, ${formatPercent(score.now)} of its weight goes to ${score.look}
         (before training: ${formatPercent(score.before)}). Without this head, the word that comes next loses ${chance(score.lost)} of its probability. All three are means.</p></details></div>
@@ -209,7 +209,7 @@ const widgetOf = defineWidget({
       off: headsOff(names), temperature: decimal(temperature, {min: 0, max: 2, step: 0.05})
     };
   },
-  controls: () => [[slider("temperature", "Temperature"), switchOff, reset]],
+  controls: () => [[slider("temperature", "Temperature"), reset]],
   controlsBelow: true,
   model: shown,
   sentence: summarize,

@@ -10,7 +10,7 @@ import {flag, integer} from "./lib/fields.js";
 import {matrixTable} from "./lib/matrix.js";
 import {format} from "./lib/numbers.js";
 import {shareList} from "./lib/shares.js";
-import {labelledMap, weightMap} from "./lib/weight-map.js";
+import {labelledMap} from "./lib/weight-map.js";
 
 // ---- Where the words look: model -----------------------------------------------------------
 
@@ -53,7 +53,7 @@ export const tourWhy = looks("Where “it” looks", {
     ending: integer(0, {max: 1}), // which last word
     row: integer(it, {max: tokens.length - 1}),
     head: integer(head, {max: trained.length - 1}),
-    untrained: flag(false)
+    untrained: flag(true) // step 8 starts before training
   }),
   controls: ({data: {sentences}}) => [[menu("ending", "… because it was", sentences.map(({tokens}) => tokens[tokens.length - 1]))]],
   model: (data, {ending}) => looking(data, {ending, row: data.it, head: data.head}),
@@ -66,7 +66,7 @@ export const tourHeads = looks("The heads side by side", {
   model: (data, {ending, row}) => looking(data, {ending, row, head: 0}),
   sentence: mostSentence,
   view: (m, widget) => html`<ul class="maps" aria-label="Where “${m.tokens[m.row]}” looks most in each head">${m.maps.map((map, i) => html`<li class=${/ head 1$/.test(m.names[i]) ? "new-layer" : nothing}><b>${m.names[i]}</b>
-    <span class="columns" aria-hidden="true">${m.tokens.map((token) => html`<span>${token}</span>`)}</span>${weightMap(map, {row: m.row})}<span class="most">${withShare(m.most[i])}</span></li>`)}</ul>
+    ${labelledMap(map, {tokens: m.tokens, row: m.row, choose: (row) => widget.set({row})})}<span class="most">${withShare(m.most[i])}</span></li>`)}</ul>
     ${widget.sentence({hidden: true})}`
 });
 

@@ -66,7 +66,7 @@ def test_the_last_word_decides(page, maps):
 
 
 def test_the_last_word_gets_its_look_elsewhere(maps):
-    """ "Hardly gets a look here": this head. "It does elsewhere": it gets most in other heads."""
+    """ "Gets little weight in this head"; in others it gets most."""
     for heads in maps.values():
         assert heads[IT_HEAD, 7, 9] < 0.15
         assert sum(head[7].argmax() == 9 for head in heads) > 1
@@ -184,6 +184,13 @@ def test_before_training_shares_are_nearly_even(page):
     for row in rows:
         trained, untrained = numbers(row)
         assert untrained < 0.25 < trained
+
+
+def test_weights_hidden_after_softmax_do_not_make_1(page):
+    """ "The would keep … for itself, in place of 1." """
+    kept = (Q @ K.T / math.sqrt(2)).softmax(-1)[0, 0].item()
+    answer = page.select_one("#predict-code .answer").get_text()
+    assert f"keep {kept:.2f} for itself" in answer
 
 
 def test_a_score_of_0_would_leak():

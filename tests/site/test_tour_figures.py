@@ -85,6 +85,7 @@ def test_where_the_words_look(open_page, maps):
 
         patterns = page.locator("#tour-patterns")
         patterns.get_by_role("combobox", name="Head").select_option(index=2)
+        page.get_by_label("Before training", exact=True).uncheck()
         assert_shares(page, "#tour-patterns", heads[2, 9])
         page.get_by_label("Before training", exact=True).check()
         assert_shares(page, "#tour-patterns", maps["warm", "random"][2, 9])

@@ -31,7 +31,7 @@ STATES = {
                         ["see.line=5"]),
     "tour-patterns": figure(
         "patterns",
-        {"before training": "see.untrained=1&see.head=0&see.row=0",
-         "the last word, warm": "see.ending=1&see.head=5&see.row=9"},
+        {"before training, the first word": "see.head=0&see.row=0",
+         "the last word, warm": "see.untrained=0&see.ending=1&see.head=5&see.row=9"},
         ["see.head=6", "see.untrained=2"]),
 }  # fmt: skip
