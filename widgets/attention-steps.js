@@ -217,8 +217,6 @@ export const attentionStepper = defineWidget({
   drawn: (widget) => drawStage(widget, widget.state.step),
   challenges: {
     money: ({weights, output}) => output[2][1] >= 3 && weights[2][1].toFixed(2) === "0.77",
-    "bank-to-river": ({weights}) => weights[2][1] >= 0.9,
-    "equal-row": ({weights}) => weights.some((row) => row.every((w) => Math.abs(w - row[0]) < 1e-9)),
-    "river-and-bank": ({weights: [[the, river, bank]]}) => Math.abs(river - bank) < 1e-9 && the < river - 0.01
+    "bank-to-river": ({weights}) => weights[2][1] >= 0.9
   }
 });

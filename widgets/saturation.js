@@ -108,7 +108,7 @@ function plot({moved}, {data, state: {size: chosen, divide, spread}}) {
 
 const view = (m, widget) => html`<dl class="now"><div><dt>Spread of these eight scores</dt><dd class="now-spread">${format(m.deviation)}</dd></div>
     <div><dt>Largest weight</dt><dd class="now-top">${format(Math.max(...m.weights))}</dd></div>
-    <div><dt>It moves by</dt><dd class="now-moved">${formatMove(m.moved)}</dd></div></dl>
+    <div><dt>A nudge moves it by</dt><dd class="now-moved">${formatMove(m.moved)}</dd></div></dl>
   <div class="stage"><figure><figcaption>Weights of eight keys, scores below</figcaption>${bars(m)}</figure>
     <figure><figcaption>How far ${NUDGE} moves the largest, by size of the keys</figcaption>${plot(m, widget)}</figure></div>
   <p class="legend"><span class="raw means">undivided</span> <span class="divided means">divided by √dₖ</span> <span class="ring">what you see</span></p>

@@ -62,8 +62,7 @@ function says({T}) {
   return T === 1 ? "T = 1.0: the scores q·k / √dₖ as they are." : `T = ${T.toFixed(1)}: every score q·k / √dₖ divided by ${T.toFixed(1)}.`;
 }
 
-const spreadOut = ({entropies, keys, tokens, row}) =>
-  `Keys that ${tokens[row]} looks at: ${format(keys)} of ${tokens.length} (entropy ${formatFine(entropies[row])} nats).`;
+const spreadOut = ({keys, tokens, row}) => `Keys that ${tokens[row]} looks at: ${format(keys)} of ${tokens.length}.`;
 
 export function sentence(m) {
   const looks = m.tokens.map((token, j) => `${token} ${format(m.weights[m.row][j])}`).join(", ");

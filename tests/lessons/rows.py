@@ -44,7 +44,7 @@ ROWS = [
      r"\operatorname{softmax}\!\left(\frac{QK^\top}{\sqrt{d_k}}\right)V"),
     ("F11", "m03", "#sec-play", "#step-slider"),
     ("F12", "m03", "#numpy", "scores = Q @ K.T", "np.exp", "rows sum to"),
-    ("F13", "m03", "#sec-code", "returns (output, weights)", "#attention-source",
+    ("F13", "m03", "#sec-formula", "returns (output, weights)", "#attention-source",
      "output, weights = scaled_dot_product_attention(q, k, v)"),
     ("F14", "m03", "#sec-sum", "0.045 · V(the)", "0.768 · V(river)", "0.187 · V(bank)",
      "output(bank)"),

@@ -268,10 +268,7 @@ def test_one_noun_takes_the_adjective_in_and_the_other_does_not(page):
             shown = [f"{100 * x:.0f}" for x in given[3].tolist()]
             told = rf"gives big {shown[0]}\s% of its weight, and suitcase only {shown[1]}\s%"
             assert re.search(told, said)
-        # Scores up to a number that all share; `crossed` above computes them whole.
+        # Scores up to a number that all share.
         scores[word] = run.weights[1][0, 0, 9, [1, 7]].log()
-    falls = re.search(r"falls from (\d+) to (\d+), while .*? goes from (\d+) to (\d+)", said)
-    a, b, c, d = map(int, falls.groups())
-    assert a - c == pytest.approx((scores["big"][0] - scores["big"][1]).item(), abs=1)
-    assert b - d == pytest.approx((scores["small"][0] - scores["small"][1]).item(), abs=1)
-    assert a - b > 5 * abs(c - d)
+    lead = [scores[word][0] - scores[word][1] for word in ("big", "small")]
+    assert lead[0] > 0 > lead[1]

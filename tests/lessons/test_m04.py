@@ -131,8 +131,14 @@ def test_a_nudge_moves_saturated_weights_little(page):
     assert moved(1, 0.1) < moved(root, 0.1) / 100  # "less than a hundredth of that"
     said = " ".join(page.select_one("#sec-nudge").get_text().split())
     # The same change of the dot product, of which only an eleventh comes through the division.
-    assert f"only one part in {root:.0f} comes through" in said
-    assert f"still rises {moved(root, 0.1 / root) / moved(1, 0.1):.0f} times as far" in said
+    times = moved(root, 0.1 / root) / moved(1, 0.1)
+    assert f"still {times:.0f} times as far" in said
+    before, step = the(scores / root), 0.1 / root
+    told = f"{step:.4f} · {before:.2f} · {1 - before:.2f} ≈ {moved(root, step):.4f}. Undivided"
+    assert told in said
+    assert f"Undivided it was {moved(1, 0.1):.5f}" in said
+    # With a pencil, from the rounded numbers.
+    assert round(round(moved(root, step), 4) / round(moved(1, 0.1), 5)) == round(times)
 
 
 def test_undivided_draws_that_follow_have_two_keys_nearly_level():

@@ -31,8 +31,6 @@ STATES = {
         "goals": {
             "money": "steps.value=0,0;0,4;2,2",
             "bank-to-river": "steps.query=0.5,2;1,1;2,4",
-            "equal-row": "steps.query=0.5,2;0,0;1,2",
-            "river-and-bank": "steps.query=3,2;1,1;1,2",
         },
     },
 }  # fmt: skip
