@@ -118,6 +118,7 @@ export const maskBuilder = defineWidget({
   view,
   challenges: {
     "two-words": (m) => seenBy(m, 5).length === 2,
+    "prefix-padding": ({mask}) => mask[0][1] && mask.every((row) => !row[5]),
     "empty-row": (m) => m.mask.some((row) => row.every((isOn) => !isOn))
   }
 });

@@ -78,7 +78,7 @@ ROWS = [
     ("F30", "m05", "#sec-leak", "BERT", "GPT", "#figure-readers"),
     ("F31", "m05", "#sec-cross", "#figure-reversal", "#figure-phrases", "French",
      "context=english"),
-    ("F32", "m06", "#sec-formula", r"\text{head}_h", r"\operatorname{MultiHead}(X)"),
+    ("F32", "m06", "#sec-layers", r"\text{head}_h", r"\operatorname{MultiHead}(X)"),
     ("F33", "m06", "#models", "BERT base", "GPT-2", "GPT-3", "Llama 2 70B", "Llama 3 8B"),
     ("F34", "m06", "#sec-play", "#layer-steps"),
     ("F35", "m06", "#sec-layers", "def multi_head(", "#parity", "causal",

@@ -16,7 +16,10 @@ STATES = {
             "mask.window=0", "mask.window=x", "mask.prefix=6", "mask.padding=9", "mask.causal=2",
             "mask.painted=9.9.1", "mask.painted=1.1", "mask.painted=1.1.2_0.0.1", "mask.row=6",
         ],
-        "goals": {"two-words": "mask.window=2", "empty-row": "mask.painted=0.0.0"},
+        "goals": {
+            "two-words": "mask.window=2", "prefix-padding": "mask.prefix=2&mask.padding=1",
+            "empty-row": "mask.painted=0.0.0",
+        },
     },
     "leak-test": {
         "page": PAGE,
