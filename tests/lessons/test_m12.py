@@ -215,7 +215,7 @@ def test_the_goals_of_patterns_are_met_by_what_the_box_names():
 def test_a_smaller_window_keeps_less_and_needs_more_layers(page, window, kept, layers):
     mask = pattern_of_64("window", window).float()
     seen = torch.eye(64)[63]
-    for layer in range(1, 64):
+    for _ in range(1, 64):
         seen = (seen @ mask).clamp(max=1)
         if seen[0]:
             break
