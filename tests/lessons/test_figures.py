@@ -82,9 +82,11 @@ def test_m06_questions_are_means_and_ends_of_the_seeds(tables):
 def test_m07_places_are_the_range_of_the_seeds(tables):
     scores = load("models/positions/scores.json")
     right, other = scores["right"], scores["other constants"]
-    kinds = [right[kind] for kind in ("none", "sinusoidal", "learned", "relative", "alibi")]
-    kinds += [other["alibi"], right["rotary"], other["rotary"]]
-    for table, kind in zip(tables("m07_position", "figure-longer"), kinds, strict=True):
+    kinds = [right["rotary"], other["rotary"]]
+    kinds += [right[kind] for kind in ("none", "sinusoidal", "learned", "relative", "alibi")]
+    kinds += [other["alibi"]]
+    shown = tables("m07_position", "figure-longer") + tables("m07_position", "figure-others")
+    for table, kind in zip(shown, kinds, strict=True):
         for question, column in (("back", "three back"), ("last", "last letter")):
             seeds = np.array(kind[question])
             for got, values in zip(table[column].values(), seeds.T, strict=True):

@@ -39,7 +39,8 @@ def texts(cell) -> list[str]:
         if output.output_type == "stream":
             shown.append(output.text)
         elif "text/markdown" in data:
-            shown.append(data["text/markdown"])
+            # Without the title of the box that it stands in, which the writer adds.
+            shown.append(re.sub("<summary>.*?</summary>", "", data["text/markdown"]))
         elif not any(mime.startswith("image/") for mime in data):
             shown.append(data["text/plain"])
     return shown
