@@ -35,6 +35,17 @@ def payload() -> dict[str, Any]:
     return {"tasks": TASKS, "questions": QUESTIONS, "recorded": recorded}
 
 
+def in_lesson(task: str, parts: list[str], changes: list[str]) -> dict[str, Any]:
+    """A playground with one task and a few settings, and what came of ``changes`` of them."""
+    measured = Measured()
+    results = [
+        {"change": change, "share": measured.share(task, change), "seeds": measured.seeds(task, change),
+         "learned": len(measured.learned(task, change))}
+        for change in changes
+    ]  # fmt: skip
+    return {"tasks": [task], "parts": parts, "results": results}
+
+
 class Measured:
     """What came of the trainings, by task and by what was changed of its opening."""
 

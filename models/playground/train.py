@@ -51,6 +51,10 @@ CHANGES: dict[str, dict[str, tuple[dict[str, Any], int]]] = {
         "opening": ({}, 4), "no positions": ({"positions": "none"}, 4),
         "no mask": ({"mask": False}, 3),
     },
+    "two": {
+        "opening": ({}, 6), "one head": ({"heads": 1}, 6),
+        "one head, MLP": ({"heads": 1, "mlp": True}, 3), "four heads": ({"heads": 4}, 3),
+    },
 }  # fmt: skip
 
 

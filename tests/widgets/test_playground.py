@@ -47,6 +47,13 @@ def test_the_tasks_of_one_look():
         assert targets == [tokens.index(token) for token in tokens]
 
 
+def test_two_asks_for_two_letters_at_each_symbol():
+    for tokens, targets in rows("two"):
+        assert targets[:6] == [-1] * 6
+        assert targets[6::2] == tokens[2:-1]
+        assert targets[7::2] == tokens[:-3]
+
+
 def test_sort_asks_for_the_ten_in_order():
     for tokens, targets in rows("sort"):
         ordered = sorted(tokens[:10])
@@ -55,7 +62,7 @@ def test_sort_asks_for_the_ten_in_order():
         assert tokens[10:] == ordered[:9]
 
 
-@pytest.mark.parametrize("task", ["repeat", "recall", "previous", "reverse", "first", "sort"])
+@pytest.mark.parametrize("task", ["repeat", "recall", "previous", "reverse", "first", "sort", "two"])
 def test_a_setting_that_is_not_chosen_is_the_tasks(task):
     opening = TASKS.run("m.TASKS[x].opening", task)
     spec = SPEC.call("specOf", {"task": task, "heads": 4})

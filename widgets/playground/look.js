@@ -8,7 +8,7 @@ import {countOf, numbersOf, viewsOf} from "./model.js";
 import {bestPattern} from "./patterns.js";
 import {exampleOf, headsOf, readingOf} from "./reading.js";
 import {PARTS, rivalOf, specOf, wordsOf} from "./spec.js";
-import {TASKS} from "./tasks.js";
+import {TASKS, askedAt} from "./tasks.js";
 
 /** What a model reads before it learns: computed here, as it takes a millisecond. */
 function untrained({untrained: known}, question) {
@@ -59,15 +59,15 @@ export function looked(data, state) {
     task: state.task, spec, example, sides, isPlaying, isStepping, problem: bench.problem,
     change: rivalOf(spec, state.versus) && state.versus, step: state.step,
     last: Math.max(state.step, Math.min(...trainedOf(state).map(({key}) => lastOf(bench, key)))),
-    at: Math.min(state.at ?? openRow(example), example.tokens.length - 1),
+    at: Math.min(state.at ?? openRow(state.task, example), example.tokens.length - 1),
     isAwaited: (isStepping || (!isPlaying && !isWhole)) && !bench.problem,
     catching: bench.catching && !isPlaying ? Math.min(...sides.map(({losses}) => losses.length)) : null
   };
 }
 
 /** The symbol whose looks are told at first: in the middle of those that are asked. */
-function openRow({targets}) {
-  const asked = targets.map((target, i) => (target >= 0 ? i : -1)).filter((i) => i >= 0);
+function openRow(task, {tokens, targets}) {
+  const asked = tokens.map((_, i) => i).filter((i) => askedAt(task, targets, i).length);
   return asked[Math.floor(asked.length / 2)];
 }
 
@@ -90,7 +90,8 @@ function sideInWords(side, m) {
     const worth = head.without === null || head.isOff ? "" : `; with it off, ${formatPercent(head.without)} right`;
     return head.isOff ? `Head ${head.name} is off` : `Head ${head.name} gives ${formatPercent(head.share)} ${head.says}, and from the chosen symbol ${formatPercent(weight)} to ${symbol(task, example.tokens[to])}, place ${to + 1}${worth}`;
   });
-  const said = example.targets[at] < 0 ? `answers ${answer(task, side.reading.answers[at])} though nothing is asked` : `answers ${answer(task, side.reading.answers[at])}, ${side.isRight[at] ? "right" : `wrong: it is ${answer(task, example.targets[at])}`}`;
+  const said = askedAt(task, example.targets, at).map((i) => `answers ${answer(task, side.reading.answers[i])}, ${side.isRight[i] ? "right" : `wrong: it is ${answer(task, example.targets[i])}`}`).join(", and ")
+    || "is asked for nothing";
   const off = side.worth && side.heads.some(({isOff}) => isOff) ? ` With these heads off, ${formatPercent(side.worth.share)} of the answers on other rows are right.` : "";
   return `${wordsOf(side.spec)}. ${scoreInWords(side)} Of the example, ${side.right} of ${example.targets.filter((target) => target >= 0).length} answers are right. `
     + `At place ${at + 1}, ${symbol(task, example.tokens[at])}, it ${said}. ${heads.join(". ")}.${off}`;

@@ -8,7 +8,7 @@ import {TASKS} from "./tasks.js";
 
 /** Where each matrix stands in the one list of all numbers: [{name, from, rows, columns, spread}]. */
 export function planOf({task, layers, width, positions, mlp}) {
-  const {symbols, length, answers} = TASKS[task];
+  const {symbols, length, answers, questions} = TASKS[task];
   const plan = [];
   const add = (name, rows, columns, spread = columns ** -0.5) => {
     const last = plan[plan.length - 1];
@@ -21,7 +21,7 @@ export function planOf({task, layers, width, positions, mlp}) {
     if (mlp) add(`${i}.into`, 4 * width, width);
     if (mlp) add(`${i}.back`, width, 4 * width);
   }
-  add("unembedding", answers.length, width, width ** -0.5 / 2);
+  add("unembedding", questions.length * answers.length, width, width ** -0.5 / 2);
   return plan;
 }
 

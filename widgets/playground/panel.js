@@ -68,7 +68,7 @@ const pace = (widget) => {
 };
 
 const versus = (widget) => {
-  const all = changesOf(specOf(widget.state));
+  const all = changesOf(specOf(widget.state), widget.data.parts ?? undefined);
   const now = widget.state.versus;
   const at = now ? all.findIndex(({name, value}) => name === now.name && value === now.value) : -1;
   const choose = (i) => widget.set({versus: i ? {name: all[i - 1].name, value: all[i - 1].value} : null, step: 0, off: []});

@@ -1,5 +1,7 @@
 // What a head may look at, and how much of its attention it gives to it.
 
+import {askedAt} from "./tasks.js";
+
 const isNumber = (token) => token >= 8; // in the task of pairs
 const places = (tokens, isOne) => tokens.map((_, j) => j).filter(isOne);
 const one = (j) => [j];
@@ -9,6 +11,7 @@ const none = [];
 const PATTERNS = {
   itself: {says: "to the symbol itself", at: ({i}) => one(i)},
   before: {says: "to the symbol before", at: ({i}) => one(i - 1)},
+  third: {says: "to the third symbol back", at: ({i}) => (i >= 3 ? one(i - 3) : none)},
   "before, once": {says: "to the symbol before, in the first round", at: ({i, start}) => (i <= start ? one(i - 1) : none)},
   next: {says: "to the next symbol", at: ({tokens, i}) => (i + 1 < tokens.length ? one(i + 1) : none)},
   after: {says: "to what came after the same symbol", at: ({tokens, i}) => places(tokens, (j) => j > 0 && j <= i && tokens[j - 1] === tokens[i])},
@@ -23,6 +26,7 @@ const PATTERNS = {
 const OF_TASK = {
   repeat: ["before, once", "after", "same", "itself", "next", "start"],
   recall: ["key", "value", "before", "itself", "next", "start"],
+  two: ["before", "third", "itself", "next", "start"],
   previous: ["before", "itself", "next", "start"],
   reverse: ["mirror", "itself", "before", "next", "start"],
   first: ["first", "before", "itself", "next", "start"],
@@ -31,7 +35,7 @@ const OF_TASK = {
 
 /** [{pattern, says, share}]: how far a map of weights follows each pattern, in an example of a task. */
 export function patternsOf(task, {tokens, targets}, map) {
-  const start = targets.findIndex((target) => target >= 0); // before it nothing is asked
+  const start = tokens.findIndex((_, i) => askedAt(task, targets, i).length); // before it nothing is asked
   return OF_TASK[task].map((pattern) => {
     const {says, at} = PATTERNS[pattern];
     return {pattern, says, share: shareOf((i) => at({tokens, targets, i, start}), tokens.length, map)};

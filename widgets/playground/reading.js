@@ -11,13 +11,13 @@ const EXAMPLES = 500000; // seeds from here on, which no training has
 export const exampleOf = (task, number) => TASKS[task].make(chanceOf(EXAMPLES + number));
 
 /**
- * What a model makes of an example: {maps: of each head a flat map, answers: the likeliest answer at
- * each symbol, shares: how likely it is}.
+ * What a model makes of an example: {maps: of each head a flat map, answers: the likeliest answer to
+ * each question at each symbol, shares: how likely it is}.
  */
 export function readingOf(spec, views, {tokens}, off = []) {
   const {logits, layers} = forward(spec, views, tokens, off);
-  const width = logits.length / tokens.length;
-  const answers = tokens.map((_, i) => largest(logits, i * width, width));
+  const width = TASKS[spec.task].answers.length;
+  const answers = Array.from({length: logits.length / width}, (_, i) => largest(logits, i * width, width));
   const shares = answers.map((answer, i) => 1 / partition(logits, i * width, width, logits[i * width + answer]));
   return {maps: layers.flatMap(({weights}) => weights[0].map((map) => Float32Array.from(map))), answers, shares};
 }

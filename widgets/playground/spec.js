@@ -69,8 +69,8 @@ export function rivalOf(spec, versus) {
   return versus && spec[versus.name] !== versus.value ? {...spec, [versus.name]: versus.value} : null;
 }
 
-/** All changes of one thing: [{name, value, text}]. */
-export const changesOf = (spec) => NAMES.filter((name) => name !== "seed").flatMap((name) => PARTS[name].options
+/** All changes of one of the `parts`: [{name, value, text}]. */
+export const changesOf = (spec, parts = NAMES) => NAMES.filter((name) => name !== "seed" && parts.includes(name)).flatMap((name) => PARTS[name].options
   .filter((value) => value !== spec[name]).map((value) => ({name, value, text: PARTS[name].says(value)})))
   .concat([{name: "seed", value: (spec.seed + 1) % 10, text: `another seed, ${(spec.seed + 1) % 10}`}]);
 

@@ -4,23 +4,37 @@ import {html, nothing} from "../../assets/vendor/lit.js";
 import {formatPercent} from "../lib/numbers.js";
 import {moveByKey} from "../lib/words.js";
 import {answer, symbol} from "./look.js";
+import {TASKS, askedAt} from "./tasks.js";
 
 const heard = (words) => html`<span class="screen-reader-only">${words}</span>`;
 
-/** What a model answers at a symbol, for the eye and the ear; nothing where nothing is asked. */
-function given(side, i, {task, example: {targets}}) {
-  if (targets[i] < 0) return html`<span class="given none"></span>`;
-  const [share, isRight] = [side.reading.shares[i], side.isRight[i]];
-  return html`${heard("answered:")}<span class=${isRight ? "given right" : "given wrong"} style="--share:${share.toFixed(2)}">${answer(task, side.reading.answers[i])}</span>
-    ${heard(`with ${formatPercent(share)}, ${isRight ? "right" : "wrong"}`)}`;
+/** A cell for each question at a symbol: what `cell` makes of its place in the targets, empty cells where nothing is asked. */
+function cells(m, i, cell, empty) {
+  const asked = askedAt(m.task, m.example.targets, i);
+  return asked.length ? asked.map(cell) : TASKS[m.task].questions.map((_, k) => empty(k));
 }
 
+/** What a model answers at a symbol, for the eye and the ear. */
+const given = (side, i, m) => cells(m, i, (at) => {
+  const [share, isRight] = [side.reading.shares[at], side.isRight[at]];
+  return html`${heard("answered:")}<span class=${isRight ? "given right" : "given wrong"} style="--share:${share.toFixed(2)}">${answer(m.task, side.reading.answers[at])}</span>
+    ${heard(`with ${formatPercent(share)}, ${isRight ? "right" : "wrong"}`)}`;
+}, () => html`<span class="given none"></span>`);
+
+const asked = (i, m) => cells(m, i, (at) => html`${heard("asked:")}<span class="asked">${answer(m.task, m.example.targets[at])}</span>`,
+  (k) => html`<span class="asked" aria-hidden="true">·</span>${k ? nothing : heard("nothing is asked")}`);
+
 function column(token, i, m) {
-  const {task, at, example: {targets}, sides} = m;
-  return html`<button type="button" role="radio" aria-checked=${i === at} tabindex=${i === at ? 0 : -1}>
-    <span class="symbol">${symbol(task, token)}</span>${heard(`place ${i + 1},`)}
-    ${targets[i] < 0 ? html`<span class="asked" aria-hidden="true">·</span>${heard("nothing is asked")}` : html`${heard("asked:")}<span class="asked">${answer(task, targets[i])}</span>`}
-    ${sides.map((side) => given(side, i, m))}</button>`;
+  return html`<button type="button" role="radio" aria-checked=${i === m.at} tabindex=${i === m.at ? 0 : -1}>
+    <span class="symbol">${symbol(m.task, token)}</span>${heard(`place ${i + 1},`)}${asked(i, m)}
+    ${m.sides.map((side) => given(side, i, m))}</button>`;
+}
+
+/** What the rows of a column are, for the eye. */
+function legend({task, sides}) {
+  const {questions} = TASKS[task];
+  const answers = sides.map((_, i) => (sides[1] ? `answer ${i + 1}` : "answer"));
+  return ["row", ...questions, ...answers.flatMap((name) => questions.map((_, k) => (k ? "" : name)))];
 }
 
 /** The example as a row of columns; one column is chosen. */
@@ -29,7 +43,7 @@ export function strip(m, widget) {
     const chosen = target.closest("button");
     if (chosen) widget.set({at: [...chosen.parentElement.querySelectorAll("button")].indexOf(chosen)});
   };
-  return html`<div class="strip"><div class="sides" aria-hidden="true"><span>row</span><span>asked</span><span>${m.sides[1] ? "answer 1" : "answer"}</span>${m.sides[1] ? html`<span>answer 2</span>` : nothing}</div>
+  return html`<div class="strip"><div class="sides" aria-hidden="true">${legend(m).map((name) => html`<span>${name}</span>`)}</div>
     <div class="symbols" role="radiogroup" aria-label="The symbol that looks" @click=${press} @keydown=${(event) => moveByKey(event, (at) => widget.set({at}))}>
     ${m.example.tokens.map((token, i) => column(token, i, m))}</div></div>`;
 }

@@ -40,6 +40,12 @@ function previous(chance) {
   return {tokens, targets: tokens.map((_, i) => (i ? tokens[i - 1] : NONE))};
 }
 
+/** Two questions at each letter: which one stood one place before, and which one three? */
+function two(chance) {
+  const tokens = letters(chance, 10, 16);
+  return {tokens, targets: tokens.flatMap((_, i) => (i < 3 ? [NONE, NONE] : [tokens[i - 1], tokens[i - 3]]))};
+}
+
 /** Ten letters, each once, and then the same in order: from the last of the ten on, which comes next? */
 function sort(chance) {
   const given = chance.shuffled(range(0, 16)).slice(0, 10);
@@ -49,38 +55,43 @@ function sort(chance) {
 
 /**
  * By name: what it is called and asks; make(chance) → {tokens, targets}; the symbols that stand for tokens, and those for answers;
- * the length of a row; the steps of one press
- * of Train; and the settings that it is opened with.
+ * the length of a row; the questions that are asked at each symbol, whose answers stand side by
+ * side in targets; the steps of one press of Train; and the settings that it is opened with.
  */
 export const TASKS = {
   repeat: {
     title: "Repeat", asks: "The row begins again and again. Which letter comes next?",
-    make: repeat, symbols: LETTERS, answers: LETTERS, length: 24,
+    make: repeat, symbols: LETTERS, answers: LETTERS, length: 24, questions: ["asked"],
     steps: 300, opening: {layers: 2, width: 32, rate: 0.01, mask: true}
   },
   recall: {
     title: "Recall", asks: "Which number stood after this letter?",
-    make: recall, symbols: [...LETTERS.slice(0, 8), ...NUMBERS.slice(0, 8)], answers: [...LETTERS.slice(0, 8), ...NUMBERS.slice(0, 8)], length: 24,
+    make: recall, symbols: [...LETTERS.slice(0, 8), ...NUMBERS.slice(0, 8)], answers: [...LETTERS.slice(0, 8), ...NUMBERS.slice(0, 8)], length: 24, questions: ["asked"],
     steps: 400, opening: {layers: 2, width: 32, rate: 0.005, mask: true}
   },
   previous: {
     title: "Previous symbol", asks: "Which letter stands before this one?",
-    make: previous, symbols: LETTERS.slice(0, 12), answers: LETTERS.slice(0, 12), length: 16,
+    make: previous, symbols: LETTERS.slice(0, 12), answers: LETTERS.slice(0, 12), length: 16, questions: ["asked"],
     steps: 200, opening: {layers: 1, width: 16, rate: 0.01, mask: true}
   },
   reverse: {
     title: "Reverse", asks: "Read from the end, which letter stands at this place?",
-    make: reverse, symbols: LETTERS.slice(0, 12), answers: LETTERS.slice(0, 12), length: 16,
+    make: reverse, symbols: LETTERS.slice(0, 12), answers: LETTERS.slice(0, 12), length: 16, questions: ["asked"],
     steps: 200, opening: {layers: 1, width: 16, rate: 0.01, mask: false}
   },
   first: {
     title: "First occurrence", asks: "At which place did this letter first stand?",
-    make: first, symbols: LETTERS, answers: NUMBERS, length: 16,
+    make: first, symbols: LETTERS, answers: NUMBERS, length: 16, questions: ["asked"],
     steps: 200, opening: {layers: 1, width: 16, rate: 0.02, mask: true}
+  },
+  two: {
+    title: "Two back", asks: "Which letters stood one place and three places before this one?",
+    make: two, symbols: LETTERS.slice(0, 10), answers: LETTERS.slice(0, 10), length: 16, questions: ["1 back", "3 back"],
+    steps: 300, opening: {layers: 1, heads: 2, width: 32, rate: 0.01, mask: true, seed: 1}
   },
   sort: {
     title: "Sort", asks: "Ten letters, then the same by the alphabet. Which one comes next?",
-    make: sort, symbols: LETTERS, answers: LETTERS, length: 19,
+    make: sort, symbols: LETTERS, answers: LETTERS, length: 19, questions: ["asked"],
     steps: 400, opening: {layers: 1, width: 32, rate: 0.01, mask: true}
   }
 };
@@ -89,4 +100,10 @@ export const TASKS = {
 export function batchOf(task, chance, count) {
   const rows = range(0, count).map(() => TASKS[task].make(chance));
   return {tokens: rows.flatMap(({tokens}) => tokens), targets: rows.flatMap(({targets}) => targets)};
+}
+
+/** Where in `targets` the answers that are asked for at symbol i stand; nowhere where nothing is asked. */
+export function askedAt(task, targets, i) {
+  const {questions} = TASKS[task];
+  return range(i * questions.length, (i + 1) * questions.length).filter((at) => targets[at] !== NONE);
 }
