@@ -184,5 +184,5 @@ def test_a_score_of_0_would_leak():
 
 
 def test_every_source_is_cited(page):
-    keys = ["vaswani2017", "brown2020", "devlin2019", "radford2019", "clark2019", "olsson2022"]
+    keys = ["brown2020", "devlin2019", "radford2019", "clark2019", "olsson2022"]
     assert all(page.select_one(f"#ref-{key}") for key in keys)
