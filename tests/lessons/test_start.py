@@ -75,7 +75,7 @@ def test_three_steps_are_as_the_text_says(page, steps):
     lines = output(page, "three-steps").splitlines()
     for line, want in zip((lines[0], lines[3]), steps["shares"], strict=True):
         assert numbers(line)[1:] == pytest.approx(want, abs=5.1e-4)
-    before = f"won't learn from, mother gets {100 * steps['shares'][0][1]:.1f} %"
+    before = f"learn from, mother gets {100 * steps['shares'][0][1]:.1f} %"
     assert before in open_text(page)
     found = page.select_one("#sec-up .answer").get_text().replace("\u202f%", "")
     want = [100 * share for pair in zip(*steps["shares"], strict=True) for share in pair]
