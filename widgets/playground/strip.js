@@ -18,7 +18,7 @@ function given(side, i, {task, example: {targets}}) {
 function column(token, i, m) {
   const {task, at, example: {targets}, sides} = m;
   return html`<button type="button" role="radio" aria-checked=${i === at} tabindex=${i === at ? 0 : -1}>
-    <span class="symbol">${symbol(task, token)}</span>${heard(`place ${i + 1},`)}
+    <span class="symbol">${symbol(task, token)}</span>${heard(`position ${i + 1},`)}
     ${targets[i] < 0 ? html`<span class="asked" aria-hidden="true">·</span>${heard("nothing is asked")}` : html`${heard("asked:")}<span class="asked">${answer(task, targets[i])}</span>`}
     ${sides.map((side) => given(side, i, m))}</button>`;
 }
@@ -30,6 +30,6 @@ export function strip(m, widget) {
     if (chosen) widget.set({at: [...chosen.parentElement.querySelectorAll("button")].indexOf(chosen)});
   };
   return html`<div class="strip"><div class="sides" aria-hidden="true"><span>row</span><span>asked</span><span>${m.sides[1] ? "answer 1" : "answer"}</span>${m.sides[1] ? html`<span>answer 2</span>` : nothing}</div>
-    <div class="symbols" role="radiogroup" aria-label="The symbol that looks" @click=${press} @keydown=${(event) => moveByKey(event, (at) => widget.set({at}))}>
+    <div class="symbols" role="radiogroup" aria-label="The token that looks" @click=${press} @keydown=${(event) => moveByKey(event, (at) => widget.set({at}))}>
     ${m.example.tokens.map((token, i) => column(token, i, m))}</div></div>`;
 }

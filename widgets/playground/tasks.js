@@ -64,17 +64,17 @@ export const TASKS = {
     steps: 400, opening: {layers: 2, width: 32, rate: 0.005, mask: true}
   },
   previous: {
-    title: "Previous symbol", asks: "Which letter stands before this one?",
+    title: "Previous token", asks: "Which letter stands before this one?",
     make: previous, symbols: LETTERS.slice(0, 12), answers: LETTERS.slice(0, 12), length: 16,
     steps: 200, opening: {layers: 1, width: 16, rate: 0.01, mask: true}
   },
   reverse: {
-    title: "Reverse", asks: "Read from the end, which letter stands at this place?",
+    title: "Reverse", asks: "Read from the end, which letter stands at this position?",
     make: reverse, symbols: LETTERS.slice(0, 12), answers: LETTERS.slice(0, 12), length: 16,
     steps: 200, opening: {layers: 1, width: 16, rate: 0.01, mask: false}
   },
   first: {
-    title: "First occurrence", asks: "At which place did this letter first stand?",
+    title: "First occurrence", asks: "At which position did this letter first stand?",
     make: first, symbols: LETTERS, answers: NUMBERS, length: 16,
     steps: 200, opening: {layers: 1, width: 16, rate: 0.02, mask: true}
   },
