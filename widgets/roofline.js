@@ -104,8 +104,10 @@ const view = (m) => html`${plot(m)}
   <p class="in-all">At least <b>${duration(m.seconds)}</b> in all. At most <b>${amount(m.tokens, "")}</b> tokens a second${inAll(m.batch)}.</p>
   <p class="fits">Parameters and caches take <b>${amount(m.kept, "B")}</b>${beside(m)}.</p>`;
 
-const more = (widget) => html`<details><summary>Another model, or smaller numbers</summary><div class="controls">
-  ${menu("model", "Model", widget.data.models.map(({name}) => name))(widget)}${choice("bits", "Bits of a number", BITS.map((bits) => `${bits} bits`))(widget)}</div></details>`;
+const more = (widget) => html`<details><summary>Another machine, model or length</summary><div class="controls">
+  ${menu("machine", "Machine", widget.data.machines.map(({name}) => name))(widget)}${menu("model", "Model", widget.data.models.map(({name}) => name))(widget)}
+  ${steps("length", "Tokens", LENGTHS.map(whole), {ticks: [0, 3, 5, 7]})(widget)}
+  ${choice("writing", "The model", ["reads the text", "writes a token after it"])(widget)}${choice("bits", "Bits of a number", BITS.map((bits) => `${bits} bits`))(widget)}</div></details>`;
 
 /** data: {models, machines: as in course/costs.py; chosen: name of the first model} */
 export const rooflineExplorer = defineWidget({
@@ -119,13 +121,7 @@ export const rooflineExplorer = defineWidget({
     model: integer(models.findIndex(({name}) => name === chosen), {max: models.length - 1}),
     bits: option(16, BITS)
   }),
-  controls: ({data}) => [
-    [menu("machine", "Machine", data.machines.map(({name}) => name)), reset],
-    [choice("writing", "The model", ["reads the text", "writes a token after it"])],
-    [steps("length", "Tokens", LENGTHS.map(whole), {ticks: [0, 3, 5, 7]})],
-    [steps("batch", "Texts", BATCHES.map(whole), {ticks: [0, 2, 4, 6, 8]})],
-    [more]
-  ],
+  controls: () => [[steps("batch", "Texts", BATCHES.map(whole), {ticks: [0, 2, 4, 6, 8]})], [more, reset]],
   model: roofline,
   sentence,
   view: (m, widget) => html`${view(m)}${widget.sentence({hidden: true})}`,

@@ -73,8 +73,8 @@ const plural = (n, what) => `${n} ${what}${n === 1 ? "" : "s"}`;
 
 export function sentence({pattern, size, pairs, all, tiles, tilesInAll, kept, layers, tokens}) {
   const what = WHAT[pattern].replace("{size}", size).replace("{nth}", nth(size));
-  return `${what}: ${formatPercent(pairs / all)} of the pairs, in ${formatPercent(tiles / tilesInAll)} of the tiles. `
-    + `${kept === null ? "No writer looks like this" : `Of ${tokens} keys, later tokens can still see ${kept}`}. `
+  const left = pattern === "window" ? "" : `: ${formatPercent(pairs / all)} of the pairs, in ${formatPercent(tiles / tilesInAll)} of the tiles`;
+  return `${what}${left}. ${kept === null ? "No writer looks like this" : `Of ${tokens} keys, later tokens can still see ${kept}`}. `
     + (layers === null ? "The last token never hears of the first." : `The last token hears of the first after ${plural(layers, "layer")}.`);
 }
 
@@ -85,10 +85,12 @@ function view(m, widget) {
   return html`<div class="stage"><div class="map"><p class="axis">keys, first to last →</p>${weightMap(mask)}
       <p class="axis">↓ queries. Filled: may look</p></div>
     <dl>${number("keys to keep", kept ?? "–", kept === null ? "not for writing" : `of ${tokens}, for later tokens`)}
-      ${number("layers from first to last", layers ?? "–", "until the last token hears of the first")}
-      ${number("pairs of tokens", formatPercent(pairs / all), `${count(pairs)} of ${count(all)}`)}
-      ${number("tiles with such a pair", formatPercent(tiles / tilesInAll), `${tiles} of ${tilesInAll}, each ${TILE} × ${TILE}`)}</dl></div>
-    ${widget.sentence()}`;
+      ${number("layers from first to last", layers ?? "–", "until the last token hears of the first")}</dl></div>
+    ${widget.sentence()}
+    <details class="more"><summary>Other patterns, and what a kernel can skip</summary>
+      <div class="controls">${choice("pattern", "Pattern", NAMES)(widget)}</div>
+      <dl>${number("pairs of tokens", formatPercent(pairs / all), `${count(pairs)} of ${count(all)}`)}
+      ${number("tiles with such a pair", formatPercent(tiles / tilesInAll), `${tiles} of ${tilesInAll}, each ${TILE} × ${TILE}`)}</dl></details>`;
 }
 
 /** The size, by what it is the size of; full and causal have none. */
@@ -100,7 +102,7 @@ export const sparsePatterns = defineWidget({
   label: "Patterns and what they save",
   key: "pattern",
   fields: () => ({pattern: option("window", PATTERNS), size: integer(16, {min: 1, max: 32})}),
-  controls: () => [[choice("pattern", "Pattern", NAMES)], [size, reset]],
+  controls: () => [[size, reset]],
   model: patternOf,
   sentence,
   view,

@@ -1,8 +1,8 @@
-// The small figures of the tour. Steps 1, 5 and 8: where the words of a sentence look in a trained
-// model. Steps 2 to 4, 6 and 7: matrices of three words, and what one chosen cell says.
+// The small figures of the tour. Steps 1 and 5: where the words of a sentence look in a trained
+// model. Steps 3, 4 and 6: matrices of three words, and what one chosen cell says.
 // The first figure of each kind keeps what a reader chooses; the others follow it.
 
-import {html, nothing} from "../assets/vendor/lit.js";
+import {html} from "../assets/vendor/lit.js";
 import {attentionSteps} from "./lib/attention.js";
 import {menu, toggle} from "./lib/controls.js";
 import {defineWidget} from "./lib/define-widget.js";
@@ -10,7 +10,7 @@ import {flag, integer} from "./lib/fields.js";
 import {matrixTable} from "./lib/matrix.js";
 import {format} from "./lib/numbers.js";
 import {shareList} from "./lib/shares.js";
-import {labelledMap} from "./lib/weight-map.js";
+import {labelledMap, weightMap} from "./lib/weight-map.js";
 
 // ---- Where the words look: model -----------------------------------------------------------
 
@@ -36,9 +36,6 @@ const withShare = ({token, weight}) => `${token} ${format(weight)}`;
 export const lookSentence = ({tokens, names, head, row, look, source}) =>
   `${names[head]}, ${source}: ${tokens[row]} looks at ${look.map(withShare).join(", ")}.`;
 
-const mostSentence = ({tokens, names, row, most}) =>
-  `${tokens[row]} looks most at: ${most.map((found, i) => `${withShare(found)} (${names[i]})`).join(", ")}.`;
-
 const asks = ({tokens, row}) => `“${tokens[row]}” looks at`;
 
 const wordMenu = (label) => (widget) => {
@@ -53,7 +50,7 @@ export const tourWhy = looks("Where “it” looks", {
     ending: integer(0, {max: 1}), // which last word
     row: integer(it, {max: tokens.length - 1}),
     head: integer(head, {max: trained.length - 1}),
-    untrained: flag(true) // step 8 starts before training
+    untrained: flag(false)
   }),
   controls: ({data: {sentences}}) => [[menu("ending", "… because it was", sentences.map(({tokens}) => tokens[tokens.length - 1]))]],
   model: (data, {ending}) => looking(data, {ending, row: data.it, head: data.head}),
@@ -62,45 +59,23 @@ export const tourWhy = looks("Where “it” looks", {
 });
 
 export const tourHeads = looks("The heads side by side", {
-  controls: () => [[wordMenu("From word")]],
-  model: (data, {ending, row}) => looking(data, {ending, row, head: 0}),
-  sentence: mostSentence,
-  view: (m, widget) => html`<ul class="maps" aria-label="Where “${m.tokens[m.row]}” looks most in each head">${m.maps.map((map, i) => html`<li class=${/ head 1$/.test(m.names[i]) ? "new-layer" : nothing}><b>${m.names[i]}</b>
-    ${labelledMap(map, {tokens: m.tokens, row: m.row, choose: (row) => widget.set({row})})}<span class="most">${withShare(m.most[i])}</span></li>`)}</ul>
-    ${widget.sentence({hidden: true})}`
-});
-
-export const tourPatterns = looks("One head's map", {
-  controls: ({data: {names}}) => [[menu("head", "Head", names), wordMenu("Word"), toggle("untrained", "Before training")]],
+  controls: () => [[wordMenu("From word"), toggle("untrained", "Before training")]],
   model: looking,
-  view: (m, widget) => html`<div class="pattern">
+  view: (m, widget) => html`<ul class="maps" aria-label="Where “${m.tokens[m.row]}” looks most in each head">${m.maps.map((map, i) => html`<li><button
+      type="button" aria-pressed=${i === m.head} @click=${() => widget.set({head: i})}><b>${m.names[i]}</b>
+      ${weightMap(map, {row: m.row})}<span class="most">${withShare(m.most[i])}</span></button></li>`)}</ul>
+    <div class="pattern">
     ${labelledMap(m.maps[m.head], {tokens: m.tokens, row: m.row, choose: (row) => widget.set({row})})}
     <div><p class="asks">${asks(m)} <span class="source">${m.source}</span></p>${shareList(m.look, {format, label: asks(m)})}</div></div>
     ${widget.sentence({hidden: true})}`
 });
 
 // ---- Three words: model ----------------------------------------------------------------------
-// Each figure is {grids, says}: matrices, and text in pieces, [text, colour].
-
-/** The lines of the code, and what each makes. */
-const LINES = [
-  {does: "compare", makes: "scores"}, {does: "scale", makes: "scaled"}, {does: "mask", makes: "masked"},
-  {does: "weigh", makes: "weights"}, {does: "mix", makes: "output"}
-];
-
-const LETTERS = {query: "q", key: "k", value: "v"};
+// Each figure is {grids, says}: matrices, and text in pieces.
 
 const stepsOf = (worked, options) => ({...worked, ...attentionSteps(worked, options)});
 const inParentheses = (row) => `(${row.map(format).join(", ")})`;
 const times = (a, b) => a.map((x, i) => `${format(x)}·${format(b[i])}`).join(" + ");
-
-/** Step 2: features become queries, keys and values. */
-export function roles(m, {word}) {
-  const features = {name: "features", cells: m.features, columns: m.described, text: (i, j) => String(m.features[i][j])};
-  const made = Object.entries(LETTERS).map(([name, letter]) => ({name, cells: m[name], columns: [`${letter}₁`, `${letter}₂`]}));
-  const pieces = Object.entries(LETTERS).map(([name, letter]) => [`${name} ${inParentheses(m[name][word])}  `, letter]);
-  return {grids: [features, ...made], says: [[`${m.tokens[word]}:  `], ...pieces]};
-}
 
 /** Step 3: the score of one pair. */
 export function scoring(worked, {word, key}) {
@@ -108,8 +83,8 @@ export function scoring(worked, {word, key}) {
   const [score, scaled] = [m.scores, m.scaled].map((rows) => format(rows[word][key]));
   return {
     grids: ["scores", "scaled"].map((name) => ({name, cells: m[name], columns: m.tokens})),
-    says: [[`${m.tokens[word]} asks ${m.tokens[key]}:  ${times(m.query[word], m.key[key])} = ${score},  `
-      + `÷ √${m.size} ≈ ${scaled}`]]
+    says: [`${m.tokens[word]} asks ${m.tokens[key]}:  ${times(m.query[word], m.key[key])} = ${score},  `
+      + `÷ √${m.size} ≈ ${scaled}`]
   };
 }
 
@@ -126,8 +101,8 @@ export function sharing(worked, {word, key}) {
       {name: "weights", cells: m.weights, columns: m.tokens, isFilled: true},
       {name: "output", cells: m.output, columns: ["1", "2"]}
     ],
-    says: [[`${m.tokens[word]} gives ${m.tokens[key]}:  ${share}\n`],
-      [`output of ${m.tokens[word]}:  ${mix} ≈ ${inParentheses(m.output[word])}`]]
+    says: [`${m.tokens[word]} gives ${m.tokens[key]}:  ${share}\n`,
+      `output of ${m.tokens[word]}:  ${mix} ≈ ${inParentheses(m.output[word])}`]
   };
 }
 
@@ -143,27 +118,13 @@ export function masking(worked, {word, causal}) {
       {name: "masked", cells: m.scaled, ...masked, text: withInfinity(m)},
       {name: "weights", cells: m.weights, ...masked, isFilled: true}
     ],
-    says: [[`${m.tokens[word]} spreads its weight over: ${seen.join(", ")}.`]]
-  };
-}
-
-/** Step 7: what one line of the code makes. */
-export function madeBy(worked, {line}) {
-  const m = stepsOf(worked, {causal: true});
-  const {does, makes: name} = LINES[line];
-  const cells = m[name] ?? m.scaled;
-  const masked = ["masked", "weights"].includes(name) ? {hidden: m.hidden} : {};
-  const text = name === "masked" ? withInfinity(m) : undefined;
-  const columns = cells[0].length === m.tokens.length ? m.tokens : ["1", "2"];
-  return {
-    grids: [{name, cells, columns, ...masked, text, isFilled: name === "weights"}],
-    says: [[`Line ${line + 1}, ${does}: ${cells.length} × ${cells[0].length} numbers.`]]
+    says: [`${m.tokens[word]} spreads its weight over: ${seen.join(", ")}.`]
   };
 }
 
 // ---- Three words: sentence, view ---------------------------------------------------------------
 
-const pieces = ({says}) => says.map(([text, colour]) => html`<span class=${colour ?? nothing}>${text}</span>`);
+const pieces = ({says}) => says.map((text) => html`<span>${text}</span>`);
 
 /** One matrix; a cell of a square one chooses a pair, of another a word. */
 function grid({isFilled, ...matrix}, {data: {tokens}, state: {word, key}, set}) {
@@ -187,22 +148,16 @@ const threeWords = (label, rest) => defineWidget({
   ...rest
 });
 
-export const tourRoles = threeWords("Features, queries, keys and values", {
+export const tourScores = threeWords("Scores, raw and scaled", {
   fields: () => ({
     word: integer(2, {max: 2}), // who asks
     key: integer(1, {max: 2}), // who is asked
-    causal: flag(true),
-    line: integer(3, {max: LINES.length - 1})
+    causal: flag(true)
   }),
-  model: roles
+  model: scoring
 });
-export const tourScores = threeWords("Scores, raw and scaled", {model: scoring});
 export const tourSoftmax = threeWords("Weights and output", {model: sharing});
 export const tourMask = threeWords("Scaled scores and weights under the mask", {
   controls: () => [[toggle("causal", "Causal mask")]],
   model: masking
-});
-export const tourCode = threeWords("What a line of the code makes", {
-  controls: () => [[menu("line", "Line", LINES.map(({does}, i) => `${i + 1}: ${does}`))]],
-  model: madeBy
 });

@@ -25,6 +25,7 @@ def broken_links(prose: Prose, page: Page, known: Known) -> Iterator[Problem]:
     root = known.project.root
     for found, is_image in prose.links():
         target, _, anchor = found.word.partition("#")
+        target = target.partition("?")[0]  # behind it a widget's state
         if _OUTSIDE.match(target):
             continue
         source = page.resolve(target)

@@ -91,5 +91,6 @@ class Measured:
         steps, (least, most) = self.learned(task, change), self.between(task, change)
         first, last = (steps[0], steps[-1]) if steps else (0, 0)
         took = "never" if not steps else str(first) if first == last else f"{first} to {last}"
-        share = f"{100 * least:.0f} to {100 * most:.0f}\N{NARROW NO-BREAK SPACE}%"
+        low, high = f"{100 * least:.0f}", f"{100 * most:.0f}"
+        share = f"{low if low == high else f'{low} to {high}'}\N{NARROW NO-BREAK SPACE}%"
         return [f"{len(steps)} of {self.seeds(task, change)}", took, share]

@@ -39,11 +39,10 @@ def test_eight_steps_each_with_all_its_parts(page):
     for link in links:
         step = page.select_one(f"section{link['href']}")
         assert step.h2.get_text()
-        for part in (".widget .source", ".insight"):
-            assert step.select_one(part), (link["href"], part)
         assert bool(step.select_one("pre.python")) == (link["href"] in WITH_CODE), link["href"]
-    asked = [step.select_one(".prediction") for step in page.select("section.level2")[:7]]
-    assert all(asked)  # each but the last asks what comes next
+        if not {link["href"]} & {"#step-code", "#step-patterns"}:
+            assert step.select_one(".source"), link["href"]
+    assert len(page.select("section.level2 > .prediction")) == 4
 
 
 def test_the_shown_code_runs_by_itself(page):
@@ -114,16 +113,6 @@ def test_first_the_clue_then_the_noun(maps):
     from_it = [[*WORDS, "tired"][look.argmax()] for look in maps["tired"][:, 7]]
     assert from_it[:4].count("tired") == 3
     assert from_it[4:] == ["cat", "cat"]
-    assert from_it[1] == "mat"
-
-
-def test_head_2_looks_at_the_noun_nearest_before_it():
-    model = load(ROOT / "models/grammar/weights/masked.safetensors")
-    for end in ("tired", "warm"):
-        for one, other in (("cat", "mat"), ("mat", "cat")):
-            words = f"the {one} sat on the {other} because it was {end}".split()
-            look = model(model.encode(words)).weights[0][0, 1, 7]
-            assert words[look.argmax()] == other
 
 
 def test_five_lines_are_pytorch_s(page):
@@ -171,25 +160,20 @@ def test_the_picked_rows(page):
     assert (noun + alive).tolist() == query.tolist() == Q[1].tolist()
 
 
-def test_before_training_shares_are_nearly_even(page):
-    """The answer to the last prediction: "about a tenth", in every head, from any seed."""
+def test_before_training_shares_are_nearly_even():
+    """ "Each of the ten words gets about a tenth", in every head, from any seed."""
     config = load(ROOT / "models/grammar/weights/masked.safetensors").config
     for seed in range(5):
         torch.manual_seed(seed)
         untrained = Transformer(config).eval()
         for layer in untrained(untrained.encode([*WORDS, "tired"])).weights:
             assert (layer - 0.1).abs().max() < 0.005
-    rows = [row.get_text(" ", strip=True) for row in page.select("#tour-patterns tbody tr")]
-    assert rows
-    for row in rows:
-        trained, untrained = numbers(row)
-        assert untrained < 0.25 < trained
 
 
 def test_weights_hidden_after_softmax_do_not_make_1(page):
     """ "The would keep … for itself, in place of 1." """
     kept = (Q @ K.T / math.sqrt(2)).softmax(-1)[0, 0].item()
-    answer = page.select_one("#predict-code .answer").get_text()
+    answer = page.select_one("#step-code .answer").get_text()
     assert f"keep {kept:.2f} for itself" in answer
 
 
@@ -200,5 +184,5 @@ def test_a_score_of_0_would_leak():
 
 
 def test_every_source_is_cited(page):
-    keys = ["vaswani2017", "brown2020", "devlin2019", "radford2019", "clark2019", "olsson2022"]
+    keys = ["brown2020", "devlin2019", "radford2019", "clark2019", "olsson2022"]
     assert all(page.select_one(f"#ref-{key}") for key in keys)

@@ -217,7 +217,7 @@ def test_how_sure_the_causal_head_of_the_goal_is(page):
     best = [row[it].argmax() for row in maps["weights"][1]]
     found = [maps["weights"][1][h, it, 1] for h, to in enumerate(best) if to == 1]
     assert len(found) == 1
-    assert f"gives it only {100 * found[0]:.0f}" in page.select_one("#sec-focus").get_text()
+    assert f"gives that noun only {100 * found[0]:.0f}" in page.select_one("#sec-focus").get_text()
 
 
 def test_the_best_heads_are_those_of_the_scores(page):

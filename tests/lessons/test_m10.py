@@ -89,13 +89,13 @@ def test_the_layer_with_a_pencil(page):
 def test_what_is_kept_with_a_pencil(page):
     said = [numbers(li.get_text().split(".", 1)[1]) for li in page.select("#sec-memory li")[:2]]
     assert said[0][-1] == 4 * 4 * 4
-    assert said[1][-1] == 6 * 2 * 4
+    assert said[1] == [4, 3, 3 * 4, 3, 2 * 3 * 4, 6, 6 * 2 * 4]
     assert "9 numbers, and for 6 tokens 36" in page.select("#sec-memory li")[2].get_text()
     maps, kept, *_ = [p for p in page.select("#sec-memory > p") if "GB" in p.get_text()
                       or "KiB" in p.get_text()]  # fmt: skip
     gb = 32 * 32_768**2 * 2
     assert results(maps) == [32_768, round(gb / 1e9), round(gb / PARAMETERS)]
-    assert results(kept)[9:] == [524_288 / 2, 2, 512, 1024, 3, 8, 128]
+    assert results(kept)[9:] == [524_288 / 2, 2, 512, 1024]
 
 
 def test_intensity_with_a_pencil(page):
@@ -109,6 +109,10 @@ def test_intensity_with_a_pencil(page):
     said = " ".join(page.select_one("#sec-batch").get_text().split())
     assert "32/48, about 0.67" in said
     assert "160 bytes, and its intensity is 1.6" in said
+    keys, query, scores = 4 * 4, 4, 4  # numbers, of one text
+    assert 2 * (keys + query + scores) == 48
+    assert 4 * 8 == 32  # FLOPs of four scores
+    assert "8 · 32 FLOPs for 8 · 48 bytes, and the intensity stays 0.67" in said
 
 
 def test_the_bill(page):
@@ -309,6 +313,7 @@ def test_more_texts_reach_the_flat_top_than_fit():
         return work["flops"] / work["bytes"]
 
     assert intensity(texts_that_fit()) < intensity(math.ceil(H100.ridge)) < H100.ridge
+    assert all(0.85 * texts < intensity(texts) <= texts for texts in range(1, 400))
 
 
 def test_from_seven_texts_on_the_caches_take_longer(page):

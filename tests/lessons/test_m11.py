@@ -42,13 +42,12 @@ def test_the_steps_with_a_pencil(page):
                    f"mix {rate * (first @ values[:2]):.3f}", f"= {parts.sum():.3f}",
                    f"= {parts @ values:.2f}"):  # fmt: skip
         assert number in steps[1]
-    drawn = page.select("#converting .static-form tbody tr")
+    drawn = page.select("#converting .static-form tbody td")
     want = [[1, first.sum(), first @ values[:2]],
             [3, rate * first.sum(), rate * (first @ values[:2])],
             [3, parts.sum(), parts @ values]]  # fmt: skip
-    for row, numbers_of in zip(drawn, want, strict=True):
-        said = [float(cell.get_text()) for cell in row.select("td")[1:]]
-        assert said == pytest.approx(numbers_of, abs=0.0051)
+    for cell, numbers_of in zip(drawn, want, strict=True):
+        assert numbers(cell.get_text()) == pytest.approx(numbers_of, abs=0.0051)
     assert parts[2:] @ values[2:] == pytest.approx(44.72, abs=0.005)
     result = parts @ values / parts.sum()
     assert f"{result:.2f}" in steps[2]
@@ -244,3 +243,11 @@ def test_what_check_it_says(defined):
         kept = defined["take_in"](kept, scores[:, j : j + 2], torch.ones(2, 1))
         tops.append(float(kept[0]))
     assert all(a == b for a, b in pairwise(tops))
+
+
+def test_a_tile_of_128_by_128_fits_into_one_piece_of_the_desk(page):
+    """Queries, keys and values in 2 bytes; scores and mixes in 4."""
+    taken = 2 * 3 * 128 * 64 + 4 * (128 * 128 + 128 * 64)
+    assert taken < 192e3
+    said = " ".join(page.select_one("#sec-tiles").get_text().split())
+    assert f"That is {taken / 1e3:.0f} KB, and a piece has 192" in said

@@ -230,7 +230,8 @@ def test_from_60_tokens_on_the_cache_saves_49_of_50(page):
         return 4 * (words * pairs_and_words[0] + pairs * pairs_and_words[1]) + 128 * 1024
 
     first = next(n for n in range(1, 129) if 50 * work(1, n) <= work(n, n * (n + 1) // 2))
-    assert f"From {first} tokens on it saves 49 of 50" in page.select_one("#sec-cache").get_text()
+    said = " ".join(page.select_one("#sec-cache").get_text().split())
+    assert f"from {first} tokens on, 49 of 50 multiplications" in said
 
 
 def test_what_makes_room_for_64_texts_of_llama_3(page):
@@ -429,3 +430,15 @@ def test_the_answers_of_check_it(page):
         seen = (seen @ window).clamp(max=1)
     assert 1099 - int(seen[-1].argmax()) == 990
     assert "990" in answers
+
+
+def test_what_llama_3_keeps_with_and_without_sharing(page):
+    said = " ".join(page.select_one("#sec-share").get_text().split())
+    assert 2 * 8 * 128 == 2048
+    assert 2 * 32 * 128 == 8192 == 4 * 2048
+    assert "2 · 8 · 128 = 2,048" in said
+    assert "2 · 32 · 128 = 8,192" in said
+    latent = " ".join(page.select_one("#sec-compress").get_text().split())
+    assert 2 * 128 * 128 == 32_768
+    assert "512 + 64 = 576" in latent
+    assert "2 · 128 · 128 = 32,768" in latent

@@ -74,3 +74,14 @@ def test_each_task_asks_a_question_of_the_page(page):
     assert [*QUESTIONS] == TASKS
     for _, prediction in QUESTIONS.values():
         assert page.select_one(f"#{prediction}.prediction")
+
+
+def test_the_same_share_twice_is_said_once(page):
+    assert not re.search(r"\b(\d+) to \1\b", page.select_one("main").get_text())
+
+
+def test_each_section_of_a_task_sets_the_widget_up(page):
+    links = [a["href"] for a in page.select("a.set-up")]
+    tasks = {re.search(r"play\.task=(\w+)", link)[1] for link in links}
+    assert tasks == set(TASKS)
+    assert all(link.endswith("#playground") for link in links)

@@ -75,7 +75,7 @@ def test_three_steps_are_as_the_text_says(page, steps):
     lines = output(page, "three-steps").splitlines()
     for line, want in zip((lines[0], lines[3]), steps["shares"], strict=True):
         assert numbers(line)[1:] == pytest.approx(want, abs=5.1e-4)
-    before = f"Before it learns, mother gets {100 * steps['shares'][0][1]:.1f} %"
+    before = f"learn from, mother gets {100 * steps['shares'][0][1]:.1f} %"
     assert before in open_text(page)
     found = page.select_one("#sec-up .answer").get_text().replace("\u202f%", "")
     want = [100 * share for pair in zip(*steps["shares"], strict=True) for share in pair]
@@ -125,6 +125,10 @@ def test_a_head_looks_from_his_at_what_the_man_did(page, js):
     assert max(range(8), key=row.__getitem__) == 4
     assert row[4] > 0.5  # "more than half of this head's weight"
     assert f"three words back, {100 * row[4]:.0f} %" in open_text(page)
+    [table] = page.select("#row-of-his table, #cell-row-of-his table")
+    shown = [cell.get_text() for cell in table.select("tbody tr > *")][1:]
+    assert shown[4] == f"{100 * row[4]:.0f}\u202f%"
+    assert len(shown) == len(row) == 8
 
 
 def test_the_stream_grows_as_the_text_says(page, js):

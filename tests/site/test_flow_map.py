@@ -8,6 +8,7 @@ from tests.widgets.test_flow_map import DECAYS, TIMES, WORDS, N, attention, recu
 
 PAGE = "modules/m01_why_attention/lesson.html"
 WIDGET = "#flow-map"
+MAPS = "details:has(.maps) > summary"  # beside the one of *Save*
 READ = """(root) => [...root.querySelectorAll("table.readers tbody tr")].map((tr) => ({
   word: tr.querySelector("th").textContent,
   texts: [...tr.querySelectorAll(".share")].map((e) => e.textContent),
@@ -37,7 +38,7 @@ def assert_right(page, decay=1, times=3, source=1):
 
 def test_what_is_chosen_is_drawn(open_page):
     with open_page(PAGE, width=390, has_touch=True, is_mobile=True) as page:
-        page.locator(f"{WIDGET} summary").tap()
+        page.locator(f"{WIDGET} {MAPS}").tap()
         assert_right(page)
         for slider, step in [(0, 1), (1, 4)]:
             ticks = page.locator(f"{WIDGET} .step-slider").nth(slider).locator("button")
@@ -49,7 +50,7 @@ def test_what_is_chosen_is_drawn(open_page):
 
 def test_a_touch_on_a_map_chooses_the_column(open_page):
     with open_page(PAGE, width=390, has_touch=True, is_mobile=True) as page:
-        page.locator(f"{WIDGET} summary").tap()
+        page.locator(f"{WIDGET} {MAPS}").tap()
         for kind, source in [("attention", 6), ("recurrent", 3)]:
             drawn = page.locator(f"{WIDGET} .{kind} .weight-map")
             box = drawn.bounding_box()

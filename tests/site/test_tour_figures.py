@@ -33,7 +33,6 @@ def assert_tables(page, widget, names, *, is_causal=False):
 
 def test_the_numbers_on_the_page(open_page):
     with open_page(f"{TOUR}?tour.all=1") as page:
-        assert_tables(page, "#tour-roles", ["features", "query", "key", "value"])
         assert_tables(page, "#tour-scores", ["scores", "scaled"])
         assert_tables(page, "#tour-softmax", ["weights", "output"])
         mask = page.locator("#tour-mask")
@@ -42,9 +41,6 @@ def test_the_numbers_on_the_page(open_page):
             page.get_by_label("Causal mask", exact=True).set_checked(is_causal)
             assert_tables(page, "#tour-mask", ["masked", "weights"], is_causal=is_causal)
             expect(mask.locator(".sentence")).to_have_text(f"The spreads its weight over: {seen}")
-        for i, made in enumerate(["scores", "scaled", "masked", "weights", "output"]):
-            page.locator("#tour-code").get_by_role("combobox").select_option(index=i)
-            assert_tables(page, "#tour-code", [made], is_causal=True)
 
 
 def test_a_cell_is_chosen_by_mouse_and_by_keyboard_and_stays_from_step_to_step(open_page):
@@ -80,16 +76,16 @@ def test_where_the_words_look(open_page, maps):
             word, share = text.split()
             assert word == words[look.argmax()]
             assert_shows(share, look.max().item(), "most")
-        shades = page.locator("#tour-heads").evaluate(SHADES)
-        assert (torch.tensor(shades, dtype=torch.float64) - heads).abs().max() <= SHADE_STEP
-
-        patterns = page.locator("#tour-patterns")
-        patterns.get_by_role("combobox", name="Head").select_option(index=2)
-        page.get_by_label("Before training", exact=True).uncheck()
-        assert_shares(page, "#tour-patterns", heads[2, 9])
+        heads_of = page.locator("#tour-heads")
+        heads_of.locator(".maps button").nth(2).click()
+        settle(page)
+        shades = torch.tensor(heads_of.evaluate(SHADES), dtype=torch.float64)
+        assert (shades[:6] - heads).abs().max() <= SHADE_STEP
+        assert (shades[6] - heads[2]).abs().max() <= SHADE_STEP  # the pressed one, large
+        assert_shares(page, "#tour-heads", heads[2, 9])
         page.get_by_label("Before training", exact=True).check()
-        assert_shares(page, "#tour-patterns", maps["warm", "random"][2, 9])
-        expect(patterns.locator(".asks")).to_have_text("“warm” looks at random")
-        box = patterns.locator(".weight-map").bounding_box()
-        patterns.locator(".weight-map").click(position={"x": 20, "y": 2.5 / 10 * box["height"]})
-        expect(patterns.locator(".asks")).to_contain_text("“sat” looks at")
+        assert_shares(page, "#tour-heads", maps["warm", "random"][2, 9])
+        expect(heads_of.locator(".asks")).to_have_text("“warm” looks at random")
+        large = heads_of.locator(".labelled-map .weight-map")
+        large.click(position={"x": 20, "y": 2.5 / 10 * large.bounding_box()["height"]})
+        expect(heads_of.locator(".asks")).to_contain_text("“sat” looks at")

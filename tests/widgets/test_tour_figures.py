@@ -20,13 +20,13 @@ TABLES = {
     "value": [[-1, 1], [1, 0.5], [0.5, 1.5], [1, 0]],
 }
 QKV = {name: X @ torch.tensor(table, dtype=torch.float64) for name, table in TABLES.items()}
-WORKED = {"tokens": TOKENS, "described": ["article", "noun", "verb", "alive"], "features": X, **QKV}
+WORKED = {"tokens": TOKENS, **QKV}
 WORDS = "the cat sat on the mat because it was".split()
 ENDINGS = ["tired", "warm"]
 NAMES = [*(f"layer 1, head {h}" for h in range(1, 5)), "layer 2, head 1", "layer 2, head 2"]
 FIGURES = module("tour-figures.js")
 # The numbers, and the texts of those matrices that show anything else.
-READ = """(({grids, says}) => ({says: says.map(([text]) => text).join(""),
+READ = """(({grids, says}) => ({says: says.join(""),
   grids: grids.map(({name, cells, text}) => ({name, cells,
     texts: text && cells.map((row, i) => row.map((_, j) => text(i, j)))}))}))"""
 
@@ -38,7 +38,7 @@ def exact(*, is_causal):
     scores = QKV["query"] @ QKV["key"].T
     scaled = scores / 2**0.5
     masked = scaled.masked_fill(torch.ones(3, 3).triu(1).bool() & is_causal, -torch.inf)
-    return {"features": X, **QKV, "scores": scores, "scaled": scaled, "masked": masked,
+    return {**QKV, "scores": scores, "scaled": scaled, "masked": masked,
             "weights": weights, "output": output}  # fmt: skip
 
 
@@ -68,12 +68,6 @@ def numbers(text):
 @pytest.mark.parametrize("key", range(3))
 def test_the_three_words(word, key):
     want, token, asked = exact(is_causal=False), TOKENS[word], TOKENS[key]
-    found = figure("roles", word=word)
-    assert_tables(found, ["features", "query", "key", "value"])
-    assert found["says"].startswith(f"{token}: ")
-    vectors = [x for name in TABLES for x in want[name][word].tolist()]
-    assert numbers(found["says"]) == pytest.approx(vectors, abs=0.0051)
-
     found = figure("scoring", word=word, key=key)
     assert_tables(found, ["scores", "scaled"])
     q, k = want["query"][word].tolist(), want["key"][key].tolist()
@@ -103,21 +97,6 @@ def test_the_mask():
     found = figure("masking", word=0, causal=False)
     assert_tables(found, ["masked", "weights"])
     assert found["says"] == "The spreads its weight over: The, cat, sat."
-
-
-@pytest.mark.parametrize(
-    ("line", "name", "does"),
-    [(0, "scores", "compare"), (1, "scaled", "scale"), (2, "masked", "mask"),
-     (3, "weights", "weigh"), (4, "output", "mix")],
-)  # fmt: skip
-def test_the_lines_of_the_code(line, name, does):
-    found = figure("madeBy", line=line)
-    assert_tables(found, [name], is_causal=True)
-    columns = 2 if name == "output" else 3
-    assert found["says"] == f"Line {line + 1}, {does}: 3 × {columns} numbers."
-    lesson = (ROOT / "modules/m00_tour/lesson.qmd").read_text("utf-8")
-    code = lesson.partition("def attention(Q, K, V):\n")[2].splitlines()[line].strip()
-    assert code.startswith("return" if name == "output" else f"{name} =")
 
 
 # ---- The sentence --------------------------------------------------------------------------------

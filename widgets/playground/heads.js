@@ -23,7 +23,7 @@ function card(head, m, widget, isOwn) {
   const worth = head.without === null || head.isOff || m.isPlaying ? "" : html`With it off: <b>${formatPercent(head.without)}</b> right`;
   return html`<div class=${head.isOff ? "head off" : "head"}>${name}
     ${weightMap(rowsOf(head.map, tokens.length), {row: at, choose: ({row}) => widget.set({at: row})})}
-    <p class=${head.share < CLEAR ? "pattern faint" : "pattern"}>${head.isOff ? "is off" : html`<b>${formatPercent(head.share)}</b> ${head.says}`}</p>
+    <p class=${head.share < CLEAR ? "pattern faint" : "pattern"}>${head.isOff ? "is off" : html`<b>${formatPercent(head.share)}</b> ${head.says} <span class="even">(equal weights: ${formatPercent(head.even)})</span>`}</p>
     <p class="from">${head.isOff ? "" : html`${symbol(task, tokens[at])} → ${symbol(task, tokens[to])} ${formatPercent(weight)}`}</p>
     <p class="worth">${worth}</p></div>`;
 }

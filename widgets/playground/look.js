@@ -5,7 +5,7 @@ import {format, formatPercent} from "../lib/numbers.js";
 import {lastOf, placeOf, questionOf, runFor, trainedOf} from "./bench.js";
 import {learnedAt, meanAt} from "./learned.js";
 import {countOf, numbersOf, viewsOf} from "./model.js";
-import {bestPattern} from "./patterns.js";
+import {bestPattern, evenShare} from "./patterns.js";
 import {exampleOf, headsOf, readingOf} from "./reading.js";
 import {PARTS, rivalOf, specOf, wordsOf} from "./spec.js";
 import {TASKS, askedAt} from "./tasks.js";
@@ -32,10 +32,14 @@ function sideOf({bench}, state, one, i) {
   const example = exampleOf(one.spec.task, state.example);
   const {targets} = example;
   const worth = bench.worths.get(place) ?? null;
-  const heads = headsOf(one.spec).map(([layer, head], at) => ({
-    name: `${layer + 1}.${head + 1}`, layer, isOff: question.off.some(([a, b]) => a === layer && b === head),
-    map: shown.maps[at], ...bestPattern(one.spec.task, example, shown.maps[at]), without: worth ? worth.without[at] : null
-  }));
+  const {task, mask} = one.spec;
+  const heads = headsOf(one.spec).map(([layer, head], at) => {
+    const best = bestPattern(task, example, shown.maps[at]);
+    return {
+      name: `${layer + 1}.${head + 1}`, layer, isOff: question.off.some(([a, b]) => a === layer && b === head),
+      map: shown.maps[at], ...best, even: evenShare(task, example, best.pattern, mask), without: worth ? worth.without[at] : null
+    };
+  });
   const isRight = targets.map((target, at) => target >= 0 && shown.answers[at] === target);
   return {
     key: one.key, spec: one.spec, reading: shown, isRead: Boolean(reading), worth, heads, isRight,
@@ -88,13 +92,13 @@ function sideInWords(side, m) {
   const heads = side.heads.map((head) => {
     const {to, weight} = looks(head.map, m);
     const worth = head.without === null || head.isOff ? "" : `; with it off, ${formatPercent(head.without)} right`;
-    return head.isOff ? `Head ${head.name} is off` : `Head ${head.name} gives ${formatPercent(head.share)} ${head.says}, and from the chosen symbol ${formatPercent(weight)} to ${symbol(task, example.tokens[to])}, place ${to + 1}${worth}`;
+    return head.isOff ? `Head ${head.name} is off` : `Head ${head.name} gives ${formatPercent(head.share)} ${head.says}, where equal weights would give ${formatPercent(head.even)}, and from the chosen token ${formatPercent(weight)} to ${symbol(task, example.tokens[to])}, position ${to + 1}${worth}`;
   });
   const said = askedAt(task, example.targets, at).map((i) => `answers ${answer(task, side.reading.answers[i])}, ${side.isRight[i] ? "right" : `wrong: it is ${answer(task, example.targets[i])}`}`).join(", and ")
     || "is asked for nothing";
   const off = side.worth && side.heads.some(({isOff}) => isOff) ? ` With these heads off, ${formatPercent(side.worth.share)} of the answers on other rows are right.` : "";
   return `${wordsOf(side.spec)}. ${scoreInWords(side)} Of the example, ${side.right} of ${example.targets.filter((target) => target >= 0).length} answers are right. `
-    + `At place ${at + 1}, ${symbol(task, example.tokens[at])}, it ${said}. ${heads.join(". ")}.${off}`;
+    + `At position ${at + 1}, ${symbol(task, example.tokens[at])}, it ${said}. ${heads.join(". ")}.${off}`;
 }
 
 export const scoreInWords = ({step, loss, share, learned}) => (step

@@ -9,19 +9,19 @@ const none = [];
 
 /** Each gives the places that the symbol at i would look at: none where it has nothing to look for. */
 const PATTERNS = {
-  itself: {says: "to the symbol itself", at: ({i}) => one(i)},
-  before: {says: "to the symbol before", at: ({i}) => one(i - 1)},
-  third: {says: "to the third symbol back", at: ({i}) => (i >= 3 ? one(i - 3) : none)},
-  "before, once": {says: "to the symbol before, in the first round", at: ({i, start}) => (i <= start ? one(i - 1) : none)},
-  next: {says: "to the next symbol", at: ({tokens, i}) => (i + 1 < tokens.length ? one(i + 1) : none)},
-  after: {says: "to what came after the same symbol", at: ({tokens, i}) => places(tokens, (j) => j > 0 && j <= i && tokens[j - 1] === tokens[i])},
-  same: {says: "to the same symbol, earlier", at: ({tokens, i}) => places(tokens, (j) => j < i && tokens[j] === tokens[i])},
+  itself: {says: "to the token itself", at: ({i}) => one(i)},
+  before: {says: "to the token before", at: ({i}) => one(i - 1)},
+  third: {says: "to the third token back", at: ({i}) => (i >= 3 ? one(i - 3) : none)},
+  "before, once": {says: "to the token before, in the first round", at: ({i, start}) => (i <= start ? one(i - 1) : none)},
+  next: {says: "to the next token", at: ({tokens, i}) => (i + 1 < tokens.length ? one(i + 1) : none)},
+  after: {says: "to what came after the same token", at: ({tokens, i}) => places(tokens, (j) => j > 0 && j <= i && tokens[j - 1] === tokens[i])},
+  same: {says: "to the same token, earlier", at: ({tokens, i}) => places(tokens, (j) => j < i && tokens[j] === tokens[i])},
   key: {says: "from a number to its letter", at: ({tokens, i, start}) => (i < start && isNumber(tokens[i]) ? one(i - 1) : none)},
   value: {says: "from a letter to its number", at: ({tokens, i, start}) => (i >= start && !isNumber(tokens[i]) ? one(tokens.indexOf(tokens[i]) + 1) : none)},
-  mirror: {says: "to the mirrored place", at: ({tokens, i}) => one(tokens.length - 1 - i)},
+  mirror: {says: "to the mirrored position", at: ({tokens, i}) => one(tokens.length - 1 - i)},
   first: {says: "to where the letter first stood", at: ({tokens, i}) => one(tokens.indexOf(tokens[i]))},
   larger: {says: "to the next letter in order", at: ({tokens, targets, i}) => (targets[i] < 0 ? none : one(tokens.indexOf(targets[i])))},
-  start: {says: "to the first symbol of all", at: () => one(0)}
+  start: {says: "to the first token of all", at: () => one(0)}
 };
 const OF_TASK = {
   repeat: ["before, once", "after", "same", "itself", "next", "start"],
@@ -44,6 +44,16 @@ export function patternsOf(task, {tokens, targets}, map) {
 
 /** The one that it follows most. */
 export const bestPattern = (task, example, map) => patternsOf(task, example, map).reduce((best, now) => (now.share > best.share + 1e-9 ? now : best));
+
+/** What equal weights, on all that the mask leaves, would give to the pattern. */
+export function evenShare(task, example, pattern, isMasked) {
+  const length = example.tokens.length;
+  const map = Float64Array.from({length: length * length}, (_, at) => {
+    const [i, j] = [Math.floor(at / length), at % length];
+    return isMasked ? Number(j <= i) / (i + 1) : 1 / length;
+  });
+  return patternsOf(task, example, map).find((one) => one.pattern === pattern).share;
+}
 
 /** The mean weight on the pattern's places, over the symbols that have some; the first symbol sees only itself. */
 function shareOf(placesOf, length, map) {

@@ -26,7 +26,7 @@ const asked = (i, m) => cells(m, i, (at) => html`${heard("asked:")}<span class="
 
 function column(token, i, m) {
   return html`<button type="button" role="radio" aria-checked=${i === m.at} tabindex=${i === m.at ? 0 : -1}>
-    <span class="symbol">${symbol(m.task, token)}</span>${heard(`place ${i + 1},`)}${asked(i, m)}
+    <span class="symbol">${symbol(m.task, token)}</span>${heard(`position ${i + 1},`)}${asked(i, m)}
     ${m.sides.map((side) => given(side, i, m))}</button>`;
 }
 
@@ -44,6 +44,6 @@ export function strip(m, widget) {
     if (chosen) widget.set({at: [...chosen.parentElement.querySelectorAll("button")].indexOf(chosen)});
   };
   return html`<div class="strip"><div class="sides" aria-hidden="true">${legend(m).map((name) => html`<span>${name}</span>`)}</div>
-    <div class="symbols" role="radiogroup" aria-label="The symbol that looks" @click=${press} @keydown=${(event) => moveByKey(event, (at) => widget.set({at}))}>
+    <div class="symbols" role="radiogroup" aria-label="The token that looks" @click=${press} @keydown=${(event) => moveByKey(event, (at) => widget.set({at}))}>
     ${m.example.tokens.map((token, i) => column(token, i, m))}</div></div>`;
 }

@@ -70,22 +70,22 @@ export const TASKS = {
     steps: 400, opening: {layers: 2, width: 32, rate: 0.005, mask: true}
   },
   previous: {
-    title: "Previous symbol", asks: "Which letter stands before this one?",
+    title: "Previous token", asks: "Which letter stands before this one?",
     make: previous, symbols: LETTERS.slice(0, 12), answers: LETTERS.slice(0, 12), length: 16, questions: ["asked"],
     steps: 200, opening: {layers: 1, width: 16, rate: 0.01, mask: true}
   },
   reverse: {
-    title: "Reverse", asks: "Read from the end, which letter stands at this place?",
+    title: "Reverse", asks: "Read from the end, which letter stands at this position?",
     make: reverse, symbols: LETTERS.slice(0, 12), answers: LETTERS.slice(0, 12), length: 16, questions: ["asked"],
     steps: 200, opening: {layers: 1, width: 16, rate: 0.01, mask: false}
   },
   first: {
-    title: "First occurrence", asks: "At which place did this letter first stand?",
+    title: "First occurrence", asks: "At which position did this letter first stand?",
     make: first, symbols: LETTERS, answers: NUMBERS, length: 16, questions: ["asked"],
     steps: 200, opening: {layers: 1, width: 16, rate: 0.02, mask: true}
   },
   two: {
-    title: "Two back", asks: "Which letters stood one place and three places before this one?",
+    title: "Two back", asks: "Which letters stand one and three positions before this one?",
     make: two, symbols: LETTERS.slice(0, 10), answers: LETTERS.slice(0, 10), length: 16, questions: ["1 back", "3 back"],
     steps: 300, opening: {layers: 1, heads: 2, width: 32, rate: 0.01, mask: true, seed: 1}
   },
