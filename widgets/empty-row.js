@@ -27,7 +27,7 @@ const sentence = (ways, {data: {cases, columns}, state: {dtype, hidden}}) =>
 
 export const emptyRowLab = defineWidget({
   name: "empty-row",
-  label: "Three ways to mask a row",
+  label: "Four ways to mask a row",
   key: "empty",
   fields: ({cases, columns}) => ({
     dtype: integer(0, {max: Object.keys(cases).length - 1}),

@@ -125,14 +125,14 @@ def test_arrows_move_and_space_paints(open_page):
 
 THIRDS, NONE, NOT = [1 / 3] * 3, [0, 0, 0], [float("nan")] * 3
 EMPTY_ROW = {
-    "float32": [NOT, THIRDS, NONE],
-    "float64": [NOT, THIRDS, NONE],
-    "float16": [NOT, None, NONE],
-    "bfloat16": [NOT, THIRDS, NONE],
+    "float32": [NOT, THIRDS, NONE, NONE],
+    "float64": [NOT, THIRDS, NONE, NONE],
+    "float16": [NOT, None, NONE, NONE],
+    "bfloat16": [NOT, THIRDS, NONE, NONE],
 }
 
 
-def test_an_empty_row_three_ways(open_page):
+def test_an_empty_row_four_ways(open_page):
     """E21: NaN; uniform, and refused in float16; ours 0."""
     with open_page(LESSON) as page:
         settle(page)
