@@ -25,6 +25,8 @@ _FREE = (
 )
 _LIVE = """() => [...document.querySelectorAll(".widget, .diagram")]
   .every((place) => place.querySelector(".widget-live, .diagram-live svg"))"""
+_UNFOLD = """() => document.querySelectorAll("main details:has(.widget)")
+  .forEach((box) => { box.open = true; })"""
 _HEIGHTS = """() => Object.fromEntries([...document.querySelectorAll(":is(.widget, .diagram)[id]")]
   .map((e) => [e.id, e.getBoundingClientRect().height
     / parseFloat(getComputedStyle(document.documentElement).fontSize)]))"""
@@ -67,6 +69,7 @@ def measure(site: Path, browser: str, widths: Iterable[int] = WIDTHS) -> dict[in
         for path in pages:
             page.goto(f"{server.url}{path}?tour.all=1")
             page.wait_for_function(_LIVE)
+            page.evaluate(_UNFOLD)
             page.add_style_tag(content=_FREE)
             for width in measured:
                 page.set_viewport_size({"width": width, "height": 900})

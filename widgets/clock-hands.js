@@ -113,11 +113,7 @@ export const clockHands = defineWidget({
   sentence: sinusoidalSentence,
   view: (m, widget) => stage(m, {
     range: [-1, 1], title: "Similarity, by distance", told: "cosine", map: similarityMap(m, widget), sentence: widget.sentence()
-  }),
-  challenges: {
-    rebound: ({now, lowest}) => now > lowest + 0.02,
-    "fast-again": ({clocks}) => clocks[0].share > 0.95
-  }
+  })
 });
 
 /** data: {query, key: as many numbers, base, places} */

@@ -1,4 +1,4 @@
-// A row of scores of which fewer and fewer are visible: what five ways of masking make of it.
+// A row of scores of which fewer and fewer are visible: what each way of masking makes of it.
 // PyTorch computed every case when the page was made.
 
 import {menu, slider, unitsOf} from "./lib/controls.js";
@@ -27,7 +27,7 @@ const sentence = (ways, {data: {cases, columns}, state: {dtype, hidden}}) =>
 
 export const emptyRowLab = defineWidget({
   name: "empty-row",
-  label: "Five ways to mask a row",
+  label: "Four ways to mask a row",
   key: "empty",
   fields: ({cases, columns}) => ({
     dtype: integer(0, {max: Object.keys(cases).length - 1}),

@@ -100,10 +100,5 @@ export const temperatureMap = defineWidget({
   ],
   model: heat,
   sentence,
-  view,
-  challenges: {
-    half: ({weights, tokens, row}) => tokens[row] === "sat" && Math.abs(weights[row][1] - 0.5) < 0.01,
-    tie: ({T, entropies, row}) => T === 0 && entropies[row] > 0,
-    "five-keys": ({keys, tokens, row}) => tokens[row] === "sat" && Math.abs(keys - 5) < 0.1
-  }
+  view
 });

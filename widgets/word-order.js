@@ -68,9 +68,5 @@ export const wordOrder = defineWidget({
   ]],
   model: ordered,
   sentence,
-  view,
-  challenges: {
-    "man-first": ({words, causal}) => !causal && words[0].token === "man" && words[2].token === "dog",
-    "one-kept": ({words, causal, moved}) => causal && moved && words.filter(({same}) => same).length === 1
-  }
+  view
 });

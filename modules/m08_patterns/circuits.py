@@ -25,19 +25,19 @@ def scaled_by(norm: nn.LayerNorm, x: Tensor) -> Tensor:
 
 @torch.no_grad()
 def match_and_copy(model: Transformer, earlier: int = 1, later: int = 0) -> tuple[Tensor, Tensor]:
-    """Two tables, signs × signs, of head ``earlier`` of layer 1 and ``later`` of layer 2.
+    """Two tables, tokens × tokens, of head ``earlier`` of layer 1 and ``later`` of layer 2.
 
-    match: how well the query of a sign fits the key made of a note "after …" of each sign.
-    copy: how much each sign's guess rises where the head looks at a sign.
+    match: how well the query of a token fits the key made of the mark "after …" of each token.
+    copy: how much each token's guess rises where the head looks at a token.
     """
     first, second = model.layers
     _, _, W_V, W_O = head_matrices(first, earlier)
-    note = first.norm(model.embedding) @ W_V @ W_O  # written of each sign
+    mark = first.norm(model.embedding) @ W_V @ W_O  # written of each token
     W_Q, W_K, W_V, W_O = head_matrices(second, later)
-    signs = second.norm(model.embedding)
-    keys = scaled_by(second.norm, note) @ W_K
-    match = (signs @ W_Q) @ keys.T / W_Q.shape[1] ** 0.5
-    copy = scaled_by(model.norm, signs @ W_V @ W_O) @ model.embedding.T
+    tokens = second.norm(model.embedding)
+    keys = scaled_by(second.norm, mark) @ W_K
+    match = (tokens @ W_Q) @ keys.T / W_Q.shape[1] ** 0.5
+    copy = scaled_by(model.norm, tokens @ W_V @ W_O) @ model.embedding.T
     return match, copy
 
 

@@ -128,8 +128,9 @@ def test_a_nudge_moves_saturated_weights_little(page):
         before = the(scores / by)
         assert line == pytest.approx([before, before + moved(by, 0.1), moved(by, 0.1)], abs=5.1e-6)
         assert moved(by, 0.1) == pytest.approx(0.1 * before * (1 - before), rel=0.06)
-    assert moved(1, 0.1) < moved(root, 0.1) / 100  # "less than a hundredth of that"
-    said = " ".join(page.select_one("#sec-nudge").get_text().split())
+    assert moved(1, 0.1) < moved(root, 0.1) / 100  # "more than a hundred times as far"
+    assert page.select_one("#predict-nudge")["data-right"] == "3"
+    said = " ".join(page.select_one("#shorter-nudge").get_text().split())
     # The same change of the dot product, of which only an eleventh comes through the division.
     times = moved(root, 0.1 / root) / moved(1, 0.1)
     assert f"still {times:.0f} times as far" in said
@@ -329,8 +330,6 @@ def test_the_unscaled_map_is_one_hot_and_the_scaled_is_not(page):
 
 def test_the_limits():
     scores = torch.tensor([[0.3, 1.1, -0.4, 1.1]]).double()
-    cat = torch.tensor([[4, 0, 3, 0.75, 4, 0]]).double()  # its scores of the widget's six keys
-    torch.testing.assert_close((cat / 1e-6).softmax(-1)[0, [0, 4]], torch.full((2,), 0.5).double())
     zero, infinite = (scores / 1e-6).softmax(-1), (scores / 1e6).softmax(-1)
     torch.testing.assert_close(zero, torch.tensor([[0, 0.5, 0, 0.5]]).double())
     torch.testing.assert_close(infinite, torch.full((1, 4), 0.25).double(), atol=1e-6, rtol=0)
@@ -356,11 +355,18 @@ def test_entropies_of_one_row_at_three_temperatures(page):
         assert bits == pytest.approx(-(want * np.log2(want)).sum(), abs=5.1e-4)
 
 
-def test_e_to_the_entropy_counts_the_keys():
+def test_e_to_the_entropy_counts_the_keys(page):
     row = (torch.tensor([0, 5, 0, -2, 0, 1]).double() / 2).softmax(-1)  # of sat, as in the widget
     assert 2 < entropy(row).exp() < 3
     for n in (1, 2, 6):
         assert entropy(torch.full((n,), 1 / n)).exp().item() == pytest.approx(n, rel=1e-5)
+    warm = (torch.tensor([0, 5, 0, -2, 0, 1]).double() / 2 / 1.6).softmax(-1)
+    assert warm[1].item() == pytest.approx(0.5, abs=0.01)  # "until *cat* gets about half"
+    said = " ".join(page.select_one("#sec-temperature").get_text().split())
+    assert f"sat looks at {entropy(warm).exp():.2f} keys. The lower" in said
+    # The undivided scores of the first section are the divided ones, turned cold.
+    scores, T = torch.tensor([2.1, 8.7, 3.2]).double(), 128**-0.5
+    torch.testing.assert_close((scores / 128**0.5 / T).softmax(-1), scores.softmax(-1))
     assert entropy(torch.tensor([0.5, 0.5]), unit="bits").item() == pytest.approx(1)
 
 

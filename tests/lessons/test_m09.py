@@ -352,7 +352,7 @@ def test_a_blank_hides_the_word_film_and_not_the_news(page):
         mixed[:, place] = theirs[:, place]
         moved.append((answer(mixed) - answer(mine)) / (answer(theirs) - answer(mine)))
     assert f"{moved[0]:.0%}, {moved[1]:.0%}" == "26%, 64%"
-    assert "moves B by 26 %, and one at [class] by 64 %" in said(page, "#sec-patch")
+    assert "moves B by 26 %, and one at [class] by 64 %" in said(page, "main")
 
 
 def test_over_many_reviews_other_and_equal_weights_keep_answers(page):
@@ -391,7 +391,7 @@ def test_a_patch_finds_the_answer_at_not_or_at_film_and_class(name, kept):
 
 
 def test_the_patches_of_the_page(page):
-    text = said(page, "#sec-patch")
+    text = said(page, "main")
     quite, dull = ([word.replace(old, new) for word in REVIEW]
                    for old, new in (("not", "quite"), ("superb", "dull")))  # fmt: skip
     moved = {}

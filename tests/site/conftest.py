@@ -33,6 +33,9 @@ OTHERS = [
 PAGES = [*OTHERS, *SOURCES, *LESSONS]
 WIDTHS = [320, 390, 768, 1280]
 THEMES = ["light", "dark"]
+# The folded boxes that hold a widget.
+UNFOLD = """() => document.querySelectorAll("main details:has(.widget)")
+  .forEach((box) => { box.open = true; })"""
 # The widgets run, and all sections are laid out: until then they have no text to read.
 ALL_LIVE = """() => !document.documentElement.classList.contains("arriving")
   && [...document.querySelectorAll(".widget, .diagram")]
@@ -119,6 +122,7 @@ def open_page(visit, served):
     def opened(path, *, base=served, live=True, **context):
         with visit(base, **context) as (page, trouble):
             page.goto(base + path)
+            page.evaluate(UNFOLD)
             if live:
                 page.wait_for_function(ALL_LIVE)
             yield page

@@ -41,10 +41,6 @@ STATES = {
             "heat.stop=7", "heat.stop=", "heat.stop=0.25", "heat.stop=-1", "heat.cell=6.0",
             "heat.cell=1.1.1", "heat.cell=x", "heat.query=1,2;3", "heat.key=1e309",
         ],
-        "goals": {
-            "half": "heat.stop=1.6",
-            "tie": "heat.stop=0&heat.cell=1.0",
-            "five-keys": "heat.stop=2",
-        },
+        "goals": {},
     },
 }  # fmt: skip

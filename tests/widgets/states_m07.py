@@ -12,7 +12,7 @@ STATES = {
             "causal, first order": "order.causal=1",
         },
         "damaged": ["order.order=0.0.1", "order.order=3", "order.causal=2"],
-        "goals": {"man-first": "order.order=2.1.0", "one-kept": "order.causal=1&order.order=1.0.2"},
+        "goals": {},
     },
     "clock-hands": {
         "page": PAGE,
@@ -22,7 +22,7 @@ STATES = {
             "far": "clocks.place=47&clocks.distance=47",
         },
         "damaged": ["clocks.place=48", "clocks.distance=0", "clocks.distance=x"],
-        "goals": {"rebound": "clocks.distance=13", "fast-again": "clocks.distance=44"},
+        "goals": {},
     },
     "rotary-hands": {
         "page": PAGE,
