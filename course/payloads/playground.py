@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from course.numbers import percent
 from course.payloads import MODELS
 
 TASKS = ["repeat", "recall", "previous", "reverse", "first", "sort"]
@@ -18,6 +19,7 @@ QUESTIONS = {
     "first": [POSITIONS, "predict-one-look"],
     "sort": [POSITIONS, "predict-sort"],
 }
+NAMES = {"opening": "as it opens", "fast": "rate 0.1"}
 HEADS = ("before, once", "after")  # what heads 1.1 and 2.1 of the recorded training come to look at
 
 
@@ -44,6 +46,17 @@ def in_lesson(task: str, parts: list[str], changes: list[str]) -> dict[str, Any]
         for change in changes
     ]  # fmt: skip
     return {"tasks": [task], "parts": parts, "results": results}
+
+
+def static_rows(lesson: dict[str, Any]) -> tuple[str, list[str], list[list[str]]]:
+    """What ``in_lesson`` measured, as the sentence, columns and rows of a static form."""
+    task, results = lesson["tasks"][0], lesson["results"]
+    rows = [
+        [NAMES.get(one["change"], one["change"]), f"{one['learned']} of {one['seeds']}", percent(one["share"])]
+        for one in results
+    ]
+    sentence = f"What came of trainings of {Measured().steps(task)} steps, by what was changed."
+    return sentence, ["", "seeds that learned it", "answers right, on average"], rows
 
 
 class Measured:

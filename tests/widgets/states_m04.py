@@ -43,4 +43,10 @@ STATES = {
         ],
         "goals": {},
     },
+    "own-scale": {
+        "page": PAGE, "key": "play",
+        "states": {"undivided": "play.scale=0&play.step=4", "beside": "play.versus=scale-false"},
+        "damaged": ["play.scale=2"],
+        "grows": 1200,
+    },
 }  # fmt: skip

@@ -58,4 +58,10 @@ STATES = {
             "finds-dogs": "heads.sentence=2&heads.layer=1&heads.head=1",
         },
     },
+    "own-heads": {
+        "page": PAGE, "key": "play",
+        "states": {"one head": "play.heads=1&play.step=4", "beside": "play.versus=heads-1"},
+        "damaged": ["play.heads=3"],
+        "grows": 1200,
+    },
 }  # fmt: skip

@@ -46,4 +46,10 @@ STATES = {
         "damaged": ["pair.scheme=best", "pair.place=48", "pair.place=2", "pair.distance=0"],
         "goals": {},
     },
+    "own-positions": {
+        "page": PAGE, "key": "play",
+        "states": {"none": "play.positions=none&play.step=4", "beside": "play.versus=positions-none"},
+        "damaged": ["play.positions=x"],
+        "grows": 1200,
+    },
 }  # fmt: skip

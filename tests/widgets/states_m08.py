@@ -42,4 +42,10 @@ STATES = {
             "fooled": "lab.text=abcdefghijhgfedcba",
         },
     },
+    "own-induction": {
+        "page": PAGE, "key": "play",
+        "states": {"one layer": "play.layers=1&play.step=4", "beside": "play.versus=layers-1"},
+        "damaged": ["play.layers=4"],
+        "grows": 1200,
+    },
 }  # fmt: skip
