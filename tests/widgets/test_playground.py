@@ -65,9 +65,9 @@ def test_sort_asks_for_the_ten_in_order():
 @pytest.mark.parametrize("task", ["repeat", "recall", "previous", "reverse", "first", "sort", "two"])
 def test_a_setting_that_is_not_chosen_is_the_tasks(task):
     opening = TASKS.run("m.TASKS[x].opening", task)
-    spec = SPEC.call("specOf", {"task": task, "heads": 4})
+    spec = SPEC.call("specOf", {"task": task, "mlp": True})
     assert {name: spec[name] for name in opening} == opening
-    assert spec["heads"] == 4
+    assert spec["mlp"] is True
     for change in SPEC.call("changesOf", spec):
         rival = SPEC.call("rivalOf", spec, change)
         assert [name for name in spec if spec[name] != rival[name]] == [change["name"]]
