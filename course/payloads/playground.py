@@ -41,10 +41,14 @@ def in_lesson(task: str, parts: list[str], changes: list[str]) -> dict[str, Any]
     """A playground with one task and a few settings, and what came of ``changes`` of them."""
     measured = Measured()
     results = [
-        {"change": change, "share": measured.share(task, change), "seeds": measured.seeds(task, change),
-         "learned": len(measured.learned(task, change))}
+        {
+            "change": change,
+            "share": measured.share(task, change),
+            "seeds": measured.seeds(task, change),
+            "learned": len(measured.learned(task, change)),
+        }
         for change in changes
-    ]  # fmt: skip
+    ]
     return {"tasks": [task], "parts": parts, "results": results}
 
 
@@ -52,7 +56,11 @@ def static_rows(lesson: dict[str, Any]) -> tuple[str, list[str], list[list[str]]
     """What ``in_lesson`` measured, as the sentence, columns and rows of a static form."""
     task, results = lesson["tasks"][0], lesson["results"]
     rows = [
-        [NAMES.get(one["change"], one["change"]), f"{one['learned']} of {one['seeds']}", percent(one["share"])]
+        [
+            NAMES.get(one["change"], one["change"]),
+            f"{one['learned']} of {one['seeds']}",
+            percent(one["share"]),
+        ]
         for one in results
     ]
     sentence = f"What came of trainings of {Measured().steps(task)} steps, by what was changed."

@@ -44,7 +44,7 @@ STATES = {
         "goals": {},
     },
     "own-scale": {
-        "page": PAGE, "key": "play",
+        "page": M04, "key": "play",
         "states": {"undivided": "play.scale=0&play.step=4", "beside": "play.versus=scale-false"},
         "damaged": ["play.scale=2"],
         "grows": 1200,

@@ -59,7 +59,7 @@ STATES = {
         },
     },
     "own-heads": {
-        "page": PAGE, "key": "play",
+        "page": M06, "key": "play",
         "states": {"one head": "play.heads=1&play.step=4", "beside": "play.versus=heads-1"},
         "damaged": ["play.heads=3"],
         "grows": 1200,

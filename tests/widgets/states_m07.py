@@ -48,7 +48,9 @@ STATES = {
     },
     "own-positions": {
         "page": PAGE, "key": "play",
-        "states": {"none": "play.positions=none&play.step=4", "beside": "play.versus=positions-none"},
+        "states": {
+            "none": "play.positions=none&play.step=4", "beside": "play.versus=positions-none",
+        },
         "damaged": ["play.positions=x"],
         "grows": 1200,
     },

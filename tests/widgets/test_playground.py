@@ -62,7 +62,9 @@ def test_sort_asks_for_the_ten_in_order():
         assert tokens[10:] == ordered[:9]
 
 
-@pytest.mark.parametrize("task", ["repeat", "recall", "previous", "reverse", "first", "sort", "two"])
+@pytest.mark.parametrize(
+    "task", ["repeat", "recall", "previous", "reverse", "first", "sort", "two"]
+)
 def test_a_setting_that_is_not_chosen_is_the_tasks(task):
     opening = TASKS.run("m.TASKS[x].opening", task)
     spec = SPEC.call("specOf", {"task": task, "mlp": True})
