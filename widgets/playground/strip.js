@@ -11,7 +11,7 @@ const heard = (words) => html`<span class="screen-reader-only">${words}</span>`;
 function given(side, i, {task, example: {targets}}) {
   if (targets[i] < 0) return html`<span class="given none"></span>`;
   const [share, isRight] = [side.reading.shares[i], side.isRight[i]];
-  return html`${heard("answered:")}<span class=${isRight ? "given right" : "given wrong"} style="--share:${share.toFixed(2)}">${answer(task, side.reading.answers[i])}</span>
+  return html`${heard("answered:")}<span class=${isRight ? "given right weighted" : "given wrong"} style="--share:${share.toFixed(2)}">${answer(task, side.reading.answers[i])}</span>
     ${heard(`with ${formatPercent(share)}, ${isRight ? "right" : "wrong"}`)}`;
 }
 
