@@ -73,7 +73,7 @@ function question(root, keep) {
     if (radios[0].disabled) return keep(undefined);
     if (!chosen) return (status.textContent = "Choose one first.");
     keep(Number(chosen.value));
-    button.focus(); // a choice that is made can't keep it
+    button.focus({preventScroll: true}); // a choice that is made can't keep it
   });
   form.addEventListener("reset", () => radios.forEach((radio) => (radio.checked = false)));
   return (answer) => {
