@@ -14,14 +14,20 @@ ROOT = Path(__file__).resolve().parents[1]
 def show_glossary() -> None:
     titles = dict(_titles(load_project(ROOT).sidebar))
     entries = read_glossary(ROOT).entries
-    parts = []
+    parts: list[str] = []
+    letters: list[str] = []
     for term in sorted(entries, key=str.lower):
         entry = entries[term]
+        if term[0].upper() not in letters:
+            letters.append(term[0].upper())
+            parts.append(f"## {letters[-1]} {{#letter-{letters[-1].lower()}}}\n")
         symbol = f" {entry['symbol']}" if "symbol" in entry else ""
         lesson = entry.get("lesson", "")
         title = titles.get(lesson.partition("#")[0])
         more = f" [{title}]({lesson})" if title else ""
         parts.append(f"[{term}]{{#term-{slug(term)}}}{symbol}\n:   {entry['sentence']}{more}\n")
+    jumps = " ".join(f"[{letter}](#letter-{letter.lower()})" for letter in letters)
+    show_markdown(f"::: {{.letters}}\n{jumps}\n:::\n")
     show_markdown("::: {.glossary}\n" + "\n".join(parts) + "\n:::\n")
 
 

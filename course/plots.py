@@ -1,8 +1,9 @@
-"""Draw figures in the course's style, on a light card, so that they are legible in dark mode."""
+"""Draw figures in the course's style: on a page without a ground, in a notebook on white."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
@@ -11,6 +12,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
+from matplotlib.font_manager import FontProperties, fontManager
 
 from course.cell_output import is_rendering, show_markdown
 
@@ -20,16 +22,14 @@ from .figure_numbers import numbers_of
 COLORS = {
     "text": "#1c212b",
     "muted": "#586070",
-    "line": "#dcdfe5",
+    "line": "#dedcd2",
     "query": "#1660d6",
     "key": "#ab4700",
     "value": "#7d0f6e",
-    "weight": "#4fb9ab",
+    "weight-half": "#2aa79e",
+    "weight": "#004557",
 }
-
-
-def _ink(name: str) -> LinearSegmentedColormap:
-    return LinearSegmentedColormap.from_list(name, ["#ffffff", COLORS[name]])
+FONTS = Path(__file__).parent / "fonts"  # the course's text face, as matplotlib reads it
 
 
 def _both_ways(name: str) -> LinearSegmentedColormap:
@@ -39,19 +39,35 @@ def _both_ways(name: str) -> LinearSegmentedColormap:
     return LinearSegmentedColormap.from_list(f"{name}-signed", ["#b9bec8", "#ffffff", lighter])
 
 
-WEIGHTS = _ink("weight")
-QUERY, KEY, VALUE, SCORES = (_both_ways(name) for name in ("query", "key", "value", "weight"))
+def ink_on(fill: Any) -> str:
+    """Return black or white, which of the two is read better on the colour ``fill``."""
+    channels = np.array(mpl.colors.to_rgb(fill))
+    linear = np.where(channels <= 0.04045, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4)
+    return "black" if linear @ [0.2126, 0.7152, 0.0722] > 0.179 else "white"
+
+
+# Weights, in even steps of lightness, as `.weighted` has them in assets/widgets.css.
+WEIGHTS = LinearSegmentedColormap.from_list(
+    "weights", ["#ffffff", COLORS["weight-half"], COLORS["weight"]]
+)
+QUERY, KEY, VALUE, SCORES = (_both_ways(name) for name in ("query", "key", "value", "weight-half"))
 
 _newest: list[Figure] = []  # kept for show_numbers: Jupyter closes a figure when its cell ends
 
 
 def use_course_style() -> None:
     """Set matplotlib's defaults; called when this module is imported."""
+    for file in sorted(FONTS.glob("*.ttf")):
+        fontManager.addfont(file)
+    family = FontProperties(fname=FONTS / "regular.ttf").get_name()
+    ground = "none" if is_rendering() else "white"
     mpl.rcParams.update(
         {
+            "font.family": [family, "DejaVu Sans"],  # the second for signs that the first lacks
             "figure.dpi": 100,
-            "figure.facecolor": "white",
-            "savefig.facecolor": "white",
+            "figure.facecolor": ground,
+            "axes.facecolor": ground,
+            "savefig.facecolor": ground,
             "figure.hooks": [f"{__name__}:_remember"],
             "svg.hashsalt": "course",  # a fixed salt gives the same file for the same figure
             "font.size": 11,
@@ -103,7 +119,9 @@ def heatmap(
     low = 0 if cmap is WEIGHTS else -limit
     axes.imshow(values, cmap=cmap, vmin=low, vmax=1 if cmap is WEIGHTS else limit, aspect="auto")
     for (i, j), value in np.ndenumerate(values if numbers else np.empty((0, 0))):
-        axes.text(j, i, f"{value:.2f}".replace("-", "−"), ha="center", va="center")
+        fill = axes.images[-1].cmap(axes.images[-1].norm(value))
+        number = f"{value:.2f}".replace("-", "−")
+        axes.text(j, i, number, ha="center", va="center", color=ink_on(fill))
     axes.set_title(title)
     axes.set_xticks(range(len(columns)), columns)
     axes.set_yticks(range(len(rows)), rows)

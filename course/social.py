@@ -15,7 +15,8 @@ SIZE = {"width": 1200, "height": 630}
 _STYLE = """
 #quarto-sidebar, #quarto-margin-sidebar, .lead-in, .skip-link { display: none !important; }
 #quarto-content { display: block !important; }
-#quarto-document-content { max-width: 60rem !important; padding-top: 2.4rem !important; }
+#quarto-document-content { max-width: none !important; padding-top: 2.4rem !important; }
+#story { margin-right: 0 !important; }
 """
 
 

@@ -42,10 +42,22 @@ def test_labels_that_dont_fit_are_refused():
 
 @pytest.mark.parametrize("cmap", [plots.WEIGHTS, plots.QUERY, plots.KEY, plots.VALUE, plots.SCORES])
 def test_numbers_are_readable_on_every_cell(cmap):
-    """Compute the contrast of text on the darkest fill by WCAG's formula: at least 4.5:1."""
-    text = luminance(mpl.colors.to_rgb(plots.COLORS["text"]))
+    """Compute the contrast of a number on each fill by WCAG's formula: at least 4.5:1."""
     for level in np.linspace(0, 1, 33):
-        assert (luminance(cmap(level)[:3]) + 0.05) / (text + 0.05) >= 4.5
+        assert contrast(cmap(level)[:3], mpl.colors.to_rgb(plots.ink_on(cmap(level)))) >= 4.5
+
+
+def test_weights_are_told_apart_in_even_steps():
+    """The lightness of CIELAB falls evenly, and a full cell stands out from an empty one."""
+    light = np.cbrt([luminance(plots.WEIGHTS(level)[:3]) for level in np.linspace(0, 1, 11)])
+    steps = -np.diff(light)
+    assert steps.min() > 0.6 * steps.max()
+    assert contrast(plots.WEIGHTS(0.0)[:3], plots.WEIGHTS(1.0)[:3]) >= 3
+
+
+def contrast(one, other):
+    low, high = sorted((luminance(one), luminance(other)))
+    return (high + 0.05) / (low + 0.05)
 
 
 def luminance(rgb):

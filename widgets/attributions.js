@@ -106,7 +106,7 @@ function view(m, widget) {
   const mark = (i) => (truth && decisive.includes(i) ? "decisive" : "");
   const word = (text, i) => html`<button type="button" class=${mark(i)} aria-pressed=${erased.includes(i)}
     aria-label=${`${text}, word ${i + 1}: erase`} @click=${() => flip(i)}>${text}</button>`;
-  const cell = (share, i, most) => html`<i class=${mark(i)} style="--weight:${+(share / most).toFixed(4)}"></i>`;
+  const cell = (share, i, most) => html`<i class="${mark(i)} weighted" style="--weight:${+(share / most).toFixed(4)}"></i>`;
   return html`<div class="review" role="group" aria-label="The review: press a word to erase it">${words.map(word)}</div>
     <div class="answers"><div class="scale" aria-hidden="true"><span>bad</span><span>unsure</span><span>good</span></div>
       ${bar("the whole review", whole)}${bar("with the blanks", chance)}</div>

@@ -5,7 +5,7 @@ import {answers, lessonOf} from "./lib/answers.js";
 import {showProgress} from "./lib/progress.js";
 
 /** What a question says of the answer `chosen`, one of 1 … n. */
-const verdict = (chosen, right) => (chosen === right ? "Right." : "Not that one. The framed one is right.");
+const verdict = (chosen, right, texts) => (chosen === right ? "Right." : `Not that one. The answer is “${texts[right - 1]}”.`);
 const ASKS = "What follows is blurred.";
 
 const element = (tag, properties, ...children) => {
@@ -29,18 +29,20 @@ function question(root, keep) {
   const radios = [...choices.children].map((item, i) => {
     const radio = element("input", {type: "radio", name: root.id, value: i + 1});
     item.replaceChildren(element("label", {}, radio, element("span", {}, ...item.childNodes)));
-    item.append(element("div", {className: "reason", hidden: true}, ...reasons.children[0].childNodes));
+    item.append(element("details", {className: "why", hidden: true}, element("summary", {textContent: i + 1 === right ? "Why this is right" : "Why not"}),
+      element("div", {className: "reason"}, ...reasons.children[0].childNodes)));
     reasons.children[0].remove();
     return radio;
   });
   reasons.remove();
 
-  const button = element("button", {type: "button"});
-  const status = element("output", {});
+  const texts = radios.map((radio) => radio.nextElementSibling.textContent.trim().replace(/\.$/, ""));
+  const button = element("button", {type: "submit"}); // so that Enter on a choice answers
+  const status = element("output", {ariaLabel: "Verdict"});
   const rest = element("div", {className: "rest", hidden: true}, ...body.childNodes);
   const form = element("form", {className: "choices"});
   const fieldset = element("fieldset", {});
-  fieldset.setAttribute("aria-labelledby", asked.id);
+  for (const named of [form, fieldset]) named.setAttribute("aria-labelledby", asked.id);
   choices.replaceWith(form);
   fieldset.append(choices);
   form.append(fieldset, element("div", {className: "ask"}, button, status));
@@ -51,20 +53,28 @@ function question(root, keep) {
     radios.forEach((radio, i) => {
       if (known) radio.checked = i + 1 === known;
       radio.disabled = Boolean(known);
-      radio.closest("li").classList.toggle("right", Boolean(known) && i + 1 === right);
+      const item = radio.closest("li");
+      const isChosen = i + 1 === known;
+      item.classList.toggle("right", Boolean(known) && i + 1 === right);
+      item.classList.toggle("wrong", isChosen && known !== right);
+      item.classList.toggle("chosen", isChosen);
+      item.querySelector(".why").open = isChosen; // the others' reasons stay folded
     });
-    root.querySelectorAll(".reason, .rest").forEach((part) => (part.hidden = !known));
+    root.querySelectorAll(".why, .rest").forEach((part) => (part.hidden = !known));
+    form.classList.toggle("is-right", known === right);
+    form.classList.toggle("is-wrong", Boolean(known) && known !== right);
     if (after) after.inert = !known;
-    status.textContent = known ? verdict(known, right) : after ? ASKS : "";
+    status.textContent = known ? verdict(known, right, texts) : after ? ASKS : "";
     button.textContent = known ? "Ask me again" : "Show me";
   }
-  button.addEventListener("click", () => {
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
     const chosen = radios.find((radio) => radio.checked);
-    if (radios[0].disabled) keep(undefined);
-    else if (chosen) keep(Number(chosen.value));
-    else status.textContent = "Choose one first.";
+    if (radios[0].disabled) return keep(undefined);
+    if (!chosen) return (status.textContent = "Choose one first.");
+    keep(Number(chosen.value));
+    button.focus({preventScroll: true}); // a choice that is made can't keep it
   });
-  form.addEventListener("submit", (event) => event.preventDefault());
   form.addEventListener("reset", () => radios.forEach((radio) => (radio.checked = false)));
   return (answer) => {
     if (answer === undefined) form.reset();

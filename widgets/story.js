@@ -130,7 +130,7 @@ const switchOff = (widget) => {
 };
 
 const token = ({pieces, at, row}, i, choose) => html`<button type="button" role="radio" aria-checked=${i === at}
-  class=${i > at ? "later" : nothing} tabindex=${i === at ? 0 : -1} style="--weight:${+(row[i] ?? 0).toFixed(3)}"
+  class=${i > at ? "later" : "weighted"} tabindex=${i === at ? 0 : -1} style="--weight:${+(row[i] ?? 0).toFixed(3)}"
   @click=${() => choose(i)}>${called(pieces[i]) === pieces[i].trim() ? pieces[i].trim() : isPart(pieces[i]) ? written(pieces[i]) : pieces[i].includes("\n") ? "¶" : "␣"}</button>`;
 
 const tile = ({name, isOff, row}, i, {head, pieces}, choose) => html`<button type="button" role="radio" aria-checked=${i === head}
@@ -162,14 +162,14 @@ function view(m, widget) {
   const {pieces, at, heads, row, told: score, words} = m;
   const look = (to) => widget.set({at: to === pieces.length - 1 ? null : to});
   const choose = (head) => widget.set({head});
-  return html`<div class="write-on">${textField(widget)}<button type="button" class="write" @click=${() => write(widget)}>${
-    m.isWriting ? "Stop" : "Continue"}</button></div>
-    ${status(m)}
-    <div class="text ${pieces.length > 80 ? "long" : ""} ${widget.data.story.drawn === m.reading ? "same" : ""}">
-      <svg class="arcs" aria-hidden="true">${[...row].map((weight) => svg`<path style="--weight:${+weight.toFixed(3)}" />`)}</svg>
+  return html`<div class="text ${pieces.length > 80 ? "long" : ""} ${widget.data.story.drawn === m.reading ? "same" : ""}">
+      <svg class="arcs" aria-hidden="true">${COLORED}${[...row].map((weight) => svg`<path style="--weight:${+weight.toFixed(3)}" />`)}</svg>
       <div class="tokens" role="radiogroup" aria-label="The word that looks" @keydown=${(event) => moveByKey(event, look)}>${
         words.map((word, i) => html`<span class=${isBreak(pieces, words, i) ? "line-end" : nothing}>${word.map((j) => token(m, j, look))}</span>`)}${
         at === pieces.length - 1 && m.guesses.length ? html`<span class="ghost" aria-hidden="true">${guessed(m.guesses[0].text, pieces[at])}</span>` : nothing}</div></div>
+    <div class="write-on">${textField(widget)}<button type="button" class="write" @click=${() => write(widget)}>${
+      m.isWriting ? "Stop" : "Continue"}</button></div>
+    ${status(m)}
     <div class="below">
       <div class="heads"><p class="title">The 16 heads of the model look back from <b>${called(pieces[at])}</b> <span class="note">(a bar for each word, the first at the left; press a head for its arcs)</span></p>
         <div class="tiles" role="radiogroup" aria-label="Head" @keydown=${(event) => moveByKey(event, choose, COLUMNS)}>${
@@ -181,6 +181,10 @@ function view(m, widget) {
         (before training: ${formatPercent(score.before)}). Without this head, the word that comes next loses ${chance(score.lost)} of its probability, on average.</p></details></div>
     ${widget.sentence({hidden: true})}`;
 }
+
+/** An arc runs from the colour of the query that asks to that of the key that answers. */
+const COLORED = svg`<defs>${[["across", 1, 0], ["up", 0, 1]].map(([name, x, y]) => svg`<linearGradient id="story-${name}" x1="0" y1="0" x2=${x} y2=${y}>
+  <stop class="key" offset="0" /><stop class="query" offset="1" /></linearGradient>`)}</defs>`;
 
 /** Draws the arcs where the words now stand. */
 function drawArcs({root, model: {at}}) {
@@ -195,6 +199,7 @@ function drawArcs({root, model: {at}}) {
   text.querySelectorAll(".arcs path").forEach((path, to) => {
     const isFirst = boxes[at].top === boxes[0].top; // over which there is more room
     path.setAttribute("d", arc(boxes[at], boxes[to], isFirst ? room : Math.min(room, between)));
+    path.setAttribute("stroke", `url(#story-${boxes[to].top === boxes[at].top ? "across" : "up"})`);
   });
 }
 

@@ -54,7 +54,7 @@ function view({tokens, says, from, row, hidden}, widget) {
     visibility=${hidden[to] ? "hidden" : nothing} />`;
   const target = (weight, to) => html`<li class=${hidden[to] ? "hidden-word" : ""} style="--weight:${weight}">
     <span class="token">${tokens[to]}</span>
-    <span class="share">${hidden[to] ? "hidden" : formatPercent(weight)}</span></li>`;
+    <span class="share weighted">${hidden[to] ? "hidden" : formatPercent(weight)}</span></li>`;
   const total = row.reduce((sum, weight) => sum + Math.round(weight * 100), 0);
   return html`<div class="arrows">
     ${wordGroup({words: tokens, chosen: from, label: "The word that looks", className: "from", choose})}

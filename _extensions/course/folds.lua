@@ -18,7 +18,12 @@ local function opening(div)
 end
 
 function Div(div)
-  if not FORMAT:match("html") or not is_folded(div) then return nil end
+  if not FORMAT:match("html") then return nil end
+  if div.attributes["for"] then -- which HTML knows of labels alone
+    div.attributes["data-for"], div.attributes["for"] = div.attributes["for"], nil
+    return div
+  end
+  if not is_folded(div) then return nil end
   local title = div.content:remove(1)
   if not title or title.t ~= "Header" then
     error("folds.lua: a box begins with its heading, on a line of its own: ## Title")

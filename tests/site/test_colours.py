@@ -109,7 +109,7 @@ CONTRASTS = """() => {
   };
   return {text: between("text", "surface"), note: between("muted", "surface"),
     line: between("line", "surface"), fill: between("weight", "raised"),
-    number: between("text", "weight"), hatched: between("text", "hatch")};
+    number: between("ink-turned", "weight"), hatched: between("text", "hatch")};
 }"""
 FAINT = """() => Math.min(...[...document.querySelectorAll(
     ".token-focus line, .query-plane .key line, .path-tracer .edges, .saturation .draws")]

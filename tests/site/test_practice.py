@@ -36,17 +36,20 @@ ANSWER_ALL = """(questions) => {
 }"""
 # Asks each question for each of its choices, and returns what is wrong: in the page, since each of
 # a thousand looks from outside takes longer than all of them there.
-ASK_ALL = """(questions) => {
+ASK_ALL = r"""(questions) => {
   const wrong = [];
   for (const question of document.querySelectorAll(questions)) {
     const expect = (isRight, what) => isRight || wrong.push(`${question.id}: ${what}`);
     const all = (selector) => [...question.querySelectorAll(selector)];
-    const shown = () => all(".reason, .rest").filter((e) => e.checkVisibility()).length;
+    const shown = () => all(".why, .rest").filter((e) => e.checkVisibility()).length;
     const press = () => question.querySelector(".ask button").click();
     const says = () => question.querySelector("output").textContent;
     const next = question.nextElementSibling;
     const hides = Boolean(next?.matches(".after-prediction"));
-    const isHidden = () => hides && next.inert && getComputedStyle(next).filter !== "none";
+    // A figure stands behind its axes: it isn't blurred but unseen.
+    const isHidden = () => hides && next.inert && [...next.children].every((part) =>
+      part.querySelector("img") ? getComputedStyle(part.querySelector("img")).opacity === "0"
+        : !part.checkVisibility() || getComputedStyle(part).filter !== "none");
     const choices = all(".choices li");
     expect(shown() === 0, "answered before it is asked");
     expect(isHidden() === hides, "what follows gives the answer away");
@@ -59,8 +62,13 @@ ASK_ALL = """(questions) => {
       expect(shown() === 0, "answered before it is asked again");
       press();
       expect(says().includes(isRight ? "Right." : "Not that one"), `choice ${i + 1}: ${says()}`);
-      const reasons = all(".reason").filter((e) => e.checkVisibility());
-      expect(reasons.length === choices.length, `${reasons.length} reasons are shown`);
+      const reasons = choices.map((one) => one.querySelector("details"));
+      expect(reasons.every((one) => one.checkVisibility()), "a reason can't be opened");
+      expect(reasons.every((one, j) => one.open === (i === j)), "another reason is open");
+      const answer = choices[question.dataset.right - 1].querySelector("label").textContent.trim();
+      const isNamed = says().includes(answer.replace(/\.$/, ""));
+      expect(isRight || isNamed, `no answer is named: ${says()}`);
+      expect(choice.matches(isRight ? ".right" : ".wrong"), "the choice isn't marked");
       expect(!isHidden(), "what follows stays hidden");
       const marked = choices.filter((one) => one.matches(".right"));
       expect(marked.length === 1 && marked[0] === choices[question.dataset.right - 1],
@@ -96,7 +104,7 @@ def _answers_stay_and_one_click_clears(page):
     page.locator(".clear-answers").click()
     expect(count).to_be_empty()
     assert page.locator(f":is({PRACTISED}) input:checked").count() == 0
-    expect(page.locator(".reason:visible")).to_have_count(0)
+    expect(page.locator(".why:visible")).to_have_count(0)
     assert page.evaluate(f"localStorage.getItem('{KEY}')") is None
 
 
@@ -107,8 +115,7 @@ def test_by_keyboard_alone(open_page):
         page.keyboard.press("ArrowDown")
         page.keyboard.press("ArrowDown")
         expect(page.locator("#predict-double input").nth(2)).to_be_checked()
-        expect(page.locator("#predict-double .reason:visible")).to_have_count(0)
-        page.keyboard.press("Tab")
+        expect(page.locator("#predict-double .why:visible")).to_have_count(0)
         page.keyboard.press("Enter")
         expect(page.locator("#predict-double output")).to_have_text("Right.")
         assert page.evaluate("document.activeElement.textContent") == "Ask me again"
@@ -145,14 +152,14 @@ def test_damaged_storage_is_as_if_empty(open_page):
         _live(page)
         for kept in ("{", "7", "[]", '{"x": 1}', '{"x": {"total": "2"}}', OUT_OF_RANGE):
             page.evaluate(WRITE, [KEY, kept])
-            expect(page.locator(f"{question} .reason:visible")).to_have_count(0)
+            expect(page.locator(f"{question} .why:visible")).to_have_count(0)
             page.locator(f"{question} input").first.check()
             page.locator(f"{question} .ask button").click()
-            expect(page.locator(f"{question} .reason:visible")).to_have_count(4)
+            expect(page.locator(f"{question} .why:visible")).to_have_count(4)
         page.evaluate(WRITE, [KEY, "{"])
         page.reload()
         _live(page)
-        expect(page.locator(f"{question} .reason:visible")).to_have_count(0)
+        expect(page.locator(f"{question} .why:visible")).to_have_count(0)
 
 
 def test_without_storage_it_works_until_the_page_is_left(open_page, by_quarto):

@@ -145,11 +145,11 @@ function matrix(node) {
   const centre = (i, j) => [left + (j + 0.5) * cell, top + (i + 0.5) * CELL.height];
   return svg`${rows.map((word, i) => text(left - 6, centre(i, 0)[1], word, "note", "end"))}
     ${columns.map((word, j) => text(centre(0, j)[0], top - LINE / 2, word, "note"))}
-    ${cells.map((row, i) => row.map((x, j) => svg`<rect class="cell ${role}" x=${left + j * cell + 1} y=${top + i * CELL.height + 1}
+    ${cells.map((row, i) => row.map((x, j) => svg`<g class=${fill ? "weighted" : nothing} style=${fill ? `--weight:${x}` : nothing}><rect class="cell ${role}" x=${left + j * cell + 1} y=${top + i * CELL.height + 1}
       width=${cell - 2} height=${CELL.height - 2} rx="3"/>
-      ${fill ? svg`<rect class="fill" opacity=${x} x=${left + j * cell + 1} y=${top + i * CELL.height + 1}
+      ${fill ? svg`<rect class="fill" x=${left + j * cell + 1} y=${top + i * CELL.height + 1}
         width=${cell - 2} height=${CELL.height - 2} rx="3"/>` : nothing}
-      ${x === null ? nothing : text(...centre(i, j), show(x), fill ? "number" : `number ${role}`)}`))}
+      ${x === null ? nothing : text(...centre(i, j), show(x), fill ? "number" : `number ${role}`)}</g>`))}
     ${mark === undefined ? nothing : svg`<rect class="mark" x=${left} y=${top + mark * CELL.height} width=${node.width}
       height=${CELL.height} rx="4"/>`}`;
 }

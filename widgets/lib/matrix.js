@@ -49,16 +49,14 @@ const choosable = (grid, i, j, stop) => {
   const text = grid.text ? grid.text(i, j) : format(grid.cells[i][j]);
   const tabindex = stop[0] === i && stop[1] === j ? 0 : -1;
   return grid.fill
-    ? html`<td role="gridcell" tabindex=${tabindex} aria-selected=${isChosen}><i class="fill" style=${opacity(grid.fill(i, j))}></i><span class=${className}>${text}</span></td>`
+    ? html`<td role="gridcell" tabindex=${tabindex} aria-selected=${isChosen}><span class="${className} weighted" style="--weight:${+grid.fill(i, j).toFixed(4)}">${text}</span></td>`
     : html`<td role="gridcell" tabindex=${tabindex} aria-selected=${isChosen}><span class=${className}>${text}</span></td>`;
 };
-
-const opacity = (share) => `opacity:${+share.toFixed(4)}`;
 
 const switchable = (grid, i, j, stop) => {
   const isOn = grid.cells[i][j];
   return html`<td role="gridcell" tabindex=${stop[0] === i && stop[1] === j ? 0 : -1} aria-selected=${isOn}><span
-    class=${marks(grid, i, j) + (isOn ? " on" : "")}>${isOn ? 1 : 0}</span></td>`;
+    class=${marks(grid, i, j) + (isOn ? " on weighted" : "")}>${isOn ? 1 : 0}</span></td>`;
 };
 
 /** The one cell that Tab reaches: the chosen one, or the first. The arrow keys move from there. */

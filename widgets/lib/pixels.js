@@ -51,14 +51,17 @@ function channels(color, context) {
   return known.get(color);
 }
 
-/** <weight-pixels>: set `weights`, rows of numbers from 0 to 1. A pixel's opacity is its weight. */
+/** <weight-pixels>: set `weights`, rows of numbers from 0 to 1, in the colours of `.weighted`. */
 class WeightPixels extends Pixels {
   set weights(rows) {
     if (rows !== this.rows) this.show(rows);
   }
   pixels(read) {
-    const color = read(this.colors.weight);
-    return (weight) => [...color, Math.round(255 * weight)];
+    const [none, half, full] = ["weightless", "weightHalf", "weight"].map((name) => read(this.colors[name]));
+    return (weight) => {
+      const [from, to, share] = weight < 0.5 ? [none, half, 2 * weight] : [half, full, 2 * weight - 1];
+      return [...from.map((channel, k) => Math.round(channel + share * (to[k] - channel))), 255];
+    };
   }
 }
 

@@ -1,4 +1,4 @@
-// How far a reader is, lesson by lesson, beside the lessons' names in the sidebar.
+// How far a reader is, lesson by lesson, beside the lessons' names in the sidebar and on the map.
 
 import {answers, lessonOf} from "./answers.js";
 
@@ -18,11 +18,12 @@ export function showProgress(sidebar = document.querySelector("#quarto-sidebar .
 
   function draw() {
     const counted = progressOf(answers.all());
-    for (const link of sidebar.querySelectorAll("a.sidebar-link[href]")) {
+    for (const link of [...sidebar.querySelectorAll("a.sidebar-link[href]"), ...document.querySelectorAll(".course-map a")]) {
       const shown = link.querySelector(".progress-count") ?? link.appendChild(document.createElement("span"));
       shown.className = "progress-count";
       const count = counted[lessonOf(link.href)];
       shown.textContent = count ? ` ${count}` : "";
+      link.classList.toggle("done", Boolean(count) && new Set(count.split(" of ")).size === 1);
     }
     clear.hidden = !Object.keys(counted).length;
   }

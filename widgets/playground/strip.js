@@ -17,7 +17,7 @@ function cells(m, i, cell, empty) {
 /** What a model answers at a symbol, for the eye and the ear. */
 const given = (side, i, m) => cells(m, i, (at) => {
   const [share, isRight] = [side.reading.shares[at], side.isRight[at]];
-  return html`${heard("answered:")}<span class=${isRight ? "given right" : "given wrong"} style="--share:${share.toFixed(2)}">${answer(m.task, side.reading.answers[at])}</span>
+  return html`${heard("answered:")}<span class=${isRight ? "given right weighted" : "given wrong"} style="--share:${share.toFixed(2)}">${answer(m.task, side.reading.answers[at])}</span>
     ${heard(`with ${formatPercent(share)}, ${isRight ? "right" : "wrong"}`)}`;
 }, () => html`<span class="given none"></span>`);
 

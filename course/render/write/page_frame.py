@@ -16,6 +16,7 @@ from .pandoc import Body
 from .web import POLICY, place
 
 MATH_FONT = "assets/fonts/math.woff2"  # asked for with the page, so that formulas come at once
+TEXT_FONT = "assets/fonts/text.woff2"
 FRAME = "assets/frame"  # the frame's style and script, here and in the site
 _CODE = re.compile(
     r'<div class="sourceCode" id="(?P<id>cb\d+)"[^>]*>'
@@ -37,6 +38,7 @@ def whole_page(project: Project, pages: dict[str, Page], page: Page, body: Body,
         abstract=page.meta.get("description"),
         root=page.root,
         frame=page.root + FRAME,
+        text_font=TEXT_FONT if (project.root / TEXT_FONT).is_file() else None,
         math_font=MATH_FONT if needs_font else None,
         styles=[page.root + name for name in _styles(project, page)],
         description=page.meta.get("description", project.get("website", "description")),
