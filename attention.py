@@ -1,5 +1,6 @@
 """Attention, from the formula to the fast kernels, in PyTorch alone. Read it from top to bottom:
-masks, explicit attention, the layer and its cache first, then kernels, then checks of arguments.
+masks, explicit attention, the layer and its cache, which the lessons teach. Behind them stand the
+fused kernels, and then helpers and checks of arguments, which only who changes them has to read.
 
 Sizes in shape comments: B batch, H heads, L queries, S keys, D head size, E embedding size.
 
@@ -48,9 +49,8 @@ def create_causal_mask(query_len: int, key_len: int | None = None, device: Devic
 
     Fewer queries than keys are the *last* ones: ``create_causal_mask(1, 4)`` is all True.
     """
-    key_len = query_len if key_len is None else key_len
-    check_counts(query_len=query_len, key_len=key_len)
-    return _band(query_len, key_len, key_len - query_len, True, None, device)
+    L, S = _lengths(query_len, key_len)
+    return _band(L, S, S - L, True, None, device)
 
 
 def create_window_mask(
@@ -60,9 +60,8 @@ def create_window_mask(
 
     ``create_causal_mask(n) & create_window_mask(n, window=w)`` leaves the last w keys.
     """
-    key_len = query_len if key_len is None else key_len
-    check_counts(query_len=query_len, key_len=key_len, window=window)
-    return _band(query_len, key_len, key_len - query_len, False, window, device)
+    L, S = _lengths(query_len, key_len, window=window)
+    return _band(L, S, S - L, False, window, device)
 
 
 def create_padding_mask(
@@ -72,7 +71,7 @@ def create_padding_mask(
 
     ``padding_side``: "right" where tokens come first, "left" where padding does.
     """
-    counts, key_len = _check_padding(lengths, key_len, padding_side)
+    counts, key_len = _padded_lengths(lengths, key_len, padding_side)
     device = lengths.device if isinstance(lengths, Tensor) else None
     keys = torch.arange(key_len, device=device)  # (S,)
     real = torch.tensor(counts, dtype=torch.int64, device=device)[:, None, None, None]
@@ -139,14 +138,9 @@ def scaled_dot_product_attention(
 
     A hidden key or value must be finite: its weight is 0, and 0 · ∞ is NaN.
     """
-    _check_attention(query, key, value, mask, bias, is_causal, window, dropout_p)
-    _check_softcap_and_sinks(query, softcap, sinks)
-    key, value = _repeat_heads(query, key), _repeat_heads(query, value)
-    L, S = query.shape[-2], key.shape[-2]
-    if is_causal or window is not None:
-        band = _band(L, S, S - L, is_causal, window, query.device)
-        mask = band if mask is None else mask & band
-    mask, bias = _hide_infinite(mask, bias)
+    # From here each query head has a key head, and one mask says all that is hidden.
+    hiding = (mask, bias, is_causal, window)
+    key, value, mask, bias = _prepare(query, key, value, *hiding, dropout_p, softcap, sinks)
     scale = query.shape[-1] ** -0.5 if scale is None else scale
 
     # Half precision is widened, as fused kernels do inside: rounded scores cost digits.
@@ -207,9 +201,7 @@ class MultiHeadAttention(nn.Module):
         dtype: torch.dtype | None = None,
     ) -> None:
         super().__init__()
-        check_probability("dropout", dropout)
-        check_softcap(softcap)
-        sizes = _layer_sizes(embed_dim, num_heads, num_kv_heads, head_dim)
+        sizes = _layer_sizes(embed_dim, num_heads, num_kv_heads, head_dim, dropout, softcap)
         self.embed_dim, self.num_heads, self.num_kv_heads, self.head_dim = sizes
         self.query_dim = self.num_heads * self.head_dim
         self.kv_dim = self.num_kv_heads * self.head_dim
@@ -253,19 +245,16 @@ class MultiHeadAttention(nn.Module):
         Returns: (..., L, E); with ``return_attention`` also the weights (..., H, L, S), through
             the explicit path and its memory.
         """
-        check_forward(self, x, return_attention, context, window, cache, lengths, position_ids)
+        options = {"bias": bias, "context": context, "cache": cache, "position_ids": position_ids}
+        check_forward(self, x, mask, return_attention, lengths=lengths, window=window, **options)
         if x.is_nested:
-            _check_jagged_alone(return_attention, mask, bias, context, cache, position_ids)
             return _forward_jagged(self, x, is_causal=is_causal, window=window)
         query, key, value = self._project(x, context)  # (..., H, L, D), (..., Hkv, S, D) twice
-        place = Placement(0, key.shape[-2], is_causal, window)
-        if cache is not None:
-            place = cache.place(x.shape[-2], lengths, is_causal=is_causal, window=window)
+        place = _place(cache, lengths, query, key, mask, bias, is_causal, window)
         if self.rotary is not None:
             stands = place.positions if position_ids is None else position_ids
             query, key = rotate(self.rotary, query, stands), rotate(self.rotary, key, stands)
         if cache is not None:
-            _check_placed(query, mask, bias, place)  # before the cache takes the tokens
             key, value = cache.append(key, value, lengths)
         if place.mask is not None:
             mask = place.mask if mask is None else mask & place.mask
@@ -340,27 +329,13 @@ class CausalMultiHeadAttention(MultiHeadAttention):
         position_ids: Tensor | None = None,
     ) -> Tensor | tuple[Tensor, Tensor]:
         """As ``MultiHeadAttention.forward``, causal. Cached and new tokens: at most max_seq_len."""
-        _check_input(self, x)
-        new = int(x.contiguous().offsets().diff().max()) if x.is_nested else x.shape[-2]
-        length = new if cache is None else cache.place(new, lengths).key_len
-        if length > self.max_seq_len:
-            raise ValueError(f"sequence of {length} exceeds max_seq_len={self.max_seq_len}")
+        _check_length(self, x, cache, lengths)
         options = {"bias": bias, "window": window, "cache": cache, "lengths": lengths}
         options["position_ids"] = position_ids
         return super().forward(x, mask, return_attention, is_causal=True, **options)
 
 
 # --- Decoding -----------------------------------------------------------------------------------
-
-
-class Placement(NamedTuple):
-    """Where a layer's new tokens stand, and what they may see besides what the caller hides."""
-
-    positions: int | Tensor  # the first one's; or (B, L), each one's, where sequences differ
-    key_len: int  # keys that the queries will meet, cached ones and new ones
-    is_causal: bool
-    window: int | None
-    mask: Tensor | None = None  # (B, 1, L, S), where aligned ends don't say it
 
 
 class KVCache:
@@ -400,16 +375,14 @@ class KVCache:
         self.layer = 0 if num_layers == 1 else None
 
     def __getitem__(self, layer: int) -> "KVCache":
-        if layer not in range(len(self.lengths)):
-            raise IndexError(f"layer must lie in 0 ... {len(self.lengths) - 1}, got {layer}")
         view = copy.copy(self)  # shares keys, values and lengths
-        view.layer = layer
+        view.layer = known_layer(self, layer)
         return view
 
     @property
     def length(self) -> int:
         """How many tokens this layer holds."""
-        return self.lengths[self._chosen()]
+        return self.lengths[known_layer(self)]
 
     def place(
         self,
@@ -418,10 +391,9 @@ class KVCache:
         *,
         is_causal: bool = False,
         window: int | None = None,
-    ) -> Placement:
+    ) -> "Placement":
         """Where the next tokens will stand, and what they may see."""
-        if lengths is not None:
-            raise ValueError("lengths are for a RaggedKVCache (caching.py): this has one for all")
+        refuse_lengths(lengths)
         return Placement(self.length, self.length + query_len, is_causal, window)
 
     def append(
@@ -476,11 +448,6 @@ class KVCache:
         kind = f"dtype={self.keys.dtype}, device='{self.keys.device}'"
         name = type(self).__name__
         return f"{name}({sizes}, num_layers={layers}, {kind}) with lengths {self.lengths}"
-
-    def _chosen(self) -> int:
-        if self.layer is None:
-            raise ValueError(f"cache has {len(self.lengths)} layers: choose one, as in cache[0]")
-        return self.layer
 
 
 # --- Fused attention: the same numbers, no attention matrix -------------------------------------
@@ -541,8 +508,7 @@ def fused_attention(
     if bare and _is_plain(query, key, value, is_causal, scale):
         is_causal = is_causal and query.shape[2] > 1
         return F.scaled_dot_product_attention(query, key, value, is_causal=is_causal, scale=scale)
-    _check_attention(query, key, value, mask, bias, is_causal, window, dropout_p)
-    _check_softcap_and_sinks(query, softcap, sinks)
+    check_attention(query, key, value, mask, bias, is_causal, window, dropout_p, softcap, sinks)
     _check_backend(backend, explicit)
     (L, D), S = query.shape[-2:], value.shape[-2]
     is_causal = is_causal and L > 1
@@ -969,6 +935,25 @@ def without_autocast(device_type: str) -> contextlib.AbstractContextManager:
     return contextlib.nullcontext()
 
 
+def _prepare(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    mask: Tensor | None,
+    bias: Tensor | None,
+    is_causal: bool,
+    window: int | None,
+    *others: object,
+) -> tuple[Tensor, Tensor, Tensor | None, Tensor | None]:
+    """Check the arguments of explicit attention, and bring them into its simplest form."""
+    check_attention(query, key, value, mask, bias, is_causal, window, *others, stacklevel=5)
+    L, S = query.shape[-2], key.shape[-2]
+    if is_causal or window is not None:
+        band = _band(L, S, S - L, is_causal, window, query.device)
+        mask = band if mask is None else mask & band
+    return _repeat_heads(query, key), _repeat_heads(query, value), *_hide_infinite(mask, bias)
+
+
 def _softmax_with_sinks(scores: Tensor, mask: Tensor | None, sinks: Tensor) -> Tensor:
     """Softmax over the keys and a sink, which takes its share and is left out."""
     sinks = sinks.to(scores.dtype)[..., None, None]  # (..., 1, 1)
@@ -986,6 +971,16 @@ def _repeat_heads(query: Tensor, shared: Tensor) -> Tensor:
     return shared.repeat_interleave(query.shape[-3] // shared.shape[-3], dim=-3)
 
 
+class Placement(NamedTuple):
+    """Where a layer's new tokens stand, and what they may see besides what the caller hides."""
+
+    positions: int | Tensor  # the first one's; or (B, L), each one's, where sequences differ
+    key_len: int  # keys that the queries will meet, cached ones and new ones
+    is_causal: bool
+    window: int | None
+    mask: Tensor | None = None  # (B, 1, L, S), where aligned ends don't say it
+
+
 class LayerOptions(TypedDict, total=False):
     """The keyword arguments of ``MultiHeadAttention``, for layers that hand them on."""
 
@@ -1000,6 +995,27 @@ class LayerOptions(TypedDict, total=False):
     sinks: bool
     device: Device
     dtype: torch.dtype | None
+
+
+def _place(
+    cache: KVCache | None,
+    lengths: Lengths | None,
+    query: Tensor,
+    key: Tensor,
+    mask: Tensor | None,
+    bias: Tensor | None,
+    is_causal: bool,
+    window: int | None,
+) -> Placement:
+    """Where a layer's tokens stand. An error about masks comes before a cache takes the tokens."""
+    if cache is None:
+        return Placement(0, key.shape[-2], is_causal, window)
+    place = cache.place(query.shape[-2], lengths, is_causal=is_causal, window=window)
+    scores = (*query.shape[:-1], place.key_len)
+    check_scores_like("mask", mask, query, scores)
+    check_scores_like("bias", bias, query, scores)
+    _check_ragged_bias(bias, place)
+    return place
 
 
 def rotate(rotary: nn.Module, heads: Tensor, stands: int | Tensor) -> Tensor:
@@ -1062,7 +1078,13 @@ def _print_rows(title: str, rows: Tensor) -> None:
 # --- What callers get wrong ---------------------------------------------------------------------
 
 
-def _check_padding(
+def _lengths(query_len: int, key_len: int | None, **others: int) -> tuple[int, int]:
+    key_len = query_len if key_len is None else key_len
+    check_counts(query_len=query_len, key_len=key_len, **others)
+    return query_len, key_len
+
+
+def _padded_lengths(
     lengths: Lengths, key_len: int | None, padding_side: str
 ) -> tuple[list[int], int]:
     counts = as_list("lengths", lengths)
@@ -1084,8 +1106,15 @@ def _check_documents(documents: Tensor) -> None:
 
 
 def _layer_sizes(
-    embed_dim: int, num_heads: int, num_kv_heads: int | None, head_dim: int | None
+    embed_dim: int,
+    num_heads: int,
+    num_kv_heads: int | None,
+    head_dim: int | None,
+    dropout: float,
+    softcap: float | None,
 ) -> tuple[int, int, int, int]:
+    check_probability("dropout", dropout)
+    check_softcap(softcap)
     num_kv_heads = num_heads if num_kv_heads is None else num_kv_heads
     check_counts(embed_dim=embed_dim, num_heads=num_heads, num_kv_heads=num_kv_heads)
     # int(): NumPy's integers are taken, and none of them goes further.
@@ -1101,7 +1130,7 @@ def _layer_sizes(
     return embed_dim, num_heads, num_kv_heads, int(head_dim)
 
 
-def _check_attention(
+def check_attention(
     query: Tensor,
     key: Tensor,
     value: Tensor,
@@ -1110,6 +1139,10 @@ def _check_attention(
     is_causal: bool,
     window: int | None,
     dropout_p: float,
+    softcap: float | None = None,
+    sinks: Tensor | None = None,
+    *,
+    stacklevel: int = 4,
 ) -> None:
     for name, tensor in (("query", query), ("key", key), ("value", value)):
         check_tensor(name, tensor)
@@ -1124,20 +1157,30 @@ def _check_attention(
     check_alike("query", query, "key", key)
     check_alike("query", query, "value", value)
     scores = (*query.shape[:-1], key.shape[-2])
-    check_scores_like("mask", mask, query, scores)
+    check_scores_like("mask", mask, query, scores, stacklevel)
     check_scores_like("bias", bias, query, scores)
     if is_causal not in (True, False):
         raise TypeError(f"is_causal must be a bool, got {is_causal!r}")
     if window is not None:
         check_counts(window=window)
     check_probability("dropout_p", dropout_p)
+    check_softcap(softcap)
+    if sinks is not None:
+        check_tensor("sinks", sinks)
+        heads, shape = tuple(query.shape[-3:-2]), tuple(sinks.shape)
+        if shape not in (heads, ()) or (shape and query.ndim < 4):
+            raise ValueError(f"sinks must be one number, or (num_heads,) = {heads}; got {shape}")
+        check_alike("query", query, "sinks", sinks)
 
 
 def check_forward(
     layer: MultiHeadAttention,
     x: Tensor,
+    mask: Tensor | None,
     return_attention: bool,
-    context: Tensor | None,
+    *,
+    context: Tensor | None = None,
+    bias: Tensor | None = None,
     window: int | None = None,
     cache: KVCache | None = None,
     lengths: Lengths | None = None,
@@ -1151,7 +1194,7 @@ def check_forward(
     if isinstance(context, Tensor) and context.is_nested:
         raise TypeError("context must not be nested: pad it, and hide the padding with mask=")
     if context is not None and (cache is not None or layer.rotary is not None):
-        raise ValueError("context excludes cache and rotary: those are for layer-attention")
+        raise ValueError("context excludes cache and rotary: those are for self-attention")
     if lengths is not None and cache is None:
         raise ValueError("lengths need a cache; without it, mask=create_padding_mask(lengths)")
     if position_ids is not None:
@@ -1160,6 +1203,9 @@ def check_forward(
             raise ValueError("position_ids are for rotary, and this layer has none")
     if window is not None:
         check_counts(window=window)
+    more = (mask, bias, context, cache, position_ids)
+    if x.is_nested and (return_attention or any(other is not None for other in more)):
+        raise ValueError("a nested x goes with is_causal and window alone: pad it for more")
 
 
 def _check_input(layer: MultiHeadAttention, x: Tensor) -> None:
@@ -1182,10 +1228,34 @@ def check_new_tokens(cache: KVCache, key: Tensor, value: Tensor) -> None:
             raise ValueError(f"{name} requires grad, the cache keeps none: use torch.no_grad()")
 
 
+def known_layer(cache: KVCache, layer: int | None = None) -> int:
+    """The number of a layer that the cache has; its own unless given."""
+    if layer is None and cache.layer is None:
+        raise ValueError(f"cache has {len(cache.lengths)} layers: choose one, as in cache[0]")
+    if layer is not None and layer not in range(len(cache.lengths)):
+        raise IndexError(f"layer must lie in 0 ... {len(cache.lengths) - 1}, got {layer}")
+    return cache.layer if layer is None else layer
+
+
+def refuse_lengths(lengths: Lengths | None) -> None:
+    if lengths is not None:
+        raise ValueError("lengths are for a RaggedKVCache (caching.py): this has one for all")
+
+
 def check_room(cache: KVCache, end: int) -> None:
     if end > cache.max_seq_len:
         asked = f"{cache.length} tokens + {end - cache.length} new"
         raise ValueError(f"cache is full: {asked} exceed max_seq_len={cache.max_seq_len}")
+
+
+def _check_length(
+    layer: CausalMultiHeadAttention, x: Tensor, cache: KVCache | None, lengths: Lengths | None
+) -> None:
+    _check_input(layer, x)
+    new = int(x.contiguous().offsets().diff().max()) if x.is_nested else x.shape[-2]
+    length = new if cache is None else cache.place(new, lengths).key_len
+    if length > layer.max_seq_len:
+        raise ValueError(f"sequence of {length} exceeds max_seq_len={layer.max_seq_len}")
 
 
 def _check_context(layer: MultiHeadAttention, x: Tensor, context: Tensor) -> None:
@@ -1193,21 +1263,6 @@ def _check_context(layer: MultiHeadAttention, x: Tensor, context: Tensor) -> Non
     check_alike("x", x, "context", context)
     if x.shape[:-2] != context.shape[:-2]:
         raise ValueError(f"batch differs: x {(*x.shape,)}, context {(*context.shape,)}")
-
-
-def _check_jagged_alone(return_attention: bool, *others: object) -> None:
-    if return_attention or any(other is not None for other in others):
-        raise ValueError("a nested x goes with is_causal and window alone: pad it for more")
-
-
-def _check_placed(
-    query: Tensor, mask: Tensor | None, bias: Tensor | None, place: Placement
-) -> None:
-    """Check masks before a cache takes the tokens: an error leaves it as it was."""
-    scores = (*query.shape[:-1], place.key_len)
-    check_scores_like("mask", mask, query, scores)
-    check_scores_like("bias", bias, query, scores)
-    _check_ragged_bias(bias, place)
 
 
 def _check_order(index: Lengths, batch: int, same_count: bool = True) -> list[int]:
@@ -1254,18 +1309,12 @@ def _check_backend(backend: str | None, explicit: bool) -> None:
         raise BackendError(f"{backend=} has no softcap, sinks or return_lse: leave backend out")
 
 
-def _check_softcap_and_sinks(query: Tensor, softcap: float | None, sinks: Tensor | None) -> None:
-    check_softcap(softcap)
-    if sinks is not None:
-        check_tensor("sinks", sinks)
-        heads, shape = tuple(query.shape[-3:-2]), tuple(sinks.shape)
-        if shape not in (heads, ()) or (shape and query.ndim < 4):
-            raise ValueError(f"sinks must be one number, or (num_heads,) = {heads}; got {shape}")
-        check_alike("query", query, "sinks", sinks)
-
-
 def check_scores_like(
-    name: str, tensor: Tensor | None, query: Tensor, scores: Sequence[int]
+    name: str,
+    tensor: Tensor | None,
+    query: Tensor,
+    scores: Sequence[int],
+    stacklevel: int = 4,
 ) -> None:
     """Refuse a mask or bias that doesn't broadcast to the scores, or that can be read in two ways.
 
@@ -1283,7 +1332,7 @@ def check_scores_like(
         none = ", None" * (len(want) - 3)
         read = f"is read as (queries, keys), which mask[None{none}] says without this warning"
         other = f"as (sequences, keys) of the scores {want} it would be mask[:, None{none}]"
-        warnings.warn(f"mask {have} {read}; {other}", stacklevel=4)  # a function's caller
+        warnings.warn(f"mask {have} {read}; {other}", stacklevel=stacklevel)
 
 
 def check_broadcast(name: str, tensor: Tensor | None, query: Tensor, scores: Sequence[int]) -> None:

@@ -20,6 +20,8 @@ from attention import (
     check_counts,
     check_new_tokens,
     check_room,
+    known_layer,
+    refuse_lengths,
 )
 
 
@@ -62,7 +64,7 @@ class RaggedKVCache(KVCache):
     @property
     def length(self) -> int:
         """How many tokens of the longest sequence this layer holds."""
-        return max(self.lengths[self._chosen()])
+        return max(self.lengths[known_layer(self)])
 
     def place(
         self,
@@ -74,7 +76,7 @@ class RaggedKVCache(KVCache):
     ) -> Placement:
         """Where the next tokens will stand, and what they may see; ``lengths`` (B,) are real."""
         ends = self._ends(query_len, lengths)
-        starts = self.lengths[self._chosen()]
+        starts = self.lengths[known_layer(self)]
         if min(starts) == max(starts) and min(ends) == starts[0] + query_len:  # all alike
             return Placement(starts[0], ends[0], is_causal, window)
         queries = self._positions(starts, ends, query_len)  # (B, L), -1 = padding
@@ -89,7 +91,7 @@ class RaggedKVCache(KVCache):
     ) -> tuple[Tensor, Tensor]:
         """Add L new tokens, (B, Hkv, L, D), without their padding; return all so far, as views."""
         check_new_tokens(self, key, value)
-        query_len, starts = key.shape[-2], self.lengths[self._chosen()]
+        query_len, starts = key.shape[-2], self.lengths[known_layer(self)]
         ends = self._ends(query_len, lengths)
         check_room(self, max(ends))
         stands = self._positions(starts, ends, query_len)
@@ -130,7 +132,7 @@ class RaggedKVCache(KVCache):
             wanted = f"{batch} numbers in 0 ... {query_len}, one for each sequence"
             raise ValueError(f"lengths must be {wanted}; got {new}")
         return [
-            start + count for start, count in zip(self.lengths[self._chosen()], new, strict=True)
+            start + count for start, count in zip(self.lengths[known_layer(self)], new, strict=True)
         ]
 
     def _positions(self, starts: list[int], ends: list[int], query_len: int) -> Tensor:
@@ -170,7 +172,7 @@ class WindowKVCache(KVCache):
     @property
     def length(self) -> int:
         """How many tokens this layer holds."""
-        return min(self.lengths[self._chosen()], self.window)
+        return min(self.lengths[known_layer(self)], self.window)
 
     def place(
         self,
@@ -181,11 +183,10 @@ class WindowKVCache(KVCache):
         window: int | None = None,
     ) -> Placement:
         """Where the next tokens will stand, and what they may see."""
-        if lengths is not None:
-            raise ValueError("lengths are for a RaggedKVCache: this one has one length for all")
+        refuse_lengths(lengths)
         window = self.window if window is None else min(window, self.window)
         before = min(self.length, self.window - 1)  # what the first new query can still see
-        return Placement(self.lengths[self._chosen()], before + query_len, is_causal, window)
+        return Placement(self.lengths[known_layer(self)], before + query_len, is_causal, window)
 
     def append(
         self, key: Tensor, value: Tensor, lengths: Lengths | None = None

@@ -26,7 +26,7 @@ from torch import Tensor
 from torch.nn.attention.flex_attention import create_block_mask
 from torch.nn.attention.flex_attention import flex_attention as torch_flex_attention
 
-from attention import _check_attention, check_softcap
+from attention import check_attention, check_softcap
 
 MaskMod = Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]
 ScoreMod = Callable[[Tensor, Tensor, Tensor, Tensor, Tensor], Tensor]
@@ -56,7 +56,7 @@ def flex_attention(
     Raises: NotImplementedError for gradients on a CPU, which PyTorch hasn't; otherwise as
         ``scaled_dot_product_attention``.
     """
-    _check_attention(query, key, value, None, None, is_causal, window, 0.0)
+    check_attention(query, key, value, None, None, is_causal, window, 0.0)
     if query.ndim != 4:
         raise ValueError(f"query must be (B, H, L, D), got {tuple(query.shape)}")
     check_softcap(softcap)

@@ -41,8 +41,8 @@ FAULTS = r"""
 - visible.tril(offset) if
 + visible.tril(offset - 1) if
 # causal aligned at the start: masks::test_one_new_query_sees_the_whole_cache
-- key_len, key_len - query_len, True
-+ key_len, 0, True
+- _band(L, S, S - L, True
++ _band(L, S, 0, True
 # explicit causal aligned at the start: explicit::test_matches_the_reference
 - band = _band(L, S, S - L,
 + band = _band(L, S, 0,
