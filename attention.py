@@ -344,10 +344,10 @@ class KVCache:
     With it a decoder pays for one query a step, not for the whole text again. ``cache[i]`` is the
     cache of layer i; one of a single layer is its own. For inference: under ``torch.no_grad()``.
 
-    All sequences have as many tokens; caching.py has RaggedKVCache, where they differ, and
-    WindowKVCache, which forgets. ``reorder`` lets beams go on with one another's past, ``crop``
-    takes back what a draft model proposed in vain: both in all layers at once. For ``torch.export``
-    a cache is a pytree of two tensors, once caching.py is imported.
+    All sequences have as many tokens; caching.py has RaggedKVCache, where they differ,
+    WindowKVCache, which forgets, and StaticKVCache, for compilers. ``reorder`` lets beams go on
+    with one another's past, ``crop`` takes back what a draft model proposed in vain: both in all
+    layers at once. For ``torch.export`` a cache is a pytree, once caching.py is imported.
 
     Memory: num_layers · batch_size · num_kv_heads · max_seq_len · (head_dim + value_dim) numbers.
     """
@@ -1258,13 +1258,14 @@ def _check_order(index: Lengths, batch: int, same_count: bool = True) -> list[in
 
 
 def _check_ragged_bias(bias: Tensor | None, place: Placement) -> None:
-    """A bias that aligns the ends is wrong for the shorter sequences of a RaggedKVCache."""
+    """A bias that aligns the ends is wrong where queries don't stand at the end of the keys: in
+    the shorter sequences of a RaggedKVCache, or before the empty end of a StaticKVCache."""
     if bias is None or place.mask is None:
         return
     if bias.ndim < 4 or bias.shape[0] < place.mask.shape[0]:
         raise ValueError(
-            f"bias {tuple(bias.shape)} is one for all sequences, and those of this cache differ "
-            "in length: make it (B, H, L, S), with position_ids=cache.place(...).positions"
+            f"bias {tuple(bias.shape)} is one for all sequences, with aligned ends, which this "
+            "cache hasn't: make it (B, H, L, S), with position_ids=cache.place(...).positions"
         )
 
 
