@@ -26,6 +26,8 @@ and scores as functions), analysis.py, and interchange.py (weights to and from o
 import contextlib
 import copy
 import functools
+import inspect
+import itertools
 import numbers
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -877,6 +879,90 @@ def _mask_to_4d(mask: Tensor | None, query: Tensor) -> Tensor | None:
     return _to_4d(mask)
 
 
+def varlen_attention(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    cu_seq_q: Tensor,
+    cu_seq_k: Tensor | None = None,
+    *,
+    is_causal: bool = False,
+    window: int | None = None,
+    scale: float | None = None,
+    softcap: float | None = None,
+    sinks: Tensor | None = None,
+    dropout_p: float = 0.0,
+) -> Tensor:
+    """``fused_attention`` within documents that are laid end to end, without an (L, L) mask.
+
+    Shapes: query (T, H, D), key (T', Hkv, D), value (T', Hkv, Dv) -> (T, H, Dv), as PyTorch's
+        ``varlen_attn`` has them. cu_seq_q (N + 1,) integers, from 0 to T: document n's queries
+        are those from cu_seq_q[n] up to cu_seq_q[n + 1]. cu_seq_k says the same of keys; it is
+        cu_seq_q unless given.
+    Options: as ``fused_attention``'s. ``is_causal`` and ``window`` align the ends of each
+        document's queries and keys.
+    Raises: TypeError or ValueError with what differs.
+
+    On a GPU, in half precision, one call of ``torch.nn.attention.varlen`` does it (PyTorch 2.12),
+    if there is no softcap, sink or dropout; otherwise a call of ``fused_attention`` for each
+    document does. Both read the lengths back from the device.
+    """
+    cu_seq_k = cu_seq_q if cu_seq_k is None else cu_seq_k
+    lengths = [
+        _document_lengths("cu_seq_q", cu_seq_q, "query", query),
+        _document_lengths("cu_seq_k", cu_seq_k, "key", key),
+    ]
+    if len(lengths[0]) != len(lengths[1]):
+        counts = f"cu_seq_q {len(lengths[0])}, cu_seq_k {len(lengths[1])}"
+        raise ValueError(f"number of documents differs: {counts}")
+    heads = [t.transpose(0, 1)[None] for t in (query, key, value)]  # (1, H, T, D)
+    check_attention(*heads, None, None, is_causal, window, dropout_p, softcap, sinks)
+    plain = softcap is sinks is None and dropout_p == 0 and query.numel() > 0 < key.numel()
+    kernel = _varlen_kernel(query, value) if plain else None
+    if kernel is not None:
+        left, right = (-1, -1) if window is None else (window - 1, window - 1)
+        return kernel(
+            query,
+            key,
+            value,
+            cu_seq_q.to(query.device, torch.int32),
+            cu_seq_k.to(query.device, torch.int32),
+            max(lengths[0]),
+            max(lengths[1]),
+            scale=scale,
+            window_size=(left, 0 if is_causal else right),
+            enable_gqa=query.shape[1] != key.shape[1],
+        )
+    sizes = (lengths[0], lengths[1], lengths[1])
+    documents = zip(*(t.split(n, -2) for t, n in zip(heads, sizes, strict=True)), strict=True)
+    options = {"is_causal": is_causal, "window": window, "scale": scale}
+    options |= {"softcap": softcap, "sinks": sinks, "dropout_p": dropout_p}
+    outputs = [fused_attention(*each, **options) for each in documents]
+    empty = query.new_zeros(1, query.shape[1], 0, value.shape[-1])
+    return torch.cat([empty, *outputs], -2)[0].transpose(0, 1)
+
+
+def _varlen_kernel(query: Tensor, value: Tensor) -> Callable[..., Tensor] | None:
+    """PyTorch's call for documents laid end to end, where it takes these."""
+    half = query.dtype in (torch.float16, torch.bfloat16) and value.dtype == query.dtype
+    size = query.shape[-1]
+    if query.device.type != "cuda" or not half or size > 256 or value.shape[-1] != size:
+        return None
+    if torch.cuda.get_device_properties(query.device).major < 8:
+        return None
+    return _varlen_attn()
+
+
+@functools.cache
+def _varlen_attn() -> Callable[..., Tensor] | None:
+    try:
+        from torch.nn.attention.varlen import varlen_attn
+    except ImportError:
+        return None
+    # PyTorch 2.10's knows neither windows nor shared heads.
+    return varlen_attn if "enable_gqa" in inspect.signature(varlen_attn).parameters else None
+
+
 def usable_backends(
     query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None, **options: object
 ) -> dict[str, str | None]:
@@ -899,6 +985,7 @@ def create_document_mask(documents: Tensor) -> Tensor:
     ``documents`` numbers each token's document, as [0, 0, 0, 1, 1]; a negative number is padding,
     which sees nothing and which nothing sees. Combine it with ``is_causal=True``. Positions start
     again in each document: hand the layer's rotary positions over as ``position_ids=``.
+    ``varlen_attention`` does without this mask, whose size is the square of the length.
     """
     _check_documents(documents)
     same = documents[:, :, None] == documents[:, None, :]  # (B, L, L)
@@ -1010,21 +1097,21 @@ def rotate(rotary: nn.Module, heads: Tensor, stands: int | Tensor) -> Tensor:
 
 
 def _forward_jagged(layer: MultiHeadAttention, x: Tensor, **options: object) -> Tensor:
-    """(B, j, E): one product for the tokens of all sequences, a kernel call for each of them.
+    """(B, j, E): one product for the tokens of all sequences, and varlen_attention for them.
 
     PyTorch's own call for jagged tensors has no backward and no causal mask on a CPU.
     """
     x = x.contiguous()  # a view may have holes
-    tokens, lengths = x.values(), x.offsets().diff().tolist()  # (T, E)
-    options |= layer._options()
-    outputs = []
-    parts = (t.split(lengths, dim=-2) for t in layer._project(tokens))  # of (1, H, T, D)
-    for query, key, value in zip(*parts, strict=True):
-        if layer.rotary is not None:
-            query, key = layer.rotary(query), layer.rotary(key)
-        outputs.append(fused_attention(query, key, value, **options))  # (1, H, L, D)
-    merged = layer._merge(torch.cat(outputs, dim=-2), tokens)
-    return torch.nested.nested_tensor_from_jagged(merged, x.offsets())
+    tokens, offsets = x.values(), x.offsets()  # (T, E), (B + 1,)
+    query, key, value = layer._project(tokens)  # (1, H, T, D)
+    if layer.rotary is not None:  # from 0 in each sequence
+        lengths = offsets.diff().tolist()
+        query = torch.cat([layer.rotary(part) for part in query.split(lengths, dim=-2)], dim=-2)
+        key = torch.cat([layer.rotary(part) for part in key.split(lengths, dim=-2)], dim=-2)
+    documents = (t[0].transpose(0, 1) for t in (query, key, value))  # (T, H, D)
+    output = varlen_attention(*documents, offsets, **options, **layer._options())
+    merged = layer._merge(output.transpose(0, 1)[None], tokens)
+    return torch.nested.nested_tensor_from_jagged(merged, offsets)
 
 
 # --- Two demonstrations -------------------------------------------------------------------------
@@ -1087,6 +1174,22 @@ def _check_documents(documents: Tensor) -> None:
         raise TypeError(f"documents must be a tensor of integers (B, L), got {kind}")
     if documents.ndim != 2:
         raise ValueError(f"documents must be (B, L), got {tuple(documents.shape)}")
+
+
+def _document_lengths(name: str, cu_seq: Tensor, tokens_name: str, tokens: Tensor) -> list[int]:
+    """How many of the tokens (T, H, D) each document has."""
+    check_tensor(name, cu_seq)
+    check_tensor(tokens_name, tokens)
+    if tokens.ndim != 3:
+        raise ValueError(f"{tokens_name} must be (T, H, D), got {tuple(tokens.shape)}")
+    if cu_seq.ndim != 1 or cu_seq.is_floating_point():
+        got = f"{tuple(cu_seq.shape)}, {cu_seq.dtype}"
+        raise TypeError(f"{name} must be integers (N + 1,), got {got}")
+    bounds = as_list(name, cu_seq)
+    lengths = [b - a for a, b in itertools.pairwise(bounds)]
+    if bounds[:1] != [0] or bounds[-1] != tokens.shape[0] or min(lengths, default=0) < 0:
+        raise ValueError(f"{name} must rise from 0 to {tokens.shape[0]} tokens, got {bounds}")
+    return lengths
 
 
 def _layer_sizes(
