@@ -671,11 +671,13 @@ def _flash_kernel(
     query, key, value = (F.pad(t, (0, max(D, Dv) - t.shape[-1])) for t in (query, key, value))
     output, lse = _FlashWithLse.apply(query, key, value, added, is_causal, scale)
     output, lse = output[..., :Dv].to(lse.dtype), lse[..., None]
-    if empty is not None:
-        output, lse = output.masked_fill(empty, 0.0), lse.masked_fill(empty, -torch.inf)
     if sinks is not None:
         sinks = sinks.to(lse.dtype)[..., None, None]
         output, lse = output * (lse - sinks).sigmoid(), torch.logaddexp(lse, sinks)
+    if empty is not None:  # there the sink is all, if there is one
+        output = output.masked_fill(empty, 0.0)
+        left = lse.new_tensor(-torch.inf) if sinks is None else sinks
+        lse = torch.where(empty, left, lse)
     return torch.cat([output, lse], -1)
 
 
