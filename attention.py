@@ -461,6 +461,10 @@ BACKENDS = {
     "cudnn": SDPBackend.CUDNN_ATTENTION,
     "math": SDPBackend.MATH,
 }
+# "FA3" and "FA4", as newer versions of PyTorch have them: they take flash's place once activated.
+FLASH_IMPLS: list[str] = getattr(nn.attention, "list_flash_attention_impls", list)()
+if torch.backends.cuda.is_built():
+    BACKENDS |= dict.fromkeys(FLASH_IMPLS, SDPBackend.FLASH_ATTENTION)
 ONE_CALL = 1024 * 1024  # up to so many scores a head, one kernel call takes one (L, S) mask;
 QUERY_CHUNK = 256  # beyond, so many queries share a small one
 
@@ -495,7 +499,9 @@ def fused_attention(
     last two on a CPU by its kernel. On a GPU flex.py is faster.
 
     ``backend``: "flash", "efficient", "cudnn" or "math"; None lets PyTorch choose. One that can't
-        run raises BackendError, a ValueError, with PyTorch's reason.
+        run raises BackendError, a ValueError, with PyTorch's reason. "FA3" and "FA4" are flash by
+        FlashAttention-3 and 4, once ``torch.nn.attention.activate_flash_attention_impl`` has put
+        that in its place, for all calls of the process and their backward passes.
     ``return_lse``: also return log Σ exp(score) of each query, the sink's included, (..., L), in
         float32 or wider; -inf where it sees nothing. ``merge_attention`` (variants.py) joins the
         results over parts of the keys by it. Both have gradients.
@@ -833,7 +839,7 @@ def _reads_shared_heads(query: Tensor, attn_mask: Tensor | None, backend: str | 
     if query.device.type != "cuda" or not half or attn_mask is not None:
         return False
     modern = torch.cuda.get_device_properties(query.device).major >= 8
-    return modern and backend in (None, "flash", "cudnn")
+    return modern and backend in (None, "flash", "cudnn", *FLASH_IMPLS)
 
 
 @contextlib.contextmanager
@@ -1393,9 +1399,15 @@ def _check_shapes(q: tuple[int, ...], k: tuple[int, ...], v: tuple[int, ...]) ->
 
 
 def _check_backend(backend: str | None, explicit: bool) -> None:
-    if backend is not None and backend not in BACKENDS:
-        raise ValueError(f"backend must be one of {', '.join(BACKENDS)}, got {backend!r}")
-    if backend is not None and explicit:
+    if backend is None:
+        return
+    if backend not in BACKENDS:
+        more = ": newer versions of PyTorch have it, for CUDA" if backend in ("FA3", "FA4") else ""
+        raise ValueError(f"backend must be one of {', '.join(BACKENDS)}, got {backend!r}{more}")
+    if backend in FLASH_IMPLS and nn.attention.current_flash_attention_impl() != backend:
+        how = f"torch.nn.attention.activate_flash_attention_impl({backend!r})"
+        raise BackendError(f"{backend=} isn't in flash's place: {how} puts it there")
+    if explicit:
         raise BackendError(f"{backend=} has no softcap, sinks or return_lse: leave backend out")
 
 

@@ -178,6 +178,9 @@ FAULTS = r"""
 # documents that are one: varlen::test_it_is_the_document_mask_without_the_mask
 - sizes = (lengths[0], lengths[1], lengths[1])
 + sizes = [[sum(n)] for n in (lengths[0], lengths[1], lengths[1])]
+# another flash taken for FlashAttention-3: backends::test_flash_attention_3_needs_flash_s_place
+- if backend in FLASH_IMPLS and
++ if False and
 # a jagged view read with its holes: layers::test_a_jagged_view_with_holes_is_attended_too
 - x = x.contiguous()  # a view may have holes
 + x = x
