@@ -1,5 +1,6 @@
 """Attention, from the formula to the fast kernels, in PyTorch alone. Read it from top to bottom:
-masks, explicit attention, the layer and its cache first, then kernels, then checks of arguments.
+masks, explicit attention, the layer and its cache, which the lessons teach. Behind them stand the
+fused kernels, and then helpers and checks of arguments, which only who changes them has to read.
 
 Sizes in shape comments: B batch, H heads, L queries, S keys, D head size, E embedding size.
 
@@ -25,6 +26,8 @@ and scores as functions), analysis.py, and interchange.py (weights to and from o
 import contextlib
 import copy
 import functools
+import inspect
+import itertools
 import numbers
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -48,9 +51,8 @@ def create_causal_mask(query_len: int, key_len: int | None = None, device: Devic
 
     Fewer queries than keys are the *last* ones: ``create_causal_mask(1, 4)`` is all True.
     """
-    key_len = query_len if key_len is None else key_len
-    check_counts(query_len=query_len, key_len=key_len)
-    return _band(query_len, key_len, key_len - query_len, True, None, device)
+    L, S = _lengths(query_len, key_len)
+    return _band(L, S, S - L, True, None, device)
 
 
 def create_window_mask(
@@ -60,9 +62,8 @@ def create_window_mask(
 
     ``create_causal_mask(n) & create_window_mask(n, window=w)`` leaves the last w keys.
     """
-    key_len = query_len if key_len is None else key_len
-    check_counts(query_len=query_len, key_len=key_len, window=window)
-    return _band(query_len, key_len, key_len - query_len, False, window, device)
+    L, S = _lengths(query_len, key_len, window=window)
+    return _band(L, S, S - L, False, window, device)
 
 
 def create_padding_mask(
@@ -72,7 +73,7 @@ def create_padding_mask(
 
     ``padding_side``: "right" where tokens come first, "left" where padding does.
     """
-    counts, key_len = _check_padding(lengths, key_len, padding_side)
+    counts, key_len = _padded_lengths(lengths, key_len, padding_side)
     device = lengths.device if isinstance(lengths, Tensor) else None
     keys = torch.arange(key_len, device=device)  # (S,)
     real = torch.tensor(counts, dtype=torch.int64, device=device)[:, None, None, None]
@@ -139,14 +140,9 @@ def scaled_dot_product_attention(
 
     A hidden key or value must be finite: its weight is 0, and 0 · ∞ is NaN.
     """
-    _check_attention(query, key, value, mask, bias, is_causal, window, dropout_p)
-    _check_softcap_and_sinks(query, softcap, sinks)
-    key, value = _repeat_heads(query, key), _repeat_heads(query, value)
-    L, S = query.shape[-2], key.shape[-2]
-    if is_causal or window is not None:
-        band = _band(L, S, S - L, is_causal, window, query.device)
-        mask = band if mask is None else mask & band
-    mask, bias = _hide_infinite(mask, bias)
+    # From here each query head has a key head, and one mask says all that is hidden.
+    hiding = (mask, bias, is_causal, window)
+    key, value, mask, bias = _prepare(query, key, value, *hiding, dropout_p, softcap, sinks)
     scale = query.shape[-1] ** -0.5 if scale is None else scale
 
     # Half precision is widened, as fused kernels do inside: rounded scores cost digits.
@@ -207,9 +203,7 @@ class MultiHeadAttention(nn.Module):
         dtype: torch.dtype | None = None,
     ) -> None:
         super().__init__()
-        check_probability("dropout", dropout)
-        check_softcap(softcap)
-        sizes = _layer_sizes(embed_dim, num_heads, num_kv_heads, head_dim)
+        sizes = _layer_sizes(embed_dim, num_heads, num_kv_heads, head_dim, dropout, softcap)
         self.embed_dim, self.num_heads, self.num_kv_heads, self.head_dim = sizes
         self.query_dim = self.num_heads * self.head_dim
         self.kv_dim = self.num_kv_heads * self.head_dim
@@ -253,19 +247,16 @@ class MultiHeadAttention(nn.Module):
         Returns: (..., L, E); with ``return_attention`` also the weights (..., H, L, S), through
             the explicit path and its memory.
         """
-        check_forward(self, x, return_attention, context, window, cache, lengths, position_ids)
+        options = {"bias": bias, "context": context, "cache": cache, "position_ids": position_ids}
+        check_forward(self, x, mask, return_attention, lengths=lengths, window=window, **options)
         if x.is_nested:
-            _check_jagged_alone(return_attention, mask, bias, context, cache, position_ids)
             return _forward_jagged(self, x, is_causal=is_causal, window=window)
         query, key, value = self._project(x, context)  # (..., H, L, D), (..., Hkv, S, D) twice
-        place = Placement(0, key.shape[-2], is_causal, window)
-        if cache is not None:
-            place = cache.place(x.shape[-2], lengths, is_causal=is_causal, window=window)
+        place = _place(cache, lengths, query, key, mask, bias, is_causal, window)
         if self.rotary is not None:
             stands = place.positions if position_ids is None else position_ids
             query, key = rotate(self.rotary, query, stands), rotate(self.rotary, key, stands)
         if cache is not None:
-            _check_placed(query, mask, bias, place)  # before the cache takes the tokens
             key, value = cache.append(key, value, lengths)
         if place.mask is not None:
             mask = place.mask if mask is None else mask & place.mask
@@ -340,11 +331,7 @@ class CausalMultiHeadAttention(MultiHeadAttention):
         position_ids: Tensor | None = None,
     ) -> Tensor | tuple[Tensor, Tensor]:
         """As ``MultiHeadAttention.forward``, causal. Cached and new tokens: at most max_seq_len."""
-        _check_input(self, x)
-        new = int(x.contiguous().offsets().diff().max()) if x.is_nested else x.shape[-2]
-        length = new if cache is None else cache.place(new, lengths).key_len
-        if length > self.max_seq_len:
-            raise ValueError(f"sequence of {length} exceeds max_seq_len={self.max_seq_len}")
+        _check_length(self, x, cache, lengths)
         options = {"bias": bias, "window": window, "cache": cache, "lengths": lengths}
         options["position_ids"] = position_ids
         return super().forward(x, mask, return_attention, is_causal=True, **options)
@@ -353,26 +340,16 @@ class CausalMultiHeadAttention(MultiHeadAttention):
 # --- Decoding -----------------------------------------------------------------------------------
 
 
-class Placement(NamedTuple):
-    """Where a layer's new tokens stand, and what they may see besides what the caller hides."""
-
-    positions: int | Tensor  # the first one's; or (B, L), each one's, where sequences differ
-    key_len: int  # keys that the queries will meet, cached ones and new ones
-    is_causal: bool
-    window: int | None
-    mask: Tensor | None = None  # (B, 1, L, S), where aligned ends don't say it
-
-
 class KVCache:
     """Keys and values of the tokens so far, in memory that is set aside once.
 
     With it a decoder pays for one query a step, not for the whole text again. ``cache[i]`` is the
     cache of layer i; one of a single layer is its own. For inference: under ``torch.no_grad()``.
 
-    All sequences have as many tokens; caching.py has RaggedKVCache, where they differ, and
-    WindowKVCache, which forgets. ``reorder`` lets beams go on with one another's past, ``crop``
-    takes back what a draft model proposed in vain: both in all layers at once. For ``torch.export``
-    a cache is a pytree of two tensors, once caching.py is imported.
+    All sequences have as many tokens; caching.py has RaggedKVCache, where they differ,
+    WindowKVCache, which forgets, and StaticKVCache, for compilers. ``reorder`` lets beams go on
+    with one another's past, ``crop`` takes back what a draft model proposed in vain: both in all
+    layers at once. For ``torch.export`` a cache is a pytree, once caching.py is imported.
 
     Memory: num_layers · batch_size · num_kv_heads · max_seq_len · (head_dim + value_dim) numbers.
     """
@@ -400,16 +377,14 @@ class KVCache:
         self.layer = 0 if num_layers == 1 else None
 
     def __getitem__(self, layer: int) -> "KVCache":
-        if layer not in range(len(self.lengths)):
-            raise IndexError(f"layer must lie in 0 ... {len(self.lengths) - 1}, got {layer}")
         view = copy.copy(self)  # shares keys, values and lengths
-        view.layer = layer
+        view.layer = known_layer(self, layer)
         return view
 
     @property
     def length(self) -> int:
         """How many tokens this layer holds."""
-        return self.lengths[self._chosen()]
+        return self.lengths[known_layer(self)]
 
     def place(
         self,
@@ -418,10 +393,9 @@ class KVCache:
         *,
         is_causal: bool = False,
         window: int | None = None,
-    ) -> Placement:
+    ) -> "Placement":
         """Where the next tokens will stand, and what they may see."""
-        if lengths is not None:
-            raise ValueError("lengths are for a RaggedKVCache (caching.py): this has one for all")
+        refuse_lengths(lengths)
         return Placement(self.length, self.length + query_len, is_causal, window)
 
     def append(
@@ -477,11 +451,6 @@ class KVCache:
         name = type(self).__name__
         return f"{name}({sizes}, num_layers={layers}, {kind}) with lengths {self.lengths}"
 
-    def _chosen(self) -> int:
-        if self.layer is None:
-            raise ValueError(f"cache has {len(self.lengths)} layers: choose one, as in cache[0]")
-        return self.layer
-
 
 # --- Fused attention: the same numbers, no attention matrix -------------------------------------
 
@@ -492,6 +461,10 @@ BACKENDS = {
     "cudnn": SDPBackend.CUDNN_ATTENTION,
     "math": SDPBackend.MATH,
 }
+# "FA3" and "FA4", as newer versions of PyTorch have them: they take flash's place once activated.
+FLASH_IMPLS: list[str] = getattr(nn.attention, "list_flash_attention_impls", list)()
+if torch.backends.cuda.is_built():
+    BACKENDS |= dict.fromkeys(FLASH_IMPLS, SDPBackend.FLASH_ATTENTION)
 ONE_CALL = 1024 * 1024  # up to so many scores a head, one kernel call takes one (L, S) mask;
 QUERY_CHUNK = 256  # beyond, so many queries share a small one
 
@@ -526,7 +499,9 @@ def fused_attention(
     last two on a CPU by its kernel. On a GPU flex.py is faster.
 
     ``backend``: "flash", "efficient", "cudnn" or "math"; None lets PyTorch choose. One that can't
-        run raises BackendError, a ValueError, with PyTorch's reason.
+        run raises BackendError, a ValueError, with PyTorch's reason. "FA3" and "FA4" are flash by
+        FlashAttention-3 and 4, once ``torch.nn.attention.activate_flash_attention_impl`` has put
+        that in its place, for all calls of the process and their backward passes.
     ``return_lse``: also return log Σ exp(score) of each query, the sink's included, (..., L), in
         float32 or wider; -inf where it sees nothing. ``merge_attention`` (variants.py) joins the
         results over parts of the keys by it. Both have gradients.
@@ -539,10 +514,12 @@ def fused_attention(
     explicit = softcap is not None or sinks is not None or return_lse
     bare = mask is bias is window is backend is None and not dropout_p and not explicit
     if bare and _is_plain(query, key, value, is_causal, scale):
-        is_causal = is_causal and query.shape[2] > 1
-        return F.scaled_dot_product_attention(query, key, value, is_causal=is_causal, scale=scale)
-    _check_attention(query, key, value, mask, bias, is_causal, window, dropout_p)
-    _check_softcap_and_sinks(query, softcap, sinks)
+        flag = is_causal and query.shape[2] > 1
+        try:
+            return F.scaled_dot_product_attention(query, key, value, is_causal=flag, scale=scale)
+        except RuntimeError:  # the checks below say what is wrong (suppress() takes a microsecond)
+            pass
+    check_attention(query, key, value, mask, bias, is_causal, window, dropout_p, softcap, sinks)
     _check_backend(backend, explicit)
     (L, D), S = query.shape[-2:], value.shape[-2]
     is_causal = is_causal and L > 1
@@ -700,11 +677,13 @@ def _flash_kernel(
     query, key, value = (F.pad(t, (0, max(D, Dv) - t.shape[-1])) for t in (query, key, value))
     output, lse = _FlashWithLse.apply(query, key, value, added, is_causal, scale)
     output, lse = output[..., :Dv].to(lse.dtype), lse[..., None]
-    if empty is not None:
-        output, lse = output.masked_fill(empty, 0.0), lse.masked_fill(empty, -torch.inf)
     if sinks is not None:
         sinks = sinks.to(lse.dtype)[..., None, None]
         output, lse = output * (lse - sinks).sigmoid(), torch.logaddexp(lse, sinks)
+    if empty is not None:  # there the sink is all, if there is one
+        output = output.masked_fill(empty, 0.0)
+        left = lse.new_tensor(-torch.inf) if sinks is None else sinks
+        lse = torch.where(empty, left, lse)
     return torch.cat([output, lse], -1)
 
 
@@ -742,42 +721,23 @@ def _explicit_kernel(
 def _is_plain(
     query: Tensor, key: Tensor, value: Tensor, is_causal: bool, scale: float | None
 ) -> bool:
-    """Whether PyTorch's call takes the inputs as they are. Looked at once for each kind of call:
-    the checks take as long as the attention of 16 tokens."""
-    if torch.compiler.is_compiling() or not type(query) is type(key) is type(value) is Tensor:
+    """Whether PyTorch's call means the same by the inputs as they are; it may still refuse them.
+    In few looks: all checks together take as long as the attention of 16 tokens."""
+    if not type(query) is type(key) is type(value) is Tensor or torch.compiler.is_compiling():
         return False
-    try:
-        sizes = (query.shape, key.shape, value.shape, query.stride(), key.stride(), value.stride())
-        kinds = (query.dtype, key.dtype, value.dtype, query.device, key.device, value.device)
-        call = (sizes, kinds, is_causal, scale)
-        plain = _PLAIN_CALLS.get(call)
-    except (RuntimeError, TypeError):  # a nested tensor has no shape, a list no hash
+    q, k = query.shape, key.shape
+    if len(q) != 4 or k != value.shape:
         return False
-    if plain is None:
-        if len(_PLAIN_CALLS) >= 4096:  # a decoder makes one a step
-            _PLAIN_CALLS.clear()
-        plain = _PLAIN_CALLS[call] = _looks_plain(query, key, value, is_causal, scale)
-    return plain
-
-
-_PLAIN_CALLS: dict[tuple, bool] = {}  # what ``_looks_plain`` said of shapes, strides, kinds
-
-
-def _looks_plain(
-    query: Tensor, key: Tensor, value: Tensor, is_causal: bool, scale: float | None
-) -> bool:
-    if not query.ndim == key.ndim == 4 or key.shape != value.shape or query.numel() == 0:
+    if q != k and (q[:2] != k[:2] or q[3] != k[3] or (is_causal and q[2] > 1)):
         return False
-    (B, H, L, D), (batch, heads, S, size) = query.shape, key.shape
     return (
-        (batch, heads, size) == (B, H, D)
-        and S > 0
-        and (is_causal is False or (is_causal is True and L in (1, S)))
+        (is_causal is False or is_causal is True)
         and (scale is None or (type(scale) is float and scale > 0))
-        and query.dtype is key.dtype is value.dtype
-        and query.is_floating_point()
-        and query.device == key.device == value.device
-        and query.stride(3) == key.stride(3) == value.stride(3) == 1
+        and query.numel() > 0
+        and key.numel() > 0
+        and (query.is_contiguous() or query.stride(3) == 1)
+        and (key.is_contiguous() or key.stride(3) == 1)
+        and (value.is_contiguous() or value.stride(3) == 1)
     )
 
 
@@ -879,7 +839,7 @@ def _reads_shared_heads(query: Tensor, attn_mask: Tensor | None, backend: str | 
     if query.device.type != "cuda" or not half or attn_mask is not None:
         return False
     modern = torch.cuda.get_device_properties(query.device).major >= 8
-    return modern and backend in (None, "flash", "cudnn")
+    return modern and backend in (None, "flash", "cudnn", *FLASH_IMPLS)
 
 
 @contextlib.contextmanager
@@ -927,6 +887,90 @@ def _mask_to_4d(mask: Tensor | None, query: Tensor) -> Tensor | None:
     return _to_4d(mask)
 
 
+def varlen_attention(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    cu_seq_q: Tensor,
+    cu_seq_k: Tensor | None = None,
+    *,
+    is_causal: bool = False,
+    window: int | None = None,
+    scale: float | None = None,
+    softcap: float | None = None,
+    sinks: Tensor | None = None,
+    dropout_p: float = 0.0,
+) -> Tensor:
+    """``fused_attention`` within documents that are laid end to end, without an (L, L) mask.
+
+    Shapes: query (T, H, D), key (T', Hkv, D), value (T', Hkv, Dv) -> (T, H, Dv), as PyTorch's
+        ``varlen_attn`` has them. cu_seq_q (N + 1,) integers, from 0 to T: document n's queries
+        are those from cu_seq_q[n] up to cu_seq_q[n + 1]. cu_seq_k says the same of keys; it is
+        cu_seq_q unless given.
+    Options: as ``fused_attention``'s. ``is_causal`` and ``window`` align the ends of each
+        document's queries and keys.
+    Raises: TypeError or ValueError with what differs.
+
+    On a GPU, in half precision, one call of ``torch.nn.attention.varlen`` does it (PyTorch 2.12),
+    if there is no softcap, sink or dropout; otherwise a call of ``fused_attention`` for each
+    document does. Both read the lengths back from the device.
+    """
+    cu_seq_k = cu_seq_q if cu_seq_k is None else cu_seq_k
+    lengths = [
+        _document_lengths("cu_seq_q", cu_seq_q, "query", query),
+        _document_lengths("cu_seq_k", cu_seq_k, "key", key),
+    ]
+    if len(lengths[0]) != len(lengths[1]):
+        counts = f"cu_seq_q {len(lengths[0])}, cu_seq_k {len(lengths[1])}"
+        raise ValueError(f"number of documents differs: {counts}")
+    heads = [t.transpose(0, 1)[None] for t in (query, key, value)]  # (1, H, T, D)
+    check_attention(*heads, None, None, is_causal, window, dropout_p, softcap, sinks)
+    plain = softcap is sinks is None and dropout_p == 0 and query.numel() > 0 < key.numel()
+    kernel = _varlen_kernel(query, value) if plain else None
+    if kernel is not None:
+        left, right = (-1, -1) if window is None else (window - 1, window - 1)
+        return kernel(
+            query,
+            key,
+            value,
+            cu_seq_q.to(query.device, torch.int32),
+            cu_seq_k.to(query.device, torch.int32),
+            max(lengths[0]),
+            max(lengths[1]),
+            scale=scale,
+            window_size=(left, 0 if is_causal else right),
+            enable_gqa=query.shape[1] != key.shape[1],
+        )
+    sizes = (lengths[0], lengths[1], lengths[1])
+    documents = zip(*(t.split(n, -2) for t, n in zip(heads, sizes, strict=True)), strict=True)
+    options = {"is_causal": is_causal, "window": window, "scale": scale}
+    options |= {"softcap": softcap, "sinks": sinks, "dropout_p": dropout_p}
+    outputs = [fused_attention(*each, **options) for each in documents]
+    empty = query.new_zeros(1, query.shape[1], 0, value.shape[-1])
+    return torch.cat([empty, *outputs], -2)[0].transpose(0, 1)
+
+
+def _varlen_kernel(query: Tensor, value: Tensor) -> Callable[..., Tensor] | None:
+    """PyTorch's call for documents laid end to end, where it takes these."""
+    half = query.dtype in (torch.float16, torch.bfloat16) and value.dtype == query.dtype
+    size = query.shape[-1]
+    if query.device.type != "cuda" or not half or size > 256 or value.shape[-1] != size:
+        return None
+    if torch.cuda.get_device_properties(query.device).major < 8:
+        return None
+    return _varlen_attn()
+
+
+@functools.cache
+def _varlen_attn() -> Callable[..., Tensor] | None:
+    try:
+        from torch.nn.attention.varlen import varlen_attn
+    except ImportError:
+        return None
+    # PyTorch 2.10's knows neither windows nor shared heads.
+    return varlen_attn if "enable_gqa" in inspect.signature(varlen_attn).parameters else None
+
+
 def usable_backends(
     query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None, **options: object
 ) -> dict[str, str | None]:
@@ -949,6 +993,7 @@ def create_document_mask(documents: Tensor) -> Tensor:
     ``documents`` numbers each token's document, as [0, 0, 0, 1, 1]; a negative number is padding,
     which sees nothing and which nothing sees. Combine it with ``is_causal=True``. Positions start
     again in each document: hand the layer's rotary positions over as ``position_ids=``.
+    ``varlen_attention`` does without this mask, whose size is the square of the length.
     """
     _check_documents(documents)
     same = documents[:, :, None] == documents[:, None, :]  # (B, L, L)
@@ -969,6 +1014,25 @@ def without_autocast(device_type: str) -> contextlib.AbstractContextManager:
     return contextlib.nullcontext()
 
 
+def _prepare(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    mask: Tensor | None,
+    bias: Tensor | None,
+    is_causal: bool,
+    window: int | None,
+    *others: object,
+) -> tuple[Tensor, Tensor, Tensor | None, Tensor | None]:
+    """Check the arguments of explicit attention, and bring them into its simplest form."""
+    check_attention(query, key, value, mask, bias, is_causal, window, *others, stacklevel=5)
+    L, S = query.shape[-2], key.shape[-2]
+    if is_causal or window is not None:
+        band = _band(L, S, S - L, is_causal, window, query.device)
+        mask = band if mask is None else mask & band
+    return _repeat_heads(query, key), _repeat_heads(query, value), *_hide_infinite(mask, bias)
+
+
 def _softmax_with_sinks(scores: Tensor, mask: Tensor | None, sinks: Tensor) -> Tensor:
     """Softmax over the keys and a sink, which takes its share and is left out."""
     sinks = sinks.to(scores.dtype)[..., None, None]  # (..., 1, 1)
@@ -984,6 +1048,16 @@ def _repeat_heads(query: Tensor, shared: Tensor) -> Tensor:
     if query.ndim < 4 or query.shape[-3] == shared.shape[-3]:
         return shared
     return shared.repeat_interleave(query.shape[-3] // shared.shape[-3], dim=-3)
+
+
+class Placement(NamedTuple):
+    """Where a layer's new tokens stand, and what they may see besides what the caller hides."""
+
+    positions: int | Tensor  # the first one's; or (B, L), each one's, where sequences differ
+    key_len: int  # keys that the queries will meet, cached ones and new ones
+    is_causal: bool
+    window: int | None
+    mask: Tensor | None = None  # (B, 1, L, S), where aligned ends don't say it
 
 
 class LayerOptions(TypedDict, total=False):
@@ -1002,6 +1076,27 @@ class LayerOptions(TypedDict, total=False):
     dtype: torch.dtype | None
 
 
+def _place(
+    cache: KVCache | None,
+    lengths: Lengths | None,
+    query: Tensor,
+    key: Tensor,
+    mask: Tensor | None,
+    bias: Tensor | None,
+    is_causal: bool,
+    window: int | None,
+) -> Placement:
+    """Where a layer's tokens stand. An error about masks comes before a cache takes the tokens."""
+    if cache is None:
+        return Placement(0, key.shape[-2], is_causal, window)
+    place = cache.place(query.shape[-2], lengths, is_causal=is_causal, window=window)
+    scores = (*query.shape[:-1], place.key_len)
+    check_scores_like("mask", mask, query, scores)
+    check_scores_like("bias", bias, query, scores)
+    _check_ragged_bias(bias, place)
+    return place
+
+
 def rotate(rotary: nn.Module, heads: Tensor, stands: int | Tensor) -> Tensor:
     """Turn the heads of tokens whose first stands there, or which stand at these positions."""
     if isinstance(stands, Tensor):
@@ -1010,21 +1105,21 @@ def rotate(rotary: nn.Module, heads: Tensor, stands: int | Tensor) -> Tensor:
 
 
 def _forward_jagged(layer: MultiHeadAttention, x: Tensor, **options: object) -> Tensor:
-    """(B, j, E): one product for the tokens of all sequences, a kernel call for each of them.
+    """(B, j, E): one product for the tokens of all sequences, and varlen_attention for them.
 
     PyTorch's own call for jagged tensors has no backward and no causal mask on a CPU.
     """
     x = x.contiguous()  # a view may have holes
-    tokens, lengths = x.values(), x.offsets().diff().tolist()  # (T, E)
-    options |= layer._options()
-    outputs = []
-    parts = (t.split(lengths, dim=-2) for t in layer._project(tokens))  # of (1, H, T, D)
-    for query, key, value in zip(*parts, strict=True):
-        if layer.rotary is not None:
-            query, key = layer.rotary(query), layer.rotary(key)
-        outputs.append(fused_attention(query, key, value, **options))  # (1, H, L, D)
-    merged = layer._merge(torch.cat(outputs, dim=-2), tokens)
-    return torch.nested.nested_tensor_from_jagged(merged, x.offsets())
+    tokens, offsets = x.values(), x.offsets()  # (T, E), (B + 1,)
+    query, key, value = layer._project(tokens)  # (1, H, T, D)
+    if layer.rotary is not None:  # from 0 in each sequence
+        lengths = offsets.diff().tolist()
+        query = torch.cat([layer.rotary(part) for part in query.split(lengths, dim=-2)], dim=-2)
+        key = torch.cat([layer.rotary(part) for part in key.split(lengths, dim=-2)], dim=-2)
+    documents = (t[0].transpose(0, 1) for t in (query, key, value))  # (T, H, D)
+    output = varlen_attention(*documents, offsets, **options, **layer._options())
+    merged = layer._merge(output.transpose(0, 1)[None], tokens)
+    return torch.nested.nested_tensor_from_jagged(merged, offsets)
 
 
 # --- Two demonstrations -------------------------------------------------------------------------
@@ -1062,7 +1157,13 @@ def _print_rows(title: str, rows: Tensor) -> None:
 # --- What callers get wrong ---------------------------------------------------------------------
 
 
-def _check_padding(
+def _lengths(query_len: int, key_len: int | None, **others: int) -> tuple[int, int]:
+    key_len = query_len if key_len is None else key_len
+    check_counts(query_len=query_len, key_len=key_len, **others)
+    return query_len, key_len
+
+
+def _padded_lengths(
     lengths: Lengths, key_len: int | None, padding_side: str
 ) -> tuple[list[int], int]:
     counts = as_list("lengths", lengths)
@@ -1083,9 +1184,32 @@ def _check_documents(documents: Tensor) -> None:
         raise ValueError(f"documents must be (B, L), got {tuple(documents.shape)}")
 
 
+def _document_lengths(name: str, cu_seq: Tensor, tokens_name: str, tokens: Tensor) -> list[int]:
+    """How many of the tokens (T, H, D) each document has."""
+    check_tensor(name, cu_seq)
+    check_tensor(tokens_name, tokens)
+    if tokens.ndim != 3:
+        raise ValueError(f"{tokens_name} must be (T, H, D), got {tuple(tokens.shape)}")
+    if cu_seq.ndim != 1 or cu_seq.is_floating_point():
+        got = f"{tuple(cu_seq.shape)}, {cu_seq.dtype}"
+        raise TypeError(f"{name} must be integers (N + 1,), got {got}")
+    bounds = as_list(name, cu_seq)
+    lengths = [b - a for a, b in itertools.pairwise(bounds)]
+    if bounds[:1] != [0] or bounds[-1] != tokens.shape[0] or min(lengths, default=0) < 0:
+        raise ValueError(f"{name} must rise from 0 to {tokens.shape[0]} tokens, got {bounds}")
+    return lengths
+
+
 def _layer_sizes(
-    embed_dim: int, num_heads: int, num_kv_heads: int | None, head_dim: int | None
+    embed_dim: int,
+    num_heads: int,
+    num_kv_heads: int | None,
+    head_dim: int | None,
+    dropout: float,
+    softcap: float | None,
 ) -> tuple[int, int, int, int]:
+    check_probability("dropout", dropout)
+    check_softcap(softcap)
     num_kv_heads = num_heads if num_kv_heads is None else num_kv_heads
     check_counts(embed_dim=embed_dim, num_heads=num_heads, num_kv_heads=num_kv_heads)
     # int(): NumPy's integers are taken, and none of them goes further.
@@ -1101,7 +1225,7 @@ def _layer_sizes(
     return embed_dim, num_heads, num_kv_heads, int(head_dim)
 
 
-def _check_attention(
+def check_attention(
     query: Tensor,
     key: Tensor,
     value: Tensor,
@@ -1110,6 +1234,10 @@ def _check_attention(
     is_causal: bool,
     window: int | None,
     dropout_p: float,
+    softcap: float | None = None,
+    sinks: Tensor | None = None,
+    *,
+    stacklevel: int = 4,
 ) -> None:
     for name, tensor in (("query", query), ("key", key), ("value", value)):
         check_tensor(name, tensor)
@@ -1124,20 +1252,30 @@ def _check_attention(
     check_alike("query", query, "key", key)
     check_alike("query", query, "value", value)
     scores = (*query.shape[:-1], key.shape[-2])
-    check_scores_like("mask", mask, query, scores)
+    check_scores_like("mask", mask, query, scores, stacklevel)
     check_scores_like("bias", bias, query, scores)
     if is_causal not in (True, False):
         raise TypeError(f"is_causal must be a bool, got {is_causal!r}")
     if window is not None:
         check_counts(window=window)
     check_probability("dropout_p", dropout_p)
+    check_softcap(softcap)
+    if sinks is not None:
+        check_tensor("sinks", sinks)
+        heads, shape = tuple(query.shape[-3:-2]), tuple(sinks.shape)
+        if shape not in (heads, ()) or (shape and query.ndim < 4):
+            raise ValueError(f"sinks must be one number, or (num_heads,) = {heads}; got {shape}")
+        check_alike("query", query, "sinks", sinks)
 
 
 def check_forward(
     layer: MultiHeadAttention,
     x: Tensor,
+    mask: Tensor | None,
     return_attention: bool,
-    context: Tensor | None,
+    *,
+    context: Tensor | None = None,
+    bias: Tensor | None = None,
     window: int | None = None,
     cache: KVCache | None = None,
     lengths: Lengths | None = None,
@@ -1151,7 +1289,7 @@ def check_forward(
     if isinstance(context, Tensor) and context.is_nested:
         raise TypeError("context must not be nested: pad it, and hide the padding with mask=")
     if context is not None and (cache is not None or layer.rotary is not None):
-        raise ValueError("context excludes cache and rotary: those are for layer-attention")
+        raise ValueError("context excludes cache and rotary: those are for self-attention")
     if lengths is not None and cache is None:
         raise ValueError("lengths need a cache; without it, mask=create_padding_mask(lengths)")
     if position_ids is not None:
@@ -1160,6 +1298,9 @@ def check_forward(
             raise ValueError("position_ids are for rotary, and this layer has none")
     if window is not None:
         check_counts(window=window)
+    more = (mask, bias, context, cache, position_ids)
+    if x.is_nested and (return_attention or any(other is not None for other in more)):
+        raise ValueError("a nested x goes with is_causal and window alone: pad it for more")
 
 
 def _check_input(layer: MultiHeadAttention, x: Tensor) -> None:
@@ -1182,10 +1323,34 @@ def check_new_tokens(cache: KVCache, key: Tensor, value: Tensor) -> None:
             raise ValueError(f"{name} requires grad, the cache keeps none: use torch.no_grad()")
 
 
+def known_layer(cache: KVCache, layer: int | None = None) -> int:
+    """The number of a layer that the cache has; its own unless given."""
+    if layer is None and cache.layer is None:
+        raise ValueError(f"cache has {len(cache.lengths)} layers: choose one, as in cache[0]")
+    if layer is not None and layer not in range(len(cache.lengths)):
+        raise IndexError(f"layer must lie in 0 ... {len(cache.lengths) - 1}, got {layer}")
+    return cache.layer if layer is None else layer
+
+
+def refuse_lengths(lengths: Lengths | None) -> None:
+    if lengths is not None:
+        raise ValueError("lengths are for a RaggedKVCache (caching.py): this has one for all")
+
+
 def check_room(cache: KVCache, end: int) -> None:
     if end > cache.max_seq_len:
         asked = f"{cache.length} tokens + {end - cache.length} new"
         raise ValueError(f"cache is full: {asked} exceed max_seq_len={cache.max_seq_len}")
+
+
+def _check_length(
+    layer: CausalMultiHeadAttention, x: Tensor, cache: KVCache | None, lengths: Lengths | None
+) -> None:
+    _check_input(layer, x)
+    new = int(x.contiguous().offsets().diff().max()) if x.is_nested else x.shape[-2]
+    length = new if cache is None else cache.place(new, lengths).key_len
+    if length > layer.max_seq_len:
+        raise ValueError(f"sequence of {length} exceeds max_seq_len={layer.max_seq_len}")
 
 
 def _check_context(layer: MultiHeadAttention, x: Tensor, context: Tensor) -> None:
@@ -1193,21 +1358,6 @@ def _check_context(layer: MultiHeadAttention, x: Tensor, context: Tensor) -> Non
     check_alike("x", x, "context", context)
     if x.shape[:-2] != context.shape[:-2]:
         raise ValueError(f"batch differs: x {(*x.shape,)}, context {(*context.shape,)}")
-
-
-def _check_jagged_alone(return_attention: bool, *others: object) -> None:
-    if return_attention or any(other is not None for other in others):
-        raise ValueError("a nested x goes with is_causal and window alone: pad it for more")
-
-
-def _check_placed(
-    query: Tensor, mask: Tensor | None, bias: Tensor | None, place: Placement
-) -> None:
-    """Check masks before a cache takes the tokens: an error leaves it as it was."""
-    scores = (*query.shape[:-1], place.key_len)
-    check_scores_like("mask", mask, query, scores)
-    check_scores_like("bias", bias, query, scores)
-    _check_ragged_bias(bias, place)
 
 
 def _check_order(index: Lengths, batch: int, same_count: bool = True) -> list[int]:
@@ -1219,13 +1369,14 @@ def _check_order(index: Lengths, batch: int, same_count: bool = True) -> list[in
 
 
 def _check_ragged_bias(bias: Tensor | None, place: Placement) -> None:
-    """A bias that aligns the ends is wrong for the shorter sequences of a RaggedKVCache."""
+    """A bias that aligns the ends is wrong where queries don't stand at the end of the keys: in
+    the shorter sequences of a RaggedKVCache, or before the empty end of a StaticKVCache."""
     if bias is None or place.mask is None:
         return
     if bias.ndim < 4 or bias.shape[0] < place.mask.shape[0]:
         raise ValueError(
-            f"bias {tuple(bias.shape)} is one for all sequences, and those of this cache differ "
-            "in length: make it (B, H, L, S), with position_ids=cache.place(...).positions"
+            f"bias {tuple(bias.shape)} is one for all sequences, with aligned ends, which this "
+            "cache hasn't: make it (B, H, L, S), with position_ids=cache.place(...).positions"
         )
 
 
@@ -1248,24 +1399,24 @@ def _check_shapes(q: tuple[int, ...], k: tuple[int, ...], v: tuple[int, ...]) ->
 
 
 def _check_backend(backend: str | None, explicit: bool) -> None:
-    if backend is not None and backend not in BACKENDS:
-        raise ValueError(f"backend must be one of {', '.join(BACKENDS)}, got {backend!r}")
-    if backend is not None and explicit:
+    if backend is None:
+        return
+    if backend not in BACKENDS:
+        more = ": newer versions of PyTorch have it, for CUDA" if backend in ("FA3", "FA4") else ""
+        raise ValueError(f"backend must be one of {', '.join(BACKENDS)}, got {backend!r}{more}")
+    if backend in FLASH_IMPLS and nn.attention.current_flash_attention_impl() != backend:
+        how = f"torch.nn.attention.activate_flash_attention_impl({backend!r})"
+        raise BackendError(f"{backend=} isn't in flash's place: {how} puts it there")
+    if explicit:
         raise BackendError(f"{backend=} has no softcap, sinks or return_lse: leave backend out")
 
 
-def _check_softcap_and_sinks(query: Tensor, softcap: float | None, sinks: Tensor | None) -> None:
-    check_softcap(softcap)
-    if sinks is not None:
-        check_tensor("sinks", sinks)
-        heads, shape = tuple(query.shape[-3:-2]), tuple(sinks.shape)
-        if shape not in (heads, ()) or (shape and query.ndim < 4):
-            raise ValueError(f"sinks must be one number, or (num_heads,) = {heads}; got {shape}")
-        check_alike("query", query, "sinks", sinks)
-
-
 def check_scores_like(
-    name: str, tensor: Tensor | None, query: Tensor, scores: Sequence[int]
+    name: str,
+    tensor: Tensor | None,
+    query: Tensor,
+    scores: Sequence[int],
+    stacklevel: int = 4,
 ) -> None:
     """Refuse a mask or bias that doesn't broadcast to the scores, or that can be read in two ways.
 
@@ -1283,7 +1434,7 @@ def check_scores_like(
         none = ", None" * (len(want) - 3)
         read = f"is read as (queries, keys), which mask[None{none}] says without this warning"
         other = f"as (sequences, keys) of the scores {want} it would be mask[:, None{none}]"
-        warnings.warn(f"mask {have} {read}; {other}", stacklevel=4)  # a function's caller
+        warnings.warn(f"mask {have} {read}; {other}", stacklevel=stacklevel)
 
 
 def check_broadcast(name: str, tensor: Tensor | None, query: Tensor, scores: Sequence[int]) -> None:

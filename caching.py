@@ -1,7 +1,10 @@
-"""Two more caches, for texts that differ in length and for texts without end.
+"""Three more caches: for texts that differ in length, for texts without end, and for compilers.
 
-They stand in for attention.py's KVCache wherever a layer takes ``cache=``. All three are pytrees
-of two tensors once this file is imported, so that ``torch.export`` takes them as inputs.
+They stand in for attention.py's KVCache wherever a layer takes ``cache=``. All four are pytrees
+of tensors once this file is imported, so that ``torch.export`` takes them as inputs.
+
+None is paged: PyTorch's kernels read keys in one piece, except ``varlen_attn`` with a block table
+on a GPU, so that elsewhere each step would first copy all its blocks together.
 """
 
 import numbers
@@ -20,6 +23,8 @@ from attention import (
     check_counts,
     check_new_tokens,
     check_room,
+    known_layer,
+    refuse_lengths,
 )
 
 
@@ -62,7 +67,7 @@ class RaggedKVCache(KVCache):
     @property
     def length(self) -> int:
         """How many tokens of the longest sequence this layer holds."""
-        return max(self.lengths[self._chosen()])
+        return max(self.lengths[known_layer(self)])
 
     def place(
         self,
@@ -74,7 +79,7 @@ class RaggedKVCache(KVCache):
     ) -> Placement:
         """Where the next tokens will stand, and what they may see; ``lengths`` (B,) are real."""
         ends = self._ends(query_len, lengths)
-        starts = self.lengths[self._chosen()]
+        starts = self.lengths[known_layer(self)]
         if min(starts) == max(starts) and min(ends) == starts[0] + query_len:  # all alike
             return Placement(starts[0], ends[0], is_causal, window)
         queries = self._positions(starts, ends, query_len)  # (B, L), -1 = padding
@@ -89,7 +94,7 @@ class RaggedKVCache(KVCache):
     ) -> tuple[Tensor, Tensor]:
         """Add L new tokens, (B, Hkv, L, D), without their padding; return all so far, as views."""
         check_new_tokens(self, key, value)
-        query_len, starts = key.shape[-2], self.lengths[self._chosen()]
+        query_len, starts = key.shape[-2], self.lengths[known_layer(self)]
         ends = self._ends(query_len, lengths)
         check_room(self, max(ends))
         stands = self._positions(starts, ends, query_len)
@@ -130,7 +135,7 @@ class RaggedKVCache(KVCache):
             wanted = f"{batch} numbers in 0 ... {query_len}, one for each sequence"
             raise ValueError(f"lengths must be {wanted}; got {new}")
         return [
-            start + count for start, count in zip(self.lengths[self._chosen()], new, strict=True)
+            start + count for start, count in zip(self.lengths[known_layer(self)], new, strict=True)
         ]
 
     def _positions(self, starts: list[int], ends: list[int], query_len: int) -> Tensor:
@@ -146,8 +151,12 @@ class WindowKVCache(KVCache):
     """A cache of the last ``window`` tokens, whose memory never grows.
 
     A layer with it attends as with ``window=window``: a query sees itself and the window - 1
-    tokens before it. Positions go on counting, as rotary ones must. What is forgotten is gone:
-    ``crop`` can take back tokens only until the first one has been forgotten.
+    tokens before it. With ``sinks`` it also sees the text's first tokens, so many of them, which
+    are kept: most models attend to these whatever they say, and fail once they are gone
+    (StreamingLLM, Xiao et al. 2023, with 4).
+
+    Positions go on counting, as rotary ones must; StreamingLLM counts them within the cache. What
+    is forgotten is gone: ``crop`` can take back tokens only until the first has left the window.
     """
 
     def __init__(
@@ -157,20 +166,24 @@ class WindowKVCache(KVCache):
         window: int,
         head_dim: int,
         *,
+        sinks: int = 0,
         value_dim: int | None = None,
         num_layers: int = 1,
         dtype: torch.dtype | None = None,
         device: Device = None,
     ) -> None:
+        check_counts(window=window)
+        check_counts(0, sinks=sinks)
         options = {"value_dim": value_dim, "num_layers": num_layers}
-        sizes = (batch_size, num_kv_heads, window, head_dim)
+        sizes = (batch_size, num_kv_heads, sinks + window, head_dim)
         super().__init__(*sizes, dtype=dtype, device=device, **options)
-        self.window = int(window)  # and ``lengths`` counts all tokens, those forgotten too
+        # ``lengths`` counts all tokens, those forgotten too.
+        self.window, self.sinks = int(window), int(sinks)
 
     @property
     def length(self) -> int:
         """How many tokens this layer holds."""
-        return min(self.lengths[self._chosen()], self.window)
+        return min(self.lengths[known_layer(self)], self.sinks + self.window)
 
     def place(
         self,
@@ -181,25 +194,44 @@ class WindowKVCache(KVCache):
         window: int | None = None,
     ) -> Placement:
         """Where the next tokens will stand, and what they may see."""
-        if lengths is not None:
-            raise ValueError("lengths are for a RaggedKVCache: this one has one length for all")
+        refuse_lengths(lengths)
         window = self.window if window is None else min(window, self.window)
-        before = min(self.length, self.window - 1)  # what the first new query can still see
-        return Placement(self.lengths[self._chosen()], before + query_len, is_causal, window)
+        seen, before = self.lengths[known_layer(self)], self._before()
+        first = min(self.sinks, seen - before)  # that stand before the window
+        key_len = first + before + query_len
+        if not self.sinks or seen + query_len <= window:  # nothing but the window, or all, is seen
+            return Placement(seen, key_len, is_causal, window)
+        places = torch.arange(seen + query_len, device=self.keys.device)
+        keys = torch.cat([places[:first], places[seen - before :]])  # (S,)
+        mask = visible_by_position(places[None, seen:], keys[None], is_causal, window)
+        sinks = keys < self.sinks
+        if is_causal:
+            sinks = sinks & (keys <= places[seen:, None])  # (L, S)
+        return Placement(seen, key_len, False, None, mask | sinks)
 
     def append(
         self, key: Tensor, value: Tensor, lengths: Lengths | None = None
     ) -> tuple[Tensor, Tensor]:
         """Add L new tokens, (B, Hkv, L, D); return what they can see, the new ones included."""
         check_new_tokens(self, key, value)
-        total = self.place(key.shape[-2], lengths).key_len
+        refuse_lengths(lengths)
+        layer, seen, before = self.layer, self.lengths[known_layer(self)], self._before()
+        first, missing = min(self.sinks, seen - before), max(0, self.sinks - seen)
         held = []
-        for memory, new in ((self.keys[self.layer], key), (self.values[self.layer], value)):
+        for memory, new in ((self.keys[layer], key), (self.values[layer], value)):
             # The newest token stands at the end: of the memory, and of what is returned.
-            joined = torch.cat([memory, new.to(memory.dtype)], dim=-2)  # (B, Hkv, window + L, D)
-            memory.copy_(joined[:, :, -self.window :])
-            held.append(joined[:, :, -total:])
-        self.lengths[self.layer] += key.shape[-2]
+            new, sinks, recent = (
+                new.to(memory.dtype),
+                memory[:, :, : self.sinks],
+                self._recent(memory),
+            )
+            joined = torch.cat([recent, new], dim=-2)  # (B, Hkv, window + L, D)
+            some = joined[:, :, self.window - before :]
+            held.append(torch.cat([sinks[:, :, :first], some], dim=-2) if first else some)
+            recent.copy_(joined[:, :, -self.window :])
+            begins = new[:, :, :missing]  # the text's first tokens, where sinks are still free
+            sinks[:, :, seen : seen + begins.shape[-2]] = begins
+        self.lengths[layer] += key.shape[-2]
         return held[0], held[1]
 
     def crop(self, length: int) -> None:
@@ -210,9 +242,86 @@ class WindowKVCache(KVCache):
             raise ValueError(f"can't crop to {length}: {seen}")
         back = [max(0, held - length) for held in self.lengths]
         for layer, gone in enumerate(back):  # what stays moves to the end
-            for memory in (self.keys[layer], self.values[layer]):
+            for memory in map(self._recent, (self.keys[layer], self.values[layer])):
                 memory.copy_(memory.roll(gone, dims=-2))
         super().crop(length)
+
+    def _before(self) -> int:
+        """How many tokens of the window the next query can still see."""
+        return min(self.lengths[known_layer(self)], self.window - 1)
+
+    def _recent(self, memory: Tensor) -> Tensor:
+        return memory[:, :, self.sinks :]  # (B, Hkv, window, D)
+
+
+class StaticKVCache(KVCache):
+    """A KVCache all of whose shapes stay, so that one compiled graph serves a whole generation.
+
+        step = torch.compile(model, fullgraph=True)
+        step(token, cache)  # the same graph at every length
+
+    The count of tokens is a tensor, too: no step reads it back from the device. Each query is
+    given all max_seq_len keys, and a mask hides those that aren't there yet, so that a step costs
+    as much as the last one. A CausalMultiHeadAttention's max_seq_len has to be as large.
+
+    Only on a CPU, and outside a compiler, is a cache that is full refused by name: otherwise the
+    caller counts. ``length`` waits for the device.
+    """
+
+    def __init__(self, *sizes: int, **options: object) -> None:
+        super().__init__(*sizes, **options)
+        self.lengths = torch.zeros(len(self.lengths), dtype=torch.int64, device=self.keys.device)
+
+    @property
+    def length(self) -> int:
+        """How many tokens this layer holds."""
+        return int(self.lengths[known_layer(self)])
+
+    def place(
+        self,
+        query_len: int,
+        lengths: Lengths | None = None,
+        *,
+        is_causal: bool = False,
+        window: int | None = None,
+    ) -> Placement:
+        """Where the next tokens will stand, and what they may see."""
+        refuse_lengths(lengths)
+        queries = self._positions(query_len)  # (L,)
+        places = torch.arange(self.max_seq_len, device=queries.device)
+        keys = torch.where(places < queries[0] + query_len, places, -1)  # (S,)
+        mask = visible_by_position(queries[None], keys[None], is_causal, window)
+        return Placement(queries, self.max_seq_len, False, None, mask)
+
+    def append(
+        self, key: Tensor, value: Tensor, lengths: Lengths | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """Add L new tokens, (B, Hkv, L, D); return all that there is room for, as views."""
+        check_new_tokens(self, key, value)
+        refuse_lengths(lengths)
+        stands = self._positions(key.shape[-2])
+        if self.keys.device.type == "cpu" and not torch.compiler.is_compiling():
+            check_room(self, self.length + key.shape[-2])
+        keys, values = self.keys[self.layer], self.values[self.layer]  # (B, Hkv, S, D)
+        keys.index_copy_(2, stands, key.to(keys.dtype))
+        values.index_copy_(2, stands, value.to(values.dtype))
+        self.lengths[self.layer] += key.shape[-2]
+        return keys, values
+
+    def crop(self, length: int) -> None:
+        """Forget the tokens behind the first ``length``."""
+        check_counts(0, length=length)
+        self.lengths.clamp_(max=int(length))
+
+    def to(self, *device_or_dtype: object, **options: object) -> "StaticKVCache":
+        """A copy on another device or of another dtype, as ``Tensor.to``."""
+        moved = super().to(*device_or_dtype, **options)
+        moved.lengths = moved.lengths.to(moved.keys.device)
+        return moved
+
+    def _positions(self, query_len: int) -> Tensor:
+        start = self.lengths[known_layer(self)]
+        return start + torch.arange(query_len, device=self.keys.device)  # (L,)
 
 
 def visible_by_position(
@@ -228,27 +337,28 @@ def visible_by_position(
     return visible[:, None]
 
 
-# --- Pytrees: two tensors, and the rest as what must stay the same ------------------------------
-
-_TENSORS = ("keys", "values")
+# --- Pytrees: the tensors, and the rest as what must stay the same ------------------------------
 
 
 def _flatten(cache: KVCache) -> tuple[list[Tensor], tuple]:
-    rest = {name: value for name, value in vars(cache).items() if name not in _TENSORS}
-    rest["lengths"] = tuple(tuple(n) if isinstance(n, list) else n for n in cache.lengths)
-    return [cache.keys, cache.values], tuple(rest.items())
+    tensors = {name: held for name, held in vars(cache).items() if isinstance(held, Tensor)}
+    rest = {name: value for name, value in vars(cache).items() if name not in tensors}
+    if "lengths" in rest:
+        rest["lengths"] = tuple(tuple(n) if isinstance(n, list) else n for n in cache.lengths)
+    return list(tensors.values()), (tuple(tensors), tuple(rest.items()))
 
 
 def _flatten_with_keys(cache: KVCache) -> tuple[list[tuple], tuple]:
-    tensors, rest = _flatten(cache)
-    return [(GetAttrKey(n), t) for n, t in zip(_TENSORS, tensors, strict=True)], rest
+    tensors, (names, rest) = _flatten(cache)
+    return [(GetAttrKey(n), t) for n, t in zip(names, tensors, strict=True)], (names, rest)
 
 
 def _register(kind: type[KVCache]) -> None:
-    def unflatten(tensors: Iterable[Tensor], rest: tuple) -> KVCache:
-        cache = kind.__new__(kind)
-        vars(cache).update(rest, **dict(zip(_TENSORS, tensors, strict=True)))
-        cache.lengths = [list(n) if isinstance(n, tuple) else n for n in cache.lengths]
+    def unflatten(tensors: Iterable[Tensor], context: tuple) -> KVCache:
+        cache, (names, rest) = kind.__new__(kind), context
+        vars(cache).update(rest, **dict(zip(names, tensors, strict=True)))
+        if "lengths" not in names:
+            cache.lengths = [list(n) if isinstance(n, tuple) else n for n in cache.lengths]
         return cache
 
     register_pytree_node(
@@ -260,7 +370,8 @@ def _register(kind: type[KVCache]) -> None:
     )
 
 
-for _kind in (KVCache, RaggedKVCache, WindowKVCache):
+KINDS = (KVCache, RaggedKVCache, WindowKVCache, StaticKVCache)
+for _kind in KINDS:
     _register(_kind)
 # So that torch.load(..., weights_only=True) reads a cache that was saved.
-torch.serialization.add_safe_globals([KVCache, RaggedKVCache, WindowKVCache])
+torch.serialization.add_safe_globals(list(KINDS))

@@ -93,7 +93,7 @@ class LinearAttention(MultiHeadAttention):
         φ(qᵢ)ᵀ φ(kⱼ) / Σⱼ φ(qᵢ)ᵀ φ(kⱼ), (..., H, L, S), too: in time and memory of the matrix,
         and without a state, whose keys they couldn't show.
         """
-        check_forward(self, x, return_attention, context)
+        check_forward(self, x, None, return_attention, context=context)
         if x.is_nested:
             raise TypeError("x is nested: pad it, and hide the padding with mask=")
         if is_causal and context is not None:

@@ -4,7 +4,14 @@ import pytest
 import torch
 from torch.nn.attention import sdpa_kernel
 
-from attention import BACKENDS, fused_attention, scaled_dot_product_attention, usable_backends
+from attention import (
+    BACKENDS,
+    FLASH_IMPLS,
+    BackendError,
+    fused_attention,
+    scaled_dot_product_attention,
+    usable_backends,
+)
 
 from .inputs import TOLERANCE, qkv
 
@@ -78,14 +85,60 @@ def test_a_backend_that_cannot_run_raises_with_pytorchs_reason():
 
 def test_an_unknown_backend_is_named_with_the_known_ones():
     q, k, v = qkv()
-    with pytest.raises(ValueError, match="flash, efficient, cudnn, math, got 'fast'"):
+    with pytest.raises(ValueError, match=f"{', '.join(BACKENDS)}, got 'fast'"):
         fused_attention(q, k, v, backend="fast")
+
+
+def test_flash_attention_3_is_refused_where_it_is_not_known():
+    if "FA3" in BACKENDS:
+        pytest.skip("this PyTorch has it")
+    with pytest.raises(ValueError, match="got 'FA3': newer versions of PyTorch have it"):
+        fused_attention(*qkv(), backend="FA3")
+
+
+@pytest.mark.skipif("FA3" not in FLASH_IMPLS, reason="needs a newer PyTorch")
+def test_flash_attention_3_needs_flash_s_place(monkeypatch):
+    q, k, v = qkv()
+    monkeypatch.setitem(BACKENDS, "FA3", BACKENDS["flash"])  # as PyTorch for CUDA has it
+    with pytest.raises(BackendError, match=r"activate_flash_attention_impl\('FA3'\) puts it there"):
+        fused_attention(q, k, v, backend="FA3")
+    assert "puts it there" in usable_backends(q, k, v)["FA3"]
+    monkeypatch.setattr(torch.nn.attention, "current_flash_attention_impl", lambda: "FA3")
+    assert kernel_of(lambda: fused_attention(q, k, v, backend="FA3")) == "flash"
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs an NVIDIA GPU")
+@pytest.mark.parametrize("impl", ["FA3", "FA4"])
+@pytest.mark.parametrize("is_causal", [False, True])
+def test_newer_flash_attention_on_a_gpu(impl, is_causal):
+    if impl not in BACKENDS:
+        pytest.skip(f"this PyTorch doesn't have {impl}")
+    try:
+        torch.nn.attention.activate_flash_attention_impl(impl)
+    except (ImportError, RuntimeError) as error:
+        pytest.skip(f"{impl} isn't installed: {error}")
+    try:
+        leaves = qkv(
+            query_len=257, head_dim=64, dtype=torch.bfloat16, device="cuda", requires_grad=True
+        )
+        got = fused_attention(*leaves, is_causal=is_causal, backend=impl)
+        wide = [t.detach().double().requires_grad_() for t in leaves]
+        want, _ = scaled_dot_product_attention(*wide, is_causal=is_causal)
+        torch.testing.assert_close(got.double(), want, rtol=2e-2, atol=2e-2)
+        up = torch.randn_like(got)
+        grads = torch.autograd.grad(got, leaves, up)
+        for g, w in zip(grads, torch.autograd.grad(want, wide, up.double()), strict=True):
+            torch.testing.assert_close(g.double(), w, rtol=0.2, atol=0.2)
+    finally:
+        torch.nn.attention.restore_flash_attention_impl()
 
 
 def test_usable_backends_on_a_cpu():
     q, k, v = qkv()
     usable = usable_backends(q, k, v)
-    assert list(usable) == ["flash", "efficient", "cudnn", "math"]
+    assert list(usable)[:4] == ["flash", "efficient", "cudnn", "math"]
+    assert {*usable} == {*BACKENDS}
     assert usable["flash"] is None
     assert usable["math"] is None
     assert "can't run on cpu" in usable["cudnn"]
@@ -144,9 +197,8 @@ def test_each_backend_on_a_gpu(backend, dtype, head_dim, is_causal, lengths):
     if why is not None:
         assert not must_run(backend, dtype, head_dim, lengths), why
         pytest.skip(why)
-    assert (
-        kernel_of(lambda: fused_attention(q, k, v, is_causal=is_causal, backend=backend)) == backend
-    )
+    ran = kernel_of(lambda: fused_attention(q, k, v, is_causal=is_causal, backend=backend))
+    assert ran == ("flash" if backend in FLASH_IMPLS else backend)
     got = fused_attention(q, k, v, is_causal=is_causal, backend=backend)
     wide = [t.detach().double().requires_grad_() for t in (q, k, v)]
     want, _ = scaled_dot_product_attention(*wide, is_causal=is_causal)

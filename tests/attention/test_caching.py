@@ -1,17 +1,25 @@
-"""Caches of sequences that differ in length, caches that forget; reorder, crop, to and export."""
+"""Caches of texts that differ in length, that forget, that stay as they are; crop, to, export."""
 
 import numpy as np
 import pytest
 import torch
+from torch._dynamo.testing import CompileCounterWithBackend
 
-from attention import CausalMultiHeadAttention, KVCache, MultiHeadAttention, create_padding_mask
-from caching import RaggedKVCache, WindowKVCache
+from attention import (
+    CausalMultiHeadAttention,
+    KVCache,
+    MultiHeadAttention,
+    create_padding_mask,
+    create_window_mask,
+)
+from caching import RaggedKVCache, StaticKVCache, WindowKVCache
 from positions import LearnedRelativeBias, Rotary
 from variants import LatentAttention
 
 from .inputs import DEVICES
 
 LENGTHS = [3, 5, 0, 1]
+KINDS = [KVCache, RaggedKVCache, WindowKVCache, StaticKVCache]
 
 
 def layer_of(kind="rotary", **options):
@@ -105,7 +113,7 @@ def test_reorder_moves_every_layer_s_past(make):
 
 
 @torch.no_grad()
-@pytest.mark.parametrize("kind", [KVCache, RaggedKVCache, WindowKVCache])
+@pytest.mark.parametrize("kind", KINDS)
 @torch.no_grad()
 def test_one_text_goes_on_as_several_beams(kind):
     layer = MultiHeadAttention(16, 4, rotary=Rotary(4)).eval()
@@ -140,7 +148,7 @@ def test_reorder_and_crop_move_the_lengths_too():
 
 
 @torch.no_grad()
-@pytest.mark.parametrize("make", [KVCache, RaggedKVCache, WindowKVCache])
+@pytest.mark.parametrize("make", KINDS)
 def test_after_crop_decoding_goes_on_from_there(make):
     layer, x = layer_of(), torch.randn(2, 7, 16)
     cache = make(2, 2, 8, 4)
@@ -179,7 +187,7 @@ def test_a_windowed_cache_of_256_after_10_000_tokens_holds_256():
 
 
 @torch.no_grad()
-@pytest.mark.parametrize("make", [KVCache, RaggedKVCache, WindowKVCache])
+@pytest.mark.parametrize("make", KINDS)
 def test_to_copies_and_repr_tells(make):
     cache = make(2, 1, 8, 4)
     cache.append(*torch.randn(2, 2, 1, 3, 4))
@@ -197,7 +205,7 @@ def test_to_copies_and_repr_tells(make):
 
 
 @torch.no_grad()
-@pytest.mark.parametrize("make", [KVCache, RaggedKVCache, WindowKVCache])
+@pytest.mark.parametrize("make", KINDS)
 def test_a_cache_is_a_pytree_and_can_be_exported(make):
     layer, x = layer_of(), torch.randn(2, 6, 16)
     cache = make(2, 2, 8, 4)
@@ -215,7 +223,7 @@ def test_a_cache_is_a_pytree_and_can_be_exported(make):
 
 @pytest.mark.slow
 @torch.no_grad()
-@pytest.mark.parametrize("make", [KVCache, RaggedKVCache, WindowKVCache])
+@pytest.mark.parametrize("make", KINDS)
 def test_a_cached_step_compiles_to_one_graph(make):
     torch.compiler.reset()
     layer, x = layer_of(), torch.randn(2, 6, 16)
@@ -307,7 +315,7 @@ def test_numpy_s_integers_are_taken():
 
 
 @torch.no_grad()
-@pytest.mark.parametrize("make", [KVCache, RaggedKVCache, WindowKVCache])
+@pytest.mark.parametrize("make", KINDS)
 @pytest.mark.parametrize("kind", ["rotary", "latent"])
 def test_a_refused_call_leaves_the_cache_as_it_was(make, kind):
     if kind == "latent":
@@ -375,7 +383,7 @@ def test_a_relative_bias_says_where_the_sequences_of_a_ragged_cache_stand():
         torch.testing.assert_close(got[0], alone)
 
 
-@pytest.mark.parametrize("make", [KVCache, RaggedKVCache, WindowKVCache])
+@pytest.mark.parametrize("make", KINDS)
 def test_a_saved_cache_is_read_without_trust(make, tmp_path):
     cache = make(2, 2, 9, 4)
     cache.append(*torch.randn(2, 2, 2, 3, 4))
@@ -383,3 +391,116 @@ def test_a_saved_cache_is_read_without_trust(make, tmp_path):
     back = torch.load(tmp_path / "cache.pt", weights_only=True)
     assert back.length == 3
     assert torch.equal(back.keys, cache.keys)
+
+
+def first_and_last(length, sinks, window):
+    """Whom StreamingLLM's cache shows: each query's window, and the text's first tokens."""
+    return create_window_mask(length, window=window) | (torch.arange(length) < sinks)
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("sinks", [0, 1, 4])
+@pytest.mark.parametrize("window", [1, 3, 6])
+@pytest.mark.parametrize("steps", [[1] * 14, [5, 1, 1, 4, 1, 2], [13, 1], [2, 12]], ids=str)
+@pytest.mark.parametrize("narrow", [None, 2])
+def test_a_window_with_sinks_attends_as_its_mask_says(sinks, window, steps, narrow):
+    layer, x = layer_of(), torch.randn(2, sum(steps), 16)
+    cache = WindowKVCache(2, 2, window, 4, sinks=sinks)
+    got = [layer(part, cache=cache, window=narrow) for part in x.split(steps, 1)]
+    mask = first_and_last(x.shape[1], sinks, min(window, narrow or window))
+    torch.testing.assert_close(torch.cat(got, 1), layer(x, mask), rtol=1e-4, atol=1e-5)
+    assert cache.keys.shape[-2] == sinks + window
+    assert cache.length == min(x.shape[1], sinks + window)
+
+
+@torch.no_grad()
+def test_a_window_with_sinks_takes_back_what_a_draft_proposed():
+    layer, x = layer_of(), torch.randn(1, 9, 16)
+    cache = WindowKVCache(1, 2, 6, 4, sinks=2)
+    layer(x[:, :5], cache=cache)
+    cache.crop(1)
+    got = torch.cat([layer(x[:, i : i + 1], cache=cache) for i in range(1, 9)], 1)
+    want = layer(x, first_and_last(9, 2, 6))[:, 1:]
+    torch.testing.assert_close(got, want, rtol=1e-4, atol=1e-5)
+    with pytest.raises(ValueError, match="can't crop to 8: of 9 tokens the last 6 are left"):
+        cache.crop(8)
+    with pytest.raises(ValueError, match=r"bias \(4, 1, 8\) .* make it \(B, H, L, S\)"):
+        layer(x[:, :1], cache=cache, bias=torch.zeros(4, 1, 8))
+    with pytest.raises(ValueError, match="sinks must be at least 0, got -1"):
+        WindowKVCache(1, 2, 6, 4, sinks=-1)
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("seed", range(6))
+def test_a_static_cache_is_the_growing_one(device, seed):
+    """Random histories of both; each step's output, weights and lengths agree."""
+    random = np.random.default_rng(seed)
+    layers = [layer_of().to(device), MultiHeadAttention(16, 4, num_kv_heads=2).to(device)]
+    shape = {"num_layers": 2, "device": device}
+    both = [kind(3, 2, 24, 4, **shape) for kind in (KVCache, StaticKVCache)]
+    for _ in range(30):
+        act, room = random.integers(8), 24 - both[0][0].length
+        if act == 0 or not room:
+            length = int(random.integers(24 - room + 1))
+            both[0].crop(length), both[1].crop(length)
+        elif act == 1:
+            order = random.integers(3, size=3)
+            both[0].reorder(order), both[1].reorder(order)
+        elif act == 2:
+            both = [cache.select([2, 0, 1]).to(device) for cache in both]
+        else:
+            x = torch.randn(3, min(room, 1 + random.integers(4)), 16, device=device)
+            window = None if act < 6 else 3
+            outputs = [[x, x], [x, x]]
+            for which, cache in enumerate(both):
+                for i, layer in enumerate(layers):
+                    y, weights = layer(outputs[which][0], None, True, cache=cache[i], window=window)
+                    outputs[which] = [y, weights[..., : both[0][i].length]]
+            torch.testing.assert_close(*outputs, rtol=1e-4, atol=1e-5)
+        assert both[0].lengths == both[1].lengths.tolist()
+        assert both[1][1].length == both[0][1].length
+
+
+class Stack(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = torch.nn.ModuleList(layer_of() for _ in range(2))
+
+    def forward(self, x, cache):
+        for i, layer in enumerate(self.layers):
+            x = x + layer(x, cache=cache[i])
+        return x
+
+
+@torch.no_grad()
+@pytest.mark.slow
+@pytest.mark.parametrize("device", DEVICES)
+def test_one_static_graph_serves_a_whole_generation(device):
+    torch.compiler.reset()
+    counter = CompileCounterWithBackend("aot_eager")
+    model, x = Stack().to(device), torch.randn(2, 20, 16, device=device)
+    step = torch.compile(model, fullgraph=True, backend=counter)
+    shape = {"num_layers": 2, "device": device}
+    growing, static = (kind(2, 2, 32, 4, **shape) for kind in (KVCache, StaticKVCache))
+    model(x[:, :4], static), model(x[:, :4], growing)
+    for i in range(4, 20):
+        want = model(x[:, i : i + 1], growing)
+        torch.testing.assert_close(step(x[:, i : i + 1], static), want, rtol=1e-4, atol=1e-5)
+    assert counter.frame_count == 1
+    assert static.lengths.tolist() == [20, 20]
+
+
+@torch.no_grad()
+def test_a_static_cache_that_is_full_says_so_and_stays_as_it_was():
+    layer, cache = layer_of(), StaticKVCache(1, 2, 4, 4)
+    layer(torch.randn(1, 3, 16), cache=cache)
+    before = cache.keys.clone()
+    with pytest.raises(ValueError, match=r"3 tokens \+ 2 new exceed max_seq_len=4"):
+        layer(torch.randn(1, 2, 16), cache=cache)
+    assert torch.equal(cache.keys, before)
+    assert cache.length == 3
+    with pytest.raises(ValueError, match=r"bias \(4, 1, 4\) .* make it \(B, H, L, S\)"):
+        layer(torch.randn(1, 1, 16), cache=cache, bias=torch.zeros(4, 1, 4))
+    with pytest.raises(ValueError, match="lengths are for a RaggedKVCache"):
+        layer(torch.randn(1, 1, 16), cache=cache, lengths=[1])

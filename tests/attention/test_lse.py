@@ -13,6 +13,7 @@ from attention import (
     fused_attention,
     scaled_dot_product_attention,
 )
+from flex import flex_attention
 from variants import merge_attention
 
 from .inputs import DEVICES, TOLERANCE, qkv, visible
@@ -189,3 +190,19 @@ def test_func_grad_over_chunked_calls(monkeypatch, options):
     monkeypatch.setattr(attention, "QUERY_CHUNK", 3)
     got = torch.func.grad(total, (0, 1, 2))(*inputs)
     torch.testing.assert_close(got, want)
+
+
+@pytest.mark.parametrize("attend", [fused_attention, flex_attention])
+@pytest.mark.filterwarnings("ignore:flex_attention called without torch.compile")
+@torch.no_grad()
+def test_a_sink_of_minus_infinity_is_none_where_nothing_is_seen_too(attend):
+    q, k, v = qkv(batch=(1,), heads=2, query_len=3)
+    seen = torch.tensor([True, False, True])
+    hidden = {"mask": seen[:, None]}
+    if attend is flex_attention:
+        hidden = {"mask_mod": lambda b, h, i, j: seen[i]}
+    sinks = torch.tensor([-torch.inf, 0.3])
+    got, lse = attend(q, k, v, **hidden, sinks=sinks, return_lse=True)
+    want, _ = scaled_dot_product_attention(q, k, v, seen[:, None], sinks=sinks)
+    torch.testing.assert_close(got, want)
+    torch.testing.assert_close(lse[0, :, 1], sinks)

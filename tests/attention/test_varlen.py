@@ -1,0 +1,144 @@
+"""Documents laid end to end: each is attended as it would be alone, with no mask of them all."""
+
+import itertools
+
+import pytest
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from attention import (
+    MultiHeadAttention,
+    create_document_mask,
+    fused_attention,
+    scaled_dot_product_attention,
+    varlen_attention,
+)
+
+from .inputs import DEVICES, GPU
+
+LENGTHS = [5, 0, 1, 9, 3]
+
+
+def bounds(lengths, device="cpu"):
+    return torch.tensor([0, *itertools.accumulate(lengths)], dtype=torch.int32, device=device)
+
+
+def packed(tokens, heads=4, device="cpu", dtype=torch.float32, head_dim=8):
+    return torch.randn(tokens, heads, head_dim, device=device, dtype=dtype, requires_grad=True)
+
+
+def one_by_one(q, k, v, q_lengths, k_lengths, **options):
+    """Explicit attention for each document, with heads in front."""
+    parts = (t.transpose(0, 1)[None].split(n, -2) for t, n in zip(
+        (q, k, v), (q_lengths, k_lengths, k_lengths), strict=True
+    ))  # fmt: skip
+    each = zip(*parts, strict=True)
+    outputs = [scaled_dot_product_attention(*one, **options)[0] for one in each]
+    return torch.cat(outputs, -2)[0].transpose(0, 1)
+
+
+OPTIONS = {
+    "plain": {},
+    "causal": {"is_causal": True},
+    "window": {"window": 3},
+    "causal window": {"is_causal": True, "window": 3, "scale": 0.3},
+    "capped, with sinks": {"is_causal": True, "softcap": 2.0, "sinks": torch.tensor([0.5] * 4)},
+}
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("case", OPTIONS)
+@pytest.mark.parametrize("kv_heads", [4, 2])
+@pytest.mark.parametrize("k_lengths", [LENGTHS, [7, 2, 0, 9, 5]], ids=str)
+def test_each_document_is_attended_alone(device, case, kv_heads, k_lengths):
+    options = {n: o.to(device) if n == "sinks" else o for n, o in OPTIONS[case].items()}
+    q = packed(sum(LENGTHS), device=device)
+    k, v = (packed(sum(k_lengths), kv_heads, device) for _ in "kv")
+    ends = None if k_lengths is LENGTHS else bounds(k_lengths, device)
+    got = varlen_attention(q, k, v, bounds(LENGTHS, device), ends, **options)
+    want = one_by_one(q, k, v, LENGTHS, k_lengths, **options)
+    torch.testing.assert_close(got, want, rtol=1e-4, atol=1e-5)
+    up = torch.randn_like(want)
+    pairs = (torch.autograd.grad(out, (q, k, v), up) for out in (got, want))
+    for g, w in zip(*pairs, strict=True):
+        torch.testing.assert_close(g, w, rtol=1e-4, atol=1e-5)
+
+
+def test_it_is_the_document_mask_without_the_mask():
+    q, k, v = (packed(sum(LENGTHS)) for _ in "qkv")
+    number = torch.repeat_interleave(torch.arange(5), torch.tensor(LENGTHS))[None]
+    heads = (t.transpose(0, 1)[None] for t in (q, k, v))
+    want = fused_attention(*heads, create_document_mask(number), is_causal=True)
+    got = varlen_attention(q, k, v, bounds(LENGTHS), is_causal=True)
+    torch.testing.assert_close(got, want[0].transpose(0, 1))
+
+
+@torch.no_grad()
+def test_nothing_is_made_that_is_as_large_as_all_scores():
+    class Largest(TorchDispatchMode):
+        size = 0
+
+        def __torch_dispatch__(self, op, types, args=(), kwargs=None):
+            out = op(*args, **(kwargs or {}))
+            made = [t for t in torch.utils._pytree.tree_leaves(out) if isinstance(t, torch.Tensor)]
+            self.size = max(self.size, *(t.numel() for t in made), 0)
+            return out
+
+    q, k, v = (packed(1000, heads=1) for _ in "qkv")
+    with Largest() as seen:
+        varlen_attention(q, k, v, bounds([100] * 10), is_causal=True, window=30)
+    assert seen.size <= 100 * 100
+
+
+def test_no_document_and_no_token():
+    q, k, v = packed(0), packed(0, 2), packed(0, 2, head_dim=6)
+    assert varlen_attention(q, k, v, torch.tensor([0])).shape == (0, 4, 6)
+    assert varlen_attention(q, k, v, torch.tensor([0, 0, 0])).shape == (0, 4, 6)
+
+
+def test_errors():
+    q = packed(5)
+    with pytest.raises(ValueError, match=r"cu_seq_q must rise from 0 to 5 tokens, got \[0, 4\]"):
+        varlen_attention(q, q, q, torch.tensor([0, 4]))
+    with pytest.raises(ValueError, match=r"cu_seq_k must rise from 0 to 5 tokens, got \[0, 4, 3"):
+        varlen_attention(q, q, q, torch.tensor([0, 5]), torch.tensor([0, 4, 3, 5]))
+    with pytest.raises(ValueError, match="documents differs: cu_seq_q 1, cu_seq_k 2"):
+        varlen_attention(q, q, q, torch.tensor([0, 5]), torch.tensor([0, 2, 5]))
+    with pytest.raises(TypeError, match=r"cu_seq_q must be integers \(N \+ 1,\)"):
+        varlen_attention(q, q, q, torch.tensor([0.0, 5.0]))
+    with pytest.raises(TypeError, match="cu_seq_q must be a tensor, got list"):
+        varlen_attention(q, q, q, [0, 5])
+    with pytest.raises(ValueError, match=r"query must be \(T, H, D\), got \(1, 5, 4, 8\)"):
+        varlen_attention(q[None], q[None], q[None], torch.tensor([0, 1]))
+    with pytest.raises(ValueError, match="query heads must be a multiple of key heads"):
+        varlen_attention(q, q[:, :3], q[:, :3], torch.tensor([0, 5]))
+    with pytest.raises(TypeError, match="is_causal must be a bool, got 'no'"):
+        varlen_attention(q, q, q, torch.tensor([0, 5]), is_causal="no")
+
+
+@pytest.mark.parametrize("case", [pytest.param("cuda", marks=GPU)])
+@pytest.mark.parametrize("name", ["plain", "causal", "window", "causal window"])
+@pytest.mark.parametrize("kv_heads", [4, 2])
+def test_a_gpu_has_one_kernel_for_all_documents(case, name, kv_heads):
+    pytest.importorskip("torch.nn.attention.varlen", reason="PyTorch 2.12 or newer")
+    lengths, options = [100, 1, 300, 64], OPTIONS[name]
+    q = packed(sum(lengths), device=case, dtype=torch.bfloat16, head_dim=64)
+    k, v = (packed(sum(lengths), kv_heads, case, torch.bfloat16, 64) for _ in "kv")
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as seen:
+        got = varlen_attention(q, k, v, bounds(lengths, case), **options)
+    assert sum(e.count for e in seen.key_averages() if e.key == "torch_attn::_varlen_attn") == 1
+    wide = [t.detach().double().requires_grad_() for t in (q, k, v)]
+    want = one_by_one(*wide, lengths, lengths, **options)
+    torch.testing.assert_close(got.double(), want, rtol=2e-2, atol=2e-2)
+    up = torch.randn_like(want)
+    grads = torch.autograd.grad(got, (q, k, v), up.to(got.dtype))
+    for g, w in zip(grads, torch.autograd.grad(want, wide, up), strict=True):
+        torch.testing.assert_close(g.double(), w, rtol=0.1, atol=0.1)
+
+
+def test_a_jagged_batch_drops_out_and_caps_in_each_sequence():
+    layer = MultiHeadAttention(16, 4, softcap=1.0, sinks=True).eval()
+    texts = [torch.randn(n, 16) for n in (3, 5)]
+    x = torch.nested.nested_tensor(texts, layout=torch.jagged)
+    for got, text in zip(layer(x, is_causal=True).unbind(), texts, strict=True):
+        torch.testing.assert_close(got, layer(text, is_causal=True), rtol=1e-4, atol=1e-5)
