@@ -1,7 +1,7 @@
 // A language model on the reader's own text: where each head looks, what it guesses, what it writes.
 
 import {html, live, nothing, svg} from "../assets/vendor/lit.js";
-import {arc} from "./lib/arcs.js";
+import {arcsOver} from "./lib/arcs.js";
 import {askStoryteller} from "./lib/ask-storyteller.js";
 import {reset, slider} from "./lib/controls.js";
 import {defineWidget} from "./lib/define-widget.js";
@@ -11,7 +11,7 @@ import {formatPercent} from "./lib/numbers.js";
 import {rowOf} from "./lib/reading.js";
 import {filled} from "./lib/shares.js";
 import {follow, goOnWith, hear, isOf, type, write} from "./lib/story-acts.js";
-import {moveByKey, written} from "./lib/words.js";
+import {isBreak, moveByKey, toWords, written} from "./lib/words.js";
 
 const COLUMNS = 4;
 const LOOKS = {
@@ -50,16 +50,6 @@ export function shown(data, state) {
     arrived: isOpening && !story.left ? null : story.asking?.arrived ?? null,
     problem: isOpening ? "" : story.asking?.problem ?? ""
   };
-}
-
-/** The indices of a text's pieces, word by word. */
-function toWords(pieces) {
-  const words = [];
-  pieces.forEach((piece, i) => {
-    if (i && !/^\s/.test(piece) && !/\s$/.test(pieces[i - 1])) words[words.length - 1].push(i);
-    else words.push([i]);
-  });
-  return words;
 }
 
 /** What sets a head off: the look that has grown most in training. */
@@ -133,10 +123,15 @@ const token = ({pieces, at, row}, i, choose) => html`<button type="button" role=
   class=${i > at ? "later" : "weighted"} tabindex=${i === at ? 0 : -1} style="--weight:${+(row[i] ?? 0).toFixed(3)}"
   @click=${() => choose(i)}>${called(pieces[i]) === pieces[i].trim() ? pieces[i].trim() : isPart(pieces[i]) ? written(pieces[i]) : pieces[i].includes("\n") ? "¶" : "␣"}</button>`;
 
-const tile = ({name, isOff, row}, i, {head, pieces}, choose) => html`<button type="button" role="radio" aria-checked=${i === head}
+const BARS = 60; // that a tile has room for
+
+/** A row as bars: of a long text each stands for several tokens, and is as high as their largest weight. */
+export const barsOf = (row, each) => Array.from({length: Math.ceil(row.length / each)}, (_, i) => row.subarray(i * each, (i + 1) * each).reduce((a, b) => Math.max(a, b)));
+
+const tile = ({name, isOff, row}, i, {head, pieces}, choose, each = Math.ceil(pieces.length / BARS)) => html`<button type="button" role="radio" aria-checked=${i === head}
   class=${isOff ? "off" : nothing} tabindex=${i === head ? 0 : -1} @click=${() => choose(i)}>
-  <svg aria-hidden="true" viewBox="0 0 ${pieces.length} 1" preserveAspectRatio="none">
-    <path d=${[...row].map((weight, j) => `M${j + 0.5},1v${-weight.toFixed(3)}`).join("")} /></svg>
+  <svg aria-hidden="true" viewBox="0 0 ${Math.ceil(pieces.length / each)} 1" preserveAspectRatio="none">
+    <path d=${barsOf(row, each).map((weight, j) => `M${j + 0.5},1v${-weight.toFixed(3)}`).join("")} /></svg>
   <span>${name}${isOff ? " off" : ""}</span></button>`;
 
 const guessList = (m, widget) => html`<ol class="guesses" aria-label="What may follow ${called(m.pieces[m.at])}">${m.guesses.map((guess) => html`
@@ -154,9 +149,6 @@ const KEPT = "What stands below is the last text that was read.";
 const looks = ({pieces, at, heads, head, row}) => html`Head ${heads[head].name} ${heads[head].isOff ? "is switched off."
   : html`looks from ${boxed(pieces[at])} at ${best(row).map((to, i) => html`${i ? ", " : ""}${boxed(pieces[to])} ${formatPercent(row[to])}`)}.`}`;
 const boxed = (piece) => html`<span class="piece">${written(piece, called(piece))}</span>`;
-
-/** Whether a line of the text ends with this word. */
-const isBreak = (pieces, words, i) => pieces[words[i][words[i].length - 1]].endsWith("\n") && !pieces[words[i + 1]?.[0]]?.startsWith("\n");
 
 function view(m, widget) {
   const {pieces, at, heads, row, told: score, words} = m;
@@ -189,17 +181,10 @@ const COLORED = svg`<defs>${[["across", 1, 0], ["up", 0, 1]].map(([name, x, y]) 
 /** Draws the arcs where the words now stand. */
 function drawArcs({root, model: {at}}) {
   const text = root.querySelector(".text");
-  const from = text.getBoundingClientRect();
-  const boxes = [...text.querySelectorAll("[role=radio]")].map((word) => {
-    const {left, width, top, bottom} = word.getBoundingClientRect();
-    return {x: left - from.left + width / 2, top: top - from.top, bottom: bottom - from.top};
-  });
-  const room = boxes[0].top - 6;
-  const between = Math.max(12, (boxes.find(({top}) => top > boxes[0].top)?.top ?? Infinity) - boxes[0].bottom - 4);
+  const over = arcsOver(text);
   text.querySelectorAll(".arcs path").forEach((path, to) => {
-    const isFirst = boxes[at].top === boxes[0].top; // over which there is more room
-    path.setAttribute("d", arc(boxes[at], boxes[to], isFirst ? room : Math.min(room, between)));
-    path.setAttribute("stroke", `url(#story-${boxes[to].top === boxes[at].top ? "across" : "up"})`);
+    path.setAttribute("d", over.path(at, to));
+    path.setAttribute("stroke", `url(#story-${over.isOneLine(at, to) ? "across" : "up"})`);
   });
 }
 

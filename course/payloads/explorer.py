@@ -7,12 +7,13 @@ from typing import Any
 
 from course.numbers import rounded
 from course.payloads import MODELS as FOLDER
+from course.payloads.findings import findings, rounds
 from course.payloads.tracing import COARSE, opening
 from models.grammar.words import split
 from models.storyteller.scores import LOOKS
 from models.weights import load
 
-MOST = 48  # tokens that the page has room for
+MOST = 256  # tokens that the page has room for
 LABELS = {
     "itself": "the word itself",
     "previous": "the word before",
@@ -31,7 +32,7 @@ MODELS = [
     {
         "name": "storyteller", "kind": "storyteller", "title": "Storyteller: English books",
         "about": "Trained on 99 children's books. Type any English text. Rarer words come in "
-        "pieces: …g goes on with the last word, b begins one.",
+        "pieces: …g goes on with the last word, so that big …g makes bigg, as in bigger.",
         "file": "storyteller/weights/storyteller.safetensors",
         "examples": [
             ("The boy saw a big dog. Then the big", "4.3"),
@@ -89,30 +90,11 @@ MODELS = [
 ]  # fmt: skip
 
 
-# Each changes one thing of the storyteller's first text: a word, or the heads that are off.
-# ``found`` answers its question.
-EXPERIMENTS = [
-    {
-        "title": "cat for dog: does it guess cat?",
-        "text": "The boy saw a big cat. Then the big", "off": [],
-        "found": "No: dog again, with 23 % (before: 47 %); cat has 2 %. Head 4.3 does look at cat.",
-    },
-    {
-        "title": "small for the first big: does 4.3 still find dog?",
-        "text": "The boy saw a small dog. Then the big", "off": [],
-        "found": "Hardly: it gives dog 18 % (before: 59 %). Here small is two pieces, sm and all.",
-    },
-    {
-        "title": "2.4, which lowers dog, off: does dog rise?", "text": None, "off": ["2.4"],
-        "found": "No: dog falls to 18 %. Without 2.4, head 4.3 gives it 23 % (before: 59 %).",
-    },
-]  # fmt: skip
-
-
 def payload(text: str, head: tuple[int, int]) -> dict[str, Any]:
-    """All models, the storyteller's reading of ``text`` with the numbers of ``head``, questions."""
+    """All models, a reading of ``text`` with the numbers of ``head``, the gallery and the game."""
     given = {
-        "models": catalogue(), "opening": opening(text, head), "experiments": EXPERIMENTS,
+        "models": catalogue(), "opening": opening(text, head),
+        "findings": findings(), "game": rounds(),
     }  # fmt: skip
     return rounded(given, **COARSE)
 

@@ -54,18 +54,110 @@ def test_head_4_3_carries_the_guess(model, ids, said):
     assert percent(looks[5]) == "59 %"
 
 
-def test_the_answers_to_the_three_questions_are_the_models(model, ids):
-    """In words beside the question; the shares of dog and cat, and where head 4.3 looks."""
-    told = [re.findall(r"\d+ %", one["found"]) for one in explorer.EXPERIMENTS]
-    dog, cat = ids(DOG)[5], ids(CAT)[5]
-    before, looks = guessed(model, ids(DOG))
-    other, _ = guessed(model, ids(CAT))
-    assert told[0] == [percent(share) for share in (other[dog], before[dog], other[cat])]
-    pieces = ids(SMALL)
-    assert [model.config.vocabulary[i] for i in pieces[4:6]] == [" sm", "all"]
-    assert told[1] == [percent(share) for share in (guessed(model, pieces)[1][6], looks[5])]
-    without, now = guessed(model, ids(DOG), (DAMPER,))
-    assert told[2] == [percent(share) for share in (without[dog], now[5], looks[5])]
+@torch.no_grad()
+def heads_off(model, tokens, *names):
+    off = tuple((int(name[0]) - 1, int(name[2]) - 1) for name in names)
+    return model(torch.tensor([tokens]), off=off).logits[0, -1].softmax(-1)
+
+
+@torch.no_grad()
+def looks(model, tokens, name, at=-1):
+    run = model(torch.tensor([tokens]))
+    return run.weights[int(name[0]) - 1][0, int(name[2]) - 1, at]
+
+
+def shares_told(found, title):
+    told = next(one["told"] for one in found if one["title"] == title)
+    return re.findall(r"\d+\u202f%", told)
+
+
+def narrow(*shares):
+    return [f"{100 * float(share):.0f}\u202f%" for share in shares]
+
+
+@pytest.fixture(scope="module")
+def gallery():
+    return explorer.findings()
+
+
+def test_each_finding_of_the_gallery_is_the_models(model, ids, gallery):
+    """Ten of them: what each text shows, as the committed model has it, computed anew."""
+    assert len({one["title"] for one in gallery}) == 10
+    assert all(one["model"] == "storyteller" and len(ids(one["text"])) <= 256 for one in gallery)
+    tokens = {one["title"]: ids(one["text"]) for one in gallery}
+    told = lambda title: shares_told(gallery, title)  # noqa: E731
+    vocabulary = model.config.vocabulary
+
+    copied = tokens["A copyist"]
+    dog = copied[5]
+    before, after = heads_off(model, copied)[dog], heads_off(model, copied, "4.3")[dog]
+    assert told("A copyist") == narrow(looks(model, copied, "4.3")[5], before, after)
+    assert after < before / 5
+
+    far = tokens["A name carried far"]
+    turtle = vocabulary.index(" T")
+    at = far.index(turtle)
+    before, after = heads_off(model, far)[turtle], heads_off(model, far, "4.3")[turtle]
+    assert told("A name carried far") == narrow(looks(model, far, "4.3")[at], before, after)
+    assert far.count(turtle) == 1
+    assert f"looks {len(far) - 1 - at} tokens back" in gallery[1]["told"]
+    assert looks(model, far, "4.3").argmax() == at
+
+    step = looks(model, tokens["One step back"], "2.4")
+    assert told("One step back") == narrow(step[-2])
+
+    fisher = tokens["Two pieces of a name"]
+    assert [vocabulary[i] for i in fisher[-2:]] == [" J", "er"]
+    before, after = heads_off(model, fisher), heads_off(model, fisher, "1.1")
+    assert vocabulary[before.argmax()] == "ry"
+    ry = before.argmax()
+    row = looks(model, fisher, "1.1")
+    assert told("Two pieces of a name") == narrow(row[-2], before[ry], after[ry])
+
+    asked = tokens["Punctuation"]
+    marks = [i for i, token in enumerate(asked) if not re.search(r"[A-Za-z]", vocabulary[token])]
+    assert told("Punctuation") == narrow(looks(model, asked, "4.1")[marks].sum())
+    named = asked.index(vocabulary.index("orothy"))
+    before, after = heads_off(model, asked), heads_off(model, asked, "4.4")
+    the = vocabulary.index(" the")
+    assert before.argmax() == the
+    row = looks(model, asked, "4.4")
+    assert told("A name for the verb") == narrow(row[named], after[the], before[the])
+
+    sink = looks(model, tokens["A resting place"], "3.1", at=2)
+    assert told("A resting place") == narrow(sink[0])
+    held = tokens["A head that holds a guess down"]
+    rabbit = vocabulary.index(" Rabbit")
+    before, after = heads_off(model, held)[rabbit], heads_off(model, held, "3.4")[rabbit]
+    assert told("A head that holds a guess down") == narrow(before, after)
+    assert after > 2 * before
+
+    tin = tokens["One head repairs what another lacks"]
+    wood = vocabulary.index(" W")
+    kept = [heads_off(model, tin, *off)[wood] for off in ((), ("1.1",), ("2.4",), ("1.1", "2.4"))]
+    assert told("One head repairs what another lacks") == narrow(*kept)
+    assert kept[3] < 0.02 < 0.7 < min(kept[:3])
+
+    cat = tokens["Copied, yet not guessed"]
+    shares = heads_off(model, cat)
+    row = looks(model, cat, "4.3")
+    assert row.argmax() == 5
+    assert told("Copied, yet not guessed") == narrow(row[5], shares[dog], shares[cat[5]])
+
+
+def test_what_the_game_says_of_each_head_is_the_models(model, ids):
+    rounds = explorer.rounds()
+    best = []
+    for one in rounds:
+        tokens = ids(one["text"])
+        whole = heads_off(model, tokens)
+        guess = whole.argmax()
+        assert one["share"] == pytest.approx(whole[guess].item())
+        names = [f"{layer}.{head}" for layer in range(1, 5) for head in range(1, 5)]
+        want = [heads_off(model, tokens, name)[guess].item() for name in names]
+        assert one["without"] == pytest.approx(want)
+        best.append(names[min(range(16), key=want.__getitem__)])
+    assert best == ["4.3", "3.3", "1.1"], "three heads, of three layers"
 
 
 def lead_by_part(model, tokens, first, second):

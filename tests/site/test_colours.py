@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.site.conftest import LESSON
-from tests.site.test_explorer import WEIGHT
+from tests.site.test_explorer import OPEN, WEIGHT
 
 
 def test_forced_colours_keep_a_drawings_fills_and_mark_what_is_chosen(open_page):
@@ -82,7 +82,7 @@ TONES = """() => [...document.querySelectorAll("number-strip, weight-pixels")]
 def test_forced_colours_keep_the_colours_of_maps_that_a_caption_names(open_page):
     tones = []
     for forced in (None, "active"):
-        with open_page("explorer.html", forced_colors=forced) as page:
+        with open_page(OPEN, forced_colors=forced) as page:
             page.locator(WEIGHT).click()
             expect(page.locator("#explorer .sums .step").first).to_be_visible()
             tones.append(page.evaluate(TONES))

@@ -6,7 +6,7 @@ import pytest
 import torch
 from playwright.sync_api import expect
 
-from course.payloads.explorer import EXPERIMENTS, MODELS
+from course.payloads.explorer import MODELS
 from models import weights
 from models.storyteller.tokens import Tokenizer
 from tests.conftest import ROOT
@@ -20,7 +20,8 @@ from tests.widgets.test_explorer import asked, ids_of
 PAGE = "explorer.html"
 FILE = f"models/{MODELS[0]['file']}"
 OPENING = MODELS[0]["examples"][0][0]
-WORD = "#explorer .chips button"
+WORD = "#explorer .tokens button"
+OPEN = "explorer.html?explorer.guide=6&explorer.head=4.3"  # a head is chosen, and all is open
 TYPED = {
     "storyteller": "The duck said to the fox",
     "causal": "the cats near the wall",
@@ -48,7 +49,7 @@ def assert_shares(rows, wanted):
 
 
 WEIGHT = "#explorer .detail > details:last-child > summary"  # how a weight comes about
-ACCOUNT = "#explorer .ending summary"
+ACCOUNT = "#explorer .ending details:last-of-type > summary"
 
 
 def settled(page, count):
@@ -65,14 +66,17 @@ def test_what_is_shown_of_a_typed_text_is_pytorchs(open_page, entry):
     model = weights.load(ROOT / "models" / entry["file"]).double()
     text = TYPED[entry["name"]]
     ids = ids_of(model, entry["kind"], text)
-    with open_page(PAGE) as page:
+    with open_page(OPEN) as page:
+        page.get_by_text("Another model, examples").click()
         page.locator("#explorer select").first.select_option(index=MODELS.index(entry))
         page.locator("#explorer textarea").fill(text)
-        page.locator(WEIGHT).click()
-        page.locator(ACCOUNT).click()
-        settled(page, len(ids))
+        expect(page.locator(WORD)).to_have_count(len(ids))
         page.locator("#explorer .tiles button").nth(1).click()
         page.locator(WORD).nth(2).click()
+        page.locator(WEIGHT).click()
+        page.locator(ACCOUNT).click()
+        page.get_by_text("Layer by layer").click()
+        settled(page, len(ids))
         for off in ((), ((0, 1),)):
             if off:
                 page.get_by_label("Switch off").check()
@@ -109,7 +113,7 @@ def mean_loss(model, run, ids):
     return -sum(chances[i, ids[i + shift]].item() for i in told) / len(told)
 
 
-BOXES = """() => [".chips", ".verdict", ".verdict input"]
+BOXES = """() => [".tokens", ".verdict", ".verdict input"]
   .map((name) => document.querySelector("#explorer " + name).getBoundingClientRect())
   .map(({top, bottom}) => [top, bottom])"""
 
@@ -117,16 +121,18 @@ BOXES = """() => [".chips", ".verdict", ".verdict input"]
 @pytest.mark.parametrize("size", [(1280, 800), (390, 844)], ids=str)
 def test_a_head_is_switched_off_and_its_effect_seen_on_one_screen(open_page, size):
     """Before and after, as PyTorch has them; the live sentence tells them, too."""
-    with open_page(PAGE, width=size[0]) as page:
+    with open_page(OPEN, width=size[0]) as page:
         page.set_viewport_size({"width": size[0], "height": size[1]})
         rows = page.locator("#explorer .verdict .share")
         expect(rows).to_have_text(["47 %", "?"])
         page.get_by_label("Switch off").check()
         expect(rows).to_have_text(["47 %", "4.4 %"])
-        expect(page.locator("#explorer .verdict .note")).to_contain_text("Now it guesses b 7.4 %")
+        expect(page.locator("#explorer .bars li").first).to_have_text(
+            re.compile(r"^\s*b\s+7\.4\s%")
+        )
         told = "With all heads on, dog had 47 %; now 4.4 %."
         expect(page.locator("#explorer .sentence")).to_contain_text(told)
-        page.locator("#explorer .chips").evaluate("(e) => e.scrollIntoView({block: 'center'})")
+        page.locator("#explorer .tokens").evaluate("(e) => e.scrollIntoView({block: 'center'})")
         boxes = page.evaluate(BOXES)
         assert all(0 <= top < bottom <= size[1] for top, bottom in boxes), boxes
         page.get_by_role("button", name="All heads on").click()
@@ -143,20 +149,9 @@ def test_choosing_a_word_moves_no_word(open_page):
         assert words.evaluate_all(lefts) == pytest.approx(before, abs=0.1)
 
 
-def test_the_experiments_change_one_thing_each(open_page):
-    with open_page(PAGE) as page:
-        for experiment, first in zip(EXPERIMENTS, ("23 %", "14 %", "47 %"), strict=True):
-            button = page.get_by_role("button", name=experiment["title"], exact=True)
-            button.click()
-            expect(button).to_have_attribute("aria-pressed", "true")
-            text = experiment["text"] or OPENING
-            expect(page.locator("#explorer textarea")).to_have_value(text)
-            expect(page.locator("#explorer .verdict .share").first).to_have_text(first)
-        expect(page.locator("#explorer .verdict .share").last).to_have_text("18 %")
-
-
 def test_strips_are_drawn_where_they_are_asked_for(open_page):
-    with open_page(PAGE) as page:
+    with open_page(OPEN) as page:
+        page.get_by_text("Layer by layer").click()
         strips = page.locator("#explorer .stages number-strip")
         expect(strips).to_have_count(0)
         page.get_by_text("The numbers of the stream").click()
@@ -173,13 +168,14 @@ def test_nothing_of_a_model_is_fetched_before_the_first_touch(open_page):
         assert not [url for url in asked if LOADED.search(url)]
         with page.expect_response(lambda response: FILE in response.url):
             page.locator(WORD).nth(3).click()
+        page.locator("#explorer .guide .skip").click()
+        page.locator("#explorer .tiles button").first.click()
         page.locator(WEIGHT).click()
         expect(page.locator("#explorer .sums .step").first).to_be_visible()
 
 
 def test_every_number_of_a_weight_can_be_followed(open_page):
-    tokenizer = Tokenizer(weights.load(ROOT / FILE).config.vocabulary)
-    with open_page(PAGE) as page:
+    with open_page(OPEN) as page:
         page.locator(WEIGHT).click()
         page.locator("#explorer .sums summary").last.click()
         rows = page.locator("#explorer table.numbers").last.locator("tbody tr")
@@ -193,20 +189,19 @@ def test_every_number_of_a_weight_can_be_followed(open_page):
         )
         three = float(re.search(r"three largest of the \d+ products make ([\d.]+)\.", told)[1])
         assert three == pytest.approx(sum(sorted(products)[-3:]), abs=0.01)
-        dog = tokenizer.encode(OPENING).index(tokenizer.encode(" dog")[0])
-        expect(page.locator("#explorer .arrows .to.chosen text")).to_have_text("dog")
-        page.locator("#explorer .arrows .to text").nth(dog - 1).click()
-        expect(page.locator(WEIGHT)).to_contain_text("came to give big")
+        expect(page.locator("#explorer .looks [aria-checked=true]")).to_contain_text("dog")
+        page.locator("#explorer .looks button").nth(1).click()
+        expect(page.locator(WEIGHT)).to_contain_text("came to give boy")
 
 
 @pytest.mark.parametrize("kind", ["SVG", "PNG"])
-def test_the_head_is_saved_as_a_picture(open_page, kind):
+def test_the_sentence_is_saved_as_a_picture(open_page, kind):
     with open_page(PAGE) as page:
         with page.expect_download() as download:
             page.locator("#explorer > .widget-save summary").click()
-            page.get_by_role("button", name=f"Chosen head, {kind}").click()
+            page.get_by_role("button", name=f"Sentence, {kind}").click()
         data = download.value.path().read_bytes()
-        assert download.value.suggested_filename == f"storyteller-4.3-arrows.{kind.lower()}"
+        assert download.value.suggested_filename == f"storyteller-all-heads.{kind.lower()}"
         assert data.startswith(b"<svg" if kind == "SVG" else b"\x89PNG")
         if kind == "SVG":
             assert b">dog</text>" in data
@@ -236,20 +231,27 @@ def test_a_part_of_a_letter_is_written_as_its_byte(open_page, path):
         assert "\ufffd" not in shown.text_content()
 
 
-def test_bad_texts_are_told_and_the_last_picture_stays(open_page):
+def test_an_empty_text_is_told_and_markup_is_text(open_page):
     with open_page(PAGE) as page:
-        for text, says in (
-            ("", "There is no text yet"),
-            ("word " * 10_000, "There is room for 48 tokens, and this text has 20"),
-            ("<img src=x onerror=alert(1)> " * 60, "There is room for 48 tokens"),
-        ):
-            page.locator("#explorer textarea").fill(text)
-            expect(page.locator("#explorer .status.problem")).to_contain_text(says)
-            expect(page.locator(WORD)).to_have_count(10)
+        page.locator("#explorer textarea").fill("")
+        expect(page.locator("#explorer .status.problem")).to_contain_text("There is no text yet")
+        expect(page.locator(WORD)).to_have_count(10)
         page.locator("#explorer textarea").fill("<b>A</b> &amp; ${x}")
         expect(page.locator(WORD).last).to_have_text("}")
-        assert page.locator("#explorer .chips :is(img, b)").count() == 0
+        assert page.locator("#explorer .tokens :is(img, b)").count() == 0
         expect(page.locator("#explorer .status.problem")).to_have_count(0)
+
+
+@pytest.mark.parametrize("text", ["the duck swam and " * 500, "<img src=x onerror=alert(1)> " * 60])
+def test_of_a_long_text_the_oldest_words_go_without_an_error(open_page, text):
+    ids = Tokenizer(weights.load(ROOT / FILE).config.vocabulary).encode(text.rstrip(" "))
+    with open_page(PAGE) as page:
+        page.locator("#explorer textarea").fill(text)
+        says = f"The model reads 256 tokens at most: the oldest {len(ids) - 256} went."
+        expect(page.locator("#explorer .legend")).to_contain_text(says, timeout=20_000)
+        expect(page.locator(WORD)).to_have_count(256)
+        expect(page.locator("#explorer .status.problem")).to_have_count(0)
+        assert_legible(page, "#explorer")
 
 
 WEIGHTS = (ROOT / FILE).read_bytes()
@@ -278,8 +280,10 @@ def test_without_its_model_the_opening_stays_and_a_sentence_says_why(visit, serv
         page.locator("#explorer textarea").fill("A cat")
         expect(page.locator("#explorer .status.problem")).to_contain_text(says)
         expect(page.locator(WORD)).to_have_count(10)
+        page.get_by_text("Another model, examples").click()
         page.get_by_role("button", name="Reset").click()
         expect(page.locator("#explorer .status.problem")).to_have_count(0)
+        page.locator("#explorer .guide .skip").click()
         page.locator("#explorer .tiles button").first.click()
         page.locator(WEIGHT).click()
         expect(page.locator("#explorer .sums")).to_contain_text("could not be loaded")
@@ -296,6 +300,127 @@ def test_a_touch_asks_again_for_what_could_not_be_fetched(visit, served):
         page.locator(WORD).nth(2).click()
         expect(page.locator(WORD)).to_have_count(2)
         expect(page.locator("#explorer .status.problem")).to_have_count(0)
+
+
+GUIDE = "#explorer .guide [role=status]"
+
+
+def test_five_presses_from_a_text_to_what_a_head_does(open_page):
+    """One thing to do at a time, at most three controls before the picture; then all is free."""
+    with open_page(PAGE) as page:
+        before = """() => [...document.querySelectorAll("#explorer :is(button, textarea, summary)")]
+          .filter((e) => e.checkVisibility() && e.compareDocumentPosition(
+            document.querySelector("#explorer .text")) & Node.DOCUMENT_POSITION_FOLLOWING).length"""
+        assert page.evaluate(before) == 3
+        expect(page.locator("#explorer .tiles")).to_have_count(0)
+        page.get_by_role("button", name="Take this text").click()
+        expect(page.locator(GUIDE)).to_contain_text("Press a word")
+        page.locator(WORD).last.click()
+        expect(page.locator(GUIDE)).to_contain_text("Try 4.3")
+        page.locator("#explorer .tiles button").nth(14).click()
+        expect(page.locator(GUIDE)).to_contain_text("Switch head 4.3 off")
+        page.get_by_label("Switch off head 4.3").check()
+        expect(page.locator(GUIDE)).to_contain_text("dog has 4.4 %, not 47 %, and b comes first")
+        page.get_by_role("button", name="Explore freely").click()
+        expect(page.locator("#explorer .guide")).to_have_count(0)
+
+
+@torch.no_grad()
+def test_a_word_under_the_pointer_draws_the_arcs_of_all_heads(open_page):
+    """As many as there are weights of 8 % and more; a head under the pointer draws its own."""
+    model = weights.load(ROOT / FILE).double()
+    run = model(torch.tensor([ids_of(model, "storyteller", OPENING)]))
+    rows = torch.cat([layer[0] for layer in run.weights])
+    with open_page("explorer.html?explorer.guide=6") as page:
+        arcs = page.locator("#explorer .arcs path")
+        for at in (9, 5):
+            page.locator(WORD).nth(at).hover()
+            expect(arcs).to_have_count(int((rows[:, at] >= 0.08).sum()))
+        page.locator("#explorer .tiles button").nth(14).hover()
+        expect(arcs).to_have_count(int((rows[14, 9] >= 0.005).sum()))
+        page.locator("#explorer .tiles button").nth(14).click()
+        page.locator("#explorer textarea").hover()
+        expect(arcs).to_have_count(int((rows[14, 9] >= 0.005).sum()))
+
+
+def test_guesses_are_appended_and_drawn(open_page):
+    with open_page("explorer.html?explorer.guide=6") as page:
+        page.locator("#explorer .bars button").first.click()
+        expect(page.locator("#explorer textarea")).to_have_value(f"{OPENING} dog")
+        expect(page.locator(WORD)).to_have_count(11)
+        page.get_by_role("button", name="Continue").click()
+        expect(page.locator("#explorer .draw .note")).to_have_text(
+            re.compile(r"Drawn: 0\.\d\d of 1")
+        )
+        expect(page.locator(WORD).nth(14)).to_be_attached(timeout=20_000)
+        page.get_by_role("button", name="Stop").click()
+        expect(page.get_by_role("button", name="Continue")).to_be_visible()
+        page.wait_for_timeout(500)
+        text = page.locator("#explorer textarea").input_value()
+        page.wait_for_timeout(500)
+        assert page.locator("#explorer textarea").input_value() == text
+
+
+STAGE = "#explorer .pass .heading"
+
+
+def test_the_play_goes_on_by_itself_and_stops_at_any_stage(open_page):
+    with open_page(f"{OPEN}&explorer.stage=1") as page:
+        expect(page.locator(STAGE)).to_have_text("1. Words")
+        page.get_by_role("button", name="Play").click()
+        expect(page.locator(STAGE)).to_have_text("3. Queries, keys, values", timeout=15_000)
+        page.get_by_role("button", name="Pause").click()
+        page.get_by_role("button", name="Back").click()
+        expect(page.locator(STAGE)).to_have_text("2. Vectors")
+        page.wait_for_timeout(2500)
+        expect(page.locator(STAGE)).to_have_text("2. Vectors")
+        for number in range(3, 11):
+            page.get_by_role("button", name="Next").click()
+            expect(page.locator(STAGE)).to_contain_text(f"{number}. ")
+        expect(page.locator("#explorer .pass .line").first).to_contain_text("dog")
+        page.wait_for_url("**explorer.stage=10*")
+
+
+def test_without_motion_the_play_is_stills(open_page):
+    with open_page(f"{OPEN}&explorer.stage=6", reduced_motion="reduce") as page:
+        expect(page.locator(STAGE)).to_have_text("6. Weights")
+        expect(page.get_by_role("button", name="Play")).to_have_count(0)
+        expect(page.locator("#explorer .pass .number").nth(5)).to_have_text(re.compile(r"59\s%"))
+
+
+def test_a_finding_is_one_press_and_the_readers_text_comes_back(open_page):
+    with open_page(PAGE) as page:
+        page.locator("#explorer textarea").fill("The duck")
+        expect(page.locator(WORD)).not_to_have_count(10)
+        page.get_by_text("Ten findings").click()
+        expect(page.locator("#explorer .gallery button")).to_have_count(10)
+        page.get_by_role("button", name="One head repairs").click()
+        expect(page.locator("#explorer .finding")).to_contain_text("without both, 1")
+        expect(page.locator("#explorer .verdict .share").last).to_have_text(re.compile(r"^1\.\d"))
+        page.get_by_role("button", name="Back to your text").first.click()
+        expect(page.locator("#explorer textarea")).to_have_value("The duck")
+        expect(page.locator("#explorer .finding")).to_have_count(0)
+
+
+def test_the_game_has_three_rounds_and_a_result_to_copy(open_page):
+    with open_page(PAGE) as page:
+        page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+        page.get_by_text("Find the head:").click()
+        page.get_by_role("button", name="Begin").click()
+        for answered, head in enumerate((14, 10, 3), start=1):
+            answer = page.locator("#explorer .game .main")
+            expect(answer).to_have_text("First press a head above")
+            expect(page.get_by_label("Switch off")).to_have_count(0)
+            page.locator("#explorer .tiles button").nth(head).click()
+            expect(answer).to_contain_text("My answer")
+            answer.click()
+            expect(page.locator("#explorer .game .round")).to_have_count(answered)
+            if answered < 3:
+                page.get_by_role("button", name=f"Round {answered + 1}").click()
+        page.get_by_role("button", name="Copy the result").click()
+        expect(page.locator("#explorer .game [role=status]")).to_have_text("Copied.")
+        copied = page.evaluate("navigator.clipboard.readText()")
+        assert copied.startswith("Find the head: 🟩🟩⬛ 200 of 300\nhttp://")
 
 
 LATE = STATES["explorer"]["goals"]["late"]

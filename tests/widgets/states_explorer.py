@@ -5,22 +5,28 @@ STATES = {
         "page": "explorer.html",
         "key": "explorer",
         "states": {
-            "matrix": "explorer.head=2.4&explorer.at=5&explorer.to=4&explorer.as=matrix",
-            "off": "explorer.off=4.3,1.1&explorer.temperature=0.5",
+            "a head": "explorer.head=2.4&explorer.at=5&explorer.to=4&explorer.guide=6",
+            "off": "explorer.off=4.3,1.1&explorer.temperature=0.5&explorer.head=4.3"
+            "&explorer.guide=5",
             "typed": "explorer.text=%3Cb%3EZo%C3%AB%3C/b%3E+said:+%E2%80%9CCome!%E2%80%9D%0Aand"
             "&explorer.head=4.4&explorer.at=6&explorer.pin=The+king+was+old",
-            "masked": "explorer.model=masked&explorer.as=matrix",
+            "masked": "explorer.model=masked&explorer.head=2.1&explorer.guide=6",
             "hidden word": "explorer.model=masked-standard&explorer.head=2.1&explorer.to=1",
             "induction": "explorer.model=two-layers",
             "one layer": "explorer.model=one-layer&explorer.off=1.1",
-            "long": "explorer.text=" + "the+duck+swam+and+" * 9 + "&explorer.head=1.1",
+            "long": "explorer.text=" + "the+duck+swam+and+" * 25 + "&explorer.head=1.1",
+            "play": "explorer.stage=6&explorer.guide=6&explorer.head=4.3",
+            "play, two ways": "explorer.model=masked&explorer.stage=5&explorer.guide=6",
+            "finding": "explorer.text=The+Tin+Woodman+and+the+Scarecrow+went+to+see+the+Tin"
+            "&explorer.head=2.4&explorer.off=1.1,2.4&explorer.guide=6",
             "unknown": "explorer.model=causal&explorer.text=hello+there",
             "empty": "explorer.text=+",
         },
         "grows": 2400,
         "damaged": [
             "explorer.model=x", "explorer.head=5.1", "explorer.head=", "explorer.at=x",
-            "explorer.to=-1", "explorer.off=9.9", "explorer.temperature=3", "explorer.as=x",
+            "explorer.to=-1", "explorer.off=9.9", "explorer.temperature=3", "explorer.guide=7",
+            "explorer.topk=0",
             "explorer.text=" + "a" * 1600,
         ],
         "goals": {

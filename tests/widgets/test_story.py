@@ -239,3 +239,11 @@ def test_arcs_stay_in_their_room():
     loop = arc.call("arc", left, left, 40)
     assert loop.startswith("M22,50")
     assert loop.endswith("-2,50")
+
+
+def test_the_bars_of_a_long_text_are_wide_enough_to_be_seen():
+    """At most 60, each as high as the largest of its tokens; a short row is itself."""
+    row = [(7 * i % 177) / 177 for i in range(177)]
+    bars = JS.run("m.barsOf(Float64Array.from(x), 3)", row)
+    assert bars == [max(row[i : i + 3]) for i in range(0, 177, 3)]
+    assert JS.run("m.barsOf(Float64Array.from(x), 1)", row[:60]) == row[:60]

@@ -1,19 +1,19 @@
-// The chosen head: its picture, where the chosen word looks, how one weight comes about, and what was
-// measured of the head.
+// The chosen head: where the chosen word looks, its map, how one weight comes about, and what was measured of it.
 
 import {html, nothing} from "../../assets/vendor/lit.js";
-import {choice} from "../lib/controls.js";
 import {chance, ordinal} from "../lib/ground-words.js";
 import {format, formatFine, formatPercent} from "../lib/numbers.js";
 import {filled} from "../lib/shares.js";
 import {moveByKey, written} from "../lib/words.js";
 import {anyNumber} from "./number.js";
-import {picture} from "./head.js";
+import {matrix} from "./head.js";
 import {folded} from "./folded.js";
+import {boxed, signed} from "./overview.js";
 
 export const detail = (m, widget) => html`<div class="detail">
-  <div class="heading"><b>Head ${m.name}</b>${choice("as", "Show as", ["Arrows", "Matrix"])(widget)}</div>
-  ${widget.data.bench.large.show(() => large(m, widget))}
+  <p class="heading"><b>Head ${m.name}</b> <span>${m.reading.heads[m.head].isOff ? "is off" : html`looks from ${from(m)} at:`}</span></p>
+  ${looks(m, widget)}
+  ${folded(widget, "map", html`All that ${m.name} looks at, as a map`, () => widget.data.bench.large.show(() => matrix(m, widget)))}
   ${folded(widget, "average", `What ${m.name} looks at on other texts`, () => measured(m))}
   ${folded(widget, "weight", titleOfSums(m), () => widget.data.bench.sums.show(() => sums(m, widget)))}</div>`;
 
@@ -22,19 +22,18 @@ const key = ({pieces, to}) => html`<b class="k">${written(pieces[to])}</b>`;
 
 const titleOfSums = (m) => (m.reading.heads[m.head].isOff ? "How a weight comes about" : html`How ${from(m)} came to give ${key(m)} ${chance(m.row[m.to])}`);
 
-const large = (m, widget) => html`<div class="large">${picture(m, widget)}
-  <div class="beside">${looks(m, widget)}</div></div>`;
-
 /** Of which one is chosen: the words that get most. */
-function looks({pieces, at, to, row, entry, looks: {shown: list, others, left}, reading, head}, widget) {
+function looks(m, widget) {
+  const {pieces, to, row, looks: {shown: list, others, left}, reading, head} = m;
   const choose = (i) => widget.set({to: list[i]});
-  return html`<p class="name"><b class="q">${written(pieces[at])}</b> looks at</p>
-    ${reading.heads[head].isOff ? html`<p class="note">nothing: the head is off.</p>` : html`
-    <div class="looks" role="radiogroup" aria-label="The word that is looked at" @keydown=${(event) => moveByKey(event, choose)}>${list.map((i) => html`
+  if (reading.heads[head].isOff) return html`<p class="note">Nothing: it adds nothing to the stream.</p>`;
+  return html`<div class="looks" role="radiogroup" aria-label="The word that is looked at" @keydown=${(event) => moveByKey(event, choose)}>${list.map((i) => html`
       <button type="button" role="radio" aria-checked=${i === to} tabindex=${i === to ? 0 : -1} @click=${() => widget.set({to: i})}>
-      <i style=${filled(row[i])}></i><span>${written(pieces[i])}${pieces.indexOf(pieces[i]) === pieces.lastIndexOf(pieces[i]) ? nothing : html` <small>${ordinal(i + 1)} ${entry.kind === "induction" ? "letter" : "word"}</small>`}</span> <span>${chance(row[i])}</span></button>`)}</div>
-    <p class="note">${others ? `${others} more: ${chance(left)}` : "\u00a0"}</p>`}`;
+      <i style=${filled(row[i])}></i><span><bdi>${written(pieces[i])}</bdi>${pieces.indexOf(pieces[i]) === pieces.lastIndexOf(pieces[i]) ? nothing : html` <small>${ordinal(i + 1)} ${UNITS[m.entry.kind]}</small>`}</span> <span>${chance(row[i])}</span></button>`)}</div>
+    <p class="note">${others ? `${others} more: ${chance(left)}. ` : ""}It pushes ${boxed(m.guesses[0].text, m)} by ${signed(m.pushes.heads[head])}.</p>`;
 }
+
+const UNITS = {storyteller: "token", grammar: "word", induction: "letter"};
 
 function measured({scores, entry, name}) {
   const order = [...scores.looks].sort((a, b) => b[1] - b[2] - a[1] + a[2]).slice(0, 3);

@@ -2,6 +2,11 @@
 
 const SHOWN = 6; // words in the row of weights
 
+export const PARTS = ["query", "key", "value", "output"]; // of a head
+
+/** Of the play of the forward pass. */
+export const STAGES = ["Words", "Vectors", "Queries, keys, values", "Scores", "Mask", "Weights", "Mix", "MLP", "Stream", "Guess"];
+
 /** The model's entry in `models`, or the first one's. */
 export const entryOf = (models, name) => models.find((one) => one.name === name) ?? models[0];
 
@@ -39,7 +44,7 @@ export function look(models, reading, state, pinned = null) {
   const to = chosen !== null && !(reading.causal && chosen > at) ? chosen : largest(row);
   const last = reading.guesses.length - 1;
   return {
-    entry, reading, pieces, at, to, head, row, pair: pairOf(heads[head], at, to, pieces.length),
+    entry, reading, pieces, at, to, head, isAll: wanted < 0, row, pair: pairOf(heads[head], at, to, pieces.length),
     name: nameOf(heads[head]), stages: reading.guesses.map((all) => all[at]), guesses: reading.guesses[last][at],
     truth: reading.truth[at], whole: reading.whole && reading.whole[at], pushes: reading.pushes[at], most: mostOf(reading.pushes[at]), looks: looksOf(row, to),
     scores: entry.scores[head], pinned: pinned && pinnedOf(pinned, entry, head)

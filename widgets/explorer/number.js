@@ -4,8 +4,8 @@ import {html} from "../../assets/vendor/lit.js";
 import {choice, numbered, slider} from "../lib/controls.js";
 import {formatFine} from "../lib/numbers.js";
 import {written} from "../lib/words.js";
+import {PARTS} from "./look.js";
 
-export const PARTS = ["query", "key", "value", "output"];
 const SHOWN = 5; // terms that are listed
 
 /**

@@ -1,15 +1,15 @@
-// The whole model from its words down to its guesses: every head as a small map, and what the stream
-// would guess after each layer.
+// The model's heads, layer by layer, each with its push; and, where it is asked for, what the stream would
+// guess after each layer.
 
 import {html, nothing} from "../../assets/vendor/lit.js";
 import {chance, count, shown} from "../lib/ground-words.js";
-import {slider} from "../lib/controls.js";
 import {format} from "../lib/numbers.js";
 import {filled} from "../lib/shares.js";
 import {moveByKey, written} from "../lib/words.js";
 import {weightMap} from "../lib/weight-map.js";
 import "../lib/pixels.js";
 import {folded} from "./folded.js";
+import {next} from "./guide.js";
 import {nameOf} from "./look.js";
 
 export const LENS = 3; // guesses of the stream at each place
@@ -17,21 +17,32 @@ export const LENS = 3; // guesses of the stream at each place
 /** A push as it is written: with its sign, and nothing where it is nothing. */
 export const signed = (x) => (Math.abs(x) < 0.05 ? "0" : `${x > 0 ? "+" : "−"}${Math.abs(x).toFixed(1)}`);
 
-export const overview = (m, widget) => html`<div class="machine">
-  <p class="heading"><b>The model</b> <span>Each square is a head, with a row for each word that looks; ${m.name} is head ${m.name.slice(2)} of layer ${m.name[0]}. The bar is its push, how much it raises the score of ${isOther(m) ? "the guess, now " : ""}${boxed(m.guesses[0].text, m)}; red: lowers it.</span></p>
-  <div class="stages" role="radiogroup" aria-label="Head, with its push" @keydown=${(event) => moveByKey(event, (head) => choose(m, widget, head))}>
-    ${start(m, widget)}${m.entry.counts.map((_, layer) => widget.data.bench.layers[layer].show(() => layerOf(m, widget, layer)))}</div>
-  ${folded(widget, "stream", "The numbers of the stream", () => html`<p class="came">The strips show them at <b class="q">${written(m.pieces[m.at])}</b>: the stronger the colour, the larger; grey: below 0.</p>`)}
+export const overview = (m, widget) => html`<div class="machine ${isOpen(widget, "layers") ? "with-lens" : ""}">
+  <p class="heading"><b>The ${m.reading.heads.length} heads, in ${m.entry.counts.length} layer${m.entry.counts.length > 1 ? "s" : ""}</b>
+    <button type="button" class="all-heads" aria-pressed=${m.isAll} @click=${() => widget.set({head: null, to: null})}>All at once</button></p>
+  <p class="note">Each square is a head: a row for each word that looks, darker where it looks more. Under it stands its <b>push</b>: how much it raises the score of the guess ${isOther(m) ? "that is first now, " : ""}${boxed(m.guesses[0].text, m)}; below 0, in red, it lowers it.</p>
+  <div class="stages" role="radiogroup" aria-label="Head, with its push" @keydown=${(event) => moveByKey(event, (head) => choose(m, widget, head))}
+    @pointerover=${({target}) => peek(widget, target)} @pointerleave=${() => peek(widget, null)}>
+    ${isOpen(widget, "layers") ? start(m, widget) : nothing}${m.entry.counts.map((_, layer) => widget.data.bench.layers[layer].show(() => layerOf(m, widget, layer)))}</div>
+  ${folded(widget, "layers", "Layer by layer: the stream", () => html`<p class="came">The <b>stream</b> is the line of numbers that each word carries through the model: first the word’s own vector, to which every layer adds. <b>After layer 1</b> stands what the model would guess if the stream of <b class="q">${written(m.pieces[m.at])}</b> ended there. Training asked only for good guesses at the end.</p>
+    ${folded(widget, "stream", "The numbers of the stream", () => html`<p class="came">The strips show them: the stronger the colour, the larger; grey: below 0.</p>`)}`)}
   </div>`;
+
+/** The arcs of the head under the pointer. */
+function peek(widget, target) {
+  const tile = target?.closest("[role=radio]");
+  widget.data.bench.hoverHead = tile ? +tile.dataset.head : null;
+  widget.data.bench.drawArcs(widget);
+}
 
 /** Whether the heads that are off made another guess the first. */
 const isOther = ({whole, guesses}) => whole && whole.text !== guesses[0].text;
 
-const choose = (m, widget, head) => widget.set({head: nameOf(m.reading.heads[head]), to: null});
+const choose = (m, widget, head) => widget.set({head: nameOf(m.reading.heads[head]), to: null, ...next(widget, 3)});
 
 const stage = (name, content, guesses, className = "") => html`<section class="stage ${className}">
   <div class="what"><p class="name">${name}</p>${content}</div>
-  <div class="lens">${guesses}</div></section>`;
+  ${guesses ? html`<div class="lens">${guesses}</div>` : nothing}</section>`;
 
 const lens = (m, number) => html`<p class="caption">${number ? html`after layer ${number}` : "before layer 1"}</p>
   ${m.stages[number].slice(0, LENS).map(({text, share}) => html`<p class=${text === m.guesses[0].text ? "guess final" : "guess"}><i style=${filled(share)}></i><span>${guess(text, m)}</span> <span>${chance(share)}</span></p>`)}`;
@@ -42,15 +53,15 @@ function layerOf(m, widget, layer) {
   const {reading, pushes} = m;
   return stage(`Layer ${layer + 1}`, html`
     <div class="tiles">${reading.heads.map((head, i) => (head.layer === layer ? tile(m, widget, head, i) : nothing))}</div>
-    ${reading.units ? pushed("MLP", pushes.mlps[layer], m) : nothing}
-    ${isOpen(widget) && reading.units ? html`<div class="strips"><span>in it</span>${strip(m, reading.units[layer], reading.units[layer].length / m.pieces.length, "units")}</div>` : nothing}${streamOf(m, widget, layer + 1)}`, lens(m, layer + 1));
+    ${reading.units && isOpen(widget, "layers") ? pushed("MLP", pushes.mlps[layer], m) : nothing}
+    ${isOpen(widget, "stream") && reading.units ? html`<div class="strips"><span>in it</span>${strip(m, reading.units[layer], reading.units[layer].length / m.pieces.length, "units")}</div>` : nothing}${streamOf(m, widget, layer + 1)}`, isOpen(widget, "layers") && lens(m, layer + 1));
 }
 
 /** A part of one push alone, with its bar. */
 const pushed = (name, push, m) => html`<p class="pushed"><span>${name}</span><span class="push ${strength(push)}" style=${force(push, m)}>${signed(push)}</span></p>`;
 
-const isOpen = (widget) => widget.data.bench.unfolded.has("stream");
-const streamOf = (m, widget, number) => (isOpen(widget) ? html`<div class="strips"><span>stream</span>${strip(m, m.reading.stream[number], m.entry.width, "stream")}</div>` : nothing);
+const isOpen = (widget, part) => widget.data.bench.unfolded.has("layers") && widget.data.bench.unfolded.has(part);
+const streamOf = (m, widget, number) => (isOpen(widget, "stream") ? html`<div class="strips"><span>stream</span>${strip(m, m.reading.stream[number], m.entry.width, "stream")}</div>` : nothing);
 
 const strips = new WeakMap(); // so that the same numbers are painted once
 
@@ -74,22 +85,13 @@ export function rowsOf({weights}, length) {
 const force = (push, {most}) => `background-size:${(100 * Math.abs(push) / most).toFixed(1)}% 4px`;
 const strength = (push) => `${push < 0 ? "lowers" : ""} ${push >= 1 ? "up" : push <= -1 ? "down" : ""}`;
 
-const tile = (m, widget, head, i) => html`<button type="button" role="radio" aria-checked=${i === m.head} tabindex=${i === m.head ? 0 : -1}
+const tile = (m, widget, head, i) => html`<button type="button" role="radio" aria-checked=${i === m.head && !m.isAll} tabindex=${i === m.head ? 0 : -1} data-head=${i}
   aria-label="Head ${nameOf(head)} ${head.isOff ? "off" : signed(m.pushes.heads[i])}" class=${head.isOff ? "off" : strength(m.pushes.heads[i])} @click=${() => choose(m, widget, i)}>
   <span class="label">${nameOf(head)}</span>${weightMap(rowsOf(head, m.pieces.length), {row: m.at})}
   <span class="label push ${strength(m.pushes.heads[i])}" style=${force(m.pushes.heads[i], m)}>${head.isOff ? "off" : signed(m.pushes.heads[i])}</span></button>`;
 
-/** The guesses at the end, and how they come about. */
-export const ending = (m, widget) => html`<section class="ending">
-    <div><p class="heading"><b>The guesses</b></p>
-    <div class="controls">${slider("temperature", "Temperature")(widget)}</div>
-    <ul class="bars" aria-label="Guesses">${m.guesses.map((one) => bar(one, m.truth, m))}</ul>
-    <p class="note">${m.whole ? html`The mark <i class="tick"></i> stands for all heads on.` : "\u00a0"}</p></div>
-    <div>${folded(widget, "account", html`How ${boxed(m.guesses[0].text, m)} gets its score, and the loss`, () => widget.data.bench.account.show(() => account(m)))}</div>
-  </section>`;
-
 /** The pushes of the first guess, what came, and the loss. */
-function account(m) {
+export function account(m) {
   const {guesses, truth, reading, entry} = m;
   return html`<p class="came">All pushes for ${boxed(guesses[0].text, m)}, added before rounding, make ${exact(total(m.pushes))}; what the model adds to any text, its biases outside heads and MLPs, makes ${exact(m.pushes.rest)}. So its logit is ${exact(total(m.pushes) + m.pushes.rest)} above the mean of all ${count(entry.words)} ${entry.kind === "grammar" ? "words" : entry.kind === "induction" ? "letters" : "tokens"}.</p>
     <p class="came">${came(truth, entry)} ${reading.loss === null ? "" : html`Mean loss over the text${entry.causal ? "" : ", each word hidden in turn"}: <b>${format(reading.loss)}</b>${
@@ -108,14 +110,10 @@ function came(truth, {causal}) {
 
 /** A guess as it is written: with dots where it goes on with the word before it. */
 export const guessed = (text, {entry, pieces, at}) => (entry.kind === "storyteller" && /^[\p{L}\p{N}]/u.test(text)
-  && /[\p{L}\p{N}]$/u.test(pieces[at]) ? `…${text}` : shown(text));
+  && /[\p{L}\p{N}]$/u.test(pieces[at] ?? "") ? `…${text}` : shown(text));
 
 /** The same in a template. */
 export const guess = (text, m) => written(text, guessed(text, m));
 
 /** The same within a sentence, in a box: it may be a full stop. */
 export const boxed = (text, m) => html`<b class="piece">${guess(text, m)}</b>`;
-
-const bar = ({text, share, without}, truth, m) => html`<li class=${m.entry.causal && text === truth?.text ? "truth" : ""}><span class="token">${guess(text, m)}</span>
-  <span class="bar"><span style=${filled(share)}></span>${without === undefined ? nothing : html`<i style="left:${+(100 * without).toFixed(2)}%"></i>`}</span>
-  <span class="share">${chance(share)}</span></li>`;

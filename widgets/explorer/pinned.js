@@ -16,7 +16,7 @@ const list = (items) => html`<div class="looks">${items.map(({text, share}) => h
 /** `m.pinned`: {reading, at, head, row, guesses} of lib/look.js. */
 export function pinned({name, pinned: {reading, at, head, row, guesses}}) {
   const best = [...row.keys()].sort((a, b) => row[b] - row[a]).slice(0, SHOWN);
-  return html`<section class="pinned"><p class="name">Kept: <span class="text">${reading.text}</span></p>
+  return html`<section class="pinned"><p class="name">Kept: <span class="kept-text">${reading.text}</span></p>
     <div class="sides-by-side"><div class="small">${weightMap(rowsOf(head, reading.pieces.length), {row: at})}</div>
     <div><p class="note">head ${name}: <b class="q">${written(reading.pieces[at])}</b> looks at</p>${list(best.map((i) => ({text: reading.pieces[i], share: row[i]})))}</div>
     <div><p class="note">guesses</p>${list(guesses.slice(0, SHOWN))}</div>

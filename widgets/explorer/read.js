@@ -1,16 +1,21 @@
 // Everything that the explorer shows of a model and a text, in a form that a worker can post.
 
+import {isPart} from "../lib/ground-words.js";
 import {linear, normalize, sum} from "../lib/layers.js";
 import {shares} from "../lib/storyteller.js";
+import {mean, pushesOf, top} from "./pushes.js";
 import {wordsOf} from "./words.js";
 
-export const MOST = 48; // tokens
-const [GUESSES, GROUP] = [5, 8];
+export const MOST = 256; // tokens
+const [GUESSES, GROUP, DRAWN] = [5, 8, 40];
 
 /**
  * A function ({text, off, temperature}) → the reading of a text:
  * text, off, temperature   as asked; `off` has heads as pairs [layer, head], counted from 0
- * pieces, causal           the tokens' texts; whether each sees only what came before
+ * ids, pieces, causal      the tokens, and their texts; whether each sees only what came before
+ * dropped                  how many tokens of the text went first, because the model has no room for them
+ * next      what may follow the text, of which the next token is drawn: [{text, share}], the likeliest
+ *           first; empty in a model that sees both ways
  * heads     of all layers, one after the other: {layer, head, size, isOff, weights: rows of all tokens,
  *           query, key, value, mixed: rows of `size` numbers, bias: of each distance, or null}, all flat
  * stream    [stage]: the residual stream, flat: before the first layer, then after each
@@ -28,16 +33,18 @@ const [GUESSES, GROUP] = [5, 8];
  */
 export function explorerReader(model, kind) {
   const {config, parameters} = model;
-  const words = wordsOf(model, kind, Math.min(MOST, config.max_len));
+  const words = wordsOf(model, kind);
+  const room = Math.min(MOST, config.max_len);
   const runs = new Map(); // the last ones, by text and heads off
 
   function runOf(text, off) {
     const key = JSON.stringify([text, off]);
     if (!runs.has(key)) {
-      const ids = words.tokens(text);
+      const all = words.tokens(text);
+      const ids = all.slice(-room);
       const found = model.run(ids, {off});
       if (runs.size > 3) runs.delete(runs.keys().next().value);
-      runs.set(key, {ids, ...found, lens: found.residual.map((rows) => logitsOf(rows)), asked: asked(ids, off, found)});
+      runs.set(key, {ids, dropped: all.length - ids.length, ...found, lens: found.residual.map((rows) => logitsOf(rows)), asked: asked(ids, off, found)});
     }
     return runs.get(key);
   }
@@ -58,6 +65,12 @@ export function explorerReader(model, kind) {
     const share = shares(logits, temperature);
     const all = before && shares(before, temperature);
     return top(share, GUESSES).filter((id) => share[id] > 0).map((id) => ({text: words.text(id), share: share[id], ...(all && {without: all[id]})}));
+  }
+
+  /** What may follow: whole characters alone, since a part of one can't stand in a text. */
+  function nextOf(logits, temperature) {
+    const share = shares(logits, temperature);
+    return top(share, DRAWN).map((id) => ({text: words.text(id), share: share[id]})).filter(({text, share: own}) => own > 0 && !isPart(text));
   }
 
   function wholeOf(logits, before, temperature) {
@@ -84,13 +97,14 @@ export function explorerReader(model, kind) {
     const truth = run.ids.map((_, i) => truthOf(run, i, before));
     return {
       text, off, temperature,
-      pieces: words.pieces(run.ids), causal: config.is_causal,
+      ids: run.ids, pieces: words.pieces(run.ids), dropped: run.dropped, causal: config.is_causal,
       heads: headsOf(run, model, off),
       stream: run.residual.map((rows) => float(flatten(rows))),
       reads: readsOf(run, model),
       units: run.inner.length ? run.inner.map((rows) => float(flatten(rows.map(strongest)))) : null,
       guesses: run.lens.map((rows, stage) => rows.map((logits, i) =>
         guessesOf(logits, temperature, stage === last ? before?.lens[last][i] : null))),
+      next: config.is_causal ? nextOf(run.logits[run.ids.length - 1], temperature) : [],
       truth,
       loss: mean(truth.filter(Boolean).map((one) => one.loss)),
       lossWithout: before && mean(truth.filter(Boolean).map((one) => -Math.log(one.without))),
@@ -130,44 +144,7 @@ function headsOf(run, {config: {embed_dim: E, max_len: longest, num_heads: count
   }));
 }
 
-/** What each part adds to the first guess's logit, less what it adds to all on average. */
-function pushesOf(run, i, {config: {embed_dim: E, num_heads: counts, vocabulary}, parameters: {embedding, unembedding, norm, layers}}) {
-  const guess = top(run.logits[i], 1)[0];
-  const way = new Float64Array(E);
-  for (let id = 0; id < vocabulary.length; id += 1) {
-    for (let e = 0; e < E; e += 1) way[e] -= embedding[id * E + e] / vocabulary.length;
-  }
-  for (let e = 0; e < E; e += 1) way[e] += embedding[guess * E + e];
-  let rest = unembedding.bias[guess] - mean([...unembedding.bias]);
-  const end = run.residual[run.residual.length - 1][i];
-  if (norm) {
-    const middle = mean([...end]);
-    const scale = 1 / Math.sqrt(mean(Array.from(end, (x) => (x - middle) ** 2)) + 1e-5);
-    rest += dot(way, norm.bias);
-    for (let e = 0; e < E; e += 1) way[e] *= norm.weight[e] * scale;
-    const level = mean([...way]); // the norm takes the mean away first
-    for (let e = 0; e < E; e += 1) way[e] -= level;
-  }
-  const heads = counts.flatMap((count, n) => {
-    const {weight, bias} = layers[n].out;
-    rest += dot(way, bias);
-    const size = E / count;
-    return Array.from({length: count}, (_, head) => {
-      let push = 0;
-      for (let e = 0; e < E; e += 1) {
-        for (let d = head * size; d < (head + 1) * size; d += 1) push += way[e] * weight[e * E + d] * run.mixed[n][i][d];
-      }
-      return push;
-    });
-  });
-  const mlps = run.inner.map((_, n) => dot(way, run.residual[n + 1][i]) - dot(way, run.middle[n][i]));
-  return {start: dot(way, run.residual[0][i]), heads, mlps, rest};
-}
-
-const dot = (a, b) => a.reduce((all, x, i) => all + x * b[i], 0);
-const mean = (numbers) => (numbers.length ? numbers.reduce((a, b) => a + b, 0) / numbers.length : null);
 const float = (numbers) => Float32Array.from(numbers);
-const top = (numbers, count) => Array.from(numbers.keys()).sort((a, b) => numbers[b] - numbers[a] || a - b).slice(0, count);
 
 function flatten(rows) {
   const flat = new Float64Array(rows.length * rows[0].length);

@@ -8,9 +8,9 @@ const KNOWN = 3; // unknown words that a sentence names
 /**
  * {tokens(text), text(id), pieces(ids)} for a model of the course. `kind` is "storyteller",
  * "grammar" or "induction". Throws an Error to show where a text has nothing to read, or what the
- * model doesn't know; `most` is how many tokens are read at once.
+ * model doesn't know.
  */
-export function wordsOf({config: {vocabulary}}, kind, most) {
+export function wordsOf({config: {vocabulary}}, kind) {
   const ids = new Map(vocabulary.map((word, id) => [word, id]));
   const bytes = kind === "storyteller" ? tokenizer(vocabulary) : null;
   const cut = {
@@ -23,9 +23,6 @@ export function wordsOf({config: {vocabulary}}, kind, most) {
   function tokens(whole) {
     const found = cut(whole);
     if (!found.length) throw new Error("There is no text yet: type a few words.");
-    if (found.length > most) {
-      throw new Error(`There is room for ${most} tokens, and this text has ${found.length}. Shorten it.`);
-    }
     return found;
   }
 

@@ -1,17 +1,18 @@
-// Arcs from a chosen word to those it looks at, over words that stand in lines. No page in here.
+// Arcs from a chosen word to those it looks at, over words that stand in lines.
 
 const LOOP = 12; // px from the middle of a word to where its arc to itself ends
 
 /**
  * The path of an SVG from one word to another, boxes {x, top, bottom} with x its middle: over the
  * words of one line, at most `room` px high; else from the top of one to the foot of the other.
+ * `lift`: px that an arc over the same words stands above the others.
  */
-export function arc(from, to, room) {
+export function arc(from, to, room, lift = 0) {
   const isSame = from.x === to.x && from.top === to.top;
   const start = isSame ? from.x + LOOP : from.x;
   const end = isSame ? to.x - LOOP : to.x;
   if (from.top === to.top) {
-    const high = Math.min(room, 14 + Math.abs(end - start) * 0.32) * 4 / 3; // of a cubic, 3/4 is reached
+    const high = Math.min(room, 14 + lift + Math.abs(end - start) * 0.32) * 4 / 3; // of a cubic, 3/4 is reached
     return curve([start, from.top], [start, from.top - high], [end, to.top - high], [end, to.top]);
   }
   const foot = to.top < from.top ? to.bottom : to.top;
@@ -21,3 +22,22 @@ export function arc(from, to, room) {
 
 const curve = (from, ...points) => `M${at(from)}C${points.map(at).join(" ")}`;
 const at = ([x, y]) => `${+x.toFixed(1)},${+y.toFixed(1)}`;
+
+/**
+ * Of `text`, an element that holds words as radio buttons, where they now stand: {path(from, to, lift): the arc
+ * between two words, isOneLine(from, to)}.
+ */
+export function arcsOver(text) {
+  const from = text.getBoundingClientRect();
+  const boxes = [...text.querySelectorAll("[role=radio]")].map((word) => {
+    const {left, width, top, bottom} = word.getBoundingClientRect();
+    return {x: left - from.left + width / 2, top: top - from.top, bottom: bottom - from.top};
+  });
+  const room = boxes[0].top - 6;
+  const between = Math.max(12, (boxes.find(({top}) => top > boxes[0].top)?.top ?? Infinity) - boxes[0].bottom - 4);
+  const roomOver = ({top}) => (top === boxes[0].top ? room : Math.min(room, between)); // over the first line there is more
+  return {
+    path: (at, to, lift) => arc(boxes[at], boxes[to], roomOver(boxes[at]), lift),
+    isOneLine: (at, to) => boxes[at].top === boxes[to].top
+  };
+}

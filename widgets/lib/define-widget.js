@@ -22,6 +22,7 @@ import {whenShown} from "./when-shown.js";
  * sentence    (model, widget) → the same in words
  * view        (model, widget) → a template of lit-html
  * pictures    {name: (widget) → {file, svg}}: parts that can be saved alone, as the text of an SVG
+ * saving      {name, isAbove} of lib/save-menu.js, where its menu is called otherwise, or stands above
  * challenges  {name: (model, state) → whether the goal is met}
  * started, drawn   (widget) → run once, when it starts, and after each drawing
  *
@@ -106,7 +107,7 @@ function start(definition, data, followed) {
   definition.started?.(widget);
   whenShown(root, draw);
   const pictures = Object.entries(definition.pictures ?? {}).map(([part, drawn]) => [part, () => drawn(widget)]);
-  requestAnimationFrame(() => offerSaving(root, label, Object.fromEntries(pictures))); // by then it has its place
+  requestAnimationFrame(() => offerSaving(root, label, Object.fromEntries(pictures), definition.saving)); // by then it has its place
   return Object.defineProperties(root, {
     value: {get: () => current},
     state: {get: () => widget.state},

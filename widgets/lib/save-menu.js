@@ -2,17 +2,18 @@
 
 /**
  * Puts the menu on the card around `root`, a widget's element; `label` is what the widget is called;
- * `pictures` has more to save, by name: () → {file, svg}.
+ * `pictures` has more to save, by name: () → {file, svg}. The menu is called `name`; `isAbove`: it stands
+ * before the widget, not on its lower edge.
  */
-export function offerSaving(root, label, pictures = {}) {
+export function offerSaving(root, label, pictures = {}, {name = "Save", isAbove = false} = {}) {
   const card = root.closest(".widget[id]");
   if (!card || card.querySelector(".widget-save")) return;
-  const menu = Object.assign(document.createElement("details"), {className: "widget-save"});
-  const summary = Object.assign(document.createElement("summary"), {textContent: "Save"});
+  const menu = Object.assign(document.createElement("details"), {className: isAbove ? "widget-save above" : "widget-save"});
+  const summary = Object.assign(document.createElement("summary"), {textContent: name});
   const acts = document.createElement("div");
-  summary.setAttribute("aria-label", `Save: ${label}`);
+  summary.setAttribute("aria-label", `${name}: ${label}`);
   acts.setAttribute("role", "group");
-  acts.setAttribute("aria-label", `Save: ${label}`);
+  acts.setAttribute("aria-label", `${name}: ${label}`);
   menu.append(summary, acts);
   const close = () => (menu.open = false);
   menu.addEventListener("toggle", async () => {
@@ -26,5 +27,6 @@ export function offerSaving(root, label, pictures = {}) {
     summary.focus();
   });
   menu.addEventListener("focusout", ({relatedTarget}) => relatedTarget && !menu.contains(/** @type {Node} */ (relatedTarget)) && close());
-  card.append(menu);
+  if (isAbove) card.prepend(menu);
+  else card.append(menu);
 }

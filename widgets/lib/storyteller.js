@@ -1,7 +1,10 @@
 // The course's small language model of English, on any text. Fetched when it is first asked for.
 
 import {loadModel} from "./load-model.js";
+import {draw} from "./reading.js";
 import {tokenizer} from "./tokenizer.js";
+
+export {draw};
 
 const FILE = "models/storyteller/weights/storyteller.safetensors";
 
@@ -116,8 +119,8 @@ export function shares(logits, temperature = 1, topK = Infinity) {
     const best = logits.indexOf(top);
     return logits.map((_, i) => (i === best ? 1 : 0));
   }
-  const kept = new Set(topK < logits.length ? likeliest(logits, topK).map(([i]) => i) : logits.keys());
-  const rises = logits.map((x, i) => (kept.has(i) ? Math.exp((x - top) / temperature) : 0));
+  const kept = topK < logits.length ? new Set(likeliest(logits, topK).map(([i]) => i)) : null;
+  const rises = logits.map((x, i) => (!kept || kept.has(i) ? Math.exp((x - top) / temperature) : 0));
   const total = rises.reduce((a, b) => a + b);
   return rises.map((x) => x / total);
 }
@@ -128,16 +131,6 @@ function likeliest(numbers, count) {
   const found = [];
   for (let i = 0; i < numbers.length; i += 1) if (numbers[i] >= least) found.push([i, numbers[i]]);
   return found.sort(([a, x], [b, y]) => y - x || a - b).slice(0, count);
-}
-
-/** The token at which the sum of shares passes `at`, from 0 to 1. */
-export function draw(share, at) {
-  let left = at;
-  for (let i = 0; i < share.length; i += 1) {
-    left -= share[i];
-    if (left < 0) return i;
-  }
-  return share.reduce((best, x, i) => (x > share[best] ? i : best), 0); // what rounding left over
 }
 
 /** Numbers from 0 to 1, the same for the same seed in every browser (mulberry32). */

@@ -26,3 +26,16 @@ export function moveByKey(event, choose, columns = 1) {
   choose(next);
   buttons[next].focus();
 }
+
+/** The indices of a text's pieces, word by word. */
+export function toWords(pieces) {
+  const words = [];
+  pieces.forEach((piece, i) => {
+    if (i && !/^\s/.test(piece) && !/\s$/.test(pieces[i - 1])) words[words.length - 1].push(i);
+    else words.push([i]);
+  });
+  return words;
+}
+
+/** Whether a line of the text ends with word `i` of `words`, as toWords gives them. */
+export const isBreak = (pieces, words, i) => pieces[words[i][words[i].length - 1]].endsWith("\n") && !pieces[words[i + 1]?.[0]]?.startsWith("\n");

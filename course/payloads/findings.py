@@ -1,0 +1,207 @@
+"""The explorer's gallery, and the rounds of its game: texts of the storyteller, measured.
+
+A sentence has its numbers in braces; each is computed from the model when the page is made.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import torch
+
+from course.numbers import percent
+from course.payloads import MODELS
+from models.storyteller.tokens import Tokenizer
+from models.transformer import Transformer
+from models.weights import load
+
+FILE = "storyteller/weights/storyteller.safetensors"
+DOG = "The boy saw a big dog. Then the big"
+TIN = "The Tin Woodman and the Scarecrow went to see the Tin"
+TURTLE = (
+    "The Mock Turtle was very sad. He looked at the sea for a long time, and he did not say a "
+    "word. The sun went down, and it was dark. At last the Mock"
+)
+PETER = (
+    "Peter Rabbit sat by the wall. It was a cold day, and the wind was in the trees. The old cat "
+    "lay in the sun and did not see him. Then Peter"
+)
+FISHER = (
+    "Mr. Jeremy Fisher lived in a little house by the water. One day it rained, and he was very "
+    "glad. He put on his coat and took his stick, and he went out to see. Mr. Jer"
+)
+ASKED = '"I am so glad to see you!" cried Dorothy. "Where have you been?" asked'
+
+# numbers: ("look", head, token or tokens), ("share", token), ("share", token, heads off). A token
+# that occurs more than once is meant at its first place; `back` says how far away that is.
+FINDINGS = [
+    {
+        "title": "A copyist", "text": DOG, "head": "4.3", "off": [],
+        "told": "Head 4.3 looks from the second big at dog, the word that came after the first "
+        "big: {look}. This is induction. Without it dog falls from {whole} to {without}.",
+        "numbers": {
+            "look": ("look", "4.3", " dog"), "whole": ("share", " dog"),
+            "without": ("share", " dog", ["4.3"]),
+        },
+    },
+    {
+        "title": "A name carried far", "text": TURTLE, "head": "4.3", "off": [],
+        "told": "The same head looks {back} tokens back, at the T of Turtle: {look}. Without it "
+        "T falls from {whole} to {without}.",
+        "numbers": {
+            "back": ("back", " T"), "look": ("look", "4.3", " T"), "whole": ("share", " T"),
+            "without": ("share", " T", ["4.3"]),
+        },
+    },
+    {
+        "title": "One step back", "text": "The good old man went home to his", "head": "2.4",
+        "off": [],
+        "told": "Head 2.4 looks at the token before, at any word: here {look}. It tells later "
+        "heads what came before.",
+        "numbers": {"look": ("look", "2.4", " to")},
+    },
+    {
+        "title": "Two pieces of a name", "text": FISHER, "head": "1.1", "off": [],
+        "told": "Jeremy comes in pieces. Head 1.1 looks from er at the J before it: {look}. "
+        "Without it the next piece, {guess}, falls from {whole} to {without}.",
+        "numbers": {
+            "look": ("look", "1.1", " J", -1), "whole": ("share", None),
+            "without": ("share", None, ["1.1"]),
+        },
+    },
+    {
+        "title": "Punctuation", "text": ASKED, "head": "4.1", "off": [],
+        "told": "Head 4.1 gives {look} to marks: quotation marks, the stop, the question mark.",
+        "numbers": {"look": ("look", "4.1", ('"', '!"', ".", ' "', '?"'))},
+    },
+    {
+        "title": "A name for the verb", "text": ASKED, "head": "4.4", "off": [],
+        "told": "Who asked? Head 4.4 looks from asked at the end of Dorothy: {look}. Yet here it "
+        "hardly counts: without it, the guess, the, has {without}, not {whole}.",
+        "numbers": {
+            "look": ("look", "4.4", "orothy"), "whole": ("share", None),
+            "without": ("share", None, ["4.4"]),
+        },
+    },
+    {
+        "title": "A resting place", "text": "He did not know what to", "head": "3.1", "at": 2,
+        "off": [],
+        "told": "Weights add up to 1, also where there is nothing to find. From not, "
+        "head 3.1 gives {look} to the first word: such a resting place is called a sink.",
+        "numbers": {"look": ("look", "3.1", "He")},
+    },
+    {
+        "title": "A head that holds a guess down", "text": PETER, "head": "3.4", "off": ["3.4"],
+        "told": "With head 3.4 off, as here, Rabbit rises from {whole} to {without}. Heads "
+        "can hold a guess down, too.",
+        "numbers": {"whole": ("share", " Rabbit"), "without": ("share", " Rabbit", ["3.4"])},
+    },
+    {
+        "title": "One head repairs what another lacks", "text": TIN, "head": "2.4",
+        "off": ["1.1", "2.4"],
+        "told": "W, which begins Woodman, has {whole}. Without head 1.1 it keeps {first}, without "
+        "2.4 it keeps {second}; without both, {both}. Each does the other’s work where it must.",
+        "numbers": {
+            "whole": ("share", " W"), "first": ("share", " W", ["1.1"]),
+            "second": ("share", " W", ["2.4"]), "both": ("share", " W", ["1.1", "2.4"]),
+        },
+    },
+    {
+        "title": "Copied, yet not guessed", "text": "The boy saw a big cat. Then the big",
+        "head": "4.3", "off": [],
+        "told": "cat for dog: head 4.3 looks at cat, with {look}. But the model guesses dog, with "
+        "{dog}, and cat has {cat}. An MLP speaks for dog in both texts.",
+        "numbers": {
+            "look": ("look", "4.3", " cat"), "dog": ("share", " dog"), "cat": ("share", " cat"),
+        },
+    },
+]  # fmt: skip
+
+ROUNDS = [
+    '"Good night," said the rabbit. "Good night," said the fox. "Good',
+    "He did not know what to",
+    TIN,
+]
+
+
+def head(name: str) -> tuple[int, int]:
+    layer, number = name.split(".")
+    return int(layer) - 1, int(number) - 1
+
+
+class Seen:
+    """A text as the model reads it, and what its sentences say of it."""
+
+    def __init__(self, model: Transformer, tokenizer: Tokenizer, text: str) -> None:
+        self.model, self.tokenizer = model, tokenizer
+        self.ids = tokenizer.encode(text)
+        self.names = [tokenizer.name(i) for i in self.ids]
+        self.runs: dict[tuple, Any] = {}
+        self.guess = int(self._shares([]).argmax())
+
+    def _run(self, off: list[str]) -> Any:
+        pairs = tuple(map(head, off))
+        if pairs not in self.runs:
+            self.runs[pairs] = self.model(torch.tensor([self.ids]), off=pairs)
+        return self.runs[pairs]
+
+    def _shares(self, off: list[str]) -> torch.Tensor:
+        return self._run(off).logits[0, -1].softmax(-1)
+
+    def share(self, token: str | None, off: list[str] | None = None) -> float:
+        at = self.guess if token is None else self.tokenizer.encode(token)[0]
+        return self._shares(off or [])[at].item()
+
+    def look(self, name: str, tokens: str | tuple, which: int = 0, at: int = -1) -> float:
+        layer, number = head(name)
+        row = self._run([]).weights[layer][0, number, at]
+        if isinstance(tokens, tuple):
+            return sum(row[i].item() for i, one in enumerate(self.names) if one in tokens)
+        return row[[i for i, one in enumerate(self.names) if one == tokens][which]].item()
+
+    def told(self, finding: dict[str, Any]) -> str:
+        """The sentence with its numbers."""
+        found = {"guess": self.tokenizer.name(self.guess).strip()}
+        for key, (kind, *rest) in finding["numbers"].items():
+            if kind == "back":
+                found[key] = len(self.names) - 1 - self.names.index(*rest)
+            elif kind == "share":
+                found[key] = percent(self.share(*rest))
+            else:
+                found[key] = percent(self.look(*rest, at=finding.get("at") or -1))
+        return finding["told"].format(**found)
+
+
+@torch.no_grad()
+def findings() -> list[dict[str, Any]]:
+    """The gallery: {title, told, model, text, at, head, off}."""
+    see = _seer()
+    return [
+        {
+            "title": one["title"], "told": see(one["text"]).told(one), "model": "storyteller",
+            "text": one["text"], "at": one.get("at"), "head": one["head"], "off": one["off"],
+        }
+        for one in FINDINGS
+    ]  # fmt: skip
+
+
+@torch.no_grad()
+def rounds() -> list[dict[str, Any]]:
+    """The game: of each text its first guess, its share, and its share without each head."""
+    see = _seer()
+    found = []
+    for text in ROUNDS:
+        seen = see(text)
+        names = [f"{layer}.{number}" for layer in range(1, 5) for number in range(1, 5)]
+        found.append({
+            "text": text, "guess": seen.tokenizer.name(seen.guess), "share": seen.share(None),
+            "without": [seen.share(None, [name]) for name in names],
+        })  # fmt: skip
+    return found
+
+
+def _seer():
+    model = load(MODELS / FILE).double().eval()
+    tokenizer = Tokenizer(model.config.vocabulary)
+    return cache(lambda text: Seen(model, tokenizer, text))

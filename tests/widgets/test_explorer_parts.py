@@ -1,0 +1,119 @@
+"""What the explorer plays, writes and scores: its play's numbers are PyTorch's."""
+
+import pytest
+import torch
+
+from course.payloads import findings, tracing
+from models import weights
+from tests.conftest import ROOT
+from tests.widgets.js import module
+from tests.widgets.test_explorer import MODELS, STATE, TYPED, ids_of
+
+READ = module("explorer/read.js")
+WRITING = module("explorer/writing.js")
+GAME = module("explorer/game.js")
+PASS = """(async () => {
+  const {look} = await import("/widgets/explorer/look.js");
+  const {passOf} = await import("/widgets/explorer/pass.js");
+  const reading = m.explorerReader(await loadModel(x.entry.file), x.entry.kind)({text: x.text});
+  const p = passOf(look(x.models, {...reading, model: x.entry.name}, x.state));
+  const hidden = p.scores.map((_, i) => p.scores.map((__, j) => p.isHidden(i, j)));
+  return {...p, hidden, next: reading.next};
+})()"""
+
+
+@pytest.mark.parametrize("entry", MODELS, ids=lambda entry: entry["name"])
+@torch.no_grad()
+def test_every_stage_of_the_play_is_pytorchs(entry):
+    """Of a typed text, in the last head of the last layer, from its third token."""
+    layer, head, at = len(entry["counts"]) - 1, entry["counts"][-1] - 1, 2
+    text = TYPED[entry["kind"]]
+    state = STATE | {"model": entry["name"], "at": at, "head": f"{layer + 1}.{head + 1}"}
+    given = {"entry": entry, "models": MODELS, "text": text, "state": state}
+    got = READ.run(PASS, given)
+    model = weights.load(ROOT / entry["file"]).double().eval()
+    ids = ids_of(model, entry["kind"], text)
+    found = tracing.trace(model, ids)
+    run = found["run"]
+    rows = got["rows"]
+    assert got["ids"] == [ids[i] for i in rows]
+
+    def near(mine, want, tolerance=1e-3):
+        mine = torch.tensor(mine, dtype=torch.double)
+        torch.testing.assert_close(mine, want.double(), rtol=0, atol=tolerance)
+
+    near(got["vectors"], run.residual[0][0, rows])
+    near(got["query"], found["query"][layer][head, at])
+    near(got["keys"], found["key"][layer][head, rows])
+    near(got["values"], found["value"][layer][head, rows])
+    scores = found["query"][layer][head] @ found["key"][layer][head].T
+    scores = scores / found["query"][layer].shape[-1] ** 0.5
+    relative = model.layers[layer].relative
+    if relative is not None:
+        scores = scores + relative(len(ids))[head]
+    near(got["scores"], scores, 2e-3)
+    later = torch.ones(len(ids), len(ids), dtype=torch.bool).triu(1)
+    assert got["hidden"] == (later & entry["causal"]).tolist()
+    masked = scores.masked_fill(torch.tensor(got["hidden"]), -torch.inf)
+    near(got["weights"], masked.softmax(-1), 2e-3)
+    near(got["mixed"], (masked.softmax(-1) @ found["value"][layer][head])[at])
+    if found["units"]:
+        near(got["units"], found["units"][layer][at].unflatten(0, (-1, 8)).amax(-1))
+    near(got["stream"], torch.stack([rows[0, at] for rows in run.residual]))
+    lead = run.logits[0, at].max() - run.logits[0, at].mean()
+    assert got["total"] == pytest.approx(lead.item(), abs=5e-3)
+    assert sum(one["push"] for one in got["added"]) == pytest.approx(got["total"])
+    shares = run.logits[0, at].softmax(-1).topk(5).values
+    near([guess["share"] for guess in got["guesses"]], shares)
+
+
+@torch.no_grad()
+def test_what_is_drawn_from_is_the_top_k():
+    """The shares of the likeliest k alone, by a softmax over their logits."""
+    entry = MODELS[0]
+    text = entry["examples"][0]["text"]
+    reader = "m.explorerReader(await loadModel(x.file), x.kind)"
+    read = f"(async () => {reader}({{text: x.text, temperature: 0.7}}).next)()"
+    next_ = READ.run(read, entry | {"text": text})
+    model = weights.load(ROOT / entry["file"]).double().eval()
+    logits = model(torch.tensor([ids_of(model, entry["kind"], text)])).logits[0, -1] / 0.7
+    for most in (1, 5, 40):
+        got = WRITING.call("drawnFrom", next_, most)
+        assert sum(one["share"] for one in got) == pytest.approx(1)
+        want = logits.topk(len(got)).values.softmax(-1).tolist()
+        assert [one["share"] for one in got] == pytest.approx(want, abs=1e-4)
+
+
+def test_a_guess_is_put_where_it_belongs():
+    reading = {"text": "A cat ", "pieces": ["A", " c", "at"], "causal": True, "dropped": 0}
+    put = lambda kind, reading, at, guess: WRITING.call(  # noqa: E731
+        "withGuess", {"kind": kind}, reading, at, guess
+    )
+    assert put("storyteller", reading, 2, " sat") == "A cat sat"
+    assert put("storyteller", reading, 1, "ow") == "A cow"
+    dropped = reading | {"dropped": 3, "text": "The old A cat"}
+    assert put("storyteller", dropped, 2, " sat") == "A cat sat", "what had no room goes"
+    words = {"text": "the dog", "pieces": ["the", "dog"], "causal": True, "dropped": 0}
+    assert put("grammar", words, 1, "is") == "the dog is"
+    gap = {"text": "the dog [mask] red", "pieces": ["the", "dog", "[mask]", "red"],
+           "causal": False, "dropped": 0}  # fmt: skip
+    assert put("grammar", gap, 2, "is") == "the dog is red"
+
+
+def test_points_are_shares_of_the_largest_fall():
+    one = {"share": 0.5, "without": [0.5, 0.1, 0.3, 0.7]}
+    assert [GAME.call("pointsOf", one, head) for head in range(4)] == [0, 100, 50, 0]
+    assert GAME.call("ranked", one) == [1, 2, 0, 3]
+    result = GAME.call("resultOf", [one] * 3, [1, 2, 3], "http://x/explorer.html")
+    assert result == "Find the head: 🟩🟨⬛ 150 of 300\nhttp://x/explorer.html"
+
+
+def test_a_finding_is_known_by_its_state():
+    given = [one | {"model": "storyteller", "at": one.get("at")} for one in findings.FINDINGS]
+    data = {"models": MODELS, "findings": given, "game": []}
+    of = "m.findingOf(x.data, x.state)?.title ?? null"
+    gallery = module("explorer/gallery.js")
+    for one in given:
+        state = STATE | {key: one[key] for key in ("text", "head", "off", "at")}
+        assert gallery.run(of, {"data": data, "state": state}) == one["title"]
+    assert gallery.run(of, {"data": data, "state": STATE}) is None

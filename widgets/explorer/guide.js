@@ -1,0 +1,52 @@
+// The guided start: five presses, each with one thing to do, and then all is open.
+
+import {html, nothing} from "../../assets/vendor/lit.js";
+import {chance} from "../lib/ground-words.js";
+import {boxed} from "./overview.js";
+import {nameOf} from "./look.js";
+
+export const FREE = 6; // the steps are 1 to 5
+
+/** What an act adds to a change of the state, where the guide was waiting for it or for less. */
+export const next = ({state: {guide}}, step) => (guide < FREE && guide <= step ? {guide: step + 1} : {});
+
+/** Changes the state by a button that goes with it: the focus moves to what comes next. */
+export function leave(widget, changes, selector) {
+  widget.set(changes);
+  widget.root.querySelector(selector)?.focus({preventScroll: true});
+}
+
+export const CHOSEN_WORD = ".tokens [tabindex='0']";
+
+/** Whether the heads are shown: from the third step on, or where an address chose in them. */
+export const showsHeads = ({guide, head, off}) => guide >= 3 || head !== null || off.length > 0;
+
+/** The head that pushes the first guess hardest. */
+export const strongest = ({heads}) => heads.reduce((best, push, i) => (push > heads[best] ? i : best), 0);
+
+
+export function guide(m, widget) {
+  const {guide: step} = widget.state;
+  if (step >= FREE) return nothing;
+  const {told, press, act} = stepOf(m, widget, step);
+  return html`<section class="guide" aria-label="Guided start"><p class="dots" aria-hidden="true">${[1, 2, 3, 4, 5].map((i) => html`<i class=${i <= step ? "on" : ""}></i>`)}</p>
+    <p role="status">${told}</p>
+    ${press ? html`<button type="button" class="main" @click=${act}>${press}</button>` : nothing}
+    <button type="button" class="skip" @click=${() => leave(widget, {guide: FREE}, CHOSEN_WORD)}>${step === 5 ? "Explore freely" : "Skip the tour"}</button></section>`;
+}
+
+function stepOf(m, widget, step) {
+  const {reading, pushes, pieces, name, whole, guesses} = m;
+  const count = reading.heads.length;
+  const best = nameOf(reading.heads[strongest(pushes)]);
+  const last = boxed(pieces[pieces.length - 1], {...m, at: -1});
+  switch (step) {
+    case 1: return {told: html`Type a text above, or take this one.`, press: "Take this text", act: () => leave(widget, {guide: 2}, CHOSEN_WORD)};
+    case 2: return {told: html`<b>Press a word</b>, say ${last}: arcs show where the model’s ${count} heads look from there.`};
+    case 3: return {told: html`<b>Press a head</b> below, and its arcs stand alone. Try ${best}, which does most for the guess.`};
+    case 4: return {told: html`<b>Switch head ${name} off</b>. What will the model guess without it?`};
+    default: return {told: whole ? html`Without ${reading.off.map(([layer, head]) => nameOf({layer, head})).join(" and ")}, ${boxed(whole.text, m)} has ${chance(whole.now)}, not ${chance(whole.share)}${
+      whole.text === guesses[0].text ? "" : html`, and ${boxed(guesses[0].text, m)} comes first`}. This is how you know what a head does: take it away, and look.` : "Reading the text without it …"};
+  }
+}
+

@@ -1,0 +1,67 @@
+// What the model guesses: a press appends a guess. Without a head, before and after; and how the next token is drawn.
+
+import {html, nothing} from "../../assets/vendor/lit.js";
+import {chance} from "../lib/ground-words.js";
+import {slider, unitsOf} from "../lib/controls.js";
+import {filled} from "../lib/shares.js";
+import {isPart} from "../lib/ground-words.js";
+import {folded} from "./folded.js";
+import {leave, next} from "./guide.js";
+import {nameOf} from "./look.js";
+import {account, boxed, guess} from "./overview.js";
+import {append} from "./writing.js";
+
+const MARKED = 0.06; // shares that have room for their token in the strip
+
+export const guesses = (m, widget) => html`<section class="ending">
+  <p class="heading"><b>${m.entry.causal ? html`After ${boxed(m.pieces[m.at], {...m, at: -1})} the model guesses` : html`In place of ${boxed(m.pieces[m.at], {...m, at: -1})} the model guesses`}</b> <span>press one to ${m.entry.causal ? "go on with it" : "put it there"}</span></p>
+  <ol class="bars" aria-label="Guesses">${m.guesses.map((one) => bar(one, m, widget))}</ol>
+  ${m.whole ? html`<p class="note">The mark <i class="tick"></i> stands for all heads on.</p>` : nothing}
+  ${drawn(m, widget)}
+  ${folded(widget, "draw", "Temperature, and how the next token is drawn", () => html`<div class="controls">${slider("temperature", "Temperature")(widget)}${
+    m.entry.causal ? slider("topk", "Top-k", {unit: unitsOf("token")})(widget) : nothing}</div>
+    <p class="note">Temperature 0 always takes the first guess; above 1, rare ones get more.${m.entry.causal ? " Continue draws among the top-k likeliest tokens, as often as their shares say." : ""}</p>`)}
+  ${folded(widget, "account", html`How ${boxed(m.guesses[0].text, m)} gets its score, and the loss`, () => widget.data.bench.account.show(() => account(m)))}
+</section>`;
+
+const bar = (one, m, widget) => {
+  const {text, share, without} = one;
+  const isTruth = m.entry.causal && text === m.truth?.text;
+  return html`<li class=${isTruth ? "truth" : nothing}><button type="button" aria-disabled=${isPart(text)} title=${isTruth ? "what follows in the text" : nothing} @click=${() => isPart(text) || append(widget, one)}>
+  <span class="token">${guess(text, m)}</span>
+  <span class="bar" aria-hidden="true"><span style=${filled(share)}></span>${without === undefined ? nothing : html`<i style="left:${+(100 * without).toFixed(2)}%"></i>`}</span>
+  <span class="share">${chance(share)}</span></button></li>`;
+};
+
+/** The last draw: a strip of the guesses, each as wide as its share, and where the drawn number fell. */
+function drawn(m, {data: {bench}}) {
+  if (!bench.draw) return nothing;
+  const {from, at, chosen} = bench.draw;
+  const {text, share} = from[chosen];
+  return html`<div class="draw"><p class="note" aria-hidden="true">Drawn: ${at.toFixed(2)} of 1, so ${boxed(text, {...m, at: -1})}, which had ${chance(share)}</p>
+    <div class="strip" aria-hidden="true">${from.map((one, i) => html`<span class=${i === chosen ? "chosen" : nothing} style="flex-grow:${one.share.toFixed(4)}">${one.share >= MARKED ? guess(one.text, {...m, at: -1}) : ""}</span>`)}<i style="left:${(100 * at).toFixed(2)}%"></i></div></div>`;
+}
+
+// ---- Before and after -----------------------------------------------------------------------
+
+export const verdict = (m, widget) => {
+  const {whole, guesses: [first]} = m;
+  const {off} = m.reading;
+  const before = whole ?? first;
+  return html`<div class="verdict"><div class="outcome">
+    ${row("all heads on", guess(before.text, m), before.share, chance(before.share))}
+    ${row(`without ${off.length > 1 ? `these ${off.length}` : off.map(([layer, head]) => nameOf({layer, head})).join() || m.name}`,
+      guess(before.text, m), whole ? whole.now : 0, whole ? chance(whole.now) : "?", whole ? "now" : "unknown")}</div>
+    ${switches(m, widget)}</div>`;
+};
+
+const row = (label, token, share, told, className = "") => html`<p class="row ${className}"><span>${label}</span><b>${token}</b>
+  <span class="bar"><span style=${filled(share)}></span></span><span class="share">${told}</span></p>`;
+
+function switches({name}, widget) {
+  const {off} = widget.state;
+  const toggled = off.includes(name) ? off.filter((one) => one !== name) : [...off, name].sort();
+  return html`<div class="switches"><label class="toggle"><input type="checkbox" .checked=${off.includes(name)}
+    @input=${() => widget.set({off: toggled, head: name, ...next(widget, 4)})}><span>Switch off head <b>${name}</b></span></label>
+    ${off.length ? html`<button type="button" @click=${() => leave(widget, {off: []}, ".switches input")}>All heads on</button>` : nothing}</div>`;
+}

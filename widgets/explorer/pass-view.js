@@ -1,0 +1,105 @@
+// The forward pass as a play of ten stages, two seconds each, that stops at any: its words, then its pictures.
+
+import {html, nothing} from "../../assets/vendor/lit.js";
+import {chance, count} from "../lib/ground-words.js";
+import {format} from "../lib/numbers.js";
+import {filled} from "../lib/shares.js";
+import {written} from "../lib/words.js";
+import "../lib/pixels.js";
+import {STAGES, nameOf} from "./look.js";
+import {boxed, guess, signed} from "./overview.js";
+import {passOf} from "./pass.js";
+
+const PACE = 2000; // ms a stage
+
+// ---- Playing ---------------------------------------------------------------------------------
+
+const isStill = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
+
+function play(widget, isOn) {
+  const {bench} = widget.data;
+  clearInterval(bench.playing);
+  bench.playing = null;
+  if (isOn) {
+    if (widget.state.stage === STAGES.length) widget.set({stage: 1}, {silently: true});
+    bench.playing = setInterval(() => {
+      const {stage} = widget.state;
+      if (!widget.root.isConnected || !stage || stage === STAGES.length) return play(widget, false);
+      widget.set({stage: stage + 1}, {silently: true});
+      if (stage + 1 === STAGES.length) play(widget, false);
+    }, PACE);
+  }
+  bench.drawn = null;
+  widget.refresh();
+}
+
+const goTo = (widget, stage) => {
+  if (widget.data.bench.playing) play(widget, false);
+  widget.set({stage});
+};
+
+// ---- View ------------------------------------------------------------------------------------
+
+export function pass(m, widget) {
+  const {stage} = widget.state;
+  if (!m.reading.heads[0].query) return html`<p class="note" aria-busy="true">${m.failure || "Fetching the model …"}</p>`;
+  const p = passOf(m);
+  const {playing} = widget.data.bench;
+  return html`<div class="pass"><div class="acts">
+      ${isStill() ? nothing : html`<button type="button" class="main" @click=${() => play(widget, !playing)}>${playing ? "Pause" : "Play"}</button>`}
+      <button type="button" aria-disabled=${stage === 1} @click=${() => stage > 1 && goTo(widget, stage - 1)}>Back</button>
+      <button type="button" aria-disabled=${stage === STAGES.length} @click=${() => stage < STAGES.length && goTo(widget, stage + 1)}>Next</button>
+      <span class="dots" aria-hidden="true">${STAGES.map((_, i) => html`<i class=${i < stage ? "on" : ""}></i>`)}</span></div>
+    <p class="heading"><b>${stage}. ${STAGES[stage - 1]}</b></p>
+    <p class="told">${TOLD[stage - 1](p, m)}</p>
+    <div class="stage-picture">${PICTURES[stage - 1](p, m)}</div>
+    ${p.left && stage < 8 ? html`<p class="note">${p.rows.length} of ${m.pieces.length} tokens are shown, those that ${written(m.pieces[p.at])} looks at most.</p>` : nothing}</div>`;
+}
+
+const word = ({pieces}, i) => html`<bdi>${written(pieces[i])}</bdi>`;
+const own = (p, m) => html`<b class="q">${word(m, p.at)}</b>`;
+const head = ({number}, m) => `head ${nameOf(m.reading.heads[number])}`;
+
+const TOLD = [
+  (p, m) => html`The text is cut into ${m.pieces.length} tokens, each with its number among the ${count(m.entry.words)} that the model knows. We follow ${own(p, m)}.`,
+  (p, m) => html`Each token becomes a vector of ${m.entry.width} numbers, which training has set. This is where its stream begins.`,
+  (p, m) => html`In each head, the stream makes a <b class="q">query</b>, a <b class="k">key</b> and a <b class="v">value</b> of each token, here of ${m.reading.heads[p.number].size} numbers in ${head(p, m)}. ${own(p, m)} asks with its query.`,
+  (p, m) => html`The query of ${own(p, m)} times each key, number by number, added up and divided by √${m.reading.heads[p.number].size}: its scores in ${head(p, m)}.`,
+  (p, m) => (m.entry.causal ? html`What comes later is hidden, for every token: the model is to guess it. ${m.pieces.length - 1 - p.at ? html`${own(p, m)} loses ${m.pieces.length - 1 - p.at}.` : html`${own(p, m)} is the last, so it loses nothing.`}`
+    : html`This model reads both ways: it hides nothing.`),
+  (p, m) => (p.isOff ? html`${head(p, m)} is off: all its weights are 0.` : html`Softmax makes weights of the scores: none below 0, and all together 1.`),
+  (p, m) => html`Each value is multiplied by its weight, and all are added up: what ${head(p, m)} has found for ${own(p, m)}.`,
+  (p, m) => (p.units ? html`After the heads of layer ${p.layer + 1} its MLP looks at each token alone, with ${m.entry.units} units. Of every eight the strongest is shown.` : html`This model has no MLPs: its layers are heads alone.`),
+  (p, m) => html`Heads and MLPs of all layers add to the stream of ${own(p, m)}. How much each raises the score of ${boxed(p.guesses[0].text, m)} is its push; together they make ${signed(p.total)}.`,
+  (p, m) => html`The stream at the end, compared with the vector of every token, gives each a score, and softmax a share.`
+];
+
+const strip = (numbers, tone) => html`<number-strip aria-hidden="true" .tone=${tone} .numbers=${numbers}></number-strip>`;
+const row = (p, m, i, content, number = "") => html`<div class=${i === p.at ? "line own" : "line"}><span class="name">${word(m, i)}</span>${content}<span class="number">${number}</span></div>`;
+const each = (p, m, content, number) => p.rows.map((i, n) => row(p, m, i, content(i, n), number?.(i, n)));
+
+/** All rows of a map, cut to the tokens shown; what is hidden is left out. */
+const map = (p, m, of, number) => each(p, m, (i) => html`<span class="squares">${p.rows.map((j) => html`<i class=${p.isHidden(i, j) && of !== p.scores ? "masked" : ""} style="--share:${shade(of[i][j], of, p)}"></i>`)}</span>`,
+  (i, n) => (number ? number(p.rows[n]) : ""));
+
+/** How dark a cell is: a weight as it is; a score, against the largest in size. */
+function shade(x, of, p) {
+  if (of === p.weights) return +x.toFixed(3);
+  const most = Math.max(...p.rows.map((i) => Math.max(...p.rows.map((j) => Math.abs(p.scores[i][j])))));
+  return +Math.max(0, x / most).toFixed(3);
+}
+const ofOwn = (p) => p.scores[p.at];
+
+const PICTURES = [
+  (p, m) => html`<div class="tokens-row">${p.rows.map((i, n) => html`<span class=${i === p.at ? "own" : ""}><bdi>${written(m.pieces[i])}</bdi> <small>${p.ids[n]}</small></span>`)}</div>`,
+  (p, m) => each(p, m, (_, n) => strip(p.vectors[n], "weight")),
+  (p, m) => each(p, m, (i, n) => html`<span class="three"><span>${i === p.at ? strip(p.query, "query") : nothing}</span>${strip(p.keys[n], "key")}${strip(p.values[n], "value")}</span>`),
+  (p, m) => map(p, m, p.scores, (j) => format(ofOwn(p)[j])),
+  (p, m) => map(p, m, {...p.scores, length: p.scores.length}, (j) => (p.isHidden(p.at, j) ? "hidden" : format(ofOwn(p)[j]))),
+  (p, m) => map(p, m, p.weights, (j) => chance(p.weights[p.at][j])),
+  (p, m) => [each(p, m, (i, n) => html`<span class="faded" style="opacity:${Math.max(0.06, p.weights[p.at][i]).toFixed(3)}">${strip(p.values[n], "value")}</span>`, (i) => `× ${format(p.weights[p.at][i])}`),
+    html`<div class="line sum"><span class="name">together</span>${strip(p.mixed, "value")}<span class="number"></span></div>`],
+  (p, m) => (p.units ? html`<div class="line"><span class="name">MLP ${p.layer + 1}</span>${strip(p.units, "weight")}<span class="number">${Array.from(p.units).filter((x) => x > 0.5).length} above 0.5</span></div>` : nothing),
+  (p, m) => p.added.map(({name, push}) => html`<div class="line"><span class="name">${name}</span><span class="bar ${push < 0 ? "lowers" : ""}"><span style=${filled(Math.abs(push) / Math.max(...p.added.map((one) => Math.abs(one.push))))}></span></span><span class="number">${signed(push)}</span></div>`),
+  (p, m) => p.guesses.map(({text, share}) => html`<div class="line"><span class="name">${guess(text, m)}</span><span class="bar"><span style=${filled(share)}></span></span><span class="number">${chance(share)}</span></div>`)
+];

@@ -1,0 +1,76 @@
+// The text large, word by word, with the arcs of its heads: the picture that the explorer opens with.
+
+import {html, nothing} from "../../assets/vendor/lit.js";
+import {arcsOver} from "../lib/arcs.js";
+import {isPart, shown} from "../lib/ground-words.js";
+import {isBreak, moveByKey, toWords, written} from "../lib/words.js";
+import {next} from "./guide.js";
+import {rowOf} from "./look.js";
+import {guess} from "./overview.js";
+
+const [LEAST, FEW] = [0.08, 0.005]; // weights that are drawn: of all heads, of one
+const [SHORT, LONG] = [24, 70]; // tokens of a text that stays in view, and of one in large letters
+const LIFT = 3; // px from head to head, so that arcs over the same words can be told apart
+
+// ---- Model ---------------------------------------------------------------------------------
+
+/** The arcs from token `at`: {head, layer, to, weight}, of one head, or, where `only` is null, of all. */
+export function arcsOf({heads, pieces}, at, only = null) {
+  const least = only === null ? LEAST : FEW;
+  return heads.flatMap((head, i) => (only === null || only === i
+    ? Array.from(rowOf(head, at, pieces.length), (weight, to) => ({head: i, layer: head.layer, to, weight})).filter(({weight}) => weight >= least) : []));
+}
+
+/** The tokens of each word. Only the storyteller's are pieces that make words together. */
+const wordsOf = ({entry, pieces}) => (entry.kind === "storyteller" ? toWords(pieces) : pieces.map((_, i) => [i]));
+
+/** The word that a piece belongs to, where it has more: "boy" of "b" and "oy". */
+const wholeOf = (pieces, word) => word.map((i) => (isPart(pieces[i]) ? "" : pieces[i].trim())).join("");
+
+// ---- View ----------------------------------------------------------------------------------
+
+export function sentence(m, widget) {
+  const {pieces, at, entry} = m;
+  const words = wordsOf(m);
+  const choose = (i) => widget.set({at: i, to: null, ...next(widget, 2)});
+  const seen = (i) => {
+    widget.data.bench.hover = i;
+    drawArcs(widget);
+  };
+  const over = ({target}) => target.closest("[role=radio]") && seen(+target.closest("[role=radio]").dataset.at);
+  const ends = entry.kind === "storyteller" ? (i) => isBreak(pieces, words, i) : () => false;
+  return html`<div class="text ${pieces.length > LONG ? "long" : pieces.length <= SHORT ? "short" : ""} ${entry.kind}">
+    <svg class="arcs" aria-hidden="true"></svg>
+    <div class="tokens" role="radiogroup" aria-label="The word that looks" @keydown=${(event) => moveByKey(event, choose)}
+      @pointerover=${over} @pointerleave=${() => seen(null)} @focusin=${over} @focusout=${() => seen(null)}>${words.map((word, i) => html`<span class=${ends(i) ? "line-end" : nothing}>${
+        word.map((j) => token(m, j, word, choose))}</span>`)}${
+      entry.causal && at === pieces.length - 1 ? html`<span class="ghost" aria-hidden="true">${guess(m.guesses[0].text, m)}</span>` : nothing}</div></div>`;
+}
+
+const token = ({pieces, at, row, isAll, entry}, i, word, choose) => html`<button type="button" role="radio" aria-checked=${i === at} data-at=${i} title=${i && isPart(pieces[i - 1]) && !isPart(pieces[i]) ? "its last byte, with which the character is whole" : nothing}
+  aria-label=${word.length > 1 && !isPart(pieces[i]) ? `${named(pieces, i)}, part of ${wholeOf(pieces, word)}` : nothing}
+  class=${entry.causal && i > at ? "ahead" : nothing} tabindex=${i === at ? 0 : -1} style="--weight:${isAll ? 0 : +row[i].toFixed(3)}"
+  @click=${() => choose(i)}><bdi>${isPart(pieces[i]) ? written(pieces[i]) : named(pieces, i)}</bdi></button>`;
+
+/** A token as it stands in the line; the last byte of a letter shows the letter that it completes. */
+const named = (pieces, i) => shown(pieces[i]);
+
+/** Draws the arcs where the words now stand: of the word under the pointer, else of the chosen one. */
+export function drawArcs({root, model: m, data: {bench}}) {
+  const text = root.querySelector(".text");
+  if (!text) return;
+  const from = bench.hover !== null && bench.hover < m.pieces.length ? bench.hover : m.at;
+  const arcs = arcsOf(m.reading, from, bench.hoverHead ?? (m.isAll ? null : m.head));
+  const over = arcsOver(text);
+  const [svg] = text.children;
+  while (svg.children.length < arcs.length) svg.append(document.createElementNS("http://www.w3.org/2000/svg", "path"));
+  while (svg.children.length > arcs.length) svg.lastChild.remove();
+  const isAll = bench.hoverHead === null && m.isAll;
+  svg.classList.toggle("all", isAll);
+  arcs.forEach(({head, layer, to, weight}, i) => {
+    const path = svg.children[i];
+    path.setAttribute("d", over.path(from, to, isAll ? LIFT * head : 0));
+    path.setAttribute("class", `layer-${layer + 1}`);
+    path.style.setProperty("--weight", weight.toFixed(3));
+  });
+}
