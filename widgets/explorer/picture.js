@@ -7,7 +7,7 @@ import {guessed} from "./overview.js";
 import {arcsOf} from "./sentence.js";
 
 const [MARGIN, WIDTH, SIZE, LINE, ROOM, HEAD] = [24, 900, 24, 74, 130, 58]; // px
-const FONT = "system-ui, sans-serif";
+const FONT = "'Course Text', system-ui, sans-serif";
 const LETTER = 0.55; // of the size, where no canvas measures
 
 /** {file, svg}: its name and its text. */

@@ -49,7 +49,7 @@ export function sentence(m, widget) {
 
 const token = ({pieces, at, row, isAll, entry}, i, word, choose) => html`<button type="button" role="radio" aria-checked=${i === at} data-at=${i} title=${i && isPart(pieces[i - 1]) && !isPart(pieces[i]) ? "its last byte, with which the character is whole" : nothing}
   aria-label=${word.length > 1 && !isPart(pieces[i]) ? `${named(pieces, i)}, part of ${wholeOf(pieces, word)}` : nothing}
-  class=${entry.causal && i > at ? "ahead" : nothing} tabindex=${i === at ? 0 : -1} style="--weight:${isAll ? 0 : +row[i].toFixed(3)}"
+  class=${entry.causal && i > at ? "ahead" : "weighted"} tabindex=${i === at ? 0 : -1} style="--weight:${isAll ? 0 : +row[i].toFixed(3)}"
   @click=${() => choose(i)}><bdi>${isPart(pieces[i]) ? written(pieces[i]) : named(pieces, i)}</bdi></button>`;
 
 /** A token as it stands in the line; the last byte of a letter shows the letter that it completes. */
