@@ -63,7 +63,7 @@ ROWS = [
     ("F21", "m04", "main", "for T in (0.5, 1", "nat", "bit"),
     ("F22", "m04", "#sec-temperature", "#temperature", r"\frac{s}{T}"),
     ("F23", "m02", "#sec-focus", "#token-focus", "trophy", "trained"),
-    ("F24", "m03", "#sec-steps", "#four-steps", "the three square matrices side by side"),
+    ("F24", "m03", "#sec-beyond", "#four-steps", "the three square matrices side by side"),
     ("F25", "m05", "#sec-self", "all made from the same words", "def self_attention"),
     ("F26", "m02", "#sec-made", "grammar model", "muddy", "#embeddings", "#learned-lookup"),
     ("F26", "m08", "#sec-larger", "Peter", "#figure-marks"),
