@@ -132,7 +132,7 @@ ROWS = [
     ("F40", "m03", "main", "attention.py − NumPy:", "PyTorch − NumPy:"),
     ("F44", "m08", "#sec-zoo", "#pattern-zoo", "itself", "previous", "first", "all alike", "near"),
     ("F45", "m08", "#sec-larger", "Clark", "Voita", "BERT", "#larger"),
-    ("F45", "m08", "#sec-zoo", "#found", "from a verb, its subject"),
+    ("F45", "m08", "#sec-zoo", "#found", "what came after the same word last time"),
     ("F45", "m08", "main", "#layers", "early layers"),
     ("F46", "m08", "#sec-lab", "#induction-lab", "#goal-blind"),
     ("F46", "m08", "main", "#seeds", "#rivals", "#switched-off"),
