@@ -199,7 +199,7 @@ function view(m, widget) {
       tokens: () => chips(m, widget),
       vector: () => html`<span class="named">${m.facts.vector.length} numbers, green above 0</span><number-strip aria-hidden="true" .numbers=${m.facts.vector}></number-strip>`,
       attention: () => strips(m, widget, layer, number),
-      mlp: () => html`${layer ? nothing : html`<span class="named">${count(widget.data.units)} numbers, ${widget.data.units / m.facts.layers[0].units.length} to a stripe</span>`}<number-strip aria-hidden="true" .numbers=${m.facts.layers[layer].units}></number-strip>`,
+      mlp: () => html`${layer ? nothing : html`<span class="named">${count(widget.data.units)} units, ${widget.data.units / m.facts.layers[0].units.length} in each stripe</span>`}<number-strip aria-hidden="true" .numbers=${m.facts.layers[layer].units}></number-strip>`,
       guess: () => guesses(m), loss: () => losses(m), step: () => step(m, widget)
     }[kind]());
   };

@@ -144,7 +144,7 @@ function view(m, widget) {
         <p class="note">Mean loss of the guess after a new token <b class="fresh">${lossText(losses.fresh)}</b>, after a token
           seen before <b class="seen">${lossText(losses.seen)}</b></p></div>
     <div class=${m.isFresh ? "read" : "read waiting"}>
-      <p class="title">The text <span class="note">(press a token to look from it; the fuller its colour, the larger the share that it was given in advance)</span></p>${strip(m, widget)}
+      <p class="title">The text <span class="note">(press a token to look from it; the fuller its colour, the surer the model was that it would come)</span></p>${strip(m, widget)}
       <div class="heads">${m.heads.map((head, i) => card(head, i, m, widget))}</div></div></div>
     ${status(m, widget)}${widget.sentence({hidden: true})}`;
 }

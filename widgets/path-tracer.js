@@ -104,12 +104,12 @@ const dots = (places, words, className, radius) => places.map((place) => {
 });
 
 function view(m, widget) {
-  const {words, net, graph, steps} = m;
+  const {words, net, graph} = m;
   const route = (m.path ?? []).map(placeIn(graph));
   const group = (name, label) => wordGroup({words, chosen: m[name], label, className: name, choose: (i) => widget.set({[name]: i})});
   return html`${wordGroup({
       words: NETS.map(({name}) => name), chosen: net, label: "Kind of network", className: "nets",
-      notes: steps.map(count), choose: (i) => widget.set({net: i})
+      choose: (i) => widget.set({net: i})
     })}
     <div class="stage"><b>from</b><b>to</b>${group("from", "From")}
       <svg aria-hidden="true">

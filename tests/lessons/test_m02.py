@@ -99,8 +99,9 @@ def test_it_looks_for_the_words_that_decide(page):
     layer = model.layers[0].attention
     made = torch.nn.functional.linear(model.embedding, *layer.qkv_proj.parameters())
     q, k, _ = made.detach().unflatten(-1, (3, 4, 16)).unbind(1)  # (words, heads, 16)
+    found = {}
     for word, line in zip(
-        ("it", "trophy"), output(page, "learned-lookup").splitlines(), strict=True
+        ("it", "trophy", "the"), output(page, "learned-lookup").splitlines(), strict=True
     ):
         scores = k[:, 0] @ q[model.ids[word], 0] / 16**0.5
         words = [model.config.vocabulary[i] for i in scores.argsort(descending=True)]
@@ -112,8 +113,20 @@ def test_it_looks_for_the_words_that_decide(page):
             *"… and least for".split(),
             words[-1],
         ]
-        assert {"little", "big"} <= set(words[:8])
+        found[word] = words
+    assert found["it"][:8] == found["trophy"][:8]  # "the same eight words, in the same order"
+    assert {"little", "big"} <= set(found["it"][:8])
+    assert found["the"][-1] == "little"
     assert len(model.embedding) == 198
+    said = " ".join(page.select_one("#sec-made").get_text().split())
+    own, little, big = (
+        (k[model.ids[word], 0] @ q[model.ids["it"], 0]).item() for word in ("it", "little", "big")
+    )
+    assert f"scores only {own:.1f} with itself, but {little:.1f} with little, and {big:.1f}" in said
+    both = [model.ids[word] for word in ("it", "trophy")]
+    for vectors, told in ((model.embedding.detach(), "hardly alike"), (q[:, 0], "the same way")):
+        fit = torch.cosine_similarity(*vectors[both], dim=0).item()
+        assert f"{told} ({fit:.2f})" in said
 
     scores = k[:, 0] @ q[model.ids["it"], 0]
     # Without any bias for distance, too, it is the adjective that gets most, in each sentence.

@@ -114,32 +114,46 @@ def test_the_jacobian_is_autograds(page):
 
 
 def test_a_nudge_moves_saturated_weights_little(page):
+    """The same nudge of the score: of it, only an eleventh comes through the division."""
     lines = [numbers(line.split(":")[1]) for line in output(page, "nudge").splitlines()]
     scores = np.array([2.1, 8.7, 3.2])
 
     def the(s):
         return np.exp(s[0]) / np.exp(s).sum()
 
-    def moved(by, nudge):
-        return the(scores / by + [nudge, 0, 0]) - the(scores / by)
-
-    root = math.sqrt(128)
+    root, nudge, found = math.sqrt(128), np.array([0.1, 0, 0]), []
     for by, line in zip((1, root), lines, strict=True):
-        before = the(scores / by)
-        assert line == pytest.approx([before, before + moved(by, 0.1), moved(by, 0.1)], abs=5.1e-6)
-        assert moved(by, 0.1) == pytest.approx(0.1 * before * (1 - before), rel=0.06)
-    assert moved(1, 0.1) < moved(root, 0.1) / 100  # "more than a hundred times as far"
+        before, after = the(scores / by), the((scores + nudge) / by)
+        assert line == pytest.approx([before, after, after - before], abs=5.1e-7)
+        assert after - before == pytest.approx(0.1 / by * before * (1 - before), rel=0.06)
+        found.append((before * (1 - before), after - before))
+    (slope_raw, raw), (slope, divided) = found
+    assert round(divided / raw) == 12  # "about twelve times as far"
+    assert round(root) == 11
     assert page.select_one("#predict-nudge")["data-right"] == "3"
-    said = " ".join(page.select_one("#shorter-nudge").get_text().split())
-    # The same change of the dot product, of which only an eleventh comes through the division.
-    times = moved(root, 0.1 / root) / moved(1, 0.1)
-    assert f"still {times:.0f} times as far" in said
-    before, step = the(scores / root), 0.1 / root
-    told = f"{step:.4f} · {before:.2f} · {1 - before:.2f} ≈ {moved(root, step):.4f}. Undivided"
-    assert told in said
-    assert f"Undivided it was {moved(1, 0.1):.5f}" in said
+    said = " ".join(page.select_one("#sec-nudge").get_text().split())
+    assert f"the slope is {slope / slope_raw:.0f} times as large" in said
     # With a pencil, from the rounded numbers.
-    assert round(round(moved(root, step), 4) / round(moved(1, 0.1), 5)) == round(times)
+    before = the(scores / root)
+    told = f"{0.1 / root:.4f} · {before:.2f} · {1 - before:.2f} ≈ {divided:.4f}. The nudge"
+    assert told in said
+    assert round(round(0.1 / root, 4) * round(before, 2) * round(1 - before, 2), 4) == round(
+        divided, 4
+    )
+    before = the(scores)
+    assert f"0.1 · {before:.4f} · {1 - before:.4f} ≈ {raw:.5f}. Divided" in said
+
+
+def test_a_row_at_a_tenth_has_its_best_key_left_or_two_that_are_level():
+    """The widget's map of six words, at the temperature that the text asks for."""
+    K = torch.tensor([[2, 0, 0, 0], [0, 2, 0, 1], [0, 0, 2, 0], [0, 0, 0.5, -1], [2, 0, 0, 0],
+                      [0, 2, 0, -1]])  # fmt: skip
+    Q = torch.tensor([[0, 2, 0, 1], [2, 0, 1.5, 0], [0, 1.5, 0, 2], [0, 1.5, 0, -1.5],
+                      [0, 2, 0, 1], [1.5, 0, 0, -1]])  # fmt: skip
+    rows = (Q.double() @ K.double().T / 2 / 0.1).softmax(-1)
+    best, second = rows.topk(2).values.T
+    assert all(b > 0.99 or (b == s and b + s > 0.98) for b, s in zip(best, second, strict=True))
+    assert 0 < (best < 0.9).sum() < 6  # rows of both kinds
 
 
 def test_undivided_draws_that_follow_have_two_keys_nearly_level():
@@ -363,7 +377,7 @@ def test_e_to_the_entropy_counts_the_keys(page):
     warm = (torch.tensor([0, 5, 0, -2, 0, 1]).double() / 2 / 1.6).softmax(-1)
     assert warm[1].item() == pytest.approx(0.5, abs=0.01)  # "until *cat* gets about half"
     said = " ".join(page.select_one("#sec-temperature").get_text().split())
-    assert f"sat looks at {entropy(warm).exp():.2f} keys. The lower" in said
+    assert f"sat looks at {entropy(warm).exp():.2f} keys. A model" in said
     # The undivided scores of the first section are the divided ones, turned cold.
     scores, T = torch.tensor([2.1, 8.7, 3.2]).double(), 128**-0.5
     torch.testing.assert_close((scores / 128**0.5 / T).softmax(-1), scores.softmax(-1))

@@ -96,6 +96,14 @@ def test_the_wrong_reshape_is_silent_and_view_is_not(page):
     assert right.shape == wrong.shape
     assert not torch.equal(right, wrong)
     assert torch.equal(wrong.reshape(1, 3, 8), x)  # "if both are wrong, every number comes back"
+    shown = [
+        [cell.get_text() for cell in row.select("td, th")]
+        for row in page.select("#split-by-hand tbody tr, #cell-split-by-hand tbody tr")
+    ]
+    columns = (x[0], *right[0], wrong[0, 0])
+    assert [row[1:] for row in shown] == [
+        [" ".join(map(str, column[i].tolist())) for column in columns] for i in range(3)
+    ]
     assert output(page, "memory").startswith("RuntimeError: view size is not compatible")
 
 

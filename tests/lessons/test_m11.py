@@ -250,4 +250,4 @@ def test_a_tile_of_128_by_128_fits_into_one_piece_of_the_desk(page):
     taken = 2 * 3 * 128 * 64 + 4 * (128 * 128 + 128 * 64)
     assert taken < 192e3
     said = " ".join(page.select_one("#sec-tiles").get_text().split())
-    assert f"That is {taken / 1e3:.0f} KB, and a piece has 192" in said
+    assert f"a tile takes {taken / 1e3:.0f} KB, and a piece has 192" in said

@@ -105,7 +105,7 @@ def rounded(vectors, levels):
 
 
 def test_eight_bits_lose_nothing_and_two_do(page, model):
-    (_, _, whole), *rows, _ = cells(page, "rounded")
+    (_, _, whole), *rows = cells(page, "rounded")
     losses = {int(kept.removesuffix(" bits")): float(loss) for kept, _, loss in rows}
     for bits, (_, levels, loss) in zip(losses, rows, strict=True):
         assert int(levels) == 2**bits - 1
@@ -120,8 +120,8 @@ def test_eight_bits_lose_nothing_and_two_do(page, model):
 @torch.no_grad()
 def test_sharing_costs_a_model_that_was_not_trained_for_it(page, model):
     """The mean of two heads' keys and values, made in the projection: turning is linear."""
-    (_, _, whole), *_, (said, _, shared) = cells(page, "rounded")
-    assert "mean of two heads" in said
+    said = " ".join(page.select_one("#sec-share").get_text().split())
+    whole, shared = re.search(r"grew from ([\d.]+) to ([\d.]+)\. So models", said).groups()
     for layer in model.layers:
         weight, bias = copy.deepcopy(layer.attention.qkv_proj).parameters()
         for part in (weight, bias):
@@ -363,7 +363,11 @@ def test_the_five_ways_side_by_side(page):
     """The losses are those of the table above; DeepSeek-V2 has 128 heads of 128."""
     rows = [row[1:] for row in cells(page, "ways")]
     losses = [float(loss) for *_, loss in cells(page, "rounded")]
-    assert f"{losses[0]:.2f} to {losses[-1]:.2f}" in rows[0][1]
+    shared = re.search(
+        r"grew from ([\d.]+ to [\d.]+)\. So models", page.select_one("#sec-share").get_text()
+    )[1]
+    assert shared.startswith(f"{losses[0]:.2f} to ")
+    assert shared in rows[0][1]
     assert f"576 numbers for {2 * 128 * 128:,}" in rows[1][0]
     assert f"grew to {losses[3]:.2f}" in rows[2][1]
     shares = RECALL["recalled"]["linear 1"]["256"]
@@ -438,7 +442,9 @@ def test_what_llama_3_keeps_with_and_without_sharing(page):
     assert 2 * 32 * 128 == 8192 == 4 * 2048
     assert "2 · 8 · 128 = 2,048" in said
     assert "2 · 32 · 128 = 8,192" in said
+    assert f"value, {32 * 2 * 128 * 2 * 131_072 / 1e9:.1f} GB would be left" in said
     latent = " ".join(page.select_one("#sec-compress").get_text().split())
+    assert f"make {32 * 576 * 2 * 131_072 / 1e9:.1f} GB of the 17" in latent
     assert 2 * 128 * 128 == 32_768
     assert "512 + 64 = 576" in latent
     assert "2 · 128 · 128 = 32,768" in latent

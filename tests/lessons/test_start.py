@@ -143,14 +143,17 @@ def test_layer_norm_and_a_unit_by_pencil(page):
     normed = torch.nn.functional.layer_norm(vector, (4,))
     torch.testing.assert_close(normed, torch.nn.functional.layer_norm(2 * vector, (4,)))
     assert normed.tolist() == pytest.approx([1.67, -0.33, -0.33, -1], abs=0.005)
+    assert (vector.mean(), vector.std(unbiased=False)) == (4, 3)
+    unit = page.select_one("#one-unit").get_text()
+    assert "9, 3.8, 3, 1" in unit
     answer = torch.nn.functional.gelu(normed @ torch.tensor([1.0, 0, 0, -1])).item()
     assert answer == pytest.approx(2.66, abs=0.005)
     assert 3 + 0.3 * answer == pytest.approx(3.8, abs=0.005)
     for said in (
-        "1.67, −0.33, −0.33 and −1",
+        "The typical distance is 3",
+        "9 becomes 5/3 ≈ 1.67, and the others become −0.33, −0.33 and −1",
         "1.67 + 0 + 0 + 1 = 2.67",
-        "nearly the sum itself, here 2.66",
-        "9, 3.8, 3 and 1",
+        "a large sum nearly as it is, here 2.66",
     ):
         assert said in open_text(page)
 

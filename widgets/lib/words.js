@@ -1,16 +1,16 @@
 // Words of which one is chosen: a group of radio buttons with one tab stop.
 
-import {html, nothing} from "../../assets/vendor/lit.js";
+import {html} from "../../assets/vendor/lit.js";
 import {isPart, shown} from "./ground-words.js";
 
 /** A token on the page: small, and with its reason, where it is only a byte of a letter. */
 export const written = (text, name = shown(text)) => (isPart(text) ? html`<small class="byte" title="part of a character, which takes several bytes">${name}</small>` : name);
 
-/** `words` in an element of class "words"; `notes`, where given, stand after them. */
-export const wordGroup = ({words, chosen, label, className, notes, choose}) => html`
+/** `words` in an element of class "words". */
+export const wordGroup = ({words, chosen, label, className, choose}) => html`
   <div class="${className} words" role="radiogroup" aria-label=${label} @keydown=${(event) => moveByKey(event, choose)}>
   ${words.map((word, i) => html`<button type="button" role="radio" aria-checked=${i === chosen} tabindex=${i === chosen ? 0 : -1}
-    @click=${() => choose(i)}><span class="word">${word}</span>${notes ? html`<span class="note">${notes[i]}</span>` : nothing}</button>`)}</div>`;
+    @click=${() => choose(i)}><span class="word">${word}</span></button>`)}</div>`;
 
 /** Arrow keys in a group of radio buttons: up and down by a row, where they stand in `columns`. */
 export function moveByKey(event, choose, columns = 1) {
