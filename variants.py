@@ -402,7 +402,7 @@ class DeltaState(NamedTuple):
 
 
 class GatedDeltaNet(nn.Module):
-    """A layer whose state is a table that it corrects and fades (Yang et al. 2025, eq. 10).
+    """A layer whose state is a table that it corrects and fades (Yang et al. 2025).
 
     Sₜ = αₜ (I − βₜ kₜ kₜᵀ) Sₜ₋₁ + βₜ kₜ vₜᵀ,  oₜ = Sₜᵀ qₜ
 
@@ -535,14 +535,14 @@ def gated_delta_rule(
 ) -> tuple[Tensor, Tensor]:
     """Write each value into a table under its key, and read it with each query.
 
-    Sₜ = αₜ (I − βₜ kₜ kₜᵀ) Sₜ₋₁ + βₜ kₜ vₜᵀ,  oₜ = Sₜᵀ qₜ        (Yang et al. 2025, eq. 10)
+    Sₜ = αₜ (I − βₜ kₜ kₜᵀ) Sₜ₋₁ + βₜ kₜ vₜᵀ,  oₜ = Sₜᵀ qₜ        (Yang et al. 2025)
 
     Shapes: query and key (..., L, D), value (..., L, Dv), log_decay = log α and beta (..., L),
         state S₀ (..., D, Dv), zeros unless given. Returns: output (..., L, Dv), and S after the
         last token. ``delta=False`` leaves out the product with kₜ kₜᵀ: it adds.
 
     ``chunk_size=None`` goes token by token, as the formula says. With chunks the work within one is
-    a few matrix products and a triangular system (the WY form, Yang et al. 2024, §3.2).
+    a few matrix products and a triangular system (the WY form, Yang et al. 2024).
     """
     _check_delta_rule(query, key, value, log_decay, beta)
     sizes = (*key.shape[:-2], key.shape[-1], value.shape[-1])

@@ -30,7 +30,7 @@ def inputs(length, dtype, *, gated=True, seed=0, scale=0.3):
 
 
 def by_the_formula(query, key, value, log_decay, beta, state, delta):
-    """Yang et al. 2025, eq. 10, with whole matrices, one head and token after another."""
+    """Yang et al. 2025, with whole matrices, one head and token after another."""
     outputs, tables = torch.zeros_like(value), torch.zeros_like(state)
     rows = []
     for b in range(len(key)):

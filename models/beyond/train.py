@@ -1,0 +1,168 @@
+"""Train one layer of each kind on each task, two kinds of sparse attention, and two stacks.
+
+`python3 -m course train beyond`
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import torch
+import torch.nn.functional as F
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+from models.beyond.task import COUNTS, KINDS, MANY, STACKS, TASKS, Porter, numbers_kept, texts
+from models.training import Report, fit, part_of
+
+SEEDS = range(5)
+RATES, TUNED_ON, TUNING_STEPS = (1e-2, 2e-2, 4e-2), 100, 200  # a seed of its own, fewer steps
+STEPS, ASKED, TESTS = 400, 256, 500
+SPARSE = ("window", "chosen")  # softmax, too, and so with softmax's rate
+FOLDER = Path(__file__).parent
+SCORES = FOLDER / "scores.json"
+
+
+def train(workdir: Path, report: Report) -> None:
+    """Train all; write scores.json, and the weights of the first seed."""
+    run = Run(workdir, report)
+    tuned = {
+        task: {kind: {str(rate): run.tuning(task, kind, rate) for rate in RATES} for kind in KINDS}
+        for task in TASKS
+    }
+    rates = {
+        task: {
+            kind: max(RATES, key=lambda rate: by_rate[str(rate)]) for kind, by_rate in found.items()
+        }
+        for task, found in tuned.items()
+    }
+    right = {task: {kind: [] for kind in KINDS} for task in TASKS}
+    right["moves"] |= {kind: [] for kind in SPARSE}
+    stacks = {name: [] for name in STACKS}
+    for seed in SEEDS:  # so that what is there after a while has every kind
+        for task, kind in cases():
+            rate = rates[task].get(kind, rates[task]["softmax"])
+            model = run.model([kind], task, COUNTS, seed, rate, STEPS)
+            if seed == SEEDS[0]:
+                save(model, task, kind)
+                model = load(task, kind)  # scored as it is shipped
+            right[task][kind].append([score(model, task, count) for count in COUNTS])
+        for name, kinds in STACKS.items():
+            model = run.model(
+                kinds, "moves", (MANY,), seed, rates["moves"]["corrects, fades"], STEPS
+            )
+            stacks[name].append(score(model, "moves", MANY))
+    found = {
+        "seeds": list(SEEDS), "steps": STEPS, "guests": list(COUNTS), "many": MANY,
+        "parameters": {kind: parameters(kind) for kind in (*KINDS, *SPARSE)},
+        "tuned": tuned, "rates": rates, "right": right, "stacks": stacks,
+        "kept": {k: [numbers_kept([k], 2 * n) for n in COUNTS] for k in (*KINDS, *SPARSE)},
+        "stacks kept": {
+            name: numbers_kept(kinds, 2 * MANY)
+            for name, kinds in {**STACKS, "four softmax": ["softmax"] * 4}.items()
+        },
+    }  # fmt: skip
+    SCORES.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+
+
+def parameters(kind: str) -> int:
+    return sum(p.numel() for p in Porter([kind]).parameters())
+
+
+def cases() -> list[tuple[str, str]]:
+    """Every task with the kinds that are trained on it."""
+    return [(task, kind) for task in TASKS for kind in KINDS] + [("moves", kind) for kind in SPARSE]
+
+
+class Run:
+    """All trainings of one call, with the steps done over all of them."""
+
+    def __init__(self, workdir: Path, report: Report) -> None:
+        self.workdir, self.report, self.done = workdir, report, 0
+        tuning = len(TASKS) * len(KINDS) * len(RATES) * TUNING_STEPS
+        self.steps = tuning + len(SEEDS) * (len(cases()) + len(STACKS)) * STEPS
+
+    def tuning(self, task: str, kind: str, rate: float) -> float:
+        model = self.model([kind], task, COUNTS, TUNED_ON, rate, TUNING_STEPS)
+        return round(sum(score(model, task, count) for count in COUNTS) / len(COUNTS), 4)
+
+    def model(
+        self,
+        kinds: list[str],
+        task: str,
+        counts: tuple[int, ...],
+        seed: int,
+        rate: float,
+        steps: int,
+    ) -> Porter:
+        torch.manual_seed(seed)
+        model = Porter(kinds)
+        name = f"{task}-{'-'.join(kinds)}-{rate}-{steps}-{seed}".replace(", ", "-").replace(
+            " ", "-"
+        )
+        after = part_of(self.report, name, self.done, self.steps)
+        loss = loss_of(model, task, counts, lambda: self.done_here / steps)
+
+        def stepped(step: int, now: float) -> None:
+            self.done_here = step
+            after(step, now)
+
+        self.done_here = 0
+        fit(
+            model,
+            loss,
+            steps=steps,
+            rate=rate,
+            decay=0.0,
+            saved=self.workdir / f"{name}.pt",
+            after=stepped,
+        )
+        self.done += steps
+        return model.eval()
+
+
+def loss_of(
+    model: Porter, task: str, counts: tuple[int, ...], part: Callable[[], float]
+) -> Callable[[], Tensor]:
+    """The loss of a fresh batch. A layer that chooses attends to all in the first half."""
+    chosen = [layer.mixer for layer in model.layers if layer.kind == "chosen"]
+
+    def loss() -> Tensor:
+        for mixer in chosen:
+            mixer.dense = part() < 0.5
+        count = counts[int(torch.randint(len(counts), ()))]
+        text = texts(task, count, ASKED // min(count, 16))
+        wrong = F.cross_entropy(model(text).flatten(0, 1), text.answers.flatten())
+        return wrong + sum(mixer.index_loss for mixer in chosen)
+
+    return loss
+
+
+@torch.no_grad()
+def score(model: Porter, task: str, count: int) -> float:
+    """Return the share of right answers in unseen texts with so many guests."""
+    for layer in model.layers:
+        if layer.kind == "chosen":
+            layer.mixer.dense = False
+    text = texts(task, count, TESTS, torch.Generator().manual_seed(10**6))
+    return round((model(text).argmax(-1) == text.answers).float().mean().item(), 4)
+
+
+def weights_of(task: str, kind: str) -> Path:
+    return FOLDER / "weights" / f"{task}-{kind}.safetensors".replace(", ", "-").replace(" ", "-")
+
+
+def save(model: Porter, task: str, kind: str) -> None:
+    path = weights_of(task, kind)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    save_file({name: t.half().contiguous() for name, t in model.state_dict().items()}, path)
+
+
+def load(task: str, kind: str) -> Porter:
+    """Load the model of the first seed, in float32."""
+    model = Porter([kind])
+    tensors = load_file(weights_of(task, kind))
+    model.load_state_dict({name: tensor.float() for name, tensor in tensors.items()})
+    return model.eval()
