@@ -441,9 +441,8 @@ class GatedDeltaNet(nn.Module):
         widths = [self.num_heads * d for d in (self.head_dim, self.head_dim, self.value_dim)]
         self.channels = sum(widths)
         self.qkv_proj = nn.Linear(self.embed_dim, self.channels, bias=False)
-        self.conv = nn.Conv1d(
-            self.channels, self.channels, conv_size, groups=self.channels, bias=False
-        )
+        taps = torch.empty(self.channels, conv_size).uniform_(-1, 1) * conv_size**-0.5
+        self.conv_weight = nn.Parameter(taps)  # the last tap is the token's own
         self.beta_proj = nn.Linear(self.embed_dim, self.num_heads, bias=False)
         self.decay_proj = None
         if gated:  # begins as Mamba-2 does: some heads fade fast, some slowly
@@ -485,7 +484,7 @@ class GatedDeltaNet(nn.Module):
         """An empty table for sequences like ``x`` (B, L, E)."""
         wide = torch.promote_types(x.dtype, torch.float32)
         table = x.new_zeros(len(x), self.num_heads, self.head_dim, self.value_dim, dtype=wide)
-        return DeltaState(table, x.new_zeros(len(x), self.channels, self.conv.kernel_size[0] - 1))
+        return DeltaState(table, x.new_zeros(len(x), self.channels, self.conv_weight.shape[1] - 1))
 
     def _checked(self, state: DeltaState | None, x: Tensor) -> DeltaState:
         empty = self.new_state(x)
@@ -502,7 +501,12 @@ class GatedDeltaNet(nn.Module):
     def _project(self, x: Tensor, recent: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """Query and key (B, H, L, D), value (B, H, L, Dv), and what the next call needs."""
         seen = torch.cat([recent, self.qkv_proj(x).mT], -1)  # (B, channels, conv_size - 1 + L)
-        mixed = F.silu(self.conv(seen)).mT.unflatten(-1, (self.num_heads, -1)).transpose(1, 2)
+        # Sums of products: a depthwise convolution is slow on a CPU.
+        mixed = sum(
+            seen[..., i : i + x.shape[1]] * self.conv_weight[:, i, None]
+            for i in range(self.conv_weight.shape[1])
+        )
+        mixed = F.silu(mixed).mT.unflatten(-1, (self.num_heads, -1)).transpose(1, 2)
         wide = torch.promote_types(x.dtype, torch.float32)
         sizes = [self.head_dim, self.head_dim, self.value_dim]
         query, key, value = mixed.to(wide).split(sizes, -1)
@@ -579,9 +583,10 @@ def _write_chunk(
     written: uᵢ = βᵢ (vᵢ − what kᵢ had before the chunk − Σⱼ₍ⱼ<ᵢ₎ (kᵢ·kⱼ) fade(j → i) uⱼ).
     """
     faded = log_decay.cumsum(-1)  # from before the chunk to after each token
-    between = (faded[..., :, None] - faded[..., None, :]).tril()  # (..., C, C), at most 0
-    causal = torch.ones_like(between, dtype=torch.bool).tril()
-    fade = between.exp().masked_fill(~causal, 0.0)
+    length = faded.shape[-1]
+    later = torch.ones(length, length, dtype=torch.bool, device=k.device).triu(1)
+    between = faded[..., :, None] - faded[..., None, :]  # (..., C, C), at most 0
+    fade = between.masked_fill(later, -torch.inf).exp()  # where it is hidden, it may be large
     start = faded.exp()[..., None]
     written = v
     if delta:
@@ -589,9 +594,8 @@ def _write_chunk(
     written = beta[..., None] * written
     if delta:
         ties = beta[..., None] * (k @ k.mT) * fade
-        written = torch.linalg.solve_triangular(
-            ties.tril(-1), written, upper=False, unitriangular=True
-        )
+        # Of ``ties`` only what lies below the diagonal is read.
+        written = torch.linalg.solve_triangular(ties, written, upper=False, unitriangular=True)
     output = start * (q @ state) + (q @ k.mT * fade) @ written
     left = (faded[..., -1:] - faded).exp()[..., None]
     return output, start[..., -1:, :] * state + (left * k).mT @ written

@@ -51,7 +51,7 @@ const isRight = ({error}) => error !== null && error < 0.05;
 
 // ---- Sentence, view ------------------------------------------------------------------------
 
-const whole = (x) => (Number.isInteger(+x.toFixed(6)) ? format(x).replace(/\.0+$/, "") : format(x));
+const whole = (x) => format(x).replace(/(\.\d*?)0+$/, "$1").replace(/\.$/, "");
 const signed = (x) => (x < 0 ? whole(x) : `+${whole(x)}`);
 
 function told(step, {guests}) {

@@ -135,7 +135,7 @@ def test_the_layer_by_hand():
     layer = GatedDeltaNet(12, 2, head_dim=4, value_dim=3, conv_size=3).double()
     x = torch.randn(1, 6, 12, dtype=torch.float64)
     made = F.pad(layer.qkv_proj(x)[0].T, (2, 0))  # channels, 2 + 6
-    mixed = torch.stack([(made[:, t : t + 3] * layer.conv.weight[:, 0]).sum(1) for t in range(6)])
+    mixed = torch.stack([(made[:, t : t + 3] * layer.conv_weight).sum(1) for t in range(6)])
     mixed = mixed * mixed.sigmoid()
     heads = []
     for h in range(2):
