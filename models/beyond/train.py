@@ -45,7 +45,8 @@ def train(workdir: Path, report: Report) -> None:
         models = [run.model(kinds, "moves", (MANY,), seed, rate, STEPS) for seed in STACK_SEEDS]
         stacks[name] = [score(model, "moves", MANY) for model in models]
     found = {
-        "seeds": list(SEEDS), "stack seeds": list(STACK_SEEDS), "steps": STEPS, "guests": list(COUNTS), "many": MANY,
+        "seeds": list(SEEDS), "stack seeds": list(STACK_SEEDS), "steps": STEPS,
+        "guests": list(COUNTS), "many": MANY,
         "parameters": {kind: parameters(kind) for kind in (*KINDS, *SPARSE)},
         "tuned": tuned, "rates": rates, "right": right, "stacks": stacks,
         "kept": {k: [numbers_kept([k], 2 * n) for n in COUNTS] for k in (*KINDS, *SPARSE)},

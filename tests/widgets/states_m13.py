@@ -23,4 +23,19 @@ STATES = {
             "empty": "table.notes=0n5%201n10%20f0",
         },
     },
+    "stack-designer": {
+        "page": PAGE,
+        "key": "stack",
+        "states": {
+            "all softmax": "stack.first=softmax&stack.second=softmax&stack.third=softmax",
+            "windows": "stack.first=window&stack.second=softmax&stack.third=window",
+            "all tables": "stack.fourth=table",
+            "one of each": "stack.first=softmax&stack.second=window",
+        },
+        "damaged": ["stack.first=mamba", "stack.second=", "stack.fourth=2"],
+        "goals": {
+            "flat": "stack.fourth=table",
+            "no-table": "stack.first=window&stack.second=window&stack.third=window",
+        },
+    },
 }  # fmt: skip
