@@ -84,11 +84,15 @@ class Porter(nn.Module):
 
     def forward(self, text: Text) -> Tensor:
         """Return scores of the answers, (B, questions, NOWHERE + 1)."""
-        room = torch.where(text.asks[..., None], self.ask, self.room(text.rooms))
-        x = self.guest(text.guests) * (text.rooms != LEAVE)[..., None] + room
+        x = self.embed(text)
         for layer in self.layers:
             x = x + layer(x)
         return self.answer(x[:, -text.answers.shape[1] :])
+
+    def embed(self, text: Text) -> Tensor:
+        """Return what the first layer reads, (B, L, WIDTH)."""
+        room = torch.where(text.asks[..., None], self.ask, self.room(text.rooms))
+        return self.guest(text.guests) * (text.rooms != LEAVE)[..., None] + room
 
 
 class Layer(nn.Module):

@@ -106,8 +106,9 @@ def test_what_was_measured_is_shown(page):
     rows = cells(page, "porter-scores")
     for kind, (_, kept, *shown) in zip(kinds, rows, strict=True):
         assert int(kept.replace(",", "")) == SCORES["kept"][kind][-1]
-        for task, cell in zip(("moves", "new day"), shown, strict=True):
-            shares = [seed[-1] for seed in SCORES["right"][task][kind]]
+        columns = (("moves", -1), ("new day", -1), ("new day", 0))
+        for (task, column), cell in zip(columns, shown, strict=True):
+            shares = [seed[column] for seed in SCORES["right"][task][kind]]
             assert numbers(cell) == pytest.approx([min(shares), max(shares)], abs=0.0051)
     for (_, kept, shown), (name, shares) in zip(
         cells(page, "stacks"), SCORES["stacks"].items(), strict=True
@@ -141,5 +142,56 @@ def test_numbers_a_token_of_open_models(page):
     ]
 
 
-def means(task, kind):
-    return [mean(column) for column in zip(*SCORES["right"][task][kind], strict=True)]
+def at(task, kind, column=-1):
+    return [seed[column] for seed in SCORES["right"][task][kind]]
+
+
+def test_moves_are_told_as_they_were_measured(page):
+    text = said(page, "#sec-trained")
+    for kind, told in {
+        "adds": "names the right room in {} of its answers",
+        "softmax": "keeps every note, gets {}",
+        "corrects": "the table that corrects gets {}",
+        "corrects, fades": "come out lower, with {}",
+    }.items():
+        assert told.format(f"{mean(at('moves', kind)):.2f}") in text
+    assert max(at("moves", "adds")) < min(at("moves", "corrects"))
+    assert max(at("moves", "corrects")) < min(at("moves", "softmax"))
+    assert mean(at("moves", "corrects, fades")) < mean(at("moves", "corrects"))
+    fades = SCORES["left"]["corrects, fades"]
+    found = at("moves", "corrects, fades")
+    worst = found.index(min(found))
+    assert min(fades[worst]) == min(part for heads in fades for part in heads)
+    assert min(fades[worst]) < 0.05
+
+
+def test_a_new_day_is_told_as_it_was_measured(page):
+    text = said(page, "#sec-trained")
+    best = {kind: max(at("new day", kind, 0)) for kind in SCORES["kept"] if kind in text_kinds()}
+    for kind, told in {
+        "corrects, fades": "corrects and fades gets {} right",
+        "adds, fades": "adds and fades {},",
+        "softmax": "and softmax {}.",
+        "adds": "only adds gets {}.",
+        "corrects": "and it gets {}:",
+    }.items():
+        assert told.format(f"{best[kind]:.2f}") in text
+    assert best["adds"] < 0.65 < min(best[kind] for kind in best if kind != "adds")
+
+
+def text_kinds():
+    return ("softmax", "corrects, fades", "corrects", "adds, fades", "adds")
+
+
+def test_one_softmax_of_four_and_a_choice(page):
+    tables, hybrid = (SCORES["stacks"][k] for k in ("four tables", "three tables, one softmax"))
+    assert max(tables) < min(hybrid)
+    text = said(page, "#sec-hybrid")
+    assert f"gets {mean(tables):.2f} of the answers right" in text
+    assert f"one layer of softmax {mean(hybrid):.2f}" in text
+    window, chosen, every = (at("moves", kind) for kind in ("window", "chosen", "softmax"))
+    assert max(window) < 0.25 < 0.9 < min(chosen)
+    assert abs(mean(chosen) - mean(every)) < 0.03
+    text = said(page, "#sec-chosen")
+    told = (f"{mean(shares):.2f}" for shares in (window, chosen, every))
+    assert "gets {} right, with a choice {}, and with everything {}".format(*told) in text
