@@ -45,20 +45,19 @@ export function stackOf(data, state) {
 
 const NAMES = ["softmax", "a window", "a table"];
 const tick = (n) => (n >= 1048576 ? "1M" : `${n / 1024}k`);
-const times = (x) => (x >= 0.995 ? (x < 1.005 ? "as much" : `${x.toFixed(1)} times as much`) : formatPercent(x));
 
 export function sentence({block, counts, rows, last}) {
   const listed = block.map((kind) => NAMES[KINDS.indexOf(kind)]).join(", ");
   const some = rows.map(({tokens, kept}) => `${bytes(kept)} of ${tick(tokens)} tokens`).join(", ");
   return `From below: ${listed}, and again. ${counts.softmax} layers of softmax, ${counts.window} with a window, ${counts.table} with tables. `
-    + `Kept: ${some}. At ${tick(last.tokens)} tokens that is ${times(last.kept / last.keptPlain)} of what softmax in all layers keeps, and a new token takes ${times(last.flops / last.flopsPlain)} of the FLOPs.`;
+    + `Kept: ${some}. At ${tick(last.tokens)} tokens that is ${formatPercent(last.kept / last.keptPlain)} of what softmax in all layers keeps, and a new token takes ${formatPercent(last.flops / last.flopsPlain)} of the FLOPs.`;
 }
 
 const share = (x) => `width:${(100 * Math.min(1, x)).toFixed(2)}%`;
 
 const row = ({tokens, kept, keptPlain, flops, flopsPlain}) => html`<tr><th scope="row">${tick(tokens)}</th>
   <td><span class="bar"><i style=${share(kept / keptPlain)}></i></span></td><td><span>${bytes(kept)}</span></td><td><span>${bytes(keptPlain)}</span></td>
-  <td><span>${times(flops / flopsPlain)}</span></td></tr>`;
+  <td><span>${formatPercent(flops / flopsPlain)}</span></td></tr>`;
 
 const view = (m, widget) => html`<table class="along"><caption>What the stack keeps along a text</caption>
   <thead><tr><th scope="col">tokens</th><th scope="col">of all softmax</th><th scope="col">keeps</th><th scope="col">all softmax</th><th scope="col">FLOPs</th></tr></thead>

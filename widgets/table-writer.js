@@ -3,19 +3,19 @@
 import {html} from "../assets/vendor/lit.js";
 import {button, choice, reset, slider} from "./lib/controls.js";
 import {defineWidget} from "./lib/define-widget.js";
-import {integer, option, text} from "./lib/fields.js";
+import {decimal, integer, option, text} from "./lib/fields.js";
 import {format} from "./lib/numbers.js";
 
 // ---- Model ---------------------------------------------------------------------------------
 
 export const RULES = ["adds", "corrects"];
-const MOST = 8; // notes and fadings in a row
+const MOST = 6; // notes and fadings in a row
 const ITEM = /^(\d+)n(\d+)$|^f(\d+)$/; // guest 0 in room 5 is "0n5"; fading to 20 % is "f20"
 
 /** "0n5 1n10 f20" → [{guest, room}, …, {fade}], or null where it isn't one. */
 export function historyOf(told, guests) {
   const items = told.split(" ").filter(Boolean).map((item) => ITEM.exec(item));
-  if (items.length > MOST || items.some((found) => !found || +found[1] >= guests || +found[2] > 12 || +found[3] > 100)) return null;
+  if (items.length > MOST || items.some((found) => !found || +found[1] >= guests || +found[2] < 1 || +found[2] > 12 || +found[3] > 100)) return null;
   return items.map(([, guest, room, fade]) => (fade === undefined ? {guest: +guest, room: +room} : {fade: +fade / 100}));
 }
 
@@ -55,7 +55,7 @@ const whole = (x) => format(x).replace(/(\.\d*?)0+$/, "$1").replace(/\.$/, "");
 const signed = (x) => (x < 0 ? whole(x) : `+${whole(x)}`);
 
 function told(step, {guests}) {
-  if ("fade" in step) return `faded to ${Math.round(100 * step.fade)} %`;
+  if ("fade" in step) return `faded to ${whole(step.fade)}`;
   return `${guests[step.guest]} in room ${step.room}`;
 }
 
@@ -101,15 +101,15 @@ export const tableWriter = defineWidget({
   fields: ({guests, start}) => ({
     rule: option("adds", RULES),
     guest: option(guests[0], guests),
-    room: integer(5, {min: 0, max: 12}),
-    fade: integer(0, {min: 0, max: 100}),
+    room: integer(5, {min: 1, max: 12}),
+    fade: decimal(0, {min: 0, max: 1, step: 0.05}),
     notes: {...text(start), parse: (given) => (historyOf(given, guests.length) ? given : undefined)}
   }),
   controls: ({data: {guests}, state: {guest, room, fade}}) => [
     [choice("rule", "How it writes", ["adds", "looks first, and corrects"])],
     [choice("guest", "Guest", guests), slider("room", "Room", {unit: (n) => `room ${n}`}),
       button("Write the note", (widget) => append(widget, `${guests.indexOf(guest)}n${room}`))],
-    [slider("fade", "Fade to %", {unit: (n) => `${n} percent`}), button("Fade the table", (widget) => append(widget, `f${fade}`)),
+    [slider("fade", "Fade to"), button("Fade the table", (widget) => append(widget, `f${Math.round(100 * fade)}`)),
       button("Take back", undo), reset]
   ],
   model: tableOf,
