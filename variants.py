@@ -1,10 +1,12 @@
-"""Other layers and masks: additive, linear, latent and cross-attention; sparse masks.
+"""Other layers and masks: additive, linear, latent, gated and cross-attention; the gated delta
+rule; sparse masks.
 
 They keep the mask contract of attention.py, and its names for sizes.
 """
 
+import math
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 import torch.nn.functional as F
@@ -366,6 +368,254 @@ class LatentAttention(nn.Module):
         )  # (B, H, L, latent_dim)
         heads = mixed @ self.v_up  # (B, H, L, value_dim)
         return self.out_proj(heads.transpose(1, 2).flatten(-2))
+
+
+class GatedAttention(MultiHeadAttention):
+    """Multi-head attention whose token decides, for each number of a head, how much gets out.
+
+    Y = (σ(x W_G) ⊙ Concat(head₁, …, head_H)) W_O        (Qiu et al. 2025, "SDPA output gate")
+
+    Softmax always hands on a whole mix, of a sink's value where nothing fits. A gate near 0 hands
+    on nothing. Weights that are returned are those before the gate.
+    """
+
+    def __init__(
+        self, embed_dim: int, num_heads: int, dropout: float = 0.0, **options: Any
+    ) -> None:
+        super().__init__(embed_dim, num_heads, dropout, **options)
+        like = self.out_proj.weight
+        self.gate_proj = nn.Linear(
+            self.embed_dim, self.query_dim, bias=options.get("bias", True),
+            device=like.device, dtype=like.dtype,
+        )  # fmt: skip
+
+    def _merge(self, heads: Tensor, x: Tensor) -> Tensor:
+        gate = self.gate_proj(x).sigmoid()  # (..., L, H · D)
+        return super()._merge(heads * self._heads(gate), x)
+
+
+class DeltaState(NamedTuple):
+    """What a ``GatedDeltaNet`` keeps of all earlier tokens; its size is the same for any length."""
+
+    table: Tensor  # (B, H, D, Dv), in float32 or wider
+    recent: Tensor  # (B, channels, conv_size - 1): what the convolution still needs
+
+
+class GatedDeltaNet(nn.Module):
+    """A layer whose state is a table that it corrects and fades (Yang et al. 2025).
+
+    Sₜ = αₜ (I − βₜ kₜ kₜᵀ) Sₜ₋₁ + βₜ kₜ vₜᵀ,  oₜ = Sₜᵀ qₜ
+
+    αₜ = exp(−A softplus(x W_α + b)) fades the whole table, βₜ = σ(x W_β) says how far the entry
+    under kₜ is put right. Queries and keys have length 1. A short convolution over the last
+    ``conv_size`` tokens (1: only the token itself) and SiLU come before; after it each head is
+    normed and gated by SiLU(x W_G). Always causal.
+
+    ``gated=False`` fades nothing (DeltaNet, Schlag et al. 2021; Yang et al. 2024).
+    ``delta=False`` adds and corrects nothing: with the gate as Mamba-2's (Dao and Gu 2024), without
+        it linear attention without a denominator.
+    ``head_dim``: of queries and keys, ``value_dim``: of values; embed_dim / num_heads unless given.
+    """
+
+    def __init__(
+        self,
+        embed_dim: int,
+        num_heads: int,
+        *,
+        head_dim: int | None = None,
+        value_dim: int | None = None,
+        conv_size: int = 4,
+        gated: bool = True,
+        delta: bool = True,
+        chunk_size: int = 64,
+    ) -> None:
+        super().__init__()
+        check_counts(embed_dim=embed_dim, num_heads=num_heads)
+        head_dim = embed_dim // num_heads if head_dim is None else head_dim
+        value_dim = embed_dim // num_heads if value_dim is None else value_dim
+        check_counts(head_dim=head_dim, value_dim=value_dim, conv_size=conv_size)
+        check_counts(chunk_size=chunk_size)
+        self.embed_dim, self.num_heads = int(embed_dim), int(num_heads)
+        self.head_dim, self.value_dim = int(head_dim), int(value_dim)
+        self.delta, self.chunk_size = delta, int(chunk_size)
+        widths = [self.num_heads * d for d in (self.head_dim, self.head_dim, self.value_dim)]
+        self.channels = sum(widths)
+        self.qkv_proj = nn.Linear(self.embed_dim, self.channels, bias=False)
+        taps = torch.empty(self.channels, conv_size).uniform_(-1, 1) * conv_size**-0.5
+        self.conv_weight = nn.Parameter(taps)  # the last tap is the token's own
+        self.beta_proj = nn.Linear(self.embed_dim, self.num_heads, bias=False)
+        self.decay_proj = None
+        if gated:  # begins as Mamba-2 does: some heads fade fast, some slowly
+            self.decay_proj = nn.Linear(self.embed_dim, self.num_heads, bias=False)
+            self.log_rate = nn.Parameter(torch.empty(self.num_heads).uniform_(1, 16).log())
+            step = torch.empty(self.num_heads).uniform_(math.log(1e-3), math.log(0.1)).exp()
+            self.decay_bias = nn.Parameter(step.expm1().log())  # its softplus is the step
+        self.gate_proj = nn.Linear(self.embed_dim, widths[2], bias=False)
+        self.norm = nn.RMSNorm(self.value_dim, eps=1e-6)
+        self.out_proj = nn.Linear(widths[2], self.embed_dim, bias=False)
+
+    def extra_repr(self) -> str:
+        kind = f"gated={self.decay_proj is not None}, delta={self.delta}"
+        sizes = f"head_dim={self.head_dim}, value_dim={self.value_dim}"
+        return f"{self.embed_dim}, num_heads={self.num_heads}, {sizes}, {kind}"
+
+    def forward(
+        self, x: Tensor, *, state: DeltaState | None = None, return_state: bool = False
+    ) -> Tensor | tuple[Tensor, DeltaState]:
+        """x (B, L, E) -> (B, L, E); ``state`` is what an earlier call returned."""
+        check_width("x", x, "embed_dim", self.embed_dim)
+        check_alike("layer", self.out_proj.weight, "x", x)
+        if x.ndim != 3:
+            raise ValueError(f"x must be (B, L, {self.embed_dim}), got {tuple(x.shape)}")
+        state = self._checked(state, x)
+        query, key, value, recent = self._project(x, state.recent)
+        log_decay, beta = self._gates(x)
+        with without_autocast(x.device.type):  # it would narrow the sums
+            heads, table = gated_delta_rule(
+                query, key, value, log_decay, beta,
+                state=state.table, delta=self.delta, chunk_size=self.chunk_size,
+            )  # fmt: skip
+        heads = self.norm(heads.transpose(1, 2).to(x.dtype))  # (B, L, H, Dv)
+        gate = F.silu(self.gate_proj(x)).unflatten(-1, (self.num_heads, -1))
+        output = self.out_proj((heads * gate).flatten(-2))
+        return (output, DeltaState(table, recent)) if return_state else output
+
+    def new_state(self, x: Tensor) -> DeltaState:
+        """An empty table for sequences like ``x`` (B, L, E)."""
+        wide = torch.promote_types(x.dtype, torch.float32)
+        table = x.new_zeros(len(x), self.num_heads, self.head_dim, self.value_dim, dtype=wide)
+        return DeltaState(table, x.new_zeros(len(x), self.channels, self.conv_weight.shape[1] - 1))
+
+    def _checked(self, state: DeltaState | None, x: Tensor) -> DeltaState:
+        empty = self.new_state(x)
+        if state is None:
+            return empty
+        for name, given, wanted in zip(DeltaState._fields, state, empty, strict=True):
+            check_tensor(name, given)
+            if given.shape != wanted.shape:
+                shapes = f"{tuple(wanted.shape)}, got {tuple(given.shape)}"
+                raise ValueError(f"state.{name} must be {shapes}")
+            check_alike("x", wanted, f"state.{name}", given)
+        return state
+
+    def _project(self, x: Tensor, recent: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """Query and key (B, H, L, D), value (B, H, L, Dv), and what the next call needs."""
+        seen = torch.cat([recent, self.qkv_proj(x).mT], -1)  # (B, channels, conv_size - 1 + L)
+        # Sums of products: a depthwise convolution is slow on a CPU.
+        mixed = sum(
+            seen[..., i : i + x.shape[1]] * self.conv_weight[:, i, None]
+            for i in range(self.conv_weight.shape[1])
+        )
+        mixed = F.silu(mixed).mT.unflatten(-1, (self.num_heads, -1)).transpose(1, 2)
+        wide = torch.promote_types(x.dtype, torch.float32)
+        sizes = [self.head_dim, self.head_dim, self.value_dim]
+        query, key, value = mixed.to(wide).split(sizes, -1)
+        return _unit(query), _unit(key), value, seen[..., seen.shape[-1] - recent.shape[-1] :]
+
+    def _gates(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        """log αₜ and βₜ, (B, H, L) each."""
+        wide = torch.promote_types(x.dtype, torch.float32)
+        beta = self.beta_proj(x).to(wide).sigmoid().mT
+        if self.decay_proj is None:
+            return torch.zeros_like(beta), beta
+        step = F.softplus(self.decay_proj(x).to(wide) + self.decay_bias.to(wide))  # (B, L, H)
+        return (-self.log_rate.to(wide).exp() * step).mT, beta
+
+
+def _unit(heads: Tensor) -> Tensor:
+    return heads * (heads.square().sum(-1, keepdim=True) + 1e-6).rsqrt()
+
+
+def gated_delta_rule(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    log_decay: Tensor,
+    beta: Tensor,
+    *,
+    state: Tensor | None = None,
+    delta: bool = True,
+    chunk_size: int | None = 64,
+) -> tuple[Tensor, Tensor]:
+    """Write each value into a table under its key, and read it with each query.
+
+    Sₜ = αₜ (I − βₜ kₜ kₜᵀ) Sₜ₋₁ + βₜ kₜ vₜᵀ,  oₜ = Sₜᵀ qₜ        (Yang et al. 2025)
+
+    Shapes: query and key (..., L, D), value (..., L, Dv), log_decay = log α and beta (..., L),
+        state S₀ (..., D, Dv), zeros unless given. Returns: output (..., L, Dv), and S after the
+        last token. ``delta=False`` leaves out the product with kₜ kₜᵀ: it adds.
+
+    ``chunk_size=None`` goes token by token, as the formula says. With chunks the work within one is
+    a few matrix products and a triangular system (the WY form, Yang et al. 2024).
+    """
+    _check_delta_rule(query, key, value, log_decay, beta)
+    sizes = (*key.shape[:-2], key.shape[-1], value.shape[-1])
+    state = key.new_zeros(sizes) if state is None else state
+    if tuple(state.shape) != sizes:
+        raise ValueError(f"state must be {sizes}, got {tuple(state.shape)}")
+    check_alike("key", key, "state", state)
+    if chunk_size is not None:
+        check_counts(chunk_size=chunk_size)
+    one, size = (_write_one, 1) if chunk_size is None else (_write_chunk, chunk_size)
+    parts = [t.split(size, -2) for t in (query, key, value)]
+    parts += [t.split(size, -1) for t in (log_decay, beta)]
+    outputs = []
+    for part in zip(*parts, strict=True):
+        output, state = one(*part, state, delta)
+        outputs.append(output)
+    return torch.cat(outputs, -2), state
+
+
+def _write_one(
+    q: Tensor, k: Tensor, v: Tensor, log_decay: Tensor, beta: Tensor, state: Tensor, delta: bool
+) -> tuple[Tensor, Tensor]:
+    """One token, (..., 1, D): fade, ask what its key has, write the difference, read."""
+    state = log_decay.exp()[..., None] * state
+    new = v - k @ state if delta else v
+    state = state + k.mT @ (beta[..., None] * new)
+    return q @ state, state
+
+
+def _write_chunk(
+    q: Tensor, k: Tensor, v: Tensor, log_decay: Tensor, beta: Tensor, state: Tensor, delta: bool
+) -> tuple[Tensor, Tensor]:
+    """C tokens at once. What token i writes, uᵢ, depends on what those before it in the chunk have
+    written: uᵢ = βᵢ (vᵢ − what kᵢ had before the chunk − Σⱼ₍ⱼ<ᵢ₎ (kᵢ·kⱼ) fade(j → i) uⱼ).
+    """
+    faded = log_decay.cumsum(-1)  # from before the chunk to after each token
+    length = faded.shape[-1]
+    later = torch.ones(length, length, dtype=torch.bool, device=k.device).triu(1)
+    between = faded[..., :, None] - faded[..., None, :]  # (..., C, C), at most 0
+    fade = between.masked_fill(later, -torch.inf).exp()  # where it is hidden, it may be large
+    start = faded.exp()[..., None]
+    written = v
+    if delta:
+        written = v - start * (k @ state)
+    written = beta[..., None] * written
+    if delta:
+        ties = beta[..., None] * (k @ k.mT) * fade
+        # Of ``ties`` only what lies below the diagonal is read.
+        written = torch.linalg.solve_triangular(ties, written, upper=False, unitriangular=True)
+    output = start * (q @ state) + (q @ k.mT * fade) @ written
+    left = (faded[..., -1:] - faded).exp()[..., None]
+    return output, start[..., -1:, :] * state + (left * k).mT @ written
+
+
+def _check_delta_rule(
+    query: Tensor, key: Tensor, value: Tensor, log_decay: Tensor, beta: Tensor
+) -> None:
+    given = {"query": query, "key": key, "value": value, "log_decay": log_decay, "beta": beta}
+    for name, tensor in given.items():
+        check_tensor(name, tensor)
+        check_alike("key", key, name, tensor)
+    if key.ndim < 2 or key.shape[-2] == 0:
+        raise ValueError(f"key must be (..., L, D) with at least one token, got {(*key.shape,)}")
+    wanted = {"query": key.shape, "value": (*key.shape[:-1], *value.shape[-1:])}
+    wanted |= {"log_decay": key.shape[:-1], "beta": key.shape[:-1]}
+    for name, shape in wanted.items():
+        if given[name].shape != tuple(shape):
+            shapes = f"{(*given[name].shape,)} doesn't fit key {(*key.shape,)}"
+            raise ValueError(f"{name} {shapes}: it must be {tuple(shape)}")
 
 
 # --- Parts of the keys ---------------------------------------------------------------------------

@@ -19,6 +19,7 @@ LESSONS = {
     "m10": "m10_cost",
     "m11": "m11_fast_and_exact",
     "m12": "m12_inference",
+    "m13": "m13_beyond_softmax",
 }
 
 ROWS = [

@@ -11,7 +11,7 @@ from tests.lessons.reading import numbers
 PAGE = "models.html"
 ANCHORS = [
     "grammar", "induction", "bottleneck", "alignment", "heads", "positions", "sentiment",
-    "playground", "storyteller",
+    "playground", "storyteller", "beyond",
 ]  # fmt: skip
 
 
@@ -39,7 +39,7 @@ def test_parameters_are_those_of_the_weights(page):
         assert shown[f"grammar, {name}"] == sum(p.numel() for p in model.parameters())
     model = load(ROOT / "models/storyteller/weights/storyteller.safetensors")
     assert shown["storyteller"] == sum(p.numel() for p in model.parameters())
-    assert len(shown) == 13
+    assert len(shown) == 14
 
 
 def test_files_are_as_large_as_said(page):
@@ -75,6 +75,14 @@ def test_scores_are_the_committed_ones(page):
     bits, counted = numbers(table[1][1])[0], numbers(table[2][1])[0]
     assert bits == pytest.approx(story["bits per byte"]["all"], abs=0.0051)
     assert bits < counted
+
+
+def test_scores_of_the_porters_are_the_committed_ones(page):
+    right = scores("beyond/scores.json")["right"]
+    kinds = ("softmax", "corrects, fades", "corrects", "adds, fades", "adds")
+    for kind, (_, *shown) in zip(kinds, rows(page, "beyond-scores"), strict=True):
+        for task, cell in zip(("moves", "new day"), shown, strict=True):
+            assert numbers(cell) == span([seed[-1] for seed in right[task][kind]])
 
 
 def test_scores_of_what_two_lessons_trained_are_theirs(page):

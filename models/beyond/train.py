@@ -1,0 +1,178 @@
+"""Train one layer of each kind on each task, two kinds of sparse attention, and two stacks.
+
+`python3 -m course train beyond`
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import torch
+import torch.nn.functional as F
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+from models.beyond.task import COUNTS, KINDS, MANY, STACKS, TASKS, Porter, numbers_kept, texts
+from models.training import Report, fit, part_of
+
+SEEDS, STACK_SEEDS = range(5), range(3)
+RATES, TUNED_ON, TUNING_STEPS = (1e-2, 2e-2, 4e-2), 100, 200  # a seed of its own, fewer steps
+STEPS = {"moves": 300, "new day": 600}  # that "nowhere" isn't always right takes longer to find
+ASKED, TESTS = 256, 300
+STACK_RATE = 1e-2  # at 4e-2, the best for one layer of tables, four of them learn nothing
+FADING = ("adds, fades", "corrects, fades")
+SPARSE = ("window", "chosen")  # softmax, too, and so with softmax's rate
+FOLDER = Path(__file__).parent
+SCORES = FOLDER / "scores.json"
+
+
+def train(workdir: Path, report: Report) -> None:
+    """Train all; write scores.json, and the weights of the first seed."""
+    run = Run(workdir, report)
+    tuned = {kind: {str(rate): run.tuning(kind, rate) for rate in RATES} for kind in KINDS}
+    rates = {kind: max(RATES, key=lambda rate: tuned[kind][str(rate)]) for kind in KINDS}
+    right: dict[str, dict[str, list]] = {}
+    stays = {}
+    for task in TASKS:
+        right[task] = {}
+        for kind in kinds_of(task):
+            rate = rates.get(kind, rates["softmax"])
+            models = [run.model([kind], task, COUNTS, seed, rate, STEPS[task]) for seed in SEEDS]
+            save(models[0], task, kind)
+            models[0] = load(task, kind)  # scored as it is shipped
+            right[task][kind] = [[score(m, task, count) for count in COUNTS] for m in models]
+            if task == "moves" and kind in FADING:
+                stays[kind] = [left(model) for model in models]
+    stacks: dict[str, list[float]] = {}
+    for name, kinds in STACKS.items():
+        models = [
+            run.model(kinds, "moves", (*COUNTS, MANY), seed, STACK_RATE, STEPS["moves"])
+            for seed in STACK_SEEDS
+        ]
+        stacks[name] = [score(model, "moves", MANY) for model in models]
+    found = {
+        "seeds": list(SEEDS), "stack seeds": list(STACK_SEEDS), "steps": STEPS,
+        "guests": list(COUNTS), "many": MANY,
+        "parameters": {kind: parameters(kind) for kind in (*KINDS, *SPARSE)},
+        "tuned": tuned, "rates": rates, "right": right, "left": stays, "stacks": stacks,
+        "kept": {k: [numbers_kept([k], 2 * n) for n in COUNTS] for k in (*KINDS, *SPARSE)},
+        "stacks kept": {
+            name: numbers_kept(kinds, 2 * MANY)
+            for name, kinds in {**STACKS, "four softmax": ["softmax"] * 4}.items()
+        },
+    }  # fmt: skip
+    SCORES.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+
+
+def parameters(kind: str) -> int:
+    return sum(p.numel() for p in Porter([kind]).parameters())
+
+
+def kinds_of(task: str) -> tuple[str, ...]:
+    return (*KINDS, *SPARSE) if task == "moves" else KINDS
+
+
+class Run:
+    """All trainings of one call, with the steps done over all of them."""
+
+    def __init__(self, workdir: Path, report: Report) -> None:
+        self.workdir, self.report, self.done = workdir, report, 0
+        tuning = len(KINDS) * len(RATES) * TUNING_STEPS
+        each = sum(len(kinds_of(task)) * STEPS[task] for task in TASKS)
+        stacks = len(STACK_SEEDS) * len(STACKS) * STEPS["moves"]
+        self.steps = tuning + len(SEEDS) * each + stacks
+
+    def tuning(self, kind: str, rate: float) -> float:
+        model = self.model([kind], "moves", COUNTS, TUNED_ON, rate, TUNING_STEPS)
+        return round(sum(score(model, "moves", count) for count in COUNTS) / len(COUNTS), 4)
+
+    def model(
+        self,
+        kinds: list[str],
+        task: str,
+        counts: tuple[int, ...],
+        seed: int,
+        rate: float,
+        steps: int,
+    ) -> Porter:
+        torch.manual_seed(seed)
+        model = Porter(kinds)
+        name = f"{task}-{'-'.join(kinds)}-{rate}-{steps}-{seed}".replace(", ", "-").replace(
+            " ", "-"
+        )
+        after = part_of(self.report, name, self.done, self.steps)
+        loss = loss_of(model, task, counts, lambda: self.done_here / steps)
+
+        def stepped(step: int, now: float) -> None:
+            self.done_here = step
+            after(step, now)
+
+        self.done_here = 0
+        fit(
+            model,
+            loss,
+            steps=steps,
+            rate=rate,
+            decay=0.0,
+            saved=self.workdir / f"{name}.pt",
+            after=stepped,
+        )
+        self.done += steps
+        return model.eval()
+
+
+def loss_of(
+    model: Porter, task: str, counts: tuple[int, ...], part: Callable[[], float]
+) -> Callable[[], Tensor]:
+    """The loss of a fresh batch. A layer that chooses attends to all in the first half."""
+    chosen = [layer.mixer for layer in model.layers if layer.kind == "chosen"]
+
+    def loss() -> Tensor:
+        for mixer in chosen:
+            mixer.dense = part() < 0.5
+        count = counts[int(torch.randint(len(counts), ()))]
+        text = texts(task, count, ASKED // min(count, 16))
+        wrong = F.cross_entropy(model(text).flatten(0, 1), text.answers.flatten())
+        return wrong + sum(mixer.index_loss for mixer in chosen)
+
+    return loss
+
+
+@torch.no_grad()
+def score(model: Porter, task: str, count: int) -> float:
+    """Return the share of right answers in unseen texts with so many guests."""
+    for layer in model.layers:
+        if layer.kind == "chosen":
+            layer.mixer.dense = False
+    text = texts(task, count, TESTS, torch.Generator().manual_seed(10**6))
+    return round((model(text).argmax(-1) == text.answers).float().mean().item(), 4)
+
+
+@torch.no_grad()
+def left(model: Porter) -> list[float]:
+    """Return for each head the part of a table that fading leaves over the notes of *moves*."""
+    text = texts("moves", COUNTS[-1], TESTS, torch.Generator().manual_seed(10**6))
+    [layer] = model.layers
+    log_decay, _ = layer.mixer._gates(layer.norm(model.embed(text)))  # (B, H, L)
+    notes = log_decay[..., : 2 * COUNTS[-1]].sum(-1).exp()
+    return [round(part, 4) for part in notes.mean(0).tolist()]
+
+
+def weights_of(task: str, kind: str) -> Path:
+    return FOLDER / "weights" / f"{task}-{kind}.safetensors".replace(", ", "-").replace(" ", "-")
+
+
+def save(model: Porter, task: str, kind: str) -> None:
+    path = weights_of(task, kind)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    save_file({name: t.half().contiguous() for name, t in model.state_dict().items()}, path)
+
+
+def load(task: str, kind: str) -> Porter:
+    """Load the model of the first seed, in float32."""
+    model = Porter([kind])
+    tensors = load_file(weights_of(task, kind))
+    model.load_state_dict({name: tensor.float() for name, tensor in tensors.items()})
+    return model.eval()

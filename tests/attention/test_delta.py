@@ -1,0 +1,243 @@
+"""The gated delta rule: by token, by chunks, by the paper's matrices, and by another library."""
+
+import importlib
+import importlib.util
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from attention import MultiHeadAttention
+from variants import DeltaState, GatedAttention, GatedDeltaNet, gated_delta_rule
+
+TOLERANCE = {torch.float32: 1e-5, torch.float64: 1e-10}
+KINDS = [(True, True), (True, False), (False, True), (False, False)]
+
+
+def inputs(length, dtype, *, gated=True, seed=0, scale=0.3):
+    """Query, key, value, log α, β and a state, for 2 sequences and 3 heads; keys have length 1."""
+    draw = torch.Generator().manual_seed(seed)
+    shape = 2, 3, length
+    query, key = (
+        F.normalize(torch.randn(*shape, 8, generator=draw, dtype=dtype), dim=-1) for _ in range(2)
+    )
+    value, state = (
+        scale * torch.randn(*s, 5, generator=draw, dtype=dtype) for s in (shape, (2, 3, 8))
+    )
+    log_decay, beta = (torch.rand(shape, generator=draw, dtype=dtype) for _ in range(2))
+    given = [query, key, value, -log_decay * gated, beta, state]
+    return [t.clone().requires_grad_() for t in given]
+
+
+def by_the_formula(query, key, value, log_decay, beta, state, delta):
+    """Yang et al. 2025, with whole matrices, one head and token after another."""
+    outputs, tables = torch.zeros_like(value), torch.zeros_like(state)
+    rows = []
+    for b in range(len(key)):
+        for h in range(key.shape[1]):
+            S = state[b, h]
+            for t in range(key.shape[2]):
+                k, v, strength = key[b, h, t], value[b, h, t], beta[b, h, t]
+                eye = torch.eye(len(k), dtype=k.dtype)
+                keep = eye - strength * torch.outer(k, k) if delta else eye
+                S = log_decay[b, h, t].exp() * keep @ S + strength * torch.outer(k, v)
+                rows.append(S.T @ query[b, h, t])
+            tables[b, h] = S
+    return torch.stack(rows).reshape(outputs.shape), tables
+
+
+def found(rule, given):
+    """What a rule gives, forward and backward."""
+    output, state = rule(*given)
+    loss = output.sin().sum() + state.cos().sum()
+    return output, state, *torch.autograd.grad(loss, given)
+
+
+@pytest.mark.parametrize("dtype", TOLERANCE, ids=str)
+@pytest.mark.parametrize(("gated", "delta"), KINDS, ids=str)
+@pytest.mark.parametrize("length", [1, 7, 16, 37])
+def test_chunks_equal_steps_equal_the_formula(length, gated, delta, dtype):
+    given = inputs(length, dtype, gated=gated)
+    want = found(lambda *t: by_the_formula(*t, delta), given)
+    for size in (None, 1, 5, 16, 64):
+        got = found(
+            lambda *t, size=size: gated_delta_rule(
+                *t[:5], state=t[5], delta=delta, chunk_size=size
+            ),
+            given,
+        )
+        for a, b in zip(got, want, strict=True):
+            torch.testing.assert_close(a, b, rtol=TOLERANCE[dtype], atol=TOLERANCE[dtype])
+
+
+def test_strong_decay_gives_finite_gradients():
+    given = inputs(40, torch.float32)
+    given[3] = (given[3] * 200).detach().requires_grad_()
+    by_token, by_chunk = (
+        found(lambda *t, s=size: gated_delta_rule(*t[:5], state=t[5], chunk_size=s), given)
+        for size in (None, 64)
+    )
+    for a, b in zip(by_chunk, by_token, strict=True):
+        assert a.isfinite().all()
+        torch.testing.assert_close(a, b, rtol=1e-4, atol=1e-5)
+
+
+def test_what_was_written_last_is_what_is_read():
+    """With β = 1 and no fading, a key's newest value stands in the table exactly."""
+    _, key, value, log_decay, beta, _ = inputs(12, torch.float64)
+    output, _ = gated_delta_rule(key, key, value, 0 * log_decay, 1 + 0 * beta)
+    torch.testing.assert_close(output, value)
+    added, _ = gated_delta_rule(key, key, value, 0 * log_decay, 1 + 0 * beta, delta=False)
+    assert not torch.allclose(added, value, atol=1e-2)
+
+
+HAS_QWEN = importlib.util.find_spec("transformers") is not None
+
+
+@pytest.mark.skipif(not HAS_QWEN, reason="needs transformers, whose Qwen3-Next has the rule")
+@pytest.mark.parametrize("length", [1, 37, 64, 100])
+def test_as_transformers_has_it(length):
+    other = importlib.import_module("transformers.models.qwen3_next.modeling_qwen3_next")
+    query, key, value, log_decay, beta, state = inputs(length, torch.float32)
+    swapped = [t.transpose(1, 2) for t in (query, key, value, log_decay, beta)]
+    for rule, size in (
+        (other.torch_chunk_gated_delta_rule, 64),
+        (other.torch_recurrent_gated_delta_rule, None),
+    ):
+        want, want_state = rule(*swapped, initial_state=state, output_final_state=True)
+        got, table = gated_delta_rule(
+            query * query.shape[-1] ** -0.5, key, value, log_decay, beta,
+            state=state, chunk_size=size,
+        )  # fmt: skip
+        torch.testing.assert_close(got, want.transpose(1, 2), rtol=1e-4, atol=1e-5)
+        torch.testing.assert_close(table, want_state, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("options", [{}, {"gated": False}, {"delta": False}, {"conv_size": 1}])
+@pytest.mark.parametrize("steps", [[1] * 11, [4, 1, 6], [10, 1]], ids=str)
+@torch.no_grad()
+def test_a_state_handed_on_equals_one_pass(steps, options):
+    layer = GatedDeltaNet(16, 2, chunk_size=4, **options).double()
+    x = torch.randn(2, 11, 16, dtype=torch.float64)
+    want, final = layer(x, return_state=True)
+    state, outputs = None, []
+    for part in x.split(steps, dim=1):
+        out, state = layer(part, state=state, return_state=True)
+        outputs.append(out)
+    torch.testing.assert_close(torch.cat(outputs, 1), want, rtol=1e-10, atol=1e-10)
+    for got, wanted in zip(state, final, strict=True):
+        torch.testing.assert_close(got, wanted, rtol=1e-10, atol=1e-10)
+    assert state.table.shape == (2, 2, 8, 8)
+
+
+def test_the_layer_by_hand():
+    """Every step of the layer with loops over heads and tokens."""
+    layer = GatedDeltaNet(12, 2, head_dim=4, value_dim=3, conv_size=3).double()
+    x = torch.randn(1, 6, 12, dtype=torch.float64)
+    made = F.pad(layer.qkv_proj(x)[0].T, (2, 0))  # channels, 2 + 6
+    mixed = torch.stack([(made[:, t : t + 3] * layer.conv_weight).sum(1) for t in range(6)])
+    mixed = mixed * mixed.sigmoid()
+    heads = []
+    for h in range(2):
+        q, k, v = mixed[:, 11 * h : 11 * h + 11].split([4, 4, 3], dim=1)
+        S, rows = torch.zeros(4, 3, dtype=torch.float64), []
+        for t in range(6):
+            key, query = k[t] / k[t].norm(), q[t] / q[t].norm()
+            rate = layer.log_rate[h].exp()
+            step = F.softplus(layer.decay_proj.weight[h] @ x[0, t] + layer.decay_bias[h])
+            beta = (layer.beta_proj.weight[h] @ x[0, t]).sigmoid()
+            S = (-rate * step).exp() * S
+            S = S + beta * torch.outer(key, v[t] - S.T @ key)
+            row = S.T @ query
+            gate = layer.gate_proj.weight[3 * h : 3 * h + 3] @ x[0, t]
+            rows.append(row / (row.square().mean() + 1e-6).sqrt() * gate * gate.sigmoid())
+        heads.append(torch.stack(rows))
+    torch.testing.assert_close(
+        layer(x)[0], layer.out_proj(torch.cat(heads, 1)), atol=1e-3, rtol=1e-3
+    )
+
+
+def test_no_token_sees_a_later_one():
+    layer, x = GatedDeltaNet(16, 2), torch.randn(1, 9, 16)
+    before = layer(x)
+    x[:, -1] = 3.0
+    after = layer(x)
+    torch.testing.assert_close(before[:, :-1], after[:, :-1])
+    assert not torch.allclose(before[:, -1], after[:, -1])
+
+
+def test_every_parameter_learns():
+    layer = GatedDeltaNet(16, 2)
+    layer(torch.randn(2, 9, 16)).square().sum().backward()
+    assert all(p.grad.abs().max() > 0 for p in layer.parameters())
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=str)
+def test_half_precision_keeps_a_wide_table(dtype):
+    layer, x = GatedDeltaNet(16, 2), torch.randn(1, 300, 16)
+    want = layer(x)
+    got, state = layer.to(dtype)(x.to(dtype), return_state=True)
+    assert got.dtype == dtype
+    assert state.table.dtype == torch.float32
+    torch.testing.assert_close(got.float(), want, rtol=5e-2, atol=5e-2)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({0: (2, 3, 7, 9)}, r"query \(2, 3, 7, 9\) doesn't fit key \(2, 3, 7, 8\)"),
+        ({2: (2, 3, 6, 5)}, r"value \(2, 3, 6, 5\) doesn't fit key"),
+        ({3: (2, 3, 7, 1)}, r"log_decay \(2, 3, 7, 1\) doesn't fit key .*: it must be \(2, 3, 7\)"),
+        ({4: (2, 7, 3)}, r"beta \(2, 7, 3\) doesn't fit key"),
+        ({5: (2, 3, 5, 8)}, r"state must be \(2, 3, 8, 5\), got \(2, 3, 5, 8\)"),
+    ],
+)
+def test_shapes_that_the_rule_refuses(change, words):
+    given = [torch.zeros(change.get(i, t.shape)) for i, t in enumerate(inputs(7, torch.float32))]
+    with pytest.raises(ValueError, match=words):
+        gated_delta_rule(*given[:5], state=given[5])
+
+
+def test_what_else_is_refused():
+    given = inputs(7, torch.float32)
+    with pytest.raises(TypeError, match=r"dtype differs: key torch.float32, beta torch.float64"):
+        gated_delta_rule(*given[:4], given[4].double())
+    with pytest.raises(ValueError, match="chunk_size must be at least 1, got 0"):
+        gated_delta_rule(*given[:5], chunk_size=0)
+    with pytest.raises(ValueError, match="at least one token"):
+        gated_delta_rule(*(t[:, :, :0] for t in given[:5]))
+    layer, x = GatedDeltaNet(16, 2), torch.randn(2, 5, 16)
+    with pytest.raises(ValueError, match=r"x must be \(B, L, 16\), got \(5, 16\)"):
+        layer(x[0])
+    with pytest.raises(ValueError, match=r"x \(2, 5, 8\) must be \(..., length, embed_dim=16\)"):
+        layer(x[..., :8])
+    table, recent = layer.new_state(x)
+    with pytest.raises(ValueError, match=r"state.table must be \(2, 2, 8, 8\), got \(1, 2, 8, 8\)"):
+        layer(x, state=DeltaState(table[:1], recent))
+    with pytest.raises(ValueError, match=r"state.recent must be \(2, 48, 3\), got \(2, 48, 2\)"):
+        layer(x, state=DeltaState(table, recent[..., 1:]))
+    with pytest.raises(ValueError, match="num_heads must be at least 1, got 0"):
+        GatedDeltaNet(16, 0)
+    assert "gated=True, delta=True" in repr(layer)
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"num_kv_heads": 2, "head_dim": 6, "sinks": True}], ids=str
+)
+def test_a_gated_layer_multiplies_each_head_s_numbers(options):
+    torch.manual_seed(0)
+    layer = GatedAttention(16, 4, **options)
+    plain = MultiHeadAttention(16, 4, **options)
+    plain.load_state_dict({n: t for n, t in layer.state_dict().items() if "gate" not in n})
+    x = torch.randn(2, 5, 16)
+    mixed = {}
+    plain.out_proj.register_forward_pre_hook(lambda _, given: mixed.update(heads=given[0]))
+    _, weights = plain(x, None, True, is_causal=True)
+    gate = torch.sigmoid(x @ layer.gate_proj.weight.T + layer.gate_proj.bias)
+    got, got_weights = layer(x, None, True, is_causal=True)
+    torch.testing.assert_close(got, layer.out_proj(mixed["heads"] * gate))
+    torch.testing.assert_close(got_weights, weights)
+    with torch.no_grad():  # closed everywhere, it writes nothing but the last bias
+        layer.gate_proj.weight.zero_()
+        layer.gate_proj.bias.fill_(-50.0)
+        torch.testing.assert_close(layer(x), layer.out_proj.bias.expand(2, 5, 16))

@@ -1,0 +1,94 @@
+"""Answers that m13's checkers must refuse, and right ones in other styles that they must accept."""
+
+import numpy as np
+import pytest
+import torch
+
+from course.exercises.examine import FAILED, PASSED, examine
+from course.exercises.task import tasks_of
+from exercises.solutions import m13
+
+SEEDS = range(30)
+TASKS = tasks_of("m13")
+
+
+def changes_the_table(table, key, value, beta):
+    table += beta * np.outer(key, value - key @ table)
+    return table
+
+
+def in_torch(q, k, v, alpha, beta):
+    q, k, v = map(torch.from_numpy, (q, k, v))
+    table, rows = torch.zeros(k.shape[1], v.shape[1], dtype=k.dtype), []
+    for t in range(len(k)):
+        table = table * alpha[t]
+        table = table - beta[t] * torch.outer(k[t], k[t] @ table - v[t])
+        rows.append(q[t] @ table)
+    return torch.stack(rows), table
+
+
+def by_argpartition(index, kept):
+    L = len(index)
+    hidden = np.triu(np.ones((L, L), dtype=bool), 1)
+    order = np.argsort(np.where(hidden, np.inf, -index), axis=1)[:, :kept]
+    mask = np.zeros((L, L), dtype=bool)
+    np.put_along_axis(mask, order, True, axis=1)
+    return mask & ~hidden
+
+
+RIGHT = {
+    "corrected": [m13.by_matrix, lambda *note: m13.corrected(*note).tolist()],
+    "gated_delta": [in_torch, m13.by_variants],
+    "chosen_mask": [by_argpartition, m13.row_by_row],
+    "numbers_kept": [m13.layer_by_layer],
+}
+WRONG = {
+    "corrected": [
+        lambda table, key, value, beta: table,
+        lambda table, key, value, beta: np.outer(key, value),
+        lambda table, key, value, beta: m13.corrected(table, 2 * key, value, beta),
+        lambda *note: m13.corrected(*note).round(2),
+    ],
+    "gated_delta": [
+        lambda *text: m13.gated_delta(*text)[0],
+        lambda q, k, v, alpha, beta: m13.gated_delta(q, k, v, alpha, np.ones_like(beta)),
+        lambda q, k, v, alpha, beta: m13.gated_delta(q, k, v, beta, alpha),
+        lambda q, k, v, alpha, beta: m13.gated_delta(k, q, v, alpha, beta),
+    ],
+    "chosen_mask": [
+        lambda index, kept: np.tril(np.ones(index.shape, dtype=bool)),
+        lambda index, kept: m13.row_by_row(index, kept + 1),
+        lambda index, kept: m13.chosen_mask(index, kept).T,
+        lambda index, kept: m13.chosen_mask(index, kept).astype(float),
+    ],
+    "numbers_kept": [
+        lambda layers, tokens, G, D, window: 2 * len(layers) * tokens * G * D,
+        lambda layers, tokens, G, D, window: m13.counted(layers, tokens, G, D, window, table=G * D),
+        lambda layers, *sizes: m13.numbers_kept(set(layers), *sizes),
+    ],
+}
+
+
+def pairs(table):
+    return [pytest.param(name, answer) for name, answers in table.items() for answer in answers]
+
+
+@pytest.mark.parametrize(("name", "answer"), pairs(RIGHT))
+def test_a_right_answer_is_accepted(name, answer):
+    for seed in SEEDS:
+        outcome = examine(TASKS[name], answer, seed)
+        assert outcome.status == PASSED, outcome
+
+
+@pytest.mark.parametrize(("name", "answer"), pairs(WRONG))
+def test_a_wrong_answer_is_refused(name, answer):
+    for seed in SEEDS:
+        assert examine(TASKS[name], answer, seed).status == FAILED, f"passes with seed {seed}"
+
+
+def test_a_table_that_is_changed_in_place_is_refused():
+    assert examine(TASKS["corrected"], changes_the_table, 0).status == FAILED
+
+
+def test_every_task_is_in_the_tables():
+    assert set(RIGHT) == set(WRONG) == set(TASKS)

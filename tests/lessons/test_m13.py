@@ -1,0 +1,195 @@
+"""m13: its sentences against numbers computed here."""
+
+import json
+import re
+from statistics import mean
+
+import pytest
+import torch
+
+from attention import KVCache
+from tests.conftest import ROOT
+from tests.lessons.reading import numbers, output
+
+PAGE = "modules/m13_beyond_softmax/lesson.html"
+SCORES = json.loads((ROOT / "models/beyond/scores.json").read_text(encoding="utf-8"))
+ANN, CLEO, BEN = torch.eye(2)[0], torch.eye(2)[1], torch.tensor([0.6, 0.8])
+
+
+def said(page, selector):
+    return re.sub(r"\s+", " ", page.select_one(selector).get_text())
+
+
+def cells(page, label):
+    table = page.select(f"#{label} tr, #cell-{label} tr")
+    return [[cell.get_text(" ", strip=True) for cell in row.select("td")] for row in table[1:]]
+
+
+def rounded(tensor):
+    return [round(float(x), 4) for x in tensor]
+
+
+def test_adding_with_a_pencil(page):
+    text = said(page, "#sec-adds")
+    table = 5 * ANN
+    assert rounded(table) == [5, 0]
+    table = table + 10 * CLEO
+    assert rounded(table) == [5, 10]
+    assert "1 · 5 + 0 · 10 = 5" in text
+    table = table + 2 * ANN
+    assert rounded(table) == [7, 10]
+    assert float(ANN @ table) == 7
+    assert "the table is (7, 10)" in text
+    assert "1 · 7 + 0 · 10 = 7" in text
+    weights = torch.ones(2)  # with the last lesson's division
+    assert float(weights @ torch.tensor([5.0, 2]) / weights.sum()) == 3.5
+
+
+def test_correcting_with_a_pencil(page):
+    text = said(page, "#sec-delta").replace("−", "-")
+    table = torch.tensor([5.0, 10])
+    table = table + (2 - ANN @ table) * ANN
+    assert rounded(table) == [2, 10]
+    assert "2 - 5 = -3" in text
+    had = float(BEN @ table)
+    assert round(had, 4) == 9.2
+    assert "0.6 · 2 + 0.8 · 10 = 9.2" in text
+    difference = 4 - had
+    assert "4 - 9.2 = -5.2" in text
+    assert rounded(difference * BEN) == [-3.12, -4.16]
+    assert "(-3.12, -4.16)" in text
+    table = table + difference * BEN
+    assert rounded(table) == [-1.12, 5.84]
+    assert "(-1.12, 5.84)" in text
+    assert float(BEN @ table) == pytest.approx(4)
+    assert float(ANN @ table) == pytest.approx(-1.12)
+    assert output(page, "write") == "the table says of Ann: 2.0"
+
+
+def test_fading_with_a_pencil(page):
+    text = said(page, "#sec-gate")
+    assert rounded(torch.tensor([5.0, 10]) / 2) == [2.5, 5]
+    assert "the table (5, 10) fades to (2.5, 5)" in text
+    assert output(page, "chunks").splitlines() == [
+        "token by token: True",
+        "in chunks of 32: True",
+    ]
+
+
+def test_the_one_line_is_the_three_steps():
+    torch.manual_seed(0)
+    S, k, v = torch.randn(4, 3), torch.randn(4), torch.randn(3)
+    k, alpha, beta = k / k.norm(), 0.7, 0.4
+    faded = alpha * S
+    by_steps = faded + beta * torch.outer(k, v - k @ faded)
+    one_line = alpha * (torch.eye(4) - beta * torch.outer(k, k)) @ S + beta * torch.outer(k, v)
+    torch.testing.assert_close(by_steps, one_line)
+
+
+def test_a_wrong_order_is_off_and_right_without_fading(page):
+    table = torch.tensor([5.0, 10])
+    assert float(ANN @ (0.5 * table + (2 - ANN @ table) * ANN)) == -0.5
+    assert "2.5 + (2 − 5) = −0.5" in said(page, "#sec-bug")
+    assert "the table says -0.5" in output(page, "bug-check")
+
+
+def test_check_it(page):
+    answers = said(page, "#check-it")
+    for alpha, want, told in ((1, [3.5, 10], "(3.5, 10)"), (0.5, [2.25, 5], "(2.25, 5)")):
+        table = alpha * torch.tensor([5.0, 10])
+        assert rounded(table + 0.5 * (2 - ANN @ table) * ANN) == want
+        assert told in answers
+
+
+def test_what_was_measured_is_shown(page):
+    kinds = ("softmax", "corrects, fades", "corrects", "adds, fades", "adds")
+    rows = cells(page, "porter-scores")
+    for kind, (_, kept, *shown) in zip(kinds, rows, strict=True):
+        assert int(kept.replace(",", "")) == SCORES["kept"][kind][-1]
+        for task, cell in zip(("moves", "new day"), shown, strict=True):
+            shares = [seed[-1] for seed in SCORES["right"][task][kind]]
+            assert numbers(cell) == pytest.approx([min(shares), max(shares)], abs=0.0051)
+    for (_, kept, shown), (name, shares) in zip(
+        cells(page, "stacks"), SCORES["stacks"].items(), strict=True
+    ):
+        assert int(kept.replace(",", "")) == SCORES["stacks kept"][name]
+        assert numbers(shown) == pytest.approx([min(shares), max(shares)], abs=0.0051)
+
+
+def test_what_llama_s_stacks_keep(page):
+    """Keys and values counted from the cache's own tensors."""
+    cache = KVCache(1, 8, 1, 128, dtype=torch.bfloat16)
+    token = cache.keys.nbytes + cache.values.nbytes
+    assert token == 4096
+    table = 32 * 128 * 128 * 2
+    text = said(page, "#sec-hybrid")
+    assert f"as much as the keys and values of {table // token} tokens" in text
+    some, all_ = (layers * token * 131072 + (32 - layers) * table for layers in (8, 32))
+    assert f"keeps {some / 1e9:.1f} GB" in text
+    assert f"keep {all_ / 1e9:.1f} GB" in text
+
+
+def test_numbers_a_token_of_open_models(page):
+    shown = {re.split(r" [\[(]", row[0])[0]: row[-1] for row in cells(page, "open-models")}
+    kept = [int(n.replace(",", "")) for n in shown.values() if n != "–"]
+    assert kept == [
+        2 * 32 * 8 * 128,  # Llama 3 8B: 32 layers, 8 heads of 128
+        2 * 18 * 8 * 64,  # gpt-oss-120b: every second of 36 layers
+        61 * 576,  # DeepSeek-V3.2: a latent of 512, and 64 that are turned
+        2 * 4 * 8 * 128,  # Jamba: one layer in eight
+        2 * 12 * 2 * 256,  # Qwen3-Next: one layer in four
+    ]
+
+
+def at(task, kind, column=-1):
+    return [seed[column] for seed in SCORES["right"][task][kind]]
+
+
+def test_moves_are_told_as_they_were_measured(page):
+    text = said(page, "#sec-trained")
+    for kind, told in {
+        "adds": "names the right room in {} of its answers",
+        "softmax": "keeps every note, gets {}",
+        "corrects": "the table that corrects gets {}",
+        "corrects, fades": "come out lower, with {}",
+    }.items():
+        assert told.format(f"{mean(at('moves', kind)):.2f}") in text
+    assert max(at("moves", "adds")) < min(at("moves", "corrects"))
+    assert max(at("moves", "corrects")) < min(at("moves", "softmax"))
+    assert mean(at("moves", "corrects, fades")) < mean(at("moves", "corrects"))
+    fades = SCORES["left"]["corrects, fades"]
+    found = at("moves", "corrects, fades")
+    worst = found.index(min(found))
+    assert min(fades[worst]) == min(part for heads in fades for part in heads)
+    assert min(fades[worst]) < 0.05
+
+
+def test_a_new_day_is_told_as_it_was_measured(page):
+    text = said(page, "#sec-trained")
+    for kind, told in {
+        "adds": "no more: it gets {}.",
+        "corrects, fades": "corrects and fades gets {},",
+        "adds, fades": "adds and fades {}.",
+        "corrects": "can't fade, but it gets {}.",
+    }.items():
+        found = f"{mean(at('new day', kind)):.2f}"
+        assert told.format(found) in text.replace("’", "'")
+    assert f"In its best seed it gets {max(at('new day', 'softmax')):.2f}" in text
+    assert min(at("new day", "softmax")) < 0.55 < 0.75 < max(at("new day", "softmax"))
+    assert max(at("new day", "adds")) < 0.55 < min(at("new day", "corrects"))
+    for one, other in (("new day", "corrects"), ("moves", "adds, fades")):
+        assert mean(at(one, "corrects, fades")) > mean(at(one, other)) + 0.05
+
+
+def test_one_softmax_of_four_and_a_choice(page):
+    tables, hybrid = (SCORES["stacks"][k] for k in ("four tables", "three tables, one softmax"))
+    assert max(tables) < min(hybrid)
+    text = said(page, "#sec-hybrid")
+    assert f"gets {mean(tables):.2f} of the answers right" in text
+    assert f"one layer of softmax {mean(hybrid):.2f}" in text
+    window, chosen, every = (at("moves", kind) for kind in ("window", "chosen", "softmax"))
+    assert max(window) < 0.25 < 0.9 < min(chosen)
+    assert abs(mean(chosen) - mean(every)) < 0.03
+    text = said(page, "#sec-chosen")
+    told = (f"{mean(shares):.2f}" for shares in (window, chosen, every))
+    assert "gets {} right, with a choice {}, and with everything {}".format(*told) in text

@@ -1,0 +1,41 @@
+"""The states that the widgets of m13 are looked at in; tests/site/test_widgets.py says how."""
+
+PAGE = "modules/m13_beyond_softmax/lesson.html"
+
+STATES = {
+    "table-writer": {
+        "page": PAGE,
+        "key": "table",
+        "states": {
+            "corrects": "table.rule=corrects",
+            "empty": "table.notes=",
+            "overlapping": "table.rule=corrects&table.notes=0n5%201n10%202n4",
+            "faded": "table.notes=0n5%201n10%20f20%200n2&table.fade=0.2",
+            "full": "table.notes=0n5%200n4%200n3%200n2%20f50%201n12",
+        },
+        "damaged": [
+            "table.rule=guesses", "table.notes=9n5", "table.notes=0n13", "table.notes=f101",
+            "table.room=13", "table.fade=-1", "table.guest=Zoe",
+        ],
+        "goals": {
+            "all-right": "table.rule=corrects",
+            "overlap": "table.rule=corrects&table.notes=0n5%201n10%202n4",
+            "empty": "table.notes=0n5%201n10%20f0",
+        },
+    },
+    "stack-designer": {
+        "page": PAGE,
+        "key": "stack",
+        "states": {
+            "all softmax": "stack.first=softmax&stack.second=softmax&stack.third=softmax",
+            "windows": "stack.first=window&stack.second=softmax&stack.third=window",
+            "all tables": "stack.fourth=table",
+            "one of each": "stack.first=softmax&stack.second=window",
+        },
+        "damaged": ["stack.first=mamba", "stack.second=", "stack.fourth=2"],
+        "goals": {
+            "flat": "stack.fourth=table",
+            "no-table": "stack.first=window&stack.second=window&stack.third=window",
+        },
+    },
+}  # fmt: skip

@@ -1,0 +1,57 @@
+"""m13's table: its two rules against variants.gated_delta_rule, and what its text says."""
+
+import pytest
+import torch
+
+from tests.widgets.js import module
+from variants import gated_delta_rule
+
+JS = module("table-writer.js")
+DATA = {"guests": ["Ann", "Cleo", "Ben"], "keys": [[1, 0], [0, 1], [0.6, 0.8]], "start": ""}
+NOTES = ["0n5", "0n5 1n10 0n2", "0n5 2n4 0n2 1n7 2n9", "0n5 1n10 f20 0n2", "2n3 f0 1n12 f50 2n1"]
+
+
+def by_the_rule(notes, rule):
+    """The table after all notes; a fading is the decay of a token that writes nothing."""
+    keys, values, decay, beta = [], [], [], []
+    for item in notes.split():
+        fades = item.startswith("f")
+        guest, room = (0, 0) if fades else map(int, item.split("n"))
+        keys.append(DATA["keys"][guest])
+        values.append([float(room)])
+        decay.append(int(item[1:]) / 100 if fades else 1.0)
+        beta.append(float(not fades))
+    key, value, decay, beta = (
+        torch.tensor(t, dtype=torch.float64) for t in (keys, values, decay, beta)
+    )
+    decay = decay.clamp(min=1e-30).log()
+    _, table = gated_delta_rule(
+        key, key, value, decay, beta, delta=rule == "corrects", chunk_size=None
+    )
+    return table[:, 0]
+
+
+@pytest.mark.parametrize("rule", ["adds", "corrects"])
+@pytest.mark.parametrize("notes", NOTES)
+def test_the_table_is_the_rule_s(notes, rule):
+    found = JS.call("tableOf", DATA, {"rule": rule, "notes": notes})
+    want = by_the_rule(notes, rule)
+    torch.testing.assert_close(torch.tensor(found["table"], dtype=torch.float64), want)
+    for one, key in zip(found["asked"], DATA["keys"], strict=True):
+        assert one["answer"] == pytest.approx(float(torch.tensor(key).double() @ want))
+
+
+def test_what_the_lesson_says_of_it():
+    for rule, says in (("adds", 7), ("corrects", 2)):
+        found = JS.call("tableOf", DATA, {"rule": rule, "notes": "0n5 1n10 0n2"})
+        assert [one["answer"] for one in found["asked"][:2]] == [says, 10]
+    sentence = JS.call("sentence", found)
+    assert "The key had 5, so −3 was written" in sentence
+    assert "Ann, in room 2, the table says 2" in sentence
+
+
+@pytest.mark.parametrize(
+    "notes", ["3n1", "0n13", "0n0", "f101", "0n5,1n2", "x", " ".join(["0n1"] * 7)]
+)
+def test_what_is_no_history(notes):
+    assert JS.call("historyOf", notes, 3) is None

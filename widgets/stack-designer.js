@@ -1,0 +1,81 @@
+// A stack of layers of three kinds: what it keeps along a text, and what a new token takes in it.
+
+import {html} from "../assets/vendor/lit.js";
+import {menu, reset} from "./lib/controls.js";
+import {defineWidget} from "./lib/define-widget.js";
+import {option} from "./lib/fields.js";
+import {count} from "./lib/ground-words.js";
+import {formatPercent} from "./lib/numbers.js";
+import {bytes} from "./kv-calculator.js";
+
+// ---- Model ---------------------------------------------------------------------------------
+
+export const KINDS = ["softmax", "window", "table"];
+export const LENGTHS = [1024, 4096, 16384, 65536, 262144, 1048576];
+const SLOTS = ["first", "second", "third", "fourth"]; // they repeat up to the top
+
+/** Bytes that one layer keeps of a text, in 16 bits. */
+export function keeps(kind, tokens, {kvHeads, heads, size, window}) {
+  if (kind === "table") return 2 * heads * size * size;
+  return 2 * 2 * kvHeads * size * (kind === "window" ? Math.min(tokens, window) : tokens);
+}
+
+/** FLOPs of a new token in one layer, beside the matrices that all kinds have: scores and mix, or look, write and ask. */
+export function takes(kind, tokens, {heads, size, window}) {
+  if (kind === "table") return 6 * heads * size * size;
+  return 4 * heads * size * (kind === "window" ? Math.min(tokens, window) : tokens);
+}
+
+/** data: {layers, heads, kvHeads, size, window} */
+export function stackOf(data, state) {
+  const block = SLOTS.map((slot) => state[slot]);
+  const each = data.layers / block.length;
+  const sum = (of, kinds, tokens) => each * kinds.reduce((all, kind) => all + of(kind, tokens, data), 0);
+  const plain = block.map(() => "softmax");
+  const rows = LENGTHS.map((tokens) => ({
+    tokens,
+    kept: sum(keeps, block, tokens), keptPlain: sum(keeps, plain, tokens),
+    flops: sum(takes, block, tokens), flopsPlain: sum(takes, plain, tokens)
+  }));
+  const counts = Object.fromEntries(KINDS.map((kind) => [kind, each * block.filter((one) => one === kind).length]));
+  return {block, counts, rows, last: rows[rows.length - 1]};
+}
+
+// ---- Sentence, view ------------------------------------------------------------------------
+
+const NAMES = ["softmax", "a window", "a table"];
+const tick = (n) => (n >= 1048576 ? "1M" : `${n / 1024}k`);
+
+export function sentence({block, counts, rows, last}) {
+  const listed = block.map((kind) => NAMES[KINDS.indexOf(kind)]).join(", ");
+  const some = rows.map(({tokens, kept}) => `${bytes(kept)} of ${tick(tokens)} tokens`).join(", ");
+  return `From below: ${listed}, and again. ${counts.softmax} layers of softmax, ${counts.window} with a window, ${counts.table} with tables. `
+    + `Kept: ${some}. At ${tick(last.tokens)} tokens that is ${formatPercent(last.kept / last.keptPlain)} of what softmax in all layers keeps, and a new token takes ${formatPercent(last.flops / last.flopsPlain)} of the FLOPs.`;
+}
+
+const share = (x) => `width:${(100 * Math.min(1, x)).toFixed(2)}%`;
+
+const row = ({tokens, kept, keptPlain, flops, flopsPlain}) => html`<tr><th scope="row">${tick(tokens)}</th>
+  <td><span class="bar"><i style=${share(kept / keptPlain)}></i></span></td><td><span>${bytes(kept)}</span></td><td><span>${bytes(keptPlain)}</span></td>
+  <td><span>${formatPercent(flops / flopsPlain)}</span></td></tr>`;
+
+const view = (m, widget) => html`<table class="along"><caption>What the stack keeps along a text</caption>
+  <thead><tr><th scope="col">tokens</th><th scope="col">of all softmax</th><th scope="col">keeps</th><th scope="col">all softmax</th><th scope="col">FLOPs</th></tr></thead>
+  <tbody>${m.rows.map(row)}</tbody></table>
+  <p class="counted">${KINDS.map((kind, i) => html`<span>${count(m.counts[kind])} × ${NAMES[i]}</span>`)}</p>
+  ${widget.sentence({hidden: true})}`;
+
+export const stackDesigner = defineWidget({
+  name: "stack-designer",
+  label: "Kinds of layers, and what they keep",
+  key: "stack",
+  fields: () => ({first: option("table", KINDS), second: option("table", KINDS), third: option("table", KINDS), fourth: option("softmax", KINDS)}),
+  controls: () => [[menu("first", "First layer", NAMES), menu("second", "Second", NAMES)], [menu("third", "Third", NAMES), menu("fourth", "Fourth", NAMES), reset]],
+  model: stackOf,
+  sentence,
+  view,
+  challenges: {
+    flat: ({rows}) => rows[0].kept === rows[rows.length - 1].kept,
+    "no-table": ({counts, last}) => counts.table === 0 && counts.softmax > 0 && last.kept < last.keptPlain / 3
+  }
+});
