@@ -50,6 +50,10 @@ function stepOf(m, widget, step) {
   }
 }
 
+/** Scrolls to a part, if it isn't in view: the first that `selector` finds. */
+export const bring = ({root}, selector) => root.querySelector(selector)
+  ?.scrollIntoView({block: "nearest", behavior: matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth"});
+
 const NEXT = [["Ten findings", "gallery"], ["Find the head", "game"]]; // what the last step offers, and its fold
 
 /** Ends the guide at a fold, open and in view. */

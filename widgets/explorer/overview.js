@@ -9,7 +9,7 @@ import {moveByKey, written} from "../lib/words.js";
 import {weightMap} from "../lib/weight-map.js";
 import "../lib/pixels.js";
 import {folded} from "./folded.js";
-import {next, strongest} from "./guide.js";
+import {bring, next, strongest} from "./guide.js";
 import {nameOf} from "./look.js";
 
 export const LENS = 3; // guesses of the stream at each place
@@ -38,7 +38,11 @@ function peek(widget, target) {
 /** Whether the heads that are off made another guess the first. */
 const isOther = ({whole, guesses}) => whole && whole.text !== guesses[0].text;
 
-const choose = (m, widget, head) => widget.set({head: nameOf(m.reading.heads[head]), to: null, ...next(widget, 3)});
+function choose(m, widget, head) {
+  const {guide} = widget.state;
+  widget.set({head: nameOf(m.reading.heads[head]), to: null, ...next(widget, 3)});
+  if (guide <= 3) bring(widget, ".guide"); // which says what comes next
+}
 
 const stage = (name, content, guesses, className = "") => html`<section class="stage ${className}">
   <div class="what"><p class="name">${name}</p>${content}</div>

@@ -4,7 +4,7 @@ import {html, nothing} from "../../assets/vendor/lit.js";
 import {arcsOver} from "../lib/arcs.js";
 import {isPart, shown} from "../lib/ground-words.js";
 import {isBreak, moveByKey, toWords, written} from "../lib/words.js";
-import {next, strongest} from "./guide.js";
+import {bring, next, strongest} from "./guide.js";
 import {rowOf} from "./look.js";
 import {guess} from "./overview.js";
 
@@ -34,7 +34,7 @@ export function sentence(m, widget) {
   const choose = (i) => {
     const isFirst = widget.state.guide <= 2;
     widget.set({at: i, to: null, ...next(widget, 2)});
-    if (isFirst) showBest(widget);
+    if (isFirst) bring(widget, `.tiles [data-head="${strongest(widget.model.pushes)}"]`); // the head that the guide names
   };
   const seen = (i) => {
     widget.data.bench.hover = i;
@@ -80,12 +80,6 @@ export function drawArcs({root, model: m, data: {bench}}) {
     path.setAttribute("class", `layer-${layer + 1}`);
     path.style.setProperty("--weight", weight.toFixed(3));
   });
-}
-
-/** Brings the head that the guide names into view, once it has been drawn. */
-function showBest({root, model}) {
-  const behavior = matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth";
-  root.querySelector(`.tiles [data-head="${strongest(model.pushes)}"]`)?.scrollIntoView({block: "nearest", behavior});
 }
 
 /** Marks the text while it sticks to the top of the window: its arcs are low there. */
