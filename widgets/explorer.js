@@ -11,10 +11,11 @@ import {guide, showsHeads} from "./explorer/guide.js";
 import {emptyPlace, later} from "./explorer/later.js";
 import {PARTS, opened} from "./explorer/look.js";
 import {lazily} from "./explorer/lazy.js";
+import {legend} from "./explorer/legend.js";
 import {explore, summarize} from "./explorer/model.js";
 import {guesses, verdict} from "./explorer/next.js";
 import {LENS, overview} from "./explorer/overview.js";
-import {drawArcs, sentence} from "./explorer/sentence.js";
+import {drawArcs, sentence, stick} from "./explorer/sentence.js";
 import {goOn, ownText} from "./explorer/text.js";
 
 export {explore, summarize};
@@ -57,11 +58,6 @@ const headOf = (m, widget) => lazily(widget, "detail", () => import("./explorer/
 const passFold = (m, widget) => html`<details .open=${widget.state.stage > 0} @toggle=${({target: {open}}) => open !== widget.state.stage > 0 && widget.set({stage: open ? 1 : 0})}>
   <summary>Watch the model compute its guess, stage by stage</summary>${widget.state.stage ? lazily(widget, "pass", () => import("./explorer/pass-view.js"), ({pass}) => pass(m, widget)) : nothing}</details>`;
 
-/** What the arcs are, and what went where a text is too long. */
-const legend = ({isAll, entry, reading, name, head}) => html`<p class="legend">${isAll ? html`<span>The arcs of all ${reading.heads.length} heads, by layer:</span>${entry.counts.map((_, i) => html`<span class="layer-${i + 1}"><i></i>${i + 1}</span>`)}`
-  : html`<span>${reading.heads[head].isOff ? `Head ${name} is off: it has no arcs.` : `The arcs of head ${name}: the thicker, the more it looks there.`}</span>`}${
-  reading.dropped ? html`<b>The model reads ${entry.most} tokens at most: the oldest ${reading.dropped} went.</b>` : ""}</p>`;
-
 // ---- Fields ----------------------------------------------------------------------------------
 
 const aText = {value: null, parse: (text) => (text.length <= LONGEST ? text : undefined), format: (text) => (text === null || text.length > LONGEST ? "" : text || " ")};
@@ -95,6 +91,7 @@ const widgetOf = defineWidget({
   started(widget) {
     Object.assign(widget.data.bench, {drawArcs, finding: findingOf(widget.data, widget.state)?.title ?? ""});
     startAsking(widget);
+    widget.listen(window, "scroll", () => stick(widget), {passive: true});
     new ResizeObserver(() => drawArcs(widget)).observe(widget.root);
   },
   drawn(widget) {

@@ -38,6 +38,7 @@ ASKED = '"I am so glad to see you!" cried Dorothy. "Where have you been?" asked'
 FINDINGS = [
     {
         "title": "A copyist", "text": DOG, "head": "4.3", "off": [],
+        "does": "Head 4.3 looks for what came after big last time, and copies it.",
         "told": "Head 4.3 looks from the second big at dog, the word that came after the first "
         "big: {look}. This is induction. Without it dog falls from {whole} to {without}.",
         "numbers": {
@@ -175,12 +176,13 @@ class Seen:
 
 @torch.no_grad()
 def findings() -> list[dict[str, Any]]:
-    """The gallery: {title, told, model, text, at, head, off}."""
+    """The gallery: {title, told, does, model, text, at, head, off}."""
     see = _seer()
     return [
         {
             "title": one["title"], "told": see(one["text"]).told(one), "model": "storyteller",
             "text": one["text"], "at": one.get("at"), "head": one["head"], "off": one["off"],
+            **({"does": one["does"]} if "does" in one else {}),
         }
         for one in FINDINGS
     ]  # fmt: skip

@@ -313,16 +313,52 @@ def test_five_presses_from_a_text_to_what_a_head_does(open_page):
             document.querySelector("#explorer .text")) & Node.DOCUMENT_POSITION_FOLLOWING).length"""
         assert page.evaluate(before) == 3
         expect(page.locator("#explorer .tiles")).to_have_count(0)
+        expect(page.locator(GUIDE)).to_contain_text("A head is a small part of the model")
+        arcs = page.locator("#explorer .arcs path")
+        expect(arcs).to_have_count(1)
         page.get_by_role("button", name="Take this text").click()
         expect(page.locator(GUIDE)).to_contain_text("Press a word")
+        expect(page.locator("#explorer .legend")).to_contain_text("The arcs of head 4.3")
         page.locator(WORD).last.click()
         expect(page.locator(GUIDE)).to_contain_text("Try 4.3")
+        expect(page.locator("#explorer .arcs.all")).to_have_count(1)
+        expect(page.locator("#explorer .legend")).to_contain_text("by layer")
+        expect(page.locator("#explorer .tiles .try")).to_be_in_viewport(ratio=1)
         page.locator("#explorer .tiles button").nth(14).click()
+        expect(page.locator("#explorer .guide")).to_be_in_viewport(ratio=1)
+        track = "e => [e.offsetLeft, e.offsetWidth]"
+        before = page.locator("#explorer .verdict .bar").first.evaluate(track)
         expect(page.locator(GUIDE)).to_contain_text("Switch head 4.3 off")
         page.get_by_label("Switch off head 4.3").check()
         expect(page.locator(GUIDE)).to_contain_text("dog has 4.4 %, not 47 %, and b comes first")
-        page.get_by_role("button", name="Explore freely").click()
+        expect(page.locator(GUIDE)).to_contain_text("what came after big last time, and copies")
+        assert page.locator("#explorer .verdict .bar").first.evaluate(track) == before
+        expect(page.locator("#explorer .arcs.former path")).not_to_have_count(0)
+        expect(page.get_by_role("button", name="Explore freely")).to_be_visible()
+        page.get_by_role("button", name="Find the head", exact=True).click()
         expect(page.locator("#explorer .guide")).to_have_count(0)
+        expect(page.get_by_role("button", name="Begin")).to_be_in_viewport()
+
+
+def test_a_stuck_text_has_low_arcs_and_a_ground(open_page):
+    with open_page(OPEN) as page:
+        text = page.locator("#explorer .text")
+        expect(text).not_to_have_attribute("data-stuck", "")
+        page.evaluate("scrollTo(0, 700)")
+        expect(text).to_have_attribute("data-stuck", "")
+        box = page.locator("#explorer .arcs path").nth(0).bounding_box()
+        assert box["y"] >= -1
+        assert text.bounding_box()["y"] + text.bounding_box()["height"] < 130
+        page.evaluate("scrollTo(0, 0)")
+        expect(text).not_to_have_attribute("data-stuck", "")
+
+
+def test_what_the_head_does_is_said_of_its_own_text_alone(open_page):
+    with open_page("explorer.html?explorer.guide=5&explorer.off=4.3&explorer.head=4.3") as page:
+        expect(page.locator(GUIDE)).to_contain_text("copies it")
+        page.locator("#explorer textarea").fill("Tom had a black cat. One night the black")
+        expect(page.locator(GUIDE)).to_contain_text("Without 4.3, c")
+        expect(page.locator(GUIDE)).not_to_contain_text("copies it")
 
 
 @torch.no_grad()

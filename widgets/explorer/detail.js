@@ -26,7 +26,7 @@ const titleOfSums = (m) => (m.reading.heads[m.head].isOff ? "How a weight comes 
 function looks(m, widget) {
   const {pieces, to, row, looks: {shown: list, others, left}, reading, head} = m;
   const choose = (i) => widget.set({to: list[i]});
-  if (reading.heads[head].isOff) return html`<p class="note">Nothing: it adds nothing to the stream.</p>`;
+  if (reading.heads[head].isOff) return html`<p class="note">Off, so nothing is added.</p>`;
   return html`<div class="looks" role="radiogroup" aria-label="The word that is looked at" @keydown=${(event) => moveByKey(event, choose)}>${list.map((i) => html`
       <button type="button" role="radio" aria-checked=${i === to} tabindex=${i === to ? 0 : -1} @click=${() => widget.set({to: i})}>
       <i style=${filled(row[i])}></i><span><bdi>${written(pieces[i])}</bdi>${pieces.indexOf(pieces[i]) === pieces.lastIndexOf(pieces[i]) ? nothing : html` <small>${ordinal(i + 1)} ${UNITS[m.entry.kind]}</small>`}</span> <span>${chance(row[i])}</span></button>`)}</div>
@@ -51,7 +51,7 @@ const signedLoss = (cost) => `${format(Math.abs(cost))} ${cost >= 0 ? "larger" :
 /** How one weight comes about, and what it brings. */
 function sums(m, widget) {
   const {pair, reading, head} = m;
-  if (reading.heads[head].isOff) return html`<div class="sums"><p>A head that is off adds nothing to the stream.</p></div>`;
+  if (reading.heads[head].isOff) return html`<div class="sums"><p>The head is off, so it has no weights.</p></div>`;
   if (!pair) return html`<div class="sums"><p>${m.failure || `The numbers of this head come with the model, ${m.entry.size > 5e5 ? "1 MB" : `${Math.round(m.entry.size / 1000)} KB`} …`}</p></div>`;
   const root = Math.sqrt(pair.size);
   return html`<div class="sums">

@@ -11,5 +11,13 @@ export function folded(widget, name, title, content) {
     widget.refresh(); // it may need what has not been fetched
     drawWaiting();
   };
-  return html`<details @toggle=${toggle}><summary>${title}</summary>${unfolded.has(name) ? content() : nothing}</details>`;
+  return html`<details data-fold=${name} .open=${unfolded.has(name)} @toggle=${toggle}><summary>${title}</summary>${unfolded.has(name) ? content() : nothing}</details>`;
+}
+
+/** Shows a part that has been opened. */
+export function openFold({root}, name) {
+  drawWaiting();
+  const summary = root.querySelector(`[data-fold=${name}] > summary`);
+  summary?.focus({preventScroll: true});
+  summary?.scrollIntoView({block: "start"});
 }

@@ -2,8 +2,9 @@
 
 import {html, nothing} from "../../assets/vendor/lit.js";
 import {chance} from "../lib/ground-words.js";
-import {boxed} from "./overview.js";
 import {nameOf} from "./look.js";
+import {openFold} from "./folded.js";
+import {boxed} from "./overview.js";
 
 export const FREE = 6; // the steps are 1 to 5
 
@@ -24,29 +25,44 @@ export const showsHeads = ({guide, head, off}) => guide >= 3 || head !== null ||
 /** The head that pushes the first guess hardest. */
 export const strongest = ({heads}) => heads.reduce((best, push, i) => (push > heads[best] ? i : best), 0);
 
-
 export function guide(m, widget) {
   const {guide: step} = widget.state;
   if (step >= FREE) return nothing;
-  const {told, press, act} = stepOf(m, widget, step);
+  const {told, presses = []} = stepOf(m, widget, step);
   return html`<section class="guide" aria-label="Guided start"><p class="dots" aria-hidden="true">${[1, 2, 3, 4, 5].map((i) => html`<i class=${i <= step ? "on" : ""}></i>`)}</p>
     <p role="status">${told}</p>
-    ${press ? html`<button type="button" class="main" @click=${act}>${press}</button>` : nothing}
+    ${presses.map(([name, act]) => html`<button type="button" class="main" @click=${act}>${name}</button>`)}
     <button type="button" class="skip" @click=${() => leave(widget, {guide: FREE}, CHOSEN_WORD)}>${step === 5 ? "Explore freely" : "Skip the tour"}</button></section>`;
 }
 
 function stepOf(m, widget, step) {
-  const {reading, pushes, pieces, name, whole, guesses} = m;
+  const {reading, pushes, pieces, name, whole, guesses, entry} = m;
   const count = reading.heads.length;
   const best = nameOf(reading.heads[strongest(pushes)]);
   const last = boxed(pieces[pieces.length - 1], {...m, at: -1});
   switch (step) {
-    case 1: return {told: html`Type a text above, or take this one.`, press: "Take this text", act: () => leave(widget, {guide: 2}, CHOSEN_WORD)};
-    case 2: return {told: html`<b>Press a word</b>, say ${last}: arcs show where the model’s ${count} heads look from there.`};
+    case 1: return {told: html`A <b>head</b> is a small part of the model that looks back at ${entry.causal ? "earlier" : "other"} words. Type a text above, or take this one.`, presses: [["Take this text", () => leave(widget, {guide: 2}, CHOSEN_WORD)]]};
+    case 2: return {told: html`<b>Press a word</b>, say ${last}: arcs show where each of the model’s ${count} heads looks from there.`};
     case 3: return {told: html`<b>Press a head</b> below, and its arcs stand alone. Try ${best}, which does most for the guess.`};
     case 4: return {told: html`<b>Switch head ${name} off</b>. What will the model guess without it?`};
     default: return {told: whole ? html`Without ${reading.off.map(([layer, head]) => nameOf({layer, head})).join(" and ")}, ${boxed(whole.text, m)} has ${chance(whole.now)}, not ${chance(whole.share)}${
-      whole.text === guesses[0].text ? "" : html`, and ${boxed(guesses[0].text, m)} comes first`}. This is how you know what a head does: take it away, and look.` : "Reading the text without it …"};
+      whole.text === guesses[0].text ? "" : html`, and ${boxed(guesses[0].text, m)} comes first`}. ${deedOf(m, widget)} This is how you know what a head does: take it away, and look.` : "Reading the text without it …", presses: NEXT.map(([title, fold]) => [title, () => goOn(widget, fold)])};
   }
 }
 
+/** Scrolls to a part, if it isn't in view: the first that `selector` finds. */
+export const bring = ({root}, selector) => root.querySelector(selector)
+  ?.scrollIntoView({block: "nearest", behavior: matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth"});
+
+const NEXT = [["Ten findings", "gallery"], ["Find the head", "game"]]; // what the last step offers, and its fold
+
+/** Ends the guide at a fold, open and in view. */
+function goOn(widget, fold) {
+  widget.data.bench.unfolded.add(fold);
+  widget.set({guide: FREE});
+  openFold(widget, fold);
+}
+
+/** What the head that is off does, where that has been measured: on a finding's own text, at its place. */
+const deedOf = ({reading, pieces, at}, {data}) => data.findings.find(({does, text, model, head}) => does && model === reading.model
+  && text === reading.text && at === pieces.length - 1 && reading.off.map(([layer, one]) => nameOf({layer, head: one})).join() === head)?.does ?? "";

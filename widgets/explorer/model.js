@@ -2,9 +2,11 @@
 
 import {chance, shown} from "../lib/ground-words.js";
 import {format} from "../lib/numbers.js";
-import {FREE, showsHeads} from "./guide.js";
+import {FREE, showsHeads, strongest} from "./guide.js";
 import {STAGES, answers, look, questionOf} from "./look.js";
 import {guessed} from "./overview.js";
+
+const CALM = 2; // the guide's last step before a word has been pressed
 
 /** What is shown: of the state's model and text, or, until they are read, of those before. */
 export function explore(data, state) {
@@ -16,11 +18,24 @@ export function explore(data, state) {
   const isRead = answers(reading, question);
   const pinned = state.pin === null ? null : found(questionOf(data, state, state.pin));
   const [problem, isWhole] = [bench.asking?.problem ?? "", isRead && !needs(reading, state, bench)];
+  const seen = look(data.models, reading, state, pinned ?? null);
   return {
-    ...look(data.models, reading, state, pinned ?? null), isRead, isSettled: isRead && !bench.typing, isWriting: Boolean(bench.left), step: state.guide, hasHeads: showsHeads(state), stage: state.stage,
+    ...seen, arcs: arcsShown(seen, state, [...bench.readings, data.opening]), isRead, isSettled: isRead && !bench.typing, isWriting: Boolean(bench.left), step: state.guide, hasHeads: showsHeads(state), stage: state.stage,
     problem: isRead ? "" : problem, failure: problem, isAwaited: !isWhole && !problem,
     arrived: isWhole ? null : bench.asking?.arrived ?? null
   };
+}
+
+/**
+ * Which arcs are drawn: {only: the head, null: all; isFew: the largest alone, to begin calmly; former: the last
+ * reading in which the head was on, where it is off}. Beside the play they are of the head that it follows.
+ */
+function arcsShown({isAll, head, pushes, reading}, {guide, stage}, readings) {
+  const isCalm = isAll && guide <= CALM;
+  const only = isAll ? (isCalm || stage ? strongest(pushes) : null) : head;
+  const isOff = only !== null && reading.heads[only].isOff;
+  const former = isOff ? readings.find((one) => one.model === reading.model && one.text === reading.text && !one.heads[only].isOff) ?? null : null;
+  return {only, isOff, former, isFew: isCalm && guide === 1 && !stage};
 }
 
 /** Whether the opening, which came with the page, lacks what is shown. */
@@ -37,13 +52,13 @@ export function summarize(m, widget) {
 }
 
 function told(m) {
-  const {pieces, at, row, looks, name, guesses, entry, reading, whole, isAll} = m;
+  const {pieces, at, row, looks, name, guesses, entry, reading, whole, arcs} = m;
   if (m.isWriting) return "The model is writing.";
   const best = looks.shown.slice(0, 3).map((i) => `${shown(pieces[i])} ${chance(row[i])}`).join(", ");
   const next = guesses.slice(0, 3).map(({text, share}) => `${guessed(text, m)} ${chance(share)}`).join(", ");
   const changed = whole ? ` With all heads on, ${guessed(whole.text, m)} had ${chance(whole.share)}; now ${chance(whole.now)}.` : "";
   const {isOff} = reading.heads[m.head];
-  return `${m.step < FREE ? `Step ${m.step} of 5. ` : ""}${entry.title}. ${m.stage ? `Stage ${m.stage} of ${STAGES.length}: ${STAGES[m.stage - 1]}. ` : ""}${m.hasHeads ? "" : "Its heads come later. "}${isAll ? `The arcs of all ${reading.heads.length} heads. ` : ""}Head ${name} ${isOff ? "is switched off" : `looks from ${shown(pieces[at])} at ${best}`}. `
+  return `${m.step < FREE ? `Step ${m.step} of 5. ` : ""}${entry.title}. ${m.stage ? `Stage ${m.stage} of ${STAGES.length}: ${STAGES[m.stage - 1]}. ` : ""}${m.hasHeads ? "" : "Its heads come later. "}${arcs.only === null ? `The arcs of all ${reading.heads.length} heads. ` : ""}Head ${name} ${isOff ? "is switched off" : `looks from ${shown(pieces[at])} at ${best}`}. `
     + `The model guesses ${entry.causal ? "next" : "there"}: ${next}.${changed}${reading.loss === null ? "" : ` Mean loss ${format(reading.loss)}.`}`
     + `${isOff ? "" : ` Number by number: ${shown(pieces[m.to])}, ${chance(row[m.to])}.`}${m.pinned ? ` Kept beside: ${m.pinned.reading.text}` : ""}`;
 }

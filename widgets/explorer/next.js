@@ -8,7 +8,7 @@ import {isPart} from "../lib/ground-words.js";
 import {folded} from "./folded.js";
 import {leave, next} from "./guide.js";
 import {nameOf} from "./look.js";
-import {account, boxed, guess} from "./overview.js";
+import {account, boxed, guess, guessed} from "./overview.js";
 import {append} from "./writing.js";
 
 const MARKED = 0.06; // shares that have room for their token in the strip
@@ -16,13 +16,23 @@ const MARKED = 0.06; // shares that have room for their token in the strip
 export const guesses = (m, widget) => html`<section class="ending">
   <p class="heading"><b>${m.entry.causal ? html`After ${boxed(m.pieces[m.at], {...m, at: -1})} the model guesses` : html`In place of ${boxed(m.pieces[m.at], {...m, at: -1})} the model guesses`}</b> <span>press one to ${m.entry.causal ? "go on with it" : "put it there"}</span></p>
   <ol class="bars" aria-label="Guesses">${m.guesses.map((one) => bar(one, m, widget))}</ol>
-  ${m.whole ? html`<p class="note">The mark <i class="tick"></i> stands for all heads on.</p>` : nothing}
+  ${pieces(m)}${m.whole ? html`<p class="note">The mark <i class="tick"></i> stands for all heads on.</p>` : nothing}
   ${drawn(m, widget)}
   ${folded(widget, "draw", "Temperature, and how the next token is drawn", () => html`<div class="controls">${slider("temperature", "Temperature")(widget)}${
     m.entry.causal ? slider("topk", "Top-k", {unit: unitsOf("token")})(widget) : nothing}</div>
     <p class="note">Temperature 0 always takes the first guess; above 1, rare ones get more.${m.entry.causal ? " Continue draws among the top-k likeliest tokens, as often as their shares say." : ""}</p>`)}
   ${folded(widget, "account", html`How ${boxed(m.guesses[0].text, m)} gets its score, and the loss`, () => widget.data.bench.account.show(() => account(m)))}
 </section>`;
+
+/** Which guesses are pieces of words: one that goes on with the word before it, one letter that begins another. */
+function pieces(m) {
+  if (m.entry.kind !== "storyteller") return nothing;
+  const [more, begun] = [m.guesses.find(({text}) => guessed(text, m).startsWith("…")), m.guesses.find(({text}) => /^ [b-hj-z]$/.test(text))];
+  if (!more && !begun) return nothing;
+  const before = m.pieces[m.at].trim();
+  return html`<p class="note">Pieces of words: ${more ? html`${boxed(more.text, m)} goes on with ${boxed(before, {...m, at: -1})}${before + more.text === "bigg" ? ", as in bigger" : ""}` : nothing}${
+    more && begun ? "; " : ""}${begun ? html`${boxed(begun.text, m)} begins a word` : nothing}.</p>`;
+}
 
 const bar = (one, m, widget) => {
   const {text, share, without} = one;
@@ -63,5 +73,5 @@ function switches({name}, widget) {
   const toggled = off.includes(name) ? off.filter((one) => one !== name) : [...off, name].sort();
   return html`<div class="switches"><label class="toggle"><input type="checkbox" .checked=${off.includes(name)}
     @input=${() => widget.set({off: toggled, head: name, ...next(widget, 4)})}><span>Switch off head <b>${name}</b></span></label>
-    ${off.length ? html`<button type="button" @click=${() => leave(widget, {off: []}, ".switches input")}>All heads on</button>` : nothing}</div>`;
+    <button type="button" class=${off.length ? nothing : "unused"} @click=${() => leave(widget, {off: []}, ".switches input")}>All heads on</button></div>`;
 }

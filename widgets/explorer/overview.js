@@ -9,7 +9,7 @@ import {moveByKey, written} from "../lib/words.js";
 import {weightMap} from "../lib/weight-map.js";
 import "../lib/pixels.js";
 import {folded} from "./folded.js";
-import {next} from "./guide.js";
+import {bring, next, strongest} from "./guide.js";
 import {nameOf} from "./look.js";
 
 export const LENS = 3; // guesses of the stream at each place
@@ -20,7 +20,7 @@ export const signed = (x) => (Math.abs(x) < 0.05 ? "0" : `${x > 0 ? "+" : "−"}
 export const overview = (m, widget) => html`<div class="machine ${isOpen(widget, "layers") ? "with-lens" : ""}">
   <p class="heading"><b>The ${m.reading.heads.length} heads, in ${m.entry.counts.length} layer${m.entry.counts.length > 1 ? "s" : ""}</b>
     <button type="button" class="all-heads" aria-pressed=${m.isAll} @click=${() => widget.set({head: null, to: null})}>All at once</button></p>
-  <p class="note">Each square is a head: a row for each word that looks, darker where it looks more. Under it stands its <b>push</b>: how much it raises the score of the guess ${isOther(m) ? "that is first now, " : ""}${boxed(m.guesses[0].text, m)}; below 0, in red, it lowers it.</p>
+  <p class="note">Each square is a head: its rows are the words that look, its columns the words looked at, darker where it looks more. Head ${m.name}: layer ${m.reading.heads[m.head].layer + 1}, head ${m.reading.heads[m.head].head + 1}. Under it stands its <b>push</b>: how much it raises the score of the guess ${isOther(m) ? "that is first now, " : ""}${boxed(m.guesses[0].text, m)}; below 0, in red, it lowers it.</p>
   <div class="stages" role="radiogroup" aria-label="Head, with its push" @keydown=${(event) => moveByKey(event, (head) => choose(m, widget, head))}
     @pointerover=${({target}) => peek(widget, target)} @pointerleave=${() => peek(widget, null)}>
     ${isOpen(widget, "layers") ? start(m, widget) : nothing}${m.entry.counts.map((_, layer) => widget.data.bench.layers[layer].show(() => layerOf(m, widget, layer)))}</div>
@@ -38,7 +38,11 @@ function peek(widget, target) {
 /** Whether the heads that are off made another guess the first. */
 const isOther = ({whole, guesses}) => whole && whole.text !== guesses[0].text;
 
-const choose = (m, widget, head) => widget.set({head: nameOf(m.reading.heads[head]), to: null, ...next(widget, 3)});
+function choose(m, widget, head) {
+  const {guide} = widget.state;
+  widget.set({head: nameOf(m.reading.heads[head]), to: null, ...next(widget, 3)});
+  if (guide <= 3) bring(widget, ".guide"); // which says what comes next
+}
 
 const stage = (name, content, guesses, className = "") => html`<section class="stage ${className}">
   <div class="what"><p class="name">${name}</p>${content}</div>
@@ -86,7 +90,7 @@ const force = (push, {most}) => `background-size:${(100 * Math.abs(push) / most)
 const strength = (push) => `${push < 0 ? "lowers" : ""} ${push >= 1 ? "up" : push <= -1 ? "down" : ""}`;
 
 const tile = (m, widget, head, i) => html`<button type="button" role="radio" aria-checked=${i === m.head && !m.isAll} tabindex=${i === m.head ? 0 : -1} data-head=${i}
-  aria-label="Head ${nameOf(head)} ${head.isOff ? "off" : signed(m.pushes.heads[i])}" class=${head.isOff ? "off" : strength(m.pushes.heads[i])} @click=${() => choose(m, widget, i)}>
+  aria-label="Head ${nameOf(head)} ${head.isOff ? "off" : signed(m.pushes.heads[i])}" class="${head.isOff ? "off" : strength(m.pushes.heads[i])} ${m.step === 3 && i === strongest(m.pushes) ? "try" : ""}" @click=${() => choose(m, widget, i)}>
   <span class="label">${nameOf(head)}</span>${weightMap(rowsOf(head, m.pieces.length), {row: m.at})}
   <span class="label push ${strength(m.pushes.heads[i])}" style=${force(m.pushes.heads[i], m)}>${head.isOff ? "off" : signed(m.pushes.heads[i])}</span></button>`;
 

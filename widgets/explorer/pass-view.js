@@ -6,6 +6,7 @@ import {format} from "../lib/numbers.js";
 import {filled} from "../lib/shares.js";
 import {written} from "../lib/words.js";
 import "../lib/pixels.js";
+import {label} from "./head.js";
 import {STAGES, nameOf} from "./look.js";
 import {boxed, guess, signed} from "./overview.js";
 import {passOf} from "./pass.js";
@@ -62,25 +63,27 @@ const head = ({number}, m) => `head ${nameOf(m.reading.heads[number])}`;
 
 const TOLD = [
   (p, m) => html`The text is cut into ${m.pieces.length} tokens, each with its number among the ${count(m.entry.words)} that the model knows. We follow ${own(p, m)}.`,
-  (p, m) => html`Each token becomes a vector of ${m.entry.width} numbers, which training has set. This is where its stream begins.`,
-  (p, m) => html`In each head, the stream makes a <b class="q">query</b>, a <b class="k">key</b> and a <b class="v">value</b> of each token, here of ${m.reading.heads[p.number].size} numbers in ${head(p, m)}. ${own(p, m)} asks with its query.`,
-  (p, m) => html`The query of ${own(p, m)} times each key, number by number, added up and divided by √${m.reading.heads[p.number].size}: its scores in ${head(p, m)}.`,
+  (p, m) => html`Each token becomes a vector of ${m.entry.width} numbers, which training has set. It begins the token’s <b>stream</b>: the line of numbers that it carries through the model, and to which every layer adds.`,
+  (p, m) => html`In each head, the stream makes a <b class="q">query</b>, a <b class="k">key</b> and a <b class="v">value</b> of each token, here of ${m.reading.heads[p.number].size} numbers in ${head(p, m)}. Only ${own(p, m)} asks here, so the queries of the others are left blank.`,
+  (p, m) => html`The query of ${own(p, m)} times each key, number by number, added up and divided by √${m.reading.heads[p.number].size}: its scores in ${head(p, m)}. On the right: how ${own(p, m)} scores each.`,
   (p, m) => (m.entry.causal ? html`What comes later is hidden, for every token: the model is to guess it. ${m.pieces.length - 1 - p.at ? html`${own(p, m)} loses ${m.pieces.length - 1 - p.at}.` : html`${own(p, m)} is the last, so it loses nothing.`}`
     : html`This model reads both ways: it hides nothing.`),
-  (p, m) => (p.isOff ? html`${head(p, m)} is off: all its weights are 0.` : html`Softmax makes weights of the scores: none below 0, and all together 1.`),
+  (p, m) => (p.isOff ? html`${head(p, m)} is off: all its weights are 0.` : html`Softmax makes weights of the scores: none below 0, and each row together 1. On the right: what ${own(p, m)} gives to each.`),
   (p, m) => html`Each value is multiplied by its weight, and all are added up: what ${head(p, m)} has found for ${own(p, m)}.`,
   (p, m) => (p.units ? html`After the heads of layer ${p.layer + 1} its MLP looks at each token alone, with ${m.entry.units} units. Of every eight the strongest is shown.` : html`This model has no MLPs: its layers are heads alone.`),
   (p, m) => html`Heads and MLPs of all layers add to the stream of ${own(p, m)}. How much each raises the score of ${boxed(p.guesses[0].text, m)} is its push; together they make ${signed(p.total)}.`,
-  (p, m) => html`The stream at the end, compared with the vector of every token, gives each a score, and softmax a share.`
+  (p, m) => html`At the end the stream of ${own(p, m)} is compared with the vector of every token: the better one fits, the higher its score. Softmax makes shares of the scores, 100 % together.`
 ];
 
 const strip = (numbers, tone) => html`<number-strip aria-hidden="true" .tone=${tone} .numbers=${numbers}></number-strip>`;
 const row = (p, m, i, content, number = "") => html`<div class=${i === p.at ? "line own" : "line"}><span class="name">${word(m, i)}</span>${content}<span class="number">${number}</span></div>`;
+/** What stands over the columns. */
+const headed = (name, content) => html`<div class="line over" aria-hidden="true"><span>${name}</span>${content}<span></span></div>`;
 const each = (p, m, content, number) => p.rows.map((i, n) => row(p, m, i, content(i, n), number?.(i, n)));
 
 /** All rows of a map, cut to the tokens shown; what is hidden is left out. */
-const map = (p, m, of, number) => each(p, m, (i) => html`<span class="squares">${p.rows.map((j) => html`<i class=${p.isHidden(i, j) && of !== p.scores ? "masked" : "weighted"} style="--weight:${shade(of[i][j], of, p)}"></i>`)}</span>`,
-  (i, n) => (number ? number(p.rows[n]) : ""));
+const map = (p, m, of, number) => [headed("looks ↓ at →", html`<span class="squares">${p.rows.map((j) => html`<bdi class=${j === p.at ? "q" : nothing}>${label(m.pieces[j])}</bdi>`)}</span>`), each(p, m, (i) => html`<span class="squares">${p.rows.map((j) => html`<i class=${p.isHidden(i, j) && of !== p.scores ? "masked" : "weighted"} style="--weight:${shade(of[i][j], of, p)}"></i>`)}</span>`,
+  (i, n) => (number ? number(p.rows[n]) : ""))];
 
 /** How dark a cell is: a weight as it is; a score, against the largest in size. */
 function shade(x, of, p) {
@@ -93,9 +96,9 @@ const ofOwn = (p) => p.scores[p.at];
 const PICTURES = [
   (p, m) => html`<div class="tokens-row">${p.rows.map((i, n) => html`<span class=${i === p.at ? "own" : ""}><bdi>${written(m.pieces[i])}</bdi> <small>${p.ids[n]}</small></span>`)}</div>`,
   (p, m) => each(p, m, (_, n) => strip(p.vectors[n], "weight")),
-  (p, m) => each(p, m, (i, n) => html`<span class="three"><span>${i === p.at ? strip(p.query, "query") : nothing}</span>${strip(p.keys[n], "key")}${strip(p.values[n], "value")}</span>`),
+  (p, m) => [headed("", html`<span class="three"><b class="q">query</b><b class="k">key</b><b class="v">value</b></span>`), each(p, m, (i, n) => html`<span class="three"><span>${i === p.at ? strip(p.query, "query") : nothing}</span>${strip(p.keys[n], "key")}${strip(p.values[n], "value")}</span>`)],
   (p, m) => map(p, m, p.scores, (j) => format(ofOwn(p)[j])),
-  (p, m) => map(p, m, {...p.scores, length: p.scores.length}, (j) => (p.isHidden(p.at, j) ? "hidden" : format(ofOwn(p)[j]))),
+  (p, m) => map(p, m, {...p.scores, length: p.scores.length}),
   (p, m) => map(p, m, p.weights, (j) => chance(p.weights[p.at][j])),
   (p, m) => [each(p, m, (i, n) => html`<span class="faded" style="opacity:${Math.max(0.06, p.weights[p.at][i]).toFixed(3)}">${strip(p.values[n], "value")}</span>`, (i) => `× ${format(p.weights[p.at][i])}`),
     html`<div class="line sum"><span class="name">together</span>${strip(p.mixed, "value")}<span class="number"></span></div>`],

@@ -4,19 +4,18 @@ import {html, nothing} from "../../assets/vendor/lit.js";
 import {arcsOver} from "../lib/arcs.js";
 import {isPart, shown} from "../lib/ground-words.js";
 import {isBreak, moveByKey, toWords, written} from "../lib/words.js";
-import {next} from "./guide.js";
+import {bring, next, strongest} from "./guide.js";
 import {rowOf} from "./look.js";
 import {guess} from "./overview.js";
 
-const [LEAST, FEW] = [0.08, 0.005]; // weights that are drawn: of all heads, of one
+const [LEAST, FEW, LARGE] = [0.08, 0.005, 0.25]; // weights that are drawn: of all heads, of one, to begin with
 const [SHORT, LONG] = [24, 70]; // tokens of a text that stays in view, and of one in large letters
-const LIFT = 3; // px from head to head, so that arcs over the same words can be told apart
+const [LIFT, STUCK_LIFT, STUCK] = [3, 1, 46]; // px from head to head, so that arcs over the same words can be told apart; where the text is stuck, and how high arcs are there
 
 // ---- Model ---------------------------------------------------------------------------------
 
 /** The arcs from token `at`: {head, layer, to, weight}, of one head, or, where `only` is null, of all. */
-export function arcsOf({heads, pieces}, at, only = null) {
-  const least = only === null ? LEAST : FEW;
+export function arcsOf({heads, pieces}, at, only = null, least = only === null ? LEAST : FEW) {
   return heads.flatMap((head, i) => (only === null || only === i
     ? Array.from(rowOf(head, at, pieces.length), (weight, to) => ({head: i, layer: head.layer, to, weight})).filter(({weight}) => weight >= least) : []));
 }
@@ -32,19 +31,23 @@ const wholeOf = (pieces, word) => word.map((i) => (isPart(pieces[i]) ? "" : piec
 export function sentence(m, widget) {
   const {pieces, at, entry} = m;
   const words = wordsOf(m);
-  const choose = (i) => widget.set({at: i, to: null, ...next(widget, 2)});
+  const choose = (i) => {
+    const isFirst = widget.state.guide <= 2;
+    widget.set({at: i, to: null, ...next(widget, 2)});
+    if (isFirst) bring(widget, `.tiles [data-head="${strongest(widget.model.pushes)}"]`); // the head that the guide names
+  };
   const seen = (i) => {
     widget.data.bench.hover = i;
     drawArcs(widget);
   };
   const over = ({target}) => target.closest("[role=radio]") && seen(+target.closest("[role=radio]").dataset.at);
   const ends = entry.kind === "storyteller" ? (i) => isBreak(pieces, words, i) : () => false;
-  return html`<div class="text ${pieces.length > LONG ? "long" : pieces.length <= SHORT ? "short" : ""} ${entry.kind}">
+  return html`<div class="text ${m.arcs.isOff && !m.arcs.former ? "bare" : ""} ${pieces.length > LONG ? "long" : pieces.length <= SHORT ? "short" : ""} ${entry.kind}">
     <svg class="arcs" aria-hidden="true"></svg>
     <div class="tokens" role="radiogroup" aria-label="The word that looks" @keydown=${(event) => moveByKey(event, choose)}
       @pointerover=${over} @pointerleave=${() => seen(null)} @focusin=${over} @focusout=${() => seen(null)}>${words.map((word, i) => html`<span class=${ends(i) ? "line-end" : nothing}>${
         word.map((j) => token(m, j, word, choose))}</span>`)}${
-      entry.causal && at === pieces.length - 1 ? html`<span class="ghost" aria-hidden="true">${guess(m.guesses[0].text, m)}</span>` : nothing}</div></div>`;
+      entry.causal && at === pieces.length - 1 ? html`<span class="ghost" aria-hidden="true" title="the model’s first guess">${guess(m.guesses[0].text, m)}</span>` : nothing}</div></div>`;
 }
 
 const token = ({pieces, at, row, isAll, entry}, i, word, choose) => html`<button type="button" role="radio" aria-checked=${i === at} data-at=${i} title=${i && isPart(pieces[i - 1]) && !isPart(pieces[i]) ? "its last byte, with which the character is whole" : nothing}
@@ -60,17 +63,32 @@ export function drawArcs({root, model: m, data: {bench}}) {
   const text = root.querySelector(".text");
   if (!text) return;
   const from = bench.hover !== null && bench.hover < m.pieces.length ? bench.hover : m.at;
-  const arcs = arcsOf(m.reading, from, bench.hoverHead ?? (m.isAll ? null : m.head));
-  const over = arcsOver(text);
+  const {only, former, isFew} = m.arcs;
+  const isFormer = former !== null && (bench.hoverHead ?? only) === only;
+  const arcs = arcsOf(isFormer ? former : m.reading, from, bench.hoverHead ?? only, isFew && bench.hover === null ? LARGE : undefined);
+  const isStuck = "stuck" in text.dataset;
+  const over = arcsOver(text, isStuck ? STUCK : Infinity);
   const [svg] = text.children;
   while (svg.children.length < arcs.length) svg.append(document.createElementNS("http://www.w3.org/2000/svg", "path"));
   while (svg.children.length > arcs.length) svg.lastChild.remove();
-  const isAll = bench.hoverHead === null && m.isAll;
+  const isAll = (bench.hoverHead ?? only) === null;
   svg.classList.toggle("all", isAll);
+  svg.classList.toggle("former", isFormer);
   arcs.forEach(({head, layer, to, weight}, i) => {
     const path = svg.children[i];
-    path.setAttribute("d", over.path(from, to, isAll ? LIFT * head : 0));
+    path.setAttribute("d", over.path(from, to, isAll ? (isStuck ? STUCK_LIFT : LIFT) * head : 0));
     path.setAttribute("class", `layer-${layer + 1}`);
     path.style.setProperty("--weight", weight.toFixed(3));
   });
+}
+
+/** Marks the text while it sticks to the top of the window: its arcs are low there. */
+export function stick(widget) {
+  const text = widget.root.querySelector(".text");
+  if (!text) return;
+  const {position, top} = getComputedStyle(text);
+  const isStuck = position === "sticky" && text.getBoundingClientRect().top < parseFloat(top) + 1;
+  if (isStuck === "stuck" in text.dataset) return;
+  text.toggleAttribute("data-stuck", isStuck);
+  drawArcs(widget);
 }

@@ -25,15 +25,15 @@ const at = ([x, y]) => `${+x.toFixed(1)},${+y.toFixed(1)}`;
 
 /**
  * Of `text`, an element that holds words as radio buttons, where they now stand: {path(from, to, lift): the arc
- * between two words, isOneLine(from, to)}.
+ * between two words, isOneLine(from, to)}. `most`: px that an arc may be high.
  */
-export function arcsOver(text) {
+export function arcsOver(text, most = Infinity) {
   const from = text.getBoundingClientRect();
   const boxes = [...text.querySelectorAll("[role=radio]")].map((word) => {
     const {left, width, top, bottom} = word.getBoundingClientRect();
     return {x: left - from.left + width / 2, top: top - from.top, bottom: bottom - from.top};
   });
-  const room = boxes[0].top - 6;
+  const room = Math.min(most, boxes[0].top - 6);
   const between = Math.max(12, (boxes.find(({top}) => top > boxes[0].top)?.top ?? Infinity) - boxes[0].bottom - 4);
   const roomOver = ({top}) => (top === boxes[0].top ? room : Math.min(room, between)); // over the first line there is more
   return {
