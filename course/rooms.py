@@ -25,7 +25,7 @@ _FREE = (
 )
 _LIVE = """() => [...document.querySelectorAll(".widget, .diagram")]
   .every((place) => place.querySelector(".widget-live, .diagram-live svg"))"""
-_UNFOLD = """() => document.querySelectorAll("main details:has(.widget)")
+_UNFOLD = """() => document.querySelectorAll("main details:has(.widget, .diagram)")
   .forEach((box) => { box.open = true; })"""
 _HEIGHTS = """() => Object.fromEntries([...document.querySelectorAll(":is(.widget, .diagram)[id]")]
   .map((e) => [e.id, e.getBoundingClientRect().height
@@ -68,8 +68,8 @@ def measure(site: Path, browser: str, widths: Iterable[int] = WIDTHS) -> dict[in
         page = chrome.new_page()
         for path in pages:
             page.goto(f"{server.url}{path}?tour.all=1")
-            page.wait_for_function(_LIVE)
             page.evaluate(_UNFOLD)
+            page.wait_for_function(_LIVE)
             page.add_style_tag(content=_FREE)
             for width in measured:
                 page.set_viewport_size({"width": width, "height": 900})

@@ -83,6 +83,8 @@ def _name(font: TTFont, weight: int) -> None:
             record.string = "Atkinson Hyperlegible Next"
         if record.nameID in (2, 17):
             record.string = "Bold" if is_bold else "Regular"
+        if record.nameID == 6:  # matplotlib keeps the letters of an SVG apart by this name
+            record.string = f"AtkinsonHyperlegibleNext-{'Bold' if is_bold else 'Regular'}"
     font["OS/2"].usWeightClass = weight
     font["head"].macStyle = int(is_bold)
     font["OS/2"].fsSelection = font["OS/2"].fsSelection & ~0x61 | (0x20 if is_bold else 0x40)

@@ -34,7 +34,7 @@ PAGES = [*OTHERS, *SOURCES, *LESSONS]
 WIDTHS = [320, 390, 768, 1280]
 THEMES = ["light", "dark"]
 # The folded boxes that hold a widget.
-UNFOLD = """() => document.querySelectorAll("main details:has(.widget)")
+UNFOLD = """() => document.querySelectorAll("main details:has(.widget, .diagram)")
   .forEach((box) => { box.open = true; })"""
 # The widgets run, and all sections are laid out: until then they have no text to read.
 ALL_LIVE = """() => !document.documentElement.classList.contains("arriving")
