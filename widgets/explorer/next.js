@@ -73,5 +73,5 @@ function switches({name}, widget) {
   const toggled = off.includes(name) ? off.filter((one) => one !== name) : [...off, name].sort();
   return html`<div class="switches"><label class="toggle"><input type="checkbox" .checked=${off.includes(name)}
     @input=${() => widget.set({off: toggled, head: name, ...next(widget, 4)})}><span>Switch off head <b>${name}</b></span></label>
-    <button type="button" class=${off.length ? nothing : "unused"} @click=${() => leave(widget, {off: []}, ".switches input")}>All heads on</button></div>`;
+    <button type="button" class=${off.length ? nothing : "unused"} .disabled=${!off.length} @click=${() => leave(widget, {off: []}, ".switches input")}>All heads on</button></div>`;
 }

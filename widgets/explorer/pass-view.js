@@ -82,7 +82,7 @@ const headed = (name, content) => html`<div class="line over" aria-hidden="true"
 const each = (p, m, content, number) => p.rows.map((i, n) => row(p, m, i, content(i, n), number?.(i, n)));
 
 /** All rows of a map, cut to the tokens shown; what is hidden is left out. */
-const map = (p, m, of, number) => [headed("looks ↓ at →", html`<span class="squares">${p.rows.map((j) => html`<bdi class=${j === p.at ? "q" : nothing}>${label(m.pieces[j])}</bdi>`)}</span>`), each(p, m, (i) => html`<span class="squares">${p.rows.map((j) => html`<i class=${p.isHidden(i, j) && of !== p.scores ? "masked" : "weighted"} style="--weight:${shade(of[i][j], of, p)}"></i>`)}</span>`,
+const map = (p, m, of, number) => [headed("looks ↓ at →", html`<span class="squares ${p.rows.some((j) => label(m.pieces[j]).length > 5) ? "long" : ""}">${p.rows.map((j) => html`<bdi class=${j === p.at ? "q" : nothing}>${label(m.pieces[j])}</bdi>`)}</span>`), each(p, m, (i) => html`<span class="squares">${p.rows.map((j) => html`<i class=${p.isHidden(i, j) && of !== p.scores ? "masked" : "weighted"} style="--weight:${shade(of[i][j], of, p)}"></i>`)}</span>`,
   (i, n) => (number ? number(p.rows[n]) : ""))];
 
 /** How dark a cell is: a weight as it is; a score, against the largest in size. */
