@@ -113,8 +113,8 @@ function plot(m, {data}) {
 }
 
 const strip = (m, widget) => html`<div class="signs" role="radiogroup" aria-label="The token that looks"
-  @keydown=${(event) => moveByKey(event, (at) => widget.set({at}))}>${m.signs.map((sign, i) => html`<button type="button" role="radio"
-    aria-checked=${i === m.at} aria-label=${called(sign)} tabindex=${i === m.at ? 0 : -1} style="--share:${i ? m.reading.given[i - 1].toFixed(3) : 0}"
+  @keydown=${(event) => moveByKey(event, (at) => widget.set({at}))}>${m.signs.map((sign, i) => html`<button type="button" role="radio" class="weighted"
+    aria-checked=${i === m.at} aria-label=${called(sign)} tabindex=${i === m.at ? 0 : -1} style="--weight:${i ? m.reading.given[i - 1].toFixed(3) : 0}"
     @click=${() => widget.set({at: i})}>${sign === " " ? "␣" : sign}</button>`)}</div>`;
 
 function card(head, i, m, widget) {
