@@ -85,14 +85,17 @@ const scrub = (widget) => {
     .value=${String(step)} ?disabled=${!last} @input=${({target}) => widget.set({step: target.valueAsNumber})}></div>`;
 };
 
-const OFFERED = [["layers", "heads", "width", "positions"], ["mask", "scale", "norm", "mlp", "rate", "seed"]];
+const FIRST = ["layers", "heads", "positions", "mask"];
+const MORE = ["width", "scale", "norm", "mlp", "rate", "seed"];
 const made = (name) => ({rate, seed})[name] ?? (typeof PARTS[name].options[0] === "boolean" ? toggle(name) : part(name));
 
-export const controls = ({data}) => {
-  const isOffered = (name) => !data.parts || data.parts.includes(name);
-  const [sizes, others] = OFFERED.map((row) => row.filter(isOffered).map(made));
-  return [[tasks], sizes, [...others, versus, size]].filter((row) => row.length);
-};
+/** What is changed later: folded, unless the state has some of it. */
+const more = (widget) => html`<details class="more" ?open=${MORE.some((name) => widget.state[name] !== null)}>
+  <summary>More settings</summary><div class="controls">${MORE.map((name) => made(name)(widget))}</div></details>`;
+
+export const controls = ({data: {parts}}) => (parts
+  ? [[tasks], [...FIRST, ...MORE].filter((name) => parts.includes(name)).map(made), [versus, size]]
+  : [[tasks], FIRST.map(made), [more], [versus, size]]);
 
 /** The training's own controls, which change while it goes. */
 export const training = (widget) => html`<div class="controls training">${[trainButton, oneStep, pace, reset, scrub].map((control) => control(widget))}</div>`;
