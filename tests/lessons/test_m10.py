@@ -107,12 +107,13 @@ def test_intensity_with_a_pencil(page):
     assert intensity(1) == 32 / 48 == pytest.approx(0.67, abs=0.004)
     assert intensity(8) == 256 / 160 == 1.6
     said = " ".join(page.select_one("#sec-batch").get_text().split())
-    assert "32/48, about 0.67" in said
-    assert "160 bytes, and its intensity is 1.6" in said
+    assert said.count("32 FLOPs for 2 · (16 + 8) = 48 bytes: 0.67") == 2
+    assert "256 FLOPs for 2 · (16 + 8 · 8) = 160 bytes: 1.6" in said
     keys, query, scores = 4 * 4, 4, 4  # numbers, of one text
     assert 2 * (keys + query + scores) == 48
     assert 4 * 8 == 32  # FLOPs of four scores
-    assert "8 · 32 FLOPs for 8 · 48 bytes, and the intensity stays 0.67" in said
+    assert (8 * 32, 8 * 48) == (256, 384)
+    assert "256 FLOPs for 8 · 48 = 384 bytes: 0.67" in said
 
 
 def test_the_bill(page):

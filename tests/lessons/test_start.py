@@ -141,7 +141,6 @@ def test_the_stream_grows_as_the_text_says(page, js):
 def test_layer_norm_and_a_unit_by_pencil(page):
     vector = torch.tensor([9.0, 3, 3, 1])
     normed = torch.nn.functional.layer_norm(vector, (4,))
-    torch.testing.assert_close(normed, torch.nn.functional.layer_norm(2 * vector, (4,)))
     assert normed.tolist() == pytest.approx([1.67, -0.33, -0.33, -1], abs=0.005)
     assert (vector.mean(), vector.std(unbiased=False)) == (4, 3)
     unit = page.select_one("#one-unit").get_text()
