@@ -470,7 +470,7 @@ class GatedDeltaNet(nn.Module):
         state = self._checked(state, x)
         query, key, value, recent = self._project(x, state.recent)
         log_decay, beta = self._gates(x)
-        with without_autocast(x.device.type):  # it would narrow the sums
+        with without_autocast(x.device.type):  # it would narrow the table's sums
             heads, table = gated_delta_rule(
                 query, key, value, log_decay, beta,
                 state=state.table, delta=self.delta, chunk_size=self.chunk_size,

@@ -40,9 +40,10 @@ def unknown(kind: str, word: object, valid: Iterable[str]) -> str:
 
 def nearest(word: str, valid: Iterable[str]) -> str:
     names = sorted(set(valid))
-    close = difflib.get_close_matches(word, names, n=1, cutoff=0.65)
-    if close:
-        return f'; did you mean "{close[0]}"?'
+    close = difflib.get_close_matches(word, names, cutoff=0.65)
+    if close:  # of names as close, the first: "m03" rather than "m13" for "m3"
+        likeness = {name: difflib.SequenceMatcher(None, name, word).ratio() for name in close}
+        return f'; did you mean "{max(sorted(close), key=likeness.__getitem__)}"?'
     if not names:
         return "; there is none to refer to"
     more = ", …" if len(names) > _MOST_NAMES_LISTED else ""

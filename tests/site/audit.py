@@ -44,7 +44,8 @@ STILL = """() => {
   window.heightsBefore = heights;
   return isStill;
 }"""
-ROOM_TAKEN = """() => [...document.querySelectorAll(".widget, .diagram")].map((widget) => {
+ROOM_TAKEN = """() => [...document.querySelectorAll(".widget, .diagram")]
+  .filter((widget) => !widget.closest("details:not([open])")).map((widget) => {
   const form = widget.querySelector(".static-form");
   return [widget.id, widget.getBoundingClientRect().height, Boolean(form?.checkVisibility())];
 })"""

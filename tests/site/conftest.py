@@ -39,7 +39,8 @@ UNFOLD = """() => document.querySelectorAll("main details:has(.widget, .diagram)
 # The widgets run, and all sections are laid out: until then they have no text to read.
 ALL_LIVE = """() => !document.documentElement.classList.contains("arriving")
   && [...document.querySelectorAll(".widget, .diagram")]
-    .every((place) => place.querySelector(".widget-live, .diagram-live svg"))"""
+    .every((place) => place.closest("details:not([open])")
+      || place.querySelector(".widget-live, .diagram-live svg"))"""
 
 
 # What the quick run opens in a browser: what pages and widgets have in common, on a part of them.

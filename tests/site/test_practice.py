@@ -95,11 +95,11 @@ def _answers_stay_and_one_click_clears(page):
     expect(count).to_be_empty()
     expect(page.locator(".clear-answers")).to_be_hidden()
     page.evaluate(ANSWER_ALL, ASKED)
-    expect(count).to_have_text(f" {total} of {total + page.locator('.goal').count()}")
+    expect(count).to_have_text(f" {total} of {total + page.locator('.goal').count()} ✓")
     expect(page.locator(".progress-count:not(:empty)")).to_have_count(1)
     page.reload()
     _live(page)
-    expect(count).to_have_text(f" {total} of {total + page.locator('.goal').count()}")
+    expect(count).to_have_text(f" {total} of {total + page.locator('.goal').count()} ✓")
     assert page.locator(".choices :checked").count() == page.locator(ASKED).count()
     page.locator(".clear-answers").click()
     expect(count).to_be_empty()
@@ -174,7 +174,7 @@ def test_without_storage_it_works_until_the_page_is_left(open_page, by_quarto):
         page.evaluate(ANSWER_ALL, ASKED)
         total = page.locator(PRACTISED).count()
         count = page.locator("#quarto-sidebar a.active .progress-count")
-        expect(count).to_have_text(f" {total} of {total + page.locator('.goal').count()}")
+        expect(count).to_have_text(f" {total} of {total + page.locator('.goal').count()} ✓")
 
 
 def test_every_choice_has_a_reason(read, path):

@@ -10,7 +10,7 @@ HOME = "index.html"
 
 
 def first(page):
-    link = page.locator("main a.term").first
+    link = page.locator("main a.term[href$='#term-attention']").first
     return link, page.locator(f"#{link.get_attribute('aria-describedby')}")
 
 
