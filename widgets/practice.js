@@ -65,6 +65,7 @@ function question(root, keep) {
     form.classList.toggle("is-wrong", Boolean(known) && known !== right);
     if (after) after.inert = !known;
     status.textContent = known ? verdict(known, right, texts) : after ? ASKS : "";
+    status.dataset.meant = "a choice in its own words";
     button.textContent = known ? "Ask me again" : "Show me";
   }
   form.addEventListener("submit", (event) => {

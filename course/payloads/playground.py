@@ -49,12 +49,13 @@ def in_lesson(task: str, parts: list[str], changes: list[str]) -> dict[str, Any]
         }
         for change in changes
     ]
-    return {"tasks": [task], "parts": parts, "results": results}
+    steps = measured.steps(task)
+    return {"tasks": [task], "parts": parts, "results": results, "steps": steps}
 
 
 def static_rows(lesson: dict[str, Any]) -> tuple[str, list[str], list[list[str]]]:
     """What ``in_lesson`` measured, as the sentence, columns and rows of a static form."""
-    task, results = lesson["tasks"][0], lesson["results"]
+    results = lesson["results"]
     rows = [
         [
             NAMES.get(one["change"], one["change"]),
@@ -63,7 +64,7 @@ def static_rows(lesson: dict[str, Any]) -> tuple[str, list[str], list[list[str]]
         ]
         for one in results
     ]
-    sentence = f"What came of trainings of {Measured().steps(task)} steps, by what was changed."
+    sentence = f"What came of trainings of {lesson['steps']} steps, by what was changed."
     return sentence, ["", "seeds that learned it", "answers right, on average"], rows
 
 

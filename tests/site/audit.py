@@ -180,6 +180,7 @@ class Audit:
             "all opened",
             legibility=self.illegible,
             text=self.impossible,
+            static_forms=self.unexplained,
             language_tables=lambda: ["loaded"] if page.evaluate("languageTables") else [],
             cut_code=lambda: page.evaluate(CUT_CODE),
             axe=lambda: axe_violations(

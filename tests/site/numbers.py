@@ -39,7 +39,8 @@ FORMS = """() => {
     return found.join(" ");
   };
   const numbersIn = (text) => (text.match(/\\d+(\\.\\d+)?/g) ?? []).map(Number);
-  return [...document.querySelectorAll(".widget, .diagram")].map((place) => {
+  return [...document.querySelectorAll(".widget, .diagram")]
+    .filter((place) => !place.closest("details:not([open])")).map((place) => {
     const live = place.querySelector(".widget-live, .diagram-live");
     const published = [...place.querySelectorAll("script[type=ojs-define]")]
       .map((script) => JSON.parse(script.textContent));
