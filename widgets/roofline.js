@@ -106,7 +106,7 @@ const view = (m) => html`${plot(m)}
 
 const more = (widget) => html`<details><summary>Another machine, model or length</summary><div class="controls">
   ${menu("machine", "Machine", widget.data.machines.map(({name}) => name))(widget)}${menu("model", "Model", widget.data.models.map(({name}) => name))(widget)}
-  ${steps("length", "Tokens", LENGTHS.map(whole), {ticks: [0, 3, 7]})(widget)}
+  ${steps("length", "Tokens", LENGTHS.map(whole), {ticks: [0, 7]})(widget)}
   ${choice("writing", "The model", ["reads the text", "writes a token after it"])(widget)}${choice("bits", "Bits of a number", BITS.map((bits) => `${bits} bits`))(widget)}</div></details>`;
 
 /** data: {models, machines: as in course/costs.py; chosen: name of the first model} */
