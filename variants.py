@@ -431,6 +431,8 @@ class GatedDeltaNet(nn.Module):
     ) -> None:
         super().__init__()
         check_counts(embed_dim=embed_dim, num_heads=num_heads)
+        if (head_dim is None or value_dim is None) and embed_dim % num_heads:
+            raise ValueError(f"num_heads={num_heads} must divide embed_dim={embed_dim}")
         head_dim = embed_dim // num_heads if head_dim is None else head_dim
         value_dim = embed_dim // num_heads if value_dim is None else value_dim
         check_counts(head_dim=head_dim, value_dim=value_dim, conv_size=conv_size)

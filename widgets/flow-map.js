@@ -81,7 +81,7 @@ export const flowMap = defineWidget({
   }),
   controls: ({data: {words}}) => [
     [menu("source", "Every word looks for", words.map((word, i) => `${i + 1} ${word}`))],
-    [steps("times", "and counts it as", TIMES.map((times) => `${times}×`))],
+    [steps("times", "and counts it", TIMES.map((times) => `${times}×`))],
     [steps("decay", "Kept at each step", DECAYS.map(String))]
   ],
   model: flows,

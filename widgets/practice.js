@@ -4,8 +4,9 @@
 import {answers, lessonOf} from "./lib/answers.js";
 import {showProgress} from "./lib/progress.js";
 
-/** What a question says of the answer `chosen`, one of 1 … n. */
-const verdict = (chosen, right, texts) => (chosen === right ? "Right." : `Not that one. The answer is “${texts[right - 1]}”.`);
+/** What a question says of the answer `chosen`, one of 1 … n, of which `texts` are the elements: code stays code. */
+const verdict = (chosen, right, texts) => (chosen === right ? ["Right."]
+  : ["Not that one. The answer is “", ...[...texts[right - 1].childNodes].map((node) => node.cloneNode(true)), "”"]);
 const ASKS = "What follows is blurred.";
 
 const element = (tag, properties, ...children) => {
@@ -36,7 +37,7 @@ function question(root, keep) {
   });
   reasons.remove();
 
-  const texts = radios.map((radio) => radio.nextElementSibling.textContent.trim().replace(/\.$/, ""));
+  const texts = radios.map((radio) => radio.nextElementSibling);
   const button = element("button", {type: "submit"}); // so that Enter on a choice answers
   const status = element("output", {ariaLabel: "Verdict"});
   const rest = element("div", {className: "rest", hidden: true}, ...body.childNodes);
@@ -64,8 +65,7 @@ function question(root, keep) {
     form.classList.toggle("is-right", known === right);
     form.classList.toggle("is-wrong", Boolean(known) && known !== right);
     if (after) after.inert = !known;
-    status.textContent = known ? verdict(known, right, texts) : after ? ASKS : "";
-    status.dataset.meant = "a choice in its own words";
+    status.replaceChildren(...(known ? verdict(known, right, texts) : [after ? ASKS : ""]));
     button.textContent = known ? "Ask me again" : "Show me";
   }
   form.addEventListener("submit", (event) => {

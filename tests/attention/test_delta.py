@@ -218,6 +218,8 @@ def test_what_else_is_refused():
         layer(x, state=DeltaState(table, recent[..., 1:]))
     with pytest.raises(ValueError, match="num_heads must be at least 1, got 0"):
         GatedDeltaNet(16, 0)
+    with pytest.raises(ValueError, match="num_heads=3 must divide embed_dim=16"):
+        GatedDeltaNet(16, 3)
     assert "gated=True, delta=True" in repr(layer)
 
 

@@ -144,15 +144,19 @@ def at(task, kind, column=-1):
     return [seed[column] for seed in SCORES["right"][task][kind]]
 
 
+def assert_told(text, task, told):
+    """Each kind's mean over the seeds stands in its sentence."""
+    for kind, sentence in told.items():
+        assert sentence.format(f"{mean(at(task, kind)):.2f}") in text.replace("’", "'"), kind
+
+
 def test_moves_are_told_as_they_were_measured(page):
-    text = said(page, "#sec-trained")
-    for kind, told in {
+    assert_told(said(page, "#sec-trained"), "moves", {
         "adds": "both rooms of everybody run together, gets {}.",
         "softmax": "keeps every note, gets {} of the answers right",
         "corrects": "the table that corrects gets {},",
         "corrects, fades": "come out lower in moves, with {}?",
-    }.items():
-        assert told.format(f"{mean(at('moves', kind)):.2f}") in text
+    })  # fmt: skip
     assert max(at("moves", "adds")) < min(at("moves", "corrects"))
     assert max(at("moves", "corrects")) < min(at("moves", "softmax"))
     assert mean(at("moves", "corrects, fades")) < mean(at("moves", "corrects"))
@@ -165,14 +169,12 @@ def test_moves_are_told_as_they_were_measured(page):
 
 def test_a_new_day_is_told_as_it_was_measured(page):
     text = said(page, "#sec-trained")
-    for kind, told in {
+    assert_told(text, "new day", {
         "adds": "the one that only adds {}, about as much",
         "corrects, fades": "corrects and fades gets {} and",
         "adds, fades": "adds and fades {}, while",
         "corrects": "corrects without fading gets {},",
-    }.items():
-        found = f"{mean(at('new day', kind)):.2f}"
-        assert told.format(found) in text.replace("’", "'")
+    })  # fmt: skip
     assert f"In its best seed it gets {max(at('new day', 'softmax')):.2f}" in text
     assert min(at("new day", "softmax")) < 0.55 < 0.75 < max(at("new day", "softmax"))
     assert max(at("new day", "adds")) < 0.55 < min(at("new day", "corrects"))

@@ -176,6 +176,7 @@ class Audit:
         )
         page.evaluate(OPEN)
         page.wait_for_function(UNFOLDED)
+        page.wait_for_function(ALL_LIVE)
         self.look(
             "all opened",
             legibility=self.illegible,
