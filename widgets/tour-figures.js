@@ -46,10 +46,10 @@ const wordMenu = (label) => (widget) => {
 const looks = (label, rest) => defineWidget({name: "tour-figure", label, key: "see", sentence: lookSentence, ...rest});
 
 export const tourWhy = looks("Where “it” looks", {
-  fields: ({sentences: [{tokens, trained}], it, head}) => ({
+  fields: ({sentences: [{tokens, trained}], it}) => ({
     ending: integer(0, {max: 1}), // which last word
     row: integer(it, {max: tokens.length - 1}),
-    head: integer(head, {max: trained.length - 1}),
+    head: integer(0, {max: trained.length - 1}), // in step 5; step 1 shows its own
     untrained: flag(false)
   }),
   controls: ({data: {sentences}}) => [[menu("ending", "… because it was", sentences.map(({tokens}) => tokens[tokens.length - 1]))]],

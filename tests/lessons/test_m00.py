@@ -160,6 +160,28 @@ def test_the_picked_rows(page):
     assert (noun + alive).tolist() == query.tolist() == Q[1].tolist()
 
 
+def test_the_matrices_shown_are_those_of_the_code(page):
+    scope = {}
+    exec(page.select_one("#step-roles pre.python").get_text(), scope)
+    rows = page.select_one("#step-roles table").select("tbody tr")
+    shown = [numbers(row.get_text(" ").replace("\N{MINUS SIGN}", "-")) for row in rows]
+    matrices = [scope[name] for name in ("W_Q", "W_K", "W_V")]
+    assert shown == np.concatenate(matrices, axis=1).tolist()
+
+
+def test_other_words_look_at_the_cat_too(maps):
+    """ "In its head 1 some other words, such as mat": and head 2 of layer 1 looks at mat."""
+    assert maps["tired"][IT_HEAD, 5].argmax() == 1
+    assert maps["tired"][1, 7].argmax() == 5
+
+
+def test_no_other_head_finds_the_noun(page):
+    found = json.loads((ROOT / "models/grammar/scores/masked.json").read_text())["seeds"]["0"]
+    head = found["attention"]["verb, guessed"]
+    others = max(x for layer in head["heads"] for x in layer if x != max(head["heads"][1]))
+    assert f"more than {others:.2f} of its weight" in page.select_one("#predict-needed").get_text()
+
+
 def test_before_training_shares_are_nearly_even():
     """ "Each of the ten words gets about a tenth", in every head, from any seed."""
     config = load(ROOT / "models/grammar/weights/masked.safetensors").config
