@@ -80,15 +80,14 @@ export const flowMap = defineWidget({
     source: integer(source, {max: words.length - 1})
   }),
   controls: ({data: {words}}) => [
-    [menu("source", "Every word looks for", words.map((word, i) => `${i + 1} ${word}`))],
-    [steps("times", "and counts it", TIMES.map((times) => `${times}×`))],
-    [steps("decay", "Kept at each step", DECAYS.map(String))]
+    [menu("source", "Raise the word", words.map((word, i) => `${i + 1} ${word}`))],
+    [steps("times", "Attention counts it", TIMES.map((times) => `${times}×`))],
+    [steps("decay", "Recurrent network keeps", DECAYS.map(String))]
   ],
   model: flows,
   sentence,
   view,
   challenges: {
-    "half-far": (m) => m.source === 0 && lastOf(m).recurrent >= 0.5,
-    "recurrent-more": (m) => m.words[m.source] === "cat" && lastOf(m).recurrent > lastOf(m).attention
+    "half-far": (m) => m.source === 0 && lastOf(m).recurrent >= 0.5
   }
 });

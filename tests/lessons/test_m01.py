@@ -119,11 +119,11 @@ def test_the_way_into_the_net_does_not_decay(page):
     assert all(STEPS["Recurrent"](d) == d + 1 for d in range(10))
 
 
-def test_only_keeping_more_lets_the_recurrent_network_bring_more_of_cat():
-    """A challenge asks which slider: even an even weight is more than what 0.7 leaves."""
+def test_the_toy_by_pencil(page):
     far = len(WORDS) - 1 - CAT
-    assert 0.7**far < 30 / 39 < 0.99**far
-    assert 0.7**far < 1 / 10
+    said = " ".join(page.select_one("#sec-flow").get_text().split())
+    assert f"≈ {0.7**far:.2f} at tired" in said
+    assert f"30/(30 + 9) ≈ {30 / (30 + len(WORDS) - 1):.2f}" in said
 
 
 def test_twice_as_many_others_need_twice_the_ratio():

@@ -27,7 +27,6 @@ STATES = {
                     "flow.decay=%F0"],
         "goals": {
             "half-far": "flow.source=0&flow.decay=3",
-            "recurrent-more": "flow.source=1&flow.decay=3",
         },
     },
 }  # fmt: skip
