@@ -165,6 +165,14 @@ def test_rollout_by_pencil():
     torch.testing.assert_close(rollout([*maps])[0], want)
 
 
+def test_integrated_gradients_by_pencil():
+    """Of the product of -1 and 3, from two zeros on."""
+    way = (torch.arange(1000) + 0.5) / 1000
+    means = (3 * way).mean().item(), (-1 * way).mean().item()
+    assert means == pytest.approx((1.5, -0.5))
+    assert (means[0] * -1, means[1] * 3) == pytest.approx((-1.5, -1.5))
+
+
 def test_a_patch_by_pencil():
     def y(at_not, at_film):
         return 0.1 * at_not + 0.9 * at_film
@@ -188,6 +196,7 @@ def test_which_lines_of_the_widget_have_which_words_in_front():
     assert first["B", "rollout"] == ["film", "not", "superb"]
     for way in ("gradient × input", "integrated gradients", "erasure"):
         assert {*first["B", way][:2]} == {"not", "superb"}
+    assert {*first["A", "erasure"][:2]} == {*first["A", "integrated gradients"][:2]}
 
 
 def test_with_quite_erasure_is_ahead_of_attention_and_with_the_noun_integrated_gradients(page):
@@ -404,7 +413,7 @@ def test_the_patches_of_the_page(page):
     assert moved["B"][[0, 1 + FILM]].sum() > 1
     shown = [f"{100 * moved['B'][place].abs().item():.0f} %" for place in (1 + NOT, 1 + FILM, 0)]
     assert f"moves B by {shown[0]}." in text
-    assert f"a patch moves B by {shown[1]}, and at [class] itself, {shown[2]}." in text
+    assert f"a patch moves B by {shown[1]}, and at [class] itself, {shown[2]}," in text
     assert moved["A"].argmax() == 1 + NOT
     assert f"the one at not, by {100 * moved['A'][1 + NOT].item():.0f} %" in text
 
