@@ -131,6 +131,23 @@ def test_pairs_of_trained_models_move_as_the_text_says(page):
             assert apart.argmax() == 45
 
 
+def test_two_heads_of_relative_have_found_three_back():
+    """Those that the figure draws in blue; the two in grey are highest at a distance of 1."""
+    from models.positions.train import load
+
+    bias = load("relative").layers[0].relative(25).detach()[:, -1].flip(-1)
+    assert sorted(bias.argmax(-1).tolist()) == [1, 1, 3, 3]
+
+
+def test_hands_turn_as_far_as_the_table_says(page):
+    rows = page.select("#sec-longer table tbody tr")
+    shown = [numbers(row.get_text(" "))[-2:] for row in rows if "000" in row.get_text()[:8]]
+    assert shown == [
+        [round(places * math.degrees(base**-0.25)) for places in (15, 63)]
+        for base in (10_000, 500_000)
+    ]
+
+
 @torch.no_grad()
 def test_order_gets_into_no_places_by_its_second_layer():
     """Signs before the last change places: the first layer's last output stays."""
