@@ -197,9 +197,9 @@ function view(m, widget) {
     const {kind, layer} = m.parts[number];
     return stop(m, widget, number, {
       tokens: () => chips(m, widget),
-      vector: () => html`<span class="named">${m.facts.vector.length} numbers, green above 0</span><number-strip aria-hidden="true" .numbers=${m.facts.vector}></number-strip>`,
+      vector: () => html`<span class="named">green above 0, grey below</span><number-strip aria-hidden="true" .numbers=${m.facts.vector}></number-strip>`,
       attention: () => strips(m, widget, layer, number),
-      mlp: () => html`${layer ? nothing : html`<span class="named">${count(widget.data.units)} units, ${widget.data.units / m.facts.layers[0].units.length} in each stripe</span>`}<number-strip aria-hidden="true" .numbers=${m.facts.layers[layer].units}></number-strip>`,
+      mlp: () => html`${layer ? nothing : html`<span class="named">${count(widget.data.units)} units</span>`}<number-strip aria-hidden="true" .numbers=${m.facts.layers[layer].units}></number-strip>`,
       guess: () => guesses(m), loss: () => losses(m), step: () => step(m, widget)
     }[kind]());
   };

@@ -149,7 +149,8 @@ def test_layer_norm_and_a_unit_by_pencil(page):
     assert answer == pytest.approx(2.66, abs=0.005)
     assert 3 + 0.3 * answer == pytest.approx(3.8, abs=0.005)
     for said in (
-        "The typical distance is 3",
+        "the typical distance is 3",
+        "takes off their mean, 4, and divides by 3",
         "9 becomes 5/3 ≈ 1.67, and the others become −0.33, −0.33 and −1",
         "1.67 + 0 + 0 + 1 = 2.67",
         "a large sum nearly as it is, here 2.66",
@@ -214,7 +215,8 @@ def test_what_the_unit_adds_fits_words_that_follow_such_words(page):
     scores = model.embedding @ ((added - added.mean()) * model.norm.weight)
     best = [Tokenizer(model.config.vocabulary).name(i) for i in scores.topk(4).indices.tolist()]
     assert best == [" own", "self", " mother", " father"]
-    assert "those of own, self (which makes her into herself), mother and father" in open_text(page)
+    said = "vectors of own, self (which makes her into herself), mother and father"
+    assert said in open_text(page)
 
 
 def test_a_unit_adds_where_its_sum_is_large():
