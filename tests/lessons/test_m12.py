@@ -258,7 +258,7 @@ def test_the_tables_give_what_the_weights_give(page):
     K = torch.tensor([[1, 0], [0, 1], [0.6, 0.8]])
     V, q = torch.tensor([[3.0, 5], [2, 4], [5, 0]]), torch.tensor([1.0, 0])
     said = re.sub(r"\s+", " ", page.select_one("#sec-linear").get_text())
-    assert "1 × (3, 5) and 0 × (3, 5)" in said
+    assert "1 × (3, 5) into the first and 0 × (3, 5) into the second" in said
     assert "Let its key be (0.6, 0.8) and its value (5, 0)" in said
     for count, found in (
         (2, "gets (3, 5), the value"),
@@ -270,6 +270,10 @@ def test_the_tables_give_what_the_weights_give(page):
         numbers_said = re.search(r"gets \(([\d.]+), ([\d.]+)\)", found).groups()
         assert [float(n) for n in numbers_said] == pytest.approx(want.tolist(), abs=0.00501)
         assert found in said
+    two_one = torch.tensor([2.0, 1])
+    assert (K[:2] @ two_one).tolist() == [2, 1]
+    assert (K[:2] @ two_one @ V[:2]).tolist() == [8, 14]
+    assert "2 · (3, 5) + 1 · (2, 4) = (8, 14)" in said
     tables = [torch.outer(k, torch.cat([v, torch.ones(1)])) for k, v in zip(K, V, strict=True)]
     shown = [
         [numbers(cell.get_text()) for cell in row.select("td")[1:]]
@@ -360,18 +364,18 @@ def test_a_third_word_needs_two_keys_and_two_values():
 
 
 def test_the_five_ways_side_by_side(page):
-    """The losses are those of the table above; DeepSeek-V2 has 128 heads of 128."""
+    """The losses are those of the table above."""
     rows = [row[1:] for row in cells(page, "ways")]
     losses = [float(loss) for *_, loss in cells(page, "rounded")]
     shared = re.search(
         r"grew from ([\d.]+ to [\d.]+)\. So models", page.select_one("#sec-share").get_text()
     )[1]
     assert shared.startswith(f"{losses[0]:.2f} to ")
-    assert shared in rows[0][1]
-    assert f"576 numbers for {2 * 128 * 128:,}" in rows[1][0]
-    assert f"grew to {losses[3]:.2f}" in rows[2][1]
+    assert shared in rows[0][0]
+    assert losses[1] == losses[0]
+    assert f"grew to {losses[3]:.2f}" in rows[2][0]
     shares = RECALL["recalled"]["linear 1"]["256"]
-    assert f"recalled {sum(shares) / 5:.2f}" in rows[4][1]
+    assert f"recalled {sum(shares) / 5:.2f}" in rows[4][0]
 
 
 def test_a_latent_is_met_by_the_query():
@@ -442,9 +446,10 @@ def test_what_llama_3_keeps_with_and_without_sharing(page):
     assert 2 * 32 * 128 == 8192 == 4 * 2048
     assert "2 · 8 · 128 = 2,048" in said
     assert "2 · 32 · 128 = 8,192" in said
+    assert f"book would take {32 * 8192 * 2 * 131_072 / 1e9:.0f} GB instead of 17" in said
     assert f"value, {32 * 2 * 128 * 2 * 131_072 / 1e9:.1f} GB would be left" in said
     latent = " ".join(page.select_one("#sec-compress").get_text().split())
-    assert f"make {32 * 576 * 2 * 131_072 / 1e9:.1f} GB of the 17" in latent
+    assert f"take {32 * 576 * 2 * 131_072 / 1e9:.1f} GB instead of 17" in latent
     assert 2 * 128 * 128 == 32_768
     assert "512 + 64 = 576" in latent
     assert "2 · 128 · 128 = 32,768" in latent

@@ -14,9 +14,9 @@ STATES = {
         "page": PAGE,
         "key": "kv",
         "states": {
-            "storyteller": "kv.model=0&kv.length=1",
+            "storyteller": "kv.model=0&kv.length=1&kv.texts=0",
             "too large": "kv.model=4&kv.keeps=all&kv.length=8&kv.texts=8",
-            "latent": "kv.model=6&kv.length=7&kv.texts=2&kv.narrow=1",
+            "latent": "kv.model=6&kv.keeps=latent&kv.narrow=1",
             "shared": "kv.model=3&kv.keeps=one&kv.length=5&kv.texts=6&kv.window=1&kv.narrow=1",
         },
         "damaged": ["kv.model=7", "kv.keeps=some", "kv.length=9", "kv.texts=-1", "kv.window=2"],
