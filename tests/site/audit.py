@@ -148,24 +148,16 @@ class Audit:
             where = f"{self.path} at {width} px, {state}, {check.replace('_', ' ')}"
             self.found += [f"{where}: {fault}" for fault in faults()]
 
-    def run(self, other_width, again=None, without=None, all_rules=True):
-        """Look at the page as it opens, opened, in the other theme, and at the other width.
+    def run(self, widths, without=None, frame=None):
+        """Look at the page as it opens, opened, in the other theme, and at the other ``widths``.
 
-        axe leaves out what is inside ``without``. In the other theme it looks at contrasts alone,
-        and only in the part of the page ``again``; without ``all_rules`` it does so from the first,
-        and nobody listens.
+        axe leaves out what is inside ``without``. At the last width it looks at the contrasts of
+        ``frame`` in both themes, where that is given.
         """
-        page, release = self.page, hold_widgets(self.page)
-        page.add_init_script(COUNT_LANGUAGE_TABLES)
-        page.goto(self.base + self.path, wait_until="commit")
-        page.wait_for_function(STILL, polling=200)
-        kept = page.evaluate(ROOM_TAKEN)
-        self.look("before the widgets run", text=self.impossible)
-        release()
-        page.wait_for_function(ALL_LIVE)
+        page = self.page
+        self.open()
         self.look(
             "as it opens",
-            room=lambda: _room(kept, page.evaluate(ROOM_TAKEN)),
             legibility=self.illegible,
             numbers=lambda: page.evaluate(LEAKS),
             text=self.impossible,
@@ -183,21 +175,39 @@ class Audit:
             text=self.impossible,
             static_forms=self.unexplained,
             language_tables=lambda: ["loaded"] if page.evaluate("languageTables") else [],
-            cut_code=lambda: page.evaluate(CUT_CODE),
-            axe=lambda: axe_violations(
-                page, self.main, without=without, rules=None if all_rules else CONTRAST
-            ),
-            ear=lambda: unheard(page) if all_rules else [],
+            axe=lambda: axe_violations(page, self.main, without=without),
+            ear=lambda: unheard(page),
         )
         page.evaluate(MOVED)
         page.evaluate(SWITCH_THEME)
         self.look(
             "in the other theme",
             places=lambda: page.evaluate(MOVED),
-            contrast=lambda: axe_violations(page, again, rules=CONTRAST) if again else [],
+            contrast=lambda: axe_violations(page, self.main, CONTRAST, without),
         )
-        page.set_viewport_size({"width": other_width, "height": 900})
-        self.look("in the other theme", legibility=self.illegible)
+        for width in widths:
+            page.set_viewport_size({"width": width, "height": 900})
+            self.look(
+                "in the other theme",
+                legibility=self.illegible,
+                cut_code=lambda: page.evaluate(CUT_CODE),
+            )
+        for state in ["in the other theme", "back in the first"] if frame else []:
+            self.look(state, contrast=lambda: axe_violations(page, frame, CONTRAST))
+            page.evaluate(SWITCH_THEME)
+        return self.found
+
+    def open(self):
+        """Look at the room that is kept for widgets before they run, and at what they take."""
+        page, release = self.page, hold_widgets(self.page)
+        page.add_init_script(COUNT_LANGUAGE_TABLES)
+        page.goto(self.base + self.path, wait_until="commit")
+        page.wait_for_function(STILL, polling=200)
+        kept = page.evaluate(ROOM_TAKEN)
+        self.look("before the widgets run", text=self.impossible)
+        release()
+        page.wait_for_function(ALL_LIVE)
+        self.look("as it opens", room=lambda: _room(kept, page.evaluate(ROOM_TAKEN)))
         return self.found
 
     def illegible(self):

@@ -5,7 +5,6 @@ import pytest
 from tests.site.conftest import LESSON
 from tests.site.geometry import assert_legible
 
-BOX = "details:has(#four-steps) > summary"
 SIZE = (
     """(svg) => { const {width, height} = svg.getBoundingClientRect(); return [width, height]; }"""
 )
@@ -20,7 +19,6 @@ HIGHLIGHTED = """() => {
 
 def test_it_turns_instead_of_shrinking(open_page):
     with open_page(LESSON) as page:
-        page.locator(BOX).click()
         svg = page.locator("#four-steps svg[role=img]")
         svg.scroll_into_view_if_needed()
         assert len(svg.get_attribute("aria-label")) > 60
@@ -39,7 +37,6 @@ def test_it_turns_instead_of_shrinking(open_page):
 def test_colours_follow_the_theme(open_page):
     read = "(e) => getComputedStyle(e).fill"
     with open_page(LESSON) as page:
-        page.locator(BOX).click()
         query = page.locator("#four-steps text.number.q").first
         light = query.evaluate(read)
         page.locator(".quarto-color-scheme-toggle").click()

@@ -23,7 +23,7 @@ def page_without(browser, url, script, told=".failure"):
     page = session.new_page()
     page.route(f"**/widgets/{script}", lambda route: route.abort())
     page.goto(url)
-    page.wait_for_selector(told)
+    page.wait_for_selector(told, state="attached")
     yield page
     session.close()
 

@@ -141,9 +141,9 @@ def assert_maps(page, want, *, head, row):
 
 def test_the_heads_are_the_trained_model_s(open_page, maps):
     with open_page(PAGE) as page:
-        assert texts(page, HEADS, "[aria-pressed=true] b") == ["head 4"]
-        assert_maps(page, maps[0, 1, False], head=3, row=5)
-        head = 3
+        assert texts(page, HEADS, "[aria-pressed=true] b") == ["head 1"]
+        assert_maps(page, maps[0, 1, False], head=0, row=5)
+        head = 0
         for state in ((2, 0, False), (3, 1, True), (1, 1, False), (0, 0, True)):
             sentence, layer, untrained = state
             choose(page, HEADS, "Sentence", sentence)

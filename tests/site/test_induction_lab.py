@@ -51,7 +51,7 @@ def test_the_slider_fetches_all_checkpoints_once_and_the_lab_shows_pytorch_s_num
     with open_page(PAGE) as page:
         asked = []
         page.on("request", lambda r: FILE.search(r.url) and asked.append(FILE.search(r.url)[0]))
-        assert_shows(page, len(STEPS) - 1, DEFAULT, 5)
+        assert_shows(page, len(STEPS) - 1, DEFAULT, 15)
         page.locator(f"{LAB} .signs button").nth(18).click()
         page.wait_for_timeout(300)
         assert not asked, "looking around needs no checkpoint"
@@ -84,4 +84,4 @@ def test_checkpoints_that_fail_to_come_are_said_and_tried_again(open_page, visit
         page.unroute(FILE)
         slider.fill("7")
         expect(page.locator(f"{LAB} .status")).to_have_text("")
-        assert_shows(page, 7, DEFAULT, 5)
+        assert_shows(page, 7, DEFAULT, 15)

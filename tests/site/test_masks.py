@@ -178,5 +178,5 @@ def test_the_static_forms_hold_the_same_numbers(open_page):
     for texts, row in zip(weights, attend(X, CAUSAL)[1].tolist(), strict=True):
         assert [number(text) for text in texts[1:]] == [round(w, 2) for w in row]
     assert numbers(moved[0][1:6]) == [0] * 5
-    assert [texts[1] for texts in empty] == ["NaN", "0.33", "0.00"]
+    assert [texts[1] for texts in empty] == ["NaN", "0.33", "0.00", "0.00"]
     assert [texts[1] for texts in conventions] == ["True", "True", "0", "False"]

@@ -92,6 +92,7 @@ def test_a_change_of_the_model_stops_the_training(open_page):
     with open_page(f"{PAGE}?{SMALL}&play.pace=0") as page:
         button(page, "Train").click()
         trained_to(page, 2)
+        page.locator("#playground").get_by_text("More settings").click()
         page.locator("#playground").get_by_role("checkbox", name="norm").uncheck()
         expect(button(page, "Train")).to_be_visible()
         assert step(page) == 0

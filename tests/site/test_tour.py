@@ -90,7 +90,7 @@ def test_keys_of_controls_and_of_other_parts_of_the_page_stay_theirs(open_page):
         page.keyboard.press("ArrowRight")  # to the next cell, not to the next step
         assert is_at(page, 3)
         assert page.evaluate("document.activeElement.cellIndex") == 2
-        page.locator("#predict-softmax input").first.focus()
+        page.locator("#predict-mask input").first.focus()
         page.keyboard.press("ArrowRight")
         assert is_at(page, 3)
         page.keyboard.press("Alt+ArrowRight")

@@ -168,6 +168,14 @@ TAB_STOPS = """(root) => [...root.querySelectorAll(
     "input, textarea, select, button, a[href], [tabindex]")]
   .filter((e) => e.tabIndex >= 0 && !e.disabled && e.checkVisibility()
     && !(e.type === "radio" && e.name && !e.checked))"""
+# Of a row of controls of one kind, the first and the last: one handler serves them all.
+STOPS_TO_TRY = f"""(root) => {{
+  const stops = ({TAB_STOPS})(root);
+  const alike = (a, b) => Boolean(a && b) && a.type === b.type && a.className === b.className
+    && a.parentElement.parentElement === b.parentElement.parentElement;
+  return [...stops.keys()].filter((i) =>
+    !(alike(stops[i], stops[i - 1]) && alike(stops[i], stops[i + 1])));
+}}"""
 IS_FOCUSED_VISIBLY = """(e) => {
   const {outlineStyle, outlineWidth, boxShadow} = getComputedStyle(e);
   return (outlineStyle !== "none" && parseFloat(outlineWidth) >= 1) || boxShadow !== "none";
@@ -191,8 +199,7 @@ def test_every_control_works_by_keyboard_with_a_visible_focus(open_page, path):
         for name in widgets_of(path):
             go_to(page, "")
             root = live(page, name)
-            count = root.evaluate(f"(root) => ({TAB_STOPS})(root).length")
-            for i in range(count):
+            for i in root.evaluate(STOPS_TO_TRY):
                 stop = root.evaluate_handle(f"(root) => ({TAB_STOPS})(root)[{i}]").as_element()
                 if stop is not None:
                     assert_answers(page, root, stop, f"{name}, stop {i}")
@@ -339,7 +346,7 @@ def is_own(entry, query):
 
 
 def assert_ticks_announces_and_counts_goals(page, path):
-    goals = {goal: name for name, entry in widgets_of(path).items() for goal in entry["goals"]}
+    goals = {goal: name for name, entry in widgets_of(path).items() for goal in entry.get("goals", ())}
     on_page = page.locator(".goal").evaluate_all("(all) => all.map((goal) => goal.id)")
     assert sorted(on_page) == sorted(f"goal-{goal}" for goal in goals)
     for met, (goal, name) in zip(itertools.count(1), goals.items(), strict=False):
@@ -358,9 +365,10 @@ def assert_ticks_announces_and_counts_goals(page, path):
 
 
 def set_as_reader(page, query):
-    """Set the state that ``query`` stands for, through the widget whose address key it has."""
+    """Set the state that ``query`` stands for, through the page's widget with its address key."""
     key = query.split(".")[0]
-    root = live(page, next(n for n, entry in STATES.items() if entry["key"] == key))
+    names = [name for name, entry in STATES.items() if entry["key"] == key]
+    root = live(page, next(name for name in names if page.locator(f"#{name}").count()))
     go_to(page, query)
     state = root.evaluate(STATE)
     go_to(page, "")
