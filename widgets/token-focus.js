@@ -79,7 +79,7 @@ export const tokenFocus = defineWidget({
   controls: ({data, state}) => [
     [menu("sentence", "Sentence", data.sentences.map(({tokens}) => tokens.join(" ")))],
     [menu("head", "Head", [...modelOf(data, state).heads, "mean of all heads"])],
-    [toggle("causal", "The causal model instead")]
+    [toggle("causal", "For the box below: the causal model")]
   ],
   model: looks,
   sentence: summarize,

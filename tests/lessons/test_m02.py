@@ -213,6 +213,9 @@ def test_one_matrix_turns_a_look_to_what_is_needed():
     it, big, swap = np.array([1, 0]), np.array([0, 1]), np.array([[0, 1], [1, 0]])
     assert it @ it > it @ big
     assert it @ swap @ big > it @ swap @ it
+    # "Why not use this matrix for the keys as well?"
+    assert (big @ swap).tolist() == [1, 0]
+    assert it @ swap @ (big @ swap) == 0
 
 
 def test_at_0_the_answer_jumps_half_way():
@@ -265,6 +268,14 @@ def test_the_example_heads_do_what_the_page_says(page):
             told = f"{100 * row.max().item():.3g} %"
             assert f"the key of {noun}, which gets {told}" in text_of
     assert maps["weights"][3][5, 5, 1] > 0.999  # "are gives keys nearly everything"
+
+
+def test_the_first_view_is_less_tidy_than_the_toy(page):
+    row = head_maps("masked")["weights"][1][0, IT.split().index("it")]
+    assert row.argmax() == 12
+    assert row[12] > 0.5  # "most of its weight"
+    said = " ".join(page.select_one("#sec-focus").get_text().split())
+    assert f"but suitcase gets {100 * row[7]:.0f}" in said
 
 
 def test_one_noun_takes_the_adjective_in_and_the_other_does_not(page):
