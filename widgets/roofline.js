@@ -117,7 +117,7 @@ export const rooflineExplorer = defineWidget({
     machine: integer(1, {max: machines.length - 1}),
     writing: flag(true),
     length: stop(4096, LENGTHS),
-    batch: stop(1, BATCHES),
+    batch: stop(4, BATCHES),
     model: integer(models.findIndex(({name}) => name === chosen), {max: models.length - 1}),
     bits: option(16, BITS)
   }),
