@@ -1,7 +1,6 @@
 """m06: its claims against numbers computed here."""
 
 import json
-import math
 import re
 from random import Random
 from statistics import fmean
@@ -18,6 +17,7 @@ from attention import (
     fused_attention,
 )
 from interchange import from_torch, to_torch
+from models.grammar.scores import VERBS
 from models.grammar.sentences import agreement
 from models.heads.task import Recall
 from models.weights import load
@@ -184,30 +184,6 @@ def test_places_alone_stay_at_chance():
     assert fmean(last) == pytest.approx(0.1, abs=0.005)
 
 
-def test_the_split_by_hand(page):
-    """The two heads of two numbers, computed by plain Python, as the sentences say them."""
-    black, cat = (2, 0, 0, 1), (1, 0, 0, 2)
-
-    def head(own):
-        scores = [
-            sum(a * b for a, b in zip(cat[own], key[own], strict=True)) for key in (black, cat)
-        ]
-        powers = [math.exp(score / len(cat[own]) ** 0.5) for score in scores]
-        weights = [power / sum(powers) for power in powers]
-        pairs = zip(black[own], cat[own], strict=True)
-        return scores, weights, [weights[0] * a + weights[1] * b for a, b in pairs]
-
-    text = " ".join(page.select_one("#sec-play").get_text().split())
-    parts = [head(slice(0, 2)), head(slice(2, 4)), head(slice(0, 4))]
-    assert [scores for scores, _, _ in parts] == [[2, 1], [2, 4], [4, 5]]
-    drawn = page.select_one("#figure-black-cat").find_next("table").select("tbody tr")
-    for row, (_, weights, _) in zip(drawn, parts, strict=True):
-        shown = [float(cell.get_text()) for cell in row.select("td")[-2:]]
-        assert shown == pytest.approx(weights, abs=5.1e-4)
-    side_by_side = ", ".join(f"{x:.2f}" for x in parts[0][2] + parts[1][2])
-    assert f"({side_by_side})" in text
-
-
 def test_the_last_matrix_by_hand(page):
     """Two heads bring 9 and 7; one W_O keeps them apart, the other makes one number of them."""
     text = " ".join(page.select_one("#sec-play").get_text().split())
@@ -335,6 +311,22 @@ def test_without_that_head_the_verb_is_a_coin_s(to_subject):
     assert (layer, head) == (1, int(to_subject[1].mean(0).argmax())) == (1, 1)  # head 2 of layer 2
     assert scores["accuracy"]["pairs"]["1 distractors"] == 1
     assert scores["accuracy without the verb head"]["pairs"]["1 distractors"] == 0.53
+
+
+@torch.no_grad()
+def test_head_4_looks_at_the_subject_and_the_verb_does_not_need_it():
+    model = load(ROOT / "models/grammar/weights/causal.safetensors")
+    rng, right = Random(0), {None: 0, 1: 0, 3: 0}
+    for _ in range(100):
+        sentence = agreement(rng, held="pairs", distractors=1)
+        ((position, words),) = sentence.right.items()
+        tokens = model.encode(sentence.words[:position])
+        for head in right:
+            off = () if head is None else ((1, head),)
+            best = model(tokens, off=off).logits[0, -1, VERBS].argmax()
+            right[head] += model.config.vocabulary[VERBS[best]] in words
+    assert right[None] == right[3] == 100
+    assert right[1] < 65
 
 
 def test_another_seed_has_two_such_heads():
