@@ -144,19 +144,16 @@ def at(task, kind, column=-1):
     return [seed[column] for seed in SCORES["right"][task][kind]]
 
 
-def assert_told(text, task, told):
-    """Each kind's mean over the seeds stands in its sentence."""
-    for kind, sentence in told.items():
-        assert sentence.format(f"{mean(at(task, kind)):.2f}") in text.replace("’", "'"), kind
+def test_the_means_are_those_of_five_seeds(page):
+    kinds = ("softmax", "corrects, fades", "corrects", "adds, fades", "adds")
+    for kind, (_, *shown) in zip(kinds, cells(page, "porter-table"), strict=True):
+        assert shown == [f"{mean(at(task, kind)):.2f}" for task in ("moves", "new day")]
 
 
 def test_moves_are_told_as_they_were_measured(page):
-    assert_told(said(page, "#sec-trained"), "moves", {
-        "adds": "both rooms of everybody run together, gets {}.",
-        "softmax": "keeps every note, gets {} of the answers right",
-        "corrects": "the table that corrects gets {},",
-        "corrects, fades": "come out lower in moves, with {}?",
-    })  # fmt: skip
+    assert "falls behind in moves" in said(page, "#sec-trained")
+    tables = ("adds", "adds, fades", "corrects, fades", "corrects")
+    assert max(tables, key=lambda kind: mean(at("moves", kind))) == "corrects"
     assert max(at("moves", "adds")) < min(at("moves", "corrects"))
     assert max(at("moves", "corrects")) < min(at("moves", "softmax"))
     assert mean(at("moves", "corrects, fades")) < mean(at("moves", "corrects"))
@@ -169,15 +166,14 @@ def test_moves_are_told_as_they_were_measured(page):
 
 def test_a_new_day_is_told_as_it_was_measured(page):
     text = said(page, "#sec-trained")
-    assert_told(text, "new day", {
-        "adds": "the one that only adds {}, about as much",
-        "corrects, fades": "corrects and fades gets {} and",
-        "adds, fades": "adds and fades {}, while",
-        "corrects": "corrects without fading gets {},",
-    })  # fmt: skip
     assert f"In its best seed it gets {max(at('new day', 'softmax')):.2f}" in text
+    stuck = [share for share in at("new day", "softmax") if share < 0.55]
+    assert f"in {len(stuck)} of 5 seeds it still says nowhere" in text
     assert min(at("new day", "softmax")) < 0.55 < 0.75 < max(at("new day", "softmax"))
     assert max(at("new day", "adds")) < 0.55 < min(at("new day", "corrects"))
+    gated = [mean(at("new day", kind)) for kind in ("corrects, fades", "adds, fades")]
+    others = [mean(at("new day", kind)) for kind in ("softmax", "corrects", "adds")]
+    assert min(gated) > max(others)
     for one, other in (("new day", "corrects"), ("moves", "adds, fades")):
         assert mean(at(one, "corrects, fades")) > mean(at(one, other)) + 0.05
 
@@ -187,7 +183,8 @@ def test_one_softmax_of_four_and_a_choice(page):
     assert max(tables) < min(hybrid)
     text = said(page, "#sec-hybrid")
     assert f"gets {mean(tables):.2f} of the answers right" in text
-    assert f"one layer of softmax {mean(hybrid):.2f}" in text
+    assert f"one layer of softmax the stack gets {mean(hybrid):.2f} right" in text
+    assert mean(hybrid) > 0.9
     window, chosen, every = (at("moves", kind) for kind in ("window", "chosen", "softmax"))
     assert max(window) < 0.25 < 0.9 < min(chosen)
     assert abs(mean(chosen) - mean(every)) < 0.03
