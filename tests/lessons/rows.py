@@ -138,7 +138,7 @@ ROWS = [
     ("F45", "m08", "main", "#layers", "early layers"),
     ("F46", "m08", "#sec-lab", "#induction-lab", "#goal-blind"),
     ("F46", "m08", "main", "#seeds", "#rivals", "#switched-off"),
-    ("F46", "m08", "#sec-two", "#two-steps", "#exchange", "after c"),
+    ("F46", "m08", "#sec-two", "#two-steps", "#exchange", "after b"),
     ("F46", "m08", "#sec-matrices", "W_Q W_K^\\top", "W_V W_O", "#figure-circuits", "#circuits"),
     ("F47", "m08", "main", "#figure-heads", "first 8 heads of each of its 12 layers",
      "models/gpt2/"),

@@ -248,6 +248,16 @@ def test_head_2_1_follows_the_note_to_the_wrong_sign(page):
         assert torch.stack(by_place).mean().item() == pytest.approx(shown, abs=0.03)
     assert right < 0.05
     assert wrong > 0.6
+    # The third token has what layer 1 wrote at the one that asks; the others share what is left.
+    weights = weights[:, HALF + asks].mean(0)
+    third = weights[asks, (asks + 12) % HALF]
+    said = " ".join(page.select_one("#sec-two").get_text().split())
+    shown = re.search(r"Of the rest, (\d+) % goes to the token that now has", said)
+    assert int(shown[1]) / 100 == pytest.approx(third.mean().item(), abs=0.03)
+    assert wrong + right + third.mean() > 0.8
+    by_distance = [weights[asks, (asks + d) % HALF].mean() for d in range(HALF)]
+    assert sorted(range(HALF), key=by_distance.__getitem__)[-2:] == [12, 13]
+    assert sorted(by_distance)[-3] < 0.03
 
 
 @torch.no_grad()
@@ -273,18 +283,18 @@ def test_each_head_of_layer_1_writes_some_of_the_note():
 
 def test_the_diagram_says_what_the_model_does(page):
     text, model = signs(12, 4), checkpoint()
-    assert (text[4:6], text[16:18]) == ("cq", "cq")
+    assert (text[3:5], text[15:17]) == ("bc", "bc")
     with torch.no_grad():
         run = model(model.encode(list(text)))
     rows = [[cell.get_text() for cell in row.select("td")]
             for row in page.select("#two-steps .static-form tbody tr")]  # fmt: skip
-    weights = [run.weights[0][0, 1, 5, 4], run.weights[1][0, 0, 16, 5]]
+    weights = [run.weights[0][0, 1, 4, 3], run.weights[1][0, 0, 15, 4]]
     assert [row[3] for row in rows] == [f"{100 * weight:.0f}\u202f%" for weight in weights]
-    assert run.weights[0][0, 1, 5].argmax() == 4
+    assert run.weights[0][0, 1, 4].argmax() == 3
     before = run.weights[0][0, 1].diagonal(-1)  # "further on, head 1.2 is less sharp"
     assert before[:6].min() > before[12:].max()
-    assert run.weights[1][0, 0, 16].argmax() == 5
-    assert VOCABULARY[run.logits[0, 16].argmax()] == "q"
+    assert run.weights[1][0, 0, 15].argmax() == 4
+    assert VOCABULARY[run.logits[0, 15].argmax()] == "c"
 
 
 def test_a_circuit_is_the_model_s_own_arithmetic():
@@ -360,6 +370,11 @@ def test_peter_rabbit(page):
     assert moved[4] < 1.2 * moved[0]
     layer = [h["previous"] for h in storyteller_scores()["held out"]["heads"] if h["layer"] == 1]
     assert [round(layer[head], 2) for head in (3, 1)] == [0.6, 0.37]
+    held_out = storyteller_scores()["held out"]
+    head = next(h for h in held_out["heads"] if (h["layer"], h["head"]) == (3, 2))
+    assert f"head 4.3 gives {head['induction']:.2f} of its weight" in " ".join(said.split())
+    loss = held_out["loss"]
+    assert f"rises from {loss:.2f} to {loss + head['cost']:.2f}" in " ".join(said.split())
     assert sorted(layer)[-2:] == [layer[1], layer[3]]
 
 
