@@ -34,9 +34,9 @@ def test_every_opening_learns_with_every_seed():
 
 
 def test_one_layer_and_missing_positions_stay_below(said):
-    assert f"With one layer, {mean('repeat', 'one layer')} of its answers" in said
-    assert f"Without positions it is {mean('repeat', 'no positions')}," in said
-    assert f"another, {mean('repeat', 'no positions, no mask')}." in said
+    assert f"mask {mean('repeat', 'opening')} one layer {mean('repeat', 'one layer')}" in said
+    assert f" no positions {mean('repeat', 'no positions')} neither positions nor mask" in said
+    assert f"nor mask {mean('repeat', 'no positions, no mask')} The last is hardly more" in said
     assert f"With one layer, {mean('recall', 'one layer')} of the answers" in said
     for task, change, most in (
         ("repeat", "one layer", 0.4), ("repeat", "one layer, MLP", 0.4),
@@ -46,6 +46,14 @@ def test_one_layer_and_missing_positions_stay_below(said):
         ("reverse", "no positions", 0.3), ("first", "no positions", 0.2),
     ):  # fmt: skip
         assert max(shares(task, change)) < most, (task, change)
+
+
+def test_without_positions_the_first_answers_are_known_by_what_the_mask_leaves(said):
+    runs = SCORES["previous"]["no positions"]
+    assert all(run["right"][1] == 1 for run in runs)
+    last = sum(sum(run["right"][11:]) for run in runs) / (5 * len(runs))
+    assert f"Of the last five answers {100 * last:.0f} % are." in said
+    assert last < min(shares("previous", "no positions"))
 
 
 def test_without_positions_sorting_misses_the_first_answer_alone(said):
