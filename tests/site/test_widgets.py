@@ -346,7 +346,9 @@ def is_own(entry, query):
 
 
 def assert_ticks_announces_and_counts_goals(page, path):
-    goals = {goal: name for name, entry in widgets_of(path).items() for goal in entry.get("goals", ())}
+    goals = {
+        goal: name for name, entry in widgets_of(path).items() for goal in entry.get("goals", ())
+    }
     on_page = page.locator(".goal").evaluate_all("(all) => all.map((goal) => goal.id)")
     assert sorted(on_page) == sorted(f"goal-{goal}" for goal in goals)
     for met, (goal, name) in zip(itertools.count(1), goals.items(), strict=False):
