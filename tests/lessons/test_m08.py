@@ -539,3 +539,11 @@ def test_a_saved_gpt2_is_read_through_transformers(tmp_path):
         theirs = model(torch.tensor([ids]), output_attentions=True).attentions
     for mine, weights in zip(maps, theirs, strict=True):
         torch.testing.assert_close(mine, weights[0], atol=1e-5, rtol=0)
+
+
+def test_the_three_rows_are_named_like_their_columns(page):
+    for label in ("three-marks", "three-copies"):
+        table = page.select_one(f"#cell-{label} table")
+        rows = [row.find(["th", "td"]).get_text() for row in table.select("tbody tr")]
+        columns = [cell.get_text().split()[-1] for cell in table.select("thead th")[1:]]
+        assert rows == columns
