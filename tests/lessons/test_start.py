@@ -123,7 +123,7 @@ def test_a_head_looks_from_his_at_what_the_man_did(page, js):
     maps = js("seen(story.model, x).maps", TEXT)
     row = maps[1][2][7]
     assert max(range(8), key=row.__getitem__) == 4
-    assert row[4] > 0.5  # "more than half of this head's weight"
+    assert row[4] > 0.5
     assert f"three words back, {100 * row[4]:.0f} %" in open_text(page)
     [table] = page.select("#row-of-his table, #cell-row-of-his table")
     shown = [cell.get_text() for cell in table.select("tbody tr > *")][1:]
@@ -145,7 +145,9 @@ def test_layer_norm_and_a_unit_by_pencil(page):
     assert (vector.mean(), vector.std(unbiased=False)) == (4, 3)
     unit = page.select_one("#one-unit").get_text()
     assert "9, 3.8, 3, 1" in unit
-    answer = torch.nn.functional.gelu(normed @ torch.tensor([1.0, 0, 0, -1])).item()
+    compared = normed @ torch.tensor([1.0, 0, 0, -1])
+    answer = torch.nn.functional.gelu(compared).item()
+    assert torch.nn.functional.gelu(-compared).item() == pytest.approx(-0.01, abs=0.005)
     assert answer == pytest.approx(2.66, abs=0.005)
     assert 3 + 0.3 * answer == pytest.approx(3.8, abs=0.005)
     for said in (
@@ -154,6 +156,7 @@ def test_layer_norm_and_a_unit_by_pencil(page):
         "9 becomes 5/3 ≈ 1.67, and the others become −0.33, −0.33 and −1",
         "1.67 + 0 + 0 + 1 = 2.67",
         "a large sum nearly as it is, here 2.66",
+        "a sum of −2.67 becomes −0.01",
     ):
         assert said in open_text(page)
 
@@ -193,6 +196,7 @@ def test_the_unit_answers_to_words_that_say_whose_something_is(page):
         silent_or_not("The good old man went home to" + token, False)[0] for token in POSSESSIVES
     ]
     assert answers == pytest.approx(want, abs=0.0051)
+    assert "went to your, my, her, their, his and our, which all say" in open_text(page)
     assert "There is only this one" in open_text(page)
     assert "to the same six words all three times" in open_text(page)
 
