@@ -40,11 +40,19 @@ def test_twice_the_text_is_hardly_more_than_twice_the_work(page):
     assert 2 < twice / once < 2.1
     assert pairs / once < 0.05
     small = round(100 * pairs / once, 1)
-    [said] = [p for p in page.select("#sec-kinds > p") if p.get_text().startswith("Now the first")]
+    found = page.select("#sec-kinds > p")
+    [parts] = [p for p in found if p.get_text().startswith("Now the first")]
+    [said] = [p for p in found if p.get_text().startswith("This is ")]
+    assert results(parts) == [1000, 8 * E, 6 * F, 4 * 1000]
+    text = (ROOT / "modules/m10_cost/lesson.qmd").read_text("utf-8")
+    assert r"\frac{4{,}000}{102{,}816}" in text
+    assert 4 * 1000 + 8 * E + 6 * F == 102_816
     grown = 2 * (100 - small) + 4 * small
-    told = [1000, 4000, 8 * E + 6 * F, 100, small, 100 - small]
-    told += [2, 100 - small, 4, small, grown, twice / once]
+    told = [small, 100, 100 - small, 4, small, 2, 100 - small, grown, twice / once]
     assert results(said) == pytest.approx(told, abs=0.051)
+    [opened] = [p for p in found if p.get_text().startswith("When the plot opens")]
+    in_a_layer = 4 * 1024 / (4 * 1024 + 8 * E)
+    assert results(opened)[:2] == [1024, round(100 * in_a_layer)]
 
 
 def results(element):
@@ -64,9 +72,11 @@ def test_the_answers_say_these_numbers(page):
     assert computing == [round(2 * used / 1e9), round(2 * used / 989.4e6)]
     assert meanwhile == [round(ridge, -2)]
     assert fetching == [round(2 * used / 1e9), round(2 * used / 3.35e9, 1)]
-    kept = results(page.select("#sec-memory > p")[-1])
-    gb = round(A_TEXT / 1e9, 2), round(PARAMETERS / 1e9, 1)
-    assert kept == [2, 7, 4096, *gb, 80, texts_that_fit()]
+    [kept] = [p for p in page.select("#sec-memory > p") if p.get_text().startswith("So a text of")]
+    a_text = A_TEXT * 1000 / 4096
+    gb, room = round(PARAMETERS / 1e9, 2), (80e9 - PARAMETERS) / a_text
+    division = [80, gb, round(a_text / 1e9, 3), round(room, 1)]
+    assert results(kept) == [1000, division[2], gb, 80, *division, int(room)]
 
 
 def test_the_layer_with_a_pencil(page):
@@ -91,32 +101,23 @@ def test_what_is_kept_with_a_pencil(page):
     assert said[0][-1] == 4 * 4 * 4
     assert said[1] == [4, 3, 3 * 4, 3, 2 * 3 * 4, 6, 6 * 2 * 4]
     assert "9 numbers, and for 6 tokens 36" in page.select("#sec-memory li")[2].get_text()
-    maps, kept, *_ = [p for p in page.select("#sec-memory > p") if "GB" in p.get_text()
-                      or "KiB" in p.get_text()]  # fmt: skip
+    maps, kept = [p for p in page.select("#sec-memory > p")
+                  if p.get_text().startswith(("The maps outgrow", "But the cache"))]  # fmt: skip
     gb = 32 * 32_768**2 * 2
     assert results(maps) == [32_768, round(gb / 1e9), round(gb / PARAMETERS)]
-    assert results(kept)[9:] == [524_288 / 2, 2, 512, 1024]
+    assert results(kept)[9:] == [524_288 / 2, 0.524]
 
 
 def test_intensity_with_a_pencil(page):
-    """A 4 × 4 matrix and one vector, then eight: FLOPs over bytes of two each."""
-
-    def intensity(texts):
-        return texts * 32 / (2 * (16 + texts * 8))
-
-    assert intensity(1) == 32 / 48 == pytest.approx(0.67, abs=0.004)
-    assert intensity(8) == 256 / 160 == 1.6
-    said = " ".join(page.select_one("#sec-batch").get_text().split())
+    """A 4 × 4 matrix or 4 keys, for one text and for eight: FLOPs over bytes fetched."""
     rows = [numbers(tr.get_text(" "))[-4:] for tr in page.select("#sec-batch tbody tr")[:4]]
-    alone, many, cached = [1, 32, 48, 0.67], [8, 256, 160, 1.6], [8, 256, 384, 0.67]
-    assert rows == [alone, many, alone, cached]
-    assert "2 · (16 + 8) = 48." in said
-    assert "2 · (16 + 8 · 8) = 160." in said
-    keys, query, scores = 4 * 4, 4, 4  # numbers, of one text
-    assert 2 * (keys + query + scores) == 48
-    assert 4 * 8 == 32  # FLOPs of four scores
-    assert (8 * 32, 8 * 48) == (256, 384)
-    assert "8 · 48 = 384." in said
+    flops, fetched = 2 * 16, 2 * 16  # one multiplication and one addition, two bytes, a number
+    want = []
+    for matrices_or_caches in (lambda texts: 1, lambda texts: texts):
+        for texts in (1, 8):
+            taken = fetched * matrices_or_caches(texts)
+            want.append([texts, texts * flops, taken, texts * flops / taken])
+    assert rows == want
 
 
 def test_the_bill(page):
@@ -129,11 +130,25 @@ def test_the_bill(page):
         full = int((80e9 - PARAMETERS) // cache)
         used = PARAMETERS - 2 * 32_000 * E
         alone, crowd = ((used + texts * cache) / 3.35e12 for texts in (1, full))
-        want.append([llama_flops(n)[0] / 1e12, PARAMETERS / 1e9, cache / 1e9, full,
-                     llama_flops(n)[0] / 989.4e9, 1e3 * alone, full / crowd])  # fmt: skip
+        want.append([llama_flops(n)[0] / 1e12, cache / 1e9, full, 1e3 * alone, full / crowd])
     for (before, after, times), *counted in zip(shown, *want, strict=True):
         assert [before, after] == pytest.approx(counted, rel=0.03)
         assert times == pytest.approx(counted[1] / counted[0], abs=0.011)
+    [last] = [p for p in page.select("#sec-bill > p") if p.get_text().startswith("Now the last")]
+    *_, texts, seconds, rate = results(last)
+    assert texts / seconds == pytest.approx(rate, abs=0.5), "the printed numbers say it"
+    assert rate == shown[-1][0]
+
+
+def test_the_bill_fills_line_by_line(page):
+    """Each table has the lines that its section and those before have found."""
+    labels = "bill-empty", "bill-arithmetic", "bill-memory", "bill-token", "bill"
+    tables = [page.select(f"#{label} tbody tr, #cell-{label} tbody tr") for label in labels]
+    full = [row.get_text() for row in tables[-1]]
+    for known, rows in zip((0, 1, 3, 4, 5), tables, strict=True):
+        assert [row.get_text() for row in rows[:known]] == full[:known]
+        cells = [td.get_text() for row in rows[known:] for td in row.select("td")[1:]]
+        assert cells == ["?"] * 3 * (5 - known)
 
 
 def test_what_pytorch_counts_is_what_the_formula_says(page):
