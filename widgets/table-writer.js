@@ -110,7 +110,7 @@ export const tableWriter = defineWidget({
     [choice("guest", "Guest", guests), slider("room", "Room", {unit: (n) => `room ${n}`}),
       button("Write the note", (widget) => append(widget, `${guests.indexOf(guest)}n${room}`))],
     [slider("fade", "Fade to"), button("Fade the table", (widget) => append(widget, `f${Math.round(100 * fade)}`)),
-      button("Take back", undo), reset]
+      button("Undo", undo), reset]
   ],
   model: tableOf,
   sentence,
