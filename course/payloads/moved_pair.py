@@ -15,15 +15,15 @@ NAMES = {
     "none": "no positions", "sinusoidal": "sinusoidal", "learned": "learned",
     "relative": "relative", "alibi": "ALiBi", "rotary": "rotary",
 }  # fmt: skip
-SEVEN, C, PLACES = LETTERS + 7, 2, 48
+SEVEN, FOUR, PLACES = LETTERS + 7, LETTERS + 4, 48
 
 
 def payload() -> dict[str, Any]:
-    """Of each scheme the scores of a query *7* at every place, with a key *c* up to it."""
+    """Of each scheme the scores of a query *7* at every place, with a key *4* up to it."""
     schemes = []
     for kind, name in NAMES.items():
         model = load(kind)
-        scores = pair_scores(model, SEVEN, C, head_that_looks_back(model), PLACES).tolist()
+        scores = pair_scores(model, SEVEN, FOUR, head_that_looks_back(model), PLACES).tolist()
         seen = [rounded(row[: m + 1], 2) for m, row in enumerate(scores)]
         schemes.append({"key": kind, "name": name, "scores": seen})
     return {"schemes": schemes, "trained": LENGTH}

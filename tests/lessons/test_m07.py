@@ -93,6 +93,8 @@ def test_rotary_by_hand_and_by_complex_numbers(page):
     for row, m in zip(rows, (24, 60), strict=True):
         shown = [numbers(td.get_text().replace("−", "-"))[0] for td in row.select("td")[1:]]
         assert shown == pytest.approx([score(m, m - d) for d in range(6)], abs=0.0051)
+    best = max(range(24), key=lambda d: score(24, 24 - d))
+    assert f"highest at a distance of {best}," in page.select_one("#sec-rotary").get_text()
 
 
 def test_alibi_s_slopes_as_the_text_has_them():
@@ -113,7 +115,7 @@ def test_pairs_of_trained_models_move_as_the_text_says(page):
 
     for kind in KINDS:
         model = load(kind)
-        scores = pair_scores(model, 17, 2, head_that_looks_back(model), 48)
+        scores = pair_scores(model, 17, 14, head_that_looks_back(model), 48)
         along = scores.diagonal(-3)
         spread = (along.max() - along.min()).item()
         added = kind in ("sinusoidal", "learned")
@@ -128,7 +130,8 @@ def test_pairs_of_trained_models_move_as_the_text_says(page):
             assert steps.max() < 0
         if kind == "rotary":  # far signs that score higher than any within the training
             assert apart[16:].max() > apart[:16].max() + 1
-            assert apart.argmax() == 45
+            assert apart.argmax() == 47
+            assert apart[:16].argmax() == 3 == scores[10, :11].flip(0).argmax()
 
 
 def test_two_heads_of_relative_have_found_three_back():
@@ -212,6 +215,25 @@ def test_tables_are_the_committed_scores(page):
         for q, (there, met) in {"back": cells[:2], "last": cells[2:]}.items():
             is_span(there, SCORES["moved"][kind][q]["last"])
             is_span(met, far(SCORES["trained anywhere"][kind][q]))
+
+
+def test_each_way_s_score_of_three_back_is_the_committed_one(page):
+    right, other = SCORES["right"], SCORES["other constants"]
+    of = {
+        "relative bias": right["relative"], "ALiBi, steeper": other["alibi"],
+        "rotary, base 10,000": right["rotary"], "rotary, base 500,000": other["rotary"],
+    }  # fmt: skip
+    rest = {"sinusoidal": right["sinusoidal"], "learned": right["learned"],
+            "ALiBi": right["alibi"], "no positions": right["none"]}  # fmt: skip
+    for label, ways in (("ways-longer", of), ("ways-rest", rest)):
+        shown = table(page, label)
+        assert list(shown) == list(ways)
+        for name, (start, end) in shown.items():
+            is_span(start, near(ways[name]["back"]))
+            is_span(end, far(ways[name]["back"]))
+    for way in ("relative bias", "ALiBi, steeper"):
+        seeds = of[way]["back"]
+        assert all(a - b < 0.1 for a, b in zip(near(seeds), far(seeds), strict=True)), "a little"
 
 
 def test_rivals_are_the_committed_scores(page):
