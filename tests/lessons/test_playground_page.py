@@ -54,6 +54,26 @@ def test_without_positions_the_first_answers_are_known_by_what_the_mask_leaves(s
     last = sum(sum(run["right"][11:]) for run in runs) / (5 * len(runs))
     assert f"Of the last five answers {100 * last:.0f} % are." in said
     assert last < min(shares("previous", "no positions"))
+    one_look = (
+        ("Previous token", "previous", 12),
+        ("Reverse", "reverse", 12),
+        ("First occurrence", "first", 16),
+    )
+    rows = (f"{name} {mean(task, 'no positions')} {100 / n:.0f} %" for name, task, n in one_look)
+    assert " ".join(rows) in said
+
+
+def test_a_row_of_each_short_task_is_answered_right(said):
+    row = list("daca")
+    firsts = [str(row.index(letter) + 1) for letter in row]
+    for answers in (["–", *row[:-1]], row[::-1], firsts):
+        assert f"{' '.join(row)} {' '.join(answers)}" in said
+
+
+def test_the_answer_for_a_small_model_is_small_enough():
+    runs = SCORES["repeat"]["narrow"]
+    assert all(run["numbers"] < 3500 for run in runs)
+    assert any(run["share"] >= 0.95 for run in runs)
 
 
 def test_without_positions_sorting_misses_the_first_answer_alone(said):
