@@ -1,4 +1,4 @@
-// How the size of keys drives softmax into saturation: eight weights, and how far a nudge still moves them.
+// How the size of keys drives softmax into saturation: eight weights, and the slope of the largest.
 
 import {line, scaleBand, scaleLinear} from "../assets/vendor/d3.js";
 import {html, svg} from "../assets/vendor/lit.js";
@@ -16,15 +16,12 @@ function deviation(row) {
   return Math.sqrt(row.reduce((sum, x) => sum + (x - mean) ** 2, 0) / row.length);
 }
 
-const NUDGE = 0.1;
-const FACTOR = Math.expm1(NUDGE);
-
-/** How far the largest weight rises when the score that softmax gets for it rises by NUDGE. */
-export function movedByNudge(weights) {
+/** How fast the largest weight w changes with the score that softmax gets for it: w(1 − w). */
+export function slopeOfLargest(weights) {
   const best = weights.indexOf(Math.max(...weights));
   // The sum of the others in place of 1 − w: it keeps its digits where w is close to 1.
   const rest = weights.reduce((sum, w, i) => (i === best ? sum : sum + w), 0);
-  return weights[best] * rest * FACTOR / (1 + weights[best] * FACTOR);
+  return weights[best] * rest;
 }
 
 const scoresOf = (products, size, {spread = 1, divide = false}) =>
@@ -34,15 +31,15 @@ const scoresOf = (products, size, {spread = 1, divide = false}) =>
 export function row(products, size, {spread, divide} = {}) {
   const scores = scoresOf(products, size, {spread, divide});
   const weights = softmax(scores);
-  return {scores, weights, deviation: deviation(scores), moved: movedByNudge(weights)};
+  return {scores, weights, deviation: deviation(scores), slope: slopeOfLargest(weights)};
 }
 
-/** Every draw of every size, and the mean of how far each moves: with the division and without. */
+/** Every draw of every size, its slope, and the mean slope of each size: with the division and without. */
 export function cloud({sizes, products}, spread) {
   const series = (divide) => {
-    const movedOf = (draw, size) => movedByNudge(softmax(scoresOf(draw, size, {spread, divide})));
-    const moves = sizes.map((size, i) => products[i].map((draw) => movedOf(draw, size)));
-    return {divide, moves, means: moves.map((all) => all.reduce((a, b) => a + b, 0) / all.length)};
+    const slopeOf = (draw, size) => slopeOfLargest(softmax(scoresOf(draw, size, {spread, divide})));
+    const slopes = sizes.map((size, i) => products[i].map((draw) => slopeOf(draw, size)));
+    return {divide, slopes, means: slopes.map((all) => all.reduce((a, b) => a + b, 0) / all.length)};
   };
   return [series(false), series(true)];
 }
@@ -55,15 +52,15 @@ export function saturation({sizes, products}, state) {
 
 // ---- Sentence, view ------------------------------------------------------------------------
 
-export const sentence = ({size, deviation: spread, weights, moved}, {state}) =>
+export const sentence = ({size, deviation: spread, weights, slope}, {state}) =>
   `Keys of ${size} numbers, ${state.divide ? "divided by" : "not divided by"} √${size}. The spread of the scores is `
   + `${format(spread)}, the largest weight is ${format(Math.max(...weights))}. `
-  + `A nudge of ${NUDGE} moves it by ${formatMove(moved)}.`;
+  + `The slope of the largest weight is ${formatSlope(slope)}.`;
 
 const BARS = {left: 26, right: 308, top: 22, bottom: 150, height: 174};
 const PLOT = {left: 34, right: 300, top: 14, bottom: 150, height: 188};
-const MOST = 0.025; // tanh(NUDGE / 4), from 0.4875 to 0.5125, rounded up: the axis holds all there can be
-const formatMove = (x) => (x < 0.0001 ? formatSmall(x) : x.toFixed(4));
+const MOST = 0.25; // ½ · ½: the axis holds all there can be
+const formatSlope = (x) => (x < 0.0001 ? formatSmall(x) : x.toFixed(4));
 
 const axis = ({left, right}, ticks, y) => ticks.map((tick) => svg`
   <line class="tick" x1=${left} x2=${right} y1=${y(tick)} y2=${y(tick)}></line>
@@ -86,9 +83,9 @@ const scalesOf = (sizes) => ({
 });
 const aside = (divide) => (divide ? 4 : -4); // beside one another, so that both are seen
 
-function dots({divide, moves, means}) {
+function dots({divide, slopes, means}) {
   const {x, y} = scalesOf(means);
-  const draws = moves.flatMap((all, i) => all.map((moved) => `M${(x(i) + aside(divide)).toFixed(1)},${y(moved).toFixed(1)}h0`));
+  const draws = slopes.flatMap((all, i) => all.map((slope) => `M${(x(i) + aside(divide)).toFixed(1)},${y(slope).toFixed(1)}h0`));
   return svg`<g class="series ${divide ? "divided" : "raw"}">
     <path class="draws" d=${draws.join("")}></path><path class="mean" d=${line((_, i) => x(i), y)(means)}></path></g>`;
 }
@@ -99,18 +96,18 @@ function dotsOf(data, spread) {
   return kept.drawing;
 }
 
-function plot({moved}, {data, state: {size: chosen, divide, spread}}) {
+function plot({slope}, {data, state: {size: chosen, divide, spread}}) {
   const {x, y} = scalesOf(data.sizes);
-  return html`<svg class="moves" viewBox="0 0 312 ${PLOT.height}" aria-hidden="true">${axis(PLOT, [0, 0.01, 0.02], y)}
+  return html`<svg class="slopes" viewBox="0 0 312 ${PLOT.height}" aria-hidden="true">${axis(PLOT, [0, 0.1, 0.2], y)}
     ${data.sizes.map((size, i) => (i % 2 ? "" : svg`<text class="size" x=${x(i)} y=${PLOT.bottom + 18}>${size}</text>`))}
-    ${dotsOf(data, spread)}<circle class="now" r="7" cx=${x(chosen) + aside(divide)} cy=${y(moved)}></circle></svg>`;
+    ${dotsOf(data, spread)}<circle class="now" r="7" cx=${x(chosen) + aside(divide)} cy=${y(slope)}></circle></svg>`;
 }
 
 const view = (m, widget) => html`<dl class="now"><div><dt>Spread of these eight scores</dt><dd class="now-spread">${format(m.deviation)}</dd></div>
     <div><dt>Largest weight</dt><dd class="now-top">${format(Math.max(...m.weights))}</dd></div>
-    <div><dt>A nudge moves it by</dt><dd class="now-moved">${formatMove(m.moved)}</dd></div></dl>
+    <div><dt>Its slope</dt><dd class="now-slope">${formatSlope(m.slope)}</dd></div></dl>
   <div class="stage"><figure><figcaption>Weights of eight keys, scores below</figcaption>${bars(m)}</figure>
-    <figure><figcaption>How far ${NUDGE} moves the largest, by size of the keys</figcaption>${plot(m, widget)}</figure></div>
+    <figure><figcaption>Slope of the largest, by size of the keys</figcaption>${plot(m, widget)}</figure></div>
   <p class="legend"><span class="raw means">undivided</span> <span class="divided means">divided by √dₖ</span> <span class="ring">what you see</span></p>
   ${widget.sentence({hidden: true})}`;
 
@@ -135,7 +132,7 @@ export const saturationExplorer = defineWidget({
   view,
   challenges: {
     "spread-of-1": ({deviation: spread}, {divide}) => !divide && Math.abs(spread - 1) < 0.1,
-    frozen: ({moved}, {divide}) => !divide && moved < 0.0001,
-    "frozen-divided": ({moved}, {divide}) => divide && moved < 0.005
+    frozen: ({slope}, {divide}) => !divide && slope < 0.001,
+    "frozen-divided": ({slope}, {divide}) => divide && slope < 0.05
   }
 });

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from tests.site.reading import assert_shows, number, settle
-from tests.widgets.test_saturation import DRAWS, PRODUCTS, SIZES, exact_move, expected
+from tests.widgets.test_saturation import DRAWS, PRODUCTS, SIZES, exact_slope, expected
 
 PAGE = "modules/m04_softmax_and_scale/lesson.html"
 WIDGET = "#saturation"
@@ -25,13 +25,13 @@ def assert_shows_attention_pys(page, **state):
         assert_shows(shown, exact, f"weight, {state}")
     for shown, exact in zip(texts(page, "text.score"), scores.tolist(), strict=True):
         assert_shows(shown, exact, f"score, {state}")
-    [spread], [top], [moved] = (texts(page, f".now-{name}") for name in ("spread", "top", "moved"))
+    [spread], [top], [slope] = (texts(page, f".now-{name}") for name in ("spread", "top", "slope"))
     assert_shows(spread, scores.std(correction=0).item(), f"spread, {state}")
     assert_shows(top, weights.max().item(), f"largest, {state}")
-    if "e" in moved:
-        assert number(moved) == pytest.approx(exact_move(scores), rel=0.051)
+    if "e" in slope:
+        assert number(slope) == pytest.approx(exact_slope(scores), rel=0.051)
     else:
-        assert_shows(moved, exact_move(scores), f"moved, {state}")
+        assert_shows(slope, exact_slope(scores), f"slope, {state}")
 
 
 AXIS = """(svg) => Object.fromEntries([...svg.querySelectorAll("line.tick")].map((line, i) =>
@@ -47,28 +47,28 @@ def assert_is_drawn_to_scale(page, **state):
     scores, weights = expected(**state)
     bars = page.locator(f"{WIDGET} .weights-now").evaluate(SHARES)
     assert bars == pytest.approx(weights.tolist(), abs=0.012)
-    plot = page.locator(f"{WIDGET} .moves")
+    plot = page.locator(f"{WIDGET} .slopes")
     ticks = {number(label): y for label, y in plot.evaluate(AXIS).items()}
 
     def value(y):
-        return (ticks[0] - float(y)) / (ticks[0] - ticks[0.02]) * 0.02
+        return (ticks[0] - float(y)) / (ticks[0] - ticks[0.2]) * 0.2
 
     assert all(value(y) == pytest.approx(label) for label, y in ticks.items())
     marker = plot.locator("circle.now").get_attribute("cy")
-    assert value(marker) == pytest.approx(exact_move(scores), abs=1e-6)
+    assert value(marker) == pytest.approx(exact_slope(scores), abs=1e-5)
     for divide, name in ((False, "raw"), (True, "divided")):
-        moves = [
-            exact_move(expected(i, divide, state["spread"], draw)[0])
+        slopes = [
+            exact_slope(expected(i, divide, state["spread"], draw)[0])
             for i in range(len(SIZES))
             for draw in range(DRAWS)
         ]
         dots = plot.locator(f".{name} .draws").get_attribute("d")
         got = [value(y) for y in re.findall(r"M[\d.]+,([\d.]+)h0", dots)]
-        assert got == pytest.approx(moves, abs=1.5e-5)  # a twentieth of a pixel
-        means = [sum(moves[i : i + DRAWS]) / DRAWS for i in range(0, len(moves), DRAWS)]
+        assert got == pytest.approx(slopes, abs=1.5e-4)  # a twentieth of a pixel
+        means = [sum(slopes[i : i + DRAWS]) / DRAWS for i in range(0, len(slopes), DRAWS)]
         line = plot.locator(f".{name} .mean").get_attribute("d")
         assert [value(point.split(",")[1]) for point in line[1:].split("L")] == pytest.approx(
-            means, abs=5e-6
+            means, abs=5e-5
         )
 
 

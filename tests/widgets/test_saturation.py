@@ -1,6 +1,5 @@
-"""widgets/saturation.js: weights against attention.py, what a nudge moves against 80 digits."""
+"""widgets/saturation.js: weights against attention.py, slopes against 80 digits."""
 
-import math
 import random
 from decimal import Decimal, getcontext
 
@@ -35,12 +34,11 @@ def expected(size=0, divide=False, spread=1.0, draw=0):
     return products * factor, scaled_dot_product_attention(one, keys, keys, scale=factor)[1][0]
 
 
-def exact_move(scores):
-    """How far 0.1 more moves the largest weight, in 80 digits: 64 bits have none left near 1."""
+def exact_slope(scores):
+    """w(1 − w) of the largest weight w, in 80 digits: 64 bits have none left near 1."""
     getcontext().prec = 80
     e = sorted(Decimal(s).exp() for s in scores.tolist())
-    nudged = e[-1] * Decimal("0.1").exp()
-    return float(nudged / (sum(e[:-1]) + nudged) - e[-1] / sum(e))
+    return float(e[-1] * sum(e[:-1]) / sum(e) ** 2)
 
 
 def test_rows_are_attention_pys():
@@ -60,26 +58,23 @@ def test_rows_are_attention_pys():
         assert model["scores"] == pytest.approx(scores.tolist(), rel=1e-12)
         assert model["weights"] == pytest.approx(weights.tolist(), rel=1e-9, abs=1e-300)
         assert model["deviation"] == pytest.approx(scores.std(correction=0).item(), rel=1e-12)
-        assert model["moved"] == pytest.approx(exact_move(scores), rel=1e-9)
+        assert model["slope"] == pytest.approx(exact_slope(scores), rel=1e-9)
 
 
-def test_a_nudge_moves_the_largest_weight_as_pytorch_says():
+def test_the_slope_is_the_gradient_of_the_largest_weight():
     rows = (torch.randn(200, 8, generator=torch.Generator().manual_seed(5)) * 2).double()
-    best = torch.nn.functional.one_hot(rows.argmax(-1), 8)
-    want = ((rows + 0.1 * best).softmax(-1) - rows.softmax(-1)).amax(-1)
-    assert JS.run("x.map(m.movedByNudge)", rows.softmax(-1)) == pytest.approx(want.tolist())
-    extremes = JS.run("x.map(m.movedByNudge)", [[0.5, 0.5], [1, 0], [1e-300, 1], [1]])
-    grown = math.expm1(0.1)
-    assert extremes == pytest.approx(
-        [1 / (1 + math.exp(-0.1)) - 0.5, 0, 1e-300 * grown / (1 + grown), 0], rel=1e-12
-    )
+    leaf = rows.clone().requires_grad_()
+    leaf.softmax(-1).amax(-1).sum().backward()
+    want = leaf.grad.gather(-1, rows.argmax(-1, keepdim=True)).flatten()
+    assert JS.run("x.map(m.slopeOfLargest)", rows.softmax(-1)) == pytest.approx(want.tolist())
+    extremes = JS.run("x.map(m.slopeOfLargest)", [[0.5, 0.5], [1, 0], [1e-300, 1], [1]])
+    assert extremes == pytest.approx([0.25, 0, 1e-300, 0], rel=1e-12)
 
 
-def test_a_nudge_never_moves_a_weight_further_than_the_axis_goes():
-    assert math.tanh(0.1 / 4) <= 0.025
+def test_no_slope_is_steeper_than_the_axis_goes():
     rows = torch.linspace(0, 1, 1001).double()
-    moved = JS.run("x.map(m.movedByNudge)", torch.stack([rows, 1 - rows], -1))
-    assert max(moved) <= math.tanh(0.1 / 4)
+    slopes = JS.run("x.map(m.slopeOfLargest)", torch.stack([rows, 1 - rows], -1))
+    assert max(slopes) == pytest.approx(0.25)
 
 
 @pytest.mark.parametrize("spread", [1.0, 1.5])
@@ -88,13 +83,13 @@ def test_the_cloud_holds_every_draw_and_its_mean(spread):
     assert (raw["divide"], divided["divide"]) == (False, True)
     for series in (raw, divided):
         want = [
-            [exact_move(expected(i, series["divide"], spread, n)[0]) for n in range(DRAWS)]
+            [exact_slope(expected(i, series["divide"], spread, n)[0]) for n in range(DRAWS)]
             for i in range(len(SIZES))
         ]
-        for got, exact in zip(series["moves"], want, strict=True):
+        for got, exact in zip(series["slopes"], want, strict=True):
             assert got == pytest.approx(exact, rel=1e-9)
         assert series["means"] == pytest.approx([sum(all_) / DRAWS for all_ in want], rel=1e-9)
-        assert max(map(max, series["moves"])) <= 0.025, "the axis ends there"
+        assert max(map(max, series["slopes"])) <= 0.25, "the axis ends there"
 
 
 def test_the_sentence_says_the_size_the_division_and_three_numbers():
@@ -105,6 +100,6 @@ def test_the_sentence_says_the_size_the_division_and_three_numbers():
     assert sentence(size=8, divide=True, spread=1, draw=0) == (
         f"Keys of 2048 numbers, divided by √2048. The spread of the scores is "
         f"{scores.std(correction=0):.2f}, the largest weight is {weights.max():.2f}. "
-        f"A nudge of 0.1 moves it by {exact_move(scores):.4f}."
+        f"The slope of the largest weight is {exact_slope(scores):.4f}."
     )
     assert "not divided by √8." in sentence(size=0, divide=False, spread=1, draw=0)
