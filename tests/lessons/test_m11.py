@@ -76,7 +76,7 @@ def test_what_the_plain_way_carries(page):
     ]
     assert taken == [[2 * L * d, L * L], [L * L, L * L], [L * L + L * d, L * d]]
     operations, carried = 2 * 2 * L * L * d, 2 * sum(map(sum, taken))
-    want = [operations / 1e6, carried / 1e6, operations / carried, 312 / 1.5]
+    want = [operations / 1e6, 2, carried / 1e6, operations / carried, 312 / 1.5]
     [said] = [p for p in page.select("#sec-desk > p") if p.get_text().startswith("The two prod")]
     assert numbers(said.get_text()) == pytest.approx(want, abs=0.51)
 
@@ -126,7 +126,9 @@ def test_seven_products_for_six(page):
     assert (numbers(plain), numbers(tiled)) == ([6], [7])
     assert "17\u202f% more" in page.select_one("#sec-back").get_text()
     assert f"{7 / 6 - 1:.0%}" == "17%"
-    assert "7.3 ms in place of 41.7" in page.select_one("#sec-back").get_text()
+    assert "7.3 ms in place of 41.7" in page.select_one("#sec-production").get_text()
+    assert "nine times less" in page.select_one("#sec-back").get_text()
+    assert round(40.3 / 4.4) == 9
 
 
 def test_the_paper_s_numbers_are_those_of_the_prediction(page):
@@ -246,9 +248,23 @@ def test_what_check_it_says(defined):
     assert all(a == b for a, b in pairwise(tops))
 
 
-def test_a_tile_of_128_by_128_fits_into_one_piece_of_the_desk(page):
+def test_a_tile_of_128_by_128_fits_beside_one_processor(page):
     """Queries, keys and values in 2 bytes; scores and mixes in 4."""
     taken = 2 * 3 * 128 * 64 + 4 * (128 * 128 + 128 * 64)
     assert taken < 192e3
     said = " ".join(page.select_one("#sec-tiles").get_text().split())
-    assert f"a tile takes {taken / 1e3:.0f} KB, and a piece has 192" in said
+    assert "has to fit into its 192 KB" in said
+    assert f"a tile takes {taken / 1e3:.0f} KB:" in said
+
+
+def test_the_toy_desk_s_room_is_counted(page):
+    """Two queries by two keys, of two numbers each; a largest score and a sum for each row."""
+    from tests.widgets.test_flash_stepper import STEPPER, eight
+
+    model = STEPPER.call(
+        "stepped", eight(), {"queryTile": 2, "keyTile": 2, "causal": False, "step": 1}
+    )
+    assert model["desk"] == 5 * 4 + 2 * 2 == 24
+    said = " ".join(page.select_one("#flash-stepper .widget-caption").get_text().split())
+    assert "room for 40 numbers. A tile of two by two takes 24:" in said
+    assert model["steps"] == 20
