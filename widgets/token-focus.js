@@ -1,6 +1,6 @@
 // Choose a word of a sentence: weighted arrows show where it looks, in a trained model.
 
-import {html, nothing, svg} from "../assets/vendor/lit.js";
+import {html, nothing, render, svg} from "../assets/vendor/lit.js";
 import {menu, toggle} from "./lib/controls.js";
 import {defineWidget} from "./lib/define-widget.js";
 import {flag, integer} from "./lib/fields.js";
@@ -78,8 +78,7 @@ export const tokenFocus = defineWidget({
   }),
   controls: ({data, state}) => [
     [menu("sentence", "Sentence", data.sentences.map(({tokens}) => tokens.join(" ")))],
-    [menu("head", "Head", [...modelOf(data, state).heads, "mean of all heads"])],
-    [toggle("causal", "For the box below: the causal model")]
+    [menu("head", state.causal ? "Head of the causal model" : "Head", [...modelOf(data, state).heads, "mean of all heads"])]
   ],
   model: looks,
   sentence: summarize,
@@ -92,3 +91,14 @@ export const tokenFocus = defineWidget({
     "causal-noun": (found) => found.causal && looksMost(found, "it", "trophy")
   }
 });
+
+/** A tick box that stands elsewhere on the page, and shows the causal model in the widget `focus`. */
+export function causalSwitch(focus) {
+  const root = document.createElement("p");
+  root.className = "causal-switch";
+  const draw = () => render(toggle("causal", "Show the causal model")(focus), root);
+  focus.addEventListener("input", draw);
+  root.addEventListener("input", (event) => event.stopPropagation());
+  draw();
+  return root;
+}

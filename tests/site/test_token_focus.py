@@ -41,7 +41,7 @@ def test_sentences_heads_and_words_show_the_model_s_weights(open_page):
     with open_page(LESSON) as page:
         names = select(page, "Head").locator("option").all_inner_texts()
         assert len(names) == len(maps("masked", 0))
-        assert_right(page, 1, 0)
+        assert_right(page, 1, 3)
         for sentence, (text, start, says) in enumerate(EXAMPLES):
             select(page, "Sentence").select_option(label=text)
             select(page, "Head").select_option(index=sentence)
@@ -60,7 +60,8 @@ def test_sentences_heads_and_words_show_the_model_s_weights(open_page):
             assert page.evaluate("document.activeElement.ariaChecked") == "true"
         assert page.locator(f"{WORDS}[tabindex='0']").count() == 1
 
-        causal = page.locator(WIDGET).get_by_role("checkbox", name="Causal")
+        page.locator(".causal-switch").evaluate("(at) => (at.closest('details').open = true)")
+        causal = page.get_by_role("checkbox", name="Show the causal model")
         causal.focus()
         for is_on in (True, False, True):
             page.keyboard.press("Space")
@@ -69,7 +70,7 @@ def test_sentences_heads_and_words_show_the_model_s_weights(open_page):
             expect(causal).to_be_focused()
         page.locator(WORDS).nth(9).click()
         for head in (0, 5, 8):
-            select(page, "Head").select_option(index=head)
+            select(page, "Head of the causal model").select_option(index=head)
             assert_right(page, 1, head, causal=True)
         assert page.locator(f"{WIDGET} .share").all_inner_texts().count("hidden") == 3
         causal.uncheck()
