@@ -120,7 +120,10 @@ def test_it_looks_for_the_words_that_decide(page):
     assert f"its best score is {most:.1f}" in said
     assert most < 1
     both = [model.ids[word] for word in ("it", "trophy")]
-    for vectors, told in ((model.embedding.detach(), "hardly alike"), (q[:, 3], "the same way")):
+    for vectors, told in (
+        (model.embedding.detach(), "hardly like that of it"),
+        (q[:, 3], "the same way"),
+    ):
         fit = torch.cosine_similarity(*vectors[both], dim=0).item()
         assert f"{told} ({fit:.2f})" in said
 
