@@ -265,13 +265,6 @@ def test_the_example_heads_do_what_the_page_says(page):
     assert maps["weights"][3][5, 5, 1] > 0.999  # "are gives keys nearly everything"
 
 
-def test_the_other_heads_are_less_tidy_than_the_toy(page):
-    given = head_maps("masked")["weights"][1][:3, 7, 12]  # suitcase → big
-    said = " ".join(page.select_one("#sec-focus").get_text().split())
-    told = rf"between {100 * given.min():.0f}\s%\sand {100 * given.max():.0f}\s%"
-    assert re.search(told, said)
-
-
 def test_one_noun_takes_the_adjective_in_and_the_other_does_not(page):
     """The toy's two rows, and what the model does of the kind: head 4 of layer 1 and its effect."""
     model = load(FOLDER / "weights" / "masked.safetensors")
