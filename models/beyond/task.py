@@ -32,6 +32,7 @@ KINDS = ("softmax", *TABLES)
 STACKS = {
     "four tables": ["corrects, fades"] * 4,
     "three tables, one softmax": [*["corrects, fades"] * 3, "softmax"],
+    "one softmax": ["softmax"],
 }
 
 

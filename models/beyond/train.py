@@ -1,4 +1,4 @@
-"""Train one layer of each kind on each task, two kinds of sparse attention, and two stacks.
+"""Train one layer of each kind on each task, two kinds of sparse attention, and stacks.
 
 `python3 -m course train beyond`
 """

@@ -196,6 +196,9 @@ def test_one_softmax_of_four_and_a_choice(page):
     assert f"Asked about {SCORES['many']}, it gets {mean(tables):.2f} of the answers right" in text
     assert f"one layer of softmax the stack gets {mean(hybrid):.2f} right" in text
     assert mean(hybrid) > 0.9
+    alone = SCORES["stacks"]["one softmax"]
+    assert f"one layer of softmax without any table gets {mean(alone):.2f}" in text
+    assert mean(alone) > mean(hybrid) - 0.01  # "Not here"
     window, chosen, every = (at("moves", kind) for kind in ("window", "chosen", "softmax"))
     assert max(window) < 0.25 < 0.9 < min(chosen)
     assert abs(mean(chosen) - mean(every)) < 0.03
