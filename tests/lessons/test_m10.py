@@ -49,6 +49,7 @@ def test_twice_the_text_is_hardly_more_than_twice_the_work(page):
     assert 4 * 1000 + 8 * E + 6 * F == 102_816
     grown = 2 * (100 - small) + 4 * small
     told = [small, 100, 100 - small, 4, small, 2, 100 - small, grown, twice / once]
+    told += [1000, 102_816, 1000, E, 32, round(once / 1e12, 1)]
     assert results(said) == pytest.approx(told, abs=0.051)
     [opened] = [p for p in found if p.get_text().startswith("When the plot opens")]
     in_a_layer = 4 * 1024 / (4 * 1024 + 8 * E)
