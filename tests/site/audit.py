@@ -208,7 +208,6 @@ class Audit:
         release()
         page.wait_for_function(ALL_LIVE)
         self.look("as it opens", room=lambda: _room(kept, page.evaluate(ROOM_TAKEN)))
-        return self.found
 
     def illegible(self):
         return illegible(self.page, "body")

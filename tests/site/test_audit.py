@@ -3,7 +3,7 @@
 import pytest
 
 from tests.site.audit import Audit
-from tests.site.conftest import LESSONS, PAGES
+from tests.site.conftest import PAGES
 
 # Half of axe's time goes into the colours of code, which are the same on every page: in this lesson
 # code has all of them, and modules are shown in a way of their own.
@@ -32,15 +32,18 @@ def test_page(visit, below, site, by_quarto, path):
             without=None if path in CODE_SEEN else "pre > code",
             frame=FRAME if path == FRAMED else None,
         )
-        found += [f"{path}, quiet: {t}" for t in trouble()]
+        found += [f"{path} at 390 px, quiet: {t}" for t in trouble()]
     if found:
         pytest.fail("\n".join(found), pytrace=False)
 
 
-@pytest.mark.parametrize("path", each_page(LESSONS))
-def test_the_room_of_a_widget_is_kept_on_a_desk(visit, below, site, by_quarto, path):
-    with visit(below) as (page, _):
-        found = Audit(page, path, below, site, by_quarto).open()
+@pytest.mark.parametrize("path", each_page(PAGES))
+def test_page_as_it_opens_on_a_desk_in_the_dark(visit, below, site, by_quarto, path):
+    with visit(below, theme="dark") as (page, trouble):
+        audit = Audit(page, path, below, site, by_quarto)
+        audit.open()
+        audit.look("as it opens", legibility=audit.illegible, text=audit.impossible)
+        found = audit.found + [f"{path} at 1280 px, quiet: {t}" for t in trouble()]
     if found:
         pytest.fail("\n".join(found), pytrace=False)
 
@@ -120,7 +123,7 @@ def test_every_planted_fault_is_named(visit, below, site, by_quarto):
             below + path, lambda route: route.fulfill(body=planted, content_type="text/html")
         )
         found = Audit(page, path, below, site, by_quarto).run(widths=[320])
-        found += [f"{path}, quiet: {t}" for t in trouble()]
+        found += [f"{path} at 390 px, quiet: {t}" for t in trouble()]
     missed = [fault for fault in FAULTS if not any(fault in line for line in found)]
     assert not missed, "\n".join(found)
-    assert all(line.startswith(path) for line in found)
+    assert all(line.startswith(f"{path} at 3") for line in found)
