@@ -98,7 +98,7 @@ function dotsOf(data, spread) {
 
 function plot({slope}, {data, state: {size: chosen, divide, spread}}) {
   const {x, y} = scalesOf(data.sizes);
-  return html`<svg class="slopes" viewBox="0 0 312 ${PLOT.height}" aria-hidden="true">${axis(PLOT, [0, 0.1, 0.2], y)}
+  return html`<svg class="slopes ${divide ? "both" : ""}" viewBox="0 0 312 ${PLOT.height}" aria-hidden="true">${axis(PLOT, [0, 0.1, 0.2], y)}
     ${data.sizes.map((size, i) => (i % 2 ? "" : svg`<text class="size" x=${x(i)} y=${PLOT.bottom + 18}>${size}</text>`))}
     ${dotsOf(data, spread)}<circle class="now" r="7" cx=${x(chosen) + aside(divide)} cy=${y(slope)}></circle></svg>`;
 }
@@ -108,7 +108,7 @@ const view = (m, widget) => html`<dl class="now"><div><dt>Spread of these eight 
     <div><dt>Its slope</dt><dd class="now-slope">${formatSlope(m.slope)}</dd></div></dl>
   <div class="stage"><figure><figcaption>Weights of eight keys, scores below</figcaption>${bars(m)}</figure>
     <figure><figcaption>Slope of the largest, by size of the keys</figcaption>${plot(m, widget)}</figure></div>
-  <p class="legend"><span class="raw means">undivided</span> <span class="divided means">divided by √dₖ</span> <span class="ring">what you see</span></p>
+  <p class="legend ${widget.state.divide ? "both" : ""}"><span class="raw means">undivided</span> <span class="divided means">divided by √dₖ</span> <span class="ring">what you see</span></p>
   ${widget.sentence({hidden: true})}`;
 
 const anotherDraw = ({state, fields, set}) => set({draw: (state.draw + 1) % (fields.draw.max + 1)});
