@@ -1,4 +1,4 @@
-"""README and CONTRIBUTING: the files that they name exist, and the README lists every folder."""
+"""README and CONTRIBUTING: the files that they name exist, and CONTRIBUTING lists every folder."""
 
 import re
 
@@ -10,7 +10,7 @@ from tests.conftest import ROOT
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-TREE = re.search(r"^```\n(index\.qmd.*?)^```$", README, re.M | re.S)[1]
+TREE = re.search(r"^```\n(index\.qmd.*?)^```$", CONTRIBUTING, re.M | re.S)[1]
 PLACEHOLDER = re.compile(r"NAME|mNN(_name)?")  # stands for any name
 
 
@@ -31,6 +31,10 @@ def named_in_the_tree():
             if name.endswith("/") and len(names) == 1:
                 folders = {d: f for d, f in folders.items() if d <= indent}
                 folders[indent + 2] = folder + name
+
+
+def test_the_readme_is_read_at_a_glance():
+    assert len(README.splitlines()) <= 60
 
 
 @pytest.mark.parametrize("name", list(named_in_the_tree()))
