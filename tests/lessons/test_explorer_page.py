@@ -240,7 +240,8 @@ def test_head_2_4_acts_through_head_4_3(model, ids, said):
     without, looks = guessed(model, tokens, (DAMPER,))
     assert f"it falls to {percent(without[dog])}" in said
     assert f"head 4.3 gives dog {percent(looks[5])}" in said
-    assert f"dog would rise, to {percent(with_weights_kept(model, tokens)[dog])}" in said
+    assert "With 4.3’s weights kept as they were, dog would rise" in said
+    assert with_weights_kept(model, tokens)[dog] > guessed(model, tokens)[0][dog] + 0.05
 
 
 def with_weights_kept(model, tokens):
@@ -257,7 +258,7 @@ def with_weights_kept(model, tokens):
 
 @torch.no_grad()
 def test_what_is_said_of_its_numbers(model, ids, page):
-    text = page.select_one("#more-about-its-numbers").get_text()
+    text = " ".join(page.select_one("#more-about-its-numbers").get_text().split())
     big = ids(DOG)[-1]
     start = model.norm(model.embedding[big]) @ model.embedding.T + model.unembedding_bias
     assert start.argmax() == big
