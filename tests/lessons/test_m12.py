@@ -2,6 +2,7 @@
 
 import copy
 import json
+import math
 import re
 from pathlib import Path
 
@@ -110,9 +111,11 @@ def rounded(vectors, levels):
 
 
 def test_eight_bits_lose_nothing_and_two_do(page, model):
-    (_, _, whole), *rows = cells(page, "rounded")
-    losses = {int(kept.removesuffix(" bits")): float(loss) for kept, _, loss in rows}
-    for bits, (_, levels, loss) in zip(losses, rows, strict=True):
+    (_, _, whole, _), *rows = cells(page, "rounded")
+    losses = {int(kept.removesuffix(" bits")): float(loss) for kept, _, loss, _ in rows}
+    for *_, loss, tokens in cells(page, "rounded"):
+        assert numbers(tokens)[0] == pytest.approx(math.exp(float(loss)), abs=0.6)
+    for bits, (_, levels, loss, _) in zip(losses, rows, strict=True):
         assert int(levels) == 2**bits - 1
         found = loss_of_ten(copy.deepcopy(model), int(levels))
         assert float(loss) == pytest.approx(found, abs=0.0051)
@@ -126,7 +129,7 @@ def test_eight_bits_lose_nothing_and_two_do(page, model):
 def test_sharing_costs_a_model_that_was_not_trained_for_it(page, model):
     """The mean of two heads' keys and values, made in the projection: turning is linear."""
     said = " ".join(page.select_one("#sec-share").get_text().split())
-    whole, shared = re.search(r"grew from ([\d.]+) to ([\d.]+)\. So models", said).groups()
+    whole, shared = re.search(r"grew from ([\d.]+) to ([\d.]+), as if", said).groups()
     for layer in model.layers:
         weight, bias = copy.deepcopy(layer.attention.qkv_proj).parameters()
         for part in (weight, bias):
@@ -295,7 +298,7 @@ def test_the_tables_give_what_the_weights_give(page):
     assert "place of softmax’s" in said.replace("'", "’")
     assert scores[:2].tolist() == [1, 0]
     caption = re.sub(r"\s+", " ", page.select_one("#third-table .widget-caption").get_text())
-    assert "Its weights are now 1, 0 and 0.6, divided by their sum, 1.6" in caption
+    assert "Its weights are now 1, 0 and 0.6, and their sum is 1.6" in caption
     assert torch.allclose(scores, torch.tensor([1, 0, 0.6]))
     assert scores.sum().item() == pytest.approx(1.6)
     assert "Softmax mixes too" in said
@@ -377,14 +380,14 @@ def test_the_five_ways_side_by_side(page):
     book.append(32 * 2 * 2048 * 4096 / 1e9)
     assert [row[0] for row in rows[:4]] == [f"{size:.1f}" for size in book]
     assert rows[4][0] == f"{32 * 8 * 128 * 129 * 2 / 1e9:.3f}"
-    losses = [float(loss) for *_, loss in cells(page, "rounded")]
+    losses = [float(loss) for *_, loss, _ in cells(page, "rounded")]
     shared = re.search(
-        r"grew from ([\d.]+ to [\d.]+)\. So models", page.select_one("#sec-share").get_text()
+        r"grew from ([\d.]+ to [\d.]+), as if", page.select_one("#sec-share").get_text()
     )[1]
     assert shared.startswith(f"{losses[0]:.2f} to ")
     assert shared in rows[1][1]
     assert losses[1] == losses[0]
-    assert f"grew to {losses[3]:.2f}" in rows[0][1]
+    assert f"stays {losses[1]:.2f}" in rows[0][1]
     shares = RECALL["recalled"]["linear 1"]["256"]
     assert f"recalled {sum(shares) / 5:.2f}" in rows[4][1]
 

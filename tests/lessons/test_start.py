@@ -77,7 +77,7 @@ def test_three_steps_are_as_the_text_says(page, steps):
         assert numbers(line)[1:] == pytest.approx(want, abs=5.1e-4)
     before = f"learn from, mother gets {100 * steps['shares'][0][1]:.1f} %"
     assert before in open_text(page)
-    found = page.select_one("#sec-up .answer").get_text().replace("\u202f%", "")
+    found = page.select_one("#sec-up .after-prediction").get_text().replace("\u202f%", "")
     want = [100 * share for pair in zip(*steps["shares"], strict=True) for share in pair]
     assert numbers(found) == pytest.approx(want, abs=0.51)
 
@@ -134,8 +134,9 @@ def test_a_head_looks_from_his_at_what_the_man_did(page, js):
 def test_the_stream_grows_as_the_text_says(page, js):
     place = js("seen(story.model, x).places[7]", TEXT)
     start, end = place["start"], place["layers"][-1]["after"]
-    said = f"is {start:.1f} long, and after the fourth layer it is {end:.1f} long, "
-    assert said + f"{end / start:.0f} times" in open_text(page)
+    told = open_text(page)
+    assert f"is {start:.1f} long" in told
+    assert f"after the fourth layer it is {end:.1f} long, {end / start:.0f} times" in told
 
 
 def test_layer_norm_and_a_unit_by_pencil(page):

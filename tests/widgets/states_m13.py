@@ -18,9 +18,8 @@ STATES = {
             "table.room=13", "table.fade=-1", "table.guest=Zoe",
         ],
         "goals": {
-            "all-right": "table.rule=corrects",
-            "overlap": "table.rule=corrects&table.notes=0n5%201n10%202n4",
-            "empty": "table.notes=0n5%201n10%20f0",
+            "all-right": "table.rule=corrects&table.notes=0n5%201n10%200n2%201n6%202n6",
+            "forgotten": "table.notes=0n5%201n10%20f0%200n5",
         },
     },
     "stack-designer": {
