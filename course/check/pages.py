@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
 from course.problems import Problem, Problems, unknown
@@ -86,6 +87,7 @@ def check_page(page: Page, known: Known) -> Iterator[Problem]:
         for attributes, found in [*prose.attributes(), *prose.opening_divs()]:
             yield from _attribute_mistakes(attributes, found, known)
         yield from _untitled(prose)
+        yield from _swallowed(prose)
         yield from _open_formulas(prose)
         yield from _unresolved(prose, known)
         yield from broken_links(prose, page, known)
@@ -177,6 +179,15 @@ def _untitled(prose: Prose) -> Iterator[Problem]:
         if not next(after, "").startswith("#"):
             message = f'"{found.word}" begins with its title, such as ## Answer'
             yield Problem(found.path, found.line, message)
+
+
+def _swallowed(prose: Prose) -> Iterator[Problem]:
+    """Report divs that open right below a paragraph, as Pandoc reads their fence as its text."""
+    above = {line[1:]: before.text.strip() for before, line in pairwise(prose.lines)}
+    for _, found in prose.opening_divs():
+        text = above.get(found[1:], "")
+        if text and not text.startswith((":::", "#", "<!--")):
+            yield Problem(found.path, found.line, f'"{found.word}" needs a blank line above it')
 
 
 def _open_formulas(prose: Prose) -> Iterator[Problem]:

@@ -53,6 +53,7 @@ MISTAKES = [
     (python("1", label="a") + python("2", label="a"), '9: duplicate label "a": also at lessons/a'),
     ("\nSo.^[Or not.]\n", '5: "^[": no page shows footnotes'),
     ("So.[^a]\n", '4: "[^a]": no page shows footnotes'),
+    ("Text.\n::: {.box}\n## A box\n:::\n", '5: "::: {.box}" needs a blank line above it'),
     ("[x]{#a}\n\n[x]{#a}\n", '6: duplicate label "a": also at lessons/a.qmd:4'),
 ]  # fmt: skip
 
