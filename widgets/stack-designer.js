@@ -60,7 +60,7 @@ const row = ({tokens, kept, keptPlain, flops, flopsPlain}) => html`<tr><th scope
   <td><span>${formatPercent(flops / flopsPlain)}</span></td></tr>`;
 
 const view = (m, widget) => html`<table class="along"><caption>What the stack keeps along a text</caption>
-  <thead><tr><th scope="col">tokens</th><th scope="col">part kept</th><th scope="col">this stack</th><th scope="col">all softmax</th><th scope="col">FLOPs</th></tr></thead>
+  <thead><tr><th scope="col">tokens</th><th scope="col">part kept</th><th scope="col">this stack</th><th scope="col">all softmax</th><th scope="col">of the FLOPs</th></tr></thead>
   <tbody>${m.rows.map(row)}</tbody></table>
   <p class="counted">${KINDS.map((kind, i) => html`<span>${count(m.counts[kind])} × ${NAMES[i]}</span>`)}</p>
   ${widget.sentence({hidden: true})}`;

@@ -161,7 +161,7 @@ def test_what_helped_is_compared_by_the_means_of_five_seeds(page):
 
 
 def test_moves_are_told_as_they_were_measured(page):
-    assert "in moves it came out lower than one that only corrects" in said(page, "#sec-trained")
+    assert "In moves the layer with both stays behind the one that only corrects" in said(page, "#sec-trained")
     tables = ("adds", "adds, fades", "corrects, fades", "corrects")
     assert max(tables, key=lambda kind: mean(at("moves", kind))) == "corrects"
     assert max(at("moves", "adds")) < min(at("moves", "corrects"))
