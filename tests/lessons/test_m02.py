@@ -108,7 +108,7 @@ def test_it_looks_for_the_words_that_decide(page):
     assert len(model.embedding) == 198
     said = " ".join(page.select_one("#sec-made").get_text().split())
     own, small, big = (scores[model.ids[word]].item() for word in ("it", "small", "big"))
-    assert f"With itself it scores only {own:.1f}, but with small {small:.1f}" in said
+    assert f"With itself the pronoun scores only {own:.1f}, but with small {small:.1f}" in said
     assert f"and with big {big:.1f}" in said
     # Without any bias for distance, too, it is the adjective that gets most, in each sentence.
     for text in (IT, IT.replace("big", "small")):
@@ -162,11 +162,12 @@ def test_the_weights_of_ash_and_bow_by_hand(page):
     scores = keys @ [1, 1]
     assert keys[:2].tolist() == [[0, 1.5], [1.43, 0.46]]
     assert scores[:2].round(2).tolist() == [1.5, 1.89]
-    for temperature, digits in ((1, 2), (0.5, 1)):
-        powers = np.exp(scores / temperature)
-        share = f"{powers[0]:.{digits}f}/{powers.sum():.{digits}f}"
-        assert re.search(rf"{share}(, which)? is {100 * powers[0] / powers.sum():.0f}", said)
-        assert f"Bow gets {100 * powers[1] / powers.sum():.0f}" in said
+    powers, cool = np.exp(scores), np.exp(2 * scores)
+    ash, bow = 100 * powers[:2] / powers.sum()
+    assert f"{powers[0]:.2f}/{powers.sum():.2f}, which is {ash:.0f}" in said
+    assert f"Bow gets {bow:.0f}" in said
+    ash, bow = 100 * cool[:2] / cool.sum()
+    assert f"Ash now gets {ash:.0f}\u202f% and Bow {bow:.0f}\u202f%" in said
 
 
 def test_a_soft_answer_moves_with_the_query_and_a_hard_one_stays(page):

@@ -152,16 +152,14 @@ def test_what_helped_is_compared_by_the_means_of_five_seeds(page):
     )
     for task, without, with_it in compared:
         assert mean(at(task, with_it)) > mean(at(task, without)) + 0.1
-    kinds = ("adds", "adds, fades", "corrects", "corrects, fades", "softmax")
+    kinds = ("adds", "corrects", "adds, fades")
     for kind, (_, *shown) in zip(kinds, cells(page, "porter-table"), strict=True):
         assert shown == [f"{mean(at(task, kind)):.2f}" for task in ("moves", "new day")]
-    moves = {kind: mean(at("moves", kind)) for kind in kinds}
-    assert max(moves, key=moves.get) == "softmax"  # "the best in moves"
     assert page.select_one('.box [id*="figure-porters"]')
 
 
 def test_moves_are_told_as_they_were_measured(page):
-    assert "In moves the layer with both stays behind the one that only corrects" in said(page, "#sec-trained")
+    assert "in moves it stays behind the one that only corrects" in said(page, "#sec-trained")
     tables = ("adds", "adds, fades", "corrects, fades", "corrects")
     assert max(tables, key=lambda kind: mean(at("moves", kind))) == "corrects"
     assert max(at("moves", "adds")) < min(at("moves", "corrects"))
@@ -179,7 +177,6 @@ def test_a_new_day_is_told_as_it_was_measured(page):
     assert f"In its best seed it gets {max(at('new day', 'softmax')):.2f}" in text
     stuck = [share for share in at("new day", "softmax") if share < 0.55]
     assert f"In {len(stuck)} of 5 seeds it still says nowhere" in text
-    assert f"learned new day in only {5 - len(stuck)} of 5 seeds" in text
     assert min(at("new day", "softmax")) < 0.55 < 0.75 < max(at("new day", "softmax"))
     assert max(at("new day", "adds")) < 0.55 < min(at("new day", "corrects"))
     gated = [mean(at("new day", kind)) for kind in ("corrects, fades", "adds, fades")]
