@@ -167,7 +167,7 @@ def test_the_weights_of_ash_and_bow_by_hand(page):
     assert f"{powers[0]:.2f}/{powers.sum():.2f}, which is {ash:.0f}" in said
     assert f"Bow gets {bow:.0f}" in said
     ash, bow = 100 * cool[:2] / cool.sum()
-    assert f"Ash now gets {ash:.0f}\u202f% and Bow {bow:.0f}\u202f%" in said
+    assert f"Ash now gets {ash:.0f} % and Bow {bow:.0f} %" in said
 
 
 def test_a_soft_answer_moves_with_the_query_and_a_hard_one_stays(page):
