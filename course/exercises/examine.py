@@ -79,11 +79,15 @@ def _overwritten(task: Task, given: tuple, inputs: tuple) -> str | None:
 
 
 def _complaint(task: Task, inputs: tuple, got: Any) -> str | None:
-    expected = task.solution(*copy.deepcopy(inputs))
+    expected = _returned(task.solution, inputs)
     found = difference(expected, got, task.absolute)
     if found or not task.judge:  # a judge is asked for numbers alone, in the solution's form
         return found
     return task.judge(as_array(got), *copy.deepcopy(inputs))
+
+
+def _returned(formula: Callable[..., Any], inputs: tuple) -> Any:
+    return formula(*copy.deepcopy(inputs))
 
 
 def _named_mistake(task: Task, cases: list[tuple], got: list[Any]) -> str | None:
@@ -91,7 +95,7 @@ def _named_mistake(task: Task, cases: list[tuple], got: list[Any]) -> str | None
     for message, wrong in task.mistakes.items():
         try:
             pairs = zip(cases, got, strict=True)
-            if all(same(wrong(*copy.deepcopy(inputs)), value) for inputs, value in pairs):
+            if all(same(_returned(wrong, inputs), value) for inputs, value in pairs):
                 return message
         except Exception:  # a wrong formula may fail on some inputs
             continue
@@ -118,7 +122,7 @@ def _case(task: Task, inputs: tuple, *got: Any) -> dict[str, str]:
         return parts
     if task.judge:
         return parts | {"got": show(got[0])}
-    expected = task.solution(*copy.deepcopy(inputs))
+    expected = _returned(task.solution, inputs)
     same_text = show(expected) == show(got[0])  # a difference that is smaller than what is shown
     digits = 12 if same_text else 3
     return parts | {"expected": show(expected, digits), "got": show(got[0], digits)}

@@ -2,9 +2,11 @@
 
 import pytest
 
+from course.exercises import examine
 from course.exercises.task import Task
 
 _make, _made = Task.cases, {}
+_return, _returned = examine._returned, {}
 
 
 def _once(task, seed):
@@ -14,6 +16,13 @@ def _once(task, seed):
     return iter(_made[key])
 
 
+def _returned_once(formula, inputs):
+    key = formula, id(inputs)
+    if key not in _returned:
+        _returned[key] = _return(formula, inputs), inputs  # kept, so that no other has its id
+    return _returned[key][0]
+
+
 @pytest.fixture
 def fresh_inputs():
     """Makes cases anew, for a test that doesn't leave the copying to ``examine``."""
@@ -21,9 +30,11 @@ def fresh_inputs():
 
 @pytest.fixture(autouse=True)
 def cases_made_once(request, monkeypatch):
-    """Making a task's cases can take longer than checking an answer, and many answers share them.
+    """Making a task's cases, and what its solution and the usual mistakes return of them, can take
+    longer than checking an answer, and many answers share them.
 
     ``examine`` hands out copies alone, so what an answer does to its input reaches no other.
     """
     if "fresh_inputs" not in request.fixturenames:
         monkeypatch.setattr(Task, "cases", _once)
+        monkeypatch.setattr(examine, "_returned", _returned_once)

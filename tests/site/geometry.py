@@ -12,6 +12,13 @@ _SHARED = """
   const inWidget = (e) => e.closest(".widget") !== null;
   const scrolls = (e) => !inWidget(e) && /auto|scroll/.test(getComputedStyle(e).overflowX);
   const shortened = (e) => !inWidget(e) && getComputedStyle(e).textOverflow === "ellipsis";
+  const textsIn = (top) => {
+    const walk = document.createTreeWalker(top, NodeFilter.SHOW_TEXT);
+    const texts = [];
+    while (walk.nextNode()) texts.push(walk.currentNode);
+    return texts.filter((node) => node.data.trim() && shown(node.parentElement));
+  };
+  const range = document.createRange();
 """
 
 # One box a line of text; a formula counts as one; a text field by the room its text has. Outside
@@ -34,11 +41,9 @@ _TEXT_BOXES = """(root) => {
       text: text.trim().slice(0, 40), size: parseFloat(getComputedStyle(element).fontSize),
       left, right, top, bottom});
   };
-  const walk = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
-  for (let node = walk.nextNode(); node; node = walk.nextNode()) {
+  for (const node of textsIn(root)) {
     const element = node.parentElement;
-    if (!node.data.trim() || !shown(element) || element.closest("math, option, script")) continue;
-    const range = document.createRange();
+    if (element.closest("math, option, script")) continue;
     range.selectNodeContents(node);
     const lines = shortened(element) ? [element.getBoundingClientRect()] : range.getClientRects();
     for (const line of lines) add(node.data, element, line);
@@ -49,81 +54,79 @@ _TEXT_BOXES = """(root) => {
   for (const input of root.querySelectorAll("input:is([type=text], [type=number])")) {
     if (shown(input)) add(input.value, input, input.getBoundingClientRect());
   }
-  return boxes;
+  return boxes.sort((a, b) => a.top - b.top);
 }"""
+
+# The pairs of texts whose boxes, sorted by their tops, share more than a pixel each way.
+_OVERLAPPING = """(boxes) => boxes.flatMap((a, i) => {
+  const found = [];
+  for (let k = i + 1; k < boxes.length && boxes[k].top < a.bottom - 1; k++) {
+    const b = boxes[k];
+    const across = Math.min(a.right, b.right) - Math.max(a.left, b.left);
+    if (across > 1 && Math.min(a.bottom, b.bottom) - b.top > 1) found.push([a.text, b.text]);
+  }
+  return found;
+})"""
 
 # Cells and fields whose text is wider than they are.
 _CLIPPED = """(root) => {
   return [...root.querySelectorAll("td, input[type=text], p, span, button")]
-    .filter((e) => shown(e) && e.scrollWidth > e.clientWidth + 1 && e.clientWidth > 0
+    .filter((e) => e.clientWidth > 0 && e.scrollWidth > e.clientWidth + 1 && shown(e)
       && !scrolls(e) && !shortened(e))
     .map((e) => e.outerHTML.slice(0, 120));
 }"""
 
 # Words and numbers in the cells of a table that go on in the next line without a hyphen.
 _CUT_WORDS = """(root) => {
-  const cut = [];
-  const inCell = (node) => node.parentElement.closest("td, th")
-    && !node.parentElement.closest("code") && shown(node.parentElement);
-  const walk = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
-  for (let node = walk.nextNode(); node; node = walk.nextNode()) {
-    if (!inCell(node)) continue;
-    for (const {0: word, index} of node.data.matchAll(/[\\p{L}\\p{N}.,]+/gu)) {
-      const range = document.createRange();
-      range.setStart(node, index);
-      range.setEnd(node, index + word.length);
-      const lines = [...range.getClientRects()].filter(({width}) => width > 0);
-      if (new Set(lines.map(({top}) => Math.round(top))).size > 1) cut.push(word);
-    }
-  }
-  return cut;
+  const lines = () => new Set([...range.getClientRects()].filter(({width}) => width > 0)
+    .map(({top}) => Math.round(top))).size;
+  const isCut = (node, start, end) => {
+    range.setStart(node, start);
+    range.setEnd(node, end);
+    return lines() > 1;
+  };
+  return [...root.querySelectorAll("td, th")].flatMap(textsIn)
+    .filter((node) => !node.parentElement.closest("code") && isCut(node, 0, node.length))
+    .flatMap((node) => [...node.data.matchAll(/[\\p{L}\\p{N}.,]+/gu)]
+      .filter(({0: word, index}) => isCut(node, index, index + word.length)).map(([word]) => word));
 }"""
 
 SIDEWAYS = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
-
-# All in one call, as each call of the browser takes longer than its work.
-LAID_OUT = f"""(root) => {{
-  {_SHARED}
-  return {{
-    boxes: ({_TEXT_BOXES})(root), clipped: ({_CLIPPED})(root), cut: ({_CUT_WORDS})(root),
-    sideways: {SIDEWAYS}
-  }};
-}}"""
 SMALLEST_TEXT = 11
 
+# All in one call that returns nothing but faults: to bring thousands of boxes here takes seconds.
+ILLEGIBLE = f"""(root) => {{
+  {_SHARED}
+  const boxes = ({_TEXT_BOXES})(root);
+  return {{
+    isEmpty: !boxes.length, overlapping: ({_OVERLAPPING})(boxes),
+    clipped: ({_CLIPPED})(root), cut: ({_CUT_WORDS})(root), sideways: {SIDEWAYS},
+    outside: boxes.filter(({{left, right}}) => left < 0 || right > innerWidth),
+    small: boxes.filter(({{size}}) => size < {SMALLEST_TEXT})
+  }};
+}}"""
 
-def overlapping(boxes):
-    """Return the pairs of texts whose boxes share more than a pixel each way."""
-    boxes = sorted(boxes, key=lambda box: box["top"])
-    pairs = []
-    for i, a in enumerate(boxes):
-        for b in boxes[i + 1 :]:
-            if b["top"] >= a["bottom"] - 1:
-                break
-            across = min(a["right"], b["right"]) - max(a["left"], b["left"])
-            if across > 1 and min(a["bottom"], b["bottom"]) - b["top"] > 1:
-                pairs.append((a["text"], b["text"]))
-    return pairs
+
+def lines_of(faults, where):
+    """A line for each of the ``faults`` that ILLEGIBLE returns of the element ``where``."""
+    sideways = faults["sideways"]
+    return [
+        *([f"no text in {where}"] if faults["isEmpty"] else []),
+        *(f"text over text: {a!r} and {b!r}" for a, b in faults["overlapping"]),
+        *(f"cut off: {element}" for element in faults["clipped"]),
+        *(f"cut in two: {word!r}" for word in faults["cut"]),
+        *(
+            f"out of view: {b['text']!r} from {b['left']:.0f} to {b['right']:.0f} px"
+            for b in faults["outside"]
+        ),
+        *(f"{b['size']:.1f} px small: {b['text']!r}" for b in faults["small"]),
+        *([f"scrolls sideways by {sideways} px"] if sideways > 0 else []),
+    ]
 
 
 def illegible(page, selector):
     """Return a line for each text in ``selector`` that can't be read, and for a sideways scroll."""
-    laid_out = page.locator(selector).evaluate(LAID_OUT)
-    boxes, sideways = laid_out["boxes"], laid_out["sideways"]
-    width = page.viewport_size["width"]
-    return [
-        *([] if boxes else [f"no text in {selector}"]),
-        *(f"text over text: {a!r} and {b!r}" for a, b in overlapping(boxes)),
-        *(f"cut off: {element}" for element in laid_out["clipped"]),
-        *(f"cut in two: {word!r}" for word in laid_out["cut"]),
-        *(
-            f"out of view: {b['text']!r} from {b['left']:.0f} to {b['right']:.0f} px"
-            for b in boxes
-            if b["left"] < 0 or b["right"] > width
-        ),
-        *(f"{b['size']:.1f} px small: {b['text']!r}" for b in boxes if b["size"] < SMALLEST_TEXT),
-        *([f"scrolls sideways by {sideways} px"] if sideways > 0 else []),
-    ]
+    return lines_of(page.locator(selector).evaluate(ILLEGIBLE), selector)
 
 
 # Whether each place in a widget ends where its drawing ends, which it does a frame after a change.

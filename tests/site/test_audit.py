@@ -3,7 +3,8 @@
 import pytest
 
 from tests.site.audit import Audit
-from tests.site.conftest import PAGES
+from tests.site.conftest import ALL_LIVE, PAGES, UNFOLD
+from tests.site.geometry import SIDEWAYS
 
 # Half of axe's time goes into the colours of code, which are the same on every page: in this lesson
 # code has all of them, and modules are shown in a way of their own.
@@ -37,12 +38,32 @@ def test_page(visit, below, site, by_quarto, path):
         pytest.fail("\n".join(found), pytrace=False)
 
 
+# A section that clips what is too wide doesn't widen the page.
+TOO_WIDE = f"""() => {{
+  const isClipped = (e) => {{
+    for (let on = e.parentElement; on; on = on.parentElement)
+      if (getComputedStyle(on).overflowX !== "visible" && on.tagName !== "HTML") return true;
+    return false;
+  }};
+  const wide = [...document.querySelectorAll("main *")].filter((e) => e.checkVisibility()
+    && e.getBoundingClientRect().right > innerWidth + 1 && !isClipped(e));
+  return [...wide.map((e) => e.outerHTML.slice(0, 160)), ...({SIDEWAYS} > 0 ? ["the page"] : [])];
+}}"""
+
+
 @pytest.mark.parametrize("path", each_page(PAGES))
-def test_page_as_it_opens_on_a_desk_in_the_dark(visit, below, site, by_quarto, path):
+def test_page_on_a_desk_in_the_dark_and_with_large_text_on_a_phone(
+    visit, below, site, by_quarto, path
+):
     with visit(below, theme="dark") as (page, trouble):
         audit = Audit(page, path, below, site, by_quarto)
         audit.open()
         audit.look("as it opens", legibility=audit.illegible, text=audit.impossible)
+        page.evaluate(UNFOLD)
+        page.set_viewport_size({"width": 390, "height": 900})
+        page.add_style_tag(content=":root { font-size: 150% !important; }")
+        page.wait_for_function(ALL_LIVE)
+        audit.look("large text", too_wide=lambda: page.evaluate(TOO_WIDE))
         found = audit.found + [f"{path} at 1280 px, quiet: {t}" for t in trouble()]
     if found:
         pytest.fail("\n".join(found), pytrace=False)

@@ -70,9 +70,8 @@ def test_forced_colours_lose_no_icon_and_no_frame(open_page, by_quarto, path):
             assert page.evaluate("marks.length") or path == "glossary.html"
             page.emulate_media(forced_colors="active")
             assert page.evaluate(LOST_MARKS) == []
-    with open_page(path, forced_colors="active") as page:
-        for start in page.locator(".start-here a").all():
-            assert start.evaluate("(e) => getComputedStyle(e).borderTopStyle") == "solid"
+            for start in page.locator(".start-here a").all():
+                assert start.evaluate("(e) => getComputedStyle(e).borderTopStyle") == "solid"
 
 
 TONES = """() => [...document.querySelectorAll("number-strip, weight-pixels")]

@@ -1,4 +1,4 @@
-"""Around the lessons: copying, links at headings, paper, files, large text, touch."""
+"""Around the lessons: copying, links at headings, paper, files, touch."""
 
 import re
 
@@ -127,27 +127,7 @@ def test_with_storage_full_a_question_still_answers(open_page):
         assert question.locator(".reason").first.is_visible()
 
 
-# ---- Large text, paper ---------------------------------------------------------------------------
-
-
-WIDER_THAN_THE_PAGE = """() => [...document.querySelectorAll("main *")]
-  .filter((e) => e.checkVisibility() && e.getBoundingClientRect().right > innerWidth + 1)
-  .filter((e) => {
-    for (let on = e.parentElement; on; on = on.parentElement)
-      if (getComputedStyle(on).overflowX !== "visible" && on.tagName !== "HTML") return false;
-    return true;
-  }).map((e) => e.outerHTML.slice(0, 160))"""
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("path", PAGES)
-def test_large_text_fits_a_phone(open_page, path):
-    with open_page(path, width=390) as page:
-        page.add_style_tag(content=":root { font-size: 150% !important; }")
-        page.wait_for_timeout(100)
-        # A section that clips what is too wide doesn't widen the page.
-        assert page.evaluate(WIDER_THAN_THE_PAGE) == []
-        assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+# ---- Paper ---------------------------------------------------------------------------------------
 
 
 def test_on_paper_a_widgets_place_is_no_taller_than_its_table(open_page):

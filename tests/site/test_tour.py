@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.site.conftest import TOUR, WIDTHS
-from tests.site.geometry import LAID_OUT, overlapping
+from tests.site.geometry import ILLEGIBLE
 from tests.site.reading import axe_violations, settle
 
 # A page load each; the quick run holds its figures to the contract.
@@ -262,6 +262,6 @@ def test_each_step_is_legible_as_a_whole(open_page):
             for width in WIDTHS:
                 page.set_viewport_size({"width": width, "height": 900})
                 settle(page)
-                laid_out = page.locator(f"#{step}").evaluate(LAID_OUT)
-                assert not overlapping(laid_out["boxes"]), width
-                assert laid_out["sideways"] <= 0, width
+                faults = page.locator(f"#{step}").evaluate(ILLEGIBLE)
+                assert not faults["overlapping"], width
+                assert faults["sideways"] <= 0, width

@@ -16,9 +16,9 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.site.conftest import WIDTHS
-from tests.site.geometry import assert_legible
+from tests.site.geometry import ILLEGIBLE, IS_EXACT, lines_of
 from tests.site.hearing import false_equations
-from tests.site.reading import IDLE, axe_violations, drawn, settle
+from tests.site.reading import DRAWN, IDLE, SETTLE, axe_violations, drawn, settle
 
 TABLES = sorted((Path(__file__).parents[1] / "widgets").glob("states_*.py"))
 STATES = {
@@ -51,12 +51,12 @@ GO_TO = """(query) => {
   history.replaceState(null, "", url);
   dispatchEvent(new PopStateEvent("popstate"));
 }"""
+GO_TO_AND_DRAW = f"(query) => {{ ({GO_TO})(query); return ({DRAWN})(); }}"
 STATE = "(e) => JSON.parse(JSON.stringify(e.state))"
 
 
 def go_to(page, query):
-    page.evaluate(GO_TO, query)
-    drawn(page)
+    page.evaluate(GO_TO_AND_DRAW, query) or page.wait_for_function(IDLE)
 
 
 def live(page, name):
@@ -96,16 +96,37 @@ def states_at(width, entry):
     return states if width in (NARROWEST, WIDEST) else [fullest(entry)]
 
 
-def assert_legible_in_all(page, name, entry, states):
+# All that is looked at in a state, in one call: each call takes longer than its work.
+LOOK = f"""(widget) => {{
+  widget.scrollIntoView(); // one out of view may draw later; from its top on, nothing lies over it
+  const live = widget.querySelector(".widget-live");
+  const sentences = [...live.querySelectorAll(".sentence[aria-live=polite]")];
+  return {{
+    isExact: ({IS_EXACT})(widget), faults: ({ILLEGIBLE})(widget),
+    height: widget.getBoundingClientRect().height,
+    told: sentences.map((sentence) => sentence.textContent), shown: live.innerText
+  }};
+}}"""
+
+
+def look_at(page, name):
     place = page.locator(f"#{name}")
+    seen = place.evaluate(LOOK)
+    if not seen["isExact"]:
+        page.wait_for_function(IS_EXACT, arg=place.element_handle(), timeout=5000)
+        seen = place.evaluate(LOOK)
+    return seen
+
+
+def assert_legible_in_all(page, name, entry, states):
     heights, told = [], set()
     for query in states:
         go_to(page, query)
-        # One out of view may draw later; from its top on, nothing that sticks lies over it.
-        place.evaluate("(widget) => widget.scrollIntoView()")
-        assert_legible(page, f"#{name}")
-        heights.append(place.bounding_box()["height"])
-        told.add(told_by_sentence(page, name, query))
+        seen = look_at(page, name)
+        faults = lines_of(seen["faults"], name)
+        assert not faults, "\n".join([query, *faults])
+        heights.append(seen["height"])
+        told.add(told_by_sentence(seen, (name, query)))
     assert len(told) > 1 or len(states) == 1, f"{name} says the same in every state"
     jump = max(heights) - min(heights)
     width = page.viewport_size["width"]
@@ -129,15 +150,12 @@ def assert_accessible(page, entries):
 # ---- Sentence ----------------------------------------------------------------------------------
 
 
-def told_by_sentence(page, name, query):
+def told_by_sentence(seen, where):
     """Return the sentence that a screen reader hears of a state, after looking for untruths."""
-    sentences = page.locator(f"#{name} .widget-live .sentence[aria-live=polite]")
-    assert sentences.count() == 1, name
-    text = sentences.text_content()
-    assert text.strip()
-    shown = live(page, name).inner_text()
-    assert not [*false_equations(f"{shown}\n{text}")], (name, query)
-    assert not {"NaN", "undefined", "Infinity", "null", "[object"} & set(text.split())
+    [text] = seen["told"]
+    assert text.strip(), where
+    assert not [*false_equations(f"{seen['shown']}\n{text}")], where
+    assert not {"NaN", "undefined", "Infinity", "null", "[object"} & set(text.split()), where
     return text
 
 
@@ -188,20 +206,6 @@ KEYS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("path", EACH_PAGE)
-def test_every_control_works_by_keyboard_with_a_visible_focus(open_page, path):
-    with open_page(path, reduced_motion="reduce") as page:
-        for name in widgets_of(path):
-            go_to(page, "")
-            root = live(page, name)
-            count = root.evaluate(f"(root) => ({TAB_STOPS})(root).length")
-            for i in range(count):
-                stop = root.evaluate_handle(f"(root) => ({TAB_STOPS})(root)[{i}]").as_element()
-                if stop is not None:
-                    assert_answers(page, root, stop, f"{name}, stop {i}")
-            assert not root.evaluate(MOVING), f"{name} moves though motion is not wanted"
-
-
 MOVING = """(root) => [...root.querySelectorAll("*")].filter((e) =>
   !/^(0s(, )?)+$/.test(getComputedStyle(e).transitionDuration)
   || e.getAnimations().some((a) => a.playState === "running"))
@@ -215,30 +219,67 @@ FOUND = """(e) => {
   for (const part of copy.querySelectorAll(others)) part.remove();
   return copy.textContent;
 }"""
+FOCUS = f"""(root, i) => {{
+  const stop = ({TAB_STOPS})(root)[i];
+  stop?.focus();
+  return stop && {{kind: ({KIND})(stop), text: stop.innerText}};
+}}"""
+# The texts stay in the page: they are long, and only whether they change matters.
+BEFORE_A_KEY = f"""(root) => {{
+  const stop = document.activeElement;
+  root.before = [{SNAPSHOT}, {SAID}, {FOUND}].map((look) => look(root));
+  return {{
+    isSeen: ({IS_FOCUSED_VISIBLY})(stop), isChosen: ({IS_CHOSEN})(stop),
+    isEntry: Boolean(stop.closest(".matrix.editable")) // of a row that isn't told
+  }};
+}}"""
+AFTER_A_KEY = f"""async (root) => {{
+  await ({SETTLE})();
+  const [isChanged, isToldAnew, isFoundAnew] = [{SNAPSHOT}, {SAID}, {FOUND}]
+    .map((look, i) => look(root) !== root.before[i]);
+  return {{
+    isChanged, isToldAnew, isFoundAnew, isIdle: ({IDLE})(),
+    holdsFocus: root.contains(document.activeElement),
+    isWriting: [...root.querySelectorAll("button")] // more comes by itself
+      .some((e) => /stop/i.test(e.ariaLabel ?? e.textContent) && e.checkVisibility())
+  }};
+}}"""
+
+
+@pytest.mark.parametrize("path", EACH_PAGE)
+def test_every_control_works_by_keyboard_with_a_visible_focus(open_page, path):
+    with open_page(path, reduced_motion="reduce") as page:
+        for name in widgets_of(path):
+            go_to(page, "")
+            root = live(page, name).element_handle()
+            count = root.evaluate(f"(root) => ({TAB_STOPS})(root).length")
+            for i in range(count):
+                if stop := root.evaluate(FOCUS, i):
+                    assert_answers(page, root, stop, f"{name}, stop {i}, this {stop['kind']}")
+            assert not root.evaluate(MOVING), f"{name} moves though motion is not wanted"
 
 
 def assert_answers(page, root, stop, where):
-    stop.focus()
-    kind = stop.evaluate(KIND)
     page.keyboard.press("Shift")  # so that the focus counts as the keyboard's
-    assert stop.evaluate(IS_FOCUSED_VISIBLY), f"{where}: the focus on this {kind} can't be seen"
-    if kind == "a" or (kind == "button" and stop.inner_text() in ("Reset", "Play")):
+    before = root.evaluate(BEFORE_A_KEY)
+    assert before["isSeen"], f"{where}: its focus can't be seen"
+    kind = stop["kind"]
+    if kind == "a" or (kind == "button" and stop["text"] in ("Reset", "Play")):
         return
-    before, said, found = (root.evaluate(look) for look in (SNAPSHOT, SAID, FOUND))
-    is_entry = stop.evaluate("(e) => !!e.closest('.matrix.editable')")  # of a row that isn't told
     for key in KEYS[kind]:
         page.keyboard.press(key)
-        settle(page)
-        if root.evaluate(SNAPSHOT) != before:
+        after = root.evaluate(AFTER_A_KEY)
+        if after["isChanged"]:
             break
     else:
-        assert stop.evaluate(IS_CHOSEN), f"{where}: no key changes anything on this {kind}"
+        assert before["isChosen"], f"{where}: no key changes anything"
         return
-    assert root.evaluate("(e) => e.contains(document.activeElement)"), f"{where} loses the focus"
-    page.wait_for_function(IDLE)
-    is_writing = root.get_by_role("button", name="Stop").count()  # more comes by itself
-    if root.evaluate(FOUND) != found and not (is_entry or is_writing):
-        assert root.evaluate(SAID) != said, f"{where}: this {kind} changes what no sentence tells"
+    assert after["holdsFocus"], f"{where} loses the focus"
+    if not after["isIdle"]:
+        page.wait_for_function(IDLE)
+        after = root.evaluate(AFTER_A_KEY)
+    if after["isFoundAnew"] and not (before["isEntry"] or after["isWriting"]):
+        assert after["isToldAnew"], f"{where}: changes what no sentence tells"
 
 
 # All are typed into one widget of each page; in the others what a widget's own wiring can break.
@@ -264,45 +305,56 @@ def test_goals_typed_numbers_and_the_address(open_page, path):
 # ---- Typed numbers -----------------------------------------------------------------------------
 
 
+FIELD = """(field) => {
+  const root = field.closest(".widget-live");
+  return {value: field.value, hint: root.querySelector(".hint").innerText,
+    isInvalid: Boolean(field.getAttribute("aria-invalid")), state: JSON.stringify(root.state)};
+}"""
+LEFT_FIELD = f"(field) => {{ field.blur(); return ({FIELD})(field); }}"
+
+
 def assert_takes_numbers_as_typed(page, name, right, wrong):
     """Type in the first and the last field; return whether there is one."""
-    root = live(page, name)
-    fields = root.locator("input[type=text]:visible")
-    count = fields.count()
-    for i in {0, count - 1} if count else ():
-        assert_takes_numbers(page, root, fields.nth(i), name, right, wrong)
-    return count > 0
+    fields = live(page, name).locator("input[type=text]:visible").element_handles()
+    for field in {0: fields[0], len(fields) - 1: fields[-1]}.values() if fields else ():
+        assert_takes_numbers(page, field, name, right)
+        assert_refuses_numbers(page, field, name, wrong)
+    return bool(fields)
 
 
-def assert_takes_numbers(page, root, field, name, right, wrong):
+def assert_takes_numbers(page, field, name, right):
     go_to(page, "")
-    was = field.input_value()
     for text, number in right.items():
-        before = root.evaluate(STATE)
+        before = field.evaluate(FIELD)
         field.click()
         page.keyboard.press("ControlOrMeta+A")
         page.keyboard.type(text)
-        assert field.input_value() == text, f"{name}: rewritten while typing {text!r}"
-        hint = root.locator(".hint").inner_text()
-        if field.get_attribute("aria-invalid"):
-            assert hint.startswith(("Only", "Type")), (name, text, hint)
-            assert root.evaluate(STATE) == before
+        typed = field.evaluate(FIELD)
+        assert typed["value"] == text, f"{name}: rewritten while typing {text!r}"
+        if typed["isInvalid"]:
+            assert typed["hint"].startswith(("Only", "Type")), (name, text, typed)
+            assert typed["state"] == before["state"]
         else:
-            assert not hint
-            field.blur()
-            assert float(field.input_value().replace("−", "-")) == number, (name, text)
+            assert not typed["hint"]
+            left = field.evaluate(LEFT_FIELD)
+            assert float(left["value"].replace("−", "-")) == number, (name, text)
+
+
+def assert_refuses_numbers(page, field, name, wrong):
     go_to(page, "")
+    was = field.input_value()
     for text in wrong:
         field.click()
         field.fill(text)
-        assert root.locator(".hint").inner_text().startswith(("Only", "Type")), (name, text)
-        field.blur()
-        assert field.input_value() == was, f"{name}: {text!r} changed the field"
-        assert not root.locator(".hint").inner_text()
+        assert field.evaluate(FIELD)["hint"].startswith(("Only", "Type")), (name, text)
+        left = field.evaluate(LEFT_FIELD)
+        assert left["value"] == was, f"{name}: {text!r} changed the field"
+        assert not left["hint"]
     field.fill("x")
     go_to(page, "")
-    assert field.input_value() == was, f"{name}: going back leaves what was being typed"
-    assert not root.locator(".hint").inner_text()
+    back = field.evaluate(FIELD)
+    assert back["value"] == was, f"{name}: going back leaves what was being typed"
+    assert not back["hint"]
 
 
 # ---- Address -----------------------------------------------------------------------------------
@@ -372,4 +424,4 @@ def set_as_reader(page, query):
     state = root.evaluate(STATE)
     go_to(page, "")
     root.evaluate("(e, state) => e.set(state)", state)
-    settle(page)
+    drawn(page)
