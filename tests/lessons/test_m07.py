@@ -143,7 +143,11 @@ def test_two_heads_of_relative_have_found_three_back():
 
 
 def test_hands_turn_as_far_as_the_text_says(page):
-    [told] = [p.get_text() for p in page.select("#sec-longer p") if "hands stand at angles" in p.get_text()]
+    [told] = [
+        p.get_text()
+        for p in page.select("#sec-longer p")
+        if "hands stand at angles" in p.get_text()
+    ]
     for base in (10_000, 500_000):
         near, far = (round(places * math.degrees(base**-0.25)) for places in (15, 63))
         assert f" {near}°" in told
