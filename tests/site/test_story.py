@@ -178,7 +178,7 @@ def test_back_leads_to_the_text_before_however_slow_the_model_writes(open_page):
         page.evaluate(SLOW)
         press_write(page)
         expect(page.locator(".story .write")).to_have_text("Stop")
-        expect(text_of(page)).to_have_value(re.compile(rf"{TEXT}.+ \w+"), timeout=20_000)
+        expect(text_of(page)).to_have_value(re.compile(rf"{TEXT}.+ \w+", re.DOTALL), timeout=20_000)
         press_write(page)
         page.wait_for_url("**story.text=*")
         page.wait_for_timeout(500)
