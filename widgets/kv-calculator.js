@@ -78,7 +78,7 @@ const view = (m, widget) => html`${product(m)}
     <span class="cache">cache ${bytes(m.cache)}</span><span class="limit">one GPU, ${bytes(m.memory)}${m.devices > 1 ? html`: <b>too small</b>` : nothing}</span></p>
   ${widget.sentence()}`;
 
-const NAMES = ["as published", "of every head", `of one head in ${GROUP}`, "of one head for all", "a latent"];
+const NAMES = ["as published", "of every head", `share: of one head in ${GROUP}`, "share: of one head for all", "compress: a latent"];
 const tick = (n) => (n >= 1048576 ? "1M" : n >= 1024 ? `${n / 1024}k` : String(n));
 
 export const kvCalculator = defineWidget({
@@ -97,7 +97,7 @@ export const kvCalculator = defineWidget({
     [menu("model", "Model", models.map(({name}) => name)), menu("keeps", "Keys and values", NAMES)],
     [steps("length", "Tokens", LENGTHS.map(tick))],
     [steps("texts", "Texts", TEXTS.map(tick))],
-    [toggle("window", `Only the last ${count(SHORT)}`), toggle("narrow", "Keys and values in 8 bits"), reset]
+    [toggle("narrow", "Round: to 8 bits"), toggle("window", `Look at fewer: the last ${count(SHORT)}`), reset]
   ],
   model: cacheOf,
   sentence,

@@ -224,9 +224,11 @@ def test_undivided_slopes_fall_and_scatter_and_divided_ones_stay(page):
     assert all(larger > smaller for larger, smaller in pairwise(means))  # "fall as the keys grow"
     at_512 = undivided[SIZES.index(512)]
     flat, steep = sum(slope < 0.01 for slope in at_512), sum(slope > 0.1 for slope in at_512)
-    assert f"{flat} of the forty rows have a slope below 0.01. Yet {steep} have more" in said
-    least, most = math.floor(100 * min(divided)) / 100, math.ceil(100 * max(divided)) / 100
-    assert f"between {least:.2f} and {most:.2f}, at every size" in said
+    assert f"{flat} of the forty rows have a slope below 0.01. But in a few rows" in said
+    assert 2 < steep < 13
+    least = math.floor(100 * min(divided)) / 100
+    assert least > 0.05
+    assert f"Divided, no slope is below {least:.2f}" in said
 
 
 def test_gradients_are_a_lottery_without_the_division(page):
@@ -290,6 +292,14 @@ def test_dividing_works_at_more_rates_than_anything_else():
     assert min(reached["small start"][0]) > max(reached["divided"][0])  # "and better at 0.1"
     for slow in (2, 3):  # "they do as badly as the large ones"
         assert max(reached["small start"][slow]) < min(reached["divided"][slow]) - 0.05
+
+
+def test_a_larger_rate_helps_the_undivided_layers_at_first_only():
+    """The prediction: at a rate of 3 they are ahead of 0.3 early, and far behind at the end."""
+    undivided, divided = (training()[kind] for kind in ("undivided", "divided"))
+    early = {rate: [curve[4] for curve in undivided[rate]] for rate in ("0.3", "3.0")}
+    assert min(early["3.0"]) > max(early["0.3"]) + 0.1
+    assert max(ends(undivided["3.0"])) < 0.75 < 0.98 < min(ends(divided["3.0"]))
 
 
 def test_with_small_keys_the_division_matters_at_large_rates_only():

@@ -143,15 +143,12 @@ def test_two_heads_of_relative_have_found_three_back():
 
 
 def test_hands_turn_as_far_as_the_text_says(page):
-    [told] = [
-        p.get_text()
-        for p in page.select("#sec-longer p")
-        if "hands stand at angles" in p.get_text()
-    ]
-    for base in (10_000, 500_000):
+    opened, boxed = (page.select_one(part).get_text() for part in ("#sec-longer", "#far-tokens"))
+    for base, told in ((10_000, opened), (500_000, boxed)):
         near, far = (round(places * math.degrees(base**-0.25)) for places in (15, 63))
         assert f" {near}°" in told
         assert f" {far}°" in told
+        assert f" {far}°" in opened
 
 
 @torch.no_grad()

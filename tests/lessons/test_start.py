@@ -152,8 +152,8 @@ def test_layer_norm_and_a_unit_by_pencil(page):
     assert answer == pytest.approx(2.66, abs=0.005)
     assert 3 + 0.3 * answer == pytest.approx(3.8, abs=0.005)
     for said in (
-        "The mean of 9, 3, 3 and 1 is 4. Layer norm takes it off, which leaves 5, −1, −1 and −3",
-        "squares 25, 1, 1 and 9 have the mean 9",
+        "that leaves 5, −1, −1 and −3. Then it divides them by 3",
+        "are 25, 1, 1 and 9, their mean is 9, and its root is 3",
         "the copy is 1.67, −0.33, −0.33 and −1",
         "1.67 + 0 + 0 + 1 = 2.67",
         "a large sum nearly as it is, here 2.66",
