@@ -32,8 +32,9 @@ def graphs(rng, size):
     """Make a chain, with shortcuts from size 4 on; at every third size no path reaches the end.
 
     Nodes are named at random, so that neither their order nor that of the edges tells the way. At
-    three sizes another search finds longer ways alone, in whatever order it looks. Size 3 has no
-    edges.
+    three sizes another search finds longer ways alone, in whatever order it looks. Size 2 is a long
+    chain, size 3 has no edges, at size 4 a way leads back to the start, which is the end, and at
+    size 6 one goes round in a circle for ever.
     """
     if size == 3:
         return [], *rng.permutation(2).tolist()
@@ -46,13 +47,14 @@ def graphs(rng, size):
 
 
 def network(rng, size):
-    edges = [(i, i + 1) for i in range(size)]
+    length = {2: 40}.get(size, size)
+    edges = [(i, i + 1) for i in range(length)] + {4: [(4, 0)], 6: [(1, 0)]}.get(size, [])
     edges += [(int(a), int(b)) for a, b in rng.integers(0, size + 1, (size, 2)) if size > 3]
     if size % 3 == 0:
         edges = [(a, b) for a, b in edges if b != size]
-    name = rng.permutation(size + 1).tolist()
+    name = rng.permutation(length + 1).tolist()
     edges = [(name[a], name[b]) for a, b in rng.permutation(edges).tolist()]
-    return edges, name[0], name[0 if size == 4 else size]
+    return edges, name[0], name[0 if size == 4 else length]
 
 
 def plots(rng, size):

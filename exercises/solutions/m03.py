@@ -49,12 +49,18 @@ def pair_by_pair(Q, K, W_q, W_k, w):
 
 
 def matrices(rng, size):
-    """Make queries, keys and values; the last query of size 8 has scores whose powers overflow."""
+    """Make queries, keys and values.
+
+    The last query has scores of thousands in size 8, and of minus thousands alone in size 7.
+    """
     L, S, d_k, d_v = size, size + 1, 1 + 5 * size % 7, size + 2
     Q, K, V = (rng.normal(size=shape) for shape in ((L, d_k), (S, d_k), (S, d_v)))
     if size == 8:
         top = (K**2).sum(axis=1).argmax()  # no other key comes near its score
         Q[-1] = 5000 * K[top] / (K[top] @ K[top])
+    if size == 7:
+        K = np.abs(K)
+        Q[-1] = -5000 / K.min()
     return Q, K, V
 
 

@@ -62,7 +62,7 @@ def masked_scores(rng, size):
 
     From size 3 on one row shows very low scores alone, and another hides very high ones: no
     number but -inf is below all scores. They are powers of 2, which float32 has too. From size 4
-    on one row shows 0 and 2,000, so that taking away less than the largest overflows.
+    on one row shows 2,000 and 4,000, so that taking away less than the largest overflows.
     """
     shape = (size + 1, size + 2)
     mask = rng.random(shape) < 0.6
@@ -74,7 +74,7 @@ def masked_scores(rng, size):
         scores[1, ~mask[1]] = 2.0**120
     if size > 3:
         mask[2, :2] = True
-        scores[2, :2] = rng.permutation([0, 2000])
+        scores[2, :2] = rng.permutation([2000, 4000])
     return scores, mask
 
 

@@ -94,24 +94,35 @@ def a_text(rng, size):
 
 
 def a_text_to_erase(rng, size):
-    """A text; in size 3 a word comes twice, in 6 all scores are near −1,000, in 7 near 1,000."""
+    """Make a text; in size 3 a word comes twice.
+
+    All scores are near −1,000 in size 6, near 1,000 in 7, and in 5 one is near 1,000 and all others
+    are near −1,000.
+    """
     x, query, readout = a_text(rng, size)
     if size == 3:
         x[-1] = x[0]
-    if size in (6, 7):
-        x += query / (query @ query) * {6: -1000, 7: 1000}[size]
+    along = query / (query @ query)
+    if size in (5, 6, 7):
+        x += along * {5: -1000, 6: -1000, 7: 1000}[size]
+    if size == 5:
+        x[0] += along * 2000
     return x, query, readout
 
 
 def two_texts(rng, size):
     """Texts that differ in one to three words, with answers that differ by 0.5 or more.
 
-    In sizes 5 and 7 the largest score is 1,000.
+    In sizes 5 and 7 the largest score is 1,000, at a word that differs, and another is 998.
     """
     while True:
         x, query, readout = a_text(rng, size)
-        other = x.copy()
         places = rng.choice(len(x), size=min(3, size), replace=False)
+        if size in (5, 7):
+            best = (x @ query).max() + 1
+            for place, score in ((places[0], best), (places[1], 0.998 * best)):
+                x[place] += query / (query @ query) * (score - x[place] @ query)
+        other = x.copy()
         other[places] = rng.normal(size=(len(places), 3))
         if size in (5, 7):
             query *= 1000 / (x @ query).max()
@@ -127,6 +138,9 @@ def weights_and_adds(rng, size):
     if size > 2:  # put the answer near the largest or smallest: repairs with signs go below 0
         near = adds[1:].argmax() if size % 2 else adds[1:].argmin()
         weights[1 + near] += 5
+    if size in (5, 6):  # word 0 is the extreme, and the answer still between the others
+        extreme = adds[1 + near]
+        adds[0] = extreme + 0.5 * weights[1:] @ (extreme - adds[1:]) / weights[0]
     return weights / weights.sum(), adds
 
 

@@ -139,7 +139,7 @@ def test_a_head_switched_off(page):
     right = [
         round(COUNT * score) for score in (found["accuracy"]["pairs"]["1 distractors"], without)
     ]
-    assert f"rightly in {right[0]} of {COUNT} new sentences" in text
+    assert f"a verb of the right number in {right[0]} of {COUNT} new sentences" in text
     assert f"switched off in only {right[1]}" in text
 
 

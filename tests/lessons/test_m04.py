@@ -178,7 +178,7 @@ def test_training_makes_the_storytellers_scores_grow(page):
     before, after = found
     assert "has keys of 32 numbers" in said
     assert f"a spread of {before:.1f} on average before training, and of {after:.1f}" in said
-    assert f"leaves {after / 32**0.5:.1f} of that" in said
+    assert f"Divided by √32, that is a spread of {after / 32**0.5:.1f}." in said
 
 
 def test_a_row_at_a_tenth_has_its_best_key_left_or_two_that_are_level():
