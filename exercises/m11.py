@@ -11,9 +11,9 @@ import numpy as np
 def online_softmax(scores, values, size):
     """Write the online softmax of one row.
 
-    The row comes in pieces of `size` scores (the last may be shorter). See each once.
-    Keep the largest score so far, and the sum of `exp(score - largest)`
-    over all scores so far. Scores may be in the hundreds.
+    The row comes in pieces of `size` scores (the last may be shorter). See each once
+    (no check can tell whether you do): keep the largest score so far, and the sum of
+    `exp(score - largest)` over all scores so far. Scores may be in the hundreds.
 
     Shapes: `scores` (S,), `values` (S, d), `size` an int.
 
