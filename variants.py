@@ -548,7 +548,8 @@ def gated_delta_rule(
         last token. ``delta=False`` leaves out the product with kₜ kₜᵀ: it adds.
 
     ``chunk_size=None`` goes token by token, as the formula says. With chunks the work within one is
-    a few matrix products and a triangular system (the WY form, Yang et al. 2024).
+    a few matrix products and a triangular system (the WY form, Yang et al. 2024). A token whose
+    log α is below −50, −∞ too, wipes the table.
     """
     _check_delta_rule(query, key, value, log_decay, beta)
     sizes = (*key.shape[:-2], key.shape[-1], value.shape[-1])
@@ -584,7 +585,9 @@ def _write_chunk(
     """C tokens at once. What token i writes, uᵢ, depends on what those before it in the chunk have
     written: uᵢ = βᵢ (vᵢ − what kᵢ had before the chunk − Σⱼ₍ⱼ<ᵢ₎ (kᵢ·kⱼ) fade(j → i) uⱼ).
     """
-    faded = log_decay.cumsum(-1)  # from before the chunk to after each token
+    # exp(−50) is 2e-22: nothing stays. A larger fall would drown the small ones in the sum, and
+    # −∞ − (−∞) isn't a number.
+    faded = log_decay.clamp(min=-50).cumsum(-1)  # from before the chunk to after each token
     length = faded.shape[-1]
     later = torch.ones(length, length, dtype=torch.bool, device=k.device).triu(1)
     between = faded[..., :, None] - faded[..., None, :]  # (..., C, C), at most 0

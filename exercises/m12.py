@@ -14,7 +14,7 @@ def cached_step(x, W_q, W_k, W_v, keys, values):
 
     A new word comes, `x`. Make its query, key and value, keep the key and the value behind those of
     the words before it, and attend to all of them, the new one included. Scores are divided by √D,
-    and may still be as large as 1,000.
+    and may still be as large as 1,000, or as low as −1,000.
 
     Shapes: `x` (E,); `W_q` and `W_k` (E, D), `W_v` (E, Dv); `keys` (S, D) and `values` (S, Dv) are
     those of the words before.
@@ -28,7 +28,7 @@ def grouped_query(q, k, v):
 
     There are G heads of keys and values for H heads of queries, and G divides H. Neighbours share:
     of 4 query heads and 2 key heads, query heads 0 and 1 read key head 0. Divide by √D; no mask.
-    Scores may be as large as 1,000.
+    Scores may be as large as 1,000, or as low as −1,000.
 
     Shapes: `q` (H, L, D), `k` (G, S, D), `v` (G, S, Dv).
     Return: the output (H, L, Dv).

@@ -106,24 +106,40 @@ def by_full_runs(model, tokens, count):
 
 
 def steps(rng, size):
-    """Four different sizes, so that none passes for another; in 5 and 7 a score is 1,000."""
+    """Four different sizes, so that none passes for another.
+
+    In size 5 two scores are 1,000 and 900; in size 7 all are below −800, the new word's too.
+    """
     E, D, Dv, S = size + 3, size + 1, size + 2, size + 4
     shapes = (E,), (E, D), (E, D), (E, Dv), (S, D), (S, Dv)
     x, W_q, W_k, W_v, keys, values = (rng.normal(size=shape) for shape in shapes)
-    if size in (5, 7):
-        query = x @ W_q
-        keys[0] = 1000 * np.sqrt(D) * query / (query @ query)
+    query = x @ W_q
+    one = np.sqrt(D) * query / (query @ query)  # a key whose score is 1
+    if size == 5:
+        keys[0], keys[1] = 1000 * one, 900 * one
+    if size == 7:
+        keys = np.linspace(-1000, -900, S)[:, None] * one
+        W_k = np.outer(x, -800 * one) / (x @ x)
     return x, W_q, W_k, W_v, keys, values
 
 
 def groups(rng, size):
-    """Make heads in groups; in sizes 5 and 7 the first query has a score of 1,000."""
+    """Make heads in groups.
+
+    In size 5 the first query has the scores 1,000 and 900; in size 7 all queries of the first group
+    are alike, and their scores are −800 or less.
+    """
     H, G = [(4, 2), (2, 1), (3, 3), (6, 2), (6, 3), (4, 1), (8, 4), (8, 2)][size - 1]
     L, S, D, Dv = size, size + 3, size + 1, size + 2
     shapes = (H, L, D), (G, S, D), (G, S, Dv)
     q, k, v = (rng.normal(size=shape) for shape in shapes)
-    if size in (5, 7):
+    if size == 5:
         q[0, 0] = 1000 * np.sqrt(D) * k[0, 0] / (k[0, 0] @ k[0, 0])
+        k[0, 1] = 0.9 * k[0, 0]
+    if size == 7:
+        q[: H // G] = q[0, 0]
+        one = np.sqrt(D) * q[0, 0] / (q[0, 0] @ q[0, 0])
+        k[0] = np.linspace(-1000, -800, S)[:, None] * one
     return q, k, v
 
 
@@ -131,9 +147,9 @@ def windows(rng, size):
     """Even sizes have as many queries as keys, and first words that some query comes before."""
     key_len, is_even = 2 * size + 2, size % 2 == 0
     query_len = key_len if is_even else int(rng.integers(1, key_len))
-    first = 2 if is_even else int(rng.integers(0, 3))
+    first = {1: 0, 3: 2, 6: 3}.get(size, 2 if is_even else int(rng.integers(0, 3)))
     window = 1 if size == 3 else int(rng.integers(2, size + 3))
-    return query_len, key_len, window, 3 if size == 6 else first
+    return query_len, key_len, window, first
 
 
 class Once(nn.Module):

@@ -84,7 +84,7 @@ class Reader(nn.Module):
 
     def set_base(self, base: float) -> None:
         for layer in self.layers:
-            layer.attention.rotary.base = base
+            layer.attention.rotary = Rotary(WIDTH // HEADS, base=base)
 
     def set_slopes(self, slopes: tuple[float, ...]) -> None:
         for layer in self.layers:

@@ -82,6 +82,18 @@ def test_strong_decay_gives_finite_gradients():
         torch.testing.assert_close(a, b, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.parametrize("wiped", [-1e4, -torch.inf])
+def test_a_token_may_wipe_the_table(wiped):
+    given = inputs(40, torch.float32)
+    given[3] = given[3].detach().clone()
+    given[3][..., [0, 9, 30]] = wiped
+    by_token, by_chunk = (
+        gated_delta_rule(*given[:5], state=given[5], chunk_size=size) for size in (None, 64)
+    )
+    for a, b in zip(by_chunk, by_token, strict=True):
+        torch.testing.assert_close(a, b, rtol=1e-4, atol=1e-5)
+
+
 def test_what_was_written_last_is_what_is_read():
     """With β = 1 and no fading, a key's newest value stands in the table exactly."""
     _, key, value, log_decay, beta, _ = inputs(12, torch.float64)

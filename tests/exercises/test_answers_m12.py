@@ -58,6 +58,38 @@ def with_kv_cache(model, tokens, count):
     return story, cache.keys[-1, 0, :, : len(tokens) + count - 1]
 
 
+def softmaxed(scores, less):
+    """Softmax of the scores less ``less(scores)``, a number a row."""
+    with np.errstate(all="ignore"):
+        e = np.exp(scores - less(scores))
+        return e / e.sum(axis=-1, keepdims=True)
+
+
+SOFTMAXES = {  # each right for most scores
+    "clipped": lambda scores: softmaxed(scores.clip(-700, 700), lambda s: 0),
+    "less the largest size": lambda scores: softmaxed(
+        scores, lambda s: np.abs(s).max(-1, keepdims=True)),
+    "less the largest above 0": lambda scores: softmaxed(
+        scores, lambda s: np.maximum(0, s.max(-1, keepdims=True))),
+}  # fmt: skip
+
+
+def step_with(softmax):
+    def answer(x, W_q, W_k, W_v, keys, values):
+        _, keys, values = m12.cached_step(x, W_q, W_k, W_v, keys, values)
+        return softmax(keys @ (x @ W_q) / np.sqrt(keys.shape[1])) @ values, keys, values
+
+    return answer
+
+
+def groups_with(softmax):
+    def answer(q, k, v):
+        k, v = (np.repeat(heads, len(q) // len(heads), axis=0) for heads in (k, v))
+        return softmax(q @ k.swapaxes(1, 2) / np.sqrt(q.shape[-1])) @ v
+
+    return answer
+
+
 def reads_again(model, tokens, count):
     """Run the whole text for each token, as without a cache."""
     for i in range(count):
@@ -132,6 +164,7 @@ WRONG = {
         by_old_words,
         by_inputs,
         m12.stepped_without_the_largest,
+        *map(step_with, SOFTMAXES.values()),
     ],
     "grouped_query": [
         lambda q, k, v: m12.grouped_query(q, k, v)[::-1],
@@ -141,6 +174,7 @@ WRONG = {
         lambda q, k, v: by_root(q, k, v, v.shape[2]),
         lambda q, k, v: by_root(q, k, v, q.shape[1]),
         m12.grouped_without_the_largest,
+        *map(groups_with, SOFTMAXES.values()),
     ],
     "local_mask": [
         lambda *sizes: m12.by_masks(*sizes).astype(float),
@@ -148,6 +182,8 @@ WRONG = {
         lambda L, S, window, first: m12.local_mask(S, S, window, first),
         lambda L, S, window, first: m12.local_mask(L, S, max(window, 2), first),
         lambda L, S, window, first: m12.local_mask(L, S, window, min(first, 2)),
+        lambda L, S, window, first: m12.local_mask(L, S, window, max(first, 1)),
+        lambda L, S, window, first: m12.local_mask(L, S, window, min(first, window)),
     ],
     "write_story": [
         story_alone,

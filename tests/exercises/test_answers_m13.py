@@ -27,6 +27,16 @@ def in_torch(q, k, v, alpha, beta):
     return torch.stack(rows), table
 
 
+def hidden_by(score):
+    """Hides later tokens by a score that isn't below all others."""
+
+    def answer(index, kept):
+        earlier = np.tril(np.ones(index.shape, dtype=bool))
+        return m13.without_causal(np.where(earlier, index, score), kept) & earlier
+
+    return answer
+
+
 def by_argpartition(index, kept):
     L = len(index)
     hidden = np.triu(np.ones((L, L), dtype=bool), 1)
@@ -60,6 +70,8 @@ WRONG = {
         lambda index, kept: m13.row_by_row(index, kept + 1),
         lambda index, kept: m13.chosen_mask(index, kept).T,
         lambda index, kept: m13.chosen_mask(index, kept).astype(float),
+        hidden_by(-5),
+        hidden_by(-100),
     ],
     "numbers_kept": [
         lambda layers, tokens, G, D, window: 2 * len(layers) * tokens * G * D,

@@ -18,6 +18,7 @@ from models.positions.task import (
     Reader,
     examples,
 )  # fmt: skip
+from positions import Rotary
 
 SCORES = json.loads(train.SCORES.read_text())
 
@@ -97,8 +98,11 @@ def test_stretched_angles_are_the_papers():
     before = 10000.0 ** (-(size - 2) / size)
     assert slowest == pytest.approx(before * LENGTH / LONGEST)
     changed = train.stretched(model, train.BEYOND["NTK-aware"])
-    assert model.layers[0].attention.rotary.base == 10000
-    assert changed.layers[1].attention.rotary.base == slow
+    heads = torch.randn(5, size)
+    for changed_model, base in ((model, 10000), (changed, slow)):
+        for layer in changed_model.layers:
+            turn = Rotary(size, base=base)
+            torch.testing.assert_close(layer.attention.rotary(heads), turn(heads))
 
 
 def test_scores_are_complete():
