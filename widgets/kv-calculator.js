@@ -56,7 +56,7 @@ export function sentence({chosen, token, tokens, asked, texts, cache, parameters
   const left = tokens < asked ? ` of ${count(asked)}` : "";
   return `${chosen.name} keeps ${count(token)} bytes${kib(token)} of a token. For ${count(tokens)} token${tokens > 1 ? "s" : ""}${left} `
     + `and ${texts} text${texts > 1 ? "s" : ""} the cache is ${bytes(cache)}, beside parameters of ${bytes(parameters)}: `
-    + `${devices === 1 ? "one GPU holds both" : `it takes ${devices} GPUs to hold both`}. At the speed of one, fetching both for one token of each text takes ${duration(seconds)}.`;
+    + `${devices === 1 ? "one GPU holds both" : `it takes ${devices} GPUs to hold both`}. For one new token of each text both have to be fetched, which takes ${duration(seconds)} at the speed of one GPU.`;
 }
 
 const factor = (value, what, role = "") => html`<span class="factor ${role}"><b>${count(value)}</b><span>${what}</span></span>`;

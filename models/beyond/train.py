@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
+import copy
 import json
+import math
 from collections.abc import Callable
 from pathlib import Path
 
@@ -17,11 +19,13 @@ from torch import Tensor
 from models.beyond.task import COUNTS, KINDS, MANY, STACKS, TASKS, Porter, numbers_kept, texts
 from models.training import Report, fit, part_of
 
-SEEDS, STACK_SEEDS = range(5), range(3)
-RATES, TUNED_ON, TUNING_STEPS = (1e-2, 2e-2, 4e-2), 100, 200  # a seed of its own, fewer steps
+SEEDS, LONGER_SEEDS = range(5), range(3)
+RATES, TUNED_ON, TUNING_STEPS = (1e-2, 2e-2, 4e-2, 8e-2), 100, 200  # a seed of its own, fewer steps
 STEPS = {"moves": 300, "new day": 600}  # that "nowhere" isn't always right takes longer to find
 ASKED, TESTS = 256, 300
 STACK_RATE = 1e-2  # at 4e-2, the best for one layer of tables, four of them learn nothing
+LONGER = 5  # times the steps, for tables alone
+OPEN = 1e-3  # what an open gate's softplus gives, times a rate of 1: it fades by a thousandth
 FADING = ("adds, fades", "corrects, fades")
 SPARSE = ("window", "chosen")  # softmax, too, and so with softmax's rate
 FOLDER = Path(__file__).parent
@@ -45,18 +49,14 @@ def train(workdir: Path, report: Report) -> None:
             right[task][kind] = [[score(m, task, count) for count in COUNTS] for m in models]
             if task == "moves" and kind in FADING:
                 stays[kind] = [left(model) for model in models]
-    stacks: dict[str, list[float]] = {}
-    for name, kinds in STACKS.items():
-        models = [
-            run.model(kinds, "moves", (*COUNTS, MANY), seed, STACK_RATE, STEPS["moves"])
-            for seed in STACK_SEEDS
-        ]
-        stacks[name] = [score(model, "moves", MANY) for model in models]
+    stacks = {name: run.stack(kinds, SEEDS) for name, kinds in STACKS.items()}
+    longer = run.stack(STACKS["four tables"], LONGER_SEEDS, LONGER)
     found = {
-        "seeds": list(SEEDS), "stack seeds": list(STACK_SEEDS), "steps": STEPS,
-        "guests": list(COUNTS), "many": MANY,
+        "seeds": list(SEEDS), "steps": STEPS, "guests": list(COUNTS), "many": MANY,
         "parameters": {kind: parameters(kind) for kind in (*KINDS, *SPARSE)},
         "tuned": tuned, "rates": rates, "right": right, "left": stays, "stacks": stacks,
+        "gates": run.gates(rates["corrects, fades"]),
+        "longer": {"times": LONGER, "four tables": longer},
         "kept": {k: [numbers_kept([k], 2 * n) for n in COUNTS] for k in (*KINDS, *SPARSE)},
         "stacks kept": {
             name: numbers_kept(kinds, 2 * MANY)
@@ -81,12 +81,32 @@ class Run:
         self.workdir, self.report, self.done = workdir, report, 0
         tuning = len(KINDS) * len(RATES) * TUNING_STEPS
         each = sum(len(kinds_of(task)) * STEPS[task] for task in TASKS)
-        stacks = len(STACK_SEEDS) * len(STACKS) * STEPS["moves"]
-        self.steps = tuning + len(SEEDS) * each + stacks
+        stacks = len(SEEDS) * len(STACKS) + len(LONGER_SEEDS) * LONGER
+        gates = len(SEEDS)
+        self.steps = tuning + len(SEEDS) * each + (stacks + gates) * STEPS["moves"]
 
     def tuning(self, kind: str, rate: float) -> float:
         model = self.model([kind], "moves", COUNTS, TUNED_ON, rate, TUNING_STEPS)
         return round(sum(score(model, "moves", count) for count in COUNTS) / len(COUNTS), 4)
+
+    def stack(self, kinds: list[str], seeds: range, times: int = 1) -> list[float]:
+        """Return the share right on *moves* with MANY guests, for each seed."""
+        counts, steps = (*COUNTS, MANY), times * STEPS["moves"]
+        models = [self.model(kinds, "moves", counts, s, STACK_RATE, steps) for s in seeds]
+        return [score(model, "moves", MANY) for model in models]
+
+    def gates(self, rate: float) -> dict[str, list[float]]:
+        """Return the share right on *moves* where gates are opened after training, or before."""
+        kinds, steps = ["corrects, fades"], STEPS["moves"]
+        usual, begun = (
+            [self.model(kinds, "moves", COUNTS, s, rate, steps, is_open=o) for s in SEEDS]
+            for o in (False, True)
+        )
+        self.done -= len(SEEDS) * steps  # the usual ones had been trained before
+        return {
+            "opened after training": [score(opened(m, 0.0), "moves", COUNTS[-1]) for m in usual],
+            "begun open": [score(model, "moves", COUNTS[-1]) for model in begun],
+        }
 
     def model(
         self,
@@ -96,12 +116,15 @@ class Run:
         seed: int,
         rate: float,
         steps: int,
+        *,
+        is_open: bool = False,
     ) -> Porter:
         torch.manual_seed(seed)
         model = Porter(kinds)
-        name = f"{task}-{'-'.join(kinds)}-{rate}-{steps}-{seed}".replace(", ", "-").replace(
-            " ", "-"
-        )
+        name = f"{task}-{'-'.join(kinds)}-{rate}-{steps}-{seed}".replace(", ", "-")
+        name = name.replace(" ", "-")
+        if is_open:
+            model, name = opened(model, 1.0), f"{name}-open"
         after = part_of(self.report, name, self.done, self.steps)
         loss = loss_of(model, task, counts, lambda: self.done_here / steps)
 
@@ -121,6 +144,17 @@ class Run:
         )
         self.done += steps
         return model.eval()
+
+
+@torch.no_grad()
+def opened(model: Porter, by_token: float) -> Porter:
+    """A copy with open gates; ``by_token``: what is left of each token's part in them."""
+    model = copy.deepcopy(model)
+    for layer in model.layers:
+        layer.mixer.log_rate.zero_()
+        layer.mixer.decay_bias.fill_(math.log(math.expm1(OPEN)))
+        layer.mixer.decay_proj.weight.mul_(by_token)
+    return model
 
 
 def loss_of(

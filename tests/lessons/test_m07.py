@@ -221,14 +221,14 @@ def test_each_way_s_score_of_three_back_is_the_committed_one(page):
     right, other = SCORES["right"], SCORES["other constants"]
     ways = {"sinusoidal": right["sinusoidal"], "learned": right["learned"],
             "relative bias": right["relative"], "ALiBi": right["alibi"],
-            "ALiBi, steeper": other["alibi"], "rotary, base 10,000": right["rotary"],
+            "ALiBi, steeper slopes": other["alibi"], "rotary, base 10,000": right["rotary"],
             "rotary, base 500,000": other["rotary"], "no positions": right["none"]}  # fmt: skip
     shown = table(page, "ways-rest")
     assert list(shown) == list(ways)
     for name, (start, end) in shown.items():
         is_span(start, near(ways[name]["back"]))
         is_span(end, far(ways[name]["back"]))
-    for way in ("relative bias", "ALiBi, steeper"):
+    for way in ("relative bias", "ALiBi, steeper slopes"):
         seeds = ways[way]["back"]
         assert all(a - b < 0.1 for a, b in zip(near(seeds), far(seeds), strict=True)), "a little"
 

@@ -67,7 +67,7 @@ def test_every_seed_has_a_score_and_every_kind_the_best_rate():
             tuned = SCORES["tuned"][kind]
             assert set(tuned) == {str(rate) for rate in train.RATES}
             assert str(SCORES["rates"][kind]) == max(tuned, key=tuned.get)
-    assert {len(shares) for shares in SCORES["stacks"].values()} == {len(train.STACK_SEEDS)}
+    assert {len(shares) for shares in SCORES["stacks"].values()} == {len(train.SEEDS)}
 
 
 def test_what_is_kept_is_counted():
