@@ -8,11 +8,26 @@ A function counts as begun when its "..." is gone.
 import numpy as np
 
 
+def divisor(query_spread, key_spread, d_k):
+    """Find by what to divide.
+
+    The numbers of the queries are random, with a mean of 0 and a spread of `query_spread`, and
+    those of the keys have a spread of `key_spread`. They have nothing to do with each other. By
+    what must the scores be divided, so that their spread is 1?
+
+    Shapes: the two spreads are numbers above 0; `d_k` says how many numbers a key has.
+    Return: a number.
+    """
+    ...
+
+
 def stable_softmax(scores):
     """Write a softmax that never overflows.
 
     Make each row of `scores` a softmax. The scores may be as large as 10,000, or as small as
-    −10,000, and one row may be far from the next. Use NumPy alone.
+    −10,000, and one row may be far from the next. A number of 64 bits can't hold e to the power of
+    10,000. But softmax stays the same if all scores of a row become smaller by the same number. Use
+    NumPy alone.
 
     Shapes: `scores` (L, S).
     Return: the weights (L, S).
@@ -23,8 +38,8 @@ def stable_softmax(scores):
 def entropy_in_bits(weights):
     """Measure how spread out attention is, in bits.
 
-    Compute the entropy of each row. A weight of exactly 0 adds 0, not NaN. Others may be as small
-    as 1e-30, and count.
+    Compute the entropy of each row: the sum of w · log₂(1/w) over its weights w. A weight of
+    exactly 0 adds 0, not NaN. Others may be as small as 1e-30, and count.
 
     Shapes: `weights` (L, S); each row sums to 1.
     Return: the entropies in bits (L,).

@@ -5,6 +5,10 @@ import numpy as np
 from course.exercises import Task
 
 
+def divisor(query_spread, key_spread, d_k):
+    return query_spread * key_spread * np.sqrt(d_k)
+
+
 def stable_softmax(scores):
     e = np.exp(scores - scores.max(axis=-1, keepdims=True))
     return e / e.sum(axis=-1, keepdims=True)
@@ -30,6 +34,11 @@ def entropy(weights, log=np.log2, tiny=0.0):
     return -(weights * log(weights + tiny)).sum(axis=-1)
 
 
+def term_by_term(query_spread, key_spread, d_k):
+    """The variances of independent terms add up, and each is the product of two mean squares."""
+    return sum(query_spread**2 * key_spread**2 for _ in range(d_k)) ** 0.5
+
+
 def softmax_by_pytorch(scores):
     import torch
 
@@ -48,6 +57,14 @@ def backward_by_autograd(weights, upstream):
     scores = torch.from_numpy(weights).log().requires_grad_()
     scores.softmax(dim=-1).backward(torch.from_numpy(upstream))
     return scores.grad.numpy()
+
+
+def spreads(rng, size):
+    """Make two spreads that differ from each other and from 1, and a size that is no square."""
+    query, key = rng.uniform(0.1, 0.8), rng.uniform(1.5, 4)
+    if size % 2:
+        query, key = key, query
+    return float(query), float(key), int(rng.integers(1, 12)) ** 2 + size
 
 
 def extreme_scores(rng, size):
@@ -95,6 +112,35 @@ def builds_no_table(held, weights, upstream):
 
 
 TASKS = [
+    Task(
+        divisor,
+        inputs=spreads,
+        truth=term_by_term,
+        hints=[
+            "A term of the dot product is one number of the query times one of the key. How large "
+            "is its mean square?",
+            "The mean squares are multiplied, and those of all terms add up: that is the variance.",
+            "The spread is the root of the variance, `d_k * query_spread**2 * key_spread**2`.",
+        ],
+        why="With spreads of 1 this is √d_k. Models begin with smaller numbers, so their first "
+        "scores, divided by √d_k, have a spread below 1.",
+        mistakes={
+            "the spreads count, too: √d_k alone is for numbers of spread 1":
+                lambda a, b, d_k: d_k**0.5,
+            "that is the variance of the scores; their spread is its root":
+                lambda a, b, d_k: a**2 * b**2 * d_k,
+            "the more numbers a key has, the larger the scores: use d_k":
+                lambda a, b, d_k: a * b,
+            "the terms cancel in part: their spread grows with the root of d_k":
+                lambda a, b, d_k: a * b * d_k,
+            "a term is a product: both spreads count in full, not their root":
+                lambda a, b, d_k: (a * b * d_k) ** 0.5,
+            "queries are not as large as keys: use both spreads":
+                lambda a, b, d_k: a * a * d_k**0.5,
+            "you multiply by that number; the question is by what to divide":
+                lambda a, b, d_k: 1 / (a * b * d_k**0.5),
+        },
+    ),
     Task(
         stable_softmax,
         inputs=extreme_scores,

@@ -20,14 +20,15 @@ from models.beyond.task import COUNTS, KINDS, MANY, STACKS, TASKS, Porter, numbe
 from models.training import Report, fit, part_of
 
 SEEDS, LONGER_SEEDS = range(5), range(3)
-RATES, TUNED_ON, TUNING_STEPS = (1e-2, 2e-2, 4e-2, 8e-2), 100, 200  # a seed of its own, fewer steps
+RATES = (5e-3, 1e-2, 2e-2, 4e-2, 8e-2, 1.6e-1)
+TUNED_ON = (100, 101, 102)  # seeds of their own
 STEPS = {"moves": 300, "new day": 600}  # that "nowhere" isn't always right takes longer to find
 ASKED, TESTS = 256, 300
 STACK_RATE = 1e-2  # at 4e-2, the best for one layer of tables, four of them learn nothing
 LONGER = 5  # times the steps, for tables alone
 OPEN = 1e-3  # what an open gate's softplus gives, times a rate of 1: it fades by a thousandth
 FADING = ("adds, fades", "corrects, fades")
-SPARSE = ("window", "chosen")  # softmax, too, and so with softmax's rate
+SPARSE = ("window", "chosen")  # softmax, too
 FOLDER = Path(__file__).parent
 SCORES = FOLDER / "scores.json"
 
@@ -35,14 +36,16 @@ SCORES = FOLDER / "scores.json"
 def train(workdir: Path, report: Report) -> None:
     """Train all; write scores.json, and the weights of the first seed."""
     run = Run(workdir, report)
-    tuned = {kind: {str(rate): run.tuning(kind, rate) for rate in RATES} for kind in KINDS}
-    rates = {kind: max(RATES, key=lambda rate: tuned[kind][str(rate)]) for kind in KINDS}
+    tuned: dict[str, dict[str, dict[str, float]]] = {}
+    rates: dict[str, dict[str, float]] = {}
     right: dict[str, dict[str, list]] = {}
     stays = {}
     for task in TASKS:
-        right[task] = {}
+        tuned[task], rates[task], right[task] = {}, {}, {}
         for kind in kinds_of(task):
-            rate = rates.get(kind, rates["softmax"])
+            found = {rate: run.tuning(kind, task, rate) for rate in RATES}
+            tuned[task][kind] = {str(rate): share for rate, share in found.items()}
+            rates[task][kind] = rate = max(found, key=found.get)
             models = [run.model([kind], task, COUNTS, seed, rate, STEPS[task]) for seed in SEEDS]
             save(models[0], task, kind)
             models[0] = load(task, kind)  # scored as it is shipped
@@ -55,7 +58,7 @@ def train(workdir: Path, report: Report) -> None:
         "seeds": list(SEEDS), "steps": STEPS, "guests": list(COUNTS), "many": MANY,
         "parameters": {kind: parameters(kind) for kind in (*KINDS, *SPARSE)},
         "tuned": tuned, "rates": rates, "right": right, "left": stays, "stacks": stacks,
-        "gates": run.gates(rates["corrects, fades"]),
+        "gates": run.gates(rates["moves"]["corrects, fades"]),
         "longer": {"times": LONGER, "four tables": longer},
         "kept": {k: [numbers_kept([k], 2 * n) for n in COUNTS] for k in (*KINDS, *SPARSE)},
         "stacks kept": {
@@ -79,15 +82,17 @@ class Run:
 
     def __init__(self, workdir: Path, report: Report) -> None:
         self.workdir, self.report, self.done = workdir, report, 0
-        tuning = len(KINDS) * len(RATES) * TUNING_STEPS
         each = sum(len(kinds_of(task)) * STEPS[task] for task in TASKS)
         stacks = len(SEEDS) * len(STACKS) + len(LONGER_SEEDS) * LONGER
         gates = len(SEEDS)
-        self.steps = tuning + len(SEEDS) * each + (stacks + gates) * STEPS["moves"]
+        trainings = len(SEEDS) + len(RATES) * len(TUNED_ON)
+        self.steps = trainings * each + (stacks + gates) * STEPS["moves"]
 
-    def tuning(self, kind: str, rate: float) -> float:
-        model = self.model([kind], "moves", COUNTS, TUNED_ON, rate, TUNING_STEPS)
-        return round(sum(score(model, "moves", count) for count in COUNTS) / len(COUNTS), 4)
+    def tuning(self, kind: str, task: str, rate: float) -> float:
+        """Return the mean share right, over the seeds of tuning and the numbers of guests."""
+        models = [self.model([kind], task, COUNTS, s, rate, STEPS[task]) for s in TUNED_ON]
+        shares = [score(model, task, count) for model in models for count in COUNTS]
+        return round(sum(shares) / len(shares), 4)
 
     def stack(self, kinds: list[str], seeds: range, times: int = 1) -> list[float]:
         """Return the share right on *moves* with MANY guests, for each seed."""

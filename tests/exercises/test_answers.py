@@ -336,6 +336,12 @@ WRONG = {
             for skipped in range(3)
         },
     },
+    "m04.divisor": {
+        "the mean of the spreads": lambda a, b, d_k: (a + b) / 2 * np.sqrt(d_k),
+        "the sum of the variances": lambda a, b, d_k: np.sqrt((a**2 + b**2) * d_k),
+        "one number too few": lambda a, b, d_k: a * b * np.sqrt(d_k - 1),
+        "to two digits": lambda a, b, d_k: round(a * b * np.sqrt(d_k), 2),
+    },
     "m04.stable_softmax": {
         "in place": softmax_in_place,
         "scores clipped at 700": lambda s: softmax(np.clip(s, -700, 700)),
@@ -815,6 +821,10 @@ RIGHT = {
             None if (found := m03.find_mistake(*example)) is None else np.array([found])[0]
         ),
         "float32": lambda s, d_k, scaled, weights: m03.find_mistake(*f32(s, d_k, scaled, weights)),
+    },
+    "m04.divisor": {
+        "the root of the variance": lambda a, b, d_k: (d_k * a**2 * b**2) ** 0.5,
+        "torch": lambda a, b, d_k: torch.tensor(d_k).double().sqrt() * a * b,
     },
     "m04.stable_softmax": {
         "log-sum-exp": lambda s: np.exp(

@@ -378,7 +378,8 @@ def test_the_five_ways_side_by_side(page):
     numbers_kept = [8 * 128, 2 * 128, 576]  # of 16 bits, in each of 32 layers
     book = [32 * 2 * kept * 131_072 / 1e9 for kept in numbers_kept]
     book.append(32 * 2 * 2048 * 4096 / 1e9)
-    assert [row[0] for row in rows[:4]] == [f"{size:.1f}" for size in book]
+    shown = [f"{book[0]:.1f} ({book[0] / 2:.1f})", *(f"{size:.1f}" for size in book[1:])]
+    assert [row[0] for row in rows[:4]] == shown
     assert rows[4][0] == f"{32 * 8 * 128 * 129 * 2 / 1e9:.3f}"
     losses = [float(loss) for *_, loss, _ in cells(page, "rounded")]
     shared = re.search(
@@ -387,7 +388,7 @@ def test_the_five_ways_side_by_side(page):
     assert shared.startswith(f"{losses[0]:.2f} to ")
     assert shared in rows[1][1]
     assert losses[1] == losses[0]
-    assert f"stays {losses[1]:.2f}" in rows[0][1]
+    assert f"stays {losses[1]:.2f} ({losses[2]:.2f})" in rows[0][1]
     shares = RECALL["recalled"]["linear 1"]["256"]
     assert f"recalled {sum(shares) / 5:.2f}" in rows[4][1]
 

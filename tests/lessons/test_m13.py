@@ -122,7 +122,7 @@ def test_what_llama_s_stacks_keep(page):
     assert token == 4096
     table = 32 * 128 * 128 * 2
     text = said(page, "#sec-hybrid")
-    assert f"as much as the keys and values of {table // token} tokens" in text
+    assert f"which is {table // token} tokens" in text
     some, all_ = (layers * token * 131072 + (32 - layers) * table for layers in (8, 32))
     assert f"keeps {some / 1e9:.1f} GB" in text
     assert f"keep {all_ / 1e9:.1f} GB" in text

@@ -156,7 +156,7 @@ def test_layer_norm_and_a_unit_by_pencil(page):
         "are 25, 1, 1 and 9, their mean is 9, and its root is 3",
         "the copy is 1.67, −0.33, −0.33 and −1",
         "1.67 + 0 + 0 + 1 = 2.67",
-        "a large sum nearly as it is, here 2.66",
+        "a large sum nearly as it is, so 2.67 becomes 2.66",
         "a sum of −2.67 becomes −0.01",
     ):
         assert said in open_text(page)

@@ -64,9 +64,9 @@ def test_every_seed_has_a_score_and_every_kind_the_best_rate():
     for task in TASKS:
         for kind in KINDS:
             assert len(SCORES["right"][task][kind]) == seeds
-            tuned = SCORES["tuned"][kind]
+            tuned = SCORES["tuned"][task][kind]
             assert set(tuned) == {str(rate) for rate in train.RATES}
-            assert str(SCORES["rates"][kind]) == max(tuned, key=tuned.get)
+            assert str(SCORES["rates"][task][kind]) == max(tuned, key=tuned.get)
     assert {len(shares) for shares in SCORES["stacks"].values()} == {len(train.SEEDS)}
 
 
