@@ -36,12 +36,18 @@ def without_maximum(scores):
         return (e := np.exp(scores)) / e.sum(axis=-1, keepdims=True)
 
 
+def without_maximum_but_finite(scores):
+    e = np.exp(scores)
+    return e / (e.sum(axis=-1, keepdims=True) + 1e-12)
+
+
 def leave_one_out(
-    x, y, h, *, power=2, divisor=lambda h: 2 * h**2, loss=np.square, with_self=False, weigh=softmax
+    x, y, h, *, power=2, divisor=lambda h: 2 * h**2, loss=np.square, hidden=-np.inf, weigh=softmax
 ):
+    """``hidden``: the score of a point with itself, None for what it comes to."""
     scores = -(np.abs(x[:, None] - x) ** power) / divisor(h)
-    if not with_self:
-        np.fill_diagonal(scores, -np.inf)
+    if hidden is not None:
+        np.fill_diagonal(scores, hidden)
     return loss(weigh(scores) @ y - y).mean()
 
 
@@ -76,7 +82,8 @@ def memories(rng, size):
     """Make a query, keys, values and a temperature, which is 0 at even sizes.
 
     At size 5 it is low, and the scores so near to each other that several keys count. At size 7
-    the powers of the scores overflow, and no two of these are nearly the same.
+    the powers of the scores overflow, and the best two differ by 1. At size 4 the
+    best two scores are so near to each other that a temperature of 1e-4 doesn't stand for 0.
     """
     temperature = 0.0 if size % 2 == 0 else float(rng.uniform(0.3, 2))
     d = 2 if size < 4 else 3
@@ -85,16 +92,21 @@ def memories(rng, size):
     if size == 5:
         temperature = float(rng.uniform(0.02, 0.1))
         query *= 2 * temperature / (keys @ query).std()
+    if size == 7:  # numbers whose products float32 has exactly, too
+        query, temperature = np.array([rng.integers(3000, 6000), 64.0, rng.integers(9)]), 1.0
+        keys = (keys * 64).round() / 64
+    best, other = (keys @ query).argsort()[[-1, 0]]
     if size == 7:
-        scores = np.sort(keys @ query)
-        query *= 5000 / min(scores[-1] - scores[-2], np.abs(scores[-1]))
+        keys[other] = keys[best] - np.array([0, 1 / 64, 0])
+    if size == 4:
+        keys[other] = keys[best] - 2e-4 * query / (query @ query)
     return query, keys, values, temperature
 
 
 def orthogonal_keys(rng, size):
     """Make two to nine keys of different lengths; at even sizes the target is the shortest."""
     directions, _ = np.linalg.qr(rng.normal(size=(size + 1, size + 1)))
-    lengths = rng.permutation(np.linspace(0.5, 3, size + 1))
+    lengths = rng.permutation(np.linspace(0.1, 3, size + 1))
     target = lengths.argmin() if size % 2 == 0 else rng.integers(size + 1)
     return directions * lengths[:, None], int(target)
 
@@ -102,10 +114,12 @@ def orthogonal_keys(rng, size):
 def noisy_wave(rng, size):
     """Make a slow or fast wave with an outlier, and candidates of which any may be the best.
 
-    At four sizes a formula that is nearly right chooses another candidate for certain. Size 5 has
-    a point far from all others.
+    At six sizes a formula that is nearly right chooses another candidate for certain. Sizes 3 to 5
+    have a point far from all others.
     """
     near = {
+        3: {"hidden": -100},
+        4: {"weigh": without_maximum_but_finite},
         5: {"weigh": without_maximum},
         6: {"divisor": np.square},
         7: {"power": 1},
@@ -113,7 +127,7 @@ def noisy_wave(rng, size):
     }
     while True:
         x = np.sort(rng.uniform(0, 6, 24 + 2 * size))
-        x[-1] += 10 * (size == 5)
+        x[-1] += 10 * (size in (3, 4, 5))
         y = np.sin(rng.uniform(0.5, 4) * x) + rng.normal(scale=0.2, size=len(x))
         y[rng.integers(len(y))] += 3
         candidates = rng.choice(np.geomspace(0.05, 4, 16).round(2), 2 + size, replace=False)
@@ -189,7 +203,7 @@ TASKS = [
         "and the smallest h always wins. Hiding the diagonal is a mask: your first.",
         mistakes={
             "each point looks at itself, so the smallest bandwidth always wins: hide the diagonal":
-                lambda x, y, c: choose(x, y, c, with_self=True),
+                lambda x, y, c: choose(x, y, c, hidden=None),
             "you returned the index of the best candidate; return the candidate":
                 lambda x, y, c: int(np.argmin([leave_one_out(x, y, h) for h in c])),
             "you returned the candidate with the largest error":

@@ -11,18 +11,18 @@ import {countOf} from "/widgets/playground/model.js";
 const EXAMPLES = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9];
 const round = (x, digits) => Number(x.toFixed(digits));
 
-/** Begins a training that differs from the task's opening in `changes`; more(steps) goes on. */
-export function begin({task, ...changes}) {
+/** Begins a training that differs from the task's opening in `changes`, of `most` steps; more(steps) goes on. */
+export function begin({task, most = TASKS[task].steps, ...changes}) {
   const spec = specOf({task, ...changes});
   const run = runOf(spec);
   const [losses, shares] = [[], []];
   function more(steps) {
-    for (let i = 0; i < steps && losses.length < TASKS[task].steps; i += 1) {
+    for (let i = 0; i < steps && losses.length < most; i += 1) {
       const {loss, share} = run.goOn();
       losses.push(loss);
       shares.push(share);
     }
-    return {step: losses.length, isDone: losses.length === TASKS[task].steps, loss: losses[losses.length - 1]};
+    return {step: losses.length, isDone: losses.length === most, loss: losses[losses.length - 1]};
   }
   return {more, end: () => ended(spec, run, losses, shares)};
 }

@@ -20,7 +20,11 @@ KEY_SIZE, SMALL = 512, 64
 RATES, SEEDS, STEPS, MEAN_OF = (0.1, 0.3, 1.0, 3.0), (0, 1, 2), 500, 20
 LONG_RATE, LONG_STEPS = 0.3, 2000
 # What keeps the undivided layers back: how they start, or how far they step?
-RIVALS = {"short steps": {"longest": 0.3}, "small start": {"spread": KEY_SIZE**-0.25}}
+RIVALS = {
+    "short steps": {"longest": 0.3},
+    "small start": {"spread": KEY_SIZE**-0.25},
+    "slow queries and keys": {"slowed": KEY_SIZE**0.5},
+}
 
 
 def ask() -> tuple[Tensor, Tensor, Tensor, Tensor]:
@@ -42,17 +46,19 @@ def train(
     steps: int = STEPS,
     longest: float = math.inf,
     spread: float = 1.0,
+    slowed: float = 1.0,
 ) -> list[float]:
     """Return the share of right answers over each ``MEAN_OF`` steps of plain gradient descent.
 
-    Queries and keys start with numbers of ``spread``. A gradient longer than ``longest`` is cut to
-    that length.
+    Queries and keys start with numbers of ``spread``, and their rate is divided by ``slowed``. A
+    gradient longer than ``longest`` is cut to that length.
     """
     torch.manual_seed(seed)
     scale = d_k**-0.5 if divided else 1.0
     w_q, w_k = torch.randn(2, SIZE, d_k) / SIZE**0.5 * spread
     weights = [w.requires_grad_() for w in (w_q, w_k, torch.randn(LABELS, LABELS))]
-    optimizer, right = torch.optim.SGD(weights, rate), torch.zeros(steps)
+    rates = [{"params": weights[:2], "lr": rate / slowed}, {"params": weights[2:]}]
+    optimizer, right = torch.optim.SGD(rates, rate), torch.zeros(steps)
     for step in range(steps):
         *inputs, answer = ask()
         q, k, v = (x @ w for x, w in zip(inputs, weights, strict=True))

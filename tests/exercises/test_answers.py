@@ -242,6 +242,12 @@ WRONG = {
         "one time too many": lambda n, share: m01.times_needed(n, share) + 1,
     },
     "m02.soft_lookup": {
+        "the best where softmax is not a number": lambda q, K, V, T: (
+            V[(K @ q).argmax()]
+            if T == 0 or np.isnan(m02.without_maximum(K @ q / T)).any()
+            else m02.soft_lookup(q, K, V, T)
+        ),
+        "a small temperature for 0": lambda q, K, V, T: m02.soft_lookup(q, K, V, T or 1e-4),
         "the temperature squared": lambda q, K, V, T: m02.soft_lookup(q, K, V, T * T),
         "hard at every temperature": lambda q, K, V, T: V[(K @ q).argmax()],
         "hard below a temperature of 0.2": lambda q, K, V, T: m02.soft_lookup(
@@ -259,6 +265,9 @@ WRONG = {
     "m02.craft_query": {
         "zeros in a column": lambda K, target: np.zeros((K.shape[1], 1)),
         "zeros": lambda K, target: np.zeros(K.shape[1]),
+        "ten times a unit along the key": lambda K, target: (
+            10 * K[target] / np.linalg.norm(K[target])
+        ),
         "as long as all the keys need, but the shortest": lambda K, target: 10 * K[target],
         "a score of 4, too low for nine keys": lambda K, target: (
             4 * K[target] / (K[target] @ K[target])
@@ -283,6 +292,8 @@ WRONG = {
         "absolute errors": bandwidth_by(loss=np.abs),
         "softmax without its maximum": bandwidth_by(weigh=m02.without_maximum),
         "half the points": lambda x, y, c: m02.best_bandwidth(x[::2], y[::2], c),
+        "a small number in the sum": bandwidth_by(weigh=m02.without_maximum_but_finite),
+        "itself hidden by -100": bandwidth_by(hidden=-100),
     },
     "m03.attention": {
         "√ of a value's size": lambda Q, K, V: m03.attend(Q @ K.T / np.sqrt(V.shape[1]), V),
@@ -769,8 +780,8 @@ RIGHT = {
             30 * grad(K)[target] / float(K[target] @ K[target])
         ),
         "a score of 5": lambda K, target: 5 * K[target] / (K[target] @ K[target]),
-        "a list": lambda K, target: [100 * number for number in K[target]],
-        "a generator": lambda K, target: (100 * number for number in K[target]),
+        "a list": lambda K, target: [1000 * number for number in K[target]],
+        "a generator": lambda K, target: (1000 * number for number in K[target]),
     },
     "m02.best_bandwidth": {
         "point by point": m02.point_by_point,

@@ -75,7 +75,7 @@ def test_forced_colours_lose_no_icon_and_no_frame(open_page, by_quarto, path):
 
 
 TONES = """() => [...document.querySelectorAll("number-strip, weight-pixels")]
-  .map(({colors, tone}) => [colors[tone] ?? colors.weight, colors.edge])"""
+  .map(({colors, tone}) => [colors[tone] ?? colors.weightHalf, colors.edge])"""
 
 
 def test_forced_colours_keep_the_colours_of_maps_that_a_caption_names(open_page):

@@ -75,7 +75,7 @@ const TOLD = [
   (p, m) => html`At the end the stream of ${own(p, m)} is compared with the vector of every token: the better one fits, the higher its score. Softmax makes shares of the scores, 100 % together.`
 ];
 
-const strip = (numbers, tone) => html`<number-strip aria-hidden="true" .tone=${tone} .numbers=${numbers}></number-strip>`;
+const strip = (numbers, tone = "weightHalf") => html`<number-strip aria-hidden="true" .tone=${tone} .numbers=${numbers}></number-strip>`;
 const row = (p, m, i, content, number = "") => html`<div class=${i === p.at ? "line own" : "line"}><span class="name">${word(m, i)}</span>${content}<span class="number">${number}</span></div>`;
 /** What stands over the columns. */
 const headed = (name, content) => html`<div class="line over" aria-hidden="true"><span>${name}</span>${content}<span></span></div>`;
@@ -95,14 +95,14 @@ const ofOwn = (p) => p.scores[p.at];
 
 const PICTURES = [
   (p, m) => html`<div class="tokens-row">${p.rows.map((i, n) => html`<span class=${i === p.at ? "own" : ""}><bdi>${written(m.pieces[i])}</bdi> <small>${p.ids[n]}</small></span>`)}</div>`,
-  (p, m) => each(p, m, (_, n) => strip(p.vectors[n], "weight")),
+  (p, m) => each(p, m, (_, n) => strip(p.vectors[n])),
   (p, m) => [headed("", html`<span class="three"><b class="q">query</b><b class="k">key</b><b class="v">value</b></span>`), each(p, m, (i, n) => html`<span class="three"><span>${i === p.at ? strip(p.query, "query") : nothing}</span>${strip(p.keys[n], "key")}${strip(p.values[n], "value")}</span>`)],
   (p, m) => map(p, m, p.scores, (j) => format(ofOwn(p)[j])),
   (p, m) => map(p, m, {...p.scores, length: p.scores.length}),
   (p, m) => map(p, m, p.weights, (j) => chance(p.weights[p.at][j])),
   (p, m) => [each(p, m, (i, n) => html`<span class="faded" style="opacity:${Math.max(0.06, p.weights[p.at][i]).toFixed(3)}">${strip(p.values[n], "value")}</span>`, (i) => `× ${format(p.weights[p.at][i])}`),
     html`<div class="line sum"><span class="name">together</span>${strip(p.mixed, "value")}<span class="number"></span></div>`],
-  (p, m) => (p.units ? html`<div class="line"><span class="name">MLP ${p.layer + 1}</span>${strip(p.units, "weight")}<span class="number">${Array.from(p.units).filter((x) => x > 0.5).length} above 0.5</span></div>` : nothing),
+  (p, m) => (p.units ? html`<div class="line"><span class="name">MLP ${p.layer + 1}</span>${strip(p.units)}<span class="number">${Array.from(p.units).filter((x) => x > 0.5).length} above 0.5</span></div>` : nothing),
   (p, m) => p.added.map(({name, push}) => html`<div class="line"><span class="name">${name}</span><span class="bar ${push < 0 ? "lowers" : ""}"><span style=${filled(Math.abs(push) / Math.max(...p.added.map((one) => Math.abs(one.push))))}></span></span><span class="number">${signed(push)}</span></div>`),
   (p, m) => p.guesses.map(({text, share}) => html`<div class="line"><span class="name">${guess(text, m)}</span><span class="bar"><span style=${filled(share)}></span></span><span class="number">${chance(share)}</span></div>`)
 ];

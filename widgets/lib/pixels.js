@@ -68,18 +68,19 @@ class WeightPixels extends Pixels {
 /**
  * <number-strip>: set `numbers`, one row: the larger a number, the stronger its colour, the largest
  * having the full one; those below 0 are grey. Before them `tone`, whose colour it is: "query", "key",
- * "value", or, as by itself, that of weights.
+ * "value", or by itself the green of half a weight: that of a whole one is so dark that it
+ * could be taken for grey.
  */
 class NumberStrip extends Pixels {
   constructor() {
     super();
-    this.tone = "weight";
+    this.tone = "weightHalf";
   }
   set numbers(numbers) {
     if (numbers !== this.rows?.[0]) this.show([numbers]);
   }
   pixels(read) {
-    const [above, below] = [this.colors[this.tone] ?? this.colors.weight, this.colors.edge].map(read);
+    const [above, below] = [this.colors[this.tone] ?? this.colors.weightHalf, this.colors.edge].map(read);
     const most = this.rows[0].reduce((a, b) => Math.max(a, Math.abs(b)), 1e-9);
     return (number) => [...(number < 0 ? below : above), Math.round((255 * Math.abs(number)) / most)];
   }
