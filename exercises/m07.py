@@ -8,13 +8,13 @@ A function counts as begun when its "..." is gone.
 import numpy as np
 
 
-def places_as_waves(length, size):
-    """Make sinusoidal places.
+def positions_as_waves(length, size):
+    """Make sinusoidal positions.
 
     Place *p* is a row of `size` numbers: sin(pθ₀), cos(pθ₀), sin(pθ₁), cos(pθ₁), and so on, with
     θᵢ = 10000^(−2i / size). Places count from 0; `size` is even.
 
-    Return: the places (length, size).
+    Return: the positions (length, size).
     """
     ...
 
@@ -23,8 +23,9 @@ def relative_bias(table, length):
     """Lay out a learned relative bias.
 
     `table` has a number for each distance from −m to m, so 2m + 1 of them. The distance of a query
-    at *i* and a key at *j* is *j* − *i*: the first number is for a key that stands m places before
-    its query. Pairs further apart than m take the number of m, or of −m.
+    at *i* and a key at *j* is *j* − *i* here, so *three back* is −3: the first number is for a key
+    that stands m positions before its query. Pairs further apart than m take the number
+    of m, or of −m.
 
     Shapes: `table` (2m + 1,); `length` may be less than m, too.
 
@@ -33,14 +34,14 @@ def relative_bias(table, length):
     ...
 
 
-def rotate(x, places, base):
+def rotate(x, positions, base):
     """Turn queries or keys by hand.
 
-    Each row of `x` is a query or a key of D numbers; `places` says where each stands. Numbers 2i
-    and 2i + 1 are a pair (a, b), which turns by the angle φ = place · base^(−2i / D) into
+    Each row of `x` is a query or a key of D numbers; `positions` says where each stands. Numbers 2i
+    and 2i + 1 are a pair (a, b), which turns by the angle φ = position · base^(−2i / D) into
     (a cos φ − b sin φ, a sin φ + b cos φ).
 
-    Shapes: `x` (L, D) with an even D; `places` (L,), which may lie between whole numbers.
+    Shapes: `x` (L, D) with an even D; `positions` (L,), which may lie between whole numbers.
 
     Return: the turned rows (L, D).
     """
@@ -50,7 +51,7 @@ def rotate(x, places, base):
 def alibi(num_heads, length):
     """Write ALiBi's biases.
 
-    Head *h*, counted from 1, takes 2^(−8h / num_heads) off a score for each place between query
+    Head *h*, counted from 1, takes 2^(−8h / num_heads) off a score for each position between query
     and key, in either direction. `num_heads` is a power of two.
 
     Return: what is added to the scores, (num_heads, length, length).

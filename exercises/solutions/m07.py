@@ -5,25 +5,25 @@ import numpy as np
 from course.exercises import Task
 
 
-def places_as_waves(length, size):
+def positions_as_waves(length, size):
     speeds = 10000.0 ** (-np.arange(0, size, 2) / size)
     angles = np.arange(length)[:, None] * speeds
-    places = np.zeros((length, size))
-    places[:, 0::2] = np.sin(angles)
-    places[:, 1::2] = np.cos(angles)
-    return places
+    positions = np.zeros((length, size))
+    positions[:, 0::2] = np.sin(angles)
+    positions[:, 1::2] = np.cos(angles)
+    return positions
 
 
 def relative_bias(table, length):
     most = len(table) // 2
-    places = np.arange(length)
-    distance = places[None, :] - places[:, None]
+    positions = np.arange(length)
+    distance = positions[None, :] - positions[:, None]
     return table[distance.clip(-most, most) + most]
 
 
-def rotate(x, places, base):
+def rotate(x, positions, base):
     speeds = base ** (-np.arange(0, x.shape[1], 2) / x.shape[1])
-    angles = places[:, None] * speeds
+    angles = positions[:, None] * speeds
     a, b = x[:, 0::2], x[:, 1::2]
     turned = np.empty_like(x)
     turned[:, 0::2] = a * np.cos(angles) - b * np.sin(angles)
@@ -33,8 +33,8 @@ def rotate(x, places, base):
 
 def alibi(num_heads, length):
     slopes = 2.0 ** (-8 * np.arange(1, num_heads + 1) / num_heads)
-    places = np.arange(length)
-    distance = np.abs(places[:, None] - places)
+    positions = np.arange(length)
+    distance = np.abs(positions[:, None] - positions)
     return -slopes[:, None, None] * distance
 
 
@@ -53,15 +53,15 @@ def pair_by_pair(table, length):
     )
 
 
-def by_complex_numbers(x, places, base):
+def by_complex_numbers(x, positions, base):
     """A pair is a complex number, and turning it is a product."""
     size = x.shape[1]
     turned = [
         [
-            complex(*row[2 * i : 2 * i + 2]) * np.exp(1j * place * base ** (-2 * i / size))
+            complex(*row[2 * i : 2 * i + 2]) * np.exp(1j * position * base ** (-2 * i / size))
             for i in range(size // 2)
         ]
-        for row, place in zip(x, places, strict=True)
+        for row, position in zip(x, positions, strict=True)
     ]
     return np.array([[part for z in row for part in (z.real, z.imag)] for row in turned])
 
@@ -85,13 +85,13 @@ def tables(rng, size):
     return rng.normal(size=2 * most + 1).round(2), most + longer
 
 
-def rows_at_places(rng, size):
+def rows_at_positions(rng, size):
     """Make rows at whole numbers; even sizes have quarters in between, too."""
     numbers = rng.normal(size=(size + 1, 2 * (1 + size % 4)))
-    places = rng.permutation(30)[: size + 1] + 1
+    positions = rng.permutation(30)[: size + 1] + 1
     if size % 2 == 0:
-        places = places + rng.permutation(np.arange(size + 1) % 4) / 4
-    return numbers.round(2), places, (100.0, 10000.0)[size % 2]
+        positions = positions + rng.permutation(np.arange(size + 1) % 4) / 4
+    return numbers.round(2), positions, (100.0, 10000.0)[size % 2]
 
 
 def heads(rng, size):
@@ -102,14 +102,14 @@ def waves(length, size, *, speeds=None, halves=False, start=0, swap=False):
     steps = np.arange(0, size, 2) / size if speeds is None else speeds(size)
     angles = np.arange(start, start + length)[:, None] * 10000.0**-steps
     sines, cosines = np.sin(angles), np.cos(angles)
-    places = np.zeros((length, size))
+    positions = np.zeros((length, size))
     if halves:
         return np.concatenate((sines, cosines), axis=1)
     if swap:
-        places[:, 0::2], places[:, 1::2] = np.cos(angles), np.sin(angles)
+        positions[:, 0::2], positions[:, 1::2] = np.cos(angles), np.sin(angles)
     else:
-        places[:, 0::2], places[:, 1::2] = sines, cosines
-    return places
+        positions[:, 0::2], positions[:, 1::2] = sines, cosines
+    return positions
 
 
 def from_the_first(table, length):
@@ -121,18 +121,18 @@ def from_the_first(table, length):
     return np.stack([line[last - i : last - i + length] for i in range(length)])
 
 
-def turn(x, places, base, *, sign=1, halves=False, speeds=None):
+def turn(x, positions, base, *, sign=1, halves=False, speeds=None):
     size = x.shape[1]
     steps = np.arange(0, size, 2) / size if speeds is None else speeds(size)
-    angles = sign * places[:, None] * base**-steps
+    angles = sign * positions[:, None] * base**-steps
     a, b = np.split(x, 2, axis=1) if halves else (x[:, 0::2], x[:, 1::2])
     new = a * np.cos(angles) - b * np.sin(angles), a * np.sin(angles) + b * np.cos(angles)
     return np.concatenate(new, 1) if halves else np.stack(new, -1).reshape(x.shape)
 
 
 def penalties(num_heads, length, slopes, distance=np.abs):
-    places = np.arange(length)
-    return -slopes[:, None, None] * distance(places[:, None] - places[None, :])
+    positions = np.arange(length)
+    return -slopes[:, None, None] * distance(positions[:, None] - positions[None, :])
 
 
 def exponents(num_heads):
@@ -141,12 +141,12 @@ def exponents(num_heads):
 
 TASKS = [
     Task(
-        places_as_waves,
+        positions_as_waves,
         inputs=lengths,
         truth=by_positions_py,
         hints=[
-            "All angles are one product: places as a column, `np.arange(length)[:, None]`, times "
-            "the speeds θ as a row.",
+            "All angles are one product: positions as a column, `np.arange(length)[:, None]`, "
+            "times the speeds θ as a row.",
             "`np.arange(0, size, 2) / size` has the exponents 2i / size, one for each sine.",
             "Put sines into `[:, 0::2]` and cosines into `[:, 1::2]` of an array of zeros.",
         ],
@@ -156,7 +156,7 @@ TASKS = [
                 lambda length, size: waves(length, size, halves=True),
             "you began with a cosine; each pair is a sine, then its cosine":
                 lambda length, size: waves(length, size, swap=True),
-            "your places count from 1; the first is 0":
+            "your positions count from 1; the first is 0":
                 lambda length, size: waves(length, size, start=1),
             "your exponent is i / size; it is 2i / size":
                 lambda length, size: waves(
@@ -171,7 +171,8 @@ TASKS = [
         inputs=tables,
         truth=pair_by_pair,
         hints=[
-            "Make all distances first: `places[None, :] - places[:, None]` has a row a query.",
+            "Make all distances first: `positions[None, :] - positions[:, None]` has a row for "
+            "each query.",
             "`distance.clip(-m, m)` brings those that are too far back to the ends of the table.",
             "Add m, so that −m becomes index 0, and look all up at once: `table[...]`.",
         ],
@@ -198,32 +199,32 @@ TASKS = [
     ),
     Task(
         rotate,
-        inputs=rows_at_places,
+        inputs=rows_at_positions,
         truth=by_complex_numbers,
         hints=[
             "The first numbers of all pairs are `x[:, 0::2]`, the second ones `x[:, 1::2]`.",
-            "The angles are a column of places times a row of speeds: (L, D / 2), one a pair.",
+            "The angles are a column of positions times a row of speeds: (L, D / 2), one a pair.",
             "Compute both new numbers from the *old* pair, then write them to `[:, 0::2]` and "
             "`[:, 1::2]` of a new array.",
         ],
         why="A pair keeps its length and changes its direction. In a dot product of two turned "
         "pairs, the angle of one is taken from the other's, so only the difference of their "
-        "places is left.",
+        "positions is left.",
         mistakes={
             "you turned the other way: the sign of sin is swapped":
-                lambda x, places, base: turn(x, places, base, sign=-1),
+                lambda x, positions, base: turn(x, positions, base, sign=-1),
             "you paired number i with number i + D/2, as Llama's weights on Hugging Face do; here "
             "neighbours are a pair":
-                lambda x, places, base: turn(x, places, base, halves=True),
-            "you turned all pairs at the same speed; pair i turns by place · base^(−2i / D)":
-                lambda x, places, base: turn(x, places, base, speeds=lambda n: np.zeros(n // 2)),
-            "you turned by the row's number; `places` says where each row stands":
-                lambda x, places, base: turn(x, np.arange(len(x)), base),
-            "places may lie between whole numbers, as angles do; don't cut them":
-                lambda x, places, base: turn(x, places.astype(int), base),
+                lambda x, positions, base: turn(x, positions, base, halves=True),
+            "you turned all pairs at the same speed; pair i turns by position · base^(−2i / D)":
+                lambda x, at, base: turn(x, at, base, speeds=lambda n: np.zeros(n // 2)),
+            "you turned by the row's number; `positions` says where each row stands":
+                lambda x, positions, base: turn(x, np.arange(len(x)), base),
+            "positions may lie between whole numbers, as angles do; don't cut them":
+                lambda x, positions, base: turn(x, positions.astype(int), base),
             "your exponent is i / D; it is 2i / D":
-                lambda x, places, base: turn(
-                    x, places, base, speeds=lambda n: np.arange(0, n, 2) / 2 / n),
+                lambda x, positions, base: turn(
+                    x, positions, base, speeds=lambda n: np.arange(0, n, 2) / 2 / n),
         },
     ),
     Task(
@@ -232,7 +233,7 @@ TASKS = [
         truth=alibi_by_positions_py,
         hints=[
             "The slopes are one row: `2.0 ** (-8 * h / num_heads)` for h = 1 … num_heads.",
-            "Distances are `np.abs(places[:, None] - places[None, :])`, (length, length).",
+            "Distances are `np.abs(positions[:, None] - positions[None, :])`, (length, length).",
             "Give the slopes two more axes, `slopes[:, None, None]`, and mind the sign.",
         ],
         why="Nothing is learned. A head with a steep slope sees its neighbours, one with a flat "

@@ -21,12 +21,12 @@ def only_long_texts(table, length):
     return np.stack([line[length - 1 - i : 2 * length - 1 - i] for i in range(length)])
 
 
-def rounded(x, places, base):
-    return m07.rotate(x, places.round(), base)
+def rounded(x, positions, base):
+    return m07.rotate(x, positions.round(), base)
 
 
-def only_by_halves(x, places, base):
-    return m07.rotate(x, (2 * places).round() / 2, base)
+def only_by_halves(x, positions, base):
+    return m07.rotate(x, (2 * positions).round() / 2, base)
 
 
 def bias_by_diagonals(table, length):
@@ -38,19 +38,19 @@ def bias_by_diagonals(table, length):
     return bias
 
 
-def rotated_in_torch(x, places, base):
+def rotated_in_torch(x, positions, base):
     pairs = torch.view_as_complex(torch.tensor(x).unflatten(1, (-1, 2)))
     speeds = base ** (-torch.arange(0, x.shape[1], 2) / x.shape[1])
-    angles = torch.tensor(places)[:, None] * speeds.double()
+    angles = torch.tensor(positions)[:, None] * speeds.double()
     return torch.view_as_real(pairs * torch.polar(torch.ones_like(angles), angles)).flatten(1)
 
 
 WRONG = {
     "a bias for long texts alone": ("relative_bias", only_long_texts),
     "short texts at the table's beginning": ("relative_bias", m07.from_the_first),
-    "places cut to whole numbers": ("rotate", lambda x, p, base: m07.rotate(x, p // 1, base)),
-    "places rounded": ("rotate", rounded),
-    "places rounded to halves": ("rotate", only_by_halves),
+    "positions cut to whole numbers": ("rotate", lambda x, p, base: m07.rotate(x, p // 1, base)),
+    "positions rounded": ("rotate", rounded),
+    "positions rounded to halves": ("rotate", only_by_halves),
 }
 RIGHT = {
     "a bias by diagonals": ("relative_bias", bias_by_diagonals),

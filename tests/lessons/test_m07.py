@@ -336,7 +336,7 @@ def test_the_two_pairings_agree_after_reordering(page):
 
 
 def test_the_bug_hunt_s_check_fails(page):
-    assert "at place 1: off by up to" in output(page, "bug-check")
+    assert "at position 1: off by up to" in output(page, "bug-check")
 
 
 def test_a_bag_of_words_can_t_tell_the_headlines_apart():

@@ -81,6 +81,7 @@ export function forward(spec, views, tokens, off = []) {
       const [query, key] = [turn(slice(plainQuery)), turn(slice(plainKey))];
       return {query, key, ...attend(query, key, slice(value), L, L, E, options, isOff)};
     });
+    /** @type {Record<string, any>} what the way back needs, and more with an MLP */
     const kept = {x, read, ...joined, value, weights: found.map(({weights}) => weights)};
     x = kept.middle = sum(x, linear(kept.output, tokens.length, matrix("out")));
     if (spec.mlp) {

@@ -55,7 +55,10 @@ export const fieldsOf = ({tasks}) => ({
   pace: option(10, [1, 3, 10, 30, 0])
 });
 
-/** The values that the state stands for: its own, or the task's. */
+/**
+ * The values that the state stands for: its own, or the task's.
+ * @returns {Record<string, any>}
+ */
 export function specOf(state) {
   const usual = {...COMMON, ...TASKS[state.task].opening};
   return {task: state.task, ...Object.fromEntries(NAMES.map((name) => [name, state[name] ?? usual[name]]))};
