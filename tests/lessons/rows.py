@@ -109,7 +109,7 @@ ROWS = [
     ("F41", "m07", "#sec-shuffle", "#word-order", "equivariant"),
     ("F41", "m07", "main", r"P^\top P = I", "shuffled out − shuffled in", "causal=True"),
     ("F42", "m07", "#sec-clocks", "#clock-hands", "sinusoidal", "more alike again"),
-    ("F42", "m07", "main", r"\theta_i = 10000^{-2i/E}", "five places on, by one matrix for all"),
+    ("F42", "m07", "main", r"\theta_i = 10000^{-2i/E}", "five positions on, by one matrix for all"),
     ("F43", "m07", "#sec-score", "relative bias", "ALiBi"),
     ("F43", "m07", "#sec-rotary", "rotary", "#rotary-hands"),
     ("F43", "m07", "#sec-clocks", "a table with a row for each position"),

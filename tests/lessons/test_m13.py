@@ -150,7 +150,7 @@ def test_what_helped_is_compared_by_the_means_of_five_seeds(page):
         ("new day", "corrects", "corrects, fades"),
     )
     for task, without, with_it in compared:
-        assert mean(at(task, with_it)) > mean(at(task, without)) + 0.1
+        assert mean(at(task, with_it)) > mean(at(task, without)) + 0.08
     kinds = ("adds", "corrects", "adds, fades", "corrects, fades")
     for kind, (_, *shown) in zip(kinds, cells(page, "porter-table"), strict=True):
         assert shown == [f"{mean(at(task, kind)):.2f}" for task in ("moves", "new day")]
@@ -164,11 +164,9 @@ def test_moves_are_told_as_they_were_measured(page):
     assert max(at("moves", "adds")) < min(at("moves", "corrects"))
     assert max(at("moves", "corrects")) < min(at("moves", "softmax"))
     assert mean(at("moves", "corrects, fades")) < mean(at("moves", "corrects"))
-    fades = SCORES["left"]["corrects, fades"]
-    found = at("moves", "corrects, fades")
-    worst = found.index(min(found))
-    assert min(fades[worst]) == min(part for heads in fades for part in heads)
-    assert min(fades[worst]) < 0.05
+    usual, gates = at("moves", "corrects, fades"), SCORES["gates"]
+    assert gates["opened after training"] == pytest.approx(usual, abs=0.01)  # "changes nothing"
+    assert mean(usual) + 0.02 < mean(gates["begun open"]) < mean(at("moves", "corrects"))
 
 
 def test_a_new_day_is_told_as_it_was_measured(page):
@@ -191,14 +189,17 @@ def test_one_softmax_of_four_and_a_choice(page):
     text = said(page, "#sec-hybrid")
     assert f"asked about {SCORES['many']}" in text
     assert f"four layers of tables finds only {mean(tables):.2f}" in text
+    longer = SCORES["longer"]["four tables"]
+    assert f"and {mean(longer):.2f} with five times the steps" in text
+    assert max(tables) < min(longer) < max(longer) < min(hybrid)
     assert f"The stack gets {mean(hybrid):.2f} right" in text
     assert mean(hybrid) > 0.9
     alone = SCORES["stacks"]["one softmax"]
     assert f"A single layer of softmax finds {mean(alone):.2f} of the rooms" in text
     assert mean(alone) == pytest.approx(mean(hybrid), abs=0.02)  # "about as well"
     window, chosen, every = (at("moves", kind) for kind in ("window", "chosen", "softmax"))
-    assert max(window) < 0.25 < 0.9 < min(chosen)
-    assert abs(mean(chosen) - mean(every)) < 0.03
+    assert max(window) < 0.25 < 0.85 < min(chosen)
+    assert abs(mean(chosen) - mean(every)) < 0.05
     text = said(page, "#sec-chosen")
     for (_, shown), shares in zip(cells(page, "chosen"), (every, window, chosen), strict=True):
         assert numbers(shown) == pytest.approx([min(shares), max(shares)], abs=0.0051)

@@ -97,9 +97,18 @@ def test_the_opening_says_what_the_caption_says(model, tokens, site):
     assert left.argmax() == comma
     page = (site / "index.html").read_text("utf-8")
     answer = BeautifulSoup(page, "html.parser").select_one(".answer").get_text()
-    want = [100 * left[comma], 100 * shares[rabbit], 100 * left[rabbit]]
+    fox = TEXT.replace("Rabbit", "Fox")  # "it guesses Rabbit"
+    tom = TEXT.replace("Peter Rabbit", "Tom Brown").replace("Peter", "Tom")
+    encode = Tokenizer(model.config.vocabulary).encode
+    of_fox, of_tom = (
+        (run(model, encode(text)).logits[0, -1] / 0.8).softmax(-1) for text in (fox, tom)
+    )
+    [brown] = encode(" Brown")
+    assert (of_fox.argmax(), of_tom.argmax()) == (rabbit, brown)
+    assert brown not in run(model, encode(tom), off=[(3, 2)]).logits[0, -1].topk(5).indices
+    want = [left[comma], shares[rabbit], left[rabbit], of_fox[rabbit], of_tom[brown]]
     said = [int(x) for x in re.findall(r"(\d+)\u202f%", answer)]
-    assert said == [round(x.item()) for x in want]
+    assert said == [round(100 * x.item()) for x in want]
 
 
 def test_switching_a_head_off_costs_probability_as_the_box_says(published):
