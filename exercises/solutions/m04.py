@@ -60,7 +60,7 @@ def backward_by_autograd(weights, upstream):
 
 
 def spreads(rng, size):
-    """Make two spreads that differ from each other and from 1, and a size that is no square."""
+    """Make two spreads that differ from each other and from 1, and a size."""
     query, key = rng.uniform(0.1, 0.8), rng.uniform(1.5, 4)
     if size % 2:
         query, key = key, query
@@ -78,7 +78,7 @@ def extreme_scores(rng, size):
     if size > 2:
         scores[1] -= rng.integers(1_000, 10_000)
         scores[2, 0] -= 5_000
-        scores[2, -2:] += 5_000
+        scores[2, size // 2 : size // 2 + 2] += 5_000
         scores[3] = scores[2, ::-1]
     return ((scores * 64).round() / 64,)  # as float32 has them too
 
@@ -177,7 +177,7 @@ TASKS = [
             "The entropy of a row is −Σ w log w. The base of the logarithm is the unit.",
             "Bits need base 2: `np.log2`, or nats divided by `np.log(2)`.",
             "0 · log 0 counts as 0, but NumPy computes NaN. Take the logarithm only `where` the "
-            "weight is above 0.",
+            "weight is above 0, and give it zeros as `out=` for the rest.",
         ],
         why="As w goes to 0, w log w does too, so a weight of 0 adds nothing. A small number added "
         "to every weight would change the weights near 0, and so the result.",

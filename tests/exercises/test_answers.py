@@ -248,6 +248,9 @@ WRONG = {
             else m02.soft_lookup(q, K, V, T)
         ),
         "a small temperature for 0": lambda q, K, V, T: m02.soft_lookup(q, K, V, T or 1e-4),
+        "a temperature of at least 0.02": lambda q, K, V, T: m02.soft_lookup(
+            q, K, V, max(T, 0.02) if T else 0
+        ),
         "the temperature squared": lambda q, K, V, T: m02.soft_lookup(q, K, V, T * T),
         "hard at every temperature": lambda q, K, V, T: V[(K @ q).argmax()],
         "hard below a temperature of 0.2": lambda q, K, V, T: m02.soft_lookup(
@@ -294,6 +297,8 @@ WRONG = {
         "half the points": lambda x, y, c: m02.best_bandwidth(x[::2], y[::2], c),
         "a small number in the sum": bandwidth_by(weigh=m02.without_maximum_but_finite),
         "itself hidden by -100": bandwidth_by(hidden=-100),
+        "itself hidden by -10,000": bandwidth_by(hidden=-1e4),
+        "not a number made 0": bandwidth_by(weigh=m02.without_maximum_nor_nan),
     },
     "m03.attention": {
         "√ of a value's size": lambda Q, K, V: m03.attend(Q @ K.T / np.sqrt(V.shape[1]), V),
@@ -360,6 +365,9 @@ WRONG = {
         "the median taken away": lambda s: m04.shifted(s, np.median(s, -1, keepdims=True)),
         "the smallest taken away": lambda s: m04.shifted(s, s.min(-1, keepdims=True)),
         "the first score taken away": lambda s: m04.shifted(s, s[:, :1]),
+        "the larger of the first and the last taken away": lambda s: m04.shifted(
+            s, np.maximum(s[:, :1], s[:, -1:])
+        ),
         "the last score taken away": lambda s: m04.shifted(s, s[:, -1:]),
         "clipped at 50 from the mean": lambda s: softmax(
             np.clip(s - s.mean(-1, keepdims=True), -50, 50)

@@ -10,7 +10,7 @@ import {TASKS} from "./tasks.js";
 export function planOf({task, layers, width, positions, mlp}) {
   const {symbols, length, answers, questions} = TASKS[task];
   const plan = [];
-  const add = (name, rows, columns, spread = columns ** -0.5) => {
+  const add = (name, rows, columns, spread = 1 / Math.sqrt(columns)) => { // browsers round ** differently
     const last = plan[plan.length - 1];
     plan.push({name, from: last ? last.from + last.rows * last.columns : 0, rows, columns, spread});
   };
@@ -21,7 +21,7 @@ export function planOf({task, layers, width, positions, mlp}) {
     if (mlp) add(`${i}.into`, 4 * width, width);
     if (mlp) add(`${i}.back`, width, 4 * width);
   }
-  add("unembedding", questions.length * answers.length, width, width ** -0.5 / 2);
+  add("unembedding", questions.length * answers.length, width, 0.5 / Math.sqrt(width));
   return plan;
 }
 
