@@ -75,7 +75,7 @@ def test_three_steps_are_as_the_text_says(page, steps):
     lines = output(page, "three-steps").splitlines()
     for line, want in zip((lines[0], lines[3]), steps["shares"], strict=True):
         assert numbers(line)[1:] == pytest.approx(want, abs=5.1e-4)
-    before = f"learn from, mother gets {100 * steps['shares'][0][1]:.1f} %"
+    before = f"to her, the model gives mother {100 * steps['shares'][0][1]:.1f} %"
     assert before in open_text(page)
     found = page.select_one("#sec-up .after-prediction").get_text().replace("\u202f%", "")
     want = [100 * share for pair in zip(*steps["shares"], strict=True) for share in pair]
@@ -98,7 +98,7 @@ def test_the_guesses_are_as_the_text_says(page, js):
     place = js("seen(story.model, x).places[7]", TEXT)
     home, house = place["guesses"][:2]
     assert (home["text"], house["text"]) == (" home", " house")
-    said = f"home gets {100 * home['share']:.0f} %, house gets {100 * house['share']:.0f} %"
+    said = f"home gets {100 * home['share']:.0f} %, and house gets {100 * house['share']:.0f} %"
     assert said in open_text(page)
     share, loss = place["truth"]["share"], place["truth"]["loss"]
     assert f"{-math.log(share):.2f}" == f"{-math.log(round(share, 3)):.2f}" == f"{loss:.2f}"
