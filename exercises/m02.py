@@ -14,7 +14,7 @@ def soft_lookup(query, keys, values, temperature):
     Score each key with its dot product with the query, divide by the temperature, and return the
     softmax-weighted mean of the values. At temperature 0 the best key alone counts: return its
     value. (No two keys are equally good.) Scores may be in the thousands, and then `exp` gives
-    infinity. Take the largest score from all of them first: that leaves the weights as they are.
+    infinity. Subtract the largest score from all of them first: the weights stay as they are.
 
     Shapes: `query` (d,), so d numbers; `keys` (S, d), S keys of d numbers; `values` (S, d_v);
     `temperature` is a number ≥ 0.

@@ -356,7 +356,7 @@ TASKS = [
             "`(keys <= queries) & ((queries - keys < window) | (keys < first))`, where `queries` "
             "is a column and `keys` a row.",
         ],
-        why="A cache with this mask needs `window` + `first` places, however long the text gets. "
+        why="A cache with this mask needs `window` + `first` places, the new word's among them. "
         "Without the first words, models trained to look there come apart (Xiao et al. 2024).",
         mistakes={
             "you aligned the starts; the last query stands at the last key":

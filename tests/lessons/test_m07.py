@@ -143,7 +143,7 @@ def test_two_heads_of_relative_have_found_three_back():
 
 
 def test_hands_turn_as_far_as_the_text_says(page):
-    opened, boxed = (page.select_one(part).get_text() for part in ("#sec-longer", "#far-tokens"))
+    opened, boxed = (page.select_one(part).get_text() for part in ("#sec-longer", "#other-ways"))
     for base, told in ((10_000, opened), (500_000, boxed)):
         near, far = (round(places * math.degrees(base**-0.25)) for places in (15, 63))
         assert f" {near}°" in told

@@ -100,6 +100,10 @@ def test_the_sentence_says_the_size_the_division_and_three_numbers():
     assert sentence(size=8, divide=True, spread=1, draw=0) == (
         f"Keys of 2048 numbers, divided by √2048. The spread of the scores is "
         f"{scores.std(correction=0):.2f}, the largest weight is {weights.max():.2f}. "
-        f"The slope of the largest weight is {exact_slope(scores):.4f}."
+        f"The slope of the largest weight is {exact_slope(scores):.4f}. "
+        f"Of {DRAWS} such rows, 0 have a slope below 0.01."
     )
+    flat = sum(exact_slope(expected(8, False, 1, n)[0]) < 0.01 for n in range(DRAWS))
+    assert flat > DRAWS / 2
+    assert f"rows, {flat} have" in sentence(size=8, divide=False, spread=1, draw=0)
     assert "not divided by √8." in sentence(size=0, divide=False, spread=1, draw=0)
