@@ -23,7 +23,7 @@ STATES = {
         "goals": {
             "frozen": "saturation.size=8",
             "frozen-divided": "saturation.size=4&saturation.divide=1&saturation.spread=2",
-            "spread-of-1": "saturation.spread=0.4",
+            "spread-of-1": "saturation.size=3&saturation.spread=0.4",
         },
     },
     "temperature": {
