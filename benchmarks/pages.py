@@ -1,4 +1,4 @@
-"""Measure each page's load and input time: `python benchmarks/pages.py [--site DIR] [--json FILE]`.
+"""Measure each page's load and input time: `python -m benchmarks.pages [--site DIR] [--json FILE]`.
 
 A first visit in Chromium: CPU slowed four times, files gzipped, no cache. Prints for each page the
 median of five visits of every figure that has a budget:
