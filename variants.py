@@ -549,7 +549,7 @@ def gated_delta_rule(
 
     ``chunk_size=None`` goes token by token, as the formula says. With chunks the work within one is
     a few matrix products and a triangular system (the WY form, Yang et al. 2024). A token whose
-    log α is below −50, −∞ too, wipes the table.
+    log α is below −50, −∞ too, leaves 2e-22 of the table there.
     """
     _check_delta_rule(query, key, value, log_decay, beta)
     sizes = (*key.shape[:-2], key.shape[-1], value.shape[-1])

@@ -51,7 +51,8 @@ def by_variants(q, k, v, alpha, beta):
 
     from variants import gated_delta_rule
 
-    tensors = [torch.from_numpy(t) for t in (q, k, v, np.log(alpha), beta)]
+    with np.errstate(divide="ignore"):
+        tensors = [torch.from_numpy(t) for t in (q, k, v, np.log(alpha), beta)]
     return [t.numpy() for t in gated_delta_rule(*tensors)]
 
 
@@ -91,14 +92,18 @@ def notes(rng, size):
 def texts(rng, size):
     L, D, Dv = size, size % 4 + 2, size % 3 + 1
     q, k, v = rng.normal(size=(L, D)), units(rng, L, D), rng.normal(size=(L, Dv))
-    return q, k, v, rng.uniform(0.2, 1, size=L), rng.uniform(0.1, 1, size=L)
+    alpha, beta = rng.uniform(0.2, 1, size=L), rng.uniform(0.1, 1, size=L)
+    if size > 4:
+        alpha[size // 2] = 0  # which wipes the table
+    return q, k, v, alpha, beta
 
 
 def scores(rng, size):
     """In sizes 5 and 7 all scores are hundreds below 0, so that −100 hides none of them."""
     L = size + 2
     index = rng.normal(size=(L, L)) - (1000 if size in (5, 7) else 0)
-    return index, int(rng.integers(1, L)) if size > 1 else 2
+    kept = L + 3 if size == 3 else int(rng.integers(1, L))  # in size 3 all are kept
+    return index, kept if size > 1 else 2
 
 
 def stacks(rng, size):

@@ -37,6 +37,23 @@ def hidden_by(score):
     return answer
 
 
+def least_without_min(index, kept):
+    scores = np.where(np.tril(np.ones(index.shape, dtype=bool)), index, -np.inf)
+    return (scores >= np.sort(scores, axis=1)[:, -kept][:, None]) & (scores > -np.inf)
+
+
+def by_products_of_alpha(q, k, v, alpha, beta):
+    """Divides by what is left of each token's note, which may be nothing."""
+    with np.errstate(all="ignore"):
+        left = np.cumprod(alpha)
+        table, found = np.zeros((k.shape[1], v.shape[1])), []
+        for t in range(len(k)):
+            note = v[t] / left[t] - k[t] @ table
+            table = table + beta[t] * np.outer(k[t], note)
+            found.append(left[t] * (q[t] @ table))
+        return np.array(found), left[-1] * table
+
+
 def by_argpartition(index, kept):
     L = len(index)
     hidden = np.triu(np.ones((L, L), dtype=bool), 1)
@@ -64,12 +81,14 @@ WRONG = {
         lambda q, k, v, alpha, beta: m13.gated_delta(q, k, v, alpha, np.ones_like(beta)),
         lambda q, k, v, alpha, beta: m13.gated_delta(q, k, v, beta, alpha),
         lambda q, k, v, alpha, beta: m13.gated_delta(k, q, v, alpha, beta),
+        by_products_of_alpha,
     ],
     "chosen_mask": [
         lambda index, kept: np.tril(np.ones(index.shape, dtype=bool)),
         lambda index, kept: m13.row_by_row(index, kept + 1),
         lambda index, kept: m13.chosen_mask(index, kept).T,
         lambda index, kept: m13.chosen_mask(index, kept).astype(float),
+        least_without_min,
         hidden_by(-5),
         hidden_by(-100),
     ],
