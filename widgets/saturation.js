@@ -44,21 +44,21 @@ export function cloud({sizes, products}, spread) {
   return [series(false), series(true)];
 }
 
-const FLAT = 0.01; // a slope that passes on next to nothing
+const SATURATED = 0.01; // a slope that passes on next to nothing
 
-/** The row that is chosen, and how many of its size are flat. */
+/** The row that is chosen, and how many of its size are saturated. */
 export function saturation({sizes, products}, state) {
   const size = sizes[state.size];
   const rows = products[state.size].map((draw) => row(draw, size, state));
-  return {size, ...rows[state.draw], flat: rows.filter(({slope}) => slope < FLAT).length, rows: rows.length};
+  return {size, ...rows[state.draw], saturated: rows.filter(({slope}) => slope < SATURATED).length, rows: rows.length};
 }
 
 // ---- Sentence, view ------------------------------------------------------------------------
 
-export const sentence = ({size, deviation: spread, weights, slope, flat, rows}, {state}) =>
+export const sentence = ({size, deviation: spread, weights, slope, saturated, rows}, {state}) =>
   `Keys of ${size} numbers, ${state.divide ? "divided by" : "not divided by"} √${size}. The spread of the scores is `
   + `${format(spread)}, the largest weight is ${format(Math.max(...weights))}. `
-  + `The slope of the largest weight is ${formatSlope(slope)}. Of ${rows} such rows, ${flat} have a slope below ${FLAT}.`;
+  + `The slope of the largest weight is ${formatSlope(slope)}. Of ${rows} such rows, ${saturated} have a slope below ${SATURATED}.`;
 
 const BARS = {left: 26, right: 308, top: 22, bottom: 150, height: 174};
 const PLOT = {left: 34, right: 300, top: 14, bottom: 150, height: 188};
@@ -109,7 +109,7 @@ function plot({slope}, {data, state: {size: chosen, divide, spread}}) {
 const view = (m, widget) => html`<dl class="now"><div><dt>Spread of these eight scores</dt><dd class="now-spread">${format(m.deviation)}</dd></div>
     <div><dt>Largest weight</dt><dd class="now-top">${format(Math.max(...m.weights))}</dd></div>
     <div><dt>Its slope</dt><dd class="now-slope">${formatSlope(m.slope)}</dd></div>
-    <div><dt>Slopes below ${FLAT}</dt><dd class="now-flat">${m.flat} of ${m.rows}</dd></div></dl>
+    <div><dt>Slopes below ${SATURATED}</dt><dd class="now-saturated">${m.saturated} of ${m.rows}</dd></div></dl>
   <div class="stage"><figure><figcaption>Weights of eight keys, scores below</figcaption>${bars(m)}</figure>
     <figure><figcaption>Slope of the largest, by size of the keys</figcaption>${plot(m, widget)}</figure></div>
   <p class="legend ${widget.state.divide ? "both" : ""}"><span class="raw means">undivided</span> <span class="divided means">divided by √dₖ</span> <span class="ring">what you see</span></p>

@@ -126,7 +126,7 @@ class Run:
     ) -> Porter:
         torch.manual_seed(seed)
         model = Porter(kinds)
-        name = f"{task}-{'-'.join(kinds)}-{rate}-{steps}-{seed}".replace(", ", "-")
+        name = f"{task}-{counts[-1]}-{'-'.join(kinds)}-{rate}-{steps}-{seed}".replace(", ", "-")
         name = name.replace(" ", "-")
         if is_open:
             model, name = opened(model, 1.0), f"{name}-open"

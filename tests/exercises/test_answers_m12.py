@@ -58,20 +58,11 @@ def with_kv_cache(model, tokens, count):
     return story, cache.keys[-1, 0, :, : len(tokens) + count - 1]
 
 
-def softmaxed(scores, less):
-    """Softmax of the scores less ``less(scores)``, a number a row."""
-    with np.errstate(all="ignore"):
-        e = np.exp(scores - less(scores))
-        return e / e.sum(axis=-1, keepdims=True)
-
-
-SOFTMAXES = {  # each right for most scores
-    "clipped": lambda scores: softmaxed(scores.clip(-700, 700), lambda s: 0),
-    "less the largest size": lambda scores: softmaxed(
-        scores, lambda s: np.abs(s).max(-1, keepdims=True)),
-    "less the largest above 0": lambda scores: softmaxed(
-        scores, lambda s: np.maximum(0, s.max(-1, keepdims=True))),
-}  # fmt: skip
+SOFTMAXES = [  # each right for most scores
+    lambda scores: m12.without_the_largest(scores.clip(-700, 700)),
+    lambda scores: m12.without_the_largest(scores - np.abs(scores).max(-1, keepdims=True)),
+    lambda scores: m12.without_the_largest(scores - scores.max(-1, keepdims=True).clip(0)),
+]
 
 
 def step_with(softmax):
@@ -164,7 +155,7 @@ WRONG = {
         by_old_words,
         by_inputs,
         m12.stepped_without_the_largest,
-        *map(step_with, SOFTMAXES.values()),
+        *map(step_with, SOFTMAXES),
     ],
     "grouped_query": [
         lambda q, k, v: m12.grouped_query(q, k, v)[::-1],
@@ -174,7 +165,7 @@ WRONG = {
         lambda q, k, v: by_root(q, k, v, v.shape[2]),
         lambda q, k, v: by_root(q, k, v, q.shape[1]),
         m12.grouped_without_the_largest,
-        *map(groups_with, SOFTMAXES.values()),
+        *map(groups_with, SOFTMAXES),
     ],
     "local_mask": [
         lambda *sizes: m12.by_masks(*sizes).astype(float),

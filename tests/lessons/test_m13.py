@@ -144,13 +144,9 @@ def at(task, kind, column=-1):
 
 
 def test_what_helped_is_compared_by_the_means_of_five_seeds(page):
-    compared = (
-        ("moves", "adds", "corrects"),
-        ("new day", "adds", "adds, fades"),
-        ("new day", "corrects", "corrects, fades"),
-    )
-    for task, without, with_it in compared:
-        assert mean(at(task, with_it)) > mean(at(task, without)) + 0.08
+    for task, with_it in (("moves", "corrects"), ("new day", "adds, fades")):
+        assert min(at(task, with_it)) > max(at(task, "adds")) + 0.25  # no seeds overlap
+    assert mean(at("new day", "corrects")) < mean(at("new day", "corrects, fades"))  # "in the mean"
     kinds = ("adds", "corrects", "adds, fades", "corrects, fades")
     for kind, (_, *shown) in zip(kinds, cells(page, "porter-table"), strict=True):
         assert shown == [f"{mean(at(task, kind)):.2f}" for task in ("moves", "new day")]
@@ -198,8 +194,10 @@ def test_one_softmax_of_four_and_a_choice(page):
     assert f"layer of softmax, alone, gets {mean(alone):.2f} right" in text
     assert mean(alone) == pytest.approx(mean(hybrid), abs=0.02)  # "about as well"
     window, chosen, every = (at("moves", kind) for kind in ("window", "chosen", "softmax"))
-    assert max(window) < 0.25 < 0.85 < min(chosen)
-    assert abs(mean(chosen) - mean(every)) < 0.05
+    assert max(window) < 0.25
+    assert min(chosen) > max(window) + 0.7
+    gained, lost = mean(chosen) - mean(window), mean(every) - mean(chosen)
+    assert lost < 0.05 * gained  # nineteen twentieths of what the window misses
     text = said(page, "#sec-chosen")
     for (_, shown), shares in zip(cells(page, "chosen"), (every, window, chosen), strict=True):
         assert numbers(shown) == pytest.approx([min(shares), max(shares)], abs=0.0051)

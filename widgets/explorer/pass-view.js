@@ -75,7 +75,7 @@ const TOLD = [
   (p, m) => html`At the end the stream of ${own(p, m)} is compared with the vector of every token: the better one fits, the higher its score. Softmax makes shares of the scores, 100 % together.`
 ];
 
-const strip = (numbers, tone = "weightHalf") => html`<number-strip aria-hidden="true" .tone=${tone} .numbers=${numbers}></number-strip>`;
+const strip = (numbers, tone) => html`<number-strip aria-hidden="true" .tone=${tone} .numbers=${numbers}></number-strip>`;
 const row = (p, m, i, content, number = "") => html`<div class=${i === p.at ? "line own" : "line"}><span class="name">${word(m, i)}</span>${content}<span class="number">${number}</span></div>`;
 /** What stands over the columns. */
 const headed = (name, content) => html`<div class="line over" aria-hidden="true"><span>${name}</span>${content}<span></span></div>`;

@@ -72,10 +72,8 @@ class WeightPixels extends Pixels {
  * could be taken for grey.
  */
 class NumberStrip extends Pixels {
-  constructor() {
-    super();
-    this.tone = "weightHalf";
-  }
+  /** @type {string | undefined} */
+  tone;
   set numbers(numbers) {
     if (numbers !== this.rows?.[0]) this.show([numbers]);
   }
