@@ -72,8 +72,10 @@ class WeightPixels extends Pixels {
  * could be taken for grey.
  */
 class NumberStrip extends Pixels {
-  /** @type {string | undefined} */
-  tone;
+  constructor() {
+    super();
+    this.tone = undefined; // which lit sets
+  }
   set numbers(numbers) {
     if (numbers !== this.rows?.[0]) this.show([numbers]);
   }
