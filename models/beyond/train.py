@@ -24,7 +24,6 @@ RATES = (5e-3, 1e-2, 2e-2, 4e-2, 8e-2, 1.6e-1)
 TUNED_ON = (100, 101, 102)  # seeds of their own
 STEPS = {"moves": 300, "new day": 600}  # that "nowhere" isn't always right takes longer to find
 ASKED, TESTS = 256, 300
-STACK_RATE = 1e-2  # at 4e-2, the best for one layer of tables, four of them learn little
 LONGER = 5  # times the steps, for tables alone
 OPEN = 1e-3  # what an open gate's softplus gives, times a rate of 1: it fades by a thousandth
 FADING = ("adds, fades", "corrects, fades")
@@ -43,21 +42,24 @@ def train(workdir: Path, report: Report) -> None:
     for task in TASKS:
         tuned[task], rates[task], right[task] = {}, {}, {}
         for kind in kinds_of(task):
-            found = {rate: run.tuning(kind, task, rate) for rate in RATES}
-            tuned[task][kind] = {str(rate): share for rate, share in found.items()}
-            rates[task][kind] = rate = max(found, key=found.get)
+            rates[task][kind], tuned[task][kind] = run.tuned([kind], task, COUNTS, COUNTS)
+            rate = rates[task][kind]
             models = [run.model([kind], task, COUNTS, seed, rate, STEPS[task]) for seed in SEEDS]
             save(models[0], task, kind)
             models[0] = load(task, kind)  # scored as it is shipped
             right[task][kind] = [[score(m, task, count) for count in COUNTS] for m in models]
             if task == "moves" and kind in FADING:
                 stays[kind] = [left(model) for model in models]
-    stacks = {name: run.stack(kinds, SEEDS) for name, kinds in STACKS.items()}
-    longer = run.stack(STACKS["four tables"], LONGER_SEEDS, LONGER)
+    stacks, stack_rates, stacks_tuned = {}, {}, {}
+    for name, layers in STACKS.items():
+        rate, stacks_tuned[name] = run.tuned(layers, "moves", (*COUNTS, MANY), (MANY,))
+        stack_rates[name], stacks[name] = rate, run.stack(layers, SEEDS, rate)
+    longer = run.stack(STACKS["four tables"], LONGER_SEEDS, stack_rates["four tables"], LONGER)
     found = {
         "seeds": list(SEEDS), "steps": STEPS, "guests": list(COUNTS), "many": MANY,
         "parameters": {kind: parameters(kind) for kind in (*KINDS, *SPARSE)},
-        "tuned": tuned, "rates": rates, "right": right, "left": stays, "stacks": stacks,
+        "tuned": tuned, "rates": rates, "right": right, "left": stays,
+        "stacks": stacks, "stack rates": stack_rates, "stacks tuned": stacks_tuned,
         "gates": run.gates(rates["moves"]["corrects, fades"]),
         "longer": {"times": LONGER, "four tables": longer},
         "kept": {k: [numbers_kept([k], 2 * n) for n in COUNTS] for k in (*KINDS, *SPARSE)},
@@ -83,21 +85,30 @@ class Run:
     def __init__(self, workdir: Path, report: Report) -> None:
         self.workdir, self.report, self.done = workdir, report, 0
         each = sum(len(kinds_of(task)) * STEPS[task] for task in TASKS)
-        stacks = len(SEEDS) * len(STACKS) + len(LONGER_SEEDS) * LONGER
-        gates = len(SEEDS)
         trainings = len(SEEDS) + len(RATES) * len(TUNED_ON)
+        stacks = trainings * len(STACKS) + len(LONGER_SEEDS) * LONGER
+        gates = len(SEEDS)
         self.steps = trainings * each + (stacks + gates) * STEPS["moves"]
 
-    def tuning(self, kind: str, task: str, rate: float) -> float:
-        """Return the mean share right, over the seeds of tuning and the numbers of guests."""
-        models = [self.model([kind], task, COUNTS, s, rate, STEPS[task]) for s in TUNED_ON]
-        shares = [score(model, task, count) for model in models for count in COUNTS]
-        return round(sum(shares) / len(shares), 4)
+    def tuned(
+        self, kinds: list[str], task: str, counts: tuple[int, ...], asked: tuple[int, ...]
+    ) -> tuple[float, dict[str, float]]:
+        """Return the best rate, and for each rate the mean share right.
 
-    def stack(self, kinds: list[str], seeds: range, times: int = 1) -> list[float]:
+        The mean is taken over the seeds of tuning and the numbers of guests that are asked for.
+        """
+        shares = {}
+        for rate in RATES:
+            models = [self.model(kinds, task, counts, s, rate, STEPS[task]) for s in TUNED_ON]
+            right = [score(model, task, count) for model in models for count in asked]
+            shares[rate] = round(sum(right) / len(right), 4)
+        best = max(shares, key=shares.get)
+        return best, {str(rate): share for rate, share in shares.items()}
+
+    def stack(self, kinds: list[str], seeds: range, rate: float, times: int = 1) -> list[float]:
         """Return the share right on *moves* with MANY guests, for each seed."""
         counts, steps = (*COUNTS, MANY), times * STEPS["moves"]
-        models = [self.model(kinds, "moves", counts, s, STACK_RATE, steps) for s in seeds]
+        models = [self.model(kinds, "moves", counts, s, rate, steps) for s in seeds]
         return [score(model, "moves", MANY) for model in models]
 
     def gates(self, rate: float) -> dict[str, list[float]]:

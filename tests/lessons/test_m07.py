@@ -223,11 +223,13 @@ def test_each_way_s_score_of_three_back_is_the_committed_one(page):
             "relative bias": right["relative"], "ALiBi": right["alibi"],
             "ALiBi, steeper slopes": other["alibi"], "rotary, base 10,000": right["rotary"],
             "rotary, base 500,000": other["rotary"], "no positions": right["none"]}  # fmt: skip
-    shown = table(page, "ways-rest")
+    shown = table(page, "ways-open")
     assert list(shown) == list(ways)
-    for name, (start, end) in shown.items():
-        is_span(start, near(ways[name]["back"]))
-        is_span(end, far(ways[name]["back"]))
+    for name, (*means, end) in shown.items():
+        back = ways[name]["back"]
+        for shares, said in zip((near(back), far(back)), means, strict=True):
+            assert float(said) == pytest.approx(mean(shares), abs=0.006)
+        is_span(end, far(back))
     for way in ("relative bias", "ALiBi, steeper slopes"):
         seeds = ways[way]["back"]
         assert all(a - b < 0.1 for a, b in zip(near(seeds), far(seeds), strict=True)), "a little"

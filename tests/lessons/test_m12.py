@@ -297,8 +297,8 @@ def test_the_tables_give_what_the_weights_give(page):
     scores = K @ q
     assert "place of softmax’s" in said.replace("'", "’")
     assert scores[:2].tolist() == [1, 0]
-    assert "the three weights are 1, 0 and 0.6" in said
-    assert "by their sum, 1.6" in said
+    assert "weights of the three tokens are 1, 0 and 0.6" in said
+    assert "by their sum, which is 1.6" in said
     assert torch.allclose(scores, torch.tensor([1, 0, 0.6]))
     assert scores.sum().item() == pytest.approx(1.6)
     assert "Softmax mixes too" in said
