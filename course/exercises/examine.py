@@ -41,6 +41,7 @@ def examine(task: Task, answer: Callable[..., Any], seed: int, path: str = "") -
     warned: list[list[warnings.WarningMessage]] = []
     for inputs in cases:
         given = copy.deepcopy(inputs)
+        _spoil_freed_memory(given)
         try:
             with warnings.catch_warnings(record=True) as said:
                 warnings.simplefilter("always")
@@ -68,6 +69,19 @@ def examine(task: Task, answer: Callable[..., Any], seed: int, path: str = "") -
         if (complaint := task.judge_memory(held, *cases[-1])) is not None:
             return Outcome(FAILED, complaint, _case(task, cases[-1], got[-1]))
     return Outcome(PASSED)
+
+
+def _spoil_freed_memory(given: tuple) -> None:
+    """Fill freed memory with NaN, so that numbers that an answer leaves unset aren't 0 by luck.
+
+    NumPy hands freed memory of the same size out again: `np.log2(w, where=w > 0)` without `out`.
+    """
+    import numpy as np
+
+    for value in given:
+        if isinstance(value, np.ndarray):
+            spoiled = [np.full(value.shape, np.nan) for _ in range(8)]
+            del spoiled
 
 
 def _overwritten(task: Task, given: tuple, inputs: tuple) -> str | None:

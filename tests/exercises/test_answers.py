@@ -393,6 +393,7 @@ WRONG = {
         "perplexity": lambda w: 2 ** m04.entropy_in_bits(w),
         "relative to uniform": lambda w: m04.entropy_in_bits(w) / np.log2(w.shape[1]),
         "small weights left out": lambda w: m04.entropy_in_bits(np.where(w > 1e-6, w, 0.0)),
+        "logarithms left unset": lambda w: -(w * np.log2(w, where=w > 0)).sum(-1),
     },
     "m04.softmax_backward": {
         "in place": lambda w, g: np.multiply(
