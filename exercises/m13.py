@@ -50,8 +50,9 @@ def numbers_kept(layers, tokens, num_kv_heads, head_dim, window):
 
     `layers` is a list of words. A "softmax" layer keeps a key and a value of every token, for each
     of its `num_kv_heads` heads. A "window" layer keeps them of the last `window` tokens alone. A
-    "table" layer keeps one table for each of its `num_kv_heads` heads, with `head_dim` rows and
-    `head_dim` columns. Every key and every value has `head_dim` numbers.
+    "table" layer keeps one table for each of its `num_kv_heads` heads (and not for each query head,
+    as in the lesson's stacks), with `head_dim` rows and `head_dim` columns. Every key and every
+    value has `head_dim` numbers.
 
     Return: how many numbers all layers keep after `tokens` tokens.
     """

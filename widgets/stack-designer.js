@@ -11,7 +11,7 @@ import {bytes} from "./kv-calculator.js";
 // ---- Model ---------------------------------------------------------------------------------
 
 export const KINDS = ["softmax", "window", "table"];
-export const LENGTHS = [1024, 4096, 16384, 65536, 262144, 1048576];
+export const LENGTHS = [256, 1024, 4096, 16384, 65536, 262144, 1048576];
 const SLOTS = ["first", "second", "third", "fourth"]; // they repeat up to the top
 
 /** Bytes that one layer keeps of a text, in 16 bits. */
@@ -44,7 +44,7 @@ export function stackOf(data, state) {
 // ---- Sentence, view ------------------------------------------------------------------------
 
 const NAMES = ["softmax", "a window", "a table"];
-const tick = (n) => (n >= 1048576 ? "1M" : `${n / 1024}k`);
+const tick = (n) => (n >= 1048576 ? "1M" : n >= 1024 ? `${n / 1024}k` : `${n}`);
 
 export function sentence({block, counts, rows, last}) {
   const listed = block.map((kind) => NAMES[KINDS.indexOf(kind)]).join(", ");
@@ -69,7 +69,7 @@ export const stackDesigner = defineWidget({
   name: "stack-designer",
   label: "Kinds of layers, and what they keep",
   key: "stack",
-  fields: () => ({first: option("table", KINDS), second: option("table", KINDS), third: option("table", KINDS), fourth: option("softmax", KINDS)}),
+  fields: () => Object.fromEntries(SLOTS.map((slot) => [slot, option("softmax", KINDS)])),
   controls: () => [[menu("first", "First layer", NAMES), menu("second", "Second", NAMES)], [menu("third", "Third", NAMES), menu("fourth", "Fourth", NAMES), reset]],
   model: stackOf,
   sentence,

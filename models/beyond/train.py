@@ -87,7 +87,7 @@ class Run:
         each = sum(len(kinds_of(task)) * STEPS[task] for task in TASKS)
         trainings = len(SEEDS) + len(RATES) * len(TUNED_ON)
         stacks = trainings * len(STACKS) + len(LONGER_SEEDS) * LONGER
-        gates = len(SEEDS)
+        gates = 2 * len(SEEDS)
         self.steps = trainings * each + (stacks + gates) * STEPS["moves"]
 
     def tuned(
@@ -118,7 +118,7 @@ class Run:
             [self.model(kinds, "moves", COUNTS, s, rate, steps, is_open=o) for s in SEEDS]
             for o in (False, True)
         )
-        self.done -= len(SEEDS) * steps  # the usual ones had been trained before
+
         return {
             "opened after training": [score(opened(m, 0.0), "moves", COUNTS[-1]) for m in usual],
             "begun open": [score(model, "moves", COUNTS[-1]) for model in begun],

@@ -122,7 +122,7 @@ def test_what_llama_s_stacks_keep(page):
     assert token == 4096
     table = 32 * 128 * 128 * 2
     text = said(page, "#sec-hybrid")
-    assert f"which is {table // token} tokens" in text
+    assert f"at {table // token} tokens the two are even" in text
     some, all_ = (layers * token * 131072 + (32 - layers) * table for layers in (8, 32))
     assert f"keeps {some / 1e9:.1f} GB" in text
     assert f"keep {all_ / 1e9:.1f} GB" in text
@@ -192,7 +192,7 @@ def test_one_softmax_of_four_and_a_choice(page):
     assert mean(hybrid) > 0.9
     alone = SCORES["stacks"]["one softmax"]
     assert f"layer of softmax, alone, gets {mean(alone):.2f} right" in text
-    assert mean(alone) == pytest.approx(mean(hybrid), abs=0.02)  # "about as well"
+    assert 0 < mean(alone) - mean(hybrid) < 0.03  # "hardly"
     window, chosen, every = (at("moves", kind) for kind in ("window", "chosen", "softmax"))
     assert max(window) < 0.25
     assert min(chosen) > max(window) + 0.7

@@ -67,7 +67,18 @@ def test_every_seed_has_a_score_and_every_kind_the_best_rate():
             tuned = SCORES["tuned"][task][kind]
             assert set(tuned) == {str(rate) for rate in train.RATES}
             assert str(SCORES["rates"][task][kind]) == max(tuned, key=tuned.get)
-    assert {len(shares) for shares in SCORES["stacks"].values()} == {len(train.SEEDS)}
+    for name in STACKS:
+        assert len(SCORES["stacks"][name]) == seeds
+        tuned = SCORES["stacks tuned"][name]
+        best = max(tuned, key=tuned.get)
+        assert str(SCORES["stack rates"][name]) == best
+        assert train.RATES[0] < float(best) < train.RATES[-1]
+
+
+def test_the_smallest_stack_is_trained_again(tmp_path):
+    run, name = train.Run(tmp_path, lambda *_: None), "one softmax"
+    [found] = run.stack(STACKS[name], range(1), SCORES["stack rates"][name])
+    assert found == pytest.approx(SCORES["stacks"][name][0], abs=0.01)
 
 
 def test_what_is_kept_is_counted():

@@ -2,6 +2,7 @@
 
 PAGE = "modules/m13_beyond_softmax/lesson.html"
 
+SLOTS = ("first", "second", "third", "fourth")
 STATES = {
     "table-writer": {
         "page": PAGE,
@@ -26,14 +27,14 @@ STATES = {
         "page": PAGE,
         "key": "stack",
         "states": {
-            "all softmax": "stack.first=softmax&stack.second=softmax&stack.third=softmax",
-            "windows": "stack.first=window&stack.second=softmax&stack.third=window",
-            "all tables": "stack.fourth=table",
-            "one of each": "stack.first=softmax&stack.second=window",
+            "a hybrid": "stack.first=table&stack.second=table&stack.third=table",
+            "windows": "stack.first=window&stack.third=window",
+            "all tables": "&".join(f"stack.{slot}=table" for slot in SLOTS),
+            "one of each": "stack.second=window&stack.third=table",
         },
         "damaged": ["stack.first=mamba", "stack.second=", "stack.fourth=2"],
         "goals": {
-            "flat": "stack.fourth=table",
+            "flat": "&".join(f"stack.{slot}=table" for slot in SLOTS),
             "no-table": "stack.first=window&stack.second=window&stack.third=window",
         },
     },
