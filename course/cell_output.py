@@ -13,7 +13,7 @@ from typing import Any
 
 from course.numbers import rounded
 
-WIDEST = 18  # letters of a table's column, as a share of all columns
+WIDEST = 40  # letters
 
 
 def publish(**values: Any) -> None:

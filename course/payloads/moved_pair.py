@@ -36,18 +36,33 @@ def pair_scores(model: Reader, query: int, key: int, head: int, length: int) -> 
     The scores are those that softmax gets, after the scaling, with a bias where there is one.
     """
     layer = model.layers[0]
+    q, k = _turned(model, query, key, head, length)
+    scores = q @ k.mT / q.shape[-1] ** 0.5
+    if model.kind == "relative":
+        scores = scores + layer.relative(length)[head]
+    if model.kind == "alibi":
+        scores = scores + alibi_bias(layer.attention.num_heads, length)[head]
+    return scores
+
+
+@torch.no_grad()
+def scores_by_hand(model: Reader, query: int, key: int, head: int, length: int) -> Tensor:
+    """Return what each pair of numbers adds to ``pair_scores`` of a rotary model (hands, L, L)."""
+    q, k = (part.unflatten(-1, (-1, 2)).transpose(0, 1) for part in _turned(
+        model, query, key, head, length))  # fmt: skip
+    return q @ k.mT / (2 * len(q)) ** 0.5
+
+
+def _turned(model: Reader, query: int, key: int, head: int, length: int) -> tuple[Tensor, Tensor]:
+    """The queries and the keys (L, D) of one head, turned by their places where it is rotary."""
+    layer = model.layers[0]
     asks, answers = (
         layer.norm(model.embed(torch.full((1, length), sign))) for sign in (query, key)
     )
     q, k = layer.attention._project(asks)[0], layer.attention._project(answers)[1]
     if layer.attention.rotary is not None:
         q, k = layer.attention.rotary(q), layer.attention.rotary(k)
-    scores = (q @ k.mT / q.shape[-1] ** 0.5)[0, head]
-    if model.kind == "relative":
-        scores = scores + layer.relative(length)[head]
-    if model.kind == "alibi":
-        scores = scores + alibi_bias(layer.attention.num_heads, length)[head]
-    return scores
+    return q[0, head], k[0, head]
 
 
 @torch.no_grad()

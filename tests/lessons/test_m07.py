@@ -221,18 +221,42 @@ def test_each_way_s_score_of_three_back_is_the_committed_one(page):
     right, other = SCORES["right"], SCORES["other constants"]
     ways = {"sinusoidal": right["sinusoidal"], "learned": right["learned"],
             "relative bias": right["relative"], "ALiBi": right["alibi"],
-            "ALiBi, steeper slopes": other["alibi"], "rotary, base 10,000": right["rotary"],
-            "rotary, base 500,000": other["rotary"], "no positions": right["none"]}  # fmt: skip
+            "rotary, base 10,000": right["rotary"], "rotary, base 500,000": other["rotary"],
+            "no positions": right["none"]}  # fmt: skip
     shown = table(page, "ways-open")
     assert list(shown) == list(ways)
-    for name, (*means, end) in shown.items():
+    for name, (start, end, _) in shown.items():
         back = ways[name]["back"]
-        for shares, said in zip((near(back), far(back)), means, strict=True):
+        at_end, seeds = end.rstrip(")").split(" (")
+        for shares, said in ((near(back), start), (far(back), at_end)):
             assert float(said) == pytest.approx(mean(shares), abs=0.006)
-        is_span(end, far(back))
-    for way in ("relative bias", "ALiBi, steeper slopes"):
-        seeds = ways[way]["back"]
+        is_span(seeds, far(back))
+    for seeds in (right["relative"]["back"], other["alibi"]["back"]):
         assert all(a - b < 0.1 for a, b in zip(near(seeds), far(seeds), strict=True)), "a little"
+
+
+def test_the_second_hand_holds_far_keys_down_and_then_pushes_them_up():
+    """Against the turned vectors themselves: query *7* at 47, key *4*, by distance."""
+    from course.payloads.moved_pair import (
+        FOUR,
+        SEVEN,
+        head_that_looks_back,
+        pair_scores,
+        scores_by_hand,
+    )
+    from models.positions.train import load
+
+    model = load("rotary")
+    head = head_that_looks_back(model)
+    by_hand = scores_by_hand(model, SEVEN, FOUR, head, 48)
+    whole = pair_scores(model, SEVEN, FOUR, head, 48)
+    torch.testing.assert_close(by_hand.sum(0), whole, atol=1e-5, rtol=0)
+    first, second, *slow = by_hand[:, 47].flip(1)
+    assert second[:16].argmin() == 15
+    assert second[47] > 0.95 * second.max() > 4 > -4 > second[15]
+    assert max((part.max() - part.min()).item() for part in slow) < 0.4
+    assert abs(first[:16].max() - first.max()) < 0.05  # nothing new in it
+    assert 15 > 2 * 2 * math.pi > 12  # radians: more than two rounds in training
 
 
 def test_rivals_are_the_committed_scores(page):

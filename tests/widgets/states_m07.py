@@ -41,7 +41,7 @@ STATES = {
             "sinusoidal": "pair.scheme=sinusoidal&pair.place=20&pair.distance=5",
             "rotary": "pair.scheme=rotary&pair.place=47&pair.distance=12",
             "alibi": "pair.scheme=alibi",
-            "learned": "pair.scheme=learned",
+            "rotary, near": "pair.scheme=rotary",
             "last": "pair.scheme=relative&pair.place=47&pair.distance=47",
         },
         "damaged": ["pair.scheme=best", "pair.place=48", "pair.place=2", "pair.distance=0"],
