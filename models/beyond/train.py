@@ -201,6 +201,22 @@ def score(model: Porter, task: str, count: int) -> float:
 
 
 @torch.no_grad()
+def named_rooms(kind: str) -> tuple[float, float]:
+    """Return how often the first seed names a guest's new room in *moves*, and how often the old.
+
+    Of guests whose two rooms differ, all of the most guests that a text of training has.
+    """
+    text = texts("moves", COUNTS[-1], TESTS, torch.Generator().manual_seed(10**6))
+    named = load("moves", kind)(text).argmax(-1)
+    notes = 2 * COUNTS[-1]
+    is_of = text.guests[:, None, :notes] == text.guests[:, notes:, None]  # (B, questions, notes)
+    first = text.rooms[:, :notes].gather(1, is_of.int().argmax(-1))
+    moved = first != text.answers
+    new, old = (named == text.answers)[moved], (named == first)[moved]
+    return new.float().mean().item(), old.float().mean().item()
+
+
+@torch.no_grad()
 def left(model: Porter) -> list[float]:
     """Return for each head the part of a table that fading leaves over the notes of *moves*."""
     text = texts("moves", COUNTS[-1], TESTS, torch.Generator().manual_seed(10**6))

@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from attention import KVCache
+from models.beyond.train import named_rooms
 from tests.conftest import ROOT
 from tests.lessons.reading import numbers, output
 
@@ -122,10 +123,10 @@ def test_what_llama_s_stacks_keep(page):
     assert token == 4096
     table = 32 * 128 * 128 * 2
     text = said(page, "#sec-hybrid")
-    assert f"at {table // token} tokens the two are even" in text
-    some, all_ = (layers * token * 131072 + (32 - layers) * table for layers in (8, 32))
-    assert f"keeps {some / 1e9:.1f} GB" in text
-    assert f"keep {all_ / 1e9:.1f} GB" in text
+    assert f"At {table // token} tokens they keep as much as softmax" in text
+    assert table == 4 * 64 * token  # "of 64 tokens they take four times as much room"
+    some, all_ = (layers * token * 2**20 + (32 - layers) * table for layers in (8, 32))
+    assert some / all_ == pytest.approx(1 / 4, abs=0.001)
 
 
 def test_numbers_a_token_of_open_models(page):
@@ -154,7 +155,17 @@ def test_what_helped_is_compared_by_the_means_of_five_seeds(page):
 
 
 def test_moves_are_told_as_they_were_measured(page):
-    assert "in moves it is behind the one that only corrects" in said(page, "#sec-trained")
+    text = said(page, "#sec-trained")
+    for task, first in (("moves", "corrects"), ("new day", "adds, fades")):  # "comes second"
+        tables = {k: mean(at(task, k)) for k in ("adds", "corrects", "adds, fades")}
+        assert sorted([*tables.values(), mean(at(task, "corrects, fades"))])[-2] == (
+            mean(at(task, "corrects, fades"))
+        )
+        assert max(tables, key=tables.get) == first
+    new, old = named_rooms("adds")
+    assert new == pytest.approx(old, abs=0.03)  # "can't tell which of them is the newer one"
+    assert f"names the new room in {new:.2f} of all cases, and the old one in {old:.2f}" in text
+    assert min(new, old) > 4 / 16 > 0.2 > named_rooms("corrects")[1]
     tables = ("adds", "adds, fades", "corrects, fades", "corrects")
     assert max(tables, key=lambda kind: mean(at("moves", kind))) == "corrects"
     assert max(at("moves", "adds")) < min(at("moves", "corrects"))
@@ -183,15 +194,15 @@ def test_one_softmax_of_four_and_a_choice(page):
     tables, hybrid = (SCORES["stacks"][k] for k in ("four tables", "three tables, one softmax"))
     assert max(tables) < min(hybrid)
     text = said(page, "#sec-hybrid")
-    assert f"asked about {SCORES['many']}" in text
-    assert f"four layers of tables finds only {mean(tables):.2f} of the rooms" in text
+    assert f"tested with {SCORES['many']}" in text
+    assert f"corrects and fades, gets only {mean(tables):.2f}" in text
     longer = SCORES["longer"]["four tables"]
     assert f"and {mean(longer):.2f} if it is trained for five times as many" in text
     assert max(tables) < min(longer) < max(longer) < min(hybrid)
     assert f"The stack gets {mean(hybrid):.2f} right" in text
     assert mean(hybrid) > 0.9
     alone = SCORES["stacks"]["one softmax"]
-    assert f"layer of softmax, alone, gets {mean(alone):.2f} right" in text
+    assert f"One layer of softmax gets {mean(alone):.2f} of the answers right" in text
     assert 0 < mean(alone) - mean(hybrid) < 0.03  # "hardly"
     window, chosen, every = (at("moves", kind) for kind in ("window", "chosen", "softmax"))
     assert max(window) < 0.25
