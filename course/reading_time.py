@@ -10,7 +10,7 @@ from course.check.terms import CLOSED, open_text
 from course.render.read.markdown import Prose
 from course.render.read.page_source import read_page
 
-WORDS_A_MINUTE = 150  # fewer than in a novel: numbers and formulas are read twice
+WORDS_A_MINUTE = 120  # fewer than in a novel: numbers and formulas are read twice
 CODE = 0.5  # minutes for a shown cell
 EACH = {"widget": 2, "challenges": 2, "prediction": 1, "bug-hunt": 2}  # minutes, by a div's class
 STEP = 5
