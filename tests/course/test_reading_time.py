@@ -4,7 +4,7 @@ import pytest
 
 from course.reading_time import minutes
 
-OPEN = "word " * 1500  # 10 minutes
+OPEN = "word " * 1200  # 10 minutes
 BOX = "::: {.box}\n## Title\n" + "word " * 4000 + "\n\n" + "```{python}\nx\n```\n" * 10 + ":::\n"
 
 
@@ -13,7 +13,7 @@ BOX = "::: {.box}\n## Title\n" + "word " * 4000 + "\n\n" + "```{python}\nx\n```\
     [
         ("A few words.", 5),
         (OPEN, 10),
-        (OPEN + "word " * 450, 15),
+        (OPEN + "word " * 360, 15),
         (OPEN + "\n\n" + BOX, 10),
         (OPEN + "\n\n```{python}\n#| echo: false\nx\n```\n" * 20, 10),
         (OPEN + "\n\n" + "```{python}\nx\n```\n\n" * 10, 15),
