@@ -18,6 +18,7 @@ from .web import POLICY, place
 MATH_FONT = "assets/fonts/math.woff2"  # asked for with the page, so that formulas come at once
 TEXT_FONT = "assets/fonts/text.woff2"
 FRAME = "assets/frame"  # the frame's style and script, here and in the site
+_NOTE = re.compile(r'<div id="note-[^"]*" class="term-note".*?</div>', re.S)  # hidden at first
 _CODE = re.compile(
     r'<div class="sourceCode" id="(?P<id>cb\d+)"[^>]*>'
     r'<pre class="sourceCode (?P<language>[\w-]+)(?P<classes>[^"]*)">(?P<code>.*?)</pre></div>',
@@ -27,7 +28,7 @@ _CODE = re.compile(
 
 def whole_page(project: Project, pages: dict[str, Page], page: Page, body: Body, ojs: str) -> str:
     text, appendix = body.html.split("<!--appendix-->")
-    needs_font = "<math" in text and (project.root / MATH_FONT).is_file()
+    needs_font = "<math" in _NOTE.sub("", text) and (project.root / MATH_FONT).is_file()
     site_title = project.get("website", "title", default="")
     previous, following = _neighbours(project, page)
     return _template().render(
