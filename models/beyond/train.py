@@ -16,7 +16,17 @@ import torch.nn.functional as F
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
-from models.beyond.task import COUNTS, KINDS, MANY, STACKS, TASKS, Porter, numbers_kept, texts
+from models.beyond.task import (
+    COUNTS,
+    KINDS,
+    LEAVE,
+    MANY,
+    STACKS,
+    TASKS,
+    Porter,
+    numbers_kept,
+    texts,
+)
 from models.training import Report, fit, part_of
 
 SEEDS, LONGER_SEEDS = range(5), range(3)
@@ -214,6 +224,19 @@ def named_rooms(kind: str) -> tuple[float, float]:
     moved = first != text.answers
     new, old = (named == text.answers)[moved], (named == first)[moved]
     return new.float().mean().item(), old.float().mean().item()
+
+
+@torch.no_grad()
+def kept_parts(kind: str) -> tuple[float, float]:
+    """Return the mean part of the table that the first seed keeps at a note of *new day*.
+
+    And the part that it keeps at the token at which all leave.
+    """
+    text = texts("new day", COUNTS[-1], TESTS, torch.Generator().manual_seed(10**6))
+    [layer] = (model := load("new day", kind)).layers
+    log_decay, _ = layer.mixer._gates(layer.norm(model.embed(text)))  # (B, H, L)
+    parts, leaves = log_decay.exp().mean(1), text.rooms == LEAVE
+    return parts[~leaves & ~text.asks].mean().item(), parts[leaves].mean().item()
 
 
 @torch.no_grad()

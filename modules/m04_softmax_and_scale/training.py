@@ -24,6 +24,7 @@ RIVALS = {
     "short steps": {"longest": 0.3},
     "small start": {"spread": KEY_SIZE**-0.25},
     "slow queries and keys": {"slowed": KEY_SIZE**0.5},
+    "small start, slow": {"spread": KEY_SIZE**-0.25, "slowed": KEY_SIZE**0.5},
 }
 
 

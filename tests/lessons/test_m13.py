@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from attention import KVCache
-from models.beyond.train import named_rooms
+from models.beyond.train import kept_parts, named_rooms
 from tests.conftest import ROOT
 from tests.lessons.reading import numbers, output
 
@@ -164,7 +164,15 @@ def test_moves_are_told_as_they_were_measured(page):
         assert max(tables, key=tables.get) == first
     new, old = named_rooms("adds")
     assert new == pytest.approx(old, abs=0.03)  # "can't tell which of them is the newer one"
-    assert f"names the new room in {new:.2f} of all cases, and the old one in {old:.2f}" in text
+    assert (
+        f"new room in {new:.2f} of all cases, in its first training, and the old one in {old:.2f}"
+        in text
+    )
+    at_notes, at_leave = kept_parts("adds, fades")
+    assert at_notes > 0.98
+    assert at_leave < 1e-3
+    assert f"of {at_notes:.2f} on average, and the table stays" in text
+    assert f"one of {at_leave:.4f}, and the table is gone" in text
     assert min(new, old) > 4 / 16 > 0.2 > named_rooms("corrects")[1]
     tables = ("adds", "adds, fades", "corrects, fades", "corrects")
     assert max(tables, key=lambda kind: mean(at("moves", kind))) == "corrects"
