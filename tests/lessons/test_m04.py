@@ -303,7 +303,8 @@ def test_both_cures_at_once_are_the_division():
     found = training()
     for rate, curves in found["divided"].items():
         both = np.array(found["rivals"]["small start, slow"][rate])
-        np.testing.assert_allclose(both, curves, atol=0.004)  # but for rounding
+        last = np.array(curves)[:, -both.shape[1] :]
+        np.testing.assert_allclose(both, last, atol=0.004)  # but for rounding
 
 
 def test_a_larger_rate_helps_the_undivided_layers_at_first_only():

@@ -225,12 +225,11 @@ def test_each_way_s_score_of_three_back_is_the_committed_one(page):
             "no positions": right["none"]}  # fmt: skip
     shown = table(page, "ways-open")
     assert list(shown) == list(ways)
-    for name, (start, end, _) in shown.items():
-        back = ways[name]["back"]
-        at_end, seeds = end.rstrip(")").split(" (")
-        for shares, said in ((near(back), start), (far(back), at_end)):
-            assert float(said) == pytest.approx(mean(shares), abs=0.006)
-        is_span(seeds, far(back))
+    for name, (*said, _) in shown.items():
+        back, last = ways[name]["back"], ways[name]["last"]
+        want = [mean(shares) for shares in (near(back), far(back), far(last))]
+        assert [float(share) for share in said] == pytest.approx(want, abs=0.006)
+    assert min(far(right["alibi"]["last"])) > 0.94  # "the last letter it keeps"
     for seeds in (right["relative"]["back"], other["alibi"]["back"]):
         assert all(a - b < 0.1 for a, b in zip(near(seeds), far(seeds), strict=True)), "a little"
 
