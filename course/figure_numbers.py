@@ -211,13 +211,16 @@ def _legends(axes: Axes, figure: Figure) -> Iterator[tuple[_Look, str]]:
 
 def _marks(axes: Axes) -> Iterator[str]:
     """Yield what crosses the whole panel: level and upright lines, and shades."""
+    crossing: dict[str, list[str]] = {}
     for line in axes.lines:
         in_data = line.get_transform().contains_branch_seperately(axes.transData)
         name = "" if line.get_label().startswith("_") else f" ({_text(line.get_label())})"
         if in_data == (False, True):
-            yield f"level line{name} at {number(line.get_ydata()[0])}"
+            crossing.setdefault(f"level line{name}", []).append(number(line.get_ydata()[0]))
         elif in_data == (True, False):
-            yield f"upright line{name} at {number(line.get_xdata()[0])}"
+            crossing.setdefault(f"upright line{name}", []).append(number(line.get_xdata()[0]))
+    for name, places in crossing.items():
+        yield f"{name} at {' and '.join(places)}"
     for patch in axes.patches:
         in_data = patch.get_transform().contains_branch_seperately(axes.transData)
         if isinstance(patch, Rectangle) and in_data == (True, False):
