@@ -85,9 +85,6 @@ export const tokenFocus = defineWidget({
   view,
   challenges: {
     "verb-to-subject": (found) => looksMost(found, "are", "keys"),
-    // Of layer 1, whose four heads come first, at the adjective with which the sentence ends.
-    "suitcase-apart": ({tokens, from, row}, {head, causal}) =>
-      !causal && head < 4 && tokens[from] === "suitcase" && row[row.length - 1] < 0.05,
     "causal-noun": (found) => found.causal && looksMost(found, "it", "trophy")
   }
 });

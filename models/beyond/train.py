@@ -71,7 +71,10 @@ def train(workdir: Path, report: Report) -> None:
         "tuned": tuned, "rates": rates, "right": right, "left": stays,
         "stacks": stacks, "stack rates": stack_rates, "stacks tuned": stacks_tuned,
         "gates": run.gates(rates["moves"]["corrects, fades"]),
-        "longer": {"times": LONGER, "four tables": longer},
+        "longer": {
+            "times": LONGER, "four tables": longer,
+            "corrects": run.longer("corrects", rates["moves"]["corrects"]),
+        },
         "kept": {k: [numbers_kept([k], 2 * n) for n in COUNTS] for k in (*KINDS, *SPARSE)},
         "stacks kept": {
             name: numbers_kept(kinds, 2 * MANY)
@@ -96,7 +99,7 @@ class Run:
         self.workdir, self.report, self.done = workdir, report, 0
         each = sum(len(kinds_of(task)) * STEPS[task] for task in TASKS)
         trainings = len(SEEDS) + len(RATES) * len(TUNED_ON)
-        stacks = trainings * len(STACKS) + len(LONGER_SEEDS) * LONGER
+        stacks = trainings * len(STACKS) + 2 * len(LONGER_SEEDS) * LONGER
         gates = 2 * len(SEEDS)
         self.steps = trainings * each + (stacks + gates) * STEPS["moves"]
 
@@ -120,6 +123,12 @@ class Run:
         counts, steps = (*COUNTS, MANY), times * STEPS["moves"]
         models = [self.model(kinds, "moves", counts, s, rate, steps) for s in seeds]
         return [score(model, "moves", MANY) for model in models]
+
+    def longer(self, kind: str, rate: float) -> list[float]:
+        """Return the share right on *moves* after LONGER times the steps, for each seed."""
+        steps = LONGER * STEPS["moves"]
+        models = [self.model([kind], "moves", COUNTS, s, rate, steps) for s in LONGER_SEEDS]
+        return [score(model, "moves", COUNTS[-1]) for model in models]
 
     def gates(self, rate: float) -> dict[str, list[float]]:
         """Return the share right on *moves* where gates are opened after training, or before."""

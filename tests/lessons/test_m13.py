@@ -129,6 +129,14 @@ def test_what_llama_s_stacks_keep(page):
     assert some / all_ == pytest.approx(1 / 4, abs=0.001)
 
 
+def test_two_of_five_notes_with_a_pencil():
+    scores = torch.tensor([2.8, 0.2, 0.1, 3.1, 0.4])
+    kept, whole = scores[[0, 3]].softmax(0), scores.softmax(0)
+    assert kept.tolist() == pytest.approx([0.43, 0.57], abs=0.005)
+    assert whole[[0, 3]].tolist() == pytest.approx([0.39, 0.52], abs=0.005)
+    assert 1 - whole[[0, 3]].sum() == pytest.approx(0.09, abs=0.005)
+
+
 def test_numbers_a_token_of_open_models(page):
     rows = cells(page, "open-models")
     kept = [[int(n.replace(",", "")) for n in row[2:] if n != "the same"] for row in rows]
@@ -148,7 +156,7 @@ def test_what_helped_is_compared_by_the_means_of_five_seeds(page):
     for task, with_it in (("moves", "corrects"), ("new day", "adds, fades")):
         assert min(at(task, with_it)) > max(at(task, "adds")) + 0.25  # no seeds overlap
     assert mean(at("new day", "corrects")) < mean(at("new day", "corrects, fades"))  # "in the mean"
-    kinds = ("adds", "corrects", "adds, fades", "corrects, fades")
+    kinds = ("adds", "corrects", "adds, fades", "corrects, fades", "softmax")
     for kind, (_, *shown) in zip(kinds, cells(page, "porter-table"), strict=True):
         assert shown == [f"{mean(at(task, kind)):.2f}" for task in ("moves", "new day")]
     assert page.select_one('.box [id*="figure-porters"]')
@@ -164,10 +172,7 @@ def test_moves_are_told_as_they_were_measured(page):
         assert max(tables, key=tables.get) == first
     new, old = named_rooms("adds")
     assert new == pytest.approx(old, abs=0.03)  # "can't tell which of them is the newer one"
-    assert (
-        f"new room in {new:.2f} of all cases, in its first training, and the old one in {old:.2f}"
-        in text
-    )
+    assert f"new room in {new:.2f} of all cases, and the old one in {old:.2f}" in text
     at_notes, at_leave = kept_parts("adds, fades")
     assert at_notes > 0.98
     assert at_leave < 1e-3
@@ -208,6 +213,9 @@ def test_one_softmax_of_four_and_a_choice(page):
     assert f"and {mean(longer):.2f} if it is trained for five times as many" in text
     assert max(tables) < min(longer) < max(longer) < min(hybrid)
     assert f"The stack gets {mean(hybrid):.2f} right" in text
+    corrects = SCORES["longer"]["corrects"]
+    assert f"as many steps it gets {mean(corrects):.2f}." in said(page, "#sec-trained")
+    assert min(corrects) > max(at("moves", "corrects"))
     assert mean(hybrid) > 0.9
     alone = SCORES["stacks"]["one softmax"]
     assert f"One layer of softmax gets {mean(alone):.2f} of the answers right" in text

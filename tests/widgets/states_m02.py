@@ -37,7 +37,6 @@ STATES = {
         ],
         "goals": {
             "verb-to-subject": "focus.sentence=3&focus.head=5",
-            "suitcase-apart": "focus.head=3&focus.word=1.7",
             "causal-noun": "focus.causal=1&focus.head=7",
         },
     },
