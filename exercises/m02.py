@@ -27,7 +27,7 @@ def craft_query(keys, target):
     """Craft a query.
 
     Find a query that gives the key at index `target` at least 0.9 of the weight, when the weights
-    are the softmax of `keys @ query`, without a scale. There are at most nine keys. They are
+    are the softmax of `keys @ query`, at temperature 1. There are at most nine keys. They are
     orthogonal to each other, and no two have the same length.
 
     Shapes: `keys` (S, d), with S ≤ d; `target` is an index.
@@ -39,10 +39,15 @@ def craft_query(keys, target):
 def best_bandwidth(x, y, candidates):
     """Choose a bandwidth.
 
-    Predict each `y[i]` from all the *other* points, of which the near ones count more: the mean of
-    their `y`, weighted by the softmax of −(x[i] − x[j])² / (2h²). The bandwidth h says what is
-    near. Return the candidate h with the smallest mean squared error. A point may be far from all
-    others: its weights, too, sum to 1.
+    A soft lookup can predict, too. At the place `x[j]` of a line somebody has measured `y[j]`. To
+    predict at another place, ask with that place as the query: the places `x[j]` are the keys, the
+    `y[j]` are the values, and a near key fits better, as its score is −(distance)² / (2h²). The
+    *bandwidth* h says what is near. With a small h the nearest point gets nearly all the weight,
+    and with a large h all points count alike.
+
+    Which h predicts best? Test each candidate: predict every `y[i]` from all the *other* points,
+    with the scores −(x[i] − x[j])² / (2h²). Return the candidate h with the smallest mean squared
+    error. A point may be far from all others: its weights, too, sum to 1.
 
     Shapes: `x` and `y` (N,); `candidates` (C,).
     Return: one of the candidates, a number.

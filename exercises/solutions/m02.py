@@ -188,7 +188,7 @@ TASKS = [
             "length, and multiply by a number above that.",
         ],
         why="Direction chooses the key, length decides how firmly. Dividing by the squared length "
-        "gives every key the same score, 10, however short it is.",
+        "gives the target a score of 10, however short it is; all other keys score 0.",
         mistakes={
             "the query points the right way but is too short: softmax hardly tells the keys apart":
                 lambda keys, target: 0.1 * keys[target] / np.linalg.norm(keys[target]),

@@ -62,8 +62,10 @@ def test_a_query_twice_as_long_is_half_the_temperature():
 
 def test_france_retrieves_france_and_the_old_keys_did_not(page):
     old = [numbers(line)[-1] for line in output(page, "memory").splitlines()]
-    assert max(old) - min(old) < 0.08
+    assert max(old[:4]) - min(old[:4]) < 0.08  # "the first four"
     assert old[1] == sorted(old)[-2], "Berlin is second"
+    scores = torch.tensor([0.765 + 0, 0.68, 0.595 + 0.03, 0.51 + 0.02, 0.01])
+    assert old == pytest.approx(scores.softmax(0).tolist(), abs=0.00051)
     france, capital, german = (numbers(row) for row in output(page, "memory-repaired").splitlines())
     assert sum(france[i] for i in (0, 2, 3)) > 0.98
     assert capital[0] > 0.95
@@ -107,8 +109,15 @@ def test_it_looks_for_the_words_that_decide(page):
     assert {word for word, _ in words} <= told  # "what something is like"
     assert len(model.embedding) == 198
     said = " ".join(page.select_one("#sec-made").get_text().split())
-    own, big = (scores[model.ids[word]].item() for word in ("it", "big"))
-    assert f"the pronoun scores only {own:.1f}, but with big it scores {big:.1f}" in said
+    of = {word: scores[model.ids[word]].item() for word in ("it", "big", "suitcase", "trophy")}
+    big, rank = of["big"], sorted(scores.tolist(), reverse=True).index(of["big"]) + 1
+    assert rank == 12
+    assert (
+        f"Big is the {rank}th of the 198 words: the pronoun scores {big:.1f} with big, "
+        f"but only {of['suitcase']:.1f} with suitcase, {of['trophy']:.1f} with trophy "
+        f"and {of['it']:.1f} with itself".replace("-", "−")
+        in said
+    )
     backwards = (k[model.ids["it"], 3] @ q[model.ids["big"], 3]).item()
     assert abs(backwards) < 0.05 * big  # "about 0"
     assert f"It is −{-backwards:.1f}." in said
@@ -151,6 +160,18 @@ def test_whose_change_turns_the_look_of_it(page):
                 torch.testing.assert_close(weights, runs[ask].weights[1][0, 0])
             crossed[ask, answer] = [weights[it, noun].item() for noun in (1, 7)]
             assert numbers(lines.pop(0)) == pytest.approx(crossed[ask, answer], abs=0.0051)
+    shown = page.select("#sec-focus .after-prediction tbody tr")
+    assert [numbers(row.get_text()) for row in shown] == [
+        [round(100 * weight) for weight in crossed[pair]]
+        for pair in [("small", "big"), ("big", "small")]
+    ]
+    ask = made["big"][it, 0]
+    scores = {w: [(ask @ made[w][n, 1]).item() / 32**0.5 for n in (1, 7)] for w in made}
+    said = " ".join(page.select_one("#sec-evidence").get_text().split())
+    (own, other), (suitcase, still) = zip(*scores.values(), strict=True)
+    assert f"from that sentence scores {own:.1f}, and the one from the other sentence" in said
+    assert f"sentence {other:.1f}. Suitcase scores {suitcase:.1f} and {still:.1f}." in said
+    assert own - other > 10 > 1 > abs(suitcase - still)  # "it is the key of trophy that changes"
     for ask, answer in crossed:  # "Mostly the keys": the noun that gets more is theirs
         trophy, suitcase = crossed[ask, answer]
         assert (trophy > suitcase) == (answer == "big")
@@ -195,6 +216,15 @@ def test_one_matrix_turns_a_look_to_what_is_needed():
     assert fits == [[1, 0], [0, 1], [0, 0]]
     # "Why not use this matrix for the keys as well?"
     assert (big @ moves).tolist() == [0, 0]
+    # With a third number, how large: words about size share a key, and differ in their values.
+    it, big, small = np.array([1, 0, 0]), np.array([0, 1, 4]), np.array([0, 1, -4])
+    to_query, to_key = np.array([[0, 1], [0, 0], [0, 0]]), np.array([[1, 0], [0, 1], [0, 0]])
+    to_value = np.array([0, 0, 1])
+    assert (
+        (it @ to_query).tolist() == (big @ to_key).tolist() == (small @ to_key).tolist() == [0, 1]
+    )
+    assert (it @ to_query) @ (big @ to_key) == (it @ to_query) @ (small @ to_key) == 1
+    assert (big @ to_value, small @ to_value) == (4, -4)
 
 
 def test_at_0_the_answer_jumps_half_way():
@@ -253,17 +283,19 @@ def test_one_noun_takes_the_adjective_in_and_the_other_does_not(page):
     """The toy's two rows, and what the model does of the kind: head 4 of layer 1 and its effect."""
     model = load(FOLDER / "weights" / "masked.safetensors")
     said = " ".join(page.select_one("#sec-focus").get_text().split())
-    scores = {}
+    scores, shown = {}, []
     for word in ("big", "small"):
         run = model(model.encode(IT.replace("big", word).split()))
         given = run.weights[0][0, :, [1, 7], 12]  # (heads, nouns)
         assert (given[:, 1] < 0.05).tolist() == [False, False, False, True]  # the goal
         assert given[3, 0] > 0.4
-        if word == "big":
-            shown = [f"{100 * x:.0f}" for x in given[3].tolist()]
-            assert re.search(rf"looks at big as well, with {shown[0]}\s% of its weight", said)
-            assert re.search(rf"it gives big only {shown[1]}\s%", said)
+        shown.append([f"{100 * x:.0f}" for x in given[3].tolist()])
         # Scores up to a number that all share.
         scores[word] = run.weights[1][0, 0, 9, [1, 7]].log()
+    (trophy, suitcase) = zip(*shown, strict=True)
+    told = rf"Trophy gives big {trophy[0]}\s% of its weight, and small {trophy[1]}\s%. "
+    assert re.search(
+        told + rf"Suitcase gives them only {suitcase[0]}\s% and {suitcase[1]}\s%", said
+    )
     lead = [scores[word][0] - scores[word][1] for word in ("big", "small")]
     assert lead[0] > 0 > lead[1]
