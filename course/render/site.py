@@ -19,6 +19,7 @@ from course.problems import Problem, Problems
 from course.render import cache
 from course.render.read.page_source import Page
 from course.render.read.project import Project, load_project
+from course.render.write.comments import without_comments
 from course.render.write.mentions import with_mentions
 from course.render.write.page_frame import FRAME
 from course.render.write.search import write_search
@@ -177,10 +178,15 @@ def _copy_resources(project: Project, pages: dict[str, Page], site: Path) -> Non
         target = site / path.relative_to(project.root)
         target.parent.mkdir(parents=True, exist_ok=True)
         if path.is_dir():
-            shutil.copytree(path, target, ignore=_hidden, dirs_exist_ok=True)
+            shutil.copytree(path, target, ignore=_hidden, copy_function=_copy, dirs_exist_ok=True)
         else:
-            shutil.copyfile(path, target)
-    shutil.copytree(_COURSE / FRAME, site / FRAME, dirs_exist_ok=True)  # in any project
+            _copy(path, target)
+    frame = _COURSE / FRAME  # in any project
+    shutil.copytree(frame, site / FRAME, copy_function=_copy, dirs_exist_ok=True)
+
+
+def _copy(source: str | Path, target: str | Path) -> None:
+    Path(target).write_bytes(without_comments(Path(source)))
 
 
 def _hidden(_: Any, names: list[str]) -> list[str]:

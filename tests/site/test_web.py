@@ -1,12 +1,15 @@
 """What a site needs on the web: a policy that holds, descriptions, page 404."""
 
+import gzip
 import re
 
 import pytest
 from playwright.sync_api import expect
 
-from tests.site.conftest import LESSON, PAGES
+from tests.site.conftest import ALL_LIVE, LESSON, PAGES
 
+# Bytes as a host sends them: all that the page asks for by itself, gzip -6 but for the fonts.
+BUDGETS = {"playground.html": 130_000, "explorer.html": 150_000}
 SCRIPT = """(code) => new Promise((told) => {
   addEventListener("securitypolicyviolation", ({violatedDirective}) => told(violatedDirective));
   const script = Object.assign(document.createElement("script"), {textContent: code});
@@ -62,3 +65,25 @@ def test_a_wrong_address_leads_to_a_page_that_leads_on(visit, served, by_quarto)
         assert answer.status == 404
         page.locator("main a", has_text="front page").click()
         expect(page.locator("h1")).to_have_text("Attention, number by number")
+
+
+@pytest.mark.parametrize("path", BUDGETS)
+def test_a_page_asks_for_no_more_than_its_budget(visit, served, site, by_quarto, path):
+    if by_quarto:
+        pytest.skip("Quarto's own scripts and styles")
+    asked = []
+    with visit(served) as (page, _):
+        page.on("response", lambda response: asked.append(response.url))
+        page.goto(served + path)
+        page.wait_for_function(ALL_LIVE)
+        page.wait_for_load_state("networkidle")
+    urls = [url for url in dict.fromkeys(asked) if url.startswith(served)]
+    files = [site / url.removeprefix(served) for url in urls]
+    assert {".html", ".css", ".js", ".woff2"} <= {file.suffix for file in files}
+    sizes = {file: _as_sent(file) for file in files}
+    assert sum(sizes.values()) <= BUDGETS[path], sizes
+
+
+def _as_sent(file):
+    content = file.read_bytes()
+    return len(content if file.suffix == ".woff2" else gzip.compress(content, 6))

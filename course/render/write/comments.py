@@ -1,0 +1,49 @@
+"""Leave the comments of scripts and styles out of the site: readers load them with every page.
+
+Lines stay where they are, so that an error names the line of the source.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from tree_sitter import Parser, Query, QueryCursor
+
+from course.render.ojs.javascript import LANGUAGE
+
+_COMMENTS = Query(LANGUAGE, "(comment) @found")
+_KEPT = re.compile(rb"licen[cs]e|copyright|^/\*!|^//[#@]", re.I)
+# A string, or a comment that doesn't hold two words apart.
+_STRING_OR_COMMENT = re.compile(
+    rb"""(?P<string>"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')|(?:(?<=[\s{};])|\A)/\*.*?\*/""", re.S
+)
+
+
+def without_comments(path: Path) -> bytes:
+    """Return the content of a file; that of a script or style lacks its comments."""
+    content = path.read_bytes()
+    if path.suffix == ".js":
+        return _script(content)
+    return _style(content) if path.suffix == ".css" else content
+
+
+def _script(content: bytes) -> bytes:
+    root = Parser(LANGUAGE).parse(content).root_node
+    if root.has_error:  # what isn't understood stays whole
+        return content
+    found = QueryCursor(_COMMENTS).captures(root).get("found", [])
+    kept, end = [], 0
+    for comment in sorted(found, key=lambda node: node.start_byte):
+        kept += [content[end : comment.start_byte], _rest(comment.text)]
+        end = comment.end_byte
+    return b"".join([*kept, content[end:]])
+
+
+def _style(content: bytes) -> bytes:
+    return _STRING_OR_COMMENT.sub(lambda match: match["string"] or _rest(match[0]), content)
+
+
+def _rest(comment: bytes) -> bytes:
+    """Return what takes a comment's place: its ends of lines, or else a space."""
+    return comment if _KEPT.search(comment) else b"\n" * comment.count(b"\n") or b" "
