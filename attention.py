@@ -1,6 +1,6 @@
 """Attention, from the formula to the fast kernels, in PyTorch alone. Read it from top to bottom:
 masks, explicit attention, the layer and its cache, which the lessons teach. Behind them stand the
-fused kernels, and then helpers and checks of arguments, which only who changes them has to read.
+fused kernels, helpers and checks, for those who change them. It needs none of the files beside it.
 
 Sizes in shape comments: B batch, H heads, L queries, S keys, D head size, E embedding size.
 
@@ -8,19 +8,14 @@ The one mask contract, kept by every function and layer here:
 
 - ``mask`` is bool and broadcasts to the scores, (..., L, S). ``True`` = may attend.
   Scores to *add* go into ``bias=``; a bias of -inf hides, as ``False`` does.
-- Shapes line up from the right. Two dimensions are (L, S); a mask for each sequence has four,
-  (B, 1, L, S). A bias of three is (H, L, S), for heads, as positions.py makes them. A mask of three
-  is refused for every batch size: most would be meant as (B, L, S), and pass where B == H.
+- Shapes line up from the right: (L, S), or (B, 1, L, S) where sequences differ; a bias for heads is
+  (H, L, S). A mask of three is refused: most would be meant as (B, L, S), and pass where B == H.
 - ``is_causal`` and ``window`` align the *ends* of query and key: the last query stands at the
   last key, so one new query sees the whole cache. (PyTorch's flag aligns the starts.)
 - A query that may attend to nothing gets weights 0 and output 0, with finite gradients.
 - Returned weights are those before dropout: each row sums to 1, or to 0 (to less with sinks).
 - Hidden means weight 0, and 0 · ∞ is NaN: an infinite or NaN key or value can reach outputs even
   where it is hidden. Fill padding with finite numbers.
-
-This file needs no other. Those beside it import it: variants.py (other layers and masks),
-positions.py, caching.py (caches of texts that differ in length, or that forget), flex.py (masks
-and scores as functions), analysis.py, and interchange.py (weights to and from other libraries).
 """
 
 import contextlib
@@ -55,17 +50,6 @@ def create_causal_mask(query_len: int, key_len: int | None = None, device: Devic
     return _band(L, S, S - L, True, None, device)
 
 
-def create_window_mask(
-    query_len: int, key_len: int | None = None, device: Device = None, *, window: int
-) -> Tensor:
-    """Let each query see the keys less than ``window`` positions away.  Returns (L, S), bool.
-
-    ``create_causal_mask(n) & create_window_mask(n, window=w)`` leaves the last w keys.
-    """
-    L, S = _lengths(query_len, key_len, window=window)
-    return _band(L, S, S - L, False, window, device)
-
-
 def create_padding_mask(
     lengths: Lengths, key_len: int | None = None, *, padding_side: str = "right"
 ) -> Tensor:
@@ -73,21 +57,17 @@ def create_padding_mask(
 
     ``padding_side``: "right" where tokens come first, "left" where padding does.
     """
-    counts, key_len = _padded_lengths(lengths, key_len, padding_side)
-    device = lengths.device if isinstance(lengths, Tensor) else None
-    keys = torch.arange(key_len, device=device)  # (S,)
-    real = torch.tensor(counts, dtype=torch.int64, device=device)[:, None, None, None]
+    real, key_len = _padded_lengths(lengths, key_len, padding_side)  # (B, 1, 1, 1)
+    keys = torch.arange(key_len, device=real.device)  # (S,)
     return keys < real if padding_side == "right" else keys >= key_len - real  # (B, 1, 1, S)
 
 
-def _band(
-    L: int, S: int, offset: int, is_causal: bool, window: int | None, device: Device
-) -> Tensor:
+def _band(L: int, S: int, offset: int, causal: bool, window: int | None, device: Device) -> Tensor:
     """True where query i, which stands at key ``offset + i``, may see key j."""
     visible = torch.ones(L, S, dtype=torch.bool, device=device)
     if window is not None:
         visible = visible.triu(offset - window + 1).tril(offset + window - 1)
-    return visible.tril(offset) if is_causal else visible
+    return visible.tril(offset) if causal else visible
 
 
 # --- Explicit attention: every step and every weight in sight -----------------------------------
@@ -128,7 +108,8 @@ def scaled_dot_product_attention(
 
     Shapes: query (..., L, D), key (..., S, D), value (..., S, Dv). In four or more dimensions key
         and value may have fewer heads, at -3: each serves a group of neighbouring query heads.
-        mask bool, and bias of query's dtype, broadcast to (..., L, S).
+        mask bool, and bias of query's dtype, broadcast to (..., L, S). A hidden key or value must
+        be finite: its weight is 0, and 0 · ∞ is NaN.
     Options: ``window`` hides keys ``window`` or more positions away; ``scale`` replaces 1/√D.
         ``softcap`` c turns each scaled score s into c · tanh(s / c), before bias and mask
         (Gemma 2, 2024). ``sinks`` (H,) is a score for each head that takes part in its softmax
@@ -137,32 +118,25 @@ def scaled_dot_product_attention(
     Returns: output (..., L, Dv), weights (..., L, S), in query's dtype, computed in float32 or
         wider, under autocast too.
     Raises: TypeError or ValueError that names the argument and both values.
-
-    A hidden key or value must be finite: its weight is 0, and 0 · ∞ is NaN.
     """
-    # From here each query head has a key head, and one mask says all that is hidden.
-    hiding = (mask, bias, is_causal, window)
-    key, value, mask, bias = _prepare(query, key, value, *hiding, dropout_p, softcap, sinks)
+    # From here each query head has a key head, one mask says all that is hidden, and half
+    # precision is widened, as fused kernels do inside: rounded scores cost digits.
+    given, options = query, (mask, bias, is_causal, window, dropout_p, softcap, sinks)
+    query, key, value, mask, bias = _prepare(query, key, value, *options)
     scale = query.shape[-1] ** -0.5 if scale is None else scale
-
-    # Half precision is widened, as fused kernels do inside: rounded scores cost digits.
-    dtype, wide = query.dtype, torch.promote_types(query.dtype, torch.float32)
-    query, key, value = query.to(wide), key.to(wide), value.to(wide)
     with without_autocast(query.device.type):  # it would narrow the products again
         scores = query @ key.mT * scale  # (..., L, S)
-        if softcap is not None:
-            scores = softcap * (scores / softcap).tanh()
-        if bias is not None:
-            scores = scores + bias
+        scores = scores if softcap is None else softcap * (scores / softcap).tanh()
+        scores = scores if bias is None else scores + bias
         if sinks is None:
             weights = masked_softmax(scores, mask)  # (..., L, S)
         else:
             weights = _softmax_with_sinks(scores, mask, sinks)
         output = F.dropout(weights, dropout_p) @ value  # (..., L, Dv)
-    return output.to(dtype), weights.to(dtype)
+    return output.to(given.dtype), weights.to(given.dtype)
 
 
-# --- Layers -------------------------------------------------------------------------------------
+# --- The layer ----------------------------------------------------------------------------------
 
 
 class MultiHeadAttention(nn.Module):
@@ -173,15 +147,7 @@ class MultiHeadAttention(nn.Module):
     share a key and value head (grouped-query, Ainslie et al. 2023; with 1 multi-query).
 
     The weights of Q, K and V lie in one matrix, ``qkv_proj``, in this order: one large product is
-    faster than three small ones.
-
-    ``head_dim``: embed_dim / num_heads unless given. ``bias``: of the projections.
-    ``qk_norm``: scale each head's queries and keys to a root mean square of 1, times a learned
-        weight, before the rotation (Henry et al. 2020; as in Qwen 3, 2025); ``norm_eps`` is added
-        to their mean square. ``scale``, ``softcap`` and ``sinks``, which are learned and begin at
-        0, are those of ``scaled_dot_product_attention``.
-    ``rotary`` is called as ``rotary(heads, offset)``, or ``rotary(heads, position_ids=...)``, on
-        queries and keys (positions.py has one).
+    faster than three small ones. ``LayerOptions`` says what the options mean.
     """
 
     def __init__(
@@ -208,14 +174,10 @@ class MultiHeadAttention(nn.Module):
         self.query_dim = self.num_heads * self.head_dim
         self.kv_dim = self.num_kv_heads * self.head_dim
         self.dropout, self.rotary, self.scale, self.softcap = dropout, rotary, scale, softcap
-        made = {"device": device, "dtype": dtype}
-        self.qkv_proj = nn.Linear(
-            self.embed_dim, self.query_dim + 2 * self.kv_dim, bias=bias, **made
-        )
-        self.out_proj = nn.Linear(self.query_dim, self.embed_dim, bias=bias, **made)
-        self.query_norm = nn.RMSNorm(self.head_dim, eps=norm_eps, **made) if qk_norm else None
-        self.key_norm = nn.RMSNorm(self.head_dim, eps=norm_eps, **made) if qk_norm else None
-        self.sinks = nn.Parameter(torch.zeros(self.num_heads, **made)) if sinks else None
+        qkv_dim = self.query_dim + 2 * self.kv_dim
+        self.qkv_proj = nn.Linear(self.embed_dim, qkv_dim, bias, device, dtype)
+        self.out_proj = nn.Linear(self.query_dim, self.embed_dim, bias, device, dtype)
+        self.query_norm, self.key_norm, self.sinks = _extras(self, qk_norm, norm_eps, sinks)
 
     def extra_repr(self) -> str:
         heads = f"num_heads={self.num_heads}, num_kv_heads={self.num_kv_heads}"
@@ -237,47 +199,35 @@ class MultiHeadAttention(nn.Module):
     ) -> Tensor | tuple[Tensor, Tensor]:
         """Self-attention, or cross-attention where ``context`` gives the keys and values.
 
-        Shapes: x (..., L, E), context (..., S, E); mask and bias broadcast to (..., H, L, S):
-            a mask that differs from sequence to sequence is (B, 1, L, S), a bias for each head
-            (H, L, S), as ``alibi_bias`` and ``LearnedRelativeBias`` return. x may be a jagged
-            nested tensor, (B, j, E), with ``is_causal`` and ``window`` alone.
+        Shapes: x (..., L, E), context (..., S, E); mask and bias broadcast to (..., H, L, S). x may
+            be a jagged nested tensor, (B, j, E), with ``is_causal`` and ``window`` alone.
         Options: ``lengths`` (B,), how many tokens of each row of x are no padding, is for a
             RaggedKVCache (caching.py). ``position_ids`` (L,) or (..., L) say where tokens stand
             for ``rotary``, if not one after the other behind the cache.
-        Returns: (..., L, E); with ``return_attention`` also the weights (..., H, L, S), through
-            the explicit path and its memory.
+        Returns: (..., L, E); with ``return_attention`` also weights (..., H, L, S), in more memory.
         """
-        options = {"bias": bias, "context": context, "cache": cache, "position_ids": position_ids}
-        check_forward(self, x, mask, return_attention, lengths=lengths, window=window, **options)
+        cached = (cache, lengths, position_ids)
+        check_forward(self, x, mask, return_attention, context, bias, window, *cached)
         if x.is_nested:
             return _forward_jagged(self, x, is_causal=is_causal, window=window)
         query, key, value = self._project(x, context)  # (..., H, L, D), (..., Hkv, S, D) twice
-        place = _place(cache, lengths, query, key, mask, bias, is_causal, window)
+        stands, options = _place(self, query, key, mask, bias, is_causal, window, *cached)
         if self.rotary is not None:
-            stands = place.positions if position_ids is None else position_ids
             query, key = rotate(self.rotary, query, stands), rotate(self.rotary, key, stands)
         if cache is not None:
             key, value = cache.append(key, value, lengths)
-        if place.mask is not None:
-            mask = place.mask if mask is None else mask & place.mask
-        options = {"bias": bias, "is_causal": place.is_causal, "window": place.window}
-        options |= self._options()
         if not return_attention:
-            return self._merge(fused_attention(query, key, value, mask, **options), x)
-        output, weights = scaled_dot_product_attention(query, key, value, mask, **options)
+            return self._merge(fused_attention(query, key, value, **options), x)
+        output, weights = scaled_dot_product_attention(query, key, value, **options)
         return self._merge(output, x), weights.reshape(*x.shape[:-2], *weights.shape[-3:])
 
     def _project(self, x: Tensor, context: Tensor | None = None) -> tuple[Tensor, ...]:
         """Query heads (..., H, L, D), key and value heads (..., Hkv, S, D)."""
-        if context is None:
-            counts = [self.num_heads, self.num_kv_heads, self.num_kv_heads]
-            query, key, value = self._heads(self.qkv_proj(x)).split_with_sizes(counts, dim=-3)
-        else:
+        counts = [self.num_heads, self.num_kv_heads, self.num_kv_heads]
+        query, key, value = self._heads(self.qkv_proj(x)).split_with_sizes(counts, dim=-3)
+        if context is not None:  # a call, not its weight: hooks, LoRA or int8 may stand for that
             _check_context(self, x, context)
-            # The module is called, never its weight, which hooks, LoRA or int8 may stand for.
-            query = self._heads(self.qkv_proj(x)[..., : self.query_dim])
-            projected = self.qkv_proj(context)[..., self.query_dim :]
-            key, value = self._heads(projected).chunk(2, dim=-3)
+            _, key, value = self._heads(self.qkv_proj(context)).split_with_sizes(counts, dim=-3)
         if self.query_norm is not None:  # autocast would leave them wide
             query = self.query_norm(query).type_as(value)
             key = self.key_norm(key).type_as(value)
@@ -285,59 +235,21 @@ class MultiHeadAttention(nn.Module):
 
     def _heads(self, projected: Tensor) -> Tensor:
         shape = (*projected.shape[:-1], projected.shape[-1] // self.head_dim, self.head_dim)
-        heads = projected.view(shape)  # (..., L, H, D)
-        heads = heads.transpose(-3, -2)  # (..., H, L, D)
+        heads = projected.view(shape).transpose(-3, -2)  # (..., L, H, D) -> (..., H, L, D)
         # One sequence gets a batch of its own, or its heads would pass for a batch.
         return heads.unsqueeze(0) if heads.ndim == 3 else heads
+
+    def _merge(self, heads: Tensor, x: Tensor) -> Tensor:
+        heads = heads.transpose(-3, -2)  # (..., L, H, D)
+        return self.out_proj(heads.reshape(*x.shape[:-1], self.query_dim))  # (..., L, E)
 
     def _options(self) -> dict[str, object]:
         dropout_p = self.dropout if self.training else 0.0
         options = {"scale": self.scale, "softcap": self.softcap, "sinks": self.sinks}
         return {"dropout_p": dropout_p, **options}
 
-    def _merge(self, heads: Tensor, x: Tensor) -> Tensor:
-        heads = heads.transpose(-3, -2)  # (..., L, H, D)
-        return self.out_proj(heads.reshape(*x.shape[:-1], self.query_dim))  # (..., L, E)
 
-
-class CausalMultiHeadAttention(MultiHeadAttention):
-    """Multi-head self-attention in which no token sees a later one: a decoder's layer (GPT)."""
-
-    def __init__(
-        self,
-        embed_dim: int,
-        num_heads: int,
-        max_seq_len: int,
-        dropout: float = 0.0,
-        **options: "Unpack[LayerOptions]",
-    ) -> None:
-        super().__init__(embed_dim, num_heads, dropout, **options)
-        check_counts(max_seq_len=max_seq_len)
-        self.max_seq_len = int(max_seq_len)
-
-    def extra_repr(self) -> str:
-        return f"{super().extra_repr()}, max_seq_len={self.max_seq_len}"
-
-    def forward(
-        self,
-        x: Tensor,
-        mask: Tensor | None = None,
-        return_attention: bool = False,
-        *,
-        bias: Tensor | None = None,
-        window: int | None = None,
-        cache: "KVCache | None" = None,
-        lengths: Lengths | None = None,
-        position_ids: Tensor | None = None,
-    ) -> Tensor | tuple[Tensor, Tensor]:
-        """As ``MultiHeadAttention.forward``, causal. Cached and new tokens: at most max_seq_len."""
-        _check_length(self, x, cache, lengths)
-        options = {"bias": bias, "window": window, "cache": cache, "lengths": lengths}
-        options["position_ids"] = position_ids
-        return super().forward(x, mask, return_attention, is_causal=True, **options)
-
-
-# --- Decoding -----------------------------------------------------------------------------------
+# --- The cache ----------------------------------------------------------------------------------
 
 
 class KVCache:
@@ -345,11 +257,8 @@ class KVCache:
 
     With it a decoder pays for one query a step, not for the whole text again. ``cache[i]`` is the
     cache of layer i; one of a single layer is its own. For inference: under ``torch.no_grad()``.
-
-    All sequences have as many tokens; caching.py has RaggedKVCache, where they differ,
-    WindowKVCache, which forgets, and StaticKVCache, for compilers. ``reorder`` lets beams go on
-    with one another's past, ``crop`` takes back what a draft model proposed in vain: both in all
-    layers at once. For ``torch.export`` a cache is a pytree, once caching.py is imported.
+    All sequences have as many tokens. caching.py has caches where they differ, that forget, and
+    for compilers; it also makes all of them pytrees, for ``torch.export``.
 
     Memory: num_layers · batch_size · num_kv_heads · max_seq_len · (head_dim + value_dim) numbers.
     """
@@ -366,10 +275,8 @@ class KVCache:
         dtype: torch.dtype | None = None,
         device: Device = None,
     ) -> None:
-        value_dim = head_dim if value_dim is None else value_dim
-        check_counts(batch_size=batch_size, num_kv_heads=num_kv_heads, num_layers=num_layers)
-        check_counts(max_seq_len=max_seq_len, head_dim=head_dim, value_dim=value_dim)
         rows = (num_layers, batch_size, num_kv_heads, max_seq_len)
+        value_dim = _value_dim(*rows, head_dim, value_dim)
         self.keys = torch.zeros(*rows, head_dim, dtype=dtype, device=device)
         self.values = torch.zeros(*rows, value_dim, dtype=dtype, device=device)
         self.lengths = [0] * num_layers
@@ -386,6 +293,24 @@ class KVCache:
         """How many tokens this layer holds."""
         return self.lengths[known_layer(self)]
 
+    def append(
+        self, key: Tensor, value: Tensor, lengths: Lengths | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """Add L new tokens, (B, Hkv, L, D); return all so far, (B, Hkv, S, D), as views."""
+        _check_room_for(self, key, value, lengths)
+        start, end = self.length, self.length + key.shape[-2]
+        keys, values = self.keys[self.layer], self.values[self.layer]
+        keys[:, :, start:end], values[:, :, start:end] = key, value
+        self.lengths[self.layer] = end
+        return keys[:, :, :end], values[:, :, :end]
+
+    def crop(self, length: int) -> None:
+        """Forget the tokens behind the first ``length``, in all layers: after a rejected draft."""
+        check_counts(0, length=length)
+        self.lengths[:] = [min(held, int(length)) for held in self.lengths]
+
+    # The rest is in no lesson: what layers ask of a cache, beams, other devices, its text.
+
     def place(
         self,
         query_len: int,
@@ -398,58 +323,29 @@ class KVCache:
         refuse_lengths(lengths)
         return Placement(self.length, self.length + query_len, is_causal, window)
 
-    def append(
-        self, key: Tensor, value: Tensor, lengths: Lengths | None = None
-    ) -> tuple[Tensor, Tensor]:
-        """Add L new tokens, (B, Hkv, L, D); return all so far, (B, Hkv, S, D), as views."""
-        check_new_tokens(self, key, value)
-        start, end = self.length, self.place(key.shape[-2], lengths).key_len
-        check_room(self, end)
-        keys, values = self.keys[self.layer], self.values[self.layer]
-        keys[:, :, start:end], values[:, :, start:end] = key, value
-        self.lengths[self.layer] = end
-        return keys[:, :, :end], values[:, :, :end]
+    def reset(self) -> None:
+        """Forget all tokens; the memory stays."""
+        self.crop(0)
 
     def reorder(self, index: Lengths) -> None:
-        """Let sequence b go on with the past of sequence ``index[b]``: for beams."""
-        order = _check_order(index, self.keys.shape[1])
-        index = torch.tensor(order, device=self.keys.device)
+        """Let sequence b go on with the past of sequence ``index[b]``, in all layers: for beams."""
+        index = _check_order(self, index)
         for held in (self.keys, self.values):  # in place: the layers' views share this memory
             held.copy_(held.index_select(1, index))
 
     def select(self, index: Lengths) -> "KVCache":
         """A new cache whose sequence b is this one's ``index[b]``: [0, 0, 0] begins three beams."""
-        order = _check_order(index, self.keys.shape[1], same_count=False)
-        made = copy.copy(self)
-        made.keys, made.values = self.keys[:, order], self.values[:, order]
-        made.lengths = copy.deepcopy(self.lengths)
-        return made
-
-    def crop(self, length: int) -> None:
-        """Forget the tokens behind the first ``length``."""
-        check_counts(0, length=length)
-        self.lengths[:] = [min(held, int(length)) for held in self.lengths]
-
-    def reset(self) -> None:
-        """Forget all tokens; the memory stays."""
-        self.crop(0)
+        index = _check_order(self, index, same_count=False)
+        return _with_memory(self, self.keys[:, index], self.values[:, index])
 
     def to(self, *device_or_dtype: object, **options: object) -> "KVCache":
         """A copy on another device or of another dtype, as ``Tensor.to``."""
-        moved, options = copy.copy(self), options | {"copy": True}
-        moved.keys = self.keys.to(*device_or_dtype, **options)
-        moved.values = self.values.to(*device_or_dtype, **options)
-        moved.lengths = copy.deepcopy(self.lengths)
-        return moved
+        options["copy"] = True
+        moved = (held.to(*device_or_dtype, **options) for held in (self.keys, self.values))
+        return _with_memory(self, *moved)
 
     def __repr__(self) -> str:
-        layers, batch, heads, most, size = self.keys.shape
-        sizes = f"{batch}, {heads}, {most}, {size}"
-        if self.values.shape[-1] != size:
-            sizes += f", value_dim={self.values.shape[-1]}"
-        kind = f"dtype={self.keys.dtype}, device='{self.keys.device}'"
-        name = type(self).__name__
-        return f"{name}({sizes}, num_layers={layers}, {kind}) with lengths {self.lengths}"
+        return _described(self)
 
 
 # --- Fused attention: the same numbers, no attention matrix -------------------------------------
@@ -984,7 +880,85 @@ def usable_backends(
     return reasons
 
 
+# --- The layer's options, and a decoder's layer -------------------------------------------------
+
+
+class LayerOptions(TypedDict, total=False):
+    """The keyword arguments of ``MultiHeadAttention``, for layers that hand them on.
+
+    ``num_kv_heads``: as many as query heads unless given. ``head_dim``: embed_dim / num_heads
+        unless given. ``bias``: of the projections.
+    ``qk_norm``: scale each head's queries and keys to a root mean square of 1, times a learned
+        weight, before the rotation (Henry et al. 2020; as in Qwen 3, 2025); ``norm_eps`` is added
+        to their mean square.
+    ``rotary`` is called as ``rotary(heads, offset)``, or ``rotary(heads, position_ids=...)``, on
+        queries and keys (positions.py has one).
+    ``scale``, ``softcap`` and ``sinks``, which are learned and begin at 0, are those of
+        ``scaled_dot_product_attention``.
+    """
+
+    num_kv_heads: int | None
+    head_dim: int | None
+    bias: bool
+    qk_norm: bool
+    norm_eps: float
+    rotary: nn.Module | None
+    scale: float | None
+    softcap: float | None
+    sinks: bool
+    device: Device
+    dtype: torch.dtype | None
+
+
+class CausalMultiHeadAttention(MultiHeadAttention):
+    """Multi-head self-attention in which no token sees a later one: a decoder's layer (GPT)."""
+
+    def __init__(
+        self,
+        embed_dim: int,
+        num_heads: int,
+        max_seq_len: int,
+        dropout: float = 0.0,
+        **options: "Unpack[LayerOptions]",
+    ) -> None:
+        super().__init__(embed_dim, num_heads, dropout, **options)
+        check_counts(max_seq_len=max_seq_len)
+        self.max_seq_len = int(max_seq_len)
+
+    def extra_repr(self) -> str:
+        return f"{super().extra_repr()}, max_seq_len={self.max_seq_len}"
+
+    def forward(
+        self,
+        x: Tensor,
+        mask: Tensor | None = None,
+        return_attention: bool = False,
+        *,
+        bias: Tensor | None = None,
+        window: int | None = None,
+        cache: "KVCache | None" = None,
+        lengths: Lengths | None = None,
+        position_ids: Tensor | None = None,
+    ) -> Tensor | tuple[Tensor, Tensor]:
+        """As ``MultiHeadAttention.forward``, causal. Cached and new tokens: at most max_seq_len."""
+        _check_length(self, x, cache, lengths)
+        options = {"bias": bias, "window": window, "cache": cache, "lengths": lengths}
+        options["position_ids"] = position_ids
+        return super().forward(x, mask, return_attention, is_causal=True, **options)
+
+
 # --- Helpers ------------------------------------------------------------------------------------
+
+
+def create_window_mask(
+    query_len: int, key_len: int | None = None, device: Device = None, *, window: int
+) -> Tensor:
+    """Let each query see the keys less than ``window`` positions away.  Returns (L, S), bool.
+
+    ``create_causal_mask(n) & create_window_mask(n, window=w)`` leaves the last w keys.
+    """
+    L, S = _lengths(query_len, key_len, window=window)
+    return _band(L, S, S - L, False, window, device)
 
 
 def create_document_mask(documents: Tensor) -> Tensor:
@@ -1023,14 +997,19 @@ def _prepare(
     is_causal: bool,
     window: int | None,
     *others: object,
-) -> tuple[Tensor, Tensor, Tensor | None, Tensor | None]:
-    """Check the arguments of explicit attention, and bring them into its simplest form."""
+) -> tuple[Tensor, Tensor, Tensor, Tensor | None, Tensor | None]:
+    """Check the arguments of explicit attention, and bring them into its simplest form: a key head
+    for each query head, one mask for all that is hidden, and float32 or wider."""
     check_attention(query, key, value, mask, bias, is_causal, window, *others, stacklevel=5)
     L, S = query.shape[-2], key.shape[-2]
     if is_causal or window is not None:
         band = _band(L, S, S - L, is_causal, window, query.device)
         mask = band if mask is None else mask & band
-    return _repeat_heads(query, key), _repeat_heads(query, value), *_hide_infinite(mask, bias)
+    key, value = _repeat_heads(query, key), _repeat_heads(query, value)
+    # Half precision is widened, as fused kernels do inside: rounded scores cost digits.
+    wide = torch.promote_types(query.dtype, torch.float32)
+    query, key, value = query.to(wide), key.to(wide), value.to(wide)
+    return query, key, value, *_hide_infinite(mask, bias)
 
 
 def _softmax_with_sinks(scores: Tensor, mask: Tensor | None, sinks: Tensor) -> Tensor:
@@ -1060,41 +1039,59 @@ class Placement(NamedTuple):
     mask: Tensor | None = None  # (B, 1, L, S), where aligned ends don't say it
 
 
-class LayerOptions(TypedDict, total=False):
-    """The keyword arguments of ``MultiHeadAttention``, for layers that hand them on."""
-
-    num_kv_heads: int | None
-    head_dim: int | None
-    bias: bool
-    qk_norm: bool
-    norm_eps: float
-    rotary: nn.Module | None
-    scale: float | None
-    softcap: float | None
-    sinks: bool
-    device: Device
-    dtype: torch.dtype | None
-
-
 def _place(
-    cache: KVCache | None,
-    lengths: Lengths | None,
+    layer: MultiHeadAttention,
     query: Tensor,
     key: Tensor,
     mask: Tensor | None,
     bias: Tensor | None,
     is_causal: bool,
     window: int | None,
-) -> Placement:
-    """Where a layer's tokens stand. An error about masks comes before a cache takes the tokens."""
+    cache: KVCache | None,
+    lengths: Lengths | None,
+    position_ids: Tensor | None,
+) -> tuple[int | Tensor, dict[str, object]]:
+    """Where a layer's tokens stand, for ``rotate``, and the options of the attention between them.
+    An error about masks comes before a cache takes the tokens."""
     if cache is None:
-        return Placement(0, key.shape[-2], is_causal, window)
-    place = cache.place(query.shape[-2], lengths, is_causal=is_causal, window=window)
-    scores = (*query.shape[:-1], place.key_len)
-    check_scores_like("mask", mask, query, scores)
-    check_scores_like("bias", bias, query, scores)
-    _check_ragged_bias(bias, place)
-    return place
+        place = Placement(0, key.shape[-2], is_causal, window)
+    else:
+        place = cache.place(query.shape[-2], lengths, is_causal=is_causal, window=window)
+        scores = (*query.shape[:-1], place.key_len)
+        check_scores_like("mask", mask, query, scores)
+        check_scores_like("bias", bias, query, scores)
+        _check_ragged_bias(bias, place)
+    stands = place.positions if position_ids is None else position_ids
+    if place.mask is not None:
+        mask = place.mask if mask is None else mask & place.mask
+    hiding = {"bias": bias, "is_causal": place.is_causal, "window": place.window}
+    return stands, {"mask": mask, **hiding, **layer._options()}
+
+
+def _extras(
+    layer: MultiHeadAttention, qk_norm: bool, norm_eps: float, sinks: bool
+) -> tuple[nn.RMSNorm | None, nn.RMSNorm | None, nn.Parameter | None]:
+    """What few layers have: norms of queries and keys, and a sink for each head."""
+    made = {"device": layer.out_proj.weight.device, "dtype": layer.out_proj.weight.dtype}
+    norms = [nn.RMSNorm(layer.head_dim, eps=norm_eps, **made) if qk_norm else None for _ in "qk"]
+    return *norms, nn.Parameter(torch.zeros(layer.num_heads, **made)) if sinks else None
+
+
+def _with_memory(cache: KVCache, keys: Tensor, values: Tensor) -> KVCache:
+    """A cache as this one, which shares nothing with it, whose memory is the given."""
+    made = copy.copy(cache)
+    made.keys, made.values, made.lengths = keys, values, copy.deepcopy(cache.lengths)
+    return made
+
+
+def _described(cache: KVCache) -> str:
+    layers, batch, heads, most, size = cache.keys.shape
+    sizes = f"{batch}, {heads}, {most}, {size}"
+    if cache.values.shape[-1] != size:
+        sizes += f", value_dim={cache.values.shape[-1]}"
+    kind = f"dtype={cache.keys.dtype}, device='{cache.keys.device}'"
+    name = type(cache).__name__
+    return f"{name}({sizes}, num_layers={layers}, {kind}) with lengths {cache.lengths}"
 
 
 def rotate(rotary: nn.Module, heads: Tensor, stands: int | Tensor) -> Tensor:
@@ -1163,9 +1160,8 @@ def _lengths(query_len: int, key_len: int | None, **others: int) -> tuple[int, i
     return query_len, key_len
 
 
-def _padded_lengths(
-    lengths: Lengths, key_len: int | None, padding_side: str
-) -> tuple[list[int], int]:
+def _padded_lengths(lengths: Lengths, key_len: int | None, padding_side: str) -> tuple[Tensor, int]:
+    """Lengths (B, 1, 1, 1), on the device that they came from, and the number of keys."""
     counts = as_list("lengths", lengths)
     if padding_side not in ("right", "left"):
         raise ValueError(f"padding_side must be 'right' or 'left', got {padding_side!r}")
@@ -1173,7 +1169,9 @@ def _padded_lengths(
     check_counts(0, key_len=key_len)
     if not all(0 <= count <= key_len for count in counts):
         raise ValueError(f"lengths must lie in 0 ... key_len={key_len}, got {counts}")
-    return counts, key_len
+    device = lengths.device if isinstance(lengths, Tensor) else None
+    real = torch.tensor(counts, dtype=torch.int64, device=device)
+    return real[:, None, None, None], key_len
 
 
 def _check_documents(documents: Tensor) -> None:
@@ -1273,7 +1271,6 @@ def check_forward(
     x: Tensor,
     mask: Tensor | None,
     return_attention: bool,
-    *,
     context: Tensor | None = None,
     bias: Tensor | None = None,
     window: int | None = None,
@@ -1313,6 +1310,20 @@ def _check_input(layer: MultiHeadAttention, x: Tensor) -> None:
         check_alike("layer", layer.out_proj.weight, "x", x)
 
 
+def _value_dim(
+    num_layers: int,
+    batch_size: int,
+    num_kv_heads: int,
+    max_seq_len: int,
+    head_dim: int,
+    value_dim: int | None,
+) -> int:
+    value_dim = head_dim if value_dim is None else value_dim
+    check_counts(batch_size=batch_size, num_kv_heads=num_kv_heads, num_layers=num_layers)
+    check_counts(max_seq_len=max_seq_len, head_dim=head_dim, value_dim=value_dim)
+    return value_dim
+
+
 def check_new_tokens(cache: KVCache, key: Tensor, value: Tensor) -> None:
     for name, new, held in (("key", key, cache.keys), ("value", value, cache.values)):
         wanted = (*held.shape[1:3], key.shape[-2], held.shape[-1])
@@ -1343,6 +1354,12 @@ def check_room(cache: KVCache, end: int) -> None:
         raise ValueError(f"cache is full: {asked} exceed max_seq_len={cache.max_seq_len}")
 
 
+def _check_room_for(cache: KVCache, key: Tensor, value: Tensor, lengths: Lengths | None) -> None:
+    check_new_tokens(cache, key, value)
+    refuse_lengths(lengths)
+    check_room(cache, cache.length + key.shape[-2])
+
+
 def _check_length(
     layer: CausalMultiHeadAttention, x: Tensor, cache: KVCache | None, lengths: Lengths | None
 ) -> None:
@@ -1360,12 +1377,13 @@ def _check_context(layer: MultiHeadAttention, x: Tensor, context: Tensor) -> Non
         raise ValueError(f"batch differs: x {(*x.shape,)}, context {(*context.shape,)}")
 
 
-def _check_order(index: Lengths, batch: int, same_count: bool = True) -> list[int]:
-    order = as_list("index", index)
+def _check_order(cache: KVCache, index: Lengths, same_count: bool = True) -> Tensor:
+    """The numbers of sequences, on the cache's device."""
+    order, batch = as_list("index", index), cache.keys.shape[1]
     if not order or not all(0 <= b < batch for b in order) or (same_count and len(order) != batch):
         count = f"{batch} " if same_count else ""
         raise ValueError(f"index must be {count}numbers in 0 ... {batch - 1}, got {order}")
-    return order
+    return torch.tensor(order, device=cache.keys.device)
 
 
 def _check_ragged_bias(bias: Tensor | None, place: Placement) -> None:
