@@ -79,8 +79,11 @@ function counted(m) {
   const top = Math.ceil(m.curve[m.most - 1].whole.products / 2e7) * 20;
   const y = scaleLinear([0, top], [BOX.bottom, BOX.top]);
   const curve = (way, x) => line((_, i) => x(i + 1), (work) => y(work[way].products / 1e6))(m.curve);
-  return frame(m, y, [0, top / 2, top], (x) => Object.keys(WAYS).map((way) => svg`<path class=${way} d=${curve(way, x)}></path>
-    <circle class=${way} r="5" cx=${x(m.length)} cy=${y(m[way].products / 1e6)}></circle>`));
+  const name = (way, x, at, up) => svg`<text class="name ${way}" x=${x(at)} y=${y(m.curve[Math.round(at) - 1][way].products / 1e6) - up}>${WAYS[way]}</text>`;
+  return frame(m, y, [0, top / 2, top], (x) => [
+    ...Object.keys(WAYS).map((way) => svg`<path class=${way} d=${curve(way, x)}></path>
+      <circle class=${way} r="5" cx=${x(m.length)} cy=${y(m[way].products / 1e6)}></circle>`),
+    name("cached", x, m.most, 8), name("whole", x, 0.7 * m.most, 10)]);
 }
 
 const NICE = [2, 4, 10, 20, 40, 100, 200, 400, 1000, 2000, 4000, 10000];

@@ -35,19 +35,19 @@ def local_mask(query_len, key_len, window, first):
 
 
 def write_story(model, tokens, count):
-    cache, story = new_cache(model, len(tokens) + count), list(tokens)
+    story, cache = [*tokens], new_cache(model, len(tokens) + count)
     for _ in range(count):
         x = model.embedding[story[cache[0].length :]][None]
         for i, layer in enumerate(model.layers):
-            attend, start = layer.attention, cache[i].length
-            q, k, v = attend._project(layer.norm(x))  # (1, H, L, D)
-            keys, values = cache[i].append(attend.rotary(k, start), v)
-            q = attend.rotary(q, start)
-            mix = fused_attention(q, keys, values, is_causal=True)
-            x = x + attend.out_proj(mix.transpose(1, 2).flatten(2))
+            attn, start = layer.attention, cache[i].length
+            q, k, v = attn._project(layer.norm(x))  # (1, H, L, D)
+            q, k = attn.rotary(q, start), attn.rotary(k, start)
+            keys, values = cache[i].append(k, v)
+            y = fused_attention(q, keys, values, is_causal=True)
+            x = x + attn.out_proj(y.transpose(1, 2).flatten(2))
             x = x + layer.mlp(x)
         logits = model.norm(x[0, -1]) @ model.embedding.T
-        story.append(int((logits + model.unembedding_bias).argmax()))
+        story += [int((logits + model.unembedding_bias).argmax())]
     return story[len(tokens) :], keys[0]
 
 

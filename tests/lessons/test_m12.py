@@ -40,7 +40,7 @@ def test_reading_all_100_is_80_times_the_work(page, model):
     assert 75 < whole / alone < 85
     assert "About 80" in page.select_one("#predict-again").get_text()
     said = " ".join(page.select_one("#sec-cache").get_text().split())
-    assert f"and at 100 tokens {whole / alone:.0f} times" in said
+    assert f"at 100 tokens the work without the cache is {whole / alone:.0f} times" in said
 
 
 def test_the_cached_text_is_the_whole_model_s(page):
@@ -149,6 +149,37 @@ def test_sharing_costs_a_model_that_was_not_trained_for_it(page, model):
     assert found > float(whole) + 0.5
 
 
+@torch.no_grad()
+def test_the_mean_of_two_keys_lies_farther_away_than_one_of_4_bits(page, model):
+    """The reason that the question's answers give, for the keys of the ten sentences."""
+    tokenizer = Tokenizer(model.config.vocabulary)
+    lines = (ROOT / "modules/start/sentences.txt").read_text(encoding="utf-8").splitlines()
+    off = {"mean": [], "4 bits": []}
+    for line in lines:
+        states = model(torch.tensor([tokenizer.encode(line)])).residual
+        for layer, x in zip(model.layers, states, strict=False):
+            _, key, _ = layer.attention._project(layer.norm(x))
+            key = layer.attention.rotary(key)
+            mean = key.unflatten(1, (2, 2)).mean(2).repeat_interleave(2, dim=1)
+            for name, other in (("mean", mean), ("4 bits", rounded(key, 15))):
+                off[name].append(((other - key).norm(dim=-1) / key.norm(dim=-1)).flatten())
+    assert torch.cat(off["4 bits"]).mean() < 0.12
+    assert torch.cat(off["mean"]).mean() > 0.7
+    said = " ".join(page.select_one("#predict-share").get_text().split())
+    assert "the mean of two keys lies far from both" in said
+    losses = [float(loss) for *_, loss, _ in cells(page, "rounded")]
+    shared = float(
+        re.search(r"grew from [\d.]+ to ([\d.]+)", page.select_one("#sec-share").get_text())[1]
+    )
+    assert shared > losses[3] > losses[0], "Worse than with 2 bits"
+
+
+def test_how_far_back_a_window_hears_in_32_layers(page):
+    said = " ".join(page.select_one("#sec-patterns").get_text().split())
+    assert f"32 · 4,095 = {32 * 4095:,} tokens back" in said
+    assert 0 < 131_072 - 32 * 4095 < 50  # nearly the whole book
+
+
 def test_the_static_forms_are_attention_py_s(page):
     table = page.select_one("#sparse-patterns .static-form table").get_text(" ")
     causal = torch.ones(64, 64).tril().bool()
@@ -239,7 +270,7 @@ def test_from_60_tokens_on_the_cache_saves_49_of_50(page):
 
     first = next(n for n in range(1, 129) if 50 * work(1, n) <= work(n, n * (n + 1) // 2))
     said = " ".join(page.select_one("#sec-cache").get_text().split())
-    assert f"from {first} tokens on, 49 of 50 multiplications" in said
+    assert f"From {first} tokens on, 49 of 50 multiplications are saved" in said
 
 
 def test_what_makes_room_for_64_texts_of_llama_3(page):
@@ -296,9 +327,20 @@ def test_the_tables_give_what_the_weights_give(page):
     assert "6, 5" in label
     scores = K @ q
     assert "place of softmax’s" in said.replace("'", "’")
+    powers = [math.exp(q) for q in (1, 2, 3)]  # softmax's, of a key whose first number is 1
+    assert re.search(r"softmax needs .{,60}, about 2\.7 7\.4 20 ", said)
+    assert [f"{power:.{d}f}" for power, d in zip(powers, (1, 1, 0), strict=True)] == [
+        "2.7",
+        "7.4",
+        "20",
+    ]
+    assert f"2.7 would give {', '.join(f'{math.e * q:.1f}' for q in (1, 2))} and" in said
+    assert f"and {math.e * 3:.1f}. So with softmax" in said
     assert scores[:2].tolist() == [1, 0]
     assert "weights of the three tokens are 1, 0 and 0.6" in said
     assert "by their sum, which is 1.6" in said
+    assert "the answer is (2.67, 4.67)" in said
+    assert [f"{n / 3:.2f}" for n in (8, 14)] == ["2.67", "4.67"]
     assert torch.allclose(scores, torch.tensor([1, 0, 0.6]))
     assert scores.sum().item() == pytest.approx(1.6)
     assert "Softmax mixes too" in said
@@ -367,9 +409,12 @@ def test_writing_ahead_spares_runs_and_two_layers_cost_more(page):
         assert one[2] == one[1] * one[0] == pytest.approx(all_alone, rel=0.1)  # near even
 
 
-def test_a_third_word_needs_two_keys_and_two_values():
+def test_a_third_word_needs_two_keys_and_two_values(page):
+    values = torch.tensor([3.0, 9, 4])
     powers = torch.tensor([1.0, 2, 1])  # of 0, 0.7 and 0
-    assert float(powers / powers.sum() @ torch.tensor([3.0, 9, 4])) == 6.25
+    assert float(powers / powers.sum() @ values) == 6.25
+    exactly = torch.tensor([0, 0.7, 0]).softmax(0) @ values
+    assert output(page, "one-step") == f"{exactly:.2f}"
 
 
 def test_the_five_ways_side_by_side(page):
@@ -463,5 +508,5 @@ def test_what_llama_3_keeps_with_and_without_sharing(page):
     assert "2 · 32 · 128 = 8,192" in said
     latent = " ".join(page.select_one("#sec-compress").get_text().split())
     assert 2 * 128 * 128 == 32_768
-    assert "has 512 numbers. The other 64 are" in latent  # 576
+    assert "576 numbers the latent has 512. The other 64 are" in latent
     assert "2 · 128 · 128 = 32,768" in latent
