@@ -10,14 +10,12 @@ let heights; // one observer for the page
 export function watchHeight(place, stage) {
   // In the next frame: a size that changes while sizes are told is an error ("ResizeObserver loop").
   heights = heights ?? new ResizeObserver((changes) =>
-    requestAnimationFrame(() => stateHeights(changes.map(({target}) => target))));
+    requestAnimationFrame(() => changes.forEach(stateHeight)));
   whenIdle(() => heights.observe(stage));
 }
 
-function stateHeights(stages) {
-  // All are measured first: to measure after a change is to lay out once more.
-  const measured = stages.map((stage) => [stage.parentElement, stage.getBoundingClientRect().height]);
-  for (const [place, height] of measured) {
-    if (height) Object.assign(place.style, {contain: "size layout", height: `${height}px`});
-  }
+/** As it was told: to measure would be to lay out once more. */
+function stateHeight({target, borderBoxSize}) {
+  const {blockSize} = borderBoxSize[0];
+  if (blockSize) Object.assign(target.parentElement.style, {contain: "size layout", height: `${blockSize}px`});
 }
