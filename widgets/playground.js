@@ -33,9 +33,16 @@ const question = ({task}, {questions = {}}) => (questions[task] ? html` <a href=
 
 const another = ({set, state}) => html`<button type="button" @click=${() => set({example: (state.example + 1) % 10, at: null})}>Another example</button>`;
 
+/** The example; in some drawings of a training as it was: see `showInParts` of bench.js. */
+function example(m, widget) {
+  const {bench} = widget.data;
+  if (!(m.isPlaying && bench.keepsExample && bench.example)) bench.example = strip(m, widget);
+  return bench.example;
+}
+
 function view(m, widget) {
   return html`${training(widget)}${status(m)}
-    <div class="example"><p class="title"><span>${TASKS[m.task].asks}${question(m, widget.data)}</span> ${another(widget)}</p>${strip(m, widget)}</div>
+    <div class="example"><p class="title"><span>${TASKS[m.task].asks}${question(m, widget.data)}</span> ${another(widget)}</p>${example(m, widget)}</div>
     <div class="floor" aria-busy=${m.isAwaited}>${chart(m, widget)}
     <div class=${m.change ? "models two" : "models"}>${m.sides.map((one, i) => side(one, i, m, widget))}</div></div>
     ${widget.sentence({hidden: true})}`;

@@ -10,10 +10,12 @@ const PROBLEM = {
 const MOST = 4000; // readings that are kept
 
 export const benchOf = () => ({
-  runs: new Map(), readings: new Map(), worths: new Map(), untrained: new Map(), shown: null,
+  runs: new Map(), readings: new Map(), worths: new Map(), untrained: new Map(), first: null, shown: null,
   playing: null, // what the worker trains in view: {trained, to, pace, example, shown}
   catching: null, // what it trains first, because the address or a comparison asks for it
-  looking: null, problem: "", worker: null, frame: 0, isDone: false, isReaders: false
+  looking: null, problem: "", worker: null, isDone: false, isReaders: false,
+  frame: 0, isNew: false, // the next drawing, and whether more has come since the last
+  keepsExample: false, example: null // whether this drawing leaves the example as it was, and how that is
 });
 
 /** {losses, shares} of a training: of each step, before it learned from that step's rows. */
@@ -94,9 +96,19 @@ function hearRecords(widget, {records, isDone}) {
     keep(bench, {key, step, example}, reading);
   }
   bench.isDone = isDone;
-  if (!bench.frame) bench.frame = requestAnimationFrame(() => {
-    bench.frame = 0;
-    show(widget);
+  bench.isNew = true;
+  if (!bench.frame) bench.frame = requestAnimationFrame(() => showInParts(widget));
+}
+
+/** Draws the example a frame later than the rest, so that what a reader does in between is answered soon. */
+function showInParts(widget) {
+  const {bench} = widget.data;
+  Object.assign(bench, {isNew: false, keepsExample: true});
+  show(widget);
+  bench.keepsExample = false;
+  bench.frame = requestAnimationFrame(() => {
+    widget.draw();
+    bench.frame = bench.isNew ? requestAnimationFrame(() => showInParts(widget)) : 0;
   });
 }
 

@@ -1,6 +1,6 @@
 // The two curves of a training: its loss, on an axis of powers, and how many answers are right.
 
-import {line, scaleLinear} from "../../assets/vendor/d3.js";
+import {scaleLinear} from "../../assets/vendor/d3.js";
 import {html, nothing, svg} from "../../assets/vendor/lit.js";
 import {ENOUGH, meanAt} from "./learned.js";
 
@@ -14,16 +14,19 @@ const PARTS = [
 ];
 const LENGTHS = [100, 200, 300, 400, 500, 700, 1000];
 
-const paths = new WeakMap(); // of a list that grows: {length, extent, raw, smooth}
+const paths = new WeakMap(); // of a list that grows, and with it the paths: {length, extent, raw, smooth}
 
 /** The path of every step's number, and that of the mean of ten. */
 function pathsOf(numbers, {of}, x, y, extent) {
   const known = paths.get(numbers);
-  if (known?.length === numbers.length && known.extent === extent) return known;
-  const path = (list) => line((p) => x(p[0]), (p) => y(p[1]))(list) ?? "";
-  const raw = path(numbers.map((number, i) => [i + 1, of(number)]));
-  const smooth = path(numbers.map((_, i) => [i + 1, of(meanAt(numbers, i + 1))]));
-  const made = {length: numbers.length, extent, raw, smooth};
+  const made = known?.extent === extent ? known : {length: 0, extent, raw: "", smooth: ""};
+  while (made.length < numbers.length) {
+    const start = made.length ? "L" : "M";
+    const step = (made.length += 1);
+    const point = (number) => `${start}${x(step).toFixed(2)},${y(of(number)).toFixed(2)}`;
+    made.raw += point(numbers[step - 1]);
+    made.smooth += point(meanAt(numbers, step));
+  }
   paths.set(numbers, made);
   return made;
 }

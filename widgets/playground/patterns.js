@@ -34,33 +34,30 @@ const OF_TASK = {
 };
 
 /** [{pattern, says, share}]: how far a map of weights follows each pattern, in an example of a task. */
-export function patternsOf(task, {tokens, targets}, map) {
-  const start = tokens.findIndex((_, i) => askedAt(task, targets, i).length); // before it nothing is asked
-  return OF_TASK[task].map((pattern) => {
-    const {says, at} = PATTERNS[pattern];
-    return {pattern, says, share: shareOf((i) => at({tokens, targets, i, start}), tokens.length, map)};
-  });
-}
+export const patternsOf = (task, example, map) => OF_TASK[task].map((pattern) =>
+  ({pattern, says: PATTERNS[pattern].says, share: shareOf(pattern, task, example, map)}));
 
 /** The one that it follows most. */
 export const bestPattern = (task, example, map) => patternsOf(task, example, map).reduce((best, now) => (now.share > best.share + 1e-9 ? now : best));
 
 /** What equal weights, on all that the mask leaves, would give to the pattern. */
 export function evenShare(task, example, pattern, isMasked) {
-  const length = example.tokens.length;
-  const map = Float64Array.from({length: length * length}, (_, at) => {
-    const [i, j] = [Math.floor(at / length), at % length];
-    return isMasked ? Number(j <= i) / (i + 1) : 1 / length;
-  });
-  return patternsOf(task, example, map).find((one) => one.pattern === pattern).share;
+  const {length} = example.tokens;
+  const map = new Float64Array(length * length);
+  for (let i = 0; i < length; i += 1) {
+    if (isMasked) map.fill(1 / (i + 1), i * length, i * length + i + 1);
+    else map.fill(1 / length, i * length, (i + 1) * length);
+  }
+  return shareOf(pattern, task, example, map);
 }
 
 /** The mean weight on the pattern's places, over the symbols that have some; the first symbol sees only itself. */
-function shareOf(placesOf, length, map) {
+function shareOf(pattern, task, {tokens, targets}, map) {
+  const start = tokens.findIndex((_, i) => askedAt(task, targets, i).length); // before it nothing is asked
   let [total, count] = [0, 0];
-  for (let i = 1; i < length; i += 1) {
-    const found = placesOf(i);
-    for (const j of found) total += map[i * length + j];
+  for (let i = 1; i < tokens.length; i += 1) {
+    const found = PATTERNS[pattern].at({tokens, targets, i, start});
+    for (const j of found) total += map[i * tokens.length + j];
     if (found.length) count += 1;
   }
   return count ? total / count : 0;
