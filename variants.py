@@ -375,8 +375,8 @@ class GatedAttention(MultiHeadAttention):
 
     Y = (σ(x W_G) ⊙ Concat(head₁, …, head_H)) W_O        (Qiu et al. 2025, "SDPA output gate")
 
-    Softmax always hands on a whole mix, of a sink's value where nothing fits. A gate near 0 hands
-    on nothing. Weights that are returned are those before the gate.
+    Without ``sinks`` softmax always hands on a whole mix, even where nothing fits. A gate near 0
+    hands on nothing. Weights that are returned are those before the gate.
     """
 
     def __init__(
@@ -407,9 +407,9 @@ class GatedDeltaNet(nn.Module):
     Sₜ = αₜ (I − βₜ kₜ kₜᵀ) Sₜ₋₁ + βₜ kₜ vₜᵀ,  oₜ = Sₜᵀ qₜ
 
     αₜ = exp(−A softplus(x W_α + b)) fades the whole table, βₜ = σ(x W_β) says how far the entry
-    under kₜ is put right. Queries and keys have length 1. A short convolution over the last
-    ``conv_size`` tokens (1: only the token itself) and SiLU come before; after it each head is
-    normed and gated by SiLU(x W_G). Always causal.
+    under kₜ is put right. Queries and keys are divided by their length, √(|k|² + ε). A short
+    convolution over the last ``conv_size`` tokens (1: only the token itself) and SiLU come before;
+    after it each head is normed and gated by SiLU(x W_G). Always causal.
 
     ``gated=False`` fades nothing (DeltaNet, Schlag et al. 2021; Yang et al. 2024).
     ``delta=False`` adds and corrects nothing: with the gate as Mamba-2's (Dao and Gu 2024), without
@@ -548,8 +548,8 @@ def gated_delta_rule(
         last token. ``delta=False`` leaves out the product with kₜ kₜᵀ: it adds.
 
     ``chunk_size=None`` goes token by token, as the formula says. With chunks the work within one is
-    a few matrix products and a triangular system (the WY form, Yang et al. 2024). A token whose
-    log α is below −50, −∞ too, leaves 2e-22 of the table there.
+    a few matrix products and a triangular system (the WY form, Yang et al. 2024), which on a CPU
+    needs float32 or wider. A token whose log α is below −50, −∞ too, leaves 2e-22 of the table.
     """
     _check_delta_rule(query, key, value, log_decay, beta)
     sizes = (*key.shape[:-2], key.shape[-1], value.shape[-1])
@@ -585,14 +585,15 @@ def _write_chunk(
     """C tokens at once. What token i writes, uᵢ, depends on what those before it in the chunk have
     written: uᵢ = βᵢ (vᵢ − what kᵢ had before the chunk − Σⱼ₍ⱼ<ᵢ₎ (kᵢ·kⱼ) fade(j → i) uⱼ).
     """
-    # exp(−50) is 2e-22: nothing stays. A larger fall would drown the small ones in the sum, and
-    # −∞ − (−∞) isn't a number.
-    faded = log_decay.clamp(min=-50).cumsum(-1)  # from before the chunk to after each token
+    # exp(−50) is 2e-22: nothing stays, and −∞ − (−∞) isn't a number. The sum is wider than its
+    # terms, for in float32 a few falls of 50 would drown the small ones after them.
+    wide = log_decay.dtype if log_decay.device.type == "mps" else torch.float64
+    faded = log_decay.clamp(min=-50).to(wide).cumsum(-1)  # since the chunk began
     length = faded.shape[-1]
     later = torch.ones(length, length, dtype=torch.bool, device=k.device).triu(1)
     between = faded[..., :, None] - faded[..., None, :]  # (..., C, C), at most 0
-    fade = between.masked_fill(later, -torch.inf).exp()  # where it is hidden, it may be large
-    start = faded.exp()[..., None]
+    between = between.masked_fill(later, -torch.inf)  # where it is hidden, it may be large
+    fade, start = between.to(k.dtype).exp(), faded.to(k.dtype).exp()[..., None]
     written = v
     if delta:
         written = v - start * (k @ state)
@@ -602,7 +603,7 @@ def _write_chunk(
         # Of ``ties`` only what lies below the diagonal is read.
         written = torch.linalg.solve_triangular(ties, written, upper=False, unitriangular=True)
     output = start * (q @ state) + (q @ k.mT * fade) @ written
-    left = (faded[..., -1:] - faded).exp()[..., None]
+    left = (faded[..., -1:] - faded).to(k.dtype).exp()[..., None]
     return output, start[..., -1:, :] * state + (left * k).mT @ written
 
 

@@ -8,14 +8,15 @@ A function counts as begun when its "..." is gone.
 import numpy as np
 
 
-def corrected(table, key, value, beta):
-    """Write one note by the delta rule.
+def beta_for(table, key, value, wanted):
+    """Say how far a note must go.
 
-    Look what the table has under the key, and bring it the part `beta` of the way to the new value:
-    all of the way with 1, not at all with 0. The key has length 1.
+    Each value is a single number here. A note under `key` brings what the table says there the part
+    beta of the way to `value`. Which beta lets the table say `wanted` afterwards?
 
-    Shapes: `table` (D, Dv); `key` (D,); `value` (Dv,); `beta` a number from 0 to 1.
-    Return: the new table. The old one must stay as it is.
+    Shapes: `table` (D,); `key` (D,), of length 1; `value` and `wanted` are numbers. `wanted` lies
+        between what the table says before and `value`, and these two differ.
+    Return: beta, a number from 0 to 1.
     """
     ...
 
@@ -49,10 +50,9 @@ def numbers_kept(layers, tokens, num_kv_heads, head_dim, window):
     """Count what a stack keeps.
 
     `layers` is a list of words. A "softmax" layer keeps a key and a value of every token, for each
-    of its `num_kv_heads` heads. A "window" layer keeps them of the last `window` tokens alone. A
-    "table" layer keeps one table for each of its `num_kv_heads` heads (and not for each query head,
-    as in the lesson's stacks), with `head_dim` rows and `head_dim` columns. Every key and every
-    value has `head_dim` numbers.
+    of its `num_kv_heads` heads. A "window" layer keeps them of the last `window` tokens only. A
+    "table" layer keeps one table for each of its `num_kv_heads` heads, with `head_dim` rows and
+    `head_dim` columns. Every key and every value has `head_dim` numbers.
 
     Return: how many numbers all layers keep after `tokens` tokens.
     """

@@ -55,8 +55,11 @@ export function sentence({block, counts, rows, last}) {
 
 const share = (x) => `width:${(100 * Math.min(1, x)).toFixed(2)}%`;
 
+// a bar has no room for more than softmax keeps
+const times = (x) => (x > 1 ? html`<small>× ${+x.toFixed(1)}</small>` : "");
+
 const row = ({tokens, kept, keptPlain, flops, flopsPlain}) => html`<tr><th scope="row">${tick(tokens)}</th>
-  <td><span class="bar"><i style=${share(kept / keptPlain)}></i></span></td><td><span>${bytes(kept)}</span></td><td><span>${bytes(keptPlain)}</span></td>
+  <td><span class="bar"><i style=${share(kept / keptPlain)}></i></span>${times(kept / keptPlain)}</td><td><span>${bytes(kept)}</span></td><td><span>${bytes(keptPlain)}</span></td>
   <td><span>${formatPercent(flops / flopsPlain)}</span></td></tr>`;
 
 const view = (m, widget) => html`<table class="along"><caption>What the stack keeps along a text</caption>

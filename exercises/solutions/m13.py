@@ -5,9 +5,9 @@ import numpy as np
 from course.exercises import Task
 
 
-def corrected(table, key, value, beta):
-    had = key @ table  # (Dv,)
-    return table + beta * np.outer(key, value - had)
+def beta_for(table, key, value, wanted):
+    had = key @ table
+    return (wanted - had) / (value - had)
 
 
 def gated_delta(q, k, v, alpha, beta):
@@ -40,10 +40,15 @@ def numbers_kept(layers, tokens, num_kv_heads, head_dim, window):
 # ---- The same, computed another way ------------------------------------------------------------
 
 
-def by_matrix(table, key, value, beta):
-    """(I - β k kᵀ) S + β k vᵀ, as the papers have it."""
-    D = len(key)
-    return (np.eye(D) - beta * np.outer(key, key)) @ table + beta * np.outer(key, value)
+def by_halving(table, key, value, wanted):
+    """Write with a beta, see whether that went too far, and halve what is left."""
+    low, high = 0.0, 1.0
+    for _ in range(60):
+        beta = (low + high) / 2
+        says = key @ (table + beta * key * (value - key @ table))
+        too_far = (says - wanted) * (value - wanted) > 0
+        low, high = (low, beta) if too_far else (beta, high)
+    return beta
 
 
 def by_variants(q, k, v, alpha, beta):
@@ -82,11 +87,14 @@ def units(rng, *shape):
 
 
 def notes(rng, size):
-    """A table, a key and a value; in the smallest, the key is a row's own."""
-    D, Dv = size + 1, size + 2
+    """In the smallest, the key is a row's own; in sizes 2 and 3 nothing, or all, is to change."""
+    D = size + 1
     key = np.eye(D)[0] if size == 1 else units(rng, D)
-    table, value = rng.normal(size=(D, Dv)), rng.normal(size=Dv)
-    return table, key, value, 1.0 if size == 1 else float(rng.uniform(0.1, 0.9))
+    table = rng.normal(size=D)
+    had = float(key @ table)
+    value = had + float(rng.uniform(1, 3) * rng.choice([-1, 1]))
+    part = {2: 0.0, 3: 1.0}.get(size, float(rng.uniform(0.1, 0.9)))
+    return table, key, value, had + part * (value - had)
 
 
 def texts(rng, size):
@@ -99,9 +107,9 @@ def texts(rng, size):
 
 
 def scores(rng, size):
-    """In sizes 5 and 7 all scores are hundreds below 0, so that −100 hides none of them."""
+    """In sizes 5 and 7 all scores are far below 0, so that no finite number hides any of them."""
     L = size + 2
-    index = rng.normal(size=(L, L)) - (1000 if size in (5, 7) else 0)
+    index = rng.normal(size=(L, L)) - {5: 1e3, 7: 1e12}.get(size, 0)
     kept = L + 3 if size == 3 else int(rng.integers(1, L))  # in size 3 all are kept
     return index, kept if size > 1 else 2
 
@@ -109,6 +117,8 @@ def scores(rng, size):
 def stacks(rng, size):
     kinds = ["softmax", "window", "table"]
     layers = [kinds[i] for i in rng.integers(0, 3, size=size)] + ["table", "window", "softmax"]
+    if size in (2, 3, 4):  # a stack of one kind
+        layers = [kinds[size - 2]] * size
     tokens = int(rng.integers(20, 60))  # so that no window is below 1
     return layers, tokens, int(rng.integers(2, 5)), int(rng.integers(3, 8)), tokens + 5 - 3 * size
 
@@ -146,28 +156,27 @@ def counted(layers, tokens, G, D, window, *, both=2, heads=True, table=None, sho
 
 TASKS = [
     Task(
-        corrected,
+        beta_for,
         inputs=notes,
-        truth=by_matrix,
+        truth=by_halving,
         hints=[
-            "What has the table under the key now? `key @ table`, a row of Dv numbers.",
-            "The difference to the new value is what is still missing. Write `beta` times that.",
-            "`np.outer(key, difference)` is the table of one note. Return a sum, not `+=`.",
+            "What does the table say before? `key @ table`.",
+            "The whole way is `value` less that. How much of it is the way to `wanted`?",
+            "A part is the way to `wanted`, divided by the whole way.",
         ],
-        why="Where the key asks, the table now says `had + beta * (value - had)`, because the "
-        "key's product with itself is 1.",
+        why="The key has length 1, so what is written under it arrives in full: the table says "
+        "`had + beta * (value - had)`.",
         mistakes={
-            "you add the value without looking what the key had":
-                lambda table, key, value, beta: table + beta * np.outer(key, value),
-            "beta counts for the old value as well as for the new: write beta times the difference":
-                lambda table, key, value, beta: table + np.outer(key, beta * value - key @ table),
-            "the difference is the new value less what the key had, not the other way round":
-                lambda table, key, value, beta: corrected(
-                    table, key, 2 * (key @ table) - value, beta),
-            "write the part beta of the difference, not all of it":
-                lambda table, key, value, beta: corrected(table, key, value, 1.0),
-            "the whole table fades by 1 − beta, but only what stands under the key is to change":
-                lambda table, key, value, beta: (1 - beta) * table + beta * np.outer(key, value),
+            "that is the part of the old value that stays, and beta is the other part":
+                lambda table, key, value, wanted: 1 - beta_for(table, key, value, wanted),
+            "ask with the key: `key @ table`, not the table's first row":
+                lambda table, key, value, wanted: (wanted - table[0]) / (value - table[0]),
+            "begin where the table is, not at 0":
+                lambda table, key, value, wanted: wanted / value,
+            "the whole way is from what the table says to the value":
+                lambda table, key, value, wanted: (wanted - key @ table) / value,
+            "that is the way in rooms; beta is a part of the whole way":
+                lambda table, key, value, wanted: wanted - key @ table,
         },
     ),
     Task(

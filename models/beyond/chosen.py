@@ -35,10 +35,12 @@ class ChosenAttention(MultiHeadAttention):
         return scores.masked_fill(~create_causal_mask(x.shape[1]), -torch.inf)
 
     def forward(self, x: Tensor, *, bias: Tensor | None = None, is_causal: bool = True) -> Tensor:
-        """x (B, L, E) -> (B, L, E); the index is told no distances."""
+        """x (B, L, E) -> (B, L, E); the index is told no distances, and sees no later key."""
+        if not is_causal:
+            raise ValueError("is_causal must be True: the index scores earlier keys only")
         query, key, value = self._project(x)
         index = self.index(x)
-        seen = create_causal_mask(x.shape[1]) if is_causal else torch.ones_like(index).bool()
+        seen = create_causal_mask(x.shape[1])
         if not self.dense:
             best = index.topk(min(self.kept, x.shape[1]), dim=-1).indices
             chosen = torch.zeros_like(index).scatter(-1, best, 1.0).bool()

@@ -1,9 +1,9 @@
 """A porter's notes, and questions: two tasks for layers that keep a table, or everything.
 
 A text is notes, each of a guest and a room in one token, and then questions, a guest each.
-*Moves*: every guest is noted twice, in any order, and the later room counts. *New day*: every guest
-is noted once, and somewhere all of them leave: who was noted before that is nowhere. Guests and
-rooms are drawn by lot, so that only the text can say who is where.
+*Moves*: every guest is noted twice, in any order, and the later room counts. *Four days*: the same
+on each of four days, with guests of its own; between two days all leave, and only the last day's
+guests are asked for. Guests and rooms are drawn by lot, so that only the text can say who is where.
 """
 
 from typing import NamedTuple
@@ -16,9 +16,10 @@ from models.beyond.chosen import ChosenAttention
 from variants import GatedDeltaNet
 
 GUESTS, ROOMS, QUESTIONS = 64, 16, 16
-NOWHERE, LEAVE = ROOMS, ROOMS + 1  # an answer; the token at which all guests leave
-TASKS = ("moves", "new day")
-COUNTS = (4, 8, 16)  # guests in a text
+LEAVE = ROOMS  # the token at which all guests leave
+DAYS = {"moves": 1, "four days": 4}
+TASKS = tuple(DAYS)
+COUNTS = (4, 8, 16)  # guests of a day
 MANY = 32  # for the stacks of layers
 WIDTH, HEADS, KEPT = 32, 2, 8  # KEPT: tokens that a query may see, the last ones or chosen
 SLOPES = (0.5, 0.1)  # softmax heads count a token so much less for each token that lies between
@@ -30,6 +31,7 @@ TABLES = {  # what GatedDeltaNet may do
 }
 KINDS = ("softmax", *TABLES)
 STACKS = {
+    "one table": ["corrects, fades"],
     "four tables": ["corrects, fades"] * 4,
     "three tables, one softmax": [*["corrects, fades"] * 3, "softmax"],
     "one softmax": ["softmax"],
@@ -46,31 +48,35 @@ class Text(NamedTuple):
 
 
 def texts(task: str, guests: int, count: int, draw: torch.Generator | None = None) -> Text:
-    """``count`` texts with so many guests; at most QUESTIONS of them are asked for."""
-    who = torch.rand(count, GUESTS, generator=draw).argsort(-1)[:, :guests]
-    times = 2 if task == "moves" else 1
-    noted = torch.rand(count, times * guests, generator=draw).argsort(-1) % guests
-    rooms = torch.randint(ROOMS, noted.shape, generator=draw)
+    """``count`` texts with so many guests a day; at most QUESTIONS of the last are asked for."""
+    days = [_day(guests, count, draw) for _ in range(DAYS[task])]
+    who, noted, last_rooms = days[-1]
     asked = torch.rand(count, guests, generator=draw).argsort(-1)[:, :QUESTIONS]
     is_asked = noted[:, None] == asked[:, :, None]  # (B, questions, notes)
     last = torch.where(is_asked, torch.arange(noted.shape[1]), -1).amax(-1)
-    answers = rooms.gather(1, last)
-    notes = who.gather(1, noted)
-    if task == "new day":
-        at = torch.randint(guests + 1, (count, 1), generator=draw)  # so many notes come before
-        notes, rooms = _insert(notes, at, 0), _insert(rooms, at, LEAVE)
-        answers = torch.where(last < at, NOWHERE, answers)
+    notes, rooms = [], []
+    for who_today, noted_today, rooms_today in days:
+        if notes:
+            notes.append(torch.zeros(count, 1, dtype=torch.long))
+            rooms.append(torch.full((count, 1), LEAVE))
+        notes.append(who_today.gather(1, noted_today))
+        rooms.append(rooms_today)
     questions = who.gather(1, asked)
-    asks = torch.cat([torch.zeros_like(notes), torch.ones_like(questions)], 1).bool()
-    rooms = torch.cat([rooms, torch.zeros_like(questions)], 1)
-    return Text(torch.cat([notes, questions], 1), rooms, asks, answers)
+    before = torch.cat(notes, 1)
+    asks = torch.cat([torch.zeros_like(before), torch.ones_like(questions)], 1).bool()
+    return Text(
+        torch.cat([before, questions], 1),
+        torch.cat([*rooms, torch.zeros_like(questions)], 1),
+        asks,
+        last_rooms.gather(1, last),
+    )
 
 
-def _insert(tokens: Tensor, at: Tensor, new: int) -> Tensor:
-    """Put ``new`` behind the first ``at`` tokens of each row."""
-    place = torch.arange(tokens.shape[1] + 1)
-    source = (place - (place > at).long()).clamp(max=tokens.shape[1] - 1)
-    return tokens.gather(1, source).masked_fill(place == at, new)
+def _day(guests: int, count: int, draw: torch.Generator | None) -> tuple[Tensor, Tensor, Tensor]:
+    """Draw the guests (B, guests), and of each note which of them (B, notes), and the room."""
+    who = torch.rand(count, GUESTS, generator=draw).argsort(-1)[:, :guests]
+    noted = torch.rand(count, 2 * guests, generator=draw).argsort(-1) % guests
+    return who, noted, torch.randint(ROOMS, noted.shape, generator=draw)
 
 
 class Porter(nn.Module):
@@ -81,10 +87,10 @@ class Porter(nn.Module):
         self.guest, self.room = nn.Embedding(GUESTS, WIDTH), nn.Embedding(LEAVE + 1, WIDTH)
         self.ask = nn.Parameter(torch.randn(WIDTH))
         self.layers = nn.ModuleList(Layer(kind) for kind in kinds)
-        self.answer = nn.Sequential(nn.LayerNorm(WIDTH), nn.Linear(WIDTH, NOWHERE + 1))
+        self.answer = nn.Sequential(nn.LayerNorm(WIDTH), nn.Linear(WIDTH, ROOMS))
 
     def forward(self, text: Text) -> Tensor:
-        """Return scores of the answers, (B, questions, NOWHERE + 1)."""
+        """Return scores of the answers, (B, questions, ROOMS)."""
         x = self.embed(text)
         for layer in self.layers:
             x = x + layer(x)
@@ -108,7 +114,7 @@ class Layer(nn.Module):
         self.kind, self.norm = kind, nn.LayerNorm(WIDTH)
         self.register_buffer("slopes", torch.tensor(SLOPES)[:, None, None], persistent=False)
         if kind in TABLES:
-            self.mixer = GatedDeltaNet(WIDTH, HEADS, conv_size=1, chunk_size=128, **TABLES[kind])
+            self.mixer = GatedDeltaNet(WIDTH, HEADS, conv_size=1, chunk_size=32, **TABLES[kind])
         elif kind == "chosen":
             self.mixer = ChosenAttention(WIDTH, HEADS, kept=KEPT)
         else:

@@ -94,6 +94,16 @@ def test_a_token_may_wipe_the_table(wiped):
         torch.testing.assert_close(a, b, rtol=1e-4, atol=1e-5)
 
 
+def test_small_falls_are_kept_after_many_tokens_that_wipe():
+    given = inputs(40, torch.float64)
+    log_decay = torch.full_like(given[3], -torch.inf)
+    log_decay[..., -8:] = -0.01
+    want, _ = gated_delta_rule(*given[:3], log_decay, given[4], chunk_size=None)
+    rounded = [t.detach().float() for t in (*given[:3], log_decay, given[4])]
+    got, _ = gated_delta_rule(*rounded)
+    torch.testing.assert_close(got.double(), want.detach(), rtol=1e-5, atol=1e-5)
+
+
 def test_what_was_written_last_is_what_is_read():
     """With β = 1 and no fading, a key's newest value stands in the table exactly."""
     _, key, value, log_decay, beta, _ = inputs(12, torch.float64)

@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from attention import KVCache
+from models.beyond.task import TASKS
 from models.beyond.train import kept_parts, named_rooms
 from tests.conftest import ROOT
 from tests.lessons.reading import numbers, output
@@ -106,7 +107,7 @@ def test_what_was_measured_is_shown(page):
     rows = cells(page, "porter-scores")
     for kind, (_, kept, *shown) in zip(kinds, rows, strict=True):
         assert int(kept.replace(",", "")) == SCORES["kept"][kind][-1]
-        for task, cell in zip(("moves", "new day"), shown, strict=True):
+        for task, cell in zip(TASKS, shown, strict=True):
             shares = [seed[-1] for seed in SCORES["right"][task][kind]]
             assert numbers(cell) == pytest.approx([min(shares), max(shares)], abs=0.0051)
     for (_, kept, shown), (name, shares) in zip(
@@ -120,21 +121,20 @@ def test_what_llama_s_stacks_keep(page):
     """Keys and values counted from the cache's own tensors."""
     cache = KVCache(1, 8, 1, 128, dtype=torch.bfloat16)
     token = cache.keys.nbytes + cache.values.nbytes
-    assert token == 4096
     table = 32 * 128 * 128 * 2
     text = said(page, "#sec-hybrid")
-    assert f"At {table // token} tokens they keep as much as softmax" in text
-    assert table == 4 * 64 * token  # "of 64 tokens they take four times as much room"
+    assert f"saves space only in texts of more than {table // token} tokens" in text
+    assert table == 4 * 64 * token  # "four times as much" at 64 tokens
     some, all_ = (layers * token * 2**20 + (32 - layers) * table for layers in (8, 32))
     assert some / all_ == pytest.approx(1 / 4, abs=0.001)
 
 
 def test_two_of_five_notes_with_a_pencil():
-    scores = torch.tensor([2.8, 0.2, 0.1, 3.1, 0.4])
+    scores = torch.tensor([2.8, 0.2, 0.1, 6.1, 0.4])
     kept, whole = scores[[0, 3]].softmax(0), scores.softmax(0)
-    assert kept.tolist() == pytest.approx([0.43, 0.57], abs=0.005)
-    assert whole[[0, 3]].tolist() == pytest.approx([0.39, 0.52], abs=0.005)
-    assert 1 - whole[[0, 3]].sum() == pytest.approx(0.09, abs=0.005)
+    assert kept.tolist() == pytest.approx([0.04, 0.96], abs=0.005)
+    assert float(kept @ torch.tensor([5.0, 2])) == pytest.approx(2.1, abs=0.05)
+    assert 1 - whole[[0, 3]].sum() < 0.01
 
 
 def test_numbers_a_token_of_open_models(page):
@@ -152,65 +152,59 @@ def at(task, kind, column=-1):
     return [seed[column] for seed in SCORES["right"][task][kind]]
 
 
-def test_what_helped_is_compared_by_the_means_of_five_seeds(page):
-    for task, with_it in (("moves", "corrects"), ("new day", "adds, fades")):
-        assert min(at(task, with_it)) > max(at(task, "adds")) + 0.25  # no seeds overlap
-    assert mean(at("new day", "corrects")) < mean(at("new day", "corrects, fades"))  # "in the mean"
-    kinds = ("adds", "corrects", "adds, fades", "corrects, fades", "softmax")
-    for kind, (_, *shown) in zip(kinds, cells(page, "porter-table"), strict=True):
-        assert shown == [f"{mean(at(task, kind)):.2f}" for task in ("moves", "new day")]
-    assert page.select_one('.box [id*="figure-porters"]')
-
-
-def test_moves_are_told_as_they_were_measured(page):
+def test_each_way_to_write_is_told_as_it_was_measured(page):
+    kinds = ("adds", "corrects", "adds, fades", "corrects, fades")
+    means = {task: [mean(at(task, kind)) for kind in kinds] for task in TASKS}
+    for row, (_, *shown) in enumerate(cells(page, "porter-table")):
+        assert shown == [f"{means[task][row]:.2f}" for task in TASKS]
+    assert means["moves"].index(max(means["moves"])) == kinds.index("corrects")
+    assert means["four days"].index(max(means["four days"])) == kinds.index("corrects, fades")
+    assert max(at("moves", "adds")) + 0.25 < min(at("moves", "corrects"))
+    both, others = at("four days", "corrects, fades"), kinds[:3]
+    assert all(min(both) > max(at("four days", kind)) for kind in others)
     text = said(page, "#sec-trained")
-    for task, first in (("moves", "corrects"), ("new day", "adds, fades")):  # "comes second"
-        tables = {k: mean(at(task, k)) for k in ("adds", "corrects", "adds, fades")}
-        assert sorted([*tables.values(), mean(at(task, "corrects, fades"))])[-2] == (
-            mean(at(task, "corrects, fades"))
-        )
-        assert max(tables, key=tables.get) == first
+    softmax = [mean(at(task, "softmax")) for task in TASKS]
+    assert "gets {:.2f} and {:.2f}.)".format(*softmax) in text
+
+
+def test_the_sum_of_two_rooms_is_told_as_it_was_measured(page):
+    text = said(page, "#sec-trained")
     new, old = named_rooms("adds")
-    assert new == pytest.approx(old, abs=0.03)  # "can't tell which of them is the newer one"
-    assert f"new room in {new:.2f} of all cases, and the old one in {old:.2f}" in text
-    at_notes, at_leave = kept_parts("adds, fades")
-    assert at_notes > 0.98
-    assert at_leave < 1e-3
+    assert new == pytest.approx(old, abs=0.05)  # "can't tell which of them is the newer one"
+    assert new + old > 0.6  # "mostly finds one of a guest's two rooms"
+    assert f"new room in {new:.2f} of the cases, and the old one in {old:.2f}" in text
+    assert f"The layer gets {mean(at('moves', 'adds')):.2f} right" in text
+    assert round(mean(at("moves", "adds")), 1) == 0.4  # the prediction's answer
+    assert named_rooms("corrects")[1] < 0.2
+
+
+def test_a_trained_layer_forgets_when_all_leave(page):
+    text = said(page, "#sec-trained")
+    at_notes, at_leave = kept_parts("corrects, fades")
+    assert at_notes > 0.9
+    assert at_leave < 0.05
     assert f"of {at_notes:.2f} on average, and the table stays" in text
     assert f"one of {at_leave:.4f}, and the table is gone" in text
-    assert min(new, old) > 4 / 16 > 0.2 > named_rooms("corrects")[1]
-    tables = ("adds", "adds, fades", "corrects, fades", "corrects")
-    assert max(tables, key=lambda kind: mean(at("moves", kind))) == "corrects"
-    assert max(at("moves", "adds")) < min(at("moves", "corrects"))
-    assert max(at("moves", "corrects")) < min(at("moves", "softmax"))
-    assert mean(at("moves", "corrects, fades")) < mean(at("moves", "corrects"))
+
+
+def test_gates_are_told_as_they_were_measured(page):
     usual, gates = at("moves", "corrects, fades"), SCORES["gates"]
+    assert mean(usual) < mean(at("moves", "corrects")) < min(at("moves", "softmax"))
     assert gates["opened after training"] == pytest.approx(usual, abs=0.01)  # "changes nothing"
-    assert mean(usual) + 0.02 < mean(gates["begun open"]) < mean(at("moves", "corrects"))
-
-
-def test_a_new_day_is_told_as_it_was_measured(page):
-    text = said(page, "#sec-trained")
-    assert f"In its best seed it gets {max(at('new day', 'softmax')):.2f}" in text
-    stuck = [share for share in at("new day", "softmax") if share < 0.55]
-    assert f"In {len(stuck)} of 5 seeds it gets hardly more right than" in text
-    assert min(at("new day", "softmax")) < 0.55 < 0.75 < max(at("new day", "softmax"))
-    assert max(at("new day", "adds")) < 0.55 < min(at("new day", "corrects"))
-    gated = [mean(at("new day", kind)) for kind in ("corrects, fades", "adds, fades")]
-    others = [mean(at("new day", kind)) for kind in ("softmax", "corrects", "adds")]
-    assert min(gated) > max(others)
-    for one, other in (("new day", "corrects"), ("moves", "adds, fades")):
-        assert mean(at(one, "corrects, fades")) > mean(at(one, other)) + 0.05
+    assert mean(usual) + 0.02 < mean(gates["begun open"])
+    assert page.select_one('.box [id*="figure-porters"]')
 
 
 def test_one_softmax_of_four_and_a_choice(page):
     tables, hybrid = (SCORES["stacks"][k] for k in ("four tables", "three tables, one softmax"))
     assert max(tables) < min(hybrid)
     text = said(page, "#sec-hybrid")
-    assert f"tested with {SCORES['many']}" in text
-    assert f"corrects and fades, gets only {mean(tables):.2f}" in text
+    assert f"asked about texts with {SCORES['many']}" in text
+    one = SCORES["stacks"]["one table"]
+    assert f"corrects and fades gets {mean(one):.2f}" in text
+    assert f"four such tables gets {mean(tables):.2f}" in text
     longer = SCORES["longer"]["four tables"]
-    assert f"and {mean(longer):.2f} if it is trained for five times as many" in text
+    assert f"or {mean(longer):.2f} if it is trained for five times as many" in text
     assert max(tables) < min(longer) < max(longer) < min(hybrid)
     assert f"The stack gets {mean(hybrid):.2f} right" in text
     corrects = SCORES["longer"]["corrects"]
@@ -220,13 +214,22 @@ def test_one_softmax_of_four_and_a_choice(page):
     alone = SCORES["stacks"]["one softmax"]
     assert f"One layer of softmax gets {mean(alone):.2f} of the answers right" in text
     assert 0 < mean(alone) - mean(hybrid) < 0.03  # "hardly"
+
+
+def test_a_choice_is_told_as_it_was_measured(page):
     window, chosen, every = (at("moves", kind) for kind in ("window", "chosen", "softmax"))
     assert max(window) < 0.25
-    assert min(chosen) > max(window) + 0.7
-    gained, lost = mean(chosen) - mean(window), mean(every) - mean(chosen)
-    assert lost < 0.05 * gained  # nineteen twentieths of what the window misses
+    worst, poor, *good = sorted(chosen)
+    assert poor < 0.7
+    assert round(min(good), 2) >= round(mean(every), 2)  # "as much as everything"
+    halved = SCORES["half the rate"]
+    assert min(halved["moves"]["chosen"]) > 0.97  # "in all five"
     text = said(page, "#sec-chosen")
     for (_, shown), shares in zip(cells(page, "chosen"), (every, window, chosen), strict=True):
         assert numbers(shown) == pytest.approx([min(shares), max(shares)], abs=0.0051)
-    told = (f"{mean(shares):.2f}" for shares in (window, chosen, every))
-    assert "gets {} right, with a choice {}, and with everything {}".format(*told) in text
+    assert f"gets {mean(every):.2f} right, and the window only {mean(window):.2f}" in text
+    assert f"gets {min(good):.2f} or more in three of five" in text
+    assert f"gets only {worst:.2f} and {poor:.2f}, for" in text
+    both = halved["four days"]["corrects, fades"]
+    assert mean(both) > mean(at("four days", "corrects"))  # "one of the mean"
+    assert min(both) < min(at("four days", "corrects"))  # "depends on the rate"

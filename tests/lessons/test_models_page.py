@@ -81,7 +81,7 @@ def test_scores_of_the_porters_are_the_committed_ones(page):
     right = scores("beyond/scores.json")["right"]
     kinds = ("softmax", "corrects, fades", "corrects", "adds, fades", "adds")
     for kind, (_, *shown) in zip(kinds, rows(page, "beyond-scores"), strict=True):
-        for task, cell in zip(("moves", "new day"), shown, strict=True):
+        for task, cell in zip(("moves", "four days"), shown, strict=True):
             assert numbers(cell) == span([seed[-1] for seed in right[task][kind]])
 
 
