@@ -15,14 +15,14 @@ export const LENGTHS = [64, 256, 1024, 4096, 16384, 65536, 262144, 1048576];
 const SLOTS = ["first", "second", "third", "fourth"]; // they repeat up to the top
 
 /** Bytes that one layer keeps of a text, in 16 bits. */
-export function keeps(kind, tokens, {kvHeads, heads, size, window}) {
-  if (kind === "table") return 2 * heads * size * size;
+export function keeps(kind, tokens, {kvHeads, size, window}) {
+  if (kind === "table") return 2 * kvHeads * size * size;
   return 2 * 2 * kvHeads * size * (kind === "window" ? Math.min(tokens, window) : tokens);
 }
 
 /** FLOPs of a new token in one layer, beside the matrices that all kinds have: scores and mix, or look, write and ask. */
-export function takes(kind, tokens, {heads, size, window}) {
-  if (kind === "table") return 6 * heads * size * size;
+export function takes(kind, tokens, {heads, kvHeads, size, window}) {
+  if (kind === "table") return (4 * kvHeads + 2 * heads) * size * size;
   return 4 * heads * size * (kind === "window" ? Math.min(tokens, window) : tokens);
 }
 
@@ -44,23 +44,21 @@ export function stackOf(data, state) {
 // ---- Sentence, view ------------------------------------------------------------------------
 
 const NAMES = ["softmax", "a window", "a table"];
+const part = (x) => (x < 0.005 ? `< ${formatPercent(0.01)}` : formatPercent(x));
 const tick = (n) => (n >= 1048576 ? "1M" : n >= 1024 ? `${n / 1024}k` : `${n}`);
 
 export function sentence({block, counts, rows, last}) {
   const listed = block.map((kind) => NAMES[KINDS.indexOf(kind)]).join(", ");
   const some = rows.map(({tokens, kept}) => `${bytes(kept)} of ${tick(tokens)} tokens`).join(", ");
   return `From below: ${listed}, and again. ${counts.softmax} layers of softmax, ${counts.window} with a window, ${counts.table} with tables. `
-    + `Kept: ${some}. At ${tick(last.tokens)} tokens that is ${formatPercent(last.kept / last.keptPlain)} of what softmax in all layers keeps, and a new token takes ${formatPercent(last.flops / last.flopsPlain)} of the FLOPs.`;
+    + `Kept: ${some}. At ${tick(last.tokens)} tokens that is ${part(last.kept / last.keptPlain)} of what softmax in all layers keeps, and a new token takes ${part(last.flops / last.flopsPlain)} of the FLOPs.`;
 }
 
 const share = (x) => `width:${(100 * Math.min(1, x)).toFixed(2)}%`;
 
-// a bar has no room for more than softmax keeps
-const times = (x) => (x > 1 ? html`<small>× ${+x.toFixed(1)}</small>` : "");
-
 const row = ({tokens, kept, keptPlain, flops, flopsPlain}) => html`<tr><th scope="row">${tick(tokens)}</th>
-  <td><span class="bar"><i style=${share(kept / keptPlain)}></i></span>${times(kept / keptPlain)}</td><td><span>${bytes(kept)}</span></td><td><span>${bytes(keptPlain)}</span></td>
-  <td><span>${formatPercent(flops / flopsPlain)}</span></td></tr>`;
+  <td><span class="bar"><i style=${share(kept / keptPlain)}></i></span></td><td><span>${bytes(kept)}</span></td><td><span>${bytes(keptPlain)}</span></td>
+  <td><span>${part(flops / flopsPlain)}</span></td></tr>`;
 
 const view = (m, widget) => html`<table class="along"><caption>What the stack keeps along a text</caption>
   <thead><tr><th scope="col">tokens</th><th scope="col">part kept</th><th scope="col">this stack</th><th scope="col">all softmax</th><th scope="col">of the FLOPs</th></tr></thead>

@@ -14,7 +14,8 @@ def gated_delta(q, k, v, alpha, beta):
     table, found = np.zeros((k.shape[1], v.shape[1])), []
     for t in range(len(k)):
         table = alpha[t] * table
-        table = table + beta[t] * np.outer(k[t], v[t] - k[t] @ table)
+        had = k[t] @ table
+        table = table + beta[t] * np.outer(k[t], v[t] - had)
         found.append(q[t] @ table)
     return np.array(found), table
 
@@ -23,7 +24,7 @@ def chosen_mask(index, kept):
     L = len(index)
     causal = np.tril(np.ones((L, L), dtype=bool))
     scores = np.where(causal, index, -np.inf)
-    least = np.sort(scores, axis=1)[:, -min(kept, L)][:, None]  # (L, 1)
+    least = np.sort(scores, axis=1)[:, -min(kept, L)][:, None]
     return (scores >= least) & causal
 
 
@@ -87,13 +88,13 @@ def units(rng, *shape):
 
 
 def notes(rng, size):
-    """In the smallest, the key is a row's own; in sizes 2 and 3 nothing, or all, is to change."""
+    """In the smallest, the key is a row's own; then nothing, all, little or much is to change."""
     D = size + 1
     key = np.eye(D)[0] if size == 1 else units(rng, D)
     table = rng.normal(size=D)
     had = float(key @ table)
     value = had + float(rng.uniform(1, 3) * rng.choice([-1, 1]))
-    part = {2: 0.0, 3: 1.0}.get(size, float(rng.uniform(0.1, 0.9)))
+    part = {2: 0.0, 3: 1.0, 4: 0.03, 5: 0.97}.get(size, float(rng.uniform(0.1, 0.9)))
     return table, key, value, had + part * (value - had)
 
 
@@ -107,9 +108,9 @@ def texts(rng, size):
 
 
 def scores(rng, size):
-    """In sizes 5 and 7 all scores are far below 0, so that no finite number hides any of them."""
+    """In sizes 5 and 7 all scores are far below 0, so that no usual number hides any of them."""
     L = size + 2
-    index = rng.normal(size=(L, L)) - {5: 1e3, 7: 1e12}.get(size, 0)
+    index = rng.permutation(L * L).reshape(L, L) / 8 - {5: 1e3, 7: 1e6}.get(size, L * L / 16)
     kept = L + 3 if size == 3 else int(rng.integers(1, L))  # in size 3 all are kept
     return index, kept if size > 1 else 2
 
@@ -117,8 +118,10 @@ def scores(rng, size):
 def stacks(rng, size):
     kinds = ["softmax", "window", "table"]
     layers = [kinds[i] for i in rng.integers(0, 3, size=size)] + ["table", "window", "softmax"]
-    if size in (2, 3, 4):  # a stack of one kind
+    if size in (2, 3, 4):  # a stack of one kind, or of two
         layers = [kinds[size - 2]] * size
+    elif size in (5, 6, 7):
+        layers = [kinds[size - 5], kinds[size - 6]] * size
     tokens = int(rng.integers(20, 60))  # so that no window is below 1
     return layers, tokens, int(rng.integers(2, 5)), int(rng.integers(3, 8)), tokens + 5 - 3 * size
 
@@ -186,7 +189,7 @@ TASKS = [
         hints=[
             "One loop over the tokens, with a table that each of them changes.",
             "The order counts: fade, look, write the difference, ask.",
-            "`table = alpha[t] * table`, then the last task's line, then `q[t] @ table`.",
+            "`table = alpha[t] * table`, then the lesson's `write`, then `q[t] @ table`.",
         ],
         why="Each token costs the same, wherever in the text it stands, and the table is all that "
         "is handed on.",

@@ -20,6 +20,7 @@ from torch import Tensor
 
 from models.beyond.task import (
     COUNTS,
+    HEADS,
     KINDS,
     LEAVE,
     MANY,
@@ -267,6 +268,17 @@ def kept_parts(kind: str) -> tuple[float, float]:
     log_decay, _ = layer.mixer._gates(layer.norm(model.embed(text)))  # (B, H, L)
     parts, leaves = log_decay.exp().mean(1), text.rooms == LEAVE
     return parts[~leaves & ~text.asks].mean().item(), parts[leaves].mean().item()
+
+
+@torch.no_grad()
+def without_each_head(kind: str) -> list[float]:
+    """Return the share right on *moves* of the first seed, with one head after the other cut."""
+    shares = []
+    for head in range(HEADS):
+        [layer] = (model := load("moves", kind)).layers
+        layer.mixer.out_proj.weight.unflatten(1, (HEADS, -1))[:, head] = 0
+        shares.append(score(model, "moves", COUNTS[-1]))
+    return shares
 
 
 def weights_of(task: str, kind: str) -> Path:

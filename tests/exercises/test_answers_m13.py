@@ -57,10 +57,14 @@ def by_argpartition(index, kept):
     return mask & ~hidden
 
 
+def in_float32(index, kept):
+    return m13.chosen_mask(np.asarray(index, dtype=np.float32), kept)
+
+
 RIGHT = {
     "beta_for": [m13.by_halving, lambda *note: float(m13.beta_for(*note))],
     "gated_delta": [in_torch, m13.by_variants],
-    "chosen_mask": [by_argpartition, m13.row_by_row],
+    "chosen_mask": [by_argpartition, m13.row_by_row, in_float32],
     "numbers_kept": [m13.layer_by_layer],
 }
 WRONG = {
@@ -71,6 +75,7 @@ WRONG = {
         lambda table, key, value, wanted: m13.beta_for(table, 2 * key, value, wanted),
         lambda *note: m13.beta_for(*note) or 1.0,
         lambda *note: min(m13.beta_for(*note), 0.95),
+        lambda *note: b if 0.1 < (b := m13.beta_for(*note)) < 0.9 else float(round(b)),
         lambda *note: round(float(m13.beta_for(*note)), 2),
     ],
     "gated_delta": [
@@ -95,6 +100,7 @@ WRONG = {
         lambda layers, tokens, G, D, window: m13.counted(layers, tokens, G, D, window, table=G * D),
         lambda layers, *sizes: m13.numbers_kept(set(layers), *sizes),
         lambda layers, *sizes: m13.numbers_kept(layers, *sizes) if len(set(layers)) == 3 else 0,
+        lambda layers, *sizes: m13.numbers_kept(layers, *sizes) if len(set(layers)) != 2 else 0,
     ],
 }
 

@@ -19,15 +19,15 @@ LENGTHS = JS.run("m.LENGTHS")
 
 def kept(kind, tokens):
     if kind == "table":
-        return 2 * 32 * 128 * 128
+        return 2 * 8 * 128 * 128
     return cache_bytes(LLAMA, tokens, window=DATA["window"] if kind == "window" else None)
 
 
 def taken(kind, tokens):
-    if kind == "table":  # look, write, ask
-        size, heads = DATA["size"], DATA["heads"]
-        look = Product(1, size, size, heads)
-        return flops([look, Product(size, 1, size, heads), look])
+    if kind == "table":  # look and write with each key head, ask with each query head
+        size, heads = DATA["size"], DATA["kvHeads"]
+        look, write = Product(1, size, size, heads), Product(size, 1, size, heads)
+        return flops([look, write, Product(1, size, size, DATA["heads"])])
     seen = min(tokens, DATA["window"]) if kind == "window" else tokens
     return flops(pairs(LLAMA, 1, seen))
 
@@ -42,7 +42,7 @@ def test_one_layer(kind):
 def test_a_table_is_the_layer_s_state():
     layer = GatedDeltaNet(64, 4, head_dim=16)
     table = layer.new_state(torch.zeros(1, 1, 64)).table
-    sizes = {"heads": 4, "kvHeads": 1, "size": 16, "window": 1}
+    sizes = {"heads": 8, "kvHeads": 4, "size": 16, "window": 1}
     assert JS.call("keeps", "table", 1, sizes) == 2 * table.numel()
 
 
