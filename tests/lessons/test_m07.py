@@ -149,6 +149,29 @@ def test_hands_turn_as_far_as_the_text_says(page):
         assert f" {near}°" in told
         assert f" {far}°" in told
         assert f" {far}°" in opened
+        assert f"{math.degrees(1):.0f}°, {math.degrees(base**-0.25):.1f}° and so on" in opened
+    at_128, fallen = 127 * math.degrees(500_000**-0.25), 47 * math.degrees(10_000**-0.25)
+    assert f"turned by {at_128:.0f}°, about as far as with 10,000" in opened
+    assert at_128 == pytest.approx(fallen, abs=6)
+    assert max(seed[11] for seed in SCORES["right"]["rotary"]["back"]) < 0.2  # places 44 to 47
+
+
+def test_each_hand_is_slower_than_the_one_before_by_one_factor(page):
+    clocks, rotary = (page.select_one(part).get_text() for part in ("#sec-clocks", "#sec-rotary"))
+    first, second, third = (math.degrees(100 ** (-hand / 6)) for hand in range(3))
+    assert f"{first / second:.2f} times less" in clocks
+    assert f"{first:.0f}°, {second:.0f}°, {third:.0f}°" in clocks
+    slowest = 63 * math.degrees(10_000 ** (-3 / 4))
+    assert f"by only {slowest:.1f}° in 63 positions" in rotary
+    assert math.cos(math.radians(slowest)) > 0.99  # "nearly the same at every distance"
+
+
+def test_the_bias_s_numbers_have_its_peak(page):
+    numbers_of_it = page.select_one("#sec-score .screen-reader-only table")
+    heads = [cell.get_text() for cell in numbers_of_it.select("thead th")]
+    distances = [row.select_one("td, th").get_text() for row in numbers_of_it.select("tbody tr")]
+    assert heads[1:] == ["the two heads that found three back", "the two other heads"]
+    assert distances == [str(distance) for distance in range(16)]
 
 
 @torch.no_grad()
@@ -221,18 +244,15 @@ def test_each_way_s_score_of_three_back_is_the_committed_one(page):
     right, other = SCORES["right"], SCORES["other constants"]
     ways = {"sinusoidal": right["sinusoidal"], "learned": right["learned"],
             "relative bias": right["relative"], "ALiBi": right["alibi"],
-            "ALiBi, steeper slopes": other["alibi"], "rotary, base 10,000": right["rotary"],
-            "rotary, base 500,000": other["rotary"], "no positions": right["none"]}  # fmt: skip
-    opened, boxed = table(page, "ways-open"), table(page, "ways-all")
-    assert list(opened) == list(ways)[:5]  # the figure above it has rotary
-    assert list(boxed) == list(ways)
+            "ALiBi, steeper slopes: 2, 1, ½, ¼": other["alibi"],
+            "rotary, base 10,000": right["rotary"],
+            "rotary, base 500,000": other["rotary"]}  # fmt: skip
+    shown = table(page, "ways-open")
+    assert list(shown) == list(ways)
     for name, seeds in ways.items():
         back, last = seeds["back"], seeds["last"]
         want = [mean(shares) for shares in (near(back), far(back), far(last))]
-        assert [float(share) for share in boxed[name]] == pytest.approx(want, abs=0.006)
-        if name in opened:
-            *said, _ = opened[name]
-            assert said == boxed[name][:2]
+        assert [float(share) for share in shown[name]] == pytest.approx(want, abs=0.006)
     assert min(far(right["alibi"]["last"])) > 0.94  # "the last letter it keeps"
     for seeds in (right["relative"]["back"], other["alibi"]["back"]):
         assert all(a - b < 0.1 for a, b in zip(near(seeds), far(seeds), strict=True)), "a little"
