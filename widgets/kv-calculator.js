@@ -88,8 +88,8 @@ export const kvCalculator = defineWidget({
   fields: ({models, start}) => ({
     model: integer(start, {max: models.length - 1}),
     keeps: option("published", KEEPS),
-    length: integer(LENGTHS.indexOf(131072), {max: LENGTHS.length - 1}),
-    texts: integer(TEXTS.indexOf(4), {max: TEXTS.length - 1}),
+    length: integer(LENGTHS.indexOf(32768), {max: LENGTHS.length - 1}),
+    texts: integer(TEXTS.indexOf(64), {max: TEXTS.length - 1}),
     window: flag(false),
     narrow: flag(false)
   }),
