@@ -47,7 +47,7 @@ def create_causal_mask(query_len: int, key_len: int | None = None, device: Devic
     Fewer queries than keys are the *last* ones: ``create_causal_mask(1, 4)`` is all True.
     """
     L, S = _lengths(query_len, key_len)
-    return _band(L, S, S - L, True, None, device)
+    return torch.ones(L, S, dtype=torch.bool, device=device).tril(S - L)
 
 
 def create_padding_mask(
@@ -60,14 +60,6 @@ def create_padding_mask(
     real, key_len = _padded_lengths(lengths, key_len, padding_side)  # (B, 1, 1, 1)
     keys = torch.arange(key_len, device=real.device)  # (S,)
     return keys < real if padding_side == "right" else keys >= key_len - real  # (B, 1, 1, S)
-
-
-def _band(L: int, S: int, offset: int, causal: bool, window: int | None, device: Device) -> Tensor:
-    """True where query i, which stands at key ``offset + i``, may see key j."""
-    visible = torch.ones(L, S, dtype=torch.bool, device=device)
-    if window is not None:
-        visible = visible.triu(offset - window + 1).tril(offset + window - 1)
-    return visible.tril(offset) if causal else visible
 
 
 # --- Explicit attention: every step and every weight in sight -----------------------------------
@@ -242,11 +234,6 @@ class MultiHeadAttention(nn.Module):
     def _merge(self, heads: Tensor, x: Tensor) -> Tensor:
         heads = heads.transpose(-3, -2)  # (..., L, H, D)
         return self.out_proj(heads.reshape(*x.shape[:-1], self.query_dim))  # (..., L, E)
-
-    def _options(self) -> dict[str, object]:
-        dropout_p = self.dropout if self.training else 0.0
-        options = {"scale": self.scale, "softcap": self.softcap, "sinks": self.sinks}
-        return {"dropout_p": dropout_p, **options}
 
 
 # --- The cache ----------------------------------------------------------------------------------
@@ -961,6 +948,14 @@ def create_window_mask(
     return _band(L, S, S - L, False, window, device)
 
 
+def _band(L: int, S: int, offset: int, causal: bool, window: int | None, device: Device) -> Tensor:
+    """True where query i, which stands at key ``offset + i``, may see key j."""
+    visible = torch.ones(L, S, dtype=torch.bool, device=device)
+    if window is not None:
+        visible = visible.triu(offset - window + 1).tril(offset + window - 1)
+    return visible.tril(offset) if causal else visible
+
+
 def create_document_mask(documents: Tensor) -> Tensor:
     """Keep documents apart that are packed into one sequence.  (B, L) -> (B, 1, L, L), bool.
 
@@ -1065,7 +1060,14 @@ def _place(
     if place.mask is not None:
         mask = place.mask if mask is None else mask & place.mask
     hiding = {"bias": bias, "is_causal": place.is_causal, "window": place.window}
-    return stands, {"mask": mask, **hiding, **layer._options()}
+    return stands, {"mask": mask, **hiding, **_scoring(layer)}
+
+
+def _scoring(layer: MultiHeadAttention) -> dict[str, object]:
+    """How a layer makes weights of its scores: the options of ``scaled_dot_product_attention``."""
+    dropout_p = layer.dropout if layer.training else 0.0
+    options = {"scale": layer.scale, "softcap": layer.softcap, "sinks": layer.sinks}
+    return {"dropout_p": dropout_p, **options}
 
 
 def _extras(
@@ -1114,7 +1116,7 @@ def _forward_jagged(layer: MultiHeadAttention, x: Tensor, **options: object) -> 
         query = torch.cat([layer.rotary(part) for part in query.split(lengths, dim=-2)], dim=-2)
         key = torch.cat([layer.rotary(part) for part in key.split(lengths, dim=-2)], dim=-2)
     documents = (t[0].transpose(0, 1) for t in (query, key, value))  # (T, H, D)
-    output = varlen_attention(*documents, offsets, **options, **layer._options())
+    output = varlen_attention(*documents, offsets, **options, **_scoring(layer))
     merged = layer._merge(output.transpose(0, 1)[None], tokens)
     return torch.nested.nested_tensor_from_jagged(merged, offsets)
 

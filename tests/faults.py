@@ -38,11 +38,14 @@ FAULTS = r"""
 - scale = D**-0.5
 + scale = max(D, value.shape[-1]) ** -0.5
 # causal off by one: masks::test_causal_mask_of_four_tokens
+- device=device).tril(S - L)
++ device=device).tril(S - L - 1)
+# a band off by one: explicit::test_matches_the_reference
 - visible.tril(offset) if
 + visible.tril(offset - 1) if
 # causal aligned at the start: masks::test_one_new_query_sees_the_whole_cache
-- _band(L, S, S - L, True
-+ _band(L, S, 0, True
+- device=device).tril(S - L)
++ device=device).tril(0)
 # explicit causal aligned at the start: explicit::test_matches_the_reference
 - band = _band(L, S, S - L,
 + band = _band(L, S, 0,
@@ -83,8 +86,8 @@ FAULTS = r"""
 - F.dropout(weights, dropout_p) @ value
 + F.dropout(F.dropout(weights, dropout_p), dropout_p) @ value
 # dropout in eval mode: layers::test_dropout_applies_in_training_alone
-- dropout_p = self.dropout if self.training else 0.0
-+ dropout_p = self.dropout
+- dropout_p = layer.dropout if layer.training else 0.0
++ dropout_p = layer.dropout
 # fused dropout forgotten: fused::test_dropout_hides_once_and_keeps_the_mean
 - attn_mask, dropout_p, is_causal)
 + attn_mask, 0.0, is_causal)
@@ -149,8 +152,8 @@ FAULTS = r"""
 - lse = torch.where(empty, left, lse)
 + lse = lse
 # a layer without its soft cap: lse::test_a_layer_has_scale_softcap_and_sinks
-- "softcap": self.softcap, "sinks": self.sinks}
-+ "softcap": None, "sinks": self.sinks}
+- "softcap": layer.softcap, "sinks": layer.sinks}
++ "softcap": None, "sinks": layer.sinks}
 # no gradient through the log-sum-exp: lse::test_parts_of_the_keys_merge_into_the_whole
 - value = F.pad(value, (0, 1), value=1.0)
 + value = F.pad(value, (0, 1))
