@@ -6,7 +6,7 @@ The models are tiny, random, and made here by transformers: ``pip install transf
 import pytest
 import torch
 
-from attention import KVCache
+from attention import KVCache, create_padding_mask
 from interchange import layer_like, load_deepseek, load_gpt2, load_llama
 
 transformers = pytest.importorskip(
@@ -57,7 +57,7 @@ def of_model(name):
     return model
 
 
-def seen_by(module, model, tokens):
+def seen_by(module, model, tokens, attention_mask=None):
     """What a module of the model was given, and what it gave."""
     seen = {}
 
@@ -67,7 +67,7 @@ def seen_by(module, model, tokens):
 
     hook = module.register_forward_hook(look, with_kwargs=True)
     with torch.no_grad():
-        model(tokens)
+        model(tokens, attention_mask=attention_mask)
     hook.remove()
     return seen["x"], seen["output"]
 
@@ -90,20 +90,31 @@ def test_a_layer_of_each_architecture(name, index):
     model = of_model(name)
     config = model.config
     block = (model.h if name == "GPT2" else model.layers)[index]
-    x, want = seen_by(
-        block.attn if name == "GPT2" else block.self_attn, model, torch.arange(20)[None] % 11
-    )
+    lengths, tokens = [20, 13], torch.arange(40).view(2, 20) % 11
+    real = create_padding_mask(lengths, 20)
+    module = block.attn if name == "GPT2" else block.self_attn
+    x, padded = seen_by(module, model, tokens, real[:, 0, 0].long())
     layer = filled(model, index)
     options = {"is_causal": True} if name == "DeepseekV3" else {}
     kinds = getattr(config, "layer_types", None)
     slides = kinds[index] == "sliding_attention" if kinds else name == "Mistral"
     if slides and getattr(config, "sliding_window", None):
         options["window"] = config.sliding_window
-    assert want.abs().max() > 0.1
-    torch.testing.assert_close(layer(x, **options), want, rtol=1e-4, atol=2e-5)
+    most = padded.abs().max()
+    assert most > 0.1
+    for got, want, length in zip(layer(x, real, **options), padded, lengths, strict=True):
+        assert (got - want)[:length].abs().max() < 1e-5 * most
+    x, want = x[:1], padded[:1]
     sizes = (1, 1, 20, 10) if name == "DeepseekV3" else (1, 2, 20, 8)
     if name == "GPT2":
         sizes = (1, 4, 20, 8)
     cache = KVCache(*sizes, value_dim=4 if name == "DeepseekV3" else None)
-    steps = [layer(one, cache=cache, **options) for one in x.split([15, 1, 1, 3], 1)]
-    torch.testing.assert_close(torch.cat(steps, 1), want, rtol=1e-4, atol=2e-5)
+    steps = [layer(one, cache=cache, **options) for one in x.split([9, 3, *[1] * 8], 1)]
+    assert (torch.cat(steps, 1) - want).abs().max() < 1e-5 * most
+
+
+@pytest.mark.parametrize("name", ["Bert", "Bloom", "Mpt", "Whisper", "T5", "DeepseekV2"])
+def test_another_architecture_is_refused_by_name(name):
+    config = getattr(transformers, f"{name}Config")()
+    with pytest.raises(ValueError, match=f"model_type must be one of .*{config.model_type}"):
+        layer_like(config)
