@@ -73,6 +73,8 @@ def trained_layers(run: Run) -> dict:
             save(models[0], task, kind)
             models[0] = load(task, kind)  # scored as it is shipped
             right[task][kind] = [[score(m, task, count) for count in COUNTS] for m in models]
+            if (task, kind) == ("four days", "corrects, fades"):
+                opened_days = [held_open(model) for model in models]
     corrects = run.longer("corrects", rates["moves"]["corrects"])
     halved = {}
     for task, kind in HALVED.items():
@@ -83,7 +85,7 @@ def trained_layers(run: Run) -> dict:
         "seeds": list(SEEDS), "steps": STEPS, "guests": list(COUNTS),
         "parameters": {kind: parameters(kind) for kind in (*KINDS, *SPARSE)},
         "tuned": tuned, "rates": rates, "right": right, "half the rate": halved,
-        "gates": run.gates(rates["moves"]["corrects, fades"]),
+        "gates": run.gates(rates["moves"]["corrects, fades"]), "held open": opened_days,
         "kept": {k: [numbers_kept([k], 2 * n) for n in COUNTS] for k in (*KINDS, *SPARSE)},
         "longer": {"corrects": corrects},
     }  # fmt: skip
@@ -268,6 +270,21 @@ def kept_parts(kind: str) -> tuple[float, float]:
     log_decay, _ = layer.mixer._gates(layer.norm(model.embed(text)))  # (B, H, L)
     parts, leaves = log_decay.exp().mean(1), text.rooms == LEAVE
     return parts[~leaves & ~text.asks].mean().item(), parts[leaves].mean().item()
+
+
+@torch.no_grad()
+def held_open(model: Porter) -> float:
+    """Return the share right on *four days* if no gate fades at *all leave*."""
+    text = texts("four days", COUNTS[-1], TESTS, torch.Generator().manual_seed(10**6))
+    [layer] = (model := copy.deepcopy(model)).layers
+    leaves, gates = text.rooms == LEAVE, layer.mixer._gates
+
+    def opened_gates(x: Tensor) -> tuple[Tensor, Tensor]:
+        log_decay, beta = gates(x)
+        return log_decay.masked_fill(leaves[:, None], 0.0), beta
+
+    layer.mixer._gates = opened_gates
+    return round((model(text).argmax(-1) == text.answers).float().mean().item(), 4)
 
 
 @torch.no_grad()

@@ -9,7 +9,7 @@ import torch
 
 from attention import KVCache
 from models.beyond.task import TASKS
-from models.beyond.train import kept_parts, named_rooms, without_each_head
+from models.beyond.train import held_open, kept_parts, load, named_rooms, without_each_head
 from tests.conftest import ROOT
 from tests.lessons.reading import numbers, output
 
@@ -187,6 +187,13 @@ def test_a_trained_layer_forgets_when_all_leave(page):
     assert at_leave < 0.05
     assert f"of {at_notes:.2f} on average, and the table stays" in text
     assert f"one of {at_leave:.2f}, and the table is as good as gone" in text
+
+
+def test_forgetting_is_a_part_of_the_lead():
+    found = SCORES["held open"]
+    assert held_open(load("four days", "corrects, fades")) == pytest.approx(found[0], abs=0.003)
+    corrects, both = (mean(at("four days", k)) for k in ("corrects", "corrects, fades"))
+    assert corrects + 0.03 < mean(found) < both - 0.01
 
 
 def test_one_head_does_most_of_the_work(page):
