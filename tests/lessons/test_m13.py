@@ -209,7 +209,7 @@ def test_gates_are_told_as_they_were_measured(page):
     assert mean(usual) < mean(at("moves", "corrects")) < min(at("moves", "softmax"))
     assert gates["opened after training"] == pytest.approx(usual, abs=0.01)  # "changes nothing"
     assert mean(usual) + 0.02 < mean(gates["begun open"])
-    assert page.select_one('.box [id*="figure-porters"]')
+    assert page.select_one('#sec-trained [id*="figure-porters"]')
 
 
 def test_one_softmax_of_four_and_a_choice(page):
