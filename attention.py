@@ -906,7 +906,7 @@ class CausalMultiHeadAttention(MultiHeadAttention):
         num_heads: int,
         max_seq_len: int,
         dropout: float = 0.0,
-        **options: "Unpack[LayerOptions]",
+        **options: Unpack[LayerOptions],
     ) -> None:
         super().__init__(embed_dim, num_heads, dropout, **options)
         check_counts(max_seq_len=max_seq_len)

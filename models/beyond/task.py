@@ -2,7 +2,7 @@
 
 A text is notes, each of a guest and a room in one token, and then questions, a guest each.
 *Moves*: every guest is noted twice, in any order, and the later room counts. *Four days*: the same
-on each of four days, with guests of its own; between two days all leave, and only the last day's
+on each of four days, with guests drawn anew; between two days all leave, and only the last day's
 guests are asked for. Guests and rooms are drawn by lot, so that only the text can say who is where.
 """
 

@@ -154,7 +154,7 @@ def test_hands_turn_as_far_as_the_text_says(page):
         assert f"{math.degrees(1):.0f}°, {math.degrees(base**-0.25):.1f}° and so on" in opened
     at_128, fallen = 127 * math.degrees(500_000**-0.25), 43 * math.degrees(10_000**-0.25)
     assert f"turned by {at_128:.0f}°, and with 10,000" in opened
-    assert f"had fallen by {fallen:.0f}°, at position 43" in opened
+    assert f"had fallen when it had turned by {fallen:.0f}°, at position 43" in opened
     assert max(seed[10] for seed in SCORES["right"]["rotary"]["back"]) < 0.15  # places 40 to 43
 
 
