@@ -5,7 +5,7 @@ import {menu, reset} from "./lib/controls.js";
 import {defineWidget} from "./lib/define-widget.js";
 import {option} from "./lib/fields.js";
 import {count} from "./lib/ground-words.js";
-import {formatPercent} from "./lib/numbers.js";
+import {format, formatPercent} from "./lib/numbers.js";
 import {bytes} from "./kv-calculator.js";
 
 // ---- Model ---------------------------------------------------------------------------------
@@ -45,23 +45,24 @@ export function stackOf(data, state) {
 
 const NAMES = ["softmax", "a window", "a table"];
 const part = (x) => (x < 0.005 ? `< ${formatPercent(0.01)}` : formatPercent(x));
+const times = (x) => (x < 0.005 ? `< ${format(0.01)} ×` : `${format(x)} ×`);
 const tick = (n) => (n >= 1048576 ? "1M" : n >= 1024 ? `${n / 1024}k` : `${n}`);
 
 export function sentence({block, counts, rows, last}) {
   const listed = block.map((kind) => NAMES[KINDS.indexOf(kind)]).join(", ");
   const some = rows.map(({tokens, kept}) => `${bytes(kept)} of ${tick(tokens)} tokens`).join(", ");
   return `From below: ${listed}, and again. ${counts.softmax} layers of softmax, ${counts.window} with a window, ${counts.table} with tables. `
-    + `Kept: ${some}. At ${tick(last.tokens)} tokens that is ${part(last.kept / last.keptPlain)} of what softmax in all layers keeps, and a new token takes ${part(last.flops / last.flopsPlain)} of the FLOPs.`;
+    + `Kept: ${some}. At ${tick(last.tokens)} tokens that is ${part(last.kept / last.keptPlain)} of what softmax in all layers keeps, and a new token takes ${times(last.flops / last.flopsPlain)} the FLOPs.`;
 }
 
 const share = (x) => `width:${(100 * Math.min(1, x)).toFixed(2)}%`;
 
 const row = ({tokens, kept, keptPlain, flops, flopsPlain}) => html`<tr><th scope="row">${tick(tokens)}</th>
   <td><span class="bar"><i style=${share(kept / keptPlain)}></i></span></td><td><span>${bytes(kept)}</span></td><td><span>${bytes(keptPlain)}</span></td>
-  <td><span>${part(flops / flopsPlain)}</span></td></tr>`;
+  <td><span>${times(flops / flopsPlain)}</span></td></tr>`;
 
 const view = (m, widget) => html`<table class="along"><caption>What the stack keeps along a text</caption>
-  <thead><tr><th scope="col">tokens</th><th scope="col">part kept</th><th scope="col">this stack</th><th scope="col">all softmax</th><th scope="col">of the FLOPs</th></tr></thead>
+  <thead><tr><th scope="col">tokens</th><th scope="col">part kept</th><th scope="col">this stack</th><th scope="col">all softmax</th><th scope="col">FLOPs, × all softmax</th></tr></thead>
   <tbody>${m.rows.map(row)}</tbody></table>
   <p class="counted">${KINDS.map((kind, i) => html`<span>${count(m.counts[kind])} × ${NAMES[i]}</span>`)}</p>
   ${widget.sentence({hidden: true})}`;
@@ -70,7 +71,7 @@ export const stackDesigner = defineWidget({
   name: "stack-designer",
   label: "Kinds of layers, and what they keep",
   key: "stack",
-  fields: () => Object.fromEntries(SLOTS.map((slot) => [slot, option("softmax", KINDS)])),
+  fields: () => Object.fromEntries(SLOTS.map((slot, i) => [slot, option(i ? "softmax" : "table", KINDS)])),
   controls: () => [[menu("first", "First layer", NAMES), menu("second", "Second", NAMES)], [menu("third", "Third", NAMES), menu("fourth", "Fourth", NAMES), reset]],
   model: stackOf,
   sentence,

@@ -1,6 +1,7 @@
 // A table into which notes are written, a key and a value each, by adding or by correcting, and which is asked.
 
-import {html} from "../assets/vendor/lit.js";
+import {scaleLinear} from "../assets/vendor/d3.js";
+import {html, svg} from "../assets/vendor/lit.js";
 import {button, choice, reset, slider} from "./lib/controls.js";
 import {defineWidget} from "./lib/define-widget.js";
 import {decimal, integer, option, text} from "./lib/fields.js";
@@ -49,6 +50,21 @@ export function tableOf({guests, keys}, {rule, notes}) {
 
 const isRight = ({error}) => error !== null && error < 0.05;
 
+/** The plane of all tables (x, y): its bounds, and for each noted guest the ends of the line on which tables are right. */
+export function planeOf({steps, asked, table}) {
+  const path = [table.map(() => 0), ...steps.map(({after}) => after)];
+  const reached = path.flat();
+  const [low, high] = [Math.floor(Math.min(-3, ...reached)), Math.ceil(Math.max(12, ...reached))];
+  const inside = ([x, y]) => Math.min(x, y) >= low - 1e-9 && Math.max(x, y) <= high + 1e-9;
+  const lines = asked.filter(({room}) => room !== null).map(({name, key: [a, b], room}) => {
+    const atX = b ? [low, high].map((x) => [x, (room - a * x) / b]) : [];
+    const atY = a ? [low, high].map((y) => [(room - b * y) / a, y]) : [];
+    const ends = [...atX, ...atY].filter(inside).sort(([x, y], [u, v]) => x - u || y - v);
+    return {name, room, ends: [ends[0], ends[ends.length - 1]]};
+  });
+  return {low, high, path, lines: lines.filter(({ends: [from]}) => from)};
+}
+
 // ---- Sentence, view ------------------------------------------------------------------------
 
 const whole = (x) => format(x).replace(/(\.\d*?)0+$/, "$1").replace(/\.$/, "");
@@ -77,14 +93,42 @@ const noteList = (m) => html`<ol class="notes" aria-label="Notes, first to last"
     : m.rule === "corrects" ? `had ${whole(step.had)}, write ${signed(step.written)}` : `write ${signed(step.written)}`}</span>
   <span class="after">table (${step.after.map(whole).join(", ")})</span></li>`)}</ol>`;
 
+const SIZE = 240; // of the drawing's own units; CSS sets its size on the page
+
+/** The table as a point, its way there, and for each guest the line of all tables that say his room. */
+function plane(m) {
+  const {low, high, path, lines} = planeOf(m);
+  const x = scaleLinear([low, high], [0, SIZE]);
+  const y = scaleLinear([low, high], [SIZE, 0]);
+  const last = m.steps.length ? m.guests[m.steps[m.steps.length - 1].guest] : null;
+  const tick = (n) => svg`<text class="tick" x=${x(n)} y=${y(0) + 12}>${n}</text><text class="tick up" x=${x(0) - 4} y=${y(n) + 3}>${n}</text>`;
+  const right = ({name, room, ends: [[ax, ay], [bx, by]]}) => svg`<g class=${name === last ? "line newest" : "line"}>
+    <line x1=${x(ax)} y1=${y(ay)} x2=${x(bx)} y2=${y(by)} />
+    <text x=${x(bx) + (bx < high ? 0 : 4)} y=${y(by) + (by === high && bx < high ? -5 : by === low ? 12 : 4)} class=${bx < high ? "middle" : ""}>${name} in ${room}</text></g>`;
+  const move = (to, i) => {
+    const [[ax, ay], [bx, by]] = [path[i], to];
+    const turned = Math.atan2(y(by) - y(ay), x(bx) - x(ax)) * 180 / Math.PI;
+    return svg`<g class=${"fade" in m.steps[i] ? "move faded" : "move"}><line x1=${x(ax)} y1=${y(ay)} x2=${x(bx)} y2=${y(by)} />
+      ${Math.hypot(bx - ax, by - ay) > 0.6 ? svg`<path d="M-9,-4 L-1,0 L-9,4 Z" transform="translate(${x(bx)},${y(by)}) rotate(${turned})" />` : ""}</g>`;
+  };
+  const [px, py] = path[path.length - 1];
+  const leftward = px > (low + high) / 2;
+  return html`<figure class="plane" aria-hidden="true"><svg viewBox="-12 -14 ${SIZE + 82} ${SIZE + 30}">
+    <line class="axis" x1="0" y1=${y(0)} x2=${SIZE} y2=${y(0)} /><line class="axis" x1=${x(0)} y1="0" x2=${x(0)} y2=${SIZE} />
+    ${[5, 10].map(tick)}${lines.map(right)}${path.slice(1).map(move)}
+    <circle class="table" r="5" cx=${x(px)} cy=${y(py)} />
+    <text class=${leftward ? "table end" : "table"} x=${x(px) + (leftward ? -9 : 9)} y=${y(py) + 16}>(${whole(px)}, ${whole(py)})</text></svg>
+    <figcaption>The table as a point; on a guest’s line it says his room.</figcaption></figure>`;
+}
+
 const answerRow = ({name, key, room, answer, error}) => html`<tr><th scope="row">${name}</th>
   <td class="key"><span>(${key.map(whole).join(", ")})</span></td><td><span>${room ?? "–"}</span></td>
   <td class="answer"><span>${whole(answer)}</span></td>
   <td class="verdict"><span class=${error === null ? "" : isRight({error}) ? "right" : "wrong"}>${error === null ? "not noted" : isRight({error}) ? "right" : `off by ${whole(error)}`}</span></td></tr>`;
 
-const view = (m, widget) => html`<div class="stage">${noteList(m)}
+const view = (m, widget) => html`<div class="stage">${plane(m)}
   <table class="asked"><caption>Asked for each guest</caption><thead><tr><th scope="col">guest</th><th scope="col">key</th><th scope="col">is in</th><th scope="col">table says</th><th scope="col">so</th></tr></thead>
-    <tbody>${m.asked.map(answerRow)}</tbody></table></div>
+    <tbody>${m.asked.map(answerRow)}</tbody></table>${noteList(m)}</div>
   ${widget.sentence({hidden: true})}`;
 
 function append(widget, item) {

@@ -35,6 +35,7 @@ STACKS = {
     "four tables": ["corrects, fades"] * 4,
     "three tables, one softmax": [*["corrects, fades"] * 3, "softmax"],
     "one softmax": ["softmax"],
+    "four softmax": ["softmax"] * 4,
 }
 
 

@@ -100,10 +100,9 @@ def trained_stacks(workdir: Path) -> dict:
         rates[name], tuned[name] = run.tuned(layers, "moves", (*COUNTS, MANY), (MANY,))
         stacks[name] = run.stack(layers, SEEDS, rates[name])
     longer = run.stack(STACKS["four tables"], LONGER_SEEDS, rates["four tables"], LONGER)
-    kinds = {**STACKS, "four softmax": ["softmax"] * 4}
     return {
         "many": MANY, "stacks": stacks, "stack rates": rates, "stacks tuned": tuned,
-        "stacks kept": {name: numbers_kept(kinds[name], 2 * MANY) for name in kinds},
+        "stacks kept": {name: numbers_kept(STACKS[name], 2 * MANY) for name in STACKS},
         "longer": {"four tables": longer},
     }  # fmt: skip
 

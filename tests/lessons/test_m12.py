@@ -431,24 +431,14 @@ def test_a_third_word_needs_two_keys_and_two_values(page):
 
 
 def test_the_five_ways_side_by_side(page):
-    """The losses are those of the table above."""
     rows = [row[1:] for row in cells(page, "ways")]
     numbers_kept = [8 * 128, 2 * 128, 576]  # of 16 bits, in each of 32 layers
     book = [32 * 2 * kept * 131_072 / 1e9 for kept in numbers_kept]
     book.append(32 * 2 * 2048 * 4096 / 1e9)
-    shown = [f"{book[0]:.1f} ({book[0] / 2:.1f})", *(f"{size:.1f}" for size in book[1:])]
-    assert [row[0] for row in rows[:4]] == shown
+    assert [row[0] for row in rows[:4]] == [f"{size:.1f}" for size in book]
     assert rows[4][0] == f"{32 * 8 * 128 * 129 * 2 / 1e9:.3f}"
     losses = [float(loss) for *_, loss, _ in cells(page, "rounded")]
-    shared = re.search(
-        r"grew from ([\d.]+ to [\d.]+), as if", page.select_one("#sec-share").get_text()
-    )[1]
-    assert shared.startswith(f"{losses[0]:.2f} to ")
-    assert shared in rows[1][1]
-    assert losses[1] == losses[0]
-    assert f"stays {losses[1]:.2f} ({losses[2]:.2f})" in rows[0][1]
-    shares = RECALL["recalled"]["linear 1"]["256"]
-    assert f"recalled {sum(shares) / 5:.2f}" in rows[4][1]
+    assert losses[1] == losses[0]  # rounding to 8 bits costs "here nothing"
 
 
 def test_a_latent_is_met_by_the_query():

@@ -155,18 +155,16 @@ def at(task, kind, column=-1):
 def test_each_way_to_write_is_told_as_it_was_measured(page):
     kinds = ("adds", "corrects", "adds, fades", "corrects, fades")
     means = {task: [mean(at(task, kind)) for kind in kinds] for task in TASKS}
-    for row, (_, *shown) in enumerate(cells(page, "porter-table")):
-        assert shown == [f"{means[task][row]:.2f}" for task in TASKS]
     assert means["moves"].index(max(means["moves"])) == kinds.index("corrects")
     assert means["four days"].index(max(means["four days"])) == kinds.index("corrects, fades")
     assert max(at("moves", "adds")) + 0.25 < min(at("moves", "corrects"))
     both, others = at("four days", "corrects, fades"), kinds[:3]
     assert all(min(both) > max(at("four days", kind)) for kind in others)
     text = said(page, "#sec-trained")
-    softmax = [mean(at(task, "softmax")) for task in TASKS]
-    assert "gets {:.2f} and {:.2f}.)".format(*softmax) in text
-    assert means["moves"][0] < means["moves"][2]  # "a gate helps the table that adds"
-    assert means["moves"][3] < means["moves"][1]  # "and harms the one that corrects"
+    assert f"such a layer gets {means['moves'][1]:.2f} right" in text
+    assert f"does both is best, with {means['four days'][3]:.2f}" in text
+    assert min(mean(at(task, "softmax")) for task in TASKS) > 0.98  # "nearly everything"
+    assert means["moves"][3] < means["moves"][1]  # "a gate doesn't help it there"
 
 
 def test_the_sum_of_two_rooms_is_told_as_it_was_measured(page):
@@ -185,8 +183,8 @@ def test_a_trained_layer_forgets_when_all_leave(page):
     at_notes, at_leave = kept_parts("corrects, fades")
     assert at_notes > 0.9
     assert at_leave < 0.05
-    assert f"of {at_notes:.2f} on average, and the table stays" in text
-    assert f"one of {at_leave:.2f}, and the table is as good as gone" in text
+    assert f"is {at_notes:.2f} on average, and the table stays" in text
+    assert f"it is {at_leave:.2f}, and the table is as good as gone" in text
 
 
 def test_forgetting_is_a_part_of_the_lead():
@@ -225,6 +223,7 @@ def test_one_softmax_of_four_and_a_choice(page):
     assert f"or {mean(longer):.2f} if they are trained for five times as many" in text
     assert max(tables) < min(longer) < max(longer) < min(hybrid)
     assert f"The stack gets {mean(hybrid):.2f} right" in text
+    assert f"and get {mean(SCORES['stacks']['four softmax']):.2f} right" in text
     corrects = SCORES["longer"]["corrects"]
     assert f"as many steps it gets {mean(corrects):.2f}." in said(page, "#sec-trained")
     assert min(corrects) > max(at("moves", "corrects"))

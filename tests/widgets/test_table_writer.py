@@ -41,6 +41,21 @@ def test_the_table_is_the_rule_s(notes, rule):
         assert one["answer"] == pytest.approx(float(torch.tensor(key).double() @ want))
 
 
+@pytest.mark.parametrize("notes", [*NOTES, "0n5 1n10 0n2 2n4", ""])
+def test_a_table_on_a_guest_s_line_says_his_room(notes):
+    model = JS.call("tableOf", DATA, {"rule": "corrects", "notes": notes})
+    plane = JS.call("planeOf", model)
+    assert plane["path"][-1] == model["table"]
+    rooms = {one["name"]: (one["room"], one["key"]) for one in model["asked"] if one["times"]}
+    assert {line["name"] for line in plane["lines"]} == set(rooms)
+    for line in plane["lines"]:
+        room, key = rooms[line["name"]]
+        for end in line["ends"]:
+            assert sum(k * x for k, x in zip(key, end, strict=True)) == pytest.approx(room)
+            assert plane["low"] <= min(end) <= max(end) <= plane["high"]
+        assert line["ends"][0] != line["ends"][1]
+
+
 def test_what_the_lesson_says_of_it():
     for rule, says in (("adds", 7), ("corrects", 2)):
         found = JS.call("tableOf", DATA, {"rule": rule, "notes": "0n5 1n10 0n2"})
