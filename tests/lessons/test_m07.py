@@ -263,7 +263,8 @@ def test_each_way_s_score_of_three_back_is_the_committed_one(page):
             "relative bias": right["relative"], "ALiBi": right["alibi"],
             "ALiBi, steeper slopes: 2, 1, ½, ¼": other["alibi"],
             "rotary, base 10,000": right["rotary"],
-            "rotary, base 500,000": other["rotary"]}  # fmt: skip
+            "rotary, base 500,000": other["rotary"],
+            "no positions": right["none"]}  # fmt: skip
     shown = table(page, "ways-open")
     assert list(shown) == list(ways)
     for name, seeds in ways.items():
@@ -271,6 +272,11 @@ def test_each_way_s_score_of_three_back_is_the_committed_one(page):
         want = [mean(shares) for shares in (near(back), far(back), far(last))]
         assert [float(share) for share in shown[name]] == pytest.approx(want, abs=0.006)
     assert min(far(right["alibi"]["last"])) > 0.94  # "the last letter it keeps"
+    lost = far(right["sinusoidal"]["last"]) + far(right["learned"]["last"])
+    assert min(far(right["none"]["last"])) > max(lost), "more often than these two"
+    told = page.select_one("#sec-longer").get_text()
+    assert f"three back in only {mean(near(right['none']['back'])):.2f} of all cases even" in told
+    assert f"has the last letter in {mean(far(right['none']['last'])):.2f}, more often" in told
     for seeds in (right["relative"]["back"], other["alibi"]["back"]):
         assert all(a - b < 0.1 for a, b in zip(near(seeds), far(seeds), strict=True)), "a little"
 
