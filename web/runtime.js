@@ -6,7 +6,7 @@ import {input} from "../node_modules/@observablehq/stdlib/src/generators/input.j
 
 const main = new Runtime({}).module();
 
-for (const script of document.querySelectorAll('script[type="ojs-define"]')) {
+for (const script of document.querySelectorAll('script[data-ojs-define]')) {
   for (const {name, value} of JSON.parse(script.textContent).contents) main.define(name, [], () => value);
 }
 

@@ -42,7 +42,7 @@ FORMS = """() => {
   return [...document.querySelectorAll(".widget, .diagram")]
     .filter((place) => !place.closest("details:not([open])")).map((place) => {
     const live = place.querySelector(".widget-live, .diagram-live");
-    const published = [...place.querySelectorAll("script[type=ojs-define]")]
+    const published = [...place.querySelectorAll("script[data-ojs-define], script[type=ojs-define]")]
       .map((script) => JSON.parse(script.textContent));
     const drawn = texts(live) + [...live.querySelectorAll("[aria-label]")]
       .map((one) => one.getAttribute("aria-label")).join(" ");
@@ -72,7 +72,7 @@ def written(html):
 
 def payloads(html):
     """{name: value} of what a page, or a part of it, publishes."""
-    scripts = html.select('script[type="ojs-define"]')
+    scripts = html.select('script[data-ojs-define], script[type="ojs-define"]')
     contents = [item for script in scripts for item in json.loads(script.string)["contents"]]
     return {item["name"]: item["value"] for item in contents}
 

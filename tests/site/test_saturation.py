@@ -112,7 +112,7 @@ def test_the_products_are_those_of_the_draws(site):
     html = (site / PAGE).read_text(encoding="utf-8")
     published = {
         one["name"]: one["value"]
-        for text in re.findall(r'<script type="ojs-define">(.*?)</script>', html, re.S)
+        for text in re.findall(r"<script [^>]*ojs-define[^>]*>(.*?)</script>", html, re.S)
         for one in json.loads(text)["contents"]
     }["random_keys"]
     got = torch.tensor(published["products"], dtype=torch.float64)

@@ -18,6 +18,8 @@ POLICY = "<!--policy-->"  # in the frame, until the page's own scripts are known
 _SCRIPT = re.compile(r"<script(?P<attributes>[^>]*)>(?P<code>.*?)</script>", re.S | re.I)
 _RELATIVE = re.compile(r"""(\s(?:href|src)=")(?![a-z+]+:|[/#"])(?:\./)?""", re.I)
 _DATA = re.compile(r'type="(?!module"|text/javascript")[^"]*"', re.I)
+# What a cell publishes has Quarto's type, which isn't valid HTML; our runtime needs only a name.
+PUBLISHED, VALID = 'type="ojs-define"', 'type="application/json" data-ojs-define'
 # Cloudflare Pages and Netlify read this file; GitHub Pages doesn't. Pages are asked for again each
 # time, so that none is older than the scripts that it loads.
 _HEADERS = """\
@@ -34,10 +36,14 @@ _HEADERS = """\
 
 
 def for_the_web(project: Project, page: Page, html: str) -> str:
-    """Add the policy; let page 404, which hosts show at any address, count from the site's root."""
+    """Add the policy, and make published data valid HTML.
+
+    Page 404, which hosts show at any address, counts from the site's root.
+    """
     if page.html == NOT_FOUND and project.site_url:
         root = urlsplit(project.site_url).path
         html = _RELATIVE.sub(lambda found: found[1] + root, html)
+    html = html.replace(f"<script {PUBLISHED}>", f"<script {VALID}>")
     return html.replace(POLICY, _policy(html), 1)
 
 
