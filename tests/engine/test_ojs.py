@@ -150,7 +150,8 @@ CELLS = {
     24: "window.order.push('a', window.click()) && 1",
     26: "window.order.push('b') && 1",
 }
-BEFORE = """<script type="application/json" data-ojs-define>{"contents": [{"name": "tags", "value": "<i>"}]}</script>
+BEFORE = """<script type="application/json" data-ojs-define>
+{"contents": [{"name": "tags", "value": "<i>"}]}</script>
 <script>
 const urgent = {priority: "user-blocking"}; // as a click is
 var order = [], fail = (message) => { throw new Error(message); };

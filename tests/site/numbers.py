@@ -42,7 +42,8 @@ FORMS = """() => {
   return [...document.querySelectorAll(".widget, .diagram")]
     .filter((place) => !place.closest("details:not([open])")).map((place) => {
     const live = place.querySelector(".widget-live, .diagram-live");
-    const published = [...place.querySelectorAll("script[data-ojs-define], script[type=ojs-define]")]
+    const published = [...place.querySelectorAll("script")]
+      .filter((script) => "ojsDefine" in script.dataset || script.type === "ojs-define")
       .map((script) => JSON.parse(script.textContent));
     const drawn = texts(live) + [...live.querySelectorAll("[aria-label]")]
       .map((one) => one.getAttribute("aria-label")).join(" ");
