@@ -28,7 +28,7 @@ def craft_query(keys, target):
 
     Find a query that gives the key at index `target` at least 0.9 of the weight, when the weights
     are the softmax of `keys @ query`, at temperature 1. There are at most nine keys. They are
-    orthogonal to each other, and no two have the same length.
+    orthogonal to each other, and no two have the same length: some may be very short.
 
     Shapes: `keys` (S, d), with S ≤ d; `target` is an index.
     Return: the query (d,).

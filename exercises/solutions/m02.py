@@ -68,8 +68,8 @@ def by_attention_py(query, keys, values, temperature):
     from attention import scaled_dot_product_attention
 
     q, k, v = (torch.from_numpy(a) for a in (query[None], keys, values))
-    # At 1e-6 softmax is argmax to the last bit, for scores that differ as these do.
-    output, _ = scaled_dot_product_attention(q, k, v, scale=1 / (temperature or 1e-6))
+    # At 1e-9 softmax is argmax to the last bit, for scores that differ as these do.
+    output, _ = scaled_dot_product_attention(q, k, v, scale=1 / (temperature or 1e-9))
     return output[0].numpy()
 
 
@@ -89,32 +89,40 @@ def memories(rng, size):
     """Make a query, keys, values and a temperature, which is 0 at even sizes.
 
     At size 5 it is low, and the scores so near to each other that several keys count. At size 7
-    the powers of the scores overflow, and the best two differ by 1. At size 4 the
-    best two scores are so near to each other that a temperature of 1e-4 doesn't stand for 0.
+    the powers of the scores overflow, the best two differ by 1, and the first is far below 0 and
+    farther from it than any other. At size 4 the best two scores are so near to each other that a
+    temperature of 1e-5 doesn't stand for 0.
     """
     temperature = 0.0 if size % 2 == 0 else float(rng.uniform(0.3, 2))
     d = 2 if size < 4 else 3
     shapes = (d,), (size + 1, d), (size + 1, 3)
     query, keys, values = (rng.normal(size=shape) for shape in shapes)
     if size == 5:
-        temperature = float(rng.uniform(0.002, 0.02))
+        temperature = float(rng.uniform(2e-4, 1e-3))
         query *= 2 * temperature / (keys @ query).std()
     if size == 7:  # numbers whose products float32 has exactly, too
         query, temperature = np.array([rng.integers(3000, 6000), 64.0, rng.integers(9)]), 1.0
         keys = (keys * 64).round() / 64
-    best, other = (keys @ query).argsort()[[-1, 0]]
-    if size == 7:
+        best, other = rng.permutation(np.arange(1, size + 1))[:2]
+        keys[best, 0] = np.abs(keys[:, 0]).max() + 0.5
         keys[other] = keys[best] - np.array([0, 1 / 64, 0])
+        keys[0] = -2 * keys[best]
     if size == 4:
-        keys[other] = keys[best] - 2e-4 * query / (query @ query)
+        best, other = (keys @ query).argsort()[[-1, 0]]
+        keys[other] = keys[best] - 3e-5 * query / (query @ query)
     return query, keys, values, temperature
 
 
 def orthogonal_keys(rng, size):
-    """Make two to nine keys of different lengths; at even sizes the target is the shortest."""
+    """Make two to nine keys of different lengths; at even sizes the target's is by far the least.
+
+    It is so short that no factor that is the same for all keys makes up for it.
+    """
     directions, _ = np.linalg.qr(rng.normal(size=(size + 1, size + 1)))
     lengths = rng.permutation(np.linspace(0.1, 3, size + 1))
     target = lengths.argmin() if size % 2 == 0 else rng.integers(size + 1)
+    if size % 2 == 0:
+        lengths[target] /= 1000
     return directions * lengths[:, None], int(target)
 
 

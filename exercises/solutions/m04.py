@@ -68,12 +68,13 @@ def spreads(rng, size):
 
 
 def extreme_scores(rng, size):
-    """Make two rows or more, one far above the other.
+    """Make rows, one far above the others; the last has one large score, at any place.
 
     From size 3 on, one far below too, and two that go from one extreme to the other: the first
     score and the last, the mean, the median and the smallest are all far from their maximum.
     """
-    scores = rng.normal(size=(size + 1, size + 1), scale=2)
+    scores = rng.normal(size=(size + 2, size + 1), scale=2)
+    scores[-1, rng.integers(size + 1)] += 5_000
     scores[0] += rng.integers(1_000, 10_000)
     if size > 2:
         scores[1] -= rng.integers(1_000, 10_000)

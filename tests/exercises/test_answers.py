@@ -116,6 +116,15 @@ def bandwidth_by(**how):
     return lambda x, y, candidates: m02.choose(x, y, candidates, **how)
 
 
+def lookup_less(pick, q, K, V, T):
+    """The lookup that takes ``pick`` of the scores away, and not the largest."""
+    scores = K @ q
+    if T == 0:
+        return V[scores.argmax()]
+    powers = np.exp((scores - pick(scores)) / T)
+    return powers / powers.sum() @ V
+
+
 def less_taken_away(pick):
     """The masked softmax that takes ``pick`` of the shown scores away from each row."""
 
@@ -264,6 +273,19 @@ WRONG = {
             V[((K - q) ** 2).sum(1).argmin()] if T == 0 else softmax(-((K - q) ** 2).sum(1) / T) @ V
         ),
         "temperature 0 taken for 1": lambda q, K, V, T: m02.soft_lookup(q, K, V, T or 1.0),
+        "hard up to a temperature of 0.002": lambda q, K, V, T: m02.soft_lookup(
+            q, K, V, T if T > 0.002 else 0
+        ),
+        "a temperature of at least 0.00001": lambda q, K, V, T: m02.soft_lookup(
+            q, K, V, max(T, 1e-5)
+        ),
+        "a millionth added to the temperature": lambda q, K, V, T: m02.soft_lookup(
+            q, K, V, T + 1e-6
+        ),
+        "the largest absolute score taken away": lambda q, K, V, T: lookup_less(
+            lambda s: np.abs(s).max(), q, K, V, T
+        ),
+        "the first score taken away": lambda q, K, V, T: lookup_less(lambda s: s[0], q, K, V, T),
     },
     "m02.craft_query": {
         "zeros in a column": lambda K, target: np.zeros((K.shape[1], 1)),
@@ -272,6 +294,13 @@ WRONG = {
             10 * K[target] / np.linalg.norm(K[target])
         ),
         "as long as all the keys need, but the shortest": lambda K, target: 10 * K[target],
+        **{
+            f"{factor:,} times the key": lambda K, target, factor=factor: factor * K[target]
+            for factor in (500, 1000, 1_000_000)
+        },
+        "fifty times a unit along the key": lambda K, target: (
+            50 * K[target] / np.linalg.norm(K[target])
+        ),
         "a score of 4, too low for nine keys": lambda K, target: (
             4 * K[target] / (K[target] @ K[target])
         ),
@@ -369,6 +398,11 @@ WRONG = {
             s, np.maximum(s[:, :1], s[:, -1:])
         ),
         "the last score taken away": lambda s: m04.shifted(s, s[:, -1:]),
+        "the middle score taken away": lambda s: m04.shifted(s, s[:, [s.shape[1] // 2]]),
+        "the second largest taken away": lambda s: m04.shifted(s, np.sort(s, -1)[:, -2:-1]),
+        "the 0.9 quantile taken away": lambda s: m04.shifted(
+            s, np.quantile(s, 0.9, axis=-1, keepdims=True)
+        ),
         "clipped at 50 from the mean": lambda s: softmax(
             np.clip(s - s.mean(-1, keepdims=True), -50, 50)
         ),
@@ -779,7 +813,7 @@ RIGHT = {
         "float32": lambda q, K, V, T: m02.soft_lookup(*f32(q, K, V), T),
     },
     "m02.craft_query": {
-        "far along the key": lambda K, target: 1000 * K[target],
+        "far along the key": lambda K, target: 1000 * K[target] / (K[target] @ K[target]),
         "least squares": lambda K, target: np.linalg.lstsq(
             K, 20 * np.eye(len(K))[target], rcond=None
         )[0],
@@ -789,8 +823,8 @@ RIGHT = {
             30 * grad(K)[target] / float(K[target] @ K[target])
         ),
         "a score of 5": lambda K, target: 5 * K[target] / (K[target] @ K[target]),
-        "a list": lambda K, target: [1000 * number for number in K[target]],
-        "a generator": lambda K, target: (1000 * number for number in K[target]),
+        "a list": lambda K, target: m02.craft_query(K, target).tolist(),
+        "a generator": lambda K, target: (number for number in m02.craft_query(K, target)),
     },
     "m02.best_bandwidth": {
         "point by point": m02.point_by_point,

@@ -9,6 +9,7 @@ import torch
 
 from attention import scaled_dot_product_attention
 from course.payloads.token_focus import EXAMPLES, FOLDER, head_maps
+from models.grammar import scores as grammar
 from models.weights import load
 from tests.lessons.reading import numbers, output
 
@@ -120,7 +121,9 @@ def test_it_looks_for_the_words_that_decide(page):
     )
     backwards = (k[model.ids["it"], 3] @ q[model.ids["big"], 3]).item()
     assert abs(backwards) < 0.05 * big  # "about 0"
-    assert f"It is −{-backwards:.1f}." in said
+    ahead = (k[:, 3] @ q[model.ids["big"], 3] > backwards).sum().item()
+    assert f"It is −{-backwards:.1f}, and {ahead} of the 198 words score more." in said
+    assert ahead > 0.7 * 198  # "Big doesn't ask for the pronoun"
     # Without any bias for distance, too, it is the adjective that gets most, in each sentence.
     for text in (IT, IT.replace("big", "small")):
         ids = model.encode(text.split())[0]
@@ -129,6 +132,21 @@ def test_it_looks_for_the_words_that_decide(page):
         weights = model(ids[None]).weights[0][0, 3, text.split().index("it")]
         assert weights.argmax() == best
         assert weights[best] > 0.5
+
+
+def test_big_looks_at_the_pronoun_for_its_distance(page):
+    """Layer 1, head 4: with the learned number for distance, and without it."""
+    model = load(FOLDER / "weights" / "masked.safetensors")
+    layer, words = model.layers[0], IT.split()
+    run, it = model(model.encode(words)), words.index("it")
+    q, k, _ = layer.attention.qkv_proj(run.residual[0][0]).unflatten(-1, (3, 4, 16)).unbind(1)
+    scores, far = k[:, 3] @ q[-1, 3] / 16**0.5, layer.relative(13)[3, -1]
+    weights = (scores + far).softmax(0)
+    torch.testing.assert_close(weights, run.weights[0][0, 3, -1])
+    assert weights.argmax() == far.argmax() == it
+    assert (scores > scores[it]).sum() > 4
+    said = " ".join(page.select_one("#sec-focus").get_text().split())
+    assert re.search(rf"if you click it, gives the pronoun {100 * weights[it]:.0f}\s%", said)
 
 
 def test_a_layer_adds_what_it_takes_to_the_vector():
@@ -176,6 +194,52 @@ def test_whose_change_turns_the_look_of_it(page):
         trophy, suitcase = crossed[ask, answer]
         assert (trophy > suitcase) == (answer == "big")
         assert max(trophy, suitcase) > 0.6
+
+
+def test_where_the_street_is_too_wide_the_query_must_change_as_well():
+    model = load(FOLDER / "weights" / "masked.safetensors")
+    layer, text = model.layers[1], "the animal did not cross the street because it was too".split()
+    made = {}
+    for word in ("tired", "wide"):
+        after = model(model.encode([*text, word])).residual[1][0]
+        made[word] = layer.attention.qkv_proj(after).unflatten(-1, (3, 2, 32))[:, :2, 0]
+    it, nouns = text.index("it"), [1, 6]
+    for ask in made:
+        scores = made[ask][it, 0] @ made["wide"][:, 1].T / 32**0.5
+        animal, street = (scores + layer.relative(12)[0, it]).softmax(-1)[nouns].tolist()
+        assert street > 0.8 if ask == "wide" else animal > 0.6
+
+
+def test_the_ordinary_model_looks_at_the_noun_where_it_is_asked(page):
+    """Head 1 of layer 2, from the hidden noun of the second sentence, on unseen sentences."""
+    model = load(FOLDER / "weights" / "masked-standard.safetensors")
+    said = " ".join(page.select_one("#sec-evidence").get_text().split())
+    shown = []
+    for word, noun in (("big", 1), ("small", 7)):
+        text = f"{IT.replace('big', word)} . the [mask] was {word}".split()
+        run = model(model.encode(text))
+        row = run.weights[1][0, 0, 15]
+        assert row.argmax() == noun
+        assert model.config.vocabulary[run.logits[0, 15].argmax()] == text[noun]
+        shown.append(f"{100 * row[noun]:.0f}")
+    told = rf"gives trophy {shown[0]}\s% with big, and suitcase {shown[1]}\s% with small"
+    assert re.search(told, said)
+    for asked in grammar.held_out(100).values():
+        made = asked["answer"]
+        weights = grammar.run(model, made, hide=True).weights[1][:, 0]
+        at = [(i, max(one.right), one.link("it")[1]) for i, one in enumerate(made)]
+        assert np.mean([weights[i, hidden, noun].item() for i, hidden, noun in at]) > 0.8
+        looks = [weights[i, hidden].argmax() == noun for i, hidden, noun in at]
+        assert np.mean(looks) > 0.9
+        right = grammar.answers(model, made, off=((1, 0),))
+        pairs = [a and b for a, b in zip(right[::2], right[1::2], strict=True)]
+        assert np.mean(pairs) < 0.6  # the look does the work
+    scores = json.loads((FOLDER / "scores" / "masked-standard.json").read_text())
+    assert scores["shipped"] == 1  # "the one that the course keeps"
+    weights = [run["attention"]["verb"]["weight"] for run in scores["seeds"].values()]
+    assert f"{weights[1]:.2f}" == "0.13"
+    guessed = [run["attention"]["verb, guessed"]["weight"] for run in scores["seeds"].values()]
+    assert guessed[1] < 0.2 < 0.9 < min(guessed[0], guessed[2])
 
 
 def test_the_weights_of_ash_and_bow_by_hand(page):

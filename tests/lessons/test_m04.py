@@ -330,6 +330,64 @@ def test_with_small_keys_the_division_matters_at_large_rates_only():
             assert max(raw) < min(divided) - 0.05
 
 
+def test_long_keys_make_only_the_first_trouble(page):
+    """At 0.3 keys of 64 cost little, and keys of 512 more; at 1 and 3 both cost the same."""
+    said = " ".join(page.select_one("#gradient-lottery").get_text().split())
+    long, small = ({n: training_of[n] for n in KINDS} for training_of in sizes_of_keys())
+    raw, divided = (ends(small[name]["0.3"]) for name in ("undivided", "divided"))
+    assert max(raw) < min(divided) < max(divided) < 1
+    assert max(ends(long["undivided"]["0.3"])) < min(raw) - 0.01
+    told = [f"{100 * fmean(of):.1f}" for of in (raw, divided)]
+    assert f"at 0.3, right {told[0]} times in 100 on average, against {told[1]}." in said
+    for rate in ("1.0", "3.0"):
+        behind = [fmean(ends(of["divided"][rate])) - fmean(ends(of["undivided"][rate]))
+                  for of in (long, small)]  # fmt: skip
+        assert min(behind) > 0.05
+        assert behind[0] == pytest.approx(behind[1], abs=0.03)
+
+
+def sizes_of_keys():
+    found = training()
+    return found, found["keys of 64"]
+
+
+def test_at_a_tenth_the_seed_counts():
+    for of in sizes_of_keys():
+        for name in KINDS:
+            assert max(ends(of[name]["0.1"])) > min(ends(of[name]["0.1"])) + 0.2
+
+
+def test_of_divided_rows_with_twice_the_queries_and_keys_one_in_ten_is_saturated(page):
+    said = " ".join(page.select_one("#sec-saturation").get_text().split())
+    assert "by 2, and about one row in ten is saturated again, even divided." in said
+    flat = [
+        exact_slope(4 * row / size**0.5) < 0.01
+        for size, scores in zip(SIZES, draws(), strict=True)
+        for row in scores
+    ]
+    assert 0.05 < fmean(flat) < 0.15
+    fresh = (4 * torch.randn(20_000, 8, generator=torch.Generator().manual_seed(1))).double()
+    best = fresh.softmax(-1).amax(-1)
+    assert (best * (1 - best) < 0.01).double().mean().item() == pytest.approx(0.1, abs=0.02)
+
+
+def test_dividing_is_right_about_99_times_in_100(page):
+    divided = training()["divided"]
+    shares = [share for rate in ("0.3", "1.0", "3.0") for share in ends(divided[rate])]
+    assert min(round(100 * share) for share in shares) == 99
+
+
+def test_some_undivided_transformers_learn_at_a_tenth_of_the_rate(page):
+    runs = json.loads((ROOT / "models/playground/scores.json").read_text())["tasks"]["repeat"]
+    slower = runs["no scale, rate 0.001, 2,000 steps"]
+    learned = sum(run["share"] > 0.95 for run in slower)
+    assert learned > 0
+    assert (
+        f"at a tenth of it, {learned} trainings of {len(slower)} learn it within 2,000 steps"
+        in " ".join(page.select_one("main").get_text().split())
+    )
+
+
 def test_undivided_gradients_begin_eight_to_nine_times_as_large():
     """Those of W_Q and W_K over 50 batches at the start, for each of the seeds."""
     from modules.m04_softmax_and_scale import training as script
