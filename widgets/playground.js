@@ -2,34 +2,44 @@
 // every answer, step by step, alone or beside a second one that differs in one thing.
 
 import {html, nothing} from "../assets/vendor/lit.js";
+import {answers, lessonOf} from "./lib/answers.js";
 import {defineWidget} from "./lib/define-widget.js";
 import {format, formatPercent} from "./lib/numbers.js";
 import {benchOf, follow} from "./playground/bench.js";
 import {chart} from "./playground/chart.js";
 import {headMaps} from "./playground/heads.js";
 import {ENOUGH} from "./playground/learned.js";
-import {looked, summarize} from "./playground/look.js";
+import {looked, offInWords, summarize} from "./playground/look.js";
 import {controls, training} from "./playground/panel.js";
 import {PARTS, fieldsOf, openingOf} from "./playground/spec.js";
 import {strip} from "./playground/strip.js";
 import {TASKS} from "./playground/tasks.js";
+import {backLink, setUps} from "./playground/set-ups.js";
 
 // ---- View ------------------------------------------------------------------------------------
 
-const score = ({step, loss, share, learned}) => (step
-  ? html`loss <b>${format(loss)}</b> · <b>${formatPercent(share)}</b> right${learned && learned <= step ? html` · learned at step <b>${learned}</b>` : nothing}`
-  : "not trained yet");
+function score(one) {
+  const {step, loss, share, learned, worth} = one;
+  const off = offInWords(one);
+  if (!step) return "not trained yet";
+  if (off) return html`<b>${worth ? formatPercent(worth.share) : "…"}</b> right with ${off} off`;
+  return html`loss <b>${format(loss)}</b> · <b>${formatPercent(share)}</b> right${learned && learned <= step ? html` · learned at step <b>${learned}</b>` : nothing}`;
+}
 
 const title = (m, i) => (m.change ? PARTS[m.change.name].says(i ? m.change.value : m.spec[m.change.name]) : "");
 
 const side = (one, i, m, widget) => html`<section class=${i ? "side other" : "side"}>
   <p class="title">${m.change ? html`<b>${title(m, i)}</b> ` : nothing}<span class="score">${score(one)}</span> <span class="source">${one.step ? "trained" : "random"}</span></p>
-  ${headMaps(one, {...m, off: widget.state.off}, widget, i === 0)}</section>`;
+  ${headMaps(one, {...m, off: widget.state.off}, widget, i)}</section>`;
 
 const status = ({problem, catching, step}) => html`<p class=${problem ? "status problem" : "status"} role="status">${problem
   || (catching === null ? "" : html`Training as far as step ${step} … <progress max=${step} .value=${catching} aria-label="Steps done"></progress>`)}</p>`;
 
-const question = ({task}, {questions = {}}) => (questions[task] ? html` <a href="#${questions[task][1]}">Guess first: ${questions[task][0]}</a>` : nothing);
+/** The question that a reader may answer before the first training, until it is answered. */
+function question({task}, {questions = {}}) {
+  const [asks, id] = questions[task] ?? [];
+  return id && !answers.get(lessonOf(location), id) ? html` <a href="#${id}">Guess first: ${asks}</a>` : nothing;
+}
 
 const another = ({set, state}) => html`<button type="button" @click=${() => set({example: (state.example + 1) % 10, at: null})}>Another example</button>`;
 
@@ -41,10 +51,11 @@ function example(m, widget) {
 }
 
 function view(m, widget) {
-  return html`${training(widget)}${status(m)}
+  return html`${training(widget)}<div class="told">${backLink(widget)}${status(m)}</div>
     <div class="example"><p class="title"><span>${TASKS[m.task].asks}${question(m, widget.data)}</span> ${another(widget)}</p>${example(m, widget)}</div>
-    <div class="floor" aria-busy=${m.isAwaited}>${chart(m, widget)}
-    <div class=${m.change ? "models two" : "models"}>${m.sides.map((one, i) => side(one, i, m, widget))}</div></div>
+    <div class=${m.change ? "floor compared" : "floor"} aria-busy=${m.isAwaited}>${chart(m, widget)}
+    <div class=${m.change ? "models two" : "models"} style="--most-layers:${Math.max(...m.sides.map(({spec}) => spec.layers))}">${m.sides.map((one, i) => side(one, i, m, widget))}
+    <p class="choose">Press a row of a map to choose the token that looks. What it looks at is marked above the map.</p></div></div>
     ${widget.sentence({hidden: true})}`;
 }
 
@@ -60,10 +71,12 @@ function isOnlyWrong({at, example: {targets}, sides: [{isRight}]}) {
   return wrong.length === 1 && wrong[0] === at;
 }
 
+const KEY = "play"; // of the fields in the address
+
 const widgetOf = defineWidget({
   name: "playground",
   label: "A transformer that learns while you watch",
-  key: "play",
+  key: KEY,
   fields: fieldsOf,
   controls,
   model: looked,
@@ -72,6 +85,8 @@ const widgetOf = defineWidget({
   started(widget) {
     const {data: {bench}, root, listen} = widget;
     listen(root, "input", ({target, detail}) => target === root && (bench.isReaders = detail));
+    listen(answers, "change", () => widget.draw());
+    setUps(widget, KEY);
     for (const touch of ["pointerdown", "keydown"]) listen(root, touch, () => (bench.problem = "")); // an act tries again
   },
   drawn: follow,

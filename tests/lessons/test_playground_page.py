@@ -7,9 +7,11 @@ import pytest
 
 from course.payloads.playground import QUESTIONS, TASKS
 from tests.conftest import ROOT
+from tests.widgets.js import module
 
 PAGE = "playground.html"
-SCORES = json.loads((ROOT / "models/playground/scores.json").read_text(encoding="utf-8"))["tasks"]
+ALL = json.loads((ROOT / "models/playground/scores.json").read_text(encoding="utf-8"))
+SCORES, RECORDED = ALL["tasks"], ALL["recorded"]
 
 
 @pytest.fixture
@@ -91,6 +93,56 @@ def test_without_a_mask_the_answer_is_looked_up():
         assert sum(head["next"] for head in run["heads"]) > 0.8
     slowest = max(run["learned"] for run in runs)
     assert slowest < min(run["learned"] for run in SCORES["repeat"]["opening"])
+
+
+def test_without_a_mask_only_the_last_answer_is_missed(said):
+    missed = [run["right"][23] for run in SCORES["repeat"]["no mask"]]
+    assert all(min(run["right"][6:23]) == 1 for run in SCORES["repeat"]["no mask"])
+    wrong = 100 - 100 * sum(missed) / len(missed)
+    assert wrong > 30
+    assert f"wrong in {wrong:.0f} % of the examples" in said
+
+
+def test_neither_head_waits_for_the_other(said):
+    """Head 1.1 is ahead after 100 steps, and head 2.1 after 125."""
+    before, after = (
+        next(one["heads"] for one in RECORDED if one["step"] == step) for step in (100, 125)
+    )
+    (first, second), (later, overtook) = (
+        (heads[0]["before, once"], heads[1]["after"]) for heads in (before, after)
+    )
+    assert first > second + 0.1
+    assert overtook > later + 0.05
+    assert f"it gave {100 * first:.0f} % to the letter before" in said
+    assert f"head 2.1 gave {100 * second:.0f} % to what came after" in said
+    assert f"with {100 * overtook:.0f} % against {100 * later:.0f} %." in said
+
+
+def test_one_layer_does_not_do_and_head_2_1_needs_head_1_1(said):
+    one, four = mean("repeat", "one layer"), mean("repeat", "one layer, four heads")
+    assert (
+        f"With four heads {four} of the answers are right, and with one head it is {one}." in said
+    )
+    without = [run["without"][0] for run in SCORES["repeat"]["opening"]]
+    assert max(without) < 0.2
+    assert f"of the answers only {100 * sum(without) / len(without):.0f} % are right" in said
+
+
+def test_the_second_b_looks_at_what_came_after_the_first():
+    """The letter that the first links choose; and head 2.1 loses it with head 1.1 off."""
+    go = """(async () => {
+      const [{specOf}, {exampleOf}] = await Promise.all(
+        ["spec", "reading"].map((name) => import(`/widgets/playground/${name}.js`)));
+      const run = m.runOf(specOf({task: "repeat"}));
+      while (run.step < 300) run.goOn();
+      const looks = (off) => [...run.look(300, off, 0).maps[1]].slice(16 * 24, 17 * 24);
+      return {tokens: exampleOf("repeat", 0).tokens, on: looks([]), off: looks([[0, 0]])};
+    })()"""
+    found = module("playground/run.js").run(f"(await {go})", None)
+    letters = "".join("abcdefghijklmnop"[token] for token in found["tokens"])
+    assert (letters[16], letters.index("b"), letters[8]) == ("b", 7, "h")
+    assert found["on"][8] > 0.95
+    assert found["off"][8] < 0.05
 
 
 def test_with_the_mask_half_of_reverse_is_known():

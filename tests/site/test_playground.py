@@ -73,6 +73,50 @@ def test_a_head_that_matters_is_switched_off(open_page):
         )
         assert page.evaluate(f"{VALUE}.sides[0].worth.share") < 0.3
         expect(page.locator("#playground .lesion")).to_contain_text("With what is off")
+        share = page.evaluate(f"{VALUE}.sides[0].worth.share")
+        said = f"{100 * share:.0f}\u202f% right with head 1.1 off"
+        expect(page.locator("#playground .side .title")).to_contain_text(said)
+
+
+def test_the_heads_of_both_models_are_switched_off(open_page):
+    """And the maps of both begin at the same height, with the letter that is looked at above."""
+    with open_page(f"{PAGE}?play.step=2&play.versus=mask-false") as page:
+        page.wait_for_function(f"() => !{VALUE}.isAwaited", timeout=WAIT)
+        own, other = page.locator("#playground .side").all()
+        expect(own.locator(".lettered .most")).to_have_count(2)
+        other.get_by_label("Head 1.1 of the second model is on").uncheck()
+        expect(page).to_have_url(re.compile(r"play\.off=b1\.1"))
+        page.wait_for_function(f"() => !{VALUE}.isAwaited", timeout=WAIT)
+        expect(other.locator(".title")).to_contain_text("right with head 1.1 off")
+        expect(own.locator(".title")).not_to_contain_text("off")
+        expect(other.locator(".worth").nth(1)).to_contain_text("With both off")
+        expect(other.locator(".lettered .most")).to_have_count(1)
+        tops = [side.locator(".weight-map").first.bounding_box()["y"] for side in (own, other)]
+        assert tops[0] == pytest.approx(tops[1], abs=1)
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_try_it_trains_at_once_and_leads_back(open_page, width):
+    with open_page(f"{PAGE}?play.pace=30", width=width) as page:
+        asks = page.locator("#playground .example .title a")
+        expect(asks).to_have_attribute("href", "#predict-repeat")
+        for name in ("predict-repeat", "predict-one-layer"):
+            page.locator(f"#{name} input").last.check()
+            page.locator(f"#{name} button").click()
+        expect(asks).to_have_count(0)
+        link = page.get_by_role("link", name="Repeat with one layer")
+        link.press("Enter")
+        expect(button(page, "Stop")).to_be_focused()
+        expect(button(page, "Stop")).to_be_in_viewport()
+        trained_to(page, 3)
+        assert page.evaluate(f"[{VALUE}.spec.layers, {VALUE}.at]") == [1, 16]
+        expect(page.get_by_label("Speed")).to_have_value("30 steps a second")
+        back = page.get_by_role("link", name="Back to the question")
+        expect(back).to_be_in_viewport()
+        back.press("Enter")
+        expect(link).to_be_focused()
+        expect(link).to_be_in_viewport()
+        expect(back).to_have_count(0)
 
 
 def test_two_trainings_go_side_by_side(open_page):

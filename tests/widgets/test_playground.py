@@ -89,3 +89,59 @@ def test_a_lesson_may_offer_one_task_and_few_settings():
     task, labels = WIDGET.run(shown)
     assert task == "previous"
     assert labels == ["Layers", "1", "2", "3", "norm", "Compare with"]
+
+
+PATTERNS = module("playground/patterns.js")
+BEST = """(() => {
+  const tokens = x.tokens;
+  const targets = tokens.map((_, i) => (i < x.period ? -1 : tokens[i - x.period + 1]));
+  const example = {tokens, targets};
+  const even = m.evenShares("repeat", example, true);
+  return [even, m.bestPattern("repeat", example, Float64Array.from(x.map), even)];
+})()"""
+
+
+def best(rows, period=5):
+    """Which pattern a head follows whose map is ``rows``, in a row of letters that begins again."""
+    tokens = [i % period for i in range(len(rows))]
+    flat = [weight for row in rows for weight in row]
+    return PATTERNS.run(BEST, {"tokens": tokens, "period": period, "map": flat})
+
+
+def test_a_pattern_is_named_only_where_it_is_clearly_above_equal_weights():
+    length, period = 12, 5
+    equal = [[1 / (i + 1) if j <= i else 0 for j in range(length)] for i in range(length)]
+    even, found = best(equal)
+    assert found["share"] == pytest.approx(found["even"])
+    assert not found["isClear"]
+    # to the letter before, in the first round: a half, a third … of letters 2 to 6
+    assert even[0]["share"] == pytest.approx(sum(1 / (i + 1) for i in range(1, 6)) / 5)
+    after = [[float(j == max(0, i - period + 1)) for j in range(length)] for i in range(length)]
+    for much, is_clear in ((0.1, False), (0.3, True)):
+        mixed = [
+            [much * a + (1 - much) * b for a, b in zip(*rows, strict=True)]
+            for rows in zip(after, equal, strict=True)
+        ]
+        _, found = best(mixed)
+        assert (found["pattern"], found["isClear"]) == ("after", is_clear)
+
+
+LOOK = module("playground/look.js")
+
+
+def heads_that_are_off(*off, count=2):
+    return {"heads": [{"name": f"{i + 1}.1", "isOff": i in off} for i in range(count)]}
+
+
+@pytest.mark.parametrize(
+    ("side", "words", "too"),
+    [
+        (heads_that_are_off(), "", "With it off"),
+        (heads_that_are_off(0), "head 1.1", "With both off"),
+        (heads_that_are_off(0, count=3), "head 1.1", "With it off too"),
+        (heads_that_are_off(0, 1, 2, count=4), "heads 1.1, 2.1 and 3.1", "With it off too"),
+    ],
+)
+def test_what_is_off_is_said(side, words, too):
+    assert LOOK.call("offInWords", side) == words
+    assert LOOK.call("offToo", side) == too

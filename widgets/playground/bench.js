@@ -1,7 +1,7 @@
 // What a playground keeps beside its state: the trainings so far, what was read of them, and the worker.
 
 import {specOf, rivalOf, keyOf} from "./spec.js";
-import {LONGEST} from "./reading.js";
+import {LONGEST, headsOf} from "./reading.js";
 
 const PROBLEM = {
   script: "The training could not be started: its script is missing, or failed.",
@@ -33,10 +33,13 @@ export function trainedOf(state) {
   return [spec, rivalOf(spec, state.versus)].filter(Boolean).map((one) => ({key: keyOf(one), spec: one}));
 }
 
-/** What is to be read of a training, for the state. Heads are switched off in the first training alone. */
+/** How the state names a head that is off: those of the second training, for i = 1, have a mark before. */
+export const offName = (name, i) => (i ? `b${name}` : name);
+
+/** What is to be read of a training, for the state. */
 export const questionOf = (state, {key, spec}, i) => ({
   key, spec, step: state.step, example: state.example,
-  off: i ? [] : state.off.map((name) => name.split(".").map((n) => n - 1)).filter(([layer, head]) => layer < spec.layers && head < spec.heads)
+  off: headsOf(spec).filter(([layer, head]) => state.off.includes(offName(`${layer + 1}.${head + 1}`, i)))
 });
 
 // ---- The worker ------------------------------------------------------------------------------

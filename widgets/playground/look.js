@@ -5,7 +5,7 @@ import {format, formatPercent} from "../lib/numbers.js";
 import {lastOf, placeOf, questionOf, runFor, trainedOf} from "./bench.js";
 import {learnedAt, meanAt} from "./learned.js";
 import {countOf, numbersOf, planOf, viewsOf} from "./model.js";
-import {bestPattern, evenShare} from "./patterns.js";
+import {bestPattern, evenShares} from "./patterns.js";
 import {exampleOf, headsOf, readingOf} from "./reading.js";
 import {PARTS, rivalOf, specOf, wordsOf} from "./spec.js";
 import {TASKS, askedAt} from "./tasks.js";
@@ -41,11 +41,11 @@ function sideOf({bench}, state, one, i) {
   const {targets} = example;
   const worth = bench.worths.get(place) ?? null;
   const {task, mask} = one.spec;
+  const even = evenShares(task, example, mask);
   const heads = headsOf(one.spec).map(([layer, head], at) => {
-    const best = bestPattern(task, example, shown.maps[at]);
     return {
       name: `${layer + 1}.${head + 1}`, layer, isOff: question.off.some(([a, b]) => a === layer && b === head),
-      map: shown.maps[at], ...best, even: evenShare(task, example, best.pattern, mask), without: worth ? worth.without[at] : null
+      map: shown.maps[at], ...bestPattern(task, example, shown.maps[at], even), without: worth ? worth.without[at] : null
     };
   });
   const isRight = targets.map((target, at) => target >= 0 && shown.answers[at] === target);
@@ -95,22 +95,37 @@ export function looks(map, {at, example: {tokens}}) {
   return {to, weight: row[to]};
 }
 
+/** Which heads are off: "head 1.1", "heads 1.1 and 2.1"; nothing where none is. */
+export function offInWords({heads}) {
+  const names = heads.filter(({isOff}) => isOff).map(({name}) => name);
+  const last = names.pop();
+  return names.length ? `heads ${names.join(", ")} and ${last}` : last ? `head ${last}` : "";
+}
+
+/** What is off when a head that is on is switched off as well. */
+export const offToo = ({heads}) => (heads.some(({isOff}) => isOff) ? (heads.length === 2 ? "With both off" : "With it off too") : "With it off");
+
 function sideInWords(side, m) {
   const {task, at, example} = m;
   const heads = side.heads.map((head) => {
     const {to, weight} = looks(head.map, m);
-    const worth = head.without === null || head.isOff ? "" : `; with it off, ${formatPercent(head.without)} right`;
-    return head.isOff ? `Head ${head.name} is off` : `Head ${head.name} gives ${formatPercent(head.share)} ${head.says}, where equal weights would give ${formatPercent(head.even)}, and from the chosen token ${formatPercent(weight)} to ${symbol(task, example.tokens[to])}, position ${to + 1}${worth}`;
+    const worth = head.without === null || head.isOff ? "" : `; ${offToo(side).toLowerCase()}, ${formatPercent(head.without)} right`;
+    const follows = head.isClear ? `gives ${formatPercent(head.share)} ${head.says}, where equal weights would give ${formatPercent(head.even)}` : "follows no pattern that we know";
+    return head.isOff ? `Head ${head.name} is off` : `Head ${head.name} ${follows}, and from the chosen token gives ${formatPercent(weight)} to ${symbol(task, example.tokens[to])}, position ${to + 1}${worth}`;
   });
   const said = askedAt(task, example.targets, at).map((i) => `answers ${answer(task, side.reading.answers[i])}, ${side.isRight[i] ? "right" : `wrong: it is ${answer(task, example.targets[i])}`}`).join(", and ")
     || "is asked for nothing";
-  const off = side.worth && side.heads.some(({isOff}) => isOff) ? ` With these heads off, ${formatPercent(side.worth.share)} of the answers on other rows are right.` : "";
   return `${wordsOf(side.spec)}. ${scoreInWords(side)} Of the example, ${side.right} of ${example.targets.filter((target) => target >= 0).length} answers are right. `
-    + `At position ${at + 1}, ${symbol(task, example.tokens[at])}, it ${said}. ${heads.join(". ")}.${off}`;
+    + `At position ${at + 1}, ${symbol(task, example.tokens[at])}, it ${said}. ${heads.join(". ")}.`;
 }
 
-export const scoreInWords = ({step, loss, share, learned}) => (step
-  ? `After ${step} steps, loss ${format(loss)}, ${formatPercent(share)} of the answers right.${learned && learned <= step ? ` Learned at step ${learned}.` : ""}` : "Not trained yet.");
+function scoreInWords(side) {
+  const {step, loss, share, learned, worth} = side;
+  const off = offInWords(side);
+  if (!step) return "Not trained yet.";
+  if (off) return `After ${step} steps, with ${off} off${worth ? `, ${formatPercent(worth.share)} of the answers on other rows are right` : ""}.`;
+  return `After ${step} steps, loss ${format(loss)}, ${formatPercent(share)} of the answers right.${learned && learned <= step ? ` Learned at step ${learned}.` : ""}`;
+}
 
 export function summarize(m) {
   if (m.problem) return m.problem;

@@ -27,7 +27,7 @@ const NAMES = Object.keys(PARTS);
 const ofTask = (field) => ({...field, value: null, format: (value) => (value === null ? "" : field.format(value))});
 const fieldOf = ({options}) => ofTask(typeof options[0] === "boolean" ? flag(options[0]) : option(options[0], options));
 
-const aHead = /^[1-3]\.[1-4]$/;
+const aHead = /^b?[1-3]\.[1-4]$/; // b: of the second training
 const headsOff = {
   value: [],
   parse: (text) => (text.split(",").every((name) => aHead.test(name)) ? [...new Set(text.split(","))].sort() : undefined),
