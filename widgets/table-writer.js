@@ -112,12 +112,11 @@ function plane(m) {
       ${Math.hypot(bx - ax, by - ay) > 0.6 ? svg`<path d="M-9,-4 L-1,0 L-9,4 Z" transform="translate(${x(bx)},${y(by)}) rotate(${turned})" />` : ""}</g>`;
   };
   const [px, py] = path[path.length - 1];
-  const leftward = px > (low + high) / 2;
   return html`<figure class="plane" aria-hidden="true"><svg viewBox="-12 -14 ${SIZE + 82} ${SIZE + 30}">
     <line class="axis" x1="0" y1=${y(0)} x2=${SIZE} y2=${y(0)} /><line class="axis" x1=${x(0)} y1="0" x2=${x(0)} y2=${SIZE} />
     ${[5, 10].map(tick)}${lines.map(right)}${path.slice(1).map(move)}
     <circle class="table" r="5" cx=${x(px)} cy=${y(py)} />
-    <text class=${leftward ? "table end" : "table"} x=${x(px) + (leftward ? -9 : 9)} y=${y(py) + 16}>(${whole(px)}, ${whole(py)})</text></svg>
+    <text x=${x(px) + 9} y=${y(py) + 16}>(${whole(px)}, ${whole(py)})</text></svg>
     <figcaption>The table as a point; on a guest’s line it says his room.</figcaption></figure>`;
 }
 
