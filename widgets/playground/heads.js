@@ -19,7 +19,7 @@ function lettered(head, to, {task, at, example: {tokens}}, widget) {
   const weights = rowsOf(head.map, tokens.length);
   const mark = (j) => (head.isOff || weights[at][j] < MARKED ? "" : "some");
   return html`<div class="lettered" style="--size:${tokens.length}"><div class="columns" aria-hidden="true">${tokens.map((token, j) => html`<span class=${j === to && !head.isOff ? "most" : mark(j)}>${symbol(task, token)}</span>`)}</div>
-    <div class="rows" aria-hidden="true"><span style="top:${100 * (at + 0.5) / tokens.length}%">${symbol(task, tokens[at])}</span></div>
+    <div class="rows" aria-hidden="true"><span style="transform:translateY(${100 * at}%)">${symbol(task, tokens[at])}</span></div>
     ${weightMap(weights, {row: at, choose: ({row}) => widget.set({at: row})})}</div>`;
 }
 
