@@ -36,9 +36,9 @@ def test_the_steps_with_a_pencil(page):
     rate = math.exp(1 - 3)
     parts = np.exp(scores - 3)
     steps = [step.get_text().replace("\xa0", " ") for step in page.select("#sec-online > ol > li")]
-    for number in (f"{first[0]:.3f}", f"Sum: {first.sum():.3f}", f"= {first @ values[:2]:.2f}"):
+    for number in (f"{first[0]:.4f}", f"Sum: {first.sum():.3f}", f"= {first @ values[:2]:.2f}"):
         assert number in steps[0]
-    for number in (f"{rate:.3f}", f"sum becomes {rate * first.sum():.3f}",
+    for number in (f"{rate:.5f}", f"sum becomes {rate * first.sum():.3f}",
                    f"mix {rate * (first @ values[:2]):.3f}", f"= {parts.sum():.3f}",
                    f"= {parts @ values:.2f}"):  # fmt: skip
         assert number in steps[1]
@@ -253,7 +253,7 @@ def test_a_tile_of_128_by_128_fits_beside_one_processor(page):
     taken = 2 * 3 * 128 * 64 + 4 * (128 * 128 + 128 * 64)
     assert taken < 192e3
     said = " ".join(page.select_one("#sec-tiles").get_text().split())
-    assert "has to fit into its 192 KB" in said
+    assert "on its own desk of 192 KB" in said
     assert f"a tile takes {taken / 1e3:.0f} KB:" in said
 
 

@@ -349,9 +349,6 @@ def test_the_tables_give_what_the_weights_give(page):
     assert [f"{n / 3:.2f}" for n in (8, 14)] == ["2.67", "4.67"]
     assert torch.allclose(scores, torch.tensor([1, 0, 0.6]))
     assert scores.sum().item() == pytest.approx(1.6)
-    parts = (scores / scores.sum()).tolist()
-    assert parts == pytest.approx([0.625, 0, 0.375])
-    assert "(3, 5) still has 1/1.6 = 0.625 of the mix and (5, 0) has 0.375" in said
     assert "Softmax mixes too" in said
     assert scores.softmax(0).max() < 0.5
     assert (20 * scores).softmax(0).max() > 0.999
