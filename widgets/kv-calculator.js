@@ -78,7 +78,7 @@ const view = (m, widget) => html`${product(m)}
     <span class="cache">cache ${bytes(m.cache)}</span><span class="limit">one GPU, ${bytes(m.memory)}${m.devices > 1 ? html`: <b>too small</b>` : nothing}</span></p>
   ${widget.sentence()}`;
 
-const NAMES = ["as published", "of every head", `share: of one head in ${GROUP}`, "share: of one head for all", "compress: a latent"];
+const NAMES = ["as published", "of every head", `share: one key for ${GROUP} heads`, "share: one key for all heads", "compress: a latent"];
 const tick = (n) => (n >= 1048576 ? "1M" : n >= 1024 ? `${n / 1024}k` : String(n));
 
 export const kvCalculator = defineWidget({

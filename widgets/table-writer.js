@@ -114,10 +114,10 @@ function plane(m) {
   const [px, py] = path[path.length - 1];
   return html`<figure class="plane" aria-hidden="true"><svg viewBox="-12 -14 ${SIZE + 82} ${SIZE + 30}">
     <line class="axis" x1="0" y1=${y(0)} x2=${SIZE} y2=${y(0)} /><line class="axis" x1=${x(0)} y1="0" x2=${x(0)} y2=${SIZE} />
-    ${[5, 10].map(tick)}${lines.map(right)}${path.slice(1).map(move)}
+    ${lines.map(right)}${[5, 10].map(tick)}${path.slice(1).map(move)}
     <circle class="table" r="5" cx=${x(px)} cy=${y(py)} />
     <text x=${x(px) + 9} y=${y(py) + 16}>(${whole(px)}, ${whole(py)})</text></svg>
-    <figcaption>The table as a point; on a guest’s line it says his room.</figcaption></figure>`;
+    <figcaption>The table as a point; on a guest’s line it says that guest’s room.</figcaption></figure>`;
 }
 
 const answerRow = ({name, key, room, answer, error}) => html`<tr><th scope="row">${name}</th>

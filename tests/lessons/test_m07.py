@@ -154,8 +154,8 @@ def test_hands_turn_as_far_as_the_text_says(page):
         assert f" {far}°" in boxed
         assert f"{math.degrees(1):.0f}°, {math.degrees(base**-0.25):.2f}° and so on" in opened
     at_128, fallen = 127 * math.degrees(500_000**-0.25), 43 * math.degrees(10_000**-0.25)
-    assert f"turned by {at_128:.0f}°, and with 10,000" in pair
-    assert f"had fallen when it had turned by {fallen:.0f}°, at position 43" in pair
+    assert f"turned by {at_128:.0f}°." in opened
+    assert f"had fallen when hand 2 had turned by {fallen:.0f}°, at position 43" in pair
     assert max(seed[10] for seed in SCORES["right"]["rotary"]["back"]) < 0.15  # places 40 to 43
 
 
@@ -166,8 +166,8 @@ def test_hand_2_of_the_pair_is_told_by_its_angle(page):
     model = load("rotary")
     by_hand = scores_by_hand(model, SEVEN, FOUR, head_that_looks_back(model), 48)
     part = by_hand[1, 47].flip(0)
-    opened = page.select_one("#far-pair").get_text()
-    [apart] = re.findall(r"this key are (\d+)° apart", opened)
+    opened = page.select_one("#sec-longer").get_text()
+    [apart] = re.findall(r"the two hands are (\d+)° apart", opened)
     turn = math.degrees(10_000**-0.25)
     for back in (0, 5, 15, 30, 47):
         want = -part[15] * math.cos(math.radians(int(apart) + back * turn))
@@ -274,6 +274,8 @@ def test_each_way_s_score_of_three_back_is_the_committed_one(page):
     assert min(far(right["alibi"]["last"])) > 0.94  # "the last letter it keeps"
     lost = far(right["sinusoidal"]["last"]) + far(right["learned"]["last"])
     assert min(far(right["none"]["last"])) > max(lost)
+    assert mean(near(right["alibi"]["back"])) == pytest.approx(1 / 3, abs=0.02)
+    assert mean(near(right["none"]["back"])) == pytest.approx(1 / 4, abs=0.02)
     for seeds in (right["relative"]["back"], other["alibi"]["back"]):
         assert all(a - b < 0.1 for a, b in zip(near(seeds), far(seeds), strict=True)), "a little"
 
