@@ -88,7 +88,16 @@ const sidebarButton = document.querySelector(".quarto-btn-toggle");
 function showSidebar(open) {
   sidebar.classList.toggle("show", open);
   sidebarButton.setAttribute("aria-expanded", String(open));
+  if (open) showCurrent();
 }
+
+// The list of pages is longer than most windows: show the part with this page.
+function showCurrent() {
+  const current = sidebar.querySelector("[aria-current]");
+  if (current) sidebar.scrollTop = current.offsetTop - sidebar.clientHeight / 2;
+}
+
+requestAnimationFrame(showCurrent);
 
 onPress(sidebarButton, () => showSidebar(!sidebar.classList.contains("show")));
 addEventListener("keydown", ({key}) => {

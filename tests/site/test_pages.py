@@ -144,6 +144,15 @@ def test_the_contents_follow_the_scroll(open_page):
 
 
 @pytest.mark.usefixtures("ours")
+def test_the_sidebar_shows_this_page_s_place(open_page):
+    with open_page("glossary.html") as page:
+        page.set_viewport_size({"width": 1280, "height": 600})
+        page.reload()
+        expect(page.locator("#quarto-sidebar a.active")).to_be_in_viewport()
+        assert page.evaluate("scrollY") == 0
+
+
+@pytest.mark.usefixtures("ours")
 def test_the_sidebar_on_a_phone(open_page):
     with open_page(LESSON, width=390) as page:
         sidebar = page.locator("#quarto-sidebar")
