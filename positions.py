@@ -36,7 +36,8 @@ def sinusoidal_positions(
 class Rotary(nn.Module):
     """Turn each pair of numbers of a query or key by an angle that grows with its position.
 
-    A score then depends on the distance alone: ⟨R(m) q, R(n) k⟩ = ⟨q, R(n − m) k⟩
+    A score then depends on the distance alone (but for rope_type "dynamic", whose angles depend
+    on the length): ⟨R(m) q, R(n) k⟩ = ⟨q, R(n − m) k⟩
     (Su et al. 2021, eq. 16). It has no parameters.
 
     ``interleaved``: pairs are neighbours, 2i and 2i+1, as in the paper. Without it, pair i is i

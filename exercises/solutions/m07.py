@@ -79,9 +79,10 @@ def lengths(rng, size):
 
 
 def tables(rng, size):
-    """Make a table for distances up to m; every third text has m words or fewer."""
+    """Make a table for distances up to m; every third text has m words or fewer, one has many."""
     most = 1 + size // 2
     longer = size % 3 + 1 if size % 3 else -int(rng.integers(0, most))
+    longer = 20 if size == 8 else longer
     return rng.normal(size=2 * most + 1).round(2), most + longer
 
 
@@ -95,7 +96,7 @@ def rows_at_positions(rng, size):
 
 
 def heads(rng, size):
-    return 2 ** (size % 5), int(rng.integers(2, 12))
+    return 2 ** (size % 5), 40 if size == 8 else int(rng.integers(2, 12))
 
 
 def waves(length, size, *, speeds=None, halves=False, start=0, swap=False):

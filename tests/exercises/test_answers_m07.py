@@ -21,6 +21,16 @@ def only_long_texts(table, length):
     return np.stack([line[length - 1 - i : 2 * length - 1 - i] for i in range(length)])
 
 
+def bias_of_near_words(table, length):
+    bias, at = m07.relative_bias(table, length), np.arange(length)
+    return np.where(np.abs(at[:, None] - at) > len(table) // 2 + 3, 0, bias)
+
+
+def penalties_up_to_10(num_heads, length):
+    slopes = 2.0 ** (-8 * m07.exponents(num_heads))
+    return m07.penalties(num_heads, length, slopes, lambda d: np.abs(d).clip(max=10))
+
+
 def rounded(x, positions, base):
     return m07.rotate(x, positions.round(), base)
 
@@ -48,6 +58,8 @@ def rotated_in_torch(x, positions, base):
 WRONG = {
     "a bias for long texts alone": ("relative_bias", only_long_texts),
     "short texts at the table's beginning": ("relative_bias", m07.from_the_first),
+    "no bias for words far away": ("relative_bias", bias_of_near_words),
+    "penalties that stop at a distance of 10": ("alibi", penalties_up_to_10),
     "positions cut to whole numbers": ("rotate", lambda x, p, base: m07.rotate(x, p // 1, base)),
     "positions rounded": ("rotate", rounded),
     "positions rounded to halves": ("rotate", only_by_halves),

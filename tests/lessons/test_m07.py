@@ -43,6 +43,10 @@ def is_span(text, shares):
     assert numbers(text.replace("–", " "))[-1] == pytest.approx(max(shares), abs=0.0051)
 
 
+def said(page, selector):
+    return " ".join(page.select_one(selector).get_text().split())
+
+
 def test_shuffled_in_is_shuffled_out_until_the_causal_mask(page):
     without, causal = (numbers(line.split(":")[1])[0]
                        for line in output(page, "equivariance").splitlines())  # fmt: skip
@@ -172,6 +176,28 @@ def test_hand_2_of_the_pair_is_told_by_its_angle(page):
     for back in (0, 5, 15, 30, 47):
         want = -part[15] * math.cos(math.radians(int(apart) + back * turn))
         assert part[back].item() == pytest.approx(want.item(), abs=0.1)
+
+
+def test_only_hand_2_held_mends_the_cliff(page):
+    shown = {name: [float(x) for x in cells] for name, cells in table(page, "held-hands").items()}
+    whole = [seeds[0] for seeds in (far(SCORES["right"]["rotary"][q]) for q in ("back", "last"))]
+    assert shown["no hand"] == pytest.approx(whole, abs=0.03)  # another 200 rows
+    mended = shown.pop("hand 2")
+    assert min(mended) > 0.97
+    assert max(max(shares) for shares in shown.values()) < 0.4
+    assert f"in {mended[0]:.2f} of all cases. With any other" in said(page, "#sec-longer")
+
+
+@torch.no_grad()
+def test_interpolated_models_name_the_token_twelve_back():
+    from models.positions.task import examples
+    from models.positions.train import BEYOND, load, stretched
+
+    signs, _ = examples(300, 64, torch.Generator().manual_seed(5))
+    named = stretched(load("rotary"), BEYOND["interpolated"])(signs)["back"].argmax(-1)[:, 48:]
+    shares = {d: (named == signs[:, 48 - d : 64 - d]).float().mean() for d in range(1, 20)}
+    assert max(shares, key=shares.get) == 12
+    assert shares[12] > 0.5 > 5 * shares[3]
 
 
 def test_each_hand_is_slower_than_the_one_before_by_one_factor(page):
