@@ -19,9 +19,10 @@ import {backLink, setUps} from "./playground/set-ups.js";
 // ---- View ------------------------------------------------------------------------------------
 
 function score(one) {
-  const {step, loss, share, learned, worth} = one;
+  const {step, isLate, losses, loss, share, learned, worth} = one;
   const off = offInWords(one);
-  if (!step) return "not trained yet";
+  if (isLate) return "computing …";
+  if (!step) return losses.length ? "before its first step" : "not trained yet";
   if (off) return html`<b>${worth ? formatPercent(worth.share) : "…"}</b> right with ${off} off`;
   return html`loss <b>${format(loss)}</b> · <b>${formatPercent(share)}</b> right${learned && learned <= step ? html` · learned at step <b>${learned}</b>` : nothing}`;
 }

@@ -204,3 +204,47 @@ def test_a_training_that_the_worker_forgot_is_read_again(open_page):
         go_to(page, f"{SMALL}&play.step=3&play.off=1.1")
         page.wait_for_function(f"() => {VALUE}.sides[0].worth", timeout=WAIT)
         expect(page.locator("#playground .status.problem")).to_have_count(0)
+
+
+def test_a_setting_that_was_trained_is_shown_at_its_last_step(open_page):
+    with open_page(f"{PAGE}?{SMALL}&play.pace=0") as page:
+        layers = page.locator("#playground fieldset", has_text="Layers")
+        button(page, "Train").click()
+        trained_to(page, 200)
+        layers.get_by_role("radio", name="2").check()
+        expect(button(page, "Train")).to_be_visible()
+        assert step(page) == 0
+        layers.get_by_role("radio", name="1").check()
+        expect(button(page, "Train on")).to_be_visible()
+        assert step(page) == 200
+        expect(page.locator("#playground .score")).to_contain_text("100\u202f% right")
+        expect(page.locator("#playground .symbols .wrong")).to_have_count(0)
+
+
+# At each frame until the state is read: what the first head line says, and how many answers are wrong.
+SEEN = """async (query) => {
+  const root = document.querySelector("#playground .widget-live");
+  const url = new URL(location);
+  url.search = query;
+  history.replaceState(null, "", url);
+  dispatchEvent(new PopStateEvent("popstate"));
+  const seen = [];
+  do {
+    await new Promise(requestAnimationFrame);
+    const wrong = root.querySelectorAll(".symbols .wrong").length;
+    seen.push([root.querySelector(".side .title").innerText, wrong]);
+  } while (root.value.isAwaited);
+  return seen;
+}"""
+
+
+def test_the_head_line_waits_for_the_maps(open_page):
+    """Also where the worker, which keeps four trainings, has to train again for what it is asked."""
+    with open_page(f"{PAGE}?{SMALL}&play.step=200") as page:
+        page.wait_for_function(f"() => {VALUE}.sides[0].worth", timeout=WAIT)
+        for seed in range(1, 6):
+            page.evaluate(SEEN, f"{SMALL}&play.step=2&play.seed={seed}")
+        seen = page.evaluate(SEEN, f"{SMALL}&play.step=200&play.example=1")
+        assert len(seen) > 5
+        assert seen[-1][1] == 0
+        assert all(wrong == 0 for said, wrong in seen if "100" in said), seen

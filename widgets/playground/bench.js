@@ -25,6 +25,9 @@ export function runFor({runs}, key) {
 }
 export const lastOf = (bench, key) => runFor(bench, key).losses.length;
 
+/** How far all trainings have come that a state shows. */
+export const cameTo = (bench, state) => Math.min(...trainedOf(state).map(({key}) => lastOf(bench, key)));
+
 export const placeOf = ({key, step, off, example}) => [key, step, off.join(","), example].join("|");
 
 /** The trainings that the state shows: one, or two to compare. */
@@ -84,8 +87,8 @@ function hearLook(widget, {reading, worth, ...question}) {
   widget.refresh(bench.isReaders);
 }
 
-function keep({readings}, question, reading) {
-  if (readings.size > MOST) readings.clear();
+function keep({readings, worths}, question, reading) {
+  if (readings.size > MOST) for (const place of readings.keys()) if (!worths.has(place)) readings.delete(place); // where a reader stayed is kept
   readings.set(placeOf({off: [], ...question}), reading);
 }
 
@@ -132,7 +135,7 @@ function show(widget) {
 export function play(widget, steps, pace = widget.state.pace) {
   const {bench} = widget.data;
   const trained = trainedOf(widget.state);
-  const step = Math.min(...trained.map(({key}) => lastOf(bench, key)));
+  const step = cameTo(bench, widget.state);
   const to = Math.min(LONGEST, step + steps);
   Object.assign(bench, {problem: "", catching: null, isDone: false, playing: {trained, to, pace, example: widget.state.example, shown: step, isSingle: steps === 1}});
   widget.set({step, off: []}, {silently: true});

@@ -2,7 +2,7 @@
 
 import {chanceOf} from "../lib/exact.js";
 import {format, formatPercent} from "../lib/numbers.js";
-import {lastOf, placeOf, questionOf, runFor, trainedOf} from "./bench.js";
+import {cameTo, placeOf, questionOf, runFor, trainedOf} from "./bench.js";
 import {learnedAt, meanAt} from "./learned.js";
 import {countOf, numbersOf, planOf, viewsOf} from "./model.js";
 import {bestPattern, evenShares} from "./patterns.js";
@@ -34,9 +34,12 @@ function sideOf({bench}, state, one, i) {
   const question = questionOf(state, one, i);
   const place = placeOf(question);
   const {losses, shares} = runFor(bench, one.key);
-  const step = Math.min(state.step, losses.length);
   const reading = state.step ? bench.readings.get(place) ?? null : untrained(bench, question);
-  const shown = reading ?? (bench.shown?.[i]?.key === one.key ? bench.shown[i].reading : untrained(bench, {...question, off: []}));
+  const now = (some, step) => ({key: one.key, reading: some, step, example: state.example});
+  const before = bench.shown?.[i]?.key === one.key ? bench.shown[i] : now(untrained(bench, {...question, off: []}), 0);
+  const drawn = reading ? now(reading, Math.min(state.step, losses.length)) : before; // what was drawn stays until the new is read
+  const {reading: shown, step} = drawn;
+  const isLate = !reading && !bench.problem && !(step && drawn.example === state.example);
   const example = exampleOf(one.spec.task, state.example);
   const {targets} = example;
   const worth = bench.worths.get(place) ?? null;
@@ -50,7 +53,7 @@ function sideOf({bench}, state, one, i) {
   });
   const isRight = targets.map((target, at) => target >= 0 && shown.answers[at] === target);
   return {
-    key: one.key, spec: one.spec, reading: shown, isRead: Boolean(reading), worth, heads, isRight,
+    drawn, isLate, spec: one.spec, reading: shown, isRead: Boolean(reading), worth, heads, isRight,
     right: isRight.filter(Boolean).length, step, count: countOf(one.spec),
     loss: step ? meanAt(losses, step) : null, share: step ? meanAt(shares, step) : null,
     learned: learnedAt(shares), losses, shares
@@ -63,14 +66,14 @@ export function looked(data, state) {
   const spec = specOf(state);
   const example = exampleOf(state.task, state.example);
   const sides = trainedOf(state).map((one, i) => sideOf(data, state, one, i));
-  bench.shown = sides.map(({key, reading}) => ({key, reading}));
+  bench.shown = sides.map(({drawn}) => drawn);
   const isStepping = Boolean(bench.playing?.isSingle);
   const isPlaying = Boolean(bench.playing) && !isStepping;
   const isWhole = sides.every((side) => side.isRead && (side.worth || !state.step));
   return {
     task: state.task, spec, example, sides, isPlaying, isStepping, problem: bench.problem,
     change: rivalOf(spec, state.versus) && state.versus, step: state.step,
-    last: Math.max(state.step, Math.min(...trainedOf(state).map(({key}) => lastOf(bench, key)))),
+    last: Math.max(state.step, cameTo(bench, state)),
     at: Math.min(state.at ?? openRow(state.task, example), example.tokens.length - 1),
     isAwaited: (isStepping || (!isPlaying && !isWhole)) && !bench.problem,
     catching: bench.catching && !isPlaying ? Math.min(...sides.map(({losses}) => losses.length)) : null
@@ -120,8 +123,9 @@ function sideInWords(side, m) {
 }
 
 function scoreInWords(side) {
-  const {step, loss, share, learned, worth} = side;
+  const {step, isLate, loss, share, learned, worth} = side;
   const off = offInWords(side);
+  if (isLate) return "Computing.";
   if (!step) return "Not trained yet.";
   if (off) return `After ${step} steps, with ${off} off${worth ? `, ${formatPercent(worth.share)} of the answers on other rows are right` : ""}.`;
   return `After ${step} steps, loss ${format(loss)}, ${formatPercent(share)} of the answers right.${learned && learned <= step ? ` Learned at step ${learned}.` : ""}`;

@@ -2,19 +2,19 @@
 
 import {html, nothing} from "../../assets/vendor/lit.js";
 import {formatPercent} from "../lib/numbers.js";
-import {play, stop} from "./bench.js";
+import {cameTo, play, stop} from "./bench.js";
 import {countOf} from "./model.js";
 import {LONGEST} from "./reading.js";
-import {PARTS, changesOf, openingOf, specOf} from "./spec.js";
+import {PARTS, changesOf, openingOf, rivalOf, specOf} from "./spec.js";
 import {TASKS} from "./tasks.js";
 
 const PACES = {1: "1 step a second", 3: "3 steps a second", 10: "10 steps a second", 30: "30 steps a second", 0: "as fast as it can"};
 
-/** A field's change, from which the training begins anew. */
+/** A change of what is trained: shown as far as it came before. */
 function change(widget, changes) {
-  const spec = specOf({...widget.state, ...changes});
-  const {name, value} = widget.state.versus ?? {};
-  widget.set({...changes, step: 0, off: [], versus: spec[name] === value ? null : widget.state.versus});
+  const state = {...widget.state, ...changes, off: []};
+  if (!rivalOf(specOf(state), state.versus)) state.versus = null;
+  widget.set({...state, step: cameTo(widget.data.bench, state)});
 }
 
 /** Radio buttons that stand together as one bar. */
@@ -29,7 +29,7 @@ export function tasks(widget) {
   if (data.tasks.length === 1) return nothing;
   return bar(widget, "task", data.tasks, data.tasks.map((task) => TASKS[task].title), {
     label: "Task", now: state.task,
-    choose: (task) => widget.set({...none, seed: state.seed, task, step: 0, off: [], at: null, versus: null})
+    choose: (task) => change(widget, {...none, seed: state.seed, task, at: null, versus: null})
   });
 }
 
@@ -71,7 +71,7 @@ const versus = (widget) => {
   const all = changesOf(specOf(widget.state), widget.data.parts ?? undefined);
   const now = widget.state.versus;
   const at = now ? all.findIndex(({name, value}) => name === now.name && value === now.value) : -1;
-  const choose = (i) => widget.set({versus: i ? {name: all[i - 1].name, value: all[i - 1].value} : null, step: 0, off: []});
+  const choose = (i) => change(widget, {versus: i ? {name: all[i - 1].name, value: all[i - 1].value} : null});
   return select("Compare with", ["nothing", ...all.map(({text}) => text)], at + 1, choose);
 };
 

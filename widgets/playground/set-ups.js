@@ -1,7 +1,7 @@
 // The page's links "Try it", which set the playground up, start the training, and lead back to the text.
 
 import {html, nothing} from "../../assets/vendor/lit.js";
-import {lastOf, play, trainedOf} from "./bench.js";
+import {cameTo, play} from "./bench.js";
 import {TASKS} from "./tasks.js";
 
 /** Hears presses of `a.set-up` that lead to this widget, with its fields as "key.name" in their address. */
@@ -24,7 +24,7 @@ export function setUps(widget, key) {
 /** Trains what `state` says as far as its task's steps; a training that came so far before is shown. */
 function train(widget, state) {
   const {steps} = TASKS[state.task];
-  const last = Math.min(...trainedOf(state).map(({key}) => lastOf(widget.data.bench, key)));
+  const last = cameTo(widget.data.bench, state);
   widget.set({...state, step: Math.min(last, steps)});
   if (last < steps) play(widget, steps - last);
 }
