@@ -375,7 +375,7 @@ class GatedAttention(MultiHeadAttention):
 
     Y = (σ(x W_G) ⊙ Concat(head₁, …, head_H)) W_O        (Qiu et al. 2025, "SDPA output gate")
 
-    Without ``sinks`` softmax always hands on a whole mix, even where nothing fits. A gate near 0
+    Without ``sinks`` softmax hands on a whole mix wherever a key is seen, even if none fits. A gate near 0
     hands on nothing. Weights that are returned are those before the gate.
     """
 
@@ -549,7 +549,8 @@ def gated_delta_rule(
 
     ``chunk_size=None`` goes token by token, as the formula says. With chunks the work within one is
     a few matrix products and a triangular system (the WY form, Yang et al. 2024), which on a CPU
-    needs float32 or wider. A token whose log α is below −50, −∞ too, leaves 2e-22 of the table.
+    needs float32 or wider. With chunks, a token whose log α is below −50, −∞ too, leaves 2e-22
+    of the table.
     """
     _check_delta_rule(query, key, value, log_decay, beta)
     sizes = (*key.shape[:-2], key.shape[-1], value.shape[-1])

@@ -104,11 +104,13 @@ def texts(rng, size):
     alpha, beta = rng.uniform(0.2, 1, size=L), rng.uniform(0.1, 1, size=L)
     if size > 4:
         alpha[size // 2] = 0  # which wipes the table
+    if size == 3:
+        alpha[1], beta[1] = 0.03, 0  # nearly wiped, and nothing written
     return q, k, v, alpha, beta
 
 
 def scores(rng, size):
-    """In sizes 5 and 7 all scores are far below 0, so that no usual number hides any of them."""
+    """In sizes 5 and 7 all scores are far below 0, so that −1e4 hides none of them."""
     L = size + 2
     index = rng.permutation(L * L).reshape(L, L) / 8 - {5: 1e3, 7: 1e6}.get(size, L * L / 16)
     kept = L + 3 if size == 3 else int(rng.integers(1, L))  # in size 3 all are kept
@@ -123,7 +125,10 @@ def stacks(rng, size):
     elif size in (5, 6, 7):
         layers = [kinds[size - 5], kinds[size - 6]] * size
     tokens = int(rng.integers(20, 60))  # so that no window is below 1
-    return layers, tokens, int(rng.integers(2, 5)), int(rng.integers(3, 8)), tokens + 5 - 3 * size
+    window = tokens + 5 - 3 * size
+    if size == 1:  # a text shorter than a table has rows
+        tokens, window = 1, 3
+    return layers, tokens, int(rng.integers(2, 5)), int(rng.integers(3, 8)), window
 
 
 # ---- Mistakes ----------------------------------------------------------------------------------

@@ -84,6 +84,9 @@ WRONG = {
         lambda q, k, v, alpha, beta: m13.gated_delta(q, k, v, beta, alpha),
         lambda q, k, v, alpha, beta: m13.gated_delta(k, q, v, alpha, beta),
         by_products_of_alpha,
+        lambda q, k, v, alpha, beta: m13.gated_delta(q, k, v, alpha, np.where(beta, beta, 1)),
+        lambda q, k, v, alpha, beta: m13.gated_delta(q, k, v, alpha, beta.clip(min=0.1)),
+        lambda q, k, v, alpha, beta: m13.gated_delta(q, k, v, alpha * (alpha > 0.2), beta),
     ],
     "chosen_mask": [
         lambda index, kept: np.tril(np.ones(index.shape, dtype=bool)),
