@@ -108,15 +108,19 @@ def by_full_runs(model, tokens, count):
 def steps(rng, size):
     """Four different sizes, so that none passes for another.
 
-    In size 5 two scores are 1,000 and 900; in size 7 all are below −800, the new word's too.
+    Scores of ±1,000 stand where a softmax that subtracts one certain score would miss the largest:
+    in size 3 the first is −1,000 and the new word's 1,000; in size 5 the first is −1,000 and one in
+    the middle 1,000; in size 7 all are below −800, the new word's too.
     """
     E, D, Dv, S = size + 3, size + 1, size + 2, size + 4
     shapes = (E,), (E, D), (E, D), (E, Dv), (S, D), (S, Dv)
     x, W_q, W_k, W_v, keys, values = (rng.normal(size=shape) for shape in shapes)
     query = x @ W_q
     one = np.sqrt(D) * query / (query @ query)  # a key whose score is 1
+    if size == 3:
+        keys[0], W_k = -1000 * one, np.outer(x, 1000 * one) / (x @ x)
     if size == 5:
-        keys[0], keys[1] = 1000 * one, 900 * one
+        keys[0], keys[rng.integers(1, S - 1)] = -1000 * one, 1000 * one
     if size == 7:
         keys = np.linspace(-1000, -900, S)[:, None] * one
         W_k = np.outer(x, -800 * one) / (x @ x)
@@ -126,16 +130,19 @@ def steps(rng, size):
 def groups(rng, size):
     """Make heads in groups.
 
-    In size 5 the first query has the scores 1,000 and 900; in size 7 all queries of the first group
-    are alike, and their scores are −800 or less.
+    In size 5 two keys, one in the middle and the last, score 1,000 with the first and the second
+    query, and −1,000 with all others of their group; so no row's largest score serves another row.
+    In size 7 all queries of the first group are alike, and their scores are −800 or less.
     """
     H, G = [(4, 2), (2, 1), (3, 3), (6, 2), (6, 3), (4, 1), (8, 4), (8, 2)][size - 1]
     L, S, D, Dv = size, size + 3, size + 1, size + 2
     shapes = (H, L, D), (G, S, D), (G, S, Dv)
     q, k, v = (rng.normal(size=shape) for shape in shapes)
     if size == 5:
-        q[0, 0] = 1000 * np.sqrt(D) * k[0, 0] / (k[0, 0] @ k[0, 0])
-        k[0, 1] = 0.9 * k[0, 0]
+        two = np.linalg.qr(rng.normal(size=(D, 2)))[0].T  # at right angles
+        q[: H // G] -= (q[: H // G] @ two.T + 1) @ two
+        q[0, 0], q[0, 1] = two[0] - two[1], two[1] - two[0]
+        k[0, rng.integers(2, S - 1)], k[0, -1] = 1000 * np.sqrt(D) * two
     if size == 7:
         q[: H // G] = q[0, 0]
         one = np.sqrt(D) * q[0, 0] / (q[0, 0] @ q[0, 0])
@@ -144,11 +151,14 @@ def groups(rng, size):
 
 
 def windows(rng, size):
-    """Even sizes have as many queries as keys, and first words that some query comes before."""
+    """Even sizes have as many queries as keys, and first words that some query comes before.
+
+    In size 6 the window alone doesn't let the first words see one another.
+    """
     key_len, is_even = 2 * size + 2, size % 2 == 0
     query_len = key_len if is_even else int(rng.integers(1, key_len))
     first = {1: 0, 3: 2, 6: 3}.get(size, 2 if is_even else int(rng.integers(0, 3)))
-    window = 1 if size == 3 else int(rng.integers(2, size + 3))
+    window = {3: 1, 6: 2}.get(size) or int(rng.integers(2, size + 3))
     return query_len, key_len, window, first
 
 
@@ -175,10 +185,14 @@ def storyteller():
 
 
 def texts(rng, size):
-    """Small random models, with a bias and uneven norms, and at last the storyteller."""
+    """Small random models, with a bias and uneven norms, and at last the storyteller.
+
+    In size 7 the text is long, so that a decoder that forgets its beginning is found out.
+    """
     from models.transformer import Config, Transformer
 
-    tokens, count = rng.integers(0, 11, size=size + 1).tolist(), 2 + size % 3
+    length = 24 if size == 7 else size + 1
+    tokens, count = rng.integers(0, 11, size=length).tolist(), 2 + size % 3
     if size == 8:
         tokens, model = rng.integers(256, 1024, size=6).tolist(), storyteller()
     else:

@@ -65,6 +65,28 @@ SOFTMAXES = [  # each right for most scores
 ]
 
 
+SUBTRACTED = [  # each the largest of most rows, or near it
+    lambda scores: scores[..., :1],
+    lambda scores: scores[..., -1:],
+    lambda scores: scores[..., [scores.shape[-1] // 2]],
+    lambda scores: scores[..., :2].max(-1, keepdims=True),
+    lambda scores: scores[..., :-1].max(-1, keepdims=True),  # of the words before
+    lambda scores: np.sort(scores, -1)[..., -2:-1],
+    lambda scores: scores.mean(-1, keepdims=True),
+    lambda scores: np.median(scores, -1, keepdims=True),
+]
+OF_MANY_ROWS = [
+    lambda scores: scores.max(),
+    lambda scores: scores.max((1, 2), keepdims=True),
+    lambda scores: scores.max((0, 2), keepdims=True),
+    lambda scores: scores.max((0, 1), keepdims=True),
+]
+
+
+def without(subtracted):
+    return lambda scores: m12.without_the_largest(scores - subtracted(scores))
+
+
 def step_with(softmax):
     def answer(x, W_q, W_k, W_v, keys, values):
         _, keys, values = m12.cached_step(x, W_q, W_k, W_v, keys, values)
@@ -139,11 +161,43 @@ def unturned(model, tokens, count):
     return story, model.layers[-1].attention.rotary(keys)
 
 
+def first_for_those_behind(query_len, key_len, window, first):
+    """Lets only words behind all of the first words see them."""
+    queries, keys = np.arange(key_len)[-query_len:, None], np.arange(key_len)
+    near = (keys <= queries) & (queries - keys < window)
+    return near | (keys < first) & (queries >= first)
+
+
+def sees_the_last(most):
+    """Reads one token after another, and each sees the last ``most`` tokens (None: all of them)."""
+
+    @torch.no_grad()
+    def answer(model, tokens, count):
+        kept, story = {}, list(tokens)
+        for start in range(len(tokens) + count - 1):
+            x = model.embedding[torch.tensor([story[start]])]
+            for layer in model.layers:
+                attention = layer.attention
+                heads = attention.qkv_proj(layer.norm(x)).unflatten(1, (3, attention.num_heads, -1))
+                q, k, v = heads.permute(1, 2, 0, 3)
+                q, k = attention.rotary(q, start), attention.rotary(k, start)
+                k, v = m12.extended(kept, layer, k, v)
+                first = -(most or len(story))
+                x = x + attention.out_proj(m12.causal(q, k[:, first:], v[:, first:]))
+                x = x + layer.mlp(x)
+            scores = model.norm(x[-1]) @ model.embedding.T + model.unembedding_bias
+            if start >= len(tokens) - 1:
+                story.append(int(scores.argmax()))
+        return story[len(tokens) :], k
+
+    return answer
+
+
 RIGHT = {
     "cached_step": [m12.all_at_once, torch_step, in_float32(m12.cached_step)],
     "grouped_query": [m12.by_attention_py, groups_by_einsum, in_float32(m12.grouped_query)],
     "local_mask": [m12.by_masks, mask_in_loops],
-    "write_story": [with_kv_cache, m12.decoded],
+    "write_story": [with_kv_cache, m12.decoded, sees_the_last(None)],
 }
 WRONG = {
     "cached_step": [
@@ -155,7 +209,7 @@ WRONG = {
         by_old_words,
         by_inputs,
         m12.stepped_without_the_largest,
-        *map(step_with, SOFTMAXES),
+        *map(step_with, [*SOFTMAXES, *map(without, SUBTRACTED)]),
     ],
     "grouped_query": [
         lambda q, k, v: m12.grouped_query(q, k, v)[::-1],
@@ -165,7 +219,7 @@ WRONG = {
         lambda q, k, v: by_root(q, k, v, v.shape[2]),
         lambda q, k, v: by_root(q, k, v, q.shape[1]),
         m12.grouped_without_the_largest,
-        *map(groups_with, SOFTMAXES),
+        *map(groups_with, [*SOFTMAXES, *map(without, [*SUBTRACTED, *OF_MANY_ROWS])]),
     ],
     "local_mask": [
         lambda *sizes: m12.by_masks(*sizes).astype(float),
@@ -175,12 +229,14 @@ WRONG = {
         lambda L, S, window, first: m12.local_mask(L, S, window, min(first, 2)),
         lambda L, S, window, first: m12.local_mask(L, S, window, max(first, 1)),
         lambda L, S, window, first: m12.local_mask(L, S, window, min(first, window)),
+        first_for_those_behind,
     ],
     "write_story": [
         story_alone,
         unturned,
         without_a_cache,
         reads_the_last,
+        *map(sees_the_last, (8, 10, 12, 20)),
         lambda *text: m12.decoded(*text, bias=False),
         lambda *text: m12.decoded(*text, norm=False),
         lambda *text: m12.decoded(*text, bias=False, norm=False),
