@@ -92,6 +92,12 @@ const widgetOf = defineWidget({
     Object.assign(widget.data.bench, {drawArcs, finding: findingOf(widget.data, widget.state)?.title ?? ""});
     startAsking(widget);
     widget.listen(window, "scroll", () => stick(widget), {passive: true});
+    // A page that scrolls under a pointer at rest brings words under it that nobody points at.
+    for (const touch of ["pointermove", "keydown"]) {
+      widget.listen(widget.root, touch, ({movementX = 1, movementY = 1}) => {
+        if (movementX || movementY) widget.data.bench.isStill = false;
+      }, {passive: true});
+    }
     new ResizeObserver(() => drawArcs(widget)).observe(widget.root);
   },
   drawn(widget) {
@@ -112,7 +118,7 @@ const benchOf = (models) => ({
   layers: Array.from({length: Math.max(...models.map(({counts}) => counts.length))}, later),
   readings: [], parts: {}, unfolded: new Set(), drawn: null, last: null, failed: "", said: "",
   typing: null, hover: null, hoverHead: null, // the timer of what is being typed; what the pointer is on
-  own: null, finding: "", game: null, // the reader's text, the finding that was pressed, the game's answers
+  isStill: false, own: null, finding: "", game: null, // the reader's text, the finding that was pressed, the game's answers
   playing: null, loaded: {}, // the play's timer, and the code of parts that were opened
   left: 0, written: "", draw: null // tokens still to be written, the text so far, the last draw
 });

@@ -438,6 +438,30 @@ def test_a_finding_is_one_press_and_the_readers_text_comes_back(open_page):
         expect(page.locator("#explorer .finding")).to_have_count(0)
 
 
+def test_each_finding_comes_into_view_whatever_the_pointer_rests_on(open_page):
+    with open_page(PAGE) as page:
+        page.get_by_text("Ten findings").click()
+        for number in range(10):
+            button = page.locator("#explorer .gallery button").nth(number)
+            button.scroll_into_view_if_needed()
+            button.click()
+            expect(page.locator("#explorer .finding")).to_be_in_viewport()
+            expect(page.locator("#explorer .gallery [aria-pressed=true]")).to_have_count(1)
+            drawn = page.evaluate("document.querySelector('#explorer .arcs').outerHTML")
+            page.mouse.move(1, 1)  # off the widget, where nothing is pointed at
+            assert page.evaluate("document.querySelector('#explorer .arcs').outerHTML") == drawn
+
+
+def test_enter_ends_a_text_and_with_shift_it_breaks_the_line(open_page):
+    with open_page(PAGE) as page:
+        text = page.locator("#explorer textarea")
+        text.fill("The duck")
+        text.press("Enter")
+        expect(text).to_have_value("The duck")
+        text.press("Shift+Enter")
+        expect(text).to_have_value("The duck\n")
+
+
 def test_the_game_has_three_rounds_and_a_result_to_copy(open_page):
     with open_page(PAGE) as page:
         page.context.grant_permissions(["clipboard-read", "clipboard-write"])

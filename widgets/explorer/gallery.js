@@ -17,7 +17,8 @@ export function show(widget, changes) {
   const {text, model} = questionOf(data, state);
   if (!isKnown(data, text)) data.bench.own = {text, model};
   widget.set({at: null, to: null, head: null, off: [], pin: null, stage: 0, guide: FREE, ...changes});
-  widget.root.querySelector(".text")?.scrollIntoView({block: "nearest"});
+  Object.assign(data.bench, {hover: null, hoverHead: null, isStill: true});
+  widget.root.querySelector(".own-text").scrollIntoView({block: "nearest"}); // the sentence may be stuck in view
 }
 
 function press(widget, {title, model, text, head, off, at}) {

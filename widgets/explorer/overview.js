@@ -30,7 +30,7 @@ export const overview = (m, widget) => html`<div class="machine ${isOpen(widget,
 
 /** The arcs of the head under the pointer. */
 function peek(widget, target) {
-  const tile = target?.closest("[role=radio]");
+  const tile = widget.data.bench.isStill ? null : target?.closest("[role=radio]");
   widget.data.bench.hoverHead = tile ? +tile.dataset.head : null;
   widget.data.bench.drawArcs(widget);
 }

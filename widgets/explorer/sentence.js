@@ -37,6 +37,7 @@ export function sentence(m, widget) {
     if (isFirst) bring(widget, `.tiles [data-head="${strongest(widget.model.pushes)}"]`); // the head that the guide names
   };
   const seen = (i) => {
+    if (widget.data.bench.isStill && i !== null) return;
     widget.data.bench.hover = i;
     drawArcs(widget);
   };
