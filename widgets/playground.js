@@ -10,7 +10,8 @@ import {chart} from "./playground/chart.js";
 import {headMaps} from "./playground/heads.js";
 import {ENOUGH} from "./playground/learned.js";
 import {looked, offInWords, summarize} from "./playground/look.js";
-import {controls, training} from "./playground/panel.js";
+import {controls, thousands, training} from "./playground/panel.js";
+import {LONGEST} from "./playground/reading.js";
 import {PARTS, fieldsOf, openingOf} from "./playground/spec.js";
 import {strip} from "./playground/strip.js";
 import {TASKS} from "./playground/tasks.js";
@@ -33,8 +34,17 @@ const side = (one, i, m, widget) => html`<section class=${i ? "side other" : "si
   <p class="title">${m.change ? html`<b>${title(m, i)}</b> ` : nothing}<span class="score">${score(one)}</span> <span class="source">${one.step ? "trained" : "random"}</span></p>
   ${headMaps(one, {...m, off: widget.state.off}, widget, i)}</section>`;
 
-const status = ({problem, catching, step}) => html`<p class=${problem ? "status problem" : "status"} role="status">${problem
-  || (catching === null ? "" : html`Training as far as step ${step} … <progress max=${step} .value=${catching} aria-label="Steps done"></progress>`)}</p>`;
+/** Where the training stops, and how far it can go on. */
+function ends({isPlaying, last, task}, {bench: {playing}}) {
+  const most = thousands(LONGEST);
+  if (last >= LONGEST && !isPlaying) return `It goes no further than step ${most}.`;
+  const to = isPlaying ? playing.to : Math.min(LONGEST, last + TASKS[task].steps);
+  if (isPlaying || !last) return `It stops at step ${to}.`;
+  return `Train on goes on to step ${to < LONGEST ? `${to}, and at most to ${most}` : most}.`;
+}
+
+const status = (m, {data}) => html`<p class=${m.problem ? "status problem" : "status"} role="status">${m.problem
+  || (m.catching === null ? ends(m, data) : html`Training as far as step ${m.step} … <progress max=${m.step} .value=${m.catching} aria-label="Steps done"></progress>`)}</p>`;
 
 /** The question that a reader may answer before the first training, until it is answered. */
 function question({task}, {questions = {}}) {
@@ -52,7 +62,7 @@ function example(m, widget) {
 }
 
 function view(m, widget) {
-  return html`${training(widget)}<div class="told">${backLink(widget)}${status(m)}</div>
+  return html`${training(widget)}<div class="told">${backLink(widget)}${status(m, widget)}</div>
     <div class="example"><p class="title"><span>${TASKS[m.task].asks}${question(m, widget.data)}</span> ${another(widget)}</p>${example(m, widget)}</div>
     <div class=${m.change ? "floor compared" : "floor"} aria-busy=${m.isAwaited}>${chart(m, widget)}
     <div class=${m.change ? "models two" : "models"} style="--most-layers:${Math.max(...m.sides.map(({spec}) => spec.layers))}">${m.sides.map((one, i) => side(one, i, m, widget))}

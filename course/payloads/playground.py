@@ -12,7 +12,7 @@ TASKS = ["repeat", "recall", "previous", "reverse", "first", "sort"]
 # To be guessed before the first training: a text, and the prediction of the page that asks it.
 POSITIONS = "will it do without positions?"
 QUESTIONS = {
-    "repeat": ["will it do without the mask?", "predict-repeat"],
+    "repeat": ["can one layer do it?", "predict-one-layer"],
     "recall": ["what will layer 1 look at?", "predict-recall"],
     "previous": [POSITIONS, "predict-one-look"],
     "reverse": [POSITIONS, "predict-one-look"],

@@ -128,21 +128,75 @@ def test_one_layer_does_not_do_and_head_2_1_needs_head_1_1(said):
     assert f"of the answers only {100 * sum(without) / len(without):.0f} % are right" in said
 
 
-def test_the_second_b_looks_at_what_came_after_the_first():
-    """The letter that the first links choose; and head 2.1 loses it with head 1.1 off."""
-    go = """(async () => {
-      const [{specOf}, {exampleOf}] = await Promise.all(
-        ["spec", "reading"].map((name) => import(`/widgets/playground/${name}.js`)));
-      const run = m.runOf(specOf({task: "repeat"}));
-      while (run.step < 300) run.goOn();
-      const looks = (off) => [...run.look(300, off, 0).maps[1]].slice(16 * 24, 17 * 24);
-      return {tokens: exampleOf("repeat", 0).tokens, on: looks([]), off: looks([[0, 0]])};
-    })()"""
-    found = module("playground/run.js").run(f"(await {go})", None)
-    letters = "".join("abcdefghijklmnop"[token] for token in found["tokens"])
-    assert (letters[16], letters.index("b"), letters[8]) == ("b", 7, "h")
-    assert found["on"][8] > 0.95
-    assert found["off"][8] < 0.05
+# What trainings of Repeat read of ten examples, after 300 steps.
+READ = """(async () => {
+  const [{specOf}, {exampleOf}] = await Promise.all(
+    ["spec", "reading"].map((name) => import(`/widgets/playground/${name}.js`)));
+  const run = m.runOf(specOf({task: "repeat", ...x.changes}));
+  while (run.step < 300) run.goOn();
+  return Array.from({length: 10}, (_, i) => {
+    const {maps, answers} = run.look(300, x.off ?? [], i);
+    return {...exampleOf("repeat", i), answers, maps: maps.map((map) => [...map])};
+  });
+})()"""
+
+
+def examples(off=(), **changes):
+    """Ten examples, with each head's map as a list of rows."""
+    found = module("playground/run.js").run(f"(await {READ})", {"changes": changes, "off": off})
+    for one in found:
+        one["maps"] = [[flat[i : i + 24] for i in range(0, 576, 24)] for flat in one["maps"]]
+        one["period"] = 1 + one["tokens"][1:].index(one["tokens"][0])
+    return found
+
+
+def test_the_three_steps_show_what_they_say():
+    """The h looks at the b, the second b at the h; and head 2.1 loses it with head 1.1 off."""
+    on, off = examples()[0], examples(off=[[0, 0]])[0]
+    letters = "".join("abcdefghijklmnop"[token] for token in on["tokens"])
+    assert (letters[16], letters.index("b"), letters.index("h")) == ("b", 7, 8)
+    assert on["maps"][0][8][7] > 0.95
+    assert on["maps"][1][16][8] > 0.95
+    assert off["maps"][1][16][8] < 0.05
+
+
+@pytest.mark.slow
+def test_one_layer_names_a_letter_5_to_12_back():
+    """And most of all one 10 to 12 back, which is right in long rows and in the shortest."""
+    near, rights = [], {True: [], False: []}
+    far, band = [], []
+    for one in examples(layers=1):
+        tokens, period = one["tokens"], one["period"]
+        for i in range(period, 24):
+            near.append(one["answers"][i] in tokens[max(0, i - 11) : i - 3])
+            rights[7 <= period <= 9].append(one["answers"][i] == one["targets"][i])
+        for i, weights in enumerate(one["maps"][0][12:], 12):
+            band.append(sum(weights[i - 11 : i - 3]))
+            far.append(sum(weights[i - 11 : i - 8]))
+    assert sum(near) / len(near) > 0.95
+    assert sum(band) / len(band) > 0.6
+    assert sum(far) / sum(band) > 3 / 8
+    assert sum(rights[False]) / len(rights[False]) > 2 * sum(rights[True]) / len(rights[True])
+
+
+@pytest.mark.slow
+def test_without_positions_head_2_1_looks_less_and_less_behind():
+    """Head 1.1 takes nearly an even average in the first round."""
+    odd, behind = [], [[] for _ in range(4)]
+    for one in examples(positions="none"):
+        period, (first, second) = one["period"], one["maps"]
+        odd += [
+            sum(abs(weight - 1 / (i + 1)) for weight in first[i][: i + 1]) / 2
+            for i in range(1, period)
+        ]
+        for i in range(period, 24):
+            for k in range(4):
+                after = i % period + 1 + k
+                behind[k].append(second[i][after] if after < period else 0)
+    assert sum(odd) / len(odd) < 0.15
+    found = [sum(one) / len(one) for one in behind]
+    assert found == sorted(found, reverse=True)
+    assert found[0] > 2 * found[1] > 3 * found[2]
 
 
 def test_with_the_mask_half_of_reverse_is_known():

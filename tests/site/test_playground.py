@@ -33,11 +33,15 @@ def test_it_trains_in_view_stops_and_goes_back(open_page):
         page.set_default_timeout(WAIT)
         told = page.locator("#playground .sentence")
         expect(told).to_contain_text("Not trained yet.")
+        ends = page.locator("#playground .status")
+        expect(ends).to_have_text("It stops at step 200.")
         button(page, "Train").click()
         trained_to(page, 3)
+        expect(ends).to_have_text("It stops at step 200.")
         expect(told).to_contain_text("Training. Stop to hear how far it is.")
         trained_to(page, 200)
         expect(button(page, "Train on")).to_be_visible()
+        expect(ends).to_have_text("Train on goes on to step 400, and at most to 1,000.")
         drawn(page)
         expect(told).to_contain_text("After 200 steps")
         expect(page.locator("#playground .symbols .wrong")).to_have_count(0)
@@ -50,6 +54,16 @@ def test_it_trains_in_view_stops_and_goes_back(open_page):
         expect(told).to_contain_text("After 1 steps")
         assert page.locator("#playground .symbols .wrong").count() > 5
         expect(page).to_have_url(re.compile(r"play\.step=1\b"))
+
+
+def test_at_the_last_step_it_says_so(open_page):
+    with open_page(f"{PAGE}?{SMALL}&play.step=950&play.pace=0") as page:
+        page.wait_for_function(f"() => {VALUE}.sides[0].worth", timeout=WAIT)
+        ends = page.locator("#playground .status")
+        expect(ends).to_have_text("Train on goes on to step 1,000.")
+        button(page, "Train on").click()
+        expect(ends).to_have_text("It goes no further than step 1,000.", timeout=WAIT)
+        expect(button(page, "Train on")).to_have_attribute("aria-disabled", "true")
 
 
 def test_an_address_gives_the_same_training(open_page):
@@ -99,7 +113,7 @@ def test_the_heads_of_both_models_are_switched_off(open_page):
 def test_try_it_trains_at_once_and_leads_back(open_page, width):
     with open_page(f"{PAGE}?play.pace=30", width=width) as page:
         asks = page.locator("#playground .example .title a")
-        expect(asks).to_have_attribute("href", "#predict-repeat")
+        expect(asks).to_have_attribute("href", "#predict-one-layer")
         for name in ("predict-repeat", "predict-one-layer"):
             page.locator(f"#{name} input").last.check()
             page.locator(f"#{name} button").click()
@@ -221,7 +235,7 @@ def test_a_setting_that_was_trained_is_shown_at_its_last_step(open_page):
         expect(page.locator("#playground .symbols .wrong")).to_have_count(0)
 
 
-# At each frame until the state is read: what the first head line says, and how many answers are wrong.
+# At each frame until the state is read: the first head line, and how many answers are wrong.
 SEEN = """async (query) => {
   const root = document.querySelector("#playground .widget-live");
   const url = new URL(location);
@@ -239,7 +253,7 @@ SEEN = """async (query) => {
 
 
 def test_the_head_line_waits_for_the_maps(open_page):
-    """Also where the worker, which keeps four trainings, has to train again for what it is asked."""
+    """Also where the worker, which keeps four trainings, has to train one again."""
     with open_page(f"{PAGE}?{SMALL}&play.step=200") as page:
         page.wait_for_function(f"() => {VALUE}.sides[0].worth", timeout=WAIT)
         for seed in range(1, 6):

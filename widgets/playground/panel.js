@@ -50,7 +50,7 @@ const rate = (widget) => {
 };
 const seed = (widget) => select("Seed", PARTS.seed.options, specOf(widget.state).seed, (i) => change(widget, {seed: i || null}));
 
-const thousands = (count) => String(count).replace(/(?<=\d)(?=(\d{3})+$)/g, ",");
+export const thousands = (count) => String(count).replace(/(?<=\d)(?=(\d{3})+$)/g, ",");
 const size = (widget) => html`<span class="size">${thousands(countOf(specOf(widget.state)))} numbers to learn</span>`;
 
 // ---- Training --------------------------------------------------------------------------------
