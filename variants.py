@@ -375,8 +375,8 @@ class GatedAttention(MultiHeadAttention):
 
     Y = (σ(x W_G) ⊙ Concat(head₁, …, head_H)) W_O        (Qiu et al. 2025, "SDPA output gate")
 
-    Without ``sinks`` softmax hands on a whole mix wherever a key is seen, even if none fits. A gate near 0
-    hands on nothing. Weights that are returned are those before the gate.
+    Without ``sinks`` softmax hands on a whole mix wherever a key is seen, even if none fits. A gate
+    near 0 hands on nothing. Weights that are returned are those before the gate.
     """
 
     def __init__(

@@ -42,8 +42,11 @@ function view(m, widget) {
   return bench.place;
 }
 
+/** Whether the game asks for a head of this very text, which a switch would tell. */
+const isAsked = ({reading}, {data: {bench: {game}, game: rounds}}) => game?.isAsking && reading.text === rounds[game.answers.length].text;
+
 const whole = (m, widget) => html`${status(m)}${sentence(m, widget)}${legend(m)}${guide(m, widget)}${finding(m, widget)}
-  ${showsHeads(widget.state) && !widget.data.bench.game?.isAsking ? verdict(m, widget) : nothing}
+  ${showsHeads(widget.state) && !isAsked(m, widget) ? verdict(m, widget) : nothing}
   <div class="halves ${showsHeads(widget.state) ? "" : "first"}" aria-busy=${m.isAwaited && !m.isWriting}>
     ${showsHeads(widget.state) ? html`${widget.data.bench.machine.show(() => overview(m, widget))}` : nothing}
     <div class="side">${guesses(m, widget)}${showsHeads(widget.state) && !m.isAll ? headOf(m, widget) : nothing}</div></div>

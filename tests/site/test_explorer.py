@@ -462,6 +462,22 @@ def test_enter_ends_a_text_and_with_shift_it_breaks_the_line(open_page):
         expect(text).to_have_value("The duck\n")
 
 
+def test_another_text_keeps_no_draw_and_a_game_takes_no_switch_from_it(open_page):
+    with open_page(PAGE) as page:
+        drawn = page.locator("#explorer .draw")
+        page.get_by_role("button", name="Continue").click()
+        expect(drawn).to_have_count(1)
+        page.get_by_role("button", name="Stop").click()
+        page.locator("#explorer textarea").fill("The duck and the")
+        expect(drawn).to_have_count(0)
+        page.get_by_text("Find the head:").click()
+        page.get_by_role("button", name="Begin").click()
+        page.locator("#explorer .tiles button").first.click()
+        expect(page.get_by_label("Switch off")).to_have_count(0)
+        page.locator("#explorer textarea").fill("The duck")
+        expect(page.get_by_label("Switch off")).to_have_count(1)
+
+
 def test_the_game_has_three_rounds_and_a_result_to_copy(open_page):
     with open_page(PAGE) as page:
         page.context.grant_permissions(["clipboard-read", "clipboard-write"])

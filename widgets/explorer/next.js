@@ -7,7 +7,7 @@ import {filled} from "../lib/shares.js";
 import {isPart} from "../lib/ground-words.js";
 import {folded} from "./folded.js";
 import {leave, next} from "./guide.js";
-import {nameOf} from "./look.js";
+import {nameOf, questionOf} from "./look.js";
 import {account, boxed, guess, guessed} from "./overview.js";
 import {append} from "./writing.js";
 
@@ -44,8 +44,9 @@ const bar = (one, m, widget) => {
 };
 
 /** The last draw: a strip of the guesses, each as wide as its share, and where the drawn number fell. */
-function drawn(m, {data: {bench}}) {
-  if (!bench.draw) return nothing;
+function drawn(m, {data, state}) {
+  const {bench} = data;
+  if (!bench.draw || questionOf(data, state).text !== bench.written) return nothing; // another text was taken since
   const {from, at, chosen} = bench.draw;
   const {text, share} = from[chosen];
   return html`<div class="draw"><p class="note" aria-hidden="true">Drawn: ${at.toFixed(2)} of 1, so ${boxed(text, {...m, at: -1})}, which had ${chance(share)}</p>
