@@ -25,7 +25,7 @@ function score(one) {
   if (isLate) return "computing …";
   if (!step) return losses.length ? "before its first step" : "not trained yet";
   if (off) return html`<b>${worth ? formatPercent(worth.share) : "…"}</b> right with ${off} off`;
-  return html`loss <b>${format(loss)}</b> · <b>${formatPercent(share)}</b> right${learned && learned <= step ? html` · learned at step <b>${learned}</b>` : nothing}`;
+  return html`loss <b>${format(loss)}</b> · <b>${formatPercent(share)}</b> right${learned && learned <= step ? html` · learned\u00a0at\u00a0step\u00a0<b>${learned}</b>` : nothing}`;
 }
 
 const title = (m, i) => (m.change ? PARTS[m.change.name].says(i ? m.change.value : m.spec[m.change.name]) : "");
@@ -62,7 +62,8 @@ function example(m, widget) {
 }
 
 function view(m, widget) {
-  return html`${training(widget)}<div class="told">${backLink(widget)}${status(m, widget)}</div>
+  const {met} = widget.data.bench;
+  return html`${training(widget)}<div class="told">${backLink(widget)}${status(m, widget)}${met ? html`<b>Goal met: ${met}</b>` : nothing}</div>
     <div class="example"><p class="title"><span>${TASKS[m.task].asks}${question(m, widget.data)}</span> ${another(widget)}</p>${example(m, widget)}</div>
     <div class=${m.change ? "floor compared" : "floor"} aria-busy=${m.isAwaited}>${chart(m, widget)}
     <div class=${m.change ? "models two" : "models"} style="--most-layers:${Math.max(...m.sides.map(({spec}) => spec.layers))}">${m.sides.map((one, i) => side(one, i, m, widget))}
@@ -98,6 +99,11 @@ const widgetOf = defineWidget({
     listen(root, "input", ({target, detail}) => target === root && (bench.isReaders = detail));
     listen(answers, "change", () => widget.draw());
     setUps(widget, KEY);
+    const meet = ({target}) => {
+      bench.met = target.textContent.split(":")[0];
+      widget.draw();
+    };
+    if (widget.data.tasks[1]) listen(document, "met", meet, {capture: true}); // on its own page
     for (const touch of ["pointerdown", "keydown"]) listen(root, touch, () => (bench.problem = "")); // an act tries again
   },
   drawn: follow,

@@ -156,6 +156,26 @@ def test_a_change_of_the_model_stops_the_training(open_page):
         assert step(page) == 0
 
 
+def test_more_settings_stay_open_at_the_usual_values(open_page):
+    with open_page(f"{PAGE}?{SMALL}") as page:
+        page.locator("#playground").get_by_text("More settings").click()
+        norm = page.locator("#playground").get_by_role("checkbox", name="norm")
+        norm.uncheck()
+        norm.check()
+        expect(norm).to_be_visible()
+
+
+def test_a_goal_that_is_met_is_told_in_the_widget(open_page):
+    with open_page(f"{PAGE}?play.scale=0&play.step=200") as page:
+        page.wait_for_function(f"() => {VALUE}.sides[0].worth", timeout=WAIT)
+        told = page.locator("#playground .told")
+        expect(told).not_to_contain_text("Goal met")
+        page.locator("#playground .symbols button").nth(12).click()
+        expect(told).to_contain_text("Goal met: Break Repeat with one click.")
+        page.get_by_label("Compare with").select_option("no positions")
+        expect(told).not_to_contain_text("Goal met")
+
+
 # How long the page takes to draw what one event changes, at its own speed, while it trains.
 SLOWEST = """async () => {
   const root = document.querySelector("#playground .widget-live");

@@ -13,7 +13,7 @@ export const benchOf = () => ({
   runs: new Map(), readings: new Map(), worths: new Map(), untrained: new Map(), first: null, shown: null,
   playing: null, // what the worker trains in view: {trained, to, pace, example, shown}
   catching: null, // what it trains first, because the address or a comparison asks for it
-  looking: null, problem: "", worker: null, isDone: false, isReaders: false,
+  looking: null, problem: "", met: "", worker: null, isDone: false, isReaders: false,
   frame: 0, isNew: false, // the next drawing, and whether more has come since the last
   keepsExample: false, example: null // whether this drawing leaves the example as it was, and how that is
 });
@@ -137,7 +137,7 @@ export function play(widget, steps, pace = widget.state.pace) {
   const trained = trainedOf(widget.state);
   const step = cameTo(bench, widget.state);
   const to = Math.min(LONGEST, step + steps);
-  Object.assign(bench, {problem: "", catching: null, isDone: false, playing: {trained, to, pace, example: widget.state.example, shown: step, isSingle: steps === 1}});
+  Object.assign(bench, {problem: "", met: "", catching: null, isDone: false, playing: {trained, to, pace, example: widget.state.example, shown: step, isSingle: steps === 1}});
   widget.set({step, off: []}, {silently: true});
   post(widget, {train: bench.playing});
 }

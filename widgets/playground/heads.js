@@ -32,7 +32,7 @@ function card(head, side, m, widget, i) {
   const name = offName(head.name, i);
   const toggle = ({target}) => widget.set({off: target.checked ? m.off.filter((one) => one !== name) : [...m.off, name].sort()});
   const worth = head.without === null || head.isOff || m.isPlaying ? "" : html`${offToo(side)}: <b>${formatPercent(head.without)}</b> right`;
-  return html`<div class=${head.isOff ? "head off" : "head"}><label class="toggle"><b>Head ${head.name}</b><input type="checkbox" aria-label="Head ${head.name}${i ? " of the second model" : ""} is on" .checked=${!head.isOff} @input=${toggle}></label>
+  return html`<div class=${head.isOff ? "head off" : "head"}><label class="toggle"><b>Head ${head.name}</b> <span>${head.isOff ? "off" : "on"}</span><input type="checkbox" aria-label="Head ${head.name}${i ? " of the second model" : ""} is on" .checked=${!head.isOff} @input=${toggle}></label>
     ${lettered(head, to, m, widget)}
     <p class=${head.isClear ? "pattern" : "pattern faint"}>${followed(head, Boolean(m.change))}</p>
     <p class="from">${head.isOff ? "" : html`${symbol(task, tokens[at])} → ${symbol(task, tokens[to])} ${formatPercent(weight)}`}</p>

@@ -14,6 +14,7 @@ const PACES = {1: "1 step a second", 3: "3 steps a second", 10: "10 steps a seco
 function change(widget, changes) {
   const state = {...widget.state, ...changes, off: []};
   if (!rivalOf(specOf(state), state.versus)) state.versus = null;
+  widget.data.bench.met = "";
   widget.set({...state, step: cameTo(widget.data.bench, state)});
 }
 
@@ -89,9 +90,13 @@ const FIRST = ["layers", "heads", "positions", "mask"];
 const MORE = ["width", "scale", "norm", "mlp", "rate", "seed"];
 const made = (name) => ({rate, seed})[name] ?? (typeof PARTS[name].options[0] === "boolean" ? toggle(name) : part(name));
 
-/** What is changed later: folded, unless the state has some of it. */
-const more = (widget) => html`<details class="more" ?open=${MORE.some((name) => widget.state[name] !== null)}>
+/** What is changed later: folded, until the state has some of it. */
+const more = (widget) => {
+  const {data: {bench}, state} = widget;
+  bench.hasMore = bench.hasMore || MORE.some((name) => state[name] !== null);
+  return html`<details class="more" ?open=${bench.hasMore}>
   <summary>More settings</summary><div class="controls">${MORE.map((name) => made(name)(widget))}</div></details>`;
+};
 
 export const controls = ({data: {parts}}) => (parts
   ? [[tasks], [...FIRST, ...MORE].filter((name) => parts.includes(name)).map(made), [versus, size]]
