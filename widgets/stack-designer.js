@@ -14,9 +14,9 @@ export const KINDS = ["softmax", "window", "table"];
 export const LENGTHS = [64, 256, 1024, 4096, 16384, 65536, 262144, 1048576];
 const SLOTS = ["first", "second", "third", "fourth"]; // they repeat up to the top
 
-/** Bytes that one layer keeps of a text, in 16 bits. */
+/** Bytes that one layer keeps of a text: keys and values in 16 bits, tables in 32. */
 export function keeps(kind, tokens, {kvHeads, size, window}) {
-  if (kind === "table") return 2 * kvHeads * size * size;
+  if (kind === "table") return 4 * kvHeads * size * size;
   return 2 * 2 * kvHeads * size * (kind === "window" ? Math.min(tokens, window) : tokens);
 }
 
