@@ -245,7 +245,7 @@ def test_a_choice_is_told_as_it_was_measured(page):
     for (_, shown), shares in zip(cells(page, "chosen"), (every, window, chosen), strict=True):
         assert numbers(shown) == pytest.approx([min(shares), max(shares)], abs=0.0051)
     assert f"gets {mean(every):.2f} right, and the window only {mean(window):.2f}" in text
-    assert f"The choice gets {mean(halved['moves']['chosen']):.2f}, too, though" in text
+    assert f"The choice gets {mean(halved['moves']['chosen']):.2f}, too, at half" in text
     assert mean(halved["moves"]["chosen"]) > mean(every) - 0.005  # "too"
     both = halved["four days"]["corrects, fades"]
     assert mean(both) > mean(at("four days", "corrects"))  # "one of the mean"
