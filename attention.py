@@ -699,8 +699,11 @@ def _kernel(
         attn_mask = mask | empty  # an empty row is opened here, and emptied below
     if bias is not None:
         attn_mask = bias.masked_fill(~attn_mask, -torch.inf)
+    if attn_mask is not None and query.device.type != "cpu":
+        # A GPU's kernels read a mask by whole rows, and refuse one column for all keys.
+        attn_mask = _with_whole_rows(attn_mask.expand(*attn_mask.shape[:-1], key.shape[-2]))
     # On other strides PyTorch falls back to the whole matrix.
-    query, key, value = (t if t.stride(-1) == 1 else t.contiguous() for t in (query, key, value))
+    query, key, value = (_with_whole_rows(t) for t in (query, key, value))
     if not _reads_shared_heads(query, attn_mask, backend):
         key, value = _repeat_heads(query, key), _repeat_heads(query, value)
     with sdpa_kernel(BACKENDS[backend]) if backend else contextlib.nullcontext():
@@ -708,6 +711,11 @@ def _kernel(
         shares = query.shape[1] != key.shape[1]
         output = F.scaled_dot_product_attention(*inputs, scale=scale, enable_gqa=shares)
     return output if empty is None else output.masked_fill(empty, 0.0)
+
+
+def _with_whole_rows(tensor: Tensor) -> Tensor:
+    """Lay the last dimension out without gaps."""
+    return tensor if tensor.stride(-1) == 1 else tensor.contiguous()
 
 
 def _reads_shared_heads(query: Tensor, attn_mask: Tensor | None, backend: str | None) -> bool:
@@ -978,9 +986,9 @@ def _hide_infinite(mask: Tensor | None, bias: Tensor | None) -> tuple[Tensor | N
 
 
 def without_autocast(device_type: str) -> contextlib.AbstractContextManager:
-    if torch.amp.is_autocast_available(device_type):  # the meta device knows none
-        return torch.autocast(device_type, enabled=False)
-    return contextlib.nullcontext()
+    if device_type == "meta":  # PyTorch has none for it
+        return contextlib.nullcontext()
+    return torch.autocast(device_type, enabled=False)
 
 
 def _prepare(

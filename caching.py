@@ -264,6 +264,9 @@ class StaticKVCache(KVCache):
     given all max_seq_len keys, and a mask hides those that aren't there yet, so that a step costs
     as much as the last one. A CausalMultiHeadAttention's max_seq_len has to be as large.
 
+    With PyTorch before 2.13 the compiler can't trace ``cache[layer]``: hand it the layers' views,
+    made outside.
+
     Only on a CPU, and outside a compiler, is a cache that is full refused by name: otherwise the
     caller counts. ``length`` waits for the device.
     """

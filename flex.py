@@ -88,7 +88,8 @@ def flex_attention(
                 # None: one mask for all sequences and heads.
                 B, H = (None, None) if mask_mod is None else query.shape[:2]
                 sizes, device = (B, H, part.shape[-2], S), query.device
-                block_mask = create_block_mask(visible, *sizes, device=device, _compile=compiled)
+                create = _compiled(create_block_mask) if compiled else create_block_mask
+                block_mask = create(visible, *sizes, device=device)
             options = {"score_mod": _score_mod(score_mod, start, softcap), "scale": scale}
             options |= {"block_mask": block_mask, "enable_gqa": query.shape[1] != key.shape[1]}
             output, lse = _attend(part, key, value, compiled, with_lse, options)
@@ -113,7 +114,7 @@ def _attend(
     with_lse: bool,
     options: dict[str, object],
 ) -> tuple[Tensor, Tensor | None]:
-    attend = _compiled() if compiled else flex.flex_attention
+    attend = _compiled(flex.flex_attention) if compiled else flex.flex_attention
     if not with_lse:
         return attend(query, key, value, **options), None
     if not hasattr(flex, "AuxRequest"):  # PyTorch before 2.9
@@ -123,8 +124,8 @@ def _attend(
 
 
 @functools.cache
-def _compiled() -> Callable[..., Tensor]:
-    return torch.compile(flex.flex_attention, dynamic=False)
+def _compiled(function: Callable[..., object]) -> Callable[..., object]:
+    return torch.compile(function, dynamic=False)
 
 
 def _mask_mod(

@@ -47,12 +47,14 @@ MASKS = {
     "per pair": lambda L, S: torch.rand(L, S) > 0.4,
     "full": lambda L, S: torch.rand(2, 4, L, S) > 0.4,
     "one column": lambda L, S: torch.rand(2, 1, L, 1) > 0.4,
+    "transposed": lambda L, S: (torch.rand(S, L) > 0.4).mT,
     "nothing": lambda L, S: torch.zeros(1, S, dtype=torch.bool),
 }
 BIASES = {
     "none": lambda L, S: None,
     "learned": lambda L, S: torch.randn(4, L, S).requires_grad_(),
     "per key": lambda L, S: torch.randn(1, S),
+    "transposed": lambda L, S: torch.randn(S, L).mT,
     "infinite": lambda L, S: torch.zeros(L, S).masked_fill(torch.rand(L, S) > 0.5, -torch.inf),
 }
 
