@@ -146,7 +146,7 @@ def test_big_looks_at_the_pronoun_for_its_distance(page):
     assert weights.argmax() == far.argmax() == it
     assert (scores > scores[it]).sum() > 4
     said = " ".join(page.select_one("#sec-focus").get_text().split())
-    assert re.search(rf"if you click it, gives the pronoun {100 * weights[it]:.0f}\s%", said)
+    assert re.search(rf"why big gives the pronoun {100 * weights[it]:.0f}\s%", said)
 
 
 def test_a_layer_adds_what_it_takes_to_the_vector():

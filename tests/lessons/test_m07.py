@@ -156,9 +156,10 @@ def test_hands_turn_as_far_as_the_text_says(page):
         near, far = (round(places * math.degrees(base**-0.25)) for places in (15, 63))
         assert f" {near}°" in boxed
         assert f" {far}°" in boxed
-        assert f"{math.degrees(1):.0f}°, {math.degrees(base**-0.25):.2f}° and so on" in opened
+        assert f"by {math.degrees(1):.0f}° a position, whatever the base" in opened
+        assert f"{math.degrees(base**-0.25):.2f}° a position" in opened
     at_128, fallen = 127 * math.degrees(500_000**-0.25), 43 * math.degrees(10_000**-0.25)
-    assert f"turned by {at_128:.0f}°." in opened
+    assert f"it had turned by {at_128:.0f}°." in pair
     assert f"had fallen when hand 2 had turned by {fallen:.0f}°, at position 43" in pair
     assert max(seed[10] for seed in SCORES["right"]["rotary"]["back"]) < 0.15  # places 40 to 43
 
@@ -171,7 +172,7 @@ def test_hand_2_of_the_pair_is_told_by_its_angle(page):
     by_hand = scores_by_hand(model, SEVEN, FOUR, head_that_looks_back(model), 48)
     part = by_hand[1, 47].flip(0)
     opened = page.select_one("#sec-longer").get_text()
-    [apart] = re.findall(r"the two hands are (\d+)° apart", opened)
+    [apart] = re.findall(r"the query’s hand is (\d+)° ahead", opened)
     turn = math.degrees(10_000**-0.25)
     for back in (0, 5, 15, 30, 47):
         want = -part[15] * math.cos(math.radians(int(apart) + back * turn))
@@ -185,7 +186,7 @@ def test_only_hand_2_held_mends_the_cliff(page):
     mended = shown.pop("hand 2")
     assert min(mended) > 0.97
     assert max(max(shares) for shares in shown.values()) < 0.4
-    assert f"in {mended[0]:.2f} of all cases. With any other" in said(page, "#sec-longer")
+    assert f"in {mended[0]:.2f} of all cases. With the others" in said(page, "#sec-longer")
 
 
 @torch.no_grad()
