@@ -261,7 +261,7 @@ def test_a_soft_answer_moves_with_the_query_and_a_hard_one_stays(page):
     angles = np.deg2rad(90 - 72 * np.arange(5))
     keys = torch.tensor((1.5 * np.stack([np.cos(angles), np.sin(angles)], -1)).round(2))
     heights = torch.tensor([1.8, 0.6, 1.4, 3.2, 2.8], dtype=torch.float64)
-    queries = torch.tensor([[1, 1], [1, 1.2], [-1.8, -0.6]], dtype=torch.float64)
+    queries = torch.tensor([[1, 1], [0.9, 1.1], [-1.8, -0.6]], dtype=torch.float64)
     soft, _ = scaled_dot_product_attention(queries, keys, heights[:, None], scale=1.0)
     hard = heights[(queries @ keys.T).argmax(-1)]
     assert hard[0] == hard[1] == 0.6

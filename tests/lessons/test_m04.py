@@ -359,7 +359,7 @@ def test_at_a_tenth_the_seed_counts():
 
 def test_of_divided_rows_with_twice_the_queries_and_keys_one_in_ten_is_saturated(page):
     said = " ".join(page.select_one("#sec-saturation").get_text().split())
-    assert "by 2, and about one row in ten is saturated again, even divided." in said
+    assert "four times as large, and about one row in ten is saturated again, even divided." in said
     flat = [
         exact_slope(4 * row / size**0.5) < 0.01
         for size, scores in zip(SIZES, draws(), strict=True)

@@ -2,7 +2,6 @@
 
 import json
 import math
-import re
 from itertools import permutations
 from pathlib import Path
 from statistics import mean
@@ -156,10 +155,11 @@ def test_hands_turn_as_far_as_the_text_says(page):
         near, far = (round(places * math.degrees(base**-0.25)) for places in (15, 63))
         assert f" {near}°" in boxed
         assert f" {far}°" in boxed
-        assert f"by {math.degrees(1):.0f}° a position, whatever the base" in opened
         assert f"{math.degrees(base**-0.25):.2f}° a position" in opened
     at_128, fallen = 127 * math.degrees(500_000**-0.25), 43 * math.degrees(10_000**-0.25)
     assert f"it had turned by {at_128:.0f}°." in pair
+    assert f"in a row of 128 it turns by {at_128:.0f}°" in " ".join(opened.split())
+    assert at_128 == pytest.approx(47 * math.degrees(10_000**-0.25), abs=5)  # "as far as"
     assert f"had fallen when hand 2 had turned by {fallen:.0f}°, at position 43" in pair
     assert max(seed[10] for seed in SCORES["right"]["rotary"]["back"]) < 0.15  # places 40 to 43
 
@@ -171,12 +171,12 @@ def test_hand_2_of_the_pair_is_told_by_its_angle(page):
     model = load("rotary")
     by_hand = scores_by_hand(model, SEVEN, FOUR, head_that_looks_back(model), 48)
     part = by_hand[1, 47].flip(0)
-    opened = page.select_one("#sec-longer").get_text()
-    [apart] = re.findall(r"the query’s hand is (\d+)° ahead", opened)
     turn = math.degrees(10_000**-0.25)
-    for back in (0, 5, 15, 30, 47):
-        want = -part[15] * math.cos(math.radians(int(apart) + back * turn))
+    for back in (0, 5, 15, 30, 47):  # the dials: opposite at 15
+        want = -part[15] * math.cos(math.radians(180 + (back - 15) * turn))
         assert part[back].item() == pytest.approx(want.item(), abs=0.1)
+    assert (part[:16].diff() < 0).all()  # "the more off the score the further back"
+    assert f"adds {part[47]:.1f}" in said(page, "#sec-longer")
 
 
 def test_only_hand_2_held_mends_the_cliff(page):
@@ -186,7 +186,10 @@ def test_only_hand_2_held_mends_the_cliff(page):
     mended = shown.pop("hand 2")
     assert min(mended) > 0.97
     assert max(max(shares) for shares in shown.values()) < 0.4
-    assert f"in {mended[0]:.2f} of all cases. With the others" in said(page, "#sec-longer")
+    three, last = (f"{share:.2f}" for share in mended)
+    assert f"in {three} of all cases, and about the last letter in {last}." in said(
+        page, "#sec-longer"
+    )
 
 
 @torch.no_grad()
@@ -296,8 +299,8 @@ def test_each_way_s_score_of_three_back_is_the_committed_one(page):
     assert list(shown) == list(ways)
     for name, seeds in ways.items():
         back, last = seeds["back"], seeds["last"]
-        want = [mean(shares) for shares in (far(back), far(last))]
-        assert [float(share) for share in shown[name][1:3]] == pytest.approx(want, abs=0.006)
+        want = [mean(shares) for shares in (near(back), far(back), far(last))]
+        assert [float(share) for share in shown[name][:3]] == pytest.approx(want, abs=0.006)
     assert min(far(right["alibi"]["last"])) > 0.94  # "the last letter it keeps"
     lost = far(right["sinusoidal"]["last"]) + far(right["learned"]["last"])
     assert min(far(right["none"]["last"])) > max(lost)

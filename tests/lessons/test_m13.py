@@ -217,7 +217,11 @@ def test_one_softmax_of_four_and_a_choice(page):
     one = SCORES["stacks"]["one table"]
     assert sorted(one)[1] < 0.35 < 0.5 < sorted(one)[2]
     assert mean(tables) < mean(sorted(one)[2:])  # "as much as four tables"
-    assert f"and get {mean(tables):.2f}." in text
+    assert f"They get {mean(tables):.2f} right." in text
+    sizes = SCORES["stacks kept"]
+    notes = 2 * SCORES["many"]
+    assert sizes["four softmax"] == 4 * notes * 2 * 32
+    assert sizes["four tables"] == 4 * 2 * 16 * 16
     longer = SCORES["longer"]["four tables"]
     assert f"as many steps, four tables get {mean(longer):.2f}" in said(page, "#all-porters")
     assert max(tables) < min(longer) < max(longer) < min(hybrid)
