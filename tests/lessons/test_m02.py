@@ -114,7 +114,7 @@ def test_it_looks_for_the_words_that_decide(page):
     big, rank = of["big"], sorted(scores.tolist(), reverse=True).index(of["big"]) + 1
     assert rank == 12
     assert (
-        f"Big is the {rank}th of the 198 words: the pronoun scores {big:.1f} with big, "
+        f"Big comes {rank}th among the 198 words: the pronoun scores {big:.1f} with big, "
         f"but only {of['suitcase']:.1f} with suitcase, {of['trophy']:.1f} with trophy "
         f"and {of['it']:.1f} with itself".replace("-", "−")
         in said
