@@ -8,6 +8,7 @@ from pathlib import Path
 from string import ascii_letters, digits
 
 from fontTools import subset
+from fontTools.ttLib import TTFont
 
 ROOT = Path(__file__).parents[1]
 SOURCE = "node_modules/@fontsource/stix-two-math/files/stix-two-math-latin-400-normal.woff2"
@@ -21,12 +22,34 @@ ITALIC_GREEK = [
 ]
 
 
+def narrow_roots(font: TTFont) -> None:
+    """Give the taller root the width of the small one, and drop those that are taller still.
+
+    Chromium leaves as much room for a root as its widest form has, whichever it draws, so that
+    a gap stood behind each root in a line of text.
+    """
+    variants = font["MATH"].table.MathVariants
+    root = font.getBestCmap()[ord("√")]
+    forms = variants.VertGlyphConstruction[variants.VertGlyphCoverage.glyphs.index(root)]
+    forms.MathGlyphVariantRecord = forms.MathGlyphVariantRecord[:2]
+    forms.VariantCount = 2
+    forms.GlyphAssembly = None
+    taller = forms.MathGlyphVariantRecord[1].VariantGlyph
+    width, _ = font["hmtx"][root]
+    shift = width - font["hmtx"][taller][0]
+    outline = font["glyf"][taller]
+    outline.coordinates.translate((shift, 0))
+    outline.recalcBounds(font["glyf"])
+    font["hmtx"][taller] = (width, font["hmtx"][taller][1] + shift)
+
+
 def main() -> None:
     options = subset.Options()
     options.flavor = "woff2"
     options.hinting = False
     options.layout_features = ["ssty", "dtls"]  # small forms of raised and lowered signs
     font = subset.load_font(ROOT / SOURCE, options)
+    narrow_roots(font)
     subsetter = subset.Subsetter(options)
     letters = map(ord, ascii_letters + digits + SIGNS + GREEK)
     subsetter.populate(unicodes=[*letters, *ITALIC_LETTERS, *ITALIC_GREEK])
