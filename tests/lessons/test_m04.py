@@ -214,8 +214,8 @@ def test_undivided_slopes_fall_and_scatter_and_divided_ones_stay(page):
     others = len(at_512) - flat
     assert f"{flat} of the forty rows have a slope below 0.01. But in the other {others}" in said
     learning = " ".join(page.select_one("#sec-training").get_text().split())
-    assert f"in our widget that was {flat} rows of forty." in learning
-    assert f"It is the other {others} rows." in learning
+    assert f"Undivided, {flat} of our forty rows send back next to nothing" in learning
+    assert f"and the other {others} up to 0.25." in learning
     assert 2 < steep < 13
     assert max(at_512) > 0.24  # "up to 0.25"
     least = math.floor(100 * min(divided)) / 100
