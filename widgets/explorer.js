@@ -61,11 +61,11 @@ const gameOf = (m, widget) => lazily(widget, "game", () => import("./explorer/ga
 const passFold = (m, widget) => html`<details .open=${widget.state.stage > 0} @toggle=${(event) => openPass(event, widget)}>
   <summary>Watch the model compute its guess, stage by stage</summary>${widget.state.stage ? lazily(widget, "pass", () => import("./explorer/pass-view.js"), ({pass}) => pass(m, widget)) : nothing}</details>`;
 
-/** Opened by a reader, it comes to the top, so that its pictures have room. */
+/** Opened by a press, it comes to the top, so that its pictures have room. */
 function openPass({target: {open, firstElementChild: summary}}, widget) {
   if (open === widget.state.stage > 0) return;
   widget.set({stage: open ? 1 : 0});
-  if (open) summary.scrollIntoView({block: "start"});
+  if (open && summary.matches(":hover, :focus")) summary.scrollIntoView({block: "start"});
 }
 
 // ---- Fields ----------------------------------------------------------------------------------
