@@ -647,6 +647,43 @@ def test_a_head_under_the_pointer_is_named(open_page):
         ).to_be_visible()
 
 
+STYLE = """(svg) => [...svg.querySelectorAll("path")].map((path) => {
+  const {stroke, strokeLinecap, strokeWidth} = getComputedStyle(path);
+  return [stroke, strokeLinecap, strokeWidth, 1 + 8 * path.style.getPropertyValue("--weight")];
+})"""
+
+
+@pytest.mark.parametrize(
+    ("path", "drawing"),
+    [
+        (PAGE, "#explorer .arcs"), ("index.html", ".story .arcs"),
+        ("modules/m02_query_key_value/lesson.html", ".token-focus .arrows svg"),
+    ],
+)  # fmt: skip
+def test_arcs_look_the_same_everywhere(open_page, path, drawing):
+    """From the key's colour to the query's, with round ends, 1 px and 8 for the whole weight."""
+    with open_page(path) as page:
+        page.locator(drawing).first.scroll_into_view_if_needed()
+        page.wait_for_function("(name) => document.querySelector(`${name} path`)", arg=drawing)
+        found = page.locator(drawing).first.evaluate(STYLE)
+        for stroke, cap, width, want in found:
+            assert re.match(r'url\("#(arc|focus)-\w+"\)', stroke)
+            assert cap == "round"
+            assert float(width.removesuffix("px")) == pytest.approx(want, abs=0.01)
+        ends = page.locator(drawing).first.evaluate(
+            """(svg) => [".key", ".query"]
+              .map((name) => getComputedStyle(svg.querySelector(name)).stopColor)"""
+        )
+        tokens = page.evaluate(
+            """() => ["key", "query"].map((name) => {
+              const probe = document.body.appendChild(document.createElement("i"));
+              probe.style.color = `var(--color-${name})`;
+              return getComputedStyle(probe).color;
+            })"""
+        )
+        assert ends == tokens
+
+
 def test_the_first_guess_in_the_sentence_can_be_pressed(open_page):
     with open_page(PAGE) as page:
         page.locator("#explorer .ghost").click()

@@ -1,7 +1,7 @@
 // The text large, word by word, with the arcs of its heads: the picture that the explorer opens with.
 
 import {html, nothing} from "../../assets/vendor/lit.js";
-import {arcsOver} from "../lib/arcs.js";
+import {arcsOver, paints} from "../lib/arcs.js";
 import {isPart, shown} from "../lib/ground-words.js";
 import {isBreak, moveByKey, toWords, written} from "../lib/words.js";
 import {FREE, bring, next, strongest} from "./guide.js";
@@ -32,6 +32,7 @@ const wholeOf = (pieces, word) => word.map((i) => (isPart(pieces[i]) ? "" : piec
 export function sentence(m, widget) {
   const {pieces, at, entry} = m;
   const words = wordsOf(m);
+  const row = m.arcs.only === null ? null : rowOf(m.reading.heads[m.arcs.only], at, pieces.length);
   const choose = (i) => {
     const isFirst = widget.state.guide <= 2;
     widget.set({at: i, to: null, ...next(widget, 2)});
@@ -45,16 +46,16 @@ export function sentence(m, widget) {
   const over = ({target}) => target.closest("[role=radio]") && seen(+target.closest("[role=radio]").dataset.at);
   const ends = entry.kind === "storyteller" ? (i) => isBreak(pieces, words, i) : () => false;
   return html`<div class="text ${pieces.length > LONG ? "long" : pieces.length <= SHORT ? "short" : ""} ${entry.kind}">
-    <svg class="arcs" aria-hidden="true"></svg>
+    <svg class="arcs" aria-hidden="true">${paints}<g></g></svg>
     <div class="tokens" role="radiogroup" aria-label="The word that looks" @keydown=${(event) => moveByKey(event, choose)}
       @pointerover=${over} @pointerleave=${() => seen(null)} @focusin=${over} @focusout=${() => seen(null)}>${words.map((word, i) => html`<span class=${ends(i) ? "line-end" : nothing}>${
-        word.map((j) => token(m, j, word, choose))}</span>`)}${
+        word.map((j) => token(m, j, word, row, choose))}</span>`)}${
       entry.causal && at === pieces.length - 1 ? html`<span class="ghost" aria-hidden="true" title="the model’s first guess: press to go on with it" @click=${() => append(widget, m.guesses[0])}>${guess(m.guesses[0].text, m)}</span>` : nothing}</div></div>`;
 }
 
-const token = ({pieces, at, row, isAll, entry, step}, i, word, choose) => html`<button type="button" role="radio" aria-checked=${i === at} data-at=${i} title=${i && isPart(pieces[i - 1]) && !isPart(pieces[i]) ? "its last byte, with which the character is whole" : nothing}
+const token = ({pieces, at, entry, step, arcs: {isFew}}, i, word, row, choose) => html`<button type="button" role="radio" aria-checked=${i === at} data-at=${i} title=${i && isPart(pieces[i - 1]) && !isPart(pieces[i]) ? "its last byte, with which the character is whole" : nothing}
   aria-label=${word.length > 1 && !isPart(pieces[i]) ? `${named(pieces, i)}, part of ${wholeOf(pieces, word)}` : nothing}
-  class="${entry.causal && i > at ? "ahead" : "weighted"} ${step === 2 && i === at ? "try" : ""}" tabindex=${i === at ? 0 : -1} style="--weight:${isAll ? 0 : +row[i].toFixed(3)}"
+  class="${entry.causal && i > at ? "ahead" : "weighted"} ${step === 2 && i === at ? "try" : ""}" tabindex=${i === at ? 0 : -1} style="--weight:${!row || (isFew && row[i] < LARGE) ? 0 : +row[i].toFixed(3)}"
   @click=${() => choose(i)}><bdi>${isPart(pieces[i]) ? written(pieces[i]) : named(pieces, i)}</bdi></button>`;
 
 /** The heads whose arcs are drawn where nothing is pointed at: null for all, and of heads that are off all of these. */
@@ -75,9 +76,10 @@ export function drawArcs({root, model: m, data: {bench}}) {
   const isStuck = "stuck" in text.dataset;
   const best = strongest(m.pushes);
   const over = arcsOver(text, isStuck ? STUCK : Infinity);
-  const [svg] = text.children;
-  while (svg.children.length < arcs.length) svg.append(document.createElementNS("http://www.w3.org/2000/svg", "path"));
-  while (svg.children.length > arcs.length) svg.lastChild.remove();
+  const svg = text.querySelector(".arcs");
+  const {lastElementChild: group} = svg;
+  while (group.children.length < arcs.length) group.append(document.createElementNS("http://www.w3.org/2000/svg", "path"));
+  while (group.children.length > arcs.length) group.lastChild.remove();
   const isAll = only === null;
   svg.classList.toggle("all", isAll);
   svg.classList.toggle("former", isFormer);
@@ -85,8 +87,9 @@ export function drawArcs({root, model: m, data: {bench}}) {
   svg.classList.toggle("one-first", isAll && m.step < FREE);
   root.querySelector(".peeked").textContent = (bench.hoverHead ?? m.arcs.only) === m.arcs.only ? "" : `The arcs of head ${nameOf(heads[bench.hoverHead])}, under the pointer.`;
   arcs.forEach(({head, layer, to, weight}, i) => {
-    const path = svg.children[i];
+    const path = group.children[i];
     path.setAttribute("d", over.path(from, to, isAll || only.length > 1 ? (isStuck ? STUCK_LIFT : LIFT) * head : 0));
+    path.setAttribute("stroke", over.paint(from, to));
     path.setAttribute("class", `layer-${layer + 1} ${head === best ? "best" : ""}`);
     path.style.setProperty("--weight", weight.toFixed(3));
   });
