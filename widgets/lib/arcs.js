@@ -1,4 +1,4 @@
-// Arcs from a chosen word to those it looks at, over words that stand in lines. Their style is in assets/widgets.css.
+// Arcs from a chosen word to those it looks at, over words that stand in lines. Their style is in widgets/arcs.css.
 
 import {svg} from "../../assets/vendor/lit.js";
 
