@@ -42,24 +42,31 @@ function view(m, widget) {
   return bench.place;
 }
 
-/** Whether the game asks for a head of this very text, which a switch would tell. */
-const isAsked = ({reading}, {data: {bench: {game}, game: rounds}}) => game?.isAsking && reading.text === rounds[game.answers.length].text;
-
 const whole = (m, widget) => html`${status(m)}${sentence(m, widget)}${legend(m)}${guide(m, widget)}${finding(m, widget)}
-  ${showsHeads(widget.state) && !isAsked(m, widget) ? verdict(m, widget) : nothing}
+  ${showsHeads(widget.state) && !m.round ? verdict(m, widget) : nothing}
   <div class="halves ${showsHeads(widget.state) ? "" : "first"}" aria-busy=${m.isAwaited && !m.isWriting}>
     ${showsHeads(widget.state) ? html`${widget.data.bench.machine.show(() => overview(m, widget))}` : nothing}
     <div class="side">${guesses(m, widget)}${showsHeads(widget.state) && !m.isAll ? headOf(m, widget) : nothing}</div></div>
+  ${widget.data.bench.game ? gameOf(m, widget) : nothing}
   <div class="more">${passFold(m, widget)}${folded(widget, "gallery", "Ten findings, one press each", () => gallery(m, widget))}${
-    folded(widget, "game", "Find the head: a game of three rounds", () => lazily(widget, "game", () => import("./explorer/game-view.js"), ({game}) => game(m, widget)))}${folded(widget, "tools", "Another model, examples, two texts compared", () => lazily(widget, "tools", () => import("./explorer/tools.js"), ({tools}) => tools(m, widget)))}</div>
+    widget.data.bench.game ? nothing : folded(widget, "game", "Find the head: a game of three rounds", () => gameOf(m, widget))}${folded(widget, "tools", "Another model, examples, two texts compared", () => lazily(widget, "tools", () => import("./explorer/tools.js"), ({tools}) => tools(m, widget)))}</div>
   ${widget.sentence({hidden: true})}`;
 
 const headOf = (m, widget) => lazily(widget, "detail", () => import("./explorer/detail.js"),
   ({detail}) => detail({...m, parts: widget.data.bench.parts[m.entry.name]}, widget));
 
+const gameOf = (m, widget) => lazily(widget, "game", () => import("./explorer/game-view.js"), ({game}) => game(m, widget));
+
 /** The play of the forward pass: open wherever the state is at a stage of it. */
-const passFold = (m, widget) => html`<details .open=${widget.state.stage > 0} @toggle=${({target: {open}}) => open !== widget.state.stage > 0 && widget.set({stage: open ? 1 : 0})}>
+const passFold = (m, widget) => html`<details .open=${widget.state.stage > 0} @toggle=${(event) => openPass(event, widget)}>
   <summary>Watch the model compute its guess, stage by stage</summary>${widget.state.stage ? lazily(widget, "pass", () => import("./explorer/pass-view.js"), ({pass}) => pass(m, widget)) : nothing}</details>`;
+
+/** Opened by a press, it comes to the top, so that its pictures have room. */
+function openPass({target: {open, firstElementChild: summary}}, widget) {
+  if (open === widget.state.stage > 0) return;
+  widget.set({stage: open ? 1 : 0});
+  if (open && summary.matches(":hover, :focus")) summary.scrollIntoView({block: "start"});
+}
 
 // ---- Fields ----------------------------------------------------------------------------------
 
@@ -111,7 +118,7 @@ const widgetOf = defineWidget({
   challenges: {
     "one-head-off": (m) => m.isSettled && isOwn(m) && m.reading.off.length === 1 && m.whole.text !== m.guesses[0].text,
     "copied": (m) => m.isSettled && m.entry.kind === "induction" && isOwn(m) && m.to > 0 && m.to < m.at - 1 && m.row[m.to] >= 0.9 && m.pieces[m.to - 1] === m.pieces[m.at],
-    "late": (m) => m.isSettled && m.entry.kind === "storyteller" && m.reading.temperature === 1 && m.stages[m.stages.length - 1][0].share >= 0.5 && !m.reading.off.length && m.stages[m.stages.length - 2].slice(0, LENS).every(({text}) => text !== m.guesses[0].text)
+    "late": (m) => m.isSettled && !m.isWriting && m.entry.kind === "storyteller" && m.reading.temperature === 1 && m.stages[m.stages.length - 1][0].share >= 0.5 && !m.reading.off.length && m.stages[m.stages.length - 2].slice(0, LENS).every(({text}) => text !== m.guesses[0].text)
   }
 });
 
@@ -122,7 +129,7 @@ const benchOf = (models) => ({
   readings: [], parts: {}, unfolded: new Set(), drawn: null, last: null, failed: "", said: "",
   typing: null, hover: null, hoverHead: null, // the timer of what is being typed; what the pointer is on
   isStill: false, own: null, finding: "", game: null, // the reader's text, the finding that was pressed, the game's answers
-  playing: null, loaded: {}, // the play's timer, and the code of parts that were opened
+  playing: null, speed: 1, loaded: {}, // the play's timer and its speed, and the code of parts that were opened
   left: 0, written: "", draw: null // tokens still to be written, the text so far, the last draw
 });
 

@@ -1,7 +1,7 @@
 // A language model on the reader's own text: where each head looks, what it guesses, what it writes.
 
 import {html, live, nothing, svg} from "../assets/vendor/lit.js";
-import {arcsOver} from "./lib/arcs.js";
+import {arcsOver, paints} from "./lib/arcs.js";
 import {askStoryteller} from "./lib/ask-storyteller.js";
 import {reset, slider} from "./lib/controls.js";
 import {defineWidget} from "./lib/define-widget.js";
@@ -155,7 +155,7 @@ function view(m, widget) {
   const look = (to) => widget.set({at: to === pieces.length - 1 ? null : to});
   const choose = (head) => widget.set({head});
   return html`<div class="text ${pieces.length > 80 ? "long" : ""} ${widget.data.story.drawn === m.reading ? "same" : ""}">
-      <svg class="arcs" aria-hidden="true">${COLORED}${[...row].map((weight) => svg`<path style="--weight:${+weight.toFixed(3)}" />`)}</svg>
+      <svg class="arcs" aria-hidden="true">${paints}${[...row].map((weight) => svg`<path style="--weight:${+weight.toFixed(3)}" />`)}</svg>
       <div class="tokens" role="radiogroup" aria-label="The word that looks" @keydown=${(event) => moveByKey(event, look)}>${
         words.map((word, i) => html`<span class=${isBreak(pieces, words, i) ? "line-end" : nothing}>${word.map((j) => token(m, j, look))}</span>`)}${
         at === pieces.length - 1 && m.guesses.length ? html`<span class="ghost" aria-hidden="true">${guessed(m.guesses[0].text, pieces[at])}</span>` : nothing}</div></div>
@@ -174,17 +174,13 @@ function view(m, widget) {
     ${widget.sentence({hidden: true})}`;
 }
 
-/** An arc runs from the colour of the query that asks to that of the key that answers. */
-const COLORED = svg`<defs>${[["across", 1, 0], ["up", 0, 1]].map(([name, x, y]) => svg`<linearGradient id="story-${name}" x1="0" y1="0" x2=${x} y2=${y}>
-  <stop class="key" offset="0" /><stop class="query" offset="1" /></linearGradient>`)}</defs>`;
-
 /** Draws the arcs where the words now stand. */
 function drawArcs({root, model: {at}}) {
   const text = root.querySelector(".text");
   const over = arcsOver(text);
   text.querySelectorAll(".arcs path").forEach((path, to) => {
     path.setAttribute("d", over.path(at, to));
-    path.setAttribute("stroke", `url(#story-${over.isOneLine(at, to) ? "across" : "up"})`);
+    path.setAttribute("stroke", over.paint(at, to));
   });
 }
 

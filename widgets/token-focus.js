@@ -48,9 +48,12 @@ const looksMost = (found, from, to) => found.tokens[found.from] === from && foun
 
 // ---- View ----------------------------------------------------------------------------------
 
+/** From the colour of the query that asks to that of the key that answers, as arcs have it; in the drawing's own units, as a level line has no height. */
+const WAY = svg`<defs><linearGradient id="focus-way" gradientUnits="userSpaceOnUse" x1="0" x2="100"><stop class="query" offset="0" /><stop class="key" offset="1" /></linearGradient></defs>`;
+
 function view({tokens, says, from, row, hidden}, widget) {
   const choose = (token) => widget.set({word: {sentence: widget.state.sentence, token}});
-  const arrow = (weight, to) => svg`<line x1="0" x2="100" y1=${from + 0.5} y2=${to + 0.5} style="--weight:${weight}"
+  const arrow = (weight, to) => svg`<path d="M0,${from + 0.5}C50,${from + 0.5} 50,${to + 0.5} 100,${to + 0.5}" stroke="url(#focus-way)" style="--weight:${weight}"
     visibility=${hidden[to] ? "hidden" : nothing} />`;
   const target = (weight, to) => html`<li class=${hidden[to] ? "hidden-word" : ""} style="--weight:${weight}">
     <span class="token">${tokens[to]}</span>
@@ -58,7 +61,7 @@ function view({tokens, says, from, row, hidden}, widget) {
   const total = row.reduce((sum, weight) => sum + Math.round(weight * 100), 0);
   return html`<div class="arrows">
     ${wordGroup({words: tokens, chosen: from, label: "The word that looks", className: "from", choose})}
-    <svg aria-hidden="true" preserveAspectRatio="none" viewBox="0 0 100 ${tokens.length}">${row.map(arrow)}</svg>
+    <svg aria-hidden="true" preserveAspectRatio="none" viewBox="0 0 100 ${tokens.length}">${WAY}${row.map(arrow)}</svg>
     <ol class="to" aria-hidden="true">${row.map(target)}</ol></div>
     <p class="says">${says}</p>
     <p class=${total === 100 ? "rounding" : "rounding needed"}>

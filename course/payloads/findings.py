@@ -35,21 +35,23 @@ ASKED = '"I am so glad to see you!" cried Dorothy. "Where have you been?" asked'
 
 # numbers: ("look", head, token or tokens), ("share", token), ("share", token, heads off). A token
 # that occurs more than once is meant at its first place; `back` says how far away that is.
+# `told` stands beside the arcs; `then` once a head is off. `tries`: heads to switch off together.
 FINDINGS = [
     {
-        "title": "A copyist", "text": DOG, "head": "4.3", "off": [],
+        "title": "A copyist", "text": DOG, "head": "4.3",
         "does": "Head 4.3 looks for what came after big last time, and copies it.",
         "told": "Head 4.3 looks from the second big at dog, the word that came after the first "
-        "big: {look}. This is induction. Without it dog falls from {whole} to {without}.",
+        "big: {look}. This is induction.",
+        "then": "Without it dog falls from {whole} to {without}.",
         "numbers": {
             "look": ("look", "4.3", " dog"), "whole": ("share", " dog"),
             "without": ("share", " dog", ["4.3"]),
         },
     },
     {
-        "title": "A name carried far", "text": TURTLE, "head": "4.3", "off": [],
-        "told": "The same head looks {back} tokens back, at the T of Turtle: {look}. Without it "
-        "T falls from {whole} to {without}.",
+        "title": "A name carried far", "text": TURTLE, "head": "4.3",
+        "told": "Head 4.3 looks {back} tokens back, at the T of Turtle: {look}.",
+        "then": "Without it T falls from {whole} to {without}.",
         "numbers": {
             "back": ("back", " T"), "look": ("look", "4.3", " T"), "whole": ("share", " T"),
             "without": ("share", " T", ["4.3"]),
@@ -57,29 +59,38 @@ FINDINGS = [
     },
     {
         "title": "One step back", "text": "The good old man went home to his", "head": "2.4",
-        "off": [],
         "told": "Head 2.4 looks at the token before, at any word: here {look}. It tells later "
         "heads what came before.",
-        "numbers": {"look": ("look", "2.4", " to")},
+        "then": "Without it home falls from {whole} to {without}.",
+        "numbers": {
+            "look": ("look", "2.4", " to"), "whole": ("share", " home"),
+            "without": ("share", " home", ["2.4"]),
+        },
     },
     {
-        "title": "Two pieces of a name", "text": FISHER, "head": "1.1", "off": [],
-        "told": "Jeremy comes in pieces. Head 1.1 looks from er at the J before it: {look}. "
-        "Without it the next piece, {guess}, falls from {whole} to {without}.",
+        "title": "Two pieces of a name", "text": FISHER, "head": "1.1",
+        "told": "Jeremy comes in pieces. Head 1.1 looks from er at the J before it: {look}.",
+        "then": "Without it the next piece, {guess}, falls from {whole} to {without}.",
         "numbers": {
             "look": ("look", "1.1", " J", -1), "whole": ("share", None),
             "without": ("share", None, ["1.1"]),
         },
     },
     {
-        "title": "Punctuation", "text": ASKED, "head": "4.1", "off": [],
+        "title": "Punctuation", "text": ASKED, "head": "4.1",
         "told": "Head 4.1 gives {look} to marks: quotation marks, the stop, the question mark.",
-        "numbers": {"look": ("look", "4.1", ('"', '!"', ".", ' "', '?"'))},
+        "then": "Without it the guess, the, even rises, from {whole} to {without}: where a head "
+        "looks doesn’t say what it is needed for.",
+        "numbers": {
+            "look": ("look", "4.1", ('"', '!"', ".", ' "', '?"')), "whole": ("share", None),
+            "without": ("share", None, ["4.1"]),
+        },
     },
     {
-        "title": "A name for the verb", "text": ASKED, "head": "4.4", "off": [],
-        "told": "Who asked? Head 4.4 looks from asked at the end of Dorothy: {look}. Yet here it "
-        "hardly counts: without it, the guess, the, has {without}, not {whole}.",
+        "title": "A name for the verb", "text": ASKED, "head": "4.4",
+        "told": "Who asked? Head 4.4 looks from asked at the end of Dorothy: {look}.",
+        "then": "Yet here it hardly counts: without it, the guess, the, has {without}, not "
+        "{whole}.",
         "numbers": {
             "look": ("look", "4.4", "orothy"), "whole": ("share", None),
             "without": ("share", None, ["4.4"]),
@@ -87,34 +98,47 @@ FINDINGS = [
     },
     {
         "title": "A resting place", "text": "He did not know what to", "head": "3.1", "at": 2,
-        "off": [],
         "told": "Weights add up to 1, also where there is nothing to find. From not, "
         "head 3.1 gives {look} to the first word: such a resting place is called a sink.",
-        "numbers": {"look": ("look", "3.1", "He")},
+        "then": "Without it the guess, know, has {without}, not {whole}.",
+        "numbers": {
+            "look": ("look", "3.1", "He"), "whole": ("share", " know"),
+            "without": ("share", " know", ["3.1"]),
+        },
     },
     {
-        "title": "A head that holds a guess down", "text": PETER, "head": "3.4", "off": ["3.4"],
-        "told": "With head 3.4 off, as here, Rabbit rises from {whole} to {without}. Heads "
-        "can hold a guess down, too.",
-        "numbers": {"whole": ("share", " Rabbit"), "without": ("share", " Rabbit", ["3.4"])},
+        "title": "A head that holds a guess down", "text": PETER, "head": "3.4",
+        "told": "Head 3.4 looks from Peter at Then, the word before: {look}.",
+        "then": "Without it Rabbit rises from {whole} to {without}: heads can hold a guess down, "
+        "too.",
+        "numbers": {
+            "look": ("look", "3.4", " Then"), "whole": ("share", " Rabbit"),
+            "without": ("share", " Rabbit", ["3.4"]),
+        },
     },
     {
         "title": "One head repairs what another lacks", "text": TIN, "head": "2.4",
-        "off": ["1.1", "2.4"],
-        "told": "W, which begins Woodman, has {whole}. Without head 1.1 it keeps {first}, without "
-        "2.4 it keeps {second}; without both, {both}. Each does the other’s work where it must.",
+        "tries": [["1.1"], ["2.4"], ["1.1", "2.4"]],
+        "told": "Heads 1.1 and 2.4 both look back at the T of Tin, with {one} and {other}. W, "
+        "which begins Woodman, has {whole}.",
+        "then": "Without head 1.1 W keeps {first}, without 2.4 {second}; without both, {both}. "
+        "Each does the other’s work where it must.",
         "numbers": {
+            "one": ("look", "1.1", " T", -1), "other": ("look", "2.4", " T", -1),
             "whole": ("share", " W"), "first": ("share", " W", ["1.1"]),
             "second": ("share", " W", ["2.4"]), "both": ("share", " W", ["1.1", "2.4"]),
         },
     },
     {
         "title": "Copied, yet not guessed", "text": "The boy saw a big cat. Then the big",
-        "head": "4.3", "off": [],
+        "head": "4.3",
         "told": "cat for dog: head 4.3 looks at cat, with {look}. But the model guesses dog, with "
-        "{dog}, and cat has {cat}. An MLP speaks for dog in both texts.",
+        "{dog}, and cat has {cat}: an MLP, the part of a layer that looks at one token alone, "
+        "speaks for dog in both texts.",
+        "then": "Without 4.3 dog has {without}: the head pushes dog, too.",
         "numbers": {
             "look": ("look", "4.3", " cat"), "dog": ("share", " dog"), "cat": ("share", " cat"),
+            "without": ("share", " dog", ["4.3"]),
         },
     },
 ]  # fmt: skip
@@ -147,12 +171,12 @@ class Seen:
             self.runs[pairs] = self.model(torch.tensor([self.ids]), off=pairs)
         return self.runs[pairs]
 
-    def _shares(self, off: list[str]) -> torch.Tensor:
-        return self._run(off).logits[0, -1].softmax(-1)
+    def _shares(self, off: list[str], at: int = -1) -> torch.Tensor:
+        return self._run(off).logits[0, at].softmax(-1)
 
-    def share(self, token: str | None, off: list[str] | None = None) -> float:
-        at = self.guess if token is None else self.tokenizer.encode(token)[0]
-        return self._shares(off or [])[at].item()
+    def share(self, token: str | None, off: list[str] | None = None, at: int = -1) -> float:
+        wanted = self.guess if token is None else self.tokenizer.encode(token)[0]
+        return self._shares(off or [], at)[wanted].item()
 
     def look(self, name: str, tokens: str | tuple, which: int = 0, at: int = -1) -> float:
         layer, number = head(name)
@@ -161,28 +185,29 @@ class Seen:
             return sum(row[i].item() for i, one in enumerate(self.names) if one in tokens)
         return row[[i for i, one in enumerate(self.names) if one == tokens][which]].item()
 
-    def told(self, finding: dict[str, Any]) -> str:
-        """The sentence with its numbers."""
+    def told(self, finding: dict[str, Any]) -> dict[str, str]:
+        """Its sentences, `told` and `then`, with their numbers."""
         found = {"guess": self.tokenizer.name(self.guess).strip()}
+        at = finding.get("at", -1)
         for key, (kind, *rest) in finding["numbers"].items():
             if kind == "back":
                 found[key] = len(self.names) - 1 - self.names.index(*rest)
             elif kind == "share":
-                found[key] = percent(self.share(*rest))
+                found[key] = percent(self.share(*rest, at=at))
             else:
-                found[key] = percent(self.look(*rest, at=finding.get("at") or -1))
-        return finding["told"].format(**found)
+                found[key] = percent(self.look(*rest, at=at))
+        return {part: finding[part].format(**found) for part in ("told", "then")}
 
 
 @torch.no_grad()
 def findings() -> list[dict[str, Any]]:
-    """The gallery: {title, told, does, model, text, at, head, off}."""
+    """The gallery: {title, told, then, model, text, at, head}, and what only some have."""
     see = _seer()
     return [
         {
-            "title": one["title"], "told": see(one["text"]).told(one), "model": "storyteller",
-            "text": one["text"], "at": one.get("at"), "head": one["head"], "off": one["off"],
-            **({"does": one["does"]} if "does" in one else {}),
+            "title": one["title"], **see(one["text"]).told(one), "model": "storyteller",
+            "text": one["text"], "at": one.get("at"), "head": one["head"],
+            **{part: one[part] for part in ("does", "tries") if part in one},
         }
         for one in FINDINGS
     ]  # fmt: skip

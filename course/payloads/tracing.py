@@ -131,14 +131,16 @@ def _truth(logits: Tensor, ids: list[int], i: int, tokenizer: Tokenizer) -> dict
     }  # fmt: skip
 
 
-def pushes(model: Transformer, found: dict[str, Any], i: int) -> dict[str, Any]:
-    """How far each part moves the first guess at token ``i``, against the average word.
+def pushes(
+    model: Transformer, found: dict[str, Any], i: int, guess: int | None = None
+) -> dict[str, Any]:
+    """How far each part moves ``guess``, or the first, at token ``i``, against the average word.
 
     The final norm divides the whole stream by one number; with that number held, the logit is a
     sum with one term for each part.
     """
     run = found["run"]
-    guess = run.logits[0, i].argmax()
+    guess = run.logits[0, i].argmax() if guess is None else guess
     way = model.embedding[guess] - model.embedding.mean(0)  # (E,)
     total = run.logits[0, i, guess] - run.logits[0, i].mean()
     if model.config.norm:

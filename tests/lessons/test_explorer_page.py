@@ -54,10 +54,14 @@ def test_head_4_3_carries_the_guess(model, ids, said):
     assert percent(looks[5]) == "59 %"
 
 
-@torch.no_grad()
 def heads_off(model, tokens, *names):
+    return guessed_at(model, tokens, -1, *names)
+
+
+@torch.no_grad()
+def guessed_at(model, tokens, at, *names):
     off = tuple((int(name[0]) - 1, int(name[2]) - 1) for name in names)
-    return model(torch.tensor([tokens]), off=off).logits[0, -1].softmax(-1)
+    return model(torch.tensor([tokens]), off=off).logits[0, at].softmax(-1)
 
 
 @torch.no_grad()
@@ -67,7 +71,7 @@ def looks(model, tokens, name, at=-1):
 
 
 def shares_told(found, title):
-    told = next(one["told"] for one in found if one["title"] == title)
+    told = next(one["told"] + one["then"] for one in found if one["title"] == title)
     return re.findall(r"\d+\u202f%", told)
 
 
@@ -103,8 +107,10 @@ def test_each_finding_of_the_gallery_is_the_models(model, ids, gallery):
     assert f"looks {len(far) - 1 - at} tokens back" in gallery[1]["told"]
     assert looks(model, far, "4.3").argmax() == at
 
-    step = looks(model, tokens["One step back"], "2.4")
-    assert told("One step back") == narrow(step[-2])
+    old = tokens["One step back"]
+    step, home = looks(model, old, "2.4"), vocabulary.index(" home")
+    before, after = heads_off(model, old)[home], heads_off(model, old, "2.4")[home]
+    assert told("One step back") == narrow(step[-2], before, after)
 
     fisher = tokens["Two pieces of a name"]
     assert [vocabulary[i] for i in fisher[-2:]] == [" J", "er"]
@@ -116,33 +122,45 @@ def test_each_finding_of_the_gallery_is_the_models(model, ids, gallery):
 
     asked = tokens["Punctuation"]
     marks = [i for i, token in enumerate(asked) if not re.search(r"[A-Za-z]", vocabulary[token])]
-    assert told("Punctuation") == narrow(looks(model, asked, "4.1")[marks].sum())
-    named = asked.index(vocabulary.index("orothy"))
-    before, after = heads_off(model, asked), heads_off(model, asked, "4.4")
     the = vocabulary.index(" the")
+    before, after = heads_off(model, asked), heads_off(model, asked, "4.1")
+    assert after[the] > before[the]
+    given = looks(model, asked, "4.1")[marks].sum()
+    assert told("Punctuation") == narrow(given, before[the], after[the])
+    named = asked.index(vocabulary.index("orothy"))
+    after = heads_off(model, asked, "4.4")
     assert before.argmax() == the
     row = looks(model, asked, "4.4")
     assert told("A name for the verb") == narrow(row[named], after[the], before[the])
 
     sink = looks(model, tokens["A resting place"], "3.1", at=2)
-    assert told("A resting place") == narrow(sink[0])
+    know, rest = vocabulary.index(" know"), tokens["A resting place"]
+    without = guessed_at(model, rest, 2, "3.1")[know]
+    whole = guessed_at(model, rest, 2)
+    assert whole.argmax() == know
+    assert told("A resting place") == narrow(sink[0], without, whole[know])
     held = tokens["A head that holds a guess down"]
     rabbit = vocabulary.index(" Rabbit")
     before, after = heads_off(model, held)[rabbit], heads_off(model, held, "3.4")[rabbit]
-    assert told("A head that holds a guess down") == narrow(before, after)
+    row = looks(model, held, "3.4")
+    assert vocabulary[held[row.argmax()]] == " Then"
+    assert told("A head that holds a guess down") == narrow(row.max(), before, after)
     assert after > 2 * before
 
     tin = tokens["One head repairs what another lacks"]
     wood = vocabulary.index(" W")
     kept = [heads_off(model, tin, *off)[wood] for off in ((), ("1.1",), ("2.4",), ("1.1", "2.4"))]
-    assert told("One head repairs what another lacks") == narrow(*kept)
+    back = [looks(model, tin, name)[-2] for name in ("1.1", "2.4")]
+    assert vocabulary[tin[-2]] == " T"
+    assert told("One head repairs what another lacks") == narrow(*back, *kept)
     assert kept[3] < 0.02 < 0.7 < min(kept[:3])
 
     cat = tokens["Copied, yet not guessed"]
     shares = heads_off(model, cat)
     row = looks(model, cat, "4.3")
     assert row.argmax() == 5
-    assert told("Copied, yet not guessed") == narrow(row[5], shares[dog], shares[cat[5]])
+    without = heads_off(model, cat, "4.3")[dog]
+    assert told("Copied, yet not guessed") == narrow(row[5], shares[dog], shares[cat[5]], without)
 
 
 def test_what_the_game_says_of_each_head_is_the_models(model, ids):

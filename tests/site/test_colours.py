@@ -111,7 +111,7 @@ CONTRASTS = """() => {
     number: between("ink-turned", "weight"), hatched: between("text", "hatch")};
 }"""
 FAINT = """() => Math.min(...[...document.querySelectorAll(
-    ".token-focus line, .query-plane .key line, .path-tracer .edges, .saturation .draws")]
+    ".token-focus .arrows path, .query-plane .key line, .path-tracer .edges, .saturation .draws")]
   .map((line) => Number(getComputedStyle(line).opacity)))"""
 
 

@@ -6,6 +6,7 @@ import pytest
 import torch
 from playwright.sync_api import expect
 
+from course.payloads import tracing
 from course.payloads.explorer import MODELS
 from models import weights
 from models.storyteller.tokens import Tokenizer
@@ -124,9 +125,9 @@ def test_a_head_is_switched_off_and_its_effect_seen_on_one_screen(open_page, siz
     with open_page(OPEN, width=size[0]) as page:
         page.set_viewport_size({"width": size[0], "height": size[1]})
         rows = page.locator("#explorer .verdict .share")
-        expect(rows).to_have_text(["47 %", "?"])
+        expect(rows).to_have_text(["47 %", "?", "?"])
         page.get_by_label("Switch off").check()
-        expect(rows).to_have_text(["47 %", "4.4 %"])
+        expect(rows).to_have_text(["47 %", "4.4 %", "7.4 %"])
         expect(page.locator("#explorer .bars li").first).to_have_text(
             re.compile(r"^\s*b\s+7\.4\s%")
         )
@@ -136,7 +137,7 @@ def test_a_head_is_switched_off_and_its_effect_seen_on_one_screen(open_page, siz
         boxes = page.evaluate(BOXES)
         assert all(0 <= top < bottom <= size[1] for top, bottom in boxes), boxes
         page.get_by_role("button", name="All heads on").click()
-        expect(rows).to_have_text(["47 %", "?"])
+        expect(rows).to_have_text(["47 %", "?", "?"])
 
 
 def test_choosing_a_word_moves_no_word(open_page):
@@ -314,23 +315,29 @@ def test_five_presses_from_a_text_to_what_a_head_does(open_page):
         assert page.evaluate(before) == 3
         expect(page.locator("#explorer .tiles")).to_have_count(0)
         expect(page.locator(GUIDE)).to_contain_text("A head is a small part of the model")
+        expect(page.locator("#explorer .legend")).to_contain_text(
+            "4.3 looks most: head 3 of layer 4"
+        )
         arcs = page.locator("#explorer .arcs path")
         expect(arcs).to_have_count(1)
-        page.get_by_role("button", name="Take this text").click()
-        expect(page.locator(GUIDE)).to_contain_text("Press a word")
-        expect(page.locator("#explorer .legend")).to_contain_text("The arcs of head 4.3")
+        page.get_by_role("button", name="Go on with this text").click()
+        expect(page.locator(GUIDE)).to_contain_text("Press a word, best big, the last one")
+        expect(page.locator("#explorer .tokens .try")).to_have_text("big")
         page.locator(WORD).last.click()
         expect(page.locator(GUIDE)).to_contain_text("Try 4.3")
-        expect(page.locator("#explorer .arcs.all")).to_have_count(1)
+        expect(page.locator("#explorer .arcs.all .best")).not_to_have_count(0)
         expect(page.locator("#explorer .legend")).to_contain_text("by layer")
         expect(page.locator("#explorer .tiles .try")).to_be_in_viewport(ratio=1)
         page.locator("#explorer .tiles button").nth(14).click()
         expect(page.locator("#explorer .guide")).to_be_in_viewport(ratio=1)
         track = "e => [e.offsetLeft, e.offsetWidth]"
         before = page.locator("#explorer .verdict .bar").first.evaluate(track)
+        expect(page.locator(GUIDE)).to_contain_text("from big at dog, 59")
         expect(page.locator(GUIDE)).to_contain_text("Switch head 4.3 off")
         page.get_by_label("Switch off head 4.3").check()
-        expect(page.locator(GUIDE)).to_contain_text("dog has 4.4 %, not 47 %, and b comes first")
+        expect(page.locator(GUIDE)).to_contain_text(
+            "dog falls from 47 % to 4.4 %; first is now b, with 7.4 %"
+        )
         expect(page.locator(GUIDE)).to_contain_text("what came after big last time, and copies")
         assert page.locator("#explorer .verdict .bar").first.evaluate(track) == before
         expect(page.locator("#explorer .arcs.former path")).not_to_have_count(0)
@@ -357,7 +364,7 @@ def test_what_the_head_does_is_said_of_its_own_text_alone(open_page):
     with open_page("explorer.html?explorer.guide=5&explorer.off=4.3&explorer.head=4.3") as page:
         expect(page.locator(GUIDE)).to_contain_text("copies it")
         page.locator("#explorer textarea").fill("Tom had a black cat. One night the black")
-        expect(page.locator(GUIDE)).to_contain_text("Without 4.3, c")
+        expect(page.locator(GUIDE)).to_contain_text("Without head 4.3, c")
         expect(page.locator(GUIDE)).not_to_contain_text("copies it")
 
 
@@ -403,15 +410,16 @@ STAGE = "#explorer .pass .heading"
 def test_the_play_goes_on_by_itself_and_stops_at_any_stage(open_page):
     with open_page(f"{OPEN}&explorer.stage=1") as page:
         expect(page.locator(STAGE)).to_have_text("1. Words")
+        page.get_by_label("2×").check()
         page.get_by_role("button", name="Play").click()
-        expect(page.locator(STAGE)).to_have_text("3. Queries, keys, values", timeout=15_000)
+        expect(page.locator(STAGE)).to_have_text("3. Queries, keys, values", timeout=20_000)
         page.get_by_role("button", name="Pause").click()
         page.get_by_role("button", name="Back").click()
         expect(page.locator(STAGE)).to_have_text("2. Vectors")
         page.wait_for_timeout(2500)
         expect(page.locator(STAGE)).to_have_text("2. Vectors")
         for number in range(3, 11):
-            page.get_by_role("button", name="Next").click()
+            page.get_by_role("button", name="Next", exact=True).click()
             expect(page.locator(STAGE)).to_contain_text(f"{number}. ")
         expect(page.locator("#explorer .pass .line").first).to_contain_text("dog")
         page.wait_for_url("**explorer.stage=10*")
@@ -431,8 +439,17 @@ def test_a_finding_is_one_press_and_the_readers_text_comes_back(open_page):
         page.get_by_text("Ten findings").click()
         expect(page.locator("#explorer .gallery button")).to_have_count(10)
         page.get_by_role("button", name="One head repairs").click()
-        expect(page.locator("#explorer .finding")).to_contain_text("without both, 1")
-        expect(page.locator("#explorer .verdict .share").last).to_have_text(re.compile(r"^1\.\d"))
+        found = page.locator("#explorer .finding")
+        expect(found).to_contain_text("both look back at the T")
+        expect(found).not_to_contain_text("without both")
+        expect(page.locator("#explorer .arcs:not(.former) path").first).to_be_visible()
+        page.get_by_role("button", name="Off: 1.1 and 2.4").click()
+        expect(found).to_contain_text("without both, 1")
+        expect(page.locator("#explorer .verdict .share").nth(1)).to_have_text(re.compile(r"^1\.\d"))
+        expect(page.locator("#explorer .arcs.several")).to_have_count(1)
+        expect(page.locator("#explorer .legend")).to_contain_text("where they had looked: 1.1 2.4")
+        page.get_by_role("button", name="Next finding").click()
+        expect(found).to_contain_text("Copied, yet not guessed.")
         page.get_by_role("button", name="Back to your text").first.click()
         expect(page.locator("#explorer textarea")).to_have_value("The duck")
         expect(page.locator("#explorer .finding")).to_have_count(0)
@@ -502,16 +519,175 @@ def test_the_game_has_three_rounds_and_a_result_to_copy(open_page):
             answer = page.locator("#explorer .game .main")
             expect(answer).to_have_text("First press a head above")
             expect(page.get_by_label("Switch off")).to_have_count(0)
+            expect(page.locator("#explorer .tiles .cell")).to_have_count(0)
+            pushes = page.locator("#explorer .tiles .push").all_inner_texts()
+            assert any(push.strip() for push in pushes) == (answered == 3)
             page.locator("#explorer .tiles button").nth(head).click()
             expect(answer).to_contain_text("My answer")
             answer.click()
-            expect(page.locator("#explorer .game .round")).to_have_count(answered)
+            told = page.locator("#explorer .game [role=status]").first
+            expect(told).to_contain_text(f"Round {answered}: ")
+            expect(page.locator("#explorer .game .round .own")).to_have_count(1)
             if answered < 3:
                 page.get_by_role("button", name=f"Round {answered + 1}").click()
         page.get_by_role("button", name="Copy the result").click()
-        expect(page.locator("#explorer .game [role=status]")).to_have_text("Copied.")
+        expect(page.locator("#explorer .game [role=status]").last).to_have_text("Copied.")
         copied = page.evaluate("navigator.clipboard.readText()")
         assert copied.startswith("Find the head: 🟩🟩⬛ 200 of 300\nhttp://")
+
+
+BETWEEN = """() => {
+  const [text, first, last, panel] = [".text", ".tiles button", "[data-head='15']", ".game"]
+    .map((name) => document.querySelector("#explorer " + name).getBoundingClientRect());
+  return text.bottom <= first.top && last.bottom <= panel.top;
+}"""
+
+
+@pytest.mark.parametrize("size", [(1280, 900), (390, 844)], ids=str)
+def test_a_rounds_question_heads_and_outcome_are_in_one_view(open_page, size):
+    """And the game can be left: the switch is back."""
+    with open_page(PAGE, width=size[0]) as page:
+        page.set_viewport_size({"width": size[0], "height": size[1]})
+        page.get_by_text("Find the head:").click()
+        page.get_by_role("button", name="Begin").click()
+        panel, head = (
+            page.locator("#explorer .game"),
+            page.locator("#explorer .tiles button").nth(14),
+        )
+        expect(page.locator("#explorer .tokens button")).to_have_count(23)
+        page.wait_for_function(BETWEEN)
+        expect(panel).to_be_in_viewport(ratio=1)
+        head.click()
+        pressed = page.get_by_role("button", name="My answer: head 4.3")
+        box = pressed.bounding_box()
+        pressed.click()
+        expect(panel).to_contain_text("100 of 100 points")
+        expect(panel).to_be_in_viewport(ratio=1)
+        now = panel.bounding_box()
+        assert now["y"] < box["y"] < now["y"] + now["height"], "the outcome is where the press was"
+        page.get_by_role("button", name="Round 2").click()
+        expect(page.get_by_label("Switch off")).to_have_count(0)
+        page.get_by_role("button", name="Stop the game").click()
+        expect(panel).to_have_count(0)
+        expect(page.get_by_label("Switch off")).to_have_count(1)
+
+
+def test_the_last_round_tells_that_a_push_is_no_need(open_page):
+    with open_page(PAGE) as page:
+        page.get_by_text("Find the head:").click()
+        for press, head in (("Begin", 14), ("Round 2", 10), ("Round 3", 14)):
+            page.get_by_role("button", name=press).click()
+            page.locator("#explorer .tiles button").nth(head).click()
+            page.locator("#explorer .game .main").click()
+        told = page.locator("#explorer .game [role=status]").first
+        expect(told).to_contain_text(
+            "The largest push is 4.3’s, +2.8; yet without it the guess has 98"
+        )
+        expect(told).to_contain_text("Most is taken by 1.1.")
+
+
+def test_each_finding_shows_arcs_asks_for_the_switch_and_then_tells(open_page):
+    with open_page(PAGE) as page:
+        page.get_by_text("Ten findings").click()
+        page.locator("#explorer .gallery button").first.click()
+        found = page.locator("#explorer .finding")
+        for number in range(10):
+            title = page.locator("#explorer .gallery b").nth(number).inner_text()
+            expect(found).to_contain_text(title.replace("\n", " "))
+            expect(found).to_contain_text("What will become of the guess?")
+            expect(page.locator("#explorer .arcs path").first).to_be_visible()
+            page.get_by_label("Switch off").check()
+            expect(found).not_to_contain_text("What will become")
+            expect(page.locator("#explorer .arcs.former path").first).to_be_visible()
+            page.get_by_role("button", name="Next finding").click()
+
+
+def test_a_text_that_shows_little_says_so(open_page):
+    with open_page(PAGE) as page:
+        page.locator("#explorer textarea").fill("Alice met the Queen. Then Alice met the")
+        expect(page.locator(GUIDE)).to_contain_text("the first guess has 6.7")
+        page.get_by_role("button", name="Take that text").click()
+        expect(page.locator("#explorer textarea")).to_have_value(MODELS[0]["examples"][1][0])
+        expect(page.locator(GUIDE)).to_contain_text("Press a word, best black")
+
+
+@torch.no_grad()
+def test_a_push_is_worth_what_the_page_says(open_page):
+    """e to its power, in the odds against the (geometric) average of all tokens."""
+    model = weights.load(ROOT / FILE).double()
+    ids = ids_of(model, "storyteller", OPENING)
+    found = tracing.trace(model, ids)
+    run, size = found["run"], found["size"]
+    end = run.residual[-1][0, -1]
+    part = (
+        model.layers[3].attention.out_proj.weight[:, 2 * size : 3 * size] @ found["mixed"][3][2][-1]
+    )
+    scale = (end.var(correction=0) + model.norm.eps).sqrt()
+    added = (model.embedding * model.norm.weight) @ (part - part.mean()) / scale
+    odds = lambda logits: logits.log_softmax(-1)[guess] - logits.log_softmax(-1).mean()  # noqa: E731
+    guess = run.logits[0, -1].argmax()
+    times = (odds(run.logits[0, -1]) - odds(run.logits[0, -1] - added)).exp().item()
+    with open_page(OPEN) as page:
+        told = page.locator("#explorer .machine > .note").nth(1)
+        expect(told).to_contain_text(f"and so +3.4 by about {times:.0f};")
+        page.get_by_label("Switch off").check()
+        expect(told).to_contain_text("what it adds to the score of the guess dog")
+
+
+def test_a_head_under_the_pointer_is_named(open_page):
+    with open_page("explorer.html?explorer.guide=6") as page:
+        page.locator("#explorer .tiles button").nth(7).hover()
+        expect(page.locator("#explorer .legend")).to_contain_text("head 2.4, under the pointer")
+        expect(
+            page.locator("#explorer .legend span", has_text="The arcs of all 16 heads")
+        ).to_be_hidden()
+        page.locator("#explorer textarea").hover()
+        expect(
+            page.locator("#explorer .legend span", has_text="The arcs of all 16 heads")
+        ).to_be_visible()
+
+
+STYLE = """(svg) => [...svg.querySelectorAll("path")].map((path) => {
+  const {stroke, strokeLinecap, strokeWidth} = getComputedStyle(path);
+  return [stroke, strokeLinecap, strokeWidth, 1 + 8 * path.style.getPropertyValue("--weight")];
+})"""
+
+
+@pytest.mark.parametrize(
+    ("path", "drawing"),
+    [
+        (PAGE, "#explorer .arcs"), ("index.html", ".story .arcs"),
+        ("modules/m02_query_key_value/lesson.html", ".token-focus .arrows svg"),
+    ],
+)  # fmt: skip
+def test_arcs_look_the_same_everywhere(open_page, path, drawing):
+    """From the key's colour to the query's, with round ends, 1 px and 8 for the whole weight."""
+    with open_page(path) as page:
+        page.locator(drawing).first.scroll_into_view_if_needed()
+        page.wait_for_function("(name) => document.querySelector(`${name} path`)", arg=drawing)
+        found = page.locator(drawing).first.evaluate(STYLE)
+        for stroke, cap, width, want in found:
+            assert re.match(r'url\("#(arc|focus)-\w+"\)', stroke)
+            assert cap == "round"
+            assert float(width.removesuffix("px")) == pytest.approx(want, abs=0.01)
+        ends = page.locator(drawing).first.evaluate(
+            """(svg) => [".key", ".query"]
+              .map((name) => getComputedStyle(svg.querySelector(name)).stopColor)"""
+        )
+        tokens = page.evaluate(
+            """() => ["key", "query"].map((name) => {
+              const probe = document.body.appendChild(document.createElement("i"));
+              probe.style.color = `var(--color-${name})`;
+              return getComputedStyle(probe).color;
+            })"""
+        )
+        assert ends == tokens
+
+
+def test_the_first_guess_in_the_sentence_can_be_pressed(open_page):
+    with open_page(PAGE) as page:
+        page.locator("#explorer .ghost").click()
+        expect(page.locator("#explorer textarea")).to_have_value(f"{OPENING} dog")
 
 
 LATE = STATES["explorer"]["goals"]["late"]

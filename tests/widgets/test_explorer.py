@@ -75,6 +75,8 @@ def test_a_reading_is_pytorchs(loaded, which):
         for part in tracing.PARTS:
             near(head[part], found[part][layer][number], 1e-3 if part != "mixed" else TOLERANCE)
         assert head["isOff"] == ([layer, number] in off)
+        if head["isOff"]:
+            near(head["former"], on["run"].weights[layer][0, number])
         relative = model.layers[layer].relative
         if relative is not None:
             near(head["bias"][: len(ids)], relative(len(ids))[number, -1])
@@ -87,7 +89,7 @@ def test_a_reading_is_pytorchs(loaded, which):
         near(got["units"][0], found["units"][0].unflatten(-1, (-1, 8)).amax(-1), 1e-3)
     assert_truth(got, found, on, ids, model, [tuple(pair) for pair in off])
     for i in {0, len(ids) - 1}:
-        want = tracing.pushes(model, found, i)
+        want = tracing.pushes(model, found, i, int(on["run"].logits[0, i].argmax()))
         for name in ("start", "rest"):
             assert got["pushes"][i][name] == pytest.approx(want[name], abs=2e-3)
         near(got["pushes"][i]["heads"], torch.tensor(want["heads"]), 2e-3)

@@ -114,6 +114,6 @@ def test_a_finding_is_known_by_its_state():
     of = "m.findingOf(x.data, x.state)?.title ?? null"
     gallery = module("explorer/gallery.js")
     for one in given:
-        state = STATE | {key: one[key] for key in ("text", "head", "off", "at")}
+        state = STATE | {key: one.get(key) for key in ("text", "head", "at")}
         assert gallery.run(of, {"data": data, "state": state}) == one["title"]
     assert gallery.run(of, {"data": data, "state": STATE}) is None

@@ -8,6 +8,7 @@ import {moveByKey, written} from "../lib/words.js";
 import {anyNumber} from "./number.js";
 import {matrix} from "./head.js";
 import {folded} from "./folded.js";
+import {tellsPushes} from "./game.js";
 import {boxed, signed} from "./overview.js";
 
 export const detail = (m, widget) => html`<div class="detail">
@@ -30,7 +31,7 @@ function looks(m, widget) {
   return html`<div class="looks" role="radiogroup" aria-label="The word that is looked at" @keydown=${(event) => moveByKey(event, choose)}>${list.map((i) => html`
       <button type="button" role="radio" aria-checked=${i === to} tabindex=${i === to ? 0 : -1} @click=${() => widget.set({to: i})}>
       <i style=${filled(row[i])}></i><span><bdi>${written(pieces[i])}</bdi>${pieces.indexOf(pieces[i]) === pieces.lastIndexOf(pieces[i]) ? nothing : html` <small>${ordinal(i + 1)} ${UNITS[m.entry.kind]}</small>`}</span> <span>${chance(row[i])}</span></button>`)}</div>
-    <p class="note">${others ? `${others} more: ${chance(left)}. ` : ""}It pushes ${boxed(m.guesses[0].text, m)} by ${signed(m.pushes.heads[head])}.</p>`;
+    <p class="note">${others ? `${others} more: ${chance(left)}. ` : ""}${tellsPushes(m.round) ? html`It pushes ${boxed(m.pushed, m)} by ${signed(m.pushes.heads[head])}.` : nothing}</p>`;
 }
 
 const UNITS = {storyteller: "token", grammar: "word", induction: "letter"};

@@ -4,9 +4,14 @@ import {html, nothing} from "../../assets/vendor/lit.js";
 import {FREE, leave} from "./guide.js";
 import {entryOf, questionOf} from "./look.js";
 
-/** The finding that a state shows, if it does. */
-export const findingOf = ({findings, models}, state) => findings.find(({model, text, head, off, at}) => model === state.model
-  && (state.text ?? entryOf(models, model).examples[0].text) === text && state.head === head && String(state.off) === String(off) && (state.at ?? null) === at);
+const textOf = (models, {model, text}) => text ?? entryOf(models, model).examples[0].text;
+
+/** The finding that an address leads to, if it does: its text, and its head, on or off. */
+export const findingOf = ({findings, models}, state) => findings.find(({model, text, head, at}) => model === state.model
+  && textOf(models, state) === text && state.head === head && (state.at ?? null) === at);
+
+/** The finding that was pressed, or led to, as long as its text stands. */
+const shownOf = ({findings, models, bench}, state) => findings.find(({title, model, text}) => title === bench.finding && model === state.model && text === textOf(models, state));
 
 /** Whether a text is one of the page's, so that it needn't be kept. */
 const isKnown = ({findings, models, game}, text) => [...findings, ...game, ...models.flatMap(({examples}) => examples)].some((one) => one.text === text);
@@ -21,14 +26,17 @@ export function show(widget, changes) {
   widget.root.querySelector(".own-text").scrollIntoView({block: "nearest"}); // the sentence may be stuck in view
 }
 
-function press(widget, {title, model, text, head, off, at}) {
-  widget.data.bench.finding = title;
-  show(widget, {model, text, head, off, at});
+function press(widget, {title, model, text, head, at}) {
+  Object.assign(widget.data.bench, {finding: title, game: null});
+  show(widget, {model, text, head, at});
 }
+
+/** The finding after this one; the last is followed by the first. */
+const nextTo = ({data: {findings}}, shown) => findings[(findings.indexOf(shown) + 1) % findings.length];
 
 export const gallery = (m, widget) => {
   const {data, state} = widget;
-  const shown = findingOf(data, state);
+  const shown = shownOf(data, state);
   return html`<ol class="gallery" aria-label="Findings">${data.findings.map((finding) => html`<li><button type="button" aria-pressed=${finding === shown}
     @click=${() => press(widget, finding)}><b>${finding.title}</b> <span>${finding.text.length > 60 ? `… ${finding.text.slice(-56)}` : finding.text}</span></button></li>`)}</ol>${back(widget)}`;
 };
@@ -37,11 +45,15 @@ export const gallery = (m, widget) => {
 const back = (widget) => {
   const {own} = widget.data.bench;
   return own && questionOf(widget.data, widget.state).text !== own.text
-    ? html`<p><button type="button" @click=${() => leave(widget, {...own, at: null, to: null, head: null, off: []}, "textarea")}>Back to your text</button></p>` : nothing;
+    ? html`<button type="button" @click=${() => leave(widget, {...own, at: null, to: null, head: null, off: []}, "textarea")}>Back to your text</button>` : nothing;
 };
 
 /** What is to be seen, beside the picture: of a finding that was pressed, or that the address leads to. */
 export const finding = (m, widget) => {
-  const shown = m.isRead && widget.state.guide === FREE && findingOf(widget.data, widget.state);
-  return shown && shown.title === widget.data.bench.finding ? html`<section class="finding" aria-label="What this text shows"><p><b>${shown.title}.</b> ${shown.told}</p>${back(widget)}</section>` : nothing;
+  const {data, state} = widget;
+  const shown = m.isRead && state.guide === FREE && shownOf(data, state);
+  return shown ? html`<section class="finding" aria-label="What this text shows"><p role="status"><b>${shown.title}.</b> ${shown.told} ${
+    state.off.length ? shown.then : html`<b>Switch ${shown.tries ? "one of them off, then both" : `head ${shown.head} off`}.</b> What will become of the guess?`}</p>
+    <p class="acts">${shown.tries?.map((off) => html`<button type="button" aria-pressed=${String(off) === String(state.off)} @click=${() => widget.set({off, head: off[off.length - 1]})}>Off: ${off.join(" and ")}</button>`)}
+    <button type="button" @click=${() => press(widget, nextTo(widget, shown))}>Next finding</button>${back(widget)}</p></section>` : nothing;
 };

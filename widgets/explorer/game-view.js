@@ -1,15 +1,16 @@
-// The game's rounds on the page: look at the heads above, then answer with one.
+// The game's rounds on the page: its question, the answer and the outcome in one place, which stays in view under the heads.
 
 import {html, nothing} from "../../assets/vendor/lit.js";
 import {chance} from "../lib/ground-words.js";
 import {filled} from "../lib/shares.js";
 import {show} from "./gallery.js";
-import {FULL, pointsOf, ranked, resultOf} from "./game.js";
-import {CHOSEN_WORD} from "./guide.js";
+import {FULL, pointsOf, ranked, resultOf, tellsPushes} from "./game.js";
+import {CHOSEN_WORD, strongest} from "./guide.js";
+import {drawWaiting} from "./later.js";
 import {nameOf} from "./look.js";
-import {boxed} from "./overview.js";
+import {boxed, signed} from "./overview.js";
 
-const LISTED = 5;
+const [LISTED, GAP] = [4, 8]; // heads; px
 
 function update(widget, game) {
   widget.data.bench.game = game;
@@ -18,11 +19,26 @@ function update(widget, game) {
   widget.root.querySelector(".game .main")?.focus({preventScroll: true}); // the button that was pressed is gone
 }
 
+/** A round: its text, and the heads in view over the question. */
 function begin(widget, answers) {
   const {data} = widget;
-  data.bench.game = {answers, isAsking: true, said: ""};
-  data.bench.drawn = null;
   show(widget, {model: data.models[0].name, text: data.game[answers.length].text});
+  data.bench.game = {answers, isAsking: true, said: "", isNew: true};
+  data.bench.drawn = null;
+  widget.refresh();
+  widget.root.querySelector(".tiles [tabindex='0']")?.focus({preventScroll: true});
+}
+
+/** Brings the heads between the sentence, which sticks to the top, and the question. */
+function showHeads({root}) {
+  drawWaiting();
+  const [text, stages] = [root.querySelector(".text"), root.querySelector(".stages")];
+  stages.scrollIntoView({block: "start"});
+  scrollBy(0, stages.getBoundingClientRect().top - Math.max(0, text.getBoundingClientRect().bottom) - GAP);
+}
+
+function stop(widget) {
+  update(widget, null);
   widget.root.querySelector(CHOSEN_WORD)?.focus({preventScroll: true});
 }
 
@@ -38,41 +54,48 @@ async function copy(widget, text) {
 
 export function game(m, widget) {
   const {data: {bench, game: rounds}} = widget;
-  const {answers = [], isAsking = false, said = ""} = bench.game ?? {};
   if (!bench.game) {
-    return html`<div class="game"><p>Three texts, three guesses. Each time: which head, switched off, takes most from the guess? Look at the heads’ arcs and pushes as long as you like; what counts is what happens without the head.</p>
-      <p><button type="button" class="main" @click=${() => begin(widget, [])}>Begin</button></p></div>`;
+    return html`<p class="intro">Three texts, three guesses. Each time: which head, switched off, takes most from the guess? Press heads, look at their arcs, then answer.</p>
+      <p><button type="button" class="main" @click=${() => begin(widget, [])}>Begin</button></p>`;
   }
-  return html`<div class="game">${answers.map((head, i) => answered(rounds[i], head, i, m))}${
-    isAsking ? asking(m, widget, answers) : answers.length < rounds.length
-      ? html`<p><button type="button" class="main" @click=${() => begin(widget, answers)}>Round ${answers.length + 1}</button></p>` : result(widget, answers, said)}</div>`;
+  const {answers, isAsking, said, isNew} = bench.game;
+  if (isNew && m.isRead) {
+    bench.game.isNew = false;
+    requestAnimationFrame(() => showHeads(widget));
+  }
+  const isOver = !isAsking && answers.length === rounds.length;
+  return html`<section class="game" aria-label="Find the head"><p role="status">${isAsking ? question(m, rounds[answers.length], answers.length, rounds.length) : outcome(m, rounds[answers.length - 1], answers)}</p>
+    ${isAsking ? nothing : bars(m, rounds[answers.length - 1], answers[answers.length - 1])}${isOver ? html`<pre class="result">${resultText(widget, answers)}</pre>` : nothing}
+    <p class="acts">${isAsking ? answering(m, widget, answers) : isOver
+      ? html`<button type="button" class="main" @click=${() => copy(widget, resultText(widget, answers))}>Copy the result</button><button type="button" @click=${() => begin(widget, [])}>Once more</button> <span role="status">${said}</span>`
+      : html`<button type="button" class="main" @click=${() => begin(widget, answers)}>Round ${answers.length + 1}</button>`}
+    <button type="button" class="skip" @click=${() => stop(widget)}>${isOver ? "Close" : "Stop the game"}</button></p></section>`;
 }
 
-function asking(m, widget, answers) {
-  const round = widget.data.game[answers.length];
-  const isHere = m.reading.text === round.text && !m.isAll;
-  const answer = () => {
-    const answered = [...answers, m.head];
-    update(widget, {answers: answered, isAsking: false, said: ""});
-  };
-  return html`<p role="status"><b>Round ${answers.length + 1} of ${widget.data.game.length}.</b> After <i>${round.text}</i> the model guesses ${boxed(round.guess, {...m, at: -1})}, with ${chance(round.share)}. Which head does it need most? Press one above to see its arcs.</p>
-    <p>${m.reading.text === round.text ? html`<button type="button" class="main" aria-disabled=${!isHere} @click=${() => isHere && answer()}>${isHere ? `My answer: head ${m.name}` : "First press a head above"}</button>`
-      : html`<button type="button" class="main" @click=${() => begin(widget, answers)}>Back to the round’s text</button>`}</p>`;
+const question = (m, {guess, share}, round, count) => html`<b>Round ${round + 1} of ${count}.</b> The model guesses ${boxed(guess, {...m, at: -1})}, with ${chance(share)}. Which head does it need most? Press heads to see their arcs.${
+  tellsPushes({number: round, isAsking: true}) ? " This time with their pushes." : ""}`;
+
+function answering(m, widget, answers) {
+  if (!m.round) return html`<button type="button" class="main" @click=${() => begin(widget, answers)}>Back to the round’s text</button>`;
+  const answer = () => m.isAll || update(widget, {answers: [...answers, m.head], isAsking: false, said: ""});
+  return html`<button type="button" class="main" aria-disabled=${m.isAll} @click=${answer}>${m.isAll ? "First press a head above" : `My answer: head ${m.name}`}</button>`;
 }
 
-function answered(round, head, i, m) {
-  const order = ranked(round);
-  const listed = [...new Set([...order.slice(0, LISTED), head])];
-  return html`<section class="round"><p><b>Round ${i + 1}: ${pointsOf(round, head)} of ${FULL} points.</b> Without ${names(m, head)}, ${boxed(round.guess, {...m, at: -1})} has ${chance(round.without[head])}, not ${chance(round.share)}. ${
-    order[0] === head ? "No other head takes more." : `Most is taken by ${names(m, order[0])}.`}</p>
-    <ul aria-label="The guess without each head">${listed.map((one) => html`<li class=${one === head ? "own" : nothing}><span>without ${names(m, one)}</span><span class="bar" aria-hidden="true"><span style=${filled(round.without[one])}></span><i style="left:${(100 * round.share).toFixed(1)}%"></i></span><span class="share">${chance(round.without[one])}</span></li>`)}</ul></section>`;
+/** The last round's: points, and the head that takes most; of one that pushes hardest and isn't it, that it is not. */
+function outcome(m, round, answers) {
+  const head = answers[answers.length - 1];
+  const [worst] = ranked(round);
+  const pushing = m.reading.text === round.text && !m.whole ? strongest(m.pushes) : worst;
+  return html`<b>Round ${answers.length}: ${pointsOf(round, head)} of ${FULL} points.</b> Without ${names(m, head)}, ${boxed(round.guess, {...m, at: -1})} has ${chance(round.without[head])}, not ${chance(round.share)}. ${
+    worst === head ? "No other head takes more." : `Most is taken by ${names(m, worst)}.`}${
+    pushing === worst ? "" : ` The largest push is ${names(m, pushing)}’s, ${signed(m.pushes.heads[pushing])}; yet without it the guess has ${chance(round.without[pushing])}. What a guess needs, only the switch tells.`}`;
+}
+
+function bars(m, round, head) {
+  const listed = [...new Set([...ranked(round).slice(0, LISTED), head])];
+  return html`<ul class="round" aria-label="The guess without each head">${listed.map((one) => html`<li class=${one === head ? "own" : nothing}><span>without ${names(m, one)}</span><span class="bar" aria-hidden="true"><span style=${filled(round.without[one])}></span><i style="left:${(100 * round.share).toFixed(1)}%"></i></span><span class="share">${chance(round.without[one])}</span></li>`)}</ul>`;
 }
 
 const names = ({entry}, head) => nameOf({layer: Math.floor(head / entry.counts[0]), head: head % entry.counts[0]});
 
-function result(widget, answers, said) {
-  const {origin, pathname} = location;
-  const text = resultOf(widget.data.game, answers, origin + pathname);
-  return html`<pre class="result">${text}</pre><p><button type="button" class="main" @click=${() => copy(widget, text)}>Copy the result</button>
-    <button type="button" @click=${() => update(widget, null)}>Once more</button> <span role="status">${said}</span></p>`;
-}
+const resultText = (widget, answers) => resultOf(widget.data.game, answers, location.origin + location.pathname);

@@ -18,3 +18,12 @@ export function resultOf(rounds, answers, address) {
   const points = answers.map((head, i) => pointsOf(rounds[i], head));
   return `Find the head: ${points.map(mark).join("")} ${points.reduce((a, b) => a + b, 0)} of ${FULL * rounds.length}\n${address}`;
 }
+
+/** The round that is played on this very text, {number: counted from 0, isAsking}, or null. */
+export function roundOf({bench: {game}, game: rounds}, {text}) {
+  const number = game && game.answers.length - (game.isAsking ? 0 : 1);
+  return game && text === rounds[number].text ? {number, isAsking: game.isAsking} : null;
+}
+
+/** Whether a round tells the pushes: before the answer only the last, in which they mislead. */
+export const tellsPushes = (round) => !round?.isAsking || round.number === 2;

@@ -2,9 +2,10 @@
 
 import {html, nothing} from "../../assets/vendor/lit.js";
 import {chance} from "../lib/ground-words.js";
+import {toWords} from "../lib/words.js";
 import {nameOf} from "./look.js";
 import {openFold} from "./folded.js";
-import {boxed} from "./overview.js";
+import {boxed, signed} from "./overview.js";
 
 export const FREE = 6; // the steps are 1 to 5
 
@@ -36,19 +37,34 @@ export function guide(m, widget) {
 }
 
 function stepOf(m, widget, step) {
-  const {reading, pushes, pieces, name, whole, guesses, entry} = m;
+  const {reading, pushes, pieces, at, to, row, name, whole, guesses: [first], entry} = m;
   const count = reading.heads.length;
   const best = nameOf(reading.heads[strongest(pushes)]);
-  const last = boxed(pieces[pieces.length - 1], {...m, at: -1});
+  const token = (i) => boxed(pieces[i], {...m, at: -1});
+  if ((step === 2 || step === 3) && isWeak(m)) return weak(m, widget);
   switch (step) {
-    case 1: return {told: html`A <b>head</b> is a small part of the model that looks back at ${entry.causal ? "earlier" : "other"} words. Type a text above, or take this one.`, presses: [["Take this text", () => leave(widget, {guide: 2}, CHOSEN_WORD)]]};
-    case 2: return {told: html`<b>Press a word</b>, say ${last}: arcs show where each of the model’s ${count} heads looks from there.`};
+    case 1: return {told: html`The model guesses that ${boxed(first.text, m)} ${entry.causal ? "comes next" : "stands there"}. A <b>head</b> is a small part of the model that looks back at ${entry.causal ? "earlier" : "other"} words: see the arc. Type a text above, or go on with this one.`, presses: [["Go on with this text", () => leave(widget, {guide: 2}, CHOSEN_WORD)]]};
+    case 2: return {told: html`<b>Press a word</b>, best ${boxed(wordAt(m), {...m, at: -1})}${entry.causal && at === pieces.length - 1 ? ", the last one" : ""}: arcs show where each of the model’s ${count} heads looks from there.`};
     case 3: return {told: html`<b>Press a head</b> below, and its arcs stand alone. Try ${best}, which does most for the guess.`};
-    case 4: return {told: html`<b>Switch head ${name} off</b>. What will the model guess without it?`};
-    default: return {told: whole ? html`Without ${reading.off.map(([layer, head]) => nameOf({layer, head})).join(" and ")}, ${boxed(whole.text, m)} has ${chance(whole.now)}, not ${chance(whole.share)}${
-      whole.text === guesses[0].text ? "" : html`, and ${boxed(guesses[0].text, m)} comes first`}. ${deedOf(m, widget)} This is how you know what a head does: take it away, and look.` : "Reading the text without it …", presses: NEXT.map(([title, fold]) => [title, () => goOn(widget, fold)])};
+    case 4: return {told: html`Head ${name} looks from ${token(at)} at ${token(to)}, ${chance(row[to])}, and takes what it finds into the guess. <b>Switch head ${name} off</b>: what will the model guess without it?`};
+    default: return {told: whole ? html`Without head ${reading.off.map(([layer, head]) => nameOf({layer, head})).join(" and ")}, ${boxed(whole.text, m)} ${fate(whole)}${
+      whole.text === first.text ? "" : html`; first is now ${boxed(first.text, m)}, with ${chance(first.share)}`}. ${deedOf(m, widget)} <b>This is how you know what a head does: see where it looks, take it away, and see what changes.</b>` : "Reading the text without it …", presses: NEXT.map(([title, fold]) => [title, () => goOn(widget, fold)])};
   }
 }
+
+/** What became of the guess. */
+const fate = ({share, now}) => (chance(share) === chance(now) ? `keeps ${chance(now)}` : `${now < share ? "falls" : "rises"} from ${chance(share)} to ${chance(now)}`);
+
+/** Whether a text of the reader's shows little: a guess below 10 %, or no push of 1. */
+const isWeak = ({entry, guesses, pushes, isAll, isSettled, reading}) => entry.kind === "storyteller" && isAll && isSettled && (guesses[0].share < 0.1 || pushes.heads[strongest(pushes)] < 1) && entry.examples.every(({text}) => text !== reading.text);
+
+const weak = ({entry: {examples: [, {text}]}, guesses: [first], pushes}, widget) => ({
+  told: html`This text shows little: the first guess has ${chance(first.share)}, and no head pushes it by more than ${signed(pushes.heads[strongest(pushes)])}. Heads show more where a word comes twice, as in <i>${text}</i>.`,
+  presses: [["Take that text", () => leave(widget, {text, at: null, to: null, guide: 2}, CHOSEN_WORD)]]
+});
+
+/** The whole word that the chosen token belongs to. */
+const wordAt = ({entry, pieces, at}) => (entry.kind === "storyteller" ? toWords(pieces).find((word) => word.includes(at)).map((i) => pieces[i]).join("") : pieces[at]);
 
 /** Scrolls to a part, if it isn't in view: the first that `selector` finds. */
 export const bring = ({root}, selector) => root.querySelector(selector)

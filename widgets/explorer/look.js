@@ -46,7 +46,7 @@ export function look(models, reading, state, pinned = null) {
   return {
     entry, reading, pieces, at, to, head, isAll: wanted < 0, row, pair: pairOf(heads[head], at, to, pieces.length),
     name: nameOf(heads[head]), stages: reading.guesses.map((all) => all[at]), guesses: reading.guesses[last][at],
-    truth: reading.truth[at], whole: reading.whole && reading.whole[at], pushes: reading.pushes[at], most: mostOf(reading.pushes[at]), looks: looksOf(row, to),
+    truth: reading.truth[at], whole: reading.whole && reading.whole[at], pushed: reading.whole ? reading.whole[at].text : reading.guesses[last][at][0].text, pushes: reading.pushes[at], most: mostOf(reading.pushes[at]), looks: looksOf(row, to),
     scores: entry.scores[head], pinned: pinned && pinnedOf(pinned, entry, head)
   };
 }

@@ -3,6 +3,7 @@
 import {chance, shown} from "../lib/ground-words.js";
 import {format} from "../lib/numbers.js";
 import {FREE, showsHeads, strongest} from "./guide.js";
+import {roundOf} from "./game.js";
 import {STAGES, answers, look, questionOf} from "./look.js";
 import {guessed} from "./overview.js";
 
@@ -20,22 +21,20 @@ export function explore(data, state) {
   const [problem, isWhole] = [bench.asking?.problem ?? "", isRead && !needs(reading, state, bench)];
   const seen = look(data.models, reading, state, pinned ?? null);
   return {
-    ...seen, arcs: arcsShown(seen, state, [...bench.readings, data.opening]), isRead, isSettled: isRead && !bench.typing, isWriting: Boolean(bench.left), step: state.guide, hasHeads: showsHeads(state), stage: state.stage,
+    ...seen, arcs: arcsShown(seen, state), round: roundOf(data, reading), isRead, isSettled: isRead && !bench.typing, isWriting: Boolean(bench.left), step: state.guide, hasHeads: showsHeads(state), stage: state.stage,
     problem: isRead ? "" : problem, failure: problem, isAwaited: !isWhole && !problem,
     arrived: isWhole ? null : bench.asking?.arrived ?? null
   };
 }
 
 /**
- * Which arcs are drawn: {only: the head, null: all; isFew: the largest alone, to begin calmly; former: the last
- * reading in which the head was on, where it is off}. Beside the play they are of the head that it follows.
+ * Which arcs are drawn: {only: the head, null: all; isOff: whether it is off, so that they are where all heads that
+ * are off had looked; isFew: the largest alone, to begin calmly}. Beside the play they are of the head that it follows.
  */
-function arcsShown({isAll, head, pushes, reading}, {guide, stage}, readings) {
+function arcsShown({isAll, head, pushes, reading}, {guide, stage}) {
   const isCalm = isAll && guide <= CALM;
   const only = isAll ? (isCalm || stage ? strongest(pushes) : null) : head;
-  const isOff = only !== null && reading.heads[only].isOff;
-  const former = isOff ? readings.find((one) => one.model === reading.model && one.text === reading.text && !one.heads[only].isOff) ?? null : null;
-  return {only, isOff, former, isFew: isCalm && guide === 1 && !stage};
+  return {only, isOff: only !== null && reading.heads[only].isOff, isFew: isCalm && !stage};
 }
 
 /** Whether the opening, which came with the page, lacks what is shown. */

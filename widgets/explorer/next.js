@@ -21,13 +21,13 @@ export const guesses = (m, widget) => html`<section class="ending">
   ${folded(widget, "draw", "Temperature, and how the next token is drawn", () => html`<div class="controls">${slider("temperature", "Temperature")(widget)}${
     m.entry.causal ? slider("topk", "Top-k", {unit: unitsOf("token")})(widget) : nothing}</div>
     <p class="note">Temperature 0 always takes the first guess; above 1, rare ones get more.${m.entry.causal ? " Continue draws among the top-k likeliest tokens, as often as their shares say." : ""}</p>`)}
-  ${folded(widget, "account", html`How ${boxed(m.guesses[0].text, m)} gets its score, and the loss`, () => widget.data.bench.account.show(() => account(m)))}
+  ${folded(widget, "account", html`How ${boxed(m.pushed, m)} gets its score, and the loss`, () => widget.data.bench.account.show(() => account(m)))}
 </section>`;
 
 /** Which guesses are pieces of words: one that goes on with the word before it, one letter that begins another. */
 function pieces(m) {
   if (m.entry.kind !== "storyteller") return nothing;
-  const [more, begun] = [m.guesses.find(({text}) => guessed(text, m).startsWith("…")), m.guesses.find(({text}) => /^ [b-hj-z]$/.test(text))];
+  const [more, begun] = [m.guesses.find(({text}) => guessed(text, m).startsWith("…")), m.guesses.find(({text}) => /^ [b-hj-zB-HJ-NP-Z]$/.test(text))];
   if (!more && !begun) return nothing;
   const before = m.pieces[m.at].trim();
   return html`<p class="note">Pieces of words: ${more ? html`${boxed(more.text, m)} goes on with ${boxed(before, {...m, at: -1})}${before + more.text === "bigg" ? ", as in bigger" : ""}` : nothing}${
@@ -61,8 +61,10 @@ export const verdict = (m, widget) => {
   const before = whole ?? first;
   return html`<div class="verdict"><div class="outcome">
     ${row("all heads on", guess(before.text, m), before.share, chance(before.share))}
-    ${row(`without ${off.length > 1 ? `these ${off.length}` : off.map(([layer, head]) => nameOf({layer, head})).join() || m.name}`,
-      guess(before.text, m), whole ? whole.now : 0, whole ? chance(whole.now) : "?", whole ? "now" : "unknown")}</div>
+    ${row(`without ${off.length > 1 ? (off.length === 2 ? "both" : `these ${off.length}`) : `head ${off.map(([layer, head]) => nameOf({layer, head})).join() || m.name}`}`,
+      guess(before.text, m), whole ? whole.now : 0, whole ? chance(whole.now) : "?", whole ? "now" : "unknown")}
+    ${whole ? row(whole.text === first.text ? "first is still" : "first is now", guess(first.text, m), first.share, chance(first.share), "now first")
+      : row("first will be", "?", 0, "?", "unknown first")}</div>
     ${switches(m, widget)}</div>`;
 };
 

@@ -9,6 +9,7 @@ import {moveByKey, written} from "../lib/words.js";
 import {weightMap} from "../lib/weight-map.js";
 import "../lib/pixels.js";
 import {folded} from "./folded.js";
+import {tellsPushes} from "./game.js";
 import {bring, next, strongest} from "./guide.js";
 import {nameOf} from "./look.js";
 
@@ -20,7 +21,7 @@ export const signed = (x) => (Math.abs(x) < 0.05 ? "0" : `${x > 0 ? "+" : "−"}
 export const overview = (m, widget) => html`<div class="machine ${isOpen(widget, "layers") ? "with-lens" : ""}">
   <p class="heading"><b>The ${m.reading.heads.length} heads, in ${m.entry.counts.length} layer${m.entry.counts.length > 1 ? "s" : ""}</b>
     <button type="button" class="all-heads" aria-pressed=${m.isAll} @click=${() => widget.set({head: null, to: null})}>All at once</button></p>
-  <p class="note">Each square is a head: its rows are the words that look, its columns the words looked at, darker where it looks more. Head ${m.name}: layer ${m.reading.heads[m.head].layer + 1}, head ${m.reading.heads[m.head].head + 1}. Under it stands its <b>push</b>: how much it raises the score of the guess ${isOther(m) ? "that is first now, " : ""}${boxed(m.guesses[0].text, m)}; below 0, in red, it lowers it.</p>
+  ${m.round ? nothing : about(m)}
   <div class="stages" role="radiogroup" aria-label="Head, with its push" @keydown=${(event) => moveByKey(event, (head) => choose(m, widget, head))}
     @pointerover=${({target}) => peek(widget, target)} @pointerleave=${() => peek(widget, null)}>
     ${isOpen(widget, "layers") ? start(m, widget) : nothing}${m.entry.counts.map((_, layer) => widget.data.bench.layers[layer].show(() => layerOf(m, widget, layer)))}</div>
@@ -28,15 +29,23 @@ export const overview = (m, widget) => html`<div class="machine ${isOpen(widget,
     ${folded(widget, "stream", "The numbers of the stream", () => html`<p class="came">The strips show them: the stronger the colour, the larger; grey: below 0.</p>`)}`)}
   </div>`;
 
+/** What a square is, by one of its cells, and what a push is worth. */
+function about(m) {
+  const {pieces, at, to, row, head, name, pushed: text, pushes: {heads}, reading} = m;
+  const {layer, head: number, isOff} = reading.heads[head];
+  const worth = Math.exp(heads[head]);
+  return html`<p class="note">Each square is a head: its rows are the words that look, its columns the words looked at, darker where it looks more. ${name} is head ${number + 1} of layer ${layer + 1}${
+    isOff ? "" : html`; framed in its square: from <b class="q">${written(pieces[at])}</b> at <b class="k">${written(pieces[to])}</b>, ${chance(row[to])}`}.</p>
+  <p class="note">Below it stands its <b>push</b>, what it adds to the score of the guess ${boxed(text, m)}. Each +1 multiplies the odds of ${boxed(text, m)} against the average token by e ≈ 2.7${
+    isOff || signed(heads[head]) === "0" ? "" : `, and so ${signed(heads[head])} by about ${worth >= 10 ? count(Math.round(worth)) : worth.toPrecision(2)}`}; a push below 0, in red, lowers them.</p>`;
+}
+
 /** The arcs of the head under the pointer. */
 function peek(widget, target) {
   const tile = widget.data.bench.isStill ? null : target?.closest("[role=radio]");
   widget.data.bench.hoverHead = tile ? +tile.dataset.head : null;
   widget.data.bench.drawArcs(widget);
 }
-
-/** Whether the heads that are off made another guess the first. */
-const isOther = ({whole, guesses}) => whole && whole.text !== guesses[0].text;
 
 function choose(m, widget, head) {
   const {guide} = widget.state;
@@ -51,18 +60,18 @@ const stage = (name, content, guesses, className = "") => html`<section class="s
 const lens = (m, number) => html`<p class="caption">${number ? html`after layer ${number}` : "before layer 1"}</p>
   ${m.stages[number].slice(0, LENS).map(({text, share}) => html`<p class=${text === m.guesses[0].text ? "guess final" : "guess"}><i style=${filled(share)}></i><span>${guess(text, m)}</span> <span>${chance(share)}</span></p>`)}`;
 
-const start = (m, widget) => stage("Words become vectors", html`${pushed("vector", m.pushes.start, m)}${streamOf(m, widget, 0)}`, lens(m, 0), "start");
+const start = (m, widget) => stage("Words become vectors", html`${onePush("vector", m.pushes.start, m)}${streamOf(m, widget, 0)}`, lens(m, 0), "start");
 
 function layerOf(m, widget, layer) {
   const {reading, pushes} = m;
   return stage(`Layer ${layer + 1}`, html`
     <div class="tiles">${reading.heads.map((head, i) => (head.layer === layer ? tile(m, widget, head, i) : nothing))}</div>
-    ${reading.units && isOpen(widget, "layers") ? pushed("MLP", pushes.mlps[layer], m) : nothing}
+    ${reading.units && isOpen(widget, "layers") ? onePush("MLP", pushes.mlps[layer], m) : nothing}
     ${isOpen(widget, "stream") && reading.units ? html`<div class="strips"><span>in it</span>${strip(m, reading.units[layer], reading.units[layer].length / m.pieces.length, "units")}</div>` : nothing}${streamOf(m, widget, layer + 1)}`, isOpen(widget, "layers") && lens(m, layer + 1));
 }
 
 /** A part of one push alone, with its bar. */
-const pushed = (name, push, m) => html`<p class="pushed"><span>${name}</span><span class="push ${strength(push)}" style=${force(push, m)}>${signed(push)}</span></p>`;
+const onePush = (name, push, m) => html`<p class="pushed"><span>${name}</span><span class="push ${strength(push)}" style=${force(push, m)}>${signed(push)}</span></p>`;
 
 const isOpen = (widget, part) => widget.data.bench.unfolded.has("layers") && widget.data.bench.unfolded.has(part);
 const streamOf = (m, widget, number) => (isOpen(widget, "stream") ? html`<div class="strips"><span>stream</span>${strip(m, m.reading.stream[number], m.entry.width, "stream")}</div>` : nothing);
@@ -89,17 +98,26 @@ export function rowsOf({weights}, length) {
 const force = (push, {most}) => `background-size:${(100 * Math.abs(push) / most).toFixed(1)}% 4px`;
 const strength = (push) => `${push < 0 ? "lowers" : ""} ${push >= 1 ? "up" : push <= -1 ? "down" : ""}`;
 
-const tile = (m, widget, head, i) => html`<button type="button" role="radio" aria-checked=${i === m.head && !m.isAll} tabindex=${i === m.head ? 0 : -1} data-head=${i}
-  aria-label="Head ${nameOf(head)} ${head.isOff ? "off" : signed(m.pushes.heads[i])}" class="${head.isOff ? "off" : strength(m.pushes.heads[i])} ${m.step === 3 && i === strongest(m.pushes) ? "try" : ""}" @click=${() => choose(m, widget, i)}>
-  <span class="label">${nameOf(head)}</span>${weightMap(rowsOf(head, m.pieces.length), {row: m.at})}
-  <span class="label push ${strength(m.pushes.heads[i])}" style=${force(m.pushes.heads[i], m)}>${head.isOff ? "off" : signed(m.pushes.heads[i])}</span></button>`;
+/** A head: its map, and its push, where a round of the game doesn't hide it. */
+function tile(m, widget, head, i) {
+  const push = tellsPushes(m.round) ? m.pushes.heads[i] : 0;
+  const isFramed = i === m.head && !head.isOff && !(m.isAll && m.round); // which would give a round's answer away
+  const [told, strong] = head.isOff ? ["off", ""] : tellsPushes(m.round) ? [signed(push), strength(push)] : ["", ""];
+  return html`<button type="button" role="radio" aria-checked=${i === m.head && !m.isAll} tabindex=${i === (m.isAll && m.round ? 0 : m.head) ? 0 : -1} data-head=${i}
+  aria-label="Head ${nameOf(head)} ${told}" class="${head.isOff ? "off" : strong} ${m.step === 3 && i === strongest(m.pushes) ? "try" : ""}" @click=${() => choose(m, widget, i)}>
+  <span class="label">${nameOf(head)}</span><span class="square">${weightMap(rowsOf(head, m.pieces.length), {row: m.at})}${isFramed ? cell(m) : nothing}</span>
+  ${told ? html`<span class="label push ${strong}" style=${force(push, m)}>${told}</span>` : nothing}</button>`;
+}
 
-/** The pushes of the first guess, what came, and the loss. */
+/** The frame of one cell: who looks at whom. */
+const cell = ({pieces: {length}, at, to}) => html`<i class="cell" style="height:${100 / length}%;left:${100 * to / length}%;top:${100 * at / length}%;width:${100 / length}%"></i>`;
+
+/** The pushes of the guess, what came, and the loss. */
 export function account(m) {
-  const {guesses, truth, reading, entry} = m;
-  return html`<p class="came">All pushes for ${boxed(guesses[0].text, m)}, added before rounding, make ${exact(total(m.pushes))}; what the model adds to any text, its biases outside heads and MLPs, makes ${exact(m.pushes.rest)}. So its logit is ${exact(total(m.pushes) + m.pushes.rest)} above the mean of all ${count(entry.words)} ${entry.kind === "grammar" ? "words" : entry.kind === "induction" ? "letters" : "tokens"}.</p>
+  const {pushed: text, truth, reading, entry} = m;
+  return html`<p class="came">All pushes for ${boxed(text, m)}, added before rounding, make ${exact(total(m.pushes))}; what the model adds to any text, its biases outside heads and MLPs, makes ${exact(m.pushes.rest)}. So its logit is ${exact(total(m.pushes) + m.pushes.rest)} above the mean of all ${count(entry.words)} ${entry.kind === "grammar" ? "words" : entry.kind === "induction" ? "letters" : "tokens"}.</p>
     <p class="came">${came(truth, entry)} ${reading.loss === null ? "" : html`Mean loss over the text${entry.causal ? "" : ", each word hidden in turn"}: <b>${format(reading.loss)}</b>${
-      reading.lossWithout === null ? "" : html`, with all heads on <b>${format(reading.lossWithout)}</b>`}. Guessing evenly among ${count(entry.words)}: ${format(Math.log(entry.words))}.`}</p>`;
+      reading.lossWithout === null ? "" : html`, with all heads on <b>${format(reading.lossWithout)}</b>${reading.loss < reading.lossWithout ? " (other words of the text are guessed better without)" : ""}`}. Guessing evenly among ${count(entry.words)}: ${format(Math.log(entry.words))}.`}</p>`;
 }
 
 const exact = (x) => `${x < 0 ? "−" : "+"}${Math.abs(x).toFixed(2)}`;

@@ -1,4 +1,4 @@
-// The forward pass as a play of ten stages, two seconds each, that stops at any: its words, then its pictures.
+// The forward pass as a play of ten stages that stops at any: its words, then its pictures.
 
 import {html, nothing} from "../../assets/vendor/lit.js";
 import {chance, count} from "../lib/ground-words.js";
@@ -11,7 +11,8 @@ import {STAGES, nameOf} from "./look.js";
 import {boxed, guess, signed} from "./overview.js";
 import {passOf} from "./pass.js";
 
-const PACE = 2000; // ms a stage
+const [LOOK, WORD] = [2500, 270]; // ms to look at a picture, and to read a word
+const SPEEDS = [0.5, 1, 2];
 
 // ---- Playing ---------------------------------------------------------------------------------
 
@@ -19,19 +20,33 @@ const isStill = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
 
 function play(widget, isOn) {
   const {bench} = widget.data;
-  clearInterval(bench.playing);
+  clearTimeout(bench.playing);
   bench.playing = null;
   if (isOn) {
     if (widget.state.stage === STAGES.length) widget.set({stage: 1}, {silently: true});
-    bench.playing = setInterval(() => {
-      const {stage} = widget.state;
-      if (!widget.root.isConnected || !stage || stage === STAGES.length) return play(widget, false);
-      widget.set({stage: stage + 1}, {silently: true});
-      if (stage + 1 === STAGES.length) play(widget, false);
-    }, PACE);
+    wait(widget);
   }
   bench.drawn = null;
   widget.refresh();
+}
+
+/** The next stage, once this one can have been read. */
+function wait(widget) {
+  const {bench} = widget.data;
+  const words = widget.root.querySelector(".pass .told").textContent.split(/\s+/).length;
+  bench.playing = setTimeout(() => {
+    const {stage} = widget.state;
+    if (!widget.root.isConnected || !stage || stage === STAGES.length) return play(widget, false);
+    widget.set({stage: stage + 1}, {silently: true});
+    if (stage + 1 === STAGES.length) play(widget, false);
+    else wait(widget);
+  }, (LOOK + WORD * words) / bench.speed);
+}
+
+/** Slower or faster, from now on. */
+function pace(widget, speed) {
+  widget.data.bench.speed = speed;
+  play(widget, Boolean(widget.data.bench.playing));
 }
 
 const goTo = (widget, stage) => {
@@ -50,6 +65,7 @@ export function pass(m, widget) {
       ${isStill() ? nothing : html`<button type="button" class="main" @click=${() => play(widget, !playing)}>${playing ? "Pause" : "Play"}</button>`}
       <button type="button" aria-disabled=${stage === 1} @click=${() => stage > 1 && goTo(widget, stage - 1)}>Back</button>
       <button type="button" aria-disabled=${stage === STAGES.length} @click=${() => stage < STAGES.length && goTo(widget, stage + 1)}>Next</button>
+      ${isStill() ? nothing : html`<fieldset class="choice"><legend class="screen-reader-only">Speed</legend>${SPEEDS.map((speed) => html`<label><input type="radio" name="${widget.id}-speed" .checked=${speed === widget.data.bench.speed} @input=${() => pace(widget, speed)}>${speed}×</label>`)}</fieldset>`}
       <span class="dots" aria-hidden="true">${STAGES.map((_, i) => html`<i class=${i < stage ? "on" : ""}></i>`)}</span></div>
     <p class="heading"><b>${stage}. ${STAGES[stage - 1]}</b></p>
     <p class="told">${TOLD[stage - 1](p, m)}</p>
@@ -58,20 +74,20 @@ export function pass(m, widget) {
 }
 
 const word = ({pieces}, i) => html`<bdi>${written(pieces[i])}</bdi>`;
-const own = (p, m) => html`<b class="q">${word(m, p.at)}</b>`;
+const own = (p, m) => html`<b class="piece q">${word(m, p.at)}</b>`;
 const head = ({number}, m) => `head ${nameOf(m.reading.heads[number])}`;
 
 const TOLD = [
   (p, m) => html`The text is cut into ${m.pieces.length} tokens, each with its number among the ${count(m.entry.words)} that the model knows. We follow ${own(p, m)}.`,
   (p, m) => html`Each token becomes a vector of ${m.entry.width} numbers, which training has set. It begins the token’s <b>stream</b>: the line of numbers that it carries through the model, and to which every layer adds.`,
   (p, m) => html`In each head, the stream makes a <b class="q">query</b>, a <b class="k">key</b> and a <b class="v">value</b> of each token, here of ${m.reading.heads[p.number].size} numbers in ${head(p, m)}. Only ${own(p, m)} asks here, so the queries of the others are left blank.`,
-  (p, m) => html`The query of ${own(p, m)} times each key, number by number, added up and divided by √${m.reading.heads[p.number].size}: its scores in ${head(p, m)}. On the right: how ${own(p, m)} scores each.`,
+  (p, m) => html`The query of ${own(p, m)} times each key, number by number, added up and divided by √${m.reading.heads[p.number].size}: its scores in ${head(p, m)}. On the right: how ${own(p, m)} scores each. (Guesses have scores, too, in stage 10: other numbers.)`,
   (p, m) => (m.entry.causal ? html`What comes later is hidden, for every token: the model is to guess it. ${m.pieces.length - 1 - p.at ? html`${own(p, m)} loses ${m.pieces.length - 1 - p.at}.` : html`${own(p, m)} is the last, so it loses nothing.`}`
     : html`This model reads both ways: it hides nothing.`),
   (p, m) => (p.isOff ? html`${head(p, m)} is off: all its weights are 0.` : html`Softmax makes weights of the scores: none below 0, and each row together 1. On the right: what ${own(p, m)} gives to each.`),
   (p, m) => html`Each value is multiplied by its weight, and all are added up: what ${head(p, m)} has found for ${own(p, m)}.`,
-  (p, m) => (p.units ? html`After the heads of layer ${p.layer + 1} its MLP looks at each token alone, with ${m.entry.units} units. Of every eight the strongest is shown.` : html`This model has no MLPs: its layers are heads alone.`),
-  (p, m) => html`Heads and MLPs of all layers add to the stream of ${own(p, m)}. How much each raises the score of ${boxed(p.guesses[0].text, m)} is its push; together they make ${signed(p.total)}.`,
+  (p, m) => (p.units ? html`After the heads of layer ${p.layer + 1} its MLP looks at each token alone, with ${m.entry.units} units: each answers strongly where it finds what it has learned to find, else with about 0. Shown are the answers for ${own(p, m)}, of every eight the strongest.` : html`This model has no MLPs: its layers are heads alone.`),
+  (p, m) => html`Heads and MLPs of all layers add to the stream of ${own(p, m)}. How much each raises the score of ${boxed(m.pushed, m)} is its push; together they make ${signed(p.total)}.`,
   (p, m) => html`At the end the stream of ${own(p, m)} is compared with the vector of every token: the better one fits, the higher its score. Softmax makes shares of the scores, 100 % together.`
 ];
 
@@ -102,7 +118,7 @@ const PICTURES = [
   (p, m) => map(p, m, p.weights, (j) => chance(p.weights[p.at][j])),
   (p, m) => [each(p, m, (i, n) => html`<span class="faded" style="opacity:${Math.max(0.06, p.weights[p.at][i]).toFixed(3)}">${strip(p.values[n], "value")}</span>`, (i) => `× ${format(p.weights[p.at][i])}`),
     html`<div class="line sum"><span class="name">together</span>${strip(p.mixed, "value")}<span class="number"></span></div>`],
-  (p, m) => (p.units ? html`<div class="line"><span class="name">MLP ${p.layer + 1}</span>${strip(p.units)}<span class="number">${Array.from(p.units).filter((x) => x > 0.5).length} above 0.5</span></div>` : nothing),
+  (p, m) => (p.units ? html`<div class="line"><span class="name">MLP ${p.layer + 1}</span>${strip(p.units)}<span class="number"></span></div><p class="note">${Array.from(p.units).filter((x) => x > 0.5).length} of the ${p.units.length} are above 0.5.</p>` : nothing),
   (p, m) => p.added.map(({name, push}) => html`<div class="line"><span class="name">${name}</span><span class="bar ${push < 0 ? "lowers" : ""}"><span style=${filled(Math.abs(push) / Math.max(...p.added.map((one) => Math.abs(one.push))))}></span></span><span class="number">${signed(push)}</span></div>`),
   (p, m) => p.guesses.map(({text, share}) => html`<div class="line"><span class="name">${guess(text, m)}</span><span class="bar"><span style=${filled(share)}></span></span><span class="number">${chance(share)}</span></div>`)
 ];

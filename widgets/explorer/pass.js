@@ -8,7 +8,7 @@ const ROWS = 12; // tokens that have a row
  * What is computed for token `at` of a look, and in its head on the way:
  * {at, head, rows: the tokens shown, ids, vectors: of each row, query, keys, values: of each row,
  *  scores, weights: of all tokens for all, rows of `length`, isHidden(i, j), mixed, units,
- *  stream: [stage], added: [{name, push}] whose sum is the first guess's logit less the mean of all, total, guesses}
+ *  stream: [stage], added: [{name, push}] whose sum is the guess's logit less the mean of all, total, guesses}
  */
 export function passOf({reading, pieces, at, head: chosen, isAll, pushes, guesses, entry, stages}) {
   const number = isAll ? pushes.heads.reduce((best, push, i) => (push > pushes.heads[best] ? i : best), 0) : chosen;

@@ -1,8 +1,7 @@
-// How far each part of a model moves its first guess.
+// How far each part of a model moves a guess.
 
-/** What each part adds to the first guess's logit, less what it adds to all on average. */
-export function pushesOf(run, i, {config: {embed_dim: E, num_heads: counts, vocabulary}, parameters: {embedding, unembedding, norm, layers}}) {
-  const guess = top(run.logits[i], 1)[0];
+/** What each part adds to the logit of `guess`, less what it adds to all on average. */
+export function pushesOf(run, i, {config: {embed_dim: E, num_heads: counts, vocabulary}, parameters: {embedding, unembedding, norm, layers}}, guess) {
   const way = new Float64Array(E);
   for (let id = 0; id < vocabulary.length; id += 1) {
     for (let e = 0; e < E; e += 1) way[e] -= embedding[id * E + e] / vocabulary.length;

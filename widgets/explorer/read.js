@@ -17,7 +17,8 @@ const [GUESSES, GROUP, DRAWN] = [5, 8, 40];
  * next      what may follow the text, of which the next token is drawn: [{text, share}], the likeliest
  *           first; empty in a model that sees both ways
  * heads     of all layers, one after the other: {layer, head, size, isOff, weights: rows of all tokens,
- *           query, key, value, mixed: rows of `size` numbers, bias: of each distance, or null}, all flat
+ *           query, key, value, mixed: rows of `size` numbers, bias: of each distance, or null}, all flat;
+ *           where it is off, `former`: its weights with all heads on
  * stream    [stage]: the residual stream, flat: before the first layer, then after each
  * reads     [layer]: {placed, values}, flat: what its queries and keys, and its values, are made of
  * units     [layer]: of each token the strongest of every eight units of the MLP, flat; or null
@@ -27,7 +28,7 @@ const [GUESSES, GROUP, DRAWN] = [5, 8, 40];
  *           both ways, of the token itself where it alone is hidden; null where nothing is to be guessed
  * loss, lossWithout        the mean of the losses, and with all heads on; null where there is none
  * whole     [token]: {text, share, now}, the first guess with all heads on; null where all are on
- * pushes    [token]: how far each part moves the first guess, against the average word:
+ * pushes    [token]: how far each part moves what is guessed first with all heads on, against the average word:
  *           {start, heads, mlps, rest}, whose sum is its logit less the mean of all
  * Throws an Error to show.
  */
@@ -98,7 +99,7 @@ export function explorerReader(model, kind) {
     return {
       text, off, temperature,
       ids: run.ids, pieces: words.pieces(run.ids), dropped: run.dropped, causal: config.is_causal,
-      heads: headsOf(run, model, off),
+      heads: headsOf(run, model, off, before),
       stream: run.residual.map((rows) => float(flatten(rows))),
       reads: readsOf(run, model),
       units: run.inner.length ? run.inner.map((rows) => float(flatten(rows.map(strongest)))) : null,
@@ -109,7 +110,7 @@ export function explorerReader(model, kind) {
       loss: mean(truth.filter(Boolean).map((one) => one.loss)),
       lossWithout: before && mean(truth.filter(Boolean).map((one) => -Math.log(one.without))),
       whole: before && run.ids.map((_, i) => wholeOf(run.logits[i], before.logits[i], temperature)),
-      pushes: run.ids.map((_, i) => pushesOf(run, i, model))
+      pushes: run.ids.map((_, i) => pushesOf(run, i, model, top((before ?? run).logits[i], 1)[0]))
     };
   };
 }
@@ -127,7 +128,7 @@ function readsOf({residual, ids}, {config: {embed_dim: E, raw_values: raw, posit
   });
 }
 
-function headsOf(run, {config: {embed_dim: E, max_len: longest, num_heads: counts}, parameters}, off) {
+function headsOf(run, {config: {embed_dim: E, max_len: longest, num_heads: counts}, parameters}, off, before) {
   const L = run.ids.length;
   return counts.flatMap((count, layer) => Array.from({length: count}, (_, head) => {
     const size = E / count;
@@ -136,8 +137,9 @@ function headsOf(run, {config: {embed_dim: E, max_len: longest, num_heads: count
     const {relative} = parameters.layers[layer];
     const reach = Math.max(1, longest - 1);
     const middle = head * (2 * reach + 1) + reach; // of the distance 0
+    const isOff = off.some(([a, b]) => a === layer && b === head);
     return {
-      layer, head, size, isOff: off.some(([a, b]) => a === layer && b === head),
+      layer, head, size, isOff, ...(isOff && {former: float(flatten(before.weights[layer][head]))}),
       weights: float(flatten(run.weights[layer][head])), query, key, value, mixed,
       bias: relative && float(relative.slice(middle - L + 1, middle + L))
     };

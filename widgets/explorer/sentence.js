@@ -1,12 +1,13 @@
 // The text large, word by word, with the arcs of its heads: the picture that the explorer opens with.
 
 import {html, nothing} from "../../assets/vendor/lit.js";
-import {arcsOver} from "../lib/arcs.js";
+import {arcsOver, paints} from "../lib/arcs.js";
 import {isPart, shown} from "../lib/ground-words.js";
 import {isBreak, moveByKey, toWords, written} from "../lib/words.js";
-import {bring, next, strongest} from "./guide.js";
-import {rowOf} from "./look.js";
+import {FREE, bring, next, strongest} from "./guide.js";
+import {nameOf, rowOf} from "./look.js";
 import {guess} from "./overview.js";
+import {append} from "./writing.js";
 
 const [LEAST, FEW, LARGE] = [0.08, 0.005, 0.25]; // weights that are drawn: of all heads, of one, to begin with
 const [SHORT, LONG] = [24, 70]; // tokens of a text that stays in view, and of one in large letters
@@ -14,10 +15,10 @@ const [LIFT, STUCK_LIFT, STUCK] = [3, 1, 46]; // px from head to head, so that a
 
 // ---- Model ---------------------------------------------------------------------------------
 
-/** The arcs from token `at`: {head, layer, to, weight}, of one head, or, where `only` is null, of all. */
+/** The arcs from token `at`: {head, layer, to, weight}, of the heads `only`, or, where it is null, of all; of one that is off, as they were. */
 export function arcsOf({heads, pieces}, at, only = null, least = only === null ? LEAST : FEW) {
-  return heads.flatMap((head, i) => (only === null || only === i
-    ? Array.from(rowOf(head, at, pieces.length), (weight, to) => ({head: i, layer: head.layer, to, weight})).filter(({weight}) => weight >= least) : []));
+  return heads.flatMap((head, i) => (only === null || only.includes(i)
+    ? Array.from(rowOf(only && head.former ? {weights: head.former} : head, at, pieces.length), (weight, to) => ({head: i, layer: head.layer, to, weight})).filter(({weight}) => weight >= least) : []));
 }
 
 /** The tokens of each word. Only the storyteller's are pieces that make words together. */
@@ -31,6 +32,7 @@ const wholeOf = (pieces, word) => word.map((i) => (isPart(pieces[i]) ? "" : piec
 export function sentence(m, widget) {
   const {pieces, at, entry} = m;
   const words = wordsOf(m);
+  const row = m.arcs.only === null ? null : rowOf(m.reading.heads[m.arcs.only], at, pieces.length);
   const choose = (i) => {
     const isFirst = widget.state.guide <= 2;
     widget.set({at: i, to: null, ...next(widget, 2)});
@@ -43,18 +45,21 @@ export function sentence(m, widget) {
   };
   const over = ({target}) => target.closest("[role=radio]") && seen(+target.closest("[role=radio]").dataset.at);
   const ends = entry.kind === "storyteller" ? (i) => isBreak(pieces, words, i) : () => false;
-  return html`<div class="text ${m.arcs.isOff && !m.arcs.former ? "bare" : ""} ${pieces.length > LONG ? "long" : pieces.length <= SHORT ? "short" : ""} ${entry.kind}">
-    <svg class="arcs" aria-hidden="true"></svg>
+  return html`<div class="text ${pieces.length > LONG ? "long" : pieces.length <= SHORT ? "short" : ""} ${entry.kind}">
+    <svg class="arcs" aria-hidden="true">${paints}<g></g></svg>
     <div class="tokens" role="radiogroup" aria-label="The word that looks" @keydown=${(event) => moveByKey(event, choose)}
       @pointerover=${over} @pointerleave=${() => seen(null)} @focusin=${over} @focusout=${() => seen(null)}>${words.map((word, i) => html`<span class=${ends(i) ? "line-end" : nothing}>${
-        word.map((j) => token(m, j, word, choose))}</span>`)}${
-      entry.causal && at === pieces.length - 1 ? html`<span class="ghost" aria-hidden="true" title="the model’s first guess">${guess(m.guesses[0].text, m)}</span>` : nothing}</div></div>`;
+        word.map((j) => token(m, j, word, row, choose))}</span>`)}${
+      entry.causal && at === pieces.length - 1 ? html`<span class="ghost" aria-hidden="true" title="the model’s first guess: press to go on with it" @click=${() => append(widget, m.guesses[0])}>${guess(m.guesses[0].text, m)}</span>` : nothing}</div></div>`;
 }
 
-const token = ({pieces, at, row, isAll, entry}, i, word, choose) => html`<button type="button" role="radio" aria-checked=${i === at} data-at=${i} title=${i && isPart(pieces[i - 1]) && !isPart(pieces[i]) ? "its last byte, with which the character is whole" : nothing}
+const token = ({pieces, at, entry, step, arcs: {isFew}}, i, word, row, choose) => html`<button type="button" role="radio" aria-checked=${i === at} data-at=${i} title=${i && isPart(pieces[i - 1]) && !isPart(pieces[i]) ? "its last byte, with which the character is whole" : nothing}
   aria-label=${word.length > 1 && !isPart(pieces[i]) ? `${named(pieces, i)}, part of ${wholeOf(pieces, word)}` : nothing}
-  class=${entry.causal && i > at ? "ahead" : "weighted"} tabindex=${i === at ? 0 : -1} style="--weight:${isAll ? 0 : +row[i].toFixed(3)}"
+  class="${entry.causal && i > at ? "ahead" : "weighted"} ${step === 2 && i === at ? "try" : ""}" tabindex=${i === at ? 0 : -1} style="--weight:${!row || (isFew && row[i] < LARGE) ? 0 : +row[i].toFixed(3)}"
   @click=${() => choose(i)}><bdi>${isPart(pieces[i]) ? written(pieces[i]) : named(pieces, i)}</bdi></button>`;
+
+/** The heads whose arcs are drawn where nothing is pointed at: null for all, and of heads that are off all of these. */
+const ownHeads = ({arcs: {only, isOff}, reading: {heads}}) => (only === null ? null : isOff ? [...heads.keys()].filter((i) => heads[i].isOff) : [only]);
 
 /** A token as it stands in the line; the last byte of a letter shows the letter that it completes. */
 const named = (pieces, i) => shown(pieces[i]);
@@ -64,21 +69,28 @@ export function drawArcs({root, model: m, data: {bench}}) {
   const text = root.querySelector(".text");
   if (!text) return;
   const from = bench.hover !== null && bench.hover < m.pieces.length ? bench.hover : m.at;
-  const {only, former, isFew} = m.arcs;
-  const isFormer = former !== null && (bench.hoverHead ?? only) === only;
-  const arcs = arcsOf(isFormer ? former : m.reading, from, bench.hoverHead ?? only, isFew && bench.hover === null ? LARGE : undefined);
+  const {heads} = m.reading;
+  const only = bench.hoverHead === null ? ownHeads(m) : [bench.hoverHead];
+  const isFormer = only !== null && heads[only[0]].isOff;
+  const arcs = arcsOf(m.reading, from, only, m.arcs.isFew && bench.hover === null ? LARGE : undefined);
   const isStuck = "stuck" in text.dataset;
+  const best = strongest(m.pushes);
   const over = arcsOver(text, isStuck ? STUCK : Infinity);
-  const [svg] = text.children;
-  while (svg.children.length < arcs.length) svg.append(document.createElementNS("http://www.w3.org/2000/svg", "path"));
-  while (svg.children.length > arcs.length) svg.lastChild.remove();
-  const isAll = (bench.hoverHead ?? only) === null;
+  const svg = text.querySelector(".arcs");
+  const {lastElementChild: group} = svg;
+  while (group.children.length < arcs.length) group.append(document.createElementNS("http://www.w3.org/2000/svg", "path"));
+  while (group.children.length > arcs.length) group.lastChild.remove();
+  const isAll = only === null;
   svg.classList.toggle("all", isAll);
   svg.classList.toggle("former", isFormer);
+  svg.classList.toggle("several", isFormer && only.length > 1);
+  svg.classList.toggle("one-first", isAll && m.step < FREE);
+  root.querySelector(".peeked").textContent = (bench.hoverHead ?? m.arcs.only) === m.arcs.only ? "" : `The arcs of head ${nameOf(heads[bench.hoverHead])}, under the pointer.`;
   arcs.forEach(({head, layer, to, weight}, i) => {
-    const path = svg.children[i];
-    path.setAttribute("d", over.path(from, to, isAll ? (isStuck ? STUCK_LIFT : LIFT) * head : 0));
-    path.setAttribute("class", `layer-${layer + 1}`);
+    const path = group.children[i];
+    path.setAttribute("d", over.path(from, to, isAll || only.length > 1 ? (isStuck ? STUCK_LIFT : LIFT) * head : 0));
+    path.setAttribute("stroke", over.paint(from, to));
+    path.setAttribute("class", `layer-${layer + 1} ${head === best ? "best" : ""}`);
     path.style.setProperty("--weight", weight.toFixed(3));
   });
 }

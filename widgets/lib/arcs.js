@@ -1,4 +1,6 @@
-// Arcs from a chosen word to those it looks at, over words that stand in lines.
+// Arcs from a chosen word to those it looks at, over words that stand in lines. Their style is in widgets/arcs.css.
+
+import {svg} from "../../assets/vendor/lit.js";
 
 const LOOP = 12; // px from the middle of a word to where its arc to itself ends
 
@@ -23,9 +25,13 @@ export function arc(from, to, room, lift = 0) {
 const curve = (from, ...points) => `M${at(from)}C${points.map(at).join(" ")}`;
 const at = ([x, y]) => `${+x.toFixed(1)},${+y.toFixed(1)}`;
 
+/** Paints for arcs, from the colour of the key that answers to that of the query that asks, named by the way there. */
+export const paints = svg`<defs>${[["right", 0, 0, 1, 0], ["left", 1, 0, 0, 0], ["down", 0, 0, 0, 1], ["up", 0, 1, 0, 0]].map(([name, x1, y1, x2, y2]) => svg`<linearGradient
+  id="arc-${name}" x1=${x1} y1=${y1} x2=${x2} y2=${y2}><stop class="key" offset="0" /><stop class="query" offset="1" /></linearGradient>`)}</defs>`;
+
 /**
  * Of `text`, an element that holds words as radio buttons, where they now stand: {path(from, to, lift): the arc
- * between two words, isOneLine(from, to)}. `most`: px that an arc may be high.
+ * between two words, paint(from, to): its stroke}. `most`: px that an arc may be high.
  */
 export function arcsOver(text, most = Infinity) {
   const from = text.getBoundingClientRect();
@@ -38,6 +44,10 @@ export function arcsOver(text, most = Infinity) {
   const roomOver = ({top}) => (top === boxes[0].top ? room : Math.min(room, between)); // over the first line there is more
   return {
     path: (at, to, lift) => arc(boxes[at], boxes[to], roomOver(boxes[at]), lift),
-    isOneLine: (at, to) => boxes[at].top === boxes[to].top
+    paint(at, to) {
+      const [query, key] = [boxes[at], boxes[to]];
+      const way = query.top === key.top ? (key.x > query.x ? "left" : "right") : key.top < query.top ? "down" : "up";
+      return `url(#arc-${way})`;
+    }
   };
 }
