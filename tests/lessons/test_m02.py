@@ -250,9 +250,11 @@ def test_the_weights_of_ash_and_bow_by_hand(page):
     assert keys[:2].tolist() == [[0, 1.5], [1.43, 0.46]]
     assert scores[:2].round(2).tolist() == [1.5, 1.89]
     powers, cool = np.exp(scores), np.exp(2 * scores)
-    ash, bow = 100 * powers[:2] / powers.sum()
-    assert f"{powers[0]:.2f}/{powers.sum():.2f}, which is {ash:.0f}" in said
-    assert f"Bow gets {bow:.0f}" in said
+    shares = powers / powers.sum()
+    assert f"{powers[0]:.2f}/{powers.sum():.2f}, or {100 * shares[0]:.0f}" in said
+    rows = [row.select("td") for row in page.select("#cell-five-harbours tr, #five-harbours tr")]
+    shown = [numbers(cells[4].get_text())[0] for cells in rows if cells]
+    assert shown == pytest.approx(shares.tolist(), abs=0.00051)
     ash, bow = 100 * cool[:2] / cool.sum()
     assert f"Ash now gets {ash:.0f} % and Bow {bow:.0f} %" in said
 
