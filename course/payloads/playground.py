@@ -19,7 +19,7 @@ QUESTIONS = {
     "first": [POSITIONS, "predict-one-look"],
     "sort": [POSITIONS, "predict-sort"],
 }
-NAMES = {"opening": "as it opens", "fast": "rate 0.1"}
+NAMES = {"opening": "as it opens", "fast": "rate 0.1", "narrow": "width 16", "no scale": "no ÷ √d"}
 HEADS = ("before, once", "after")  # what heads 1.1 and 2.1 of the recorded training come to look at
 
 
@@ -58,7 +58,7 @@ def static_rows(lesson: dict[str, Any]) -> tuple[str, list[str], list[list[str]]
     results = lesson["results"]
     rows = [
         [
-            NAMES.get(one["change"], one["change"]),
+            _named(one["change"]),
             f"{one['learned']} of {one['seeds']}",
             percent(one["share"]),
         ]
@@ -66,6 +66,12 @@ def static_rows(lesson: dict[str, Any]) -> tuple[str, list[str], list[list[str]]
     ]
     sentence = f"What came of trainings of {lesson['steps']} steps, by what was changed."
     return sentence, ["", "seeds that learned it", "answers right, on average"], rows
+
+
+def _named(change: str) -> str:
+    """A change in the widget's words: "no scale, rate 0.001" is "no ÷ √d, rate 0.001"."""
+    first, *more = change.split(", ")
+    return ", ".join([NAMES.get(first, first), *more])
 
 
 class Measured:
@@ -107,7 +113,7 @@ class Measured:
 
     def table(self, task: str) -> list[list[Any]]:
         """A row for each change: its name, how many seeds learned, their steps, what is right."""
-        return [[name, *self._row(task, name)] for name in self.runs[task]]
+        return [[_named(name), *self._row(task, name)] for name in self.runs[task]]
 
     def _row(self, task: str, change: str) -> list[str]:
         steps, (least, most) = self.learned(task, change), self.between(task, change)
