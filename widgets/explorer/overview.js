@@ -37,7 +37,7 @@ function about(m) {
   return html`<p class="note">Each square is a head: its rows are the words that look, its columns the words looked at, darker where it looks more. ${name} is head ${number + 1} of layer ${layer + 1}${
     isOff ? "" : html`; framed in its square: from <b class="q">${written(pieces[at])}</b> at <b class="k">${written(pieces[to])}</b>, ${chance(row[to])}`}.</p>
   <p class="note">Below it stands its <b>push</b>, what it adds to the score of the guess ${boxed(text, m)}. Each +1 multiplies the odds of ${boxed(text, m)} against the average token by e ≈ 2.7${
-    isOff || signed(heads[head]) === "0" ? "" : `, and so ${signed(heads[head])} by about ${worth >= 10 ? count(Math.round(worth)) : worth.toPrecision(2)}`}; a push below 0, in red, lowers them.</p>`;
+    isOff || signed(heads[head]) === "0" ? "" : `, and so ${signed(heads[head])} by about ${worth >= 10 ? count(Math.round(worth)) : worth.toPrecision(2)}`}; a push below 0, in red, lowers them. What a head does by way of later heads isn’t in its push: only the switch shows it.</p>`;
 }
 
 /** The arcs of the head under the pointer. */

@@ -11,7 +11,7 @@ import {STAGES, nameOf} from "./look.js";
 import {boxed, guess, signed} from "./overview.js";
 import {passOf} from "./pass.js";
 
-const [LOOK, WORD] = [2500, 270]; // ms to look at a picture, and to read a word
+const [LOOK, WORD] = [1500, 130]; // ms to look at a picture, and to read a word
 const SPEEDS = [0.5, 1, 2];
 
 // ---- Playing ---------------------------------------------------------------------------------
