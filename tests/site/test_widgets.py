@@ -18,6 +18,7 @@ from playwright.sync_api import expect
 from tests.site.conftest import WIDTHS
 from tests.site.geometry import ILLEGIBLE, IS_EXACT, lines_of
 from tests.site.hearing import false_equations
+from tests.site.place import assert_each_place_is_as_high_as_its_drawing_and_stays_so
 from tests.site.reading import DRAWN, IDLE, SETTLE, axe_violations, drawn, settle
 
 TABLES = sorted((Path(__file__).parents[1] / "widgets").glob("states_*.py"))
@@ -120,6 +121,8 @@ def test_all_that_holds_for_every_widget(open_page, path, widths):
         # The last of all, as what a button starts is in no address.
         assert_works_by_keyboard_with_a_visible_focus(page, entries)
         assert_prints_its_static_form(page)
+        page.emulate_media(media="screen")
+        assert_each_place_is_as_high_as_its_drawing_and_stays_so(page)
 
 
 def states_at(width, entry):
