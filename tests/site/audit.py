@@ -200,7 +200,6 @@ class Audit:
     def open(self):
         """Look at the room that is kept for widgets before they run, and at what they take."""
         page, release = self.page, hold_widgets(self.page)
-        page.add_init_script(COUNT_LANGUAGE_TABLES)
         page.goto(self.base + self.path, wait_until="commit")
         page.wait_for_function(STILL, polling=200)
         kept = page.evaluate(ROOM_TAKEN)

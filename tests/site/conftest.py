@@ -2,6 +2,7 @@
 
 import re
 import shutil
+from collections import defaultdict
 from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -63,7 +64,7 @@ def by_quarto(site) -> bool:
 
 @pytest.fixture(scope="session")
 def served(site):
-    server = start_server(site, 0)
+    server = let_keep_files(start_server(site, 0))
     yield server.url
     server.shutdown()
 
@@ -73,44 +74,101 @@ def below(site, tmp_path_factory):
     """The address of the same site below a folder of a server, as on GitHub Pages."""
     root = tmp_path_factory.mktemp("server")
     shutil.copytree(site, root / "some/course")
-    server = start_server(root, 0)
+    server = let_keep_files(start_server(root, 0))
     yield f"{server.url}some/course/"
     server.shutdown()
+
+
+def let_keep_files(server):
+    """Let the browser keep all but pages, which takes a third off the next page's load."""
+
+    class Handler(server.RequestHandlerClass):
+        def send_header(self, name, value):
+            is_kept = not self.path.partition("?")[0].endswith((".html", "/"))
+            super().send_header(
+                name, "max-age=3600" if name == "Cache-Control" and is_kept else value
+            )
+
+    server.RequestHandlerClass = Handler
+    return server
 
 
 class Trouble:
     """What a page should never do: console errors, failed responses, other hosts."""
 
     def __init__(self, page, host):
-        self.found = []
-        page.on("console", lambda m: m.type == "error" and self.found.append(m.text))
-        page.on("pageerror", lambda error: self.found.append(str(error)))
-        page.on("response", lambda r: r.status >= 400 and self.found.append(f"{r.status} {r.url}"))
-        page.on("request", lambda r: self.ask(r.url, host))
+        self.found, self.page, self.host = [], page, host
+        self._heard = {
+            "console": lambda m: m.type == "error" and self.found.append(m.text),
+            "pageerror": lambda error: self.found.append(str(error)),
+            "response": lambda r: r.status >= 400 and self.found.append(f"{r.status} {r.url}"),
+            "request": lambda r: self.ask(r.url),
+        }
+        for event, listener in self._heard.items():
+            page.on(event, listener)
 
-    def ask(self, url, host):
-        if not url.startswith(("data:", "blob:")) and urlsplit(url).netloc != host:
+    def ask(self, url):
+        if not url.startswith(("data:", "blob:")) and urlsplit(url).netloc != self.host:
             self.found.append(f"asked for {url}")
+
+    def end(self):
+        for event, listener in self._heard.items():
+            self.page.remove_listener(event, listener)
+
+
+AS_NEW = {"media": "null", "reduced_motion": "null", "forced_colors": "null", "contrast": "null"}
+
+
+def wipe(page, base):
+    """Make ``page`` as if it were new, but for the files that it keeps."""
+    page.unroute_all()
+    page.mouse.move(-10, -10)
+    page.goto("about:blank")
+    page.emulate_media(**AS_NEW)
+    tools = page.context.new_cdp_session(page)
+    stored = {"origin": base, "storageTypes": "cookies,local_storage,indexeddb,cache_storage"}
+    tools.send("Storage.clearDataForOrigin", stored)
+    tools.send("Page.resetNavigationHistory")
+    tools.detach()
+
+
+@pytest.fixture(scope="session")
+def idle():
+    """Pages that a test has left, by their script: a new one takes half as long as a lesson."""
+    return defaultdict(list)
 
 
 @pytest.fixture
-def visit(browser, by_quarto):
+def visit(browser, by_quarto, idle):
     """``with visit(base, width=…, theme=…) as (page, trouble)``: an empty page, for ``base`` alone.
 
-    ``trouble()`` returns what the page did so far that a page should never do.
+    ``trouble()`` returns what the page did so far that a page should never do. The page may have
+    been another test's; ``fresh`` gives one that wasn't and won't be, for what can't be undone.
+    ``script`` runs before each page's own.
     """
 
     @contextmanager
-    def visited(base, *, width=1280, theme="light", **context):
-        session = browser.new_context(
-            viewport={"width": width, "height": 900}, color_scheme=theme, **context
-        )
-        page = session.new_page()
-        found = Trouble(page, urlsplit(base).netloc).found
+    def visited(base, *, width=1280, theme="light", script="", fresh=False, **context):
+        viewport = {"width": width, "height": 900}
+        is_kept = not (fresh or context)
+        if is_kept and idle[script]:
+            page = idle[script].pop()
+            page.set_viewport_size(viewport)
+            page.emulate_media(color_scheme=theme)
+        else:
+            page = browser.new_context(viewport=viewport, color_scheme=theme, **context).new_page()
+            page.add_init_script(script)
+        trouble = Trouble(page, urlsplit(base).netloc)
         # Quarto's pages name no icon, so the browser asks for one that isn't there.
         icon = re.compile(r"favicon\.ico|404 \(")
+        found = trouble.found
         yield page, lambda: [t for t in dict.fromkeys(found) if not (by_quarto and icon.search(t))]
-        session.close()
+        if is_kept:
+            trouble.end()
+            wipe(page, base)
+            idle[script].append(page)
+        else:
+            page.context.close()
 
     return visited
 

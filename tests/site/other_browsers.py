@@ -129,6 +129,7 @@ class WebKit(OtherBrowser):
         (folder / "gtk-3.0/gtk.css").write_text(style, encoding="utf-8")
         screen = ["xvfb-run", "-a", "-s", "-screen 0 1600x1200x24"]
         surroundings = {"XDG_CONFIG_HOME": str(folder), "GDK_BACKEND": "x11"}
+        surroundings["WEBKIT_DISABLE_COMPOSITING_MODE"] = "1"  # without a GPU it takes longer
         self._process = _start([*screen, "WebKitWebDriver", f"--port={port}"], **surroundings)
         self._address = f"http://127.0.0.1:{port}/session"
         session = _retried(lambda: self._post("", capabilities={}))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.site.audit import Audit
+from tests.site.audit import COUNT_LANGUAGE_TABLES, Audit
 from tests.site.conftest import ALL_LIVE, PAGES, UNFOLD
 from tests.site.geometry import SIDEWAYS
 
@@ -27,7 +27,7 @@ def each_page(paths):
 
 @pytest.mark.parametrize("path", each_page(PAGES))
 def test_page(visit, below, site, by_quarto, path):
-    with visit(below, width=390) as (page, trouble):
+    with visit(below, width=390, script=COUNT_LANGUAGE_TABLES) as (page, trouble):
         found = Audit(page, path, below, site, by_quarto).run(
             widths=[320, 768, 1280],
             without=None if path in CODE_SEEN else "pre > code",
@@ -55,7 +55,7 @@ TOO_WIDE = f"""() => {{
 def test_page_on_a_desk_in_the_dark_and_with_large_text_on_a_phone(
     visit, below, site, by_quarto, path
 ):
-    with visit(below, theme="dark") as (page, trouble):
+    with visit(below, theme="dark", script=COUNT_LANGUAGE_TABLES) as (page, trouble):
         audit = Audit(page, path, below, site, by_quarto)
         audit.open()
         audit.look("as it opens", legibility=audit.illegible, text=audit.impossible)
@@ -139,7 +139,7 @@ def test_every_planted_fault_is_named(visit, below, site, by_quarto):
     planted = page_text.replace("</main>", "\n".join(FAULTS.values()) + "</main>")
     assert planted != page_text
     # The pages' policy would refuse the planted scripts.
-    with visit(below, width=390, bypass_csp=True) as (page, trouble):
+    with visit(below, width=390, script=COUNT_LANGUAGE_TABLES, bypass_csp=True) as (page, trouble):
         page.route(
             below + path, lambda route: route.fulfill(body=planted, content_type="text/html")
         )

@@ -275,7 +275,7 @@ FAILURES = {
 @pytest.mark.parametrize("name", FAILURES)
 def test_without_its_model_the_opening_stays_and_a_sentence_says_why(visit, served, name):
     prepare, says = FAILURES[name]
-    with visit(served) as (page, _):
+    with visit(served, fresh=True) as (page, _):
         prepare(page)
         page.goto(served + PAGE)
         page.locator("#explorer textarea").fill("A cat")
@@ -291,7 +291,7 @@ def test_without_its_model_the_opening_stays_and_a_sentence_says_why(visit, serv
 
 
 def test_a_touch_asks_again_for_what_could_not_be_fetched(visit, served):
-    with visit(served) as (page, _):
+    with visit(served, fresh=True) as (page, _):
         page.context.route(f"**/{FILE}", lambda route: route.abort())
         page.goto(served + PAGE)
         page.locator("#explorer textarea").click()
@@ -511,8 +511,7 @@ def test_another_text_keeps_no_draw_and_a_game_takes_no_switch_from_it(open_page
 
 
 def test_the_game_has_three_rounds_and_a_result_to_copy(open_page):
-    with open_page(PAGE) as page:
-        page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    with open_page(PAGE, permissions=["clipboard-read", "clipboard-write"]) as page:
         page.get_by_text("Find the head:").click()
         page.get_by_role("button", name="Begin").click()
         for answered, head in enumerate((14, 10, 3), start=1):

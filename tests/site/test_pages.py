@@ -104,7 +104,7 @@ def test_the_system_chooses_the_theme_first(open_page):
 @pytest.mark.usefixtures("ours")
 @pytest.mark.parametrize("key", ["Enter", "Space"])
 def test_the_readers_theme_stays_and_is_there_before_anything_is_painted(open_page, key):
-    with open_page(LESSON) as page:
+    with open_page(LESSON, fresh=True) as page:
         toggle = page.locator(".quarto-color-scheme-toggle")
         toggle.press(key)
         expect(toggle).to_have_attribute("aria-pressed", "true")

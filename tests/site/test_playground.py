@@ -210,7 +210,7 @@ def test_the_worker_ends_with_the_widget(open_page):
 
 @pytest.mark.parametrize("why", ["no workers", "no script"])
 def test_a_training_that_cannot_start_says_why(visit, served, why):
-    with visit(served) as (page, _):
+    with visit(served, fresh=True) as (page, _):
         if why == "no workers":
             page.add_init_script("delete globalThis.Worker")
         else:

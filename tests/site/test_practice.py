@@ -128,7 +128,7 @@ def test_by_keyboard_alone(open_page):
 
 
 def test_progress_shows_on_other_pages_and_in_other_tabs(open_page):
-    with open_page(LESSON) as page:
+    with open_page(LESSON, fresh=True) as page:
         _live(page)
         other = page.context.new_page()
         other.goto(page.url.replace(LESSON, "index.html"))
@@ -167,7 +167,7 @@ def test_without_storage_it_works_until_the_page_is_left(open_page, by_quarto):
         pytest.skip("Quarto's own script throws where storage is refused")
     refuse = """Object.defineProperty(window, "localStorage", {
       get() { throw new DOMException("denied", "SecurityError"); }})"""
-    with open_page(LESSON) as page:
+    with open_page(LESSON, fresh=True) as page:
         page.add_init_script(refuse)
         page.reload()
         _live(page)

@@ -55,8 +55,7 @@ def test_every_widget_has_a_picture_of_its_own(open_page, path):
 
 @pytest.fixture
 def menu(open_page):
-    with open_page(M05, accept_downloads=True) as page:
-        page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    with open_page(M05, permissions=["clipboard-read", "clipboard-write"]) as page:
         card = page.locator("#mask-builder")
         card.scroll_into_view_if_needed()
         yield card

@@ -18,8 +18,7 @@ MASK = """(element) => getComputedStyle(element.querySelector("i"), "::before").
 def test_the_copy_button_has_a_picture_copies_and_says_so(open_page, by_quarto):
     if by_quarto:
         pytest.skip("Quarto's own button")
-    with open_page(LESSON) as page:
-        page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    with open_page(LESSON, permissions=["clipboard-read", "clipboard-write"]) as page:
         listing = page.locator(".code-copy-outer-scaffold:visible").first
         button = listing.locator(".code-copy-button")
         before = button.evaluate(MASK)
@@ -170,10 +169,8 @@ def test_a_finger_on_a_plane_scrolls_and_on_its_handle_drags(open_page):
 
 @pytest.mark.parametrize("path", [LESSON, "modules/m06_multi_head/lesson.html"])
 def test_no_size_changes_while_sizes_are_told(visit, served, path):
-    with visit(served, width=390) as (page, trouble):
-        page.add_init_script(
-            """addEventListener("error", (event) => console.error(event.message))"""
-        )
+    tell = """addEventListener("error", (event) => console.error(event.message))"""
+    with visit(served, width=390, script=tell) as (page, trouble):
         page.goto(served + path)
         page.wait_for_function(ALL_LIVE)
         page.evaluate("scrollTo(0, document.body.scrollHeight)")

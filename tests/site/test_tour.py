@@ -103,7 +103,7 @@ def test_keys_of_controls_and_of_other_parts_of_the_page_stay_theirs(open_page):
 
 
 def test_it_plays_to_the_end_and_stops_and_leaves_the_history_as_it_was(open_page):
-    with open_page(TOUR, live=False) as page:
+    with open_page(TOUR, live=False, fresh=True) as page:
         page.clock.install()
         page.reload()
         page.wait_for_selector(".tour-controls")

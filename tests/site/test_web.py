@@ -81,7 +81,7 @@ def test_a_page_asks_for_no_more_than_its_budget(visit, served, site, by_quarto,
     if by_quarto:
         pytest.skip("Quarto's own scripts and styles")
     asked = []
-    with visit(served) as (page, _):
+    with visit(served, fresh=True) as (page, _):
         page.on("response", lambda response: asked.append(response.url))
         page.goto(served + path)
         page.wait_for_function(ALL_LIVE)

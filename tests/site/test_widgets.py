@@ -9,8 +9,8 @@ look at (as an address has them), damaged addresses, and for each goal a state t
 import importlib
 import itertools
 import re
+from collections import defaultdict
 from pathlib import Path
-from urllib.parse import parse_qsl, urlencode
 
 import pytest
 from playwright.sync_api import expect
@@ -18,6 +18,7 @@ from playwright.sync_api import expect
 from tests.site.conftest import WIDTHS
 from tests.site.geometry import ILLEGIBLE, IS_EXACT, lines_of
 from tests.site.hearing import false_equations
+from tests.site.place import assert_each_place_is_as_high_as_its_drawing_and_stays_so
 from tests.site.reading import DRAWN, IDLE, SETTLE, axe_violations, drawn, settle
 
 TABLES = sorted((Path(__file__).parents[1] / "widgets").glob("states_*.py"))
@@ -42,6 +43,33 @@ def widgets_of(page_path):
 def fullest(entry):
     """The state that differs from the default in most fields."""
     return max(entry["states"].values(), key=lambda query: query.count("="))
+
+
+def at_once(states):
+    """Yield addresses that together hold all ``states``, (name, query), each with those it holds.
+
+    That is {name: query}, of as many widgets as can; of those whose states share a key, because
+    one follows the other, those that agree in all of it.
+    """
+    left = list(states)
+    keys = {name: {STATES[name]["key"]} for name, _ in left}
+    for name, query in left:
+        keys[name] |= by_key(query).keys()
+    while left:
+        parts, held = {}, {}
+        for name, query in left:
+            own = dict.fromkeys(keys[name], "") | by_key(query)
+            if name not in held and all(parts.get(key, own[key]) == own[key] for key in own):
+                parts |= own
+                held[name] = query
+        yield "&".join(filter(None, parts.values())), held
+        left = [(name, query) for name, query in left if held.get(name) != query]
+
+
+def by_key(query):
+    """``{"a": "a.x=1&a.y=2", "b": …}``"""
+    parts = itertools.groupby(query.split("&"), lambda part: part.partition(".")[0])
+    return {key: "&".join(group) for key, group in parts}
 
 
 # Reads a state from the address in place, as going back does.
@@ -76,15 +104,25 @@ def widths(pytestconfig):
 
 
 @pytest.mark.parametrize("path", EACH_PAGE)
-def test_legible_accessible_and_told_in_every_state(open_page, path, widths):
+def test_all_that_holds_for_every_widget(open_page, path, widths):
+    """In one load, as each part begins with the default, but for the goals already met."""
+    entries = widgets_of(path)
     with open_page(path) as page:
+        assert_ticks_announces_and_counts_goals(page, path)
+        assert_takes_numbers_as_typed(page, entries)
+        assert_ignores_damaged_addresses(page, entries)
+        for name, entry in entries.items():
+            assert_keeps_its_state_in_the_address(page, name, entry)
         for width in widths:
             page.set_viewport_size({"width": width, "height": 900})
-            for name, entry in widgets_of(path).items():
-                assert_legible_in_all(page, name, entry, states_at(width, entry))
+            assert_legible_in_all(page, entries, width)
             if width == NARROWEST:  # what axe and the ear look for doesn't depend on the room
-                assert_accessible(page, widgets_of(path))
+                assert_accessible(page, entries)
+        # The last of all, as what a button starts is in no address.
+        assert_works_by_keyboard_with_a_visible_focus(page, entries)
         assert_prints_its_static_form(page)
+        page.emulate_media(media="screen")
+        assert_each_place_is_as_high_as_its_drawing_and_stays_so(page)
 
 
 def states_at(width, entry):
@@ -118,33 +156,30 @@ def look_at(page, name):
     return seen
 
 
-def assert_legible_in_all(page, name, entry, states):
-    heights, told = [], set()
-    for query in states:
-        go_to(page, query)
-        seen = look_at(page, name)
-        faults = lines_of(seen["faults"], name)
-        assert not faults, "\n".join([query, *faults])
-        heights.append(seen["height"])
-        told.add(told_by_sentence(seen, (name, query)))
-    assert len(told) > 1 or len(states) == 1, f"{name} says the same in every state"
-    jump = max(heights) - min(heights)
-    width = page.viewport_size["width"]
-    assert jump <= entry.get("grows", 80), f"{name} at {width} px: the page jumps by {jump:.0f} px"
+def assert_legible_in_all(page, entries, width):
+    heights, told = defaultdict(list), defaultdict(set)
+    states = [(name, query) for name in entries for query in states_at(width, entries[name])]
+    for address, held in at_once(states):
+        go_to(page, address)
+        for name, query in held.items():
+            seen = look_at(page, name)
+            faults = lines_of(seen["faults"], name)
+            assert not faults, "\n".join([query, *faults])
+            heights[name].append(seen["height"])
+            told[name].add(told_by_sentence(seen, (name, query)))
+    for name, entry in entries.items():
+        silent = len(told[name]) == 1 < len(states_at(width, entry))
+        assert not silent, f"{name} says the same in every state"
+        jump = max(heights[name]) - min(heights[name])
+        too_far = jump > entry.get("grows", 80)
+        assert not too_far, f"{name} at {width} px: the page jumps by {jump:.0f} px"
 
 
 def assert_accessible(page, entries):
     """All widgets in their fullest states, as many at once as can: axe reads the whole page."""
-    left = {name: dict(parse_qsl(fullest(entry))) for name, entry in entries.items()}
-    while left:
-        query = {}
-        for own in left.values():
-            if all(query.get(key, value) == value for key, value in own.items()):
-                query |= own
-        seen = [name for name, own in left.items() if own.items() <= query.items()]
-        go_to(page, urlencode(query))
-        assert not axe_violations(page, ", ".join(f"#{name}" for name in seen)), query
-        left = {name: own for name, own in left.items() if name not in seen}
+    for address, held in at_once([(name, fullest(entry)) for name, entry in entries.items()]):
+        go_to(page, address)
+        assert not axe_violations(page, ", ".join(f"#{name}" for name in held)), address
 
 
 # ---- Sentence ----------------------------------------------------------------------------------
@@ -246,21 +281,21 @@ AFTER_A_KEY = f"""async (root) => {{
 }}"""
 
 
-@pytest.mark.parametrize("path", EACH_PAGE)
-def test_every_control_works_by_keyboard_with_a_visible_focus(open_page, path):
-    with open_page(path, reduced_motion="reduce") as page:
-        for name in widgets_of(path):
-            go_to(page, "")
-            root = live(page, name).element_handle()
-            count = root.evaluate(f"(root) => ({TAB_STOPS})(root).length")
-            for i in range(count):
-                if stop := root.evaluate(FOCUS, i):
-                    assert_answers(page, root, stop, f"{name}, stop {i}, this {stop['kind']}")
-            assert not root.evaluate(MOVING), f"{name} moves though motion is not wanted"
+def assert_works_by_keyboard_with_a_visible_focus(page, entries):
+    page.emulate_media(reduced_motion="reduce")
+    page.keyboard.press("Shift")  # so that the focus counts as the keyboard's
+    for name in entries:
+        go_to(page, "")
+        root = live(page, name).element_handle()
+        count = root.evaluate(f"(root) => ({TAB_STOPS})(root).length")
+        for i in range(count):
+            if stop := root.evaluate(FOCUS, i):
+                assert_answers(page, root, stop, f"{name}, stop {i}, this {stop['kind']}")
+        assert not root.evaluate(MOVING), f"{name} moves though motion is not wanted"
+    page.emulate_media(reduced_motion="no-preference")
 
 
 def assert_answers(page, root, stop, where):
-    page.keyboard.press("Shift")  # so that the focus counts as the keyboard's
     before = root.evaluate(BEFORE_A_KEY)
     assert before["isSeen"], f"{where}: its focus can't be seen"
     kind = stop["kind"]
@@ -290,18 +325,6 @@ ALL_TYPED = (
 FEW_TYPED = {"-0.5": -0.5, "2": 2}, ["x"]
 
 
-@pytest.mark.parametrize("path", EACH_PAGE)
-def test_goals_typed_numbers_and_the_address(open_page, path):
-    """In one load, as each begins with the default."""
-    with open_page(path) as page:
-        assert_ticks_announces_and_counts_goals(page, path)
-        typed = ALL_TYPED
-        for name, entry in widgets_of(path).items():
-            if assert_takes_numbers_as_typed(page, name, *typed):
-                typed = FEW_TYPED
-            assert_keeps_its_state_in_the_address(page, name, entry)
-
-
 # ---- Typed numbers -----------------------------------------------------------------------------
 
 
@@ -313,13 +336,16 @@ FIELD = """(field) => {
 LEFT_FIELD = f"(field) => {{ field.blur(); return ({FIELD})(field); }}"
 
 
-def assert_takes_numbers_as_typed(page, name, right, wrong):
-    """Type in the first and the last field; return whether there is one."""
-    fields = live(page, name).locator("input[type=text]:visible").element_handles()
-    for field in {0: fields[0], len(fields) - 1: fields[-1]}.values() if fields else ():
-        assert_takes_numbers(page, field, name, right)
-        assert_refuses_numbers(page, field, name, wrong)
-    return bool(fields)
+def assert_takes_numbers_as_typed(page, entries):
+    """Type in the first and the last field of each widget."""
+    typed = ALL_TYPED
+    for name in entries:
+        fields = live(page, name).locator("input[type=text]:visible").element_handles()
+        for field in {0: fields[0], len(fields) - 1: fields[-1]}.values() if fields else ():
+            assert_takes_numbers(page, field, name, typed[0])
+            assert_refuses_numbers(page, field, name, typed[1])
+        if fields:
+            typed = FEW_TYPED
 
 
 def assert_takes_numbers(page, field, name, right):
@@ -360,13 +386,20 @@ def assert_refuses_numbers(page, field, name, wrong):
 # ---- Address -----------------------------------------------------------------------------------
 
 
+def assert_ignores_damaged_addresses(page, entries):
+    go_to(page, "")
+    default = {name: live(page, name).evaluate(STATE) for name in entries}
+    for address, held in at_once([(name, q) for name in entries for q in entries[name]["damaged"]]):
+        go_to(page, address)
+        for name, query in held.items():
+            state = live(page, name).evaluate(STATE)
+            assert state == default[name], f"{name}: {query} is not the default"
+
+
 def assert_keeps_its_state_in_the_address(page, name, entry):
     root, path = live(page, name), page.url.split("?")[0]
     go_to(page, "")
     default = root.evaluate(STATE)
-    for query in entry["damaged"]:
-        go_to(page, query)
-        assert root.evaluate(STATE) == default, f"{name}: {query} is not the default"
     own = [q for q in entry["states"].values() if is_own(entry, q)]
     for query in sorted(own, key=lambda query: -query.count("=")):
         go_to(page, query)

@@ -1,10 +1,7 @@
 """A widget's drawing is laid out alone: its place on the page states the height that it takes."""
 
-import pytest
-
 from tests.site.geometry import IS_EXACT
 from tests.site.reading import settle
-from tests.site.test_widgets import PAGES
 
 GROW = """() => document.querySelectorAll(".widget-stage")
   .forEach((e) => e.append("more ".repeat(200)))"""
@@ -38,15 +35,14 @@ def assert_exact(page):
     assert not page.evaluate(WRONG)
 
 
-@pytest.mark.parametrize("path", PAGES)
-def test_each_place_is_as_high_as_its_drawing_and_stays_so(open_page, path):
-    with open_page(path) as page:
-        assert_exact(page)
-        page.set_viewport_size({"width": 390, "height": 900})
-        assert_exact(page)
-        page.evaluate(GROW)
-        assert_exact(page)
-        page.set_viewport_size({"width": 1280, "height": 900})
-        assert_exact(page)
-        page.emulate_media(media="print")  # what is not printed keeps no room on paper
-        assert not any(page.evaluate(HEIGHTS))
+def assert_each_place_is_as_high_as_its_drawing_and_stays_so(page):
+    """Whose drawings are longer then."""
+    assert_exact(page)
+    page.set_viewport_size({"width": 390, "height": 900})
+    assert_exact(page)
+    page.evaluate(GROW)
+    assert_exact(page)
+    page.set_viewport_size({"width": 1280, "height": 900})
+    assert_exact(page)
+    page.emulate_media(media="print")  # what is not printed keeps no room on paper
+    assert not any(page.evaluate(HEIGHTS))
