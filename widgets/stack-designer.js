@@ -55,7 +55,8 @@ export function sentence({block, counts, rows, last}) {
     + `Kept: ${some}. At ${tick(last.tokens)} tokens that is ${part(last.kept / last.keptPlain)} of what softmax in all layers keeps, and a new token takes ${times(last.flops / last.flopsPlain)} the FLOPs.`;
 }
 
-const share = (x) => `width:${(100 * Math.min(1, x)).toFixed(2)}%`;
+/** What softmax keeps ends at four fifths, where a mark stands, so that a bar has room for a quarter more. */
+const share = (x) => `width:${(80 * Math.min(1.25, x)).toFixed(2)}%`;
 
 const row = ({tokens, kept, keptPlain, flops, flopsPlain}) => html`<tr><th scope="row">${tick(tokens)}</th>
   <td><span class="bar"><i style=${share(kept / keptPlain)}></i></span></td><td><span>${bytes(kept)}</span></td><td><span>${bytes(keptPlain)}</span></td>

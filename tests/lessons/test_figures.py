@@ -117,7 +117,7 @@ def test_m12_recall_is_means_and_ends_of_the_seeds(tables):
     [table] = tables("m12_inference", "figure-recall")
     for pairs, shares in recalled["softmax 4"].items():
         assert_shows(
-            table["softmax: 128 numbers a pair"][pairs],
+            table["softmax: 32,768 at 256 pairs"][pairs],
             [sum(shares) / len(shares), *ends(shares)],
         )
 

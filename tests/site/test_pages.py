@@ -21,7 +21,7 @@ def test_no_axe_violation_in_any_step(open_page):
 @pytest.mark.parametrize("theme", THEMES)
 def test_text_and_page_keep_the_course_s_colours(open_page, theme):
     want = {"light": ["rgb(252, 251, 247)", "rgb(28, 33, 43)"],
-            "dark": ["rgb(20, 23, 28)", "rgb(228, 231, 236)"]}[theme]  # fmt: skip
+            "dark": ["rgb(22, 21, 15)", "rgb(236, 232, 220)"]}[theme]  # fmt: skip
     with open_page(LESSON, theme=theme) as page:
         colours = page.evaluate(
             "[getComputedStyle(document.body).backgroundColor,"
@@ -54,7 +54,7 @@ def test_the_theme_is_followed_live(open_page):
       return seen;
     }"""
     with open_page(LESSON) as page:
-        assert page.evaluate(script) == ["rgb(252, 251, 247)", None, "rgb(20, 23, 28)", None]
+        assert page.evaluate(script) == ["rgb(252, 251, 247)", None, "rgb(22, 21, 15)", None]
 
 
 def test_a_colour_is_looked_up_once_for_all_who_follow_the_theme(open_page):

@@ -32,9 +32,9 @@ def assert_right(page, sentence, head, *, causal=False):
             assert text == "hidden"
         else:
             assert_shows(text.removesuffix("\u202f%"), 100 * weight, (sentence, at, to))
-    drawn = page.locator(f"{WIDGET} line").evaluate_all(WIDTHS)
+    drawn = page.locator(f"{WIDGET} .arrows path").evaluate_all(WIDTHS)
     for width, weight in zip(drawn, row, strict=True):
-        assert abs(width - (1 + 9 * weight)) < 0.05
+        assert abs(width - (1 + 8 * weight)) < 0.05
 
 
 def test_sentences_heads_and_words_show_the_model_s_weights(open_page):
