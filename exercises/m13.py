@@ -8,6 +8,22 @@ A function counts as begun when its "..." is gone.
 import numpy as np
 
 
+def linear_attention(q, k, v):
+    """Keep a table.
+
+    This is linear attention of one head, as a loop over the tokens. Begin with a table of zeros,
+    which has a row for each number of a key and a column for each number of a value, and with a sum
+    of keys, zeros as well. φ makes queries and keys positive, number by number: it is `x + 1` above
+    0, and `e^x` at 0 and below. Each token first writes: it adds `outer(φ(k), v)` to the table, and
+    φ(k) to the sum. Then it asks: its output is `φ(q) @ table`, divided by the dot product of φ(q)
+    and the sum. Numbers in `q` and `k` may be as large as 1,000, or as low as −1,000.
+
+    Shapes: `q` and `k` (L, D); `v` (L, Dv).
+    Return: the output (L, Dv), and the table after the last token (D, Dv).
+    """
+    ...
+
+
 def beta_for(table, key, value, wanted):
     """Say how far a note must go.
 
@@ -29,31 +45,5 @@ def gated_delta(q, k, v, alpha, beta):
 
     Shapes: `q` and `k` (L, D), each row of `k` of length 1; `v` (L, Dv); `alpha` and `beta` (L,).
     Return: what each token found (L, Dv), and the table after the last one (D, Dv).
-    """
-    ...
-
-
-def chosen_mask(index, kept):
-    """Choose what softmax may look at.
-
-    `index[i, j]` is a cheap score that says how much query i might want key j. Let each query see
-    the `kept` keys with its largest scores, among itself and the tokens before it; all of them if
-    there are no more than that. No two scores are equal.
-
-    Shapes: `index` (L, L); `kept` a whole number, at least 1.
-    Return: a bool array (L, L). True means *may attend*.
-    """
-    ...
-
-
-def numbers_kept(layers, tokens, num_kv_heads, head_dim, window):
-    """Count what a stack keeps.
-
-    `layers` is a list of words. A "softmax" layer keeps a key and a value of every token, for each
-    of its `num_kv_heads` heads. A "window" layer keeps them of the last `window` tokens only. A
-    "table" layer keeps one table for each of its `num_kv_heads` heads, with `head_dim` rows and
-    `head_dim` columns. Every key and every value has `head_dim` numbers.
-
-    Return: how many numbers all layers keep after `tokens` tokens.
     """
     ...

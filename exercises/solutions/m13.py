@@ -5,6 +5,16 @@ import numpy as np
 from course.exercises import Task
 
 
+def linear_attention(q, k, v):
+    q, k = (np.where(x > 0, x + 1, np.exp(np.minimum(x, 0))) for x in (q, k))
+    table, total, output = np.zeros((k.shape[1], v.shape[1])), np.zeros(k.shape[1]), []
+    for t in range(len(k)):
+        table = table + np.outer(k[t], v[t])
+        total = total + k[t]
+        output.append(q[t] @ table / (q[t] @ total))
+    return np.array(output), table
+
+
 def beta_for(table, key, value, wanted):
     had = key @ table
     return (wanted - had) / (value - had)
@@ -20,25 +30,19 @@ def gated_delta(q, k, v, alpha, beta):
     return np.array(found), table
 
 
-def chosen_mask(index, kept):
-    L = len(index)
-    causal = np.tril(np.ones((L, L), dtype=bool))
-    scores = np.where(causal, index, -np.inf)
-    least = np.sort(scores, axis=1)[:, -min(kept, L)][:, None]
-    return (scores >= least) & causal
-
-
-def numbers_kept(layers, tokens, num_kv_heads, head_dim, window):
-    pair = 2 * num_kv_heads * head_dim
-    each = {
-        "softmax": tokens * pair,
-        "window": min(tokens, window) * pair,
-        "table": num_kv_heads * head_dim * head_dim,
-    }
-    return sum(each[layer] for layer in layers)
-
-
 # ---- The same, computed another way ------------------------------------------------------------
+
+
+def by_all_pairs(q, k, v):
+    """Weigh every pair of tokens, and hide the later ones."""
+    import torch
+    import torch.nn.functional as F
+
+    q, k, v = map(torch.from_numpy, (q, k, v))
+    q, k = F.elu(q) + 1, F.elu(k) + 1
+    weights = (q @ k.T).tril()
+    weights = weights / weights.sum(1, keepdim=True)
+    return (weights @ v).numpy(), torch.einsum("td,te->de", k, v).numpy()
 
 
 def by_halving(table, key, value, wanted):
@@ -62,24 +66,26 @@ def by_variants(q, k, v, alpha, beta):
     return [t.numpy() for t in gated_delta_rule(*tensors)]
 
 
-def row_by_row(index, kept):
-    mask = np.zeros(index.shape, dtype=bool)
-    for i, row in enumerate(index):
-        best = sorted(range(i + 1), key=lambda j: -row[j])[:kept]
-        mask[i, best] = True
-    return mask
-
-
-def layer_by_layer(layers, tokens, num_kv_heads, head_dim, window):
-    count = 0
-    for layer in layers:
-        for _ in range(num_kv_heads):
-            rows = {"softmax": tokens, "window": min(tokens, window)}.get(layer)
-            count += head_dim**2 if rows is None else 2 * rows * head_dim
-    return count
-
-
 # ---- Inputs ------------------------------------------------------------------------------------
+
+
+def heads(rng, size):
+    """Make queries, keys and values of one head.
+
+    In size 4 half of the numbers of queries and keys are ±50, and in size 7 they are ±1,000. There
+    the first key and each query have a number above 0, so that no weights sum to 0, and values are
+    positive, so that a table's large numbers don't cancel, which float32 couldn't follow.
+    """
+    L, D, Dv = size + 1, (size - 1) % 3 + 2, (size - 1) % 4 + 1
+    q, k, v = rng.normal(size=(L, D)), rng.normal(size=(L, D)), rng.normal(size=(L, Dv))
+    if size in (4, 7):
+        for x in (q, k):
+            large = rng.permutation(x.size).reshape(x.shape) % 2 == 0
+            x[large] = np.sign(x[large]) * {4: 50, 7: 1000}[size]
+        k[0], v = np.abs(k[0]), np.abs(v) + 0.5
+        own = np.arange(L), np.arange(L) % D
+        q[own] = np.abs(q[own])
+    return q, k, v
 
 
 def units(rng, *shape):
@@ -109,29 +115,38 @@ def texts(rng, size):
     return q, k, v, alpha, beta
 
 
-def scores(rng, size):
-    """In sizes 5 and 7 all scores are far below 0, so that −1e4 hides none of them."""
-    L = size + 2
-    index = rng.permutation(L * L).reshape(L, L) / 8 - {5: 1e3, 7: 1e6}.get(size, L * L / 16)
-    kept = L + 3 if size == 3 else int(rng.integers(1, L))  # in size 3 all are kept
-    return index, kept if size > 1 else 2
-
-
-def stacks(rng, size):
-    kinds = ["softmax", "window", "table"]
-    layers = [kinds[i] for i in rng.integers(0, 3, size=size)] + ["table", "window", "softmax"]
-    if size in (2, 3, 4):  # a stack of one kind, or of two
-        layers = [kinds[size - 2]] * size
-    elif size in (5, 6, 7):
-        layers = [kinds[size - 5], kinds[size - 6]] * size
-    tokens = int(rng.integers(20, 60))  # so that no window is below 1
-    window = tokens + 5 - 3 * size
-    if size == 1:  # a text shorter than a table has rows
-        tokens, window = 1, 3
-    return layers, tokens, int(rng.integers(2, 5)), int(rng.integers(3, 8)), window
-
-
 # ---- Mistakes ----------------------------------------------------------------------------------
+
+
+def phi(x):
+    return np.where(x > 0, x + 1, np.exp(np.minimum(x, 0)))
+
+
+def by_product(x):
+    with np.errstate(all="ignore"):
+        return (x > 0) * (x + 1) + (x <= 0) * np.exp(x)
+
+
+def weight_sum(q, total, t):
+    return q @ total
+
+
+def tabled(q, k, v, *, of_q=phi, of_k=phi, order="write, ask", divisor=weight_sum):
+    q, k = of_q(q), of_k(k)
+    table, total, output = np.zeros((k.shape[1], v.shape[1])), np.zeros(k.shape[1]), []
+    with np.errstate(all="ignore"):
+        for t in range(len(k)):
+            before = table, total
+            table, total = table + np.outer(k[t], v[t]), total + k[t]
+            asked, keys = (table, total) if order == "write, ask" else before
+            output.append(q[t] @ asked / divisor(q[t], keys, t))
+    return np.array(output), table
+
+
+def without_causal(q, k, v):
+    q, k = phi(q), phi(k)
+    table = k.T @ v
+    return q @ table / (q @ k.sum(0))[:, None], table
 
 
 def stepped(q, k, v, alpha, beta, *, order="fade, look, write, ask", adds=False):
@@ -146,23 +161,43 @@ def stepped(q, k, v, alpha, beta, *, order="fade, look, write, ask", adds=False)
     return np.array(found), table
 
 
-def without_causal(index, kept):
-    least = np.sort(index, axis=1)[:, -min(kept, len(index))][:, None]
-    return index >= least
-
-
-def chosen_then_hidden(index, kept):
-    return without_causal(index, kept) & np.tril(np.ones(index.shape, dtype=bool))
-
-
-def counted(layers, tokens, G, D, window, *, both=2, heads=True, table=None, short=min):
-    G_ = G if heads else 1
-    rows = {"softmax": tokens, "window": short(tokens, window)}
-    square = G_ * D * D if table is None else table
-    return sum(rows[kind] * both * G_ * D if kind in rows else square for kind in layers)
-
-
 TASKS = [
+    Task(
+        linear_attention,
+        inputs=heads,
+        truth=by_all_pairs,
+        hints=[
+            "First φ, for all of `q` and all of `k`: `np.where(x > 0, x + 1, …)`.",
+            "`np.where` computes both of its sides for every number, and `e^1000` is too large. "
+            "`np.exp(np.minimum(x, 0))` never meets a number above 0.",
+            "Then one loop over the tokens. `np.outer(k[t], v[t])` is what a token adds to the "
+            "table, and `k[t]` is what it adds to the sum.",
+            "In the same round, after that: `q[t] @ table / (q[t] @ total)`, if `total` is the "
+            "sum.",
+        ],
+        why="The weight of an earlier token is φ(q) · φ(k), so all weights together are φ(q) · "
+        "`total`. The dot product of φ(q) with each key needn't be made again for each query, "
+        "because the tokens' tables have been added up: that is why nothing grows with the text.",
+        mistakes={
+            "make the queries positive, too: ask with φ(q)":
+                lambda q, k, v: tabled(q, k, v, of_q=np.asarray),
+            "make the keys positive, too: write under φ(k), and sum φ(k)":
+                lambda q, k, v: tabled(q, k, v, of_k=np.asarray),
+            "a token writes before it asks, so that it can find its own value":
+                lambda q, k, v: tabled(q, k, v, order="ask, write"),
+            "divide what the table says by φ(q) · the sum of keys, or it grows with each token":
+                lambda q, k, v: tabled(q, k, v, divisor=lambda q, total, t: 1),
+            "divide by φ(q) · the sum of keys, not by the number of tokens":
+                lambda q, k, v: tabled(q, k, v, divisor=lambda q, total, t: t + 1),
+            "no token sees a later one: ask inside the loop, before the next token writes":
+                without_causal,
+            "φ is never negative: that is elu, and φ is elu + 1":
+                lambda q, k, v: tabled(
+                    q, k, v, of_q=lambda x: phi(x) - 1, of_k=lambda x: phi(x) - 1),
+            "0 times `e^1000` isn't a number: choose with `np.where`":
+                lambda q, k, v: tabled(q, k, v, of_q=by_product, of_k=by_product),
+        },
+    ),
     Task(
         beta_for,
         inputs=notes,
@@ -211,53 +246,6 @@ TASKS = [
                 lambda q, k, v, alpha, beta: stepped(q, k, v, np.ones_like(alpha), beta),
             "ask with the query, not with the key":
                 lambda q, k, v, alpha, beta: stepped(k, k, v, alpha, beta),
-        },
-    ),
-    Task(
-        chosen_mask,
-        inputs=scores,
-        truth=row_by_row,
-        hints=[
-            "First hide what comes later, then choose: set later scores to −∞.",
-            "`np.sort(scores, axis=1)` puts each row's largest last. The one at `-kept` is the "
-            "least that is chosen.",
-            "In the first rows there are fewer than `kept` tokens, and so −∞ is chosen, too: "
-            "combine with the causal mask once more.",
-        ],
-        why="Choosing before hiding would waste places on tokens that nobody may see.",
-        mistakes={
-            "no query may see a later token": without_causal,
-            "hide later tokens first and choose then: you spend some of the choices on hidden ones":
-                chosen_then_hidden,
-            "the largest scores are wanted, not the smallest":
-                lambda index, kept: row_by_row(-index, kept),
-            "these are the last tokens, a window: choose by the scores":
-                lambda index, kept: row_by_row(
-                    np.tile(np.arange(len(index)), (len(index), 1)), kept),
-        },
-    ),
-    Task(
-        numbers_kept,
-        inputs=stacks,
-        truth=layer_by_layer,
-        hints=[
-            "A key and a value of one token: 2 · num_kv_heads · head_dim numbers a layer.",
-            "A window keeps no more tokens than there are: `min(tokens, window)`.",
-            "A table has num_kv_heads · head_dim · head_dim numbers for any text.",
-        ],
-        why="Only the layers with softmax grow with the text. In a long one they are nearly all of "
-        "what is kept, so a stack with a quarter of them keeps about a quarter.",
-        mistakes={
-            "a key and a value are kept: twice as many numbers":
-                lambda *stack: counted(*stack, both=1),
-            "each head keeps its own": lambda *stack: counted(*stack, heads=False),
-            "a table doesn't grow with the text":
-                lambda layers, tokens, G, D, window: counted(
-                    layers, tokens, G, D, window, table=tokens * G * D * D),
-            "a window keeps the last tokens alone":
-                lambda *stack: counted(*stack, short=lambda tokens, window: tokens),
-            "early in a text there are fewer tokens than the window has room for":
-                lambda *stack: counted(*stack, short=lambda tokens, window: window),
         },
     ),
 ]  # fmt: skip
