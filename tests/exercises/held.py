@@ -22,6 +22,9 @@ def assert_accepted(task, answer, seeds=SEEDS):
         assert outcome.status == PASSED, (seed, outcome)
 
 
-def assert_refused(task, answer, seeds=SEEDS):
+def assert_refused(task, answer, seeds=SEEDS, *, returns=False):
+    """``returns``: whether it must return something, so that it isn't refused for a slip."""
     for seed in seeds:
-        assert examine(task, answer, seed).status == FAILED, f"passes with seed {seed}"
+        outcome = examine(task, answer, seed)
+        assert outcome.status == FAILED, f"passes with seed {seed}"
+        assert "got" in outcome.case or not returns, outcome.message

@@ -2,7 +2,9 @@
 
 import ast
 
+import numpy as np
 import pytest
+import torch
 
 from course.exercises import learner
 from course.exercises.compare import same
@@ -69,6 +71,58 @@ def test_the_solution_equals_the_same_computed_another_way(task):
     for seed in SEEDS:
         for inputs in task.cases(seed):
             assert same(task.truth(*inputs), task.solution(*inputs))
+
+
+FORMS = {
+    "iterator": lambda part: iter(part) if np.ndim(part) else part,
+    "lists": lambda part: part.tolist() if isinstance(part, np.ndarray) else part,
+    "tensors": lambda part: (
+        torch.tensor(part, requires_grad=np.asarray(part).dtype.kind == "f")
+        if isinstance(part, np.ndarray | float) and np.asarray(part).dtype != object
+        else part
+    ),
+    "NumPy's scalars": lambda part: (
+        np.array([part])[0] if type(part) in (int, float, str) else part
+    ),
+}
+
+
+def reshaped(value, form):
+    """Return an answer, or each of its parts, in another form."""
+    if isinstance(value, tuple):
+        parts = (FORMS[form](part) for part in value)
+        return parts if form == "iterator" else list(parts) if form == "lists" else tuple(parts)
+    return FORMS[form](value)
+
+
+@pytest.mark.parametrize("form", FORMS)
+@every_task
+def test_the_form_of_an_answer_does_not_count(module, task, form):
+    for seed in seeds_of(module, task):
+        assert (
+            examine(task, lambda *inputs: reshaped(task.solution(*inputs), form), seed).status
+            == PASSED
+        )
+
+
+def in_float32(value):
+    return value.astype(np.float32) if getattr(value, "dtype", None) == np.float64 else value
+
+
+@every_task
+def test_float32_is_enough(module, task):
+    def answer(*inputs):
+        return task.solution(*map(in_float32, inputs))
+
+    passes = (examine(task, answer, seed).status == PASSED for seed in seeds_of(module, task))
+    assert all(passes) == (task.name != "erasure")  # whose scores near 1,000 need more digits
+
+
+@every_task
+def test_the_same_computed_another_way_passes(module, task):
+    if task.truth:
+        for seed in seeds_of(module, task):
+            assert examine(task, task.truth, seed).status == PASSED
 
 
 @every_task
