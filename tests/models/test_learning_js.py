@@ -9,12 +9,11 @@ import torch.nn.functional as F
 
 from models import weights
 from models.storyteller.tokens import Tokenizer
-from models.transformer import Config, Transformer
 from tests.conftest import ROOT
+from tests.models.small import saved
 from tests.widgets.js import JSException, module
 
 FILE = ROOT / "models/storyteller/weights/storyteller.safetensors"
-WORDS = ("the", "cat", "sat", "on", "a", "mat", "!")
 TOKENS = [6, 5, 5, 1, 0, 2, 3]
 TOLERANCE = 1e-4
 WIRINGS = list(product(("learned", "rotary"), (0, 20), (True, False)))
@@ -30,15 +29,9 @@ def with_model(file):
     return LEARNING.run
 
 
-def small(tmp_path, positions="rotary", mlp=20, norm=True, **options):
-    torch.manual_seed(0)
-    settings = {"norm": norm, "positions": positions, "is_causal": True} | options
-    model = Transformer(Config(WORDS, 9, 12, [3, 1], 2, mlp, **settings))
-    with torch.no_grad():
-        for parameter in model.parameters():
-            parameter.add_(torch.randn_like(parameter) * 0.5)
-    weights.save(model, tmp_path / "small.safetensors")
-    return tmp_path / "small.safetensors"
+def file_of(tmp_path, positions="rotary", mlp_dim=20, norm=True, **options):
+    wiring = {"positions": positions, "mlp_dim": mlp_dim, "norm": norm, "is_causal": True}
+    return saved(tmp_path, **wiring | options)
 
 
 def losses_of(model, tokens):
@@ -74,7 +67,7 @@ def assert_all_near(js, tree, want):
 
 @pytest.mark.parametrize(("positions", "mlp", "norm"), WIRINGS)
 def test_the_gradient_is_autograds(tmp_path, positions, mlp, norm):
-    file = small(tmp_path, positions, mlp, norm)
+    file = file_of(tmp_path, positions, mlp, norm)
     js, model = with_model(file), weights.load(file).double()
     losses = losses_of(model, TOKENS)
     slopes = torch.autograd.grad(losses.mean(), list(model.parameters()))
@@ -94,7 +87,7 @@ def stepped(model, tokens, rate, steps):
 
 
 def test_a_step_is_sgds_and_leaves_the_first_model_as_it_was(tmp_path):
-    file = small(tmp_path)
+    file = file_of(tmp_path)
     js, model = with_model(file), weights.load(file).double()
     js("(globalThis.once = m.learnOnce(model, x, 0.02), null)", TOKENS)
     js("(globalThis.twice = m.learnOnce(once.model, x, 0.02), null)", TOKENS)
@@ -136,12 +129,12 @@ def test_the_storyteller_learns_as_in_pytorch():
     ids=str,
 )
 def test_other_wirings_are_refused(tmp_path, options):
-    js = with_model(small(tmp_path, **options))
+    js = with_model(file_of(tmp_path, **options))
     with pytest.raises(JSException, match="only for causal models"):
         js("m.gradientOf(model, [1, 2, 3])")
 
 
 def test_one_token_teaches_nothing(tmp_path):
-    js = with_model(small(tmp_path))
+    js = with_model(file_of(tmp_path))
     with pytest.raises(JSException, match="it takes two tokens"):
         js("m.gradientOf(model, [1])")

@@ -1,7 +1,6 @@
 """A page fetches a model from the site that it came from, wherever that site stands."""
 
 import shutil
-from pathlib import Path
 
 import pytest
 import torch
@@ -9,9 +8,9 @@ from playwright.sync_api import Error
 
 from course.serve import start_server
 from models import weights
-from models.transformer import Config, Transformer
+from tests.conftest import ROOT
+from tests.models.small import saved
 
-ROOT = Path(__file__).parents[2]
 LOAD = """async (path) => {
   const {loadModel} = await import("/some/course/widgets/lib/load-model.js");
   const model = await loadModel(path);
@@ -21,22 +20,19 @@ pytestmark = pytest.mark.site
 
 
 @pytest.fixture(scope="module")
-def small(tmp_path_factory):
+def file(tmp_path_factory):
     """A site below an address, with one model: its file."""
     site = tmp_path_factory.mktemp("site")
     shutil.copytree(ROOT / "widgets", site / "some/course/widgets")
     for page in ("index.html", "some/course/modules/m05/lesson.html"):
         (site / page).parent.mkdir(parents=True, exist_ok=True)
         (site / page).write_text("<!doctype html><link rel=icon href=data:,>", encoding="utf-8")
-    torch.manual_seed(0)
-    model = Transformer(Config(("cat", "on", "mat"), 4, 8, 2, 2))
-    weights.save(model, site / "some/course/models/small.safetensors")
-    return site / "some/course/models/small.safetensors"
+    return saved(site / "some/course/models")
 
 
 @pytest.fixture(scope="module")
-def page(browser, small):
-    server = start_server(small.parents[3], 0)
+def page(browser, file):
+    server = start_server(file.parents[3], 0)
     page = browser.new_page()
     page.goto(f"{server.url}some/course/modules/m05/lesson.html")
     yield page
@@ -44,9 +40,9 @@ def page(browser, small):
     server.shutdown()
 
 
-def test_a_model_is_fetched_from_below_any_address_and_runs(page, small):
+def test_a_model_is_fetched_from_below_any_address_and_runs(page, file):
     got = page.evaluate(LOAD, "models/small.safetensors")
-    model = weights.load(small).double()
+    model = weights.load(file).double()
     want = model(model.encode(["on", "cat"])).logits[0]
     torch.testing.assert_close(torch.tensor(got, dtype=torch.double), want, rtol=0, atol=1e-4)
 
@@ -68,8 +64,8 @@ def test_a_model_is_fetched_once(page):
         ("index.html", "is cut, or not a safetensors file|can't be fetched"),
     ],
 )
-def test_what_is_missing_or_cut_is_named(page, small, path, says):
-    small.with_name("cut.safetensors").write_bytes(small.read_bytes()[:-100])
+def test_what_is_missing_or_cut_is_named(page, file, path, says):
+    file.with_name("cut.safetensors").write_bytes(file.read_bytes()[:-100])
     with pytest.raises(Error, match=says):
         page.evaluate(LOAD, path)
 

@@ -13,11 +13,10 @@ from course import cli
 from course.problems import Problem
 from models import weights
 from models.storyteller import books, rival, train
-from models.storyteller.muon import Muon, orthogonalize
+from models.storyteller.muon import orthogonalize
 from models.storyteller.scores import LOOKS, bits_per_byte, relations, score_repeated
 from models.storyteller.tokens import BYTES, Tokenizer
 from models.storyteller.write import write
-from models.training import fit
 from models.transformer import Config, Transformer
 
 HERE = Path(train.__file__).parent
@@ -280,41 +279,6 @@ def test_a_step_goes_along_all_directions_alike(shape):
     step = orthogonalize(torch.randn(shape) @ torch.diag(torch.logspace(0, -1.5, shape[1])))
     values = torch.linalg.svdvals(step) / max(1, shape[0] / shape[1]) ** 0.5
     assert 0.6 < values.min() <= values.max() < 1.25
-
-
-def test_an_interrupted_training_ends_with_the_same_weights(tmp_path):
-    """Muon's momentum too is kept."""
-    tokens = torch.randint(256, (2000,), generator=torch.Generator().manual_seed(0))
-
-    def run(saved, stop=None):
-        torch.manual_seed(1)
-        model = small()
-        options = {"rate": 1e-3, "decay": 0.1}
-        optimizer = Muon(model, matrix_rate=0.02, **options)
-
-        def after(step, loss):
-            if step == stop:
-                raise KeyboardInterrupt
-
-        def loss():
-            return train.batch_loss(model, tokens)
-
-        fit(model, loss, steps=6, saved=saved, after=after, optimizer=optimizer,
-            fall=train.fall, **options)  # fmt: skip
-        return model
-
-    whole = run(tmp_path / "whole.pt")
-    import models.training
-
-    before, models.training.SAVE_EVERY = models.training.SAVE_EVERY, -1.0
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            run(tmp_path / "half.pt", stop=4)
-        again = run(tmp_path / "half.pt")
-    finally:
-        models.training.SAVE_EVERY = before
-    for a, b in zip(whole.parameters(), again.parameters(), strict=True):
-        assert torch.equal(a, b)
 
 
 def test_the_rate_is_steady_and_then_falls():

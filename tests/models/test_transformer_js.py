@@ -10,19 +10,20 @@ import pytest
 import torch
 
 from models import weights
-from models.transformer import POSITIONS, Config, Transformer
+from models.transformer import POSITIONS
 from tests.conftest import ROOT
+from tests.models.small import saved
 from tests.widgets.js import JSException, module
 
-WORDS = ("the", "cat", "sat", "on", "naïve", "Maße", "猫")
 TOLERANCE = 1e-4
 BESIDE = {"middle", "inner", "query", "key", "value", "mixed"}  # what JavaScript returns as well
+NAMES = ("positions", "is_causal", "mlp_dim", "norm", "raw_values")
+RAW = ([False, False], [False, True])
 WIRINGS = [
-    pytest.param(*wiring, id="{}-{}-mlp{}-{}-{}".format(*map(str, wiring)))
-    for wiring in product(
-        POSITIONS, ("free", "causal"), (0, 20), ("norm", "no norm"), ("plain", "raw")
-    )
+    dict(zip(NAMES, wiring, strict=True))
+    for wiring in product(POSITIONS, (False, True), (0, 20), (True, False), RAW)
 ]
+CAUSAL = {"is_causal": True, "mlp_dim": 20, "norm": True}
 
 
 class Js:
@@ -50,19 +51,6 @@ def js():
     return Js()
 
 
-def _model(positions="learned", causal="free", mlp=0, norm="no norm", raw="plain", max_len=9):
-    torch.manual_seed(0)
-    options = {"norm": norm == "norm", "positions": positions, "is_causal": causal == "causal"}
-    raw_values = [False, raw == "raw"]
-    model = Transformer(
-        Config(WORDS, max_len, 12, [3, 1], 2, mlp, raw_values=raw_values, **options)
-    )
-    with torch.no_grad():  # as training leaves them: large enough to tell wirings apart
-        for parameter in model.parameters():
-            parameter.add_(torch.randn_like(parameter) * 0.5)
-    return model
-
-
 def _assert_same(js, model, tokens, off):
     got = js.run(tokens, off)
     with torch.no_grad():
@@ -79,10 +67,9 @@ def _assert_same(js, model, tokens, off):
             torch.testing.assert_close(mine, theirs[0], rtol=0, atol=TOLERANCE)
 
 
-@pytest.mark.parametrize(("positions", "causal", "mlp", "norm", "raw"), WIRINGS)
-def test_every_wiring_equals_pytorch(js, tmp_path, positions, causal, mlp, norm, raw):
-    file = tmp_path / "small.safetensors"
-    weights.save(_model(positions, causal, mlp, norm, raw), file)
+@pytest.mark.parametrize("wiring", WIRINGS, ids=lambda wiring: "-".join(map(str, wiring.values())))
+def test_every_wiring_equals_pytorch(js, tmp_path, wiring):
+    file = saved(tmp_path, **wiring)
     js.load(file.read_bytes())
     model = weights.load(file)
     for tokens in ([3], [0, 1, 2, 0], [6, 5, 5, 1, 0, 2, 3, 4, 6]):  # 1, and not only fours, rows
@@ -91,13 +78,10 @@ def test_every_wiring_equals_pytorch(js, tmp_path, positions, causal, mlp, norm,
 
 
 @pytest.mark.parametrize("positions", POSITIONS)
-@pytest.mark.parametrize("raw", ["plain", "raw"])
+@pytest.mark.parametrize("raw", RAW, ids=["plain", "raw"])
 def test_reading_in_parts_with_a_cache_is_the_same(js, tmp_path, positions, raw):
     """The cache is also cut back, by setting its length."""
-    weights.save(
-        _model(positions, "causal", 20, "norm", raw), tmp_path / "small.safetensors", bits=8
-    )
-    js.load((tmp_path / "small.safetensors").read_bytes())
+    js.load(saved(tmp_path, bits=8, positions=positions, raw_values=raw, **CAUSAL).read_bytes())
     tokens, off = [6, 5, 5, 1, 0, 2, 3], [[0, 1]]
     whole = js.run(tokens, off)
     js.module.run("(globalThis.past = model.cache(), null)")
@@ -112,12 +96,11 @@ def test_reading_in_parts_with_a_cache_is_the_same(js, tmp_path, positions, raw)
         torch.testing.assert_close(part["weights"], want, rtol=0, atol=1e-9)
 
 
-def test_a_cache_needs_a_causal_model_and_has_an_end(js, saved, tmp_path):
-    js.load(saved.read_bytes())
+def test_a_cache_needs_a_causal_model_and_has_an_end(js, file, tmp_path):
+    js.load(file.read_bytes())
     with pytest.raises(JSException, match="is not causal"):
         js.module.run("model.run([0], {past: model.cache()})")
-    weights.save(_model(causal="causal"), tmp_path / "causal.safetensors")
-    js.load((tmp_path / "causal.safetensors").read_bytes())
+    js.load(saved(tmp_path, is_causal=True).read_bytes())
     js.module.run("(globalThis.past = model.cache(), model.run([0, 1, 2, 3, 4], {past}), null)")
     with pytest.raises(JSException, match="1 to 9 tokens, this one has 10"):
         js.module.run("model.run([0, 1, 2, 3, 4], {past})")
@@ -146,13 +129,12 @@ def test_every_committed_model_equals_pytorch(js, file):
 
 
 @pytest.fixture
-def saved(tmp_path):
-    weights.save(_model(), tmp_path / "small.safetensors")
-    return tmp_path / "small.safetensors"
+def file(tmp_path):
+    return saved(tmp_path)
 
 
-def test_words_become_tokens_and_unknown_ones_are_named(js, saved):
-    js.load(saved.read_bytes())
+def test_words_become_tokens_and_unknown_ones_are_named(js, file):
+    js.load(file.read_bytes())
     assert js.call("encode", ["naïve", "猫", "the"]) == [4, 6, 0]
     with pytest.raises(JSException, match='unknown: "dog", "<b>"; the model knows 7 words'):
         js.call("encode", ["dog", "cat", "<b>", "dog"])
@@ -171,15 +153,15 @@ def test_words_become_tokens_and_unknown_ones_are_named(js, saved):
         ([[0], {"off": [[2, 0]]}], r"no head \(2,0\)"),
     ],
 )
-def test_wrong_input_is_a_clear_error(js, saved, arguments, says):
-    js.load(saved.read_bytes())
+def test_wrong_input_is_a_clear_error(js, file, arguments, says):
+    js.load(file.read_bytes())
     with pytest.raises(JSException, match=says):
         js.call("run", *arguments)
 
 
 @pytest.mark.parametrize("share", [0.0, 0.001, 0.1, 0.5, 0.99])
-def test_a_cut_file_is_named(js, saved, share):
-    whole = saved.read_bytes()
+def test_a_cut_file_is_named(js, file, share):
+    whole = file.read_bytes()
     with pytest.raises(JSException, match=r"small\.safetensors is cut, or not a saf"):
         js.load(whole[: int(share * len(whole))])
 
@@ -215,8 +197,8 @@ def test_a_file_of_something_else_is_refused(js, file, says):
         js.load(file)
 
 
-def test_a_config_that_does_not_fit_is_refused(js, saved):
-    small = saved.read_bytes()
+def test_a_config_that_does_not_fit_is_refused(js, file):
+    small = file.read_bytes()
     for old, new, says in (
         (b'\\"embed_dim\\": 12', b'\\"embed_dim\\": 24', r"embedding is \(7,12\), but its config"),
         (b'\\"norm\\": false', b'\\"norm\\": true ', "lacks norm.weight"),

@@ -1,29 +1,26 @@
 """A weights file gives back the model that was saved, and says what is wrong with itself."""
 
 import json
+from dataclasses import asdict
 
 import pytest
 import torch
 from safetensors.torch import save_file
 
 from models import weights
-from models.transformer import Config, Transformer
-
-WORDS = ("cat", "dog", "sat", "mat", "on")
+from models.transformer import Config
+from tests.models.small import WORDS, saved, small
 
 
 @pytest.fixture
 def file(tmp_path):
-    torch.manual_seed(0)
-    path = tmp_path / "models" / "small.safetensors"
-    weights.save(Transformer(Config(WORDS, 8, 12, [3, 2], 2, raw_values=[False, True])), path)
-    return path
+    return saved(tmp_path / "models", raw_values=[False, True])
 
 
 def test_a_model_comes_back_rounded_to_float16(file):
     model = weights.load(file)
     again = weights.load(file)
-    assert model.config == Config(WORDS, 8, 12, (3, 2), 2, raw_values=(False, True))
+    assert model.config == Config(WORDS, 9, 12, (3, 1), 2, raw_values=(False, True))
     tokens = model.encode(["cat", "sat", "cat"])
     assert torch.equal(model(tokens).logits, again(tokens).logits)
     assert all(torch.equal(p, p.half().float()) for p in model.parameters())
@@ -31,8 +28,7 @@ def test_a_model_comes_back_rounded_to_float16(file):
 
 
 def test_8_bits_keep_each_row_to_a_127th_of_its_largest(tmp_path):
-    torch.manual_seed(0)
-    model = Transformer(Config(WORDS, 8, 12, 3, 2, 16, norm=True))
+    model = small(mlp_dim=16, norm=True)
     with torch.no_grad():
         model.embedding[1] = 0
         model.embedding[2] *= 100
@@ -77,10 +73,9 @@ def test_a_file_of_something_else_is_refused(tmp_path):
     ],
 )
 def test_a_config_that_does_not_fit_is_refused(tmp_path, changes, says):
-    model = Transformer(Config(WORDS, 8, 12, 2, 2))
-    config = {"vocabulary": WORDS, "max_len": 8, "embed_dim": 12, "num_heads": 2, "num_layers": 2}
-    path = tmp_path / "odd.safetensors"
-    save_file(model.state_dict(), path, metadata={"config": json.dumps(config | changes)})
+    model, path = small(), tmp_path / "odd.safetensors"
+    config = asdict(model.config) | changes
+    save_file(model.state_dict(), path, metadata={"config": json.dumps(config)})
     with pytest.raises(ValueError, match=f"(?s)config and weights don't fit.*{says}"):
         weights.load(path)
 

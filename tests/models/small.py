@@ -1,0 +1,24 @@
+"""A model of two small layers for tests, with numbers as large as training leaves them."""
+
+import torch
+
+from models import weights
+from models.transformer import Config, Transformer
+
+WORDS = ("the", "cat", "sat", "on", "naïve", "Maße", "猫")
+
+
+def small(**options):
+    torch.manual_seed(0)
+    sizes = {"vocabulary": WORDS, "max_len": 9, "embed_dim": 12, "num_heads": [3, 1]}
+    model = Transformer(Config(**sizes | {"num_layers": 2} | options))
+    with torch.no_grad():  # large enough to tell wirings apart
+        for parameter in model.parameters():
+            parameter.add_(torch.randn_like(parameter) * 0.5)
+    return model
+
+
+def saved(folder, *, bits=16, **options):
+    """Write the weights of ``small(**options)``, and return their file."""
+    weights.save(small(**options), folder / "small.safetensors", bits=bits)
+    return folder / "small.safetensors"

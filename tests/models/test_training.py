@@ -1,0 +1,51 @@
+"""The training loop: an interruption changes nothing, and other settings start afresh."""
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from models.storyteller.muon import Muon
+from models.training import fit
+from tests.models.small import small
+
+TOKENS = torch.randint(7, (500,), generator=torch.Generator().manual_seed(0))
+RATES = {"rate": 1e-3, "decay": 0.1}
+
+
+def muon(model):
+    return Muon(model, matrix_rate=0.02, **RATES)
+
+
+def train(saved, optimizer=None, *, steps=6, stop=None):
+    """Return the parameters, and the numbers of the steps that were taken."""
+    model, taken = small(is_causal=True, positions="rotary", mlp_dim=16), []
+
+    def loss():
+        rows = TOKENS[torch.randint(len(TOKENS) - 9, (4, 1)) + torch.arange(9)]
+        logits = model(rows[:, :-1]).logits
+        return F.cross_entropy(logits.flatten(0, 1), rows[:, 1:].flatten())
+
+    def after(step, _):
+        taken.append(step)
+        if step == stop:
+            raise KeyboardInterrupt
+
+    made = optimizer and optimizer(model)
+    fit(model, loss, steps=steps, saved=saved, after=after, optimizer=made, **RATES)
+    return list(model.parameters()), taken
+
+
+@pytest.mark.parametrize("optimizer", [None, muon], ids=["AdamW", "Muon"])
+def test_an_interrupted_training_ends_as_one_that_was_not(tmp_path, monkeypatch, optimizer):
+    whole, _ = train(tmp_path / "whole.pt", optimizer)
+    monkeypatch.setattr("models.training.SAVE_EVERY", -1.0)
+    with pytest.raises(KeyboardInterrupt):
+        train(tmp_path / "half.pt", optimizer, stop=4)
+    rest, taken = train(tmp_path / "half.pt", optimizer)
+    assert taken == [4, 5, 6]  # the fourth was interrupted before it was saved
+    assert all(torch.equal(one, other) for one, other in zip(whole, rest, strict=True))
+
+
+def test_other_settings_start_afresh(tmp_path):
+    train(tmp_path / "one.pt", steps=3)
+    assert train(tmp_path / "one.pt", steps=4)[1] == [1, 2, 3, 4]
