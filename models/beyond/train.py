@@ -272,6 +272,15 @@ def kept_parts(kind: str) -> tuple[float, float]:
 
 
 @torch.no_grad()
+def written_part(kind: str) -> float:
+    """Return the mean beta of the first seed at a note of *four days*."""
+    text = texts("four days", COUNTS[-1], TESTS, torch.Generator().manual_seed(10**6))
+    [layer] = (model := load("four days", kind)).layers
+    _, beta = layer.mixer._gates(layer.norm(model.embed(text)))  # (B, H, L)
+    return beta.mean(1)[~(text.rooms == LEAVE) & ~text.asks].mean().item()
+
+
+@torch.no_grad()
 def held_open(model: Porter) -> float:
     """Return the share right on *four days* if no gate fades at *all leave*."""
     text = texts("four days", COUNTS[-1], TESTS, torch.Generator().manual_seed(10**6))

@@ -9,5 +9,16 @@ def output(page, label):
     return "".join(part.get_text() for part in page.select(cell)).strip()
 
 
+def said(page, selector):
+    """What stands in the element, with single spaces."""
+    return " ".join(page.select_one(selector).get_text().split())
+
+
+def cells(page, label):
+    """The rows of the table that the cell ``label`` shows, without its head."""
+    table = page.select(f"#{label} tr, #cell-{label} tr")
+    return [[cell.get_text(" ", strip=True) for cell in row.select("td")] for row in table[1:]]
+
+
 def numbers(text):
     return [float(x) for x in re.findall(r"-?\d+\.?\d*(?:e-?\d+)?", text)]

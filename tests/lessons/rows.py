@@ -20,6 +20,7 @@ LESSONS = {
     "m11": "m11_fast_and_exact",
     "m12": "m12_inference",
     "m13": "m13_beyond_softmax",
+    "m14": "m14_hybrids",
 }
 
 ROWS = [
@@ -144,10 +145,10 @@ ROWS = [
      "models/gpt2/"),
     ("F56", "m12", "#sec-patterns", "#sparse-patterns", "strided pattern", "blocks",
      "In a window of 8, what a token says"),
-    ("F57", "m12", "#sec-linear", r"\phi(x) = \operatorname{elu}(x) + 1", "#linear",
+    ("F57", "m13", "#sec-linear", r"\phi(x) = \operatorname{elu}(x) + 1", "#linear",
      "#figure-recall",
      "is_causal=True"),
-    ("F57", "m12", "#sec-linear", "#without-heads", "never_split"),
+    ("F57", "m13", "#sec-linear", "#without-heads", "never_split"),
     ("F58", "m12", "#sec-cache", "#cached-writing", "#cache-flow", "KVCache", "#same-text"),
     ("F58", "m12", "#sec-size", "0.131 MB"),
     ("F58", "m12", "#sec-room", "#kv-calculator"),

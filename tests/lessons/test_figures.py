@@ -112,12 +112,12 @@ def test_m10_clock_has_the_milliseconds_of_the_benchmark(tables):
         assert_shows(alone[names[row["name"]]][str(row["length"])], [row["ms"]])
 
 
-def test_m12_recall_is_means_and_ends_of_the_seeds(tables):
-    recalled = load("modules/m12_inference/recall.json")["recalled"]
-    [table] = tables("m12_inference", "figure-recall")
+def test_m13_recall_is_means_and_ends_of_the_seeds(tables):
+    recalled = load("modules/m13_beyond_softmax/recall.json")["recalled"]
+    [table] = tables("m13_beyond_softmax", "figure-recall")
     for pairs, shares in recalled["softmax 4"].items():
         assert_shows(
-            table["softmax: 32,768 at 256 pairs"][pairs],
+            table["softmax keeps 32,768 at 256 pairs"][pairs],
             [sum(shares) / len(shares), *ends(shares)],
         )
 

@@ -12,7 +12,7 @@ import torch
 
 from course.payloads.moved_pair import FOUR, SEVEN, head_that_looks_back, scores_by_hand
 from models.positions.task import DIGITS, KINDS, LETTER_SHARE
-from tests.lessons.reading import numbers, output
+from tests.lessons.reading import numbers, output, said
 
 PAGE = "modules/m07_position/lesson.html"
 SCORES = json.loads(
@@ -40,10 +40,6 @@ def near(seeds):
 def is_span(text, shares):
     assert numbers(text.replace("–", " "))[0] == pytest.approx(min(shares), abs=0.0051)
     assert numbers(text.replace("–", " "))[-1] == pytest.approx(max(shares), abs=0.0051)
-
-
-def said(page, selector):
-    return " ".join(page.select_one(selector).get_text().split())
 
 
 def test_shuffled_in_is_shuffled_out_until_the_causal_mask(page):

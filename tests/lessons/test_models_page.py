@@ -92,7 +92,7 @@ def test_scores_of_what_two_lessons_trained_are_theirs(page):
     for (data, what), (_, *shown) in zip(kinds, table, strict=True):
         for sees, cell in zip(("everything", "only back"), shown, strict=True):
             assert numbers(cell) == span([s[what] for s in copying[f"{data}, {sees}"].values()])
-    recalled = json.loads((ROOT / "modules/m12_inference/recall.json").read_text())["recalled"]
+    recalled = json.loads((ROOT / "modules/m13_beyond_softmax/recall.json").read_text())["recalled"]
     table = rows(page, "recall-scores")
     for kind, (_, *shown) in zip(("softmax 4", "linear 4", "linear 1"), table, strict=True):
         for count, cell in zip(("16", "64", "256"), shown, strict=True):

@@ -2,7 +2,6 @@
 
 PAGE = "modules/m13_beyond_softmax/lesson.html"
 
-SLOTS = ("first", "second", "third", "fourth")
 STATES = {
     "table-writer": {
         "page": PAGE,
@@ -21,21 +20,6 @@ STATES = {
         "goals": {
             "all-right": "table.rule=corrects&table.notes=0n5%201n10%200n2%201n6%202n6",
             "forgotten": "table.notes=0n5%201n10%20f0%200n5",
-        },
-    },
-    "stack-designer": {
-        "page": PAGE,
-        "key": "stack",
-        "states": {
-            "a hybrid": "stack.first=table&stack.second=table&stack.third=table",
-            "windows": "stack.first=window&stack.third=window",
-            "all tables": "&".join(f"stack.{slot}=table" for slot in SLOTS),
-            "one of each": "stack.second=window&stack.third=table",
-        },
-        "damaged": ["stack.first=mamba", "stack.second=", "stack.fourth=2"],
-        "goals": {
-            "flat": "&".join(f"stack.{slot}=table" for slot in SLOTS),
-            "no-table": "stack.first=window&stack.second=window&stack.third=window",
         },
     },
 }  # fmt: skip

@@ -1,4 +1,4 @@
-"""m13's stack of layers: what it keeps and takes, by course.costs and by the tensors themselves."""
+"""m14's stack of layers: what it keeps and takes, by course.costs and by the tensors themselves."""
 
 import itertools
 from dataclasses import replace

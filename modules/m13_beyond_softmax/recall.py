@@ -2,7 +2,7 @@
 
 A text is n pairs, a key and a value each, drawn by lot; then every key is asked for its value.
 One layer of attention reads the pairs, and a matrix turns its output into a guess. Eight minutes
-of a processor: ``python -m modules.m12_inference.recall``
+of a processor: ``python -m modules.m13_beyond_softmax.recall``
 """
 
 import json

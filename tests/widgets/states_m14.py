@@ -1,0 +1,22 @@
+"""The states that the widgets of m14 are looked at in; tests/site/test_widgets.py says how."""
+
+PAGE = "modules/m14_hybrids/lesson.html"
+
+SLOTS = ("first", "second", "third", "fourth")
+STATES = {
+    "stack-designer": {
+        "page": PAGE,
+        "key": "stack",
+        "states": {
+            "a hybrid": "stack.first=table&stack.second=table&stack.third=table",
+            "windows": "stack.first=window&stack.third=window",
+            "all tables": "&".join(f"stack.{slot}=table" for slot in SLOTS),
+            "one of each": "stack.second=window&stack.third=table",
+        },
+        "damaged": ["stack.first=mamba", "stack.second=", "stack.fourth=2"],
+        "goals": {
+            "flat": "&".join(f"stack.{slot}=table" for slot in SLOTS),
+            "no-table": "stack.first=window&stack.second=window&stack.third=window",
+        },
+    },
+}  # fmt: skip
