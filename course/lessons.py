@@ -138,7 +138,8 @@ def _list_mistakes(project: Project, page: Page, module: str) -> Iterator[Proble
         message = f"the sidebar lacks a lesson: add under a section's contents\n            {entry}"
         yield Problem("_quarto.yml", place, message)
     front = _lines(project.root / "index.qmd")
-    entry = f"N. [**{title}.**]({page.source}) What it is about, in a sentence."
+    minutes = f'[`{{python}} time["{page.source.split("/")[1]}"]` minutes]{{.time}}'
+    entry = f"N. [**{title}.**]({page.source}) What it is about, in a sentence. {minutes}"
     yield from _unlisted(
         "index.qmd", front, page, ".course-map", f"the map lacks a lesson: {entry}"
     )

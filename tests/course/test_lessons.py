@@ -124,13 +124,25 @@ def test_a_figure_without_numbers_gives_its_reason(whole):
     assert told(whole) == []
 
 
-@pytest.mark.parametrize(
-    "path", ["exercises/m99.py", "exercises/solutions/m99.py", "tests/lessons/test_m99.py"]
-)
+OWN = ("exercises/m99.py", "exercises/solutions/m99.py", "tests/lessons/test_m99.py")
+
+
+@pytest.mark.parametrize("path", OWN)
 def test_a_missing_file_is_named(whole, path):
     (whole.root / path).unlink()
     [message] = told(whole)
     assert message.startswith(f"{path}: is missing: ")
+
+
+def test_contributing_names_the_files_of_a_new_lesson():
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    recipe = text.split("## A lesson\n")[1].split("Rules of a page")[0]
+    lists = {slip[0] for slip in FORGOTTEN if slip[0] != PAGE}
+    files = {PAGE, PAGE.replace("lesson.qmd", "_summary.qmd"), *OWN, *lists}
+    for name in files:
+        assert f"`{name.replace('m99_coins', 'mNN_name').replace('m99', 'mNN')}`" in recipe
+    assert len(files) == 9
+    assert "nine files" in recipe
 
 
 def test_a_lesson_of_another_name_is_told_how_to_be_named(whole):
