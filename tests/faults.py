@@ -354,8 +354,11 @@ def _context() -> multiprocessing.context.BaseContext:
     if "forkserver" not in multiprocessing.get_all_start_methods():
         return multiprocessing.get_context("spawn")
     context = multiprocessing.get_context("forkserver")
-    late = ["torch.utils.checkpoint", "torch.distributed.tensor"]  # the second by assert_close
-    context.set_forkserver_preload(["torch", *late, "pytest", "hypothesis"])
+    # What tests import, and what PyTorch imports late: for assert_close, layouts and compiling.
+    late = ["distributed.tensor", "utils.checkpoint", "nested._internal.nested_tensor"]
+    late += ["_dynamo.testing", "nn.attention.flex_attention", "nn.attention.varlen"]
+    torch = ["torch", *(f"torch.{module}" for module in late)]
+    context.set_forkserver_preload([*torch, "pytest", "hypothesis"])
     return context
 
 
@@ -369,7 +372,7 @@ def _run_test(folder: str, test: str) -> None:
     import pytest
 
     with open("said", "w", encoding="utf-8") as said, contextlib.redirect_stdout(said):
-        code = pytest.main(["-x", "-q", "-p", "no:cacheprovider", test])
+        code = pytest.main(["-x", "-q", "--assert=plain", "-p", "no:cacheprovider", test])
     sys.exit(int(code))
 
 
