@@ -8,15 +8,19 @@ A function counts as begun when its "..." is gone.
 import numpy as np
 
 
-def chosen_mask(index, kept):
-    """Choose what softmax may look at.
+def missed(scores, cheap, kept):
+    """Measure a choice.
 
-    `index[i, j]` is a cheap score that says how much query i might want key j. Let each query see
-    the `kept` keys with its largest scores, among itself and the tokens before it; all of them if
-    there are no more than that. No two scores are equal.
+    Each query sees itself and the tokens before it. Of these it chooses the `kept` with the largest
+    cheap scores; all of them if there are no more than that. How much would softmax overlook if it
+    looked only at the chosen tokens? Take the softmax of the scores of all tokens that the query
+    sees, and add up the weights of those that are *not* chosen.
 
-    Shapes: `index` (L, L); `kept` a whole number, at least 1.
-    Return: a bool array (L, L). True means *may attend*.
+    `scores[i, j]` and `cheap[i, j]` are what query i gives to token j. No two cheap scores are
+    equal. Scores may be as large as 1,000, or as low as −1,000.
+
+    Shapes: `scores` and `cheap` (L, L); `kept` a whole number, at least 1.
+    Return: the weight that each query misses (L,). It is 0 where nothing is missed.
     """
     ...
 

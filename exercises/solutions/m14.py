@@ -5,12 +5,14 @@ import numpy as np
 from course.exercises import Task
 
 
-def chosen_mask(index, kept):
-    L = len(index)
+def missed(scores, cheap, kept):
+    L = len(scores)
     causal = np.tril(np.ones((L, L), dtype=bool))
-    scores = np.where(causal, index, -np.inf)
-    least = np.sort(scores, axis=1)[:, -min(kept, L)][:, None]
-    return (scores >= least) & causal
+    hidden = np.where(causal, cheap, -np.inf)
+    least = np.sort(hidden, axis=1)[:, -min(kept, L)][:, None]
+    visible = np.where(causal, scores, -np.inf)
+    e = np.exp(visible - visible.max(axis=1, keepdims=True))
+    return (e * (hidden < least)).sum(axis=1) / e.sum(axis=1)
 
 
 def numbers_kept(layers, tokens, num_kv_heads, head_dim, window):
@@ -26,12 +28,13 @@ def numbers_kept(layers, tokens, num_kv_heads, head_dim, window):
 # ---- The same, computed another way ------------------------------------------------------------
 
 
-def row_by_row(index, kept):
-    mask = np.zeros(index.shape, dtype=bool)
-    for i, row in enumerate(index):
-        best = sorted(range(i + 1), key=lambda j: -row[j])[:kept]
-        mask[i, best] = True
-    return mask
+def query_by_query(scores, cheap, kept):
+    shares = []
+    for i in range(len(scores)):
+        order = sorted(range(i + 1), key=lambda j: -cheap[i, j])
+        e = np.exp(scores[i, order] - max(scores[i, order]))
+        shares.append(sum(e[kept:]) / sum(e))
+    return np.array(shares)
 
 
 def layer_by_layer(layers, tokens, num_kv_heads, head_dim, window):
@@ -46,12 +49,22 @@ def layer_by_layer(layers, tokens, num_kv_heads, head_dim, window):
 # ---- Inputs ------------------------------------------------------------------------------------
 
 
-def scores(rng, size):
-    """In sizes 5 and 7 all scores are far below 0, so that −1e4 hides none of them."""
+def choices(rng, size):
+    """Make scores and cheap scores in eighths, which float32 has too, and none twice.
+
+    In size 5 all scores are nearly 1,000, in size 7 nearly −1,000. One token's are nearly 1,000 and
+    all others nearly −1,000 in size 6, where it is the last, and in size 8, where it is the first.
+    In sizes 5 and 7 all cheap scores are far below 0, so that −1e4 hides none of them.
+    """
     L = size + 2
-    index = rng.permutation(L * L).reshape(L, L) / 8 - {5: 1e3, 7: 1e6}.get(size, L * L / 16)
-    kept = L + 3 if size == 3 else int(rng.integers(1, L))  # in size 3 all are kept
-    return index, kept if size > 1 else 2
+    scores, cheap = (rng.permutation(L * L).reshape(L, L) / 8 - L * L / 16 for _ in range(2))
+    far = 1000 - L * L / 16
+    scores += {5: far, 6: -far, 7: -far, 8: -far}.get(size, 0)
+    if size in (6, 8):
+        scores[:, -1 if size == 6 else 0] += 2 * far
+    cheap -= {5: 1e3, 7: 1e6}.get(size, 0)
+    kept = L + 3 if size == 3 else int(rng.integers(1, L - 1))  # in size 3 all are kept
+    return scores, cheap, kept if size > 1 else 2
 
 
 def stacks(rng, size):
@@ -71,13 +84,29 @@ def stacks(rng, size):
 # ---- Mistakes ----------------------------------------------------------------------------------
 
 
-def without_causal(index, kept):
-    least = np.sort(index, axis=1)[:, -min(kept, len(index))][:, None]
-    return index >= least
+def measured(scores, cheap, kept, *, seen=None, shown=None, largest=None, among=None, wanted=None):
+    """Measure as the solution does, with other masks.
+
+    ``seen`` has weight, ``shown`` is chosen from; ``largest`` is taken away from the scores. Divide
+    the weight of ``wanted(chosen, earlier)`` by that of ``among(chosen)``.
+    """
+    earlier = np.tril(np.ones(scores.shape, dtype=bool))
+    seen, shown = (earlier if mask is None else mask for mask in (seen, shown))
+    hidden = np.where(shown, cheap, -np.inf)
+    chosen = shown & (hidden >= np.sort(hidden, axis=1)[:, -min(kept, len(cheap))][:, None])
+    visible = np.where(seen, scores, -np.inf)
+    e = np.exp(visible - (visible.max(axis=1, keepdims=True) if largest is None else largest))
+    e_wanted = e * (wanted(chosen, earlier) if wanted else ~chosen)
+    return e_wanted.sum(axis=1) / (e * among(chosen) if among else e).sum(axis=1)
 
 
-def chosen_then_hidden(index, kept):
-    return without_causal(index, kept) & np.tril(np.ones(index.shape, dtype=bool))
+def everything(scores):
+    return np.ones(scores.shape, dtype=bool)
+
+
+def tokens_missed(scores, cheap, kept):
+    visible = np.arange(1, len(scores) + 1)
+    return np.maximum(visible - kept, 0) / visible
 
 
 def counted(layers, tokens, G, D, window, *, both=2, heads=True, table=None, short=min):
@@ -89,26 +118,54 @@ def counted(layers, tokens, G, D, window, *, both=2, heads=True, table=None, sho
 
 TASKS = [
     Task(
-        chosen_mask,
-        inputs=scores,
-        truth=row_by_row,
+        missed,
+        inputs=choices,
+        truth=query_by_query,
         hints=[
-            "First hide what comes later, then choose: set later scores to −∞.",
-            "`np.sort(scores, axis=1)` puts each row's largest last. The one at `-kept` is the "
-            "least that is chosen.",
-            "In the first rows there are fewer than `kept` tokens, and so −∞ is chosen, too: "
-            "combine with the causal mask once more.",
+            "First hide what comes later, then choose: set later cheap scores to −∞. "
+            "`np.sort(hidden, axis=1)` puts each row's largest last, so the one at "
+            "`-min(kept, L)` is the least that is chosen.",
+            "The weights are a softmax of `scores`, whatever is chosen. Set later scores to −∞ "
+            "here, too, and take away the largest that is left in each row.",
+            "Add up what isn't chosen: `(weights * (hidden < least)).sum(axis=1)`. Later tokens "
+            "aren't chosen either, but their weight is 0.",
         ],
-        why="Choosing before hiding would waste places on tokens that nobody may see.",
+        why="With softmax over the chosen tokens alone the output moves by this share of the way "
+        "from the mean of the missed values to the mean of the chosen ones, both by their weights. "
+        "So a cheap score needn't resemble the score: it only has to leave little weight behind.",
         mistakes={
-            "no query may see a later token": without_causal,
             "hide later tokens first and choose then: you spend some of the choices on hidden ones":
-                chosen_then_hidden,
-            "the largest scores are wanted, not the smallest":
-                lambda index, kept: row_by_row(-index, kept),
-            "these are the last tokens, a window: choose by the scores":
-                lambda index, kept: row_by_row(
-                    np.tile(np.arange(len(index)), (len(index), 1)), kept),
+                lambda scores, cheap, kept: measured(
+                    scores, cheap, kept, shown=everything(scores)),
+            "choose by the cheap scores: the others are computed only after the choice":
+                lambda scores, cheap, kept: measured(scores, scores, kept),
+            "the largest cheap scores are wanted, not the smallest":
+                lambda scores, cheap, kept: measured(scores, -cheap, kept),
+            "you chose the last tokens, a window: choose by the cheap scores":
+                lambda scores, cheap, kept: measured(
+                    scores, np.tile(np.arange(len(cheap)), (len(cheap), 1)), kept),
+            "later tokens have weight: hide them from softmax, too":
+                lambda scores, cheap, kept: measured(scores, cheap, kept, seen=everything(scores)),
+            "later tokens are in the sum that you divide by: hide them from softmax, too":
+                lambda scores, cheap, kept: measured(
+                    scores, cheap, kept, seen=everything(scores),
+                    wanted=lambda chosen, earlier: earlier & ~chosen),
+            "that is the weight that is kept; return what is missed":
+                lambda *choice: 1 - missed(*choice),
+            "that is the mean over the queries; return a number for each":
+                lambda *choice: missed(*choice).mean(),
+            "you counted the tokens that are missed; add up their weights": tokens_missed,
+            "softmax over the chosen tokens alone misses nothing: let it see all up to the query":
+                lambda scores, cheap, kept: np.zeros(len(scores)),
+            "you divided by the weight of the chosen tokens; divide by that of all":
+                lambda *choice: measured(*choice, among=lambda chosen: chosen),
+            "scores of 1,000 are too large for exp, and those of −1,000 too small: take away each "
+            "row's largest score first":
+                lambda *choice: measured(*choice, largest=0),
+            "you took away a later token's score, which may be far larger: take away the largest "
+            "that the query sees":
+                lambda scores, cheap, kept: measured(
+                    scores, cheap, kept, largest=scores.max(axis=1, keepdims=True)),
         },
     ),
     Task(

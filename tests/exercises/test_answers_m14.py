@@ -2,76 +2,103 @@
 
 import numpy as np
 import pytest
+import torch
 
 from course.exercises.task import tasks_of
-from exercises.solutions import m14
-from tests.exercises.held import assert_accepted, assert_refused, pairs
+from tests.exercises.edits import cases
+from tests.exercises.held import SEEDS, assert_accepted, assert_refused
 
 TASKS = tasks_of("m14")
 
-
-def hidden_by(score):
-    """Hides later tokens by a score that isn't below all others."""
-
-    def answer(index, kept):
-        earlier = np.tril(np.ones(index.shape, dtype=bool))
-        return m14.without_causal(np.where(earlier, index, score), kept) & earlier
-
-    return answer
-
-
-def least_without_min(index, kept):
-    scores = np.where(np.tril(np.ones(index.shape, dtype=bool)), index, -np.inf)
-    return (scores >= np.sort(scores, axis=1)[:, -kept][:, None]) & (scores > -np.inf)
-
-
-def by_argpartition(index, kept):
-    L = len(index)
-    hidden = np.triu(np.ones((L, L), dtype=bool), 1)
-    order = np.argsort(np.where(hidden, np.inf, -index), axis=1)[:, :kept]
-    mask = np.zeros((L, L), dtype=bool)
-    np.put_along_axis(mask, order, True, axis=1)
-    return mask & ~hidden
-
-
-def in_float32(index, kept):
-    return m14.chosen_mask(np.asarray(index, dtype=np.float32), kept)
-
-
-RIGHT = {
-    "chosen_mask": [by_argpartition, m14.row_by_row, in_float32],
-    "numbers_kept": [m14.layer_by_layer],
-}
-WRONG = {
-    "chosen_mask": [
-        lambda index, kept: np.tril(np.ones(index.shape, dtype=bool)),
-        lambda index, kept: m14.row_by_row(index, kept + 1),
-        lambda index, kept: m14.chosen_mask(index, kept).T,
-        lambda index, kept: m14.chosen_mask(index, kept).astype(float),
-        least_without_min,
-        hidden_by(-5),
-        hidden_by(-100),
-        hidden_by(-1e4),
-    ],
-    "numbers_kept": [
-        lambda layers, tokens, G, D, window: 2 * len(layers) * tokens * G * D,
-        lambda layers, tokens, G, D, window: m14.counted(layers, tokens, G, D, window, table=G * D),
-        lambda layers, *sizes: m14.numbers_kept(set(layers), *sizes),
-        lambda layers, *sizes: m14.numbers_kept(layers, *sizes) if len(set(layers)) == 3 else 0,
-        lambda layers, *sizes: m14.numbers_kept(layers, *sizes) if len(set(layers)) != 2 else 0,
-    ],
-}
+WRONG = """
+m14.missed
+return missed(scores, cheap, kept + 1)
+return missed(scores, cheap, max(kept - 1, 1))
+return missed(scores.T, cheap, kept)
+return missed(scores, cheap.T, kept)
+return missed(np.clip(scores, -700, 700), cheap, kept)
+return missed(scores / np.abs(scores).max(), cheap, kept)
+return missed(scores, cheap, kept)[:, None]
+return missed(scores, cheap, kept)[-1]
+return missed(scores, cheap, kept).max()
+return missed(scores, cheap, kept).round(2)
+return missed(scores, cheap, kept) > 0
+return np.nan_to_num(measured(scores, cheap, kept, largest=0))
+min(kept, L) -> kept % L
+(L, L), dtype=bool) -> (L, L), dtype=bool), -1
+hidden < least -> hidden <= least
+.sum(axis=1) / -> .max(axis=1) /
+.sum(axis=1) / -> .mean(axis=1) /
+cheap, -np.inf -> cheap, 0
+cheap, -np.inf -> cheap, -5
+cheap, -np.inf -> cheap, -100
+cheap, -np.inf -> cheap, -1e4
+scores, -np.inf -> scores, 0
+scores, -np.inf -> scores, -5
+scores, -np.inf -> scores, -100
+scores, -np.inf -> scores, -1e3
+visible.max(axis=1, keepdims=True) -> visible.max()
+visible.max(axis=1, keepdims=True) -> visible[:, :1]
+visible.max(axis=1, keepdims=True) -> np.diag(visible)[:, None]
+visible.max(axis=1, keepdims=True) -> scores.mean(axis=1, keepdims=True)
+m14.numbers_kept
+return 2 * len(layers) * tokens * num_kv_heads * head_dim
+num_kv_heads * head_dim * head_dim -> num_kv_heads * head_dim
+in layers -> in set(layers)
+return numbers_kept(layers, tokens, num_kv_heads, head_dim, window) * (len(set(layers)) == 3)
+return numbers_kept(layers, tokens, num_kv_heads, head_dim, window) * (len(set(layers)) != 2)
+"""
+RIGHT = """
+m14.missed
+return 1 - measured(scores, cheap, kept, wanted=lambda chosen, earlier: chosen)
+cheap, -np.inf -> cheap, -1e9
+scores, -np.inf -> scores, -1e4
+hidden < least -> np.argsort(np.argsort(-hidden, axis=1), axis=1) >= kept
+return missed(scores.astype(np.float32), cheap.astype(np.float32), kept)
+hidden < least -> cheap < least
+"""
 
 
-@pytest.mark.parametrize(("name", "answer"), pairs(RIGHT))
-def test_a_right_answer_is_accepted(name, answer):
-    assert_accepted(TASKS[name], answer)
+def by_topk_in_torch(scores, cheap, kept):
+    scores, cheap = torch.from_numpy(scores), torch.from_numpy(cheap)
+    later = torch.ones_like(cheap).bool().triu(1)
+    best = cheap.masked_fill(later, -torch.inf).topk(min(kept, len(cheap))).indices
+    return scores.masked_fill(later, -torch.inf).softmax(1).scatter(1, best, 0.0).sum(1)
 
 
-@pytest.mark.parametrize(("name", "answer"), pairs(WRONG))
-def test_a_wrong_answer_is_refused(name, answer):
-    assert_refused(TASKS[name], answer)
+def by_argpartition(scores, cheap, kept):
+    """Choose in one row after another, and take the kept weight from 1."""
+    shares = []
+    for i, row in enumerate(scores):
+        e = np.exp(row[: i + 1] - row[: i + 1].max())
+        best = np.argpartition(-cheap[i, : i + 1], kept - 1)[:kept] if kept <= i else slice(None)
+        shares.append(1 - e[best].sum() / e.sum())
+    return shares
 
 
-def test_every_task_is_in_the_tables():
-    assert set(RIGHT) == set(WRONG) == set(TASKS)
+@pytest.mark.parametrize(("task", "answer"), cases(WRONG))
+def test_a_wrong_answer_is_refused(task, answer):
+    assert_refused(task, answer, returns=True)
+
+
+@pytest.mark.parametrize(("task", "answer"), cases(RIGHT))
+def test_a_right_answer_is_accepted(task, answer):
+    assert_accepted(task, answer)
+
+
+@pytest.mark.parametrize("answer", [by_topk_in_torch, by_argpartition])
+def test_a_choice_in_another_style_is_accepted(answer):
+    assert_accepted(TASKS["missed"], answer)
+
+
+def test_every_task_has_wrong_answers():
+    assert {case.values[0].name for case in cases(WRONG)} == set(TASKS)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_inputs_keep_what_the_task_says_of_them(seed):
+    made = list(TASKS["missed"].cases(seed))
+    assert 900 < max(scores.max() for scores, _, _ in made) <= 1000
+    assert -1000 <= min(scores.min() for scores, _, _ in made) < -900
+    assert all(len(np.unique(cheap)) == cheap.size for _, cheap, _ in made)
+    assert any(kept > len(cheap) for _, cheap, kept in made)
