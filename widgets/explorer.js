@@ -7,7 +7,7 @@ import {decimal, integer, option} from "./lib/fields.js";
 import {follow, startAsking} from "./explorer/asking.js";
 import {folded} from "./explorer/folded.js";
 import {finding, findingOf, gallery} from "./explorer/gallery.js";
-import {guide, showsHeads} from "./explorer/guide.js";
+import {FREE, HEADS, guide, showsHeads} from "./explorer/guide.js";
 import {emptyPlace, later} from "./explorer/later.js";
 import {PARTS, opened} from "./explorer/look.js";
 import {lazily} from "./explorer/lazy.js";
@@ -16,7 +16,7 @@ import {explore, summarize} from "./explorer/model.js";
 import {guesses, verdict} from "./explorer/next.js";
 import {LENS, overview} from "./explorer/overview.js";
 import {drawArcs, sentence, stick} from "./explorer/sentence.js";
-import {goOn, ownText} from "./explorer/text.js";
+import {goOn, ownText, underField} from "./explorer/text.js";
 
 export {explore, summarize};
 
@@ -24,7 +24,7 @@ const LONGEST = 1500; // letters that an address keeps
 
 // ---- View ------------------------------------------------------------------------------------
 
-const status = ({arrived, problem}) => html`<p class=${problem ? "status problem" : "status"} role="status">${
+const status = ({arrived, problem}, isQuiet) => html`<p class=${problem ? "status problem" : isQuiet ? "status quiet" : "status"} role="status">${
   problem ? `${problem} What stands below is the last text that was read.` : ""}${arrived === null || problem ? "" : html`Fetching the model …
     <progress max="1" .value=${arrived} aria-label="Fetched"></progress>`}</p>`;
 
@@ -42,15 +42,32 @@ function view(m, widget) {
   return bench.place;
 }
 
-const whole = (m, widget) => html`${status(m)}${sentence(m, widget)}${legend(m)}${guide(m, widget)}${finding(m, widget)}
-  ${showsHeads(widget.state) && !m.round ? verdict(m, widget) : nothing}
-  <div class="halves ${showsHeads(widget.state) ? "" : "first"}" aria-busy=${m.isAwaited && !m.isWriting}>
-    ${showsHeads(widget.state) ? html`${widget.data.bench.machine.show(() => overview(m, widget))}` : nothing}
-    <div class="side">${guesses(m, widget)}${showsHeads(widget.state) && !m.isAll ? headOf(m, widget) : nothing}</div></div>
-  ${widget.data.bench.game ? gameOf(m, widget) : nothing}
+function whole(m, widget) {
+  const {bench} = widget.data;
+  const [isOpen, under] = [showsHeads(widget.state), underField(m, widget)];
+  const isAsking = widget.state.guide === HEADS && widget.state.head === null && !m.reading.off.length; // for a head: the switch comes next
+  return html`${status(m, under !== nothing && m.arrived === null)}${under}${sentence(m, widget)}${legend(m)}${guide(m, widget)}${finding(m, widget)}${
+    m.isOwn && m.isRead && !m.round && !m.isWriting && m.step === FREE ? lazily(widget, "own", () => import("./explorer/own.js"), ({own}) => own(m, widget)) : nothing}
+  ${reached(m, widget)}${isOpen && !m.round && !isAsking ? verdict(m, widget) : nothing}
+  <div class="halves ${isOpen ? "" : "first"}" aria-busy=${m.isAwaited && !m.isWriting}>
+    ${isOpen ? html`${bench.machine.show(() => overview(m, widget))}` : nothing}
+    <div class="side">${guesses(m, widget)}${isOpen && !m.isAll ? headOf(m, widget) : nothing}</div></div>
+  ${bench.game ? gameOf(m, widget) : nothing}
   <div class="more">${passFold(m, widget)}${folded(widget, "gallery", "Ten findings, one press each", () => gallery(m, widget))}${
-    widget.data.bench.game ? nothing : folded(widget, "game", "Find the head: a game of three rounds", () => gameOf(m, widget))}${folded(widget, "tools", "Another model, examples, two texts compared", () => lazily(widget, "tools", () => import("./explorer/tools.js"), ({tools}) => tools(m, widget)))}</div>
+    bench.game ? nothing : folded(widget, "game", "Find the head: a game of three rounds", () => gameOf(m, widget))}${folded(widget, "tools", "Another model, examples, two texts compared", () => lazily(widget, "tools", () => import("./explorer/tools.js"), ({tools}) => tools(m, widget)))}</div>
   ${widget.sentence({hidden: true})}`;
+}
+
+const goalOf = (name) => document.querySelector(`#goal-${name}`);
+
+/** The page's goals that what is shown meets: its list stands further down. */
+const reached = (m, {state}) => Object.keys(GOALS).filter((name) => goalOf(name)?.classList.contains("met") && GOALS[name](m, state))
+  .map((name) => html`<p class="reached"><b>Goal reached:</b> ${goalOf(name).textContent}</p>`);
+
+function redraw(widget) {
+  widget.data.bench.drawn = null;
+  widget.refresh();
+}
 
 const headOf = (m, widget) => lazily(widget, "detail", () => import("./explorer/detail.js"),
   ({detail}) => detail({...m, parts: widget.data.bench.parts[m.entry.name]}, widget));
@@ -64,7 +81,7 @@ const passFold = (m, widget) => html`<details .open=${widget.state.stage > 0} @t
 /** Opened by a press, it comes to the top, so that its pictures have room. */
 function openPass({target: {open, firstElementChild: summary}}, widget) {
   if (open === widget.state.stage > 0) return;
-  widget.set({stage: open ? 1 : 0});
+  widget.set({stage: open ? 1 : 0, ...(open && widget.model.hasHeads && {head: widget.model.name})}); // the head that the stages follow
   if (open && summary.matches(":hover, :focus")) summary.scrollIntoView({block: "start"});
 }
 
@@ -80,8 +97,11 @@ const headsOff = {
   format: (names) => names.join(",")
 };
 
-/** Whether the text is the reader's. */
-const isOwn = ({entry, reading}) => entry.examples.every(({text}) => text !== reading.text);
+const GOALS = {
+  "one-head-off": (m) => m.isSettled && m.isTyped && m.reading.off.length === 1 && m.whole.text !== m.guesses[0].text,
+  "copied": (m) => m.isSettled && m.entry.kind === "induction" && m.isTyped && m.to > 0 && m.to < m.at - 1 && m.row[m.to] >= 0.9 && m.pieces[m.to - 1] === m.pieces[m.at],
+  "late": (m) => m.isSettled && !m.isWriting && m.entry.kind === "storyteller" && m.reading.temperature === 1 && m.stages[m.stages.length - 1][0].share >= 0.5 && !m.reading.off.length && m.stages[m.stages.length - 2].slice(0, LENS).every(({text}) => text !== m.guesses[0].text)
+};
 
 const widgetOf = defineWidget({
   name: "explorer",
@@ -90,7 +110,7 @@ const widgetOf = defineWidget({
   fields: ({models: all}) => ({
     model: option(all[0].name, all.map(({name}) => name)),
     text: aText, at: place, to: place, head: aHead, off: headsOff,
-    temperature: decimal(1, {min: 0, max: 2, step: 0.05}), topk: integer(40, {min: 1, max: 40}),
+    temperature: decimal(1, {min: 0, max: 2, step: 0.05}), topk: integer(5, {min: 1, max: 40}),
     pin: aText, part: option("query", PARTS), no: integer(1, {min: 1, max: 32}), guide: integer(1, {min: 1, max: 6}), stage: integer(0, {max: 10})
   }),
   controls: () => [[ownText, goOn]],
@@ -109,17 +129,17 @@ const widgetOf = defineWidget({
       }, {passive: true});
     }
     new ResizeObserver(() => drawArcs(widget)).observe(widget.root);
+    for (const name of Object.keys(GOALS)) {
+      const goal = goalOf(name);
+      if (goal) widget.listen(goal, "met", () => setTimeout(() => redraw(widget))); // once it is marked
+    }
   },
   drawn(widget) {
     follow(widget);
     drawArcs(widget);
   },
   pictures: {"Sentence": async (widget) => (await import("./explorer/picture.js")).pictureOf(widget)},
-  challenges: {
-    "one-head-off": (m) => m.isSettled && isOwn(m) && m.reading.off.length === 1 && m.whole.text !== m.guesses[0].text,
-    "copied": (m) => m.isSettled && m.entry.kind === "induction" && isOwn(m) && m.to > 0 && m.to < m.at - 1 && m.row[m.to] >= 0.9 && m.pieces[m.to - 1] === m.pieces[m.at],
-    "late": (m) => m.isSettled && !m.isWriting && m.entry.kind === "storyteller" && m.reading.temperature === 1 && m.stages[m.stages.length - 1][0].share >= 0.5 && !m.reading.off.length && m.stages[m.stages.length - 2].slice(0, LENS).every(({text}) => text !== m.guesses[0].text)
-  }
+  challenges: GOALS
 });
 
 /** What the widget keeps beside its state: the places that are drawn apart, and what was read. */
@@ -128,10 +148,11 @@ const benchOf = (models) => ({
   layers: Array.from({length: Math.max(...models.map(({counts}) => counts.length))}, later),
   readings: [], parts: {}, unfolded: new Set(), drawn: null, last: null, failed: "", said: "",
   typing: null, hover: null, hoverHead: null, // the timer of what is being typed; what the pointer is on
-  isStill: false, own: null, finding: "", game: null, // the reader's text, the finding that was pressed, the game's answers
+  isStill: false, done: new Set(), own: null, finding: "", game: null, // findings that were tried, the reader's text, the finding that was pressed, the game's answers
+  studies: [], sought: "", // what the worker was asked beside, and the guess whose head is sought
   playing: null, speed: 1, loaded: {}, // the play's timer and its speed, and the code of parts that were opened
-  left: 0, written: "", draw: null // tokens still to be written, the text so far, the last draw
+  left: 0, written: "", before: null, draw: null // tokens still to be written, the text so far, the one before, the last draw
 });
 
-/** data: {models, opening, findings, game} of course/payloads/explorer.py. */
+/** data: {models, opening, findings, game, beginnings} of course/payloads/explorer.py. */
 export const explorer = ({opening, ...given}) => widgetOf({...given, opening: opened(opening), bench: benchOf(given.models)});

@@ -7,7 +7,7 @@ from typing import Any
 
 from course.numbers import rounded
 from course.payloads import MODELS as FOLDER
-from course.payloads.findings import findings, rounds
+from course.payloads.findings import BEGINNINGS, findings, rounds
 from course.payloads.tracing import COARSE, opening
 from models.grammar.words import split
 from models.storyteller.scores import LOOKS
@@ -94,7 +94,7 @@ def payload(text: str, head: tuple[int, int]) -> dict[str, Any]:
     """All models, a reading of ``text`` with the numbers of ``head``, the gallery and the game."""
     given = {
         "models": catalogue(), "opening": opening(text, head),
-        "findings": findings(), "game": rounds(),
+        "findings": findings(), "game": rounds(), "beginnings": BEGINNINGS,
     }  # fmt: skip
     return rounded(given, **COARSE)
 

@@ -10,8 +10,7 @@ from typing import Any
 
 import torch
 
-from course.numbers import percent
-from course.payloads import MODELS
+from course.payloads import MODELS, tracing
 from models.storyteller.tokens import Tokenizer
 from models.transformer import Transformer
 from models.weights import load
@@ -33,16 +32,18 @@ FISHER = (
 )
 ASKED = '"I am so glad to see you!" cried Dorothy. "Where have you been?" asked'
 
-# numbers: ("look", head, token or tokens), ("share", token), ("share", token, heads off). A token
-# that occurs more than once is meant at its first place; `back` says how far away that is.
-# `told` stands beside the arcs; `then` once a head is off. `tries`: heads to switch off together.
+# numbers: ("look", head, token or tokens), ("share", token), ("share", token, heads off), ("push",
+# head). A token that occurs more than once is meant at its first place; `back` says how far away
+# that is. [word] is set off as a token. `told` stands beside the arcs; `then` once the head is off:
+# where there are `tries`, one sentence for each of them, so that each press tells only its own.
 FINDINGS = [
     {
         "title": "A copyist", "text": DOG, "head": "4.3",
-        "does": "Head 4.3 looks for what came after big last time, and copies it.",
-        "told": "Head 4.3 looks from the second big at dog, the word that came after the first "
-        "big: {look}. This is induction.",
-        "then": "Without it dog falls from {whole} to {without}.",
+        "does": "Head 4.3 looks for what came after [big] last time, and copies it: it raises "
+        "that very word.",
+        "told": "Head 4.3 looks from the second [big] at [dog], the word that came after the first "
+        "[big]: {look}. This is induction.",
+        "then": "Without it [dog] falls from {whole} to {without}.",
         "numbers": {
             "look": ("look", "4.3", " dog"), "whole": ("share", " dog"),
             "without": ("share", " dog", ["4.3"]),
@@ -50,8 +51,8 @@ FINDINGS = [
     },
     {
         "title": "A name carried far", "text": TURTLE, "head": "4.3",
-        "told": "Head 4.3 looks {back} tokens back, at the T of Turtle: {look}.",
-        "then": "Without it T falls from {whole} to {without}.",
+        "told": "Head 4.3 looks {back} tokens back, at the [T] of Turtle: {look}.",
+        "then": "Without it [T] falls from {whole} to {without}.",
         "numbers": {
             "back": ("back", " T"), "look": ("look", "4.3", " T"), "whole": ("share", " T"),
             "without": ("share", " T", ["4.3"]),
@@ -59,9 +60,9 @@ FINDINGS = [
     },
     {
         "title": "One step back", "text": "The good old man went home to his", "head": "2.4",
-        "told": "Head 2.4 looks at the token before, at any word: here {look}. It tells later "
-        "heads what came before.",
-        "then": "Without it home falls from {whole} to {without}.",
+        "told": "Head 2.4 looks at the token before, at any word: here at [to], {look}. It tells "
+        "later heads what came before.",
+        "then": "Without it [home] falls from {whole} to {without}.",
         "numbers": {
             "look": ("look", "2.4", " to"), "whole": ("share", " home"),
             "without": ("share", " home", ["2.4"]),
@@ -69,17 +70,19 @@ FINDINGS = [
     },
     {
         "title": "Two pieces of a name", "text": FISHER, "head": "1.1",
-        "told": "Jeremy comes in pieces. Head 1.1 looks from er at the J before it: {look}.",
-        "then": "Without it the next piece, {guess}, falls from {whole} to {without}.",
+        "told": "Jeremy comes in pieces. Head 1.1 looks from [er] at the [J] before it: {look}.",
+        "then": "Without it the next piece, [{guess}], falls from {whole} to {without}. Yet what "
+        "the head itself adds to it, its push, is {push}: it works through later layers, which "
+        "only the switch shows.",
         "numbers": {
             "look": ("look", "1.1", " J", -1), "whole": ("share", None),
-            "without": ("share", None, ["1.1"]),
+            "without": ("share", None, ["1.1"]), "push": ("push", "1.1"),
         },
     },
     {
         "title": "Punctuation", "text": ASKED, "head": "4.1",
         "told": "Head 4.1 gives {look} to marks: quotation marks, the stop, the question mark.",
-        "then": "Without it the guess, the, even rises, from {whole} to {without}: where a head "
+        "then": "Without it the guess, [the], even rises, from {whole} to {without}: where a head "
         "looks doesn’t say what it is needed for.",
         "numbers": {
             "look": ("look", "4.1", ('"', '!"', ".", ' "', '?"')), "whole": ("share", None),
@@ -88,8 +91,8 @@ FINDINGS = [
     },
     {
         "title": "A name for the verb", "text": ASKED, "head": "4.4",
-        "told": "Who asked? Head 4.4 looks from asked at the end of Dorothy: {look}.",
-        "then": "Yet here it hardly counts: without it, the guess, the, has {without}, not "
+        "told": "Who asked? Head 4.4 looks from [asked] at the end of Dorothy: {look}.",
+        "then": "Yet here it hardly counts: without it, the guess, [the], has {without}, not "
         "{whole}.",
         "numbers": {
             "look": ("look", "4.4", "orothy"), "whole": ("share", None),
@@ -98,9 +101,10 @@ FINDINGS = [
     },
     {
         "title": "A resting place", "text": "He did not know what to", "head": "3.1", "at": 2,
-        "told": "Weights add up to 1, also where there is nothing to find. From not, "
-        "head 3.1 gives {look} to the first word: such a resting place is called a sink.",
-        "then": "Without it the guess, know, has {without}, not {whole}.",
+        "told": "What a head gives adds up to 100\u202f%, also where there is nothing to find. "
+        "From [not], head 3.1 gives {look} to the first word, [He]: such a resting place is called "
+        "a sink.",
+        "then": "Without it the guess, [know], has {without}, not {whole}.",
         "numbers": {
             "look": ("look", "3.1", "He"), "whole": ("share", " know"),
             "without": ("share", " know", ["3.1"]),
@@ -108,21 +112,25 @@ FINDINGS = [
     },
     {
         "title": "A head that holds a guess down", "text": PETER, "head": "3.4",
-        "told": "Head 3.4 looks from Peter at Then, the word before: {look}.",
-        "then": "Without it Rabbit rises from {whole} to {without}: heads can hold a guess down, "
-        "too.",
+        "told": "Head 3.4 looks from [Peter] at [Then], the word before: {look}.",
+        "then": "Without it [Rabbit] rises from {whole} to {without}: heads can hold a guess down, "
+        "too. What the head itself adds to [Rabbit], its push, is small, {push}: it holds it down "
+        "through later layers, which only the switch shows.",
         "numbers": {
             "look": ("look", "3.4", " Then"), "whole": ("share", " Rabbit"),
-            "without": ("share", " Rabbit", ["3.4"]),
+            "without": ("share", " Rabbit", ["3.4"]), "push": ("push", "3.4"),
         },
     },
     {
         "title": "One head repairs what another lacks", "text": TIN, "head": "2.4",
         "tries": [["1.1"], ["2.4"], ["1.1", "2.4"]],
-        "told": "Heads 1.1 and 2.4 both look back at the T of Tin, with {one} and {other}. W, "
-        "which begins Woodman, has {whole}.",
-        "then": "Without head 1.1 W keeps {first}, without 2.4 {second}; without both, {both}. "
-        "Each does the other’s work where it must.",
+        "told": "Heads 1.1 and 2.4 both look back at the [T] of Tin, with {one} and {other}. The "
+        "guess, [W], begins Woodman. Which of the two does it need?",
+        "then": [
+            "Without head 1.1 [W] has {first}, not {whole}. So is it 2.4 that counts?",
+            "Without head 2.4 [W] has {second}, not {whole}. So is it 1.1 that counts?",
+            "Without both [W] has {both}: each does the other’s work, as long as one is there.",
+        ],
         "numbers": {
             "one": ("look", "1.1", " T", -1), "other": ("look", "2.4", " T", -1),
             "whole": ("share", " W"), "first": ("share", " W", ["1.1"]),
@@ -130,23 +138,34 @@ FINDINGS = [
         },
     },
     {
-        "title": "Copied, yet not guessed", "text": "The boy saw a big cat. Then the big",
+        "title": "Copied, and outvoted", "text": "The boy saw a big cat. Then the big",
         "head": "4.3",
-        "told": "cat for dog: head 4.3 looks at cat, with {look}. But the model guesses dog, with "
-        "{dog}, and cat has {cat}: an MLP, the part of a layer that looks at one token alone, "
-        "speaks for dog in both texts.",
-        "then": "Without 4.3 dog has {without}: the head pushes dog, too.",
+        "told": "[cat] for [dog]: head 4.3 looks at [cat], with {look}, and itself adds most to "
+        "[cat], {cats}, then to [dog], {dogs}. But the model guesses [dog], with {dog}, and [cat] "
+        "has {cat}: an MLP, the part of a layer that looks at one token alone, speaks for [dog].",
+        "then": "Without 4.3 [dog] falls to {without}, and [cat] to {neither}: the head raised "
+        "both.",
         "numbers": {
             "look": ("look", "4.3", " cat"), "dog": ("share", " dog"), "cat": ("share", " cat"),
-            "without": ("share", " dog", ["4.3"]),
+            "cats": ("push", "4.3", " cat"), "dogs": ("push", "4.3", " dog"),
+            "without": ("share", " dog", ["4.3"]), "neither": ("share", " cat", ["4.3"]),
         },
     },
 ]  # fmt: skip
 
+# Texts that nothing else on the page shows. In the first the head that looks hardest is the one; in
+# the second it isn't; in the third the head with the largest push isn't.
 ROUNDS = [
-    '"Good night," said the rabbit. "Good night," said the fox. "Good',
-    "He did not know what to",
-    TIN,
+    "He told her, and she told",
+    "She was not at",
+    "Dorothy and Toto went to the Emerald City. The Emerald",
+]
+
+# Beginnings for a reader's own text, in each of which one head is worth half of the guess or more.
+BEGINNINGS = [
+    "I have a cat. My cat is black. My",
+    "Alice looked at the White Rabbit. The White",
+    "She was as good as",
 ]
 
 
@@ -185,32 +204,57 @@ class Seen:
             return sum(row[i].item() for i, one in enumerate(self.names) if one in tokens)
         return row[[i for i, one in enumerate(self.names) if one == tokens][which]].item()
 
-    def told(self, finding: dict[str, Any]) -> dict[str, str]:
-        """Its sentences, `told` and `then`, with their numbers."""
+    def push(self, name: str, token: str | None = None, at: int = -1) -> float:
+        layer, number = head(name)
+        wanted = self.guess if token is None else self.tokenizer.encode(token)[0]
+        found = tracing.trace(self.model, self.ids)
+        pushes = tracing.pushes(self.model, found, range(len(self.ids))[at], wanted)
+        return pushes["heads"][sum(self.model.config.num_heads[:layer]) + number]
+
+    def told(self, finding: dict[str, Any]) -> tuple[str, list[str]]:
+        """Its sentences, `told` and those of `then`, with their numbers."""
         found = {"guess": self.tokenizer.name(self.guess).strip()}
         at = finding.get("at", -1)
         for key, (kind, *rest) in finding["numbers"].items():
             if kind == "back":
                 found[key] = len(self.names) - 1 - self.names.index(*rest)
-            elif kind == "share":
-                found[key] = percent(self.share(*rest, at=at))
+            elif kind == "push":
+                found[key] = signed(self.push(*rest, at=at))
             else:
-                found[key] = percent(self.look(*rest, at=at))
-        return {part: finding[part].format(**found) for part in ("told", "then")}
+                found[key] = chance(getattr(self, kind)(*rest, at=at))
+        then = finding["then"]
+        thens = [then] if isinstance(then, str) else then
+        return finding["told"].format(**found), [one.format(**found) for one in thens]
+
+
+def chance(share: float) -> str:
+    """A share as widgets/lib/ground-words.js writes it, so that a sentence and a panel agree."""
+    if share >= 0.995 or share < 0.001:
+        return ("99+" if share >= 0.995 else "< 0.1") + "\u202f%"
+    return f"{100 * share:.{0 if share >= 0.0995 else 1}f}\u202f%"
+
+
+def signed(push: float) -> str:
+    """A push as widgets/explorer/overview.js writes it."""
+    return "0" if abs(push) < 0.05 else f"{'+' if push > 0 else '−'}{abs(push):.1f}"
 
 
 @torch.no_grad()
 def findings() -> list[dict[str, Any]]:
-    """The gallery: {title, told, then, model, text, at, head}, and what only some have."""
+    """The gallery: {title, told, tries: [{off, then}], model, text, at, head}, of some `does`."""
     see = _seer()
-    return [
-        {
-            "title": one["title"], **see(one["text"]).told(one), "model": "storyteller",
-            "text": one["text"], "at": one.get("at"), "head": one["head"],
-            **{part: one[part] for part in ("does", "tries") if part in one},
-        }
-        for one in FINDINGS
-    ]  # fmt: skip
+    return [_finding(one, see(one["text"])) for one in FINDINGS]
+
+
+def _finding(one: dict[str, Any], seen: Seen) -> dict[str, Any]:
+    told, thens = seen.told(one)
+    tries = one.get("tries", [[one["head"]]])
+    return {
+        "title": one["title"], "told": told, "model": "storyteller", "text": one["text"],
+        "at": one.get("at"), "head": one["head"],
+        "tries": [{"off": off, "then": then} for off, then in zip(tries, thens, strict=True)],
+        **{part: one[part] for part in ("does",) if part in one},
+    }  # fmt: skip
 
 
 @torch.no_grad()

@@ -71,17 +71,28 @@ def looks(model, tokens, name, at=-1):
 
 
 def shares_told(found, title):
-    told = next(one["told"] + one["then"] for one in found if one["title"] == title)
-    return re.findall(r"\d+\u202f%", told)
+    one = next(one for one in found if one["title"] == title)
+    said = one["told"].replace("100\u202f%", "") + " ".join(each["then"] for each in one["tries"])
+    return re.findall(r"[\d.]+\u202f%", said)
 
 
 def narrow(*shares):
-    return [f"{100 * float(share):.0f}\u202f%" for share in shares]
+    """As the panels beside them: below 10 % with a digit more."""
+    return [f"{100 * share:.{0 if share >= 0.0995 else 1}f}\u202f%" for share in map(float, shares)]
+
+
+def plain(push):
+    return f"{push:+.1f}".replace("-", "−")
 
 
 @pytest.fixture(scope="module")
 def gallery():
     return explorer.findings()
+
+
+@pytest.fixture(scope="module")
+def rounds():
+    return explorer.rounds()
 
 
 def test_each_finding_of_the_gallery_is_the_models(model, ids, gallery):
@@ -119,6 +130,10 @@ def test_each_finding_of_the_gallery_is_the_models(model, ids, gallery):
     ry = before.argmax()
     row = looks(model, fisher, "1.1")
     assert told("Two pieces of a name") == narrow(row[-2], before[ry], after[ry])
+    itself = pushes_of(model, fisher, ry)[0]
+    assert f"its push, is {plain(itself)}:" in gallery[3]["tries"][0]["then"]
+    assert itself < 0 < before[ry] - after[ry]
+    assert without_its_part(model, fisher, (0, 0))[ry] > before[ry] - 0.05
 
     asked = tokens["Punctuation"]
     marks = [i for i, token in enumerate(asked) if not re.search(r"[A-Za-z]", vocabulary[token])]
@@ -146,25 +161,54 @@ def test_each_finding_of_the_gallery_is_the_models(model, ids, gallery):
     assert vocabulary[held[row.argmax()]] == " Then"
     assert told("A head that holds a guess down") == narrow(row.max(), before, after)
     assert after > 2 * before
+    itself = pushes_of(model, held, rabbit)[2 * 4 + 3]
+    assert f"its push, is small, {plain(itself)}:" in gallery[7]["tries"][0]["then"]
+    assert 0 < itself < 0.5, "it pushes up what it holds down"
+    only = without_its_part(model, held, (2, 3))[rabbit]
+    assert only < before + 0.05 < after, "by way of later layers, not by what it adds itself"
 
     tin = tokens["One head repairs what another lacks"]
     wood = vocabulary.index(" W")
     kept = [heads_off(model, tin, *off)[wood] for off in ((), ("1.1",), ("2.4",), ("1.1", "2.4"))]
     back = [looks(model, tin, name)[-2] for name in ("1.1", "2.4")]
     assert vocabulary[tin[-2]] == " T"
-    assert told("One head repairs what another lacks") == narrow(*back, *kept)
+    whole, first, second, both = kept
+    assert told("One head repairs what another lacks") == narrow(
+        *back, first, whole, second, whole, both
+    )
     assert kept[3] < 0.02 < 0.7 < min(kept[:3])
 
-    cat = tokens["Copied, yet not guessed"]
+    cat = tokens["Copied, and outvoted"]
     shares = heads_off(model, cat)
     row = looks(model, cat, "4.3")
     assert row.argmax() == 5
-    without = heads_off(model, cat, "4.3")[dog]
-    assert told("Copied, yet not guessed") == narrow(row[5], shares[dog], shares[cat[5]], without)
+    without = heads_off(model, cat, "4.3")
+    assert told("Copied, and outvoted") == narrow(
+        row[5], shares[dog], shares[cat[5]], without[dog], without[cat[5]]
+    )
+    pushed = [pushes_of(model, cat, guess)[14] for guess in (cat[5], dog)]
+    assert f"[cat], {plain(pushed[0])}, then to [dog], {plain(pushed[1])}." in gallery[9]["told"]
+    added = on_all_tokens(model, cat, heads_part(model, cat))
+    assert added.topk(2).indices.tolist() == [cat[5], dog]
 
 
-def test_what_the_game_says_of_each_head_is_the_models(model, ids):
-    rounds = explorer.rounds()
+@torch.no_grad()
+def pushes_of(model, tokens, guess):
+    found = tracing.trace(model, tokens)
+    return tracing.pushes(model, found, len(tokens) - 1, int(guess))["heads"]
+
+
+@torch.no_grad()
+def without_its_part(model, tokens, head):
+    """The guesses where only what a head adds itself is taken from the last stream."""
+    found = tracing.trace(model, tokens)
+    layer, number = head
+    out = model.layers[layer].attention.out_proj.weight[:, 32 * number : 32 * (number + 1)]
+    end = found["run"].residual[-1][0, -1] - out @ found["mixed"][layer][number, -1]
+    return F.linear(model.norm(end), model.embedding, model.unembedding_bias).softmax(-1)
+
+
+def test_what_the_game_says_of_each_head_is_the_models(model, ids, rounds):
     best = []
     for one in rounds:
         tokens = ids(one["text"])
@@ -175,7 +219,45 @@ def test_what_the_game_says_of_each_head_is_the_models(model, ids):
         want = [heads_off(model, tokens, name)[guess].item() for name in names]
         assert one["without"] == pytest.approx(want)
         best.append(names[min(range(16), key=want.__getitem__)])
-    assert best == ["4.3", "3.3", "1.1"], "three heads, of three layers"
+        falls = sorted((whole[guess].item() - now for now in want), reverse=True)
+        assert falls[0] > 2 * falls[1], "one head is the answer by a clear margin"
+        assert falls[0] > 0.3
+    assert best == ["4.4", "2.1", "1.1"], "three heads, of three layers, none the tour's"
+
+
+@torch.no_grad()
+def test_a_round_leads_astray_as_the_page_says(model, ids, rounds):
+    """The head that looks hardest is the one in the first; the largest push is not in the last."""
+    for one, answer, hardest in zip(rounds, (15, 4, 0), (15, 13, None), strict=True):
+        tokens = ids(one["text"])
+        run = model(torch.tensor([tokens]))
+        most = [head[-1].max().item() for layer in run.weights for head in layer[0]]
+        push = pushes_of(model, tokens, run.logits[0, -1].argmax())
+        if hardest is not None:
+            assert most.index(max(most)) == hardest
+        else:
+            assert push.index(max(push)) == 14
+            assert one["without"][14] > 0.9 * one["share"]
+        assert min(range(16), key=one["without"].__getitem__) == answer
+    assert rounds[1]["without"][13] > rounds[1]["share"]
+
+
+def test_the_games_texts_are_the_games_alone(gallery, rounds):
+    shown = {text for one in explorer.MODELS for text, _ in one["examples"]}
+    shown |= {one["text"] for one in gallery} | set(explorer.BEGINNINGS)
+    assert not shown & {one["text"] for one in rounds}
+
+
+def test_each_beginning_needs_one_head(model, ids):
+    """Without it the guess has less than half."""
+    for text in explorer.BEGINNINGS:
+        tokens = ids(text)
+        whole = heads_off(model, tokens)
+        guess = whole.argmax()
+        names = [f"{layer}.{head}" for layer in range(1, 5) for head in range(1, 5)]
+        least = min(heads_off(model, tokens, name)[guess].item() for name in names)
+        assert whole[guess] > 0.3
+        assert least < whole[guess] / 2, text
 
 
 def lead_by_part(model, tokens, first, second):

@@ -1,12 +1,13 @@
 """The explorer in a browser: what it shows is PyTorch's, and what fails is told in words."""
 
 import re
+from urllib.parse import quote
 
 import pytest
 import torch
 from playwright.sync_api import expect
 
-from course.payloads import tracing
+from course.payloads import findings, tracing
 from course.payloads.explorer import MODELS
 from models import weights
 from models.storyteller.tokens import Tokenizer
@@ -125,7 +126,7 @@ def test_a_head_is_switched_off_and_its_effect_seen_on_one_screen(open_page, siz
     with open_page(OPEN, width=size[0]) as page:
         page.set_viewport_size({"width": size[0], "height": size[1]})
         rows = page.locator("#explorer .verdict .share")
-        expect(rows).to_have_text(["47 %", "?", "?"])
+        expect(rows).to_have_text(["47 %", "?"])
         page.get_by_label("Switch off").check()
         expect(rows).to_have_text(["47 %", "4.4 %", "7.4 %"])
         expect(page.locator("#explorer .bars li").first).to_have_text(
@@ -137,7 +138,7 @@ def test_a_head_is_switched_off_and_its_effect_seen_on_one_screen(open_page, siz
         boxes = page.evaluate(BOXES)
         assert all(0 <= top < bottom <= size[1] for top, bottom in boxes), boxes
         page.get_by_role("button", name="All heads on").click()
-        expect(rows).to_have_text(["47 %", "?", "?"])
+        expect(rows).to_have_text(["47 %", "?"])
 
 
 def test_choosing_a_word_moves_no_word(open_page):
@@ -429,7 +430,9 @@ def test_without_motion_the_play_is_stills(open_page):
     with open_page(f"{OPEN}&explorer.stage=6", reduced_motion="reduce") as page:
         expect(page.locator(STAGE)).to_have_text("6. Weights")
         expect(page.get_by_role("button", name="Play")).to_have_count(0)
-        expect(page.locator("#explorer .pass .number").nth(5)).to_have_text(re.compile(r"59\s%"))
+        expect(page.locator("#explorer .pass .foot .number").nth(5)).to_have_text(
+            re.compile(r"59\s%")
+        )
 
 
 def test_a_finding_is_one_press_and_the_readers_text_comes_back(open_page):
@@ -441,15 +444,20 @@ def test_a_finding_is_one_press_and_the_readers_text_comes_back(open_page):
         page.get_by_role("button", name="One head repairs").click()
         found = page.locator("#explorer .finding")
         expect(found).to_contain_text("both look back at the T")
-        expect(found).not_to_contain_text("without both")
+        expect(found).not_to_contain_text("Without")
         expect(page.locator("#explorer .arcs:not(.former) path").first).to_be_visible()
+        page.get_by_role("button", name="Off: 1.1", exact=True).click()
+        expect(found).to_contain_text("Without head 1.1 W has 72 %, not 99 %")
+        expect(found).not_to_contain_text("2.4 W")
+        expect(found).not_to_contain_text("Without both")
         page.get_by_role("button", name="Off: 1.1 and 2.4").click()
-        expect(found).to_contain_text("without both, 1")
+        expect(found).to_contain_text("Without both W has 1.3 %")
+        expect(found).not_to_contain_text("72 %")
         expect(page.locator("#explorer .verdict .share").nth(1)).to_have_text(re.compile(r"^1\.\d"))
         expect(page.locator("#explorer .arcs.several")).to_have_count(1)
         expect(page.locator("#explorer .legend")).to_contain_text("where they had looked: 1.1 2.4")
         page.get_by_role("button", name="Next finding").click()
-        expect(found).to_contain_text("Copied, yet not guessed.")
+        expect(found).to_contain_text("Copied, and outvoted.")
         page.get_by_role("button", name="Back to your text").first.click()
         expect(page.locator("#explorer textarea")).to_have_value("The duck")
         expect(page.locator("#explorer .finding")).to_have_count(0)
@@ -514,7 +522,7 @@ def test_the_game_has_three_rounds_and_a_result_to_copy(open_page):
     with open_page(PAGE, permissions=["clipboard-read", "clipboard-write"]) as page:
         page.get_by_text("Find the head:").click()
         page.get_by_role("button", name="Begin").click()
-        for answered, head in enumerate((14, 10, 3), start=1):
+        for answered, head in enumerate((15, 4, 14), start=1):
             answer = page.locator("#explorer .game .main")
             expect(answer).to_have_text("First press a head above")
             expect(page.get_by_label("Switch off")).to_have_count(0)
@@ -532,7 +540,10 @@ def test_the_game_has_three_rounds_and_a_result_to_copy(open_page):
         page.get_by_role("button", name="Copy the result").click()
         expect(page.locator("#explorer .game [role=status]").last).to_have_text("Copied.")
         copied = page.evaluate("navigator.clipboard.readText()")
-        assert copied.startswith("Find the head: 🟩🟩⬛ 200 of 300\nhttp://")
+        assert copied.startswith("Find the head: 🟩🟩⬛ 209 of 300\nhttp://")
+        page.get_by_role("button", name="A text of my own").click()
+        expect(page.locator("#explorer .game")).to_have_count(0)
+        expect(page.locator("#explorer textarea")).to_be_focused()
 
 
 BETWEEN = """() => {
@@ -551,13 +562,13 @@ def test_a_rounds_question_heads_and_outcome_are_in_one_view(open_page, size):
         page.get_by_role("button", name="Begin").click()
         panel, head = (
             page.locator("#explorer .game"),
-            page.locator("#explorer .tiles button").nth(14),
+            page.locator("#explorer .tiles button").nth(15),
         )
-        expect(page.locator("#explorer .tokens button")).to_have_count(23)
+        expect(page.locator("#explorer .tokens button")).to_have_count(7)
         page.wait_for_function(BETWEEN)
         expect(panel).to_be_in_viewport(ratio=1)
         head.click()
-        pressed = page.get_by_role("button", name="My answer: head 4.3")
+        pressed = page.get_by_role("button", name="My answer: head 4.4")
         box = pressed.bounding_box()
         pressed.click()
         expect(panel).to_contain_text("100 of 100 points")
@@ -571,16 +582,22 @@ def test_a_rounds_question_heads_and_outcome_are_in_one_view(open_page, size):
         expect(page.get_by_label("Switch off")).to_have_count(1)
 
 
-def test_the_last_round_tells_that_a_push_is_no_need(open_page):
+def test_a_round_tells_which_head_misled(open_page):
+    """In the second the one that looks hardest, in the last the one with the largest push."""
     with open_page(PAGE) as page:
         page.get_by_text("Find the head:").click()
-        for press, head in (("Begin", 14), ("Round 2", 10), ("Round 3", 14)):
+        told = page.locator("#explorer .game [role=status]").first
+        for press, head in (("Begin", 15), ("Round 2", 13), ("Round 3", 14)):
             page.get_by_role("button", name=press).click()
             page.locator("#explorer .tiles button").nth(head).click()
             page.locator("#explorer .game .main").click()
-        told = page.locator("#explorer .game [role=status]").first
+            if head == 13:
+                expect(told).to_contain_text(
+                    "Head 4.2 looks hardest, with 86 % at one word; yet without it"
+                )
+                expect(told).not_to_contain_text("push")
         expect(told).to_contain_text(
-            "The largest push is 4.3’s, +2.8; yet without it the guess has 98"
+            "The largest push is 4.3’s, +1.2; yet without it the guess has 90"
         )
         expect(told).to_contain_text("Most is taken by 1.1.")
 
@@ -604,7 +621,7 @@ def test_each_finding_shows_arcs_asks_for_the_switch_and_then_tells(open_page):
 def test_a_text_that_shows_little_says_so(open_page):
     with open_page(PAGE) as page:
         page.locator("#explorer textarea").fill("Alice met the Queen. Then Alice met the")
-        expect(page.locator(GUIDE)).to_contain_text("the first guess has 6.7")
+        expect(page.locator(GUIDE)).to_contain_text("the first guess has only 6.7")
         page.get_by_role("button", name="Take that text").click()
         expect(page.locator("#explorer textarea")).to_have_value(MODELS[0]["examples"][1][0])
         expect(page.locator(GUIDE)).to_contain_text("Press a word, best black")
@@ -627,10 +644,13 @@ def test_a_push_is_worth_what_the_page_says(open_page):
     guess = run.logits[0, -1].argmax()
     times = (odds(run.logits[0, -1]) - odds(run.logits[0, -1] - added)).exp().item()
     with open_page(OPEN) as page:
-        told = page.locator("#explorer .machine > .note").nth(1)
-        expect(told).to_contain_text(f"and so +3.4 by about {times:.0f};")
+        page.get_by_text("Push: what each head adds itself").click()
+        told = page.locator("#explorer .folds")
+        expect(told).to_contain_text(
+            f"and so +{added[guess] - added.mean():.2f}, the push of 4.3, by about {times:.0f}."
+        )
         page.get_by_label("Switch off").check()
-        expect(told).to_contain_text("what it adds to the score of the guess dog")
+        expect(told).to_contain_text("what it adds itself to the score of the guess dog")
 
 
 def test_a_head_under_the_pointer_is_named(open_page):
@@ -689,10 +709,13 @@ def test_the_first_guess_in_the_sentence_can_be_pressed(open_page):
         expect(page.locator("#explorer textarea")).to_have_value(f"{OPENING} dog")
 
 
+BEGINNING = findings.BEGINNINGS[0]
 LATE = STATES["explorer"]["goals"]["late"]
 REFUSED = {  # states that look like the goal's, and don't meet it
     "a temperature": ("late", LATE + "&explorer.temperature=0.2"),
     "an example": ("one-head-off", "explorer.off=4.3"),
+    "a finding": ("one-head-off", "explorer.off=1.1&explorer.text=" + quote(findings.FISHER)),
+    "a beginning": ("one-head-off", "explorer.off=4.3&explorer.text=" + quote(BEGINNING)),
     "the letter before": ("copied", "explorer.model=two-layers&explorer.text=quick+frogog"),
 }
 
@@ -711,3 +734,231 @@ def test_it_is_legible_on_a_wide_window(open_page):
     with open_page(PAGE, width=1920) as page:
         assert_legible(page, "#explorer")
         assert page.locator("#explorer").bounding_box()["width"] > 1400
+
+
+# ---- One head, one number, one thing at a time ---------------------------------------------------
+
+
+def test_all_at_once_names_one_head_everywhere(open_page):
+    """Also while the play is open, which begins with the head that was chosen."""
+    with open_page("explorer.html?explorer.guide=6&explorer.head=3.4&explorer.stage=4") as page:
+        arcs = page.locator("#explorer .arcs")
+        expect(page.locator("#explorer .pass .told")).to_contain_text("scores in head 3.4")
+        page.get_by_role("button", name="All at once").click()
+        expect(arcs).to_have_class(re.compile(r"\ball\b"))
+        expect(page.locator("#explorer .legend")).to_contain_text("The arcs of all 16 heads")
+        expect(page.locator("#explorer .pass .told")).to_contain_text("scores in head 4.3")
+        expect(page.locator("#explorer .outcome")).to_contain_text("without head 4.3")
+        expect(page.get_by_label("Switch off head 4.3")).to_have_count(1)
+        page.get_by_text("Watch the model compute").click()
+        page.get_by_text("Watch the model compute").click()
+        expect(page.locator("#explorer .legend")).to_contain_text("The arcs of head 4.3:")
+
+
+def test_a_finding_and_the_panel_say_the_same_numbers(open_page):
+    """And the card has a mark, once its head has been off; its words are set off."""
+    with open_page(PAGE) as page:
+        page.get_by_text("Ten findings").click()
+        page.locator("#explorer .gallery button").first.click()
+        found = page.locator("#explorer .finding")
+        for number in range(10):
+            expect(page.locator("#explorer .gallery .done")).to_have_count(number)
+            found.get_by_role("button", name="Off: ").last.click()
+            expect(found.locator(".piece").first).to_be_visible()
+            expect(found).not_to_contain_text("[")
+            now = page.locator("#explorer .verdict .share").nth(1)
+            expect(now).not_to_have_text("?")
+            assert now.inner_text() in found.inner_text()
+            found.get_by_role("button", name="Next finding").click()
+
+
+def test_pushes_wait_until_they_are_asked_for(open_page):
+    """The tour tells none; the switch tells its head's, with what it leaves out."""
+    push = re.compile("push", re.I)
+    with open_page(PAGE) as page:
+        page.get_by_role("button", name="Go on with this text").click()
+        page.locator(WORD).last.click()
+        page.locator("#explorer .tiles button").nth(14).click()
+        page.get_by_label("Switch off head 4.3").check()
+        expect(page.locator(GUIDE)).to_contain_text("This is how you know")
+        expect(page.locator("#explorer .widget-stage")).not_to_contain_text(push)
+        page.get_by_role("button", name="Explore freely").click()
+        told = page.locator("#explorer .itself")
+        expect(told).to_contain_text(
+            "The push of 4.3, what it adds itself to the score of dog: +3.4."
+        )
+        expect(told).to_contain_text("through later layers, only the switch shows")
+        expect(page.locator("#explorer .tiles .push")).to_have_count(0)
+        page.get_by_text("Push: what each head adds itself").click()
+        expect(page.locator("#explorer .tiles .push")).to_have_count(15)
+        set_as_reader(page, "explorer.guide=6&explorer.head=3.4&explorer.off=3.4&explorer.text="
+                      + quote(findings.PETER))  # fmt: skip
+        expect(told).to_contain_text("+0.3")
+        expect(told).to_contain_text("here that counts more, and the other way")
+
+
+def test_a_heads_panel_tells_what_it_pushes_most(open_page):
+    with open_page(f"{OPEN}&explorer.text={quote(MODELS[0]['examples'][5][0])}") as page:
+        tops = page.locator("#explorer .tops")
+        expect(tops).to_contain_text(re.compile(r"largest for\s+cat\s+\+2\.7,\s+dog\s+\+2\.3"))
+        page.locator("#explorer .tiles button").first.click()
+        expect(tops).to_contain_text("; for the guess dog it is")
+
+
+@torch.no_grad()
+def test_the_head_that_an_own_text_needs_most_is_found(open_page):
+    """As PyTorch has it: chosen, marked, and told with the share before and after."""
+    text = "The little mouse ran to the red house. The big cat ran to the red"
+    model = weights.load(ROOT / FILE).double()
+    ids = torch.tensor([ids_of(model, "storyteller", text)])
+    whole = model(ids).logits[0, -1].softmax(-1)
+    guess = whole.argmax()
+    left = [model(ids, off=((layer, head),)).logits[0, -1].softmax(-1)[guess].item()
+            for layer in range(4) for head in range(4)]  # fmt: skip
+    most = min(range(16), key=left.__getitem__)
+    with open_page("explorer.html?explorer.guide=6") as page:
+        seek = page.get_by_role("button", name="Find the head that this guess needs most")
+        expect(seek).to_have_count(0)
+        page.locator("#explorer textarea").fill(text)
+        seek.click()
+        told = page.locator("#explorer .own-card")
+        expect(told).to_contain_text(f"It needs head {most // 4 + 1}.{most % 4 + 1} most.")
+        shares = [percent(row.inner_text()) for row in told.locator(".share").all()]
+        for (share, slack), want in zip(shares, sorted(left), strict=False):
+            assert share == pytest.approx(want, abs=slack + 1e-4)
+        marked = page.locator("#explorer .tiles .needed")
+        expect(marked).to_have_attribute("data-head", str(most))
+        expect(marked).to_have_attribute("aria-checked", "true")
+        page.get_by_role("button", name="Switch head 1.1 off").click()
+        expect(page.locator("#explorer .reached")).to_contain_text("another word becomes the first")
+        page.locator("#explorer textarea").fill("The duck and the")
+        expect(seek).to_be_visible()
+
+
+def test_in_the_tour_an_own_texts_head_is_found_too(open_page):
+    with open_page(PAGE) as page:
+        page.locator("#explorer textarea").fill("I have a dog. My dog is brown. My")
+        expect(page.locator(WORD).last).to_have_text("y")
+        page.locator(WORD).last.click()
+        page.get_by_role("button", name="Find the head that this guess needs most").click()
+        expect(page.locator(GUIDE)).to_contain_text("Switch head 4.3 off")
+
+
+def test_a_text_can_be_begun_and_what_is_written_taken_back(open_page):
+    begun = findings.BEGINNINGS[0]
+    with open_page("explorer.html?explorer.guide=6") as page:
+        field = page.locator("#explorer textarea")
+        page.get_by_role("button", name=begun).click()
+        expect(field).to_have_value(begun)
+        page.get_by_role("button", name="Continue").click()
+        expect(page.locator("#explorer .beginnings")).to_contain_text(
+            "drawn at random from the 5 likeliest"
+        )
+        expect(field).not_to_have_value(begun)
+        page.get_by_role("button", name="Undo").click()
+        expect(field).to_have_value(begun)
+        expect(page.get_by_role("button", name="Continue")).to_be_visible()
+        expect(page.get_by_role("button", name="Undo")).to_have_count(0)
+
+
+PLACES = """() => {
+  const middle = (e) => e.getBoundingClientRect().left + e.getBoundingClientRect().width / 2;
+  const [last, foot] = [[...document.querySelectorAll("#explorer .map .line.own .squares > *")],
+    [...document.querySelectorAll("#explorer .map .foot .squares > *")]];
+  return [last.map(middle), foot.map(middle), foot.map((e) => e.textContent)];
+}"""
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+@torch.no_grad()
+def test_stages_mark_what_they_leave_out_and_name_columns_where_they_are(open_page, width):
+    """Each share stands under its own column; a gap stands wherever tokens are left out."""
+    model = weights.load(ROOT / FILE).double()
+    ids = ids_of(model, "storyteller", findings.TIN)
+    row = model(torch.tensor([ids])).weights[1][0, 3, -1]
+    shown = sorted([*row[:-1].topk(11).indices.tolist(), len(ids) - 1])
+    gaps = sum(i != before + 1 for before, i in zip([-1, *shown], shown, strict=False))
+    query = f"explorer.html?explorer.guide=6&explorer.head=2.4&explorer.text={quote(findings.TIN)}"
+    with open_page(f"{query}&explorer.stage=6", width=width) as page:
+        expect(page.locator("#explorer .map .line.gap")).to_have_count(gaps)
+        cells, foot, texts = page.evaluate(PLACES)
+        assert foot == pytest.approx(cells, abs=0.6)
+        shares = [percent(text) for text in texts if text != "…"]
+        assert len(shares) == 12 == len(texts) - gaps
+        for (share, slack), i in zip(shares, shown, strict=True):
+            assert share == pytest.approx(row[i].item(), abs=slack + 1e-4)
+        page.get_by_role("button", name="Back", exact=True).click()
+        for _ in range(2):
+            page.get_by_role("button", name="Back", exact=True).click()
+        expect(page.locator("#explorer .pass .told")).to_contain_text("the layer before it")
+
+
+@pytest.mark.parametrize("size", [(1280, 800), (390, 844)], ids=str)
+def test_the_tours_card_stays_in_view(open_page, size):
+    """With the head to press, and then with the switch; nor does the sentence cover it."""
+    card = "#explorer .guide"
+    clear = """() => document.querySelector("#explorer .guide").getBoundingClientRect().top
+      >= document.querySelector("#explorer .tokens").getBoundingClientRect().bottom - 1"""
+    with open_page(PAGE, width=size[0]) as page:
+        page.set_viewport_size({"width": size[0], "height": size[1]})
+        page.get_by_role("button", name="Go on with this text").click()
+        page.locator(WORD).last.click()
+        expect(page.locator("#explorer .tiles .try")).to_be_in_viewport(ratio=1)
+        expect(page.locator(card)).to_be_in_viewport(ratio=1)
+        assert page.evaluate(clear)
+        page.locator("#explorer .tiles button").nth(14).click()
+        expect(page.get_by_label("Switch off head 4.3")).to_be_in_viewport(ratio=1)
+        expect(page.locator(card)).to_be_in_viewport(ratio=1)
+        assert page.evaluate(clear)
+        page.get_by_label("Switch off head 4.3").check()
+        bars = page.locator("#explorer .row .bar")
+        expect(bars).to_have_count(3)
+        assert all(bar.bounding_box()["width"] > 100 for bar in bars.all())
+
+
+def test_what_is_pointed_at_in_the_tour_is_what_is_told(open_page):
+    """First the arcs of its head, then of all; and no word stays shaded that isn't looked at."""
+    with open_page(PAGE) as page:
+        legend, dog = page.locator("#explorer .peeked"), page.locator(WORD).nth(5)
+        weight = "e => +e.style.getPropertyValue('--weight')"
+        assert dog.evaluate(weight) > 0.5
+        page.locator(WORD).nth(1).hover()
+        expect(legend).to_have_text("Where head 4.3 looks from boy.")
+        assert dog.evaluate(weight) == 0
+        page.get_by_role("button", name="Go on with this text").click()
+        expect(page.locator("#explorer .arcs path")).to_have_count(1)
+        page.locator(WORD).nth(1).hover()
+        expect(legend).to_have_text("The arcs of all 16 heads from boy.")
+        page.locator("#explorer textarea").hover()
+        expect(legend).to_have_text("")
+        assert dog.evaluate(weight) > 0.5
+
+
+def test_a_wrapped_text_has_no_empty_band_and_its_words_a_ground(open_page):
+    band = """() => document.querySelector("#explorer .tokens").getBoundingClientRect().top
+      - document.querySelector("#explorer .text").getBoundingClientRect().top"""
+    with open_page("explorer.html?explorer.guide=6") as page:
+        high = page.evaluate(band)
+        page.locator("#explorer textarea").fill(findings.TURTLE)
+        expect(page.locator("#explorer .text[data-wrapped]")).to_have_count(1)
+        assert page.evaluate(band) < 70 < high
+        grounds = page.locator(WORD).evaluate_all(
+            "all => all.map((e) => getComputedStyle(e).backgroundColor)"
+        )
+        assert "rgba(0, 0, 0, 0)" not in grounds
+
+
+def test_layer_by_layer_closes_for_another_text(open_page):
+    with open_page(OPEN) as page:
+        lenses = page.locator("#explorer .lens")
+        page.get_by_text("Ten findings").click()
+        page.get_by_text("Find the head:").click()
+        for act in (
+            lambda: page.locator("#explorer textarea").fill("The duck"),
+            lambda: page.get_by_role("button", name="One step back").click(),
+            lambda: page.get_by_role("button", name="Begin", exact=True).click(),
+        ):
+            page.get_by_text("Layer by layer").click()
+            expect(lenses).to_have_count(5)
+            act()
+            expect(lenses).to_have_count(0)

@@ -24,8 +24,19 @@ EXPLAIN = """(() => {
   const given = {head: numbers(x.head), reads: x.reads.map(numbers), matrices: x.matrices, width};
   return m.explain({...given, turns: x.entry.turns}, x.part, x.no, x.i, x.length);
 })()"""
-STATE = {"model": "storyteller", "text": None, "at": None, "to": None, "head": None, "off": [],
-         "temperature": 1, "topk": 40, "pin": None, "guide": 6}  # fmt: skip
+STATE = {
+    "model": "storyteller",
+    "text": None,
+    "at": None,
+    "to": None,
+    "head": None,
+    "off": [],
+    "temperature": 1,
+    "topk": 40,
+    "pin": None,
+    "guide": 6,
+}
+BENCH = {"readings": [], "studies": [], "last": None}  # fmt: skip
 TYPED = {
     "storyteller": "<b>Zoë</b> & “Mr. Fox” [one]\nran ",
     "grammar": "The lions didn't climb [mask] WALL.",
@@ -161,6 +172,9 @@ def assert_truth(got, found, on, ids, model, off):
         all_on, now = (run["run"].logits[0, i].div(0.7).softmax(-1) for run in (on, found))
         assert told["share"] == pytest.approx(all_on.max().item(), abs=TOLERANCE)
         assert told["now"] == pytest.approx(now[all_on.argmax()].item(), abs=TOLERANCE)
+        if i in (0, len(ids) - 1):
+            want = tracing.pushes(model, on, i, int(all_on.argmax()))["heads"]
+            near(told["heads"], torch.tensor(want), 2e-3)
 
 
 def test_at_temperature_0_only_the_likeliest_is_guessed(loaded):
@@ -202,12 +216,13 @@ def shown(told, **state):
     return PAGE.run(
         """(async () => {
           const look = await import("/widgets/explorer/look.js");
-          const bench = {readings: [], unfolded: new Set(), last: null};
-          const data = {models: x.models, opening: look.opened(x.opening), bench};
+          const bench = {...x.bench, unfolded: new Set()};
+          const given = {findings: [], game: [], beginnings: []};
+          const data = {...given, models: x.models, opening: look.opened(x.opening), bench};
           const seen = m.explore(data, x.state);
           return {...seen, said: m.summarize(seen), reading: null, entry: null};
         })()""",
-        {"models": MODELS, "opening": told, "state": STATE | state},
+        {"models": MODELS, "opening": told, "state": STATE | state, "bench": BENCH},
     )
 
 

@@ -5,6 +5,7 @@ import torch
 
 from course.payloads import findings, tracing
 from models import weights
+from models.storyteller.tokens import Tokenizer
 from tests.conftest import ROOT
 from tests.widgets.js import module
 from tests.widgets.test_explorer import MODELS, STATE, TYPED, ids_of
@@ -12,6 +13,7 @@ from tests.widgets.test_explorer import MODELS, STATE, TYPED, ids_of
 READ = module("explorer/read.js")
 WRITING = module("explorer/writing.js")
 GAME = module("explorer/game.js")
+STUDY = """(async () => m.explorerReader(await loadModel(x.entry.file), x.entry.kind)(x.asked))()"""
 PASS = """(async () => {
   const {look} = await import("/widgets/explorer/look.js");
   const {passOf} = await import("/widgets/explorer/pass.js");
@@ -110,10 +112,55 @@ def test_points_are_shares_of_the_largest_fall():
 
 def test_a_finding_is_known_by_its_state():
     given = [one | {"model": "storyteller", "at": one.get("at")} for one in findings.FINDINGS]
-    data = {"models": MODELS, "findings": given, "game": []}
+    data = {"models": MODELS, "findings": given, "game": [], "beginnings": []}
     of = "m.findingOf(x.data, x.state)?.title ?? null"
     gallery = module("explorer/gallery.js")
     for one in given:
         state = STATE | {key: one.get(key) for key in ("text", "head", "at")}
         assert gallery.run(of, {"data": data, "state": state}) == one["title"]
     assert gallery.run(of, {"data": data, "state": STATE}) is None
+
+
+@torch.no_grad()
+def test_which_head_a_guess_needs_is_pytorchs():
+    """The share of the first guess at a token with each head off; on a text of both kinds."""
+    for entry in (MODELS[0], MODELS[2]):
+        model = weights.load(ROOT / entry["file"]).double().eval()
+        text, at = TYPED[entry["kind"]], 3
+        ids = torch.tensor([ids_of(model, entry["kind"], text)])
+        asked = {"text": text, "off": [], "temperature": 0.7, "study": "needed", "at": at}
+        got = READ.run(STUDY, {"entry": entry, "asked": asked})
+        whole = model(ids).logits[0, at].div(0.7).softmax(-1)
+        guess = whole.argmax()
+        assert got["share"] == pytest.approx(whole[guess].item(), abs=1e-4)
+        pairs = [(n, head) for n, count in enumerate(entry["counts"]) for head in range(count)]
+        want = [model(ids, off=(pair,)).logits[0, at].div(0.7).softmax(-1)[guess].item()
+                for pair in pairs]  # fmt: skip
+        assert got["without"] == pytest.approx(want, abs=1e-4)
+
+
+@torch.no_grad()
+def test_what_a_head_pushes_most_is_pytorchs():
+    """Of all tokens, against the average; the same number as its push of that token."""
+    for entry in (MODELS[0], MODELS[4]):
+        model = weights.load(ROOT / entry["file"]).double().eval()
+        text, at = entry["examples"][0]["text"], 4
+        ids = ids_of(model, entry["kind"], text)
+        asked = {"text": text, "off": [], "study": "pushed", "at": at}
+        got = READ.run(STUDY, {"entry": entry, "asked": asked})["tops"]
+        found = tracing.trace(model, ids)
+        of_each = [tracing.pushes(model, found, at, one)["heads"]
+                   for one in range(len(model.config.vocabulary))]  # fmt: skip
+        for head, tops in enumerate(torch.tensor(of_each).T):
+            best = tops.topk(3)
+            assert [one["push"] for one in got[head]] == pytest.approx(
+                best.values.tolist(), abs=2e-3
+            )
+            named = [words_of(model, entry, one) for one in best.indices.tolist()]
+            assert [one["text"] for one in got[head]] == named
+
+
+def words_of(model, entry, one):
+    if entry["kind"] == "storyteller":
+        return Tokenizer(model.config.vocabulary).name(one)
+    return model.config.vocabulary[one]

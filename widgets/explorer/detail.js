@@ -8,7 +8,6 @@ import {moveByKey, written} from "../lib/words.js";
 import {anyNumber} from "./number.js";
 import {matrix} from "./head.js";
 import {folded} from "./folded.js";
-import {tellsPushes} from "./game.js";
 import {boxed, signed} from "./overview.js";
 
 export const detail = (m, widget) => html`<div class="detail">
@@ -31,7 +30,15 @@ function looks(m, widget) {
   return html`<div class="looks" role="radiogroup" aria-label="The word that is looked at" @keydown=${(event) => moveByKey(event, choose)}>${list.map((i) => html`
       <button type="button" role="radio" aria-checked=${i === to} tabindex=${i === to ? 0 : -1} @click=${() => widget.set({to: i})}>
       <i style=${filled(row[i])}></i><span><bdi>${written(pieces[i])}</bdi>${pieces.indexOf(pieces[i]) === pieces.lastIndexOf(pieces[i]) ? nothing : html` <small>${ordinal(i + 1)} ${UNITS[m.entry.kind]}</small>`}</span> <span>${chance(row[i])}</span></button>`)}</div>
-    <p class="note">${others ? `${others} more: ${chance(left)}. ` : ""}${tellsPushes(m.round) ? html`It pushes ${boxed(m.pushed, m)} by ${signed(m.pushes.heads[head])}.` : nothing}</p>`;
+    <p class="note">${others ? `${others} more: ${chance(left)}.` : ""}</p>${m.tellsTops ? html`<p class="note tops">${topsOf(m)}</p>` : nothing}`;
+}
+
+/** The tokens that the head pushes hardest, and the guess where it isn't among them. */
+function topsOf(m) {
+  if (!m.tops) return html`<span aria-busy="true">What it adds itself …</span>`;
+  const tops = m.tops.tops[m.head];
+  const isAmong = tops.some(({text}) => text === m.pushed);
+  return html`What it adds itself, its <b>push</b>, is largest for ${tops.map(({text, push}, i) => html`${i ? ", " : ""}${boxed(text, m)} ${signed(push)}`)}${isAmong ? "" : html`; for the guess ${boxed(m.pushed, m)} it is ${signed(m.pushes.heads[m.head])}`}.`;
 }
 
 const UNITS = {storyteller: "token", grammar: "word", induction: "letter"};

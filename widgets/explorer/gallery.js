@@ -1,8 +1,8 @@
 // Ten texts, each with one thing to see: a press shows it, and keeps the reader's own text at hand.
 
 import {html, nothing} from "../../assets/vendor/lit.js";
-import {FREE, leave} from "./guide.js";
-import {entryOf, questionOf} from "./look.js";
+import {FREE, leave, set} from "./guide.js";
+import {entryOf, isKnown, questionOf} from "./look.js";
 
 const textOf = (models, {model, text}) => text ?? entryOf(models, model).examples[0].text;
 
@@ -11,16 +11,14 @@ export const findingOf = ({findings, models}, state) => findings.find(({model, t
   && textOf(models, state) === text && state.head === head && (state.at ?? null) === at);
 
 /** The finding that was pressed, or led to, as long as its text stands. */
-const shownOf = ({findings, models, bench}, state) => findings.find(({title, model, text}) => title === bench.finding && model === state.model && text === textOf(models, state));
-
-/** Whether a text is one of the page's, so that it needn't be kept. */
-const isKnown = ({findings, models, game}, text) => [...findings, ...game, ...models.flatMap(({examples}) => examples)].some((one) => one.text === text);
+export const shownOf = ({findings, models, bench}, state) => findings.find(({title, model, text}) => title === bench.finding && model === state.model && text === textOf(models, state));
 
 /** Shows a text of the page's, `changes` of the state, and keeps the reader's own. */
 export function show(widget, changes) {
   const {data, state} = widget;
   const {text, model} = questionOf(data, state);
   if (!isKnown(data, text)) data.bench.own = {text, model};
+  data.bench.unfolded.delete("layers"); // which would push what is to be seen out of view
   widget.set({at: null, to: null, head: null, off: [], pin: null, stage: 0, guide: FREE, ...changes});
   Object.assign(data.bench, {hover: null, hoverHead: null, isStill: true});
   widget.root.querySelector(".own-text").scrollIntoView({block: "nearest"}); // the sentence may be stuck in view
@@ -38,7 +36,7 @@ export const gallery = (m, widget) => {
   const {data, state} = widget;
   const shown = shownOf(data, state);
   return html`<ol class="gallery" aria-label="Findings">${data.findings.map((finding) => html`<li><button type="button" aria-pressed=${finding === shown}
-    @click=${() => press(widget, finding)}><b>${finding.title}</b> <span>${finding.text.length > 60 ? `… ${finding.text.slice(-56)}` : finding.text}</span></button></li>`)}</ol>${back(widget)}`;
+    @click=${() => press(widget, finding)}><b>${finding.title}</b>${data.bench.done.has(finding.title) ? html` <i class="done"><em class="screen-reader-only">tried</em></i>` : nothing} <span>${finding.text.length > 60 ? `… ${finding.text.slice(-56)}` : finding.text}</span></button></li>`)}</ol>${back(widget)}`;
 };
 
 /** Back to the text that the reader had typed. */
@@ -52,8 +50,12 @@ const back = (widget) => {
 export const finding = (m, widget) => {
   const {data, state} = widget;
   const shown = m.isRead && state.guide === FREE && shownOf(data, state);
-  return shown ? html`<section class="finding" aria-label="What this text shows"><p role="status"><b>${shown.title}.</b> ${shown.told} ${
-    state.off.length ? shown.then : html`<b>Switch ${shown.tries ? "one of them off, then both" : `head ${shown.head} off`}.</b> What will become of the guess?`}</p>
-    <p class="acts">${shown.tries?.map((off) => html`<button type="button" aria-pressed=${String(off) === String(state.off)} @click=${() => widget.set({off, head: off[off.length - 1]})}>Off: ${off.join(" and ")}</button>`)}
-    <button type="button" @click=${() => press(widget, nextTo(widget, shown))}>Next finding</button>${back(widget)}</p></section>` : nothing;
+  if (!shown) return nothing;
+  const {tries} = shown;
+  const tried = tries.find(({off}) => String(off) === String(state.off));
+  if (tried) data.bench.done.add(shown.title);
+  return html`<section class="finding" aria-label="What this text shows"><p role="status"><b>${shown.title}.</b> ${set(shown.told, m)} ${
+    tried ? set(tried.then, m) : html`<b>Switch ${tries.length > 1 ? "off one of them, then the other, then both" : `head ${shown.head} off`}.</b> What will become of the guess?`}</p>
+    <p class="acts">${tries.map(({off}) => html`<button type="button" aria-pressed=${off === tried?.off} @click=${() => widget.set({off: off === tried?.off ? [] : off, head: off[off.length - 1]})}>Off: ${off.join(" and ")}</button>`)}
+    <button type="button" @click=${() => press(widget, nextTo(widget, shown))}>Next finding</button>${back(widget)}</p></section>`;
 };

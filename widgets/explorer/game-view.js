@@ -2,15 +2,16 @@
 
 import {html, nothing} from "../../assets/vendor/lit.js";
 import {chance} from "../lib/ground-words.js";
-import {filled} from "../lib/shares.js";
 import {show} from "./gallery.js";
+import {openFold} from "./folded.js";
 import {FULL, pointsOf, ranked, resultOf, tellsPushes} from "./game.js";
-import {CHOSEN_WORD, strongest} from "./guide.js";
+import {CHOSEN_WORD} from "./guide.js";
 import {drawWaiting} from "./later.js";
-import {nameOf} from "./look.js";
+import {nameOf, rowOf, strongest} from "./look.js";
 import {boxed, signed} from "./overview.js";
+import {bars} from "./own.js";
 
-const [LISTED, GAP] = [4, 8]; // heads; px
+const GAP = 8; // px
 
 function update(widget, game) {
   widget.data.bench.game = game;
@@ -42,6 +43,21 @@ function stop(widget) {
   widget.root.querySelector(CHOSEN_WORD)?.focus({preventScroll: true});
 }
 
+/** After the game: the field, with its text marked, so that typing begins another. */
+function ownText(widget) {
+  update(widget, null);
+  widget.data.bench.isStill = true;
+  const field = widget.root.querySelector(".own-text textarea");
+  field.focus();
+  field.select();
+}
+
+function findings(widget) {
+  widget.data.bench.unfolded.add("gallery");
+  update(widget, null);
+  openFold(widget, "gallery");
+}
+
 async function copy(widget, text) {
   let said = "Copied.";
   try {
@@ -65,15 +81,15 @@ export function game(m, widget) {
   }
   const isOver = !isAsking && answers.length === rounds.length;
   return html`<section class="game" aria-label="Find the head"><p role="status">${isAsking ? question(m, rounds[answers.length], answers.length, rounds.length) : outcome(m, rounds[answers.length - 1], answers)}</p>
-    ${isAsking ? nothing : bars(m, rounds[answers.length - 1], answers[answers.length - 1])}${isOver ? html`<pre class="result">${resultText(widget, answers)}</pre>` : nothing}
+    ${isAsking ? nothing : bars(m, rounds[answers.length - 1], answers[answers.length - 1])}${isOver ? html`<pre class="result">${resultText(widget, answers)}</pre><p>And now? Type a text of your own: the page finds the head that its guess needs most.</p>` : nothing}
     <p class="acts">${isAsking ? answering(m, widget, answers) : isOver
-      ? html`<button type="button" class="main" @click=${() => copy(widget, resultText(widget, answers))}>Copy the result</button><button type="button" @click=${() => begin(widget, [])}>Once more</button> <span role="status">${said}</span>`
+      ? html`<button type="button" class="main" @click=${() => ownText(widget)}>A text of my own</button><button type="button" @click=${() => findings(widget)}>Ten findings</button><button type="button" @click=${() => copy(widget, resultText(widget, answers))}>Copy the result</button> <span role="status">${said}</span>`
       : html`<button type="button" class="main" @click=${() => begin(widget, answers)}>Round ${answers.length + 1}</button>`}
     <button type="button" class="skip" @click=${() => stop(widget)}>${isOver ? "Close" : "Stop the game"}</button></p></section>`;
 }
 
 const question = (m, {guess, share}, round, count) => html`<b>Round ${round + 1} of ${count}.</b> The model guesses ${boxed(guess, {...m, at: -1})}, with ${chance(share)}. Which head does it need most? Press heads to see their arcs.${
-  tellsPushes({number: round, isAsking: true}) ? " This time with their pushes." : ""}`;
+  tellsPushes({number: round, isAsking: true}) ? html` This time each has its <b>push</b> below it: what it adds itself to that guess.` : ""}`;
 
 function answering(m, widget, answers) {
   if (!m.round) return html`<button type="button" class="main" @click=${() => begin(widget, answers)}>Back to the round’s text</button>`;
@@ -81,19 +97,22 @@ function answering(m, widget, answers) {
   return html`<button type="button" class="main" aria-disabled=${m.isAll} @click=${answer}>${m.isAll ? "First press a head above" : `My answer: head ${m.name}`}</button>`;
 }
 
-/** The last round's: points, and the head that takes most; of one that pushes hardest and isn't it, that it is not. */
+/** The last round's: points, the head that takes most, and which one misled. */
 function outcome(m, round, answers) {
   const head = answers[answers.length - 1];
   const [worst] = ranked(round);
-  const pushing = m.reading.text === round.text && !m.whole ? strongest(m.pushes) : worst;
   return html`<b>Round ${answers.length}: ${pointsOf(round, head)} of ${FULL} points.</b> Without ${names(m, head)}, ${boxed(round.guess, {...m, at: -1})} has ${chance(round.without[head])}, not ${chance(round.share)}. ${
     worst === head ? "No other head takes more." : `Most is taken by ${names(m, worst)}.`}${
-    pushing === worst ? "" : ` The largest push is ${names(m, pushing)}’s, ${signed(m.pushes.heads[pushing])}; yet without it the guess has ${chance(round.without[pushing])}. What a guess needs, only the switch tells.`}`;
+    m.round && !m.whole ? misled(m, round, worst) : ""}`;
 }
 
-function bars(m, round, head) {
-  const listed = [...new Set([...ranked(round).slice(0, LISTED), head])];
-  return html`<ul class="round" aria-label="The guess without each head">${listed.map((one) => html`<li class=${one === head ? "own" : nothing}><span>without ${names(m, one)}</span><span class="bar" aria-hidden="true"><span style=${filled(round.without[one])}></span><i style="left:${(100 * round.share).toFixed(1)}%"></i></span><span class="share">${chance(round.without[one])}</span></li>`)}</ul>`;
+/** That the head which stands out, by its push or by how it looks, isn't the one. */
+function misled(m, round, worst) {
+  const most = m.reading.heads.map(({weights}) => rowOf({weights}, m.at, m.pieces.length).reduce((a, b) => Math.max(a, b)));
+  const one = m.tellsPushes ? strongest(m.pushes) : most.indexOf(Math.max(...most));
+  if (one === worst) return "";
+  return m.tellsPushes ? ` The largest push is ${names(m, one)}’s, ${signed(m.pushes.heads[one])}; yet without it the guess has ${chance(round.without[one])}. A push leaves out what a head does through later layers: what a guess needs, only the switch tells.`
+    : ` Head ${names(m, one)} looks hardest, with ${chance(most[one])} at one word; yet without it the guess has ${chance(round.without[one])}. Where a head looks isn’t yet what it is needed for.`;
 }
 
 const names = ({entry}, head) => nameOf({layer: Math.floor(head / entry.counts[0]), head: head % entry.counts[0]});

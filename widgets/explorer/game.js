@@ -25,5 +25,5 @@ export function roundOf({bench: {game}, game: rounds}, {text}) {
   return game && text === rounds[number].text ? {number, isAsking: game.isAsking} : null;
 }
 
-/** Whether a round tells the pushes: before the answer only the last, in which they mislead. */
-export const tellsPushes = (round) => !round?.isAsking || round.number === 2;
+/** Whether pushes are told: where a reader opened them, and in the last round, in which they mislead. */
+export const tellsPushes = (round, isOpen) => round?.number === 2 || (isOpen && !round?.isAsking);

@@ -3,11 +3,15 @@
 import {html, nothing} from "../../assets/vendor/lit.js";
 import {chance} from "../lib/ground-words.js";
 import {toWords} from "../lib/words.js";
-import {nameOf} from "./look.js";
+import {nameOf, strongest} from "./look.js";
 import {openFold} from "./folded.js";
-import {boxed, signed} from "./overview.js";
+import {boxed} from "./overview.js";
+import {seek} from "./seeking.js";
 
-export const FREE = 6; // the steps are 1 to 5
+export const [CALM, HEADS, FREE] = [2, 3, 6]; // the last step before a word is pressed, and the one that shows the heads; the steps are 1 to 5
+export const [SEEK, SEEKING] = ["Find the head that this guess needs most", "Switching off each head in turn …"];
+const LITTLE = 0.1; // share of a first guess of which little can be seen
+const [HEAD, GAP] = [53, 8]; // px: of the page's head on a phone, and a space
 
 /** What an act adds to a change of the state, where the guide was waiting for it or for less. */
 export const next = ({state: {guide}}, step) => (guide < FREE && guide <= step ? {guide: step + 1} : {});
@@ -21,10 +25,7 @@ export function leave(widget, changes, selector) {
 export const CHOSEN_WORD = ".tokens [tabindex='0']";
 
 /** Whether the heads are shown: from the third step on, or where an address chose in them. */
-export const showsHeads = ({guide, head, off}) => guide >= 3 || head !== null || off.length > 0;
-
-/** The head that pushes the first guess hardest. */
-export const strongest = ({heads}) => heads.reduce((best, push, i) => (push > heads[best] ? i : best), 0);
+export const showsHeads = ({guide, head, off}) => guide >= HEADS || head !== null || off.length > 0;
 
 export function guide(m, widget) {
   const {guide: step} = widget.state;
@@ -37,18 +38,18 @@ export function guide(m, widget) {
 }
 
 function stepOf(m, widget, step) {
-  const {reading, pushes, pieces, at, to, row, name, whole, guesses: [first], entry} = m;
+  const {reading, pieces, at, to, row, name, whole, guesses: [first], entry} = m;
   const count = reading.heads.length;
-  const best = nameOf(reading.heads[strongest(pushes)]);
   const token = (i) => boxed(pieces[i], {...m, at: -1});
   if ((step === 2 || step === 3) && isWeak(m)) return weak(m, widget);
   switch (step) {
     case 1: return {told: html`The model guesses that ${boxed(first.text, m)} ${entry.causal ? "comes next" : "stands there"}. A <b>head</b> is a small part of the model that looks back at ${entry.causal ? "earlier" : "other"} words: see the arc. Type a text above, or go on with this one.`, presses: [["Go on with this text", () => leave(widget, {guide: 2}, CHOSEN_WORD)]]};
     case 2: return {told: html`<b>Press a word</b>, best ${boxed(wordAt(m), {...m, at: -1})}${entry.causal && at === pieces.length - 1 ? ", the last one" : ""}: arcs show where each of the model’s ${count} heads looks from there.`};
-    case 3: return {told: html`<b>Press a head</b> below, and its arcs stand alone. Try ${best}, which does most for the guess.`};
+    case 3: return m.isOwn ? ownStep(m, widget)
+      : {told: html`<b>Press a head</b>, a square below: its arcs will stand alone. Try ${name}, in the dashed frame.`};
     case 4: return {told: html`Head ${name} looks from ${token(at)} at ${token(to)}, ${chance(row[to])}, and takes what it finds into the guess. <b>Switch head ${name} off</b>: what will the model guess without it?`};
     default: return {told: whole ? html`Without head ${reading.off.map(([layer, head]) => nameOf({layer, head})).join(" and ")}, ${boxed(whole.text, m)} ${fate(whole)}${
-      whole.text === first.text ? "" : html`; first is now ${boxed(first.text, m)}, with ${chance(first.share)}`}. ${deedOf(m, widget)} <b>This is how you know what a head does: see where it looks, take it away, and see what changes.</b>` : "Reading the text without it …", presses: NEXT.map(([title, fold]) => [title, () => goOn(widget, fold)])};
+      whole.text === first.text ? "" : html`; first is now ${boxed(first.text, m)}, with ${chance(first.share)}`}. ${set(deedOf(m, widget), m)} <b>This is how you know what a head does: see where it looks, take it away, and see what changes.</b>` : "Reading the text without it …", presses: NEXT.map(([title, fold]) => [title, () => goOn(widget, fold)])};
   }
 }
 
@@ -56,19 +57,41 @@ function stepOf(m, widget, step) {
 const fate = ({share, now}) => (chance(share) === chance(now) ? `keeps ${chance(now)}` : `${now < share ? "falls" : "rises"} from ${chance(share)} to ${chance(now)}`);
 
 /** Whether a text of the reader's shows little: a guess below 10 %, or no push of 1. */
-const isWeak = ({entry, guesses, pushes, isAll, isSettled, reading}) => entry.kind === "storyteller" && isAll && isSettled && (guesses[0].share < 0.1 || pushes.heads[strongest(pushes)] < 1) && entry.examples.every(({text}) => text !== reading.text);
+const isWeak = ({entry, guesses, pushes, isAll, isSettled, reading}) => entry.kind === "storyteller" && isAll && isSettled && (guesses[0].share < LITTLE || pushes.heads[strongest(pushes)] < 1) && entry.examples.every(({text}) => text !== reading.text);
 
-const weak = ({entry: {examples: [, {text}]}, guesses: [first], pushes}, widget) => ({
-  told: html`This text shows little: the first guess has ${chance(first.share)}, and no head pushes it by more than ${signed(pushes.heads[strongest(pushes)])}. Heads show more where a word comes twice, as in <i>${text}</i>.`,
+const weak = ({entry: {examples: [, {text}]}, guesses: [first]}, widget) => ({
+  told: html`This text shows little: ${first.share < LITTLE ? html`the first guess has only ${chance(first.share)}` : "no head adds much to the first guess"}. Heads show more where a word comes twice, as in <i>${text}</i>.`,
   presses: [["Take that text", () => leave(widget, {text, at: null, to: null, guide: 2}, CHOSEN_WORD)]]
 });
 
 /** The whole word that the chosen token belongs to. */
 const wordAt = ({entry, pieces, at}) => (entry.kind === "storyteller" ? toWords(pieces).find((word) => word.includes(at)).map((i) => pieces[i]).join("") : pieces[at]);
 
-/** Scrolls to a part, if it isn't in view: the first that `selector` finds. */
-export const bring = ({root}, selector) => root.querySelector(selector)
-  ?.scrollIntoView({block: "nearest", behavior: matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth"});
+/** With a text of the reader's, the head to press is looked for. */
+function ownStep(m, widget) {
+  const isSeeking = m.isSought && !m.needed;
+  return {
+    told: html`<b>Press a head</b>, a square below: its arcs will stand alone. Which one does this guess need? Let the page try: it switches off each in turn.`,
+    presses: [[isSeeking ? SEEKING : SEEK, () => isSeeking || seek(widget)]]
+  };
+}
+
+/** Scrolls so that what `selector` finds is in view, as far as the guide's card stays in view under the sentence. */
+export function showGuide({root, data: {bench}}, selector) {
+  Object.assign(bench, {hoverHead: null, isStill: true}); // what comes under the pointer isn't pointed at
+  requestAnimationFrame(() => {
+    const [text, card, target] = [".text", ".guide", selector].map((name) => root.querySelector(name));
+    if (!card || !target) return;
+    const {position, top} = getComputedStyle(text);
+    const pinned = position === "sticky" ? parseFloat(top) + text.getBoundingClientRect().height : HEAD;
+    const most = card.getBoundingClientRect().top - pinned - GAP;
+    const by = Math.min(target.getBoundingClientRect().bottom + GAP - innerHeight, most);
+    if (by > 0 || most < 0) scrollBy({top: by, behavior: matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth"});
+  });
+}
+
+/** A sentence of the page's data, with its [words] set off as tokens. */
+export const set = (text, m) => text.split(/\[([^\]]+)\]/).map((part, i) => (i % 2 ? boxed(part, {...m, at: -1}) : part));
 
 const NEXT = [["Ten findings", "gallery"], ["Find the head", "game"]]; // what the last step offers, and its fold
 
@@ -80,5 +103,9 @@ function goOn(widget, fold) {
 }
 
 /** What the head that is off does, where that has been measured: on a finding's own text, at its place. */
-const deedOf = ({reading, pieces, at}, {data}) => data.findings.find(({does, text, model, head}) => does && model === reading.model
-  && text === reading.text && at === pieces.length - 1 && reading.off.map(([layer, one]) => nameOf({layer, head: one})).join() === head)?.does ?? "";
+function deedOf({reading, pieces, at}, {data}) {
+  const shown = data.findings.find(({does, text, model, head}) => does && model === reading.model
+    && text === reading.text && at === pieces.length - 1 && reading.off.map(([layer, one]) => nameOf({layer, head: one})).join() === head);
+  if (shown) data.bench.done.add(shown.title);
+  return shown?.does ?? "";
+}

@@ -29,6 +29,12 @@ export const nameOf = ({layer, head}) => `${layer + 1}.${head + 1}`;
 export const answers = (reading, {model, text, off, temperature}) => reading.model === model && reading.text === text
   && reading.temperature === temperature && JSON.stringify(reading.off) === JSON.stringify(off);
 
+/** Whether a study of the worker's answers a question. */
+export const isStudy = (study, question) => study.study === question.study && study.at === question.at && answers(study, question);
+
+/** Whether a text is one that the page shows by itself, not the reader's. */
+export const isKnown = ({findings, models, game}, text) => [...findings, ...game, ...models.flatMap(({examples}) => examples)].some((one) => one.text === text);
+
 /** What is shown of `reading`, with what the state chooses in it. */
 export function look(models, reading, state, pinned = null) {
   const entry = entryOf(models, reading.model);
@@ -38,7 +44,7 @@ export function look(models, reading, state, pinned = null) {
   const at = within(state.at) ?? example?.at ?? pieces.length - 1;
   const named = (name) => heads.findIndex((head) => nameOf(head) === name);
   const wanted = state.model === entry.name ? named(state.head) : -1;
-  const head = wanted >= 0 ? wanted : named(example?.head ?? entry.examples[0].head);
+  const head = wanted >= 0 ? wanted : example?.head ? named(example.head) : strongest(reading.pushes[at]);
   const row = rowOf(heads[head], at, pieces.length);
   const chosen = within(state.to);
   const to = chosen !== null && !(reading.causal && chosen > at) ? chosen : largest(row);
@@ -50,6 +56,9 @@ export function look(models, reading, state, pinned = null) {
     scores: entry.scores[head], pinned: pinned && pinnedOf(pinned, entry, head)
   };
 }
+
+/** The head that pushes the first guess hardest. */
+export const strongest = ({heads}) => heads.reduce((best, push, i) => (push > heads[best] ? i : best), 0);
 
 /** The largest push of all heads and MLPs: the length of a full bar. */
 const mostOf = ({start, heads, mlps}) => Math.max(0.5, ...[start, ...heads, ...mlps].map(Math.abs));

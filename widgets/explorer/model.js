@@ -2,12 +2,11 @@
 
 import {chance, shown} from "../lib/ground-words.js";
 import {format} from "../lib/numbers.js";
-import {FREE, showsHeads, strongest} from "./guide.js";
-import {roundOf} from "./game.js";
-import {STAGES, answers, look, questionOf} from "./look.js";
+import {CALM, FREE, showsHeads} from "./guide.js";
+import {ranked, roundOf, tellsPushes} from "./game.js";
+import {STAGES, answers, isKnown, isStudy, look, nameOf, questionOf} from "./look.js";
+import {seekingOf} from "./seeking.js";
 import {guessed} from "./overview.js";
-
-const CALM = 2; // the guide's last step before a word has been pressed
 
 /** What is shown: of the state's model and text, or, until they are read, of those before. */
 export function explore(data, state) {
@@ -20,21 +19,27 @@ export function explore(data, state) {
   const pinned = state.pin === null ? null : found(questionOf(data, state, state.pin));
   const [problem, isWhole] = [bench.asking?.problem ?? "", isRead && !needs(reading, state, bench)];
   const seen = look(data.models, reading, state, pinned ?? null);
+  const round = roundOf(data, reading);
+  const [isOpen, isFree] = [bench.unfolded.has("pushes"), state.guide === FREE];
+  const study = (name, off) => bench.studies.find((one) => isStudy(one, {...question, off, study: name, at: seen.at})) ?? null;
+  const [isSought, needed] = [bench.sought === seekingOf({...question, at: seen.at}), study("needed", [])];
   return {
-    ...seen, arcs: arcsShown(seen, state), round: roundOf(data, reading), isRead, isSettled: isRead && !bench.typing, isWriting: Boolean(bench.left), step: state.guide, hasHeads: showsHeads(state), stage: state.stage,
-    problem: isRead ? "" : problem, failure: problem, isAwaited: !isWhole && !problem,
+    ...seen, question, round, arcs: arcsShown(seen, state), isRead, isSettled: isRead && !bench.typing, isWriting: Boolean(bench.left), step: state.guide, hasHeads: showsHeads(state), stage: state.stage,
+    isOwn: !isKnown(data, reading.text), isTyped: !isKnown(data, reading.text) && !data.beginnings.includes(reading.text), isSought, needed,
+    tellsPushes: tellsPushes(round, isOpen && isFree), tellsTops: isFree && showsHeads(state) && !seen.isAll && (!round || tellsPushes(round, isOpen)) && !reading.heads[seen.head].isOff, tops: study("pushed", question.off),
+    problem: isRead ? "" : problem, failure: problem, isAwaited: (!isWhole || (isSought && !needed)) && !problem,
     arrived: isWhole ? null : bench.asking?.arrived ?? null
   };
 }
 
 /**
  * Which arcs are drawn: {only: the head, null: all; isOff: whether it is off, so that they are where all heads that
- * are off had looked; isFew: the largest alone, to begin calmly}. Beside the play they are of the head that it follows.
+ * are off had looked; isFew: the largest alone, to begin calmly}. The head is the one that all other parts name.
  */
-function arcsShown({isAll, head, pushes, reading}, {guide, stage}) {
+function arcsShown({isAll, head, reading}, {guide}) {
   const isCalm = isAll && guide <= CALM;
-  const only = isAll ? (isCalm || stage ? strongest(pushes) : null) : head;
-  return {only, isOff: only !== null && reading.heads[only].isOff, isFew: isCalm && !stage};
+  const only = isAll && !isCalm ? null : head;
+  return {only, isOff: only !== null && reading.heads[only].isOff, isFew: isCalm};
 }
 
 /** Whether the opening, which came with the page, lacks what is shown. */
@@ -59,5 +64,5 @@ function told(m) {
   const {isOff} = reading.heads[m.head];
   return `${m.step < FREE ? `Step ${m.step} of 5. ` : ""}${entry.title}. ${m.stage ? `Stage ${m.stage} of ${STAGES.length}: ${STAGES[m.stage - 1]}. ` : ""}${m.hasHeads ? "" : "Its heads come later. "}${arcs.only === null ? `The arcs of all ${reading.heads.length} heads. ` : ""}Head ${name} ${isOff ? "is switched off" : `looks from ${shown(pieces[at])} at ${best}`}. `
     + `The model guesses ${entry.causal ? "next" : "there"}: ${next}.${changed}${reading.loss === null ? "" : ` Mean loss ${format(reading.loss)}.`}`
-    + `${isOff ? "" : ` Number by number: ${shown(pieces[m.to])}, ${chance(row[m.to])}.`}${m.pinned ? ` Kept beside: ${m.pinned.reading.text}` : ""}`;
+    + `${isOff ? "" : ` Number by number: ${shown(pieces[m.to])}, ${chance(row[m.to])}.`}${m.isSought && !m.needed ? " Each head is switched off in turn." : ""}${m.needed ? ` The guess needs head ${nameOf(reading.heads[ranked(m.needed)[0]])} most.` : ""}${m.pinned ? ` Kept beside: ${m.pinned.reading.text}` : ""}`;
 }

@@ -6,12 +6,13 @@ import {slider, unitsOf} from "../lib/controls.js";
 import {filled} from "../lib/shares.js";
 import {isPart} from "../lib/ground-words.js";
 import {folded} from "./folded.js";
-import {leave, next} from "./guide.js";
+import {FREE, leave, next} from "./guide.js";
 import {nameOf, questionOf} from "./look.js";
-import {account, boxed, guess, guessed} from "./overview.js";
+import {account, boxed, guess, guessed, signed} from "./overview.js";
 import {append} from "./writing.js";
 
 const MARKED = 0.06; // shares that have room for their token in the strip
+const PLAIN = 0.05; // a push that is written with its sign
 
 export const guesses = (m, widget) => html`<section class="ending">
   <p class="heading"><b>${m.entry.causal ? html`After ${boxed(m.pieces[m.at], {...m, at: -1})} the model guesses` : html`In place of ${boxed(m.pieces[m.at], {...m, at: -1})} the model guesses`}</b> <span>press one to ${m.entry.causal ? "go on with it" : "put it there"}</span></p>
@@ -64,9 +65,18 @@ export const verdict = (m, widget) => {
     ${row(`without ${off.length > 1 ? (off.length === 2 ? "both" : `these ${off.length}`) : `head ${off.map(([layer, head]) => nameOf({layer, head})).join() || m.name}`}`,
       guess(before.text, m), whole ? whole.now : 0, whole ? chance(whole.now) : "?", whole ? "now" : "unknown")}
     ${whole ? row(whole.text === first.text ? "first is still" : "first is now", guess(first.text, m), first.share, chance(first.share), "now first")
-      : row("first will be", "?", 0, "?", "unknown first")}</div>
-    ${switches(m, widget)}</div>`;
+      : html`<p class="row ask"><span>What will the model guess without it? The switch shows it.</span></p>`}</div>
+    ${switches(m, widget)}</div>${whole && off.length === 1 && m.step === FREE ? itself(m) : nothing}`;
 };
+
+/** What the head that is off adds itself, beside what its loss changed. */
+function itself(m) {
+  const {whole, reading: {heads}} = m;
+  const i = heads.findIndex(({isOff}) => isOff);
+  const push = whole.heads[i];
+  const isOther = (push >= PLAIN && whole.now > whole.share) || (push <= -PLAIN && whole.now < whole.share);
+  return html`<p class="note itself">The <b>push</b> of ${nameOf(heads[i])}, what it adds itself to the score of ${boxed(whole.text, m)}: <b>${signed(push)}</b>. What it does through later layers, only the switch shows${isOther ? ": here that counts more, and the other way" : ""}.</p>`;
+}
 
 const row = (label, token, share, told, className = "") => html`<p class="row ${className}"><span>${label}</span><b>${token}</b>
   <span class="bar"><span style=${filled(share)}></span></span><span class="share">${told}</span></p>`;

@@ -9,8 +9,8 @@ import {moveByKey, written} from "../lib/words.js";
 import {weightMap} from "../lib/weight-map.js";
 import "../lib/pixels.js";
 import {folded} from "./folded.js";
-import {tellsPushes} from "./game.js";
-import {bring, next, strongest} from "./guide.js";
+import {ranked} from "./game.js";
+import {FREE, next, showGuide} from "./guide.js";
 import {nameOf} from "./look.js";
 
 export const LENS = 3; // guesses of the stream at each place
@@ -21,23 +21,30 @@ export const signed = (x) => (Math.abs(x) < 0.05 ? "0" : `${x > 0 ? "+" : "−"}
 export const overview = (m, widget) => html`<div class="machine ${isOpen(widget, "layers") ? "with-lens" : ""}">
   <p class="heading"><b>The ${m.reading.heads.length} heads, in ${m.entry.counts.length} layer${m.entry.counts.length > 1 ? "s" : ""}</b>
     <button type="button" class="all-heads" aria-pressed=${m.isAll} @click=${() => widget.set({head: null, to: null})}>All at once</button></p>
-  ${m.round ? nothing : about(m)}
-  <div class="stages" role="radiogroup" aria-label="Head, with its push" @keydown=${(event) => moveByKey(event, (head) => choose(m, widget, head))}
+  ${m.step === FREE && !m.round ? html`<div class="folds">${layersFold(m, widget)}${folded(widget, "pushes", "Push: what each head adds itself", () => worth(m))}</div>` : nothing}
+  <div class="stages" role="radiogroup" aria-label=${m.tellsPushes ? "Head, with its push" : "Head"} @keydown=${(event) => moveByKey(event, (head) => choose(m, widget, head))}
     @pointerover=${({target}) => peek(widget, target)} @pointerleave=${() => peek(widget, null)}>
     ${isOpen(widget, "layers") ? start(m, widget) : nothing}${m.entry.counts.map((_, layer) => widget.data.bench.layers[layer].show(() => layerOf(m, widget, layer)))}</div>
-  ${folded(widget, "layers", "Layer by layer: the stream", () => html`<p class="came">The <b>stream</b> is the line of numbers that each word carries through the model: first the word’s own vector, to which every layer adds. <b>After layer 1</b> stands what the model would guess if the stream of <b class="q">${written(m.pieces[m.at])}</b> ended there. Training asked only for good guesses at the end.</p>
-    ${folded(widget, "stream", "The numbers of the stream", () => html`<p class="came">The strips show them: the stronger the colour, the larger; grey: below 0.</p>`)}`)}
+  ${m.round ? nothing : about(m)}
   </div>`;
 
-/** What a square is, by one of its cells, and what a push is worth. */
-function about(m) {
-  const {pieces, at, to, row, head, name, pushed: text, pushes: {heads}, reading} = m;
+const layersFold = (m, widget) => folded(widget, "layers", "Layer by layer: the stream", () => html`<p class="came">The <b>stream</b> is the line of numbers that each word carries through the model: first the word’s own vector, to which every layer adds. <b>After layer 1</b> stands what the model would guess if the stream of <b class="q">${written(m.pieces[m.at])}</b> ended there. Training asked only for good guesses at the end. The last step divides the whole stream by one number, so to switch a head off changes every part’s push a little.</p>
+    ${folded(widget, "stream", "The numbers of the stream", () => html`<p class="came">The strips show them: the stronger the colour, the larger; grey: below 0.</p>`)}`);
+
+/** What a square is, by one of its cells. */
+function about({pieces, at, to, row, head, name, reading}) {
   const {layer, head: number, isOff} = reading.heads[head];
-  const worth = Math.exp(heads[head]);
   return html`<p class="note">Each square is a head: its rows are the words that look, its columns the words looked at, darker where it looks more. ${name} is head ${number + 1} of layer ${layer + 1}${
-    isOff ? "" : html`; framed in its square: from <b class="q">${written(pieces[at])}</b> at <b class="k">${written(pieces[to])}</b>, ${chance(row[to])}`}.</p>
-  <p class="note">Below it stands its <b>push</b>, what it adds to the score of the guess ${boxed(text, m)}. Each +1 multiplies the odds of ${boxed(text, m)} against the average token by e ≈ 2.7${
-    isOff || signed(heads[head]) === "0" ? "" : `, and so ${signed(heads[head])} by about ${worth >= 10 ? count(Math.round(worth)) : worth.toPrecision(2)}`}; a push below 0, in red, lowers them. What a head does by way of later heads isn’t in its push: only the switch shows it.</p>`;
+    isOff ? "" : html`; framed in its square: from <b class="q">${written(pieces[at])}</b> at <b class="k">${written(pieces[to])}</b>, ${chance(row[to])}`}.</p>`;
+}
+
+/** What a push is, and what it is worth. */
+function worth(m) {
+  const {head, name, pushed: text, pushes: {heads}, reading} = m;
+  const times = Math.exp(heads[head]);
+  return html`<p class="came">Below each head stands its <b>push</b>: what it adds itself to the score of the guess ${boxed(text, m)}; in red, what it takes off. What it does through later layers, only the switch shows.</p>
+    <p class="note">Each +1 multiplies the odds of ${boxed(text, m)} against the average token by e ≈ 2.7${
+    reading.heads[head].isOff || signed(heads[head]) === "0" ? "" : `, and so ${exact(heads[head])}, the push of ${name}, by about ${times >= 10 ? count(Math.round(times)) : times.toPrecision(2)}`}.</p>`;
 }
 
 /** The arcs of the head under the pointer. */
@@ -50,7 +57,7 @@ function peek(widget, target) {
 function choose(m, widget, head) {
   const {guide} = widget.state;
   widget.set({head: nameOf(m.reading.heads[head]), to: null, ...next(widget, 3)});
-  if (guide <= 3) bring(widget, ".guide"); // which says what comes next
+  if (guide <= 3) showGuide(widget, ".verdict"); // the card says what comes next
 }
 
 const stage = (name, content, guesses, className = "") => html`<section class="stage ${className}">
@@ -67,11 +74,11 @@ function layerOf(m, widget, layer) {
   return stage(`Layer ${layer + 1}`, html`
     <div class="tiles">${reading.heads.map((head, i) => (head.layer === layer ? tile(m, widget, head, i) : nothing))}</div>
     ${reading.units && isOpen(widget, "layers") ? onePush("MLP", pushes.mlps[layer], m) : nothing}
-    ${isOpen(widget, "stream") && reading.units ? html`<div class="strips"><span>in it</span>${strip(m, reading.units[layer], reading.units[layer].length / m.pieces.length, "units")}</div>` : nothing}${streamOf(m, widget, layer + 1)}`, isOpen(widget, "layers") && lens(m, layer + 1));
+    ${isOpen(widget, "stream") && reading.units ? html`<div class="strips"><span>MLP</span>${strip(m, reading.units[layer], reading.units[layer].length / m.pieces.length, "units")}</div>` : nothing}${streamOf(m, widget, layer + 1)}`, isOpen(widget, "layers") && lens(m, layer + 1));
 }
 
 /** A part of one push alone, with its bar. */
-const onePush = (name, push, m) => html`<p class="pushed"><span>${name}</span><span class="push ${strength(push)}" style=${force(push, m)}>${signed(push)}</span></p>`;
+const onePush = (name, push, m) => html`<p class="pushed"><span>${name} adds</span><span class="push ${strength(push)}" style=${force(push, m)}>${signed(push)}</span></p>`;
 
 const isOpen = (widget, part) => widget.data.bench.unfolded.has("layers") && widget.data.bench.unfolded.has(part);
 const streamOf = (m, widget, number) => (isOpen(widget, "stream") ? html`<div class="strips"><span>stream</span>${strip(m, m.reading.stream[number], m.entry.width, "stream")}</div>` : nothing);
@@ -100,13 +107,13 @@ const strength = (push) => `${push < 0 ? "lowers" : ""} ${push >= 1 ? "up" : pus
 
 /** A head: its map, and its push, where a round of the game doesn't hide it. */
 function tile(m, widget, head, i) {
-  const push = tellsPushes(m.round) ? m.pushes.heads[i] : 0;
+  const push = m.tellsPushes ? m.pushes.heads[i] : 0;
   const isFramed = i === m.head && !head.isOff && !(m.isAll && m.round); // which would give a round's answer away
-  const [told, strong] = head.isOff ? ["off", ""] : tellsPushes(m.round) ? [signed(push), strength(push)] : ["", ""];
+  const [told, strong] = head.isOff ? ["off", ""] : m.tellsPushes ? [signed(push), strength(push)] : ["", ""];
   return html`<button type="button" role="radio" aria-checked=${i === m.head && !m.isAll} tabindex=${i === (m.isAll && m.round ? 0 : m.head) ? 0 : -1} data-head=${i}
-  aria-label="Head ${nameOf(head)} ${told}" class="${head.isOff ? "off" : strong} ${m.step === 3 && i === strongest(m.pushes) ? "try" : ""}" @click=${() => choose(m, widget, i)}>
+  aria-label="Head ${nameOf(head)} ${told}" class="${head.isOff ? "off" : strong} ${m.step === 3 && m.isAll && i === m.head ? "try" : m.isSought && m.needed && i === ranked(m.needed)[0] ? "needed" : ""}" @click=${() => choose(m, widget, i)}>
   <span class="label">${nameOf(head)}</span><span class="square">${weightMap(rowsOf(head, m.pieces.length), {row: m.at})}${isFramed ? cell(m) : nothing}</span>
-  ${told ? html`<span class="label push ${strong}" style=${force(push, m)}>${told}</span>` : nothing}</button>`;
+  ${told ? html`<span class="label ${head.isOff ? "" : "push"} ${strong}" style=${force(push, m)}>${told}</span>` : nothing}</button>`;
 }
 
 /** The frame of one cell: who looks at whom. */
@@ -115,13 +122,15 @@ const cell = ({pieces: {length}, at, to}) => html`<i class="cell" style="height:
 /** The pushes of the guess, what came, and the loss. */
 export function account(m) {
   const {pushed: text, truth, reading, entry} = m;
-  return html`<p class="came">All pushes for ${boxed(text, m)}, added before rounding, make ${exact(total(m.pushes))}; what the model adds to any text, its biases outside heads and MLPs, makes ${exact(m.pushes.rest)}. So its logit is ${exact(total(m.pushes) + m.pushes.rest)} above the mean of all ${count(entry.words)} ${entry.kind === "grammar" ? "words" : entry.kind === "induction" ? "letters" : "tokens"}.</p>
+  const {start: own, heads, mlps} = m.pushes;
+  return html`<p class="came">What each part adds itself to the score of ${boxed(text, m)}: the vector of ${boxed(m.pieces[m.at], {...m, at: -1})} ${exact(own)}, the heads together ${exact(sum(heads))}${mlps.length ? `, the MLPs ${exact(sum(mlps))}` : ""}; biases, which are the same on any text, ${exact(m.pushes.rest)}. So its logit is ${exact(total(m.pushes) + m.pushes.rest)} above the mean of all ${count(entry.words)} ${entry.kind === "grammar" ? "words" : entry.kind === "induction" ? "letters" : "tokens"}.</p>
     <p class="came">${came(truth, entry)} ${reading.loss === null ? "" : html`Mean loss over the text${entry.causal ? "" : ", each word hidden in turn"}: <b>${format(reading.loss)}</b>${
       reading.lossWithout === null ? "" : html`, with all heads on <b>${format(reading.lossWithout)}</b>${reading.loss < reading.lossWithout ? " (other words of the text are guessed better without)" : ""}`}. Guessing evenly among ${count(entry.words)}: ${format(Math.log(entry.words))}.`}</p>`;
 }
 
 const exact = (x) => `${x < 0 ? "−" : "+"}${Math.abs(x).toFixed(2)}`;
-const total = ({start: first, heads, mlps}) => [first, ...heads, ...mlps].reduce((a, b) => a + b);
+const sum = (numbers) => numbers.reduce((a, b) => a + b, 0);
+const total = ({start: first, heads, mlps}) => first + sum(heads) + sum(mlps);
 
 /** What is to be guessed here, and how well it is. */
 function came(truth, {causal}) {

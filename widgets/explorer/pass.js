@@ -10,8 +10,7 @@ const ROWS = 12; // tokens that have a row
  *  scores, weights: of all tokens for all, rows of `length`, isHidden(i, j), mixed, units,
  *  stream: [stage], added: [{name, push}] whose sum is the guess's logit less the mean of all, total, guesses}
  */
-export function passOf({reading, pieces, at, head: chosen, isAll, pushes, guesses, entry, stages}) {
-  const number = isAll ? pushes.heads.reduce((best, push, i) => (push > pushes.heads[best] ? i : best), 0) : chosen;
+export function passOf({reading, pieces, at, head: number, pushes, guesses, entry, stages}) {
   const head = reading.heads[number];
   const {length} = pieces;
   const cut = (flat, size, i) => flat.subarray(i * size, (i + 1) * size);

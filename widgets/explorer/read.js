@@ -3,11 +3,11 @@
 import {isPart} from "../lib/ground-words.js";
 import {linear, normalize, sum} from "../lib/layers.js";
 import {shares} from "../lib/storyteller.js";
-import {mean, pushesOf, top} from "./pushes.js";
+import {mean, pushedMost, pushesOf, top} from "./pushes.js";
 import {wordsOf} from "./words.js";
 
 export const MOST = 256; // tokens
-const [GUESSES, GROUP, DRAWN] = [5, 8, 40];
+const [GUESSES, GROUP, DRAWN, TOPS] = [5, 8, 40, 3];
 
 /**
  * A function ({text, off, temperature}) → the reading of a text:
@@ -27,9 +27,13 @@ const [GUESSES, GROUP, DRAWN] = [5, 8, 40];
  * truth     [token]: {text, share, rank, loss, without} of what comes next; in a model that sees
  *           both ways, of the token itself where it alone is hidden; null where nothing is to be guessed
  * loss, lossWithout        the mean of the losses, and with all heads on; null where there is none
- * whole     [token]: {text, share, now}, the first guess with all heads on; null where all are on
+ * whole     [token]: {text, share, now, heads}, the first guess with all heads on, and how far each head pushes it then;
+ *           null where all are on
  * pushes    [token]: how far each part moves what is guessed first with all heads on, against the average word:
  *           {start, heads, mlps, rest}, whose sum is its logit less the mean of all
+ * Asked a `study` of token `at`, it gives this alone, in place of a reading:
+ * needed    {share, without: [head]}: of the first guess there, all heads on, and each switched off in turn
+ * pushed    {tops: [head]: [{text, push}]}: the tokens that each head pushes hardest
  * Throws an Error to show.
  */
 export function explorerReader(model, kind) {
@@ -74,10 +78,10 @@ export function explorerReader(model, kind) {
     return top(share, DRAWN).map((id) => ({text: words.text(id), share: share[id]})).filter(({text, share: own}) => own > 0 && !isPart(text));
   }
 
-  function wholeOf(logits, before, temperature) {
-    const all = shares(before, temperature);
+  function wholeOf(run, before, i, temperature) {
+    const all = shares(before.logits[i], temperature);
     const [id] = top(all, 1);
-    return {text: words.text(id), share: all[id], now: shares(logits, temperature)[id]};
+    return {text: words.text(id), share: all[id], now: shares(run.logits[i], temperature)[id], heads: pushesOf(before, i, model, id).heads};
   }
 
   function truthOf(run, i, before) {
@@ -91,7 +95,20 @@ export function explorerReader(model, kind) {
     };
   }
 
-  return ({text, off = [], temperature = 1}) => {
+  const studies = {
+    needed(text, off, temperature, at) {
+      const run = runOf(text, []);
+      const seen = config.is_causal ? run.ids.slice(0, at + 1) : run.ids;
+      const [id] = top(run.logits[at], 1);
+      const share = (logits) => shares(logits[at], temperature)[id];
+      const each = config.num_heads.flatMap((count, layer) => Array.from({length: count}, (_, head) => [layer, head]));
+      return {share: share(run.logits), without: each.map((pair) => share(model.run(seen, {off: [pair]}).logits))};
+    },
+    pushed: (text, off, temperature, at) => ({tops: pushedMost(runOf(text, off), at, model, TOPS).map((tops) => tops.map(([id, push]) => ({text: words.text(id), push})))})
+  };
+
+  return ({text, off = [], temperature = 1, study, at}) => {
+    if (study) return {text, off, temperature, study, at, ...studies[study](text, off, temperature, at)};
     const run = runOf(text, off);
     const before = off.length ? runOf(text, []) : null;
     const last = run.lens.length - 1;
@@ -109,7 +126,7 @@ export function explorerReader(model, kind) {
       truth,
       loss: mean(truth.filter(Boolean).map((one) => one.loss)),
       lossWithout: before && mean(truth.filter(Boolean).map((one) => -Math.log(one.without))),
-      whole: before && run.ids.map((_, i) => wholeOf(run.logits[i], before.logits[i], temperature)),
+      whole: before && run.ids.map((_, i) => wholeOf(run, before, i, temperature)),
       pushes: run.ids.map((_, i) => pushesOf(run, i, model, top((before ?? run).logits[i], 1)[0]))
     };
   };

@@ -4,8 +4,8 @@ import {html, nothing} from "../../assets/vendor/lit.js";
 import {arcsOver, paints} from "../lib/arcs.js";
 import {isPart, shown} from "../lib/ground-words.js";
 import {isBreak, moveByKey, toWords, written} from "../lib/words.js";
-import {FREE, bring, next, strongest} from "./guide.js";
-import {nameOf, rowOf} from "./look.js";
+import {CALM, FREE, next, showGuide} from "./guide.js";
+import {nameOf, rowOf, strongest} from "./look.js";
 import {guess} from "./overview.js";
 import {append} from "./writing.js";
 
@@ -32,11 +32,10 @@ const wholeOf = (pieces, word) => word.map((i) => (isPart(pieces[i]) ? "" : piec
 export function sentence(m, widget) {
   const {pieces, at, entry} = m;
   const words = wordsOf(m);
-  const row = m.arcs.only === null ? null : rowOf(m.reading.heads[m.arcs.only], at, pieces.length);
   const choose = (i) => {
     const isFirst = widget.state.guide <= 2;
     widget.set({at: i, to: null, ...next(widget, 2)});
-    if (isFirst) bring(widget, `.tiles [data-head="${strongest(widget.model.pushes)}"]`); // the head that the guide names
+    if (isFirst) showGuide(widget, ".tiles .try");
   };
   const seen = (i) => {
     if (widget.data.bench.isStill && i !== null) return;
@@ -49,13 +48,13 @@ export function sentence(m, widget) {
     <svg class="arcs" aria-hidden="true">${paints}<g></g></svg>
     <div class="tokens" role="radiogroup" aria-label="The word that looks" @keydown=${(event) => moveByKey(event, choose)}
       @pointerover=${over} @pointerleave=${() => seen(null)} @focusin=${over} @focusout=${() => seen(null)}>${words.map((word, i) => html`<span class=${ends(i) ? "line-end" : nothing}>${
-        word.map((j) => token(m, j, word, row, choose))}</span>`)}${
+        word.map((j) => token(m, j, word, choose))}</span>`)}${
       entry.causal && at === pieces.length - 1 ? html`<span class="ghost" aria-hidden="true" title="the model’s first guess: press to go on with it" @click=${() => append(widget, m.guesses[0])}>${guess(m.guesses[0].text, m)}</span>` : nothing}</div></div>`;
 }
 
-const token = ({pieces, at, entry, step, arcs: {isFew}}, i, word, row, choose) => html`<button type="button" role="radio" aria-checked=${i === at} data-at=${i} title=${i && isPart(pieces[i - 1]) && !isPart(pieces[i]) ? "its last byte, with which the character is whole" : nothing}
+const token = ({pieces, at, entry, step}, i, word, choose) => html`<button type="button" role="radio" aria-checked=${i === at} data-at=${i} title=${i && isPart(pieces[i - 1]) && !isPart(pieces[i]) ? "its last byte, with which the character is whole" : nothing}
   aria-label=${word.length > 1 && !isPart(pieces[i]) ? `${named(pieces, i)}, part of ${wholeOf(pieces, word)}` : nothing}
-  class="${entry.causal && i > at ? "ahead" : "weighted"} ${step === 2 && i === at ? "try" : ""}" tabindex=${i === at ? 0 : -1} style="--weight:${!row || (isFew && row[i] < LARGE) ? 0 : +row[i].toFixed(3)}"
+  class="${entry.causal && i > at ? "ahead" : "weighted"} ${step === 2 && i === at ? "try" : ""}" tabindex=${i === at ? 0 : -1}
   @click=${() => choose(i)}><bdi>${isPart(pieces[i]) ? written(pieces[i]) : named(pieces, i)}</bdi></button>`;
 
 /** The heads whose arcs are drawn where nothing is pointed at: null for all, and of heads that are off all of these. */
@@ -68,11 +67,14 @@ const named = (pieces, i) => shown(pieces[i]);
 export function drawArcs({root, model: m, data: {bench}}) {
   const text = root.querySelector(".text");
   if (!text) return;
-  const from = bench.hover !== null && bench.hover < m.pieces.length ? bench.hover : m.at;
+  const isCalm = m.arcs.isFew;
+  const hover = bench.hover !== null && bench.hover < m.pieces.length && !(isCalm && bench.hover === m.at) ? bench.hover : null;
+  const from = hover ?? m.at;
   const {heads} = m.reading;
-  const only = bench.hoverHead === null ? ownHeads(m) : [bench.hoverHead];
+  const only = bench.hoverHead !== null ? [bench.hoverHead] : isCalm && hover !== null && m.step === CALM ? null : ownHeads(m);
   const isFormer = only !== null && heads[only[0]].isOff;
-  const arcs = arcsOf(m.reading, from, only, m.arcs.isFew && bench.hover === null ? LARGE : undefined);
+  const arcs = arcsOf(m.reading, from, only, isCalm && hover === null ? LARGE : undefined);
+  measure(text);
   const isStuck = "stuck" in text.dataset;
   const best = strongest(m.pushes);
   const over = arcsOver(text, isStuck ? STUCK : Infinity);
@@ -85,7 +87,8 @@ export function drawArcs({root, model: m, data: {bench}}) {
   svg.classList.toggle("former", isFormer);
   svg.classList.toggle("several", isFormer && only.length > 1);
   svg.classList.toggle("one-first", isAll && m.step < FREE);
-  root.querySelector(".peeked").textContent = (bench.hoverHead ?? m.arcs.only) === m.arcs.only ? "" : `The arcs of head ${nameOf(heads[bench.hoverHead])}, under the pointer.`;
+  root.querySelector(".peeked").textContent = peekedAt(m, bench.hoverHead, hover === m.at ? null : hover, only);
+  shade(text, m, from, only, isCalm && hover === null ? LARGE : 0);
   arcs.forEach(({head, layer, to, weight}, i) => {
     const path = group.children[i];
     path.setAttribute("d", over.path(from, to, isAll || only.length > 1 ? (isStuck ? STUCK_LIFT : LIFT) * head : 0));
@@ -93,6 +96,27 @@ export function drawArcs({root, model: m, data: {bench}}) {
     path.setAttribute("class", `layer-${layer + 1} ${head === best ? "best" : ""}`);
     path.style.setProperty("--weight", weight.toFixed(3));
   });
+}
+
+/** What is told of the arcs while another head, or another word, is pointed at. */
+function peekedAt({reading: {heads}, pieces, arcs}, head, word, only) {
+  const from = word === null ? "" : ` from ${shown(pieces[word])}`;
+  if (head !== null && head !== arcs.only) return `The arcs of head ${nameOf(heads[head])}${from}, under the pointer.`;
+  if (word === null) return "";
+  if (only === null) return arcs.only === null ? "" : `The arcs of all ${heads.length} heads${from}.`;
+  return `Where ${only.map((i) => `head ${nameOf(heads[i])}`).join(" and ")} ${only.length > 1 ? "look" : "looks"}${from}.`;
+}
+
+/** Shades the words by the arcs that are drawn of one head. */
+function shade(text, {reading: {heads}, pieces}, from, only, least) {
+  const row = only?.length === 1 ? rowOf(heads[only[0]], from, pieces.length) : null;
+  text.querySelectorAll("[role=radio]").forEach((word, i) => word.style.setProperty("--weight", !row || row[i] < least ? 0 : +row[i].toFixed(3)));
+}
+
+/** Marks a text of several lines, over which there needn't be room for high arcs. */
+function measure(text) {
+  const words = text.querySelectorAll("[role=radio]");
+  text.toggleAttribute("data-wrapped", words[words.length - 1].offsetTop > words[0].offsetTop);
 }
 
 /** Marks the text while it sticks to the top of the window: its arcs are low there. */

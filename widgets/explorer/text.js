@@ -1,9 +1,10 @@
 // What stands above the picture: the reader's text, and the button that lets the model go on with it.
 
 import {html, live, nothing} from "../../assets/vendor/lit.js";
-import {next} from "./guide.js";
+import {shownOf} from "./gallery.js";
+import {FREE, leave, next} from "./guide.js";
 import {entryOf, questionOf} from "./look.js";
-import {write} from "./writing.js";
+import {takeBack, wasWritten, write} from "./writing.js";
 
 const SETTLED = 1500; // ms without a key, after which a text counts as typed
 
@@ -14,7 +15,21 @@ export const ownText = (widget) => {
 };
 
 export const goOn = (widget) => (entryOf(widget.data.models, widget.state.model).causal
-  ? html`<button type="button" class="write" @click=${() => write(widget)}>${widget.data.bench.left ? "Stop" : "Continue"}</button>` : nothing);
+  ? html`<button type="button" class="write" @click=${() => write(widget)}>${widget.data.bench.left ? "Stop" : "Continue"}</button>${
+    wasWritten(widget) ? html`<button type="button" class="undo" @click=${() => takeBack(widget)}>Undo</button>` : nothing}` : nothing);
+
+/** What a text can be begun with, and how the model goes on with one: under the field. */
+export function underField(m, widget) {
+  const {data, state} = widget;
+  if (m.isWriting || wasWritten(widget)) return html`<p class="beginnings">Each token is drawn at random from the ${state.topk} likeliest, as often as its share says.${m.isWriting ? "" : " Undo takes all of it back."}</p>`;
+  if (data.bench.game || shownOf(data, state) || m.entry.kind !== "storyteller" || !(state.guide === FREE || m.isOwn || m.problem)) return nothing;
+  return html`<p class="beginnings"><span>Type your own text, or begin with</span>${data.beginnings.map((text) => html`<button type="button" @click=${() => begin(widget, text)}>${text}</button>`)}</p>`;
+}
+
+function begin(widget, text) {
+  widget.data.bench.unfolded.delete("layers");
+  leave(widget, {text, at: null, to: null, head: null, off: [], ...next(widget, 1)}, "textarea");
+}
 
 /** Enter ends the text, with Shift it breaks the line. */
 function enter(widget, event) {
@@ -33,6 +48,7 @@ function settle(widget) {
 function type(widget, text) {
   const {bench} = widget.data;
   bench.left = 0;
+  bench.unfolded.delete("layers");
   clearTimeout(bench.typing);
   bench.typing = setTimeout(() => settle(widget), SETTLED);
   widget.set({text, at: null, to: null, ...next(widget, 1)});

@@ -14,8 +14,10 @@ const examples = (widget) => {
   const {data, state} = widget;
   const {examples: all} = entryOf(data.models, state.model);
   const now = state.text === null ? 0 : all.findIndex(({text}) => text === state.text);
-  const choose = ({target: {selectedIndex: i}}) =>
+  const choose = ({target: {selectedIndex: i}}) => {
+    data.bench.unfolded.delete("layers");
     widget.set({text: i === 1 ? null : all[i - 1]?.text ?? "", at: null, to: null, head: null});
+  };
   return html`<label class="menu examples"><span>Text</span><select @input=${choose}><option .selected=${now < 0}>your own</option>
     ${all.map(({text}, i) => html`<option .selected=${i === now}>${text}</option>`)}</select></label>`;
 };

@@ -19,9 +19,9 @@ globalThis.onmessage = async ({data: {question}}) => {
   }
   try {
     const reader = readers.get(file);
-    const reading = question.text === undefined ? undefined : {...reader.read(question), model: question.model, matrices: reader.matrices};
+    const reading = question.text === undefined ? undefined : {...reader.read(question), model: question.model, ...(!question.study && {matrices: reader.matrices})};
     postMessage({reading}, buffersOf(reading)); // handed over: copies would wait for the garbage collector
-    if (reading) reader.matrices = null; // they are told once
+    if (reading && !question.study) reader.matrices = null; // they are told once
   } catch (error) {
     postMessage({problem: told(error)});
   }

@@ -38,7 +38,19 @@ export function write(widget) {
   const {bench} = widget.data;
   bench.left = bench.left ? 0 : ENOUGH;
   bench.written = questionOf(widget.data, widget.state).text;
+  if (bench.left) bench.before = bench.written;
   widget.set(bench.left ? {at: null, to: null} : {}, {silently: true}); // and each drawing goes on
+}
+
+/** Whether what stands is what the model wrote last, so that it can be taken back. */
+export const wasWritten = ({data, state}) => data.bench.before !== null && data.bench.written !== data.bench.before && questionOf(data, state).text === data.bench.written;
+
+export function takeBack(widget) {
+  const {bench} = widget.data;
+  const {before} = bench;
+  Object.assign(bench, {left: 0, before: null, draw: null});
+  widget.set({text: before, at: null, to: null});
+  widget.root.querySelector(".write").focus();
 }
 
 /** One token more, if the text has been read; whoever changes it stops the writing. */

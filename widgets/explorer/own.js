@@ -1,0 +1,34 @@
+// A text of the reader's own: what it can be begun with, and the head that its guess needs most.
+
+import {html, nothing} from "../../assets/vendor/lit.js";
+import {chance} from "../lib/ground-words.js";
+import {filled} from "../lib/shares.js";
+import {ranked} from "./game.js";
+import {SEEK, SEEKING, leave} from "./guide.js";
+import {nameOf} from "./look.js";
+import {boxed} from "./overview.js";
+import {seek} from "./seeking.js";
+
+const LISTED = 4; // heads
+const LITTLE = 0.2; // of a guess's share: whose loss hurts less isn't needed
+
+/** The guess without each head that takes most, and without `head`. Also of a round of the game. */
+export function bars(m, {share, without}, head) {
+  const listed = [...new Set([...ranked({without}).slice(0, LISTED), head])];
+  return html`<ul class="round" aria-label="The guess without each head">${listed.map((one) => html`<li class=${one === head ? "own" : nothing}><span>without ${nameOf(m.reading.heads[one])}</span><span class="bar" aria-hidden="true"><span style=${filled(without[one])}></span><i style="left:${(100 * share).toFixed(1)}%"></i></span><span class="share">${chance(without[one])}</span></li>`)}</ul>`;
+}
+
+export function own(m, widget) {
+  const token = boxed(m.whole?.text ?? m.guesses[0].text, m);
+  const share = chance(m.whole?.share ?? m.guesses[0].share);
+  if (!m.isSought || !m.needed) return card(html`<b>Your text.</b> The model guesses ${token}, with ${share}.`, m.isSought ? SEEKING : SEEK, () => m.isSought || seek(widget));
+  const [most] = ranked(m.needed);
+  const name = nameOf(m.reading.heads[most]);
+  const isLittle = m.needed.share - m.needed.without[most] < LITTLE * m.needed.share;
+  return card(html`<b>${isLittle ? "No head alone is needed much." : `It needs head ${name} most.`}</b> ${isLittle ? `Most is taken by ${name}: without it` : "Without it"} ${token} has ${chance(m.needed.without[most])}, not ${chance(m.needed.share)}. The mark <i class="tick"></i> stands for all heads on.`,
+    m.reading.off.length ? "" : `Switch head ${name} off`, () => leave(widget, {off: [name], head: name}, ".switches input"), bars(m, m.needed, most));
+}
+
+/** One button in all its states, so that the focus stays. */
+const card = (told, name, act, more = nothing) => html`<section class="own-card" aria-label="Your text"><p role="status">${told}</p>${more}
+  <p class="acts">${name ? html`<button type="button" class="main" @click=${act}>${name}</button>` : nothing}</p></section>`;
