@@ -62,10 +62,13 @@ const row = ({tokens, kept, keptPlain, flops, flopsPlain}) => html`<tr><th scope
   <td><span class="bar"><i style=${share(kept / keptPlain)}></i></span></td><td><span>${bytes(kept)}</span></td><td><span>${bytes(keptPlain)}</span></td>
   <td><span>${times(flops / flopsPlain)}</span></td></tr>`;
 
-const view = (m, widget) => html`<table class="along"><caption>What the stack keeps along a text</caption>
+/** The layers from below, left to right, each in the colour of its kind. */
+const stack = ({block, counts}) => html`<p class="counted">${KINDS.map((kind, i) => html`<span class=${kind}>${count(counts[kind])} × ${NAMES[i]}</span>`)}</p>
+  <div class="layers" aria-hidden="true">${Array.from({length: KINDS.reduce((sum, kind) => sum + counts[kind], 0)}, (_, i) => html`<i class=${block[i % block.length]}></i>`)}</div>`;
+
+const view = (m, widget) => html`${stack(m)}<table class="along"><caption>What the stack keeps along a text</caption>
   <thead><tr><th scope="col">tokens</th><th scope="col">part kept</th><th scope="col">this stack</th><th scope="col">all softmax</th><th scope="col">FLOPs, × all softmax</th></tr></thead>
   <tbody>${m.rows.map(row)}</tbody></table>
-  <p class="counted">${KINDS.map((kind, i) => html`<span>${count(m.counts[kind])} × ${NAMES[i]}</span>`)}</p>
   ${widget.sentence({hidden: true})}`;
 
 export const stackDesigner = defineWidget({

@@ -45,9 +45,17 @@ def test_reading_all_100_is_80_times_the_work(page, model):
     assert "0.9 million multiplications" in asked
     assert "another 0.13 million" in asked
     assert "by the 1.02 million" in asked
+    assert (
+        f"take {(whole - guess) / 1e6:.1f} million. With the guess that is {whole / 1e6:.1f},"
+        in asked
+    )
     assert guess / alone == pytest.approx(1 / 8, rel=0.03)
     said = " ".join(page.select_one("#sec-cache").get_text().split())
     assert f"at 100 tokens the work without the cache is {whole / alone:.0f} times" in said
+    lengths = range(1, 101)
+    total = sum(n * matrices + 4 * 2 * 128 * n * (n + 1) / 2 + guess for n in lengths)
+    cached = sum(matrices + 4 * 2 * 128 * n + guess for n in lengths)
+    assert f"from the first one on takes about {total / cached:.0f} times the work" in said
     assert whole - guess < 100 * (alone - guess), "early tokens have few to look back at"
 
 
