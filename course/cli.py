@@ -7,7 +7,8 @@ import errno
 import os
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from importlib import import_module
 from pathlib import Path
 
 from course.preview_address import PORT
@@ -20,16 +21,10 @@ what to test:
   tests/engine  a folder, a file, or one test (FILE::NAME)
   -k masks      the tests that have this in their name; -m site: those with this mark
 All other options are pytest's; those with a value take it with "=": --durations=5.
-Tests run in parallel, but where you name a file; "-n 0" runs them in one process."""
-_OF_THE_MACHINE = {
-    errno.EACCES,
-    errno.EPERM,
-    errno.EROFS,
-    errno.ENOSPC,
-}  # the machine's, not the program's
-
-
-_OWN = {"benchmarks", "course", "exercises", "models", "tests"}
+Tests run in parallel unless you name a file; "-n 0" runs them in one process."""
+_MACHINE_ERRORS = {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC}
+_OWN_PACKAGES = {"benchmarks", "course", "exercises", "models", "tests"}
+_NOT_OPTIONS = {"command", "run"}
 _NOT_SET_UP = (
     "this Python has no {}, and COURSE_NO_SETUP=1 says to install nothing: "
     "leave COURSE_NO_SETUP away, or run python -m pip install -r requirements.txt"
@@ -43,7 +38,7 @@ def main(arguments: Sequence[str], root: Path) -> int:
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser = _parser()
     chosen, more = parser.parse_known_args(arguments)
-    if chosen.run is _test:
+    if chosen.command == "test":
         chosen.arguments = [word for word in more if word != "--"]
     elif more:
         parser.error(f"unknown arguments: {' '.join(more)}")
@@ -52,20 +47,21 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
 
 def run(chosen: argparse.Namespace, root: Path) -> int:
     try:
-        return chosen.run(root, chosen)
+        options = {key: value for key, value in vars(chosen).items() if key not in _NOT_OPTIONS}
+        return _function(chosen.run)(root, **options)
     except Problems as found:
         print(found, file=sys.stderr)
-        kept = "" if chosen.run is _check else "; nothing was written"
+        kept = "" if chosen.command == "check" else "; nothing was written"
         print(_count(len(found.problems)) + kept, file=sys.stderr)
     except Problem as problem:
         print(problem, file=sys.stderr)
     except OSError as error:
-        if error.errno not in _OF_THE_MACHINE:
+        if error.errno not in _MACHINE_ERRORS:
             raise
         place = error.filename2 or error.filename or root
         print(f"can't write {place}: {error.strerror}", file=sys.stderr)
     except ModuleNotFoundError as error:
-        if os.environ.get("COURSE_NO_SETUP") != "1" or error.name.split(".")[0] in _OWN:
+        if os.environ.get("COURSE_NO_SETUP") != "1" or error.name.split(".")[0] in _OWN_PACKAGES:
             raise
         print(_NOT_SET_UP.format(error.name), file=sys.stderr)
     except KeyboardInterrupt:
@@ -74,9 +70,19 @@ def run(chosen: argparse.Namespace, root: Path) -> int:
     return 1
 
 
+def _function(run: Callable[..., int] | str) -> Callable[..., int]:
+    """Import ``course.lab:lab``; a command takes the root, and its options by name."""
+    if callable(run):
+        return run
+    module, name = run.split(":")
+    return getattr(import_module(module), name)
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python3 -m course", description=__doc__)
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    commands = parser.add_subparsers(
+        title="commands", dest="command", metavar="COMMAND", required=True
+    )
 
     render = commands.add_parser("render", help="make the site in _site/")
     render.add_argument("--engine", choices=["embedded", "quarto"], default="embedded")
@@ -84,16 +90,18 @@ def _parser() -> argparse.ArgumentParser:
 
     preview = commands.add_parser("preview", help="render, serve, and follow every change")
     preview.add_argument("--port", type=port, default=PORT, help="the first port to try")
-    preview.add_argument("--no-browser", action="store_true")
-    preview.set_defaults(run=_preview)
+    preview.add_argument("--no-browser", dest="browser", action="store_false")
+    preview.set_defaults(run="course.preview:preview")
 
     lab = commands.add_parser("lab", help="JupyterLab, with a notebook for every lesson")
-    lab.add_argument("jupyter", nargs="*", help="more arguments for JupyterLab, after --")
-    lab.set_defaults(run=_lab)
+    lab.add_argument(
+        "arguments", metavar="jupyter", nargs="*", help="more arguments for JupyterLab, after --"
+    )
+    lab.set_defaults(run="course.lab:lab")
 
     publish = commands.add_parser("publish", help="render for the web, and say how to publish")
     publish.add_argument("--url", help="the address that the site will have")
-    publish.set_defaults(run=_publish)
+    publish.set_defaults(run="course.publishing:publish")
 
     for command in (render, preview, lab, publish):
         command.add_argument(
@@ -110,10 +118,10 @@ def _parser() -> argparse.ArgumentParser:
     )  # fmt: skip
     test.add_argument("--quick", action="store_true", help="leave out the tests marked slow")
     test.add_argument("--site", metavar="DIR", help="test this rendered site, not a fresh one")
-    test.set_defaults(run=_test)
+    test.set_defaults(run="course.testing:run_tests")
 
     rooms = commands.add_parser("rooms", help="measure the room that each widget takes")
-    rooms.set_defaults(run=_rooms)
+    rooms.set_defaults(run="course.rooms:write_rooms")
 
     exercise = commands.add_parser("exercise", help="check your answers; alone: your progress")
     exercise.add_argument("module", nargs="?", help="such as m03")
@@ -124,17 +132,15 @@ def _parser() -> argparse.ArgumentParser:
     exercise.set_defaults(run=_exercise)
 
     train = commands.add_parser("train", help="train one of models/ again")
-    train.add_argument("model", metavar="NAME", help="a folder of models/, such as grammar")
-    train.add_argument(
-        "--text",
-        type=Path,
-        metavar="DIR",
-        help="the books that storyteller learns from, .txt files",
-    )
-    train.set_defaults(run=_train)
+    train.add_argument("name", metavar="NAME", help="a folder of models/, such as grammar")
+    books = "the books that storyteller learns from, .txt files"
+    train.add_argument("--text", type=Path, metavar="DIR", help=books)
+    train.set_defaults(run="course.train:train_model")
 
     bench = commands.add_parser("bench", help="time attention.py against PyTorch's own")
-    bench.add_argument("benchmark", nargs="*", help="more arguments for it, after --")
+    bench.add_argument(
+        "arguments", metavar="benchmark", nargs="*", help="more arguments for it, after --"
+    )
     bench.set_defaults(run=_bench)
     return parser
 
@@ -146,40 +152,20 @@ def port(text: str) -> int:
     return port
 
 
-def _render(root: Path, chosen: argparse.Namespace) -> int:
+def _render(root: Path, engine: str, cell_timeout: float) -> int:
     started = time.perf_counter()
-    if chosen.engine == "quarto":
+    if engine == "quarto":
         from course.render.quarto.render_project import render_with_quarto
 
         return render_with_quarto(root)
     from course.render.site import render_site
 
-    render_site(root, cell_timeout=chosen.cell_timeout)
+    render_site(root, cell_timeout=cell_timeout)
     print(f"_site/ is ready ({time.perf_counter() - started:.1f} s)")
     return 0
 
 
-def _preview(root: Path, chosen: argparse.Namespace) -> int:
-    from course.preview import preview
-
-    return preview(
-        root, port=chosen.port, cell_timeout=chosen.cell_timeout, browser=not chosen.no_browser
-    )
-
-
-def _publish(root: Path, chosen: argparse.Namespace) -> int:
-    from course.publishing import publish
-
-    return publish(root, chosen.url, chosen.cell_timeout)
-
-
-def _lab(root: Path, chosen: argparse.Namespace) -> int:
-    from course.lab import lab
-
-    return lab(root, cell_timeout=chosen.cell_timeout, arguments=chosen.jupyter)
-
-
-def _check(root: Path, chosen: argparse.Namespace) -> int:
+def _check(root: Path) -> int:
     from course.check.pages import read_site
     from course.lessons import lesson_mistakes
     from course.render.read.project import load_project
@@ -192,42 +178,24 @@ def _check(root: Path, chosen: argparse.Namespace) -> int:
     return 0
 
 
-def _test(root: Path, chosen: argparse.Namespace) -> int:
-    from course.testing import run_tests
-
-    return run_tests(root, site=chosen.site, quick=chosen.quick, arguments=chosen.arguments)
-
-
-def _rooms(root: Path, chosen: argparse.Namespace) -> int:
-    from course.rooms import write_rooms
-
-    return write_rooms(root)
-
-
-def _exercise(root: Path, chosen: argparse.Namespace) -> int:
+def _exercise(
+    root: Path, module: str | None, task: str | None, hint: bool, solution: bool, seed: int | None
+) -> int:
     from course.exercises import report
 
-    if chosen.module is None:
+    if module is None:
         report.progress()
-    elif chosen.hint:
-        report.hint(chosen.module, chosen.task)
-    elif chosen.solution:
-        report.solution(chosen.module, chosen.task)
+    elif hint:
+        report.hint(module, task)
+    elif solution:
+        report.solution(module, task)
     else:
-        return 0 if report.report(chosen.module, seed=chosen.seed) else 1
+        return 0 if report.report(module, seed=seed) else 1
     return 0
 
 
-def _train(root: Path, chosen: argparse.Namespace) -> int:
-    from course.train import train_model
-
-    return train_model(root, chosen.model, chosen.text)
-
-
-def _bench(root: Path, chosen: argparse.Namespace) -> int:
-    from benchmarks.attention import main as benchmark
-
-    return benchmark(chosen.benchmark)
+def _bench(root: Path, arguments: Sequence[str]) -> int:
+    return import_module("benchmarks.attention").main(arguments)
 
 
 def _count(problems: int) -> str:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from functools import reduce
+from statistics import fmean
 from typing import Any
 
 from course.numbers import percent
@@ -55,14 +57,9 @@ def in_lesson(task: str, parts: list[str], changes: list[str]) -> dict[str, Any]
 
 def static_rows(lesson: dict[str, Any]) -> tuple[str, list[str], list[list[str]]]:
     """What ``in_lesson`` measured, as the sentence, columns and rows of a static form."""
-    results = lesson["results"]
     rows = [
-        [
-            _named(one["change"]),
-            f"{one['learned']} of {one['seeds']}",
-            percent(one["share"]),
-        ]
-        for one in results
+        [_named(one["change"]), f"{one['learned']} of {one['seeds']}", percent(one["share"])]
+        for one in lesson["results"]
     ]
     sentence = f"What came of trainings of {lesson['steps']} steps, by what was changed."
     return sentence, ["", "seeds that learned it", "answers right, on average"], rows
@@ -80,20 +77,22 @@ class Measured:
     def __init__(self) -> None:
         self.runs = scores()["tasks"]
 
+    def _each(self, task: str, change: str, *keys: Any) -> list[Any]:
+        """Look ``keys`` up in the run of each seed."""
+        return [reduce(lambda part, key: part[key], keys, run) for run in self.runs[task][change]]
+
     def share(self, task: str, change: str = "opening") -> float:
         """The mean over seeds of the answers right at the end."""
-        shares = [run["share"] for run in self.runs[task][change]]
-        return sum(shares) / len(shares)
+        return fmean(self._each(task, change, "share"))
 
     def between(self, task: str, change: str = "opening") -> tuple[float, float]:
         """The least and the most of the answers right at the end."""
-        shares = [run["share"] for run in self.runs[task][change]]
+        shares = self._each(task, change, "share")
         return min(shares), max(shares)
 
     def learned(self, task: str, change: str = "opening") -> list[int]:
         """The steps at which 95 of 100 answers were right, of the seeds that came so far."""
-        steps = [run["learned"] for run in self.runs[task][change]]
-        return sorted(step for step in steps if step is not None)
+        return sorted(step for step in self._each(task, change, "learned") if step is not None)
 
     def seeds(self, task: str, change: str = "opening") -> int:
         return len(self.runs[task][change])
@@ -103,13 +102,11 @@ class Measured:
 
     def look(self, task: str, head: int, pattern: str, change: str = "opening") -> float:
         """The mean over seeds of the weight that a head, counted from 0, gives to a pattern."""
-        looks = [run["heads"][head][pattern] for run in self.runs[task][change]]
-        return sum(looks) / len(looks)
+        return fmean(self._each(task, change, "heads", head, pattern))
 
     def right_at(self, task: str, place: int, change: str = "opening") -> float:
         """The mean over seeds of the answers right at one place of the row, counted from 0."""
-        shares = [run["right"][place] for run in self.runs[task][change]]
-        return sum(shares) / len(shares)
+        return fmean(self._each(task, change, "right", place))
 
     def table(self, task: str) -> list[list[Any]]:
         """A row for each change: its name, how many seeds learned, their steps, what is right."""

@@ -24,7 +24,8 @@ def pytest_calls(monkeypatch):
         return SimpleNamespace(returncode=0)
 
     monkeypatch.setattr(testing.subprocess, "run", run)
-    monkeypatch.delenv("CI", raising=False)
+    for name in ("CI", "COURSE_SITE"):
+        monkeypatch.delenv(name, raising=False)
     return calls
 
 
