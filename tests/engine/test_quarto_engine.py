@@ -42,13 +42,8 @@ def test_a_good_render_is_quartos(quarto, root):
     assert (root / "called").read_text().strip() == "render"
 
 
-@pytest.mark.parametrize(
-    "log",
-    [
-        "ERROR: OJS parsing failed on line 12",
-    ],
-)
-def test_an_error_that_quarto_lets_pass_is_one(quarto, root, capsys, log):
+def test_an_error_that_quarto_lets_pass_is_one(quarto, root, capsys):
+    log = "ERROR: OJS parsing failed on line 12"
     quarto(log)
     assert main(["render", "--engine", "quarto"], root) == 1
     assert log in capsys.readouterr().err

@@ -21,25 +21,10 @@ from models.transformer import Config, Transformer
 
 HERE = Path(train.__file__).parent
 WORDS = "the a rabbit bird river house said ran sat saw little old to by and then".split()
-trained = pytest.mark.skipif(
-    not (HERE / "scores/storyteller.json").is_file(), reason="the storyteller isn't trained yet"
-)
-
-
-@pytest.fixture(scope="module")
-def scores():
-    return json.loads((HERE / "scores/storyteller.json").read_text("utf-8"))
-
-
-@pytest.fixture(scope="module")
-def ngrams():
-    found = json.loads((HERE / "scores/rival.json").read_text("utf-8"))
-    return found["bits per byte, by order"]
-
-
-@pytest.fixture(scope="module")
-def shipped():
-    return weights.load(HERE / "weights/storyteller.safetensors")
+SCORES = json.loads((HERE / "scores/storyteller.json").read_text("utf-8"))
+SEEDS = SCORES["seeds"]
+NGRAMS = json.loads((HERE / "scores/rival.json").read_text("utf-8"))["bits per byte, by order"]
+SHIPPED = weights.load(HERE / "weights/storyteller.safetensors")
 
 
 def small(vocabulary=BYTES, **options):
@@ -61,42 +46,37 @@ def folder(tmp_path):
 # ---- The committed scores ----------------------------------------------------------------------
 
 
-@trained
-def test_it_beats_n_grams_over_all_held_out_books(scores, ngrams):
-    found = scores["seeds"]["0"]["bits per byte"]
-    assert set(found) == set(ngrams["5"]) == {"all", *scores["held out"]}
-    assert found["all"] < min(of_order["all"] for of_order in ngrams.values())
+def test_it_beats_n_grams_over_all_held_out_books():
+    found = SEEDS["0"]["bits per byte"]
+    assert set(found) == set(NGRAMS["5"]) == {"all", *SCORES["held out"]}
+    assert found["all"] < min(of_order["all"] for of_order in NGRAMS.values())
 
 
-@trained
-def test_eight_bits_cost_at_most_half_a_percent(scores):
-    for seed in scores["seeds"].values():
+def test_eight_bits_cost_at_most_half_a_percent():
+    for seed in SEEDS.values():
         assert seed["held out"]["loss"] <= 1.005 * seed["loss in float16"]
 
 
-@trained
-def test_the_shipped_heads_score_as_told(scores, shipped):
-    told, found = scores["seeds"]["0"]["repeated"], score_repeated(shipped)
+def test_the_shipped_heads_score_as_told():
+    told, found = SEEDS["0"]["repeated"], score_repeated(SHIPPED)
     assert found["loss"] == pytest.approx(told["loss"], abs=1e-3)
     for head, again in zip(told["heads"], found["heads"], strict=True):
         assert again == pytest.approx(head, abs=1e-3)
 
 
-@trained
-def test_three_seeds_and_ten_checkpoints_are_scored(scores):
-    assert len(scores["seeds"]) == 3
-    on_the_way = scores["seeds"]["0"]["on the way"]
+def test_three_seeds_and_ten_checkpoints_are_scored():
+    assert len(SEEDS) == 3
+    on_the_way = SEEDS["0"]["on the way"]
     assert "0" in on_the_way
     assert len(on_the_way) >= 9
-    for found in (scores["seeds"]["0"], *on_the_way.values()):
+    for found in (SEEDS["0"], *on_the_way.values()):
         for data in ("held out", "repeated"):
             assert len(found[data]["heads"]) == 16
             assert all(set(LOOKS) <= set(head) for head in found[data]["heads"])
 
 
-@trained
-def test_in_each_seed_one_head_has_begun_induction_after_one_that_looks_back(scores):
-    for found in scores["seeds"].values():
+def test_in_each_seed_one_head_has_begun_induction_after_one_that_looks_back():
+    for found in SEEDS.values():
         heads, again = found["held out"]["heads"], found["repeated"]["heads"]
         *others, most = sorted(heads, key=lambda head: head["induction"])
         assert most["induction"] > 0.095 > 0.031 > others[-1]["induction"]
@@ -105,9 +85,7 @@ def test_in_each_seed_one_head_has_begun_induction_after_one_that_looks_back(sco
         assert rest[-1] < 0.03
         assert 0.105 < most["cost"] < 0.12
         assert sum(head["cost"] < most["cost"] for head in heads) in (12, 13)
-        assert (
-            found["repeated"]["loss"] > scores["seeds"]["0"]["on the way"]["0"]["repeated"]["loss"]
-        )
+        assert found["repeated"]["loss"] > SEEDS["0"]["on the way"]["0"]["repeated"]["loss"]
         first = {look: first_step(found, look) for look in ("previous", "induction")}
         assert first["previous"] < 700 < first["induction"]
 
@@ -126,7 +104,6 @@ def first_step(found, look):
     )
 
 
-@trained
 def test_the_card_has_the_scores_as_they_are(monkeypatch, tmp_path):
     before = (HERE / "card.md").read_text("utf-8")
     for name in ("scores/storyteller.json", "scores/rival.json", "card.md"):
@@ -137,10 +114,9 @@ def test_the_card_has_the_scores_as_they_are(monkeypatch, tmp_path):
     assert (tmp_path / "card.md").read_text("utf-8") == before
 
 
-@trained
-def test_the_samples_are_the_shipped_models(scores, shipped):
-    assert scores["samples"][0] == write(shipped, 0)
-    assert all(len(sample.split()) == 100 for sample in scores["samples"])
+def test_the_samples_are_the_shipped_models():
+    assert SCORES["samples"][0] == write(SHIPPED, 0)
+    assert all(len(sample.split()) == 100 for sample in SCORES["samples"])
 
 
 # ---- What is measured --------------------------------------------------------------------------

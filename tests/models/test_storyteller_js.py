@@ -20,7 +20,6 @@ TEXT = '"The little rabbit\'s 🐇 house," said the'
 TOLERANCE = 1e-4
 OFF = [[0, 1], [2, 3]]
 HALF = re.compile("[\uee80-\ueeff]")  # a byte that is no character alone
-pytestmark = pytest.mark.skipif(not FILE.is_file(), reason="the storyteller isn't trained yet")
 
 
 @pytest.fixture(scope="module")
