@@ -14,15 +14,15 @@ from course.render.read.markdown import Prose
 from course.render.read.page_source import Page
 from course.render.read.project import Project
 
-from .valid_names import Known
+from .site_index import SiteIndex
 
 _OUTSIDE = re.compile(r"[a-z][a-z0-9+.-]*:|//", re.I)
 _ADDRESS = re.compile(r"""<[a-z][^>]*?\s(?:href|src)=["']([^"']+)["']""")
 _IMAGES = {".png", ".svg", ".jpg", ".jpeg", ".webp", ".gif"}
 
 
-def broken_links(prose: Prose, page: Page, known: Known) -> Iterator[Problem]:
-    root = known.project.root
+def broken_links(prose: Prose, page: Page, index: SiteIndex) -> Iterator[Problem]:
+    root = index.project.root
     for found, is_image in prose.links():
         target, _, anchor = found.word.partition("#")
         target = target.partition("?")[0]  # behind it a widget's state
@@ -31,25 +31,22 @@ def broken_links(prose: Prose, page: Page, known: Known) -> Iterator[Problem]:
         source = page.resolve(target)
         if source is None or not (root / source).exists():
             kind = "image" if is_image else "link target"
-            message = unknown(kind, target, _neighbours(known.project, page, is_image))
+            message = unknown(kind, target, _neighbours(index.project, page, is_image))
             yield Problem(found.path, found.line, message)
-        elif anchor and source in known.anchors and anchor not in known.anchors[source]:
-            message = unknown(f"place in {source}", f"#{anchor}", _hash(known.anchors[source]))
+        elif anchor and source in index.anchors and anchor not in index.anchors[source]:
+            names = [f"#{name}" for name in index.anchors[source]]
+            message = unknown(f"place in {source}", f"#{anchor}", names)
             yield Problem(found.path, found.line, message)
 
 
-def missing_styles(page: Page, known: Known) -> Iterator[Problem]:
-    root = known.project.root
+def missing_styles(page: Page, index: SiteIndex) -> Iterator[Problem]:
+    root = index.project.root
     for name in page.styles:
         source = page.resolve(name)
         if source is None or not (root / source).is_file():
             there = sorted(path.name for path in (root / "widgets").glob("*.css"))
             message = unknown("stylesheet", name, there)
             yield Problem(page.source, page.meta_lines.get(("css",)), message)
-
-
-def _hash(names: set[str]) -> list[str]:
-    return [f"#{name}" for name in names]
 
 
 def linked_files(project: Project, page: Page) -> Iterator[str]:

@@ -19,7 +19,7 @@ from .links import broken_links, missing_styles
 from .ojs_cells import ojs_mistakes
 from .practice import practice_mistakes
 from .terms import lost_lessons, unknown_terms
-from .valid_names import Known, labels
+from .site_index import SiteIndex, labels
 
 FRONT_MATTER = {
     "title": str, "description": str,
@@ -57,20 +57,20 @@ def read_site(project: Project) -> tuple[dict[str, Page], list[Problem]]:
     for source in project.sources:
         pages[source], found = read_page(project.root, source)
         problems += found
-    known = Known(project, pages)
+    index = SiteIndex(project, pages)
     for page in pages.values():
-        problems += check_page(page, known)
-    problems += lost_lessons(known.glossary, known.anchors)
+        problems += check_page(page, index)
+    problems += lost_lessons(index.glossary, index.anchors)
     # A mistake in an include is found once for every page that includes it.
     once = {str(problem): problem for problem in problems}.values()
     return pages, sorted(once, key=lambda problem: (problem.path, problem.line or 0))
 
 
-def check_page(page: Page, known: Known) -> Iterator[Problem]:
+def check_page(page: Page, index: SiteIndex) -> Iterator[Problem]:
     yield from mistakes(
         page.meta, FRONT_MATTER, page.meta_lines, page.source, kind="front-matter key"
     )
-    yield from missing_styles(page, known)
+    yield from missing_styles(page, index)
     yield from inline_mistakes(page)
     yield from _plain_text(page)
     for block in page.blocks:
@@ -80,18 +80,18 @@ def check_page(page: Page, known: Known) -> Iterator[Problem]:
     yield from _div_mistakes(page)
     yield from badge_mistakes(page)
     yield from practice_mistakes(page)
-    yield from unknown_terms(page, known.glossary)
+    yield from unknown_terms(page, index.glossary)
     for prose in page.prose:
         yield from _shortcodes(prose)
         yield from _footnotes(prose)
         for attributes, found in [*prose.attributes(), *prose.opening_divs()]:
-            yield from _attribute_mistakes(attributes, found, known)
+            yield from _attribute_mistakes(attributes, found, index)
         yield from _untitled(prose)
         yield from _swallowed(prose)
         yield from _open_formulas(prose)
-        yield from _unresolved(prose, known)
-        yield from broken_links(prose, page, known)
-    yield from ojs_mistakes(page, known.modules)
+        yield from _unresolved(prose, index)
+        yield from broken_links(prose, page, index)
+    yield from ojs_mistakes(page, index.modules)
 
 
 def _plain_text(page: Page) -> Iterator[Problem]:
@@ -160,10 +160,10 @@ def _div_mistakes(page: Page) -> Iterator[Problem]:
         yield Problem(found.path, found.line, f'the div "{found.word}" is never closed')
 
 
-def _attribute_mistakes(given: Attributes, found: Found, known: Known) -> Iterator[Problem]:
+def _attribute_mistakes(given: Attributes, found: Found, index: SiteIndex) -> Iterator[Problem]:
     for name in given.classes:
-        if name not in known.classes:
-            yield Problem(found.path, found.line, unknown("class", name, known.classes))
+        if name not in index.classes:
+            yield Problem(found.path, found.line, unknown("class", name, index.classes))
     for key in given.keys:
         if key not in _ATTRIBUTE_KEYS and not key.startswith(("data-", "aria-")):
             yield Problem(found.path, found.line, unknown("attribute", key, _ATTRIBUTE_KEYS))
@@ -196,14 +196,11 @@ def _open_formulas(prose: Prose) -> Iterator[Problem]:
         yield Problem(*prose.place(match.start()), message)
 
 
-def _unresolved(prose: Prose, known: Known) -> Iterator[Problem]:
+def _unresolved(prose: Prose, index: SiteIndex) -> Iterator[Problem]:
     for word, path, line in prose.references():
         if _CROSS_REFERENCE.match(word):
             message = f"@{word}: nothing is numbered here; write a link, [its name](#{word})"
             yield Problem(path, line, message)
-        elif word not in known.citations:
-            yield Problem(path, line, unknown("bibliography key", f"@{word}", _at(known.citations)))
-
-
-def _at(names: set[str]) -> list[str]:
-    return [f"@{name}" for name in names]
+        elif word not in index.citations:
+            keys = [f"@{name}" for name in index.citations]
+            yield Problem(path, line, unknown("bibliography key", f"@{word}", keys))

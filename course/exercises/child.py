@@ -20,7 +20,7 @@ from functools import partial
 from pathlib import Path
 from typing import IO
 
-from .examine import FAILED, PASSED, Outcome, examine, place
+from .examine import FAILED, PASSED, Outcome, describe_error, examine
 from .task import tasks_of
 
 LIMIT = float(os.environ.get("COURSE_EXERCISE_LIMIT", "5"))  # seconds, for the file and each task
@@ -66,7 +66,7 @@ def _guarded(action: Callable[[], Outcome], file: str, stuck: IO[str]) -> Outcom
         with redirect_stdout(printed), redirect_stderr(Printed()):
             outcome = action()
     except BaseException as error:
-        outcome = Outcome(FAILED, place(error, file))
+        outcome = Outcome(FAILED, describe_error(error, file))
     faulthandler.cancel_dump_traceback_later()
     outcome.printed = printed.text
     return outcome

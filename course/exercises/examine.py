@@ -24,9 +24,7 @@ PASSED, FAILED, NOT_STARTED = "passed", "failed", "not started"
 class Outcome:
     status: str
     message: str = ""
-    case: dict[str, str] = field(
-        default_factory=dict
-    )  # parts of the smallest failing case, as text
+    case: dict[str, str] = field(default_factory=dict)  # the smallest that fails, as text
     printed: str = ""
 
     as_dict = asdict
@@ -43,25 +41,25 @@ def examine(task: Task, answer: Callable[..., Any], seed: int, path: str = "") -
         given = copy.deepcopy(inputs)
         _spoil_freed_memory(given)
         try:
-            with warnings.catch_warnings(record=True) as said:
+            with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")
                 got.append(plain(answer(*given)))
-            warned.append(said)
+            warned.append(caught)
         except Exception as error:
-            return Outcome(FAILED, place(error, path), _case(task, inputs))
+            return Outcome(FAILED, describe_error(error, path), _case(task, inputs))
         if (name := _overwritten(task, given, inputs)) is not None:
             message = f"it changes `{name}`, which the caller still needs: compute into a new array"
             return Outcome(FAILED, message, _case(task, inputs, got[-1]))
     with np.errstate(all="ignore"):
-        for inputs, value, said in zip(cases, got, warned, strict=True):
+        for inputs, value, caught in zip(cases, got, warned, strict=True):
             if (complaint := _complaint(task, inputs, value)) is not None:
                 message = _named_mistake(task, cases, got) or complaint
-                if said and not message:
-                    message = _warning("it warns", said[0], path)
+                if caught and not message:
+                    message = _warning("it warns", caught[0], path)
                 return Outcome(FAILED, message, _case(task, inputs, value))
-        for inputs, value, said in zip(cases, got, warned, strict=True):
-            if task.silent and said:
-                message = _warning("right, but it warns", said[0], path)
+        for inputs, value, caught in zip(cases, got, warned, strict=True):
+            if task.silent and caught:
+                message = _warning("right, but it warns", caught[0], path)
                 return Outcome(FAILED, message, _case(task, inputs, value))
     if task.judge_memory:
         inputs = copy.deepcopy(cases[-1])
@@ -116,7 +114,7 @@ def _named_mistake(task: Task, cases: list[tuple], got: list[Any]) -> str | None
     return None
 
 
-def place(error: BaseException, path: str) -> str:
+def describe_error(error: BaseException, path: str) -> str:
     """Describe an exception, with the last line of the learner's file in its traceback."""
     what = f"{type(error).__name__}: {error}".rstrip(": ")
     if isinstance(error, SystemExit):

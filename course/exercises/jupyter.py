@@ -13,7 +13,7 @@ from course.problems import Problem
 
 from . import learner
 from .child import LIMIT
-from .examine import FAILED, Outcome, examine, place
+from .examine import FAILED, Outcome, describe_error, examine
 from .report import report, tell  # here, so that a notebook's archive has them
 from .task import tasks_of
 
@@ -42,7 +42,7 @@ def _examined(module: str, answer: Callable[..., Any], seed: int | None) -> Outc
         with _limit(LIMIT):
             return examine(tasks[answer.__name__], answer, seed, file)
     except (TimeoutError, SystemExit) as error:
-        return Outcome(FAILED, place(error, file))
+        return Outcome(FAILED, describe_error(error, file))
 
 
 @contextmanager

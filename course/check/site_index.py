@@ -15,7 +15,7 @@ from course.render.read.project import Project
 
 
 @dataclass(frozen=True)
-class Known:
+class SiteIndex:
     project: Project
     pages: dict[str, Page]
 
