@@ -18,8 +18,8 @@ from .inline import inline_mistakes
 from .links import broken_links, missing_styles
 from .ojs_cells import ojs_mistakes
 from .practice import practice_mistakes
-from .terms import lost_lessons, unknown_terms
 from .site_index import SiteIndex, labels
+from .terms import lost_lessons, unknown_terms
 
 FRONT_MATTER = {
     "title": str, "description": str,
