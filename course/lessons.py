@@ -23,6 +23,7 @@ LEAST_HINTS, LEAST_MISTAKES = 2, 3
 MOST_LINES = 15  # of a shown cell
 # The first lesson, "start", stands before the others: it has no exercises and no summary sheet.
 FIRST = "start"
+_TABLE = "tests/lessons/rows.py"
 _GOAL = re.compile(r"\{\.goal #goal-([\w-]+)\}")
 _LESSON = re.compile(rf"modules/(?:(m\d\d)_[a-z0-9_]+|{FIRST})/lesson\.qmd")
 
@@ -47,6 +48,10 @@ def lesson_mistakes(project: Project, pages: dict[str, Page]) -> Iterator[Proble
         if not (project.root / test).is_file():
             message = "is missing: compare what the page shows with numbers computed another way"
             yield Problem(test, None, message)
+        table = _lines(project.root / _TABLE)
+        if table and module != FIRST and not any(f'"{module}":' in line for line in table):
+            entry = f'"{module}": "{page.source.split("/")[1]}"'
+            yield Problem(_TABLE, None, f"LESSONS lacks a lesson: {entry}")
 
 
 def _page_mistakes(project: Project, page: Page, module: str) -> Iterator[Problem]:
