@@ -11,7 +11,7 @@ import {bytes} from "./kv-calculator.js";
 // ---- Model ---------------------------------------------------------------------------------
 
 export const KINDS = ["softmax", "window", "table"];
-export const LENGTHS = [64, 256, 1024, 4096, 16384, 65536, 262144, 1048576];
+export const LENGTHS = [64, 128, 256, 1024, 4096, 16384, 65536, 262144, 1048576];
 const SLOTS = ["first", "second", "third", "fourth"]; // they repeat up to the top
 
 /** Bytes that one layer keeps of a text: keys and values in 16 bits, tables in 32. */
@@ -34,7 +34,7 @@ export function stackOf(data, state) {
   const plain = block.map(() => "softmax");
   const rows = LENGTHS.map((tokens) => ({
     tokens,
-    kept: sum(keeps, block, tokens), keptPlain: sum(keeps, plain, tokens),
+    kept: sum(keeps, block, tokens), parts: KINDS.map((kind) => sum(keeps, block.filter((one) => one === kind), tokens)), keptPlain: sum(keeps, plain, tokens),
     flops: sum(takes, block, tokens), flopsPlain: sum(takes, plain, tokens)
   }));
   const counts = Object.fromEntries(KINDS.map((kind) => [kind, each * block.filter((one) => one === kind).length]));
@@ -56,10 +56,16 @@ export function sentence({block, counts, rows, last}) {
 }
 
 /** What softmax keeps ends at four fifths, where a mark stands, so that a bar has room for a quarter more. */
-const share = (x) => `width:${(80 * Math.min(1.25, x)).toFixed(2)}%`;
+const MOST = 1.25;
 
-const row = ({tokens, kept, keptPlain, flops, flopsPlain}) => html`<tr><th scope="row">${tick(tokens)}</th>
-  <td><span class="bar"><i style=${share(kept / keptPlain)}></i></span></td><td><span>${bytes(kept)}</span></td><td><span>${bytes(keptPlain)}</span></td>
+/** A piece of the bar for each kind of layer; a bar that would pass the end keeps its pieces' shares. */
+function pieces({parts, kept, keptPlain}) {
+  const whole = 80 * Math.min(MOST, kept / keptPlain);
+  return KINDS.map((kind, i) => html`<i class=${kind} style=${`width:${(whole * parts[i] / kept).toFixed(2)}%`}></i>`);
+}
+
+const row = ({tokens, kept, parts, keptPlain, flops, flopsPlain}) => html`<tr><th scope="row">${tick(tokens)}</th>
+  <td><span class="bar">${pieces({parts, kept, keptPlain})}</span></td><td><span>${bytes(kept)}</span></td><td><span>${bytes(keptPlain)}</span></td>
   <td><span>${times(flops / flopsPlain)}</span></td></tr>`;
 
 /** The layers from below, left to right, each in the colour of its kind. */
@@ -67,7 +73,7 @@ const stack = ({block, counts}) => html`<p class="counted">${KINDS.map((kind, i)
   <div class="layers" aria-hidden="true">${Array.from({length: KINDS.reduce((sum, kind) => sum + counts[kind], 0)}, (_, i) => html`<i class=${block[i % block.length]}></i>`)}</div>`;
 
 const view = (m, widget) => html`${stack(m)}<table class="along"><caption>What the stack keeps along a text</caption>
-  <thead><tr><th scope="col">tokens</th><th scope="col">part kept</th><th scope="col">this stack</th><th scope="col">all softmax</th><th scope="col">FLOPs, × all softmax</th></tr></thead>
+  <thead><tr><th scope="col">tokens</th><th scope="col">part kept</th><th scope="col">this stack</th><th scope="col">all softmax</th><th scope="col">work of a new token, × all softmax</th></tr></thead>
   <tbody>${m.rows.map(row)}</tbody></table>
   ${widget.sentence({hidden: true})}`;
 

@@ -27,6 +27,7 @@ from models.beyond.task import (
     STACKS,
     TASKS,
     Porter,
+    Text,
     numbers_kept,
     texts,
 )
@@ -259,25 +260,23 @@ def named_rooms(kind: str) -> tuple[float, float]:
 
 
 @torch.no_grad()
-def kept_parts(kind: str) -> tuple[float, float]:
-    """Return the mean part of the table that the first seed keeps at a note of *four days*.
+def alpha_beta(kind: str, text: Text) -> tuple[Tensor, Tensor]:
+    """Return what the first seed for *four days* keeps of its table at each token, and writes.
 
-    And the part that it keeps at the token at which all leave.
+    Each is (B, L), the mean of the heads.
     """
-    text = texts("four days", COUNTS[-1], TESTS, torch.Generator().manual_seed(10**6))
     [layer] = (model := load("four days", kind)).layers
-    log_decay, _ = layer.mixer._gates(layer.norm(model.embed(text)))  # (B, H, L)
-    parts, leaves = log_decay.exp().mean(1), text.rooms == LEAVE
-    return parts[~leaves & ~text.asks].mean().item(), parts[leaves].mean().item()
+    log_decay, beta = layer.mixer._gates(layer.norm(model.embed(text)))  # (B, H, L)
+    return log_decay.exp().mean(1), beta.mean(1)
 
 
-@torch.no_grad()
-def written_part(kind: str) -> float:
-    """Return the mean beta of the first seed at a note of *four days*."""
+def mean_gates(kind: str) -> tuple[float, float, float]:
+    """Return the mean alpha at a note of *four days*, and where all leave; and beta at a note."""
     text = texts("four days", COUNTS[-1], TESTS, torch.Generator().manual_seed(10**6))
-    [layer] = (model := load("four days", kind)).layers
-    _, beta = layer.mixer._gates(layer.norm(model.embed(text)))  # (B, H, L)
-    return beta.mean(1)[~(text.rooms == LEAVE) & ~text.asks].mean().item()
+    alpha, beta = alpha_beta(kind, text)
+    leaves = text.rooms == LEAVE
+    notes = ~leaves & ~text.asks
+    return alpha[notes].mean().item(), alpha[leaves].mean().item(), beta[notes].mean().item()
 
 
 @torch.no_grad()

@@ -10,11 +10,10 @@ from attention import KVCache
 from models.beyond.task import TASKS
 from models.beyond.train import (
     held_open,
-    kept_parts,
     load,
+    mean_gates,
     named_rooms,
     without_each_head,
-    written_part,
 )
 from tests.conftest import ROOT
 from tests.lessons.reading import cells, numbers, output, said
@@ -51,12 +50,26 @@ def test_what_llama_s_stacks_keep(page):
     assert some / all_ == pytest.approx(1 / 4, abs=0.001)
 
 
+def test_what_the_layers_of_the_porter_keep(page):
+    text = said(page, "#sec-trained")
+    assert f"32 · 2 · 32 = {32 * 2 * 32:,} numbers" in text
+    assert SCORES["kept"]["softmax"][-1] == 32 * 2 * 32
+    assert f"2 · 16 · 16 = {2 * 16 * 16}" in text
+    assert {SCORES["kept"][kind][-1] for kind in ("corrects", "corrects, fades")} == {2 * 16 * 16}
+    assert SCORES["stacks kept"]["three tables, one softmax"] == 3 * 512 + 4096
+
+
 def test_a_short_text_takes_more_in_tables(page):
     """24 layers of tables and 8 of keys and values of 64 tokens, in MB."""
     stack, softmax = 24 * 8 * 128 * 128 * 4 + 8 * 64 * 8 * 2 * 128 * 2, 32 * 64 * 8 * 2 * 128 * 2
     assert f"keeps {stack / 1e6:.1f} MB" in said(page, "#sec-hybrid")
     assert f"in every layer keeps {softmax / 1e6:.1f}." in said(page, "#sec-hybrid")
     assert 1.6 < stack / softmax < 2  # "Nearly twice as much"
+    checked = said(page, "#check-it")
+    tables, grows = 24 * 8 * 128 * 128 * 4 / 1e6, 8 * 64 * 8 * 2 * 128 * 2 / 1e6
+    assert f"keeps {stack / 1e6:.1f} MB, and {tables:.1f} of these are tables" in checked
+    doubled = f"from {grows:.1f} to {2 * grows:.1f} MB, and the tables stay as they are"
+    assert f"{doubled}: {tables + 2 * grows:.1f}" in checked
 
 
 def test_whoever_chooses_before_hiding_loses_places(page):
@@ -116,18 +129,29 @@ def test_the_sum_of_two_rooms_is_told_as_it_was_measured(page):
     assert named_rooms("corrects")[1] < 0.2
 
 
+def drawn_gates(page):
+    """(token, alpha, beta), as the figure's numbers have them."""
+    [table] = page.select_one("#cell-figure-gates").find_next_sibling().select("table")
+    rows = [[td.get_text() for td in row.select("td")] for row in table.select("tbody tr")]
+    return [(name, *map(float, numbers)) for name, *numbers in rows]
+
+
 def test_a_trained_layer_forgets_when_all_leave(page):
     text = said(page, "#sec-trained")
-    at_notes, at_leave = kept_parts("corrects, fades")
+    at_notes, at_leave, part = mean_gates("corrects, fades")
     assert at_notes > 0.9
     assert at_leave < 0.05
-    assert f"is {at_notes:.2f} on average, and the table stays" in text
-    assert f"it is {at_leave:.2f}, and the table is as good as gone" in text
-    part = written_part("corrects, fades")
-    assert 0.4 < part < 0.6  # "about half the way"
+    assert f"is {at_notes:.2f} at a note, on average, and {at_leave:.2f} at all leave" in text
+    assert f"still gets {mean(SCORES['held open']):.2f} of its" in text
     assert f"at a note is {part:.2f} on average" in text
+    assert 0.4 < part < 0.6  # "about half the way"
     assert round(part, 2) == 0.45  # by pencil, and 0.45 · (1 − 0.45) of the first room
     assert round(0.45 * 0.55, 2) == 0.25
+    drawn = drawn_gates(page)
+    assert [name for name, *_ in drawn].count("all leave") == 1
+    for name, alpha, beta in drawn:
+        assert alpha < 0.1 if name == "all leave" else alpha > 0.9
+        assert 0.39 < beta < 0.55  # "about one half"
 
 
 def test_forgetting_is_a_part_of_the_lead():
@@ -161,7 +185,8 @@ def test_one_softmax_of_four_and_a_choice(page):
     one = SCORES["stacks"]["one table"]
     assert sorted(one)[1] < 0.35 < 0.5 < sorted(one)[2]
     assert mean(tables) < mean(sorted(one)[2:])  # "as much as four tables"
-    assert f"They get {mean(tables):.2f} right." in text
+    more = mean(SCORES["longer"]["four tables"])
+    assert f"They get {mean(tables):.2f} right, or {more:.2f} with five" in text
     sizes = SCORES["stacks kept"]
     notes = 2 * SCORES["many"]
     assert sizes["four softmax"] == 4 * notes * 2 * 32
@@ -193,8 +218,9 @@ def test_a_choice_is_told_as_it_was_measured(page):
     for (_, shown), shares in zip(cells(page, "chosen"), (every, window, chosen), strict=True):
         assert numbers(shown) == pytest.approx([min(shares), max(shares)], abs=0.0051)
     chose = mean(halved["moves"]["chosen"])
-    assert f"the window gets {mean(window):.2f} right, and the choice {chose:.2f}, as much" in text
-    assert chose > mean(every) - 0.005  # "as much"
+    assert f"the window gets {mean(window):.2f} right." in text
+    assert f"in all five, and they get {chose:.2f}." in text
+    assert sorted(chosen)[2] > min(every) - 0.01  # "three get as much"
     both = halved["four days"]["corrects, fades"]
     assert mean(both) > mean(at("four days", "corrects"))  # "one of the mean"
     assert min(both) < min(at("four days", "corrects"))  # "depends on the rate"

@@ -52,7 +52,7 @@ def test_every_stack_is_the_sum_of_its_layers():
         found = JS.call("stackOf", DATA, dict(zip(SLOTS, block, strict=True)))
         for row in found["rows"]:
             each = [JS.call("keeps", kind, row["tokens"], DATA) for kind in block]
-            assert row["kept"] == 8 * sum(each)
+            assert row["kept"] == 8 * sum(each) == sum(row["parts"])
             assert row["keptPlain"] == cache_bytes(replace(LLAMA, layers=32), row["tokens"])
         assert sum(found["counts"].values()) == 32
 
