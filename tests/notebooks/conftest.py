@@ -10,10 +10,11 @@ from jupyter_client import KernelManager
 from jupyter_client.kernelspec import KernelSpec
 from nbclient import NotebookClient
 
+from course.render.execute.forks import ForkedKernel
 from tests.engine.sites import STYLE, Site
 
 
-class _Kernel(KernelManager):
+class _Kernel(ForkedKernel, KernelManager):
     """Start a kernel of this Python, whatever kernels the machine has registered."""
 
     @property

@@ -27,6 +27,7 @@ from course.render.read.page_source import Cell, Page
 from course.render.read.project import Project
 from course.render.write.pandoc_input import ANSI
 
+from .forks import ForkedKernel
 from .inline import values_of
 
 _STARTS = 3  # a port may be taken between its choice and the kernel's use of it
@@ -71,7 +72,7 @@ class _NotStarted(Problem):
         super().__init__("the kernel", None, f"could not be started: {error}")
 
 
-class _LessonKernel(AsyncKernelManager):
+class _LessonKernel(ForkedKernel, AsyncKernelManager):
     """Start kernel.py with this Python, whatever kernels the machine has registered."""
 
     @property

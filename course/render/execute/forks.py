@@ -1,0 +1,141 @@
+"""Start kernels as forks of one process that has imported what takes each of them seconds.
+
+Run by itself as ``python forks.py DESCRIPTOR``, a socket. On Linux alone, where a fork may go on
+with PyTorch; elsewhere, and where it fails, a kernel is started as any program.
+"""
+
+from __future__ import annotations
+
+import atexit
+import gc
+import importlib
+import json
+import os
+import runpy
+import select
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from contextlib import suppress
+from functools import cache
+from typing import Any, TextIO
+
+# Nothing of a project: a kernel notes which of its files it reads.
+_PRELOADED = "numpy.random", "torch", "matplotlib.pyplot", "ipykernel.kernelapp"
+# What every kernel has, as far as it counts while modules are imported.
+_ENVIRONMENT = {
+    "OMP_NUM_THREADS": "1",
+    "MPLBACKEND": "module://matplotlib_inline.backend_inline",
+    "PYTHONHASHSEED": "0",
+}
+_one_asks = threading.Lock()
+
+
+class ForkedKernel:
+    """The way of a kernel manager to start its kernel."""
+
+    async def _async_launch_kernel(self, kernel_cmd: list[str], **how: Any) -> None:
+        program, *arguments = kernel_cmd
+        process = None
+        if hasattr(os, "pidfd_open") and program == sys.executable and arguments[0] != "-c":
+            with suppress(OSError, ValueError):
+                process = _start(arguments, str(how["cwd"]), how["env"])
+        if process is None:
+            await super()._async_launch_kernel(kernel_cmd, **how)
+            return
+        self.provisioner.process = process
+        self.provisioner.pid = self.provisioner.pgid = process.pid
+        self._reconcile_connection_info(self.provisioner.connection_info)
+
+
+class _Process:
+    """What Jupyter asks of a ``subprocess.Popen``, for a child of another process."""
+
+    stdin = stdout = stderr = None
+
+    def __init__(self, pid: int) -> None:
+        self.pid, self._ended = pid, os.pidfd_open(pid)
+
+    def __del__(self) -> None:
+        if hasattr(self, "_ended"):
+            os.close(self._ended)
+
+    def poll(self) -> int | None:
+        return -1 if select.select([self._ended], [], [], 0)[0] else None
+
+    def wait(self) -> int:
+        select.select([self._ended], [], [])
+        return -1
+
+    def send_signal(self, number: int) -> None:
+        signal.pidfd_send_signal(self._ended, number)
+
+    def kill(self) -> None:
+        self.send_signal(signal.SIGKILL)
+
+    def terminate(self) -> None:
+        self.send_signal(signal.SIGTERM)
+
+
+def _start(arguments: list[str], folder: str, environment: dict[str, str]) -> _Process:
+    with _one_asks:  # a child that has ended keeps its number until the next request
+        asked, told = _forker(os.getpid())
+        print(json.dumps([arguments, folder, environment]), file=asked, flush=True)
+        return _Process(int(told.readline()))
+
+
+@cache
+def _forker(_: int) -> tuple[TextIO, TextIO]:
+    """Ways to and from the process that forks, which ends with the one that asks it."""
+    ours, theirs = socket.socketpair()
+    process = subprocess.Popen(
+        [sys.executable, __file__, str(theirs.fileno())],
+        env=os.environ | {"PYTHONPATH": ""} | _ENVIRONMENT,
+        stdin=subprocess.DEVNULL, pass_fds=[theirs.fileno()], start_new_session=True,
+    )  # fmt: skip
+    theirs.close()
+    atexit.register(process.wait)
+    atexit.register(ours.shutdown, socket.SHUT_RDWR)
+    return ours.makefile("w"), ours.makefile("r")
+
+
+# ---- The process that forks ----------------------------------------------------------------------
+
+
+def _serve(connection: socket.socket) -> None:
+    os.environ["JPY_PARENT_PID"] = str(os.getpid())  # which ipykernel reads when it is imported
+    del sys.path[0]  # this folder, whose modules are none of theirs
+    for name in _PRELOADED:
+        importlib.import_module(name)
+    gc.freeze()  # no kernel's collection need look at what is imported
+    for request in connection.makefile("r"):
+        with suppress(ChildProcessError):
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
+        pid = os.fork()
+        if pid == 0:
+            connection.detach()
+            _become(*json.loads(request))
+            return
+        os.setpgid(pid, pid)  # so that signals to its group reach what it starts
+        connection.sendall(f"{pid}\n".encode())
+
+
+def _become(arguments: list[str], folder: str, environment: dict[str, str]) -> None:
+    """Go on as ``python *arguments`` would, started in ``folder``."""
+    os.environ.clear()
+    os.environ.update(environment)
+    os.chdir(folder)
+    sys.modules["numpy"].random.seed()  # or all forks would draw the same numbers
+    is_module = arguments[0] == "-m"
+    sys.argv = arguments[is_module:]
+    searched = filter(None, environment.get("PYTHONPATH", "").split(os.pathsep))
+    sys.path[:0] = [folder if is_module else os.path.dirname(arguments[0]), *searched]
+    run = runpy.run_module if is_module else runpy.run_path
+    run(sys.argv[0], run_name="__main__", **({"alter_sys": True} if is_module else {}))
+
+
+if __name__ == "__main__":
+    _serve(socket.socket(fileno=int(sys.argv[1])))
