@@ -333,7 +333,13 @@ FIELD = """(field) => {
   return {value: field.value, hint: root.querySelector(".hint").innerText,
     isInvalid: Boolean(field.getAttribute("aria-invalid")), state: JSON.stringify(root.state)};
 }"""
-LEFT_FIELD = f"(field) => {{ field.blur(); return ({FIELD})(field); }}"
+SELECTED_FIELD = f"(field) => {{ field.focus(); field.select(); return ({FIELD})(field); }}"
+# What it says of what was typed, and what is there once the reader leaves it.
+TYPED_FIELD = f"""(field) => {{
+  const typed = ({FIELD})(field);
+  field.blur();
+  return [typed, ({FIELD})(field)];
+}}"""
 
 
 def assert_takes_numbers_as_typed(page, entries):
@@ -350,19 +356,17 @@ def assert_takes_numbers_as_typed(page, entries):
 
 def assert_takes_numbers(page, field, name, right):
     go_to(page, "")
+    field.click()
     for text, number in right.items():
-        before = field.evaluate(FIELD)
-        field.click()
-        page.keyboard.press("ControlOrMeta+A")
+        before = field.evaluate(SELECTED_FIELD)
         page.keyboard.type(text)
-        typed = field.evaluate(FIELD)
+        typed, left = field.evaluate(TYPED_FIELD)
         assert typed["value"] == text, f"{name}: rewritten while typing {text!r}"
         if typed["isInvalid"]:
             assert typed["hint"].startswith(("Only", "Type")), (name, text, typed)
             assert typed["state"] == before["state"]
         else:
             assert not typed["hint"]
-            left = field.evaluate(LEFT_FIELD)
             assert float(left["value"].replace("−", "-")) == number, (name, text)
 
 
@@ -370,10 +374,9 @@ def assert_refuses_numbers(page, field, name, wrong):
     go_to(page, "")
     was = field.input_value()
     for text in wrong:
-        field.click()
         field.fill(text)
-        assert field.evaluate(FIELD)["hint"].startswith(("Only", "Type")), (name, text)
-        left = field.evaluate(LEFT_FIELD)
+        typed, left = field.evaluate(TYPED_FIELD)
+        assert typed["hint"].startswith(("Only", "Type")), (name, text)
         assert left["value"] == was, f"{name}: {text!r} changed the field"
         assert not left["hint"]
     field.fill("x")
