@@ -6,6 +6,7 @@ import re
 from fractions import Fraction
 
 # Where two texts meet on a line without a space: the last word of one and the first of the other.
+# ``window.seams`` keeps in what, and whether that may name another element.
 SEAMS = """() => {
   const isInline = (e) => /^(inline|contents)/.test(getComputedStyle(e).display);
   const chain = (node, top) => {
@@ -15,8 +16,12 @@ SEAMS = """() => {
   };
   const isRead = (node) => node.data.trim() && node.parentElement.checkVisibility()
     && !node.parentElement.closest("[aria-hidden=true], svg, math, sub, sup, pre, script, style");
+  const naming = ["aria-labelledby", "aria-describedby"].flatMap((name) =>
+    [...document.querySelectorAll(`[${name}]`)].flatMap((e) => e.getAttribute(name).split(/\\s+/)));
+  const names = (e) => e && (naming.includes(e.id) || names(e.parentElement)
+    || e.matches("label, legend, caption, figcaption, option"));
   const walker = document.createTreeWalker(document.querySelector("main"), NodeFilter.SHOW_TEXT);
-  const found = new Set();
+  window.seams = [];
   for (let last = null, node; (node = walker.nextNode()); last = node) {
     if (!last || last.parentElement === node.parentElement) continue;
     const [end] = last.data.match(/[\\p{L}\\p{N}.,]*[\\p{L}\\p{N}]$/u) ?? [];
@@ -26,9 +31,11 @@ SEAMS = """() => {
     range.setStart(last, 0);
     range.setEnd(node, 1);
     const top = range.commonAncestorContainer;
-    if ([...chain(last, top), ...chain(node, top)].every(isInline)) found.add(end + start);
+    if ([...chain(last, top), ...chain(node, top)].every(isInline)) {
+      seams.push({words: end + start, top, names: names(top)});
+    }
   }
-  return [...found];
+  return seams.map(({words, names}) => [words, Boolean(names)]);
 }"""
 STRUCTURE = """() => {
   const found = [];
@@ -66,13 +73,25 @@ def unheard(page):
     seams = page.evaluate(SEAMS)
     if seams:
         session = page.context.new_cdp_session(page)
-        tree = session.send("Accessibility.getFullAXTree")["nodes"]
-        names = {node["name"].get("value", "") for node in tree if "name" in node}
+        session.send("Accessibility.enable")
+        whole = _names(session, "getFullAXTree") if any(named for _, named in seams) else set()
+        for i, (words, _) in enumerate(seams):
+            names = whole or _names_around(session, f"seams[{i}].top")
+            if glued := [name for name in names if re.search(rf"\b{re.escape(words)}\b", name)]:
+                yield f"glued together: {words!r} in {min(glued, key=len)[:80]!r}"
         session.detach()
-        for seam in seams:
-            if glued := [name for name in names if re.search(rf"\b{re.escape(seam)}\b", name)]:
-                yield f"glued together: {seam!r} in {glued[0][:80]!r}"
     yield from page.evaluate(STRUCTURE)
+
+
+def _names_around(session, element):
+    """The names of ``element`` and all that it is in: of no other one is its text the name."""
+    place = session.send("Runtime.evaluate", {"expression": element})["result"]["objectId"]
+    return _names(session, "getAXNodeAndAncestors", objectId=place)
+
+
+def _names(session, ask, **of):
+    nodes = session.send(f"Accessibility.{ask}", of)["nodes"]
+    return {node["name"].get("value", "") for node in nodes if "name" in node}
 
 
 # ---- Equations -----------------------------------------------------------------------------------

@@ -119,6 +119,8 @@ FAULTS = {
       }, 1);</script>""",
     "axe: ('label-content-name-mismatch'": '<button aria-label="Other">Shown</button>',
     "ear: glued together: 'shape3'": "<button><b>shape</b><i>3</i></button>",
+    "ear: glued together: 'lone4'": """<label for="given"><b>lone</b><i>4</i></label>
+      <input id="given">""",
     "ear: named by a paragraph": f"<table><caption>{'word ' * 20}</caption><td>1</table>",
     "ear: without a name: <ul": "",
     "ear: a radio without a group": "",
