@@ -22,6 +22,8 @@ LESSONS = {
     "m13": "m13_beyond_softmax",
     "m14": "m14_hybrids",
 }
+# Pages that go on from a lesson, and hold rows too.
+FURTHER = {"longer": "longer.html"}
 
 ROWS = [
     ("F1", "m00", "#step-why", "At a dinner party ten people talk at once", "#tour-why"),
@@ -114,11 +116,11 @@ ROWS = [
     ("F43", "m07", "#sec-score", "relative bias", "ALiBi"),
     ("F43", "m07", "#sec-rotary", "rotary", "#rotary-hands"),
     ("F43", "m07", "#sec-clocks", "a table with a row for each position"),
-    ("F43", "m07", "#sec-move", "#moved-pair", "trained"),
+    ("F43", "longer", "#sec-move", "#moved-pair", "trained"),
     ("F43", "m07", "#sec-longer", "#figure-longer", "#window", "five seeds"),
-    ("F43", "m07", "#in-practice", "Position interpolation", "NTK-aware", "YaRN", "#beyond"),
-    ("F50", "m07", "main", "as near as you like to any continuous function", "unlimited precision",
-     "hard attention"),
+    ("F43", "longer", "#in-practice", "Position interpolation", "NTK-aware", "YaRN", "#beyond"),
+    ("F50", "longer", "main", "as near as you like to any continuous function",
+     "unlimited precision", "hard attention"),
     ("F51", "m10", "#sec-kinds", r"8\,n d^2 + 4\,n^2 d", "#long", "10,000 tokens",
      "131,072 tokens", "O(n^2d)", "#cost-curves"),
     ("F52", "m10", "#sec-memory", "#memory-bars", "parameters", "cache", "maps of one layer"),

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from tests.conftest import ROOT
+from tests.lessons.rows import FURTHER
 
 
 @pytest.fixture
@@ -14,7 +15,8 @@ def tables(read):
     """``tables(lesson, figure)``: of each table, the numbers of its cells by column and row."""
 
     def found(lesson, figure):
-        cell = read(f"modules/{lesson}/lesson.html").select_one(f"#cell-{figure}")
+        page = read(FURTHER.get(lesson) or f"modules/{lesson}/lesson.html")
+        cell = page.select_one(f"#cell-{figure}")
         return [cells(table) for table in cell.find_next_sibling().select("table")]
 
     return found
@@ -82,10 +84,11 @@ def test_m06_questions_are_means_and_ends_of_the_seeds(tables):
 def test_m07_places_are_the_range_of_the_seeds(tables):
     scores = load("models/positions/scores.json")
     right, other = scores["right"], scores["other constants"]
-    kinds = [right["rotary"], other["rotary"]]
+    kinds = [right["rotary"], other["rotary"], right["rotary"]]
     kinds += [right[kind] for kind in ("none", "sinusoidal", "learned", "relative", "alibi")]
     kinds += [other["alibi"]]
-    shown = tables("m07_position", "figure-longer") + tables("m07_position", "figure-others")
+    shown = tables("m07_position", "figure-longer")
+    shown += tables("longer", "figure-cliff") + tables("longer", "figure-others")
     for table, kind in zip(shown, kinds, strict=True):
         for question, column in (("back", "three back"), ("last", "last letter")):
             seeds = np.array(kind[question])

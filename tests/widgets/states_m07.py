@@ -1,4 +1,7 @@
-"""The states that the widgets of m07 are looked at in; tests/site/test_widgets.py says how."""
+"""The states that the widgets of m07 and of longer.qmd, which goes on from it, are looked at in.
+
+tests/site/test_widgets.py says how.
+"""
 
 PAGE = "modules/m07_position/lesson.html"
 
@@ -35,7 +38,7 @@ STATES = {
         "goals": {},
     },
     "moved-pair": {
-        "page": PAGE,
+        "page": "longer.html",
         "key": "pair",
         "states": {
             "sinusoidal": "pair.scheme=sinusoidal&pair.place=20&pair.distance=5",

@@ -1,0 +1,347 @@
+"""Longer than trained: its sentences against numbers computed here."""
+
+import math
+from statistics import mean
+
+import numpy as np
+import pytest
+import torch
+
+from course.payloads.moved_pair import FOUR, SEVEN, head_that_looks_back, scores_by_hand
+from models.positions.task import KINDS
+from models.positions.train import BEYOND
+from tests.lessons import test_every_lesson as every
+from tests.lessons import test_told_pages as told
+from tests.lessons.reading import numbers, output, said
+from tests.lessons.test_m07 import NAMES, SCORES, far, is_span, near, table
+
+PAGE = "longer.html"
+RULES = [
+    every.test_cells_and_outputs_are_short,
+    every.test_no_line_of_code_is_cut_off_on_a_desk,
+    every.test_no_warning_and_no_error_is_left_in_a_lesson,
+    every.test_every_map_says_where_it_comes_from,
+    every.test_every_image_has_a_text,
+    every.test_every_figure_is_followed_by_its_numbers,
+    every.test_every_widget_stands_before_it_runs,
+    every.test_nothing_is_loaded_from_another_host,
+]
+
+
+def test_pairs_of_trained_models_move_as_the_text_says(page):
+    from course.payloads.moved_pair import head_that_looks_back, pair_scores
+    from models.positions.train import load
+
+    for kind in KINDS:
+        model = load(kind)
+        scores = pair_scores(model, 17, 14, head_that_looks_back(model), 48)
+        along = scores.diagonal(-3)
+        spread = (along.max() - along.min()).item()
+        added = kind in ("sinusoidal", "learned")
+        assert (spread < 1e-3) == (not added)
+        if added:  # not steady at the places of the training either
+            assert (along[:13].max() - along[:13].min()).item() > 5
+        apart = scores[47].flip(0)
+        steps = apart.diff()
+        assert (steps.abs().max() < 1e-4) == (kind == "none")
+        assert ((steps.max() - steps.min()).item() < 1e-4) == (kind in ("none", "alibi"))
+        if kind == "alibi":
+            assert steps.max() < 0
+        if kind == "rotary":  # far signs that score higher than any within the training
+            assert apart[16:].max() > apart[:16].max() + 1
+            assert apart.argmax() == 47
+            assert apart[:16].argmax() == 3 == scores[10, :11].flip(0).argmax()
+
+
+def test_hands_turn_as_far_as_the_text_says(page):
+    slow, fast = (math.degrees(base**-0.25) for base in (500_000, 10_000))
+    asked, hands = said(page, "#predict-hand"), said(page, "#sec-cliff")
+    assert f"Hand 2 turns by {fast:.2f}° a position." in asked
+    assert f"32 · {fast:.2f}° = {32 * fast:.0f}°, which is half a round." in asked
+    assert 32 * fast == pytest.approx(180, abs=5)
+    assert f"At 47 the hand has turned by {47 * fast:.0f}°" in hands
+    third, fourth = (47 * math.degrees(10_000 ** -(hand / 4)) for hand in (2, 3))
+    assert f"no more than {third:.0f}° and {fourth:.0f}° in 47 positions" in hands
+    at_128, fallen = 127 * slow, 43 * fast
+    assert at_128 == pytest.approx(48 * fast, abs=2)  # "about as far as the faster one at 48"
+    assert 63 * slow <= 24 * fast  # "no further than"
+    assert min(seed[6] for seed in SCORES["right"]["rotary"]["back"]) > 0.97  # places 24 to 27
+    assert at_128 > fallen > 63 * slow
+    assert max(seed[10] for seed in SCORES["right"]["rotary"]["back"]) < 0.15  # places 40 to 43
+
+
+def test_hand_2_of_the_pair_is_told_by_its_angle(page):
+    """The angle between two hands, from the vectors of the model themselves."""
+    from models.positions.train import load
+
+    model = load("rotary")
+    by_hand = scores_by_hand(model, SEVEN, FOUR, head_that_looks_back(model), 48)
+    part = by_hand[1, 47].flip(0)
+    turn = math.degrees(10_000**-0.25)
+    for back in (0, 5, 15, 30, 47):  # the dials: opposite at 15
+        want = -part[15] * math.cos(math.radians(180 + (back - 15) * turn))
+        assert part[back].item() == pytest.approx(want.item(), abs=0.1)
+    assert (part[:16].diff() < 0).all()  # "the more off the score the further back"
+    assert f"adds {part[47]:.1f}" in said(page, "#sec-cliff")
+    assert f"takes {-part[15]:.1f} off the score" in said(page, "#predict-hand")
+
+
+def test_only_hand_2_held_mends_the_cliff(page):
+    shown = {name: [float(x) for x in cells] for name, cells in table(page, "held-hands").items()}
+    whole = [seeds[0] for seeds in (far(SCORES["right"]["rotary"][q]) for q in ("back", "last"))]
+    assert shown["no hand"] == pytest.approx(whole, abs=0.03)  # another 200 rows
+    mended = shown.pop("hand 2")
+    assert min(mended) > 0.97
+    assert max(max(shares) for shares in shown.values()) < 0.4
+
+
+@torch.no_grad()
+def test_interpolated_models_name_the_token_twelve_back():
+    from models.positions.task import examples
+    from models.positions.train import BEYOND, load, stretched
+
+    signs, _ = examples(300, 64, torch.Generator().manual_seed(5))
+    named = stretched(load("rotary"), BEYOND["interpolated"])(signs)["back"].argmax(-1)[:, 48:]
+    shares = {d: (named == signs[:, 48 - d : 64 - d]).float().mean() for d in range(1, 20)}
+    assert max(shares, key=shares.get) == 12
+    assert shares[12] > 0.5 > 5 * shares[3]
+
+
+@torch.no_grad()
+def test_order_gets_into_no_places_by_its_second_layer():
+    """Signs before the last change places: the first layer's last output stays."""
+    from models.positions.task import examples
+    from models.positions.train import load
+
+    model, places = load("none"), torch.arange(16)
+    signs, _ = examples(20, 16, torch.Generator().manual_seed(3))
+    other = signs[:, [*range(14, -1, -1), 15]]
+    first, shuffled = (model.layers[0](model.embed(row), places) for row in (signs, other))
+    torch.testing.assert_close(first[:, -1], shuffled[:, -1], atol=1e-5, rtol=0)
+    gap = (model.layers[1](first, places) - model.layers[1](shuffled, places))[:, -1]
+    assert gap.abs().amax(-1).min() > 0.5
+
+
+@torch.no_grad()
+def test_rotary_falls_where_far_signs_get_its_weight():
+    from attention import scaled_dot_product_attention
+    from models.positions.task import examples
+    from models.positions.train import load
+
+    model, places = load("rotary"), torch.arange(64)
+    signs, _ = examples(200, 64, torch.Generator().manual_seed(7))
+    x = model.embed(signs)
+    for layer, at_48 in zip(model.layers, (4 / 5, 0.9), strict=True):
+        q, k, v = layer.attention._project(layer.norm(x))
+        turn = layer.attention.rotary
+        _, weights = scaled_dot_product_attention(turn(q), turn(k), v, is_causal=True)
+        far = (weights * (places[:, None] - places > 15)).sum(-1).mean((0, 1))
+        assert far[48] > at_48
+        x = layer(x, places)
+
+
+def test_the_second_hand_holds_far_keys_down_and_then_pushes_them_up():
+    """Against the turned vectors themselves: query *7* at 47, key *4*, by distance."""
+    from course.payloads.moved_pair import (
+        FOUR,
+        SEVEN,
+        head_that_looks_back,
+        pair_scores,
+        scores_by_hand,
+    )
+    from models.positions.train import load
+
+    model = load("rotary")
+    head = head_that_looks_back(model)
+    by_hand = scores_by_hand(model, SEVEN, FOUR, head, 48)
+    whole = pair_scores(model, SEVEN, FOUR, head, 48)
+    torch.testing.assert_close(by_hand.sum(0), whole, atol=1e-5, rtol=0)
+    first, second, *slow = by_hand[:, 47].flip(1)
+    assert second[:16].argmin() == 15
+    assert second[47] > 0.95 * second.max() > 4 > -4 > second[15]
+    assert max((part.max() - part.min()).item() for part in slow) < 0.4
+    assert abs(first[:16].max() - first.max()) < 0.05  # nothing new in it
+    assert 15 > 2 * 2 * math.pi > 12  # radians: more than two rounds in training
+
+
+def test_rivals_are_the_committed_scores(page):
+    shown = table(page, "rivals")
+    assert list(shown) == list(NAMES.values())
+    for kind, name in NAMES.items():
+        longer, larger = (
+            SCORES[k][kind]["back"] for k in ("three times the steps", "a larger rate")
+        )
+        shares = (near(longer), far(longer), near(larger), far(larger))
+        for cell, of_seeds in zip(shown[name], shares, strict=True):
+            is_span(cell, of_seeds)
+
+
+def test_places_are_new_to_two_models_only():
+    """The other four read rows of 16 at places 49 to 64 as at the start; a window mends them."""
+    for kind in KINDS:
+        for q in ("back", "last"):
+            moved, whole, window = (
+                SCORES["moved"][kind][q], SCORES["right"][kind][q], SCORES["windowed"][kind][q]
+            )  # fmt: skip
+            added = kind in ("sinusoidal", "learned")
+            assert (moved["first"] != moved["last"]) == added
+            if added:  # they gain, but stay far from right
+                assert mean(far(whole)) < mean(far(window)) < 0.7
+            if kind in ("relative", "rotary"):
+                assert min(far(window)) > 0.94
+            if kind == "alibi":  # it hardly changes
+                assert abs(mean(far(window)) - mean(far(whole))) < 0.02
+
+
+def test_the_base_decides_and_the_trained_length_does_not_tell():
+    published, llama = SCORES["right"]["rotary"], SCORES["other constants"]["rotary"]
+    for question in ("back", "last"):
+        assert min(near(published[question]) + near(llama[question])) > 0.98
+        assert max(far(published[question])) < 0.4 < 0.9 < min(far(llama[question]))
+    at_last = SCORES["rotary of another base, at last"]["back"]
+    assert max(at_last) < 0.09  # on rows of 128 it guesses, too
+    slow, fast = (math.degrees(base**-0.25) for base in (500_000, 10_000))
+    assert 63 * fast > 360 > 63 * slow
+
+
+def test_steeper_slopes_tell_two_back_from_three():
+    published, steeper = SCORES["right"]["alibi"], SCORES["other constants"]["alibi"]
+    assert max(near(published["back"])) < 0.4 < 0.6 < min(near(steeper["back"]))
+    assert min(far(steeper["back"])) > 0.6
+    assert min(far(steeper["last"])) > 0.95
+
+
+def test_a_larger_base_and_100_steps_stretch_rotary(page):
+    found = SCORES["beyond"]
+    assert max(far(found["as trained"]["at once"]["back"])) < 0.08
+    for q in ("back", "last"):
+        assert min(far(found["NTK-aware"]["after training"][q])) > 0.9
+    plain, squeezed = found["as trained"]["after training"], found["interpolated"]
+    assert max(far(plain["back"])) < 0.25  # "help little"
+    assert max(far(plain["last"])) < 0.55
+    assert min(far(squeezed["at once"]["last"])) > 0.9
+    assert max(far(squeezed["at once"]["back"]) + far(squeezed["after training"]["back"])) < 0.1
+    slowed = 63 / 4 * math.degrees(10_000**-0.25)
+    assert f"no more than {slowed:.0f}°, hardly further" in said(page, "#in-practice")
+    assert slowed == pytest.approx(15 * math.degrees(10_000**-0.25), abs=5)
+    larger = BEYOND["NTK-aware"]["base"]  # its slowest hand is four times as slow as before
+    assert larger ** -(3 / 4) == pytest.approx(10_000 ** -(3 / 4) / 4)
+
+
+def test_the_window_gives_relative_most_of_its_loss_back():
+    for q in ("back", "last"):
+        whole, window, best = (
+            shares(SCORES[table]["relative"][q])
+            for table, shares in (("right", far), ("windowed", far), ("right", near))
+        )
+        for lost, mended, whole_row in zip(whole, window, best, strict=True):
+            assert lost < mended
+            assert mended - lost > 0.7 * (whole_row - lost)
+
+
+def test_tables_are_the_committed_scores(page):
+    for name, cells in table(page, "beyond").items():
+        found = SCORES["beyond"][name]
+        for q, (at_once, later) in {"back": cells[:2], "last": cells[2:]}.items():
+            is_span(at_once, far(found["at once"][q]))
+            is_span(later, far(found["after training"][q]))
+    for kind, cells in table(page, "places-met").items():
+        for q, (there, met) in {"back": cells[:2], "last": cells[2:]}.items():
+            is_span(there, SCORES["moved"][kind][q]["last"])
+            is_span(met, far(SCORES["trained anywhere"][kind][q]))
+
+
+def test_each_way_s_score_of_three_back_is_the_committed_one(page):
+    right, other = SCORES["right"], SCORES["other constants"]
+    ways = {"sinusoidal": right["sinusoidal"], "learned": right["learned"],
+            "relative bias": right["relative"], "ALiBi": right["alibi"],
+            "rotary, base 10,000": right["rotary"],
+            "rotary, base 500,000": other["rotary"],
+            "no positions": right["none"]}  # fmt: skip
+    shown = table(page, "ways-open")
+    assert list(shown) == list(ways)
+    for name, seeds in ways.items():
+        back, last = seeds["back"], seeds["last"]
+        want = [mean(shares) for shares in (near(back), far(back), far(last))]
+        assert [float(share) for share in shown[name][:3]] == pytest.approx(want, abs=0.006)
+    assert min(far(right["alibi"]["last"])) > 0.94  # "the last letter it keeps"
+    lost = far(right["sinusoidal"]["last"]) + far(right["learned"]["last"])
+    assert min(far(right["none"]["last"])) > max(lost)
+    assert mean(near(right["alibi"]["back"])) == pytest.approx(1 / 3, abs=0.02)
+    assert mean(near(right["none"]["back"])) == pytest.approx(1 / 4, abs=0.02)
+    for seeds in (right["relative"]["back"], other["alibi"]["back"]):
+        assert all(a - b < 0.1 for a, b in zip(near(seeds), far(seeds), strict=True)), "a little"
+
+
+def test_the_cliff_is_where_the_text_says():
+    for question, seeds in SCORES["right"]["rotary"].items():
+        assert all(min(seed[:6]) > 0.98 for seed in seeds)  # places 0 to 23
+        if question == "back":
+            assert all(max(seed[11:]) < 0.1 for seed in seeds)  # from place 44 on
+
+
+def test_the_far_tokens_are_the_culprit(page):
+    """The suspects: a window mends it; positions that are new don't matter."""
+    right, window = (mean(far(SCORES[name]["rotary"]["back"])) for name in ("right", "windowed"))
+    told = said(page, "#sec-suspects")
+    assert f"three back in {window:.2f} of all cases, in place of {right:.2f}." in told
+    moved = SCORES["moved"]["rotary"]
+    assert all(found["first"] == found["last"] for found in moved.values())
+
+
+def test_the_bases_table_is_the_committed_scores(page):
+    rows = [[td.get_text() for td in row.select("td")]
+            for row in page.select("#bases tbody tr, #cell-bases tbody tr")]  # fmt: skip
+    right, llama = SCORES["right"]["rotary"], SCORES["other constants"]["rotary"]
+    at_128 = SCORES["rotary of another base, at last"]["back"]
+    found = [(10_000, 64, far(right["back"])), (500_000, 64, far(llama["back"])),
+             (500_000, 128, at_128)]  # fmt: skip
+    for row, (base, length, shares) in zip(rows, found, strict=True):
+        turn = math.degrees(base**-0.25)
+        assert row[:4] == [f"{base:,}", str(length), f"{(length - 1) * turn:.0f}°",
+                           f"{15 * turn:.0f}°"]  # fmt: skip
+        word = "right" if min(shares) > 0.95 else "guesses"
+        assert row[4] == f"{word}: {mean(shares):.2f}"
+        assert max(shares) < 0.09 or word == "right"
+
+
+def test_half_a_round_by_the_pencil(page):
+    """With complex hands, turned position by position until they point the opposite way."""
+    rows = [[numbers(td.get_text().replace(",", "")) for td in row.select("td")]
+            for row in page.select("#sec-pencil table tbody tr")]  # fmt: skip
+    answer = said(page, "#sec-pencil .answer")
+    told = said(page, "#sec-pencil")
+    for (base,), factor, turned, half in rows:
+        hand, positions, step = 1 + 0j, 0, np.exp(1j * base**-0.25)
+        while hand.real > -0.995 and positions < 200:
+            hand, positions = hand * step, positions + 1
+        best = min(range(positions, positions + 10), key=lambda n: abs(step**n + 1))
+        assert factor[0] == pytest.approx(base**0.25, abs=0.051)
+        if base == 1_000_000:
+            assert numbers(answer)[-1] == best
+            assert f"= {math.degrees(base**-0.25):.2f}°" in answer
+        else:
+            assert half[-1] == best
+            assert turned[-1] == pytest.approx(math.degrees(base**-0.25), abs=0.0051)
+    published, llama = (15 + math.pi * base**0.25 for base in (10_000, 500_000))
+    assert f"at {published:.0f}, which rows of 64 reach" in told
+    assert f"it is one at {llama:.0f}: rows of 64 don't reach" in told.replace("’", "'")
+    assert published < 63 < llama < 127
+
+
+def test_the_suspects_were_not_round_and_come_half_round(page):
+    first, last, of = (int(n) for n in numbers(output(page, "suspects")))
+    rounds = 10_000 ** -(np.arange(of) / of) / (2 * np.pi)  # a position
+    kept = (4096 * rounds < 1) & (16_384 * rounds > 0.5)
+    assert np.flatnonzero(kept).tolist() == list(range(first - 1, last))
+    assert of == 64
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
+def test_the_rules_of_a_lesson_hold_here(page, rule):
+    rule(page)
+
+
+def test_results_are_computed_and_the_right_choice_says_yes(read):
+    assert not list(told.typed_percentages("longer.qmd"))
+    told.test_the_choice_marked_right_is_the_one_whose_reason_says_yes("longer.qmd", read)
