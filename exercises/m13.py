@@ -16,7 +16,8 @@ def linear_attention(q, k, v):
     of keys, zeros as well. φ makes queries and keys positive, number by number: it is `x + 1` above
     0, and `e^x` at 0 and below. Each token first writes: it adds `outer(φ(k), v)` to the table, and
     φ(k) to the sum. Then it asks: its output is `φ(q) @ table`, divided by the dot product of φ(q)
-    and the sum. Numbers in `q` and `k` may be as large as 1,000, or as low as −1,000.
+    and the sum. Numbers in `q` and `k` may be as large as 1,000, or as low as −1,000; each query,
+    and the first key, have one above 0.
 
     Shapes: `q` and `k` (L, D); `v` (L, Dv).
     Return: the output (L, Dv), and the table after the last token (D, Dv).

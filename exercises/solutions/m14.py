@@ -62,6 +62,8 @@ def choices(rng, size):
     scores += {5: far, 6: -far, 7: -far, 8: -far}.get(size, 0)
     if size in (6, 8):
         scores[:, -1 if size == 6 else 0] += 2 * far
+    if size == 8:  # the last query misses the first token, whose score is far above all others
+        cheap[-1, 0] = cheap.min() - 1 / 8
     cheap -= {5: 1e3, 7: 1e6}.get(size, 0)
     kept = L + 3 if size == 3 else int(rng.integers(1, L - 1))  # in size 3 all are kept
     return scores, cheap, kept if size > 1 else 2
@@ -102,6 +104,13 @@ def measured(scores, cheap, kept, *, seen=None, shown=None, largest=None, among=
 
 def everything(scores):
     return np.ones(scores.shape, dtype=bool)
+
+
+def largest_chosen(scores, cheap, kept):
+    hidden = np.where(np.tril(np.ones(scores.shape)) > 0, cheap, -np.inf)
+    least = np.sort(hidden, axis=1)[:, -min(kept, len(cheap))][:, None]
+    chosen = (hidden >= least) & (hidden > -np.inf)
+    return np.where(chosen, scores, -np.inf).max(axis=1, keepdims=True)
 
 
 def tokens_missed(scores, cheap, kept):
@@ -162,6 +171,9 @@ TASKS = [
             "scores of 1,000 are too large for exp, and those of −1,000 too small: take away each "
             "row's largest score first":
                 lambda *choice: measured(*choice, largest=0),
+            "you took away the largest score of the chosen tokens; a missed one may be far larger":
+                lambda scores, cheap, kept: measured(
+                    scores, cheap, kept, largest=largest_chosen(scores, cheap, kept)),
             "you took away a later token's score, which may be far larger: take away the largest "
             "that the query sees":
                 lambda scores, cheap, kept: measured(

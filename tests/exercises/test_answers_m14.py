@@ -24,6 +24,7 @@ return missed(scores, cheap, kept).max()
 return missed(scores, cheap, kept).round(2)
 return missed(scores, cheap, kept) > 0
 return np.nan_to_num(measured(scores, cheap, kept, largest=0))
+return measured(scores, cheap, kept, largest=largest_chosen(scores, cheap, kept))
 min(kept, L) -> kept % L
 (L, L), dtype=bool) -> (L, L), dtype=bool), -1
 hidden < least -> hidden <= least
