@@ -48,10 +48,6 @@ def lesson_mistakes(project: Project, pages: dict[str, Page]) -> Iterator[Proble
         if not (project.root / test).is_file():
             message = "is missing: compare what the page shows with numbers computed another way"
             yield Problem(test, None, message)
-        table = _lines(project.root / _TABLE)
-        if table and module != FIRST and not any(f'"{module}":' in line for line in table):
-            entry = f'"{module}": "{page.source.split("/")[1]}"'
-            yield Problem(_TABLE, None, f"LESSONS lacks a lesson: {entry}")
 
 
 def _page_mistakes(project: Project, page: Page, module: str) -> Iterator[Problem]:
@@ -85,10 +81,6 @@ def _practice_mistakes(project: Project, page: Page, module: str) -> Iterator[Pr
             "after the exercises, add {{< include _summary.qmd >}}, the lesson's summary sheet"
         )
         yield Problem(page.source, end, message)
-    sheets = _lines(project.root / "summary.qmd")
-    if not any(sheet in line for line in sheets):
-        message = f"lacks a lesson's summary sheet: add {{{{< include /{sheet} >}}}}"
-        yield Problem("summary.qmd", len(sheets) or None, message)
     try:
         yield from _exercise_mistakes(project.root, module)
     except Problem as problem:  # a file that isn't Python
@@ -135,37 +127,35 @@ def _figures_without_numbers(page: Page) -> Iterator[Problem]:
 
 
 def _list_mistakes(project: Project, page: Page, module: str) -> Iterator[Problem]:
-    """The sidebar, the map of the front page and the README each list every lesson."""
-    title = str(page.title)
-    place = project.lines.get(("website", "sidebar", "contents"))
+    """Sidebar, front page, README, the sheet of all summaries and a table of tests list lessons."""
+    title, folder = str(page.title), page.source.split("/")[1]
     if not any(item.source == page.source for item in _leaves(project.sidebar)):
         entry = f'- href: {page.source}\n              text: "{title}"'
         message = f"the sidebar lacks a lesson: add under a section's contents\n            {entry}"
-        yield Problem("_quarto.yml", place, message)
-    front = _lines(project.root / "index.qmd")
-    minutes = f'[`{{python}} time["{page.source.split("/")[1]}"]` minutes]{{.time}}'
-    entry = f"N. [**{title}.**]({page.source}) What it is about, in a sentence. {minutes}"
-    yield from _unlisted(
-        "index.qmd", front, page, ".course-map", f"the map lacks a lesson: {entry}"
-    )
-    for number, line in enumerate(front, 1):
+        yield Problem("_quarto.yml", project.lines.get(("website", "sidebar", "contents")), message)
+    link, number = f"]({page.source})", "" if module == FIRST else int(module[1:])
+    minutes = f'[`{{python}} time["{folder}"]` minutes]{{.time}}'
+    lists = [  # file, what stands there for the lesson, the line to add it at, the message
+        ("index.qmd", link, ".course-map", "the map lacks a lesson: "
+         f"N. [**{title}.**{link} What it is about, in a sentence. {minutes}"),
+        ("README.md", link, "## Lessons", "the table lacks a lesson: "
+         f"| {number} | [{title}{link} | what the reader will be able to do |"),
+    ]  # fmt: skip
+    if module != FIRST:
+        sheet = f"{{{{< include /modules/{folder}/_summary.qmd >}}}}"
+        row = f'"{module}": "{folder}"'
+        lists += [("summary.qmd", sheet, None, f"lacks a lesson's summary sheet: add {sheet}")]
+        lists += [(_TABLE, row, "LESSONS", f"LESSONS lacks a lesson: {row}")]
+    for file, entry, place, message in lists:
+        lines = _lines(project.root / file)
+        if (lines or file != _TABLE) and not any(entry in line for line in lines):
+            places = (n for n, line in enumerate(lines, 1) if place and place in line)
+            yield Problem(file, next(places, len(lines) or None), message)
+    for at, line in enumerate(_lines(project.root / "index.qmd"), 1):
         if f"**{title}.**" in line and ".to-come" in line:
-            message = f'"{title}" is there now: delete its line with [to come]'
-            yield Problem("index.qmd", number, message)
-    readme = _lines(project.root / "README.md")
-    number = "" if module == FIRST else int(module[1:])
-    entry = f"| {number} | [{title}]({page.source}) | what the reader will be able to do |"
-    yield from _unlisted(
-        "README.md", readme, page, "## Lessons", f"the table lacks a lesson: {entry}"
-    )
-
-
-def _unlisted(
-    file: str, lines: Sequence[str], page: Page, place: str, message: str
-) -> Iterator[Problem]:
-    if not any(f"]({page.source})" in line for line in lines):
-        number = next((n for n, line in enumerate(lines, 1) if place in line), None)
-        yield Problem(file, number, message)
+            yield Problem(
+                "index.qmd", at, f'"{title}" is there now: delete its line with [to come]'
+            )
 
 
 def _exercise_mistakes(root: Path, module: str) -> Iterator[Problem]:

@@ -98,7 +98,7 @@ FORGOTTEN = {
         f'{PAGE}:15: no widget has the goal "tip": add it to the challenges of its module, and a '
         "state that meets it to tests/widgets/states_*.py",
     ("tests/lessons/rows.py", "m99", "m98"):
-        'tests/lessons/rows.py: LESSONS lacks a lesson: "m99": "m99_coins"',
+        'tests/lessons/rows.py:1: LESSONS lacks a lesson: "m99": "m99_coins"',
     ("exercises/m99.py", "weigh", "weight"): "exercises/m99.py:1: defines weight, and ",
     ("exercises/solutions/m99.py", "TASKS", "TASK"):
         "exercises/solutions/m99.py: has no list TASKS",
