@@ -8,7 +8,6 @@ names, in a process of its own, up to the first failure."""
 
 import contextlib
 import gc
-import multiprocessing
 import os
 import re
 import shutil
@@ -17,6 +16,8 @@ import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
+
+from tests.attention.processes import context
 
 ROOT = Path(__file__).resolve().parent.parent
 MODULES = tuple(
@@ -337,7 +338,7 @@ def catch(fault: Fault) -> str | None:
             found = f"{fault.line!r} is found {source.count(fault.line)} times in {fault.module}"
             raise ValueError(f"{fault.name}: {found}, not once")
         (copy / fault.module).write_text(source.replace(fault.line, fault.broken), "utf-8")
-        process = _context().Process(target=_run_test, args=(folder, fault.test))
+        process = context().Process(target=_run_test, args=(folder, fault.test))
         process.start()
         process.join()
         said = (copy / "said").read_text("utf-8")
@@ -347,19 +348,6 @@ def catch(fault: Fault) -> str | None:
     if caught is None:  # PyTorch's profiler may end the process by a signal, once all is said
         raise RuntimeError(f"{fault.name}: the tests did not run\n{said[-3000:]}")
     return caught[1]
-
-
-def _context() -> multiprocessing.context.BaseContext:
-    """Where the system can fork, what all faults need is imported once."""
-    if "forkserver" not in multiprocessing.get_all_start_methods():
-        return multiprocessing.get_context("spawn")
-    context = multiprocessing.get_context("forkserver")
-    # What tests import, and what PyTorch imports late: for assert_close, layouts and compiling.
-    late = ["distributed.tensor", "utils.checkpoint", "nested._internal.nested_tensor"]
-    late += ["_dynamo.testing", "nn.attention.flex_attention", "nn.attention.varlen"]
-    torch = ["torch", *(f"torch.{module}" for module in late)]
-    context.set_forkserver_preload([*torch, "pytest", "hypothesis"])
-    return context
 
 
 def _run_test(folder: str, test: str) -> None:

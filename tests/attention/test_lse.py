@@ -17,6 +17,7 @@ from flex import flex_attention
 from variants import merge_attention
 
 from .inputs import DEVICES, TOLERANCE, qkv, visible
+from .processes import context
 
 HIDDEN = torch.ones(2, 1, 5, 7, dtype=torch.bool)
 HIDDEN[0, :, 2] = False
@@ -149,7 +150,8 @@ def run_on_a_ring(rank, size, address):
 @pytest.mark.slow
 @pytest.mark.skipif(not dist.is_gloo_available(), reason="this PyTorch has no Gloo")
 def test_a_ring_of_two_processes_finds_what_one_does(tmp_path):
-    mp.spawn(run_on_a_ring, (2, (tmp_path / "meet").as_uri()), nprocs=2)
+    given, method = (2, (tmp_path / "meet").as_uri()), context().get_start_method()
+    mp.start_processes(run_on_a_ring, given, nprocs=2, start_method=method)
 
 
 @pytest.mark.parametrize("kind", [MultiHeadAttention, CausalMultiHeadAttention])

@@ -4,6 +4,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.site.conftest import LESSON
+from tests.site.reading import settle
 from tests.site.test_explorer import OPEN, WEIGHT
 
 
@@ -63,9 +64,12 @@ ANSWER_ALL = """() => {
 def test_forced_colours_lose_no_icon_and_no_frame(open_page, by_quarto, path):
     if by_quarto:
         pytest.skip("Quarto's own frame")
-    for width in (390, 1280):
-        with open_page(path, width=width) as page:
-            page.evaluate(ANSWER_ALL)
+    with open_page(path, width=390) as page:
+        page.evaluate(ANSWER_ALL)
+        for width in (390, 1280):
+            page.set_viewport_size({"width": width, "height": 900})
+            page.emulate_media(forced_colors="none")
+            settle(page)
             page.evaluate(FIND_MARKS)
             assert page.evaluate("marks.length") or path == "glossary.html"
             page.emulate_media(forced_colors="active")
