@@ -337,7 +337,7 @@ def test_five_presses_from_a_text_to_what_a_head_does(open_page):
         expect(page.locator(GUIDE)).to_contain_text("Switch head 4.3 off")
         page.get_by_label("Switch off head 4.3").check()
         expect(page.locator(GUIDE)).to_contain_text(
-            "dog falls from 47 % to 4.4 %; first is now b, with 7.4 %"
+            "dog falls from 47 % to 4.4 %; first is now b, which begins a word, with 7.4 %"
         )
         expect(page.locator(GUIDE)).to_contain_text("what came after big last time, and copies")
         assert page.locator("#explorer .verdict .bar").first.evaluate(track) == before
@@ -962,3 +962,14 @@ def test_layer_by_layer_closes_for_another_text(open_page):
             expect(lenses).to_have_count(5)
             act()
             expect(lenses).to_have_count(0)
+
+
+@pytest.mark.parametrize(("width", "key", "head"), [(1280, "Down", 15), (390, "Up", 9)])
+def test_arrows_go_by_a_row_of_heads(open_page, width, key, head):
+    """Two of a layer beside each other on a desk, four on a phone."""
+    with open_page("explorer.html?explorer.guide=6&explorer.head=4.2", width=width) as page:
+        page.locator("#explorer .tiles button").nth(13).focus()
+        page.keyboard.press(f"Arrow{key}")
+        chosen = page.locator(f"#explorer .tiles [data-head='{head}']")
+        expect(chosen).to_have_attribute("aria-checked", "true")
+        expect(chosen).to_be_focused()

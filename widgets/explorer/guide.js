@@ -10,6 +10,7 @@ import {seek} from "./seeking.js";
 
 export const [CALM, HEADS, FREE] = [2, 3, 6]; // the last step before a word is pressed, and the one that shows the heads; the steps are 1 to 5
 export const [SEEK, SEEKING] = ["Find the head that this guess needs most", "Switching off each head in turn …"];
+export const BEGINS = /^ [b-hj-zB-HJ-NP-Z]$/; // a token of one letter that isn't a word
 const LITTLE = 0.1; // share of a first guess of which little can be seen
 const [HEAD, GAP] = [53, 8]; // px: of the page's head on a phone, and a space
 
@@ -49,7 +50,7 @@ function stepOf(m, widget, step) {
       : {told: html`<b>Press a head</b>, a square below: its arcs will stand alone. Try ${name}, in the dashed frame.`};
     case 4: return {told: html`Head ${name} looks from ${token(at)} at ${token(to)}, ${chance(row[to])}, and takes what it finds into the guess. <b>Switch head ${name} off</b>: what will the model guess without it?`};
     default: return {told: whole ? html`Without head ${reading.off.map(([layer, head]) => nameOf({layer, head})).join(" and ")}, ${boxed(whole.text, m)} ${fate(whole)}${
-      whole.text === first.text ? "" : html`; first is now ${boxed(first.text, m)}, with ${chance(first.share)}`}. ${set(deedOf(m, widget), m)} <b>This is how you know what a head does: see where it looks, take it away, and see what changes.</b>` : "Reading the text without it …", presses: NEXT.map(([title, fold]) => [title, () => goOn(widget, fold)])};
+      whole.text === first.text ? "" : html`; first is now ${boxed(first.text, m)}${entry.kind === "storyteller" && BEGINS.test(first.text) ? ", which begins a word" : ""}, with ${chance(first.share)}`}. ${set(deedOf(m, widget), m)} <b>This is how you know what a head does: see where it looks, take it away, and see what changes.</b>` : "Reading the text without it …", presses: NEXT.map(([title, fold]) => [title, () => goOn(widget, fold)])};
   }
 }
 

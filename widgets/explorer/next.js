@@ -6,7 +6,7 @@ import {slider, unitsOf} from "../lib/controls.js";
 import {filled} from "../lib/shares.js";
 import {isPart} from "../lib/ground-words.js";
 import {folded} from "./folded.js";
-import {FREE, leave, next} from "./guide.js";
+import {BEGINS, FREE, leave, next} from "./guide.js";
 import {nameOf, questionOf} from "./look.js";
 import {account, boxed, guess, guessed, signed} from "./overview.js";
 import {append} from "./writing.js";
@@ -28,7 +28,7 @@ export const guesses = (m, widget) => html`<section class="ending">
 /** Which guesses are pieces of words: one that goes on with the word before it, one letter that begins another. */
 function pieces(m) {
   if (m.entry.kind !== "storyteller") return nothing;
-  const [more, begun] = [m.guesses.find(({text}) => guessed(text, m).startsWith("…")), m.guesses.find(({text}) => /^ [b-hj-zB-HJ-NP-Z]$/.test(text))];
+  const [more, begun] = [m.guesses.find(({text}) => guessed(text, m).startsWith("…")), m.guesses.find(({text}) => BEGINS.test(text))];
   if (!more && !begun) return nothing;
   const before = m.pieces[m.at].trim();
   return html`<p class="note">Pieces of words: ${more ? html`${boxed(more.text, m)} goes on with ${boxed(before, {...m, at: -1})}${before + more.text === "bigg" ? ", as in bigger" : ""}` : nothing}${

@@ -22,7 +22,7 @@ export const overview = (m, widget) => html`<div class="machine ${isOpen(widget,
   <p class="heading"><b>The ${m.reading.heads.length} heads, in ${m.entry.counts.length} layer${m.entry.counts.length > 1 ? "s" : ""}</b>
     <button type="button" class="all-heads" aria-pressed=${m.isAll} @click=${() => widget.set({head: null, to: null})}>All at once</button></p>
   ${m.step === FREE && !m.round ? html`<div class="folds">${layersFold(m, widget)}${folded(widget, "pushes", "Push: what each head adds itself", () => worth(m))}</div>` : nothing}
-  <div class="stages" role="radiogroup" aria-label=${m.tellsPushes ? "Head, with its push" : "Head"} @keydown=${(event) => moveByKey(event, (head) => choose(m, widget, head))}
+  <div class="stages" role="radiogroup" aria-label=${m.tellsPushes ? "Head, with its push" : "Head"} @keydown=${(event) => moveByKey(event, (head) => choose(m, widget, head), columnsOf(event.target))}
     @pointerover=${({target}) => peek(widget, target)} @pointerleave=${() => peek(widget, null)}>
     ${isOpen(widget, "layers") ? start(m, widget) : nothing}${m.entry.counts.map((_, layer) => widget.data.bench.layers[layer].show(() => layerOf(m, widget, layer)))}</div>
   ${m.round ? nothing : about(m)}
@@ -46,6 +46,9 @@ function worth(m) {
     <p class="note">Each +1 multiplies the odds of ${boxed(text, m)} against the average token by e ≈ 2.7${
     reading.heads[head].isOff || signed(heads[head]) === "0" ? "" : `, and so ${exact(heads[head])}, the push of ${name}, by about ${times >= 10 ? count(Math.round(times)) : times.toPrecision(2)}`}.</p>`;
 }
+
+/** How many heads stand in a row: arrows up and down go by a row. */
+const columnsOf = (head) => getComputedStyle(head.closest(".tiles")).gridTemplateColumns.split(" ").length;
 
 /** The arcs of the head under the pointer. */
 function peek(widget, target) {
