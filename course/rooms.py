@@ -59,6 +59,7 @@ def measure(site: Path, browser: str, widths: Iterable[int] = WIDTHS) -> dict[in
         "index.html",
         "explorer.html",
         "playground.html",
+        "longer.html",
         *(lesson.relative_to(site).as_posix() for lesson in lessons),
     ]
     measured: dict[int, Heights] = {width: {} for width in widths}

@@ -10,7 +10,7 @@ import {format} from "./lib/numbers.js";
 // ---- Model ---------------------------------------------------------------------------------
 
 export const RULES = ["adds", "corrects"];
-const MOST = 9; // notes and fadings in a row
+const MOST = 8; // notes and fadings in a row
 const ITEM = /^(\d+)n(\d+)$|^f(\d+)$/; // guest 0 in room 5 is "0n5"; fading to 20 % is "f20"
 
 /** "0n5 1n10 f20" → [{guest, room}, …, {fade}], or null where it isn't one. */

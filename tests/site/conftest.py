@@ -28,8 +28,8 @@ LESSONS = sorted(
 )
 SOURCES = ["sources/index.html", "sources/attention.html", "sources/flex.html"]
 OTHERS = [
-    "index.html", "explorer.html", "playground.html", "404.html", "glossary.html", "models.html",
-    "summary.html", "teaching.html",
+    "index.html", "explorer.html", "playground.html", "longer.html", "404.html", "glossary.html",
+    "models.html", "summary.html", "teaching.html",
 ]  # fmt: skip
 PAGES = [*OTHERS, *SOURCES, *LESSONS]
 WIDTHS = [320, 390, 768, 1280]

@@ -11,7 +11,7 @@ STATES = {
             "empty": "table.notes=",
             "overlapping": "table.rule=corrects&table.notes=0n5%201n10%202n4",
             "faded": "table.notes=0n5%201n10%20f20%200n2&table.fade=0.2",
-            "full": "table.notes=0n5%200n4%200n3%200n2%20f50%201n12%202n1%200n9%201n3",
+            "full": "table.notes=0n5%200n4%200n3%200n2%20f50%201n12%202n1%20f50",
         },
         "damaged": [
             "table.rule=guesses", "table.notes=9n5", "table.notes=0n13", "table.notes=f101",

@@ -66,7 +66,7 @@ def test_what_the_lesson_says_of_it():
 
 
 @pytest.mark.parametrize(
-    "notes", ["3n1", "0n13", "0n0", "f101", "0n5,1n2", "x", " ".join(["0n1"] * 10)]
+    "notes", ["3n1", "0n13", "0n0", "f101", "0n5,1n2", "x", " ".join(["0n1"] * 9)]
 )
 def test_what_is_no_history(notes):
     assert JS.call("historyOf", notes, 3) is None
