@@ -116,6 +116,7 @@ class Trouble:
             self.page.remove_listener(event, listener)
 
 
+MEDIA = "reduced_motion", "forced_colors", "contrast"
 AS_NEW = {"media": "null", "reduced_motion": "null", "forced_colors": "null", "contrast": "null"}
 
 
@@ -150,14 +151,15 @@ def visit(browser, by_quarto, idle):
     @contextmanager
     def visited(base, *, width=1280, theme="light", script="", fresh=False, **context):
         viewport = {"width": width, "height": 900}
+        media = {name: context.pop(name) for name in MEDIA if name in context}
         is_kept = not (fresh or context)
         if is_kept and idle[script]:
             page = idle[script].pop()
             page.set_viewport_size(viewport)
-            page.emulate_media(color_scheme=theme)
         else:
-            page = browser.new_context(viewport=viewport, color_scheme=theme, **context).new_page()
+            page = browser.new_context(viewport=viewport, **context).new_page()
             page.add_init_script(script)
+        page.emulate_media(color_scheme=theme, **media)
         trouble = Trouble(page, urlsplit(base).netloc)
         # Quarto's pages name no icon, so the browser asks for one that isn't there.
         icon = re.compile(r"favicon\.ico|404 \(")
