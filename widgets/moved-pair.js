@@ -92,7 +92,7 @@ export const movedPair = defineWidget({
   label: "One pair, moved along the row and apart",
   key: "pair",
   fields: ({schemes}) => ({
-    scheme: option((schemes.find(({key}) => key === "learned") ?? schemes[0]).key, schemes.map(({key}) => key)),
+    scheme: option((schemes.find(({key}) => key === "rotary") ?? schemes[0]).key, schemes.map(({key}) => key)),
     place: integer(10, {min: FIRST, max: schemes[0].scores.length - 1}),
     distance: integer(3, {min: 1, max: schemes[0].scores.length - 1})
   }),

@@ -44,7 +44,7 @@ STATES = {
             "sinusoidal": "pair.scheme=sinusoidal&pair.place=20&pair.distance=5",
             "rotary": "pair.scheme=rotary&pair.place=47&pair.distance=12",
             "alibi": "pair.scheme=alibi",
-            "rotary, near": "pair.scheme=rotary",
+            "learned": "pair.scheme=learned",
             "last": "pair.scheme=relative&pair.place=47&pair.distance=47",
         },
         "damaged": ["pair.scheme=best", "pair.place=48", "pair.place=2", "pair.distance=0"],
