@@ -32,9 +32,14 @@ def execute(notebook: Path, folder: Path, *, stop_at_error: bool = True) -> nbfo
     environment = {k: v for k, v in os.environ.items() if k not in ("COURSE_KERNEL", "PYTHONPATH")}
     manager = _Kernel()
     client = NotebookClient(
-        fresh, km=manager, timeout=300, allow_errors=not stop_at_error, coalesce_streams=True
+        fresh,
+        km=manager,
+        timeout=300,
+        allow_errors=not stop_at_error,
+        coalesce_streams=True,
+        shutdown_kernel="immediate",
     )
-    client.execute(cwd=str(folder), env=environment)
+    client.execute(cwd=str(folder), env=environment, cleanup_kc=True)
     return fresh
 
 

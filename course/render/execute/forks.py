@@ -116,7 +116,7 @@ def _serve(connection: socket.socket) -> None:
                 pass
         pid = os.fork()
         if pid == 0:
-            connection.detach()
+            os.close(connection.detach())
             _become(*json.loads(request))
             return
         os.setpgid(pid, pid)  # so that signals to its group reach what it starts
