@@ -27,6 +27,10 @@ def test_no_line_of_code_is_cut_off_on_a_desk(lesson):
         assert not [line for line in code.get_text().splitlines() if len(line) > most]
 
 
+def test_no_object_is_shown_by_its_address(lesson):
+    assert " at 0x" not in lesson.select_one("main").get_text()
+
+
 def test_no_warning_and_no_error_is_left_in_a_lesson(lesson):
     assert not lesson.select(".cell-output-stderr, .cell-output-error")
 
