@@ -1,7 +1,5 @@
 """Build one page: execute its cells, write Markdown, convert it with Pandoc, add the frame."""
 
-from __future__ import annotations
-
 import sys
 import time
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Content-addressed cache in .course/ of executed cells and finished pages; ignores mtimes."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

@@ -1,7 +1,5 @@
 """Render _site/: build every page or take it from the cache, then replace the old site at once."""
 
-from __future__ import annotations
-
 import base64
 import errno
 import os

@@ -1,7 +1,5 @@
 """Run a page's Python, its cells and its inline expressions, in order, in a fresh kernel."""
 
-from __future__ import annotations
-
 import json
 import logging
 import os

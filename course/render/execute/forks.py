@@ -4,8 +4,6 @@ Run by itself as ``python forks.py DESCRIPTOR``, a socket. On Linux alone, where
 with PyTorch; elsewhere, and where it fails, a kernel is started as any program.
 """
 
-from __future__ import annotations
-
 import atexit
 import gc
 import importlib
@@ -19,17 +17,14 @@ import subprocess
 import sys
 import threading
 from contextlib import suppress
-from functools import cache
+from functools import cache, partialmethod
 from typing import Any, TextIO
 
 # Nothing of a project: a kernel notes which of its files it reads.
 _PRELOADED = "numpy.random", "torch", "matplotlib.pyplot", "ipykernel.kernelapp"
 # What every kernel has, as far as it counts while modules are imported.
-_ENVIRONMENT = {
-    "OMP_NUM_THREADS": "1",
-    "MPLBACKEND": "module://matplotlib_inline.backend_inline",
-    "PYTHONHASHSEED": "0",
-}
+_ENVIRONMENT = {"PYTHONPATH": "", "OMP_NUM_THREADS": "1", "PYTHONHASHSEED": "0",
+                "MPLBACKEND": "module://matplotlib_inline.backend_inline"}  # fmt: skip
 _one_asks = threading.Lock()
 
 
@@ -72,11 +67,8 @@ class _Process:
     def send_signal(self, number: int) -> None:
         signal.pidfd_send_signal(self._ended, number)
 
-    def kill(self) -> None:
-        self.send_signal(signal.SIGKILL)
-
-    def terminate(self) -> None:
-        self.send_signal(signal.SIGTERM)
+    kill = partialmethod(send_signal, signal.SIGKILL)
+    terminate = partialmethod(send_signal, signal.SIGTERM)
 
 
 def _start(arguments: list[str], folder: str, environment: dict[str, str]) -> _Process:
@@ -92,7 +84,7 @@ def _forker(_: int) -> tuple[TextIO, TextIO]:
     ours, theirs = socket.socketpair()
     process = subprocess.Popen(
         [sys.executable, __file__, str(theirs.fileno())],
-        env=os.environ | {"PYTHONPATH": ""} | _ENVIRONMENT,
+        env=os.environ | _ENVIRONMENT,
         stdin=subprocess.DEVNULL, pass_fds=[theirs.fileno()], start_new_session=True,
     )  # fmt: skip
     theirs.close()
@@ -129,12 +121,13 @@ def _become(arguments: list[str], folder: str, environment: dict[str, str]) -> N
     os.environ.update(environment)
     os.chdir(folder)
     sys.modules["numpy"].random.seed()  # or all forks would draw the same numbers
-    is_module = arguments[0] == "-m"
-    sys.argv = arguments[is_module:]
     searched = filter(None, environment.get("PYTHONPATH", "").split(os.pathsep))
-    sys.path[:0] = [folder if is_module else os.path.dirname(arguments[0]), *searched]
-    run = runpy.run_module if is_module else runpy.run_path
-    run(sys.argv[0], run_name="__main__", **({"alter_sys": True} if is_module else {}))
+    if arguments[0] == "-m":
+        sys.argv, sys.path[:0] = arguments[1:], [folder, *searched]
+        runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
+    else:
+        sys.argv, sys.path[:0] = arguments, [os.path.dirname(arguments[0]), *searched]
+        runpy.run_path(sys.argv[0], run_name="__main__")
 
 
 if __name__ == "__main__":

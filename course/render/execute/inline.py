@@ -1,7 +1,5 @@
 """Evaluate the text's `{python} expression`s as Quarto does, and write their values as Markdown."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterator

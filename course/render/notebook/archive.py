@@ -1,7 +1,5 @@
 """Publish a notebook with an archive of the project files that it needs, found by its reads."""
 
-from __future__ import annotations
-
 import zipfile
 from collections.abc import Iterable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Name a lesson's notebook, and write the line under its title for the pages of both engines."""
 
-from __future__ import annotations
-
 from pathlib import PurePosixPath
 
 from course import preview_address

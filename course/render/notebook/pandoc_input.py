@@ -1,7 +1,5 @@
 """Write a page as one Markdown text for Pandoc, with marks for the notebook's code cells."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -3,8 +3,6 @@
 Pandoc converts the whole page at once, so that numbers and references are the page's.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import textwrap

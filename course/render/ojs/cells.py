@@ -3,8 +3,6 @@
 For the parser, ``viewof name`` is made one identifier of the same length, ``viewof$name``.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field

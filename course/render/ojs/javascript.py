@@ -3,8 +3,6 @@
 The parser knows the grammar alone; a browser refuses some of what passes here: ``(a, a) => 1``.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """Resolve the imports of a project's ES modules, and check the names that they import."""
 
-from __future__ import annotations
-
 import posixpath
 from collections.abc import Iterable
 from itertools import chain

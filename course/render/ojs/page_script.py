@@ -4,8 +4,6 @@ The cells are compiled while the site is built, so that readers load no parser. 
 runs them.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """Render with Quarto: run the same checks first, and raise the errors that it only prints."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

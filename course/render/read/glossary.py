@@ -1,7 +1,5 @@
 """Read glossary.yml: the terms, each with its sentence, its forms and its lesson."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from functools import cached_property

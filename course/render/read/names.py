@@ -3,8 +3,6 @@
 Standard library only: Quarto runs it with whatever Python it has found.
 """
 
-from __future__ import annotations
-
 import ast
 import json
 from functools import cache

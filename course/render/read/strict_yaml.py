@@ -1,7 +1,5 @@
 """Read YAML with the line of every key, and compare it with a schema of the known keys."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import yaml

@@ -3,8 +3,6 @@
 Lines stay where they are, so that an error names the line of the source.
 """
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Tell on the pages of the source which lessons name or use each function."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from html import unescape

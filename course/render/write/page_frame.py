@@ -1,7 +1,5 @@
 """Put the frame around a page's body: head, sidebar, contents, appendix, previous and next."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from functools import cache

@@ -1,7 +1,5 @@
 """Call Pandoc: once for a page's HTML, once for its notebook."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 from functools import cache

@@ -1,7 +1,5 @@
 """Write a page as one Markdown text for Pandoc: its prose, and its cells in Quarto's divs."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from html import escape

@@ -5,8 +5,6 @@
 `assets/frame/search.js` reads both.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What a site on the web needs besides its pages: its policy, its address, and files for hosts."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import re
