@@ -36,7 +36,7 @@ def test_reading_all_100_is_80_times_the_work(page, model):
     assert counted(model, 100) >= whole  # PyTorch counts hidden pairs, too
     assert 75 < whole / alone < 85
     asked = page.select_one("#predict-again").get_text()
-    assert "Nearly 100" in asked
+    assert "Not much less than 100" in asked
     assert guess / alone == pytest.approx(1 / 8, rel=0.03)
     said = " ".join(page.select_one("#sec-cache").get_text().split())
     assert f"at 100 tokens the work without the cache is {whole / alone:.0f} times" in said
