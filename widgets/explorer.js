@@ -7,7 +7,8 @@ import {decimal, integer, option} from "./lib/fields.js";
 import {follow, startAsking} from "./explorer/asking.js";
 import {folded} from "./explorer/folded.js";
 import {finding, findingOf, gallery} from "./explorer/gallery.js";
-import {FREE, HEADS, guide, showsHeads} from "./explorer/guide.js";
+import {FREE, guide, showsHeads} from "./explorer/guide.js";
+import {stay} from "./explorer/hold.js";
 import {emptyPlace, later} from "./explorer/later.js";
 import {PARTS, opened} from "./explorer/look.js";
 import {lazily} from "./explorer/lazy.js";
@@ -28,11 +29,11 @@ const status = ({arrived, problem}, isQuiet) => html`<p class=${problem ? "statu
   problem ? `${problem} What stands below is the last text that was read.` : ""}${arrived === null || problem ? "" : html`Fetching the model …
     <progress max="1" .value=${arrived} aria-label="Fetched"></progress>`}</p>`;
 
-/** Draws, but while a typed text is read: until it has been, nothing that is shown changes. */
+/** Draws, but while a text is read, or one without a head: until it has been, nothing that is shown changes. */
 function view(m, widget) {
   const {bench} = widget.data;
   const chosen = JSON.stringify([{...widget.state, text: null}, [...bench.unfolded]]);
-  const isDrawn = bench.drawn?.reading === m.reading && bench.drawn.chosen === chosen;
+  const isDrawn = bench.drawn?.reading === m.reading && (!m.isRead || bench.drawn.chosen === chosen);
   const isReading = isDrawn && m.isAwaited && m.arrived === null && !m.failure;
   if (!isReading) {
     render(whole(m, widget), bench.place);
@@ -45,10 +46,9 @@ function view(m, widget) {
 function whole(m, widget) {
   const {bench} = widget.data;
   const [isOpen, under] = [showsHeads(widget.state), underField(m, widget)];
-  const isAsking = widget.state.guide === HEADS && widget.state.head === null && !m.reading.off.length; // for a head: the switch comes next
   return html`${status(m, under !== nothing && m.arrived === null)}${under}${sentence(m, widget)}${legend(m)}${guide(m, widget)}${finding(m, widget)}${
     m.isOwn && m.isRead && !m.round && !m.isWriting && m.step === FREE ? lazily(widget, "own", () => import("./explorer/own.js"), ({own}) => own(m, widget)) : nothing}
-  ${reached(m, widget)}${isOpen && !m.round && !isAsking ? verdict(m, widget) : nothing}
+  ${reached(m, widget)}${isOpen && !m.round ? verdict(m, widget) : nothing}
   <div class="halves ${isOpen ? "" : "first"}" aria-busy=${m.isAwaited && !m.isWriting}>
     ${isOpen ? html`${bench.machine.show(() => overview(m, widget))}` : nothing}
     <div class="side">${guesses(m, widget)}${isOpen && !m.isAll ? headOf(m, widget) : nothing}</div></div>
@@ -99,7 +99,7 @@ const headsOff = {
 
 const GOALS = {
   "one-head-off": (m) => m.isSettled && m.isTyped && m.reading.off.length === 1 && m.whole.text !== m.guesses[0].text,
-  "copied": (m) => m.isSettled && m.entry.kind === "induction" && m.isTyped && m.to > 0 && m.to < m.at - 1 && m.row[m.to] >= 0.9 && m.pieces[m.to - 1] === m.pieces[m.at],
+  "copied": (m) => m.isSettled && m.entry.kind === "induction" && m.isTyped && !m.isAll && m.to > 0 && m.to < m.at - 1 && m.row[m.to] >= 0.9 && m.pieces[m.to - 1] === m.pieces[m.at],
   "late": (m) => m.isSettled && !m.isWriting && m.entry.kind === "storyteller" && m.reading.temperature === 1 && m.stages[m.stages.length - 1][0].share >= 0.5 && !m.reading.off.length && m.stages[m.stages.length - 2].slice(0, LENS).every(({text}) => text !== m.guesses[0].text)
 };
 
@@ -124,8 +124,10 @@ const widgetOf = defineWidget({
     widget.listen(window, "scroll", () => stick(widget), {passive: true});
     // A page that scrolls under a pointer at rest brings words under it that nobody points at.
     for (const touch of ["pointermove", "keydown"]) {
-      widget.listen(widget.root, touch, ({movementX = 1, movementY = 1}) => {
-        if (movementX || movementY) widget.data.bench.isStill = false;
+      widget.listen(widget.root, touch, ({target, movementX = 1, movementY = 1}) => {
+        if (!movementX && !movementY) return;
+        if (widget.data.bench.isStill) requestAnimationFrame(() => target.dispatchEvent(new PointerEvent("pointerover", {bubbles: true})));
+        widget.data.bench.isStill = false;
       }, {passive: true});
     }
     new ResizeObserver(() => drawArcs(widget)).observe(widget.root);
@@ -137,6 +139,7 @@ const widgetOf = defineWidget({
   drawn(widget) {
     follow(widget);
     drawArcs(widget);
+    stay(widget);
   },
   pictures: {"Sentence": async (widget) => (await import("./explorer/picture.js")).pictureOf(widget)},
   challenges: GOALS
@@ -150,7 +153,7 @@ const benchOf = (models) => ({
   typing: null, hover: null, hoverHead: null, // the timer of what is being typed; what the pointer is on
   isStill: false, done: new Set(), own: null, finding: "", game: null, // findings that were tried, the reader's text, the finding that was pressed, the game's answers
   studies: [], sought: "", // what the worker was asked beside, and the guess whose head is sought
-  playing: null, speed: 1, loaded: {}, // the play's timer and its speed, and the code of parts that were opened
+  held: null, playing: null, speed: 1, loaded: {}, // what was pressed and where it was, the play's timer and its speed, and the code of parts that were opened
   left: 0, written: "", before: null, draw: null // tokens still to be written, the text so far, the one before, the last draw
 });
 

@@ -30,6 +30,7 @@ FISHER = (
     "Mr. Jeremy Fisher lived in a little house by the water. One day it rained, and he was very "
     "glad. He put on his coat and took his stick, and he went out to see. Mr. Jer"
 )
+AT = "She was not at"
 ASKED = '"I am so glad to see you!" cried Dorothy. "Where have you been?" asked'
 
 # numbers: ("look", head, token or tokens), ("share", token), ("share", token, heads off), ("push",
@@ -72,8 +73,8 @@ FINDINGS = [
         "title": "Two pieces of a name", "text": FISHER, "head": "1.1",
         "told": "Jeremy comes in pieces. Head 1.1 looks from [er] at the [J] before it: {look}.",
         "then": "Without it the next piece, [{guess}], falls from {whole} to {without}. Yet what "
-        "the head itself adds to it, its push, is {push}: it works through later layers, which "
-        "only the switch shows.",
+        "the head itself adds to it, its push, is {push}: it works through later parts, which only "
+        "the switch shows.",
         "numbers": {
             "look": ("look", "1.1", " J", -1), "whole": ("share", None),
             "without": ("share", None, ["1.1"]), "push": ("push", "1.1"),
@@ -104,25 +105,26 @@ FINDINGS = [
         "told": "What a head gives adds up to 100\u202f%, also where there is nothing to find. "
         "From [not], head 3.1 gives {look} to the first word, [He]: such a resting place is called "
         "a sink.",
-        "then": "Without it the guess, [know], has {without}, not {whole}.",
+        "then": "Without it the guess, [know], keeps {without} of its {whole}: most of it "
+        "doesn’t hang on a head at rest.",
         "numbers": {
             "look": ("look", "3.1", "He"), "whole": ("share", " know"),
             "without": ("share", " know", ["3.1"]),
         },
     },
     {
-        "title": "A head that holds a guess down", "text": PETER, "head": "3.4",
+        "title": "What follows Peter", "text": PETER, "head": "3.4",
         "told": "Head 3.4 looks from [Peter] at [Then], the word before: {look}.",
         "then": "Without it [Rabbit] rises from {whole} to {without}: heads can hold a guess down, "
         "too. What the head itself adds to [Rabbit], its push, is small, {push}: it holds it down "
-        "through later layers, which only the switch shows.",
+        "through later parts.",
         "numbers": {
             "look": ("look", "3.4", " Then"), "whole": ("share", " Rabbit"),
             "without": ("share", " Rabbit", ["3.4"]), "push": ("push", "3.4"),
         },
     },
     {
-        "title": "One head repairs what another lacks", "text": TIN, "head": "2.4",
+        "title": "Two heads for one name", "text": TIN, "head": "2.4",
         "tries": [["1.1"], ["2.4"], ["1.1", "2.4"]],
         "told": "Heads 1.1 and 2.4 both look back at the [T] of Tin, with {one} and {other}. The "
         "guess, [W], begins Woodman. Which of the two does it need?",
@@ -138,7 +140,7 @@ FINDINGS = [
         },
     },
     {
-        "title": "Copied, and outvoted", "text": "The boy saw a big cat. Then the big",
+        "title": "A cat for the dog", "text": "The boy saw a big cat. Then the big",
         "head": "4.3",
         "told": "[cat] for [dog]: head 4.3 looks at [cat], with {look}, and itself adds most to "
         "[cat], {cats}, then to [dog], {dogs}. But the model guesses [dog], with {dog}, and [cat] "
@@ -157,9 +159,15 @@ FINDINGS = [
 # the second it isn't; in the third the head with the largest push isn't.
 ROUNDS = [
     "He told her, and she told",
-    "She was not at",
+    AT,
     "Dorothy and Toto went to the Emerald City. The Emerald",
 ]
+
+# Why a round's answer is the one, measured: the MLPs are kept at what they add with all heads on.
+WHY = {
+    AT: "Head 2.1 looks from [at] back to [not], {look}, and what it finds there counts through "
+    "the MLPs: where these alone go on as with it, [all] keeps {kept} without it."
+}
 
 # Beginnings for a reader's own text, in each of which one head is worth half of the guess or more.
 BEGINNINGS = [
@@ -211,6 +219,23 @@ class Seen:
         pushes = tracing.pushes(self.model, found, range(len(self.ids))[at], wanted)
         return pushes["heads"][sum(self.model.config.num_heads[:layer]) + number]
 
+    def kept_by_mlps(self, name: str) -> float:
+        """The guess's share without a head, where every MLP adds what it adds with it."""
+        added: list[torch.Tensor] = []
+        mlps = [layer.mlp for layer in self.model.layers]
+        hooks = [mlp.register_forward_hook(lambda _, __, out: added.append(out)) for mlp in mlps]
+        self.model(torch.tensor([self.ids]))
+        for hook in hooks:
+            hook.remove()
+        hooks = [
+            mlp.register_forward_hook(lambda _, __, ___, kept=kept: kept)
+            for mlp, kept in zip(mlps, added, strict=True)
+        ]
+        logits = self.model(torch.tensor([self.ids]), off=(head(name),)).logits
+        for hook in hooks:
+            hook.remove()
+        return logits[0, -1].softmax(-1)[self.guess].item()
+
     def told(self, finding: dict[str, Any]) -> tuple[str, list[str]]:
         """Its sentences, `told` and those of `then`, with their numbers."""
         found = {"guess": self.tokenizer.name(self.guess).strip()}
@@ -259,7 +284,10 @@ def _finding(one: dict[str, Any], seen: Seen) -> dict[str, Any]:
 
 @torch.no_grad()
 def rounds() -> list[dict[str, Any]]:
-    """The game: of each text its first guess, its share, and its share without each head."""
+    """The game: of each text its first guess, its share, and its share without each head.
+
+    Of one `why`, a sentence on its answer.
+    """
     see = _seer()
     found = []
     for text in ROUNDS:
@@ -268,8 +296,14 @@ def rounds() -> list[dict[str, Any]]:
         found.append({
             "text": text, "guess": seen.tokenizer.name(seen.guess), "share": seen.share(None),
             "without": [seen.share(None, [name]) for name in names],
+            **({"why": _why(seen, WHY[text])} if text in WHY else {}),
         })  # fmt: skip
     return found
+
+
+def _why(seen: Seen, sentence: str) -> str:
+    look, kept = seen.look("2.1", " not"), seen.kept_by_mlps("2.1")
+    return sentence.format(look=chance(look), kept=chance(kept))
 
 
 def _seer():

@@ -32,7 +32,8 @@ STATES = {
         "goals": {
             "one-head-off": "explorer.off=4.3"
             "&explorer.text=The+king+had+a+golden+bird.+One+day+the+golden",
-            "copied": "explorer.model=two-layers&explorer.text=quick+frog,quick+frog",
+            "copied": "explorer.model=two-layers&explorer.head=2.2&explorer.text=quick+frog,"
+            "quick+frog",
             "late": "explorer.text=Tom+had+a+black+cat.+One+night+the+black",
         },
     },

@@ -1,7 +1,9 @@
 // Ten texts, each with one thing to see: a press shows it, and keeps the reader's own text at hand.
 
 import {html, nothing} from "../../assets/vendor/lit.js";
+import {openFold} from "./folded.js";
 import {FREE, leave, set} from "./guide.js";
+import {hold} from "./hold.js";
 import {entryOf, isKnown, questionOf} from "./look.js";
 
 const textOf = (models, {model, text}) => text ?? entryOf(models, model).examples[0].text;
@@ -29,8 +31,25 @@ function press(widget, {title, model, text, head, at}) {
   show(widget, {model, text, head, at});
 }
 
-/** The finding after this one; the last is followed by the first. */
-const nextTo = ({data: {findings}}, shown) => findings[(findings.indexOf(shown) + 1) % findings.length];
+/** The next one that hasn't been tried, after the last from the first on. */
+function nextTo({data: {findings, bench}}, shown) {
+  const i = findings.indexOf(shown);
+  return [...findings.slice(i + 1), ...findings.slice(0, i)].find(({title}) => !bench.done.has(title));
+}
+
+/** The heads that a finding is about. */
+export const headsOf = ({tries}) => [...new Set(tries.flatMap(({off}) => off))];
+
+function goOn(widget, following) {
+  if (following) {
+    hold(widget, ".finding .following");
+    return press(widget, following);
+  }
+  widget.data.bench.unfolded.add("game");
+  widget.data.bench.finding = "";
+  widget.refresh();
+  openFold(widget, "game");
+}
 
 export const gallery = (m, widget) => {
   const {data, state} = widget;
@@ -52,10 +71,15 @@ export const finding = (m, widget) => {
   const shown = m.isRead && state.guide === FREE && shownOf(data, state);
   if (!shown) return nothing;
   const {tries} = shown;
+  const heads = headsOf(shown);
+  const isAside = m.isAll || !heads.includes(m.name) || state.off.some((name) => !heads.includes(name));
   const tried = tries.find(({off}) => String(off) === String(state.off));
   if (tried) data.bench.done.add(shown.title);
-  return html`<section class="finding" aria-label="What this text shows"><p role="status"><b>${shown.title}.</b> ${set(shown.told, m)} ${
-    tried ? set(tried.then, m) : html`<b>Switch ${tries.length > 1 ? "off one of them, then the other, then both" : `head ${shown.head} off`}.</b> What will become of the guess?`}</p>
-    <p class="acts">${tries.map(({off}) => html`<button type="button" aria-pressed=${off === tried?.off} @click=${() => widget.set({off: off === tried?.off ? [] : off, head: off[off.length - 1]})}>Off: ${off.join(" and ")}</button>`)}
-    <button type="button" @click=${() => press(widget, nextTo(widget, shown))}>Next finding</button>${back(widget)}</p></section>`;
+  const following = nextTo(widget, shown);
+  const about = `head${heads.length > 1 ? "s" : ""} ${heads.join(" and ")}`;
+  return html`<section class="finding" aria-label="What this text shows"><p role="status"><b>${shown.title}.</b> ${
+    isAside ? `This is about ${about}; you are looking at ${m.isAll ? "all heads" : `head ${m.name}`}.`
+      : [set(shown.told, m), " ", tried ? set(tried.then, m) : html`<b>Switch ${tries.length > 1 ? "off one of them, then the other, then both" : `head ${shown.head} off`}.</b> What will become of the guess?`]}</p>
+    <p class="acts"><button type="button" class="following" @click=${() => goOn(widget, following)}>${following ? "Next finding" : "All ten tried: now find the head"}</button>${
+      isAside ? html`<button type="button" @click=${() => widget.set({head: shown.head, to: null, off: []})}>Back to ${about}</button>` : nothing}${back(widget)}</p></section>`;
 };

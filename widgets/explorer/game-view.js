@@ -5,7 +5,7 @@ import {chance} from "../lib/ground-words.js";
 import {show} from "./gallery.js";
 import {openFold} from "./folded.js";
 import {FULL, pointsOf, ranked, resultOf, tellsPushes} from "./game.js";
-import {CHOSEN_WORD} from "./guide.js";
+import {CHOSEN_WORD, set} from "./guide.js";
 import {drawWaiting} from "./later.js";
 import {nameOf, rowOf, strongest} from "./look.js";
 import {boxed, signed} from "./overview.js";
@@ -89,7 +89,7 @@ export function game(m, widget) {
 }
 
 const question = (m, {guess, share}, round, count) => html`<b>Round ${round + 1} of ${count}.</b> The model guesses ${boxed(guess, {...m, at: -1})}, with ${chance(share)}. Which head does it need most? Press heads to see their arcs.${
-  tellsPushes({number: round, isAsking: true}) ? html` This time each has its <b>push</b> below it: what it adds itself to that guess.` : ""}`;
+  tellsPushes({number: round, isAsking: true}) ? html` This time each has its <b>push</b> below it: what it adds itself to that guess; in a green frame, +1 or more.` : ""}`;
 
 function answering(m, widget, answers) {
   if (!m.round) return html`<button type="button" class="main" @click=${() => begin(widget, answers)}>Back to the round’s text</button>`;
@@ -109,10 +109,11 @@ function outcome(m, round, answers) {
 /** That the head which stands out, by its push or by how it looks, isn't the one. */
 function misled(m, round, worst) {
   const most = m.reading.heads.map(({weights}) => rowOf({weights}, m.at, m.pieces.length).reduce((a, b) => Math.max(a, b)));
+  const why = round.why ? [" ", set(round.why, m)] : "";
   const one = m.tellsPushes ? strongest(m.pushes) : most.indexOf(Math.max(...most));
-  if (one === worst) return "";
-  return m.tellsPushes ? ` The largest push is ${names(m, one)}’s, ${signed(m.pushes.heads[one])}; yet without it the guess has ${chance(round.without[one])}. A push leaves out what a head does through later layers: what a guess needs, only the switch tells.`
-    : ` Head ${names(m, one)} looks hardest, with ${chance(most[one])} at one word; yet without it the guess has ${chance(round.without[one])}. Where a head looks isn’t yet what it is needed for.`;
+  if (one === worst) return why;
+  return m.tellsPushes ? ` The largest push is ${names(m, one)}’s, ${signed(m.pushes.heads[one])}; yet without it the guess has ${chance(round.without[one])}. A push leaves out what later parts make of a head’s work: what a guess needs, only the switch tells.`
+    : [` Head ${names(m, one)} looks hardest, with ${chance(most[one])} at one word; yet without it the guess has ${chance(round.without[one])}.`, why];
 }
 
 const names = ({entry}, head) => nameOf({layer: Math.floor(head / entry.counts[0]), head: head % entry.counts[0]});

@@ -50,7 +50,7 @@ function stepOf(m, widget, step) {
       : {told: html`<b>Press a head</b>, a square below: its arcs will stand alone. Try ${name}, in the dashed frame.`};
     case 4: return {told: html`Head ${name} looks from ${token(at)} at ${token(to)}, ${chance(row[to])}, and takes what it finds into the guess. <b>Switch head ${name} off</b>: what will the model guess without it?`};
     default: return {told: whole ? html`Without head ${reading.off.map(([layer, head]) => nameOf({layer, head})).join(" and ")}, ${boxed(whole.text, m)} ${fate(whole)}${
-      whole.text === first.text ? "" : html`; first is now ${boxed(first.text, m)}${entry.kind === "storyteller" && BEGINS.test(first.text) ? ", which begins a word" : ""}, with ${chance(first.share)}`}. ${set(deedOf(m, widget), m)} <b>This is how you know what a head does: see where it looks, take it away, and see what changes.</b>` : "Reading the text without it …", presses: NEXT.map(([title, fold]) => [title, () => goOn(widget, fold)])};
+      whole.text === first.text ? "" : html`; first is now ${boxed(first.text, m)}${entry.kind === "storyteller" && BEGINS.test(first.text) ? ", which begins a word" : ""}, with ${chance(first.share)}`}. ${set(deedOf(m, widget), m)} <b>This is how you know what a head does: see where it looks, take it away, and see what changes.</b>` : m.isRead ? html`All heads are on again: ${boxed(first.text, m)} has ${chance(first.share)}. <b>Press another head</b>${entry.kind === "storyteller" && reading.text === entry.examples[0].text ? ", 2.4 for one" : ""}, and switch that off.` : "Reading the text without it …", presses: NEXT.map(([title, fold]) => [title, () => goOn(widget, fold)])};
   }
 }
 

@@ -6,7 +6,9 @@ import {slider, unitsOf} from "../lib/controls.js";
 import {filled} from "../lib/shares.js";
 import {isPart} from "../lib/ground-words.js";
 import {folded} from "./folded.js";
-import {BEGINS, FREE, leave, next} from "./guide.js";
+import {headsOf, shownOf} from "./gallery.js";
+import {BEGINS, FREE, HEADS, leave, next} from "./guide.js";
+import {hold} from "./hold.js";
 import {nameOf, questionOf} from "./look.js";
 import {account, boxed, guess, guessed, signed} from "./overview.js";
 import {append} from "./writing.js";
@@ -57,34 +59,53 @@ function drawn(m, {data, state}) {
 // ---- Before and after -----------------------------------------------------------------------
 
 export const verdict = (m, widget) => {
-  const {whole, guesses: [first]} = m;
-  const {off} = m.reading;
+  const {whole, guesses: [first, second], step, reading: {off}} = m;
   const before = whole ?? first;
-  return html`<div class="verdict"><div class="outcome">
+  const isAsking = step === HEADS && m.isAll && !off.length; // for a head: its switch comes next, in the room that is kept for it
+  const measured = !whole && m.isSought && m.needed?.without[m.head];
+  const isMeasured = typeof measured === "number";
+  const third = whole && whole.text === first.text && second ? second : first;
+  const named = isAsking ? "a head" : off.length > 1 ? (off.length === 2 ? "both" : `these ${off.length}`) : `head ${off.map(([layer, head]) => nameOf({layer, head})).join() || m.name}`;
+  return html`<div class=${isAsking ? "verdict asking" : "verdict"}><div class="outcome">
     ${row("all heads on", guess(before.text, m), before.share, chance(before.share))}
-    ${row(`without ${off.length > 1 ? (off.length === 2 ? "both" : `these ${off.length}`) : `head ${off.map(([layer, head]) => nameOf({layer, head})).join() || m.name}`}`,
-      guess(before.text, m), whole ? whole.now : 0, whole ? chance(whole.now) : "?", whole ? "now" : "unknown")}
-    ${whole ? row(whole.text === first.text ? "first is still" : "first is now", guess(first.text, m), first.share, chance(first.share), "now first")
-      : html`<p class="row ask"><span>What will the model guess without it? The switch shows it.</span></p>`}</div>
-    ${switches(m, widget)}</div>${whole && off.length === 1 && m.step === FREE ? itself(m) : nothing}`;
+    ${row(`without ${named}`, guess(before.text, m), whole ? whole.now : measured || 0, whole || isMeasured ? chance(whole ? whole.now : measured) : "?", whole || isMeasured ? "now" : "unknown")}
+    ${whole ? row(third === first ? "first is now" : "second is now", guess(third.text, m), third.share, chance(third.share), "now first")
+      : html`<p class="row ask"><span>${isMeasured ? "So it was measured; the switch shows all guesses without it." : isAsking ? "" : "What will the model guess without it? The switch shows it."}</span></p>`}</div>
+    ${switches(m, widget, isAsking)}</div>${moved(m)}${whole && off.length === 1 && step === FREE && !shownOf(widget.data, widget.state) ? itself(m) : nothing}`;
 };
+
+/** Which later head has lost its aim, where heads are off: so a head works through others. */
+function moved({whole, pieces, reading: {heads, off}}) {
+  if (!whole?.moved || off.length !== 1) return nothing;
+  const {head, to, before, now} = whole.moved;
+  return html`<p class="note itself">Without it head <b>${nameOf(heads[head])}</b> gives ${boxed(pieces[to], {entry: {}})} ${chance(now)}, not ${chance(before)}: later heads work with what earlier ones have left.</p>`;
+}
 
 /** What the head that is off adds itself, beside what its loss changed. */
 function itself(m) {
-  const {whole, reading: {heads}} = m;
+  const {whole, reading, entry} = m;
+  const {heads} = reading;
   const i = heads.findIndex(({isOff}) => isOff);
   const push = whole.heads[i];
+  const later = [...(reading.units ? ["its layer’s MLP"] : []), ...(heads[i].layer < entry.counts.length - 1 ? ["later layers"] : [])];
   const isOther = (push >= PLAIN && whole.now > whole.share) || (push <= -PLAIN && whole.now < whole.share);
-  return html`<p class="note itself">The <b>push</b> of ${nameOf(heads[i])}, what it adds itself to the score of ${boxed(whole.text, m)}: <b>${signed(push)}</b>. What it does through later layers, only the switch shows${isOther ? ": here that counts more, and the other way" : ""}.</p>`;
+  return html`<p class="note itself">The <b>push</b> of ${nameOf(heads[i])}, what it adds itself to the score of ${boxed(whole.text, m)}: <b>${signed(push)}</b>. It leaves out what the head adds to other guesses${later.length ? ` and what ${later.join(" and ")} make${later.length > 1 || later[0] === "later layers" ? "" : "s"} of it` : ""}: that, only the switch shows${isOther ? "; here it counts more, and the other way" : ""}.</p>`;
 }
 
 const row = (label, token, share, told, className = "") => html`<p class="row ${className}"><span>${label}</span><b>${token}</b>
   <span class="bar"><span style=${filled(share)}></span></span><span class="share">${told}</span></p>`;
 
-function switches({name}, widget) {
+/** Of the head that is looked at; in a finding of its heads. */
+function switches(m, widget, isAsking) {
   const {off} = widget.state;
-  const toggled = off.includes(name) ? off.filter((one) => one !== name) : [...off, name].sort();
-  return html`<div class="switches"><label class="toggle"><input type="checkbox" .checked=${off.includes(name)}
-    @input=${() => widget.set({off: toggled, head: name, ...next(widget, 4)})}><span>Switch off head <b>${name}</b></span></label>
+  const shown = shownOf(widget.data, widget.state);
+  const names = shown && headsOf(shown).includes(m.name) ? headsOf(shown) : [m.name];
+  const flip = (name) => {
+    const {off: now} = widget.state; // which may be ahead of what is drawn
+    hold(widget, ".switches");
+    widget.set({off: now.includes(name) ? now.filter((one) => one !== name) : [...now, name].sort(), head: name, ...next(widget, 4)});
+  };
+  return html`<div class=${isAsking ? "switches unused" : "switches"} .inert=${isAsking}>${names.map((name) => html`<label class="toggle"><input type="checkbox" .checked=${off.includes(name)}
+    @input=${() => flip(name)}><span>Switch off head <b>${name}</b></span></label>`)}
     <button type="button" class=${off.length ? nothing : "unused"} .disabled=${!off.length} @click=${() => leave(widget, {off: []}, ".switches input")}>All heads on</button></div>`;
 }

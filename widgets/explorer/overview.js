@@ -42,7 +42,7 @@ function about({pieces, at, to, row, head, name, reading}) {
 function worth(m) {
   const {head, name, pushed: text, pushes: {heads}, reading} = m;
   const times = Math.exp(heads[head]);
-  return html`<p class="came">Below each head stands its <b>push</b>: what it adds itself to the score of the guess ${boxed(text, m)}; in red, what it takes off. What it does through later layers, only the switch shows.</p>
+  return html`<p class="came">Below each head stands its <b>push</b>: what it adds itself to the score of the guess ${boxed(text, m)}; in red, what it takes off. A green frame: +1 or more, a red one: −1 or less. What later parts make of it, only the switch shows.</p>
     <p class="note">Each +1 multiplies the odds of ${boxed(text, m)} against the average token by e ≈ 2.7${
     reading.heads[head].isOff || signed(heads[head]) === "0" ? "" : `, and so ${exact(heads[head])}, the push of ${name}, by about ${times >= 10 ? count(Math.round(times)) : times.toPrecision(2)}`}.</p>`;
 }
@@ -112,11 +112,11 @@ const strength = (push) => `${push < 0 ? "lowers" : ""} ${push >= 1 ? "up" : pus
 function tile(m, widget, head, i) {
   const push = m.tellsPushes ? m.pushes.heads[i] : 0;
   const isFramed = i === m.head && !head.isOff && !(m.isAll && m.round); // which would give a round's answer away
-  const [told, strong] = head.isOff ? ["off", ""] : m.tellsPushes ? [signed(push), strength(push)] : ["", ""];
+  const [told, strong] = m.tellsPushes && !head.isOff ? [signed(push), strength(push)] : ["", ""];
   return html`<button type="button" role="radio" aria-checked=${i === m.head && !m.isAll} tabindex=${i === (m.isAll && m.round ? 0 : m.head) ? 0 : -1} data-head=${i}
-  aria-label="Head ${nameOf(head)} ${told}" class="${head.isOff ? "off" : strong} ${m.step === 3 && m.isAll && i === m.head ? "try" : m.isSought && m.needed && i === ranked(m.needed)[0] ? "needed" : ""}" @click=${() => choose(m, widget, i)}>
-  <span class="label">${nameOf(head)}</span><span class="square">${weightMap(rowsOf(head, m.pieces.length), {row: m.at})}${isFramed ? cell(m) : nothing}</span>
-  ${told ? html`<span class="label ${head.isOff ? "" : "push"} ${strong}" style=${force(push, m)}>${told}</span>` : nothing}</button>`;
+  aria-label="Head ${nameOf(head)} ${head.isOff ? "off" : told}" class="${head.isOff ? "off" : strong} ${m.step === 3 && m.isAll && i === m.head ? "try" : m.isSought && m.needed && i === ranked(m.needed)[0] ? "needed" : ""}" @click=${() => choose(m, widget, i)}>
+  <span class="label">${nameOf(head)}</span><span class="square">${weightMap(rowsOf(head, m.pieces.length), {row: m.at})}${isFramed ? cell(m) : nothing}${head.isOff ? html`<b class="label">off</b>` : nothing}</span>
+  ${told ? html`<span class="label push ${strong}" style=${force(push, m)}>${told}</span>` : nothing}</button>`;
 }
 
 /** The frame of one cell: who looks at whom. */

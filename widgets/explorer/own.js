@@ -10,7 +10,7 @@ import {boxed} from "./overview.js";
 import {seek} from "./seeking.js";
 
 const LISTED = 4; // heads
-const LITTLE = 0.2; // of a guess's share: whose loss hurts less isn't needed
+const LITTLE = 0.2; // of a guess's share: whose loss hurts less isn't needed; and a share below which a guess is unsure
 
 /** The guess without each head that takes most, and without `head`. Also of a round of the game. */
 export function bars(m, {share, without}, head) {
@@ -21,11 +21,12 @@ export function bars(m, {share, without}, head) {
 export function own(m, widget) {
   const token = boxed(m.whole?.text ?? m.guesses[0].text, m);
   const share = chance(m.whole?.share ?? m.guesses[0].share);
-  if (!m.isSought || !m.needed) return card(html`<b>Your text.</b> The model guesses ${token}, with ${share}.`, m.isSought ? SEEKING : SEEK, () => m.isSought || seek(widget));
+  const vague = m.entry.kind === "storyteller" && (m.whole ?? m.guesses[0]).share < LITTLE ? " An unsure guess: try a text that repeats something." : "";
+  if (!m.isSought || !m.needed) return card(html`<b>Your text.</b> The model guesses ${token}, with ${share}.${vague}`, m.isSought ? SEEKING : SEEK, () => m.isSought || seek(widget));
   const [most] = ranked(m.needed);
   const name = nameOf(m.reading.heads[most]);
   const isLittle = m.needed.share - m.needed.without[most] < LITTLE * m.needed.share;
-  return card(html`<b>${isLittle ? "No head alone is needed much." : `It needs head ${name} most.`}</b> ${isLittle ? `Most is taken by ${name}: without it` : "Without it"} ${token} has ${chance(m.needed.without[most])}, not ${chance(m.needed.share)}. The mark <i class="tick"></i> stands for all heads on.`,
+  return card(html`<b>${isLittle ? "No head alone is needed much." : `It needs head ${name} most.`}</b> ${isLittle ? `Most is taken by ${name}: without it` : "Without it"} ${token} has ${chance(m.needed.without[most])}, not ${chance(m.needed.share)}.${vague} Its square has a double frame; the mark <i class="tick"></i> stands for all heads on.`,
     m.reading.off.length ? "" : `Switch head ${name} off`, () => leave(widget, {off: [name], head: name}, ".switches input"), bars(m, m.needed, most));
 }
 

@@ -12,6 +12,7 @@ import {boxed, guess, signed} from "./overview.js";
 import {passOf} from "./pass.js";
 
 const [LOOK, WORD] = [1500, 130]; // ms to look at a picture, and to read a word
+const LINE = 1.5; // rem: so that all stages are as high, and what stands below keeps its place
 const SPEEDS = [0.5, 1, 2];
 
 // ---- Playing ---------------------------------------------------------------------------------
@@ -69,7 +70,7 @@ export function pass(m, widget) {
       <span class="dots" aria-hidden="true">${STAGES.map((_, i) => html`<i class=${i < stage ? "on" : ""}></i>`)}</span></div>
     <p class="heading"><b>${stage}. ${STAGES[stage - 1]}</b></p>
     <p class="told">${TOLD[stage - 1](p, m)}</p>
-    <div class="stage-picture">${PICTURES[stage - 1](p, m)}</div>
+    <div class="stage-picture" style="min-height:${LINE * Math.max(p.rows.length + 3, p.added.length)}rem">${PICTURES[stage - 1](p, m)}</div>
     ${p.left && stage < 8 ? html`<p class="note">${p.rows.length} of ${m.pieces.length} tokens are shown, those that ${written(m.pieces[p.at])} looks at most; … stands for the others.</p>` : nothing}</div>`;
 }
 
@@ -87,7 +88,7 @@ const TOLD = [
   (p, m) => (p.isOff ? html`${head(p, m)} is off: all its weights are 0.` : html`Softmax makes weights of the scores: none below 0, and each row together 1. Below each column: what ${own(p, m)} gives to that token.`),
   (p, m) => html`Each value is multiplied by its weight, and all are added up: what ${head(p, m)} has found for ${own(p, m)}.`,
   (p, m) => (p.units ? html`After the heads of layer ${p.layer + 1} its MLP looks at each token alone, with ${m.entry.units} units: each answers strongly where it finds what it has learned to find, else with about 0. Shown are the answers for ${own(p, m)}, of every eight the strongest.${after(p, m)}` : html`This model has no MLPs: its layers are heads alone.`),
-  (p, m) => html`Heads and MLPs of all layers add to the stream of ${own(p, m)}. How much each adds itself to the score of ${boxed(m.pushed, m)}; together they make ${signed(p.total)}.`,
+  (p, m) => html`Heads and MLPs of all layers add to the stream of ${own(p, m)}. How much each adds itself to the score of ${boxed(m.pushed, m)}, its push; biases are the same in any text. Together they make ${signed(p.total)}.`,
   (p, m) => html`At the end the stream of ${own(p, m)} is compared with the vector of every token: the better one fits, the higher its score. Softmax makes shares of the scores, 100 % together.`
 ];
 
@@ -125,6 +126,13 @@ function after({layer}, {entry: {counts}}) {
   return ` Then layer${left > 1 ? `s ${layer + 2} ${left > 2 ? "to" : "and"}` : ""} ${counts.length} ${left > 1 ? "do" : "does"} the same again, with ${left > 1 ? "their" : "its"} own heads and MLP${left > 1 ? "s" : ""}.`;
 }
 
+/** A bar from zero, to the right, or below it to the left; all on one scale. */
+function fromZero(push, all) {
+  const [least, most] = [Math.min(0, ...all), Math.max(0, ...all)];
+  const percent = (x) => `${(100 * x / (most - least || 1)).toFixed(2)}%`;
+  return `margin-left:${percent(Math.min(0, push) - least)};width:${percent(Math.abs(push))}`;
+}
+
 const PICTURES = [
   (p, m) => html`<div class="tokens-row">${p.rows.map((i, n) => html`${p.rows[n] > (p.rows[n - 1] ?? -1) + 1 ? html`<b class="gap">…</b>` : nothing}<span class=${i === p.at ? "own" : ""}><bdi>${written(m.pieces[i])}</bdi> <small>${p.ids[n]}</small></span>`)}</div>`,
   (p, m) => each(p, m, (_, n) => strip(p.vectors[n])),
@@ -135,6 +143,6 @@ const PICTURES = [
   (p, m) => [each(p, m, (i, n) => html`<span class="faded" style="opacity:${Math.max(0.06, p.weights[p.at][i]).toFixed(3)}">${strip(p.values[n], "value")}</span>`, (i) => `× ${format(p.weights[p.at][i])}`),
     html`<div class="line sum"><span class="name">together</span>${strip(p.mixed, "value")}<span class="number"></span></div>`],
   (p, m) => (p.units ? html`<div class="units" aria-hidden="true">${Array.from(p.units, (x) => html`<i style="height:${Math.max(0, 100 * x / Math.max(...p.units)).toFixed(1)}%"></i>`)}</div><p class="note">${Array.from(p.units).filter((x) => x > 0.5).length} of the ${p.units.length} are above 0.5.</p>` : nothing),
-  (p, m) => p.added.map(({name, push}) => html`<div class="line"><span class="name">${name}</span><span class="bar ${push < 0 ? "lowers" : ""}"><span style=${filled(Math.abs(push) / Math.max(...p.added.map((one) => Math.abs(one.push))))}></span></span><span class="number">${signed(push)}</span></div>`),
+  (p) => p.added.map(({name, push}) => html`<div class="line"><span class="name">${name}</span><span class="bar ${push < 0 ? "lowers" : ""}"><span style=${fromZero(push, p.added.map((one) => one.push))}></span></span><span class="number">${signed(push)}</span></div>`),
   (p, m) => p.guesses.map(({text, share}) => html`<div class="line"><span class="name">${guess(text, m)}</span><span class="bar"><span style=${filled(share)}></span></span><span class="number">${chance(share)}</span></div>`)
 ];

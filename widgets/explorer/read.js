@@ -7,7 +7,7 @@ import {mean, pushedMost, pushesOf, top} from "./pushes.js";
 import {wordsOf} from "./words.js";
 
 export const MOST = 256; // tokens
-const [GUESSES, GROUP, DRAWN, TOPS] = [5, 8, 40, 3];
+const [GUESSES, GROUP, DRAWN, TOPS, FELL] = [5, 8, 40, 3, 0.1];
 
 /**
  * A function ({text, off, temperature}) → the reading of a text:
@@ -27,8 +27,8 @@ const [GUESSES, GROUP, DRAWN, TOPS] = [5, 8, 40, 3];
  * truth     [token]: {text, share, rank, loss, without} of what comes next; in a model that sees
  *           both ways, of the token itself where it alone is hidden; null where nothing is to be guessed
  * loss, lossWithout        the mean of the losses, and with all heads on; null where there is none
- * whole     [token]: {text, share, now, heads}, the first guess with all heads on, and how far each head pushes it then;
- *           null where all are on
+ * whole     [token]: {text, share, now, heads, moved}, the first guess with all heads on, and how far each head pushes it then;
+ *           null where all are on. moved: {head, to, before, now}, the weight that fell most in a later layer, or null
  * pushes    [token]: how far each part moves what is guessed first with all heads on, against the average word:
  *           {start, heads, mlps, rest}, whose sum is its logit less the mean of all
  * Asked a `study` of token `at`, it gives this alone, in place of a reading:
@@ -78,10 +78,10 @@ export function explorerReader(model, kind) {
     return top(share, DRAWN).map((id) => ({text: words.text(id), share: share[id]})).filter(({text, share: own}) => own > 0 && !isPart(text));
   }
 
-  function wholeOf(run, before, i, temperature) {
+  function wholeOf(run, before, i, temperature, off) {
     const all = shares(before.logits[i], temperature);
     const [id] = top(all, 1);
-    return {text: words.text(id), share: all[id], now: shares(run.logits[i], temperature)[id], heads: pushesOf(before, i, model, id).heads};
+    return {text: words.text(id), share: all[id], now: shares(run.logits[i], temperature)[id], heads: pushesOf(before, i, model, id).heads, moved: movedOf(run, before, i, off)};
   }
 
   function truthOf(run, i, before) {
@@ -126,7 +126,7 @@ export function explorerReader(model, kind) {
       truth,
       loss: mean(truth.filter(Boolean).map((one) => one.loss)),
       lossWithout: before && mean(truth.filter(Boolean).map((one) => -Math.log(one.without))),
-      whole: before && run.ids.map((_, i) => wholeOf(run, before, i, temperature)),
+      whole: before && run.ids.map((_, i) => wholeOf(run, before, i, temperature, off)),
       pushes: run.ids.map((_, i) => pushesOf(run, i, model, top((before ?? run).logits[i], 1)[0]))
     };
   };
@@ -161,6 +161,21 @@ function headsOf(run, {config: {embed_dim: E, max_len: longest, num_heads: count
       bias: relative && float(relative.slice(middle - L + 1, middle + L))
     };
   }));
+}
+
+/** The weight of token `i` that fell most, in the layers after the first of `off`: null where none fell by a tenth. */
+function movedOf({weights}, before, i, off) {
+  let found = null;
+  let head = 0;
+  const first = Math.min(...off.map(([layer]) => layer));
+  weights.forEach((heads, layer) => heads.forEach((rows, n) => {
+    before.weights[layer][n][i].forEach((was, to) => {
+      const fall = was - rows[i][to];
+      if (layer > first && !off.some(([a, b]) => a === layer && b === n) && fall >= FELL && fall > (found ? found.before - found.now : 0)) found = {head, to, before: was, now: rows[i][to]};
+    });
+    head += 1;
+  }));
+  return found;
 }
 
 const float = (numbers) => Float32Array.from(numbers);

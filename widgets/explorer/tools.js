@@ -28,5 +28,11 @@ const pin = (widget) => {
     @click=${() => widget.set({pin: widget.state.pin === null ? text : null})}>${widget.state.pin === null ? "Compare with another text" : "Drop the kept text"}</button>`;
 };
 
+/** Everything is as at first: so is what is in view. */
+function toTop({root, data: {bench}}) {
+  bench.finding = "";
+  root.scrollIntoView({block: "start"});
+}
+
 export const tools = (m, widget) => html`<div class="controls">${modelMenu(widget)}${examples(widget)}</div><p class="note">${m.entry.about}</p>
-  <div class="controls">${pin(widget)}${reset(widget)}</div>${m.pinned ? pinned(m) : ""}`;
+  <div class="controls">${pin(widget)}<span @click=${() => toTop(widget)}>${reset(widget)}</span></div>${m.pinned ? pinned(m) : ""}`;
