@@ -12,7 +12,7 @@ from course.exercises.examine import FAILED, NOT_STARTED, PASSED, examine
 from course.exercises.run import check
 from course.exercises.task import tasks_of
 
-SEEDS = range(12)
+SEEDS = range(30)
 FEW_SEEDS = range(3)
 TASKS = {
     f"{module}.{name}": (module, task)
@@ -114,7 +114,8 @@ def test_float32_is_enough(module, task):
     def answer(*inputs):
         return task.solution(*map(in_float32, inputs))
 
-    passes = (examine(task, answer, seed).status == PASSED for seed in seeds_of(module, task))
+    seeds = seeds_of(module, task)[:12]  # in later ones scores near 800 need more digits in m11
+    passes = (examine(task, answer, seed).status == PASSED for seed in seeds)
     assert all(passes) == (task.name != "erasure")  # whose scores near 1,000 need more digits
 
 
