@@ -30,7 +30,7 @@ from models.training import fit
 from tests.lessons import test_every_lesson as every
 from tests.lessons import test_told_pages as told
 from tests.lessons.reading import numbers, output, said
-from tests.lessons.test_m07 import NAMES, SCORES, far, is_span, near, table
+from tests.lessons.test_m07 import NAMES, SCORES, WAYS, far, is_span, near, table
 
 PAGE = "longer.html"
 RULES = [
@@ -314,11 +314,7 @@ def test_tables_are_the_committed_scores(page):
 
 def test_each_way_s_score_of_three_back_is_the_committed_one(page):
     right, other = SCORES["right"], SCORES["other constants"]
-    ways = {"sinusoidal": right["sinusoidal"], "learned": right["learned"],
-            "relative bias": right["relative"], "ALiBi": right["alibi"],
-            "rotary, base 10,000": right["rotary"],
-            "rotary, base 500,000": other["rotary"],
-            "no positions": right["none"]}  # fmt: skip
+    ways = WAYS | {"no positions": right["none"]}
     shown = table(page, "ways-open")
     assert list(shown) == list(ways)
     for name, seeds in ways.items():
