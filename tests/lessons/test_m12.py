@@ -10,7 +10,7 @@ import torch.nn.functional as F
 
 from models import weights
 from models.storyteller.tokens import Tokenizer
-from tests.lessons.reading import cells, numbers, output
+from tests.lessons.reading import cells, numbers, output, said
 from tests.widgets.test_cached_writing import counted
 
 PAGE = "modules/m12_inference/lesson.html"
@@ -324,6 +324,7 @@ def test_a_third_word_needs_two_keys_and_two_values(page):
     assert output(page, "one-step") == f"{exactly:.2f}"
     four = torch.tensor([1.0, 2, 1, 2])  # and a fourth word, like the second
     assert float(four / four.sum() @ torch.tensor([3.0, 9, 4, 7])) == pytest.approx(6.5)
+    assert "(3 + 2 · 9 + 4 + 2 · 7)/6 = 6.5." in said(page, "#sec-cache")
 
 
 def test_the_three_ways_side_by_side(page):
@@ -338,7 +339,7 @@ def test_the_three_ways_side_by_side(page):
     assert losses[2] == pytest.approx(losses[0], abs=0.015)
 
 
-def test_a_latent_is_met_by_the_query():
+def test_a_latent_is_met_by_the_query(page):
     c, W = torch.tensor([2, 1]), torch.tensor([[[1, 0], [1, 2]], [[0, 1], [1, -1]]])
     q = torch.tensor([[1, 2], [3, 1]])
     assert (c @ W).tolist() == [[3, 2], [1, 1]]
@@ -350,6 +351,12 @@ def test_a_latent_is_met_by_the_query():
     assert (latents @ V).tolist() == [[2, 4], [0, 10]]
     assert latents.mean(0).tolist() == [1, 3]
     assert (latents @ V).mean(0).tolist() == (latents.mean(0) @ V).tolist() == [1, 7]
+    text = said(page, "#sec-compress")
+    assert "= (2, 4), and 5 · (0, 2) = (0, 10). Half of each is (1, 7)." in text
+    assert "half of (0, 5) is (1, 3)." in text
+    assert "1 · (1, 1) + 3 · (0, 2) = (1, 7) again." in text
+    assert "2 · 2 = 7" in text.replace("1 · 3 + ", "")  # the score, by the key
+    assert "2 · 1 + 1 · 5 = 7 again" in text
 
 
 def test_a_matrix_may_be_applied_before_a_sum_or_after_it():

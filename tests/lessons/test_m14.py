@@ -85,12 +85,13 @@ def test_whoever_chooses_before_hiding_loses_places(page):
     assert counts[0] == 0  # "nobody left to look at"
 
 
-def test_two_of_five_notes_with_a_pencil():
+def test_two_of_five_notes_with_a_pencil(page):
     scores = torch.tensor([2.8, 0.2, 0.1, 6.1, 0.4])
     kept, whole = scores[[0, 3]].softmax(0), scores.softmax(0)
     assert kept.tolist() == pytest.approx([0.04, 0.96], abs=0.005)
     assert float(kept @ torch.tensor([5.0, 2])) == pytest.approx(2.1, abs=0.05)
     assert 1 - whole[[0, 3]].sum() < 0.01
+    assert "0.04 · 5 + 0.96 · 2 ≈ 2.1" in said(page, "#sec-chosen")
 
 
 def test_numbers_a_token_of_open_models(page):
@@ -186,6 +187,7 @@ def test_a_trained_layer_forgets_when_all_leave(page):
     assert beta_untrained() == pytest.approx(0.5, abs=0.05)
     assert round(part, 2) == 0.45  # of the newer room, and 0.45 · (1 − 0.45) of the older
     assert round(0.45 * 0.55, 2) == 0.25
+    assert "and 0.45 · 0.55 ≈ 0.25 of the older" in said(page, "#all-porters")
     drawn = drawn_gates(page)
     assert [name for name, *_ in drawn].count("all leave") == 1
     for name, alpha in drawn:
