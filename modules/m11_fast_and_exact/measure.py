@@ -1,4 +1,4 @@
-"""Time and weigh five ways to the same output, and repeat a hasty benchmark; write measured.json.
+"""Time and weigh five ways to the same output; write measured.json.
 
 The two ways in tiles are the lesson's own cells and PyTorch's kernel. Two minutes of a processor:
 ``python -m modules.m11_fast_and_exact.measure``
@@ -18,7 +18,6 @@ from pathlib import Path
 
 import numpy as np
 import torch
-import torch.nn.functional as F
 
 from attention import fused_attention, scaled_dot_product_attention
 from benchmarks.report import _cpu_name
@@ -26,7 +25,7 @@ from benchmarks.report import _cpu_name
 HERE = Path(__file__).parent
 MEASURED = HERE / "measured.json"
 HEADS, SIZE, TILE = 8, 64, 128
-LENGTHS, ROUNDS, PROCESSES = (1024, 4096), 7, 12
+LENGTHS, ROUNDS = (1024, 4096), 7
 STATUS, RESET = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 
 
@@ -85,28 +84,6 @@ def _own_peak(name: str, length: int) -> float:
     return resident("VmHWM") - before
 
 
-def hasty_speedup() -> float:
-    """The ratio that a benchmark in circulation prints: one average of 20 calls for each way."""
-    q, k, v = (torch.randn(1, HEADS, 256, SIZE) for _ in "qkv")
-
-    def by_hand() -> torch.Tensor:
-        scores = q @ k.transpose(-2, -1) / SIZE**0.5
-        later = torch.triu(torch.ones(256, 256), diagonal=1).bool()
-        return F.softmax(scores.masked_fill_(later, float("-inf")), dim=-1) @ v
-
-    def average(call: Callable[[], object]) -> float:
-        for _ in range(5):
-            call()
-        start = time.perf_counter()
-        for _ in range(20):
-            call()
-        return (time.perf_counter() - start) / 20
-
-    return average(by_hand) / average(
-        lambda: F.scaled_dot_product_attention(q, k, v, is_causal=True)
-    )
-
-
 def in_turn(calls: dict[str, Callable[[], object]]) -> dict[str, list[float]]:
     """Processor milliseconds of each call, in rounds: other work on the machine hardly counts."""
     taken: dict[str, list[float]] = {name: [] for name in calls}
@@ -129,11 +106,6 @@ def run() -> dict:
                 "way": name, "length": length, "ms": statistics.median(ms), "fastest_ms": min(ms),
                 "slowest_ms": max(ms), "to_three": to_three, "peak_mb": peak_mb(name, length),
             })  # fmt: skip
-    command = [sys.executable, "-m", "modules.m11_fast_and_exact.measure", "hasty"]
-    told = [
-        float(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
-        for _ in range(PROCESSES)
-    ]
     return {
         "date": datetime.date.today().isoformat(),
         "device": _cpu_name(),
@@ -141,13 +113,11 @@ def run() -> dict:
         "torch": torch.__version__,
         "python": platform.python_version(),
         "heads": HEADS, "head_dim": SIZE, "tile": TILE, "dtype": "float32",
-        "rows": rows, "hasty": told,
+        "rows": rows,
     }  # fmt: skip
 
 
-if __name__ == "__main__" and sys.argv[1:] == ["hasty"]:
-    print(hasty_speedup())
-elif __name__ == "__main__" and len(sys.argv) == 3:
+if __name__ == "__main__" and len(sys.argv) == 3:
     with torch.no_grad():
         print(_own_peak(sys.argv[1], int(sys.argv[2])))
 elif __name__ == "__main__":
