@@ -138,6 +138,55 @@ def test_the_slope_with_a_pencil():
         assert after - before == pytest.approx(0.1 * before * (1 - before), rel=0.06)
 
 
+def test_two_keys_in_a_table_and_a_third_case(page):
+    """Powers of 1 and 1, and of 1 and 99: by what the first power, the sum and the weight grow."""
+    rows = [
+        [cell.get_text() for cell in row.select("td")][-2:]
+        for row in page.select("#two-keys tbody tr, #cell-two-keys tbody tr")
+    ]
+    assert rows[0] == ["1 and 1", "1 and 99"]
+    grown = math.exp(0.1) - 1
+    assert grown == pytest.approx(0.1, abs=0.006)
+    shares = {"a twentieth": 1 / 20, "a thousandth": 1 / 1000, "a tenth": 1 / 10}
+    for column, total in enumerate((2, 100)):
+        *_, power, whole, weight, moved = (row[column] for row in rows)
+        assert power == "from 1 to 1.1, by a tenth"
+        assert f"from {total} to {total + 0.1:.1f}, by " in whole
+        assert shares[whole.split("by ")[1]] == pytest.approx(grown / total, rel=0.06)
+        by = (1 + grown) / (total + grown) * total - 1
+        named = weight.removeprefix("by ").removesuffix(" of itself").split(maxsplit=1)[1]
+        assert shares[named] == pytest.approx(by, rel=0.06)
+        assert float(moved.split("= ")[1]) == pytest.approx(by / total, abs=0.0006)
+    said = " ".join(page.select_one("#sec-nudge").get_text().split())
+    assert "from 99 to 108.9" in said
+    assert "108.9/109.9 ≈ 0.991" in said
+    after = 99 * math.exp(0.1) / (99 * math.exp(0.1) + 1)
+    assert after == pytest.approx(0.991, abs=0.0005)
+    assert after - 0.99 == pytest.approx(0.001, abs=0.0002)
+
+
+def test_the_spoiled_vector_is_the_one_named(page):
+    """From the figure's own numbers: half of the ninth row is that of one of the eight."""
+    rng = torch.Generator().manual_seed(4)
+    vectors, spoiled = torch.randn(8, 32, generator=rng), torch.randn(1, 32, generator=rng)
+    assert not (vectors == spoiled).any()
+    said = " ".join(page.select_one("#sec-training").get_text().split())
+    assert "It is number 6. The left halves agree" in said
+    assert "the ninth is that of the sixth row" in page.select_one("#figure-task img")["alt"]
+
+
+def test_the_slopes_of_a_row_have_a_sum(page):
+    """1 − Σw²: near 1 where a thousand keys share the row, near 0 where one has it all."""
+    said = " ".join(page.select_one("#jacobian-of-softmax").get_text().split())
+    assert "The slopes of a row have the sum" in said
+    wide = torch.randn(1000, generator=torch.Generator().manual_seed(2))
+    for scores, near in ((wide, 1), (torch.tensor([20.0, 1, 2, 3]), 0)):
+        w = scores.double().softmax(-1)
+        slopes = (w * (1 - w)).sum()
+        torch.testing.assert_close(slopes, 1 - w.square().sum())
+        assert slopes.item() == pytest.approx(near, abs=0.02)
+
+
 def test_training_makes_the_storytellers_scores_grow(page):
     """The spread of q·k in rows of five words and more, from queries and keys themselves."""
     story = load(ROOT / "models/storyteller/weights/storyteller.safetensors")
@@ -161,7 +210,7 @@ def test_training_makes_the_storytellers_scores_grow(page):
         with torch.no_grad():
             model(tokens)
         found.append(torch.stack(spreads).mean().item())
-    said = " ".join(page.select_one("#sec-training").get_text().split())
+    said = " ".join(page.select_one("#real-scores").get_text().split())
     before, after = found
     assert "has keys of 32 numbers" in said
     assert f"a spread of {before:.1f} on average before training, and of {after:.1f}" in said
@@ -214,8 +263,9 @@ def test_undivided_slopes_fall_and_scatter_and_divided_ones_stay(page):
     others = len(at_512) - flat
     assert f"{flat} of the forty rows have a slope below 0.01. But in the other {others}" in said
     learning = " ".join(page.select_one("#sec-training").get_text().split())
-    assert f"Undivided, {flat} of our forty rows send back next to nothing" in learning
-    assert f"and the other {others} up to 0.25." in learning
+    assert f"Undivided, {flat} of the forty rows above are saturated." in learning
+    assert f"The other {others} send back too much." in learning
+    assert max(at_512) > 20 * max(divided) / 512**0.5  # "there the gradient is divided, too"
     assert 2 < steep < 13
     assert max(at_512) > 0.24  # "up to 0.25"
     least = math.floor(100 * min(divided)) / 100
