@@ -104,8 +104,8 @@ def test_hand_2_of_the_pair_is_told_by_its_angle(page):
     q, k = pair_hands(model)
     apart = math.degrees(np.angle(q * np.conj(k))) % 360
     assert f"stand {apart:.0f}° apart. At 15," in said(page, "#predict-hand")
-    together = f"it is {apart:.0f}° + {15 * turn:.0f}° = {apart + 15 * turn:.0f}°. Now they point"
-    assert f"{together} opposite ways" in said(page, "#predict-hand")
+    sum_ = f"{apart:.0f}° + {15 * turn:.0f}° = {apart + 15 * turn:.0f}°"
+    assert f"they stand {sum_} apart. Now they point opposite ways" in said(page, "#predict-hand")
     assert apart + 15 * turn == pytest.approx(180, abs=1)
     assert apart + 31 * turn == pytest.approx(270, abs=2)  # "the penalty is gone"
     assert (apart + 46 * turn) % 360 == pytest.approx(360, abs=5)  # "the same way"
@@ -116,6 +116,31 @@ def test_hand_2_of_the_pair_is_told_by_its_angle(page):
     assert f"at 46 hand 2 adds {part[46]:.1f}." in said(page, "#sec-cliff")
     assert abs(part[31]) < 0.2  # "at 31 the penalty is gone"
     assert f"takes {-part[15]:.1f} off the score" in said(page, "#predict-hand")
+
+
+@torch.no_grad()
+def test_hand_2_turns_from_penalty_to_bonus_in_all_eight_heads(page):
+    """By unturned vectors as complex numbers; and the figure's lowest and highest at its ends."""
+    model, places = load("rotary"), torch.arange(LONGEST)
+    signs, _ = examples(200, LONGEST, torch.Generator().manual_seed(7))
+    x, turn = model.embed(signs), 10_000**-0.25
+    figure = page.select_one("#sec-cliff .after-prediction").select(".screen-reader-only")[1]
+    for layer, shown in zip(model.layers, figure.select("table"), strict=True):
+        q, k = (torch.view_as_complex(part[..., 2:4].contiguous())
+                for part in layer.attention._project(layer.norm(x))[:2])  # fmt: skip
+        brought = {
+            back: ((q[..., 47:] * k[..., 47 - back : LONGEST - back].conj()).mean((0, 2))
+                   * np.exp(1j * back * turn)).real / 8**0.5
+            for back in (0, 15, 46, 47)
+        }  # fmt: skip
+        assert max(brought[15]) < -1.5
+        assert min(brought[46]) > 1.5
+        rows = {row.select_one("td, th").get_text(): numbers(row.get_text(" ").replace("−", "-"))
+                for row in shown.select("tbody tr")}  # fmt: skip
+        for back in (0, 47):
+            want = [back, min(brought[back]).item(), max(brought[back]).item()]
+            assert rows[str(back)] == pytest.approx(want, abs=0.06)
+        x = layer(x, places)
 
 
 def test_only_hand_2_held_mends_the_cliff(page):
