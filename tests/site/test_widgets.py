@@ -81,6 +81,8 @@ GO_TO = """(query) => {
 }"""
 GO_TO_AND_DRAW = f"(query) => {{ ({GO_TO})(query); return ({DRAWN})(); }}"
 STATE = "(e) => JSON.parse(JSON.stringify(e.state))"
+START = "() => { history.pushState('start', ''); return history.length; }"
+ARE_WRITTEN = "(keys) => keys.every((key) => location.search.match(`[?&]${key}[.]`))"
 
 
 def go_to(page, query):
@@ -111,8 +113,7 @@ def test_all_that_holds_for_every_widget(open_page, path, widths):
         assert_ticks_announces_and_counts_goals(page, path)
         assert_takes_numbers_as_typed(page, entries)
         assert_ignores_damaged_addresses(page, entries)
-        for name, entry in entries.items():
-            assert_keeps_its_state_in_the_address(page, name, entry)
+        assert_keep_their_states_in_the_address(page, entries)
         for width in widths:
             page.set_viewport_size({"width": width, "height": 900})
             assert_legible_in_all(page, entries, width)
@@ -391,36 +392,49 @@ def assert_refuses_numbers(page, field, name, wrong):
 
 def assert_ignores_damaged_addresses(page, entries):
     go_to(page, "")
-    default = {name: live(page, name).evaluate(STATE) for name in entries}
+    default = states_of(page, entries)
     for address, held in at_once([(name, q) for name in entries for q in entries[name]["damaged"]]):
         go_to(page, address)
-        for name, query in held.items():
-            state = live(page, name).evaluate(STATE)
-            assert state == default[name], f"{name}: {query} is not the default"
+        for name, state in states_of(page, held).items():
+            assert state == default[name], f"{name}: {held[name]} is not the default"
 
 
-def assert_keeps_its_state_in_the_address(page, name, entry):
-    root, path = live(page, name), page.url.split("?")[0]
+def assert_keep_their_states_in_the_address(page, entries):
+    """All at once, but for those that share a key: each writes once, after a pause, a step."""
+    path = page.url.split("?")[0]
     go_to(page, "")
-    default = root.evaluate(STATE)
-    own = [q for q in entry["states"].values() if is_own(entry, q)]
-    for query in sorted(own, key=lambda query: -query.count("=")):
-        go_to(page, query)
-        if (state := root.evaluate(STATE)) != default:
-            break
-    else:
-        return
-    go_to(page, "")
-    root.evaluate("(e, state) => e.set(state)", state)
-    expect(page).to_have_url(re.compile(r"\?.*="))  # written once, after a pause
-    search = page.evaluate("location.search.slice(1)")
-    go_to(page, "")
-    go_to(page, search)
-    assert root.evaluate(STATE) == state, f"{name}: {search} is not {query}"
-    page.go_back()
-    settle(page)
-    assert root.evaluate(STATE) == default, f"{name}: Back doesn't go back"
-    assert page.url.split("?")[0] == path
+    default = states_of(page, entries)
+    for address, held in at_once(own_states(entries)):
+        go_to(page, address)
+        states = states_of(page, held)
+        go_to(page, "")
+        before = page.evaluate(START)
+        for name, state in states.items():
+            assert state != default[name], f"{name}: {held[name]} is the default"
+            live(page, name).evaluate("(e, state) => e.set(state)", state)
+        keys = [entries[name]["key"] for name in held]
+        page.wait_for_function(ARE_WRITTEN, arg=keys, timeout=5000)
+        search, steps = page.evaluate("[location.search.slice(1), history.length]")
+        assert steps - before == len(held), f"{[*held]}: {steps - before} steps for Back"
+        go_to(page, "")
+        go_to(page, search)
+        assert states_of(page, held) == states, f"{search} is not {address}"
+        page.evaluate("(steps) => history.go(-steps)", len(held))
+        page.wait_for_function("() => history.state === 'start'")
+        settle(page)
+        assert states_of(page, entries) == default, f"{[*held]}: Back doesn't go back"
+        assert page.url.split("?")[0] == path
+
+
+def states_of(page, names):
+    return {name: live(page, name).evaluate(STATE) for name in names}
+
+
+def own_states(entries):
+    """The last of the fullest states of each widget: the first may be the default, told in full."""
+    for name, entry in entries.items():
+        if own := [query for query in entry["states"].values() if is_own(entry, query)]:
+            yield name, max(reversed(own), key=lambda query: query.count("="))
 
 
 def is_own(entry, query):
