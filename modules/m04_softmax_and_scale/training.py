@@ -19,6 +19,9 @@ BATCH, KEYS, SIZE, LABELS = 64, 8, 32, 8
 KEY_SIZE, SMALL = 512, 64
 RATES, SEEDS, STEPS, MEAN_OF = (0.1, 0.3, 1.0, 3.0), (0, 1, 2), 500, 20
 LONG_RATE, LONG_STEPS = 0.3, 2000
+SATURATED, FRESH = 0.01, 40  # a row is saturated below this slope; batches of fresh rows
+# At which rates and steps rows are looked at: the beginning, late at 0.3, and stuck at 3.
+LOOKS = {"at first": (0.3, 0), "late": (0.3, 100), "stuck": (3.0, 500)}
 # What keeps the undivided layers back: how they start, or how far they step?
 RIVALS = {
     "short steps": {"longest": 0.3},
@@ -38,7 +41,7 @@ def ask() -> tuple[Tensor, Tensor, Tensor, Tensor]:
     return question, words, F.one_hot(labels, LABELS).float(), labels[rows, which]
 
 
-def train(
+def descend(
     divided: bool,
     rate: float,
     seed: int,
@@ -48,8 +51,8 @@ def train(
     longest: float = math.inf,
     spread: float = 1.0,
     slowed: float = 1.0,
-) -> list[float]:
-    """Return the share of right answers over each ``MEAN_OF`` steps of plain gradient descent.
+) -> tuple[Tensor, list[Tensor]]:
+    """Return the share of right answers at each step of plain gradient descent, and the weights.
 
     Queries and keys start with numbers of ``spread``, and their rate is divided by ``slowed``. A
     gradient longer than ``longest`` is cut to that length.
@@ -70,7 +73,44 @@ def train(
         torch.nn.utils.clip_grad_norm_(weights, longest)
         optimizer.step()
         right[step] = (logits.argmax(-1) == answer).float().mean()
+    return right, weights
+
+
+def train(divided: bool, rate: float, seed: int, **how) -> list[float]:
+    """Return the share of right answers over each ``MEAN_OF`` steps of ``descend``."""
+    right, _ = descend(divided, rate, seed, **how)
     return [round(share, 4) for share in right.view(-1, MEAN_OF).mean(-1).tolist()]
+
+
+@torch.no_grad()
+def look(weights: list[Tensor], divided: bool) -> dict[str, float]:
+    """Return what the rows of fresh examples are like.
+
+    slope: the median of w(1 - w) of the right key; saturated: the share of rows whose largest
+    weight has a slope below ``SATURATED``, and of the wrong ones among them; spread: of the scores
+    that softmax gets, in a row; lead: of the right key over the mean of the others, before division
+    """
+    torch.manual_seed(99)
+    d_k = weights[0].shape[1]
+    batches = zip(*(ask() for _ in range(FRESH)), strict=True)
+    question, words, labels, answer = (torch.cat(batch) for batch in batches)
+    q, k, v = (x @ w for x, w in zip((question, words, labels), weights, strict=True))
+    scale = d_k**-0.5 if divided else 1.0
+    output, rows = scaled_dot_product_attention(q, k, v, scale=scale)
+    scores, rows = (q @ k.mT)[:, 0], rows[:, 0].double()
+    half = slice(SIZE // 2)
+    right = (words[..., half] - question[..., half]).abs().sum(-1).argmin(-1)[:, None]
+    of_right, best = rows.gather(1, right), rows.amax(-1)
+    flat, wrong = best * (1 - best) < SATURATED, output[:, 0].argmax(-1) != answer
+    own = scores.gather(1, right)[:, 0]
+    found = {
+        "slope": (of_right * (1 - of_right)).median(),
+        "saturated": flat.double().mean(),
+        "saturated of the wrong": flat[wrong].double().mean(),
+        "spread": (scores * scale).std(-1).mean(),
+        "lead": (own - (scores.sum(-1) - own) / (KEYS - 1)).mean(),
+    }
+    return {name: float(f"{value.item():.4g}") for name, value in found.items()}
 
 
 def _all(d_k: int) -> dict[str, dict[str, list[list[float]]]]:
@@ -80,6 +120,19 @@ def _all(d_k: int) -> dict[str, dict[str, list[list[float]]]]:
             for rate in RATES
         }
         for name in ("divided", "undivided")
+    }
+
+
+def _looks() -> dict[str, dict[str, list[dict[str, float]]]]:
+    return {
+        name: {
+            kind: [
+                look(descend(kind == "divided", rate, seed, steps=steps)[1], kind == "divided")
+                for seed in SEEDS
+            ]
+            for kind in ("divided", "undivided")
+        }
+        for name, (rate, steps) in LOOKS.items()
     }
 
 
@@ -94,6 +147,7 @@ def main() -> None:
         }
         for name, how in RIVALS.items()
     }
+    found["rows"] = _looks()
     SCORES.write_text(json.dumps(found) + "\n", encoding="utf-8")
 
 
