@@ -8,14 +8,16 @@ A function counts as begun when its "..." is gone.
 import numpy as np
 
 
-def online_softmax(scores, values, size):
-    """Write the online softmax of one row.
+def online_softmax(scores, values, mask, size):
+    """Write the online softmax of one row with a mask.
 
     The row comes in pieces of `size` scores (the last may be shorter). See each once
     (no check can tell whether you do): keep the largest score so far, and the sum of
-    `exp(score - largest)` over all scores so far. Scores may be in the hundreds.
+    `exp(score - largest)` over all scores so far. Only scores whose `mask` is True count.
+    A piece may be hidden as a whole, even the first; as long as nothing has been seen, the
+    largest score is -inf and the sum 0. Scores may be in the hundreds.
 
-    Shapes: `scores` (S,), `values` (S, d), `size` an int.
+    Shapes: `scores` (S,), `values` (S, d), `mask` (S,) bool, at least once True, `size` an int.
 
     Return: what was kept after each piece, (pieces, 2), largest and sum; and the row's output (d,).
     """

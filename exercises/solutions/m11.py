@@ -5,17 +5,19 @@ import numpy as np
 from course.exercises import Task
 
 
-def online_softmax(scores, values, size):
+def online_softmax(scores, values, mask, size):
     top, total, mix = -np.inf, 0.0, np.zeros(values.shape[1])
     kept = []
     for start in range(0, len(scores), size):
-        end = start + size
-        s, v = scores[start:end], values[start:end]
-        new = max(top, s.max())
-        rate = np.exp(top - new)
-        total = rate * total + np.exp(s - new).sum()
-        mix = rate * mix + np.exp(s - new) @ v
-        top = new
+        piece = slice(start, start + size)
+        seen = mask[piece]
+        s, v = scores[piece][seen], values[piece][seen]
+        if len(s):
+            new = max(top, s.max())
+            rate = np.exp(top - new)
+            total = rate * total + np.exp(s - new).sum()
+            mix = rate * mix + np.exp(s - new) @ v
+            top = new
         kept.append([top, total])
     return np.array(kept), mix / total
 
@@ -33,14 +35,15 @@ def bytes_carried(L, S, d, t, bytes_each):
     return bytes_each * plain, bytes_each * tiled
 
 
-def prefix_by_prefix(scores, values, size):
+def prefix_by_prefix(scores, values, mask, size):
     """Every prefix from scratch, by PyTorch: it goes back, but is right."""
     import torch
 
     ends = [min(end, len(scores)) for end in range(size, len(scores) + size, size)]
-    tops = [scores[:end].max() for end in ends]
-    sums = [np.exp(scores[:end] - top).sum() for end, top in zip(ends, tops, strict=True)]
-    weights = torch.from_numpy(scores).softmax(-1).numpy()
+    seen = [scores[:end][mask[:end]] for end in ends]
+    tops = [s.max(initial=-np.inf) for s in seen]
+    sums = [np.exp(s - top).sum() for s, top in zip(seen, tops, strict=True)]
+    weights = torch.from_numpy(np.where(mask, scores, -np.inf)).softmax(-1).numpy()
     return np.stack([tops, sums], axis=1), weights @ values
 
 
@@ -66,11 +69,18 @@ def counted(L, S, d, t, bytes_each):
 
 
 def rows(rng, size):
-    """Scores that mostly grow, as otherwise a forgotten rate is never missed; some far from 0."""
-    length = 3 * size + size % 3
+    """Scores that mostly grow, as otherwise a forgotten rate is never missed; some far from 0.
+
+    In every second row the first piece is hidden as a whole.
+    """
+    length, piece = 3 * size + size % 3, 1 + size % 4
     scores = np.sort(rng.normal(size=length)) * 2 + rng.normal(size=length) * 0.3
     scores += {6: 800, 7: -800}.get(size, 0)
-    return scores.round(2), rng.normal(size=(length, 1 + size % 4)).round(2), 1 + size % 4
+    mask = rng.random(length) < 0.8
+    mask[-1], mask[0] = True, True
+    if size % 2 == 0:
+        mask[:piece], mask[piece] = False, True
+    return scores.round(2), rng.normal(size=(length, piece)).round(2), mask, piece
 
 
 def halves(rng, size):
@@ -87,23 +97,43 @@ def shapes(rng, size):
     return L, int(rng.integers(1, 40)) + L, int(rng.choice([2, 8, 64])), t, 2 + 2 * (size % 2)
 
 
-def running(scores, values, size, *, rate_of_sum=True, rate_of_mix=True, up=False, divide=True):
+def running(
+    scores, values, mask, size, *, rate_of_sum=True, rate_of_mix=True, up=False, divide=True
+):
     top, total, mix, kept = -np.inf, 0.0, np.zeros(values.shape[1]), []
     for start in range(0, len(scores), size):
-        s, v = scores[start : start + size], values[start : start + size]
-        new = max(top, s.max())
-        rate = (np.exp(new - top) if up else np.exp(top - new)) if kept else 0.0
-        total = (rate if rate_of_sum else 1) * total + np.exp(s - new).sum()
-        mix = (rate if rate_of_mix else 1) * mix + np.exp(s - new) @ v
-        top = new
+        piece = slice(start, start + size)
+        s, v = scores[piece][mask[piece]], values[piece][mask[piece]]
+        if len(s):
+            new = max(top, s.max())
+            rate = (np.exp(new - top) if up else np.exp(top - new)) if total else 0.0
+            total = (rate if rate_of_sum else 1) * total + np.exp(s - new).sum()
+            mix = (rate if rate_of_mix else 1) * mix + np.exp(s - new) @ v
+            top = new
         kept.append([top, total])
     return np.array(kept), mix / total if divide else mix
 
 
-def own_largest(scores, values, size):
-    pieces = [scores[start : start + size] for start in range(0, len(scores), size)]
-    kept = [[s.max(), np.exp(s - s.max()).sum()] for s in pieces]
-    return np.array(kept), running(scores, values, size)[1]
+def unguarded(scores, values, mask, size):
+    """Hide by -inf, and subtract -inf from it where nothing has been seen."""
+    top, total, mix, kept = -np.inf, 0.0, np.zeros(values.shape[1]), []
+    for start in range(0, len(scores), size):
+        piece = slice(start, start + size)
+        s = np.where(mask[piece], scores[piece], -np.inf)
+        new = max(top, s.max())
+        total = np.exp(top - new) * total + np.exp(s - new).sum()
+        mix = np.exp(top - new) * mix + np.exp(s - new) @ values[piece]
+        top = new
+        kept.append([top, total])
+    return np.array(kept), mix / total
+
+
+def own_largest(scores, values, mask, size):
+    starts = range(0, len(scores), size)
+    pieces = [scores[start : start + size][mask[start : start + size]] for start in starts]
+    tops = [s.max(initial=-np.inf) for s in pieces]
+    kept = [[top, np.exp(s - top).sum()] for s, top in zip(pieces, tops, strict=True)]
+    return np.array(kept), running(scores, values, mask, size)[1]
 
 
 TASKS = [
@@ -113,12 +143,14 @@ TASKS = [
         truth=prefix_by_prefix,
         hints=[
             "Begin with a largest of `-np.inf`, a sum of 0 and a mix of `d` zeros.",
-            "A piece brings `new = max(top, s.max())`. Old amounts are worth `np.exp(top - new)`.",
+            "Take only scores and values whose mask is True. If a piece has none, nothing changes. "
+            "Else it brings `new = max(top, s.max())`. Old amounts are worth `np.exp(top - new)`.",
             "Multiply the sum *and* the mix by that rate, then add `np.exp(s - new).sum()` and "
             "`np.exp(s - new) @ v`. Divide once, at the end.",
         ],
         why="Every old part was `exp(s - top)`. Times `exp(top - new)` it is `exp(s - new)`, as if "
-        "the new largest had been known from the start.",
+        "the new largest had been known from the start. And before the first score that counts, "
+        "−inf − −inf isn't a number. So a piece that is hidden as a whole has to be skipped.",
         mistakes={
             "you didn't convert the mix: it needs the same rate as the sum":
                 lambda *row: running(*row, rate_of_mix=False),
@@ -129,6 +161,10 @@ TASKS = [
             "you didn't divide the mix by the sum at the end":
                 lambda *row: running(*row, divide=False),
             "you kept each piece's own largest and sum; keep those of all so far": own_largest,
+            "you let hidden scores count: leave out those whose mask is False":
+                lambda s, v, mask, size: running(s, v, np.ones_like(mask), size),
+            "as long as nothing has been seen, your rate is exp(−inf − −inf), which isn't a "
+            "number: skip a piece that is hidden as a whole": unguarded,
         },
     ),
     Task(
@@ -165,7 +201,7 @@ TASKS = [
             "The number of tiles is `L / t`, rounded up: `-(-L // t)`.",
         ],
         why="The map costs 4·L·S. Tiles trade it for keys and values that come by L/t times, "
-        "2·S·d each time: less, as soon as t is above d/2.",
+        "2·S·d each time: less, at the latest when t reaches d/2.",
         mistakes={
             "your tiles are rounded down: the last, smaller tile needs all keys too":
                 lambda L, S, d, t, b: (bytes_carried(L, S, d, t, b)[0],

@@ -282,6 +282,7 @@ return timed(device, rounds, warm=0)
 return timed(device, rounds, wait=False)
 return timed(device, rounds, wait_first=False)
 m11.online_softmax
+mix / total -> np.exp(scores[mask]) @ values[mask] / np.exp(scores[mask]).sum()
 mix / total -> np.exp(scores) @ values / np.exp(scores).sum()
 mix = -np.inf -> mix = -10.0
 rate = np.exp(top - new) -> rate = 1.0
@@ -290,6 +291,8 @@ np.array(kept), mix / total -> mix / total, np.array(kept)
 np.array(kept), -> np.array(kept)[-1:],
 [top, total] -> [top, total * np.exp(top)]
 mix / total -> values.mean(0)
+mix / total -> values[mask].mean(0)
+[top, total] -> [max(top, -1e9), total]
 m11.merge
 return (((x := np.exp(np.minimum(lse_a, 700))) * output_a
     + (y := np.exp(np.minimum(lse_b, 700))) * output_b)
@@ -383,6 +386,8 @@ m10.benchmark
 return timed(device, rounds, warm=2)
 return timed(device, rounds, warm=3)
 return timed(device, rounds, warm=7)
+m11.online_softmax
+if len(s): -> if seen.any():
 m11.merge
 (a * output_a + b * output_b) / (a + b) ->
     output_b + (output_a - output_b) / (1 + np.exp(np.minimum(lse_b - lse_a, 700)))

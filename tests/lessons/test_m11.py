@@ -36,7 +36,8 @@ def test_the_steps_with_a_pencil(page):
     sums = [first.sum(), rate * first.sum(), parts.sum()]
     mixes = [first @ values[:2], rate * (first @ values[:2]), parts @ values]
     steps = [step.get_text().replace("\xa0", " ") for step in page.select("#sec-online > ol > li")]
-    assert f"Sum: {sums[0]:g}. Mix: ½ · 10 + 1 · 20 = {mixes[0]:g}." in steps[0]
+    assert f"½ + 1 = {sums[0]:g}; " in steps[0]
+    assert f"Mix: ½ · 10 + 1 · 20 = {mixes[0]:g}." in steps[0]
     assert f"the sum becomes {sums[1]:g}, the mix {mixes[1]:g}." in steps[1]
     assert f"Sum: {sums[1]:g} + {parts[2:].sum():g} = {sums[2]:g}." in steps[1]
     assert f"Mix: {mixes[1]:g} + 1 · 30 + ½ · 40 = {mixes[2]:g}." in steps[1]
@@ -69,7 +70,10 @@ def test_the_whole_row_and_a_third_piece(page):
         f"{powers @ values:,.0f}/{powers.sum():g} is {powers @ values / powers.sum():.2f}" in said
     )
     back = " ".join(page.select_one("#sec-back").get_text().split())
-    assert f"a weight of 2²/{total:g} = 4/{total:g}." in back
+    larger = np.array([10.0, 20, 30, 41])  # the last value, larger by 1
+    assert powers[:4] @ larger / total - mix / total == pytest.approx(4 / 15)
+    assert "were 41, how much larger would the output be? By 4/15," in back
+    assert f"a weight of 2²/{total:g} = 4/{total:g}, as above." in back
     assert f"1.875 · 2³ = {1.875 * 2**3:g}." in back
     assert f"It is 2³/{total:g} = 8/{total:g}, a little more than a half." in back
 
@@ -95,6 +99,16 @@ def test_what_the_plain_way_carries(page):
     want = [operations / 1e6, 2, carried / 1e6, operations / carried, 312 / 1.5]
     [said] = [p for p in page.select("#sec-desk p") if p.get_text().startswith("The two prod")]
     assert numbers(said.get_text()) == pytest.approx(want, abs=0.51)
+
+
+def test_whole_rows_and_whole_maps_do_not_fit_on_a_desk(page):
+    """Of 128 queries in a long text, 4 bytes a score; and one map of 1,024 tokens, 2 bytes each."""
+    said = " ".join(page.select_one("main").get_text().split())
+    assert 4 * 1024 < 192e3 < 4 * 128 * 8192
+    assert f"8,192 tokens take {4 * 128 * 8192 / 1e6:.1f} MB" in said
+    assert f"This one takes {2 * 1024**2 / 1e6:.1f} MB." in said
+    assert 192e3 < 2 * 1024**2 < 20e6  # too large for one desk, and not for all of them
+    assert f"about {19 / 1.5:.0f} times as much can pass" in said
 
 
 def test_nearly_all_is_the_map():
@@ -184,7 +198,8 @@ def test_seven_products_for_six(page):
     assert (numbers(plain), numbers(tiled)) == ([6], [7])
     assert "17\u202f% more" in page.select_one("#sec-back").get_text()
     assert f"{7 / 6 - 1:.0%}" == "17%"
-    assert "7.3 ms in place of 41.7" in page.select_one("#sec-production").get_text()
+    made = " ".join(page.select_one("#sec-production").get_text().split())
+    assert f"There tiles took {41.7 / 7.3:.1f} times less time" in made
     assert "nine times less" in page.select_one("#sec-back").get_text()
     assert round(40.3 / 4.4) == 9
 
@@ -296,8 +311,13 @@ def test_the_function_s_mask_hides_most_tiles(page):
     assert numbers(output(page, "flex-equal"))[0] < 1e-6
 
 
-def test_what_check_it_says(defined):
-    """A row whose largest comes first has no rate below 1."""
+def test_what_check_it_says(defined, page):
+    """With no larger score the rate is 1, and the new part is added."""
+    ln_2 = torch.tensor(2.0).double().log()
+    before = (5 * ln_2.view(1, 1), torch.tensor([[2.0]]), torch.tensor([[40.0]]).double())
+    after = defined["take_in"](before, 3 * ln_2.view(1, 1), torch.tensor([[8.0]]).double())
+    assert [round(float(x), 6) for x in after[1:]] == [2.25, 42]
+    assert "the sum is 2.25, and the mix 40 + ¼ · 8 = 42." in " ".join(page.get_text().split())
     kept = torch.tensor([[-torch.inf]]), 0.0, 0.0
     scores = torch.tensor([[5.0, 1, 4, 0, 3, 2]])
     tops = []
