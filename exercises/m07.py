@@ -11,8 +11,9 @@ import numpy as np
 def positions_as_waves(length, size):
     """Make sinusoidal positions.
 
-    Place *p* is a row of `size` numbers: sin(pθ₀), cos(pθ₀), sin(pθ₁), cos(pθ₁), and so on, with
-    θᵢ = 10000^(−2i / size). Places count from 0; `size` is even.
+    Position *p* is a row of `size` numbers: sin(pθ₀), cos(pθ₀), sin(pθ₁), cos(pθ₁), and so on,
+    with θᵢ = 10000^(−2i / size), the speed of a hand. Here the number *up* stands before the number
+    to the *right*, as in the paper. Positions count from 0; `size` is even.
 
     Return: the positions (length, size).
     """

@@ -1,7 +1,8 @@
-// Three words in any order, and what attention makes of each: with the causal mask and without.
+// Three words in any order, and what attention makes of each: with the causal mask and without,
+// and with rotary positions and without.
 
 import {html} from "../assets/vendor/lit.js";
-import {selfAttention} from "./lib/attention.js";
+import {attentionSteps, selfAttention} from "./lib/attention.js";
 import {button, reset, toggle} from "./lib/controls.js";
 import {defineWidget} from "./lib/define-widget.js";
 import {flag, option} from "./lib/fields.js";
@@ -15,16 +16,28 @@ const mean = (rows) => rows[0].map((_, c) => rows.reduce((sum, row) => sum + row
 // Sums in another order may differ in the last bit.
 const isSame = (a, b) => a.every((x, c) => Math.abs(x - b[c]) < 1e-12);
 
+/** Rotary's turn of queries or keys of two numbers: one hand each, by one radian a position. */
+const turned = (rows) => rows.map(([right, up], place) => {
+  const [cos, sin] = [Math.cos(place), Math.sin(place)];
+  return [right * cos - up * sin, right * sin + up * cos];
+});
+
+function outputs(x, data, {causal, rotary}) {
+  const plain = selfAttention(x, data, {causal});
+  if (!rotary) return plain.output;
+  return attentionSteps({query: turned(plain.query), key: turned(plain.key), value: plain.value}, {causal}).output;
+}
+
 /** The words in their order, each with its output, and whether it had the same one at first. */
-export function ordered(data, {order, causal}) {
+export function ordered(data, {order, causal = false, rotary = false}) {
   const now = places(order);
-  const first = selfAttention(data.x, data, {causal}).output;
-  const {output} = selfAttention(now.map((word) => data.x[word]), data, {causal});
+  const first = outputs(data.x, data, {causal, rotary});
+  const output = outputs(now.map((word) => data.x[word]), data, {causal, rotary});
   const words = now.map((word, place) => ({
     token: data.tokens[word], output: output[place], same: isSame(output[place], first[word])
   }));
   const all = mean(output);
-  return {words, causal, moved: order !== ORDERS[0], mean: all, meanSame: isSame(all, mean(first))};
+  return {words, causal, rotary, moved: order !== ORDERS[0], mean: all, meanSame: isSame(all, mean(first))};
 }
 
 // ---- Sentence, view ------------------------------------------------------------------------
@@ -32,9 +45,9 @@ export function ordered(data, {order, causal}) {
 const pair = (vector) => `(${vector.map(format).join(", ")})`;
 const list = (words) => words.map(({token}) => token).join(" and ");
 
-export function sentence({words, causal, moved, meanSame}) {
+export function sentence({words, causal, rotary, moved, meanSame}) {
   const row = words.map(({token}) => token).join(" ");
-  const mask = causal ? "With the causal mask" : "Without a mask";
+  const mask = (causal ? "With the causal mask" : "Without a mask") + (rotary ? ", with rotary" : "");
   if (!moved) return `${row}. ${mask}: swap two words, and compare.`;
   const changed = words.filter(({same}) => !same);
   if (!changed.length) return `${row}. ${mask}, every word has the output that it had in the first order, and so has their average.`;
@@ -57,16 +70,23 @@ function swap(at) {
   };
 }
 
+const swaps = [button("Swap 1 and 2", swap(0)), button("Swap 2 and 3", swap(1))];
+const shared = {name: "word-order", model: ordered, sentence, view};
+
 /** data: {tokens: three words, x: a row of features each, query, key, value: matrices} */
 export const wordOrder = defineWidget({
-  name: "word-order",
+  ...shared,
   label: "Words in any order",
   key: "order",
   fields: () => ({order: option(ORDERS[0], ORDERS), causal: flag(false)}),
-  controls: () => [[
-    button("Swap 1 and 2", swap(0)), button("Swap 2 and 3", swap(1)), toggle("causal", "Causal mask"), reset
-  ]],
-  model: ordered,
-  sentence,
-  view
+  controls: () => [[...swaps, toggle("causal", "Causal mask"), reset]]
+});
+
+/** The same without a mask, where rotary may turn queries and keys; these have two numbers. */
+export const turnedOrder = defineWidget({
+  ...shared,
+  label: "Words in any order, turned by their positions",
+  key: "turned",
+  fields: () => ({order: option(ORDERS[0], ORDERS), rotary: flag(true)}),
+  controls: () => [[...swaps, toggle("rotary", "Rotary"), reset]]
 });

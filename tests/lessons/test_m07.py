@@ -102,8 +102,72 @@ def test_rotary_by_hand_and_by_complex_numbers(page):
     for row, m in zip(rows, (24, 60), strict=True):
         shown = [numbers(td.get_text().replace("−", "-"))[0] for td in row.select("td")[1:]]
         assert shown == pytest.approx([score(m, m - d) for d in range(6)], abs=0.0051)
+    told, (q0, k0) = said(page, "#rotary-hands"), (q[0], k[0])
+    apart = math.degrees(abs(np.angle(q0 * np.conj(k0))))
+    product = f"{abs(q0):.2f} · {abs(k0):.2f} · cos {apart:.0f}°"
+    assert f"{product} = −{-(q0 * np.conj(k0)).real:.2f}, for" in told
     best = max(range(24), key=lambda d: score(24, 24 - d))
     assert f"highest at a distance of {best}," in page.select_one("#sec-rotary").get_text()
+
+
+def pencil_rows(page, section):
+    """The rows of a section's first table in the text, as numbers; a fraction as its value."""
+    rows = page.select(f"{section} table:not(.screen-reader-only table)")[0].select("tbody tr")
+    cells = [[td.get_text().replace("−", "-").replace("¼", "0.25") for td in row.select("td")]
+             for row in rows]  # fmt: skip
+    return {name: texts for name, *texts in cells}
+
+
+def test_three_scores_get_a_bias_and_a_penalty(page):
+    """By positions.py: who leads before, with the learned numbers, and with a slope of ¼."""
+    from positions import alibi_bias
+
+    scores = np.array([1.2, 1.7, 1.0])  # three, two and one back
+    added = np.array([4.0, -1.0, -1.0])
+    with_bias = pencil_rows(page, "#sec-relative")
+    shown = np.array([[float(cell) for cell in cells] for cells in with_bias.values()])
+    assert shown.T.tolist() == [scores.tolist(), added.tolist(), pytest.approx(scores + added)]
+    assert (scores.argmax(), (scores + added).argmax()) == (1, 0)
+    penalized = scores + alibi_bias(4, 4)[0, 3, :3].numpy()
+    assert penalized.tolist() == pytest.approx([0.45, 1.2, 0.75])
+    with_alibi = pencil_rows(page, "#sec-alibi")
+    assert list(with_alibi) == list(with_bias) == ["three back", "two back", "one back"]
+    for (score, off, _), number, back in zip(with_alibi.values(), scores, (3, 2, 1), strict=True):
+        assert (float(score), off) == (number, f"-{back} · 0.25")
+    assert with_alibi["three back"][2] == f"{penalized[0]:.2f}"
+    answer = said(page, "#sec-alibi .answer")
+    assert "1.7 − 0.5 = 1.2, and one back has 1 − 0.25 = 0.75" in answer
+    assert penalized.argmax() == 1
+    assert scores[0] > scores[2]
+    assert penalized[0] < penalized[2]  # "one back has come past three back"
+
+
+def test_a_row_of_the_learned_table_is_added(page):
+    told, dog = said(page, "#sec-learned"), np.array([0.5, -1])
+    for position, row in ((0, [0.2, 0.1]), (2, [-0.3, 0.4])):
+        right, up = dog + row
+        assert f"dog at position {position} is" in told
+        assert f"= ({right:.1f}, {up:.1f})".replace("-", "−") in told
+
+
+def test_alibi_alone_doesn_t_know_before_from_after(page):
+    """Without a mask; and the third question of Check it."""
+    from attention import scaled_dot_product_attention
+    from positions import alibi_bias
+
+    generator = torch.Generator().manual_seed(0)
+    q, k, v = torch.randn(3, 3, 4, generator=generator).double()
+    bias = alibi_bias(2, 3, dtype=torch.float64)[0]
+
+    def kept(order, **options):
+        """Which words have the output that they had in *dog bites man*."""
+        one, other = (scaled_dot_product_attention(q[o], k[o], v[o], bias=bias, **options)[0]
+                      for o in ([0, 1, 2], order))  # fmt: skip
+        return [torch.allclose(one[word], other[at]) for at, word in enumerate(order)]
+
+    assert kept([2, 1, 0]) == [True] * 3
+    assert kept([1, 0, 2]) == [False] * 3
+    assert kept([2, 1, 0], is_causal=True) == [False] * 3
 
 
 def test_alibi_s_slopes_as_the_text_has_them():
@@ -115,7 +179,6 @@ def test_alibi_s_slopes_as_the_text_has_them():
     assert (-bias[0, 1, 0], -bias[-1, 1, 0]) == (1 / 2, 1 / 256)
     of_four = alibi_bias(4, 2)  # the models have four heads
     assert (-of_four[0, 1, 0], -of_four[-1, 1, 0]) == (1 / 4, 1 / 256)
-    assert [1.7 - d / 4 for d in (2, 6)] == pytest.approx([1.2, 0.2])
 
 
 def test_two_heads_of_relative_have_found_three_back():
@@ -170,22 +233,27 @@ def test_the_window_s_table_is_the_committed_scores(page):
 
 def test_the_table_of_ways_has_what_was_measured(page):
     right, other = SCORES["right"], SCORES["other constants"]
-    shown = {name: [float(cell) for cell in cells[-2:]]
+    shown = {name: [float(cell) for cell in cells]
              for name, cells in table(page, "methods").items()}  # fmt: skip
+    assert shown.pop("blind guessing") == [(1 - LETTER_SHARE) / DIGITS] * 2
     assert list(shown) == list(WAYS)
     for name, seeds in WAYS.items():
-        want = [mean(far(seeds[question])) for question in ("back", "last")]
+        want = [mean(shares(seeds["back"])) for shares in (near, far)]
         assert shown[name] == pytest.approx(want, abs=0.0051)
     holds = [name for name, seeds in WAYS.items() if mean(far(seeds["back"])) > 0.95]
     assert holds == ["rotary, base 500,000"]
     told = said(page, "#sec-longer")
-    learned = mean(near(right["alibi"]["back"]))
-    assert f"right in {learned:.2f} of all cases even at positions 0 to 15" in told
     assert max(near(right["alibi"]["back"])) < 0.4  # "hardly learned three back at all"
     steep = other["alibi"]["back"]
     there = f"in {mean(near(steep)):.2f} of all cases at positions 0 to 15, and still in"
     assert f"{there} {mean(far(steep)):.2f} at 48 to 63." in told
     assert mean(far(right["rotary"]["last"])) < 0.3
+    alibi, *rest = (
+        far(right[kind]["last"])
+        for kind in ("alibi", "sinusoidal", "learned", "relative", "rotary", "none")
+    )
+    assert min(alibi) > max(map(max, rest)), "the last letter is ALiBi's task"
+    assert f"{math.exp(1 / 4):.1f} times the weight of three back" in told
 
 
 def test_hands_come_round_at_6_and_at_13(page):
@@ -206,7 +274,6 @@ def test_hands_come_round_at_6_and_at_13(page):
         turned = distance * rounds
         near_start = (hands[distance].real > 0.85) & (turned > 0.9)
         assert np.round(turned[near_start]).tolist() == whole
-    assert round(2 * math.pi) == 6  # rotary: from 3 to 9 the fast hand goes round once
 
 
 def test_the_base_is_told_as_the_code_takes_it(page):
@@ -218,23 +285,24 @@ def test_the_base_is_told_as_the_code_takes_it(page):
     speeds = torch.atan2(row[:, 0], row[:, 1])
     factors = speeds[:-1] / speeds[1:]
     assert factors.tolist() == pytest.approx([100 ** (1 / 6)] * 5)
-    assert f"each of the others turns {factors[0]:.2f} times less than the one" in told
-    assert f"round once after {2 * math.pi / speeds[0].item():.1f} positions" in told
+    assert f"Each of the others turns {factors[0]:.2f} times less than the one" in told
+    first = math.degrees(speeds[0])
+    assert "turns by one radian a position" in told
+    assert f"That is {first:.0f}°, so it is round once after 360 / {first:.0f} ≈" in told
+    assert f"≈ {2 * math.pi / speeds[0].item():.1f} positions" in told
     assert f"Where does the {factors[0]:.2f} come from?" in told
     assert speeds.tolist() == pytest.approx([100 ** (-2 * i / 12) for i in range(6)])
     larger = sinusoidal_positions(2, 12, base=500, dtype=torch.float64)[1].view(6, 2)
     slower = torch.atan2(larger[:, 0], larger[:, 1]) < speeds - 1e-9
     assert slower.tolist() == [False, *[True] * 5]  # "all hands but the first"
-    assert "the second of two hands turns 10 times less, as that is the square root of 100" in said(
-        page, "#sec-rotary"
-    )
+    assert "so the second turns √100 = 10 times less than the first" in said(page, "#sec-rotary")
 
 
 def test_learned_has_as_many_rows_as_the_text_says(page):
     from models.positions.train import load
 
     assert f"The learned table has {load('learned').place.num_embeddings} rows," in said(
-        page, "#sec-ways"
+        page, "#sec-longer"
     )
 
 
@@ -275,15 +343,18 @@ def test_hands_by_the_pencil():
 
 
 def test_the_clocks_of_five_positions(page):
-    """The figure's numbers, and the pencil's: one hand of 30° a position, up and then right."""
-    tips = [(math.sin(math.radians(30 * p)), math.cos(math.radians(30 * p))) for p in range(13)]
+    """The figure's numbers, and the pencil's: one hand of 30° a position, right and then up."""
+    tips = [(math.cos(math.radians(30 * p)), math.sin(math.radians(30 * p))) for p in range(13)]
     of_the_figure = page.select_one("#sec-clocks .screen-reader-only")
     shown = [numbers(row.get_text(" ").replace("−", "-"))
              for row in of_the_figure.select("tbody tr")]  # fmt: skip
-    for (right, up), place in zip(shown, (0, 1, 2, 3, 12), strict=True):
-        assert (up, right) == pytest.approx(tips[place], abs=0.001)
-    assert tips[3] == pytest.approx((1, 0))
-    assert tips[6] == pytest.approx((0, -1))
+    for tip, place in zip(shown, (0, 1, 2, 3, 12), strict=True):
+        assert tip == pytest.approx(tips[place], abs=0.001)
+    told = said(page, "#sec-clocks")
+    assert tips[3] == pytest.approx((0, 1))
+    assert "straight up, so its numbers are (0, 1)." in told
+    assert tips[6] == pytest.approx((-1, 0))
+    assert "The two numbers are (−1, 0)." in told
     assert tips[12] == pytest.approx(tips[0])
 
 
@@ -294,18 +365,28 @@ def test_with_rotary_it_matters_who_bites(page):
         [[1, 0.5], [0.5, 2], [2, -1]], [[1.5, 0.5], [0, 1], [1, 2]], [[1, 0.5], [-1, 1], [2, 1]]
     ))  # fmt: skip
 
-    def bites(rows, turn):
+    def outputs(rows, turn):
         q, k = (rows @ w @ (1, 1j) * np.exp(1j * turn * np.arange(3)) for w in (w_q, w_k))
-        scores = np.exp((q[1] * k.conj()).real / 2**0.5)
-        return scores @ rows @ w_v / scores.sum()
+        scores = np.exp(np.outer(q, k.conj()).real / 2**0.5)
+        return scores @ rows @ w_v / scores.sum(1, keepdims=True)
 
+    def bites(rows, turn):
+        return outputs(rows, turn)[1]
+
+    means = [outputs(rows, 1).mean(0) for rows in (x, x[::-1])]
+    assert abs(means[0] - means[1]).max() > 0.1, "the average changes, too"
+
+    rows = page.select("#rotary-order .static-form tbody tr")
+    cells = [[numbers(td.get_text().replace("−", "-")) for td in row.select("td")[1:]]
+             for row in rows]  # fmt: skip
+    assert cells[1] == [pytest.approx(bites(rows, 1), abs=0.0051) for rows in (x, x[::-1])]
     told = said(page, "#sec-rotary").replace("−", "-")
     one, other = bites(x, 1), bites(x[::-1], 1)
     unturned = bites(x, 0)
     assert unturned == pytest.approx(bites(x[::-1], 0))
     one, other, unturned = ("({:.2f}, {:.2f})".format(*out) for out in (one, other, unturned))
     assert f"comes out as {one}, in man bites dog as {other}." in told
-    assert f"Without positions it was {unturned} in both." in told
+    assert f"Without rotary it is {unturned} in both." in told
 
 
 def test_a_product_of_two_sums_is_four_products(page):

@@ -37,6 +37,16 @@ STATES = {
         "damaged": ["rotary.place=5", "rotary.place=99", "rotary.distance=24"],
         "goals": {},
     },
+    "rotary-order": {
+        "page": PAGE,
+        "key": "turned",
+        "states": {
+            "man bites dog": "turned.order=2.1.0",
+            "not turned": "turned.order=2.1.0&turned.rotary=0",
+        },
+        "damaged": ["turned.order=2.1", "turned.rotary=2"],
+        "goals": {},
+    },
     "moved-pair": {
         "page": "longer.html",
         "key": "pair",

@@ -19,14 +19,17 @@ WORDS = {
 }
 
 
+@pytest.mark.parametrize("rotary", [False, True])
 @pytest.mark.parametrize("causal", [False, True])
 @pytest.mark.parametrize("order", list(itertools.permutations(range(3))))
-def test_the_shuffled_words_have_attention_py_s_outputs(order, causal):
+def test_the_shuffled_words_have_attention_py_s_outputs(order, causal, rotary):
+    turn = Rotary(2) if rotary else lambda heads: heads
+
     def outputs(x):
         q, k, v = (x @ WORDS[name] for name in ("query", "key", "value"))
-        return scaled_dot_product_attention(q, k, v, is_causal=causal)[0]
+        return scaled_dot_product_attention(turn(q), turn(k), v, is_causal=causal)[0]
 
-    state = {"order": ".".join(map(str, order)), "causal": causal}
+    state = {"order": ".".join(map(str, order)), "causal": causal, "rotary": rotary}
     model = ORDER.call("ordered", WORDS, state)
     now, first = outputs(WORDS["x"][list(order)]), outputs(WORDS["x"])[list(order)]
     got = torch.tensor([word["output"] for word in model["words"]]).double()
@@ -34,7 +37,12 @@ def test_the_shuffled_words_have_attention_py_s_outputs(order, causal):
     same = [torch.allclose(a, b, atol=1e-9) for a, b in zip(now, first, strict=True)]
     assert [word["same"] for word in model["words"]] == same
     assert model["meanSame"] == torch.allclose(now.mean(0), first.mean(0), atol=1e-9)
-    if not causal:
+    if rotary:  # only a word that sees the same words as far away as before keeps its output
+        away = [{word: at - order.index(i) for at, word in enumerate(order)} for i in order]
+        seen = [{w: d for w, d in row.items() if d <= 0 or not causal} for row in away]
+        first = [{w: w - i for w in range(3) if w <= i or not causal} for i in order]
+        assert same == [a == b for a, b in zip(seen, first, strict=True)]
+    elif not causal:
         assert all(same)
     else:  # a word sees the same words before it, in whatever order
         seen = [set(order[:i]) == set(range(order[i])) for i in range(3)]
