@@ -73,11 +73,12 @@ def test_hands_turn_as_far_as_the_text_says(page):
     assert f"Hand 2 turns by {fast:.2f}° a position." in hands
     assert f"In the training it came to {15 * fast:.0f}° at most," in hands
     assert f"now it goes on to {47 * fast:.0f}°." in hands
+    assert 63 * fast == pytest.approx(360, abs=2)  # "it has come full circle"
     assert f"31 · {fast:.2f}° = {31 * fast:.0f}°, which is half a round." in asked
     assert 31 * fast == pytest.approx(180, abs=3)
     first, third, fourth = (math.degrees(10_000 ** -(hand / 4)) for hand in (0, 2, 3))
     assert f"Hand 1 turns by {first:.0f}° a position" in hands
-    assert f"in 47 positions they come to {47 * third:.0f}° and {47 * fourth:.0f}°." in hands
+    assert f"pair’s curve ends, they come to {47 * third:.0f}° and {47 * fourth:.0f}°." in hands
     at_128, fallen = 127 * slow, 43 * fast
     assert at_128 == pytest.approx(48 * fast, abs=2)  # "about as far as the faster one at 48"
     assert 63 * slow <= 24 * fast  # "no further than"
@@ -272,10 +273,14 @@ def test_a_larger_base_and_100_steps_stretch_rotary(page):
     assert larger ** -(3 / 4) == pytest.approx(10_000 ** -(3 / 4) / 4)
     told, furthest = said(page, "#in-practice"), 63 * math.degrees(larger**-0.25)
     assert f"≈ {larger:,.0f}." in told
-    assert f"takes a larger base (Peng et al. 2024), here {larger:,.0f}." in told
+    assert f"turns a quarter as far, too; here it is {larger:,.0f}." in told
+    hands = 4
+    assert larger == pytest.approx(10_000 * 4 ** (hands / (hands - 1)))
     assert f"hand 2 turns by {furthest:.0f}° at a distance of 63" in told
     assert furthest > 180  # "still a suspect"
     half = math.pi * larger**0.25
+    assert f"only for keys more than {half:.0f} back." in told
+    assert suspected(4, larger, 16, 64) == [2]
     assert f"comes half round only at {half:.0f}, in place of {math.pi * 10:.0f}." in told
     assert round(4 ** (1 / 3), 4) == 1.5874
     assert larger == pytest.approx(15.874**4, rel=1e-4)
@@ -315,6 +320,9 @@ def test_no_positions_name_the_last_letter_more_often_than_three_ways(page):
     told, right = said(page, "#sec-others"), SCORES["right"]
     none, *others = (f"{mean(far(right[kind]['last'])):.2f}"
                      for kind in ("none", "sinusoidal", "learned", "rotary"))  # fmt: skip
+    near_of_relative = [mean(near(right["relative"][q])) for q in ("back", "last")]
+    far_of_relative = [mean(far(right["relative"][q])) for q in ("back", "last")]
+    assert all(0 < a - b < 0.2 for a, b in zip(near_of_relative, far_of_relative, strict=True))
     assert f"the last letter in {none} of all cases, and rotary with 10,000 only in" in told
     assert f"only in {others[-1]}." in told
     assert float(none) > max(map(float, others))
@@ -399,7 +407,7 @@ def test_the_bases_table_is_the_committed_scores(page):
         assert row[3] == f"{word}: {mean(shares):.2f}"
         assert max(shares) < 0.09 or word == "right"
     half = round(180 / math.degrees(500_000**-0.25))
-    assert f"With 500,000 that needs {half} positions." in said(page, "#sec-base")
+    assert f"For these, half a round takes {half} positions." in said(page, "#sec-base")
 
 
 def test_half_a_round_by_the_pencil(page):
