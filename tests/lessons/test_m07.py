@@ -377,9 +377,9 @@ def test_with_rotary_it_matters_who_bites(page):
     assert abs(means[0] - means[1]).max() > 0.1, "the average changes, too"
 
     rows = page.select("#rotary-order .static-form tbody tr")
-    cells = [[numbers(td.get_text().replace("−", "-")) for td in row.select("td")[1:]]
-             for row in rows]  # fmt: skip
-    assert cells[1] == [pytest.approx(bites(rows, 1), abs=0.0051) for rows in (x, x[::-1])]
+    for row, want in zip(rows, outputs(x, 1), strict=True):
+        [shown] = [numbers(td.get_text().replace("−", "-")) for td in row.select("td")[1:]]
+        assert shown == pytest.approx(want.tolist(), abs=0.0051)
     told = said(page, "#sec-rotary").replace("−", "-")
     one, other = bites(x, 1), bites(x[::-1], 1)
     unturned = bites(x, 0)
