@@ -165,6 +165,19 @@ def test_two_keys_in_a_table_and_a_third_case(page):
     assert after - 0.99 == pytest.approx(0.001, abs=0.0002)
 
 
+def test_the_root_counts_when_two_keys_are_level(page):
+    """Level keys, nudged by 0.1, with the division by √512 and without; and 1.1/2.1 by pencil."""
+    said = " ".join(page.select_one("#sec-training").get_text().split())
+    moved = [math.exp(n) / (math.exp(n) + 1) - 0.5 for n in (0.1, 0.1 / 512**0.5)]
+    assert f"its weight moves by {moved[0]:.3f}" in said
+    assert f"only {0.1 / 512**0.5:.4f} of the nudge is left" in said
+    assert f"and the weight moves by {moved[1]:.4f}." in said
+    assert round(moved[0] / moved[1]) == round(512**0.5) == 23
+    pencil = " ".join(page.select_one("#sec-nudge").get_text().split())
+    assert f"By 1.1/2.1 you get {1.1 / 2.1 - 0.5:.3f}." in pencil
+    assert f"{math.exp(0.1):.3f}, and with that it is {1.105 / 2.105 - 0.5:.3f}." in pencil
+
+
 def test_the_spoiled_vector_is_the_one_named(page):
     """From the figure's own numbers: half of the ninth row is that of one of the eight."""
     rng = torch.Generator().manual_seed(4)
@@ -262,7 +275,7 @@ def test_undivided_slopes_fall_and_scatter_and_divided_ones_stay(page):
     flat, steep = sum(slope < 0.01 for slope in at_512), sum(slope > 0.1 for slope in at_512)
     others = len(at_512) - flat
     assert f"{flat} of the forty rows have a slope below 0.01. But in the other {others}" in said
-    learning = " ".join(page.select_one("#sec-training").get_text().split())
+    learning = " ".join(page.select_one("#two-cures").get_text().split())
     assert "The rows that aren’t saturated send back too much." in learning
     assert max(at_512) > 20 * max(divided) / 512**0.5  # "and there it divides the gradient"
     assert 2 < steep < 13
@@ -371,24 +384,23 @@ def test_a_larger_rate_helps_the_undivided_layers_at_first_only():
 def test_why_the_undivided_layers_come_late(page):
     """Their right key can't be pushed in most rows; and their long first steps lead nowhere."""
     first, later = (training()["rows"][look] for look in ("at first", "late"))
-    said = " ".join(page.select_one("#sec-training").get_text().split())
+    said = " ".join(page.select_one("#two-cures").get_text().split())
     divided, raw = ([row["slope"] for row in first[kind]] for kind in KINDS)
-    assert f"its slope at the beginning is about {fmean(divided):.2f} in a typical row" in said
+    assert f"it is about {fmean(divided):.2f} in a typical row at the beginning" in said
     assert max(raw) < 1e-12
     assert "In the others it is below 10⁻¹²," in said
     for kind, least, most in (("divided", 0, 0), ("undivided", 0.7, 0.73)):
         assert all(least <= row["saturated"] <= most for row in first[kind])
-    box = " ".join(page.select_one("#gradient-lottery").get_text().split())
     ahead, behind = (fmean(row["lead"] for row in later[kind]) for kind in KINDS)
     assert min(row["lead"] for row in later["divided"]) > 5 > 0 > behind
-    assert f"its undivided score is {ahead:.0f} above the mean" in box
-    assert f"In the others it is {-behind:.0f} below it" in box
+    assert f"its undivided score is {ahead:.0f} above the mean" in said
+    assert f"In the others it is {-behind:.0f} below it" in said
     before, after = (
         [fmean(row[what] for row in rows["undivided"]) for what in ("spread", "saturated")]
         for rows in (first, later)
     )
-    assert f"from {before[0]:.0f} to {after[0]:.0f}, so that {100 * after[1]:.0f} % of" in box
-    assert f"where it was {100 * before[1]:.0f} %." in box
+    assert f"from {before[0]:.0f} to {after[0]:.0f}, so that {100 * after[1]:.0f} % of" in said
+    assert f"where it was {100 * before[1]:.0f} %." in said
     # Beginnings without saturation aren't late, with the same long steps: saturation is the reason.
     small = training()["rivals"]["small start"]["0.3"]
     assert min(ends(small)) > 0.98 > max(ends(training()["undivided"]["0.3"]))
@@ -397,9 +409,9 @@ def test_why_the_undivided_layers_come_late(page):
 def test_why_the_undivided_layers_get_stuck(page):
     """At a rate of 3 their scores grow until what is wrong is saturated; divided, hardly any is."""
     first, end = (training()["rows"][look] for look in ("at first", "stuck"))
-    said = " ".join(page.select_one("#sec-training").get_text().split())
+    said = " ".join(page.select_one("#two-cures").get_text().split())
     before, after = (fmean(row["spread"] for row in at["undivided"]) for at in (first, end))
-    assert f"their spread is {after:,.0f} in the end, where it was {before:.0f}" in said
+    assert f"in a row their spread is {after:,.0f} in the end, where it was {before:.0f}" in said
     stuck, still = ([row["saturated of the wrong"] for row in end[kind]] for kind in KINDS[::-1])
     assert f"answered wrongly, at least {100 * min(stuck):.0f} in 100 are saturated" in said
     assert round(100 * min(stuck)) == 99
@@ -440,7 +452,7 @@ def test_with_small_keys_the_division_matters_at_large_rates_only():
 
 def test_long_keys_make_only_the_first_trouble(page):
     """At 0.3 keys of 64 cost little, and keys of 512 more; at 1 and 3 both cost the same."""
-    said = " ".join(page.select_one("#gradient-lottery").get_text().split())
+    said = " ".join(page.select_one("#two-cures").get_text().split())
     long, small = ({n: training_of[n] for n in KINDS} for training_of in sizes_of_keys())
     raw, divided = (ends(small[name]["0.3"]) for name in ("undivided", "divided"))
     assert max(raw) < min(divided) < max(divided) < 1
