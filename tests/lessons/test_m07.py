@@ -107,7 +107,15 @@ def test_rotary_by_hand_and_by_complex_numbers(page):
     product = f"{abs(q0):.2f} · {abs(k0):.2f} · cos {apart:.0f}°"
     assert f"{product} = −{-(q0 * np.conj(k0)).real:.2f}, for" in told
     best = max(range(24), key=lambda d: score(24, 24 - d))
-    assert f"highest at a distance of {best}," in page.select_one("#sec-rotary").get_text()
+    of_it = said(page, "#sec-rotary")
+    assert f"highest at a distance of {best}," in of_it
+    hills = [d for d in range(1, 23) if score(24, 25 - d) < score(24, 24 - d) > score(24, 23 - d)]
+    assert sorted(hills, key=lambda d: -score(24, 24 - d))[:2] == [best, 9]
+    assert "At 9 there is a second hill, nearly as high, because the fast hand" in of_it
+    fast, slow = ((q * np.conj(k))[:, None] * np.exp(1j * np.outer(speed, (best, 9)))).real
+    assert score(24, 15) > 0.85 * score(24, 24 - best)
+    assert fast[1] == pytest.approx(fast[0], rel=0.05)
+    assert slow[1] < slow[0]  # "the slow hand has moved on by then, and adds less"
 
 
 def pencil_rows(page, section):
@@ -243,11 +251,14 @@ def test_the_table_of_ways_has_what_was_measured(page):
     holds = [name for name, seeds in WAYS.items() if mean(far(seeds["back"])) > 0.95]
     assert holds == ["rotary, base 500,000"]
     told = said(page, "#sec-longer")
-    assert max(near(right["alibi"]["back"])) < 0.4  # "hardly learned three back at all"
+    assert max(near(right["alibi"]["back"])) < 0.4  # "learned three back badly"
     steep = other["alibi"]["back"]
     there = f"in {mean(near(steep)):.2f} of all cases at positions 0 to 15, and still in"
     assert f"{there} {mean(far(steep)):.2f} at 48 to 63." in told
     assert mean(far(right["rotary"]["last"])) < 0.3
+    last = [mean(far(right[kind]["last"])) for kind in ("alibi", "rotary")]
+    assert f"it is right in {last[0]:.2f} of all cases at positions 48 to 63," in told
+    assert f"rotary with a base of 10,000 in only {last[1]:.2f}." in told
     alibi, *rest = (
         far(right[kind]["last"])
         for kind in ("alibi", "sinusoidal", "learned", "relative", "rotary", "none")
@@ -333,10 +344,11 @@ def test_rotary_goes_from_guessing_to_right():
 
 
 def test_hands_by_the_pencil():
-    """The tables of angles: who is three back, and that only the distance is left."""
+    """The tables of angles: who is three back, who is 15 back, and that only distance is left."""
     hand = {position: 30 * position for position in range(4, 8)}
     cosines = [math.cos(math.radians(hand[p] - (hand[7] - 90))) for p in hand]
     assert [round(c, 2) for c in cosines] == [1, 0.87, 0.5, 0]
+    assert math.cos(math.radians(15 * 30 - 90)) == pytest.approx(1)  # a round after three back
     for query, key, score in ((5, 2, 1), (5, 4, 0.5), (105, 102, 1), (105, 104, 0.5)):
         between = 30 * query - 90 - 30 * key
         assert math.cos(math.radians(between)) == pytest.approx(score)
@@ -368,16 +380,17 @@ def test_with_rotary_it_matters_who_bites(page):
     def outputs(rows, turn):
         q, k = (rows @ w @ (1, 1j) * np.exp(1j * turn * np.arange(3)) for w in (w_q, w_k))
         scores = np.exp(np.outer(q, k.conj()).real / 2**0.5)
-        return scores @ rows @ w_v / scores.sum(1, keepdims=True)
+        weights = scores / scores.sum(1, keepdims=True)
+        return weights @ rows @ w_v, weights
 
     def bites(rows, turn):
-        return outputs(rows, turn)[1]
+        return outputs(rows, turn)[0][1]
 
-    means = [outputs(rows, 1).mean(0) for rows in (x, x[::-1])]
+    means = [outputs(rows, 1)[0].mean(0) for rows in (x, x[::-1])]
     assert abs(means[0] - means[1]).max() > 0.1, "the average changes, too"
 
     rows = page.select("#rotary-order .static-form tbody tr")
-    for row, want in zip(rows, outputs(x, 1), strict=True):
+    for row, want in zip(rows, outputs(x, 1)[0], strict=True):
         [shown] = [numbers(td.get_text().replace("−", "-")) for td in row.select("td")[1:]]
         assert shown == pytest.approx(want.tolist(), abs=0.0051)
     told = said(page, "#sec-rotary").replace("−", "-")
@@ -387,6 +400,9 @@ def test_with_rotary_it_matters_who_bites(page):
     one, other, unturned = ("({:.2f}, {:.2f})".format(*out) for out in (one, other, unturned))
     assert f"comes out as {one}, in man bites dog as {other}." in told
     assert f"Without rotary it is {unturned} in both." in told
+    to_dog = outputs(x, 1)[1][1, 0], outputs(x[::-1], 1)[1][1, 2]
+    weight = "bites gives dog a weight of {:.2f} in the first order, and of {:.2f} in the second."
+    assert weight.format(*to_dog) in told
 
 
 def test_a_product_of_two_sums_is_four_products(page):
