@@ -15,7 +15,7 @@ def online_softmax(scores, values, mask, size):
     (no check can tell whether you do): keep the largest score so far, and the sum of
     `exp(score - largest)` over all scores so far. Only scores whose `mask` is True count.
     A piece may be hidden as a whole, even the first; as long as nothing has been seen, the
-    largest score is -inf and the sum 0. Scores may be in the hundreds.
+    largest score is `-np.inf` and the sum 0. Scores may be in the hundreds.
 
     Shapes: `scores` (S,), `values` (S, d), `mask` (S,) bool, at least once True, `size` an int.
 

@@ -150,7 +150,7 @@ TASKS = [
         ],
         why="Every old part was `exp(s - top)`. Times `exp(top - new)` it is `exp(s - new)`, as if "
         "the new largest had been known from the start. And before the first score that counts, "
-        "−inf − −inf isn't a number. So a piece that is hidden as a whole has to be skipped.",
+        "`-np.inf - -np.inf` isn't a number. So skip a piece that is hidden as a whole.",
         mistakes={
             "you didn't convert the mix: it needs the same rate as the sum":
                 lambda *row: running(*row, rate_of_mix=False),
