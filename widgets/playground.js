@@ -5,33 +5,31 @@ import {html, nothing} from "../assets/vendor/lit.js";
 import {answers, lessonOf} from "./lib/answers.js";
 import {defineWidget} from "./lib/define-widget.js";
 import {format, formatPercent} from "./lib/numbers.js";
-import {benchOf, follow} from "./playground/bench.js";
+import {benchOf, drawnPart, follow} from "./playground/bench.js";
 import {chart} from "./playground/chart.js";
 import {headMaps} from "./playground/heads.js";
 import {ENOUGH} from "./playground/learned.js";
-import {looked, offInWords, summarize} from "./playground/look.js";
+import {looked, offInWords, summarize, titleOf} from "./playground/look.js";
 import {controls, thousands, training} from "./playground/panel.js";
 import {LONGEST} from "./playground/reading.js";
 import {PARTS, fieldsOf, openingOf} from "./playground/spec.js";
-import {strip} from "./playground/strip.js";
+import {followMark, strip} from "./playground/strip.js";
 import {TASKS} from "./playground/tasks.js";
 import {backLink, setUps} from "./playground/set-ups.js";
 
 // ---- View ------------------------------------------------------------------------------------
 
-function score(one) {
+function score(one, isShort) {
   const {step, isLate, losses, loss, share, learned, worth} = one;
   const off = offInWords(one);
   if (isLate) return "computing …";
   if (!step) return losses.length ? "before its first step" : "not trained yet";
-  if (off) return html`<b>${worth ? formatPercent(worth.share) : "…"}</b> right with ${off} off`;
-  return html`loss <b>${format(loss)}</b> · <b>${formatPercent(share)}</b> right${learned && learned <= step ? html` · learned\u00a0at\u00a0step\u00a0<b>${learned}</b>` : nothing}`;
+  if (off) return html`<b>${worth ? formatPercent(worth.share) : "…"}</b> right with ${off} off, on 16 other rows`;
+  return html`${isShort ? nothing : html`loss <b>${format(loss)}</b> · `}<b>${formatPercent(share)}</b> right${learned && learned <= step ? html` · learned\u00a0at\u00a0step\u00a0<b>${learned}</b>` : nothing}`;
 }
 
-const title = (m, i) => (m.change ? PARTS[m.change.name].says(i ? m.change.value : m.spec[m.change.name]) : "");
-
 const side = (one, i, m, widget) => html`<section class=${i ? "side other" : "side"}>
-  <p class="title">${m.change ? html`<b>${title(m, i)}</b> ` : nothing}<span class="score">${score(one)}</span> <span class="source">${one.step ? "trained" : "random"}</span></p>
+  <p class="title">${m.change ? html`<b>${titleOf(m, i)}</b> ` : nothing}<span class="score">${score(one, Boolean(m.change))}</span> <span class="source">${one.step ? "trained" : "random"}</span></p>
   ${headMaps(one, {...m, off: widget.state.off}, widget, i)}</section>`;
 
 /** Where the training stops, and how far it can go on. */
@@ -54,19 +52,12 @@ function question({task}, {questions = {}}) {
 
 const another = ({set, state}) => html`<button type="button" @click=${() => set({example: (state.example + 1) % 10, at: null})}>Another example</button>`;
 
-/** The example; in some drawings of a training as it was: see `showInParts` of bench.js. */
-function example(m, widget) {
-  const {bench} = widget.data;
-  if (!(m.isPlaying && bench.keepsExample && bench.example)) bench.example = strip(m, widget);
-  return bench.example;
-}
-
 function view(m, widget) {
-  const {met} = widget.data.bench;
+  const {bench, bench: {met}} = widget.data;
   return html`${training(widget)}<div class="told">${backLink(widget)}${status(m, widget)}${met ? html`<b>Goal met: ${met}</b>` : nothing}</div>
-    <div class="example"><p class="title"><span>${TASKS[m.task].asks}${question(m, widget.data)}</span> ${another(widget)}</p>${example(m, widget)}</div>
-    <div class=${m.change ? "floor compared" : "floor"} aria-busy=${m.isAwaited}>${chart(m, widget)}
-    <div class=${m.change ? "models two" : "models"} style="--most-layers:${Math.max(...m.sides.map(({spec}) => spec.layers))}">${m.sides.map((one, i) => side(one, i, m, widget))}
+    <div class="example"><p class="title"><span>${TASKS[m.task].asks}${question(m, widget.data)}</span> ${another(widget)}</p>${drawnPart(bench, "example", () => [strip(m, widget), followMark(m, widget)])}</div>
+    <div class="floor ${m.change ? "compared" : m.isWide ? "wide" : ""}" aria-busy=${m.isAwaited}>${drawnPart(bench, "curves", () => chart(m, widget))}
+    <div class=${m.change ? "models two" : "models"}>${m.sides.map((one, i) => drawnPart(bench, i, () => side(one, i, m, widget)))}
     <p class="choose">Press a row of a map to choose the token that looks. What it looks at is marked above the map.</p></div></div>
     ${widget.sentence({hidden: true})}`;
 }

@@ -31,12 +31,24 @@ def scores() -> dict[str, Any]:
 
 def payload() -> dict[str, Any]:
     """The tasks, their questions, and a recorded training for readers without JavaScript."""
-    recorded = [
+    rows = [
+        [one["step"], *map(_rounded, (one["loss"], one["share"], *one["looks"]))]
+        for one in recorded()
+    ]
+    return {"tasks": TASKS, "questions": QUESTIONS, "recorded": rows}
+
+
+def _rounded(number: float | None) -> float | None:
+    return None if number is None else round(number, 2)
+
+
+def recorded() -> list[dict[str, Any]]:
+    """A training, step by step."""
+    return [
         {"step": one["step"], "loss": one["loss"], "share": one["share"],
          "looks": [head[pattern] for head, pattern in zip(one["heads"], HEADS, strict=True)]}
         for one in scores()["recorded"]
     ]  # fmt: skip
-    return {"tasks": TASKS, "questions": QUESTIONS, "recorded": recorded}
 
 
 def in_lesson(task: str, parts: list[str], changes: list[str]) -> dict[str, Any]:

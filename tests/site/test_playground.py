@@ -86,9 +86,8 @@ def test_a_head_that_matters_is_switched_off(open_page):
             f"() => {VALUE}.sides[0].isRead && {VALUE}.sides[0].worth", timeout=WAIT
         )
         assert page.evaluate(f"{VALUE}.sides[0].worth.share") < 0.3
-        expect(page.locator("#playground .lesion")).to_contain_text("With what is off")
         share = page.evaluate(f"{VALUE}.sides[0].worth.share")
-        said = f"{100 * share:.0f}\u202f% right with head 1.1 off"
+        said = f"{100 * share:.0f}\u202f% right with head 1.1 off, on 16 other rows"
         expect(page.locator("#playground .side .title")).to_contain_text(said)
 
 
@@ -144,6 +143,98 @@ def test_two_trainings_go_side_by_side(open_page):
         expect(sides).to_have_count(2)
         assert len({page.evaluate(f"{VALUE}.sides[{i}].losses[9]") for i in (0, 1)}) == 2
         expect(page.locator("#playground .sentence")).to_contain_text("Beside it, no positions")
+
+
+def test_reset_keeps_the_settings_and_begins_anew(open_page):
+    with open_page(f"{PAGE}?{SMALL}&play.seed=2&play.positions=rotary&play.pace=0") as page:
+        button(page, "Train").click()
+        trained_to(page, 200)
+        losses = page.evaluate(f"{VALUE}.sides[0].losses")
+        button(page, "Reset").click()
+        expect(page.locator("#playground .score")).to_have_text("not trained yet")
+        assert page.evaluate(f"[{VALUE}.step, {VALUE}.last]") == [0, 0]
+        assert page.evaluate(f"[{VALUE}.spec.seed, {VALUE}.spec.positions]") == [2, "rotary"]
+        button(page, "Train").click()
+        trained_to(page, 20)
+        again = page.evaluate(f"{VALUE}.sides[0].losses.slice(0, 20)")
+        assert again == losses[:20]
+        button(page, "Stop").click()
+        page.locator("#playground").get_by_role("radio", name="Previous token").click(force=True)
+        assert page.evaluate(f"{VALUE}.spec.positions") == "learned"
+
+
+def test_the_training_before_stays_as_a_dotted_line(open_page):
+    with open_page(f"{PAGE}?{SMALL}&play.step=20") as page:
+        page.wait_for_function(f"() => !{VALUE}.isAwaited", timeout=WAIT)
+        before = page.locator("#playground .former")
+        expect(before).to_have_count(0)
+        page.locator("#playground fieldset", has_text="Layers").get_by_label("2").check(force=True)
+        expect(before).to_have_count(2)
+        expect(page.locator("#playground figcaption").last).to_have_text(
+            "Answers right (dotted: 1 layer)"
+        )
+        page.get_by_label("Compare with").select_option("no positions")
+        expect(before).to_have_count(0)
+
+
+def test_a_training_that_was_forgotten_says_that_it_is_made_again(open_page):
+    with open_page(f"{PAGE}?{SMALL}&play.step=150&play.pace=3") as page:
+        page.wait_for_function(f"() => {VALUE}.sides[0].worth", timeout=WAIT)
+        for seed in range(1, 6):
+            go_to(page, f"{SMALL}&play.step=2&play.seed={seed}&play.pace=3")
+            page.wait_for_function(f"() => {VALUE}.sides[0].worth", timeout=WAIT)
+        go_to(page, f"{SMALL}&play.step=150&play.pace=3")
+        page.evaluate("""() => {
+          const status = document.querySelector("#playground .status");
+          globalThis.told = [];
+          new MutationObserver(() => told.push(status.textContent))
+            .observe(status, {childList: true, characterData: true, subtree: true});
+        }""")
+        button(page, "Train on").click()
+        trained_to(page, 151)  # at three steps a second, 50 seconds of what is known already
+        assert "Training as far as step 150 … " in page.evaluate("told")
+        expect(page.locator("#playground .status progress")).to_have_count(0)
+
+
+def test_the_mark_is_followed(open_page):
+    """Three presses lead along, and what they tell is what the maps show."""
+    with open_page(f"{PAGE}?play.step=200&play.pace=0") as page:
+        page.wait_for_function(f"() => !{VALUE}.isAwaited", timeout=WAIT)
+        told = page.locator("#playground .mark span")
+        for name, says, at, off in (
+            ("1 The first h", "Head 1.1 looks at the b before it.", 8, 0),
+            ("2 The second b", "finds it at the h", 16, 0),
+            ("3 Without head 1.1", "it doesn’t find the h", 16, 1),
+        ):
+            button(page, name).click()
+            expect(told).to_contain_text(says, timeout=WAIT)
+            expect(button(page, name)).to_have_attribute("aria-pressed", "true")
+            assert page.evaluate(f"{VALUE}.at") == at
+            assert page.evaluate(f"{VALUE}.sides[0].heads[0].isOff") == bool(off)
+        page.get_by_label("Compare with").select_option("1 layer")
+        expect(page.locator("#playground .mark")).to_have_count(0)
+
+
+@pytest.mark.parametrize(
+    "state", ["play.versus=layers-1", "play.layers=3", "play.layers=1&play.heads=4"]
+)
+def test_answers_curves_and_maps_are_seen_at_once(open_page, state):
+    """In a window of 1280 × 800, from where *Try it* leads to."""
+    with open_page(f"{PAGE}?{state}&play.step=2") as page:
+        page.wait_for_function(f"() => !{VALUE}.isAwaited", timeout=WAIT)
+        page.set_viewport_size({"width": 1280, "height": 800})
+        page.evaluate("document.querySelector('#playground .training').scrollIntoView()")
+        drawn(page)
+        for part in (".train", ".symbols", ".curve", ".weight-map"):
+            for box in (one.bounding_box() for one in page.locator(f"#playground {part}").all()):
+                assert box["y"] >= 0, part
+                assert box["y"] + box["height"] <= 800, part
+
+
+def test_the_answers_of_two_models_are_named(open_page):
+    with open_page(f"{PAGE}?play.versus=layers-1") as page:
+        names = page.locator("#playground .sides span").all_text_contents()
+        assert names == ["row", "asked", "2 layers", "1 layer"]
 
 
 def test_a_change_of_the_model_stops_the_training(open_page):

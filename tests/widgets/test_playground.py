@@ -92,38 +92,76 @@ def test_a_lesson_may_offer_one_task_and_few_settings():
 
 
 PATTERNS = module("playground/patterns.js")
-BEST = """(() => {
-  const tokens = x.tokens;
-  const targets = tokens.map((_, i) => (i < x.period ? -1 : tokens[i - x.period + 1]));
-  const example = {tokens, targets};
-  const even = m.evenShares("repeat", example, true);
-  return [even, m.bestPattern("repeat", example, Float64Array.from(x.map), even)];
-})()"""
+FOLLOWED = "m.followed('repeat', x.examples, true)(x.maps.map((map) => Float64Array.from(map)))"
+LENGTH = 24
+EQUAL = [[(j <= i) / (i + 1) for j in range(LENGTH)] for i in range(LENGTH)]
 
 
-def best(rows, period=5):
-    """Which pattern a head follows whose map is ``rows``, in a row of letters that begins again."""
-    tokens = [i % period for i in range(len(rows))]
-    flat = [weight for row in rows for weight in row]
-    return PATTERNS.run(BEST, {"tokens": tokens, "period": period, "map": flat})
+def row_of(period, first=0):
+    tokens = [(first + i % period) % 16 for i in range(LENGTH + 1)]
+    targets = [-1] * period + tokens[period + 1 :]
+    return {"tokens": tokens[:LENGTH], "targets": targets}
 
 
-def test_a_pattern_is_named_only_where_it_is_clearly_above_equal_weights():
-    length, period = 12, 5
-    equal = [[1 / (i + 1) if j <= i else 0 for j in range(length)] for i in range(length)]
-    even, found = best(equal)
-    assert found["share"] == pytest.approx(found["even"])
-    assert not found["isClear"]
-    # to the letter before, in the first round: a half, a third … of letters 2 to 6
-    assert even[0]["share"] == pytest.approx(sum(1 / (i + 1) for i in range(1, 6)) / 5)
-    after = [[float(j == max(0, i - period + 1)) for j in range(length)] for i in range(length)]
-    for much, is_clear in ((0.1, False), (0.3, True)):
-        mixed = [
-            [much * a + (1 - much) * b for a, b in zip(*rows, strict=True)]
-            for rows in zip(after, equal, strict=True)
-        ]
-        _, found = best(mixed)
-        assert (found["pattern"], found["isClear"]) == ("after", is_clear)
+def looking_at(where):
+    """Each symbol gives all to one position: ``where(i)``."""
+    return [[float(j == max(0, where(i))) for j in range(LENGTH)] for i in range(LENGTH)]
+
+
+def mixed(much, map_, other):
+    return [
+        [much * a + (1 - much) * b for a, b in zip(*rows, strict=True)]
+        for rows in zip(map_, other, strict=True)
+    ]
+
+
+def followed(periods, maps):
+    """What a head follows over rows with these periods, whose maps are ``maps``."""
+    flat = [[weight for row in rows for weight in row] for rows in maps]
+    examples = [row_of(period, 3 * k) for k, period in enumerate(periods)]
+    return PATTERNS.run(FOLLOWED, {"examples": examples, "maps": flat})
+
+
+PERIODS = [*range(5, 13)] * 2
+
+
+def test_equal_weights_follow_no_pattern():
+    found = followed(PERIODS, [EQUAL] * 16)
+    assert found == {"says": "nearly even over all that it sees"}
+
+
+@pytest.mark.parametrize(("much", "is_clear"), [(0.1, False), (0.3, True), (1, True)])
+def test_a_pattern_is_named_only_where_it_is_clearly_above_equal_weights(much, is_clear):
+    """And its share is the mean over all rows, not that of one."""
+    after = [looking_at(lambda i, period=period: i - period + 1) for period in PERIODS]
+    found = followed(PERIODS, [mixed(much, one, EQUAL) for one in after])
+    assert ("share" in found) == is_clear
+    if is_clear:
+        assert found["says"] == "to what came after the same token"
+        means = []
+        for period in PERIODS:
+            tokens = row_of(period)["tokens"]
+            asked = range(period, LENGTH)
+            even = [sum(tokens[j - 1] == tokens[i] for j in range(1, i + 1)) for i in asked]
+            means.append(sum(n / (i + 1) for n, i in zip(even, asked, strict=True)) / len(asked))
+        even = sum(means) / 16
+        assert found["even"] == pytest.approx(even)
+        assert found["share"] == pytest.approx(much + (1 - much) * even)
+
+
+def test_a_pattern_that_only_some_rows_follow_is_not_named():
+    after = looking_at(lambda i: i - 4)
+    found = followed(PERIODS, [after if period == 5 else EQUAL for period in PERIODS])
+    assert "share" not in found
+
+
+def test_a_head_that_looks_at_places_is_not_said_to_look_for_tokens():
+    """In rows of one period, eight back is what came after the same letter, whatever the letter."""
+    found = followed([9] * 16, [looking_at(lambda i: i - 8)] * 16)
+    assert found["says"] == "to tokens 5 to 12 back"
+    assert found["share"] == pytest.approx(1)
+    found = followed(PERIODS, [looking_at(lambda i: i - 1)] * 16)
+    assert found["says"] == "to the token before, in the first round"
 
 
 LOOK = module("playground/look.js")

@@ -13,9 +13,12 @@ export const benchOf = () => ({
   runs: new Map(), readings: new Map(), worths: new Map(), untrained: new Map(), first: null, shown: null,
   playing: null, // what the worker trains in view: {trained, to, pace, example, shown}
   catching: null, // what it trains first, because the address or a comparison asks for it
+  again: null, // how far it has come once more, in a training that it had forgotten
+  former: null, // the key of the training that was shown before
   looking: null, problem: "", met: "", worker: null, isDone: false, isReaders: false,
   frame: 0, isNew: false, // the next drawing, and whether more has come since the last
-  keepsExample: false, example: null // whether this drawing leaves the example as it was, and how that is
+  part: null, // what this drawing draws anew; null for all
+  panel: "" // what the controls show
 });
 
 /** {losses, shares} of a training: of each step, before it learned from that step's rows. */
@@ -75,7 +78,7 @@ function start(widget) {
 }
 
 function fail(widget, problem) {
-  Object.assign(widget.data.bench, {problem, playing: null, catching: null, looking: null});
+  Object.assign(widget.data.bench, {problem, playing: null, catching: null, looking: null, again: null});
   widget.refresh();
 }
 
@@ -96,7 +99,9 @@ function hearRecords(widget, {records, isDone}) {
   const {bench} = widget.data;
   for (const {key, step, loss, share, example, reading} of records) {
     const {losses, shares} = runFor(bench, key);
-    if (step !== losses.length + 1) continue; // the worker had forgotten it, and began again
+    const isNew = step === losses.length + 1;
+    if (bench.playing) bench.again = isNew ? null : step; // the worker had forgotten it, and began again
+    if (!isNew) continue;
     losses.push(loss);
     shares.push(share);
     keep(bench, {key, step, example}, reading);
@@ -106,17 +111,26 @@ function hearRecords(widget, {records, isDone}) {
   if (!bench.frame) bench.frame = requestAnimationFrame(() => showInParts(widget));
 }
 
-/** Draws the example a frame later than the rest, so that what a reader does in between is answered soon. */
-function showInParts(widget) {
+const DRAWN = [0, 1, "example", "curves"]; // the maps of each training first
+
+/** Draws a part in each frame, so that what a reader does in between is answered soon. */
+function showInParts(widget, at = 0) {
   const {bench} = widget.data;
-  Object.assign(bench, {isNew: false, keepsExample: true});
-  show(widget);
-  bench.keepsExample = false;
-  bench.frame = requestAnimationFrame(() => {
-    widget.draw();
-    bench.frame = bench.isNew ? requestAnimationFrame(() => showInParts(widget)) : 0;
-  });
+  bench.part = DRAWN[at];
+  if (at) widget.draw();
+  else {
+    bench.isNew = false;
+    show(widget);
+  }
+  bench.part = null;
+  const next = (at + (at || bench.shown[1] ? 1 : 2)) % DRAWN.length;
+  bench.frame = next || bench.isNew ? requestAnimationFrame(() => showInParts(widget, next)) : 0;
 }
+
+export const STAYS = Symbol.for("lit-noChange"); // Lit leaves what is there
+
+/** A part of the drawing: made, or left as it was where this drawing is of another. */
+export const drawnPart = ({part}, name, make) => (part !== null && part !== name ? STAYS : make());
 
 /** Shows how far the training has come. */
 function show(widget) {
@@ -137,7 +151,7 @@ export function play(widget, steps, pace = widget.state.pace) {
   const trained = trainedOf(widget.state);
   const step = cameTo(bench, widget.state);
   const to = Math.min(LONGEST, step + steps);
-  Object.assign(bench, {problem: "", met: "", catching: null, isDone: false, playing: {trained, to, pace, example: widget.state.example, shown: step, isSingle: steps === 1}});
+  Object.assign(bench, {problem: "", met: "", catching: null, isDone: false, playing: {trained, from: step, to, pace, example: widget.state.example, shown: step, isSingle: steps === 1}});
   widget.set({step, off: []}, {silently: true});
   post(widget, {train: bench.playing});
 }
@@ -145,9 +159,19 @@ export function play(widget, steps, pace = widget.state.pace) {
 export function stop(widget) {
   const {bench} = widget.data;
   if (!bench.playing) return;
-  bench.playing = null;
+  bench.playing = bench.again = null;
   post(widget, {stop: true});
   widget.refresh(true);
+}
+
+/** Drops the trainings that the state shows, which begin anew; the settings stay. */
+export function restart(widget) {
+  const {bench} = widget.data;
+  const keys = trainedOf(widget.state).map(({key}) => key);
+  keys.forEach((key) => bench.runs.delete(key)); // what was read of them is found the same again
+  Object.assign(bench, {playing: null, catching: null, again: null, met: ""});
+  post(widget, {forget: keys});
+  widget.set({step: 0, off: []});
 }
 
 /** After each drawing: asks the worker for what the state shows and isn't there yet. */

@@ -4,12 +4,12 @@ import {scaleLinear} from "../../assets/vendor/d3.js";
 import {html, nothing, svg} from "../../assets/vendor/lit.js";
 import {ENOUGH, meanAt} from "./learned.js";
 
-const PLOT = {width: 340, height: 132, left: 46, right: 332, top: 8, bottom: 106};
-const DECADES = [0.01, 0.1, 1, 10];
+const [LEFT, TOP] = [46, 8];
+const sizeOf = ({change, isWide}) => ({width: isWide && !change ? 240 : 340, bottom: change ? 74 : 106}); // what is beside it needs room
 const [LOWEST, HIGHEST] = [-2, 1]; // powers of ten
 const height = (loss) => Math.max(LOWEST, Math.min(HIGHEST, Math.log10(loss)));
 const PARTS = [
-  {name: "losses", title: "Loss", range: [LOWEST, HIGHEST], of: height, ticks: DECADES.map((loss) => [Math.log10(loss), String(loss)])},
+  {name: "losses", title: "Loss", range: [LOWEST, HIGHEST], of: height, ticks: [-2, -1, 0, 1].map((power) => [power, String(10 ** power)])},
   {name: "shares", title: "Answers right", range: [0, 1], of: (share) => share, ticks: [0, 0.5, 1].map((share) => [share, `${100 * share}\u202f%`])}
 ];
 const LENGTHS = [100, 200, 300, 400, 500, 700, 1000];
@@ -17,7 +17,8 @@ const LENGTHS = [100, 200, 300, 400, 500, 700, 1000];
 const paths = new WeakMap(); // of a list that grows, and with it the paths: {length, extent, raw, smooth}
 
 /** The path of every step's number, and that of the mean of ten. */
-function pathsOf(numbers, {of}, x, y, extent) {
+function pathsOf(numbers, {of}, x, y) {
+  const extent = String([...x.domain(), ...x.range(), ...y.range()]);
   const known = paths.get(numbers);
   const made = known?.extent === extent ? known : {length: 0, extent, raw: "", smooth: ""};
   while (made.length < numbers.length) {
@@ -31,24 +32,27 @@ function pathsOf(numbers, {of}, x, y, extent) {
   return made;
 }
 
-function plot(part, {sides, step, last}, choose) {
-  const extent = LENGTHS.find((length) => length >= last + 10) ?? 1000;
-  const x = scaleLinear([0, extent], [PLOT.left, PLOT.right]);
-  const y = scaleLinear(part.range, [PLOT.bottom, PLOT.top]);
+function plot(part, m, choose) {
+  const {sides, step, last, former} = m;
+  const {width, bottom} = sizeOf(m);
+  const extent = LENGTHS.find((length) => length >= Math.max(last, former ? former.losses.length : 0) + 10) ?? 1000;
+  const x = scaleLinear([0, extent], [LEFT, width - 8]);
+  const y = scaleLinear(part.range, [bottom, TOP]);
   const press = (event) => {
     const box = event.currentTarget.getBoundingClientRect();
-    choose(Math.max(0, Math.min(last, Math.round(x.invert((event.clientX - box.left) / box.width * PLOT.width)))));
+    choose(Math.max(0, Math.min(last, Math.round(x.invert((event.clientX - box.left) / box.width * width)))));
   };
-  const enough = part.name === "shares" ? svg`<line class="enough" x1=${PLOT.left} x2=${PLOT.right} y1=${y(ENOUGH)} y2=${y(ENOUGH)} />` : nothing;
+  const enough = part.name === "shares" ? svg`<line class="enough" x1=${LEFT} x2=${width - 8} y1=${y(ENOUGH)} y2=${y(ENOUGH)} />` : nothing;
   const curve = (side, i) => {
-    const {raw, smooth} = pathsOf(side[part.name], part, x, y, extent);
+    const {raw, smooth} = pathsOf(side[part.name], part, x, y);
     return svg`<path class=${i ? "raw other" : "raw"} d=${raw} /><path class=${i ? "mean other" : "mean"} d=${smooth} />`;
   };
-  return html`<figure><figcaption>${part.title}</figcaption>
-    <svg class="curve" viewBox="0 0 ${PLOT.width} ${PLOT.height}" aria-hidden="true" @click=${press}>
-    ${part.ticks.map(([at, text]) => svg`<line class="tick" x1=${PLOT.left} x2=${PLOT.right} y1=${y(at)} y2=${y(at)} /><text x=${PLOT.left - 6} y=${y(at) + 4}>${text}</text>`)}
-    ${[0, extent / 2, extent].map((at, i) => svg`<text class=${i === 2 ? "" : "step"} x=${x(at)} y=${PLOT.bottom + 18}>${at}</text>`)}
-    ${enough}${sides.map(curve)}<line class="now" x1=${x(step)} x2=${x(step)} y1=${PLOT.top - 4} y2=${PLOT.bottom} /></svg></figure>`;
+  const before = former ? svg`<path class="former" d=${pathsOf(former[part.name], part, x, y).smooth} />` : nothing;
+  return html`<figure><figcaption>${part.title}${former ? ` (dotted: ${former.says})` : nothing}</figcaption>
+    <svg class="curve" viewBox="0 0 ${width} ${bottom + 26}" aria-hidden="true" @click=${press}>
+    ${part.ticks.map(([at, text]) => svg`<line class="tick" x1=${LEFT} x2=${width - 8} y1=${y(at)} y2=${y(at)} /><text x=${LEFT - 6} y=${y(at) + 4}>${text}</text>`)}
+    ${[0, extent / 2, extent].map((at, i) => svg`<text class=${i === 2 ? "" : "step"} x=${x(at)} y=${bottom + 18}>${at}</text>`)}
+    ${enough}${before}${sides.map(curve)}<line class="now" x1=${x(step)} x2=${x(step)} y1=${TOP - 4} y2=${bottom} /></svg></figure>`;
 }
 
 export const chart = (m, widget) => html`<div class="curves">${PARTS.map((part) => plot(part, m, (step) => widget.set({step})))}</div>`;

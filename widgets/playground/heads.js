@@ -23,8 +23,8 @@ function lettered(head, to, {task, at, example: {tokens}}, widget) {
     ${weightMap(weights, {row: at, choose: ({row}) => widget.set({at: row})})}</div>`;
 }
 
-const followed = ({isOff, isClear, share, says, even}, isShort) => (isOff ? "is off" : isClear
-  ? html`<b>${formatPercent(share)}</b> ${says}${isShort ? nothing : html` <span class="even">(equal weights: ${formatPercent(even)})</span>`}` : "no pattern that we know");
+const followed = ({isOff, follows: {share, says, even}}, isShort) => (isOff ? "is off" : share
+  ? html`<b>${formatPercent(share)}</b> ${says}${isShort ? nothing : html` <span class="even">(equal weights: ${formatPercent(even)})</span>`}` : says);
 
 function card(head, side, m, widget, i) {
   const {task, at, example: {tokens}} = m;
@@ -34,15 +34,17 @@ function card(head, side, m, widget, i) {
   const worth = head.without === null || head.isOff || m.isPlaying ? "" : html`${offToo(side)}: <b>${formatPercent(head.without)}</b> right`;
   return html`<div class=${head.isOff ? "head off" : "head"}><label class="toggle"><b>Head ${head.name}</b> <span>${head.isOff ? "off" : "on"}</span><input type="checkbox" aria-label="Head ${head.name}${i ? " of the second model" : ""} is on" .checked=${!head.isOff} @input=${toggle}></label>
     ${lettered(head, to, m, widget)}
-    <p class=${head.isClear ? "pattern" : "pattern faint"}>${followed(head, Boolean(m.change))}</p>
-    <p class="from">${head.isOff ? "" : html`${symbol(task, tokens[at])} → ${symbol(task, tokens[to])} ${formatPercent(weight)}`}</p>
-    <p class="worth">${worth}</p></div>`;
+    <p class="row"><span class="from">${head.isOff ? "" : html`${symbol(task, tokens[at])} → ${symbol(task, tokens[to])} ${formatPercent(weight)}`}</span> <span class="worth">${worth}</span></p>
+    <p class=${head.follows.share ? "pattern" : "pattern faint"}>${followed(head, Boolean(m.change))}</p></div>`;
 }
 
-/** One training's heads, a row for each layer. */
+const LARGEST = [17, 11, 6]; // rem: a map, by how many stand one above the other, so that all fit a screen
+
+/** One training's heads: a column for each layer, or a row where it has more heads than there are layers. */
 export function headMaps(side, m, widget, i) {
-  const layers = [...new Set(side.heads.map(({layer}) => layer))];
-  return html`<div class="layers" style="--heads:${side.spec.heads}">${layers.map((layer) => html`<div class="layer"><p class="name">Layer ${layer + 1}</p>
-    <div class="heads">${side.heads.filter((head) => head.layer === layer).map((head) => card(head, side, m, widget, i))}</div></div>`)}
-    ${side.heads.some(({isOff}) => isOff) && side.worth ? html`<p class="lesion">With what is off, <b>${formatPercent(side.worth.share)}</b> of the answers on 16 other rows are right.</p>` : nothing}</div>`;
+  const {heads} = side.spec;
+  const most = Math.max(...m.sides.map(({spec}) => spec.layers)); // so that maps have one size in both
+  const isDown = most >= heads;
+  const [columns, rows] = isDown ? [most, heads] : [heads, most];
+  return html`<div class=${isDown ? "layers down" : "layers"} style="--columns:${columns};--rows:${heads};--largest:${LARGEST[rows - 1]}rem">${side.heads.map((head) => card(head, side, m, widget, i))}</div>`;
 }

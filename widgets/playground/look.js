@@ -5,7 +5,6 @@ import {format, formatPercent} from "../lib/numbers.js";
 import {cameTo, placeOf, questionOf, runFor, trainedOf} from "./bench.js";
 import {learnedAt, meanAt} from "./learned.js";
 import {countOf, numbersOf, planOf, viewsOf} from "./model.js";
-import {bestPattern, evenShares} from "./patterns.js";
 import {exampleOf, headsOf, readingOf} from "./reading.js";
 import {PARTS, rivalOf, specOf, wordsOf} from "./spec.js";
 import {TASKS, askedAt} from "./tasks.js";
@@ -43,12 +42,10 @@ function sideOf({bench}, state, one, i) {
   const example = exampleOf(one.spec.task, state.example);
   const {targets} = example;
   const worth = bench.worths.get(place) ?? null;
-  const {task, mask} = one.spec;
-  const even = evenShares(task, example, mask);
   const heads = headsOf(one.spec).map(([layer, head], at) => {
     return {
       name: `${layer + 1}.${head + 1}`, layer, isOff: question.off.some(([a, b]) => a === layer && b === head),
-      map: shown.maps[at], ...bestPattern(task, example, shown.maps[at], even), without: worth ? worth.without[at] : null
+      map: shown.maps[at], follows: shown.follows ? shown.follows[at] : {says: ""}, without: worth ? worth.without[at] : null
     };
   });
   const isRight = targets.map((target, at) => target >= 0 && shown.answers[at] === target);
@@ -66,18 +63,28 @@ export function looked(data, state) {
   const spec = specOf(state);
   const example = exampleOf(state.task, state.example);
   const sides = trainedOf(state).map((one, i) => sideOf(data, state, one, i));
+  if (bench.shown && bench.shown[0].key !== sides[0].drawn.key) bench.former = bench.shown[0].key;
   bench.shown = sides.map(({drawn}) => drawn);
   const isStepping = Boolean(bench.playing?.isSingle);
   const isPlaying = Boolean(bench.playing) && !isStepping;
   const isWhole = sides.every((side) => side.isRead && (side.worth || !state.step));
   return {
     task: state.task, spec, example, sides, isPlaying, isStepping, problem: bench.problem,
-    change: rivalOf(spec, state.versus) && state.versus, step: state.step,
+    change: rivalOf(spec, state.versus) && state.versus, isWide: Math.max(spec.layers, spec.heads) > 2, step: state.step,
     last: Math.max(state.step, cameTo(bench, state)),
     at: Math.min(state.at ?? openRow(state.task, example), example.tokens.length - 1),
     isAwaited: (isStepping || (!isPlaying && !isWhole)) && !bench.problem,
-    catching: bench.catching && !isPlaying ? Math.min(...sides.map(({losses}) => losses.length)) : null
+    former: sides[1] ? null : formerOf(bench, sides[0]),
+    catching: bench.again ?? (bench.catching && !isPlaying ? Math.min(...sides.map(({losses}) => losses.length)) : null)
   };
+}
+
+/** The training of the same task that was shown before: its numbers, and in words what it had other than this one. */
+function formerOf({former, runs}, {spec}) {
+  const [old, run] = [former && JSON.parse(former), runs.get(former)];
+  if (!run?.losses.length || old.task !== spec.task) return null;
+  const says = Object.keys(PARTS).filter((name) => old[name] !== spec[name]).map((name) => PARTS[name].says(old[name]));
+  return says.length ? {...run, says: says.join(", ")} : null;
 }
 
 /** The symbol whose looks are told at first: in the middle of those that are asked. */
@@ -91,12 +98,15 @@ function openRow(task, {tokens, targets}) {
 export const symbol = (task, token) => TASKS[task].symbols[token];
 export const answer = (task, target) => TASKS[task].answers[target];
 
-/** Where a head looks from the chosen symbol: {to, weight}. */
+/** Where a head looks from a symbol, the chosen one or another: {to, weight}. */
 export function looks(map, {at, example: {tokens}}) {
   const row = map.subarray(at * tokens.length, (at + 1) * tokens.length);
   const to = row.reduce((best, weight, j) => (weight > row[best] ? j : best), 0);
   return {to, weight: row[to]};
 }
+
+/** What a compared model has that the other hasn't. */
+export const titleOf = ({change: {name, value}, spec}, i) => PARTS[name].says(i ? value : spec[name]);
 
 /** Which heads are off: "head 1.1", "heads 1.1 and 2.1"; nothing where none is. */
 export function offInWords({heads}) {
@@ -113,8 +123,9 @@ function sideInWords(side, m) {
   const heads = side.heads.map((head) => {
     const {to, weight} = looks(head.map, m);
     const worth = head.without === null || head.isOff ? "" : `; ${offToo(side).toLowerCase()}, ${formatPercent(head.without)} right`;
-    const follows = head.isClear ? `gives ${formatPercent(head.share)} ${head.says}, where equal weights would give ${formatPercent(head.even)}` : "follows no pattern that we know";
-    return head.isOff ? `Head ${head.name} is off` : `Head ${head.name} ${follows}, and from the chosen token gives ${formatPercent(weight)} to ${symbol(task, example.tokens[to])}, position ${to + 1}${worth}`;
+    const {share, says, even} = head.follows;
+    const follows = share ? `gives ${formatPercent(share)} ${says} (equal weights: ${formatPercent(even)}), ` : says && `${says}, `;
+    return `Head ${head.name} ${head.isOff ? "is off" : `${follows}and from the chosen token gives ${formatPercent(weight)} to ${symbol(task, example.tokens[to])}, position ${to + 1}${worth}`}`;
   });
   const said = askedAt(task, example.targets, at).map((i) => `answers ${answer(task, side.reading.answers[i])}, ${side.isRight[i] ? "right" : `wrong: it is ${answer(task, example.targets[i])}`}`).join(", and ")
     || "is asked for nothing";

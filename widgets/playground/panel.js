@@ -2,13 +2,15 @@
 
 import {html, nothing} from "../../assets/vendor/lit.js";
 import {formatPercent} from "../lib/numbers.js";
-import {cameTo, play, stop} from "./bench.js";
+import {STAYS, cameTo, play, restart, stop} from "./bench.js";
 import {countOf} from "./model.js";
 import {LONGEST} from "./reading.js";
-import {PARTS, changesOf, openingOf, rivalOf, specOf} from "./spec.js";
+import {PARTS, changesOf, keyOf, openingOf, rivalOf, specOf} from "./spec.js";
 import {TASKS} from "./tasks.js";
 
-const PACES = {1: "1 step a second", 3: "3 steps a second", 10: "10 steps a second", 30: "30 steps a second", 0: "as fast as it can"};
+const paceInWords = (pace) => (pace ? `${pace} step${pace === 1 ? "" : "s"} a second` : "as fast as it can");
+
+const USUAL = {...Object.fromEntries(Object.keys(PARTS).map((name) => [name, null])), versus: null};
 
 /** A change of what is trained: shown as far as it came before. */
 function change(widget, changes) {
@@ -18,19 +20,19 @@ function change(widget, changes) {
   widget.set({...state, step: cameTo(widget.data.bench, state)});
 }
 
-/** Radio buttons that stand together as one bar. */
+/** Radio buttons that stand together as one bar; a press on the chosen one counts, too. */
 function bar(widget, name, options, texts, {label, now, choose}) {
   return html`<fieldset class="bar"><legend>${label}</legend><div>${options.map((value, i) => html`<label><input type="radio" name="${widget.id}-${name}"
-    .checked=${value === now} @input=${() => choose(value)}><span>${texts[i]}</span></label>`)}</div></fieldset>`;
+    .checked=${value === now} @click=${() => choose(value)}><span>${texts[i]}</span></label>`)}</div></fieldset>`;
 }
 
+/** Each task brings its own settings, also the one that is chosen. */
 export function tasks(widget) {
   const {data, state} = widget;
-  const none = Object.fromEntries(Object.keys(PARTS).map((name) => [name, null]));
   if (data.tasks.length === 1) return nothing;
   return bar(widget, "task", data.tasks, data.tasks.map((task) => TASKS[task].title), {
     label: "Task", now: state.task,
-    choose: (task) => change(widget, {...none, seed: state.seed, task, at: null, versus: null})
+    choose: (task) => change(widget, {...USUAL, seed: state.seed, task, at: null})
   });
 }
 
@@ -65,7 +67,7 @@ const trainButton = (widget) => {
 const oneStep = (widget) => html`<button type="button" @click=${() => play(widget, 1)}>One step</button>`;
 const pace = (widget) => {
   const {options} = widget.fields.pace;
-  return select("Speed", options.map((one) => PACES[one]), options.indexOf(widget.state.pace), (i) => widget.set({pace: options[i]}));
+  return select("Speed", options.map(paceInWords), options.indexOf(widget.state.pace), (i) => widget.set({pace: options[i]}));
 };
 
 const versus = (widget) => {
@@ -76,7 +78,7 @@ const versus = (widget) => {
   return select("Compare with", ["nothing", ...all.map(({text}) => text)], at + 1, choose);
 };
 
-const reset = (widget) => html`<button type="button" @click=${() => widget.reset()}>Reset</button>`;
+const reset = (widget) => html`<button type="button" @click=${() => restart(widget)}>Reset</button>`;
 
 /** Back through what was recorded. */
 const scrub = (widget) => {
@@ -98,9 +100,18 @@ const more = (widget) => {
   <summary>More settings</summary><div class="controls">${MORE.map((name) => made(name)(widget))}</div></details>`;
 };
 
-export const controls = ({data: {parts}}) => (parts
+const all = (parts) => (parts
   ? [[tasks], [...FIRST, ...MORE].filter((name) => parts.includes(name)).map(made), [versus, size]]
-  : [[tasks], FIRST.map(made), [more], [versus, size]]);
+  : [[tasks], FIRST.map(made), [more, versus, size]]);
+
+/** Drawn only where what they show has changed: a step of the training leaves them as they are. */
+export function controls({data: {bench, parts}, state}) {
+  const shown = keyOf(specOf(state)) + keyOf(state.versus);
+  const rows = all(parts);
+  if (shown === bench.panel) return rows.map((row) => row.map(() => () => STAYS));
+  bench.panel = shown;
+  return rows;
+}
 
 /** The training's own controls, which change while it goes. */
 export const training = (widget) => html`<div class="controls training">${[trainButton, oneStep, pace, reset, scrub].map((control) => control(widget))}</div>`;

@@ -3,8 +3,9 @@
 import {chanceOf} from "../lib/exact.js";
 import {scoreOf} from "./gradient.js";
 import {countOf, forward, viewsOf} from "./model.js";
+import {followed} from "./patterns.js";
 import {LONGEST, exampleOf, headsOf, readingOf} from "./reading.js";
-import {batchOf} from "./tasks.js";
+import {TASKS, batchOf} from "./tasks.js";
 import {trainerOf} from "./trainer.js";
 
 const ROOM = 4e7; // bytes for the numbers of all steps
@@ -17,6 +18,7 @@ export function runOf(spec) {
   const every = Math.ceil(countOf(spec) * 4 * LONGEST / ROOM); // steps between two that are kept
   const kept = [Float32Array.from(trainer.numbers)];
   const others = batchOf(spec.task, chanceOf(OTHERS), ASKED);
+  const follows = []; // at each step, what each head follows in the rows of that step
 
   /** The model as it was at a step, or shortly before. */
   function viewsAt(step) {
@@ -24,11 +26,18 @@ export function runOf(spec) {
     return viewsOf(spec, Float64Array.from(kept[Math.floor(step / every)]));
   }
   function goOn() {
-    const score = trainer.next();
+    const {loss, share, run, targets} = trainer.next();
+    follows[trainer.step] = followsOf(spec, run, targets);
     if (trainer.step % every === 0) kept.push(Float32Array.from(trainer.numbers));
-    return score;
+    return {loss, share};
   }
-  const look = (step, off, example) => readingOf(spec, viewsAt(step), exampleOf(spec.task, example), off);
+  function look(step, off, example) {
+    const views = viewsAt(step);
+    return {
+      ...readingOf(spec, views, exampleOf(spec.task, example), off),
+      follows: off.length ? followsOf(spec, forward(spec, views, others.tokens, off), others.targets) : follows[step]
+    };
+  }
 
   /** {share: right on 16 other rows with the heads of `off` off, without: the same without each head as well}. */
   function worth(step, off) {
@@ -37,4 +46,13 @@ export function runOf(spec) {
     return {share: right(off), without: headsOf(spec).map((head) => right([...off, head]))};
   }
   return {spec, get step() { return trainer.step; }, goOn, look, worth};
+}
+
+/** Of each head, what it follows over the rows of a batch: see `followed`. */
+function followsOf({task, mask, layers, heads}, run, targets) {
+  const {length, questions} = TASKS[task];
+  const rows = Array.from({length: run.rows}, (_, row) => row);
+  const part = (list, row, size) => list.slice(row * size, (row + 1) * size);
+  const follow = followed(task, rows.map((row) => ({tokens: part(run.tokens, row, length), targets: part(targets, row, length * questions.length)})), mask);
+  return headsOf({layers, heads}).map(([layer, head]) => follow(rows.map((row) => run.layers[layer].weights[row][head])));
 }

@@ -15,7 +15,7 @@ export const PARTS = {
   width: {options: [16, 32, 64], label: "Width", says: (n) => `${n} numbers wide`},
   positions: {options: ["none", "learned", "rotary"], label: "Positions", says: (name) => (name === "none" ? "no positions" : `${name} positions`)},
   mask: {options: [true, false], label: "causal mask", says: (on) => (on ? "causal mask" : "no mask")},
-  scale: {options: [true, false], label: "scores ÷ √d", says: (on) => (on ? "scores divided by √d" : "scores not divided by √d")},
+  scale: {options: [true, false], label: "scores ÷ √d", says: (on) => (on ? "scores ÷ √d" : "no ÷ √d")},
   norm: {options: [true, false], label: "norm", says: (on) => (on ? "norm" : "no norm")},
   mlp: {options: [false, true], label: "MLP", says: (on) => (on ? "with MLPs" : "no MLP")},
   rate: {options: RATES, label: "Learning rate", says: (rate) => `learning rate ${rate}`},
@@ -78,8 +78,7 @@ export const changesOf = (spec, parts = NAMES) => NAMES.filter((name) => name !=
   .concat([{name: "seed", value: (spec.seed + 1) % 10, text: `another seed, ${(spec.seed + 1) % 10}`}]);
 
 /** What of the model differs from the task's opening, in words; the model's size where nothing does. */
-export const wordsOf = (spec) => ["layers", "heads", "width", "positions", "mask", "scale", "norm", "mlp", "rate", "seed"]
-  .map((name) => PARTS[name].says(spec[name])).join(", ");
+export const wordsOf = (spec) => NAMES.map((name) => PARTS[name].says(spec[name])).join(", ");
 
 export const keyOf = (spec) => JSON.stringify(spec);
 

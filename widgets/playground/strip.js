@@ -1,9 +1,11 @@
-// One example, symbol by symbol: what stands there, what is asked, and what each model answers.
+// One example, symbol by symbol: what stands there, what is asked, and what each model answers; and three
+// presses that show how a trained model of two layers repeats: a mark is made, found, and left out.
 
 import {html, nothing} from "../../assets/vendor/lit.js";
 import {formatPercent} from "../lib/numbers.js";
 import {moveByKey} from "../lib/words.js";
-import {answer, symbol} from "./look.js";
+import {ENOUGH} from "./learned.js";
+import {answer, looks, symbol, titleOf} from "./look.js";
 import {TASKS, askedAt} from "./tasks.js";
 
 const heard = (words) => html`<span class="screen-reader-only">${words}</span>`;
@@ -30,10 +32,10 @@ function column(token, i, m) {
     ${m.sides.map((side) => given(side, i, m))}</button>`;
 }
 
-/** What the rows of a column are, for the eye. */
-function legend({task, sides}) {
-  const {questions} = TASKS[task];
-  const answers = sides.map((_, i) => (sides[1] ? `answer ${i + 1}` : "answer"));
+/** What the rows of a column are, for the eye: each answer with its model's words. */
+function legend(m) {
+  const {questions} = TASKS[m.task];
+  const answers = m.sides.map((_, i) => (m.change ? html`<b class=${i ? "other" : ""}>${titleOf(m, i)}</b>` : "answer"));
   return ["row", ...questions, ...answers.flatMap((name) => questions.map((_, k) => (k ? "" : name)))];
 }
 
@@ -46,4 +48,30 @@ export function strip(m, widget) {
   return html`<div class="strip"><div class="sides" aria-hidden="true">${legend(m).map((name) => html`<span>${name}</span>`)}</div>
     <div class="symbols" role="radiogroup" aria-label="The token that looks" @click=${press} @keydown=${(event) => moveByKey(event, (at) => widget.set({at}))}>
     ${m.example.tokens.map((token, i) => column(token, i, m))}</div></div>`;
+}
+
+// ---- Follow the mark -----------------------------------------------------------------------------
+
+/** Of each press: where to look, what is off, and what is told where the maps show it. */
+function stepsOf({example, sides: [{heads: [first, second]}]}) {
+  const {tokens, targets} = example;
+  const round = targets.findIndex((target) => target >= 0); // letters, before they begin again
+  const [mark, asks] = [round - 1, 2 * round - 2];
+  const [h, b] = [mark, asks].map((at) => symbol("repeat", tokens[at]));
+  const to = (head, at) => looks(head.map, {at, example}).to;
+  return [
+    [mark, [], `1 The first ${h}`, to(first, mark) === mark - 1, `Head 1.1 looks at the ${b} before it. From then on the ${h} has the mark “after ${b}”.`],
+    [asks, [], `2 The second ${b}`, to(second, asks) === mark, `Head 2.1 looks for the mark “after ${b}”, and finds it at the ${h}.`],
+    [asks, ["1.1"], "3 Without head 1.1", to(second, asks) !== mark, `Head 2.1 is as it was. But nothing has a mark, so it doesn’t find the ${h}.`]
+  ];
+}
+
+export function followMark(m, widget) {
+  const [{heads, share, isRead}] = m.sides;
+  if (m.task !== "repeat" || m.change || m.isPlaying || heads.length !== 2 || !heads[1].layer || share < ENOUGH || !m.spec.mask) return nothing;
+  const press = ([at, off, name, isSeen, says]) => {
+    const isNow = m.at === at && String(off) === String(widget.state.off);
+    return html`<button type="button" aria-pressed=${isNow} @click=${() => widget.set({at, off})}>${name}</button>${isNow && isSeen && isRead ? html`<span>${says}</span>` : nothing}`;
+  };
+  return html`<p class="mark">Follow the mark: ${stepsOf(m).map(press)}</p>`;
 }

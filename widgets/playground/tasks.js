@@ -2,6 +2,7 @@
 
 const LETTERS = [..."abcdefghijklmnop"];
 const NUMBERS = LETTERS.map((_, i) => String(i + 1));
+const MIXED = [...LETTERS.slice(0, 8), ...NUMBERS.slice(0, 8)];
 const range = (from, to) => Array.from({length: to - from}, (_, i) => from + i);
 const NONE = -1; // no answer is asked for
 
@@ -66,7 +67,7 @@ export const TASKS = {
   },
   recall: {
     title: "Recall", asks: "Which number stood after this letter?",
-    make: recall, symbols: [...LETTERS.slice(0, 8), ...NUMBERS.slice(0, 8)], answers: [...LETTERS.slice(0, 8), ...NUMBERS.slice(0, 8)], length: 24, questions: ["asked"],
+    make: recall, symbols: MIXED, answers: MIXED, length: 24, questions: ["asked"],
     steps: 400, opening: {layers: 2, width: 32, rate: 0.005, mask: true}
   },
   previous: {

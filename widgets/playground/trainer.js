@@ -8,7 +8,7 @@ import {batchOf} from "./tasks.js";
 export const BATCH = 16;
 const [WARM, DECAY, FIRST, SECOND, TINY] = [20, 0.01, 0.9, 0.95, 1e-8];
 
-/** {step, numbers, views, next()} of a new training; next() learns from 16 new rows. */
+/** {step, numbers, views, next()} of a new training; next() learns from 16 new rows, and gives what it made of them before. */
 export function trainerOf(spec) {
   const {task, rate, seed} = spec;
   const numbers = numbersOf(spec, chanceOf(2 * seed));
@@ -20,7 +20,8 @@ export function trainerOf(spec) {
 
   function next() {
     slopes.fill(0);
-    const {loss, share} = learnFrom(spec, views, batchOf(task, chance, BATCH), slopeViews);
+    const {tokens, targets} = batchOf(task, chance, BATCH);
+    const {loss, share, run} = learnFrom(spec, views, {tokens, targets}, slopeViews);
     trainer.step += 1;
     powers[0] *= FIRST;
     powers[1] *= SECOND;
@@ -31,7 +32,7 @@ export function trainerOf(spec) {
       const move = mean[i] / (1 - powers[0]) / (Math.sqrt(square[i] / (1 - powers[1])) + TINY);
       numbers[i] -= now * (move + DECAY * numbers[i]);
     }
-    return {loss, share};
+    return {loss, share, run, targets};
   }
   return trainer;
 }

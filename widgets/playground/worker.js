@@ -1,5 +1,5 @@
 // Trains in a worker of its own, so that the page answers while it does.
-// Asked {train}, it posts {records} until it is done, or {stop} comes; asked {look}, {looked}.
+// Asked {train}, it posts {records} until it is done, or {stop} comes; asked {look}, {looked}; {forget} drops trainings.
 
 import {runOf} from "./run.js";
 
@@ -25,22 +25,20 @@ function stepOf({trained, example}) {
   });
 }
 
-/** trained: [{key, spec}]; to: the last step; pace: steps a second, 0 as many as can be. */
+/** trained: [{key, spec}]; from: the step that the page has come to, and to: the last; pace: steps a second, 0 as many as can be. */
 function train(asked) {
-  const began = performance.now();
-  let done = 0;
+  const isBehind = () => asked.trained.some((one) => runFor(one).step < asked.from); // it had been forgotten
   const isDone = () => asked.trained.every((one) => runFor(one).step >= asked.to);
   function go() {
     const records = [];
-    const end = performance.now() + SLICE;
+    const start = performance.now();
     do {
       if (isDone()) break;
       records.push(...stepOf(asked));
-      done += 1;
-    } while (!asked.pace && performance.now() < end);
+    } while ((!asked.pace || isBehind()) && performance.now() < start + SLICE);
     postMessage({records: records.map(({loss, share, step, key, example, reading}) => ({loss, share, step, key, example, reading})), isDone: isDone()});
     if (isDone()) return;
-    const due = asked.pace ? began + done * 1000 / asked.pace - performance.now() : 0;
+    const due = asked.pace && !isBehind() ? start + 1000 / asked.pace - performance.now() : 0;
     waiting = setTimeout(go, Math.max(0, due));
   }
   clearTimeout(waiting);
@@ -54,9 +52,15 @@ function look({key, spec, step, off, example, withWorth}) {
   return {key, step, off, example, reading: run.look(step, off, example), worth};
 }
 
+function forget(keys) {
+  clearTimeout(waiting);
+  keys.forEach((key) => runs.delete(key));
+}
+
 globalThis.onmessage = ({data}) => {
   try {
     if (data.stop) clearTimeout(waiting);
+    else if (data.forget) forget(data.forget);
     else if (data.train) train(data.train);
     else postMessage({looked: look(data.look)});
   } catch (error) {
