@@ -99,7 +99,7 @@ def test_without_a_mask_the_other_head_takes_over(said):
     """With seed 0, head 1.1 looks at the next letter; with it off, head 2.1 does more of it."""
     run = SCORES["repeat"]["no mask"][0]
     assert run["heads"][0]["next"] > 2 * run["heads"][1]["next"]
-    assert f"and {100 * run['without'][0]:.0f} % are still right" in said
+    assert f"head 1.1 off, {100 * run['without'][0]:.0f} % are still right" in said
     next_letter = [
         sum(one["maps"][1][i][i + 1] for one in examples(off=off, mask=False) for i in range(1, 23))
         for off in ([], [[0, 0]])
