@@ -81,7 +81,7 @@ export const stackDesigner = defineWidget({
   name: "stack-designer",
   label: "Kinds of layers, and what they keep",
   key: "stack",
-  fields: () => Object.fromEntries(SLOTS.map((slot, i) => [slot, option(i ? "softmax" : "table", KINDS)])),
+  fields: () => Object.fromEntries(SLOTS.map((slot, i) => [slot, option("softmax", KINDS)])),
   controls: () => [[menu("first", "First layer", NAMES), menu("second", "Second", NAMES)], [menu("third", "Third", NAMES), menu("fourth", "Fourth", NAMES), reset]],
   model: stackOf,
   sentence,

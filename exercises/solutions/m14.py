@@ -139,9 +139,9 @@ TASKS = [
             "Add up what isn't chosen: `(weights * (hidden < least)).sum(axis=1)`. Later tokens "
             "aren't chosen either, but their weight is 0.",
         ],
-        why="With softmax over the chosen tokens alone the output moves by this share of the way "
-        "from the mean of the missed values to the mean of the chosen ones, both by their weights. "
-        "So a cheap score needn't resemble the score: it only has to leave little weight behind.",
+        why="Let m be this share, C the mean of the chosen values by their weights, and M that of "
+        "the missed ones. With all tokens the output is (1 − m) · C + m · M, and with the chosen "
+        "tokens alone it is C. So they differ by m · (C − M), and a cheap score needn't resemble the score: it only has to leave little weight behind.",
         mistakes={
             "hide later tokens first and choose then: you spend some of the choices on hidden ones":
                 lambda scores, cheap, kept: measured(

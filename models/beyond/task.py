@@ -1,9 +1,9 @@
-"""A porter's notes, and questions: two tasks for layers that keep a table, or everything.
+"""A porter's book and a porter's tab: tasks for layers that keep a table, or everything.
 
-A text is notes, each of a guest and a room in one token, and then questions, a guest each.
-*Moves*: every guest is noted twice, in any order, and the later room counts. *Four days*: the same
-on each of four days, with guests drawn anew; between two days all leave, and only the last day's
-guests are asked for. Guests and rooms are drawn by lot, so that only the text can say who is where.
+A text is notes and questions. *Moves*: every guest is noted twice in the book, a room each time, in
+any order; then guests are asked for, and the later room counts. *Tab*: guests have coffees, now and
+then all pay, and questions in between ask how many a guest owes. *Both*: the two mixed at random;
+who pays keeps the room. All is drawn by lot, so that only the text can say it.
 """
 
 from typing import NamedTuple
@@ -16,13 +16,17 @@ from models.beyond.chosen import ChosenAttention
 from variants import GatedDeltaNet
 
 GUESTS, ROOMS, QUESTIONS = 64, 16, 16
-LEAVE = ROOMS  # the token at which all guests leave
-DAYS = {"moves": 1, "four days": 4}
-TASKS = tuple(DAYS)
-COUNTS = (4, 8, 16)  # guests of a day
-MANY = 32  # for the stacks of layers
+PAY, COFFEE, OWES, ROOM = range(ROOMS, ROOMS + 4)  # words beside the rooms; two ask
+NOT_ASKED = -100  # what cross-entropy leaves out
+DRINKERS, COFFEES, PAYS = 8, 6, 2  # who has coffee, how many each, how often all pay
+ASKED = {"tab": 2, "both": 1}  # how often each drinker is asked for
+TASKS = ("moves", "tab", "both")
+COUNTS = (4, 8, 16)  # guests in the book
+MANY = 32  # of *both*
 WIDTH, HEADS, KEPT = 32, 2, 8  # KEPT: tokens that a query may see, the last ones or chosen
-SLOPES = (0.5, 0.1)  # softmax heads count a token so much less for each token that lies between
+# Softmax heads count a token so much less for each token that lies between. Of eight pairs these
+# let two layers of softmax keep the tab best.
+SLOPES = (0.05, 0.0)
 TABLES = {  # what GatedDeltaNet may do
     "adds": {"gated": False, "delta": False},
     "adds, fades": {"gated": True, "delta": False},
@@ -31,53 +35,70 @@ TABLES = {  # what GatedDeltaNet may do
 }
 KINDS = ("softmax", *TABLES)
 STACKS = {
-    "one table": ["corrects, fades"],
-    "four tables": ["corrects, fades"] * 4,
-    "three tables, one softmax": [*["corrects, fades"] * 3, "softmax"],
-    "one softmax": ["softmax"],
-    "four softmax": ["softmax"] * 4,
+    "two tables": ["corrects, fades"] * 2,
+    "two softmax": ["softmax"] * 2,
+    "two softmax with MLPs": ["softmax", "mlp"] * 2,
+    "softmax, table": ["softmax", "corrects, fades"],
+    "table, softmax": ["corrects, fades", "softmax"],
+    "three tables, softmax": [*["corrects, fades"] * 3, "softmax"],
 }
 
 
 class Text(NamedTuple):
-    """Tokens as a guest and a room each, and the right answers of the last ones."""
+    """Tokens, a guest and a word each, and what is right at each."""
 
-    guests: Tensor  # (B, L), 0 where all leave
-    rooms: Tensor  # (B, L), LEAVE where all leave, 0 where a question stands
-    asks: Tensor  # (B, L), bool
-    answers: Tensor  # (B, questions)
+    guests: Tensor  # (B, L), 0 where all pay
+    words: Tensor  # (B, L), a room, PAY, COFFEE, or a question: OWES, ROOM
+    answers: Tensor  # (B, L), a room, a number of coffees, or NOT_ASKED
 
 
 def texts(task: str, guests: int, count: int, draw: torch.Generator | None = None) -> Text:
-    """``count`` texts with so many guests a day; at most QUESTIONS of the last are asked for."""
-    days = [_day(guests, count, draw) for _ in range(DAYS[task])]
-    who, noted, last_rooms = days[-1]
+    """``count`` texts with so many guests in the book; at most QUESTIONS are asked for a room."""
+    if task == "tab":
+        return _tab(ASKED[task], count, draw)
+    notes, questions = _book(guests, count, draw)
+    if task == "both":
+        notes = _mixed(notes, _tab(ASKED[task], count, draw), draw)
+    return Text(*(torch.cat(pair, 1) for pair in zip(notes, questions, strict=True)))
+
+
+def _book(guests: int, count: int, draw: torch.Generator | None) -> tuple[Text, Text]:
+    """Two notes of each guest, and questions for their rooms."""
+    who = torch.rand(count, GUESTS, generator=draw).argsort(-1)[:, :guests]
+    noted = torch.rand(count, 2 * guests, generator=draw).argsort(-1) % guests
+    rooms = torch.randint(ROOMS, noted.shape, generator=draw)
     asked = torch.rand(count, guests, generator=draw).argsort(-1)[:, :QUESTIONS]
     is_asked = noted[:, None] == asked[:, :, None]  # (B, questions, notes)
     last = torch.where(is_asked, torch.arange(noted.shape[1]), -1).amax(-1)
-    notes, rooms = [], []
-    for who_today, noted_today, rooms_today in days:
-        if notes:
-            notes.append(torch.zeros(count, 1, dtype=torch.long))
-            rooms.append(torch.full((count, 1), LEAVE))
-        notes.append(who_today.gather(1, noted_today))
-        rooms.append(rooms_today)
-    questions = who.gather(1, asked)
-    before = torch.cat(notes, 1)
-    asks = torch.cat([torch.zeros_like(before), torch.ones_like(questions)], 1).bool()
-    return Text(
-        torch.cat([before, questions], 1),
-        torch.cat([*rooms, torch.zeros_like(questions)], 1),
-        asks,
-        last_rooms.gather(1, last),
-    )
+    notes = Text(who.gather(1, noted), rooms, torch.full_like(rooms, NOT_ASKED))
+    return notes, Text(who.gather(1, asked), torch.full_like(asked, ROOM), rooms.gather(1, last))
 
 
-def _day(guests: int, count: int, draw: torch.Generator | None) -> tuple[Tensor, Tensor, Tensor]:
-    """Draw the guests (B, guests), and of each note which of them (B, notes), and the room."""
-    who = torch.rand(count, GUESTS, generator=draw).argsort(-1)[:, :guests]
-    noted = torch.rand(count, 2 * guests, generator=draw).argsort(-1) % guests
-    return who, noted, torch.randint(ROOMS, noted.shape, generator=draw)
+def _tab(times: int, count: int, draw: torch.Generator | None) -> Text:
+    """Coffees, payments and questions in random order; each drinker is asked for so often."""
+    drinkers = torch.arange(DRINKERS)
+    guests = torch.cat([drinkers.repeat(COFFEES + times), torch.zeros(PAYS).long()])
+    sizes = torch.tensor([DRINKERS * COFFEES, DRINKERS * times, PAYS])
+    words = torch.tensor([COFFEE, OWES, PAY]).repeat_interleave(sizes)
+    order = torch.rand(count, len(words), generator=draw).argsort(-1)
+    guests, words = guests[order], words[order]
+    had = ((guests[..., None] == drinkers) & (words == COFFEE)[..., None]).cumsum(1)
+    paid = torch.where((words == PAY)[..., None], had, 0).cummax(1).values
+    owed = (had - paid).gather(-1, guests[..., None])[..., 0]
+    return Text(guests, words, torch.where(words == OWES, owed, NOT_ASKED))
+
+
+def _mixed(one: Text, other: Text, draw: torch.Generator | None) -> Text:
+    """Mix the tokens of two texts at random; each keeps its own order."""
+    lengths = [text.words.shape[1] for text in (one, other)]
+    is_one = torch.rand(len(one.words), sum(lengths), generator=draw).argsort(-1) < lengths[0]
+    at = is_one.cumsum(1) - 1
+    at_other = (~is_one).cumsum(1) - 1
+    pick = [at.clamp(min=0), at_other.clamp(min=0)]
+    return Text(*(
+        torch.where(is_one, a.gather(1, pick[0]), b.gather(1, pick[1]))
+        for a, b in zip(one, other, strict=True)
+    ))  # fmt: skip
 
 
 class Porter(nn.Module):
@@ -85,28 +106,27 @@ class Porter(nn.Module):
 
     def __init__(self, kinds: list[str]) -> None:
         super().__init__()
-        self.guest, self.room = nn.Embedding(GUESTS, WIDTH), nn.Embedding(LEAVE + 1, WIDTH)
-        self.ask = nn.Parameter(torch.randn(WIDTH))
+        self.guest, self.word = nn.Embedding(GUESTS, WIDTH), nn.Embedding(ROOM + 1, WIDTH)
         self.layers = nn.ModuleList(Layer(kind) for kind in kinds)
         self.answer = nn.Sequential(nn.LayerNorm(WIDTH), nn.Linear(WIDTH, ROOMS))
 
     def forward(self, text: Text) -> Tensor:
-        """Return scores of the answers, (B, questions, ROOMS)."""
+        """Return scores of the answers at every token, (B, L, ROOMS)."""
         x = self.embed(text)
         for layer in self.layers:
             x = x + layer(x)
-        return self.answer(x[:, -text.answers.shape[1] :])
+        return self.answer(x)
 
     def embed(self, text: Text) -> Tensor:
         """Return what the first layer reads, (B, L, WIDTH)."""
-        room = torch.where(text.asks[..., None], self.ask, self.room(text.rooms))
-        return self.guest(text.guests) * (text.rooms != LEAVE)[..., None] + room
+        is_guest = (text.words != PAY)[..., None]
+        return self.guest(text.guests) * is_guest + self.word(text.words)
 
 
 class Layer(nn.Module):
     """One layer that mixes tokens, after a norm.
 
-    A table has no short convolution here, for guest and room stand in one token; softmax heads are
+    A table has no short convolution here, for guest and word stand in one token; softmax heads are
     told distances (ALiBi, with slopes of their own), as the later of two notes counts.
     """
 
@@ -114,7 +134,10 @@ class Layer(nn.Module):
         super().__init__()
         self.kind, self.norm = kind, nn.LayerNorm(WIDTH)
         self.register_buffer("slopes", torch.tensor(SLOPES)[:, None, None], persistent=False)
-        if kind in TABLES:
+        if kind == "mlp":
+            inner = [nn.Linear(WIDTH, 4 * WIDTH), nn.GELU(), nn.Linear(4 * WIDTH, WIDTH)]
+            self.mixer = nn.Sequential(*inner)
+        elif kind in TABLES:
             self.mixer = GatedDeltaNet(WIDTH, HEADS, conv_size=1, chunk_size=32, **TABLES[kind])
         elif kind == "chosen":
             self.mixer = ChosenAttention(WIDTH, HEADS, kept=KEPT)
@@ -123,7 +146,7 @@ class Layer(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         x = self.norm(x)
-        if self.kind in TABLES:
+        if self.kind == "mlp" or self.kind in TABLES:
             return self.mixer(x)
         place = torch.arange(x.shape[1])
         bias = -self.slopes * (place - place[:, None]).abs()  # (H, L, L)
@@ -135,4 +158,6 @@ def numbers_kept(kinds: list[str], tokens: int) -> int:
     """What the layers hold after so many tokens: keys and values, or a table for each head."""
     pairs = {"softmax": tokens, "chosen": tokens, "window": min(tokens, KEPT)}
     size = WIDTH // HEADS
-    return sum(HEADS * size * (2 * pairs[k] if k in pairs else size) for k in kinds)
+    numbers = {kind: 2 * HEADS * size * tokens for kind, tokens in pairs.items()}
+    numbers |= {"mlp": 0, **dict.fromkeys(TABLES, HEADS * size * size)}
+    return sum(numbers[kind] for kind in kinds)

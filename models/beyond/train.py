@@ -1,4 +1,4 @@
-"""Train one layer of each kind on each task, two kinds of sparse attention, and stacks.
+"""Train one layer of each kind on each job, two kinds of sparse attention, and stacks of layers.
 
 `python3 -m course train beyond`
 """
@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import copy
 import json
-import math
-from collections.abc import Callable
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Callable, Iterable
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -20,227 +19,173 @@ from torch import Tensor
 
 from models.beyond.task import (
     COUNTS,
-    HEADS,
     KINDS,
-    LEAVE,
     MANY,
+    NOT_ASKED,
+    OWES,
+    PAY,
+    QUESTIONS,
+    ROOM,
     STACKS,
-    TASKS,
     Porter,
     Text,
     numbers_kept,
     texts,
 )
-from models.training import Report, fit, part_of
+from models.training import Report, fit
 
-SEEDS, LONGER_SEEDS = range(5), range(3)
-RATES = (5e-3, 1e-2, 2e-2, 4e-2, 8e-2, 1.6e-1)
-TUNED_ON = (100, 101, 102)  # seeds of their own
-HALVED = {"moves": "chosen", "four days": "corrects, fades"}  # tried at half the rate, too
-STEPS = {"moves": 300, "four days": 600}
-ASKED, TESTS = 256, 300
-LONGER = 5  # times the steps, for tables alone
-OPEN = 1e-3  # what an open gate's softplus gives, times a rate of 1: it fades by a thousandth
-SPARSE = ("window", "chosen")  # softmax, too
+PAST = "three tables, softmax"  # for the book alone: do notes come past tables?
+JOBS = {
+    "both": tuple(name for name in STACKS if name != PAST),
+    "moves": (PAST, *KINDS, "window", "chosen"),
+    "tab": KINDS,
+}
+RATES, STACK_RATES = (1e-2, 2e-2, 4e-2, 8e-2, 1.6e-1), (5e-3, 1e-2, 2e-2)
+SEEDS, TUNED_ON, LONGER_SEEDS = range(5), (100, 101), range(2)
+STEPS = {"moves": 300, "tab": 300, "both": 1200}
+LONGER = 4  # times the steps
+TRAINED_LONGER = {
+    ("moves", "corrects"),
+    *(("both", name) for name in ("two softmax", "two tables", "softmax, table")),
+}
+LEARNT_WITH = {"moves": COUNTS, "tab": (QUESTIONS,), "both": (*COUNTS, MANY)}  # guests in the book
+TESTED_WITH = {  # guests in the book, and what is asked for
+    "moves": [(count, ROOM) for count in COUNTS],
+    "tab": [(QUESTIONS, OWES)],
+    "both": [(MANY, ROOM), (MANY, OWES)],
+}
+ASKED, TESTS = 256, 300  # rooms asked for in a batch, texts of a test
 FOLDER = Path(__file__).parent
 SCORES = FOLDER / "scores.json"
 
 
 def train(workdir: Path, report: Report) -> None:
-    """Train all; write scores.json, and the weights of the first seed.
-
-    The stacks are trained in a process of their own, so that two cores share the work.
-    """
-    with ProcessPoolExecutor(1, get_context("spawn")) as pool:
-        beside = pool.submit(trained_stacks, workdir)
-        found = trained_layers(Run(workdir, report))
-        stacks = beside.result()
-    longer = {"times": LONGER, **found.pop("longer"), **stacks.pop("longer")}
-    written = json.dumps({**found, **stacks, "longer": longer}, indent=1)
-    SCORES.write_text(written + "\n", encoding="utf-8")
-
-
-def trained_layers(run: Run) -> dict:
-    """Train single layers on each task."""
-    tuned: dict[str, dict[str, dict[str, float]]] = {}
-    rates: dict[str, dict[str, float]] = {}
-    right: dict[str, dict[str, list]] = {}
-    for task in TASKS:
-        tuned[task], rates[task], right[task] = {}, {}, {}
-        for kind in kinds_of(task):
-            rates[task][kind], tuned[task][kind] = run.tuned([kind], task, COUNTS, COUNTS)
-            rate = rates[task][kind]
-            models = [run.model([kind], task, COUNTS, seed, rate, STEPS[task]) for seed in SEEDS]
-            save(models[0], task, kind)
-            models[0] = load(task, kind)  # scored as it is shipped
-            right[task][kind] = [[score(m, task, count) for count in COUNTS] for m in models]
-            if (task, kind) == ("four days", "corrects, fades"):
-                opened_days = [held_open(model) for model in models]
-    corrects = run.longer("corrects", rates["moves"]["corrects"])
-    halved = {}
-    for task, kind in HALVED.items():
-        rate = rates[task][kind] / 2
-        models = [run.model([kind], task, COUNTS, seed, rate, STEPS[task]) for seed in SEEDS]
-        halved[task] = {kind: [score(model, task, COUNTS[-1]) for model in models]}
-    return {
-        "seeds": list(SEEDS), "steps": STEPS, "guests": list(COUNTS),
-        "parameters": {kind: parameters(kind) for kind in (*KINDS, *SPARSE)},
-        "tuned": tuned, "rates": rates, "right": right, "half the rate": halved,
-        "gates": run.gates(rates["moves"]["corrects, fades"]), "held open": opened_days,
-        "kept": {k: [numbers_kept([k], 2 * n) for n in COUNTS] for k in (*KINDS, *SPARSE)},
-        "longer": {"corrects": corrects},
-    }  # fmt: skip
+    """Train all, two at a time; write scores.json, and the weights of the first seeds."""
+    jobs = [(task, name) for task, names in JOBS.items() for name in names]
+    found: dict[str, dict] = {task: dict.fromkeys(names) for task, names in JOBS.items()}
+    done, steps = 0, sum(steps_of(*job) for job in jobs)
+    with ProcessPoolExecutor(2, get_context("spawn")) as pool:
+        running = {pool.submit(trained, workdir, *job): job for job in jobs}
+        for future in as_completed(running):
+            task, name = running[future]
+            found[task][name], loss = future.result()
+            done += steps_of(task, name)
+            report(f"{task}, {name}", done, steps, loss)
+    SCORES.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
 
 
-def trained_stacks(workdir: Path) -> dict:
-    """Train stacks on *moves* with many guests."""
+def steps_of(task: str, name: str) -> int:
+    """Steps of one job: its rate is chosen, and its seeds are trained."""
+    longer = LONGER * len(LONGER_SEEDS) if (task, name) in TRAINED_LONGER else 0
+    return STEPS[task] * (len(rates_of(task)) * len(TUNED_ON) + len(SEEDS) + longer)
+
+
+def rates_of(task: str) -> tuple[float, ...]:
+    return STACK_RATES if task == "both" else RATES
+
+
+def trained(workdir: Path, task: str, name: str) -> tuple[dict, float]:
+    """Return the scores of a kind of layer or a stack, and the last loss."""
     torch.set_num_threads(1)
-    run = Run(workdir, lambda *_: None)
-    stacks, rates, tuned = {}, {}, {}
-    for name, layers in STACKS.items():
-        rates[name], tuned[name] = run.tuned(layers, "moves", (*COUNTS, MANY), (MANY,))
-        stacks[name] = run.stack(layers, SEEDS, rates[name])
-    longer = run.stack(STACKS["four tables"], LONGER_SEEDS, rates["four tables"], LONGER)
-    return {
-        "many": MANY, "stacks": stacks, "stack rates": rates, "stacks tuned": tuned,
-        "stacks kept": {name: numbers_kept(STACKS[name], 2 * MANY) for name in STACKS},
-        "longer": {"four tables": longer},
-    }  # fmt: skip
+    run = Run(workdir, task, STACKS.get(name, [name]))
+    tuned = run.tuned()
+    rate = best(tuned)
+    models = list(run.models(rate, SEEDS))
+    models[0] = shipped(models[0], task, name)
+    before = texts(task, COUNTS[-1] if task != "both" else MANY, 1).words.shape[1] - QUESTIONS
+    found = {
+        "tuned": tuned,
+        "right": [scores_of(model, task) for model in models],
+        "parameters": sum(p.numel() for p in models[0].parameters()),
+        "kept": numbers_kept(run.kinds, before),
+    }
+    if task == "tab" and "fades" in name:
+        found["held open"] = [scores_of(held_open(model), task) for model in models]
+    if (task, name) in TRAINED_LONGER:
+        longer = run.models(rate, LONGER_SEEDS, LONGER)
+        found["longer"] = [scores_of(model, task) for model in longer]
+    return found, run.loss
 
 
-def parameters(kind: str) -> int:
-    return sum(p.numel() for p in Porter([kind]).parameters())
-
-
-def kinds_of(task: str) -> tuple[str, ...]:
-    return (*KINDS, *SPARSE) if task == "moves" else KINDS
+def best(tuned: dict[str, float]) -> float:
+    return float(max(tuned, key=lambda rate: tuned[rate]))
 
 
 class Run:
-    """Trainings of one process; the report gets the steps done over all single layers."""
+    """Trainings of layers of the same kinds on the same task."""
 
-    def __init__(self, workdir: Path, report: Report) -> None:
-        self.workdir, self.report, self.done = workdir, report, 0
-        each = sum(len(kinds_of(task)) * STEPS[task] for task in TASKS)
-        trainings = len(SEEDS) + len(RATES) * len(TUNED_ON)
-        more = len(LONGER_SEEDS) * LONGER + 2 * len(SEEDS)  # longer, and the gates
-        halved = len(SEEDS) * sum(STEPS[task] for task in HALVED)
-        self.steps = trainings * each + more * STEPS["moves"] + halved
+    def __init__(self, workdir: Path, task: str, kinds: list[str]) -> None:
+        self.workdir, self.task, self.kinds, self.loss = workdir, task, kinds, 0.0
 
-    def tuned(
-        self, kinds: list[str], task: str, counts: tuple[int, ...], asked: tuple[int, ...]
-    ) -> tuple[float, dict[str, float]]:
-        """Return the best rate, and for each rate the mean share right.
+    def tuned(self) -> dict[str, float]:
+        """Return for each rate the mean share right, of the worst seed of tuning.
 
-        The mean is taken over the seeds of tuning and the numbers of guests that are asked for.
+        Of the worst, as a rate at which one training of two fails is a bad choice.
         """
         shares = {}
-        for rate in RATES:
-            models = [self.model(kinds, task, counts, s, rate, STEPS[task]) for s in TUNED_ON]
-            right = [score(model, task, count) for model in models for count in asked]
-            shares[rate] = round(sum(right) / len(right), 4)
-        best = max(shares, key=shares.get)
-        return best, {str(rate): share for rate, share in shares.items()}
+        for rate in rates_of(self.task):
+            right = [scores_of(model, self.task) for model in self.models(rate, TUNED_ON)]
+            shares[str(rate)] = round(min(sum(one) / len(one) for one in right), 4)
+        return shares
 
-    def stack(self, kinds: list[str], seeds: range, rate: float, times: int = 1) -> list[float]:
-        """Return the share right on *moves* with MANY guests, for each seed."""
-        counts, steps = (*COUNTS, MANY), times * STEPS["moves"]
-        models = [self.model(kinds, "moves", counts, s, rate, steps) for s in seeds]
-        return [score(model, "moves", MANY) for model in models]
+    def models(self, rate: float, seeds: Iterable[int], times: int = 1) -> Iterable[Porter]:
+        return (self.model(rate, seed, times * STEPS[self.task]) for seed in seeds)
 
-    def longer(self, kind: str, rate: float) -> list[float]:
-        """Return the share right on *moves* after LONGER times the steps, for each seed."""
-        steps = LONGER * STEPS["moves"]
-        models = [self.model([kind], "moves", COUNTS, s, rate, steps) for s in LONGER_SEEDS]
-        return [score(model, "moves", COUNTS[-1]) for model in models]
-
-    def gates(self, rate: float) -> dict[str, list[float]]:
-        """Return the share right on *moves* where gates are opened after training, or before."""
-        kinds, steps = ["corrects, fades"], STEPS["moves"]
-        usual, begun = (
-            [self.model(kinds, "moves", COUNTS, s, rate, steps, is_open=o) for s in SEEDS]
-            for o in (False, True)
-        )
-
-        return {
-            "opened after training": [score(opened(m, 0.0), "moves", COUNTS[-1]) for m in usual],
-            "begun open": [score(model, "moves", COUNTS[-1]) for model in begun],
-        }
-
-    def model(
-        self,
-        kinds: list[str],
-        task: str,
-        counts: tuple[int, ...],
-        seed: int,
-        rate: float,
-        steps: int,
-        *,
-        is_open: bool = False,
-    ) -> Porter:
+    def model(self, rate: float, seed: int, steps: int) -> Porter:
         torch.manual_seed(seed)
-        model = Porter(kinds)
-        name = f"{task}-{counts[-1]}-{'-'.join(kinds)}-{rate}-{steps}-{seed}".replace(", ", "-")
-        name = name.replace(" ", "-")
-        if is_open:
-            model, name = opened(model, 1.0), f"{name}-open"
-        after = part_of(self.report, name, self.done, self.steps)
-        loss = loss_of(model, task, counts, lambda: self.done_here / steps)
+        model, done = Porter(self.kinds), 0.0
+        name = f"{self.task}-{'-'.join(self.kinds)}-{rate}-{steps}-{seed}".replace(", ", "-")
 
-        def stepped(step: int, now: float) -> None:
-            self.done_here = step
-            after(step, now)
+        def stepped(step: int, loss: float) -> None:
+            nonlocal done
+            done, self.loss = step / steps, loss
 
-        self.done_here = 0
         fit(
             model,
-            loss,
+            loss_of(model, self.task, lambda: done),
             steps=steps,
             rate=rate,
             decay=0.0,
             saved=self.workdir / f"{name}.pt",
             after=stepped,
         )
-        self.done += steps
         return model.eval()
 
 
-@torch.no_grad()
-def opened(model: Porter, by_token: float) -> Porter:
-    """A copy with open gates; ``by_token``: what is left of each token's part in them."""
-    model = copy.deepcopy(model)
-    for layer in model.layers:
-        layer.mixer.log_rate.zero_()
-        layer.mixer.decay_bias.fill_(math.log(math.expm1(OPEN)))
-        layer.mixer.decay_proj.weight.mul_(by_token)
-    return model
-
-
-def loss_of(
-    model: Porter, task: str, counts: tuple[int, ...], part: Callable[[], float]
-) -> Callable[[], Tensor]:
+def loss_of(model: Porter, task: str, part: Callable[[], float]) -> Callable[[], Tensor]:
     """The loss of a fresh batch. A layer that chooses attends to all in the first half."""
     chosen = [layer.mixer for layer in model.layers if layer.kind == "chosen"]
+    counts = LEARNT_WITH[task]
 
     def loss() -> Tensor:
         for mixer in chosen:
             mixer.dense = part() < 0.5
         count = counts[int(torch.randint(len(counts), ()))]
-        text = texts(task, count, ASKED // min(count, 16))
-        wrong = F.cross_entropy(model(text).flatten(0, 1), text.answers.flatten())
+        text = texts(task, count, ASKED // min(count, QUESTIONS))
+        shown, answers = model(text).flatten(0, 1), text.answers.flatten()
+        wrong = F.cross_entropy(shown, answers, ignore_index=NOT_ASKED)
         return wrong + sum(mixer.index_loss for mixer in chosen)
 
     return loss
 
 
+def test_texts(task: str, guests: int) -> Text:
+    """Texts that no model has seen."""
+    return texts(task, guests, TESTS, torch.Generator().manual_seed(10**6))
+
+
 @torch.no_grad()
-def score(model: Porter, task: str, count: int) -> float:
-    """Return the share of right answers in unseen texts with so many guests."""
+def scores_of(model: Porter, task: str) -> list[float]:
+    """Return the share of right answers for each number of guests and kind of question."""
     for layer in model.layers:
         if layer.kind == "chosen":
             layer.mixer.dense = False
-    text = texts(task, count, TESTS, torch.Generator().manual_seed(10**6))
-    return round((model(text).argmax(-1) == text.answers).float().mean().item(), 4)
+    shares = []
+    for guests, question in TESTED_WITH[task]:
+        text = test_texts(task, guests)
+        is_right = model(text).argmax(-1) == text.answers
+        shares.append(round(is_right[text.words == question].float().mean().item(), 4))
+    return shares
 
 
 @torch.no_grad()
@@ -249,75 +194,55 @@ def named_rooms(kind: str) -> tuple[float, float]:
 
     Of guests whose two rooms differ, all of the most guests that a text of training has.
     """
-    text = texts("moves", COUNTS[-1], TESTS, torch.Generator().manual_seed(10**6))
-    named = load("moves", kind)(text).argmax(-1)
+    text = test_texts("moves", COUNTS[-1])
     notes = 2 * COUNTS[-1]
+    named, answers = (x[:, notes:] for x in (load("moves", kind)(text).argmax(-1), text.answers))
     is_of = text.guests[:, None, :notes] == text.guests[:, notes:, None]  # (B, questions, notes)
-    first = text.rooms[:, :notes].gather(1, is_of.int().argmax(-1))
-    moved = first != text.answers
-    new, old = (named == text.answers)[moved], (named == first)[moved]
+    first = text.words[:, :notes].gather(1, is_of.int().argmax(-1))
+    moved = first != answers
+    new, old = (named == answers)[moved], (named == first)[moved]
     return new.float().mean().item(), old.float().mean().item()
 
 
 @torch.no_grad()
-def alpha_beta(kind: str, text: Text) -> tuple[Tensor, Tensor]:
-    """Return what the first seed for *four days* keeps of its table at each token, and writes.
-
-    Each is (B, L), the mean of the heads.
-    """
-    [layer] = (model := load("four days", kind)).layers
-    log_decay, beta = layer.mixer._gates(layer.norm(model.embed(text)))  # (B, H, L)
-    return log_decay.exp().mean(1), beta.mean(1)
+def alpha_beta(model: Porter, text: Text) -> tuple[Tensor, Tensor]:
+    """Return what the first layer keeps of its tables at each token, and writes: (B, H, L) each."""
+    layer = model.layers[0]
+    log_decay, beta = layer.mixer._gates(layer.norm(model.embed(text)))
+    return log_decay.exp(), beta
 
 
-def mean_gates(kind: str) -> tuple[float, float, float]:
-    """Return the mean alpha at a note of *four days*, and where all leave; and beta at a note."""
-    text = texts("four days", COUNTS[-1], TESTS, torch.Generator().manual_seed(10**6))
-    alpha, beta = alpha_beta(kind, text)
-    leaves = text.rooms == LEAVE
-    notes = ~leaves & ~text.asks
-    return alpha[notes].mean().item(), alpha[leaves].mean().item(), beta[notes].mean().item()
+def held_open(model: Porter) -> Porter:
+    """A copy whose first layer doesn't fade where all pay."""
+    model = copy.deepcopy(model)
+    layer = model.layers[0]
+    gates = layer.mixer._gates
+    at_pay = layer.norm(model.embed(Text(*torch.tensor([[[0]], [[PAY]], [[NOT_ASKED]]]))))[0, 0]
 
-
-@torch.no_grad()
-def held_open(model: Porter) -> float:
-    """Return the share right on *four days* if no gate fades at *all leave*."""
-    text = texts("four days", COUNTS[-1], TESTS, torch.Generator().manual_seed(10**6))
-    [layer] = (model := copy.deepcopy(model)).layers
-    leaves, gates = text.rooms == LEAVE, layer.mixer._gates
-
-    def opened_gates(x: Tensor) -> tuple[Tensor, Tensor]:
+    def opened(x: Tensor) -> tuple[Tensor, Tensor]:
         log_decay, beta = gates(x)
-        return log_decay.masked_fill(leaves[:, None], 0.0), beta
+        pays = (x - at_pay).abs().amax(-1) < 1e-5
+        return log_decay.masked_fill(pays[:, None], 0.0), beta
 
-    layer.mixer._gates = opened_gates
-    return round((model(text).argmax(-1) == text.answers).float().mean().item(), 4)
-
-
-@torch.no_grad()
-def without_each_head(kind: str) -> list[float]:
-    """Return the share right on *moves* of the first seed, with one head after the other cut."""
-    shares = []
-    for head in range(HEADS):
-        [layer] = (model := load("moves", kind)).layers
-        layer.mixer.out_proj.weight.unflatten(1, (HEADS, -1))[:, head] = 0
-        shares.append(score(model, "moves", COUNTS[-1]))
-    return shares
+    layer.mixer._gates = opened
+    return model
 
 
-def weights_of(task: str, kind: str) -> Path:
-    return FOLDER / "weights" / f"{task}-{kind}.safetensors".replace(", ", "-").replace(" ", "-")
+def weights_of(task: str, name: str) -> Path:
+    return FOLDER / "weights" / f"{task}-{name}.safetensors".replace(", ", "-").replace(" ", "-")
 
 
-def save(model: Porter, task: str, kind: str) -> None:
-    path = weights_of(task, kind)
+def shipped(model: Porter, task: str, name: str) -> Porter:
+    """Save the weights in float16, and load them again: a model is scored as it is shipped."""
+    path = weights_of(task, name)
     path.parent.mkdir(parents=True, exist_ok=True)
     save_file({name: t.half().contiguous() for name, t in model.state_dict().items()}, path)
+    return load(task, name)
 
 
-def load(task: str, kind: str) -> Porter:
-    """Load the model of the first seed, in float32."""
-    model = Porter([kind])
-    tensors = load_file(weights_of(task, kind))
+def load(task: str, name: str) -> Porter:
+    """Load the model of the first seed, in float32: a kind of layer, or a stack for *both*."""
+    model = Porter(STACKS.get(name, [name]))
+    tensors = load_file(weights_of(task, name))
     model.load_state_dict({name: tensor.float() for name, tensor in tensors.items()})
     return model.eval()

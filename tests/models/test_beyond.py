@@ -8,12 +8,14 @@ import torch
 from models.beyond import train
 from models.beyond.chosen import ChosenAttention
 from models.beyond.task import (
+    COFFEE,
     COUNTS,
-    DAYS,
+    DRINKERS,
     KEPT,
-    KINDS,
-    LEAVE,
     MANY,
+    OWES,
+    PAY,
+    ROOM,
     STACKS,
     TASKS,
     Layer,
@@ -24,81 +26,73 @@ from models.beyond.task import (
 from tests.conftest import ROOT
 
 SCORES = json.loads((ROOT / "models/beyond/scores.json").read_text(encoding="utf-8"))
+JOBS = [(task, name) for task, names in train.JOBS.items() for name in names]
 
 
 @pytest.mark.parametrize("task", TASKS)
 @pytest.mark.parametrize("guests", [*COUNTS, MANY])
-def test_answers_are_what_a_porter_with_a_book_would_say(task, guests):
+def test_answers_are_what_a_porter_with_a_pencil_would_say(task, guests):
     text = texts(task, guests, 20, torch.Generator().manual_seed(1))
-    questions = text.answers.shape[1]
-    assert questions == min(guests, 16)
-    for i in range(20):
-        book = {}
-        for guest, room in zip(
-            text.guests[i][:-questions], text.rooms[i][:-questions], strict=True
-        ):
-            if int(room) == LEAVE:
-                book = {}
+    for row in zip(*text, strict=True):
+        book, tab, rooms, owed = {}, dict.fromkeys(range(DRINKERS), 0), 0, 0
+        for guest, word, answer in zip(*(part.tolist() for part in row), strict=True):
+            if word == PAY:
+                tab = dict.fromkeys(tab, 0)
+            elif word == COFFEE:
+                tab[guest] += 1
+            elif word == OWES:
+                owed += 1
+                assert answer == tab[guest]
+            elif word == ROOM:
+                rooms += 1
+                assert answer == book[guest]
             else:
-                book[int(guest)] = int(room)
-        asked = [int(guest) for guest in text.guests[i][-questions:]]
-        assert len(set(asked)) == questions
-        assert [book.get(guest) for guest in asked] == text.answers[i].tolist()
-        assert text.asks[i].sum() == questions
-        assert (text.rooms[i] == LEAVE).sum() == DAYS[task] - 1
+                book[guest] = word
+            assert word in (OWES, ROOM) or answer < 0
+        assert rooms == (0 if task == "tab" else min(guests, 16))
+        assert owed == {"moves": 0, "tab": 2 * DRINKERS, "both": DRINKERS}[task]
+        assert len(book) == (0 if task == "tab" else guests)
 
 
-CASES = [(task, kind) for task in TASKS for kind in train.kinds_of(task)]
+@pytest.mark.parametrize(("task", "name"), JOBS)
+def test_shipped_scores_are_found_again(task, name):
+    model, found = train.load(task, name), SCORES[task][name]
+    assert train.scores_of(model, task) == pytest.approx(found["right"][0], abs=0.003)
+    assert found["parameters"] == sum(p.numel() for p in model.parameters())
+    if "held open" in found:
+        opened = train.scores_of(train.held_open(model), task)
+        assert opened == pytest.approx(found["held open"][0], abs=0.003)
 
 
-@pytest.mark.parametrize(("task", "kind"), CASES)
-def test_shipped_scores_are_found_again(task, kind):
-    model = train.load(task, kind)
-    found = [train.score(model, task, count) for count in COUNTS]
-    assert found == pytest.approx(SCORES["right"][task][kind][0], abs=0.003)
+@pytest.mark.parametrize(("task", "name"), JOBS)
+def test_every_seed_has_a_score_and_every_kind_its_best_rate(task, name):
+    found = SCORES[task][name]
+    assert len(found["right"]) == len(train.SEEDS)
+    assert list(found["tuned"]) == [str(rate) for rate in train.rates_of(task)]
+    assert ("longer" in found) == ((task, name) in train.TRAINED_LONGER)
 
 
-def best_rate(tuned):
-    return float(max(tuned, key=tuned.get))
-
-
-def test_every_seed_has_a_score_and_every_kind_the_best_rate():
-    seeds = len(train.SEEDS)
-    assert SCORES["seeds"] == list(train.SEEDS)
-    for task in TASKS:
-        for kind in KINDS:
-            assert len(SCORES["right"][task][kind]) == seeds
-            tuned = SCORES["tuned"][task][kind]
-            assert set(tuned) == {str(rate) for rate in train.RATES}
-            assert SCORES["rates"][task][kind] == best_rate(tuned)
-    for name in STACKS:
-        assert len(SCORES["stacks"][name]) == seeds
-        tuned = SCORES["stacks tuned"][name]
-        best = best_rate(tuned)
-        assert SCORES["stack rates"][name] == best
-        assert train.RATES[0] < best < train.RATES[-1]
-
-
-def test_the_smallest_stack_is_trained_again(tmp_path):
-    run, name = train.Run(tmp_path, lambda *_: None), "one softmax"
-    [found] = run.stack(STACKS[name], range(1), SCORES["stack rates"][name])
-    assert found == pytest.approx(SCORES["stacks"][name][0], abs=0.01)
+def test_a_layer_is_trained_again(tmp_path):
+    found = SCORES["tab"]["softmax"]
+    run = train.Run(tmp_path, "tab", ["softmax"])
+    [model] = run.models(train.best(found["tuned"]), [1])
+    assert train.scores_of(model, "tab") == pytest.approx(found["right"][1], abs=0.02)
 
 
 def test_what_is_kept_is_counted():
-    for kind, kept in SCORES["kept"].items():
+    x = torch.randn(1, 2 * COUNTS[-1], 32)
+    for kind in set(train.JOBS["moves"]) - set(STACKS):
         layer = Layer(kind).mixer
-        for guests, numbers in zip(COUNTS, kept, strict=True):
-            x = torch.randn(1, 2 * guests, 32)
-            if kind in ("softmax", "chosen"):
-                assert numbers == sum(part.numel() for part in layer._project(x)[1:])
-            elif kind == "window":
-                assert numbers == 2 * 32 * min(KEPT, 2 * guests)
-            else:
-                assert numbers == layer.new_state(x).table.numel()
-    for name, kinds in STACKS.items():
-        assert SCORES["stacks kept"][name] == numbers_kept(kinds, 2 * MANY)
-    assert SCORES["parameters"]["adds"] == sum(p.numel() for p in Porter(["adds"]).parameters())
+        if kind in ("softmax", "chosen"):
+            kept = sum(part.numel() for part in layer._project(x)[1:])
+        else:
+            kept = 2 * 32 * KEPT if kind == "window" else layer.new_state(x).table.numel()
+        assert SCORES["moves"][kind]["kept"] == kept
+    notes_and_tab = 2 * MANY + DRINKERS * (6 + 1) + 2  # coffees, questions, payments
+    for name in train.JOBS["both"]:
+        assert SCORES["both"][name]["kept"] == numbers_kept(STACKS[name], notes_and_tab)
+    assert numbers_kept(["mlp"], 10) == 0
+    assert Porter(["mlp"])(texts("tab", 0, 2)).shape == (2, 66, 16)
 
 
 def test_a_layer_that_chooses_sees_so_many_tokens_and_no_later_one():
@@ -120,5 +114,5 @@ def test_a_layer_that_chooses_sees_so_many_tokens_and_no_later_one():
 
 def test_weights_are_small():
     files = list((ROOT / "models/beyond/weights").glob("*.safetensors"))
-    assert len(files) == len(CASES)
+    assert len(files) == len(JOBS)
     assert sum(file.stat().st_size for file in files) < 500_000
