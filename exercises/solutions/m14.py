@@ -141,7 +141,8 @@ TASKS = [
         ],
         why="Let m be this share, C the mean of the chosen values by their weights, and M that of "
         "the missed ones. With all tokens the output is (1 − m) · C + m · M, and with the chosen "
-        "tokens alone it is C. So they differ by m · (C − M), and a cheap score needn't resemble the score: it only has to leave little weight behind.",
+        "tokens alone it is C. So they differ by m · (C − M). A cheap score "
+        "needn't resemble the score: it only has to leave little weight behind.",
         mistakes={
             "hide later tokens first and choose then: you spend some of the choices on hidden ones":
                 lambda scores, cheap, kept: measured(

@@ -2,8 +2,9 @@
 
 A text is notes and questions. *Moves*: every guest is noted twice in the book, a room each time, in
 any order; then guests are asked for, and the later room counts. *Tab*: guests have coffees, now and
-then all pay, and questions in between ask how many a guest owes. *Both*: the two mixed at random;
-who pays keeps the room. All is drawn by lot, so that only the text can say it.
+then all pay, and questions in between ask how many a guest owes. *Coffees*: the same, and nobody
+pays. *Both*: book and tab mixed at random; who pays keeps the room. All is drawn by lot, so
+that only the text can say it.
 """
 
 from typing import NamedTuple
@@ -18,13 +19,13 @@ from variants import GatedDeltaNet
 GUESTS, ROOMS, QUESTIONS = 64, 16, 16
 PAY, COFFEE, OWES, ROOM = range(ROOMS, ROOMS + 4)  # words beside the rooms; two ask
 NOT_ASKED = -100  # what cross-entropy leaves out
-DRINKERS, COFFEES, PAYS = 8, 6, 2  # who has coffee, how many each, how often all pay
-ASKED = {"tab": 2, "both": 1}  # how often each drinker is asked for
-TASKS = ("moves", "tab", "both")
+DRINKERS, COFFEES = 8, 6  # who has coffee, how many each
+TAB = {"coffees": (2, 0), "tab": (2, 2), "both": (1, 2)}  # how often each is asked for, and all pay
+TASKS = ("moves", *TAB)
 COUNTS = (4, 8, 16)  # guests in the book
 MANY = 32  # of *both*
 WIDTH, HEADS, KEPT = 32, 2, 8  # KEPT: tokens that a query may see, the last ones or chosen
-# Softmax heads count a token so much less for each token that lies between. Of eight pairs these
+# Softmax heads count a token so much less for each token that lies between. Of nine pairs these
 # let two layers of softmax keep the tab best.
 SLOPES = (0.05, 0.0)
 TABLES = {  # what GatedDeltaNet may do
@@ -54,11 +55,11 @@ class Text(NamedTuple):
 
 def texts(task: str, guests: int, count: int, draw: torch.Generator | None = None) -> Text:
     """``count`` texts with so many guests in the book; at most QUESTIONS are asked for a room."""
-    if task == "tab":
-        return _tab(ASKED[task], count, draw)
+    if task in ("coffees", "tab"):
+        return _tab(task, count, draw)
     notes, questions = _book(guests, count, draw)
     if task == "both":
-        notes = _mixed(notes, _tab(ASKED[task], count, draw), draw)
+        notes = _mixed(notes, _tab(task, count, draw), draw)
     return Text(*(torch.cat(pair, 1) for pair in zip(notes, questions, strict=True)))
 
 
@@ -74,11 +75,12 @@ def _book(guests: int, count: int, draw: torch.Generator | None) -> tuple[Text, 
     return notes, Text(who.gather(1, asked), torch.full_like(asked, ROOM), rooms.gather(1, last))
 
 
-def _tab(times: int, count: int, draw: torch.Generator | None) -> Text:
-    """Coffees, payments and questions in random order; each drinker is asked for so often."""
+def _tab(task: str, count: int, draw: torch.Generator | None) -> Text:
+    """Coffees, payments and questions in random order."""
+    times, pays = TAB[task]
     drinkers = torch.arange(DRINKERS)
-    guests = torch.cat([drinkers.repeat(COFFEES + times), torch.zeros(PAYS).long()])
-    sizes = torch.tensor([DRINKERS * COFFEES, DRINKERS * times, PAYS])
+    guests = torch.cat([drinkers.repeat(COFFEES + times), torch.zeros(pays).long()])
+    sizes = torch.tensor([DRINKERS * COFFEES, DRINKERS * times, pays])
     words = torch.tensor([COFFEE, OWES, PAY]).repeat_interleave(sizes)
     order = torch.rand(count, len(words), generator=draw).argsort(-1)
     guests, words = guests[order], words[order]
