@@ -247,7 +247,7 @@ def test_a_decoding_step_has_an_intensity_of_99_hundredths_at_4096_keys_in_any_b
     assert round(one_key.intensity(2), 2) == 0.50
 
 
-def unseen_texts_share_the_matrices_so_their_intensity_grows_with_the_batch():
+def test_texts_share_the_matrices_so_their_intensity_grows_with_the_batch():
     def intensity(batch):
         part = costs.step(LLAMA2, 1, 4096, batch)["matrices"]
         return part["flops"] / part["bytes"]
