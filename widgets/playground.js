@@ -58,7 +58,7 @@ function view(m, widget) {
     <div class="example"><p class="title"><span>${TASKS[m.task].asks}${question(m, widget.data)}</span> ${another(widget)}</p>${drawnPart(bench, "example", () => [strip(m, widget), followMark(m, widget)])}</div>
     <div class="floor ${m.change ? "compared" : m.isWide ? "wide" : ""}" aria-busy=${m.isAwaited}>${drawnPart(bench, "curves", () => chart(m, widget))}
     <div class=${m.change ? "models two" : "models"}>${m.sides.map((one, i) => drawnPart(bench, i, () => side(one, i, m, widget)))}
-    <p class="choose">Press a row of a map to choose the token that looks. What it looks at is marked above the map.</p></div></div>
+    <p class="choose">Press a row of a map to choose the token that looks.</p></div></div>
     ${widget.sentence({hidden: true})}`;
 }
 
