@@ -35,6 +35,7 @@ TABLES = {  # what GatedDeltaNet may do
     "corrects, fades": {"gated": True, "delta": True},
 }
 KINDS = ("softmax", *TABLES)
+PLAIN = "adds, plain"  # what is read from its table keeps its length
 STACKS = {
     "two tables": ["corrects, fades"] * 2,
     "two softmax": ["softmax"] * 2,
@@ -141,6 +142,9 @@ class Layer(nn.Module):
             self.mixer = nn.Sequential(*inner)
         elif kind in TABLES:
             self.mixer = GatedDeltaNet(WIDTH, HEADS, conv_size=1, chunk_size=32, **TABLES[kind])
+        elif kind == PLAIN:
+            self.mixer = GatedDeltaNet(WIDTH, HEADS, conv_size=1, **TABLES["adds"])
+            self.mixer.norm = nn.Identity()
         elif kind == "chosen":
             self.mixer = ChosenAttention(WIDTH, HEADS, kept=KEPT)
         else:
@@ -148,7 +152,7 @@ class Layer(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         x = self.norm(x)
-        if self.kind == "mlp" or self.kind in TABLES:
+        if self.kind in (*TABLES, PLAIN, "mlp"):
             return self.mixer(x)
         place = torch.arange(x.shape[1])
         bias = -self.slopes * (place - place[:, None]).abs()  # (H, L, L)
@@ -161,5 +165,5 @@ def numbers_kept(kinds: list[str], tokens: int) -> int:
     pairs = {"softmax": tokens, "chosen": tokens, "window": min(tokens, KEPT)}
     size = WIDTH // HEADS
     numbers = {kind: 2 * HEADS * size * tokens for kind, tokens in pairs.items()}
-    numbers |= {"mlp": 0, **dict.fromkeys(TABLES, HEADS * size * size)}
+    numbers |= {"mlp": 0, **dict.fromkeys((*TABLES, PLAIN), HEADS * size * size)}
     return sum(numbers[kind] for kind in kinds)

@@ -24,6 +24,7 @@ from models.beyond.task import (
     NOT_ASKED,
     OWES,
     PAY,
+    PLAIN,
     QUESTIONS,
     ROOM,
     STACKS,
@@ -39,7 +40,7 @@ JOBS = {
     "both": tuple(name for name in STACKS if name != PAST),
     "moves": (PAST, *KINDS, "window", "chosen"),
     "tab": KINDS,
-    "coffees": KINDS,
+    "coffees": (*KINDS, PLAIN),
 }
 SHIPPED = ("both", "moves", "tab")
 RATES, STACK_RATES = (1e-2, 2e-2, 4e-2, 8e-2, 1.6e-1), (5e-3, 1e-2, 2e-2)
