@@ -95,7 +95,8 @@ const widgetOf = defineWidget({
       widget.draw();
     };
     if (widget.data.tasks[1]) listen(document, "met", meet, {capture: true}); // on its own page
-    for (const touch of ["pointerdown", "keydown"]) listen(root, touch, () => (bench.problem = "")); // an act tries again
+    const act = ({timeStamp}) => Object.assign(bench, {problem: "", acted: timeStamp}); // an act tries again
+    for (const touch of ["pointerdown", "keydown", "click"]) listen(root, touch, act);
   },
   drawn: follow,
   challenges: {

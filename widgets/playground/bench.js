@@ -17,6 +17,7 @@ export const benchOf = () => ({
   former: null, // the key of the training that was shown before
   looking: null, problem: "", met: "", worker: null, isDone: false, isReaders: false,
   frame: 0, isNew: false, // the next drawing, and whether more has come since the last
+  acted: 0, // when the reader last did something
   part: null, // what this drawing draws anew; null for all
   panel: "" // what the controls show
 });
@@ -111,11 +112,14 @@ function hearRecords(widget, {records, isDone}) {
   if (!bench.frame) bench.frame = requestAnimationFrame(() => showInParts(widget));
 }
 
+const PAUSE = 120; // ms without a drawing of the training, after a reader's act
 const DRAWN = [0, 1, "example", "curves"]; // the maps of each training first
 
 /** Draws a part in each frame, so that what a reader does in between is answered soon. */
 function showInParts(widget, at = 0) {
   const {bench} = widget.data;
+  const later = (part) => (bench.frame = requestAnimationFrame(() => showInParts(widget, part)));
+  if (performance.now() < bench.acted + PAUSE) return later(at);
   bench.part = DRAWN[at];
   if (at) widget.draw();
   else {
@@ -124,7 +128,8 @@ function showInParts(widget, at = 0) {
   }
   bench.part = null;
   const next = (at + (at || bench.shown[1] ? 1 : 2)) % DRAWN.length;
-  bench.frame = next || bench.isNew ? requestAnimationFrame(() => showInParts(widget, next)) : 0;
+  if (next || bench.isNew) later(next);
+  else bench.frame = 0;
 }
 
 export const STAYS = Symbol.for("lit-noChange"); // Lit leaves what is there
