@@ -187,8 +187,13 @@ def test_one_layer_of_each_does_both_jobs(page):
     assert told.format(*wrong) in text
     assert mean(tab["two softmax"]) < mean(tab["two softmax with MLPs"]) < mean(tab[hybrid])
     assert mean(book["two tables"]) < 0.3  # "few of the rooms"
+    assert (
+        sum(share < 0.13 for share in book["two tables"]) == 2
+    )  # "hadn't begun to learn the book"
     longer = [mean_of("both", stack, what="longer") for stack in ("two softmax", hybrid)]
-    assert "steps they get {:.2f} of the tab, and the hybrid gets {:.2f}".format(*longer) in text
+    assert (
+        "steps again they get {:.2f} of the tab, and the hybrid gets {:.2f}".format(*longer) in text
+    )
     assert mean(tab["two softmax"]) < longer[0] < longer[1]  # "too, but it takes longer"
     assert min(book["table, softmax"]) < 0.2  # "some trainings found hardly any room"
     box = cells(page, "stacks-longer")
