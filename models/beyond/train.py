@@ -8,8 +8,9 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Callable, Iterable
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import ProcessPoolExecutor, wait
 from multiprocessing import get_context
+from multiprocessing.sharedctypes import SynchronizedArray
 from pathlib import Path
 
 import torch
@@ -69,18 +70,36 @@ FOLDER = Path(__file__).parent
 SCORES = FOLDER / "scores.json"
 
 
+progress = None  # steps done in all processes, and the last loss, where several train
+
+
+def share(array: SynchronizedArray) -> None:
+    global progress
+    progress = array
+
+
+def count(steps: int, loss: float) -> None:
+    if progress is not None:
+        with progress.get_lock():
+            progress[:] = [progress[0] + steps, loss]
+
+
 def train(workdir: Path, report: Report) -> None:
     """Train all, two at a time; write scores.json, and the weights of the first seeds."""
     jobs = [(task, name) for task, names in JOBS.items() for name in names]
     found: dict[str, dict] = {task: dict.fromkeys(names) for task, names in JOBS.items()}
-    done, steps = 0, sum(steps_of(*job) for job in jobs)
-    with ProcessPoolExecutor(2, get_context("spawn")) as pool:
+    steps, context = sum(steps_of(*job) for job in jobs), get_context("spawn")
+    counted = context.Array("d", 2)
+    with ProcessPoolExecutor(2, context, share, (counted,)) as pool:
         running = {pool.submit(trained, workdir, *job): job for job in jobs}
-        for future in as_completed(running):
-            task, name = running[future]
-            found[task][name], loss = future.result()
-            done += steps_of(task, name)
-            report(f"{task}, {name}", done, steps, loss)
+        waiting = set(running)
+        while waiting:
+            ended, waiting = wait(waiting, timeout=1)
+            for future in ended:
+                task, name = running[future]
+                found[task][name] = future.result()
+            done, loss = counted
+            report(f"porters, {len(waiting)} kinds to go", int(done), steps, loss)
     SCORES.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
 
 
@@ -94,8 +113,8 @@ def rates_of(task: str) -> tuple[float, ...]:
     return STACK_RATES if task == "both" else RATES
 
 
-def trained(workdir: Path, task: str, name: str) -> tuple[dict, float]:
-    """Return the scores of a kind of layer or a stack, and the last loss."""
+def trained(workdir: Path, task: str, name: str) -> dict:
+    """Return the scores of a kind of layer or a stack."""
     torch.set_num_threads(1)
     run = Run(workdir, task, STACKS.get(name, [name]))
     tuned = run.tuned()
@@ -115,7 +134,7 @@ def trained(workdir: Path, task: str, name: str) -> tuple[dict, float]:
     if (task, name) in TRAINED_LONGER:
         longer = run.models(rate, LONGER_SEEDS, LONGER)
         found["longer"] = [scores_of(model, task) for model in longer]
-    return found, run.loss
+    return found
 
 
 def best(tuned: dict[str, float]) -> float:
@@ -126,7 +145,7 @@ class Run:
     """Trainings of layers of the same kinds on the same task."""
 
     def __init__(self, workdir: Path, task: str, kinds: list[str]) -> None:
-        self.workdir, self.task, self.kinds, self.loss = workdir, task, kinds, 0.0
+        self.workdir, self.task, self.kinds = workdir, task, kinds
 
     def tuned(self) -> dict[str, float]:
         """Return for each rate the mean share right, of the worst seed of tuning.
@@ -144,22 +163,24 @@ class Run:
 
     def model(self, rate: float, seed: int, steps: int) -> Porter:
         torch.manual_seed(seed)
-        model, done = Porter(self.kinds), 0.0
+        model, counted, part, last = Porter(self.kinds), 0, 0.0, 0.0
         name = f"{self.task}-{'-'.join(self.kinds)}-{rate}-{steps}-{seed}".replace(", ", "-")
 
         def stepped(step: int, loss: float) -> None:
-            nonlocal done
-            done, self.loss = step / steps, loss
+            nonlocal counted, part, last
+            counted, part, last = counted + 1, step / steps, loss
+            count(1, loss)
 
         fit(
             model,
-            loss_of(model, self.task, lambda: done),
+            loss_of(model, self.task, lambda: part),
             steps=steps,
             rate=rate,
             decay=0.0,
             saved=self.workdir / f"{name}.pt",
             after=stepped,
         )
+        count(steps - counted, last)  # what an interrupted training had done before
         return model.eval()
 
 
