@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from attention import KVCache
-from models.beyond.task import DRINKERS
+from models.beyond.task import COFFEE, DRINKERS, OWES
 from models.beyond.train import JOBS, alpha_beta, load, named_rooms, unseen_texts
 from tests.conftest import ROOT
 from tests.lessons.reading import cells, numbers, output, said
@@ -158,12 +158,33 @@ def test_a_trained_layer_forgets_where_all_pay(page):
 
 
 def test_a_mean_of_three_coffees_with_a_pencil(page):
-    text = said(page, "#sec-mean")
-    for had, others, told in ((3, 0, "1"), (1, 0, "1"), (3, 5, "0.375"), (1, 5, "0.167")):
+    def mean_said(had, others):
         values = torch.tensor([1.0] * had + [0.0] * others)
-        said_ = torch.zeros(had + others).softmax(0) @ values
-        assert float(said_) == pytest.approx(float(told), abs=0.0005)
-        assert told in text
+        return float(torch.zeros(had + others).softmax(0) @ values)
+
+    for had, row in zip((3, 1), page.select("#sec-mean table")[0].select("tbody tr"), strict=True):
+        *_, softmax, table = (cell.get_text() for cell in row.select("td"))
+        assert float(softmax) == mean_said(had, 0)
+        assert table.split()[-1] == str(had)
+    text = said(page, "#sec-mean")
+    assert f"3 · ⅛ = {mean_said(3, 5):.3f}" in text
+    assert f"1 · ⅙ ≈ {mean_said(1, 5):.3f}" in text
+
+
+def test_what_a_blind_guess_gets_and_how_far_coffees_are_written(page):
+    blind = []
+    for job in ("coffees", "tab"):
+        text = unseen_texts(job, 0)
+        owed = text.answers[text.words == OWES]
+        blind.append(float(owed.bincount().max() / len(owed)))
+    [*_, row] = cells(page, "porters-open")
+    assert [float(x) for x in row[1:]] == pytest.approx([1 / 16, *blind], abs=0.0051)
+    text = unseen_texts("tab", 0)
+    _, beta = alpha_beta(load("tab", "corrects, fades"), text)
+    written = [float(head[text.words == COFFEE].mean()) for head in beta.unbind(1)]
+    assert "it is {:.2f} in one head and {:.2f} in the other".format(
+        *sorted(written, reverse=True)
+    ) in said(page, "#sec-trained")
 
 
 def test_one_layer_of_each_does_both_jobs(page):
