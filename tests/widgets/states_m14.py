@@ -4,6 +4,20 @@ PAGE = "modules/m14_hybrids/lesson.html"
 
 SLOTS = ("first", "second", "third", "fourth")
 STATES = {
+    "coffee-count": {
+        "page": PAGE,
+        "key": "coffees",
+        "states": {
+            "others too": "coffees.others=5",
+            "all there are": "coffees.coffees=8&coffees.others=8",
+            "a single one": "coffees.coffees=1",
+        },
+        "damaged": ["coffees.coffees=0", "coffees.others=9", "coffees.coffees=two"],
+        "goals": {
+            "half-of-three": "coffees.others=3",
+            "hardly-more": "coffees.coffees=7&coffees.others=2",
+        },
+    },
     "stack-designer": {
         "page": PAGE,
         "key": "stack",
