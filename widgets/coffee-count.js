@@ -39,7 +39,7 @@ export const sentence = ({coffees, others, weight, mean, sum, next}) =>
 const pieces = (n, className, value) => Array.from({length: n}, () => html`<i class=${className}>${value}</i>`);
 
 /** A bar in pieces, what it comes to, and what one coffee more would make of it. */
-const said = (name, bar, sum, now, next) => html`<div class=${name}><h4>${name === "mean" ? "Softmax" : "A table that adds"}</h4>
+const said = (name, bar, sum, now, next) => html`<div class=${name}><p class="who">${name === "mean" ? "Softmax" : "A table that adds"}</p>
   <p class="pieces" aria-hidden="true">${bar}</p><p class="made">${sum}</p>
   <dl><div><dt>says</dt><dd>${now}</dd></div><div><dt>one coffee more</dt><dd>${next}</dd></div></dl></div>`;
 
@@ -81,7 +81,7 @@ export const coffeeCount = defineWidget({
   sentence,
   view,
   challenges: {
-    "half-of-three": ({coffees, others, mean}) => coffees === 3 && others > 0 && mean === 0.5,
-    "hardly-more": ({others, mean, next}) => others > 0 && next.mean - mean < 0.03
+    "half-of-three": ({coffees, mean}) => coffees === 3 && mean === 0.5,
+    "half-of-four": ({coffees, mean}) => coffees === 4 && mean === 0.5
   }
 });

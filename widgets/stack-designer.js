@@ -65,7 +65,7 @@ function pieces({parts, kept, keptPlain}) {
 }
 
 const row = ({tokens, kept, parts, keptPlain, flops, flopsPlain}) => html`<tr><th scope="row">${tick(tokens)}</th>
-  <td><span class="bar">${pieces({parts, kept, keptPlain})}</span></td><td><span>${bytes(kept)}</span></td><td><span>${bytes(keptPlain)}</span></td>
+  <td><div class="part"><span class="bar">${pieces({parts, kept, keptPlain})}</span><span>${part(kept / keptPlain)}</span></div></td><td><span>${bytes(kept)}</span></td><td><span>${bytes(keptPlain)}</span></td>
   <td><span>${times(flops / flopsPlain)}</span></td></tr>`;
 
 /** The layers from below, left to right, each in the colour of its kind. */

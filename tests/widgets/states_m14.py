@@ -15,7 +15,7 @@ STATES = {
         "damaged": ["coffees.coffees=0", "coffees.others=9", "coffees.coffees=two"],
         "goals": {
             "half-of-three": "coffees.others=3",
-            "hardly-more": "coffees.coffees=7&coffees.others=2",
+            "half-of-four": "coffees.coffees=4&coffees.others=4",
         },
     },
     "stack-designer": {
