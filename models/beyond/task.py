@@ -1,10 +1,10 @@
 """A porter's book and a porter's tab: tasks for layers that keep a table, or everything.
 
 A text is notes and questions. *Moves*: every guest is noted twice in the book, a room each time, in
-any order; then guests are asked for, and the later room counts. *Tab*: guests have coffees, now and
-then all pay, and questions in between ask how many a guest owes. *Coffees*: the same, and nobody
-pays. *Both*: book and tab mixed at random; who pays keeps the room. All is drawn by lot, so
-that only the text can say it.
+any order; then guests are asked for, and the later room counts. *Crowd*: the same, more guests.
+*Tab*: guests have coffees, now and then all pay, and questions in between ask how many a guest
+owes. *Coffees*: the same, and nobody pays. *Both*: book and tab mixed at random; who pays keeps the
+room. All is drawn by lot, so that only the text can say it.
 """
 
 from typing import NamedTuple
@@ -12,7 +12,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from attention import MultiHeadAttention
+from attention import MultiHeadAttention, create_causal_mask
 from models.beyond.chosen import ChosenAttention
 from variants import GatedDeltaNet
 
@@ -21,9 +21,10 @@ PAY, COFFEE, OWES, ROOM = range(ROOMS, ROOMS + 4)  # words beside the rooms; two
 NOT_ASKED = -100  # what cross-entropy leaves out
 DRINKERS, COFFEES = 8, 6  # who has coffee, how many each
 TAB = {"coffees": (2, 0), "tab": (2, 2), "both": (1, 2)}  # how often each is asked for, and all pay
-TASKS = ("moves", *TAB)
+TASKS = ("moves", "crowd", *TAB)
 COUNTS = (4, 8, 16)  # guests in the book
 MANY = 32  # of *both*
+CROWDS = (8, 16, 32, 48)  # of *crowd*
 WIDTH, HEADS, KEPT = 32, 2, 8  # KEPT: tokens that a query may see, the last ones or chosen
 # Softmax heads count a token so much less for each token that lies between. Of nine pairs these
 # let two layers of softmax keep the tab best.
@@ -36,6 +37,7 @@ TABLES = {  # what GatedDeltaNet may do
 }
 KINDS = ("softmax", *TABLES)
 PLAIN = "adds, plain"  # what is read from its table keeps its length
+UNDIVIDED = "softmax, undivided"  # a sum of values, weighted by the exponentials of the scores
 STACKS = {
     "two tables": ["corrects, fades"] * 2,
     "two softmax": ["softmax"] * 2,
@@ -156,13 +158,22 @@ class Layer(nn.Module):
             return self.mixer(x)
         place = torch.arange(x.shape[1])
         bias = -self.slopes * (place - place[:, None]).abs()  # (H, L, L)
+        if self.kind == UNDIVIDED:
+            return self._weighted_sum(x, bias)
         window = {"window": KEPT} if self.kind == "window" else {}
         return self.mixer(x, bias=bias, is_causal=True, **window)
+
+    def _weighted_sum(self, x: Tensor, bias: Tensor) -> Tensor:
+        """Mix like softmax, but for its division; capped, so that no exponential explodes."""
+        query, key, value = self.mixer._project(x)
+        scores = (query @ key.mT / query.shape[-1] ** 0.5 + bias).clamp(max=4)
+        weights = scores.exp() / 8 * create_causal_mask(x.shape[1])
+        return self.mixer._merge(weights @ value, x)
 
 
 def numbers_kept(kinds: list[str], tokens: int) -> int:
     """What the layers hold after so many tokens: keys and values, or a table for each head."""
-    pairs = {"softmax": tokens, "chosen": tokens, "window": min(tokens, KEPT)}
+    pairs = {**dict.fromkeys(("softmax", UNDIVIDED, "chosen"), tokens), "window": min(tokens, KEPT)}
     size = WIDTH // HEADS
     numbers = {kind: 2 * HEADS * size * tokens for kind, tokens in pairs.items()}
     numbers |= {"mlp": 0, **dict.fromkeys((*TABLES, PLAIN), HEADS * size * size)}

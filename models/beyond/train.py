@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import copy
 import json
+import math
 from collections.abc import Callable, Iterable
 from concurrent.futures import ProcessPoolExecutor, wait
 from multiprocessing import get_context
@@ -20,6 +21,8 @@ from torch import Tensor
 
 from models.beyond.task import (
     COUNTS,
+    CROWDS,
+    DRINKERS,
     KINDS,
     MANY,
     NOT_ASKED,
@@ -29,6 +32,7 @@ from models.beyond.task import (
     QUESTIONS,
     ROOM,
     STACKS,
+    UNDIVIDED,
     Porter,
     Text,
     numbers_kept,
@@ -41,29 +45,35 @@ JOBS = {
     "both": tuple(name for name in STACKS if name != PAST),
     "moves": (PAST, *KINDS, "window", "chosen"),
     "tab": KINDS,
-    "coffees": (*KINDS, PLAIN),
+    "coffees": (*KINDS, PLAIN, UNDIVIDED),
+    "crowd": ("softmax", "corrects"),
 }
 SHIPPED = ("both", "moves", "tab")
 RATES, STACK_RATES = (1e-2, 2e-2, 4e-2, 8e-2, 1.6e-1), (5e-3, 1e-2, 2e-2)
-SEEDS, TUNED_ON, LONGER_SEEDS = range(5), (100, 101), range(2)
-STEPS = {"moves": 300, "tab": 300, "coffees": 300, "both": 1200}
+CROWD_RATES = (2.5e-3, 5e-3, 1e-2, 2e-2, 4e-2)  # a table does best at low ones
+SEEDS, TUNED_ON = range(5), (100, 101)
+STEPS = {"moves": 300, "tab": 300, "coffees": 300, "both": 1200, "crowd": 1200}
 LONGER = 4  # times the steps
-TRAINED_LONGER = {
-    ("moves", "corrects"),
-    *((task, "softmax") for task in ("coffees", "tab")),
-    *(("both", name) for name in ("two softmax", "two tables", "softmax, table")),
+TRAINED_LONGER = {  # of how many seeds
+    ("moves", "corrects"): 2,
+    ("crowd", "corrects"): 2,
+    ("tab", "softmax"): 2,
+    ("coffees", "softmax"): 5,  # some are stuck
+    **{("both", name): 2 for name in ("two softmax", "two tables", "softmax, table")},
 }
 LEARNT_WITH = {
     "moves": COUNTS,
     "tab": (QUESTIONS,),
     "coffees": (QUESTIONS,),
     "both": (*COUNTS, MANY),
+    "crowd": CROWDS,
 }  # guests in the book
 TESTED_WITH = {  # guests in the book, and what is asked for
     "moves": [(count, ROOM) for count in COUNTS],
     "tab": [(QUESTIONS, OWES)],
     "coffees": [(QUESTIONS, OWES)],
     "both": [(MANY, ROOM), (MANY, OWES)],
+    "crowd": [(count, ROOM) for count in CROWDS],
 }
 ASKED, TESTS = 256, 300  # rooms asked for in a batch, texts of a test
 FOLDER = Path(__file__).parent
@@ -105,12 +115,12 @@ def train(workdir: Path, report: Report) -> None:
 
 def steps_of(task: str, name: str) -> int:
     """Steps of one job: its rate is chosen, and its seeds are trained."""
-    longer = LONGER * len(LONGER_SEEDS) if (task, name) in TRAINED_LONGER else 0
+    longer = LONGER * TRAINED_LONGER.get((task, name), 0)
     return STEPS[task] * (len(rates_of(task)) * len(TUNED_ON) + len(SEEDS) + longer)
 
 
 def rates_of(task: str) -> tuple[float, ...]:
-    return STACK_RATES if task == "both" else RATES
+    return {"both": STACK_RATES, "crowd": CROWD_RATES}.get(task, RATES)
 
 
 def trained(workdir: Path, task: str, name: str) -> dict:
@@ -122,7 +132,7 @@ def trained(workdir: Path, task: str, name: str) -> dict:
     models = list(run.models(rate, SEEDS))
     if task in SHIPPED:
         models[0] = shipped(models[0], task, name)
-    before = texts(task, COUNTS[-1] if task != "both" else MANY, 1).words.shape[1] - QUESTIONS
+    before = texts(task, LEARNT_WITH[task][-1], 1).words.shape[1] - QUESTIONS
     found = {
         "tuned": tuned,
         "right": [scores_of(model, task) for model in models],
@@ -130,9 +140,9 @@ def trained(workdir: Path, task: str, name: str) -> dict:
         "kept": numbers_kept(run.kinds, before),
     }
     if task == "tab" and "fades" in name:
-        found["held open"] = [scores_of(held_open(model), task) for model in models]
-    if (task, name) in TRAINED_LONGER:
-        longer = run.models(rate, LONGER_SEEDS, LONGER)
+        found["held open"] = [scores_of(held(model, PAY, keep=1.0), task) for model in models]
+    if seeds := TRAINED_LONGER.get((task, name)):
+        longer = run.models(rate, range(seeds), LONGER)
         found["longer"] = [scores_of(model, task) for model in longer]
     return found
 
@@ -244,20 +254,38 @@ def alpha_beta(model: Porter, text: Text) -> tuple[Tensor, Tensor]:
     return log_decay.exp(), beta
 
 
-def held_open(model: Porter) -> Porter:
-    """A copy whose first layer doesn't fade where all pay."""
+def held(
+    model: Porter, word: int, *, keep: float | None = None, write: float | None = None
+) -> Porter:
+    """A copy whose first layer keeps, or writes, so much at a word, PAY, COFFEE or OWES."""
     model = copy.deepcopy(model)
     layer = model.layers[0]
     gates = layer.mixer._gates
-    at_pay = layer.norm(model.embed(Text(*torch.tensor([[[0]], [[PAY]], [[NOT_ASKED]]]))))[0, 0]
+    guests = torch.arange(1 if word == PAY else DRINKERS)[None]
+    at_word = layer.norm(model.embed(Text(guests, torch.full_like(guests, word), guests)))[0]
 
-    def opened(x: Tensor) -> tuple[Tensor, Tensor]:
+    def changed(x: Tensor) -> tuple[Tensor, Tensor]:
         log_decay, beta = gates(x)
-        pays = (x - at_pay).abs().amax(-1) < 1e-5
-        return log_decay.masked_fill(pays[:, None], 0.0), beta
+        is_word = (x[..., None, :] - at_word).abs().amax(-1).amin(-1)[:, None] < 1e-5  # (B, 1, L)
+        if keep is not None:
+            log_decay = log_decay.masked_fill(is_word, math.log(keep))
+        return log_decay, beta if write is None else beta.masked_fill(is_word, write)
 
-    layer.mixer._gates = opened
+    layer.mixer._gates = changed
     return model
+
+
+def guessed_by_place() -> float:
+    """Return the share of *coffees* that is right for whoever knows how many tokens went by."""
+    many, unseen = (
+        texts("coffees", 0, 20_000, torch.Generator().manual_seed(0)),
+        unseen_texts("coffees", 0),
+    )
+    best = torch.stack(
+        [column[column >= 0].bincount(minlength=QUESTIONS).argmax() for column in many.answers.T]
+    )
+    asked = unseen.words == OWES
+    return (unseen.answers == best)[asked].float().mean().item()
 
 
 def weights_of(task: str, name: str) -> Path:

@@ -1,5 +1,6 @@
 """The porters: texts whose answers are known, shipped scores found again, and what they keep."""
 
+import itertools
 import json
 
 import pytest
@@ -19,6 +20,7 @@ from models.beyond.task import (
     STACKS,
     TAB,
     TASKS,
+    UNDIVIDED,
     Layer,
     Porter,
     numbers_kept,
@@ -51,7 +53,7 @@ def test_answers_are_what_a_porter_with_a_pencil_would_say(task, guests):
             else:
                 book[guest] = word
             assert word in (OWES, ROOM) or answer < 0
-        has_book = task in ("moves", "both")
+        has_book = task in ("moves", "crowd", "both")
         assert rooms == (min(guests, 16) if has_book else 0)
         assert owed == DRINKERS * TAB.get(task, (0, 0))[0]
         assert len(book) == (guests if has_book else 0)
@@ -63,7 +65,7 @@ def test_shipped_scores_are_found_again(task, name):
     assert train.scores_of(model, task) == pytest.approx(found["right"][0], abs=0.003)
     assert found["parameters"] == sum(p.numel() for p in model.parameters())
     if "held open" in found:
-        opened = train.scores_of(train.held_open(model), task)
+        opened = train.scores_of(train.held(model, PAY, keep=1.0), task)
         assert opened == pytest.approx(found["held open"][0], abs=0.003)
 
 
@@ -97,6 +99,25 @@ def test_what_is_kept_is_counted():
         assert SCORES["both"][name]["kept"] == numbers_kept(STACKS[name], notes_and_tab)
     assert numbers_kept(["mlp"], 10) == 0
     assert Porter(["mlp"])(texts("tab", 0, 2)).shape == (2, 66, 16)
+
+
+def test_an_undivided_layer_is_softmax_without_its_division():
+    torch.manual_seed(0)
+    layer, x = Layer(UNDIVIDED), torch.randn(2, 9, 32)
+    x = layer.norm(x)
+    query, key, value = layer.mixer._project(x)
+    mixed = torch.zeros_like(query)
+    for b, h, i in itertools.product(range(2), range(2), range(9)):
+        for j in range(i + 1):
+            score = query[b, h, i] @ key[b, h, j] / 4 - layer.slopes[h, 0, 0] * (i - j)
+            mixed[b, h, i] += score.clamp(max=4).exp() / 8 * value[b, h, j]
+    expected = layer.mixer.out_proj(mixed.transpose(1, 2).flatten(2))
+    torch.testing.assert_close(layer._weighted_sum(x, _bias(layer, 9)), expected)
+
+
+def _bias(layer, length):
+    place = torch.arange(length)
+    return -layer.slopes * (place - place[:, None]).abs()
 
 
 def test_a_layer_that_chooses_sees_so_many_tokens_and_no_later_one():
