@@ -11,7 +11,7 @@ import {bytes} from "./kv-calculator.js";
 // ---- Model ---------------------------------------------------------------------------------
 
 export const KINDS = ["softmax", "window", "table"];
-export const LENGTHS = [64, 128, 256, 1024, 4096, 16384, 65536, 262144, 1048576];
+export const LENGTHS = [64, 256, 1024, 4096, 65536, 1048576];
 const SLOTS = ["first", "second", "third", "fourth"]; // they repeat up to the top
 
 /** Bytes that one layer keeps of a text: keys and values in 16 bits, tables in 32. */
