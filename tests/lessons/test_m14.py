@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from attention import KVCache
-from models.beyond.task import COFFEE, COFFEES, CROWDS, DRINKERS, MANY, OWES, PAY, texts
+from models.beyond.task import COFFEE, DRINKERS, OWES, PAY, texts
 from models.beyond.train import JOBS, alpha_beta, guessed_by_place, load, named_rooms, unseen_texts
 from tests.conftest import ROOT
 from tests.lessons.reading import cells, numbers, output, said
@@ -138,7 +138,7 @@ def test_each_job_needs_its_own_way_to_write(page):
     longer = mean_of("tab", "softmax", what="longer")
     assert f"{longer:.2f} of the tab (two seeds)" in said(page, "#all-porters")
     assert mean_of("coffees", "adds, plain") > 0.99
-    kinds = ("softmax", "softmax, undivided", "adds, plain")
+    kinds = ("softmax", "softmax, undivided")
     shown = [float(row[1]) for row in cells(page, "coffees-open")]
     shares = [mean_of("coffees", kind) for kind in kinds]
     assert shown == pytest.approx([guessed_by_place(), *shares], abs=0.0051)
@@ -258,7 +258,7 @@ def test_a_crowd_is_told_as_it_was_measured(page):
     assert f"{own:,.0f}/{own + others:,.0f} ≈ {own / (own + others):.2f}" in text
     shares = []
     for kind, what in [("corrects", "right"), ("corrects", "longer"), ("softmax", "right")]:
-        shares.append([mean_of("crowd", kind, i, what) for i in range(len(CROWDS))])
+        shares.append([mean_of("crowd", kind, i, what) for i in (0, 2, 3)])
     shown = [[float(share) for share in row[1:]] for row in rows]
     assert shown == [pytest.approx(row, abs=0.0051) for row in shares]
     table, longer, softmax = shares
@@ -269,27 +269,24 @@ def test_a_crowd_is_told_as_it_was_measured(page):
 
 
 def test_one_layer_of_each_does_both_jobs(page):
-    table = {row[0]: row[1:] for row in cells(page, "stacks-open")}
+    table = {
+        row[0]: row[1:] for label in ("alike", "open") for row in cells(page, f"stacks-{label}")
+    }
     names = {"two softmax": "softmax, softmax", "two tables": "table, table"}
     names |= {"softmax, table": "softmax, table"}
     for stack, name in names.items():
-        *shown, kept = table[name]
         shares = [mean_of("both", stack, i) for i in (0, 1)]
-        assert [float(cell) for cell in shown] == pytest.approx(shares, abs=0.0051)
-        assert int(kept.replace(",", "")) == SCORES["both"][stack]["kept"]
+        assert [float(cell) for cell in table[name]] == pytest.approx(shares, abs=0.0051)
     book, tab = ({k: at("both", k, i) for k in JOBS["both"]} for i in (0, 1))
     hybrid = "softmax, table"
     assert mean(book[hybrid]) > mean(book["two softmax"]) - 0.05  # "nearly as well"
     assert mean(tab[hybrid]) > mean(tab["two tables"]) - 0.05
     text = said(page, "#sec-hybrid")
-    alone = mean_of("crowd", "corrects", 2)
-    assert f"for the book alone found {alone:.2f} of the rooms of 32 guests" in text
     assert mean_of("tab", "softmax") < mean(tab["two softmax"])
     assert mean(tab["two softmax"]) < mean(tab["two softmax with MLPs"]) < mean(tab[hybrid])
     assert mean(book["two tables"]) < 0.3  # "few of the rooms"
     unlearned = [share for share in book["two tables"] if share < 0.13]
     assert len(unlearned) == 2  # "haven't begun to learn the book"
-    assert 2 * MANY + DRINKERS * COFFEES + 2 + DRINKERS == 64 + 48 + 2 + 8 == 122
     longer = [mean_of("both", stack, what="longer") for stack in ("two softmax", hybrid)]
     told = "two layers of softmax get {:.2f} of the tab right, and the hybrid {:.2f}"
     assert told.format(*longer) in text
