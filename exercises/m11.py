@@ -11,11 +11,11 @@ import numpy as np
 def online_softmax(scores, values, mask, size):
     """Write the online softmax of one row with a mask.
 
-    The row comes in pieces of `size` scores (the last may be shorter). See each once
-    (no check can tell whether you do): keep the largest score so far, and the sum of
-    `exp(score - largest)` over all scores so far. Only scores whose `mask` is True count.
-    A piece may be hidden as a whole, even the first; as long as nothing has been seen, the
-    largest score is `-np.inf` and the sum 0. Scores may be in the hundreds.
+    The row comes in pieces of `size` scores (the last may be shorter), and you see each once.
+    Keep the largest score so far, and the sum of `exp(score - largest)` over all scores so far.
+    Only scores whose `mask` is True count. A piece may be hidden as a whole, even the first; as
+    long as nothing has been seen, the largest score is `-np.inf` and the sum 0. Scores may be in
+    the hundreds, and one piece may lie hundreds above the one before.
 
     Shapes: `scores` (S,), `values` (S, d), `mask` (S,) bool, at least once True, `size` an int.
 

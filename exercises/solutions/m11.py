@@ -71,16 +71,24 @@ def counted(L, S, d, t, bytes_each):
 def rows(rng, size):
     """Scores that mostly grow, as otherwise a forgotten rate is never missed; some far from 0.
 
-    In every second row the first piece is hidden as a whole.
+    In one row the first piece lies 800 below the others, so that no unit serves for the whole row.
+    In every second row the first piece is hidden as a whole. Values are never as wide as a piece.
     """
     length, piece = 3 * size + size % 3, 1 + size % 4
     scores = np.sort(rng.normal(size=length)) * 2 + rng.normal(size=length) * 0.3
     scores += {6: 800, 7: -800}.get(size, 0)
+    scores[piece:] += 800 * (size == 5)
     mask = rng.random(length) < 0.8
     mask[-1], mask[0] = True, True
     if size % 2 == 0:
         mask[:piece], mask[piece] = False, True
-    return scores.round(2), rng.normal(size=(length, piece)).round(2), mask, piece
+    width = 1 + (size + 1) % 4
+    return in_float32(scores), rng.normal(size=(length, width)).round(2), mask, piece
+
+
+def in_float32(scores):
+    """Round to 1/64, which float32 holds near 800 as well."""
+    return (64 * scores).round() / 64
 
 
 def halves(rng, size):
@@ -88,13 +96,22 @@ def halves(rng, size):
     logs = rng.normal(size=(2, L, 1)) * 2
     if size > 4:  # each row and side by itself, near or far from the other
         logs += 800 * rng.integers(-1, 2, size=(2, L, 1))
+    logs = in_float32(logs)
     return rng.normal(size=(L, d)), logs[0], rng.normal(size=(L, d)), logs[1]
 
 
 def shapes(rng, size):
-    t = int(rng.choice([1, 2, 4, 16, 64]))
-    L = t * int(rng.integers(1, 5)) + (int(rng.integers(1, t)) if size % 2 and t > 1 else 0)
-    return L, int(rng.integers(1, 40)) + L, int(rng.choice([2, 8, 64])), t, 2 + 2 * (size % 2)
+    t = int(rng.choice([1, 2, 4, 16, 64] if size < 3 else [4, 16, 64]))
+    rest = int(rng.integers(1, t)) if size % 2 and t > 1 else 0
+    L = t * int(rng.integers(1, 5)) + rest
+    S = L + int(rng.integers(1, 40))
+    if size == 3:  # a tile that would hold more queries than there are
+        L = rest
+    elif size == 5:  # so few queries in the last tile that rounding to the nearest forgets it
+        L += 1 - rest
+    elif size == 6:  # fewer keys than queries
+        S = int(rng.integers(1, L))
+    return L, S, int(rng.choice([2, 8, 64])), t, 2 + 2 * (size % 2)
 
 
 def running(
@@ -123,6 +140,20 @@ def unguarded(scores, values, mask, size):
         new = max(top, s.max())
         total = np.exp(top - new) * total + np.exp(s - new).sum()
         mix = np.exp(top - new) * mix + np.exp(s - new) @ values[piece]
+        top = new
+        kept.append([top, total])
+    return np.array(kept), mix / total
+
+
+def largest_of_all(scores, values, mask, size):
+    """Leave hidden scores out of the sums, but not out of the largest."""
+    top, total, mix, kept = -np.inf, 0.0, np.zeros(values.shape[1]), []
+    for start in range(0, len(scores), size):
+        piece = slice(start, start + size)
+        new = max(top, scores[piece].max())
+        parts = np.exp(scores[piece] - new) * mask[piece]
+        total = np.exp(top - new) * total + parts.sum()
+        mix = np.exp(top - new) * mix + parts @ values[piece]
         top = new
         kept.append([top, total])
     return np.array(kept), mix / total
@@ -163,6 +194,8 @@ TASKS = [
             "you kept each piece's own largest and sum; keep those of all so far": own_largest,
             "you let hidden scores count: leave out those whose mask is False":
                 lambda s, v, mask, size: running(s, v, np.ones_like(mask), size),
+            "your largest may be a hidden score: take the largest of those whose mask is True":
+                largest_of_all,
             "as long as nothing has been seen, your rate is exp(−inf − −inf), which isn't a "
             "number: skip a piece that is hidden as a whole": unguarded,
         },

@@ -10,7 +10,7 @@ import pytest
 
 from course.exercises.task import tasks_of
 from exercises.solutions import m09
-from tests.exercises.edits import cases
+from tests.exercises.edits import cases, edited
 from tests.exercises.held import SEEDS, assert_accepted, assert_refused
 
 WRONG = """
@@ -293,6 +293,13 @@ np.array(kept), -> np.array(kept)[-1:],
 mix / total -> values.mean(0)
 mix / total -> values[mask].mean(0)
 [top, total] -> [max(top, -1e9), total]
+new = max(top, s.max()) -> new = top if total else s[0] ;;
+    [top, total] -> [m := scores[: start + size][mask[: start + size]].max(initial=-np.inf),
+    total * np.exp(top - m) if total else 0.0]
+new = max(top, s.max()) -> new = top if total else s.max() ;;
+    [top, total] -> [m := scores[: start + size][mask[: start + size]].max(initial=-np.inf),
+    total * np.exp(top - m) if total else 0.0]
+new = max(top, s.max()) -> new = max(top, scores[piece].max())
 m11.merge
 return (((x := np.exp(np.minimum(lse_a, 700))) * output_a
     + (y := np.exp(np.minimum(lse_b, 700))) * output_b)
@@ -305,6 +312,13 @@ return np.where(lse_a > lse_b, output_a, output_b), np.logaddexp(lse_a, lse_b)
 top + np.log(a + b) -> np.logaddexp2(lse_a, lse_b)
 m11.bytes_carried
 -(-L // t) -> L // t + 1
+-(-L // t) -> round(L / t)
+-(-L // t) -> max(1, round(L / t))
+-(-L // t) -> max(1, L // t)
+-(-L // t) -> L / t
+tiles * 2 * S * d -> tiles * 2 * max(S, L) * d
+2 * S * d + 4 * L * S -> 2 * max(S, L) * d + 4 * L * S
+4 * L * S -> 4 * min(L, S) * max(L, S + 1)
 tiled = 2 * L * d -> tiled = tiles * 2 * t * d
 tiles * 2 * S * d -> -(-S // t) * 2 * L * d
 2 * S * d + 4 -> S * d + 4
@@ -424,6 +438,12 @@ def first_pair_around(weights, adds):
 
 def test_any_pair_of_words_around_the_answer_is_accepted():
     assert_accepted(tasks_of("m09")["other_weights"], first_pair_around)
+
+
+def test_a_mix_as_wide_as_the_piece_is_refused():
+    """It raises, because no piece is as long as its values are wide."""
+    task = tasks_of("m11")["online_softmax"]
+    assert_refused(task, edited(task.solution, "np.zeros(values.shape[1]) -> np.zeros(size)"))
 
 
 def test_every_task_of_these_lessons_has_wrong_answers():
