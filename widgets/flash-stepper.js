@@ -75,10 +75,10 @@ function meets(m, {rows, cols, before, kept}) {
   if (before.every(({sum}) => sum === 0)) return `${fetched} They are the first keys, so there is nothing to convert.`;
   const rates = kept.map(({rate}, i) => (before[i].sum > 0 ? rate : 1));
   const r = rates.indexOf(Math.min(...rates)); // the row that has most to convert
-  if (rates[r] === 1) return `${fetched} No largest score grows: all rates are 1, and sums and mixes only gain.`;
-  const [old, now] = [before[r].top, kept[r].top].map(format);
-  return `${fetched} In the row of “${m.tokens[rows[r]]}” the largest score grows from ${old} to ${now}, `
-    + `so its sum and mix are multiplied by the rate, ${format(rates[r])}, before they gain.`;
+  if (rates[r] === 1) return `${fetched} No largest score grows: all rates are 1, and the new parts are only added.`;
+  const [old, now, rate, sum, converted] = [before[r].top, kept[r].top, rates[r], before[r].sum, rates[r] * before[r].sum].map(format);
+  return `${fetched} In the row of “${m.tokens[rows[r]]}” the largest score grows from ${old} to ${now}, so the rate is ${rate}. `
+    + `Its sum of ${sum} becomes ${converted}, its mix is converted by the same rate, and then the new parts are added.`;
 }
 
 function writes(m, {rows}) {

@@ -195,4 +195,6 @@ def test_a_growing_score_is_told_with_its_rate():
     scores = data["query"] @ data["key"].T / 2**0.5
     old, new = scores[1, :2].max(), scores[1, :4].max()
     assert f"“cat” the largest score grows from {old:.2f} to {new:.2f}" in said
-    assert f"the rate, {math.exp(old - new):.2f}," in said
+    assert f"so the rate is {math.exp(old - new):.2f}." in said
+    total = np.exp(scores[1, :2] - old).sum()
+    assert f"Its sum of {total:.2f} becomes {total * math.exp(old - new):.2f}," in said
