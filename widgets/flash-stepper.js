@@ -66,7 +66,7 @@ export function sentence(m) {
   const {act} = m;
   if (!act) return "Nothing has been fetched yet. Press Next.";
   const says = act.kind === "meet" ? meets(m, act) : writes(m, act);
-  const end = m.isEnd ? ` All rows are done. Attention with the whole map differs by at most ${tiny(m.gap)}.` : "";
+  const end = m.isEnd ? ` All rows are done. The plain way’s output differs by at most ${tiny(m.gap)}.` : "";
   return says + end;
 }
 

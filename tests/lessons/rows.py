@@ -131,7 +131,7 @@ ROWS = [
     ("F60", "m10", "#sec-batch", "#roofline", "#intensity", "0.99"),
     ("F54", "m11", "#sec-production", "F.scaled_dot_product_attention", "#production",
      "three programs", "#backends", "#ran", "fused_attention"),
-    ("F55", "m11", "#sec-tiles", "#flash-stepper", "#carried"),
+    ("F55", "m11", "#sec-tiles", "#flash-stepper", "#sec-carried"),
     ("F55", "m11", "main", "def tiled_attention(", "#take-in", "made again", "#products",
      "no approximation"),
     ("F40", "m03", "main", "attention.py − NumPy:", "PyTorch − NumPy:"),
