@@ -29,7 +29,7 @@ def stable_softmax(scores):
     10,000. But softmax stays the same if all scores of a row become smaller by the same number. Use
     NumPy alone.
 
-    Shapes: `scores` (L, S).
+    Shapes: `scores` (L, S), a row for each of L queries, with a score for each of S keys.
     Return: the weights (L, S).
     """
     ...
@@ -38,8 +38,9 @@ def stable_softmax(scores):
 def entropy_in_bits(weights):
     """Measure how spread out attention is, in bits.
 
-    Compute the entropy of each row: the sum of w · log₂(1/w) over its weights w. A weight of
-    exactly 0 adds 0, not NaN. Others may be as small as 1e-30, and count.
+    The entropy of a row, in bits, is the sum of w · log₂(1/w) over its weights w. Two keys with
+    half the weight each have 1 bit. A weight of exactly 0 adds 0, and not NaN ("not a number").
+    Others may be as small as 1e-30, and count.
 
     Shapes: `weights` (L, S); each row sums to 1.
     Return: the entropies in bits (L,).
@@ -48,11 +49,11 @@ def entropy_in_bits(weights):
 
 
 def softmax_backward(weights, upstream):
-    """Write the backward pass of softmax.
+    """Go one step back through softmax, as training does.
 
     Softmax made each row of `weights` from a row of scores. `upstream` says how much the loss, the
-    number that training makes smaller, changes with each weight. Go one step back: find how much it
-    changes with each score. Each score changes all weights of its row: its own weight i by
+    number that training makes smaller, changes with each weight. Find how much it changes with each
+    score. Each score changes all weights of its row: its own weight i by
     w_i (1 - w_i), and another weight j by -w_i w_j. Don't build the S × S table of these numbers.
 
     Shapes: `weights` and `upstream` (L, S).

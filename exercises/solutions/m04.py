@@ -204,7 +204,7 @@ TASKS = [
         truth=backward_by_autograd,
         judge_memory=builds_no_table,
         hints=[
-            "As a table, the numbers of a row are the Jacobian, diag(w) − w wᵀ. What is that times "
+            "As a table, the numbers of a row are diag(w) − w wᵀ. What is that times "
             "a vector g?",
             "diag(w) g is `w * g`. w wᵀ g is w times one number, w · g.",
             "That number is a sum along each row: `(weights * upstream).sum(axis=-1, "

@@ -63,6 +63,24 @@ def test_the_two_answers(page):
     assert second == pytest.approx(divided, abs=5.1e-4)
 
 
+def test_only_gaps_count(page):
+    """A lead of 5.5, as it is and divided by √128; and without the largest score."""
+    said = " ".join(page.select_one("#sec-gaps").get_text().split())
+    scores = np.array([2.1, 8.7, 3.2])
+    lead = scores[1] - scores[2]
+    less = lead / math.sqrt(128)
+    assert f"leads sat by 8.7 − 3.2 = {lead:.1f}. So its power" in said
+    assert f"{math.exp(lead):.0f} times as large, and so is its weight" in said
+    assert f"the lead is only {less:.2f}, and cat gets" in said
+    assert f"{math.exp(less):.1f} times the weight of sat" in said
+    assert (f"{lead:.1f}", f"{less:.2f}") == ("5.5", "0.49")  # the exponents in its formulas
+    assert scores - scores.max() == pytest.approx([-6.6, 0, -5.5])
+    q, k = torch.randn(2, 20_000, 128, generator=torch.Generator().manual_seed(6))
+    first, second = (q * k).sum(-1).view(2, -1)
+    assert ((first - second).abs() > lead).double().mean() > 0.6  # "most pairs … even farther"
+    assert math.log(torch.finfo(torch.float64).max) < 1000
+
+
 @pytest.mark.parametrize("size", [1, 2, 4])
 def test_by_pencil_the_mean_square_is_the_size(size):
     signs = list(product((1, -1), repeat=size))
@@ -178,9 +196,7 @@ def test_the_root_counts_when_two_keys_are_level(page):
     """Level keys, nudged by 0.1, with the division by √512 and without."""
     said = " ".join(page.select_one("#sec-training").get_text().split())
     moved = [math.exp(n) / (math.exp(n) + 1) - 0.5 for n in (0.1, 0.1 / 512**0.5)]
-    assert f"its weight moves by {100 * moved[0]:.1f} percentage points" in said
-    assert f"only {0.1 / 512**0.5:.4f} of the nudge is left" in said
-    assert f"and the weight moves by {100 * moved[1]:.2f}." in said
+    assert "of a nudge only 1/√512 ≈ 1/23 comes through the division." in said
     assert round(moved[0] / moved[1]) == round(512**0.5) == 23
 
 
@@ -415,9 +431,14 @@ def test_why_the_undivided_layers_come_late(page):
 def test_why_the_undivided_layers_get_stuck(page):
     """At a rate of 3 their scores grow until what is wrong is saturated; divided, hardly any is."""
     first, end = (training()["rows"][look] for look in ("at first", "stuck"))
-    said = " ".join(page.select_one("#two-cures").get_text().split())
+    told, said = (
+        " ".join(page.select_one(part).get_text().split())
+        for part in ("#sec-training", "#two-cures")
+    )
     before, after = (fmean(row["spread"] for row in at["undivided"]) for at in (first, end))
-    assert f"in a row their spread is {after:,.0f} in the end, where it was {before:.0f}" in said
+    spreads = f"have a spread of {after:,.0f}, where it was {before:.0f} at first."
+    assert f"in the end the scores of a row {spreads}" in told
+    assert min(row["saturated"] for row in end["undivided"]) > 0.99  # "nearly every row"
     stuck, still = ([row["saturated of the wrong"] for row in end[kind]] for kind in KINDS[::-1])
     assert f"answered wrongly, at least {100 * min(stuck):.0f} in 100 are saturated" in said
     assert round(100 * min(stuck)) == 99
@@ -526,9 +547,10 @@ def test_smaller_queries_and_keys_mend_one_trouble_of_two(page):
     said = " ".join(page.select_one("#sec-training").get_text().split())
     late, stuck = ([f"{100 * end(small[rate]):.0f}" for end in (min, max)] for rate in small)
     assert late[0] == late[1]
-    assert f"in the end they are right {late[0]} times in 100." in said
+    assert f"and in the end are right {late[0]} times in 100." in said
     assert f"at 3 they are right only {stuck[0]} to {stuck[1]} times in 100, because" in said
-    assert "4.8 times as large as with the division" in said
+    assert "so its gradient is 4.8 times as large as with the division;" in said
+    assert "4.8 · 4.8 ≈ 23 times smaller, as small as with the division." in said
 
 
 def test_undivided_gradients_begin_eight_to_nine_times_as_large():
