@@ -26,8 +26,7 @@ def stable_softmax(scores):
 
     Make each row of `scores` a softmax. The scores may be as large as 10,000, or as small as
     −10,000, and one row may be far from the next. A number of 64 bits can't hold e to the power of
-    10,000. But softmax stays the same if all scores of a row become smaller by the same number. Use
-    NumPy alone.
+    10,000. Use NumPy alone.
 
     Shapes: `scores` (L, S), a row for each of L queries, with a score for each of S keys.
     Return: the weights (L, S).
@@ -36,11 +35,12 @@ def stable_softmax(scores):
 
 
 def entropy_in_bits(weights):
-    """Measure how spread out attention is, in bits.
+    """Measure among how many keys a row is shared, in bits.
 
-    The entropy of a row, in bits, is the sum of w · log₂(1/w) over its weights w. Two keys with
-    half the weight each have 1 bit. A weight of exactly 0 adds 0, and not NaN ("not a number").
-    Others may be as small as 1e-30, and count.
+    A saturated row looks at one key, and an open row at many. Its entropy tells how many: in bits,
+    it is the sum of w · log₂(1/w) over its weights w. Two keys with half the weight each have 1
+    bit, and four with a quarter each 2. A weight of exactly 0 adds 0, and not NaN ("not a number"),
+    but one of 1e-30 still adds something.
 
     Shapes: `weights` (L, S); each row sums to 1.
     Return: the entropies in bits (L,).
@@ -51,10 +51,11 @@ def entropy_in_bits(weights):
 def softmax_backward(weights, upstream):
     """Go one step back through softmax, as training does.
 
-    Softmax made each row of `weights` from a row of scores. `upstream` says how much the loss, the
-    number that training makes smaller, changes with each weight. Find how much it changes with each
-    score. Each score changes all weights of its row: its own weight i by
-    w_i (1 - w_i), and another weight j by -w_i w_j. Don't build the S × S table of these numbers.
+    Softmax made each row of `weights` from a row of scores. `upstream` says how much the loss
+    changes with each weight. Find how much it changes with each score. Each score changes all
+    weights of its row: its own weight i by w_i (1 - w_i), and another weight j by -w_i w_j, because
+    what one key gains the others lose, each in proportion to its weight. Don't build the S × S
+    table of these numbers.
 
     Shapes: `weights` and `upstream` (L, S).
     Return: the gradient of the loss for each score (L, S).
