@@ -51,34 +51,63 @@ def visible(query_len, key_len, *, is_causal=False, window=None) -> Tensor:
     return mask
 
 
-def reference(query, key, value, mask=None, *, bias=None, is_causal=False, window=None, scale=None):
-    """Attention in float64 NumPy, one row at a time. Returns output and weights as tensors."""
-    q, k, v = (t.detach().double().cpu().numpy() for t in (query, key, value))
-    L, S = q.shape[-2], k.shape[-2]
-    groups = q.shape[-3] // k.shape[-3] if q.ndim >= 4 else 1
+def reference(
+    query, key, value, mask=None, *, bias=None, is_causal=False, window=None, scale=None,
+    softcap=None, sinks=None,
+):  # fmt: skip
+    """Attention in float64 NumPy, one row at a time: output, weights and log-sum-exp."""
+    q, k, v = (wide(t) for t in (query, key, value))
+    has_heads, S = q.ndim >= 4, k.shape[-2]
+    groups = q.shape[-3] // k.shape[-3] if has_heads else 1
     scores_shape = (*q.shape[:-1], S)
-    seen = visible(L, S, is_causal=is_causal, window=window).numpy()
+    seen = visible(q.shape[-2], S, is_causal=is_causal, window=window).numpy()
     seen = np.broadcast_to(seen, scores_shape)
     if mask is not None:
         seen = seen & np.broadcast_to(mask.cpu().numpy(), scores_shape)
-    added = np.zeros(scores_shape)
-    if bias is not None:
-        added = added + bias.detach().double().cpu().numpy()
-    scale = 1 / math.sqrt(q.shape[-1]) if scale is None else scale
+    added = np.broadcast_to(0.0 if bias is None else wide(bias), scores_shape)
+    scale = 1 / math.sqrt(q.shape[-1]) if scale is None else float(scale)
     output, weights = np.zeros((*q.shape[:-1], v.shape[-1])), np.zeros(scores_shape)
+    lse = np.full(q.shape[:-1], -np.inf)
     for at in np.ndindex(*q.shape[:-1]):
-        lead = at[:-1]
-        shared = (*lead[:-1], lead[-1] // groups) if q.ndim >= 4 else lead
-        scores = np.array([scale * float(q[at] @ k[(*shared, j)]) for j in range(S)]) + added[at]
-        keys = [j for j in range(S) if seen[at][j] and scores[j] > -np.inf]
-        if not keys:
-            continue
-        e = np.exp(scores[keys] - max(scores[keys]))
-        weights[at][keys] = e / e.sum()
-        output[at] = sum(weights[at][j] * v[(*shared, j)] for j in keys)
-    return torch.from_numpy(output), torch.from_numpy(weights)
+        *lead, head, _ = at if has_heads else (*at[:-1], 0, 0)
+        shared = (*lead, head // groups) if has_heads else at[:-1]
+        scores = k[shared] @ q[at] * scale  # (S,)
+        if softcap is not None:
+            scores = softcap * np.tanh(scores / softcap)
+        scores = np.where(seen[at], scores + added[at], -np.inf)
+        sink = -np.inf if sinks is None else np.broadcast_to(wide(sinks), q.shape[-3])[head]
+        highest = max(scores.max(initial=-np.inf), sink)
+        if highest > -np.inf:
+            e = np.exp(scores - highest)
+            total = e.sum() + np.exp(sink - highest)
+            weights[at], lse[at] = e / total, highest + np.log(total)
+            output[at] = weights[at] @ v[shared]
+    return tuple(map(torch.from_numpy, (output, weights, lse)))
+
+
+def wide(tensor: Tensor) -> np.ndarray:
+    return tensor.detach().double().cpu().numpy()
 
 
 def assert_near(got, want, dtype=None):
     rtol, atol = TOLERANCE[dtype or got.dtype]
     torch.testing.assert_close(got.detach().double().cpu(), want.double(), rtol=rtol, atol=atol)
+
+
+def assert_same_gradients(got, want, leaves, wanted_leaves=None, **tolerances):
+    """Hand both outputs back the same random slopes; every leaf gets the same, finite gradient."""
+    up = torch.randn_like(got)
+    grads = torch.autograd.grad(got, leaves, up, retain_graph=True)
+    back = up.to(want.dtype)
+    wanted = torch.autograd.grad(want, wanted_leaves or leaves, back, retain_graph=True)
+    for one, other in zip(grads, wanted, strict=True):
+        assert one.isfinite().all()
+        torch.testing.assert_close(one.to(other.dtype), other, **tolerances)
+
+
+def assert_refused(call, error, says):
+    """A wrong input is refused by type, and the message names ``says``: "argument; value; …"."""
+    with pytest.raises(error) as caught:
+        call()
+    missing = [part for part in says.split("; ") if part not in str(caught.value)]
+    assert not missing, f"{caught.value!r} doesn't name {missing}"

@@ -13,12 +13,6 @@ def test_entropy_of_known_rows():
     assert entropy(torch.rand(2, 3, 4, 5).softmax(-1)).shape == (2, 3, 4)
 
 
-def test_entropy_lies_between_0_and_the_logarithm_of_the_keys():
-    rows = (10 * torch.randn(100, 7)).softmax(-1)
-    assert (entropy(rows) >= 0).all()
-    assert (entropy(rows) <= math.log(7) + 1e-6).all()
-
-
 def test_entropy_has_finite_gradients_at_0():
     scores = torch.tensor([[0.0, 200.0]], requires_grad=True)
     entropy(scores.softmax(-1)).sum().backward()
@@ -75,11 +69,6 @@ def test_linear_answers_are_shared_out_exactly():
     torch.testing.assert_close(found, (x * w).sum(-1))
 
 
-def test_an_answer_that_isn_t_computed_from_the_vectors_is_an_error():
-    with pytest.raises(RuntimeError, match="does not require grad"):
-        gradient_times_input(lambda x: torch.ones(2), torch.ones(2, 3, 4))
-
-
 def test_integrated_gradients_sum_to_the_way_s_difference():
     generator = torch.Generator().manual_seed(0)
     x, start = torch.randn(2, 6, 3, 4, dtype=torch.float64, generator=generator)
@@ -103,33 +92,3 @@ def test_attributions_leave_the_caller_s_tensors_alone():
     with torch.no_grad():
         gradient_times_input(of_squares, x)
     assert x.grad is None
-
-
-@pytest.mark.parametrize(
-    ("call", "error", "words"),
-    [
-        (
-            lambda: integrated_gradients(of_squares, torch.ones(2, 3), torch.ones(3)),
-            ValueError,
-            r"vectors \(2, 3\), baseline \(3,\)",
-        ),
-        (
-            lambda: integrated_gradients(of_squares, torch.ones(2, 3), torch.ones(2, 3), 0),
-            ValueError,
-            "at least 1, got 0",
-        ),
-        (lambda: entropy(torch.rand(2, 2), "nits"), ValueError, "'nats' or 'bits', got 'nits'"),
-        (lambda: entropy(torch.ones(2, 2).int()), TypeError, "floating dtype, got torch.int32"),
-        (lambda: rollout([]), ValueError, "at least one layer, got none"),
-        (lambda: rollout([torch.rand(1, 2, 2)], 1.5), ValueError, r"\[0, 1\], got 1.5"),
-        (lambda: rollout([torch.rand(1, 2, 3)]), ValueError, r"got \[\(1, 2, 3\)\]"),
-        (
-            lambda: rollout([torch.rand(1, 2, 2), torch.rand(1, 3, 3)]),
-            ValueError,
-            r"got \[\(1, 2, 2\), \(1, 3, 3\)\]",
-        ),
-    ],
-)
-def test_errors(call, error, words):
-    with pytest.raises(error, match=words):
-        call()

@@ -157,15 +157,6 @@ def test_a_part_is_turned_and_the_rest_is_left(interleaved):
     assert (other.rotary_dim, other.base) == (4, 100.0)
 
 
-def test_a_scaling_that_is_unknown_or_lacks_a_key_is_refused():
-    with pytest.raises(ValueError, match=r"rope_type must be one of linear, .*got 'longrope'"):
-        Rotary(8, scaling={"rope_type": "longrope"})
-    with pytest.raises(ValueError, match="'yarn' needs a number 'original_max_position_emb"):
-        Rotary(8, scaling={"rope_type": "yarn", "factor": 2.0})
-    with pytest.raises(ValueError, match=r"rotary_dim must be even, .*at most head_dim=8; got 10"):
-        Rotary(8, rotary_dim=10)
-
-
 def test_angles_are_kept_by_all_that_they_depend_on():
     heads = torch.randn(1, 2, 4, 8, dtype=torch.float64)
     yarn = {"rope_type": "yarn", **SCALINGS["yarn"]}
@@ -239,36 +230,6 @@ def test_each_breaks_equivariance_and_trains():
     assert relative.table.grad.abs().max() > 0
 
 
-@pytest.mark.parametrize(
-    ("call", "error", "words"),
-    [
-        (lambda: Rotary(7), ValueError, "head_dim must be even, to make pairs; got 7"),
-        (lambda: Rotary(8)(torch.randn(2, 6)), ValueError, r"head_dim=8\), got \(2, 6\)"),
-        (
-            lambda: Rotary(8)(torch.randn(2, 3, 6, 8), position_ids=torch.arange(5)),
-            ValueError,
-            r"position_ids must be \(6,\) or \(2, 6\), got \(5,\)",
-        ),
-        (
-            lambda: Rotary(8)(torch.randn(2, 8), position_ids=torch.arange(2, device="meta")),
-            ValueError,
-            "device differs: heads cpu, position_ids meta",
-        ),
-        (
-            lambda: Rotary(8)(torch.randn(2, 8), position_ids=[0, 1]),
-            TypeError,
-            "position_ids must be a tensor, got list",
-        ),
-        (lambda: sinusoidal_positions(0, 4), ValueError, "seq_len must be at least 1, got 0"),
-        (lambda: alibi_bias(2.0, 4), TypeError, "num_heads must be an int, got 2.0"),
-        (lambda: LearnedRelativeBias(2, 0), ValueError, "max_distance must be at least 1, got 0"),
-    ],
-)
-def test_errors(call, error, words):
-    with pytest.raises(error, match=words):
-        call()
-
-
 @pytest.mark.parametrize("kind", ["alibi", "relative"])
 def test_a_bias_for_queries_that_stand_apart(kind):
     relative = LearnedRelativeBias(4, 3)
@@ -279,8 +240,6 @@ def test_a_bias_for_queries_that_stand_apart(kind):
     got = make(2, 9, position_ids=stands)  # (B, H, L, S)
     assert torch.equal(got, torch.stack([whole[:, row] for row in stands]))
     assert torch.equal(make(2, 9, position_ids=3), whole[:, 3:5])
-    with pytest.raises(ValueError, match=r"position_ids must be \(B, 3\), got \(2, 2\)"):
-        make(3, 9, position_ids=stands)
 
 
 def test_one_row_of_positions_serves_all_sequences():

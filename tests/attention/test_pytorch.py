@@ -1,4 +1,4 @@
-"""PyTorch's own tests of attention, on ours: op_db, module_db, and cases of test_transformers.py.
+"""PyTorch's own tests of attention, on ours: op_db and module_db.
 
 PyTorch aligns a causal mask at the starts and hides with True in nn.MultiheadAttention; both are
 translated here.
@@ -12,19 +12,16 @@ import pytest
 import torch
 import torch.nn.functional as F
 from torch.nn.attention import SDPBackend, sdpa_kernel
-from torch.nn.attention.bias import causal_lower_right
 
 from attention import fused_attention, scaled_dot_product_attention
 from interchange import from_torch
 
-from .inputs import DEVICES, TOLERANCE, assert_near, qkv, reference
+from .inputs import assert_same_gradients
 
-
-def explicit(*inputs, **options):
-    return scaled_dot_product_attention(*inputs, **options)[0]
-
-
-OURS = {"explicit": explicit, "fused": fused_attention}
+OURS = {
+    "explicit": lambda *inputs, **options: scaled_dot_product_attention(*inputs, **options)[0],
+    "fused": fused_attention,
+}
 
 
 @pytest.fixture(scope="module")
@@ -79,10 +76,7 @@ def test_samples_of_op_db(torch_testing, attend):
         with sdpa_kernel(SDPBackend.MATH):
             want = F.scaled_dot_product_attention(*inputs, **theirs)
         torch.testing.assert_close(got, want)
-        up = torch.randn_like(want)
-        pairs = zip(*(torch.autograd.grad(o, inputs, up) for o in (got, want)), strict=True)
-        for ours_, theirs_ in pairs:
-            torch.testing.assert_close(ours_, theirs_)
+        assert_same_gradients(got, want, inputs)
         seen += 1
     assert seen >= 20
 
@@ -152,74 +146,3 @@ def our_mask(x, context, heads, attn_mask, key_padding_mask):
     if key_padding_mask is not None:
         mask = mask & ~key_padding_mask.reshape(B, 1, 1, -1)
     return mask
-
-
-# --- Cases of test_transformers.py, which isn't installed with PyTorch --------------------------
-
-
-@pytest.mark.parametrize("device", DEVICES)
-@pytest.mark.parametrize("dtype", TOLERANCE, ids=str)
-@pytest.mark.parametrize("lengths", [(16, 16), (3, 16), (1, 9), (130, 257)], ids=str)
-def test_causal_is_pytorchs_lower_right(device, dtype, lengths):
-    q, k, v = qkv(query_len=lengths[0], key_len=lengths[1], dtype=dtype, device=device)
-    wide = [t.double() for t in (q, k, v)]
-    want = F.scaled_dot_product_attention(*wide, attn_mask=causal_lower_right(*lengths))
-    assert_near(fused_attention(q, k, v, is_causal=True), want.cpu())
-
-
-@pytest.mark.parametrize("attend", OURS)
-@pytest.mark.parametrize("is_causal", [False, True])
-@pytest.mark.parametrize("scale", [-0.5, -1e-4, 0.0])
-def test_negative_scale(attend, is_causal, scale):
-    inputs = qkv(query_len=9, dtype=torch.float64)
-    want, _ = reference(*inputs, is_causal=is_causal, scale=scale)
-    assert_near(OURS[attend](*inputs, is_causal=is_causal, scale=scale), want)
-
-
-@pytest.mark.parametrize("attend", OURS)
-def test_half_precision_overflows_nowhere(attend):
-    """Scores beyond 65,504 are no infinity on the way."""
-    x = 60 * torch.rand(1, 2, 23, 80, generator=torch.Generator().manual_seed(0)).half()
-    assert (x.double() @ x.double().mT).max() > 65_504
-    want = F.scaled_dot_product_attention(*[x.double()] * 3)
-    assert_near(OURS[attend](x, x, x), want)
-
-
-LAYOUTS = {
-    "expanded": lambda mask: mask[:1, :, :1].expand(2, 4, 9, 9),
-    "transposed": lambda mask: mask.mT,
-    "every second": lambda mask: mask.repeat_interleave(2, -1)[..., ::2],
-    "a column": lambda mask: mask[..., :1],
-}
-
-
-@pytest.mark.parametrize("attend", OURS)
-@pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("hidden_rows", [False, True])
-def test_masks_of_any_layout_and_rows_that_are_hidden(attend, layout, hidden_rows):
-    inputs = qkv(query_len=9, dtype=torch.float64, requires_grad=True)
-    mask = torch.rand(2, 4, 9, 9, generator=torch.Generator().manual_seed(1)) > 0.4
-    mask[..., 0] = True
-    mask = LAYOUTS[layout](mask).clone() if hidden_rows else LAYOUTS[layout](mask)
-    if hidden_rows:
-        mask[:, :, 4] = False
-    got = OURS[attend](*inputs, mask)
-    assert_near(got, reference(*inputs, mask)[0])
-    got.sum().backward()
-    assert all(t.grad.isfinite().all() for t in inputs)
-    assert not hidden_rows or not inputs[0].grad[:, :, 4].any()
-
-
-@pytest.mark.parametrize("attend", OURS)
-@pytest.mark.parametrize("kv_heads", [1, 2, 4])
-@pytest.mark.parametrize("is_causal", [False, True])
-def test_shared_heads_are_those_of_pytorch(attend, kv_heads, is_causal):
-    inputs = qkv(kv_heads=kv_heads, query_len=9, dtype=torch.float64, requires_grad=True)
-    with sdpa_kernel(SDPBackend.MATH):
-        want = F.scaled_dot_product_attention(*inputs, is_causal=is_causal, enable_gqa=True)
-    got = OURS[attend](*inputs, is_causal=is_causal)
-    torch.testing.assert_close(got, want)
-    up = torch.randn_like(want)
-    pairs = zip(*(torch.autograd.grad(o, inputs, up) for o in (got, want)), strict=True)
-    for ours, theirs in pairs:
-        torch.testing.assert_close(ours, theirs)
