@@ -229,7 +229,7 @@ FAULTS = r"""
 # flex's scores all at once: flex::test_no_mask_of_all_queries_is_made
 - L if compiled else QUERY_CHUNK
 + L
-# flex's sink takes its share twice: flex::test_masks_caps_sinks_and_log_sum_exp_are_those_of_explicit_attention
+# flex's sink takes its share twice: flex::test_sinks_and_log_sum_exp_by_the_reference
 - (output * share[..., None])
 + (output * share.square()[..., None])
 [positions.py]
@@ -264,7 +264,7 @@ FAULTS = r"""
 # linear chunks see their own future: variants::test_linear_attention_by_hand
 - (q_ @ k_.mT).tril() @ v_
 + (q_ @ k_.mT) @ v_
-# linear sums narrowed under autocast: variants::test_autocast_narrows_no_sums_and_a_narrow_state_is_widened
+# linear sums narrowed under autocast: variants::test_autocast_narrows_no_sums
 - with without_autocast(x.device.type):  # it would narrow the sums
 + if True:
 # latents' keys without their positions: variants::test_latent_attention_by_hand

@@ -14,10 +14,10 @@ from attention import (
 from positions import Rotary
 from variants import CrossAttention, LatentAttention, LinearAttention
 
-from .inputs import DEVICES, qkv
+from .inputs import DEVICES, assert_same_gradients, qkv
 
+pytestmark = pytest.mark.slow
 MASK = torch.tensor([[True] * 12, [False] * 12]).reshape(2, 1, 1, 12)
-
 CALLS = {
     "fused": lambda q, k, v: fused_attention(q, k, v),
     "causal": lambda q, k, v: fused_attention(q, k, v, is_causal=True),
@@ -29,12 +29,13 @@ CALLS = {
     "backend": lambda q, k, v: fused_attention(q, k, v, is_causal=True, backend="math"),
     "explicit": lambda q, k, v: scaled_dot_product_attention(q, k, v, MASK.to(q.device))[0],
 }
+CHUNKED = ("ends", "window", "bias")  # the others are one call at every length
 
 
 @pytest.mark.parametrize("device", DEVICES)
-@pytest.mark.parametrize("call", CALLS)
-@pytest.mark.parametrize("chunk", [4, 256])
-@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("call", "chunk"), [*((call, 256) for call in CALLS), *((call, 4) for call in CHUNKED)]
+)
 def test_functions(monkeypatch, device, call, chunk):
     monkeypatch.setattr(attention, "ONE_CALL", 16 if chunk == 4 else 1024)
     monkeypatch.setattr(attention, "QUERY_CHUNK", chunk)
@@ -43,24 +44,7 @@ def test_functions(monkeypatch, device, call, chunk):
     compiled = torch.compile(CALLS[call], fullgraph=True, backend="aot_eager")
     want, got = CALLS[call](*inputs), compiled(*inputs)
     torch.testing.assert_close(got, want)
-    up = torch.randn_like(want)
-    for g, w in zip(
-        torch.autograd.grad(got, inputs, up), torch.autograd.grad(want, inputs, up), strict=True
-    ):
-        torch.testing.assert_close(g, w)
-
-
-LAYERS = {
-    "multi-head": lambda: MultiHeadAttention(16, 4),
-    "grouped, rotary": lambda: MultiHeadAttention(16, 4, num_kv_heads=2, rotary=Rotary(4)),
-    "causal": lambda: CausalMultiHeadAttention(16, 4, max_seq_len=12),
-    "linear": lambda: LinearAttention(16, 4),
-    "normed, halves": lambda: MultiHeadAttention(
-        16, 4, head_dim=6, qk_norm=True, rotary=Rotary(6, interleaved=False)
-    ),
-    "latent": lambda: LatentAttention(16, 4, 6, rotary=Rotary(4)),
-    "cross": lambda: Crossing(),
-}
+    assert_same_gradients(got, want, inputs)
 
 
 class Crossing(torch.nn.Module):
@@ -74,21 +58,31 @@ class Crossing(torch.nn.Module):
         return self.layer(x, mask, context=x)
 
 
+LAYERS = {
+    "multi-head": lambda: MultiHeadAttention(16, 4),
+    "grouped, rotary": lambda: MultiHeadAttention(16, 4, num_kv_heads=2, rotary=Rotary(4)),
+    "causal": lambda: CausalMultiHeadAttention(16, 4, max_seq_len=12),
+    "linear": lambda: LinearAttention(16, 4),
+    "normed, halves": lambda: MultiHeadAttention(
+        16, 4, head_dim=6, qk_norm=True, rotary=Rotary(6, interleaved=False)
+    ),
+    "latent": lambda: LatentAttention(16, 4, 6, rotary=Rotary(4)),
+    "cross": Crossing,
+}
+
+
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("kind", LAYERS)
-@pytest.mark.slow
 def test_layers(device, kind):
     torch.compiler.reset()
     layer = LAYERS[kind]().to(device)
-    x = torch.randn(2, 12, 16, device=device)
-    mask = MASK.to(device)
+    x, mask = torch.randn(2, 12, 16, device=device), MASK.to(device)
     compiled = torch.compile(layer, fullgraph=True, backend="aot_eager")
     torch.testing.assert_close(compiled(x, mask), layer(x, mask))
     with torch.autocast(device, torch.bfloat16):
         torch.testing.assert_close(compiled(x, mask), layer(x, mask))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", LAYERS)
 @pytest.mark.parametrize("strict", [False, True])
 def test_layers_can_be_exported_for_any_batch_and_length(kind, strict):
@@ -102,19 +96,20 @@ def test_layers_can_be_exported_for_any_batch_and_length(kind, strict):
     torch.testing.assert_close(exported(other), layer(other))
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("options", [{"window": 3}, {"mask": True}, {"bias": True}])
+OPTIONS = {  # for each length
+    "window": lambda length: {"window": 3},
+    "mask": lambda length: {"mask": torch.ones(2, 1, 1, length, dtype=torch.bool)},
+    "bias": lambda length: {"bias": torch.randn(4, length, length)},
+}
+
+
+@pytest.mark.parametrize("options", OPTIONS)
 def test_one_graph_serves_every_length(options):
     torch.compiler.reset()
     counter = CompileCounterWithBackend("aot_eager")
     layer = CausalMultiHeadAttention(16, 4, 64).eval()
     compiled = torch.compile(layer, dynamic=True, backend=counter)
     for length in range(8, 14):
-        given = dict(options)
-        if "mask" in given:
-            given["mask"] = torch.ones(2, 1, 1, length, dtype=torch.bool)
-        if "bias" in given:
-            given["bias"] = torch.randn(4, length, length)
-        x = torch.randn(2, length, 16)
+        given, x = OPTIONS[options](length), torch.randn(2, length, 16)
         torch.testing.assert_close(compiled(x, **given), layer(x, **given))
     assert counter.frame_count == 1

@@ -43,9 +43,7 @@ def none_of_query_4(hidden):
     ("chunk", "kv_heads", "sinks"),
     [(3, 2, torch.tensor([0.3, -1.0, 2.0, -torch.inf])), (256, 4, None)],
 )
-def test_masks_caps_sinks_and_log_sum_exp_are_those_of_explicit_attention(
-    monkeypatch, chunk, kv_heads, sinks
-):
+def test_sinks_and_log_sum_exp_by_the_reference(monkeypatch, chunk, kv_heads, sinks):
     monkeypatch.setattr(flex, "QUERY_CHUNK", chunk)
     q, k, v = qkv(query_len=7, key_len=9, kv_heads=kv_heads)
     mask, shown = none_of_query_4(torch.arange(9) == torch.tensor([[2], [5]]))

@@ -67,11 +67,17 @@ def gpt2_state(E=16):
     return {f"h.attn.{name}": torch.randn(shape) for name, shape in shapes.items()}
 
 
-def test_gpt2_projections():
+@pytest.mark.parametrize("prefix", ["h.attn", "h.attn."])
+def test_gpt2_projections(prefix):
     state = gpt2_state()
-    layer = load_gpt2(CausalMultiHeadAttention(16, 4, max_seq_len=6), state, "h.attn.")
+    layer = load_gpt2(CausalMultiHeadAttention(16, 4, max_seq_len=6), state, prefix)
     x = torch.randn(2, 6, 16)
     torch.testing.assert_close(layer(x), gpt2_attention(state, x, 4), rtol=1e-4, atol=1e-4)
+    back = to_gpt2(layer, prefix)
+    assert set(back) == set(state)
+    assert all(torch.equal(back[name], state[name]) for name in state)
+    back["h.attn.c_proj.bias"].zero_()
+    assert layer.out_proj.bias.abs().max() > 0
 
 
 @pytest.mark.parametrize("bias", [True, False])
@@ -90,16 +96,6 @@ def test_torch_with_widths_of_their_own_both_ways(bias, kdim, vdim):
     want = ours(x, context=ours.project_context(key, value))
     for module in (theirs, to_torch(ours)):
         torch.testing.assert_close(module(x, key, value)[0], want, rtol=1e-5, atol=1e-6)
-
-
-def test_gpt2_both_ways_and_a_prefix_without_its_dot():
-    state = gpt2_state()
-    layer = load_gpt2(CausalMultiHeadAttention(16, 4, max_seq_len=6), state, "h.attn")
-    back = to_gpt2(layer, "h.attn")
-    assert set(back) == set(state)
-    assert all(torch.equal(back[name], state[name]) for name in state)
-    back["h.attn.c_proj.bias"].zero_()
-    assert layer.out_proj.bias.abs().max() > 0
 
 
 def llama_state(E=16, heads=4, kv_heads=2, D=6, bias=False, norm=False):

@@ -4,8 +4,6 @@ import math
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
 from torch import nn
 
 from attention import MultiHeadAttention
@@ -24,38 +22,34 @@ def test_sinusoidal_by_the_formula(embed_dim):
             assert got[p, column].item() == pytest.approx(want, abs=1e-12)
 
 
-def test_a_shift_is_one_linear_map_for_all_positions():
-    waves = sinusoidal_positions(30, 8, dtype=torch.float64)
-    solution = torch.linalg.lstsq(waves[:20], waves[3:23]).solution
-    torch.testing.assert_close(waves[7:27] @ solution, waves[10:30])
+# ---- Rotary positions ---------------------------------------------------------------------------
 
 
-@given(st.integers(0, 500), st.integers(0, 500), st.integers(0, 300))
-def test_rotary_scores_depend_on_the_distance_alone(m, n, shift):
-    rotary = Rotary(8)
-    generator = torch.Generator().manual_seed(0)
-    q, k = torch.randn(2, 1, 8, generator=generator, dtype=torch.float64)
-    score = (rotary(q, m) * rotary(k, n)).sum()
-    shifted = (rotary(q, m + shift) * rotary(k, n + shift)).sum()
-    torch.testing.assert_close(score, shifted)
+def turned(heads, positions, steps, factor=1.0):
+    """Rotate half, as Llama's published code has it, in float64, by ``steps`` (D/2,) a position."""
+    D = heads.shape[-1]
+    angles = positions.double()[..., None] * steps
+    angles = torch.cat([angles, angles], -1)
+    partner = torch.cat([-heads[..., D // 2 :], heads[..., : D // 2]], -1)
+    return factor * (heads * angles.cos() + partner * angles.sin())
 
 
-def test_rotary_turns_a_pair_by_its_angle():
-    out = Rotary(2)(torch.tensor([[1.0, 0.0]]).double(), offset=3)
-    torch.testing.assert_close(out, torch.tensor([[math.cos(3), math.sin(3)]]).double())
-    slow = Rotary(4)(torch.tensor([[0.0, 0.0, 0.0, 1.0]]).double(), offset=50)
-    want = [0.0, 0.0, -math.sin(0.5), math.cos(0.5)]  # 50 / 10000^(2/4)
-    torch.testing.assert_close(slow, torch.tensor([want]).double())
+def steps_of(size, base=10000.0):
+    return 1.0 / base ** (torch.arange(0, size, 2).double() / size)
 
 
 def rotate_half(heads, positions, base):
-    """Rotary positions as Llama's published code has them, in float64."""
-    D = heads.shape[-1]
-    frequencies = 1.0 / base ** (torch.arange(0, D, 2).double() / D)
-    angles = positions.double()[..., None] * frequencies
-    angles = torch.cat([angles, angles], -1)
-    turned = torch.cat([-heads[..., D // 2 :], heads[..., : D // 2]], -1)
-    return heads * angles.cos() + turned * angles.sin()
+    return turned(heads, positions, steps_of(heads.shape[-1], base))
+
+
+@pytest.mark.parametrize("interleaved", [True, False])
+def test_rotary_scores_depend_on_the_distance_alone(interleaved):
+    rotary = Rotary(8, interleaved=interleaved)
+    q, k = torch.randn(2, 1, 8, dtype=torch.float64)
+    for m, n in ((0, 0), (3, 1), (1, 40), (500, 7), (499, 500)):
+        score = (rotary(q, m) * rotary(k, n)).sum()
+        for shift in (1, 17, 300):
+            torch.testing.assert_close((rotary(q, m + shift) * rotary(k, n + shift)).sum(), score)
 
 
 @pytest.mark.parametrize("base", [10000.0, 500000.0])
@@ -79,7 +73,9 @@ def test_position_ids_say_where_each_token_stands(interleaved):
         for i in range(4):
             want = rotary(heads[b, :, i : i + 1], rows[b, i].item())
             torch.testing.assert_close(got[b, :, i : i + 1], want)
-    torch.testing.assert_close(rotary(heads, position_ids=torch.arange(6, 10)), rotary(heads, 6))
+    one = torch.arange(6, 10)  # row of positions, for all sequences
+    for ids in (one, one[None]):
+        torch.testing.assert_close(rotary(heads, position_ids=ids), rotary(heads, 6))
 
 
 @pytest.mark.parametrize("device", DEVICES)
@@ -90,13 +86,6 @@ def test_rotary_keeps_lengths_and_digits_far_out(device):
     wide = Rotary(16)(heads.double(), offset=100_000)
     torch.testing.assert_close(far.double(), wide, rtol=1e-5, atol=1e-5)
     assert Rotary(16).half()(heads.half(), 100_000).dtype == torch.half
-
-
-def turned_by(angles, heads, factor=1.0):
-    """Halves turned by angles (L, D/2), in float64."""
-    first, second = heads.chunk(2, -1)
-    cos, sin = factor * angles.cos(), factor * angles.sin()
-    return torch.cat([first * cos - second * sin, second * cos + first * sin], -1)
 
 
 ORIGINAL = {"factor": 4.0, "original_max_position_embeddings": 16}
@@ -114,8 +103,7 @@ def published(kind, steps, length):
     if kind == "linear":
         return steps / 4, 1.0
     if kind == "dynamic":
-        base = 10000 * (4 * max(length, 16) / 16 - 3) ** (8 / 6)
-        return base ** (-torch.arange(0, 8, 2).double() / 8), 1.0
+        return steps_of(8, 10000 * (4 * max(length, 16) / 16 - 3) ** (8 / 6)), 1.0
     if kind == "llama3":
         smooth = (16 / wavelength - 1.0) / (4.0 - 1.0)
         middle = (1 - smooth) * steps / 4 + smooth * steps
@@ -133,9 +121,8 @@ def test_scalings_by_their_published_formulas(kind, by_ids):
     heads = torch.randn(2, 3, 30, 8, dtype=torch.float64)
     rotary = Rotary(8, interleaved=False, scaling={"rope_type": kind, **SCALINGS[kind]})
     got = rotary(heads, position_ids=torch.arange(30)) if by_ids else rotary(heads)
-    steps, factor = published(kind, 10000 ** (-torch.arange(0, 8, 2).double() / 8), 30)
-    want = turned_by(torch.arange(30).double()[:, None] * steps, heads, factor)
-    torch.testing.assert_close(got, want)
+    steps, factor = published(kind, steps_of(8), 30)
+    torch.testing.assert_close(got, turned(heads, torch.arange(30), steps, factor))
     assert (got - Rotary(8, interleaved=False)(heads)).abs().max() > 0.1
     assert kind in repr(rotary)
 
@@ -161,16 +148,14 @@ def test_angles_are_kept_by_all_that_they_depend_on():
     heads = torch.randn(1, 2, 4, 8, dtype=torch.float64)
     yarn = {"rope_type": "yarn", **SCALINGS["yarn"]}
     kinds = [{}, {"base": 100.0}, {"interleaved": False}, {"scaling": yarn}, {"rotary_dim": 4}]
+    dtypes = (torch.float64, torch.float32, torch.float16)
     for _ in range(2):  # made, then found again
-        outputs = [Rotary(8, **kind)(heads.to(d), 3) for kind in kinds for d in DTYPES]
+        outputs = [Rotary(8, **kind)(heads.to(d), 3) for kind in kinds for d in dtypes]
         for i, one in enumerate(outputs):
             assert not any(torch.equal(one.double(), other.double()) for other in outputs[:i])
 
 
-DTYPES = (torch.float64, torch.float32, torch.float16)
-
-
-MODES = {
+MODES = {  # by bases that no other test has
     11.0: lambda rotary, heads: torch.inference_mode()(rotary)(heads),
     12.0: lambda rotary, heads: torch.func.grad(lambda h: rotary(h).sum())(heads),
     13.0: lambda rotary, heads: torch.func.vmap(rotary)(heads),
@@ -188,6 +173,9 @@ def test_kept_angles_serve_every_mode(base):
     torch.testing.assert_close(torch.func.vmap(rotary)(heads), rotary(heads))
 
 
+# ---- Biases -------------------------------------------------------------------------------------
+
+
 def test_alibi_slopes_of_the_paper():
     bias = alibi_bias(8, 4)
     assert [-b.item() for b in bias[:, 1, 0]] == [2.0**-h for h in range(1, 9)]
@@ -197,16 +185,14 @@ def test_alibi_slopes_of_the_paper():
     torch.testing.assert_close(twelve, torch.tensor(want))
 
 
-def test_relative_positions_align_the_ends():
-    assert torch.equal(alibi_bias(2, 1, 5), alibi_bias(2, 5)[:, -1:])
-    relative = LearnedRelativeBias(2, 3)
-    torch.nn.init.normal_(relative.table)
-    assert torch.equal(relative(2, 5), relative(5)[:, -2:])
+def learned(heads, most):
+    relative = LearnedRelativeBias(heads, most)
+    nn.init.normal_(relative.table)
+    return relative
 
 
 def test_learned_bias_by_the_table():
-    relative = LearnedRelativeBias(3, 2)
-    torch.nn.init.normal_(relative.table)
+    relative = learned(3, 2)
     bias = relative(6)
     for i in range(6):
         for j in range(6):
@@ -214,35 +200,24 @@ def test_learned_bias_by_the_table():
             assert torch.equal(bias[:, i, j], relative.table[:, column])
 
 
-def test_each_breaks_equivariance_and_trains():
-    x = torch.randn(1, 6, 16)
-    order = torch.tensor([5, 3, 1, 0, 2, 4])
-    plain = MultiHeadAttention(16, 4)
-    torch.testing.assert_close(plain(x)[:, order], plain(x[:, order]), rtol=1e-4, atol=1e-5)
-    turned = MultiHeadAttention(16, 4, rotary=Rotary(4))
-    assert not torch.allclose(turned(x)[:, order], turned(x[:, order]), atol=1e-3)
-    bias = alibi_bias(4, 6)
-    assert not torch.allclose(
-        plain(x, bias=bias)[:, order], plain(x[:, order], bias=bias), atol=1e-3
-    )
-    relative = LearnedRelativeBias(4, 3)
-    plain(x, bias=relative(6)).square().sum().backward()
-    assert relative.table.grad.abs().max() > 0
-
-
 @pytest.mark.parametrize("kind", ["alibi", "relative"])
-def test_a_bias_for_queries_that_stand_apart(kind):
-    relative = LearnedRelativeBias(4, 3)
-    nn.init.normal_(relative.table)
-    make = relative if kind == "relative" else functools.partial(alibi_bias, 4)
+def test_a_bias_aligns_the_ends_unless_queries_stand_elsewhere(kind):
+    make = learned(4, 3) if kind == "relative" else functools.partial(alibi_bias, 4)
     whole = make(9)  # (H, 9, 9): each query at its own key
+    assert torch.equal(make(2, 9), whole[:, -2:])
     stands = torch.tensor([[2, 3], [6, 7]])
     got = make(2, 9, position_ids=stands)  # (B, H, L, S)
     assert torch.equal(got, torch.stack([whole[:, row] for row in stands]))
     assert torch.equal(make(2, 9, position_ids=3), whole[:, 3:5])
 
 
-def test_one_row_of_positions_serves_all_sequences():
-    heads, stands = torch.randn(3, 2, 4, 8), torch.tensor([[5, 6, 9, 1]])
-    rotary = Rotary(8)
-    assert torch.equal(rotary(heads, position_ids=stands), rotary(heads, position_ids=stands[0]))
+def test_each_breaks_equivariance_and_trains():
+    x, order = torch.randn(1, 6, 16), torch.tensor([5, 3, 1, 0, 2, 4])
+    plain, turning = MultiHeadAttention(16, 4), MultiHeadAttention(16, 4, rotary=Rotary(4))
+    torch.testing.assert_close(plain(x)[:, order], plain(x[:, order]), rtol=1e-4, atol=1e-5)
+    relative = learned(4, 3)
+    for layer, bias in ((turning, None), (plain, alibi_bias(4, 6)), (plain, relative(6))):
+        mixed, after = layer(x, bias=bias)[:, order], layer(x[:, order], bias=bias)
+        assert not torch.allclose(mixed, after, atol=1e-3)
+    after.square().sum().backward()
+    assert relative.table.grad.abs().max() > 0

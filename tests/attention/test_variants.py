@@ -114,7 +114,7 @@ def test_long_sums_keep_their_digits_in_half_precision(device, dtype):
 
 
 @pytest.mark.parametrize("is_causal", [False, True])
-def test_autocast_narrows_no_sums_and_a_narrow_state_is_widened(is_causal):
+def test_autocast_narrows_no_sums(is_causal):
     layer, options = LinearAttention(16, 4).bfloat16(), {"is_causal": is_causal}
     x = torch.randn(2, 300, 16, dtype=torch.bfloat16)
     want = (*layer(x, return_state=True, **options), *layer(x, None, True, **options))
