@@ -22,3 +22,9 @@ def saved(folder, *, bits=16, **options):
     """Write the weights of ``small(**options)``, and return their file."""
     weights.save(small(**options), folder / "small.safetensors", bits=bits)
     return folder / "small.safetensors"
+
+
+def assert_near(got, want, **what):
+    """What JavaScript computes, in float32, is what PyTorch does in float64."""
+    got = torch.tensor(got, dtype=torch.double).view(want.shape)
+    torch.testing.assert_close(got, want.double(), rtol=0, atol=1e-4, **what)

@@ -9,16 +9,13 @@ import torch.nn.functional as F
 
 from models import weights
 from models.storyteller.tokens import Tokenizer
+from tests.attention.inputs import assert_refused
 from tests.conftest import ROOT
-from tests.models.small import saved
+from tests.models.small import assert_near, saved
 from tests.widgets.js import JSException, module
 
 FILE = ROOT / "models/storyteller/weights/storyteller.safetensors"
 TOKENS = [6, 5, 5, 1, 0, 2, 3]
-TOLERANCE = 1e-4
-WIRINGS = list(product(("learned", "rotary"), (0, 20), (True, False)))
-
-
 LEARNING = module("lib/learning.js")
 
 
@@ -61,19 +58,23 @@ def assert_all_near(js, tree, want):
     """``tree``: a JavaScript expression in the form of model.parameters."""
     for name, tensor in want.items():
         path = "".join(f"[{part if part.isdigit() else repr(part)}]" for part in name.split("."))
-        got = torch.tensor(js(f"{tree}{path}"), dtype=torch.double)
-        torch.testing.assert_close(got.view(tensor.shape), tensor, rtol=0, atol=TOLERANCE, msg=name)
+        assert_near(js(f"{tree}{path}"), tensor, msg=name)
 
 
-@pytest.mark.parametrize(("positions", "mlp", "norm"), WIRINGS)
-def test_the_gradient_is_autograds(tmp_path, positions, mlp, norm):
-    file = file_of(tmp_path, positions, mlp, norm)
-    js, model = with_model(file), weights.load(file).double()
-    losses = losses_of(model, TOKENS)
+def assert_gradient_is_autograds(js, model, tokens):
+    losses = losses_of(model, tokens)
     slopes = torch.autograd.grad(losses.mean(), list(model.parameters()))
-    js("(globalThis.found = m.gradientOf(model, x), null)", TOKENS)
+    js("(globalThis.found = m.gradientOf(model, x), null)", tokens)
     torch.testing.assert_close(torch.tensor(js("found.losses")).double(), losses.detach())
     assert_all_near(js, "found.gradient", named(model, slopes))
+
+
+@pytest.mark.parametrize(
+    ("positions", "mlp", "norm"), [*product(("learned", "rotary"), (0, 20), (True, False))]
+)
+def test_the_gradient_is_autograds(tmp_path, positions, mlp, norm):
+    file = file_of(tmp_path, positions, mlp, norm)
+    assert_gradient_is_autograds(with_model(file), weights.load(file).double(), TOKENS)
 
 
 def stepped(model, tokens, rate, steps):
@@ -86,55 +87,43 @@ def stepped(model, tokens, rate, steps):
     return model
 
 
+@torch.no_grad()
+def logits_of(model, tokens):
+    return model(torch.tensor([tokens])).logits[0]
+
+
 def test_a_step_is_sgds_and_leaves_the_first_model_as_it_was(tmp_path):
     file = file_of(tmp_path)
     js, model = with_model(file), weights.load(file).double()
     js("(globalThis.once = m.learnOnce(model, x, 0.02), null)", TOKENS)
     js("(globalThis.twice = m.learnOnce(once.model, x, 0.02), null)", TOKENS)
-    for name, steps in (("model", 0), ("once.model", 1), ("twice.model", 2)):
-        learned = stepped(model, TOKENS, 0.02, steps)
-        assert_all_near(js, f"{name}.parameters", named(learned, list(learned.parameters())))
-        with torch.no_grad():
-            want = learned(torch.tensor([TOKENS])).logits[0]
-        got = torch.tensor(js(f"{name}.run(x).logits", TOKENS), dtype=torch.double)
-        torch.testing.assert_close(got, want, rtol=0, atol=TOLERANCE)
-    change, count = js("once.change"), sum(p.numel() for p in model.parameters())
-    assert change["count"] == count
-    moved = [a - b for a, b in zip(model.parameters(), stepped(model, TOKENS, 0.02, 1).parameters(),
-                                   strict=True)]  # fmt: skip
-    assert change["largest"] == pytest.approx(max(x.abs().max().item() for x in moved), abs=1e-6)
+    learned = [stepped(model, TOKENS, 0.02, steps) for steps in range(3)]
+    for name, want in zip(("model", "once.model", "twice.model"), learned, strict=True):
+        assert_all_near(js, f"{name}.parameters", named(want, list(want.parameters())))
+        assert_near(js(f"{name}.run(x).logits", TOKENS), logits_of(want, TOKENS))
+    pairs = list(zip(*(one.parameters() for one in learned[:2]), strict=True))
+    assert js("once.change.count") == sum(a.numel() for a, _ in pairs)
+    largest = max((a - b).abs().max().item() for a, b in pairs)
+    assert js("once.change.largest") == pytest.approx(largest, abs=1e-6)
 
 
 @pytest.mark.slow
 def test_the_storyteller_learns_as_in_pytorch():
     js, model = with_model(FILE), weights.load(FILE).double()
     tokens = Tokenizer(model.config.vocabulary).encode("He went to the moon")
-    losses = losses_of(model, tokens)
-    slopes = torch.autograd.grad(losses.mean(), list(model.parameters()))
-    js("(globalThis.found = m.gradientOf(model, x), null)", tokens)
-    torch.testing.assert_close(torch.tensor(js("found.losses")).double(), losses.detach())
-    assert_all_near(js, "found.gradient", named(model, slopes))
+    assert_gradient_is_autograds(js, model, tokens)
     js("(globalThis.once = m.learnOnce(model, x, 0.01), null)", tokens)
     assert js("once.change.moved") == js("once.change.count") == 925_440
-    learned = stepped(model, tokens, 0.01, 1)
-    with torch.no_grad():
-        want = learned(torch.tensor([tokens])).logits[0, -1]
-    got = torch.tensor(js("once.model.run(x).logits.at(-1)", tokens), dtype=torch.double)
-    torch.testing.assert_close(got, want, rtol=0, atol=TOLERANCE)
+    want = logits_of(stepped(model, tokens, 0.01, 1), tokens)[-1]
+    assert_near(js("once.model.run(x).logits.at(-1)", tokens), want)
 
 
 @pytest.mark.parametrize(
-    "options",
-    [{"is_causal": False}, {"positions": "relative"}, {"raw_values": [False, True]}],
+    ("options", "tokens", "says"),
+    [({"is_causal": False}, TOKENS, "causal"), ({"positions": "relative"}, TOKENS, "causal"),
+     ({"raw_values": [False, True]}, TOKENS, "causal"), ({}, [1], "two tokens")],
     ids=str,
-)
-def test_other_wirings_are_refused(tmp_path, options):
+)  # fmt: skip
+def test_other_wirings_and_one_token_are_refused(tmp_path, options, tokens, says):
     js = with_model(file_of(tmp_path, **options))
-    with pytest.raises(JSException, match="only for causal models"):
-        js("m.gradientOf(model, [1, 2, 3])")
-
-
-def test_one_token_teaches_nothing(tmp_path):
-    js = with_model(file_of(tmp_path))
-    with pytest.raises(JSException, match="it takes two tokens"):
-        js("m.gradientOf(model, [1])")
+    assert_refused(lambda: js("m.gradientOf(model, x)", tokens), JSException, says)

@@ -14,8 +14,6 @@ from models.positions.task import (
     LETTERS,
     LONGEST,
     QUESTIONS,
-    SIGNS,
-    Reader,
     examples,
 )  # fmt: skip
 from positions import Rotary
@@ -37,12 +35,6 @@ def test_answers_by_a_loop_over_places():
             assert last.asked[row, place] == near
             if near:
                 assert last.signs[row, place] == signs[row, letter]
-
-
-def test_kinds_differ_in_positions_alone():
-    counts = {kind: sum(p.numel() for p in Reader(kind).parameters()) for kind in KINDS}
-    assert counts == SCORES["parameters"]
-    assert counts["none"] == counts["sinusoidal"] == counts["rotary"] == counts["alibi"]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -103,22 +95,3 @@ def test_stretched_angles_are_the_papers():
         for layer in changed_model.layers:
             turn = Rotary(size, base=base)
             torch.testing.assert_close(layer.attention.rotary(heads), turn(heads))
-
-
-def test_scores_are_complete():
-    bins = LONGEST // SCORES["bin"]
-    for kind in KINDS:
-        assert SCORES["rate"][kind] == max(
-            train.RATES, key=lambda rate, kind=kind: SCORES["tuned"][kind][str(rate)]
-        )
-        for table, seeds in (
-            ("right", 5),
-            ("windowed", 5),
-            ("three times the steps", 2),
-            ("a larger rate", 2),
-        ):
-            for name in QUESTIONS:
-                found = SCORES[table][kind][name]
-                assert [len(shares) for shares in found] == [bins] * seeds
-    assert SIGNS == 20
-    assert SCORES["steps"] == train.STEPS

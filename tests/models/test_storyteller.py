@@ -14,7 +14,7 @@ from course.problems import Problem
 from models import weights
 from models.storyteller import books, rival, train
 from models.storyteller.muon import orthogonalize
-from models.storyteller.scores import LOOKS, bits_per_byte, relations, score_repeated
+from models.storyteller.scores import bits_per_byte, relations, score_repeated
 from models.storyteller.tokens import BYTES, Tokenizer
 from models.storyteller.write import write
 from models.transformer import Config, Transformer
@@ -64,17 +64,6 @@ def test_the_shipped_heads_score_as_told():
         assert again == pytest.approx(head, abs=1e-3)
 
 
-def test_three_seeds_and_ten_checkpoints_are_scored():
-    assert len(SEEDS) == 3
-    on_the_way = SEEDS["0"]["on the way"]
-    assert "0" in on_the_way
-    assert len(on_the_way) >= 9
-    for found in (SEEDS["0"], *on_the_way.values()):
-        for data in ("held out", "repeated"):
-            assert len(found[data]["heads"]) == 16
-            assert all(set(LOOKS) <= set(head) for head in found[data]["heads"])
-
-
 def test_in_each_seed_one_head_has_begun_induction_after_one_that_looks_back():
     for found in SEEDS.values():
         heads, again = found["held out"]["heads"], found["repeated"]["heads"]
@@ -102,16 +91,6 @@ def first_step(found, look):
         ),
         found["steps"],
     )
-
-
-def test_the_card_has_the_scores_as_they_are(monkeypatch, tmp_path):
-    before = (HERE / "card.md").read_text("utf-8")
-    for name in ("scores/storyteller.json", "scores/rival.json", "card.md"):
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_bytes((HERE / name).read_bytes())
-    monkeypatch.setattr("models.storyteller.card.HERE", tmp_path)
-    train.update()
-    assert (tmp_path / "card.md").read_text("utf-8") == before
 
 
 def test_the_samples_are_the_shipped_models():
