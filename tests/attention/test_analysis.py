@@ -41,6 +41,7 @@ def test_rollout_scales_rows_that_attend_to_nothing():
     weights = torch.eye(3)[None].clone()
     weights[0, 1] = 0
     torch.testing.assert_close(rollout([weights]), torch.eye(3))
+    assert torch.equal(rollout([weights], residual=0.0), weights[0])
 
 
 def of_squares(x):

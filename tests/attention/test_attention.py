@@ -116,7 +116,7 @@ SCORES = {
 }
 WHO = {
     "everybody": {},
-    "causal, as many keys": {"is_causal": True},  # here alone kernels get PyTorch's flag
+    "plain and causal": {"is_causal": True},  # as many keys and heads: PyTorch's call as it is
     "causal": {"is_causal": True},
     "window": {"is_causal": True, "window": 2},
     "mask": {"mask": HIDDEN},
@@ -130,8 +130,8 @@ WHO = {
 def test_scores_by_the_reference_and_gradients_alike(device, who, scores):
     """PyTorch's own flash kernel gives NaN for a causal scale of 0 or less on a CPU."""
     options = WHO[who] | SCORES[scores]
-    keys = 5 if "as many" in who else 7
-    inputs = qkv(query_len=5, key_len=keys, kv_heads=2, value_dim=6, dtype=torch.float64)
+    sizes = {} if "plain" in who else {"key_len": 7, "kv_heads": 2, "value_dim": 6}
+    inputs = qkv(query_len=5, dtype=torch.float64, **sizes)
     output, weights, lse = reference(*inputs, **options)
     inputs = [t.to(device).requires_grad_() for t in inputs]
     options = {n: t.to(device) if torch.is_tensor(t) else t for n, t in options.items()}

@@ -136,8 +136,9 @@ def test_after_crop_decoding_goes_on_from_there(make):
     cache = make(2, 2, 8, 4)
     layer(x[:, :4], cache=cache)
     layer(torch.randn(2, 3, 16), cache=cache)  # proposed in vain
-    cache.crop(4)
-    assert cache.length == 4
+    for length in (4, 6):  # the second forgets nothing
+        cache.crop(length)
+        assert cache.length == 4
     torch.testing.assert_close(layer(x[:, 4:], cache=cache), layer(x)[:, 4:])
 
 

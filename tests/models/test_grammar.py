@@ -3,12 +3,10 @@
 import json
 
 import pytest
-import torch
 
 from models import weights
 from models.grammar import train
-from models.grammar.scores import score, to_tensors
-from models.grammar.sentences import sentences
+from models.grammar.scores import score
 from models.grammar.words import MASK, split
 from tests.conftest import ROOT
 
@@ -98,25 +96,3 @@ def test_a_hidden_verb_is_guessed(masked, subject, verb):
     words = split(f"the {subject} near the cabinet [MASK] red")
     logits = masked(masked.encode(words)).logits[0, words.index(MASK)]
     assert masked.config.vocabulary[logits.argmax()] == verb
-
-
-@pytest.fixture(scope="module")
-def data():
-    return to_tensors(list(sentences(0, 2000)))
-
-
-def train_shortly(name, data, folder, steps=100, after=lambda step, loss: None, seed=0):
-    return train.train_one(name, seed, data, folder / f"{name}.pt", after, steps)[0]
-
-
-@pytest.mark.slow
-def test_a_short_training_lowers_the_loss(name, data, tmp_path):
-    losses = []
-    train_shortly(name, data, tmp_path, after=lambda step, loss: losses.append(loss))
-    assert len(losses) == 100
-    assert sum(losses[-5:]) < 0.85 * sum(losses[:5])
-
-
-def test_the_seed_decides(data, tmp_path):
-    models = [train_shortly("causal", data, tmp_path / str(n), steps=3, seed=n) for n in (0, 1)]
-    assert not torch.equal(*(model.embedding for model in models))

@@ -75,22 +75,16 @@ def test_in_each_seed_one_head_has_begun_induction_after_one_that_looks_back():
         assert 0.105 < most["cost"] < 0.12
         assert sum(head["cost"] < most["cost"] for head in heads) in (12, 13)
         assert found["repeated"]["loss"] > SEEDS["0"]["on the way"]["0"]["repeated"]["loss"]
-        first = {look: first_step(found, look) for look in ("previous", "induction")}
-        assert first["previous"] < 700 < first["induction"]
+        assert first_step(found, "previous") < 700 < first_step(found, "induction")
 
 
 def first_step(found, look):
     """The first checkpoint at which a head has half of what the best one has in the end."""
     best = max(head[look] for head in found["held out"]["heads"])
-    on_the_way = found["on the way"].items()
-    return next(
-        (
-            int(step)
-            for step, at in on_the_way
-            if max(head[look] for head in at["held out"]["heads"]) > best / 2
-        ),
-        found["steps"],
-    )
+    for step, at in found["on the way"].items():
+        if max(head[look] for head in at["held out"]["heads"]) > best / 2:
+            return int(step)
+    return found["steps"]
 
 
 def test_the_samples_are_the_shipped_models():
@@ -183,14 +177,6 @@ def test_the_rival_is_modified_kneser_ney(order):
         assert found == pytest.approx(want, rel=1e-9)
 
 
-def test_the_rivals_probabilities_add_up():
-    tokens = np.random.default_rng(1).integers(0, 40, 2000)
-    model = rival.KneserNey(tokens, 3)
-    for history in ((1, 2), tuple(tokens[:2]), (39, 900)):
-        given = [np.array([*history, token]) for token in range(books.VOCABULARY)]
-        assert sum(model.probabilities(g)[-1] for g in given) == pytest.approx(1)
-
-
 # ---- Training ----------------------------------------------------------------------------------
 
 
@@ -207,10 +193,10 @@ def test_whole_books_are_held_out(folder):
 @pytest.mark.parametrize(
     ("files", "says"),
     [
-        ({}, "0 .txt files: two are needed"),
-        ({"a.txt": b"one"}, "1 .txt files: two are needed"),
-        ({"a.txt": b"one", "b.txt": b"\xff\xfe"}, "b.txt: no UTF-8 text"),
-        ({"a.txt": b"one", "b.txt": b"two"}, "have joins for"),
+        ({}, "0 .txt files"),
+        ({"a.txt": b"one"}, "1 .txt files"),
+        ({"a.txt": b"one", "b.txt": b"\xff\xfe"}, "b.txt"),
+        ({"a.txt": b"one", "b.txt": b"two"}, "joins"),
     ],
 )
 def test_a_folder_that_is_no_library_is_refused(tmp_path, files, says):
@@ -222,10 +208,9 @@ def test_a_folder_that_is_no_library_is_refused(tmp_path, files, says):
 
 def test_the_command_asks_for_books_where_they_are_needed_alone(capsys, tmp_path):
     root = HERE.parents[1]
-    assert cli.main(["train", "storyteller"], root) == 1
-    assert "`train storyteller --text DIR`" in capsys.readouterr().err
-    assert cli.main(["train", "induction", "--text", str(tmp_path)], root) == 1
-    assert "takes no --text" in capsys.readouterr().err
+    for command in (["storyteller"], ["induction", "--text", str(tmp_path)]):
+        assert cli.main(["train", *command], root) == 1
+        assert "--text" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("shape", [(12, 12), (32, 8), (8, 32)])
