@@ -27,7 +27,7 @@ BANDS = [{"is_causal": True}, {"window": 3}, {"is_causal": True, "window": 3}, {
 @torch.no_grad()
 def test_bands_align_the_ends(device, lengths, options):
     L, S = lengths
-    q, k, v = qkv(query_len=L, key_len=S, kv_heads=2, value_dim=6, device=device)
+    q, k, v = qkv(query_len=L, key_len=S, kv_heads=2, device=device)
     got = flex_attention(q, k, v, compiled=False, **options)
     near(got, scaled_dot_product_attention(q, k, v, **options)[0])
 
