@@ -56,7 +56,8 @@ def test_rows_that_start_elsewhere_are_the_same_to_models_of_distance(kind):
 
 
 @pytest.mark.slow
-def test_training_learns_what_rotary_learned(tmp_path):
+def test_two_thirds_of_a_training_learn_what_rotary_learned(tmp_path, monkeypatch):
+    monkeypatch.setattr(train, "STEPS", 400)
     run = train.Run(tmp_path, lambda *_: None)
     model = run.model("rotary", 0, SCORES["rate"]["rotary"])
     for name in QUESTIONS:

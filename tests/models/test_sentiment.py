@@ -133,17 +133,14 @@ def test_the_states_way_gives_the_model_s_margin(batch):
     torch.testing.assert_close(again, found)
 
 
-def test_finds_counts_the_largest_sizes():
+def test_finds_counts_the_largest_sizes_and_takes_no_side_where_they_are_the_same():
     decides = torch.tensor([[0, 1, 0, 1], [0, 1, 0, 1], [0, 0, 1, 0]]).bool()
     found = torch.tensor([[0.1, -3, 1, 2], [0.1, -3, 2.5, 2], [0, 0.1, -0.2, 0.1]])
     assert attributions.finds(found, decides).tolist() == [True, False, True]
-
-
-@pytest.mark.parametrize("decisive", [0, 2])
-def test_finds_takes_no_side_where_sizes_are_the_same(decisive):
-    decides = torch.arange(3)[None] == decisive
-    for found in (torch.zeros(1, 3), torch.tensor([[1.0, 0.5, -1.0]])):
-        assert attributions.finds(found, decides).tolist() == [False]
+    for decisive in (0, 2):
+        decides = torch.arange(3)[None] == decisive
+        for found in (torch.zeros(1, 3), torch.tensor([[1.0, 0.5, -1.0]])):
+            assert attributions.finds(found, decides).tolist() == [False]
 
 
 def test_erasure_of_the_word_that_makes_a_review_bad_is_negative():
