@@ -138,7 +138,7 @@ def test_each_job_needs_its_own_way_to_write(page):
     longer = mean_of("tab", "softmax", what="longer")
     assert f"{longer:.2f} of the tab (two seeds)" in said(page, "#all-porters")
     assert mean_of("coffees", "adds, plain") > 0.99
-    kinds = ("softmax", "softmax, undivided")
+    kinds = ("softmax", "softmax, undivided", "adds, plain", "adds")
     shown = [float(row[1]) for row in cells(page, "coffees-open")]
     shares = [mean_of("coffees", kind) for kind in kinds]
     assert shown == pytest.approx([guessed_by_place(), *shares], abs=0.0051)
@@ -257,14 +257,13 @@ def test_a_crowd_is_told_as_it_was_measured(page):
     text = said(page, "#sec-hold")
     assert f"{own:,.0f}/{own + others:,.0f} ≈ {own / (own + others):.2f}" in text
     shares = []
-    for kind, what in [("corrects", "right"), ("corrects", "longer"), ("softmax", "right")]:
+    for kind, what in [("corrects", "right"), ("softmax", "right"), ("corrects", "longer")]:
         shares.append([mean_of("crowd", kind, i, what) for i in (0, 2, 3)])
     shown = [[float(share) for share in row[1:]] for row in rows]
-    assert shown == [pytest.approx(row, abs=0.0051) for row in shares]
-    table, longer, softmax = shares
+    table, softmax, longer = shares
+    assert shown == [pytest.approx(row, abs=0.0051) for row in (table, softmax)]
     for row in (table, longer):
         assert row == sorted(row, reverse=True), "each guest more makes it harder"
-    assert table < longer, "training helps"
     assert min(softmax) > 0.99
 
 
