@@ -79,19 +79,24 @@ def lengths(rng, size):
 
 
 def tables(rng, size):
-    """Make a table for distances up to m; every third text has m words or fewer, one has many."""
+    """Make a table for distances up to m; every third text has m words or fewer, size 3's has one.
+
+    Size 8 has a long text.
+    """
     most = 1 + size // 2
     longer = size % 3 + 1 if size % 3 else -int(rng.integers(0, most))
-    longer = 20 if size == 8 else longer
+    longer = {3: 1 - most, 8: 20}.get(size, longer)
     return rng.normal(size=2 * most + 1).round(2), most + longer
 
 
 def rows_at_positions(rng, size):
-    """Make rows at whole numbers; even sizes have quarters in between, too."""
+    """Make rows at whole numbers; even sizes have quarters in between, and so has 5, and a 0."""
     numbers = rng.normal(size=(size + 1, 2 * (1 + size % 4)))
     positions = rng.permutation(30)[: size + 1] + 1
-    if size % 2 == 0:
+    if size % 2 == 0 or size == 5:
         positions = positions + rng.permutation(np.arange(size + 1) % 4) / 4
+    if size == 5:
+        positions[0] = 0
     return numbers.round(2), positions, (100.0, 10000.0)[size % 2]
 
 

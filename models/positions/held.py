@@ -1,4 +1,4 @@
-"""What a rotary model answers if some of its hands stop turning beyond the trained distances."""
+"""What a rotary model answers if some of its hands change beyond the trained distances."""
 
 from collections.abc import Sequence
 
@@ -6,19 +6,34 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from models.positions.task import LENGTH, LONGEST, QUESTIONS, Reader, examples
+from models.positions.task import HEADS, LENGTH, LONGEST, QUESTIONS, WIDTH, Reader, examples
 
 TESTS = 200
+HANDS = WIDTH // HEADS // 2
+SPEEDS = tuple(10000.0 ** (-hand / HANDS) for hand in range(HANDS))  # radians a position
+
+# What a changed hand brings beyond the trained distances, from what it brings by its angles.
+FAR = {
+    "held": lambda brought, at_the_furthest: at_the_furthest,
+    "nothing": lambda brought, at_the_furthest: torch.zeros_like(brought),
+    "no bonus": lambda brought, at_the_furthest: brought.clamp(max=0),
+}
 
 
 @torch.no_grad()
 def right_with_held(
-    model: Reader, hands: Sequence[int], layers: Sequence[int] = (0, 1)
+    model: Reader,
+    hands: Sequence[int],
+    layers: Sequence[int] = (0, 1),
+    *,
+    far: str = "held",
+    speeds: Sequence[float] = SPEEDS,
 ) -> dict[str, float]:
     """Return the share right at the last LENGTH positions of rows of LONGEST tokens.
 
-    In the given layers, the given hands take every distance beyond the trained ones for the
-    largest of these. Hand 0 is the fastest.
+    In the given layers, the given hands change beyond the trained distances. Hand 0 is the fastest.
+    ``far``: "held", they take every such distance for the largest trained one; "nothing", they
+    bring nothing; "no bonus", they bring what they bring, but nothing above 0.
     """
     signs, answers = examples(TESTS, LONGEST, torch.Generator().manual_seed(10**6))
     x, positions = model.embed(signs), torch.arange(LONGEST)
@@ -27,7 +42,7 @@ def right_with_held(
             x = layer(x, positions)
             continue
         query, key, value = layer.attention._project(layer.norm(x))
-        weights = _weights(query, key, hands)
+        weights = _weights(query, key, hands, far, speeds)
         mixed = (weights @ value).transpose(1, 2).flatten(2)
         x = x + layer.attention.out_proj(mixed)
         x = x + layer.mlp(x)
@@ -39,7 +54,9 @@ def right_with_held(
     return shares
 
 
-def _weights(query: Tensor, key: Tensor, hands: Sequence[int]) -> Tensor:
+def _weights(
+    query: Tensor, key: Tensor, hands: Sequence[int], far: str, speeds: Sequence[float]
+) -> Tensor:
     """Causal weights (B, H, L, L), from hands as complex numbers."""
     size = query.shape[-1]
     query, key = (
@@ -48,10 +65,15 @@ def _weights(query: Tensor, key: Tensor, hands: Sequence[int]) -> Tensor:
     at = torch.arange(LONGEST)
     distance = (at[:, None] - at).clamp(min=0)
     scores = torch.zeros(())
-    for hand in range(size // 2):
-        far = distance.clamp(max=LENGTH - 1) if hand in hands else distance
-        turn = torch.polar(torch.ones(()), far * 10000.0 ** (-2 * hand / size))
+    for hand, speed in enumerate(speeds):
         pairs = query[..., hand, None] * key[..., None, :, hand].conj()
-        scores = scores + (pairs * turn).real
+        brought, at_the_furthest = (
+            (pairs * torch.polar(torch.ones(()), back * speed)).real
+            for back in (distance, distance.clamp(max=LENGTH - 1))
+        )
+        if hand in hands:
+            changed = FAR[far](brought, at_the_furthest)
+            brought = torch.where(distance < LENGTH, brought, changed)
+        scores = scores + brought
     hidden = at > at[:, None]
     return F.softmax((scores / size**0.5).masked_fill(hidden, -torch.inf), -1)

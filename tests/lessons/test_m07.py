@@ -256,8 +256,13 @@ def test_the_table_of_ways_has_what_was_measured(page):
     there = f"in {mean(near(steep)):.2f} of all cases at positions 0 to 15, and still in"
     assert f"{there} {mean(far(steep)):.2f} at 48 to 63." in told
     assert mean(far(right["rotary"]["last"])) < 0.3
+    longer = mean(near(SCORES["three times the steps"]["alibi"]["back"]))
+    assert f"two such models are right in {longer:.2f} at positions 0 to 15" in told
+    assert longer > mean(near(right["alibi"]["back"])) + 0.2
+    large = mean(near(other["rotary"]["back"]))
+    assert f"a base of 500,000 name the token three back in {large:.2f} of all" in told
     last = [mean(far(right[kind]["last"])) for kind in ("alibi", "rotary")]
-    assert f"it is right in {last[0]:.2f} of all cases at positions 48 to 63," in told
+    assert f"ALiBi is right in {last[0]:.2f} of all cases at positions 48 to 63," in told
     assert f"rotary with a base of 10,000 in only {last[1]:.2f}." in told
     alibi, *rest = (
         far(right[kind]["last"])
@@ -307,6 +312,32 @@ def test_the_base_is_told_as_the_code_takes_it(page):
     slower = torch.atan2(larger[:, 0], larger[:, 1]) < speeds - 1e-9
     assert slower.tolist() == [False, *[True] * 5]  # "all hands but the first"
     assert "so the second turns √100 = 10 times less than the first" in said(page, "#sec-rotary")
+    shown = numbers(output(page, "speeds"))
+    assert shown == [round(math.degrees(speed)) for speed in speeds.tolist()]
+
+
+def test_the_waves_are_the_hands_heights(page):
+    """The figure's numbers: the sines of the first three hands."""
+    shown = [numbers(row.get_text(" ").replace("−", "-"))
+             for row in page.select("#sec-waves .screen-reader-only tbody tr")]  # fmt: skip
+    heights = waves(25, 12, 100)[:, 0:6:2]
+    for row, position, want in zip(shown, range(25), heights.tolist(), strict=True):
+        assert row == pytest.approx([position, *want], abs=0.0051)
+
+
+def test_hand_2_goes_as_far_as_the_table_says(page):
+    """By complex hands, turned position by position; half a round is past where it falls."""
+    shown = {base: [float(cell.rstrip("°")) for cell in cells]
+             for base, cells in table(page, "hand-2").items()}  # fmt: skip
+    assert list(shown) == ["10,000", "500,000"]
+    for base, cells in shown.items():
+        speed = float(base.replace(",", "")) ** -0.25
+        along = np.degrees(np.unwrap(np.angle(np.exp(1j * speed * np.arange(128)))))
+        assert cells == pytest.approx([along[1], along[15], along[63]], abs=0.51)
+        assert (along[63] > 180) == (base == "10,000")
+        if base == "500,000":
+            assert f"more than half round, to {along[127]:.0f}°, and" in said(page, "#sec-longer")
+    assert max(SCORES["rotary of another base, at last"]["back"]) < 0.09  # "these guess, too"
 
 
 def test_learned_has_as_many_rows_as_the_text_says(page):
@@ -399,7 +430,7 @@ def test_with_rotary_it_matters_who_bites(page):
     assert unturned == pytest.approx(bites(x[::-1], 0))
     one, other, unturned = ("({:.2f}, {:.2f})".format(*out) for out in (one, other, unturned))
     assert f"comes out as {one}, in man bites dog as {other}." in told
-    assert f"Without rotary it is {unturned} in both." in told
+    assert f"Without rotary bites comes out as {unturned} in both." in told
     to_dog = outputs(x, 1)[1][1, 0], outputs(x[::-1], 1)[1][1, 2]
     weight = "bites gives dog a weight of {:.2f} in the first order, and of {:.2f} in the second."
     assert weight.format(*to_dog) in told

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from course.payloads.moved_pair import head_that_looks_back, pair_scores
-from models.positions import train
+from models.positions import further, train
 from models.positions.task import (
     BACK,
     KINDS,
@@ -62,6 +62,14 @@ def test_two_thirds_of_a_training_learn_what_rotary_learned(tmp_path, monkeypatc
     model = run.model("rotary", 0, SCORES["rate"]["rotary"])
     for name in QUESTIONS:
         assert train.right(model, LENGTH)[name].nanmean() > 0.95
+
+
+@pytest.mark.slow
+def test_a_hand_of_225_degrees_falls_and_is_mended_by_holding_it():
+    found = further.scored(15, 0, SCORES["rate"]["rotary"])
+    assert min(found["as trained"].values()) > 0.97
+    assert found["longer"]["back"] < 0.2 < 0.8 < found["hand 2 held"]["back"]
+    assert found["hand 3 held"]["back"] < 0.2
 
 
 @pytest.mark.parametrize("kind", KINDS)
