@@ -321,8 +321,9 @@ def test_the_waves_are_the_hands_heights(page):
     shown = [numbers(row.get_text(" ").replace("−", "-"))
              for row in page.select("#sec-waves .screen-reader-only tbody tr")]  # fmt: skip
     heights = waves(25, 12, 100)[:, 0:6:2]
-    for row, position, want in zip(shown, range(25), heights.tolist(), strict=True):
-        assert row == pytest.approx([position, *want], abs=0.0051)
+    assert [row[0] for row in shown[:2]] == [0, 2]
+    for position, *row in shown:
+        assert row == pytest.approx(heights[int(position)].tolist(), abs=0.0051)
 
 
 def test_hand_2_goes_as_far_as_the_table_says(page):
