@@ -430,7 +430,7 @@ def test_the_cliffs_stand_where_hand_2_comes_half_round(page):
         rows = [numbers(row.get_text(" ")) for row in shown.select("tbody tr")]
         for i, row in enumerate(rows):
             shares = [seed[i] for seed in of_base]
-            assert row[0] == 8 * i + 3.5
+            assert row[0] == pytest.approx(8 * i + 3.5, abs=0.51)  # three digits
             assert (row[1], row[-1]) == pytest.approx((min(shares), max(shares)), abs=0.0051)
         hand = np.exp(1j * np.arange(200) * base**-0.25)
         half = int(np.argmin(abs(hand[: round(2 * math.pi * base**0.25)] + 1)))
