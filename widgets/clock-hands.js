@@ -3,9 +3,9 @@
 
 import {line, scaleLinear} from "../assets/vendor/d3.js";
 import {html, nothing, svg} from "../assets/vendor/lit.js";
-import {numbered, reset, slider, unitsOf} from "./lib/controls.js";
+import {choice, numbered, reset, slider, unitsOf} from "./lib/controls.js";
 import {defineWidget} from "./lib/define-widget.js";
-import {integer} from "./lib/fields.js";
+import {integer, option} from "./lib/fields.js";
 import {format} from "./lib/numbers.js";
 import {pairMap} from "./lib/pair-map.js";
 
@@ -25,8 +25,9 @@ export function sinusoidal({size, base, places}, {place, distance}) {
   return {place, distance, clocks, curve, now: alike(distance), lowest: Math.min(...curve.slice(0, distance + 1))};
 }
 
-/** A query and a key, pair by pair, turned by their places; the score is the sum of the shares. */
-export function rotary({query, key, base, places}, {place, distance}) {
+/** A word's query and a key, pair by pair, turned by their places; the score is the sum of the shares. */
+export function rotary({queries, key, base, places}, {word, place, distance}) {
+  const query = queries[word];
   const size = query.length;
   const hand = (vector, i) => ({long: Math.hypot(vector[2 * i], vector[2 * i + 1]), angle: Math.atan2(vector[2 * i + 1], vector[2 * i])});
   const clocks = speeds(size, base).map((turn, i) => {
@@ -39,7 +40,7 @@ export function rotary({query, key, base, places}, {place, distance}) {
   });
   const scoreAt = (d) => clocks.reduce((sum, {at}) => sum + at(d), 0);
   const curve = Array.from({length: places}, (_, d) => scoreAt(d));
-  return {place, distance, clocks, curve, now: scoreAt(distance)};
+  return {word, place, distance, clocks, curve, now: scoreAt(distance)};
 }
 
 // ---- Sentences -----------------------------------------------------------------------------
@@ -53,8 +54,8 @@ function sinusoidalSentence({place, distance, now, lowest, clocks}) {
     + `the average of ${clocks.map(({share}) => format(share)).join(", ")}.${rebound}`;
 }
 
-const rotarySentence = ({place, distance, now, clocks}) =>
-  `The query stands at position ${place}, the key ${away(distance)} before it, at ${place - distance}. `
+const rotarySentence = ({word, place, distance, now, clocks}) =>
+  `The query of ${word} stands at position ${place}, the key ${away(distance)} before it, at ${place - distance}. `
   + `Their score is ${clocks.map(({share}) => format(share)).join(" + ").replaceAll("+ −", "− ")} ≈ ${format(now)}.`;
 
 // ---- View ----------------------------------------------------------------------------------
@@ -116,13 +117,17 @@ export const clockHands = defineWidget({
   })
 });
 
-/** data: {query, key: as many numbers, base, places} */
+/** data: {queries: {word: numbers}, two of them, key: as many numbers, base, places} */
 export const rotaryHands = defineWidget({
   name: "clock-hands",
   label: "A query and a key, turned by their positions",
   key: "rotary",
-  fields: ({places}) => ({place: integer(places, {min: places - 1, max: 3 * places}), distance: integer(0, {max: places - 1})}),
-  controls: () => [[slider("place", "Position of the query", {unit: numbered("position")}), slider("distance", "Distance back", {unit: unitsOf("position")}), reset]],
+  fields: ({queries, places}) => ({
+    word: option(Object.keys(queries)[0], Object.keys(queries)),
+    place: integer(places, {min: places - 1, max: 3 * places}), distance: integer(0, {max: places - 1})
+  }),
+  controls: ({data}) => [[choice("word", "Whose query", Object.keys(data.queries).map((word) => `Query of ${word}`))],
+    [slider("place", "Position of the query", {unit: numbered("position")}), slider("distance", "Distance back", {unit: unitsOf("position")}), reset]],
   model: rotary,
   sentence: rotarySentence,
   view: (m, widget) => {

@@ -22,22 +22,26 @@ const turned = (rows) => rows.map(([right, up], place) => {
   return [right * cos - up * sin, right * sin + up * cos];
 });
 
-function outputs(x, data, {causal, rotary}) {
+function attend(x, data, {causal, rotary}) {
   const plain = selfAttention(x, data, {causal});
-  if (!rotary) return plain.output;
-  return attentionSteps({query: turned(plain.query), key: turned(plain.key), value: plain.value}, {causal}).output;
+  if (!rotary) return plain;
+  return attentionSteps({query: turned(plain.query), key: turned(plain.key), value: plain.value}, {causal});
 }
 
-/** The words in their order, each with its output, and whether it had the same one at first. */
+/**
+ * The words in their order, each with its output, whether it had the same one at first, and the
+ * weight that the word in the middle of the first order gives it.
+ */
 export function ordered(data, {order, causal = false, rotary = false}) {
   const now = places(order);
-  const first = outputs(data.x, data, {causal, rotary});
-  const output = outputs(now.map((word) => data.x[word]), data, {causal, rotary});
+  const first = attend(data.x, data, {causal, rotary}).output;
+  const {output, weights} = attend(now.map((word) => data.x[word]), data, {causal, rotary});
   const words = now.map((word, place) => ({
-    token: data.tokens[word], output: output[place], same: isSame(output[place], first[word])
+    token: data.tokens[word], output: output[place], same: isSame(output[place], first[word]),
+    weight: weights[now.indexOf(1)][place]
   }));
   const all = mean(output);
-  return {words, causal, rotary, moved: order !== ORDERS[0], mean: all, meanSame: isSame(all, mean(first))};
+  return {words, causal, rotary, asks: data.tokens[1], moved: order !== ORDERS[0], mean: all, meanSame: isSame(all, mean(first))};
 }
 
 // ---- Sentence, view ------------------------------------------------------------------------
@@ -45,20 +49,24 @@ export function ordered(data, {order, causal = false, rotary = false}) {
 const pair = (vector) => `(${vector.map(format).join(", ")})`;
 const list = (words) => words.map(({token}) => token).join(" and ");
 
-export function sentence({words, causal, rotary, moved, meanSame}) {
+const given = (words) => words.map(({token, weight}) => `${token} ${format(weight)}`).join(", ");
+
+export function sentence({words, causal, rotary, asks, moved, meanSame}) {
   const row = words.map(({token}) => token).join(" ");
   const mask = (causal ? "With the causal mask" : "Without a mask") + (rotary ? ", with rotary" : "");
-  if (!moved) return `${row}. ${mask}: swap two words, and compare.`;
+  const weights = `${asks} gives ${given(words)}.`;
+  if (!moved) return `${row}. ${mask}, ${weights} Swap two words, and compare.`;
   const changed = words.filter(({same}) => !same);
-  if (!changed.length) return `${row}. ${mask}, every word has the output that it had in the first order, and so has their average.`;
-  return `${row}. ${mask}, ${list(changed)} ${changed.length === 1 ? "has" : "have"} another output than in the first order; `
-    + `their average is ${meanSame ? "the same" : "another"}.`;
+  if (!changed.length) return `${row}. ${mask}, every word has the output that it had in the first order, and so has their average. Now ${weights}`;
+  return `${row}. ${mask}, ${list(changed)} ${changed.length === 1 ? "has" : "have"} a different output than in the first order; `
+    + `their average is ${meanSame ? "the same" : "different"}. Now ${weights}`;
 }
 
 const mark = (same, moved) => html`<span class=${same ? "mark same" : "mark other"}>${!moved ? "" : same ? "as before" : "changed"}</span>`;
 
 const view = (m, widget) => html`<ol class="row" aria-label="Words in their order, with their outputs">${m.words.map(({token, output, same}) => html`<li>
     <b>${token}</b><span class="arrow" aria-hidden="true">↓</span><span class="vector">${pair(output)}</span>${mark(same, m.moved)}</li>`)}</ol>
+  <p class="mean">Weights of <b>${m.asks}</b>: <span class="vector">${given(m.words).replaceAll(", ", " · ")}</span></p>
   <p class="mean">Average of the three outputs: <span class="vector">${pair(m.mean)}</span> ${mark(m.meanSame, m.moved)}</p>
   ${widget.sentence({hidden: true})}`;
 

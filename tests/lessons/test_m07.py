@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 
-from models.positions.task import DIGITS, LETTER_SHARE
+from models.positions.task import DIGITS, LETTER_SHARE, LETTERS
 from tests.lessons.reading import numbers, output, said
 
 PAGE = "modules/m07_position/lesson.html"
@@ -80,7 +80,7 @@ def test_similarity_of_places_isn_t_monotone(page):
     assert second < -0.9  # at a distance of 6 it points the other way
     lap = 2 * math.pi * 10000 ** (510 / 512)
     assert round(lap, -4) == 60_000
-    assert "60,000 positions" in page.select_one("#clock-hands").get_text()
+    assert "the slowest then takes some 60,000 positions" in said(page, "#sec-clocks")
 
 
 def test_rotary_by_hand_and_by_complex_numbers(page):
@@ -92,10 +92,11 @@ def test_rotary_by_hand_and_by_complex_numbers(page):
     )
     assert 2 * math.pi == pytest.approx(6.3, abs=0.05)
     assert math.cos(math.radians(3 * 30)) == pytest.approx(0)
-    q, k = np.array([1.2, 1.4 + 0.3j]), np.array([-1.1 + 0.2j, 1.2 + 0.7j])
+    q, of_man = np.array([1.2, 1.4 + 0.3j]), np.array([-0.5 - 1.1j, 1.4])
+    k = np.array([-1.1 + 0.2j, 1.2 + 0.7j])
     speed = np.array([1, 0.1])
 
-    def score(m, n):
+    def score(m, n, q=q):
         return (q * np.exp(1j * m * speed) * np.conj(k * np.exp(1j * n * speed))).real.sum()
 
     rows = page.select("#rotary-hands .static-form tbody tr")
@@ -111,7 +112,10 @@ def test_rotary_by_hand_and_by_complex_numbers(page):
     assert f"highest at a distance of {best}," in of_it
     hills = [d for d in range(1, 23) if score(24, 25 - d) < score(24, 24 - d) > score(24, 23 - d)]
     assert sorted(hills, key=lambda d: -score(24, 24 - d))[:2] == [best, 9]
-    assert "At 9 there is a second hill, nearly as high, because the fast hand" in of_it
+    assert "At 9 dog has a second hill, nearly as high, because the fast hand" in of_it
+    best_for_man = max(range(24), key=lambda d: score(24, 24 - d, of_man))
+    assert best_for_man != best
+    assert f"For man the best distance is {best_for_man}." in of_it
     fast, slow = ((q * np.conj(k))[:, None] * np.exp(1j * np.outer(speed, (best, 9)))).real
     assert score(24, 15) > 0.85 * score(24, 24 - best)
     assert fast[1] == pytest.approx(fast[0], rel=0.05)
@@ -261,9 +265,12 @@ def test_the_table_of_ways_has_what_was_measured(page):
     assert longer > mean(near(right["alibi"]["back"])) + 0.2
     large = mean(near(other["rotary"]["back"]))
     assert f"a base of 500,000 name the token three back in {large:.2f} of all" in told
-    last = [mean(far(right[kind]["last"])) for kind in ("alibi", "rotary")]
+    last = [mean(far(kind["last"])) for kind in (right["alibi"], other["rotary"], right["rotary"])]
     assert f"ALiBi is right in {last[0]:.2f} of all cases at positions 48 to 63," in told
-    assert f"rotary with a base of 10,000 in only {last[1]:.2f}." in told
+    assert f"rotary with a base of 500,000 in {last[1]:.2f}, and with 10,000" in told
+    assert f"in only {last[2]:.2f}, where blind guessing is {1 / LETTERS}." in told
+    without = mean(near(right["none"]["back"]))
+    assert f"Models without any positions get {without:.2f}, from" in told
     alibi, *rest = (
         far(right[kind]["last"])
         for kind in ("alibi", "sinusoidal", "learned", "relative", "rotary", "none")
@@ -327,17 +334,28 @@ def test_the_waves_are_the_hands_heights(page):
 
 
 def test_hand_2_goes_as_far_as_the_table_says(page):
-    """By complex hands, turned position by position; half a round is past where it falls."""
-    shown = {base: [float(cell.rstrip("°")) for cell in cells]
+    """By complex hands, turned position by position; the models fall where it is half round."""
+    shown = {base: [numbers(cell)[0] for cell in cells]
              for base, cells in table(page, "hand-2").items()}  # fmt: skip
     assert list(shown) == ["10,000", "500,000"]
+    told = said(page, "#sec-longer")
     for base, cells in shown.items():
         speed = float(base.replace(",", "")) ** -0.25
         along = np.degrees(np.unwrap(np.angle(np.exp(1j * speed * np.arange(128)))))
-        assert cells == pytest.approx([along[1], along[15], along[63]], abs=0.51)
+        half = abs(along - 180).argmin()
+        assert cells == pytest.approx([along[1], along[15], half], abs=0.51)
         assert (along[63] > 180) == (base == "10,000")
         if base == "500,000":
-            assert f"more than half round, to {along[127]:.0f}°, and" in said(page, "#sec-longer")
+            assert f"half a round takes {half} positions" in told
+            assert f"more than half round, to {along[127]:.0f}°, and" in told
+        else:
+            assert f"that takes {half} positions." in told
+            assert f"around position {half} the curves begin to fall" in told
+    for seed in SCORES["right"]["rotary"]["back"]:
+        assert seed[6] > 0.99 > 0.9 > seed[8]  # positions 24 to 27, and 32 to 35
+    hands = [63 * math.degrees(10_000 ** (-hand / 4)) for hand in range(4)]
+    assert 15 / 63 * hands[0] > 2 * 360  # "more than twice within 15 positions"
+    assert f"they have turned by only {hands[2]:.0f}° and {hands[3]:.0f}°" in told
     assert max(SCORES["rotary of another base, at last"]["back"]) < 0.09  # "these guess, too"
 
 

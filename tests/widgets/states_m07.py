@@ -32,9 +32,10 @@ STATES = {
         "key": "rotary",
         "states": {
             "best": "rotary.distance=3",
+            "the other word": "rotary.word=man&rotary.distance=5",
             "far": "rotary.place=72&rotary.distance=23",
         },
-        "damaged": ["rotary.place=5", "rotary.place=99", "rotary.distance=24"],
+        "damaged": ["rotary.word=cat", "rotary.place=5", "rotary.place=99", "rotary.distance=24"],
         "goals": {},
     },
     "rotary-order": {

@@ -25,15 +25,18 @@ WORDS = {
 def test_the_shuffled_words_have_attention_py_s_outputs(order, causal, rotary):
     turn = Rotary(2) if rotary else lambda heads: heads
 
-    def outputs(x):
+    def attend(x):
         q, k, v = (x @ WORDS[name] for name in ("query", "key", "value"))
-        return scaled_dot_product_attention(turn(q), turn(k), v, is_causal=causal)[0]
+        return scaled_dot_product_attention(turn(q), turn(k), v, is_causal=causal)
 
     state = {"order": ".".join(map(str, order)), "causal": causal, "rotary": rotary}
     model = ORDER.call("ordered", WORDS, state)
-    now, first = outputs(WORDS["x"][list(order)]), outputs(WORDS["x"])[list(order)]
+    (now, weights), first = attend(WORDS["x"][list(order)]), attend(WORDS["x"])[0][list(order)]
     got = torch.tensor([word["output"] for word in model["words"]]).double()
     torch.testing.assert_close(got, now, rtol=1e-6, atol=1e-6)
+    of_bites = [word["weight"] for word in model["words"]]
+    assert of_bites == pytest.approx(weights[order.index(1)].tolist(), abs=1e-6)
+    assert model["asks"] == "bites"
     same = [torch.allclose(a, b, atol=1e-9) for a, b in zip(now, first, strict=True)]
     assert [word["same"] for word in model["words"]] == same
     assert model["meanSame"] == torch.allclose(now.mean(0), first.mean(0), atol=1e-9)
@@ -71,10 +74,12 @@ def test_clocks_are_the_sinusoidal_vectors(seed):
 def test_turned_hands_are_rotary_s_scores(seed):
     draw, generator = random.Random(seed), torch.Generator().manual_seed(seed)
     size, base = 2 * draw.randint(1, 4), draw.choice([100, 10000])
-    query, key = torch.randn(2, 1, size, generator=generator).double()
+    *words, key = torch.randn(3, 1, size, generator=generator).double()
     place, distance = draw.randint(23, 60), draw.randrange(24)
-    data = {"query": query[0], "key": key[0], "base": base, "places": 24}
-    model = CLOCKS.call("rotary", data, {"place": place, "distance": distance})
+    queries = dict(zip(("dog", "man"), (word[0] for word in words), strict=True))
+    data = {"queries": queries, "key": key[0], "base": base, "places": 24}
+    word, query = draw.choice([*zip(queries, words, strict=True)])
+    model = CLOCKS.call("rotary", data, {"word": word, "place": place, "distance": distance})
     turn = Rotary(size, base=base)
     score = (turn(query, place) @ turn(key, place - distance).mT).item()
     assert model["now"] == pytest.approx(score, abs=1e-9)
