@@ -1,5 +1,7 @@
 """What a reader finds on a page, for the tests of every widget."""
 
+import re
+
 from axe_playwright_python.sync_playwright import Axe
 
 # axe keeps the parts of each colour in weak maps, and reads the same few colours again and again:
@@ -76,7 +78,12 @@ def drawn(page):
 
 
 def number(text):
-    return float(text.replace("−", "-"))
+    return float(text.replace("−", "-").replace(",", ""))
+
+
+def numbers(text):
+    """All numbers in a text, in its order; ``a/b`` and ``2³`` give what a reader sees of them."""
+    return [number(one) for one in re.findall(r"(?<![\w.])[-−]?\d+(?:,\d{3})*(?:\.\d+)?", text)]
 
 
 def assert_shows(text, exact, where):

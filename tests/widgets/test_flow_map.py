@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from attention import scaled_dot_product_attention
+from tests.site.reading import numbers
 from tests.widgets.js import module
 
 WORDS = "the cat sat on the mat because it was tired".split()
@@ -63,17 +64,14 @@ def test_every_state():
                     assert reader[kind] == pytest.approx(flow[j, source].item(), abs=1e-12)
 
 
-@pytest.mark.parametrize(
-    ("chosen", "sentence"),
-    [
-        ({}, "Raise “cat” by 1. Through attention every word rises by 0.77 (30/39). "
-             "Through the recurrent network “tired”, 8 words on, rises by 0.06 (0.7⁸)."),
-        ({"decay": 4, "times": 0, "source": 8},
-         "Raise “was” by 1. Through attention every word rises by 0.10 (1/10). "
-         "Through the recurrent network “tired”, 1 word on, rises by 1.00 (1)."),
-        ({"source": 9}, "Raise “tired” by 1. Through attention every word rises by 0.77 (30/39). "
-                        "Through the recurrent network “tired” itself rises by 1.00 (0.7⁰)."),
-    ],
-)  # fmt: skip
-def test_the_sentence(chosen, sentence):
-    assert FLOW.call("sentence", flows(**chosen)) == sentence
+@pytest.mark.parametrize("source", [0, 1, 8, 9])
+@pytest.mark.parametrize("decay", range(5))
+def test_the_sentence_tells_both_ends(source, decay):
+    """What attention gives every word, as a share too, and what the net leaves of it at the end."""
+    said = numbers(FLOW.call("sentence", flows(decay, 2, source)))
+    share = attention(source, TIMES[2])[0, source].item()
+    one, told, part, whole, *steps, left, base = said
+    assert [one, told, part / whole] == pytest.approx([1, share, share], abs=0.0051)
+    assert steps == [N - 1 - source] * (source < N - 1)
+    end = recurrent(DECAYS[decay])[-1, source].item()
+    assert [left, base ** (N - 1 - source)] == pytest.approx([end, end], abs=0.0051)

@@ -1,6 +1,7 @@
 """The models of m05's widgets, and what attention.py and PyTorch say of the same masks."""
 
 import random
+import re
 
 import pytest
 import torch
@@ -113,15 +114,14 @@ def test_each_convention_gives_pytorch_this_course_s_weights(seed):
 @pytest.mark.parametrize(
     ("state", "word", "change", "says"),
     [
-        ({}, 5, 1, "No leak: every output before mat is the same to the last bit."),
-        ({"causal": False}, 5, 1, "Leak: The, cat, sat, on, my moved, and mat comes later."),
-        ({"painted": [{"row": 0, "col": 5, "isOn": True}]}, 5, 1,
-         "Leak: The moved, and mat comes later."),
-        ({}, 0, 1, "The is the first word: there is no past to leak into."),
-        ({}, 5, 0, "No output moved. Does anyone look at mat?"),
+        ({}, 5, 1, r"No leak\b.*\bmat\b"),
+        ({"causal": False}, 5, 1, "Leak: The, cat, sat, on, my moved"),
+        ({"painted": [{"row": 0, "col": 5, "isOn": True}]}, 5, 1, "Leak: The moved"),
+        ({}, 0, 1, r"The\b.*\bfirst"),
+        ({}, 5, 0, "No output moved"),
     ],
-)  # fmt: skip
-def test_the_verdict_in_words(state, word, change, says):
+)
+def test_the_verdict(state, word, change, says):
     followed = BUILDER.call("masked", SENTENCE, {**DEFAULT, **state})
     found = LEAK.call("leakTest", SENTENCE, {"word": word, "change": change}, followed)
-    assert LEAK.call("verdict", found) == says
+    assert re.match(says, LEAK.call("verdict", found))

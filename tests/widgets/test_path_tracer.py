@@ -4,6 +4,7 @@ from itertools import pairwise
 
 import pytest
 
+from tests.site.reading import numbers
 from tests.widgets.js import module
 
 WORDS = "the cat sat on the mat because it was tired".split()
@@ -68,15 +69,14 @@ def test_all_its_lines_are_drawn(net):
     assert len(graph["places"]) == len(graph["nodes"])
 
 
-@pytest.mark.parametrize(("net", "start", "end", "words"), [
-    (0, 1, 7, "Recurrent. cat (word 2) → it (word 8): 7 steps. "
-              "To read all 10 words takes 10 steps, one after another."),
-    (0, 9, 7, "Recurrent. tired (word 10) → it (word 8): no path, for this net reads from left to "
-              "right. To read all 10 words takes 10 steps, one after another."),
-    (1, 9, 7, "Attention. tired (word 10) → it (word 8): 1 step. "
-              "To read all 10 words takes 1 step, all words at once."),
-])  # fmt: skip
-def test_the_sentence(net, start, end, words):
-    found = TRACER.run("m.sentence(m.tracePath(...x))",
-                       [{"words": WORDS}, {"net": net, "from": start, "to": end}])  # fmt: skip
-    assert found == words
+@pytest.mark.parametrize("net", range(2), ids=NAMES)
+def test_the_sentence(net):
+    for start, end in [(1, 7), (9, 7), (4, 4)]:
+        said = TRACER.run("m.sentence(m.tracePath(...x))",
+                          [{"words": WORDS}, {"net": net, "from": start, "to": end}])  # fmt: skip
+        count = steps(net, start, end)
+        assert said.startswith(NAMES[net])
+        assert ("no path" in said) == (count is None)
+        waits = [10, 1][net]
+        told = [start + 1, end + 1, *([] if count is None else [count]), 10, waits]
+        assert numbers(said) == told

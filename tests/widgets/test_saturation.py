@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from attention import scaled_dot_product_attention
+from tests.site.reading import numbers
 from tests.widgets.js import module
 
 JS = module("saturation.js")
@@ -92,18 +93,17 @@ def test_the_cloud_holds_every_draw_and_its_mean(spread):
         assert max(map(max, series["slopes"])) <= 0.25, "the axis ends there"
 
 
-def test_the_sentence_says_the_size_the_division_and_three_numbers():
-    def sentence(**state):
-        return JS.run("m.sentence(m.saturation(x[0], x[1]), {state: x[1]})", [DATA, state])
+def test_the_sentence_says_the_size_the_division_and_the_slopes():
+    def said(**state):
+        given = [DATA, {"spread": 1, "draw": 0, **state}]
+        return numbers(JS.run("m.sentence(m.saturation(x[0], x[1]), {state: x[1]})", given))
 
-    scores, weights = expected(8, True)
-    assert sentence(size=8, divide=True, spread=1, draw=0) == (
-        f"Keys of 2048 numbers, divided by √2048. The spread of the scores is "
-        f"{scores.std(correction=0):.2f}, the largest weight is {weights.max():.2f}. "
-        f"The slope of the largest weight is {exact_slope(scores):.4f}. "
-        f"Of {DRAWS} such rows, 0 have a slope below 0.01."
-    )
-    flat = sum(exact_slope(expected(8, False, 1, n)[0]) < 0.01 for n in range(DRAWS))
-    assert flat > DRAWS / 2
-    assert f"rows, {flat} have" in sentence(size=8, divide=False, spread=1, draw=0)
-    assert "not divided by √8." in sentence(size=0, divide=False, spread=1, draw=0)
+    for size, divide in ((8, True), (8, False), (0, False)):
+        scores, weights = expected(size, divide)
+        spread, largest = scores.std(correction=0).item(), weights.max().item()
+        slopes = [exact_slope(expected(size, divide, 1, n)[0]) for n in range(DRAWS)]
+        width, _, told_spread, told_largest, *slope, of, flat, _ = said(size=size, divide=divide)
+        assert (width, of, flat) == (SIZES[size], DRAWS, sum(slope < 0.01 for slope in slopes))
+        assert [told_spread, told_largest] == pytest.approx([spread, largest], rel=0.01)
+        if slopes[0] > 1e-4:  # a smaller one is written with its power of ten
+            assert slope == pytest.approx([slopes[0]], abs=5.1e-5)
