@@ -30,9 +30,8 @@ def test_the_crossover_is_found_by_dragging(open_page):
         drag(page, PLACE, (across(1024), 0.5), (across(8192), 0.4))
         assert shown(page) == [50, 3]
         assert "met" in page.locator("#goal-even").get_attribute("class").split()
-        marks = page.locator(f"{PLACE} circle").evaluate_all(
-            "(all) => all.map((c) => [+c.getAttribute('cx'), +c.getAttribute('cy')])"
-        )
+        places = "(all) => all.map((c) => [+c.getAttribute('cx'), +c.getAttribute('cy')])"
+        marks = page.locator(f"{PLACE} circle").evaluate_all(places)
         assert marks[0] == pytest.approx(marks[1]), "both dots stand where the lines meet"
         assert marks[0][0] == pytest.approx(across(8192) * WIDTH)
         drag(page, PLACE, (across(8192), 0.5), (1.2, 0.5))

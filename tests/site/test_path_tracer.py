@@ -1,9 +1,9 @@
 """The path tracer on the page: what it draws, and how a word is chosen."""
 
 import pytest
-from playwright.sync_api import expect
 
 from tests.site.reading import settle
+from tests.site.test_widgets import go_to
 from tests.widgets.test_path_tracer import LINES, steps
 
 PAGE = "modules/m01_why_attention/lesson.html"
@@ -42,22 +42,16 @@ def assert_right(page, net, start, end):
         assert all(x in (0, 100) for x, _ in route)
 
 
-def test_what_is_chosen_is_drawn(open_page):
+def test_what_is_chosen_by_mouse_or_keyboard_is_drawn(open_page):
     with open_page(PAGE) as page:
         assert_right(page, 0, 1, 7)
-        for net, start, end in [(1, 0, 9), (0, 9, 0), (1, 6, 3), (1, 4, 4)]:
+        for net, start, end in [(0, 9, 0), (1, 6, 3), (1, 4, 4)]:
             group(page, "from").nth(start).click()
             group(page, "to").nth(end).click()
             group(page, "nets").nth(net).click()
             assert_right(page, net, start, end)
-        expect(page.locator(f"{WIDGET} .sentence")).to_have_text(
-            "Attention. the (word 5) → the (word 5): 1 step. "
-            "To read all 10 words takes 1 step, all words at once."
-        )
 
-
-def test_the_arrow_keys_choose_within_a_group(open_page):
-    with open_page(PAGE) as page:
+        go_to(page, "")
         group(page, "nets").first.focus()
         page.keyboard.press("ArrowDown")
         assert_right(page, 1, 1, 7)

@@ -10,19 +10,26 @@ from tests.site.conftest import ALL_LIVE, LESSON, PAGES
 M02 = "modules/m02_query_key_value/lesson.html"
 M05 = "modules/m05_masks/lesson.html"
 MASK = """(element) => getComputedStyle(element.querySelector("i"), "::before").maskImage"""
+OPACITY = "(e) => getComputedStyle(e).opacity"
+GROWN = """() => [...document.querySelectorAll("math mo")].some((sign) =>
+  sign.textContent === "(" && sign.getBoundingClientRect().height
+    > 1.5 * parseFloat(getComputedStyle(sign).fontSize))"""
+FONTS = "[...document.fonts].filter((f) => f.status === 'loaded').map((f) => f.family)"
 
 
-# ---- Code and headings ---------------------------------------------------------------------------
-
-
-def test_the_copy_button_has_a_picture_copies_and_says_so(open_page, by_quarto):
+@pytest.fixture
+def ours(by_quarto):
     if by_quarto:
-        pytest.skip("Quarto's own button")
+        pytest.skip("Quarto's own frame")
+
+
+@pytest.mark.usefixtures("ours")
+def test_code_is_copied_and_links_at_headings_can_be_hit(open_page):
     with open_page(LESSON, permissions=["clipboard-read", "clipboard-write"]) as page:
         listing = page.locator(".code-copy-outer-scaffold:visible").first
         button = listing.locator(".code-copy-button")
         before = button.evaluate(MASK)
-        assert "svg" in before
+        assert "svg" in before, "the button has no picture"
         listing.hover()
         button.click()
         expect(button).to_have_attribute("aria-label", "Copied")
@@ -32,10 +39,22 @@ def test_the_copy_button_has_a_picture_copies_and_says_so(open_page, by_quarto):
         code = listing.locator("code")
         assert page.evaluate("navigator.clipboard.readText()") == code.text_content()
 
+        heading = page.locator("main section > h2").first
+        link = heading.locator(".anchorjs-link")
+        heading.hover()
+        box = link.bounding_box()
+        assert box["width"] >= 12
+        assert box["height"] >= 20
+        assert link.evaluate(OPACITY) == "1"
+        page.mouse.move(0, 0)
+        link.focus()
+        page.keyboard.press("Tab")
+        page.keyboard.press("Shift+Tab")
+        assert link.evaluate(OPACITY) == "1", "it isn't seen when focused"
 
-def test_on_a_touch_screen_no_copy_button_covers_code(open_page, by_quarto):
-    if by_quarto:
-        pytest.skip("Quarto's own button")
+
+@pytest.mark.usefixtures("ours")
+def test_on_a_touch_screen_no_copy_button_covers_code(open_page):
     with open_page(M05, width=390, has_touch=True, is_mobile=True) as page:
         covered = page.evaluate("""() => [...document.querySelectorAll(".code-copy-button")]
           .filter((e) => e.checkVisibility()).filter((button) =>
@@ -44,79 +63,48 @@ def test_on_a_touch_screen_no_copy_button_covers_code(open_page, by_quarto):
         assert not covered
 
 
-def test_links_at_headings_can_be_hit_and_are_seen_when_focused(open_page, by_quarto):
-    if by_quarto:
-        pytest.skip("Quarto's own links")
-    with open_page(LESSON) as page:
-        heading = page.locator("main section > h2").first
-        link = heading.locator(".anchorjs-link")
-        heading.hover()
-        box = link.bounding_box()
-        assert box["width"] >= 12
-        assert box["height"] >= 20
-        assert link.evaluate("(e) => getComputedStyle(e).opacity") == "1"
-        page.mouse.move(0, 0)
-        link.focus()
-        page.keyboard.press("Tab")
-        page.keyboard.press("Shift+Tab")
-        assert link.evaluate("(e) => getComputedStyle(e).opacity") == "1"
-
-
-# ---- Formulas ------------------------------------------------------------------------------------
-
-
 def test_formulas_have_a_font_whose_signs_grow(open_page):
     with open_page(LESSON) as page:
         page.evaluate("document.fonts.ready")
-        names = page.evaluate(
-            "[...document.fonts].filter((f) => f.status === 'loaded').map((f) => f.family)"
-        )
-        assert any("Course Math" in name for name in names)
-        grown = page.evaluate("""() => [...document.querySelectorAll("math mo")].some((sign) =>
-          sign.textContent === "(" && sign.getBoundingClientRect().height
-            > 1.5 * parseFloat(getComputedStyle(sign).fontSize))""")
-        assert grown
+        assert any("Course Math" in name for name in page.evaluate(FONTS))
+        assert page.evaluate(GROWN)
 
 
 @pytest.mark.parametrize("path", PAGES)
 def test_no_mark_is_left_alone_after_a_formula(site, path):
     text = (site / path.partition("?")[0]).read_text(encoding="utf-8")
-    assert not re.findall(
-        r"</math>[.,;:!?]", re.sub(r'<span class="with-mark">.*?</span>', "", text, flags=re.S)
-    )
+    kept = re.sub(r'<span class="with-mark">.*?</span>', "", text, flags=re.S)
+    assert not re.findall(r"</math>[.,;:!?]", kept)
 
 
-# ---- Without scripts, without storage ------------------------------------------------------------
+# ---- Without scripts, a server or storage --------------------------------------------------------
 
 
-def test_without_scripts_the_sidebar_covers_nothing(open_page, by_quarto):
-    if by_quarto:
-        pytest.skip("Quarto's own sidebar")
+@pytest.mark.usefixtures("ours")
+def test_without_scripts_the_sidebar_covers_nothing(open_page):
     with open_page(LESSON, live=False, width=600, java_script_enabled=False) as page:
         title = page.locator("h1").bounding_box()
         sidebar = page.locator("#quarto-sidebar").bounding_box()
         assert sidebar["y"] > title["y"] + 1000
 
 
-def test_opened_from_a_file_a_page_says_why_nothing_moves(browser, site, by_quarto):
-    if by_quarto:
-        pytest.skip("Quarto's pages say nothing")
-    page = browser.new_page(viewport={"width": 390, "height": 900})
-    page.goto((site / LESSON).as_uri())
+@pytest.mark.usefixtures("ours")
+def test_opened_from_a_file_a_page_is_styled_and_says_why_nothing_moves(browser, site):
+    page = browser.new_page()
+    page.goto((site / LESSON).resolve().as_uri())
     assert "python3 -m course preview" in page.locator(".from-file-note").inner_text()
     assert page.locator(".widget .static-form").first.is_visible()
     page.locator(".answer summary").first.click()
     assert page.locator(".answer > div").first.is_visible()
+    assert page.evaluate("getComputedStyle(document.body).getPropertyValue('--color-page')")
+    position = "(e) => getComputedStyle(e).position"
+    assert page.locator("#quarto-sidebar").evaluate(position) == "sticky"
     page.close()
-
-
-def test_served_the_note_for_files_is_not_shown(open_page):
-    with open_page(LESSON) as page:
-        assert not page.locator(".from-file-note").is_visible()
 
 
 def test_with_storage_full_a_question_still_answers(open_page):
     with open_page(LESSON) as page:
+        assert not page.locator(".from-file-note").is_visible()
         page.evaluate("""() => { Storage.prototype.setItem = () => {
           throw new DOMException("full", "QuotaExceededError"); }; }""")
         question = page.locator(".prediction").first
@@ -126,7 +114,7 @@ def test_with_storage_full_a_question_still_answers(open_page):
         assert question.locator(".reason").first.is_visible()
 
 
-# ---- Paper ---------------------------------------------------------------------------------------
+# ---- Paper, touch, sizes -------------------------------------------------------------------------
 
 
 def test_on_paper_a_widgets_place_is_no_taller_than_its_table(open_page):
@@ -136,9 +124,6 @@ def test_on_paper_a_widgets_place_is_no_taller_than_its_table(open_page):
           widget.getBoundingClientRect().height - [...widget.children].reduce((sum, child) =>
             sum + child.getBoundingClientRect().height, 0))""")
         assert max(gaps) < 130, gaps
-
-
-# ---- Touch ---------------------------------------------------------------------------------------
 
 
 SWIPE = """(plane) => {

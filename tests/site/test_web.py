@@ -30,22 +30,8 @@ def test_the_policy_refuses_foreign_scripts_and_hosts(visit, served, by_quarto):
         page.goto(served + LESSON)
         assert page.evaluate(SCRIPT, "window.foreign = true").startswith("script-src")
         assert page.evaluate("window.foreign") is None
-    with visit(served) as (page, _):
-        page.goto(served + LESSON)
+        page.reload()
         assert page.evaluate(FETCH) == "connect-src"
-
-
-def test_opened_from_a_file_a_page_keeps_its_style(browser, site, by_quarto):
-    if by_quarto:
-        pytest.skip("Quarto's own frame")
-    page = browser.new_page()
-    page.goto((site / LESSON).resolve().as_uri())
-    style = "getComputedStyle(document.body).getPropertyValue('--color-page')"
-    assert page.evaluate(style)
-    assert (
-        page.locator("#quarto-sidebar").evaluate("(e) => getComputedStyle(e).position") == "sticky"
-    )
-    page.close()
 
 
 def test_each_page_says_what_it_is_about(site):
