@@ -21,18 +21,26 @@ def brightness(page, selector):
     return seen[0], max(range(256), key=counts.__getitem__), seen[-1]
 
 
-@pytest.mark.parametrize("figure", ["#figure-recall img", "#figure-look img"])
-def test_a_figure_is_light_on_dark_in_the_dark(open_page, figure):
+def test_figures_are_light_on_dark_in_the_dark_and_their_numbers_are_read_not_seen(open_page):
     with open_page(PAGE, theme="dark") as page:
-        _, ground, brightest = brightness(page, figure)
-        assert ground < 40
-        assert brightest > 190
-        page.emulate_media(media="print")
-        assert page.locator(figure).evaluate("(e) => getComputedStyle(e).filter") == "none"
-    with open_page(PAGE) as page:
-        darkest, ground, _ = brightness(page, figure)
-        assert ground > 240
-        assert darkest < 60
+        for figure in ("#figure-recall img", "#figure-look img"):
+            page.emulate_media(media="null", color_scheme="dark")
+            page.wait_for_function("() => document.body.className === 'quarto-dark'")
+            _, ground, brightest = brightness(page, figure)
+            assert ground < 40, figure
+            assert brightest > 190, figure
+            page.emulate_media(media="print")
+            assert page.locator(figure).evaluate("(e) => getComputedStyle(e).filter") == "none"
+            page.emulate_media(media="null", color_scheme="light")
+            page.wait_for_function("() => document.body.className === 'quarto-light'")
+            darkest, ground, _ = brightness(page, figure)
+            assert ground > 240, figure
+            assert darkest < 60, figure
+
+        numbers = page.locator(f"#cell-figure-recall + {NUMBERS.removeprefix('main ')}")
+        assert numbers.get_by_role("columnheader", name="with attention").count() == 1
+        box = numbers.locator(".screen-reader-only").bounding_box()
+        assert (box["width"], box["height"]) == (1, 1)
 
 
 NUMBERS = "main .cell:has(> .cell-output > .screen-reader-only)"
@@ -80,11 +88,3 @@ def test_the_numbers_of_figures_take_no_room(open_page, path):
             pytest.fail("it moves by itself")
         page.locator(NUMBERS).evaluate_all("(cells) => cells.forEach((cell) => cell.remove())")
         assert not moved(page)
-
-
-def test_the_numbers_of_figures_are_read_and_not_seen(open_page):
-    with open_page(PAGE) as page:
-        numbers = page.locator(f"#cell-figure-recall + {NUMBERS.removeprefix('main ')}")
-        assert numbers.get_by_role("columnheader", name="with attention").count() == 1
-        box = numbers.locator(".screen-reader-only").bounding_box()
-        assert (box["width"], box["height"]) == (1, 1)

@@ -23,8 +23,7 @@ def tokenizer():
 
 def guessed(model, tokenizer, text, at):
     with torch.no_grad():
-        shares = model(torch.tensor([tokenizer.encode(text)])).logits[0, at].softmax(0)
-    return shares
+        return model(torch.tensor([tokenizer.encode(text)])).logits[0, at].softmax(0)
 
 
 def learned(tokenizer, text, steps, rate=0.01):
@@ -57,69 +56,59 @@ def assert_guesses(page, shares, tokenizer):
         assert shown == pytest.approx(100 * want, abs=0.51 * 10**-digits)
 
 
-def test_nothing_is_fetched_before_it_is_asked_for(open_page):
+def test_nothing_is_fetched_before_it_is_asked_for_and_each_part_is_explained(open_page):
     asked = []
     with open_page(PAGE) as page:
         page.on("request", lambda request: asked.append(request.url))
         page.locator("#ground-floor .attention input").first.check()
         page.locator("#ground-floor .chips button").nth(2).click()
+        panel, titles = page.locator("#ground-floor .panel"), []
+        for part in page.locator("#ground-floor .stop").all():
+            part.locator("label").click()
+            titles.append(panel.locator(".title").inner_text())
+            assert re.search(r"\d", panel.inner_text()), "it is explained without its numbers"
+        assert titles[:3] == ["Tokens", "Vector", "Attention of layer 1"]
+        assert titles[-3:] == ["Guess", "Loss", "Step"]
+        assert len(titles) == 13
         page.wait_for_timeout(200)
         assert not asked
         with page.expect_response(f"**/{FILE}"):
             page.locator("#ground-floor textarea").focus()
 
 
-def test_any_text_is_read(open_page, tokenizer):
+def test_any_text_is_read_and_learned_from(open_page, tokenizer):
+    """A step is gradient descent, which shows in other texts, too, and is forgotten."""
     model = weights.load(ROOT / FILE).double()
-    text = "The boy went to his mother and said"
     with open_page(PAGE) as page:
-        page.locator("#ground-floor textarea").fill(text)
-        chips = page.locator("#ground-floor .chips button")
-        expect(chips).to_have_count(len(tokenizer.encode(text)))
-        assert_guesses(page, guessed(model, tokenizer, text, -2), tokenizer)
-        chips.last.click()
-        assert_guesses(page, guessed(model, tokenizer, text, -1), tokenizer)
-        expect(page.locator("#ground-floor .came")).to_have_text("Nothing follows yet.")
-        page.locator("#ground-floor textarea").fill("<img src=x onerror=alert(1)> & co")
-        expect(page.locator("#ground-floor .chips img")).to_have_count(0)
-
-
-def test_a_step_is_gradient_descent_and_is_forgotten(open_page, tokenizer):
-    with open_page(PAGE) as page:
+        text, chips = (page.locator(f"#ground-floor {x}") for x in ("textarea", ".chips button"))
         before = bars(page)
         for _ in range(2):
             page.get_by_role("button", name="Let it learn one step").click()
-        expect(page.locator("#ground-floor .history")).to_have_text(
-            re.compile(r"loss 3\.99 → 2\.58 → 1\.84")
-        )
+        history = page.locator("#ground-floor .history")
+        expect(history).to_have_text(re.compile(r"loss 3\.99 → 2\.58 → 1\.84"))
         assert_guesses(page, guessed(learned(tokenizer, TEXT, 2), tokenizer, TEXT, 7), tokenizer)
         mark = page.locator("#ground-floor .bars .truth .bar i")
         assert mark.get_attribute("style") == "left:2%"
         page.get_by_role("button", name="Forget").click()
         assert bars(page) == before
 
-
-def test_what_it_learned_shows_in_another_text(open_page, tokenizer):
-    other = "The little girl went home to her mother"
-    with open_page(PAGE) as page:
         page.get_by_role("button", name="Let it learn one step").click()
-        page.locator("#ground-floor textarea").fill(other)
-        expect(page.locator("#ground-floor .chips button").nth(2)).to_have_text("girl")
+        other = "The little girl went home to her mother"
+        text.fill(other)
+        expect(chips.nth(2)).to_have_text("girl")
         assert_guesses(page, guessed(learned(tokenizer, TEXT, 1), tokenizer, other, -2), tokenizer)
+        page.get_by_role("button", name="Forget").click()
 
-
-def test_each_part_is_explained_with_the_model_s_numbers(open_page):
-    with open_page(PAGE) as page:
-        parts = page.locator("#ground-floor .stop")
-        panel = page.locator("#ground-floor .panel")
-        titles = []
-        for part in parts.all():
-            part.locator("label").click()
-            titles.append(panel.locator(".title").inner_text())
-            assert re.search(r"\d", panel.inner_text()), titles[-1]
-        assert titles[:3] == ["Tokens", "Vector", "Attention of layer 1"]
-        assert titles[-3:] == ["Guess", "Loss", "Step"]
-        assert len(titles) == 13
+        other = "The boy went to his mother and said"
+        text.fill(other)
+        expect(chips).to_have_count(len(tokenizer.encode(other)))
+        assert_guesses(page, guessed(model, tokenizer, other, -2), tokenizer)
+        chips.last.click()
+        assert_guesses(page, guessed(model, tokenizer, other, -1), tokenizer)
+        expect(page.locator("#ground-floor .came")).to_have_text("Nothing follows yet.")
+        text.fill("<img src=x onerror=alert(1)> & co")
+        expect(chips.first).to_have_text("<")
+        expect(page.locator("#ground-floor .chips img")).to_have_count(0)
 
 
 @pytest.mark.parametrize(("width", "height"), [(1280, 720), (390, 844)])

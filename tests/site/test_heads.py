@@ -44,15 +44,12 @@ def static_rows(page, widget):
 # ---- A layer in six steps ------------------------------------------------------------------------
 
 
-def as_text(shapes):
-    return [str(tuple(sizes)) for sizes in shapes.values()]
-
-
 def test_the_layer_shows_the_shapes_of_the_real_one(open_page):
     with open_page(PAGE) as page:
         for i in (3, 4, 1):
             choose(page, LAYER, "Heads", i)
-            assert texts(page, LAYER, ".shape") == as_text(real_shapes(layer_of(2**i)))
+            want = [str(tuple(sizes)) for sizes in real_shapes(layer_of(2**i)).values()]
+            assert texts(page, LAYER, ".shape") == want
             assert texts(page, LAYER, ".heads .k") == [f"K{h + 1}" for h in range(2**i)]
         page.locator(f"{LAYER} .step-ticks button").nth(2).click()
         settle(page)
