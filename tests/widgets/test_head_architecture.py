@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from attention import MultiHeadAttention
+from tests.site.reading import numbers
 from tests.widgets.js import module
 
 JS = module("head-architecture.js")
@@ -40,10 +41,6 @@ def model(heads, step=0, **sizes):
 
 def described(*state):
     return JS.call("describe", model(*state))
-
-
-def numbers(said):
-    return [int(n.replace(",", "")) for n in re.findall(r"\d[\d,]*", said)]
 
 
 @pytest.mark.parametrize("sizes", [SIZES, {"batch": 3, "length": 5, "width": 96}], ids=str)

@@ -82,8 +82,9 @@ def test_without_a_choice_the_last_word_looks(published, tokens):
     found = shown(published)
     assert found["at"] == len(tokens) - 1
     assert shown(published, at=200)["at"] == len(tokens) - 1
-    assert "from Peter at: Rabbit 64" in found["sentence"]
-    assert "guesses next: Rabbit 87" in found["sentence"]
+    assert re.search("Peter .*Rabbit 64.* Rabbit 87", found["sentence"])
+    words = ["".join(found["pieces"][i] for i in word).strip() for word in found["words"]]
+    assert words == TEXT.split()
 
 
 def test_the_opening_says_what_the_caption_says(model, tokens, site):
@@ -114,12 +115,6 @@ def test_the_opening_says_what_the_caption_says(model, tokens, site):
 def test_switching_a_head_off_costs_probability_as_the_box_says(published):
     """The box says that probability is lost, so every head must lose some."""
     assert all(0.001 < JS.call("told", entry)["lost"] < 1 for entry in published["heads"])
-
-
-def test_a_text_is_cut_into_words_at_its_spaces(published):
-    found = shown(published)
-    words = ["".join(found["pieces"][i] for i in word).strip() for word in found["words"]]
-    assert words == TEXT.split()
 
 
 def test_the_scores_are_the_committed_ones(published):
