@@ -27,9 +27,9 @@ STATES = {
             "play.versus=x-1", "play.versus=layers-9", "play.versus=layers", "play.pace=2",
         ],
         "goals": {
-            "smallest": "play.width=16&play.rate=0.02&play.step=250",
+            "smallest": "play.width=16&play.rate=0.02&play.step=220",
             "one-switch": "play.scale=0&play.step=200",
-            "unsorted": "play.task=sort&play.positions=none&play.step=400&play.at=9",
+            "unsorted": "play.task=sort&play.positions=none&play.step=300&play.at=9",
         },
     },
 }  # fmt: skip

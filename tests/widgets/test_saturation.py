@@ -96,13 +96,15 @@ def test_the_cloud_holds_every_draw_and_its_mean(spread):
 def test_the_sentence_says_the_size_the_division_and_the_slopes():
     def said(**state):
         given = [DATA, {"spread": 1, "draw": 0, **state}]
-        return numbers(JS.run("m.sentence(m.saturation(x[0], x[1]), {state: x[1]})", given))
+        return JS.run("m.sentence(m.saturation(x[0], x[1]), {state: x[1]})", given)
 
     for size, divide in ((8, True), (8, False), (0, False)):
         scores, weights = expected(size, divide)
         spread, largest = scores.std(correction=0).item(), weights.max().item()
         slopes = [exact_slope(expected(size, divide, 1, n)[0]) for n in range(DRAWS)]
-        width, _, told_spread, told_largest, *slope, of, flat, _ = said(size=size, divide=divide)
+        text = said(size=size, divide=divide)
+        width, _, told_spread, told_largest, *slope, of, flat, _ = numbers(text)
+        assert ("not divided" in text) != divide
         assert (width, of, flat) == (SIZES[size], DRAWS, sum(slope < 0.01 for slope in slopes))
         assert [told_spread, told_largest] == pytest.approx([spread, largest], rel=0.01)
         if slopes[0] > 1e-4:  # a smaller one is written with its power of ten
