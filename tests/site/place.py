@@ -36,13 +36,10 @@ def assert_exact(page):
 
 
 def assert_each_place_is_as_high_as_its_drawing_and_stays_so(page):
-    """Whose drawings are longer then."""
-    assert_exact(page)
-    page.set_viewport_size({"width": 390, "height": 900})
-    assert_exact(page)
+    """Also where drawings are longer than any state's, and after a change of the width."""
     page.evaluate(GROW)
-    assert_exact(page)
-    page.set_viewport_size({"width": 1280, "height": 900})
-    assert_exact(page)
+    for width in (390, 1280):
+        page.set_viewport_size({"width": width, "height": 900})
+        assert_exact(page)
     page.emulate_media(media="print")  # what is not printed keeps no room on paper
     assert not any(page.evaluate(HEIGHTS))

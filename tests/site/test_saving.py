@@ -1,4 +1,7 @@
-"""Every widget can be saved as a picture and embedded alone; its caption and badge stay."""
+"""The menu *Save*: a widget as a picture, or embedded alone, where it is as it was.
+
+tests/site/test_widgets.py makes a picture of each.
+"""
 
 import re
 import struct
@@ -8,49 +11,10 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from tests.site.conftest import ALL_LIVE, LESSONS
+from tests.site.conftest import ALL_LIVE
 from tests.site.reading import axe_violations
 
 M05 = "modules/m05_masks/lesson.html"
-PICTURES = """async () => {
-  const {picture} = await import(new URL(ROOT + "widgets/lib/save.js", location));
-  const cards = [...document.querySelectorAll(".widget[id]:has(> .widget-save)")];
-  const found = {};
-  for (const card of cards) {
-    const root = card.querySelector(".widget-live");
-    const text = new XMLSerializer().serializeToString(await picture(card, root));
-    const image = new Image();
-    image.src = "data:image/svg+xml," + encodeURIComponent(text);
-    await image.decode();
-    found[card.id] = {text, width: image.naturalWidth, height: image.naturalHeight,
-      badges: [...card.querySelectorAll(".widget-caption .source")].map((e) => e.textContent)};
-  }
-  return found;
-}"""
-
-
-# The quick run looks at one lesson of many widgets.
-EACH = [
-    pytest.param(path, marks=[pytest.mark.slow] * (path != M05))
-    for path in ["index.html", *LESSONS]
-]
-
-
-@pytest.mark.parametrize("path", EACH)
-def test_every_widget_has_a_picture_of_its_own(open_page, path):
-    with open_page(path) as page:
-        root = '"../../"' if path.startswith("modules/") else '"./"'
-        pictures = page.evaluate(PICTURES.replace("ROOT", root))
-        live = page.locator(".widget[id]:has(.widget-live)").count()
-    assert len(pictures) == live
-    for name, found in pictures.items():
-        tree = ET.fromstring(found["text"])
-        words = "".join(tree.itertext())
-        assert all(badge in words for badge in found["badges"]), name
-        assert found["width"] >= 250, name
-        assert found["height"] >= 80, name
-        assert not re.search(r'\ssrc="(?!data:)', found["text"])
-        assert "<script" not in found["text"]
 
 
 @pytest.fixture
@@ -120,16 +84,12 @@ def test_alone_there_is_nothing_else(open_page, width, theme):
         seen = page.locator("body").inner_text()
         assert "constructed" in seen
         assert "Masks" in page.locator(".embed-from").inner_text()
-        assert (
-            not page.locator("h1, #quarto-sidebar, .prediction, #mask-builder")
-            .filter(visible=True)
-            .count()
-        )
+        others = page.locator("h1, #quarto-sidebar, .prediction, #mask-builder")
+        assert not others.filter(visible=True).count()
         assert page.evaluate("document.documentElement.scrollWidth") <= width
         assert axe_violations(page, "body", rules=["color-contrast", "aria-allowed-role"]) == []
-        assert (
-            page.locator("#leak-test .widget-controls").locator("input, button").first.is_visible()
-        )
+        controls = page.locator("#leak-test .widget-controls").locator("input, button")
+        assert controls.first.is_visible()
 
 
 def test_an_unknown_name_shows_the_whole_page(open_page):
