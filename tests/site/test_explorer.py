@@ -99,6 +99,7 @@ def test_what_is_shown_of_a_typed_text_is_pytorchs(open_page, name):
     model = weights.load(ROOT / "models" / entry["file"]).double()
     ids = ids_of(model, entry["kind"], TYPED[name])
     with open_page(OPEN) as page:
+        drawn(page)
         page.get_by_text("Another model, examples").click()
         part(page, "select").first.select_option(index=index)
         field(page).fill(TYPED[name])
