@@ -121,7 +121,8 @@ def test_it_looks_for_the_words_that_decide(page):
     )
     backwards = (k[model.ids["it"], 3] @ q[model.ids["big"], 3]).item()
     assert abs(backwards) < 0.05 * big  # "about 0"
-    ahead = (k[:, 3] @ q[model.ids["big"], 3] > backwards).sum().item()
+    # "it" itself, multiplied alone and in a matrix, may differ in the last digit
+    ahead = (k[:, 3] @ q[model.ids["big"], 3] > backwards + 1e-5).sum().item()
     assert f"It is −{-backwards:.1f}, and {ahead} of the 198 words score more." in said
     assert ahead > 0.7 * 198  # "Big doesn't ask for the pronoun"
     # Without any bias for distance, too, it is the adjective that gets most, in each sentence.
