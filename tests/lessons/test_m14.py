@@ -138,7 +138,7 @@ def test_each_job_needs_its_own_way_to_write(page):
     longer = mean_of("tab", "softmax", what="longer")
     assert f"{longer:.2f} of the tab (two seeds)" in said(page, "#all-porters")
     assert mean_of("coffees", "adds, plain") > 0.99
-    kinds = ("softmax", "softmax, undivided")
+    kinds = ("softmax", "softmax, undivided", "corrects")
     shown = [float(row[1]) for row in cells(page, "coffees-open")]
     shares = [mean_of("coffees", kind) for kind in kinds]
     assert shown == pytest.approx([guessed_by_place(), *shares], abs=0.0051)
