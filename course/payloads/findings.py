@@ -165,8 +165,8 @@ ROUNDS = [
 
 # Why a round's answer is the one, measured: the MLPs are kept at what they add with all heads on.
 WHY = {
-    AT: "Head 2.1 looks from [at] back to [not], {look}, and what it finds there counts through "
-    "the MLPs: where these alone go on as with it, [all] keeps {kept} without it."
+    AT: "Head 2.1 looks from [at] back to [not], {look}. What it finds there counts through the "
+    "MLPs: if it is switched off, but they still add what they did with it, [all] keeps {kept}."
 }
 
 # Beginnings for a reader's own text, in each of which one head is worth half of the guess or more.

@@ -436,7 +436,7 @@ def test_all_at_once_names_one_head_everywhere(open_page):
     with open_page(f"{PAGE}?{FREE}&explorer.head=3.4&explorer.stage=4") as page:
         told, legend = part(page, ".pass .told"), part(page, ".legend")
         expect(told).to_contain_text("scores in head 3.4")
-        press(page, "All at once")
+        press(page, "Arcs of all heads")
         expect(part(page, ".arcs")).to_have_class(re.compile(r"\ball\b"))
         expect(legend).to_contain_text(SIXTEEN)
         expect(told).to_contain_text("scores in head 4.3")

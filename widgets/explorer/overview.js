@@ -20,7 +20,7 @@ export const signed = (x) => (Math.abs(x) < 0.05 ? "0" : `${x > 0 ? "+" : "−"}
 
 export const overview = (m, widget) => html`<div class="machine ${isOpen(widget, "layers") ? "with-lens" : ""}">
   <p class="heading"><b>The ${m.reading.heads.length} heads, in ${m.entry.counts.length} layer${m.entry.counts.length > 1 ? "s" : ""}</b>
-    <button type="button" class="all-heads" aria-pressed=${m.isAll} @click=${() => widget.set({head: null, to: null})}>All at once</button></p>
+    <button type="button" class="all-heads" aria-pressed=${m.isAll} @click=${() => widget.set({head: null, to: null})}>Arcs of all heads</button></p>
   ${m.step === FREE && !m.round ? html`<div class="folds">${layersFold(m, widget)}${folded(widget, "pushes", "Push: what each head adds itself", () => worth(m))}</div>` : nothing}
   <div class="stages" role="radiogroup" aria-label=${m.tellsPushes ? "Head, with its push" : "Head"} @keydown=${(event) => moveByKey(event, (head) => choose(m, widget, head), columnsOf(event.target))}
     @pointerover=${({target}) => peek(widget, target)} @pointerleave=${() => peek(widget, null)}>
