@@ -37,6 +37,7 @@ TABLES = {  # what GatedDeltaNet may do
 }
 KINDS = ("softmax", *TABLES)
 PLAIN = "adds, plain"  # what is read from its table keeps its length
+SINK = "softmax, sink"  # a learned score in each row, whose weight goes nowhere
 UNDIVIDED = "softmax, undivided"  # a sum of values, weighted by the exponentials of the scores
 STACKS = {
     "two tables": ["corrects, fades"] * 2,
@@ -149,6 +150,8 @@ class Layer(nn.Module):
             self.mixer.norm = nn.Identity()
         elif kind == "chosen":
             self.mixer = ChosenAttention(WIDTH, HEADS, kept=KEPT)
+        elif kind == SINK:
+            self.mixer = MultiHeadAttention(WIDTH, HEADS, sinks=True)
         else:
             self.mixer = MultiHeadAttention(WIDTH, HEADS)
 
@@ -173,7 +176,10 @@ class Layer(nn.Module):
 
 def numbers_kept(kinds: list[str], tokens: int) -> int:
     """What the layers hold after so many tokens: keys and values, or a table for each head."""
-    pairs = {**dict.fromkeys(("softmax", UNDIVIDED, "chosen"), tokens), "window": min(tokens, KEPT)}
+    pairs = {
+        **dict.fromkeys(("softmax", SINK, UNDIVIDED, "chosen"), tokens),
+        "window": min(tokens, KEPT),
+    }
     size = WIDTH // HEADS
     numbers = {kind: 2 * HEADS * size * tokens for kind, tokens in pairs.items()}
     numbers |= {"mlp": 0, **dict.fromkeys((*TABLES, PLAIN), HEADS * size * size)}

@@ -31,6 +31,7 @@ from models.beyond.task import (
     PLAIN,
     QUESTIONS,
     ROOM,
+    SINK,
     STACKS,
     UNDIVIDED,
     Porter,
@@ -45,7 +46,7 @@ JOBS = {
     "both": tuple(name for name in STACKS if name != PAST),
     "moves": (PAST, *KINDS, "window", "chosen"),
     "tab": KINDS,
-    "coffees": (*KINDS, PLAIN, UNDIVIDED),
+    "coffees": (*KINDS, PLAIN, SINK, UNDIVIDED),
     "crowd": ("softmax", "corrects"),
 }
 SHIPPED = ("both", "moves", "tab")
