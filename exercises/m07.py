@@ -42,7 +42,8 @@ def rotate(x, positions, base):
     and 2i + 1 are a pair (a, b), which turns by the angle φ = position · base^(−2i / D) into
     (a cos φ − b sin φ, a sin φ + b cos φ).
 
-    Shapes: `x` (L, D) with an even D; `positions` (L,), which may lie between whole numbers.
+    Shapes: `x` (L, D) with an even D; `positions` (L,), which may be fractions, for a text may be
+    squeezed.
 
     Return: the turned rows (L, D).
     """

@@ -226,7 +226,7 @@ TASKS = [
                 lambda x, at, base: turn(x, at, base, speeds=lambda n: np.zeros(n // 2)),
             "you turned by the row's number; `positions` says where each row stands":
                 lambda x, positions, base: turn(x, np.arange(len(x)), base),
-            "positions may lie between whole numbers, as angles do; don't cut them":
+            "positions may be fractions; don't cut them":
                 lambda x, positions, base: turn(x, positions.astype(int), base),
             "your exponent is i / D; it is 2i / D":
                 lambda x, positions, base: turn(

@@ -84,14 +84,15 @@ def test_m06_questions_are_means_and_ends_of_the_seeds(tables):
 def test_m07_places_are_the_range_of_the_seeds(tables):
     scores = load("models/positions/scores.json")
     right, other = scores["right"], scores["other constants"]
-    kinds = [right["rotary"], other["rotary"], right["rotary"]]
+    ways = ["sinusoidal", "learned", "relative", "alibi", "rotary", "none"]
+    kinds = [right[kind] for kind in (*ways, "rotary")]
     kinds += [right[kind] for kind in ("none", "sinusoidal", "learned", "relative", "alibi")]
     kinds += [other["alibi"]]
     shown = tables("m07_position", "figure-longer")
     shown += tables("longer", "figure-cliff") + tables("longer", "figure-others")
     for index, (table, kind) in enumerate(zip(shown, kinds, strict=True)):
         columns = {"back": "three back", "last": "last letter"}
-        if index < 2:  # m07 draws one question
+        if index < len(ways):  # m07 draws one question
             del columns["last"]
         assert set(table) == set(columns.values())
         for question, column in columns.items():

@@ -32,7 +32,7 @@ from models.training import fit
 from tests.lessons import test_every_lesson as every
 from tests.lessons import test_told_pages as told
 from tests.lessons.reading import numbers, output, said
-from tests.lessons.test_m07 import NAMES, SCORES, WAYS, far, is_span, near, table
+from tests.lessons.test_m07 import NAMES, SCORES, far, is_span, near, table
 
 PAGE = "longer.html"
 FOUND = json.loads(FURTHER.read_text(encoding="utf-8"))
@@ -390,13 +390,18 @@ def test_tables_are_the_committed_scores(page):
 
 def test_each_way_s_score_of_three_back_is_the_committed_one(page):
     right, other = SCORES["right"], SCORES["other constants"]
-    ways = WAYS | {"no positions": right["none"]}
     shown = table(page, "ways-open")
-    assert list(shown) == list(ways)
-    for name, seeds in ways.items():
-        back, last = seeds["back"], seeds["last"]
-        want = [mean(shares) for shares in (near(back), far(back), far(last))]
-        assert [float(share) for share in shown[name][:3]] == pytest.approx(want, abs=0.006)
+    larger = shown.pop("rotary, base 500,000")
+    for text, question in zip(larger[:3:2], ("back", "last"), strict=True):
+        assert float(text) == pytest.approx(mean(far(other["rotary"][question])), abs=0.0051)
+    assert larger[1] == larger[3] == "–"
+    kinds = ("sinusoidal", "learned", "relative", "alibi", "rotary", "none")
+    for cells, kind in zip(shown.values(), kinds, strict=True):
+        want = [mean(far(SCORES[seen][kind][question]))
+                for question in ("back", "last") for seen in ("right", "windowed")]  # fmt: skip
+        assert [float(cell) for cell in cells[:4]] == pytest.approx(want, abs=0.0051)
+    assert all(min(far(SCORES["windowed"]["rotary"][q])) > 0.99 for q in ("back", "last"))
+    assert f"{math.exp(1 / 4):.1f} times the weight of three back" in said(page, "#other-ways")
     assert min(far(right["alibi"]["last"])) > 0.94  # "the last letter it keeps"
     lost = far(right["sinusoidal"]["last"]) + far(right["learned"]["last"])
     assert min(far(right["none"]["last"])) > max(lost)
