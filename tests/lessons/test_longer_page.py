@@ -444,7 +444,7 @@ def test_the_cliffs_stand_where_hand_2_comes_half_round(page):
         assert max(max(seed[after + 1 :]) for seed in of_base) < 0.5
         assert max(seed[-1] for seed in of_base) < 0.09
     told = said(page, "#sec-base")
-    assert f"For these, half a round takes {half} positions." in told
+    assert f"In rows of 64 no key is {half} back, so they should stay right." in told
     at_64, at_128 = (far(SCORES["other constants"]["rotary"]["back"]),
                      SCORES["rotary of another base, at last"]["back"])  # fmt: skip
     assert f"the models with 500,000 are right in {mean(at_64):.2f} of all cases" in told
