@@ -22,7 +22,8 @@ QUESTIONS = {
     "sort": [POSITIONS, "predict-sort"],
 }
 NAMES = {"opening": "as it opens", "fast": "rate 0.1", "narrow": "width 16", "no scale": "no ÷ √d"}
-HEADS = ("before, once", "after")  # what heads 1.1 and 2.1 of the recorded training come to look at
+# What heads 1.1 and 2.1 of the recorded training come to look at, in the widget's words.
+HEADS = ("to the token before, in the first round", "to what came after the same token")
 
 
 def scores() -> dict[str, Any]:
@@ -43,10 +44,12 @@ def _rounded(number: float | None) -> float | None:
 
 
 def recorded() -> list[dict[str, Any]]:
-    """A training, step by step."""
+    """A training, step by step; each head's look is None until the widget names its pattern."""
     return [
-        {"step": one["step"], "loss": one["loss"], "share": one["share"],
-         "looks": [head[pattern] for head, pattern in zip(one["heads"], HEADS, strict=True)]}
+        {**one, "looks": [
+            head["share"] if head["says"] == pattern else None
+            for head, pattern in zip(one["follows"] or [{"says": ""}] * 2, HEADS, strict=True)
+        ]}
         for one in scores()["recorded"]
     ]  # fmt: skip
 

@@ -54,22 +54,21 @@ function ended(spec, run, losses, shares) {
   };
 }
 
-/** A training step by step, for readers without JavaScript: [{step, loss, share, heads}] at `steps`. */
+/** A training step by step, with what the widget says of each head: [{step, loss, share, follows, answers}] at `steps`. */
 export function recorded(task, steps) {
   const spec = specOf({task});
   const run = runOf(spec);
   const [losses, shares] = [[], []];
-  const example = exampleOf(task, 0);
   return steps.map((step) => {
     while (losses.length < step) {
       const {loss, share} = run.goOn();
       losses.push(loss);
       shares.push(share);
     }
-    const {maps, answers} = run.look(step, [], 0);
-    const heads = maps.map((map) => Object.fromEntries(patternsOf(task, example, map).map(({pattern, share}) => [pattern, round(share, 4)])));
+    const {follows: found, answers} = run.look(step, [], 0);
+    const follows = found ? found.map(({says, share}) => ({says, share: share ? round(share, 4) : null})) : null;
     return {
-      step, heads, answers, loss: step ? round(meanAt(losses, step), 4) : null, share: step ? round(meanAt(shares, step), 4) : null
+      step, follows, answers, loss: step ? round(meanAt(losses, step), 4) : null, share: step ? round(meanAt(shares, step), 4) : null
     };
   });
 }

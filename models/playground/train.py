@@ -19,7 +19,7 @@ from models.training import Report
 ROOT = Path(__file__).parents[2]
 SCORES = Path(__file__).parent / "scores.json"
 CHUNK = 20  # steps between two reports
-RECORDED = [0, 50, 100, 125, 150, 175, 200, 300]
+RECORDED = [0, 50, 100, 115, 125, 150, 175, 200, 300]
 
 # By task: a name for each change of its opening, the change, and how many seeds.
 CHANGES: dict[str, dict[str, tuple[dict[str, Any], int]]] = {
