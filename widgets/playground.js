@@ -13,7 +13,7 @@ import {looked, offInWords, summarize, titleOf} from "./playground/look.js";
 import {controls, thousands, training} from "./playground/panel.js";
 import {LONGEST} from "./playground/reading.js";
 import {PARTS, fieldsOf, openingOf} from "./playground/spec.js";
-import {followMark, strip} from "./playground/strip.js";
+import {strip} from "./playground/strip.js";
 import {TASKS} from "./playground/tasks.js";
 import {backLink, setUps} from "./playground/set-ups.js";
 
@@ -55,7 +55,7 @@ const another = ({set, state}) => html`<button type="button" @click=${() => set(
 function view(m, widget) {
   const {bench, bench: {met}} = widget.data;
   return html`${training(widget)}<div class="told">${backLink(widget)}${status(m, widget)}${met ? html`<b>Goal met: ${met}</b>` : nothing}</div>
-    <div class="example"><p class="title"><span>${TASKS[m.task].asks}${question(m, widget.data)}</span> ${another(widget)}</p>${drawnPart(bench, "example", () => [strip(m, widget), followMark(m, widget)])}</div>
+    <div class="example"><p class="title"><span>${TASKS[m.task].asks}${question(m, widget.data)}</span> ${another(widget)}</p>${drawnPart(bench, "example", () => strip(m, widget))}</div>
     <div class="floor ${m.change ? "compared" : m.isWide ? "wide" : ""}" aria-busy=${m.isAwaited}>${drawnPart(bench, "curves", () => chart(m, widget))}
     <div class=${m.change ? "models two" : "models"}>${m.sides.map((one, i) => drawnPart(bench, i, () => side(one, i, m, widget)))}
     <p class="choose">Press a row of a map to choose the token that looks.</p></div></div>

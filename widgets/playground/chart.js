@@ -3,6 +3,7 @@
 import {scaleLinear} from "../../assets/vendor/d3.js";
 import {html, nothing, svg} from "../../assets/vendor/lit.js";
 import {ENOUGH, meanAt} from "./learned.js";
+import {followMark} from "./strip.js";
 
 const [LEFT, TOP] = [46, 8];
 const sizeOf = ({change, isWide}) => ({width: isWide && !change ? 240 : 340, bottom: change ? 74 : 106}); // what is beside it needs room
@@ -55,4 +56,4 @@ function plot(part, m, choose) {
     ${enough}${before}${sides.map(curve)}<line class="now" x1=${x(step)} x2=${x(step)} y1=${TOP - 4} y2=${bottom} /></svg></figure>`;
 }
 
-export const chart = (m, widget) => html`<div class="curves">${PARTS.map((part) => plot(part, m, (step) => widget.set({step})))}</div>`;
+export const chart = (m, widget) => html`<div class="curves">${PARTS.map((part) => plot(part, m, (step) => widget.set({step})))}${followMark(m, widget)}</div>`;

@@ -69,9 +69,11 @@ function stepsOf({example, sides: [{heads: [first, second]}]}) {
 export function followMark(m, widget) {
   const [{heads, share, isRead}] = m.sides;
   if (m.task !== "repeat" || m.change || m.isPlaying || heads.length !== 2 || !heads[1].layer || share < ENOUGH || !m.spec.mask) return nothing;
+  let said = "Head 1.1 leaves a mark at a letter: which one stood before it. Start at 1.";
   const press = ([at, off, name, isSeen, says]) => {
-    const isNow = m.at === at && String(off) === String(widget.state.off);
-    return html`<button type="button" aria-pressed=${isNow} @click=${() => widget.set({at, off})}>${name}</button>${isNow && isSeen && isRead ? html`<span>${says}</span>` : nothing}`;
+    const isNow = widget.state.at === at && String(off) === String(widget.state.off);
+    if (isNow) said = isSeen && isRead ? says : "";
+    return html`<button type="button" aria-pressed=${isNow} @click=${() => widget.set({at, off})}>${name}</button>`;
   };
-  return html`<p class="mark">Follow the mark: ${stepsOf(m).map(press)}</p>`;
+  return html`<p class="mark">Follow the mark: ${stepsOf(m).map(press)}<span>${said}</span></p>`;
 }
