@@ -53,7 +53,7 @@ function plot(part, m, choose) {
     <svg class="curve" viewBox="0 0 ${width} ${bottom + 26}" aria-hidden="true" @click=${press}>
     ${part.ticks.map(([at, text]) => svg`<line class="tick" x1=${LEFT} x2=${width - 8} y1=${y(at)} y2=${y(at)} /><text x=${LEFT - 6} y=${y(at) + 4}>${text}</text>`)}
     ${[0, extent / 2, extent].map((at, i) => svg`<text class=${i === 2 ? "" : "step"} x=${x(at)} y=${bottom + 18}>${at}</text>`)}
-    ${enough}${before}${sides.map(curve)}<line class="now" x1=${x(step)} x2=${x(step)} y1=${TOP - 4} y2=${bottom} /></svg></figure>`;
+    ${enough}${before}<svg width=${x(last) + 1}>${sides.map(curve)}</svg><line class="now" x1=${x(step)} x2=${x(step)} y1=${TOP - 4} y2=${bottom} /></svg></figure>`;
 }
 
 export const chart = (m, widget) => html`<div class="curves">${PARTS.map((part) => plot(part, m, (step) => widget.set({step})))}${followMark(m, widget)}</div>`;
