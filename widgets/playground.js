@@ -54,7 +54,7 @@ const another = ({set, state}) => html`<button type="button" @click=${() => set(
 
 function view(m, widget) {
   const {bench, bench: {met}} = widget.data;
-  return html`${training(widget)}<div class="told">${backLink(widget)}${status(m, widget)}${met ? html`<b>Goal met: ${met}</b>` : nothing}</div>
+  return html`${training(widget)}<div class="told">${backLink(widget)}${status(m, widget)}${met ? html`<b class="met">Goal met: ${met}</b>` : nothing}</div>
     <div class="example"><p class="title"><span>${TASKS[m.task].asks}${question(m, widget.data)}</span> ${another(widget)}</p>${drawnPart(bench, "example", () => strip(m, widget))}</div>
     <div class="floor ${m.change ? "compared" : m.isWide ? "wide" : ""}" aria-busy=${m.isAwaited}>${drawnPart(bench, "curves", () => chart(m, widget))}
     <div class=${m.change ? "models two" : "models"}>${m.sides.map((one, i) => drawnPart(bench, i, () => side(one, i, m, widget)))}
@@ -68,11 +68,8 @@ const SMALL = 3500; // numbers: a model of 32 has ten thousand
 const changed = ({spec}) => Object.keys(PARTS).filter((name) => name !== "seed" && spec[name] !== openingOf(spec.task)[name]);
 const isSwitch = (name) => PARTS[name].options.length === 2;
 
-/** Whether the chosen symbol is the only one of the example whose answer is wrong. */
-function isOnlyWrong({at, example: {targets}, sides: [{isRight}]}) {
-  const wrong = targets.map((target, i) => (target >= 0 && !isRight[i] ? i : -1)).filter((i) => i >= 0);
-  return wrong.length === 1 && wrong[0] === at;
-}
+/** Whether the first answer of the example is chosen, and wrong. */
+const isFirstWrong = ({at, example: {targets}, sides: [{isRight}]}) => !isRight[at] && at === targets.findIndex((target) => target >= 0);
 
 const KEY = "play"; // of the fields in the address
 
@@ -102,7 +99,7 @@ const widgetOf = defineWidget({
   challenges: {
     smallest: (m) => m.task === "repeat" && m.step > 0 && m.sides[0].share >= ENOUGH && m.sides[0].count <= SMALL,
     "one-switch": (m) => m.task === "repeat" && m.sides[0].step >= 200 && m.sides[0].share < 0.5 && changed(m).length === 1 && isSwitch(changed(m)[0]),
-    unsorted: (m) => m.task === "sort" && m.sides[0].isRead && m.spec.positions === "none" && m.sides[0].step >= 200 && isOnlyWrong(m)
+    unsorted: (m) => m.task === "sort" && m.sides[0].isRead && m.spec.positions === "none" && m.sides[0].step >= 200 && isFirstWrong(m)
   }
 });
 

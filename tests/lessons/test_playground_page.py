@@ -38,7 +38,7 @@ def test_every_opening_learns_with_every_seed():
 def test_one_layer_and_missing_positions_stay_below(said):
     assert f"mask {mean('repeat', 'opening')} one layer {mean('repeat', 'one layer')}" in said
     assert f" no positions {mean('repeat', 'no positions')} neither positions nor mask" in said
-    assert f"nor mask {mean('repeat', 'no positions, no mask')} The last is hardly more" in said
+    assert f"nor mask {mean('repeat', 'no positions, no mask')} The last is hardly better" in said
     assert f"With one layer, {mean('recall', 'one layer')} of the answers" in said
     for task, change, most in (
         ("repeat", "one layer", 0.4), ("repeat", "one layer, MLP", 0.4),

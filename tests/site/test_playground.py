@@ -170,6 +170,17 @@ def test_try_it_trains_at_once_and_leads_back(open_page, width):
         expect(back).to_have_count(0)
 
 
+def test_no_curve_of_a_comparison_runs_past_the_cursor(open_page):
+    """One of the two has come further before."""
+    with open_page(f"{PAGE}?{SMALL}&play.step=90&play.pace=0") as page:
+        page.wait_for_function(READ, timeout=WAIT)
+        show(page, f"{SMALL}&play.step=20&play.versus=layers-2&play.pace=0")
+        assert len(value(page, "sides[0].losses")) == 90
+        ends = [float(e.get_attribute("width")) for e in part(page, ".curve svg").all()]
+        nows = [float(e.get_attribute("x1")) for e in part(page, ".now").all()]
+        assert ends == pytest.approx([now + 1 for now in nows])
+
+
 def test_two_trainings_go_side_by_side_and_the_one_before_stays_dotted(open_page):
     with open_page(f"{PAGE}?{SMALL}&play.step=20&play.pace=0") as page:
         page.wait_for_function(READ, timeout=WAIT)
@@ -244,11 +255,19 @@ def test_a_training_that_the_worker_forgot_is_made_again(open_page):
         expect(part(page, ".status progress")).to_have_count(0)
 
 
+def distance(upper, lower):
+    return lower.bounding_box()["y"] - upper.bounding_box()["y"]
+
+
 def test_the_mark_is_followed(open_page):
     """Three presses lead along, and what they tell is what the maps show."""
     with open_page(f"{PAGE}?play.step=200&play.pace=0") as page:
         page.wait_for_function(READ, timeout=WAIT)
         told = part(page, ".mark span")
+        tops = [part(page, name).first for name in (".training", ".weight-map")]
+        expect(told).to_contain_text("Head 1.1 leaves a mark at a letter")
+        expect(part(page, ".mark [aria-pressed=true]")).to_have_count(0)
+        place = distance(*tops)
         for name, says, at, is_off in (
             ("1 The first h", "Head 1.1 looks at the b before it.", 8, False),
             ("2 The second b", "finds it at the h", 16, False),
@@ -259,6 +278,7 @@ def test_the_mark_is_followed(open_page):
             expect(button(page, name)).to_have_attribute("aria-pressed", "true")
             shown = [value(page, name) for name in ("at", "sides[0].heads[0].isOff")]
             assert shown == [at, is_off]
+            assert distance(*tops) == place, "no map moves"
         page.get_by_label("Compare with").select_option("1 layer")
         expect(part(page, ".mark")).to_have_count(0)
 

@@ -29,7 +29,8 @@ STATES = {
         "goals": {
             "smallest": "play.width=16&play.rate=0.02&play.step=220",
             "one-switch": "play.scale=0&play.step=200",
-            "unsorted": "play.task=sort&play.positions=none&play.step=300&play.at=9",
+            "unsorted": "play.task=sort&play.positions=none&play.step=300&play.at=9"
+            "&play.example=1",
         },
     },
 }  # fmt: skip

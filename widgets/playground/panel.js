@@ -32,7 +32,7 @@ export function tasks(widget) {
   if (data.tasks.length === 1) return nothing;
   return bar(widget, "task", data.tasks, data.tasks.map((task) => TASKS[task].title), {
     label: "Task", now: state.task,
-    choose: (task) => change(widget, {...USUAL, seed: state.seed, task, at: null})
+    choose: (task) => change(widget, {...USUAL, seed: state.seed, task, example: 0, at: null})
   });
 }
 
