@@ -36,6 +36,7 @@ export function shown(data, state) {
   const {opening, story = {}} = data;
   const isOpening = isOf(opening, state);
   const reading = isOpening ? opening : story.reading ?? opening;
+  const {arrived = null, problem = "", about} = story.asking ?? {};
   const {pieces, guesses} = reading;
   const at = Math.min(state.at ?? Infinity, pieces.length - 1);
   const heads = data.heads.map(({name}, head) => ({name, isOff: reading.off.includes(head), row: rowOf(reading, head, at)}));
@@ -47,8 +48,8 @@ export function shown(data, state) {
     follows: pieces[at + 1],
     told: told(data.heads[state.head]),
     isWriting: Boolean(story.left),
-    arrived: isOpening && !story.left ? null : story.asking?.arrived ?? null,
-    problem: isOpening ? "" : story.asking?.problem ?? ""
+    arrived: isOpening && !story.left ? null : arrived,
+    problem: isOf(reading, state) && !isOf(about, state) ? "" : problem // a text that is read may be too long to go on
   };
 }
 

@@ -139,7 +139,8 @@ def test_until_a_text_is_read_the_last_one_stands(published, tokens):
     found = shown(published, asked, text="Another text")
     assert len(found["pieces"]) == len(tokens)
     assert found["arrived"] == 0.5
-    asked["asking"] = {"arrived": None, "problem": "No."}
+    other = START | {"text": "Another text"}
+    asked["asking"] = {"arrived": None, "problem": "No.", "about": other}
     failed = shown(published, asked, text="Another text")
     assert failed["problem"] == failed["sentence"] == "No."
     assert shown(published, asked)["problem"] == "", "the opening stands"

@@ -4,7 +4,7 @@ const SCRIPT = "The model could not be loaded: its script is missing, or failed.
 const WORKERS = "The model could not be loaded: this browser runs no workers.";
 
 /**
- * {ask(question), arrived, problem}. file: of the weights, of `size` bytes; script: another
+ * {ask(question), arrived, problem, about}. file: of the weights, of `size` bytes; script: another
  * worker that answers alike. Starts nothing before the first question, one of lib/reader.js; null
  * only loads the model. ask returns false while another question is in work: the caller asks again
  * after it. onAnswer(reading, question) hears of each answer; then onChange() does, and of problems,
@@ -17,6 +17,7 @@ export function askStoryteller({file, size, script = "./storyteller-worker.js"},
     /** How much has arrived of the model, 0 to 1; null before it is asked for, and when it is there. */
     arrived: null,
     problem: "", // in words
+    about: null, // the question of the problem
     ask
   };
 
@@ -49,7 +50,7 @@ export function askStoryteller({file, size, script = "./storyteller-worker.js"},
     if (bytes === undefined) {
       const question = asked;
       asked = undefined;
-      Object.assign(told, {arrived: null, problem});
+      Object.assign(told, {arrived: null, problem, about: question});
       if (!problem) onAnswer(reading, question);
     } else told.arrived = Math.min(1, bytes / size);
     onChange();
