@@ -33,7 +33,7 @@ export function guide(m, widget) {
   if (step >= FREE) return nothing;
   const {told, presses = []} = stepOf(m, widget, step);
   return html`<section class="guide" aria-label="Guided start"><p class="dots" aria-hidden="true">${[1, 2, 3, 4, 5].map((i) => html`<i class=${i <= step ? "on" : ""}></i>`)}</p>
-    <p role="status">${told}</p>
+    <p role="status" tabindex="-1">${told}</p>
     ${presses.map(([name, act]) => html`<button type="button" class="main" @click=${act}>${name}</button>`)}
     <button type="button" class="skip" @click=${() => leave(widget, {guide: FREE}, CHOSEN_WORD)}>${step === 5 ? "Explore freely" : "Skip the tour"}</button></section>`;
 }
@@ -48,7 +48,7 @@ function stepOf(m, widget, step) {
     case 2: return {told: html`<b>Press a word</b>, best ${boxed(wordAt(m), {...m, at: -1})}${entry.causal && at === pieces.length - 1 ? ", the last one" : ""}: arcs show where each of the model’s ${count} heads looks from there.`};
     case 3: return m.isOwn ? ownStep(m, widget)
       : {told: html`<b>Press a head</b>, a square below: its arcs will stand alone. Try ${name}, in the dashed frame.`};
-    case 4: return {told: html`Head ${name} looks from ${token(at)} at ${token(to)}, ${chance(row[to])}, and takes what it finds into the guess. <b>Switch head ${name} off</b>: what will the model guess without it?`};
+    case 4: return {told: html`Head ${name} looks from ${token(at)} at ${token(to)}, ${chance(row[to])}, and takes what it finds into the guess. What will the model guess without it?`, presses: [[`Switch head ${name} off`, () => leave(widget, {off: [name], head: name, guide: 5}, ".guide [role]")]]};
     default: return {told: whole ? html`Without head ${reading.off.map(([layer, head]) => nameOf({layer, head})).join(" and ")}, ${boxed(whole.text, m)} ${fate(whole)}${
       whole.text === first.text ? "" : html`; first is now ${boxed(first.text, m)}${entry.kind === "storyteller" && BEGINS.test(first.text) ? ", which begins a word" : ""}, with ${chance(first.share)}`}. ${set(deedOf(m, widget), m)} <b>This is how you know what a head does: see where it looks, take it away, and see what changes.</b>` : m.isRead ? html`All heads are on again: ${boxed(first.text, m)} has ${chance(first.share)}. <b>Press another head</b>${entry.kind === "storyteller" && reading.text === entry.examples[0].text ? ", 2.4 for one" : ""}, and switch that off.` : "Reading the text without it …", presses: NEXT.map(([title, fold]) => [title, () => goOn(widget, fold)])};
   }
@@ -86,8 +86,8 @@ export function showGuide({root, data: {bench}}, selector) {
     const {position, top} = getComputedStyle(text);
     const pinned = position === "sticky" ? parseFloat(top) + text.getBoundingClientRect().height : HEAD;
     const most = card.getBoundingClientRect().top - pinned - GAP;
-    const by = Math.min(target.getBoundingClientRect().bottom + GAP - innerHeight, most);
-    if (by > 0 || most < 0) scrollBy({top: by, behavior: matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth"});
+    const by = Math.min(Math.max(0, target.getBoundingClientRect().bottom + GAP - innerHeight), most);
+    if (by) scrollBy({top: by, behavior: matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth"});
   });
 }
 

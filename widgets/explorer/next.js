@@ -66,7 +66,7 @@ export const verdict = (m, widget) => {
   const isMeasured = typeof measured === "number";
   const third = whole && whole.text === first.text && second ? second : first;
   const named = isAsking ? "a head" : off.length > 1 ? (off.length === 2 ? "both" : `these ${off.length}`) : `head ${off.map(([layer, head]) => nameOf({layer, head})).join() || m.name}`;
-  return html`<div class=${isAsking ? "verdict asking" : "verdict"}><div class="outcome">
+  return html`<div class=${isAsking || (step === 4 && !off.length) ? "verdict asking" : "verdict"}><div class="outcome">
     ${row("all heads on", guess(before.text, m), before.share, chance(before.share))}
     ${row(`without ${named}`, guess(before.text, m), whole ? whole.now : measured || 0, whole || isMeasured ? chance(whole ? whole.now : measured) : "?", whole || isMeasured ? "now" : "unknown")}
     ${whole ? row(third === first ? "first is now" : "second is now", guess(third.text, m), third.share, chance(third.share), "now first")

@@ -23,6 +23,6 @@ export function take(widget, found) {
   const {guide} = widget.state;
   widget.set({head: nameOf(m.reading.heads[ranked(found)[0]]), to: null, ...next(widget, 3)}, {silently: true});
   if (guide !== HEADS) return;
-  widget.root.querySelector(".switches input")?.focus({preventScroll: true}); // which comes next, the button has gone
+  widget.root.querySelector(".guide .main")?.focus({preventScroll: true}); // which comes next, the button has gone
   showGuide(widget, ".verdict");
 }
