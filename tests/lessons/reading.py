@@ -14,6 +14,22 @@ def said(page, selector):
     return " ".join(page.select_one(selector).get_text().split())
 
 
+def shows(page, selector, *values):
+    """Whether these numbers stand in the element in this order, each by itself: not 4 % in 14 %."""
+    rest = said(page, selector).replace("\N{MINUS SIGN}", "-")
+    for value in values:
+        found = re.search(rf"(?<![\d.,]){re.escape(value)}(?![\d%]|[.,]\d)", rest)
+        if found is None:
+            return False
+        rest = rest[found.end() :]
+    return True
+
+
+def share(number, digits=0):
+    """As a page writes it, for ``shows``."""
+    return f"{100 * number:.{digits}f} %"
+
+
 def cells(page, label):
     """The rows of the table that the cell ``label`` shows, without its head."""
     table = page.select(f"#{label} tr, #cell-{label} tr")
