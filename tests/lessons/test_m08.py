@@ -1,8 +1,7 @@
-"""m08: its sentences against numbers computed here."""
+"""m08: its claims against numbers computed here, on other texts than the page's."""
 
 import json
 import math
-import re
 from functools import cache
 
 import pytest
@@ -18,7 +17,7 @@ from models.weights import load
 from modules.m08_patterns import gpt2, rival
 from modules.m08_patterns.circuits import head_matrices, match_and_copy, on_diagonal
 from tests.conftest import ROOT
-from tests.lessons.reading import numbers, output
+from tests.lessons.reading import cells, numbers, output, share, shows
 
 PAGE = "modules/m08_patterns/lesson.html"
 BLIND = math.log(32)
@@ -43,16 +42,23 @@ def fresh_texts():
 
 
 @torch.no_grad()
+def losses(model, off=()):
+    """Of the guess after each place, the mean over fresh texts."""
+    logits = model(fresh_texts(), off=off).logits[:, :-1]
+    return F.cross_entropy(logits.mT, fresh_texts()[:, 1:], reduction="none").mean(0)
+
+
 def loss_on_what_repeats(model, off=()):
-    tokens = fresh_texts()
-    logits = model(tokens, off=off).logits[:, :-1]
-    return F.cross_entropy(logits.mT, tokens[:, 1:], reduction="none")[:, HALF:].mean().item()
+    return losses(model, off)[HALF:].mean().item()
+
+
+# ---- The model that induces --------------------------------------------------------------------
 
 
 def test_the_text_of_the_prediction_is_the_lab_s_and_nearly_all_right_the_second_time(page):
     text = signs(12, 4)
     assert text[:12] == text[12:]
-    assert " ".join(text) in " ".join(page.select_one(".lead-in").get_text().split())
+    assert page.select_one(".lead-in").get_text().split() == list(text)
     model = checkpoint()
     tokens = model.encode(list(text))
     with torch.no_grad():
@@ -64,39 +70,24 @@ def test_the_text_of_the_prediction_is_the_lab_s_and_nearly_all_right_the_second
     assert math.log(12) > 50 * -given[12:].log().mean(), "far better than one in twelve"
 
 
-def test_the_loss_falls_where_the_text_begins_to_repeat(page):
-    tokens, model = fresh_texts(), checkpoint()
-    with torch.no_grad():
-        logits = model(tokens).logits[:, :-1]
-    places = F.cross_entropy(logits.mT, tokens[:, 1:], reduction="none").mean(0)
+def test_the_loss_falls_where_the_text_begins_to_repeat():
+    places = losses(checkpoint())
     assert (places[: HALF - 1] - BLIND).abs().max() < 0.15
-    assert places[HALF - 1] > BLIND - 0.1, (
-        "the sign before the 25th is new, so nothing can be looked up"
-    )
+    assert places[HALF - 1] > BLIND - 0.1, "what stands before the 25th is new: nothing to look up"
     assert places[HALF:].max() < 0.1
 
 
 def test_the_best_heads_are_those_of_the_committed_scores(page):
-    rows = [
-        [cell.get_text() for cell in row.select("td")] for row in page.select("#found tbody tr")
-    ]
-    seed = json.loads((ROOT / "models/storyteller/scores/storyteller.json").read_text())["seeds"][
-        "0"
-    ]
+    seed = storyteller_scores()
+    trained, untrained = (at["held out"]["heads"] for at in (seed, seed["on the way"]["0"]))
     looks = ["previous", "punctuation", "induction"]
-    untrained = seed["on the way"]["0"]["held out"]["heads"]
-    for (words, head, now, before), look in zip(rows, looks, strict=True):
-        best = max(seed["held out"]["heads"], key=lambda h: h[look])
-        assert head == f"storyteller, {best['layer'] + 1}.{best['head'] + 1}", words
-        assert float(now) == pytest.approx(best[look], abs=0.0051)
-        assert float(before) == pytest.approx(max(h[look] for h in untrained), abs=0.0051)
-    assert [row[1].split()[-1] for row in rows[:1]] == ["2.4"]
-    assert rows[2][1].endswith("4.3")
-    trained, before = (
-        max(h["induction"] for h in heads) for heads in (seed["held out"]["heads"], untrained)
-    )
-    assert round(trained, 2) == 0.1
-    assert 9 <= trained / before < 10, "nine times what any head gave before"
+    best = {look: max(trained, key=lambda head, look=look: head[look]) for look in looks}
+    for (_, head, *weights), look in zip(cells(page, "found"), looks, strict=True):
+        assert head.endswith(f"{best[look]['layer'] + 1}.{best[look]['head'] + 1}")
+        want = best[look][look], max(head[look] for head in untrained)
+        assert [float(weight) for weight in weights] == pytest.approx(want, abs=0.0051)
+    names = [(best[look]["layer"], best[look]["head"]) for look in ("previous", "induction")]
+    assert names == [(1, 3), (3, 2)], "2.4 and 4.3, of which the page goes on to tell"
 
 
 def test_seeds_fall_together_and_one_layer_stays(page):
@@ -108,40 +99,40 @@ def test_seeds_fall_together_and_one_layer_stays(page):
         assert run[4] < 0.02
     for seed, turned in zip("012", (2, 1, 1), strict=True):
         first = [head["previous"] for head in history(seed=seed)[-1]["heads"][:2]]
-        assert sum(share > 0.3 for share in first) == turned
-        losses = {point["step"]: point["repeated_loss"] for point in history(seed=seed)}
-        assert losses[0] > 4.4
-        assert abs(losses[50] - BLIND) < 0.05
-        assert losses[200] > BLIND - 0.1
+        assert sum(weight > 0.3 for weight in first) == turned
+        by_step = {point["step"]: point["repeated_loss"] for point in history(seed=seed)}
+        assert by_step[0] > 4.4
+        assert abs(by_step[50] - BLIND) < 0.05
+        assert by_step[200] > BLIND - 0.1
     ends = numbers(lines[-1].split(":")[1])
     assert len(ends) == 3
     assert min(ends) > 1.8
     assert loss_on_what_repeats(checkpoint()) == pytest.approx(two[0][4], abs=0.02)
-    single = load(ROOT / "models/induction/weights/one-layer-4000.safetensors")
+    single = checkpoint(4000, "one-layer")
     assert loss_on_what_repeats(single) == pytest.approx(1.83, abs=0.06)
 
 
 @torch.no_grad()
 def test_what_looks_odd_in_the_lab(page):
-    """Layer 2 parks its weight while nothing fits; the bump at step 300 is signs that came."""
-    tokens, shown = fresh_texts(), output(page, "too-early").splitlines()
+    """Layer 2 parks its weight while nothing fits; the bump is signs that came."""
+    tokens = fresh_texts()
     weights = checkpoint()(tokens).weights[1][:, :, 1:HALF, :HALF]
     assert weights.amax(-1).mean((0, 2)).min() > 0.5, "more than half to one sign, in both heads"
+    *lines, blind = (numbers(line) for line in output(page, "too-early").splitlines())
     loss, came = {}, {}
-    for line, step in zip(shown, (50, 100, 200, 300, 400, 1000), strict=False):
-        shares = checkpoint(step)(tokens).logits.softmax(-1)[:, : HALF - 1]
+    for step, shown in lines:
+        shares = checkpoint(int(step))(tokens).logits.softmax(-1)[:, : HALF - 1]
         has_come = F.one_hot(tokens[:, : HALF - 1], 32).cumsum(1).bool()
         seen = (shares * has_come).sum(-1)
         right = shares.gather(2, tokens[:, 1:HALF, None])[..., 0]
         loss[step], came[step] = -right.log().mean(), -(1 - seen).log().mean()
-        assert numbers(line.split(":")[1])[0] == pytest.approx(100 * seen.mean().item(), abs=2)
-    blind = sum(n / 32 for n in range(1, HALF)) / (HALF - 1)
-    assert numbers(shown[-1])[0] == pytest.approx(100 * blind, abs=0.51)
-    assert loss[100] < loss[200] < loss[300] > loss[400] > loss[1000]
+        assert shown == pytest.approx(100 * seen.mean().item(), abs=2)
+    assert blind[0] == pytest.approx(100 * sum(n / 32 for n in range(1, HALF)) / 23, abs=0.51)
     assert abs(loss[100] - loss[50]) < 0.05
-    assert max(came, key=came.get) == 300
+    assert loss[100] < loss[200] < loss[275] > loss[400] > loss[1000]
+    assert max(came, key=came.get) == 275
     assert came[200] > came[100]
-    assert came[300] - came[1000] > 0.7 * (loss[300] - loss[1000])
+    assert came[275] - came[1000] > 0.7 * (loss[275] - loss[1000])
 
 
 def places_back(signs, texts):
@@ -156,9 +147,9 @@ def test_one_layer_knows_what_is_left_and_not_what_followed():
     tokens, texts = fresh_texts()[:128], torch.arange(128)
     single = checkpoint(4000, "one-layer")
     shares = single(tokens).logits.softmax(-1)
-    best = single(tokens).logits[:, HALF:-1].argmax(-1) == tokens[:, HALF + 1 :]
-    assert best.float().mean().item() == pytest.approx(0.6, abs=0.03)
     guesses = shares.argmax(-1)
+    best = guesses[:, HALF:-1] == tokens[:, HALF + 1 :]
+    assert best.float().mean().item() == pytest.approx(0.6, abs=0.03)
     back = [n for i in range(24, 47) for n in places_back(guesses[:, i], tokens[:, : i + 1])]
     assert sum(n in (*range(16, 23), 24) for n in back) / len(back) > 0.99
     left = [shares[:, i].gather(1, tokens[:, i - HALF + 1 : HALF]).sum(1) for i in range(24, 47)]
@@ -177,13 +168,17 @@ def test_one_layer_knows_what_is_left_and_not_what_followed():
 
 
 def test_the_rivals_say_what_their_box_says(page):
-    found = json.loads((ROOT / "modules/m08_patterns/rival.json").read_text(encoding="utf-8"))
-    larger, ordinary = (found[name]["seeds"] for name in rival.SIZES)
+    runs = json.loads((ROOT / "modules/m08_patterns/rival.json").read_text(encoding="utf-8"))
+    larger, ordinary = (runs[name]["seeds"] for name in rival.SIZES)
     assert min(len(larger), len(ordinary)) > 1
-    for run in [*larger.values(), *ordinary.values()]:
-        falls = list(run["repeated_loss"].values())
-        assert falls[-1] < 1 < run["repeated_loss"]["1000"], "far, and later than our two layers"
-        assert max(head["induction"] for head in run["heads"]) < 0.1
+    shown = [numbers(line.split(":")[-1])[-2:]
+             for line in output(page, "rivals").splitlines() if "seed " in line]  # fmt: skip
+    for printed, run in zip(shown, [*larger.values(), *ordinary.values()], strict=True):
+        *_, last = run["repeated_loss"].values()
+        induction = max(head["induction"] for head in run["heads"])
+        assert printed == pytest.approx([last, induction], abs=0.0051)
+        assert last < 1 < run["repeated_loss"]["1000"], "far, and later than our two layers"
+        assert induction < 0.1
     assert rival.goes_by(checkpoint())["asks"] > 0.99, "our two layers go by the sign that asks"
     one = {"goes_by": rival.goes_by(checkpoint(4000, "one-layer"))}
     for run in [one, larger["0"], larger["2"], *ordinary.values()]:
@@ -191,11 +186,6 @@ def test_the_rivals_say_what_their_box_says(page):
         assert age + place > 0.2
         assert age + place > 2 * asks, "by age and place"
     assert larger["1"]["goes_by"]["asks"] > 0.7, "though no head looks there"
-    lines = output(page, "rivals").splitlines()
-    shown = [numbers(line.split(":")[-1])[-2:] for line in lines if "seed " in line]
-    for (loss, score), run in zip(shown, [*larger.values(), *ordinary.values()], strict=True):
-        assert loss == pytest.approx([*run["repeated_loss"].values()][-1], abs=0.0051)
-        assert score == pytest.approx(max(h["induction"] for h in run["heads"]), abs=0.0051)
 
 
 @pytest.mark.slow
@@ -203,6 +193,9 @@ def test_a_rival_trains_again():
     run = rival.train("two layers, ordinary", 0, steps=30)
     assert list(run["repeated_loss"]) == ["30"]
     assert len(run["heads"]) == 4
+
+
+# ---- Two heads, one after the other ------------------------------------------------------------
 
 
 def test_without_notes_the_later_head_is_lost(page):
@@ -217,54 +210,48 @@ def test_without_notes_the_later_head_is_lost(page):
     after = places.roll(1, -1)[:, HALF:]  # the place after the same sign, for what repeats
     for (weight, loss), off in zip(lines, offs, strict=True):
         with torch.no_grad():
-            weights = model(tokens, off=off).weights[1][:, 0, HALF:]
-        assert (weights * after).sum(-1).mean().item() == pytest.approx(weight, abs=0.03)
+            run = model(tokens, off=off)
+        looks = (run.weights[1][:, 0, HALF:] * after).sum(-1).mean().item()
+        assert looks == pytest.approx(weight, abs=0.03)
         assert loss_on_what_repeats(model, off) == pytest.approx(loss, abs=0.15)
     assert lines[3][0] < 0.05
-    assert lines[3][1] > BLIND
-    with torch.no_grad():
-        run = model(tokens, off=offs[3])
+    assert lines[3][1] > BLIND, "misled, not only ignorant"
     looks = run.weights[1].sum(1)[:, HALF:-1] @ F.one_hot(tokens, 32).float()
     copied = run.logits[:, HALF:-1].argmax(-1) == looks.argmax(-1)
     assert copied.float().mean() > 0.8, "layer 2 still copies what it looks at"
 
 
+@torch.no_grad()
 def test_head_2_1_follows_the_note_to_the_wrong_sign(page):
     """By a hook in the whole model, which exchanges what the first layer's attention adds."""
-    cells = page.select("#exchange .static-form tbody td")
-    right, wrong = (numbers(cell.get_text())[0] / 100 for cell in cells)
-    model, tokens = checkpoint(), fresh_texts()
+    [(right, wrong)] = [[numbers(cell)[0] / 100 for cell in row]
+                        for row in cells(page, "exchange .static-form")]  # fmt: skip
+    model, asks = checkpoint(), torch.arange(HALF - 1)
 
     def exchange(module, inputs, out):
         return torch.cat([out[:, 12:HALF], out[:, :12], out[:, HALF:]], dim=1)
 
     hook = model.layers[0].attention.out_proj.register_forward_hook(exchange)
-    with torch.no_grad():
-        weights = model(tokens).weights[1][:, 0]
+    weights = model(fresh_texts()).weights[1][:, 0, HALF + asks].mean(0)
     hook.remove()
-    asks = torch.arange(HALF - 1)
-    for shown, at in ((right, asks + 1), (wrong, (asks + 13) % HALF)):
-        by_place = [weights[:, HALF + j, k].mean() for j, k in zip(asks, at, strict=True)]
-        assert torch.stack(by_place).mean().item() == pytest.approx(shown, abs=0.03)
+    # By how far the key stands behind the place before the right sign: 1 is the right sign, 13
+    # the one with its note, 12 the one with what layer 1 wrote at the sign that asks.
+    by_distance = [weights[asks, (asks + d) % HALF].mean().item() for d in range(HALF)]
+    assert by_distance[1] == pytest.approx(right, abs=0.03)
+    assert by_distance[13] == pytest.approx(wrong, abs=0.03)
     assert right < 0.05
     assert wrong > 0.6
-    # The third token has what layer 1 wrote at the one that asks; the others share what is left.
-    weights = weights[:, HALF + asks].mean(0)
-    third = weights[asks, (asks + 12) % HALF]
-    said = " ".join(page.select_one("#sec-two").get_text().split())
-    shown = re.search(r"Of the rest, (\d+) % goes to the token that now has", said)
-    assert int(shown[1]) / 100 == pytest.approx(third.mean().item(), abs=0.03)
-    assert wrong + right + third.mean() > 0.8
-    by_distance = [weights[asks, (asks + d) % HALF].mean() for d in range(HALF)]
-    assert sorted(range(HALF), key=by_distance.__getitem__)[-2:] == [12, 13]
-    assert sorted(by_distance)[-3] < 0.03
+    [own] = [p for p in page.select("#sec-two p") if p.get_text().startswith("Head 2.1 follows")]
+    assert numbers(own.get_text())[1] / 100 == pytest.approx(by_distance[12], abs=0.03)
+    assert wrong + right + by_distance[12] > 0.8
+    *others, _, _ = sorted(range(HALF), key=by_distance.__getitem__)
+    assert by_distance[others[-1]] < 0.03, "the others share what is left"
+    assert not {12, 13} & {*others}
 
 
 @torch.no_grad()
 def test_each_head_of_layer_1_writes_some_of_the_note():
-    model, tokens = checkpoint(), fresh_texts()
-    out = model.layers[0].attention.out_proj
-    drawn = []
+    model, asks, drawn = checkpoint(), torch.arange(HALF - 1), []
     for head in (0, 1):
         own = slice(32 * head, 32 * head + 32)
 
@@ -273,10 +260,9 @@ def test_each_head_of_layer_1_writes_some_of_the_note():
             x[:, :HALF, own] = x[:, :HALF, own].roll(12, 1)
             return (x,)
 
-        hook = out.register_forward_pre_hook(exchange)
-        weights = model(tokens).weights[1][:, 0]
+        hook = model.layers[0].attention.out_proj.register_forward_pre_hook(exchange)
+        weights = model(fresh_texts()).weights[1][:, 0]
         hook.remove()
-        asks = torch.arange(HALF - 1)
         drawn.append(weights[:, asks + HALF, (asks + 13) % HALF].mean().item())
     assert drawn[1] > drawn[0] > 0.1
 
@@ -286,39 +272,34 @@ def test_the_diagram_says_what_the_model_does(page):
     assert (text[3:5], text[15:17]) == ("bc", "bc")
     with torch.no_grad():
         run = model(model.encode(list(text)))
-    rows = [[cell.get_text() for cell in row.select("td")]
-            for row in page.select("#two-steps .static-form tbody tr")]  # fmt: skip
-    weights = [run.weights[0][0, 1, 4, 3], run.weights[1][0, 0, 15, 4]]
-    assert [row[3] for row in rows] == [f"{100 * weight:.0f}\u202f%" for weight in weights]
-    assert run.weights[0][0, 1, 4].argmax() == 3
-    before = run.weights[0][0, 1].diagonal(-1)  # "further on, head 1.2 is less sharp"
-    assert before[:6].min() > before[12:].max()
-    assert run.weights[1][0, 0, 15].argmax() == 4
+    at_c, at_b = run.weights[0][0, 1, 4], run.weights[1][0, 0, 15]
+    shown = [row[3] for row in cells(page, "two-steps .static-form")]
+    assert shown == [f"{100 * weight:.0f}\u202f%" for weight in (at_c[3], at_b[4])]
+    assert at_c.argmax() == 3
+    assert at_b.argmax() == 4
     assert VOCABULARY[run.logits[0, 15].argmax()] == "c"
+    before = run.weights[0][0, 1].diagonal(-1)
+    assert before[:6].min() > before[12:].max(), "in the second half 1.2 no longer looks back"
 
 
+@torch.no_grad()
 def test_a_circuit_is_the_model_s_own_arithmetic():
     """One text of two signs, by hand from W_Q, W_K, W_V and W_O, against the whole model."""
     model = checkpoint()
     first = model.layers[0]
     tokens = model.encode(list("kc"))
-    with torch.no_grad():
-        run = model(tokens)
-        x, places = model.embedding[tokens[0]], model.positions[:2]
-        read = first.norm(x)
-        added = 0
-        for head in (0, 1):
-            W_Q, W_K, W_V, W_O = head_matrices(first, head)
-            b_q, b_k, b_v = first.attention.qkv_proj.bias.split(64)
-            own = slice(32 * head, 32 * head + 32)
-            q, k = (read + places) @ W_Q + b_q[own], (read + places) @ W_K + b_k[own]
-            scores = (q @ k.T / 32**0.5).masked_fill(torch.ones(2, 2).triu(1).bool(), -torch.inf)
-            torch.testing.assert_close(
-                scores.softmax(-1), run.weights[0][0, head], atol=1e-5, rtol=0
-            )
-            added = added + scores.softmax(-1) @ (read @ W_V + b_v[own]) @ W_O
-        torch.testing.assert_close(x + added + first.attention.out_proj.bias, run.residual[1][0],
-                                   atol=1e-4, rtol=0)  # fmt: skip
+    run, x = model(tokens), model.embedding[tokens[0]]
+    read, added = first.norm(x), 0
+    for head in (0, 1):
+        W_Q, W_K, W_V, W_O = head_matrices(first, head)
+        b_q, b_k, b_v = (b[32 * head : 32 * head + 32]
+                         for b in first.attention.qkv_proj.bias.split(64))  # fmt: skip
+        q, k = ((read + model.positions[:2]) @ W + b for W, b in ((W_Q, b_q), (W_K, b_k)))
+        scores = (q @ k.T / 32**0.5).masked_fill(torch.ones(2, 2).triu(1).bool(), -torch.inf)
+        torch.testing.assert_close(scores.softmax(-1), run.weights[0][0, head], atol=1e-5, rtol=0)
+        added = added + scores.softmax(-1) @ (read @ W_V + b_v) @ W_O
+    want = x + added + first.attention.out_proj.bias
+    torch.testing.assert_close(want, run.residual[1][0], atol=1e-4, rtol=0)
 
 
 def test_it_learns_where_to_look_before_what_to_say(page):
@@ -327,75 +308,74 @@ def test_it_learns_where_to_look_before_what_to_say(page):
         match, copy = match_and_copy(checkpoint(step))
         assert [on_diagonal(match), on_diagonal(copy)] == [fits, copies]
         assert fits >= copies
-    by_step = {step: (fits, copies) for step, fits, copies in lines}
-    assert by_step[250][0] > 16
-    assert by_step[250][1] <= 1
-    assert by_step[1000] == (32, 32)
+    assert lines[-1] == [1000, 32, 32], "in both tables, each row"
     # So it is between each head of layer 1 and each of layer 2.
-    for earlier in (0, 1):
-        for later in (0, 1):
-            early = list(map(on_diagonal, match_and_copy(checkpoint(250), earlier, later)))
-            assert early[0] > 16
-            assert early[1] <= 1
+    for heads in ((0, 0), (0, 1), (1, 0), (1, 1)):
+        fits, copies = map(on_diagonal, match_and_copy(checkpoint(250), *heads))
+        assert fits > 16
+        assert copies <= 1
+    for label in ("three-marks", "three-copies"):
+        table = page.select_one(f"#cell-{label} table")
+        rows = [row.find(["th", "td"]).get_text() for row in table.select("tbody tr")]
+        columns = [cell.get_text().split()[-1] for cell in table.select("thead th")[1:]]
+        assert rows == columns
+
+
+# ---- The storyteller ---------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def storyteller():
+    return load(ROOT / "models/storyteller/weights/storyteller.safetensors").double()
 
 
 @torch.no_grad()
-def test_peter_rabbit(page):
-    model = load(ROOT / "models/storyteller/weights/storyteller.safetensors")
+def to_rabbit(model, name):
+    """Head 4.3's row at the last word, and where Rabbit stands."""
     tokenizer = Tokenizer(model.config.vocabulary)
-    tokens = tokenizer.encode('He looked at Peter Rabbit. "Come here," said Peter')
-    pieces = [tokenizer.decode([token]) for token in tokens]
-    at = pieces.index(" Rabbit")
-    assert (pieces[at - 1], pieces[-1]) == (" Peter", " Peter")
-    assert model(torch.tensor([tokens])).weights[3][0, 2, -1].argmax() == at
-    heads = {
-        "as they are": [],
-        "of 2.4": [3],
-        "of 2.2": [1],
-        "of both": [3, 1],
-        "of 2.1, 2.3 instead": [0, 2],
-    }
-    found = {}
-    for name, exchanged in heads.items():
-        found[name] = on_word_and_note(model, exchanged)
-    right, moved = zip(*found.values(), strict=True)
-    said = page.select_one("#sec-larger").get_text()
-    assert f"keeps {right[3]:.2f} of the {right[0]:.2f} that it had" in " ".join(said.split())
-    assert f"gets {moved[3]:.2f}" in said
-    assert right[3] < 0.3 * right[0]
-    assert moved[3] > 4 * moved[0]
-    assert moved[3] > right[3]
-    assert 0.4 < moved[3] / right[0] < 0.5  # "nearly half of the weight"
-    assert right[4] > 0.9 * right[0]
-    assert moved[4] < 1.2 * moved[0]
-    layer = [h["previous"] for h in storyteller_scores()["held out"]["heads"] if h["layer"] == 1]
-    assert [round(layer[head], 2) for head in (3, 1)] == [0.6, 0.37]
-    held_out = storyteller_scores()["held out"]
-    head = next(h for h in held_out["heads"] if (h["layer"], h["head"]) == (3, 2))
-    assert f"head 4.3 gives {head['induction']:.2f} of its weight" in " ".join(said.split())
-    loss = held_out["loss"]
-    assert f"rises from {loss:.2f} to {loss + head['cost']:.2f}" in " ".join(said.split())
-    assert sorted(layer)[-2:] == [layer[1], layer[3]]
-
-
-@torch.no_grad()
-def test_head_4_3_is_only_the_beginning(page):
-    """It takes one name for another, and its copying saves half a nat of a loss above blind."""
-    model = load(ROOT / "models/storyteller/weights/storyteller.safetensors").double()
-    tokenizer = Tokenizer(model.config.vocabulary)
-    tokens = tokenizer.encode('He looked at Jimmy Rabbit. "Come here," said Peter')
+    tokens = tokenizer.encode(f'He looked at {name} Rabbit. "Come here," said Peter')
     at = [tokenizer.decode([token]) for token in tokens].index(" Rabbit")
-    weight = model(torch.tensor([tokens])).weights[3][0, 2, -1, at].item()
-    texts = repeated(model.config.vocabulary)
-    loss = F.cross_entropy(model(texts).logits[:, :-1].mT, texts[:, 1:], reduction="none").mean(0)
+    return model(torch.tensor([tokens])).weights[3][0, 2, -1], at
+
+
+def test_head_4_3_follows_the_notes_of_2_4_and_2_2(page, storyteller):
+    row, at = to_rabbit(storyteller, "Peter")
+    assert row.argmax() == at
+    right, note = zip(
+        *(on_word_and_note(storyteller, heads) for heads in ([], [3], [1], [3, 1], [0, 2])),
+        strict=True,
+    )
+    assert shows(page, "#sec-larger", *(f"{x:.2f}" for x in (right[3], right[0], note[3])))
+    assert right[3] < 0.3 * right[0]
+    assert note[3] > 4 * note[0]
+    assert note[3] > right[3]
+    assert 0.4 < note[3] / right[0] < 0.5, "nearly half of the weight"
+    assert right[4] > 0.9 * right[0], "the control"
+    assert note[4] < 1.2 * note[0]
+    held_out = storyteller_scores()["held out"]
+    layer_2 = [head["previous"] for head in held_out["heads"] if head["layer"] == 1]
+    assert [round(layer_2[head], 2) for head in (3, 1)] == [0.6, 0.37]
+    assert sorted(layer_2)[-2:] == [layer_2[1], layer_2[3]]
+    [head] = [h for h in held_out["heads"] if (h["layer"], h["head"]) == (3, 2)]
+    said = head["induction"], held_out["loss"], held_out["loss"] + head["cost"]
+    assert shows(page, "#sec-larger", *(f"{number:.2f}" for number in said))
+
+
+@torch.no_grad()
+def test_head_4_3_is_only_the_beginning(page, storyteller):
+    """It takes one name for another, and its copying saves half a nat of a loss above blind."""
+    row, at = to_rabbit(storyteller, "Jimmy")
+    texts = repeated(storyteller.config.vocabulary)
+    logits = storyteller(texts).logits[:, :-1]
+    loss = F.cross_entropy(logits.mT, texts[:, 1:], reduction="none").mean(0)
     first, second = (part.mean().item() for part in (loss[:47], loss[48:]))
-    blind = math.log(len(model.config.vocabulary))
-    said = re.sub(r"\s+", " ", page.select_one("#sec-larger").get_text())
-    assert f"it still gives Rabbit {100 * weight:.0f} %" in said
-    assert f"{second:.1f} the second time, for {first:.1f} the first" in said
-    assert f"would cost {blind:.1f}" in said
+    blind = math.log(len(storyteller.config.vocabulary))
+    shown = share(row[at]), *(f"{number:.1f}" for number in (second, first, blind))
+    assert shows(page, "#in-larger", *shown)
+    assert blind < second < first - 0.3
 
 
+@torch.no_grad()
 def on_word_and_note(model, heads, half=48, by=24):
     """Head 4.3's weight on the right word and on the one with its note, place by place.
 
@@ -423,8 +403,7 @@ def on_word_and_note(model, heads, half=48, by=24):
 
 def test_larger_models_and_ours(page):
     one_head_off, first, parked = (
-        [float(x) for x in re.findall(r"0\.\d+", line)]
-        for line in output(page, "larger").splitlines()
+        [x for x in numbers(line) if x < 1] for line in output(page, "larger").splitlines()
     )
     heads = storyteller_scores()["held out"]["heads"]
     costs = sorted(head["cost"] for head in heads)
@@ -436,25 +415,20 @@ def test_larger_models_and_ours(page):
     tokens = fresh_texts()
     with torch.no_grad():
         weights = checkpoint()(tokens).weights[1][:, 0, 1:HALF, :HALF]
-    want = [weights.amax(-1).mean(), weights[..., 0].mean(), sum(1 / n for n in range(2, 25)) / 23]
-    assert parked == pytest.approx([float(x) for x in want], abs=0.02)
+    equal = sum(1 / n for n in range(2, 25)) / 23
+    want = [weights.amax(-1).mean().item(), weights[..., 0].mean().item(), equal]
+    assert parked == pytest.approx(want, abs=0.02)
+    assert equal == pytest.approx(0.12, abs=0.005), "as the answers of Check it say"
     # No certain place and no certain sign gets twice its share.
-    places = weights.mean((0, 1)) / torch.tensor(
-        [sum(1 / (i + 1) for i in range(max(1, j), HALF)) / (HALF - 1) for j in range(HALF)]
-    )
-    assert places.max() < 2
-    signs_there = F.one_hot(tokens[:, :HALF], 32).float()
     fair = torch.ones(HALF, HALF).tril()[1:] / torch.arange(2, HALF + 1)[:, None]
-    share = (weights @ signs_there).sum((0, 1)) / (fair @ signs_there).sum((0, 1))
-    assert share.max() < 2
+    assert (weights.mean((0, 1)) / fair.mean(0)).max() < 2
+    signs_there = F.one_hot(tokens[:, :HALF], 32).float()
+    gets = (weights @ signs_there).sum((0, 1)) / (fair @ signs_there).sum((0, 1))
+    assert gets.max() < 2
 
 
 def test_the_bug_hunt_s_check_fails(page):
-    assert "it guesses Harry" in output(page, "bug-check")
-
-
-def test_answers_of_check_it():
-    assert sum(1 / n for n in range(2, 25)) / 23 == pytest.approx(0.12, abs=0.005)
+    assert output(page, "bug-check").endswith("guesses Harry")
 
 
 # ---- GPT-2 from a local folder -------------------------------------------------------------------
@@ -473,23 +447,20 @@ def tiny_gpt2():
             state[f"h.{i}.{name}.weight"] = torch.randn(size) * 0.3
             state[f"h.{i}.{name}.bias"] = torch.randn(size[1]) * 0.3
         for name in ("ln_1", "ln_2"):
-            state[f"h.{i}.{name}.weight"], state[f"h.{i}.{name}.bias"] = 1 + torch.randn(2, E) * 0.2
-            state[f"h.{i}.{name}.weight"] = state[f"h.{i}.{name}.weight"].clone()
+            for part in ("weight", "bias"):
+                state[f"h.{i}.{name}.{part}"] = 1 + torch.randn(E) * 0.2
     return state
 
 
 @torch.no_grad()
 def by_pytorch_s_own_layers(state, tokens):
     """The maps by torch.nn.TransformerEncoderLayer's parts, in float64."""
-    x = (state["wte.weight"][tokens] + state["wpe.weight"][: len(tokens)]).double()[None]
+    state = {name: part.double() for name, part in state.items()}
+    x = (state["wte.weight"][tokens] + state["wpe.weight"][: len(tokens)])[None]
     hidden = torch.ones(len(tokens), len(tokens)).triu(1).bool()
-    found = []
+    maps = []
     for i in range(LAYERS):
-        part = {
-            k.removeprefix(f"h.{i}."): v.double()
-            for k, v in state.items()
-            if k.startswith(f"h.{i}.")
-        }
+        part = {k.removeprefix(f"h.{i}."): v for k, v in state.items() if k.startswith(f"h.{i}.")}
         attention = nn.MultiheadAttention(E, HEADS, batch_first=True, dtype=torch.float64)
         attention.load_state_dict({
             "in_proj_weight": part["attn.c_attn.weight"].T,
@@ -503,8 +474,8 @@ def by_pytorch_s_own_layers(state, tokens):
         y = F.layer_norm(x, (E,), part["ln_2.weight"], part["ln_2.bias"])
         y = nn.GELU("tanh")(y @ part["mlp.c_fc.weight"] + part["mlp.c_fc.bias"])
         x = x + y @ part["mlp.c_proj.weight"] + part["mlp.c_proj.bias"]
-        found.append(weights[0])
-    return found
+        maps.append(weights[0])
+    return maps
 
 
 def test_gpt2_s_maps_are_pytorch_s():
@@ -526,24 +497,14 @@ def test_a_saved_gpt2_is_read_through_transformers(tmp_path):
     sizes = {"vocab_size": 300, "n_positions": 32, "n_embd": E, "n_layer": 3, "n_head": HEADS}
     transformers.GPT2LMHeadModel(transformers.GPT2Config(**sizes)).save_pretrained(tmp_path)
     letters = {letter: i for i, letter in enumerate("abcdefghijklmnopqrstuvwxyz.Ġ")}
-    (tmp_path / "vocab.json").write_text(json.dumps(letters), encoding="utf-8")
-    (tmp_path / "merges.txt").write_text("#version: 0.2\nt h\nc a\n", encoding="utf-8")
     letters |= {"th": 28, "ca": 29}
     (tmp_path / "vocab.json").write_text(json.dumps(letters), encoding="utf-8")
+    (tmp_path / "merges.txt").write_text("#version: 0.2\nt h\nc a\n", encoding="utf-8")
     tokens, maps = gpt2.found("the cat", tmp_path)
     model = transformers.AutoModel.from_pretrained(tmp_path, attn_implementation="eager")
-    tokenizer = transformers.AutoTokenizer.from_pretrained(tmp_path)
-    ids = tokenizer.encode("the cat")
+    ids = transformers.AutoTokenizer.from_pretrained(tmp_path).encode("the cat")
     assert len(tokens) == len(ids)
     with torch.no_grad():
         theirs = model(torch.tensor([ids]), output_attentions=True).attentions
     for mine, weights in zip(maps, theirs, strict=True):
         torch.testing.assert_close(mine, weights[0], atol=1e-5, rtol=0)
-
-
-def test_the_three_rows_are_named_like_their_columns(page):
-    for label in ("three-marks", "three-copies"):
-        table = page.select_one(f"#cell-{label} table")
-        rows = [row.find(["th", "td"]).get_text() for row in table.select("tbody tr")]
-        columns = [cell.get_text().split()[-1] for cell in table.select("thead th")[1:]]
-        assert rows == columns
