@@ -14,15 +14,21 @@ def said(page, selector):
     return " ".join(page.select_one(selector).get_text().split())
 
 
-def shows(page, selector, *values):
-    """Whether these numbers stand in the element in this order, each by itself: not 4 % in 14 %."""
-    rest = said(page, selector).replace("\N{MINUS SIGN}", "-")
+def in_order(text, *values):
+    """Whether these numbers stand in the text in this order, each by itself: not 4 % in 14 %."""
+    text = " ".join(text.split()).replace("\N{MINUS SIGN}", "-")
     for value in values:
-        found = re.search(rf"(?<![\d.,]){re.escape(value)}(?![\d%]|[.,]\d)", rest)
+        found = re.search(rf"(?<![\d.,]){re.escape(value)}(?![\d%]|[.,]\d)", text)
         if found is None:
             return False
-        rest = rest[found.end() :]
+        text = text[found.end() :]
     return True
+
+
+def shows(page, part, *values):
+    """Whether one paragraph, or one item of a list, of this part has these numbers in order."""
+    paragraphs = page.select_one(part).select("p, li")
+    return any(in_order(paragraph.get_text(), *values) for paragraph in paragraphs)
 
 
 def share(number, digits=0):

@@ -59,7 +59,8 @@ def test_what_the_cache_saves(page, model):
     first = next(n for n in range(1, 129) if 50 * work(1, n) <= work(n, n * (n + 1) // 2))
     shown = f"{whole / alone:.0f}", f"{total:.0f}", str(first)
     assert 75 < whole / alone < 85, "not much less than 100"
-    assert shows(page, "#sec-cache", "100", shown[0], "100", shown[1], shown[2], "49", "50")
+    assert shows(page, "#sec-cache", "100", shown[0], "100", shown[1])
+    assert shows(page, "#sec-cache", shown[2], "49", "50")
 
 
 def test_the_cached_text_is_the_whole_model_s(page):
@@ -70,7 +71,8 @@ def test_a_third_word_needs_two_keys_and_two_values(page):
     scores, values = torch.tensor([0, 0.7, 0, 0.7]), torch.tensor([3.0, 9, 4, 7])
     powers = torch.tensor([1.0, 2, 1, 2])  # about, of the scores
     about = [(powers[:n] @ values[:n] / powers[:n].sum()).item() for n in (3, 4)]
-    assert shows(page, "#sec-cache", f"{about[0]:.2f}", f"{about[1]:.1f}")
+    assert shows(page, "#sec-cache", f"{about[0]:.2f}")
+    assert shows(page, "#sec-cache", f"{about[1]:.1f}")
     assert output(page, "one-step") == f"{scores[:3].softmax(0) @ values[:3]:.2f}"
 
 
@@ -82,7 +84,8 @@ def test_what_llama_keeps_of_a_token(page):
     assert shows(page, "#sec-size", f"{4 * LLAMA_3 / 1e6:.3f}", f"{LLAMA_3 / 1e6:.3f}", book)
     assert pytest.approx(1_200, rel=0.03) == 16e9 / 100 / BOOK
     assert pytest.approx(12_000, rel=0.03) == 16e9 / 10 / BOOK
-    assert shows(page, "#predict-size", "1,200", "12,000")
+    assert shows(page, "#predict-size", "1,200")
+    assert shows(page, "#predict-size", "12,000")
 
 
 def test_the_ways_side_by_side(page):
@@ -102,7 +105,8 @@ def test_what_makes_room_for_64_texts_of_llama_3(page):
     assert 64 * a_text == one, "a window of 4k, and one key for all"
     assert max(one, latent / 2) < room < min(latent, whole / 2)
     shown = [f"{size / 1e9:.0f}" for size in (one, whole / 2, latent, latent / 2)]
-    assert shows(page, "#sec-room", shown[0], "8", shown[1], shown[2], "8", shown[3], "32")
+    assert shows(page, "#sec-room", shown[0], "8", shown[1], shown[2], "8", shown[3])
+    assert shows(page, "#sec-room", "32")
 
 
 # ---- Sharing and rounding --------------------------------------------------------------------
@@ -217,10 +221,13 @@ def test_a_latent_is_met_by_the_query(page):
     def pair(numbers):
         return "({:.0f}, {:.0f})".format(*numbers)
 
-    shown = [pair((c @ W)[0]), str(scores[0]), pair(moved[0]), str(scores[0]), *map(pair, made),
-             pair(mix @ V), pair(mix), pair(mix @ V), pair((c @ W)[1]), str(scores[1]),
-             pair(moved[1]), str(scores[1])]  # fmt: skip
-    assert shows(page, "#sec-compress", *shown)
+    by_key, by_latent = ([pair(row) for row in rows] for rows in (c @ W, moved))
+    for shown in (
+        [by_key[0]], [by_key[0], str(scores[0])], [by_latent[0], str(scores[0])],
+        [*map(pair, made), pair(mix @ V)], [pair(mix), pair(mix @ V)],
+        [by_key[1], str(scores[1]), by_latent[1], str(scores[1])],
+    ):  # fmt: skip
+        assert shows(page, "#sec-compress", *shown), shown
     assert shows(page, "#sec-compress", "576", f"{2 * 128 * 128:,}", f"{2 * 128 * 128 / 576:.0f}")
     assert shows(page, "#latent-query", "576", "512", f"{576 - 512}")
 
@@ -269,8 +276,8 @@ def test_how_far_a_window_hears(page):
     assert int(mask_of("window", 8)[-1].nonzero()[0]) == 63 - 7
     heard = 32 * 4095
     assert 0 < BOOK - heard < 50, "nearly the whole book"
-    shown = "8", "7", "16", "5", "8", "9", "32", "4,095", f"{heard:,}"
-    assert shows(page, "#sec-patterns", *shown)
+    for shown in (["8", "7"], ["16", "5", "8", "9"], ["32", "4,095", f"{heard:,}"]):
+        assert shows(page, "#sec-patterns", *shown), shown
     assert shows(page, "#check-it .answer", str(reach(window=100, layers=10)))
 
 

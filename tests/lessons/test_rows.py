@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.lessons.reading import shows
+from tests.lessons.reading import in_order
 from tests.lessons.rows import FURTHER, LESSONS, ROWS
 
 
@@ -13,7 +13,7 @@ def stands(page, part, content):
     if kind == "$":
         return any(name in tex.get_text() for tex in element.select("annotation"))
     if kind.isdigit():
-        return shows(page, part, content)
+        return in_order(element.get_text(), content)
     selectors = {"@": f"[data-cites~='{name}']", "=": f".term[href$='#term-{name}']"}
     return bool(element.select(selectors.get(kind, content)))
 
