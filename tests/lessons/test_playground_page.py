@@ -2,11 +2,13 @@
 
 import json
 import re
+from statistics import fmean
 
 import pytest
 
 from course.payloads.playground import HEADS, QUESTIONS, TASKS
 from tests.conftest import ROOT
+from tests.lessons.reading import cells, share, shows
 from tests.widgets.js import module
 
 PAGE = "playground.html"
@@ -14,9 +16,7 @@ ALL = json.loads((ROOT / "models/playground/scores.json").read_text(encoding="ut
 SCORES, RECORDED = ALL["tasks"], ALL["recorded"]
 
 
-@pytest.fixture
-def said(page):
-    return re.sub(r"\s+", " ", page.select_one("main").get_text(" ", strip=True))
+TASKS_SECTION = "#what-there-is-to-find"
 
 
 def shares(task, change):
@@ -24,8 +24,11 @@ def shares(task, change):
 
 
 def mean(task, change):
-    found = shares(task, change)
-    return f"{100 * sum(found) / len(found):.0f} %"
+    return share(fmean(shares(task, change)))
+
+
+def table(page, label):
+    return [[cell.replace("\u202f", " ") for cell in row] for row in cells(page, label)]
 
 
 def test_every_opening_learns_with_every_seed():
@@ -35,11 +38,15 @@ def test_every_opening_learns_with_every_seed():
         assert all(run["learned"] and run["share"] >= 0.95 for run in runs), task
 
 
-def test_one_layer_and_missing_positions_stay_below(said):
-    assert f"mask {mean('repeat', 'opening')} one layer {mean('repeat', 'one layer')}" in said
-    assert f" no positions {mean('repeat', 'no positions')} neither positions nor mask" in said
-    assert f"nor mask {mean('repeat', 'no positions, no mask')} The last is hardly better" in said
-    assert f"With one layer, {mean('recall', 'one layer')} of the answers" in said
+def test_one_layer_and_missing_positions_stay_below(page):
+    changes = "opening", "one layer", "no positions", "no positions, no mask"
+    assert [right for _, right in table(page, "repeat-table")] == [
+        mean("repeat", change) for change in changes
+    ]
+    one, four = mean("repeat", "one layer"), mean("repeat", "one layer, four heads")
+    assert shows(page, TASKS_SECTION, one, mean("repeat", "opening"))
+    assert shows(page, ".prediction", four, one)
+    assert shows(page, TASKS_SECTION, mean("recall", "one layer"))
     for task, change, most in (
         ("repeat", "one layer", 0.4), ("repeat", "one layer, MLP", 0.4),
         ("repeat", "one layer, four heads", 0.4), ("repeat", "no positions", 0.8),
@@ -50,26 +57,25 @@ def test_one_layer_and_missing_positions_stay_below(said):
         assert max(shares(task, change)) < most, (task, change)
 
 
-def test_without_positions_the_first_answers_are_known_by_what_the_mask_leaves(said):
+def test_without_positions_the_first_answers_are_known_by_what_the_mask_leaves(page):
     runs = SCORES["previous"]["no positions"]
     assert all(run["right"][1] == 1 for run in runs)
     last = sum(sum(run["right"][11:]) for run in runs) / (5 * len(runs))
-    assert f"Of the last five answers {100 * last:.0f} % are right." in said
+    assert shows(page, TASKS_SECTION, share(last))
     assert last < min(shares("previous", "no positions"))
-    one_look = (
-        ("Previous token", "previous", 12),
-        ("Reverse", "reverse", 12),
-        ("First occurrence", "first", 16),
-    )
-    rows = (f"{name} {mean(task, 'no positions')} {100 / n:.0f} %" for name, task, n in one_look)
-    assert " ".join(rows) in said
+    blind = {"previous": 12, "reverse": 12, "first": 16}
+    assert [row[1:] for row in table(page, "one-look-table")] == [
+        [mean(task, "no positions"), share(1 / n)] for task, n in blind.items()
+    ]
 
 
-def test_a_row_of_each_short_task_is_answered_right(said):
-    row = list("daca")
-    firsts = [str(row.index(letter) + 1) for letter in row]
-    for answers in (["–", *row[:-1]], row[::-1], firsts):
-        assert f"{' '.join(row)} {' '.join(answers)}" in said
+def test_a_row_of_each_short_task_is_answered_right(page):
+    for (_, _, row, answers), answer in zip(
+        table(page, "short-tasks"),
+        (lambda row: ["–", *row[:-1]], lambda row: row[::-1],
+         lambda row: [str(row.index(letter) + 1) for letter in row]), strict=True,
+    ):  # fmt: skip
+        assert answers.split() == answer(row.split())
 
 
 def test_the_answer_for_a_small_model_is_small_enough():
@@ -78,12 +84,13 @@ def test_the_answer_for_a_small_model_is_small_enough():
     assert any(run["share"] >= 0.95 for run in runs)
 
 
-def test_without_positions_sorting_misses_the_first_answer_alone(said):
+def test_without_positions_sorting_misses_the_first_answer_alone(page):
     runs = SCORES["sort"]["no positions"]
     assert all(run["right"][9] < 0.1 for run in runs)
     others = [share for run in runs for share in run["right"][10:]]
-    assert sum(others) / len(others) > 0.9
-    assert f"{mean('sort', 'no positions')} of all answers are right" in said
+    assert fmean(others) > 0.9
+    first = fmean(run["right"][9] for run in runs)
+    assert shows(page, TASKS_SECTION, mean("sort", "no positions"), share(first))
 
 
 def test_without_a_mask_the_answer_is_looked_up():
@@ -95,27 +102,22 @@ def test_without_a_mask_the_answer_is_looked_up():
     assert slowest < min(run["learned"] for run in SCORES["repeat"]["opening"])
 
 
-def test_without_a_mask_the_other_head_takes_over(said):
+def test_without_a_mask_the_other_head_takes_over_and_the_last_answer_is_missed(page):
     """With seed 0, head 1.1 looks at the next letter; with it off, head 2.1 does more of it."""
-    run = SCORES["repeat"]["no mask"][0]
-    assert run["heads"][0]["next"] > 2 * run["heads"][1]["next"]
-    assert f"head 1.1 off, {100 * run['without'][0]:.0f} % are still right" in said
-    next_letter = [
-        sum(one["maps"][1][i][i + 1] for one in examples(off=off, mask=False) for i in range(1, 23))
-        for off in ([], [[0, 0]])
-    ]
-    assert next_letter[1] > 1.3 * next_letter[0]
+    runs = SCORES["repeat"]["no mask"]
+    wrong = 1 - fmean(run["right"][23] for run in runs)
+    assert wrong > 0.3
+    assert all(min(run["right"][6:23]) == 1 for run in runs)
+    assert runs[0]["heads"][0]["next"] > 2 * runs[0]["heads"][1]["next"]
+    assert shows(page, TASKS_SECTION, share(wrong), share(runs[0]["without"][0]))
+    on, off = (
+        sum(one["maps"][1][i][i + 1] for one in looks for i in range(1, 23))
+        for looks in examples([], [[0, 0]], mask=False)
+    )
+    assert off > 1.3 * on
 
 
-def test_without_a_mask_only_the_last_answer_is_missed(said):
-    missed = [run["right"][23] for run in SCORES["repeat"]["no mask"]]
-    assert all(min(run["right"][6:23]) == 1 for run in SCORES["repeat"]["no mask"])
-    wrong = 100 - 100 * sum(missed) / len(missed)
-    assert wrong > 30
-    assert f"wrong in {wrong:.0f} % of the examples" in said
-
-
-def test_neither_head_waits_for_the_other(said):
+def test_neither_head_waits_for_the_other(page):
     """Only head 1.1 has its pattern at step 115; at step 150 head 2.1 has more of its own."""
     (first, second), (later, overtook) = (
         next(one["follows"] for one in RECORDED if one["step"] == step) for step in (115, 150)
@@ -123,46 +125,40 @@ def test_neither_head_waits_for_the_other(said):
     assert second["share"] is None
     assert [first["says"], later["says"], overtook["says"]] == [HEADS[0], *HEADS]
     assert overtook["share"] > later["share"] + 0.1
-    begins = f"says {100 * first['share']:.0f} % {first['says']} , and that under head 2.1 still"
-    assert f"{begins} says {second['says']} . But at step 150" in said
-    assert f"with {100 * overtook['share']:.0f} % against {100 * later['share']:.0f} %." in said
+    assert shows(page, TASKS_SECTION, *map(share, (first["share"], overtook["share"], later["share"])))
 
 
-def test_one_layer_does_not_do_and_head_2_1_needs_head_1_1(said):
-    one, four = mean("repeat", "one layer"), mean("repeat", "one layer, four heads")
-    assert (
-        f"With four heads {four} of the answers are right, and with one head it is {one}." in said
-    )
+def test_head_2_1_needs_head_1_1(page):
     without = [run["without"][0] for run in SCORES["repeat"]["opening"]]
     assert max(without) < 0.2
-    assert f"of the answers only {100 * sum(without) / len(without):.0f} % are right" in said
+    assert shows(page, TASKS_SECTION, share(fmean(without)))
 
 
-# What trainings of Repeat read of ten examples, after 300 steps.
+# What a training of Repeat reads of ten examples, after 300 steps, with these heads off.
 READ = """(async () => {
   const [{specOf}, {exampleOf}] = await Promise.all(
     ["spec", "reading"].map((name) => import(`/widgets/playground/${name}.js`)));
   const run = m.runOf(specOf({task: "repeat", ...x.changes}));
   while (run.step < 300) run.goOn();
-  return Array.from({length: 10}, (_, i) => {
-    const {maps, answers} = run.look(300, x.off ?? [], i);
+  return x.offs.map((off) => Array.from({length: 10}, (_, i) => {
+    const {maps, answers} = run.look(300, off, i);
     return {...exampleOf("repeat", i), answers, maps: maps.map((map) => [...map])};
-  });
+  }));
 })()"""
 
 
-def examples(off=(), **changes):
-    """Ten examples, with each head's map as a list of rows."""
-    found = module("playground/run.js").run(f"(await {READ})", {"changes": changes, "off": off})
-    for one in found:
+def examples(*offs, **changes):
+    """For each of ``offs`` ten examples, with each head's map as a list of rows."""
+    looks = module("playground/run.js").run(f"(await {READ})", {"changes": changes, "offs": offs})
+    for one in [one for look in looks for one in look]:
         one["maps"] = [[flat[i : i + 24] for i in range(0, 576, 24)] for flat in one["maps"]]
         one["period"] = 1 + one["tokens"][1:].index(one["tokens"][0])
-    return found
+    return looks
 
 
 def test_the_three_steps_show_what_they_say():
     """The h looks at the b, the second b at the h; and head 2.1 loses it with head 1.1 off."""
-    on, off = examples()[0], examples(off=[[0, 0]])[0]
+    on, off = (look[0] for look in examples([], [[0, 0]]))
     letters = "".join("abcdefghijklmnop"[token] for token in on["tokens"])
     assert (letters[16], letters.index("b"), letters.index("h")) == ("b", 7, 8)
     assert on["maps"][0][8][7] > 0.95
@@ -175,7 +171,7 @@ def test_one_layer_names_a_letter_5_to_12_back():
     """And most of all one 10 to 12 back, which is right in long rows and in the shortest."""
     near, rights = [], {True: [], False: []}
     far, band = [], []
-    for one in examples(layers=1):
+    for one in examples([], layers=1)[0]:
         tokens, period = one["tokens"], one["period"]
         for i in range(period, 24):
             near.append(one["answers"][i] in tokens[max(0, i - 11) : i - 3])
@@ -193,7 +189,7 @@ def test_one_layer_names_a_letter_5_to_12_back():
 def test_without_positions_head_2_1_looks_less_and_less_behind():
     """Head 1.1 takes nearly an even average in the first round."""
     odd, behind = [], [[] for _ in range(4)]
-    for one in examples(positions="none"):
+    for one in examples([], positions="none")[0]:
         period, (first, second) = one["period"], one["maps"]
         odd += [
             sum(abs(weight - 1 / (i + 1)) for weight in first[i][: i + 1]) / 2
