@@ -10,6 +10,7 @@ from course.payloads import explorer, tracing
 from models import weights
 from models.storyteller.tokens import Tokenizer
 from tests.conftest import ROOT
+from tests.lessons.reading import share, shows
 
 PAGE = "explorer.html"
 DOG = "The boy saw a big dog. Then the big"
@@ -28,14 +29,7 @@ def ids(model):
     return lambda text: tokenizer.encode(text)
 
 
-@pytest.fixture
-def said(page):
-    found = page.select_one("details.box").get_text(" ", strip=True)
-    return re.sub(r" (?=[.,:])", "", re.sub(r"\s+", " ", found))
-
-
-def percent(share):
-    return f"{100 * share:.0f} %"
+FOUND = "details.box"  # What we found
 
 
 @torch.no_grad()
@@ -45,13 +39,10 @@ def guessed(model, tokens, off=()):
     return run.logits[0, -1].softmax(-1), run.weights[3][0, 2, -1]
 
 
-def test_head_4_3_carries_the_guess(model, ids, said):
+def test_head_4_3_carries_the_guess(model, ids, page):
     dog = ids(DOG)[5]
-    (before, looks), (after, _) = (guessed(model, ids(DOG), off) for off in ((), (COPIER,)))
-    assert f"dog falls from {percent(before[dog])} to {percent(after[dog])}" in said
-    assert f"with {percent(after.max())}" in said
-    assert "not 59 %" in said
-    assert percent(looks[5]) == "59 %"
+    (before, _), (after, _) = (guessed(model, ids(DOG), off) for off in ((), (COPIER,)))
+    assert shows(page, FOUND, *map(share, (before[dog], after[dog], after.max())))
 
 
 def heads_off(model, tokens, *names):
@@ -294,15 +285,13 @@ def lead_by_part(model, tokens, first, second):
 
 
 @torch.no_grad()
-def test_cat_is_copied_and_dog_is_guessed(model, ids, said):
+def test_cat_is_copied_and_dog_is_guessed(model, ids, page):
     dog, cat = ids(DOG)[5], ids(CAT)[5]
     shares, looks = guessed(model, ids(CAT))
-    assert f"looks at cat, with {percent(looks[5])}" in said
-    assert f"guesses dog, with {percent(shares[dog])}, and cat has {percent(shares[cat])}" in said
+    assert shows(page, FOUND, *map(share, (looks[5], shares[dog], shares[cat])))
     assert shares.argmax() == dog
     part, lead = lead_by_part(model, ids(CAT), dog, cat)
-    assert "Three quarters of dog ’s lead over cat, in logits" in said
-    assert part / lead == pytest.approx(0.75, abs=0.02)
+    assert part / lead == pytest.approx(0.75, abs=0.02), "three quarters, in logits"
     for text in (DOG, CAT):  # the MLP of layer 1 pushes dog about twice as hard as cat
         pushes = first_mlp_on(model, ids(text))
         assert pushes[dog] / pushes[cat] == pytest.approx(2.1, abs=0.1)
@@ -331,12 +320,11 @@ def heads_part(model, tokens):
     return model.layers[3].attention.out_proj.weight[:, 64:96] @ mixed
 
 
-def test_dog_that_did_not_follow_big(model, ids, said):
-    tokens = ids(SMALL)
-    dog = ids(DOG)[5]
-    shares, looks = guessed(model, tokens)
-    assert f"gives it {percent(looks[tokens.index(dog)])}, not 59 %" in said
-    assert f"dog is guessed with {percent(shares[dog])}" in said
+def test_dog_that_did_not_follow_big(model, ids, page):
+    dog, tokens = ids(DOG)[5], ids(SMALL)
+    (shares, looks), (_, before) = guessed(model, tokens), guessed(model, ids(DOG))
+    shown = looks[tokens.index(dog)], before[5], shares[dog]
+    assert shows(page, FOUND, *map(share, shown))
 
 
 ADJECTIVES = "big little old new good long great kind".split()
@@ -344,26 +332,23 @@ NOUNS = "dog cat man tree house boy door girl".split()
 
 
 @torch.no_grad()
-def test_a_word_like_it_attracts_the_head_too(model, ids, said):
+def test_a_word_like_it_attracts_the_head_too(model, ids, page):
     """The same over all texts "a C N. Then the A": the experiment's pair is a clear one."""
     triples = [(c, n, a) for c in ADJECTIVES for n in NOUNS for a in ADJECTIVES]
     texts = torch.tensor([ids(f"The boy saw a {c} {n}. Then the {a}") for c, n, a in triples])
     assert texts.shape == (512, 10), "each word is one token"
     to_noun = model(texts).weights[3][:, 2, -1, 5]
     is_same = torch.tensor([c == a for c, _, a in triples])
-    assert f"the noun {percent(to_noun[is_same].mean())} after the same adjective" in said
-    assert f"still {percent(to_noun[~is_same].mean())} after another" in said
+    assert shows(page, FOUND, share(to_noun[is_same].mean()), share(to_noun[~is_same].mean()))
 
 
 @torch.no_grad()
-def test_head_2_4_acts_through_head_4_3(model, ids, said):
+def test_head_2_4_acts_through_head_4_3(model, ids, page):
     tokens = ids(DOG)
     dog = tokens[5]
-    without, looks = guessed(model, tokens, (DAMPER,))
-    assert f"it falls to {percent(without[dog])}" in said
-    assert f"head 4.3 gives dog {percent(looks[5])}" in said
-    assert "With 4.3’s weights kept as they were, dog would rise" in said
-    assert with_weights_kept(model, tokens)[dog] > guessed(model, tokens)[0][dog] + 0.05
+    (whole, before), (without, looks) = guessed(model, tokens), guessed(model, tokens, (DAMPER,))
+    assert shows(page, FOUND, *map(share, (without[dog], looks[5], before[5])))
+    assert with_weights_kept(model, tokens)[dog] > whole[dog] + 0.05, "dog would rise"
 
 
 def with_weights_kept(model, tokens):
@@ -380,15 +365,15 @@ def with_weights_kept(model, tokens):
 
 @torch.no_grad()
 def test_what_is_said_of_its_numbers(model, ids, page):
-    text = " ".join(page.select_one("#more-about-its-numbers").get_text().split())
     big = ids(DOG)[-1]
     start = model.norm(model.embedding[big]) @ model.embedding.T + model.unembedding_bias
     assert start.argmax() == big
-    assert f"gets {percent(start.softmax(-1)[big])}" in text
+    assert shows(page, "#more-about-its-numbers", share(start.softmax(-1)[big]))
     label = explorer.LABELS["induction"]
     heads = explorer.catalogue()[0]["scores"]
     average = {look: mean for look, mean, _ in heads[4 * 3 + 2]["looks"]}[label]
-    assert f"{percent(average)} on average" in text
+    looks = guessed(model, ids(DOG))[1]
+    assert shows(page, "#more-about-its-numbers", share(average), share(looks[5]))
 
 
 def test_the_ordinary_model_is_the_one_whose_heads_look_least(read):
