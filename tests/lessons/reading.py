@@ -18,7 +18,7 @@ def in_order(text, *values):
     """Whether these numbers stand in the text in this order, each by itself: not 4 % in 14 %."""
     text = " ".join(text.split()).replace("\N{MINUS SIGN}", "-")
     for value in values:
-        found = re.search(rf"(?<![\d.,]){re.escape(value)}(?![\d%]|[.,]\d)", text)
+        found = re.search(rf"(?<![\d.,-]){re.escape(value)}(?![\d%]|[.,]\d)", text)
         if found is None:
             return False
         text = text[found.end() :]
