@@ -125,7 +125,9 @@ def test_neither_head_waits_for_the_other(page):
     assert second["share"] is None
     assert [first["says"], later["says"], overtook["says"]] == [HEADS[0], *HEADS]
     assert overtook["share"] > later["share"] + 0.1
-    assert shows(page, TASKS_SECTION, *map(share, (first["share"], overtook["share"], later["share"])))
+    assert shows(
+        page, TASKS_SECTION, *map(share, (first["share"], overtook["share"], later["share"]))
+    )
 
 
 def test_head_2_1_needs_head_1_1(page):
