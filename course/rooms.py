@@ -65,7 +65,9 @@ def measure(site: Path, browser: str, widths: Iterable[int] = WIDTHS) -> dict[in
     measured: dict[int, Heights] = {width: {} for width in widths}
     server = start_server(site, 0)
     with sync_playwright() as playwright:
-        chrome = playwright.chromium.launch(executable_path=browser, args=["--no-sandbox"])
+        chrome = playwright.chromium.launch(
+            executable_path=browser, args=["--no-sandbox", "--font-render-hinting=none"]
+        )
         page = chrome.new_page()
         for path in pages:
             page.goto(f"{server.url}{path}?tour.all=1")

@@ -89,6 +89,7 @@ BROWSER_FLAGS = [
     "--no-sandbox",
     "--disable-background-networking",
     "--disable-component-update",
+    "--font-render-hinting=none",  # text as wide as readers have it, with or without windows
     f"--disable-features={','.join(_FEATURES_OFF)}",
 ]
 
