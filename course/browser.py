@@ -13,6 +13,8 @@ _COMMANDS = (
     "chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome",
     "microsoft-edge", "msedge",
 )  # fmt: skip
+# Text as wide as readers have it: without windows, hints would make it 4 % wider.
+FLAGS = ("--no-sandbox", "--font-render-hinting=none")
 _PLACES = (
     "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
     "/Applications/Chromium.app/Contents/MacOS/Chromium",

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from course.browser import find_or_install_browser
+from course.browser import FLAGS, find_or_install_browser
 from course.problems import Problem
 from course.serve import start_server
 
@@ -65,9 +65,7 @@ def measure(site: Path, browser: str, widths: Iterable[int] = WIDTHS) -> dict[in
     measured: dict[int, Heights] = {width: {} for width in widths}
     server = start_server(site, 0)
     with sync_playwright() as playwright:
-        chrome = playwright.chromium.launch(
-            executable_path=browser, args=["--no-sandbox", "--font-render-hinting=none"]
-        )
+        chrome = playwright.chromium.launch(executable_path=browser, args=FLAGS)
         page = chrome.new_page()
         for path in pages:
             page.goto(f"{server.url}{path}?tour.all=1")

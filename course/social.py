@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from course.browser import find_browser
+from course.browser import FLAGS, find_browser
 from course.serve import start_server
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -26,7 +26,7 @@ def main() -> None:
     server = start_server(ROOT / "_site", 0)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(
-            executable_path=find_browser(), args=["--no-sandbox", "--force-device-scale-factor=1"]
+            executable_path=find_browser(), args=[*FLAGS, "--force-device-scale-factor=1"]
         )
         page = browser.new_page(viewport=SIZE, color_scheme="light")
         page.goto(f"{server.url}index.html")

@@ -13,7 +13,7 @@ from bs4 import BeautifulSoup
 from filelock import FileLock
 from playwright.sync_api import sync_playwright
 
-from course.browser import find_browser
+from course.browser import FLAGS, find_browser
 from tests.crashes import pytest_sessionfinish, pytest_testnodedown  # noqa: F401
 
 ROOT = Path(__file__).parents[1]
@@ -86,10 +86,9 @@ _FEATURES_OFF = (
     "OptimizationHints", "PaintHolding", "PreconnectToSearch",
 )  # fmt: skip
 BROWSER_FLAGS = [
-    "--no-sandbox",
+    *FLAGS,
     "--disable-background-networking",
     "--disable-component-update",
-    "--font-render-hinting=none",  # text as wide as readers have it, with or without windows
     f"--disable-features={','.join(_FEATURES_OFF)}",
 ]
 

@@ -15,20 +15,16 @@ from course.payloads.moved_pair import (
     pair_scores,
     scores_by_hand,
 )
-from models.positions.further import FURTHER, Turning, of_base
+from models.positions.further import FURTHER, Turning, larger_steps, late, of_base
 from models.positions.task import KINDS, LONGEST, examples
 from models.positions.train import (
-    BATCH,
     BEYOND,
     SHORT,
     SHORT_RATE,
     STEPS,
     load,
-    loss_of,
-    right,
     stretched,
 )
-from models.training import fit
 from tests.lessons import test_every_lesson as every
 from tests.lessons import test_told_pages as told
 from tests.lessons.reading import numbers, output, said
@@ -318,22 +314,12 @@ def test_the_pair_s_scores_are_those_of_the_widget(page):
     )
 
 
-def test_larger_steps_teach_one_model_without_slowing(tmp_path):
+def test_larger_steps_teach_one_model_without_slowing():
     """The first of the five, as trained: 100 steps on rows of 64 at ten times the small rate."""
-    torch.manual_seed(0)
-    model = load("rotary").train()
-
-    def loss():
-        signs, answers = examples(BATCH, LONGEST)
-        return loss_of(model(signs), answers)
-
-    options = {"steps": SHORT, "rate": 10 * SHORT_RATE, "decay": 0.0}
-    fit(model, loss, saved=tmp_path / "model.pt", after=lambda *_: None, **options)
-    late = {name: shares[48:].nanmean() for name, shares in right(model.eval(), LONGEST).items()}
-    assert late["back"] > 0.98
-    assert late["last"] > 0.85
-    for name, share in FOUND["larger steps, as trained"].items():
-        assert late[name].item() == pytest.approx(share, abs=0.05)
+    shares = late(larger_steps(load("rotary"), "as trained", 0))
+    assert shares["back"] > 0.98
+    assert shares["last"] > 0.85
+    assert shares == pytest.approx(FOUND["larger steps, as trained"], abs=0.05)
 
 
 def test_larger_steps_are_the_committed_scores(page):

@@ -62,6 +62,12 @@ def by_quarto(site) -> bool:
     return 'content="quarto-' in (site / "index.html").read_text(encoding="utf-8")
 
 
+@pytest.fixture
+def ours(by_quarto):
+    if by_quarto:
+        pytest.skip("Quarto's own frame")
+
+
 @pytest.fixture(scope="session")
 def served(site):
     server = let_keep_files(start_server(site, 0))

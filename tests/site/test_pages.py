@@ -59,12 +59,6 @@ def test_colours_are_the_same_everywhere_and_follow_the_theme(open_page):
 # ---- The frame that the embedded engine makes ---------------------------------------------------
 
 
-@pytest.fixture
-def ours(by_quarto):
-    if by_quarto:
-        pytest.skip("Quarto's own frame")
-
-
 @pytest.mark.usefixtures("ours")
 def test_the_system_chooses_the_theme_first(open_page):
     with open_page(LESSON, theme="dark") as page:

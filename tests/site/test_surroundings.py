@@ -17,12 +17,6 @@ GROWN = """() => [...document.querySelectorAll("math mo")].some((sign) =>
 FONTS = "[...document.fonts].filter((f) => f.status === 'loaded').map((f) => f.family)"
 
 
-@pytest.fixture
-def ours(by_quarto):
-    if by_quarto:
-        pytest.skip("Quarto's own frame")
-
-
 @pytest.mark.usefixtures("ours")
 def test_code_is_copied_and_links_at_headings_can_be_hit(open_page):
     with open_page(LESSON, permissions=["clipboard-read", "clipboard-write"]) as page:
