@@ -40,7 +40,7 @@ ASKED = '"I am so glad to see you!" cried Dorothy. "Where have you been?" asked'
 FINDINGS = [
     {
         "title": "A copyist", "text": DOG, "head": "4.3",
-        "does": "Head 4.3 looks for what came after [big] last time, and copies it: it raises "
+        "does": "Here head 4.3 looks for what came after [big] last time, and copies it: it raises "
         "that very word.",
         "told": "Head 4.3 looks from the second [big] at [dog], the word that came after the first "
         "[big]: {look}. This is induction.",

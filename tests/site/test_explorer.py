@@ -365,6 +365,7 @@ def test_the_tour_leads_in_five_presses_to_what_a_head_does(open_page, size):
         falls = "dog falls from 47 % to 4.4 %; first is now b, which begins a word, with 7.4 %"
         expect(told).to_contain_text(falls)
         expect(told).to_contain_text("what came after big last time, and copies")
+        expect(told).to_contain_text("This is how you know what a head does")
         expect(part(page, ".arcs.former path")).not_to_have_count(0)
         expect(bars).to_have_count(3)
         if size == SIZES[0]:  # on a phone there is no room for them before
@@ -390,6 +391,8 @@ def test_the_tour_goes_on_with_a_text_of_the_readers(open_page):
         told = page.locator(GUIDE)
         expect(told).to_contain_text("copies it")
         field(page).fill("Tom had a black cat. One night the black")
+        expect(told, "a new text begins without a switch").to_contain_text("All heads are on")
+        page.get_by_label("Switch off head 4.3").check()
         expect(told).to_contain_text("Without head 4.3, c")
         expect(told, "that is said only of its own text").not_to_contain_text("copies it")
 

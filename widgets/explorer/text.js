@@ -3,7 +3,7 @@
 import {html, live, nothing} from "../../assets/vendor/lit.js";
 import {shownOf} from "./gallery.js";
 import {FREE, leave, next} from "./guide.js";
-import {entryOf, questionOf} from "./look.js";
+import {entryOf, isKnown, questionOf} from "./look.js";
 import {takeBack, wasWritten, write} from "./writing.js";
 
 const SETTLED = 1500; // ms without a key, after which a text counts as typed
@@ -46,10 +46,10 @@ function settle(widget) {
 
 /** While a reader types no goal is met: half a word is no text yet. */
 function type(widget, text) {
-  const {bench} = widget.data;
+  const {data, data: {bench}, state} = widget;
   bench.left = 0;
   bench.unfolded.delete("layers");
   clearTimeout(bench.typing);
   bench.typing = setTimeout(() => settle(widget), SETTLED);
-  widget.set({text, at: null, to: null, ...next(widget, 1)});
+  widget.set({text, at: null, to: null, ...next(widget, 1), ...(isKnown(data, questionOf(data, state).text) && {off: []})}); // a reader's text begins with all heads on
 }
