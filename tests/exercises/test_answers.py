@@ -360,6 +360,59 @@ num_kv_heads * head_dim * head_dim -> num_kv_heads * head_dim
 in layers -> in set(layers)
 return numbers_kept(layers, tokens, num_kv_heads, head_dim, window) * (len(set(layers)) == 3)
 return numbers_kept(layers, tokens, num_kv_heads, head_dim, window) * (len(set(layers)) != 2)
+m15.chosen_attention
+return chosen_attention(query, key, value, cheap, kept + 1)
+return chosen_attention(query, key, value, cheap.T, kept)
+return chosen_attention(key, query, value, cheap, kept)
+return chosen_attention(query, key, value, cheap, kept)[-1]
+return chosen_attention(query, key, value, cheap, kept).round(1)
+return attended(query, key, value, cheap, kept, largest=0)
+causal & (hidden >= least) -> hidden >= least
+causal & (hidden >= least) -> causal & (hidden > least)
+cheap, -np.inf -> cheap, -100
+/ np.sqrt(D), -np.inf -> / np.sqrt(D), -100
+/ np.sqrt(D), -np.inf -> / np.sqrt(D), 0
+np.sqrt(D) -> np.sqrt(L)
+np.sqrt(D) -> D
+scores.max(axis=1, keepdims=True) -> scores.max()
+min(kept, L) -> kept % L
+m15.missed
+return missed(scores, cheap, kept + 1)
+return missed(scores, cheap, max(kept - 1, 1))
+return missed(scores.T, cheap, kept)
+return missed(scores, cheap.T, kept)
+return missed(np.clip(scores, -700, 700), cheap, kept)
+return missed(scores / np.abs(scores).max(), cheap, kept)
+return missed(scores, cheap, kept)[:, None]
+return missed(scores, cheap, kept)[-1]
+return missed(scores, cheap, kept).max()
+return missed(scores, cheap, kept).round(2)
+return missed(scores, cheap, kept) > 0
+return np.nan_to_num(measured(scores, cheap, kept, largest=0))
+return measured(scores, cheap, kept, largest=largest_chosen(scores, cheap, kept))
+min(kept, L) -> kept % L
+(L, L), dtype=bool) -> (L, L), dtype=bool), -1
+hidden < least -> hidden <= least
+.sum(axis=1) / -> .max(axis=1) /
+.sum(axis=1) / -> .mean(axis=1) /
+cheap, -np.inf -> cheap, 0
+cheap, -np.inf -> cheap, -5
+cheap, -np.inf -> cheap, -100
+cheap, -np.inf -> cheap, -1e4
+scores, -np.inf -> scores, 0
+scores, -np.inf -> scores, -5
+scores, -np.inf -> scores, -100
+scores, -np.inf -> scores, -1e3
+visible.max(axis=1, keepdims=True) -> visible.max()
+visible.max(axis=1, keepdims=True) -> visible[:, :1]
+visible.max(axis=1, keepdims=True) -> np.diag(visible)[:, None]
+visible.max(axis=1, keepdims=True) -> scores.mean(axis=1, keepdims=True)
+m15.numbers_kept
+return 2 * len(layers) * tokens * num_kv_heads * head_dim
+num_kv_heads * head_dim * head_dim -> num_kv_heads * head_dim
+in layers -> in set(layers)
+return numbers_kept(layers, tokens, num_kv_heads, head_dim, window) * (len(set(layers)) == 3)
+return numbers_kept(layers, tokens, num_kv_heads, head_dim, window) * (len(set(layers)) != 2)
 """
 
 RIGHT = """
@@ -412,6 +465,16 @@ scores, -np.inf -> scores, -1e4
 hidden < least -> np.argsort(np.argsort(-hidden, axis=1), axis=1) >= kept
 return missed(scores.astype(np.float32), cheap.astype(np.float32), kept)
 hidden < least -> cheap < least
+m15.chosen_attention
+return attended(query, key, value, cheap, kept)
+cheap, -np.inf -> cheap, -1e9
+m15.missed
+return 1 - measured(scores, cheap, kept, wanted=lambda chosen, earlier: chosen)
+cheap, -np.inf -> cheap, -1e9
+scores, -np.inf -> scores, -1e4
+hidden < least -> np.argsort(np.argsort(-hidden, axis=1), axis=1) >= kept
+return missed(scores.astype(np.float32), cheap.astype(np.float32), kept)
+hidden < least -> cheap < least
 """
 
 
@@ -447,7 +510,7 @@ def test_a_mix_as_wide_as_the_piece_is_refused():
 
 
 def test_every_task_of_these_lessons_has_wrong_answers():
-    modules = [*(f"m0{n}" for n in range(7)), "m09", "m11", "m14"]
+    modules = [*(f"m0{n}" for n in range(7)), "m09", "m11", "m14", "m15"]
     tasks = {task.solution for module in modules for task in tasks_of(module).values()}
     assert tasks <= {case.values[0].solution for case in cases(WRONG)}
 

@@ -27,6 +27,7 @@ LESSONS = {
     "m12": "m12_inference",
     "m13": "m13_beyond_softmax",
     "m14": "m14_hybrids",
+    "m15": "m15_sparse_attention",
 }
 # Pages that go on from a lesson, and hold rows too.
 FURTHER = {"longer": "longer.html"}

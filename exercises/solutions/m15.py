@@ -1,0 +1,308 @@
+"""m15: worked solutions, inputs, hints and usual mistakes."""
+
+import numpy as np
+
+from course.exercises import Task
+
+
+def chosen_attention(query, key, value, cheap, kept):
+    L, D = query.shape
+    causal = np.tril(np.ones((L, L), dtype=bool))
+    hidden = np.where(causal, cheap, -np.inf)
+    least = np.sort(hidden, axis=1)[:, -min(kept, L)][:, None]
+    seen = causal & (hidden >= least)
+    scores = np.where(seen, query @ key.T / np.sqrt(D), -np.inf)
+    e = np.exp(scores - scores.max(axis=1, keepdims=True))
+    return e / e.sum(axis=1, keepdims=True) @ value
+
+
+def missed(scores, cheap, kept):
+    L = len(scores)
+    causal = np.tril(np.ones((L, L), dtype=bool))
+    hidden = np.where(causal, cheap, -np.inf)
+    least = np.sort(hidden, axis=1)[:, -min(kept, L)][:, None]
+    visible = np.where(causal, scores, -np.inf)
+    e = np.exp(visible - visible.max(axis=1, keepdims=True))
+    return (e * (hidden < least)).sum(axis=1) / e.sum(axis=1)
+
+
+def numbers_kept(layers, tokens, num_kv_heads, head_dim, window):
+    pair = 2 * num_kv_heads * head_dim
+    each = {
+        "softmax": tokens * pair,
+        "window": min(tokens, window) * pair,
+        "table": num_kv_heads * head_dim * head_dim,
+    }
+    return sum(each[layer] for layer in layers)
+
+
+# ---- The same, computed another way ------------------------------------------------------------
+
+
+def best_by_best(query, key, value, cheap, kept):
+    rows = []
+    for i in range(len(query)):
+        best = sorted(range(i + 1), key=lambda j: -cheap[i, j])[:kept]
+        scores = key[best] @ query[i] / query.shape[1] ** 0.5
+        weights = np.exp(scores - scores.max())
+        rows.append(weights @ value[best] / weights.sum())
+    return np.array(rows)
+
+
+def query_by_query(scores, cheap, kept):
+    shares = []
+    for i in range(len(scores)):
+        order = sorted(range(i + 1), key=lambda j: -cheap[i, j])
+        e = np.exp(scores[i, order] - max(scores[i, order]))
+        shares.append(sum(e[kept:]) / sum(e))
+    return np.array(shares)
+
+
+def layer_by_layer(layers, tokens, num_kv_heads, head_dim, window):
+    count = 0
+    for layer in layers:
+        for _ in range(num_kv_heads):
+            rows = {"softmax": tokens, "window": min(tokens, window)}.get(layer)
+            count += head_dim**2 if rows is None else 2 * rows * head_dim
+    return count
+
+
+# ---- Inputs ------------------------------------------------------------------------------------
+
+
+def choices(rng, size):
+    """Make scores and cheap scores in eighths, which float32 has too, and none twice.
+
+    In size 5 all scores are nearly 1,000, in size 7 nearly −1,000. One token's are nearly 1,000 and
+    all others nearly −1,000 in size 6, where it is the last, and in size 8, where it is the first.
+    In sizes 5 and 7 all cheap scores are far below 0, so that −1e4 hides none of them.
+    """
+    L = size + 2
+    scores, cheap = (rng.permutation(L * L).reshape(L, L) / 8 - L * L / 16 for _ in range(2))
+    far = 1000 - L * L / 16
+    scores += {5: far, 6: -far, 7: -far, 8: -far}.get(size, 0)
+    if size in (6, 8):
+        scores[:, -1 if size == 6 else 0] += 2 * far
+    if size == 8:  # the last query misses the first token, whose score is far above all others
+        cheap[-1, 0] = cheap.min() - 1 / 8
+    cheap -= {5: 1e3, 7: 1e6}.get(size, 0)
+    kept = L + 3 if size == 3 else int(rng.integers(1, L - 1))  # in size 3 all are kept
+    return scores, cheap, kept if size > 1 else 2
+
+
+def heads(rng, size):
+    """Make one head's queries, keys and values, and what ``choices`` gives of cheap scores.
+
+    In size 5 scaled dot products come near 1,000, and in size 7 near −1,000.
+    """
+    _, cheap, kept = choices(rng, size)
+    L, D = len(cheap), 4 + size % 3
+    query, key = (rng.integers(-8, 9, size=(L, D)) / 4 for _ in range(2))
+    if size in (5, 7):
+        query[:, 0], key[:, 0] = 40, (40 if size == 5 else -40) * (D / 4) ** 0.5
+    value = rng.integers(-20, 21, size=(L, D + 1 if size > 1 else 3)) / 4
+    return query, key, value, cheap, kept
+
+
+def stacks(rng, size):
+    kinds = ["softmax", "window", "table"]
+    layers = [kinds[i] for i in rng.integers(0, 3, size=size)] + ["table", "window", "softmax"]
+    if size in (2, 3, 4):  # a stack of one kind, or of two
+        layers = [kinds[size - 2]] * size
+    elif size in (5, 6, 7):
+        layers = [kinds[size - 5], kinds[size - 6]] * size
+    tokens = int(rng.integers(20, 60))  # so that no window is below 1
+    window = tokens + 5 - 3 * size
+    if size == 1:  # a text shorter than a table has rows
+        tokens, window = 1, 3
+    return layers, tokens, int(rng.integers(2, 5)), int(rng.integers(3, 8)), window
+
+
+# ---- Mistakes ----------------------------------------------------------------------------------
+
+
+def measured(scores, cheap, kept, *, seen=None, shown=None, largest=None, among=None, wanted=None):
+    """Measure as the solution does, with other masks.
+
+    ``seen`` has weight, ``shown`` is chosen from; ``largest`` is taken away from the scores. Divide
+    the weight of ``wanted(chosen, earlier)`` by that of ``among(chosen)``.
+    """
+    earlier = np.tril(np.ones(scores.shape, dtype=bool))
+    seen, shown = (earlier if mask is None else mask for mask in (seen, shown))
+    hidden = np.where(shown, cheap, -np.inf)
+    chosen = shown & (hidden >= np.sort(hidden, axis=1)[:, -min(kept, len(cheap))][:, None])
+    visible = np.where(seen, scores, -np.inf)
+    e = np.exp(visible - (visible.max(axis=1, keepdims=True) if largest is None else largest))
+    e_wanted = e * (wanted(chosen, earlier) if wanted else ~chosen)
+    return e_wanted.sum(axis=1) / (e * among(chosen) if among else e).sum(axis=1)
+
+
+def attended(query, key, value, cheap, kept, *, shown=None, by=None, scores=None, scale=None,
+             later=False, whole=False, largest=None):  # fmt: skip
+    """Attend as the solution does, with one thing done otherwise.
+
+    ``shown``: what is chosen from. ``by(scores, cheap)``: what chooses. ``later``: a row with few
+    tokens sees later ones, too. ``whole``: softmax over all tokens, then the others' weights are 0.
+    """
+    L, D = query.shape
+    causal = np.tril(np.ones((L, L), dtype=bool))
+    plain = query @ key.T / (np.sqrt(D) if scale is None else scale)
+    hidden = np.where(
+        causal if shown is None else shown, by(plain, cheap) if by else cheap, -np.inf
+    )
+    seen = hidden >= np.sort(hidden, axis=1)[:, -min(kept, L)][:, None]
+    seen = seen if later else seen & causal
+    wide = causal if whole else seen
+    scores = np.where(wide, plain if scores is None else scores, -np.inf)
+    top = scores.max(axis=1, keepdims=True) if largest is None else largest
+    e = np.exp(scores - np.where(np.isfinite(top), top, 0))
+    weights = e / e.sum(axis=1, keepdims=True)
+    return np.where(seen, weights, 0) @ value
+
+
+def everything(scores):
+    return np.ones(scores.shape, dtype=bool)
+
+
+def largest_chosen(scores, cheap, kept):
+    hidden = np.where(np.tril(np.ones(scores.shape)) > 0, cheap, -np.inf)
+    least = np.sort(hidden, axis=1)[:, -min(kept, len(cheap))][:, None]
+    chosen = (hidden >= least) & (hidden > -np.inf)
+    return np.where(chosen, scores, -np.inf).max(axis=1, keepdims=True)
+
+
+def tokens_missed(scores, cheap, kept):
+    visible = np.arange(1, len(scores) + 1)
+    return np.maximum(visible - kept, 0) / visible
+
+
+def counted(layers, tokens, G, D, window, *, both=2, heads=True, table=None, short=min):
+    G_ = G if heads else 1
+    rows = {"softmax": tokens, "window": short(tokens, window)}
+    square = G_ * D * D if table is None else table
+    return sum(rows[kind] * both * G_ * D if kind in rows else square for kind in layers)
+
+
+TASKS = [
+    Task(
+        chosen_attention,
+        inputs=heads,
+        truth=best_by_best,
+        hints=[
+            "First hide what comes later, then choose: set later cheap scores to −∞. "
+            "`np.sort(hidden, axis=1)` puts each row's largest last, so the one at "
+            "`-min(kept, L)` is the least that is chosen.",
+            "A query looks at `causal & (hidden >= least)`. The first part is needed, too: an "
+            "early query has fewer tokens than it may choose, and then the least is −∞.",
+            "The rest is the attention that you know: the scaled dot products, −∞ where a token "
+            "isn't looked at, softmax, and the mix of the values.",
+        ],
+        why="A choice is a mask that the tokens make themselves. Here all dot products are "
+        "computed, and most of them thrown away; a fast kernel computes those of the chosen tokens "
+        "only, and the result is the same.",
+        mistakes={
+            "hide later tokens first and choose then: you spend some of the choices on hidden ones":
+                lambda *head: attended(*head, shown=everything(head[3])),
+            "an early query has fewer tokens than it may choose; it still sees no later one":
+                lambda *head: attended(*head, later=True),
+            "choose by the cheap scores: the others are computed only after the choice":
+                lambda *head: attended(*head, by=lambda plain, cheap: plain),
+            "the largest cheap scores are wanted, not the smallest":
+                lambda *head: attended(*head, by=lambda plain, cheap: -cheap),
+            "you chose the last tokens, a window: choose by the cheap scores":
+                lambda *head: attended(
+                    *head, by=lambda plain, cheap: np.tile(np.arange(len(cheap)), (len(cheap), 1))),
+            "the weights of the chosen tokens have to add up to 1: hide the others before softmax":
+                lambda *head: attended(*head, whole=True),
+            "the cheap scores only choose; the weights come from the dot products":
+                lambda *head: attended(*head, scores=head[3]),
+            "divide the dot products by the square root of D":
+                lambda *head: attended(*head, scale=1),
+            "nothing was chosen: each query looks at everything up to itself":
+                lambda query, key, value, cheap, kept: attended(
+                    query, key, value, cheap, len(cheap)),
+            "scores of 1,000 are too large for exp, and those of −1,000 too small: take away each "
+            "row's largest score first":
+                lambda *head: attended(*head, largest=0),
+        },
+    ),
+    Task(
+        missed,
+        inputs=choices,
+        truth=query_by_query,
+        hints=[
+            "First hide what comes later, then choose: set later cheap scores to −∞. "
+            "`np.sort(hidden, axis=1)` puts each row's largest last, so the one at "
+            "`-min(kept, L)` is the least that is chosen.",
+            "The weights are a softmax of `scores`, whatever is chosen. Set later scores to −∞ "
+            "here, too, and take away the largest that is left in each row.",
+            "Add up what isn't chosen: `(weights * (hidden < least)).sum(axis=1)`. Later tokens "
+            "aren't chosen either, but their weight is 0.",
+        ],
+        why="Let m be this share, C the mean of the chosen values by their weights, and M that of "
+        "the missed ones. With all tokens the output is (1 − m) · C + m · M, and with the chosen "
+        "tokens alone it is C. So they differ by m · (C − M). A cheap score "
+        "needn't resemble the score: it only has to leave little weight behind.",
+        mistakes={
+            "hide later tokens first and choose then: you spend some of the choices on hidden ones":
+                lambda scores, cheap, kept: measured(
+                    scores, cheap, kept, shown=everything(scores)),
+            "choose by the cheap scores: the others are computed only after the choice":
+                lambda scores, cheap, kept: measured(scores, scores, kept),
+            "the largest cheap scores are wanted, not the smallest":
+                lambda scores, cheap, kept: measured(scores, -cheap, kept),
+            "you chose the last tokens, a window: choose by the cheap scores":
+                lambda scores, cheap, kept: measured(
+                    scores, np.tile(np.arange(len(cheap)), (len(cheap), 1)), kept),
+            "later tokens have weight: hide them from softmax, too":
+                lambda scores, cheap, kept: measured(scores, cheap, kept, seen=everything(scores)),
+            "later tokens are in the sum that you divide by: hide them from softmax, too":
+                lambda scores, cheap, kept: measured(
+                    scores, cheap, kept, seen=everything(scores),
+                    wanted=lambda chosen, earlier: earlier & ~chosen),
+            "that is the weight that is kept; return what is missed":
+                lambda *choice: 1 - missed(*choice),
+            "that is the mean over the queries; return a number for each":
+                lambda *choice: missed(*choice).mean(),
+            "you counted the tokens that are missed; add up their weights": tokens_missed,
+            "softmax over the chosen tokens alone misses nothing: let it see all up to the query":
+                lambda scores, cheap, kept: np.zeros(len(scores)),
+            "you divided by the weight of the chosen tokens; divide by that of all":
+                lambda *choice: measured(*choice, among=lambda chosen: chosen),
+            "scores of 1,000 are too large for exp, and those of −1,000 too small: take away each "
+            "row's largest score first":
+                lambda *choice: measured(*choice, largest=0),
+            "you took away the largest score of the chosen tokens; a missed one may be far larger":
+                lambda scores, cheap, kept: measured(
+                    scores, cheap, kept, largest=largest_chosen(scores, cheap, kept)),
+            "you took away a later token's score, which may be far larger: take away the largest "
+            "that the query sees":
+                lambda scores, cheap, kept: measured(
+                    scores, cheap, kept, largest=scores.max(axis=1, keepdims=True)),
+        },
+    ),
+    Task(
+        numbers_kept,
+        inputs=stacks,
+        truth=layer_by_layer,
+        hints=[
+            "A key and a value of one token: 2 · num_kv_heads · head_dim numbers a layer.",
+            "A window keeps no more tokens than there are: `min(tokens, window)`.",
+            "A table has num_kv_heads · head_dim · head_dim numbers for any text.",
+        ],
+        why="Only the layers with softmax grow with the text. In a long one they are nearly all of "
+        "what is kept, so a stack with a quarter of them keeps about a quarter.",
+        mistakes={
+            "a key and a value are kept: twice as many numbers":
+                lambda *stack: counted(*stack, both=1),
+            "each head keeps its own": lambda *stack: counted(*stack, heads=False),
+            "a table doesn't grow with the text":
+                lambda layers, tokens, G, D, window: counted(
+                    layers, tokens, G, D, window, table=tokens * G * D * D),
+            "a window keeps the last tokens alone":
+                lambda *stack: counted(*stack, short=lambda tokens, window: tokens),
+            "early in a text there are fewer tokens than the window has room for":
+                lambda *stack: counted(*stack, short=lambda tokens, window: window),
+        },
+    ),
+]  # fmt: skip
