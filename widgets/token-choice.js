@@ -29,7 +29,7 @@ const ranked = (of) => of.map((_, i) => i).sort((a, b) => of[b] - of[a] || a - b
 /** The scores of the rooms if the layer looks at the tokens of `seen` only. */
 export function roomScores({values, out, read}, {stream, scores, value}, seen) {
   const heads = scores.flatMap((row, h) => {
-    const weights = softmax(row, (_, i) => !seen.has(i));
+    const weights = softmax(row, (i) => !seen.has(i));
     const all = [...values[h], value[h]];
     return value[h].map((_, d) => dot(weights, all.map((one) => one[d])));
   });

@@ -66,7 +66,7 @@ def payload() -> dict[str, Any]:
                 "room": rooms[len(guests) - 1 - guests[::-1].index(guest)],
                 "stream": rounded(one.stream, 3),
                 "scores": rounded(one.scores, 3),
-                "cheap": rounded(one.cheap, 3),
+                "cheap": rounded(one.cheap, 6),
                 "value": rounded(one.values[:, -1], 3),
             }
             for guest, one in questions.items()

@@ -1,0 +1,173 @@
+"""m15: its sentences against numbers computed here."""
+
+import json
+from statistics import mean
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from attention import scaled_dot_product_attention
+from course.payloads.token_choice import payload
+from models.storyteller.tokens import Tokenizer
+from models.weights import load
+from tests.conftest import ROOT
+from tests.lessons.reading import cells, numbers, output, said
+from tests.widgets.js import module
+
+PAGE = "modules/m15_sparse_attention/lesson.html"
+MOVES = json.loads((ROOT / "models/beyond/scores.json").read_text(encoding="utf-8"))["moves"]
+PASSAGES = json.loads((ROOT / PAGE).with_name("passages.json").read_text(encoding="utf-8"))
+KEPT, LONG = 8, 256
+
+
+def at(kind):
+    return [seed[-1] for seed in MOVES[kind]["right"]]
+
+
+def figure_rows(page, cell):
+    table = page.select_one(f"#cell-{cell}").find_next_sibling().select_one("table")
+    return [[td.get_text() for td in row.select("td")] for row in table.select("tbody tr")]
+
+
+@torch.no_grad()
+def guessed(choose=None):
+    """Share guessed, loss and the mean weights of each layer: queries, keys and values by hand."""
+    model = load(ROOT / "models/storyteller/weights/storyteller.safetensors")
+    encode = Tokenizer(model.config.vocabulary).encode
+    tokens = torch.tensor([encode(text)[:LONG] for text in PASSAGES])
+    x, rows = model.embedding[tokens], []
+    for layer in model.layers:
+        query, key, value = layer.attention._project(layer.norm(x))
+        query, key = layer.attention.rotary(query), layer.attention.rotary(key)
+        weights = scaled_dot_product_attention(query, key, value, is_causal=True)[1]
+        rows.append(weights.mean(1))
+        if choose:
+            weights = weights * choose(rows[-1])[:, None]
+            weights = weights / weights.sum(-1, keepdim=True)
+        heads = (weights @ value).transpose(1, 2).flatten(2)
+        x = x + layer.attention.out_proj(heads)
+        x = x + layer.mlp(x)
+    logits = F.linear(model.norm(x), model.embedding, model.unembedding_bias)
+    logits, right = logits[:, LONG // 2 - 1 : -1], tokens[:, LONG // 2 :]
+    loss = F.cross_entropy(logits.flatten(0, 1), right.flatten())
+    return float((logits.argmax(-1) == right).float().mean()), float(loss), torch.stack(rows)
+
+
+def best(rows):
+    return rows >= rows.topk(KEPT).values[..., -1:]
+
+
+def last(rows):
+    back = torch.arange(LONG)[:, None] - torch.arange(LONG)
+    return (back < KEPT).expand_as(rows)
+
+
+def test_the_storyteller_hardly_misses_the_small_weights(page):
+    whole, few, near = guessed(), guessed(best), guessed(last)
+    shown = cells(page, "losses")
+    chance = [float(x) for x in shown[3][1:]]
+    for (right, loss, _), row in zip((whole, few, near), shown, strict=False):
+        assert numbers(row[1])[0] == pytest.approx(loss, abs=0.011)
+        assert numbers(row[2])[0] == pytest.approx(100 * right, abs=0.15)
+    text = said(page, "#sec-missed")
+    assert f"it guesses {100 * whole[0]:.0f} of 100 next tokens right" in text
+    assert f"guesses {100 * few[0]:.0f} of 100 right" in text
+    assert whole[0] - few[0] < 0.03
+    assert chance[1] < 100 * few[0] / 2
+    assert f"still guesses {100 * near[0]:.0f} of 100" in said(page, "#sec-chosen")
+    rows = whole[2][:, :, LONG // 2 :]
+    on_best = float(rows.topk(KEPT).values.sum(-1).mean())
+    assert on_best < 0.5  # "more than half of the weight"
+    assert f"The best eight tokens together have {on_best:.2f} of the weight" in text
+    counts = torch.arange(LONG // 2, LONG).add(1).sum() * rows.shape[0] * rows.shape[1]
+    tiny = float(((rows > 0) & (rows < 0.01)).sum() / counts)
+    assert f"{100 * tiny:.0f} in 100 are below 0.01" in text
+    assert len(rows[0].flatten(0, 1)) == 2048  # the caption's tokens
+
+
+def test_two_of_five_notes_with_a_pencil(page):
+    scores = torch.tensor([2.8, 0.2, 0.1, 6.1, 0.4])
+    kept, whole = scores[[0, 3]].softmax(0), scores.softmax(0)
+    assert kept.tolist() == pytest.approx([0.04, 0.96], abs=0.005)
+    assert float(kept @ torch.tensor([5.0, 2])) == pytest.approx(2.1, abs=0.05)
+    assert 1 - whole[[0, 3]].sum() < 0.01
+    assert "0.04 · 5 + 0.96 · 2 ≈ 2.1" in said(page, "#sec-chosen")
+    table = page.select("#sec-chosen table")[0].select("tbody tr")
+    cheap = [[cell.get_text() for cell in row.select("td")] for row in table]
+    best_two = sorted(cheap, key=lambda row: -float(row[1]))[:2]
+    assert [note for note, *_ in best_two] == ["Ann in 5", "Ann in 2"]  # the older one first
+    assert [float(score) for *_, score in cheap] == pytest.approx(scores.tolist())
+
+
+def test_the_trained_layer_needs_two_tokens_or_twenty_six(page):
+    js, data = module("token-choice.js"), payload()
+
+    def chosen(by, looks, asked=0):
+        return js.call("chosen", data, {"asked": asked, "by": by, "looks": looks})
+
+    text = said(page, "#sec-choose")
+    first = next(n for n in range(1, 34) if chosen("last", n)["isRight"])
+    assert f"The last tokens have to be {first}" in text
+    assert [chosen("cheap", n)["isRight"] for n in (1, 2)] == [False, True]
+    one, two = (chosen("cheap", n) for n in (1, 2))
+    assert f"the layer says {one['says']}, the room that she has left" in text
+    assert [token["who"] for token in two["tokens"] if token["isSeen"]] == ["Ann", "Ann"]
+    [left] = [token for token in one["tokens"] if token["isSeen"]]
+    assert left["room"] == one["says"]
+    assert two["missed"] > 0.5  # "more than half of the weight"
+    for asked in range(16):
+        assert chosen("cheap", 2, asked)["isRight"]  # "two are always enough"
+    assert f"{two['multiplied']} in place of {two['everything']:,}" in text
+    assert 0.3 < two["multiplied"] / two["everything"] < 0.36  # "saves two thirds"
+    dearer = next(n for n in range(1, 34) if chosen("cheap", n)["multiplied"] > two["everything"])
+    assert f"from {dearer} tokens on" in text
+
+
+def test_a_choice_is_told_as_it_was_measured(page):
+    window, chosen, every = (at(kind) for kind in ("window", "chosen", "softmax"))
+    rows = figure_rows(page, "figure-choice")
+    shares = [mean(seeds) for seeds in (window, chosen, every)]
+    assert [float(row[-1]) for row in rows] == pytest.approx(shares, abs=0.0051)
+    assert max(window) < 0.25 < 0.9 < min(chosen)
+    assert mean(chosen) > mean(every) - 0.01  # "as good as"
+    for (_, shown), seeds in zip(cells(page, "chosen"), (every, window, chosen), strict=True):
+        assert numbers(shown) == pytest.approx([min(seeds), max(seeds)], abs=0.0051)
+
+
+def test_a_choice_saves_seven_eighths_of_the_work(page):
+    """By the sizes that DeepSeek-AI has published."""
+    full, cheap = 128 * (512 + 64), 64 * 128
+    text = said(page, "#sec-saves")
+    assert f"= {full:,} numbers, and a cheap one 64 · 128 = {cheap:,}" in text
+    assert full == 9 * cheap
+    everything, choice = 9 * 128_000, 128_000 + 9 * 2048
+    assert f"9 · 128,000 = {everything:,} cheap scores" in text
+    assert f"{choice:,} together" in text
+    assert choice / everything == pytest.approx(1 / 8, abs=0.005)
+    even = 9 * 2048 / 8  # n + 9 · 2,048 = 9 · n
+    assert f"Below {even:,.0f} tokens" in text
+
+
+def test_numbers_a_token_of_open_models(page):
+    rows = [[int(cell.split()[0].replace(",", "")) for cell in row[2:]]
+            for row in cells(page, "open-models")]  # fmt: skip
+    assert rows == [
+        [2 * 32 * 8 * 128, 2 * 32 * 32 * 128],  # Llama 3 8B: 32 layers, 32 heads, 8 keys of 128
+        [2 * 18 * 8 * 64, 2 * 36 * 8 * 64],  # gpt-oss-120b: every second of 36 layers
+        [2 * 12 * 2 * 256, 2 * 48 * 2 * 256],  # Qwen3-Next: one layer in four
+        [61 * (576 + 128), 61 * 2 * 128 * 128],  # DeepSeek-V3.2: a latent and a short key
+    ]
+    saved = [few / many for few, many in rows]
+    assert min(saved) == saved[3]  # "saves most"
+    assert sorted(row[0] for row in rows)[2] == rows[3][0]  # "the second largest"
+    assert "18 · 2 · 8 · 64 = 18,432 numbers" in said(page, "#sec-models")
+
+
+def test_whoever_chooses_before_hiding_loses_places(page):
+    cheap = torch.tensor([[0.3, 0.9, 0.1, 0.8], [0.5, 0.2, 0.7, 0.6],
+                          [0.4, 0.1, 0.3, 0.9], [0.2, 0.8, 0.1, 0.6]])  # fmt: skip
+    best_two = [set(sorted(range(4), key=lambda j: -row[j])[:2]) for row in cheap]
+    counts = [len({j for j in chosen if j <= i}) for i, chosen in enumerate(best_two)]
+    assert f"they look at {counts} tokens" in output(page, "bug-check")
+    assert counts[:2] == [0, 0]  # "The first two tokens have nobody left"
