@@ -14,7 +14,7 @@ import {filled} from "./lib/shares.js";
 export const WAYS = ["last", "cheap", "full"];
 
 const dot = (a, b) => a.reduce((sum, x, i) => sum + x * b[i], 0);
-const times = ({weight, bias}, x) => weight.map((row, i) => dot(row, x) + bias[i]);
+const times = ({rows, bias}, x) => rows.map((row, i) => dot(row, x) + bias[i]);
 
 /** Mean 0 and spread 1, as layer norm has it. */
 function normalized(x) {

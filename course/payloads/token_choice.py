@@ -72,10 +72,10 @@ def payload() -> dict[str, Any]:
             for guest, one in questions.items()
         ],
         "values": rounded(values, 3),
-        "out": {"weight": rounded(out.weight, 3), "bias": rounded(out.bias, 3)},
+        "out": {"rows": rounded(out.weight, 3), "bias": rounded(out.bias, 3)},
         # The norm's own numbers go into the matrix that reads the answer.
         "read": {
-            "weight": rounded(read.weight * norm.weight, 3),
+            "rows": rounded(read.weight * norm.weight, 3),
             "bias": rounded(read.bias + read.weight @ norm.bias, 3),
         },
         "size": values.shape[-1] * HEADS,
