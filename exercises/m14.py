@@ -8,31 +8,42 @@ A function counts as begun when its "..." is gone.
 import numpy as np
 
 
-def missed(scores, cheap, kept):
-    """Measure a choice.
+def others_add(keys, values):
+    """Measure the blur.
 
-    Each query sees itself and the tokens before it. Of these it chooses the `kept` with the largest
-    cheap scores; all of them if there are no more than that. How much would softmax overlook if it
-    looked only at the chosen tokens? Take the softmax of the scores of all tokens that the query
-    sees, and add up the weights of those that are *not* chosen.
+    A table only adds: each guest's value is written once under the guest's key. Then every guest is
+    asked for, with the guest's own key as the query. What comes back is the guest's own note and
+    something of all the others'. How much comes from the others?
 
-    `scores[i, j]` and `cheap[i, j]` are what query i gives to token j. No two cheap scores are
-    equal. Scores may be as large as 1,000, or as low as −1,000.
-
-    Shapes: `scores` and `cheap` (L, L); `kept` a whole number, at least 1.
-    Return: the weight that each query misses (L,). It is 0 where nothing is missed.
+    Shapes: `keys` (n, D), of any length; `values` (n, M).
+    Return: what the other guests add to the answer for each guest (n, M).
     """
     ...
 
 
-def numbers_kept(layers, tokens, num_kv_heads, head_dim, window):
-    """Count what a stack keeps.
+def with_sink(scores, values, sink):
+    """Let one row of softmax count.
 
-    `layers` is a list of words. A "softmax" layer keeps a key and a value of every token, for each
-    of its `num_kv_heads` heads. A "window" layer keeps them of the last `window` tokens only. A
-    "table" layer keeps one table for each of its `num_kv_heads` heads, with `head_dim` rows and
-    `head_dim` columns. Every key and every value has `head_dim` numbers.
+    A sink is one more score in the row, whose weight goes nowhere: it has no value. The weights of
+    the tokens are as always, e to the score divided by a sum, but the sink is in the sum, too.
+    Scores and sink may be as large as 1,000, or as low as −1,000.
 
-    Return: how many numbers all layers keep after `tokens` tokens.
+    Shapes: `scores` (n,), `values` (n,); `sink` is one number.
+    Return: what the row says, one number.
+    """
+    ...
+
+
+def two_layers_say(tokens, num_guests):
+    """Keep the tab with two layers of softmax.
+
+    `tokens` are the coffees of a night, in order: the number of the guest who has one, from 0 on,
+    and −1 where all pay. In the lower layer each token gets a mark, how often all have paid so far.
+    In the upper one the question of a guest looks at the guest's coffees that have the question's
+    own mark, and at the question itself, all with the same weight. A coffee has the value 1, the
+    question 0. Every question comes at the end of the night.
+
+    Shapes: `tokens` (n,).
+    Return: what the upper layer says of each guest (num_guests,).
     """
     ...

@@ -33,7 +33,7 @@ const COFFEES = unitsOf("coffee");
 const short = (x) => formatFine(x).replace(/\.?0+$/, ""); // 0.375, 0.5, 3
 
 export const sentence = ({coffees, others, weight, mean, sum, next}) =>
-  `5 has had ${COFFEES(coffees)}. Softmax looks at ${coffees === 1 ? "it" : "them"}${others ? ` and at ${unitsOf("other token")(others)}` : ""}, with a weight of ${short(weight)} each. `
+  `Ann has had ${COFFEES(coffees)}. Softmax looks at ${coffees === 1 ? "it" : "them"}${others ? ` and at ${unitsOf("other token")(others)}` : ""}, with a weight of ${short(weight)} each. `
   + `It says ${short(mean)}, and with one coffee more it would say ${short(next.mean)}. The table says ${sum}, and with one more ${next.sum}.`;
 
 const pieces = (n, className, value) => Array.from({length: n}, () => html`<i class=${className}>${value}</i>`);
@@ -76,7 +76,7 @@ export const coffeeCount = defineWidget({
   label: "Coffees, averaged and added",
   key: "coffees",
   fields: ({coffees, others, most}) => ({coffees: integer(coffees, {min: 1, max: most}), others: integer(others, {max: most})}),
-  controls: () => [[slider("coffees", "Coffees for 5", {unit: COFFEES}), slider("others", "Other tokens looked at", {unit: unitsOf("token")}), reset]],
+  controls: () => [[slider("coffees", "Coffees for Ann", {unit: COFFEES}), slider("others", "Other tokens looked at", {unit: unitsOf("token")}), reset]],
   model: counted,
   sentence,
   view,

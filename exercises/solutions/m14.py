@@ -5,204 +5,211 @@ import numpy as np
 from course.exercises import Task
 
 
-def missed(scores, cheap, kept):
-    L = len(scores)
-    causal = np.tril(np.ones((L, L), dtype=bool))
-    hidden = np.where(causal, cheap, -np.inf)
-    least = np.sort(hidden, axis=1)[:, -min(kept, L)][:, None]
-    visible = np.where(causal, scores, -np.inf)
-    e = np.exp(visible - visible.max(axis=1, keepdims=True))
-    return (e * (hidden < least)).sum(axis=1) / e.sum(axis=1)
+def others_add(keys, values):
+    table = keys.T @ values
+    own = (keys**2).sum(axis=1, keepdims=True) * values
+    return keys @ table - own
 
 
-def numbers_kept(layers, tokens, num_kv_heads, head_dim, window):
-    pair = 2 * num_kv_heads * head_dim
-    each = {
-        "softmax": tokens * pair,
-        "window": min(tokens, window) * pair,
-        "table": num_kv_heads * head_dim * head_dim,
-    }
-    return sum(each[layer] for layer in layers)
+def with_sink(scores, values, sink):
+    largest = max(scores.max(), sink)
+    e = np.exp(scores - largest)
+    return (e * values).sum() / (e.sum() + np.exp(sink - largest))
+
+
+def two_layers_say(tokens, num_guests):
+    mark = (tokens == -1).cumsum()
+    last = (tokens == -1).sum()
+    unpaid = tokens[mark == last]
+    coffees = (unpaid[:, None] == np.arange(num_guests)).sum(axis=0)
+    return coffees / (coffees + 1)
 
 
 # ---- The same, computed another way ------------------------------------------------------------
 
 
-def query_by_query(scores, cheap, kept):
-    shares = []
-    for i in range(len(scores)):
-        order = sorted(range(i + 1), key=lambda j: -cheap[i, j])
-        e = np.exp(scores[i, order] - max(scores[i, order]))
-        shares.append(sum(e[kept:]) / sum(e))
-    return np.array(shares)
+def guest_by_guest(keys, values):
+    found = np.zeros(values.shape)
+    for i in range(len(keys)):
+        for j in range(len(keys)):
+            if i != j:
+                found[i] += (keys[i] @ keys[j]) * values[j]
+    return found
 
 
-def layer_by_layer(layers, tokens, num_kv_heads, head_dim, window):
-    count = 0
-    for layer in layers:
-        for _ in range(num_kv_heads):
-            rows = {"softmax": tokens, "window": min(tokens, window)}.get(layer)
-            count += head_dim**2 if rows is None else 2 * rows * head_dim
-    return count
+def with_a_token_of_no_value(scores, values, sink):
+    import torch
+
+    row = torch.from_numpy(np.append(scores, sink)).softmax(0)
+    return (row @ torch.from_numpy(np.append(values, 0.0))).item()
+
+
+def coffee_by_coffee(tokens, num_guests):
+    owed = [0] * num_guests
+    for guest in tokens.tolist():
+        if guest == -1:
+            owed = [0] * num_guests
+        else:
+            owed[guest] += 1
+    return np.array([np.mean([1.0] * count + [0.0]) for count in owed])
 
 
 # ---- Inputs ------------------------------------------------------------------------------------
 
 
-def choices(rng, size):
-    """Make scores and cheap scores in eighths, which float32 has too, and none twice.
-
-    In size 5 all scores are nearly 1,000, in size 7 nearly −1,000. One token's are nearly 1,000 and
-    all others nearly −1,000 in size 6, where it is the last, and in size 8, where it is the first.
-    In sizes 5 and 7 all cheap scores are far below 0, so that −1e4 hides none of them.
-    """
-    L = size + 2
-    scores, cheap = (rng.permutation(L * L).reshape(L, L) / 8 - L * L / 16 for _ in range(2))
-    far = 1000 - L * L / 16
-    scores += {5: far, 6: -far, 7: -far, 8: -far}.get(size, 0)
-    if size in (6, 8):
-        scores[:, -1 if size == 6 else 0] += 2 * far
-    if size == 8:  # the last query misses the first token, whose score is far above all others
-        cheap[-1, 0] = cheap.min() - 1 / 8
-    cheap -= {5: 1e3, 7: 1e6}.get(size, 0)
-    kept = L + 3 if size == 3 else int(rng.integers(1, L - 1))  # in size 3 all are kept
-    return scores, cheap, kept if size > 1 else 2
+def notes(rng, size):
+    """Make keys of other lengths than 1; there are fewer guests than rows, or more."""
+    keys = rng.normal(size=(size + 1, 4))
+    return keys, rng.normal(size=(size + 1, 3)) + 2
 
 
-def stacks(rng, size):
-    kinds = ["softmax", "window", "table"]
-    layers = [kinds[i] for i in rng.integers(0, 3, size=size)] + ["table", "window", "softmax"]
-    if size in (2, 3, 4):  # a stack of one kind, or of two
-        layers = [kinds[size - 2]] * size
-    elif size in (5, 6, 7):
-        layers = [kinds[size - 5], kinds[size - 6]] * size
-    tokens = int(rng.integers(20, 60))  # so that no window is below 1
-    window = tokens + 5 - 3 * size
-    if size == 1:  # a text shorter than a table has rows
-        tokens, window = 1, 3
-    return layers, tokens, int(rng.integers(2, 5)), int(rng.integers(3, 8)), window
+def rows(rng, size):
+    """Make scores that are all near 1,000 or −1,000 in some sizes, and sinks above and below."""
+    scores, values = rng.normal(size=size) * 2, rng.normal(size=size) + 1
+    sink = float(rng.normal())
+    far = {3: 990.0, 4: -990.0, 5: 990.0, 6: -990.0}.get(size, 0.0)
+    scores, sink = scores + far, sink + far
+    if size == 7:  # the sink takes everything
+        sink = 1000.0
+    if size == 8:  # and nothing
+        sink = -1000.0
+    return scores, values, sink
+
+
+def nights(rng, size):
+    """Make nights in which all pay once or twice, as the last token too, or never."""
+    num_guests = size + 1
+    tokens = rng.integers(0, num_guests, size=6 * size)
+    if size != 2:  # in size 2 nobody pays
+        tokens[rng.integers(1, 3 * size)] = -1
+    if size > 4:
+        tokens[rng.integers(3 * size, 5 * size)] = -1
+    if size == 3:
+        tokens[-1] = -1
+    return tokens, num_guests
 
 
 # ---- Mistakes ----------------------------------------------------------------------------------
 
 
-def measured(scores, cheap, kept, *, seen=None, shown=None, largest=None, among=None, wanted=None):
-    """Measure as the solution does, with other masks.
-
-    ``seen`` has weight, ``shown`` is chosen from; ``largest`` is taken away from the scores. Divide
-    the weight of ``wanted(chosen, earlier)`` by that of ``among(chosen)``.
-    """
-    earlier = np.tril(np.ones(scores.shape, dtype=bool))
-    seen, shown = (earlier if mask is None else mask for mask in (seen, shown))
-    hidden = np.where(shown, cheap, -np.inf)
-    chosen = shown & (hidden >= np.sort(hidden, axis=1)[:, -min(kept, len(cheap))][:, None])
-    visible = np.where(seen, scores, -np.inf)
-    e = np.exp(visible - (visible.max(axis=1, keepdims=True) if largest is None else largest))
-    e_wanted = e * (wanted(chosen, earlier) if wanted else ~chosen)
-    return e_wanted.sum(axis=1) / (e * among(chosen) if among else e).sum(axis=1)
+def said(tokens, num_guests, *, counted=None, itself=1, says=None):
+    mark = (tokens == -1).cumsum()
+    kept = tokens[counted(mark)] if counted else tokens[mark == mark[-1]]
+    coffees = (kept[:, None] == np.arange(num_guests)).sum(axis=0)
+    return says(coffees, kept) if says else coffees / np.maximum(coffees + itself, 1)
 
 
-def everything(scores):
-    return np.ones(scores.shape, dtype=bool)
-
-
-def largest_chosen(scores, cheap, kept):
-    hidden = np.where(np.tril(np.ones(scores.shape)) > 0, cheap, -np.inf)
-    least = np.sort(hidden, axis=1)[:, -min(kept, len(cheap))][:, None]
-    chosen = (hidden >= least) & (hidden > -np.inf)
-    return np.where(chosen, scores, -np.inf).max(axis=1, keepdims=True)
-
-
-def tokens_missed(scores, cheap, kept):
-    visible = np.arange(1, len(scores) + 1)
-    return np.maximum(visible - kept, 0) / visible
-
-
-def counted(layers, tokens, G, D, window, *, both=2, heads=True, table=None, short=min):
-    G_ = G if heads else 1
-    rows = {"softmax": tokens, "window": short(tokens, window)}
-    square = G_ * D * D if table is None else table
-    return sum(rows[kind] * both * G_ * D if kind in rows else square for kind in layers)
+def shifted(scores, values, sink, largest, *, divided_by=None):
+    e, s = np.exp(scores - largest), np.exp(sink - largest)
+    return (e * values).sum() / (e.sum() + s if divided_by is None else divided_by(e, s))
 
 
 TASKS = [
     Task(
-        missed,
-        inputs=choices,
-        truth=query_by_query,
+        others_add,
+        inputs=notes,
+        truth=guest_by_guest,
         hints=[
-            "First hide what comes later, then choose: set later cheap scores to −∞. "
-            "`np.sort(hidden, axis=1)` puts each row's largest last, so the one at "
-            "`-min(kept, L)` is the least that is chosen.",
-            "The weights are a softmax of `scores`, whatever is chosen. Set later scores to −∞ "
-            "here, too, and take away the largest that is left in each row.",
-            "Add up what isn't chosen: `(weights * (hidden < least)).sum(axis=1)`. Later tokens "
-            "aren't chosen either, but their weight is 0.",
+            "A table that adds is the sum of all keys times values: `keys.T @ values`.",
+            "All guests are asked for at once by `keys @ table`.",
+            "A guest's own note comes back as often as the key fits itself: take away "
+            "`(keys**2).sum(axis=1, keepdims=True) * values`.",
         ],
-        why="Let m be this share, C the mean of the chosen values by their weights, and M that of "
-        "the missed ones. With all tokens the output is (1 − m) · C + m · M, and with the chosen "
-        "tokens alone it is C. So they differ by m · (C − M). A cheap score "
-        "needn't resemble the score: it only has to leave little weight behind.",
+        why="Each other guest adds the value as often as the two keys' dot product says. With keys "
+        "of length 1 that point anywhere among D rows it is about 1/√D, plus or minus, and so "
+        "about √(n/D) for n others.",
         mistakes={
-            "hide later tokens first and choose then: you spend some of the choices on hidden ones":
-                lambda scores, cheap, kept: measured(
-                    scores, cheap, kept, shown=everything(scores)),
-            "choose by the cheap scores: the others are computed only after the choice":
-                lambda scores, cheap, kept: measured(scores, scores, kept),
-            "the largest cheap scores are wanted, not the smallest":
-                lambda scores, cheap, kept: measured(scores, -cheap, kept),
-            "you chose the last tokens, a window: choose by the cheap scores":
-                lambda scores, cheap, kept: measured(
-                    scores, np.tile(np.arange(len(cheap)), (len(cheap), 1)), kept),
-            "later tokens have weight: hide them from softmax, too":
-                lambda scores, cheap, kept: measured(scores, cheap, kept, seen=everything(scores)),
-            "later tokens are in the sum that you divide by: hide them from softmax, too":
-                lambda scores, cheap, kept: measured(
-                    scores, cheap, kept, seen=everything(scores),
-                    wanted=lambda chosen, earlier: earlier & ~chosen),
-            "that is the weight that is kept; return what is missed":
-                lambda *choice: 1 - missed(*choice),
-            "that is the mean over the queries; return a number for each":
-                lambda *choice: missed(*choice).mean(),
-            "you counted the tokens that are missed; add up their weights": tokens_missed,
-            "softmax over the chosen tokens alone misses nothing: let it see all up to the query":
-                lambda scores, cheap, kept: np.zeros(len(scores)),
-            "you divided by the weight of the chosen tokens; divide by that of all":
-                lambda *choice: measured(*choice, among=lambda chosen: chosen),
-            "scores of 1,000 are too large for exp, and those of −1,000 too small: take away each "
-            "row's largest score first":
-                lambda *choice: measured(*choice, largest=0),
-            "you took away the largest score of the chosen tokens; a missed one may be far larger":
-                lambda scores, cheap, kept: measured(
-                    scores, cheap, kept, largest=largest_chosen(scores, cheap, kept)),
-            "you took away a later token's score, which may be far larger: take away the largest "
-            "that the query sees":
-                lambda scores, cheap, kept: measured(
-                    scores, cheap, kept, largest=scores.max(axis=1, keepdims=True)),
+            "that is the whole answer: take away the guest's own note":
+                lambda keys, values: keys @ (keys.T @ values),
+            "the keys don't have length 1: the own note comes back as often as the key fits itself":
+                lambda keys, values: keys @ (keys.T @ values) - values,
+            "a dot product of a key with itself is the sum of its squares, not its length":
+                lambda keys, values: keys @ (keys.T @ values)
+                - np.linalg.norm(keys, axis=1, keepdims=True) * values,
+            "that is the guest's own note; return what the others add":
+                lambda keys, values: (keys**2).sum(1, keepdims=True) * values,
+            "that is what the others take off: turn the sign round":
+                lambda keys, values: -others_add(keys, values),
+            "others may add or take off: don't drop the signs":
+                lambda keys, values: np.abs(others_add(keys, values)),
+            "this table adds: nothing is divided by a sum of weights":
+                lambda keys, values: others_add(keys, values) / len(keys),
+            "only the guests before were counted; all notes are in the table when you ask":
+                lambda keys, values: np.tril(keys @ keys.T, -1) @ values,
         },
     ),
     Task(
-        numbers_kept,
-        inputs=stacks,
-        truth=layer_by_layer,
+        with_sink,
+        inputs=rows,
+        truth=with_a_token_of_no_value,
         hints=[
-            "A key and a value of one token: 2 · num_kv_heads · head_dim numbers a layer.",
-            "A window keeps no more tokens than there are: `min(tokens, window)`.",
-            "A table has num_kv_heads · head_dim · head_dim numbers for any text.",
+            "A sink is like a token with the value 0.",
+            "The sum below the line is `np.exp(scores).sum() + np.exp(sink)`.",
+            "Take away the largest of all scores first, the sink's too: "
+            "`max(scores.max(), sink)`.",
         ],
-        why="Only the layers with softmax grow with the text. In a long one they are nearly all of "
-        "what is kept, so a stack with a quarter of them keeps about a quarter.",
+        why="With c coffees of score 0 and value 1, and a sink of score 0, the row says c/(c + 1): "
+        "½, ⅔, ¾ … So a sink is the one other token that a count needs.",
         mistakes={
-            "a key and a value are kept: twice as many numbers":
-                lambda *stack: counted(*stack, both=1),
-            "each head keeps its own": lambda *stack: counted(*stack, heads=False),
-            "a table doesn't grow with the text":
-                lambda layers, tokens, G, D, window: counted(
-                    layers, tokens, G, D, window, table=tokens * G * D * D),
-            "a window keeps the last tokens alone":
-                lambda *stack: counted(*stack, short=lambda tokens, window: tokens),
-            "early in a text there are fewer tokens than the window has room for":
-                lambda *stack: counted(*stack, short=lambda tokens, window: window),
+            "the sink is in the sum, too":
+                lambda scores, values, sink: shifted(
+                    scores, values, sink, scores.max(), divided_by=lambda e, s: e.sum()),
+            "e to the sink is in the sum, not the sink itself":
+                lambda scores, values, sink: shifted(
+                    scores, values, sink, max(scores.max(), sink),
+                    divided_by=lambda e, s: e.sum() + sink),
+            "the sink's weight goes nowhere: it has no value":
+                lambda scores, values, sink: (
+                    with_sink(scores, values, sink)
+                    + 1 - with_sink(scores, np.ones(len(scores)), sink)),
+            "there is one sink in a row, not one for each token":
+                lambda scores, values, sink: shifted(
+                    scores, values, sink, max(scores.max(), sink),
+                    divided_by=lambda e, s: e.sum() + len(e) * s),
+            "a number of 1,000 is too large for exp, and one of −1,000 too small: take away the "
+            "largest first":
+                lambda scores, values, sink: shifted(scores, values, sink, 0.0),
+            "the sink may be the largest: take away the largest of all":
+                lambda scores, values, sink: shifted(scores, values, sink, scores.max()),
+            "the scores may be far above the sink: take away the largest of all":
+                lambda scores, values, sink: shifted(scores, values, sink, sink),
+            "what is taken away from the scores is taken away from the sink, too":
+                lambda scores, values, sink: shifted(
+                    scores, values, sink, scores.max(),
+                    divided_by=lambda e, s: e.sum() + np.exp(sink)),
+            "return what the row says: the weights times the values, added up":
+                lambda scores, values, sink: with_sink(scores, np.ones(len(scores)), sink),
+        },
+    ),
+    Task(
+        two_layers_say,
+        inputs=nights,
+        truth=coffee_by_coffee,
+        hints=[
+            "The marks are a running count: `(tokens == -1).cumsum()`.",
+            "The question comes at the end, so its mark is the count of all payments.",
+            "Of c coffees with the question's mark it says c / (c + 1).",
+        ],
+        why="The question is the one other token that is always looked at, so the mean tells the "
+        "count: ½, ⅔, ¾ … Without a mark the question couldn't leave out what has been paid.",
+        mistakes={
+            "coffees that have been paid have an older mark: leave them out":
+                lambda *night: said(*night, counted=lambda mark: mark >= 0),
+            "the question looks at itself, too":
+                lambda *night: said(*night, itself=0),
+            "return what softmax says, a mean; that is the count":
+                lambda *night: said(*night, says=lambda coffees, kept: coffees),
+            "you counted the coffees before the first payment":
+                lambda *night: said(*night, counted=lambda mark: mark == 0),
+            "you counted what has been paid: the marks must be the same":
+                lambda *night: said(*night, counted=lambda mark: mark < mark[-1]),
+            "all may pay more than once: the question's mark is the last one":
+                lambda *night: said(*night, counted=lambda mark: mark >= min(1, mark[-1])),
+            "the question looks at this guest's coffees only, not at those of others":
+                lambda *night: said(
+                    *night, says=lambda coffees, kept: coffees / ((kept >= 0).sum() + 1)),
+            "a coffee has the value 1, and the question 0, not the other way round":
+                lambda *night: 1 - two_layers_say(*night),
         },
     ),
 ]  # fmt: skip

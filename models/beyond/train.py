@@ -20,6 +20,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from models.beyond.task import (
+    COFFEE,
     COUNTS,
     CROWDS,
     DRINKERS,
@@ -245,6 +246,50 @@ def named_rooms(kind: str) -> tuple[float, float]:
     moved = first != answers
     new, old = (named == answers)[moved], (named == first)[moved]
     return new.float().mean().item(), old.float().mean().item()
+
+
+@torch.no_grad()
+def looked_at(model: Porter, text: Text, hidden: Tensor | None = None) -> tuple[Tensor, Tensor]:
+    """Return the answers' scores of a stack of softmax, and its last layer's weights (B, H, L, L).
+
+    ``hidden`` (B, L, L), bool: what the tokens of the lowest layer can't see.
+    """
+    x = model.embed(text)
+    place = torch.arange(x.shape[1])
+    mask = None if hidden is None else ~hidden[:, None]
+    for layer in model.layers:
+        bias = -layer.slopes * (place - place[:, None]).abs()
+        mixed, weights = layer.mixer(
+            layer.norm(x), mask, bias=bias, is_causal=True, return_attention=True
+        )
+        x, mask = x + mixed, None
+    return model.answer(x), weights
+
+
+def weights_by_payments() -> tuple[float, float, float]:
+    """Return what questions for the tab give to a token, in the upper of two layers of softmax.
+
+    In its first head, on average: to a coffee of the guest since the last payment, to an older one,
+    and to the question itself.
+    """
+    text = unseen_texts("both", MANY)
+    weights = looked_at(load("both", "two softmax"), text)[1][:, 0]
+    paid, length = (text.words == PAY).cumsum(1), text.words.shape[1]
+    asks = text.words == OWES
+    own = asks[:, :, None] & (text.words == COFFEE)[:, None]
+    own &= text.guests[:, :, None] == text.guests[:, None]
+    own &= torch.ones(length, length).tril().bool()
+    since = own & (paid[:, :, None] == paid[:, None])
+    itself = weights.diagonal(dim1=1, dim2=2)[asks]
+    return tuple(part.mean().item() for part in (weights[since], weights[own & ~since], itself))
+
+
+def blind_to_payments() -> float:
+    """Return the share of the tab that those layers get right if, below, coffees see no payment."""
+    text = unseen_texts("both", MANY)
+    hidden = (text.words == COFFEE)[:, :, None] & (text.words == PAY)[:, None]
+    shown, _ = looked_at(load("both", "two softmax"), text, hidden)
+    return (shown.argmax(-1) == text.answers)[text.words == OWES].float().mean().item()
 
 
 @torch.no_grad()
