@@ -169,8 +169,6 @@ TASKS = [
             "a number of 1,000 is too large for exp, and one of −1,000 too small: take away the "
             "largest first":
                 lambda scores, values, sink: shifted(scores, values, sink, 0.0),
-            "the sink may be the largest: take away the largest of all":
-                lambda scores, values, sink: shifted(scores, values, sink, scores.max()),
             "the scores may be far above the sink: take away the largest of all":
                 lambda scores, values, sink: shifted(scores, values, sink, sink),
             "what is taken away from the scores is taken away from the sink, too":

@@ -323,43 +323,44 @@ tiled = 2 * L * d -> tiled = tiles * 2 * t * d
 tiles * 2 * S * d -> -(-S // t) * 2 * L * d
 2 * S * d + 4 -> S * d + 4
 , bytes_each * tiled ->
-m14.missed
-return missed(scores, cheap, kept + 1)
-return missed(scores, cheap, max(kept - 1, 1))
-return missed(scores.T, cheap, kept)
-return missed(scores, cheap.T, kept)
-return missed(np.clip(scores, -700, 700), cheap, kept)
-return missed(scores / np.abs(scores).max(), cheap, kept)
-return missed(scores, cheap, kept)[:, None]
-return missed(scores, cheap, kept)[-1]
-return missed(scores, cheap, kept).max()
-return missed(scores, cheap, kept).round(2)
-return missed(scores, cheap, kept) > 0
-return np.nan_to_num(measured(scores, cheap, kept, largest=0))
-return measured(scores, cheap, kept, largest=largest_chosen(scores, cheap, kept))
-min(kept, L) -> kept % L
-(L, L), dtype=bool) -> (L, L), dtype=bool), -1
-hidden < least -> hidden <= least
-.sum(axis=1) / -> .max(axis=1) /
-.sum(axis=1) / -> .mean(axis=1) /
-cheap, -np.inf -> cheap, 0
-cheap, -np.inf -> cheap, -5
-cheap, -np.inf -> cheap, -100
-cheap, -np.inf -> cheap, -1e4
-scores, -np.inf -> scores, 0
-scores, -np.inf -> scores, -5
-scores, -np.inf -> scores, -100
-scores, -np.inf -> scores, -1e3
-visible.max(axis=1, keepdims=True) -> visible.max()
-visible.max(axis=1, keepdims=True) -> visible[:, :1]
-visible.max(axis=1, keepdims=True) -> np.diag(visible)[:, None]
-visible.max(axis=1, keepdims=True) -> scores.mean(axis=1, keepdims=True)
-m14.numbers_kept
-return 2 * len(layers) * tokens * num_kv_heads * head_dim
-num_kv_heads * head_dim * head_dim -> num_kv_heads * head_dim
-in layers -> in set(layers)
-return numbers_kept(layers, tokens, num_kv_heads, head_dim, window) * (len(set(layers)) == 3)
-return numbers_kept(layers, tokens, num_kv_heads, head_dim, window) * (len(set(layers)) != 2)
+m14.others_add
+return others_add(keys, values)[:, :1]
+return others_add(keys, values)[::-1]
+return others_add(keys, values).sum(axis=1)
+return others_add(keys, values).round(1)
+keys.T @ values -> keys.T @ values / np.sqrt(keys.shape[1])
+keys.T @ values -> keys.T @ np.abs(values)
+keys**2 -> np.abs(keys)
+sum(axis=1, keepdims=True) -> max(axis=1, keepdims=True)
+.sum(axis=1, keepdims=True) * values -> .sum() * values
+keys @ table - own -> keys @ table + own
+keys @ table - own -> own - keys @ table
+m14.with_sink
+max(scores.max(), sink) -> min(scores.min(), sink)
+max(scores.max(), sink) -> sink
+max(scores.max(), sink) -> 0
+e.sum() + np.exp -> e.sum() - np.exp
+e.sum() + np.exp(sink - largest) -> e.sum() + np.exp(sink)
+e.sum() + np.exp(sink - largest) -> e.sum() + 1
+(e * values).sum() -> (e * values).mean()
+(e * values).sum() -> e.sum() * values.mean()
+return with_sink(scores, values, -sink)
+return with_sink(np.append(scores, sink), np.append(values, sink), sink)
+return with_sink(np.clip(scores, -700, 700), values, np.clip(sink, -700, 700))
+return with_sink(scores, values, sink).round(1)
+m14.two_layers_say
+mark == last -> mark >= last - 1
+mark == last -> mark <= last
+mark == last -> mark > 0
+(tokens == -1).sum() -> max(1, (tokens == -1).sum())
+(tokens == -1).sum() -> min(1, (tokens == -1).sum())
+coffees + 1) -> coffees + 2)
+coffees / (coffees + 1) -> coffees / max(1, coffees.sum())
+coffees / (coffees + 1) -> 1 / (coffees + 1)
+coffees / (coffees + 1) -> coffees / (len(unpaid) + 1)
+coffees / (coffees + 1) -> coffees > 0
+np.arange(num_guests) -> np.arange(num_guests) + 1
+return two_layers_say(tokens, num_guests)[:-1]
 m15.chosen_attention
 return chosen_attention(query, key, value, cheap, kept + 1)
 return chosen_attention(query, key, value, cheap.T, kept)
@@ -458,13 +459,11 @@ if len(s): -> if seen.any():
 m11.merge
 (a * output_a + b * output_b) / (a + b) ->
     output_b + (output_a - output_b) / (1 + np.exp(np.minimum(lse_b - lse_a, 700)))
-m14.missed
-return 1 - measured(scores, cheap, kept, wanted=lambda chosen, earlier: chosen)
-cheap, -np.inf -> cheap, -1e9
-scores, -np.inf -> scores, -1e4
-hidden < least -> np.argsort(np.argsort(-hidden, axis=1), axis=1) >= kept
-return missed(scores.astype(np.float32), cheap.astype(np.float32), kept)
-hidden < least -> cheap < least
+m14.with_sink
+max(scores.max(), sink) -> scores.max()
+m14.two_layers_say
+mark == last -> mark >= last
+coffees / (coffees + 1) -> 1 - 1 / (coffees + 1)
 m15.chosen_attention
 return attended(query, key, value, cheap, kept)
 cheap, -np.inf -> cheap, -1e9

@@ -9,10 +9,21 @@ import pytest
 import torch
 
 from attention import KVCache
-from models.beyond.task import COFFEE, DRINKERS, OWES, PAY, texts
-from models.beyond.train import JOBS, alpha_beta, guessed_by_place, load, named_rooms, unseen_texts
+from models.beyond.task import COFFEE, DRINKERS, OWES, PAY, ROOM, Text, texts
+from models.beyond.train import (
+    JOBS,
+    alpha_beta,
+    blind_to_payments,
+    guessed_by_place,
+    load,
+    looked_at,
+    named_rooms,
+    unseen_texts,
+    weights_by_payments,
+)
 from tests.conftest import ROOT
 from tests.lessons.reading import cells, numbers, output, said
+from variants import GatedDeltaNet
 
 PAGE = "modules/m14_hybrids/lesson.html"
 SCORES = json.loads((ROOT / "models/beyond/scores.json").read_text(encoding="utf-8"))
@@ -73,55 +84,25 @@ def test_a_short_text_takes_more_in_tables(page):
     tables, grows = 24 * 8 * 128 * 128 * 4 / 1e6, 8 * 64 * 8 * 2 * 128 * 2 / 1e6
     told = f"keeps {stack / 1e6:.1f} MB, {tables:.1f} in its tables and {grows:.1f} in keys"
     assert told in said(page, "#sec-keeps")
-    assert f"in every layer keeps {softmax / 1e6:.1f}." in said(page, "#sec-keeps")
+    assert f"in every layer keeps {softmax / 1e6:.1f} MB." in said(page, "#sec-keeps")
     assert 1.6 < stack / softmax < 2  # "Nearly twice as much"
 
 
-def test_whoever_chooses_before_hiding_loses_places(page):
-    cheap = torch.tensor([[0.3, 0.9, 0.1, 0.8], [0.5, 0.2, 0.7, 0.6],
-                          [0.4, 0.1, 0.3, 0.9], [0.2, 0.8, 0.1, 0.6]])  # fmt: skip
-    best = [set(sorted(range(4), key=lambda j: -row[j])[:2]) for row in cheap]
-    counts = [len({j for j in chosen if j <= i}) for i, chosen in enumerate(best)]
-    assert f"they look at {counts} tokens" in output(page, "bug-check")
-    assert counts[0] == 0  # "nobody left to look at"
-
-
-def test_two_of_five_notes_with_a_pencil(page):
-    scores = torch.tensor([2.8, 0.2, 0.1, 6.1, 0.4])
-    kept, whole = scores[[0, 3]].softmax(0), scores.softmax(0)
-    assert kept.tolist() == pytest.approx([0.04, 0.96], abs=0.005)
-    assert float(kept @ torch.tensor([5.0, 2])) == pytest.approx(2.1, abs=0.05)
-    assert 1 - whole[[0, 3]].sum() < 0.01
-    assert "0.04 · 5 + 0.96 · 2 ≈ 2.1" in said(page, "#sec-chosen")
-    table = page.select("#sec-chosen table")[0].select("tbody tr")
-    cheap = [[cell.get_text() for cell in row.select("td")] for row in table]
-    best = sorted(cheap, key=lambda row: -float(row[1]))[:2]
-    assert [note for note, *_ in best] == ["Ann in 5", "Ann in 2"]  # the older one first
-
-
-def test_numbers_a_token_of_open_models(page):
-    rows = cells(page, "open-models")
-    kept = [
-        [
-            int(part.split()[0].replace(",", ""))
-            for n in row[2:]
-            for part in n.split(", and ")
-            if part[0].isdigit()
-        ]
-        for row in rows
-    ]
-    assert kept == [
-        [2 * 32 * 8 * 128] * 2,  # Llama 3 8B: 32 layers, 8 heads of 128
-        [2 * 18 * 8 * 64, 2 * 36 * 8 * 64],  # gpt-oss-120b: every second of 36 layers
-        [2 * 12 * 2 * 256, 2 * 48 * 2 * 256],  # Qwen3-Next: one layer in four
-        [61 * 576, 61 * 128],  # DeepSeek-V3.2: a latent of 512 and 64 that are turned; a short key
-    ]
+def test_a_table_that_is_not_handed_on_gets_one_new_token_right(page):
+    torch.manual_seed(0)
+    layer, x = GatedDeltaNet(16, 2, conv_size=1), torch.randn(1, 12, 16)
+    _, table = layer(x[:, :8], return_state=True)
+    right = 8
+    for i in range(8, 12):
+        right += torch.allclose(layer(x[:, i : i + 1], state=table), layer(x)[:, i : i + 1])
+    assert right == 9  # "The first new token is still right"
+    assert f"{right} of 12 are right" in output(page, "bug-check")
 
 
 def test_each_job_needs_its_own_way_to_write(page):
     kinds = {
         "moves": ("adds", "corrects", "softmax"),
-        "tab": ("adds", "corrects", "corrects, fades", "softmax"),
+        "tab": ("adds", "adds, fades", "corrects", "corrects, fades", "softmax"),
     }
     for job, table in zip(kinds, figure_tables(page, "figure-porters"), strict=True):
         shares = [float(share) for _, share in table]
@@ -138,16 +119,17 @@ def test_each_job_needs_its_own_way_to_write(page):
     longer = mean_of("tab", "softmax", what="longer")
     assert f"{longer:.2f} of the tab (two seeds)" in said(page, "#all-porters")
     assert mean_of("coffees", "adds, plain") > 0.99
-    kinds = ("softmax", "softmax, undivided", "corrects")
+    kinds = ("softmax", "softmax, undivided", "adds, plain")
     shown = [float(row[1]) for row in cells(page, "coffees-open")]
     shares = [mean_of("coffees", kind) for kind in kinds]
-    assert shown == pytest.approx([guessed_by_place(), *shares], abs=0.0051)
-    assert shares[0] < shown[0]  # "doesn't get that far"
+    assert shown == pytest.approx(shares, abs=0.0051)
+    assert f"With it the table gets {mean_of('coffees', 'adds'):.2f}." in said(page, "#sec-mean")
+    assert shares[0] < guessed_by_place()  # "hardly finds the trick"
     assert max(at("coffees", "softmax")) + 0.3 < min(at("coffees", "softmax, undivided"))
     assert min(at("moves", "softmax")) > max(at("moves", "corrects"))  # "best with the book"
     longer = mean_of("moves", "corrects", what="longer")
     usual = mean_of("moves", "corrects")
-    assert f"gets {usual:.2f} right after the same training" in said(page, "#sec-trained")
+    assert 1.7 < usual / mean_of("moves", "adds") < 2.1  # "nearly twice as often"
     assert f"it gets {longer:.2f} with 16 guests" in said(page, "#all-porters")
     assert min(at("moves", "corrects", what="longer")) > mean_of("moves", "corrects")
 
@@ -168,13 +150,13 @@ def test_a_trained_layer_forgets_where_all_pay(page):
     assert "all pay" in [name for name, _ in rows]
     for name, alpha in rows:
         assert float(alpha) < 0.1 if name == "all pay" else float(alpha) > 0.9
+    assert DRINKERS == 8  # "Eight guests have coffees"
     usual, held = (at("tab", "corrects, fades", what=what) for what in ("right", "held open"))
-    told = f"{mean(usual):.2f} of their answers were right, and now only {mean(held):.2f} are"
-    assert told in said(page, "#sec-tab")
+    assert 0.45 < mean(held) / mean(usual) < 0.55  # "only half as many"
     assert max(held) + 0.3 < min(usual)
     text = unseen_texts("tab", 0)
     alpha, _ = alpha_beta(load("tab", "corrects, fades"), text)
-    assert (alpha.transpose(1, 2)[text.words == PAY] < 0.01).all()  # "The second … too"
+    assert (alpha.transpose(1, 2)[text.words == PAY] < 0.01).all()  # "The other head is wiped …"
 
 
 def test_a_mean_of_three_coffees_with_a_pencil(page):
@@ -207,14 +189,21 @@ def test_other_guests_drown_a_note_as_the_pencil_says(page):
     draw = torch.Generator().manual_seed(0)
     keys = torch.randn(4000, 32, 16, generator=draw)
     keys /= keys.norm(dim=-1, keepdim=True)
-    pencil = page.select_one("#sec-hold table")
-    for row in pencil.select("tbody tr"):
-        guests, others, shown = (cell.get_text() for cell in row.select("td"))
-        assert int(others) == int(guests) - 1
-        overlaps = (keys[:, :1] * keys[:, 1 : int(guests)]).sum(-1)  # each note of the size 1
+    text = said(page, "#sec-hold")
+    shown = {3: "With 3 others that is 0.43", 31: "and with 31 others 1.4."}
+    for others, told in shown.items():
+        overlaps = (keys[:, :1] * keys[:, 1 : 1 + others]).sum(-1)  # each note of the size 1
         signs = torch.randint(0, 2, overlaps.shape, generator=draw) * 2 - 1
-        spread = (overlaps * signs).sum(-1).square().mean().sqrt()
-        assert float(shown.split("≈")[1]) == pytest.approx(float(spread), rel=0.05)
+        spread = float((overlaps * signs).sum(-1).square().mean().sqrt())
+        assert told in text
+        assert numbers(told)[-1] == pytest.approx(spread, rel=0.05)
+    for table, own in zip(figure_tables(page, "figure-blur"), (0, 8), strict=True):
+        for others, asked, rest in ([float(cell) for cell in row] for row in table):
+            right, wrong = (
+                (1, math.sqrt(others) / 4) if own == 0 else (math.exp(8), others * math.exp(2))
+            )
+            total = right + wrong if own else 1
+            assert [asked, rest] == pytest.approx([right / total, wrong / total], abs=0.006)
 
 
 def test_what_blind_guesses_get_and_how_far_coffees_are_written(page):
@@ -235,7 +224,8 @@ def test_what_blind_guesses_get_and_how_far_coffees_are_written(page):
     _, beta = alpha_beta(model, tab)
     written = [float(head[tab.words == COFFEE].mean()) for head in beta.unbind(1)]
     told = "{:.2f} in one head and {:.2f} in the other, on average".format(*sorted(written))
-    assert told in said(page, "#all-porters")
+    assert told in said(page, "#sec-tab")
+    assert min(written) == pytest.approx(0.1, abs=0.03)  # "this is what training finds"
     gates = model.layers[0].mixer._gates
     for word, part, before, after in [
         (COFFEE, "#all-porters", "only", 1.0),
@@ -252,19 +242,18 @@ def test_what_blind_guesses_get_and_how_far_coffees_are_written(page):
 
 
 def test_a_crowd_is_told_as_it_was_measured(page):
-    rows = cells(page, "crowd-open")
     own, others = math.exp(8), 31 * math.exp(2)
     text = said(page, "#sec-hold")
     assert f"{own:,.0f}/{own + others:,.0f} ≈ {own / (own + others):.2f}" in text
     shares = []
     for kind, what in [("corrects", "right"), ("softmax", "right"), ("corrects", "longer")]:
         shares.append([mean_of("crowd", kind, i, what) for i in (0, 2, 3)])
-    shown = [[float(share) for share in row[1:]] for row in rows]
     table, softmax, longer = shares
-    assert shown == [pytest.approx(row, abs=0.0051) for row in (table, softmax)]
+    told = f"gets {table[0]:.2f} of the rooms right, and with 48 guests {table[2]:.2f}."
+    assert told in text
     for row in (table, longer):
         assert row == sorted(row, reverse=True), "each guest more makes it harder"
-    assert min(softmax) > 0.99
+    assert min(softmax) > 0.99  # "nearly all of them"
 
 
 def test_one_layer_of_each_does_both_jobs(page):
@@ -276,11 +265,8 @@ def test_one_layer_of_each_does_both_jobs(page):
     book, tab = ({k: at("both", k, i) for k in JOBS["both"]} for i in (0, 1))
     hybrid = "softmax, table"
     assert mean(book[hybrid]) > mean(book["two softmax"]) - 0.02  # "as many rooms"
-    told = "They find {:.2f} of the rooms. And they keep the tab better than one did"
-    text = said(page, "#sec-hybrid")
-    assert told.format(mean(book["two softmax"])) in text
-    assert f"slowly: {mean(tab['two softmax']):.2f} of it is right" in text
-    assert mean_of("tab", "softmax") < mean(tab["two softmax"])
+    assert mean_of("tab", "softmax") + 0.2 < mean(tab["two softmax"])  # "most of the tab"
+    assert mean(book["two softmax"]) > 0.95
     assert mean(tab["two softmax"]) < mean(tab["two softmax with MLPs"]) < mean(tab[hybrid])
     assert mean(tab["two softmax"]) < mean_of("both", "two softmax", what="longer")  # "slowly"
     unlearned = [share for share in book["two tables"] if share < 0.13]
@@ -295,21 +281,96 @@ def test_one_layer_of_each_does_both_jobs(page):
 
 
 def test_notes_come_past_three_tables(page):
-    text = said(page, "#sec-hybrid")
+    box = said(page, "#all-porters")
     past, alone = mean_of("moves", "three tables, softmax"), mean_of("moves", "softmax")
-    assert f"they get {past:.2f} right, where softmax alone gets {alone:.2f}" in text
-    assert past > alone - 0.05
+    assert f"they get {past:.2f} right, and softmax alone gets {alone:.2f}" in box
+    assert past > alone - 0.02  # "as well as softmax alone"
 
 
-def test_a_choice_is_told_as_it_was_measured(page):
-    window, chosen, every = (at("moves", kind) for kind in ("window", "chosen", "softmax"))
-    assert max(window) < 0.25 < 0.9 < min(chosen)
-    text = said(page, "#sec-chosen")
-    for (_, shown), shares in zip(cells(page, "chosen"), (every, window, chosen), strict=True):
-        assert_spans(shown, shares)
-    assert f"soon sees only questions, and gets {mean(window):.2f} right" in text
-    told = (
-        f"gets {mean(chosen):.2f}, as well as one that looks at everything, with {mean(every):.2f}"
-    )
-    assert told in text
-    assert DRINKERS == 8  # "Eight guests have coffees"
+def test_two_layers_of_softmax_tell_paid_coffees_by_the_payments(page):
+    """Weights of the upper layer's first head, question by question, from queries and keys."""
+    text = unseen_texts("both", 32)
+    model = load("both", "two softmax")
+    lower, upper = model.layers
+    with torch.no_grad():
+        x = model.embed(text)
+        x = upper.norm(x + lower(x))
+        width = x.shape[-1]
+        query, key = (
+            (x @ upper.mixer.qkv_proj.weight[at : at + width // 2].T)
+            + upper.mixer.qkv_proj.bias[at : at + width // 2]
+            for at in (0, width)
+        )
+    given = {"since": [], "older": [], "itself": []}
+    for one in range(100):
+        words, guests = text.words[one].tolist(), text.guests[one].tolist()
+        for i, word in enumerate(words):
+            if word != OWES:
+                continue
+            distance = torch.arange(i, -1, -1)
+            scores = key[one, : i + 1] @ query[one, i] / math.sqrt(width // 2) - 0.05 * distance
+            weights = scores.softmax(0).tolist()
+            given["itself"].append(weights[i])
+            last = max((j for j in range(i) if words[j] == PAY), default=-1)
+            for j in range(i):
+                if words[j] == COFFEE and guests[j] == guests[i]:
+                    given["since" if j > last else "older"].append(weights[j])
+    found = weights_by_payments()
+    assert [mean(part) for part in given.values()] == pytest.approx(found, abs=0.01)
+    [rows] = figure_tables(page, "figure-marks")
+    shown = [float(weight) for _, weight in rows]
+    assert shown == pytest.approx([found[1], found[0], found[2]], abs=0.005)
+    assert shown[0] < 0.1 * shown[1] < shown[2]  # "nearly no weight", "more weight than a coffee"
+
+
+def test_without_the_payments_the_marks_are_lost(page):
+    text = unseen_texts("both", 32)
+    model = load("both", "two softmax")
+    shown, _ = looked_at(model, text)
+    with torch.no_grad():
+        torch.testing.assert_close(shown, model(text), atol=1e-3, rtol=1e-3)
+    blind, usual = blind_to_payments(), at("both", "two softmax", 1)[0]
+    assert f"gets {blind:.2f} of the tab in place of {usual:.2f}" in said(page, "#all-porters")
+    assert blind + 0.2 < usual
+    hidden = (text.words == COFFEE)[:, :, None] & (text.words == PAY)[:, None]
+    answers = looked_at(model, text, hidden)[0].argmax(-1)
+    rooms = (answers == text.answers)[text.words == ROOM].float().mean().item()
+    assert rooms == pytest.approx(at("both", "two softmax", 0)[0], abs=0.005)  # "as many rooms"
+
+
+def test_a_table_without_a_gate_drowns_old_counts(page):
+    """What a question reads right after *all pay*, in the first training."""
+    text, model = unseen_texts("tab", 0), load("tab", "corrects")
+    layer = model.layers[0]
+    _, beta = alpha_beta(model, text)
+    pays = text.words == PAY
+    written = float(beta.transpose(1, 2)[pays].mean())
+    box = said(page, "#all-porters")
+    assert f"is {written:.2f} at all pay" in box
+    gates = layer.mixer._gates
+
+    def shut(x):
+        log_decay, beta = gates(x)
+        return log_decay, beta.masked_fill(pays[:, None], 0.0)
+
+    layer.mixer._gates = shut
+    right = (model(text).argmax(-1) == text.answers)[text.words == OWES].float().mean()
+    assert f" = 0, {right:.2f} of its answers are right" in box
+    layer.mixer._gates = gates
+
+    reads = {}  # by how many coffees Ann has had
+    asked = torch.tensor([OWES])
+    for count in (0, 5):
+        for paid in (False, True):
+            words = [COFFEE] * (20 + count) + [PAY] * paid
+            guests = [1 + i % 7 for i in range(20)] + [0] * (count + paid)
+            words, guests = (torch.tensor([one]) for one in (words, guests))
+            one = Text(
+                torch.cat([guests, torch.zeros(1, 1).long()], 1),
+                torch.cat([words, asked[None]], 1),
+                words,
+            )
+            with torch.no_grad():
+                reads[count, paid] = layer(model.embed(one))[0, -1]
+    change = {paid: float((reads[5, paid] - reads[0, paid]).norm()) for paid in (False, True)}
+    assert change[True] < 0.3 * change[False]  # "nearly the same, however many coffees"
