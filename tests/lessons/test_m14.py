@@ -2,7 +2,8 @@
 
 import json
 import math
-from collections import Counter
+from collections import Counter, defaultdict
+from itertools import pairwise
 from statistics import mean
 
 import pytest
@@ -302,6 +303,7 @@ def test_two_layers_of_softmax_tell_paid_coffees_by_the_payments(page):
             for at in (0, width)
         )
     given = {"since": [], "older": [], "itself": []}
+    by_count = defaultdict(list)  # of coffees since the last payment: what they get together
     for one in range(100):
         words, guests = text.words[one].tolist(), text.guests[one].tolist()
         for i, word in enumerate(words):
@@ -312,11 +314,15 @@ def test_two_layers_of_softmax_tell_paid_coffees_by_the_payments(page):
             weights = scores.softmax(0).tolist()
             given["itself"].append(weights[i])
             last = max((j for j in range(i) if words[j] == PAY), default=-1)
-            for j in range(i):
-                if words[j] == COFFEE and guests[j] == guests[i]:
-                    given["since" if j > last else "older"].append(weights[j])
+            own = [j for j in range(i) if words[j] == COFFEE and guests[j] == guests[i]]
+            for j in own:
+                given["since" if j > last else "older"].append(weights[j])
+            unpaid = [weights[j] for j in own if j > last]
+            by_count[len(unpaid)].append(sum(unpaid))
     found = weights_by_payments()
     assert [mean(part) for part in given.values()] == pytest.approx(found, abs=0.01)
+    together = [mean(by_count[count]) for count in range(5)]
+    assert all(b > a + 0.05 for a, b in pairwise(together))  # "grow with the count"
     [rows] = figure_tables(page, "figure-marks")
     shown = [float(weight) for _, weight in rows]
     assert shown == pytest.approx([found[1], found[0], found[2]], abs=0.005)
