@@ -1,6 +1,17 @@
-"""The states that the widget of m11 is looked at in; tests/site/test_widgets.py says how."""
+"""The states that the widgets of m11 are looked at in; tests/site/test_widgets.py says how."""
 
 STATES = {
+    "new-score": {
+        "page": "modules/m11_fast_and_exact/lesson.html",
+        "key": "new-score",
+        "states": {
+            "nothing converted": "new-score.score=0",
+            "the pencil's": "new-score.score=4",
+            "longest numbers": "new-score.score=6",
+            "too large for powers": "new-score.score=7",
+        },
+        "damaged": ["new-score.score=8", "new-score.score=-1", "new-score.score=x"],
+    },
     "flash-stepper": {
         "page": "modules/m11_fast_and_exact/lesson.html",
         "key": "flash",
