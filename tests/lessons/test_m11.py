@@ -437,9 +437,9 @@ def test_the_toy_desk_s_room_is_counted(page):
     assert model["desk"] == 5 * 4 + 2 * 2 == 24
     said = " ".join(page.select_one("#sec-tiles").get_text().split())
     fetched = 3 * 2 * 2
-    assert f"They are {fetched} numbers of four bytes each: that is the {4 * fetched} B" in said
+    assert f"are brought, {fetched} numbers of four bytes each: {4 * fetched} B." in said
     assert model["soFar"] == 4 * fetched
-    assert f"room for 40 numbers. On it lie these {fetched}, the tile's 4 scores, and what" in (
+    assert f"room for 40 numbers. On it lie these {fetched}, the tile's 4 scores, and what its" in (
         said.replace("’", "'")
     )
     assert model["desk"] == fetched + 2 * 2 + 2 * 4  # "4 numbers each"

@@ -50,7 +50,7 @@ def test_the_whole_row_at_once_agrees_until_it_overflows(score):
         assert at_once["mix"] / at_once["sum"] == pytest.approx(found["output"], rel=1e-15)
         want = in_units_of(0, [*THIRD["scores"], score], [*THIRD["values"], THIRD["value"]])
         assert (at_once["sum"], at_once["mix"]) == tuple(map(float, want))
-        assert f"The whole row at once gives {want[1] / want[0]:.2f}, too." in said
+        assert f"The whole row at once gives {float(want[1] / want[0]):.2f}, too." in said
     else:
         assert JS.run("m.withNewScore(...x).atOnce.sum === Infinity",
                       [THIRD, {"score": CHOICES.index(score)}])  # fmt: skip
