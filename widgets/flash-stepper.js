@@ -170,7 +170,7 @@ export const flashStepper = defineWidget({
   view,
   challenges: {
     "all-written": (m) => m.isEnd,
-    "least-carried": (m) => m.fits && m.bytes <= 400,
+    "least-carried": (m) => m.fits && m.bytes <= m.plainBytes / 4,
     "nothing-skipped": (m) => m.causal && m.skipped === 0
   }
 });
