@@ -8,10 +8,10 @@ import {reset, steps} from "./lib/controls.js";
 import {defineWidget} from "./lib/define-widget.js";
 import {integer, text as anyText} from "./lib/fields.js";
 import {readSigns, refusal, unpacked} from "./lib/induction.js";
+import {moveByKey} from "./lib/keys.js";
 import {format, formatPercent} from "./lib/numbers.js";
 import {shareList} from "./lib/shares.js";
 import {weightMap} from "./lib/weight-map.js";
-import {moveByKey} from "./lib/words.js";
 
 const HEADS = [[0, 0], [0, 1], [1, 0], [1, 1]];
 const NAMES = HEADS.map(([layer, head]) => `${layer + 1}.${head + 1}`); // counted from 1, as on the front page

@@ -4,10 +4,10 @@ import {html} from "../assets/vendor/lit.js";
 import {choice} from "./lib/controls.js";
 import {defineWidget} from "./lib/define-widget.js";
 import {flag, integer} from "./lib/fields.js";
+import {moveByKey} from "./lib/keys.js";
 import {formatPercent} from "./lib/numbers.js";
 import {filled} from "./lib/shares.js";
 import {labelledMap, weightMap} from "./lib/weight-map.js";
-import {moveByKey} from "./lib/words.js";
 
 // ---- Model ---------------------------------------------------------------------------------
 

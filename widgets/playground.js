@@ -8,12 +8,11 @@ import {format, formatPercent} from "./lib/numbers.js";
 import {benchOf, drawnPart, follow} from "./playground/bench.js";
 import {chart} from "./playground/chart.js";
 import {headMaps} from "./playground/heads.js";
-import {ENOUGH} from "./playground/learned.js";
 import {looked, offInWords, summarize, titleOf} from "./playground/look.js";
 import {controls, thousands, training} from "./playground/panel.js";
-import {LONGEST} from "./playground/reading.js";
+import {ENOUGH, LONGEST} from "./playground/reading.js";
 import {PARTS, fieldsOf, openingOf} from "./playground/spec.js";
-import {strip} from "./playground/strip.js";
+import {followMark, strip} from "./playground/strip.js";
 import {TASKS} from "./playground/tasks.js";
 import {backLink, setUps} from "./playground/set-ups.js";
 
@@ -24,7 +23,7 @@ function score(one, isShort) {
   const off = offInWords(one);
   if (isLate) return "computing …";
   if (!step) return losses.length ? "before its first step" : "not trained yet";
-  if (off) return html`<b>${worth ? formatPercent(worth.share) : "…"}</b> right with ${off} off, on 16 other rows`;
+  if (off) return html`<b>${worth ? formatPercent(worth.share) : "…"}</b> right with ${off} off, on 16 new rows`;
   return html`${isShort ? nothing : html`loss <b>${format(loss)}</b> · `}<b>${formatPercent(share)}</b> right${learned && learned <= step ? html` · learned\u00a0at\u00a0step\u00a0<b>${learned}</b>` : nothing}`;
 }
 
@@ -34,19 +33,17 @@ const side = (one, i, m, widget) => html`<section class=${i ? "side other" : "si
 
 /** Where the training stops, and how far it can go on. */
 function ends({isPlaying, last, task}, {bench: {playing}}) {
-  const most = thousands(LONGEST);
-  if (last >= LONGEST && !isPlaying) return `It goes no further than step ${most}.`;
-  const to = isPlaying ? playing.to : Math.min(LONGEST, last + TASKS[task].steps);
-  if (isPlaying || !last) return `It stops at step ${to}.`;
-  return `Train on goes on to step ${to < LONGEST ? `${to}, and at most to ${most}` : most}.`;
+  const more = Math.min(TASKS[task].steps, LONGEST - last);
+  if (isPlaying || !last) return `It stops at step ${thousands(isPlaying ? playing.to : more)}.`;
+  return `${more ? `Train on adds ${more} steps. ` : ""}Step ${thousands(LONGEST)} is the last.`;
 }
 
 const status = (m, {data}) => html`<p class=${m.problem ? "status problem" : "status"} role="status">${m.problem
   || (m.catching === null ? ends(m, data) : html`Training as far as step ${m.step} … <progress max=${m.step} .value=${m.catching} aria-label="Steps done"></progress>`)}</p>`;
 
-/** The question that a reader may answer before the first training, until it is answered. */
-function question({task}, {questions = {}}) {
-  const [asks, id] = questions[task] ?? [];
+/** The question that a reader may answer before this training, until it is answered. */
+function question({task, spec: {positions, mask}}, {questions = {}}) {
+  const [asks, id] = questions[`${task} ${positions}`] ?? questions[`${task} ${mask}`] ?? questions[task] ?? [];
   return id && !answers.get(lessonOf(location), id) ? html` <a href="#${id}">Guess first: ${asks}</a>` : nothing;
 }
 
@@ -56,15 +53,16 @@ function view(m, widget) {
   const {bench, bench: {met}} = widget.data;
   return html`${training(widget)}<div class="told">${backLink(widget)}${status(m, widget)}${met ? html`<b class="met">Goal met: ${met}</b>` : nothing}</div>
     <div class="example"><p class="title"><span>${TASKS[m.task].asks}${question(m, widget.data)}</span> ${another(widget)}</p>${drawnPart(bench, "example", () => strip(m, widget))}</div>
-    <div class="floor ${m.change ? "compared" : m.isWide ? "wide" : ""}" aria-busy=${m.isAwaited}>${drawnPart(bench, "curves", () => chart(m, widget))}
+    <div class="floor ${m.change ? "compared" : m.isWide ? "wide" : ""}" aria-busy=${m.isAwaited}>${drawnPart(bench, "curves", () => followMark(m, widget))}
     <div class=${m.change ? "models two" : "models"}>${m.sides.map((one, i) => drawnPart(bench, i, () => side(one, i, m, widget)))}
-    <p class="choose">Press a row of a map to choose the token that looks.</p></div></div>
+    <p class="note">Press a row of a map to choose the token that looks. What it looks at is coloured above the map; the most of it is underlined, and stands after the arrow below.</p></div>
+    ${drawnPart(bench, "curves", () => chart(m, widget))}</div>
     ${widget.sentence({hidden: true})}`;
 }
 
 // ---- Goals -------------------------------------------------------------------------------------
 
-const SMALL = 3500; // numbers: a model of 32 has ten thousand
+const SMALL = 2000; // numbers: a model of 32 has ten thousand, and one of 16 still three
 const changed = ({spec}) => Object.keys(PARTS).filter((name) => name !== "seed" && spec[name] !== openingOf(spec.task)[name]);
 const isSwitch = (name) => PARTS[name].options.length === 2;
 
@@ -105,6 +103,6 @@ const widgetOf = defineWidget({
 
 /**
  * data: {tasks: those that are offered, the first of them open; parts: the settings that are offered,
- * all where there are none; questions: for each task, [what a prediction asks, its id]}, of course/payloads/playground.py.
+ * all where there are none; questions: for each task, some with a setting, [what a prediction asks, its id]}, of course/payloads/playground.py.
  */
 export const playground = ({tasks, parts, questions}) => widgetOf({tasks, parts, questions, bench: benchOf()});

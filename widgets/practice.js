@@ -4,9 +4,9 @@
 import {answers, lessonOf} from "./lib/answers.js";
 import {showProgress} from "./lib/progress.js";
 
-/** What a question says of the answer `chosen`, one of 1 … n, of which `texts` are the elements: code stays code. */
+/** What a question says of the answer `chosen`, one of 1 … n, of which `texts` are the elements; the right one, which is marked, for the ear alone: code stays code. */
 const verdict = (chosen, right, texts) => (chosen === right ? ["Right."]
-  : ["Not that one. The answer is “", ...[...texts[right - 1].childNodes].map((node) => node.cloneNode(true)), "”"]);
+  : ["Not that one.", element("span", {className: "screen-reader-only"}, " The answer is: ", texts[right - 1].cloneNode(true))]);
 const ASKS = "What follows is blurred.";
 
 const element = (tag, properties, ...children) => {

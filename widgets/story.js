@@ -7,11 +7,12 @@ import {reset, slider} from "./lib/controls.js";
 import {defineWidget} from "./lib/define-widget.js";
 import {decimal, text as anyText} from "./lib/fields.js";
 import {chance, isPart, told as inWords} from "./lib/ground-words.js";
+import {moveByKey} from "./lib/keys.js";
 import {formatPercent} from "./lib/numbers.js";
 import {rowOf} from "./lib/reading.js";
 import {filled} from "./lib/shares.js";
 import {follow, goOnWith, hear, isOf, type, write} from "./lib/story-acts.js";
-import {isBreak, moveByKey, toWords, written} from "./lib/words.js";
+import {isBreak, toWords, written} from "./lib/words.js";
 
 const COLUMNS = 4;
 const LOOKS = {

@@ -11,10 +11,13 @@ from course.numbers import percent
 from course.payloads import MODELS
 
 TASKS = ["repeat", "recall", "previous", "reverse", "first", "sort"]
-# To be guessed before the first training: a text, and the prediction of the page that asks it.
+# To be guessed before a training: a text, and the prediction of the page that asks it; by task,
+# and where a setting has a question of its own, by task and setting.
 POSITIONS = "will it do without positions?"
 QUESTIONS = {
     "repeat": ["can one layer do it?", "predict-one-layer"],
+    "repeat false": ["what will it do without the mask?", "predict-repeat"],
+    "repeat none": [POSITIONS, "predict-positions"],
     "recall": ["what will layer 1 look at?", "predict-recall"],
     "previous": [POSITIONS, "predict-one-look"],
     "reverse": [POSITIONS, "predict-one-look"],
@@ -31,16 +34,8 @@ def scores() -> dict[str, Any]:
 
 
 def payload() -> dict[str, Any]:
-    """The tasks, their questions, and a recorded training for readers without JavaScript."""
-    rows = [
-        [one["step"], *map(_rounded, (one["loss"], one["share"], *one["looks"]))]
-        for one in recorded()
-    ]
-    return {"tasks": TASKS, "questions": QUESTIONS, "recorded": rows}
-
-
-def _rounded(number: float | None) -> float | None:
-    return None if number is None else round(number, 2)
+    """The tasks and their questions."""
+    return {"tasks": TASKS, "questions": QUESTIONS}
 
 
 def recorded() -> list[dict[str, Any]]:

@@ -1,8 +1,7 @@
 // One training of the playground, as a press of "Train" does it, and what came of it.
 
-import {learnedAt, meanAt} from "/widgets/playground/learned.js";
 import {patternsOf} from "/widgets/playground/patterns.js";
-import {exampleOf, headsOf} from "/widgets/playground/reading.js";
+import {exampleOf, headsOf, learnedAt, meanAt} from "/widgets/playground/reading.js";
 import {runOf} from "/widgets/playground/run.js";
 import {specOf} from "/widgets/playground/spec.js";
 import {TASKS} from "/widgets/playground/tasks.js";

@@ -34,6 +34,7 @@ CHANGES: dict[str, dict[str, tuple[dict[str, Any], int]]] = {
         "no mask": ({"mask": False}, 2),
         "rotary": ({"positions": "rotary"}, 2),
         "narrow": ({"width": 16}, 3),
+        "narrow, one layer, no mask": ({"width": 16, "layers": 1, "mask": False}, 3),
         "fast": ({"rate": 0.1}, 2),
         "one layer, MLP": ({"layers": 1, "mlp": True}, 2),
         "one layer, four heads": ({"layers": 1, "heads": 4}, 2),

@@ -79,9 +79,9 @@ def test_a_row_of_each_short_task_is_answered_right(page):
 
 
 def test_the_answer_for_a_small_model_is_small_enough():
-    runs = SCORES["repeat"]["narrow"]
-    assert all(run["numbers"] < 3500 for run in runs)
-    assert any(run["share"] >= 0.95 for run in runs)
+    runs = SCORES["repeat"]["narrow, one layer, no mask"]
+    assert all(run["numbers"] < 2000 and run["share"] >= 0.95 for run in runs)
+    assert SCORES["repeat"]["narrow"][0]["numbers"] > 2000
 
 
 def test_without_positions_sorting_misses_the_first_answer_alone(page):
@@ -213,7 +213,7 @@ def test_with_the_mask_half_of_reverse_is_known():
 
 
 def test_each_task_asks_a_question_of_the_page(page):
-    assert [*QUESTIONS] == TASKS
+    assert set(TASKS) <= set(QUESTIONS)
     for _, prediction in QUESTIONS.values():
         assert page.select_one(f"#{prediction}.prediction")
 

@@ -56,7 +56,7 @@ def test_it_trains_in_view_stops_goes_back_and_begins_anew(open_page):
         expect(told).to_contain_text("Training. Stop to hear how far it is.")
         trained_to(page, 200)
         expect(button(page, "Train on")).to_be_visible()
-        expect(ends).to_have_text("Train on goes on to step 400, and at most to 1,000.")
+        expect(ends).to_have_text("Train on adds 200 steps. Step 1,000 is the last.")
         drawn(page)
         expect(told).to_contain_text("After 200 steps")
         expect(wrong).to_have_count(0)
@@ -104,9 +104,9 @@ def test_at_the_last_step_it_says_so(open_page):
     with open_page(f"{PAGE}?{SMALL}&play.step=950&play.pace=0") as page:
         page.wait_for_function(READ, timeout=WAIT)
         ends = part(page, ".status")
-        expect(ends).to_have_text("Train on goes on to step 1,000.")
+        expect(ends).to_have_text("Train on adds 50 steps. Step 1,000 is the last.")
         button(page, "Train on").click()
-        expect(ends).to_have_text("It goes no further than step 1,000.", timeout=WAIT)
+        expect(ends).to_have_text("Step 1,000 is the last.", timeout=WAIT)
         expect(button(page, "Train on")).to_have_attribute("aria-disabled", "true")
 
 
@@ -129,7 +129,7 @@ def test_heads_are_switched_off_in_one_model_and_in_both(open_page):
         page.wait_for_function(READ, timeout=WAIT)
         share = value(page, "sides[0].worth.share")
         assert share < 0.3, "the head matters"
-        said = f"{100 * share:.0f}\u202f% right with head 1.1 off, on 16 other rows"
+        said = f"{100 * share:.0f}\u202f% right with head 1.1 off, on 16 new rows"
         expect(part(page, ".side .title")).to_contain_text(said)
 
         show(page, "play.step=2&play.versus=mask-false")
@@ -150,7 +150,13 @@ def test_heads_are_switched_off_in_one_model_and_in_both(open_page):
 def test_try_it_trains_at_once_and_leads_back(open_page, width):
     with open_page(f"{PAGE}?play.pace=30", width=width) as page:
         asks = part(page, ".example .title a")
-        expect(asks).to_have_attribute("href", "#predict-one-layer")
+        for state, question in (
+            ("mask=0", "repeat"),
+            ("positions=none", "positions"),
+            ("layers=2", "one-layer"),
+        ):
+            go_to(page, f"play.{state}&play.pace=30")
+            expect(asks).to_have_attribute("href", f"#predict-{question}")
         for name in ("predict-repeat", "predict-one-layer"):
             page.locator(f"#{name} input").last.check()
             page.locator(f"#{name} button").click()
@@ -188,8 +194,7 @@ def test_two_trainings_go_side_by_side_and_the_one_before_stays_dotted(open_page
         expect(before).to_have_count(0)
         layers(page, 2).check(force=True)
         expect(before).to_have_count(2)
-        dotted = "Answers right (dotted: 1 layer)"
-        expect(part(page, "figcaption").last).to_have_text(dotted)
+        expect(part(page, ".curves .note")).to_have_text("dotted: 1 layer")
         page.get_by_label("Compare with").select_option("no positions")
         expect(before).to_have_count(0)
 
@@ -201,7 +206,9 @@ def test_two_trainings_go_side_by_side_and_the_one_before_stays_dotted(open_page
         assert value(page, "sides[0].losses[9]") != value(page, "sides[1].losses[9]")
         expect(part(page, ".sentence")).to_contain_text("Beside it, no positions")
         go_to(page, "play.versus=layers-1")
-        expect(part(page, ".sides span")).to_have_text(["row", "asked", "2 layers", "1 layer"])
+        expect(part(page, ".sides div").first.locator("span")).to_have_text(
+            ["row", "asked", "2 layers", "1 layer"]
+        )
 
 
 # Notes what the status says from now on.
@@ -299,7 +306,7 @@ def test_answers_curves_and_maps_are_seen_at_once(open_page):
             show(page, f"{state}&play.step=2")
             part(page, ".training").evaluate("(e) => e.scrollIntoView()")
             drawn(page)
-            for name in (".train", ".symbols", ".curve", ".weight-map"):
+            for name in (".train", ".symbols", ".curve", ".weight-map", ".pattern"):
                 for box in (one.bounding_box() for one in part(page, name).all()):
                     assert box["y"] >= 0, (state, name)
                     assert box["y"] + box["height"] <= 800, (state, name)
@@ -307,6 +314,39 @@ def test_answers_curves_and_maps_are_seen_at_once(open_page):
         go_to(page, "play.heads=4&play.layers=3")
         assert_legible(page, "#playground")
         assert page.locator("#playground").bounding_box()["width"] > 1300
+
+
+@pytest.mark.parametrize(("width", "height"), [(1280, 800), (390, 844)])
+def test_train_brings_answers_and_maps_into_view(open_page, width, height):
+    """Unless they are in view already; and the maps stand right below the answers on a phone."""
+    with open_page(f"{PAGE}?{SMALL}&play.pace=1", width=width) as page:
+        page.set_viewport_size({"width": width, "height": height})
+        train = part(page, ".train")
+        for press in (train.click, lambda: train.press("Enter")):
+            train.evaluate("(e) => e.scrollIntoView({block: 'end'})")
+            press()
+            expect(train).to_have_text("Stop")
+            for name in (".symbols", ".weight-map", ".pattern", ".train"):
+                expect(part(page, name).first).to_be_in_viewport(ratio=1)
+            page.wait_for_timeout(1000)  # the page has come to rest
+            place = train.bounding_box()
+            train.click()
+            train.click()
+            page.wait_for_timeout(300)
+            assert train.bounding_box() == place, "in view, nothing moves"
+            train.click()
+        if width < 500:
+            assert distance(part(page, ".models"), part(page, ".curves")) > 0
+
+
+@pytest.mark.parametrize("width", [320, 390, 768, 1280])
+def test_each_line_of_letters_has_its_labels(open_page, width):
+    with open_page(PAGE, width=width) as page:
+        lines = {box["y"] for box in (e.bounding_box() for e in part(page, ".symbol").all())}
+        labels = part(page, ".sides div:visible span:first-child").all()
+        assert [label.bounding_box()["y"] for label in labels] == pytest.approx(
+            sorted(lines), abs=2
+        )
 
 
 # How long the page takes to draw what one event changes, at its own speed, while it trains.

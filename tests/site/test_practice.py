@@ -88,7 +88,7 @@ def test_every_question_is_asked_before_it_is_answered_and_one_click_clears(open
         _live(page)
         assert not page.evaluate(ASK_ALL, ASKED)
         total = page.locator(PRACTISED).count()
-        whole = f" {total} of {total + page.locator('.goal').count()} ✓"
+        whole = f" {total} of {total + page.locator('.goal').count()} done"
         count = page.locator("#quarto-sidebar a.active .progress-count")
         expect(count).to_be_empty()
         expect(page.locator(".clear-answers")).to_be_hidden()
@@ -174,7 +174,7 @@ def test_without_storage_it_works_until_the_page_is_left(open_page, by_quarto):
         page.evaluate(ANSWER_ALL, ASKED)
         total = page.locator(PRACTISED).count()
         count = page.locator("#quarto-sidebar a.active .progress-count")
-        expect(count).to_have_text(f" {total} of {total + page.locator('.goal').count()} ✓")
+        expect(count).to_have_text(f" {total} of {total + page.locator('.goal').count()} done")
 
 
 def test_every_choice_has_a_reason(read, path):

@@ -27,7 +27,7 @@ STATES = {
             "play.versus=x-1", "play.versus=layers-9", "play.versus=layers", "play.pace=2",
         ],
         "goals": {
-            "smallest": "play.width=16&play.rate=0.02&play.step=220",
+            "smallest": "play.layers=1&play.mask=0&play.width=16&play.step=300",
             "one-switch": "play.scale=0&play.step=200",
             "unsorted": "play.task=sort&play.positions=none&play.step=300&play.at=9"
             "&play.example=1",

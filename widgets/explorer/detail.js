@@ -2,9 +2,10 @@
 
 import {html, nothing} from "../../assets/vendor/lit.js";
 import {chance, ordinal} from "../lib/ground-words.js";
+import {moveByKey} from "../lib/keys.js";
 import {format, formatFine, formatPercent} from "../lib/numbers.js";
 import {filled} from "../lib/shares.js";
-import {moveByKey, written} from "../lib/words.js";
+import {written} from "../lib/words.js";
 import {anyNumber} from "./number.js";
 import {matrix} from "./head.js";
 import {folded} from "./folded.js";

@@ -3,9 +3,10 @@
 
 import {html, nothing} from "../../assets/vendor/lit.js";
 import {chance, count, shown} from "../lib/ground-words.js";
+import {moveByKey} from "../lib/keys.js";
 import {format} from "../lib/numbers.js";
 import {filled} from "../lib/shares.js";
-import {moveByKey, written} from "../lib/words.js";
+import {written} from "../lib/words.js";
 import {weightMap} from "../lib/weight-map.js";
 import "../lib/pixels.js";
 import {folded} from "./folded.js";

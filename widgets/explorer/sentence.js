@@ -3,7 +3,8 @@
 import {html, nothing} from "../../assets/vendor/lit.js";
 import {arcsOver, paints} from "../lib/arcs.js";
 import {isPart, shown} from "../lib/ground-words.js";
-import {isBreak, moveByKey, toWords, written} from "../lib/words.js";
+import {moveByKey} from "../lib/keys.js";
+import {isBreak, toWords, written} from "../lib/words.js";
 import {CALM, FREE, next, showGuide} from "./guide.js";
 import {nameOf, rowOf, strongest} from "./look.js";
 import {guess} from "./overview.js";

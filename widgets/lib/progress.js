@@ -22,8 +22,8 @@ export function showProgress(sidebar = document.querySelector("#quarto-sidebar .
       const shown = link.querySelector(".progress-count") ?? link.appendChild(document.createElement("span"));
       shown.className = "progress-count";
       const count = counted[lessonOf(link.href)];
-      shown.textContent = count ? ` ${count} ✓` : "";
-      shown.title = count ? `${count} questions answered` : "";
+      shown.textContent = count ? ` ${count} done` : "";
+      shown.title = count ? `${count} questions, exercises and goals` : "";
       link.classList.toggle("done", Boolean(count) && new Set(count.split(" of ")).size === 1);
     }
     clear.hidden = !Object.keys(counted).length;

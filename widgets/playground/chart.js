@@ -2,8 +2,7 @@
 
 import {scaleLinear} from "../../assets/vendor/d3.js";
 import {html, nothing, svg} from "../../assets/vendor/lit.js";
-import {ENOUGH, meanAt} from "./learned.js";
-import {followMark} from "./strip.js";
+import {ENOUGH, meanAt} from "./reading.js";
 
 const [LEFT, TOP] = [46, 8];
 const sizeOf = ({change, isWide}) => ({width: isWide && !change ? 240 : 340, bottom: change ? 74 : 106}); // what is beside it needs room
@@ -49,11 +48,12 @@ function plot(part, m, choose) {
     return svg`<path class=${i ? "raw other" : "raw"} d=${raw} /><path class=${i ? "mean other" : "mean"} d=${smooth} />`;
   };
   const before = former ? svg`<path class="former" d=${pathsOf(former[part.name], part, x, y).smooth} />` : nothing;
-  return html`<figure><figcaption>${part.title}${former ? ` (dotted: ${former.says})` : nothing}</figcaption>
+  return html`<figure><figcaption>${part.title}</figcaption>
     <svg class="curve" viewBox="0 0 ${width} ${bottom + 26}" aria-hidden="true" @click=${press}>
     ${part.ticks.map(([at, text]) => svg`<line class="tick" x1=${LEFT} x2=${width - 8} y1=${y(at)} y2=${y(at)} /><text x=${LEFT - 6} y=${y(at) + 4}>${text}</text>`)}
     ${[0, extent / 2, extent].map((at, i) => svg`<text class=${i === 2 ? "" : "step"} x=${x(at)} y=${bottom + 18}>${at}</text>`)}
     ${enough}${before}<svg width=${x(last) + 1}>${sides.map(curve)}</svg><line class="now" x1=${x(step)} x2=${x(step)} y1=${TOP - 4} y2=${bottom} /></svg></figure>`;
 }
 
-export const chart = (m, widget) => html`<div class="curves">${PARTS.map((part) => plot(part, m, (step) => widget.set({step})))}${followMark(m, widget)}</div>`;
+export const chart = (m, widget) => html`<div class="curves">${PARTS.map((part) => plot(part, m, (step) => widget.set({step})))}
+  ${m.former ? html`<p class="note">dotted: ${m.former.says}</p>` : nothing}</div>`;

@@ -3,9 +3,8 @@
 import {chanceOf} from "../lib/exact.js";
 import {format, formatPercent} from "../lib/numbers.js";
 import {cameTo, placeOf, questionOf, runFor, trainedOf} from "./bench.js";
-import {learnedAt, meanAt} from "./learned.js";
 import {countOf, numbersOf, planOf, viewsOf} from "./model.js";
-import {exampleOf, headsOf, readingOf} from "./reading.js";
+import {exampleOf, headsOf, learnedAt, meanAt, readingOf} from "./reading.js";
 import {PARTS, rivalOf, specOf, wordsOf} from "./spec.js";
 import {TASKS, askedAt} from "./tasks.js";
 

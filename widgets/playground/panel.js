@@ -58,10 +58,21 @@ const size = (widget) => html`<span class="size">${thousands(countOf(specOf(widg
 
 // ---- Training --------------------------------------------------------------------------------
 
+/** Brings the training's controls to the top, unless they and the maps are in view. */
+function bringIn({root}) {
+  const [top, maps] = [".training", ".models"].map((name) => root.querySelector(name));
+  if (top.getBoundingClientRect().top >= 0 && maps.getBoundingClientRect().bottom <= innerHeight) return;
+  top.scrollIntoView({behavior: matchMedia("(prefers-reduced-motion: reduce)").matches ? "instant" : "smooth"});
+}
+
 const trainButton = (widget) => {
   const {model: m, state} = widget;
   const [isPlaying, isDone] = [m.isPlaying, m.last >= LONGEST];
-  const press = () => (isPlaying ? stop(widget) : play(widget, TASKS[state.task].steps));
+  function press() {
+    if (isPlaying) return stop(widget);
+    play(widget, TASKS[state.task].steps);
+    bringIn(widget);
+  }
   return html`<button type="button" class="train" aria-disabled=${isDone} @click=${() => !isDone && press()}>${isPlaying ? "Stop" : m.last ? "Train on" : "Train"}</button>`;
 };
 const oneStep = (widget) => html`<button type="button" @click=${() => play(widget, 1)}>One step</button>`;

@@ -1,4 +1,4 @@
-// What a model makes of an example.
+// What a model makes of an example, and when its training has learned the task.
 
 import {chanceOf} from "../lib/exact.js";
 import {forward, largest} from "./model.js";
@@ -30,3 +30,24 @@ function partition(logits, from, width, top) {
 
 /** All heads of a model, as [layer, head], counted from 0. */
 export const headsOf = ({layers, heads}) => Array.from({length: layers * heads}, (_, i) => [Math.floor(i / heads), i % heads]);
+
+// ---- When a training has learned its task ------------------------------------------------------
+
+export const ENOUGH = 0.95; // of the answers right
+const MEAN = 10; // steps
+
+/** The mean of the last ten numbers up to `step`. */
+export function meanAt(numbers, step) {
+  const some = numbers.slice(Math.max(0, step - MEAN), step);
+  return some.reduce((a, b) => a + b, 0) / some.length;
+}
+
+const searched = new WeakMap(); // of a list that grows: as far as `step` the mean isn't enough
+
+/** The first step at which the mean of ten is enough, or null. */
+export function learnedAt(shares) {
+  let step = searched.get(shares) ?? MEAN;
+  while (step <= shares.length && !(meanAt(shares, step) >= ENOUGH)) step += 1;
+  searched.set(shares, step);
+  return step <= shares.length ? step : null;
+}

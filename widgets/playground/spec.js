@@ -52,7 +52,7 @@ export const fieldsOf = ({tasks}) => ({
   example: integer(0, {max: 9}),
   at: ofTask(integer(0, {max: 23})),
   versus: aChange,
-  pace: option(10, [1, 3, 10, 30, 0])
+  pace: option(15, [1, 3, 15, 30, 0])
 });
 
 /**

@@ -2,10 +2,10 @@
 // presses that show how a trained model of two layers repeats: a mark is made, found, and left out.
 
 import {html, nothing} from "../../assets/vendor/lit.js";
+import {moveByKey} from "../lib/keys.js";
 import {formatPercent} from "../lib/numbers.js";
-import {moveByKey} from "../lib/words.js";
-import {ENOUGH} from "./learned.js";
 import {answer, looks, symbol, titleOf} from "./look.js";
+import {ENOUGH} from "./reading.js";
 import {TASKS, askedAt} from "./tasks.js";
 
 const heard = (words) => html`<span class="screen-reader-only">${words}</span>`;
@@ -39,13 +39,15 @@ function legend(m) {
   return ["row", ...questions, ...answers.flatMap((name) => questions.map((_, k) => (k ? "" : name)))];
 }
 
+const LINES = [1, 2, 3]; // that an example of 19 or 24 tokens may be broken into; the style shows as many
+
 /** The example as a row of columns; one column is chosen. */
 export function strip(m, widget) {
   const press = ({target}) => {
     const chosen = target.closest("button");
     if (chosen) widget.set({at: [...chosen.parentElement.querySelectorAll("button")].indexOf(chosen)});
   };
-  return html`<div class="strip"><div class="sides" aria-hidden="true">${legend(m).map((name) => html`<span>${name}</span>`)}</div>
+  return html`<div class=${m.change ? "strip named" : "strip"}><div class="sides" aria-hidden="true">${LINES.map(() => html`<div>${legend(m).map((name) => html`<span>${name}</span>`)}</div>`)}</div>
     <div class="symbols" role="radiogroup" aria-label="The token that looks" @click=${press} @keydown=${(event) => moveByKey(event, (at) => widget.set({at}))}>
     ${m.example.tokens.map((token, i) => column(token, i, m))}</div></div>`;
 }
