@@ -34,8 +34,16 @@ def scores() -> dict[str, Any]:
 
 
 def payload() -> dict[str, Any]:
-    """The tasks and their questions."""
-    return {"tasks": TASKS, "questions": QUESTIONS}
+    """The tasks, their questions, and a recorded training for readers without JavaScript."""
+    rows = [
+        [one["step"], *map(_rounded, (one["loss"], one["share"], *one["looks"]))]
+        for one in recorded()
+    ]
+    return {"tasks": TASKS, "questions": QUESTIONS, "recorded": rows}
+
+
+def _rounded(number: float | None) -> float | None:
+    return None if number is None else round(number, 2)
 
 
 def recorded() -> list[dict[str, Any]]:
