@@ -202,18 +202,18 @@ class MultiHeadAttention(nn.Module):
         check_forward(self, x, mask, return_attention, context, bias, window, *cached)
         if x.is_nested:
             return _forward_jagged(self, x, is_causal=is_causal, window=window)
-        query, key, value = self._project(x, context)  # (..., H, L, D), (..., Hkv, S, D) twice
+        query, key, value = self.project(x, context)  # (..., H, L, D), (..., Hkv, S, D) twice
         stands, options = _place(self, query, key, mask, bias, is_causal, window, *cached)
         if self.rotary is not None:
             query, key = rotate(self.rotary, query, stands), rotate(self.rotary, key, stands)
         if cache is not None:
             key, value = cache.append(key, value, lengths)
         if not return_attention:
-            return self._merge(fused_attention(query, key, value, **options), x)
+            return self.merge(fused_attention(query, key, value, **options), x)
         output, weights = scaled_dot_product_attention(query, key, value, **options)
-        return self._merge(output, x), weights.reshape(*x.shape[:-2], *weights.shape[-3:])
+        return self.merge(output, x), weights.reshape(*x.shape[:-2], *weights.shape[-3:])
 
-    def _project(self, x: Tensor, context: Tensor | None = None) -> tuple[Tensor, ...]:
+    def project(self, x: Tensor, context: Tensor | None = None) -> tuple[Tensor, ...]:
         """Query heads (..., H, L, D), key and value heads (..., Hkv, S, D)."""
         counts = [self.num_heads, self.num_kv_heads, self.num_kv_heads]
         query, key, value = self._heads(self.qkv_proj(x)).split_with_sizes(counts, dim=-3)
@@ -231,7 +231,8 @@ class MultiHeadAttention(nn.Module):
         # One sequence gets a batch of its own, or its heads would pass for a batch.
         return heads.unsqueeze(0) if heads.ndim == 3 else heads
 
-    def _merge(self, heads: Tensor, x: Tensor) -> Tensor:
+    def merge(self, heads: Tensor, x: Tensor) -> Tensor:
+        """Put the heads (..., H, L, D) side by side, through ``out_proj``: (..., L, E)."""
         heads = heads.transpose(-3, -2)  # (..., L, H, D)
         return self.out_proj(heads.reshape(*x.shape[:-1], self.query_dim))  # (..., L, E)
 
@@ -1119,14 +1120,14 @@ def _forward_jagged(layer: MultiHeadAttention, x: Tensor, **options: object) -> 
     """
     x = x.contiguous()  # a view may have holes
     tokens, offsets = x.values(), x.offsets()  # (T, E), (B + 1,)
-    query, key, value = layer._project(tokens)  # (1, H, T, D)
+    query, key, value = layer.project(tokens)  # (1, H, T, D)
     if layer.rotary is not None:  # from 0 in each sequence
         lengths = offsets.diff().tolist()
         query = torch.cat([layer.rotary(part) for part in query.split(lengths, dim=-2)], dim=-2)
         key = torch.cat([layer.rotary(part) for part in key.split(lengths, dim=-2)], dim=-2)
     documents = (t[0].transpose(0, 1) for t in (query, key, value))  # (T, H, D)
     output = varlen_attention(*documents, offsets, **options, **_scoring(layer))
-    merged = layer._merge(output.transpose(0, 1)[None], tokens)
+    merged = layer.merge(output.transpose(0, 1)[None], tokens)
     return torch.nested.nested_tensor_from_jagged(merged, offsets)
 
 

@@ -102,7 +102,7 @@ class LinearAttention(MultiHeadAttention):
             raise ValueError("context excludes is_causal: a causal layer attends to itself")
         if return_attention and (return_state or state is not None):
             raise ValueError("return_attention excludes state: it has no weights for earlier keys")
-        query, key, value = self._project(x, context)
+        query, key, value = self.project(x, context)
         wide = torch.promote_types(query.dtype, torch.float32)
         q, k = (F.elu(t.to(wide)) + 1 for t in (query, key))  # φ, (..., H, L, D)
         v = F.pad(value.to(wide), (0, 1), value=1.0)  # the last column sums φ(k), the denominator
@@ -113,7 +113,7 @@ class LinearAttention(MultiHeadAttention):
             with without_autocast(x.device.type):  # it would narrow the products
                 weights = _scaled(q @ k.mT, is_causal)  # (..., H, L, S)
                 output = (weights @ value.to(wide)).to(query.dtype)
-            output = self._merge(output, x)
+            output = self.merge(output, x)
             return output, weights.to(query.dtype).reshape(*x.shape[:-2], *weights.shape[-3:])
 
         sums = (*k.shape[:-2], k.shape[-1], v.shape[-1])
@@ -128,7 +128,7 @@ class LinearAttention(MultiHeadAttention):
             output, state = _running(q, k, v, state, is_causal)
         total = output[..., -1:]
         output = output[..., :-1] / total.masked_fill(total == 0, 1.0)  # every key hidden: 0
-        output = self._merge(output.to(query.dtype), x)
+        output = self.merge(output.to(query.dtype), x)
         return (output, state) if return_state else output
 
 
@@ -235,7 +235,8 @@ class CrossAttention(MultiHeadAttention):
         options = {"context": context, "bias": bias, "is_causal": is_causal, "window": window}
         return super().forward(x, mask, return_attention, **options)
 
-    def _project(self, x: Tensor, context: Tensor | ContextKV) -> tuple[Tensor, ...]:
+    def project(self, x: Tensor, context: Tensor | ContextKV) -> tuple[Tensor, ...]:
+        """Query heads (..., H, L, D), key and value heads (..., Hkv, S, D)."""
         if not isinstance(context, ContextKV):
             context = self.project_context(context)
         key, value = context
@@ -389,9 +390,10 @@ class GatedAttention(MultiHeadAttention):
             device=like.device, dtype=like.dtype,
         )  # fmt: skip
 
-    def _merge(self, heads: Tensor, x: Tensor) -> Tensor:
+    def merge(self, heads: Tensor, x: Tensor) -> Tensor:
+        """As ``MultiHeadAttention.merge``, each number times its gate first."""
         gate = self.gate_proj(x).sigmoid()  # (..., L, H · D)
-        return super()._merge(heads * self._heads(gate), x)
+        return super().merge(heads * self._heads(gate), x)
 
 
 class DeltaState(NamedTuple):

@@ -120,8 +120,8 @@ FAULTS = r"""
 - heads = heads.transpose(-3, -2)  # (..., L, H, D)
 + heads = heads
 # keys and values exchanged: layers::test_matches_the_formula_by_hand
-- query, key, value = self._project(x, context)
-+ query, value, key = self._project(x, context)
+- query, key, value = self.project(x, context)
++ query, value, key = self.project(x, context)
 # context ignored: layers::test_matches_the_formula_by_hand
 - self.qkv_proj(context)
 + self.qkv_proj(context * 0)

@@ -59,7 +59,7 @@ def _turned(model: Reader, query: int, key: int, head: int, length: int) -> tupl
     asks, answers = (
         layer.norm(model.embed(torch.full((1, length), sign))) for sign in (query, key)
     )
-    q, k = layer.attention._project(asks)[0], layer.attention._project(answers)[1]
+    q, k = layer.attention.project(asks)[0], layer.attention.project(answers)[1]
     if layer.attention.rotary is not None:
         q, k = layer.attention.rotary(q), layer.attention.rotary(k)
     return q[0, head], k[0, head]
@@ -71,7 +71,7 @@ def head_that_looks_back(model: Reader) -> int:
     signs, _ = examples(200, LENGTH, torch.Generator().manual_seed(7))
     layer = model.layers[0]
     x = layer.norm(model.embed(signs))
-    q, k, v = layer.attention._project(x)
+    q, k, v = layer.attention.project(x)
     options = layer.options(torch.arange(LENGTH))
     if layer.attention.rotary is not None:
         q, k = layer.attention.rotary(q), layer.attention.rotary(k)

@@ -40,7 +40,7 @@ def write_story(model, tokens, count):
         x = model.embedding[story[cache[0].length :]][None]
         for i, layer in enumerate(model.layers):
             attn, start = layer.attention, cache[i].length
-            q, k, v = attn._project(layer.norm(x))  # (1, H, L, D)
+            q, k, v = attn.project(layer.norm(x))  # (1, H, L, D)
             q, k = attn.rotary(q, start), attn.rotary(k, start)
             keys, values = cache[i].append(k, v)
             y = fused_attention(q, keys, values, is_causal=True)
@@ -98,7 +98,7 @@ def by_full_runs(model, tokens, count):
         run = model(torch.tensor([story]))
         story.append(int(run.logits[0, -1].argmax()))
     last = model.layers[-1]
-    _, key, _ = last.attention._project(last.norm(run.residual[-2]))
+    _, key, _ = last.attention.project(last.norm(run.residual[-2]))
     return story[len(tokens) :], last.attention.rotary(key[0])
 
 
@@ -406,7 +406,7 @@ TASKS = [
             "`scaled_dot_product_attention` puts the first beside the first.",
         ],
         why="`new_cache` is the lesson's, and the rest is its `read` with the layer's attention "
-        "written out: `_project` (its `qkv_proj`, cut into heads), turn, `append`, attend by "
+        "written out: `project` (its `qkv_proj`, cut into heads), turn, `append`, attend by "
         "`fused_attention` of `attention.py`, and "
         "lay the heads side by side. It equals running the whole text again "
         "for each token, by test, on the storyteller too.",

@@ -38,7 +38,7 @@ class ChosenAttention(MultiHeadAttention):
         """x (B, L, E) -> (B, L, E); the index is told no distances, and sees no later key."""
         if not is_causal:
             raise ValueError("is_causal must be True: the index scores earlier keys only")
-        query, key, value = self._project(x)
+        query, key, value = self.project(x)
         index = self.index(x)
         seen = create_causal_mask(x.shape[1])
         if not self.dense:
@@ -52,4 +52,4 @@ class ChosenAttention(MultiHeadAttention):
             chances = index.masked_fill(~shown, -torch.inf).log_softmax(-1)
             chances = chances.masked_fill(told == 0, 0.0)
             self.index_loss = -(told * chances).sum(-1).mean()
-        return self._merge(output, x)
+        return self.merge(output, x)

@@ -168,10 +168,10 @@ class Layer(nn.Module):
 
     def _weighted_sum(self, x: Tensor, bias: Tensor) -> Tensor:
         """Mix like softmax, but for its division; capped, so that no exponential explodes."""
-        query, key, value = self.mixer._project(x)
+        query, key, value = self.mixer.project(x)
         scores = (query @ key.mT / query.shape[-1] ** 0.5 + bias).clamp(max=4)
         weights = scores.exp() / 8 * create_causal_mask(x.shape[1])
-        return self.mixer._merge(weights @ value, x)
+        return self.mixer.merge(weights @ value, x)
 
 
 def numbers_kept(kinds: list[str], tokens: int) -> int:

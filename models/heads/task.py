@@ -43,9 +43,9 @@ class Recall(nn.Module):
         return self.answer(mixed).unflatten(-1, (-1, WORDS))
 
     def _attend_by_place(self, x: Tensor) -> Tensor:
-        query, key, _ = self.attention._project(self.place.weight.expand_as(x))
-        value = self.attention._project(x)[2]
-        return self.attention._merge(scaled_dot_product_attention(query, key, value)[0], x)
+        query, key, _ = self.attention.project(self.place.weight.expand_as(x))
+        value = self.attention.project(x)[2]
+        return self.attention.merge(scaled_dot_product_attention(query, key, value)[0], x)
 
 
 def examples(

@@ -41,7 +41,7 @@ def right_with_held(
         if number not in layers:
             x = layer(x, positions)
             continue
-        query, key, value = layer.attention._project(layer.norm(x))
+        query, key, value = layer.attention.project(layer.norm(x))
         weights = _weights(query, key, hands, far, speeds)
         mixed = (weights @ value).transpose(1, 2).flatten(2)
         x = x + layer.attention.out_proj(mixed)

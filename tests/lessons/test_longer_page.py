@@ -90,7 +90,7 @@ def pair_hands(model):
     """Hand 2 of the pair's query and of its key, before they are turned, as complex numbers."""
     layer, head = model.layers[0], head_that_looks_back(model)
     asks, answers = (layer.norm(model.embed(torch.tensor([[sign]]))) for sign in (SEVEN, FOUR))
-    q, k = layer.attention._project(asks)[0], layer.attention._project(answers)[1]
+    q, k = layer.attention.project(asks)[0], layer.attention.project(answers)[1]
     return tuple(complex(*part[0, head, 0, 2:4].tolist()) for part in (q, k))
 
 
@@ -128,7 +128,7 @@ def test_hand_2_turns_from_penalty_to_bonus_in_all_eight_heads(page):
     figure = page.select_one("#sec-cliff .after-prediction").select(".screen-reader-only")[2]
     for layer, shown in zip(model.layers, figure.select("table"), strict=True):
         q, k = (torch.view_as_complex(part[..., 2:4].contiguous())
-                for part in layer.attention._project(layer.norm(x))[:2])  # fmt: skip
+                for part in layer.attention.project(layer.norm(x))[:2])  # fmt: skip
         brought = {
             back: ((q[..., 47:] * k[..., 47 - back : LONGEST - back].conj()).mean((0, 2))
                    * np.exp(1j * back * turn)).real / 8**0.5
@@ -200,7 +200,7 @@ def test_rotary_falls_where_far_signs_get_its_weight():
     signs, _ = examples(200, 64, torch.Generator().manual_seed(7))
     x = model.embed(signs)
     for layer, at_48 in zip(model.layers, (4 / 5, 0.9), strict=True):
-        q, k, v = layer.attention._project(layer.norm(x))
+        q, k, v = layer.attention.project(layer.norm(x))
         turn = layer.attention.rotary
         _, weights = scaled_dot_product_attention(turn(q), turn(k), v, is_causal=True)
         far = (weights * (places[:, None] - places > 15)).sum(-1).mean((0, 1))

@@ -57,7 +57,7 @@ def test_the_answer_of_check_it():
     torch.testing.assert_close(permuted(x), layer(x))
     # W_O is a slice for each head, and the output is the sum of what the slices make.
     _, weights = layer(x, return_attention=True)
-    heads = weights @ layer._project(x, None)[2]
+    heads = weights @ layer.project(x, None)[2]
     slices = layer.out_proj.weight.T.unflatten(0, (8, 8))
     torch.testing.assert_close((heads @ slices).sum(1) + layer.out_proj.bias, layer(x))
 
@@ -115,7 +115,7 @@ def test_a_mask_without_a_heads_axis_is_laid_along_the_heads():
     layer, x = MultiHeadAttention(64, 2).eval(), torch.randn(2, 10, 64)
     mask = torch.ones(2, 10, 10, dtype=torch.bool)
     mask[1, :, 5:] = False  # of the second text, so they mean
-    query, key, _ = layer._project(x, None)
+    query, key, _ = layer.project(x, None)
     one_hot = torch.eye(10).expand(2, 2, 10, 10)  # so that PyTorch's output is its weights
     weights = nn.functional.scaled_dot_product_attention(query, key, one_hot, mask)
     assert (weights[:, 1, :, 5:] == 0).all()  # the second head of both
@@ -197,7 +197,7 @@ def test_the_queries_of_the_heads_stand_side_by_side():
     W_Q, b_Q = layer.qkv_proj.weight[:64].T, layer.qkv_proj.bias[:64]
     assert W_Q.shape == (64, 64)
     apart = [x @ w + b for w, b in zip(W_Q.split(8, dim=1), b_Q.split(8), strict=True)]
-    torch.testing.assert_close(torch.stack(apart, dim=1), layer._project(x, None)[0])
+    torch.testing.assert_close(torch.stack(apart, dim=1), layer.project(x, None)[0])
 
 
 def test_only_sharing_makes_the_layer_smaller():

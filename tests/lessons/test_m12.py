@@ -196,7 +196,7 @@ def test_sharing_costs_a_model_that_was_not_trained_for_it(page, model, ten):
     for tokens in ten:
         states = model(tokens[None, :-1]).residual
         for layer, x in zip(model.layers, states, strict=False):
-            _, key, value = layer.attention._project(layer.norm(x))
+            _, key, value = layer.attention.project(layer.norm(x))
             for kept in (layer.attention.rotary(key), value):
                 mean = kept.unflatten(1, (2, 2)).mean(2).repeat_interleave(2, dim=1)
                 others = mean, rounded(kept, 15), rounded(kept, 3)

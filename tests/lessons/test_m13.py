@@ -31,7 +31,7 @@ def one_head():
     torch.manual_seed(0)
     layer, x = LinearAttention(64, 1), torch.randn(1, 4096, 64)
     with torch.no_grad():
-        q, k, v = (part[0, 0] for part in layer._project(x))
+        q, k, v = (part[0, 0] for part in layer.project(x))
     return F.elu(q) + 1, F.elu(k) + 1, F.pad(v, (0, 1), value=1.0)
 
 

@@ -90,7 +90,7 @@ def test_what_is_kept_is_counted():
     for kind in set(train.JOBS["moves"]) - set(STACKS):
         layer = Layer(kind).mixer
         if kind in ("softmax", "chosen"):
-            kept = sum(part.numel() for part in layer._project(x)[1:])
+            kept = sum(part.numel() for part in layer.project(x)[1:])
         else:
             kept = 2 * 32 * KEPT if kind == "window" else layer.new_state(x).table.numel()
         assert SCORES["moves"][kind]["kept"] == kept
@@ -105,7 +105,7 @@ def test_an_undivided_layer_is_softmax_without_its_division():
     torch.manual_seed(0)
     layer, x = Layer(UNDIVIDED), torch.randn(2, 9, 32)
     x = layer.norm(x)
-    query, key, value = layer.mixer._project(x)
+    query, key, value = layer.mixer.project(x)
     mixed = torch.zeros_like(query)
     for b, h, i in itertools.product(range(2), range(2), range(9)):
         for j in range(i + 1):

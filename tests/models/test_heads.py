@@ -57,9 +57,9 @@ def test_by_place_no_word_has_a_say_in_the_weights():
     words, _ = examples(5, [1, 3], torch.Generator().manual_seed(0))
     with torch.no_grad():
         x = model.word(words) + model.place.weight
-        query, key, _ = model.attention._project(model.place.weight[None])
+        query, key, _ = model.attention.project(model.place.weight[None])
         weights = (query @ key.mT / model.attention.head_dim**0.5).softmax(-1)  # (1, 1, L, L)
-        want = model.attention._merge(weights @ model.attention._project(x)[2], x)
+        want = model.attention.merge(weights @ model.attention.project(x)[2], x)
         torch.testing.assert_close(model._attend_by_place(x), want)
 
 

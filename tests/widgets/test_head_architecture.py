@@ -21,7 +21,7 @@ def layer_of(heads, width=64):
 def real_shapes(layer, *, batch=2, length=10, width=64):
     """Every shape, in the page's order, taken from the tensors that a layer makes."""
     x = torch.randn(batch, length, width)
-    split = dict(zip("QKV", layer._project(x, None), strict=True))
+    split = dict(zip("QKV", layer.project(x, None), strict=True))
     output, weights = layer(x, return_attention=True)
     matrices = dict(zip("QKV", layer.qkv_proj.weight.split(width), strict=True))
     heads = weights @ split["V"]
