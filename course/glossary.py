@@ -6,13 +6,14 @@ from pathlib import Path
 
 from course.cell_output import show_markdown
 from course.render.read.glossary import read_glossary, slug
-from course.render.read.project import NavItem, load_project
+from course.render.read.project import load_project
 
 ROOT = Path(__file__).resolve().parents[1]
 
 
 def show_glossary() -> None:
-    titles = dict(_titles(load_project(ROOT).sidebar))
+    # The sidebar's titles: a cell that read a lesson would run again after each edit of it.
+    titles = {item.source: item.text for item in load_project(ROOT).sidebar_pages}
     entries = read_glossary(ROOT).entries
     parts: list[str] = []
     letters: list[str] = []
@@ -29,11 +30,3 @@ def show_glossary() -> None:
     jumps = " ".join(f"[{letter}](#letter-{letter.lower()})" for letter in letters)
     show_markdown(f"::: {{.letters}}\n{jumps}\n:::\n")
     show_markdown("::: {.glossary}\n" + "\n".join(parts) + "\n:::\n")
-
-
-def _titles(items: tuple[NavItem, ...]):
-    """Yield the name of each page in the sidebar: no lesson is read, so none runs this again."""
-    for item in items:
-        if item.source:
-            yield item.source, item.text
-        yield from _titles(item.children)

@@ -17,7 +17,7 @@ from course.exercises import learner
 from course.problems import Problem
 from course.render.read.glossary import read_glossary
 from course.render.read.page_source import Cell, Page
-from course.render.read.project import NavItem, Project
+from course.render.read.project import Project
 
 LEAST_HINTS, LEAST_MISTAKES = 2, 3
 MOST_LINES = 15  # of a shown cell
@@ -129,7 +129,7 @@ def _figures_without_numbers(page: Page) -> Iterator[Problem]:
 def _list_mistakes(project: Project, page: Page, module: str) -> Iterator[Problem]:
     """Sidebar, front page, README, the sheet of all summaries and a table of tests list lessons."""
     title, folder = str(page.title), page.source.split("/")[1]
-    if not any(item.source == page.source for item in _leaves(project.sidebar)):
+    if not any(item.source == page.source for item in project.sidebar_pages):
         entry = f'- href: {page.source}\n              text: "{title}"'
         message = f"the sidebar lacks a lesson: add under a section's contents\n            {entry}"
         yield Problem("_quarto.yml", project.lines.get(("website", "sidebar", "contents")), message)
@@ -202,12 +202,6 @@ def _task_mistakes(call: ast.Call) -> Iterator[tuple[int, str]]:
                 yield line, f"has {count} {key}: write at least {least}"
     if given.keys().isdisjoint({"truth", "judge"}):
         yield call.lineno, "needs truth, its solution computed another way, or judge(got, *inputs)"
-
-
-def _leaves(items: Sequence[NavItem]) -> Iterator[NavItem]:
-    for item in items:
-        yield item
-        yield from _leaves(item.children)
 
 
 def _lines(path: Path) -> list[str]:

@@ -9,12 +9,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from course.problems import Problem, Problems
+from course.render.cache import OUTPUTS
 from course.render.site import render_site
 from course.serve import start_server
 
 _MILLISECONDS_OF_CALM = 500
 _ENGINE = ("course/", "requirements.txt")  # imported once, when the preview starts
-_OUTPUTS = {"_site", "node_modules", "__pycache__", "notebooks"}
 
 
 def preview(root: Path, *, port: int, cell_timeout: float, browser: bool) -> int:
@@ -72,7 +72,7 @@ def source_folders(root: Path) -> list[str]:
 
 def _is_source(_: object, path: str) -> bool:
     name = Path(path).name
-    return not name.startswith(".") and name not in _OUTPUTS
+    return not name.startswith(".") and name not in OUTPUTS
 
 
 def _is_engine(path: str) -> bool:

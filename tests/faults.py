@@ -17,13 +17,10 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
+from course.render.read.names import MODULES
 from tests.attention.processes import context
 
 ROOT = Path(__file__).resolve().parent.parent
-MODULES = tuple(
-    f"{name}.py"
-    for name in "attention variants positions caching flex analysis interchange".split()
-)
 
 # [module], then "# name: file::test", a part of one line, and what stands there instead. A fault
 # runs that test alone: another one may catch it too, and takes longer.
@@ -327,7 +324,7 @@ def catch(fault: Fault) -> str | None:
     """The case that fails on a copy with the fault, or None where all pass."""
     with tempfile.TemporaryDirectory(prefix="fault-") as folder:
         copy = Path(folder)
-        for name in (*MODULES, "pyproject.toml"):
+        for name in [*(f"{module}.py" for module in MODULES), "pyproject.toml"]:
             shutil.copy(ROOT / name, copy)
         unneeded = shutil.ignore_patterns("results", "__pycache__", "test_faults.py")
         for name in ("tests/attention", "benchmarks"):

@@ -8,6 +8,7 @@ import {inside} from "./lib/inside.js";
 import {learnOnce} from "./lib/learning.js";
 import {panel} from "./lib/ground-panel.js";
 import {chance, count, last, nats, ordinal, shown} from "./lib/ground-words.js";
+import {mean} from "./lib/lists.js";
 import "./lib/pixels.js";
 import {loadStoryteller} from "./lib/storyteller.js";
 import "./lib/weight-map.js";
@@ -38,8 +39,6 @@ export function learned(story, lesson, steps, rate = RATE) {
   if (steps) found.losses.push(mean(inside(story, found.model, ids).losses));
   return found;
 }
-
-const mean = (numbers) => numbers.reduce((a, b) => a + b, 0) / numbers.length;
 
 /** What is shown of `found`, of lib/inside.js or from the page, at the chosen token. */
 export function look(found, {token, part, head}, {parts, lesson = null, before = null}) {

@@ -4,6 +4,7 @@ import {html} from "../assets/vendor/lit.js";
 import {menu, steps} from "./lib/controls.js";
 import {defineWidget} from "./lib/define-widget.js";
 import {integer, option} from "./lib/fields.js";
+import {range} from "./lib/lists.js";
 
 // ---- Model ---------------------------------------------------------------------------------
 
@@ -70,11 +71,10 @@ const ROLES = ["q", "k", "v"];
 const named = (name, sizes) => html`<p class="named"><b>${name}</b> <span class="shape">${shape(sizes)}</span></p>`;
 const square = () => html`<i class="square" aria-hidden="true"></i>`;
 const bar = () => html`<i class="bar" aria-hidden="true"></i>`;
-const range = (n) => Array.from({length: n}, (_, i) => i);
 
 // On a phone a sixteenth of a bar has no room for its number.
 const bands = (heads) => html`<div class="bands" aria-hidden="true">
-  ${range(heads).map((i) => html`<i>${heads <= 8 ? i + 1 : ""}</i>`)}</div>`;
+  ${range(0, heads).map((i) => html`<i>${heads <= 8 ? i + 1 : ""}</i>`)}</div>`;
 
 const trio = (make) => html`<div class="trio">
   ${["Q", "K", "V"].map((name, i) => html`<div class="role ${ROLES[i]}">${make(name)}</div>`)}</div>`;
@@ -83,7 +83,7 @@ const headCard = (h) => html`<li><b>${h}</b><i class="map"></i>
   <span class="q">Q${h}</span><span class="k">K${h}</span><span class="v">V${h}</span></li>`;
 
 const headCards = (heads) => html`<ol class="heads" aria-hidden="true">
-  ${range(heads).map((h) => headCard(h + 1))}</ol>`;
+  ${range(0, heads).map((h) => headCard(h + 1))}</ol>`;
 
 const stages = ({shapes, heads}) => [
   html`${bar()}${named("x", shapes.x)}`,

@@ -4,13 +4,12 @@ import {html} from "../assets/vendor/lit.js";
 import {menu, toggle} from "./lib/controls.js";
 import {defineWidget} from "./lib/define-widget.js";
 import {flag, integer} from "./lib/fields.js";
+import {mean} from "./lib/lists.js";
 import {format, formatPercent} from "./lib/numbers.js";
 import {shareList} from "./lib/shares.js";
 import {labelledMap, weightMap} from "./lib/weight-map.js";
 
 // ---- Model ---------------------------------------------------------------------------------
-
-const mean = (numbers) => numbers.reduce((a, b) => a + b, 0) / numbers.length;
 
 /**
  * The maps of one layer and their mean. The last word stands for those that a sentence lacks.

@@ -4,23 +4,22 @@
 import {html, svg} from "../assets/vendor/lit.js";
 import {defineWidget} from "./lib/define-widget.js";
 import {integer} from "./lib/fields.js";
+import {range} from "./lib/lists.js";
 import {wordGroup} from "./lib/words.js";
 
 // ---- Model ---------------------------------------------------------------------------------
 
-const range = (n) => Array.from({length: n}, (_, i) => i);
-
 /** Two columns of n nodes; word i of the first feeds word j of the second where feeds(i, j). */
 function layer(n, feeds) {
-  const nodes = [0, 1].flatMap((column) => range(n).map((word) => ({column, word})));
-  const edges = range(n).flatMap((i) => range(n).filter((j) => feeds(i, j)).map((j) => [i, n + j]));
+  const nodes = [0, 1].flatMap((column) => range(0, n).map((word) => ({column, word})));
+  const edges = range(0, n).flatMap((i) => range(0, n).filter((j) => feeds(i, j)).map((j) => [i, n + j]));
   return {nodes, edges};
 }
 
 /** One state for each word, which reads its word and the state before it. */
 function recurrent(n) {
   const {nodes, edges} = layer(n, (i, j) => i === j);
-  return {nodes, edges: [...edges, ...range(n - 1).map((i) => [n + i, n + i + 1])]};
+  return {nodes, edges: [...edges, ...range(0, n - 1).map((i) => [n + i, n + i + 1])]};
 }
 
 export const NETS = [

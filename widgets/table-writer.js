@@ -5,6 +5,7 @@ import {html, svg} from "../assets/vendor/lit.js";
 import {button, choice, reset, slider} from "./lib/controls.js";
 import {defineWidget} from "./lib/define-widget.js";
 import {decimal, integer, option, text} from "./lib/fields.js";
+import {dot} from "./lib/lists.js";
 import {format} from "./lib/numbers.js";
 
 // ---- Model ---------------------------------------------------------------------------------
@@ -19,8 +20,6 @@ export function historyOf(told, guests) {
   if (items.length > MOST || items.some((found) => !found || +found[1] >= guests || +found[2] < 1 || +found[2] > 12 || +found[3] > 100)) return null;
   return items.map(([, guest, room, fade]) => (fade === undefined ? {guest: +guest, room: +room} : {fade: +fade / 100}));
 }
-
-const dot = (a, b) => a.reduce((sum, x, i) => sum + x * b[i], 0);
 
 /** One item: the table before and after, and for a note what its key had and what was written. */
 export function write(table, item, keys, rule) {

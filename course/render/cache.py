@@ -13,7 +13,7 @@ from typing import Any
 
 ENGINE = Path(__file__).parent
 _KEPT = 4  # executions of a page: undoing an edit, or changing a branch, runs nothing
-_OUTPUTS = {"_site", "node_modules", "__pycache__", "notebooks"}
+OUTPUTS = {"_site", "node_modules", "__pycache__", "notebooks"}
 Record = dict[str, Any]
 
 
@@ -40,7 +40,7 @@ def state(root: Path) -> str:
 
     A render of the same state makes the same site.
     """
-    return digest([list(_files(root, _OUTPUTS)), os.environ.get("COURSE_SITE_URL"), sys.version])
+    return digest([list(_files(root, OUTPUTS)), os.environ.get("COURSE_SITE_URL"), sys.version])
 
 
 def state_of_site(root: Path) -> str:

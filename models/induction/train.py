@@ -17,7 +17,7 @@ from torch import Tensor
 from models.induction.card import update
 from models.induction.scores import score
 from models.induction.sequences import LENGTH, VOCABULARY, sequences
-from models.training import Report, fit
+from models.training import Report, fit, part_of
 from models.transformer import Config, Transformer
 from models.weights import load, save
 
@@ -40,11 +40,7 @@ def train(workdir: Path, report: Report) -> None:
     for name in LAYERS:
         seeds = {}
         for seed in SEEDS:
-            begun = done
-
-            def tell(step: int, loss: float, what=f"{name}, seed {seed}", begun=begun) -> None:
-                report(what, begun + step, whole, loss)
-
+            tell = part_of(report, f"{name}, seed {seed}", done, whole)
             folder = workdir / f"{name}-{seed}"
             seconds = train_one(name, seed, folder, tell)
             done += STEPS[name]

@@ -1,5 +1,6 @@
 // The forward pass, stage by stage, as numbers: of one token, and of one head on the way. No DOM.
 
+import {dot} from "../lib/lists.js";
 import {rowOf} from "./look.js";
 
 const ROWS = 12; // tokens that have a row
@@ -50,5 +51,3 @@ function addedTo({start, heads, mlps, rest}, counts) {
   added.push({name: "biases", push: rest});
   return {added, total: added.reduce((all, {push}) => all + push, 0)};
 }
-
-const dot = (a, b) => a.reduce((all, x, i) => all + x * b[i], 0);

@@ -1,5 +1,7 @@
 // How far each part of a model moves a guess.
 
+import {dot} from "../lib/lists.js";
+
 /** What each part adds to the logit of `guess`, less what it adds to all on average. */
 export function pushesOf(run, i, {config: {embed_dim: E, num_heads: counts, vocabulary}, parameters: {embedding, unembedding, norm, layers}}, guess) {
   const way = new Float64Array(E);
@@ -51,8 +53,6 @@ export function pushedMost(run, i, {config: {embed_dim: E, num_heads: counts, vo
 /** What a head adds to the stream. */
 const addedBy = (weight, mixed, head, size, E) => Float64Array.from({length: E}, (_, e) =>
   dot(weight.subarray(e * E + head * size, e * E + (head + 1) * size), mixed.subarray(head * size, (head + 1) * size)));
-
-const dot = (a, b) => a.reduce((all, x, i) => all + x * b[i], 0);
 
 export const mean = (numbers) => (numbers.length ? numbers.reduce((a, b) => a + b, 0) / numbers.length : null);
 

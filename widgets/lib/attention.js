@@ -1,6 +1,6 @@
 // Attention in plain JavaScript: numbers in, objects out. A test holds it to attention.py.
 
-const dot = (a, b) => a.reduce((sum, x, i) => sum + x * b[i], 0);
+import {dot} from "./lists.js";
 
 /** The shares of the numbers in `row`; where isHidden(j), exactly 0: all 0 where all are hidden. */
 export function softmax(row, isHidden = () => false) {

@@ -1,6 +1,6 @@
 // Attention tile by tile, with a running softmax: numbers in, objects out. A test holds it to attention.py.
 
-const dot = (a, b) => a.reduce((sum, x, i) => sum + x * b[i], 0);
+import {dot, range} from "./lists.js";
 
 /** What a row keeps while its keys pass: its largest score, its sum and its mix, both in units of e^top. */
 const nothingYet = (size) => ({top: -Infinity, sum: 0, mix: new Array(size).fill(0)});
@@ -25,7 +25,6 @@ export function takeIn({top, sum, mix}, scores, values) {
 /** A finished row; 0 where it saw nothing. */
 export const finished = ({sum, mix}) => mix.map((x) => (sum ? x / sum : 0));
 
-const range = (from, to) => Array.from({length: to - from}, (_, i) => from + i);
 const tiles = (length, size) =>
   range(0, Math.ceil(length / size)).map((n) => range(n * size, Math.min(length, (n + 1) * size)));
 

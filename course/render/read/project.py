@@ -65,6 +65,12 @@ class NavItem:
     source: str | None = None
     children: tuple[NavItem, ...] = ()
 
+    def walk(self) -> Iterator[NavItem]:
+        """Yield the item, and all below it."""
+        yield self
+        for child in self.children:
+            yield from child.walk()
+
 
 @dataclass(frozen=True)
 class Project:
@@ -100,6 +106,11 @@ class Project:
     @cached_property
     def sidebar(self) -> tuple[NavItem, ...]:
         return _nav_items(self.get("website", "sidebar", "contents", default=[]))
+
+    @cached_property
+    def sidebar_pages(self) -> list[NavItem]:
+        """The pages of the sidebar in their order, without the sections."""
+        return [item for entry in self.sidebar for item in entry.walk() if item.source]
 
     @property
     def site_url(self) -> str:

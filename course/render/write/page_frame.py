@@ -1,7 +1,6 @@
 """Put the frame around a page's body: head, sidebar, contents, appendix, previous and next."""
 
 import re
-from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -67,15 +66,11 @@ def _has_toc(project: Project, page: Page) -> bool:
 
 def _neighbours(project: Project, here: Page) -> tuple[NavItem | None, NavItem | None]:
     """Return the pages before and after this one in the sidebar."""
-    items = [item for item in _flat(project.sidebar) if item.source]
+    items = project.sidebar_pages
     place = next((i for i, item in enumerate(items) if item.source == here.source), None)
     if place is None or not project.get("website", "page-navigation", default=False):
         return None, None
     return (items[place - 1] if place else None), next(iter(items[place + 1 :]), None)
-
-
-def _flat(items: Iterable[NavItem]) -> list[NavItem]:
-    return [each for item in items for each in (item, *_flat(item.children))]
 
 
 def _code_block(match: re.Match[str]) -> str:
