@@ -10,12 +10,11 @@ from typing import Any
 
 import torch
 
-from course.payloads import MODELS, tracing
+from course.payloads import tracing
+from models.storyteller.model import load_storyteller
 from models.storyteller.tokens import Tokenizer
 from models.transformer import Transformer
-from models.weights import load
 
-FILE = "storyteller/weights/storyteller.safetensors"
 DOG = "The boy saw a big dog. Then the big"
 TIN = "The Tin Woodman and the Scarecrow went to see the Tin"
 TURTLE = (
@@ -307,6 +306,6 @@ def _why(seen: Seen, sentence: str) -> str:
 
 
 def _seer():
-    model = load(MODELS / FILE).double().eval()
+    model = load_storyteller().double()
     tokenizer = Tokenizer(model.config.vocabulary)
     return cache(lambda text: Seen(model, tokenizer, text))

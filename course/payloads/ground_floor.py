@@ -14,16 +14,16 @@ from torch import Tensor
 
 from course.numbers import rounded
 from course.payloads import MODELS
+from models.storyteller.model import load_storyteller
 from models.storyteller.tokens import Tokenizer
 from models.transformer import Transformer
-from models.weights import load
 
 GUESSES, NEAR, GROUP = 5, 3, 8
 
 
 def payload(text: str) -> dict[str, Any]:
     """``inside`` of ``text`` as ``start``, the model's sizes, and how long it was trained."""
-    model = load(MODELS / "storyteller/weights/storyteller.safetensors").double()
+    model = load_storyteller().double()
     scores = json.loads((MODELS / "storyteller/scores/storyteller.json").read_text("utf-8"))
     return {
         "start": {"text": text, **rounded(inside(model, text), vector=2, units=2)},
@@ -158,7 +158,7 @@ def next_shares(
 
 def learned(text: str, steps: int, rate: float = 0.01) -> Transformer:
     """Let the storyteller take plain steps of gradient descent on one text, as the widget does."""
-    model = load(MODELS / "storyteller/weights/storyteller.safetensors").double()
+    model = load_storyteller().double()
     tokens = torch.tensor([Tokenizer(model.config.vocabulary).encode(text)])
     parameters = list(model.parameters())
     for _ in range(steps):

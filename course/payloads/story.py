@@ -8,11 +8,10 @@ import torch
 
 from course.numbers import rounded
 from course.payloads import MODELS
+from models.storyteller.model import ADDRESS, FILE, load_storyteller
 from models.storyteller.scores import LOOKS
 from models.storyteller.tokens import Tokenizer
-from models.weights import load
 
-FILE = "storyteller/weights/storyteller.safetensors"
 GUESSES = 5
 
 
@@ -26,7 +25,7 @@ def payload(
         token what may follow it at ``temperature``, as pairs (text, share). ``head``: the name
         of the head that is chosen first. ``off``: heads that are silent, from 0.
     """
-    model = load(MODELS / FILE).double().eval()
+    model = load_storyteller().double()
     tokenizer = Tokenizer(model.config.vocabulary)
     tokens = tokenizer.encode(text)
     run = model(torch.tensor([tokens]), off=off)
@@ -36,8 +35,8 @@ def payload(
     return {
         "text": text,
         "temperature": temperature,
-        "file": f"models/{FILE}",
-        "size": (MODELS / FILE).stat().st_size,
+        "file": ADDRESS,
+        "size": FILE.stat().st_size,
         "pieces": [tokenizer.name(token) for token in tokens],
         "weights": rounded(weights),
         "guesses": [

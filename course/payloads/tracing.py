@@ -11,10 +11,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from course.payloads import MODELS
+from models.storyteller.model import load_storyteller
 from models.storyteller.tokens import Tokenizer
 from models.transformer import Layer, Transformer
-from models.weights import load
 
 GUESSES, GROUP = 5, 8
 PARTS = ("query", "key", "value", "mixed")
@@ -28,7 +27,7 @@ def opening(text: str, head: tuple[int, int]) -> dict[str, Any]:
     Of queries, keys, values and outputs it has those of ``head`` alone; of the stream and the
     MLPs' units, those of the last token.
     """
-    model = load(MODELS / "storyteller/weights/storyteller.safetensors").double().eval()
+    model = load_storyteller().double()
     tokenizer = Tokenizer(model.config.vocabulary)
     ids = tokenizer.encode(text)
     found = trace(model, ids)

@@ -179,9 +179,9 @@ class Once(nn.Module):
 
 @functools.cache
 def storyteller():
-    from models.weights import load
+    from models.storyteller.model import load_storyteller
 
-    return load("models/storyteller/weights/storyteller.safetensors").double()
+    return load_storyteller().double()
 
 
 def texts(rng, size):

@@ -8,12 +8,12 @@ import sys
 import torch
 
 from exercises.m12 import write_story
+from models.storyteller.model import load_storyteller
 from models.storyteller.tokens import Tokenizer
-from models.weights import load
 
 
 def main(begin: str = "Once upon a time", count: int = 120) -> None:
-    model = load("models/storyteller/weights/storyteller.safetensors")
+    model = load_storyteller()
     tokenizer = Tokenizer(model.config.vocabulary)
     tokens = tokenizer.encode(begin)
     with torch.no_grad():  # it only writes

@@ -7,9 +7,8 @@ import torch
 import torch.nn.functional as F
 
 from course.payloads import explorer, tracing
-from models import weights
+from models.storyteller.model import load_storyteller
 from models.storyteller.tokens import Tokenizer
-from tests.conftest import ROOT
 from tests.lessons.reading import share, shows
 
 PAGE = "explorer.html"
@@ -20,7 +19,7 @@ COPIER, DAMPER = (3, 2), (1, 3)  # heads 4.3 and 2.4
 
 @pytest.fixture(scope="module")
 def model():
-    return weights.load(ROOT / "models/storyteller/weights/storyteller.safetensors").double().eval()
+    return load_storyteller().double()
 
 
 @pytest.fixture(scope="module")

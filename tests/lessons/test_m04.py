@@ -13,9 +13,9 @@ import torch
 
 from analysis import entropy
 from attention import scaled_dot_product_attention
+from models.storyteller.model import load_storyteller
 from models.storyteller.tokens import Tokenizer
 from models.transformer import Transformer
-from models.weights import load
 from tests.lessons.reading import numbers, output
 from tests.widgets.test_saturation import SIZES, draws, exact_slope
 
@@ -235,7 +235,7 @@ def test_the_slopes_of_a_row_have_a_sum(page):
 
 def test_training_makes_the_storytellers_scores_grow(page):
     """The spread of q·k in rows of five words and more, from queries and keys themselves."""
-    story = load(ROOT / "models/storyteller/weights/storyteller.safetensors")
+    story = load_storyteller()
     scores = json.loads((ROOT / "models/storyteller/scores/storyteller.json").read_text())
     written = Tokenizer(story.config.vocabulary).encode(scores["samples"][0])[:256]
     tokens = torch.tensor([written])

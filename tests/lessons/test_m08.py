@@ -11,6 +11,7 @@ from torch import nn
 
 from course.payloads.induction_lab import history, signs
 from models.induction.sequences import VOCABULARY, sequences
+from models.storyteller.model import load_storyteller
 from models.storyteller.scores import repeated
 from models.storyteller.tokens import Tokenizer
 from models.weights import load
@@ -326,7 +327,7 @@ def test_it_learns_where_to_look_before_what_to_say(page):
 
 @pytest.fixture(scope="module")
 def storyteller():
-    return load(ROOT / "models/storyteller/weights/storyteller.safetensors").double()
+    return load_storyteller().double()
 
 
 @torch.no_grad()

@@ -7,7 +7,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from models import weights
+from models.storyteller.model import load_storyteller
 from models.storyteller.tokens import Tokenizer
 from tests.conftest import ROOT
 from tests.lessons.reading import cells, numbers, output, shows
@@ -21,7 +21,7 @@ PARAMETERS = 16.06e9  # bytes
 
 @pytest.fixture(scope="module")
 def model():
-    return weights.load(ROOT / "models/storyteller/weights/storyteller.safetensors")
+    return load_storyteller()
 
 
 @pytest.fixture(scope="module")

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from models.storyteller.model import load_storyteller
 from models.weights import load
 from tests.conftest import ROOT
 from tests.lessons.reading import numbers
@@ -37,7 +38,7 @@ def test_parameters_are_those_of_the_weights(page):
     for name in ("masked", "causal", "masked-standard"):
         model = load(ROOT / f"models/grammar/weights/{name}.safetensors")
         assert shown[f"grammar, {name}"] == sum(p.numel() for p in model.parameters())
-    model = load(ROOT / "models/storyteller/weights/storyteller.safetensors")
+    model = load_storyteller()
     assert shown["storyteller"] == sum(p.numel() for p in model.parameters())
     assert len(shown) == 14
 

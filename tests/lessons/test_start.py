@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from models import weights
+from models.storyteller.model import ADDRESS, FILE, load_storyteller
 from models.storyteller.tokens import Tokenizer
 from models.transformer import Transformer
 from tests.conftest import ROOT
@@ -16,7 +16,6 @@ from tests.lessons.reading import numbers, output
 from tests.widgets.js import module
 
 PAGE = "modules/start/lesson.html"
-FILE = ROOT / "models/storyteller/weights/storyteller.safetensors"
 TEXT = "The good old man went home to his mother"
 OTHER = "The little girl went home to her mother"
 MISFIT = "The prince put on his mother"
@@ -36,7 +35,7 @@ def js():
             return {...found, places: ids.map((_, i) => found.place(i))};
           };
         })()""",
-        FILE.relative_to(ROOT).as_posix(),
+        ADDRESS,
     )
     return floor.run
 
@@ -63,7 +62,7 @@ def test_every_number_moves(page, steps):
         float(number) for number in re.findall(r"[\d.]+", output(page, "gradient").replace(",", ""))
     )
     assert moved == count == steps["change"]["moved"] == steps["change"]["count"]
-    assert count == sum(p.numel() for p in weights.load(FILE).parameters())
+    assert count == sum(p.numel() for p in load_storyteller().parameters())
     assert half < 0.00003 < most
     assert f"{count:,.0f} numbers, and a recipe" in open_text(page)
     [said] = re.findall(r"half of them by less than ([\d.]+\d)", open_text(page))
@@ -169,7 +168,7 @@ POSSESSIVES = [" your", " my", " her", " their", " his", " our"]
 def silent_or_not(text, silent):
     """The model written out from the weights' products: what layer 2's unit 489 answers, and the
     share of " mother" after ``text``, with the unit or without it."""
-    model = weights.load(FILE).double()
+    model = load_storyteller().double()
     tokenizer = Tokenizer(model.config.vocabulary)
     norm, wide, _, narrow = model.layers[1].mlp
     answer = []
@@ -215,7 +214,7 @@ def test_the_unit_adds_to_mother_as_the_text_says(page):
 
 
 def test_what_the_unit_adds_fits_words_that_follow_such_words(page):
-    model = weights.load(FILE)
+    model = load_storyteller()
     added = model.layers[1].mlp[3].weight[:, 488]
     scores = model.embedding @ ((added - added.mean()) * model.norm.weight)
     best = [Tokenizer(model.config.vocabulary).name(i) for i in scores.topk(4).indices.tolist()]
@@ -226,7 +225,7 @@ def test_what_the_unit_adds_fits_words_that_follow_such_words(page):
 
 def test_a_unit_adds_where_its_sum_is_large():
     """A unit's answer follows its sum: almost 0 below, almost the sum itself above."""
-    model = weights.load(FILE)
+    model = load_storyteller()
     for layer in model.layers:
         answer = layer.mlp[2](torch.tensor([-9.0, -3.0, 0.0, 3.0, 9.0]))
         assert answer.tolist() == pytest.approx([0, 0, 0, 3, 9], abs=0.005)
@@ -242,7 +241,7 @@ def test_words_used_alike_have_vectors_alike(js):
 def test_without_places_the_loss_is_larger(page):
     sentences = (ROOT / "modules/start/sentences.txt").read_text(encoding="utf-8").splitlines()
     assert len(sentences) == 10
-    model = weights.load(FILE)
+    model = load_storyteller()
     tokenizer = Tokenizer(model.config.vocabulary)
     # Zeros as the vectors of the places, in the way of other models, are no places at all.
     blind = Transformer(replace(model.config, positions="learned"))
@@ -277,7 +276,7 @@ def test_without_places_the_loss_is_larger(page):
 
 def test_order_shows_without_places_from_the_second_layer_on():
     """In the first layer the last word gathers the same mix, whatever the order before it."""
-    model = weights.load(FILE).double()
+    model = load_storyteller().double()
     tokenizer = Tokenizer(model.config.vocabulary)
     for layer in model.layers:
         layer.attention.rotary = None
@@ -294,7 +293,7 @@ def test_order_shows_without_places_from_the_second_layer_on():
 
 
 def test_the_other_counts(page):
-    config = weights.load(FILE).config
+    config = load_storyteller().config
     text = open_text(page)
     assert f"{config.embed_dim} numbers" in text
     assert f"{config.mlp_dim} units" in text

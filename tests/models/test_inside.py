@@ -5,25 +5,23 @@ import torch
 
 from course.cell_output import plain
 from course.payloads.ground_floor import inside
-from models import weights
+from models.storyteller.model import ADDRESS, load_storyteller
 from models.storyteller.tokens import Tokenizer
-from tests.conftest import ROOT
 from tests.widgets.js import module
 
-FILE = ROOT / "models/storyteller/weights/storyteller.safetensors"
 TEXT = "The good old man went home to his mother"
 
 
 @pytest.fixture(scope="module")
 def model():
-    return weights.load(FILE).double()
+    return load_storyteller().double()
 
 
 @pytest.fixture(scope="module")
 def js():
     found = module("lib/inside.js")
     make = "(await import('/widgets/lib/storyteller.js')).storyteller(await loadModel(x))"
-    found.run(f"(globalThis.story = {make}, null)", FILE.relative_to(ROOT).as_posix())
+    found.run(f"(globalThis.story = {make}, null)", ADDRESS)
     return found
 
 

@@ -8,13 +8,12 @@ import torch
 import torch.nn.functional as F
 
 from models import weights
+from models.storyteller.model import FILE, load_storyteller
 from models.storyteller.tokens import Tokenizer
 from tests.attention.inputs import assert_refused
-from tests.conftest import ROOT
 from tests.models.small import assert_near, saved
 from tests.widgets.js import JSException, module
 
-FILE = ROOT / "models/storyteller/weights/storyteller.safetensors"
 TOKENS = [6, 5, 5, 1, 0, 2, 3]
 LEARNING = module("lib/learning.js")
 
@@ -109,7 +108,7 @@ def test_a_step_is_sgds_and_leaves_the_first_model_as_it_was(tmp_path):
 
 @pytest.mark.slow
 def test_the_storyteller_learns_as_in_pytorch():
-    js, model = with_model(FILE), weights.load(FILE).double()
+    js, model = with_model(FILE), load_storyteller().double()
     tokens = Tokenizer(model.config.vocabulary).encode("He went to the moon")
     assert_gradient_is_autograds(js, model, tokens)
     js("(globalThis.once = m.learnOnce(model, x, 0.01), null)", tokens)

@@ -8,14 +8,12 @@ import re
 import pytest
 import torch
 
-from models import weights
+from models.storyteller.model import ADDRESS, load_storyteller
 from models.storyteller.tokens import Tokenizer
 from tests.attention.inputs import assert_refused
-from tests.conftest import ROOT
 from tests.models.small import assert_near
 from tests.widgets.js import JSException, module
 
-FILE = ROOT / "models/storyteller/weights/storyteller.safetensors"
 TEXT = '"The little rabbit\'s 🐇 house," said the'
 OFF = [[0, 1], [2, 3]]
 HALF = re.compile("[\uee80-\ueeff]")  # a byte that is no character alone
@@ -24,8 +22,7 @@ HALF = re.compile("[\uee80-\ueeff]")  # a byte that is no character alone
 @pytest.fixture(scope="module")
 def js():
     made = module("lib/storyteller.js")
-    file = FILE.relative_to(ROOT).as_posix()
-    made.run("(globalThis.model = await loadModel(x), null)", file)
+    made.run("(globalThis.model = await loadModel(x), null)", ADDRESS)
     made.run("(globalThis.story = m.storyteller(model), null)")
     # 256 tokens would take half a minute, and how many there are is the model's to say.
     short = "{...model, config: {...model.config, max_len: 8}}"
@@ -35,7 +32,7 @@ def js():
 
 @pytest.fixture(scope="module")
 def model():
-    return weights.load(FILE).double()
+    return load_storyteller().double()
 
 
 @pytest.fixture(scope="module")

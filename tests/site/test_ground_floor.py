@@ -7,18 +7,16 @@ import torch
 import torch.nn.functional as F
 from playwright.sync_api import expect
 
-from models import weights
+from models.storyteller.model import ADDRESS, load_storyteller
 from models.storyteller.tokens import Tokenizer
-from tests.conftest import ROOT
 from tests.site.conftest import START as PAGE
 
-FILE = "models/storyteller/weights/storyteller.safetensors"
 TEXT = "The good old man went home to his mother"
 
 
 @pytest.fixture(scope="module")
 def tokenizer():
-    return Tokenizer(weights.load(ROOT / FILE).config.vocabulary)
+    return Tokenizer(load_storyteller().config.vocabulary)
 
 
 def guessed(model, tokenizer, text, at):
@@ -27,7 +25,7 @@ def guessed(model, tokenizer, text, at):
 
 
 def learned(tokenizer, text, steps, rate=0.01):
-    model = weights.load(ROOT / FILE).double()
+    model = load_storyteller().double()
     tokens = torch.tensor([tokenizer.encode(text)])
     for _ in range(steps):
         loss = F.cross_entropy(model(tokens[:, :-1]).logits[0], tokens[0, 1:])
@@ -72,13 +70,13 @@ def test_nothing_is_fetched_before_it_is_asked_for_and_each_part_is_explained(op
         assert len(titles) == 13
         page.wait_for_timeout(200)
         assert not asked
-        with page.expect_response(f"**/{FILE}"):
+        with page.expect_response(f"**/{ADDRESS}"):
             page.locator("#ground-floor textarea").focus()
 
 
 def test_any_text_is_read_and_learned_from(open_page, tokenizer):
     """A step is gradient descent, which shows in other texts, too, and is forgotten."""
-    model = weights.load(ROOT / FILE).double()
+    model = load_storyteller().double()
     with open_page(PAGE) as page:
         text, chips = (page.locator(f"#ground-floor {x}") for x in ("textarea", ".chips button"))
         before = bars(page)
@@ -127,12 +125,12 @@ def test_the_explanation_of_a_pressed_part_is_seen_at_once(open_page, width, hei
 
 def test_a_model_that_cannot_be_fetched_is_told(visit, served):
     with visit(served) as (page, _):
-        page.route(f"**/{FILE}", lambda route: route.abort())
+        page.route(f"**/{ADDRESS}", lambda route: route.abort())
         page.goto(served + PAGE)
         page.locator("#ground-floor textarea").fill("Hello")
         note = page.locator("#ground-floor .note")
         expect(note).to_contain_text("can't be fetched")
-        page.unroute(f"**/{FILE}")
+        page.unroute(f"**/{ADDRESS}")
         page.locator("#ground-floor textarea").fill("Hello there")
         page.locator("#ground-floor textarea").blur()
         page.locator("#ground-floor textarea").focus()

@@ -7,12 +7,12 @@ from urllib.parse import unquote
 import pytest
 from playwright.sync_api import expect
 
+from models.storyteller.model import ADDRESS, FILE
 from tests.conftest import ROOT
 from tests.site.reading import settle
 from tests.widgets.test_story import TEXT
 
 PAGE = "index.html"
-FILE = "models/storyteller/weights/storyteller.safetensors"
 OTHER = "models/grammar/weights/causal.safetensors"
 SHOWN = ".story .text .tokens button"
 WORD = f"{SHOWN}[aria-checked=true]"
@@ -76,10 +76,10 @@ def test_nothing_of_the_model_is_fetched_before_the_first_touch(open_page):
         assert [url for url in asked if "ask-storyteller" in url], "the page's own script"
         late = [url for url in asked if LOADED.search(url) and "ask-storyteller" not in url]
         assert not late
-        with page.expect_response(lambda response: FILE in response.url):
+        with page.expect_response(lambda response: ADDRESS in response.url):
             page.locator(SHOWN).nth(2).click()
         expect(page.locator(".story .status")).to_have_text("")
-        assert sum(FILE in url for url in asked) == 1
+        assert sum(ADDRESS in url for url in asked) == 1
 
 
 def test_the_opening_works_by_touch_and_keyboard(open_page):
@@ -278,7 +278,7 @@ def test_a_text_that_can_t_be_read_is_told_and_the_next_is_read(open_page):
 
 
 def answer(**how):
-    return lambda page: page.route(f"**/{FILE}", lambda route: route.fulfill(**how))
+    return lambda page: page.route(f"**/{ADDRESS}", lambda route: route.fulfill(**how))
 
 
 def with_little_memory(page):
@@ -296,11 +296,11 @@ def with_little_memory(page):
 
 FAILURES = {
     "missing": (answer(status=404), "can't be fetched: the site answers 404"),
-    "cut": (answer(body=(ROOT / FILE).read_bytes()[:500_000]), "is cut, or not a safetensors file"),
+    "cut": (answer(body=FILE.read_bytes()[:500_000]), "is cut, or not a safetensors file"),
     "foreign": (answer(body=b"<!doctype html>" * 900), "is cut, or not a safetensors file"),
     "another model": (answer(body=(ROOT / OTHER).read_bytes()), "holds another model"),
     "no connection": (
-        lambda page: page.route(f"**/{FILE}", lambda route: route.abort()),
+        lambda page: page.route(f"**/{ADDRESS}", lambda route: route.abort()),
         "this page needs a connection to its site",
     ),
     "little memory": (with_little_memory, "this device has too little memory for it"),
@@ -336,7 +336,7 @@ def test_without_its_model_the_opening_stays_and_a_sentence_says_why(browser, se
         expect(problem).to_have_count(0)
         expect(first_guess(page)).to_have_text("Rabbit")
         if name == "missing":  # who changes the text asks again
-            page.unroute(f"**/{FILE}")
+            page.unroute(f"**/{ADDRESS}")
             text_of(page).fill("A cat and")
             expect(page.locator(WORD)).to_have_text("and")
             expect(problem).to_have_count(0)
@@ -344,7 +344,7 @@ def test_without_its_model_the_opening_stays_and_a_sentence_says_why(browser, se
 
 def test_the_model_comes_in_a_worker_and_the_page_says_so_and_stays_in_place(browser, served):
     held = []
-    slow = lambda page: page.route(f"**/{FILE}", lambda route: held.append(route))  # noqa: E731
+    slow = lambda page: page.route(f"**/{ADDRESS}", lambda route: held.append(route))  # noqa: E731
     with front(browser, served, slow) as page:
         page.evaluate("globalThis.Float64Array = undefined")  # which the model's code needs
         before = page.locator(".story .below").bounding_box()

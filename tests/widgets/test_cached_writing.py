@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
-from models import weights
+from models.storyteller.model import load_storyteller
 from tests.widgets.js import module
 
 WIDGET, DECODING = module("cached-writing.js"), module("lib/decoding.js")
@@ -13,7 +13,7 @@ SIZES = {"layers": 4, "width": 128, "inner": 512, "vocabulary": 1024}
 
 @pytest.fixture(scope="module")
 def model():
-    return weights.load("models/storyteller/weights/storyteller.safetensors")
+    return load_storyteller()
 
 
 @torch.no_grad()
