@@ -3,6 +3,7 @@
 import re
 
 from course.lessons import MOST_LINES
+from tests.conftest import ROOT
 
 MOST_LINES_OF_OUTPUT = 10
 # What fits at 1280 px: a longer line would hide its end.
@@ -50,13 +51,16 @@ def test_every_image_has_a_text(lesson):
     assert all(image.get("alt") for image in lesson.select("main img"))
 
 
-# Drawings; `course check` asks for the reason in their cells.
-WITHOUT_NUMBERS = {"figure-pages", "figure-side-by-side"}
+LABEL_OF_A_DRAWING = re.compile(r"^#\| label: (\S+)\n(?:#\|.*\n)*# without numbers: ", re.M)
+DRAWINGS = {
+    label for path in ROOT.glob("modules/*/lesson.qmd")
+    for label in LABEL_OF_A_DRAWING.findall(path.read_text("utf-8"))
+}  # fmt: skip
 
 
 def test_every_figure_is_followed_by_its_numbers(lesson):
     for drawn in lesson.select("main .cell:has(figure)"):
-        if drawn.select_one("figure").parent.get("id") in WITHOUT_NUMBERS:
+        if drawn.select_one("figure").parent.get("id") in DRAWINGS:
             continue
         numbers = drawn.find_next_sibling()
         tables = numbers.select(":scope > .cell-output > .screen-reader-only table")

@@ -26,7 +26,6 @@ from models.positions.train import (
     stretched,
 )
 from tests.lessons import test_every_lesson as every
-from tests.lessons import test_told_pages as told
 from tests.lessons.reading import numbers, output, said
 from tests.lessons.test_m07 import NAMES, SCORES, far, is_span, near, table
 
@@ -526,8 +525,3 @@ def test_hands_of_any_speed_turn_as_rotary_does():
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
 def test_the_rules_of_a_lesson_hold_here(page, rule):
     rule(page)
-
-
-def test_results_are_computed_and_the_right_choice_says_yes(read):
-    assert not list(told.typed_percentages("longer.qmd"))
-    told.test_the_choice_marked_right_is_the_one_whose_reason_says_yes("longer.qmd", read)

@@ -12,7 +12,7 @@ export const STAGES = ["Words", "Vectors", "Queries, keys, values", "Scores", "M
 /** The model's entry in `models`, or the first one's. */
 export const entryOf = (models, name) => models.find((one) => one.name === name) ?? models[0];
 
-/** What a state asks of lib/explorer's worker; `text`: another one than the state's. */
+/** What a state asks of worker.js; `text`: another one than the state's. */
 export function questionOf({models}, {model, text, off, temperature}, other = null) {
   const entry = entryOf(models, model);
   return {

@@ -13,7 +13,7 @@ const SHOWN = 3;
 const list = (items) => html`<div class="looks">${items.map(({text, share}) => html`
   <p><i style=${filled(share)}></i><span>${written(text)}</span> <span>${chance(share)}</span></p>`)}</div>`;
 
-/** `m.pinned`: {reading, at, head, row, guesses} of lib/look.js. */
+/** `m.pinned`: {reading, at, head, row, guesses} of look.js. */
 export function pinned({name, pinned: {reading, at, head, row, guesses}}) {
   const best = [...row.keys()].sort((a, b) => row[b] - row[a]).slice(0, SHOWN);
   return html`<section class="pinned"><p class="name">Kept: <span class="kept-text">${reading.text}</span></p>

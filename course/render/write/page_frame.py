@@ -10,7 +10,7 @@ from course.render.read.page_source import Page
 from course.render.read.project import NavItem, Project
 
 from .pandoc import Body
-from .web import POLICY, place
+from .web import POLICY, canonical
 
 MATH_FONT = "assets/fonts/math.woff2"  # asked for with the page, so that formulas come at once
 TEXT_FONT = "assets/fonts/text.woff2"
@@ -51,7 +51,7 @@ def whole_page(project: Project, pages: dict[str, Page], page: Page, body: Body,
         previous=previous,
         following=following,
         ojs=ojs,
-        place=place(project, page),
+        canonical=canonical(project, page),
         policy=POLICY,
     )
 

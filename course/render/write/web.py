@@ -60,7 +60,7 @@ def _policy(html: str) -> str:
     )
 
 
-def place(project: Project, page: Page) -> dict[str, str] | None:
+def canonical(project: Project, page: Page) -> dict[str, str] | None:
     """Return the page's own address and its picture's, or None for a site without an address."""
     if not project.site_url or page.html == NOT_FOUND:
         return None

@@ -1,4 +1,4 @@
-"""What the pages told anew keep: computed results, reasons in their sentences, one percent sign."""
+"""Sentences of the lessons: computed results, reasons where they are needed, one percent sign."""
 
 import re
 
@@ -7,10 +7,8 @@ import pytest
 from course.render.read.page_source import read_page
 from tests.conftest import ROOT
 
-# A page joins these when it is told anew.
-TOLD = ["index.qmd", "modules/start/lesson.qmd", *(
-    path.relative_to(ROOT).as_posix() for path in sorted(ROOT.glob("modules/m*/lesson.qmd"))
-)]  # fmt: skip
+LESSONS = sorted(path.relative_to(ROOT).as_posix() for path in ROOT.glob("modules/*/lesson.qmd"))
+PAGES = ["index.qmd", "longer.qmd", *LESSONS]
 # Questions and goals set their numbers. Elsewhere a given number is written as a weight, 0.8.
 GIVEN = {"prediction", "challenges"}
 SPACE = "\N{NARROW NO-BREAK SPACE}"
@@ -33,7 +31,7 @@ def typed_percentages(path):
                 yield from (f"{line.number}: {number} %" for number in found if number != "100")
 
 
-@pytest.fixture(params=TOLD)
+@pytest.fixture(params=PAGES)
 def prose(request, read):
     """The text of a page that shows, less its code, drawings and formulas."""
     main = read(request.param.replace(".qmd", ".html")).main
@@ -41,7 +39,7 @@ def prose(request, read):
     return "".join(text for text in strings if not text.find_parent(NOT_PROSE.split(", ")))
 
 
-@pytest.mark.parametrize("path", TOLD)
+@pytest.mark.parametrize("path", PAGES)
 def test_a_percentage_that_is_a_result_is_computed(path):
     assert not list(typed_percentages(path))
 
@@ -55,7 +53,7 @@ def test_percent_is_set_with_a_narrow_space_that_does_not_break(prose):
     assert not re.findall(rf"\d\+?[^{SPACE}]?%", prose)
 
 
-@pytest.mark.parametrize("path", TOLD)
+@pytest.mark.parametrize("path", PAGES)
 def test_the_choice_marked_right_is_the_one_whose_reason_says_yes(path, read):
     for question in read(path.replace(".qmd", ".html")).select("[data-right]"):
         reasons = [item.get_text().strip() for item in question.select(".answer ol > li")]
