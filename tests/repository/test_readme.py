@@ -44,6 +44,11 @@ def test_the_tree_names_what_is_there(name):
     assert exists(name)
 
 
+def test_each_module_of_the_course_is_in_the_tree():
+    there = {path.relative_to(ROOT).as_posix() for path in ROOT.glob("course/*.py")}
+    assert there - {"course/__init__.py", "course/__main__.py"} <= set(named_in_the_tree())
+
+
 def test_each_folder_is_in_the_tree():
     there = {path.name for path in ROOT.iterdir() if path.is_dir() and path.name[0] not in "._"}
     unlisted = {"node_modules", "notebooks", "__pycache__"}
