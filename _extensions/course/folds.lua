@@ -1,5 +1,6 @@
 -- Fold `::: {.box}`, more for whoever wants it, and `::: {.answer}`: the heading that the div begins
--- with becomes the line that opens it.
+-- with becomes the line that opens it. The class "folded" stands for all kinds, in styles and for
+-- course/render/filters/notebook.lua, which folds them in notebooks.
 --
 -- Runs in both engines.
 
@@ -18,12 +19,13 @@ local function opening(div)
 end
 
 function Div(div)
-  if not FORMAT:match("html") then return nil end
+  if is_folded(div) then div.classes:insert("folded") end
+  if not FORMAT:match("html") then return div end
   if div.attributes["for"] then -- which HTML knows of labels alone
     div.attributes["data-for"], div.attributes["for"] = div.attributes["for"], nil
     return div
   end
-  if not is_folded(div) then return nil end
+  if not div.classes:includes("folded") then return nil end
   local title = div.content:remove(1)
   if not title or title.t ~= "Header" then
     error("folds.lua: a box begins with its heading, on a line of its own: ## Title")

@@ -19,7 +19,7 @@ from .links import broken_links, missing_styles
 from .ojs_cells import ojs_mistakes
 from .practice import practice_mistakes
 from .site_index import SiteIndex, labels
-from .terms import lost_lessons, unknown_terms
+from .terms import FOLDED, lost_lessons, unknown_terms
 
 FRONT_MATTER = {
     "title": str, "description": str,
@@ -33,7 +33,6 @@ CELL_OPTIONS: dict[str, dict[str, Any]] = {
     "ojs": {"echo": bool, "output": bool},
 }  # fmt: skip
 _ATTRIBUTE_KEYS = {"alt", "download", "for", "lang", "name", "style"}
-_FOLDED = {"box", "answer"}  # by _extensions/course/folds.lua
 _MARKDOWN = re.compile(r"\*\S[^*]*\*|`|\$\S|\]\(")
 _SHORTCODE = re.compile(r"\{\{<\s*(/?[\w-]*)[^\n]*?>\}\}")
 _NOTE = re.compile(r"\[\^[^\]\s]+\]|\^\[")
@@ -173,7 +172,7 @@ def _untitled(prose: Prose) -> Iterator[Problem]:
     """Report boxes and answers that don't begin with a heading, on which a reader opens them."""
     lines = {line[1:]: number for number, line in enumerate(prose.lines, 1)}
     for given, found in prose.opening_divs():
-        if _FOLDED.isdisjoint(given.classes):
+        if FOLDED.isdisjoint(given.classes):
             continue
         after = (line.text for line in prose.lines[lines[found[1:]] :] if line.text.strip())
         if not next(after, "").startswith("#"):

@@ -1,8 +1,12 @@
 """Each mistake in the sources: its file, its line, what is wrong, and the nearest valid word."""
 
+import re
+
 import pytest
 
+from course.check.terms import FOLDED
 from course.problems import Problems
+from tests.conftest import ROOT
 from tests.engine.sites import Site, python
 
 HEAD = "---\ntitle: A lesson\n---\n"  # lines 1 to 3
@@ -188,3 +192,9 @@ def test_a_formula_that_cannot_be_read_is_named(site):
     site.write("index.qmd", "Hello.\n\nThis $\\frac{1$ fails.\n")
     with pytest.raises(Problems, match=r"index\.qmd:3: Pandoc says: .*\\frac\{1"):
         site.render()
+
+
+def test_the_checks_know_each_kind_of_folded_box():
+    filter_of_both_engines = (ROOT / "_extensions/course/folds.lua").read_text("utf-8")
+    kinds = re.search(r"^local KINDS = \{(.*)\}$", filter_of_both_engines, re.M)[1]
+    assert set(re.findall(r'"(\w+)"', kinds)) == FOLDED

@@ -20,6 +20,7 @@ def made(tmp_path):
 
     def make(text, files=None):
         site = lesson_site(tmp_path / "site", text)
+        site.extend()
         for name, content in (files or {}).items():
             site.write(name, content)
         site.render()

@@ -61,7 +61,7 @@ end
 -- ---- The rest ------------------------------------------------------------------------------------
 
 local function div(element)
-  if has(element, "box") or has(element, "answer") then
+  if has(element, "folded") then
     local title = element.content:remove(1)
     return fold(title.content, element.content)
   end

@@ -27,9 +27,7 @@ def to_html(project: Project, page: Page, markdown: str) -> Body:
         "--standalone", f"--template={FILTERS / 'pieces.html'}",
         "--toc", f"--toc-depth={project.get('format', 'html', 'toc-depth', default=3)}",
         "--metadata=title:-", "--metadata=link-citations:true",
-        *_filters(project),
-        *(f"--lua-filter={project.root / name}" for name in project.filters),
-        *_lua("appendix"),
+        *_filters(project), *_lua("appendix"),
     ]  # fmt: skip
     toc, html = _pandoc_of(project, page, markdown, arguments).split(_BETWEEN)
     return Body(toc.strip(), html.strip())
@@ -46,9 +44,10 @@ def to_notebook_markdown(project: Project, page: Page, markdown: str, *, site: s
 
 
 def _filters(project: Project) -> list[str]:
-    """List the filters for numbers, references and citations, which page and notebook share."""
-    bibliography = (project.root / name for name in project.listed("bibliography"))
-    return [*_lua("links"), "--citeproc", *(f"--bibliography={path}" for path in bibliography)]
+    """List the filters that page and notebook share: those for references, and the project's."""
+    bibliography = (f"--bibliography={project.root / n}" for n in project.listed("bibliography"))
+    filters = (f"--lua-filter={project.root / name}" for name in project.filters)
+    return [*_lua("links"), "--citeproc", *bibliography, *filters]
 
 
 def _pandoc_of(project: Project, page: Page, markdown: str, arguments: list[str]) -> str:
