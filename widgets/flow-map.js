@@ -12,7 +12,7 @@ import {weightMap} from "./lib/weight-map.js";
 
 // ---- Model ---------------------------------------------------------------------------------
 
-const DECAYS = [0.5, 0.7, 0.9, 0.99, 1];
+export const DECAYS = [0.5, 0.7, 0.9, 0.99, 1];
 const TIMES = [1, 3, 10, 30, 100, 1000];
 
 /** state = decay · state before + word: what word j's state gets of word i. */

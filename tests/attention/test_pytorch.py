@@ -146,3 +146,9 @@ def our_mask(x, context, heads, attn_mask, key_padding_mask):
     if key_padding_mask is not None:
         mask = mask & ~key_padding_mask.reshape(B, 1, 1, -1)
     return mask
+
+
+def test_is_causal_of_pytorch_s_layer_makes_no_mask():
+    layer, x = torch.nn.MultiheadAttention(8, 1, batch_first=True), torch.randn(1, 4, 8)
+    with pytest.raises(RuntimeError, match="Need attn_mask"):
+        layer(x, x, x, is_causal=True)

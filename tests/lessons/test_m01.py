@@ -15,11 +15,13 @@ from models.bottleneck.model import Recall, encode
 from models.bottleneck.train import MODELS, shipped
 from models.grammar.sentences import sentences
 from tests.conftest import ROOT
-from tests.lessons.reading import numbers, output
+from tests.lessons.reading import numbers, output, shows
+from tests.widgets.js import module
 
 PAGE = "modules/m01_why_attention/lesson.html"
 WORDS = "the cat sat on the mat because it was tired".split()
 CAT, IT = 1, 7
+FLOW = module("flow-map.js")
 
 
 @pytest.fixture(scope="module")
@@ -75,25 +77,25 @@ def test_what_arrives(page):
         assert share == f"{30 / 39:.2f}"
 
 
-def test_no_code_puts_three_digits_on_a_slip_of_two():
-    """ "On average, ten lists end in the same slip." """
-    assert 10**3 / 10**2 == 10
+def test_half_of_the_first_word_takes_99_hundredths_kept(page):
+    enough = [f"{kept}" for kept in FLOW.run("m.DECAYS") if kept ** (len(WORDS) - 1) > 0.5]
+    assert shows(page, "#sec-flow", *enough, f"{0.9 ** (len(WORDS) - 1):.2f}")
 
 
-def test_half_of_the_first_word_takes_99_hundredths_kept():
-    assert 0.9**9 < 0.5 < 0.99**9
+def test_a_small_lead_in_score_tells_a_word_from_a_hundred_times_as_many(page):
+    weight, others = 30 / (30 + len(WORDS) - 1), 999
+    ratio = others * weight / (1 - weight)
+    scores = torch.zeros(1 + others)
+    scores[3] = math.log(ratio)
+    assert scores.softmax(-1)[3].item() == pytest.approx(weight)
+    shown = f"{weight:.2f}", f"{others}", f"{ratio:,.0f}", f"{math.log(ratio):.1f}"
+    assert shows(page, "#sec-flow", *shown)
 
 
-def test_a_small_lead_in_score_tells_a_word_from_a_hundred_times_as_many():
-    scores = torch.zeros(1000)
-    scores[3] = math.log(3330)
-    assert scores.softmax(-1)[3].item() == pytest.approx(30 / 39)
-
-
-def test_half_is_gone():
-    """ "Where 0.7 is kept, half is gone after two words; where 0.9 is kept, after seven." """
-    assert math.ceil(math.log(0.5) / math.log(0.7)) == 2
-    assert math.ceil(math.log(0.5) / math.log(0.9)) == 7
+def test_half_is_gone(page):
+    two, seven = (math.ceil(math.log(0.5) / math.log(kept)) for kept in (0.7, 0.9))
+    words = "no one two three four five six seven eight".split()
+    assert shows(page, "#sec-flow", "0.7", words[two], "0.9", words[seven])
 
 
 def test_the_levels_that_the_figure_names(page):
@@ -124,11 +126,6 @@ def test_the_toy_by_pencil(page):
     said = " ".join(page.select_one("#sec-flow").get_text().split())
     assert f"≈ {0.7**far:.2f} at tired" in said
     assert f"30/(30 + 9) ≈ {30 / (30 + len(WORDS) - 1):.2f}" in said
-
-
-def test_twice_as_many_others_need_twice_the_ratio():
-    for others in (9, 50, 999):
-        assert 30 / (30 + others) == pytest.approx(60 / (60 + 2 * others))
 
 
 # ---- The price -----------------------------------------------------------------------------------

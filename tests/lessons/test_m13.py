@@ -232,16 +232,6 @@ def test_fading_with_a_pencil(page):
     ]
 
 
-def test_the_one_line_is_the_three_steps():
-    torch.manual_seed(0)
-    S, k, v = torch.randn(4, 3), torch.randn(4), torch.randn(3)
-    k, alpha, beta = k / k.norm(), 0.7, 0.4
-    faded = alpha * S
-    by_steps = faded + beta * torch.outer(k, v - k @ faded)
-    one_line = alpha * (torch.eye(4) - beta * torch.outer(k, k)) @ S + beta * torch.outer(k, v)
-    torch.testing.assert_close(by_steps, one_line)
-
-
 def test_a_wrong_order_is_off_and_right_without_fading(page):
     table = torch.tensor([5.0, 10])
     assert float(ANN @ (0.5 * table + (2 - ANN @ table) * ANN)) == -0.5
