@@ -3,7 +3,8 @@
 
 import {html, nothing, render} from "../assets/vendor/lit.js";
 import {defineWidget} from "./lib/define-widget.js";
-import {decimal, integer, option} from "./lib/fields.js";
+import {decimal, integer, option, position, someOf} from "./lib/fields.js";
+import {range} from "./lib/lists.js";
 import {follow, startAsking} from "./explorer/asking.js";
 import {folded} from "./explorer/folded.js";
 import {finding, findingOf, gallery} from "./explorer/gallery.js";
@@ -88,14 +89,7 @@ function openPass({target: {open, firstElementChild: summary}}, widget) {
 // ---- Fields ----------------------------------------------------------------------------------
 
 const aText = {value: null, parse: (text) => (text.length <= LONGEST ? text : undefined), format: (text) => (text === null || text.length > LONGEST ? "" : text || " ")};
-const place = {value: null, parse: (text) => (/^\d{1,3}$/.test(text) ? +text : undefined), format: (at) => String(at ?? "")};
-const NAME = /^[1-4]\.[1-4]$/;
-const aHead = {value: null, parse: (text) => (NAME.test(text) ? text : undefined), format: (name) => name ?? ""};
-const headsOff = {
-  value: [],
-  parse: (text) => (text.split(",").every((name) => NAME.test(name)) ? [...new Set(text.split(","))].sort() : undefined),
-  format: (names) => names.join(",")
-};
+const HEADS = range(1, 5).flatMap((layer) => range(1, 5).map((head) => `${layer}.${head}`));
 
 const GOALS = {
   "one-head-off": (m) => m.isSettled && m.isTyped && m.reading.off.length === 1 && m.whole.text !== m.guesses[0].text,
@@ -109,7 +103,7 @@ const widgetOf = defineWidget({
   key: "explorer",
   fields: ({models: all}) => ({
     model: option(all[0].name, all.map(({name}) => name)),
-    text: aText, at: place, to: place, head: aHead, off: headsOff,
+    text: aText, at: position, to: position, head: option(null, HEADS), off: someOf(HEADS),
     temperature: decimal(1, {min: 0, max: 2, step: 0.05}), topk: integer(5, {min: 1, max: 40}),
     pin: aText, part: option("query", PARTS), no: integer(1, {min: 1, max: 32}), guide: integer(1, {min: 1, max: 6}), stage: integer(0, {max: 10})
   }),

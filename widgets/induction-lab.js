@@ -6,7 +6,7 @@ import {html, live, nothing, svg} from "../assets/vendor/lit.js";
 import {checkpoints} from "./lib/checkpoints.js";
 import {reset, steps} from "./lib/controls.js";
 import {defineWidget} from "./lib/define-widget.js";
-import {integer, text as anyText} from "./lib/fields.js";
+import {integer, someOf, text as anyText} from "./lib/fields.js";
 import {readSigns, refusal, unpacked} from "./lib/induction.js";
 import {moveByKey} from "./lib/keys.js";
 import {format, formatPercent} from "./lib/numbers.js";
@@ -18,16 +18,6 @@ const NAMES = HEADS.map(([layer, head]) => `${layer + 1}.${head + 1}`); // count
 const BLIND = Math.log(32);
 
 // ---- Model ---------------------------------------------------------------------------------
-
-/** Heads by name, as in "1.1,2.2". */
-const headsOff = {
-  value: [],
-  parse(text) {
-    const found = [...new Set(text.split(",").map((name) => NAMES.indexOf(name)))].sort();
-    return found[0] >= 0 ? found : undefined;
-  },
-  format: (off) => off.map((head) => NAMES[head]).join(",")
-};
 
 const isOpening = ({text, files}, state) => state.text === text && state.step === files.length - 1 && !state.off.length;
 
@@ -164,7 +154,7 @@ const lab = defineWidget({
     step: integer(files.length - 1, {max: files.length - 1}),
     text: anyText(text, {most: longest}),
     at: integer(at, {max: longest - 1}),
-    off: headsOff
+    off: someOf(NAMES, [...NAMES.keys()])
   }),
   controls: ({data}) => [
     [steps("step", "Steps", data.scores.map(({step}) => String(step)), {ticks: data.ticks})],

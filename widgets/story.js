@@ -5,7 +5,7 @@ import {arcsOver, paints} from "./lib/arcs.js";
 import {askStoryteller} from "./lib/ask-storyteller.js";
 import {reset, slider} from "./lib/controls.js";
 import {defineWidget} from "./lib/define-widget.js";
-import {decimal, text as anyText} from "./lib/fields.js";
+import {decimal, position, someOf, text as anyText} from "./lib/fields.js";
 import {chance, isPart, told as inWords} from "./lib/ground-words.js";
 import {moveByKey} from "./lib/keys.js";
 import {formatPercent} from "./lib/numbers.js";
@@ -86,23 +86,11 @@ function looksAt({pieces, at, heads, head, row}) {
 
 const best = (row) => [...row.keys()].sort((a, b) => row[b] - row[a]).slice(0, 3);
 
-/** Heads by name, as in "2.4,4.3". */
-const headsOff = (names) => ({
-  value: [],
-  parse(text) {
-    const found = [...new Set(text.split(",").map((name) => names.indexOf(name)))].sort((a, b) => a - b);
-    return found[0] >= 0 ? found : undefined;
-  },
-  format: (off) => off.map((head) => names[head]).join(",")
-});
-
 const oneHead = (value, names) => ({
   value,
   parse: (text) => (names.includes(text) ? names.indexOf(text) : undefined),
   format: (head) => names[head]
 });
-
-const place = {value: null, parse: (text) => (/^\d{1,3}$/.test(text) ? +text : undefined), format: (at) => String(at ?? "")};
 
 // ---- View ----------------------------------------------------------------------------------
 
@@ -193,8 +181,8 @@ const widgetOf = defineWidget({
   fields({text, temperature, heads, head}) {
     const names = heads.map(({name}) => name);
     return {
-      text: anyText(text), at: place, head: oneHead(names.indexOf(head), names),
-      off: headsOff(names), temperature: decimal(temperature, {min: 0, max: 2, step: 0.05})
+      text: anyText(text), at: position, head: oneHead(names.indexOf(head), names),
+      off: someOf(names, [...names.keys()]), temperature: decimal(temperature, {min: 0, max: 2, step: 0.05})
     };
   },
   controls: () => [[slider("temperature", "Temperature"), reset]],

@@ -27,6 +27,19 @@ export const option = (value, options) => ({
   format: String
 });
 
+/** Some of `names`, written "2.4,4.3"; the state has their `values`. */
+export const someOf = (names, values = names) => ({
+  value: [],
+  parse(text) {
+    const chosen = text.split(",");
+    return chosen.every((name) => names.includes(name)) ? values.filter((_, i) => chosen.includes(names[i])) : undefined;
+  },
+  format: (chosen) => chosen.map((one) => names[values.indexOf(one)]).join(",")
+});
+
+/** A position in a text, or null for none. */
+export const position = {value: null, parse: (text) => (/^\d{1,3}$/.test(text) ? +text : undefined), format: (at) => String(at ?? "")};
+
 /** Any text; the address keeps those of at most `most` characters. */
 export const text = (value, {most = 1500} = {}) => ({
   value,
