@@ -21,17 +21,15 @@ PAGES = 5
 BUDGETS_MS = {"first": 300.0, "token": 4.0}
 
 BEGIN = """async () => {
-  const [{transformer}, {storyteller, randomFrom}] = await Promise.all(
-    ["transformer", "storyteller"].map((name) => import(`/widgets/lib/${name}.js`)));
+  const [{transformer}, {storyteller, randomFrom}, {reader}] = await Promise.all(
+    ["transformer", "storyteller", "reader"].map((name) => import(`/widgets/lib/${name}.js`)));
   const path = "/models/storyteller/weights/storyteller.safetensors";
   const buffer = await (await fetch(path)).arrayBuffer();
   window.first = () => {
-    const story = storyteller(transformer(buffer, path));
-    window.read = story.begin("Once upon a time there was a little rabbit who had");
-    read.guesses();
+    window.read = reader(storyteller(transformer(buffer, path)), randomFrom(0));
+    window.text = read({text: "Once upon a time there was a little rabbit who had"}).text;
   };
-  const random = randomFrom(0);
-  window.token = () => { read.next({temperature: 0.8, topK: 40, random}); read.guesses(); };
+  window.token = () => { text = read({text, temperature: 0.8, write: true}).text; };
 }"""
 # A browser's clock is coarse.
 TIME = """([name, times]) => {

@@ -4,8 +4,8 @@ import pytest
 import torch
 
 from course.numbers import rounded
-from course.payloads import MODELS, explorer, ground_floor, story, tracing
-from models import weights
+from course.payloads import explorer, ground_floor, story, tracing
+from models.storyteller.model import load_storyteller
 
 TEXT = explorer.MODELS[0]["examples"][0][0]
 
@@ -29,7 +29,7 @@ def numbers(value):
 
 @pytest.fixture(scope="module")
 def model():
-    return weights.load(MODELS / story.FILE).double().eval()
+    return load_storyteller().double()
 
 
 @pytest.mark.parametrize("page", ["explorer", "start", "index"])

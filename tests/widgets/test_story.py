@@ -9,14 +9,13 @@ import pytest
 import torch
 from bs4 import BeautifulSoup
 
-from course.payloads import MODELS, story
-from models import weights
+from course.payloads import story
+from models.storyteller.model import ADDRESS, FILE, load_storyteller
 from models.storyteller.tokens import Tokenizer
 from tests.widgets.js import JSException, module
 
 WORDS = module("lib/ground-words.js")
 ROOT = Path(__file__).parents[2]
-FILE = MODELS / story.FILE
 TEXT = 'The moon looked down at Peter Rabbit. "Good night, moon," said Peter'
 JS = module("story.js")
 START = {"text": TEXT, "at": None, "head": 14, "off": [], "temperature": 0.8}
@@ -25,7 +24,7 @@ TOLERANCE = 1e-4
 
 @pytest.fixture(scope="module")
 def model():
-    return weights.load(FILE).double()
+    return load_storyteller().double()
 
 
 @pytest.fixture(scope="module")
@@ -162,7 +161,7 @@ def read():
     made = module("lib/reader.js")
     storyteller = "(await import('/widgets/lib/storyteller.js')).storyteller"
     make = f"m.reader({storyteller}(await loadModel(x)), () => 0.3)"
-    made.run(f"(globalThis.read = {make}, 0)", f"models/{story.FILE}")
+    made.run(f"(globalThis.read = {make}, 0)", ADDRESS)
     return lambda **question: made.run("read(x)", {"temperature": 0.8, **question})
 
 
@@ -186,6 +185,15 @@ def test_a_reading_takes_the_openings_place(read, published):
     assert now["pieces"] == found["pieces"] == ["The", " little", " d", "uck"]
     assert now["rows"][3] == [0, 0]
     assert now["rows"][0] == pytest.approx(found["weights"][1:3])
+
+
+def test_guesses_are_new_where_text_temperature_or_heads_are(read):
+    """Those of tokens that stay are kept; a fresh reading tells whether they are still right."""
+    changes = [{}, {"temperature": 2}, {"text": TEXT[:20]}, {"text": "A cat"}, {"off": [1]}, {}]
+    for change in changes:
+        found = read(**{"text": TEXT, "off": [], **change})
+        read(text="Another", off=[2])
+        assert found == read(**{"text": TEXT, "off": [], **change})
 
 
 @pytest.mark.parametrize("text", ["Once upon a time", "Once upon a time  ", "x", "🐇", "Mr."])

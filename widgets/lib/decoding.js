@@ -1,6 +1,7 @@
 // Writes with the storyteller, with its cache or without, and times it.
 
-import {draw, randomFrom, shares} from "./storyteller.js";
+import {draw} from "./reading.js";
+import {randomFrom, shares} from "./storyteller.js";
 
 const [TEMPERATURE, TOP] = [0.8, 40];
 const SLICE = 80; // ms after which it answers, so that a page can show what there is

@@ -1,8 +1,7 @@
 // Reads texts with the storyteller, and says what a page shows of them in a form that a worker can post.
 
 import {isPart} from "./ground-words.js";
-import {withoutEnd} from "./reading.js";
-import {draw} from "./storyteller.js";
+import {draw, withoutEnd} from "./reading.js";
 
 const GUESSES = 5;
 const TOP = 40; // tokens of which the next is drawn
@@ -19,12 +18,26 @@ export function reader(story, random = Math.random) {
   const [perLayer] = story.config.num_heads;
   let past = null;
   let pastOff = "";
+  let guesses = []; // of the tokens so far, at `heat`
+  let heat = 1;
 
   function change(text, off) {
     const readable = withoutEnd(text);
-    if (past && pastOff === String(off)) return past.change(readable);
-    past = story.begin(readable, {off: off.map((head) => [Math.floor(head / perLayer), head % perLayer])});
+    const isSame = past && pastOff === String(off);
+    const kept = isSame ? past.change(readable) : 0;
+    if (!isSame) past = story.begin(readable, {off: off.map((head) => [Math.floor(head / perLayer), head % perLayer])});
     pastOff = String(off);
+    guesses = guesses.slice(0, kept);
+  }
+
+  /** Of all tokens; only those that are new are computed. */
+  function guessed(temperature) {
+    if (temperature !== heat) guesses = [];
+    heat = temperature;
+    for (let at = guesses.length; at < past.tokens.length; at += 1) {
+      guesses.push(past.guesses({temperature, count: GUESSES, at}).map(({text, share}) => ({text, share})));
+    }
+    return [...guesses];
   }
 
   function goOn(text, temperature) {
@@ -43,8 +56,7 @@ export function reader(story, random = Math.random) {
       text: now, off, temperature,
       pieces: story.pieces(past.tokens),
       weights: flat(past.weights),
-      guesses: past.tokens.map((_, at) =>
-        past.guesses({temperature, count: GUESSES, at}).map((guess) => ({text: guess.text, share: guess.share})))
+      guesses: guessed(temperature)
     };
   };
 }

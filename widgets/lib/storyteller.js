@@ -1,10 +1,7 @@
 // The course's small language model of English, on any text. Fetched when it is first asked for.
 
 import {loadModel} from "./load-model.js";
-import {draw} from "./reading.js";
 import {tokenizer} from "./tokenizer.js";
-
-export {draw};
 
 const FILE = "models/storyteller/weights/storyteller.safetensors";
 
@@ -15,9 +12,9 @@ const FILE = "models/storyteller/weights/storyteller.safetensors";
 export const loadStoryteller = (file = FILE, onBytes) => loadModel(file, onBytes).then((model) => storyteller(model, file));
 
 /**
- * {config, model, encode(text), decode(tokens), name(token), pieces(tokens), run, guesses, begin} of a causal model
+ * {config, model, encode(text), decode(tokens), name(token), pieces(tokens), begin} of a causal model
  * whose vocabulary is that of models/storyteller/tokens.py.
- * Where a text is asked for, tokens will do. `off`: heads without effect, [[layer, head], …].
+ * `off`: heads without effect, [[layer, head], …].
  * Throws an Error to show where a text is empty, or longer than the model reads at once, and where
  * the model of `name` is another one.
  */
@@ -27,7 +24,7 @@ export function storyteller(model, name = FILE) {
   const {encode, decode, name: nameOf, pieces} = tokenizer(config.vocabulary);
 
   function tokensOf(text) {
-    const tokens = typeof text === "string" ? encode(text) : [...text];
+    const tokens = encode(text);
     if (!tokens.length) throw new Error("There is no text yet: the model needs at least one letter.");
     if (tokens.length > config.max_len) {
       throw new Error(`The model reads ${config.max_len} tokens at once, and this text has ${tokens.length}. Shorten it.`);
@@ -35,26 +32,14 @@ export function storyteller(model, name = FILE) {
     return tokens;
   }
 
-  /** {tokens, logits, weights, residual} of a whole text, as the model's run has them. */
-  function run(text, {off = []} = {}) {
-    const tokens = tokensOf(text);
-    return {tokens, ...model.run(tokens, {off})};
-  }
-
-  /** The likeliest next tokens, [{token, text: its name, share}], the likeliest first. */
-  const guesses = (text, {off = [], ...options} = {}) => begin(text, {off}).guesses(options);
-
-  /** A text that is read once, and then goes on token by token. Its `off` holds from then on. */
-  function begin(text, {off = [], most = Infinity} = {}) {
+  /** A text that is read once, and then changes. Its `off` holds from then on. */
+  function begin(text, {off = []} = {}) {
     const past = model.cache();
     const tokens = [];
     const weights = config.num_heads.map((heads) => Array.from({length: heads}, () => []));
     const logits = []; // a row for each token
 
     function read(added) {
-      if (tokens.length + added.length > config.max_len) {
-        throw new Error(`The model remembers ${config.max_len} tokens, and they are full.`);
-      }
       const found = model.run(added, {off, past});
       tokens.push(...added);
       const first = tokens.length - added.length;
@@ -66,44 +51,32 @@ export function storyteller(model, name = FILE) {
 
     /**
      * The text changes: what it has in common with the old one from the start is not read again.
-     * Reads no more than `most` new tokens, and returns how many are left: a page that must stay
-     * responsive calls this again with the same text, between other work, until none are.
+     * Returns how many tokens that are.
      */
-    function change(text, most = Infinity) {
+    function change(text) {
       const wanted = tokensOf(text);
       let same = 0;
-      while (same < wanted.length - 1 && wanted[same] === tokens[same]) same += 1;
+      while (same < wanted.length && wanted[same] === tokens[same]) same += 1;
       past.length = same;
       tokens.length = same;
       logits.length = same;
       weights.forEach((heads) => heads.forEach((rows) => { rows.length = same; }));
-      read(wanted.slice(same, same + most));
-      return wanted.length - tokens.length;
+      if (same < wanted.length) read(wanted.slice(same));
+      return same;
     }
 
-    /** One more token, drawn by temperature from the topK likeliest; 0 takes the likeliest. */
-    function next({temperature = 0.8, topK = Infinity, random = Math.random} = {}) {
-      const token = draw(shares(logits[logits.length - 1], temperature, topK), random());
-      read([token]);
-      return token;
-    }
-
-    change(text, most);
+    change(text);
     return {
       /** So far: tokens; weights[layer][head][i], what token i gives to the i + 1 up to itself. */
       tokens, weights,
-      get logits() { return logits[logits.length - 1]; },
-      get full() { return tokens.length >= config.max_len; },
-      /** What may follow the token `at`, without an `at` the last. */
+      /** What may follow the token `at`, without an `at` the last: [{token, text: its name, share}], the likeliest first. */
       guesses: ({temperature = 1, topK = Infinity, count = 10, at = logits.length - 1} = {}) =>
         likeliest(shares(logits[at], temperature, topK), count).map(([token, share]) => ({token, text: nameOf(token), share})),
-      append: (token) => read([token]),
-      change,
-      next
+      change
     };
   }
 
-  return {config, model, encode, decode, name: nameOf, pieces, run, guesses, begin};
+  return {config, model, encode, decode, name: nameOf, pieces, begin};
 }
 
 /** Whether it is causal, and its vocabulary begins with the 256 bytes. */
