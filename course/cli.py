@@ -157,7 +157,7 @@ def _render(root: Path, engine: str, cell_timeout: float) -> int:
     if engine == "quarto":
         from course.render.quarto.render_project import render_with_quarto
 
-        return render_with_quarto(root)
+        return render_with_quarto(root, cell_timeout=cell_timeout)
     from course.render.site import render_site
 
     render_site(root, cell_timeout=cell_timeout)

@@ -17,7 +17,7 @@ from course.render.read.project import Project
 from course.render.write.search import Part, parts_of
 
 from .cache import PageCache
-from .notebook import has_notebook, notebook_of
+from .notebook import has_notebook, link_html, notebook_of
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,10 @@ class Builder:
         shown = page.with_values(execution["values"])
         markdown, figures = page_markdown(shown, execution["outputs"], ojs)
         body = to_html(self.project, page, markdown)
-        html = whole_page(self.project, self.pages, page, body, ojs.script(root=page.root))
+        html = whole_page(
+            self.project, self.pages, page, body,
+            notebook_link=link_html(self.project, page), ojs=ojs.script(root=page.root),
+        )  # fmt: skip
         return store.save_page(
             self._page_key(page, execution), ojs.files(),
             html=html, figures=figures, parts=parts_of(html),

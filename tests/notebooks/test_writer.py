@@ -201,8 +201,8 @@ def test_after_quarto_it_is_the_same_and_linked_once(tmp_path):
     (pages / f"{PAGE}.zip").unlink()
     html = '<header><div class="quarto-title-meta">\n\n</div></header>'
     (pages / f"{PAGE}.html").write_text(html)
-    for execute in (True, False):
-        add_notebooks(site.root, ["_site/index.html", f"_site/{PAGE}.html"], execute=execute)
+    for limit in (60, None):
+        add_notebooks(site.root, ["_site/index.html", f"_site/{PAGE}.html"], cell_timeout=limit)
     for kind in ("ipynb", "zip"):
         assert (pages / f"{PAGE}.{kind}").read_bytes() == wanted[f"{PAGE}.{kind}"]
     page = BeautifulSoup(site.html(f"{PAGE}.html"), "html.parser")
@@ -215,7 +215,7 @@ def test_after_a_plain_quarto_no_cell_runs_again(tmp_path, capsys):
     page = site.root / f"_site/{PAGE}.html"
     page.parent.mkdir(parents=True)
     page.write_text("<p>Quarto's page</p>")
-    add_notebooks(site.root, [f"_site/{PAGE}.html"], execute=False)
+    add_notebooks(site.root, [f"_site/{PAGE}.html"], cell_timeout=None)
     assert not (site.root / "ran").exists()
     assert not page.with_suffix(".ipynb").exists()
     assert "course render --engine quarto" in capsys.readouterr().out

@@ -23,11 +23,11 @@ from nbformat.v4 import new_code_cell, new_notebook
 from course.problems import Problem
 from course.render.read.page_source import Cell, Page
 from course.render.read.project import Project
-from course.render.write.pandoc_input import ANSI
 
 from .forks import ForkedKernel
 from .inline import values_of
 
+_ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")  # colours
 _STARTS = 3  # a port may be taken between its choice and the kernel's use of it
 _MOST_PRINTED = 100_000  # characters of a cell
 _FIGURES = {
@@ -132,7 +132,7 @@ def _run_cell(client: NotebookClient, position: int, cell: Cell, limit: float) -
     try:
         client.execute_cell(client.nb.cells[position], position)
     except CellExecutionError as error:
-        detail = ANSI.sub("", error.traceback)
+        detail = _ANSI.sub("", error.traceback)
         raise CellFailed(cell, f"raised {error.ename}: {error.evalue}", detail) from None
     except CellTimeoutError:
         raise CellFailed(cell, f"was stopped: it ran past its limit of {limit:g} s") from None
@@ -142,6 +142,9 @@ def _run_cell(client: NotebookClient, position: int, cell: Cell, limit: float) -
     ran.outputs = _merged(ran.outputs)
     for output in ran.outputs:
         _refuse_unknown_types(cell, output)
+        for texts, key in ((output, "text"), (output.get("data", {}), "text/plain")):
+            if key in texts:
+                texts[key] = _ANSI.sub("", texts[key])
 
 
 def _merged(outputs: list[dict[str, Any]]) -> list[dict[str, Any]]:

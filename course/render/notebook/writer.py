@@ -14,7 +14,6 @@ from course.problems import Problem
 from course.render.read.page_source import Page
 from course.render.read.project import Project
 from course.render.write.pandoc import to_notebook_markdown
-from course.render.write.pandoc_input import ANSI
 
 from .archive import archive_name, needs
 from .link import site_address
@@ -119,7 +118,7 @@ def _output(
     output: dict[str, Any], number: int, markdown: str | None, alt: str | None
 ) -> Iterator[dict[str, Any]]:
     if output["output_type"] == "stream":
-        yield {**output, "text": ANSI.sub("", output["text"])}
+        yield output
         return
     data, metadata = dict(output["data"]), dict(output["metadata"])
     if "text/markdown" in data:

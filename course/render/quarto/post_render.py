@@ -12,7 +12,8 @@ from course.render.quarto.render_project import add_mentions, add_notebooks  # n
 
 try:
     pages = os.environ["QUARTO_PROJECT_OUTPUT_FILES"].splitlines()
-    add_notebooks(ROOT, pages, execute=os.environ.get("COURSE_NOTEBOOKS") == "1")
+    limit = os.environ.get("COURSE_CELL_TIMEOUT")  # of `course render`, not of `quarto preview`
+    add_notebooks(ROOT, pages, cell_timeout=float(limit) if limit else None)
     add_mentions(ROOT)
 except (Problem, Problems) as found:
     sys.exit(str(found))

@@ -17,8 +17,6 @@ from course.render.read.page_source import Page
 from course.render.read.project import Project, load_project
 from course.render.write.mentions import with_mentions
 
-_CELL_TIMEOUT = 300
-
 # Quarto prints these and exits with 0.
 _QUIET_ERRORS = re.compile(r"ERROR: OJS parsing failed")
 _MISSING = """there is no `quarto` on this machine. Either
@@ -32,14 +30,16 @@ _LEFT_OUT = (
 )
 
 
-def render_with_quarto(root: Path) -> int:
+def render_with_quarto(root: Path, *, cell_timeout: float) -> int:
+    """Render; ``cell_timeout`` is for the notebooks' cells, as Quarto has no limit for its own."""
     _check(load_project(root))
     quarto = shutil.which("quarto") or shutil.which("quarto", path=str(Path(sys.executable).parent))
     if quarto is None:
         print(_MISSING, file=sys.stderr)
         return 1
     # Quarto looks for no .venv.
-    environment = {"QUARTO_PYTHON": sys.executable, "COURSE_NOTEBOOKS": "1", **os.environ}
+    ours = {"QUARTO_PYTHON": sys.executable, "COURSE_CELL_TIMEOUT": str(cell_timeout)}
+    environment = {**ours, **os.environ}
     quiet = []
     with subprocess.Popen(
         [quarto, "render"], cwd=root, env=environment, text=True, encoding="utf-8",
@@ -63,22 +63,22 @@ def _check(project: Project) -> dict[str, Page]:
     return pages
 
 
-def add_notebooks(root: Path, files: list[str], *, execute: bool = True) -> None:
+def add_notebooks(root: Path, files: list[str], *, cell_timeout: float | None) -> None:
     """Write a notebook beside each lesson in ``files``, Quarto's pages, and link to it.
 
     Quarto keeps no outputs, so they come from the embedded engine, from its cache if possible.
-    Without ``execute`` a lesson that isn't in the cache gets no notebook.
+    Without a ``cell_timeout`` a lesson that isn't in the cache isn't run, and gets no notebook.
     """
     project = load_project(root)
     pages = _check(project)
     site = root / "_site"
     rendered = {(root / name).resolve() for name in files}
-    builder = Builder(project, pages, _CELL_TIMEOUT)
+    builder = Builder(project, pages, cell_timeout or 0)
     left_out = []
     for page in pages.values():
         target = site / page.html
         if target.resolve() in rendered and has_notebook(project, page):
-            made = builder.notebook(page, execute=execute)
+            made = builder.notebook(page, execute=cell_timeout is not None)
             if made is None:
                 left_out.append(page.name)
                 continue

@@ -5,7 +5,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from course.render.notebook import link_html
 from course.render.read.page_source import Page
 from course.render.read.project import NavItem, Project
 
@@ -23,7 +22,15 @@ _CODE = re.compile(
 )
 
 
-def whole_page(project: Project, pages: dict[str, Page], page: Page, body: Body, ojs: str) -> str:
+def whole_page(
+    project: Project,
+    pages: dict[str, Page],
+    page: Page,
+    body: Body,
+    *,
+    notebook_link: str,
+    ojs: str,
+) -> str:
     text, appendix = body.html.split("<!--appendix-->")
     needs_font = "<math" in _NOTE.sub("", text) and (project.root / MATH_FONT).is_file()
     site_title = project.get("website", "title", default="")
@@ -44,7 +51,7 @@ def whole_page(project: Project, pages: dict[str, Page], page: Page, body: Body,
         sidebar=project.sidebar,
         pages=pages,
         here=page.source,
-        notebook_link=link_html(project, page),
+        notebook_link=notebook_link,
         toc=body.toc if _has_toc(project, page) else "",
         body=_CODE.sub(_code_block, text),
         appendix=_appendix(appendix),

@@ -8,7 +8,6 @@ from typing import Any
 from course.render.read.markdown import Prose
 from course.render.read.page_source import Cell, Page
 
-ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 _IMAGES = {"image/svg+xml": "svg", "image/png": "png"}  # preferred first
 _SVG_SIZE = re.compile(r"<svg[^>]*?\swidth=\"([\d.]+)pt\" height=\"([\d.]+)pt\"")
 
@@ -100,16 +99,16 @@ def _display_id(cell: Cell, displays: list[dict], output: dict) -> str:
 
 
 def _stream(output: dict) -> str:
-    text = ANSI.sub("", output["text"])
-    return div(f".cell-output .cell-output-{output['name']}", code_block(text.rstrip("\n")))
+    text = output["text"].rstrip("\n")
+    return div(f".cell-output .cell-output-{output['name']}", code_block(text))
 
 
 def _display(data: dict, identity: str, count: int) -> str:
     classes = ".cell-output .cell-output-display"
     if text := data.get("text/markdown"):
         return div(f'{identity}{classes} .cell-output-markdown execution_count="{count}"', text)
-    text = ANSI.sub("", data.get("text/plain", ""))
-    return div(f'{identity}{classes} execution_count="{count}"', code_block(text))
+    text = code_block(data.get("text/plain", ""))
+    return div(f'{identity}{classes} execution_count="{count}"', text)
 
 
 def _image(cell: Cell, address: str, size: dict) -> str:
