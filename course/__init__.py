@@ -3,9 +3,10 @@
 from importlib import import_module
 
 _MODULES = {
-    "exercise": "exercises", "show_exercises": "exercises", "fails": "expected_failure",
-    "publish": "cell_output", "show_source": "cell_output", "show_table": "cell_output",
-    "static_form": "cell_output", "percent": "numbers",
+    "exercise": "exercises", "show_exercises": "exercises", "fails": "page.expected_failure",
+    "publish": "page.cell_output", "show_source": "page.cell_output",
+    "show_table": "page.cell_output", "static_form": "page.cell_output",
+    "percent": "page.numbers", "plots": "page.plots", "costs": "page.costs",
 }  # fmt: skip
 __all__ = list(_MODULES)
 
@@ -13,5 +14,6 @@ __all__ = list(_MODULES)
 def __getattr__(name):
     # Imported late: the commands start at once, and on a Python without NumPy.
     if name in _MODULES:
-        return getattr(import_module(f".{_MODULES[name]}", __name__), name)
+        module = import_module(f".{_MODULES[name]}", __name__)
+        return getattr(module, name, module)  # plots and costs are modules
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,4 +1,4 @@
-"""course.costs: against counts by hand, PyTorch's FLOP counter, and published sizes."""
+"""course.page.costs: against counts by hand, PyTorch's FLOP counter, and published sizes."""
 
 import re
 from dataclasses import replace
@@ -11,7 +11,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from attention import MultiHeadAttention, scaled_dot_product_attention
 from course import costs
-from course.costs import MACHINES, MODELS, Product
+from course.page.costs import MACHINES, MODELS, Product
 
 ROOT = Path(__file__).parents[1]
 GPT2, LLAMA2, LLAMA3, GEMMA = MODELS

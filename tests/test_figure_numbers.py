@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from course import plots
-from course.figure_numbers import number, numbers_of
+from course.page.figure_numbers import number, numbers_of
 
 
 @pytest.fixture
@@ -150,7 +150,7 @@ def test_empty_axes_have_no_table(axes):
 def shown(monkeypatch):
     texts = []
     monkeypatch.setenv("COURSE_KERNEL", "x")
-    monkeypatch.setattr("course.plots.show_markdown", texts.append)
+    monkeypatch.setattr("course.page.plots.show_markdown", texts.append)
     return texts
 
 

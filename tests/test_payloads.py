@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from course.numbers import rounded
+from course.page.numbers import rounded
 from course.payloads import explorer, ground_floor, story, tracing
 from models.storyteller.model import load_storyteller
 

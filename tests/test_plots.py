@@ -1,4 +1,4 @@
-"""course.plots: the course's colours, and the numbers in heatmaps."""
+"""course.page.plots: the course's colours, and the numbers in heatmaps."""
 
 import re
 from pathlib import Path

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from course import publish, show_source, show_table, static_form
-from course.cell_output import plain
+from course.page.cell_output import plain
 
 
 @pytest.fixture
@@ -16,7 +16,7 @@ def shown(monkeypatch):
     """Record the Markdown that calls display when a page is rendered."""
     texts = []
     monkeypatch.setenv("QUARTO_EXECUTE_INFO", "x")
-    monkeypatch.setattr("course.cell_output.show_markdown", texts.append)
+    monkeypatch.setattr("course.page.cell_output.show_markdown", texts.append)
     return texts
 
 
@@ -114,7 +114,7 @@ def source_lines(*lines):
 )
 def test_source_is_shown_as_it_stands(monkeypatch, starts, shown):
     said = []
-    monkeypatch.setattr("course.cell_output.show_markdown", said.append)
+    monkeypatch.setattr("course.page.cell_output.show_markdown", said.append)
     show_source(source_lines, *starts)
     lines = said[0].strip().splitlines()
     assert (lines[0], lines[-1]) == ("```python", "```")

@@ -1,4 +1,4 @@
-"""Make the course's type of the fonts as published: assets/fonts/*.woff2 and course/fonts/*.ttf.
+"""Make the course's type of the published fonts: assets/fonts/*.woff2, course/page/fonts/*.ttf.
 
 Only after a change of what is kept. In an environment with fonttools and brotli, from the root:
 
@@ -94,5 +94,5 @@ if __name__ == "__main__":
     make("next", "normal", (400, 800), ASCII | MARKS | TEXT, "assets/fonts/text.woff2")
     make("next", "italic", 400, ASCII | MARKS, "assets/fonts/text-italic.woff2")
     make("mono", "normal", 400, ASCII | MARKS, "assets/fonts/code.woff2")
-    make("next", "normal", 400, ASCII | MARKS | FIGURES, "course/fonts/regular.ttf")
-    make("next", "normal", 700, ASCII | MARKS | FIGURES, "course/fonts/bold.ttf")
+    make("next", "normal", 400, ASCII | MARKS | FIGURES, "course/page/fonts/regular.ttf")
+    make("next", "normal", 700, ASCII | MARKS | FIGURES, "course/page/fonts/bold.ttf")

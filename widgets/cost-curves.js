@@ -100,7 +100,7 @@ const view = (m, widget) => html`<dl class="facts"><div><dt>FLOPs of the text</d
   <p class="legend"><span class="each">each token: four matrices</span> ${m.everything ? html`<span class="mlp">and MLP</span> ` : ""}<span class="pairs">pairs: scores and mix</span></p>
   ${widget.sentence({hidden: true})}`;
 
-/** data: {models: as in course/costs.py, chosen: name of the first} */
+/** data: {models: as in course/page/costs.py, chosen: name of the first} */
 export const costCurves = defineWidget({
   name: "cost-curves",
   label: "Arithmetic along the length of a text",

@@ -52,7 +52,7 @@ const view = ({parts, together}, widget) => html`<ul class="bars" aria-label="Wh
   <p class="in-all">Together <b>${amount(together, "B")}</b>: ${cards(together)}.</p>
   ${widget.sentence({hidden: true})}`;
 
-/** data: {models: as in course/costs.py, with `parameters`; chosen: name of the first} */
+/** data: {models: as in course/page/costs.py, with `parameters`; chosen: name of the first} */
 export const memoryBars = defineWidget({
   name: "memory-bars",
   label: "What a model keeps in memory",

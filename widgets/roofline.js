@@ -109,7 +109,7 @@ const more = (widget) => html`<details><summary>Another machine, model or length
   ${steps("length", "Tokens", LENGTHS.map(whole), {ticks: [0, 7]})(widget)}
   ${choice("writing", "The model", ["reads the text", "writes a token after it"])(widget)}${choice("bits", "Bits of a number", BITS.map((bits) => `${bits} bits`))(widget)}</div></details>`;
 
-/** data: {models, machines: as in course/costs.py; chosen: name of the first model} */
+/** data: {models, machines: as in course/page/costs.py; chosen: name of the first model} */
 export const rooflineExplorer = defineWidget({
   name: "roofline",
   label: "Roofline explorer",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from course.cell_output import show_markdown
+from course.page.cell_output import show_markdown
 from course.problems import Problem
 
 from . import learner

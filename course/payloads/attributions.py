@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from course.numbers import rounded
+from course.page.numbers import rounded
 from course.payloads import MODELS
 from models.sentiment.attributions import METHODS, margin
 from models.sentiment.reviews import ADJECTIVES, READ, TURNS, WORKS

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from course.numbers import rounded
+from course.page.numbers import rounded
 from course.payloads import MODELS as FOLDER
 from course.payloads.findings import BEGINNINGS, findings, rounds
 from course.payloads.tracing import COARSE, opening

@@ -12,7 +12,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from course.numbers import rounded
+from course.page.numbers import rounded
 from course.payloads import MODELS
 from models.storyteller.model import load_storyteller
 from models.storyteller.tokens import Tokenizer

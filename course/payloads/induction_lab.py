@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from course.numbers import rounded
+from course.page.numbers import rounded
 from course.payloads import MODELS
 from models.induction.sequences import VOCABULARY, sequences
 from models.transformer import Transformer

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from attention import scaled_dot_product_attention
-from course.numbers import rounded
+from course.page.numbers import rounded
 from models.positions.task import BACK, LENGTH, LETTERS, Reader, examples
 from models.positions.train import load
 from positions import alibi_bias

@@ -7,7 +7,7 @@ from functools import reduce
 from statistics import fmean
 from typing import Any
 
-from course.numbers import percent
+from course.page.numbers import percent
 from course.payloads import MODELS
 
 TASKS = ["repeat", "recall", "previous", "reverse", "first", "sort"]

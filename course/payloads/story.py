@@ -6,7 +6,7 @@ import json
 
 import torch
 
-from course.numbers import rounded
+from course.page.numbers import rounded
 from course.payloads import MODELS
 from models.storyteller.model import ADDRESS, FILE, load_storyteller
 from models.storyteller.scores import LOOKS

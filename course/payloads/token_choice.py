@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from course.numbers import rounded
+from course.page.numbers import rounded
 from models.beyond.task import GUESTS, HEADS, ROOM, Porter, Text, texts
 from models.beyond.train import load
 

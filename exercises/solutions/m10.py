@@ -51,7 +51,7 @@ def by_pytorch(seq_len, embed_dim, num_heads, num_kv_heads, head_dim):
 
 
 def by_roofline(parameters, kept, tokens, group, batch, flops, bandwidth):
-    from course.costs import Machine, least_seconds
+    from course.page.costs import Machine, least_seconds
 
     machine = Machine("", flops, bandwidth, 0, "")
     kinds = [

@@ -2,7 +2,7 @@
 
 import pytest
 
-from course.reading_time import minutes
+from course.page.reading_time import minutes
 
 OPEN = "word " * 1200  # 10 minutes
 BOX = "::: {.box}\n## Title\n" + "word " * 4000 + "\n\n" + "```{python}\nx\n```\n" * 10 + ":::\n"

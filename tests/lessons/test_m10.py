@@ -11,7 +11,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from attention import MultiHeadAttention
 from course import costs
-from course.costs import MACHINES, MODELS
+from course.page.costs import MACHINES, MODELS
 from tests.conftest import ROOT
 from tests.lessons.reading import numbers, output, shows
 

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from course.cell_output import plain
+from course.page.cell_output import plain
 from course.payloads.ground_floor import inside
 from models.storyteller.model import ADDRESS, load_storyteller
 from models.storyteller.tokens import Tokenizer

@@ -1,4 +1,4 @@
-"""The models of m10's widgets, and what course/costs.py says of the same sizes."""
+"""The models of m10's widgets, and what course/page/costs.py says of the same sizes."""
 
 import random
 from dataclasses import asdict, replace
@@ -6,7 +6,7 @@ from dataclasses import asdict, replace
 import pytest
 
 from course import costs
-from course.costs import MACHINES, MODELS
+from course.page.costs import MACHINES, MODELS
 from tests.site.reading import numbers
 from tests.widgets.js import module
 

@@ -1,4 +1,4 @@
-"""m14's stack of layers: what it keeps and takes, by course.costs and by the tensors themselves."""
+"""m14's stack of layers: what it keeps and takes, by costs.py and by the tensors themselves."""
 
 import itertools
 from dataclasses import replace
@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from course.costs import MODELS, Product, cache_bytes, flops, pairs
+from course.page.costs import MODELS, Product, cache_bytes, flops, pairs
 from tests.widgets.js import module
 from variants import GatedDeltaNet
 

@@ -1,4 +1,4 @@
-// What attention and a model around it cost: the counts of course/costs.py, under its names.
+// What attention and a model around it cost: the counts of course/page/costs.py, under its names.
 
 const sum = (numbers) => numbers.reduce((a, b) => a + b, 0);
 

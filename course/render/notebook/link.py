@@ -3,7 +3,7 @@
 from pathlib import PurePosixPath
 
 from course import preview_address
-from course.reading_time import minutes
+from course.page.reading_time import minutes
 from course.render.read.page_source import Page
 from course.render.read.project import Project
 

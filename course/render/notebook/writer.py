@@ -16,8 +16,8 @@ from course.render.read.project import Project
 from course.render.write.pandoc import to_notebook_markdown
 
 from .archive import archive_name, needs
+from .document import document
 from .link import site_address
-from .pandoc_input import document
 
 _MARK = re.compile(r"^``` notebook-mark\n(.*)\n```$", re.M)
 

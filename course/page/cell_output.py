@@ -11,7 +11,7 @@ import textwrap
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from course.numbers import rounded
+from course.page.numbers import rounded
 
 WIDEST = 40  # letters
 

@@ -21,7 +21,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Polygon, Rectangle
 from matplotlib.ticker import LogFormatter, ScalarFormatter
 
-from course.cell_output import table
+from course.page.cell_output import table
 
 MOST_PLACES = 16  # of a line, in a table
 MOST_CELLS = 400  # of all maps of a figure; above it a table has the largest of each row alone

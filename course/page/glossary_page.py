@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from course.cell_output import show_markdown
+from course.page.cell_output import show_markdown
 from course.render.read.glossary import read_glossary, slug
 from course.render.read.project import load_project
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def show_glossary() -> None:

@@ -10,10 +10,10 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from course.cell_output import show_markdown
+from course.page.cell_output import show_markdown
 from course.render.read.names import Name, defined, first_sentence, is_public, public_names
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 _SECTION = re.compile(r"# --- (.*?) -+$")
 
 

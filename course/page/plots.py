@@ -14,7 +14,7 @@ from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties, fontManager
 
-from course.cell_output import is_rendering, show_markdown
+from course.page.cell_output import is_rendering, show_markdown
 
 from .figure_numbers import numbers_of
 
