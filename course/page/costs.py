@@ -17,16 +17,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-
-def _check(**counts: int) -> None:
-    """Like ``attention.check_counts``, without PyTorch."""
-    for name, count in counts.items():
-        if count < 1:
-            raise ValueError(f"{name} must be at least 1, got {count}")
+from attention import check_counts
 
 
 def _check_divides(part: str, of: str, **sizes: int) -> None:
-    _check(**sizes)
+    check_counts(**sizes)
     if sizes[of] % sizes[part]:
         raise ValueError(f"{part} must divide {of}, got {sizes[part]} and {sizes[of]}")
 
@@ -73,7 +68,7 @@ class Model:
     positions: int = 0  # rows of a learned table of positions
 
     def __post_init__(self) -> None:
-        _check(layers=self.layers, embed_dim=self.embed_dim, head_dim=self.head_dim)
+        check_counts(layers=self.layers, embed_dim=self.embed_dim, head_dim=self.head_dim)
         heads = {"num_heads": self.num_heads, "num_kv_heads": self.num_kv_heads}
         _check_divides("num_kv_heads", of="num_heads", **heads)
 
@@ -135,7 +130,7 @@ def least_seconds(machine: Machine, flops: float, moved: float) -> float:
 
 def projections(model: Model, query_len: int, batch: int = 1) -> list[Product]:
     """W_Q, W_K and W_V as one matrix, then W_O, of one layer. All texts share them."""
-    _check(query_len=query_len, batch=batch)
+    check_counts(query_len=query_len, batch=batch)
     tokens = batch * query_len
     return [
         Product(tokens, model.embed_dim, model.query_dim + 2 * model.kv_dim),
@@ -148,7 +143,7 @@ def pairs(model: Model, query_len: int, key_len: int, batch: int = 1) -> list[Pr
 
     Query heads that share a key head are stacked, so that its keys are read once.
     """
-    _check(query_len=query_len, key_len=key_len, batch=batch)
+    check_counts(query_len=query_len, key_len=key_len, batch=batch)
     rows, count = query_len * model.num_heads // model.num_kv_heads, batch * model.num_kv_heads
     return [
         Product(rows, model.head_dim, key_len, count),
@@ -158,7 +153,7 @@ def pairs(model: Model, query_len: int, key_len: int, batch: int = 1) -> list[Pr
 
 def mlp(model: Model, query_len: int, batch: int = 1) -> list[Product]:
     """The matrices of one layer's MLP, those that widen as one."""
-    _check(query_len=query_len, batch=batch)
+    check_counts(query_len=query_len, batch=batch)
     tokens, widening = batch * query_len, (model.mlp_matrices - 1) * model.mlp_dim
     return [
         Product(tokens, model.embed_dim, widening),
@@ -168,7 +163,7 @@ def mlp(model: Model, query_len: int, batch: int = 1) -> list[Product]:
 
 def guess(model: Model, batch: int = 1) -> list[Product]:
     """The scores of all possible next tokens, after the last token of each text alone."""
-    _check(batch=batch)
+    check_counts(batch=batch)
     return [Product(batch, model.embed_dim, model.vocab_size)]
 
 
@@ -263,7 +258,7 @@ def cache_bytes(
     """
     if tokens < 0:
         raise ValueError(f"tokens must be at least 0, got {tokens}")
-    _check(batch=batch, **({} if window is None else {"window": window}))
+    check_counts(batch=batch, **({} if window is None else {"window": window}))
     kept = tokens if window is None else min(tokens, window)
     return batch * kept * model.layers * 2 * model.kv_dim * number_bytes
 
@@ -278,7 +273,7 @@ def map_bytes(
 ) -> float:
     """The maps of all heads of one layer, where they are stored: a number for each pair."""
     key_len = query_len if key_len is None else key_len
-    _check(query_len=query_len, key_len=key_len, batch=batch)
+    check_counts(query_len=query_len, key_len=key_len, batch=batch)
     return batch * model.num_heads * query_len * key_len * number_bytes
 
 
