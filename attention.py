@@ -113,8 +113,9 @@ def scaled_dot_product_attention(
     """
     # From here each query head has a key head, one mask says all that is hidden, and half
     # precision is widened, as fused kernels do inside: rounded scores cost digits.
-    given, options = query, (mask, bias, is_causal, window, dropout_p, softcap, sinks)
-    query, key, value, mask, bias = _prepare(query, key, value, *options)
+    given, hiding = query, (mask, bias, is_causal, window)
+    check_attention(query, key, value, *hiding, dropout_p, softcap, sinks)
+    query, key, value, mask, bias = _prepare(query, key, value, *hiding)
     scale = query.shape[-1] ** -0.5 if scale is None else scale
     with without_autocast(query.device.type):  # it would narrow the products again
         scores = query @ key.mT * scale  # (..., L, S)
@@ -1000,11 +1001,9 @@ def _prepare(
     bias: Tensor | None,
     is_causal: bool,
     window: int | None,
-    *others: object,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor | None, Tensor | None]:
-    """Check the arguments of explicit attention, and bring them into its simplest form: a key head
-    for each query head, one mask for all that is hidden, and float32 or wider."""
-    check_attention(query, key, value, mask, bias, is_causal, window, *others, stacklevel=5)
+    """Bring the arguments of explicit attention into their simplest form: a key head for each
+    query head, one mask for all that is hidden, and float32 or wider."""
     L, S = query.shape[-2], key.shape[-2]
     if is_causal or window is not None:
         band = _band(L, S, S - L, is_causal, window, query.device)
@@ -1246,8 +1245,6 @@ def check_attention(
     dropout_p: float,
     softcap: float | None = None,
     sinks: Tensor | None = None,
-    *,
-    stacklevel: int = 4,
 ) -> None:
     for name, tensor in (("query", query), ("key", key), ("value", value)):
         check_tensor(name, tensor)
@@ -1262,7 +1259,7 @@ def check_attention(
     check_alike("query", query, "key", key)
     check_alike("query", query, "value", value)
     scores = (*query.shape[:-1], key.shape[-2])
-    check_scores_like("mask", mask, query, scores, stacklevel)
+    check_scores_like("mask", mask, query, scores)
     check_scores_like("bias", bias, query, scores)
     if is_causal not in (True, False):
         raise TypeError(f"is_causal must be a bool, got {is_causal!r}")
@@ -1442,11 +1439,7 @@ def _check_backend(backend: str | None, explicit: bool) -> None:
 
 
 def check_scores_like(
-    name: str,
-    tensor: Tensor | None,
-    query: Tensor,
-    scores: Sequence[int],
-    stacklevel: int = 4,
+    name: str, tensor: Tensor | None, query: Tensor, scores: Sequence[int]
 ) -> None:
     """Refuse a mask or bias that doesn't broadcast to the scores, or that can be read in two ways.
 
@@ -1464,7 +1457,7 @@ def check_scores_like(
         none = ", None" * (len(want) - 3)
         read = f"is read as (queries, keys), which mask[None{none}] says without this warning"
         other = f"as (sequences, keys) of the scores {want} it would be mask[:, None{none}]"
-        warnings.warn(f"mask {have} {read}; {other}", stacklevel=stacklevel)
+        warnings.warn(f"mask {have} {read}; {other}", stacklevel=4)  # the caller of our function
 
 
 def check_broadcast(name: str, tensor: Tensor | None, query: Tensor, scores: Sequence[int]) -> None:
