@@ -26,7 +26,7 @@ def status_of(what, returncode):
 
 
 def death(returncode):
-    """Return what killed a process, None where it ended by itself."""
+    """Return what killed a process, or None if it ended by itself."""
     if -65 < returncode < 0:
         try:
             return signal.Signals(-returncode).name

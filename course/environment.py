@@ -73,7 +73,7 @@ def check_python():
 
 
 def check_machine():
-    """Stop where some pin has no wheel: without a compiler for it pip's message misleads."""
+    """Stop if some pin has no wheel: pip's message would mislead whoever has no compiler."""
     here = platform.system(), platform.machine()
     if here in MACHINES:
         return
@@ -101,7 +101,7 @@ def _stamp(root):
 
 
 def _version_of(venv):
-    """Return (3, 11) and the like: of the environment, or of this Python where there is none."""
+    """Return (3, 11) and the like: of the environment, or of this Python if there is none."""
     try:
         lines = (venv / "pyvenv.cfg").read_text(encoding="utf-8").splitlines()
     except OSError:
@@ -111,7 +111,7 @@ def _version_of(venv):
 
 
 def _is_usable(venv):
-    """False where it is missing or broken: an interrupted set-up, or a Python that was removed."""
+    """False if it is missing or broken: an interrupted set-up, or a Python that was removed."""
     if not python_of(venv).exists() or not OLDEST <= _version_of(venv) <= NEWEST:
         return False
     pip = [str(python_of(venv)), "-m", "pip", "--version"]

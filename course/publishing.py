@@ -43,7 +43,7 @@ def publish(root: Path, url: str | None, cell_timeout: float) -> int:
 
 
 def address_of(remote: str) -> str | None:
-    """Return where GitHub or GitLab publishes a repository's pages; None for other hosts."""
+    """Return the address of a repository's pages at GitHub or GitLab; None for other hosts."""
     found = _REMOTE.fullmatch(remote.strip())
     if not found or found[1] not in _HOSTS:
         return None

@@ -1,4 +1,4 @@
-"""Serve _site/ to this machine alone, and tell open pages when to reload."""
+"""Serve _site/ to this machine only, and tell open pages when to reload."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ def _chosen(root: Path, arguments: Sequence[str]) -> tuple[list[str], list[str]]
 
 
 def _parallel(chosen: Sequence[str]) -> list[str]:
-    """Options for parallel tests, but where few are chosen: starting a worker takes seconds."""
+    """Options for parallel tests, unless few are chosen: starting a worker takes seconds."""
     places = [word.partition("::")[0] for word in chosen if not word.startswith("-")]
     if not _ONE_PROCESS.isdisjoint(chosen) or any(place.endswith(".py") for place in places):
         return []

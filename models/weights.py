@@ -17,7 +17,7 @@ from models.transformer import Config, Transformer
 
 
 def save(model: Transformer, path: str | Path, *, bits: int = 16) -> None:
-    """``bits``: 16, or 8 for the matrices alone."""
+    """``bits``: 16, or 8 for the matrices only."""
     if bits not in (8, 16):
         raise ValueError(f"bits must be 8 or 16, got {bits}")
     path = Path(path)

@@ -162,7 +162,7 @@ def mlp(model: Model, query_len: int, batch: int = 1) -> list[Product]:
 
 
 def guess(model: Model, batch: int = 1) -> list[Product]:
-    """The scores of all possible next tokens, after the last token of each text alone."""
+    """The scores of all possible next tokens, after the last token of each text only."""
     check_counts(batch=batch)
     return [Product(batch, model.embed_dim, model.vocab_size)]
 
@@ -254,7 +254,7 @@ def cache_bytes(
 ) -> float:
     """Keys and values of ``tokens`` tokens in all layers, for each text of the batch.
 
-    ``window``: the most tokens that are kept, where old ones are dropped.
+    ``window``: the most tokens that are kept, if old ones are dropped.
     """
     if tokens < 0:
         raise ValueError(f"tokens must be at least 0, got {tokens}")
@@ -271,7 +271,7 @@ def map_bytes(
     batch: int = 1,
     number_bytes: float = 2,
 ) -> float:
-    """The maps of all heads of one layer, where they are stored: a number for each pair."""
+    """The maps of all heads of one layer, if they are stored: a number for each pair."""
     key_len = query_len if key_len is None else key_len
     check_counts(query_len=query_len, key_len=key_len, batch=batch)
     return batch * model.num_heads * query_len * key_len * number_bytes

@@ -24,7 +24,7 @@ from matplotlib.ticker import LogFormatter, ScalarFormatter
 from course.page.cell_output import table
 
 MOST_PLACES = 16  # of a line, in a table
-MOST_CELLS = 400  # of all maps of a figure; above it a table has the largest of each row alone
+MOST_CELLS = 400  # of all maps of a figure; above it a table has only the largest of each row
 LARGEST = 3
 _STYLES = {"-": "line", "--": "dashed line", "-.": "dashed line", ":": "dotted line"}
 
@@ -100,7 +100,7 @@ def _map(axes: Axes, figure: Figure, values: np.ndarray) -> tuple[Any, ...]:
     # No colour tells anything finer than a thousandth of the largest.
     largest = np.abs(values[np.isfinite(values)]).max(initial=1e-9)
     values = np.round(values, 3 - ceil(np.log10(largest)))
-    first = figure.axes[0]  # labels that stand at the first panel alone are meant for all
+    first = figure.axes[0]  # labels at the first panel only are meant for all
     rows = _at_all(_ticks(axes.yaxis) or _ticks(first.yaxis), values.shape[0])
     columns = _at_all(_ticks(axes.xaxis) or _ticks(first.xaxis), values.shape[1])
     meant = [

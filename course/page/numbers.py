@@ -7,7 +7,7 @@ from typing import Any
 
 
 class Markdown(str):
-    """Text that Jupyter shows as it is, also where its repr has escapes, as for narrow spaces."""
+    """Text that Jupyter shows as it is, even if its repr has escapes, as for narrow spaces."""
 
     def _repr_markdown_(self) -> str:
         return str(self)

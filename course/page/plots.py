@@ -134,7 +134,7 @@ def show_numbers() -> None:
 
     Stands in the cell after the figure's own. Does nothing in plain Jupyter.
 
-    Raises: ValueError where no figure was drawn since the last call, or none with numbers.
+    Raises: ValueError if no figure was drawn since the last call, or none with numbers.
     """
     if not is_rendering():
         return

@@ -35,7 +35,7 @@ ASKED = '"I am so glad to see you!" cried Dorothy. "Where have you been?" asked'
 # numbers: ("look", head, token or tokens), ("share", token), ("share", token, heads off), ("push",
 # head). A token that occurs more than once is meant at its first place; `back` says how far away
 # that is. [word] is set off as a token. `told` stands beside the arcs; `then` once the head is off:
-# where there are `tries`, one sentence for each of them, so that each press tells only its own.
+# with `tries`, one sentence for each of them, so that each press tells only its own.
 FINDINGS = [
     {
         "title": "A copyist", "text": DOG, "head": "4.3",
@@ -219,7 +219,7 @@ class Seen:
         return pushes["heads"][sum(self.model.config.num_heads[:layer]) + number]
 
     def kept_by_mlps(self, name: str) -> float:
-        """The guess's share without a head, where every MLP adds what it adds with it."""
+        """The guess's share without a head, if every MLP adds what it adds with it."""
         added: list[torch.Tensor] = []
         mlps = [layer.mlp for layer in self.model.layers]
         hooks = [mlp.register_forward_hook(lambda _, __, out: added.append(out)) for mlp in mlps]
@@ -265,7 +265,7 @@ def signed(push: float) -> str:
 
 @torch.no_grad()
 def findings() -> list[dict[str, Any]]:
-    """The gallery: {title, told, tries: [{off, then}], model, text, at, head}, of some `does`."""
+    """The gallery: {title, told, tries: [{off, then}], model, text, at, head}, sometimes `does`."""
     see = _seer()
     return [_finding(one, see(one["text"])) for one in FINDINGS]
 

@@ -66,7 +66,7 @@ def read(model: Transformer, text: str, off: tuple[tuple[int, int], ...] = ()) -
     ``maps``: one a head, rows of weights. ``given``: the share that each sign but the first was
     given by the guess before it. ``guesses``: after each sign the likeliest next, (sign, share).
     ``losses``: the mean loss in nats of what follows signs that are new, and that were seen before;
-    None where there are none.
+    None if there are none.
     """
     tokens = model.encode(list(text))
     run = model(tokens, off=off)

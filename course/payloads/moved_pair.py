@@ -33,7 +33,7 @@ def payload() -> dict[str, Any]:
 def pair_scores(model: Reader, query: int, key: int, head: int, length: int) -> Tensor:
     """Return the scores (L, L): the sign ``query`` at place i asks, ``key`` at place j answers.
 
-    The scores are those that softmax gets, after the scaling, with a bias where there is one.
+    The scores are those that softmax gets, after the scaling, with a bias if there is one.
     """
     layer = model.layers[0]
     q, k = _turned(model, query, key, head, length)
@@ -54,7 +54,7 @@ def scores_by_hand(model: Reader, query: int, key: int, head: int, length: int) 
 
 
 def _turned(model: Reader, query: int, key: int, head: int, length: int) -> tuple[Tensor, Tensor]:
-    """The queries and the keys (L, D) of one head, turned by their places where it is rotary."""
+    """The queries and the keys (L, D) of one head, turned by their positions if it is rotary."""
     layer = model.layers[0]
     asks, answers = (
         layer.norm(model.embed(torch.full((1, length), sign))) for sign in (query, key)

@@ -61,9 +61,9 @@ def last_row(story: dict) -> list[tuple[str, float]]:
 
 
 def head_scores() -> list[dict]:
-    """Of each head its name, what its absence costs in nats, and what it gives to whom.
+    """Each head's name, the loss that its absence adds (in nats), and where it looks.
 
-    ``looks`` has for each of LOOKS the mean weight on held-out books, trained and untrained.
+    ``looks`` has the mean weight on held-out books for each of LOOKS, trained and untrained.
     """
     scores = json.loads((MODELS / "storyteller/scores/storyteller.json").read_text("utf-8"))[
         "seeds"

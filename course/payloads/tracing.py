@@ -24,8 +24,8 @@ COARSE = dict.fromkeys(PARTS, 5) | {"stream": 3, "units": 3}  # digits of vector
 def opening(text: str, head: tuple[int, int]) -> dict[str, Any]:
     """A reading of widgets/explorer/read.js by the storyteller, at temperature 1, all heads on.
 
-    Of queries, keys, values and outputs it has those of ``head`` alone; of the stream and the
-    MLPs' units, those of the last token.
+    It has queries, keys, values and outputs of ``head`` only, and the stream and the MLPs' units
+    of the last token only.
     """
     model = load_storyteller().double()
     tokenizer = Tokenizer(model.config.vocabulary)

@@ -45,7 +45,7 @@ class Builder:
         ])  # fmt: skip
 
     def cached(self, page: Page) -> Built | None:
-        """Return the page from the cache; None where something that it depends on has changed."""
+        """Return the page from the cache; None if something that it depends on has changed."""
         started = time.perf_counter()
         store = PageCache(self.project.root, page.name)
         execution = store.load_execution(self._execution_key(page))
@@ -64,7 +64,7 @@ class Builder:
     def notebook(self, page: Page, *, execute: bool) -> tuple[str, list[str]] | None:
         """Return a lesson's notebook, and the files that its cells read.
 
-        None where its outputs aren't in the cache, and ``execute`` is false.
+        None if its outputs aren't in the cache, and ``execute`` is false.
         """
         store = PageCache(self.project.root, page.name)
         execution = store.load_execution(self._execution_key(page))

@@ -1,6 +1,6 @@
 """The vocabulary of the grammar models, in groups.
 
-Groups overlap nowhere but where a word has two groups on purpose: "weak" and "bank".
+No word is in two groups, except "weak" and "bank", on purpose.
 """
 
 from __future__ import annotations

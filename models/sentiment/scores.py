@@ -46,7 +46,7 @@ def score(model: Transformer) -> dict:
     noun is. ``looks`` and ``carries`` share
     out by place what the first word's weights in the last layer are, and how far a patch between
     the layers moves the answer to that of the same review with its verdict's adjective swapped,
-    where both answers are right; ``…, plain`` and ``…, turned`` are of the two kinds alone.
+    where both answers are right; ``…, plain`` and ``…, turned`` are of one kind only.
     ``other weights``: the share of reviews for which the search found weights in the last layer
     that keep the chance of good to within CLOSE; of these, the median distance from the model's
     own weights, and the share that is further than FAR. ``equal weights``: the share of all

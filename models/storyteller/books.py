@@ -20,7 +20,7 @@ SHARE = 25  # in a folder without these books, one in so many is held out
 def read(folder: Path) -> tuple[dict[str, str], dict[str, str]]:
     """The texts of a folder's .txt files by name: to train on, and held out.
 
-    Raises: Problem where the folder has fewer than two texts, or one that is no UTF-8.
+    Raises: Problem if the folder has fewer than two texts, or one that is no UTF-8.
     """
     files = sorted(folder.glob("*.txt"))
     if len(files) < 2:

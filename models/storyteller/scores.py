@@ -20,8 +20,11 @@ LOOKS = ("itself", "previous", "first", "induction", "punctuation")
 
 @torch.no_grad()
 def bits_per_byte(model: Transformer, books: dict[str, Tensor]) -> dict[str, float]:
-    """Of each whole book, and of "all". Every token but the first is guessed once, from the 128
-    before it at least, where there are so many."""
+    """Bits a byte for each whole book, and for "all" together.
+
+    The model guesses every token except the first once, from at least the 128 tokens before it,
+    or from all of them if there are fewer.
+    """
     sizes = byte_counts(model)
     bits, bytes_ = {}, {}
     for name, tokens in books.items():
@@ -36,7 +39,7 @@ def byte_counts(model: Transformer) -> Tensor:
 
 
 def _loss_of_book(model: Transformer, tokens: Tensor) -> float:
-    """In nats, over all tokens but the first."""
+    """The loss of a book in nats, summed over all tokens except the first."""
     half = LENGTH // 2
     total, starts = 0.0, torch.arange(0, max(1, len(tokens) - 1 - half), half)
     for batch in starts.split(BATCH):
@@ -52,7 +55,7 @@ def _loss_of_book(model: Transformer, tokens: Tensor) -> float:
 
 
 def _alike(starts: Tensor, length: int) -> Iterable[Tensor]:
-    """Windows that are whole, together; the last of a book, which is shorter, alone."""
+    """Batch the whole windows; a book's last window, which is shorter, is a batch of its own."""
     whole = starts + LENGTH < length
     return [part for part in (starts[whole], *starts[~whole].split(1)) if len(part)]
 

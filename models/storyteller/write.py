@@ -29,6 +29,6 @@ def write(
 
 
 def _first(text: str, words: int) -> str:
-    """The text up to the end of its so-manyth word."""
+    """The first ``words`` words of the text."""
     last = text.split()[words]
     return text[: text.rindex(last)].rstrip()

@@ -1,7 +1,7 @@
 """Start kernels as forks of one process that has imported what takes each of them seconds.
 
-Run by itself as ``python forks.py DESCRIPTOR``, a socket. On Linux alone, where a fork may go on
-with PyTorch; elsewhere, and where it fails, a kernel is started as any program.
+Run by itself as ``python forks.py DESCRIPTOR``, a socket. On Linux only, where a fork may go on
+with PyTorch; elsewhere, and if it fails, a kernel is started as any program.
 """
 
 import atexit

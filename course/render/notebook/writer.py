@@ -28,7 +28,7 @@ def notebook_of(project: Project, page: Page, outputs: Outputs, reads: list[str]
     """Return the notebook as JSON.
 
     ``outputs`` has the page's list for each Python cell; ``reads`` names the files it read.
-    Raises: Problem where the notebook would hold a path of this machine.
+    Raises: Problem if the notebook would hold a path of this machine.
     """
     site = site_address(project)
     text = to_notebook_markdown(project, page, document(page, outputs, site), site=site)

@@ -1,6 +1,6 @@
 """Parse JavaScript with tree-sitter: the place of a mistake, and the names that are free.
 
-The parser knows the grammar alone; a browser refuses some of what passes here: ``(a, a) => 1``.
+The parser knows only the grammar; a browser refuses some of what passes here: ``(a, a) => 1``.
 """
 
 import re
@@ -53,7 +53,7 @@ class Script:
         return Place(self._path, self._line + before.count(b"\n"), column)
 
     def matches(self, query: Query) -> list[dict[str, list[Node]]]:
-        """Return what ``query`` captures, from the statements at the top level alone."""
+        """Return what ``query`` captures, from the statements at the top level only."""
         cursor = QueryCursor(query)
         cursor.set_max_start_depth(1)
         return [captures for _, captures in cursor.matches(self.root)]

@@ -53,7 +53,7 @@ def slug(term: str) -> str:
 
 
 def read_glossary(root: Path) -> Glossary:
-    """Read glossary.yml; an empty one where there is none. Raises Problems with its mistakes."""
+    """Read glossary.yml; an empty one if there is none. Raises Problems with its mistakes."""
     path = root / FILE
     value, lines = read_yaml(path.read_text(encoding="utf-8"), FILE) if path.is_file() else ({}, {})
     schema = dict.fromkeys(value or {}, ENTRY)

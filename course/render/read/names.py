@@ -30,7 +30,7 @@ def public_names(root: Path) -> dict[str, list[Name]]:
 
 @cache
 def names_in(source: str) -> list[Name]:
-    """Return the public names of one module; none where Python can't read it."""
+    """Return the public names of one module; none if Python can't read it."""
     try:
         tree = ast.parse(source)
     except SyntaxError:
@@ -66,7 +66,7 @@ def is_public(name: Name) -> bool:
 
 
 def places(root: Path) -> dict[str, str]:
-    """Return the module of each public name; the first module counts where two share one."""
+    """Return the module of each public name; the first module counts if two share one."""
     found: dict[str, str] = {}
     for module, names in public_names(root).items():
         for name in names:

@@ -16,7 +16,7 @@ from .strict_yaml import Lines, mistakes, read_yaml
 _CONTENTS: list[Any] = []
 _CONTENTS.append({"href": str, "text": str, "section": str, "contents": _CONTENTS})
 
-POST_RENDER = "course/render/quarto/post_render.py"  # run by Quarto alone
+POST_RENDER = "course/render/quarto/post_render.py"  # run by Quarto only
 
 # `object` accepts any value: only Quarto reads it.
 SCHEMA: dict[str, Any] = {
@@ -24,7 +24,7 @@ SCHEMA: dict[str, Any] = {
         "type": "website",
         "output-dir": "_site",
         "execute-dir": "project",
-        "pre-render": "course/quarto_setup.py",  # run by Quarto alone
+        "pre-render": "course/quarto_setup.py",  # run by Quarto only
         "render": [str],
         "resources": [str],
         "post-render": POST_RENDER,
@@ -114,7 +114,7 @@ class Project:
 
     @property
     def site_url(self) -> str:
-        """The site's address on the web, with "/" at its end; "" where it has none.
+        """The site's address on the web, with "/" at its end; "" if it has none.
 
         COURSE_SITE_URL, which publishing sets, goes before `website: site-url:`.
         """

@@ -121,7 +121,7 @@ def _image(cell: Cell, address: str, size: dict) -> str:
 
 
 def _svg_size(image: str) -> dict[str, int]:
-    """Read the size that Matplotlib states, in CSS pixels; {} where it states none."""
+    """Read the size that Matplotlib states, in CSS pixels; {} if it states none."""
     stated = _SVG_SIZE.search(image)
     if not stated:
         return {}
