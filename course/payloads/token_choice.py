@@ -42,7 +42,7 @@ def asked(model: Porter, guest: int) -> Asked:
     text = Text(torch.tensor([[*guests, guest]]), torch.tensor([[*rooms, ROOM]]), torch.empty(0))
     layer, stream = model.layers[0], model.embed(text)
     x = layer.norm(stream)
-    query, key, value = layer.mixer._project(x)
+    query, key, value = layer.mixer.project(x)
     back = torch.arange(x.shape[1] - 1, -1, -1)
     scores = query[0, :, -1:] @ key[0].mT / query.shape[-1] ** 0.5 - layer.slopes * back
     return Asked(stream[0, -1], scores[:, 0], layer.mixer.index(x)[0, -1], value[0])

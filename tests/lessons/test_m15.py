@@ -38,7 +38,7 @@ def guessed(choose=None):
     tokens = torch.tensor([encode(text)[:LONG] for text in PASSAGES])
     x, rows = model.embedding[tokens], []
     for layer in model.layers:
-        query, key, value = layer.attention._project(layer.norm(x))
+        query, key, value = layer.attention.project(layer.norm(x))
         query, key = layer.attention.rotary(query), layer.attention.rotary(key)
         weights = scaled_dot_product_attention(query, key, value, is_causal=True)[1]
         rows.append(weights.mean(1))

@@ -24,7 +24,7 @@ def answered(guest, by, looks):
     text = Text(torch.tensor([[*guests, guest]]), torch.tensor([[*rooms, ROOM]]), torch.empty(0))
     layer, stream = MODEL.layers[0], MODEL.embed(text)
     x = layer.norm(stream)
-    query, key, value = layer.mixer._project(x)
+    query, key, value = layer.mixer.project(x)
     place = torch.arange(x.shape[1])
     bias = -layer.slopes * (place - place[:, None]).abs()
     causal = place <= place[:, None]
@@ -38,7 +38,7 @@ def answered(guest, by, looks):
     output = F.scaled_dot_product_attention(
         query, key, value, torch.where(hidden, bias, -torch.inf)[None]
     )
-    rooms = MODEL.answer(stream + layer.mixer._merge(output, x))[0, -1]
+    rooms = MODEL.answer(stream + layer.mixer.merge(output, x))[0, -1]
     return rooms, float(weights[~seen].sum()), seen.tolist()
 
 
