@@ -23,7 +23,7 @@ LEAST_HINTS, LEAST_MISTAKES = 2, 3
 MOST_LINES = 15  # of a shown cell
 # The first lesson, "start", stands before the others: it has no exercises and no summary sheet.
 FIRST = "start"
-_TABLE = "tests/lessons/rows.py"
+_TABLE = "tests/lessons/contents.py"
 _GOAL = re.compile(r"\{\.goal #goal-([\w-]+)\}")
 _LESSON = re.compile(rf"modules/(?:(m\d\d)_[a-z0-9_]+|{FIRST})/lesson\.qmd")
 

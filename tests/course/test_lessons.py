@@ -47,7 +47,7 @@ bibliography: references.bib
     "exercises/solutions/m99.py": "TASKS = [\n    Task(\n        weigh,\n        truth=other,\n"
     "        hints=[1, 2],\n        mistakes={1: 1, 2: 2, 3: 3},\n    ),\n]\n",
     "tests/lessons/test_m99.py": "",
-    "tests/lessons/rows.py": 'LESSONS = {"m99": "m99_coins"}\n',
+    "tests/lessons/contents.py": 'LESSONS = {"m99": "m99_coins"}\n',
 }
 
 
@@ -97,8 +97,8 @@ FORGOTTEN = {
     (PAGE, "[constructed]", "[Tip it.]{.goal #goal-tip} [constructed]"):
         f'{PAGE}:15: no widget has the goal "tip": add it to the challenges of its module, and a '
         "state that meets it to tests/widgets/states_*.py",
-    ("tests/lessons/rows.py", "m99", "m98"):
-        'tests/lessons/rows.py:1: LESSONS lacks a lesson: "m99": "m99_coins"',
+    ("tests/lessons/contents.py", "m99", "m98"):
+        'tests/lessons/contents.py:1: LESSONS lacks a lesson: "m99": "m99_coins"',
     ("exercises/m99.py", "weigh", "weight"): "exercises/m99.py:1: defines weight, and ",
     ("exercises/solutions/m99.py", "TASKS", "TASK"):
         "exercises/solutions/m99.py: has no list TASKS",

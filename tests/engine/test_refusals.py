@@ -82,7 +82,7 @@ HARMLESS = {
     "in a block of code": "```markdown\n::: {.nothing}\n{{< nothing >}}\n[a](b) @c {#sec-x}\n```\n",
     "in a comment": "<!-- @nobody\n[a](b) -->\n",
     "an address": "me@example.org, <https://example.org/@x> and [x](https://example.org/#y)\n",
-    "attributes that pass": '[x]{data-row="F11" style="top: 0" aria-label="a @b" .other-class}\n',
+    "attributes that pass": '[x]{data-x="1" style="top: 0" aria-label="a @b" .other-class}\n',
     "raw HTML": "```{=html}\n<b class='any'>x</b>\n```\n\n`<i class='any'>`{=html}x`</i>`{=html}\n",
     "links that exist": "[a](../index.qmd) [b](/index.qmd) [c](plot.png) [d](#it-is-d_k)\n\n"
     "## It *is* `d_k`!\n",

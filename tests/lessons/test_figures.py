@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from tests.conftest import ROOT
-from tests.lessons.rows import FURTHER
+from tests.lessons.contents import FURTHER
 
 
 @pytest.fixture

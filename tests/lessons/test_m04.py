@@ -35,7 +35,7 @@ def random_rows():
     return {d_k: scores(d_k) for d_k in (64, 512)}
 
 
-# ---- F17: variance -----------------------------------------------------------------------------
+# ---- Variance -----------------------------------------------------------------------------------
 
 
 def test_the_variance_is_d_k(page):
@@ -108,7 +108,7 @@ def test_the_share_of_the_best_of_eight(random_rows):
     assert divided == pytest.approx(1 / 3, abs=0.035)  # "about a third at every size"
 
 
-# ---- F19: the Jacobian, and what reaches the queries -------------------------------------------
+# ---- The Jacobian, and what reaches the queries -------------------------------------------------
 
 
 def test_the_jacobian_is_autograds(page):
@@ -622,7 +622,7 @@ def test_the_same_by_hand(random_rows):
     assert found[1.0].mean() > 2 * found[512**-0.5].mean()
 
 
-# ---- F18: the two maps -------------------------------------------------------------------------
+# ---- The two maps -------------------------------------------------------------------------------
 
 
 def test_the_unscaled_map_is_one_hot_and_the_scaled_is_not(page):
@@ -634,7 +634,7 @@ def test_the_unscaled_map_is_one_hot_and_the_scaled_is_not(page):
     assert page.select_one("#figure-maps img")["alt"].startswith("Two 5 by 5 maps")
 
 
-# ---- F21: temperature and entropy --------------------------------------------------------------
+# ---- Temperature and entropy --------------------------------------------------------------------
 
 
 def test_one_tenth_need_not_be_one_hot(page):
@@ -665,7 +665,7 @@ def test_e_to_the_entropy_counts_the_keys():
     assert entropy(torch.tensor([0.5, 0.5]), unit="bits").item() == pytest.approx(1)
 
 
-# ---- F20: stability, and half precision --------------------------------------------------------
+# ---- Stability, and half precision --------------------------------------------------------------
 
 
 def test_naive_softmax_overflows_and_the_shift_changes_nothing(page):
@@ -705,7 +705,7 @@ def test_attention_py_computes_scores_in_32_bits():
     assert torch.equal(weights, wide.bfloat16())
 
 
-# ---- Dropout, the bug hunt, and what is asked --------------------------------------------------
+# ---- Dropout, the bug hunt, and what is asked ---------------------------------------------------
 
 
 def test_the_bug_is_found_by_length_alone(page):

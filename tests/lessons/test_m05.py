@@ -175,7 +175,7 @@ def test_hiding_keys_scales_the_others_alike(page):
 
 
 def test_a_changed_future_leaves_the_past(page):
-    """F27, in the page's cell; and here, for each word that changes, by another formula."""
+    """In the page's cell; and here, for each word that changes, by another formula."""
     causal, everyone = (
         re.findall("True|False", line) for line in output(page, "leak").splitlines()
     )

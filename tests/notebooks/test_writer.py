@@ -32,7 +32,7 @@ def made(tmp_path):
 TEXT = {
     "query, key and value": ("A [query]{.q}.", "A **query**."),
     "a badge": ("A [random]{.source} map.", "A `random` map."),
-    "another span": ("An [x]{data-row=F1}.", "An x."),
+    "another span": ("An [x]{data-x=1}.", "An x."),
     "a formula": ("$$x_1$$", "$$x_1$$"),
     "dollars": ("It costs \\$5, or $5$.", "It costs \\$5, or $5$."),
     "a section": ("## My part {#sec-a}\n\n[x](#sec-a)", "## My part\n\n[x](#My-part)"),

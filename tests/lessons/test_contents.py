@@ -1,9 +1,9 @@
-"""The rows of the curriculum: each stands where rows.py says, with its content."""
+"""Each part of a lesson has the contents that contents.py lists."""
 
 import pytest
 
+from tests.lessons.contents import CONTENTS, FURTHER, IN_EVERY_LESSON, LESSONS
 from tests.lessons.reading import in_order
-from tests.lessons.rows import FURTHER, LESSONS, ROWS
 
 
 def stands(page, part, content):
@@ -18,13 +18,19 @@ def stands(page, part, content):
     return bool(element.select(selectors.get(kind, content)))
 
 
-@pytest.mark.parametrize(
-    "row", ROWS, ids=[f"{row}-{lesson}-{selector}" for row, lesson, selector, *_ in ROWS]
-)
-def test_row_has_its_content(read, row):
-    _, lesson, part, *contents = row
+PARTS = [(lesson, part) for lesson, parts in CONTENTS.items() for part in parts]
+
+
+@pytest.mark.parametrize(("lesson", "part"), PARTS)
+def test_a_part_has_its_contents(read, lesson, part):
     page = read(FURTHER.get(lesson) or f"modules/{LESSONS[lesson]}/lesson.html")
-    assert not [content for content in contents if not stands(page, part, content)]
+    assert not [content for content in CONTENTS[lesson][part] if not stands(page, part, content)]
+
+
+@pytest.mark.parametrize("lesson", LESSONS)
+def test_a_lesson_has_what_every_lesson_has(read, lesson):
+    page = read(f"modules/{LESSONS[lesson]}/lesson.html")
+    assert not [content for content in IN_EVERY_LESSON if not stands(page, "body", content)]
 
 
 def test_no_lesson_is_left_out(site):
