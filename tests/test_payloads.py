@@ -11,7 +11,7 @@ TEXT = explorer.MODELS[0]["examples"][0][0]
 
 
 def chance(share):
-    """As `chance` of widgets/lib/ground-words.js."""
+    """As `chance` of widgets/lib/numbers.js."""
     if 0.0995 <= share < 0.995:
         return f"{100 * share:.0f}"
     return f"{100 * share:.1f}" if share >= 0.001 else "< 0.1"

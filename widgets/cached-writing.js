@@ -7,7 +7,7 @@ import {askStoryteller} from "./lib/ask-storyteller.js";
 import {reset, slider, unitsOf} from "./lib/controls.js";
 import {defineWidget} from "./lib/define-widget.js";
 import {integer} from "./lib/fields.js";
-import {count} from "./lib/ground-words.js";
+import {count} from "./lib/numbers.js";
 
 // ---- Model ---------------------------------------------------------------------------------
 

@@ -7,10 +7,11 @@ import {integer, option} from "./lib/fields.js";
 import {inside} from "./lib/inside.js";
 import {learnOnce} from "./lib/learning.js";
 import {panel} from "./lib/ground-panel.js";
-import {chance, count, last, nats, ordinal, shown} from "./lib/ground-words.js";
-import {mean} from "./lib/lists.js";
+import {last, mean} from "./lib/lists.js";
+import {chance, count, nats, ordinal} from "./lib/numbers.js";
 import "./lib/pixels.js";
 import {loadStoryteller} from "./lib/storyteller.js";
+import {tokenText} from "./lib/token-text.js";
 import "./lib/weight-map.js";
 import {wordGroup, written} from "./lib/words.js";
 
@@ -54,13 +55,13 @@ export function look(found, {token, part, head}, {parts, lesson = null, before =
 
 export function summarize(m) {
   const {tokens, place, facts, lesson, note} = m;
-  const guesses = facts.guesses.slice(0, 3).map(({text, share}) => `${shown(text)} ${chance(share)}`);
+  const guesses = facts.guesses.slice(0, 3).map(({text, share}) => `${tokenText(text)} ${chance(share)}`);
   const truth = facts.truth
-    ? ` The next token is ${shown(facts.truth.text)}, which it gave ${chance(facts.truth.share)}: a loss of ${nats(facts.truth.loss)}.`
+    ? ` The next token is ${tokenText(facts.truth.text)}, which it gave ${chance(facts.truth.share)}: a loss of ${nats(facts.truth.loss)}.`
     : " Nothing follows yet.";
   const taught = lesson ? ` It has learned ${lesson.losses.length - 1} ${lesson.losses.length === 2 ? "step" : "steps"}: its mean loss on that text went from ${nats(lesson.losses[0])} to ${nats(last(lesson.losses))}.` : "";
   return `${note ? `${note} ` : ""}${m.part.name}${m.part.layer === undefined ? "" : ` of layer ${m.part.layer + 1}`}. `
-    + `${looks(m)}After ${shown(tokens[place])}, token ${place + 1} of ${tokens.length}, the first guesses are ${guesses.join(", ")}.${truth}${taught}`;
+    + `${looks(m)}After ${tokenText(tokens[place])}, token ${place + 1} of ${tokens.length}, the first guesses are ${guesses.join(", ")}.${truth}${taught}`;
 }
 
 /** Where the chosen head looks, if it is heads that are shown. */
@@ -68,7 +69,7 @@ function looks({part, maps, head, tokens, place}) {
   if (part.kind !== "attention") return "";
   const row = Array.from(maps[part.layer][head][place]);
   const most = row.indexOf(Math.max(...row));
-  return `Head ${head + 1} looks most from ${shown(tokens[place])} at ${shown(tokens[most])}, ${chance(row[most])}. `;
+  return `Head ${head + 1} looks most from ${tokenText(tokens[place])} at ${tokenText(tokens[most])}, ${chance(row[most])}. `;
 }
 
 // ---- The model of the page -------------------------------------------------------------------
@@ -175,14 +176,14 @@ function guesses({facts: {guesses: found, truth}, before}) {
   const rows = found.map((one) => ({...one, isTruth: one.text === truth?.text, before: was(one.text)}));
   const isListed = !truth || rows.some(({isTruth}) => isTruth);
   return html`<ul class="bars" aria-label="First guesses, with their shares">${(isListed ? rows : [...rows.slice(0, 4), {...truth, isTruth: true, isLower: truth.rank > 5, before: was(truth.text)}]).map(bar)}</ul>
-    <p class="came">${truth ? html`<b>${shown(truth.text)}</b> came: its ${ordinal(truth.rank)} guess` : "Nothing follows yet."}</p>`;
+    <p class="came">${truth ? html`<b>${tokenText(truth.text)}</b> came: its ${ordinal(truth.rank)} guess` : "Nothing follows yet."}</p>`;
 }
 
 const losses = (m) => {
   const most = Math.max(8, ...m.losses);
   return html`<div class="losses" aria-hidden="true">${Array.from(m.losses, (loss, i) => html`
     <i class=${i === m.place ? "chosen" : ""} style="height:${(100 * loss / most).toFixed(1)}%"></i>`)}</div>
-    <p>${m.facts.truth ? html`<b>${nats(m.facts.truth.loss)}</b> for <i>${shown(m.facts.truth.text)}</i>` : "nothing follows"}${m.mean === null ? nothing : html`; a bar for each guess, ${nats(m.mean)} on average`}</p>`;
+    <p>${m.facts.truth ? html`<b>${nats(m.facts.truth.loss)}</b> for <i>${tokenText(m.facts.truth.text)}</i>` : "nothing follows"}${m.mean === null ? nothing : html`; a bar for each guess, ${nats(m.mean)} on average`}</p>`;
 };
 
 const step = (m, widget) => html`

@@ -5,6 +5,7 @@ import {menu, steps} from "./lib/controls.js";
 import {defineWidget} from "./lib/define-widget.js";
 import {integer, option} from "./lib/fields.js";
 import {range} from "./lib/lists.js";
+import {count} from "./lib/numbers.js";
 
 // ---- Model ---------------------------------------------------------------------------------
 
@@ -30,7 +31,6 @@ export function architecture({batch, length, width, heads, step}) {
 }
 
 // Not toLocaleString: its first call loads all languages, for a tenth of a second on a phone.
-const count = (n) => String(n).replace(/\B(?=(\d{3})+$)/g, ",");
 const shape = (sizes) => `(${sizes.join(", ")})`;
 
 /** What happens in the chosen step, as code, and as a count. */

@@ -4,7 +4,7 @@ import {html, nothing} from "../assets/vendor/lit.js";
 import {menu, reset, steps, toggle} from "./lib/controls.js";
 import {defineWidget} from "./lib/define-widget.js";
 import {flag, integer, option} from "./lib/fields.js";
-import {count} from "./lib/ground-words.js";
+import {count} from "./lib/numbers.js";
 
 // ---- Model ---------------------------------------------------------------------------------
 

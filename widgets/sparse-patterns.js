@@ -4,8 +4,7 @@ import {html} from "../assets/vendor/lit.js";
 import {choice, reset, slider, unitsOf} from "./lib/controls.js";
 import {defineWidget} from "./lib/define-widget.js";
 import {integer, option} from "./lib/fields.js";
-import {count} from "./lib/ground-words.js";
-import {formatPercent} from "./lib/numbers.js";
+import {count, formatPercent} from "./lib/numbers.js";
 import {weightMap} from "./lib/weight-map.js";
 
 // ---- Model ---------------------------------------------------------------------------------

@@ -4,8 +4,7 @@ import {html} from "../assets/vendor/lit.js";
 import {menu, reset} from "./lib/controls.js";
 import {defineWidget} from "./lib/define-widget.js";
 import {option} from "./lib/fields.js";
-import {count} from "./lib/ground-words.js";
-import {format, formatPercent} from "./lib/numbers.js";
+import {count, format, formatPercent} from "./lib/numbers.js";
 import {bytes} from "./kv-calculator.js";
 
 // ---- Model ---------------------------------------------------------------------------------

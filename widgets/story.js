@@ -6,12 +6,12 @@ import {askStoryteller} from "./lib/ask-storyteller.js";
 import {reset, slider} from "./lib/controls.js";
 import {defineWidget} from "./lib/define-widget.js";
 import {decimal, position, someOf, text as anyText} from "./lib/fields.js";
-import {chance, isPart, told as inWords} from "./lib/ground-words.js";
 import {moveByKey} from "./lib/keys.js";
-import {formatPercent} from "./lib/numbers.js";
+import {chance, formatPercent} from "./lib/numbers.js";
 import {rowOf} from "./lib/reading.js";
 import {filled} from "./lib/shares.js";
 import {follow, goOnWith, hear, isOf, type, write} from "./lib/story-acts.js";
+import {isPart, nameBytes} from "./lib/token-text.js";
 import {isBreak, toWords, written} from "./lib/words.js";
 
 const COLUMNS = 4;
@@ -63,7 +63,7 @@ export function told({name, cost, looks}) {
 /** A piece as it is called: without the space before it, or in words. */
 export function called(piece) {
   if (/^[\s]*$/.test(piece)) return piece.includes("\n") ? "new line" : "space";
-  return inWords(piece.trim());
+  return nameBytes(piece.trim());
 }
 
 /** The same, with dots where it goes on with the word before it. */

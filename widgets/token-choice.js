@@ -5,8 +5,7 @@ import {softmax} from "./lib/attention.js";
 import {choice, menu, reset, slider, unitsOf} from "./lib/controls.js";
 import {defineWidget} from "./lib/define-widget.js";
 import {integer, option} from "./lib/fields.js";
-import {count} from "./lib/ground-words.js";
-import {formatPercent} from "./lib/numbers.js";
+import {count, formatPercent} from "./lib/numbers.js";
 import {filled} from "./lib/shares.js";
 
 // ---- Model ---------------------------------------------------------------------------------

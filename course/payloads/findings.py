@@ -252,7 +252,7 @@ class Seen:
 
 
 def chance(share: float) -> str:
-    """A share as widgets/lib/ground-words.js writes it, so that a sentence and a panel agree."""
+    """A share as widgets/lib/numbers.js writes it, so that a sentence and a panel agree."""
     if share >= 0.995 or share < 0.001:
         return ("99+" if share >= 0.995 else "< 0.1") + "\u202f%"
     return f"{100 * share:.{0 if share >= 0.0995 else 1}f}\u202f%"

@@ -10,7 +10,7 @@ from tests.widgets.js import module
 
 TEXT = "The good old man went home to his mother"
 FLOOR = module("ground-floor.js")
-WORDS = module("lib/ground-words.js")
+NUMBERS, WORDS = module("lib/numbers.js"), module("lib/token-text.js")
 
 
 @pytest.fixture(scope="module")
@@ -67,12 +67,12 @@ def test_the_sentence_says_guesses_truth_and_learning(start):
     ],
 )  # fmt: skip
 def test_a_token_is_written_so_that_it_can_be_seen(text, shown):
-    assert WORDS.call("shown", text) == shown
+    assert WORDS.call("tokenText", text) == shown
 
 
 def test_ranks_are_ordinals_and_a_share_is_never_0_or_all():
-    assert WORDS.run("[1, 2, 3, 10, 11, 112, 123].map(m.ordinal)") == (
+    assert NUMBERS.run("[1, 2, 3, 10, 11, 112, 123].map(m.ordinal)") == (
         "1st 2nd 3rd 10th 11th 112th 123rd".split()
     )
-    shares = WORDS.run("[0.9961, 0.42, 0.0996, 0.02, 1e-5].map(m.chance)")
+    shares = NUMBERS.run("[0.9961, 0.42, 0.0996, 0.02, 1e-5].map(m.chance)")
     assert shares == [f"{x}\u202f%" for x in ("99+", "42", "10", "2.0", "< 0.1")]

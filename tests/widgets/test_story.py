@@ -14,7 +14,7 @@ from models.storyteller.model import ADDRESS, FILE, load_storyteller
 from models.storyteller.tokens import Tokenizer
 from tests.widgets.js import JSException, module
 
-WORDS = module("lib/ground-words.js")
+WORDS = module("lib/token-text.js")
 ROOT = Path(__file__).parents[2]
 TEXT = 'The moon looked down at Peter Rabbit. "Good night, moon," said Peter'
 JS = module("story.js")

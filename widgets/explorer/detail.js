@@ -1,9 +1,8 @@
 // The chosen head: where the chosen word looks, its map, how one weight comes about, and what was measured of it.
 
 import {html, nothing} from "../../assets/vendor/lit.js";
-import {chance, ordinal} from "../lib/ground-words.js";
 import {moveByKey} from "../lib/keys.js";
-import {format, formatFine, formatPercent} from "../lib/numbers.js";
+import {chance, format, formatFine, formatPercent, ordinal} from "../lib/numbers.js";
 import {filled} from "../lib/shares.js";
 import {written} from "../lib/words.js";
 import {anyNumber} from "./number.js";

@@ -1,7 +1,6 @@
 // The game's rounds on the page: its question, the answer and the outcome in one place, which stays in view under the heads.
 
 import {html, nothing} from "../../assets/vendor/lit.js";
-import {chance} from "../lib/ground-words.js";
 import {show} from "./gallery.js";
 import {openFold} from "./folded.js";
 import {FULL, pointsOf, ranked, resultOf, tellsPushes} from "./game.js";
@@ -10,6 +9,7 @@ import {drawWaiting} from "./later.js";
 import {nameOf, rowOf, strongest} from "./look.js";
 import {boxed, signed} from "./overview.js";
 import {bars} from "./own.js";
+import {chance} from "../lib/numbers.js";
 
 const GAP = 8; // px
 

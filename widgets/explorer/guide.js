@@ -1,7 +1,7 @@
 // The guided start: five presses, each with one thing to do, and then all is open.
 
 import {html, nothing} from "../../assets/vendor/lit.js";
-import {chance} from "../lib/ground-words.js";
+import {chance} from "../lib/numbers.js";
 import {toWords} from "../lib/words.js";
 import {nameOf, strongest} from "./look.js";
 import {openFold} from "./folded.js";

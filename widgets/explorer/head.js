@@ -1,14 +1,14 @@
 // One head as a matrix: who looks, from top to bottom, at whom, from left to right.
 
 import {html} from "../../assets/vendor/lit.js";
-import {shown} from "../lib/ground-words.js";
+import {tokenText} from "../lib/token-text.js";
 import {weightMap} from "../lib/weight-map.js";
 import {rowsOf} from "./overview.js";
 
 const [LONGEST, NAMED] = [13, 14]; // letters of a name; words of a matrix that can be named
 
 export const label = (piece) => {
-  const text = shown(piece);
+  const text = tokenText(piece);
   return text.length > LONGEST ? `${text.slice(0, LONGEST - 1)}…` : text;
 };
 

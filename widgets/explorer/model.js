@@ -1,12 +1,12 @@
 // What the explorer shows of a state, and the same in words. No DOM.
 
-import {chance, shown} from "../lib/ground-words.js";
-import {format} from "../lib/numbers.js";
+import {chance, format} from "../lib/numbers.js";
 import {CALM, FREE, showsHeads} from "./guide.js";
 import {ranked, roundOf, tellsPushes} from "./game.js";
 import {STAGES, answers, isKnown, isStudy, look, nameOf, questionOf} from "./look.js";
 import {seekingOf} from "./seeking.js";
 import {guessed} from "./overview.js";
+import {tokenText} from "../lib/token-text.js";
 
 /** What is shown: of the state's model and text, or, until they are read, of those before. */
 export function explore(data, state) {
@@ -58,11 +58,11 @@ export function summarize(m, widget) {
 function told(m) {
   const {pieces, at, row, looks, name, guesses, entry, reading, whole, arcs} = m;
   if (m.isWriting) return "The model is writing.";
-  const best = looks.shown.slice(0, 3).map((i) => `${shown(pieces[i])} ${chance(row[i])}`).join(", ");
+  const best = looks.shown.slice(0, 3).map((i) => `${tokenText(pieces[i])} ${chance(row[i])}`).join(", ");
   const next = guesses.slice(0, 3).map(({text, share}) => `${guessed(text, m)} ${chance(share)}`).join(", ");
   const changed = whole ? ` With all heads on, ${guessed(whole.text, m)} had ${chance(whole.share)}; now ${chance(whole.now)}.` : "";
   const {isOff} = reading.heads[m.head];
-  return `${m.step < FREE ? `Step ${m.step} of 5. ` : ""}${entry.title}. ${m.stage ? `Stage ${m.stage} of ${STAGES.length}: ${STAGES[m.stage - 1]}. ` : ""}${m.hasHeads ? "" : "Its heads come later. "}${arcs.only === null ? `The arcs of all ${reading.heads.length} heads. ` : ""}Head ${name} ${isOff ? "is switched off" : `looks from ${shown(pieces[at])} at ${best}`}. `
+  return `${m.step < FREE ? `Step ${m.step} of 5. ` : ""}${entry.title}. ${m.stage ? `Stage ${m.stage} of ${STAGES.length}: ${STAGES[m.stage - 1]}. ` : ""}${m.hasHeads ? "" : "Its heads come later. "}${arcs.only === null ? `The arcs of all ${reading.heads.length} heads. ` : ""}Head ${name} ${isOff ? "is switched off" : `looks from ${tokenText(pieces[at])} at ${best}`}. `
     + `The model guesses ${entry.causal ? "next" : "there"}: ${next}.${changed}${reading.loss === null ? "" : ` Mean loss ${format(reading.loss)}.`}`
-    + `${isOff ? "" : ` Number by number: ${shown(pieces[m.to])}, ${chance(row[m.to])}.`}${m.isSought && !m.needed ? " Each head is switched off in turn." : ""}${m.needed ? ` The guess needs head ${nameOf(reading.heads[ranked(m.needed)[0]])} most.` : ""}${m.pinned ? ` Kept beside: ${m.pinned.reading.text}` : ""}`;
+    + `${isOff ? "" : ` Number by number: ${tokenText(pieces[m.to])}, ${chance(row[m.to])}.`}${m.isSought && !m.needed ? " Each head is switched off in turn." : ""}${m.needed ? ` The guess needs head ${nameOf(reading.heads[ranked(m.needed)[0]])} most.` : ""}${m.pinned ? ` Kept beside: ${m.pinned.reading.text}` : ""}`;
 }

@@ -1,10 +1,9 @@
 // What the model guesses: a press appends a guess. Without a head, before and after; and how the next token is drawn.
 
 import {html, nothing} from "../../assets/vendor/lit.js";
-import {chance} from "../lib/ground-words.js";
 import {slider, unitsOf} from "../lib/controls.js";
+import {chance} from "../lib/numbers.js";
 import {filled} from "../lib/shares.js";
-import {isPart} from "../lib/ground-words.js";
 import {folded} from "./folded.js";
 import {headsOf, shownOf} from "./gallery.js";
 import {BEGINS, FREE, HEADS, leave, next} from "./guide.js";
@@ -12,6 +11,7 @@ import {hold} from "./hold.js";
 import {nameOf, questionOf} from "./look.js";
 import {account, boxed, guess, guessed, signed} from "./overview.js";
 import {append} from "./writing.js";
+import {isPart} from "../lib/token-text.js";
 
 const MARKED = 0.06; // shares that have room for their token in the strip
 const PLAIN = 0.05; // a push that is written with its sign

@@ -2,10 +2,10 @@
 // guess after each layer.
 
 import {html, nothing} from "../../assets/vendor/lit.js";
-import {chance, count, shown} from "../lib/ground-words.js";
 import {moveByKey} from "../lib/keys.js";
-import {format} from "../lib/numbers.js";
+import {chance, count, format} from "../lib/numbers.js";
 import {filled} from "../lib/shares.js";
+import {tokenText} from "../lib/token-text.js";
 import {written} from "../lib/words.js";
 import {weightMap} from "../lib/weight-map.js";
 import "../lib/pixels.js";
@@ -145,7 +145,7 @@ function came(truth, {causal}) {
 
 /** A guess as it is written: with dots where it goes on with the word before it. */
 export const guessed = (text, {entry, pieces, at}) => (entry.kind === "storyteller" && /^[\p{L}\p{N}]/u.test(text)
-  && /[\p{L}\p{N}]$/u.test(pieces[at] ?? "") ? `…${text}` : shown(text));
+  && /[\p{L}\p{N}]$/u.test(pieces[at] ?? "") ? `…${text}` : tokenText(text));
 
 /** The same in a template. */
 export const guess = (text, m) => written(text, guessed(text, m));

@@ -1,7 +1,7 @@
 // A text of the reader's own: what it can be begun with, and the head that its guess needs most.
 
 import {html, nothing} from "../../assets/vendor/lit.js";
-import {chance} from "../lib/ground-words.js";
+import {chance} from "../lib/numbers.js";
 import {filled} from "../lib/shares.js";
 import {ranked} from "./game.js";
 import {SEEK, SEEKING, leave} from "./guide.js";

@@ -1,8 +1,7 @@
 // The forward pass as a play of ten stages that stops at any: its words, then its pictures.
 
 import {html, nothing} from "../../assets/vendor/lit.js";
-import {chance, count} from "../lib/ground-words.js";
-import {format} from "../lib/numbers.js";
+import {chance, count, format} from "../lib/numbers.js";
 import {filled} from "../lib/shares.js";
 import {written} from "../lib/words.js";
 import "../lib/pixels.js";

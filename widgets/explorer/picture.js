@@ -1,10 +1,11 @@
 // The sentence with its arcs as the text of an SVG, to be saved or sent.
 
 import {arc} from "../lib/arcs.js";
-import {chance, shown} from "../lib/ground-words.js";
+import {chance} from "../lib/numbers.js";
 import {themeColors} from "../lib/surroundings.js";
 import {guessed} from "./overview.js";
 import {arcsOf} from "./sentence.js";
+import {tokenText} from "../lib/token-text.js";
 
 const [MARGIN, WIDTH, SIZE, LINE, ROOM, HEAD] = [24, 900, 24, 74, 130, 58]; // px
 const FONT = "'Course Text', system-ui, sans-serif";
@@ -13,13 +14,13 @@ const LETTER = 0.55; // of the size, where no canvas measures
 /** {file, svg}: its name and its text. */
 export function pictureOf({model: m}) {
   const colors = themeColors();
-  const boxes = placed(m.pieces.map(shown), m.pieces);
+  const boxes = placed(m.pieces.map(tokenText), m.pieces);
   const height = HEAD + ROOM + boxes[boxes.length - 1].line * LINE + 2 * SIZE + 3 * MARGIN;
   const arcs = arcsOf(m.reading, m.at, m.isAll ? null : [m.head]);
   const words = boxes.map(({x, y, text}, i) => `<text x="${x.toFixed(1)}" y="${y}" text-anchor="middle" fill="${i === m.at ? colors.query : m.entry.causal && i > m.at ? colors.muted : colors.text}">${escaped(text)}</text>`);
   const paths = arcs.map(({head, to, weight}) => `<path d="${arc(boxes[m.at], boxes[to], boxes[m.at].line ? LINE - SIZE - 8 : ROOM, m.isAll ? 3 * head : 0)}" fill="none" stroke="url(#way)" stroke-linecap="round" opacity="${Math.max(0.15, weight).toFixed(3)}"${m.arcs.isOff ? ` stroke-dasharray="5 8"` : ""} stroke-width="${((m.isAll ? 0.8 : 1) * (0.8 + 5 * weight)).toFixed(2)}"/>`);
   const told = m.guesses.slice(0, 3).map(({text, share}) => `${guessed(text, m)} ${chance(share)}`).join(", ");
-  const what = `${m.isAll ? `All ${m.reading.heads.length} heads` : `Head ${m.name}${m.arcs.isOff ? ", off, had looked" : ""}`} from ${shown(m.pieces[m.at])} · trained · ${m.entry.title}`;
+  const what = `${m.isAll ? `All ${m.reading.heads.length} heads` : `Head ${m.name}${m.arcs.isOff ? ", off, had looked" : ""}`} from ${tokenText(m.pieces[m.at])} · trained · ${m.entry.title}`;
   const svg = `<svg xmlns="http://www.w3.org/2000/svg" width="${WIDTH}" height="${height}" viewBox="0 0 ${WIDTH} ${height}" font-family="${FONT}" font-size="${SIZE}">
 <defs><linearGradient id="way"><stop stop-color="${colors.key}"/><stop offset="1" stop-color="${colors.query}"/></linearGradient></defs>
 <rect width="${WIDTH}" height="${height}" fill="${colors.page}"/>

@@ -1,8 +1,7 @@
 // A text that was pinned, beside the one that is read now: the same head on it, and its guesses.
 
 import {html} from "../../assets/vendor/lit.js";
-import {chance} from "../lib/ground-words.js";
-import {format} from "../lib/numbers.js";
+import {chance, format} from "../lib/numbers.js";
 import {filled} from "../lib/shares.js";
 import {weightMap} from "../lib/weight-map.js";
 import {written} from "../lib/words.js";

@@ -1,10 +1,10 @@
 // Everything that the explorer shows of a model and a text, in a form that a worker can post.
 
-import {isPart} from "../lib/ground-words.js";
 import {linear, normalize, sum} from "../lib/layers.js";
 import {shares} from "../lib/storyteller.js";
 import {mean, pushedMost, pushesOf, top} from "./pushes.js";
 import {wordsOf} from "./words.js";
+import {isPart} from "../lib/token-text.js";
 
 export const MOST = 256; // tokens
 const [GUESSES, GROUP, DRAWN, TOPS, FELL] = [5, 8, 40, 3, 0.1];

@@ -2,8 +2,8 @@
 
 import {html, nothing} from "../../assets/vendor/lit.js";
 import {arcsOver, paints} from "../lib/arcs.js";
-import {isPart, shown} from "../lib/ground-words.js";
 import {moveByKey} from "../lib/keys.js";
+import {isPart, tokenText} from "../lib/token-text.js";
 import {isBreak, toWords, written} from "../lib/words.js";
 import {CALM, FREE, next, showGuide} from "./guide.js";
 import {nameOf, rowOf, strongest} from "./look.js";
@@ -62,7 +62,7 @@ const token = ({pieces, at, entry, step}, i, word, choose) => html`<button type=
 const ownHeads = ({arcs: {only, isOff}, reading: {heads}}) => (only === null ? null : isOff ? [...heads.keys()].filter((i) => heads[i].isOff) : [only]);
 
 /** A token as it stands in the line; the last byte of a letter shows the letter that it completes. */
-const named = (pieces, i) => shown(pieces[i]);
+const named = (pieces, i) => tokenText(pieces[i]);
 
 /** Draws the arcs where the words now stand: of the word under the pointer, else of the chosen one. */
 export function drawArcs({root, model: m, data: {bench}}) {
@@ -101,7 +101,7 @@ export function drawArcs({root, model: m, data: {bench}}) {
 
 /** What is told of the arcs while another head, or another word, is pointed at. */
 function peekedAt({reading: {heads}, pieces, arcs}, head, word, only) {
-  const from = word === null ? "" : ` from ${shown(pieces[word])}`;
+  const from = word === null ? "" : ` from ${tokenText(pieces[word])}`;
   if (head !== null && head !== arcs.only) return `The arcs of head ${nameOf(heads[head])}${from}, under the pointer.`;
   if (word === null) return "";
   if (only === null) return arcs.only === null ? "" : `The arcs of all ${heads.length} heads${from}.`;

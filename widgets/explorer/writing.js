@@ -1,8 +1,8 @@
 // What is written: a guess that a reader presses, or what the model draws from its guesses, token by token.
 
-import {withoutParts} from "../lib/ground-words.js";
 import {draw, withoutEnd} from "../lib/reading.js";
 import {answers, questionOf} from "./look.js";
+import {withoutParts} from "../lib/token-text.js";
 
 const [ENOUGH, TO_END, PACE] = [60, 20, 160]; // tokens written at once; the last of them, which end with a sentence; ms
 

@@ -6,3 +6,5 @@ export const mean = (numbers) => numbers.reduce((sum, x) => sum + x, 0) / number
 
 /** The whole numbers from `from` up to `to`, without it. */
 export const range = (from, to) => Array.from({length: to - from}, (_, i) => from + i);
+
+export const last = (list) => list[list.length - 1];

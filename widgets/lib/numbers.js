@@ -30,6 +30,19 @@ export function formatEntry(x, {step} = {}) {
 
 export const formatPercent = (share) => `${Math.round(share * 100)}\u202f%`;
 
+/** A probability: its whole percent, a digit more below ten. */
+export const chance = (share) =>
+  share >= 0.995 ? "99+\u202f%" : share >= 0.0995 ? `${(100 * share).toFixed(0)}\u202f%` : share >= 0.001 ? `${(100 * share).toFixed(1)}\u202f%` : "< 0.1\u202f%";
+
+/** A loss, in nats. */
+export const nats = (loss) => loss.toFixed(2);
+
+/** With a comma for each thousand: toLocaleString's first call is slow. */
+export const count = (n) => String(n).replace(/\B(?=(\d{3})+$)/g, ",");
+
+/** 1st, 2nd, 3rd, 4th. */
+export const ordinal = (n) => `${n}${(n % 100 > 10 && n % 100 < 14 ? "" : ["", "st", "nd", "rd"][n % 10]) || "th"}`;
+
 /** What a reader typed: {value}, or {hint} in plain words where it is no number from min to max. */
 export function parseEntry(text, {min = -9.99, max = 9.99, step} = {}) {
   const plain = text.trim().replaceAll(MINUS, "-").replace(",", ".");

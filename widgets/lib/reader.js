@@ -1,7 +1,7 @@
 // Reads texts with the storyteller, and says what a page shows of them in a form that a worker can post.
 
-import {isPart} from "./ground-words.js";
 import {draw, withoutEnd} from "./reading.js";
+import {isPart} from "./token-text.js";
 
 const GUESSES = 5;
 const TOP = 40; // tokens of which the next is drawn

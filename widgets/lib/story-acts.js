@@ -1,7 +1,7 @@
 // What a reader does with the storyteller's widget, and what follows from it.
 
-import {withoutParts} from "./ground-words.js";
 import {withoutEnd} from "./reading.js";
+import {withoutParts} from "./token-text.js";
 
 const ENOUGH = 60; // tokens that are written at once
 const TO_END = 20; // of them, the last of which end with a sentence

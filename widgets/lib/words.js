@@ -1,11 +1,11 @@
 // Words of which one is chosen: a group of radio buttons with one tab stop.
 
 import {html} from "../../assets/vendor/lit.js";
-import {isPart, shown} from "./ground-words.js";
 import {moveByKey} from "./keys.js";
+import {isPart, tokenText} from "./token-text.js";
 
 /** A token on the page: small, and with its reason, where it is only a byte of a letter. */
-export const written = (text, name = shown(text)) => (isPart(text) ? html`<small class="byte" title="part of a character, which takes several bytes">${name}</small>` : name);
+export const written = (text, name = tokenText(text)) => (isPart(text) ? html`<small class="byte" title="part of a character, which takes several bytes">${name}</small>` : name);
 
 /** `words` in an element of class "words". */
 export const wordGroup = ({words, chosen, label, className, choose}) => html`
