@@ -111,8 +111,7 @@ def scaled_dot_product_attention(
         wider, under autocast too.
     Raises: TypeError or ValueError that names the argument and both values.
     """
-    # From here each query head has a key head, one mask says all that is hidden, and half
-    # precision is widened, as fused kernels do inside: rounded scores cost digits.
+    # As fused kernels do inside: a key head a query head, one mask, and float32 for the digits.
     given, hiding = query, (mask, bias, is_causal, window)
     check_attention(query, key, value, *hiding, dropout_p, softcap, sinks)
     query, key, value, mask, bias = _prepare(query, key, value, *hiding)

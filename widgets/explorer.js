@@ -4,7 +4,6 @@
 import {html, nothing, render} from "../assets/vendor/lit.js";
 import {defineWidget} from "./lib/define-widget.js";
 import {decimal, integer, option, position, someOf} from "./lib/fields.js";
-import {range} from "./lib/lists.js";
 import {follow, startAsking} from "./explorer/asking.js";
 import {folded} from "./explorer/folded.js";
 import {finding, findingOf, gallery} from "./explorer/gallery.js";
@@ -89,7 +88,7 @@ function openPass({target: {open, firstElementChild: summary}}, widget) {
 // ---- Fields ----------------------------------------------------------------------------------
 
 const aText = {value: null, parse: (text) => (text.length <= LONGEST ? text : undefined), format: (text) => (text === null || text.length > LONGEST ? "" : text || " ")};
-const HEADS = range(1, 5).flatMap((layer) => range(1, 5).map((head) => `${layer}.${head}`));
+const HEADS = [1, 2, 3, 4].flatMap((layer) => [1, 2, 3, 4].map((head) => `${layer}.${head}`));
 
 const GOALS = {
   "one-head-off": (m) => m.isSettled && m.isTyped && m.reading.off.length === 1 && m.whole.text !== m.guesses[0].text,

@@ -89,7 +89,8 @@ def test_what_the_page_hides_is_collapsed(made, options, hidden):
     assert cell.outputs[0].text == "1\n"
 
 
-TO_PAGE = sorted(f"course/{path.name}" for path in (ROOT / "course").glob("*.py"))
+PAGE_MODULES = sorted(path.name for path in (ROOT / "course/page").glob("*.py"))
+TO_PAGE = ["course/__init__.py", *(f"course/page/{name}" for name in PAGE_MODULES)]
 FIGURE = "import matplotlib.pyplot as plt; plt.plot([1, 2]); plt.show()"
 
 

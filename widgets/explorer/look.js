@@ -1,7 +1,5 @@
 // What the explorer shows of a reading: what is chosen, and the arithmetic of it. No DOM.
 
-import {dot} from "../lib/lists.js";
-
 const SHOWN = 6; // words in the row of weights
 
 export const PARTS = ["query", "key", "value", "output"]; // of a head
@@ -111,6 +109,8 @@ function pairOf(head, at, to, length) {
     total: parts.reduce((a, b) => a + b), weight: row[to]
   };
 }
+
+export const dot = (a, b) => a.reduce((all, x, i) => all + x * b[i], 0);
 
 /** What course/payloads/explorer.py gives of a text, as a reading. */
 export function opened(opening) {

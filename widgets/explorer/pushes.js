@@ -1,6 +1,6 @@
 // How far each part of a model moves a guess.
 
-import {dot} from "../lib/lists.js";
+import {dot} from "./look.js";
 
 /** What each part adds to the logit of `guess`, less what it adds to all on average. */
 export function pushesOf(run, i, {config: {embed_dim: E, num_heads: counts, vocabulary}, parameters: {embedding, unembedding, norm, layers}}, guess) {
