@@ -5,7 +5,7 @@ import {softmax} from "./lib/attention.js";
 import {choice, menu, reset, slider, unitsOf} from "./lib/controls.js";
 import {defineWidget} from "./lib/define-widget.js";
 import {integer, option} from "./lib/fields.js";
-import {count, formatPercent} from "./lib/numbers.js";
+import {count, formatPercent, formatShort} from "./lib/numbers.js";
 import {filled} from "./lib/shares.js";
 
 // ---- Model ---------------------------------------------------------------------------------
@@ -43,14 +43,15 @@ export function chosen(data, {asked, by, looks}) {
   const weights = question.cheap.map((_, i) => each.reduce((sum, row) => sum + row[i], 0) / each.length);
   const order = ranked({last: weights.map((_, i) => i), cheap: question.cheap, full: weights}[by]);
   const seen = new Set(order.slice(0, looks));
+  const anew = question.scores.map((row) => softmax(row, (i) => !seen.has(i)));
   const tokens = [...data.notes, {who: question.who}].map((note, i) => ({
-    ...note, cheap: question.cheap[i], weight: weights[i], isSeen: seen.has(i), isOwn: note.who === question.who
+    ...note, cheap: question.cheap[i], weight: weights[i], each: each.map((row) => row[i]), anew: anew.map((row) => row[i]), isSeen: seen.has(i), isOwn: note.who === question.who
   }));
   const scores = roomScores(data, question, seen);
-  const says = scores.indexOf(Math.max(...scores));
+  const [says, next] = ranked(scores);
   const everything = tokens.length * data.size;
   return {
-    who: question.who, room: question.room, says, isRight: says === question.room, by, looks, tokens, scores,
+    who: question.who, room: question.room, says, next, isRight: says === question.room, by, looks, tokens, scores,
     missed: tokens.reduce((sum, {isSeen, weight}) => sum + (isSeen ? 0 : weight), 0),
     multiplied: {last: 0, cheap: tokens.length * data.cheapSize, full: everything}[by] + (by === "full" ? 0 : looks * data.size), everything
   };
@@ -64,10 +65,11 @@ const TOKENS = unitsOf("token");
 const named = ({who, room}) => (room === undefined ? `${who}?` : `${who} in ${room}`);
 const small = (x) => (x > 0 && x < 0.005 ? `< ${formatPercent(0.01)}` : formatPercent(x));
 
-export function sentence({who, room, says, isRight, by, looks, tokens, missed, multiplied, everything}) {
+export function sentence({who, room, says, next, scores, isRight, by, looks, tokens, missed, multiplied, everything}) {
   const seen = tokens.filter(({isSeen}) => isSeen).map(named).join(", ");
   return `Asked for ${who}, the layer looks at ${TOKENS(looks)}, ${CHOSEN[WAYS.indexOf(by)]}: ${seen}. `
     + `It misses ${small(missed)} of the weight, and says room ${says}, which is ${isRight ? "right" : `wrong: ${who} is in ${room}`}. `
+    + `That room's score is ${formatShort(scores[says])}, and the next best, of room ${next}, is ${formatShort(scores[next])}. `
     + `Its scores multiply ${count(multiplied)} numbers; to look at everything, ${count(everything)}.`;
 }
 
@@ -76,12 +78,13 @@ function view(m, widget) {
   const [least, most] = [Math.min(...cheap), Math.max(...cheap)];
   const card = (token) => html`<li class="${token.isSeen ? "seen" : ""} ${token.isOwn ? "own" : ""}"><span class="note">${named(token)}</span>
     <span class="bar cheap"><span style=${filled((token.cheap - least) / (most - least))}></span></span>
-    <span class="bar weight"><span style=${filled(token.weight)}></span></span></li>`;
-  return html`<p class="legend" aria-hidden="true"><span class="cheap">cheap score, from the lowest to the highest</span><span class="weight">weight by the full score</span><span class="framed">looked at</span></p>
+    ${token.each.map((weight, h) => html`<span class="bar weight"><span class="anew" style=${filled(token.isSeen ? token.anew[h] : 0)}></span><span style=${filled(weight)}></span></span>`)}</li>`;
+  return html`<p class="legend" aria-hidden="true"><span class="cheap">cheap score, from the lowest to the highest</span><span class="weight">weights in head 1 and head 2, among all tokens</span><span class="weight anew">among those looked at</span><span class="framed">looked at</span></p>
     <ol class="tokens" aria-hidden="true">${m.tokens.map(card)}</ol>
-    <dl aria-hidden="true"><div class=${m.isRight ? "right" : "wrong"}><dt>the layer says of ${m.who}</dt><dd>room ${m.says}<small>${m.isRight ? "right" : `wrong: ${m.room}`}</small></dd></div>
-      <div><dt>weight missed</dt><dd>${small(m.missed)}</dd></div>
-      <div><dt>numbers multiplied for scores</dt><dd>${count(m.multiplied)}<small>of ${count(m.everything)} for everything</small></dd></div></dl>
+    <dl aria-hidden="true"><div class=${m.isRight ? "right" : "wrong"}><dt>the layer says of ${m.who}</dt><dd>room ${m.says}<small>${m.isRight ? "right" : `wrong: it is ${m.room}`}</small></dd></div>
+      <div><dt>best room scores</dt><dd>${formatShort(m.scores[m.says])} for ${m.says}<small>next, ${formatShort(m.scores[m.next])} for ${m.next}</small></dd></div>
+      <div><dt>weight missed</dt><dd>${small(m.missed)}<small>mean of two heads</small></dd></div>
+      <div><dt>numbers multiplied</dt><dd>${count(m.multiplied)}<small>of ${count(m.everything)} for everything</small></dd></div></dl>
     ${widget.sentence({hidden: true})}`;
 }
 
@@ -92,7 +95,7 @@ export const tokenChoice = defineWidget({
   fields: ({notes, questions}) => ({
     asked: integer(0, {max: questions.length - 1}), by: option("last", WAYS), looks: integer(8, {min: 1, max: notes.length + 1})
   }),
-  controls: ({data}) => [[menu("asked", "Somebody asks for", data.questions.map(({who}) => who)), choice("by", "Who chooses", NAMES)],
+  controls: ({data}) => [[menu("asked", "Somebody asks for", data.questions.map(({who}) => who)), choice("by", "Who chooses?", NAMES, {isShown: true})],
     [slider("looks", "Tokens looked at", {unit: TOKENS}), reset]],
   model: chosen,
   sentence,

@@ -19,7 +19,9 @@ LOOKS = [1, 2, 3, 8, 17, 25, 26, 33]
 
 
 def answered(guest, by, looks):
-    """Rooms' scores, weight that is missed, and tokens looked at, by the model's own layers."""
+    """Rooms' scores, weight that is missed, tokens looked at, and both heads' weights among all
+    tokens and among these, by the model's own layers.
+    """
     guests, rooms, _ = book()
     text = Text(torch.tensor([[*guests, guest]]), torch.tensor([[*rooms, ROOM]]), torch.empty(0))
     layer, stream = MODEL.layers[0], MODEL.embed(text)
@@ -29,7 +31,8 @@ def answered(guest, by, looks):
     bias = -layer.slopes * (place - place[:, None]).abs()
     causal = place <= place[:, None]
     weights = scaled_dot_product_attention(query, key, value, causal, bias=bias)[1]
-    weights = weights[0, :, -1].mean(0)
+    both = weights[0, :, -1]
+    weights = both.mean(0)
     of = {"last": place.float(), "cheap": layer.mixer.index(x)[0, -1], "full": weights}[by]
     # A note that stands there twice has the same cheap score twice; the earlier one goes first.
     best = of.mul(10**6).round().argsort(descending=True, stable=True)[:looks]
@@ -39,7 +42,9 @@ def answered(guest, by, looks):
         query, key, value, torch.where(hidden, bias, -torch.inf)[None]
     )
     rooms = MODEL.answer(stream + layer.mixer.merge(output, x))[0, -1]
-    return rooms, float(weights[~seen].sum()), seen.tolist()
+    anew = torch.where(seen, both, 0)
+    anew = anew / anew.sum(-1, keepdim=True)
+    return rooms, float(weights[~seen].sum()), seen.tolist(), both, anew
 
 
 @torch.no_grad()
@@ -49,11 +54,17 @@ def test_answers_are_those_of_the_trained_layer(by):
     for i, (guest, name) in enumerate(names.items()):
         for looks in LOOKS:
             found = JS.call("chosen", DATA, {"asked": i, "by": by, "looks": looks})
-            rooms, missed, seen = answered(guest, by, looks)
+            rooms, missed, seen, *both = answered(guest, by, looks)
             assert found["who"] == name
             assert [token["isSeen"] for token in found["tokens"]] == seen
             assert found["missed"] == pytest.approx(missed, abs=2e-3)
             assert found["scores"] == pytest.approx(rooms.tolist(), abs=0.05)  # of up to 20
+            for field, weights in zip(("each", "anew"), both, strict=True):
+                shown = torch.tensor(
+                    [token[field] for token in found["tokens"]], dtype=torch.float32
+                ).T
+                torch.testing.assert_close(shown, weights, atol=2e-3, rtol=0)
+            assert found["scores"][found["next"]] == sorted(found["scores"])[-2]
             if rooms.topk(2).values.diff().abs() > 0.1:
                 assert found["says"] == rooms.argmax()
 

@@ -46,12 +46,12 @@ export const menu = (name, label, texts) => (widget) => {
     ${texts.map((text, i) => html`<option .selected=${i === now}>${text}</option>`)}</select></label>`;
 };
 
-/** Radio buttons for the field's values (false and true, where it is a flag), called `texts`. */
-export const choice = (name, label, texts) => (widget) => {
+/** Radio buttons for the field's values (false and true, where it is a flag), called `texts`; `isShown`: the label is seen, too. */
+export const choice = (name, label, texts, {isShown = false} = {}) => (widget) => {
   const values = widget.fields[name].options ?? [false, true];
   const radio = (value, i) => html`<label><input type="radio" name="${widget.id}-${name}"
     .checked=${value === widget.state[name]} @input=${() => widget.set({[name]: value})}>${texts[i]}</label>`;
-  return html`<fieldset class="choice"><legend class="screen-reader-only">${label}</legend>${values.map(radio)}</fieldset>`;
+  return html`<fieldset class="choice"><legend class=${isShown ? "" : "screen-reader-only"}>${label}</legend>${values.map(radio)}</fieldset>`;
 };
 
 /** A box to tick. */
