@@ -22,6 +22,7 @@ from typing import Any, TextIO
 
 # Nothing of a project: a kernel notes which of its files it reads.
 _PRELOADED = "numpy.random", "torch", "matplotlib.pyplot", "ipykernel.kernelapp"
+_PRELOADED_FOR_MANY = "torch._dynamo"  # more than a second, which a third of the lessons need
 # What every kernel has, as far as it counts while modules are imported.
 _ENVIRONMENT = {"PYTHONPATH": "", "OMP_NUM_THREADS": "1", "PYTHONHASHSEED": "0",
                 "MPLBACKEND": "module://matplotlib_inline.backend_inline"}  # fmt: skip
@@ -101,8 +102,11 @@ def _serve(connection: socket.socket) -> None:
     del sys.path[0]  # this folder, whose modules are none of theirs
     for name in _PRELOADED:
         importlib.import_module(name)
-    gc.freeze()  # no kernel's collection need look at what is imported
-    for request in connection.makefile("r"):
+    for number, request in enumerate(connection.makefile("r")):
+        if number == 1:
+            importlib.import_module(_PRELOADED_FOR_MANY)
+        if number < 2:
+            gc.freeze()  # no kernel's collection need look at what is imported
         with suppress(ChildProcessError):
             while os.waitpid(-1, os.WNOHANG)[0]:
                 pass
