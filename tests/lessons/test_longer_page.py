@@ -313,6 +313,7 @@ def test_the_pair_s_scores_are_those_of_the_widget(page):
     )
 
 
+@pytest.mark.slow
 def test_larger_steps_teach_one_model_without_slowing():
     """The first of the five, as trained: 100 steps on rows of 64 at ten times the small rate."""
     shares = late(larger_steps(load("rotary"), "as trained", 0))

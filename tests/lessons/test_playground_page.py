@@ -101,6 +101,7 @@ def test_without_a_mask_the_answer_is_looked_up():
     assert slowest < min(run["learned"] for run in SCORES["repeat"]["opening"])
 
 
+@pytest.mark.slow
 def test_without_a_mask_the_other_head_takes_over_and_the_last_answer_is_missed(page):
     """With seed 0, head 1.1 looks at the next letter; with it off, head 2.1 does more of it."""
     runs = SCORES["repeat"]["no mask"]
@@ -157,6 +158,7 @@ def examples(*offs, **changes):
     return looks
 
 
+@pytest.mark.slow
 def test_the_three_steps_show_what_they_say():
     """The h looks at the b, the second b at the h; and head 2.1 loses it with head 1.1 off."""
     on, off = (look[0] for look in examples([], [[0, 0]]))
