@@ -64,11 +64,13 @@ def notes(rng, size):
 
 
 def rows(rng, size):
-    """Make scores that are all near 1,000 or −1,000 in some sizes, and sinks above and below."""
+    """Make scores near 1,000, near −1,000 or of both in a row, and sinks above and below."""
     scores, values = rng.normal(size=size) * 2, rng.normal(size=size) + 1
     sink = float(rng.normal())
-    far = {3: 990.0, 4: -990.0, 5: 990.0, 6: -990.0}.get(size, 0.0)
+    far = {3: 990.0, 4: -990.0}.get(size, 0.0)
     scores, sink = scores + far, sink + far
+    if size in (5, 6):  # far apart, where neither the first nor the last is the largest
+        scores[1:3], sink = (1000.0, -1000.0), 999.0
     if size == 7:  # the sink takes everything
         sink = 1000.0
     if size == 8:  # and nothing
@@ -77,15 +79,15 @@ def rows(rng, size):
 
 
 def nights(rng, size):
-    """Make nights in which all pay once or twice, as the last token too, or never."""
+    """Make nights in which all pay up to three times, as the last token too, or never."""
     num_guests = size + 1
     tokens = rng.integers(0, num_guests, size=6 * size)
     if size != 2:  # in size 2 nobody pays
         tokens[rng.integers(1, 3 * size)] = -1
     if size > 4:
         tokens[rng.integers(3 * size, 5 * size)] = -1
-    if size == 3:
-        tokens[-1] = -1
+    if size in (3, 8):
+        tokens[-3 if size == 8 else -1] = -1
     return tokens, num_guests
 
 
@@ -171,6 +173,8 @@ TASKS = [
                 lambda scores, values, sink: shifted(scores, values, sink, 0.0),
             "the scores may be far above the sink: take away the largest of all":
                 lambda scores, values, sink: shifted(scores, values, sink, sink),
+            "scores may lie far apart: take away the largest, not their mean":
+                lambda scores, values, sink: shifted(scores, values, sink, scores.mean()),
             "what is taken away from the scores is taken away from the sink, too":
                 lambda scores, values, sink: shifted(
                     scores, values, sink, scores.max(),

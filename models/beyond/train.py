@@ -301,9 +301,14 @@ def alpha_beta(model: Porter, text: Text) -> tuple[Tensor, Tensor]:
 
 
 def held(
-    model: Porter, word: int, *, keep: float | None = None, write: float | None = None
+    model: Porter,
+    word: int,
+    *,
+    keep: float | None = None,
+    write: float | None = None,
+    head: int | slice = slice(None),
 ) -> Porter:
-    """A copy whose first layer keeps, or writes, so much at a word, PAY, COFFEE or OWES."""
+    """A copy whose first layer, or one head of it, keeps or writes so much at one of the words."""
     model = copy.deepcopy(model)
     layer = model.layers[0]
     gates = layer.mixer._gates
@@ -312,7 +317,9 @@ def held(
 
     def changed(x: Tensor) -> tuple[Tensor, Tensor]:
         log_decay, beta = gates(x)
-        is_word = (x[..., None, :] - at_word).abs().amax(-1).amin(-1)[:, None] < 1e-5  # (B, 1, L)
+        is_word = torch.zeros_like(beta, dtype=torch.bool)  # (B, H, L)
+        is_at = (x[..., None, :] - at_word).abs().amax(-1).amin(-1) < 1e-5
+        is_word[:, head] = is_at if isinstance(head, int) else is_at[:, None]
         if keep is not None:
             log_decay = log_decay.masked_fill(is_word, math.log(keep))
         return log_decay, beta if write is None else beta.masked_fill(is_word, write)

@@ -165,7 +165,7 @@ def test_her_room_is_told_by_a_little_more_weight_of_head_1(page):
         places = [i for i, one in enumerate(guests) if one == guest]
         text = Text(torch.tensor([[*guests, guest]]), torch.tensor([[*rooms, ROOM]]), None)
         stream = model.embed(text)
-        query, key, value = layer.mixer._project(layer.norm(stream))
+        query, key, value = layer.mixer.project(layer.norm(stream))
         of = query[0, :, -1:] @ key[0, :, places].mT / query.shape[-1] ** 0.5
         of = of - layer.slopes * (len(guests) - torch.tensor(places))
         weights = of.softmax(-1)
