@@ -60,7 +60,7 @@ def coffee_by_coffee(tokens, num_guests):
 def notes(rng, size):
     """Make keys of other lengths than 1; there are fewer guests than rows, or more."""
     keys = rng.normal(size=(size + 1, 4))
-    return keys, rng.normal(size=(size + 1, 3)) + 2
+    return keys, rng.normal(size=(size + 1, 3)) + 1
 
 
 def rows(rng, size):

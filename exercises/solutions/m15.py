@@ -93,13 +93,16 @@ def choices(rng, size):
 def heads(rng, size):
     """Make one head's queries, keys and values, and what ``choices`` gives of cheap scores.
 
-    In size 5 scaled dot products come near 1,000, and in size 7 near −1,000.
+    In size 5 scaled dot products come near 1,000, in size 7 near −1,000, and in size 6 near one or
+    the other, by the query.
     """
     _, cheap, kept = choices(rng, size)
     L, D = len(cheap), 4 + size % 3
     query, key = (rng.integers(-8, 9, size=(L, D)) / 4 for _ in range(2))
-    if size in (5, 7):
-        query[:, 0], key[:, 0] = 40, (40 if size == 5 else -40) * (D / 4) ** 0.5
+    if size in (5, 6, 7):
+        query[:, 0], key[:, 0] = 40, (-40 if size == 7 else 40) * (D / 4) ** 0.5
+    if size == 6:
+        query[1::2, 0] = -40
     value = rng.integers(-20, 21, size=(L, D + 1 if size > 1 else 3)) / 4
     return query, key, value, cheap, kept
 
