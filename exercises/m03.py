@@ -11,26 +11,12 @@ import numpy as np
 def attention(Q, K, V):
     """Write scaled dot-product attention.
 
-    Compare each query with each key, scale, make each row of scores a softmax, and mix the values.
-    Use NumPy alone. Scores may be in the thousands.
+    Compare each query with each key, scale, turn each row into weights with softmax, and mix the
+    values. Use NumPy alone. Scores may be in the thousands.
 
-    Shapes: `Q` (L, d_k), `K` (S, d_k), `V` (S, d_v).
+    Shapes: `Q` (L, d_k), `K` (S, d_k), `V` (S, d_v): L queries, S keys, values of d_v numbers.
 
     Return: the output (L, d_v) and the weights (L, S), in this order.
-    """
-    ...
-
-
-def additive_scores(Q, K, W_q, W_k, w):
-    """Write the additive score.
-
-    A small network can score instead of a dot product, as the first attention did. It scores
-    query *i* and key *j* with wᵀ tanh(W_qᵀ qᵢ + W_kᵀ kⱼ). tanh squeezes each number to between -1
-    and 1: `np.tanh`. Score all pairs at once. No softmax yet.
-
-    Shapes: `Q` (L, d), `K` (S, d), `W_q` and `W_k` (d, h), `w` (h,).
-
-    Return: the scores (L, S).
     """
     ...
 
@@ -38,13 +24,28 @@ def additive_scores(Q, K, W_q, W_k, w):
 def find_mistake(scores, d_k, scaled, weights):
     """Find the mistake in a worked example.
 
-    An example prints one row three times: its `scores`, the same `scaled` by 1/√d_k, and their
-    softmax, the `weights`. The last two are rounded to two decimals, so only a difference of
-    clearly more than 0.01 is a mistake, too high or too low. Wrong weights, too, sum to 1. Which
-    row is the first that doesn't follow from the row before it?
+    Someone worked an example by hand, and printed three rows: the `scores` of one query, then the
+    row `scaled`, divided by √d_k, then the `weights`, the softmax of that. Which is the first row
+    that doesn't follow from the row before it? The last two are rounded to two decimals, so a
+    number is wrong only if it is off by clearly more than 0.01, up or down.
 
     Shapes: `scores`, `scaled` and `weights` (S,); `d_k` is a number.
 
     Return: `"scaled"`, `"weights"`, or `None` where both are right.
+    """
+    ...
+
+
+def additive_scores(Q, K, W_q, W_k, w):
+    """Write the additive score.
+
+    Instead of a dot product, the first attention for translation compared a query with a key by a
+    small network. `W_q` makes h numbers of the query, and `W_k` makes h numbers of the key. Add
+    them, squeeze each sum to between -1 and 1 with `np.tanh`, and take the dot product with `w`:
+    query *i* and key *j* get wᵀ tanh(W_qᵀ qᵢ + W_kᵀ kⱼ). Score all pairs at once. No softmax yet.
+
+    Shapes: `Q` (L, d), `K` (S, d), `W_q` and `W_k` (d, h), `w` (h,).
+
+    Return: the scores (L, S).
     """
     ...

@@ -1,6 +1,6 @@
 // Scaled dot-product attention step by step, over real matrices that the reader can change.
 
-import {html, render} from "../assets/vendor/lit.js";
+import {html, nothing, render, svg} from "../assets/vendor/lit.js";
 import {attentionSteps, randomMatrices} from "./lib/attention.js";
 import {button, reset, steps, toggle} from "./lib/controls.js";
 import {defineWidget} from "./lib/define-widget.js";
@@ -12,6 +12,8 @@ import {whenIdle} from "./lib/place.js";
 // ---- Model ---------------------------------------------------------------------------------
 
 const COMPUTED = ["scores", "scaled", "weights", "output"];
+const INPUTS = {query: "Q", key: "K", value: "V"};
+const [WIDTH, HEIGHT, MARGIN] = [200, 150, 26]; // of the plane
 
 export const STEPS = [
   {tick: "Overview", shows: ["query", "key", "value", ...COMPUTED], result: "output",
@@ -19,7 +21,7 @@ export const STEPS = [
   {tick: "QKᵀ", shows: ["query", "key turned", "scores"], result: "scores",
     says: "Step 1. Each query meets each key in a dot product."},
   {tick: "÷ √dₖ", shows: ["scores", "scaled"], result: "scaled",
-    says: "Step 2. Every score is divided by the root of the key size."},
+    says: "Step 2. Every score is divided by √dₖ."},
   {tick: "softmax", shows: ["scaled", "weights"], result: "weights",
     says: "Step 3. Each row becomes weights that sum to 1."},
   {tick: "× V", shows: ["value", "weights", "output"], result: "output",
@@ -44,11 +46,30 @@ export function shownCell({step, cell: chosen, value: [{length: columns}]}) {
   return {matrix: name, row: chosen.row, col: name === "output" ? Math.min(chosen.col, columns - 1) : chosen.col};
 }
 
-/** Attention with its arithmetic for one cell: `parts` of text, and `read`, the cells that it takes. */
-export function steppedAttention({tokens}, state) {
+/**
+ * Attention with its arithmetic for one cell: `parts` of text, and `read`, the cells that it takes.
+ * `changed`: the names of the matrices that are no longer the lesson's own.
+ */
+export function steppedAttention({tokens, ...own}, state) {
   const source = state.drawn ? "random" : "constructed";
-  const m = {...attentionSteps(state, state), tokens, source, step: state.step, causal: state.causal, shown: shownCell(state)};
+  const changed = Object.keys(INPUTS).filter((name) => String(state[name]) !== String(own[name]));
+  const m = {...attentionSteps(state, state), tokens, source, changed, step: state.step, causal: state.causal, shown: shownCell(state)};
   return {...m, ...explain(m)};
+}
+
+/**
+ * Where the plane of WIDTH × HEIGHT has a value of two numbers, first to the right, second up: all
+ * values and the origin fit in, and a unit is as long in both directions.
+ */
+export function planeScale(values, [width, height] = [WIDTH, HEIGHT]) {
+  const ends = [0, 1].map((d) => values.map((value) => value[d])).map((xs) => [Math.min(0, ...xs), Math.max(0, ...xs)]);
+  const [across, up] = ends.map(([low, high]) => high - low || 1);
+  const unit = Math.min((width - 2 * MARGIN) / across, (height - 2 * MARGIN) / up);
+  const [[left, right], [bottom, top]] = ends;
+  return {
+    x: (value) => width / 2 + (value - (left + right) / 2) * unit,
+    y: (value) => height / 2 - (value - (bottom + top) / 2) * unit
+  };
 }
 
 /** parts: texts, or {text, role} where a role colours it; read: [matrix, row, column], null for all of them. */
@@ -124,7 +145,6 @@ function formula(step) {
     <mi class=${term(4, "v")}>V</mi></math>`;
 }
 
-const INPUTS = {query: "Q", key: "K", value: "V"};
 const dims = (letter, row) => row.map((_, i) => letter + "₁₂₃₄₅₆₇₈₉"[i]);
 const transpose = (rows) => rows[0].map((_, j) => rows.map((row) => row[j]));
 const replaced = (rows, [i, j], value) => rows.map((row, r) => row.map((x, c) => (r === i && c === j ? value : x)));
@@ -168,6 +188,47 @@ function grid(table, m, widget) {
   return name in INPUTS ? inputGrid(name, turned, m, widget) : computedGrid(name, m, widget);
 }
 
+/** Labels of the plane, of which those that would touch are one: "the, river". */
+function joined(labels) {
+  const half = ({text}) => 3.8 * text.length;
+  const touch = (a, b) => Math.abs(a.x - b.x) < half(a) + half(b) && Math.abs(a.y - b.y) < 15;
+  for (const [i, a] of labels.entries()) {
+    const b = labels.slice(i + 1).find((other) => touch(a, other));
+    if (!b) continue;
+    const both = {text: `${a.text}, ${b.text}`, x: (a.x + b.x) / 2, y: (a.y + b.y) / 2};
+    return joined([...labels.filter((label) => label !== a && label !== b), both]);
+  }
+  return labels.map((label) => ({...label, x: Math.max(half(label), Math.min(WIDTH - half(label), label.x))}));
+}
+
+/** The values as points, larger by weight, their triangle, and the output of the word that asks. */
+function plane({tokens, value, weights, output, shown: {row}}) {
+  if (value[0].length !== 2) return nothing;
+  const {x, y} = planeScale(value);
+  const at = ([across, up]) => [x(across).toFixed(1), y(up).toFixed(1)];
+  const [mixX, mixY] = at(output[row]);
+  const middle = value.reduce((sum, [, up]) => sum + up, 0) / value.length;
+  const radius = (j) => 14 * Math.sqrt(weights[row][j]);
+  const point = (_, j) => {
+    const [px, py] = at(value[j]);
+    return svg`<line class="pull" x1=${px} y1=${py} x2=${mixX} y2=${mixY} /><circle cx=${px} cy=${py} r=${radius(j).toFixed(1)} />`;
+  };
+  const labels = joined(tokens.map((text, j) => ({
+    text, x: x(value[j][0]), y: y(value[j][1]) + (value[j][1] < middle ? radius(j) + 13 : -radius(j) - 5)
+  })));
+  return html`<div class="plane" aria-hidden="true"><p><span class="q">◆</span> <b>output of ${tokens[row]}</b></p>
+    <svg viewBox="0 0 ${WIDTH} ${HEIGHT}">
+      <line class="axis" x1="0" y1=${y(0)} x2=${WIDTH} y2=${y(0)} /><line class="axis" x1=${x(0)} y1="0" x2=${x(0)} y2=${HEIGHT} />
+      <polygon points=${value.map((v) => at(v).join()).join(" ")} />
+      ${tokens.map(point)}${labels.map((label) => svg`<text x=${label.x.toFixed(1)} y=${label.y.toFixed(1)}>${label.text}</text>`)}
+      <path class="output" d="M${mixX} ${mixY}m0 -7l7 7l-7 7l-7 -7z" /></svg></div>`;
+}
+
+function overview(m, widget) {
+  const tables = (names) => names.map((name) => grid(name, m, widget));
+  return html`<div class="inputs">${tables(Object.keys(INPUTS))}${plane(m)}</div><div class="results">${tables(COMPUTED)}</div>`;
+}
+
 function view(m, widget) {
   const {shows, says} = STEPS[m.step];
   const isOff = shows.includes("weights") && looksOff(m.weights);
@@ -183,7 +244,7 @@ function view(m, widget) {
 function drawStage(widget, step) {
   const m = step === widget.state.step ? widget.model : steppedAttention(widget.data, {...widget.state, step});
   const stage = widget.root.querySelectorAll(".stage")[step];
-  render(STEPS[step].shows.map((table) => grid(table, m, widget)), stage);
+  render(step === 0 ? overview(m, widget) : STEPS[step].shows.map((table) => grid(table, m, widget)), stage);
   return stage;
 }
 
@@ -193,6 +254,8 @@ function prepareOtherSteps(widget) {
     if (step !== widget.state.step) drawStage(widget, step).firstElementChild.getBoundingClientRect();
   }));
 }
+
+const byQuery = (changed) => String(changed) === "query";
 
 /** data: {tokens, query, key, value, cell: [row, column] of the output, chosen at first} */
 export const attentionStepper = defineWidget({
@@ -216,7 +279,7 @@ export const attentionStepper = defineWidget({
   started: prepareOtherSteps,
   drawn: (widget) => drawStage(widget, widget.state.step),
   challenges: {
-    money: ({weights, output}) => output[2][1] >= 3 && weights[2][1].toFixed(2) === "0.77",
-    "bank-to-river": ({weights}) => weights[2][1] >= 0.9
+    "bank-to-the": ({weights, changed}) => byQuery(changed) && weights[2][0] > 0.5,
+    steer: ({output: [, , [water, money]], changed}) => byQuery(changed) && Math.hypot(water - 2, money - 1) <= 0.1
   }
 });

@@ -147,30 +147,6 @@ TASKS = [
         },
     ),
     Task(
-        additive_scores,
-        inputs=networks,
-        truth=pair_by_pair,
-        hints=[
-            "Project first: `Q @ W_q` is (L, h) and `K @ W_k` is (S, h).",
-            "To add every query to every key, give them a new axis each: (L, 1, h) + (1, S, h).",
-            "`tanh` of those pairs is (L, S, h). Its product with `w` leaves (L, S).",
-        ],
-        why="The pairs hold a vector each, L · S · h numbers. That is the price of this score; a "
-        "dot product never makes them.",
-        mistakes={
-            "you took tanh of query and key apart; add them first, then take tanh of the sum":
-                lambda Q, K, W_q, W_k, w: (np.tanh(Q @ W_q)[:, None] + np.tanh(K @ W_k)) @ w,
-            "tanh is missing; without it, the score is a sum of a query's and a key's own term":
-                lambda Q, K, W_q, W_k, w: ((Q @ W_q)[:, None] + (K @ W_k)) @ w,
-            "your scores are transposed: rows are queries, columns are keys":
-                lambda Q, K, W_q, W_k, w: additive_scores(Q, K, W_q, W_k, w).T,
-            "you projected the queries with W_k and the keys with W_q":
-                lambda Q, K, W_q, W_k, w: additive_scores(Q, K, W_k, W_q, w),
-            "you applied softmax; the task asks for the scores before it":
-                lambda Q, K, W_q, W_k, w: softmax(additive_scores(Q, K, W_q, W_k, w)),
-        },
-    ),
-    Task(
         find_mistake,
         inputs=printed_examples,
         truth=first_wrong,
@@ -193,6 +169,30 @@ TASKS = [
             "you took the softmax of the scores; the weights follow from the scaled row":
                 lambda *example: first_wrong(*example, of="scores"),
             "you returned the last row that is wrong; the task asks for the first": last_wrong,
+        },
+    ),
+    Task(
+        additive_scores,
+        inputs=networks,
+        truth=pair_by_pair,
+        hints=[
+            "Project first: `Q @ W_q` is (L, h) and `K @ W_k` is (S, h).",
+            "To add every query to every key, give them a new axis each: (L, 1, h) + (1, S, h).",
+            "`tanh` of those pairs is (L, S, h). Its product with `w` leaves (L, S).",
+        ],
+        why="The pairs hold a vector each, L · S · h numbers. That is the price of this score; a "
+        "dot product never makes them.",
+        mistakes={
+            "you took tanh of query and key apart; add them first, then take tanh of the sum":
+                lambda Q, K, W_q, W_k, w: (np.tanh(Q @ W_q)[:, None] + np.tanh(K @ W_k)) @ w,
+            "tanh is missing; without it, the score is a sum of a query's and a key's own term":
+                lambda Q, K, W_q, W_k, w: ((Q @ W_q)[:, None] + (K @ W_k)) @ w,
+            "your scores are transposed: rows are queries, columns are keys":
+                lambda Q, K, W_q, W_k, w: additive_scores(Q, K, W_q, W_k, w).T,
+            "you projected the queries with W_k and the keys with W_q":
+                lambda Q, K, W_q, W_k, w: additive_scores(Q, K, W_k, W_q, w),
+            "you applied softmax; the task asks for the scores before it":
+                lambda Q, K, W_q, W_k, w: softmax(additive_scores(Q, K, W_q, W_k, w)),
         },
     ),
 ]  # fmt: skip

@@ -45,7 +45,8 @@ def test_the_weights_asked_for_first(page):
     scores, _, _, before = row([1, 2])
     doubled, _, powers, after = row([2, 4])
     assert doubled.tolist() == (2 * scores).tolist()
-    np.testing.assert_allclose(powers, row([1, 2])[2] ** 2)  # "is squared when the score doubles"
+    np.testing.assert_allclose(powers, row([1, 2])[2] ** 2)  # "to square the power"
+    assert 1 - after[1] < (1 - before[1]) / 2  # "They lose more than half"
     linear = [(s / s.sum())[1] for s in (scores, doubled)]
     assert linear[0] == linear[1]
     halved = 1 - (1 - before[1]) / 2
@@ -79,7 +80,8 @@ def test_the_steps_with_a_pencil(page):
     assert "≈ 3.45, and the second" in said
     assert "≈ 0.37." in said
     assert 9 < exact[0] / exact[1] < 9.5  # "nine times as much water"
-    assert WORKED["value"][2] == [2, 2]  # "The value of bank has as much of the one"
+    assert WORKED["value"][2] == [2, 2]  # "its value has 2 of each"
+    assert WORKED["query"][2][1] == WORKED["key"][1][1] == 2  # "its query has a 2", "its key"
 
 
 def test_the_two_rows_left_to_the_reader(page):
@@ -103,12 +105,16 @@ def test_the_two_rows_left_to_the_reader(page):
 def test_what_is_said_of_differences(page):
     said = " ".join(page.select_one("#sec-sum").get_text().split())
     _, scaled, _, weights = row([1, 2])
-    lead = scaled[1] - scaled[0]
-    assert f"power of {lead:.2f} is about {np.exp(lead):.0f}:" in said
-    ratio = row([2, 4])[3][1] / row([2, 4])[3][0]
-    assert ratio == pytest.approx((weights[1] / weights[0]) ** 2)
-    assert ratio == pytest.approx(np.exp(lead) ** 2)
-    assert f"now has about {round(ratio, -1):.0f} times the weight of the" in said
+    lead = scaled[1] - scaled[2]
+    assert f"river was {lead:.3f} above that of bank" in said
+    assert f"to this power is {np.exp(lead):.2f}." in said
+    assert f"So bank looked {weights[1] / weights[2]:.2f} times as hard at river" in said
+    doubled = row([2, 4])[3]
+    for j in (0, 2):  # "the ratio of any two of its weights"
+        assert doubled[1] / doubled[j] == pytest.approx((weights[1] / weights[j]) ** 2)
+    squared = doubled[1] / doubled[2]
+    assert f"now looks {np.exp(lead):.2f}² ≈ {squared:.1f} times as hard at river" in said
+    assert round(round(np.exp(lead), 2) ** 2, 1) == round(squared, 1)  # with a pencil, too
 
 
 def test_a_key_of_zeros_still_gets_weight(page):
@@ -154,7 +160,7 @@ def test_what_a_query_a_key_and_a_value_change():
 
 
 def test_how_many_numbers_one_number_changes(page):
-    """Of Q: 1 row of weights and 2 numbers; of K: 3 and 6; of V: none and 3."""
+    """Of Q: 3 weights, one row, and 2 numbers of the output; of K: 9 and 6; of V: none and 3."""
     given = {name: torch.tensor(x, dtype=torch.float64) for name, x in WORKED.items()}
     mixed, before = scaled_dot_product_attention(**given)
     found = {name: [] for name in given}
@@ -163,27 +169,60 @@ def test_how_many_numbers_one_number_changes(page):
             other = {**given, name: matrix.clone()}
             other[name][row, column] += 1
             out, after = scaled_dot_product_attention(**other)
-            rows = (after != before).any(-1).sum().item()
-            found[name].append((rows, (out != mixed).sum().item()))
-    assert found == {"query": [(1, 2)] * 6, "key": [(3, 6)] * 6, "value": [(0, 3)] * 6}
+            assert (after != before).any(-1).sum() == {"query": 1, "key": 3, "value": 0}[name]
+            found[name].append(((after != before).sum().item(), (out != mixed).sum().item()))
+    assert found == {"query": [(3, 2)] * 6, "key": [(9, 6)] * 6, "value": [(0, 3)] * 6}
     told = [
         [cell.get_text() for cell in row.select("td")[1:3]]
         for table in page.select("#sec-play table")
         if "you change one number" in table.get_text()
         for row in table.select("tbody tr")
     ]
-    assert told == [["1", "2"], ["all 3", "all 6"], ["none", "3"]]
+    assert told == [["3 of 9", "2 of 6"], ["all 9", "all 6"], ["none", "3 of 6"]]
 
 
-def test_the_goals_that_one_number_reaches(page):
-    said = " ".join(page.select_one("#sec-play").get_text().split())
-    for key in ([0, 3], [2, 2]):
-        keys = np.array([WORKED["key"][0], key, WORKED["key"][2]])
-        assert sum(a != b for a, b in zip(key, WORKED["key"][1], strict=True)) == 1
-        powers = np.exp(keys @ [1, 2] / 2**0.5)
-        found = powers[1] / powers.sum()
-        assert found > 0.9
-        assert f"so its weight to {found:.2f}" in said
+def test_the_goals_that_a_query_reaches(page):
+    first, second = (
+        " ".join(item.get_text().split())
+        for item in page.select("#sec-play .answer > div > ol > li")[:2]
+    )
+    assert "A query of (0, −2)" in first
+    scores, _, _, weights = row([0, -2])
+    assert weights[0] > 0.5
+    assert f"gives the {weights[0]:.2f}." in first
+    assert scores.argsort().tolist() == row([1, 2])[0].argsort()[::-1].tolist()  # turned over
+    assert "A query of (2.5, 1)" in second
+    weights = row([2.5, 1])[3]
+    output = weights @ WORKED["value"]
+    assert np.hypot(*(output - [2, 1])) < 0.1
+    assert f"gives bank itself {weights[2]:.2f}, and each of the others {weights[0]:.2f}" in second
+    assert round(weights[0], 2) == round(weights[1], 2)
+    assert f"output is ({output[0]:.2f}, {output[1]:.2f})" in second
+
+
+def test_no_query_and_no_key_leave_the_triangle():
+    """Each value has at most 4 of water and money together, and so has each mix; (4, 4) has 8."""
+    value = np.array(WORKED["value"])
+    assert value.sum(axis=1).max() == 4 < 4 + 4
+    rng = np.random.default_rng(0)
+    for size in (1, 10, 100):
+        q, k = (torch.tensor(size * rng.normal(size=(3, 2))) for _ in range(2))
+        output, _ = scaled_dot_product_attention(q, k, torch.tensor(value, dtype=torch.float64))
+        assert output.sum(-1).max() <= 4 + 1e-12
+
+
+def test_the_product_of_matrices_is_that_of_the_pencil(page):
+    [formula] = [
+        math.get_text()
+        for math in page.select("#sec-formula math annotation, #sec-formula .math")
+        if "pmatrix" in math.get_text()
+    ][:1]
+    plain = formula.replace(r"\mathbf{", "").replace("}", "").replace("{", "")
+    blocks = [block.split(r"\endpmatrix")[0] for block in plain.split(r"\beginpmatrix")[1:]]
+    found = [[[float(x) for x in line.split("&")] for line in b.split(r"\\")] for b in blocks]
+    q, k = (np.array(WORKED[name]) for name in ("query", "key"))
+    for have, want in zip(found, (q, k.T, q @ k.T), strict=True):
+        np.testing.assert_array_equal(have, want)
 
 
 def test_three_implementations_agree(page):

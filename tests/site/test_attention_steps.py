@@ -94,6 +94,28 @@ def test_every_number_follows_what_is_typed(open_page):
         assert all(map(torch.equal, before, entered(page)))
 
 
+def test_the_diamond_of_the_plane_is_the_output_of_the_word_chosen(open_page):
+    where = """(root) => {
+      const at = (circle) => ["cx", "cy"].map((name) => +circle.getAttribute(name));
+      const centres = [...root.querySelectorAll(".plane circle")].map(at);
+      const d = root.querySelector(".plane .output").getAttribute("d");
+      return [...centres, /^M([\\d.-]+) ([\\d.-]+)m/.exec(d).slice(1).map(Number)]; }"""
+    with open_page(LESSON) as page:
+        at(page, "query", 2, 0).locator("input").fill("2.5")
+        at(page, "query", 2, 1).locator("input").fill("1")
+        page.keyboard.press("Tab")
+        settle(page)
+        for word in (2, 0):
+            at(page, "output", word, 0).click()
+            settle(page)
+            points = torch.tensor(page.locator(WIDGET).evaluate(where), dtype=torch.float64)
+            query, key, value = entered(page)
+            _, weights = scaled_dot_product_attention(query, key, value)
+            torch.testing.assert_close(points[3], weights[word] @ points[:3], atol=0.11, rtol=0)
+            name = page.locator(f"{WIDGET} .plane p").inner_text()
+            assert name.endswith(["the", "river", "bank"][word])
+
+
 def test_a_chosen_cell_lights_what_its_arithmetic_read(open_page):
     with open_page(LESSON, has_touch=True) as page:
         go_to(page, 1)

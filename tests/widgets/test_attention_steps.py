@@ -116,6 +116,29 @@ def test_a_score_is_shown_in_all_its_decimals():
         assert number(text(m["parts"]).split(" = ")[-1]) == pytest.approx(exact, abs=1e-9)
 
 
+def test_the_plane_holds_every_value_and_the_origin():
+    draw = random.Random(2)
+    for _ in range(30):
+        value = random_inputs(draw)["value"]
+        points = [*value, [0, 0], [1, 0], [0, 1]]
+        scale = "m.planeScale(x.slice(0, 3))"
+        places = JS.run(f"x.map(([a, b]) => [{scale}.x(a), {scale}.y(b)])", points)
+        *found, origin, across, up = places
+        for x, y in [*found, origin]:
+            assert 25.9 < x < 174.1
+            assert 25.9 < y < 124.1
+        assert across[0] - origin[0] == pytest.approx(origin[1] - up[1])  # one unit for both
+        for (x, y), (a, b) in zip(found, value, strict=True):
+            assert (x - origin[0]) / (across[0] - origin[0]) == pytest.approx(a)
+            assert (y - origin[1]) / (up[1] - origin[1]) == pytest.approx(b)
+
+
+def test_what_the_reader_has_changed_is_named():
+    assert model()["changed"] == []
+    assert model(query=[[1, 0.5], [0, 2], [2, -1]])["changed"] == ["query"]
+    assert model(key=[[0, 0]] * 3, value=[[0, 0]] * 3)["changed"] == ["key", "value"]
+
+
 @pytest.mark.parametrize("drawn", [False, True])
 def test_numbers_drawn_at_random_are_called_random(drawn):
     assert model(drawn=drawn)["source"] == ("random" if drawn else "constructed")
