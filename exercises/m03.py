@@ -25,9 +25,9 @@ def find_mistake(scores, d_k, scaled, weights):
     """Find the mistake in a worked example.
 
     Someone worked an example by hand, and printed three rows: the `scores` of one query, then the
-    row `scaled`, divided by √d_k, then the `weights`, the softmax of that. Which is the first row
-    that doesn't follow from the row before it? The last two are rounded to two decimals, so a
-    number is wrong only if it is off by clearly more than 0.01, up or down.
+    row `scaled`, divided by √d_k, then the `weights`, the softmax of that. The last two are rounded
+    to two decimals. Which is the first row that doesn't follow from the row before it, as printed?
+    Call a number wrong if it is more than 0.01 too high or too low.
 
     Shapes: `scores`, `scaled` and `weights` (S,); `d_k` is a number.
 
@@ -36,15 +36,15 @@ def find_mistake(scores, d_k, scaled, weights):
     ...
 
 
-def additive_scores(Q, K, W_q, W_k, w):
+def additive_scores(Q, K, w):
     """Write the additive score.
 
-    Instead of a dot product, the first attention for translation compared a query with a key by a
-    small network. `W_q` makes h numbers of the query, and `W_k` makes h numbers of the key. Add
-    them, squeeze each sum to between -1 and 1 with `np.tanh`, and take the dot product with `w`:
-    query *i* and key *j* get wᵀ tanh(W_qᵀ qᵢ + W_kᵀ kⱼ). Score all pairs at once. No softmax yet.
+    A dot product multiplies a query and a key, number by number. The first attention for
+    translation added them instead: add a query and a key, number by number, squeeze each sum to
+    between -1 and 1 with `np.tanh`, and take the dot product with `w`, a vector that training
+    finds. Score every query with every key, without a loop. No softmax yet.
 
-    Shapes: `Q` (L, d), `K` (S, d), `W_q` and `W_k` (d, h), `w` (h,).
+    Shapes: `Q` (L, h), `K` (S, h), `w` (h,).
 
     Return: the scores (L, S).
     """

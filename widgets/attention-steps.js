@@ -14,6 +14,7 @@ import {whenIdle} from "./lib/place.js";
 const COMPUTED = ["scores", "scaled", "weights", "output"];
 const INPUTS = {query: "Q", key: "K", value: "V"};
 const [WIDTH, HEIGHT, MARGIN] = [200, 150, 26]; // of the plane
+const [BESIDE, BELOW, ABOVE] = [24, 34, 10]; // room for the numbers of its axes and their names
 
 export const STEPS = [
   {tick: "Overview", shows: ["query", "key", "value", ...COMPUTED], result: "output",
@@ -50,10 +51,10 @@ export function shownCell({step, cell: chosen, value: [{length: columns}]}) {
  * Attention with its arithmetic for one cell: `parts` of text, and `read`, the cells that it takes.
  * `changed`: the names of the matrices that are no longer the lesson's own.
  */
-export function steppedAttention({tokens, ...own}, state) {
+export function steppedAttention({tokens, axes, ...own}, state) {
   const source = state.drawn ? "random" : "constructed";
   const changed = Object.keys(INPUTS).filter((name) => String(state[name]) !== String(own[name]));
-  const m = {...attentionSteps(state, state), tokens, source, changed, step: state.step, causal: state.causal, shown: shownCell(state)};
+  const m = {...attentionSteps(state, state), tokens, axes: state.drawn ? undefined : axes, source, changed, step: state.step, causal: state.causal, shown: shownCell(state)};
   return {...m, ...explain(m)};
 }
 
@@ -70,6 +71,15 @@ export function planeScale(values, [width, height] = [WIDTH, HEIGHT]) {
     x: (value) => width / 2 + (value - (left + right) / 2) * unit,
     y: (value) => height / 2 - (value - (bottom + top) / 2) * unit
   };
+}
+
+/** The numbers that an axis shows: round ones, far enough apart to be read. `place`: x or y of the plane. */
+export function ticks(place, length) {
+  const unit = Math.abs(place(1) - place(0));
+  const step = [0.1, 0.2, 0.5, 1, 2, 5, 10].find((s) => s * unit >= 22) ?? 10;
+  const inside = (value) => place(value) >= 4 && place(value) <= length - 4;
+  const most = Math.ceil(10 / step);
+  return Array.from({length: 2 * most + 1}, (_, i) => Math.round((i - most) * step * 10) / 10).filter(inside);
 }
 
 /** parts: texts, or {text, role} where a role colours it; read: [matrix, row, column], null for all of them. */
@@ -201,11 +211,13 @@ function joined(labels) {
   return labels.map((label) => ({...label, x: Math.max(half(label), Math.min(WIDTH - half(label), label.x))}));
 }
 
+const tickText = (value) => String(value).replace("-", "−");
+
 /** The values as points, larger by weight, their triangle, and the output of the word that asks. */
-function plane({tokens, value, weights, output, shown: {row}}) {
+function plane({tokens, axes: [across, upwards] = ["number 1", "number 2"], value, weights, output, shown: {row}}) {
   if (value[0].length !== 2) return nothing;
   const {x, y} = planeScale(value);
-  const at = ([across, up]) => [x(across).toFixed(1), y(up).toFixed(1)];
+  const at = ([first, second]) => [x(first).toFixed(1), y(second).toFixed(1)];
   const [mixX, mixY] = at(output[row]);
   const middle = value.reduce((sum, [, up]) => sum + up, 0) / value.length;
   const radius = (j) => 14 * Math.sqrt(weights[row][j]);
@@ -217,7 +229,10 @@ function plane({tokens, value, weights, output, shown: {row}}) {
     text, x: x(value[j][0]), y: y(value[j][1]) + (value[j][1] < middle ? radius(j) + 13 : -radius(j) - 5)
   })));
   return html`<div class="plane" aria-hidden="true"><p><span class="q">◆</span> <b>output of ${tokens[row]}</b></p>
-    <svg viewBox="0 0 ${WIDTH} ${HEIGHT}">
+    <svg viewBox="${-BESIDE} ${-ABOVE} ${WIDTH + BESIDE} ${ABOVE + HEIGHT + BELOW}">
+      ${ticks(x, WIDTH).map((value) => svg`<line class="grid" x1=${x(value)} y1="0" x2=${x(value)} y2=${HEIGHT} /><text class="tick" x=${x(value)} y=${HEIGHT + 13}>${tickText(value)}</text>`)}
+      ${ticks(y, HEIGHT).map((value) => svg`<line class="grid" x1="0" y1=${y(value)} x2=${WIDTH} y2=${y(value)} /><text class="tick end" x="-5" y=${y(value) + 4}>${tickText(value)}</text>`)}
+      <text class="name end" x=${WIDTH} y=${HEIGHT + 29}>${across} →</text><text class="name start" x=${-BESIDE} y="0">↑ ${upwards}</text>
       <line class="axis" x1="0" y1=${y(0)} x2=${WIDTH} y2=${y(0)} /><line class="axis" x1=${x(0)} y1="0" x2=${x(0)} y2=${HEIGHT} />
       <polygon points=${value.map((v) => at(v).join()).join(" ")} />
       ${tokens.map(point)}${labels.map((label) => svg`<text x=${label.x.toFixed(1)} y=${label.y.toFixed(1)}>${label.text}</text>`)}

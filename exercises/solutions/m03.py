@@ -6,14 +6,14 @@ from course.exercises import Task
 
 
 def attention(Q, K, V):
-    scores = Q @ K.T / np.sqrt(K.shape[-1])
-    e = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    scaled = Q @ K.T / np.sqrt(K.shape[-1])
+    e = np.exp(scaled - scaled.max(axis=-1, keepdims=True))
     weights = e / e.sum(axis=-1, keepdims=True)
     return weights @ V, weights
 
 
-def additive_scores(Q, K, W_q, W_k, w):
-    sums = (Q @ W_q)[:, None] + (K @ W_k)[None, :]  # (L, S, h)
+def additive_scores(Q, K, w):
+    sums = Q[:, None] + K[None, :]  # (L, S, h)
     pairs = np.tanh(sums)
     return pairs @ w
 
@@ -44,8 +44,8 @@ def by_attention_py(Q, K, V):
     return [t.numpy() for t in scaled_dot_product_attention(*map(torch.from_numpy, (Q, K, V)))]
 
 
-def pair_by_pair(Q, K, W_q, W_k, w):
-    return np.array([[w @ np.tanh(W_q.T @ q + W_k.T @ k) for k in K] for q in Q])
+def pair_by_pair(Q, K, w):
+    return np.array([[w @ np.tanh(q + k) for k in K] for q in Q])
 
 
 def matrices(rng, size):
@@ -64,9 +64,9 @@ def matrices(rng, size):
     return Q, K, V
 
 
-def networks(rng, size):
-    d, h = 1 + size % 4, 2 + size % 5
-    shapes = (size, d), (size + 1, d), (d, h), (d, h), (h,)
+def queries_and_keys(rng, size):
+    h = 2 + size % 5
+    shapes = (size, h), (size + 1, h), (h,)
     return tuple(rng.normal(size=shape) for shape in shapes)
 
 
@@ -126,8 +126,8 @@ TASKS = [
         hints=[
             "All scores are one matrix product: `Q @ K.T` has a row for each query.",
             "The size of a key is `K.shape[-1]`. Divide by its root.",
-            "For the softmax, take each row's largest score away, then `exp`, and divide each row "
-            "by its sum: `axis=-1, keepdims=True` keeps the sums as a column.",
+            "For the softmax, take each row's largest scaled score away, then `exp`, and divide "
+            "each row by its sum: `axis=-1, keepdims=True` keeps the sums as a column.",
         ],
         why="Four lines: compare and scale, two for softmax, mix. Taking each row's maximum away "
         "changes nothing in the result and keeps `exp` from overflowing.",
@@ -162,7 +162,7 @@ TASKS = [
             "a row that sums to 1 is not yet a right row: compute the weights again":
                 lambda scores, d_k, scaled, weights:
                     None if np.abs(scores / np.sqrt(d_k) - scaled).max() <= 0.01 else "scaled",
-            "you allowed no rounding: only clearly more than 0.01 is a mistake":
+            "you allowed no rounding: only more than 0.01 is a mistake":
                 lambda *example: first_wrong(*example, tolerance=1e-9),
             "you divided by d_k, not by its root":
                 lambda *example: first_wrong(*example, divisor=float),
@@ -173,26 +173,26 @@ TASKS = [
     ),
     Task(
         additive_scores,
-        inputs=networks,
+        inputs=queries_and_keys,
         truth=pair_by_pair,
         hints=[
-            "Project first: `Q @ W_q` is (L, h) and `K @ W_k` is (S, h).",
             "To add every query to every key, give them a new axis each: (L, 1, h) + (1, S, h).",
+            "`Q[:, None]` is (L, 1, h), and `K[None, :]` is (1, S, h).",
             "`tanh` of those pairs is (L, S, h). Its product with `w` leaves (L, S).",
         ],
         why="The pairs hold a vector each, L · S · h numbers. That is the price of this score; a "
         "dot product never makes them.",
         mistakes={
             "you took tanh of query and key apart; add them first, then take tanh of the sum":
-                lambda Q, K, W_q, W_k, w: (np.tanh(Q @ W_q)[:, None] + np.tanh(K @ W_k)) @ w,
+                lambda Q, K, w: (np.tanh(Q)[:, None] + np.tanh(K)) @ w,
             "tanh is missing; without it, the score is a sum of a query's and a key's own term":
-                lambda Q, K, W_q, W_k, w: ((Q @ W_q)[:, None] + (K @ W_k)) @ w,
+                lambda Q, K, w: (Q[:, None] + K) @ w,
             "your scores are transposed: rows are queries, columns are keys":
-                lambda Q, K, W_q, W_k, w: additive_scores(Q, K, W_q, W_k, w).T,
-            "you projected the queries with W_k and the keys with W_q":
-                lambda Q, K, W_q, W_k, w: additive_scores(Q, K, W_k, W_q, w),
+                lambda Q, K, w: additive_scores(Q, K, w).T,
+            "you multiplied query and key; this score adds them":
+                lambda Q, K, w: np.tanh(Q[:, None] * K) @ w,
             "you applied softmax; the task asks for the scores before it":
-                lambda Q, K, W_q, W_k, w: softmax(additive_scores(Q, K, W_q, W_k, w)),
+                lambda Q, K, w: softmax(additive_scores(Q, K, w)),
         },
     ),
 ]  # fmt: skip

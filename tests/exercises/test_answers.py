@@ -115,14 +115,13 @@ m03.attention
 K.shape[-1] -> V.shape[1]
 K.shape[-1] -> 2 * len(Q)
 return tuple(part.round(2) for part in attention(Q, K, V))
-scores - scores.max(axis=-1, keepdims=True) -> scores
+scaled - scaled.max(axis=-1, keepdims=True) -> scaled
 @ V, weights -> @ V, weights.T
-np.exp(scores - -> np.tri(*scores.shape) * np.exp(scores -
-@ V, weights -> @ V, scores
+np.exp(scaled - -> np.tri(*scaled.shape) * np.exp(scaled -
+@ V, weights -> @ V, scaled
 m03.additive_scores
-return additive_scores(Q[:, :2], K[:, :2], W_q[:2], W_k[:2], w)
-return additive_scores(Q, K, W_q[:, :3], W_k[:, :3], w[:3])
-+ (K @ W_k) -> - (K @ W_k)
+return additive_scores(Q[:, :3], K[:, :3], w[:3])
++ K[None, :] -> - K[None, :]
 np.tanh(sums) -> 1 / (1 + np.exp(-sums))
 pairs @ w -> pairs @ w[:, None]
 m03.find_mistake

@@ -21,7 +21,7 @@ def test_weights_equal_pytorchs(page):
 
 
 WORKED = {
-    "query": [[0.5, 2], [1, 1], [1, 2]],
+    "query": [[1, 0.5], [1, 1], [1, 2]],
     "key": [[1, -0.5], [0, 2], [1, 0.5]],
     "value": [[0, 0], [4, 0], [2, 2]],
 }
@@ -63,7 +63,7 @@ def test_the_steps_with_a_pencil(page):
     rows = [
         [cell.get_text() for cell in line.select("td")]
         for table in page.select("#sec-sum table")
-        if "÷ 22.03" in table.get_text()
+        if "÷ their sum" in table.get_text()
         for line in table.select("tbody tr")
     ]
     assert scores.tolist() == [0, 4, 2]
@@ -74,14 +74,17 @@ def test_the_steps_with_a_pencil(page):
         [f"{number:.3f}" for number in weights],
     ]
     assert [line[1:] for line in rows] == texts
-    assert f"about {powers.sum():.2f}." in said
+    assert rows[3][0] == f"÷ their sum, {powers.sum():.2f}"
     exact, rounded = (np.array(w) @ WORKED["value"] for w in (weights, weights.round(3)))
     assert exact.round(2).tolist() == rounded.round(2).tolist() == [3.45, 0.37]
-    assert "≈ 3.45, and the second" in said
-    assert "≈ 0.37." in said
+    assert "≈ 3.45, and the second, in the same way, is about 0.37." in said
     assert 9 < exact[0] / exact[1] < 9.5  # "nine times as much water"
     assert WORKED["value"][2] == [2, 2]  # "its value has 2 of each"
     assert WORKED["query"][2][1] == WORKED["key"][1][1] == 2  # "its query has a 2", "its key"
+    assert [query[0] for query in WORKED["query"]] == [1, 1, 1]  # "All three queries begin with 1"
+    explained = [np.array(WORKED[name])[:, 1] for name in ("query", "key")]
+    assert [np.argmax(numbers) for numbers in explained] == [2, 1]  # "Bank … most", "River … best"
+    assert WORKED["query"][0][1] == explained[0].min() == 0.5  # "The needs it least"
 
 
 def test_the_two_rows_left_to_the_reader(page):
@@ -103,28 +106,38 @@ def test_the_two_rows_left_to_the_reader(page):
 
 
 def test_what_is_said_of_differences(page):
+    """The two ratios, their squares, and 0.94 from them."""
     said = " ".join(page.select_one("#sec-sum").get_text().split())
+    [table] = [t for t in page.select("#sec-sum table") if "river : bank" in t.get_text()]
+    shown = [
+        [cell.get_text() for cell in line.select("td")[1:]] for line in table.select("tbody tr")
+    ]
     _, scaled, _, weights = row([1, 2])
-    lead = scaled[1] - scaled[2]
-    assert f"river was {lead:.3f} above that of bank" in said
-    assert f"to this power is {np.exp(lead):.2f}." in said
-    assert f"So bank looked {weights[1] / weights[2]:.2f} times as hard at river" in said
     doubled = row([2, 4])[3]
-    for j in (0, 2):  # "the ratio of any two of its weights"
-        assert doubled[1] / doubled[j] == pytest.approx((weights[1] / weights[j]) ** 2)
-    squared = doubled[1] / doubled[2]
-    assert f"now looks {np.exp(lead):.2f}² ≈ {squared:.1f} times as hard at river" in said
-    assert round(round(np.exp(lead), 2) ** 2, 1) == round(squared, 1)  # with a pencil, too
+    for column, (j, digits) in enumerate([(2, 1), (0, 0)]):
+        lead, ratio = scaled[1] - scaled[j], weights[1] / weights[j]
+        assert np.exp(lead) == pytest.approx(ratio)
+        assert doubled[1] / doubled[j] == pytest.approx(ratio**2)  # "squares the ratio of any two"
+        assert shown[0][column].endswith(f"e to {lead:.3f} ≈ {ratio:.2f}")
+        assert shown[1][column] == f"{ratio:.2f}² ≈ {ratio**2:.{digits}f}"
+        assert round(round(ratio, 2) ** 2, digits) == round(ratio**2, digits)  # with a pencil, too
+    assert f"1/(1 + 1/16.9 + 1/286) ≈ {doubled[1]:.2f}" in said
+    assert round(1 / (1 + 1 / 16.9 + 1 / 286), 2) == round(doubled[1], 2)
+
+
+def test_what_is_close_to_a_corner_is_not_in_it(page):
+    weights = row([0, 9])[3]
+    assert f"{weights[1]:.2f}" == "1.00"  # as the widget shows it
+    said = page.select_one("#sec-play").get_text()
+    assert f"bank still gives itself {weights[2]:.5f}." in said
+    assert 0 < weights[0] < weights[2]
 
 
 def test_a_key_of_zeros_still_gets_weight(page):
     given = {name: torch.tensor(x, dtype=torch.float64) for name, x in WORKED.items()}
     given["key"][1] = 0
     _, weights = scaled_dot_product_attention(**given)
-    assert weights[2].argmax() == 2  # "looks mostly at itself"
-    said = page.select_one("#sec-play").get_text()
-    assert f"gives itself {weights[2, 2]:.2f}" in said
-    assert f"still gets {weights[2, 1]:.2f}" in said
+    assert f"River still gets {weights[2, 1]:.2f}" in page.select_one("#sec-play").get_text()
 
 
 def test_the_sum_of_values_is_the_output(page):
@@ -189,7 +202,7 @@ def test_the_goals_that_a_query_reaches(page):
     assert "A query of (0, −2)" in first
     scores, _, _, weights = row([0, -2])
     assert weights[0] > 0.5
-    assert f"gives the {weights[0]:.2f}." in first
+    assert f"gives {weights[0]:.2f} to the." in first
     assert scores.argsort().tolist() == row([1, 2])[0].argsort()[::-1].tolist()  # turned over
     assert "A query of (2.5, 1)" in second
     weights = row([2.5, 1])[3]
@@ -198,6 +211,18 @@ def test_the_goals_that_a_query_reaches(page):
     assert f"gives bank itself {weights[2]:.2f}, and each of the others {weights[0]:.2f}" in second
     assert round(weights[0], 2) == round(weights[1], 2)
     assert f"output is ({output[0]:.2f}, {output[1]:.2f})" in second
+
+
+def test_the_way_to_the_second_goal(page):
+    """Weights of ½ and ¼ give (2, 1); ties and leads of the scores give the query."""
+    assert (np.array([0.25, 0.25, 0.5]) @ WORKED["value"]).tolist() == [2, 1]
+    for b in (1, 0.3, -2):
+        assert row([2.5 * b, b])[0] == pytest.approx([2 * b, 2 * b, 3 * b])
+    b = np.log(2) * np.sqrt(2)
+    weights = row([2.5 * b, b])[3]
+    assert weights == pytest.approx([0.25, 0.25, 0.5])
+    said = " ".join(page.select_one("#sec-play").get_text().split())
+    assert f"to the power of {np.log(2):.3f} is 2. So b = {np.log(2):.3f} · √2 ≈ {b:.2f}" in said
 
 
 def test_no_query_and_no_key_leave_the_triangle():
@@ -223,6 +248,20 @@ def test_the_product_of_matrices_is_that_of_the_pencil(page):
     q, k = (np.array(WORKED[name]) for name in ("query", "key"))
     for have, want in zip(found, (q, k.T, q @ k.T), strict=True):
         np.testing.assert_array_equal(have, want)
+
+
+def test_the_arrays_shown_are_those_of_the_pencil(page):
+    names = {}
+    exec(page.select_one("#matrices code").get_text(), names)
+    for name, letter in zip(WORKED, "QKV", strict=True):
+        assert names[letter].tolist() == WORKED[name]
+
+
+def test_the_repair_bears_no_scaled_score_of_a_thousand():
+    """It bears the 707 that a score of 1,000 gives with d_k = 2, as float64 holds e to 709."""
+    assert np.isfinite(np.exp(1000 / np.sqrt(2)))
+    with np.errstate(over="ignore"):
+        assert np.isinf(np.exp(1000.0))
 
 
 def test_three_implementations_agree(page):

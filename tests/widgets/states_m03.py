@@ -29,8 +29,8 @@ STATES = {
             "steps.cell=4.weights.9.9", "steps.cell=1.query.0.0",
         ],
         "goals": {
-            "bank-to-the": "steps.query=0.5,2;1,1;0,-2",
-            "steer": "steps.query=0.5,2;1,1;2.5,1",
+            "bank-to-the": "steps.query=1,0.5;1,1;0,-2",
+            "steer": "steps.query=1,0.5;1,1;2.5,1",
         },
     },
 }  # fmt: skip

@@ -1,5 +1,6 @@
 """widgets/attention-steps.js: its numbers, the arithmetic of each cell, and its sentence."""
 
+import itertools
 import math
 import random
 import re
@@ -131,6 +132,28 @@ def test_the_plane_holds_every_value_and_the_origin():
         for (x, y), (a, b) in zip(found, value, strict=True):
             assert (x - origin[0]) / (across[0] - origin[0]) == pytest.approx(a)
             assert (y - origin[1]) / (up[1] - origin[1]) == pytest.approx(b)
+
+
+def test_the_axes_of_the_plane_show_round_numbers_that_do_not_touch():
+    draw = random.Random(3)
+    for inputs in [WORKED, {"value": [[0, 0], [4, 0], [2, 2]]}, {"value": [[0, 0]] * 3}] + [
+        random_inputs(draw) for _ in range(30)
+    ]:
+        for axis, length in (("x", 200), ("y", 150)):
+            place = f"m.planeScale(x).{axis}"
+            shown = JS.run(f"m.ticks({place}, {length})", inputs["value"])
+            places = JS.run(f"m.ticks({place}, {length}).map({place})", inputs["value"])
+            assert 0 in shown
+            assert all(4 <= at <= length - 4 for at in places)
+            assert all(abs(a - b) >= 22 for a, b in itertools.pairwise(places))
+    assert JS.run("m.ticks(m.planeScale(x).x, 200)", [[0, 0], [4, 0], [2, 2]]) == [0, 1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("drawn", [False, True])
+def test_numbers_drawn_at_random_mean_neither_water_nor_money(drawn):
+    given = {**WORKED, "axes": ["water", "money"]}
+    m = JS.call("steppedAttention", given, state(drawn=drawn))
+    assert m.get("axes") == (None if drawn else ["water", "money"])
 
 
 def test_what_the_reader_has_changed_is_named():
