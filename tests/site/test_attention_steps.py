@@ -116,6 +116,19 @@ def test_the_diamond_of_the_plane_is_the_output_of_the_word_chosen(open_page):
             assert name.endswith(["the", "river", "bank"][word])
 
 
+def test_the_triangle_waits_for_the_guess_that_it_answers(open_page):
+    with open_page(LESSON) as page:
+        settle(page)
+        triangle = page.locator(f"{WIDGET} .plane polygon")
+        visible = "(e) => getComputedStyle(e).visibility"
+        assert triangle.evaluate(visible) == "hidden"
+        question = page.locator("#predict-reach")
+        question.locator("input[type=radio]").nth(2).check()
+        question.locator("button").first.click()
+        settle(page)
+        assert triangle.evaluate(visible) == "visible"
+
+
 def test_a_chosen_cell_lights_what_its_arithmetic_read(open_page):
     with open_page(LESSON, has_touch=True) as page:
         go_to(page, 1)
