@@ -13,8 +13,8 @@ def soft_lookup(query, keys, values, temperature):
 
     Score each key with its dot product with the query, divide by the temperature, and return the
     softmax-weighted mean of the values. At temperature 0 the best key alone counts: return its
-    value. (No two keys are equally good.) Scores may be in the thousands, and then `exp` gives
-    infinity. Subtract the largest score from all of them first: the weights stay as they are.
+    value. Scores may be in the thousands, and then `exp` gives infinity. Subtract the largest score
+    from all of them first: the weights stay as they are.
 
     Shapes: `query` (d,), so d numbers; `keys` (S, d), S keys of d numbers; `values` (S, d_v);
     `temperature` is a number ≥ 0.
@@ -28,7 +28,7 @@ def craft_query(keys, target):
 
     Find a query that gives the key at index `target` at least 0.9 of the weight, when the weights
     are the softmax of `keys @ query`, at temperature 1. There are at most nine keys. They are
-    orthogonal to each other, and no two have the same length: some may be very short.
+    at right angles to each other, so their dot products are 0, and some may be very short.
 
     Shapes: `keys` (S, d), with S ≤ d; `target` is an index.
     Return: the query (d,).
@@ -47,7 +47,7 @@ def best_bandwidth(x, y, candidates):
 
     Which h predicts best? Test each candidate: predict every `y[i]` from all the *other* points,
     with the scores −(x[i] − x[j])² / (2h²). Return the candidate h with the smallest mean squared
-    error. A point may be far from all others: its weights, too, sum to 1.
+    error. As above, subtract the largest score before `exp`: a point may be far from all others.
 
     Shapes: `x` and `y` (N,); `candidates` (C,).
     Return: one of the candidates, a number.

@@ -21,27 +21,33 @@ const word = (sentences) => ({
 
 const modelOf = ({models}, {causal}) => (causal ? models.causal : models.masked);
 
+const changeOf = ({changes}, {sentence, causal}) => (causal ? null : changes[sentence]);
+
 /**
  * Where the chosen word looks: {tokens, from, row: weights, hidden: which words it can't see}.
  * sentences: [{tokens, focus, says}]; models: {masked, causal}, each {heads: names, weights:
- * [sentence][head][from][to]}. Beyond the last head stands their mean.
+ * [sentence][head][from][to]}. Beyond the last head stands their mean. data.changes: for a
+ * sentence a change to the model `masked`, {field, label, says, weights}, or null.
  */
-export function looks(data, {sentence, word: chosen, head, causal}) {
+export function looks(data, state) {
+  const {sentence, word: chosen, head, causal} = state;
   const {tokens, focus, says} = data.sentences[sentence];
   const from = chosen?.sentence === sentence ? chosen.token : focus;
-  const maps = modelOf(data, {causal}).weights[sentence];
+  const change = changeOf(data, state);
+  const isChanged = change !== null && state[change.field] === true;
+  const maps = isChanged ? change.weights : modelOf(data, state).weights[sentence];
   const used = head < maps.length ? [maps[head]] : maps;
   const row = tokens.map((_, to) => used.reduce((sum, map) => sum + map[from][to], 0) / used.length);
-  return {tokens, says, from, row, causal, hidden: tokens.map((_, to) => causal && to > from)};
+  return {tokens, says: isChanged ? change.says : says, from, row, causal, isChanged, hidden: tokens.map((_, to) => causal && to > from)};
 }
 
 const mostOf = ({row, hidden}) =>
   row.map((_, to) => to).filter((to) => !hidden[to]).sort((a, b) => row[b] - row[a]);
 
 export function summarize(found) {
-  const {tokens, from, row} = found;
+  const {tokens, from, row, says, isChanged} = found;
   const most = mostOf(found).slice(0, 3).map((to) => `${tokens[to]}, word ${to + 1}, ${formatPercent(row[to])}`);
-  return `${tokens[from]}, word ${from + 1}, looks most at: ${most.join("; ")}.`;
+  return `${tokens[from]}, word ${from + 1}, looks most at: ${most.join("; ")}.${isChanged ? ` ${says}` : ""}`;
 }
 
 const looksMost = (found, from, to) => found.tokens[found.from] === from && found.tokens[mostOf(found)[0]] === to;
@@ -77,11 +83,14 @@ export const tokenFocus = defineWidget({
     sentence: integer(start.sentence, {max: sentences.length - 1}),
     word: word(sentences),
     head: integer(start.head, {max: Math.max(models.masked.heads.length, models.causal.heads.length)}),
-    causal: flag(false)
+    causal: flag(false),
+    crossed: flag(false),
+    lent: flag(false)
   }),
   controls: ({data, state}) => [
     [menu("sentence", "Sentence", data.sentences.map(({tokens}) => tokens.join(" ")))],
-    [menu("head", state.causal ? "Head of the causal model" : "Head", [...modelOf(data, state).heads, "mean of all heads"])]
+    [menu("head", state.causal ? "Head of the causal model" : "Head", [...modelOf(data, state).heads, "mean of all heads"]),
+      ...[changeOf(data, state)].filter(Boolean).map(({field, label}) => toggle(field, label))]
   ],
   model: looks,
   sentence: summarize,

@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 
+from attention import scaled_dot_product_attention
 from course.payloads import MODELS
 from models.weights import load
 
@@ -16,11 +17,11 @@ EXAMPLES = [
     ("the cat sat on the mat", 2, "Who sat? The cat did."),
     (
         "the trophy did not fit in the suitcase because it was too big", 9,
-        "What is meant: too big to go in, so “it” is the trophy.",
+        "As you read it: too big to go in, so “it” is the trophy.",
     ),
     (
         "the trophy did not fit in the suitcase because it was too small", 9,
-        "What is meant: too small to hold it, so “it” is the suitcase.",
+        "As you read it: too small to hold it, so “it” is the suitcase.",
     ),
     (
         "the keys near the cabinet are red", 5,
@@ -28,9 +29,22 @@ EXAMPLES = [
     ),
     (
         "the cat sat on the mat because it was warm", 7,
-        "What is meant: warm, not tired, so “it” is the mat.",
+        "As you read it: warm, not tired, so “it” is the mat.",
+    ),
+    (
+        "the suitcase did not fit in the trophy because it was too big", 9,
+        "As you read it: too big to go in, so “it” is the suitcase.",
+    ),
+    (
+        "the suitcase did not fit in the trophy because it was too small", 9,
+        "As you read it: too small to hold it, so “it” is the trophy.",
     ),
 ]  # fmt: skip
+
+# Sentences that differ in their last word: each can be asked with the keys of the other.
+CROSSED = {1: 2, 2: 1}
+# Sentences whose first noun can ask with the query of the second, in layer 1, head 4.
+LENT = (5, 6)
 
 
 def payload(sentence: int, head: int) -> dict[str, Any]:
@@ -40,6 +54,7 @@ def payload(sentence: int, head: int) -> dict[str, Any]:
             {"tokens": text.split(), "focus": focus, "says": says} for text, focus, says in EXAMPLES
         ],
         "models": {name: head_maps(name) for name in ("masked", "causal")},
+        "changes": [change(at) for at in range(len(EXAMPLES))],
         "start": {"sentence": sentence, "head": head},
     }
 
@@ -60,3 +75,64 @@ def head_maps(name: str) -> dict[str, Any]:
         for h in range(layer.shape[1])
     ]
     return {"heads": heads, "weights": weights}
+
+
+def change(sentence: int) -> dict[str, Any] | None:
+    """Return a change to the masked model that a reader can tick: its field's name, its maps."""
+    words = EXAMPLES[sentence][0].split()
+    if sentence in CROSSED:
+        other = EXAMPLES[CROSSED[sentence]][0].split()
+        return {
+            "field": "crossed",
+            "label": "Keys from the other ending",
+            "says": f"The queries are those of “… too {words[-1]}”, "
+            f"the keys those of “… too {other[-1]}”.",
+            "weights": crossed_maps(sentence, CROSSED[sentence]),
+        }
+    if sentence in LENT:
+        return {
+            "field": "lent",
+            "label": f"“{words[1]}” asks like “{words[7]}”",
+            "says": f"In layer 1, head 4, “{words[1]}” has the query of “{words[7]}”.",
+            "weights": lent_maps(sentence),
+        }
+    return None
+
+
+@torch.no_grad()
+def crossed_maps(asks: int, answers: int) -> torch.Tensor:
+    """Return the masked model's maps, (heads, L, L), with queries of one sentence, keys of another.
+
+    Each layer of each sentence still reads what that sentence's own layers before it made.
+    """
+    model, maps = load(FOLDER / "weights" / "masked.safetensors"), []
+    runs = [model(model.encode(EXAMPLES[at][0].split())) for at in (asks, answers)]
+    for number, layer in enumerate(model.layers):
+        (query, _, _), (_, key, _) = (_split(layer, run.residual[number][0]) for run in runs)
+        maps.append(_weights(layer, query, key))
+    return torch.cat(maps).double().round(decimals=5)
+
+
+@torch.no_grad()
+def lent_maps(sentence: int) -> torch.Tensor:
+    """Return the masked model's maps, where word 2 has the query of word 8 in layer 1, head 4."""
+    model = load(FOLDER / "weights" / "masked.safetensors")
+    first, second = model.layers
+    words = model(model.encode(EXAMPLES[sentence][0].split())).residual[0][0]
+    query, key, value = _split(first, words)
+    query[3, 1] = query[3, 7]
+    one = _weights(first, query, key)
+    mixed = (one @ value).transpose(0, 1).flatten(-2)
+    query, key, _ = _split(second, words + first.attention.out_proj(mixed))
+    return torch.cat([one, _weights(second, query, key)]).double().round(decimals=5)
+
+
+def _split(layer: torch.nn.Module, words: torch.Tensor) -> torch.Tensor:
+    """Return the layer's queries, keys and values of (L, D) vectors: (3, heads, L, head_dim)."""
+    made = layer.attention.qkv_proj(words)
+    return made.unflatten(-1, (3, layer.attention.num_heads, -1)).permute(1, 2, 0, 3).clone()
+
+
+def _weights(layer: torch.nn.Module, query: torch.Tensor, key: torch.Tensor) -> torch.Tensor:
+    bias = layer.relative(query.shape[-2])
+    return scaled_dot_product_attention(query, key, key, bias=bias)[1]

@@ -7,8 +7,10 @@ import pytest
 import torch
 
 from attention import scaled_dot_product_attention
-from course.payloads.token_focus import EXAMPLES, FOLDER, head_maps
+from course.payloads.token_focus import EXAMPLES, FOLDER, head_maps, lent_maps
 from models.grammar import scores as grammar
+from models.grammar.sentences import sentences
+from models.grammar.words import FRAMES, NOUNS, ONLY_SINGULAR, PEOPLE
 from models.weights import load
 from tests.lessons.reading import cells, numbers, output, share, shows
 
@@ -16,6 +18,8 @@ PAGE = "modules/m02_query_key_value/lesson.html"
 HEIGHTS = [1.8, 0.6, 1.4, 3.2, 2.8]
 ANGLES = np.deg2rad(90 - 72 * np.arange(5))
 HARBOURS = (1.5 * np.stack([np.cos(ANGLES), np.sin(ANGLES)], -1)).round(2)  # their keys
+ADJECTIVES = sorted({word for frame in FRAMES for half in frame.adjectives for word in half})
+KNOWN = {*NOUNS, *ONLY_SINGULAR}
 IT = "the trophy did not fit in the suitcase because it was too big"
 
 
@@ -108,8 +112,8 @@ def test_it_looks_for_the_words_that_decide(page, masked):
     best = scores.argsort(descending=True)[:5]
     words = [(masked.config.vocabulary[i], f"{scores[i]:.1f}") for i in best]
     assert [tuple(line.split()) for line in output(page, "learned-lookup").splitlines()] == words
-    told = {"ill", "slow", "tired", "cold", "weak", "small"}
-    assert {word for word, _ in words} <= told  # "what something is like"
+    adjectives = {word for frame in FRAMES for half in frame.adjectives for word in half}
+    assert {word for word, _ in words} <= adjectives  # "All five are adjectives"
     assert len(masked.embedding) == 198
     of = {word: scores[masked.ids[word]].item() for word in ("big", "suitcase", "trophy", "it")}
     rank = sorted(scores.tolist(), reverse=True).index(of["big"]) + 1
@@ -174,7 +178,7 @@ def test_whose_change_turns_the_look_of_it(page, masked):
                 torch.testing.assert_close(weights, runs[ask].weights[1][0, 0])
             crossed[ask, answer] = [weights[it, noun].item() for noun in (1, 7)]
             assert numbers(lines.pop(0)) == pytest.approx(crossed[ask, answer], abs=0.0051)
-    shown = page.select("#sec-focus .after-prediction tbody tr")
+    shown = page.select("#sec-crossed .after-prediction tbody tr")
     assert [numbers(row.get_text()) for row in shown] == [
         [round(100 * weight) for weight in crossed[pair]]
         for pair in [("small", "big"), ("big", "small")]
@@ -182,9 +186,11 @@ def test_whose_change_turns_the_look_of_it(page, masked):
     ask = made["big"][it, 0]
     scores = {w: [(ask @ made[w][n, 1]).item() / 32**0.5 for n in (1, 7)] for w in made}
     (own, other), (suitcase, still) = zip(*scores.values(), strict=True)
-    shown = own, other, suitcase, still
-    assert shows(page, "#sec-evidence", *(f"{score:.1f}" for score in shown))
-    assert own - other > 10 > 1 > abs(suitcase - still)  # "it is the key of trophy that changes"
+    rows = [numbers(" ".join(row[2:])) for row in cells(page, "taken-in")]
+    assert rows == [[round(own, 1), round(suitcase, 1)], [round(other, 1), round(still, 1)]]
+    assert own - other > 10 > 1 > abs(suitcase - still)  # "Suitcase hardly changes"
+    assert own > suitcase  # "it beats"
+    assert other < still  # "it falls behind"
     for ask, answer in crossed:  # "Mostly the keys": the noun that gets more is theirs
         trophy, suitcase = crossed[ask, answer]
         assert (trophy > suitcase) == (answer == "big")
@@ -265,6 +271,10 @@ def test_one_matrix_turns_a_look_to_what_is_needed():
     assert fits == [[1, 0], [0, 1], [0, 0]]
     # "Why not use this matrix for the keys as well?"
     assert (big @ moves).tolist() == [0, 0]
+    # "What about another matrix for both?": the pronoun scores as much with itself.
+    both = np.array([[0, 1], [0, 1]])
+    assert (it @ both).tolist() == (big @ both).tolist() == [0, 1]
+    assert (it @ both) @ (big @ both) == (it @ both) @ (it @ both) == 1
     # With a third number, how large: words about size share a key, and differ in their values.
     it, big, small = np.array([1, 0, 0]), np.array([0, 1, 4]), np.array([0, 1, -4])
     to_query, to_key = np.array([[0, 1], [0, 0], [0, 0]]), np.array([[1, 0], [0, 1], [0, 0]])
@@ -322,6 +332,92 @@ def test_the_example_heads_do_what_the_page_says(page):
         if noun != "mat":
             assert shows(page, "#sec-focus", f"{100 * row.max().item():.3g} %")
     assert maps["weights"][3][5, 5, 1] > 0.999  # "are gives keys nearly everything"
+
+
+def test_a_trophy_asks_for_adjectives_and_a_suitcase_for_nothing(page, masked):
+    """Layer 1, head 4, written out; and the nouns that stand first in its training, or second."""
+    layer, ids = masked.layers[0].attention, masked.ids
+    made = torch.nn.functional.linear(masked.embedding, *layer.qkv_proj.parameters())
+    q, k, _ = made.detach().unflatten(-1, (3, 4, 16))[:, :, 3].unbind(1)
+    scores = q @ k.T  # from, to
+    rows = cells(page, "nouns-ask")
+    for row, noun in zip(rows, ("trophy", "suitcase"), strict=True):
+        best = scores[ids[noun]].argmax()
+        want = [
+            scores[ids[noun], ids["big"]],
+            scores[ids[noun], ids["small"]],
+            scores[ids[noun], best],
+        ]
+        assert row[0] == noun
+        assert [numbers(cell)[0] for cell in row[1:]] == [round(x.item(), 1) for x in want]
+        assert masked.config.vocabulary[best] in row[3]
+    assert numbers(rows[0][1])[0] > 7 > 1 > max(numbers(cell)[0] for cell in rows[1][1:])
+
+    firsts, seconds = set(), set()
+    for made in sentences(seed=0, count=20_000):  # of the kind that the model was trained on
+        links = [link for link in made.links if link[0] == "it"]
+        nouns = [w for w in made.words[: made.words.index("it")] if w in KNOWN] if links else []
+        if len(nouns) == 2 and nouns[0] not in PEOPLE:
+            firsts.add(nouns[0])
+            seconds.add(nouns[1])
+    only_second = seconds - firsts
+    asks = {n: scores[ids[n], [ids[a] for a in ADJECTIVES]].mean().item() for n in firsts | seconds}
+    assert min(asks[noun] for noun in firsts) > 4.9
+    assert max(asks[noun] for noun in only_second) < 2
+    assert "trophy" in firsts - seconds
+    assert "suitcase" in only_second  # "no suitcase ever went into anything"
+    assert shows(page, "#sec-noun", f"All {len(firsts)} nouns", f"the {len(only_second)} that")
+
+
+def test_big_and_small_have_opposite_values(page, masked):
+    """The whole value of a word, put on trophy's vector: what that does to its score in layer 2."""
+    one, two = (layer.attention for layer in masked.layers)
+    after = masked(masked.encode(IT.split())).residual[1][0]
+    v = torch.nn.functional.linear(masked.embedding, *one.qkv_proj.parameters())[:, 128:]
+    shown = {}
+    for word in ("large", "big", "small", "little"):
+        value = torch.zeros(64)
+        value[48:] = v[masked.ids[word], 48:]
+        moved = after.clone()
+        moved[1] += one.out_proj(value) - one.out_proj.bias
+        q, k = (
+            two.qkv_proj(x).unflatten(-1, (3, 2, 32))[:, i, 0] for i, x in ((0, after), (1, moved))
+        )
+        old = two.qkv_proj(after).unflatten(-1, (3, 2, 32))[:, 1, 0]
+        shown[word] = (q[9] @ (k[1] - old[1])).item() / 32**0.5
+    (row,) = cells(page, "values-of-adjectives")
+    assert numbers(" ".join(row[1:]).replace("−", "-").replace("+", "")) == pytest.approx(
+        [*shown.values()], abs=0.051
+    )
+    for row, word in zip(cells(page, "taken-in"), ("big", "small"), strict=True):
+        run = masked(masked.encode(IT.replace("big", word).split()))
+        weight = run.weights[0][0, 3, 1, 12].item()
+        found = numbers(row[1].replace("−", "-").replace("(", "").replace("+", ""))
+        assert found == pytest.approx([weight, shown[word], weight * shown[word]], abs=0.051)
+    assert min(shown["large"], shown["big"]) > 10 > -10 > max(shown["small"], shown["little"])
+
+
+def test_with_the_nouns_swapped_the_pronoun_looks_at_the_first(page):
+    maps, shown = head_maps("masked"), []
+    for sentence, ending in ((6, "small"), (5, "big")):
+        text = EXAMPLES[sentence][0].split()
+        assert [text[1], text[7], text[-1]] == ["suitcase", "trophy", ending]
+        row = maps["weights"][sentence][4, 9]
+        assert row.argmax() == 1
+        assert row[1] > 0.99
+        shown.append(f"{100 * row[1].item():.1f}")
+    assert page.select_one("#predict-swapped")["data-right"] == "2"
+    assert shows(page, "#predict-swapped", *shown)
+
+
+def test_with_a_lent_query_the_swapped_sentences_come_right(page):
+    shown = []
+    for sentence, noun in ((6, 7), (5, 1)):
+        row = lent_maps(sentence)[4, 9]
+        assert row.argmax() == noun
+        assert row[noun] > 0.8
+        shown.append(share(row[noun]))
+    assert shows(page, "#sec-noun", *shown)
 
 
 def test_one_noun_takes_the_adjective_in_and_the_other_does_not(page, masked):

@@ -2,7 +2,7 @@
 
 from playwright.sync_api import expect
 
-from course.payloads.token_focus import EXAMPLES
+from course.payloads.token_focus import EXAMPLES, crossed_maps, lent_maps
 from tests.site.reading import assert_shows, settle
 from tests.widgets.test_token_focus import maps
 
@@ -22,10 +22,10 @@ def focus(page):
     )
 
 
-def assert_right(page, sentence, head, *, causal=False):
+def assert_right(page, sentence, head, *, causal=False, row=None):
     settle(page)
     at = focus(page)
-    row = maps("causal" if causal else "masked", sentence)[head, at].tolist()
+    row = row or maps("causal" if causal else "masked", sentence)[head, at].tolist()
     texts = page.locator(f"{WIDGET} .share").all_inner_texts()
     for to, (text, weight) in enumerate(zip(texts, row, strict=True)):
         if causal and to > at:
@@ -59,6 +59,26 @@ def test_sentences_heads_and_words_show_the_model_s_weights(open_page):
             assert focus(page) == at
             assert page.evaluate("document.activeElement.ariaChecked") == "true"
         assert page.locator(f"{WORDS}[tabindex='0']").count() == 1
+
+        select(page, "Head").select_option(index=4)
+        page.locator(WORDS).nth(9).click()
+        keys = page.locator(WIDGET).get_by_role("checkbox", name="Keys from the other ending")
+        keys.check()
+        row = crossed_maps(1, 2)[4, 9].tolist()
+        assert row[7] > 0.6 > 0.1 > row[1]
+        assert_right(page, 1, 4, row=row)
+        select(page, "Sentence").select_option(index=6)
+        expect(keys).to_have_count(0)
+        assert_right(page, 6, 4)
+        asks = page.locator(WIDGET).get_by_role("checkbox", name="“suitcase” asks like “trophy”")
+        asks.check()
+        row = lent_maps(6)[4, 9].tolist()
+        assert row[7] > 0.8 > 0.1 > row[1]
+        assert_right(page, 6, 4, row=row)
+        select(page, "Sentence").select_option(index=1)
+        keys.uncheck()
+        assert_right(page, 1, 4)
+        select(page, "Head").select_option(index=len(names) - 1)
 
         page.locator(".causal-switch").evaluate("(at) => (at.closest('details').open = true)")
         causal = page.get_by_role("checkbox", name="Show the causal model")

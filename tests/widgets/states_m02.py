@@ -26,6 +26,9 @@ STATES = {
             "keys, causal": "focus.sentence=3&focus.causal=1&focus.word=3.2&focus.head=7",
             "warm": "focus.sentence=4&focus.head=6",
             "causal, mean": "focus.causal=1&focus.head=8",
+            "keys of too big": "focus.sentence=2&focus.head=4&focus.crossed=1",
+            "nouns swapped": "focus.sentence=6&focus.head=4&focus.crossed=1",
+            "a lent query": "focus.sentence=6&focus.head=4&focus.lent=1",
         },
         "grows": 240,
         "damaged": [
@@ -34,6 +37,8 @@ STATES = {
             "focus.word=9.0",
             "focus.head=x",
             "focus.causal=2",
+            "focus.crossed=x",
+            "focus.lent=2",
         ],
         "goals": {
             "verb-to-subject": "focus.sentence=3&focus.head=5",

@@ -5,7 +5,7 @@ from functools import cache
 import pytest
 import torch
 
-from course.payloads.token_focus import EXAMPLES, FOLDER, payload
+from course.payloads.token_focus import CROSSED, EXAMPLES, FOLDER, LENT, payload
 from models.weights import load
 from tests.widgets.js import module
 
@@ -53,7 +53,9 @@ def look(**changes):
 
 def test_a_sentence_starts_at_its_own_focus():
     for sentence, (_, focus, says) in enumerate(EXAMPLES):
-        found = look(sentence=sentence, word={"sentence": (sentence + 1) % 5, "token": 0})
+        found = look(
+            sentence=sentence, word={"sentence": (sentence + 1) % len(EXAMPLES), "token": 0}
+        )
         assert (found["from"], found["says"]) == (focus, says)
 
 
@@ -71,3 +73,69 @@ def test_the_sentence_names_the_three_that_get_most():
         places = [int(part.split("word ")[1].split(",")[0]) for part in
                   JS.call("summarize", found).split(": ")[1].split("; ")]  # fmt: skip
         assert places == [to + 1 for to in order.tolist()]
+
+
+@pytest.mark.parametrize("asks", CROSSED)
+def test_queries_of_one_sentence_meet_the_keys_of_the_other(asks):
+    """Every head, written out in float64; where the sentences are one, the model's own maps."""
+    answers = CROSSED[asks]
+    assert EXAMPLES[asks][0].split()[:-1] == EXAMPLES[answers][0].split()[:-1]
+    model = load(FOLDER / "weights" / "masked.safetensors").double()
+    runs = {at: model(model.encode(EXAMPLES[at][0].split())) for at in (asks, answers)}
+    for keys_of in (asks, answers):
+        want = []
+        for number, layer in enumerate(model.layers):
+            made = [
+                layer.attention.qkv_proj(runs[at].residual[number][0]) for at in (asks, keys_of)
+            ]
+            heads = layer.attention.num_heads
+            q, k = (made[i].unflatten(-1, (3, heads, -1))[:, i] for i in (0, 1))
+            scores = torch.einsum("qhd,khd->hqk", q, k) / q.shape[-1] ** 0.5
+            want.append((scores + layer.relative(len(q))).softmax(-1).detach())
+        want = torch.cat(want)
+        if keys_of == asks:
+            torch.testing.assert_close(want, maps("masked", asks)[:-1])
+    for head in range(len(want)):
+        for token in (0, 9, 12):
+            word = {"sentence": asks, "token": token}
+            found = look(sentence=asks, head=head, word=word, crossed=True)
+            assert found["row"] == pytest.approx(want[head, token].tolist(), abs=6e-6)
+    for end, of in ((asks, "queries"), (answers, "keys")):
+        ending = EXAMPLES[end][0].split()[-1]
+        assert f"{of} those of “… too {ending}”".replace("queries", "queries are") in found["says"]
+
+
+@pytest.mark.parametrize("sentence", LENT)
+def test_the_first_noun_asks_with_the_query_of_the_second(sentence):
+    """Both layers, written out in float64, from the words' own vectors."""
+    model, text = load(FOLDER / "weights" / "masked.safetensors").double(), EXAMPLES[sentence][0]
+    ids = model.encode(text.split())[0]
+    x, want = model.embedding[ids].detach(), []
+    for number, layer in enumerate(model.layers):
+        heads = layer.attention.num_heads
+        q, k, v = layer.attention.qkv_proj(x).detach().unflatten(-1, (3, heads, -1)).unbind(1)
+        if number == 0:
+            q[1, 3] = q[text.split().index("trophy"), 3]
+        scores = torch.einsum("qhd,khd->hqk", q, k) / q.shape[-1] ** 0.5
+        want.append((scores + layer.relative(len(x))).softmax(-1).detach())
+        x = x + layer.attention.out_proj(torch.einsum("hqk,khd->qhd", want[-1], v).flatten(-2))
+    want = torch.cat(want)
+    for head in range(len(want)):
+        for token in (1, 9):
+            word = {"sentence": sentence, "token": token}
+            found = look(sentence=sentence, head=head, word=word, lent=True)
+            assert found["row"] == pytest.approx(want[head, token].tolist(), abs=6e-6)
+    assert found["says"] == "In layer 1, head 4, “suitcase” has the query of “trophy”."
+    # Nothing else of layer 1 moves.
+    same = (want[:4] - maps("masked", sentence)[:4]).abs().amax(-1) < 1e-9
+    assert (~same).nonzero().tolist() == [[3, 1]]
+
+
+def test_only_four_sentences_of_the_model_that_sees_all_are_changed():
+    for sentence in range(len(EXAMPLES)):
+        for causal in (False, True):
+            for field, of in (("crossed", CROSSED), ("lent", LENT)):
+                changed = look(sentence=sentence, causal=causal, **{field: True})
+                assert changed["isChanged"] == (sentence in of and not causal)
+                if not changed["isChanged"]:
+                    assert changed == look(sentence=sentence, causal=causal)
