@@ -49,7 +49,7 @@ def test_sentences_heads_and_words_show_the_model_s_weights(open_page):
             assert focus(page) == start
             assert page.locator(f"{WIDGET} .says").inner_text() == says
         select(page, "Head").select_option(index=len(names) - 1)
-        assert_right(page, 4, -1)
+        assert_right(page, sentence, -1)
 
         select(page, "Sentence").select_option(index=1)
         page.locator(WORDS).nth(2).click()
