@@ -72,7 +72,7 @@ def _page_mistakes(project: Project, page: Page, module: str) -> Iterator[Proble
 def _practice_mistakes(project: Project, page: Page, module: str) -> Iterator[Problem]:
     """The exercises and the summary sheet, which all lessons but the first have."""
     end = max((line.number for line in page.lines if line.path == page.source), default=1)
-    if not any(f'show_exercises("{module}")' in cell.source for cell in page.cells("python")):
+    if not any(f'show_exercises("{module}"' in cell.source for cell in page.cells("python")):
         message = f'no cell shows the exercises: add one with show_exercises("{module}")'
         yield Problem(page.source, end, f"{message}, as CONTRIBUTING.md has it")
     sheet = f"modules/{page.source.split('/')[1]}/_summary.qmd"

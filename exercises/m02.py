@@ -39,15 +39,15 @@ def craft_query(keys, target):
 def best_bandwidth(x, y, candidates):
     """Choose a bandwidth.
 
-    A soft lookup can predict, too. At the place `x[j]` of a line somebody has measured `y[j]`. To
-    predict at another place, ask with that place as the query: the places `x[j]` are the keys, the
-    `y[j]` are the values, and a near key fits better, as its score is −(distance)² / (2h²). The
-    *bandwidth* h says what is near. With a small h the nearest point gets nearly all the weight,
-    and with a large h all points count alike.
+    A score needn't be a dot product: any number will do that is larger where a key fits better. On
+    a line somebody has measured `y[j]` at the place `x[j]`. To predict at another place, let that
+    place be the query, the `x[j]` the keys and the `y[j]` the values, with −(distance)² / (2h²) as
+    the score. With a small *bandwidth* h the nearest point gets nearly all the weight, and with a
+    large h all points count alike.
 
-    Which h predicts best? Test each candidate: predict every `y[i]` from all the *other* points,
-    with the scores −(x[i] − x[j])² / (2h²). Return the candidate h with the smallest mean squared
-    error. As above, subtract the largest score before `exp`: a point may be far from all others.
+    Which h predicts best? For each candidate, predict every `y[i]` from all the *other* points, and
+    take the mean of the squared errors. Return the candidate for which it is smallest. As above,
+    subtract the largest score before `exp`.
 
     Shapes: `x` and `y` (N,); `candidates` (C,).
     Return: one of the candidates, a number.

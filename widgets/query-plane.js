@@ -7,9 +7,11 @@ import {slider} from "./lib/controls.js";
 import {defineWidget} from "./lib/define-widget.js";
 import {decimal} from "./lib/fields.js";
 import {format, formatPercent} from "./lib/numbers.js";
+import {backToText, followSetUps} from "./lib/set-up-links.js";
 import {shareList} from "./lib/shares.js";
 
 const LIMIT = 2;
+const TICKS = [[-LIMIT, 0], [LIMIT, 0], [0, LIMIT], [0, -LIMIT]]; // the axes' ends
 const SIZE = 300; // of the drawing's own units; CSS sets its size on the page
 
 // ---- Model ---------------------------------------------------------------------------------
@@ -71,12 +73,13 @@ function view({query: [across, up], found, answer, note}, widget) {
     <svg viewBox="-8 -8 ${SIZE + 16} ${SIZE + 16}" aria-hidden="true" @pointerdown=${move} @pointermove=${move} @click=${put}>
       <line class="axis" x1="0" y1=${y(0)} x2=${SIZE} y2=${y(0)} />
       <line class="axis" x1=${x(0)} y1="0" x2=${x(0)} y2=${SIZE} />
+      ${answer === undefined ? nothing : TICKS.map(([at, up]) => svg`<text class="tick" x=${x(at) + (up ? 12 : -7 * at)} y=${y(up) + (up ? 0 : 19)}>${at + up < 0 ? "−" : ""}${LIMIT}</text>`)}
       ${found.map(key)}
       <g class="query"><line x1=${x(0)} y1=${y(0)} x2=${x(across)} y2=${y(up)} />
         <circle class="handle" r="28" cx=${x(across)} cy=${y(up)} /><circle r="11" cx=${x(across)} cy=${y(up)} /></g></svg>
     ${shareList(found.map(({token, listed = token, weight}) => ({token: listed, weight})), {label: "The query looks at"})}
     ${answer === undefined ? nothing : html`
-      <p class="retrieved" aria-hidden="true">Your answer: <b>${format(answer)} m</b>${note}</p>`}</div>
+      <p class="retrieved"><span aria-hidden="true">Your answer: <b>${format(answer)} m</b>${note}</span> ${backToText(widget)}</p>`}</div>
     ${widget.sentence({hidden: true})}`;
 }
 
@@ -105,9 +108,10 @@ export const softLookup = defineWidget({
   label: "A query that asks the harbours",
   key: "lookup",
   fields: ({query}) => ({...place(query), heat: decimal(1, {min: 0, max: 3, step: 0.05})}),
-  controls: () => [[slider("heat", "Temperature"), ...moves]],
+  controls: () => [[slider("heat", "Temperature")], moves],
   controlsBelow: true,
   model: ask,
+  started: (widget) => followSetUps(widget, "lookup"),
   sentence: summarize,
   view,
   challenges: {

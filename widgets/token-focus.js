@@ -5,6 +5,7 @@ import {menu, toggle} from "./lib/controls.js";
 import {defineWidget} from "./lib/define-widget.js";
 import {flag, integer} from "./lib/fields.js";
 import {formatPercent} from "./lib/numbers.js";
+import {backToText, followSetUps} from "./lib/set-up-links.js";
 import {wordGroup} from "./lib/words.js";
 
 // ---- Model ---------------------------------------------------------------------------------
@@ -69,7 +70,7 @@ function view({tokens, says, from, row, hidden}, widget) {
     ${wordGroup({words: tokens, chosen: from, label: "The word that looks", className: "from", choose})}
     <svg aria-hidden="true" preserveAspectRatio="none" viewBox="0 0 100 ${tokens.length}">${WAY}${row.map(arrow)}</svg>
     <ol class="to" aria-hidden="true">${row.map(target)}</ol></div>
-    <p class="says">${says}</p>
+    <p class="says">${says} ${backToText(widget)}</p>
     <p class=${total === 100 ? "rounding" : "rounding needed"}>
       Rounded as shown, the weights may not seem to sum to 100 %. They do.</p>
     ${widget.sentence({hidden: true})}`;
@@ -93,6 +94,7 @@ export const tokenFocus = defineWidget({
       ...[changeOf(data, state)].filter(Boolean).map(({field, label}) => toggle(field, label))]
   ],
   model: looks,
+  started: (widget) => followSetUps(widget, "focus"),
   sentence: summarize,
   view,
   challenges: {

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from course.page.cell_output import show_markdown
 from course.problems import Problem
 
@@ -9,8 +11,13 @@ from . import learner
 from .task import Task, tasks_of
 
 
-def show_exercises(module: str) -> None:
-    """Show each task of ``module`` with folded hints and solution, and the command to check it."""
+def show_exercises(
+    module: str, *, only: Collection[str] = (), without: Collection[str] = ()
+) -> None:
+    """Show each task of ``module`` with folded hints and solution, and the command to check it.
+
+    ``only``: names of those to show, in a box, without the command; ``without``: of those not to.
+    """
     path = learner.file_of(module)
     tasks = tasks_of(module)
     try:
@@ -18,9 +25,12 @@ def show_exercises(module: str) -> None:
     except Problem as problem:  # a learner's syntax error must not stop the render
         show_markdown(f"```text\n{problem}\n```")
         return
-    parts = [f"Complete the functions in `{learner.shown(path)}`, and check them with:"]
-    parts.append(f"```bash\npython3 -m course exercise {module}\n```")
-    parts += [_exercise(tasks[name], written[name]) for name in tasks if name in written]
+    parts = []
+    if not only:
+        parts.append(f"Complete the functions in `{learner.shown(path)}`, and check them with:")
+        parts.append(f"```bash\npython3 -m course exercise {module}\n```")
+    names = [name for name in tasks if name in (only or tasks) and name not in without]
+    parts += [_exercise(tasks[name], written[name]) for name in names if name in written]
     show_markdown("\n\n".join(parts))
 
 

@@ -17,11 +17,11 @@ EXAMPLES = [
     ("the cat sat on the mat", 2, "Who sat? The cat did."),
     (
         "the trophy did not fit in the suitcase because it was too big", 9,
-        "As you read it: too big to go in, so “it” is the trophy.",
+        "A human reader knows: too big to go in, so “it” is the trophy.",
     ),
     (
         "the trophy did not fit in the suitcase because it was too small", 9,
-        "As you read it: too small to hold it, so “it” is the suitcase.",
+        "A human reader knows: too small to hold it, so “it” is the suitcase.",
     ),
     (
         "the keys near the cabinet are red", 5,
@@ -29,15 +29,15 @@ EXAMPLES = [
     ),
     (
         "the cat sat on the mat because it was warm", 7,
-        "As you read it: warm, not tired, so “it” is the mat.",
+        "A human reader knows: warm, not tired, so “it” is the mat.",
     ),
     (
         "the suitcase did not fit in the trophy because it was too big", 9,
-        "As you read it: too big to go in, so “it” is the suitcase.",
+        "A human reader knows: too big to go in, so “it” is the suitcase.",
     ),
     (
         "the suitcase did not fit in the trophy because it was too small", 9,
-        "As you read it: too small to hold it, so “it” is the trophy.",
+        "A human reader knows: too small to hold it, so “it” is the trophy.",
     ),
 ]  # fmt: skip
 

@@ -96,3 +96,30 @@ def test_sentences_heads_and_words_show_the_model_s_weights(open_page):
         causal.uncheck()
         assert_right(page, 1, -1)  # it has fewer heads: the last choice stays their mean
         assert select(page, "Head").input_value() == "mean of all heads"
+
+
+def test_links_in_the_text_set_the_picture_and_lead_back(open_page):
+    """Each link that stands on the page, and the row that it promises."""
+    promised = {
+        "?focus.sentence=2&focus.head=4&focus.crossed=1": (2, 4, crossed_maps(2, 1)[4, 9]),
+        "?focus.word=1.1": (1, 3, maps("masked", 1)[3, 1]),
+        "?focus.word=1.7": (1, 3, maps("masked", 1)[3, 7]),
+        "?focus.sentence=6&focus.head=4&focus.lent=1": (6, 4, lent_maps(6)[4, 9]),
+        "?focus.sentence=5&focus.head=4&focus.lent=1": (5, 4, lent_maps(5)[4, 9]),
+    }
+    with open_page(LESSON) as page:
+        page.evaluate(
+            "() => document.querySelectorAll('details.answer').forEach((d) => (d.open = true))"
+        )
+        links = page.locator(f"a.set-up[href$='{WIDGET}']")
+        hrefs = links.evaluate_all("(all) => all.map((a) => a.getAttribute('href'))")
+        assert {href.removesuffix(WIDGET) for href in hrefs} == set(promised)
+        for number, href in enumerate(hrefs):
+            sentence, head, row = promised[href.removesuffix(WIDGET)]
+            links.nth(number).evaluate("(link) => link.click()")
+            assert_right(page, sentence, head, row=row.tolist())
+            expect(page.locator(WIDGET)).to_be_in_viewport(ratio=0.5)
+            expect(select(page, "Sentence")).to_be_focused()
+            page.locator(f"{WIDGET} a.back").click()
+            expect(links.nth(number)).to_be_focused()
+            expect(page.locator(f"{WIDGET} a.back")).to_have_count(0)

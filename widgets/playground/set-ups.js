@@ -1,21 +1,16 @@
 // The page's links "Try it", which set the playground up, start the training, and lead back to the text.
 
 import {html, nothing} from "../../assets/vendor/lit.js";
+import {setUpLinks} from "../lib/set-up-links.js";
 import {cameTo, play} from "./bench.js";
 import {TASKS} from "./tasks.js";
 
 /** Hears presses of `a.set-up` that lead to this widget, with its fields as "key.name" in their address. */
 export function setUps(widget, key) {
-  const {data: {bench}, fields, listen, root} = widget;
-  listen(document, "click", (event) => {
-    const link = event.target.closest?.("a.set-up");
-    const isElsewhere = event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey; // a new tab or window
-    if (!link || isElsewhere || link.hash !== `#${root.closest(".widget")?.id}`) return;
-    event.preventDefault();
-    const query = new URLSearchParams(link.search);
-    const value = (name) => fields[name].parse(query.get(`${key}.${name}`) ?? "") ?? fields[name].value;
+  const {data: {bench}, root} = widget;
+  setUpLinks(widget, key, (link, state) => {
     bench.cameFrom = link;
-    train(widget, {...Object.fromEntries(Object.keys(fields).map((name) => [name, value(name)])), pace: widget.state.pace});
+    train(widget, {...state, pace: widget.state.pace});
     root.querySelector(".training").scrollIntoView();
     root.querySelector(".train").focus({preventScroll: true});
   });
