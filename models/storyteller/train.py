@@ -16,7 +16,7 @@ from torch import Tensor
 
 from models.storyteller.books import LENGTH, prepare
 from models.storyteller.card import update
-from models.storyteller.model import FILE, load_storyteller
+from models.storyteller.model import FILE
 from models.storyteller.muon import Muon
 from models.storyteller.scores import bits_per_byte, held_out_loss, score_heads
 from models.storyteller.write import write
@@ -48,7 +48,7 @@ def train(workdir: Path, report: Report, *, text: Path) -> None:
         seeds[str(seed)] = {"seconds": round(seconds)} | scored(folder, steps, held)
     (HERE / "weights").mkdir(exist_ok=True)
     final = load(workdir / "0" / f"{STEPS[0]:05}.safetensors")
-    save(final, FILE, bits=8)
+    save(final, HERE / "weights" / FILE.name, bits=8)
     write_scores(seeds, tokens, held)
     update()
 
@@ -71,7 +71,7 @@ def scored(folder: Path, steps: int, held: dict[str, Tensor]) -> dict:
 def write_scores(seeds: dict[str, dict], tokens: Tensor, held: dict[str, Tensor]) -> None:
     path = HERE / "scores" / "storyteller.json"
     path.parent.mkdir(exist_ok=True)
-    model = load_storyteller()
+    model = load(HERE / "weights" / FILE.name)
     found = {
         "weights": sum(p.numel() for p in model.parameters()),
         "tokens": len(tokens),
