@@ -44,7 +44,7 @@ def additive_scores(Q, K, w):
     between -1 and 1 with `np.tanh`, and take the dot product with `w`, a vector that training
     finds. Score every query with every key, without a loop. No softmax yet.
 
-    Shapes: `Q` (L, h), `K` (S, h), `w` (h,).
+    Shapes: `Q` (L, h) and `K` (S, h), with h numbers in each query and key; `w` (h,).
 
     Return: the scores (L, S).
     """
