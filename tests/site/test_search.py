@@ -29,7 +29,7 @@ PLACES = {
     "row that sees nothing": M("m05_masks", "sec-empty"),
     "mask conventions pytorch": M("m05_masks", "translate-a-mask-into-pytorchs-three-conventions"),
     "two texts": M("m05_masks", "sec-cross"),
-    "temperature": M("m02_query_key_value", "sec-play"),
+    "temperature": M("m02_query_key_value", "sec-limit"),
     "split into heads": M("m06_multi_head", "split-into-heads"),
     "translate french": "models.html#alignment",
     "storyteller": "models.html#storyteller",

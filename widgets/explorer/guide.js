@@ -47,7 +47,7 @@ function stepOf(m, widget, step) {
     case 1: return {told: html`The model guesses that ${boxed(first.text, m)} ${entry.causal ? "comes next" : "stands there"}. A <b>head</b> is a small part of the model that looks back at ${entry.causal ? "earlier" : "other"} words: see the arc. Type a text above, or go on with this one.`, presses: [["Go on with this text", () => leave(widget, {guide: 2}, CHOSEN_WORD)]]};
     case 2: return {told: html`<b>Press a word</b>, best ${boxed(wordAt(m), {...m, at: -1})}${entry.causal && at === pieces.length - 1 ? ", the last one" : ""}: arcs show where each of the model’s ${count} heads looks from there.`};
     case 3: return m.isOwn ? ownStep(m, widget)
-      : {told: html`<b>Press a head</b>, a square below. Its rows are the words that look, darker where they look more. Try ${name}, in the dashed frame.`};
+      : {told: html`<b>Press a head</b>, a square below. Rows are words that look, darker where they look more. Try ${name}, in the dashed frame.`};
     case 4: return {told: html`Head ${name} looks from ${token(at)} at ${token(to)}, ${chance(row[to])}, and takes what it finds into the guess. What will the model guess without it?`, presses: [[`Switch head ${name} off`, () => leave(widget, {off: [name], head: name, guide: 5}, ".guide [role]")]]};
     default: return {told: whole ? html`Without head ${reading.off.map(([layer, head]) => nameOf({layer, head})).join(" and ")}, ${boxed(whole.text, m)} ${fate(whole)}${
       whole.text === first.text ? "" : html`; first is now ${boxed(first.text, m)}${entry.kind === "storyteller" && BEGINS.test(first.text) ? ", which begins a word" : ""}, with ${chance(first.share)}`}. ${set(deedOf(m, widget), m)} ${moral(whole)}` : m.isRead ? html`All heads are on again: ${boxed(first.text, m)} has ${chance(first.share)}. <b>Press another head</b>${entry.kind === "storyteller" && reading.text === entry.examples[0].text ? ", 2.4 for one" : ""}, and switch that off.` : "Reading the text without it …", presses: NEXT.map(([title, fold]) => [title, () => goOn(widget, fold)])};
@@ -59,7 +59,7 @@ const fate = ({share, now}) => (chance(share) === chance(now) ? `keeps ${chance(
 
 /** What the switch has shown: a need, or none. */
 const moral = ({share, now}) => (now < share / 2 ? html`<b>This is how you know what a head does: see where it looks, take it away, and see what changes.</b>`
-  : now > 0.8 * share && now < 1.25 * share ? "So this guess hardly needs it, however dark its arcs." : nothing);
+  : now > 0.8 * share && now < 1.25 * share ? "So this guess hardly needs it." : nothing);
 
 /** Whether a text of the reader's shows little: a guess below 10 %, or no push of 1. */
 const isWeak = ({entry, guesses, pushes, isAll, isSettled, reading}) => entry.kind === "storyteller" && isAll && isSettled && (guesses[0].share < LITTLE || pushes.heads[strongest(pushes)] < 1) && entry.examples.every(({text}) => text !== reading.text);
