@@ -76,7 +76,7 @@ const wordAt = ({entry, pieces, at}) => (entry.kind === "storyteller" ? toWords(
 function ownStep(m, widget) {
   const isSeeking = m.isSought && !m.needed;
   return {
-    told: html`<b>Press a head</b>, a square below: its arcs will stand alone. Which one does this guess need? Let the page try: it switches off each in turn.`,
+    told: html`<b>Press a head</b>, a square below: its arcs will stand alone. Which one does this guess need? The page can try each in turn.`,
     presses: [[isSeeking ? SEEKING : SEEK, () => isSeeking || seek(widget)]]
   };
 }
