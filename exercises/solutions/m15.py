@@ -93,16 +93,19 @@ def choices(rng, size):
 def heads(rng, size):
     """Make one head's queries, keys and values, and what ``choices`` gives of cheap scores.
 
-    In size 5 scaled dot products come near 1,000, in size 7 near −1,000, and in size 6 near one or
-    the other, by the query.
+    In size 5 scaled dot products are near 800, in size 7 near −800, and in size 6 near one or the
+    other, by the query. In size 8 the first token's are near 800 and all others near −800, and the
+    last query misses the first token. In these sizes D is 4, so that float32 has every score.
     """
     _, cheap, kept = choices(rng, size)
-    L, D = len(cheap), 4 + size % 3
+    L, D = len(cheap), 4 if size > 4 else 4 + size % 3
     query, key = (rng.integers(-8, 9, size=(L, D)) / 4 for _ in range(2))
-    if size in (5, 6, 7):
-        query[:, 0], key[:, 0] = 40, (-40 if size == 7 else 40) * (D / 4) ** 0.5
+    if size > 4:
+        query[:, 0], key[:, 0] = 40, -40 if size > 6 else 40
     if size == 6:
         query[1::2, 0] = -40
+    if size == 8:  # a query that misses the first token chooses another beside itself
+        key[0, 0], kept = 40, max(kept, 2)
     value = rng.integers(-20, 21, size=(L, D + 1 if size > 1 else 3)) / 4
     return query, key, value, cheap, kept
 
@@ -174,6 +177,10 @@ def largest_chosen(scores, cheap, kept):
     return np.where(chosen, scores, -np.inf).max(axis=1, keepdims=True)
 
 
+def largest_of_all(query, key):
+    return (query @ key.T).max(axis=1, keepdims=True) / np.sqrt(query.shape[1])
+
+
 def tokens_missed(scores, cheap, kept):
     visible = np.arange(1, len(scores) + 1)
     return np.maximum(visible - kept, 0) / visible
@@ -227,6 +234,10 @@ TASKS = [
             "scores of 1,000 are too large for exp, and those of −1,000 too small: take away each "
             "row's largest score first":
                 lambda *head: attended(*head, largest=0),
+            "you took away the largest score of all tokens; one that isn't chosen may be far "
+            "larger: take away the largest of the chosen ones":
+                lambda query, key, *rest: attended(
+                    query, key, *rest, largest=largest_of_all(query, key)),
         },
     ),
     Task(

@@ -8,7 +8,7 @@ from __future__ import annotations
 import copy
 import json
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor, wait
 from multiprocessing import get_context
 from multiprocessing.sharedctypes import SynchronizedArray
@@ -51,6 +51,8 @@ JOBS = {
     "crowd": ("softmax", "corrects"),
 }
 SHIPPED = ("both", "moves", "tab")
+# Asked in a row, the later questions leave no note within a window of eight tokens.
+ALONE = [("moves", name) for name in ("softmax", "window", "chosen")]
 RATES, STACK_RATES = (1e-2, 2e-2, 4e-2, 8e-2, 1.6e-1), (5e-3, 1e-2, 2e-2)
 CROWD_RATES = (2.5e-3, 5e-3, 1e-2, 2e-2, 4e-2)  # a table does best at low ones
 SEEDS, TUNED_ON = range(5), (100, 101)
@@ -143,6 +145,8 @@ def trained(workdir: Path, task: str, name: str) -> dict:
     }
     if task == "tab" and "fades" in name:
         found["held open"] = [scores_of(held(model, PAY, keep=1.0), task) for model in models]
+    if (task, name) in ALONE:
+        found["alone"] = [alone(model) for model in models]
     if seeds := TRAINED_LONGER.get((task, name)):
         longer = run.models(rate, range(seeds), LONGER)
         found["longer"] = [scores_of(model, task) for model in longer]
@@ -230,6 +234,39 @@ def scores_of(model: Porter, task: str) -> list[float]:
         is_right = model(text).argmax(-1) == text.answers
         shares.append(round(is_right[text.words == question].float().mean().item(), 4))
     return shares
+
+
+@torch.no_grad()
+def alone(model: Porter) -> list[float]:
+    """Return the share of *moves* that is right if nothing but the notes stands before a question.
+
+    For each number of guests, of the same texts as in ``scores_of``.
+    """
+    shares = []
+    for guests in COUNTS:
+        right = [model(text)[:, -1].argmax(-1) == text.answers[:, -1] for text in one_asked(guests)]
+        shares.append(round(torch.stack(right).float().mean().item(), 4))
+    return shares
+
+
+def one_asked(guests: int) -> Iterator[Text]:
+    """Yield the unseen texts of *moves* with one question each: with the first, the second, ..."""
+    text, notes = unseen_texts("moves", guests), 2 * guests
+    for i in range(notes, text.words.shape[1]):
+        yield Text(*(torch.cat([part[:, :notes], part[:, i : i + 1]], 1) for part in text))
+
+
+def blind_to_others() -> float:
+    """Return the share right of softmax, first seed, if a question sees its own guest's notes only.
+
+    With the most guests, each question alone, as in ``alone``.
+    """
+    right = []
+    for text in one_asked(COUNTS[-1]):
+        of_others = text.guests[:, :, None] != text.guests[:, None]
+        shown, _ = looked_at(load("moves", "softmax"), text, of_others)
+        right.append(shown[:, -1].argmax(-1) == text.answers[:, -1])
+    return torch.stack(right).float().mean().item()
 
 
 @torch.no_grad()

@@ -375,6 +375,15 @@ cheap, -np.inf -> cheap, -100
 np.sqrt(D) -> np.sqrt(L)
 np.sqrt(D) -> D
 scores.max(axis=1, keepdims=True) -> scores.max()
+scores.max(axis=1, keepdims=True) -> (query @ key.T / np.sqrt(D)).max(axis=1, keepdims=True)
+scores.max(axis=1, keepdims=True) ->
+    np.where(causal, query @ key.T / np.sqrt(D), -np.inf).max(axis=1, keepdims=True)
+scores.max(axis=1, keepdims=True) -> (query @ key.T / np.sqrt(D)).mean(axis=1, keepdims=True)
+scores.max(axis=1, keepdims=True) -> np.median(query @ key.T / np.sqrt(D), axis=1, keepdims=True)
+scores.max(axis=1, keepdims=True) -> (query @ key.T / np.sqrt(D)).min(axis=1, keepdims=True)
+scores.max(axis=1, keepdims=True) -> np.where(seen, scores, np.inf).min(axis=1, keepdims=True)
+scores.max(axis=1, keepdims=True) -> (query @ key.T / np.sqrt(D))[:, :1]
+scores.max(axis=1, keepdims=True) -> np.diag(query @ key.T / np.sqrt(D))[:, None]
 min(kept, L) -> kept % L
 m15.missed
 return missed(scores, cheap, kept + 1)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+import torch.nn.functional as F
 
 from course.exercises.task import tasks_of
 from tests.exercises.held import SEEDS, assert_accepted
@@ -27,6 +28,34 @@ def by_argpartition(scores, cheap, kept):
     return shares
 
 
+def by_torch_in_float32(query, key, value, cheap, kept):
+    query, key, value, cheap = (
+        torch.from_numpy(part).float() for part in (query, key, value, cheap)
+    )
+    causal = torch.ones_like(cheap).bool().tril()
+    best = cheap.masked_fill(~causal, -torch.inf).topk(min(kept, len(cheap))).indices
+    chosen = torch.zeros_like(causal).scatter(1, best, True) & causal
+    heads = (part[None] for part in (query, key, value))
+    return F.scaled_dot_product_attention(*heads, attn_mask=chosen[None])[0]
+
+
+def by_numpy_in_float32(query, key, value, cheap, kept):
+    """Hide by adding a very low number."""
+    query, key, value = (part.astype(np.float32) for part in (query, key, value))
+    causal = np.tril(np.ones(cheap.shape, dtype=bool))
+    hidden = np.where(causal, cheap, -np.inf)
+    least = np.sort(hidden, axis=1)[:, -min(kept, len(cheap))][:, None]
+    hide = np.where(causal & (hidden >= least), 0, -1e9).astype(np.float32)
+    scores = query @ key.T / np.float32(query.shape[1]) ** 0.5 + hide
+    e = np.exp(scores - scores.max(axis=1, keepdims=True))
+    return e / e.sum(axis=1, keepdims=True) @ value
+
+
+@pytest.mark.parametrize("answer", [by_torch_in_float32, by_numpy_in_float32])
+def test_attention_in_float32_is_accepted(answer):
+    assert_accepted(TASKS["chosen_attention"], answer)
+
+
 @pytest.mark.parametrize("answer", [by_topk_in_torch, by_argpartition])
 def test_a_choice_in_another_style_is_accepted(answer):
     assert_accepted(TASKS["missed"], answer)
@@ -39,3 +68,11 @@ def test_inputs_keep_what_the_task_says_of_them(seed):
     assert -1000 <= min(scores.min() for scores, _, _ in made) < -900
     assert all(len(np.unique(cheap)) == cheap.size for _, cheap, _ in made)
     assert any(kept > len(cheap) for _, cheap, kept in made)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_dot_products_are_no_larger_than_the_task_says(seed):
+    made = TASKS["chosen_attention"].cases(seed)
+    scores = [query @ key.T / query.shape[1] ** 0.5 for query, key, *_ in made]
+    assert 700 < max(each.max() for each in scores) <= 1000
+    assert -1000 <= min(each.min() for each in scores) < -700

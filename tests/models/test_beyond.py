@@ -64,6 +64,8 @@ def test_shipped_scores_are_found_again(task, name):
     model, found = train.load(task, name), SCORES[task][name]
     assert train.scores_of(model, task) == pytest.approx(found["right"][0], abs=0.003)
     assert found["parameters"] == sum(p.numel() for p in model.parameters())
+    if "alone" in found:
+        assert train.alone(model) == pytest.approx(found["alone"][0], abs=0.003)
     if "held open" in found:
         opened = train.scores_of(train.held(model, PAY, keep=1.0), task)
         assert opened == pytest.approx(found["held open"][0], abs=0.003)
@@ -75,6 +77,19 @@ def test_every_seed_has_a_score_and_every_kind_its_best_rate(task, name):
     assert len(found["right"]) == len(train.SEEDS)
     assert list(found["tuned"]) == [str(rate) for rate in train.rates_of(task)]
     assert ("longer" in found) == ((task, name) in train.TRAINED_LONGER)
+    assert len(found.get("alone", ())) == len(train.SEEDS) * ((task, name) in train.ALONE)
+
+
+def test_a_question_alone_stands_after_all_notes_and_no_other_question():
+    asked = list(train.one_asked(4))
+    whole = train.unseen_texts("moves", 4)
+    assert len(asked) == 4
+    for i, text in enumerate(asked):
+        assert text.words.shape == (train.TESTS, 9)
+        assert (text.words == ROOM).sum(1).eq(1).all()
+        for part, told in zip(text, whole, strict=True):
+            assert part[:, :8].equal(told[:, :8])
+            assert part[:, -1].equal(told[:, 8 + i])
 
 
 @pytest.mark.parametrize(("task", "kind"), [("tab", "softmax"), ("coffees", "adds")])
