@@ -28,7 +28,8 @@ const changeOf = ({changes}, {sentence, causal}) => (causal ? null : changes[sen
  * Where the chosen word looks: {tokens, from, row: weights, hidden: which words it can't see}.
  * sentences: [{tokens, focus, says}]; models: {masked, causal}, each {heads: names, weights:
  * [sentence][head][from][to]}. Beyond the last head stands their mean. data.changes: for a
- * sentence a change to the model `masked`, {field, label, says, weights}, or null.
+ * sentence a change to the model `masked`, {field, label, says, weights}, or null. What a sentence
+ * says is of its own focus.
  */
 export function looks(data, state) {
   const {sentence, word: chosen, head, causal} = state;
@@ -39,7 +40,7 @@ export function looks(data, state) {
   const maps = isChanged ? change.weights : modelOf(data, state).weights[sentence];
   const used = head < maps.length ? [maps[head]] : maps;
   const row = tokens.map((_, to) => used.reduce((sum, map) => sum + map[from][to], 0) / used.length);
-  return {tokens, says: isChanged ? change.says : says, from, row, causal, isChanged, hidden: tokens.map((_, to) => causal && to > from)};
+  return {tokens, says: isChanged ? change.says : from === focus ? says : "", from, row, causal, isChanged, hidden: tokens.map((_, to) => causal && to > from)};
 }
 
 const mostOf = ({row, hidden}) =>
@@ -76,6 +77,17 @@ function view({tokens, says, from, row, hidden}, widget) {
     ${widget.sentence({hidden: true})}`;
 }
 
+/** By widget: the changes that a link of the text has shown. From then on they can be ticked. */
+const shown = new WeakMap();
+
+function offered({data, state, root}) {
+  const change = changeOf(data, state);
+  if (!change) return [];
+  const fields = shown.get(root) ?? new Set();
+  if (state[change.field]) shown.set(root, fields.add(change.field));
+  return fields.has(change.field) ? [toggle(change.field, change.label)] : [];
+}
+
 export const tokenFocus = defineWidget({
   name: "token-focus",
   label: "Where a word looks",
@@ -88,10 +100,10 @@ export const tokenFocus = defineWidget({
     crossed: flag(false),
     lent: flag(false)
   }),
-  controls: ({data, state}) => [
+  controls: ({data, state, root}) => [
     [menu("sentence", "Sentence", data.sentences.map(({tokens}) => tokens.join(" ")))],
     [menu("head", state.causal ? "Head of the causal model" : "Head", [...modelOf(data, state).heads, "mean of all heads"]),
-      ...[changeOf(data, state)].filter(Boolean).map(({field, label}) => toggle(field, label))]
+      ...offered({data, state, root})]
   ],
   model: looks,
   started: (widget) => followSetUps(widget, "focus"),

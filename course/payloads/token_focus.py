@@ -84,7 +84,7 @@ def change(sentence: int) -> dict[str, Any] | None:
         other = EXAMPLES[CROSSED[sentence]][0].split()
         return {
             "field": "crossed",
-            "label": "Keys from the other ending",
+            "label": f"Keys from “… too {other[-1]}”",
             "says": f"The queries are those of “… too {words[-1]}”, "
             f"the keys those of “… too {other[-1]}”.",
             "weights": crossed_maps(sentence, CROSSED[sentence]),

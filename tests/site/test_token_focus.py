@@ -11,6 +11,8 @@ WIDGET = "#token-focus"
 WORDS = f"{WIDGET} [role=radio]"
 WIDTHS = """(lines) => lines.map((line) => parseFloat(getComputedStyle(line).strokeWidth))"""
 
+SET = f"(changes) => document.querySelector('{WIDGET} .token-focus').set(changes)"
+
 
 def select(page, name):
     return page.locator(WIDGET).get_by_role("combobox", name=name, exact=True)
@@ -57,13 +59,16 @@ def test_sentences_heads_and_words_show_the_model_s_weights(open_page):
             page.keyboard.press(key)
             assert_right(page, 1, -1)
             assert focus(page) == at
+            assert not page.locator(f"{WIDGET} .says").inner_text()  # that is of the pronoun
             assert page.evaluate("document.activeElement.ariaChecked") == "true"
         assert page.locator(f"{WORDS}[tabindex='0']").count() == 1
 
         select(page, "Head").select_option(index=4)
         page.locator(WORDS).nth(9).click()
-        keys = page.locator(WIDGET).get_by_role("checkbox", name="Keys from the other ending")
-        keys.check()
+        keys = page.locator(WIDGET).get_by_role("checkbox", name="Keys from “… too small”")
+        expect(keys).to_have_count(0)  # not before a link of the text has shown it
+        page.evaluate(SET, {"crossed": True})
+        expect(keys).to_be_checked()
         row = crossed_maps(1, 2)[4, 9].tolist()
         assert row[7] > 0.6 > 0.1 > row[1]
         assert_right(page, 1, 4, row=row)
@@ -71,13 +76,19 @@ def test_sentences_heads_and_words_show_the_model_s_weights(open_page):
         expect(keys).to_have_count(0)
         assert_right(page, 6, 4)
         asks = page.locator(WIDGET).get_by_role("checkbox", name="“suitcase” asks like “trophy”")
-        asks.check()
+        expect(asks).to_have_count(0)
+        page.evaluate(SET, {"lent": True})
+        expect(asks).to_be_checked()
         row = lent_maps(6)[4, 9].tolist()
         assert row[7] > 0.8 > 0.1 > row[1]
         assert_right(page, 6, 4, row=row)
         select(page, "Sentence").select_option(index=1)
         keys.uncheck()
         assert_right(page, 1, 4)
+        expect(keys).to_be_visible()  # from then on it can be ticked
+        keys.check()
+        assert_right(page, 1, 4, row=crossed_maps(1, 2)[4, 9].tolist())
+        keys.uncheck()
         select(page, "Head").select_option(index=len(names) - 1)
 
         page.locator(".causal-switch").evaluate("(at) => (at.closest('details').open = true)")

@@ -59,6 +59,10 @@ def test_a_sentence_starts_at_its_own_focus():
         assert (found["from"], found["says"]) == (focus, says)
 
 
+def test_what_a_sentence_says_is_of_its_focus():
+    assert look(word={"sentence": 1, "token": 7})["says"] == ""
+
+
 def test_beyond_the_last_head_is_the_mean():
     assert look(head=8) == look(head=6)
     assert look(head=8)["row"] == pytest.approx(maps("masked", 1)[-1, 9].tolist(), abs=6e-6)
