@@ -16,8 +16,8 @@ def soft_lookup(query, keys, values, temperature):
     value. Scores may be in the thousands, and then `exp` gives infinity. Subtract the largest score
     from all of them first: the weights stay as they are.
 
-    Shapes: `query` (d,), so d numbers; `keys` (S, d), S keys of d numbers; `values` (S, d_v);
-    `temperature` is a number ≥ 0.
+    Shapes: `query` (d,), so d numbers; `keys` (S, d), S keys of d numbers; `values` (S, d_v), a
+    value of d_v numbers for each key; `temperature` is a number ≥ 0.
     Return: the answer (d_v,).
     """
     ...
