@@ -9,12 +9,11 @@ import {benchOf, drawnPart, follow} from "./playground/bench.js";
 import {chart} from "./playground/chart.js";
 import {headMaps} from "./playground/heads.js";
 import {looked, offInWords, summarize, titleOf} from "./playground/look.js";
-import {controls, thousands, training} from "./playground/panel.js";
+import {backLink, controls, setUps, thousands, training} from "./playground/panel.js";
 import {ENOUGH, LONGEST} from "./playground/reading.js";
 import {PARTS, fieldsOf, openingOf} from "./playground/spec.js";
 import {followMark, strip} from "./playground/strip.js";
 import {TASKS} from "./playground/tasks.js";
-import {backLink, setUps} from "./playground/set-ups.js";
 
 // ---- View ------------------------------------------------------------------------------------
 

@@ -71,3 +71,11 @@ export function recorded(task, steps) {
     };
   });
 }
+
+/** Of each head, the step since which its line names the pattern that it names at the end. */
+export function since(task, seed) {
+  const run = runOf(specOf({task, seed}));
+  const {steps} = TASKS[task];
+  while (run.step < steps) run.goOn();
+  return run.look(steps, [], 0).follows.map((one) => one.since);
+}

@@ -19,7 +19,7 @@ from models.training import Report
 ROOT = Path(__file__).parents[2]
 SCORES = Path(__file__).parent / "scores.json"
 CHUNK = 20  # steps between two reports
-RECORDED = [0, 50, 100, 115, 125, 150, 175, 200, 300]
+RECORDED = [0, 50, 100, 121, 150, 200, 300]
 
 # By task: a name for each change of its opening, the change, and how many seeds.
 CHANGES: dict[str, dict[str, tuple[dict[str, Any], int]]] = {
@@ -28,6 +28,7 @@ CHANGES: dict[str, dict[str, tuple[dict[str, Any], int]]] = {
         "one layer": ({"layers": 1}, 4),
         "no positions": ({"positions": "none"}, 3),
         "no positions, no mask": ({"positions": "none", "mask": False}, 2),
+        "no positions, 1,000 steps": ({"positions": "none", "most": 1000}, 3),
         "no positions, 2,000 steps": ({"positions": "none", "most": 2000}, 3),
         "no scale": ({"scale": False}, 3),
         "no scale, rate 0.001, 2,000 steps": ({"scale": False, "rate": 0.001, "most": 2000}, 3),
@@ -91,8 +92,10 @@ def train(workdir: Path, report: Report) -> None:
 
 
 def measured(page: Any, workdir: Path, report: Report) -> dict[str, Any]:
-    """Collect {recorded, tasks: {task: {change: [what came of each seed]}}}."""
+    """Collect {recorded, since, tasks: {task: {change: [what came of each seed]}}}."""
     found: dict[str, Any] = {"recorded": page.evaluate("(s) => m.recorded('repeat', s)", RECORDED)}
+    seeds = range(CHANGES["repeat"]["opening"][1])
+    found["since"] = [page.evaluate("(seed) => m.since('repeat', seed)", seed) for seed in seeds]
     found["tasks"] = {task: {name: [] for name in changes} for task, changes in CHANGES.items()}
     for i, (task, name, spec) in enumerate(runs()):
         kept = workdir / f"{task}-{name.replace(' ', '-').replace(',', '')}-{spec['seed']}.json"
@@ -110,7 +113,8 @@ def measured(page: Any, workdir: Path, report: Report) -> dict[str, Any]:
 def written(found: dict[str, Any]) -> str:
     """Write a line for each training, so that a change of one is a change of one line."""
     lines = [json.dumps(one) for one in found["recorded"]]
-    text = '{\n"recorded": [\n' + ",\n".join(lines) + '\n],\n"tasks": {\n'
+    text = '{\n"recorded": [\n' + ",\n".join(lines) + "\n],\n"
+    text += f'"since": {json.dumps(found["since"])},\n"tasks": {{\n'
     tasks = []
     for task, changes in found["tasks"].items():
         names = [

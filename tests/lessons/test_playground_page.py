@@ -88,8 +88,12 @@ def test_without_positions_sorting_misses_the_first_answer_alone(page):
     assert all(run["right"][9] < 0.1 for run in runs)
     others = [share for run in runs for share in run["right"][10:]]
     assert fmean(others) > 0.9
-    first = fmean(run["right"][9] for run in runs)
-    assert shows(page, TASKS_SECTION, mean("sort", "no positions"), share(first))
+    first = share(fmean(run["right"][9] for run in runs))
+    assert shows(page, TASKS_SECTION, mean("sort", "no positions"), mean("sort", "opening"))
+    assert shows(page, TASKS_SECTION, first), "in the answers to the challenges"
+    assert first not in "".join(p.get_text() for p in page.select("#sort p, #sort li")), (
+        "which is a challenge"
+    )
 
 
 def test_without_a_mask_the_answer_is_looked_up():
@@ -109,7 +113,7 @@ def test_without_a_mask_the_other_head_takes_over_and_the_last_answer_is_missed(
     assert wrong > 0.3
     assert all(min(run["right"][6:23]) == 1 for run in runs)
     assert runs[0]["heads"][0]["next"] > 2 * runs[0]["heads"][1]["next"]
-    assert shows(page, TASKS_SECTION, share(wrong), share(runs[0]["without"][0]))
+    assert shows(page, TASKS_SECTION, share(wrong))
     on, off = (
         sum(one["maps"][1][i][i + 1] for one in looks for i in range(1, 23))
         for looks in examples([], [[0, 0]], mask=False)
@@ -117,17 +121,41 @@ def test_without_a_mask_the_other_head_takes_over_and_the_last_answer_is_missed(
     assert off > 1.3 * on
 
 
-def test_neither_head_waits_for_the_other(page):
-    """Only head 1.1 has its pattern at step 115; at step 150 head 2.1 has more of its own."""
-    (first, second), (later, overtook) = (
-        next(one["follows"] for one in RECORDED if one["step"] == step) for step in (115, 150)
+def test_head_1_1_begins_and_head_2_1_does_not_wait(page):
+    """With every seed; and at step 150 head 2.1 has more of its own."""
+    since = ALL["since"]
+    assert len(since) == len(SCORES["repeat"]["opening"])
+    ahead = [second - first for first, second in since]
+    assert min(ahead) > 0
+    (begun, none), (later, overtook) = (
+        next(one["follows"] for one in RECORDED if one["step"] == step)
+        for step in (since[0][0], 150)
     )
-    assert second["share"] is None
-    assert [first["says"], later["says"], overtook["says"]] == [HEADS[0], *HEADS]
+    assert none["share"] is None
+    assert [begun["says"], later["says"], overtook["says"]] == [HEADS[0], *HEADS]
     assert overtook["share"] > later["share"] + 0.1
-    assert shows(
-        page, TASKS_SECTION, *map(share, (first["share"], overtook["share"], later["share"]))
-    )
+    numbers = *map(str, since[0]), str(len(since)), str(min(ahead)), str(max(ahead))
+    shares = share(overtook["share"]), share(later["share"])
+    assert shows(page, TASKS_SECTION, *numbers, *shares)
+
+
+def test_without_positions_it_goes_on_to_learn(page):
+    """After 1,000 steps, the most that the widget trains; and head 1.1 as before."""
+    change = "no positions, 1,000 steps"
+    assert min(shares("repeat", change)) > 0.85
+    for run in SCORES["repeat"][change]:
+        assert run["heads"][0]["before, once"] < 0.3
+    assert shows(page, TASKS_SECTION, mean("repeat", change))
+    steps = len(page.select('a.set-up[href*="play.step=1000"]'))
+    assert steps == 1
+
+
+def test_an_experiment_is_never_blurred_and_no_goal_is_told_before(page):
+    told = page.select(".after-prediction a.set-up")
+    assert [link.get_text() for link in told] == ["train it to 1,000 steps"]
+    for prediction in page.select(".prediction"):
+        assert prediction.select("a.set-up")
+    assert not page.select('a.set-up[href*="layers=1&play.mask=0"]')
 
 
 def test_head_2_1_needs_head_1_1(page):

@@ -107,7 +107,30 @@ def test_at_the_last_step_it_says_so(open_page):
         expect(ends).to_have_text("Train on adds 50 steps. Step 1,000 is the last.")
         button(page, "Train on").click()
         expect(ends).to_have_text("Step 1,000 is the last.", timeout=WAIT)
-        expect(button(page, "Train on")).to_have_attribute("aria-disabled", "true")
+        for name in ("Train on", "One step"):
+            expect(button(page, name)).to_have_attribute("aria-disabled", "true")
+        button(page, "One step").press("Enter")
+        expect(ends).to_have_text("Step 1,000 is the last.")
+        assert value(page, "isStepping") is False
+
+
+def test_where_a_pattern_begins_is_marked_and_led_back_to(open_page):
+    """The marks stay where they are while a reader goes back."""
+    with open_page(f"{PAGE}?play.step=150&play.pace=0") as page:
+        page.wait_for_function(READ, timeout=WAIT)
+        since = scores()["since"][0]
+        ways = part(page, ".begins button")
+        expect(ways).to_have_text([f"{i}.1, step {step}" for i, step in enumerate(since, 1)])
+        expect(part(page, ".curve .begin")).to_have_count(4)
+        ways.first.press("Enter")
+        page.wait_for_function(READ, timeout=WAIT)
+        assert value(page, "step") == since[0]
+        expect(part(page, ".pattern")).to_contain_text(["the token before", "no pattern"])
+        expect(part(page, ".curve .begin")).to_have_count(4)
+        part(page, ".scrub input").fill(str(since[0] - 1))
+        expect(part(page, ".pattern").first).not_to_contain_text("the token before")
+        page.get_by_label("Compare with").select_option("1 layer")
+        expect(ways).to_have_count(0)
 
 
 def test_an_address_gives_the_same_training(open_page):
@@ -168,7 +191,7 @@ def test_try_it_trains_at_once_and_leads_back(open_page, width):
         trained_to(page, 3)
         assert [value(page, name) for name in ("spec.layers", "at")] == [1, 16]
         expect(page.get_by_label("Speed")).to_have_value("30 steps a second")
-        back = page.get_by_role("link", name="Back to the question")
+        back = page.get_by_role("link", name="Back to the text")
         expect(back).to_be_in_viewport()
         back.press("Enter")
         expect(link).to_be_focused()
@@ -194,7 +217,7 @@ def test_two_trainings_go_side_by_side_and_the_one_before_stays_dotted(open_page
         expect(before).to_have_count(0)
         layers(page, 2).check(force=True)
         expect(before).to_have_count(2)
-        expect(part(page, ".curves .note")).to_have_text("dotted: 1 layer")
+        expect(part(page, ".curves .note")).to_have_text("dotted: the training before (1 layer)")
         page.get_by_label("Compare with").select_option("no positions")
         expect(before).to_have_count(0)
 

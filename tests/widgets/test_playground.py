@@ -92,7 +92,8 @@ def test_a_lesson_may_offer_one_task_and_few_settings():
 
 
 PATTERNS = module("playground/patterns.js")
-FOLLOWED = "m.followed('repeat', x.examples, true)(x.maps.map((map) => Float64Array.from(map)))"
+SHARES = "m.sharesOf('repeat', x.examples, true)(x.maps.map((map) => Float64Array.from(map)))"
+FOLLOWED = f"m.named('repeat', {SHARES})"
 LENGTH = 24
 EQUAL = [[(j <= i) / (i + 1) for j in range(LENGTH)] for i in range(LENGTH)]
 
@@ -158,7 +159,7 @@ def test_a_pattern_that_only_some_rows_follow_is_not_named():
 def test_a_head_that_looks_at_places_is_not_said_to_look_for_tokens():
     """In rows of one period, eight back is what came after the same letter, whatever the letter."""
     found = followed([9] * 16, [looking_at(lambda i: i - 8)] * 16)
-    assert found["says"] == "to tokens 5 to 12 back"
+    assert found["says"] == "to tokens 4 to 11 back"
     assert found["share"] == pytest.approx(1)
     found = followed(PERIODS, [looking_at(lambda i: i - 1)] * 16)
     assert found["says"] == "to the token before, in the first round"

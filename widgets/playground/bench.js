@@ -22,9 +22,9 @@ export const benchOf = () => ({
   panel: "" // what the controls show
 });
 
-/** {losses, shares} of a training: of each step, before it learned from that step's rows. */
+/** {losses, shares} of a training: of each step, before it learned from that step's rows; since: the step at which each head's pattern began, if it has one. */
 export function runFor({runs}, key) {
-  if (!runs.has(key)) runs.set(key, {losses: [], shares: []});
+  if (!runs.has(key)) runs.set(key, {losses: [], shares: [], since: []});
   return runs.get(key);
 }
 export const lastOf = (bench, key) => runFor(bench, key).losses.length;
@@ -99,12 +99,14 @@ function keep({readings, worths}, question, reading) {
 function hearRecords(widget, {records, isDone}) {
   const {bench} = widget.data;
   for (const {key, step, loss, share, example, reading} of records) {
-    const {losses, shares} = runFor(bench, key);
+    const run = runFor(bench, key);
+    const {losses, shares} = run;
     const isNew = step === losses.length + 1;
     if (bench.playing) bench.again = isNew ? null : step; // the worker had forgotten it, and began again
     if (!isNew) continue;
     losses.push(loss);
     shares.push(share);
+    run.since = reading.follows.map((head) => head.since);
     keep(bench, {key, step, example}, reading);
   }
   bench.isDone = isDone;

@@ -5,7 +5,7 @@ import {html, nothing, svg} from "../../assets/vendor/lit.js";
 import {ENOUGH, meanAt} from "./reading.js";
 
 const [LEFT, TOP] = [46, 8];
-const sizeOf = ({change, isWide}) => ({width: isWide && !change ? 240 : 340, bottom: change ? 74 : 106}); // what is beside it needs room
+const sizeOf = ({change, isWide}) => ({width: isWide && !change ? 240 : 340, bottom: change ? 74 : 98}); // what is beside it needs room
 const [LOWEST, HIGHEST] = [-2, 1]; // powers of ten
 const height = (loss) => Math.max(LOWEST, Math.min(HIGHEST, Math.log10(loss)));
 const PARTS = [
@@ -45,7 +45,8 @@ function plot(part, m, choose) {
   const enough = part.name === "shares" ? svg`<line class="enough" x1=${LEFT} x2=${width - 8} y1=${y(ENOUGH)} y2=${y(ENOUGH)} />` : nothing;
   const curve = (side, i) => {
     const {raw, smooth} = pathsOf(side[part.name], part, x, y);
-    return svg`<path class=${i ? "raw other" : "raw"} d=${raw} /><path class=${i ? "mean other" : "mean"} d=${smooth} />`;
+    return svg`<path class=${i ? "raw other" : "raw"} d=${raw} /><path class=${i ? "mean other" : "mean"} d=${smooth} />
+      ${side.begins.map(([at]) => svg`<path class=${i ? "begin other" : "begin"} d="M${x(at)},${TOP - 4}V${bottom}" />`)}`;
   };
   const before = former ? svg`<path class="former" d=${pathsOf(former[part.name], part, x, y).smooth} />` : nothing;
   return html`<figure><figcaption>${part.title}</figcaption>
@@ -56,4 +57,10 @@ function plot(part, m, choose) {
 }
 
 export const chart = (m, widget) => html`<div class="curves">${PARTS.map((part) => plot(part, m, (step) => widget.set({step})))}
-  ${m.former ? html`<p class="note">dotted: ${m.former.says}</p>` : nothing}</div>`;
+  ${m.former ? html`<p class="note">dotted: the training before (${m.former.says})</p>` : nothing}${begins(m, widget)}</div>`;
+
+/** Where the patterns of a few heads begin, the first of them first, and ways back to there. */
+function begins({change, sides: [{begins: all, heads}]}, {set}) {
+  if (change || !all.length || heads.length > 4) return nothing;
+  return html`<p class="begins">Pattern begins: ${all.map(([step, name]) => html`<button type="button" @click=${() => set({step})}>${name}, step ${step}</button>`)}</p>`;
+}

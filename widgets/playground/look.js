@@ -31,7 +31,7 @@ function untrained(bench, question) {
 function sideOf({bench}, state, one, i) {
   const question = questionOf(state, one, i);
   const place = placeOf(question);
-  const {losses, shares} = runFor(bench, one.key);
+  const {losses, shares, since} = runFor(bench, one.key);
   const reading = state.step ? bench.readings.get(place) ?? null : untrained(bench, question);
   const now = (some, step) => ({key: one.key, reading: some, step, example: state.example});
   const before = bench.shown?.[i]?.key === one.key ? bench.shown[i] : now(untrained(bench, {...question, off: []}), 0);
@@ -52,7 +52,8 @@ function sideOf({bench}, state, one, i) {
     drawn, isLate, spec: one.spec, reading: shown, isRead: Boolean(reading), worth, heads, isRight,
     right: isRight.filter(Boolean).length, step, count: countOf(one.spec),
     loss: step ? meanAt(losses, step) : null, share: step ? meanAt(shares, step) : null,
-    learned: learnedAt(shares), losses, shares
+    learned: learnedAt(shares), losses, shares,
+    begins: heads.map(({name}, at) => [since[at], name]).filter(([begun]) => begun).sort(([a], [b]) => a - b)
   };
 }
 

@@ -1,7 +1,9 @@
-// The playground's controls: the task, the model, the training, and what it is compared with.
+// The playground's controls: the task, the model, the training, and what it is compared with; and the
+// page's links "Try it", which set it up, start the training, and lead back to the text.
 
 import {html, nothing} from "../../assets/vendor/lit.js";
 import {formatPercent} from "../lib/numbers.js";
+import {setUpLinks} from "../lib/set-up-links.js";
 import {STAYS, cameTo, play, restart, stop} from "./bench.js";
 import {countOf} from "./model.js";
 import {LONGEST} from "./reading.js";
@@ -75,7 +77,10 @@ const trainButton = (widget) => {
   }
   return html`<button type="button" class="train" aria-disabled=${isDone} @click=${() => !isDone && press()}>${isPlaying ? "Stop" : m.last ? "Train on" : "Train"}</button>`;
 };
-const oneStep = (widget) => html`<button type="button" @click=${() => play(widget, 1)}>One step</button>`;
+const oneStep = (widget) => {
+  const isDone = widget.model.last >= LONGEST;
+  return html`<button type="button" aria-disabled=${isDone} @click=${() => !isDone && play(widget, 1)}>One step</button>`;
+};
 const pace = (widget) => {
   const {options} = widget.fields.pace;
   return select("Speed", options.map(paceInWords), options.indexOf(widget.state.pace), (i) => widget.set({pace: options[i]}));
@@ -126,3 +131,37 @@ export function controls({data: {bench, parts}, state}) {
 
 /** The training's own controls, which change while it goes. */
 export const training = (widget) => html`<div class="controls training">${[trainButton, oneStep, pace, reset, scrub].map((control) => control(widget))}</div>`;
+
+// ---- Try it ----------------------------------------------------------------------------------
+
+/** Hears presses of `a.set-up` that lead to this widget, with its fields as "key.name" in their address. */
+export function setUps(widget, key) {
+  const {data: {bench}, root} = widget;
+  setUpLinks(widget, key, (link, state) => {
+    bench.cameFrom = link;
+    train(widget, {...state, pace: state.step ? 0 : widget.state.pace}); // a long one, at full speed
+    root.querySelector(".training").scrollIntoView();
+    root.querySelector(".train").focus({preventScroll: true});
+  });
+}
+
+/** Trains what `state` says as far as its step, or else its task's steps; a training that came so far before is shown. */
+function train(widget, state) {
+  const steps = state.step || TASKS[state.task].steps;
+  const last = cameTo(widget.data.bench, state);
+  widget.set({...state, step: Math.min(last, steps)});
+  if (last < steps) play(widget, steps - last);
+}
+
+/** Back to the link that was pressed. */
+export function backLink({data: {bench}, draw}) {
+  const link = bench.cameFrom;
+  const back = (event) => {
+    event.preventDefault();
+    bench.cameFrom = null;
+    link.scrollIntoView({block: "center"});
+    link.focus({preventScroll: true});
+    draw();
+  };
+  return link?.isConnected ? html`<a class="back" href="#${link.closest("section[id]")?.id}" @click=${back}>Back to the text</a>` : nothing;
+}

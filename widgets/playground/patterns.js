@@ -21,7 +21,7 @@ const PATTERNS = {
   mirror: {says: "to the mirrored position", at: ({tokens, i}) => one(tokens.length - 1 - i)},
   first: {isOfTokens: true, says: "to where the letter first stood", at: ({tokens, i}) => one(tokens.indexOf(tokens[i]))},
   larger: {isOfTokens: true, says: "to the next letter in order", at: ({tokens, targets, i}) => (targets[i] < 0 ? none : one(tokens.indexOf(targets[i])))},
-  back: {says: "to tokens 5 to 12 back", at: ({i}) => (i >= 12 ? [12, 11, 10, 9, 8, 7, 6, 5].map((far) => i - far) : none)},
+  back: {says: "to tokens 4 to 11 back", at: ({i}) => (i >= 11 ? [11, 10, 9, 8, 7, 6, 5, 4].map((far) => i - far) : none)}, // what came after one 5 to 12 back
   start: {says: "to the first token of all", at: () => one(0)}
 };
 const OF_TASK = {
@@ -47,10 +47,10 @@ const NEARLY = 0.2; // of the attention elsewhere than equal weights have it
 const NAMED = {...OF_TASK, repeat: [...OF_TASK.repeat, "back"]};
 
 /**
- * A function of one head's maps, one for each of the examples, to what that head follows over all of them:
- * {says, share, even: what equal weights would give}; {says} alone where no pattern is clear.
+ * A function of one head's maps, one for each of the examples, to the shares that name it, of which means may be taken:
+ * of each pattern how much it gets, would get by equal weights, and gets whatever the row; last, how much is elsewhere.
  */
-export function followed(task, examples, isMasked) {
+export function sharesOf(task, examples, isMasked) {
   const size = examples[0].tokens.length;
   const even = evenMap(size, isMasked);
   const all = NAMED[task].map((pattern) => ({...PATTERNS[pattern], places: examples.map((example) => placesOf(pattern, task, example))}));
@@ -59,15 +59,19 @@ export function followed(task, examples, isMasked) {
   return (maps) => {
     const usual = new Float64Array(size * size);
     for (const map of maps) for (let at = 0; at < usual.length; at += 1) usual[at] += map[at] / maps.length;
-    const named = all.map((one, k) => ({says: one.says, share: meanOf(one, (i) => maps[i]), even: evens[k], isOfTokens: one.isOfTokens, one}))
-      .filter(({share, even, isOfTokens, one}) => share >= MUCH && share - even >= ABOVE_EVEN && (!isOfTokens || share - meanOf(one, () => usual) >= ABOVE_USUAL))
-      .sort((a, b) => b.share - b.even - a.share + a.even)[0];
-    if (named) return {says: named.says, share: named.share, even: named.even};
     let apart = 0;
     for (const map of maps) for (let at = 0; at < usual.length; at += 1) apart += Math.abs(map[at] - even[at]);
-    const elsewhere = apart / 2 / size / maps.length;
-    return {says: elsewhere < NEARLY ? "nearly even over all that it sees" : "no pattern that we know"};
+    return [...all.flatMap((one, k) => [meanOf(one, (i) => maps[i]), evens[k], meanOf(one, () => usual)]), apart / 2 / size / maps.length];
   };
+}
+
+/** What a head follows, by its shares: {says, share, even: what equal weights would give}; {says} alone where no pattern is clear. */
+export function named(task, shares) {
+  const found = NAMED[task].map((pattern, k) => ({...PATTERNS[pattern], share: shares[3 * k], even: shares[3 * k + 1], usual: shares[3 * k + 2]}))
+    .filter(({share, even, usual, isOfTokens}) => share >= MUCH && share - even >= ABOVE_EVEN && (!isOfTokens || share - usual >= ABOVE_USUAL))
+    .sort((a, b) => b.share - b.even - a.share + a.even)[0];
+  if (found) return {says: found.says, share: found.share, even: found.even};
+  return {says: shares.at(-1) < NEARLY ? "nearly even over all that it sees" : "no pattern that we know"};
 }
 
 const mean = (numbers) => numbers.reduce((a, b) => a + b, 0) / numbers.length;

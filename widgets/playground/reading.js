@@ -34,7 +34,7 @@ export const headsOf = ({layers, heads}) => Array.from({length: layers * heads},
 // ---- When a training has learned its task ------------------------------------------------------
 
 export const ENOUGH = 0.95; // of the answers right
-const MEAN = 10; // steps
+export const MEAN = 10; // steps
 
 /** The mean of the last ten numbers up to `step`. */
 export function meanAt(numbers, step) {

@@ -3,8 +3,8 @@
 import {chanceOf} from "../lib/exact.js";
 import {scoreOf} from "./gradient.js";
 import {countOf, forward, viewsOf} from "./model.js";
-import {followed} from "./patterns.js";
-import {LONGEST, exampleOf, headsOf, readingOf} from "./reading.js";
+import {named, sharesOf} from "./patterns.js";
+import {LONGEST, MEAN, exampleOf, headsOf, readingOf} from "./reading.js";
 import {TASKS, batchOf} from "./tasks.js";
 import {trainerOf} from "./trainer.js";
 
@@ -18,7 +18,8 @@ export function runOf(spec) {
   const every = Math.ceil(countOf(spec) * 4 * LONGEST / ROOM); // steps between two that are kept
   const kept = [Float32Array.from(trainer.numbers)];
   const others = batchOf(spec.task, chanceOf(OTHERS), ASKED);
-  const follows = []; // at each step, what each head follows in the rows of that step
+  const shares = []; // at each step, each head's, over the rows of that step
+  const follows = []; // at each step, what each head follows by the mean of the last ten, and since when
 
   /** The model as it was at a step, or shortly before. */
   function viewsAt(step) {
@@ -27,7 +28,12 @@ export function runOf(spec) {
   }
   function goOn() {
     const {loss, share, run, targets} = trainer.next();
-    follows[trainer.step] = followsOf(spec, run, targets);
+    shares.push(headShares(spec, run, targets));
+    const before = follows.at(-1);
+    follows[trainer.step] = namesOf(spec, shares.slice(-MEAN)).map((one, head) => {
+      const isSame = before && before[head].says === one.says;
+      return one.share ? {...one, since: isSame ? before[head].since : trainer.step} : one;
+    });
     if (trainer.step % every === 0) kept.push(Float32Array.from(trainer.numbers));
     return {loss, share};
   }
@@ -35,7 +41,7 @@ export function runOf(spec) {
     const views = viewsAt(step);
     return {
       ...readingOf(spec, views, exampleOf(spec.task, example), off),
-      follows: off.length ? followsOf(spec, forward(spec, views, others.tokens, off), others.targets) : follows[step]
+      follows: off.length ? namesOf(spec, [headShares(spec, forward(spec, views, others.tokens, off), others.targets)]) : follows[step]
     };
   }
 
@@ -48,11 +54,14 @@ export function runOf(spec) {
   return {spec, get step() { return trainer.step; }, goOn, look, worth};
 }
 
-/** Of each head, what it follows over the rows of a batch: see `followed`. */
-function followsOf({task, mask, layers, heads}, run, targets) {
+/** Of each head, the shares that name it, over the rows of a batch. */
+function headShares({task, mask, layers, heads}, run, targets) {
   const {length, questions} = TASKS[task];
   const rows = Array.from({length: run.rows}, (_, row) => row);
   const part = (list, row, size) => list.slice(row * size, (row + 1) * size);
-  const follow = followed(task, rows.map((row) => ({tokens: part(run.tokens, row, length), targets: part(targets, row, length * questions.length)})), mask);
-  return headsOf({layers, heads}).map(([layer, head]) => follow(rows.map((row) => run.layers[layer].weights[row][head])));
+  const found = sharesOf(task, rows.map((row) => ({tokens: part(run.tokens, row, length), targets: part(targets, row, length * questions.length)})), mask);
+  return headsOf({layers, heads}).map(([layer, head]) => found(rows.map((row) => run.layers[layer].weights[row][head])));
 }
+
+/** Of each head, what it follows by the mean over some steps. */
+const namesOf = ({task}, steps) => steps[0].map((one, head) => named(task, one.map((_, k) => steps.reduce((all, heads) => all + heads[head][k], 0) / steps.length)));
