@@ -133,7 +133,7 @@ def test_the_trained_layer_needs_two_tokens_or_twenty_six(page):
     one, two = (chosen("cheap", n) for n in (1, 2))
     assert f"the layer says {one['says']}, the room that she has left" in text
     assert [token["who"] for token in two["tokens"] if token["isSeen"]] == ["Ann", "Ann"]
-    assert f"They miss {round(100 * two['missed'])}\u202f% of the weight" in text
+    assert f"They miss {round(100 * two['missed'])} % of the weight" in text
     [left] = [token for token in one["tokens"] if token["isSeen"]]
     assert left["room"] == one["says"]
     for asked in range(16):
