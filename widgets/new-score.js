@@ -5,6 +5,7 @@ import {html, nothing, svg} from "../assets/vendor/lit.js";
 import {reset, steps} from "./lib/controls.js";
 import {defineWidget} from "./lib/define-widget.js";
 import {integer} from "./lib/fields.js";
+import {count} from "./lib/numbers.js";
 
 // ---- Model ---------------------------------------------------------------------------------
 
@@ -34,14 +35,13 @@ export function withNewScore({scores, values, value, choices}, {score: at}) {
 
 // ---- Sentence ------------------------------------------------------------------------------
 
-const named = (score) => String(score).replace(/\B(?=(\d{3})+$)/g, ",");
-const exact = (x) => (x === Infinity ? "∞" : Number.isInteger(x) ? named(x) : String(x)); // its digits end: 0.46875
+const exact = (x) => (x === Infinity ? "∞" : Number.isInteger(x) ? count(x) : String(x)); // its digits end: 0.46875
 const quotient = ({sum, mix}) => (Number.isFinite(mix / sum) ? (mix / sum).toFixed(2) : "NaN");
 
 export function sentence({score, rate, before, converted, part, after, atOnce}) {
   const says = rate === 1
-    ? `${named(score)} isn’t larger than ${before.top}, so the unit stays, and the new part is only added. `
-    : `${named(score)} is larger than ${before.top}, so the old unit is worth ${rate === 0 ? "next to nothing: the computer rounds it to 0" : `${fraction(rate)} of the new one`}. `;
+    ? `${count(score)} isn’t larger than ${before.top}, so the unit stays, and the new part is only added. `
+    : `${count(score)} is larger than ${before.top}, so the old unit is worth ${rate === 0 ? "next to nothing: the computer rounds it to 0" : `${fraction(rate)} of the new one`}. `;
   const made = `The sum is ${exact(converted.sum)} + ${exact(part)} = ${exact(after.sum)}, and the output ${exact(after.mix)} / ${exact(after.sum)} = ${quotient(after)}. `;
   return says + made + (Number.isFinite(atOnce.sum)
     ? `The whole row at once gives ${quotient(atOnce)}, too.`
@@ -51,7 +51,7 @@ export function sentence({score, rate, before, converted, part, after, atOnce}) 
 // ---- View ----------------------------------------------------------------------------------
 
 /** A power of 2 that isn't above 1: 1, 1/2, 1/4, …, and 0 where it is rounded to it. */
-const fraction = (part) => (part === 0 || part === 1 ? String(part) : `1/${named(1 / part)}`);
+const fraction = (part) => (part === 0 || part === 1 ? String(part) : `1/${count(1 / part)}`);
 
 const PLOT = {left: 44, right: 308, top: 8, bottom: 124, height: 168};
 
@@ -65,7 +65,7 @@ function bars({scores, before, after}) {
     ${scores.map((score, i) => svg`<g class=${i < before.parts.length ? "" : "new"} transform="translate(${x(i)})">
       <rect width=${x.bandwidth()} y=${PLOT.top} height=${PLOT.bottom - PLOT.top} style="transform:scaleY(${+after.parts[i].toFixed(5)})"></rect>
       ${i < before.parts.length ? old(before.parts[i]) : nothing}
-      <text x=${middle} y=${PLOT.bottom + 18}>${named(score)}</text>
+      <text x=${middle} y=${PLOT.bottom + 18}>${count(score)}</text>
       <text class="part" x=${middle} y=${PLOT.bottom + 38}>${fraction(after.parts[i])}</text></g>`)}
     ${["score", "part"].map((name, i) => svg`<text class="name" x="0" y=${PLOT.bottom + 18 + 20 * i}>${name}</text>`)}</svg>`;
 }
@@ -74,9 +74,9 @@ const line = (name, top, {sum, mix}, output = "", className = "") => html`<tr cl
   ${[top, exact(sum), exact(mix), output].map((text) => html`<td><span>${text}</span></td>`)}</tr>`;
 
 const ledger = (m) => html`<table class="ledger"><caption><b>kept for the row</b></caption><thead><tr><td></td>${["largest", "sum", "mix", "mix / sum"].map((name) => html`<th scope="col">${name}</th>`)}</tr></thead>
-  <tbody>${line("kept", named(m.before.top), m.before)}
-    ${line(html`× ${fraction(m.rate)}`, named(m.after.top), m.converted)}
-    ${line("with the new", named(m.after.top), m.after, quotient(m.after), "made")}
+  <tbody>${line("kept", count(m.before.top), m.before)}
+    ${line(html`× ${fraction(m.rate)}`, count(m.after.top), m.converted)}
+    ${line("with the new", count(m.after.top), m.after, quotient(m.after), "made")}
     ${line("at once", "", m.atOnce, quotient(m.atOnce), "whole")}</tbody></table>`;
 
 const view = (m, widget) => html`<div class="stage">${bars(m)}${ledger(m)}</div>${widget.sentence()}`;
@@ -86,7 +86,7 @@ export const newScore = defineWidget({
   name: "new-score",
   label: "A new score, and a new currency",
   fields: ({choices, at}) => ({score: integer(at, {max: choices.length - 1})}),
-  controls: ({data}) => [[steps("score", "New score", data.choices.map(named)), reset]],
+  controls: ({data}) => [[steps("score", "New score", data.choices.map(count)), reset]],
   model: withNewScore,
   sentence,
   view

@@ -5,11 +5,12 @@ import {html, nothing} from "../assets/vendor/lit.js";
 import {answers, lessonOf} from "./lib/answers.js";
 import {defineWidget} from "./lib/define-widget.js";
 import {format, formatPercent} from "./lib/numbers.js";
+import {backToText} from "./lib/set-up-links.js";
 import {benchOf, drawnPart, follow} from "./playground/bench.js";
 import {chart} from "./playground/chart.js";
 import {headMaps} from "./playground/heads.js";
 import {looked, offInWords, summarize, titleOf} from "./playground/look.js";
-import {backLink, controls, setUps, thousands, training} from "./playground/panel.js";
+import {controls, setUps, thousands, training} from "./playground/panel.js";
 import {ENOUGH, LONGEST} from "./playground/reading.js";
 import {PARTS, fieldsOf, openingOf} from "./playground/spec.js";
 import {followMark, strip} from "./playground/strip.js";
@@ -50,7 +51,7 @@ const another = ({set, state}) => html`<button type="button" @click=${() => set(
 
 function view(m, widget) {
   const {bench, bench: {met}} = widget.data;
-  return html`${training(widget)}<div class="told">${backLink(widget)}${status(m, widget)}${met ? html`<b class="met">Goal met: ${met}</b>` : nothing}</div>
+  return html`${training(widget)}<div class="told">${backToText(widget)}${status(m, widget)}${met ? html`<b class="met">Goal met: ${met}</b>` : nothing}</div>
     <div class="example"><p class="title"><span>${TASKS[m.task].asks}${question(m, widget.data)}</span> ${another(widget)}</p>${drawnPart(bench, "example", () => strip(m, widget))}</div>
     <div class="floor ${m.change ? "compared" : m.isWide ? "wide" : ""}" aria-busy=${m.isAwaited}>${drawnPart(bench, "curves", () => followMark(m, widget))}
     <div class=${m.change ? "models two" : "models"}>${m.sides.map((one, i) => drawnPart(bench, i, () => side(one, i, m, widget)))}

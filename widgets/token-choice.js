@@ -5,6 +5,7 @@ import {softmax} from "./lib/attention.js";
 import {choice, menu, reset, slider, unitsOf} from "./lib/controls.js";
 import {defineWidget} from "./lib/define-widget.js";
 import {integer, option} from "./lib/fields.js";
+import {dot, mean} from "./lib/lists.js";
 import {count, formatPercent, formatShort} from "./lib/numbers.js";
 import {filled} from "./lib/shares.js";
 
@@ -12,14 +13,13 @@ import {filled} from "./lib/shares.js";
 
 export const WAYS = ["last", "cheap", "full"];
 
-const dot = (a, b) => a.reduce((sum, x, i) => sum + x * b[i], 0);
 const times = ({rows, bias}, x) => rows.map((row, i) => dot(row, x) + bias[i]);
 
 /** Mean 0 and spread 1, as layer norm has it. */
 function normalized(x) {
-  const mean = x.reduce((a, b) => a + b, 0) / x.length;
-  const spread = Math.sqrt(x.reduce((sum, a) => sum + (a - mean) ** 2, 0) / x.length + 1e-5);
-  return x.map((a) => (a - mean) / spread);
+  const centred = x.map((a) => a - mean(x));
+  const spread = Math.sqrt(mean(centred.map((a) => a ** 2)) + 1e-5);
+  return centred.map((a) => a / spread);
 }
 
 /** The tokens from the best on; of equal ones the earlier first. */
@@ -40,7 +40,7 @@ export function roomScores({values, out, read}, {stream, scores, value}, seen) {
 export function chosen(data, {asked, by, looks}) {
   const question = data.questions[asked];
   const each = question.scores.map((row) => softmax(row));
-  const weights = question.cheap.map((_, i) => each.reduce((sum, row) => sum + row[i], 0) / each.length);
+  const weights = question.cheap.map((_, i) => mean(each.map((row) => row[i])));
   const order = ranked({last: weights.map((_, i) => i), cheap: question.cheap, full: weights}[by]);
   const seen = new Set(order.slice(0, looks));
   const anew = question.scores.map((row) => softmax(row, (i) => !seen.has(i)));

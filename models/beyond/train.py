@@ -261,10 +261,10 @@ def blind_to_others() -> float:
 
     With the most guests, each question alone, as in ``alone``.
     """
-    right = []
+    model, right = load("moves", "softmax"), []
     for text in one_asked(COUNTS[-1]):
         of_others = text.guests[:, :, None] != text.guests[:, None]
-        shown, _ = looked_at(load("moves", "softmax"), text, of_others)
+        shown, _ = looked_at(model, text, of_others)
         right.append(shown[:, -1].argmax(-1) == text.answers[:, -1])
     return torch.stack(right).float().mean().item()
 
@@ -343,9 +343,9 @@ def held(
     *,
     keep: float | None = None,
     write: float | None = None,
-    head: int | slice = slice(None),
+    heads: list[int] | slice = slice(None),
 ) -> Porter:
-    """A copy whose first layer, or one head of it, keeps or writes so much at one of the words."""
+    """A copy whose first layer, or some heads of it, keep or write so much at one of the words."""
     model = copy.deepcopy(model)
     layer = model.layers[0]
     gates = layer.mixer._gates
@@ -356,7 +356,7 @@ def held(
         log_decay, beta = gates(x)
         is_word = torch.zeros_like(beta, dtype=torch.bool)  # (B, H, L)
         is_at = (x[..., None, :] - at_word).abs().amax(-1).amin(-1) < 1e-5
-        is_word[:, head] = is_at if isinstance(head, int) else is_at[:, None]
+        is_word[:, heads] = is_at[:, None]
         if keep is not None:
             log_decay = log_decay.masked_fill(is_word, math.log(keep))
         return log_decay, beta if write is None else beta.masked_fill(is_word, write)

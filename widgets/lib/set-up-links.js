@@ -3,9 +3,11 @@
 
 import {html, nothing} from "../../assets/vendor/lit.js";
 
+const wayBack = new WeakMap(); // from a widget's root to the link that was pressed
+
 /**
- * Hears presses of `a.set-up` that lead to this widget. `onPress(link, state)` gets its fields, which
- * stand in the link's address as "key.name"; those that don't are at their defaults.
+ * Hears presses of `a.set-up` that lead to this widget. `onPress(state)` gets its fields, which stand
+ * in the link's address as "key.name"; those that don't are at their defaults.
  */
 export function setUpLinks({fields, listen, root}, key, onPress) {
   listen(document, "click", (event) => {
@@ -15,21 +17,19 @@ export function setUpLinks({fields, listen, root}, key, onPress) {
     event.preventDefault();
     const query = new URLSearchParams(link.search);
     const value = (name) => fields[name].parse(query.get(`${key}.${name}`) ?? "") ?? fields[name].value;
-    onPress(link, Object.fromEntries(Object.keys(fields).map((name) => [name, value(name)])));
+    wayBack.set(root, link);
+    onPress(Object.fromEntries(Object.keys(fields).map((name) => [name, value(name)])));
   });
 }
 
-/** Sets the widget as a link says, brings it into view, and has the link as its way back. */
+/** Sets the widget as a link says, and brings it into view. */
 export function followSetUps(widget, key) {
-  setUpLinks(widget, key, (link, state) => {
-    wayBack.set(widget.root, link);
+  setUpLinks(widget, key, (state) => {
     widget.set(state);
     widget.root.closest(".widget").scrollIntoView();
     widget.root.querySelector("select, input").focus({preventScroll: true});
   });
 }
-
-const wayBack = new WeakMap(); // from a widget's root to the link that was pressed
 
 /** "Back to the text", once a link has led here. */
 export function backToText({root, draw}) {

@@ -1,5 +1,5 @@
 // The playground's controls: the task, the model, the training, and what it is compared with; and the
-// page's links "Try it", which set it up, start the training, and lead back to the text.
+// page's links "Try it", which set it up and start the training.
 
 import {html, nothing} from "../../assets/vendor/lit.js";
 import {formatPercent} from "../lib/numbers.js";
@@ -136,9 +136,8 @@ export const training = (widget) => html`<div class="controls training">${[train
 
 /** Hears presses of `a.set-up` that lead to this widget, with its fields as "key.name" in their address. */
 export function setUps(widget, key) {
-  const {data: {bench}, root} = widget;
-  setUpLinks(widget, key, (link, state) => {
-    bench.cameFrom = link;
+  const {root} = widget;
+  setUpLinks(widget, key, (state) => {
     train(widget, {...state, pace: state.step ? 0 : widget.state.pace}); // a long one, at full speed
     root.querySelector(".training").scrollIntoView();
     root.querySelector(".train").focus({preventScroll: true});
@@ -151,17 +150,4 @@ function train(widget, state) {
   const last = cameTo(widget.data.bench, state);
   widget.set({...state, step: Math.min(last, steps)});
   if (last < steps) play(widget, steps - last);
-}
-
-/** Back to the link that was pressed. */
-export function backLink({data: {bench}, draw}) {
-  const link = bench.cameFrom;
-  const back = (event) => {
-    event.preventDefault();
-    bench.cameFrom = null;
-    link.scrollIntoView({block: "center"});
-    link.focus({preventScroll: true});
-    draw();
-  };
-  return link?.isConnected ? html`<a class="back" href="#${link.closest("section[id]")?.id}" @click=${back}>Back to the text</a>` : nothing;
 }
