@@ -504,17 +504,17 @@ class GatedDeltaNet(nn.Module):
 
     def _project(self, x: Tensor, recent: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """Query and key (B, H, L, D), value (B, H, L, Dv), and what the next call needs."""
-        seen = torch.cat([recent, self.qkv_proj(x).mT], -1)  # (B, channels, conv_size - 1 + L)
+        seen = torch.cat([recent.mT, self.qkv_proj(x)], 1)  # (B, conv_size - 1 + L, channels)
         # Sums of products: a depthwise convolution is slow on a CPU.
         mixed = sum(
-            seen[..., i : i + x.shape[1]] * self.conv_weight[:, i, None]
+            seen[:, i : i + x.shape[1]] * self.conv_weight[:, i]
             for i in range(self.conv_weight.shape[1])
         )
-        mixed = F.silu(mixed).mT.unflatten(-1, (self.num_heads, -1)).transpose(1, 2)
+        mixed = F.silu(mixed).unflatten(-1, (self.num_heads, -1)).transpose(1, 2)
         wide = torch.promote_types(x.dtype, torch.float32)
         sizes = [self.head_dim, self.head_dim, self.value_dim]
         query, key, value = mixed.to(wide).split(sizes, -1)
-        return _unit(query), _unit(key), value, seen[..., seen.shape[-1] - recent.shape[-1] :]
+        return _unit(query), _unit(key), value, seen[:, seen.shape[1] - recent.shape[-1] :].mT
 
     def _gates(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """log αₜ and βₜ, (B, H, L) each."""
@@ -562,12 +562,13 @@ def gated_delta_rule(
     check_alike("key", key, "state", state)
     if chunk_size is not None:
         check_counts(chunk_size=chunk_size)
-    one, size = (_write_one, 1) if chunk_size is None else (_write_chunk, chunk_size)
-    parts = [t.split(size, -2) for t in (query, key, value)]
-    parts += [t.split(size, -1) for t in (log_decay, beta)]
+    if chunk_size is not None:
+        return _write_chunks(query, key, value, log_decay, beta, state, delta, chunk_size)
+    parts = [t.split(1, -2) for t in (query, key, value)]
+    parts += [t.split(1, -1) for t in (log_decay, beta)]
     outputs = []
     for part in zip(*parts, strict=True):
-        output, state = one(*part, state, delta)
+        output, state = _write_one(*part, state, delta)
         outputs.append(output)
     return torch.cat(outputs, -2), state
 
@@ -582,32 +583,60 @@ def _write_one(
     return q @ state, state
 
 
-def _write_chunk(
-    q: Tensor, k: Tensor, v: Tensor, log_decay: Tensor, beta: Tensor, state: Tensor, delta: bool
-) -> tuple[Tensor, Tensor]:
+def _write_chunks(
+    q: Tensor, k: Tensor, v: Tensor, log_decay: Tensor, beta: Tensor, state: Tensor, delta: bool,
+    chunk_size: int,
+) -> tuple[Tensor, Tensor]:  # fmt: skip
     """C tokens at once. What token i writes, uᵢ, depends on what those before it in the chunk have
     written: uᵢ = βᵢ (vᵢ − what kᵢ had before the chunk − Σⱼ₍ⱼ<ᵢ₎ (kᵢ·kⱼ) fade(j → i) uⱼ).
+
+    This is linear in the table before the chunk, u = W − R S: W and R are solved for all chunks
+    together, and only the tables are worked out one chunk after the other.
+    """
+    length = k.shape[-2]
+    size = min(chunk_size, length)
+    blank = -length % size  # tokens that write nothing and fade nothing
+    q, k, v = (F.pad(t, (0, 0, 0, blank)).unflatten(-2, (-1, size)) for t in (q, k, v))
+    log_decay, beta = (F.pad(t, (0, blank)).unflatten(-1, (-1, size)) for t in (log_decay, beta))
+    fade, start, left = _fades(log_decay, k)
+    written = beta[..., None] * v
+    if delta:
+        read = beta[..., None] * start * k
+        ties = beta[..., None] * (k @ k.mT) * fade
+        # Of ``ties`` only what lies below the diagonal is read.
+        solved = torch.linalg.solve_triangular(
+            ties, torch.cat([written, read], -1), upper=False, unitriangular=True
+        )
+        written, read = solved.split([v.shape[-1], k.shape[-1]], -1)
+        reads_of = read.unbind(-3)
+    writes_of, keys, stays = (
+        part.unbind(-3) for part in (written, (left * k).mT, start[..., -1:, :])
+    )
+    tables, writes = [], []
+    for n in range(k.shape[-3]):
+        tables.append(state)
+        writes.append(writes_of[n] - reads_of[n] @ state if delta else writes_of[n])
+        state = stays[n] * state + keys[n] @ writes[n]
+    tables, written = (torch.stack(chunks, -3) for chunks in (tables, writes))
+    output = start * (q @ tables) + (q @ k.mT * fade) @ written
+    return output.flatten(-3, -2)[..., :length, :], state
+
+
+def _fades(log_decay: Tensor, like: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Return what fading leaves within chunks (..., C), as shares between 0 and 1.
+
+    At token i of what token j has written, (..., C, C), and of the table before the chunk,
+    (..., C, 1); and at the chunk's end of what j has written, (..., C, 1).
     """
     # exp(−50) is 2e-22: nothing stays, and −∞ − (−∞) isn't a number. The sum is wider than its
     # terms, for in float32 a few falls of 50 would drown the small ones after them.
     wide = log_decay.dtype if log_decay.device.type == "mps" else torch.float64
     faded = log_decay.clamp(min=-50).to(wide).cumsum(-1)  # since the chunk began
-    length = faded.shape[-1]
-    later = torch.ones(length, length, dtype=torch.bool, device=k.device).triu(1)
-    between = faded[..., :, None] - faded[..., None, :]  # (..., C, C), at most 0
-    between = between.masked_fill(later, -torch.inf)  # where it is hidden, it may be large
-    fade, start = between.to(k.dtype).exp(), faded.to(k.dtype).exp()[..., None]
-    written = v
-    if delta:
-        written = v - start * (k @ state)
-    written = beta[..., None] * written
-    if delta:
-        ties = beta[..., None] * (k @ k.mT) * fade
-        # Of ``ties`` only what lies below the diagonal is read.
-        written = torch.linalg.solve_triangular(ties, written, upper=False, unitriangular=True)
-    output = start * (q @ state) + (q @ k.mT * fade) @ written
-    left = (faded[..., -1:] - faded).to(k.dtype).exp()[..., None]
-    return output, start[..., -1:, :] * state + (left * k).mT @ written
+    size = faded.shape[-1]
+    later = torch.ones(size, size, dtype=torch.bool, device=like.device).triu(1)
+    between = (faded[..., :, None] - faded[..., None, :]).to(like.dtype)  # at most 0, but if later
+    fade = between.masked_fill(later, -torch.inf).exp()
+    return fade, *(t.to(like.dtype).exp()[..., None] for t in (faded, faded[..., -1:] - faded))
 
 
 def _check_delta_rule(

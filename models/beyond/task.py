@@ -144,7 +144,7 @@ class Layer(nn.Module):
             inner = [nn.Linear(WIDTH, 4 * WIDTH), nn.GELU(), nn.Linear(4 * WIDTH, WIDTH)]
             self.mixer = nn.Sequential(*inner)
         elif kind in TABLES:
-            self.mixer = GatedDeltaNet(WIDTH, HEADS, conv_size=1, chunk_size=32, **TABLES[kind])
+            self.mixer = GatedDeltaNet(WIDTH, HEADS, conv_size=1, chunk_size=16, **TABLES[kind])
         elif kind == PLAIN:
             self.mixer = GatedDeltaNet(WIDTH, HEADS, conv_size=1, **TABLES["adds"])
             self.mixer.norm = nn.Identity()
