@@ -234,8 +234,8 @@ TASKS = [
             "scores of 1,000 are too large for exp, and those of −1,000 too small: take away each "
             "row's largest score first":
                 lambda *head: attended(*head, largest=0),
-            "you took away the largest score of all tokens; one that isn't chosen may be far "
-            "larger: take away the largest of the chosen ones":
+            "take away the largest score of the chosen tokens, and hide the others before exp: one "
+            "that isn't chosen may be far larger":
                 lambda query, key, *rest: attended(
                     query, key, *rest, largest=largest_of_all(query, key)),
         },
