@@ -1,9 +1,12 @@
-"""What holds in each lesson: short cells and outputs, badges on maps, nothing from other hosts."""
+"""What holds in each lesson and in longer.qmd: short cells, badges on maps, no other hosts."""
 
 import re
 
+import pytest
+
 from course.lessons import MOST_LINES
 from tests.conftest import ROOT
+from tests.lessons.conftest import LESSONS
 
 MOST_LINES_OF_OUTPUT = 10
 # What fits at 1280 px: a longer line would hide its end.
@@ -87,6 +90,7 @@ def test_nothing_is_loaded_from_another_host(lesson):
         assert not re.match(r"(https?:)?//[^/]", address), address
 
 
+@pytest.mark.parametrize("lesson", LESSONS, indirect=True)
 def test_the_time_under_the_title_is_that_of_the_map(lesson, read):
     title = lesson.h1.get_text()
     [entry] = [li for li in read("index.html").select(".course-map li") if f"{title}." in li.text]

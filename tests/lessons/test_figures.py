@@ -101,6 +101,19 @@ def test_m07_places_are_the_range_of_the_seeds(tables):
                 assert_shows(got, ends(values))
 
 
+def test_rows_of_128_are_the_range_of_the_seeds(tables):
+    found = load("models/positions/further.json")
+    for [table], base in zip(
+        (figure.values() for figure in tables("longer", "figure-bases")),
+        (10_000, 500_000),
+        strict=True,
+    ):
+        seeds = [found[f"base {base}, seed {seed}"]["rows of 128"] for seed in range(5)]
+        for i, (place, got) in enumerate(table.items()):
+            assert float(place) == pytest.approx(8 * i + 3.5, abs=0.51)  # three digits
+            assert_shows(got, ends([seed[i] for seed in seeds]))
+
+
 def test_m09_finds_are_the_range_of_the_trainings(tables):
     [table] = tables("m09_interpretation", "figure-finds")
     trainings = load("models/sentiment/scores/ordinary.json")["seeds"].values()

@@ -1,7 +1,6 @@
 """m06: its claims against numbers computed here."""
 
 import json
-import re
 from random import Random
 from statistics import fmean
 
@@ -10,11 +9,7 @@ import torch
 from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
 
-from attention import (
-    KVCache,
-    MultiHeadAttention,
-    fused_attention,
-)
+from attention import KVCache, MultiHeadAttention, fused_attention
 from models.grammar.scores import VERBS
 from models.grammar.sentences import agreement
 from models.heads.task import Recall
@@ -41,21 +36,10 @@ def test_the_counts_shown(page):
     assert 1000 * 64 + (64 * 2 + 2) + 16_640 == 80_770
 
 
-def test_the_answer_of_check_it():
+def test_the_output_is_a_sum_over_heads_each_by_its_own_slice():
+    """So heads have no order, as the answer of Check it says."""
     torch.manual_seed(0)
     layer, x = MultiHeadAttention(64, 8).eval(), torch.randn(2, 10, 64)
-    order = torch.randperm(8)
-    columns = (order[:, None] * 8 + torch.arange(8)).flatten()
-    permuted = MultiHeadAttention(64, 8).eval()
-    with torch.no_grad():
-        permuted.qkv_proj.weight.copy_(
-            torch.cat([w[columns] for w in layer.qkv_proj.weight.split(64)])
-        )
-        permuted.qkv_proj.bias.copy_(torch.cat([b[columns] for b in layer.qkv_proj.bias.split(64)]))
-        permuted.out_proj.weight.copy_(layer.out_proj.weight[:, columns])
-        permuted.out_proj.bias.copy_(layer.out_proj.bias)
-    torch.testing.assert_close(permuted(x), layer(x))
-    # W_O is a slice for each head, and the output is the sum of what the slices make.
     _, weights = layer(x, return_attention=True)
     heads = weights @ layer.project(x, None)[2]
     slices = layer.out_proj.weight.T.unflatten(0, (8, 8))
@@ -80,11 +64,10 @@ def test_the_wrong_reshape_is_silent_and_view_is_not(page):
     assert [row[-len(columns) :] for row in shown] == [
         [" ".join(map(str, column[i].tolist())) for column in columns] for i in range(3)
     ]
-    assert output(page, "memory").startswith("RuntimeError: view size is not compatible")
+    assert output(page, "memory").startswith("RuntimeError")
 
 
 def test_the_layer_that_is_shown_is_attention_py_s(page):
-    assert output(page, "same-layer") == "the same output: True"
     shown = {"nn": nn, "fused_attention": fused_attention}
     exec(page.select_one("#layer code").get_text(), shown)
     for heads, is_causal in ((1, False), (4, True)):
@@ -95,10 +78,9 @@ def test_the_layer_that_is_shown_is_attention_py_s(page):
         assert torch.equal(mine(x, is_causal), layer(x, is_causal=is_causal))
 
 
-def test_the_bug_leaks_and_its_repair_does_not(page):
-    assert re.fullmatch(
-        r"AssertionError: [1-9] of the 9 earlier outputs moved", output(page, "bug-check")
-    )
+def test_the_bug_leaks(page):
+    moved, of = numbers(output(page, "bug-check"))
+    assert 0 < moved <= of == 9
 
 
 def test_the_demonstration_is_causal(page):
@@ -128,9 +110,6 @@ def test_a_mask_without_a_heads_axis_is_laid_along_the_heads():
         MultiHeadAttention(64, 4)(x, mask)
 
 
-# ---- Single against many ----------------------------------------------------------------------
-
-
 def test_two_heads_learn_two_questions_before_one_head_does():
     two, four = SCORES["curves"]["2"], SCORES["curves"]["4"]
     assert min(two["2 heads"]["500"]) == min(two["1 head, MLP"]["500"]) == 1
@@ -140,6 +119,7 @@ def test_two_heads_learn_two_questions_before_one_head_does():
     assert min(four["4 heads"]["500"]) == 1
     others = ("1 head", "1 head, MLP", "2 heads")
     assert all(max(four[line]["10000"]) < 1 for line in others)
+    assert Recall(1, 4, mlp=True).answer[0].out_features == 64
 
 
 def test_one_head_answers_both_questions_alike():
@@ -153,23 +133,18 @@ def test_one_head_answers_both_questions_alike():
         assert min(seed["each"]) == pytest.approx(both, abs=0.01)
 
 
-def test_places_alone_stay_at_chance():
-    for shares in SCORES["curves"]["2"]["1 head, places alone"].values():
-        assert max(shares) < 0.2
-    last = SCORES["curves"]["2"]["1 head, places alone"]["10000"]
-    assert fmean(last) == pytest.approx(0.1, abs=0.005)
+def test_one_head_whose_weights_are_by_places_alone_stays_at_chance():
+    shares = SCORES["curves"]["2"]["1 head, places alone"]
+    assert max(max(seeds) for seeds in shares.values()) < 0.2
+    assert fmean(shares["10000"]) == pytest.approx(0.1, abs=0.005)
 
 
 def test_the_last_matrix_by_hand(page):
     """Two heads bring 9 and 7; one W_O keeps them apart, the other makes one number of them."""
-    brought = torch.tensor([9, 7])
-    for rows in ([[1, 0], [0, 1]], [[10, 0], [1, 0]]):
-        first, second, handed_on = (
-            f"({a}, {b})" for a, b in [*rows, (brought @ torch.tensor(rows)).tolist()]
-        )
-        numbers_shown = "9", first, "7", second, handed_on
-        sums = [td.get_text() for td in page.select("#sec-play td")]
-        assert any(in_order(shown, *numbers_shown) for shown in sums)
+    sums = [td.get_text() for td in page.select("#sec-play td")]
+    for (a, b), (c, d) in (((1, 0), (0, 1)), ((10, 0), (1, 0))):
+        handed_on = f"({9 * a + 7 * c}, {9 * b + 7 * d})"
+        assert any(in_order(x, "9", f"({a}, {b})", "7", f"({c}, {d})", handed_on) for x in sums)
 
 
 def test_how_one_head_and_two_do_it():
@@ -189,39 +164,6 @@ def test_more_heads_need_no_more_multiplications_but_more_maps():
         maps.append(weights[0].numel())
     assert len(products) == 1
     assert maps == [heads * 10 * 10 for heads in (1, 2, 8, 64)]
-
-
-def test_the_queries_of_the_heads_stand_side_by_side():
-    """Split cuts the product: each head has its 64 × 8 matrix, and reads all 64 numbers."""
-    layer, x = MultiHeadAttention(64, 8).eval(), torch.randn(2, 10, 64)
-    W_Q, b_Q = layer.qkv_proj.weight[:64].T, layer.qkv_proj.bias[:64]
-    assert W_Q.shape == (64, 64)
-    apart = [x @ w + b for w, b in zip(W_Q.split(8, dim=1), b_Q.split(8), strict=True)]
-    torch.testing.assert_close(torch.stack(apart, dim=1), layer.project(x, None)[0])
-
-
-def test_only_sharing_makes_the_layer_smaller():
-    assert count(MultiHeadAttention(64, 8, num_kv_heads=4)) == 0.75 * 16_640
-
-
-def test_two_heads_are_no_larger_and_the_mlp_is():
-    assert SCORES["parameters"]["2"] < SCORES["parameters with the MLP"]["2"]
-
-
-def test_the_mlp_has_64_numbers_between_its_matrices():
-    answer = Recall(1, 2, mlp=True).answer
-    assert (answer[0].out_features, answer[2].in_features) == (64, 64)
-
-
-def test_by_heads_as_many_as_questions_suffice():
-    for questions, by_heads in SCORES["accuracy"].items():
-        for heads, shares in by_heads.items():
-            assert len(shares) == 5
-            enough = int(heads) >= int(questions)
-            assert min(shares) == 1 if enough else max(shares) <= 1 / 6, (questions, heads)
-
-
-# ---- Heads that were trained --------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -262,16 +204,13 @@ def test_the_heads_that_find_the_subject(page, to_subject):
     assert early.max() < 0.2  # "and the rest don't"
 
 
-def test_without_that_head_the_verb_is_a_coin_s(to_subject, seeds):
+@torch.no_grad()
+def test_the_verb_needs_head_2_and_not_head_4(causal, to_subject, seeds):
     scores = seeds["0"]
-    layer, head = scores["attention"]["verb, guessed"]["head"]
-    assert (layer, head) == (1, int(to_subject[1].mean(0).argmax())) == (1, 1)  # head 2 of layer 2
+    assert scores["attention"]["verb, guessed"]["head"] == [1, 1]
+    assert to_subject[1].mean(0).argmax() == 1
     assert scores["accuracy"]["pairs"]["1 distractors"] == 1
     assert scores["accuracy without the verb head"]["pairs"]["1 distractors"] == 0.53
-
-
-@torch.no_grad()
-def test_head_4_looks_at_the_subject_and_the_verb_does_not_need_it(causal):
     rng, right = Random(0), {None: 0, 1: 0, 3: 0}
     for _ in range(100):
         sentence = agreement(rng, held="pairs", distractors=1)
@@ -283,41 +222,29 @@ def test_head_4_looks_at_the_subject_and_the_verb_does_not_need_it(causal):
             right[head] += causal.config.vocabulary[VERBS[best]] in words
     assert right[None] == right[3] == 100
     assert right[1] < 65
-
-
-def test_another_seed_has_two_such_heads(seeds):
-    scores = seeds["1"]
-    assert sorted(scores["attention"]["verb, guessed"]["heads"][1])[-2] > 0.8
-    assert scores["accuracy without the verb head"]["pairs"]["1 distractors"] == 0.75
-
-
-def test_the_sentence_of_the_widget(causal):
-    with torch.no_grad():
-        weights = causal(causal.encode("the keys near the old cabinet are red".split())).weights[1]
-    _, low, another, one = sorted(weights[0, :, 5, 1].tolist())
-    assert low < 0.1
-    assert another == pytest.approx(0.75, abs=0.05)
-    assert one > 0.95
+    assert sorted(seeds["1"]["attention"]["verb, guessed"]["heads"][1])[-2] > 0.8, "two heads"
+    assert seeds["1"]["accuracy without the verb head"]["pairs"]["1 distractors"] == 0.75
 
 
 @torch.no_grad()
-def test_the_head_that_finds_the_subject_is_the_surest(causal):
-    for text in ("the keys near the old cabinet are red", "the dogs that liked the bird wait"):
-        heads = torch.cat([w[0] for w in causal(causal.encode(text.split())).weights])
+def test_on_the_sentences_of_the_widget_head_2_finds_the_subject_and_is_the_surest(causal):
+    keys = "the keys near the old cabinet are red"
+    for text in (keys, "the dogs that liked the bird wait"):
+        layers = causal(causal.encode(text.split())).weights
+        heads = torch.cat([w[0] for w in layers])
         spread = torch.special.entr(heads).sum(-1).mean(-1)
-        peaks = heads.amax(-1).mean(-1)
-        assert spread.argmin() == peaks.argmax() == 4 + 1  # after the four of layer 1
-
-
-@torch.no_grad()
-def test_before_training_no_head_finds_keys(causal):
+        assert spread.argmin() == heads.amax(-1).mean(-1).argmax() == 4 + 1  # after layer 1's four
+        assert layers[1][0, :, 5, 1].argmax() == 1
     torch.manual_seed(0)
     untrained = Transformer(causal.config).eval()
-    most = {}
-    for name, model in (("trained", causal), ("untrained", untrained)):
-        layers = model(model.encode("the keys near the old cabinet are red".split())).weights
-        most[name] = max(layer[0, :, 5, 1].max().item() for layer in layers)
-    assert most["untrained"] < 0.35 < 0.95 < most["trained"]
+    trained, before = (
+        [w[0, :, 5, 1] for w in model(model.encode(keys.split())).weights]
+        for model in (causal, untrained)
+    )
+    _, low, another, one = sorted(trained[1].tolist())
+    assert low < 0.1
+    assert another == pytest.approx(0.75, abs=0.05)
+    assert torch.cat(before).max() < 0.35 < 0.95 < one
 
 
 def test_a_blind_merge_puts_the_last_token_into_the_second_row(page):
@@ -327,9 +254,6 @@ def test_a_blind_merge_puts_the_last_token_into_the_second_row(page):
     ordinals = "no first second third fourth fifth sixth seventh eighth ninth tenth".split()
     words = str(len(first.unique())), "second", ordinals[ninth], ordinals[tenth]
     assert shows(page, "#sec-bug", *words)
-
-
-# ---- Sharing ------------------------------------------------------------------------------------
 
 
 def test_named_models(page):
@@ -349,28 +273,3 @@ def test_named_models(page):
     for _, size, key_heads, kept in shown.values():
         cache = KVCache(1, key_heads, 1, size)
         assert kept == cache.keys.numel() + cache.values.numel()
-
-
-def test_every_source_is_cited(page):
-    keys = ["vaswani2017", "shazeer2019", "ainslie2023", "michel2019", "devlin2019",
-            "gpt2code", "brown2020", "touvron2023", "grattafiori2024"]  # fmt: skip
-    assert all(page.select_one(f"#ref-{key}") for key in keys)
-
-
-def test_production_shows_the_committed_benchmark(page):
-    bench = json.loads((ROOT / "benchmarks/results/attention-cpu.json").read_text())
-    assert bench["device"] in output(page, "production")
-    assert bench["date"] in output(page, "production")
-    shown = cells(page, "production")
-    ms = {
-        row["name"]: row["ms"]
-        for row in bench["rows"]
-        if row["length"] == 2048 and row.get("pass") == "forward"
-    }
-    assert len(shown) == 5
-    for (name, _, time, _), measured in zip(
-        shown,
-        ("explicit", "F.scaled_dot_product_attention", "fused_attention",
-         "nn.MultiheadAttention", "MultiHeadAttention"), strict=True,
-    ):  # fmt: skip
-        assert int(time) == round(ms[measured]), name

@@ -53,9 +53,6 @@ def loss_on_what_repeats(model, off=()):
     return losses(model, off)[HALF:].mean().item()
 
 
-# ---- The model that induces --------------------------------------------------------------------
-
-
 def test_the_text_of_the_prediction_is_the_lab_s_and_nearly_all_right_the_second_time(page):
     text = signs(12, 4)
     assert text[:12] == text[12:]
@@ -78,39 +75,24 @@ def test_the_loss_falls_where_the_text_begins_to_repeat():
     assert places[HALF:].max() < 0.1
 
 
-def test_the_best_heads_are_those_of_the_committed_scores(page):
-    seed = storyteller_scores()
-    trained, untrained = (at["held out"]["heads"] for at in (seed, seed["on the way"]["0"]))
-    looks = ["previous", "punctuation", "induction"]
-    best = {look: max(trained, key=lambda head, look=look: head[look]) for look in looks}
-    for (_, head, *weights), look in zip(cells(page, "found"), looks, strict=True):
-        assert head.endswith(f"{best[look]['layer'] + 1}.{best[look]['head'] + 1}")
-        want = best[look][look], max(head[look] for head in untrained)
-        assert [float(weight) for weight in weights] == pytest.approx(want, abs=0.0051)
-    names = [(best[look]["layer"], best[look]["head"]) for look in ("previous", "induction")]
-    assert names == [(1, 3), (3, 2)], "2.4 and 4.3, of which the page goes on to tell"
+def test_the_best_heads_are_those_of_which_the_page_goes_on_to_tell():
+    trained = storyteller_scores()["held out"]["heads"]
+    for look, name in (("previous", (1, 3)), ("induction", (3, 2))):  # 2.4 and 4.3
+        best = max(trained, key=lambda head, look=look: head[look])
+        assert (best["layer"], best["head"]) == name
 
 
-def test_seeds_fall_together_and_one_layer_stays(page):
-    lines = output(page, "seeds").splitlines()
-    two = [numbers(line.split(":")[1]) for line in lines[1:4]]
-    for run in two:
-        assert run[0] > 3.4
-        assert run[3] < 0.3
-        assert run[4] < 0.02
+def test_seeds_fall_together_and_one_layer_stays():
     for seed, turned in zip("012", (2, 1, 1), strict=True):
+        loss = {point["step"]: point["repeated_loss"] for point in history(seed=seed)}
+        assert loss[0] > 4.4
+        assert abs(loss[50] - BLIND) < 0.05
+        assert loss[200] > BLIND - 0.1
+        assert loss[350] < 0.3
+        assert loss[1000] < 0.02
         first = [head["previous"] for head in history(seed=seed)[-1]["heads"][:2]]
         assert sum(weight > 0.3 for weight in first) == turned
-        by_step = {point["step"]: point["repeated_loss"] for point in history(seed=seed)}
-        assert by_step[0] > 4.4
-        assert abs(by_step[50] - BLIND) < 0.05
-        assert by_step[200] > BLIND - 0.1
-    ends = numbers(lines[-1].split(":")[1])
-    assert len(ends) == 3
-    assert min(ends) > 1.8
-    assert loss_on_what_repeats(checkpoint()) == pytest.approx(two[0][4], abs=0.02)
-    single = checkpoint(4000, "one-layer")
-    assert loss_on_what_repeats(single) == pytest.approx(1.83, abs=0.06)
+        assert history("one-layer", seed)[-1]["repeated_loss"] > 1.8
 
 
 @torch.no_grad()
@@ -143,43 +125,23 @@ def places_back(signs, texts):
 
 
 @torch.no_grad()
-def test_one_layer_knows_what_is_left_and_not_what_followed():
-    """Another sign before the right one confuses two layers, and leaves one as it was."""
-    tokens, texts = fresh_texts()[:128], torch.arange(128)
-    single = checkpoint(4000, "one-layer")
-    shares = single(tokens).logits.softmax(-1)
-    guesses = shares.argmax(-1)
+def test_one_layer_knows_roughly_how_far_back_to_look():
+    tokens = fresh_texts()[:128]
+    guesses = checkpoint(4000, "one-layer")(tokens).logits.argmax(-1)
     best = guesses[:, HALF:-1] == tokens[:, HALF + 1 :]
     assert best.float().mean().item() == pytest.approx(0.6, abs=0.03)
     back = [n for i in range(24, 47) for n in places_back(guesses[:, i], tokens[:, : i + 1])]
     assert sum(n in (*range(16, 23), 24) for n in back) / len(back) > 0.99
-    left = [shares[:, i].gather(1, tokens[:, i - HALF + 1 : HALF]).sum(1) for i in range(24, 47)]
-    assert torch.stack(left).mean() > 0.7
-    for model, is_lost in ((single, False), (checkpoint(), True)):
-        before, after = [], []
-        for i in (30, 34, 38, 42):
-            right, other = i - HALF + 1, (i - HALF + 10) % HALF
-            swapped = tokens.clone()
-            swapped[:, [right - 1, other]] = tokens[:, [other, right - 1]]
-            for text, found in ((tokens, before), (swapped, after)):
-                row = model(text).logits[:, i].softmax(-1)
-                found.append(row[texts, tokens[:, right]].mean())
-        kept = torch.stack(after).mean() / torch.stack(before).mean()
-        assert kept < 0.05 if is_lost else kept > 0.85
 
 
-def test_the_rivals_say_what_their_box_says(page):
+def test_the_rivals_say_what_their_box_says():
     runs = json.loads((ROOT / "modules/m08_patterns/rival.json").read_text(encoding="utf-8"))
     larger, ordinary = (runs[name]["seeds"] for name in rival.SIZES)
     assert min(len(larger), len(ordinary)) > 1
-    shown = [numbers(line.split(":")[-1])[-2:]
-             for line in output(page, "rivals").splitlines() if "seed " in line]  # fmt: skip
-    for printed, run in zip(shown, [*larger.values(), *ordinary.values()], strict=True):
+    for run in [*larger.values(), *ordinary.values()]:
         *_, last = run["repeated_loss"].values()
-        induction = max(head["induction"] for head in run["heads"])
-        assert printed == pytest.approx([last, induction], abs=0.0051)
         assert last < 1 < run["repeated_loss"]["1000"], "far, and later than our two layers"
-        assert induction < 0.1
+        assert max(head["induction"] for head in run["heads"]) < 0.085
     assert rival.goes_by(checkpoint())["asks"] > 0.99, "our two layers go by the sign that asks"
     one = {"goes_by": rival.goes_by(checkpoint(4000, "one-layer"))}
     for run in [one, larger["0"], larger["2"], *ordinary.values()]:
@@ -191,12 +153,9 @@ def test_the_rivals_say_what_their_box_says(page):
 
 @pytest.mark.slow
 def test_a_rival_trains_again():
-    run = rival.train("two layers, ordinary", 0, steps=30)
-    assert list(run["repeated_loss"]) == ["30"]
+    run = rival.train("two layers, ordinary", 0, steps=3)
+    assert list(run["repeated_loss"]) == ["3"]
     assert len(run["heads"]) == 4
-
-
-# ---- Two heads, one after the other ------------------------------------------------------------
 
 
 def test_without_notes_the_later_head_is_lost(page):
@@ -217,9 +176,6 @@ def test_without_notes_the_later_head_is_lost(page):
         assert loss_on_what_repeats(model, off) == pytest.approx(loss, abs=0.15)
     assert lines[3][0] < 0.05
     assert lines[3][1] > BLIND, "misled, not only ignorant"
-    looks = run.weights[1].sum(1)[:, HALF:-1] @ F.one_hot(tokens, 32).float()
-    copied = run.logits[:, HALF:-1].argmax(-1) == looks.argmax(-1)
-    assert copied.float().mean() > 0.8, "layer 2 still copies what it looks at"
 
 
 @torch.no_grad()
@@ -242,8 +198,6 @@ def test_head_2_1_follows_the_note_to_the_wrong_sign(page):
     assert by_distance[13] == pytest.approx(wrong, abs=0.03)
     assert right < 0.05
     assert wrong > 0.6
-    [own] = [p for p in page.select("#sec-two p") if p.get_text().startswith("Head 2.1 follows")]
-    assert numbers(own.get_text())[1] / 100 == pytest.approx(by_distance[12], abs=0.03)
     assert wrong + right + by_distance[12] > 0.8
     *others, _, _ = sorted(range(HALF), key=by_distance.__getitem__)
     assert by_distance[others[-1]] < 0.03, "the others share what is left"
@@ -303,26 +257,16 @@ def test_a_circuit_is_the_model_s_own_arithmetic():
     torch.testing.assert_close(want, run.residual[1][0], atol=1e-4, rtol=0)
 
 
-def test_it_learns_where_to_look_before_what_to_say(page):
-    lines = [[int(x) for x in numbers(line)] for line in output(page, "circuits").splitlines()[1:]]
-    for step, fits, copies in lines:
-        match, copy = match_and_copy(checkpoint(step))
-        assert [on_diagonal(match), on_diagonal(copy)] == [fits, copies]
+def test_it_learns_where_to_look_before_what_to_say():
+    for step in (0, 200, 250, 275, 300, 400):
+        fits, copies = map(on_diagonal, match_and_copy(checkpoint(step)))
         assert fits >= copies
-    assert lines[-1] == [1000, 32, 32], "in both tables, each row"
+    assert [*map(on_diagonal, match_and_copy(checkpoint()))] == [32, 32]
     # So it is between each head of layer 1 and each of layer 2.
     for heads in ((0, 0), (0, 1), (1, 0), (1, 1)):
         fits, copies = map(on_diagonal, match_and_copy(checkpoint(250), *heads))
         assert fits > 16
         assert copies <= 1
-    for label in ("three-marks", "three-copies"):
-        table = page.select_one(f"#cell-{label} table")
-        rows = [row.find(["th", "td"]).get_text() for row in table.select("tbody tr")]
-        columns = [cell.get_text().split()[-1] for cell in table.select("thead th")[1:]]
-        assert rows == columns
-
-
-# ---- The storyteller ---------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -353,13 +297,9 @@ def test_head_4_3_follows_the_notes_of_2_4_and_2_2(page, storyteller):
     assert 0.4 < note[3] / right[0] < 0.5, "nearly half of the weight"
     assert right[4] > 0.9 * right[0], "the control"
     assert note[4] < 1.2 * note[0]
-    held_out = storyteller_scores()["held out"]
-    layer_2 = [head["previous"] for head in held_out["heads"] if head["layer"] == 1]
-    assert [round(layer_2[head], 2) for head in (3, 1)] == [0.6, 0.37]
+    heads = storyteller_scores()["held out"]["heads"]
+    layer_2 = [head["previous"] for head in heads if head["layer"] == 1]
     assert sorted(layer_2)[-2:] == [layer_2[1], layer_2[3]]
-    [head] = [h for h in held_out["heads"] if (h["layer"], h["head"]) == (3, 2)]
-    said = head["induction"], held_out["loss"], held_out["loss"] + head["cost"]
-    assert shows(page, "#sec-larger", *(f"{number:.2f}" for number in said))
 
 
 @torch.no_grad()
@@ -403,16 +343,11 @@ def on_word_and_note(model, heads, half=48, by=24):
 
 
 def test_larger_models_and_ours(page):
-    one_head_off, first, parked = (
+    *_, parked = (
         [x for x in numbers(line) if x < 1] for line in output(page, "larger").splitlines()
     )
     heads = storyteller_scores()["held out"]["heads"]
-    costs = sorted(head["cost"] for head in heads)
-    want = [costs[0], costs[-1], sum(costs[7:9]) / 2]
-    assert one_head_off == pytest.approx(want, abs=0.0051)
-    equal = sum(1 / n for n in range(2, 257)) / 255
-    assert first == pytest.approx([max(h["first"] for h in heads), equal], abs=5.1e-4)
-    assert first[0] < 1.1 * first[1]
+    assert max(h["first"] for h in heads) < 1.1 * sum(1 / n for n in range(2, 257)) / 255
     tokens = fresh_texts()
     with torch.no_grad():
         weights = checkpoint()(tokens).weights[1][:, 0, 1:HALF, :HALF]
@@ -420,19 +355,13 @@ def test_larger_models_and_ours(page):
     want = [weights.amax(-1).mean().item(), weights[..., 0].mean().item(), equal]
     assert parked == pytest.approx(want, abs=0.02)
     assert equal == pytest.approx(0.12, abs=0.005), "as the answers of Check it say"
-    # No certain place and no certain sign gets twice its share.
     fair = torch.ones(HALF, HALF).tril()[1:] / torch.arange(2, HALF + 1)[:, None]
-    assert (weights.mean((0, 1)) / fair.mean(0)).max() < 2
-    signs_there = F.one_hot(tokens[:, :HALF], 32).float()
-    gets = (weights @ signs_there).sum((0, 1)) / (fair @ signs_there).sum((0, 1))
-    assert gets.max() < 2
+    assert (weights.mean((0, 1)) / fair.mean(0)).max() < 2, "at no certain position"
 
 
 def test_the_bug_hunt_s_check_fails(page):
     assert output(page, "bug-check").endswith("guesses Harry")
 
-
-# ---- GPT-2 from a local folder -------------------------------------------------------------------
 
 E, HEADS, LAYERS = 24, 8, 12
 
