@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.lessons.contents import CONTENTS, FURTHER, IN_EVERY_LESSON, LESSONS
+from tests.lessons.contents import CONTENTS, FURTHER, LESSONS
 from tests.lessons.reading import in_order
 
 
@@ -25,14 +25,3 @@ PARTS = [(lesson, part) for lesson, parts in CONTENTS.items() for part in parts]
 def test_a_part_has_its_contents(read, lesson, part):
     page = read(FURTHER.get(lesson) or f"modules/{LESSONS[lesson]}/lesson.html")
     assert not [content for content in CONTENTS[lesson][part] if not stands(page, part, content)]
-
-
-@pytest.mark.parametrize("lesson", LESSONS)
-def test_a_lesson_has_what_every_lesson_has(read, lesson):
-    page = read(f"modules/{LESSONS[lesson]}/lesson.html")
-    assert not [content for content in IN_EVERY_LESSON if not stands(page, "body", content)]
-
-
-def test_no_lesson_is_left_out(site):
-    lessons = {page.parent.name for page in site.glob("modules/m*/lesson.html")}
-    assert lessons == set(LESSONS.values())

@@ -90,6 +90,13 @@ def test_nothing_is_loaded_from_another_host(lesson):
         assert not re.match(r"(https?:)?//[^/]", address), address
 
 
+@pytest.mark.parametrize("lesson", [page for page in LESSONS if "/m" in page], indirect=True)
+def test_a_lesson_has_exercises_a_recap_a_theme_and_a_notebook(lesson):
+    for part in (".exercise", "#recap", ".quarto-color-scheme-toggle",
+                 ".notebook-link[href$=ipynb][download]"):  # fmt: skip
+        assert lesson.select(part), part
+
+
 @pytest.mark.parametrize("lesson", LESSONS, indirect=True)
 def test_the_time_under_the_title_is_that_of_the_map(lesson, read):
     title = lesson.h1.get_text()
