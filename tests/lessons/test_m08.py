@@ -162,16 +162,11 @@ def test_without_notes_the_later_head_is_lost(page):
     lines = [
         numbers(line.split("weight")[1]) for line in output(page, "switched-off").splitlines()[:4]
     ]
-    offs = [[], [(0, 0)], [(0, 1)], [(0, 0), (0, 1)]]
-    model, tokens = checkpoint(), fresh_texts()
-    places = (tokens[:, :, None] == tokens[:, None, :]) & (
-        torch.arange(48)[:, None] > torch.arange(48)
-    )
-    after = places.roll(1, -1)[:, HALF:]  # the place after the same sign, for what repeats
+    model, offs = checkpoint(), [[], [(0, 0)], [(0, 1)], [(0, 0), (0, 1)]]
     for (weight, loss), off in zip(lines, offs, strict=True):
         with torch.no_grad():
-            run = model(tokens, off=off)
-        looks = (run.weights[1][:, 0, HALF:] * after).sum(-1).mean().item()
+            rows = model(fresh_texts(), off=off).weights[1][:, 0, HALF:]
+        looks = rows[:, :, 1 : HALF + 1].diagonal(0, 1, 2).mean().item()
         assert looks == pytest.approx(weight, abs=0.03)
         assert loss_on_what_repeats(model, off) == pytest.approx(loss, abs=0.15)
     assert lines[3][0] < 0.05
@@ -179,18 +174,27 @@ def test_without_notes_the_later_head_is_lost(page):
 
 
 @torch.no_grad()
+def exchanged(model, texts, half, layer, heads):
+    """The maps where tokens, half of ``half`` apart, swap what these heads write at them."""
+    attention = model.layers[layer].attention
+
+    def exchange(module, inputs):
+        parts = inputs[0].unflatten(-1, (-1, attention.head_dim)).clone()
+        for head in heads:
+            parts[:, :half, head] = parts[:, :half, head].roll(half // 2, 1)
+        return (parts.flatten(-2),)
+
+    hook = attention.out_proj.register_forward_pre_hook(exchange)
+    weights = model(texts).weights
+    hook.remove()
+    return weights
+
+
 def test_head_2_1_follows_the_note_to_the_wrong_sign(page):
-    """By a hook in the whole model, which exchanges what the first layer's attention adds."""
     [(right, wrong)] = [[numbers(cell)[0] / 100 for cell in row]
                         for row in cells(page, "exchange .static-form")]  # fmt: skip
     model, asks = checkpoint(), torch.arange(HALF - 1)
-
-    def exchange(module, inputs, out):
-        return torch.cat([out[:, 12:HALF], out[:, :12], out[:, HALF:]], dim=1)
-
-    hook = model.layers[0].attention.out_proj.register_forward_hook(exchange)
-    weights = model(fresh_texts()).weights[1][:, 0, HALF + asks].mean(0)
-    hook.remove()
+    weights = exchanged(model, fresh_texts(), HALF, 0, (0, 1))[1][:, 0, HALF + asks].mean(0)
     # By how far the key stands behind the place before the right sign: 1 is the right sign, 13
     # the one with its note, 12 the one with what layer 1 wrote at the sign that asks.
     by_distance = [weights[asks, (asks + d) % HALF].mean().item() for d in range(HALF)]
@@ -202,22 +206,9 @@ def test_head_2_1_follows_the_note_to_the_wrong_sign(page):
     *others, _, _ = sorted(range(HALF), key=by_distance.__getitem__)
     assert by_distance[others[-1]] < 0.03, "the others share what is left"
     assert not {12, 13} & {*others}
-
-
-@torch.no_grad()
-def test_each_head_of_layer_1_writes_some_of_the_note():
-    model, asks, drawn = checkpoint(), torch.arange(HALF - 1), []
+    drawn = []  # by each head of layer 1 alone
     for head in (0, 1):
-        own = slice(32 * head, 32 * head + 32)
-
-        def exchange(module, inputs, own=own):
-            x = inputs[0].clone()
-            x[:, :HALF, own] = x[:, :HALF, own].roll(12, 1)
-            return (x,)
-
-        hook = model.layers[0].attention.out_proj.register_forward_pre_hook(exchange)
-        weights = model(fresh_texts()).weights[1][:, 0]
-        hook.remove()
+        weights = exchanged(model, fresh_texts(), HALF, 0, (head,))[1][:, 0]
         drawn.append(weights[:, asks + HALF, (asks + 13) % HALF].mean().item())
     assert drawn[1] > drawn[0] > 0.1
 
@@ -286,10 +277,12 @@ def to_rabbit(model, name):
 def test_head_4_3_follows_the_notes_of_2_4_and_2_2(page, storyteller):
     row, at = to_rabbit(storyteller, "Peter")
     assert row.argmax() == at
-    right, note = zip(
-        *(on_word_and_note(storyteller, heads) for heads in ([], [3], [1], [3, 1], [0, 2])),
-        strict=True,
-    )
+    texts = repeated(storyteller.config.vocabulary)[:, :-1]  # 48 words twice
+    rows, right, note = torch.arange(48, 95), [], []
+    for heads in ((), (3,), (1,), (3, 1), (0, 2)):
+        weights = exchanged(storyteller, texts, 48, 1, heads)[3][:, 2].mean(0)
+        right.append(weights[rows, rows - 47].mean().item())
+        note.append(weights[rows, (rows - 47 + 24) % 48].mean().item())
     assert shows(page, "#sec-larger", *(f"{x:.2f}" for x in (right[3], right[0], note[3])))
     assert right[3] < 0.3 * right[0]
     assert note[3] > 4 * note[0]
@@ -314,32 +307,6 @@ def test_head_4_3_is_only_the_beginning(page, storyteller):
     shown = share(row[at]), *(f"{number:.1f}" for number in (second, first, blind))
     assert shows(page, "#in-larger", *shown)
     assert blind < second < first - 0.3
-
-
-@torch.no_grad()
-def on_word_and_note(model, heads, half=48, by=24):
-    """Head 4.3's weight on the right word and on the one with its note, place by place.
-
-    Adds to what layer 2 writes the difference that the exchange of these heads' parts makes.
-    """
-    out, texts = model.layers[1].attention.out_proj, repeated(model.config.vocabulary)[:, :-1]
-    size = out.in_features // 4
-    other = torch.tensor([*range(by, half), *range(by), *range(half, texts.shape[1])])
-
-    def exchange(module, inputs, written):
-        for head in heads:
-            own = slice(head * size, (head + 1) * size)
-            part = inputs[0][..., own] @ out.weight[:, own].T
-            written = written + part[:, other] - part
-        return written
-
-    hook = out.register_forward_hook(exchange)
-    weights = model(texts).weights[3][:, 2].mean(0)
-    hook.remove()
-    places = range(half, texts.shape[1])
-    right = [weights[i, i - half + 1] for i in places]
-    note = [weights[i, (i - half + 1 + by) % half] for i in places]
-    return [torch.stack(found).mean().item() for found in (right, note)]
 
 
 def test_larger_models_and_ours(page):
