@@ -86,13 +86,6 @@ def narrow(*shares):
     return sorted({share(x, 0 if x >= 0.0995 else 1) for x in map(float, shares)})
 
 
-def test_the_gallery_has_ten_texts_that_fit(ids, gallery):
-    assert len(gallery) == 10
-    for one in gallery.values():
-        assert one["model"] == "storyteller"
-        assert len(ids(one["text"])) <= 256
-
-
 GALLERY = {  # the head, what it looks at most, the guess, and what is left of it without the head
     "A copyist": ("4.3", " dog", " dog", (0, 1 / 5)),
     "A name carried far": ("4.3", " T", " T", (0, 1)),
@@ -274,7 +267,10 @@ def part_to_all(model, run):
     return run.weights[1][0, 0] @ value[0, :, 2, 0] @ layer.out_proj.weight[:, :32].T
 
 
-def test_the_games_texts_are_the_games_alone(gallery, rounds):
+def test_texts_fit_and_those_of_the_game_are_its_alone(ids, gallery, rounds):
+    assert len(gallery) == 10
+    assert all(one["model"] == "storyteller" for one in gallery.values())
+    assert all(len(ids(one["text"])) <= 256 for one in gallery.values())
     shown = {text for one in explorer.MODELS for text, _ in one["examples"]}
     shown |= {one["text"] for one in gallery.values()} | set(explorer.BEGINNINGS)
     assert not shown & {one["text"] for one in rounds}
