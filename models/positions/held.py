@@ -28,15 +28,16 @@ def right_with_held(
     *,
     far: str = "held",
     speeds: Sequence[float] = SPEEDS,
+    length: int = LONGEST,
 ) -> dict[str, float]:
-    """Return the share right at the last LENGTH positions of rows of LONGEST tokens.
+    """Return the share right at the last LENGTH positions of rows of ``length`` tokens.
 
     In the given layers, the given hands change beyond the trained distances. Hand 0 is the fastest.
     ``far``: "held", they take every such distance for the largest trained one; "nothing", they
     bring nothing; "no bonus", they bring what they bring, but nothing above 0.
     """
-    signs, answers = examples(TESTS, LONGEST, torch.Generator().manual_seed(10**6))
-    x, positions = model.embed(signs), torch.arange(LONGEST)
+    signs, answers = examples(TESTS, length, torch.Generator().manual_seed(10**6))
+    x, positions = model.embed(signs), torch.arange(length)
     for number, layer in enumerate(model.layers):
         if number not in layers:
             x = layer(x, positions)
@@ -62,7 +63,7 @@ def _weights(
     query, key = (
         torch.view_as_complex(part.unflatten(-1, (-1, 2)).contiguous()) for part in (query, key)
     )
-    at = torch.arange(LONGEST)
+    at = torch.arange(query.shape[-2])
     distance = (at[:, None] - at).clamp(min=0)
     scores = torch.zeros(())
     for hand, speed in enumerate(speeds):

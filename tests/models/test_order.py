@@ -72,6 +72,12 @@ def test_a_hand_of_225_degrees_falls_and_is_mended_by_holding_it():
     assert found["hand 3 held"]["back"] < 0.2
 
 
+def test_the_hand_of_a_larger_base_makes_its_cliff():
+    for seed in further.BASES[500_000.0]:
+        scores = json.loads(further.FURTHER.read_text())[f"base 500000, seed {seed}"]
+        assert scores["rows of 128"][-1] < 0.1 < 0.95 < scores["hand 2 held"]["back"]
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_pair_scores_are_those_of_the_layer(kind):
     """The weights of a row with those two signs are the softmax of these scores."""
