@@ -21,6 +21,7 @@ millisecond, so what is many goes through ``x.map``.
 import json
 from functools import cache
 
+import torch
 from playwright.sync_api import Error
 
 from course.serve import start_server
@@ -67,6 +68,12 @@ class Module:
 
 
 module = cache(Module)
+
+
+def assert_near(got, want, atol=1e-12, rtol=0):
+    """Numbers from JavaScript are those of a tensor, or of lists."""
+    got, want = (torch.as_tensor(x, dtype=torch.double) for x in (got, want))
+    torch.testing.assert_close(got, want, atol=atol, rtol=rtol)
 
 
 @cache

@@ -1,32 +1,27 @@
-"""widgets/lib/attention.js against attention.py in float64.
-
-The rest is compared through the widgets that use it: test_attention_steps.py, test_masks.py,
-test_temperature.py, test_query_plane.py, test_position.py.
-"""
+"""widgets/lib/attention.js against attention.py in float64; the rest, through the widgets."""
 
 import random
 
 import torch
 
 from attention import scaled_dot_product_attention
-from tests.widgets.js import module
+from tests.widgets.js import assert_near, module
 
 JS = module("lib/attention.js")
 
 
 def test_softmax_never_overflows_and_hides_exactly():
-    draw = random.Random(0)
+    draw, cases = random.Random(0), []
     for _ in range(100):
         row = [draw.uniform(-5, 5) + 1000 for _ in range(draw.randint(1, 8))]
-        seen = [draw.random() < 0.6 for _ in row]
-        got = JS.run("m.softmax(x.row, (j) => !x.seen[j])", {"row": row, "seen": seen})
-        _, want = scaled_dot_product_attention(
-            torch.ones(1, 1).double(), torch.tensor(row, dtype=torch.float64)[:, None],
-            torch.ones(len(row), 1).double(), torch.tensor(seen)[None], scale=1,
-        )  # fmt: skip
-        got = torch.tensor(got, dtype=torch.float64)
-        torch.testing.assert_close(got, want[0], rtol=1e-12, atol=1e-12)
-        assert not got[~torch.tensor(seen)].any()
+        cases.append([row, [draw.random() < 0.6 for _ in row]])
+    found = JS.run("x.map(([row, seen]) => m.softmax(row, (j) => !seen[j]))", cases)
+    for (row, seen), got in zip(cases, found, strict=True):
+        keys = torch.tensor(row, dtype=torch.float64)[:, None]
+        one = torch.ones(1, 1).double()
+        _, want = scaled_dot_product_attention(one, keys, keys, torch.tensor(seen)[None], scale=1)
+        assert_near(got, want[0])
+        assert not any(weight for weight, is_seen in zip(got, seen, strict=True) if not is_seen)
     assert JS.call("softmax", [5]) == [1]
 
 
@@ -36,8 +31,7 @@ def test_equal_scores_share_however_they_were_rounded():
 
 
 def test_random_matrices_are_one_decimal_between_minus_2_and_2():
-    body = "m.randomMatrices({query: x, value: x}, Math.random)"
-    got = JS.run(body, [[0, 0, 0]] * 50)
+    got = JS.run("m.randomMatrices({query: x, value: x}, Math.random)", [[0, 0, 0]] * 50)
     assert got.keys() == {"query", "value"}
     numbers = [number for rows in got.values() for row in rows for number in row]
     assert len(numbers) == 300

@@ -1,4 +1,4 @@
-"""widgets/attention-steps.js: its numbers, the arithmetic of each cell, and its sentence."""
+"""widgets/attention-steps.js: its numbers, the arithmetic of each cell, and its plane."""
 
 import itertools
 import math
@@ -9,18 +9,20 @@ import pytest
 import torch
 
 from attention import scaled_dot_product_attention
-from tests.site.reading import numbers
-from tests.widgets.js import module
+from tests.site.reading import number
+from tests.widgets.js import assert_near, module
 
 JS = module("attention-steps.js")
 INPUTS, COMPUTED = ["query", "key", "value"], ["scores", "scaled", "weights", "output"]
 WORKED = {
     "tokens": ["The", "cat", "sat"],
+    "axes": ["water", "money"],
     "query": [[1, 0.5], [0, 2], [2, 1]],
     "key": [[0, 1], [2, 0.5], [0.5, 1]],
     "value": [[-1, 1], [2, 0.5], [0.5, 1.5]],
 }
 RESULTS = ["output", "scores", "scaled", "weights", "output"]  # of each step
+ROLES = {"q": "query", "k": "key", "v": "value", "w": "weights"}
 
 
 def state(step=0, cell=None, **changes):
@@ -33,19 +35,15 @@ def model(*args, **changes):
     return JS.call("steppedAttention", WORKED, state(*args, **changes))
 
 
-def text(parts):
-    return "".join(part if isinstance(part, str) else part["text"] for part in parts)
-
-
-def sentence(*args, **changes):
-    return JS.run("m.sentence(m.steppedAttention(x[0], x[1]))", [WORKED, state(*args, **changes)])
+def text(m):
+    return "".join(part if isinstance(part, str) else part["text"] for part in m["parts"])
 
 
 def random_inputs(draw, columns=2):
-    def number(_):
-        return round(draw.uniform(-9.99, 9.99), 2)
+    def drawn():
+        return [[round(draw.uniform(-9.99, 9.99), 2) for _ in range(columns)] for _ in range(3)]
 
-    return {n: [list(map(number, range(columns))) for _ in range(3)] for n in INPUTS}
+    return {name: drawn() for name in INPUTS}
 
 
 @pytest.mark.parametrize("is_causal", [False, True], ids=["all", "causal"])
@@ -57,11 +55,7 @@ def test_numbers_are_attention_pys(is_causal):
         output, weights = scaled_dot_product_attention(q, k, v, is_causal=is_causal)
         want = (q @ k.T, q @ k.T / k.shape[-1] ** 0.5, weights, output)
         for name, exact in zip(COMPUTED, want, strict=True):
-            have = torch.tensor(got[name], dtype=torch.float64)
-            torch.testing.assert_close(have, exact, rtol=1e-12, atol=1e-12)
-
-
-ROLES = {"q": "query", "k": "key", "v": "value", "w": "weights"}
+            assert_near(got[name], exact)
 
 
 @pytest.mark.parametrize("is_causal", [False, True], ids=["all", "causal"])
@@ -70,24 +64,21 @@ def test_the_arithmetic_of_every_cell_comes_to_its_number(step, is_causal):
     """The text itself is computed; it agrees as far as its own rounding lets it."""
     draw, name = random.Random(step), RESULTS[step]
     for inputs in [{}, *(random_inputs(draw) for _ in range(5))]:
-        for row in range(3):
-            for col in range(2 if name == "output" else 3):
-                m = model(step, (step, name, row, col), causal=is_causal, **inputs)
-                if is_causal and col > row and name != "output":
-                    assert text(m["parts"]).startswith(f"Hidden: {WORKED['tokens'][row]} may not")
-                    assert m["read"] == []
-                    continue
-                _, made, result = re.split(r" = | ≈ | = (?=[−\d.]+$)", text(m["parts"]))
-                assert number(result) == pytest.approx(m[name][row][col], abs=5.1e-4)
-                assert compute(made) == pytest.approx(m[name][row][col], abs=0.02)
-                for part in m["parts"]:
-                    if isinstance(part, dict):
-                        read = [cell for cell in m["read"] if cell[0] == ROLES[part["role"]]]
-                        assert number(part["text"]) in rounded(m, read)
-
-
-def number(shown):
-    return float(shown.strip("()").replace("−", "-"))
+        for row, col in itertools.product(range(3), range(2 if name == "output" else 3)):
+            m = model(step, (step, name, row, col), causal=is_causal, **inputs)
+            if is_causal and col > row and name != "output":
+                assert text(m).startswith("Hidden")
+                assert m["read"] == []
+                continue
+            _, made, result = re.split(r" = | ≈ | = (?=[−\d.]+$)", text(m))
+            assert number(result) == pytest.approx(m[name][row][col], abs=5.1e-4)
+            assert compute(made) == pytest.approx(m[name][row][col], abs=0.02)
+            if name == "scores":  # in all its decimals: no rounded number stands after "="
+                assert number(result) == pytest.approx(m[name][row][col], abs=1e-9)
+            for part in m["parts"]:
+                if isinstance(part, dict):
+                    read = [cell for cell in m["read"] if cell[0] == ROLES[part["role"]]]
+                    assert number(part["text"].strip("()")) in rounded(m, read)
 
 
 def compute(made):
@@ -106,73 +97,39 @@ def rounded(m, read):
     }
 
 
-def test_a_score_is_shown_in_all_its_decimals():
-    """9.99² + 9.99² is 199.6002: no rounded number stands after "="."""
-    largest = {"query": [[9.99, 9.99]] * 3, "key": [[9.99, 9.99]] * 3}
-    assert text(model(1, **largest)["parts"]).endswith(" = 199.6002")
-    draw = random.Random(1)
-    for _ in range(50):
-        m = model(1, **random_inputs(draw))
-        exact = m["scores"][2][1]
-        assert number(text(m["parts"]).split(" = ")[-1]) == pytest.approx(exact, abs=1e-9)
-
-
-def test_the_plane_holds_every_value_and_the_origin():
-    draw = random.Random(2)
-    for _ in range(30):
-        value = random_inputs(draw)["value"]
-        points = [*value, [0, 0], [1, 0], [0, 1]]
-        scale = "m.planeScale(x.slice(0, 3))"
-        places = JS.run(f"x.map(([a, b]) => [{scale}.x(a), {scale}.y(b)])", points)
-        *found, origin, across, up = places
-        for x, y in [*found, origin]:
+def test_the_plane_holds_every_value_and_its_round_numbers_do_not_touch():
+    draw, even = random.Random(2), [[0, 0], [4, 0], [2, 2]]
+    drawn = [random_inputs(draw)["value"] for _ in range(30)]
+    for value in [WORKED["value"], even, [[0, 0]] * 3, *drawn]:
+        places, *axes = JS.run(
+            """((plane) => [
+              [...x, [0, 0], [1, 0], [0, 1]].map(([a, b]) => [plane.x(a), plane.y(b)]),
+              ...[[plane.x, 200], [plane.y, 150]].map(([place, length]) =>
+                m.ticks(place, length).map((tick) => [tick, place(tick)]))
+            ])(m.planeScale(x))""",
+            value,
+        )
+        *places, (left, low), (right, _), (_, up) = places
+        unit = right - left
+        assert low - up == pytest.approx(unit), "one unit for both directions"
+        for (x, y), (a, b) in zip([*places, (left, low)], [*value, (0, 0)], strict=True):
+            assert [(x - left) / unit, (low - y) / unit] == pytest.approx([a, b])
             assert 25.9 < x < 174.1
             assert 25.9 < y < 124.1
-        assert across[0] - origin[0] == pytest.approx(origin[1] - up[1])  # one unit for both
-        for (x, y), (a, b) in zip(found, value, strict=True):
-            assert (x - origin[0]) / (across[0] - origin[0]) == pytest.approx(a)
-            assert (y - origin[1]) / (up[1] - origin[1]) == pytest.approx(b)
-
-
-def test_the_axes_of_the_plane_show_round_numbers_that_do_not_touch():
-    draw = random.Random(3)
-    for inputs in [WORKED, {"value": [[0, 0], [4, 0], [2, 2]]}, {"value": [[0, 0]] * 3}] + [
-        random_inputs(draw) for _ in range(30)
-    ]:
-        for axis, length in (("x", 200), ("y", 150)):
-            place = f"m.planeScale(x).{axis}"
-            shown = JS.run(f"m.ticks({place}, {length})", inputs["value"])
-            places = JS.run(f"m.ticks({place}, {length}).map({place})", inputs["value"])
+        for axis, length in zip(axes, (200, 150), strict=True):
+            shown, at = zip(*axis, strict=True)
             assert 0 in shown
-            assert all(4 <= at <= length - 4 for at in places)
-            assert all(abs(a - b) >= 22 for a, b in itertools.pairwise(places))
-    assert JS.run("m.ticks(m.planeScale(x).x, 200)", [[0, 0], [4, 0], [2, 2]]) == [0, 1, 2, 3, 4]
+            assert value != even or length != 200 or shown == (0, 1, 2, 3, 4)
+            assert all(4 <= place <= length - 4 for place in at)
+            assert all(abs(a - b) >= 22 for a, b in itertools.pairwise(at))
 
 
-@pytest.mark.parametrize("drawn", [False, True])
-def test_numbers_drawn_at_random_mean_neither_water_nor_money(drawn):
-    given = {**WORKED, "axes": ["water", "money"]}
-    m = JS.call("steppedAttention", given, state(drawn=drawn))
-    assert m.get("axes") == (None if drawn else ["water", "money"])
-
-
-def test_what_the_reader_has_changed_is_named():
-    assert model()["changed"] == []
+def test_numbers_drawn_or_changed_are_not_the_lesson_s():
+    own, drawn = model(), model(drawn=True)
+    assert (own["source"], own["axes"], own["changed"]) == ("constructed", WORKED["axes"], [])
+    assert (drawn["source"], drawn.get("axes")) == ("random", None)
     assert model(query=[[1, 0.5], [0, 2], [2, -1]])["changed"] == ["query"]
     assert model(key=[[0, 0]] * 3, value=[[0, 0]] * 3)["changed"] == ["key", "value"]
-
-
-@pytest.mark.parametrize("drawn", [False, True])
-def test_numbers_drawn_at_random_are_called_random(drawn):
-    assert model(drawn=drawn)["source"] == ("random" if drawn else "constructed")
-
-
-def test_a_cell_s_arithmetic_names_what_it_read():
-    assert text(model(1)["parts"]) == "score(sat, cat) = 2.0 × 2.0 + 1.0 × 0.5 = 4.500"
-    assert model(1)["read"] == [["query", 2, None], ["key", 1, None]]
-    for step, told in ((1, [2.25]), (3, [0])):  # of what is hidden
-        said = text(model(step, (step, RESULTS[step], 0, 1), causal=True)["parts"])
-        assert [number(x) for x in re.findall(r"\d+\.?\d*(?=,|\.$)", said)] == told
 
 
 def test_a_cell_chosen_in_another_step_shows_its_like_in_the_result():
@@ -182,15 +139,5 @@ def test_a_cell_chosen_in_another_step_shows_its_like_in_the_result():
     assert shown(1, "scores", 0, 2, step=1) == ("scores", 0, 2)
     assert shown(1, "scores", 0, 2, step=3) == ("weights", 0, 2)
     assert shown(1, "scores", 0, 2, step=4) == ("output", 0, 1), "the last column that it has"
-    assert shown(1, "scores", 0, 2, step=2) == ("scaled", 0, 2)
     assert shown(2, "scores", 0, 2, step=2) == ("scores", 0, 2), "step 2 shows the scores too"
     assert shown(1, "weights", 0, 2, step=1) == ("scores", 0, 2), "step 1 has no weights"
-
-
-def test_the_sentence_says_the_step_the_weights_and_the_arithmetic():
-    for causal in (False, True):
-        m, said = model(3, causal=causal), sentence(3, causal=causal)
-        told = [3, 1, *m["weights"][2], *m["output"][2]]
-        assert numbers(said)[: len(told)] == pytest.approx(told, abs=0.0051)
-        assert said.endswith(text(m["parts"]))
-        assert ("Causal" in said) == causal

@@ -3,114 +3,95 @@
 import random
 
 import pytest
-import torch
 
 from course.payloads.attributions import EXAMPLES, FILES, classifier, payload
 from models.sentiment import attributions
 from models.sentiment.reviews import BLANK, INDEX
-from tests.widgets.js import JSException, module
+from tests.widgets.js import JSException, assert_near, module
 
 NAMES = tuple(FILES)
-START = {"review": 0, "model": "A", "erased": [], "truth": False}
+JS = module("attributions.js")
+WORDS = [text.split() for text in EXAMPLES]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def published():
+    JS.run("(globalThis.data = {...x, loaded: {}}, null)", payload())
 
 
 @pytest.fixture(scope="module")
-def js():
-    """The widget, with the data that the page publishes as ``globalThis.data``."""
-    found = module("attributions.js")
-    found.run("(globalThis.data = {...x, loaded: {}}, null)", payload())
-    return found
-
-
-@pytest.fixture(scope="module")
-def loaded(js):
-    """The same with both classifiers fetched."""
+def loaded(published):
+    """Both classifiers are fetched."""
     for name in NAMES:
         file = f"models/sentiment/weights/{FILES[name]}.safetensors"
-        js.run(f"(data.loaded.{name} = await loadModel(x), null)", file)
-    yield js
-    js.run("(data.loaded = {}, null)")
+        JS.run(f"(data.loaded.{name} = await loadModel(x), null)", file)
 
 
-def shown(js, **state):
-    return js.run("m.compare(data, x)", {**START, **state})
+def shown(review=0, name="A", erased=(), then="x"):
+    state = {"review": review, "model": name, "erased": list(erased), "truth": False}
+    return JS.run(f"((x) => {then})(m.compare(data, x))", state)
 
 
-def margin(name, words, erased):
+def chance(review, name, erased=()):
     model = classifier(name)
-    tokens = model.encode(["[class]", *words])
+    tokens = model.encode(["[class]", *WORDS[review]])
     tokens[0, [1 + i for i in erased]] = INDEX[BLANK]
-    return attributions.margin(model, tokens).item()
+    return attributions.margin(model, tokens).sigmoid().item()
 
 
-def chance(number):
-    return torch.tensor(number).sigmoid().item()
+def test_one_word_needs_no_model_and_more_wait_for_it():
+    assert shown(erased=[2])["chance"] == pytest.approx(chance(0, "A", [2]), abs=1e-4)
+    assert shown(erased=[2, 3])["chance"] is None
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("review", range(len(EXAMPLES)))
-def test_shares_and_answers_are_pytorch_s(js, review, name):
-    found = shown(js, review=review, model=name)
+def test_shares_and_answers_are_pytorch_s(name):
     model = classifier(name)
-    tokens = model.encode(["[class]", *found["words"]])
-    assert found["words"] == EXAMPLES[review].split()
-    assert [row["method"] for row in found["rows"]] == list(attributions.METHODS)
-    for row, method in zip(found["rows"], attributions.METHODS.values(), strict=True):
-        sizes = method(model, tokens)[0, 1:].abs()
-        want = (sizes / sizes.sum()).tolist()
-        assert row["shares"] == pytest.approx(want, abs=1e-4)
-        assert row["order"][0] == max(range(len(want)), key=lambda i: want[i])
-        first = row["order"][: len(found["decisive"])]
-        assert row["hits"] == len(set(first) & set(found["decisive"]))
-    whole = chance(margin(name, found["words"], []))
-    assert found["whole"] == found["chance"] == pytest.approx(whole, abs=1e-4)
+    for review, words in enumerate(WORDS):
+        found, tokens = shown(review, name), model.encode(["[class]", *words])
+        assert found["words"] == words
+        assert [row["method"] for row in found["rows"]] == list(attributions.METHODS)
+        for row, method in zip(found["rows"], attributions.METHODS.values(), strict=True):
+            sizes = method(model, tokens)[0, 1:].abs()
+            want = (sizes / sizes.sum()).tolist()
+            assert_near(row["shares"], want, 1e-4)
+            assert row["order"][0] == max(range(len(want)), key=lambda i: want[i])
+            first = row["order"][: len(found["decisive"])]
+            assert row["hits"] == len(set(first) & set(found["decisive"]))
+        assert found["whole"] == found["chance"]
+        assert found["whole"] == pytest.approx(chance(review, name), abs=1e-4)
 
 
-def test_one_word_needs_no_model_and_more_ask_for_it(js):
-    one = shown(js, erased=[2])
-    want = chance(margin("A", one["words"], [2]))
-    assert one["chance"] == pytest.approx(want, abs=1e-4)
-    two = shown(js, erased=[2, 3])
-    assert two["chance"] is None
-    assert "being fetched" in js.run("m.summarize(x)", two)
+@pytest.mark.usefixtures("loaded")
+def test_without_any_words_the_answer_is_pytorch_s():
+    for seed in range(12):
+        draw = random.Random(seed)
+        review, name = draw.randrange(len(EXAMPLES)), draw.choice(NAMES)
+        length = len(WORDS[review])
+        erased = sorted(draw.sample(range(length), draw.randint(1, length)))
+        found = shown(review, name, erased)
+        assert found["chance"] == pytest.approx(chance(review, name, erased), abs=1e-4)
 
 
-@pytest.mark.parametrize("seed", range(12))
-def test_without_any_words_the_answer_is_pytorch_s(loaded, seed):
-    draw = random.Random(seed)
-    review, name = draw.randrange(len(EXAMPLES)), draw.choice(NAMES)
-    length = len(EXAMPLES[review].split())
-    erased = sorted(draw.sample(range(length), draw.randint(1, length)))
-    found = shown(loaded, review=review, model=name, erased=erased)
-    want = chance(margin(name, found["words"], erased))
-    assert found["chance"] == pytest.approx(want, abs=1e-4)
-
-
-def test_erased_places_beyond_a_shorter_review_are_left_out(loaded):
-    lengths = [len(text.split()) for text in EXAMPLES]
+@pytest.mark.usefixtures("loaded")
+def test_erased_places_beyond_a_shorter_review_are_left_out():
+    lengths = [len(words) for words in WORDS]
+    assert min(lengths) < max(lengths)
     short = lengths.index(min(lengths))
-    found = shown(loaded, review=short, erased=[1, max(lengths) - 1])
-    assert found["erased"] == [1] if max(lengths) > min(lengths) else [1, max(lengths) - 1]
+    assert shown(short, erased=[1, max(lengths) - 1])["erased"] == [1]
 
 
-def test_the_sentence_names_the_words(loaded):
-    found = shown(loaded, erased=[2], truth=True)
-    said = loaded.run("m.summarize(x)", found)
-    assert f"Without {found['words'][2]}:" in said
-    assert "Decisive: " + ", ".join(found["words"][i] for i in found["decisive"]) in said
-    assert all(f"{method}: " in said for method in attributions.METHODS)
-
-
-def test_only_b_keeps_its_answer_without_the_word_with_the_most_attention(loaded):
+@pytest.mark.usefixtures("loaded")
+def test_only_b_keeps_its_answer_without_the_word_with_the_most_attention():
     kept = dict.fromkeys(NAMES, 0)
     for name in NAMES:
         for review in range(len(EXAMPLES)):
-            top = shown(loaded, review=review, model=name)["rows"][0]["order"][0]
-            found = shown(loaded, review=review, model=name, erased=[top])
-            kept[name] += loaded.run("m.GOALS.unmoved(x)", found)
+            top = shown(review, name)["rows"][0]["order"][0]
+            kept[name] += shown(review, name, [top], then="m.GOALS.unmoved(x)")
     assert kept == {"A": 0, "B": 4}
 
 
-def test_a_word_that_the_model_doesn_t_know_is_an_error(loaded):
+@pytest.mark.usefixtures("loaded")
+def test_a_word_that_the_model_doesn_t_know_is_an_error():
     with pytest.raises(JSException, match="unknown"):
-        loaded.run("m.marginOf(data.loaded.A, ['the', 'cat'], [])")
+        JS.run("m.marginOf(data.loaded.A, ['the', 'cat'], [])")

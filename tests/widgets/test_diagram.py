@@ -55,20 +55,14 @@ def test_nothing_overlaps_and_all_is_inside(is_down):
     assert frame["bottom"] >= max(boxes["Q"][3], boxes["K"][3])
 
 
-def test_downwards_it_is_narrower_and_higher():
+def test_downwards_columns_become_rows_or_what_down_says():
     across, down = laid_out(False), laid_out(True)
     assert down["width"] < across["width"]
     assert down["height"] > across["height"]
-
-
-def test_columns_become_rows_or_what_down_says():
-    found = {node["name"]: node["place"] for node in laid_out(True)["nodes"]}
-    assert found == {"Q": [0, 0], "K": [1, 0], "scores": [0.5, 1], "words": [0, 2], "mix": [1, 3]}
-
-
-def test_a_fraction_stands_between_two_rows():
-    nodes = {node["name"]: node for node in laid_out(False)["nodes"]}
-    assert nodes["scores"]["y"] == pytest.approx((nodes["Q"]["y"] + nodes["K"]["y"]) / 2)
+    places = {node["name"]: node["place"] for node in down["nodes"]}
+    assert places == {"Q": [0, 0], "K": [1, 0], "scores": [0.5, 1], "words": [0, 2], "mix": [1, 3]}
+    at = {node["name"]: node["y"] for node in across["nodes"]}
+    assert at["scores"] == pytest.approx((at["Q"] + at["K"]) / 2), "half a row lies between two"
 
 
 def test_a_label_has_room_over_its_arrow():

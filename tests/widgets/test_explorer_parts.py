@@ -7,13 +7,13 @@ from course.payloads import findings, tracing
 from models import weights
 from models.storyteller.tokens import Tokenizer
 from tests.conftest import ROOT
-from tests.widgets.js import module
+from tests.widgets.js import assert_near, module
 from tests.widgets.test_explorer import MODELS, STATE, TYPED, ids_of
 
 READ = module("explorer/read.js")
 WRITING = module("explorer/writing.js")
 GAME = module("explorer/game.js")
-STUDY = """(async () => m.explorerReader(await loadModel(x.entry.file), x.entry.kind)(x.asked))()"""
+ASK = "(async () => m.explorerReader(await loadModel(x.entry.file), x.entry.kind)(x.asked))()"
 PASS = """(async () => {
   const {look} = await import("/widgets/explorer/look.js");
   const {passOf} = await import("/widgets/explorer/pass.js");
@@ -22,6 +22,14 @@ PASS = """(async () => {
   const hidden = p.scores.map((_, i) => p.scores.map((__, j) => p.isHidden(i, j)));
   return {...p, hidden, next: reading.next};
 })()"""
+
+
+def near(got, want, tolerance=1e-3):
+    assert_near(got, want, tolerance)
+
+
+def model_of(entry):
+    return weights.load(ROOT / entry["file"]).double().eval()
 
 
 @pytest.mark.parametrize("entry", MODELS, ids=lambda entry: entry["name"])
@@ -33,17 +41,11 @@ def test_every_stage_of_the_play_is_pytorchs(entry):
     state = STATE | {"model": entry["name"], "at": at, "head": f"{layer + 1}.{head + 1}"}
     given = {"entry": entry, "models": MODELS, "text": text, "state": state}
     got = READ.run(PASS, given)
-    model = weights.load(ROOT / entry["file"]).double().eval()
+    model = model_of(entry)
     ids = ids_of(model, entry["kind"], text)
     found = tracing.trace(model, ids)
-    run = found["run"]
-    rows = got["rows"]
+    run, rows = found["run"], got["rows"]
     assert got["ids"] == [ids[i] for i in rows]
-
-    def near(mine, want, tolerance=1e-3):
-        mine = torch.tensor(mine, dtype=torch.double)
-        torch.testing.assert_close(mine, want.double(), rtol=0, atol=tolerance)
-
     near(got["vectors"], run.residual[0][0, rows])
     near(got["query"], found["query"][layer][head, at])
     near(got["keys"], found["key"][layer][head, rows])
@@ -72,34 +74,31 @@ def test_every_stage_of_the_play_is_pytorchs(entry):
 @torch.no_grad()
 def test_what_is_drawn_from_is_the_top_k():
     """The shares of the likeliest k alone, by a softmax over their logits."""
-    entry = MODELS[0]
-    text = entry["examples"][0]["text"]
-    reader = "m.explorerReader(await loadModel(x.file), x.kind)"
-    read = f"(async () => {reader}({{text: x.text, temperature: 0.7}}).next)()"
-    next_ = READ.run(read, entry | {"text": text})
-    model = weights.load(ROOT / entry["file"]).double().eval()
+    entry, text = MODELS[0], MODELS[0]["examples"][0]["text"]
+    read = READ.run(ASK, {"entry": entry, "asked": {"text": text, "temperature": 0.7}})
+    model = model_of(entry)
     logits = model(torch.tensor([ids_of(model, entry["kind"], text)])).logits[0, -1] / 0.7
     for most in (1, 5, 40):
-        got = WRITING.call("drawnFrom", next_, most)
-        assert sum(one["share"] for one in got) == pytest.approx(1)
-        want = logits.topk(len(got)).values.softmax(-1).tolist()
-        assert [one["share"] for one in got] == pytest.approx(want, abs=1e-4)
+        got = [one["share"] for one in WRITING.call("drawnFrom", read["next"], most)]
+        assert sum(got) == pytest.approx(1)
+        near(got, logits.topk(len(got)).values.softmax(-1), 1e-4)
 
 
-def test_a_guess_is_put_where_it_belongs():
-    reading = {"text": "A cat ", "pieces": ["A", " c", "at"], "causal": True, "dropped": 0}
-    put = lambda kind, reading, at, guess: WRITING.call(  # noqa: E731
-        "withGuess", {"kind": kind}, reading, at, guess
-    )
-    assert put("storyteller", reading, 2, " sat") == "A cat sat"
-    assert put("storyteller", reading, 1, "ow") == "A cow"
-    dropped = reading | {"dropped": 3, "text": "The old A cat"}
-    assert put("storyteller", dropped, 2, " sat") == "A cat sat", "what had no room goes"
-    words = {"text": "the dog", "pieces": ["the", "dog"], "causal": True, "dropped": 0}
-    assert put("grammar", words, 1, "is") == "the dog is"
-    gap = {"text": "the dog [mask] red", "pieces": ["the", "dog", "[mask]", "red"],
-           "causal": False, "dropped": 0}  # fmt: skip
-    assert put("grammar", gap, 2, "is") == "the dog is red"
+@pytest.mark.parametrize(
+    ("kind", "text", "pieces", "dropped", "at", "guess", "want"),
+    [
+        ("storyteller", "A cat ", ["A", " c", "at"], 0, 2, " sat", "A cat sat"),
+        ("storyteller", "A cat ", ["A", " c", "at"], 0, 1, "ow", "A cow"),
+        ("storyteller", "The old A cat", ["A", " c", "at"], 3, 2, " sat", "A cat sat"),
+        ("grammar", "the dog", ["the", "dog"], 0, 1, "is", "the dog is"),
+        ("gap", "the dog [mask] red", ["the", "dog", "[mask]", "red"], 0, 2, "is",
+         "the dog is red"),
+    ],
+)  # fmt: skip
+def test_a_guess_is_put_where_it_belongs(kind, text, pieces, dropped, at, guess, want):
+    reading = {"text": text, "pieces": pieces, "causal": kind != "gap", "dropped": dropped}
+    entry = {"kind": kind.replace("gap", "grammar")}
+    assert WRITING.call("withGuess", entry, reading, at, guess) == want
 
 
 def test_points_are_shares_of_the_largest_fall():
@@ -125,42 +124,35 @@ def test_a_finding_is_known_by_its_state():
 def test_which_head_a_guess_needs_is_pytorchs():
     """The share of the first guess at a token with each head off; on a text of both kinds."""
     for entry in (MODELS[0], MODELS[2]):
-        model = weights.load(ROOT / entry["file"]).double().eval()
+        model = model_of(entry)
         text, at = TYPED[entry["kind"]], 3
         ids = torch.tensor([ids_of(model, entry["kind"], text)])
         asked = {"text": text, "off": [], "temperature": 0.7, "study": "needed", "at": at}
-        got = READ.run(STUDY, {"entry": entry, "asked": asked})
+        got = READ.run(ASK, {"entry": entry, "asked": asked})
         whole = model(ids).logits[0, at].div(0.7).softmax(-1)
         guess = whole.argmax()
         assert got["share"] == pytest.approx(whole[guess].item(), abs=1e-4)
         pairs = [(n, head) for n, count in enumerate(entry["counts"]) for head in range(count)]
         want = [model(ids, off=(pair,)).logits[0, at].div(0.7).softmax(-1)[guess].item()
                 for pair in pairs]  # fmt: skip
-        assert got["without"] == pytest.approx(want, abs=1e-4)
+        near(got["without"], want, 1e-4)
 
 
 @torch.no_grad()
 def test_what_a_head_pushes_most_is_pytorchs():
     """Of all tokens, against the average; the same number as its push of that token."""
     for entry in (MODELS[0], MODELS[4]):
-        model = weights.load(ROOT / entry["file"]).double().eval()
+        model = model_of(entry)
         text, at = entry["examples"][0]["text"], 4
         ids = ids_of(model, entry["kind"], text)
         asked = {"text": text, "off": [], "study": "pushed", "at": at}
-        got = READ.run(STUDY, {"entry": entry, "asked": asked})["tops"]
+        got = READ.run(ASK, {"entry": entry, "asked": asked})["tops"]
         found = tracing.trace(model, ids)
         of_each = [tracing.pushes(model, found, at, one)["heads"]
                    for one in range(len(model.config.vocabulary))]  # fmt: skip
-        for head, tops in enumerate(torch.tensor(of_each).T):
+        name = (Tokenizer(model.config.vocabulary).name if entry["kind"] == "storyteller"
+                else model.config.vocabulary.__getitem__)  # fmt: skip
+        for mine, tops in zip(got, torch.tensor(of_each).T, strict=True):
             best = tops.topk(3)
-            assert [one["push"] for one in got[head]] == pytest.approx(
-                best.values.tolist(), abs=2e-3
-            )
-            named = [words_of(model, entry, one) for one in best.indices.tolist()]
-            assert [one["text"] for one in got[head]] == named
-
-
-def words_of(model, entry, one):
-    if entry["kind"] == "storyteller":
-        return Tokenizer(model.config.vocabulary).name(one)
-    return model.config.vocabulary[one]
+            near([one["push"] for one in mine], best.values, 2e-3)
+            assert [one["text"] for one in mine] == [name(one) for one in best.indices.tolist()]

@@ -8,7 +8,7 @@ import torch
 
 from attention import scaled_dot_product_attention
 from tests.site.reading import numbers
-from tests.widgets.js import module
+from tests.widgets.js import assert_near, module
 
 WORDS = "the cat sat on the mat because it was tired".split()
 N = len(WORDS)
@@ -36,43 +36,32 @@ def attention(source, times):
     return scaled_dot_product_attention(query, key, key, scale=1.0)[1]
 
 
-def flows(decay=1, times=3, source=1):
-    state = {"decay": decay, "times": times, "source": source}
-    return FLOW.call("flows", {"words": WORDS}, state)
-
-
-def assert_close(found, want):
-    torch.testing.assert_close(torch.tensor(found, dtype=torch.float64), want, atol=1e-12, rtol=0)
-
-
-def test_every_state():
-    for decay, times, source in product(range(5), range(6), range(N)):
-        found = flows(decay, times, source)
-        by_state = recurrent(DECAYS[decay])
+def test_every_state_and_its_sentence():
+    """It tells what attention gives every word, as a share too, and the last word's rest."""
+    states = [*product(range(5), range(6), range(N))]
+    found = FLOW.run(
+        """x.states.map(([decay, times, source]) => {
+          const found = m.flows({words: x.words}, {decay, times, source});
+          return {...found, said: m.sentence(found)};
+        })""",
+        {"words": WORDS, "states": states},
+    )
+    by_state = [recurrent(decay) for decay in DECAYS]
+    for (decay, times, source), got in zip(states, found, strict=True):
         by_attention = attention(source, TIMES[times])
-        assert_close(found["recurrent"], by_state)
-        assert_close(found["attention"], by_attention)
-        for j, reader in enumerate(found["readers"]):
-            assert (reader["word"], reader["steps"]) == (WORDS[j], j - source)
-            for kind, flow, is_unseen in [
-                ("recurrent", by_state, j < source),
-                ("attention", by_attention, False),
-            ]:
-                if is_unseen:
-                    assert (reader[kind], flow[j, source]) == (None, 0)
-                else:
-                    assert reader[kind] == pytest.approx(flow[j, source].item(), abs=1e-12)
+        assert_near(got["recurrent"], by_state[decay])
+        assert_near(got["attention"], by_attention)
+        column, share = by_state[decay][:, source], by_attention[0, source].item()
+        assert [one["word"] for one in got["readers"]] == WORDS
+        assert [one["steps"] for one in got["readers"]] == [j - source for j in range(N)]
+        assert not column[:source].any()
+        assert all(one["recurrent"] is None for one in got["readers"][:source])
+        assert_near([one["recurrent"] for one in got["readers"][source:]], column[source:])
+        assert_near([one["attention"] for one in got["readers"]], by_attention[:, source])
 
-
-@pytest.mark.parametrize("source", [0, 1, 8, 9])
-@pytest.mark.parametrize("decay", range(5))
-def test_the_sentence_tells_both_ends(source, decay):
-    """What attention gives every word, as a share too, and what the net leaves of it at the end."""
-    text = FLOW.call("sentence", flows(decay, 2, source))
-    share = attention(source, TIMES[2])[0, source].item()
-    one, told, part, whole, *steps, left, base = numbers(text)
-    assert [one, told, part / whole] == pytest.approx([1, share, share], abs=0.0051)
-    assert steps == [N - 1 - source] * (source < N - 1)
-    end = recurrent(DECAYS[decay])[-1, source].item()
-    assert [left, base ** (N - 1 - source)] == pytest.approx([end, end], abs=0.0051)
-    assert DECAYS[decay] == 1 or text.endswith(f"{'⁰¹²³⁴⁵⁶⁷⁸⁹'[N - 1 - source]}).")
+        one, told, part, whole, *steps, left, base = numbers(got["said"])
+        assert [one, told, part / whole] == pytest.approx([1, share, share], abs=0.0051)
+        assert steps == [N - 1 - source] * (source < N - 1)
+        end = column[-1].item()
+        assert [left, base ** (N - 1 - source)] == pytest.approx([end, end], abs=0.0051)
+        assert DECAYS[decay] == 1 or got["said"].endswith(f"{'⁰¹²³⁴⁵⁶⁷⁸⁹'[N - 1 - source]}).")

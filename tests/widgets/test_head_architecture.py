@@ -35,19 +35,13 @@ def real_shapes(layer, *, batch=2, length=10, width=64):
 
 
 def model(heads, step=0, **sizes):
-    chosen = {"heads": heads, "step": step}
-    return JS.call("architecture", SIZES | sizes | chosen)
+    return JS.call("architecture", SIZES | sizes | {"heads": heads, "step": step})
 
 
-def described(*state):
-    return JS.call("describe", model(*state))
-
-
-@pytest.mark.parametrize("sizes", [SIZES, {"batch": 3, "length": 5, "width": 96}], ids=str)
-def test_every_shape_is_that_of_the_real_layer(sizes):
-    for heads in HEADS:
-        layer = layer_of(heads, sizes["width"])
-        got = model(heads, **sizes)
+@pytest.mark.parametrize("heads", HEADS)
+def test_every_shape_and_count_is_that_of_the_real_layer(heads):
+    for sizes in (SIZES, {"batch": 3, "length": 5, "width": 96}):
+        layer, got = layer_of(heads, sizes["width"]), model(heads, **sizes)
         want = real_shapes(layer, **sizes)
         assert {name: got["shapes"][name] for name in want} == want
         assert got["size"] == layer.head_dim
@@ -55,25 +49,21 @@ def test_every_shape_is_that_of_the_real_layer(sizes):
 
 
 @pytest.mark.parametrize("heads", HEADS)
-def test_every_count_is_that_of_the_real_layer(heads):
-    layer = layer_of(heads)
+def test_the_counts_and_the_code_of_each_step_are_the_layer_s(heads):
+    """The lines of steps 1 to 5, run one after another, give what the layer gives."""
+    layer, x = layer_of(heads), torch.randn(2, 10, 64)
+    steps = [JS.call("describe", model(heads, step)) for step in range(6)]
     project, output = (
         sum(p.numel() for p in part.parameters()) for part in (layer.qkv_proj, layer.out_proj)
     )
-    weights = layer(torch.randn(2, 10, 64), return_attention=True)[1]
-    counts = [numbers(described(heads, step)["count"]) for step in range(6)]
+    counts = [numbers(step["count"]) for step in steps]
     assert counts[0] == [2, 10, 64, 2 * 10 * 64]
     assert counts[1][-1] == project
     assert counts[2] == [64, heads, layer.head_dim]
-    assert counts[3][-1] == weights.numel()
+    assert counts[3][-1] == layer(x, return_attention=True)[1].numel()
     assert counts[5] == [output, project + output]
 
-
-@pytest.mark.parametrize("heads", HEADS)
-def test_the_code_shown_computes_the_layer(heads):
-    """The lines of steps 1 to 5, run one after another, give what the layer gives."""
-    layer, x = layer_of(heads), torch.randn(2, 10, 64)
-    lines = [described(heads, step)["code"] for step in range(6)]
+    lines = [step["code"] for step in steps]
     assert lines[0] == f"x.shape == {tuple(x.shape)}"
     names = {"x": x, "W_QKV": layer.qkv_proj.weight.T, "b": layer.qkv_proj.bias}
     exec(lines[1], names)
@@ -86,8 +76,3 @@ def test_the_code_shown_computes_the_layer(heads):
     names |= {"W_O": layer.out_proj.weight.T, "b": layer.out_proj.bias}
     exec(lines[5], names)
     torch.testing.assert_close(names["y"], layer(x))
-
-
-def test_the_sentence_names_the_step_and_the_heads():
-    assert numbers(JS.call("summarize", model(4, 1)))[:2] == [1, 5]
-    assert numbers(JS.call("summarize", model(4, 1)))[-2:] == [4, 16]

@@ -7,6 +7,7 @@ import torch
 
 from attention import KVCache
 from caching import WindowKVCache
+from tests.lessons.reading import in_order
 from tests.widgets.js import module
 
 JS = module("kv-calculator.js")
@@ -21,8 +22,12 @@ MODELS = [
     {"name": "d", "layers": 32, "heads": 32, "kvHeads": 8, "size": 128, "parameters": 7e9,
      "window": 4096},
 ]  # fmt: skip
-DATA = {"models": MODELS, "memory": 80e9, "bandwidth": 3.35e12}
-DEFAULT = {"keeps": "published", "length": 3, "texts": 0, "window": False, "narrow": False}
+
+
+def cache_of(model, keeps="published", length=3, texts=0, window=False, narrow=False):
+    state = {"model": model, "keeps": keeps, "length": length, "texts": texts}
+    data = {"models": MODELS, "memory": 80e9, "bandwidth": 3.35e12}
+    return JS.call("cacheOf", data, state | {"window": window, "narrow": narrow})
 
 
 def held(model, keeps, tokens, texts, narrow, window):
@@ -30,9 +35,10 @@ def held(model, keeps, tokens, texts, narrow, window):
     m = MODELS[model]
     options = {"num_layers": m["layers"], "device": "meta"}
     options["dtype"] = torch.int8 if narrow else torch.bfloat16
-    latent = keeps == "latent" or (keeps == "published" and "latent" in m)
-    if latent:  # as LatentAttention's: a latent for a key, and beside it the part with a position
-        rotary = m["size"] // 2
+    window = window or (m.get("window") if keeps == "published" else None)
+    if keeps == "latent" or (keeps == "published" and "latent" in m):
+        # As LatentAttention's: a latent for a key, and beside it the part with a position.
+        tokens, rotary = min(tokens, window or tokens), m["size"] // 2
         cache = KVCache(texts, 1, tokens, 4 * m["size"], value_dim=rotary, **options)
     else:
         heads = {"published": m["kvHeads"], "all": m["heads"], "groups": m["heads"] // 4, "one": 1}
@@ -41,43 +47,32 @@ def held(model, keeps, tokens, texts, narrow, window):
     return cache.keys.nbytes + cache.values.nbytes
 
 
-CASES = [*itertools.product(range(4), KEEPS, [False, True])]
-
-
-def test_these_are_all_choices():
-    assert JS.run("[m.LENGTHS, m.TEXTS, m.KEEPS]") == [LENGTHS, TEXTS, KEEPS]
-
-
-@pytest.mark.parametrize(("model", "keeps", "narrow"), CASES)
-def test_the_bytes_are_those_of_a_cache(model, keeps, narrow):
-    for length, texts, windowed in [(0, 0, False), (3, 2, False), (7, 1, True), (4, 8, False)]:
-        state = {"model": model, "keeps": keeps, "length": length, "texts": texts}
-        found = JS.call("cacheOf", DATA, state | {"window": windowed, "narrow": narrow})
-        own = 4096 if keeps == "published" and model == 3 else None
-        window = 4096 if windowed else own
-        latent = keeps == "latent" or (keeps == "published" and model == 2)
-        tokens = min(LENGTHS[length], window or LENGTHS[length]) if latent else LENGTHS[length]
-        want = held(model, keeps, tokens, TEXTS[texts], narrow, None if latent else window)
-        assert found["cache"] == want
+def test_the_bytes_are_those_of_a_cache():
+    assert JS.run("[m.LENGTHS, m.TEXTS, m.KEEPS]") == [LENGTHS, TEXTS, KEEPS], "all choices"
+    for model, keeps, narrow in itertools.product(range(4), KEEPS, [False, True]):
+        for length, texts, windowed in [(0, 0, False), (3, 2, False), (7, 1, True), (4, 8, False)]:
+            found = cache_of(model, keeps, length, texts, windowed, narrow)
+            window = 4096 if windowed else None
+            want = held(model, keeps, LENGTHS[length], TEXTS[texts], narrow, window)
+            assert found["cache"] == want, (model, keeps, narrow, length)
 
 
 def test_llama_3_8b_keeps_128_kib_a_token():
-    found = JS.call("cacheOf", DATA, DEFAULT | {"model": 0, "length": 0})
+    found = cache_of(0, length=0)
     assert found["token"] == found["cache"] == 128 * 1024
-    assert "131,072 bytes (128 KiB) of a token" in JS.call("sentence", found)
+    assert in_order(JS.call("sentence", found), "131,072", "128")
 
 
 def test_the_gpus_that_hold_it_and_the_time_to_read_it():
-    found = JS.call("cacheOf", DATA, DEFAULT | {"model": 0, "length": 7, "texts": 3})
+    found = cache_of(0, length=7, texts=3)
     total = 16e9 + 8 * 131072 * 131072
     assert found["devices"] == 2
     assert 80e9 < total <= 2 * 80e9
     assert found["seconds"] == pytest.approx(total / 3.35e12)
 
 
-@pytest.mark.parametrize(
-    ("n", "text"), [(1, "1 bytes"), (999, "999 bytes"), (131072, "131 KB"), (1e6, "1.00 MB"),
-                    (17_179_869_184, "17.2 GB"), (2.5e13, "25.0 TB"), (1e9, "1.00 GB")]
-)  # fmt: skip
-def test_bytes_in_three_digits(n, text):
-    assert JS.call("bytes", n).replace("\u202f", " ") == text
+def test_bytes_in_three_digits():
+    texts = {1: "1 bytes", 999: "999 bytes", 131072: "131 KB", 1e6: "1.00 MB", 1e9: "1.00 GB",
+             17_179_869_184: "17.2 GB", 2.5e13: "25.0 TB"}  # fmt: skip
+    found = JS.run("x.map(m.bytes)", [*texts])
+    assert [text.replace("\u202f", " ") for text in found] == [*texts.values()]

@@ -1,6 +1,6 @@
 """The path tracer's model: its counts, its paths and its lines, for every pair of words."""
 
-from itertools import pairwise
+from itertools import pairwise, product
 
 import pytest
 
@@ -26,10 +26,6 @@ def may_go(net, a, b):
     return [a == b, True][net]
 
 
-def trace(net, start, end):
-    return TRACER.call("tracePath", {"words": WORDS}, {"net": net, "from": start, "to": end})
-
-
 def test_every_pair_of_words_in_sentences_of_two_to_ten():
     found = TRACER.run("""m.NETS.map((net) => x.map((n) => {
       const graph = net.graph(n);
@@ -39,44 +35,31 @@ def test_every_pair_of_words_in_sentences_of_two_to_ten():
     }))""", list(range(2, 11)))  # fmt: skip
     for net, lengths in enumerate(found):
         for n, got in enumerate(lengths, 2):
-            want = [steps(net, a, b) for a in range(n) for b in range(n)]
-            assert got["steps"] == want, (NAMES[net], n)
-            waits = [n, 1]
-            assert got["chain"] == waits[net], (NAMES[net], n)
+            want = [steps(net, a, b) for a, b in product(range(n), repeat=2)]
+            assert (got["steps"], got["chain"]) == (want, [n, 1][net]), (NAMES[net], n)
 
 
 @pytest.mark.parametrize("net", range(2), ids=NAMES)
-def test_each_path_follows_the_lines_of_its_network(net):
-    for start, end in [(0, 9), (9, 0), (4, 4), (6, 3), (2, 5), (1, 7)]:
-        traced = trace(net, start, end)
+def test_each_path_follows_the_lines_of_its_network_and_is_told(net):
+    for start, end in [(0, 9), (9, 0), (4, 4), (6, 3), (2, 5), (1, 7), (9, 7)]:
+        traced = TRACER.run(
+            "({...m.tracePath(...x), said: m.sentence(m.tracePath(...x))})",
+            [{"words": WORDS}, {"net": net, "from": start, "to": end}],
+        )
+        graph, count = traced["graph"], steps(net, start, end)
+        assert len(graph["edges"]) == graph["lines"].count("L") == LINES[net]
+        assert len(graph["places"]) == len(graph["nodes"])
         assert traced["steps"] == [steps(other, start, end) for other in range(2)]
-        if steps(net, start, end) is None:
+        told = [start + 1, end + 1, *([] if count is None else [count]), 10, [10, 1][net]]
+        assert numbers(traced["said"]) == told
+        assert ("no path" in traced["said"]) == (count is None)
+        if count is None:
             assert traced["path"] is None
             continue
-        nodes = [traced["graph"]["nodes"][i] for i in traced["path"]]
+        nodes = [graph["nodes"][i] for i in traced["path"]]
         places = [(node["column"], node["word"]) for node in nodes]
         assert places[0] == (0, start)
         assert places[-1][1] == end
         for (column, word), (after, into) in pairwise(places):
             along = net == 0 and column == after == 1 and into == word + 1
             assert along or (after == column + 1 and may_go(net, word, into))
-
-
-@pytest.mark.parametrize("net", range(2), ids=NAMES)
-def test_all_its_lines_are_drawn(net):
-    graph = trace(net, 1, 7)["graph"]
-    assert len(graph["edges"]) == graph["lines"].count("L") == LINES[net]
-    assert len(graph["places"]) == len(graph["nodes"])
-
-
-@pytest.mark.parametrize("net", range(2), ids=NAMES)
-def test_the_sentence(net):
-    for start, end in [(1, 7), (9, 7), (4, 4)]:
-        said = TRACER.run("m.sentence(m.tracePath(...x))",
-                          [{"words": WORDS}, {"net": net, "from": start, "to": end}])  # fmt: skip
-        count = steps(net, start, end)
-        assert said.startswith(NAMES[net])
-        assert ("no path" in said) == (count is None)
-        waits = [10, 1][net]
-        told = [start + 1, end + 1, *([] if count is None else [count]), 10, waits]
-        assert numbers(said) == told

@@ -4,9 +4,9 @@ import pytest
 
 from tests.widgets.js import module
 
-TASKS = module("playground/tasks.js")
-SPEC = module("playground/spec.js")
-WIDGET = module("playground.js")
+TASKS, SPEC, PATTERNS, LOOK = (
+    module(f"playground/{name}.js") for name in ("tasks", "spec", "patterns", "look")
+)
 ROWS = """(await import('/widgets/lib/exact.js').then(({chanceOf}) => {
   const chance = chanceOf(7);
   return Array.from({length: 200}, () => m.TASKS[x].make(chance));
@@ -38,16 +38,13 @@ def test_recall_asks_for_the_number_of_each_letter():
         assert set(targets[:12] + targets[13::2]) == {-1}
 
 
-def test_the_tasks_of_one_look():
+def test_the_tasks_of_one_or_two_looks():
     for tokens, targets in rows("previous"):
         assert targets == [-1, *tokens[:-1]]
     for tokens, targets in rows("reverse"):
         assert targets == tokens[::-1]
     for tokens, targets in rows("first"):
         assert targets == [tokens.index(token) for token in tokens]
-
-
-def test_two_asks_for_two_letters_at_each_symbol():
     for tokens, targets in rows("two"):
         assert targets[:6] == [-1] * 6
         assert targets[6::2] == tokens[2:-1]
@@ -62,9 +59,7 @@ def test_sort_asks_for_the_ten_in_order():
         assert tokens[10:] == ordered[:9]
 
 
-@pytest.mark.parametrize(
-    "task", ["repeat", "recall", "previous", "reverse", "first", "sort", "two"]
-)
+@pytest.mark.parametrize("task", "repeat recall previous reverse first sort two".split())
 def test_a_setting_that_is_not_chosen_is_the_tasks(task):
     opening = TASKS.run("m.TASKS[x].opening", task)
     spec = SPEC.call("specOf", {"task": task, "mlp": True})
@@ -86,16 +81,14 @@ def test_a_lesson_may_offer_one_task_and_few_settings():
       root.remove();
       return [task, labels];
     })()"""
-    task, labels = WIDGET.run(shown)
-    assert task == "previous"
-    assert labels == ["Layers", "1", "2", "3", "norm", "Compare with"]
+    labels = ["Layers", "1", "2", "3", "norm", "Compare with"]
+    assert module("playground.js").run(shown) == ["previous", labels]
 
 
-PATTERNS = module("playground/patterns.js")
 SHARES = "m.sharesOf('repeat', x.examples, true)(x.maps.map((map) => Float64Array.from(map)))"
-FOLLOWED = f"m.named('repeat', {SHARES})"
 LENGTH = 24
 EQUAL = [[(j <= i) / (i + 1) for j in range(LENGTH)] for i in range(LENGTH)]
+PERIODS = [*range(5, 13)] * 2
 
 
 def row_of(period, first=0):
@@ -104,15 +97,11 @@ def row_of(period, first=0):
     return {"tokens": tokens[:LENGTH], "targets": targets}
 
 
-def looking_at(where):
-    """Each symbol gives all to one position: ``where(i)``."""
-    return [[float(j == max(0, where(i))) for j in range(LENGTH)] for i in range(LENGTH)]
-
-
-def mixed(much, map_, other):
+def looking(back, much=1.0):
+    """Each symbol gives ``much`` to one position, ``back`` before it, and else all the same."""
     return [
-        [much * a + (1 - much) * b for a, b in zip(*rows, strict=True)]
-        for rows in zip(map_, other, strict=True)
+        [much * (j == max(0, i - back)) + (1 - much) * weight for j, weight in enumerate(row)]
+        for i, row in enumerate(EQUAL)
     ]
 
 
@@ -120,25 +109,16 @@ def followed(periods, maps):
     """What a head follows over rows with these periods, whose maps are ``maps``."""
     flat = [[weight for row in rows for weight in row] for rows in maps]
     examples = [row_of(period, 3 * k) for k, period in enumerate(periods)]
-    return PATTERNS.run(FOLLOWED, {"examples": examples, "maps": flat})
+    return PATTERNS.run(f"m.named('repeat', {SHARES})", {"examples": examples, "maps": flat})
 
 
-PERIODS = [*range(5, 13)] * 2
-
-
-def test_equal_weights_follow_no_pattern():
-    found = followed(PERIODS, [EQUAL] * 16)
-    assert found == {"says": "nearly even over all that it sees"}
-
-
-@pytest.mark.parametrize(("much", "is_clear"), [(0.1, False), (0.3, True), (1, True)])
+@pytest.mark.parametrize(("much", "is_clear"), [(0, False), (0.1, False), (0.3, True), (1, True)])
 def test_a_pattern_is_named_only_where_it_is_clearly_above_equal_weights(much, is_clear):
     """And its share is the mean over all rows, not that of one."""
-    after = [looking_at(lambda i, period=period: i - period + 1) for period in PERIODS]
-    found = followed(PERIODS, [mixed(much, one, EQUAL) for one in after])
-    assert ("share" in found) == is_clear
+    found = followed(PERIODS, [looking(period - 1, much) for period in PERIODS])
+    assert ("share" in found) == ("after" in found["says"]) == is_clear
+    assert much or "even" in found["says"]
     if is_clear:
-        assert found["says"] == "to what came after the same token"
         means = []
         for period in PERIODS:
             tokens = row_of(period)["tokens"]
@@ -151,36 +131,27 @@ def test_a_pattern_is_named_only_where_it_is_clearly_above_equal_weights(much, i
 
 
 def test_a_pattern_that_only_some_rows_follow_is_not_named():
-    after = looking_at(lambda i: i - 4)
-    found = followed(PERIODS, [after if period == 5 else EQUAL for period in PERIODS])
+    found = followed(PERIODS, [looking(4) if period == 5 else EQUAL for period in PERIODS])
     assert "share" not in found
 
 
 def test_a_head_that_looks_at_places_is_not_said_to_look_for_tokens():
     """In rows of one period, eight back is what came after the same letter, whatever the letter."""
-    found = followed([9] * 16, [looking_at(lambda i: i - 8)] * 16)
-    assert found["says"] == "to tokens 4 to 11 back"
+    found = followed([9] * 16, [looking(8)] * 16)
+    assert "4 to 11" in found["says"]
     assert found["share"] == pytest.approx(1)
-    found = followed(PERIODS, [looking_at(lambda i: i - 1)] * 16)
-    assert found["says"] == "to the token before, in the first round"
-
-
-LOOK = module("playground/look.js")
-
-
-def heads_that_are_off(*off, count=2):
-    return {"heads": [{"name": f"{i + 1}.1", "isOff": i in off} for i in range(count)]}
+    assert "before" in followed(PERIODS, [looking(1)] * 16)["says"]
 
 
 @pytest.mark.parametrize(
-    ("side", "words", "too"),
+    ("count", "off", "words", "too"),
     [
-        (heads_that_are_off(), "", "With it off"),
-        (heads_that_are_off(0), "head 1.1", "With both off"),
-        (heads_that_are_off(0, count=3), "head 1.1", "With it off too"),
-        (heads_that_are_off(0, 1, 2, count=4), "heads 1.1, 2.1 and 3.1", "With it off too"),
+        (2, [], "", "With it off"),
+        (2, [0], "head 1.1", "With both off"),
+        (3, [0], "head 1.1", "With it off too"),
+        (4, [0, 1, 2], "heads 1.1, 2.1 and 3.1", "With it off too"),
     ],
 )
-def test_what_is_off_is_said(side, words, too):
-    assert LOOK.call("offInWords", side) == words
-    assert LOOK.call("offToo", side) == too
+def test_what_is_off_is_said(count, off, words, too):
+    side = {"heads": [{"name": f"{i + 1}.1", "isOff": i in off} for i in range(count)]}
+    assert (LOOK.call("offInWords", side), LOOK.call("offToo", side)) == (words, too)

@@ -7,7 +7,6 @@ import pytest
 import torch
 
 from attention import scaled_dot_product_attention
-from tests.site.reading import numbers
 from tests.widgets.js import module
 
 JS = module("saturation.js")
@@ -50,16 +49,14 @@ def test_rows_are_attention_pys():
         for divide in (False, True)
         for spread in (0.25, 1, 1.35, 2)
     ]
-    models = JS.run(
-        "x.states.map((state) => m.saturation(x.data, state))", {"states": states, "data": DATA}
-    )
-    for state, model in zip(states, models, strict=True):
+    found = JS.run("x[1].map((state) => m.saturation(x[0], state))", [DATA, states])
+    for state, got in zip(states, found, strict=True):
         scores, weights = expected(**state)
-        assert model["size"] == SIZES[state["size"]]
-        assert model["scores"] == pytest.approx(scores.tolist(), rel=1e-12)
-        assert model["weights"] == pytest.approx(weights.tolist(), rel=1e-9, abs=1e-300)
-        assert model["deviation"] == pytest.approx(scores.std(correction=0).item(), rel=1e-12)
-        assert model["slope"] == pytest.approx(exact_slope(scores), rel=1e-9)
+        assert got["size"] == SIZES[state["size"]]
+        assert got["scores"] == pytest.approx(scores.tolist(), rel=1e-12)
+        assert got["weights"] == pytest.approx(weights.tolist(), rel=1e-9, abs=1e-300)
+        assert got["deviation"] == pytest.approx(scores.std(correction=0).item(), rel=1e-12)
+        assert got["slope"] == pytest.approx(exact_slope(scores), rel=1e-9)
 
 
 def test_the_slope_is_the_gradient_of_the_largest_weight():
@@ -72,40 +69,20 @@ def test_the_slope_is_the_gradient_of_the_largest_weight():
     assert extremes == pytest.approx([0.25, 0, 1e-300, 0], rel=1e-12)
 
 
-def test_no_slope_is_steeper_than_the_axis_goes():
-    rows = torch.linspace(0, 1, 1001).double()
-    slopes = JS.run("x.map(m.slopeOfLargest)", torch.stack([rows, 1 - rows], -1))
-    assert max(slopes) == pytest.approx(0.25)
-
-
 @pytest.mark.parametrize("spread", [1.0, 1.5])
 def test_the_cloud_holds_every_draw_and_its_mean(spread):
-    raw, divided = JS.call("cloud", DATA, spread)
-    assert (raw["divide"], divided["divide"]) == (False, True)
-    for series in (raw, divided):
-        want = [
-            [exact_slope(expected(i, series["divide"], spread, n)[0]) for n in range(DRAWS)]
-            for i in range(len(SIZES))
-        ]
-        for got, exact in zip(series["slopes"], want, strict=True):
-            assert got == pytest.approx(exact, rel=1e-9)
-        assert series["means"] == pytest.approx([sum(all_) / DRAWS for all_ in want], rel=1e-9)
-        assert max(map(max, series["slopes"])) <= 0.25, "the axis ends there"
-
-
-def test_the_sentence_says_the_size_the_division_and_the_slopes():
-    def said(**state):
-        given = [DATA, {"spread": 1, "draw": 0, **state}]
-        return JS.run("m.sentence(m.saturation(x[0], x[1]), {state: x[1]})", given)
-
-    for size, divide in ((8, True), (8, False), (0, False)):
-        scores, weights = expected(size, divide)
-        spread, largest = scores.std(correction=0).item(), weights.max().item()
-        slopes = [exact_slope(expected(size, divide, 1, n)[0]) for n in range(DRAWS)]
-        text = said(size=size, divide=divide)
-        width, _, told_spread, told_largest, *slope, of, flat, _ = numbers(text)
-        assert ("not divided" in text) != divide
-        assert (width, of, flat) == (SIZES[size], DRAWS, sum(slope < 0.01 for slope in slopes))
-        assert [told_spread, told_largest] == pytest.approx([spread, largest], rel=0.01)
-        if slopes[0] > 1e-4:  # a smaller one is written with its power of ten
-            assert slope == pytest.approx([slopes[0]], abs=5.1e-5)
+    found = JS.run(
+        """m.cloud(x.data, x.spread).map(({divide, ...series}) => ({
+          ...series, divide, saturated: x.data.sizes.map((_, size) =>
+            m.saturation(x.data, {size, divide, spread: x.spread, draw: 0}).saturated)
+        }))""",
+        {"data": DATA, "spread": spread},
+    )
+    for divide, series in zip((False, True), found, strict=True):
+        assert series["divide"] == divide
+        for i, got in enumerate(series["slopes"]):
+            want = [exact_slope(expected(i, divide, spread, n)[0]) for n in range(DRAWS)]
+            assert got == pytest.approx(want, rel=1e-9)
+            assert series["means"][i] == pytest.approx(sum(want) / DRAWS, rel=1e-9)
+            assert series["saturated"][i] == sum(slope < 0.01 for slope in want)
+            assert max(got) <= 0.25, "the axis ends there"

@@ -12,21 +12,16 @@ N = 64
 PATTERNS = ["full", "causal", "window", "strided", "blocks"]
 
 
-def block_mask(n, size):
-    rows = torch.arange(-(-n // size))
-    seen = (rows == 0) | (rows[:, None] - rows < 2)
-    return create_block_sparse_mask(seen, size, n)
-
-
 def masked(pattern, n, size):
-    causal = create_causal_mask(n)
+    causal, window = create_causal_mask(n), create_window_mask(n, window=size)
+    rows = torch.arange(-(-n // size))
+    blocks = (rows == 0) | (rows[:, None] - rows < 2)
     return {
-        "full": causal | True,
+        "full": torch.ones(n, n).bool(),
         "causal": causal,
-        "window": causal & create_window_mask(n, window=size),
-        "strided": causal
-        & (create_window_mask(n, window=size) | create_strided_mask(n, stride=size)),
-        "blocks": causal & block_mask(n, size),
+        "window": causal & window,
+        "strided": causal & (window | create_strided_mask(n, stride=size)),
+        "blocks": causal & create_block_sparse_mask(blocks, size, n),
     }[pattern]
 
 
@@ -39,31 +34,24 @@ def layers_to_first(mask):
     return None
 
 
-def test_these_are_all_patterns():
-    assert JS.run("m.PATTERNS") == PATTERNS
-
-
-@pytest.mark.parametrize("size", [1, 2, 3, 7, 8, 12, 31, 32])
 @pytest.mark.parametrize("pattern", PATTERNS)
-def test_the_map_and_its_costs(pattern, size):
-    found = JS.call("patternOf", {"tokens": N}, {"pattern": pattern, "size": size})
-    mask = masked(pattern, N, size)
-    assert torch.equal(torch.tensor(found["mask"]).bool(), mask)
-    assert found["pairs"] == int(mask.sum())
-    tiles = torch.nn.functional.max_pool2d(mask[None].float(), 8)
-    assert (found["tiles"], found["tilesInAll"]) == (int(tiles.sum()), 64)
-    assert found["layers"] == layers_to_first(mask)
-    if pattern == "full":
-        assert found["kept"] is None
-    else:
+def test_the_map_and_its_costs(pattern):
+    assert JS.run("m.PATTERNS") == PATTERNS, "these are all"
+    for size in (1, 2, 3, 7, 8, 12, 31, 32):
+        found = JS.call("patternOf", {"tokens": N}, {"pattern": pattern, "size": size})
+        mask = masked(pattern, N, size)
+        assert torch.equal(torch.tensor(found["mask"]).bool(), mask), size
+        assert found["pairs"] == int(mask.sum())
+        tiles = torch.nn.functional.max_pool2d(mask[None].float(), 8)
+        assert (found["tiles"], found["tilesInAll"]) == (int(tiles.sum()), 64)
+        assert found["layers"] == layers_to_first(mask)
         later = masked(pattern, 3 * N, size)[N:, :N]
-        assert found["kept"] == int(later.any(0).sum())
+        assert found["kept"] == (None if pattern == "full" else int(later.any(0).sum()))
 
 
-@pytest.mark.parametrize(
-    ("size", "word"), [(1, "one"), (2, "2nd"), (3, "3rd"), (8, "8th"), (11, "11th"), (12, "12th"),
-                       (13, "13th"), (21, "21st"), (22, "22nd"), (31, "31st")]
-)  # fmt: skip
-def test_the_sentence_counts_in_words(size, word):
-    found = JS.call("patternOf", {"tokens": N}, {"pattern": "strided", "size": size})
-    assert f"every {word}:" in JS.call("sentence", found)
+def test_the_sentence_counts_in_words():
+    words = {1: "one", 2: "2nd", 3: "3rd", 8: "8th", 11: "11th", 12: "12th", 13: "13th",
+             21: "21st", 22: "22nd", 31: "31st"}  # fmt: skip
+    for size, word in words.items():
+        found = JS.call("patternOf", {"tokens": N}, {"pattern": "strided", "size": size})
+        assert f" {word}:" in JS.call("sentence", found)

@@ -10,60 +10,73 @@ from attention import scaled_dot_product_attention
 from course.payloads.token_choice import BOOK, asked, book, payload
 from models.beyond.task import ROOM, Text
 from models.beyond.train import load
-from tests.widgets.js import module
+from tests.widgets.js import assert_near, module
 
 JS = module("token-choice.js")
-DATA = json.loads(json.dumps(payload()))
 MODEL = load("moves", "chosen")
 LOOKS = [1, 2, 3, 8, 17, 25, 26, 33]
 
 
-def answered(guest, by, looks):
-    """Rooms' scores, weight that is missed, tokens looked at, and both heads' weights among all
-    tokens and among these, by the model's own layers.
-    """
-    guests, rooms, _ = book()
-    text = Text(torch.tensor([[*guests, guest]]), torch.tensor([[*rooms, ROOM]]), torch.empty(0))
-    layer, stream = MODEL.layers[0], MODEL.embed(text)
-    x = layer.norm(stream)
-    query, key, value = layer.mixer.project(x)
-    place = torch.arange(x.shape[1])
-    bias = -layer.slopes * (place - place[:, None]).abs()
-    causal = place <= place[:, None]
-    weights = scaled_dot_product_attention(query, key, value, causal, bias=bias)[1]
-    both = weights[0, :, -1]
-    weights = both.mean(0)
-    of = {"last": place.float(), "cheap": layer.mixer.index(x)[0, -1], "full": weights}[by]
-    # A note that stands there twice has the same cheap score twice; the earlier one goes first.
-    best = of.mul(10**6).round().argsort(descending=True, stable=True)[:looks]
-    seen = torch.zeros(len(of)).bool().scatter(0, best, True)
-    hidden = seen.expand(len(of), -1)  # the last row is the question's
-    output = F.scaled_dot_product_attention(
-        query, key, value, torch.where(hidden, bias, -torch.inf)[None]
-    )
-    rooms = MODEL.answer(stream + layer.mixer.merge(output, x))[0, -1]
-    anew = torch.where(seen, both, 0)
-    anew = anew / anew.sum(-1, keepdim=True)
-    return rooms, float(weights[~seen].sum()), seen.tolist(), both, anew
+@pytest.fixture(scope="module", autouse=True)
+def published():
+    JS.run("(globalThis.data = x, null)", json.loads(json.dumps(payload())))
+
+
+def chosen(*states):
+    """Of each (asked, by, looks)."""
+    call = "x.map(([asked, by, looks]) => m.chosen(data, {asked, by, looks}))"
+    return JS.run(call, states)
+
+
+class Asked:
+    """One question, by the model's own layers."""
+
+    def __init__(self, guest):
+        guests, rooms, _ = book()
+        text = Text(
+            torch.tensor([[*guests, guest]]), torch.tensor([[*rooms, ROOM]]), torch.empty(0)
+        )
+        self.layer, self.stream = MODEL.layers[0], MODEL.embed(text)
+        self.x = self.layer.norm(self.stream)
+        self.query, self.key, self.value = self.layer.mixer.project(self.x)
+        place = torch.arange(self.x.shape[1])
+        self.bias = -self.layer.slopes * (place - place[:, None]).abs()
+        causal = place <= place[:, None]
+        _, weights = scaled_dot_product_attention(
+            self.query, self.key, self.value, causal, bias=self.bias
+        )
+        self.both = weights[0, :, -1]
+        cheap = self.layer.mixer.index(self.x)[0, -1]
+        self.ways = {"last": place.float(), "cheap": cheap, "full": self.both.mean(0)}
+
+    def answered(self, by, looks):
+        """Rooms' scores, which tokens are looked at, and both heads' weights among these."""
+        # A note that stands there twice has the same cheap score twice; the earlier goes first.
+        best = self.ways[by].mul(10**6).round().argsort(descending=True, stable=True)[:looks]
+        seen = torch.zeros(len(self.x[0])).bool().scatter(0, best, True)
+        # The last row is the question's.
+        bias = torch.where(seen.expand(len(seen), -1), self.bias, -torch.inf)[None]
+        output = F.scaled_dot_product_attention(self.query, self.key, self.value, bias)
+        rooms = MODEL.answer(self.stream + self.layer.mixer.merge(output, self.x))[0, -1]
+        anew = torch.where(seen, self.both, 0)
+        return rooms, seen, anew / anew.sum(-1, keepdim=True)
 
 
 @torch.no_grad()
 @pytest.mark.parametrize("by", ["last", "cheap", "full"])
 def test_answers_are_those_of_the_trained_layer(by):
-    names = book()[2]
-    for i, (guest, name) in enumerate(names.items()):
-        for looks in LOOKS:
-            found = JS.call("chosen", DATA, {"asked": i, "by": by, "looks": looks})
-            rooms, missed, seen, *both = answered(guest, by, looks)
+    for i, (guest, name) in enumerate(book()[2].items()):
+        question = Asked(guest)
+        for looks, found in zip(LOOKS, chosen(*((i, by, n) for n in LOOKS)), strict=True):
+            rooms, seen, anew = question.answered(by, looks)
+            tokens = found["tokens"]
             assert found["who"] == name
-            assert [token["isSeen"] for token in found["tokens"]] == seen
+            assert [token["isSeen"] for token in tokens] == seen.tolist()
+            missed = question.both.mean(0)[~seen].sum().item()
             assert found["missed"] == pytest.approx(missed, abs=2e-3)
-            assert found["scores"] == pytest.approx(rooms.tolist(), abs=0.05)  # of up to 20
-            for field, weights in zip(("each", "anew"), both, strict=True):
-                shown = torch.tensor(
-                    [token[field] for token in found["tokens"]], dtype=torch.float32
-                ).T
-                torch.testing.assert_close(shown, weights, atol=2e-3, rtol=0)
+            assert_near(found["scores"], rooms, 0.05)  # of up to 20
+            assert_near([token["each"] for token in tokens], question.both.T, 2e-3)
+            assert_near([token["anew"] for token in tokens], anew.T, 2e-3)
             assert found["scores"][found["next"]] == sorted(found["scores"])[-2]
             if rooms.topk(2).values.diff().abs() > 0.1:
                 assert found["says"] == rooms.argmax()
@@ -71,16 +84,14 @@ def test_answers_are_those_of_the_trained_layer(by):
 
 def test_the_room_is_the_later_one_and_numbers_are_counted():
     guests, rooms, names = book()
+    assert len(guests) == 2 * BOOK
     for i, guest in enumerate(names):
         [_, later] = [place for place, one in enumerate(guests) if one == guest]
-        found = JS.call("chosen", DATA, {"asked": i, "by": "cheap", "looks": 2})
+        [found] = chosen((i, "cheap", 2))
         assert found["room"] == rooms[later]
-        assert found["multiplied"] == 33 * 8 + 2 * 32
-        assert found["everything"] == 33 * 32
-    for by, count in [("last", 7 * 32), ("full", 33 * 32)]:
-        found = JS.call("chosen", DATA, {"asked": 0, "by": by, "looks": 7})
-        assert found["multiplied"] == count
-    assert len(guests) == 2 * BOOK
+        assert (found["multiplied"], found["everything"]) == (33 * 8 + 2 * 32, 33 * 32)
+    last, full = chosen((0, "last", 7), (0, "full", 7))
+    assert (last["multiplied"], full["multiplied"]) == (7 * 32, 33 * 32)
 
 
 def test_who_is_no_guest_is_refused():

@@ -7,129 +7,131 @@ import torch
 
 from course.payloads.token_focus import CROSSED, EXAMPLES, FOLDER, LENT, payload
 from models.weights import load
-from tests.widgets.js import module
+from tests.lessons.reading import in_order, share
+from tests.widgets.js import assert_near, module
 
 JS = module("token-focus.js")
-NAMES = ("masked", "causal")
-DATA = payload(sentence=1, head=0)
+TEXTS = [text.split() for text, *_ in EXAMPLES]
+ROUNDED = 6e-6  # the page has the weights in five decimals
+
+
+@pytest.fixture(scope="module", autouse=True)
+def published():
+    JS.run("(globalThis.data = x, null)", payload(sentence=1, head=0))
+
+
+@cache
+def model_of(name):
+    return load(FOLDER / "weights" / f"{name}.safetensors").double()
 
 
 @cache
 def maps(name, sentence):
     """(heads and, last, their mean; L, L), in float64 from the committed weights."""
-    model = load(FOLDER / "weights" / f"{name}.safetensors").double()
-    layers = model(model.encode(EXAMPLES[sentence][0].split())).weights
-    heads = torch.cat(layers, dim=1)[0].detach()
+    model = model_of(name)
+    heads = torch.cat(model(model.encode(TEXTS[sentence])).weights, dim=1)[0].detach()
     return torch.cat([heads, heads.mean(0, keepdim=True)])
 
 
-def every_look(sentence, causal):
-    """[head][from] → what the model says, for each head, and last their mean."""
-    body = """Array.from({length: x.heads}, (_, head) => x.data.sentences[x.sentence].tokens.map(
-      (_, token) => m.looks(x.data, {sentence: x.sentence, word: {sentence: x.sentence, token},
-        head, causal: x.causal})))"""
-    heads = len(maps(NAMES[causal], sentence))
-    given = {"data": DATA, "sentence": sentence, "causal": causal, "heads": heads}
-    return JS.run(body, given)
-
-
-@pytest.mark.parametrize("causal", [False, True])
-@pytest.mark.parametrize("sentence", range(len(EXAMPLES)))
-def test_every_word_in_every_head(sentence, causal):
-    want = maps(NAMES[causal], sentence)
-    for found, rows in zip(every_look(sentence, causal), want, strict=True):
-        for at, (look, row) in enumerate(zip(found, rows, strict=True)):
-            # The page has the weights in five decimals.
-            assert look["row"] == pytest.approx(row.tolist(), abs=6e-6)
-            assert look["from"] == at
-            assert look["hidden"] == [causal and to > at for to in range(len(row))]
-            assert not any(w for w, hides in zip(look["row"], look["hidden"], strict=True) if hides)
-
-
-def look(**changes):
+def look(then="found", **changes):
     state = {"sentence": 1, "word": None, "head": 4, "causal": False} | changes
-    return JS.call("looks", DATA, state)
+    return JS.run(f"((found) => {then})(m.looks(data, x))", state)
 
 
-def test_a_sentence_starts_at_its_own_focus():
+def every_look(heads, **state):
+    """[head][from] → what the model says, for each head, and last their mean."""
+    every = """Array.from({length: x.heads}, (_, head) =>
+      data.sentences[x.state.sentence].tokens.map((_, token) =>
+        m.looks(data, {...x.state, head, word: {sentence: x.state.sentence, token}})))"""
+    return JS.run(every, {"heads": heads, "state": state})
+
+
+def rows(found):
+    return [[look["row"] for look in head] for head in found]
+
+
+@pytest.mark.parametrize("name", ["masked", "causal"])
+@pytest.mark.parametrize("sentence", range(len(EXAMPLES)))
+def test_every_word_in_every_head(sentence, name):
+    causal, want = name == "causal", maps(name, sentence)
+    found = every_look(len(want), sentence=sentence, causal=causal)
+    assert_near(rows(found), want, ROUNDED)
+    for at, look_ in [pair for head in found for pair in enumerate(head)]:
+        assert look_["from"] == at
+        assert look_["hidden"] == [causal and to > at for to in range(len(look_["row"]))]
+        assert not any(look_["row"][at + 1 :] if causal else [])
+    beyond = every_look(len(want) + 1, sentence=sentence, causal=causal)
+    assert beyond[-1] == found[-1], "beyond the last head is the mean"
+
+
+def test_a_sentence_starts_at_its_own_focus_of_which_it_says_something():
     for sentence, (_, focus, says) in enumerate(EXAMPLES):
-        found = look(
-            sentence=sentence, word={"sentence": (sentence + 1) % len(EXAMPLES), "token": 0}
-        )
+        other = {"sentence": (sentence + 1) % len(EXAMPLES), "token": 0}
+        found = look(sentence=sentence, word=other)
         assert (found["from"], found["says"]) == (focus, says)
-
-
-def test_what_a_sentence_says_is_of_its_focus():
-    assert look(word={"sentence": 1, "token": 7})["says"] == ""
-
-
-def test_beyond_the_last_head_is_the_mean():
-    assert look(head=8) == look(head=6)
-    assert look(head=8)["row"] == pytest.approx(maps("masked", 1)[-1, 9].tolist(), abs=6e-6)
+        elsewhere = look(sentence=sentence, word={"sentence": sentence, "token": focus - 1})
+        assert (elsewhere["from"], elsewhere["says"]) == (focus - 1, "")
 
 
 def test_the_sentence_names_the_three_that_get_most():
-    said = JS.call("summarize", look())
-    assert said.startswith("it, word 10, looks most at: trophy, word 2, 100\u202f%; ")
-    for causal in (False, True):
-        found = look(causal=causal, head=0, word={"sentence": 1, "token": 3})
-        order = maps(NAMES[causal], 1)[0, 3, : 4 if causal else None].argsort(descending=True)[:3]
-        places = [int(part.split("word ")[1].split(",")[0]) for part in
-                  JS.call("summarize", found).split(": ")[1].split("; ")]  # fmt: skip
-        assert places == [to + 1 for to in order.tolist()]
+    for name in ("masked", "causal"):
+        state = {"causal": name == "causal", "head": 0, "word": {"sentence": 1, "token": 3}}
+        row = maps(name, 1)[0, 3, : 4 if state["causal"] else None]
+        most = [(TEXTS[1][to], str(to + 1), share(row[to]))
+                for to in row.argsort(descending=True)[:3].tolist()]  # fmt: skip
+        said = look("m.summarize(found)", **state)
+        assert in_order(said, TEXTS[1][3], "4", *(part for one in most for part in one))
 
 
+def scores_of(layer, q, k):
+    scores = torch.einsum("qhd,khd->hqk", q, k) / q.shape[-1] ** 0.5
+    return (scores + layer.relative(len(q))).softmax(-1)
+
+
+@torch.no_grad()
 @pytest.mark.parametrize("asks", CROSSED)
 def test_queries_of_one_sentence_meet_the_keys_of_the_other(asks):
     """Every head, written out in float64; where the sentences are one, the model's own maps."""
-    answers = CROSSED[asks]
-    assert EXAMPLES[asks][0].split()[:-1] == EXAMPLES[answers][0].split()[:-1]
-    model = load(FOLDER / "weights" / "masked.safetensors").double()
-    runs = {at: model(model.encode(EXAMPLES[at][0].split())) for at in (asks, answers)}
-    for keys_of in (asks, answers):
-        want = []
+    answers, model = CROSSED[asks], model_of("masked")
+    assert TEXTS[asks][:-1] == TEXTS[answers][:-1]
+    runs = {at: model(model.encode(TEXTS[at])) for at in (asks, answers)}
+
+    def meeting(keys_of):
+        found = []
         for number, layer in enumerate(model.layers):
-            made = [
-                layer.attention.qkv_proj(runs[at].residual[number][0]) for at in (asks, keys_of)
-            ]
-            heads = layer.attention.num_heads
-            q, k = (made[i].unflatten(-1, (3, heads, -1))[:, i] for i in (0, 1))
-            scores = torch.einsum("qhd,khd->hqk", q, k) / q.shape[-1] ** 0.5
-            want.append((scores + layer.relative(len(q))).softmax(-1).detach())
-        want = torch.cat(want)
-        if keys_of == asks:
-            torch.testing.assert_close(want, maps("masked", asks)[:-1])
-    for head in range(len(want)):
-        for token in (0, 9, 12):
-            word = {"sentence": asks, "token": token}
-            found = look(sentence=asks, head=head, word=word, crossed=True)
-            assert found["row"] == pytest.approx(want[head, token].tolist(), abs=6e-6)
-    for end, of in ((asks, "queries"), (answers, "keys")):
-        ending = EXAMPLES[end][0].split()[-1]
-        assert f"{of} those of “… too {ending}”".replace("queries", "queries are") in found["says"]
+            q, k = (
+                layer.attention.qkv_proj(runs[at].residual[number][0]).unflatten(
+                    -1, (3, layer.attention.num_heads, -1)
+                )[:, i]
+                for i, at in enumerate((asks, keys_of))
+            )
+            found.append(scores_of(layer, q, k))
+        return torch.cat(found)
+
+    torch.testing.assert_close(meeting(asks), maps("masked", asks)[:-1])
+    want = meeting(answers)
+    found = every_look(len(want), sentence=asks, causal=False, crossed=True)
+    assert_near(rows(found), want, ROUNDED)
+    assert in_order(found[0][0]["says"], TEXTS[asks][-1], TEXTS[answers][-1])
 
 
+@torch.no_grad()
 @pytest.mark.parametrize("sentence", LENT)
 def test_the_first_noun_asks_with_the_query_of_the_second(sentence):
     """Both layers, written out in float64, from the words' own vectors."""
-    model, text = load(FOLDER / "weights" / "masked.safetensors").double(), EXAMPLES[sentence][0]
-    ids = model.encode(text.split())[0]
-    x, want = model.embedding[ids].detach(), []
+    model, words = model_of("masked"), TEXTS[sentence]
+    x, want = model.embedding[model.encode(words)[0]], []
     for number, layer in enumerate(model.layers):
         heads = layer.attention.num_heads
-        q, k, v = layer.attention.qkv_proj(x).detach().unflatten(-1, (3, heads, -1)).unbind(1)
+        q, k, v = layer.attention.qkv_proj(x).unflatten(-1, (3, heads, -1)).unbind(1)
         if number == 0:
-            q[1, 3] = q[text.split().index("trophy"), 3]
-        scores = torch.einsum("qhd,khd->hqk", q, k) / q.shape[-1] ** 0.5
-        want.append((scores + layer.relative(len(x))).softmax(-1).detach())
+            q[1, 3] = q[words.index("trophy"), 3]
+        want.append(scores_of(layer, q, k))
         x = x + layer.attention.out_proj(torch.einsum("hqk,khd->qhd", want[-1], v).flatten(-2))
     want = torch.cat(want)
-    for head in range(len(want)):
-        for token in (1, 9):
-            word = {"sentence": sentence, "token": token}
-            found = look(sentence=sentence, head=head, word=word, lent=True)
-            assert found["row"] == pytest.approx(want[head, token].tolist(), abs=6e-6)
-    assert found["says"] == "In layer 1, head 4, “suitcase” has the query of “trophy”."
+    found = every_look(len(want), sentence=sentence, causal=False, lent=True)
+    assert_near(rows(found), want, ROUNDED)
+    assert in_order(found[0][0]["says"], "1", "4", "suitcase", "trophy")
     # Nothing else of layer 1 moves.
     same = (want[:4] - maps("masked", sentence)[:4]).abs().amax(-1) < 1e-9
     assert (~same).nonzero().tolist() == [[3, 1]]

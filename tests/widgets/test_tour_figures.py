@@ -9,8 +9,9 @@ from attention import scaled_dot_product_attention
 from models.transformer import Transformer
 from models.weights import load
 from tests.conftest import ROOT
+from tests.lessons.reading import in_order
 from tests.site.reading import number
-from tests.widgets.js import module
+from tests.widgets.js import assert_near, module
 
 TOKENS = ["The", "cat", "sat"]
 X = torch.tensor([[1, 0, 0, 0], [0, 1, 0, 1], [0, 0, 1, 0]], dtype=torch.float64)
@@ -20,15 +21,10 @@ TABLES = {
     "value": [[-1, 1], [1, 0.5], [0.5, 1.5], [1, 0]],
 }
 QKV = {name: X @ torch.tensor(table, dtype=torch.float64) for name, table in TABLES.items()}
-WORKED = {"tokens": TOKENS, **QKV}
 WORDS = "the cat sat on the mat because it was".split()
 ENDINGS = ["tired", "warm"]
 NAMES = [*(f"layer 1, head {h}" for h in range(1, 5)), "layer 2, head 1", "layer 2, head 2"]
 FIGURES = module("tour-figures.js")
-READ = """(({grids, says}) => ({says: says.join(""),
-  grids: grids.map(({name, cells}) => ({name, cells}))}))"""
-
-# ---- Three words ---------------------------------------------------------------------------------
 
 
 def exact(*, is_causal):
@@ -40,49 +36,39 @@ def exact(*, is_causal):
             "weights": weights, "output": output}  # fmt: skip
 
 
-def figure(name, **state):
-    return FIGURES.run(f"{READ}(m.{name}(...x))", [WORKED, state])
-
-
-def assert_tables(found, names):
-    assert [grid["name"] for grid in found["grids"]] == names
-    for grid in found["grids"]:
-        cells = torch.tensor(grid["cells"], dtype=torch.float64)
-        want = exact(is_causal=False)[grid["name"]]
-        torch.testing.assert_close(cells, want, atol=1e-12, rtol=0)
-
-
-def decimals(text):
-    return [number(x) for x in re.findall(r"[−-]?\d+\.\d+", text)]
+def read(name, word, key):
+    """The tables of the figure are right, {name: numbers}; and what it says has these decimals."""
+    says, grids = FIGURES.run(
+        f"""(({{grids, says}}) => [says.join(""),
+          grids.map(({{name, cells}}) => [name, cells])])(m.{name}(...x))""",
+        [{"tokens": TOKENS, **QKV}, {"word": word, "key": key}],
+    )
+    for grid, cells in grids:
+        assert_near(cells, exact(is_causal=False)[grid])
+    assert in_order(says, TOKENS[word], TOKENS[key])
+    return [grid for grid, _ in grids], [number(x) for x in re.findall(r"[−-]?\d+\.\d+", says)]
 
 
 @pytest.mark.parametrize("word", range(3))
 @pytest.mark.parametrize("key", range(3))
 def test_the_three_words(word, key):
-    want, token, asked = exact(is_causal=False), TOKENS[word], TOKENS[key]
-    found = figure("scoring", word=word, key=key)
-    assert_tables(found, ["scores", "scaled"])
+    want = exact(is_causal=False)
+    grids, told = read("scoring", word, key)
+    assert grids == ["scores", "scaled"]
     q, k = want["query"][word].tolist(), want["key"][key].tolist()
     scaled = want["scaled"][word].tolist()
     pairs = [q[0], k[0], q[1], k[1], want["scores"][word, key].item(), scaled[key]]
-    assert found["says"].startswith(f"{token} asks {asked}:")
-    assert decimals(found["says"]) == pytest.approx(pairs, abs=0.0051)
+    assert told == pytest.approx(pairs, abs=0.0051)
 
-    found = figure("sharing", word=word, key=key)
-    assert_tables(found, ["weights", "output"])
-    assert found["says"].startswith(f"{token} gives {asked}:")
+    grids, told = read("sharing", word, key)
+    assert grids == ["weights", "output"]
     e, weights = want["scaled"][word].exp(), want["weights"][word]
     parts = [scaled[key], *scaled, e[key].item(), e.sum().item(), weights[key].item()]
-    assert decimals(found["says"])[:7] == pytest.approx(parts, abs=0.051)
-    mixed = want["output"][word].tolist()
-    assert decimals(found["says"])[-2:] == pytest.approx(mixed, abs=0.0051)
+    assert told[:7] == pytest.approx(parts, abs=0.051)
+    assert told[-2:] == pytest.approx(want["output"][word].tolist(), abs=0.0051)
     # Done by hand from what is shown, the mix comes out as shown.
-    shown = torch.tensor([decimals(found["says"])[7::3][:3]], dtype=torch.float64)
-    by_hand = (shown @ want["value"])[0].tolist()
-    assert decimals(found["says"])[-2:] == [pytest.approx(x, abs=0.0061) for x in by_hand]
-
-
-# ---- The sentence --------------------------------------------------------------------------------
+    by_hand = torch.tensor(told[7::3][:3], dtype=torch.float64) @ want["value"]
+    assert told[-2:] == pytest.approx(by_hand.tolist(), abs=0.0061)
 
 
 @pytest.fixture(scope="module")
@@ -99,35 +85,22 @@ def maps():
         }
 
 
-@pytest.fixture(scope="module")
-def published(maps):
+def test_where_the_words_look(maps):
+    """So that the last word decides what "it" means: in head 5 it looks at that noun."""
     sentences = [
         {"tokens": [*WORDS, end], **{source: maps[end, source] for source in ("trained", "random")}}
         for end in ENDINGS
     ]
-    return {"names": NAMES, "sentences": sentences, "it": 7, "head": 4}
-
-
-def test_where_the_words_look(maps, published):
-    for i, end in enumerate(ENDINGS):
-        words = [*WORDS, end]
-        for source in ("trained", "random"):
-            states = [{"ending": i, "head": head, "row": row, "untrained": source == "random"}
-                      for head in range(len(NAMES)) for row in range(10)]  # fmt: skip
-            found = FIGURES.run("x.states.map((state) => m.looking(x.data, state))",
-                                {"data": published, "states": states})  # fmt: skip
-            for state, got in zip(states, found, strict=True):
-                heads = maps[end, source]
-                look = heads[state["head"], state["row"]]
-                assert [one["token"] for one in got["look"]] == words
-                assert [one["weight"] for one in got["look"]] == look.tolist()
-                assert [one["token"] for one in got["most"]] == [
-                    words[head[state["row"]].argmax()] for head in heads
-                ]
-                assert (got["source"], got["tokens"]) == (source, words)
-
-
-def test_the_last_word_decides_what_it_means(published):
-    for i, noun in enumerate(["cat", "mat"]):
-        found = FIGURES.call("looking", published, {"ending": i, "head": 4, "row": 7})
-        assert max(found["look"], key=lambda one: one["weight"])["token"] == noun
+    data = {"names": NAMES, "sentences": sentences, "it": 7, "head": 4}
+    for (end, source), heads in maps.items():
+        words, at = [*WORDS, end], {"ending": ENDINGS.index(end), "untrained": source == "random"}
+        states = [at | {"head": head, "row": row} for head in range(6) for row in range(10)]
+        found = FIGURES.run("x[1].map((state) => m.looking(x[0], state))", [data, states])
+        for state, got in zip(states, found, strict=True):
+            row = heads[:, state["row"]]
+            assert [one["token"] for one in got["look"]] == words
+            assert [one["weight"] for one in got["look"]] == row[state["head"]].tolist()
+            assert [one["token"] for one in got["most"]] == [words[i] for i in row.argmax(-1)]
+            assert (got["source"], got["tokens"]) == (source, words)
+        if source == "trained":
+            assert words[heads[4, 7].argmax()] == {"tired": "cat", "warm": "mat"}[end]
