@@ -2,8 +2,7 @@
 
 STATES = {
     "explorer": {
-        "page": "explorer.html",
-        "key": "explorer",
+        "page": "explorer.html", "key": "explorer", "grows": 2400,
         "states": {
             "a head": "explorer.head=2.4&explorer.at=5&explorer.to=4&explorer.guide=6",
             "off": "explorer.off=4.3,1.1&explorer.temperature=0.5&explorer.head=4.3"
@@ -22,12 +21,10 @@ STATES = {
             "unknown": "explorer.model=causal&explorer.text=hello+there",
             "empty": "explorer.text=+",
         },
-        "grows": 2400,
         "damaged": [
             "explorer.model=x", "explorer.head=5.1", "explorer.head=", "explorer.at=x",
             "explorer.to=-1", "explorer.off=9.9", "explorer.temperature=3", "explorer.guide=7",
-            "explorer.topk=0",
-            "explorer.text=" + "a" * 1600,
+            "explorer.topk=0", "explorer.text=" + "a" * 1600,
         ],
         "goals": {
             "one-head-off": "explorer.off=4.3"

@@ -11,14 +11,13 @@ def figure(name, states, damaged):
     step = f"tour.step={STEPS[name]}"
     shown = {"as it starts": step, **{look: f"{step}&{query}" for look, query in states.items()}}
     return {"page": TOUR, "key": "see", "states": shown,
-            "damaged": [f"{step}&{query}" for query in damaged], "goals": {}}  # fmt: skip
+            "damaged": [f"{step}&{query}" for query in damaged]}  # fmt: skip
 
 
 STATES = {
     "tour": {
-        "page": TOUR, "key": "tour",
+        "page": TOUR, "key": "tour", "damaged": DAMAGED_STEPS,
         "states": {**{f"step {n}": f"tour.step={n}" for n in range(1, 9)}, "all": "tour.all=1"},
-        "damaged": DAMAGED_STEPS, "goals": {},
     },
     "tour-why": figure("why", {"warm": "see.ending=1"}, ["see.ending=2", "see.ending=x"]),
     "tour-scores": figure("scores", {"a score below 1": "see.word=0&see.key=0"},

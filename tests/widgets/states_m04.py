@@ -5,16 +5,13 @@ RANDOM = ";".join(["-1.2,0.3,2,-0.7"] * 6)
 
 STATES = {
     "saturation": {
-        "page": M04,
-        "key": "saturation",
+        "page": M04, "key": "saturation",
         "states": {
-            "largest keys": "saturation.size=8",
-            "divided": "saturation.size=8&saturation.divide=1",
+            "largest keys": "saturation.size=8", "divided": "saturation.size=8&saturation.divide=1",
             "raw, spread out": "saturation.size=8&saturation.spread=2&saturation.draw=1",
             "narrow": "saturation.divide=1&saturation.spread=0.25&saturation.draw=2",
-            "all changed": (
-                "saturation.size=8&saturation.divide=1&saturation.spread=2&saturation.draw=39"
-            ),
+            "all changed":
+                "saturation.size=8&saturation.divide=1&saturation.spread=2&saturation.draw=39",
         },
         "damaged": [
             "saturation.size=9", "saturation.size=-1", "saturation.divide=2", "saturation.spread=0",
@@ -27,13 +24,10 @@ STATES = {
         },
     },
     "temperature": {
-        "page": M04,
-        "key": "heat",
+        "page": M04, "key": "heat",
         "states": {
-            "zero": "heat.stop=0",
-            "zero, a tie": "heat.stop=0&heat.cell=1.0",
-            "cold": "heat.stop=0.1&heat.cell=3.2",
-            "hot": "heat.stop=3&heat.cell=5.5",
+            "zero": "heat.stop=0", "zero, a tie": "heat.stop=0&heat.cell=1.0",
+            "cold": "heat.stop=0.1&heat.cell=3.2", "hot": "heat.stop=3&heat.cell=5.5",
             "infinite": "heat.stop=Infinity&heat.cell=5.5",
             "other numbers": f"heat.stop=0.5&heat.cell=4.1&heat.query={RANDOM}",
         },
@@ -41,12 +35,10 @@ STATES = {
             "heat.stop=7", "heat.stop=", "heat.stop=0.25", "heat.stop=-1", "heat.cell=6.0",
             "heat.cell=1.1.1", "heat.cell=x", "heat.query=1,2;3", "heat.key=1e309",
         ],
-        "goals": {},
     },
     "own-scale": {
-        "page": M04, "key": "play",
+        "page": M04, "key": "play", "grows": 1200,
         "states": {"undivided": "play.scale=0&play.step=4", "beside": "play.versus=scale-false"},
         "damaged": ["play.scale=2"],
-        "grows": 1200,
     },
 }  # fmt: skip

@@ -4,8 +4,7 @@ PAGE = "modules/m05_masks/lesson.html"
 
 STATES = {
     "mask-builder": {
-        "page": PAGE,
-        "key": "mask",
+        "page": PAGE, "key": "mask",
         "states": {
             "everyone": "mask.causal=0",
             "all rules": "mask.window=2&mask.prefix=1&mask.padding=2&mask.row=5",
@@ -22,36 +21,27 @@ STATES = {
         },
     },
     "leak-test": {
-        "page": PAGE,
-        "key": "leak",
+        "page": PAGE, "key": "leak",
         "states": {
-            "first word": "leak.word=0",
-            "unmoved": "leak.change=0",
-            "leaking": "mask.causal=0",
+            "first word": "leak.word=0", "unmoved": "leak.change=0", "leaking": "mask.causal=0",
         },
         "damaged": ["leak.word=7", "leak.change=1e309"],
         "goals": {"leak": "mask.causal=0"},
     },
     "empty-row": {
-        "page": PAGE,
-        "key": "empty",
+        "page": PAGE, "key": "empty", "grows": 120,
         "states": {
-            "half": "empty.dtype=2",
-            "double": "empty.dtype=1&empty.hidden=2",
+            "half": "empty.dtype=2", "double": "empty.dtype=1&empty.hidden=2",
             "none hidden": "empty.hidden=0",
         },
-        "grows": 120,
         "damaged": ["empty.dtype=4", "empty.hidden=-1"],
-        "goals": {},
     },
     "mask-conventions": {
-        "page": PAGE,
-        "key": "mask",
+        "page": PAGE, "key": "mask",
         "states": {
             "last row": "mask.row=5",
             "empty row": "mask.painted=3.0.0_3.1.0_3.2.0_3.3.0&mask.row=3",
         },
         "damaged": [],
-        "goals": {},
     },
 }  # fmt: skip

@@ -4,26 +4,18 @@ M06 = "modules/m06_multi_head/lesson.html"
 
 STATES = {
     "layer-steps": {
-        "page": M06,
-        "key": "layer",
+        "page": M06, "key": "layer", "grows": 130,
         "states": {
-            "project": "layer.step=1",
-            "one head, split": "layer.heads=1&layer.step=2",
-            "four heads, attend": "layer.heads=4&layer.step=3",
-            "merge": "layer.step=4",
+            "project": "layer.step=1", "one head, split": "layer.heads=1&layer.step=2",
+            "four heads, attend": "layer.heads=4&layer.step=3", "merge": "layer.step=4",
             "two heads, mix": "layer.heads=2&layer.step=5",
             "sixteen, split": "layer.heads=16&layer.step=2",
             "sixteen, attend": "layer.heads=16&layer.step=3",
         },
-        "grows": 130,
-        "damaged": [
-            "layer.heads=3", "layer.heads=1e9", "layer.step=6", "layer.step=x",
-        ],
-        "goals": {},
+        "damaged": ["layer.heads=3", "layer.heads=1e9", "layer.step=6", "layer.step=x"],
     },
     "reshape-tracer": {
-        "page": M06,
-        "key": "trace",
+        "page": M06, "key": "trace",
         "states": {
             "four heads": "trace.heads=4&trace.number=22",
             "blind split": "trace.splitBlind=1&trace.number=0",
@@ -34,13 +26,10 @@ STATES = {
             "four, both": "trace.heads=4&trace.splitBlind=1&trace.mergeBlind=1&trace.number=22",
         },
         "damaged": ["trace.heads=3", "trace.number=24", "trace.number=", "trace.splitBlind=2"],
-        "goals": {
-            "all-back": "trace.splitBlind=1&trace.mergeBlind=1",
-        },
+        "goals": {"all-back": "trace.splitBlind=1&trace.mergeBlind=1"},
     },
     "head-maps": {
-        "page": M06,
-        "key": "heads",
+        "page": M06, "key": "heads", "grows": 130,
         "states": {
             "cat": "heads.sentence=1&heads.layer=1&heads.head=4",
             "cat, layer 1": "heads.sentence=1",
@@ -48,7 +37,6 @@ STATES = {
             "dogs, random": "heads.sentence=2&heads.head=1&heads.untrained=1",
             "random": "heads.untrained=1&heads.layer=1",
         },
-        "grows": 130,
         "damaged": [
             "heads.sentence=9", "heads.layer=2", "heads.head=x", "heads.row=-1",
             "heads.untrained=yes",
@@ -59,9 +47,8 @@ STATES = {
         },
     },
     "own-heads": {
-        "page": M06, "key": "play",
+        "page": M06, "key": "play", "grows": 1200,
         "states": {"one head": "play.heads=1&play.step=4", "beside": "play.versus=heads-1"},
         "damaged": ["play.heads=3"],
-        "grows": 1200,
     },
 }  # fmt: skip

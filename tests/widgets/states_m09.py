@@ -2,11 +2,9 @@
 
 STATES = {
     "attributions": {
-        "page": "modules/m09_interpretation/lesson.html",
-        "key": "review",
+        "page": "modules/m09_interpretation/lesson.html", "key": "review", "grows": 140,
         "states": {
-            "truth": "review.truth=1",
-            "fined": "review.model=B&review.truth=1&review.review=2",
+            "truth": "review.truth=1", "fined": "review.model=B&review.truth=1&review.review=2",
             "erased": "review.erased=3",
             "many erased": "review.review=1&review.erased=0.1.2.5&review.truth=1",
             "last": "review.review=5&review.model=B",
@@ -16,10 +14,8 @@ STATES = {
             "review.erased=1.x", "review.erased=", "review.truth=2",
         ],
         "goals": {
-            "open": "review.erased=9",
-            "unmoved": "review.model=B&review.erased=7",
+            "open": "review.erased=9", "unmoved": "review.model=B&review.erased=7",
             "five-left": "review.erased=0.1.2.3.5.6.8",
         },
-        "grows": 140,
     },
 }  # fmt: skip

@@ -4,8 +4,7 @@ PAGE = "modules/m10_cost/lesson.html"
 
 STATES = {
     "cost-curves": {
-        "page": PAGE,
-        "key": "cost",
+        "page": PAGE, "key": "cost",
         "states": {
             "GPT-2, short": "cost.model=0&cost.length=128",
             "all layers, long": "cost.everything=1&cost.length=262144",
@@ -22,19 +21,16 @@ STATES = {
         },
     },
     "memory-bars": {
-        "page": PAGE,
-        "key": "memory",
+        "page": PAGE, "key": "memory",
         "states": {
             "GPT-2": "memory.model=0&memory.length=512",
             "most": "memory.model=1&memory.length=131072&memory.batch=128",
             "Gemma": "memory.model=3&memory.length=32768&memory.batch=4",
         },
         "damaged": ["memory.model=9", "memory.length=513", "memory.batch=3", "memory.batch="],
-        "goals": {},
     },
     "roofline": {
-        "page": PAGE,
-        "key": "roofline",
+        "page": PAGE, "key": "roofline",
         "states": {
             "reading": "roofline.writing=0",
             "reading much": "roofline.writing=0&roofline.length=131072&roofline.batch=1024",
@@ -48,8 +44,7 @@ STATES = {
         ],
         "goals": {
             "past-the-ridge": "roofline.machine=2&roofline.batch=256&roofline.length=128",
-            "cache-first": "roofline.batch=64",
-            "lift-attention": "roofline.model=2",
+            "cache-first": "roofline.batch=64", "lift-attention": "roofline.model=2",
         },
     },
 }  # fmt: skip

@@ -4,15 +4,13 @@ PAGE = "modules/m12_inference/lesson.html"
 
 STATES = {
     "cached-writing": {
-        "page": PAGE,
-        "key": "write",
+        "page": PAGE, "key": "write",
         "states": {"first": "write.length=1", "last": "write.length=128"},
         "damaged": ["write.length=0", "write.length=129", "write.length=x"],
         "goals": {"spare-most": "write.length=100"},
     },
     "kv-calculator": {
-        "page": PAGE,
-        "key": "kv",
+        "page": PAGE, "key": "kv",
         "states": {
             "storyteller": "kv.model=0&kv.length=1&kv.texts=0",
             "too large": "kv.model=4&kv.keeps=all&kv.length=8&kv.texts=8",
@@ -26,11 +24,9 @@ STATES = {
         },
     },
     "sparse-patterns": {
-        "page": PAGE,
-        "key": "pattern",
+        "page": PAGE, "key": "pattern",
         "states": {
-            "full": "pattern.pattern=full",
-            "causal": "pattern.pattern=causal",
+            "full": "pattern.pattern=full", "causal": "pattern.pattern=causal",
             "window": "pattern.pattern=window&pattern.size=5",
             "strided": "pattern.pattern=strided&pattern.size=12",
             "blocks": "pattern.pattern=blocks&pattern.size=32",

@@ -4,11 +4,9 @@ PAGE = "modules/m13_beyond_softmax/lesson.html"
 
 STATES = {
     "table-writer": {
-        "page": PAGE,
-        "key": "table",
+        "page": PAGE, "key": "table",
         "states": {
-            "corrects": "table.rule=corrects",
-            "empty": "table.notes=",
+            "corrects": "table.rule=corrects", "empty": "table.notes=",
             "overlapping": "table.rule=corrects&table.notes=0n5%201n10%202n4",
             "faded": "table.notes=0n5%201n10%20f20%200n2&table.fade=0.2",
             "full": "table.notes=0n5%200n4%200n3%200n2%20f50%201n12%202n1%20f50",

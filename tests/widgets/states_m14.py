@@ -5,11 +5,9 @@ PAGE = "modules/m14_hybrids/lesson.html"
 SLOTS = ("first", "second", "third", "fourth")
 STATES = {
     "coffee-count": {
-        "page": PAGE,
-        "key": "coffees",
+        "page": PAGE, "key": "coffees",
         "states": {
-            "others too": "coffees.others=5",
-            "all there are": "coffees.coffees=8&coffees.others=8",
+            "others too": "coffees.others=5", "all there are": "coffees.coffees=8&coffees.others=8",
             "a single one": "coffees.coffees=1",
         },
         "damaged": ["coffees.coffees=0", "coffees.others=9", "coffees.coffees=two"],
@@ -19,8 +17,7 @@ STATES = {
         },
     },
     "stack-designer": {
-        "page": PAGE,
-        "key": "stack",
+        "page": PAGE, "key": "stack",
         "states": {
             "a hybrid": "stack.first=table&stack.second=table&stack.third=table",
             "windows": "stack.first=window&stack.third=window",

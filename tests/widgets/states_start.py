@@ -4,16 +4,12 @@ LESSON = "floor.lesson=The+good+old+man+went+home+to+his+mother"
 
 STATES = {
     "ground-floor": {
-        "page": "modules/start/lesson.html",
-        "key": "floor",
+        "page": "modules/start/lesson.html", "key": "floor", "grows": 480,
         "states": {
-            "vector of The": "floor.part=1&floor.token=0",
-            "attention": "floor.part=4&floor.head=3",
+            "vector of The": "floor.part=1&floor.token=0", "attention": "floor.part=4&floor.head=3",
             "the last layer's attention": "floor.part=8&floor.token=8",
-            "MLP": "floor.part=3&floor.token=4",
-            "guess at the end": "floor.part=10&floor.token=8",
-            "loss": "floor.part=11&floor.token=2",
-            "step": "floor.part=12",
+            "MLP": "floor.part=3&floor.token=4", "guess at the end": "floor.part=10&floor.token=8",
+            "loss": "floor.part=11&floor.token=2", "step": "floor.part=12",
             "learned": f"floor.part=12&floor.steps=3&{LESSON}",
             "another text, learned": f"floor.text=She+had+a+%F0%9F%90%87&floor.part=10"
             f"&floor.steps=10&floor.token=3&{LESSON}",
@@ -21,7 +17,6 @@ STATES = {
             "+looking+at+the+Wizard+of+Oz.+Then+they+went+to+town.&floor.part=5",
             "no text": "floor.text=",
         },
-        "grows": 480,
         "damaged": [
             "floor.part=13", "floor.part=x", "floor.token=-1", "floor.token=99", "floor.head=4",
             "floor.steps=11", "floor.steps=0.5", f"floor.text={'x' * 161}",
