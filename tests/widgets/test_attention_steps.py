@@ -46,11 +46,11 @@ def random_inputs(draw, columns=2):
     return {name: drawn() for name in INPUTS}
 
 
-@pytest.mark.parametrize("is_causal", [False, True], ids=["all", "causal"])
-def test_numbers_are_attention_pys(is_causal):
+def test_numbers_are_attention_pys():
     draw = random.Random(0)
-    for inputs in [WORKED, *(random_inputs(draw, 1 + i % 3) for i in range(60))]:
-        got = model(causal=is_causal, **{name: inputs[name] for name in INPUTS})
+    for i in range(120):
+        inputs, is_causal = random_inputs(draw, 1 + i % 3), i % 2 == 0
+        got = model(causal=is_causal, **inputs)
         q, k, v = (torch.tensor(inputs[name], dtype=torch.float64) for name in INPUTS)
         output, weights = scaled_dot_product_attention(q, k, v, is_causal=is_causal)
         want = (q @ k.T, q @ k.T / k.shape[-1] ** 0.5, weights, output)

@@ -7,7 +7,7 @@ import pytest
 from course.payloads.attributions import EXAMPLES, FILES, classifier, payload
 from models.sentiment import attributions
 from models.sentiment.reviews import BLANK, INDEX
-from tests.widgets.js import JSException, assert_near, module
+from tests.widgets.js import assert_near, module
 
 NAMES = tuple(FILES)
 JS = module("attributions.js")
@@ -71,14 +71,10 @@ def test_without_any_words_the_answer_is_pytorch_s():
         erased = sorted(draw.sample(range(length), draw.randint(1, length)))
         found = shown(review, name, erased)
         assert found["chance"] == pytest.approx(chance(review, name, erased), abs=1e-4)
-
-
-@pytest.mark.usefixtures("loaded")
-def test_erased_places_beyond_a_shorter_review_are_left_out():
     lengths = [len(words) for words in WORDS]
-    assert min(lengths) < max(lengths)
-    short = lengths.index(min(lengths))
-    assert shown(short, erased=[1, max(lengths) - 1])["erased"] == [1]
+    short, long = lengths.index(min(lengths)), max(lengths)
+    assert lengths[short] < long
+    assert shown(short, erased=[1, long - 1])["erased"] == [1], "a shorter review has no such place"
 
 
 @pytest.mark.usefixtures("loaded")
@@ -89,9 +85,3 @@ def test_only_b_keeps_its_answer_without_the_word_with_the_most_attention():
             top = shown(review, name)["rows"][0]["order"][0]
             kept[name] += shown(review, name, [top], then="m.GOALS.unmoved(x)")
     assert kept == {"A": 0, "B": 4}
-
-
-@pytest.mark.usefixtures("loaded")
-def test_a_word_that_the_model_doesn_t_know_is_an_error():
-    with pytest.raises(JSException, match="unknown"):
-        JS.run("m.marginOf(data.loaded.A, ['the', 'cat'], [])")

@@ -145,18 +145,6 @@ def writing(data=DATA, **state):
     return ROOFLINE.call("roofline", data, start | state)
 
 
-def test_batches_lift_the_matrices_and_only_shared_keys_the_attention():
-    found = [[part["intensity"] for part in writing(batch=at)["parts"]] for at in range(11)]
-    matrices, attention = zip(*found, strict=True)
-    assert list(matrices) == sorted(matrices)
-    assert matrices[0] < 1.01
-    assert matrices[-1] > 500
-    assert {round(x, 2) for x in attention} == {0.99}
-    for model, bits, is_lifted in [(1, 8, False), (2, 16, True), (3, 8, False)]:
-        [_, attention] = writing(model=model, bits=bits)["parts"]
-        assert (attention["intensity"] > 3) == is_lifted
-
-
 def test_what_is_kept_is_told_beside_the_machine_s_memory_where_that_is_known():
     unknown = {**DATA, "machines": [{**asdict(MACHINES[0]), "memory": 0}]}
     known = ROOFLINE.call("sentence", writing(model=2))

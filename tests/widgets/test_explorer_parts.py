@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from course.payloads import findings, tracing
+from course.payloads import tracing
 from models import weights
 from models.storyteller.tokens import Tokenizer
 from tests.conftest import ROOT
@@ -48,19 +48,19 @@ def test_every_stage_of_the_play_is_pytorchs(entry):
     assert got["ids"] == [ids[i] for i in rows]
     near(got["vectors"], run.residual[0][0, rows])
     near(got["query"], found["query"][layer][head, at])
-    near(got["keys"], found["key"][layer][head, rows])
-    near(got["values"], found["value"][layer][head, rows])
-    scores = found["query"][layer][head] @ found["key"][layer][head].T
-    scores = scores / found["query"][layer].shape[-1] ** 0.5
+    for name in ("key", "value"):
+        near(got[f"{name}s"], found[name][layer][head, rows])
+    query, key, value = (found[name][layer][head] for name in ("query", "key", "value"))
+    scores = query @ key.T / query.shape[-1] ** 0.5
     relative = model.layers[layer].relative
     if relative is not None:
         scores = scores + relative(len(ids))[head]
     near(got["scores"], scores, 2e-3)
     later = torch.ones(len(ids), len(ids), dtype=torch.bool).triu(1)
     assert got["hidden"] == (later & entry["causal"]).tolist()
-    masked = scores.masked_fill(torch.tensor(got["hidden"]), -torch.inf)
-    near(got["weights"], masked.softmax(-1), 2e-3)
-    near(got["mixed"], (masked.softmax(-1) @ found["value"][layer][head])[at])
+    shares = scores.masked_fill(torch.tensor(got["hidden"]), -torch.inf).softmax(-1)
+    near(got["weights"], shares, 2e-3)
+    near(got["mixed"], (shares @ value)[at])
     if found["units"]:
         near(got["units"], found["units"][layer][at].unflatten(0, (-1, 8)).amax(-1))
     near(got["stream"], torch.stack([rows[0, at] for rows in run.residual]))
@@ -107,17 +107,6 @@ def test_points_are_shares_of_the_largest_fall():
     assert GAME.call("ranked", one) == [1, 2, 0, 3]
     result = GAME.call("resultOf", [one] * 3, [1, 2, 3], "http://x/explorer.html")
     assert result == "Find the head: 🟩🟨⬛ 150 of 300\nhttp://x/explorer.html"
-
-
-def test_a_finding_is_known_by_its_state():
-    given = [one | {"model": "storyteller", "at": one.get("at")} for one in findings.FINDINGS]
-    data = {"models": MODELS, "findings": given, "game": [], "beginnings": []}
-    of = "m.findingOf(x.data, x.state)?.title ?? null"
-    gallery = module("explorer/gallery.js")
-    for one in given:
-        state = STATE | {key: one.get(key) for key in ("text", "head", "at")}
-        assert gallery.run(of, {"data": data, "state": state}) == one["title"]
-    assert gallery.run(of, {"data": data, "state": STATE}) is None
 
 
 @torch.no_grad()

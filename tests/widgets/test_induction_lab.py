@@ -79,24 +79,13 @@ def test_a_text_that_can_t_be_read_is_refused_in_words_and_the_last_one_stays(te
     assert after["reading"]["text"] == before["reading"]["text"]
 
 
-def test_the_goals_are_met_where_pytorch_says_so():
-    """The states of states_m08.py, and that these goals aren't met by the way."""
-    losses = {
-        off: read(checkpoint(-1), DEFAULT, off)["losses"]["seen"]
-        for off in [(), *((head,) for head in HEADS), ((0, 0), (0, 1)), ((1, 0), (1, 1)),
-                    ((0, 1), (1, 0))]
-    }  # fmt: skip
+def test_it_takes_two_heads_off_to_make_it_worse_than_blind():
+    """And a mirrored text does, as Check it says."""
     blind = torch.tensor(32.0).log().item()
-    assert losses[(0, 0), (0, 1)] > blind + 1
-    assert losses[(1, 0), (1, 1)] > blind + 1
-    assert max(loss for off, loss in losses.items() if len(off) < 2) < blind
-    assert losses[(0, 1), (1, 0)] < blind
-    turned = [
-        p["step"] for p in history() if all(0.3 < h["induction"] < 0.6 for h in p["heads"][2:])
-    ]
-    assert turned == [275]
-    reverse = read(checkpoint(-1), "abcdefghijhgfedcba")
-    assert reverse["losses"]["seen"] > blind + 1, "worse than a blind guess, as the page says"
+    one_off = [read(checkpoint(-1), DEFAULT, (head,)) for head in HEADS]
+    assert all(reading["losses"]["seen"] < blind for reading in one_off)
+    assert read(checkpoint(-1), DEFAULT, ((0, 0), (0, 1)))["losses"]["seen"] > blind + 1
+    assert read(checkpoint(-1), "abcdefghijhgfedcba")["losses"]["seen"] > blind + 1
 
 
 def test_a_look_s_score_is_the_mean_weight_on_it():

@@ -7,7 +7,6 @@ import torch
 
 from attention import KVCache
 from caching import WindowKVCache
-from tests.lessons.reading import in_order
 from tests.widgets.js import module
 
 JS = module("kv-calculator.js")
@@ -57,15 +56,10 @@ def test_the_bytes_are_those_of_a_cache():
             assert found["cache"] == want, (model, keeps, narrow, length)
 
 
-def test_llama_3_8b_keeps_128_kib_a_token():
-    found = cache_of(0, length=0)
-    assert found["token"] == found["cache"] == 128 * 1024
-    assert in_order(JS.call("sentence", found), "131,072", "128")
-
-
-def test_the_gpus_that_hold_it_and_the_time_to_read_it():
+def test_what_a_token_takes_the_gpus_that_hold_it_and_the_time_to_read_it():
     found = cache_of(0, length=7, texts=3)
     total = 16e9 + 8 * 131072 * 131072
+    assert found["token"] == 128 * 1024
     assert found["devices"] == 2
     assert 80e9 < total <= 2 * 80e9
     assert found["seconds"] == pytest.approx(total / 3.35e12)

@@ -63,9 +63,3 @@ def test_a_longer_query_gives_the_largest_share_more():
         query = [draw.uniform(-1, 1), draw.uniform(-1, 1)]
         shorter, own, longer = (max(weights(ask([c * x for x in query]))) for c in (0.5, 1, 2))
         assert shorter < own < longer
-
-
-def test_temperature_0_is_the_best_alone_and_ties_share():
-    assert weights(ask([0, 0], 0)) == [0.2] * 5
-    assert ask([0, 0], 0)["answer"] == pytest.approx(sum(HEIGHTS) / 5)
-    assert weights(ask([0.05, 0], 0)) == [0, 1, 0, 0, 0]

@@ -1,6 +1,7 @@
 """m15's choice: its answers against the trained layer in PyTorch, which hides the other tokens."""
 
 import json
+from itertools import product
 
 import pytest
 import torch
@@ -28,58 +29,44 @@ def chosen(*states):
     return JS.run(call, states)
 
 
-class Asked:
-    """One question, by the model's own layers."""
-
-    def __init__(self, guest):
-        guests, rooms, _ = book()
+@torch.no_grad()
+def test_answers_are_those_of_the_trained_layer():
+    """By the model's own layers: which tokens are looked at, and both heads' weights."""
+    guests, rooms, names = book()
+    layer = MODEL.layers[0]
+    for i, (guest, name) in enumerate(names.items()):
         text = Text(
             torch.tensor([[*guests, guest]]), torch.tensor([[*rooms, ROOM]]), torch.empty(0)
         )
-        self.layer, self.stream = MODEL.layers[0], MODEL.embed(text)
-        self.x = self.layer.norm(self.stream)
-        self.query, self.key, self.value = self.layer.mixer.project(self.x)
-        place = torch.arange(self.x.shape[1])
-        self.bias = -self.layer.slopes * (place - place[:, None]).abs()
+        stream = MODEL.embed(text)
+        x = layer.norm(stream)
+        query, key, value = layer.mixer.project(x)
+        place = torch.arange(x.shape[1])
+        bias = -layer.slopes * (place - place[:, None]).abs()
         causal = place <= place[:, None]
-        _, weights = scaled_dot_product_attention(
-            self.query, self.key, self.value, causal, bias=self.bias
-        )
-        self.both = weights[0, :, -1]
-        cheap = self.layer.mixer.index(self.x)[0, -1]
-        self.ways = {"last": place.float(), "cheap": cheap, "full": self.both.mean(0)}
-
-    def answered(self, by, looks):
-        """Rooms' scores, which tokens are looked at, and both heads' weights among these."""
-        # A note that stands there twice has the same cheap score twice; the earlier goes first.
-        best = self.ways[by].mul(10**6).round().argsort(descending=True, stable=True)[:looks]
-        seen = torch.zeros(len(self.x[0])).bool().scatter(0, best, True)
-        # The last row is the question's.
-        bias = torch.where(seen.expand(len(seen), -1), self.bias, -torch.inf)[None]
-        output = F.scaled_dot_product_attention(self.query, self.key, self.value, bias)
-        rooms = MODEL.answer(self.stream + self.layer.mixer.merge(output, self.x))[0, -1]
-        anew = torch.where(seen, self.both, 0)
-        return rooms, seen, anew / anew.sum(-1, keepdim=True)
-
-
-@torch.no_grad()
-@pytest.mark.parametrize("by", ["last", "cheap", "full"])
-def test_answers_are_those_of_the_trained_layer(by):
-    for i, (guest, name) in enumerate(book()[2].items()):
-        question = Asked(guest)
-        for looks, found in zip(LOOKS, chosen(*((i, by, n) for n in LOOKS)), strict=True):
-            rooms, seen, anew = question.answered(by, looks)
+        weights = scaled_dot_product_attention(query, key, value, causal, bias=bias)[1][0, :, -1]
+        ways = {"last": place, "cheap": layer.mixer.index(x)[0, -1], "full": weights.mean(0)}
+        states = [*product(ways, LOOKS)]
+        for (by, looks), found in zip(states, chosen(*((i, *s) for s in states)), strict=True):
+            # A note that stands there twice has the same cheap score twice; the earlier goes first.
+            best = ways[by].mul(10**6).round().argsort(descending=True, stable=True)[:looks]
+            seen = torch.zeros(len(place)).bool().scatter(0, best, True)
+            shown = torch.where(seen.expand(len(place), -1), bias, -torch.inf)[None]
+            output = F.scaled_dot_product_attention(query, key, value, shown)
+            # The last row is the question's.
+            scores = MODEL.answer(stream + layer.mixer.merge(output, x))[0, -1]
+            anew = torch.where(seen, weights, 0)
+            anew = anew / anew.sum(-1, keepdim=True)
             tokens = found["tokens"]
             assert found["who"] == name
             assert [token["isSeen"] for token in tokens] == seen.tolist()
-            missed = question.both.mean(0)[~seen].sum().item()
-            assert found["missed"] == pytest.approx(missed, abs=2e-3)
-            assert_near(found["scores"], rooms, 0.05)  # of up to 20
-            assert_near([token["each"] for token in tokens], question.both.T, 2e-3)
+            assert_near(found["missed"], weights.mean(0)[~seen].sum(), 2e-3)
+            assert_near(found["scores"], scores, 0.05)  # of up to 20
+            assert_near([token["each"] for token in tokens], weights.T, 2e-3)
             assert_near([token["anew"] for token in tokens], anew.T, 2e-3)
             assert found["scores"][found["next"]] == sorted(found["scores"])[-2]
-            if rooms.topk(2).values.diff().abs() > 0.1:
-                assert found["says"] == rooms.argmax()
+            if scores.topk(2).values.diff().abs() > 0.1:
+                assert found["says"] == scores.argmax()
 
 
 def test_the_room_is_the_later_one_and_numbers_are_counted():
