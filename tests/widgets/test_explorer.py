@@ -144,6 +144,9 @@ def assert_truth(got, found, on, ids, model, off):
         losses.append(told["loss"])
     assert got["loss"] == pytest.approx(sum(losses) / len(losses))
     assert (got["lossWithout"] is None) == (got["whole"] is None) == (not off)
+    if off:
+        all_on = [-math.log(told["without"]) for told in got["truth"] if told]
+        assert got["lossWithout"] == pytest.approx(sum(all_on) / len(all_on))
     for i, told in enumerate(got["whole"] or ()):
         all_on, now = (run["run"].logits[0, i].div(0.7).softmax(-1) for run in (on, found))
         near([told["share"], told["now"]], [all_on.max(), now[all_on.argmax()]])

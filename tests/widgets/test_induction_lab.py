@@ -8,7 +8,7 @@ import torch
 
 from course.payloads.induction_lab import FOLDER, history, payload, read, signs
 from models.weights import load
-from tests.lessons.reading import in_order
+from tests.lessons.reading import in_order, share
 from tests.widgets.js import assert_near, module
 
 LAB, ZOO = module("induction-lab.js"), module("pattern-zoo.js")
@@ -49,7 +49,7 @@ def test_what_the_lab_shows_is_pytorch_s(index, off):
     for text in (DEFAULT, "the cat sat. the cat", "aa"):
         want = read(checkpoint(index), text, tuple(HEADS[i] for i in off))
         got = watched(index, text, off)
-        reading = got["reading"]
+        reading, guess = got["reading"], got["guesses"][0]
         assert got["isFresh"]
         assert_near(reading["maps"], want["maps"], 1e-4)
         assert_near(reading["given"], want["given"], 1e-4)
@@ -58,6 +58,8 @@ def test_what_the_lab_shows_is_pytorch_s(index, off):
         for mine, theirs in zip(reading["guesses"], want["guesses"], strict=True):
             assert_near([share for _, share in mine], [share for _, share in theirs], 1e-4)
             assert mine[0][0] == theirs[0][0]
+        looks = [share(max(head["map"][got["at"]])) for head in got["heads"] if not head["isOff"]]
+        assert in_order(got["said"], str(STEPS[index]), *looks, share(guess[1]))
         for head, score in zip(got["heads"], history()[index]["heads"], strict=True):
             assert (head["previous"], head["induction"]) == (score["previous"], score["induction"])
 

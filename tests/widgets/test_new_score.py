@@ -46,7 +46,7 @@ def test_sum_and_mix_are_the_powers_own_in_units_of_the_largest(score):
     else:
         assert found["atOnce"]["sum"] == float("inf")
         assert found["output"] == THIRD["value"]
-        assert not in_order(said, output, output)
+        assert "overflows" in said
 
 
 def test_the_score_of_the_pencil_s_third_piece_gives_what_the_page_says():

@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from attention import scaled_dot_product_attention
+from tests.lessons.reading import in_order, share
 from tests.widgets.js import assert_near, module
 
 JS = module("query-plane.js")
@@ -51,6 +52,7 @@ def test_it_is_attention_from_hard_to_soft():
         assert_near(weights(got), shares)
         assert got["answer"] == pytest.approx(answer, abs=1e-11)
         assert bool(got["note"]) == (temperature == 0)
+        assert in_order(JS.call("summarize", got), *map(share, shares), f"{answer:.2f}")
     for query in ([1.5, 0.4], [-2, 2], [0, 0]):
         assert_near(weights(ask(query)), expected(query, 2**0.5)[0])
         assert "answer" not in ask(query)

@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from attention import scaled_dot_product_attention
+from tests.lessons.reading import in_order
 from tests.widgets.js import module
 
 JS = module("saturation.js")
@@ -49,7 +50,9 @@ def test_rows_are_attention_pys():
         for divide in (False, True)
         for spread in (0.25, 1, 1.35, 2)
     ]
-    found = JS.run("x[1].map((state) => m.saturation(x[0], state))", [DATA, states])
+    told = """x[1].map((state) => m.saturation(x[0], state)).map((found, i) =>
+      ({...found, said: m.sentence(found, {state: x[1][i]})}))"""
+    found = JS.run(told, [DATA, states])
     for state, got in zip(states, found, strict=True):
         scores, weights = expected(**state)
         assert got["size"] == SIZES[state["size"]]
@@ -57,6 +60,8 @@ def test_rows_are_attention_pys():
         assert got["weights"] == pytest.approx(weights.tolist(), rel=1e-9, abs=1e-300)
         assert got["deviation"] == pytest.approx(scores.std(correction=0).item(), rel=1e-12)
         assert got["slope"] == pytest.approx(exact_slope(scores), rel=1e-9)
+        said = str(got["size"]), f"{weights.max():.2f}", str(DRAWS), str(got["saturated"])
+        assert in_order(got["said"], *said)
 
 
 def test_the_slope_is_the_gradient_of_the_largest_weight():

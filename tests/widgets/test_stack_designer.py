@@ -6,6 +6,7 @@ from dataclasses import replace
 import torch
 
 from course.page.costs import MODELS, Product, cache_bytes, flops, pairs
+from tests.lessons.reading import in_order
 from tests.widgets.js import module
 from variants import GatedDeltaNet
 
@@ -44,6 +45,8 @@ def test_every_stack_is_the_sum_of_its_layers():
             assert row["flops"] == 8 * sum(taken(kind, tokens) for kind in block)
             assert row["keptPlain"] == cache_bytes(replace(LLAMA, layers=32), tokens)
             assert row["flopsPlain"] == 32 * taken("softmax", tokens)
+        counts = [str(8 * block.count(kind)) for kind in KINDS]
+        assert in_order(JS.call("sentence", found), *counts)
         assert found["counts"] == {kind: 8 * block.count(kind) for kind in KINDS}
 
 

@@ -60,6 +60,7 @@ def test_what_the_lesson_says_of_it():
     for rule, says, told in (("adds", 7, ["2"]), ("corrects", 2, ["5", "-3"])):
         found = JS.call("tableOf", DATA, {"rule": rule, "notes": "0n5 1n10 0n2"})
         assert [one["answer"] for one in found["asked"][:2]] == [says, 10]
+        assert [one["room"] for one in found["asked"]] == [2, 10, None]
         assert in_order(JS.call("sentence", found), *told, "Ann", "2", str(says), "Cleo", "10")
 
 

@@ -8,6 +8,7 @@ import torch
 
 from analysis import entropy
 from attention import scaled_dot_product_attention
+from tests.lessons.reading import in_order
 from tests.widgets.js import assert_near, module
 
 JS = module("temperature.js")
@@ -22,7 +23,7 @@ QUERY = [
 def heat(temperature, query=QUERY, key=KEY):
     state = {"stop": STOPS.index(temperature), "cell": (2, 1), "query": query, "key": key}
     data = {"tokens": TOKENS, "query": QUERY, "key": KEY}
-    return JS.call("heat", data, state)
+    return JS.run("((found) => ({...found, said: m.sentence(found)}))(m.heat(...x))", [data, state])
 
 
 def expected(query, key, temperature):
@@ -42,6 +43,7 @@ def test_the_numbers_of_a_stop_are_attention_pys(temperature):
         assert_near(got["entropies"], entropy(want), rtol=1e-9)
         assert (got["T"], got["source"]) == (temperature, source)
         assert got["keys"] == pytest.approx(entropy(want)[2].exp().item())
+        assert in_order(got["said"], *(f"{weight:.2f}" for weight in [*want[2], got["keys"]]), "6")
 
 
 def test_the_limits_are_exact_and_ties_share():
