@@ -21,11 +21,9 @@ STATES = {
             "unknown": "explorer.model=causal&explorer.text=hello+there",
             "empty": "explorer.text=+",
         },
-        "damaged": [
-            "explorer.model=x", "explorer.head=5.1", "explorer.head=", "explorer.at=x",
-            "explorer.to=-1", "explorer.off=9.9", "explorer.temperature=3", "explorer.guide=7",
-            "explorer.topk=0", "explorer.text=" + "a" * 1600,
-        ],
+        "damaged": ["explorer.model=x", "explorer.head=5.1", "explorer.head=", "explorer.at=x",
+                    "explorer.to=-1", "explorer.off=9.9", "explorer.temperature=3",
+                    "explorer.guide=7", "explorer.topk=0", "explorer.text=" + "a" * 1600],
         "goals": {
             "one-head-off": "explorer.off=4.3"
             "&explorer.text=The+king+had+a+golden+bird.+One+day+the+golden",

@@ -11,10 +11,8 @@ STATES = {
                 "story.text=%3Cb%3EA%3C/b%3E%0A%0Ahttps://a.b/%3Fc%3Dd%26e&story.temperature=0",
             "empty": "story.text=", "long": "story.text=" + "The+duck+swam+and+sang.+" * 24,
         },
-        "damaged": [
-            "story.head=5.1", "story.head=", "story.at=x", "story.at=1e9", "story.off=9.9",
-            "story.temperature=3", "story.text=" + "a" * 1600,
-        ],
+        "damaged": ["story.head=5.1", "story.head=", "story.at=x", "story.at=1e9", "story.off=9.9",
+                    "story.temperature=3", "story.text=" + "a" * 1600],
     },
     "taste": {
         "page": "index.html", "key": "taste",

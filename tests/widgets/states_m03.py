@@ -18,13 +18,10 @@ STATES = {
             "another cell":
                 "steps.step=4&steps.causal=1&steps.cell=4.weights.1.0&steps.query=-1.5,0;1,1;1,2",
         },
-        "damaged": [
-            "steps.query=1,2;3", "steps.query=a,b;c,d;e,f", "steps.key=1e309,0;0,0;0,0",
-            "steps.value=,;,;,", "steps.causal=maybe", "steps.step=9", "steps.step=%F0",
-            "steps.cell=4.weights.9.9", "steps.cell=1.query.0.0",
-        ],
-        "goals": {
-            "bank-to-the": "steps.query=1,0.5;1,1;0,-2", "steer": "steps.query=1,0.5;1,1;2.5,1",
-        },
+        "damaged": ["steps.query=1,2;3", "steps.query=a,b;c,d;e,f", "steps.key=1e309,0;0,0;0,0",
+                    "steps.value=,;,;,", "steps.causal=maybe", "steps.step=9", "steps.step=%F0",
+                    "steps.cell=4.weights.9.9", "steps.cell=1.query.0.0"],
+        "goals": {"bank-to-the": "steps.query=1,0.5;1,1;0,-2",
+                  "steer": "steps.query=1,0.5;1,1;2.5,1"},
     },
 }  # fmt: skip

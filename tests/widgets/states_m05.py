@@ -5,43 +5,33 @@ PAGE = "modules/m05_masks/lesson.html"
 STATES = {
     "mask-builder": {
         "page": PAGE, "key": "mask",
-        "states": {
-            "everyone": "mask.causal=0",
-            "all rules": "mask.window=2&mask.prefix=1&mask.padding=2&mask.row=5",
-            "empty rows": "mask.painted=0.0.0_3.0.0_3.1.0_3.2.0_3.3.0&mask.row=3",
-            "leaking": "mask.painted=0.5.1_2.4.1&mask.row=0",
-        },
-        "damaged": [
-            "mask.window=0", "mask.window=x", "mask.prefix=6", "mask.padding=9", "mask.causal=2",
-            "mask.painted=9.9.1", "mask.painted=1.1", "mask.painted=1.1.2_0.0.1", "mask.row=6",
-        ],
-        "goals": {
-            "two-words": "mask.window=2", "prefix-padding": "mask.prefix=2&mask.padding=1",
-            "empty-row": "mask.painted=0.0.0",
-        },
+        "states": {"everyone": "mask.causal=0",
+                   "all rules": "mask.window=2&mask.prefix=1&mask.padding=2&mask.row=5",
+                   "empty rows": "mask.painted=0.0.0_3.0.0_3.1.0_3.2.0_3.3.0&mask.row=3",
+                   "leaking": "mask.painted=0.5.1_2.4.1&mask.row=0"},
+        "damaged": ["mask.window=0", "mask.window=x", "mask.prefix=6", "mask.padding=9",
+                    "mask.causal=2", "mask.painted=9.9.1", "mask.painted=1.1",
+                    "mask.painted=1.1.2_0.0.1", "mask.row=6"],
+        "goals": {"two-words": "mask.window=2", "prefix-padding": "mask.prefix=2&mask.padding=1",
+                  "empty-row": "mask.painted=0.0.0"},
     },
     "leak-test": {
         "page": PAGE, "key": "leak",
-        "states": {
-            "first word": "leak.word=0", "unmoved": "leak.change=0", "leaking": "mask.causal=0",
-        },
+        "states": {"first word": "leak.word=0", "unmoved": "leak.change=0",
+                   "leaking": "mask.causal=0"},
         "damaged": ["leak.word=7", "leak.change=1e309"],
         "goals": {"leak": "mask.causal=0"},
     },
     "empty-row": {
         "page": PAGE, "key": "empty", "grows": 120,
-        "states": {
-            "half": "empty.dtype=2", "double": "empty.dtype=1&empty.hidden=2",
-            "none hidden": "empty.hidden=0",
-        },
+        "states": {"half": "empty.dtype=2", "double": "empty.dtype=1&empty.hidden=2",
+                   "none hidden": "empty.hidden=0"},
         "damaged": ["empty.dtype=4", "empty.hidden=-1"],
     },
     "mask-conventions": {
         "page": PAGE, "key": "mask",
-        "states": {
-            "last row": "mask.row=5",
-            "empty row": "mask.painted=3.0.0_3.1.0_3.2.0_3.3.0&mask.row=3",
-        },
+        "states": {"last row": "mask.row=5",
+                   "empty row": "mask.painted=3.0.0_3.1.0_3.2.0_3.3.0&mask.row=3"},
         "damaged": [],
     },
 }  # fmt: skip

@@ -5,13 +5,11 @@ M06 = "modules/m06_multi_head/lesson.html"
 STATES = {
     "layer-steps": {
         "page": M06, "key": "layer", "grows": 130,
-        "states": {
-            "project": "layer.step=1", "one head, split": "layer.heads=1&layer.step=2",
-            "four heads, attend": "layer.heads=4&layer.step=3", "merge": "layer.step=4",
-            "two heads, mix": "layer.heads=2&layer.step=5",
-            "sixteen, split": "layer.heads=16&layer.step=2",
-            "sixteen, attend": "layer.heads=16&layer.step=3",
-        },
+        "states": {"project": "layer.step=1", "one head, split": "layer.heads=1&layer.step=2",
+                   "four heads, attend": "layer.heads=4&layer.step=3", "merge": "layer.step=4",
+                   "two heads, mix": "layer.heads=2&layer.step=5",
+                   "sixteen, split": "layer.heads=16&layer.step=2",
+                   "sixteen, attend": "layer.heads=16&layer.step=3"},
         "damaged": ["layer.heads=3", "layer.heads=1e9", "layer.step=6", "layer.step=x"],
     },
     "reshape-tracer": {
@@ -30,21 +28,15 @@ STATES = {
     },
     "head-maps": {
         "page": M06, "key": "heads", "grows": 130,
-        "states": {
-            "cat": "heads.sentence=1&heads.layer=1&heads.head=4",
-            "cat, layer 1": "heads.sentence=1",
-            "big": "heads.sentence=3&heads.layer=1&heads.row=12",
-            "dogs, random": "heads.sentence=2&heads.head=1&heads.untrained=1",
-            "random": "heads.untrained=1&heads.layer=1",
-        },
-        "damaged": [
-            "heads.sentence=9", "heads.layer=2", "heads.head=x", "heads.row=-1",
-            "heads.untrained=yes",
-        ],
-        "goals": {
-            "finds-keys": "heads.layer=1&heads.head=1",
-            "finds-dogs": "heads.sentence=2&heads.layer=1&heads.head=1",
-        },
+        "states": {"cat": "heads.sentence=1&heads.layer=1&heads.head=4",
+                   "cat, layer 1": "heads.sentence=1",
+                   "big": "heads.sentence=3&heads.layer=1&heads.row=12",
+                   "dogs, random": "heads.sentence=2&heads.head=1&heads.untrained=1",
+                   "random": "heads.untrained=1&heads.layer=1"},
+        "damaged": ["heads.sentence=9", "heads.layer=2", "heads.head=x", "heads.row=-1",
+                    "heads.untrained=yes"],
+        "goals": {"finds-keys": "heads.layer=1&heads.head=1",
+                  "finds-dogs": "heads.sentence=2&heads.layer=1&heads.head=1"},
     },
     "own-heads": {
         "page": M06, "key": "play", "grows": 1200,

@@ -5,46 +5,32 @@ PAGE = "modules/m10_cost/lesson.html"
 STATES = {
     "cost-curves": {
         "page": PAGE, "key": "cost",
-        "states": {
-            "GPT-2, short": "cost.model=0&cost.length=128",
-            "all layers, long": "cost.everything=1&cost.length=262144",
-            "Gemma, all layers": "cost.model=3&cost.everything=1&cost.length=8192",
-            "Llama 3": "cost.model=2&cost.length=65536",
-        },
-        "damaged": [
-            "cost.model=4", "cost.model=x", "cost.length=100", "cost.length=1e309",
-            "cost.everything=2",
-        ],
-        "goals": {
-            "even": "cost.model=1&cost.length=8192",
-            "even-in-all": "cost.everything=1&cost.model=1&cost.length=25268",
-        },
+        "states": {"GPT-2, short": "cost.model=0&cost.length=128",
+                   "all layers, long": "cost.everything=1&cost.length=262144",
+                   "Gemma, all layers": "cost.model=3&cost.everything=1&cost.length=8192",
+                   "Llama 3": "cost.model=2&cost.length=65536"},
+        "damaged": ["cost.model=4", "cost.model=x", "cost.length=100", "cost.length=1e309",
+                    "cost.everything=2"],
+        "goals": {"even": "cost.model=1&cost.length=8192",
+                  "even-in-all": "cost.everything=1&cost.model=1&cost.length=25268"},
     },
     "memory-bars": {
         "page": PAGE, "key": "memory",
-        "states": {
-            "GPT-2": "memory.model=0&memory.length=512",
-            "most": "memory.model=1&memory.length=131072&memory.batch=128",
-            "Gemma": "memory.model=3&memory.length=32768&memory.batch=4",
-        },
+        "states": {"GPT-2": "memory.model=0&memory.length=512",
+                   "most": "memory.model=1&memory.length=131072&memory.batch=128",
+                   "Gemma": "memory.model=3&memory.length=32768&memory.batch=4"},
         "damaged": ["memory.model=9", "memory.length=513", "memory.batch=3", "memory.batch="],
     },
     "roofline": {
         "page": PAGE, "key": "roofline",
-        "states": {
-            "reading": "roofline.writing=0",
-            "reading much": "roofline.writing=0&roofline.length=131072&roofline.batch=1024",
-            "many texts": "roofline.batch=512&roofline.machine=0",
-            "card, Llama 3": "roofline.machine=2&roofline.model=2&roofline.bits=8",
-            "CPU, Gemma": "roofline.machine=3&roofline.model=3&roofline.length=128",
-        },
-        "damaged": [
-            "roofline.machine=4", "roofline.length=100", "roofline.batch=3", "roofline.bits=4",
-            "roofline.writing=x", "roofline.model=-1",
-        ],
-        "goals": {
-            "past-the-ridge": "roofline.machine=2&roofline.batch=256&roofline.length=128",
-            "cache-first": "roofline.batch=64", "lift-attention": "roofline.model=2",
-        },
+        "states": {"reading": "roofline.writing=0",
+                   "reading much": "roofline.writing=0&roofline.length=131072&roofline.batch=1024",
+                   "many texts": "roofline.batch=512&roofline.machine=0",
+                   "card, Llama 3": "roofline.machine=2&roofline.model=2&roofline.bits=8",
+                   "CPU, Gemma": "roofline.machine=3&roofline.model=3&roofline.length=128"},
+        "damaged": ["roofline.machine=4", "roofline.length=100", "roofline.batch=3",
+                    "roofline.bits=4", "roofline.writing=x", "roofline.model=-1"],
+        "goals": {"past-the-ridge": "roofline.machine=2&roofline.batch=256&roofline.length=128",
+                  "cache-first": "roofline.batch=64", "lift-attention": "roofline.model=2"},
     },
 }  # fmt: skip

@@ -18,24 +18,18 @@ STATES = {
             "shared": "kv.model=3&kv.keeps=one&kv.length=5&kv.texts=6&kv.window=1&kv.narrow=1",
         },
         "damaged": ["kv.model=7", "kv.keeps=some", "kv.length=9", "kv.texts=-1", "kv.window=2"],
-        "goals": {
-            "outgrown": "kv.length=3&kv.texts=5",
-            "room-for-64": "kv.length=5&kv.texts=6&kv.window=1",
-        },
+        "goals": {"outgrown": "kv.length=3&kv.texts=5",
+                  "room-for-64": "kv.length=5&kv.texts=6&kv.window=1"},
     },
     "sparse-patterns": {
         "page": PAGE, "key": "pattern",
-        "states": {
-            "full": "pattern.pattern=full", "causal": "pattern.pattern=causal",
-            "window": "pattern.pattern=window&pattern.size=5",
-            "strided": "pattern.pattern=strided&pattern.size=12",
-            "blocks": "pattern.pattern=blocks&pattern.size=32",
-            "itself": "pattern.pattern=window&pattern.size=1",
-        },
+        "states": {"full": "pattern.pattern=full", "causal": "pattern.pattern=causal",
+                   "window": "pattern.pattern=window&pattern.size=5",
+                   "strided": "pattern.pattern=strided&pattern.size=12",
+                   "blocks": "pattern.pattern=blocks&pattern.size=32",
+                   "itself": "pattern.pattern=window&pattern.size=1"},
         "damaged": ["pattern.pattern=none", "pattern.size=0", "pattern.size=33"],
-        "goals": {
-            "skip-tiles": "pattern.pattern=window&pattern.size=4",
-            "far-and-few": "pattern.pattern=strided&pattern.size=8",
-        },
+        "goals": {"skip-tiles": "pattern.pattern=window&pattern.size=4",
+                  "far-and-few": "pattern.pattern=strided&pattern.size=8"},
     },
 }  # fmt: skip

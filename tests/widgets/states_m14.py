@@ -6,28 +6,21 @@ SLOTS = ("first", "second", "third", "fourth")
 STATES = {
     "coffee-count": {
         "page": PAGE, "key": "coffees",
-        "states": {
-            "others too": "coffees.others=5", "all there are": "coffees.coffees=8&coffees.others=8",
-            "a single one": "coffees.coffees=1",
-        },
+        "states": {"others too": "coffees.others=5",
+                   "all there are": "coffees.coffees=8&coffees.others=8",
+                   "a single one": "coffees.coffees=1"},
         "damaged": ["coffees.coffees=0", "coffees.others=9", "coffees.coffees=two"],
-        "goals": {
-            "half-of-three": "coffees.others=3",
-            "half-of-four": "coffees.coffees=4&coffees.others=4",
-        },
+        "goals": {"half-of-three": "coffees.others=3",
+                  "half-of-four": "coffees.coffees=4&coffees.others=4"},
     },
     "stack-designer": {
         "page": PAGE, "key": "stack",
-        "states": {
-            "a hybrid": "stack.first=table&stack.second=table&stack.third=table",
-            "windows": "stack.first=window&stack.third=window",
-            "all tables": "&".join(f"stack.{slot}=table" for slot in SLOTS),
-            "one of each": "stack.second=window&stack.third=table",
-        },
+        "states": {"a hybrid": "stack.first=table&stack.second=table&stack.third=table",
+                   "windows": "stack.first=window&stack.third=window",
+                   "all tables": "&".join(f"stack.{slot}=table" for slot in SLOTS),
+                   "one of each": "stack.second=window&stack.third=table"},
         "damaged": ["stack.first=mamba", "stack.second=", "stack.fourth=2"],
-        "goals": {
-            "flat": "&".join(f"stack.{slot}=table" for slot in SLOTS),
-            "no-table": "stack.first=window&stack.second=window&stack.third=window",
-        },
+        "goals": {"flat": "&".join(f"stack.{slot}=table" for slot in SLOTS),
+                  "no-table": "stack.first=window&stack.second=window&stack.third=window"},
     },
 }  # fmt: skip

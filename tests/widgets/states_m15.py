@@ -5,11 +5,9 @@ PAGE = "modules/m15_sparse_attention/lesson.html"
 STATES = {
     "token-choice": {
         "page": PAGE, "key": "choice",
-        "states": {
-            "one by the cheap score": "choice.by=cheap&choice.looks=1",
-            "everything": "choice.by=full&choice.looks=33",
-            "another guest": "choice.asked=15&choice.by=cheap&choice.looks=4",
-        },
+        "states": {"one by the cheap score": "choice.by=cheap&choice.looks=1",
+                   "everything": "choice.by=full&choice.looks=33",
+                   "another guest": "choice.asked=15&choice.by=cheap&choice.looks=4"},
         "damaged": ["choice.looks=0", "choice.asked=16", "choice.by=best"],
         "goals": {"window-is-right": "choice.looks=26", "fewest": "choice.by=cheap&choice.looks=2"},
     },

@@ -15,13 +15,11 @@ STATES = {
             "&play.versus=mlp-false&play.pace=0",
             "first": "play.task=first&play.example=1", "previous": "play.task=previous&play.step=4",
         },
-        "damaged": [
-            "play.task=x", "play.layers=4", "play.heads=3", "play.width=17", "play.positions=x",
-            "play.mask=2", "play.rate=0.3", "play.seed=10", "play.step=1001", "play.step=x",
-            "play.off=4.1", "play.off=b4.1", "play.off=", "play.example=10", "play.at=24",
-            "play.at=x", "play.versus=x-1", "play.versus=layers-9", "play.versus=layers",
-            "play.pace=2",
-        ],
+        "damaged": ["play.task=x", "play.layers=4", "play.heads=3", "play.width=17",
+                    "play.positions=x", "play.mask=2", "play.rate=0.3", "play.seed=10",
+                    "play.step=1001", "play.step=x", "play.off=4.1", "play.off=b4.1", "play.off=",
+                    "play.example=10", "play.at=24", "play.at=x", "play.versus=x-1",
+                    "play.versus=layers-9", "play.versus=layers", "play.pace=2"],
         "goals": {
             "smallest": "play.layers=1&play.mask=0&play.width=16&play.step=300",
             "one-switch": "play.scale=0&play.step=200",

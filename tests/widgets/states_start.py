@@ -17,14 +17,10 @@ STATES = {
             "+looking+at+the+Wizard+of+Oz.+Then+they+went+to+town.&floor.part=5",
             "no text": "floor.text=",
         },
-        "damaged": [
-            "floor.part=13", "floor.part=x", "floor.token=-1", "floor.token=99", "floor.head=4",
-            "floor.steps=11", "floor.steps=0.5", f"floor.text={'x' * 161}",
-        ],
-        "goals": {
-            "word-before": "floor.part=4&floor.head=3",
-            "first-guess": "floor.text=Come+here%2C+my+dear",
-            "half-learned": f"floor.steps=5&{LESSON}",
-        },
+        "damaged": ["floor.part=13", "floor.part=x", "floor.token=-1", "floor.token=99",
+                    "floor.head=4", "floor.steps=11", "floor.steps=0.5", f"floor.text={'x' * 161}"],
+        "goals": {"word-before": "floor.part=4&floor.head=3",
+                  "first-guess": "floor.text=Come+here%2C+my+dear",
+                  "half-learned": f"floor.steps=5&{LESSON}"},
     },
 }  # fmt: skip
