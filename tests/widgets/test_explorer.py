@@ -160,7 +160,7 @@ def test_of_a_long_text_the_oldest_go_and_an_unknown_one_is_told(loaded):
     long = {"storyteller": "word ", "grammar": "the cat ", "induction": "ab"}[entry["kind"]] * 200
     ids = ids_of(model, entry["kind"], long)
     few = (
-        "(({heads, ...rest}) => ({...rest, heads: heads.slice(-1), stream: 0, reads: 0, units: 0}))"
+        "(({pieces, dropped, guesses, heads}) => ({pieces, dropped, guesses, last: heads.at(-1)}))"
     )
     got = READ.run(f"{few}(read(x))", {"text": long, "temperature": 0})
     assert (len(got["pieces"]), got["dropped"]) == (entry["most"], len(ids) - entry["most"])
