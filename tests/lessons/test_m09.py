@@ -5,7 +5,6 @@ import json
 import pytest
 import torch
 
-from analysis import rollout
 from course.payloads.attributions import EXAMPLES, classifier
 from models.sentiment import attributions
 from models.sentiment.reviews import INDEX, STRESSES, to_tensors
@@ -17,6 +16,7 @@ from tests.conftest import ROOT
 from tests.lessons.reading import cells, numbers, output, share, shows
 
 PAGE = "modules/m09_interpretation/lesson.html"
+BLANK = INDEX["[blank]"]
 REVIEW = EXAMPLES[0].split()
 # Places in what the model reads: before the review stands [class].
 CLASS, NOT, FILM = 0, 1 + REVIEW.index("not"), 1 + REVIEW.index("film")
@@ -71,9 +71,6 @@ def moved(name, other, *places, words=REVIEW):
     return (now - start) / (end - start)
 
 
-# ---- Two models ------------------------------------------------------------------------------
-
-
 def test_both_models_are_right_and_look_elsewhere():
     tokens, _, _ = to_tensors(held_out())
     looks = []
@@ -105,9 +102,6 @@ def test_the_noun_counts_and_quite_turns_the_answer(name):
     assert chance(name, film="coffee", coffee="film") > 0.99
     assert chance(name, **{"not": "quite"}) > 0.99
     assert chance(name, superb="[blank]") > 0.25, "the adjective hidden: it can't be sure"
-
-
-# ---- Accounts --------------------------------------------------------------------------------
 
 
 def test_gradient_times_input_by_hand_is_that_of_analysis_py():
@@ -146,14 +140,6 @@ def test_the_tables_of_scores_are_those_committed(page):
         assert numbers(line) == pytest.approx(want, abs=0.51)
 
 
-def test_y_falls_by_what_erasure_says(page):
-    whole, blank = (torch.logit(torch.tensor(chance("A", **gone))).item()
-                    for gone in ({}, {"not": "[blank]"}))  # fmt: skip
-    assert whole < blank, "the minus: it speaks for bad"
-    y = [f"{number:.2f}" for number in (blank, whole, blank, whole - blank)]
-    assert shows(page, "#sec-truth", y[0], share(chance("A", **{"not": "[blank]"})), *y[1:])
-
-
 def test_the_pencil_s_tables(page):
     rows = page.select("#sec-patch table")[1].select("tbody tr")
     for _, at_not, at_film, y in (
@@ -174,12 +160,6 @@ def test_the_pencil_s_tables(page):
     assert shared[-1] == pytest.approx(-1 * 3), "they share out what there is"
 
 
-def test_rollout_by_pencil():
-    maps = torch.tensor([[[[[0.2, 0.8], [0, 1]]]], [[[[1, 0], [1, 0]]]]], dtype=torch.float64)
-    want = torch.tensor([[0.6, 0.4], [0.3, 0.7]], dtype=torch.float64)
-    torch.testing.assert_close(rollout([*maps])[0], want)
-
-
 def test_which_lines_of_the_widget_have_which_words_in_front():
     first = {}
     for name in SEEDS:
@@ -195,57 +175,48 @@ def test_which_lines_of_the_widget_have_which_words_in_front():
     assert {*first["A", "erasure"][:2]} == {*first["A", "integrated gradients"][:2]}
 
 
-def test_with_quite_erasure_is_ahead_of_attention_and_with_the_noun_integrated_gradients(page):
+def test_with_quite_erasure_is_ahead_of_attention_and_with_the_noun_integrated_gradients():
     trainings = scores_of("ordinary").values()
     stressed = [one["finds, with stresses"] for one in trainings]
     assert all(one["erasure"] > one["attention"] for one in stressed)
     named = [one["finds, with noun"] for one in trainings]
     ahead = sum(one["integrated gradients"] > one["erasure"] for one in named)
-    least = int(100 * min(finds("ordinary", "erasure"))) / 100
-    assert shows(page, "#sec-scores", share(least))
-    assert shows(page, "#sec-scores", str(ahead))
     assert ahead > len(named) / 2
     left_out, blanked = finds("ordinary", "erasure, word left out"), finds("ordinary", "erasure")
     assert sum(a > b for a, b in zip(left_out, blanked, strict=True)) == 1, "in all but one"
 
 
 @pytest.mark.parametrize("name", SEEDS)
-def test_the_score_with_quite_is_found_again_review_by_review(name):
-    made, model = held_out()[:60], classifier(name)
-    hits = dict.fromkeys(("attention", "erasure"), 0)
-    for one in made:
-        tokens = to_tensors([one])[0]
-        decisive = {i for i in one.verdict if one.words[i] in STRESSES} | set(one.decisive)
-        for method in hits:
-            sizes = attributions.METHODS[method](model, tokens)[0].abs().tolist()
-            order = sorted(range(len(sizes)), key=lambda i: -sizes[i])
-            hits[method] += set(order[: len(decisive)]) == decisive
+def test_the_score_with_quite_is_found_again(name):
+    made = held_out()[:EXPLAINED]
+    tokens, _, decides = to_tensors(made)
+    for row, one in zip(decides, made, strict=True):
+        row[[i for i in one.verdict if one.words[i] in STRESSES]] = True
     want = scores_of("ordinary")[SEEDS[name]]["finds, with stresses"]
-    for method, count in hits.items():
-        assert count / len(made) == pytest.approx(want[method], abs=0.12)
+    for method in ("attention", "erasure"):
+        sizes = attributions.METHODS[method](classifier(name), tokens)
+        found = attributions.finds(sizes, decides).double().mean().item()
+        assert found == pytest.approx(want[method], abs=0.02)
 
 
 @pytest.mark.parametrize("name", SEEDS)
 def test_behind_a_blank_for_quite_neither_can_tell_more_than_for_not(name):
-    model, unsure = classifier(name), {"turn": [], "stress": []}
-    for one in held_out()[:EXPLAINED]:
-        turns = one.decisive[:-1]
-        kinds = {"turn": turns, "stress": [i for i in one.verdict if one.words[i] in STRESSES]}
-        for kind, places in kinds.items():
-            for place in places:
-                words = [*one.words[:place], "[blank]", *one.words[place + 1 :]]
-                with torch.no_grad():
-                    good = attributions.margin(model, model.encode(words)).sigmoid().item()
-                unsure[kind].append(max(good, 1 - good) < 0.75)
-    for blanks in unsure.values():
-        assert len(blanks) > 150
-        assert sum(blanks) / len(blanks) > 0.8
+    made = held_out()[:EXPLAINED]
+    blanked = {"turn": [], "stress": []}
+    for row, one in zip(to_tensors(made)[0], made, strict=True):
+        stresses = [i for i in one.verdict if one.words[i] in STRESSES]
+        for kind, places in (("turn", one.decisive[:-1]), ("stress", stresses)):
+            blanked[kind] += [row.where(torch.arange(len(row)) != i, BLANK) for i in places]
+    for rows in blanked.values():
+        assert len(rows) > 150
+        with torch.no_grad():
+            good = attributions.margin(classifier(name), torch.stack(rows)).sigmoid()
+        assert (good.maximum(1 - good) < 0.75).double().mean() > 0.8
 
 
-def test_what_is_said_of_the_scores(page):
+def test_what_is_said_of_the_scores():
     attention, erasure = finds("ordinary", "attention"), finds("ordinary", "erasure")
     a, b = (scores_of("ordinary")[seed]["finds"]["attention"]["all"] for seed in SEEDS.values())
-    assert shows(page, "#sec-scores", share(a), share(b))
     assert [round(100 * part) for part in (a, b)] == [98, 14]
     rest = sorted(set(attention) - {a, b})
     assert rest[0] < 0.2, "all over the range"
@@ -279,7 +250,7 @@ def test_fined_models_never_look_at_what_decides_and_are_mostly_right():
     assert sorted(round(100 * part) for part in right.values()) == [86, 94, 98, 99, 100]
     longer = scores_of("fined-longer")
     worst, next_worst, *_, best = sorted(right, key=right.get)
-    assert set(longer) == {worst, next_worst, best}
+    assert {*longer} == {worst, next_worst, best}
     assert [round(TESTS * longer[seed]["right"]) for seed in (worst, next_worst)] == [1970, 1913]
     assert all(one["finds"]["attention"]["all"] == 0 for one in longer.values())
     once, thrice = (json.loads((SCORES / f"{name}.json").read_text())["steps"]
@@ -293,32 +264,27 @@ def test_what_erasure_misses_in_a_is_a_word_such_as_quite():
     sizes = attributions.by_erasure(classifier("A"), tokens)
     missed = (~attributions.finds(sizes, decides)).nonzero()[:, 0].tolist()
     assert len(missed) > 30
-    stressed = 0
+    wrong = []
     for row in missed:
-        one = made[row]
-        first = sizes[row].abs().topk(len(one.decisive)).indices.tolist()
-        wrong = [place for place in first if place not in one.decisive]
-        assert wrong
-        stressed += all(one.words[place] in ("quite", "really", "rather") for place in wrong)
-    assert stressed / len(missed) > 0.9
-
-
-# ---- Other weights, patches --------------------------------------------------------------------
+        first = sizes[row].abs().topk(len(made[row].decisive)).indices.tolist()
+        wrong.append({made[row].words[i] for i in first if i not in made[row].decisive})
+    assert all(wrong)
+    assert sum(words <= {"quite", "really", "rather"} for words in wrong) / len(wrong) > 0.9
 
 
 def test_other_weights_keep_the_answer(page):
-    far, equal = {}, {}
+    far, equal, left = {}, {}, {}
     for name in SEEDS:
         model = classifier(name)
         weights, distance, _ = attributions.other_weights(model, encode(REVIEW))
         rest, was = attributions.answer_by_weights(model, encode(REVIEW))
-        rows = (was, weights, torch.full_like(was, 1 / was.shape[-1]))
-        own, other, equal[name] = (rest(row).sigmoid().item() for row in rows)
+        own, other, equal[name] = (
+            rest(row).sigmoid().item()
+            for row in (was, weights, torch.full_like(was, 1 / was.shape[-1]))
+        )
         assert max(own, other) < 0.01
-        far[name] = distance.item()
-        if name == "A":
-            left = weights[0, 0, NOT].item()
-    assert shows(page, "#sec-other", share(far["B"]), share(far["A"]), share(left))
+        far[name], left[name] = distance.item(), weights[0, 0, NOT].item()
+    assert shows(page, "#sec-other", share(far["B"]), share(far["A"]), share(left["A"]))
     assert far["B"] > 0.9
     assert equal["B"] < 0.01, "B still says bad"
     assert equal["A"] > 0.5, "A no longer does"
@@ -344,10 +310,9 @@ def test_a_patch_finds_the_answer_where_each_model_keeps_it(page):
         [moved(name, other, i) for i in everywhere] for name, other in (("B", QUITE), ("A", DULL))
     )
     both = moved("B", QUITE, CLASS, FILM)
-    assert shows(
-        page, "#sec-patch", share(abs(b[NOT])), share(b[FILM]), share(b[CLASS]), share(both)
-    )
-    assert sorted(everywhere, key=b.__getitem__)[-2:] in ([CLASS, FILM], [FILM, CLASS])
+    shown = abs(b[NOT]), b[FILM], b[CLASS], both
+    assert shows(page, "#sec-patch", *map(share, shown))
+    assert {*sorted(everywhere, key=b.__getitem__)[-2:]} == {CLASS, FILM}
     assert min(b[CLASS], b[FILM]) > 0.5, "each nearly suffices"
     assert 1 < b[CLASS] + b[FILM] > both + 0.3, "they don't add up"
     assert a[NOT] == max(a) > 0.9
@@ -360,28 +325,13 @@ def test_a_patch_finds_the_answer_where_each_model_keeps_it(page):
 
 def test_over_all_tests_a_looks_where_the_answer_is_kept():
     a, b = (scores_of("ordinary")[seed] for seed in SEEDS.values())
+    assert a["carries, plain"]["adjective"] == pytest.approx(0.95, abs=0.02)
     for kind in ("adjective", "turn"):
         assert a["looks"][kind] == pytest.approx(a["carries"][kind], abs=0.05)
     assert a["carries, turned"]["turn"] > 0.99
     assert a["looks, plain"]["adjective"] > 0.95
     assert b["looks"]["noun"] > 0.3
     assert b["carries"]["noun"] > 0.25
-
-
-@pytest.mark.slow
-def test_without_a_turn_a_patch_at_the_adjective_moves_a_by_95_percent():
-    shares = []
-    for one in held_out()[:EXPLAINED:2]:
-        if len(one.decisive) == 1:
-            [place] = one.decisive
-            words, other = one.words[1:], one.words[1:]
-            other[place - 1] = "dull" if one.is_good else "great"
-            shares.append(moved("A", other, place, words=words))
-    assert len(shares) > 100
-    assert sum(shares) / len(shares) == pytest.approx(0.95, abs=0.02)
-
-
-# ---- The grammar model -------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -420,7 +370,6 @@ def test_the_number_is_at_the_first_word_and_the_heads_say_so(page, grammar):
     assert below == [singular, 100]
     assert both[1] > 90, "singular nearly always"
     assert both[0] == pytest.approx(50, abs=5), "about half the time"
-    assert shows(page, "#sec-grammar", f"{both[0]:.0f} %")
 
 
 def test_the_other_trainings_are_scored_as_the_page_s_own_and_keep_it_at_the_subject(page):
@@ -435,28 +384,17 @@ def test_the_other_trainings_are_scored_as_the_page_s_own_and_keep_it_at_the_sub
     assert own["at the subject"] < 0.06 < 0.94 < own["at the first word"]
     for one in others.values():
         assert one["at the first word"] < 0.06 < 0.94 < one["at the subject"]
-    kept = own["at the subject"], own["at the first word"]
-    assert shows(page, "#sec-grammar", *map(share, kept))
 
 
-def test_in_one_seed_of_three_no_head_looks_from_the_verb_at_the_subject(page, grammar):
+def test_in_one_seed_of_three_no_head_looks_from_the_verb_at_the_subject():
     path = ROOT / "models/grammar/scores/masked-standard.json"
     scores = json.loads(path.read_text(encoding="utf-8"))
-    seeds = [
-        max(map(max, one["attention"]["verb, guessed"]["heads"]))
-        for one in scores["seeds"].values()
-    ]
-    assert [round(100 * part) for part in seeds] == [94, 14, 97]
+    seeds = scores["seeds"].values()
+    most = [max(map(max, one["attention"]["verb, guessed"]["heads"])) for one in seeds]
+    assert [round(100 * part) for part in most] == [94, 14, 97]
     assert scores["shipped"] == 1
-    assert min(one["accuracy"]["pairs"]["1 distractors"] for one in scores["seeds"].values()) == 1
+    assert min(one["accuracy"]["pairs"]["1 distractors"] for one in seeds) == 1
     assert scores["seeds"]["1"]["accuracy without the verb head"]["pairs"]["1 distractors"] > 0.99
-    looks, made = torch.zeros(2, 4), pairs(100)
-    for pair in made:
-        with torch.no_grad():
-            layers = grammar(grammar.encode(pair.words)).weights
-        looks += torch.stack([weights[0, :, pair.verb, pair.subject] for weights in layers]) / 100
-    assert looks.max().item() == pytest.approx(0.14, abs=0.005)
-    assert shows(page, "#sec-grammar", share(looks.max().item()))
 
 
 def test_the_bug_hunt_s_check_fails(page):
@@ -468,7 +406,7 @@ def test_the_trained_maps_say_so(page):
         assert page.select_one(f"#{label} .source").get_text() == "trained", label
 
 
-def test_a_row_is_free_from_two_words_more_than_numbers_on(page):
+def test_a_row_is_free_from_two_words_more_than_numbers_on():
     """Brunner et al.: directions that change neither the output nor the row's sum."""
     torch.manual_seed(0)
 
@@ -476,8 +414,7 @@ def test_a_row_is_free_from_two_words_more_than_numbers_on(page):
         fixed = torch.cat((torch.randn(words, 5), torch.ones(words, 1)), 1)
         return torch.linalg.matrix_rank(fixed) < words
 
-    more = next(words for words in range(1, 20) if is_free(words)) - 5
-    assert shows(page, "main", "to 1", f"{['no', 'one', 'two', 'three'][more]} words more")
+    assert next(words for words in range(1, 20) if is_free(words)) == 5 + 2
 
 
 def test_pooling_leaves_out_whatever_stands_in_the_padding(page):
