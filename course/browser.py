@@ -1,4 +1,4 @@
-"""Find a Chrome, Chromium or Edge to test the site in, or install Chromium where possible."""
+"""Find a Chrome, Chromium or Edge to test the site in, or install Chromium if possible."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _COMMANDS = (
 )  # fmt: skip
 # Text as wide as readers have it: without windows, hints would make it 4 % wider.
 FLAGS = ("--no-sandbox", "--font-render-hinting=none")
-_PLACES = (
+_PATHS = (
     "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
     "/Applications/Chromium.app/Contents/MacOS/Chromium",
     "/Applications/Microsoft Edge.app/Contents/MacOS/Microsoft Edge",
@@ -31,19 +31,19 @@ def find_browser() -> str | None:
     if chosen := os.environ.get("CHROME"):
         return shutil.which(chosen)
     for command in _COMMANDS:
-        if found := shutil.which(command):
-            return found
-    places = (_filled(place) for place in _PLACES)
-    return next((p for p in places if p and Path(p).is_file()), None) or _playwrights_own()
+        if path := shutil.which(command):
+            return path
+    paths = (_filled(path) for path in _PATHS)
+    return next((p for p in paths if p and Path(p).is_file()), None) or _playwrights_own()
 
 
 def find_or_install_browser() -> str | None:
     return find_browser() or _installed_by_playwright() or _installed_by_apt()
 
 
-def _filled(place: str) -> str | None:
+def _filled(path: str) -> str | None:
     try:
-        return place.format_map(os.environ)
+        return path.format_map(os.environ)
     except KeyError:
         return None
 
@@ -59,8 +59,8 @@ def _playwrights_own() -> str | None:
 def _installed_by_playwright() -> str | None:
     print("no Chrome or Chromium here; installing one for the tests …", flush=True)
     command = [sys.executable, "-m", "playwright", "install", "chromium"]
-    done = subprocess.run(command, capture_output=True)
-    return None if done.returncode else find_browser()
+    result = subprocess.run(command, capture_output=True)
+    return None if result.returncode else find_browser()
 
 
 def _installed_by_apt() -> str | None:

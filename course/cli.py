@@ -49,17 +49,17 @@ def run(chosen: argparse.Namespace, root: Path) -> int:
     try:
         options = {key: value for key, value in vars(chosen).items() if key not in _NOT_OPTIONS}
         return _function(chosen.run)(root, **options)
-    except Problems as found:
-        print(found, file=sys.stderr)
-        kept = "" if chosen.command == "check" else "; nothing was written"
-        print(_count(len(found.problems)) + kept, file=sys.stderr)
+    except Problems as problems:
+        print(problems, file=sys.stderr)
+        note = "" if chosen.command == "check" else "; nothing was written"
+        print(_count(len(problems.problems)) + note, file=sys.stderr)
     except Problem as problem:
         print(problem, file=sys.stderr)
     except OSError as error:
         if error.errno not in _MACHINE_ERRORS:
             raise
-        place = error.filename2 or error.filename or root
-        print(f"can't write {place}: {error.strerror}", file=sys.stderr)
+        path = error.filename2 or error.filename or root
+        print(f"can't write {path}: {error.strerror}", file=sys.stderr)
     except ModuleNotFoundError as error:
         if os.environ.get("COURSE_NO_SETUP") != "1" or error.name.split(".")[0] in _OWN_PACKAGES:
             raise

@@ -12,8 +12,8 @@ from pathlib import Path
 
 from course.ended import death, status_of
 
-# Where every pin has a wheel, as platform.system() and platform.machine() say it: .github/workflows
-# tests each, with OLDEST to NEWEST.
+# The platforms with a wheel for every pin, by platform.system() and platform.machine();
+# .github/workflows tests each, with OLDEST to NEWEST.
 MACHINES = {
     ("Linux", "x86_64"): "ubuntu-latest",
     ("Linux", "aarch64"): "ubuntu-24.04-arm",
@@ -40,18 +40,20 @@ def enter(root, arguments):
         _make(venv)
         _install(root, venv)
         _write(venv / "course-stamp", _stamp(root))
-    _tell_quarto(root, venv)
+    _write_quarto_python(root, venv)
     if Path(sys.prefix).resolve() != venv.resolve():
         _start_again(venv, arguments)
 
 
-def _tell_quarto(root, venv):
-    """Name the environment to Quarto, which looks for no .venv, by its full path: Quarto counts
-    a relative one from where it is started, which may be a lesson's folder."""
+def _write_quarto_python(root, venv):
+    """Write the environment's Python to Quarto's settings, because Quarto looks for no .venv.
+
+    The path is absolute: Quarto resolves a relative one from the folder that it is started in.
+    """
     path = root / "_environment.local"
     text = f"{_MARK}\nQUARTO_PYTHON='{python_of(venv).as_posix()}'\n"
-    found = path.read_text(encoding="utf-8") if path.exists() else _MARK
-    if found.startswith(_MARK) and found != text:
+    current = path.read_text(encoding="utf-8") if path.exists() else _MARK
+    if current.startswith(_MARK) and current != text:
         _write(path, text)
 
 
@@ -65,9 +67,9 @@ def _is_off():
 
 def check_python():
     if not _is_off() and not OLDEST <= sys.version_info[:2] <= NEWEST:
-        found = ".".join(map(str, sys.version_info[:3]))
+        version = ".".join(map(str, sys.version_info[:3]))
         raise SetupError(
-            f"this is Python {found}; the course runs on Python {_RANGE}: "
+            f"this is Python {version}; the course runs on Python {_RANGE}: "
             "start it with one of those, such as python3.12 -m course"
         )
 
@@ -142,12 +144,12 @@ def _make(venv):
 def _install(root, venv):
     print("installing what requirements.txt pins (once; torch is the largest) …", flush=True)
     command = [str(python_of(venv)), "-m", "pip", "install", "--disable-pip-version-check"]
-    done = subprocess.run(
+    result = subprocess.run(
         [*command, "-r", str(root / "requirements.txt")], stderr=subprocess.PIPE, text=True
     )
-    if done.returncode:
-        killed_by = death(done.returncode)
-        raise SetupError("pip died of " + killed_by if killed_by else _not_installed(done.stderr))
+    if result.returncode:
+        killed_by = death(result.returncode)
+        raise SetupError("pip died of " + killed_by if killed_by else _not_installed(result.stderr))
 
 
 def _not_installed(errors):
@@ -173,8 +175,8 @@ def _write(path, text):
 
 
 def _not_writable(path, error):
-    place = error.filename or path
-    return f"can't write {place}: {error.strerror}. Copy the course to a folder of your own."
+    path = error.filename or path
+    return f"can't write {path}: {error.strerror}. Copy the course to a folder of your own."
 
 
 def _start_again(venv, arguments):

@@ -15,7 +15,7 @@ from course.preview_address import PORT
 from course.render.site import render_site
 from course.serve import SiteServer
 
-_GIVEN = ".given.json"  # digest of each notebook as it was copied
+_RECORD = ".given.json"  # digest of each notebook when it was copied
 _SETTINGS = Path(__file__).with_name("jupyter")  # turn off news and updates from other hosts
 # End at once on Ctrl-C, and print little but the address.
 _OPTIONS = ("--ServerApp.answer_yes=True", "--log-level=ERROR")
@@ -24,7 +24,7 @@ _OPTIONS = ("--ServerApp.answer_yes=True", "--log-level=ERROR")
 def lab(root: Path, *, cell_timeout: float, arguments: Sequence[str]) -> int:
     render_site(root, cell_timeout=cell_timeout)
     folder = root / "notebooks"
-    for line in give_notebooks(root / "_site", folder):
+    for line in copy_notebooks(root / "_site", folder):
         print(line, flush=True)
     paths = [str(_SETTINGS), *filter(None, [os.environ.get("JUPYTER_CONFIG_PATH")])]
     os.environ["JUPYTER_CONFIG_PATH"] = os.pathsep.join(paths)
@@ -37,25 +37,25 @@ def lab(root: Path, *, cell_timeout: float, arguments: Sequence[str]) -> int:
     return 0
 
 
-def give_notebooks(site: Path, folder: Path) -> list[str]:
+def copy_notebooks(site: Path, folder: Path) -> list[str]:
     """Copy each lesson's notebook into ``folder``; returns messages for the terminal.
 
     A notebook whose cells the learner changed stays, and the copy gets another name.
     """
     folder.mkdir(exist_ok=True)
-    given = _read(folder / _GIVEN)
-    said = []
+    record = _read(folder / _RECORD)
+    messages = []
     for source in sorted(site.glob("modules/*/lesson.ipynb")):
         fresh = source.read_bytes()
         first = f"{source.parent.name}.ipynb"
         names = _names(source.parent.name)
-        name = next(name for name in names if _is_free(folder / name, fresh, given))
+        name = next(name for name in names if _is_free(folder / name, fresh, record))
         (folder / name).write_bytes(fresh)
-        given[name] = _digest(fresh)
+        record[name] = _digest(fresh)
         if name != first:
-            said.append(f"you changed notebooks/{first}: it stays, and the fresh one is {name}")
-    (folder / _GIVEN).write_text(json.dumps(given, indent=1), encoding="utf-8")
-    return said
+            messages.append(f"you changed notebooks/{first}: it stays, and the fresh one is {name}")
+    (folder / _RECORD).write_text(json.dumps(record, indent=1), encoding="utf-8")
+    return messages
 
 
 def _names(lesson: str) -> Iterator[str]:
@@ -64,12 +64,12 @@ def _names(lesson: str) -> Iterator[str]:
     yield from (f"{lesson}.fresh-{number}.ipynb" for number in count(2))
 
 
-def _is_free(path: Path, fresh: bytes, given: dict[str, str]) -> bool:
+def _is_free(path: Path, fresh: bytes, record: dict[str, str]) -> bool:
     """True if writing to ``path`` overwrites no work of the learner's."""
     if not path.exists():
         return True
-    there = _digest(path.read_bytes())
-    return there in (_digest(fresh), given.get(path.name))
+    current = _digest(path.read_bytes())
+    return current in (_digest(fresh), record.get(path.name))
 
 
 def _digest(notebook: bytes) -> str:
@@ -86,10 +86,10 @@ def _digest(notebook: bytes) -> str:
 
 def _read(path: Path) -> dict[str, str]:
     try:
-        given = json.loads(path.read_text(encoding="utf-8"))
+        record = json.loads(path.read_text(encoding="utf-8"))
     except (FileNotFoundError, ValueError):
         return {}  # without a record, each changed file counts as the learner's
-    return given if isinstance(given, dict) else {}
+    return record if isinstance(record, dict) else {}
 
 
 @contextlib.contextmanager

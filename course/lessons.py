@@ -1,6 +1,6 @@
-"""What a lesson needs besides a page that renders: `course check` names what is missing, and where.
+"""Find what a lesson lacks besides a page that renders, with the file and line to add it at.
 
-Only `check` asks for it, so that a lesson can be previewed while it is being written.
+Only `course check` asks for it, so that an unfinished lesson can be previewed.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def _page_mistakes(project: Project, page: Page, module: str) -> Iterator[Proble
             message = f"the cell has {count} lines, and a reader follows {MOST_LINES}: split it"
             yield Problem(cell.path, cell.line, message)
     yield from _missing_styles(project, page)
-    yield from _widgets_without_a_form(page, cells)
+    yield from _widgets_without_a_fallback(page, cells)
     yield from _figures_without_numbers(page)
     yield from _goals_without_a_widget(project, page)
 
@@ -96,11 +96,11 @@ def _missing_styles(project: Project, page: Page) -> Iterator[Problem]:
                 yield Problem(page.source, 1, message)
 
 
-def _widgets_without_a_form(page: Page, cells: Sequence[Cell]) -> Iterator[Problem]:
-    forms = [cell for cell in cells if "static_form(" in cell.source]
+def _widgets_without_a_fallback(page: Page, cells: Sequence[Cell]) -> Iterator[Problem]:
+    fallbacks = [cell for cell in cells if "static_form(" in cell.source]
     for opened, closed in widgets(page.prose):
-        inside = range(opened.line, closed.line)
-        if not any(cell.path == opened.path and cell.line in inside for cell in forms):
+        lines = range(opened.line, closed.line)
+        if not any(cell.path == opened.path and cell.line in lines for cell in fallbacks):
             message = "the widget shows nothing before it runs, on paper or in the notebook: call "
             yield Problem(opened.path, opened.line, f"{message}static_form in a Python cell in it")
 
@@ -135,7 +135,7 @@ def _list_mistakes(project: Project, page: Page, module: str) -> Iterator[Proble
         yield Problem("_quarto.yml", project.lines.get(("website", "sidebar", "contents")), message)
     link, number = f"]({page.source})", "" if module == FIRST else int(module[1:])
     minutes = f'[`{{python}} time["{folder}"]` minutes]{{.time}}'
-    lists = [  # file, what stands there for the lesson, the line to add it at, the message
+    lists = [  # file, its entry for the lesson, a mark of the line to add it at, the message
         ("index.qmd", link, ".course-map", "the map lacks a lesson: "
          f"N. [**{title}.**{link} What it is about, in a sentence. {minutes}"),
         ("README.md", link, "## Lessons", "the table lacks a lesson: "
@@ -146,11 +146,11 @@ def _list_mistakes(project: Project, page: Page, module: str) -> Iterator[Proble
         row = f'"{module}": "{folder}"'
         lists += [("summary.qmd", sheet, None, f"lacks a lesson's summary sheet: add {sheet}")]
         lists += [(_TABLE, row, "LESSONS", f"LESSONS lacks a lesson: {row}")]
-    for file, entry, place, message in lists:
+    for file, entry, anchor, message in lists:
         lines = _lines(project.root / file)
         if (lines or file != _TABLE) and not any(entry in line for line in lines):
-            places = (n for n, line in enumerate(lines, 1) if place and place in line)
-            yield Problem(file, next(places, len(lines) or None), message)
+            numbers = (n for n, line in enumerate(lines, 1) if anchor and anchor in line)
+            yield Problem(file, next(numbers, len(lines) or None), message)
     for at, line in enumerate(_lines(project.root / "index.qmd"), 1):
         if f"**{title}.**" in line and ".to-come" in line:
             yield Problem(
@@ -174,9 +174,9 @@ def _exercise_mistakes(root: Path, module: str) -> Iterator[Problem]:
         for line, message in _task_mistakes(call):
             yield Problem(solutions, line, f"the task {_name(call)} {message}")
     if (root / starter).is_file():
-        written, named = list(learner.read(root / starter)), list(map(_name, tasks))
-        if written != named:
-            message = f"defines {', '.join(written)}, and {solutions} has {', '.join(named)}"
+        functions, names = list(learner.read(root / starter)), list(map(_name, tasks))
+        if functions != names:
+            message = f"defines {', '.join(functions)}, and {solutions} has {', '.join(names)}"
             yield Problem(starter, 1, f"{message}: give both the same tasks in the same order")
 
 
@@ -192,15 +192,15 @@ def _name(call: ast.Call) -> str:
 
 
 def _task_mistakes(call: ast.Call) -> Iterator[tuple[int, str]]:
-    given = {keyword.arg: keyword.value for keyword in call.keywords}
+    keywords = {keyword.arg: keyword.value for keyword in call.keywords}
     for key, least in (("hints", LEAST_HINTS), ("mistakes", LEAST_MISTAKES)):
-        value = given.get(key)
+        value = keywords.get(key)
         if isinstance(value, ast.List | ast.Tuple | ast.Dict | None):
             count = len(getattr(value, "elts", None) or getattr(value, "keys", None) or ())
             if count < least:
                 line = getattr(value, "lineno", call.lineno)
                 yield line, f"has {count} {key}: write at least {least}"
-    if given.keys().isdisjoint({"truth", "judge"}):
+    if keywords.keys().isdisjoint({"truth", "judge"}):
         yield call.lineno, "needs truth, its solution computed another way, or judge(got, *inputs)"
 
 

@@ -49,7 +49,7 @@ def changes(root: Path) -> Iterator[list[str]]:
     from watchfiles import watch
 
     while True:
-        folders = source_folders(root)  # not recursively: .venv alone holds thousands
+        folders = source_folders(root)  # not recursively: .venv holds thousands
         caught_up = False
         for batch in watch(
             *folders, recursive=False, watch_filter=_is_source, raise_interrupt=True,
@@ -63,11 +63,11 @@ def changes(root: Path) -> Iterator[list[str]]:
 
 
 def source_folders(root: Path) -> list[str]:
-    found = []
-    for place, folders, _ in os.walk(root):
+    paths = []
+    for path, folders, _ in os.walk(root):
         folders[:] = [name for name in folders if _is_source(None, name)]
-        found.append(place)
-    return found
+        paths.append(path)
+    return paths
 
 
 def _is_source(_: object, path: str) -> bool:
@@ -88,8 +88,8 @@ def _render_again(root: Path, cell_timeout: float) -> set[str]:
 
     try:
         done = render_site(root, cell_timeout=cell_timeout, say=say_unless_cached)
-    except (Problem, Problems) as found:
-        print(f"{found}\nthe page stays as it was", file=sys.stderr, flush=True)
+    except (Problem, Problems) as problem:
+        print(f"{problem}\nthe page stays as it was", file=sys.stderr, flush=True)
         return set()
     except Exception as error:
         # A fault of the engine, or a file that another program holds: the next edit may mend it.

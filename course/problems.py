@@ -9,7 +9,7 @@ _MOST_NAMES_LISTED = 12
 
 
 class Problem(Exception):  # noqa: N818 — the reader has a problem, not the program
-    """A mistake and its place; lines and columns count from 1."""
+    """A mistake and its location; lines and columns count from 1."""
 
     def __init__(
         self, path: object, line: int | None, message: str, column: int | None = None
@@ -18,12 +18,12 @@ class Problem(Exception):  # noqa: N818 — the reader has a problem, not the pr
         super().__init__(path, line, message, column)
 
     def __str__(self) -> str:
-        place = ":".join(str(part) for part in (self.path, self.line, self.column) if part)
-        return f"{place}: {self.message}"
+        location = ":".join(str(part) for part in (self.path, self.line, self.column) if part)
+        return f"{location}: {self.message}"
 
 
 class Problems(Exception):  # noqa: N818
-    """All mistakes that one pass found, in the order of the sources."""
+    """All mistakes of one pass, in the order of the sources."""
 
     def __init__(self, problems: Iterable[Problem]) -> None:
         self.problems = list(problems)

@@ -44,11 +44,11 @@ def publish(root: Path, url: str | None, cell_timeout: float) -> int:
 
 def address_of(remote: str) -> str | None:
     """Return the address of a repository's pages at GitHub or GitLab; None for other hosts."""
-    found = _REMOTE.fullmatch(remote.strip())
-    if not found or found[1] not in _HOSTS:
+    match = _REMOTE.fullmatch(remote.strip())
+    if not match or match[1] not in _HOSTS:
         return None
-    owner, name = found[2].lower(), found[3]
-    host = f"{owner}.{_HOSTS[found[1]]}"
+    owner, name = match[2].lower(), match[3]
+    host = f"{owner}.{_HOSTS[match[1]]}"
     return f"https://{host}/" if name.lower() == host else f"https://{host}/{name}/"
 
 

@@ -1,6 +1,6 @@
 """Check Quarto's Python, and list the modules' names for a filter; `pre-render:` of _quarto.yml.
 
-Standard library only: the Python that Quarto found may be any, with nothing installed.
+Standard library only: Quarto may run it with any Python, with nothing installed.
 """
 
 import sys
@@ -24,7 +24,7 @@ def missing():
 def main():
     if missing():
         sys.exit(MESSAGE.format(python=sys.executable, missing=", ".join(missing())))
-    sys.path[0] = str(ROOT)  # in place of this file's folder
+    sys.path[0] = str(ROOT)  # instead of this file's folder
     from course.render.read.names import write_names
 
     write_names(ROOT)

@@ -1,4 +1,4 @@
-"""Measure how high each widget is, so that its place has that height before it runs.
+"""Measure the height of each widget, so that the page reserves it before the widget runs.
 
 ``python3 -m course rooms`` writes ``assets/rooms.css``: without it a page jumps when its widgets
 start. Run it after a change of a widget's height; a test of the pages compares.
@@ -24,7 +24,7 @@ _FREE = (
     ":is(.widget, .diagram) { min-height: 0 !important; content-visibility: visible !important; }"
 )
 _LIVE = """() => [...document.querySelectorAll(".widget, .diagram")]
-  .every((place) => place.querySelector(".widget-live, .diagram-live svg"))"""
+  .every((widget) => widget.querySelector(".widget-live, .diagram-live svg"))"""
 _UNFOLD = """() => document.querySelectorAll("main details:has(.widget, .diagram)")
   .forEach((box) => { box.open = true; })"""
 _HEIGHTS = """() => Object.fromEntries([...document.querySelectorAll(":is(.widget, .diagram)[id]")]
@@ -51,7 +51,7 @@ def write_rooms(root: Path) -> int:
 
 
 def measure(site: Path, browser: str, widths: Iterable[int] = WIDTHS) -> dict[int, Heights]:
-    """The height of each widget in rem, by width of the window and by id."""
+    """Return the height of each widget in rem, by width of the window and by id."""
     from playwright.sync_api import sync_playwright
 
     lessons = sorted(site.glob("modules/*/lesson.html"))
@@ -62,7 +62,7 @@ def measure(site: Path, browser: str, widths: Iterable[int] = WIDTHS) -> dict[in
         "longer.html",
         *(lesson.relative_to(site).as_posix() for lesson in lessons),
     ]
-    measured: dict[int, Heights] = {width: {} for width in widths}
+    heights: dict[int, Heights] = {width: {} for width in widths}
     server = start_server(site, 0)
     with sync_playwright() as playwright:
         chrome = playwright.chromium.launch(executable_path=browser, args=FLAGS)
@@ -72,22 +72,22 @@ def measure(site: Path, browser: str, widths: Iterable[int] = WIDTHS) -> dict[in
             page.evaluate(_UNFOLD)
             page.wait_for_function(_LIVE)
             page.add_style_tag(content=_FREE)
-            for width in measured:
+            for width in heights:
                 page.set_viewport_size({"width": width, "height": 900})
                 page.wait_for_timeout(200)
-                measured[width] |= page.evaluate(_HEIGHTS)
+                heights[width] |= page.evaluate(_HEIGHTS)
         chrome.close()
     server.shutdown()
-    return measured
+    return heights
 
 
 def stylesheet(measured: dict[int, Heights]) -> str:
     """CSS from the widest window down, with each height that differs from the one above."""
-    kept: Heights = {}
+    current: Heights = {}
     lines = [HEADER]
     for i, (width, heights) in enumerate(measured.items()):
-        new = {name: h for name, h in heights.items() if abs(h - kept.get(name, 0)) >= STEP}
-        kept |= new
+        new = {name: h for name, h in heights.items() if abs(h - current.get(name, 0)) >= STEP}
+        current |= new
         if not new:
             continue
         narrower = f" and (max-width: {width}px)" if i else ""

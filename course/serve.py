@@ -48,10 +48,10 @@ class SiteServer(ThreadingHTTPServer):
     def tree(self) -> tuple[int, int] | None:
         """Identify the site's folder, which each render replaces; None between two."""
         try:
-            found = self.site.stat()
+            stat = self.site.stat()
         except FileNotFoundError:
             return None
-        return found.st_dev, found.st_ino
+        return stat.st_dev, stat.st_ino
 
     def reload(self) -> None:
         with self._changed:
@@ -60,8 +60,8 @@ class SiteServer(ThreadingHTTPServer):
 
     def wait_for_change(self, timeout: float) -> bool:
         with self._changed:
-            seen = self._version
-            return self._changed.wait_for(lambda: self._version != seen, timeout)
+            version = self._version
+            return self._changed.wait_for(lambda: self._version != version, timeout)
 
 
 def start_server(site: Path, port: int, *, live: bool = False) -> SiteServer:
@@ -93,11 +93,11 @@ class _Handler(SimpleHTTPRequestHandler):
 
     def translate_path(self, path: str) -> str:
         """Map to a file below the site, or to none. Quarto's pages request ``//widgets/x.js``."""
-        asked = unquote(path.split("?", 1)[0].split("#", 1)[0]).replace("\\", "/")
-        full = (self.server.site / asked.replace("\0", "").lstrip("/")).resolve()
-        inside = full.is_relative_to(self.server.site.resolve())
-        found = full if inside else self.server.site / "no such file"
-        return str(found) + ("/" if asked.endswith("/") and found.is_dir() else "")
+        requested = unquote(path.split("?", 1)[0].split("#", 1)[0]).replace("\\", "/")
+        full = (self.server.site / requested.replace("\0", "").lstrip("/")).resolve()
+        is_inside = full.is_relative_to(self.server.site.resolve())
+        file = full if is_inside else self.server.site / "no such file"
+        return str(file) + ("/" if requested.endswith("/") and file.is_dir() else "")
 
     def do_HEAD(self) -> None:
         self.do_GET()
@@ -106,7 +106,7 @@ class _Handler(SimpleHTTPRequestHandler):
         """Answer HEAD too, with the same headers."""
         self._tree = self.server.tree()
         if urlsplit(f"//{self.headers.get('Host', HOST)}").hostname not in _OWN_NAMES:
-            # Another site's name that was made to lead here, to read the pages.
+            # DNS rebinding: another site's name that resolves to this machine, to read the pages.
             return self.send_error(421, "This server answers to localhost alone")
         path = urlsplit("/" + self.path.lstrip("/")).path
         if path == EVENTS:

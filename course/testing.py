@@ -80,8 +80,8 @@ def _chosen(root: Path, arguments: Sequence[str]) -> tuple[list[str], list[str]]
 
 def _parallel(chosen: Sequence[str]) -> list[str]:
     """Options for parallel tests, unless few are chosen: starting a worker takes seconds."""
-    places = [word.partition("::")[0] for word in chosen if not word.startswith("-")]
-    if not _ONE_PROCESS.isdisjoint(chosen) or any(place.endswith(".py") for place in places):
+    paths = [word.partition("::")[0] for word in chosen if not word.startswith("-")]
+    if not _ONE_PROCESS.isdisjoint(chosen) or any(path.endswith(".py") for path in paths):
         return []
     # Tests in a browser wait more than they compute: a worker more than processors keeps them busy.
     workers = min((os.cpu_count() or 1) + 1, _MOST_WORKERS)

@@ -21,7 +21,7 @@ def train_model(root: Path, name: str, text: Path | None = None) -> int:
     if name not in known:
         raise Problem("models", None, unknown("model", name, known))
     train = importlib.import_module(f"models.{name}.train").train
-    given = _checked_text(name, text, "text" in inspect.signature(train).parameters)
+    options = _checked_text(name, text, "text" in inspect.signature(train).parameters)
     import torch
 
     # For models this small a second thread costs more than it gains.
@@ -32,7 +32,7 @@ def train_model(root: Path, name: str, text: Path | None = None) -> int:
             f"going on where it was interrupted; delete {work.relative_to(root)}/ to start afresh"
         )
     progress = Progress()
-    train(work, progress, **given)
+    train(work, progress, **options)
     progress.end()
     shutil.rmtree(work, ignore_errors=True)
     print(f"models/{name}/ has new weights and scores")
@@ -55,17 +55,18 @@ class Progress:
     def __init__(self, out: TextIO = sys.stdout) -> None:
         self.out, self.in_place = out, out.isatty()
         self.first: tuple[float, int] | None = None  # time and step of the first call
-        self.said = -float("inf")
+        self.last_time = -float("inf")
 
     def __call__(self, what: str, step: int, steps: int, loss: float) -> None:
         """``what`` names the model in training; ``step`` and ``steps`` count over all models."""
         now = time.monotonic()
         self.first = self.first or (now, step)
-        if now - self.said < SAY_EVERY[self.in_place] and step < steps:
+        if now - self.last_time < SAY_EVERY[self.in_place] and step < steps:
             return
-        self.said = now
-        started, begun = self.first
-        left = "" if step == begun else _left((now - started) / (step - begun) * (steps - step))
+        self.last_time = now
+        started, first_step = self.first
+        done = step - first_step
+        left = _left((now - started) / done * (steps - step)) if done else ""
         line = f"{what}: step {step} of {steps}, loss {loss:.3f}{left}"
         self.out.write(f"\r{line:<78}" if self.in_place else f"{line}\n")
         self.out.flush()

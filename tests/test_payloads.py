@@ -35,10 +35,10 @@ def model():
 @pytest.mark.parametrize("page", ["explorer", "start", "index"])
 def test_rounded_shares_show_the_digits_of_exact_ones(page, model):
     if page == "explorer":
-        exact = tracing.opening(TEXT, (3, 2))["guesses"]
+        exact = tracing.storyteller_trace(TEXT, (3, 2))["guesses"]
         published = explorer.payload(TEXT, (3, 2))["opening"]["guesses"]
     elif page == "start":
-        exact = [place["guesses"] for place in ground_floor.inside(model, TEXT)["places"]]
+        exact = [place["guesses"] for place in ground_floor.trace(model, TEXT)["places"]]
         published = [place["guesses"] for place in ground_floor.payload(TEXT)["start"]["places"]]
     else:
         with torch.no_grad():

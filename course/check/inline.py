@@ -1,4 +1,4 @@
-"""Check the text's `{python} expression`s: their syntax, their names, and where they stand."""
+"""Check the text's `{python} expression`s: syntax, names and position on the page."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import symtable
 from collections.abc import Iterator
 
 from course.problems import Problem, nearest
-from course.render.read.markdown import Found, Prose, automatic_id
+from course.render.read.markdown import Prose, Span, automatic_id
 from course.render.read.page_source import Cell, Page
 
 _CODE = "`{python}"
 _NOT_RUN = re.compile(r"(?<!`)`\{(?!python\}[ \t][^`\s][^`\n]*(?<![ \t])`)(?:python|ojs|r)\}")
 _ALWAYS = {*dir(builtins), "__name__", "display", "get_ipython", "In", "Out", "_"}
-# What makes names that no parser sees.
+# Code that can define names which no parser sees.
 _HIDDEN = re.compile(r"import \*|(?<![.\w])(?:exec|eval|globals|locals|vars|setattr|get_ipython)\b")
 
 
@@ -28,8 +28,8 @@ def inline_mistakes(page: Page) -> Iterator[Problem]:
             defined = None if defined is None or new is None else defined | new
         elif "`{" in block.source:
             yield from _misplaced(block)
-            for found in block.inline():
-                yield from _mistakes(found, defined, page)
+            for expression in block.inline():
+                yield from _mistakes(expression, defined, page)
 
 
 def _in_options(cell: Cell) -> Iterator[Problem]:
@@ -44,31 +44,31 @@ def _in_options(cell: Cell) -> Iterator[Problem]:
 def _misplaced(block: Prose) -> Iterator[Problem]:
     for match in _NOT_RUN.finditer(block.source):
         message = "Quarto won't run this: write `{python} expression` on one line, with one blank"
-        yield Problem(*block.place(match.start()), message)
+        yield Problem(*block.location(match.start()), message)
     for name, heading in block.headings():
-        if _CODE in heading.word and name == automatic_id(heading.word):
+        if _CODE in heading.text and name == automatic_id(heading.text):
             message = "a heading with a value needs an id of its own: write {#sec-name} after it"
             yield Problem(heading.path, heading.line, message)
 
 
-def _mistakes(found: Found, defined: set[str] | None, page: Page) -> Iterator[Problem]:
-    place, shown = (found.path, found.line), f"`{{python}} {found.word}`"
+def _mistakes(expression: Span, defined: set[str] | None, page: Page) -> Iterator[Problem]:
+    location, code = (expression.path, expression.line), f"`{{python}} {expression.text}`"
     try:
-        ast.parse(found.word.strip(), mode="eval")
+        ast.parse(expression.text.strip(), mode="eval")
     except SyntaxError as error:
-        yield Problem(*place, f"{shown}: {error.msg}")
+        yield Problem(*location, f"{code}: {error.msg}")
         return
     if defined is None:
         return
-    table = symtable.symtable(found.word.strip(), found.path, "eval")
+    table = symtable.symtable(expression.text.strip(), expression.path, "eval")
     names = {s.get_name() for s in _symbols(table) if s.is_referenced()} - _bound(table)
     for name in sorted(names - defined):
-        message = f'{shown}: no cell of {page.source} above it defines "{name}"'
-        yield Problem(*place, message + nearest(name, defined - _ALWAYS))
+        message = f'{code}: no cell of {page.source} above it defines "{name}"'
+        yield Problem(*location, message + nearest(name, defined - _ALWAYS))
 
 
 def _defined(cell: str) -> set[str] | None:
-    """Return the names that a cell may define, those inside of functions too; None for unknown."""
+    """Return the names that a cell may define, in functions too; None if they are unknown."""
     try:
         return None if _HIDDEN.search(cell) else _bound(symtable.symtable(cell, "cell", "exec"))
     except SyntaxError:  # %magic and !commands, which IPython knows

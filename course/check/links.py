@@ -23,8 +23,8 @@ _IMAGES = {".png", ".svg", ".jpg", ".jpeg", ".webp", ".gif"}
 
 def broken_links(prose: Prose, page: Page, index: SiteIndex) -> Iterator[Problem]:
     root = index.project.root
-    for found, is_image in prose.links():
-        target, _, anchor = found.word.partition("#")
+    for link, is_image in prose.links():
+        target, _, anchor = link.text.partition("#")
         target = target.partition("?")[0]  # behind it a widget's state
         if _OUTSIDE.match(target):
             continue
@@ -32,11 +32,11 @@ def broken_links(prose: Prose, page: Page, index: SiteIndex) -> Iterator[Problem
         if source is None or not (root / source).exists():
             kind = "image" if is_image else "link target"
             message = unknown(kind, target, _neighbours(index.project, page, is_image))
-            yield Problem(found.path, found.line, message)
+            yield Problem(link.path, link.line, message)
         elif anchor and source in index.anchors and anchor not in index.anchors[source]:
             names = [f"#{name}" for name in index.anchors[source]]
             message = unknown(f"place in {source}", f"#{anchor}", names)
-            yield Problem(found.path, found.line, message)
+            yield Problem(link.path, link.line, message)
 
 
 def missing_styles(page: Page, index: SiteIndex) -> Iterator[Problem]:
@@ -44,16 +44,16 @@ def missing_styles(page: Page, index: SiteIndex) -> Iterator[Problem]:
     for name in page.styles:
         source = page.resolve(name)
         if source is None or not (root / source).is_file():
-            there = sorted(path.name for path in (root / "widgets").glob("*.css"))
-            message = unknown("stylesheet", name, there)
+            styles = sorted(path.name for path in (root / "widgets").glob("*.css"))
+            message = unknown("stylesheet", name, styles)
             yield Problem(page.source, page.meta_lines.get(("css",)), message)
 
 
 def linked_files(project: Project, page: Page) -> Iterator[str]:
     """Yield the files that the page links to or shows, other pages excepted."""
     for prose in page.prose:
-        for found, _ in prose.links():
-            target = found.word.partition("#")[0]
+        for link, _ in prose.links():
+            target = link.text.partition("#")[0]
             source = None if _OUTSIDE.match(target) else page.resolve(target)
             if source and source not in project.sources:
                 yield source
@@ -75,11 +75,11 @@ def dangling(site: Path, page: Page, html: str) -> Iterator[Problem]:
         target = unquote(unescape(address).partition("#")[0].partition("?")[0])
         if target and not _OUTSIDE.match(target) and not (folder / target).exists():
             line = next((line for line in page.lines if address in line.text), None)
-            place = line[1:] if line else (page.source, None)
-            yield Problem(*place, f'"{address}" leads nowhere in the site')
+            location = line[1:] if line else (page.source, None)
+            yield Problem(*location, f'"{address}" leads nowhere in the site')
 
 
 def _files_below(folder: Path) -> Iterator[str]:
-    for place, folders, files in os.walk(folder):
+    for parent, folders, files in os.walk(folder):
         folders[:] = [name for name in folders if not name.startswith((".", "_"))]
-        yield from ((Path(place) / name).relative_to(folder).as_posix() for name in files)
+        yield from ((Path(parent) / name).relative_to(folder).as_posix() for name in files)

@@ -21,9 +21,9 @@ def ojs_mistakes(page: Page, modules: Modules) -> Iterator[Problem]:
         except Problem as error:
             yield error
     yield from ojs.mistakes()
-    for found in (found for prose in page.prose for found in prose.expressions()):
-        message = f"${{{found.word}}} in the text: only `--engine quarto` computes it"
-        yield QuartoOnly(found.path, found.line, message)
+    for expression in (expression for prose in page.prose for expression in prose.expressions()):
+        message = f"${{{expression.text}}} in the text: only `--engine quarto` computes it"
+        yield QuartoOnly(expression.path, expression.line, message)
 
 
 def published_names(page: Page) -> set[str]:

@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 from course.problems import Problem, Problems, unknown
-from course.render.read.markdown import Attributes, Found, Prose
+from course.render.read.markdown import Attributes, Prose, Span
 from course.render.read.page_source import Cell, Page, read_page
 from course.render.read.project import Project
 from course.render.read.strict_yaml import mistakes
@@ -54,13 +54,13 @@ def read_site(project: Project) -> tuple[dict[str, Page], list[Problem]]:
     pages: dict[str, Page] = {}
     problems: list[Problem] = []
     for source in project.sources:
-        pages[source], found = read_page(project.root, source)
-        problems += found
+        pages[source], page_problems = read_page(project.root, source)
+        problems += page_problems
     index = SiteIndex(project, pages)
     for page in pages.values():
         problems += check_page(page, index)
     problems += lost_lessons(index.glossary, index.anchors)
-    # A mistake in an include is found once for every page that includes it.
+    # Every page that includes a file reports the mistakes in it.
     once = {str(problem): problem for problem in problems}.values()
     return pages, sorted(once, key=lambda problem: (problem.path, problem.line or 0))
 
@@ -83,8 +83,8 @@ def check_page(page: Page, index: SiteIndex) -> Iterator[Problem]:
     for prose in page.prose:
         yield from _shortcodes(prose)
         yield from _footnotes(prose)
-        for attributes, found in [*prose.attributes(), *prose.opening_divs()]:
-            yield from _attribute_mistakes(attributes, found, index)
+        for attributes, span in [*prose.attributes(), *prose.opening_divs()]:
+            yield from _attribute_mistakes(attributes, span, index)
         yield from _untitled(prose)
         yield from _swallowed(prose)
         yield from _open_formulas(prose)
@@ -111,16 +111,16 @@ def _cell_mistakes(cell: Cell) -> Iterator[Problem]:
 
 
 def _duplicates(page: Page) -> Iterator[Problem]:
-    first: dict[str, Found] = {}
-    for found in dict.fromkeys(labels(page)):
-        if found.word in first:
-            before = first[found.word]
-            message = f'duplicate label "{found.word}": also at {before.path}:{before.line}'
-            yield Problem(found.path, found.line, message)
-        first.setdefault(found.word, found)
-        if _NUMBERED.match(found.word):
-            message = f'"{found.word}": Quarto would number it, so call it otherwise: figure-…'
-            yield Problem(found.path, found.line, message)
+    first: dict[str, Span] = {}
+    for label in dict.fromkeys(labels(page)):
+        if label.text in first:
+            before = first[label.text]
+            message = f'duplicate label "{label.text}": also at {before.path}:{before.line}'
+            yield Problem(label.path, label.line, message)
+        first.setdefault(label.text, label)
+        if _NUMBERED.match(label.text):
+            message = f'"{label.text}": Quarto would number it, so call it otherwise: figure-…'
+            yield Problem(label.path, label.line, message)
     for block in page.prose:
         for name, heading in block.headings():
             label = first.get(name)
@@ -146,53 +146,53 @@ def _footnotes(prose: Prose) -> Iterator[Problem]:
 
 def _div_mistakes(page: Page) -> Iterator[Problem]:
     """Match the divs over the whole page, as cells may stand between their fences."""
-    opened: list[Found] = []
+    open_fences: list[Span] = []
     divs = (div for block in page.prose for div in block.divs())
-    for attributes, found in divs:
+    for attributes, fence in divs:
         if attributes:
-            opened.append(found)
-        elif opened:
-            opened.pop()
+            open_fences.append(fence)
+        elif open_fences:
+            open_fences.pop()
         else:
-            yield Problem(found.path, found.line, f'"{found.word}" closes no div')
-    for found in opened:
-        yield Problem(found.path, found.line, f'the div "{found.word}" is never closed')
+            yield Problem(fence.path, fence.line, f'"{fence.text}" closes no div')
+    for fence in open_fences:
+        yield Problem(fence.path, fence.line, f'the div "{fence.text}" is never closed')
 
 
-def _attribute_mistakes(given: Attributes, found: Found, index: SiteIndex) -> Iterator[Problem]:
-    for name in given.classes:
+def _attribute_mistakes(attributes: Attributes, span: Span, index: SiteIndex) -> Iterator[Problem]:
+    for name in attributes.classes:
         if name not in index.classes:
-            yield Problem(found.path, found.line, unknown("class", name, index.classes))
-    for key in given.keys:
+            yield Problem(span.path, span.line, unknown("class", name, index.classes))
+    for key in attributes.keys:
         if key not in _ATTRIBUTE_KEYS and not key.startswith(("data-", "aria-")):
-            yield Problem(found.path, found.line, unknown("attribute", key, _ATTRIBUTE_KEYS))
+            yield Problem(span.path, span.line, unknown("attribute", key, _ATTRIBUTE_KEYS))
 
 
 def _untitled(prose: Prose) -> Iterator[Problem]:
     """Report boxes and answers that don't begin with a heading, on which a reader opens them."""
     lines = {line[1:]: number for number, line in enumerate(prose.lines, 1)}
-    for given, found in prose.opening_divs():
-        if FOLDED.isdisjoint(given.classes):
+    for attributes, fence in prose.opening_divs():
+        if FOLDED.isdisjoint(attributes.classes):
             continue
-        after = (line.text for line in prose.lines[lines[found[1:]] :] if line.text.strip())
+        after = (line.text for line in prose.lines[lines[fence[1:]] :] if line.text.strip())
         if not next(after, "").startswith("#"):
-            message = f'"{found.word}" begins with its title, such as ## Answer'
-            yield Problem(found.path, found.line, message)
+            message = f'"{fence.text}" begins with its title, such as ## Answer'
+            yield Problem(fence.path, fence.line, message)
 
 
 def _swallowed(prose: Prose) -> Iterator[Problem]:
     """Report divs that open right below a paragraph, as Pandoc reads their fence as its text."""
     above = {line[1:]: before.text.strip() for before, line in pairwise(prose.lines)}
-    for _, found in prose.opening_divs():
-        text = above.get(found[1:], "")
+    for _, fence in prose.opening_divs():
+        text = above.get(fence[1:], "")
         if text and not text.startswith((":::", "#", "<!--")):
-            yield Problem(found.path, found.line, f'"{found.word}" needs a blank line above it')
+            yield Problem(fence.path, fence.line, f'"{fence.text}" needs a blank line above it')
 
 
 def _open_formulas(prose: Prose) -> Iterator[Problem]:
     for match in _OPEN_FORMULA.finditer(prose.prose):
         message = 'the formula that begins with "$$" is never closed, or only after a blank line'
-        yield Problem(*prose.place(match.start()), message)
+        yield Problem(*prose.location(match.start()), message)
 
 
 def _unresolved(prose: Prose, index: SiteIndex) -> Iterator[Problem]:

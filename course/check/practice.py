@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from course.problems import Problem
-from course.render.read.markdown import Attributes, Found, Prose
+from course.render.read.markdown import Attributes, Prose, Span
 from course.render.read.page_source import Cell, Page
 
 KINDS = {"prediction": "predict-word", "bug-hunt": "bug-word"}
@@ -17,10 +17,10 @@ _RIGHT = re.compile(r'data-right="(\d+)"')
 
 @dataclass
 class _Question:
-    """The parts of a ``::: {.prediction}`` or ``::: {.bug-hunt}`` that were read so far."""
+    """A ``::: {.prediction}`` or ``::: {.bug-hunt}``, filled while its lines are parsed."""
 
     kind: str
-    found: Found
+    fence: Span
     ids: list[str]
     depth: int
     answer_depth: int | None = None
@@ -35,7 +35,7 @@ class _Question:
 
     def mistakes(self) -> Iterator[str]:
         choices, reasons = map(len, self.lists)
-        right = _RIGHT.search(self.found.word)
+        right = _RIGHT.search(self.fence.text)
         if not self.ids:
             yield f"needs a name to keep its answer under, such as #{KINDS[self.kind]}"
         if not right:
@@ -59,7 +59,7 @@ def practice_mistakes(page: Page) -> Iterator[Problem]:
     for question in _questions(page):
         for message in question.mistakes():
             name = question.kind.replace("-", " ")
-            yield Problem(question.found.path, question.found.line, f"the {name} {message}")
+            yield Problem(question.fence.path, question.fence.line, f"the {name} {message}")
 
 
 def _questions(page: Page) -> Iterator[_Question]:
@@ -69,13 +69,13 @@ def _questions(page: Page) -> Iterator[_Question]:
             if question and block.language == "python":
                 question.cells[question.part].append(block.source)
             continue
-        for given, found in _outline(block):
-            if isinstance(given, str):
+        for item, span in _outline(block):
+            if isinstance(item, str):
                 if question and depth <= question.depth + 1:
-                    question.lists[question.part].append(given)
-            elif given:
+                    question.lists[question.part].append(item)
+            elif item:
                 depth += 1
-                question = _opened(question, given, found, depth)
+                question = _opened(question, item, span, depth)
             else:
                 depth -= 1
                 if question and depth < question.depth:
@@ -85,20 +85,20 @@ def _questions(page: Page) -> Iterator[_Question]:
                     question.answer_depth = None
 
 
-def _outline(block: Prose) -> list[tuple[Attributes | str | None, Found]]:
+def _outline(block: Prose) -> list[tuple[Attributes | str | None, Span]]:
     """List the fences of divs and the numbers of top-level lists, in the page's order."""
-    numbers = ((match[1], Found(match[0], *place)) for match, *place in block.each(_NUMBERED))
+    numbers = ((match[1], Span(match[0], *location)) for match, *location in block.each(_NUMBERED))
     order = {line[1:]: index for index, line in enumerate(block.lines)}
     return sorted([*block.divs(), *numbers], key=lambda one: order[one[1][1:]])
 
 
 def _opened(
-    question: _Question | None, given: Attributes, found: Found, depth: int
+    question: _Question | None, attributes: Attributes, fence: Span, depth: int
 ) -> _Question | None:
     if question is None:
-        kind = next((name for name in given.classes if name in KINDS), None)
-        return _Question(kind, found, given.ids, depth) if kind else None
-    if "answer" in given.classes and depth == question.depth + 1:
+        kind = next((name for name in attributes.classes if name in KINDS), None)
+        return _Question(kind, fence, attributes.ids, depth) if kind else None
+    if "answer" in attributes.classes and depth == question.depth + 1:
         question.answers += 1
         question.answer_depth = depth
     return question

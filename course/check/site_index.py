@@ -9,7 +9,7 @@ from functools import cached_property
 
 from course.render.ojs.modules import Modules
 from course.render.read.glossary import Glossary, read_glossary
-from course.render.read.markdown import Found
+from course.render.read.markdown import Span
 from course.render.read.page_source import Cell, Page
 from course.render.read.project import Project
 
@@ -56,15 +56,15 @@ class SiteIndex:
 
 def anchors(page: Page) -> set[str]:
     headings = {name for block in page.prose for name, _ in block.headings()}
-    return headings | {found.word for found in labels(page)}
+    return headings | {label.text for label in labels(page)}
 
 
-def labels(page: Page) -> Iterator[Found]:
+def labels(page: Page) -> Iterator[Span]:
     """Yield the labels and ids that the author wrote, in the order of the page."""
     for block in page.blocks:
         if isinstance(block, Cell):
             if block.label:
-                yield Found(block.label, block.path, block.line_of("label"))
+                yield Span(block.label, block.path, block.line_of("label"))
             continue
-        for attributes, found in [*block.attributes(), *block.opening_divs()]:
-            yield from (Found(name, *found[1:]) for name in attributes.ids)
+        for attributes, span in [*block.attributes(), *block.opening_divs()]:
+            yield from (Span(name, *span[1:]) for name in attributes.ids)

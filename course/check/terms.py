@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from course.problems import Problem, unknown
 from course.render.read.glossary import FILE, Glossary
-from course.render.read.markdown import Found, Prose
+from course.render.read.markdown import Prose, Span
 from course.render.read.page_source import Page
 
 _MARK = re.compile(r"\[([^\[\]]*)\]\{([^{}\n]*\.term(?![\w-])[^{}\n]*)\}")
@@ -28,7 +28,7 @@ class Mark(NamedTuple):
 
 
 def lost_lessons(glossary: Glossary, anchors: dict[str, set[str]]) -> Iterator[Problem]:
-    """Report entries whose lesson isn't there; ``anchors`` has the places of each page."""
+    """Report entries whose lesson is missing; ``anchors`` has the anchors of each page."""
     for term, entry in glossary.entries.items():
         if "lesson" not in entry:
             continue
@@ -48,18 +48,18 @@ def unknown_terms(page: Page, glossary: Glossary) -> Iterator[Problem]:
     for prose in page.prose:
         for mark in _marks(prose):
             if not glossary.term_of(mark.name):
-                place = prose.place(mark.start)
-                yield Problem(*place, unknown("term of glossary.yml", mark.name, glossary.terms))
+                location = prose.location(mark.start)
+                yield Problem(*location, unknown("term of glossary.yml", mark.name, glossary.terms))
 
 
 def uses_before_marks(page: Page, glossary: Glossary) -> Iterator[Problem]:
     """Report terms that the page's open text uses before, or without, their mark.
 
-    Asked only of a page that has a mark. Closed boxes, headings, code, formulas and links don't
-    count, nor do terms with ``checked: false``.
+    Only pages with a mark are checked. Closed boxes, headings, code, formulas, links and terms
+    with ``checked: false`` don't count.
     """
     seen: set[str | None] = set()
-    uses: list[Found] = []
+    uses: list[Span] = []
     closed: list[bool] = []
     has_mark = False
     for prose in page.prose:
@@ -74,7 +74,7 @@ def uses_before_marks(page: Page, glossary: Glossary) -> Iterator[Problem]:
         for start, is_mark, word in sorted(events):
             term = glossary.term_of(word)
             if not is_mark and term not in seen and glossary.is_checked(term):
-                uses.append(Found(word, *prose.place(start)))
+                uses.append(Span(word, *prose.location(start)))
             if is_mark or glossary.is_checked(term):
                 seen.add(term)
     for word, path, line in uses if has_mark else ():
@@ -95,7 +95,7 @@ def open_text(prose: Prose, closed: list[bool]) -> str:
     for pattern in (_LINK, _BRACES, _HEADING, _CITATION):
         text = pattern.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), text)
     lines = text.split("\n")
-    fences = {found[1:]: attributes for attributes, found in prose.divs()}
+    fences = {fence[1:]: attributes for attributes, fence in prose.divs()}
     for index, line in enumerate(prose.lines):
         attributes = fences.get(line[1:])
         if attributes:

@@ -48,9 +48,9 @@ def main(folder: str, module: str, file: str, seed: str, *names: str) -> None:
         loaded = _guarded(partial(_load, learner, file), file, stuck)
         print(json.dumps(loaded.as_dict()), file=outcomes, flush=True)
         for name in names if loaded.status == PASSED else ():
-            examined = partial(examine, tasks[name], getattr(learner, name), int(seed), file)
-            done = _guarded(examined, file, stuck)
-            print(json.dumps(done.as_dict()), file=outcomes, flush=True)
+            examination = partial(examine, tasks[name], getattr(learner, name), int(seed), file)
+            outcome = _guarded(examination, file, stuck)
+            print(json.dumps(outcome.as_dict()), file=outcomes, flush=True)
 
 
 def _load(learner: types.ModuleType, file: str) -> Outcome:

@@ -40,8 +40,8 @@ def difference(expected: Any, got: Any, absolute: float = ABSOLUTE) -> str | Non
         if not isinstance(got, tuple | list) or len(got) != len(expected):
             return f"return {len(expected)} values, not {kind(got)}"
         pairs = zip(expected, got, strict=True)
-        found = (difference(e, g, absolute) for e, g in pairs)
-        return next((d for d in found if d is not None), None)
+        differences = (difference(e, g, absolute) for e, g in pairs)
+        return next((d for d in differences if d is not None), None)
     if expected is None or isinstance(expected, str | bool):
         if not isinstance(got, str | bool | None):
             return f"return {expected!r} or its like, not {kind(got)}"
@@ -54,18 +54,18 @@ def _are_numbers(expected: tuple | list, got: np.ndarray) -> bool:
 
 
 def _difference_of_arrays(expected: np.ndarray, got: Any, absolute: float) -> str | None:
-    found = as_array(got)
+    array = as_array(got)
     wanted = f"an array {expected.shape}" if expected.shape else "a number"
-    if found is None:
+    if array is None:
         return f"return {wanted}, not {kind(got)}"
-    if found.shape != expected.shape:
-        return f"the shape must be {expected.shape}, not {found.shape}"
-    if (expected.dtype == bool) != (found.dtype == bool):
-        return f"return {'bool' if expected.dtype == bool else 'numbers'}, not {found.dtype}"
+    if array.shape != expected.shape:
+        return f"the shape must be {expected.shape}, not {array.shape}"
+    if (expected.dtype == bool) != (array.dtype == bool):
+        return f"return {'bool' if expected.dtype == bool else 'numbers'}, not {array.dtype}"
     if expected.dtype.kind in "biu":  # a count that is off by one is wrong, however large
-        return None if (expected == found).all() else ""
+        return None if (expected == array).all() else ""
     # NaN equals NaN, so that a usual mistake that gives NaN is recognised.
-    alike = np.allclose(found, expected, rtol=RELATIVE, atol=absolute, equal_nan=True)
+    alike = np.allclose(array, expected, rtol=RELATIVE, atol=absolute, equal_nan=True)
     return None if alike else ""
 
 

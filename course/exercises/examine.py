@@ -13,7 +13,7 @@ from typing import Any
 from course.problems import Problem
 
 from .compare import as_array, difference, plain, same, show
-from .learner import shown
+from .learner import display_path
 from .memory import held_by
 from .task import Task
 
@@ -36,28 +36,28 @@ def examine(task: Task, answer: Callable[..., Any], seed: int, path: str = "") -
 
     cases = list(task.cases(seed))
     got: list[Any] = []
-    warned: list[list[warnings.WarningMessage]] = []
+    warned_by_case: list[list[warnings.WarningMessage]] = []
     for inputs in cases:
-        given = copy.deepcopy(inputs)
-        _spoil_freed_memory(given)
+        arguments = copy.deepcopy(inputs)
+        _spoil_freed_memory(arguments)
         try:
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")
-                got.append(plain(answer(*given)))
-            warned.append(caught)
+                got.append(plain(answer(*arguments)))
+            warned_by_case.append(caught)
         except Exception as error:
             return Outcome(FAILED, describe_error(error, path), _case(task, inputs))
-        if (name := _overwritten(task, given, inputs)) is not None:
+        if (name := _overwritten(task, arguments, inputs)) is not None:
             message = f"it changes `{name}`, which the caller still needs: compute into a new array"
             return Outcome(FAILED, message, _case(task, inputs, got[-1]))
     with np.errstate(all="ignore"):
-        for inputs, value, caught in zip(cases, got, warned, strict=True):
+        for inputs, value, caught in zip(cases, got, warned_by_case, strict=True):
             if (complaint := _complaint(task, inputs, value)) is not None:
                 message = _named_mistake(task, cases, got) or complaint
                 if caught and not message:
                     message = _warning("it warns", caught[0], path)
                 return Outcome(FAILED, message, _case(task, inputs, value))
-        for inputs, value, caught in zip(cases, got, warned, strict=True):
+        for inputs, value, caught in zip(cases, got, warned_by_case, strict=True):
             if task.silent and caught:
                 message = _warning("right, but it warns", caught[0], path)
                 return Outcome(FAILED, message, _case(task, inputs, value))
@@ -69,36 +69,36 @@ def examine(task: Task, answer: Callable[..., Any], seed: int, path: str = "") -
     return Outcome(PASSED)
 
 
-def _spoil_freed_memory(given: tuple) -> None:
+def _spoil_freed_memory(arguments: tuple) -> None:
     """Fill freed memory with NaN, so that numbers that an answer leaves unset aren't 0 by luck.
 
-    NumPy hands freed memory of the same size out again: `np.log2(w, where=w > 0)` without `out`.
+    NumPy reuses freed memory of the same size: `np.log2(w, where=w > 0)` without `out`.
     """
     import numpy as np
 
-    for value in given:
+    for value in arguments:
         if isinstance(value, np.ndarray):
             spoiled = [np.full(value.shape, np.nan) for _ in range(8)]
             del spoiled
 
 
-def _overwritten(task: Task, given: tuple, inputs: tuple) -> str | None:
-    """Return the first argument of numbers that the answer has changed in place, or None."""
-    for name, now, before in zip(task.arguments, given, inputs, strict=True):
+def _overwritten(task: Task, arguments: tuple, inputs: tuple) -> str | None:
+    """Return the name of the first numeric argument that the answer changed in place, or None."""
+    for name, now, before in zip(task.arguments, arguments, inputs, strict=True):
         if as_array(before) is not None and difference(plain(before), now, absolute=0) is not None:
             return name
     return None
 
 
 def _complaint(task: Task, inputs: tuple, got: Any) -> str | None:
-    expected = _returned(task.solution, inputs)
-    found = difference(expected, got, task.absolute)
-    if found or not task.judge:  # a judge is asked for numbers alone, in the solution's form
-        return found
+    expected = _call(task.solution, inputs)
+    complaint = difference(expected, got, task.absolute)
+    if complaint or not task.judge:  # a judge compares only numbers, in the solution's form
+        return complaint
     return task.judge(as_array(got), *copy.deepcopy(inputs))
 
 
-def _returned(formula: Callable[..., Any], inputs: tuple) -> Any:
+def _call(formula: Callable[..., Any], inputs: tuple) -> Any:
     return formula(*copy.deepcopy(inputs))
 
 
@@ -107,7 +107,7 @@ def _named_mistake(task: Task, cases: list[tuple], got: list[Any]) -> str | None
     for message, wrong in task.mistakes.items():
         try:
             pairs = zip(cases, got, strict=True)
-            if all(same(_returned(wrong, inputs), value) for inputs, value in pairs):
+            if all(same(_call(wrong, inputs), value) for inputs, value in pairs):
                 return message
         except Exception:  # a wrong formula may fail on some inputs
             continue
@@ -120,12 +120,16 @@ def describe_error(error: BaseException, path: str) -> str:
     if isinstance(error, SystemExit):
         what = "it called exit"
     own = [f for f in traceback.extract_tb(error.__traceback__) if f.filename == path]
-    return str(Problem(shown(Path(path)), own[-1].lineno, what)) if own else what
+    return str(Problem(display_path(Path(path)), own[-1].lineno, what)) if own else what
 
 
-def _warning(what: str, said: warnings.WarningMessage, path: str) -> str:
-    what = f"{what}: {said.message}"
-    return str(Problem(shown(Path(path)), said.lineno, what)) if said.filename == path else what
+def _warning(what: str, warning: warnings.WarningMessage, path: str) -> str:
+    what = f"{what}: {warning.message}"
+    return (
+        str(Problem(display_path(Path(path)), warning.lineno, what))
+        if warning.filename == path
+        else what
+    )
 
 
 def _case(task: Task, inputs: tuple, *got: Any) -> dict[str, str]:
@@ -134,7 +138,7 @@ def _case(task: Task, inputs: tuple, *got: Any) -> dict[str, str]:
         return parts
     if task.judge:
         return parts | {"got": show(got[0])}
-    expected = _returned(task.solution, inputs)
+    expected = _call(task.solution, inputs)
     same_text = show(expected) == show(got[0])  # a difference that is smaller than what is shown
     digits = 12 if same_text else 3
     return parts | {"expected": show(expected, digits), "got": show(got[0], digits)}

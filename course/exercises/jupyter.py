@@ -14,7 +14,7 @@ from course.problems import Problem
 from . import learner
 from .child import LIMIT
 from .examine import FAILED, Outcome, describe_error, examine
-from .report import report, tell  # here, so that a notebook's archive has them
+from .report import print_outcome, report  # here, so that a notebook's archive has them
 from .task import tasks_of
 
 
@@ -26,12 +26,12 @@ def exercise(
         if answer is None:
             report(module, seed=seed)
         else:
-            tell(answer.__name__, _examined(module, answer, seed))
+            print_outcome(answer.__name__, _examine(module, answer, seed))
     except Problem as problem:
         print(problem)
 
 
-def _examined(module: str, answer: Callable[..., Any], seed: int | None) -> Outcome:
+def _examine(module: str, answer: Callable[..., Any], seed: int | None) -> Outcome:
     learner.file_of(module)
     tasks = tasks_of(module)
     if answer.__name__ not in tasks:

@@ -21,27 +21,29 @@ def show_exercises(
     path = learner.file_of(module)
     tasks = tasks_of(module)
     try:
-        written = learner.read(path)
+        functions = learner.read(path)
     except Problem as problem:  # a learner's syntax error must not stop the render
         show_markdown(f"```text\n{problem}\n```")
         return
     parts = []
     if not only:
-        parts.append(f"Complete the functions in `{learner.shown(path)}`, and check them with:")
+        parts.append(
+            f"Complete the functions in `{learner.display_path(path)}`, and check them with:"
+        )
         parts.append(f"```bash\npython3 -m course exercise {module}\n```")
     names = [name for name in tasks if name in (only or tasks) and name not in without]
-    parts += [_exercise(tasks[name], written[name]) for name in names if name in written]
+    parts += [_exercise(tasks[name], functions[name]) for name in names if name in functions]
     show_markdown("\n\n".join(parts))
 
 
-def _exercise(task: Task, written: learner.Written) -> str:
+def _exercise(task: Task, function: learner.Function) -> str:
     hints = [_folded(f"Hint {n}", hint) for n, hint in enumerate(task.hints, 1)]
     solution = f"```python\n{task.source}\n```\n\n{task.why}"
     return "\n\n".join([
         f'<div class="exercise" id="exercise-{task.name}">',
-        f"### {written.title}",
-        f"```python\n{written.signature}\n```",
-        written.text,
+        f"### {function.title}",
+        f"```python\n{function.signature}\n```",
+        function.text,
         *hints,
         _folded("Solution", solution),
         "</div>",

@@ -15,7 +15,7 @@ from .examine import FAILED, NOT_STARTED, PASSED, Outcome
 from .run import check
 from .task import Task, tasks_of
 
-_NOTES = learner.ROOT / ".course" / "exercises.json"  # number of hints given, and last outcomes
+_NOTES = learner.ROOT / ".course" / "exercises.json"  # each task's number of hints and last outcome
 
 
 def report(module: str, *, seed: int | None = None, path: Path | None = None) -> bool:
@@ -23,15 +23,15 @@ def report(module: str, *, seed: int | None = None, path: Path | None = None) ->
     path = path or learner.file_of(module)
     seed = random.randrange(100_000) if seed is None else seed
     outcomes = check(module, path, seed)
-    written = learner.read(path)
+    functions = learner.read(path)
     _note(module, outcomes={name: outcome.status for name, outcome in outcomes.items()})
-    print(f"{learner.shown(path)}  (--seed {seed} repeats this run)\n")
+    print(f"{learner.display_path(path)}  (--seed {seed} repeats this run)\n")
     for name, outcome in outcomes.items():
-        tell(name, outcome, written[name].title if name in written else "")
+        print_outcome(name, outcome, functions[name].title if name in functions else "")
     return _summary(module, outcomes)
 
 
-def tell(name: str, outcome: Outcome, title: str = "") -> None:
+def print_outcome(name: str, outcome: Outcome, title: str = "") -> None:
     print(f"{outcome.status:12} {name}  {title}".rstrip())
     print(*_details(outcome), "", sep="\n")
 
@@ -61,19 +61,19 @@ def _next(outcomes: dict[str, Any]) -> str:
     """Return the task to work on next: the first that failed, or else the first not started."""
     status = {name: getattr(outcome, "status", outcome) for name, outcome in outcomes.items()}
     for wanted in (FAILED, NOT_STARTED):
-        if found := next((name for name, s in status.items() if s == wanted), None):
-            return found
+        if task := next((name for name, s in status.items() if s == wanted), None):
+            return task
     return next(iter(status))
 
 
 def hint(module: str, name: str | None = None) -> None:
-    """Print the hints so far and the next; after the last, the command for the solution."""
+    """Print the earlier hints and the next; after the last, the command for the solution."""
     task = _task(module, name)
-    given = _notes().get(module, {}).get("hints", {}).get(task.name, 0)
-    count = min(given + 1, len(task.hints))
+    before = _notes().get(module, {}).get("hints", {}).get(task.name, 0)
+    count = min(before + 1, len(task.hints))
     for number, text in enumerate(task.hints[:count], 1):
         print(f"Hint {number} of {len(task.hints)} for {task.name}: {text}")
-    if given >= len(task.hints):
+    if before >= len(task.hints):
         print(f"No more hints: python3 -m course exercise {module} {task.name} --solution")
     _note(module, hints={task.name: count})
 
@@ -101,12 +101,12 @@ def progress() -> None:
 def _states(module: str) -> dict[str, str]:
     last = _notes().get(module, {}).get("outcomes", {})
     try:
-        written = learner.read(learner.file_of(module))
+        functions = learner.read(learner.file_of(module))
     except Problem as problem:
         return {name: str(problem).splitlines()[0] for name in tasks_of(module)}
-    waiting = {name for name, one in written.items() if one.waiting}
+    unstarted = {name for name, function in functions.items() if function.dots_line}
     return {
-        name: NOT_STARTED if name in waiting else last.get(name, "not checked")
+        name: NOT_STARTED if name in unstarted else last.get(name, "not checked")
         for name in tasks_of(module)
     }
 

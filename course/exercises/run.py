@@ -16,7 +16,7 @@ from course.problems import Problem
 
 from .child import LIMIT
 from .examine import FAILED, NOT_STARTED, PASSED, Outcome
-from .learner import ROOT, read, shown
+from .learner import ROOT, display_path, read
 from .task import tasks_of
 
 _TO_START = 60.0  # seconds for starting the process, torch on a slow disk included
@@ -24,20 +24,22 @@ _TO_START = 60.0  # seconds for starting the process, torch on a slow disk inclu
 
 def check(module: str, path: Path, seed: int) -> dict[str, Outcome]:
     """Return the outcome of each task by name. Raises: Problem if the file can't run at all."""
-    written = read(path)
-    done: dict[str, Outcome] = {}
+    functions = read(path)
+    outcomes: dict[str, Outcome] = {}
     to_run = []
     for name in tasks_of(module):
-        if name not in written:
-            done[name] = Outcome(FAILED, f"there is no function {name} in {shown(path)} any more")
-        elif line := written[name].waiting:
-            done[name] = Outcome(NOT_STARTED, f'its "..." is still in line {line}')
+        if name not in functions:
+            outcomes[name] = Outcome(
+                FAILED, f"there is no function {name} in {display_path(path)} any more"
+            )
+        elif line := functions[name].dots_line:
+            outcomes[name] = Outcome(NOT_STARTED, f'its "..." is still in line {line}')
         else:
             to_run.append(name)
     while to_run:  # one process for all, and a new one after an answer that ends it
         for outcome in _run(module, path, seed, to_run):
-            done[to_run.pop(0)] = outcome
-    return {name: done[name] for name in tasks_of(module)}
+            outcomes[to_run.pop(0)] = outcome
+    return {name: outcomes[name] for name in tasks_of(module)}
 
 
 def _run(module: str, path: Path, seed: int, names: list[str]) -> list[Outcome]:
@@ -45,22 +47,22 @@ def _run(module: str, path: Path, seed: int, names: list[str]) -> list[Outcome]:
     with TemporaryDirectory() as folder:
         command = [sys.executable, "-m", "course.exercises.child", folder, module, str(path)]
         most = _TO_START + (LIMIT + 1) * (len(names) + 1)
-        killed = not _ends_within(most, [*command, str(seed), *names])
+        timed_out = not _ends_within(most, [*command, str(seed), *names])
         stuck = _text(folder, "stuck")
         loaded, *outcomes = [
             Outcome(**json.loads(line)) for line in _text(folder, "outcomes").splitlines()
-        ] or [Outcome(FAILED, _why_it_ended(stuck, path, killed))]
+        ] or [Outcome(FAILED, _why_it_ended(stuck, path, timed_out))]
     if loaded.status != PASSED:
         raise Problem(loaded.message, None, "no task could be checked" + _after(loaded.printed))
     if len(outcomes) < len(names):
-        outcomes.append(Outcome(FAILED, _why_it_ended(stuck, path, killed)))
+        outcomes.append(Outcome(FAILED, _why_it_ended(stuck, path, timed_out)))
     return outcomes
 
 
 def _ends_within(seconds: float, command: list[str]) -> bool:
-    """Run ``command``; end it after ``seconds``, and in any case what an answer started in it.
+    """Run ``command`` for at most ``seconds``; then kill every process that an answer started.
 
-    What was started is found by its process group, which Windows doesn't have.
+    Kills the process group; Windows has none.
     """
     silent = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.DEVNULL)
     process = subprocess.Popen(
@@ -79,12 +81,14 @@ def _ends_within(seconds: float, command: list[str]) -> bool:
         process.wait()
 
 
-def _why_it_ended(stuck: str, path: Path, killed: bool) -> str:
+def _why_it_ended(stuck: str, path: Path, timed_out: bool) -> str:
     lines = re.findall(rf'File "{re.escape(str(path))}", line (\d+)', stuck)
-    if stuck or killed:
+    if stuck or timed_out:
         line = int(lines[0]) if lines else None
-        return str(Problem(shown(path), line, f"stopped here: still running after {LIMIT:g} s"))
-    return f"{shown(path)}: it ended the process (a crash, os._exit, or out of memory)"
+        return str(
+            Problem(display_path(path), line, f"stopped here: still running after {LIMIT:g} s")
+        )
+    return f"{display_path(path)}: it ended the process (a crash, os._exit, or out of memory)"
 
 
 def _environment() -> dict[str, str]:

@@ -19,7 +19,7 @@ SIZES = range(1, 9)
 class Task:
     """A task; ``solution`` has the name and the arguments of the function in exercises/mNN.py.
 
-    An answer is right if it returns the same as ``solution``. Where several answers are right,
+    An answer is right if it returns the same as ``solution``. If several answers are right,
     ``judge(got, *inputs)`` decides on an array of the solution's shape: it returns the mistake as
     a sentence, or None.
     """

@@ -1,4 +1,4 @@
-"""Send values from Python cells to OJS cells, and show a widget's form from before it runs."""
+"""Send values from Python cells to OJS cells, and show a widget's fallback until it runs."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def static_form(
 ) -> None:
     """Show a widget's default state as a sentence and a small table.
 
-    It stands in the page until the widget takes its place, and stays in print, without
-    JavaScript and in Jupyter. Floats are shown with two decimals.
+    The widget replaces it once it runs; it stays in print, without JavaScript and in Jupyter.
+    Floats are shown with two decimals.
 
     Its numbers are those of the widget: tests look for each in what was published and in the
     widget's model. ``computed`` declares others that the cell computes of what it published.
@@ -58,24 +58,26 @@ def show_table(columns: Iterable[str], rows: Iterable[Iterable[Any]]) -> None:
 
 
 def show_source(function: Any, *lines: str) -> None:
-    """Show a function's source as code: the whole of it, or the lines that start as given.
+    """Show a function's source as code: the whole of it, or one line for each start in ``lines``.
 
-    Raises: ValueError for a start that no line, or more than one, has. So what a page shows
-        of a module is what stands there.
+    So a page always shows the module's present code.
+    Raises: ValueError for a start that no line, or more than one, has.
     """
     source = textwrap.dedent(inspect.getsource(function))
     if lines:
-        found = [[line for line in source.splitlines() if line.lstrip().startswith(start)]
+        matches = [[line for line in source.splitlines() if line.lstrip().startswith(start)]
                  for start in lines]  # fmt: skip
-        for start, there in zip(lines, found, strict=True):
-            if len(there) != 1:
-                raise ValueError(f"{len(there)} lines of {function.__name__} start with {start!r}")
-        source = "\n".join(line.strip() for (line,) in found)
+        for start, of_start in zip(lines, matches, strict=True):
+            if len(of_start) != 1:
+                raise ValueError(
+                    f"{len(of_start)} lines of {function.__name__} start with {start!r}"
+                )
+        source = "\n".join(line.strip() for (line,) in matches)
     show_markdown(f"```python\n{source.rstrip()}\n```\n")
 
 
 def plain(value: Any, path: str) -> Any:
-    """Convert ``value`` to JSON's types; errors name ``path``, its place in the published value."""
+    """Convert ``value`` to JSON's types; errors name ``path`` in the published value."""
     if hasattr(value, "tolist"):
         value = value.tolist()
     if value is None or isinstance(value, bool | int | str):
@@ -105,7 +107,7 @@ def show_markdown(text: str) -> None:
 def table(rows: Iterable[Iterable[Any]], *, by_content: bool = False) -> str:
     """Write ``rows`` as Markdown, the first as header.
 
-    Where a line is long, Pandoc makes columns as wide as their dashes: ``by_content``.
+    ``by_content`` sizes the dashes, by which Pandoc divides the width of long lines.
     """
     cells = [[_cell(value) for value in row] for row in rows]
     columns = zip(*cells, strict=True)
@@ -117,10 +119,10 @@ def table(rows: Iterable[Iterable[Any]], *, by_content: bool = False) -> str:
 
 def _share(column: Iterable[str]) -> int:
     """Count the letters of a column's longest cell, and at least those of its longest word."""
-    # What a reader sees: links without their addresses, code without its marks.
-    shown = [re.sub(r"\[([^\]]*)\]\([^)]*\)|`", r"\1", cell) for cell in column]
-    word = max(len(word) for cell in shown for word in (cell.split() or [""]))
-    return min(max(*map(len, shown), word + 3), WIDEST)
+    # Links without their addresses, code without its marks.
+    texts = [re.sub(r"\[([^\]]*)\]\([^)]*\)|`", r"\1", cell) for cell in column]
+    word = max(len(word) for text in texts for word in (text.split() or [""]))
+    return min(max(*map(len, texts), word + 3), WIDEST)
 
 
 def _whole(cell: str) -> str:
@@ -130,7 +132,7 @@ def _whole(cell: str) -> str:
 
 
 def _numbers(value: Any) -> list[float]:
-    """All numbers of nested lists and tensors, rounded; strings are passed over."""
+    """Return all numbers of nested lists and tensors, rounded; skip strings."""
     if hasattr(value, "tolist"):
         value = value.tolist()
     if isinstance(value, list | tuple):

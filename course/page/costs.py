@@ -254,13 +254,13 @@ def cache_bytes(
 ) -> float:
     """Keys and values of ``tokens`` tokens in all layers, for each text of the batch.
 
-    ``window``: the most tokens that are kept, if old ones are dropped.
+    ``window``: the most tokens in the cache, if old ones are dropped.
     """
     if tokens < 0:
         raise ValueError(f"tokens must be at least 0, got {tokens}")
     check_counts(batch=batch, **({} if window is None else {"window": window}))
-    kept = tokens if window is None else min(tokens, window)
-    return batch * kept * model.layers * 2 * model.kv_dim * number_bytes
+    cached = tokens if window is None else min(tokens, window)
+    return batch * cached * model.layers * 2 * model.kv_dim * number_bytes
 
 
 def map_bytes(

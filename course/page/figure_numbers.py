@@ -23,7 +23,7 @@ from matplotlib.ticker import LogFormatter, ScalarFormatter
 
 from course.page.cell_output import table
 
-MOST_PLACES = 16  # of a line, in a table
+MOST_ROWS = 16  # of a line, in a table
 MOST_CELLS = 400  # of all maps of a figure; above it a table has only the largest of each row
 LARGEST = 3
 _STYLES = {"-": "line", "--": "dashed line", "-.": "dashed line", ":": "dotted line"}
@@ -34,7 +34,7 @@ _Look = tuple[tuple[float, float, float], str]  # the colour and the line's styl
 
 @dataclass
 class _Series:
-    """What is drawn in one look: values by place. Dots and bands are the spread about a line."""
+    """The values of one look, by x. Dots and bands are the spread about a line."""
 
     name: str
     is_named: bool = False
@@ -42,21 +42,21 @@ class _Series:
     spread: dict[float, list[float]] = field(default_factory=lambda: defaultdict(list))
 
     @property
-    def places(self) -> set[float]:
+    def positions(self) -> set[float]:
         return {*self.values, *self.spread}
 
-    def at(self, place: float) -> str:
-        value, spread = _range(self.values.get(place, [])), _range(self.spread.get(place, []))
-        if place in self.values and place in self.spread and value != spread:
+    def at(self, x: float) -> str:
+        value, spread = _range(self.values.get(x, [])), _range(self.spread.get(x, []))
+        if x in self.values and x in self.spread and value != spread:
             return f"{value} ({spread})"
-        return value if place in self.values else spread
+        return value if x in self.values else spread
 
 
 def numbers_of(figure: Figure) -> str:
-    """Return a table for each map, each histogram, and all that a panel draws at equal places.
+    """Return a table for each map, each histogram, and each group of series with the same x.
 
-    Lines have at most ``MOST_PLACES`` rows; several values at one place become a range. "" if the
-    figure has nothing of the kind.
+    Lines have at most ``MOST_ROWS`` rows; several values at one x become a range. "" if the
+    figure has none of these.
     """
     tables = [
         f"{table(rows)}\n\n: {'; '.join(filter(None, about)) or 'the numbers'}\n"
@@ -90,9 +90,9 @@ def _tables(axes: Axes, figure: Figure) -> Iterator[tuple[Any, ...]]:
 
 
 def _title(axes: Axes, figure: Figure) -> tuple[str, ...]:
-    place, grid = axes.get_subplotspec(), ""
-    if place and len(figure.axes) > 1 and (place.get_gridspec().nrows > 1 or not axes.get_title()):
-        grid = f"row {place.rowspan.start + 1}, column {place.colspan.start + 1}"
+    spec, grid = axes.get_subplotspec(), ""
+    if spec and len(figure.axes) > 1 and (spec.get_gridspec().nrows > 1 or not axes.get_title()):
+        grid = f"row {spec.rowspan.start + 1}, column {spec.colspan.start + 1}"
     return _text(figure.get_suptitle()), grid, _text(axes.get_title())
 
 
@@ -122,7 +122,7 @@ def _largest(row: np.ndarray, names: Sequence[str]) -> str:
 
 def _histogram(axes: Axes, outline: np.ndarray) -> _Rows:
     bins = outline[1 : len(outline) // 2]
-    starts = range(0, len(bins) // 2, ceil(len(bins) / 2 / MOST_PLACES))
+    starts = range(0, len(bins) // 2, ceil(len(bins) / 2 / MOST_ROWS))
     edges = [*bins[::2, 0][starts], bins[-1, 0]]
     counts = np.add.reduceat(bins[::2, 1], starts)
     header = [_text(axes.get_xlabel()) or "values", "how many"]
@@ -132,16 +132,16 @@ def _histogram(axes: Axes, outline: np.ndarray) -> _Rows:
 
 def _lines(axes: Axes, figure: Figure) -> Iterator[tuple[Any, ...]]:
     words = _words(axes.yaxis)
-    lies = bool(words) and not axes.images  # the places are on the y axis
+    is_horizontal = bool(words) and not axes.images  # the positions are on the y axis
     words = words or _words(axes.xaxis)
     xlabel = axes.get_xlabel() or next(
         (panel.get_xlabel() for panel in figure.axes if panel.get_xlabel()), ""
     )
-    across, up = (axes.get_ylabel(), xlabel) if lies else (xlabel, axes.get_ylabel())
+    across, up = (axes.get_ylabel(), xlabel) if is_horizontal else (xlabel, axes.get_ylabel())
     marks = list(_marks(axes))
-    for group in _together(_series(axes, figure, lies, bool(words))):
-        places = sorted(set.union(*(series.places for series in group)))
-        step = ceil(len(places) / MOST_PLACES)
+    for group in _groups(_series(axes, figure, is_horizontal, bool(words))):
+        positions = sorted(set.union(*(series.positions for series in group)))
+        step = ceil(len(positions) / MOST_ROWS)
         thinned = f"one place in {step}, and the last" if step > 1 else ""
         names = [series.name for series in group]
         if len(group) == 1 and not group[0].is_named:
@@ -149,43 +149,43 @@ def _lines(axes: Axes, figure: Figure) -> Iterator[tuple[Any, ...]]:
         header = [_text(name) for name in (across or "place", *names)]
         rows = [
             [_text(words.get(at, "")) or number(at), *(series.at(at) for series in group)]
-            for at in sorted({*places[::step], places[-1]})
+            for at in sorted({*positions[::step], positions[-1]})
         ]
         yield _text(up), thinned, *marks, [header, *rows]
 
 
-def _series(axes: Axes, figure: Figure, lies: bool, has_words: bool) -> list[_Series]:
-    found: dict[_Look, _Series] = {}
+def _series(axes: Axes, figure: Figure, is_horizontal: bool, has_words: bool) -> list[_Series]:
+    by_look: dict[_Look, _Series] = {}
     named = dict(_legends(axes, figure))
-    for drawn, look, kind, points in _drawn(axes):
-        label = str(drawn.get_label())
+    for artist, look, kind, points in _artists(axes):
+        label = str(artist.get_label())
         label = "" if label.startswith("_") else label
         is_spread = kind in ("points", "band")
         if is_spread and not label:  # it belongs to the line of its colour
-            look = next((other for other in found if other[0] == look[0]), look)
-        series = found.setdefault(look, _Series(named.get(look, kind), look in named))
+            look = next((other for other in by_look if other[0] == look[0]), look)
+        series = by_look.setdefault(look, _Series(named.get(look, kind), look in named))
         if label:
             series.name, series.is_named = label, True
-        into = series.spread if is_spread else series.values
+        target = series.spread if is_spread else series.values
         for x, y in np.ma.filled(points.astype(float), np.nan):
-            place, value = (y, x) if lies else (x, y)
-            if not np.isnan(place):
-                into[round(place) if has_words else float(place)].append(value)
-    return [series for series in found.values() if series.places]
+            x, value = (y, x) if is_horizontal else (x, y)
+            if not np.isnan(x):
+                target[round(x) if has_words else float(x)].append(value)
+    return [series for series in by_look.values() if series.positions]
 
 
-def _drawn(axes: Axes) -> Iterator[tuple[Any, _Look, str, np.ndarray]]:
-    """Yield what has places on both axes: it, its look, its kind, and its points."""
+def _artists(axes: Axes) -> Iterator[tuple[Any, _Look, str, np.ndarray]]:
+    """Yield each artist with points on both axes, with its look, its kind and the points."""
     for line in axes.lines:
         if all(line.get_transform().contains_branch_seperately(axes.transData)):
             look = _look(line)
             yield line, look, _STYLES.get(look[1], "dots"), line.get_xydata()
-    for drawn in axes.collections:
-        if isinstance(drawn, PathCollection):
-            yield drawn, _look(drawn), "points", drawn.get_offsets()
-        elif isinstance(drawn, PolyCollection):
-            corners = [path.vertices for path in drawn.get_paths()]
-            yield drawn, _look(drawn), "band", np.concatenate(corners or [np.empty((0, 2))])
+    for artist in axes.collections:
+        if isinstance(artist, PathCollection):
+            yield artist, _look(artist), "points", artist.get_offsets()
+        elif isinstance(artist, PolyCollection):
+            corners = [path.vertices for path in artist.get_paths()]
+            yield artist, _look(artist), "band", np.concatenate(corners or [np.empty((0, 2))])
     for bars in axes.containers:
         if isinstance(bars, BarContainer) and len(bars):
             centres = np.array([bar.get_bbox().intervalx.mean() for bar in bars])
@@ -196,11 +196,11 @@ def _drawn(axes: Axes) -> Iterator[tuple[Any, _Look, str, np.ndarray]]:
             yield bars, _look(bars[0]), "bars", np.column_stack(points)
 
 
-def _look(drawn: Any) -> _Look:
-    if isinstance(drawn, Line2D):
-        return to_rgb(drawn.get_color()), str(drawn.get_linestyle())
-    colors = np.atleast_2d(drawn.get_facecolor())
-    return to_rgb(colors[0] if colors.size else drawn.get_edgecolor()[0]), ""
+def _look(artist: Any) -> _Look:
+    if isinstance(artist, Line2D):
+        return to_rgb(artist.get_color()), str(artist.get_linestyle())
+    colors = np.atleast_2d(artist.get_facecolor())
+    return to_rgb(colors[0] if colors.size else artist.get_edgecolor()[0]), ""
 
 
 def _legends(axes: Axes, figure: Figure) -> Iterator[tuple[_Look, str]]:
@@ -219,8 +219,8 @@ def _marks(axes: Axes) -> Iterator[str]:
             crossing.setdefault(f"level line{name}", []).append(number(line.get_ydata()[0]))
         elif in_data == (True, False):
             crossing.setdefault(f"upright line{name}", []).append(number(line.get_xdata()[0]))
-    for name, places in crossing.items():
-        yield f"{name} at {' and '.join(places)}"
+    for name, positions in crossing.items():
+        yield f"{name} at {' and '.join(positions)}"
     for patch in axes.patches:
         in_data = patch.get_transform().contains_branch_seperately(axes.transData)
         if isinstance(patch, Rectangle) and in_data == (True, False):
@@ -228,11 +228,11 @@ def _marks(axes: Axes) -> Iterator[str]:
             yield f"shaded from {number(low)} to {number(high)}"
 
 
-def _together(found: Iterable[_Series]) -> list[list[_Series]]:
-    """Group what has the same places, or some of them: it stands in one table."""
+def _groups(all_series: Iterable[_Series]) -> list[list[_Series]]:
+    """Group series for a table each: a group shares the positions of its longest."""
     groups: list[list[_Series]] = []
-    for series in sorted(found, key=lambda series: -len(series.places)):
-        fitting = (group for group in groups if series.places <= group[0].places)
+    for series in sorted(all_series, key=lambda series: -len(series.positions)):
+        fitting = (group for group in groups if series.positions <= group[0].positions)
         group = next(fitting, None)
         if group:
             group.append(series)
@@ -242,7 +242,7 @@ def _together(found: Iterable[_Series]) -> list[list[_Series]]:
 
 
 def _ticks(axis: Axis) -> dict[float, str]:
-    """Return the labels that were given to an axis by hand, by place."""
+    """Return the labels that the cell set on an axis, by position."""
     if isinstance(axis.get_major_formatter(), ScalarFormatter | LogFormatter):
         return {}
     labels = (label.get_text() for label in axis.get_ticklabels())

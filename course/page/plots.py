@@ -52,7 +52,7 @@ WEIGHTS = LinearSegmentedColormap.from_list(
 )
 QUERY, KEY, VALUE, SCORES = (_both_ways(name) for name in ("query", "key", "value", "weight-half"))
 
-_newest: list[Figure] = []  # kept for show_numbers: Jupyter closes a figure when its cell ends
+_newest: list[Figure] = []  # for show_numbers: Jupyter closes a figure when its cell ends
 
 
 def use_course_style() -> None:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from course.page.cell_output import show_markdown
-from course.render.read.names import Name, defined, first_sentence, is_public, public_names
+from course.render.read.names import Name, definitions, first_sentence, is_public, public_names
 
 ROOT = Path(__file__).resolve().parents[2]
 _SECTION = re.compile(r"# --- (.*?) -+$")
@@ -42,7 +42,7 @@ def _read(module: str) -> str:
 def _code_of(source: str) -> Iterator[str]:
     """Yield a module's parts as Markdown: headings, and code between and below them."""
     lines = source.splitlines()
-    names = defined(ast.parse(source), lines)
+    names = definitions(ast.parse(source), lines)
     top = {name.start: name for name in names if "." not in name.name}
     level, number = "##", 1
     while number <= len(lines):
@@ -86,8 +86,9 @@ def _listing(lines: list[str], start: int, end: int, attributes: str) -> str:
     """Show the lines ``start`` … ``end`` under their numbers, without empty ones at their end."""
     code = "\n".join(lines[start - 1 : end]).rstrip()
     fence = max(re.findall("`{3,}", code), default="``", key=len) + "`"
-    given = f'.source-code {attributes} style="--line: {start - 1}"'
-    return _div(given, f"{fence} python\n{code}\n{fence}")
+    return _div(
+        f'.source-code {attributes} style="--line: {start - 1}"', f"{fence} python\n{code}\n{fence}"
+    )
 
 
 def _div(attributes: str, *parts: str) -> str:

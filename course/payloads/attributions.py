@@ -1,4 +1,4 @@
-"""The reviews of m09, and what two models and five methods make of them."""
+"""The reviews of m09, with the answers of two models and the attributions of five methods."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ EXAMPLES = (
 
 
 def decisive(words: list[str]) -> list[int]:
-    """Find the places of the verdict's adjective and of what turns it around, if anything does."""
+    """Return the positions of the verdict's adjective and, if there is one, of its negation."""
     ands = [i for i, word in enumerate(words) if word in ("and", ".")]
     starts = [0, *(i + 1 for i in ands)]
     [clause] = [
@@ -41,7 +41,7 @@ def classifier(name: str) -> Transformer:
 
 
 def payload() -> dict:
-    """Return the widget's data: each example, each model's answer to it, and each method's say."""
+    """Return the examples, the models' answers, and the methods' attributions."""
     texts = [text.split() for text in EXAMPLES]
     models = {}
     for name, file in FILES.items():

@@ -8,7 +8,7 @@ from typing import Any
 from course.page.numbers import rounded
 from course.payloads import MODELS as FOLDER
 from course.payloads.findings import BEGINNINGS, findings, rounds
-from course.payloads.tracing import COARSE, opening
+from course.payloads.tracing import COARSE, storyteller_trace
 from models.grammar.words import split
 from models.storyteller.scores import LOOKS
 from models.weights import load
@@ -91,16 +91,16 @@ MODELS = [
 
 
 def payload(text: str, head: tuple[int, int]) -> dict[str, Any]:
-    """All models, a reading of ``text`` with the numbers of ``head``, the gallery and the game."""
-    given = {
-        "models": catalogue(), "opening": opening(text, head),
+    """Return models, a trace of ``text`` with the numbers of ``head``, gallery and game."""
+    data = {
+        "models": catalogue(), "opening": storyteller_trace(text, head),
         "findings": findings(), "game": rounds(), "beginnings": BEGINNINGS,
     }  # fmt: skip
-    return rounded(given, **COARSE)
+    return rounded(data, **COARSE)
 
 
 def catalogue() -> list[dict[str, Any]]:
-    """Each model with what must be known of its file, its examples, and the scores of its heads."""
+    """Return each model's file and sizes, its examples, and the scores of its heads."""
     return [_entry(model) for model in MODELS]
 
 
@@ -122,14 +122,14 @@ def _entry(model: dict[str, Any]) -> dict[str, Any]:
 
 
 def _at(kind: str, text: str) -> int | None:
-    """The word to begin with: the hidden one or "it", otherwise the last."""
+    """Return the position to start at: the hidden word or "it", otherwise the last."""
     words = split(text) if kind == "grammar" else []
-    asked = next((word for word in ("[mask]", "it") if word in words and words[-1] == "."), None)
-    return words.index(asked or "is") if words[-1:] == ["."] else None
+    special = next((word for word in ("[mask]", "it") if word in words and words[-1] == "."), None)
+    return words.index(special or "is") if words[-1:] == ["."] else None
 
 
 def _scores(name: str, counts: list[int]) -> list[dict[str, Any]]:
-    """Of each head: looks, [label, mean weight, and what it is compared with], and its cost."""
+    """Return each head's cost and looks: [label, mean weight, weight to compare with]."""
     if name == "storyteller":
         return _of_storyteller()
     if name in ("two-layers", "one-layer"):
@@ -140,8 +140,8 @@ def _scores(name: str, counts: list[int]) -> list[dict[str, Any]]:
         {
             "cost": None,
             "looks": [
-                [LABELS[relation], found["heads"][layer][head], found["fixed offset"]]
-                for relation, found in relations.items()
+                [LABELS[relation], score["heads"][layer][head], score["fixed offset"]]
+                for relation, score in relations.items()
             ],
         }
         for layer, count in enumerate(counts)

@@ -1,6 +1,6 @@
 """The explorer's gallery, and the rounds of its game: texts of the storyteller, measured.
 
-A sentence has its numbers in braces; each is computed from the model when the page is made.
+A sentence has its numbers in braces; each is computed from the model when the page is built.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ AT = "She was not at"
 ASKED = '"I am so glad to see you!" cried Dorothy. "Where have you been?" asked'
 
 # numbers: ("look", head, token or tokens), ("share", token), ("share", token, heads off), ("push",
-# head). A token that occurs more than once is meant at its first place; `back` says how far away
-# that is. [word] is set off as a token. `told` stands beside the arcs; `then` once the head is off:
-# with `tries`, one sentence for each of them, so that each press tells only its own.
+# head). A token that occurs more than once counts at its first position; `back` is the distance to
+# it. [word] is styled as a token. `told` is shown beside the arcs; `then` once the head is off:
+# with `tries`, one sentence for each of them.
 FINDINGS = [
     {
         "title": "A copyist", "text": DOG, "head": "4.3",
@@ -154,18 +154,18 @@ FINDINGS = [
     },
 ]  # fmt: skip
 
-# Texts that nothing else on the page shows. In the first the head that looks hardest is the one; in
-# the second it isn't; in the third the head with the largest push isn't.
+# Texts that nothing else on the page shows. In the first, the answer is the head with the largest
+# weight; in the second it isn't; in the third it isn't the head with the largest push.
 ROUNDS = [
     "He told her, and she told",
     AT,
     "Dorothy and Toto went to the Emerald City. The Emerald",
 ]
 
-# Why a round's answer is the one, measured: the MLPs are kept at what they add with all heads on.
+# The reason for a round's answer, measured with the MLPs fixed at their outputs with all heads on.
 WHY = {
     AT: "Head 2.1 looks from [at] back to [not], {look}. What it finds there counts through the "
-    "MLPs: if it is switched off, but they still add what they did with it, [all] keeps {kept}."
+    "MLPs: if it is switched off, but they still add what they did with it, [all] keeps {share}."
 }
 
 # Beginnings for a reader's own text, in each of which one head is worth half of the guess or more.
@@ -181,8 +181,8 @@ def head(name: str) -> tuple[int, int]:
     return int(layer) - 1, int(number) - 1
 
 
-class Seen:
-    """A text as the model reads it, and what its sentences say of it."""
+class TracedText:
+    """The model's runs on one text, and the sentences about them with their numbers."""
 
     def __init__(self, model: Transformer, tokenizer: Tokenizer, text: str) -> None:
         self.model, self.tokenizer = model, tokenizer
@@ -214,12 +214,12 @@ class Seen:
     def push(self, name: str, token: str | None = None, at: int = -1) -> float:
         layer, number = head(name)
         wanted = self.guess if token is None else self.tokenizer.encode(token)[0]
-        found = tracing.trace(self.model, self.ids)
-        pushes = tracing.pushes(self.model, found, range(len(self.ids))[at], wanted)
+        values = tracing.trace(self.model, self.ids)
+        pushes = tracing.pushes(self.model, values, range(len(self.ids))[at], wanted)
         return pushes["heads"][sum(self.model.config.num_heads[:layer]) + number]
 
-    def kept_by_mlps(self, name: str) -> float:
-        """The guess's share without a head, if every MLP adds what it adds with it."""
+    def share_with_fixed_mlps(self, name: str) -> float:
+        """Return the guess's share without a head, if every MLP's output stays what it was."""
         added: list[torch.Tensor] = []
         mlps = [layer.mlp for layer in self.model.layers]
         hooks = [mlp.register_forward_hook(lambda _, __, out: added.append(out)) for mlp in mlps]
@@ -227,51 +227,51 @@ class Seen:
         for hook in hooks:
             hook.remove()
         hooks = [
-            mlp.register_forward_hook(lambda _, __, ___, kept=kept: kept)
-            for mlp, kept in zip(mlps, added, strict=True)
+            mlp.register_forward_hook(lambda _, __, ___, output=output: output)
+            for mlp, output in zip(mlps, added, strict=True)
         ]
         logits = self.model(torch.tensor([self.ids]), off=(head(name),)).logits
         for hook in hooks:
             hook.remove()
         return logits[0, -1].softmax(-1)[self.guess].item()
 
-    def told(self, finding: dict[str, Any]) -> tuple[str, list[str]]:
-        """Its sentences, `told` and those of `then`, with their numbers."""
-        found = {"guess": self.tokenizer.name(self.guess).strip()}
+    def sentences(self, finding: dict[str, Any]) -> tuple[str, list[str]]:
+        """Return the finding's sentences, `told` and those of `then`, with their numbers."""
+        numbers = {"guess": self.tokenizer.name(self.guess).strip()}
         at = finding.get("at", -1)
         for key, (kind, *rest) in finding["numbers"].items():
             if kind == "back":
-                found[key] = len(self.names) - 1 - self.names.index(*rest)
+                numbers[key] = len(self.names) - 1 - self.names.index(*rest)
             elif kind == "push":
-                found[key] = signed(self.push(*rest, at=at))
+                numbers[key] = signed(self.push(*rest, at=at))
             else:
-                found[key] = chance(getattr(self, kind)(*rest, at=at))
+                numbers[key] = chance(getattr(self, kind)(*rest, at=at))
         then = finding["then"]
         thens = [then] if isinstance(then, str) else then
-        return finding["told"].format(**found), [one.format(**found) for one in thens]
+        return finding["told"].format(**numbers), [one.format(**numbers) for one in thens]
 
 
 def chance(share: float) -> str:
-    """A share as widgets/lib/numbers.js writes it, so that a sentence and a panel agree."""
+    """Write a share like widgets/lib/numbers.js, so that a sentence and a panel agree."""
     if share >= 0.995 or share < 0.001:
         return ("99+" if share >= 0.995 else "< 0.1") + "\u202f%"
     return f"{100 * share:.{0 if share >= 0.0995 else 1}f}\u202f%"
 
 
 def signed(push: float) -> str:
-    """A push as widgets/explorer/overview.js writes it."""
+    """Write a push like widgets/explorer/overview.js."""
     return "0" if abs(push) < 0.05 else f"{'+' if push > 0 else '−'}{abs(push):.1f}"
 
 
 @torch.no_grad()
 def findings() -> list[dict[str, Any]]:
-    """The gallery: {title, told, tries: [{off, then}], model, text, at, head}, sometimes `does`."""
-    see = _seer()
-    return [_finding(one, see(one["text"])) for one in FINDINGS]
+    """Return the gallery: {title, told, tries: [{off, then}], model, text, at, head, does?}."""
+    load = _text_loader()
+    return [_finding(one, load(one["text"])) for one in FINDINGS]
 
 
-def _finding(one: dict[str, Any], seen: Seen) -> dict[str, Any]:
-    told, thens = seen.told(one)
+def _finding(one: dict[str, Any], traced: TracedText) -> dict[str, Any]:
+    told, thens = traced.sentences(one)
     tries = one.get("tries", [[one["head"]]])
     return {
         "title": one["title"], "told": told, "model": "storyteller", "text": one["text"],
@@ -283,29 +283,29 @@ def _finding(one: dict[str, Any], seen: Seen) -> dict[str, Any]:
 
 @torch.no_grad()
 def rounds() -> list[dict[str, Any]]:
-    """The game: of each text its first guess, its share, and its share without each head.
+    """Return the game: each text's likeliest guess, its share, and its share without each head.
 
-    Of one `why`, a sentence on its answer.
+    One has `why`, a sentence on its answer.
     """
-    see = _seer()
-    found = []
+    load = _text_loader()
+    game = []
     for text in ROUNDS:
-        seen = see(text)
+        traced = load(text)
         names = [f"{layer}.{number}" for layer in range(1, 5) for number in range(1, 5)]
-        found.append({
-            "text": text, "guess": seen.tokenizer.name(seen.guess), "share": seen.share(None),
-            "without": [seen.share(None, [name]) for name in names],
-            **({"why": _why(seen, WHY[text])} if text in WHY else {}),
+        game.append({
+            "text": text, "guess": traced.tokenizer.name(traced.guess), "share": traced.share(None),
+            "without": [traced.share(None, [name]) for name in names],
+            **({"why": _why(traced, WHY[text])} if text in WHY else {}),
         })  # fmt: skip
-    return found
+    return game
 
 
-def _why(seen: Seen, sentence: str) -> str:
-    look, kept = seen.look("2.1", " not"), seen.kept_by_mlps("2.1")
-    return sentence.format(look=chance(look), kept=chance(kept))
+def _why(traced: TracedText, sentence: str) -> str:
+    look, share = traced.look("2.1", " not"), traced.share_with_fixed_mlps("2.1")
+    return sentence.format(look=chance(look), share=chance(share))
 
 
-def _seer():
+def _text_loader():
     model = load_storyteller().double()
     tokenizer = Tokenizer(model.config.vocabulary)
-    return cache(lambda text: Seen(model, tokenizer, text))
+    return cache(lambda text: TracedText(model, tokenizer, text))

@@ -1,6 +1,6 @@
-"""What the ground floor shows before the storyteller is fetched: all that it computes of a text.
+"""What the ground floor shows before the storyteller is fetched: a trace of one text.
 
-widgets/lib/inside.js finds the same of any text in the page.
+widgets/lib/inside.js computes the same for any text in the page.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ GUESSES, NEAR, GROUP = 5, 3, 8
 
 
 def payload(text: str) -> dict[str, Any]:
-    """``inside`` of ``text`` as ``start``, the model's sizes, and how long it was trained."""
+    """``trace`` of ``text`` as ``start``, the model's sizes, and how long it was trained."""
     model = load_storyteller().double()
     scores = json.loads((MODELS / "storyteller/scores/storyteller.json").read_text("utf-8"))
     return {
-        "start": {"text": text, **rounded(inside(model, text), vector=2, units=2)},
+        "start": {"text": text, **rounded(trace(model, text), vector=2, units=2)},
         "vocabulary": len(model.config.vocabulary),
         "units": model.config.mlp_dim,
         "parameters": sum(p.numel() for p in model.parameters()),
@@ -36,8 +36,8 @@ def payload(text: str) -> dict[str, Any]:
 
 
 @torch.no_grad()
-def inside(model: Transformer, text: str) -> dict[str, Any]:
-    """What a model with MLPs computes for each token of ``text``, as plain numbers.
+def trace(model: Transformer, text: str) -> dict[str, Any]:
+    """Return what a model with MLPs computes for each token of ``text``, as plain numbers.
 
     ``maps[layer][head]``: rows of weights, each as long as its token can see. ``losses``: of each
     token but the last, in nats. ``places``: for each token its ``vector``; the tokens with the
@@ -59,7 +59,7 @@ def inside(model: Transformer, text: str) -> dict[str, Any]:
     losses = -shares[range(len(ids) - 1), ids[1:]].log()
     stream = [rows[0] for rows in run.residual]
 
-    def place(i: int) -> dict[str, Any]:
+    def token_trace(i: int) -> dict[str, Any]:
         likeliest = shares[i].topk(GUESSES)
         truth = None
         if i + 1 < len(ids):
@@ -97,16 +97,16 @@ def inside(model: Transformer, text: str) -> dict[str, Any]:
         "tokens": [tokenizer.name(token) for token in ids],
         "maps": maps,
         "losses": losses,
-        "places": [place(i) for i in range(len(ids))],
+        "places": [token_trace(i) for i in range(len(ids))],
     }
 
 
 def _near(embedding: Tensor, token: int, tokenizer: Tokenizer) -> list[dict[str, Any]]:
-    """The tokens whose vectors point most nearly the same way, with the cosine."""
+    """Return the tokens whose vectors have the largest cosine with this one's."""
     likeness = F.cosine_similarity(embedding, embedding[token], dim=-1)
     likeness[token] = -1
-    found = likeness.topk(NEAR)
-    pairs = zip(found.values.tolist(), found.indices.tolist(), strict=True)
+    nearest = likeness.topk(NEAR)
+    pairs = zip(nearest.values.tolist(), nearest.indices.tolist(), strict=True)
     return [{"text": tokenizer.name(other), "likeness": x} for x, other in pairs]
 
 
@@ -119,15 +119,15 @@ def answers(model: Transformer, beginning: str) -> list[Tensor]:
     size = len(model.config.vocabulary)
     ids = torch.tensor(Tokenizer(model.config.vocabulary).encode(beginning))
     rows = torch.cat((ids.expand(size, -1), torch.arange(size)[:, None]), dim=1)
-    found: list[Tensor] = []
+    outputs: list[Tensor] = []
     hooks = [
-        layer.mlp[2].register_forward_hook(lambda _, __, y: found.append(y[:, -1]))
+        layer.mlp[2].register_forward_hook(lambda _, __, y: outputs.append(y[:, -1]))
         for layer in model.layers
     ]
     model(rows)
     for hook in hooks:
         hook.remove()
-    return found
+    return outputs
 
 
 @torch.no_grad()

@@ -1,4 +1,4 @@
-"""What the induction lab shows before a reader touches it: the scores, and one text, read."""
+"""What the induction lab shows before a reader touches it: the scores, and the trace of a text."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def history(name: str = "two-layers", seed: str = "0") -> list[dict[str, Any]]:
 
 
 def payload(text: str, at: int, ticks: tuple[int, ...]) -> dict[str, Any]:
-    """``reading`` of ``text`` by the trained model, and the scores of all checkpoints.
+    """``trace`` of ``text`` by the trained model, and the scores of all checkpoints.
 
     ``files``: the checkpoints' weights, of ``size`` bytes in all. ``control``: (step, loss on what
     repeats) of the model with one layer. ``ticks``: the indices of the checkpoints that get one.
@@ -42,8 +42,8 @@ def payload(text: str, at: int, ticks: tuple[int, ...]) -> dict[str, Any]:
     files = [f"models/induction/weights/two-layers-{point['step']:04}.safetensors"
              for point in scores]  # fmt: skip
     last = FOLDER / "weights" / Path(files[-1]).name
-    reading = read(load(last).double(), text)
-    maps = [[row[: i + 1] for i, row in enumerate(head)] for head in reading["maps"].tolist()]
+    trace = read(load(last).double(), text)
+    maps = [[row[: i + 1] for i, row in enumerate(head)] for head in trace["maps"].tolist()]
     return {
         "text": text,
         "at": at,
@@ -55,35 +55,37 @@ def payload(text: str, at: int, ticks: tuple[int, ...]) -> dict[str, Any]:
                                        for head in point["heads"]]} for point in scores],
         "control": [[point["step"], point["repeated_loss"]] for point in history("one-layer")],
         "ticks": ticks,
-        "reading": rounded({**reading, "maps": maps}),
+        "reading": rounded({**trace, "maps": maps}),
     }  # fmt: skip
 
 
 @torch.no_grad()
 def read(model: Transformer, text: str, off: tuple[tuple[int, int], ...] = ()) -> dict[str, Any]:
-    """What ``model`` does with ``text``; widgets/lib/induction.js computes the same.
+    """Trace ``model`` on ``text``; widgets/lib/induction.js computes the same.
 
-    ``maps``: one a head, rows of weights. ``given``: the share that each sign but the first was
-    given by the guess before it. ``guesses``: after each sign the likeliest next, (sign, share).
-    ``losses``: the mean loss in nats of what follows signs that are new, and that were seen before;
-    None if there are none.
+    ``maps``: one a head, rows of weights. ``given``: the share that the model gave each sign
+    but the first. ``guesses``: after each sign the likeliest next, (sign, share). ``losses``: the
+    mean loss in nats after signs that are new, and after repeated ones; None if there are none.
     """
     tokens = model.encode(list(text))
     run = model(tokens, off=off)
     shares = run.logits[0].softmax(-1)  # (L, V)
-    given = shares[range(len(text) - 1), tokens[0, 1:]]
-    seen = torch.tensor([text[i] in text[:i] for i in range(len(text) - 1)])
+    right_shares = shares[range(len(text) - 1), tokens[0, 1:]]
+    is_repeat = torch.tensor([text[i] in text[:i] for i in range(len(text) - 1)])
     best, likeliest = shares.topk(GUESSES)
     return {
         "maps": torch.cat([weights[0] for weights in run.weights]),
-        "given": given,
+        "given": right_shares,
         "guesses": [
             [[VOCABULARY[i], share] for i, share in zip(*row, strict=True)]
             for row in zip(likeliest.tolist(), best.tolist(), strict=True)
         ],
-        "losses": {"fresh": _loss(given[~seen]), "seen": _loss(given[seen])},
+        "losses": {
+            "fresh": _loss(right_shares[~is_repeat]),
+            "seen": _loss(right_shares[is_repeat]),
+        },
     }
 
 
-def _loss(given: Tensor) -> float | None:
-    return -given.log().mean().item() if len(given) else None
+def _loss(shares: Tensor) -> float | None:
+    return -shares.log().mean().item() if len(shares) else None

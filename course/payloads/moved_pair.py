@@ -1,4 +1,4 @@
-"""What two signs score in the first layer of a trained model, wherever they stand."""
+"""The scores of two signs in the first layer of a trained model, at every pair of positions."""
 
 from typing import Any
 
@@ -15,23 +15,23 @@ NAMES = {
     "none": "no positions", "sinusoidal": "sinusoidal", "learned": "learned",
     "relative": "relative", "alibi": "ALiBi", "rotary": "rotary",
 }  # fmt: skip
-SEVEN, FOUR, PLACES = LETTERS + 7, LETTERS + 4, 48
+SEVEN, FOUR, POSITIONS = LETTERS + 7, LETTERS + 4, 48
 
 
 def payload() -> dict[str, Any]:
-    """Of each scheme the scores of a query *7* at every place, with a key *4* up to it."""
+    """Return each scheme's scores of a query *7* at every position with a key *4* up to it."""
     schemes = []
     for kind, name in NAMES.items():
         model = load(kind)
-        scores = pair_scores(model, SEVEN, FOUR, head_that_looks_back(model), PLACES).tolist()
-        seen = [rounded(row[: m + 1], 2) for m, row in enumerate(scores)]
-        schemes.append({"key": kind, "name": name, "scores": seen})
+        scores = pair_scores(model, SEVEN, FOUR, head_that_looks_back(model), POSITIONS).tolist()
+        visible = [rounded(row[: m + 1], 2) for m, row in enumerate(scores)]
+        schemes.append({"key": kind, "name": name, "scores": visible})
     return {"schemes": schemes, "trained": LENGTH}
 
 
 @torch.no_grad()
 def pair_scores(model: Reader, query: int, key: int, head: int, length: int) -> Tensor:
-    """Return the scores (L, L): the sign ``query`` at place i asks, ``key`` at place j answers.
+    """Return the scores (L, L): a query from sign ``query`` at i, a key from ``key`` at j.
 
     The scores are those that softmax gets, after the scaling, with a bias if there is one.
     """
@@ -54,7 +54,7 @@ def scores_by_hand(model: Reader, query: int, key: int, head: int, length: int) 
 
 
 def _turned(model: Reader, query: int, key: int, head: int, length: int) -> tuple[Tensor, Tensor]:
-    """The queries and the keys (L, D) of one head, turned by their positions if it is rotary."""
+    """Return queries and keys (L, D) of one head, turned by their positions if it is rotary."""
     layer = model.layers[0]
     asks, answers = (
         layer.norm(model.embed(torch.full((1, length), sign))) for sign in (query, key)
@@ -67,7 +67,7 @@ def _turned(model: Reader, query: int, key: int, head: int, length: int) -> tupl
 
 @torch.no_grad()
 def head_that_looks_back(model: Reader) -> int:
-    """Return the head of the first layer that gives most to the sign BACK places before."""
+    """Return the head of the first layer that gives most to the sign BACK positions before."""
     signs, _ = examples(200, LENGTH, torch.Generator().manual_seed(7))
     layer = model.layers[0]
     x = layer.norm(model.embed(signs))

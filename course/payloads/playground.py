@@ -11,8 +11,8 @@ from course.page.numbers import percent
 from course.payloads import MODELS
 
 TASKS = ["repeat", "recall", "previous", "reverse", "first", "sort"]
-# To be guessed before a training: a text, and the prediction of the page that asks it; by task,
-# and where a setting has a question of its own, by task and setting.
+# Questions before a training: a text, and the page's prediction that asks it; by task, or by task
+# and setting if the setting has a question of its own.
 POSITIONS = "will it do without positions?"
 QUESTIONS = {
     "repeat": ["can one layer do it?", "predict-one-layer"],
@@ -34,7 +34,7 @@ def scores() -> dict[str, Any]:
 
 
 def payload() -> dict[str, Any]:
-    """The tasks, their questions, and a recorded training for readers without JavaScript."""
+    """Return tasks, their questions, and a recorded training for readers without JavaScript."""
     rows = [
         [one["step"], *map(_rounded, (one["loss"], one["share"], *one["looks"]))]
         for one in recorded()
@@ -47,7 +47,7 @@ def _rounded(number: float | None) -> float | None:
 
 
 def recorded() -> list[dict[str, Any]]:
-    """A training, step by step; each head's look is None until the widget names its pattern."""
+    """Return a training by steps; each head's look is None until the widget names its pattern."""
     return [
         {**one, "looks": [
             head["share"] if head["says"] == pattern else None
@@ -58,7 +58,7 @@ def recorded() -> list[dict[str, Any]]:
 
 
 def in_lesson(task: str, parts: list[str], changes: list[str]) -> dict[str, Any]:
-    """A playground with one task and a few settings, and what came of ``changes`` of them."""
+    """Return a playground with one task and a few settings, and the results of ``changes``."""
     measured = Measured()
     results = [
         {
@@ -74,7 +74,7 @@ def in_lesson(task: str, parts: list[str], changes: list[str]) -> dict[str, Any]
 
 
 def static_rows(lesson: dict[str, Any]) -> tuple[str, list[str], list[list[str]]]:
-    """What ``in_lesson`` measured, as the sentence, columns and rows of a static form."""
+    """Return the results of ``in_lesson`` as the sentence, columns and rows of a fallback."""
     rows = [
         [_named(one["change"]), f"{one['learned']} of {one['seeds']}", percent(one["share"])]
         for one in lesson["results"]
@@ -84,13 +84,13 @@ def static_rows(lesson: dict[str, Any]) -> tuple[str, list[str], list[list[str]]
 
 
 def _named(change: str) -> str:
-    """A change in the widget's words: "no scale, rate 0.001" is "no ÷ √d, rate 0.001"."""
+    """Write a change in the widget's words: "no scale, rate 0.001" is "no ÷ √d, rate 0.001"."""
     first, *more = change.split(", ")
     return ", ".join([NAMES.get(first, first), *more])
 
 
 class Measured:
-    """What came of the trainings, by task and by what was changed of its opening."""
+    """The results of the trainings, by task and by change of its first settings."""
 
     def __init__(self) -> None:
         self.runs = scores()["tasks"]
@@ -100,16 +100,16 @@ class Measured:
         return [reduce(lambda part, key: part[key], keys, run) for run in self.runs[task][change]]
 
     def share(self, task: str, change: str = "opening") -> float:
-        """The mean over seeds of the answers right at the end."""
+        """Return the mean over seeds of the share of right answers at the end."""
         return fmean(self._each(task, change, "share"))
 
     def between(self, task: str, change: str = "opening") -> tuple[float, float]:
-        """The least and the most of the answers right at the end."""
+        """Return the least and the largest share of right answers at the end."""
         shares = self._each(task, change, "share")
         return min(shares), max(shares)
 
     def learned(self, task: str, change: str = "opening") -> list[int]:
-        """The steps at which 95 of 100 answers were right, of the seeds that came so far."""
+        """Return, for the seeds that learned, the steps at which 95 % of answers were right."""
         return sorted(step for step in self._each(task, change, "learned") if step is not None)
 
     def seeds(self, task: str, change: str = "opening") -> int:
@@ -119,15 +119,15 @@ class Measured:
         return self.runs[task]["opening"][0]["steps"]
 
     def look(self, task: str, head: int, pattern: str, change: str = "opening") -> float:
-        """The mean over seeds of the weight that a head, counted from 0, gives to a pattern."""
+        """Return the mean weight that a head, counted from 0, gives to a pattern."""
         return fmean(self._each(task, change, "heads", head, pattern))
 
-    def right_at(self, task: str, place: int, change: str = "opening") -> float:
-        """The mean over seeds of the answers right at one place of the row, counted from 0."""
-        return fmean(self._each(task, change, "right", place))
+    def right_at(self, task: str, position: int, change: str = "opening") -> float:
+        """Return the mean share of right answers at one position of the row, counted from 0."""
+        return fmean(self._each(task, change, "right", position))
 
     def table(self, task: str) -> list[list[Any]]:
-        """A row for each change: its name, how many seeds learned, their steps, what is right."""
+        """Return a row for each change: name, seeds that learned, their steps, right answers."""
         return [[_named(name), *self._row(task, name)] for name in self.runs[task]]
 
     def _row(self, task: str, change: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""What the front page's widget shows before the storyteller is fetched: one text, read."""
+"""What the front page's widget shows before the storyteller is fetched: a trace of one text."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ GUESSES = 5
 def payload(
     text: str, temperature: float, head: str, off: tuple[tuple[int, int], ...] = ()
 ) -> dict:
-    """The text's tokens, all weights and the likeliest next tokens, and the scores of every head.
+    """Return the text's tokens, all weights, the likeliest next tokens, and every head's scores.
 
     ``weights``: head by head, row by row, row i with its i + 1 weights. ``guesses``: for each
         token what may follow it at ``temperature``, as pairs (text, share). ``head``: the name
@@ -40,8 +40,8 @@ def payload(
         "pieces": [tokenizer.name(token) for token in tokens],
         "weights": rounded(weights),
         "guesses": [
-            [[tokenizer.name(token), share] for token, share in zip(*of_one, strict=True)]
-            for of_one in zip(likeliest.tolist(), rounded(shares), strict=True)
+            [[tokenizer.name(token), share] for token, share in zip(*pair, strict=True)]
+            for pair in zip(likeliest.tolist(), rounded(shares), strict=True)
         ],
         "heads": head_scores(),
         "head": head,
@@ -49,7 +49,7 @@ def payload(
 
 
 def last_row(story: dict) -> list[tuple[str, float]]:
-    """Return what the last token gives to each in the chosen head: (token, weight), largest first.
+    """Return the last token's weights in the chosen head: (token, weight), largest first.
 
     ``story`` is what ``payload`` returned.
     """
@@ -61,7 +61,7 @@ def last_row(story: dict) -> list[tuple[str, float]]:
 
 
 def head_scores() -> list[dict]:
-    """Each head's name, the loss that its absence adds (in nats), and where it looks.
+    """Return each head's name, the loss that its absence adds (in nats), and its looks.
 
     ``looks`` has the mean weight on held-out books for each of LOOKS, trained and untrained.
     """

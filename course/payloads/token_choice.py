@@ -1,4 +1,4 @@
-"""Questions to a trained layer that chooses its tokens: what it needs to answer any choice."""
+"""Questions to a trained layer that chooses its tokens, with all numbers that answers need."""
 
 from typing import Any, NamedTuple
 
@@ -24,8 +24,8 @@ def book() -> tuple[list[int], list[int], dict[int, str]]:
     return guests, rooms, dict(zip(order, NAMES, strict=True))
 
 
-class Asked(NamedTuple):
-    """What the layer reads at a question, the last token, and makes of all tokens up to it."""
+class Question(NamedTuple):
+    """The layer's numbers at a question, which is the last token."""
 
     stream: Tensor  # (E,) what the layer adds to
     scores: Tensor  # (H, L) of the question, with the bias against distance
@@ -34,7 +34,7 @@ class Asked(NamedTuple):
 
 
 @torch.no_grad()
-def asked(model: Porter, guest: int) -> Asked:
+def ask(model: Porter, guest: int) -> Question:
     """Ask for ``guest`` after all notes."""
     guests, rooms, _ = book()
     if guest not in range(GUESTS):
@@ -45,14 +45,14 @@ def asked(model: Porter, guest: int) -> Asked:
     query, key, value = layer.mixer.project(x)
     back = torch.arange(x.shape[1] - 1, -1, -1)
     scores = query[0, :, -1:] @ key[0].mT / query.shape[-1] ** 0.5 - layer.slopes * back
-    return Asked(stream[0, -1], scores[:, 0], layer.mixer.index(x)[0, -1], value[0])
+    return Question(stream[0, -1], scores[:, 0], layer.mixer.index(x)[0, -1], value[0])
 
 
 def payload() -> dict[str, Any]:
     """Return notes, guests, and for each guest a question; the layer's last matrices."""
     model = load("moves", "chosen")
     guests, rooms, names = book()
-    questions = {guest: asked(model, guest) for guest in names}
+    questions = {guest: ask(model, guest) for guest in names}
     values = questions[FIRST].values[:, :-1]  # those of the notes are the same for all questions
     norm, read = model.answer
     out = model.layers[0].mixer.out_proj

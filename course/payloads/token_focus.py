@@ -48,7 +48,7 @@ LENT = (5, 6)
 
 
 def payload(sentence: int, head: int) -> dict[str, Any]:
-    """Sentences, maps of each model, and what to show first: the number of sentence and head."""
+    """Return sentences, each model's maps, and the numbers of the first sentence and head."""
     return {
         "sentences": [
             {"tokens": text.split(), "focus": focus, "says": says} for text, focus, says in EXAMPLES
@@ -103,7 +103,7 @@ def change(sentence: int) -> dict[str, Any] | None:
 def crossed_maps(asks: int, answers: int) -> torch.Tensor:
     """Return the masked model's maps, (heads, L, L), with queries of one sentence, keys of another.
 
-    Each layer of each sentence still reads what that sentence's own layers before it made.
+    Each layer still reads the outputs of the earlier layers on its own sentence.
     """
     model, maps = load(FOLDER / "weights" / "masked.safetensors"), []
     runs = [model(model.encode(EXAMPLES[at][0].split())) for at in (asks, answers)]
@@ -115,7 +115,7 @@ def crossed_maps(asks: int, answers: int) -> torch.Tensor:
 
 @torch.no_grad()
 def lent_maps(sentence: int) -> torch.Tensor:
-    """Return the masked model's maps, where word 2 has the query of word 8 in layer 1, head 4."""
+    """Return the masked model's maps if word 2 has the query of word 8 in layer 1, head 4."""
     model = load(FOLDER / "weights" / "masked.safetensors")
     first, second = model.layers
     words = model(model.encode(EXAMPLES[sentence][0].split())).residual[0][0]
@@ -129,8 +129,8 @@ def lent_maps(sentence: int) -> torch.Tensor:
 
 def _split(layer: torch.nn.Module, words: torch.Tensor) -> torch.Tensor:
     """Return the layer's queries, keys and values of (L, D) vectors: (3, heads, L, head_dim)."""
-    made = layer.attention.qkv_proj(words)
-    return made.unflatten(-1, (3, layer.attention.num_heads, -1)).permute(1, 2, 0, 3).clone()
+    projections = layer.attention.qkv_proj(words)
+    return projections.unflatten(-1, (3, layer.attention.num_heads, -1)).permute(1, 2, 0, 3).clone()
 
 
 def _weights(layer: torch.nn.Module, query: torch.Tensor, key: torch.Tensor) -> torch.Tensor:

@@ -1,6 +1,6 @@
-"""Everything that a model computes of a text, as PyTorch's own modules compute it.
+"""Trace what a model computes for a text, by hooks on PyTorch's own modules.
 
-widgets/explorer/read.js finds the same, in the page.
+widgets/explorer/read.js computes the same in the page.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ COARSE = dict.fromkeys(PARTS, 5) | {"stream": 3, "units": 3}  # digits of vector
 
 
 @torch.no_grad()
-def opening(text: str, head: tuple[int, int]) -> dict[str, Any]:
-    """A reading of widgets/explorer/read.js by the storyteller, at temperature 1, all heads on.
+def storyteller_trace(text: str, head: tuple[int, int]) -> dict[str, Any]:
+    """Return the storyteller's trace in the form of widgets/explorer/read.js, with all heads on.
 
-    It has queries, keys, values and outputs of ``head`` only, and the stream and the MLPs' units
-    of the last token only.
+    It has queries, keys, values and outputs only for ``head``, and the stream and the MLPs' units
+    only for the last token. Its temperature is 1.
     """
     model = load_storyteller().double()
     tokenizer = Tokenizer(model.config.vocabulary)
     ids = tokenizer.encode(text)
-    found = trace(model, ids)
-    run, stages = found["run"], found["lens"]
+    values = trace(model, ids)
+    run, stages = values["run"], values["lens"]
 
     def guess(share: Tensor) -> list[dict[str, Any]]:
         return [
@@ -42,10 +42,10 @@ def opening(text: str, head: tuple[int, int]) -> dict[str, Any]:
     heads = []
     for layer, weights in enumerate(run.weights):
         for number in range(weights.shape[1]):
-            entry = {"layer": layer, "head": number, "size": found["size"], "isOff": False,
+            entry = {"layer": layer, "head": number, "size": values["size"], "isOff": False,
                      "weights": weights[0, number].flatten(), "bias": None}  # fmt: skip
             if (layer, number) == head:
-                parts = {part: found[part][layer][number].flatten() for part in PARTS}
+                parts = {part: values[part][layer][number].flatten() for part in PARTS}
                 entry |= parts
             heads.append(entry)
     truth = [_truth(run.logits[0, i], ids, i, tokenizer) for i in range(len(ids))]
@@ -55,17 +55,17 @@ def opening(text: str, head: tuple[int, int]) -> dict[str, Any]:
         "pieces": [tokenizer.name(i) for i in ids],
         "heads": heads,
         "stream": [rows[0, -1] for rows in run.residual],
-        "units": [rows[-1].unflatten(0, (-1, GROUP)).amax(-1) for rows in found["units"]],
+        "units": [rows[-1].unflatten(0, (-1, GROUP)).amax(-1) for rows in values["units"]],
         "guesses": [[guess(row.softmax(-1)) for row in rows] for rows in stages],
         "truth": truth,
         "loss": sum(losses) / len(losses),
-        "pushes": [pushes(model, found, i) for i in range(len(ids))],
+        "pushes": [pushes(model, values, i) for i in range(len(ids))],
     }  # fmt: skip
 
 
 @torch.no_grad()
 def trace(model: Transformer, ids: list[int], off: tuple = ()) -> dict[str, Any]:
-    """A run and what it computes on the way, taken from PyTorch's own modules by hooks.
+    """Return a run and its intermediate values.
 
     query, key (as compared, so turned), value, mixed: [layer] of (heads, L, size); units: [layer]
     of (L, mlp_dim); middle: [layer], the stream before the MLP; lens: [stage] of (L, V) logits.
@@ -82,26 +82,26 @@ def trace(model: Transformer, ids: list[int], off: tuple = ()) -> dict[str, Any]
     run = model(torch.tensor([ids]), off=off)
     for hook in hooks:
         hook.remove()
-    found = {"run": run, "middle": middle, "units": units, "query": [], "key": [], "value": []}
+    values = {"run": run, "middle": middle, "units": units, "query": [], "key": [], "value": []}
     for n, layer in enumerate(model.layers):
         for name, part in zip(
             PARTS, _projected(model, layer, run.residual[n][0], ids), strict=False
         ):
-            found[name].append(part)
-    found["size"] = found["query"][0].shape[-1]
-    found["mixed"] = [
+            values[name].append(part)
+    values["size"] = values["query"][0].shape[-1]
+    values["mixed"] = [
         rows.unflatten(-1, (heads, -1)).transpose(0, 1)
         for rows, heads in zip(mixed, model.config.num_heads, strict=True)
     ]
-    found["lens"] = [
+    values["lens"] = [
         F.linear(model.norm(rows[0]), model.embedding, model.unembedding_bias)
         for rows in run.residual
     ]
-    return found
+    return values
 
 
 def _projected(model: Transformer, layer: Layer, x: Tensor, ids: list[int]) -> tuple[Tensor, ...]:
-    """Query, key and value of a layer that reads the stream ``x``, each (heads, L, size)."""
+    """Return a layer's query, key and value for the stream ``x``, each (heads, L, size)."""
     reads = layer.norm(x)
     placed = reads
     if model.config.positions == "query-key":
@@ -131,14 +131,14 @@ def _truth(logits: Tensor, ids: list[int], i: int, tokenizer: Tokenizer) -> dict
 
 
 def pushes(
-    model: Transformer, found: dict[str, Any], i: int, guess: int | None = None
+    model: Transformer, values: dict[str, Any], i: int, guess: int | None = None
 ) -> dict[str, Any]:
-    """How far each part moves ``guess``, or the first, at token ``i``, against the average word.
+    """Return how far each part moves ``guess``, or the likeliest, above the mean at token ``i``.
 
     The final norm divides the whole stream by one number; with that number held, the logit is a
     sum with one term for each part.
     """
-    run = found["run"]
+    run = values["run"]
     guess = run.logits[0, i].argmax() if guess is None else guess
     way = model.embedding[guess] - model.embedding.mean(0)  # (E,)
     total = run.logits[0, i, guess] - run.logits[0, i].mean()
@@ -149,9 +149,9 @@ def pushes(
     heads, mlps = [], []
     for n, layer in enumerate(model.layers):
         weight = layer.attention.out_proj.weight.unflatten(-1, (model.config.num_heads[n], -1))
-        heads += torch.einsum("e,ehd,hd->h", way, weight, found["mixed"][n][:, i]).tolist()
+        heads += torch.einsum("e,ehd,hd->h", way, weight, values["mixed"][n][:, i]).tolist()
         if layer.mlp is not None:
-            mlps.append((way @ (run.residual[n + 1][0, i] - found["middle"][n][i])).item())
+            mlps.append((way @ (run.residual[n + 1][0, i] - values["middle"][n][i])).item())
     start = (way @ run.residual[0][0, i]).item()
     rest = total.item() - start - sum(heads) - sum(mlps)
     return {"start": start, "heads": heads, "mlps": mlps, "rest": rest}

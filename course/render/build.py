@@ -21,7 +21,7 @@ from .notebook import has_notebook, link_html, notebook_of
 
 
 @dataclass(frozen=True)
-class Built:
+class BuiltPage:
     page: Page
     html: str
     figures: dict[str, str]  # SVG as text, PNG in base64
@@ -44,22 +44,22 @@ class Builder:
             [cache.file_digest(project.root / name) for name in files],
         ])  # fmt: skip
 
-    def cached(self, page: Page) -> Built | None:
+    def cached(self, page: Page) -> BuiltPage | None:
         """Return the page from the cache; None if something that it depends on has changed."""
         started = time.perf_counter()
         store = PageCache(self.project.root, page.name)
         execution = store.load_execution(self._execution_key(page))
-        made = execution and store.load_page(self._page_key(page, execution))
-        return self._built(page, execution, made, "cached", started) if made else None
+        record = execution and store.load_page(self._page_key(page, execution))
+        return self._built_page(page, execution, record, "cached", started) if record else None
 
-    def build(self, page: Page) -> Built:
+    def build(self, page: Page) -> BuiltPage:
         started = time.perf_counter()
         store = PageCache(self.project.root, page.name)
         execution, state = store.load_execution(self._execution_key(page)), "assembled"
         if execution is None:
             execution, state = self._execute(page, store), "executed"
-        made = self._assemble(page, store, execution)
-        return self._built(page, execution, made, state, started)
+        record = self._assemble(page, store, execution)
+        return self._built_page(page, execution, record, state, started)
 
     def notebook(self, page: Page, *, execute: bool) -> tuple[str, list[str]] | None:
         """Return a lesson's notebook, and the files that its cells read.
@@ -72,16 +72,16 @@ class Builder:
             execution = self._execute(page, store)
         return execution and (self._notebook(page, execution), list(execution["files"]))
 
-    def _built(
-        self, page: Page, execution: cache.Record, made: cache.Record, state: str, started: float
-    ) -> Built:
-        parts = {name: made[name] for name in ("html", "figures", "parts", "notebook")}
+    def _built_page(
+        self, page: Page, execution: cache.Record, record: cache.Record, state: str, started: float
+    ) -> BuiltPage:
+        parts = {name: record[name] for name in ("html", "figures", "parts", "notebook")}
         seconds, reads = time.perf_counter() - started, list(execution["files"])
-        return Built(page, **parts, reads=reads, state=state, seconds=seconds)
+        return BuiltPage(page, **parts, reads=reads, state=state, seconds=seconds)
 
     def _execution_key(self, page: Page) -> str:
         runs = [
-            run.source if isinstance(run, Cell) else [found.word for found in run]
+            run.source if isinstance(run, Cell) else [expression.text for expression in run]
             for run in page.runs
         ]
         pins = cache.file_digest(self.project.root / "requirements.txt")
@@ -99,8 +99,8 @@ class Builder:
             return store.save_execution(key, {}, outputs=[], values=[])
         from course.render.execute.cells import execute
 
-        done = execute(self.project, page, cell_timeout=self.cell_timeout)
-        return store.save_execution(key, done.reads, outputs=done.outputs, values=done.values)
+        result = execute(self.project, page, cell_timeout=self.cell_timeout)
+        return store.save_execution(key, result.reads, outputs=result.outputs, values=result.values)
 
     def _assemble(self, page: Page, store: PageCache, execution: cache.Record) -> cache.Record:
         from course.render.write.page_frame import whole_page
@@ -108,8 +108,8 @@ class Builder:
         from course.render.write.pandoc_input import page_markdown
 
         ojs = OjsPage(self._modules, published=published_names(page))
-        shown = page.with_values(execution["values"])
-        markdown, figures = page_markdown(shown, execution["outputs"], ojs)
+        with_values = page.with_values(execution["values"])
+        markdown, figures = page_markdown(with_values, execution["outputs"], ojs)
         body = to_html(self.project, page, markdown)
         html = whole_page(
             self.project, self.pages, page, body,
@@ -122,5 +122,6 @@ class Builder:
         )  # fmt: skip
 
     def _notebook(self, page: Page, execution: cache.Record) -> str:
-        shown = page.with_values(execution["values"])
-        return notebook_of(self.project, shown, execution["outputs"], list(execution["files"]))
+        with_values = page.with_values(execution["values"])
+        files = list(execution["files"])
+        return notebook_of(self.project, with_values, execution["outputs"], files)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 ENGINE = Path(__file__).parent
-_KEPT = 4  # executions of a page: undoing an edit, or changing a branch, runs nothing
+_MOST_EXECUTIONS = 4  # executions of a page: undoing an edit, or changing a branch, runs nothing
 OUTPUTS = {"_site", "node_modules", "__pycache__", "notebooks"}
 Record = dict[str, Any]
 
@@ -48,12 +48,12 @@ def state_of_site(root: Path) -> str:
 
 
 def _files(folder: Path, without: set[str] = frozenset()) -> Iterator[tuple[str, int, int]]:
-    for place, folders, files in os.walk(folder, followlinks=True):
+    for parent, folders, files in os.walk(folder, followlinks=True):
         folders[:] = sorted(n for n in folders if not n.startswith(".") and n not in without)
-        for path in (os.path.join(place, name) for name in sorted(files)):
+        for path in (os.path.join(parent, name) for name in sorted(files)):
             with suppress(OSError):  # deleted meanwhile, or a link to nothing
-                found = os.stat(path)
-                yield os.path.relpath(path, folder), found.st_size, found.st_mtime_ns
+                stat = os.stat(path)
+                yield os.path.relpath(path, folder), stat.st_size, stat.st_mtime_ns
 
 
 def load(file: Path) -> Any:
@@ -73,7 +73,7 @@ def save(file: Path, record: Any) -> None:
 class PageCache:
     """The cache of one page in .course/pages/NAME/: its last executions and its HTML.
 
-    A record holds its key and, under "files", the digests of all files that it was made from.
+    A record holds its key and, under "files", the digests of all files that it depends on.
     """
 
     def __init__(self, root: Path, name: str) -> None:
@@ -87,19 +87,19 @@ class PageCache:
                 return record
         return None
 
-    def save_execution(self, key: str, files: dict[str, str | None], **made: Any) -> Record:
-        record = {"key": key, "files": files, **made}
+    def save_execution(self, key: str, files: dict[str, str | None], **parts: Any) -> Record:
+        record = {"key": key, "files": files, **parts}
         save(self.folder / f"execution-{digest([key, files])[:16]}.json", record)
-        for old in self._executions()[_KEPT:]:
+        for old in self._executions()[_MOST_EXECUTIONS:]:
             old.unlink(missing_ok=True)
         return record
 
     def load_page(self, key: str) -> Record | None:
         return self._load(self.folder / "page.json", key)
 
-    def save_page(self, key: str, files: list[str], **made: Any) -> Record:
+    def save_page(self, key: str, files: list[str], **parts: Any) -> Record:
         digests = {name: file_digest(self.root / name) for name in files}
-        record = {"key": key, "files": digests, **made}
+        record = {"key": key, "files": digests, **parts}
         save(self.folder / "page.json", record)
         return record
 

@@ -23,7 +23,7 @@ from course.render.write.page_frame import FRAME
 from course.render.write.search import write_search
 from course.render.write.web import NOT_FOUND, for_the_web, write_web_files
 
-from .build import Builder, Built
+from .build import Builder, BuiltPage
 from .notebook import write_notebook
 
 Say = Callable[[str], None]
@@ -35,7 +35,7 @@ _DAY = 24 * 60 * 60
 
 def render_site(root: Path, *, cell_timeout: float, say: Say = print) -> dict[str, str]:
     """Return the work done for each page: "executed", "assembled" or "cached"."""
-    state = cache.state(root)  # taken first: an edit made meanwhile isn't taken for rendered
+    state = cache.state(root)  # digested first, so that an edit during the render starts another
     record = cache.load(root / _RECORD) or {}
     if (record.get("sources"), record.get("site")) == (state, cache.state_of_site(root)):
         return dict.fromkeys(record["pages"], "cached")
@@ -48,23 +48,23 @@ def render_site(root: Path, *, cell_timeout: float, say: Say = print) -> dict[st
     return {source: one.state for source, one in built.items()}
 
 
-def _build_all(builder: Builder, say: Say) -> dict[str, Built]:
+def _build_all(builder: Builder, say: Say) -> dict[str, BuiltPage]:
     """Take cached pages first, then build the others in parallel; a failure stops none of them."""
-    built: dict[str, Built] = {}
+    built: dict[str, BuiltPage] = {}
     for page in builder.pages.values():
-        if found := builder.cached(page):
-            built[page.source] = found
-            _tell(say, found)
+        if cached := builder.cached(page):
+            built[page.source] = cached
+            _report(say, cached)
     to_build = [page for page in builder.pages.values() if page.source not in built]
     if to_build:
         built |= _build_in_parallel(builder, to_build, say)
     return {source: built[source] for source in builder.pages}
 
 
-def _build_in_parallel(builder: Builder, pages: list[Page], say: Say) -> dict[str, Built]:
+def _build_in_parallel(builder: Builder, pages: list[Page], say: Say) -> dict[str, BuiltPage]:
     from course.render.execute.cells import kill_kernels
 
-    built: dict[str, Built] = {}
+    built: dict[str, BuiltPage] = {}
     problems: list[Problem] = []
     with ThreadPoolExecutor(max_workers=min(len(pages), os.cpu_count() or 1)) as pool:
         jobs = [pool.submit(builder.build, page) for page in pages]
@@ -76,7 +76,7 @@ def _build_in_parallel(builder: Builder, pages: list[Page], say: Say) -> dict[st
                     problems.append(problem)
                     continue
                 built[done.page.source] = done
-                _tell(say, done)
+                _report(say, done)
         except KeyboardInterrupt:
             pool.shutdown(wait=False, cancel_futures=True)
             kill_kernels()
@@ -86,7 +86,7 @@ def _build_in_parallel(builder: Builder, pages: list[Page], say: Say) -> dict[st
     return built
 
 
-def _with_progress(jobs: list[Future[Built]]) -> Iterator[Future[Built]]:
+def _with_progress(jobs: list[Future[BuiltPage]]) -> Iterator[Future[BuiltPage]]:
     """Yield the jobs as they end; after two seconds show a progress bar on a terminal."""
     from tqdm import tqdm
 
@@ -101,12 +101,12 @@ def _with_progress(jobs: list[Future[Built]]) -> Iterator[Future[Built]]:
                 yield from done
 
 
-def _tell(say: Say, built: Built) -> None:
+def _report(say: Say, built: BuiltPage) -> None:
     say(f"  {built.page.source:<50} {built.seconds:6.1f} s  {built.state}")
 
 
-def _replace_site(project: Project, pages: dict[str, Page], built: dict[str, Built]) -> None:
-    """Write the site to a folder aside, and put it in place once it is whole with all links."""
+def _replace_site(project: Project, pages: dict[str, Page], built: dict[str, BuiltPage]) -> None:
+    """Write the site to a scratch folder; move it into place once all its links work."""
     scratch = project.root / ".course"
     scratch.mkdir(exist_ok=True)
     _sweep(scratch)
@@ -125,21 +125,21 @@ def _replace_site(project: Project, pages: dict[str, Page], built: dict[str, Bui
             parts.pop(NOT_FOUND, None)
             write_search(project.root, new, parts)
         write_web_files(project, new, pages.values())
-        lost = [
-            found
+        dangling_links = [
+            problem
             for one in built.values()
-            for found in dangling(new, one.page, html[one.page.html])
+            for problem in dangling(new, one.page, html[one.page.html])
         ]
-        if lost:
-            raise Problems(lost)
+        if dangling_links:
+            raise Problems(dangling_links)
         _put_in_place(new, site, aside=Path(folder) / "old")
 
 
 def _sweep(scratch: Path) -> None:
-    """Delete what renders and kernels killed a day ago have left."""
-    for left in [*scratch.glob("tmp*"), *scratch.glob("site-*")]:
-        if time.time() - left.stat().st_mtime > _DAY:
-            shutil.rmtree(left, ignore_errors=True)
+    """Delete scratch folders of renders and kernels that were killed more than a day ago."""
+    for folder in [*scratch.glob("tmp*"), *scratch.glob("site-*")]:
+        if time.time() - folder.stat().st_mtime > _DAY:
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def _put_in_place(new: Path, site: Path, *, aside: Path) -> None:
@@ -156,7 +156,7 @@ def _put_in_place(new: Path, site: Path, *, aside: Path) -> None:
         shutil.copytree(new, site, dirs_exist_ok=True)
 
 
-def _write_page(one: Built, html: str, site: Path) -> None:
+def _write_page(one: BuiltPage, html: str, site: Path) -> None:
     target = site / one.page.html
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_text(html, encoding="utf-8")

@@ -153,7 +153,7 @@ def test_a_browser_is_found_in_its_usual_place_or_nowhere(monkeypatch, tmp_path)
     monkeypatch.setattr("shutil.which", lambda _: None)
     monkeypatch.setattr("subprocess.run", lambda *_, **__: SimpleNamespace(returncode=1))
     monkeypatch.setattr(browser, "_playwrights_own", lambda: None)
-    monkeypatch.setattr(browser, "_PLACES", ("{ProgramFiles}/chrome.exe",))
+    monkeypatch.setattr(browser, "_PATHS", ("{ProgramFiles}/chrome.exe",))
     monkeypatch.setenv("ProgramFiles", str(tmp_path))
     assert browser.find_or_install_browser() is None
     (tmp_path / "chrome.exe").touch()

@@ -58,10 +58,10 @@ def of_ours(blocks: list[Prose]) -> dict[str, Counter]:
     attributes = [one for block in blocks for one in [*block.attributes(), *block.opening_divs()]]
     links = [one for block in blocks for one in block.links()]
     return {
-        "links": Counter(found.word for found, is_image in links if not is_image),
-        "images": Counter(found.word for found, is_image in links if is_image),
+        "links": Counter(found.text for found, is_image in links if not is_image),
+        "images": Counter(found.text for found, is_image in links if is_image),
         "classes": Counter(name for given, _ in attributes for name in given.classes),
-        "citations": Counter(found.word for block in blocks for found in block.references()),
+        "citations": Counter(found.text for block in blocks for found in block.references()),
         "headings": Counter(unnumbered(name) for block in blocks for name, _ in block.headings()),
     }
 

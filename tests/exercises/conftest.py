@@ -9,7 +9,7 @@ from course.exercises import examine
 from course.exercises.task import Task
 
 _make, _made = Task.cases, {}
-_return, _returned = examine._returned, {}
+_return, _returned = examine._call, {}
 
 
 def _once(task, seed):
@@ -55,4 +55,4 @@ def cases_made_once(request, monkeypatch):
     """
     if "fresh_inputs" not in request.fixturenames:
         monkeypatch.setattr(Task, "cases", _once)
-        monkeypatch.setattr(examine, "_returned", _returned_once)
+        monkeypatch.setattr(examine, "_call", _returned_once)

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from course.page.cell_output import plain
-from course.payloads.ground_floor import inside
+from course.payloads.ground_floor import trace
 from models.storyteller.model import ADDRESS, load_storyteller
 from models.storyteller.tokens import Tokenizer
 from tests.widgets.js import module
@@ -42,7 +42,7 @@ def assert_same(got, want, where="found"):
 
 @pytest.mark.parametrize("text", [TEXT, "Hm", '"Zoë!" 🐇 said he, and ran'])
 def test_javascript_finds_what_python_finds(js, model, text):
-    want = plain(inside(model, text), "inside")
+    want = plain(trace(model, text), "inside")
     found = """(() => {
       const ids = story.encode(x);
       const found = m.inside(story, story.model, ids);
@@ -56,7 +56,7 @@ def test_javascript_finds_what_python_finds(js, model, text):
 
 
 def test_numbers_are_those_of_the_model(model):
-    found = inside(model, TEXT)
+    found = trace(model, TEXT)
     ids = Tokenizer(model.config.vocabulary).encode(TEXT)
     with torch.no_grad():
         run = model(torch.tensor([ids]))

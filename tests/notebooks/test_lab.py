@@ -12,7 +12,7 @@ import urllib.request
 
 import pytest
 
-from course.lab import give_notebooks
+from course.lab import copy_notebooks
 from tests.engine.sites import python
 from tests.notebooks.conftest import lesson_site
 
@@ -40,7 +40,7 @@ def lab(tmp_path):
             self.lesson.write_text(text, encoding="utf-8")
 
         def start(self):
-            return give_notebooks(tmp_path / "_site", self.folder)
+            return copy_notebooks(tmp_path / "_site", self.folder)
 
         def read(self, name):
             return (self.folder / name).read_text(encoding="utf-8")

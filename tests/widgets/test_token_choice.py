@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 
 from attention import scaled_dot_product_attention
-from course.payloads.token_choice import BOOK, asked, book, payload
+from course.payloads.token_choice import BOOK, ask, book, payload
 from models.beyond.task import ROOM, Text
 from models.beyond.train import load
 from tests.widgets.js import assert_near, module
@@ -83,4 +83,4 @@ def test_the_room_is_the_later_one_and_numbers_are_counted():
 
 def test_who_is_no_guest_is_refused():
     with pytest.raises(ValueError, match="guest must lie in 0"):
-        asked(MODEL, 64)
+        ask(MODEL, 64)

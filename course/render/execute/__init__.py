@@ -2,6 +2,6 @@
 
 import sys
 
-# jsonschema, which nbclient imports, can do without: its grammars of addresses take a second to
-# build, and notebooks are checked for none.
+# Skip an optional import of jsonschema, which nbclient imports: building its grammars of addresses
+# takes a second, and no notebook is checked for addresses.
 sys.modules.setdefault("rfc3987_syntax", None)

@@ -28,7 +28,7 @@ from .forks import ForkedKernel
 from .inline import values_of
 
 _ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")  # colours
-_STARTS = 3  # a port may be taken between its choice and the kernel's use of it
+_ATTEMPTS = 3  # a port may be taken between its choice and the kernel's use of it
 _MOST_PRINTED = 100_000  # characters of a cell
 _FIGURES = {
     "figure_formats": ["svg", "retina"],  # PNG too: Jupyter trusts no SVG of another's notebook
@@ -82,7 +82,7 @@ class _LessonKernel(ForkedKernel, AsyncKernelManager):
 
 
 def execute(project: Project, page: Page, *, cell_timeout: float) -> Execution:
-    for _ in range(_STARTS - 1):
+    for _ in range(_ATTEMPTS - 1):
         with suppress(_NotStarted):
             return _execute(project, page, cell_timeout)
     return _execute(project, page, cell_timeout)
@@ -174,7 +174,7 @@ def _refuse_unknown_types(cell: Cell, output: dict[str, Any]) -> None:
 def _environment(folder: str, record: Path) -> dict[str, str]:
     settings = {"InlineBackend": _FIGURES, "record": str(record)}
     return {
-        # Lessons run side by side. Where each had a thread for every processor, the threads waited
+        # Lessons run in parallel. With a thread for every processor in each, the threads waited
         # for one another, and all lessons together took three times as long.
         "OMP_NUM_THREADS": "1",
         **os.environ,

@@ -1,7 +1,7 @@
 """Start kernels as forks of one process that has imported what takes each of them seconds.
 
-Run by itself as ``python forks.py DESCRIPTOR``, a socket. On Linux only, where a fork may go on
-with PyTorch; elsewhere, and if it fails, a kernel is started as any program.
+Run by itself as ``python forks.py DESCRIPTOR``, a socket. Only on Linux, where PyTorch works after
+a fork; elsewhere, and if it fails, a kernel is started like any program.
 """
 
 import atexit
@@ -23,23 +23,23 @@ from typing import Any, TextIO
 # Nothing of a project: a kernel notes which of its files it reads.
 _PRELOADED = "numpy.random", "torch", "matplotlib.pyplot", "ipykernel.kernelapp"
 _PRELOADED_FOR_MANY = "torch._dynamo"  # more than a second, which a third of the lessons need
-# What every kernel has, as far as it counts while modules are imported.
+# The part of a kernel's environment that matters while modules are imported.
 _ENVIRONMENT = {"PYTHONPATH": "", "OMP_NUM_THREADS": "1", "PYTHONHASHSEED": "0",
                 "MPLBACKEND": "module://matplotlib_inline.backend_inline"}  # fmt: skip
 _one_asks = threading.Lock()
 
 
 class ForkedKernel:
-    """The way of a kernel manager to start its kernel."""
+    """Mixin for a kernel manager: starts its kernel as a fork."""
 
-    async def _async_launch_kernel(self, kernel_cmd: list[str], **how: Any) -> None:
+    async def _async_launch_kernel(self, kernel_cmd: list[str], **options: Any) -> None:
         program, *arguments = kernel_cmd
         process = None
         if hasattr(os, "pidfd_open") and program == sys.executable and arguments[0] != "-c":
             with suppress(OSError, ValueError):
-                process = _start(arguments, str(how["cwd"]), how["env"])
+                process = _start(arguments, str(options["cwd"]), options["env"])
         if process is None:
-            await super()._async_launch_kernel(kernel_cmd, **how)
+            await super()._async_launch_kernel(kernel_cmd, **options)
             return
         self.provisioner.process = process
         self.provisioner.pid = self.provisioner.pgid = process.pid
@@ -47,26 +47,26 @@ class ForkedKernel:
 
 
 class _Process:
-    """What Jupyter asks of a ``subprocess.Popen``, for a child of another process."""
+    """The methods of ``subprocess.Popen`` that Jupyter calls, for a child of another process."""
 
     stdin = stdout = stderr = None
 
     def __init__(self, pid: int) -> None:
-        self.pid, self._ended = pid, os.pidfd_open(pid)
+        self.pid, self._descriptor = pid, os.pidfd_open(pid)
 
     def __del__(self) -> None:
         if hasattr(self, "_ended"):
-            os.close(self._ended)
+            os.close(self._descriptor)
 
     def poll(self) -> int | None:
-        return -1 if select.select([self._ended], [], [], 0)[0] else None
+        return -1 if select.select([self._descriptor], [], [], 0)[0] else None
 
     def wait(self) -> int:
-        select.select([self._ended], [], [])
+        select.select([self._descriptor], [], [])
         return -1
 
     def send_signal(self, number: int) -> None:
-        signal.pidfd_send_signal(self._ended, number)
+        signal.pidfd_send_signal(self._descriptor, number)
 
     kill = partialmethod(send_signal, signal.SIGKILL)
     terminate = partialmethod(send_signal, signal.SIGTERM)
@@ -74,14 +74,14 @@ class _Process:
 
 def _start(arguments: list[str], folder: str, environment: dict[str, str]) -> _Process:
     with _one_asks:  # a child that has ended keeps its number until the next request
-        asked, told = _forker(os.getpid())
-        print(json.dumps([arguments, folder, environment]), file=asked, flush=True)
-        return _Process(int(told.readline()))
+        requests, replies = _forker(os.getpid())
+        print(json.dumps([arguments, folder, environment]), file=requests, flush=True)
+        return _Process(int(replies.readline()))
 
 
 @cache
 def _forker(_: int) -> tuple[TextIO, TextIO]:
-    """Ways to and from the process that forks, which ends with the one that asks it."""
+    """Start the process that forks, which ends with this one; return the ends of its pipe."""
     ours, theirs = socket.socketpair()
     process = subprocess.Popen(
         [sys.executable, __file__, str(theirs.fileno())],
@@ -125,12 +125,12 @@ def _become(arguments: list[str], folder: str, environment: dict[str, str]) -> N
     os.environ.update(environment)
     os.chdir(folder)
     sys.modules["numpy"].random.seed()  # or all forks would draw the same numbers
-    searched = filter(None, environment.get("PYTHONPATH", "").split(os.pathsep))
+    search_path = filter(None, environment.get("PYTHONPATH", "").split(os.pathsep))
     if arguments[0] == "-m":
-        sys.argv, sys.path[:0] = arguments[1:], [folder, *searched]
+        sys.argv, sys.path[:0] = arguments[1:], [folder, *search_path]
         runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
     else:
-        sys.argv, sys.path[:0] = arguments, [os.path.dirname(arguments[0]), *searched]
+        sys.argv, sys.path[:0] = arguments, [os.path.dirname(arguments[0]), *search_path]
         runpy.run_path(sys.argv[0], run_name="__main__")
 
 

@@ -80,7 +80,7 @@ def compile_project_modules(root):
 def main():
     settings = json.loads(os.environ["COURSE_KERNEL"])
     root = os.getcwd()
-    sys.path[0] = root  # in place of this file's folder
+    sys.path[0] = root  # instead of this file's folder
     note_reads(root, settings["record"])
     note_safetensors()
     compile_project_modules(root)

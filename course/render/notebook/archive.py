@@ -1,4 +1,4 @@
-"""Publish a notebook with an archive of the project files that it needs, found by its reads."""
+"""Publish a notebook with an archive of the project files that its cells read."""
 
 import zipfile
 from collections.abc import Iterable

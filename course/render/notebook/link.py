@@ -10,8 +10,8 @@ from course.render.read.project import Project
 
 def has_notebook(project: Project, page: Page) -> bool:
     """True for a lesson, in a project whose `post-render` writes notebooks."""
-    asked = project.get("project", "post-render") is not None
-    return asked and PurePosixPath(page.name).name == "lesson"
+    has_post_render = project.get("project", "post-render") is not None
+    return has_post_render and PurePosixPath(page.name).name == "lesson"
 
 
 def site_address(project: Project) -> str:

@@ -40,11 +40,11 @@ def notebook_of(project: Project, page: Page, outputs: Outputs, reads: list[str]
         "nbformat": 4,
         "nbformat_minor": 5,
     }
-    written = json.dumps(notebook, ensure_ascii=False, indent=1) + "\n"
-    if str(project.root) in written:
+    json_text = json.dumps(notebook, ensure_ascii=False, indent=1) + "\n"
+    if str(project.root) in json_text:
         message = f"its text or its outputs hold a path of this machine, {project.root}"
         raise Problem(page.source, None, message)
-    return written
+    return json_text
 
 
 def _setup(page: Page, needed: list[str], site: str) -> str:
@@ -62,7 +62,7 @@ class _Writer:
     def __init__(self, root: Path, page: Page, outputs: Outputs, setup: str) -> None:
         self.root, self.page, self.outputs, self.setup = root, page, outputs, setup
         self.python = page.cells("python")
-        self.shown: dict[tuple[int, int], str] = {}  # outputs in Markdown, converted by Pandoc
+        self.converted: dict[tuple[int, int], str] = {}  # outputs in Markdown, converted by Pandoc
         self.ids = iter(f"text-{number}" for number in range(1, 10_000))
 
     def cells(self, text: str) -> Iterator[dict[str, Any]]:
@@ -86,15 +86,17 @@ class _Writer:
             elif kind in ("output", "end"):
                 output = tuple(map(int, content.split())) if content else None
             if output:
-                self.shown[output] = f"{self.shown.get(output, '')}\n\n{piece.strip()}".strip()
+                self.converted[output] = (
+                    f"{self.converted.get(output, '')}\n\n{piece.strip()}".strip()
+                )
             elif piece.strip():
                 yield "text", piece.strip()
 
     def _python_cell(self, position: int, *, folded: bool) -> dict[str, Any]:
         cell, number = self.python[position], position + 2  # the first is the setup
         options, outputs = cell.options, []
-        for place, output in enumerate(self.outputs[position]):
-            markdown = self.shown.get((position, place))
+        for index, output in enumerate(self.outputs[position]):
+            markdown = self.converted.get((position, index))
             outputs += _output(output, number, markdown, options.get("fig-alt"))
         hidden = {
             "source": folded or not options.get("echo", True) or "code-fold" in options,

@@ -1,6 +1,6 @@
 """Compile an OJS cell to its statements: imports, definitions and expressions.
 
-For the parser, ``viewof name`` is made one identifier of the same length, ``viewof$name``.
+For the parser, ``viewof name`` becomes one identifier of the same length, ``viewof$name``.
 """
 
 import re
@@ -12,10 +12,10 @@ from tree_sitter import Node
 
 from course.problems import Problem
 
-from .javascript import Place, Script, free_names, text
+from .javascript import Location, Script, free_names, text
 
 _PREFIX = re.compile(r"(?<![\w$.])(viewof|mutable)([ \t]+)(?=[^\W\d]|\$)")
-_TAKEN = """
+_ACCEPTED = """
     identifier number string string_fragment escape_sequence true false null undefined comment
     template_string template_substitution regex regex_pattern regex_flags array object pair
     spread_element computed_property_name property_identifier shorthand_property_identifier
@@ -42,19 +42,19 @@ BROWSER_NAMES = """
 
 
 class QuartoOnly(Problem):
-    """A form that Quarto takes, and the embedded engine doesn't."""
+    """A form that Quarto supports and the embedded engine doesn't."""
 
 
 @dataclass
 class Statement:
-    at: Place
+    location: Location
     kind: str  # "import", "value", "view" or "expression"
-    defines: dict[str, Place] = field(default_factory=dict)
-    inputs: dict[str, Place] = field(default_factory=dict)
+    defines: dict[str, Location] = field(default_factory=dict)
+    inputs: dict[str, Location] = field(default_factory=dict)
     function: str = ""  # JavaScript, from the inputs to the value
     # of an import:
     module: str = ""  # as written, and then the file
-    module_at: Place | None = None
+    module_location: Location | None = None
     exported: dict[str, str] = field(default_factory=dict)  # name on the page -> in the module
 
 
@@ -66,7 +66,7 @@ def compile_cell(source: str, path: str, line: int) -> list[Statement]:
 
 class _Cell(Script):
     def __init__(self, source: str, path: str, line: int) -> None:
-        one_word = _PREFIX.sub(lambda found: found[1] + "$" * len(found[2]), source)
+        one_word = _PREFIX.sub(lambda match: match[1] + "$" * len(match[2]), source)
         super().__init__(one_word, path, line)
         self._source = source.encode()
 
@@ -75,7 +75,7 @@ class _Cell(Script):
             return self._import(node)
         if node.type != "expression_statement":
             self._refuse(node)
-        at, kind, defines = self.place(node), "expression", {}
+        location, kind, defines = self.location(node), "expression", {}
         value = _children(node)[0]
         target = value.child_by_field_name("left")
         if value.type == "assignment_expression" and target and target.type == "identifier":
@@ -83,17 +83,17 @@ class _Cell(Script):
             if prefix == ["mutable"]:
                 self._refuse(target, "mutable")
             kind = "view" if prefix else "value"
-            defines = {name: at} | ({f"viewof {name}": at} if prefix else {})
+            defines = {name: location} | ({f"viewof {name}": location} if prefix else {})
             value = value.child_by_field_name("right") or value
         elif value.type == "object":  # a block, as a statement can't begin with an object
             self._refuse(value, "block")
         free = list(free_names(value))
         self._check(value, {node.start_byte for node in free if node.type == "identifier"})
-        inputs: dict[str, Place] = {}
+        inputs: dict[str, Location] = {}
         for node in free:
             if (name := " ".join(self._words(node))) not in BROWSER_NAMES:
-                inputs.setdefault(name, self.place(node))
-        return Statement(at, kind, defines, inputs, self._function(value, free, inputs))
+                inputs.setdefault(name, self.location(node))
+        return Statement(location, kind, defines, inputs, self._function(value, free, inputs))
 
     def _import(self, node: Node) -> Statement:
         self._check(node, set())
@@ -101,18 +101,18 @@ class _Cell(Script):
         names = _children(clause)[:1]
         if [one.type for one in names] != ["named_imports"]:
             self._refuse(node, "import without {names}")
-        found = Statement(self.place(node), "import", module=text(source)[1:-1])
-        found.module_at = self.place(source)
+        statement = Statement(self.location(node), "import", module=text(source)[1:-1])
+        statement.module_location = self.location(source)
         for specifier in _children(names[0]):
             exported, *alias = _children(specifier)
             local = text(alias[0] if alias else exported)
-            found.exported[local] = text(exported)
-            found.defines[local] = self.place(specifier)
-        return found
+            statement.exported[local] = text(exported)
+            statement.defines[local] = self.location(specifier)
+        return statement
 
     def _check(self, node: Node, free: set[int]) -> None:
         """Refuse an unknown form, and ``viewof`` elsewhere than at a free name."""
-        if node.type not in _TAKEN:
+        if node.type not in _ACCEPTED:
             self._refuse(node)
         prefix = self._words(node)[:-1] if node.type.endswith("identifier") else []
         if prefix == ["mutable"] or (prefix and node.start_byte not in free):
@@ -130,7 +130,7 @@ class _Cell(Script):
         body = (code + self._source[end : value.end_byte]).decode()
         if "</script" in body.lower():
             message = r'"</script" would end the script of the page: write "<\/script"'
-            raise self.place(value).problem(message)
+            raise self.location(value).problem(message)
         parameters = ", ".join(name.replace(" ", "$") for name in inputs)
         return f"function ({parameters}) {{return (\n{body}\n);}}"
 
@@ -140,7 +140,7 @@ class _Cell(Script):
 
     def _refuse(self, node: Node, form: str = "") -> NoReturn:
         form = form or _FORMS.get(node.type) or node.type.replace("_", " ")
-        path, line, column = self.place(node)
+        path, line, column = self.location(node)
         raise QuartoOnly(path, line, _REFUSAL.format(form), column)
 
 

@@ -1,4 +1,4 @@
-"""Parse JavaScript with tree-sitter: the place of a mistake, and the names that are free.
+"""Parse JavaScript with tree-sitter: locate mistakes, and find the free names.
 
 The parser knows only the grammar; a browser refuses some of what passes here: ``(a, a) => 1``.
 """
@@ -14,8 +14,8 @@ from course.problems import Problem
 
 LANGUAGE = Language(tree_sitter_javascript.language())
 # The parser takes these too: JSX, and a comma with nothing before it.
-NOT_JAVASCRIPT = """[(jsx_element) (jsx_self_closing_element) (html_comment)] @found
-    (object ["{" ","] . "," @found) (arguments ["(" ","] . "," @found)"""
+NOT_JAVASCRIPT = """[(jsx_element) (jsx_self_closing_element) (html_comment)] @refused
+    (object ["{" ","] . "," @refused) (arguments ["(" ","] . "," @refused)"""
 _REFUSED = Query(LANGUAGE, NOT_JAVASCRIPT)
 _NAMED_PART = {
     "variable_declarator": "name", "pair_pattern": "value",
@@ -23,7 +23,7 @@ _NAMED_PART = {
 }  # fmt: skip
 
 
-class Place(NamedTuple):
+class Location(NamedTuple):
     path: str
     line: int
     column: int
@@ -43,14 +43,14 @@ class Script:
         self.root = Parser(LANGUAGE).parse(self._bytes).root_node
         if self.root.has_error:
             raise self._syntax_error()
-        for node in QueryCursor(refused).captures(self.root).get("found", ()):
-            raise self.place(node).problem(f'unexpected "{text(node).split()[0]}"')
+        for node in QueryCursor(refused).captures(self.root).get("refused", ()):
+            raise self.location(node).problem(f'unexpected "{text(node).split()[0]}"')
 
-    def place(self, at: Node | int) -> Place:
-        """Return the place of a node or a byte."""
+    def location(self, at: Node | int) -> Location:
+        """Return the location of a node or a byte."""
         before = self._bytes[: at if isinstance(at, int) else at.start_byte]
         column = len(before[before.rfind(b"\n") + 1 :].decode()) + 1
-        return Place(self._path, self._line + before.count(b"\n"), column)
+        return Location(self._path, self._line + before.count(b"\n"), column)
 
     def matches(self, query: Query) -> list[dict[str, list[Node]]]:
         """Return what ``query`` captures, from the statements at the top level only."""
@@ -74,9 +74,9 @@ class Script:
         token = re.compile(rb"\s*(\w+|[^\s\w])").match(self._bytes, end)
         *_, last, _ = ["", *re.findall(r"^lexed_lookahead sym:(\w+|.)", steps, re.M)]
         if token is None or last == "string_fragment":  # that ends with its line
-            return self.place(end).problem("unexpected end: something is open or incomplete")
-        shown = token[1].decode(errors="replace")
-        return self.place(token.start(1)).problem(f'unexpected "{shown}"')
+            return self.location(end).problem("unexpected end: something is open or incomplete")
+        word = token[1].decode(errors="replace")
+        return self.location(token.start(1)).problem(f'unexpected "{word}"')
 
 
 def text(node: Node | None) -> str:

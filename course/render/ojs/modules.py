@@ -9,13 +9,13 @@ from tree_sitter import Query
 
 from course.problems import Problem, nearest
 
-from .javascript import LANGUAGE, NOT_JAVASCRIPT, Place, Script, bound_names, text
+from .javascript import LANGUAGE, NOT_JAVASCRIPT, Location, Script, bound_names, text
 
 # Quarto copies what a module imports only if its older parser can read the module.
 _REFUSED = Query(
     LANGUAGE,
-    f"""{NOT_JAVASCRIPT} "??=" @found "||=" @found "&&=" @found
-    [(field_definition) (private_property_identifier) (class_static_block)] @found""",
+    f"""{NOT_JAVASCRIPT} "??=" @refused "||=" @refused "&&=" @refused
+    [(field_definition) (private_property_identifier) (class_static_block)] @refused""",
 )
 _IMPORTS = Query(
     LANGUAGE,
@@ -28,17 +28,17 @@ _IMPORTS = Query(
 )
 _EXPORTS = Query(
     LANGUAGE,
-    """(export_statement ["default" "*"] @found)
-    (export_statement "export" . declaration: (_ name: (identifier) @found))
-    (export_statement declaration: (_ (variable_declarator name: (_) @found)))
-    (export_statement (export_clause (export_specifier alias: (_) @found)))
-    (export_statement (export_clause (export_specifier name: (_) @found !alias)))
-    (export_statement (namespace_export (identifier) @found))""",
+    """(export_statement ["default" "*"] @export)
+    (export_statement "export" . declaration: (_ name: (identifier) @export))
+    (export_statement declaration: (_ (variable_declarator name: (_) @export)))
+    (export_statement (export_clause (export_specifier alias: (_) @export)))
+    (export_statement (export_clause (export_specifier name: (_) @export !alias)))
+    (export_statement (namespace_export (identifier) @export))""",
 )
 
 
-# (module, place of the import) -> the names that it takes, each with its place
-Imports = dict[tuple[str, Place], list[tuple[str, Place]]]
+# (module, location of the import) -> the imported names, each with its location
+Imports = dict[tuple[str, Location], list[tuple[str, Location]]]
 
 
 class Modules:
@@ -46,27 +46,32 @@ class Modules:
 
     def __init__(self, root: Path) -> None:
         self.root = root
-        self._scanned: dict[str, tuple[Imports, set[str]]] = {}  # pages share most modules
+        self._scans: dict[str, tuple[Imports, set[str]]] = {}  # pages share most modules
 
     def find(
-        self, specifier: str, place: Place, names: Iterable[tuple[str, Place]], *, in_cell: bool
+        self,
+        specifier: str,
+        location: Location,
+        names: Iterable[tuple[str, Location]],
+        *,
+        in_cell: bool,
     ) -> str:
-        """Return the module that ``specifier`` names at ``place``, which exports ``names``.
+        """Return the module that ``specifier`` names at ``location``, which exports ``names``.
 
         Raises: Problem.
         """
-        path = posixpath.join(posixpath.dirname(place.path), specifier)
+        path = posixpath.join(posixpath.dirname(location.path), specifier)
         if specifier.startswith("/") and in_cell:
             path = specifier.lstrip("/")
         elif not specifier.startswith(("./", "../")):
             ways = '"/" or "./"' if in_cell else '"./" or "../"'
             message = f'unknown import "{specifier}": write the path of an ES module, from {ways}'
-            raise place.problem(message)
+            raise location.problem(message)
         path = posixpath.normpath(path)
         if path.startswith("..") or not (path.endswith(".js") and (self.root / path).is_file()):
             others = chain(*(self.root.glob(f"{top}/**/*.js") for top in ("widgets", "assets")))
             hint = nearest(path, (other.relative_to(self.root).as_posix() for other in others))
-            raise place.problem(f'there is no ES module "{path}" to import{hint}')
+            raise location.problem(f'there is no ES module "{path}" to import{hint}')
         _, exports = self._scan(path)
         for name, at in names:
             if name not in exports and "*" not in exports:
@@ -78,24 +83,24 @@ class Modules:
 
         Raises: Problem for an import, in any of them, that fails.
         """
-        found: dict[str, None] = {}
-        waiting = list(modules)
-        while waiting:
-            module = waiting.pop(0)
-            if module not in found:
-                found[module] = None
-                waiting = self._imports(module) + waiting
-        return list(found)
+        closure: dict[str, None] = {}
+        queue = list(modules)
+        while queue:
+            module = queue.pop(0)
+            if module not in closure:
+                closure[module] = None
+                queue = self._imports(module) + queue
+        return list(closure)
 
     def _imports(self, module: str) -> list[str]:
         imports, _ = self._scan(module)
         return [self.find(*key, names, in_cell=False) for key, names in imports.items()]
 
     def _scan(self, module: str) -> tuple[Imports, set[str]]:
-        if module not in self._scanned:
+        if module not in self._scans:
             source = (self.root / module).read_text(encoding="utf-8")
-            self._scanned[module] = scan_module(source, module)
-        return self._scanned[module]
+            self._scans[module] = scan_module(source, module)
+        return self._scans[module]
 
 
 def scan_module(source: str, path: str) -> tuple[Imports, set[str]]:
@@ -106,11 +111,11 @@ def scan_module(source: str, path: str) -> tuple[Imports, set[str]]:
         problem.message += " (in ES2020, the newest that Quarto reads)"
         raise
     imports: Imports = {}
-    for found in script.matches(_IMPORTS):
-        [source_node] = found["from"]
-        key = text(source_node)[1:-1], script.place(source_node)
+    for captures in script.matches(_IMPORTS):
+        [source_node] = captures["from"]
+        key = text(source_node)[1:-1], script.location(source_node)
         names = imports.setdefault(key, [])
-        names += [(text(node), script.place(node)) for node in found.get("name", ())]
-        names += [("default", script.place(node)) for node in found.get("default", ())]
-    exports = [node for found in script.matches(_EXPORTS) for node in found["found"]]
+        names += [(text(node), script.location(node)) for node in captures.get("name", ())]
+        names += [("default", script.location(node)) for node in captures.get("default", ())]
+    exports = [node for captures in script.matches(_EXPORTS) for node in captures["export"]]
     return imports, {name for node in exports for name in [*bound_names(node)] or [text(node)]}

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from course.problems import Problem, nearest
 
 from .cells import BROWSER_NAMES, Statement, compile_cell
-from .javascript import Place
+from .javascript import Location
 from .modules import Modules
 
 RUNTIME = "assets/vendor/ojs-runtime.js"
@@ -37,47 +37,53 @@ class OjsPage:
     def add_cell(self, source: str, *, path: str, line: int) -> list[Placeholder]:
         """Compile a cell, and return the elements that it fills, one for each statement.
 
-        ``line`` is where ``source`` starts in the file ``path``. Raises: Problem.
+        ``source`` starts at ``line`` of the file ``path``. Raises: Problem.
         """
         self._cells += 1
         try:
             statements = compile_cell(source, path, line)
             for one in statements:
                 if one.kind == "import":
-                    names = [(one.exported[name], place) for name, place in one.defines.items()]
-                    one.module = self.modules.find(one.module, one.module_at, names, in_cell=True)
+                    names = [
+                        (one.exported[name], location) for name, location in one.defines.items()
+                    ]
+                    one.module = self.modules.find(
+                        one.module, one.module_location, names, in_cell=True
+                    )
                     self.modules.closure([one.module])
         except Problem:
             self._all_read = False  # this cell may define any name
             raise
         if not statements:
             raise Problem(path, line, "the OJS cell is empty: it needs a statement")
-        places = []
+        placeholders = []
         for number, one in enumerate(statements, 1):
             element = f"ojs-cell-{self._cells}" + (f"-{number}" if len(statements) > 1 else "")
             self._statements[element] = one
-            places.append(Placeholder(element, "declaration" if one.defines else "expression"))
-        return places
+            placeholders.append(
+                Placeholder(element, "declaration" if one.defines else "expression")
+            )
+        return placeholders
 
     def mistakes(self) -> Iterator[Problem]:
         """Find names that are undefined on the page, or defined twice."""
-        known: dict[str, Place] = {}
+        definitions: dict[str, Location] = {}
         for statement in self._statements.values():
-            for name, place in statement.defines.items():
+            for name, location in statement.defines.items():
                 if name in self.published:
-                    yield place.problem(f'"{name}" is already defined by publish({name}=…)')
+                    yield location.problem(f'"{name}" is already defined by publish({name}=…)')
                 elif name in BROWSER_NAMES:
-                    yield place.problem(f'"{name}" is a name of the browser: take another')
-                elif name in known:
-                    path, line, _ = known[name]
-                    yield place.problem(f'"{name}" is already defined at {path}:{line}')
+                    yield location.problem(f'"{name}" is a name of the browser: take another')
+                elif name in definitions:
+                    path, line, _ = definitions[name]
+                    yield location.problem(f'"{name}" is already defined at {path}:{line}')
                 else:
-                    known[name] = place
-        names = known.keys() | self.published
+                    definitions[name] = location
+        names = definitions.keys() | self.published
         for statement in self._statements.values() if self._all_read else ():
-            for name, place in statement.inputs.items():
+            for name, location in statement.inputs.items():
                 if name not in names:
-                    yield place.problem(f'"{name}" is not defined{nearest(name, names)}')
+                    yield location.problem(f'"{name}" is not defined{nearest(name, names)}')
 
     def files(self) -> list[str]:
         """List the modules that the page loads, imports of imports included; [] without cells."""
@@ -104,7 +110,8 @@ class OjsPage:
 
 def _call(element: str, statement: Statement, root: str) -> str:
     """Write the call of ``define`` or ``load`` in web/runtime.js for one statement."""
-    about: dict[str, Any] = {"place": element, "at": f"{statement.at.path}:{statement.at.line}"}
+    path, line, _ = statement.location
+    about: dict[str, Any] = {"place": element, "at": f"{path}:{line}"}
     if statement.kind == "import":
         about |= {"module": statement.module, "names": statement.exported}
         file = json.dumps(f"{root or './'}{statement.module}")

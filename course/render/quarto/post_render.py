@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
-sys.path[0] = str(ROOT)  # in place of this file's folder
+sys.path[0] = str(ROOT)  # instead of this file's folder
 
 from course.problems import Problem, Problems  # noqa: E402
 from course.render.quarto.render_project import add_mentions, add_notebooks  # noqa: E402
@@ -15,5 +15,5 @@ try:
     limit = os.environ.get("COURSE_CELL_TIMEOUT")  # of `course render`, not of `quarto preview`
     add_notebooks(ROOT, pages, cell_timeout=float(limit) if limit else None)
     add_mentions(ROOT)
-except (Problem, Problems) as found:
-    sys.exit(str(found))
+except (Problem, Problems) as error:
+    sys.exit(str(error))

@@ -78,11 +78,11 @@ def add_notebooks(root: Path, files: list[str], *, cell_timeout: float | None) -
     for page in pages.values():
         target = site / page.html
         if target.resolve() in rendered and has_notebook(project, page):
-            made = builder.notebook(page, execute=cell_timeout is not None)
-            if made is None:
+            notebook = builder.notebook(page, execute=cell_timeout is not None)
+            if notebook is None:
                 left_out.append(page.name)
                 continue
-            write_notebook(root, site, page, *made)
+            write_notebook(root, site, page, *notebook)
             _add_link(target, link_html(project, page))
             print(f"  {page.name}.ipynb", flush=True)
     if left_out:
@@ -90,7 +90,7 @@ def add_notebooks(root: Path, files: list[str], *, cell_timeout: float | None) -
 
 
 def add_mentions(root: Path) -> None:
-    """Tell on Quarto's pages of the source which lessons use each function."""
+    """Add the lessons that use each function to Quarto's pages of the source."""
     site = root / "_site"
     files = [path for path in site.rglob("*.html") if "site_libs" not in path.parts]
     html = {path.relative_to(site).as_posix(): path.read_text(encoding="utf-8") for path in files}
@@ -101,7 +101,7 @@ def add_mentions(root: Path) -> None:
 def _add_link(target: Path, link: str) -> None:
     html = target.read_text(encoding="utf-8")
     if link not in html:
-        before, place, after = html.partition('<div class="quarto-title-meta">')
-        if not place:
+        before, mark, after = html.partition('<div class="quarto-title-meta">')
+        if not mark:
             raise Problem(target, None, "has no quarto-title-meta to put the notebook's link in")
-        target.write_text(before + place + link + after, encoding="utf-8")
+        target.write_text(before + mark + link + after, encoding="utf-8")

@@ -1,1 +1,1 @@
-"""Files to objects: _quarto.yml, glossary.yml and .qmd pages, each line with its place."""
+"""Files to objects: _quarto.yml, glossary.yml and .qmd pages, each line with its location."""

@@ -57,16 +57,16 @@ def read_glossary(root: Path) -> Glossary:
     path = root / FILE
     value, lines = read_yaml(path.read_text(encoding="utf-8"), FILE) if path.is_file() else ({}, {})
     schema = dict.fromkeys(value or {}, ENTRY)
-    found = mistakes(value or {}, schema, lines, FILE, kind="key of a term")
+    problems = mistakes(value or {}, schema, lines, FILE, kind="key of a term")
     first: dict[str, str] = {}
-    for term, entry in (value or {}).items() if not found else ():
+    for term, entry in (value or {}).items() if not problems else ():
         if "sentence" not in entry:
-            found.append(Problem(FILE, lines[(term,)], f'"{term}" has no sentence'))
+            problems.append(Problem(FILE, lines[(term,)], f'"{term}" has no sentence'))
         for form in (term, *entry.get("forms", [])):
             if form in first:
                 message = f'"{form}" is a form of "{first[form]}" too'
-                found.append(Problem(FILE, lines[(term,)], message))
+                problems.append(Problem(FILE, lines[(term,)], message))
             first.setdefault(form, term)
-    if found:
-        raise Problems(found)
+    if problems:
+        raise Problems(problems)
     return Glossary(value or {}, lines)

@@ -1,6 +1,6 @@
 """Find headings, divs, links, references and attributes in Markdown, each with its line.
 
-Code, formulas and comments are blanked first, so that nothing in them is found.
+Code, formulas and comments are blanked first, so that nothing in them matches.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _LINK_DEFINITION = re.compile(r"^()\[[^\]\n^]+\]:[ \t]+(\S+)", re.M)
 _REFERENCE = re.compile(
     r"(?<![\w@\\./{=])(?<!^\()@\{?([A-Za-z0-9_](?:[\w:.#$%&+?<>~/-]*\w)?)", re.M
 )
-# Quarto's pattern, in both of its places: it finds code in fences, comments and longer ticks, too.
+# Quarto's own pattern: it matches in fences, comments and longer ticks, too.
 _INLINE = re.compile(r"(?<!`)`\{python\}[ \t]([^`\n]+)`")
 
 
@@ -46,8 +46,10 @@ class Line(NamedTuple):
     number: int
 
 
-class Found(NamedTuple):
-    word: str
+class Span(NamedTuple):
+    """A piece of the source, with its location."""
+
+    text: str
     path: str
     line: int
 
@@ -80,7 +82,7 @@ class Prose:
 
     @cached_property
     def text(self) -> str:
-        """The source with fenced code and comments blanked, each letter at its place."""
+        """The source with fenced code and comments blanked; offsets stay the same."""
         return self._blanked(match for match in self._hidden if match["comment"])
 
     @cached_property
@@ -108,65 +110,65 @@ class Prose:
             end = match.end()
         return "".join([*pieces, self._unfenced[end:]])
 
-    def expressions(self) -> Iterator[Found]:
+    def expressions(self) -> Iterator[Span]:
         """Yield each ``${expression}``, which the page computes."""
         for match in self._hidden:
             if match["expression"] is not None:
-                yield Found(match["expression"].strip(), *self.place(match.start()))
+                yield Span(match["expression"].strip(), *self.location(match.start()))
 
-    def inline(self) -> list[Found]:
+    def inline(self) -> list[Span]:
         """List the code of each `{python} expression`, which the kernel computes."""
         lines = (line for line in self.lines if "`{python}" in line.text)
-        return [Found(m[1], *line[1:]) for line in lines for m in _INLINE.finditer(line.text)]
+        return [Span(m[1], *line[1:]) for line in lines for m in _INLINE.finditer(line.text)]
 
     def with_values(self, values: Iterator[str]) -> Prose:
-        """Return the prose with the next of ``values`` in place of each `{python} expression`."""
+        """Return the prose with each `{python} expression` replaced by the next of ``values``."""
         if not self.inline():
             return self
         texts = (_INLINE.sub(lambda _: next(values), line.text) for line in self.lines)
         return Prose([Line(text, *line[1:]) for text, line in zip(texts, self.lines, strict=True)])
 
-    def place(self, offset: int) -> tuple[str, int]:
+    def location(self, offset: int) -> tuple[str, int]:
         line = self.lines[min(bisect_right(self._starts, offset), len(self.lines)) - 1]
         return line.path, line.number
 
     def each(self, pattern: re.Pattern[str]) -> Iterator[tuple[re.Match[str], str, int]]:
         """Yield each match in the prose, with its file and line."""
         for match in pattern.finditer(self.prose):
-            yield (match, *self.place(match.start()))
+            yield (match, *self.location(match.start()))
 
-    def references(self) -> Iterator[Found]:
+    def references(self) -> Iterator[Span]:
         for match in _REFERENCE.finditer(_IN_BRACES.sub(_spaces, self.prose)):
-            yield Found(match[1], *self.place(match.start()))
+            yield Span(match[1], *self.location(match.start()))
 
-    def links(self) -> Iterator[tuple[Found, bool]]:
+    def links(self) -> Iterator[tuple[Span, bool]]:
         """Yield the target of each link, and True for an image."""
         for pattern in (_LINK, _LINK_DEFINITION):
-            for match, *place in self.each(pattern):
-                yield Found(match[2], *place), bool(match[1])
+            for match, *location in self.each(pattern):
+                yield Span(match[2], *location), bool(match[1])
 
-    def divs(self) -> Iterator[tuple[Attributes | None, Found]]:
-        """Yield each fence in turn, with None in place of attributes for a closing fence."""
-        for match, *place in self.each(_DIV):
-            inside = match[1] if match[1] is not None else match[2] and f".{match[2]}"
-            yield (parse_attributes(inside) if inside else None), Found(match[0].strip(), *place)
+    def divs(self) -> Iterator[tuple[Attributes | None, Span]]:
+        """Yield each fence in turn, with its attributes, or None if it closes a div."""
+        for match, *location in self.each(_DIV):
+            text = match[1] if match[1] is not None else match[2] and f".{match[2]}"
+            yield (parse_attributes(text) if text else None), Span(match[0].strip(), *location)
 
-    def opening_divs(self) -> Iterator[tuple[Attributes, Found]]:
-        return ((attributes, found) for attributes, found in self.divs() if attributes)
+    def opening_divs(self) -> Iterator[tuple[Attributes, Span]]:
+        return ((attributes, fence) for attributes, fence in self.divs() if attributes)
 
-    def attributes(self) -> Iterator[tuple[Attributes, Found]]:
+    def attributes(self) -> Iterator[tuple[Attributes, Span]]:
         """Yield the attributes of spans, links, images, code, formulas and headings."""
         for pattern, group in ((_ATTRIBUTES, 1), (_HEADING, 3)):
-            for match, *place in self.each(pattern):
-                if inside := match[group]:
-                    yield parse_attributes(inside), Found(inside, *place)
+            for match, *location in self.each(pattern):
+                if text := match[group]:
+                    yield parse_attributes(text), Span(text, *location)
 
-    def headings(self) -> Iterator[tuple[str, Found]]:
+    def headings(self) -> Iterator[tuple[str, Span]]:
         """Yield the id of each heading: its own, or the id that Pandoc derives from its text."""
         for match in _HEADING.finditer(self.text):
             own = parse_attributes(match[3] or "").ids
-            found = Found(match[2], *self.place(match.start()))
-            yield (own[0] if own else automatic_id(match[2])), found
+            span = Span(match[2], *self.location(match.start()))
+            yield (own[0] if own else automatic_id(match[2])), span
 
 
 def automatic_id(heading: str) -> str:
@@ -190,8 +192,8 @@ def _without_fences(lines: list[Line]) -> Iterator[str]:
     fence = ""
     for line in lines:
         before, fence = fence, fence_after(line.text, fence)
-        inside = before or (fence and FENCE.match(line.text))
-        yield " " * len(line.text) if inside else line.text
+        is_code = before or (fence and FENCE.match(line.text))
+        yield " " * len(line.text) if is_code else line.text
 
 
 def _spaces(match: re.Match[str]) -> str:

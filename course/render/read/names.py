@@ -1,6 +1,6 @@
 """List the public names of the course's modules, which lie in the project's root.
 
-Standard library only: Quarto runs it with whatever Python it has found.
+Standard library only: Quarto may run it with any Python.
 """
 
 import ast
@@ -35,22 +35,22 @@ def names_in(source: str) -> list[Name]:
         tree = ast.parse(source)
     except SyntaxError:
         return []
-    return [name for name in defined(tree, source.splitlines()) if is_public(name)]
+    return [name for name in definitions(tree, source.splitlines()) if is_public(name)]
 
 
-def defined(tree: ast.AST, lines: list[str], prefix: str = "") -> list[Name]:
+def definitions(tree: ast.AST, lines: list[str], prefix: str = "") -> list[Name]:
     """Return all functions, classes and methods, private ones included."""
-    found = []
+    names = []
     for node in tree.body:
         if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
             start = min([node.lineno, *(each.lineno for each in node.decorator_list)])
             while start > 1 and lines[start - 2].lstrip().startswith("#"):
                 start -= 1
             about = first_sentence(ast.get_docstring(node))
-            found.append(Name(prefix + node.name, start, node.end_lineno, about))
+            names.append(Name(prefix + node.name, start, node.end_lineno, about))
         if isinstance(node, ast.ClassDef):
-            found += defined(node, lines, f"{node.name}.")
-    return found
+            names += definitions(node, lines, f"{node.name}.")
+    return names
 
 
 def first_sentence(docstring: str | None) -> str:
@@ -65,18 +65,19 @@ def is_public(name: Name) -> bool:
     return not any(part.startswith("_") for part in name.name.split("."))
 
 
-def places(root: Path) -> dict[str, str]:
+def modules_by_name(root: Path) -> dict[str, str]:
     """Return the module of each public name; the first module counts if two share one."""
-    found: dict[str, str] = {}
+    modules: dict[str, str] = {}
     for module, names in public_names(root).items():
         for name in names:
-            found.setdefault(name.name, module)
-    return found
+            modules.setdefault(name.name, module)
+    return modules
 
 
 def write_names(root: Path) -> None:
-    """Write the places for the filter of both engines, if they have changed."""
-    text = json.dumps({**places(root), **{f"{name}.py": name for name in public_names(root)}})
+    """Write the modules by name for the filter of both engines, if they have changed."""
+    modules = {f"{module}.py": module for module in public_names(root)}
+    text = json.dumps({**modules_by_name(root), **modules})
     file = root / FILE
     if not file.is_file() or file.read_text(encoding="utf-8") != text:
         file.parent.mkdir(exist_ok=True)

@@ -11,7 +11,7 @@ from typing import Any
 
 from course.problems import Problem, nearest
 
-from .markdown import FENCE, Found, Line, Prose, fence_after
+from .markdown import FENCE, Line, Prose, Span, fence_after
 from .strict_yaml import Lines, read_yaml
 
 SHORTCODE_LINE = re.compile(r"^\s*\{\{<\s*include\s+(\S+)\s*>\}\}\s*$")
@@ -86,7 +86,7 @@ class Page:
         return [block for block in self.blocks if isinstance(block, Prose)]
 
     @property
-    def runs(self) -> list[Cell | list[Found]]:
+    def runs(self) -> list[Cell | list[Span]]:
         """What the kernel runs, in the page's order: a cell, or the expressions between cells."""
         python = (b for b in self.blocks if isinstance(b, Prose) or b.language == "python")
         runs = (block.inline() if isinstance(block, Prose) else block for block in python)
@@ -101,7 +101,7 @@ class Page:
 
 
 def read_page(root: Path, source: str) -> tuple[Page, list[Problem]]:
-    """Read the page with its includes in place; returns it and the mistakes in its structure."""
+    """Read the page with its includes; return it and the mistakes in its structure."""
     problems: list[Problem] = []
     lines = _read_lines(root, source)
     body_start, meta, meta_lines = 0, {}, {}

@@ -94,14 +94,14 @@ class Project:
     @cached_property
     def sources(self) -> list[str]:
         """The pages as posix paths from the root, in the order of `project: render:`."""
-        found: dict[str, None] = {}
+        paths: dict[str, None] = {}
         for pattern in self.listed("project", "render"):
-            found |= dict.fromkeys(
+            paths |= dict.fromkeys(
                 path.relative_to(self.root).as_posix()
                 for path in sorted(self.root.glob(pattern))
                 if path.is_file()  # a folder may be called x.qmd
             )
-        return list(found)
+        return list(paths)
 
     @cached_property
     def sidebar(self) -> tuple[NavItem, ...]:
@@ -137,12 +137,12 @@ def load_project(root: Path) -> Project:
     except FileNotFoundError:
         raise Problem("_quarto.yml", None, f"there is none in {root}") from None
     config, lines = read_yaml(text, "_quarto.yml")
-    found = mistakes(config, SCHEMA, lines, "_quarto.yml", kind="_quarto.yml key")
-    if found:
-        raise Problems(found)
+    problems = mistakes(config, SCHEMA, lines, "_quarto.yml", kind="_quarto.yml key")
+    if problems:
+        raise Problems(problems)
     project = Project(root, config, lines, text)
-    if found := [*_missing_files(project), *_missing_pages(project)]:
-        raise Problems(found)
+    if problems := [*_missing_files(project), *_missing_pages(project)]:
+        raise Problems(problems)
     return project
 
 
@@ -187,14 +187,14 @@ def _missing_pages(project: Project) -> list[Problem]:
     contents = project.get("website", "sidebar", "contents", default=[])
     pages = _sidebar_pages(contents, ("website", "sidebar", "contents"))
     return [
-        Problem("_quarto.yml", project.lines[place], unknown("page", name, project.sources))
-        for name, place in pages
+        Problem("_quarto.yml", project.lines[key], unknown("page", name, project.sources))
+        for name, key in pages
         if name not in project.sources
     ]
 
 
 def _sidebar_pages(contents: list[dict[str, Any]], at: tuple) -> Iterator[tuple[str, tuple]]:
-    """Yield each page with the place of its entry, a key of ``Project.lines``."""
+    """Yield each page with the key of its entry in ``Project.lines``."""
     for index, entry in enumerate(contents):
         if "section" not in entry:
             yield entry.get("href", ""), (*at, index)

@@ -54,19 +54,19 @@ def mistakes(
     if not chosen:
         return [Problem(path, lines.get(at), _wrong_value(at, value, alternatives))]
     [one, *_] = chosen
-    found: list[Problem] = []
+    problems: list[Problem] = []
     if isinstance(one, dict):
         for key, item in value.items():
             here = (*at, key)
             if key in one:
-                found += mistakes(item, one[key], lines, path, kind=kind, at=here)
+                problems += mistakes(item, one[key], lines, path, kind=kind, at=here)
             else:
                 message = f'unknown {kind} "{_dotted(here)}"{nearest(str(key), one)}'
-                found.append(Problem(path, lines.get(here), message))
+                problems.append(Problem(path, lines.get(here), message))
     elif isinstance(one, list):
         for index, item in enumerate(value):
-            found += mistakes(item, one[0], lines, path, kind=kind, at=(*at, index))
-    return found
+            problems += mistakes(item, one[0], lines, path, kind=kind, at=(*at, index))
+    return problems
 
 
 def _same_shape(value: Any, schema: Any) -> bool:

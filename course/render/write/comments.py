@@ -10,8 +10,8 @@ from tree_sitter import Parser, Query, QueryCursor
 
 from course.render.ojs.javascript import LANGUAGE
 
-_COMMENTS = Query(LANGUAGE, "(comment) @found")
-_KEPT = re.compile(rb"licen[cs]e|copyright|^/\*!|^//[#@]", re.I)
+_COMMENTS = Query(LANGUAGE, "(comment) @comment")
+_PRESERVED = re.compile(rb"licen[cs]e|copyright|^/\*!|^//[#@]", re.I)
 # A string, or a comment that doesn't hold two words apart.
 _STRING_OR_COMMENT = re.compile(
     rb"""(?P<string>"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')|(?:(?<=[\s{};])|\A)/\*.*?\*/""", re.S
@@ -30,18 +30,18 @@ def _script(content: bytes) -> bytes:
     root = Parser(LANGUAGE).parse(content).root_node
     if root.has_error:  # what isn't understood stays whole
         return content
-    found = QueryCursor(_COMMENTS).captures(root).get("found", [])
-    kept, end = [], 0
-    for comment in sorted(found, key=lambda node: node.start_byte):
-        kept += [content[end : comment.start_byte], _rest(comment.text)]
+    comments = QueryCursor(_COMMENTS).captures(root).get("comment", [])
+    pieces, end = [], 0
+    for comment in sorted(comments, key=lambda node: node.start_byte):
+        pieces += [content[end : comment.start_byte], _substitute(comment.text)]
         end = comment.end_byte
-    return b"".join([*kept, content[end:]])
+    return b"".join([*pieces, content[end:]])
 
 
 def _style(content: bytes) -> bytes:
-    return _STRING_OR_COMMENT.sub(lambda match: match["string"] or _rest(match[0]), content)
+    return _STRING_OR_COMMENT.sub(lambda match: match["string"] or _substitute(match[0]), content)
 
 
-def _rest(comment: bytes) -> bytes:
-    """Return what takes a comment's place: its ends of lines, or else a space."""
-    return comment if _KEPT.search(comment) else b"\n" * comment.count(b"\n") or b" "
+def _substitute(comment: bytes) -> bytes:
+    """Return a comment's substitute: its newlines, or else a space."""
+    return comment if _PRESERVED.search(comment) else b"\n" * comment.count(b"\n") or b" "

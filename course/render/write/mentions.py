@@ -1,4 +1,4 @@
-"""Tell on the pages of the source which lessons name or use each function."""
+"""List, on the pages of the source, the lessons that name or use each function."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -6,7 +6,7 @@ from html import unescape
 from posixpath import dirname, relpath
 from typing import NamedTuple
 
-_PLACE = re.compile(r'<div class="mentions" data-name="([\w.]+)">\s*</div>')
+_SLOT = re.compile(r'<div class="mentions" data-name="([\w.]+)">\s*</div>')
 _LINK = re.compile(r'<a\b[^>]*?href="[^"]*sources/\w+\.html#([\w.]+)"[^>]*>')
 _PYTHON = re.compile(r'<pre\s+class="sourceCode python[^"]*">(.*?)</pre>', re.S)
 _SECTION = re.compile(r'<section id="([^"]+)"[^>]*>\s*<h2[^>]*>(.*?)</h2>', re.S)
@@ -28,23 +28,23 @@ def with_mentions(html: Mapping[str, str]) -> dict[str, str]:
     A lesson is linked once for each name: at the section that names it in the text, or else at
     the first code that uses it.
     """
-    wanted = {page: set(_PLACE.findall(text)) for page, text in html.items()}
+    wanted = {page: set(_SLOT.findall(text)) for page, text in html.items()}
     wanted = {page: names for page, names in wanted.items() if names}
     names = set().union(*wanted.values()) if wanted else set()
-    found: dict[str, list[Mention]] = {}
+    mentions: dict[str, list[Mention]] = {}
     for page, text in html.items() if names else ():
         if page.startswith("modules/"):
             for name, mention in _mentions(page, text, names):
-                found.setdefault(name, []).append(mention)
+                mentions.setdefault(name, []).append(mention)
     return {
-        page: _PLACE.sub(lambda place, at=page: _line(at, found.get(place[1], [])), html[page])
+        page: _SLOT.sub(lambda slot, at=page: _line(at, mentions.get(slot[1], [])), html[page])
         for page in wanted
     }
 
 
 def _mentions(page: str, text: str, names: set[str]) -> Iterator[tuple[str, Mention]]:
     title = _plain(_TITLE.search(text)) or page
-    sections = [(found.start(), found[1], _plain(found, 2)) for found in _SECTION.finditer(text)]
+    sections = [(match.start(), match[1], _plain(match, 2)) for match in _SECTION.finditer(text)]
     first: dict[str, int] = {}
     for link in _LINK.finditer(text):
         first.setdefault(link[1].partition(".")[0], link.start())
@@ -71,8 +71,8 @@ def _line(here: str, mentions: list[Mention]) -> str:
     return f'<p class="mentions">In the lessons: {" · ".join(links)}</p>'
 
 
-def _plain(found: re.Match[str] | None, group: int = 1) -> str:
+def _plain(match: re.Match[str] | None, group: int = 1) -> str:
     text = _TAG.sub(
-        "", re.sub(r"<annotation.*?</annotation>", "", found[group], flags=re.S) if found else ""
+        "", re.sub(r"<annotation.*?</annotation>", "", match[group], flags=re.S) if match else ""
     )
     return " ".join(text.split())

@@ -74,10 +74,10 @@ def _has_toc(project: Project, page: Page) -> bool:
 def _neighbours(project: Project, here: Page) -> tuple[NavItem | None, NavItem | None]:
     """Return the pages before and after this one in the sidebar."""
     items = project.sidebar_pages
-    place = next((i for i, item in enumerate(items) if item.source == here.source), None)
-    if place is None or not project.get("website", "page-navigation", default=False):
+    index = next((i for i, item in enumerate(items) if item.source == here.source), None)
+    if index is None or not project.get("website", "page-navigation", default=False):
         return None, None
-    return (items[place - 1] if place else None), next(iter(items[place + 1 :]), None)
+    return (items[index - 1] if index else None), next(iter(items[index + 1 :]), None)
 
 
 def _code_block(match: re.Match[str]) -> str:

@@ -53,21 +53,21 @@ def _filters(project: Project) -> list[str]:
 def _pandoc_of(project: Project, page: Page, markdown: str, arguments: list[str]) -> str:
     memory = ["+RTS", "-M2G", "-RTS"]  # a filter which never ends fails before the machine does
     common = ["--from=markdown", "--wrap=none", f"--metadata=site-root:{page.root}"]
-    done = subprocess.run(
+    result = subprocess.run(
         [_pandoc(), *memory, *common, *arguments],
         input=markdown, capture_output=True, encoding="utf-8", cwd=project.root,
     )  # fmt: skip
-    complaints = [line for line in done.stderr.splitlines() if line.strip()]
-    if done.returncode or complaints:
-        raise Problem(*_place(page, complaints[0]), "Pandoc says: " + " ".join(complaints))
-    return done.stdout
+    complaints = [line for line in result.stderr.splitlines() if line.strip()]
+    if result.returncode or complaints:
+        raise Problem(*_location(page, complaints[0]), "Pandoc says: " + " ".join(complaints))
+    return result.stdout
 
 
-def _place(page: Page, complaint: str) -> tuple[str, int | None]:
+def _location(page: Page, complaint: str) -> tuple[str, int | None]:
     """Find the line of a complaint by the formula in it, as Pandoc names no line."""
     formula = complaint.partition("TeX math ")[2].partition(", rendering")[0]
-    found = next((line for line in page.lines if formula and formula in line.text), None)
-    return (found.path, found.number) if found else (page.source, None)
+    line = next((line for line in page.lines if formula and formula in line.text), None)
+    return (line.path, line.number) if line else (page.source, None)
 
 
 def _lua(*names: str) -> list[str]:

@@ -34,8 +34,10 @@ def page_markdown(page: Page, outputs: list[list[dict]], ojs: Any) -> tuple[str,
 def _ojs_cell(cell: Cell, ojs: Any) -> str:
     echo, output = cell.options.get("echo", True), cell.options.get("output", True)
     hidden = "" if output else " .hidden"
-    places = ojs.add_cell(cell.source, path=cell.path, line=cell.line)
-    targets = [div(f'#{place.id} nodetype="{place.nodetype}"') for place in places]
+    placeholders = ojs.add_cell(cell.source, path=cell.path, line=cell.line)
+    targets = [
+        div(f'#{placeholder.id} nodetype="{placeholder.nodetype}"') for placeholder in placeholders
+    ]
     if len(targets) > 1:
         targets = [div("", target) for target in targets]
     outputs = [div(f".cell-output .cell-output-display{hidden}", target) for target in targets]
@@ -46,13 +48,13 @@ def _ojs_cell(cell: Cell, ojs: Any) -> str:
 def _python_cell(
     cell: Cell, count: int, outputs: list[dict], page: Page, figures: dict[str, str]
 ) -> str:
-    shown = list(_outputs(cell, count, outputs, page, figures))
-    if not shown and not cell.options.get("echo", True):
+    parts = list(_outputs(cell, count, outputs, page, figures))
+    if not parts and not cell.options.get("echo", True):
         return ""  # as in Quarto, such a cell leaves no element on the page
-    has_display = any(".cell-output-display" in part for part in shown)
+    has_display = any(".cell-output-display" in part for part in parts)
     label = cell.label
     identity = (f"#cell-{label} " if has_display else f"#{label} ") if label else ""
-    return div(f'{identity}.cell execution_count="{count}"', *_code(cell), *shown)
+    return div(f'{identity}.cell execution_count="{count}"', *_code(cell), *parts)
 
 
 def _code(cell: Cell) -> Iterator[str]:

@@ -14,7 +14,7 @@ from course.render.read.glossary import read_glossary, slug
 from course.render.read.names import public_names
 
 FOLDER = "search"
-# Nothing of these is read: no text, or text that stands elsewhere on the page.
+# Elements without text, or with text that the page repeats elsewhere.
 _SKIPPED = {"script", "style", "svg", "button", "template", "annotation", "nav", "select"}
 _SKIPPED_CLASSES = {
     "static-form", "term-note", "mentions", "source-code", "source-names", "widget-live",
@@ -33,9 +33,11 @@ def parts_of(html: str) -> list[Part]:
     """Return all parts of a page."""
     from bs4 import BeautifulSoup
 
-    found: list[tuple[str, list[str], list[str]]] = [("", [], [])]
-    _read(BeautifulSoup(html[html.find("<main") : html.find("</main>")], "html.parser"), found)
-    parts = ((anchor, *(" ".join("".join(t).split()) for t in texts)) for anchor, *texts in found)
+    sections: list[tuple[str, list[str], list[str]]] = [("", [], [])]
+    _read(BeautifulSoup(html[html.find("<main") : html.find("</main>")], "html.parser"), sections)
+    parts = (
+        (anchor, *(" ".join("".join(t).split()) for t in texts)) for anchor, *texts in sections
+    )
     return [part for part in parts if part[1]]
 
 
@@ -60,8 +62,8 @@ def _read(element: Any, parts: list[tuple[str, list[str], list[str]]]) -> None:
 def _anchor(heading: Any) -> str:
     if heading.name == "h1":
         return ""
-    place = heading.find(id=True) if heading.name == "dt" else heading.find_parent("section")
-    return place.get("id", "") if place else ""
+    element = heading.find(id=True) if heading.name == "dt" else heading.find_parent("section")
+    return element.get("id", "") if element else ""
 
 
 def write_search(root: Path, site: Path, pages: Mapping[str, list[Part]]) -> None:
@@ -88,7 +90,7 @@ def write_search(root: Path, site: Path, pages: Mapping[str, list[Part]]) -> Non
 
 
 def _kind(address: str, anchor: str) -> str:
-    """Return "term" or "function" for what is found before all else, or ""."""
+    """Return "term" or "function" for names that rank before all else, or ""."""
     if address == "glossary.html" and anchor.startswith("term-"):
         return "term"
     is_name = address.startswith("sources/") and anchor and "index" not in address

@@ -40,7 +40,7 @@ def for_the_web(project: Project, page: Page, html: str) -> str:
     """
     if page.html == NOT_FOUND and project.site_url:
         root = urlsplit(project.site_url).path
-        html = _RELATIVE.sub(lambda found: found[1] + root, html)
+        html = _RELATIVE.sub(lambda match: match[1] + root, html)
     html = html.replace(f"<script {PUBLISHED}>", f"<script {VALID}>")
     return html.replace(POLICY, _policy(html), 1)
 
@@ -48,8 +48,8 @@ def for_the_web(project: Project, page: Page, html: str) -> str:
 def _policy(html: str) -> str:
     """Allow no other host, and inline scripts by their hashes; styles may stand in attributes."""
     codes = (
-        found["code"] for found in _SCRIPT.finditer(html)
-        if "src=" not in found["attributes"] and not _DATA.search(found["attributes"])
+        script["code"] for script in _SCRIPT.finditer(html)
+        if "src=" not in script["attributes"] and not _DATA.search(script["attributes"])
     )  # fmt: skip
     hashes = (base64.b64encode(hashlib.sha256(code.encode()).digest()).decode() for code in codes)
     scripts = " ".join(dict.fromkeys(["'self'", *(f"'sha256-{each}'" for each in hashes)]))
