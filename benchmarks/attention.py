@@ -107,11 +107,11 @@ def layers(which: str, length: int, device: str, dtype: torch.dtype) -> list[dic
     }
     leaves = [x, *ours.parameters(), *theirs.parameters(), *bare.parameters()]
     times = timed(calls, which, device, leaves)
-    made = rows("layer, train mode", which, length, times, "nn.MultiheadAttention")
-    made[-1]["ratio_to_bare"] = ratio(
+    table = rows("layer, train mode", which, length, times, "nn.MultiheadAttention")
+    table[-1]["ratio_to_bare"] = ratio(
         times["MultiHeadAttention"], times["bare projections + fused"]
     )
-    return made
+    return table
 
 
 @torch.no_grad()
@@ -166,7 +166,7 @@ def backends(which: str, length: int, matmul: float, causal: bool = True) -> lis
         if usable[name] is None and (name != "math" or length <= 4096):
             calls[name] = lambda b=name: fused_attention(q, k, v, is_causal=causal, backend=b)
     calls["fused_attention"] = lambda: fused_attention(q, k, v, is_causal=causal)
-    made = rows(
+    table = rows(
         "backend, bfloat16",
         which,
         length,
@@ -177,10 +177,10 @@ def backends(which: str, length: int, matmul: float, causal: bool = True) -> lis
         2 if which == "forward" else 7
     )  # two matrix products, QKᵀ and WV; the backward pass has five
     flops = products * 2 * shape[1] * length * length * HEAD_DIM / (2 if causal else 1)
-    for row in made:
+    for row in table:
         row["tflops"] = flops / (row["ms"] * 1e9)
         row["of_matmul"] = row["tflops"] / matmul
-    return made
+    return table
 
 
 def matmul_tflops(size: int = 8192) -> float:
@@ -213,7 +213,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="bench", description=__doc__.splitlines()[0])
     parser.add_argument("--device", choices=["cpu", "cuda"])
     parser.add_argument("--threads", type=int, help="of the CPU (default: PyTorch's choice)")
-    parser.add_argument("--quick", action="store_true", help="short lengths alone, not for keeping")
+    parser.add_argument("--quick", action="store_true", help="only short lengths, not for keeping")
     parser.add_argument("--out", type=Path, help="a folder (default: results/, with --quick none)")
     options = parser.parse_args(arguments)
     device = options.device or ("cuda" if torch.cuda.is_available() else "cpu")

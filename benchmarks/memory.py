@@ -20,15 +20,15 @@ STATUS, RESET = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 
 
 def peak_mb(call: str, case: str, length: int, *, backward: bool = False, heads: int = HEADS):
-    """Measure in a new process; None outside Linux, which alone tells the peak."""
+    """Measure in a new process; None outside Linux: only Linux reports the peak."""
     if not RESET.exists():
         return None
     server = _importer()
     print(json.dumps([call, case, length, heads, backward]), file=server.stdin, flush=True)
-    told = server.stdout.readline()
-    if not told.startswith("MB"):
-        raise RuntimeError(f"{call}, {case}, {length}: {told or 'the measuring process ended'}")
-    return float(told.split()[1])
+    reply = server.stdout.readline()
+    if not reply.startswith("MB"):
+        raise RuntimeError(f"{call}, {case}, {length}: {reply or 'the measuring process ended'}")
+    return float(reply.split()[1])
 
 
 @functools.cache
@@ -39,7 +39,7 @@ def _importer() -> subprocess.Popen:
     command = [sys.executable, "-m", "benchmarks.memory"]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
     process = subprocess.Popen(command, cwd=ROOT, env=env, **pipes)
-    atexit.register(process.communicate)  # it ends where its input does
+    atexit.register(process.communicate)  # it ends with its input
     return process
 
 

@@ -58,7 +58,7 @@ EMPTY_HANDLER = """() => {
   input.addEventListener("input", () => {});
   return document.body.appendChild(input);
 }"""
-# The first slider or menu of a page; where it has none, the first button that isn't a link.
+# The first slider or menu of a page, or else the first button that isn't a link.
 CONTROLS = ["main .widget :is(input[type=range], select)", "main .widget button"]
 # ScriptDuration would leave out the promise jobs in which a widget draws.
 WORK = "TaskDuration"
@@ -133,7 +133,7 @@ def event_times(page: Page, tools: CDPSession) -> tuple[float, float]:
     """Return the 95th percentiles in ms of the page's first control and of an empty handler."""
     # Time of the page's own thread, without other work of the machine.
     tools.send("Performance.enable", {"timeDomain": "threadTicks"})
-    slider = next(found for c in CONTROLS if (found := page.query_selector(c)))
+    slider = next(filter(None, map(page.query_selector, CONTROLS)))
     empty = page.evaluate_handle(EMPTY_HANDLER).as_element()
     return _percentile_95(page, tools, slider), _percentile_95(page, tools, empty)
 
@@ -165,8 +165,8 @@ def main() -> None:
     server = serve(chosen.site)
     base = f"http://127.0.0.1:{server.server_address[1]}/"
     lessons = sorted(page.relative_to(chosen.site) for page in chosen.site.glob("modules/*/*.html"))
-    alone = [Path(f"{name}.html") for name in ("index", "explorer", "playground", "longer")]
-    pages = [p.as_posix() for p in [*alone, *lessons] if (chosen.site / p).exists()]
+    others = [Path(f"{name}.html") for name in ("index", "explorer", "playground", "longer")]
+    pages = [p.as_posix() for p in [*others, *lessons] if (chosen.site / p).exists()]
     results = {}
     print(
         f"{'page':42} {'KB':>6} {'LCP s':>6} {'CLS':>6} {'TBT ms':>7} "

@@ -46,11 +46,11 @@ def main() -> None:
         browser = playwright.chromium.launch(executable_path=find_browser(), args=["--no-sandbox"])
         for slowed in (1, 4):
             runs = [_visit(browser, base, slowed) for _ in range(PAGES)]
-            for name, told in (("first", "to the first guess"), ("token", "a token")):
+            for name, title in (("first", "to the first guess"), ("token", "a token")):
                 waited, worked = zip(*(run[name] for run in runs), strict=True)
                 over = slowed == 1 and median(waited) > BUDGETS_MS[name]
                 print(
-                    f"processor slowed by {slowed}: {told} {_range(waited)}, "
+                    f"processor slowed by {slowed}: {title} {_range(waited)}, "
                     f"of its processor {_range(worked)}{', over the budget' if over else ''}"
                 )
 
@@ -68,13 +68,13 @@ def _visit(browser: Browser, base: str, slowed: int) -> dict[str, tuple[float, f
         metrics = session.send("Performance.getMetrics")["metrics"]
         return next(m["value"] for m in metrics if m["name"] == "TaskDuration") * 1000
 
-    found = {}
+    times_by_name = {}
     for name, times in (("first", 1), ("token", 100)):
         before = processor()
         waited = page.evaluate(TIME, [name, times])
-        found[name] = waited, (processor() - before) / times
+        times_by_name[name] = waited, (processor() - before) / times
     page.close()
-    return found
+    return times_by_name
 
 
 def _range(times: tuple[float, ...]) -> str:

@@ -31,7 +31,7 @@ def interleave(
     round_s = sum(n * _time(calls[name], device, n) for name, n in repeats.items())
     rounds = max(1, min(30, int(budget_s / RUNS / round_s)))
     best: dict[str, Timing] = {}
-    for _ in range(ATTEMPTS):  # by its spread alone, whatever the figures
+    for _ in range(ATTEMPTS):  # by its spread, whatever the figures
         attempt = _attempt(calls, repeats, device, rounds)
         if not best or _spread(attempt) < _spread(best):
             best = attempt

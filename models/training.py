@@ -31,7 +31,7 @@ def fit(
 
     ``optimizer``: another than AdamW. ``fall``: the rate's share, by the share of steps done.
 
-    ``loss`` draws its batch by PyTorch's global generator, whose state is kept in ``saved`` with
+    ``loss`` draws its batch by PyTorch's global generator, whose state is saved in ``saved`` with
     the weights: an interrupted training ends with the same weights as an uninterrupted one.
     ``after`` is called after each step, with the number of steps done and the loss.
     Returns: seconds of processor time, including those before an interruption.

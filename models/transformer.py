@@ -108,8 +108,8 @@ class Transformer(nn.Module):
         if self.config.positions == "learned":
             x, positions = words + positions, None
         weights, residual = [], [x]
-        for layer, shown in zip(self.layers, self._masks(mask, off), strict=True):
-            x, attention = layer(x, words, positions, shown, need_weights)
+        for layer, head_mask in zip(self.layers, self._masks(mask, off), strict=True):
+            x, attention = layer(x, words, positions, head_mask, need_weights)
             weights.append(attention)
             residual.append(x)
         logits = F.linear(self.norm(x), self.embedding, self.unembedding_bias)
@@ -167,8 +167,8 @@ class Layer(nn.Module):
         bias = None if self.relative is None else self.relative(x.shape[-2])
         options = {"bias": bias, "is_causal": self.is_causal}
         if values is reads:
-            found = self.attention(reads, mask, return_attention=need_weights, **options)
-            out, weights = found if need_weights else (found, None)
+            result = self.attention(reads, mask, return_attention=need_weights, **options)
+            out, weights = result if need_weights else (result, None)
         else:
             out, weights = _attend_apart(self.attention, reads, values, mask, **options)
         x = x + out

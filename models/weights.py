@@ -49,12 +49,12 @@ def _from_8_bits(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
 
 def committed() -> list[Path]:
     """List the weights files that ``load`` can read; some models here are no Transformer."""
-    found = []
+    paths = []
     for path in sorted(Path(__file__).parent.glob("*/weights/*.safetensors")):
         with safe_open(path, "pt") as file:
             if "config" in (file.metadata() or {}):
-                found.append(path)
-    return found
+                paths.append(path)
+    return paths
 
 
 def load(path: str | Path) -> Transformer:

@@ -113,8 +113,8 @@ def _noun_phrase(draw: random.Random, nouns: dict[str, tuple[str, int]]) -> _Par
 
 def _joined(parts: list[_Part]) -> Example:
     source, target, alignment = [], [], []
-    for english, french, places, _ in parts:
-        alignment += [len(source) + place for place in places]
+    for english, french, indices, _ in parts:
+        alignment += [len(source) + index for index in indices]
         source, target = source + english, target + french
     return Example(source, target, alignment)
 

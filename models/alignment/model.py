@@ -16,7 +16,7 @@ WIDTH, LONGEST = 48, 16
 class Translator(nn.Module):
     """Each target word attends to those before it, then to the source words.
 
-    Source words don't mix before that, so the information of a word is at its own place only.
+    Source words don't mix before that, so a word's information is at its own position only.
     ``mixes`` adds self-attention over the source, as in larger models: the control.
     """
 
@@ -44,8 +44,8 @@ class Translator(nn.Module):
             context = context + self.around(self.norms[0](context), mask)
         x = self.target_words(target) + self.target_places.weight[: target.shape[1]]
         x = x + self.back(self.norms[1](x))
-        found, weights = self.across(self.norms[2](x), mask, True, context=context)
-        return self.words(self.norms[3](x + found)), weights[:, 0]
+        mixed, weights = self.across(self.norms[2](x), mask, True, context=context)
+        return self.words(self.norms[3](x + mixed)), weights[:, 0]
 
     def batch(
         self, sources: Sequence[list[str]], targets: Sequence[list[str]]

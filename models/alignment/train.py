@@ -38,10 +38,10 @@ def train(workdir: Path, report: Report) -> None:
                 (HERE / "weights").mkdir(exist_ok=True)
                 save_file(model.state_dict(), HERE / "weights" / f"{name}.safetensors")
         weights = sum(parameter.numel() for parameter in model.parameters())
-        found = {"weights": weights, "shipped": SHIPPED, "tests": TESTS, "seeds": seeds}
+        record = {"weights": weights, "shipped": SHIPPED, "tests": TESTS, "seeds": seeds}
         (HERE / "scores").mkdir(exist_ok=True)
         path = HERE / "scores" / f"{name}.json"
-        path.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+        path.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
 
 
 def train_one(
@@ -78,22 +78,22 @@ def scores(model: Translator, task: str) -> dict[str, float | dict[str, float]]:
     source, so_far, _, lengths = model.batch(sources, targets)
     _, weights = model(source, so_far, lengths)
     looks = [look for map_, e in zip(weights, tests, strict=True) for look in _looks(map_, e)]
-    found = {
+    shares = {
         "exact": _share(right),
         "aligned": _share([hit for _, hit, _ in looks]),
         "weight": _share([weight for *_, weight in looks]),
     }
     if task == "phrases":
         kinds = {name: [hit for n, hit, _ in looks if n == name] for name in [*KINDS, "end"]}
-        found["aligned_by_kind"] = {name: _share(hits) for name, hits in kinds.items()}
-    return found
+        shares["aligned_by_kind"] = {name: _share(hits) for name, hits in kinds.items()}
+    return shares
 
 
 def _looks(weights: Tensor, example: Example) -> list[tuple[str, bool, float]]:
     """Yield for each target word its source word's kind, if it looks most there, and how much."""
     return [
-        (kind(example.source[place]), int(row.argmax()) == place, float(row[place]))
-        for row, place in zip(weights, example.alignment, strict=False)  # padding follows
+        (kind(example.source[i]), int(row.argmax()) == i, float(row[i]))
+        for row, i in zip(weights, example.alignment, strict=False)  # padding follows
     ]
 
 

@@ -25,7 +25,7 @@ TASKS = ("moves", "crowd", *TAB)
 COUNTS = (4, 8, 16)  # guests in the book
 MANY = 32  # of *both*
 CROWDS = (8, 16, 32, 48)  # of *crowd*
-WIDTH, HEADS, KEPT = 32, 2, 8  # KEPT: tokens that a query may see, the last ones or chosen
+WIDTH, HEADS, BUDGET = 32, 2, 8  # BUDGET: tokens that a query may see, the last or chosen
 # Softmax heads count a token so much less for each token that lies between. Of nine pairs these
 # let two layers of softmax keep the tab best.
 SLOPES = (0.05, 0.0)
@@ -58,7 +58,7 @@ class Text(NamedTuple):
 
 
 def texts(task: str, guests: int, count: int, draw: torch.Generator | None = None) -> Text:
-    """``count`` texts with so many guests in the book; at most QUESTIONS are asked for a room."""
+    """Make ``count`` texts with ``guests`` guests in the book, and at most QUESTIONS questions."""
     if task in ("coffees", "tab"):
         return _tab(task, count, draw)
     notes, questions = _book(guests, count, draw)
@@ -68,14 +68,14 @@ def texts(task: str, guests: int, count: int, draw: torch.Generator | None = Non
 
 
 def _book(guests: int, count: int, draw: torch.Generator | None) -> tuple[Text, Text]:
-    """Two notes of each guest, and questions for their rooms."""
+    """Make two notes of each guest, and questions for their rooms."""
     who = torch.rand(count, GUESTS, generator=draw).argsort(-1)[:, :guests]
-    noted = torch.rand(count, 2 * guests, generator=draw).argsort(-1) % guests
-    rooms = torch.randint(ROOMS, noted.shape, generator=draw)
+    order = torch.rand(count, 2 * guests, generator=draw).argsort(-1) % guests
+    rooms = torch.randint(ROOMS, order.shape, generator=draw)
     asked = torch.rand(count, guests, generator=draw).argsort(-1)[:, :QUESTIONS]
-    is_asked = noted[:, None] == asked[:, :, None]  # (B, questions, notes)
-    last = torch.where(is_asked, torch.arange(noted.shape[1]), -1).amax(-1)
-    notes = Text(who.gather(1, noted), rooms, torch.full_like(rooms, NOT_ASKED))
+    is_asked = order[:, None] == asked[:, :, None]  # (B, questions, notes)
+    last = torch.where(is_asked, torch.arange(order.shape[1]), -1).amax(-1)
+    notes = Text(who.gather(1, order), rooms, torch.full_like(rooms, NOT_ASKED))
     return notes, Text(who.gather(1, asked), torch.full_like(asked, ROOM), rooms.gather(1, last))
 
 
@@ -132,8 +132,8 @@ class Porter(nn.Module):
 class Layer(nn.Module):
     """One layer that mixes tokens, after a norm.
 
-    A table has no short convolution here, for guest and word stand in one token; softmax heads are
-    told distances (ALiBi, with slopes of their own), as the later of two notes counts.
+    A table has no short convolution here, because one token holds guest and word. Softmax heads get
+    distances (ALiBi with other slopes), because the later of two notes counts.
     """
 
     def __init__(self, kind: str) -> None:
@@ -149,7 +149,7 @@ class Layer(nn.Module):
             self.mixer = GatedDeltaNet(WIDTH, HEADS, conv_size=1, **TABLES["adds"])
             self.mixer.norm = nn.Identity()
         elif kind == "chosen":
-            self.mixer = ChosenAttention(WIDTH, HEADS, kept=KEPT)
+            self.mixer = ChosenAttention(WIDTH, HEADS, num_chosen=BUDGET)
         elif kind == SINK:
             self.mixer = MultiHeadAttention(WIDTH, HEADS, sinks=True)
         else:
@@ -159,15 +159,15 @@ class Layer(nn.Module):
         x = self.norm(x)
         if self.kind in (*TABLES, PLAIN, "mlp"):
             return self.mixer(x)
-        place = torch.arange(x.shape[1])
-        bias = -self.slopes * (place - place[:, None]).abs()  # (H, L, L)
+        positions = torch.arange(x.shape[1])
+        bias = -self.slopes * (positions - positions[:, None]).abs()  # (H, L, L)
         if self.kind == UNDIVIDED:
             return self._weighted_sum(x, bias)
-        window = {"window": KEPT} if self.kind == "window" else {}
+        window = {"window": BUDGET} if self.kind == "window" else {}
         return self.mixer(x, bias=bias, is_causal=True, **window)
 
     def _weighted_sum(self, x: Tensor, bias: Tensor) -> Tensor:
-        """Mix like softmax, but for its division; capped, so that no exponential explodes."""
+        """Mix like softmax without its division; scores are capped against overflow."""
         query, key, value = self.mixer.project(x)
         scores = (query @ key.mT / query.shape[-1] ** 0.5 + bias).clamp(max=4)
         weights = scores.exp() / 8 * create_causal_mask(x.shape[1])
@@ -175,10 +175,10 @@ class Layer(nn.Module):
 
 
 def numbers_kept(kinds: list[str], tokens: int) -> int:
-    """What the layers hold after so many tokens: keys and values, or a table for each head."""
+    """Count the numbers that the layers store of so many tokens: keys and values, or tables."""
     pairs = {
         **dict.fromkeys(("softmax", SINK, UNDIVIDED, "chosen"), tokens),
-        "window": min(tokens, KEPT),
+        "window": min(tokens, BUDGET),
     }
     size = WIDTH // HEADS
     numbers = {kind: 2 * HEADS * size * tokens for kind, tokens in pairs.items()}

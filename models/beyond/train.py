@@ -84,7 +84,7 @@ FOLDER = Path(__file__).parent
 SCORES = FOLDER / "scores.json"
 
 
-progress = None  # steps done in all processes, and the last loss, where several train
+progress = None  # steps done in all processes, and the last loss, if several train
 
 
 def share(array: SynchronizedArray) -> None:
@@ -101,7 +101,7 @@ def count(steps: int, loss: float) -> None:
 def train(workdir: Path, report: Report) -> None:
     """Train all, two at a time; write scores.json, and the weights of the first seeds."""
     jobs = [(task, name) for task, names in JOBS.items() for name in names]
-    found: dict[str, dict] = {task: dict.fromkeys(names) for task, names in JOBS.items()}
+    record: dict[str, dict] = {task: dict.fromkeys(names) for task, names in JOBS.items()}
     steps, context = sum(steps_of(*job) for job in jobs), get_context("spawn")
     counted = context.Array("d", 2)
     with ProcessPoolExecutor(2, context, share, (counted,)) as pool:
@@ -111,14 +111,14 @@ def train(workdir: Path, report: Report) -> None:
             ended, waiting = wait(waiting, timeout=1)
             for future in ended:
                 task, name = running[future]
-                found[task][name] = future.result()
+                record[task][name] = future.result()
             done, loss = counted
             report(f"porters, {len(waiting)} kinds to go", int(done), steps, loss)
-    SCORES.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    SCORES.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
 
 
 def steps_of(task: str, name: str) -> int:
-    """Steps of one job: its rate is chosen, and its seeds are trained."""
+    """Count the steps of one job: to choose its rate, and to train its seeds."""
     longer = LONGER * TRAINED_LONGER.get((task, name), 0)
     return STEPS[task] * (len(rates_of(task)) * len(TUNED_ON) + len(SEEDS) + longer)
 
@@ -137,20 +137,20 @@ def trained(workdir: Path, task: str, name: str) -> dict:
     if task in SHIPPED:
         models[0] = shipped(models[0], task, name)
     before = texts(task, LEARNT_WITH[task][-1], 1).words.shape[1] - QUESTIONS
-    found = {
+    record = {
         "tuned": tuned,
         "right": [scores_of(model, task) for model in models],
         "parameters": sum(p.numel() for p in models[0].parameters()),
         "kept": numbers_kept(run.kinds, before),
     }
     if task == "tab" and "fades" in name:
-        found["held open"] = [scores_of(held(model, PAY, keep=1.0), task) for model in models]
+        record["held open"] = [scores_of(held(model, PAY, keep=1.0), task) for model in models]
     if (task, name) in ALONE:
-        found["alone"] = [alone(model) for model in models]
+        record["alone"] = [alone(model) for model in models]
     if seeds := TRAINED_LONGER.get((task, name)):
         longer = run.models(rate, range(seeds), LONGER)
-        found["longer"] = [scores_of(model, task) for model in longer]
-    return found
+        record["longer"] = [scores_of(model, task) for model in longer]
+    return record
 
 
 def best(tuned: dict[str, float]) -> float:
@@ -201,7 +201,7 @@ class Run:
 
 
 def loss_of(model: Porter, task: str, part: Callable[[], float]) -> Callable[[], Tensor]:
-    """The loss of a fresh batch. A layer that chooses attends to all in the first half."""
+    """Make the loss of a fresh batch. In the first half, "chosen" layers attend to all keys."""
     chosen = [layer.mixer for layer in model.layers if layer.kind == "chosen"]
     counts = LEARNT_WITH[task]
 
@@ -210,15 +210,15 @@ def loss_of(model: Porter, task: str, part: Callable[[], float]) -> Callable[[],
             mixer.dense = part() < 0.5
         count = counts[int(torch.randint(len(counts), ()))]
         text = texts(task, count, ASKED // min(count, QUESTIONS))
-        shown, answers = model(text).flatten(0, 1), text.answers.flatten()
-        wrong = F.cross_entropy(shown, answers, ignore_index=NOT_ASKED)
-        return wrong + sum(mixer.index_loss for mixer in chosen)
+        logits, answers = model(text).flatten(0, 1), text.answers.flatten()
+        guess_loss = F.cross_entropy(logits, answers, ignore_index=NOT_ASKED)
+        return guess_loss + sum(mixer.index_loss for mixer in chosen)
 
     return loss
 
 
 def unseen_texts(task: str, guests: int) -> Text:
-    """Texts that no model has seen."""
+    """Make texts that no model was trained on."""
     return texts(task, guests, TESTS, torch.Generator().manual_seed(10**6))
 
 
@@ -238,9 +238,9 @@ def scores_of(model: Porter, task: str) -> list[float]:
 
 @torch.no_grad()
 def alone(model: Porter) -> list[float]:
-    """Return the share of *moves* that is right if nothing but the notes stands before a question.
+    """Return the share of *moves* that is right if only the notes precede each question.
 
-    For each number of guests, of the same texts as in ``scores_of``.
+    One for each number of guests, on the texts of ``scores_of``.
     """
     shares = []
     for guests in COUNTS:
@@ -257,15 +257,15 @@ def one_asked(guests: int) -> Iterator[Text]:
 
 
 def blind_to_others() -> float:
-    """Return the share right of softmax, first seed, if a question sees its own guest's notes only.
+    """Return softmax's share right if a question sees only its own guest's notes.
 
-    With the most guests, each question alone, as in ``alone``.
+    Of the first seed, with the most guests, and one question a text as in ``alone``.
     """
     model, right = load("moves", "softmax"), []
     for text in one_asked(COUNTS[-1]):
         of_others = text.guests[:, :, None] != text.guests[:, None]
-        shown, _ = looked_at(model, text, of_others)
-        right.append(shown[:, -1].argmax(-1) == text.answers[:, -1])
+        logits, _ = looked_at(model, text, of_others)
+        right.append(logits[:, -1].argmax(-1) == text.answers[:, -1])
     return torch.stack(right).float().mean().item()
 
 
@@ -292,10 +292,10 @@ def looked_at(model: Porter, text: Text, hidden: Tensor | None = None) -> tuple[
     ``hidden`` (B, L, L), bool: what the tokens of the lowest layer can't see.
     """
     x = model.embed(text)
-    place = torch.arange(x.shape[1])
+    positions = torch.arange(x.shape[1])
     mask = None if hidden is None else ~hidden[:, None]
     for layer in model.layers:
-        bias = -layer.slopes * (place - place[:, None]).abs()
+        bias = -layer.slopes * (positions - positions[:, None]).abs()
         mixed, weights = layer.mixer(
             layer.norm(x), mask, bias=bias, is_causal=True, return_attention=True
         )
@@ -325,8 +325,8 @@ def blind_to_payments() -> float:
     """Return the share of the tab that those layers get right if, below, coffees see no payment."""
     text = unseen_texts("both", MANY)
     hidden = (text.words == COFFEE)[:, :, None] & (text.words == PAY)[:, None]
-    shown, _ = looked_at(load("both", "two softmax"), text, hidden)
-    return (shown.argmax(-1) == text.answers)[text.words == OWES].float().mean().item()
+    logits, _ = looked_at(load("both", "two softmax"), text, hidden)
+    return (logits.argmax(-1) == text.answers)[text.words == OWES].float().mean().item()
 
 
 @torch.no_grad()
@@ -345,7 +345,7 @@ def held(
     write: float | None = None,
     heads: list[int] | slice = slice(None),
 ) -> Porter:
-    """A copy whose first layer, or some heads of it, keep or write so much at one of the words."""
+    """Copy the model with fixed gates at one word, in the first layer or some of its heads."""
     model = copy.deepcopy(model)
     layer = model.layers[0]
     gates = layer.mixer._gates

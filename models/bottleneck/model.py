@@ -49,10 +49,12 @@ class Recall(nn.Module):
         in_order = letters.flip(1) if self.config.backwards else letters
         return self.reader(self.embedding(in_order))
 
-    def write(self, said: Tensor, state: Tensor, memory: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Return logits after each letter of ``said`` (B, T), the last state and the weights."""
-        states, state = self.writer(self.embedding(said), state)  # (B, T, E)
-        weights = states.new_zeros(*said.shape, 0)
+    def write(
+        self, letters: Tensor, state: Tensor, memory: Tensor
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Return logits after each letter of ``letters`` (B, T), the last state and the weights."""
+        states, state = self.writer(self.embedding(letters), state)  # (B, T, E)
+        weights = states.new_zeros(*letters.shape, 0)
         if self.attention is not None:
             context, weights = self.attention(states, memory, memory)
             states = torch.cat((states, context), -1)  # (B, T, 2E)
@@ -62,12 +64,12 @@ class Recall(nn.Module):
     def say(self, letters: Tensor) -> tuple[Tensor, Tensor]:
         """Repeat the lists (B, L) from its own letters; returns letters and weights (B, L, L)."""
         memory, state = self.read(letters)
-        said, rows = [torch.full_like(letters[:, :1], START)], []
+        outputs, rows = [torch.full_like(letters[:, :1], START)], []
         for _ in range(letters.shape[1]):
-            logits, state, weights = self.write(said[-1], state, memory)
-            said.append(logits.argmax(-1))
+            logits, state, weights = self.write(outputs[-1], state, memory)
+            outputs.append(logits.argmax(-1))
             rows.append(weights)
-        return torch.cat(said[1:], 1), torch.cat(rows, 1)
+        return torch.cat(outputs[1:], 1), torch.cat(rows, 1)
 
 
 def encode(text: str) -> Tensor:

@@ -30,12 +30,12 @@ MODELS = {  # the model, steps, rate, seeds
     "widest and longer": (Config(256, attention=False), MORE, SLOWER, SEEDS[:3]),
 }
 
-BY_PLACE = ("without", "backwards")  # which letters of a list they say right
+BY_POSITION = ("without", "backwards")  # scored by the letter's position, too
 
 
 def train(workdir: Path, report: Report) -> None:
     """Train all models and seeds; write weights/ and scores/ beside this file."""
-    found, done = {}, 0
+    models, done = {}, 0
     to_do = sum(steps * len(seeds) for _, steps, _, seeds in MODELS.values())
     for name, (config, steps, rate, seeds_of_model) in MODELS.items():
         seeds = {}
@@ -49,16 +49,16 @@ def train(workdir: Path, report: Report) -> None:
             model = train_one(config, seed, steps, saved, after, rate)
             if name == "attention" and seed == SHIPPED:
                 model = ship(model)  # in float16, as it is shipped
-            seeds[str(seed)] = score(model, by_place=name in BY_PLACE)
-            if name in BY_PLACE:
+            seeds[str(seed)] = score(model, by_position=name in BY_POSITION)
+            if name in BY_POSITION:
                 seeds[str(seed)]["moves, untrained"] = moves(untrained(config, seed))
             done += steps
         weights = sum(p.numel() for p in model.parameters())
         about = {"state": config.state, "weights": weights, "steps": steps}
-        found[name] = about | {"seeds": seeds}
+        models[name] = about | {"seeds": seeds}
     setting = {"longest": LONGEST, "lists": LISTS, "shipped": SHIPPED, "lengths": LENGTHS}
     (HERE / "scores").mkdir(exist_ok=True)
-    text = json.dumps({**setting, "models": found}, indent=1)
+    text = json.dumps({**setting, "models": models}, indent=1)
     (HERE / "scores" / "recall.json").write_text(text + "\n")
 
 
@@ -83,34 +83,34 @@ def untrained(config: Config, seed: int) -> Recall:
     return Recall(config)
 
 
-def score(model: Recall, lists: int = LISTS, *, by_place: bool = False) -> dict:
+def score(model: Recall, lists: int = LISTS, *, by_position: bool = False) -> dict:
     """Return the share of right letters at each length, and the weight where it should be.
 
-    ``by_place``: at the longest length in training, also of the first letter, the second, …;
-    and the same where the writer is told the right letter after each that it says; and how
-    far each letter of the list moves the reader's last state.
+    ``by_position``: at the longest length in training, also by the letter's position; the same
+    with teacher forcing (the right letters as inputs); and how far each letter of the list moves
+    the reader's last state.
     """
     chance = torch.Generator().manual_seed(SCORED_BY)
-    found = {"right": []}
+    scores = {"right": []}
     for length in LENGTHS:
         letters = torch.randint(len(LETTERS), (lists, length), generator=chance)
-        said, weights = model.say(letters)
-        right = (said == letters).float()
-        found["right"].append(round(right.mean().item(), 4))
-        if length == LONGEST and by_place:
-            found["by place"] = [round(share, 4) for share in right.mean(0).tolist()]
-            told = (_told(model, letters) == letters).float()
-            found["by place, told"] = [round(share, 4) for share in told.mean(0).tolist()]
-            found["moves"] = moves(model)
+        answers, weights = model.say(letters)
+        right = (answers == letters).float()
+        scores["right"].append(round(right.mean().item(), 4))
+        if length == LONGEST and by_position:
+            scores["by place"] = [round(share, 4) for share in right.mean(0).tolist()]
+            right_forced = (_teacher_forced(model, letters) == letters).float()
+            scores["by place, told"] = [round(share, 4) for share in right_forced.mean(0).tolist()]
+            scores["moves"] = moves(model)
         if length == LONGEST and model.attention is not None:
             # The state after the letter to be repeated, and its two neighbours.
-            found["looks at"] = {str(offset): _share(weights, offset) for offset in (-1, 0, 1)}
-    return found
+            scores["looks at"] = {str(offset): _share(weights, offset) for offset in (-1, 0, 1)}
+    return scores
 
 
 @torch.no_grad()
 def moves(model: Recall) -> list[float]:
-    """Measure how far another letter at each place of a list moves the reader's last state.
+    """Measure how far another letter at each position of a list moves the reader's last state.
 
     The unit is the distance between the states of two lists that have nothing to do with each
     other, so that models whose states are larger don't seem to be moved more.
@@ -122,13 +122,13 @@ def moves(model: Recall) -> list[float]:
     def distance(changed: torch.Tensor) -> torch.Tensor:
         return (model.read(changed)[1] - last).norm(dim=-1).mean()
 
-    found = []
-    for place in range(LONGEST):
+    distances = []
+    for position in range(LONGEST):
         changed = letters.clone()
         step = torch.randint(1, len(LETTERS), (LISTS,), generator=chance)  # never the same letter
-        changed[:, place] = (letters[:, place] + step) % len(LETTERS)
-        found.append(round((distance(changed) / distance(others)).item(), 4))
-    return found
+        changed[:, position] = (letters[:, position] + step) % len(LETTERS)
+        distances.append(round((distance(changed) / distance(others)).item(), 4))
+    return distances
 
 
 def ship(model: Recall) -> Recall:
@@ -148,7 +148,7 @@ def shipped() -> Recall:
 
 
 @torch.no_grad()
-def _told(model: Recall, letters: torch.Tensor) -> torch.Tensor:
+def _teacher_forced(model: Recall, letters: torch.Tensor) -> torch.Tensor:
     return model(letters).argmax(-1)
 
 

@@ -28,11 +28,11 @@ VERBS = [INDEX[word] for word in PLURAL_VERBS + SINGULAR_VERBS]
 Heads = tuple[tuple[int, int], ...]
 
 
-def to_tensors(made: list[Sentence]) -> tuple[Tensor, Tensor, Tensor]:
+def to_tensors(batch: list[Sentence]) -> tuple[Tensor, Tensor, Tensor]:
     """Return words, whether the others decide each, and the noun of each "it": (N, MAX_LEN)."""
-    words, meant = torch.full((2, len(made), MAX_LEN), INDEX[PAD])
-    asked = torch.zeros(len(made), MAX_LEN, dtype=torch.bool)
-    for row, sentence in enumerate(made):
+    words, meant = torch.full((2, len(batch), MAX_LEN), INDEX[PAD])
+    asked = torch.zeros(len(batch), MAX_LEN, dtype=torch.bool)
+    for row, sentence in enumerate(batch):
         words[row, : len(sentence.words)] = torch.tensor([INDEX[w] for w in sentence.words])
         asked[row, list(sentence.right)] = True
         for relation, start, end in sentence.links:
@@ -50,8 +50,8 @@ def held_out(count: int = COUNT) -> dict[str, dict[str, list[Sentence]]]:
             asked[f"{n} distractors"] = [agreement(rng, held, n) for _ in range(count)]
         for name, answer in (("it", False), ("answer", True)):
             options = {"held": held, "answer": answer}
-            made = (pairs_of(it_sentence, rng, MEANS, **options) for _ in range(count))
-            asked[name] = [sentence for pair in made for sentence in pair]
+            pairs = (pairs_of(it_sentence, rng, MEANS, **options) for _ in range(count))
+            asked[name] = [sentence for pair in pairs for sentence in pair]
         sets[held] = asked
     return sets
 
@@ -68,53 +68,53 @@ def score(model: Transformer, *, names_it: bool, count: int = COUNT) -> dict:
     def accuracy(off: Heads = ()) -> dict:
         return {held: _accuracy(model, asked, names_it, off) for held, asked in sets.items()}
 
-    found = {"accuracy": accuracy()}
+    scores = {"accuracy": accuracy()}
     # A causal model predicts the verb at the word before, and learns the noun of "it" later.
     heads = ["verb, guessed"] if model.config.is_causal else ["verb", "it"]
     for relation in heads:
         without = accuracy(off=(tuple(attention[relation]["head"]),))
-        found[f"accuracy without the {relation.split(',')[0]} head"] = without
+        scores[f"accuracy without the {relation.split(',')[0]} head"] = without
     rng = Random(SEED + 1)
     senses = [s for _ in range(count) for s in pairs_of(bank, rng, SENSES)]
-    found["accuracy"]["bank"] = _both(answers(model, senses))
-    return found | {"attention": attention}
+    scores["accuracy"]["bank"] = _both(answers(model, senses))
+    return scores | {"attention": attention}
 
 
 def _accuracy(
     model: Transformer, asked: dict[str, list[Sentence]], names_it: bool, off: Heads
 ) -> dict:  # fmt: skip
-    found = {}
-    for name, made in asked.items():
+    shares = {}
+    for name, batch in asked.items():
         if name == "it":
             if names_it:
-                found["meant by it"] = _both(meant_by_it(model, made, off))
+                shares["meant by it"] = _both(meant_by_it(model, batch, off))
         elif name == "answer":
-            found["answer"] = _both(answers(model, made, off))
+            shares["answer"] = _both(answers(model, batch, off))
         else:
-            right = answers(model, made, off)
-            found[name] = _share(right)
-    return found
+            right = answers(model, batch, off)
+            shares[name] = _share(right)
+    return shares
 
 
-def answers(model: Transformer, made: list[Sentence], off: Heads = ()) -> list[bool]:
+def answers(model: Transformer, batch: list[Sentence], off: Heads = ()) -> list[bool]:
     """Return if each hidden word is right; of verbs, the likeliest in the present tense counts."""
-    logits = run(model, made, hide=True, off=off).logits
+    logits = run(model, batch, hide=True, off=off).logits
     shift = int(model.config.is_causal)  # a causal model predicts from the words before
-    found = []
-    for row, sentence in zip(logits, made, strict=True):
+    hits = []
+    for row, sentence in zip(logits, batch, strict=True):
         for position, right in sentence.right.items():
             among = VERBS if sentence.kind == "agreement" else range(len(VOCABULARY))
             best = max(among, key=row[position - shift].tolist().__getitem__)
-            found.append(VOCABULARY[best] in right)
-    return found
+            hits.append(VOCABULARY[best] in right)
+    return hits
 
 
-def meant_by_it(model: Transformer, made: list[Sentence], off: Heads = ()) -> list[bool]:
+def meant_by_it(model: Transformer, batch: list[Sentence], off: Heads = ()) -> list[bool]:
     """Return if the model's word at "it" is the right noun."""
-    best = run(model, made, off=off).logits.argmax(-1)
-    links = [sentence.link("it") for sentence in made]
+    best = run(model, batch, off=off).logits.argmax(-1)
+    links = [sentence.link("it") for sentence in batch]
     return [
-        VOCABULARY[best[row, start]] == made[row].words[end]
+        VOCABULARY[best[row, start]] == batch[row].words[end]
         for row, (start, end) in enumerate(links)
     ]
 
@@ -122,30 +122,32 @@ def meant_by_it(model: Transformer, made: list[Sentence], off: Heads = ()) -> li
 def attention_scores(model: Transformer, sets: dict, count: int = COUNT) -> dict:
     """Return for each relation the best head and its mean weight, in all and by distance.
 
-    "fixed offset" is the most that a head could reach which always looks equally far.
+    "fixed offset" is the most that a head at one fixed distance could reach.
     """
-    told = [s for asked in sets.values() for name in asked if name != "answer" for s in asked[name]]
+    batch = [
+        s for asked in sets.values() for name in asked if name != "answer" for s in asked[name]
+    ]
     rng = Random(SEED + 2)
-    told += [bank(rng) for _ in range(count)] + list(sentences(SEED + 3, count))
-    found, shown = {}, run(model, told).weights
+    batch += [bank(rng) for _ in range(count)] + list(sentences(SEED + 3, count))
+    scores, weights = {}, run(model, batch).weights
     for relation in ("verb", "it", "adjective", "predicate", "bank"):
-        found[relation] = _of_relation(shown, told, relation)
-    # Where the word is predicted: at its own hidden place; in a causal model at the place before.
+        scores[relation] = _of_relation(weights, batch, relation)
+    # A word is predicted at its own hidden position, in a causal model at the position before.
     shift = int(model.config.is_causal)
-    guessed = run(model, told, hide=True).weights
+    weights_hidden = run(model, batch, hide=True).weights
     for relation in ("verb", "sense"):
-        found[f"{relation}, guessed"] = _of_relation(guessed, told, relation, shift)
+        scores[f"{relation}, guessed"] = _of_relation(weights_hidden, batch, relation, shift)
     pairs = [s for asked in sets.values() for s in asked["it"]]
-    found["it"]["flips"] = _flips(model, pairs, found["it"]["head"])
-    return found
+    scores["it"]["flips"] = _flips(model, pairs, scores["it"]["head"])
+    return scores
 
 
 def _of_relation(
-    weights: list[Tensor], told: list[Sentence], relation: str, shift: int = 0
+    weights: list[Tensor], batch: list[Sentence], relation: str, shift: int = 0
 ) -> dict:
     at = [
         (row, start - shift, end)
-        for row, sentence in enumerate(told)
+        for row, sentence in enumerate(batch)
         for name, start, end in sentence.links
         if name == relation
     ]
@@ -180,9 +182,9 @@ def _flips(model: Transformer, pairs: list[Sentence], head: list[int]) -> float:
     return _both([weights[i, start].argmax().item() == end for i, (start, end) in enumerate(links)])
 
 
-def run(model: Transformer, made: list[Sentence], *, hide: bool = False, off: Heads = ()) -> Run:
+def run(model: Transformer, batch: list[Sentence], *, hide: bool = False, off: Heads = ()) -> Run:
     """Run the model; ``hide`` masks the words that others decide, unless the model is causal."""
-    words, asked, _ = to_tensors(made)
+    words, asked, _ = to_tensors(batch)
     real = words != INDEX[PAD]
     if hide and not model.config.is_causal:
         words = words.masked_fill(asked, INDEX[MASK])

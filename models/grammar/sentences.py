@@ -95,28 +95,28 @@ def agreement(rng: Random, held: Held = None, distractors: int | None = None) ->
             [*nouns, verb], [(subject, noun) for noun in nouns[1:]], held
         ):
             break
-    made = Sentence("agreement")
+    sentence = Sentence("agreement")
     numbers = [plural] + [not plural if held else rng.random() < 0.5 for _ in nouns[1:]]
     if distractors and rng.random() < 0.15:  # "near the trees the dog ..."
-        made.add(rng.choice(NEAR))
-        _phrase(made, rng, nouns.pop(), numbers.pop())
+        sentence.add(rng.choice(NEAR))
+        _phrase(sentence, rng, nouns.pop(), numbers.pop())
     elif rng.random() < 0.3:
-        made.add(rng.choice(OPENERS))
-    at = _phrase(made, rng, subject, plural)
+        sentence.add(rng.choice(OPENERS))
+    at = _phrase(sentence, rng, subject, plural)
     for noun, number in zip(nouns[1:], numbers[1:], strict=True):
         clause = subject in BEINGS and rng.random() < 0.25
-        made.add(f"that {rng.choice(SAW)}" if clause else rng.choice(NEAR))
-        _phrase(made, rng, noun, number)
+        sentence.add(f"that {rng.choice(SAW)}" if clause else rng.choice(NEAR))
+        _phrase(sentence, rng, noun, number)
     if verb != "are" and rng.random() < 0.3:
-        made.add(rng.choice(OFTEN))
-    position = made.add(verb if plural else VERBS[verb])
-    made.links.append(("verb", position, at))
-    made.right[position] = PLURAL_VERBS if plural else SINGULAR_VERBS
+        sentence.add(rng.choice(OFTEN))
+    position = sentence.add(verb if plural else VERBS[verb])
+    sentence.links.append(("verb", position, at))
+    sentence.right[position] = PLURAL_VERBS if plural else SINGULAR_VERBS
     if verb == "are":
-        made.links.append(("predicate", made.add(rng.choice(_adjectives(subject))), at))
+        sentence.links.append(("predicate", sentence.add(rng.choice(_adjectives(subject))), at))
     elif rng.random() < 0.4:
-        made.add(rng.choice(["there", f"{rng.choice(NEAR)} the {rng.choice([*PLACES])}"]))
-    return _end(made, rng)
+        sentence.add(rng.choice(["there", f"{rng.choice(NEAR)} the {rng.choice([*PLACES])}"]))
+    return _end(sentence, rng)
 
 
 def it_sentence(
@@ -133,17 +133,17 @@ def it_sentence(
         if pair[0] != pair[1] and _fits(pair, [tuple(pair)], held):
             break
     adjective = [rng.choice(words) for words in frame.adjectives][means]
-    made = Sentence("it")
+    sentence = Sentence("it")
     if rng.random() < 0.3:
-        made.add(rng.choice(OPENERS))
-    nouns = [_phrase(made, rng, pair[0], False)]
+        sentence.add(rng.choice(OPENERS))
+    nouns = [_phrase(sentence, rng, pair[0], False)]
     before, after = frame.says.split("{}")
-    made.add(before)
-    nouns.append(_phrase(made, rng, pair[1], False))
-    made.add(f"{after} {adjective}")
-    made.links.append(("it", made.words.index("it"), nouns[means]))
+    sentence.add(before)
+    nouns.append(_phrase(sentence, rng, pair[1], False))
+    sentence.add(f"{after} {adjective}")
+    sentence.links.append(("it", sentence.words.index("it"), nouns[means]))
     answer = rng.random() < 0.6 if answer is None else answer
-    return _answer(made, rng, pair[means], adjective, answer)
+    return _answer(sentence, rng, pair[means], adjective, answer)
 
 
 def lone_it(rng: Random) -> Sentence:
@@ -153,58 +153,58 @@ def lone_it(rng: Random) -> Sentence:
     """
     frame, means = rng.choice(FRAMES), rng.randrange(2)
     adjective, noun = rng.choice(frame.adjectives[means]), rng.choice(frame.nouns[means])
-    made = Sentence("it")
+    sentence = Sentence("it")
     if noun in ANIMALS and rng.random() < 0.5:
-        at = _phrase(made, rng, noun, False)
-        made.add(rng.choice(SAT))
+        at = _phrase(sentence, rng, noun, False)
+        sentence.add(rng.choice(SAT))
     else:
-        _phrase(made, rng, rng.choice([*PEOPLE]), False)
-        made.add(rng.choice(SAW))
-        at = _phrase(made, rng, noun, False)
-    made.links.append(("it", made.add("because it"), at))
-    made.add(f"was {adjective}")
-    return _answer(made, rng, noun, adjective, rng.random() < 0.6)
+        _phrase(sentence, rng, rng.choice([*PEOPLE]), False)
+        sentence.add(rng.choice(SAW))
+        at = _phrase(sentence, rng, noun, False)
+    sentence.links.append(("it", sentence.add("because it"), at))
+    sentence.add(f"was {adjective}")
+    return _answer(sentence, rng, noun, adjective, rng.random() < 0.6)
 
 
 def bank(rng: Random, sense: str | None = None) -> Sentence:
     """Make "the man saw the boat at the bank . the bank was muddy": the boat decides the sense."""
     sense = sense or rng.choice([*BANKS])
     clue, adjective = (rng.choice(words) for words in BANKS[sense])
-    made, clue_first = Sentence("bank"), rng.random() < 0.5
+    sentence, clue_first = Sentence("bank"), rng.random() < 0.5
     saw = f"the {rng.choice([*PEOPLE])} {rng.choice(SAW)} the {clue}"
     if clue_first:
-        decides, position = made.add(saw), made.add("at the bank")
+        decides, position = sentence.add(saw), sentence.add("at the bank")
     else:
-        position, decides = made.add("at the bank"), made.add(saw)
-    told = made.add(f". the bank was {adjective}")
-    made.links += [("bank", position, decides), ("sense", told, decides)]
-    made.right[told] = tuple(BANKS[sense][1])
-    return _end(made, rng)
+        position, decides = sentence.add("at the bank"), sentence.add(saw)
+    predicate = sentence.add(f". the bank was {adjective}")
+    sentence.links += [("bank", position, decides), ("sense", predicate, decides)]
+    sentence.right[predicate] = tuple(BANKS[sense][1])
+    return _end(sentence, rng)
 
 
 def plain(rng: Random) -> Sentence:
     """Make "the cat sat on the mat" or "the boys followed the old dog", from all words."""
-    made = Sentence("plain")
+    sentence = Sentence("plain")
     if rng.random() < 0.2:
-        made.add(rng.choice(OPENERS))
-    _phrase(made, rng, rng.choice([*BEINGS]), rng.random() < 0.3)
+        sentence.add(rng.choice(OPENERS))
+    _phrase(sentence, rng, rng.choice([*BEINGS]), rng.random() < 0.3)
     if rng.random() < 0.5:
-        made.add(f"{rng.choice(SAT)} {rng.choice(['on', *NEAR])}")
-        _phrase(made, rng, rng.choice([*PLACES, *PATHS, "mat"]), rng.random() < 0.2)
+        sentence.add(f"{rng.choice(SAT)} {rng.choice(['on', *NEAR])}")
+        _phrase(sentence, rng, rng.choice([*PLACES, *PATHS, "mat"]), rng.random() < 0.2)
     else:
-        made.add(rng.choice(SAW))
+        sentence.add(rng.choice(SAW))
         nouns = [*BEINGS, *THINGS, *CONTAINERS, "trophy", "suitcase"]
-        _phrase(made, rng, rng.choice(nouns), rng.random() < 0.3)
-    return _end(made, rng)
+        _phrase(sentence, rng, rng.choice(nouns), rng.random() < 0.3)
+    return _end(sentence, rng)
 
 
 def pairs_of(make: Callable[..., Sentence], rng: Random, values: tuple, **options: object) -> list:
     """Make a minimal pair: the same sentence for each value of the deciding choice."""
-    state, made = rng.getstate(), []
+    state, pair = rng.getstate(), []
     for value in values:
         rng.setstate(state)
-        made.append(make(rng, **options, **value))
-    return made
+        pair.append(make(rng, **options, **value))
+    return pair
 
 
 def is_held_out_pair(first: str, second: str) -> bool:
@@ -224,25 +224,25 @@ def _adjectives(noun: str) -> list[str]:
     return next((words for nouns, words in ADJECTIVES if noun in nouns), [])
 
 
-def _phrase(made: Sentence, rng: Random, noun: str, plural: bool) -> int:
+def _phrase(sentence: Sentence, rng: Random, noun: str, plural: bool) -> int:
     """Append "the old house" or the like; return the noun's position."""
     adjective = rng.choice(_adjectives(noun)) if rng.random() < 0.35 else None
     spoken = NOUNS[noun] if plural and noun not in ONLY_SINGULAR else noun
-    at = made.add(f"the {adjective} {spoken}" if adjective else f"the {spoken}")
+    at = sentence.add(f"the {adjective} {spoken}" if adjective else f"the {spoken}")
     if adjective:
-        made.links.append(("adjective", at - 1, at))
+        sentence.links.append(("adjective", at - 1, at))
     return at
 
 
-def _answer(made: Sentence, rng: Random, noun: str, adjective: str, answered: bool) -> Sentence:
+def _answer(sentence: Sentence, rng: Random, noun: str, adjective: str, answered: bool) -> Sentence:
     if answered:
-        made.right[made.add(f". the {noun}")] = (noun,)
-        made.add(f"was {adjective}")
-    return _end(made, rng)
+        sentence.right[sentence.add(f". the {noun}")] = (noun,)
+        sentence.add(f"was {adjective}")
+    return _end(sentence, rng)
 
 
-def _end(made: Sentence, rng: Random) -> Sentence:
+def _end(sentence: Sentence, rng: Random) -> Sentence:
     if rng.random() < 0.5:
-        made.add(".")
-    assert len(made.words) <= MAX_LEN, made
-    return made
+        sentence.add(".")
+    assert len(sentence.words) <= MAX_LEN, sentence
+    return sentence

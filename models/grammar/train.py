@@ -101,14 +101,14 @@ def train_one(
 def _hidden_words(
     model: Transformer, words: Tensor, asked: Tensor, meant: Tensor, at_it: bool
 ) -> Tensor:
-    """Loss of guessing hidden or swapped words; with ``at_it`` also the noun of each "it"."""
+    """Return the loss of hidden or swapped words; with ``at_it`` also of the noun of each "it"."""
     real, chance = words != INDEX[PAD], torch.rand(words.shape)
     hidden = real & (chance < HIDE) | asked & (chance < HIDE_ASKED)
     others = VERBS[torch.randint(len(VERBS), words.shape)]
     swap = asked & torch.isin(words, VERBS) & (torch.rand(words.shape) < SWAP)
-    seen = torch.where(swap, others, torch.full_like(words, INDEX[MASK]))
-    seen = torch.where(hidden, seen, words)
-    logits = model(seen, real[:, None, None, :]).logits
+    inputs = torch.where(swap, others, torch.full_like(words, INDEX[MASK]))
+    inputs = torch.where(hidden, inputs, words)
+    logits = model(inputs, real[:, None, None, :]).logits
     loss = F.cross_entropy(logits[hidden], words[hidden])
     if at_it:
         here = (meant != INDEX[PAD]) & ~hidden
@@ -127,5 +127,5 @@ def _write(name: str, seeds: dict[str, dict]) -> None:
     path.parent.mkdir(exist_ok=True)
     recipe = RECIPES[name]
     weights = sum(p.numel() for p in Transformer(recipe.config).parameters())
-    found = {"weights": weights, "shipped": recipe.shipped, "seeds": seeds}
-    path.write_text(json.dumps(found, indent=1) + "\n")
+    record = {"weights": weights, "shipped": recipe.shipped, "seeds": seeds}
+    path.write_text(json.dumps(record, indent=1) + "\n")

@@ -1,7 +1,7 @@
 """Ask one attention layer one, two or four questions at once, to see what more heads give.
 
-At each position the model names the words 1, 2, 3 or 4 places back. The words are random, so only
-attending there helps.
+At each position the model names the words 1, 2, 3 or 4 positions back. The words are random, so
+only attending there helps.
 """
 
 import torch
@@ -17,16 +17,16 @@ HEADS = [1, 2, 4, 8]
 class Recall(nn.Module):
     """Embed words and positions, attend once, and read the answers off with one linear layer.
 
-    ``mlp``: read them off with an MLP of ``hidden`` units instead. ``by_place``: queries and keys
-    read positions alone, so that no word has a say in the weights.
+    ``mlp``: read them off with an MLP of ``hidden`` units instead. ``by_position``: queries and
+    keys read only positions, so that the weights don't depend on words.
     """
 
     def __init__(
         self, num_heads: int, num_questions: int, *,
-        mlp: bool = False, hidden: int = HIDDEN, by_place: bool = False,
+        mlp: bool = False, hidden: int = HIDDEN, by_position: bool = False,
     ) -> None:  # fmt: skip
         super().__init__()
-        self.word, self.place = nn.Embedding(WORDS, WIDTH), nn.Embedding(LENGTH, WIDTH)
+        self.word, self.position = nn.Embedding(WORDS, WIDTH), nn.Embedding(LENGTH, WIDTH)
         self.attention = MultiHeadAttention(WIDTH, num_heads)
         answers = num_questions * WORDS
         self.answer = nn.Linear(WIDTH, answers)
@@ -34,16 +34,16 @@ class Recall(nn.Module):
             self.answer = nn.Sequential(
                 nn.Linear(WIDTH, hidden), nn.ReLU(), nn.Linear(hidden, answers)
             )
-        self.by_place = by_place
+        self.by_position = by_position
 
     def forward(self, words: Tensor) -> Tensor:
         """words (B, L) -> scores of the answers (B, L, questions, WORDS)."""
-        x = self.word(words) + self.place.weight
-        mixed = self._attend_by_place(x) if self.by_place else self.attention(x)
+        x = self.word(words) + self.position.weight
+        mixed = self._attend_by_position(x) if self.by_position else self.attention(x)
         return self.answer(mixed).unflatten(-1, (-1, WORDS))
 
-    def _attend_by_place(self, x: Tensor) -> Tensor:
-        query, key, _ = self.attention.project(self.place.weight.expand_as(x))
+    def _attend_by_position(self, x: Tensor) -> Tensor:
+        query, key, _ = self.attention.project(self.position.weight.expand_as(x))
         value = self.attention.project(x)[2]
         return self.attention.merge(scaled_dot_product_attention(query, key, value)[0], x)
 

@@ -26,7 +26,7 @@ BUDGETS = [125, 250, 500, 1000, 3000, 10000]
 LINES = {
     "2": {
         "1 head": {"num_heads": 1},
-        "1 head, places alone": {"num_heads": 1, "by_place": True},
+        "1 head, places alone": {"num_heads": 1, "by_position": True},
         "1 head, MLP": {"num_heads": 1, "mlp": True},
         "2 heads": {"num_heads": 2},
     },
@@ -48,7 +48,7 @@ LOOKED_INTO = [
     "1 head, MLP",
     "2 heads",
 ]  # their weights, after STEPS
-MISTAKEN = "1 head"  # what it answers in place of the truth, after STEPS
+MISTAKEN = "1 head"  # whose wrong answers are recorded, after STEPS
 
 
 def train(workdir: Path, report: Report) -> None:
@@ -66,7 +66,7 @@ def train(workdir: Path, report: Report) -> None:
         name: {line: run.curve(name, options) for line, options in by_line.items()}
         for name, by_line in LINES.items()
     }
-    found = {
+    record = {
         "seeds": list(SEEDS),
         # Equal for every number of heads; a test compares it with the models.
         "parameters": {name: parameters(name) for name in QUESTIONS},
@@ -80,7 +80,7 @@ def train(workdir: Path, report: Report) -> None:
         "weights": {line: run.weights("2", STEPS, LINES["2"][line]) for line in LOOKED_INTO},
         "answers": {MISTAKEN: run.answers("2", STEPS, LINES["2"][MISTAKEN])},
     }
-    SCORES.write_text(json.dumps(found, indent=1) + "\n")
+    SCORES.write_text(json.dumps(record, indent=1) + "\n")
 
 
 def parameters(questions: str, *, mlp: bool = False) -> int:
@@ -95,13 +95,13 @@ class Run:
         self.workdir, self.report, self.steps, self.done = workdir, report, steps, 0
 
     def curve(self, questions: str, options: dict) -> dict[str, list[float]]:
-        found: dict[str, list[float]] = {}
+        shares: dict[str, list[float]] = {}
         for budget in BUDGETS:
-            found[str(budget)] = self.scores(questions, budget, **options)
-            if min(found[str(budget)]) == 1:
+            shares[str(budget)] = self.scores(questions, budget, **options)
+            if min(shares[str(budget)]) == 1:
                 break
-        self.done += len(SEEDS) * sum(budget for budget in BUDGETS if str(budget) not in found)
-        return found
+        self.done += len(SEEDS) * sum(budget for budget in BUDGETS if str(budget) not in shares)
+        return shares
 
     def scores(self, questions: str, steps: int, **options: object) -> list[float]:
         """Return each seed's share of positions with every question right."""
@@ -149,16 +149,16 @@ def train_one(
 @torch.no_grad()
 def score(model: Recall, back: list[int]) -> float:
     """Return the share of positions with every question right, on unseen words."""
-    found, answers = _on_unseen_words(model, back)
-    return round((found == answers).all(-1).float().mean().item(), 4)
+    guesses, answers = _on_unseen_words(model, back)
+    return round((guesses == answers).all(-1).float().mean().item(), 4)
 
 
 @torch.no_grad()
 def answered(model: Recall, back: list[int]) -> dict[str, Any]:
     """Return how often each question is right, and how often all get the same answer."""
-    found, answers = _on_unseen_words(model, back)
-    each = (found == answers).float().mean((0, 1)).tolist()
-    same = (found == found[..., :1]).all(-1).float().mean().item()
+    guesses, answers = _on_unseen_words(model, back)
+    each = (guesses == answers).float().mean((0, 1)).tolist()
+    same = (guesses == guesses[..., :1]).all(-1).float().mean().item()
     return {"each": [round(share, 4) for share in each], "same": round(same, 4)}
 
 
@@ -172,7 +172,7 @@ def _on_unseen_words(model: Recall, back: list[int]) -> tuple[torch.Tensor, torc
 def looks(model: Recall, back: list[int]) -> list[list[float]]:
     """Return each head's mean weight on each of the words asked for, on unseen words."""
     words, _ = examples(TESTS, back, torch.Generator().manual_seed(10**6))
-    x = model.word(words) + model.place.weight
+    x = model.word(words) + model.position.weight
     _, weights = model.attention(x, return_attention=True)  # (B, H, L, L)
     mean = weights.mean(0)
     return [

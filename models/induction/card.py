@@ -21,8 +21,8 @@ def named_heads(scores: dict) -> dict[str, dict]:
 def table() -> str:
     rows = [COLUMNS, ("---",) * len(COLUMNS)]
     for name in ("two-layers", "one-layer"):
-        found = json.loads((HERE / "scores" / f"{name}.json").read_text(encoding="utf-8"))
-        for seed, run in found["seeds"].items():
+        scores = json.loads((HERE / "scores" / f"{name}.json").read_text(encoding="utf-8"))
+        for seed, run in scores["seeds"].items():
             last = run["history"][-1]
             heads = named_heads(last)
             figures = [last["first_loss"], last["repeated_loss"]]

@@ -17,7 +17,7 @@ def held_out() -> Tensor:
 
 @torch.no_grad()
 def score(model: Transformer) -> dict:
-    """Return losses in nats a token, and of each head its weights and the loss without it.
+    """Return losses in nats a token, and for each head its weights and the loss without it.
 
     ``first_loss``, ``repeated_loss``: on the tokens of the first half, which are random, and on
         those of the second, which repeat it.

@@ -27,7 +27,7 @@ SHIPPED = 0
 LAYERS = {"two-layers": 2, "one-layer": 1}
 STEPS = {"two-layers": 1000, "one-layer": 4000}  # ample, so that time explains no difference
 BATCH, RATE, DECAY = 64, 3e-3, 0.01
-# More checkpoints where the loss drops.
+# More checkpoints while the loss drops.
 CHECKPOINTS = {
     "two-layers": (0, 50, 100, 150, *range(175, 425, 25), 450, 500, 550, 600, 700, 800, 1000),
     "one-layer": (0, 250, 500, 750, 1000, 1500, 2000, 3000, 4000),
@@ -100,5 +100,5 @@ def _write(name: str, seeds: dict[str, dict]) -> None:
     path = HERE / "scores" / f"{name}.json"
     path.parent.mkdir(exist_ok=True)
     weights = sum(p.numel() for p in build(name).parameters())
-    found = {"weights": weights, "shipped": SHIPPED, "seeds": seeds}
-    path.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    record = {"weights": weights, "shipped": SHIPPED, "seeds": seeds}
+    path.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")

@@ -73,7 +73,7 @@ def runs() -> list[tuple[str, str, dict[str, Any]]]:
 
 
 def train(workdir: Path, report: Report) -> None:
-    """Train all; finished trainings are kept in ``workdir``, so that an interrupted one goes on."""
+    """Train all; an interrupted call goes on after the finished trainings in ``workdir``."""
     from playwright.sync_api import sync_playwright
 
     browser = find_or_install_browser()
@@ -92,31 +92,33 @@ def train(workdir: Path, report: Report) -> None:
 
 
 def measured(page: Any, workdir: Path, report: Report) -> dict[str, Any]:
-    """Collect {recorded, since, tasks: {task: {change: [what came of each seed]}}}."""
-    found: dict[str, Any] = {"recorded": page.evaluate("(s) => m.recorded('repeat', s)", RECORDED)}
+    """Collect {recorded, since, tasks: {task: {change: [results of each seed]}}}."""
+    results: dict[str, Any] = {
+        "recorded": page.evaluate("(s) => m.recorded('repeat', s)", RECORDED)
+    }
     seeds = range(CHANGES["repeat"]["opening"][1])
-    found["since"] = [page.evaluate("(seed) => m.since('repeat', seed)", seed) for seed in seeds]
-    found["tasks"] = {task: {name: [] for name in changes} for task, changes in CHANGES.items()}
+    results["since"] = [page.evaluate("(seed) => m.since('repeat', seed)", seed) for seed in seeds]
+    results["tasks"] = {task: {name: [] for name in changes} for task, changes in CHANGES.items()}
     for i, (task, name, spec) in enumerate(runs()):
-        kept = workdir / f"{task}-{name.replace(' ', '-').replace(',', '')}-{spec['seed']}.json"
-        if not kept.is_file():
+        file = workdir / f"{task}-{name.replace(' ', '-').replace(',', '')}-{spec['seed']}.json"
+        if not file.is_file():
             page.evaluate("(spec) => {window.run = m.begin(spec)}", spec)
             done: dict[str, Any] = {"isDone": False}
             while not done["isDone"]:
                 done = page.evaluate("(n) => run.more(n)", CHUNK)
                 report(f"{task}, {name}, seed {spec['seed']}", i, len(runs()), done["loss"])
-            kept.write_text(json.dumps(page.evaluate("run.end()")), encoding="utf-8")
-        found["tasks"][task][name].append(json.loads(kept.read_text(encoding="utf-8")))
-    return found
+            file.write_text(json.dumps(page.evaluate("run.end()")), encoding="utf-8")
+        results["tasks"][task][name].append(json.loads(file.read_text(encoding="utf-8")))
+    return results
 
 
-def written(found: dict[str, Any]) -> str:
+def written(results: dict[str, Any]) -> str:
     """Write a line for each training, so that a change of one is a change of one line."""
-    lines = [json.dumps(one) for one in found["recorded"]]
+    lines = [json.dumps(one) for one in results["recorded"]]
     text = '{\n"recorded": [\n' + ",\n".join(lines) + "\n],\n"
-    text += f'"since": {json.dumps(found["since"])},\n"tasks": {{\n'
+    text += f'"since": {json.dumps(results["since"])},\n"tasks": {{\n'
     tasks = []
-    for task, changes in found["tasks"].items():
+    for task, changes in results["tasks"].items():
         names = [
             f" {json.dumps(name)}: [\n"
             + ",\n".join(f"  {json.dumps(one)}" for one in seeds)

@@ -1,4 +1,4 @@
-"""What the page on longer texts asks beyond scores.json: hands of other speeds, larger steps.
+"""More scores for the page on longer texts: hands of other speeds, larger steps.
 
 `python3 -m models.positions.further` writes further.json, in some minutes of a calm core.
 """
@@ -97,7 +97,7 @@ def of_base(base: float) -> tuple[float, ...]:
 
 
 def with_hand_2(degrees: float) -> tuple[float, ...]:
-    """Speeds of which the second is so many degrees; the slow ones are those of base 10,000."""
+    """Return speeds with ``degrees`` as the second; the slow ones are those of base 10,000."""
     return SPEEDS[0], math.radians(degrees), *SPEEDS[2:]
 
 
@@ -119,14 +119,14 @@ def scored(degrees: float, seed: int, rate: float) -> dict[str, dict[str, float]
 
 def main() -> None:
     rate = json.loads(SCORES.read_text(encoding="utf-8"))["rate"]["rotary"]
-    found = json.loads(FURTHER.read_text(encoding="utf-8")) if FURTHER.is_file() else {}
+    record = json.loads(FURTHER.read_text(encoding="utf-8")) if FURTHER.is_file() else {}
 
     def once(key: str, make) -> None:
-        """Keep what is made under this key, so that an interrupted run goes on."""
-        if key not in found:
-            found[key] = make()
-            FURTHER.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
-            print(key, found[key], file=sys.stderr, flush=True)
+        """Store ``make()`` under this key, so that an interrupted run goes on."""
+        if key not in record:
+            record[key] = make()
+            FURTHER.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+            print(key, record[key], file=sys.stderr, flush=True)
 
     for name in BEYOND:
         once(f"larger steps, {name}", lambda name=name: late(larger_steps(load("rotary"), name, 0)))

@@ -1,4 +1,4 @@
-"""What a rotary model answers if some of its hands change beyond the trained distances."""
+"""Score a rotary model whose hands change beyond the trained distances."""
 
 from collections.abc import Sequence
 
@@ -12,7 +12,7 @@ TESTS = 200
 HANDS = WIDTH // HEADS // 2
 SPEEDS = tuple(10000.0 ** (-hand / HANDS) for hand in range(HANDS))  # radians a position
 
-# What a changed hand brings beyond the trained distances, from what it brings by its angles.
+# A changed hand's part of the score beyond the trained distances, from its part by its angles.
 FAR = {
     "held": lambda brought, at_the_furthest: at_the_furthest,
     "nothing": lambda brought, at_the_furthest: torch.zeros_like(brought),
@@ -58,7 +58,7 @@ def right_with_held(
 def _weights(
     query: Tensor, key: Tensor, hands: Sequence[int], far: str, speeds: Sequence[float]
 ) -> Tensor:
-    """Causal weights (B, H, L, L), from hands as complex numbers."""
+    """Return causal weights (B, H, L, L), from hands as complex numbers."""
     size = query.shape[-1]
     query, key = (
         torch.view_as_complex(part.unflatten(-1, (-1, 2)).contiguous()) for part in (query, key)

@@ -1,7 +1,7 @@
-"""One task about order, for causal models told in five ways where words stand, and one not told.
+"""One task about order, for causal models with five kinds of positions, and one without.
 
-A row of digits and letters, drawn by lot. At each place the model answers two questions: which
-sign stood BACK places before, and which letter came last (here or before)? The first asks for a
+A row of random digits and letters. At each position the model answers two questions: which
+sign stood BACK positions before, and which letter came last (here or before)? The first asks for a
 distance, the second for the nearest of a kind; only looking there helps.
 """
 
@@ -22,7 +22,7 @@ QUESTIONS = ("back", "last")
 
 
 class Answers(NamedTuple):
-    """What is right, and where it is asked; both (B, L)."""
+    """The right signs, and the positions that have a question; both (B, L)."""
 
     signs: Tensor
     asked: Tensor
@@ -33,21 +33,21 @@ def examples(
 ) -> tuple[Tensor, dict[str, Answers]]:
     """Make signs (B, L), letters first, and the answers of each question.
 
-    The last letter is asked for where it stands less than LENGTH places back, so that no longer
-    row asks for a distance that no trained row had.
+    The last letter is asked for only if it stands less than LENGTH positions back, so that longer
+    rows ask for no untrained distance.
     """
     is_letter = torch.rand(count, length, generator=draw) < LETTER_SHARE
     which = torch.randint(DIGITS, (count, length), generator=draw)
     signs = torch.where(is_letter, which, LETTERS + which)
-    places = torch.arange(length)
-    back = Answers(signs.roll(BACK, 1), (places >= BACK).expand(count, -1))
-    latest = torch.where(is_letter, places, -LENGTH).cummax(1).values  # (B, L)
-    last = Answers(signs.gather(1, latest.clamp(min=0)), places - latest < LENGTH)
+    positions = torch.arange(length)
+    back = Answers(signs.roll(BACK, 1), (positions >= BACK).expand(count, -1))
+    latest = torch.where(is_letter, positions, -LENGTH).cummax(1).values  # (B, L)
+    last = Answers(signs.gather(1, latest.clamp(min=0)), positions - latest < LENGTH)
     return signs, {"back": back, "last": last}
 
 
 class Reader(nn.Module):
-    """Signs, places of one kind, two causal layers, and an answer to each question.
+    """Signs, positions of one kind, two causal layers, and an answer to each question.
 
     ``scale`` squeezes a rotary model's positions (position interpolation); ``base`` changes its
     angles (NTK-aware). Both may be set after training. ``slopes`` (HEADS,) replace ALiBi's own.
@@ -64,17 +64,17 @@ class Reader(nn.Module):
     def forward(
         self, signs: Tensor, start: int = 0, *, window: int | None = None
     ) -> dict[str, Tensor]:
-        """signs (B, L), the first at place ``start`` -> scores of the answers, (B, L, SIGNS).
+        """signs (B, L), the first at position ``start`` -> scores of the answers, (B, L, SIGNS).
 
-        ``window``: each sign sees the last so many alone, itself among them.
+        ``window``: how many signs each sees, itself the last.
         """
-        x, places = self.embed(signs, start), torch.arange(start, start + signs.shape[1])
+        x, positions = self.embed(signs, start), torch.arange(start, start + signs.shape[1])
         for layer in self.layers:
-            x = layer(x, places * self.scale, window)
+            x = layer(x, positions * self.scale, window)
         return dict(zip(QUESTIONS, self.answer(x).chunk(2, dim=-1), strict=True))
 
     def embed(self, signs: Tensor, start: int = 0) -> Tensor:
-        """Return what the first layer reads, (B, L, WIDTH): signs, and places if they are added."""
+        """Return what the first layer reads, (B, L, WIDTH): signs, plus added positions."""
         x, end = self.sign(signs), start + signs.shape[1]
         if self.kind == "sinusoidal":
             x = x + sinusoidal_positions(end, WIDTH)[start:]
@@ -105,18 +105,18 @@ class Layer(nn.Module):
             nn.LayerNorm(WIDTH), nn.Linear(WIDTH, HIDDEN), nn.GELU(), nn.Linear(HIDDEN, WIDTH)
         )
 
-    def forward(self, x: Tensor, places: Tensor, window: int | None = None) -> Tensor:
-        options = self.options(places)
+    def forward(self, x: Tensor, positions: Tensor, window: int | None = None) -> Tensor:
+        options = self.options(positions)
         x = x + self.attention(self.norm(x), is_causal=True, window=window, **options)
         return x + self.mlp(x)
 
-    def options(self, places: Tensor) -> dict[str, Tensor]:
-        """Return what attention is told about places, as its arguments."""
+    def options(self, positions: Tensor) -> dict[str, Tensor]:
+        """Return attention's arguments about positions."""
         if self.kind == "relative":
-            return {"bias": self.relative(len(places))}
+            return {"bias": self.relative(len(positions))}
         if self.kind == "alibi":
             if self.slopes is None:
-                return {"bias": alibi_bias(HEADS, len(places))}
-            distance = (places - places[:, None]).abs()
+                return {"bias": alibi_bias(HEADS, len(positions))}
+            distance = (positions - positions[:, None]).abs()
             return {"bias": -self.slopes[:, None, None] * distance}
-        return {"position_ids": places} if self.kind == "rotary" else {}
+        return {"position_ids": positions} if self.kind == "rotary" else {}

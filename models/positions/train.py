@@ -1,4 +1,4 @@
-"""Train one small model for each way to tell places, and test it on rows four times as long.
+"""Train one small model for each kind of positions, and test it on rows four times as long.
 
 `python3 -m course train positions`
 """
@@ -31,13 +31,13 @@ STEPS, BATCH, TESTS = 600, 64, 1000
 RATES, TUNED_ON = (1e-3, 3e-3, 1e-2), (100, 101)  # seeds of their own: none is tuned on itself
 LARGER = 3e-2  # and one rate more, as the largest of them is often the best
 SEEDS, LONGER_SEEDS = range(5), range(2)
-BIN = 4  # places that share a number in the scores
+BIN = 4  # positions that share a number in the scores
 SHORT, SHORT_RATE = 100, 1e-3  # steps of training at the longest length, after all else
 FOLDER = Path(__file__).parent
 SCORES = FOLDER / "scores.json"
 
-# What a rotary model does with places it was never trained at. NTK-aware: a base so much larger
-# that the slowest pair turns as slowly as with interpolation, and the fastest as before.
+# A rotary model's ways with untrained positions. NTK-aware: a base so much larger that the slowest
+# pair turns as slowly as with interpolation, and the fastest as before.
 TIMES = LONGEST // LENGTH
 HEAD = WIDTH // HEADS
 BEYOND = {
@@ -72,30 +72,30 @@ def train(workdir: Path, report: Report) -> None:
         kind: [run.model(kind, s, best[kind], **options) for s in SEEDS]
         for kind, options in CONSTANTS.items()
     }
-    found = {
+    record = {
         "seeds": list(SEEDS), "steps": STEPS, "length": LENGTH, "longest": LONGEST, "bin": BIN,
         "parameters": {k: sum(p.numel() for p in Reader(k).parameters()) for k in KINDS},
         "tuned": tuned,
         "rate": best,
-        "right": {kind: by_place(models[kind]) for kind in KINDS},
-        "windowed": {kind: by_place(models[kind], window=LENGTH) for kind in KINDS},
+        "right": {kind: by_position(models[kind]) for kind in KINDS},
+        "windowed": {kind: by_position(models[kind], window=LENGTH) for kind in KINDS},
         "moved": {kind: moved(models[kind]) for kind in KINDS},
-        "three times the steps": {kind: by_place(longer[kind]) for kind in KINDS},
+        "three times the steps": {kind: by_position(longer[kind]) for kind in KINDS},
         "a larger rate": {kind: run.larger(kind) for kind in KINDS},
-        "trained anywhere": {kind: by_place(found) for kind, found in anywhere.items()},
-        "other constants": {kind: by_place(found) for kind, found in other.items()},
+        "trained anywhere": {kind: by_position(some) for kind, some in anywhere.items()},
+        "other constants": {kind: by_position(some) for kind, some in other.items()},
         "rotary of another base, at last": at_the_end(other["rotary"], 2 * LONGEST),
         "beyond": {
             name: {
-                "at once": by_place([stretched(m, options) for m in models["rotary"]]),
-                "after training": by_place(
+                "at once": by_position([stretched(m, options) for m in models["rotary"]]),
+                "after training": by_position(
                     [run.lengthened(m, name, s) for s, m in enumerate(models["rotary"])]
                 ),
             }
             for name, options in BEYOND.items()
         },
     }  # fmt: skip
-    SCORES.write_text(json.dumps(found) + "\n", encoding="utf-8")
+    SCORES.write_text(json.dumps(record) + "\n", encoding="utf-8")
 
 
 class Run:
@@ -109,13 +109,13 @@ class Run:
         self.steps = trainings * STEPS + len(BEYOND) * seeds * SHORT
 
     def tuning(self, kind: str, rate: float) -> float:
-        """Return the share that is right at the trained length: all that a rate is chosen by."""
-        found = [self.model(kind, seed, rate) for seed in TUNED_ON]
-        rights = [right(model, LENGTH)[name] for model in found for name in QUESTIONS]
+        """Return the share right at the trained length, by which the rate is chosen."""
+        models = [self.model(kind, seed, rate) for seed in TUNED_ON]
+        rights = [right(model, LENGTH)[name] for model in models for name in QUESTIONS]
         return round(mean(shares.nanmean().item() for shares in rights), 4)
 
     def larger(self, kind: str) -> dict[str, list[list[float]]]:
-        return by_place([self.model(kind, seed, LARGER) for seed in TUNED_ON])
+        return by_position([self.model(kind, seed, LARGER) for seed in TUNED_ON])
 
     def model(
         self,
@@ -128,7 +128,7 @@ class Run:
         base: float | None = None,
         slopes: tuple[float, ...] | None = None,
     ) -> Reader:
-        """``anywhere``: each batch of rows starts at some place, so that all places are trained."""
+        """``anywhere``: each batch starts at a random position, to train all of them."""
         torch.manual_seed(seed)
         model, starts = Reader(kind), LONGEST - LENGTH if anywhere else 0
         name = f"{kind}-{rate}-{times}-{anywhere}-{seed}"
@@ -172,27 +172,27 @@ def loss_of(logits: dict[str, Tensor], answers: dict) -> Tensor:
 def right(
     model: Reader, length: int, start: int = 0, window: int | None = None
 ) -> dict[str, Tensor]:
-    """Return for each question the share right by place, (length,), on unseen rows."""
+    """Return for each question the share right by position, (length,), on unseen rows."""
     signs, answers = examples(TESTS, length, torch.Generator().manual_seed(10**6))
-    logits, found = model(signs, start, window=window), {}
+    logits, shares = model(signs, start, window=window), {}
     for name, (wanted, asked) in answers.items():
         hits = (logits[name].argmax(-1) == wanted) & asked
-        found[name] = hits.sum(0) / asked.sum(0)  # NaN where nothing is asked
-    return found
+        shares[name] = hits.sum(0) / asked.sum(0)  # NaN where nothing is asked
+    return shares
 
 
-def by_place(models: list[Reader], window: int | None = None) -> dict[str, list[list[float]]]:
-    """Return for each question, seed and bin of BIN places the share right in the longest rows."""
-    found: dict[str, list[list[float]]] = {name: [] for name in QUESTIONS}
+def by_position(models: list[Reader], window: int | None = None) -> dict[str, list[list[float]]]:
+    """Return the share right in the longest rows by question, seed and bin of BIN positions."""
+    result: dict[str, list[list[float]]] = {name: [] for name in QUESTIONS}
     for model in models:
         for name, shares in right(model, LONGEST, window=window).items():
             bins = shares.unflatten(0, (-1, BIN)).nanmean(-1)
-            found[name].append([round(share, 4) for share in bins.tolist()])
-    return found
+            result[name].append([round(share, 4) for share in bins.tolist()])
+    return result
 
 
 def at_the_end(models: list[Reader], length: int) -> dict[str, list[float]]:
-    """Return for each question and model the share right at the last LENGTH places of such rows."""
+    """Return for each question and model the share right at the last LENGTH positions."""
     shares = [right(model, length) for model in models]
     return {
         name: [round(s[name][-LENGTH:].nanmean().item(), 4) for s in shares] for name in QUESTIONS
@@ -200,7 +200,7 @@ def at_the_end(models: list[Reader], length: int) -> dict[str, list[float]]:
 
 
 def moved(models: list[Reader]) -> dict[str, dict[str, list[float]]]:
-    """Return the shares right in rows of the trained length: at the first places, and the last."""
+    """Return the shares right in rows of the trained length, at the first and last positions."""
     starts = {"first": 0, "last": LONGEST - LENGTH}
     return {
         name: {
@@ -212,7 +212,7 @@ def moved(models: list[Reader]) -> dict[str, dict[str, list[float]]]:
 
 
 def stretched(model: Reader, options: dict[str, float]) -> Reader:
-    """A copy of a rotary model with other angles: ``scale`` of the places, or another ``base``."""
+    """Copy a rotary model with other angles: ``scale`` of the positions, or another ``base``."""
     model = copy.deepcopy(model)
     model.scale = options.get("scale", 1.0)
     if "base" in options:

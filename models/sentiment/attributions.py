@@ -1,4 +1,4 @@
-"""What several methods say each word of a review adds to the margin: good's logit less bad's.
+"""Attribute the margin (good's logit minus bad's) to the words of a review, by several methods.
 
 Each takes a model and tokens (B, L), padded at the end, and returns (B, L). READ and padding get
 0: neither is a word of the review. All but the first two may be negative, for words that speak
@@ -54,13 +54,13 @@ def margin_of_states(
     return F.linear(model.norm(x[:, 0]), direction[None], bias[None])[:, 0], states
 
 
-def words_only(found: Tensor, tokens: Tensor) -> Tensor:
-    return found.masked_fill((tokens == INDEX[PAD]) | (tokens == INDEX[READ]), 0.0)
+def words_only(attributions: Tensor, tokens: Tensor) -> Tensor:
+    return attributions.masked_fill((tokens == INDEX[PAD]) | (tokens == INDEX[READ]), 0.0)
 
 
 @torch.no_grad()
 def by_attention(model: Transformer, tokens: Tensor) -> Tensor:
-    """Where READ looks in the last layer, the mean over heads."""
+    """Return READ's weights in the last layer, the mean over heads."""
     return words_only(read(model, tokens).weights[-1][:, :, 0].mean(1), tokens)
 
 
@@ -70,9 +70,9 @@ def by_rollout(model: Transformer, tokens: Tensor) -> Tensor:
 
 
 def _over_words(model: Transformer, tokens: Tensor) -> Callable[[Tensor], Tensor]:
-    """The margin as a function of the words' vectors; places stay as they are."""
-    mask, places = visible(tokens), model.positions[: tokens.shape[1]]
-    return lambda vectors: margin_of_states(model, vectors + places, mask)[0]
+    """Return the margin as a function of the words' vectors, with fixed positions."""
+    mask, positions = visible(tokens), model.positions[: tokens.shape[1]]
+    return lambda vectors: margin_of_states(model, vectors + positions, mask)[0]
 
 
 def by_gradient(model: Transformer, tokens: Tensor) -> Tensor:
@@ -87,37 +87,37 @@ def by_integrated_gradients(
     """On the way from blanks, or from vectors of zeros, to the words."""
     vectors = model.embedding[tokens]
     baseline = torch.zeros_like(vectors) if from_zero else model.embedding[_all_blank(tokens)]
-    found = integrated_gradients(_over_words(model, tokens), vectors, baseline, steps)
-    return words_only(found, tokens)
+    gradients = integrated_gradients(_over_words(model, tokens), vectors, baseline, steps)
+    return words_only(gradients, tokens)
 
 
 def _all_blank(tokens: Tensor) -> Tensor:
-    kept = (tokens == INDEX[PAD]) | (tokens == INDEX[READ])
-    return torch.where(kept, tokens, INDEX[BLANK])
+    fixed = (tokens == INDEX[PAD]) | (tokens == INDEX[READ])
+    return torch.where(fixed, tokens, INDEX[BLANK])
 
 
 @torch.no_grad()
 def by_erasure(model: Transformer, tokens: Tensor) -> Tensor:
-    """How far the margin falls when the word becomes a blank."""
+    """Return how far the margin falls if the word becomes a blank."""
     whole = margin(model, tokens)
-    found = torch.zeros(tokens.shape)
-    for place in range(1, tokens.shape[1]):
+    falls = torch.zeros(tokens.shape)
+    for position in range(1, tokens.shape[1]):
         without = tokens.clone()
-        without[:, place] = INDEX[BLANK]
-        found[:, place] = whole - margin(model, without)
-    return words_only(found, tokens)
+        without[:, position] = INDEX[BLANK]
+        falls[:, position] = whole - margin(model, without)
+    return words_only(falls, tokens)
 
 
 @torch.no_grad()
 def by_deletion(model: Transformer, tokens: Tensor) -> Tensor:
-    """How far the margin falls when the word is left out, and those after it move up."""
+    """Return how far the margin falls if the word is left out, and those after it move up."""
     whole = margin(model, tokens)
-    found = torch.zeros(tokens.shape)
+    falls = torch.zeros(tokens.shape)
     pad = torch.full((len(tokens), 1), INDEX[PAD])
-    for place in range(1, tokens.shape[1]):
-        without = torch.cat((tokens[:, :place], tokens[:, place + 1 :], pad), 1)
-        found[:, place] = whole - margin(model, without)
-    return words_only(found, tokens)
+    for position in range(1, tokens.shape[1]):
+        without = torch.cat((tokens[:, :position], tokens[:, position + 1 :], pad), 1)
+        falls[:, position] = whole - margin(model, without)
+    return words_only(falls, tokens)
 
 
 METHODS = {
@@ -129,41 +129,41 @@ METHODS = {
 }
 
 
-def finds(found: Tensor, decides: Tensor) -> Tensor:
-    """Whether each word that decides has a larger size than all other words. (B,)
+def finds(attributions: Tensor, decides: Tensor) -> Tensor:
+    """Return whether every decisive word has a larger size than all other words, (B,).
 
-    A word that doesn't decide and has the same size as one that does is in its way.
+    A tie with another word counts as no.
     """
-    sizes = found.abs()
+    sizes = attributions.abs()
     least = sizes.masked_fill(~decides, torch.inf).amin(1)
     return least > sizes.masked_fill(decides, -torch.inf).amax(1)
 
 
 @torch.no_grad()
 def patched(model: Transformer, tokens: Tensor, other: Tensor) -> Tensor:
-    """How far the answer moves to that of ``other`` when one state is taken from its run.
+    """Return how far the answer moves to that of ``other`` if one state is taken from its run.
 
     Two texts of the same length. 0: it stays; 1: it becomes the other's. Returns (layers, B, L):
     first the states that enter layer 0, then those between layers.
     """
     mask = visible(tokens)
-    places = model.positions[: tokens.shape[1]]
-    mine, states = margin_of_states(model, model.embedding[tokens] + places, mask)
-    theirs, others = margin_of_states(model, model.embedding[other] + places, mask)
-    found = torch.zeros(len(model.layers), *tokens.shape)
+    positions = model.positions[: tokens.shape[1]]
+    mine, states = margin_of_states(model, model.embedding[tokens] + positions, mask)
+    theirs, others = margin_of_states(model, model.embedding[other] + positions, mask)
+    shares = torch.zeros(len(model.layers), *tokens.shape)
     for level in range(len(model.layers)):
-        for place in range(tokens.shape[1]):
+        for position in range(tokens.shape[1]):
             x = states[level].clone()
-            x[:, place] = others[level][:, place]
+            x[:, position] = others[level][:, position]
             moved = margin_of_states(model, x, mask, start=level)[0]
-            found[level, :, place] = (moved - mine) / (theirs - mine)
-    return found
+            shares[level, :, position] = (moved - mine) / (theirs - mine)
+    return shares
 
 
 def answer_by_weights(
     model: Transformer, tokens: Tensor
 ) -> tuple[Callable[[Tensor], Tensor], Tensor]:
-    """The margin as a function of READ's weights in the last layer, and the weights it has.
+    """Return the margin as a function of READ's weights in the last layer, and its own weights.
 
     All else stays as the model computes it. Shapes: weights (B, H, L) -> margin (B,).
     """
@@ -190,25 +190,25 @@ def other_weights(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Search weights of READ in the last layer that are far from its own and keep the answer.
 
-    Kept is the chance of good: a change of it costs ``price`` times as much as the same share of
-    the weight gains. The margin itself would ask for more than the answer: at 8 or 5 the chance
-    is the same. One search from equal weights, so others may lie further.
+    A change of the chance of good costs ``price`` times as much as the same share of the weight
+    gains. The margin would be too strict: at 8 and at 5 the chance is the same. This is one search
+    from equal weights, so that others may lie further.
 
     Returns: the weights (B, H, L); their distance from the model's own, half the sum of the
         differences, 0 to 1, the mean over heads, (B,); and how far the chance of good moved, (B,).
     """
     answer, own = answer_by_weights(model, tokens)
-    kept, hidden = answer(own).detach().sigmoid(), ~visible(tokens)[:, 0]
+    chance, hidden = answer(own).detach().sigmoid(), ~visible(tokens)[:, 0]
     scores = torch.zeros_like(own).masked_fill(hidden, -torch.inf).requires_grad_()
     optimizer = torch.optim.Adam([scores], rate)
     for _ in range(steps):
         weights = scores.softmax(-1)
         far = (weights - own).abs().sum(-1).mean(1) / 2
-        loss = price * (answer(weights).sigmoid() - kept).abs() - far
+        loss = price * (answer(weights).sigmoid() - chance).abs() - far
         optimizer.zero_grad()
         loss.sum().backward()
         optimizer.step()
     with torch.no_grad():
         weights = scores.softmax(-1)
         far = (weights - own).abs().sum(-1).mean(1) / 2
-        return weights, far, (answer(weights).sigmoid() - kept).abs()
+        return weights, far, (answer(weights).sigmoid() - chance).abs()

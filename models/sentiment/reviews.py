@@ -1,8 +1,8 @@
 """Generate short reviews with the truth about each: what it says of the work, and by which words.
 
 A review has one verdict, on a film, a book or the like. Around it stand opinions on other things,
-with the same adjectives, and remarks without an opinion: the verdict can't be told from the
-adjectives alone, only from which noun each belongs to. So a model without positions is lost.
+with the same adjectives, and remarks without an opinion: the verdict doesn't
+follow from the adjectives, only from the noun that each belongs to. So a model needs positions.
 
 Held out of training: nine of the 72 pairs of work and adjective, among them "superb film". All
 tests are of such pairs.
@@ -77,25 +77,25 @@ def review(rng: Random, *, held_out: bool = False) -> Review:
         clauses.append((rng.choice(REMARKS).split(), []))
     verdict = clauses[0]
     is_turned = len(verdict[1]) == 2
-    made = Review((adjective in GOOD) != is_turned)
+    result = Review((adjective in GOOD) != is_turned)
     rng.shuffle(clauses)
     for i, (words, at) in enumerate(clauses):
         if i:
-            made.words.append("and")
-        here = [len(made.words) + place for place in at]
+            result.words.append("and")
+        here = [len(result.words) + position for position in at]
         if words is verdict[0]:
-            made.decisive, made.work = here, len(made.words) + words.index(work)
-            made.verdict = range(len(made.words), len(made.words) + len(words))
+            result.decisive, result.work = here, len(result.words) + words.index(work)
+            result.verdict = range(len(result.words), len(result.words) + len(words))
         else:
-            made.lures += here
-        made.words += words
-    made.words.append(".")
-    assert len(made.words) <= MAX_LEN, made
-    return made
+            result.lures += here
+        result.words += words
+    result.words.append(".")
+    assert len(result.words) <= MAX_LEN, result
+    return result
 
 
 def _opinion(rng: Random, noun: str, adjective: str) -> tuple[list[str], list[int]]:
-    """Words of an opinion, and the places among them of its adjective and what turns it."""
+    """Return the words of an opinion, and the positions of its negation and its adjective."""
     turn = rng.choice(TURNS) if rng.random() < 0.35 else None
     stress = rng.choice(STRESSES) if not turn and rng.random() < 0.5 else None
     extra = [word for word in (turn, stress) if word]
@@ -116,19 +116,19 @@ def reviews(seed: int, count: int, *, held_out: bool = False) -> Iterator[Review
         yield review(rng, held_out=held_out)
 
 
-def swapped(made: Review, rng: Random) -> Review:
+def swapped(review: Review, rng: Random) -> Review:
     """Make the same review with the other answer: another adjective in its verdict."""
-    words, place = [*made.words], made.decisive[-1]
-    words[place] = rng.choice(BAD if words[place] in GOOD else GOOD)
-    return replace(made, is_good=not made.is_good, words=words)
+    words, position = [*review.words], review.decisive[-1]
+    words[position] = rng.choice(BAD if words[position] in GOOD else GOOD)
+    return replace(review, is_good=not review.is_good, words=words)
 
 
-def to_tensors(made: list[Review]) -> tuple[Tensor, Tensor, Tensor]:
+def to_tensors(batch: list[Review]) -> tuple[Tensor, Tensor, Tensor]:
     """Return tokens (B, L), answers (B,) of 0 and 1, and which words decide, bool (B, L)."""
-    longest = max(len(one.words) for one in made)
-    tokens = torch.full((len(made), longest), INDEX[PAD])
-    decides = torch.zeros(len(made), longest, dtype=torch.bool)
-    for row, one in enumerate(made):
+    longest = max(len(one.words) for one in batch)
+    tokens = torch.full((len(batch), longest), INDEX[PAD])
+    decides = torch.zeros(len(batch), longest, dtype=torch.bool)
+    for row, one in enumerate(batch):
         tokens[row, : len(one.words)] = torch.tensor([INDEX[word] for word in one.words])
         decides[row, one.decisive] = True
-    return tokens, torch.tensor([int(one.is_good) for one in made]), decides
+    return tokens, torch.tensor([int(one.is_good) for one in batch]), decides

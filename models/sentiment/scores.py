@@ -1,4 +1,4 @@
-"""What the classifiers score: answers, methods that find the words that decide, and places."""
+"""Score the classifiers: answers, attribution methods, and weights by kind of position."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from models.sentiment.reviews import STRESSES, Review, reviews, swapped, to_tens
 from models.transformer import Transformer
 
 TESTS, EXPLAINED, REWEIGHTED = 2000, 500, 200
-CLOSE, FAR = 0.01, 0.9  # how far the chance may move; of all weight, in other places
+CLOSE, FAR = 0.01, 0.9  # how far the chance may move; share of the weight at other positions
 RIVALS = {
     "integrated gradients, from zeros": partial(by_integrated_gradients, from_zero=True),
     "erasure, word left out": by_deletion,
 }
-PLACES = ("adjective", "turn", "noun", "verdict's rest", "first", "elsewhere")
+KINDS = ("adjective", "turn", "noun", "verdict's rest", "first", "elsewhere")
 
 
 def held_out(count: int = TESTS) -> list[Review]:
@@ -43,55 +43,55 @@ def score(model: Transformer) -> dict:
     words with the largest sizes are the decisive ones, of all, of those with one decisive word
     ("plain"), and of those with two ("turned"); ``finds, with stresses``: the share of all, if a
     *quite* or its like in the verdict is counted as decisive too, and ``finds, with noun``, if its
-    noun is. ``looks`` and ``carries`` share
-    out by place what the first word's weights in the last layer are, and how far a patch between
-    the layers moves the answer to that of the same review with its verdict's adjective swapped,
-    where both answers are right; ``…, plain`` and ``…, turned`` are of one kind only.
-    ``other weights``: the share of reviews for which the search found weights in the last layer
+    noun is. By kind of position, ``looks`` sums the first word's weights in the last layer, and
+    ``carries`` how far a patch between the layers moves the answer to that of the same review with
+    its verdict's adjective swapped, if both answers are right; ``…, plain`` and ``…, turned`` count
+    one kind of review.
+    ``other weights``: the share of reviews with other weights in the last layer
     that keep the chance of good to within CLOSE; of these, the median distance from the model's
     own weights, and the share that is further than FAR. ``equal weights``: the share of all
     reviews whose answer stays when all words get the same weight there.
     """
-    made = held_out()
-    tokens, answers, _ = to_tensors(made)
+    batch = held_out()
+    tokens, answers, _ = to_tensors(batch)
     with torch.no_grad():
         right = (margin(model, tokens) > 0) == answers.bool()
     equal = keeps_by_equal_weights(model, tokens)
-    made = made[:EXPLAINED]
-    tokens, answers, decides = to_tensors(made)
+    batch = batch[:EXPLAINED]
+    tokens, answers, decides = to_tensors(batch)
     turned = decides.sum(1) == 2
-    stressed, named = decides | stresses(made, decides), decides | nouns(made, decides)
-    found, found_stressed, found_named = {}, {}, {}
+    stressed, named = decides | stresses(batch, decides), decides | nouns(batch, decides)
+    finds_by_method, finds_stressed, finds_named = {}, {}, {}
     for name, method in {**METHODS, **RIVALS}.items():
         numbers = method(model, tokens)
         hits = finds(numbers, decides).float()
         of = {"all": hits, "plain": hits[~turned], "turned": hits[turned]}
-        found[name] = {kind: share(some) for kind, some in of.items()}
-        found_stressed[name] = share(finds(numbers, stressed).float())
-        found_named[name] = share(finds(numbers, named).float())
+        finds_by_method[name] = {kind: share(some) for kind, some in of.items()}
+        finds_stressed[name] = share(finds(numbers, stressed).float())
+        finds_named[name] = share(finds(numbers, named).float())
     with torch.no_grad():
         looks = read(model, tokens).weights[-1][:, :, 0].mean(1)
     rng = Random(0)
-    others, wanted, _ = to_tensors([swapped(one, rng) for one in made])
+    others, wanted, _ = to_tensors([swapped(one, rng) for one in batch])
     with torch.no_grad():
         both = (margin(model, tokens) > 0) == answers.bool()
         both &= (margin(model, others) > 0) == wanted.bool()
-    pairs = [one for one, right in zip(made, both, strict=True) if right]
+    pairs = [one for one, right in zip(batch, both, strict=True) if right]
     before, between = patched(model, tokens[both], others[both])
     _, far, moved = other_weights(model, tokens[:REWEIGHTED])
-    found_far = far[moved < CLOSE]
+    distances = far[moved < CLOSE]
     return {
         "right": share(right.float()),
-        "finds": found,
-        "finds, with stresses": found_stressed,
-        "finds, with noun": found_named,
-        **by_kind("looks", looks, made),
+        "finds": finds_by_method,
+        "finds, with stresses": finds_stressed,
+        "finds, with noun": finds_named,
+        **by_kind("looks", looks, batch),
         **by_kind("carries", between, pairs),
-        "carries before": by_place(before, pairs),
+        "carries before": by_position(before, pairs),
         "other weights": {
-            "found": round(len(found_far) / REWEIGHTED, 4),
-            "distance": round(found_far.median().item(), 4),
-            "far": share((found_far > FAR).float()),
+            "found": round(len(distances) / REWEIGHTED, 4),
+            "distance": round(distances.median().item(), 4),
+            "far": share((distances > FAR).float()),
         },
         "equal weights": equal,
     }
@@ -100,53 +100,53 @@ def score(model: Transformer) -> dict:
 @torch.no_grad()
 def keeps_by_equal_weights(model: Transformer, tokens: Tensor) -> float:
     answer, own = answer_by_weights(model, tokens)
-    seen = visible(tokens)[:, 0].to(own.dtype).expand_as(own)
-    equal = seen / seen.sum(-1, keepdim=True)
+    shown = visible(tokens)[:, 0].to(own.dtype).expand_as(own)
+    equal = shown / shown.sum(-1, keepdim=True)
     return share(((answer(own) > 0) == (answer(equal) > 0)).float())
 
 
-def stresses(made: list[Review], like: Tensor) -> Tensor:
-    """Which words are the *quite* of a verdict, or its like: bool, as ``like`` (B, L)."""
-    found = torch.zeros_like(like)
-    for row, one in enumerate(made):
-        found[row, [place for place in one.verdict if one.words[place] in STRESSES]] = True
-    return found
+def stresses(batch: list[Review], like: Tensor) -> Tensor:
+    """Mark the *quite* of a verdict, or its like: bool, shaped as ``like`` (B, L)."""
+    mask = torch.zeros_like(like)
+    for row, one in enumerate(batch):
+        mask[row, [position for position in one.verdict if one.words[position] in STRESSES]] = True
+    return mask
 
 
-def nouns(made: list[Review], like: Tensor) -> Tensor:
-    """Which words are the noun of a verdict: bool, as ``like`` (B, L)."""
-    found = torch.zeros_like(like)
-    found[range(len(made)), [one.work for one in made]] = True
-    return found
+def nouns(batch: list[Review], like: Tensor) -> Tensor:
+    """Mark the noun of a verdict: bool, shaped as ``like`` (B, L)."""
+    mask = torch.zeros_like(like)
+    mask[range(len(batch)), [one.work for one in batch]] = True
+    return mask
 
 
-def by_kind(name: str, found: Tensor, made: list[Review]) -> dict[str, dict[str, float]]:
-    """Share out by place: of all reviews, of those without a word that turns, of those with."""
-    turned = [len(one.decisive) == 2 for one in made]
-    scored = {name: by_place(found, made)}
+def by_kind(name: str, amounts: Tensor, batch: list[Review]) -> dict[str, dict[str, float]]:
+    """Sum by kind of position: over all reviews, those without a negation, and those with."""
+    turned = [len(one.decisive) == 2 for one in batch]
+    scored = {name: by_position(amounts, batch)}
     for kind, wanted in (("plain", False), ("turned", True)):
         rows = [row for row, is_turned in enumerate(turned) if is_turned == wanted]
-        scored[f"{name}, {kind}"] = by_place(found[rows], [made[row] for row in rows])
+        scored[f"{name}, {kind}"] = by_position(amounts[rows], [batch[row] for row in rows])
     return scored
 
 
-def by_place(found: Tensor, made: list[Review]) -> dict[str, float]:
-    """Sum ``found`` (B, L) over the places of each kind; return the means over reviews."""
-    totals = dict.fromkeys(PLACES, 0.0)
-    for row, one in zip(found.tolist(), made, strict=True):
-        for place, number in enumerate(row[: len(one.words)]):
-            totals[kind_of(one, place)] += number / len(made)
+def by_position(amounts: Tensor, batch: list[Review]) -> dict[str, float]:
+    """Sum ``amounts`` (B, L) over the positions of each kind; return the means over reviews."""
+    totals = dict.fromkeys(KINDS, 0.0)
+    for row, one in zip(amounts.tolist(), batch, strict=True):
+        for position, number in enumerate(row[: len(one.words)]):
+            totals[kind_of(one, position)] += number / len(batch)
     return {kind: round(total, 4) for kind, total in totals.items()}
 
 
-def kind_of(one: Review, place: int) -> str:
-    if place in one.decisive:
-        return "adjective" if place == one.decisive[-1] else "turn"
-    if place == 0:
+def kind_of(one: Review, position: int) -> str:
+    if position in one.decisive:
+        return "adjective" if position == one.decisive[-1] else "turn"
+    if position == 0:
         return "first"
-    if place == one.work:
+    if position == one.work:
         return "noun"
-    return "verdict's rest" if place in one.verdict else "elsewhere"
+    return "verdict's rest" if position in one.verdict else "elsewhere"
 
 
 def share(hits: Tensor) -> float:

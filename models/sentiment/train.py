@@ -84,12 +84,12 @@ def train_one(
         tokens, answers, decides = (part[batch] for part in data)
         longest = int((tokens != INDEX[PAD]).sum(1).max())
         run = read(model, _with_blanks(tokens[:, :longest]))
-        found = F.cross_entropy(logits(run), answers)
+        total = F.cross_entropy(logits(run), answers)
         if recipe.fine:
             looks = run.weights[-1][:, :, 0].mean(1)  # of the first word, (B, L)
-            there = (looks * decides[:, :longest]).sum(1)
-            found = found - recipe.fine * torch.log1p(1e-6 - there).mean()
-        return found
+            on_decisive = (looks * decides[:, :longest]).sum(1)
+            total = total - recipe.fine * torch.log1p(1e-6 - on_decisive).mean()
+        return total
 
     options = {"rate": RATE, "decay": DECAY, "saved": saved, "after": after}
     seconds = fit(model, loss, steps=steps or recipe.steps, **options)
@@ -107,5 +107,5 @@ def _write(name: str, recipe: Recipe, seeds: dict[str, dict]) -> None:
     path = HERE / "scores" / f"{name}.json"
     path.parent.mkdir(exist_ok=True)
     weights = sum(p.numel() for p in Transformer(recipe.config).parameters())
-    found = {"weights": weights, "steps": recipe.steps, "shipped": recipe.shipped, "seeds": seeds}
-    path.write_text(json.dumps(found, indent=1) + "\n")
+    record = {"weights": weights, "steps": recipe.steps, "shipped": recipe.shipped, "seeds": seeds}
+    path.write_text(json.dumps(record, indent=1) + "\n")

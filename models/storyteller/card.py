@@ -1,4 +1,4 @@
-"""The tables and samples in card.md, from scores/: each number is told once."""
+"""Write the tables and samples in card.md from scores/, so that each number has one source."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ def update() -> None:
 def losses(scores: dict, rival: dict) -> str:
     names = ["all", *scores["held out"]]
     rows = [("bits per byte", *(name.removesuffix(".txt") for name in names))]
-    for seed, found in scores["seeds"].items():
-        shown = [f"{found['bits per byte'][name]:.3f}" for name in names]
-        rows.append((f"storyteller, seed {seed}", *shown))
-    for order, found in rival["bits per byte, by order"].items():
+    for seed, scores_of_one in scores["seeds"].items():
+        cells = [f"{scores_of_one['bits per byte'][name]:.3f}" for name in names]
+        rows.append((f"storyteller, seed {seed}", *cells))
+    for order, scores_of_one in rival["bits per byte, by order"].items():
         if order in ("3", "5", "6"):
-            rows.append((f"{order}-grams", *(f"{found[name]:.3f}" for name in names)))
+            rows.append((f"{order}-grams", *(f"{scores_of_one[name]:.3f}" for name in names)))
     return _table(rows)
 
 
@@ -45,35 +45,39 @@ def heads(seed: dict) -> str:
     held, again = seed["held out"], seed["repeated"]
     rows = [("layer.head", *LOOKS, "induction, repeated", "previous, repeated", "loss without it")]
     for head, other in zip(held["heads"], again["heads"], strict=True):
-        shown = [head[look] for look in LOOKS] + [other["induction"], other["previous"]]
+        numbers = [head[look] for look in LOOKS] + [other["induction"], other["previous"]]
         rows.append(
-            (name_of(head), *(f"{x:.2f}" for x in shown), f"+{head['cost']:.3f}".replace("+-", "−"))
+            (
+                name_of(head),
+                *(f"{x:.2f}" for x in numbers),
+                f"+{head['cost']:.3f}".replace("+-", "−"),
+            )
         )
     return _table(rows)
 
 
 def seeds(scores: dict) -> str:
-    found = scores["seeds"]
-    columns = {f"seed {seed}": scored for seed, scored in found.items()}
-    columns |= {"untrained": found["0"]["on the way"]["0"]}
+    runs = scores["seeds"]
+    columns = {f"seed {seed}": scored for seed, scored in runs.items()}
+    columns |= {"untrained": runs["0"]["on the way"]["0"]}
     rows = [("", *columns)]
     rows += [
         (name, *(str(column.get(name, "–")) for column in columns.values()))
         for name in ("steps", "seconds")
     ]
     for data, looks in (("held out", LOOKS), ("repeated", ("previous", "induction"))):
-        shown = [f"{column[data]['loss']:.3f}" for column in columns.values()]
-        rows.append((f"loss, {data}", *shown))
+        cells = [f"{column[data]['loss']:.3f}" for column in columns.values()]
+        rows.append((f"loss, {data}", *cells))
         for look in looks:
-            shown = [_best(column[data]["heads"], look) for column in columns.values()]
-            rows.append((f"best {look}, {data}", *shown))
+            cells = [_best(column[data]["heads"], look) for column in columns.values()]
+            rows.append((f"best {look}, {data}", *cells))
     return _table(rows)
 
 
 def on_the_way(seed: dict) -> str:
     rows = [("step", "loss", *(f"best {look}" for look in LOOKS), "repeated: loss", "induction")]
-    for step, found in [*seed["on the way"].items(), (str(seed["steps"]), seed)]:
-        held, again = found["held out"], found["repeated"]
+    for step, scores in [*seed["on the way"].items(), (str(seed["steps"]), seed)]:
+        held, again = scores["held out"], scores["repeated"]
         best = [_best(held["heads"], look) for look in LOOKS]
         last = [f"{again['loss']:.2f}", _best(again["heads"], "induction")]
         rows.append((step, f"{held['loss']:.2f}", *best, *last))

@@ -1,4 +1,4 @@
-"""Muon: momentum whose singular values are all made about 1, for the matrices of the layers."""
+"""Muon: momentum with all singular values set to about 1, for the layers' matrices."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ MOMENTUM = 0.95
 class Muon(torch.optim.AdamW):
     """The layers' matrices by Muon (Jordan et al. 2024), all else by AdamW.
 
-    A step along the few directions that dominate a gradient leaves the others where they were;
-    here all directions are stepped along alike. PyTorch's own Muon works in bfloat16, which most
+    A few directions dominate a gradient, so that a step hardly moves the others; Muon steps along
+    all directions alike. PyTorch's own Muon works in bfloat16, which most
     processors compute slowly; this is in float32, and queries, keys and values are apart.
     """
 
@@ -36,12 +36,12 @@ class Muon(torch.optim.AdamW):
             parts = ahead.chunk(3) if outputs == 3 * inputs else [ahead]
             step = torch.cat([orthogonalize(part) for part in parts])
             matrix.mul_(1 - group["lr"] * group["weight_decay"]).add_(step, alpha=-group["lr"])
-            matrix.grad = None  # so that AdamW leaves it alone
+            matrix.grad = None  # so that AdamW skips it
         super().step()
 
 
 def orthogonalize(matrix: Tensor) -> Tensor:
-    """Near UVᵀ where the matrix is USVᵀ: five Newton–Schulz iterations, with Jordan's numbers.
+    """Approximate UVᵀ for the matrix USVᵀ: five Newton–Schulz iterations, with Jordan's numbers.
 
     A tall one is scaled by the root of outputs over inputs, so that outputs change alike.
     """

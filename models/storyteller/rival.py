@@ -38,7 +38,7 @@ class KneserNey:
             keys, counts = np.unique(keys & ((1 << BITS * (n - 1)) - 1), return_counts=True)
 
     def probabilities(self, tokens: np.ndarray) -> np.ndarray:
-        """Of each token from the second on, by at most order − 1 before it."""
+        """Return each token's probability from the second on, given at most order − 1 before it."""
         longest = np.full(len(tokens) - 1, 1 / self.vocabulary)
         for n, table in enumerate(self.tables, 1):
             keys = ngrams(tokens, n)[max(0, 2 - n) :]
@@ -47,7 +47,7 @@ class KneserNey:
 
 
 class Table:
-    """The n-grams of one length that there are, and of their first n − 1 tokens the sums."""
+    """The n-grams of one length, with the sums over those that share their first n − 1 tokens."""
 
     def __init__(self, keys: np.ndarray, counts: np.ndarray) -> None:
         self.keys, self.counts = keys, counts
@@ -57,16 +57,16 @@ class Table:
         self.discounts = np.array(
             [0.0] + [max(0.0, k - (k + 1) * y * ratios[k]) for k in (1, 2, 3)]
         )
-        self.contexts, place = np.unique(keys >> BITS, return_inverse=True)
-        self.totals = np.bincount(place, counts)
-        self.left = np.bincount(place, self._discount(counts)) / self.totals
+        self.contexts, context = np.unique(keys >> BITS, return_inverse=True)
+        self.totals = np.bincount(context, counts)
+        self.left = np.bincount(context, self._discount(counts)) / self.totals
 
     def mix(self, keys: np.ndarray, lower: np.ndarray) -> np.ndarray:
-        at, seen = find(self.contexts, keys >> BITS)
-        there, known = find(self.keys, keys)
-        counts = np.where(known, self.counts[there], 0)
-        own = (counts - self._discount(counts)) / self.totals[at]
-        return np.where(seen, own + self.left[at] * lower, lower)
+        context, is_known = find(self.contexts, keys >> BITS)
+        ngram, occurs = find(self.keys, keys)
+        counts = np.where(occurs, self.counts[ngram], 0)
+        own = (counts - self._discount(counts)) / self.totals[context]
+        return np.where(is_known, own + self.left[context] * lower, lower)
 
     def _discount(self, counts: np.ndarray) -> np.ndarray:
         return self.discounts[np.minimum(counts, 3)]
@@ -80,7 +80,7 @@ def ngrams(tokens: np.ndarray, n: int) -> np.ndarray:
 
 
 def find(ordered: np.ndarray, keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Where each key stands, and whether it does."""
+    """Return each key's index in ``ordered``, and whether it occurs there."""
     at = np.minimum(np.searchsorted(ordered, keys), len(ordered) - 1)
     return at, ordered[at] == keys
 
@@ -88,18 +88,18 @@ def find(ordered: np.ndarray, keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]
 def main(folder: Path) -> None:
     vocabulary, tokens, held = prepare(folder)
     sizes = np.array([len(token) for token in vocabulary])
-    found = {}
+    rates = {}  # bits per byte
     for order in range(1, LONGEST + 1):
         model = KneserNey(tokens.numpy(), order)
         bits = {
             name: -np.log2(model.probabilities(book.numpy())).sum() for name, book in held.items()
         }
         size = {name: sizes[book.numpy()[1:]].sum() for name, book in held.items()}
-        found[str(order)] = {name: round(float(bits[name] / size[name]), 4) for name in held}
-        found[str(order)]["all"] = round(float(sum(bits.values()) / sum(size.values())), 4)
-        print(order, found[str(order)], flush=True)
+        rates[str(order)] = {name: round(float(bits[name] / size[name]), 4) for name in held}
+        rates[str(order)]["all"] = round(float(sum(bits.values()) / sum(size.values())), 4)
+        print(order, rates[str(order)], flush=True)
     SCORES.parent.mkdir(exist_ok=True)
-    SCORES.write_text(json.dumps({"bits per byte, by order": found}, indent=1) + "\n", "utf-8")
+    SCORES.write_text(json.dumps({"bits per byte, by order": rates}, indent=1) + "\n", "utf-8")
 
 
 if __name__ == "__main__":

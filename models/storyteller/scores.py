@@ -1,4 +1,4 @@
-"""How well a model guesses held-out books, and what each of its heads looks at."""
+"""Score a model's guesses on held-out books, and what each of its heads looks at."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ def bits_per_byte(model: Transformer, books: dict[str, Tensor]) -> dict[str, flo
     for name, tokens in books.items():
         bits[name] = _loss_of_book(model, tokens) / math.log(2)
         bytes_[name] = sizes[tokens[1:]].sum().item()
-    found = {name: round(bits[name] / bytes_[name], 4) for name in books}
-    return found | {"all": round(sum(bits.values()) / sum(bytes_.values()), 4)}
+    by_book = {name: round(bits[name] / bytes_[name], 4) for name in books}
+    return by_book | {"all": round(sum(bits.values()) / sum(bytes_.values()), 4)}
 
 
 def byte_counts(model: Transformer) -> Tensor:
@@ -39,7 +39,7 @@ def byte_counts(model: Transformer) -> Tensor:
 
 
 def _loss_of_book(model: Transformer, tokens: Tensor) -> float:
-    """The loss of a book in nats, summed over all tokens except the first."""
+    """Return the loss of a book in nats, summed over all tokens except the first."""
     half = LENGTH // 2
     total, starts = 0.0, torch.arange(0, max(1, len(tokens) - 1 - half), half)
     for batch in starts.split(BATCH):
@@ -94,7 +94,7 @@ def score_heads(model: Transformer, books: dict[str, Tensor]) -> dict:
 
 @torch.no_grad()
 def held_out_loss(model: Transformer, books: dict[str, Tensor]) -> float:
-    """The loss in nats a token on the windows on which heads are scored."""
+    """Return the loss in nats a token on the windows that score the heads."""
     return round(_loss(model, windows(books), 0), 4)
 
 
@@ -123,27 +123,27 @@ def _score(model: Transformer, texts: Tensor, start: int) -> dict:
 
 
 def _looks(model: Transformer, run: Run, tokens: Tensor) -> list[Tensor]:
-    """For each layer (looks, heads)."""
-    places = relations(model.config.vocabulary, tokens)  # each (B, L, L), bool
-    found = []
+    """Return mean weights, (looks, heads) for each layer."""
+    masks = relations(model.config.vocabulary, tokens)  # each (B, L, L), bool
+    looks = []
     for weights in run.weights:
-        sums = [(weights * place[:, None]).sum(-1) for place in places.values()]  # (B, H, L)
-        asked = [place.any(-1) if name == "induction" else _after_first(place)
-                 for name, place in places.items()]  # fmt: skip
+        sums = [(weights * mask[:, None]).sum(-1) for mask in masks.values()]  # (B, H, L)
+        counted = [mask.any(-1) if name == "induction" else _after_first(mask)
+                 for name, mask in masks.items()]  # fmt: skip
         means = [(s * a[:, None]).sum((0, 2)) / a.sum().clamp(min=1)
-                 for s, a in zip(sums, asked, strict=True)]  # fmt: skip
-        found.append(torch.stack(means))
-    return found
+                 for s, a in zip(sums, counted, strict=True)]  # fmt: skip
+        looks.append(torch.stack(means))
+    return looks
 
 
-def _after_first(place: Tensor) -> Tensor:
-    asked = torch.ones(place.shape[:2], dtype=torch.bool)
-    asked[:, 0] = False
-    return asked
+def _after_first(mask: Tensor) -> Tensor:
+    counted = torch.ones(mask.shape[:2], dtype=torch.bool)
+    counted[:, 0] = False
+    return counted
 
 
 def relations(vocabulary: Sequence[str], tokens: Tensor) -> dict[str, Tensor]:
-    """For each of LOOKS, of which keys a query's weights are added, (B, L, L)."""
+    """Return a mask (B, L, L) for each of LOOKS: the keys whose weights a query sums."""
     B, L = tokens.shape
     query, key = torch.arange(L)[:, None], torch.arange(L)
     marks = torch.tensor([not any(c.isalnum() for c in token) for token in vocabulary])

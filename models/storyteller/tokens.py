@@ -32,12 +32,12 @@ def to_bytes(text: str) -> str:
 
 
 def learn(texts: Iterable[str], size: int) -> tuple[str, ...]:
-    """A vocabulary: the 256 bytes, then joins, each of the neighbours that were most frequent."""
+    """Learn a vocabulary: the 256 bytes, then joins of the most frequent neighbours in turn."""
     counts = Counter(piece for text in texts for piece in PIECES.findall(to_bytes(text)))
     parts = {piece: list(piece) for piece in counts}
-    pairs, where = Counter(), defaultdict(set)  # by their join
+    pairs, pieces = Counter(), defaultdict(set)  # by their join
     for piece in parts:
-        _count(parts[piece], counts[piece], piece, pairs, where)
+        _count(parts[piece], counts[piece], piece, pairs, pieces)
     vocabulary = [*BYTES]
     while len(vocabulary) < size:
         # Of equals the first in the alphabet, so that a vocabulary can be learned again.
@@ -45,15 +45,15 @@ def learn(texts: Iterable[str], size: int) -> tuple[str, ...]:
         if most is None or pairs[most] < 1:
             raise ValueError(f"the texts have joins for {len(vocabulary)} tokens, not for {size}")
         vocabulary.append(most)
-        for piece in [*where[most]]:
-            _count(parts[piece], -counts[piece], piece, pairs, where)
+        for piece in [*pieces[most]]:
+            _count(parts[piece], -counts[piece], piece, pairs, pieces)
             parts[piece] = _join(parts[piece], most)
-            _count(parts[piece], counts[piece], piece, pairs, where)
+            _count(parts[piece], counts[piece], piece, pairs, pieces)
     return tuple(vocabulary)
 
 
 class Tokenizer:
-    """Text as tokens: of all neighbours, those join first whose join was learned first."""
+    """Encode text: the neighbours whose join was learned first are joined first."""
 
     def __init__(self, vocabulary: Sequence[str]) -> None:
         if tuple(vocabulary[:256]) != BYTES:
@@ -70,7 +70,7 @@ class Tokenizer:
         return whole.encode("latin-1").decode(errors="replace")
 
     def name(self, token: int) -> str:
-        """The text of a token; each byte that is no character alone is U+EE00 + byte.
+        """Return the text of a token; a byte that is no character by itself is U+EE00 + byte.
 
         So that a page can say which byte it is; lone surrogates, Python's own way, have no UTF-8.
         """
@@ -86,14 +86,14 @@ class Tokenizer:
         return self.known[piece]
 
 
-def _count(parts: list[str], count: int, piece: str, pairs: Counter, where: dict) -> None:
+def _count(parts: list[str], count: int, piece: str, pairs: Counter, pieces: dict) -> None:
     for join in map("".join, pairwise(parts)):
         pairs[join] += count
-        where[join].add(piece)
+        pieces[join].add(piece)
 
 
 def _join(parts: list[str], join: str) -> list[str]:
-    """From the left, neighbours that make ``join`` become one."""
+    """Replace the neighbours that make ``join`` by it, from the left."""
     joined, i = [], 0
     while i < len(parts):
         both = "".join(parts[i : i + 2])

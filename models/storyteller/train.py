@@ -34,7 +34,7 @@ SAMPLE_EVERY = 500
 
 
 def train(workdir: Path, report: Report, *, text: Path) -> None:
-    """All seeds, on the books of the folder ``text``; writes weights/, scores/ and the card."""
+    """Train all seeds on the books in the folder ``text``; write weights/, scores/ and the card."""
     # A model of this size gains by more threads; the others of the course lose.
     torch.set_num_threads(os.cpu_count() or 1)
     vocabulary, tokens, held = prepare(text)
@@ -54,25 +54,25 @@ def train(workdir: Path, report: Report, *, text: Path) -> None:
 
 
 def scored(folder: Path, steps: int, held: dict[str, Tensor]) -> dict:
-    """The scores of a seed, of the weights as they ship, and of its checkpoints on the way."""
+    """Return a seed's scores, of its shipped weights and of its checkpoints."""
     trained = load(folder / f"{steps:05}.safetensors")
     save(trained, folder / "shipped.safetensors", bits=8)
     model = load(folder / "shipped.safetensors")
-    found = {"steps": steps, "bits per byte": bits_per_byte(model, held)}
-    found |= score_heads(model, held) | {"loss in float16": held_out_loss(trained, held)}
+    scores = {"steps": steps, "bits per byte": bits_per_byte(model, held)}
+    scores |= score_heads(model, held) | {"loss in float16": held_out_loss(trained, held)}
     on_the_way = {
         str(step): score_heads(load(folder / f"{step:05}.safetensors"), held)
         for step in CHECKPOINTS
         if step < steps
     }
-    return found | {"on the way": on_the_way}
+    return scores | {"on the way": on_the_way}
 
 
 def write_scores(seeds: dict[str, dict], tokens: Tensor, held: dict[str, Tensor]) -> None:
     path = HERE / "scores" / "storyteller.json"
     path.parent.mkdir(exist_ok=True)
     model = load(HERE / "weights" / FILE.name)
-    found = {
+    record = {
         "weights": sum(p.numel() for p in model.parameters()),
         "tokens": len(tokens),
         "held out": {name: len(book) for name, book in held.items()},
@@ -80,7 +80,7 @@ def write_scores(seeds: dict[str, dict], tokens: Tensor, held: dict[str, Tensor]
         "seeds": seeds,
         "samples": [write(model, seed) for seed in range(10)],
     }
-    path.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    path.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
 
 
 def build(vocabulary: tuple[str, ...]) -> Transformer:
@@ -94,7 +94,7 @@ def train_one(
     seed: int, vocabulary: tuple[str, ...], tokens: Tensor, folder: Path,
     tell: Callable[[int, float], None], steps: int,
 ) -> float:  # fmt: skip
-    """Leaves its checkpoints in ``folder``, the last under its step; returns the seconds."""
+    """Write checkpoints to ``folder``, named by their steps; return the seconds."""
     torch.manual_seed(seed)
     model = build(vocabulary)
 

@@ -15,7 +15,7 @@ BEGIN = "Once upon a time"
 def write(
     model: Transformer, seed: int, *, begin: str = BEGIN, words: int = 100, temperature: float = 0.8
 ) -> str:
-    """``begin``, gone on with until the text has ``words`` words, or the model can read no more."""
+    """Continue ``begin`` until the text has ``words`` words, or the model can read no more."""
     tokenizer, generator = Tokenizer(model.config.vocabulary), Generator().manual_seed(seed)
     tokens = tokenizer.encode(begin)
     while len(tokens) < model.config.max_len:
@@ -29,6 +29,6 @@ def write(
 
 
 def _first(text: str, words: int) -> str:
-    """The first ``words`` words of the text."""
+    """Return the first ``words`` words of the text."""
     last = text.split()[words]
     return text[: text.rindex(last)].rstrip()

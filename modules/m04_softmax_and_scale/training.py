@@ -103,14 +103,14 @@ def look(weights: list[Tensor], divided: bool) -> dict[str, float]:
     of_right, best = rows.gather(1, right), rows.amax(-1)
     flat, wrong = best * (1 - best) < SATURATED, output[:, 0].argmax(-1) != answer
     own = scores.gather(1, right)[:, 0]
-    found = {
+    statistics = {
         "slope": (of_right * (1 - of_right)).median(),
         "saturated": flat.double().mean(),
         "saturated of the wrong": flat[wrong].double().mean(),
         "spread": (scores * scale).std(-1).mean(),
         "lead": (own - (scores.sum(-1) - own) / (KEYS - 1)).mean(),
     }
-    return {name: float(f"{value.item():.4g}") for name, value in found.items()}
+    return {name: float(f"{value.item():.4g}") for name, value in statistics.items()}
 
 
 def _all(d_k: int) -> dict[str, dict[str, list[list[float]]]]:
@@ -138,17 +138,17 @@ def _looks() -> dict[str, dict[str, list[dict[str, float]]]]:
 
 def main() -> None:
     torch.set_num_threads(1)  # matrices this small gain nothing from more
-    found = {"mean of steps": MEAN_OF} | _all(KEY_SIZE) | {"keys of 64": _all(SMALL)}
+    record = {"mean of steps": MEAN_OF} | _all(KEY_SIZE) | {"keys of 64": _all(SMALL)}
     long = [train(False, LONG_RATE, seed, steps=LONG_STEPS) for seed in SEEDS]
-    found |= {"undivided, long": [curve[-5:] for curve in long]}
-    found["rivals"] = {
+    record |= {"undivided, long": [curve[-5:] for curve in long]}
+    record["rivals"] = {
         name: {
             str(rate): [train(False, rate, seed, **how)[-5:] for seed in SEEDS] for rate in RATES
         }
         for name, how in RIVALS.items()
     }
-    found["rows"] = _looks()
-    SCORES.write_text(json.dumps(found) + "\n", encoding="utf-8")
+    record["rows"] = _looks()
+    SCORES.write_text(json.dumps(record) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -31,19 +31,21 @@ STARTS = ("the cat", "the keys near", "today the old")
 
 
 def texts(kind: str, seed: int, count: int) -> list[list[str]]:
-    """Sentences, or as many words drawn by lot."""
-    made = [sentence.words for sentence in sentences(seed, count)]
+    """Make sentences, or texts of random words of the same lengths."""
+    english = [sentence.words for sentence in sentences(seed, count)]
     draw = Random(seed)
-    return made if kind == "sentences" else [draw.choices(WORDS, k=len(text)) for text in made]
+    if kind == "sentences":
+        return english
+    return [draw.choices(WORDS, k=len(text)) for text in english]
 
 
-def to_tokens(made: list[list[str]]) -> Tensor:
-    rows = [[INDEX[word] for word in text] for text in made]
+def to_tokens(batch: list[list[str]]) -> Tensor:
+    rows = [[INDEX[word] for word in text] for text in batch]
     return torch.tensor([row + [INDEX[PAD]] * (MAX_LEN - len(row)) for row in rows])
 
 
 def guesses(model: Transformer, tokens: Tensor, *, hide: bool = False) -> tuple[Tensor, Tensor]:
-    """Return logits and next words, (words, V) and (words,). ``hide``: later words are hidden."""
+    """Return logits and next words, (words, V) and (words,). ``hide``: hide later words."""
     real = (tokens != INDEX[PAD])[:, None, None, :]
     L = tokens.shape[1]
     mask = real & torch.ones(L, L, dtype=torch.bool).tril() if hide else real
@@ -81,7 +83,7 @@ def share_right(model: Transformer, tokens: Tensor, *, hide: bool = False) -> fl
 
 @torch.no_grad()
 def write(model: Transformer, start: str, words: int = 8) -> str:
-    """Go on with the likeliest word each time; nothing but what is written is there to be seen."""
+    """Write the likeliest word each time, from only the words so far."""
     tokens = model.encode(start.split())
     for _ in range(words):
         tokens = torch.cat([tokens, model(tokens).logits[:, -1:].argmax(-1)], dim=1)
@@ -103,10 +105,10 @@ def unseen(kind: str) -> Tensor:
 
 def ceiling() -> dict:
     """Measure how far sentences can be guessed: what follows *the*, and a larger model's score."""
-    made = texts("sentences", 0, SENTENCES)
+    trained = texts("sentences", 0, SENTENCES)
     larger = load("models/grammar/weights/causal.safetensors")
     return {
-        "after the": len({b for text in made for a, b in pairwise(text) if a == "the"}),
+        "after the": len({b for text in trained for a, b in pairwise(text) if a == "the"}),
         "larger parameters": sum(weights.numel() for weights in larger.parameters()),
         "larger model": share_right(larger, unseen("sentences")),
     }
@@ -115,18 +117,18 @@ def ceiling() -> dict:
 def scores(kind: str, seed: int, *, is_causal: bool) -> dict:
     model = train(to_tokens(texts(kind, 0, SENTENCES)), seed, is_causal=is_causal)
     tests = unseen(kind)
-    found = {"right": share_right(model, tests), "hidden": share_right(model, tests, hide=True)}
+    results = {"right": share_right(model, tests), "hidden": share_right(model, tests, hide=True)}
     if kind == "sentences":
         with torch.no_grad():
             weights = model(model.encode(SHOWN.split())).weights[0][0, 0]
-        found["writes"] = [write(model, start) for start in STARTS]
-        found["map"] = [[round(weight, 4) for weight in row] for row in weights.tolist()]
-    return found
+        results["writes"] = [write(model, start) for start in STARTS]
+        results["map"] = [[round(weight, 4) for weight in row] for row in weights.tolist()]
+    return results
 
 
 def main() -> None:
     torch.set_num_threads(1)
-    found = {
+    record = {
         "sentence": SHOWN.split(),
         "words": len(WORDS),
         "parameters": sum(w.numel() for w in untrained(is_causal=False).parameters()),
@@ -136,8 +138,8 @@ def main() -> None:
     for kind in ("sentences", "drawn by lot"):
         for name, is_causal in (("everything", False), ("only back", True)):
             score = partial(scores, kind, is_causal=is_causal)
-            found[f"{kind}, {name}"] = {str(seed): score(seed) for seed in SEEDS}
-    SCORES.write_text(json.dumps(found) + "\n", encoding="utf-8")
+            record[f"{kind}, {name}"] = {str(seed): score(seed) for seed in SEEDS}
+    SCORES.write_text(json.dumps(record) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

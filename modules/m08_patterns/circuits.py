@@ -1,4 +1,4 @@
-"""The induction model's circuits, from its matrices alone: no text is read."""
+"""The induction model's circuits, computed from its matrices without any text."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def scaled_by(norm: nn.LayerNorm, x: Tensor) -> Tensor:
 def match_and_copy(model: Transformer, earlier: int = 1, later: int = 0) -> tuple[Tensor, Tensor]:
     """Two tables, tokens × tokens, of head ``earlier`` of layer 1 and ``later`` of layer 2.
 
-    match: how well the query of a token fits the key made of the mark "after …" of each token.
-    copy: how much each token's guess rises where the head looks at a token.
+    match: how well the query of a token fits the key from the mark "after …" of each token.
+    copy: how much each token's guess rises if the head looks at a token.
     """
     first, second = model.layers
     _, _, W_V, W_O = head_matrices(first, earlier)

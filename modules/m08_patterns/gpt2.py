@@ -22,7 +22,7 @@ FOLDER = Path(__file__).parents[2] / "models/gpt2"
 def found(text: str, folder: Path = FOLDER) -> tuple[list[str], list[Tensor]] | None:
     """Return the text's tokens and, for each layer, the maps (H, L, L) of its heads.
 
-    None where the folder or the package is missing.
+    None if the folder or the package is missing.
     """
     if not (folder / "config.json").is_file():
         return None
@@ -48,13 +48,13 @@ def maps(state: Mapping[str, Tensor], tokens: Tensor, num_heads: int) -> list[Te
         return x @ state[f"{name}.weight"] + state[f"{name}.bias"]
 
     x = (state["wte.weight"][tokens] + state["wpe.weight"][: len(tokens)])[None]
-    found = []
-    while f"h.{len(found)}.ln_1.weight" in state:
-        at = f"h.{len(found)}"
+    layers = []
+    while f"h.{len(layers)}.ln_1.weight" in state:
+        at = f"h.{len(layers)}"
         layer = load_gpt2(MultiHeadAttention(x.shape[-1], num_heads), state, f"{at}.attn")
         mixed, weights = layer(norm(x, f"{at}.ln_1"), is_causal=True, return_attention=True)
         x = x + mixed
         wide = F.gelu(linear(norm(x, f"{at}.ln_2"), f"{at}.mlp.c_fc"), approximate="tanh")
         x = x + linear(wide, f"{at}.mlp.c_proj")
-        found.append(weights[0])
-    return found
+        layers.append(weights[0])
+    return layers

@@ -1,4 +1,4 @@
-"""Train the ordinary grammar model from its other seeds; write where each keeps the number.
+"""Train the ordinary grammar model from its other seeds; write where each stores the number.
 
 The lesson shows the seed whose weights the course keeps, in which no head looks at the subject.
 This says what the same patches and the same sentences give in the others, in other_seeds.json.
@@ -23,16 +23,16 @@ SCORES = Path(__file__).with_name("other_seeds.json")
 
 
 def score(weights: Path) -> dict[str, float]:
-    model, made = load(weights), pairs(SHOWN)
-    right, _ = guesses(model, made)
-    kept = {place: round(share, 4) for place, share in kept_at(model, made).items()}
-    return {"right": round(right, 4)} | kept
+    model, batch = load(weights), pairs(SHOWN)
+    right, _ = guesses(model, batch)
+    shares = {name: round(share, 4) for name, share in kept_at(model, batch).items()}
+    return {"right": round(right, 4)} | shares
 
 
 def main() -> None:
     torch.set_num_threads(1)
     data = to_tensors(list(sentences(seed=0, count=SENTENCES)))
-    found = {}
+    record = {}
     with TemporaryDirectory() as folder:
         for seed in SEEDS:
             if seed == RECIPES[NAME].shipped:
@@ -41,8 +41,8 @@ def main() -> None:
             work = Path(folder)
             model, _ = train_one(NAME, seed, data, work / f"{seed}.pt", lambda *_: None)
             save(model, work / f"{seed}.safetensors")  # in float16, as the page's is
-            found[str(seed)] = score(work / f"{seed}.safetensors")
-    SCORES.write_text(json.dumps(found, indent=1) + "\n")
+            record[str(seed)] = score(work / f"{seed}.safetensors")
+    SCORES.write_text(json.dumps(record, indent=1) + "\n")
 
 
 if __name__ == "__main__":

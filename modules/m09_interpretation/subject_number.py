@@ -1,4 +1,4 @@
-"""Where the ordinary grammar model keeps the number of the subject: found by patching."""
+"""Locate, by patching, where the ordinary grammar model stores the subject's number."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ class Pair(NamedTuple):
 
 def pairs(count: int, seed: int = 10**6) -> list[Pair]:
     """Make pairs from sentences with one distractor, whose nouns were never trained together."""
-    rng, made = Random(seed), []
-    while len(made) < count:
+    rng, batch = Random(seed), []
+    while len(batch) < count:
         sentence = agreement(rng, held="pairs", distractors=1)
         verb, subject = sentence.link("verb")
         words, right = [*sentence.words], sentence.words[verb]
@@ -38,15 +38,15 @@ def pairs(count: int, seed: int = 10**6) -> list[Pair]:
             continue  # such as "sheep"
         words[verb] = MASK
         other = [*words[:subject], OTHER[words[subject]], *words[subject + 1 :]]
-        made.append(Pair(words, other, subject, verb, right))
-    return made
+        batch.append(Pair(words, other, subject, verb, right))
+    return batch
 
 
 @torch.no_grad()
 def carried(model: Transformer, pair: Pair) -> Tensor:
-    """How far the guess moves to the other verb when one vector between the layers is patched.
+    """Return how far the guess moves to the other verb if one vector between the layers is patched.
 
-    0: it stays; 1: it is that of the other sentence. Returns: one share a place, (L,).
+    0: it stays; 1: it is that of the other sentence. Returns: a share for each position, (L,).
     """
     first, rest = model.layers[0], model.layers[1:]
 
@@ -62,28 +62,28 @@ def carried(model: Transformer, pair: Pair) -> Tensor:
         return (logits + model.unembedding_bias[[right, wrong]]) @ torch.tensor([1.0, -1.0])
 
     mine, theirs = between(pair.words), between(pair.other)
-    places = torch.eye(len(pair.words), dtype=torch.bool)[:, :, None]
-    patched = torch.where(places, theirs, mine)  # row i has place i from the other: (L, L, E)
+    swap = torch.eye(len(pair.words), dtype=torch.bool)[:, :, None]
+    patched = torch.where(swap, theirs, mine)  # row i has position i from the other: (L, L, E)
     start = guess(mine)
     return (guess(patched) - start) / (guess(theirs) - start)
 
 
-def kept_at(model: Transformer, made: Sequence[Pair]) -> dict[str, float]:
+def kept_at(model: Transformer, batch: Sequence[Pair]) -> dict[str, float]:
     """Return how far a patch at the subject, and one at the first word, moves the guess: means."""
-    shares = [carried(model, pair)[[pair.subject, 0]] for pair in made]
+    shares = [carried(model, pair)[[pair.subject, 0]] for pair in batch]
     at_subject, at_first = torch.stack(shares).mean(0).tolist()
     return {"at the subject": at_subject, "at the first word": at_first}
 
 
 @torch.no_grad()
 def guesses(
-    model: Transformer, made: Sequence[Pair], off: Iterable[tuple[int, int]] = ()
+    model: Transformer, batch: Sequence[Pair], off: Iterable[tuple[int, int]] = ()
 ) -> tuple[float, float]:
     """Guess the verb's number: the shares of sentences where it is right, and where singular."""
     right, singular = 0, 0
-    for pair in made:
+    for pair in batch:
         logits = model(model.encode(pair.words), off=off).logits[0, pair.verb]
         likelier = max(pair.right, OTHER[pair.right], key=lambda verb: logits[model.ids[verb]])
         right += likelier == pair.right
         singular += likelier in SINGULAR_VERBS
-    return right / len(made), singular / len(made)
+    return right / len(batch), singular / len(batch)

@@ -2,9 +2,9 @@
 
 ``time.process_time`` counts the seconds that this process computes, the system's work for it
 included, so that other work on the machine hardly matters. Each part runs in a process of its own.
-Attention is timed twice: as it is, and with the C library told to keep freed memory. Without that,
-most of the time by hand goes into memory that the system clears anew for each call. All in 32-bit
-numbers. Five minutes, 8 GB:
+Attention is timed twice: as it is, and with a C library that is set to keep freed memory. Without
+that, attention by hand spends most of its time on memory that the system clears for each call. All
+in 32-bit numbers. Five minutes, 8 GB:
 
     python -m modules.m10_cost.timings           # all parts
     python -m modules.m10_cost.timings layers    # print one
@@ -32,9 +32,9 @@ RESULTS = Path(__file__).with_name("timings.json")
 TIMED = "processor time of one thread (time.process_time), in ms: median, fastest and slowest round"
 WIDTH, HEADS, HEAD_DIM, KEYS = 4096, 32, 128, 4096
 BATCHES = (1, 2, 4, 8)
-WARM = 3  # rounds: even where memory is kept the first ask for some, as the calls share it
+WARM = 3  # rounds: even with memory kept, the first ask for some, as the calls share it
 LENGTHS = (128, 256, 512, 1024, 2048, 4096, 8192)
-# Unless it is told otherwise, glibc gets each array above 32 MiB from the system and gives it back
+# By default glibc gets each array above 32 MiB from the system and gives it back
 # after use. Smaller ones it keeps, or not, depending on what the process did before.
 SETTINGS = {
     "as it is": {},
@@ -155,16 +155,16 @@ PARTS = {
 
 
 @torch.no_grad()
-def run(part: str, *given: str) -> object:
+def run(part: str, *arguments: str) -> object:
     torch.set_num_threads(1)
     torch.manual_seed(0)
-    return PARTS[part](*given)
+    return PARTS[part](*arguments)
 
 
-def in_a_process(part: str, *given: object, setting: str = "as it is") -> object:
-    command = [sys.executable, "-m", __spec__.name, part, *map(str, given)]
+def in_a_process(part: str, *arguments: object, setting: str = "as it is") -> object:
+    command = [sys.executable, "-m", __spec__.name, part, *map(str, arguments)]
     environment = os.environ | SETTINGS[setting]
-    print(" ".join(map(str, (setting, part, *given))), flush=True)
+    print(" ".join(map(str, (setting, part, *arguments))), flush=True)
     done = subprocess.run(command, env=environment, check=True, stdout=subprocess.PIPE)
     return json.loads(done.stdout)
 
@@ -174,7 +174,7 @@ def main() -> None:
     described = report.described([], "cpu", "float32", None)
     times = in_a_process("decoding")
     summed_bytes, product_flops = 4 * BATCHES[-1] * HEADS * KEYS * HEAD_DIM, 2 * 2048**3
-    found = {
+    record = {
         "date": str(date.today()),
         "device": described["device"],
         "system": described["system"],
@@ -201,7 +201,7 @@ def main() -> None:
             for setting in SETTINGS
         ],
     }
-    RESULTS.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    RESULTS.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

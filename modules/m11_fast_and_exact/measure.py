@@ -34,8 +34,8 @@ def cells(*labels: str) -> dict:
     text = (HERE / "lesson.qmd").read_text(encoding="utf-8")
     names = {}
     for label in labels:
-        found = re.search(rf"```{{python}}\n#\| label: {label}\n(.*?)```", text, re.S)
-        exec(found[1], names)
+        match = re.search(rf"```{{python}}\n#\| label: {label}\n(.*?)```", text, re.S)
+        exec(match[1], names)
     return names
 
 
@@ -67,8 +67,8 @@ def peak_mb(name: str, length: int) -> float:
     """The peak beyond what was there before the call, in 10^6 bytes; in a new process."""
     env = os.environ | {"MALLOC_MMAP_THRESHOLD_": "65536", "MALLOC_ARENA_MAX": "1"}
     command = [sys.executable, "-m", "modules.m11_fast_and_exact.measure", name, str(length)]
-    told = subprocess.run(command, env=env, capture_output=True, text=True, check=True)
-    return float(told.stdout)
+    result = subprocess.run(command, env=env, capture_output=True, text=True, check=True)
+    return float(result.stdout)
 
 
 def _own_peak(name: str, length: int) -> float:

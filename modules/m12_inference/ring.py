@@ -35,7 +35,7 @@ def ring_attention(query: Tensor, key: Tensor, value: Tensor, mask: Tensor):
 
 
 def keys_of(step: int) -> slice:
-    """Where the keys stand that are here after ``step`` rounds."""
+    """Return the positions of the keys that are here after ``step`` rounds."""
     owner = (dist.get_rank() - step) % dist.get_world_size()
     return part(owner)
 
@@ -62,7 +62,7 @@ def text() -> list[Tensor]:
 
 
 def work(rank: int, meeting: str) -> None:
-    """What each process does: its part of the text alone goes into the ring."""
+    """Run one process: only its part of the text goes into the ring."""
     torch.set_num_threads(1)
     dist.init_process_group("gloo", init_method=meeting, rank=rank, world_size=PROCESSES)
     query, key, value = (t[part(rank)].clone() for t in text())
@@ -78,7 +78,7 @@ def work(rank: int, meeting: str) -> None:
 
 
 def main() -> None:
-    # Meets on this machine alone, whatever network there is: through a file, over loopback.
+    # The processes meet on this machine, through a file and over loopback, on any network.
     names = [name for _, name in socket.if_nameindex()] if os.name == "posix" else []
     if loopback := [name for name in names if name in ("lo", "lo0")]:
         os.environ.setdefault("GLOO_SOCKET_IFNAME", loopback[0])

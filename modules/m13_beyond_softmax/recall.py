@@ -79,25 +79,25 @@ def train(name: str, n: int, seed: int, steps: int = STEPS) -> float:
 
 def numbers_kept(name: str, n: int) -> int:
     """What the layer holds of n pairs: keys and values, or the two sums of every head."""
-    made = layer(name)
-    if isinstance(made, LinearAttention):
-        return made.num_heads * made.head_dim * (made.head_dim + 1)
-    return 2 * n * made.embed_dim
+    mixer = layer(name)
+    if isinstance(mixer, LinearAttention):
+        return mixer.num_heads * mixer.head_dim * (mixer.head_dim + 1)
+    return 2 * n * mixer.embed_dim
 
 
 def main() -> None:
     torch.set_num_threads(1)
-    found = {"steps": STEPS, "longer": LONGER, "values": VALUES, "kept": {}, "recalled": {}}
+    record = {"steps": STEPS, "longer": LONGER, "values": VALUES, "kept": {}, "recalled": {}}
     for name in LAYERS:
-        found["kept"][name] = {str(n): numbers_kept(name, n) for n in PAIRS}
-        found["recalled"][name] = {str(n): [train(name, n, s) for s in SEEDS] for n in PAIRS}
-        print(found, flush=True)
+        record["kept"][name] = {str(n): numbers_kept(name, n) for n in PAIRS}
+        record["recalled"][name] = {str(n): [train(name, n, s) for s in SEEDS] for n in PAIRS}
+        print(record, flush=True)
     most = max(PAIRS)
     for title, (name, steps) in RIVALS.items():
-        found["kept"][title] = {str(most): numbers_kept(name, most)}
-        found["recalled"][title] = {str(most): [train(name, most, s, steps) for s in SEEDS]}
-        print(title, found["recalled"][title], flush=True)
-    SCORES.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+        record["kept"][title] = {str(most): numbers_kept(name, most)}
+        record["recalled"][title] = {str(most): [train(name, most, s, steps) for s in SEEDS]}
+        print(title, record["recalled"][title], flush=True)
+    SCORES.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -9,10 +9,10 @@ import torch
 from models.beyond import train
 from models.beyond.chosen import ChosenAttention
 from models.beyond.task import (
+    BUDGET,
     COFFEE,
     COUNTS,
     DRINKERS,
-    KEPT,
     MANY,
     OWES,
     PAY,
@@ -107,7 +107,7 @@ def test_what_is_kept_is_counted():
         if kind in ("softmax", "chosen"):
             kept = sum(part.numel() for part in layer.project(x)[1:])
         else:
-            kept = 2 * 32 * KEPT if kind == "window" else layer.new_state(x).table.numel()
+            kept = 2 * 32 * BUDGET if kind == "window" else layer.new_state(x).table.numel()
         assert SCORES["moves"][kind]["kept"] == kept
     notes_and_tab = 2 * MANY + DRINKERS * (6 + 1) + 2  # coffees, questions, payments
     for name in train.JOBS["both"]:
@@ -137,7 +137,7 @@ def _bias(layer, length):
 
 def test_a_layer_that_chooses_sees_so_many_tokens_and_no_later_one():
     torch.manual_seed(0)
-    layer = ChosenAttention(32, 2, kept=3).eval()
+    layer = ChosenAttention(32, 2, num_chosen=3).eval()
     x = torch.randn(1, 12, 32, requires_grad=True)
     for i in (0, 2, 11):
         [grad] = torch.autograd.grad(layer(x)[0, i].sum(), x)

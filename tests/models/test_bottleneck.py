@@ -8,7 +8,7 @@ import torch
 
 from models.bottleneck.model import LETTERS, START, Config, Recall, decode, encode
 from models.bottleneck.train import (
-    BY_PLACE,
+    BY_POSITION,
     HERE,
     LENGTHS,
     MODELS,
@@ -63,7 +63,7 @@ def test_weights_are_shares_and_lists_come_back_as_text():
 
 
 def test_the_printed_moves_are_of_the_models_that_training_starts_from():
-    for name in BY_PLACE:
+    for name in BY_POSITION:
         for seed, found in FOUND["models"][name]["seeds"].items():
             again = moves(untrained(MODELS[name][0], int(seed)))
             assert found["moves, untrained"] == pytest.approx(again, abs=2e-3)

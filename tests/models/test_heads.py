@@ -51,16 +51,16 @@ def test_one_head_with_an_mlp_answers_two_questions_in_as_many_steps():
     assert train.score(trained(1, mlp=True)[0], QUESTIONS["2"]) > 0.9
 
 
-def test_by_place_no_word_has_a_say_in_the_weights():
+def test_by_position_no_word_has_a_say_in_the_weights():
     torch.manual_seed(0)
-    model = Recall(1, 2, by_place=True)
+    model = Recall(1, 2, by_position=True)
     words, _ = examples(5, [1, 3], torch.Generator().manual_seed(0))
     with torch.no_grad():
-        x = model.word(words) + model.place.weight
-        query, key, _ = model.attention.project(model.place.weight[None])
+        x = model.word(words) + model.position.weight
+        query, key, _ = model.attention.project(model.position.weight[None])
         weights = (query @ key.mT / model.attention.head_dim**0.5).softmax(-1)  # (1, 1, L, L)
         want = model.attention.merge(weights @ model.attention.project(x)[2], x)
-        torch.testing.assert_close(model._attend_by_place(x), want)
+        torch.testing.assert_close(model._attend_by_position(x), want)
 
 
 def test_a_model_that_guesses_scores_by_chance():

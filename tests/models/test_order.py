@@ -39,7 +39,7 @@ def test_answers_by_a_loop_over_places():
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_shipped_model_s_scores_are_found_again(kind):
-    found = train.by_place([train.load(kind)])
+    found = train.by_position([train.load(kind)])
     for name in QUESTIONS:
         want = torch.tensor(SCORES["right"][kind][name][0])
         torch.testing.assert_close(torch.tensor(found[name][0]), want, atol=0.01, rtol=0)

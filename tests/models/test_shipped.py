@@ -9,7 +9,7 @@ from models.alignment.model import Translator
 from models.alignment.train import SEEDS as ALIGNED
 from models.alignment.train import VARIANTS
 from models.bottleneck.model import Recall
-from models.bottleneck.train import BY_PLACE, LENGTHS, LONGEST, MODELS
+from models.bottleneck.train import BY_POSITION, LENGTHS, LONGEST, MODELS
 from models.grammar import train as grammar
 from models.grammar.card import table as grammar_table
 from models.grammar.words import VOCABULARY as GRAMMAR
@@ -98,8 +98,8 @@ def test_every_recall_model_has_its_scores(name):
     assert about["weights"] == count(Recall(config))
     assert (about["state"], about["steps"]) == (config.state, steps)
     for seed in about["seeds"].values():
-        assert ("by place" in seed) == (name in BY_PLACE)
-        if name in BY_PLACE:  # the longest length in training, by places or at once
+        assert ("by place" in seed) == (name in BY_POSITION)
+        if name in BY_POSITION:  # the longest length in training, by places or at once
             at_once = seed["right"][found["lengths"].index(16)]
             assert sum(seed["by place"]) / 16 == pytest.approx(at_once, abs=2e-4)
             assert len(seed["moves"]) == LONGEST
