@@ -14,7 +14,7 @@ from torch import Tensor
 def entropy(weights: Tensor, unit: str = "nats") -> Tensor:
     """How spread out each row is: −Σ w log w.  weights (..., L, S) -> (..., L).
 
-    0 where one key has all the weight, log S where all have the same. ``unit``: "nats" (natural
+    0 if one key has all the weight, log S if all have the same. ``unit``: "nats" (natural
     logarithm) or "bits" (base 2: nats / 0.693). An empty row gives 0. Weights below the dtype's
     smallest normal number count for too little: in float16, 0.00006, those of an even row of more
     than 16,384 keys. Pass float32 there.
@@ -23,7 +23,7 @@ def entropy(weights: Tensor, unit: str = "nats") -> Tensor:
         raise ValueError(f"unit must be 'nats' or 'bits', got {unit!r}")
     if not weights.is_floating_point():
         raise TypeError(f"weights must be of a floating dtype, got {weights.dtype}")
-    # 0 log 0 is 0; the smallest number in place of 0 keeps the gradient finite there too.
+    # 0 log 0 is 0; the smallest number instead of 0 keeps the gradient finite there too.
     nats = -(weights * weights.clamp_min(torch.finfo(weights.dtype).tiny).log()).sum(-1)
     return nats / math.log(2) if unit == "bits" else nats
 
@@ -32,10 +32,10 @@ def rollout(layers: Sequence[Tensor], residual: float = 0.5) -> Tensor:
     """Follow attention through all layers, the residual stream included.
 
     R = A_N … A_1 with A = residual · I + (1 − residual) · mean over heads, each row scaled to
-    sum to 1 (Abnar and Zuidema 2020, §4). It takes what flows through values as given.
+    sum to 1 (Abnar and Zuidema 2020, §4). It ignores what values do to the flow.
 
     Shapes: each layer's weights (..., H, L, L), the first layer first. Returns (..., L, L):
-        row i says where position i's last state comes from in the input.
+        row i says how much each input adds to position i's last state.
     """
     if not layers:
         raise ValueError("layers must hold the weights of at least one layer, got none")
@@ -61,8 +61,8 @@ def gradient_times_input(answer: Callable[[Tensor], Tensor], vectors: Tensor) ->
     others they may sum to anything. An answer that isn't computed from the vectors has no gradient:
     PyTorch raises RuntimeError.
 
-    Shapes: vectors (..., L, E); ``answer`` maps them to numbers (...), each by its own vectors
-        alone. Returns (..., L).
+    Shapes: vectors (..., L, E); ``answer`` maps them to numbers (...), each only by its
+        own vectors. Returns (..., L).
     """
     return integrated_gradients(answer, vectors, torch.zeros_like(vectors), steps=None)
 
@@ -77,7 +77,7 @@ def integrated_gradients(
     steps, the answer less that at the baseline. It depends on the baseline that is chosen.
 
     Shapes: vectors and baseline (..., L, E); ``answer`` maps them to (...). ``steps=None`` takes
-        the gradient at ``vectors`` alone. Returns (..., L).
+        only the gradient at ``vectors``. Returns (..., L).
     """
     if vectors.shape != baseline.shape:
         shapes = f"{tuple(vectors.shape)}, baseline {tuple(baseline.shape)}"

@@ -1,21 +1,21 @@
-"""Attention, from the formula to the fast kernels, in PyTorch alone. Read it from top to bottom:
+"""Attention, from the formula to the fast kernels, in plain PyTorch. Read it from top to bottom:
 masks, explicit attention, the layer and its cache, which the lessons teach. Behind them stand the
 fused kernels, helpers and checks, for those who change them. It needs none of the files beside it.
 
 Sizes in shape comments: B batch, H heads, L queries, S keys, D head size, E embedding size.
 
-The one mask contract, kept by every function and layer here:
+The mask contract of every function and layer here:
 
 - ``mask`` is bool and broadcasts to the scores, (..., L, S). ``True`` = may attend.
   Scores to *add* go into ``bias=``; a bias of -inf hides, as ``False`` does.
-- Shapes line up from the right: (L, S), or (B, 1, L, S) where sequences differ; a bias for heads is
-  (H, L, S). A mask of three is refused: most would be meant as (B, L, S), and pass where B == H.
+- Shapes line up from the right: (L, S), or (B, 1, L, S) if sequences differ; a bias for heads is
+  (H, L, S). A mask of three is refused: most would be meant as (B, L, S), and pass if B == H.
 - ``is_causal`` and ``window`` align the *ends* of query and key: the last query stands at the
   last key, so one new query sees the whole cache. (PyTorch's flag aligns the starts.)
 - A query that may attend to nothing gets weights 0 and output 0, with finite gradients.
 - Returned weights are those before dropout: each row sums to 1, or to 0 (to less with sinks).
 - Hidden means weight 0, and 0 · ∞ is NaN: an infinite or NaN key or value can reach outputs even
-  where it is hidden. Fill padding with finite numbers.
+  if it is hidden. Fill padding with finite numbers.
 """
 
 import contextlib
@@ -55,7 +55,7 @@ def create_padding_mask(
 ) -> Tensor:
     """Hide what pads each sequence.  lengths (B,) -> (B, 1, 1, S), bool.
 
-    ``padding_side``: "right" where tokens come first, "left" where padding does.
+    ``padding_side``: "right" if the tokens come first, "left" if the padding does.
     """
     real, key_len = _padded_lengths(lengths, key_len, padding_side)  # (B, 1, 1, 1)
     keys = torch.arange(key_len, device=real.device)  # (S,)
@@ -74,7 +74,7 @@ def masked_softmax(scores: Tensor, mask: Tensor | None = None) -> Tensor:
         return scores.softmax(-1)
     check_broadcast("mask", mask, scores, scores.shape)
     # softmax of a row of -inf is 0/0. Such a row is opened first and emptied afterwards, so that
-    # no NaN is made on the way forward or back.
+    # neither pass computes a NaN.
     empty = ~mask.any(-1, keepdim=True)
     weights = scores.masked_fill(~(mask | empty), -torch.inf).softmax(-1)
     return weights.masked_fill(empty, 0.0)
@@ -112,7 +112,7 @@ def scaled_dot_product_attention(
     Raises: TypeError or ValueError that names the argument and both values.
     """
     # As fused kernels do inside: a key head a query head, one mask, and float32 for the digits.
-    given, hiding = query, (mask, bias, is_causal, window)
+    dtype, hiding = query.dtype, (mask, bias, is_causal, window)
     check_attention(query, key, value, *hiding, dropout_p, softcap, sinks)
     query, key, value, mask, bias = _prepare(query, key, value, *hiding)
     scale = query.shape[-1] ** -0.5 if scale is None else scale
@@ -125,14 +125,14 @@ def scaled_dot_product_attention(
         else:
             weights = _softmax_with_sinks(scores, mask, sinks)
         output = F.dropout(weights, dropout_p) @ value  # (..., L, Dv)
-    return output.to(given.dtype), weights.to(given.dtype)
+    return output.to(dtype), weights.to(dtype)
 
 
 # --- The layer ----------------------------------------------------------------------------------
 
 
 class MultiHeadAttention(nn.Module):
-    """Attend in ``num_heads`` subspaces at once, then mix what they found.
+    """Attend in ``num_heads`` subspaces at once, then mix their outputs.
 
     MultiHead(x) = Concat(head₁, …, head_H) W_O,  head_i = Attention(x Wᵢ_Q, x Wᵢ_K, x Wᵢ_V)
     (Vaswani et al. 2017, §3.2.2). With ``num_kv_heads`` < ``num_heads``, groups of query heads
@@ -189,13 +189,13 @@ class MultiHeadAttention(nn.Module):
         lengths: Lengths | None = None,
         position_ids: Tensor | None = None,
     ) -> Tensor | tuple[Tensor, Tensor]:
-        """Self-attention, or cross-attention where ``context`` gives the keys and values.
+        """Self-attention, or cross-attention if ``context`` gives the keys and values.
 
         Shapes: x (..., L, E), context (..., S, E); mask and bias broadcast to (..., H, L, S). x may
-            be a jagged nested tensor, (B, j, E), with ``is_causal`` and ``window`` alone.
+            be a jagged nested tensor, (B, j, E), with only ``is_causal`` and ``window``.
         Options: ``lengths`` (B,), how many tokens of each row of x are no padding, is for a
-            RaggedKVCache (caching.py). ``position_ids`` (L,) or (..., L) say where tokens stand
-            for ``rotary``, if not one after the other behind the cache.
+            RaggedKVCache (caching.py). ``position_ids`` (L,) or (..., L) are the positions
+            for ``rotary``, by default those behind the cache.
         Returns: (..., L, E); with ``return_attention`` also weights (..., H, L, S), in more memory.
         """
         cached = (cache, lengths, position_ids)
@@ -203,9 +203,9 @@ class MultiHeadAttention(nn.Module):
         if x.is_nested:
             return _forward_jagged(self, x, is_causal=is_causal, window=window)
         query, key, value = self.project(x, context)  # (..., H, L, D), (..., Hkv, S, D) twice
-        stands, options = _place(self, query, key, mask, bias, is_causal, window, *cached)
+        positions, options = _placement(self, query, key, mask, bias, is_causal, window, *cached)
         if self.rotary is not None:
-            query, key = rotate(self.rotary, query, stands), rotate(self.rotary, key, stands)
+            query, key = rotate(self.rotary, query, positions), rotate(self.rotary, key, positions)
         if cache is not None:
             key, value = cache.append(key, value, lengths)
         if not return_attention:
@@ -245,8 +245,8 @@ class KVCache:
 
     With it a decoder pays for one query a step, not for the whole text again. ``cache[i]`` is the
     cache of layer i; one of a single layer is its own. For inference: under ``torch.no_grad()``.
-    All sequences have as many tokens. caching.py has caches where they differ, that forget, and
-    for compilers; it also makes all of them pytrees, for ``torch.export``.
+    All sequences have as many tokens. caching.py has caches of sequences that differ, that forget,
+    and for compilers; it also makes all of them pytrees, for ``torch.export``.
 
     Memory: num_layers · batch_size · num_kv_heads · max_seq_len · (head_dim + value_dim) numbers.
     """
@@ -299,7 +299,7 @@ class KVCache:
 
     # The rest is in no lesson: what layers ask of a cache, beams, other devices, its text.
 
-    def place(
+    def placement(
         self,
         query_len: int,
         lengths: Lengths | None = None,
@@ -307,7 +307,7 @@ class KVCache:
         is_causal: bool = False,
         window: int | None = None,
     ) -> "Placement":
-        """Where the next tokens will stand, and what they may see."""
+        """Return the next tokens' positions, and which keys they may see."""
         refuse_lengths(lengths)
         return Placement(self.length, self.length + query_len, is_causal, window)
 
@@ -322,18 +322,18 @@ class KVCache:
             held.copy_(held.index_select(1, index))
 
     def select(self, index: Lengths) -> "KVCache":
-        """A new cache whose sequence b is this one's ``index[b]``: [0, 0, 0] begins three beams."""
+        """Return a cache whose sequence b is this one's ``index[b]``: [0, 0, 0] for three beams."""
         index = _check_order(self, index, same_count=False)
         return _with_memory(self, self.keys[:, index], self.values[:, index])
 
     def to(self, *device_or_dtype: object, **options: object) -> "KVCache":
-        """A copy on another device or of another dtype, as ``Tensor.to``."""
+        """Return a copy on another device or of another dtype, like ``Tensor.to``."""
         options["copy"] = True
         moved = (held.to(*device_or_dtype, **options) for held in (self.keys, self.values))
         return _with_memory(self, *moved)
 
     def __repr__(self) -> str:
-        return _described(self)
+        return _description(self)
 
 
 # --- Fused attention: the same numbers, no attention matrix -------------------------------------
@@ -345,7 +345,7 @@ BACKENDS = {
     "cudnn": SDPBackend.CUDNN_ATTENTION,
     "math": SDPBackend.MATH,
 }
-# "FA3" and "FA4", as newer versions of PyTorch have them: they take flash's place once activated.
+# "FA3" and "FA4" of newer versions of PyTorch: once activated, they replace flash.
 FLASH_IMPLS: list[str] = getattr(nn.attention, "list_flash_attention_impls", list)()
 if torch.backends.cuda.is_built():
     BACKENDS |= dict.fromkeys(FLASH_IMPLS, SDPBackend.FLASH_ATTENTION)
@@ -373,10 +373,10 @@ def fused_attention(
     backend: str | None = None,
     return_lse: bool = False,
 ) -> Tensor | tuple[Tensor, Tensor]:
-    """``scaled_dot_product_attention`` through PyTorch's fused kernels; returns the output alone.
+    """``scaled_dot_product_attention`` through PyTorch's fused kernels; returns only the output.
 
-    Memory grows linearly in length, and key and value heads that are shared are not copied where
-    a kernel reads them as they are. What a kernel can't express without an (L, S) mask, or can't
+    Memory grows linearly in length, and shared key and value heads are not copied if a kernel
+    reads them as they are. What a kernel can't express without an (L, S) mask, or can't
     do at all (dropout on a CPU), is one call up to ``ONE_CALL`` scores a head; beyond that it is
     calls of ``QUERY_CHUNK`` queries, each with the keys it can see, recomputed in the backward.
     ``softcap``, ``sinks`` and ``return_lse`` are computed by explicit steps in such chunks; the
@@ -384,10 +384,10 @@ def fused_attention(
 
     ``backend``: "flash", "efficient", "cudnn" or "math"; None lets PyTorch choose. One that can't
         run raises BackendError, a ValueError, with PyTorch's reason. "FA3" and "FA4" are flash by
-        FlashAttention-3 and 4, once ``torch.nn.attention.activate_flash_attention_impl`` has put
-        that in its place, for all calls of the process and their backward passes.
+        FlashAttention-3 and 4, once ``torch.nn.attention.activate_flash_attention_impl`` has
+        replaced flash by it, for all calls of the process and their backward passes.
     ``return_lse``: also return log Σ exp(score) of each query, the sink's included, (..., L), in
-        float32 or wider; -inf where it sees nothing. ``merge_attention`` (variants.py) joins the
+        float32 or wider; -inf if it sees nothing. ``merge_attention`` (variants.py) joins the
         results over parts of the keys by it. Both have gradients.
 
     Two neighbours. A mask that is a *function* of positions, or a change of scores that no kernel
@@ -442,15 +442,15 @@ def _fused(
         q, k, v = (F.pad(t, (0, max(D, Dv) - t.shape[-1])) for t in (q, k, v))
     kernel = functools.partial(_kernel, **options)
 
-    # What every query shares, the kernels take as it is; and the causal flag where starts and
-    # ends are the same. On a CPU they have neither dropout nor a bias that learns.
+    # PyTorch's kernels accept a mask that is the same for every query, and their causal flag if
+    # L == S. On a CPU they have neither dropout nor a bias that learns.
     masks = [t for t in (mask, bias) if t is not None]
     shared = not is_causal and window is None and all(t.shape[-2] == 1 for t in masks)
     square = is_causal and window is None and L == S and not masks
     learns = bias is not None and bias.requires_grad
     if query.device.type == "cpu" and (options["dropout_p"] > 0 or learns):
         shared = square = False
-    with _reasons(options["backend"], query):
+    with _explain_backend_errors(options["backend"], query):
         if shared and q.shape[1] > k.shape[1] and all(t.shape[1] == 1 for t in masks):
             # Queries that share keys stand side by side: one long read of keys for all of them.
             side_by_side = q.reshape(q.shape[0], k.shape[1], -1, q.shape[-1])  # (B, Hkv, G·L, D)
@@ -485,7 +485,7 @@ def _explicit(
             joined = _in_chunks(kernel, q, k, v, mask, bias, is_causal, window, ONE_CALL)
     else:
         kernel = functools.partial(_explicit_kernel, **options)
-        most = ONE_CALL // 4  # its scores are kept, where others keep a mask
+        most = ONE_CALL // 4  # it stores scores, the others only a mask
         joined = _in_chunks(kernel, q, k, v, mask, bias, is_causal, window, most)
     joined = joined.reshape(*query.shape[:-1], value.shape[-1] + 1)
     return joined[..., :-1].to(query.dtype), joined[..., -1]
@@ -525,8 +525,8 @@ class _FlashWithLse(torch.autograd.Function):
     def backward(ctx, d_output: Tensor, d_lse: Tensor) -> tuple[Tensor | None, ...]:
         query, key, value, added, output, lse = ctx.saved_tensors
         is_causal, scale = ctx.options
-        # Scores get P ∘ (dO Vᵀ − rowsum(dO ∘ O) + dlse). The kernel adds the last term where V has
-        # a column of ones more, whose gradient is dlse, and O has zeros there.
+        # Scores get P ∘ (dO Vᵀ − rowsum(dO ∘ O) + dlse). The kernel adds the last term if V has
+        # a column of ones more, whose gradient is dlse, and O a column of zeros.
         query, key, output = (F.pad(t, (0, 1)) for t in (query, key, output))
         value = F.pad(value, (0, 1), value=1.0)
         d_output = torch.cat([d_output, d_lse[..., None].to(d_output.dtype)], -1)
@@ -656,9 +656,9 @@ def _in_chunks(
         band = _band(L, S, offset, is_causal, window, query.device) if banded else None
         return attend(slice(None), slice(None), band)
 
-    # Kept for the backward pass, the chunks' masks or weights would add up to a matrix.
+    # Stored for the backward pass, the chunks' masks or weights would add up to a matrix.
     learns = any(t is not None and t.requires_grad for t in (query, key, value, bias))
-    # (torch.func's transforms can't recompute: there they are kept.)
+    # (torch.func's transforms can't recompute: there they are stored.)
     transformed = torch._C._functorch.peek_interpreter_stack() is not None
     if learns and torch.is_grad_enabled() and not transformed:
         kernel = functools.partial(checkpoint, kernel, use_reentrant=False)
@@ -735,27 +735,29 @@ def _reads_shared_heads(query: Tensor, attn_mask: Tensor | None, backend: str | 
 
 
 @contextlib.contextmanager
-def _recorded_reasons(backend: str, query: Tensor) -> Iterator[None]:
+def _raise_with_reasons(backend: str, query: Tensor) -> Iterator[None]:
     """Turn "no available kernel" into a BackendError with the reasons that PyTorch warns of."""
-    with warnings.catch_warnings(record=True) as said:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
             yield
         except RuntimeError as error:
             if not str(error).startswith(("No available kernel", "No viable backend")):
                 raise
-            why = " ".join(str(w.message).split(" (Triggered")[0] for w in said) or str(error)
-            where = f"{query.device}, query {tuple(query.shape)}, {query.dtype}"
-            raise BackendError(f"backend={backend!r} can't run on {where}: {why}") from error
-    for warning in said:
+            reasons = " ".join(str(w.message).split(" (Triggered")[0] for w in caught) or str(error)
+            call = f"{query.device}, query {tuple(query.shape)}, {query.dtype}"
+            raise BackendError(f"backend={backend!r} can't run on {call}: {reasons}") from error
+    for warning in caught:
         warnings.warn(warning.message, stacklevel=2)
 
 
-def _reasons(backend: str | None, query: Tensor) -> contextlib.AbstractContextManager:
-    # The compiler can't trace the recording of warnings.
+def _explain_backend_errors(
+    backend: str | None, query: Tensor
+) -> contextlib.AbstractContextManager:
+    # The compiler can't trace ``catch_warnings``.
     if backend is None or torch.compiler.is_compiling():
         return contextlib.nullcontext()
-    return _recorded_reasons(backend, query)
+    return _raise_with_reasons(backend, query)
 
 
 def _to_4d(tensor: Tensor) -> Tensor:
@@ -795,10 +797,10 @@ def varlen_attention(
 ) -> Tensor:
     """``fused_attention`` within documents that are laid end to end, without an (L, L) mask.
 
-    Shapes: query (T, H, D), key (T', Hkv, D), value (T', Hkv, Dv) -> (T, H, Dv), as PyTorch's
-        ``varlen_attn`` has them. cu_seq_q (N + 1,) integers, from 0 to T: document n's queries
-        are those from cu_seq_q[n] up to cu_seq_q[n + 1]. cu_seq_k says the same of keys; it is
-        cu_seq_q unless given.
+    Shapes: query (T, H, D), key (T', Hkv, D), value (T', Hkv, Dv) -> (T, H, Dv), as in
+        PyTorch's ``varlen_attn``. cu_seq_q (N + 1,) integers, from 0 to T: document n's queries
+        are those from cu_seq_q[n] up to cu_seq_q[n + 1]. cu_seq_k is the same for keys; by
+        default cu_seq_q.
     Options: as ``fused_attention``'s. ``is_causal`` and ``window`` align the ends of each
         document's queries and keys.
     Raises: TypeError or ValueError with what differs.
@@ -843,7 +845,7 @@ def varlen_attention(
 
 
 def _varlen_kernel(query: Tensor, value: Tensor) -> Callable[..., Tensor] | None:
-    """PyTorch's call for documents laid end to end, where it takes these."""
+    """Return PyTorch's call for documents laid end to end, if it supports these."""
     half = query.dtype in (torch.float16, torch.bfloat16) and value.dtype == query.dtype
     size = query.shape[-1]
     if query.device.type != "cuda" or not half or size > 256 or value.shape[-1] != size:
@@ -882,8 +884,8 @@ def usable_backends(
 class LayerOptions(TypedDict, total=False):
     """The keyword arguments of ``MultiHeadAttention``, for layers that hand them on.
 
-    ``num_kv_heads``: as many as query heads unless given. ``head_dim``: embed_dim / num_heads
-        unless given. ``bias``: of the projections.
+    ``num_kv_heads``: by default as many as query heads. ``head_dim``: by default embed_dim /
+        num_heads. ``bias``: of the projections.
     ``qk_norm``: scale each head's queries and keys to a root mean square of 1, times a learned
         weight, before the rotation (Henry et al. 2020; as in Qwen 3, 2025); ``norm_eps`` is added
         to their mean square.
@@ -958,7 +960,7 @@ def create_window_mask(
 
 
 def _band(L: int, S: int, offset: int, causal: bool, window: int | None, device: Device) -> Tensor:
-    """True where query i, which stands at key ``offset + i``, may see key j."""
+    """True if query i, at the position of key ``offset + i``, may see key j."""
     visible = torch.ones(L, S, dtype=torch.bool, device=device)
     if window is not None:
         visible = visible.triu(offset - window + 1).tril(offset + window - 1)
@@ -979,7 +981,7 @@ def create_document_mask(documents: Tensor) -> Tensor:
 
 
 def _hide_infinite(mask: Tensor | None, bias: Tensor | None) -> tuple[Tensor | None, ...]:
-    """Move a bias of -inf into the mask, where empty rows are looked after."""
+    """Move a bias of -inf into the mask, whose softmax handles empty rows."""
     if bias is None:
         return mask, None
     finite = bias != -torch.inf
@@ -1033,16 +1035,16 @@ def _repeat_heads(query: Tensor, shared: Tensor) -> Tensor:
 
 
 class Placement(NamedTuple):
-    """Where a layer's new tokens stand, and what they may see besides what the caller hides."""
+    """Positions of a layer's new tokens, and the keys they may see, besides the caller's mask."""
 
-    positions: int | Tensor  # the first one's; or (B, L), each one's, where sequences differ
+    positions: int | Tensor  # the first one's; or (B, L), each one's, if sequences differ
     key_len: int  # keys that the queries will meet, cached ones and new ones
     is_causal: bool
     window: int | None
-    mask: Tensor | None = None  # (B, 1, L, S), where aligned ends don't say it
+    mask: Tensor | None = None  # (B, 1, L, S), if aligned ends don't imply it
 
 
-def _place(
+def _placement(
     layer: MultiHeadAttention,
     query: Tensor,
     key: Tensor,
@@ -1054,25 +1056,25 @@ def _place(
     lengths: Lengths | None,
     position_ids: Tensor | None,
 ) -> tuple[int | Tensor, dict[str, object]]:
-    """Where a layer's tokens stand, for ``rotate``, and the options of the attention between them.
-    An error about masks comes before a cache takes the tokens."""
+    """Return the tokens' positions, for ``rotate``, and the options of the attention between them.
+    Checks masks before a cache takes the tokens."""
     if cache is None:
-        place = Placement(0, key.shape[-2], is_causal, window)
+        placement = Placement(0, key.shape[-2], is_causal, window)
     else:
-        place = cache.place(query.shape[-2], lengths, is_causal=is_causal, window=window)
-        scores = (*query.shape[:-1], place.key_len)
+        placement = cache.placement(query.shape[-2], lengths, is_causal=is_causal, window=window)
+        scores = (*query.shape[:-1], placement.key_len)
         check_scores_like("mask", mask, query, scores)
         check_scores_like("bias", bias, query, scores)
-        _check_ragged_bias(bias, place)
-    stands = place.positions if position_ids is None else position_ids
-    if place.mask is not None:
-        mask = place.mask if mask is None else mask & place.mask
-    hiding = {"bias": bias, "is_causal": place.is_causal, "window": place.window}
-    return stands, {"mask": mask, **hiding, **_scoring(layer)}
+        _check_ragged_bias(bias, placement)
+    positions = placement.positions if position_ids is None else position_ids
+    if placement.mask is not None:
+        mask = placement.mask if mask is None else mask & placement.mask
+    hiding = {"bias": bias, "is_causal": placement.is_causal, "window": placement.window}
+    return positions, {"mask": mask, **hiding, **_scoring(layer)}
 
 
 def _scoring(layer: MultiHeadAttention) -> dict[str, object]:
-    """How a layer makes weights of its scores: the options of ``scaled_dot_product_attention``."""
+    """Return a layer's options of ``scaled_dot_product_attention``."""
     dropout_p = layer.dropout if layer.training else 0.0
     options = {"scale": layer.scale, "softcap": layer.softcap, "sinks": layer.sinks}
     return {"dropout_p": dropout_p, **options}
@@ -1081,20 +1083,20 @@ def _scoring(layer: MultiHeadAttention) -> dict[str, object]:
 def _extras(
     layer: MultiHeadAttention, qk_norm: bool, norm_eps: float, sinks: bool
 ) -> tuple[nn.RMSNorm | None, nn.RMSNorm | None, nn.Parameter | None]:
-    """What few layers have: norms of queries and keys, and a sink for each head."""
-    made = {"device": layer.out_proj.weight.device, "dtype": layer.out_proj.weight.dtype}
-    norms = [nn.RMSNorm(layer.head_dim, eps=norm_eps, **made) if qk_norm else None for _ in "qk"]
-    return *norms, nn.Parameter(torch.zeros(layer.num_heads, **made)) if sinks else None
+    """Make the parts that few layers have: norms of queries and keys, and a sink for each head."""
+    options = {"device": layer.out_proj.weight.device, "dtype": layer.out_proj.weight.dtype}
+    norms = [nn.RMSNorm(layer.head_dim, eps=norm_eps, **options) if qk_norm else None for _ in "qk"]
+    return *norms, nn.Parameter(torch.zeros(layer.num_heads, **options)) if sinks else None
 
 
 def _with_memory(cache: KVCache, keys: Tensor, values: Tensor) -> KVCache:
-    """A cache as this one, which shares nothing with it, whose memory is the given."""
-    made = copy.copy(cache)
-    made.keys, made.values, made.lengths = keys, values, copy.deepcopy(cache.lengths)
-    return made
+    """Copy ``cache`` with other memory; the copy shares nothing with it."""
+    new = copy.copy(cache)
+    new.keys, new.values, new.lengths = keys, values, copy.deepcopy(cache.lengths)
+    return new
 
 
-def _described(cache: KVCache) -> str:
+def _description(cache: KVCache) -> str:
     layers, batch, heads, most, size = cache.keys.shape
     sizes = f"{batch}, {heads}, {most}, {size}"
     if cache.values.shape[-1] != size:
@@ -1104,11 +1106,11 @@ def _described(cache: KVCache) -> str:
     return f"{name}({sizes}, num_layers={layers}, {kind}) with lengths {cache.lengths}"
 
 
-def rotate(rotary: nn.Module, heads: Tensor, stands: int | Tensor) -> Tensor:
-    """Turn the heads of tokens whose first stands there, or which stand at these positions."""
-    if isinstance(stands, Tensor):
-        return rotary(heads, position_ids=stands)
-    return rotary(heads, stands)
+def rotate(rotary: nn.Module, heads: Tensor, positions: int | Tensor) -> Tensor:
+    """Turn heads by their positions: the first token's, or each one's."""
+    if isinstance(positions, Tensor):
+        return rotary(heads, position_ids=positions)
+    return rotary(heads, positions)
 
 
 def _forward_jagged(layer: MultiHeadAttention, x: Tensor, **options: object) -> Tensor:
@@ -1311,8 +1313,8 @@ def check_forward(
 def _check_input(layer: MultiHeadAttention, x: Tensor) -> None:
     check_tensor("x", x)
     if x.is_nested and (x.layout != torch.jagged or x.ndim != 3):
-        said = f"{x.ndim} dimensions, {x.layout}"
-        raise TypeError(f"x is nested: it must be jagged, (B, j, {layer.embed_dim}); got {said}")
+        layout = f"{x.ndim} dimensions, {x.layout}"
+        raise TypeError(f"x is nested: it must be jagged, (B, j, {layer.embed_dim}); got {layout}")
     check_width("x", x, "embed_dim", layer.embed_dim)
     if type(layer.out_proj) is nn.Linear:  # one that is wrapped or quantised has its own dtypes
         check_alike("layer", layer.out_proj.weight, "x", x)
@@ -1343,7 +1345,7 @@ def check_new_tokens(cache: KVCache, key: Tensor, value: Tensor) -> None:
 
 
 def known_layer(cache: KVCache, layer: int | None = None) -> int:
-    """The number of a layer that the cache has; its own unless given."""
+    """Return the number of a layer of the cache, by default its own."""
     if layer is None and cache.layer is None:
         raise ValueError(f"cache has {len(cache.lengths)} layers: choose one, as in cache[0]")
     if layer is not None and layer not in range(len(cache.lengths)):
@@ -1373,7 +1375,7 @@ def _check_length(
 ) -> None:
     _check_input(layer, x)
     new = int(x.contiguous().offsets().diff().max()) if x.is_nested else x.shape[-2]
-    length = new if cache is None else cache.place(new, lengths).key_len
+    length = new if cache is None else cache.placement(new, lengths).key_len
     if length > layer.max_seq_len:
         raise ValueError(f"sequence of {length} exceeds max_seq_len={layer.max_seq_len}")
 
@@ -1386,7 +1388,7 @@ def _check_context(layer: MultiHeadAttention, x: Tensor, context: Tensor) -> Non
 
 
 def _check_order(cache: KVCache, index: Lengths, same_count: bool = True) -> Tensor:
-    """The numbers of sequences, on the cache's device."""
+    """Return the numbers of sequences, on the cache's device."""
     order, batch = as_list("index", index), cache.keys.shape[1]
     if not order or not all(0 <= b < batch for b in order) or (same_count and len(order) != batch):
         count = f"{batch} " if same_count else ""
@@ -1394,15 +1396,15 @@ def _check_order(cache: KVCache, index: Lengths, same_count: bool = True) -> Ten
     return torch.tensor(order, device=cache.keys.device)
 
 
-def _check_ragged_bias(bias: Tensor | None, place: Placement) -> None:
-    """A bias that aligns the ends is wrong where queries don't stand at the end of the keys: in
-    the shorter sequences of a RaggedKVCache, or before the empty end of a StaticKVCache."""
-    if bias is None or place.mask is None:
+def _check_ragged_bias(bias: Tensor | None, placement: Placement) -> None:
+    """Refuse a bias that aligns the ends if queries don't stand at the end of the keys: in the
+    shorter sequences of a RaggedKVCache, or before the empty end of a StaticKVCache."""
+    if bias is None or placement.mask is None:
         return
-    if bias.ndim < 4 or bias.shape[0] < place.mask.shape[0]:
+    if bias.ndim < 4 or bias.shape[0] < placement.mask.shape[0]:
         raise ValueError(
             f"bias {tuple(bias.shape)} is one for all sequences, with aligned ends, which this "
-            "cache hasn't: make it (B, H, L, S), with position_ids=cache.place(...).positions"
+            "cache hasn't: make it (B, H, L, S), with position_ids=cache.placement(...).positions"
         )
 
 
@@ -1442,8 +1444,8 @@ def check_scores_like(
 ) -> None:
     """Refuse a mask or bias that doesn't broadcast to the scores, or that can be read in two ways.
 
-    Few masks are for heads, so that one of three dimensions is refused where scores have heads.
-    One of two may be (B, S) by chance where B == L: that warns, and is read as (L, S).
+    Few masks are for heads, so that one of three dimensions is refused if scores have heads. One
+    of two may be (B, S) if B == L: that warns, and is read as (L, S).
     """
     check_broadcast(name, tensor, query, scores)
     if tensor is None or name != "mask":

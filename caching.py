@@ -35,12 +35,12 @@ class RaggedKVCache(KVCache):
         logits = model(next_tokens, cache)                  # (2, 1, V): both go on
         logits = model(next_tokens, cache, lengths=[1, 0])  # row 1 is finished
 
-    where the model hands ``cache[i]`` and ``lengths`` to its layers. Padding is not kept: a
+    The model hands ``cache[i]`` and ``lengths`` to its layers. Padding is not stored: a
     sequence's tokens stand at 0 ... its length - 1, and rotary positions count the same way, so
-    that it is decoded as it would be alone. The output of a query that is padding is that of a
-    query which may attend to nothing. tests/attention/decoder.py is a whole decoder.
+    that batching doesn't change it. The output of a padding query is that of a query which may
+    attend to nothing. tests/attention/decoder.py is a whole decoder.
 
-    ``padding_side``: where rows of new tokens are padded, "right" or "left".
+    ``padding_side``: the padded side of rows of new tokens, "right" or "left".
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class RaggedKVCache(KVCache):
         """How many tokens of the longest sequence this layer holds."""
         return max(self.lengths[known_layer(self)])
 
-    def place(
+    def placement(
         self,
         query_len: int,
         lengths: Lengths | None = None,
@@ -77,14 +77,14 @@ class RaggedKVCache(KVCache):
         is_causal: bool = False,
         window: int | None = None,
     ) -> Placement:
-        """Where the next tokens will stand, and what they may see; ``lengths`` (B,) are real."""
+        """Return the next tokens' positions, and which keys they see; ``lengths`` (B,) are real."""
         ends = self._ends(query_len, lengths)
         starts = self.lengths[known_layer(self)]
         if min(starts) == max(starts) and min(ends) == starts[0] + query_len:  # all alike
             return Placement(starts[0], ends[0], is_causal, window)
         queries = self._positions(starts, ends, query_len)  # (B, L), -1 = padding
-        places = torch.arange(max(ends))  # (S,)
-        keys = torch.where(places < torch.tensor(ends)[:, None], places, -1)  # (B, S)
+        positions = torch.arange(max(ends))  # (S,)
+        keys = torch.where(positions < torch.tensor(ends)[:, None], positions, -1)  # (B, S)
         mask = visible_by_position(queries, keys, is_causal, window)
         device = self.keys.device
         return Placement(queries.to(device), max(ends), False, None, mask.to(device))
@@ -97,9 +97,9 @@ class RaggedKVCache(KVCache):
         query_len, starts = key.shape[-2], self.lengths[known_layer(self)]
         ends = self._ends(query_len, lengths)
         check_room(self, max(ends))
-        stands = self._positions(starts, ends, query_len)
-        rows, columns = (stands >= 0).nonzero(as_tuple=True)
-        slots = stands[rows, columns]
+        positions = self._positions(starts, ends, query_len)
+        rows, columns = (positions >= 0).nonzero(as_tuple=True)
+        slots = positions[rows, columns]
         keys, values = self.keys[self.layer], self.values[self.layer]  # (B, Hkv, max_seq_len, D)
         keys[rows, :, slots] = key[rows, :, columns].to(keys.dtype)  # (tokens, Hkv, D)
         values[rows, :, slots] = value[rows, :, columns].to(values.dtype)
@@ -113,10 +113,10 @@ class RaggedKVCache(KVCache):
         self.lengths[:] = [[held[b] for b in order] for held in self.lengths]
 
     def select(self, index: Lengths) -> "RaggedKVCache":
-        """A new cache whose sequence b is this one's ``index[b]``: [0, 0, 0] begins three beams."""
-        made, order = super().select(index), as_list("index", index)
-        made.lengths = [[held[b] for b in order] for held in self.lengths]
-        return made
+        """Return a cache whose sequence b is this one's ``index[b]``: [0, 0, 0] for three beams."""
+        beams, order = super().select(index), as_list("index", index)
+        beams.lengths = [[held[b] for b in order] for held in self.lengths]
+        return beams
 
     def crop(self, length: int | Lengths) -> None:
         """Forget the tokens behind the first ``length``: one number, or one for each sequence."""
@@ -128,7 +128,7 @@ class RaggedKVCache(KVCache):
         self.lengths[:] = [list(map(min, held, most)) for held in self.lengths]
 
     def _ends(self, query_len: int, lengths: Lengths | None) -> list[int]:
-        """Each sequence's length with the new tokens."""
+        """Return each sequence's length with the new tokens."""
         batch = self.keys.shape[1]
         new = [query_len] * batch if lengths is None else as_list("lengths", lengths)
         if len(new) != batch or not all(0 <= count <= query_len for count in new):
@@ -139,21 +139,21 @@ class RaggedKVCache(KVCache):
         ]
 
     def _positions(self, starts: list[int], ends: list[int], query_len: int) -> Tensor:
-        """Where each new token will stand, (B, L); -1 for padding."""
+        """Return each new token's position, (B, L); -1 for padding."""
         start, end = torch.tensor(starts)[:, None], torch.tensor(ends)[:, None]  # (B, 1)
-        places = start + torch.arange(query_len)
+        positions = start + torch.arange(query_len)
         if self.padding_side == "left":
-            places = places - (query_len - (end - start))
-        return torch.where((places >= start) & (places < end), places, -1)
+            positions = positions - (query_len - (end - start))
+        return torch.where((positions >= start) & (positions < end), positions, -1)
 
 
 class WindowKVCache(KVCache):
     """A cache of the last ``window`` tokens, whose memory never grows.
 
     A layer with it attends as with ``window=window``: a query sees itself and the window - 1
-    tokens before it. With ``sinks`` it also sees the text's first tokens, so many of them, which
-    are kept: most models attend to these whatever they say, and fail once they are gone
-    (StreamingLLM, Xiao et al. 2023, with 4).
+    tokens before it. With ``sinks`` it also sees so many of the text's first tokens: most models
+    attend to these whatever they say, and fail without them (StreamingLLM, Xiao et al. 2023,
+    with 4).
 
     Positions go on counting, as rotary ones must; StreamingLLM counts them within the cache. What
     is forgotten is gone: ``crop`` can take back tokens only until the first has left the window.
@@ -185,7 +185,7 @@ class WindowKVCache(KVCache):
         """How many tokens this layer holds."""
         return min(self.lengths[known_layer(self)], self.sinks + self.window)
 
-    def place(
+    def placement(
         self,
         query_len: int,
         lengths: Lengths | None = None,
@@ -193,21 +193,21 @@ class WindowKVCache(KVCache):
         is_causal: bool = False,
         window: int | None = None,
     ) -> Placement:
-        """Where the next tokens will stand, and what they may see."""
+        """Return the next tokens' positions, and which keys they may see."""
         refuse_lengths(lengths)
         window = self.window if window is None else min(window, self.window)
-        seen, before = self.lengths[known_layer(self)], self._before()
-        first = min(self.sinks, seen - before)  # that stand before the window
+        count, before = self.lengths[known_layer(self)], self._before()
+        first = min(self.sinks, count - before)  # that stand before the window
         key_len = first + before + query_len
-        if not self.sinks or seen + query_len <= window:  # nothing but the window, or all, is seen
-            return Placement(seen, key_len, is_causal, window)
-        places = torch.arange(seen + query_len, device=self.keys.device)
-        keys = torch.cat([places[:first], places[seen - before :]])  # (S,)
-        mask = visible_by_position(places[None, seen:], keys[None], is_causal, window)
+        if not self.sinks or count + query_len <= window:  # they see only the window, or all
+            return Placement(count, key_len, is_causal, window)
+        positions = torch.arange(count + query_len, device=self.keys.device)
+        keys = torch.cat([positions[:first], positions[count - before :]])  # (S,)
+        mask = visible_by_position(positions[None, count:], keys[None], is_causal, window)
         sinks = keys < self.sinks
         if is_causal:
-            sinks = sinks & (keys <= places[seen:, None])  # (L, S)
-        return Placement(seen, key_len, False, None, mask | sinks)
+            sinks = sinks & (keys <= positions[count:, None])  # (L, S)
+        return Placement(count, key_len, False, None, mask | sinks)
 
     def append(
         self, key: Tensor, value: Tensor, lengths: Lengths | None = None
@@ -215,11 +215,11 @@ class WindowKVCache(KVCache):
         """Add L new tokens, (B, Hkv, L, D); return what they can see, the new ones included."""
         check_new_tokens(self, key, value)
         refuse_lengths(lengths)
-        layer, seen, before = self.layer, self.lengths[known_layer(self)], self._before()
-        first, missing = min(self.sinks, seen - before), max(0, self.sinks - seen)
+        layer, count, before = self.layer, self.lengths[known_layer(self)], self._before()
+        first, missing = min(self.sinks, count - before), max(0, self.sinks - count)
         held = []
         for memory, new in ((self.keys[layer], key), (self.values[layer], value)):
-            # The newest token stands at the end: of the memory, and of what is returned.
+            # The newest token comes last, in the memory and in the result.
             new, sinks, recent = (
                 new.to(memory.dtype),
                 memory[:, :, : self.sinks],
@@ -229,17 +229,17 @@ class WindowKVCache(KVCache):
             some = joined[:, :, self.window - before :]
             held.append(torch.cat([sinks[:, :, :first], some], dim=-2) if first else some)
             recent.copy_(joined[:, :, -self.window :])
-            begins = new[:, :, :missing]  # the text's first tokens, where sinks are still free
-            sinks[:, :, seen : seen + begins.shape[-2]] = begins
+            begins = new[:, :, :missing]  # the text's first tokens, if sinks are still free
+            sinks[:, :, count : count + begins.shape[-2]] = begins
         self.lengths[layer] += key.shape[-2]
         return held[0], held[1]
 
     def crop(self, length: int) -> None:
-        """Forget the tokens behind the first ``length``, where the first is still remembered."""
+        """Forget the tokens behind the first ``length``, if the first is still in memory."""
         check_counts(0, length=length)
         if length and max(self.lengths) > max(self.window, length):
-            seen = f"of {max(self.lengths)} tokens the last {self.window} are left"
-            raise ValueError(f"can't crop to {length}: {seen}")
+            remaining = f"of {max(self.lengths)} tokens the last {self.window} are left"
+            raise ValueError(f"can't crop to {length}: {remaining}")
         back = [max(0, held - length) for held in self.lengths]
         for layer, gone in enumerate(back):  # what stays moves to the end
             for memory in map(self._recent, (self.keys[layer], self.values[layer])):
@@ -260,12 +260,12 @@ class StaticKVCache(KVCache):
         step = torch.compile(model, fullgraph=True)
         step(token, cache)  # the same graph at every length
 
-    The count of tokens is a tensor, too: no step reads it back from the device. Each query is
-    given all max_seq_len keys, and a mask hides those that aren't there yet, so that a step costs
+    The count of tokens is a tensor, too: no step reads it back from the device. Each query gets
+    all max_seq_len keys, and a mask hides those that aren't there yet, so that a step costs
     as much as the last one. A CausalMultiHeadAttention's max_seq_len has to be as large.
 
-    With PyTorch before 2.13 the compiler can't trace ``cache[layer]``: hand it the layers' views,
-    made outside.
+    With PyTorch before 2.13 the compiler can't trace ``cache[layer]``: hand it the layers'
+    views from outside.
 
     Only on a CPU, and outside a compiler, is a cache that is full refused by name: otherwise the
     caller counts. ``length`` waits for the device.
@@ -280,7 +280,7 @@ class StaticKVCache(KVCache):
         """How many tokens this layer holds."""
         return int(self.lengths[known_layer(self)])
 
-    def place(
+    def placement(
         self,
         query_len: int,
         lengths: Lengths | None = None,
@@ -288,11 +288,11 @@ class StaticKVCache(KVCache):
         is_causal: bool = False,
         window: int | None = None,
     ) -> Placement:
-        """Where the next tokens will stand, and what they may see."""
+        """Return the next tokens' positions, and which keys they may see."""
         refuse_lengths(lengths)
         queries = self._positions(query_len)  # (L,)
-        places = torch.arange(self.max_seq_len, device=queries.device)
-        keys = torch.where(places < queries[0] + query_len, places, -1)  # (S,)
+        positions = torch.arange(self.max_seq_len, device=queries.device)
+        keys = torch.where(positions < queries[0] + query_len, positions, -1)  # (S,)
         mask = visible_by_position(queries[None], keys[None], is_causal, window)
         return Placement(queries, self.max_seq_len, False, None, mask)
 
@@ -302,12 +302,12 @@ class StaticKVCache(KVCache):
         """Add L new tokens, (B, Hkv, L, D); return all that there is room for, as views."""
         check_new_tokens(self, key, value)
         refuse_lengths(lengths)
-        stands = self._positions(key.shape[-2])
+        positions = self._positions(key.shape[-2])
         if self.keys.device.type == "cpu" and not torch.compiler.is_compiling():
             check_room(self, self.length + key.shape[-2])
         keys, values = self.keys[self.layer], self.values[self.layer]  # (B, Hkv, S, D)
-        keys.index_copy_(2, stands, key.to(keys.dtype))
-        values.index_copy_(2, stands, value.to(values.dtype))
+        keys.index_copy_(2, positions, key.to(keys.dtype))
+        values.index_copy_(2, positions, value.to(values.dtype))
         self.lengths[self.layer] += key.shape[-2]
         return keys, values
 
@@ -317,7 +317,7 @@ class StaticKVCache(KVCache):
         self.lengths.clamp_(max=int(length))
 
     def to(self, *device_or_dtype: object, **options: object) -> "StaticKVCache":
-        """A copy on another device or of another dtype, as ``Tensor.to``."""
+        """Return a copy on another device or of another dtype, like ``Tensor.to``."""
         moved = super().to(*device_or_dtype, **options)
         moved.lengths = moved.lengths.to(moved.keys.device)
         return moved
@@ -330,7 +330,7 @@ class StaticKVCache(KVCache):
 def visible_by_position(
     queries: Tensor, keys: Tensor, is_causal: bool, window: int | None
 ) -> Tensor:
-    """Who may see whom by where they stand: (B, L), (B, S) -> (B, 1, L, S). -1 is padding."""
+    """Mask by positions: (B, L), (B, S) -> (B, 1, L, S). -1 is padding."""
     distance = keys[:, None, :] - queries[:, :, None]  # (B, L, S)
     visible = (keys >= 0)[:, None, :] & (queries >= 0)[:, :, None]
     if is_causal:

@@ -5,10 +5,10 @@
 
     output = flex_attention(query, key, value, mask_mod=same, is_causal=True)
 
-Which one when, fastest first, where it can say what you need:
+Which one when, fastest first, if it can express what you need:
 
 - ``fused_attention(is_causal=True)``, or with no mask: hand-written kernels, on any device.
-- ``fused_attention(mask, bias=...)``: any mask or bias, as a tensor that has to be made and read.
+- ``fused_attention(mask, bias=...)``: any mask or bias, as a tensor that has to be built and read.
 - ``flex_attention``: what depends on positions by a rule. On a GPU it is compiled into a kernel
   that skips blocks which are hidden. On a CPU it is for trying out: some queries at a time.
 - ``scaled_dot_product_attention``: anything, with every weight to look at.
@@ -54,7 +54,7 @@ def flex_attention(
         key j; ``score_mod(score, b, h, i, j)`` gives the score to use, after ``softcap``.
         ``is_causal`` and ``window`` align the ends. A row that sees nothing gives 0.
         ``sinks`` and ``return_lse``, which adds the log-sum-exp (B, H, L), as ``fused_attention``.
-        ``compiled``: None compiles on a GPU where Triton is there. On a CPU True needs a C++
+        ``compiled``: None compiles on a GPU if Triton is installed. On a CPU True needs a C++
         compiler, and a minute at the first call.
     Raises: NotImplementedError on a CPU for what PyTorch hasn't there: gradients, and a
         log-sum-exp, which sinks need, when compiled; otherwise as ``scaled_dot_product_attention``.
@@ -135,20 +135,20 @@ def _mask_mod(
     is_causal: bool,
     window: int | None,
 ) -> MaskMod | None:
-    """All conditions in one function for the queries from ``start`` on; None where there is none.
-    Query i stands at key offset + i."""
+    """Combine all conditions for the queries from ``start`` on; None without any.
+    Query i has the position of key offset + i."""
     if mask_mod is None and not is_causal and window is None:
         return None
 
     def visible(b: Tensor, h: Tensor, i: Tensor, j: Tensor) -> Tensor:
         i = i if start is None else i + start
         distance = j - (i + offset)
-        seen = distance == distance
+        allowed = distance == distance
         if is_causal:
-            seen = seen & (distance <= 0)
+            allowed = allowed & (distance <= 0)
         if window is not None:
-            seen = seen & (distance < window) & (-distance < window)
-        return seen if mask_mod is None else seen & mask_mod(b, h, i, j)
+            allowed = allowed & (distance < window) & (-distance < window)
+        return allowed if mask_mod is None else allowed & mask_mod(b, h, i, j)
 
     return visible
 

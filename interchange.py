@@ -107,7 +107,7 @@ def layer_like(config: object, index: int = 0) -> CausalMultiHeadAttention | Lat
 
     ``config``: of Hugging Face's transformers, or an object with its names: ``model_type`` one of
         "gpt2", "deepseek_v3" or ``LIKE_LLAMA``. Sizes, scale, soft cap, sinks, norms and rotary
-        angles are its own. Where its ``layer_types`` say "sliding_attention", call the layer with
+        angles are its own. If its ``layer_types`` say "sliding_attention", call the layer with
         ``window=config.sliding_window``.
     Raises: ValueError for another model_type, or a scaling that Rotary doesn't know.
     """
@@ -185,11 +185,11 @@ def load_llama(
 
     Names and order are those of Hugging Face's files, which ``LIKE_LLAMA`` share: ``prefix`` is
     as "model.layers.0.self_attn". A layer with ``qk_norm`` also reads ``q_norm`` and ``k_norm``,
-    one with ``sinks`` reads ``sinks``. Biases are copied where the layer has them; Qwen 2's output
+    one with ``sinks`` reads ``sinks``. Biases are copied if the layer has them; Qwen 2's output
     has none: that is 0 here. Phi-3's three projections are one, ``qkv_proj``.
-    ``model_type``: as the model's config says it. Models share names and compute something else:
+    ``model_type``: that of the model's config. Models share names and compute something else:
     Gemma 3's norms multiply by 1 + weight, which becomes the weight here. So with ``qk_norm`` it
-    must be given. ``layer_like(config)`` makes a layer that fits.
+    is required. ``layer_like(config)`` makes a layer that fits.
     Raises: ValueError for another model_type, a missing name, a shape that differs, or a layer
         whose options aren't the model's: a rotary that pairs neighbours, because these weights
         pair halves (``Rotary(head_dim, interleaved=False)``), or no scale for Gemma.
@@ -361,7 +361,7 @@ def _check_state(
 
 
 def _unprefixed(state: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:
-    """The names below a prefix, without it; all names where there is none below it."""
+    """Return the names below a prefix, without it; all names if none has it."""
     part = {n.removeprefix(prefix): t for n, t in state.items() if n.startswith(prefix)}
     return part or dict(state)
 

@@ -1,4 +1,4 @@
-"""Where a token stands: four ways to tell attention, which by itself sees a set.
+"""Four ways to give attention the positions of tokens; by itself it sees a set.
 
 Positions align at the ends of query and key, as masks do in attention.py: of S keys, L queries
 are the last ones. Sizes in shape comments are those of attention.py.
@@ -36,7 +36,7 @@ def sinusoidal_positions(
 class Rotary(nn.Module):
     """Turn each pair of numbers of a query or key by an angle that grows with its position.
 
-    A score then depends on the distance alone (but for rope_type "dynamic", whose angles depend
+    A score then depends only on the distance (except for rope_type "dynamic", whose angles depend
     on the length): ⟨R(m) q, R(n) k⟩ = ⟨q, R(n − m) k⟩
     (Su et al. 2021, eq. 16). It has no parameters.
 
@@ -48,7 +48,7 @@ class Rotary(nn.Module):
     ``rotary_dim``: only so many numbers of a head are turned, the first ones (partial rotary:
         Phi, GPT-NeoX). ``scaling``: for texts longer than those in training, a model's own
         ``rope_parameters`` (``rope_scaling``), see ``scaled_frequencies``; its ``rope_theta`` and
-        ``partial_rotary_factor``, where it has them, stand for ``base`` and ``rotary_dim``.
+        ``partial_rotary_factor``, if it has them, replace ``base`` and ``rotary_dim``.
     """
 
     def __init__(
@@ -119,10 +119,10 @@ class Rotary(nn.Module):
             shared = position_ids if position_ids.ndim == 1 else position_ids.unsqueeze(-2)
             return _waves(shared, wide, *self._kind)
         end = offset + heads.shape[-2]
-        if not _may_keep(heads):
-            stands = torch.arange(offset, end, device=heads.device)
-            return _waves(stands, wide, *self._kind)
-        cos, sin = _kept_waves(self._room(end), wide, heads.device, *self._kind)
+        if not _may_cache(heads):
+            positions = torch.arange(offset, end, device=heads.device)
+            return _waves(positions, wide, *self._kind)
+        cos, sin = _cached_waves(self._room(end), wide, heads.device, *self._kind)
         return cos[offset:end], sin[offset:end]
 
     def _room(self, end: int) -> int:
@@ -221,22 +221,22 @@ def _waves(
 
 
 @functools.lru_cache(maxsize=16)
-def _kept_waves(
+def _cached_waves(
     length: int, dtype: torch.dtype, device: torch.device, *kind: object
 ) -> tuple[Tensor, Tensor]:
-    """The waves of positions 0 ... length - 1, kept: made once, for all layers and steps."""
+    """Return the waves of positions 0 ... length - 1, computed once for all layers and steps."""
     with torch.inference_mode(False), torch.no_grad():
         return _waves(torch.arange(length, device=device), dtype, *kind)
 
 
-def _may_keep(heads: Tensor) -> bool:
-    """Whether what is made now can be used later: not within a trace or a function transform."""
+def _may_cache(heads: Tensor) -> bool:
+    """Return whether tensors made now can be used later: not in a trace or a function transform."""
     traced = type(heads) is not Tensor or torch.compiler.is_compiling()
     return not traced and torch._C._functorch.peek_interpreter_stack() is None
 
 
 def _angles(positions: Tensor, size: int, base: float) -> Tensor:
-    """position / base^(2i / size), (..., L) -> (..., L, ⌈size / 2⌉), in float64 where there is."""
+    """position / base^(2i / size), (..., L) -> (..., L, ⌈size / 2⌉), in float64 if there is."""
     dtype = torch.float32 if positions.device.type == "mps" else torch.float64
     steps = torch.arange(0, size, 2, dtype=dtype, device=positions.device)
     return positions.to(dtype)[..., None] * base ** (-steps / size)
@@ -255,11 +255,11 @@ def alibi_bias(
 
     bias(i, j) = −slope_h · |i − j|,  slope_h = 2^(−8h / H), h = 1 … H       (Press et al. 2022)
 
-    Where H isn't a power of two, the slopes are those of the power below, then every second one
+    If H isn't a power of two, the slopes are those of the power below, then every second one
     of the power above, as in the paper's code.
 
-    ``position_ids``: where the queries stand, if not at the end: the first one's, or (B, L), which
-    gives (B, H, L, S). With a RaggedKVCache it is ``cache.place(query_len).positions``.
+    ``position_ids``: the queries' positions, if not at the end: the first one's, or (B, L), which
+    gives (B, H, L, S). With a RaggedKVCache it is ``cache.placement(query_len).positions``.
     """
     check_counts(num_heads=num_heads)
     num_heads = int(num_heads)  # NumPy's integers have no bit_length

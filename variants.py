@@ -67,11 +67,11 @@ class AdditiveAttention(nn.Module):
 
 
 class LinearAttention(MultiHeadAttention):
-    """Multi-head attention with a kernel in place of softmax: time linear in length.
+    """Multi-head attention with a kernel instead of softmax: time linear in length.
 
     Oᵢ = φ(qᵢ)ᵀ Σⱼ φ(kⱼ) vⱼᵀ / φ(qᵢ)ᵀ Σⱼ φ(kⱼ),  φ = elu + 1        (Katharopoulos et al. 2020)
 
-    The two sums are the state. A decoder hands it on in place of a cache, and it never grows.
+    The two sums are the state. A decoder hands it on instead of a cache, and it never grows.
     """
 
     def __init__(self, embed_dim: int, num_heads: int, *, bias: bool = True) -> None:
@@ -147,14 +147,14 @@ def _running(
 
 
 def _scaled(products: Tensor, is_causal: bool) -> Tensor:
-    """Rows that sum to 1, or to 0 where every key is hidden."""
+    """Scale rows to sum to 1, or to 0 if every key is hidden."""
     products = products.tril() if is_causal else products
     total = products.sum(-1, keepdim=True)
     return products / total.masked_fill(total == 0, 1.0)
 
 
 class ContextKV(NamedTuple):
-    """What a layer made of a context once, for every step of a decoder."""
+    """A layer's keys and values of a context, computed once for all steps of a decoder."""
 
     key: Tensor  # (B, Hkv, S, D)
     value: Tensor  # (B, Hkv, S, D)
@@ -171,8 +171,8 @@ class ContextKV(NamedTuple):
 class CrossAttention(MultiHeadAttention):
     """Multi-head attention to a context that may have other widths, and is projected once.
 
-    ``kdim`` and ``vdim`` are PyTorch's: the widths that keys and values are made from, embed_dim
-    unless given. The projections are three, ``q_proj``, ``k_proj`` and ``v_proj``.
+    ``kdim`` and ``vdim`` are PyTorch's: the widths that keys and values are projected from, by
+    default embed_dim. The projections are three, ``q_proj``, ``k_proj`` and ``v_proj``.
     """
 
     def __init__(
@@ -206,7 +206,7 @@ class CrossAttention(MultiHeadAttention):
     def project_context(self, context: Tensor, value: Tensor | None = None) -> ContextKV:
         """Keys and values of a context, to hand to ``forward`` again and again.
 
-        Shapes: context (..., S, kdim); value (..., S, vdim) where values are made from others.
+        Shapes: context (..., S, kdim); value (..., S, vdim) if values come from other vectors.
         """
         source = context if value is None else value
         check_width("context", context, "kdim", self.kdim)
@@ -231,7 +231,7 @@ class CrossAttention(MultiHeadAttention):
         is_causal: bool = False,
         window: int | None = None,
     ) -> Tensor | tuple[Tensor, Tensor]:
-        """As ``MultiHeadAttention.forward``; ``context`` is a tensor, or what was made of it."""
+        """As ``MultiHeadAttention.forward``; ``context`` is a tensor, or its ContextKV."""
         options = {"context": context, "bias": bias, "is_causal": is_causal, "window": window}
         return super().forward(x, mask, return_attention, **options)
 
@@ -256,15 +256,15 @@ class LatentAttention(nn.Module):
     (DeepSeek-V2, 2024, §2.1: multi-head latent attention).
 
     A score is q · c K = (q Kᵀ) · c. So the latents serve as they are, as key and value of a single
-    head that all query heads share, and a head's values are mixed before they are made: (w c) V.
+    head that all query heads share, and the mix of latents is turned into values: (w c) V.
 
     ``rotary`` (positions.py) turns queries and r; its head_dim is their size, R. The cache is
     ``KVCache(B, 1, max_seq_len, latent_dim, value_dim=R)``: latent_dim + R numbers a token and
-    layer, where a multi-head layer has 2 · num_heads · head_dim.
+    layer, and a multi-head layer 2 · num_heads · head_dim.
 
-    ``value_dim``: of a head's values, head_dim unless given. ``query_latent_dim``: queries come
+    ``value_dim``: of a head's values, by default head_dim. ``query_latent_dim``: queries come
         from a short vector, too. ``norm_eps``: both latents are normed to a root mean square of 1,
-        times a weight. ``scale``: 1/√(head_dim + R) unless given. DeepSeek-V3 has them all
+        times a weight. ``scale``: by default 1/√(head_dim + R). DeepSeek-V3 has them all
         (interchange.py loads it).
     """
 
@@ -336,13 +336,13 @@ class LatentAttention(nn.Module):
             raise ValueError(f"x must be (B, L, {self.embed_dim}), got {tuple(x.shape)}")
         if lengths is not None and cache is None:
             raise ValueError("lengths need a cache; without it, mask=create_padding_mask(lengths)")
-        place = Placement(0, x.shape[-2], is_causal, None)
+        placement = Placement(0, x.shape[-2], is_causal, None)
         if cache is not None:
-            place = cache.place(x.shape[-2], lengths, is_causal=is_causal)
-        scores = (x.shape[0], self.num_heads, x.shape[1], place.key_len)
+            placement = cache.placement(x.shape[-2], lengths, is_causal=is_causal)
+        scores = (x.shape[0], self.num_heads, x.shape[1], placement.key_len)
         check_scores_like("mask", mask, x, scores)
-        if place.mask is not None:
-            mask = place.mask if mask is None else mask & place.mask
+        if placement.mask is not None:
+            mask = placement.mask if mask is None else mask & placement.mask
         source = x if self.query_down is None else self.query_down(x)
         source = source if self.query_norm is None else self.query_norm(source)
         query = self.q_proj(source).unflatten(-1, (self.num_heads, -1)).transpose(1, 2)
@@ -350,8 +350,8 @@ class LatentAttention(nn.Module):
         latent = self.latent_proj(x).unsqueeze(1)  # (B, 1, L, latent_dim + R), one head for all
         latent, shared = latent.split([self.latent_dim, self.rotary.head_dim], dim=-1)
         latent = latent if self.latent_norm is None else self.latent_norm(latent)
-        turned = rotate(self.rotary, turned, place.positions)
-        shared = rotate(self.rotary, shared, place.positions)
+        turned = rotate(self.rotary, turned, placement.positions)
+        shared = rotate(self.rotary, shared, placement.positions)
         if cache is not None:
             latent, shared = cache.append(latent, shared, lengths)
 
@@ -362,8 +362,8 @@ class LatentAttention(nn.Module):
             key,
             latent,
             mask,
-            is_causal=place.is_causal,
-            window=place.window,
+            is_causal=placement.is_causal,
+            window=placement.window,
             scale=self.scale,
             dropout_p=self.dropout if self.training else 0.0,
         )  # (B, H, L, latent_dim)
@@ -376,8 +376,8 @@ class GatedAttention(MultiHeadAttention):
 
     Y = (σ(x W_G) ⊙ Concat(head₁, …, head_H)) W_O        (Qiu et al. 2025, "SDPA output gate")
 
-    Without ``sinks`` softmax hands on a whole mix wherever a key is seen, even if none fits. A gate
-    near 0 hands on nothing. Weights that are returned are those before the gate.
+    Without ``sinks`` softmax hands on a whole mix as soon as it sees a key, even if none fits. A
+    gate near 0 hands on nothing. Weights that are returned are those before the gate.
     """
 
     def __init__(
@@ -416,7 +416,7 @@ class GatedDeltaNet(nn.Module):
     ``gated=False`` fades nothing (DeltaNet, Schlag et al. 2021; Yang et al. 2024).
     ``delta=False`` adds and corrects nothing: with the gate as Mamba-2's (Dao and Gu 2024), without
         it linear attention without a denominator.
-    ``head_dim``: of queries and keys, ``value_dim``: of values; embed_dim / num_heads unless given.
+    ``head_dim``: of queries and keys, ``value_dim``: of values; by default embed_dim / num_heads.
     """
 
     def __init__(
@@ -494,27 +494,27 @@ class GatedDeltaNet(nn.Module):
         empty = self.new_state(x)
         if state is None:
             return empty
-        for name, given, wanted in zip(DeltaState._fields, state, empty, strict=True):
-            check_tensor(name, given)
-            if given.shape != wanted.shape:
-                shapes = f"{tuple(wanted.shape)}, got {tuple(given.shape)}"
+        for name, part, wanted in zip(DeltaState._fields, state, empty, strict=True):
+            check_tensor(name, part)
+            if part.shape != wanted.shape:
+                shapes = f"{tuple(wanted.shape)}, got {tuple(part.shape)}"
                 raise ValueError(f"state.{name} must be {shapes}")
-            check_alike("x", wanted, f"state.{name}", given)
+            check_alike("x", wanted, f"state.{name}", part)
         return state
 
     def _project(self, x: Tensor, recent: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """Query and key (B, H, L, D), value (B, H, L, Dv), and what the next call needs."""
-        seen = torch.cat([recent.mT, self.qkv_proj(x)], 1)  # (B, conv_size - 1 + L, channels)
+        inputs = torch.cat([recent.mT, self.qkv_proj(x)], 1)  # (B, conv_size - 1 + L, channels)
         # Sums of products: a depthwise convolution is slow on a CPU.
         mixed = sum(
-            seen[:, i : i + x.shape[1]] * self.conv_weight[:, i]
+            inputs[:, i : i + x.shape[1]] * self.conv_weight[:, i]
             for i in range(self.conv_weight.shape[1])
         )
         mixed = F.silu(mixed).unflatten(-1, (self.num_heads, -1)).transpose(1, 2)
         wide = torch.promote_types(x.dtype, torch.float32)
         sizes = [self.head_dim, self.head_dim, self.value_dim]
         query, key, value = mixed.to(wide).split(sizes, -1)
-        return _unit(query), _unit(key), value, seen[:, seen.shape[1] - recent.shape[-1] :].mT
+        return _unit(query), _unit(key), value, inputs[:, inputs.shape[1] - recent.shape[-1] :].mT
 
     def _gates(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """log αₜ and βₜ, (B, H, L) each."""
@@ -546,7 +546,7 @@ def gated_delta_rule(
     Sₜ = αₜ (I − βₜ kₜ kₜᵀ) Sₜ₋₁ + βₜ kₜ vₜᵀ,  oₜ = Sₜᵀ qₜ        (Yang et al. 2025)
 
     Shapes: query and key (..., L, D), value (..., L, Dv), log_decay = log α and beta (..., L),
-        state S₀ (..., D, Dv), zeros unless given. Returns: output (..., L, Dv), and S after the
+        state S₀ (..., D, Dv), by default zeros. Returns: output (..., L, Dv), and S after the
         last token. ``delta=False`` leaves out the product with kₜ kₜᵀ: it adds.
 
     ``chunk_size=None`` goes token by token, as the formula says. With chunks the work within one is
@@ -642,8 +642,8 @@ def _fades(log_decay: Tensor, like: Tensor) -> tuple[Tensor, Tensor, Tensor]:
 def _check_delta_rule(
     query: Tensor, key: Tensor, value: Tensor, log_decay: Tensor, beta: Tensor
 ) -> None:
-    given = {"query": query, "key": key, "value": value, "log_decay": log_decay, "beta": beta}
-    for name, tensor in given.items():
+    tensors = {"query": query, "key": key, "value": value, "log_decay": log_decay, "beta": beta}
+    for name, tensor in tensors.items():
         check_tensor(name, tensor)
         check_alike("key", key, name, tensor)
     if key.ndim < 2 or key.shape[-2] == 0:
@@ -651,8 +651,8 @@ def _check_delta_rule(
     wanted = {"query": key.shape, "value": (*key.shape[:-1], *value.shape[-1:])}
     wanted |= {"log_decay": key.shape[:-1], "beta": key.shape[:-1]}
     for name, shape in wanted.items():
-        if given[name].shape != tuple(shape):
-            shapes = f"{(*given[name].shape,)} doesn't fit key {(*key.shape,)}"
+        if tensors[name].shape != tuple(shape):
+            shapes = f"{(*tensors[name].shape,)} doesn't fit key {(*key.shape,)}"
             raise ValueError(f"{name} {shapes}: it must be {tuple(shape)}")
 
 
@@ -666,8 +666,8 @@ def merge_attention(outputs: Sequence[Tensor], lses: Sequence[Tensor]) -> tuple[
         gives with ``return_lse=True``. Returns output and log-sum-exp over all keys.
 
     Each part counts by its share of the sum of exp(score): a ring of devices, a prefix that many
-    texts share, or tiles (FlashAttention, Dao et al. 2022) need no more. A sink belongs to one
-    part alone.
+    texts share, or tiles (FlashAttention, Dao et al. 2022) need no more. A sink belongs to only
+    one part.
     """
     lse = torch.stack(list(lses))  # (parts, ..., L)
     highest = lse.detach().amax(0)
@@ -704,7 +704,7 @@ def create_block_sparse_mask(
 ) -> Tensor:
     """Let whole blocks of queries see whole blocks of keys.  (..., L, S), bool.
 
-    ``blocks`` (..., ⌈L / block_size⌉, ⌈S / block_size⌉), bool: True where the block of queries
+    ``blocks`` (..., ⌈L / block_size⌉, ⌈S / block_size⌉), bool: True if the block of queries
     sees the block of keys, counted from the first. The last blocks may be cut short. With a
     dimension for heads before, each head has its own blocks.
     """

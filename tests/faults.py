@@ -132,8 +132,8 @@ FAULTS = r"""
 - self.lengths[:] = [min(held, int(length)) for held in self.lengths]
 + self.lengths[0] = min(self.lengths[0], int(length))
 # rotary restarts at each step: caching::test_cached_decoding_equals_one_pass
-- stands = place.positions if position_ids is None else position_ids
-+ stands = 0 if position_ids is None else position_ids
+- positions = placement.positions if position_ids is None else position_ids
++ positions = 0 if position_ids is None else position_ids
 # float masks taken: errors::test_attention
 - if name == "mask" and tensor.dtype != torch.bool:
 + if tensor.dtype is None:
@@ -190,8 +190,8 @@ FAULTS = r"""
 + held.copy_(held)
 [caching.py]
 # padding stored: caching::test_padding_is_a_query_that_sees_nothing_and_a_mask_still_hides
-- (places >= start) & (places < end), places, -1)
-+ (places >= start), places, -1)
+- (positions >= start) & (positions < end), positions, -1)
++ (positions >= start), positions, -1)
 # left padding taken for right: caching::test_each_sequence_of_a_padded_batch_is_attended_alone
 - if self.padding_side == "left":
 + if self.padding_side == "neither":
@@ -202,17 +202,17 @@ FAULTS = r"""
 - recent.copy_(joined[:, :, -self.window :])
 + recent.copy_(joined[:, :, : self.window])
 # beams begin with lengths of others: caching::test_one_text_goes_on_as_several_beams
-- made.lengths = [[held[b] for b in order] for held in self.lengths]
-+ made.lengths = [[held[0] for b in order] for held in self.lengths]
+- beams.lengths = [[held[b] for b in order] for held in self.lengths]
++ beams.lengths = [[held[0] for b in order] for held in self.lengths]
 # sinks forgotten with the rest: caching::test_a_window_with_sinks_attends_as_its_mask_says
 - sinks = keys < self.sinks
 + sinks = keys < 0
 # sinks seen before they stand there: caching::test_a_window_with_sinks_attends_as_its_mask_says
-- sinks = sinks & (keys <= places[seen:, None])
+- sinks = sinks & (keys <= positions[count:, None])
 + sinks = sinks
 # a static cache shows its empty end: caching::test_a_static_cache_is_the_growing_one
-- torch.where(places < queries[0] + query_len, places, -1)
-+ places
+- torch.where(positions < queries[0] + query_len, positions, -1)
++ positions
 # a static cache counts what it gets twice: caching::test_one_static_graph_serves_a_whole_generation
 - self.lengths[self.layer] += key.shape[-2]
 + self.lengths[self.layer] += 2 * key.shape[-2]
@@ -265,7 +265,7 @@ FAULTS = r"""
 - with without_autocast(x.device.type):  # it would narrow the sums
 + if True:
 # latents' keys without their positions: variants::test_latent_attention_by_hand
-- shared = rotate(self.rotary, shared, place.positions)
+- shared = rotate(self.rotary, shared, placement.positions)
 + shared = shared
 # latents left as they are: variants::test_latent_attention_by_hand
 - latent if self.latent_norm is None else self.latent_norm(latent)

@@ -315,10 +315,10 @@ def test_a_relative_bias_says_where_the_sequences_of_a_ragged_cache_stand():
     texts, cache = [torch.randn(n + 1, 16) for n in (3, 5)], RaggedKVCache(2, 2, 9, 4)
     starts = padded([text[:-1] for text in texts], "right")
     for x, lengths in ((starts, [3, 5]), (torch.stack([text[-1:] for text in texts]), None)):
-        place, size = cache.place(x.shape[1], lengths), x.shape[1]
+        placement, size = cache.placement(x.shape[1], lengths), x.shape[1]
         with pytest.raises(ValueError, match="bias"):  # one for all sequences, with aligned ends
-            layer(x, cache=cache, lengths=lengths, bias=relative(size, place.key_len))
-        bias = relative(size, place.key_len, position_ids=place.positions)
+            layer(x, cache=cache, lengths=lengths, bias=relative(size, placement.key_len))
+        bias = relative(size, placement.key_len, position_ids=placement.positions)
         last = layer(x, cache=cache, lengths=lengths, bias=bias)
     for got, text in zip(last, texts, strict=True):
         alone = layer(text[None], bias=relative(len(text)))[0, -1]
@@ -415,7 +415,7 @@ def test_a_static_cache_is_the_growing_one(device, seed):
 def test_a_bias_with_aligned_ends_is_refused_where_the_ends_are_not(make):
     layer, cache = layer_of(), make(1, 2, 6, 4, **({"sinks": 2} if make is WindowKVCache else {}))
     layer(torch.randn(1, 5, 16), cache=cache)
-    keys = cache.place(4, is_causal=True).key_len
+    keys = cache.placement(4, is_causal=True).key_len
     bias, x = torch.zeros(4, 1, keys), torch.randn(1, 4 if make is WindowKVCache else 1, 16)
     says = f"bias (4, 1, {keys}); (B, H, L, S)"
     assert_refused(lambda: layer(x, cache=cache, bias=bias), ValueError, says)
