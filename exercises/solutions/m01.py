@@ -87,9 +87,9 @@ def by_powers(edges, start, end):
 def by_nudging(n, kept, times):
     """Raise one word by 1, and measure the change in the last state and the last mix."""
     recurrent, attention = [], []
-    for place in range(n):
+    for position in range(n):
         x = np.zeros(n)
-        x[n - 1 - place] = 1
+        x[n - 1 - position] = 1
         state = 0.0
         for word in x:
             state = kept * state + word
@@ -112,7 +112,7 @@ def both_ways(edges, start, end):
 
 
 def first_way(edges, start, end, seen=()):
-    """Go on from the first edge as far as it leads, and take the next only where it led nowhere."""
+    """Go on from the first edge as far as it leads; take the next only if it led nowhere."""
     if start == end:
         return 0
     seen = {*seen, start}
@@ -135,7 +135,7 @@ def never_again(edges, start, end, seen=None):
 
 
 def by_a_stack(edges, start, end):
-    """Search with a stack in place of the queue: a node keeps the steps of the first way to it."""
+    """Search with a stack instead of the queue: a node keeps the steps of the first way to it."""
     stack, steps = [start], {start: 0}
     while stack:
         here = stack.pop()

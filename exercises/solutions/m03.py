@@ -51,7 +51,7 @@ def pair_by_pair(Q, K, w):
 def matrices(rng, size):
     """Make queries, keys and values.
 
-    The last query has scores of thousands in size 8, and of minus thousands alone in size 7.
+    The last query has scores of thousands in size 8, and only of minus thousands in size 7.
     """
     L, S, d_k, d_v = size, size + 1, 1 + 5 * size % 7, size + 2
     Q, K, V = (rng.normal(size=shape) for shape in ((L, d_k), (S, d_k), (S, d_v)))
@@ -74,7 +74,7 @@ def printed_examples(rng, size):
     """Make the lesson's example, then others, and let none be nearly right.
 
     Sizes 2, 7 and 8 have two wrong weights, each another two; 3, 5 and 6 one wrong number in the
-    scaled row, each in another place, and 6 wrong weights too; 4 has no mistake, and a scaled row
+    scaled row, each at another index, and 6 wrong weights too; 4 has no mistake, and a scaled row
     that needed no rounding. In sizes 2 and 5 they are wrong by 0.02, so that a tolerance of 0.03
     isn't enough. The scaled number is too low in size 3 and too high in 5. What is rounded differs
     by nearly 0.005 in the weights of 4 and the scaled row of 7.
@@ -89,8 +89,8 @@ def printed_examples(rng, size):
         scores = rng.permutation([-0.8, 0.3, 1.2]) + rng.normal(scale=0.1, size=3)
         scores = ((scores.round(2) if size == 4 else scores) * np.sqrt(d_k)).round(2)
         scaled = (scores / np.sqrt(d_k)).round(2)
-        place, by = {3: (0, -0.2), 5: (2, 0.02), 6: (1, 0.2)}.get(size, (0, 0))
-        scaled[place] += by
+        index, by = {3: (0, -0.2), 5: (2, 0.02), 6: (1, 0.2)}.get(size, (0, 0))
+        scaled[index] += by
         weights = softmax(scaled)
         rows = {4: (weights, 0.0042), 7: (scores / 8, 0.0035)}
         row, least = rows.get(size, (weights, 0))

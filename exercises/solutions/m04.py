@@ -68,7 +68,7 @@ def spreads(rng, size):
 
 
 def extreme_scores(rng, size):
-    """Make rows, one far above the others; the last has one large score, at any place.
+    """Make rows, one far above the others; the last has one large score, at any position.
 
     From size 3 on, one far below too, and two that go from one extreme to the other: the first
     score and the last, the mean, the median and the smallest are all far from their maximum.
@@ -94,7 +94,7 @@ def rows_of_weights(rng, size):
 
 
 def weights_and_gradients(rng, size):
-    """Make rows, one with a weight of 0; the last are so long that an S × S table is seen."""
+    """Make rows, one with a weight of 0; the last are so long that an S × S table shows."""
     L, S = (size + 1, size + 2) if size < 8 else (2, 200)
     weights = rng.dirichlet(np.ones(S), size=L)
     weights[0] = np.roll(np.linspace(0, 2 / S, S), size)  # one of them is 0

@@ -60,7 +60,7 @@ def batches(rng, size):
 def masked_scores(rng, size):
     """Make scores and a mask whose last row is empty, except at size 1.
 
-    From size 3 on one row shows very low scores alone, and another hides very high ones: no
+    From size 3 on one row shows only very low scores, and another hides very high ones: no
     number but -inf is below all scores. They are powers of 2, which float32 has too. From size 4
     on one row shows 2,000 and 4,000, so that taking away less than the largest overflows.
     """

@@ -12,12 +12,12 @@ def previous_score(weights):
 
 
 def induction_score(weights, tokens):
-    found = []
+    looks = []
     for i in range(len(tokens)):
         before = np.flatnonzero(tokens[:i] == tokens[i])
         if len(before):
-            found.append(weights[i, before[-1] + 1])
-    return np.mean(found) if found else 0.0
+            looks.append(weights[i, before[-1] + 1])
+    return np.mean(looks) if looks else 0.0
 
 
 def make_induction_fail(tokens):
@@ -109,12 +109,12 @@ def matrices(rng, size):
 
 
 def first_occurrence(weights, tokens, shift=1, which=0):
-    found = []
+    looks = []
     for i in range(len(tokens)):
         before = np.flatnonzero(tokens[:i] == tokens[i])
         if len(before):
-            found.append(weights[i, before[which] + shift])
-    return np.mean(found) if found else 0.0
+            looks.append(weights[i, before[which] + shift])
+    return np.mean(looks) if looks else 0.0
 
 
 def over_all_queries(weights, tokens):

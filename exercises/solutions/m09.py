@@ -39,9 +39,9 @@ def patching(x, other, query, readout):
 def other_weights(weights, adds):
     low, high = 1 + adds[1:].argmin(), 1 + adds[1:].argmax()
     share = (weights @ adds - adds[low]) / (adds[high] - adds[low])
-    found = np.zeros(len(weights))
-    found[low], found[high] = 1 - share, share
-    return found
+    other = np.zeros(len(weights))
+    other[low], other[high] = 1 - share, share
+    return other
 
 
 # ---- The same another way ------------------------------------------------------------------
@@ -68,15 +68,15 @@ def attended(x, query, readout, mask=None):
 
 def erasure_by_a_mask(x, query, readout):
     whole = attended(x, query, readout)
-    places = np.arange(len(x))
-    return np.array([whole - attended(x, query, readout, places != j) for j in places])
+    positions = np.arange(len(x))
+    return np.array([whole - attended(x, query, readout, positions != j) for j in positions])
 
 
 def patching_by_attention_py(x, other, query, readout):
     mine, theirs = attended(x, query, readout), attended(other, query, readout)
-    places = np.arange(len(x))[:, None]
-    mixed = (attended(np.where(places == j, other, x), query, readout) for j in range(len(x)))
-    return np.array([(found - mine) / (theirs - mine) for found in mixed])
+    positions = np.arange(len(x))[:, None]
+    answers = (attended(np.where(positions == j, other, x), query, readout) for j in range(len(x)))
+    return np.array([(answer - mine) / (theirs - mine) for answer in answers])
 
 
 # ---- Inputs ----------------------------------------------------------------------------------
@@ -117,13 +117,13 @@ def two_texts(rng, size):
     """
     while True:
         x, query, readout = a_text(rng, size)
-        places = rng.choice(len(x), size=min(3, size), replace=False)
+        positions = rng.choice(len(x), size=min(3, size), replace=False)
         if size in (5, 7):
             best = (x @ query).max() + 1
-            for place, score in ((places[0], best), (places[1], 0.998 * best)):
-                x[place] += query / (query @ query) * (score - x[place] @ query)
+            for position, score in ((positions[0], best), (positions[1], 0.998 * best)):
+                x[position] += query / (query @ query) * (score - x[position] @ query)
         other = x.copy()
-        other[places] = rng.normal(size=(len(places), 3))
+        other[positions] = rng.normal(size=(len(positions), 3))
         if size in (5, 7):
             query *= 1000 / (x @ query).max()
         if abs(answer_of(other, query, readout) - answer_of(x, query, readout)) > 0.5:
@@ -174,11 +174,11 @@ def without_its_vector(x, query, readout):
 
 def patched_one_after_another(x, other, query, readout):
     mine, theirs = answer_of(x, query, readout), answer_of(other, query, readout)
-    mixed, found = x.copy(), []
+    mixed, shares = x.copy(), []
     for j in range(len(x)):
         mixed[j] = other[j]
-        found.append((answer_of(mixed, query, readout) - mine) / (theirs - mine))
-    return np.array(found)
+        shares.append((answer_of(mixed, query, readout) - mine) / (theirs - mine))
+    return np.array(shares)
 
 
 def moved(x, other, query, readout):
@@ -194,34 +194,34 @@ def overflowing(x, query, readout):
 
 def without_the_largest(x, query, readout):
     with np.errstate(all="ignore"):
-        rest = [overflowing(np.delete(x, j, axis=0), query, readout) for j in range(len(x))]
-        return np.array([overflowing(x, query, readout) - found for found in rest])
+        answers = [overflowing(np.delete(x, j, axis=0), query, readout) for j in range(len(x))]
+        return np.array([overflowing(x, query, readout) - answer for answer in answers])
 
 
 def patched_without_the_largest(x, other, query, readout):
     with np.errstate(all="ignore"):
         mine, theirs = overflowing(x, query, readout), overflowing(other, query, readout)
-        places = np.arange(len(x))[:, None]
-        mixed = (np.where(places == j, other, x) for j in range(len(x)))
+        positions = np.arange(len(x))[:, None]
+        mixed = (np.where(positions == j, other, x) for j in range(len(x)))
         moves = [overflowing(text, query, readout) - mine for text in mixed]
         return np.array(moves) / (theirs - mine)
 
 
 def every_such_word(x, query, readout):
-    gone = [(x != word).any(axis=1) for word in x]
+    others = [(x != word).any(axis=1) for word in x]
     return np.array(
-        [answer_of(x, query, readout) - answer_of(x[kept], query, readout) for kept in gone]
+        [answer_of(x, query, readout) - answer_of(x[other], query, readout) for other in others]
     )
 
 
 def scored_low(x, query, readout, low=-30.0):
-    found = []
+    falls = []
     for j in range(len(x)):
         scores = x @ query
         scores[j] = low
         e = np.exp(scores - scores.max())
-        found.append(answer_of(x, query, readout) - e / e.sum() @ x @ readout)
-    return np.array(found)
+        falls.append(answer_of(x, query, readout) - e / e.sum() @ x @ readout)
+    return np.array(falls)
 
 
 def contributions(x, query, readout):

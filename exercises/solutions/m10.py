@@ -6,9 +6,9 @@ from course.exercises import Task
 
 
 def layer_flops(seq_len, embed_dim, num_heads, num_kv_heads, head_dim):
-    made = (num_heads + 2 * num_kv_heads) * head_dim  # q, k, v
+    projected = (num_heads + 2 * num_kv_heads) * head_dim  # q, k, v
     mixed = num_heads * head_dim
-    projections = 2 * seq_len * embed_dim * (made + mixed)
+    projections = 2 * seq_len * embed_dim * (projected + mixed)
     pairs = 2 * 2 * num_heads * seq_len * seq_len * head_dim
     return projections, pairs
 
@@ -66,7 +66,7 @@ HAND_OVER = 1e-5  # seconds until a call is handed over
 
 @dataclass
 class Device:
-    """A made-up processor that works on its own; what it does is known, so a benchmark can be."""
+    """A simulated processor with known times, to check a benchmark against."""
 
     first_call: float
     seconds: list[float]

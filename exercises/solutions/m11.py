@@ -7,19 +7,19 @@ from course.exercises import Task
 
 def online_softmax(scores, values, mask, size):
     top, total, mix = -np.inf, 0.0, np.zeros(values.shape[1])
-    kept = []
+    states = []
     for start in range(0, len(scores), size):
         piece = slice(start, start + size)
-        seen = mask[piece]
-        s, v = scores[piece][seen], values[piece][seen]
+        visible = mask[piece]
+        s, v = scores[piece][visible], values[piece][visible]
         if len(s):
             new = max(top, s.max())
             rate = np.exp(top - new)
             total = rate * total + np.exp(s - new).sum()
             mix = rate * mix + np.exp(s - new) @ v
             top = new
-        kept.append([top, total])
-    return np.array(kept), mix / total
+        states.append([top, total])
+    return np.array(states), mix / total
 
 
 def merge(output_a, lse_a, output_b, lse_b):
@@ -40,9 +40,9 @@ def prefix_by_prefix(scores, values, mask, size):
     import torch
 
     ends = [min(end, len(scores)) for end in range(size, len(scores) + size, size)]
-    seen = [scores[:end][mask[:end]] for end in ends]
-    tops = [s.max(initial=-np.inf) for s in seen]
-    sums = [np.exp(s - top).sum() for s, top in zip(seen, tops, strict=True)]
+    prefixes = [scores[:end][mask[:end]] for end in ends]
+    tops = [s.max(initial=-np.inf) for s in prefixes]
+    sums = [np.exp(s - top).sum() for s, top in zip(prefixes, tops, strict=True)]
     weights = torch.from_numpy(np.where(mask, scores, -np.inf)).softmax(-1).numpy()
     return np.stack([tops, sums], axis=1), weights @ values
 
@@ -117,7 +117,7 @@ def shapes(rng, size):
 def running(
     scores, values, mask, size, *, rate_of_sum=True, rate_of_mix=True, up=False, divide=True
 ):
-    top, total, mix, kept = -np.inf, 0.0, np.zeros(values.shape[1]), []
+    top, total, mix, states = -np.inf, 0.0, np.zeros(values.shape[1]), []
     for start in range(0, len(scores), size):
         piece = slice(start, start + size)
         s, v = scores[piece][mask[piece]], values[piece][mask[piece]]
@@ -127,13 +127,13 @@ def running(
             total = (rate if rate_of_sum else 1) * total + np.exp(s - new).sum()
             mix = (rate if rate_of_mix else 1) * mix + np.exp(s - new) @ v
             top = new
-        kept.append([top, total])
-    return np.array(kept), mix / total if divide else mix
+        states.append([top, total])
+    return np.array(states), mix / total if divide else mix
 
 
 def unguarded(scores, values, mask, size):
-    """Hide by -inf, and subtract -inf from it where nothing has been seen."""
-    top, total, mix, kept = -np.inf, 0.0, np.zeros(values.shape[1]), []
+    """Hide by -inf, and subtract -inf from it before the first visible score."""
+    top, total, mix, states = -np.inf, 0.0, np.zeros(values.shape[1]), []
     for start in range(0, len(scores), size):
         piece = slice(start, start + size)
         s = np.where(mask[piece], scores[piece], -np.inf)
@@ -141,13 +141,13 @@ def unguarded(scores, values, mask, size):
         total = np.exp(top - new) * total + np.exp(s - new).sum()
         mix = np.exp(top - new) * mix + np.exp(s - new) @ values[piece]
         top = new
-        kept.append([top, total])
-    return np.array(kept), mix / total
+        states.append([top, total])
+    return np.array(states), mix / total
 
 
 def largest_of_all(scores, values, mask, size):
     """Leave hidden scores out of the sums, but not out of the largest."""
-    top, total, mix, kept = -np.inf, 0.0, np.zeros(values.shape[1]), []
+    top, total, mix, states = -np.inf, 0.0, np.zeros(values.shape[1]), []
     for start in range(0, len(scores), size):
         piece = slice(start, start + size)
         new = max(top, scores[piece].max())
@@ -155,16 +155,16 @@ def largest_of_all(scores, values, mask, size):
         total = np.exp(top - new) * total + parts.sum()
         mix = np.exp(top - new) * mix + parts @ values[piece]
         top = new
-        kept.append([top, total])
-    return np.array(kept), mix / total
+        states.append([top, total])
+    return np.array(states), mix / total
 
 
 def own_largest(scores, values, mask, size):
     starts = range(0, len(scores), size)
     pieces = [scores[start : start + size][mask[start : start + size]] for start in starts]
     tops = [s.max(initial=-np.inf) for s in pieces]
-    kept = [[top, np.exp(s - top).sum()] for s, top in zip(pieces, tops, strict=True)]
-    return np.array(kept), running(scores, values, mask, size)[1]
+    states = [[top, np.exp(s - top).sum()] for s, top in zip(pieces, tops, strict=True)]
+    return np.array(states), running(scores, values, mask, size)[1]
 
 
 TASKS = [

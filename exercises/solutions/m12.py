@@ -30,8 +30,8 @@ def grouped_query(q, k, v):
 def local_mask(query_len, key_len, window, first):
     queries = np.arange(key_len - query_len, key_len)[:, None]
     keys = np.arange(key_len)
-    seen = (queries - keys < window) | (keys < first)
-    return seen & (keys <= queries)
+    visible = (queries - keys < window) | (keys < first)
+    return visible & (keys <= queries)
 
 
 def write_story(model, tokens, count):
@@ -108,7 +108,7 @@ def by_full_runs(model, tokens, count):
 def steps(rng, size):
     """Four different sizes, so that none passes for another.
 
-    Scores of ±1,000 stand where a softmax that subtracts one certain score would miss the largest:
+    Scores of ±1,000 catch a softmax that subtracts one certain score instead of the largest:
     in size 3 the first is −1,000 and the new word's 1,000; in size 5 the first is −1,000 and one in
     the middle 1,000; in size 7 all are below −800, the new word's too.
     """
@@ -153,7 +153,7 @@ def groups(rng, size):
 def windows(rng, size):
     """Even sizes have as many queries as keys, and first words that some query comes before.
 
-    In size 6 the window alone doesn't let the first words see one another.
+    In size 6 only ``first`` lets the first words see one another.
     """
     key_len, is_even = 2 * size + 2, size % 2 == 0
     query_len = key_len if is_even else int(rng.integers(1, key_len))
@@ -187,7 +187,7 @@ def storyteller():
 def texts(rng, size):
     """Small random models, with a bias and uneven norms, and at last the storyteller.
 
-    In size 7 the text is long, so that a decoder that forgets its beginning is found out.
+    In size 7 the text is long, so that a decoder that forgets its beginning fails.
     """
     from models.transformer import Config, Transformer
 

@@ -25,13 +25,13 @@ def beta_for(table, key, value, wanted):
 
 
 def gated_delta(q, k, v, alpha, beta):
-    table, found = np.zeros((k.shape[1], v.shape[1])), []
+    table, outputs = np.zeros((k.shape[1], v.shape[1])), []
     for t in range(len(k)):
         table = alpha[t] * table
         had = k[t] @ table
         table = table + beta[t] * np.outer(k[t], v[t] - had)
-        found.append(q[t] @ table)
-    return np.array(found), table
+        outputs.append(q[t] @ table)
+    return np.array(outputs), table
 
 
 # ---- The same, computed another way ------------------------------------------------------------
@@ -154,15 +154,15 @@ def without_causal(q, k, v):
 
 
 def stepped(q, k, v, alpha, beta, *, order="fade, look, write, ask", adds=False):
-    table, found = np.zeros((k.shape[1], v.shape[1])), []
+    table, outputs = np.zeros((k.shape[1], v.shape[1])), []
     for t in range(len(k)):
         if order.startswith("ask"):
-            found.append(q[t] @ table)
+            outputs.append(q[t] @ table)
         had = 0 if adds else k[t] @ (table if "look, fade" in order else alpha[t] * table)
         table = alpha[t] * table + beta[t] * np.outer(k[t], v[t] - had)
         if not order.startswith("ask"):
-            found.append(q[t] @ table)
-    return np.array(found), table
+            outputs.append(q[t] @ table)
+    return np.array(outputs), table
 
 
 TASKS = [

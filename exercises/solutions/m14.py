@@ -29,12 +29,12 @@ def two_layers_say(tokens, num_guests):
 
 
 def guest_by_guest(keys, values):
-    found = np.zeros(values.shape)
+    errors = np.zeros(values.shape)
     for i in range(len(keys)):
         for j in range(len(keys)):
             if i != j:
-                found[i] += (keys[i] @ keys[j]) * values[j]
-    return found
+                errors[i] += (keys[i] @ keys[j]) * values[j]
+    return errors
 
 
 def with_a_token_of_no_value(scores, values, sink):

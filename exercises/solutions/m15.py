@@ -10,8 +10,8 @@ def chosen_attention(query, key, value, cheap, kept):
     causal = np.tril(np.ones((L, L), dtype=bool))
     hidden = np.where(causal, cheap, -np.inf)
     least = np.sort(hidden, axis=1)[:, -min(kept, L)][:, None]
-    seen = causal & (hidden >= least)
-    scores = np.where(seen, query @ key.T / np.sqrt(D), -np.inf)
+    visible = causal & (hidden >= least)
+    scores = np.where(visible, query @ key.T / np.sqrt(D), -np.inf)
     e = np.exp(scores - scores.max(axis=1, keepdims=True))
     return e / e.sum(axis=1, keepdims=True) @ value
 
@@ -156,14 +156,14 @@ def attended(query, key, value, cheap, kept, *, shown=None, by=None, scores=None
     hidden = np.where(
         causal if shown is None else shown, by(plain, cheap) if by else cheap, -np.inf
     )
-    seen = hidden >= np.sort(hidden, axis=1)[:, -min(kept, L)][:, None]
-    seen = seen if later else seen & causal
-    wide = causal if whole else seen
+    visible = hidden >= np.sort(hidden, axis=1)[:, -min(kept, L)][:, None]
+    visible = visible if later else visible & causal
+    wide = causal if whole else visible
     scores = np.where(wide, plain if scores is None else scores, -np.inf)
     top = scores.max(axis=1, keepdims=True) if largest is None else largest
     e = np.exp(scores - np.where(np.isfinite(top), top, 0))
     weights = e / e.sum(axis=1, keepdims=True)
-    return np.where(seen, weights, 0) @ value
+    return np.where(visible, weights, 0) @ value
 
 
 def everything(scores):

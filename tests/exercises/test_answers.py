@@ -285,9 +285,9 @@ mix / total -> np.exp(scores[mask]) @ values[mask] / np.exp(scores[mask]).sum()
 mix / total -> np.exp(scores) @ values / np.exp(scores).sum()
 mix = -np.inf -> mix = -10.0
 rate = np.exp(top - new) -> rate = 1.0
-np.array(kept), mix / total -> mix / total, np.array(kept)
+np.array(states), mix / total -> mix / total, np.array(states)
 [top, total] -> [total, top]
-np.array(kept), -> np.array(kept)[-1:],
+np.array(states), -> np.array(states)[-1:],
 [top, total] -> [top, total * np.exp(top)]
 mix / total -> values.mean(0)
 mix / total -> values[mask].mean(0)
@@ -381,7 +381,7 @@ scores.max(axis=1, keepdims=True) ->
 scores.max(axis=1, keepdims=True) -> (query @ key.T / np.sqrt(D)).mean(axis=1, keepdims=True)
 scores.max(axis=1, keepdims=True) -> np.median(query @ key.T / np.sqrt(D), axis=1, keepdims=True)
 scores.max(axis=1, keepdims=True) -> (query @ key.T / np.sqrt(D)).min(axis=1, keepdims=True)
-scores.max(axis=1, keepdims=True) -> np.where(seen, scores, np.inf).min(axis=1, keepdims=True)
+scores.max(axis=1, keepdims=True) -> np.where(visible, scores, np.inf).min(axis=1, keepdims=True)
 scores.max(axis=1, keepdims=True) -> (query @ key.T / np.sqrt(D))[:, :1]
 scores.max(axis=1, keepdims=True) -> np.diag(query @ key.T / np.sqrt(D))[:, None]
 min(kept, L) -> kept % L
@@ -463,7 +463,7 @@ return timed(device, rounds, warm=2)
 return timed(device, rounds, warm=3)
 return timed(device, rounds, warm=7)
 m11.online_softmax
-if len(s): -> if seen.any():
+if len(s): -> if visible.any():
 m11.merge
 (a * output_a + b * output_b) / (a + b) ->
     output_b + (output_a - output_b) / (1 + np.exp(np.minimum(lse_b - lse_a, 700)))
