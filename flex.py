@@ -50,7 +50,7 @@ def flex_attention(
     """Attention whose mask and scores are functions; the contract is attention.py's.
 
     Shapes: query (B, H, L, D), key (B, Hkv, S, D), value (B, Hkv, S, Dv) -> (B, H, L, Dv).
-    Options: ``mask_mod(b, h, i, j)`` is True where query i of head h in sequence b may attend to
+    Options: ``mask_mod(b, h, i, j)`` is True if query i of head h in sequence b may attend to
         key j; ``score_mod(score, b, h, i, j)`` gives the score to use, after ``softcap``.
         ``is_causal`` and ``window`` align the ends. A row that sees nothing gives 0.
         ``sinks`` and ``return_lse``, which adds the log-sum-exp (B, H, L), as ``fused_attention``.

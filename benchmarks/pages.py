@@ -36,12 +36,12 @@ EVENTS = 60
 FIGURES = (".png", ".svg", ".jpg")
 
 OBSERVE = """
-  window.seen = {lcp: 0, cls: 0, tbt: 0};
+  window.vitals = {lcp: 0, cls: 0, tbt: 0};
   const watch = (type, take) => new PerformanceObserver((list) => list.getEntries().forEach(take))
     .observe({type, buffered: true});
-  watch("largest-contentful-paint", (e) => { seen.lcp = e.startTime; });
-  watch("layout-shift", (e) => { if (!e.hadRecentInput) seen.cls += e.value; });
-  watch("longtask", (e) => { seen.tbt += Math.max(0, e.duration - 50); });
+  watch("largest-contentful-paint", (e) => { vitals.lcp = e.startTime; });
+  watch("layout-shift", (e) => { if (!e.hadRecentInput) vitals.cls += e.value; });
+  watch("longtask", (e) => { vitals.tbt += Math.max(0, e.duration - 50); });
 """
 
 # Send an input event, and wait two frames for its effects.
@@ -109,15 +109,15 @@ def visit(browser, url: str) -> dict[str, float]:
     page.goto(url, wait_until="networkidle")
     _wait_until_laid_out(page, tools)
     page.wait_for_timeout(1000)
-    seen = page.evaluate("seen")
+    vitals = page.evaluate("vitals")
     size = sum(sizes)  # before the first touch, which may fetch a model
     latency, floor = event_times(page, tools)
     tools.send("Emulation.setCPUThrottlingRate", {"rate": 1})
     unslowed, unslowed_floor = event_times(page, tools)
     page.context.close()
     return {
-        "size_kb": size / 1000, "lcp_s": seen["lcp"] / 1000, "cls": seen["cls"],
-        "tbt_ms": seen["tbt"], "input_ms": latency, "input_floor_ms": floor,
+        "size_kb": size / 1000, "lcp_s": vitals["lcp"] / 1000, "cls": vitals["cls"],
+        "tbt_ms": vitals["tbt"], "input_ms": latency, "input_floor_ms": floor,
         "unslowed_ms": unslowed, "unslowed_floor_ms": unslowed_floor,
     }  # fmt: skip
 

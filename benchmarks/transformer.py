@@ -33,9 +33,9 @@ MEASURE = """async ([path, most]) => {
   const length = Math.min(most, max_len);
   const tokens = () => Array.from({length}, () => Math.floor(Math.random() * vocabulary.length));
   const time = () => {
-    const given = tokens();
+    const ids = tokens();
     const before = performance.now();
-    for (let i = 0; i < 10; i += 1) model.run(given);  // a browser's clock is coarse
+    for (let i = 0; i < 10; i += 1) model.run(ids);  // a browser's clock is coarse
     return (performance.now() - before) / 10;
   };
   for (let i = 0; i < 50; i += 1) time();

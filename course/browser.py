@@ -33,15 +33,15 @@ def find_browser() -> str | None:
     for command in _COMMANDS:
         if path := shutil.which(command):
             return path
-    paths = (_filled(path) for path in _PATHS)
+    paths = (_with_environment(path) for path in _PATHS)
     return next((p for p in paths if p and Path(p).is_file()), None) or _playwrights_own()
 
 
 def find_or_install_browser() -> str | None:
-    return find_browser() or _installed_by_playwright() or _installed_by_apt()
+    return find_browser() or _install_by_playwright() or _install_by_apt()
 
 
-def _filled(path: str) -> str | None:
+def _with_environment(path: str) -> str | None:
     try:
         return path.format_map(os.environ)
     except KeyError:
@@ -56,14 +56,14 @@ def _playwrights_own() -> str | None:
     return path if Path(path).is_file() else None
 
 
-def _installed_by_playwright() -> str | None:
+def _install_by_playwright() -> str | None:
     print("no Chrome or Chromium here; installing one for the tests …", flush=True)
     command = [sys.executable, "-m", "playwright", "install", "chromium"]
     result = subprocess.run(command, capture_output=True)
     return None if result.returncode else find_browser()
 
 
-def _installed_by_apt() -> str | None:
+def _install_by_apt() -> str | None:
     apt = shutil.which("apt-get")
     if not apt or os.geteuid() != 0:
         return None

@@ -31,7 +31,7 @@ def lab(root: Path, *, cell_timeout: float, arguments: Sequence[str]) -> int:
     from jupyterlab.labapp import main as jupyterlab
 
     print("JupyterLab is starting (Ctrl-C ends)", flush=True)
-    with _served(root / "_site"):
+    with _serve(root / "_site"):
         jupyterlab([*_OPTIONS, *arguments, str(folder)])
     print("\nstopped")
     return 0
@@ -93,7 +93,7 @@ def _read(path: Path) -> dict[str, str]:
 
 
 @contextlib.contextmanager
-def _served(site: Path) -> Iterator[None]:
+def _serve(site: Path) -> Iterator[None]:
     """Serve ``site`` at the notebooks' address; if that is taken, `preview` is serving it."""
     try:
         server = SiteServer(site, PORT, live=False)

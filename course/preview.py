@@ -44,7 +44,7 @@ def preview(root: Path, *, port: int, cell_timeout: float, browser: bool) -> int
 def changes(root: Path) -> Iterator[list[str]]:
     """Yield the edited files, batch after batch.
 
-    The first batch of each watch is empty, to render the edits made before it began.
+    The first batch of each watch is empty, to render edits from before the watch.
     """
     from watchfiles import watch
 

@@ -21,7 +21,7 @@ def train_model(root: Path, name: str, text: Path | None = None) -> int:
     if name not in known:
         raise Problem("models", None, unknown("model", name, known))
     train = importlib.import_module(f"models.{name}.train").train
-    options = _checked_text(name, text, "text" in inspect.signature(train).parameters)
+    options = _text_option(name, text, "text" in inspect.signature(train).parameters)
     import torch
 
     # For models this small a second thread costs more than it gains.
@@ -39,7 +39,7 @@ def train_model(root: Path, name: str, text: Path | None = None) -> int:
     return 0
 
 
-def _checked_text(name: str, text: Path | None, needed: bool) -> dict[str, Path]:
+def _text_option(name: str, text: Path | None, needed: bool) -> dict[str, Path]:
     if needed and text is None:
         raise Problem(
             name, None, f"it learns from books: `train {name} --text DIR`, with .txt files"

@@ -15,7 +15,7 @@ SOURCE = "node_modules/@fontsource/stix-two-math/files/stix-two-math-latin-400-n
 TARGET = "assets/fonts/math.woff2"
 SIGNS = " #&()+,./:;<=>[]{|}!'*-~\u00a0±·×…′−→⇒∂∈∑√∝∞∥≈≠≤≥⊤⊙⋅⌊⌋⌈⌉ℝ\u2061\u2062\u0302\u0304ˆ"
 GREEK = "αβγδεθλμπστφωΔΣ"
-# A browser takes a variable's letter from the block of italic ones; h alone has another place.
+# A browser takes a variable's letter from the block of italic ones; only h has another code point.
 ITALIC_LETTERS = [*range(0x1D434, 0x1D455), *range(0x1D456, 0x1D468), 0x210E]
 ITALIC_GREEK = [
     0x1D6E2 + ord(c) - ord("Α") if c < "α" else 0x1D6FC + ord(c) - ord("α") for c in GREEK

@@ -75,7 +75,7 @@ def _questions(page: Page) -> Iterator[_Question]:
                     question.lists[question.part].append(item)
             elif item:
                 depth += 1
-                question = _opened(question, item, span, depth)
+                question = _open(question, item, span, depth)
             else:
                 depth -= 1
                 if question and depth < question.depth:
@@ -92,7 +92,7 @@ def _outline(block: Prose) -> list[tuple[Attributes | str | None, Span]]:
     return sorted([*block.divs(), *numbers], key=lambda one: order[one[1][1:]])
 
 
-def _opened(
+def _open(
     question: _Question | None, attributes: Attributes, fence: Span, depth: int
 ) -> _Question | None:
     if question is None:

@@ -45,11 +45,11 @@ def main(folder: str, module: str, file: str, seed: str, *names: str) -> None:
         open(Path(folder) / "outcomes", "w", encoding="utf-8") as outcomes,
         open(Path(folder) / "stuck", "w", encoding="utf-8") as stuck,
     ):
-        loaded = _guarded(partial(_load, learner, file), file, stuck)
+        loaded = _run_guarded(partial(_load, learner, file), file, stuck)
         print(json.dumps(loaded.as_dict()), file=outcomes, flush=True)
         for name in names if loaded.status == PASSED else ():
             examination = partial(examine, tasks[name], getattr(learner, name), int(seed), file)
-            outcome = _guarded(examination, file, stuck)
+            outcome = _run_guarded(examination, file, stuck)
             print(json.dumps(outcome.as_dict()), file=outcomes, flush=True)
 
 
@@ -59,7 +59,7 @@ def _load(learner: types.ModuleType, file: str) -> Outcome:
     return Outcome(PASSED)
 
 
-def _guarded(action: Callable[[], Outcome], file: str, stuck: IO[str]) -> Outcome:
+def _run_guarded(action: Callable[[], Outcome], file: str, stuck: IO[str]) -> Outcome:
     printed = Printed()
     faulthandler.dump_traceback_later(LIMIT, exit=True, file=stuck)
     try:

@@ -47,7 +47,7 @@ def examine(task: Task, answer: Callable[..., Any], seed: int, path: str = "") -
             warned_by_case.append(caught)
         except Exception as error:
             return Outcome(FAILED, describe_error(error, path), _case(task, inputs))
-        if (name := _overwritten(task, arguments, inputs)) is not None:
+        if (name := _overwritten_argument(task, arguments, inputs)) is not None:
             message = f"it changes `{name}`, which the caller still needs: compute into a new array"
             return Outcome(FAILED, message, _case(task, inputs, got[-1]))
     with np.errstate(all="ignore"):
@@ -82,7 +82,7 @@ def _spoil_freed_memory(arguments: tuple) -> None:
             del spoiled
 
 
-def _overwritten(task: Task, arguments: tuple, inputs: tuple) -> str | None:
+def _overwritten_argument(task: Task, arguments: tuple, inputs: tuple) -> str | None:
     """Return the name of the first numeric argument that the answer changed in place, or None."""
     for name, now, before in zip(task.arguments, arguments, inputs, strict=True):
         if as_array(before) is not None and difference(plain(before), now, absolute=0) is not None:

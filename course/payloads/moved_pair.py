@@ -36,7 +36,7 @@ def pair_scores(model: Reader, query: int, key: int, head: int, length: int) -> 
     The scores are those that softmax gets, after the scaling, with a bias if there is one.
     """
     layer = model.layers[0]
-    q, k = _turned(model, query, key, head, length)
+    q, k = _queries_and_keys(model, query, key, head, length)
     scores = q @ k.mT / q.shape[-1] ** 0.5
     if model.kind == "relative":
         scores = scores + layer.relative(length)[head]
@@ -48,12 +48,14 @@ def pair_scores(model: Reader, query: int, key: int, head: int, length: int) -> 
 @torch.no_grad()
 def scores_by_hand(model: Reader, query: int, key: int, head: int, length: int) -> Tensor:
     """Return what each pair of numbers adds to ``pair_scores`` of a rotary model (hands, L, L)."""
-    q, k = (part.unflatten(-1, (-1, 2)).transpose(0, 1) for part in _turned(
+    q, k = (part.unflatten(-1, (-1, 2)).transpose(0, 1) for part in _queries_and_keys(
         model, query, key, head, length))  # fmt: skip
     return q @ k.mT / (2 * len(q)) ** 0.5
 
 
-def _turned(model: Reader, query: int, key: int, head: int, length: int) -> tuple[Tensor, Tensor]:
+def _queries_and_keys(
+    model: Reader, query: int, key: int, head: int, length: int
+) -> tuple[Tensor, Tensor]:
     """Return queries and keys (L, D) of one head, turned by their positions if it is rotary."""
     layer = model.layers[0]
     asks, answers = (

@@ -76,14 +76,14 @@ def in_lesson(task: str, parts: list[str], changes: list[str]) -> dict[str, Any]
 def static_rows(lesson: dict[str, Any]) -> tuple[str, list[str], list[list[str]]]:
     """Return the results of ``in_lesson`` as the sentence, columns and rows of a fallback."""
     rows = [
-        [_named(one["change"]), f"{one['learned']} of {one['seeds']}", percent(one["share"])]
+        [_title(one["change"]), f"{one['learned']} of {one['seeds']}", percent(one["share"])]
         for one in lesson["results"]
     ]
     sentence = f"What came of trainings of {lesson['steps']} steps, by what was changed."
     return sentence, ["", "seeds that learned it", "answers right, on average"], rows
 
 
-def _named(change: str) -> str:
+def _title(change: str) -> str:
     """Write a change in the widget's words: "no scale, rate 0.001" is "no ÷ √d, rate 0.001"."""
     first, *more = change.split(", ")
     return ", ".join([NAMES.get(first, first), *more])
@@ -128,7 +128,7 @@ class Measured:
 
     def table(self, task: str) -> list[list[Any]]:
         """Return a row for each change: name, seeds that learned, their steps, right answers."""
-        return [[_named(name), *self._row(task, name)] for name in self.runs[task]]
+        return [[_title(name), *self._row(task, name)] for name in self.runs[task]]
 
     def _row(self, task: str, change: str) -> list[str]:
         steps, (least, most) = self.learned(task, change), self.between(task, change)

@@ -84,9 +84,7 @@ def trace(model: Transformer, ids: list[int], off: tuple = ()) -> dict[str, Any]
         hook.remove()
     values = {"run": run, "middle": middle, "units": units, "query": [], "key": [], "value": []}
     for n, layer in enumerate(model.layers):
-        for name, part in zip(
-            PARTS, _projected(model, layer, run.residual[n][0], ids), strict=False
-        ):
+        for name, part in zip(PARTS, _project(model, layer, run.residual[n][0], ids), strict=False):
             values[name].append(part)
     values["size"] = values["query"][0].shape[-1]
     values["mixed"] = [
@@ -100,7 +98,7 @@ def trace(model: Transformer, ids: list[int], off: tuple = ()) -> dict[str, Any]
     return values
 
 
-def _projected(model: Transformer, layer: Layer, x: Tensor, ids: list[int]) -> tuple[Tensor, ...]:
+def _project(model: Transformer, layer: Layer, x: Tensor, ids: list[int]) -> tuple[Tensor, ...]:
     """Return a layer's query, key and value for the stream ``x``, each (heads, L, size)."""
     reads = layer.norm(x)
     placed = reads

@@ -52,7 +52,7 @@ STACKS = {
 class Text(NamedTuple):
     """Tokens, a guest and a word each, and what is right at each."""
 
-    guests: Tensor  # (B, L), 0 where all pay
+    guests: Tensor  # (B, L), 0 if all pay
     words: Tensor  # (B, L), a room, PAY, COFFEE, or a question: OWES, ROOM
     answers: Tensor  # (B, L), a room, a number of coffees, or NOT_ASKED
 

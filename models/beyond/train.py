@@ -42,7 +42,7 @@ from models.beyond.task import (
 )
 from models.training import Report, fit
 
-PAST = "three tables, softmax"  # for the book alone: do notes come past tables?
+PAST = "three tables, softmax"  # only for the book: do notes come past tables?
 JOBS = {
     "both": tuple(name for name in STACKS if name != PAST),
     "moves": (PAST, *KINDS, "window", "chosen"),
@@ -105,7 +105,7 @@ def train(workdir: Path, report: Report) -> None:
     steps, context = sum(steps_of(*job) for job in jobs), get_context("spawn")
     counted = context.Array("d", 2)
     with ProcessPoolExecutor(2, context, share, (counted,)) as pool:
-        running = {pool.submit(trained, workdir, *job): job for job in jobs}
+        running = {pool.submit(train_and_score, workdir, *job): job for job in jobs}
         waiting = set(running)
         while waiting:
             ended, waiting = wait(waiting, timeout=1)
@@ -127,7 +127,7 @@ def rates_of(task: str) -> tuple[float, ...]:
     return {"both": STACK_RATES, "crowd": CROWD_RATES}.get(task, RATES)
 
 
-def trained(workdir: Path, task: str, name: str) -> dict:
+def train_and_score(workdir: Path, task: str, name: str) -> dict:
     """Return the scores of a kind of layer or a stack."""
     torch.set_num_threads(1)
     run = Run(workdir, task, STACKS.get(name, [name]))
@@ -135,7 +135,7 @@ def trained(workdir: Path, task: str, name: str) -> dict:
     rate = best(tuned)
     models = list(run.models(rate, SEEDS))
     if task in SHIPPED:
-        models[0] = shipped(models[0], task, name)
+        models[0] = ship(models[0], task, name)
     before = texts(task, LEARNT_WITH[task][-1], 1).words.shape[1] - QUESTIONS
     record = {
         "tuned": tuned,
@@ -382,7 +382,7 @@ def weights_of(task: str, name: str) -> Path:
     return FOLDER / "weights" / f"{task}-{name}.safetensors".replace(", ", "-").replace(" ", "-")
 
 
-def shipped(model: Porter, task: str, name: str) -> Porter:
+def ship(model: Porter, task: str, name: str) -> Porter:
     """Save the weights in float16, and load them again: a model is scored as it is shipped."""
     path = weights_of(task, name)
     path.parent.mkdir(parents=True, exist_ok=True)

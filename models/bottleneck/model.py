@@ -38,7 +38,7 @@ class Recall(nn.Module):
         self.letter = nn.Linear(2 * E if config.attention else E, len(LETTERS))
 
     def forward(self, letters: Tensor) -> Tensor:
-        """Return logits (B, L, letters) for lists (B, L), given the right letters so far."""
+        """Return logits (B, L, letters) for lists (B, L), after the right letters so far."""
         memory, last = self.read(letters)
         start = torch.full_like(letters[:, :1], START)
         logits, _, _ = self.write(torch.cat((start, letters[:, :-1]), 1), last, memory)

@@ -84,7 +84,7 @@ def untrained(config: Config, seed: int) -> Recall:
 
 
 def score(model: Recall, lists: int = LISTS, *, by_position: bool = False) -> dict:
-    """Return the share of right letters at each length, and the weight where it should be.
+    """Return the share of right letters at each length, and the weight on the right state.
 
     ``by_position``: at the longest length in training, also by the letter's position; the same
     with teacher forcing (the right letters as inputs); and how far each letter of the list moves

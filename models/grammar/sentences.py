@@ -1,7 +1,7 @@
 """Generate simple English sentences with the truth about each: subjects, and nouns of "it".
 
 Held out of training, so that a test asks for more than memory, are
-- words: those of ``HELD_OUT`` are never seen beside a distractor, nor in a sentence with "it";
+- words: those of ``HELD_OUT`` never stand beside a distractor, nor in a sentence with "it";
 - pairs: one in five pairs of subject and distractor, or of the two nouns that "it" may mean.
 The trophy and the suitcase are among the pairs, and the animal and the street.
 """

@@ -114,9 +114,9 @@ class Run:
         return [looks(model, QUESTIONS[questions]) for model in models]
 
     def answers(self, questions: str, steps: int, options: dict) -> list[dict[str, Any]]:
-        """Return for each seed ``answered``."""
+        """Return for each seed ``answer_shares``."""
         models = self.models(questions, steps, **options)
-        return [answered(model, QUESTIONS[questions]) for model in models]
+        return [answer_shares(model, QUESTIONS[questions]) for model in models]
 
     def models(self, questions: str, steps: int, **options: object) -> Iterator[Recall]:
         """Train one model a seed."""
@@ -154,7 +154,7 @@ def score(model: Recall, back: list[int]) -> float:
 
 
 @torch.no_grad()
-def answered(model: Recall, back: list[int]) -> dict[str, Any]:
+def answer_shares(model: Recall, back: list[int]) -> dict[str, Any]:
     """Return how often each question is right, and how often all get the same answer."""
     guesses, answers = _on_unseen_words(model, back)
     each = (guesses == answers).float().mean((0, 1)).tolist()

@@ -86,12 +86,12 @@ def train(workdir: Path, report: Report) -> None:
         page = chrome.new_page()
         page.goto(f"{server.url}requirements.txt")  # any document of this address
         page.evaluate("import('/models/playground/measure.js').then((m) => {window.m = m})")
-        SCORES.write_text(written(measured(page, workdir, report)), encoding="utf-8")
+        SCORES.write_text(to_json(measure(page, workdir, report)), encoding="utf-8")
         chrome.close()
     server.shutdown()
 
 
-def measured(page: Any, workdir: Path, report: Report) -> dict[str, Any]:
+def measure(page: Any, workdir: Path, report: Report) -> dict[str, Any]:
     """Collect {recorded, since, tasks: {task: {change: [results of each seed]}}}."""
     results: dict[str, Any] = {
         "recorded": page.evaluate("(s) => m.recorded('repeat', s)", RECORDED)
@@ -112,7 +112,7 @@ def measured(page: Any, workdir: Path, report: Report) -> dict[str, Any]:
     return results
 
 
-def written(results: dict[str, Any]) -> str:
+def to_json(results: dict[str, Any]) -> str:
     """Write a line for each training, so that a change of one is a change of one line."""
     lines = [json.dumps(one) for one in results["recorded"]]
     text = '{\n"recorded": [\n' + ",\n".join(lines) + "\n],\n"

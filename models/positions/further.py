@@ -53,22 +53,22 @@ class Turning(nn.Module):
         return torch.view_as_real(turned).flatten(-2)
 
 
-def trained(seed: int, speeds: Sequence[float], rate: float) -> Reader:
+def train_one(seed: int, speeds: Sequence[float], rate: float) -> Reader:
     """Train a rotary model with hands of these speeds, as train.py trains the others."""
     torch.manual_seed(seed)
     model = Reader("rotary")
     for layer in model.layers:
         layer.attention.rotary = Turning(speeds)
-    return fitted(model, LENGTH, STEPS, rate)
+    return fit_rows(model, LENGTH, STEPS, rate)
 
 
 def larger_steps(model: Reader, name: str, seed: int) -> Reader:
     """Train a little more on the longest rows, at ten times the small rate."""
     torch.manual_seed(seed)
-    return fitted(stretched(model, BEYOND[name]).train(), LONGEST, SHORT, 10 * SHORT_RATE)
+    return fit_rows(stretched(model, BEYOND[name]).train(), LONGEST, SHORT, 10 * SHORT_RATE)
 
 
-def fitted(model: Reader, length: int, steps: int, rate: float) -> Reader:
+def fit_rows(model: Reader, length: int, steps: int, rate: float) -> Reader:
     def loss() -> Tensor:
         signs, answers = examples(BATCH, length)
         return loss_of(model(signs), answers)
@@ -105,10 +105,10 @@ def rounded(shares: dict[str, float]) -> dict[str, float]:
     return {name: round(share, 4) for name, share in shares.items()}
 
 
-def scored(degrees: float, seed: int, rate: float) -> dict[str, dict[str, float]]:
+def score_hand_2(degrees: float, seed: int, rate: float) -> dict[str, dict[str, float]]:
     """Train with this hand 2; return how often it is right, as it is and with hand 2 or 3 held."""
     speeds = with_hand_2(degrees)
-    model = trained(seed, speeds, rate)
+    model = train_one(seed, speeds, rate)
     near = {
         name: round(shares.nanmean().item(), 4) for name, shares in right(model, LENGTH).items()
     }
@@ -133,14 +133,14 @@ def main() -> None:
     for degrees, seeds in DEGREES.items():
         for seed in seeds:
             once(f"hand 2 of {degrees}, seed {seed}",
-                 lambda degrees=degrees, seed=seed: scored(degrees, seed, rate))  # fmt: skip
+                 lambda degrees=degrees, seed=seed: score_hand_2(degrees, seed, rate))  # fmt: skip
     for base, seeds in BASES.items():
         for seed in seeds:
 
             def make(base=base, seed=seed):
                 shipped = base == 10_000 and seed == 0
-                model = load("rotary") if shipped else trained(seed, of_base(base), rate)
-                # Held where it does harm: in rows of 64, or, a slower hand, in rows of 128.
+                model = load("rotary") if shipped else train_one(seed, of_base(base), rate)
+                # Held at the length at which it does harm: 64, or 128 for the slower hand.
                 length = LONGEST if base == 10_000 else 2 * LONGEST
                 held = right_with_held(model, [1], speeds=of_base(base), length=length)
                 return {"rows of 128": binned(model, 2 * LONGEST), "hand 2 held": rounded(held)}

@@ -32,7 +32,7 @@ def right_with_held(
 ) -> dict[str, float]:
     """Return the share right at the last LENGTH positions of rows of ``length`` tokens.
 
-    In the given layers, the given hands change beyond the trained distances. Hand 0 is the fastest.
+    In ``layers``, ``hands`` change beyond the trained distances. Hand 0 is the fastest.
     ``far``: "held", they take every such distance for the largest trained one; "nothing", they
     bring nothing; "no bonus", they bring what they bring, but nothing above 0.
     """

@@ -177,7 +177,7 @@ def right(
     logits, shares = model(signs, start, window=window), {}
     for name, (wanted, asked) in answers.items():
         hits = (logits[name].argmax(-1) == wanted) & asked
-        shares[name] = hits.sum(0) / asked.sum(0)  # NaN where nothing is asked
+        shares[name] = hits.sum(0) / asked.sum(0)  # NaN at positions without a question
     return shares
 
 

@@ -1,4 +1,4 @@
-"""Train classifiers of reviews: ordinary ones, and some fined for looking where the answer is.
+"""Train classifiers of reviews: ordinary ones, and some fined for weight on the decisive words.
 
 `python3 -m course train sentiment`
 """

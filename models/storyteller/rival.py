@@ -38,7 +38,7 @@ class KneserNey:
             keys, counts = np.unique(keys & ((1 << BITS * (n - 1)) - 1), return_counts=True)
 
     def probabilities(self, tokens: np.ndarray) -> np.ndarray:
-        """Return each token's probability from the second on, given at most order − 1 before it."""
+        """Return each token's probability from the second on, after at most order − 1 others."""
         longest = np.full(len(tokens) - 1, 1 / self.vocabulary)
         for n, table in enumerate(self.tables, 1):
             keys = ngrams(tokens, n)[max(0, 2 - n) :]

@@ -45,7 +45,7 @@ def train(workdir: Path, report: Report, *, text: Path) -> None:
         tell = part_of(report, f"seed {seed}", done, whole)
         seconds = train_one(seed, vocabulary, tokens, folder, tell, steps)
         done += steps
-        seeds[str(seed)] = {"seconds": round(seconds)} | scored(folder, steps, held)
+        seeds[str(seed)] = {"seconds": round(seconds)} | score_seed(folder, steps, held)
     (HERE / "weights").mkdir(exist_ok=True)
     final = load(workdir / "0" / f"{STEPS[0]:05}.safetensors")
     save(final, HERE / "weights" / FILE.name, bits=8)
@@ -53,7 +53,7 @@ def train(workdir: Path, report: Report, *, text: Path) -> None:
     update()
 
 
-def scored(folder: Path, steps: int, held: dict[str, Tensor]) -> dict:
+def score_seed(folder: Path, steps: int, held: dict[str, Tensor]) -> dict:
     """Return a seed's scores, of its shipped weights and of its checkpoints."""
     trained = load(folder / f"{steps:05}.safetensors")
     save(trained, folder / "shipped.safetensors", bits=8)

@@ -19,7 +19,7 @@ def head_matrices(layer: Layer, head: int) -> tuple[Tensor, Tensor, Tensor, Tens
 
 def scaled_by(norm: nn.LayerNorm, x: Tensor) -> Tensor:
     """What a layer norm makes of a part of its input: all but the division, which is one number
-    for each place, and the bias."""
+    for each position, and the bias."""
     return (x - x.mean(-1, keepdim=True)) * norm.weight
 
 

@@ -19,7 +19,7 @@ from interchange import load_gpt2
 FOLDER = Path(__file__).parents[2] / "models/gpt2"
 
 
-def found(text: str, folder: Path = FOLDER) -> tuple[list[str], list[Tensor]] | None:
+def local_maps(text: str, folder: Path = FOLDER) -> tuple[list[str], list[Tensor]] | None:
     """Return the text's tokens and, for each layer, the maps (H, L, L) of its heads.
 
     None if the folder or the package is missing.

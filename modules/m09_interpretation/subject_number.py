@@ -79,7 +79,7 @@ def kept_at(model: Transformer, batch: Sequence[Pair]) -> dict[str, float]:
 def guesses(
     model: Transformer, batch: Sequence[Pair], off: Iterable[tuple[int, int]] = ()
 ) -> tuple[float, float]:
-    """Guess the verb's number: the shares of sentences where it is right, and where singular."""
+    """Guess the verb's number; return the share of right guesses, and of singular ones."""
     right, singular = 0, 0
     for pair in batch:
         logits = model(model.encode(pair.words), off=off).logits[0, pair.verb]

@@ -104,9 +104,9 @@ def layers() -> list[dict]:
         layer = MultiHeadAttention(width, heads).eval()
         for n in LENGTHS[:5]:
             x = torch.randn(1, n, width)
-            [found] = in_turn({"": lambda layer=layer, x=x: layer(x)}, rounds=9).values()
+            [timing] = in_turn({"": lambda layer=layer, x=x: layer(x)}, rounds=9).values()
             flops = 8 * n * width**2 + 4 * n * n * width
-            rows.append({"width": width, "heads": heads, "length": n, "flops": flops, **found})
+            rows.append({"width": width, "heads": heads, "length": n, "flops": flops, **timing})
     return rows
 
 

@@ -384,7 +384,7 @@ def test_gpt2_s_maps_are_pytorch_s():
 
 
 def test_without_a_folder_there_is_no_gpt2(tmp_path):
-    assert gpt2.found("the cat", tmp_path) is None
+    assert gpt2.local_maps("the cat", tmp_path) is None
 
 
 @pytest.mark.slow
@@ -397,7 +397,7 @@ def test_a_saved_gpt2_is_read_through_transformers(tmp_path):
     letters |= {"th": 28, "ca": 29}
     (tmp_path / "vocab.json").write_text(json.dumps(letters), encoding="utf-8")
     (tmp_path / "merges.txt").write_text("#version: 0.2\nt h\nc a\n", encoding="utf-8")
-    tokens, maps = gpt2.found("the cat", tmp_path)
+    tokens, maps = gpt2.local_maps("the cat", tmp_path)
     model = transformers.AutoModel.from_pretrained(tmp_path, attn_implementation="eager")
     ids = transformers.AutoTokenizer.from_pretrained(tmp_path).encode("the cat")
     assert len(tokens) == len(ids)

@@ -66,7 +66,7 @@ def test_two_thirds_of_a_training_learn_what_rotary_learned(tmp_path, monkeypatc
 
 @pytest.mark.slow
 def test_a_hand_of_225_degrees_falls_and_is_mended_by_holding_it():
-    found = further.scored(15, 0, SCORES["rate"]["rotary"])
+    found = further.score_hand_2(15, 0, SCORES["rate"]["rotary"])
     assert min(found["as trained"].values()) > 0.97
     assert found["longer"]["back"] < 0.2 < 0.8 < found["hand 2 held"]["back"]
     assert found["hand 3 held"]["back"] < 0.2

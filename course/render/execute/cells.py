@@ -139,7 +139,7 @@ def _run_cell(client: NotebookClient, position: int, cell: Cell, limit: float) -
     except DeadKernelError:
         raise CellFailed(cell, "ended its kernel (crashed, was killed, or called exit)") from None
     ran = client.nb.cells[position]
-    ran.outputs = _merged(ran.outputs)
+    ran.outputs = _merge_streams(ran.outputs)
     for output in ran.outputs:
         _refuse_unknown_types(cell, output)
         for texts, key in ((output, "text"), (output.get("data", {}), "text/plain")):
@@ -147,7 +147,7 @@ def _run_cell(client: NotebookClient, position: int, cell: Cell, limit: float) -
                 texts[key] = _ANSI.sub("", texts[key])
 
 
-def _merged(outputs: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _merge_streams(outputs: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Join what a cell printed: Jupyter sends it in pieces, and mixes the two streams."""
     merged: list[dict[str, Any]] = []
     for output in outputs:

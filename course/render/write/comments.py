@@ -1,6 +1,6 @@
 """Leave the comments of scripts and styles out of the site: readers load them with every page.
 
-Lines stay where they are, so that an error names the line of the source.
+Line numbers stay the same, so that an error names the line of the source.
 """
 
 import re
