@@ -12,7 +12,7 @@ from torch import Tensor
 
 
 def entropy(weights: Tensor, unit: str = "nats") -> Tensor:
-    """How spread out each row is: −Σ w log w.  weights (..., L, S) -> (..., L).
+    """Measure how spread out each row is: −Σ w log w.  weights (..., L, S) -> (..., L).
 
     0 if one key has all the weight, log S if all have the same. ``unit``: "nats" (natural
     logarithm) or "bits" (base 2: nats / 0.693). An empty row gives 0. Weights below the dtype's
@@ -55,7 +55,7 @@ def rollout(layers: Sequence[Tensor], residual: float = 0.5) -> Tensor:
 
 
 def gradient_times_input(answer: Callable[[Tensor], Tensor], vectors: Tensor) -> Tensor:
-    """How fast the answer grows as a word's vector gets longer: Σ_e x_e ∂y/∂x_e.
+    """Measure how fast the answer grows as a word's vector gets longer: Σ_e x_e ∂y/∂x_e.
 
     For an answer that is linear in the vectors these sum to the answer less its constant; for
     others they may sum to anything. An answer that isn't computed from the vectors has no gradient:
@@ -70,7 +70,7 @@ def gradient_times_input(answer: Callable[[Tensor], Tensor], vectors: Tensor) ->
 def integrated_gradients(
     answer: Callable[[Tensor], Tensor], vectors: Tensor, baseline: Tensor, steps: int | None = 64
 ) -> Tensor:
-    """What each word adds on a straight way from ``baseline`` to ``vectors``.
+    """Attribute the answer to words, along a straight line from ``baseline`` to ``vectors``.
 
     (x − x′) · the mean of ∂y/∂x at ``steps`` points of the way, the midpoints of as many equal
     pieces (Sundararajan et al. 2017, eq. 1). The sum over words is, up to the error of so many

@@ -494,7 +494,7 @@ def _explicit(
 def _has_flash_lse(
     query: Tensor, key: Tensor, bias: Tensor | None, options: dict[str, object]
 ) -> bool:
-    """Whether ``_flash_kernel`` can do it: on a CPU, outside compilers, autocast and torch.func."""
+    """True if ``_flash_kernel`` runs: on a CPU, outside compilers, autocast and torch.func."""
     scale, learns = options["scale"], bias is not None and bias.requires_grad
     if options["softcap"] is not None or options["dropout_p"] > 0 or learns:
         return False
@@ -547,7 +547,7 @@ def _flash_kernel(
     sinks: Tensor | None,
     is_causal: bool = False,
 ) -> Tensor:
-    """As ``_explicit_kernel``, by PyTorch's CPU kernel; a sink takes its share afterwards."""
+    """Compute ``_explicit_kernel`` by PyTorch's CPU kernel; a sink takes its share afterwards."""
     key, value = _repeat_heads(query, key), _repeat_heads(query, value)
     mask, bias = _hide_infinite(mask, bias)
     added, empty = None, None
@@ -605,7 +605,7 @@ def _explicit_kernel(
 def _is_plain(
     query: Tensor, key: Tensor, value: Tensor, is_causal: bool, scale: float | None
 ) -> bool:
-    """Whether PyTorch's call means the same by the inputs as they are; it may still refuse them.
+    """Return whether PyTorch's call reads the inputs in the same way; it may still refuse them.
     In few looks: all checks together take as long as the attention of 16 tokens."""
     if not type(query) is type(key) is type(value) is Tensor or torch.compiler.is_compiling():
         return False
@@ -720,7 +720,7 @@ def _with_whole_rows(tensor: Tensor) -> Tensor:
 
 
 def _reads_shared_heads(query: Tensor, attn_mask: Tensor | None, backend: str | None) -> bool:
-    """Whether the kernel takes fewer key heads than query heads without the whole matrix.
+    """Return whether the kernel takes fewer key heads than query heads without the whole matrix.
 
     On a CPU all do. On a GPU flash and cuDNN do, which want half precision, no mask, and an
     Ampere or newer; otherwise PyTorch would fall back to its math kernel.
@@ -736,7 +736,7 @@ def _reads_shared_heads(query: Tensor, attn_mask: Tensor | None, backend: str | 
 
 @contextlib.contextmanager
 def _raise_with_reasons(backend: str, query: Tensor) -> Iterator[None]:
-    """Turn "no available kernel" into a BackendError with the reasons that PyTorch warns of."""
+    """Turn "no available kernel" into a BackendError with the reasons from PyTorch's warnings."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
@@ -1195,7 +1195,7 @@ def _check_documents(documents: Tensor) -> None:
 
 
 def _document_lengths(name: str, cu_seq: Tensor, tokens_name: str, tokens: Tensor) -> list[int]:
-    """How many of the tokens (T, H, D) each document has."""
+    """Count the tokens (T, H, D) of each document."""
     check_tensor(name, cu_seq)
     check_tensor(tokens_name, tokens)
     if tokens.ndim != 3:

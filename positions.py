@@ -126,7 +126,7 @@ class Rotary(nn.Module):
         return cos[offset:end], sin[offset:end]
 
     def _room(self, end: int) -> int:
-        """How many positions to keep: a power of two, unless angles depend on the length."""
+        """Return how many positions to cache: a power of two, or exactly ``end`` for "dynamic"."""
         return end if self.scaling["rope_type"] == "dynamic" else 1 << (end - 1).bit_length()
 
     def _check_positions(self, position_ids: Tensor, heads: Tensor) -> None:

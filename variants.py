@@ -135,7 +135,7 @@ class LinearAttention(MultiHeadAttention):
 def _running(
     q: Tensor, k: Tensor, v: Tensor, state: Tensor, is_causal: bool
 ) -> tuple[Tensor, Tensor]:
-    """What each query collects, (..., H, L, D + 1), and the state after the last token."""
+    """Return each query's sums, (..., H, L, D + 1), and the state after the last token."""
     if not is_causal:
         state = state + k.mT @ v
         return q @ state, state
@@ -397,7 +397,7 @@ class GatedAttention(MultiHeadAttention):
 
 
 class DeltaState(NamedTuple):
-    """What a ``GatedDeltaNet`` keeps of all earlier tokens; its size is the same for any length."""
+    """A ``GatedDeltaNet``'s memory of all earlier tokens; its size is the same for any length."""
 
     table: Tensor  # (B, H, D, Dv), in float32 or wider
     recent: Tensor  # (B, channels, conv_size - 1): what the convolution still needs

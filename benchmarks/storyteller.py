@@ -56,7 +56,7 @@ def main() -> None:
 
 
 def _visit(browser: Browser, base: str, slowed: int) -> dict[str, tuple[float, float]]:
-    """Of each, the milliseconds that passed, and those that the page had a processor."""
+    """Return each measurement's wall-clock and processor time of the page, in ms."""
     page = browser.new_page()
     page.goto(f"{base}package.json")  # any page of this server
     session = page.context.new_cdp_session(page)

@@ -69,7 +69,7 @@ def ratio(ours: Timing, theirs: Timing) -> float:
 
 
 def _time(call: Callable[[], object], device: str, repeats: int = 1) -> float:
-    """Return the seconds of one call, the mean of so many in a row."""
+    """Return the seconds of one call, the mean of several in a row."""
     if device == "cuda":
         torch.cuda.synchronize()
     start = time.perf_counter()

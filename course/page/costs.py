@@ -93,7 +93,7 @@ MODELS = [
 
 @dataclass(frozen=True)
 class Machine:
-    """What a machine can do at most, as its maker says. ``source`` is an entry of references.bib.
+    """A machine's limits, as its maker states them. ``source`` is an entry of references.bib.
 
     ``flops`` a second is for matrix products of 16-bit numbers with sums of 32 bits, without
     skipping zeros. (With sums of 16 bits an RTX 4090 does twice as much, the others no more.)

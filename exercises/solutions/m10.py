@@ -94,7 +94,7 @@ class Device:
 
 
 def known_times(device, rounds):
-    """What a call takes: its work, and handing it over."""
+    """Return a call's seconds: its work, and handing it over."""
     times = sorted(work + HAND_OVER for work in device.seconds)
     return times[0], times[rounds // 2], times[-1]
 

@@ -164,9 +164,9 @@ class Run:
         self.workdir, self.task, self.kinds = workdir, task, kinds
 
     def tuned(self) -> dict[str, float]:
-        """Return for each rate the mean share right, of the worst seed of tuning.
+        """Return each rate's mean share right, of the worst seed of tuning.
 
-        Of the worst, as a rate at which one training of two fails is a bad choice.
+        The worst counts, because a rate at which one training of two fails is a bad choice.
         """
         shares = {}
         for rate in rates_of(self.task):

@@ -120,7 +120,7 @@ def meant_by_it(model: Transformer, batch: list[Sentence], off: Heads = ()) -> l
 
 
 def attention_scores(model: Transformer, sets: dict, count: int = COUNT) -> dict:
-    """Return for each relation the best head and its mean weight, in all and by distance.
+    """Return each relation's best head and its mean weight, in all and by distance.
 
     "fixed offset" is the most that a head at one fixed distance could reach.
     """

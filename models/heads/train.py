@@ -109,12 +109,12 @@ class Run:
         return [score(model, QUESTIONS[questions]) for model in models]
 
     def weights(self, questions: str, steps: int, options: dict) -> list[list[list[float]]]:
-        """Return for each seed ``looks``."""
+        """Return each seed's ``looks``."""
         models = self.models(questions, steps, **options)
         return [looks(model, QUESTIONS[questions]) for model in models]
 
     def answers(self, questions: str, steps: int, options: dict) -> list[dict[str, Any]]:
-        """Return for each seed ``answer_shares``."""
+        """Return each seed's ``answer_shares``."""
         models = self.models(questions, steps, **options)
         return [answer_shares(model, QUESTIONS[questions]) for model in models]
 

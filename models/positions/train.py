@@ -172,7 +172,7 @@ def loss_of(logits: dict[str, Tensor], answers: dict) -> Tensor:
 def right(
     model: Reader, length: int, start: int = 0, window: int | None = None
 ) -> dict[str, Tensor]:
-    """Return for each question the share right by position, (length,), on unseen rows."""
+    """Return each question's share right by position, (length,), on unseen rows."""
     signs, answers = examples(TESTS, length, torch.Generator().manual_seed(10**6))
     logits, shares = model(signs, start, window=window), {}
     for name, (wanted, asked) in answers.items():
@@ -192,7 +192,7 @@ def by_position(models: list[Reader], window: int | None = None) -> dict[str, li
 
 
 def at_the_end(models: list[Reader], length: int) -> dict[str, list[float]]:
-    """Return for each question and model the share right at the last LENGTH positions."""
+    """Return the share right at the last LENGTH positions, by question and model."""
     shares = [right(model, length) for model in models]
     return {
         name: [round(s[name][-LENGTH:].nanmean().item(), 4) for s in shares] for name in QUESTIONS

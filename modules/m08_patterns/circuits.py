@@ -18,8 +18,8 @@ def head_matrices(layer: Layer, head: int) -> tuple[Tensor, Tensor, Tensor, Tens
 
 
 def scaled_by(norm: nn.LayerNorm, x: Tensor) -> Tensor:
-    """What a layer norm makes of a part of its input: all but the division, which is one number
-    for each position, and the bias."""
+    """Apply a layer norm to a part of its input, without the bias and without the division,
+    which is one number for each position."""
     return (x - x.mean(-1, keepdim=True)) * norm.weight
 
 

@@ -78,7 +78,7 @@ def train(name: str, n: int, seed: int, steps: int = STEPS) -> float:
 
 
 def numbers_kept(name: str, n: int) -> int:
-    """What the layer holds of n pairs: keys and values, or the two sums of every head."""
+    """Count the numbers that the layer stores of n pairs: keys and values, or every head's sums."""
     mixer = layer(name)
     if isinstance(mixer, LinearAttention):
         return mixer.num_heads * mixer.head_dim * (mixer.head_dim + 1)

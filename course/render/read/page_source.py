@@ -87,7 +87,7 @@ class Page:
 
     @property
     def runs(self) -> list[Cell | list[Span]]:
-        """What the kernel runs, in the page's order: a cell, or the expressions between cells."""
+        """The kernel's runs in the page's order: a cell, or the expressions between cells."""
         python = (b for b in self.blocks if isinstance(b, Prose) or b.language == "python")
         runs = (block.inline() if isinstance(block, Prose) else block for block in python)
         return [run for run in runs if run]
