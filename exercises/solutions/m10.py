@@ -6,9 +6,9 @@ from course.exercises import Task
 
 
 def layer_flops(seq_len, embed_dim, num_heads, num_kv_heads, head_dim):
-    projected = (num_heads + 2 * num_kv_heads) * head_dim  # q, k, v
+    qkv = (num_heads + 2 * num_kv_heads) * head_dim  # q, k, v
     mixed = num_heads * head_dim
-    projections = 2 * seq_len * embed_dim * (projected + mixed)
+    projections = 2 * seq_len * embed_dim * (qkv + mixed)
     pairs = 2 * 2 * num_heads * seq_len * seq_len * head_dim
     return projections, pairs
 
