@@ -295,7 +295,7 @@ class KVCache:
     def crop(self, length: int) -> None:
         """Forget the tokens behind the first ``length``, in all layers: after a rejected draft."""
         check_counts(0, length=length)
-        self.lengths[:] = [min(held, int(length)) for held in self.lengths]
+        self.lengths[:] = [min(count, int(length)) for count in self.lengths]
 
     # The rest is in no lesson: what layers ask of a cache, beams, other devices, its text.
 
@@ -318,8 +318,8 @@ class KVCache:
     def reorder(self, index: Lengths) -> None:
         """Let sequence b go on with the past of sequence ``index[b]``, in all layers: for beams."""
         index = _check_order(self, index)
-        for held in (self.keys, self.values):  # in place: the layers' views share this memory
-            held.copy_(held.index_select(1, index))
+        for memory in (self.keys, self.values):  # in place: the layers' views share this memory
+            memory.copy_(memory.index_select(1, index))
 
     def select(self, index: Lengths) -> "KVCache":
         """Return a cache whose sequence b is this one's ``index[b]``: [0, 0, 0] for three beams."""
@@ -329,7 +329,7 @@ class KVCache:
     def to(self, *device_or_dtype: object, **options: object) -> "KVCache":
         """Return a copy on another device or of another dtype, like ``Tensor.to``."""
         options["copy"] = True
-        moved = (held.to(*device_or_dtype, **options) for held in (self.keys, self.values))
+        moved = (memory.to(*device_or_dtype, **options) for memory in (self.keys, self.values))
         return _with_memory(self, *moved)
 
     def __repr__(self) -> str:
@@ -1335,11 +1335,11 @@ def _value_dim(
 
 
 def check_new_tokens(cache: KVCache, key: Tensor, value: Tensor) -> None:
-    for name, new, held in (("key", key, cache.keys), ("value", value, cache.values)):
-        wanted = (*held.shape[1:3], key.shape[-2], held.shape[-1])
-        if new.shape != wanted:
-            raise ValueError(f"{name} {tuple(new.shape)} doesn't fit the cache's {wanted}")
-        check_alike("cache", held, name, new)
+    for name, new, memory in (("key", key, cache.keys), ("value", value, cache.values)):
+        shape = (*memory.shape[1:3], key.shape[-2], memory.shape[-1])
+        if new.shape != shape:
+            raise ValueError(f"{name} {tuple(new.shape)} doesn't fit the cache's {shape}")
+        check_alike("cache", memory, name, new)
         if torch.is_grad_enabled() and new.requires_grad:
             raise ValueError(f"{name} requires grad, the cache keeps none: use torch.no_grad()")
 

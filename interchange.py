@@ -84,9 +84,9 @@ def load_gpt2(
     prefix = _dotted(prefix)
     E = layer.embed_dim
     sizes = {"c_attn": (E, 3 * E), "c_proj": (E, E)}
-    wanted = {f"{prefix}{name}.weight": size for name, size in sizes.items()}
-    wanted |= {f"{prefix}{name}.bias": size[1:] for name, size in sizes.items()}
-    _check_state(state, wanted)
+    shapes = {f"{prefix}{name}.weight": size for name, size in sizes.items()}
+    shapes |= {f"{prefix}{name}.bias": size[1:] for name, size in sizes.items()}
+    _check_state(state, shapes)
     for name, linear in (("c_attn", layer.qkv_proj), ("c_proj", layer.out_proj)):
         _copy(linear, state[f"{prefix}{name}.weight"].mT, state[f"{prefix}{name}.bias"])
     return layer
@@ -232,7 +232,7 @@ def _check_llama(layer: MultiHeadAttention, part: Mapping[str, Tensor], prefix: 
     """Refuse weights that are missing, don't fit, or would be left over."""
     E, Q, KV = layer.embed_dim, layer.query_dim, layer.kv_dim
     sizes = {"q_proj": (Q, E), "k_proj": (KV, E), "v_proj": (KV, E), "o_proj": (E, Q)}
-    wanted = {f"{name}.weight": size for name, size in sizes.items()}
+    shapes = {f"{name}.weight": size for name, size in sizes.items()}
     biases = {f"{name}.bias": size[:1] for name, size in sizes.items()}
     norms = {f"{name}.weight": (layer.head_dim,) for name in ("q_norm", "k_norm")}
     sinks = {"sinks": (layer.num_heads,)}
@@ -244,10 +244,10 @@ def _check_llama(layer: MultiHeadAttention, part: Mapping[str, Tensor], prefix: 
         extra = [name for name in names if name in part and not used]
         if extra:
             raise ValueError(f"state has '{prefix}{extra[0]}', and the layer has {option}=False")
-        wanted |= names if used else {}
+        shapes |= names if used else {}
     if "o_proj.bias" not in part:
-        wanted.pop("o_proj.bias", None)
-    _check_state(part, wanted, prefix)
+        shapes.pop("o_proj.bias", None)
+    _check_state(part, shapes, prefix)
 
 
 def load_deepseek(
@@ -273,13 +273,13 @@ def load_deepseek(
     if rank is not None:
         queries = {"q_a_proj.weight": (rank, E), "q_a_layernorm.weight": (rank,)}
         queries |= {"q_b_proj.weight": (H * (D + R), rank)}
-    wanted = {
+    shapes = {
         "kv_a_proj_with_mqa.weight": (C + R, E),
         "kv_a_layernorm.weight": (C,),
         "kv_b_proj.weight": (H * (D + Dv), C),
         "o_proj.weight": (E, H * Dv),
     }
-    _check_state(part, queries | wanted, _dotted(prefix))
+    _check_state(part, queries | shapes, _dotted(prefix))
     if layer.latent_norm is None:
         raise ValueError("DeepSeek's latents are normed, and the layer has norm_eps=None")
     if rank is not None:
@@ -350,9 +350,9 @@ def _check_halves(layer: MultiHeadAttention) -> None:
 
 
 def _check_state(
-    state: Mapping[str, Tensor], wanted: Mapping[str, tuple[int, ...]], prefix: str = ""
+    state: Mapping[str, Tensor], shapes: Mapping[str, tuple[int, ...]], prefix: str = ""
 ) -> None:
-    for name, shape in wanted.items():
+    for name, shape in shapes.items():
         if name not in state:
             names = ", ".join(prefix + other for other in list(state)[:8])
             raise ValueError(f"state has no {prefix + name!r}; it has {names}")

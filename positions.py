@@ -134,9 +134,9 @@ class Rotary(nn.Module):
         if position_ids.device != heads.device:
             devices = f"heads {heads.device}, position_ids {position_ids.device}"
             raise ValueError(f"device differs: {devices}")
-        shape, wanted = tuple(position_ids.shape), (*heads.shape[:-3], heads.shape[-2])
-        if shape not in (wanted, wanted[-1:], (1, *wanted[-1:])):
-            raise ValueError(f"position_ids must be {wanted[-1:]} or {wanted}, got {shape}")
+        shape, expected = tuple(position_ids.shape), (*heads.shape[:-3], heads.shape[-2])
+        if shape not in (expected, expected[-1:], (1, *expected[-1:])):
+            raise ValueError(f"position_ids must be {expected[-1:]} or {expected}, got {shape}")
 
 
 def scaled_frequencies(

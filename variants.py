@@ -494,12 +494,12 @@ class GatedDeltaNet(nn.Module):
         empty = self.new_state(x)
         if state is None:
             return empty
-        for name, part, wanted in zip(DeltaState._fields, state, empty, strict=True):
+        for name, part, expected in zip(DeltaState._fields, state, empty, strict=True):
             check_tensor(name, part)
-            if part.shape != wanted.shape:
-                shapes = f"{tuple(wanted.shape)}, got {tuple(part.shape)}"
+            if part.shape != expected.shape:
+                shapes = f"{tuple(expected.shape)}, got {tuple(part.shape)}"
                 raise ValueError(f"state.{name} must be {shapes}")
-            check_alike("x", wanted, f"state.{name}", part)
+            check_alike("x", expected, f"state.{name}", part)
         return state
 
     def _project(self, x: Tensor, recent: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
@@ -648,12 +648,12 @@ def _check_delta_rule(
         check_alike("key", key, name, tensor)
     if key.ndim < 2 or key.shape[-2] == 0:
         raise ValueError(f"key must be (..., L, D) with at least one token, got {(*key.shape,)}")
-    wanted = {"query": key.shape, "value": (*key.shape[:-1], *value.shape[-1:])}
-    wanted |= {"log_decay": key.shape[:-1], "beta": key.shape[:-1]}
-    for name, shape in wanted.items():
+    shapes = {"query": key.shape, "value": (*key.shape[:-1], *value.shape[-1:])}
+    shapes |= {"log_decay": key.shape[:-1], "beta": key.shape[:-1]}
+    for name, shape in shapes.items():
         if tensors[name].shape != tuple(shape):
-            shapes = f"{(*tensors[name].shape,)} doesn't fit key {(*key.shape,)}"
-            raise ValueError(f"{name} {shapes}: it must be {tuple(shape)}")
+            misfit = f"{(*tensors[name].shape,)} doesn't fit key {(*key.shape,)}"
+            raise ValueError(f"{name} {misfit}: it must be {tuple(shape)}")
 
 
 # --- Parts of the keys ---------------------------------------------------------------------------
@@ -713,8 +713,10 @@ def create_block_sparse_mask(
     if not isinstance(blocks, Tensor) or blocks.dtype != torch.bool:
         kind = blocks.dtype if isinstance(blocks, Tensor) else type(blocks).__name__
         raise TypeError(f"blocks must be a bool tensor, got {kind}")
-    wanted = (-(-query_len // block_size), -(-key_len // block_size))
-    if tuple(blocks.shape[-2:]) != wanted:
-        raise ValueError(f"blocks must be (..., {wanted[0]}, {wanted[1]}), got {(*blocks.shape,)}")
+    expected = (-(-query_len // block_size), -(-key_len // block_size))
+    if tuple(blocks.shape[-2:]) != expected:
+        raise ValueError(
+            f"blocks must be (..., {expected[0]}, {expected[1]}), got {(*blocks.shape,)}"
+        )
     mask = blocks.repeat_interleave(block_size, -2).repeat_interleave(block_size, -1)
     return mask[..., :query_len, :key_len]

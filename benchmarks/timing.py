@@ -45,13 +45,13 @@ def _attempt(
 ) -> dict[str, Timing]:
     runs: dict[str, list[float]] = {name: [] for name in calls}
     for _ in range(RUNS):
-        taken: dict[str, list[float]] = {name: [] for name in calls}
+        round_times: dict[str, list[float]] = {name: [] for name in calls}
         for turn in range(rounds):
             first = turn % len(calls)  # reversed turns would call the outer ones twice in a row
             for name in [*calls][first:] + [*calls][:first]:
-                taken[name].append(_time(calls[name], device, repeats[name]))
-        for name, seconds in taken.items():
-            runs[name].append(statistics.median(seconds))
+                round_times[name].append(_time(calls[name], device, repeats[name]))
+        for name, times in round_times.items():
+            runs[name].append(statistics.median(times))
     return {
         name: Timing(statistics.median(each), min(each), max(each), each)
         for name, each in runs.items()

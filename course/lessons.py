@@ -151,10 +151,10 @@ def _list_mistakes(project: Project, page: Page, module: str) -> Iterator[Proble
         if (lines or file != _TABLE) and not any(entry in line for line in lines):
             numbers = (n for n, line in enumerate(lines, 1) if anchor and anchor in line)
             yield Problem(file, next(numbers, len(lines) or None), message)
-    for at, line in enumerate(_lines(project.root / "index.qmd"), 1):
+    for line_number, line in enumerate(_lines(project.root / "index.qmd"), 1):
         if f"**{title}.**" in line and ".to-come" in line:
             yield Problem(
-                "index.qmd", at, f'"{title}" is there now: delete its line with [to come]'
+                "index.qmd", line_number, f'"{title}" is there now: delete its line with [to come]'
             )
 
 

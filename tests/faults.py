@@ -129,7 +129,7 @@ FAULTS = r"""
 - return keys[:, :, :end], values[:, :, :end]
 + return keys, values
 # reset forgets one layer: caching::test_several_layers_share_one_cache
-- self.lengths[:] = [min(held, int(length)) for held in self.lengths]
+- self.lengths[:] = [min(count, int(length)) for count in self.lengths]
 + self.lengths[0] = min(self.lengths[0], int(length))
 # rotary restarts at each step: caching::test_cached_decoding_equals_one_pass
 - positions = placement.positions if position_ids is None else position_ids
@@ -186,8 +186,8 @@ FAULTS = r"""
 - x = x.contiguous()  # a view may have holes
 + x = x
 # beams keep their own past: decoder::test_beams_find_what_recomputing_finds
-- held.copy_(held.index_select(1, index))
-+ held.copy_(held)
+- memory.copy_(memory.index_select(1, index))
++ memory.copy_(memory)
 [caching.py]
 # padding stored: caching::test_padding_is_a_query_that_sees_nothing_and_a_mask_still_hides
 - (positions >= start) & (positions < end), positions, -1)

@@ -89,7 +89,7 @@ def _outline(block: Prose) -> list[tuple[Attributes | str | None, Span]]:
     """List the fences of divs and the numbers of top-level lists, in the page's order."""
     numbers = ((match[1], Span(match[0], *location)) for match, *location in block.each(_NUMBERED))
     order = {line[1:]: index for index, line in enumerate(block.lines)}
-    return sorted([*block.divs(), *numbers], key=lambda one: order[one[1][1:]])
+    return sorted([*block.divs(), *numbers], key=lambda pair: order[pair[1][1:]])
 
 
 def _open(

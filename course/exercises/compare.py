@@ -55,9 +55,9 @@ def _are_numbers(expected: tuple | list, got: np.ndarray) -> bool:
 
 def _difference_of_arrays(expected: np.ndarray, got: Any, absolute: float) -> str | None:
     array = as_array(got)
-    wanted = f"an array {expected.shape}" if expected.shape else "a number"
+    form = f"an array {expected.shape}" if expected.shape else "a number"
     if array is None:
-        return f"return {wanted}, not {kind(got)}"
+        return f"return {form}, not {kind(got)}"
     if array.shape != expected.shape:
         return f"the shape must be {expected.shape}, not {array.shape}"
     if (expected.dtype == bool) != (array.dtype == bool):

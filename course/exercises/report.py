@@ -60,8 +60,8 @@ def _summary(module: str, outcomes: dict[str, Outcome]) -> bool:
 def _next(outcomes: dict[str, Any]) -> str:
     """Return the task to work on next: the first that failed, or else the first not started."""
     status = {name: getattr(outcome, "status", outcome) for name, outcome in outcomes.items()}
-    for wanted in (FAILED, NOT_STARTED):
-        if task := next((name for name, s in status.items() if s == wanted), None):
+    for outcome in (FAILED, NOT_STARTED):
+        if task := next((name for name, s in status.items() if s == outcome), None):
             return task
     return next(iter(status))
 

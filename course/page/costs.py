@@ -194,9 +194,9 @@ def crossover(model: Model, *, with_mlp: bool = False) -> float:
     The rest is the projections, W_O among them, or these and the MLP. Pairs take 4 S² · H · D and
     the projections S · (4 E · H · D + 4 E · G · D), for G key heads: as many as heads, S = 2 E.
     """
-    one = layer_flops(model, 1)
-    rest = one["projections"] + (one["mlp"] if with_mlp else 0)
-    return rest / one["pairs"]
+    layer = layer_flops(model, 1)
+    rest = layer["projections"] + (layer["mlp"] if with_mlp else 0)
+    return rest / layer["pairs"]
 
 
 def attention_costs(

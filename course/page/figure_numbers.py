@@ -148,8 +148,8 @@ def _lines(axes: Axes, figure: Figure) -> Iterator[tuple[Any, ...]]:
             names = [up or names[0]]
         header = [_text(name) for name in (across or "place", *names)]
         rows = [
-            [_text(words.get(at, "")) or number(at), *(series.at(at) for series in group)]
-            for at in sorted({*positions[::step], positions[-1]})
+            [_text(words.get(x, "")) or number(x), *(series.at(x) for series in group)]
+            for x in sorted({*positions[::step], positions[-1]})
         ]
         yield _text(up), thinned, *marks, [header, *rows]
 
@@ -250,7 +250,7 @@ def _ticks(axis: Axis) -> dict[float, str]:
 
 
 def _words(axis: Axis) -> dict[float, str]:
-    return {at: text for at, text in _ticks(axis).items() if not _is_number(text)}
+    return {x: text for x, text in _ticks(axis).items() if not _is_number(text)}
 
 
 def _at_all(ticks: dict[float, str], count: int) -> list[str]:

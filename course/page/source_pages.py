@@ -71,7 +71,7 @@ def _definition(lines: list[str], name: Name, names: Iterable[Name], level: str)
         return
     yield f"{level} `{name.name}` {{#{name.name}}}"
     yield _div(f'.mentions data-name="{name.name}"')
-    methods = [one for one in names if one.name.startswith(f"{name.name}.")]
+    methods = [method for method in names if method.name.startswith(f"{name.name}.")]
     if not methods:
         yield _listing(lines, name.start, name.end, ".whole")
         return

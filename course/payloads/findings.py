@@ -201,21 +201,21 @@ class TracedText:
         return self._run(off).logits[0, at].softmax(-1)
 
     def share(self, token: str | None, off: list[str] | None = None, at: int = -1) -> float:
-        wanted = self.guess if token is None else self.tokenizer.encode(token)[0]
-        return self._shares(off or [], at)[wanted].item()
+        guess = self.guess if token is None else self.tokenizer.encode(token)[0]
+        return self._shares(off or [], at)[guess].item()
 
     def look(self, name: str, tokens: str | tuple, which: int = 0, at: int = -1) -> float:
         layer, number = head(name)
         row = self._run([]).weights[layer][0, number, at]
         if isinstance(tokens, tuple):
-            return sum(row[i].item() for i, one in enumerate(self.names) if one in tokens)
-        return row[[i for i, one in enumerate(self.names) if one == tokens][which]].item()
+            return sum(row[i].item() for i, token in enumerate(self.names) if token in tokens)
+        return row[[i for i, token in enumerate(self.names) if token == tokens][which]].item()
 
     def push(self, name: str, token: str | None = None, at: int = -1) -> float:
         layer, number = head(name)
-        wanted = self.guess if token is None else self.tokenizer.encode(token)[0]
+        guess = self.guess if token is None else self.tokenizer.encode(token)[0]
         values = tracing.trace(self.model, self.ids)
-        pushes = tracing.pushes(self.model, values, range(len(self.ids))[at], wanted)
+        pushes = tracing.pushes(self.model, values, range(len(self.ids))[at], guess)
         return pushes["heads"][sum(self.model.config.num_heads[:layer]) + number]
 
     def share_with_fixed_mlps(self, name: str) -> float:
@@ -248,7 +248,7 @@ class TracedText:
                 numbers[key] = chance(getattr(self, kind)(*rest, at=at))
         then = finding["then"]
         thens = [then] if isinstance(then, str) else then
-        return finding["told"].format(**numbers), [one.format(**numbers) for one in thens]
+        return finding["told"].format(**numbers), [sentence.format(**numbers) for sentence in thens]
 
 
 def chance(share: float) -> str:
@@ -267,17 +267,17 @@ def signed(push: float) -> str:
 def findings() -> list[dict[str, Any]]:
     """Return the gallery: {title, told, tries: [{off, then}], model, text, at, head, does?}."""
     load = _text_loader()
-    return [_finding(one, load(one["text"])) for one in FINDINGS]
+    return [_finding(finding, load(finding["text"])) for finding in FINDINGS]
 
 
-def _finding(one: dict[str, Any], traced: TracedText) -> dict[str, Any]:
-    told, thens = traced.sentences(one)
-    tries = one.get("tries", [[one["head"]]])
+def _finding(finding: dict[str, Any], traced: TracedText) -> dict[str, Any]:
+    told, thens = traced.sentences(finding)
+    tries = finding.get("tries", [[finding["head"]]])
     return {
-        "title": one["title"], "told": told, "model": "storyteller", "text": one["text"],
-        "at": one.get("at"), "head": one["head"],
+        "title": finding["title"], "told": told, "model": "storyteller", "text": finding["text"],
+        "at": finding.get("at"), "head": finding["head"],
         "tries": [{"off": off, "then": then} for off, then in zip(tries, thens, strict=True)],
-        **{part: one[part] for part in ("does",) if part in one},
+        **{part: finding[part] for part in ("does",) if part in finding},
     }  # fmt: skip
 
 

@@ -36,8 +36,8 @@ def scores() -> dict[str, Any]:
 def payload() -> dict[str, Any]:
     """Return tasks, their questions, and a recorded training for readers without JavaScript."""
     rows = [
-        [one["step"], *map(_rounded, (one["loss"], one["share"], *one["looks"]))]
-        for one in recorded()
+        [step["step"], *map(_rounded, (step["loss"], step["share"], *step["looks"]))]
+        for step in recorded()
     ]
     return {"tasks": TASKS, "questions": QUESTIONS, "recorded": rows}
 
@@ -49,11 +49,11 @@ def _rounded(number: float | None) -> float | None:
 def recorded() -> list[dict[str, Any]]:
     """Return a training by steps; each head's look is None until the widget names its pattern."""
     return [
-        {**one, "looks": [
+        {**step, "looks": [
             head["share"] if head["says"] == pattern else None
-            for head, pattern in zip(one["follows"] or [{"says": ""}] * 2, HEADS, strict=True)
+            for head, pattern in zip(step["follows"] or [{"says": ""}] * 2, HEADS, strict=True)
         ]}
-        for one in scores()["recorded"]
+        for step in scores()["recorded"]
     ]  # fmt: skip
 
 
@@ -76,8 +76,12 @@ def in_lesson(task: str, parts: list[str], changes: list[str]) -> dict[str, Any]
 def static_rows(lesson: dict[str, Any]) -> tuple[str, list[str], list[list[str]]]:
     """Return the results of ``in_lesson`` as the sentence, columns and rows of a fallback."""
     rows = [
-        [_title(one["change"]), f"{one['learned']} of {one['seeds']}", percent(one["share"])]
-        for one in lesson["results"]
+        [
+            _title(result["change"]),
+            f"{result['learned']} of {result['seeds']}",
+            percent(result["share"]),
+        ]
+        for result in lesson["results"]
     ]
     sentence = f"What came of trainings of {lesson['steps']} steps, by what was changed."
     return sentence, ["", "seeds that learned it", "answers right, on average"], rows

@@ -64,12 +64,12 @@ def payload() -> dict[str, Any]:
             {
                 "who": names[guest],
                 "room": rooms[len(guests) - 1 - guests[::-1].index(guest)],
-                "stream": rounded(one.stream, 3),
-                "scores": rounded(one.scores, 3),
-                "cheap": rounded(one.cheap, 6),
-                "value": rounded(one.values[:, -1], 3),
+                "stream": rounded(question.stream, 3),
+                "scores": rounded(question.scores, 3),
+                "cheap": rounded(question.cheap, 6),
+                "value": rounded(question.values[:, -1], 3),
             }
-            for guest, one in questions.items()
+            for guest, question in questions.items()
         ],
         "values": rounded(values, 3),
         "out": {"rows": rounded(out.weight, 3), "bias": rounded(out.bias, 3)},

@@ -54,7 +54,7 @@ def payload(sentence: int, head: int) -> dict[str, Any]:
             {"tokens": text.split(), "focus": focus, "says": says} for text, focus, says in EXAMPLES
         ],
         "models": {name: head_maps(name) for name in ("masked", "causal")},
-        "changes": [change(at) for at in range(len(EXAMPLES))],
+        "changes": [change(index) for index in range(len(EXAMPLES))],
         "start": {"sentence": sentence, "head": head},
     }
 
@@ -106,7 +106,7 @@ def crossed_maps(asks: int, answers: int) -> torch.Tensor:
     Each layer still reads the outputs of the earlier layers on its own sentence.
     """
     model, maps = load(FOLDER / "weights" / "masked.safetensors"), []
-    runs = [model(model.encode(EXAMPLES[at][0].split())) for at in (asks, answers)]
+    runs = [model(model.encode(EXAMPLES[index][0].split())) for index in (asks, answers)]
     for number, layer in enumerate(model.layers):
         (query, _, _), (_, key, _) = (_split(layer, run.residual[number][0]) for run in runs)
         maps.append(_weights(layer, query, key))
@@ -121,10 +121,10 @@ def lent_maps(sentence: int) -> torch.Tensor:
     words = model(model.encode(EXAMPLES[sentence][0].split())).residual[0][0]
     query, key, value = _split(first, words)
     query[3, 1] = query[3, 7]
-    one = _weights(first, query, key)
-    mixed = (one @ value).transpose(0, 1).flatten(-2)
+    first_maps = _weights(first, query, key)
+    mixed = (first_maps @ value).transpose(0, 1).flatten(-2)
     query, key, _ = _split(second, words + first.attention.out_proj(mixed))
-    return torch.cat([one, _weights(second, query, key)]).double().round(decimals=5)
+    return torch.cat([first_maps, _weights(second, query, key)]).double().round(decimals=5)
 
 
 def _split(layer: torch.nn.Module, words: torch.Tensor) -> torch.Tensor:

@@ -45,7 +45,7 @@ def render_site(root: Path, *, cell_timeout: float, say: Say = print) -> dict[st
     _replace_site(project, pages, built)
     done = {"sources": state, "site": cache.state_of_site(root), "pages": list(built)}
     cache.save(root / _RECORD, done)
-    return {source: one.state for source, one in built.items()}
+    return {source: page.state for source, page in built.items()}
 
 
 def _build_all(builder: Builder, say: Say) -> dict[str, BuiltPage]:
@@ -114,21 +114,21 @@ def _replace_site(project: Project, pages: dict[str, Page], built: dict[str, Bui
         new, site = Path(folder) / "new", (project.root / "_site").resolve()  # it may be a link
         new.mkdir()
         _copy_resources(project, pages, new)
-        html = {one.page.html: one.html for one in built.values()}
+        html = {result.page.html: result.html for result in built.values()}
         html |= with_mentions(html)
-        for one in built.values():
-            _write_page(one, for_the_web(project, one.page, html[one.page.html]), new)
-            if one.notebook is not None:
-                write_notebook(project.root, new, one.page, one.notebook, one.reads)
+        for result in built.values():
+            _write_page(result, for_the_web(project, result.page, html[result.page.html]), new)
+            if result.notebook is not None:
+                write_notebook(project.root, new, result.page, result.notebook, result.reads)
         if project.get("website", "sidebar", "search"):
-            parts = {one.page.html: one.parts for one in built.values()}
+            parts = {result.page.html: result.parts for result in built.values()}
             parts.pop(NOT_FOUND, None)
             write_search(project.root, new, parts)
         write_web_files(project, new, pages.values())
         dangling_links = [
             problem
-            for one in built.values()
-            for problem in dangling(new, one.page, html[one.page.html])
+            for result in built.values()
+            for problem in dangling(new, result.page, html[result.page.html])
         ]
         if dangling_links:
             raise Problems(dangling_links)
@@ -156,11 +156,11 @@ def _put_in_place(new: Path, site: Path, *, aside: Path) -> None:
         shutil.copytree(new, site, dirs_exist_ok=True)
 
 
-def _write_page(one: BuiltPage, html: str, site: Path) -> None:
-    target = site / one.page.html
+def _write_page(result: BuiltPage, html: str, site: Path) -> None:
+    target = site / result.page.html
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_text(html, encoding="utf-8")
-    for address, image in one.figures.items():
+    for address, image in result.figures.items():
         figure = target.parent / address
         figure.parent.mkdir(parents=True, exist_ok=True)
         is_text = figure.suffix == ".svg"

@@ -94,16 +94,16 @@ def _tab(task: str, count: int, draw: torch.Generator | None) -> Text:
     return Text(guests, words, torch.where(words == OWES, owed, NOT_ASKED))
 
 
-def _mixed(one: Text, other: Text, draw: torch.Generator | None) -> Text:
+def _mixed(first: Text, second: Text, draw: torch.Generator | None) -> Text:
     """Mix the tokens of two texts at random; each keeps its own order."""
-    lengths = [text.words.shape[1] for text in (one, other)]
-    is_one = torch.rand(len(one.words), sum(lengths), generator=draw).argsort(-1) < lengths[0]
-    at = is_one.cumsum(1) - 1
-    at_other = (~is_one).cumsum(1) - 1
-    pick = [at.clamp(min=0), at_other.clamp(min=0)]
+    lengths = [text.words.shape[1] for text in (first, second)]
+    is_first = torch.rand(len(first.words), sum(lengths), generator=draw).argsort(-1) < lengths[0]
+    first_at = is_first.cumsum(1) - 1
+    second_at = (~is_first).cumsum(1) - 1
+    pick = [first_at.clamp(min=0), second_at.clamp(min=0)]
     return Text(*(
-        torch.where(is_one, a.gather(1, pick[0]), b.gather(1, pick[1]))
-        for a, b in zip(one, other, strict=True)
+        torch.where(is_first, a.gather(1, pick[0]), b.gather(1, pick[1]))
+        for a, b in zip(first, second, strict=True)
     ))  # fmt: skip
 
 

@@ -171,7 +171,7 @@ class Run:
         shares = {}
         for rate in rates_of(self.task):
             right = [scores_of(model, self.task) for model in self.models(rate, TUNED_ON)]
-            shares[str(rate)] = round(min(sum(one) / len(one) for one in right), 4)
+            shares[str(rate)] = round(min(sum(row) / len(row) for row in right), 4)
         return shares
 
     def models(self, rate: float, seeds: Iterable[int], times: int = 1) -> Iterable[Porter]:

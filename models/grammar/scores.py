@@ -31,28 +31,28 @@ Heads = tuple[tuple[int, int], ...]
 def to_tensors(batch: list[Sentence]) -> tuple[Tensor, Tensor, Tensor]:
     """Return words, whether the others decide each, and the noun of each "it": (N, MAX_LEN)."""
     words, meant = torch.full((2, len(batch), MAX_LEN), INDEX[PAD])
-    asked = torch.zeros(len(batch), MAX_LEN, dtype=torch.bool)
+    decided = torch.zeros(len(batch), MAX_LEN, dtype=torch.bool)
     for row, sentence in enumerate(batch):
         words[row, : len(sentence.words)] = torch.tensor([INDEX[w] for w in sentence.words])
-        asked[row, list(sentence.right)] = True
+        decided[row, list(sentence.right)] = True
         for relation, start, end in sentence.links:
             if relation == "it":
                 meant[row, start] = INDEX[sentence.words[end]]
-    return words, asked, meant
+    return words, decided, meant
 
 
 def held_out(count: int = COUNT) -> dict[str, dict[str, list[Sentence]]]:
     """Make unseen sentences for each question, with held-out words and held-out pairs."""
     rng, sets = Random(SEED), {}
     for held in ("pairs", "words"):
-        asked = {}
+        questions = {}
         for n in (1, 2) if held == "pairs" else (0, 1, 2):
-            asked[f"{n} distractors"] = [agreement(rng, held, n) for _ in range(count)]
+            questions[f"{n} distractors"] = [agreement(rng, held, n) for _ in range(count)]
         for name, answer in (("it", False), ("answer", True)):
             options = {"held": held, "answer": answer}
             pairs = (pairs_of(it_sentence, rng, MEANS, **options) for _ in range(count))
-            asked[name] = [sentence for pair in pairs for sentence in pair]
-        sets[held] = asked
+            questions[name] = [sentence for pair in pairs for sentence in pair]
+        sets[held] = questions
     return sets
 
 
@@ -66,7 +66,9 @@ def score(model: Transformer, *, names_it: bool, count: int = COUNT) -> dict:
     attention = attention_scores(model, sets, count)
 
     def accuracy(off: Heads = ()) -> dict:
-        return {held: _accuracy(model, asked, names_it, off) for held, asked in sets.items()}
+        return {
+            held: _accuracy(model, questions, names_it, off) for held, questions in sets.items()
+        }
 
     scores = {"accuracy": accuracy()}
     # A causal model predicts the verb at the word before, and learns the noun of "it" later.
@@ -81,10 +83,10 @@ def score(model: Transformer, *, names_it: bool, count: int = COUNT) -> dict:
 
 
 def _accuracy(
-    model: Transformer, asked: dict[str, list[Sentence]], names_it: bool, off: Heads
+    model: Transformer, questions: dict[str, list[Sentence]], names_it: bool, off: Heads
 ) -> dict:  # fmt: skip
     shares = {}
-    for name, batch in asked.items():
+    for name, batch in questions.items():
         if name == "it":
             if names_it:
                 shares["meant by it"] = _both(meant_by_it(model, batch, off))
@@ -125,7 +127,11 @@ def attention_scores(model: Transformer, sets: dict, count: int = COUNT) -> dict
     "fixed offset" is the most that a head at one fixed distance could reach.
     """
     batch = [
-        s for asked in sets.values() for name in asked if name != "answer" for s in asked[name]
+        s
+        for questions in sets.values()
+        for name in questions
+        if name != "answer"
+        for s in questions[name]
     ]
     rng = Random(SEED + 2)
     batch += [bank(rng) for _ in range(count)] + list(sentences(SEED + 3, count))
@@ -137,7 +143,7 @@ def attention_scores(model: Transformer, sets: dict, count: int = COUNT) -> dict
     weights_hidden = run(model, batch, hide=True).weights
     for relation in ("verb", "sense"):
         scores[f"{relation}, guessed"] = _of_relation(weights_hidden, batch, relation, shift)
-    pairs = [s for asked in sets.values() for s in asked["it"]]
+    pairs = [s for questions in sets.values() for s in questions["it"]]
     scores["it"]["flips"] = _flips(model, pairs, scores["it"]["head"])
     return scores
 
@@ -145,13 +151,13 @@ def attention_scores(model: Transformer, sets: dict, count: int = COUNT) -> dict
 def _of_relation(
     weights: list[Tensor], batch: list[Sentence], relation: str, shift: int = 0
 ) -> dict:
-    at = [
+    links = [
         (row, start - shift, end)
         for row, sentence in enumerate(batch)
         for name, start, end in sentence.links
         if name == relation
     ]
-    rows, starts, ends = torch.tensor(at).unbind(1)
+    rows, starts, ends = torch.tensor(links).unbind(1)
     each = [layer[rows, :, starts, ends] for layer in weights]  # N of (links, H)
     heads = [layer.mean(0) for layer in each]
     best = max(
@@ -164,7 +170,7 @@ def _of_relation(
     return {
         "head": list(best),
         "weight": _round(heads[best[0]][best[1]].item()),
-        "fixed offset": _round(max(map(len, distances.values())) / len(at)),
+        "fixed offset": _round(max(map(len, distances.values())) / len(links)),
         "by distance": {
             str(d): _round(sum(w) / len(w))
             for d, w in sorted(distances.items())
@@ -184,10 +190,10 @@ def _flips(model: Transformer, pairs: list[Sentence], head: list[int]) -> float:
 
 def run(model: Transformer, batch: list[Sentence], *, hide: bool = False, off: Heads = ()) -> Run:
     """Run the model; ``hide`` masks the words that others decide, unless the model is causal."""
-    words, asked, _ = to_tensors(batch)
+    words, decided, _ = to_tensors(batch)
     real = words != INDEX[PAD]
     if hide and not model.config.is_causal:
-        words = words.masked_fill(asked, INDEX[MASK])
+        words = words.masked_fill(decided, INDEX[MASK])
     with torch.no_grad():
         return model(words, real[:, None, None, :], off=off)
 

@@ -102,7 +102,7 @@ def agreement(rng: Random, held: Held = None, distractors: int | None = None) ->
         _phrase(sentence, rng, nouns.pop(), numbers.pop())
     elif rng.random() < 0.3:
         sentence.add(rng.choice(OPENERS))
-    at = _phrase(sentence, rng, subject, plural)
+    noun_position = _phrase(sentence, rng, subject, plural)
     for noun, number in zip(nouns[1:], numbers[1:], strict=True):
         clause = subject in BEINGS and rng.random() < 0.25
         sentence.add(f"that {rng.choice(SAW)}" if clause else rng.choice(NEAR))
@@ -110,10 +110,12 @@ def agreement(rng: Random, held: Held = None, distractors: int | None = None) ->
     if verb != "are" and rng.random() < 0.3:
         sentence.add(rng.choice(OFTEN))
     position = sentence.add(verb if plural else VERBS[verb])
-    sentence.links.append(("verb", position, at))
+    sentence.links.append(("verb", position, noun_position))
     sentence.right[position] = PLURAL_VERBS if plural else SINGULAR_VERBS
     if verb == "are":
-        sentence.links.append(("predicate", sentence.add(rng.choice(_adjectives(subject))), at))
+        sentence.links.append(
+            ("predicate", sentence.add(rng.choice(_adjectives(subject))), noun_position)
+        )
     elif rng.random() < 0.4:
         sentence.add(rng.choice(["there", f"{rng.choice(NEAR)} the {rng.choice([*PLACES])}"]))
     return _end(sentence, rng)
@@ -155,13 +157,13 @@ def lone_it(rng: Random) -> Sentence:
     adjective, noun = rng.choice(frame.adjectives[means]), rng.choice(frame.nouns[means])
     sentence = Sentence("it")
     if noun in ANIMALS and rng.random() < 0.5:
-        at = _phrase(sentence, rng, noun, False)
+        noun_position = _phrase(sentence, rng, noun, False)
         sentence.add(rng.choice(SAT))
     else:
         _phrase(sentence, rng, rng.choice([*PEOPLE]), False)
         sentence.add(rng.choice(SAW))
-        at = _phrase(sentence, rng, noun, False)
-    sentence.links.append(("it", sentence.add("because it"), at))
+        noun_position = _phrase(sentence, rng, noun, False)
+    sentence.links.append(("it", sentence.add("because it"), noun_position))
     sentence.add(f"was {adjective}")
     return _answer(sentence, rng, noun, adjective, rng.random() < 0.6)
 
@@ -228,10 +230,10 @@ def _phrase(sentence: Sentence, rng: Random, noun: str, plural: bool) -> int:
     """Append "the old house" or the like; return the noun's position."""
     adjective = rng.choice(_adjectives(noun)) if rng.random() < 0.35 else None
     spoken = NOUNS[noun] if plural and noun not in ONLY_SINGULAR else noun
-    at = sentence.add(f"the {adjective} {spoken}" if adjective else f"the {spoken}")
+    noun_position = sentence.add(f"the {adjective} {spoken}" if adjective else f"the {spoken}")
     if adjective:
-        sentence.links.append(("adjective", at - 1, at))
-    return at
+        sentence.links.append(("adjective", noun_position - 1, noun_position))
+    return noun_position
 
 
 def _answer(sentence: Sentence, rng: Random, noun: str, adjective: str, answered: bool) -> Sentence:

@@ -99,13 +99,13 @@ def train_one(
 
 
 def _hidden_words(
-    model: Transformer, words: Tensor, asked: Tensor, meant: Tensor, at_it: bool
+    model: Transformer, words: Tensor, decided: Tensor, meant: Tensor, at_it: bool
 ) -> Tensor:
     """Return the loss of hidden or swapped words; with ``at_it`` also of the noun of each "it"."""
     real, chance = words != INDEX[PAD], torch.rand(words.shape)
-    hidden = real & (chance < HIDE) | asked & (chance < HIDE_ASKED)
+    hidden = real & (chance < HIDE) | decided & (chance < HIDE_ASKED)
     others = VERBS[torch.randint(len(VERBS), words.shape)]
-    swap = asked & torch.isin(words, VERBS) & (torch.rand(words.shape) < SWAP)
+    swap = decided & torch.isin(words, VERBS) & (torch.rand(words.shape) < SWAP)
     inputs = torch.where(swap, others, torch.full_like(words, INDEX[MASK]))
     inputs = torch.where(hidden, inputs, words)
     logits = model(inputs, real[:, None, None, :]).logits

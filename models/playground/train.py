@@ -114,14 +114,14 @@ def measure(page: Any, workdir: Path, report: Report) -> dict[str, Any]:
 
 def to_json(results: dict[str, Any]) -> str:
     """Write a line for each training, so that a change of one is a change of one line."""
-    lines = [json.dumps(one) for one in results["recorded"]]
+    lines = [json.dumps(run) for run in results["recorded"]]
     text = '{\n"recorded": [\n' + ",\n".join(lines) + "\n],\n"
     text += f'"since": {json.dumps(results["since"])},\n"tasks": {{\n'
     tasks = []
     for task, changes in results["tasks"].items():
         names = [
             f" {json.dumps(name)}: [\n"
-            + ",\n".join(f"  {json.dumps(one)}" for one in seeds)
+            + ",\n".join(f"  {json.dumps(run)}" for run in seeds)
             + "\n ]"
             for name, seeds in changes.items()
         ]

@@ -49,8 +49,8 @@ def right_with_held(
         x = x + layer.mlp(x)
     shares = {}
     for question, logits in zip(QUESTIONS, model.answer(x).chunk(2, -1), strict=True):
-        wanted, asked = (part[:, -LENGTH:] for part in answers[question])
-        hit = (logits.argmax(-1)[:, -LENGTH:] == wanted) & asked
+        right, asked = (part[:, -LENGTH:] for part in answers[question])
+        hit = (logits.argmax(-1)[:, -LENGTH:] == right) & asked
         shares[question] = (hit.sum() / asked.sum()).item()
     return shares
 

@@ -175,8 +175,8 @@ def right(
     """Return each question's share right by position, (length,), on unseen rows."""
     signs, answers = examples(TESTS, length, torch.Generator().manual_seed(10**6))
     logits, shares = model(signs, start, window=window), {}
-    for name, (wanted, asked) in answers.items():
-        hits = (logits[name].argmax(-1) == wanted) & asked
+    for name, (right_signs, asked) in answers.items():
+        hits = (logits[name].argmax(-1) == right_signs) & asked
         shares[name] = hits.sum(0) / asked.sum(0)  # NaN at positions without a question
     return shares
 
@@ -204,8 +204,8 @@ def moved(models: list[Reader]) -> dict[str, dict[str, list[float]]]:
     starts = {"first": 0, "last": LONGEST - LENGTH}
     return {
         name: {
-            which: [round(right(m, LENGTH, at)[name].nanmean().item(), 4) for m in models]
-            for which, at in starts.items()
+            which: [round(right(m, LENGTH, start)[name].nanmean().item(), 4) for m in models]
+            for which, start in starts.items()
         }
         for name in QUESTIONS
     }

@@ -125,10 +125,10 @@ def swapped(review: Review, rng: Random) -> Review:
 
 def to_tensors(batch: list[Review]) -> tuple[Tensor, Tensor, Tensor]:
     """Return tokens (B, L), answers (B,) of 0 and 1, and which words decide, bool (B, L)."""
-    longest = max(len(one.words) for one in batch)
+    longest = max(len(review.words) for review in batch)
     tokens = torch.full((len(batch), longest), INDEX[PAD])
     decides = torch.zeros(len(batch), longest, dtype=torch.bool)
-    for row, one in enumerate(batch):
-        tokens[row, : len(one.words)] = torch.tensor([INDEX[word] for word in one.words])
-        decides[row, one.decisive] = True
-    return tokens, torch.tensor([int(one.is_good) for one in batch]), decides
+    for row, review in enumerate(batch):
+        tokens[row, : len(review.words)] = torch.tensor([INDEX[word] for word in review.words])
+        decides[row, review.decisive] = True
+    return tokens, torch.tensor([int(review.is_good) for review in batch]), decides

@@ -72,11 +72,11 @@ def score(model: Transformer) -> dict:
     with torch.no_grad():
         looks = read(model, tokens).weights[-1][:, :, 0].mean(1)
     rng = Random(0)
-    others, wanted, _ = to_tensors([swapped(one, rng) for one in batch])
+    others, other_answers, _ = to_tensors([swapped(review, rng) for review in batch])
     with torch.no_grad():
         both = (margin(model, tokens) > 0) == answers.bool()
-        both &= (margin(model, others) > 0) == wanted.bool()
-    pairs = [one for one, right in zip(batch, both, strict=True) if right]
+        both &= (margin(model, others) > 0) == other_answers.bool()
+    pairs = [review for review, right in zip(batch, both, strict=True) if right]
     before, between = patched(model, tokens[both], others[both])
     _, far, moved = other_weights(model, tokens[:REWEIGHTED])
     distances = far[moved < CLOSE]
@@ -100,32 +100,34 @@ def score(model: Transformer) -> dict:
 @torch.no_grad()
 def keeps_by_equal_weights(model: Transformer, tokens: Tensor) -> float:
     answer, own = answer_by_weights(model, tokens)
-    shown = visible(tokens)[:, 0].to(own.dtype).expand_as(own)
-    equal = shown / shown.sum(-1, keepdim=True)
+    real = visible(tokens)[:, 0].to(own.dtype).expand_as(own)
+    equal = real / real.sum(-1, keepdim=True)
     return share(((answer(own) > 0) == (answer(equal) > 0)).float())
 
 
 def stresses(batch: list[Review], like: Tensor) -> Tensor:
     """Mark the *quite* of a verdict, or its like: bool, shaped as ``like`` (B, L)."""
     mask = torch.zeros_like(like)
-    for row, one in enumerate(batch):
-        mask[row, [position for position in one.verdict if one.words[position] in STRESSES]] = True
+    for row, review in enumerate(batch):
+        mask[
+            row, [position for position in review.verdict if review.words[position] in STRESSES]
+        ] = True
     return mask
 
 
 def nouns(batch: list[Review], like: Tensor) -> Tensor:
     """Mark the noun of a verdict: bool, shaped as ``like`` (B, L)."""
     mask = torch.zeros_like(like)
-    mask[range(len(batch)), [one.work for one in batch]] = True
+    mask[range(len(batch)), [review.work for review in batch]] = True
     return mask
 
 
 def by_kind(name: str, amounts: Tensor, batch: list[Review]) -> dict[str, dict[str, float]]:
     """Sum by kind of position: over all reviews, those without a negation, and those with."""
-    turned = [len(one.decisive) == 2 for one in batch]
+    turned = [len(review.decisive) == 2 for review in batch]
     scored = {name: by_position(amounts, batch)}
-    for kind, wanted in (("plain", False), ("turned", True)):
-        rows = [row for row, is_turned in enumerate(turned) if is_turned == wanted]
+    for kind, has_turn in (("plain", False), ("turned", True)):
+        rows = [row for row, is_turned in enumerate(turned) if is_turned == has_turn]
         scored[f"{name}, {kind}"] = by_position(amounts[rows], [batch[row] for row in rows])
     return scored
 
@@ -133,20 +135,20 @@ def by_kind(name: str, amounts: Tensor, batch: list[Review]) -> dict[str, dict[s
 def by_position(amounts: Tensor, batch: list[Review]) -> dict[str, float]:
     """Sum ``amounts`` (B, L) over the positions of each kind; return the means over reviews."""
     totals = dict.fromkeys(KINDS, 0.0)
-    for row, one in zip(amounts.tolist(), batch, strict=True):
-        for position, number in enumerate(row[: len(one.words)]):
-            totals[kind_of(one, position)] += number / len(batch)
+    for row, review in zip(amounts.tolist(), batch, strict=True):
+        for position, number in enumerate(row[: len(review.words)]):
+            totals[kind_of(review, position)] += number / len(batch)
     return {kind: round(total, 4) for kind, total in totals.items()}
 
 
-def kind_of(one: Review, position: int) -> str:
-    if position in one.decisive:
-        return "adjective" if position == one.decisive[-1] else "turn"
+def kind_of(review: Review, position: int) -> str:
+    if position in review.decisive:
+        return "adjective" if position == review.decisive[-1] else "turn"
     if position == 0:
         return "first"
-    if position == one.work:
+    if position == review.work:
         return "noun"
-    return "verdict's rest" if position in one.verdict else "elsewhere"
+    return "verdict's rest" if position in review.verdict else "elsewhere"
 
 
 def share(hits: Tensor) -> float:

@@ -81,8 +81,8 @@ def ngrams(tokens: np.ndarray, n: int) -> np.ndarray:
 
 def find(ordered: np.ndarray, keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return each key's index in ``ordered``, and whether it occurs there."""
-    at = np.minimum(np.searchsorted(ordered, keys), len(ordered) - 1)
-    return at, ordered[at] == keys
+    indices = np.minimum(np.searchsorted(ordered, keys), len(ordered) - 1)
+    return indices, ordered[indices] == keys
 
 
 def main(folder: Path) -> None:

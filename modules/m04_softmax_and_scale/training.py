@@ -76,9 +76,9 @@ def descend(
     return right, weights
 
 
-def train(divided: bool, rate: float, seed: int, **how) -> list[float]:
+def train(divided: bool, rate: float, seed: int, **options) -> list[float]:
     """Return the share of right answers over each ``MEAN_OF`` steps of ``descend``."""
-    right, _ = descend(divided, rate, seed, **how)
+    right, _ = descend(divided, rate, seed, **options)
     return [round(share, 4) for share in right.view(-1, MEAN_OF).mean(-1).tolist()]
 
 
@@ -143,9 +143,10 @@ def main() -> None:
     record |= {"undivided, long": [curve[-5:] for curve in long]}
     record["rivals"] = {
         name: {
-            str(rate): [train(False, rate, seed, **how)[-5:] for seed in SEEDS] for rate in RATES
+            str(rate): [train(False, rate, seed, **options)[-5:] for seed in SEEDS]
+            for rate in RATES
         }
-        for name, how in RIVALS.items()
+        for name, options in RIVALS.items()
     }
     record["rows"] = _looks()
     SCORES.write_text(json.dumps(record) + "\n", encoding="utf-8")

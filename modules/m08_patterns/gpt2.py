@@ -33,8 +33,8 @@ def local_maps(text: str, folder: Path = FOLDER) -> tuple[list[str], list[Tensor
     model = AutoModel.from_pretrained(folder, local_files_only=True).float()
     tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
     tokens = tokenizer.encode(text)
-    shown = [tokenizer.decode([token]).strip() for token in tokens]
-    return shown, maps(model.state_dict(), torch.tensor(tokens), model.config.n_head)
+    names = [tokenizer.decode([token]).strip() for token in tokens]
+    return names, maps(model.state_dict(), torch.tensor(tokens), model.config.n_head)
 
 
 @torch.no_grad()
@@ -50,11 +50,11 @@ def maps(state: Mapping[str, Tensor], tokens: Tensor, num_heads: int) -> list[Te
     x = (state["wte.weight"][tokens] + state["wpe.weight"][: len(tokens)])[None]
     layers = []
     while f"h.{len(layers)}.ln_1.weight" in state:
-        at = f"h.{len(layers)}"
-        layer = load_gpt2(MultiHeadAttention(x.shape[-1], num_heads), state, f"{at}.attn")
-        mixed, weights = layer(norm(x, f"{at}.ln_1"), is_causal=True, return_attention=True)
+        prefix = f"h.{len(layers)}"
+        layer = load_gpt2(MultiHeadAttention(x.shape[-1], num_heads), state, f"{prefix}.attn")
+        mixed, weights = layer(norm(x, f"{prefix}.ln_1"), is_causal=True, return_attention=True)
         x = x + mixed
-        wide = F.gelu(linear(norm(x, f"{at}.ln_2"), f"{at}.mlp.c_fc"), approximate="tanh")
-        x = x + linear(wide, f"{at}.mlp.c_proj")
+        wide = F.gelu(linear(norm(x, f"{prefix}.ln_2"), f"{prefix}.mlp.c_fc"), approximate="tanh")
+        x = x + linear(wide, f"{prefix}.mlp.c_proj")
         layers.append(weights[0])
     return layers

@@ -50,11 +50,11 @@ def in_turn(calls: dict[str, Callable[[], object]], rounds: int) -> dict[str, di
         call()
         _, once, _ = timed(call)
         repeats[name] = 1 + int(20 / once)
-    taken = {name: [] for name in calls}
+    times = {name: [] for name in calls}
     for _ in range(WARM + rounds):
         for name, call in calls.items():
-            taken[name].append(timed(call, repeats[name]))
-    return {name: summary(rows[WARM:]) for name, rows in taken.items()}
+            times[name].append(timed(call, repeats[name]))
+    return {name: summary(rows[WARM:]) for name, rows in times.items()}
 
 
 def timed(call: Callable[[], object], repeats: int = 1) -> tuple[float, float, float]:

@@ -86,13 +86,13 @@ def _own_peak(name: str, length: int) -> float:
 
 def in_turn(calls: dict[str, Callable[[], object]]) -> dict[str, list[float]]:
     """Processor milliseconds of each call, in rounds: other work on the machine hardly counts."""
-    taken: dict[str, list[float]] = {name: [] for name in calls}
+    seconds: dict[str, list[float]] = {name: [] for name in calls}
     for turn in range(ROUNDS + 1):  # the first warms up
         for name in list(calls)[:: 1 if turn % 2 else -1]:
             start = time.process_time()
             calls[name]()
-            taken[name].append(1e3 * (time.process_time() - start))
-    return {name: ms[1:] for name, ms in taken.items()}
+            seconds[name].append(1e3 * (time.process_time() - start))
+    return {name: ms[1:] for name, ms in seconds.items()}
 
 
 def run() -> dict:

@@ -152,7 +152,9 @@ def _merge_streams(outputs: list[dict[str, Any]]) -> list[dict[str, Any]]:
     merged: list[dict[str, Any]] = []
     for output in outputs:
         stream = output.get("name")
-        if first := next((one for one in merged if stream and one.get("name") == stream), None):
+        if first := next(
+            (earlier for earlier in merged if stream and earlier.get("name") == stream), None
+        ):
             first["text"] += output["text"]
         else:
             merged.append(output)

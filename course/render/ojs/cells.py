@@ -99,7 +99,7 @@ class _Cell(Script):
         self._check(node, set())
         clause, source = _children(node)[0], _children(node)[-1]
         names = _children(clause)[:1]
-        if [one.type for one in names] != ["named_imports"]:
+        if [name.type for name in names] != ["named_imports"]:
             self._refuse(node, "import without {names}")
         statement = Statement(self.location(node), "import", module=text(source)[1:-1])
         statement.module_location = self.location(source)

@@ -42,26 +42,27 @@ class OjsPage:
         self._cells += 1
         try:
             statements = compile_cell(source, path, line)
-            for one in statements:
-                if one.kind == "import":
+            for statement in statements:
+                if statement.kind == "import":
                     names = [
-                        (one.exported[name], location) for name, location in one.defines.items()
+                        (statement.exported[name], location)
+                        for name, location in statement.defines.items()
                     ]
-                    one.module = self.modules.find(
-                        one.module, one.module_location, names, in_cell=True
+                    statement.module = self.modules.find(
+                        statement.module, statement.module_location, names, in_cell=True
                     )
-                    self.modules.closure([one.module])
+                    self.modules.closure([statement.module])
         except Problem:
             self._all_read = False  # this cell may define any name
             raise
         if not statements:
             raise Problem(path, line, "the OJS cell is empty: it needs a statement")
         placeholders = []
-        for number, one in enumerate(statements, 1):
+        for number, statement in enumerate(statements, 1):
             element = f"ojs-cell-{self._cells}" + (f"-{number}" if len(statements) > 1 else "")
-            self._statements[element] = one
+            self._statements[element] = statement
             placeholders.append(
-                Placeholder(element, "declaration" if one.defines else "expression")
+                Placeholder(element, "declaration" if statement.defines else "expression")
             )
         return placeholders
 
@@ -89,7 +90,11 @@ class OjsPage:
         """List the modules that the page loads, imports of imports included; [] without cells."""
         if not self._statements:
             return []
-        imports = (one.module for one in self._statements.values() if one.kind == "import")
+        imports = (
+            statement.module
+            for statement in self._statements.values()
+            if statement.kind == "import"
+        )
         return list(dict.fromkeys([RUNTIME, *self.modules.closure(imports)]))
 
     def script(self, *, root: str) -> str:
@@ -103,7 +108,7 @@ class OjsPage:
             return ""
         preloads = [f'<link rel="modulepreload" href="{root}{file}">' for file in self.files()]
         code = [f'import {{define, load}} from "{root or "./"}{RUNTIME}";']
-        code += [_call(element, one, root) for element, one in self._statements.items()]
+        code += [_call(element, statement, root) for element, statement in self._statements.items()]
         # The comment ends what a "<!--" in a cell begins.
         return "\n".join([*preloads, '<script type="module">', *code, "// -->", "</script>"])
 

@@ -193,9 +193,9 @@ def _missing_pages(project: Project) -> list[Problem]:
     ]
 
 
-def _sidebar_pages(contents: list[dict[str, Any]], at: tuple) -> Iterator[tuple[str, tuple]]:
+def _sidebar_pages(contents: list[dict[str, Any]], key: tuple) -> Iterator[tuple[str, tuple]]:
     """Yield each page with the key of its entry in ``Project.lines``."""
     for index, entry in enumerate(contents):
         if "section" not in entry:
-            yield entry.get("href", ""), (*at, index)
-        yield from _sidebar_pages(entry.get("contents", []), (*at, index, "contents"))
+            yield entry.get("href", ""), (*key, index)
+        yield from _sidebar_pages(entry.get("contents", []), (*key, index, "contents"))

@@ -42,7 +42,7 @@ def _note_lines(node: Any, key_path: tuple, lines: Lines, path: object, first: i
 
 
 def mistakes(
-    value: Any, schema: Any, lines: Lines, path: object, *, kind: str = "key", at: tuple = ()
+    value: Any, schema: Any, lines: Lines, path: object, *, kind: str = "key", key_path: tuple = ()
 ) -> list[Problem]:
     """List the keys and values in ``value`` that ``schema`` doesn't allow.
 
@@ -50,22 +50,24 @@ def mistakes(
     or a tuple of alternatives.
     """
     alternatives = schema if isinstance(schema, tuple) else (schema,)
-    chosen = [one for one in alternatives if _same_shape(value, one)]
-    if not chosen:
-        return [Problem(path, lines.get(at), _wrong_value(at, value, alternatives))]
-    [one, *_] = chosen
+    fitting = [alternative for alternative in alternatives if _same_shape(value, alternative)]
+    if not fitting:
+        return [Problem(path, lines.get(key_path), _wrong_value(key_path, value, alternatives))]
+    [schema, *_] = fitting
     problems: list[Problem] = []
-    if isinstance(one, dict):
+    if isinstance(schema, dict):
         for key, item in value.items():
-            here = (*at, key)
-            if key in one:
-                problems += mistakes(item, one[key], lines, path, kind=kind, at=here)
+            here = (*key_path, key)
+            if key in schema:
+                problems += mistakes(item, schema[key], lines, path, kind=kind, key_path=here)
             else:
-                message = f'unknown {kind} "{_dotted(here)}"{nearest(str(key), one)}'
+                message = f'unknown {kind} "{_dotted(here)}"{nearest(str(key), schema)}'
                 problems.append(Problem(path, lines.get(here), message))
-    elif isinstance(one, list):
+    elif isinstance(schema, list):
         for index, item in enumerate(value):
-            problems += mistakes(item, one[0], lines, path, kind=kind, at=(*at, index))
+            problems += mistakes(
+                item, schema[0], lines, path, kind=kind, key_path=(*key_path, index)
+            )
     return problems
 
 
@@ -77,18 +79,18 @@ def _same_shape(value: Any, schema: Any) -> bool:
     return value == schema and type(value) is type(schema)
 
 
-def _wrong_value(at: tuple, value: Any, alternatives: tuple) -> str:
+def _wrong_value(key_path: tuple, value: Any, alternatives: tuple) -> str:
     names = {str: "a text", bool: "true or false", int: "a whole number", float: "a number"}
-    wanted = [
-        names.get(one) if isinstance(one, type)
-        else "a list" if isinstance(one, list)
-        else "a mapping" if isinstance(one, dict)
-        else str(one).lower() if isinstance(one, bool)
-        else f'"{one}"'
-        for one in alternatives
+    allowed = [
+        names.get(alternative) if isinstance(alternative, type)
+        else "a list" if isinstance(alternative, list)
+        else "a mapping" if isinstance(alternative, dict)
+        else str(alternative).lower() if isinstance(alternative, bool)
+        else f'"{alternative}"'
+        for alternative in alternatives
     ]  # fmt: skip
-    return f'"{_dotted(at)}" must be {" or ".join(wanted)}, not {value!r}'
+    return f'"{_dotted(key_path)}" must be {" or ".join(allowed)}, not {value!r}'
 
 
-def _dotted(at: tuple) -> str:
-    return ".".join(str(part) for part in at if not isinstance(part, int)) or "the file"
+def _dotted(key_path: tuple) -> str:
+    return ".".join(str(part) for part in key_path if not isinstance(part, int)) or "the file"

@@ -28,9 +28,9 @@ def with_mentions(html: Mapping[str, str]) -> dict[str, str]:
     A lesson is linked once for each name: at the section that names it in the text, or else at
     the first code that uses it.
     """
-    wanted = {page: set(_SLOT.findall(text)) for page, text in html.items()}
-    wanted = {page: names for page, names in wanted.items() if names}
-    names = set().union(*wanted.values()) if wanted else set()
+    names_by_page = {page: set(_SLOT.findall(text)) for page, text in html.items()}
+    names_by_page = {page: names for page, names in names_by_page.items() if names}
+    names = set().union(*names_by_page.values()) if names_by_page else set()
     mentions: dict[str, list[Mention]] = {}
     for page, text in html.items() if names else ():
         if page.startswith("modules/"):
@@ -38,7 +38,7 @@ def with_mentions(html: Mapping[str, str]) -> dict[str, str]:
                 mentions.setdefault(name, []).append(mention)
     return {
         page: _SLOT.sub(lambda slot, at=page: _line(at, mentions.get(slot[1], [])), html[page])
-        for page in wanted
+        for page in names_by_page
     }
 
 
@@ -55,7 +55,7 @@ def _mentions(page: str, text: str, names: set[str]) -> Iterator[tuple[str, Ment
             first.setdefault(name, start)
     for name in names & first.keys():
         _, anchor, heading = next(
-            (one for one in reversed(sections) if one[0] < first[name]), (0, "", "")
+            (section for section in reversed(sections) if section[0] < first[name]), (0, "", "")
         )
         yield name, Mention(page, anchor, f"{title}: {heading}" if heading else title)
 
@@ -64,9 +64,8 @@ def _line(here: str, mentions: list[Mention]) -> str:
     if not mentions:
         return ""
     links = (
-        f'<a href="{relpath(one.page, dirname(here))}{one.anchor and f"#{one.anchor}"}">'
-        f"{one.text}</a>"
-        for one in mentions
+        f'<a href="{relpath(page, dirname(here))}{anchor and f"#{anchor}"}">{text}</a>'
+        for page, anchor, text in mentions
     )
     return f'<p class="mentions">In the lessons: {" · ".join(links)}</p>'
 
