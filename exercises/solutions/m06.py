@@ -19,8 +19,8 @@ def multi_head(x, W_q, W_k, W_v, W_o, num_heads):
     B, L, E = x.shape
     D = E // num_heads
     heads = B, L, num_heads, D
-    projected = ((x @ W).reshape(heads) for W in (W_q, W_k, W_v))
-    q, k, v = (part.swapaxes(1, 2) for part in projected)  # (B, H, L, D)
+    qkv = ((x @ W).reshape(heads) for W in (W_q, W_k, W_v))
+    q, k, v = (part.swapaxes(1, 2) for part in qkv)  # (B, H, L, D)
     scores = q @ k.swapaxes(-2, -1) / np.sqrt(D)
     e = np.exp(scores - scores.max(axis=-1, keepdims=True))
     weights = e / e.sum(axis=-1, keepdims=True)
