@@ -1020,11 +1020,11 @@ def _softmax_with_sinks(scores: Tensor, mask: Tensor | None, sinks: Tensor) -> T
     """Softmax over the keys and a sink, which takes its share and is left out."""
     sinks = sinks.to(scores.dtype)[..., None, None].expand(*scores.shape[:-1], 1)  # (..., L, 1)
     is_there = sinks != -torch.inf
-    shown = torch.ones_like(scores, dtype=torch.bool) if mask is None else mask.expand_as(scores)
+    visible = torch.ones_like(scores, dtype=torch.bool) if mask is None else mask.expand_as(scores)
     # The mask hides a sink of -inf, and its score becomes finite: masked_softmax opens empty rows,
     # and a row of -inf would get NaN as its gradient.
     scores = torch.cat([scores, sinks.masked_fill(~is_there, 0.0)], -1)  # (..., L, S + 1)
-    return masked_softmax(scores, torch.cat([shown, is_there], -1))[..., :-1]
+    return masked_softmax(scores, torch.cat([visible, is_there], -1))[..., :-1]
 
 
 def _repeat_heads(query: Tensor, shared: Tensor) -> Tensor:

@@ -141,8 +141,8 @@ FAULTS = r"""
 - return torch.autocast(device_type, enabled=False)
 + return contextlib.nullcontext()
 # sinks take no share: attention::test_scores_by_the_reference_and_gradients_alike
-- masked_softmax(scores, torch.cat([shown, is_there], -1))[..., :-1]
-+ masked_softmax(scores[..., :-1], shown)
+- masked_softmax(scores, torch.cat([visible, is_there], -1))[..., :-1]
++ masked_softmax(scores[..., :-1], visible)
 # a chunk's weights that don't sum to 1: attention::test_scores_by_the_reference_and_gradients_alike
 - [..., : key.shape[-2]]
 + .div(1 - 1e-3)[..., : key.shape[-2]]

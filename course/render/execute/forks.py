@@ -81,7 +81,7 @@ def _start(arguments: list[str], folder: str, environment: dict[str, str]) -> _P
 
 @cache
 def _forker(_: int) -> tuple[TextIO, TextIO]:
-    """Start the process that forks, which ends with this one; return the ends of its pipe."""
+    """Start the process that forks, which ends with this one; return files to write to and read."""
     ours, theirs = socket.socketpair()
     process = subprocess.Popen(
         [sys.executable, __file__, str(theirs.fileno())],
