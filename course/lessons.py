@@ -23,7 +23,6 @@ LEAST_HINTS, LEAST_MISTAKES = 2, 3
 MOST_LINES = 15  # of a shown cell
 # The first lesson, "start", stands before the others: it has no exercises and no summary sheet.
 FIRST = "start"
-_TABLE = "tests/lessons/contents.py"
 _GOAL = re.compile(r"\{\.goal #goal-([\w-]+)\}")
 _LESSON = re.compile(rf"modules/(?:(m\d\d)_[a-z0-9_]+|{FIRST})/lesson\.qmd")
 
@@ -127,7 +126,7 @@ def _figures_without_numbers(page: Page) -> Iterator[Problem]:
 
 
 def _list_mistakes(project: Project, page: Page, module: str) -> Iterator[Problem]:
-    """Sidebar, front page, README, the sheet of all summaries and a table of tests list lessons."""
+    """Sidebar, front page, README and the sheet of all summaries list lessons."""
     title, folder = str(page.title), page.source.split("/")[1]
     if not any(item.source == page.source for item in project.sidebar_pages):
         entry = f'- href: {page.source}\n              text: "{title}"'
@@ -143,12 +142,10 @@ def _list_mistakes(project: Project, page: Page, module: str) -> Iterator[Proble
     ]  # fmt: skip
     if module != FIRST:
         sheet = f"{{{{< include /modules/{folder}/_summary.qmd >}}}}"
-        row = f'"{module}": "{folder}"'
         lists += [("summary.qmd", sheet, None, f"lacks a lesson's summary sheet: add {sheet}")]
-        lists += [(_TABLE, row, "LESSONS", f"LESSONS lacks a lesson: {row}")]
     for file, entry, anchor, message in lists:
         lines = _lines(project.root / file)
-        if (lines or file != _TABLE) and not any(entry in line for line in lines):
+        if not any(entry in line for line in lines):
             numbers = (n for n, line in enumerate(lines, 1) if anchor and anchor in line)
             yield Problem(file, next(numbers, len(lines) or None), message)
     for line_number, line in enumerate(_lines(project.root / "index.qmd"), 1):
