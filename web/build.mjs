@@ -22,7 +22,7 @@ const common = {
   metafile: true,
   external: ["./markdown.js", "./d3.js"],
   // The runtime's default library loads from public CDNs; runtime.js passes its own.
-  alias: {"@observablehq/stdlib": "./web/no-stdlib.js"}
+  alias: {"@observablehq/stdlib": "./web/no-stdlib.js"},
 };
 
 const used = new Map(); // package -> names of the files that it is in
@@ -56,6 +56,7 @@ function write(name, text) {
   writeFileSync(file, text);
 }
 
-for (const name of ["observable", "markdown", "d3", "lit", "minisearch"]) await bundle(`${name}.js`, `${name}.js`);
+for (const name of ["observable", "markdown", "d3", "lit", "minisearch"])
+  await bundle(`${name}.js`, `${name}.js`);
 await bundle("ojs-runtime.js", "runtime.js");
 licences();

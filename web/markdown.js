@@ -9,27 +9,42 @@ export function render(strings, values) {
   const template = document.createElement("template");
   const text = strings.reduce((before, after, i) => `${before}mdslot${i - 1}end${after}`);
   template.innerHTML = marked.parse(dedent(text));
-  const walker = document.createTreeWalker(template.content, NodeFilter.SHOW_ELEMENT | NodeFilter.SHOW_TEXT);
+  const walker = document.createTreeWalker(
+    template.content,
+    NodeFilter.SHOW_ELEMENT | NodeFilter.SHOW_TEXT,
+  );
   const nodes = [];
   while (walker.nextNode()) nodes.push(walker.currentNode);
-  for (const node of nodes) node.nodeType === Node.TEXT_NODE ? fillText(node, values) : fillAttributes(node, values);
+  for (const node of nodes)
+    node.nodeType === Node.TEXT_NODE ? fillText(node, values) : fillAttributes(node, values);
   return template.content;
 }
 
 // A template literal is indented with its cell; four spaces would make code of it.
 function dedent(text) {
-  const indents = text.split("\n").slice(1).filter((line) => line.trim()).map((line) => line.search(/\S/));
+  const indents = text
+    .split("\n")
+    .slice(1)
+    .filter((line) => line.trim())
+    .map((line) => line.search(/\S/));
   const common = indents.length ? Math.min(...indents) : 0;
   return text.replace(new RegExp(`\n {${common}}`, "g"), "\n").trim();
 }
 
 function fillText(node, values) {
   const pieces = node.data.split(new RegExp(SLOT, "g"));
-  if (pieces.length > 1) node.replaceWith(...pieces.flatMap((piece, i) => (i % 2 ? shown(values[piece]) : piece)));
+  if (pieces.length > 1)
+    node.replaceWith(...pieces.flatMap((piece, i) => (i % 2 ? shown(values[piece]) : piece)));
 }
 
 const shown = (value) =>
-  Array.isArray(value) ? value.flatMap(shown) : value instanceof Node ? value : value == null ? "" : String(value);
+  Array.isArray(value)
+    ? value.flatMap(shown)
+    : value instanceof Node
+      ? value
+      : value == null
+        ? ""
+        : String(value);
 
 function fillAttributes(element, values) {
   for (const {name, value} of [...element.attributes]) {

@@ -11,7 +11,7 @@ export function md(strings, ...values) {
   const element = document.createElement("div");
   import("./markdown.js").then(
     ({render}) => element.append(render(strings, values)),
-    () => element.append(String.raw({raw: strings}, ...values))
+    () => element.append(String.raw({raw: strings}, ...values)),
   );
   return element;
 }

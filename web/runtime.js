@@ -6,8 +6,9 @@ import {input} from "../node_modules/@observablehq/stdlib/src/generators/input.j
 
 const main = new Runtime({}).module();
 
-for (const script of document.querySelectorAll('script[data-ojs-define]')) {
-  for (const {name, value} of JSON.parse(script.textContent).contents) main.define(name, [], () => value);
+for (const script of document.querySelectorAll("script[data-ojs-define]")) {
+  for (const {name, value} of JSON.parse(script.textContent).contents)
+    main.define(name, [], () => value);
 }
 
 // Run each drawing cell in a task of its own the first time, from the top of the page down, so that

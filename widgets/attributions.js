@@ -18,7 +18,7 @@ const places = (most) => ({
     const found = /^\d+(\.\d+)*$/.test(text) ? [...new Set(text.split(".").map(Number))] : [];
     return found.length && Math.max(...found) < most ? found.sort((a, b) => a - b) : undefined;
   },
-  format: (all) => all.join(".")
+  format: (all) => all.join("."),
 });
 
 /** The logit of good less that of bad, for a model of lib/transformer.js. */
@@ -51,9 +51,15 @@ export function compare(data, {review, model: name, erased: asked, truth}) {
     return {method, shares, order, hits: first.filter((i) => decisive.includes(i)).length};
   });
   return {
-    words, decisive, erased, rows, whole, truth, name,
+    words,
+    decisive,
+    erased,
+    rows,
+    whole,
+    truth,
+    name,
     chance: margin === null ? null : chanceOf(margin),
-    problem: data.loaded.problem ?? ""
+    problem: data.loaded.problem ?? "",
   };
 }
 
@@ -76,10 +82,18 @@ const sure = (chance) => {
 };
 
 export function summarize({words, decisive, erased, rows, whole, chance, truth, problem}) {
-  const without = erased.length ? ` Without ${erased.map((i) => words[i]).join(", ")}: ${
-    chance === null ? problem || "the model is being fetched" : sure(chance)}.` : "";
-  const told = rows.map(({method, shares, order}) =>
-    `${method}: ${order.slice(0, 2).map((i) => `${words[i]} ${formatPercent(shares[i])}`).join(", ")}`);
+  const without = erased.length
+    ? ` Without ${erased.map((i) => words[i]).join(", ")}: ${
+        chance === null ? problem || "the model is being fetched" : sure(chance)
+      }.`
+    : "";
+  const told = rows.map(
+    ({method, shares, order}) =>
+      `${method}: ${order
+        .slice(0, 2)
+        .map((i) => `${words[i]} ${formatPercent(shares[i])}`)
+        .join(", ")}`,
+  );
   const decides = truth ? ` Decisive: ${decisive.map((i) => words[i]).join(", ")}.` : "";
   return `The whole review: ${sure(whole)}.${without}${decides} Largest shares by ${told.join("; by ")}.`;
 }
@@ -88,9 +102,9 @@ const isKept = ({whole, chance}) =>
   chance !== null && answer(whole) === answer(chance) && sureness(chance) >= SURE;
 
 export const GOALS = {
-  "open": (m) => m.erased.length === 1 && m.chance !== null && sureness(m.chance) < SURE,
-  "unmoved": (m) => m.erased.length === 1 && m.erased[0] === m.rows[0].order[0] && isKept(m),
-  "five-left": (m) => m.words.length - m.erased.length <= 5 && isKept(m)
+  open: (m) => m.erased.length === 1 && m.chance !== null && sureness(m.chance) < SURE,
+  unmoved: (m) => m.erased.length === 1 && m.erased[0] === m.rows[0].order[0] && isKept(m),
+  "five-left": (m) => m.words.length - m.erased.length <= 5 && isKept(m),
 };
 
 // ---- View ----------------------------------------------------------------------------------
@@ -102,19 +116,34 @@ const bar = (label, chance) => html`<div class="answer"><span class="which">${la
 
 function view(m, widget) {
   const {words, decisive, erased, rows, whole, chance, truth, problem} = m;
-  const flip = (i) => widget.set({erased: erased.includes(i) ? erased.filter((one) => one !== i) : [...erased, i].sort((a, b) => a - b)});
+  const flip = (i) =>
+    widget.set({
+      erased: erased.includes(i)
+        ? erased.filter((one) => one !== i)
+        : [...erased, i].sort((a, b) => a - b),
+    });
   const mark = (i) => (truth && decisive.includes(i) ? "decisive" : "");
-  const word = (text, i) => html`<button type="button" class=${mark(i)} aria-pressed=${erased.includes(i)}
+  const word = (
+    text,
+    i,
+  ) => html`<button type="button" class=${mark(i)} aria-pressed=${erased.includes(i)}
     aria-label=${`${text}, word ${i + 1}: erase`} @click=${() => flip(i)}>${text}</button>`;
-  const cell = (share, i, most) => html`<i class="${mark(i)} weighted" style="--weight:${+(share / most).toFixed(4)}"></i>`;
+  const cell = (share, i, most) =>
+    html`<i class="${mark(i)} weighted" style="--weight:${+(share / most).toFixed(4)}"></i>`;
   return html`<div class="review" role="group" aria-label="The review: press a word to erase it">${words.map(word)}</div>
     <div class="answers"><div class="scale" aria-hidden="true"><span>bad</span><span>unsure</span><span>good</span></div>
       ${bar("the whole review", whole)}${bar("with the blanks", chance)}</div>
     <p class="status" role="status">${problem && chance === null ? problem : nothing}</p>
     <div class="methods" aria-hidden="true" style="--words:${words.length}">
       <span></span>${words.map((text, i) => html`<span class="name ${mark(i)}">${text}</span>`)}<span></span>
-      ${rows.map(({method, shares, hits}) => html`<b>${method}</b>${shares.map((share, i) => cell(share, i, Math.max(...shares)))}
-        <span class="hits">${truth ? `${hits}/${decisive.length}` : ""}</span>`)}</div>
+      ${rows.map(
+        ({
+          method,
+          shares,
+          hits,
+        }) => html`<b>${method}</b>${shares.map((share, i) => cell(share, i, Math.max(...shares)))}
+        <span class="hits">${truth ? `${hits}/${decisive.length}` : ""}</span>`,
+      )}</div>
     ${widget.sentence({hidden: true})}`;
 }
 
@@ -124,7 +153,8 @@ async function fetchModels(widget) {
   if (data.loaded.asked) return;
   data.loaded.asked = true;
   try {
-    for (const [name, {file}] of Object.entries(data.models)) data.loaded[name] = await loadModel(file);
+    for (const [name, {file}] of Object.entries(data.models))
+      data.loaded[name] = await loadModel(file);
     delete data.loaded.problem;
   } catch (error) {
     Object.assign(data.loaded, {problem: error.message, asked: false});
@@ -140,28 +170,47 @@ const widgetOf = defineWidget({
     review: integer(0, {max: reviews.length - 1}),
     model: option(Object.keys(models)[0], Object.keys(models)),
     erased: places(Math.max(...reviews.map(({words}) => words.length))),
-    truth: flag(false)
+    truth: flag(false),
   }),
   controls: ({data}) => [
     [menuThatRestores(data)],
-    [choice("model", "Model", Object.keys(data.models).map((name) => `model ${name}`)), toggle("truth", "Show the decisive words"), reset]
+    [
+      choice(
+        "model",
+        "Model",
+        Object.keys(data.models).map((name) => `model ${name}`),
+      ),
+      toggle("truth", "Show the decisive words"),
+      reset,
+    ],
   ],
   model: compare,
   sentence: summarize,
   view,
   started(widget) {
-    for (const touch of ["pointerdown", "keydown"]) widget.listen(widget.root, touch, () => fetchModels(widget));
+    for (const touch of ["pointerdown", "keydown"])
+      widget.listen(widget.root, touch, () => fetchModels(widget));
   },
   drawn(widget) {
     if (widget.model.chance === null && !widget.model.problem) fetchModels(widget);
   },
-  challenges: GOALS
+  challenges: GOALS,
 });
 
 /** The menu of reviews; another review comes whole. */
-const menuThatRestores = ({reviews}) => (widget) => menu("review", "Review", reviews.map(({words}) => words.join(" ")))({
-  ...widget, state: widget.state, fields: widget.fields, set: (changes) => widget.set({...changes, erased: []})
-});
+const menuThatRestores =
+  ({reviews}) =>
+  (widget) =>
+    menu(
+      "review",
+      "Review",
+      reviews.map(({words}) => words.join(" ")),
+    )({
+      ...widget,
+      state: widget.state,
+      fields: widget.fields,
+      set: (changes) => widget.set({...changes, erased: []}),
+    });
 
 /** data: as in compare, without `loaded`. */
 export const attributions = (data) => widgetOf({...data, loaded: {}});

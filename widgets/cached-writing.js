@@ -18,7 +18,11 @@ export function workOf({layers, width, inner, vocabulary}, length) {
   const guess = width * vocabulary;
   return {
     cached: {words: 1, products: word + pair * length + guess, kept: pair * (length - 1)},
-    whole: {words: length, products: word * length + pair * length * (length + 1) / 2 + guess, kept: 0}
+    whole: {
+      words: length,
+      products: word * length + (pair * length * (length + 1)) / 2 + guess,
+      kept: 0,
+    },
   };
 }
 
@@ -30,19 +34,32 @@ export function laneOf({text = "", tokens = [], times = []}, most) {
   const first = tokens.length - times.length;
   const steps = times.map((ms, i) => ({length: first + i, ms})).slice(1);
   const total = steps.reduce((sum, {ms}) => sum + ms, 0);
-  return {text, steps, isDone: tokens.length >= most, perSecond: steps.length && total ? 1000 * steps.length / total : null};
+  return {
+    text,
+    steps,
+    isDone: tokens.length >= most,
+    perSecond: steps.length && total ? (1000 * steps.length) / total : null,
+  };
 }
 
 export function writing({sizes, most, race}, {length}) {
-  const lanes = Object.fromEntries(Object.keys(WAYS).map((way) => [way, laneOf(race?.lanes[way] ?? {}, most)]));
+  const lanes = Object.fromEntries(
+    Object.keys(WAYS).map((way) => [way, laneOf(race?.lanes[way] ?? {}, most)]),
+  );
   const {cached, whole} = workOf(sizes, length);
   return {
-    length, cached, whole, most, lanes, times: whole.products / cached.products,
+    length,
+    cached,
+    whole,
+    most,
+    lanes,
+    times: whole.products / cached.products,
     curve: Array.from({length: most}, (_, i) => workOf(sizes, i + 1)),
     now: race?.now ?? null,
     arrived: race?.asking?.arrived ?? null,
     problem: race?.asking?.problem ?? "",
-    isSame: lanes.cached.isDone && lanes.whole.isDone ? lanes.cached.text === lanes.whole.text : null
+    isSame:
+      lanes.cached.isDone && lanes.whole.isDone ? lanes.cached.text === lanes.whole.text : null,
   };
 }
 
@@ -56,11 +73,13 @@ const million = (products) => {
 export function sentence({length, cached, whole: all, times, now, lanes, isSame, problem}) {
   if (problem) return problem;
   if (now) return `The storyteller is writing ${WAYS[now]}.`;
-  const counted = `Counted for a text of ${length === 1 ? "1 token" : `${length} tokens`}: with the cache 1 token goes through the layers, ${million(cached.products)} multiplications, `
-    + `and ${count(cached.kept)} kept numbers are read, the keys and values of the ${length - 1} before in all layers. Without it ${all.words === 1 ? "1 goes" : `${all.words} go`} through, ${million(all.products)}: ${times.toFixed(times < 9.95 ? 1 : 0)} times as many.`;
+  const counted =
+    `Counted for a text of ${length === 1 ? "1 token" : `${length} tokens`}: with the cache 1 token goes through the layers, ${million(cached.products)} multiplications, ` +
+    `and ${count(cached.kept)} kept numbers are read, the keys and values of the ${length - 1} before in all layers. Without it ${all.words === 1 ? "1 goes" : `${all.words} go`} through, ${million(all.products)}: ${times.toFixed(times < 9.95 ? 1 : 0)} times as many.`;
   if (isSame === null) return counted;
-  return `${counted} Measured here: ${count(Math.round(lanes.cached.perSecond))} tokens a second with the cache, ${
-    count(Math.round(lanes.whole.perSecond))} without; ${isSame ? "the same text both times" : "the texts differ"}.`;
+  return `${counted} Measured here: ${count(Math.round(lanes.cached.perSecond))} tokens a second with the cache, ${count(
+    Math.round(lanes.whole.perSecond),
+  )} without; ${isSame ? "the same text both times" : "the texts differ"}.`;
 }
 
 const BOX = {left: 42, right: 300, top: 12, bottom: 140, height: 178};
@@ -68,8 +87,12 @@ const BOX = {left: 42, right: 300, top: 12, bottom: 140, height: 178};
 function frame(m, y, ticks, marks) {
   const x = scaleLinear([0, m.most], [BOX.left, BOX.right]);
   return html`<svg viewBox="0 0 312 ${BOX.height}" aria-hidden="true">
-    ${ticks.map((tick) => svg`<line class="tick" x1=${BOX.left} x2=${BOX.right} y1=${y(tick)} y2=${y(tick)}></line>
-      <text class="tick" x=${BOX.left - 6} y=${y(tick) + 4}>${tick}</text>`)}
+    ${ticks.map(
+      (
+        tick,
+      ) => svg`<line class="tick" x1=${BOX.left} x2=${BOX.right} y1=${y(tick)} y2=${y(tick)}></line>
+      <text class="tick" x=${BOX.left - 6} y=${y(tick) + 4}>${tick}</text>`,
+    )}
     ${[0, m.most / 2, m.most].map((at) => svg`<text class="place" x=${x(at)} y=${BOX.bottom + 17}>${at}</text>`)}
     <text class="place" x=${(BOX.left + BOX.right) / 2} y=${BOX.bottom + 34}>tokens in the text</text>
     <line class="now" x1=${x(m.length)} x2=${x(m.length)} y1=${BOX.top} y2=${BOX.bottom}></line>${marks(x, y)}</svg>`;
@@ -78,12 +101,21 @@ function frame(m, y, ticks, marks) {
 function counted(m) {
   const top = Math.ceil(m.curve[m.most - 1].whole.products / 2e7) * 20;
   const y = scaleLinear([0, top], [BOX.bottom, BOX.top]);
-  const curve = (way, x) => line((_, i) => x(i + 1), (work) => y(work[way].products / 1e6))(m.curve);
-  const name = (way, x, at, up) => svg`<text class="name ${way}" x=${x(at)} y=${y(m.curve[Math.round(at) - 1][way].products / 1e6) - up}>${WAYS[way]}</text>`;
+  const curve = (way, x) =>
+    line(
+      (_, i) => x(i + 1),
+      (work) => y(work[way].products / 1e6),
+    )(m.curve);
+  const name = (way, x, at, up) =>
+    svg`<text class="name ${way}" x=${x(at)} y=${y(m.curve[Math.round(at) - 1][way].products / 1e6) - up}>${WAYS[way]}</text>`;
   return frame(m, y, [0, top / 2, top], (x) => [
-    ...Object.keys(WAYS).map((way) => svg`<path class=${way} d=${curve(way, x)}></path>
-      <circle class=${way} r="5" cx=${x(m.length)} cy=${y(m[way].products / 1e6)}></circle>`),
-    name("cached", x, m.most, 8), name("whole", x, 0.7 * m.most, 10)]);
+    ...Object.keys(WAYS).map(
+      (way) => svg`<path class=${way} d=${curve(way, x)}></path>
+      <circle class=${way} r="5" cx=${x(m.length)} cy=${y(m[way].products / 1e6)}></circle>`,
+    ),
+    name("cached", x, m.most, 8),
+    name("whole", x, 0.7 * m.most, 10),
+  ]);
 }
 
 const NICE = [2, 4, 10, 20, 40, 100, 200, 400, 1000, 2000, 4000, 10000];
@@ -94,22 +126,37 @@ function measured(m) {
   const top = NICE.find((nice) => nice >= reach) ?? reach;
   const y = scaleLinear([0, top], [BOX.bottom, BOX.top]).clamp(true);
   return frame(m, y, [0, top / 2, top], (x) => [
-    ...Object.keys(WAYS).map((way) => svg`<path class="dots ${way}" d=${m.lanes[way].steps.map(({length, ms}) =>
-      `M${x(length).toFixed(1)},${y(ms).toFixed(1)}h0`).join("")}></path>`),
-    all.length ? nothing : svg`<text class="place" x=${(BOX.left + BOX.right) / 2} y=${(BOX.top + BOX.bottom) / 2}>press Write</text>`]);
+    ...Object.keys(WAYS).map(
+      (way) =>
+        svg`<path class="dots ${way}" d=${m.lanes[way].steps
+          .map(({length, ms}) => `M${x(length).toFixed(1)},${y(ms).toFixed(1)}h0`)
+          .join("")}></path>`,
+    ),
+    all.length
+      ? nothing
+      : svg`<text class="place" x=${(BOX.left + BOX.right) / 2} y=${(BOX.top + BOX.bottom) / 2}>press Write</text>`,
+  ]);
 }
 
 const lane = (m, way) => {
   const {text, perSecond, steps} = m.lanes[way];
-  const speed = perSecond ? `${count(Math.round(perSecond))} tokens/s` : m.now === way ? "…" : "not yet written";
+  const speed = perSecond
+    ? `${count(Math.round(perSecond))} tokens/s`
+    : m.now === way
+      ? "…"
+      : "not yet written";
   return html`<div class="lane ${way}"><p class="heading"><b>${way === "cached" ? "With the cache" : "Without it"}</b>
       <span class="speed">${speed}</span></p>
     <p class="text">${text || m.begin}</p>
     <p class="note">${steps.length ? `half of them within ${median(steps.map(({ms}) => ms)).toFixed(1)} ms` : "\u00a0"}</p></div>`;
 };
 
-const status = ({arrived, problem}) => html`<p class=${problem ? "status problem" : "status"} role="status">${problem}${
-  arrived === null || problem ? "" : html`Fetching the model, 1 MB … <progress max="1" .value=${arrived} aria-label="Fetched"></progress>`}</p>`;
+const status = ({arrived, problem}) =>
+  html`<p class=${problem ? "status problem" : "status"} role="status">${problem}${
+    arrived === null || problem
+      ? ""
+      : html`Fetching the model, 1 MB … <progress max="1" .value=${arrived} aria-label="Fetched"></progress>`
+  }</p>`;
 
 function view(found, widget) {
   const m = {...found, begin: widget.data.begin};
@@ -139,12 +186,21 @@ function press(widget) {
 /** Where an answer is still awaited, this is asked again when it comes. */
 function goOn({data: {begin, most, race}}) {
   const {tokens} = race.lanes[race.now];
-  race.asking.ask({decode: {begin, tokens, isCached: race.now === "cached", most: most - (tokens?.length ?? 0), run: race.run}});
+  race.asking.ask({
+    decode: {
+      begin,
+      tokens,
+      isCached: race.now === "cached",
+      most: most - (tokens?.length ?? 0),
+      run: race.run,
+    },
+  });
 }
 
 function hear(widget, {tokens, text, times}, {decode: {isCached, run}}) {
   const {race, most} = widget.data;
-  if (run === race.run) { // else it was stopped
+  if (run === race.run) {
+    // else it was stopped
     const way = isCached ? "cached" : "whole";
     race.lanes[way] = {tokens, text, times: [...(race.lanes[way].times ?? []), ...times]};
     if (tokens.length >= most) race.now = isCached ? "whole" : null;
@@ -168,12 +224,16 @@ const widgetOf = defineWidget({
       if (race.asking.problem) race.now = null;
       widget.refresh();
     };
-    race.asking = askStoryteller({file, size}, {onChange, onAnswer: (...answer) => hear(widget, ...answer)});
+    race.asking = askStoryteller(
+      {file, size},
+      {onChange, onAnswer: (...answer) => hear(widget, ...answer)},
+    );
   },
   challenges: {
-    "spare-most": ({cached, whole: all}) => cached.products <= all.products / 50
-  }
+    "spare-most": ({cached, whole: all}) => cached.products <= all.products / 50,
+  },
 });
 
 /** data: {sizes: {layers, width, inner, vocabulary}, begin, most, length, file, size} */
-export const cachedWriting = (data) => widgetOf({...data, race: {lanes: fresh(), now: null, run: 0}});
+export const cachedWriting = (data) =>
+  widgetOf({...data, race: {lanes: fresh(), now: null, run: 0}});

@@ -25,15 +25,22 @@ const LONGEST = 1500; // letters that an address keeps
 
 // ---- View ------------------------------------------------------------------------------------
 
-const status = ({arrived, problem}, isQuiet) => html`<p class=${problem ? "status problem" : isQuiet ? "status quiet" : "status"} role="status">${
-  problem ? `${problem} What stands below is the last text that was read.` : ""}${arrived === null || problem ? "" : html`Fetching the model …
-    <progress max="1" .value=${arrived} aria-label="Fetched"></progress>`}</p>`;
+const status = ({arrived, problem}, isQuiet) =>
+  html`<p class=${problem ? "status problem" : isQuiet ? "status quiet" : "status"} role="status">${
+    problem ? `${problem} What stands below is the last text that was read.` : ""
+  }${
+    arrived === null || problem
+      ? ""
+      : html`Fetching the model …
+    <progress max="1" .value=${arrived} aria-label="Fetched"></progress>`
+  }</p>`;
 
 /** Draws, but while a text is read, or one without a head: until it has been, nothing that is shown changes. */
 function view(m, widget) {
   const {bench} = widget.data;
   const chosen = JSON.stringify([{...widget.state, text: null}, [...bench.unfolded]]);
-  const isDrawn = bench.drawn?.reading === m.reading && (!m.isRead || bench.drawn.chosen === chosen);
+  const isDrawn =
+    bench.drawn?.reading === m.reading && (!m.isRead || bench.drawn.chosen === chosen);
   const isReading = isDrawn && m.isAwaited && m.arrived === null && !m.failure;
   if (!isReading) {
     render(whole(m, widget), bench.place);
@@ -47,53 +54,119 @@ function whole(m, widget) {
   const {bench} = widget.data;
   const [isOpen, under] = [showsHeads(widget.state), underField(m, widget)];
   return html`${status(m, under !== nothing && m.arrived === null)}${under}${sentence(m, widget)}${legend(m)}${guide(m, widget)}${finding(m, widget)}${
-    m.isOwn && m.isRead && !m.round && !m.isWriting && m.step === FREE ? lazily(widget, "own", () => import("./explorer/own.js"), ({own}) => own(m, widget)) : nothing}
+    m.isOwn && m.isRead && !m.round && !m.isWriting && m.step === FREE
+      ? lazily(
+          widget,
+          "own",
+          () => import("./explorer/own.js"),
+          ({own}) => own(m, widget),
+        )
+      : nothing
+  }
   ${reached(m, widget)}${isOpen && !m.round ? verdict(m, widget) : nothing}
   <div class="halves ${isOpen ? "" : "first"}" aria-busy=${m.isAwaited && !m.isWriting}>
     ${isOpen ? html`${bench.machine.show(() => overview(m, widget))}` : nothing}
     <div class="side">${guesses(m, widget)}${isOpen && !m.isAll ? headOf(m, widget) : nothing}</div></div>
   ${bench.game ? gameOf(m, widget) : nothing}
   <div class="more">${passFold(m, widget)}${folded(widget, "gallery", "Ten findings, one press each", () => gallery(m, widget))}${
-    bench.game ? nothing : folded(widget, "game", "Find the head: a game of three rounds", () => gameOf(m, widget))}${folded(widget, "tools", "Another model, examples, two texts compared", () => lazily(widget, "tools", () => import("./explorer/tools.js"), ({tools}) => tools(m, widget)))}</div>
+    bench.game
+      ? nothing
+      : folded(widget, "game", "Find the head: a game of three rounds", () => gameOf(m, widget))
+  }${folded(widget, "tools", "Another model, examples, two texts compared", () =>
+    lazily(
+      widget,
+      "tools",
+      () => import("./explorer/tools.js"),
+      ({tools}) => tools(m, widget),
+    ),
+  )}</div>
   ${widget.sentence({hidden: true})}`;
 }
 
 const goalOf = (name) => document.querySelector(`#goal-${name}`);
 
 /** The page's goals that what is shown meets: its list stands further down. */
-const reached = (m, {state}) => Object.keys(GOALS).filter((name) => goalOf(name)?.classList.contains("met") && GOALS[name](m, state))
-  .map((name) => html`<p class="reached"><b>Goal reached:</b> ${goalOf(name).textContent}</p>`);
+const reached = (m, {state}) =>
+  Object.keys(GOALS)
+    .filter((name) => goalOf(name)?.classList.contains("met") && GOALS[name](m, state))
+    .map((name) => html`<p class="reached"><b>Goal reached:</b> ${goalOf(name).textContent}</p>`);
 
 function redraw(widget) {
   widget.data.bench.drawn = null;
   widget.refresh();
 }
 
-const headOf = (m, widget) => lazily(widget, "detail", () => import("./explorer/detail.js"),
-  ({detail}) => detail({...m, parts: widget.data.bench.parts[m.entry.name]}, widget));
+const headOf = (m, widget) =>
+  lazily(
+    widget,
+    "detail",
+    () => import("./explorer/detail.js"),
+    ({detail}) => detail({...m, parts: widget.data.bench.parts[m.entry.name]}, widget),
+  );
 
-const gameOf = (m, widget) => lazily(widget, "game", () => import("./explorer/game-view.js"), ({game}) => game(m, widget));
+const gameOf = (m, widget) =>
+  lazily(
+    widget,
+    "game",
+    () => import("./explorer/game-view.js"),
+    ({game}) => game(m, widget),
+  );
 
 /** The play of the forward pass: open wherever the state is at a stage of it. */
-const passFold = (m, widget) => html`<details .open=${widget.state.stage > 0} @toggle=${(event) => openPass(event, widget)}>
-  <summary>Watch the model compute its guess, stage by stage</summary>${widget.state.stage ? lazily(widget, "pass", () => import("./explorer/pass-view.js"), ({pass}) => pass(m, widget)) : nothing}</details>`;
+const passFold = (
+  m,
+  widget,
+) => html`<details .open=${widget.state.stage > 0} @toggle=${(event) => openPass(event, widget)}>
+  <summary>Watch the model compute its guess, stage by stage</summary>${
+    widget.state.stage
+      ? lazily(
+          widget,
+          "pass",
+          () => import("./explorer/pass-view.js"),
+          ({pass}) => pass(m, widget),
+        )
+      : nothing
+  }</details>`;
 
 /** Opened by a press, it comes to the top, so that its pictures have room. */
 function openPass({target: {open, firstElementChild: summary}}, widget) {
   if (open === widget.state.stage > 0) return;
-  widget.set({stage: open ? 1 : 0, ...(open && widget.model.hasHeads && {head: widget.model.name})}); // the head that the stages follow
+  widget.set({
+    stage: open ? 1 : 0,
+    ...(open && widget.model.hasHeads && {head: widget.model.name}),
+  }); // the head that the stages follow
   if (open && summary.matches(":hover, :focus")) summary.scrollIntoView({block: "start"});
 }
 
 // ---- Fields ----------------------------------------------------------------------------------
 
-const aText = {value: null, parse: (text) => (text.length <= LONGEST ? text : undefined), format: (text) => (text === null || text.length > LONGEST ? "" : text || " ")};
+const aText = {
+  value: null,
+  parse: (text) => (text.length <= LONGEST ? text : undefined),
+  format: (text) => (text === null || text.length > LONGEST ? "" : text || " "),
+};
 const HEADS = [1, 2, 3, 4].flatMap((layer) => [1, 2, 3, 4].map((head) => `${layer}.${head}`));
 
 const GOALS = {
-  "one-head-off": (m) => m.isSettled && m.isTyped && m.reading.off.length === 1 && m.whole.text !== m.guesses[0].text,
-  "copied": (m) => m.isSettled && m.entry.kind === "induction" && m.isTyped && !m.isAll && m.to > 0 && m.to < m.at - 1 && m.row[m.to] >= 0.9 && m.pieces[m.to - 1] === m.pieces[m.at],
-  "late": (m) => m.isSettled && !m.isWriting && m.entry.kind === "storyteller" && m.reading.temperature === 1 && m.stages[m.stages.length - 1][0].share >= 0.5 && !m.reading.off.length && m.stages[m.stages.length - 2].slice(0, LENS).every(({text}) => text !== m.guesses[0].text)
+  "one-head-off": (m) =>
+    m.isSettled && m.isTyped && m.reading.off.length === 1 && m.whole.text !== m.guesses[0].text,
+  copied: (m) =>
+    m.isSettled &&
+    m.entry.kind === "induction" &&
+    m.isTyped &&
+    !m.isAll &&
+    m.to > 0 &&
+    m.to < m.at - 1 &&
+    m.row[m.to] >= 0.9 &&
+    m.pieces[m.to - 1] === m.pieces[m.at],
+  late: (m) =>
+    m.isSettled &&
+    !m.isWriting &&
+    m.entry.kind === "storyteller" &&
+    m.reading.temperature === 1 &&
+    m.stages[m.stages.length - 1][0].share >= 0.5 &&
+    !m.reading.off.length &&
+    m.stages[m.stages.length - 2].slice(0, LENS).every(({text}) => text !== m.guesses[0].text),
 };
 
 const widgetOf = defineWidget({
@@ -101,10 +174,22 @@ const widgetOf = defineWidget({
   label: "A whole model on your text",
   key: "explorer",
   fields: ({models: all}) => ({
-    model: option(all[0].name, all.map(({name}) => name)),
-    text: aText, at: position, to: position, head: option(null, HEADS), off: someOf(HEADS),
-    temperature: decimal(1, {min: 0, max: 2, step: 0.05}), topk: integer(5, {min: 1, max: 40}),
-    pin: aText, part: option("query", PARTS), no: integer(1, {min: 1, max: 32}), guide: integer(1, {min: 1, max: 6}), stage: integer(0, {max: 10})
+    model: option(
+      all[0].name,
+      all.map(({name}) => name),
+    ),
+    text: aText,
+    at: position,
+    to: position,
+    head: option(null, HEADS),
+    off: someOf(HEADS),
+    temperature: decimal(1, {min: 0, max: 2, step: 0.05}),
+    topk: integer(5, {min: 1, max: 40}),
+    pin: aText,
+    part: option("query", PARTS),
+    no: integer(1, {min: 1, max: 32}),
+    guide: integer(1, {min: 1, max: 6}),
+    stage: integer(0, {max: 10}),
   }),
   controls: () => [[ownText, goOn]],
   model: explore,
@@ -112,16 +197,27 @@ const widgetOf = defineWidget({
   view,
   saving: {name: "Share", isAbove: true},
   started(widget) {
-    Object.assign(widget.data.bench, {drawArcs, finding: findingOf(widget.data, widget.state)?.title ?? ""});
+    Object.assign(widget.data.bench, {
+      drawArcs,
+      finding: findingOf(widget.data, widget.state)?.title ?? "",
+    });
     startAsking(widget);
     widget.listen(window, "scroll", () => stick(widget), {passive: true});
     // A page that scrolls under a pointer at rest brings words under it that nobody points at.
     for (const touch of ["pointermove", "keydown"]) {
-      widget.listen(widget.root, touch, ({target, movementX = 1, movementY = 1}) => {
-        if (!movementX && !movementY) return;
-        if (widget.data.bench.isStill) requestAnimationFrame(() => target.dispatchEvent(new PointerEvent("pointerover", {bubbles: true})));
-        widget.data.bench.isStill = false;
-      }, {passive: true});
+      widget.listen(
+        widget.root,
+        touch,
+        ({target, movementX = 1, movementY = 1}) => {
+          if (!movementX && !movementY) return;
+          if (widget.data.bench.isStill)
+            requestAnimationFrame(() =>
+              target.dispatchEvent(new PointerEvent("pointerover", {bubbles: true})),
+            );
+          widget.data.bench.isStill = false;
+        },
+        {passive: true},
+      );
     }
     new ResizeObserver(() => drawArcs(widget)).observe(widget.root);
     for (const name of Object.keys(GOALS)) {
@@ -134,21 +230,45 @@ const widgetOf = defineWidget({
     drawArcs(widget);
     stay(widget);
   },
-  pictures: {"Sentence": async (widget) => (await import("./explorer/picture.js")).pictureOf(widget)},
-  challenges: GOALS
+  pictures: {Sentence: async (widget) => (await import("./explorer/picture.js")).pictureOf(widget)},
+  challenges: GOALS,
 });
 
 /** What the widget keeps beside its state: the places that are drawn apart, and what was read. */
 const benchOf = (models) => ({
-  place: emptyPlace(), machine: later(), large: later(), sums: later(), account: later(),
+  place: emptyPlace(),
+  machine: later(),
+  large: later(),
+  sums: later(),
+  account: later(),
   layers: Array.from({length: Math.max(...models.map(({counts}) => counts.length))}, later),
-  readings: [], parts: {}, unfolded: new Set(), drawn: null, last: null, failed: "", said: "",
-  typing: null, hover: null, hoverHead: null, // the timer of what is being typed; what the pointer is on
-  isStill: false, done: new Set(), own: null, finding: "", game: null, // findings that were tried, the reader's text, the finding that was pressed, the game's answers
-  studies: [], sought: "", // what the worker was asked beside, and the guess whose head is sought
-  held: null, playing: null, speed: 1, loaded: {}, // what was pressed and where it was, the play's timer and its speed, and the code of parts that were opened
-  left: 0, written: "", before: null, draw: null // tokens still to be written, the text so far, the one before, the last draw
+  readings: [],
+  parts: {},
+  unfolded: new Set(),
+  drawn: null,
+  last: null,
+  failed: "",
+  said: "",
+  typing: null,
+  hover: null,
+  hoverHead: null, // the timer of what is being typed; what the pointer is on
+  isStill: false,
+  done: new Set(),
+  own: null,
+  finding: "",
+  game: null, // findings that were tried, the reader's text, the finding that was pressed, the game's answers
+  studies: [],
+  sought: "", // what the worker was asked beside, and the guess whose head is sought
+  held: null,
+  playing: null,
+  speed: 1,
+  loaded: {}, // what was pressed and where it was, the play's timer and its speed, and the code of parts that were opened
+  left: 0,
+  written: "",
+  before: null,
+  draw: null, // tokens still to be written, the text so far, the one before, the last draw
 });
 
 /** data: {models, opening, findings, game, beginnings} of course/payloads/explorer.py. */
-export const explorer = ({opening, ...given}) => widgetOf({...given, opening: opened(opening), bench: benchOf(given.models)});
+export const explorer = ({opening, ...given}) =>
+  widgetOf({...given, opening: opened(opening), bench: benchOf(given.models)});

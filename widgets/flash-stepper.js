@@ -23,15 +23,29 @@ export function stepped({tokens, query, key, value}, {step, queryTile, keyTile, 
   const whole = attentionSteps({query, key, value}, {hidden}).output;
   const done = Math.min(step, tiled.acts.length);
   const acts = tiled.acts.slice(0, done);
-  const written = acts.flatMap(({kind, rows, output}) => (kind === "write" ? rows.map((_, r) => output[r]) : []));
+  const written = acts.flatMap(({kind, rows, output}) =>
+    kind === "write" ? rows.map((_, r) => output[r]) : [],
+  );
   return {
-    ...tiled, tokens, queryTile, keyTile, causal, hidden, done, written, steps: tiled.acts.length,
+    ...tiled,
+    tokens,
+    queryTile,
+    keyTile,
+    causal,
+    hidden,
+    done,
+    written,
+    steps: tiled.acts.length,
     act: acts[done - 1] ?? null,
     met: acts.filter(({kind}) => kind === "meet"),
-    soFar: BYTES * (acts[done - 1]?.carried ?? 0), bytes: BYTES * tiled.carried, plainBytes: BYTES * tiled.plain,
+    soFar: BYTES * (acts[done - 1]?.carried ?? 0),
+    bytes: BYTES * tiled.carried,
+    plainBytes: BYTES * tiled.plain,
     fits: tiled.desk <= DESK,
     isEnd: done === tiled.acts.length,
-    gap: Math.max(...tiled.output.flatMap((row, i) => row.map((x, c) => Math.abs(x - whole[i][c]))))
+    gap: Math.max(
+      ...tiled.output.flatMap((row, i) => row.map((x, c) => Math.abs(x - whole[i][c]))),
+    ),
   };
 }
 
@@ -43,7 +57,9 @@ export function keptBy({act}, row) {
 
 /** The step that meets this cell, or null where its tile is skipped. */
 function stepOf({acts}, row, col) {
-  const at = acts.findIndex(({kind, rows, cols}) => kind === "meet" && rows.includes(row) && cols.includes(col));
+  const at = acts.findIndex(
+    ({kind, rows, cols}) => kind === "meet" && rows.includes(row) && cols.includes(col),
+  );
   return at < 0 ? null : at + 1;
 }
 
@@ -56,60 +72,92 @@ function stateOf({act, met}, row, col) {
 
 // ---- Sentence ------------------------------------------------------------------------------
 
-const listed = (words) => (words.length < 2 ? words.join("") : `${words.slice(0, -1).join(", ")} and ${words[words.length - 1]}`);
-const named = ({tokens}, indices) => (indices.length === tokens.length ? "all words" : listed(indices.map((i) => `“${tokens[i]}”`)));
+const listed = (words) =>
+  words.length < 2
+    ? words.join("")
+    : `${words.slice(0, -1).join(", ")} and ${words[words.length - 1]}`;
+const named = ({tokens}, indices) =>
+  indices.length === tokens.length ? "all words" : listed(indices.map((i) => `“${tokens[i]}”`));
 const begun = (text) => text[0].toUpperCase() + text.slice(1);
 const bytesOf = (n) => `${String(n).replace(/\B(?=(\d{3})+$)/g, ",")}\u202fB`;
-const tiny = (x) => (x === 0 ? "0: not one bit" : `${x.toExponential(0).replace("-", "\u2212")}: rounding alone`);
+const tiny = (x) =>
+  x === 0 ? "0: not one bit" : `${x.toExponential(0).replace("-", "\u2212")}: rounding alone`;
 
 export function sentence(m) {
   const {act} = m;
   if (!act) return "Nothing has been fetched yet. Press Next.";
   const says = act.kind === "meet" ? meets(m, act) : writes(m, act);
-  const end = m.isEnd ? ` All rows are done. The plain way’s output differs by at most ${tiny(m.gap)}.` : "";
+  const end = m.isEnd
+    ? ` All rows are done. The plain way’s output differs by at most ${tiny(m.gap)}.`
+    : "";
   return says + end;
 }
 
 function meets(m, {rows, cols, before, kept}) {
-  const fetched = begun(`${named(m, rows)} ${rows.length > 1 ? "meet" : "meets"} the keys of ${named(m, cols)}.`);
-  if (before.every(({sum}) => sum === 0)) return `${fetched} They are the first keys, so there is nothing to convert.`;
+  const fetched = begun(
+    `${named(m, rows)} ${rows.length > 1 ? "meet" : "meets"} the keys of ${named(m, cols)}.`,
+  );
+  if (before.every(({sum}) => sum === 0))
+    return `${fetched} They are the first keys, so there is nothing to convert.`;
   const rates = kept.map(({rate}, i) => (before[i].sum > 0 ? rate : 1));
   const r = rates.indexOf(Math.min(...rates)); // the row that has most to convert
-  if (rates[r] === 1) return `${fetched} No largest score grows: all rates are 1, and the new parts are only added.`;
-  const [old, now, rate, sum, converted] = [before[r].top, kept[r].top, rates[r], before[r].sum, rates[r] * before[r].sum].map(format);
-  return `${fetched} In the row of “${m.tokens[rows[r]]}” the largest score grows from ${old} to ${now}, so the rate is ${rate}. `
-    + `Its sum of ${sum} becomes ${converted}, its mix is converted by the same rate, and then the new parts are added.`;
+  if (rates[r] === 1)
+    return `${fetched} No largest score grows: all rates are 1, and the new parts are only added.`;
+  const [old, now, rate, sum, converted] = [
+    before[r].top,
+    kept[r].top,
+    rates[r],
+    before[r].sum,
+    rates[r] * before[r].sum,
+  ].map(format);
+  return (
+    `${fetched} In the row of “${m.tokens[rows[r]]}” the largest score grows from ${old} to ${now}, so the rate is ${rate}. ` +
+    `Its sum of ${sum} becomes ${converted}, its mix is converted by the same rate, and then the new parts are added.`
+  );
 }
 
 function writes(m, {rows}) {
-  return begun(`${named(m, rows)} ${rows.length > 1 ? "have" : "has"} met all the keys they may. `)
-    + "Each mix is divided by its sum, and that output alone goes back to the shelf.";
+  return (
+    begun(`${named(m, rows)} ${rows.length > 1 ? "have" : "has"} met all the keys they may. `) +
+    "Each mix is divided by its sum, and that output alone goes back to the shelf."
+  );
 }
 
 // ---- View ----------------------------------------------------------------------------------
 
-const onDesk = (word, isThere, role) => html`<span class=${isThere ? `on-desk ${role}` : ""}>${word}</span>`;
+const onDesk = (word, isThere, role) =>
+  html`<span class=${isThere ? `on-desk ${role}` : ""}>${word}</span>`;
 
 function map(m, widget) {
   const {act, tokens} = m;
-  const last = act?.kind === "meet" ? [act.rows[act.rows.length - 1], act.cols[act.cols.length - 1]] : null;
+  const last =
+    act?.kind === "meet" ? [act.rows[act.rows.length - 1], act.cols[act.cols.length - 1]] : null;
   return matrixTable({
-    name: "scores", caption: "scores", shape: `${tokens.length} × ${tokens.length}, never stored`,
+    name: "scores",
+    caption: "scores",
+    shape: `${tokens.length} × ${tokens.length}, never stored`,
     rows: tokens.map((word, i) => onDesk(word, act?.rows.includes(i), "q")),
     columns: tokens.map((word, j) => onDesk(word, act?.cols?.includes(j), "k")),
     cells: m.scores,
-    text: (i, j) => ({now: m.hidden(i, j) ? "" : formatShort(m.scores[i][j]), gone: m.hidden(i, j) ? "" : "·"})[stateOf(m, i, j)] ?? "",
-    fill: (i, j) => (stateOf(m, i, j) === "now" && !m.hidden(i, j) ? Math.exp(m.scores[i][j] - keptBy(m, i).top) : 0),
+    text: (i, j) =>
+      ({now: m.hidden(i, j) ? "" : formatShort(m.scores[i][j]), gone: m.hidden(i, j) ? "" : "·"})[
+        stateOf(m, i, j)
+      ] ?? "",
+    fill: (i, j) =>
+      stateOf(m, i, j) === "now" && !m.hidden(i, j)
+        ? Math.exp(m.scores[i][j] - keptBy(m, i).top)
+        : 0,
     hidden: m.hidden,
     lit: (i, j) => stateOf(m, i, j) === "now",
     chosen: (i, j) => last !== null && i === last[0] && j === last[1],
-    choose: (i, j) => widget.set({step: stepOf(m, i, j) ?? m.done})
+    choose: (i, j) => widget.set({step: stepOf(m, i, j) ?? m.done}),
   });
 }
 
 /** What the rows on the desk keep, and the outputs that were written. */
 function ledger(m) {
-  const cell = (text, className = "") => html`<td><span class="number ${className}">${text}</span></td>`;
+  const cell = (text, className = "") =>
+    html`<td><span class="number ${className}">${text}</span></td>`;
   const pair = (numbers) => numbers.map((x) => html`<i>${format(x)}</i>`);
   const row = (word, i) => {
     const kept = keptBy(m, i);
@@ -125,17 +173,25 @@ function ledger(m) {
 
 function loads(m) {
   const most = Math.max(m.plainBytes, m.bytes);
-  const bar = (name, now, all, text, className = "") => html`<li class=${className}><span class="token">${name}</span>
+  const bar = (
+    name,
+    now,
+    all,
+    text,
+    className = "",
+  ) => html`<li class=${className}><span class="token">${name}</span>
     <span class="bar"><i style=${filled(all)}></i><span style=${filled(now)}></span></span><span class="share">${text}</span></li>`;
   return html`<ul class="shares loads" aria-label="What is carried, and what lies on the desk">
     ${bar("carried in tiles", m.soFar / most, m.bytes / most, `${bytesOf(m.soFar)} of ${bytesOf(m.bytes)}`)}
     ${bar("the plain way", m.plainBytes / most, 0, bytesOf(m.plainBytes), "plain")}
     ${bar("on the desk", Math.min(1, m.desk / DESK), 0, `${m.desk} of ${DESK} numbers`, m.fits ? "desk" : "desk over")}</ul>
     <p class="note">${m.fits ? "These tiles fit on the desk." : "These tiles don’t fit on the desk: nothing would start."} ${
-      m.skipped ? `${m.skipped} are hidden altogether, and skipped.` : nothing}</p>`;
+      m.skipped ? `${m.skipped} are hidden altogether, and skipped.` : nothing
+    }</p>`;
 }
 
-const view = (m, widget) => html`<div class="stage">${map(m, widget)}${ledger(m)}</div>${widget.sentence()}${loads(m)}`;
+const view = (m, widget) =>
+  html`<div class="stage">${map(m, widget)}${ledger(m)}</div>${widget.sentence()}${loads(m)}`;
 
 // ---- Controls --------------------------------------------------------------------------------
 
@@ -160,17 +216,23 @@ export const flashStepper = defineWidget({
     step: integer(step, {max: length * (length + 1)}),
     queryTile: option(2, SIZES),
     keyTile: option(2, SIZES),
-    causal: flag(false)
+    causal: flag(false),
   }),
-  controls: () => [[walk], [
-    menu("queryTile", "Queries in a tile", SIZES), menu("keyTile", "Keys in a tile", SIZES), toggle("causal", "Causal"), reset
-  ]],
+  controls: () => [
+    [walk],
+    [
+      menu("queryTile", "Queries in a tile", SIZES),
+      menu("keyTile", "Keys in a tile", SIZES),
+      toggle("causal", "Causal"),
+      reset,
+    ],
+  ],
   model: stepped,
   sentence,
   view,
   challenges: {
     "all-written": (m) => m.isEnd,
     "least-carried": (m) => m.fits && m.bytes <= m.plainBytes / 4,
-    "nothing-skipped": (m) => m.causal && m.skipped === 0
-  }
+    "nothing-skipped": (m) => m.causal && m.skipped === 0,
+  },
 });

@@ -22,11 +22,15 @@ const MARGIN = 8; // px between what is scrolled to and the window's edge
 
 /** The parts of a model of `layers` layers, in the order of the picture: [{kind, layer, name}]. */
 export const partsOf = (layers) => [
-  {kind: "tokens", name: "Tokens"}, {kind: "vector", name: "Vector"},
+  {kind: "tokens", name: "Tokens"},
+  {kind: "vector", name: "Vector"},
   ...Array.from({length: layers}, (_, layer) => [
-    {kind: "attention", layer, name: "Attention"}, {kind: "mlp", layer, name: "MLP"}
+    {kind: "attention", layer, name: "Attention"},
+    {kind: "mlp", layer, name: "MLP"},
   ]).flat(),
-  {kind: "guess", name: "Guess"}, {kind: "loss", name: "Loss"}, {kind: "step", name: "Step"}
+  {kind: "guess", name: "Guess"},
+  {kind: "loss", name: "Loss"},
+  {kind: "step", name: "Step"},
 ];
 
 /** What the model has after `steps` steps on `lesson`, step by step: {model, losses, change}. */
@@ -35,7 +39,11 @@ export function learned(story, lesson, steps, rate = RATE) {
   const found = {model: story.model, losses: [], change: null};
   for (let step = 0; step < steps; step += 1) {
     const once = learnOnce(found.model, ids, rate);
-    Object.assign(found, {model: once.model, change: once.change, losses: [...found.losses, once.loss]});
+    Object.assign(found, {
+      model: once.model,
+      change: once.change,
+      losses: [...found.losses, once.loss],
+    });
   }
   if (steps) found.losses.push(mean(inside(story, found.model, ids).losses));
   return found;
@@ -48,20 +56,34 @@ export function look(found, {token, part, head}, {parts, lesson = null, before =
   const facts = found.places ? found.places[place] : found.place(place);
   const old = before && (before.places ? before.places[place] : before.place(place));
   return {
-    ...found, place, facts, head, parts, part: parts[part], number: part, lesson,
-    before: old, mean: found.losses.length ? mean(Array.from(found.losses)) : null
+    ...found,
+    place,
+    facts,
+    head,
+    parts,
+    part: parts[part],
+    number: part,
+    lesson,
+    before: old,
+    mean: found.losses.length ? mean(Array.from(found.losses)) : null,
   };
 }
 
 export function summarize(m) {
   const {tokens, place, facts, lesson, note} = m;
-  const guesses = facts.guesses.slice(0, 3).map(({text, share}) => `${tokenText(text)} ${chance(share)}`);
+  const guesses = facts.guesses
+    .slice(0, 3)
+    .map(({text, share}) => `${tokenText(text)} ${chance(share)}`);
   const truth = facts.truth
     ? ` The next token is ${tokenText(facts.truth.text)}, which it gave ${chance(facts.truth.share)}: a loss of ${nats(facts.truth.loss)}.`
     : " Nothing follows yet.";
-  const taught = lesson ? ` It has learned ${lesson.losses.length - 1} ${lesson.losses.length === 2 ? "step" : "steps"}: its mean loss on that text went from ${nats(lesson.losses[0])} to ${nats(last(lesson.losses))}.` : "";
-  return `${note ? `${note} ` : ""}${m.part.name}${m.part.layer === undefined ? "" : ` of layer ${m.part.layer + 1}`}. `
-    + `${looks(m)}After ${tokenText(tokens[place])}, token ${place + 1} of ${tokens.length}, the first guesses are ${guesses.join(", ")}.${truth}${taught}`;
+  const taught = lesson
+    ? ` It has learned ${lesson.losses.length - 1} ${lesson.losses.length === 2 ? "step" : "steps"}: its mean loss on that text went from ${nats(lesson.losses[0])} to ${nats(last(lesson.losses))}.`
+    : "";
+  return (
+    `${note ? `${note} ` : ""}${m.part.name}${m.part.layer === undefined ? "" : ` of layer ${m.part.layer + 1}`}. ` +
+    `${looks(m)}After ${tokenText(tokens[place])}, token ${place + 1} of ${tokens.length}, the first guesses are ${guesses.join(", ")}.${truth}${taught}`
+  );
 }
 
 /** Where the chosen head looks, if it is heads that are shown. */
@@ -81,13 +103,19 @@ const wants = ({start}, {text, steps}) => text !== start.text || steps > 0;
 function fetchStory(widget) {
   if (bench.story || bench.loading) return;
   bench.failure = "";
-  bench.loading = loadStoryteller().then(
-    (story) => { bench.story = story; },
-    (error) => { bench.failure = `${error.message}.`; }
-  ).finally(() => {
-    bench.loading = null;
-    widget.refresh(widget.isReaders);
-  });
+  bench.loading = loadStoryteller()
+    .then(
+      (story) => {
+        bench.story = story;
+      },
+      (error) => {
+        bench.failure = `${error.message}.`;
+      },
+    )
+    .finally(() => {
+      bench.loading = null;
+      widget.refresh(widget.isReaders);
+    });
 }
 
 function teach({lesson, steps}) {
@@ -100,7 +128,12 @@ function teach({lesson, steps}) {
 
 function model(data, state) {
   const parts = partsOf(data.start.maps.length);
-  const still = (note) => ({...(bench.last ?? look(data.start, state, {parts})), number: state.part, part: parts[state.part], note});
+  const still = (note) => ({
+    ...(bench.last ?? look(data.start, state, {parts})),
+    number: state.part,
+    part: parts[state.part],
+    note,
+  });
   if (!wants(data, state)) return look(data.start, state, {parts});
   if (!bench.story) return still(bench.failure || "The model is being fetched, 1 MB.");
   const all = bench.story.encode(state.text);
@@ -109,8 +142,15 @@ function model(data, state) {
   const lesson = teach(state);
   const found = inside(bench.story, lesson?.model ?? bench.story.model, ids);
   const before = lesson && inside(bench.story, bench.story.model, ids);
-  const note = all.length > ids.length ? `This picture has room for ${MOST_TOKENS} tokens: the others are left out.` : "";
-  const seen = {...look(found, state, {parts, lesson, before}), isOwn: state.text !== data.start.text, note};
+  const note =
+    all.length > ids.length
+      ? `This picture has room for ${MOST_TOKENS} tokens: the others are left out.`
+      : "";
+  const seen = {
+    ...look(found, state, {parts, lesson, before}),
+    isOwn: state.text !== data.start.text,
+    note,
+  };
   bench.last = seen;
   return seen;
 }
@@ -154,26 +194,49 @@ function showPanel(root, top) {
   scrollBy({top: moved + Math.max(0, Math.min(below, top - MARGIN)), behavior: "instant"});
 }
 
-const chips = (m, widget) => wordGroup({
-  words: m.tokens.map((text, i) => html`<span class=${i > m.place ? "later" : ""}>${written(text)}</span>`),
-  chosen: m.place, label: "The token that looks", className: "chips", choose: (token) => widget.set({token})
-});
+const chips = (m, widget) =>
+  wordGroup({
+    words: m.tokens.map(
+      (text, i) => html`<span class=${i > m.place ? "later" : ""}>${written(text)}</span>`,
+    ),
+    chosen: m.place,
+    label: "The token that looks",
+    className: "chips",
+    choose: (token) => widget.set({token}),
+  });
 
 /** A head's weights as a strip for each; their names stand over the first layer's. */
-const strips = (m, widget, layer, number) => html`<div class="strips">${layer ? nothing : m.maps[0].map((_, head) => html`<span class="named">${head ? "" : "head "}${head + 1}</span>`)}${m.maps[layer].map((rows, head) => html`
+const strips = (m, widget, layer, number) =>
+  html`<div class="strips">${layer ? nothing : m.maps[0].map((_, head) => html`<span class="named">${head ? "" : "head "}${head + 1}</span>`)}${m.maps[
+    layer
+  ].map(
+    (rows, head) => html`
   <button type="button" tabindex="-1" aria-hidden="true" class=${head === m.head && number === m.number ? "strip chosen" : "strip"}
-    @click=${() => widget.set({head})}><weight-pixels .weights=${[padded(rows[m.place], m.tokens.length)]}></weight-pixels></button>`)}</div>`;
+    @click=${() => widget.set({head})}><weight-pixels .weights=${[padded(rows[m.place], m.tokens.length)]}></weight-pixels></button>`,
+  )}</div>`;
 
 const padded = (row, length) => Array.from({length}, (_, i) => row[i] ?? 0);
 
-const bar = ({text, share, isTruth, isLower, before}) => html`<li class="${isTruth ? "truth" : ""} ${isLower ? "lower" : ""}">
+const bar = ({
+  text,
+  share,
+  isTruth,
+  isLower,
+  before,
+}) => html`<li class="${isTruth ? "truth" : ""} ${isLower ? "lower" : ""}">
   <span class="token">${written(text)}</span>
-  <span class="bar"><span style="transform:scaleX(${+share.toFixed(4)})"></span>${before === undefined ? nothing
-    : html`<i style="left:${+(100 * before).toFixed(2)}%"></i>`}</span><span class="share">${chance(share)}</span></li>`;
+  <span class="bar"><span style="transform:scaleX(${+share.toFixed(4)})"></span>${
+    before === undefined ? nothing : html`<i style="left:${+(100 * before).toFixed(2)}%"></i>`
+  }</span><span class="share">${chance(share)}</span></li>`;
 
 function guesses({facts: {guesses: found, truth}, before}) {
-  const was = (text) => (before ? [...before.guesses, before.truth].find((one) => one?.text === text)?.share : undefined);
-  const rows = found.map((one) => ({...one, isTruth: one.text === truth?.text, before: was(one.text)}));
+  const was = (text) =>
+    before ? [...before.guesses, before.truth].find((one) => one?.text === text)?.share : undefined;
+  const rows = found.map((one) => ({
+    ...one,
+    isTruth: one.text === truth?.text,
+    before: was(one.text),
+  }));
   const isListed = !truth || rows.some(({isTruth}) => isTruth);
   return html`<ul class="bars" aria-label="First guesses, with their shares">${(isListed ? rows : [...rows.slice(0, 4), {...truth, isTruth: true, isLower: truth.rank > 5, before: was(truth.text)}]).map(bar)}</ul>
     <p class="came">${truth ? html`<b>${tokenText(truth.text)}</b> came: its ${ordinal(truth.rank)} guess` : "Nothing follows yet."}</p>`;
@@ -181,35 +244,59 @@ function guesses({facts: {guesses: found, truth}, before}) {
 
 const losses = (m) => {
   const most = Math.max(8, ...m.losses);
-  return html`<div class="losses" aria-hidden="true">${Array.from(m.losses, (loss, i) => html`
-    <i class=${i === m.place ? "chosen" : ""} style="height:${(100 * loss / most).toFixed(1)}%"></i>`)}</div>
+  return html`<div class="losses" aria-hidden="true">${Array.from(
+    m.losses,
+    (loss, i) => html`
+    <i class=${i === m.place ? "chosen" : ""} style="height:${((100 * loss) / most).toFixed(1)}%"></i>`,
+  )}</div>
     <p>${m.facts.truth ? html`<b>${nats(m.facts.truth.loss)}</b> for <i>${tokenText(m.facts.truth.text)}</i>` : "nothing follows"}${m.mean === null ? nothing : html`; a bar for each guess, ${nats(m.mean)} on average`}</p>`;
 };
 
 const step = (m, widget) => html`
   <button type="button" class="learn" ?disabled=${widget.state.steps >= MOST_STEPS && widget.state.lesson === widget.state.text}
-    @pointerenter=${() => fetchStory(widget)} @click=${(event) => { event.stopPropagation(); learn(widget); }}>Let it learn one step</button>
-  ${m.lesson ? html`<button type="button" class="forget" @click=${(event) => { event.stopPropagation(); act(widget, {lesson: "", steps: 0}); }}>Forget</button>` : nothing}
+    @pointerenter=${() => fetchStory(widget)} @click=${(event) => {
+      event.stopPropagation();
+      learn(widget);
+    }}>Let it learn one step</button>
+  ${
+    m.lesson
+      ? html`<button type="button" class="forget" @click=${(event) => {
+          event.stopPropagation();
+          act(widget, {lesson: "", steps: 0});
+        }}>Forget</button>`
+      : nothing
+  }
   <p class="history">${m.lesson ? html`loss ${m.lesson.losses.map((loss, i) => html`${i ? " → " : ""}<b>${loss.toFixed(2)}</b>`)}` : "nothing learned from it yet"}</p>`;
 
 function view(m, widget) {
   const at = (number) => {
     const {kind, layer} = m.parts[number];
-    return stop(m, widget, number, {
-      tokens: () => chips(m, widget),
-      vector: () => html`<span class="named">green above 0, grey below</span><number-strip aria-hidden="true" .numbers=${m.facts.vector}></number-strip>`,
-      attention: () => strips(m, widget, layer, number),
-      mlp: () => html`${layer ? nothing : html`<span class="named">${count(widget.data.units)} units</span>`}<number-strip aria-hidden="true" .numbers=${m.facts.layers[layer].units}></number-strip>`,
-      guess: () => guesses(m), loss: () => losses(m), step: () => step(m, widget)
-    }[kind]());
+    return stop(
+      m,
+      widget,
+      number,
+      {
+        tokens: () => chips(m, widget),
+        vector: () =>
+          html`<span class="named">green above 0, grey below</span><number-strip aria-hidden="true" .numbers=${m.facts.vector}></number-strip>`,
+        attention: () => strips(m, widget, layer, number),
+        mlp: () =>
+          html`${layer ? nothing : html`<span class="named">${count(widget.data.units)} units</span>`}<number-strip aria-hidden="true" .numbers=${m.facts.layers[layer].units}></number-strip>`,
+        guess: () => guesses(m),
+        loss: () => losses(m),
+        step: () => step(m, widget),
+      }[kind](),
+    );
   };
   const layers = m.maps.map((_, n) => [2 + 2 * n, 3 + 2 * n]);
   const rows = [[0], [1], ...layers, ...m.parts.map((_, i) => [i]).slice(2 + 2 * layers.length)];
   return html`<p class="note">${m.note || "Press a part, or a word."}</p>
     <div class="floor ${m.note && !bench.story ? "waiting" : ""}" role="group" aria-label="Parts of the model">
-    ${rows.map((numbers) => html`
+    ${rows.map(
+      (numbers) => html`
       ${numbers.length === 1 ? at(numbers[0]) : html`<div class="layer"><p class="layer-name">Layer ${m.parts[numbers[0]].layer + 1}</p>${numbers.map(at)}</div>`}
-      ${numbers.includes(m.number) ? html`<div class="panel">${panel(m, widget)}</div>` : nothing}`)}
+      ${numbers.includes(m.number) ? html`<div class="panel">${panel(m, widget)}</div>` : nothing}`,
+    )}
     <i class="back" style="--from:${m.number ? 2 : 3}" aria-hidden="true"></i></div>
     ${widget.sentence({hidden: true})}`;
 }
@@ -219,12 +306,27 @@ export const groundFloor = defineWidget({
   label: "A whole language model",
   key: "floor",
   fields: ({start}) => ({
-    text: {value: start.text, parse: (text) => (text.length <= MOST_LETTERS ? text : undefined), format: String},
-    lesson: {value: "", parse: (text) => (text.length <= MOST_LETTERS ? text : undefined), format: String},
+    text: {
+      value: start.text,
+      parse: (text) => (text.length <= MOST_LETTERS ? text : undefined),
+      format: String,
+    },
+    lesson: {
+      value: "",
+      parse: (text) => (text.length <= MOST_LETTERS ? text : undefined),
+      format: String,
+    },
     steps: integer(0, {max: MOST_STEPS}),
-    token: {value: null, parse: (text) => (/^\d{1,2}$/.test(text) && +text < MOST_TOKENS ? +text : undefined), format: (at) => (at === null ? "" : String(at))},
+    token: {
+      value: null,
+      parse: (text) => (/^\d{1,2}$/.test(text) && +text < MOST_TOKENS ? +text : undefined),
+      format: (at) => (at === null ? "" : String(at)),
+    },
     part: integer(0, {max: partsOf(start.maps.length).length - 1}),
-    head: option(0, start.maps[0].map((_, head) => head))
+    head: option(
+      0,
+      start.maps[0].map((_, head) => head),
+    ),
   }),
   controls: () => [[textField]],
   model,
@@ -232,8 +334,9 @@ export const groundFloor = defineWidget({
   view,
   drawn: (widget) => wants(widget.data, widget.state) && !bench.failure && fetchStory(widget),
   challenges: {
-    "word-before": (m) => m.part.kind === "attention" && m.maps[m.part.layer][m.head][m.place][m.place - 1] >= 0.9,
+    "word-before": (m) =>
+      m.part.kind === "attention" && m.maps[m.part.layer][m.head][m.place][m.place - 1] >= 0.9,
     "first-guess": (m) => !!m.isOwn && !m.lesson && m.facts.truth?.rank === 1,
-    "half-learned": (m) => !!m.lesson && m.facts.truth?.share >= 0.5
-  }
+    "half-learned": (m) => !!m.lesson && m.facts.truth?.share >= 0.5,
+  },
 });

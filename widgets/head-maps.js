@@ -19,26 +19,39 @@ export function compareHeads({sentences}, {sentence, layer, head, row, untrained
   const source = untrained ? "random" : "trained";
   const {tokens, [source]: layers} = sentences[sentence];
   const heads = layers[layer];
-  const average = heads[0].map((cells, i) => cells.map((_, j) => mean(heads.map((map) => map[i][j]))));
+  const average = heads[0].map((cells, i) =>
+    cells.map((_, j) => mean(heads.map((map) => map[i][j]))),
+  );
   const maps = [...heads, average].map((weights, h) => ({
-    name: h < heads.length ? `head ${h + 1}` : "mean", weights
+    name: h < heads.length ? `head ${h + 1}` : "mean",
+    weights,
   }));
   const query = Math.min(row, tokens.length - 1);
   const chosen = maps[head];
   return {
-    tokens, maps, chosen, query, layer, source,
-    looks: tokens.map((token, j) => ({token, weight: chosen.weights[query][j]}))
+    tokens,
+    maps,
+    chosen,
+    query,
+    layer,
+    source,
+    looks: tokens.map((token, j) => ({token, weight: chosen.weights[query][j]})),
   };
 }
 
 export function summarize({tokens, chosen, query, layer, looks, source}) {
-  return `Layer ${layer + 1}, ${chosen.name}, ${source} weights: ${tokens[query]} looks at `
-    + `${looks.map(({token, weight}) => `${token} ${formatPercent(weight)}`).join(", ")}.`;
+  return (
+    `Layer ${layer + 1}, ${chosen.name}, ${source} weights: ${tokens[query]} looks at ` +
+    `${looks.map(({token, weight}) => `${token} ${formatPercent(weight)}`).join(", ")}.`
+  );
 }
 
 /** Whether the trained head on show gives nearly all of `from`'s weight to the subject, word 1. */
 const finds = ({tokens, looks, query, source}, from, subject) =>
-  source === "trained" && tokens[query] === from && looks[1].token === subject && looks[1].weight > 0.9;
+  source === "trained" &&
+  tokens[query] === from &&
+  looks[1].token === subject &&
+  looks[1].weight > 0.9;
 
 // ---- View ----------------------------------------------------------------------------------
 
@@ -63,13 +76,27 @@ export const headMaps = defineWidget({
     layer: integer(layer, {max: sentences[0].trained.length - 1}),
     head: integer(head, {max: sentences[0].trained[0].length}), // after the last: their mean
     row: integer(row, {max: Math.max(...sentences.map(({tokens}) => tokens.length)) - 1}),
-    untrained: flag(false)
+    untrained: flag(false),
   }),
   controls({data: {sentences}, state}) {
     const {tokens, trained} = sentences[state.sentence];
     return [
-      [menu("sentence", "Sentence", sentences.map((one) => one.tokens.join(" ")))],
-      [menu("row", "Word", tokens), menu("layer", "Layer", trained.map((_, i) => i + 1)), toggle("untrained", "Before training")]
+      [
+        menu(
+          "sentence",
+          "Sentence",
+          sentences.map((one) => one.tokens.join(" ")),
+        ),
+      ],
+      [
+        menu("row", "Word", tokens),
+        menu(
+          "layer",
+          "Layer",
+          trained.map((_, i) => i + 1),
+        ),
+        toggle("untrained", "Before training"),
+      ],
     ];
   },
   model: compareHeads,
@@ -77,6 +104,6 @@ export const headMaps = defineWidget({
   view,
   challenges: {
     "finds-keys": (m) => finds(m, "cabinet", "keys"),
-    "finds-dogs": (m) => finds(m, "bird", "dogs")
-  }
+    "finds-dogs": (m) => finds(m, "bird", "dogs"),
+  },
 });

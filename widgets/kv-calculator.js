@@ -18,24 +18,47 @@ const HALF = 2; // bytes of a number in 16 bits
 
 /** Numbers that a layer keeps of a token, and how they come about. */
 export function perLayer({heads, kvHeads, size, latent}, keeps) {
-  const kept = {all: heads, groups: Math.max(1, Math.round(heads / GROUP)), one: 1, published: kvHeads}[keeps];
-  if (keeps === "latent" || (keeps === "published" && latent)) return {numbers: latent ?? LATENT * size, latent: true};
+  const kept = {
+    all: heads,
+    groups: Math.max(1, Math.round(heads / GROUP)),
+    one: 1,
+    published: kvHeads,
+  }[keeps];
+  if (keeps === "latent" || (keeps === "published" && latent))
+    return {numbers: latent ?? LATENT * size, latent: true};
   return {numbers: 2 * kept * size, kvHeads: kept};
 }
 
 /** data: {models: [{name, layers, heads, kvHeads or latent, size, parameters, window?}], memory, bandwidth}, in bytes. */
-export function cacheOf({models, memory, bandwidth}, {model, keeps, length, texts, window, narrow}) {
+export function cacheOf(
+  {models, memory, bandwidth},
+  {model, keeps, length, texts, window, narrow},
+) {
   const chosen = models[model];
   const {numbers, ...kind} = perLayer(chosen, keeps);
   const each = narrow ? 1 : HALF;
   const token = chosen.layers * numbers * each;
-  const short = Math.min(window ? SHORT : Infinity, (keeps === "published" && chosen.window) || Infinity);
+  const short = Math.min(
+    window ? SHORT : Infinity,
+    (keeps === "published" && chosen.window) || Infinity,
+  );
   const tokens = Math.min(LENGTHS[length], short);
   const cache = token * tokens * TEXTS[texts];
   const parameters = chosen.parameters * HALF;
   return {
-    chosen, numbers, each, token, tokens, asked: LENGTHS[length], texts: TEXTS[texts], cache, parameters, memory,
-    ...kind, devices: Math.ceil((cache + parameters) / memory), seconds: (cache + parameters) / bandwidth
+    chosen,
+    numbers,
+    each,
+    token,
+    tokens,
+    asked: LENGTHS[length],
+    texts: TEXTS[texts],
+    cache,
+    parameters,
+    memory,
+    ...kind,
+    devices: Math.ceil((cache + parameters) / memory),
+    seconds: (cache + parameters) / bandwidth,
   };
 }
 
@@ -50,26 +73,52 @@ export function bytes(n) {
 }
 
 const kib = (n) => (n >= 1024 && n % 1024 === 0 ? ` (${count(n / 1024)} KiB)` : "");
-const duration = (s) => (s < 0.001 ? `${(1e6 * s).toFixed(s < 1e-5 ? 1 : 0)} µs` : s < 1 ? `${(1000 * s).toFixed(s < 0.01 ? 1 : 0)} ms` : `${s.toFixed(1)} s`);
+const duration = (s) =>
+  s < 0.001
+    ? `${(1e6 * s).toFixed(s < 1e-5 ? 1 : 0)} µs`
+    : s < 1
+      ? `${(1000 * s).toFixed(s < 0.01 ? 1 : 0)} ms`
+      : `${s.toFixed(1)} s`;
 
-export function sentence({chosen, token, tokens, asked, texts, cache, parameters, devices, seconds}) {
+export function sentence({
+  chosen,
+  token,
+  tokens,
+  asked,
+  texts,
+  cache,
+  parameters,
+  devices,
+  seconds,
+}) {
   const left = tokens < asked ? ` of ${count(asked)}` : "";
-  return `${chosen.name} keeps ${count(token)} bytes${kib(token)} of a token. For ${count(tokens)} token${tokens > 1 ? "s" : ""}${left} `
-    + `and ${texts} text${texts > 1 ? "s" : ""} the cache is ${bytes(cache)}, beside parameters of ${bytes(parameters)}: `
-    + `${devices === 1 ? "one GPU holds both" : `it takes ${devices} GPUs to hold both`}. For one new token of each text both have to be fetched, which takes ${duration(seconds)} at the speed of one GPU.`;
+  return (
+    `${chosen.name} keeps ${count(token)} bytes${kib(token)} of a token. For ${count(tokens)} token${tokens > 1 ? "s" : ""}${left} ` +
+    `and ${texts} text${texts > 1 ? "s" : ""} the cache is ${bytes(cache)}, beside parameters of ${bytes(parameters)}: ` +
+    `${devices === 1 ? "one GPU holds both" : `it takes ${devices} GPUs to hold both`}. For one new token of each text both have to be fetched, which takes ${duration(seconds)} at the speed of one GPU.`
+  );
 }
 
-const factor = (value, what, role = "") => html`<span class="factor ${role}"><b>${count(value)}</b><span>${what}</span></span>`;
+const factor = (value, what, role = "") =>
+  html`<span class="factor ${role}"><b>${count(value)}</b><span>${what}</span></span>`;
 
-const product = ({chosen, numbers, latent, kvHeads, each, tokens, texts}) => html`<p class="product" aria-hidden="true">
+const product = ({
+  chosen,
+  numbers,
+  latent,
+  kvHeads,
+  each,
+  tokens,
+  texts,
+}) => html`<p class="product" aria-hidden="true">
   ${latent ? factor(numbers, "a latent", "k") : [factor(2, "key and value", "k"), "×", factor(kvHeads, kvHeads > 1 ? "heads of them" : "head of them", "k"), "×", factor(chosen.size, "numbers each", "k")]}
   × ${factor(chosen.layers, "layers")} × ${factor(each, each > 1 ? "bytes" : "byte")} × ${factor(tokens, "tokens")} × ${factor(texts, texts > 1 ? "texts" : "text")}</p>`;
 
 function bar({cache, parameters, memory}) {
   const whole = Math.max(memory, cache + parameters);
-  const width = (part) => `width:${(100 * part / whole).toFixed(3)}%`;
+  const width = (part) => `width:${((100 * part) / whole).toFixed(3)}%`;
   return html`<div class="bar" aria-hidden="true"><span class="parameters" style=${width(parameters)}></span><span
-    class="cache" style=${width(cache)}></span><i class="limit" style="left:${(100 * memory / whole).toFixed(3)}%"></i></div>`;
+    class="cache" style=${width(cache)}></span><i class="limit" style="left:${((100 * memory) / whole).toFixed(3)}%"></i></div>`;
 }
 
 const view = (m, widget) => html`${product(m)}
@@ -78,7 +127,13 @@ const view = (m, widget) => html`${product(m)}
     <span class="cache">cache ${bytes(m.cache)}</span><span class="limit">one GPU, ${bytes(m.memory)}${m.devices > 1 ? html`: <b>too small</b>` : nothing}</span></p>
   ${widget.sentence()}`;
 
-const NAMES = ["as published", "of every head", `share: one key for ${GROUP} heads`, "share: one key for all heads", "compress: a latent"];
+const NAMES = [
+  "as published",
+  "of every head",
+  `share: one key for ${GROUP} heads`,
+  "share: one key for all heads",
+  "compress: a latent",
+];
 const tick = (n) => (n >= 1048576 ? "1M" : n >= 1024 ? `${n / 1024}k` : String(n));
 
 export const kvCalculator = defineWidget({
@@ -91,21 +146,38 @@ export const kvCalculator = defineWidget({
     length: integer(LENGTHS.indexOf(32768), {max: LENGTHS.length - 1}),
     texts: integer(TEXTS.indexOf(64), {max: TEXTS.length - 1}),
     window: flag(false),
-    narrow: flag(false)
+    narrow: flag(false),
   }),
   controls: ({data: {models}}) => [
-    [menu("model", "Model", models.map(({name}) => name)), menu("keeps", "Keys and values", NAMES)],
+    [
+      menu(
+        "model",
+        "Model",
+        models.map(({name}) => name),
+      ),
+      menu("keeps", "Keys and values", NAMES),
+    ],
     [steps("length", "Tokens", LENGTHS.map(tick))],
     [steps("texts", "Texts", TEXTS.map(tick))],
-    [toggle("narrow", "Round: to 8 bits"), toggle("window", `Look at fewer: the last ${count(SHORT)}`), reset]
+    [
+      toggle("narrow", "Round: to 8 bits"),
+      toggle("window", `Look at fewer: the last ${count(SHORT)}`),
+      reset,
+    ],
   ],
   model: cacheOf,
   sentence,
   view,
   challenges: {
     // at the first step that does: half as many texts don't
-    outgrown: ({chosen, asked, each, cache, parameters}, {keeps}) => chosen.name === "Llama 3 8B" && keeps === "published"
-      && asked === 4096 && each === HALF && cache > parameters && cache / 2 <= parameters,
-    "room-for-64": ({chosen, asked, texts, devices}) => chosen.name === "Llama 3 8B" && asked === 32768 && texts === 64 && devices === 1
-  }
+    outgrown: ({chosen, asked, each, cache, parameters}, {keeps}) =>
+      chosen.name === "Llama 3 8B" &&
+      keeps === "published" &&
+      asked === 4096 &&
+      each === HALF &&
+      cache > parameters &&
+      cache / 2 <= parameters,
+    "room-for-64": ({chosen, asked, texts, devices}) =>
+      chosen.name === "Llama 3 8B" && asked === 32768 && texts === 64 && devices === 1,
+  },
 });

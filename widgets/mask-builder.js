@@ -16,21 +16,26 @@ const cells = (size) => ({
   parse(text) {
     const found = text.split("_").map((cell) => /^(\d)\.(\d)\.([01])$/.exec(cell));
     const fits = found.every((parts) => parts && parts[1] < size && parts[2] < size);
-    return fits ? found.map(([, row, col, on]) => ({row: +row, col: +col, isOn: on === "1"})) : undefined;
+    return fits
+      ? found.map(([, row, col, on]) => ({row: +row, col: +col, isOn: on === "1"}))
+      : undefined;
   },
-  format: (all) => all.map(({row, col, isOn}) => `${row}.${col}.${+isOn}`).join("_")
+  format: (all) => all.map(({row, col, isOn}) => `${row}.${col}.${+isOn}`).join("_"),
 });
 
 /** Whether the rules alone let query `row` see key `col`. */
 function rules({causal, window, prefix, padding}, size) {
   return (row, col) =>
-    (((!causal || col <= row) && Math.abs(row - col) < window) || col < prefix) && col < size - padding;
+    (((!causal || col <= row) && Math.abs(row - col) < window) || col < prefix) &&
+    col < size - padding;
 }
 
 /** Rows of booleans: true = may attend. */
 export function buildMask(state, size) {
   const isVisible = rules(state, size);
-  const mask = Array.from({length: size}, (_, row) => Array.from({length: size}, (_, col) => isVisible(row, col)));
+  const mask = Array.from({length: size}, (_, row) =>
+    Array.from({length: size}, (_, col) => isVisible(row, col)),
+  );
   for (const {row, col, isOn} of state.painted) mask[row][col] = isOn;
   return mask;
 }
@@ -43,15 +48,23 @@ export function paint(state, {row, col, isOn}, size) {
 
 /** The lines of Python that make this mask. */
 export function maskCode({causal, window, prefix, padding, painted}, size) {
-  const list = (name, isOn) => painted.filter((cell) => cell.isOn === isOn).map((cell) => cell[name]).join(", ");
-  const painting = (isOn) => list("row", isOn) && `mask[[${list("row", isOn)}], [${list("col", isOn)}]] = ${isOn ? "True" : "False"}`;
+  const list = (name, isOn) =>
+    painted
+      .filter((cell) => cell.isOn === isOn)
+      .map((cell) => cell[name])
+      .join(", ");
+  const painting = (isOn) =>
+    list("row", isOn) &&
+    `mask[[${list("row", isOn)}], [${list("col", isOn)}]] = ${isOn ? "True" : "False"}`;
   return [
-    causal ? `mask = create_causal_mask(${size})` : `mask = torch.ones(${size}, ${size}, dtype=torch.bool)`,
+    causal
+      ? `mask = create_causal_mask(${size})`
+      : `mask = torch.ones(${size}, ${size}, dtype=torch.bool)`,
     window < size && `mask &= create_window_mask(${size}, window=${window})`,
     prefix > 0 && `mask |= torch.arange(${size}) < ${prefix}`,
     padding > 0 && `mask &= create_padding_mask([${size - padding}], ${size})[0, 0]`,
     painting(true),
-    painting(false)
+    painting(false),
   ].filter(Boolean);
 }
 
@@ -60,9 +73,11 @@ export function masked(sentence, state) {
   const size = sentence.tokens.length;
   const mask = buildMask(state, size);
   return {
-    mask, row: state.row, code: maskCode(state, size),
+    mask,
+    row: state.row,
+    code: maskCode(state, size),
     tokens: sentence.tokens.map((token, i) => (i < size - state.padding ? token : "pad")),
-    ...selfAttention(sentence.x, sentence, {hidden: (i, j) => !mask[i][j]})
+    ...selfAttention(sentence.x, sentence, {hidden: (i, j) => !mask[i][j]}),
   };
 }
 
@@ -71,26 +86,37 @@ const seenBy = ({mask, tokens}, row) => tokens.filter((_, col) => mask[row][col]
 // ---- Sentence, view ------------------------------------------------------------------------
 
 function sentence({mask, weights, output, tokens, row}) {
-  const seen = tokens.flatMap((token, j) => (mask[row][j] ? [`${token} ${format(weights[row][j])}`] : []));
+  const seen = tokens.flatMap((token, j) =>
+    mask[row][j] ? [`${token} ${format(weights[row][j])}`] : [],
+  );
   const mix = `Its output is (${output[row].map(format).join(", ")}).`;
   const allowed = mask.flat().filter(Boolean).length;
-  const looks = seen.length ? `${seen.length} of ${tokens.length}: ${seen.join(", ")}` : "nothing: all its weights are 0";
+  const looks = seen.length
+    ? `${seen.length} of ${tokens.length}: ${seen.join(", ")}`
+    : "nothing: all its weights are 0";
   return html`<span class="screen-reader-only">The mask allows ${allowed} of ${tokens.length ** 2} pairs. </span>${tokens[row]} may look at ${looks}. ${mix}`;
 }
 
 function view(m, widget) {
   const size = m.tokens.length;
-  const shared = {shape: `${size} × ${size}`, rows: m.tokens, columns: m.tokens, hidden: (i, j) => !m.mask[i][j]};
+  const shared = {
+    shape: `${size} × ${size}`,
+    rows: m.tokens,
+    columns: m.tokens,
+    hidden: (i, j) => !m.mask[i][j],
+  };
   const grid = (name, rest) => matrixTable({name, title: name, caption: name, ...shared, ...rest});
   return html`<div class="stage">
     ${grid("mask", {cells: m.mask, paint: (row, col, isOn) => widget.set({painted: paint(widget.state, {row, col, isOn}, size)})})}
     ${grid("weights", {
-      cells: m.weights, fill: (i, j) => m.weights[i][j], lit: (i) => i === m.row,
+      cells: m.weights,
+      fill: (i, j) => m.weights[i][j],
+      lit: (i) => i === m.row,
       chosen: (i, j) => i === m.row && j === widget.column,
       choose(row, col) {
         widget.column = col;
         widget.set({row});
-      }
+      },
     })}</div>
     ${widget.sentence()}<pre class="made"><code>${m.code.join("\n")}</code></pre>`;
 }
@@ -107,11 +133,15 @@ export const maskBuilder = defineWidget({
     prefix: integer(0, {max: length - 1}),
     padding: integer(0, {max: length - 1}),
     painted: cells(length),
-    row: integer(row, {max: length - 1})
+    row: integer(row, {max: length - 1}),
   }),
   controls: () => [
     [choice("causal", "Direction", ["both ways", "causal"]), reset],
-    [slider("window", "Window", {unit: TOKENS}), slider("prefix", "Prefix", {unit: TOKENS}), slider("padding", "Padding", {unit: TOKENS})]
+    [
+      slider("window", "Window", {unit: TOKENS}),
+      slider("prefix", "Prefix", {unit: TOKENS}),
+      slider("padding", "Padding", {unit: TOKENS}),
+    ],
   ],
   model: masked,
   sentence,
@@ -119,6 +149,6 @@ export const maskBuilder = defineWidget({
   challenges: {
     "two-words": (m) => seenBy(m, 5).length === 2,
     "prefix-padding": ({mask}) => mask[0][1] && mask.every((row) => !row[5]),
-    "empty-row": (m) => m.mask.some((row) => row.every((isOn) => !isOn))
-  }
+    "empty-row": (m) => m.mask.some((row) => row.every((isOn) => !isOn)),
+  },
 });

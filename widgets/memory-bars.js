@@ -20,15 +20,21 @@ export function memory({models}, {model: chosen, length: at, batch: which}) {
   const [length, batch] = [LENGTHS[at], BATCHES[which]];
   const texts = batch === 1 ? "1 text" : `${batch} texts`;
   const parts = [
-    {name: "parameters", bytes: NUMBER * model.parameters, of: `${amount(model.parameters, "")} numbers × ${NUMBER} bytes`},
     {
-      name: "cache", bytes: cacheBytes(model, length, batch, NUMBER),
-      of: `key + value: 2 × ${model.layers} layers × ${model.num_kv_heads} heads × ${model.head_dim} numbers × ${whole(length)} tokens × ${texts} × ${NUMBER} bytes`
+      name: "parameters",
+      bytes: NUMBER * model.parameters,
+      of: `${amount(model.parameters, "")} numbers × ${NUMBER} bytes`,
     },
     {
-      name: "maps of one layer", bytes: mapBytes(model, length, batch, NUMBER),
-      of: `${model.num_heads} heads × ${whole(length)} × ${whole(length)} pairs × ${texts} × ${NUMBER} bytes`
-    }
+      name: "cache",
+      bytes: cacheBytes(model, length, batch, NUMBER),
+      of: `key + value: 2 × ${model.layers} layers × ${model.num_kv_heads} heads × ${model.head_dim} numbers × ${whole(length)} tokens × ${texts} × ${NUMBER} bytes`,
+    },
+    {
+      name: "maps of one layer",
+      bytes: mapBytes(model, length, batch, NUMBER),
+      of: `${model.num_heads} heads × ${whole(length)} × ${whole(length)} pairs × ${texts} × ${NUMBER} bytes`,
+    },
   ];
   const together = parts.reduce((sum, part) => sum + part.bytes, 0);
   return {model, length, batch, texts, parts, together, token: cacheBytes(model, 1, 1, NUMBER)};
@@ -38,17 +44,26 @@ export function memory({models}, {model: chosen, length: at, batch: which}) {
 
 const cards = (bytes) => {
   const full = bytes / CARD;
-  return full < 0.01 ? "under 1 % of a GPU" : full <= 1 ? `${Math.round(100 * full)} % of a GPU` : `${full < 10 ? full.toFixed(1) : whole(full)} GPUs`;
+  return full < 0.01
+    ? "under 1 % of a GPU"
+    : full <= 1
+      ? `${Math.round(100 * full)} % of a GPU`
+      : `${full < 10 ? full.toFixed(1) : whole(full)} GPUs`;
 };
 
 export const sentence = ({model, length, texts, parts, together}) =>
-  `${model.name}, ${texts} of ${whole(length)} tokens: ${parts.map(({name, bytes}) => `${name} ${amount(bytes, "B")}`).join(", ")}. `
-  + `Together ${amount(together, "B")}, ${cards(together)}.`;
+  `${model.name}, ${texts} of ${whole(length)} tokens: ${parts.map(({name, bytes}) => `${name} ${amount(bytes, "B")}`).join(", ")}. ` +
+  `Together ${amount(together, "B")}, ${cards(together)}.`;
 
-const view = ({parts, together}, widget) => html`<ul class="bars" aria-label="What is kept in memory">${parts.map(({name, bytes, of}) => html`
+const view = (
+  {parts, together},
+  widget,
+) => html`<ul class="bars" aria-label="What is kept in memory">${parts.map(
+  ({name, bytes, of}) => html`
     <li><p><b>${name}</b> <span class="amount">${amount(bytes, "B")}</span> <span class="card">${cards(bytes)}</span></p>
       <span class=${bytes > CARD ? "bar over" : "bar"} aria-hidden="true"><span style=${filled(Math.min(1, bytes / CARD))}></span></span>
-      <p class="of">${of}</p></li>`)}</ul>
+      <p class="of">${of}</p></li>`,
+)}</ul>
   <p class="in-all">Together <b>${amount(together, "B")}</b>: ${cards(together)}.</p>
   ${widget.sentence({hidden: true})}`;
 
@@ -58,16 +73,26 @@ export const memoryBars = defineWidget({
   label: "What a model keeps in memory",
   key: "memory",
   fields: ({models, chosen}) => ({
-    model: integer(models.findIndex(({name}) => name === chosen), {max: models.length - 1}),
+    model: integer(
+      models.findIndex(({name}) => name === chosen),
+      {max: models.length - 1},
+    ),
     length: stop(4096, LENGTHS),
-    batch: stop(1, BATCHES)
+    batch: stop(1, BATCHES),
   }),
   controls: ({data}) => [
-    [menu("model", "Model", data.models.map(({name}) => name)), reset],
+    [
+      menu(
+        "model",
+        "Model",
+        data.models.map(({name}) => name),
+      ),
+      reset,
+    ],
     [steps("length", "Tokens", LENGTHS.map(whole), {ticks: [1, 3, 5, 7]})],
-    [steps("batch", "Texts", BATCHES.map(whole))]
+    [steps("batch", "Texts", BATCHES.map(whole))],
   ],
   model: memory,
   sentence,
-  view
+  view,
 });

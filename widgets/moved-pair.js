@@ -22,8 +22,16 @@ export function moved({schemes, trained}, {scheme, place, distance}) {
   const along = Array.from({length: size - distance}, (_, i) => scores[i + distance][i]);
   const still = Math.max(...along) - Math.min(...along) <= SAME;
   return {
-    name, scores, size, trained, distance, place: query, along, now, still,
-    apart: scores[query].slice(0, query + 1).reverse()
+    name,
+    scores,
+    size,
+    trained,
+    distance,
+    place: query,
+    along,
+    now,
+    still,
+    apart: scores[query].slice(0, query + 1).reverse(),
   };
 }
 
@@ -44,7 +52,8 @@ function shares(scores, [low, high]) {
 export function sentence({name, place, distance, now, along, still, size}) {
   const here = `${name}: the query at position ${place}, the key ${distance} ${distance === 1 ? "position" : "positions"} before it, at ${place - distance}: score ${format(now)}.`;
   if (along.length === 1) return here;
-  if (still) return `${here} Moved along the row, from position ${distance} to ${size - 1}, the pair keeps its score.`;
+  if (still)
+    return `${here} Moved along the row, from position ${distance} to ${size - 1}, the pair keeps its score.`;
   return `${here} Moved along the row, its score runs from ${format(Math.min(...along))} to ${format(Math.max(...along))}.`;
 }
 
@@ -58,8 +67,12 @@ function plot(numbers, {first = 0, at, m, range: [low, high]}) {
   const y = scaleLinear([low - room, high + room], [PLOT.bottom, PLOT.top]);
   return html`<svg class="plot" viewBox="0 0 316 140" aria-hidden="true">
     <rect class="trained" x=${PLOT.left} y=${PLOT.top} width=${x(m.trained - 1) - PLOT.left} height=${PLOT.bottom - PLOT.top}></rect>
-    ${y.ticks(4).map((tick) => svg`<line class="tick" x1=${PLOT.left} x2=${PLOT.right} y1=${y(tick)} y2=${y(tick)}></line>
-      <text class="tick" x=${PLOT.left - 6} y=${y(tick) + 4}>${format(tick).replace(/\.?0+$/, "")}</text>`)}
+    ${y.ticks(4).map(
+      (
+        tick,
+      ) => svg`<line class="tick" x1=${PLOT.left} x2=${PLOT.right} y1=${y(tick)} y2=${y(tick)}></line>
+      <text class="tick" x=${PLOT.left - 6} y=${y(tick) + 4}>${format(tick).replace(/\.?0+$/, "")}</text>`,
+    )}
     ${TICKS.map((tick) => svg`<text class="below" x=${x(tick)} y=${PLOT.bottom + 20}>${tick}</text>`)}
     <path d=${line((_, i) => x(first + i), y)(numbers)}></path><circle cx=${x(at)} cy=${y(m.now)} r="6"></circle></svg>`;
 }
@@ -78,7 +91,13 @@ const choose = ({row, column}, widget) =>
 
 function view(m, widget) {
   const {cells, range} = keep(m.scores);
-  const map = {row: m.place, column: m.place - m.distance, trained: m.trained, ticks: TICKS, choose: (cell) => choose(cell, widget)};
+  const map = {
+    row: m.place,
+    column: m.place - m.distance,
+    trained: m.trained,
+    ticks: TICKS,
+    choose: (cell) => choose(cell, widget),
+  };
   return html`<div class="stage">
     <figure><figcaption>Score: a row for each position of the query, a column for each of the key</figcaption>${pairMap(cells, map)}</figure>
     <div><figure><figcaption>Score by position of the query, distance ${m.distance}</figcaption>${plot(m.along, {first: m.distance, at: m.place, m, range})}</figure>
@@ -92,15 +111,28 @@ export const movedPair = defineWidget({
   label: "One pair, moved along the row and apart",
   key: "pair",
   fields: ({schemes}) => ({
-    scheme: option((schemes.find(({key}) => key === "rotary") ?? schemes[0]).key, schemes.map(({key}) => key)),
+    scheme: option(
+      (schemes.find(({key}) => key === "rotary") ?? schemes[0]).key,
+      schemes.map(({key}) => key),
+    ),
     place: integer(10, {min: FIRST, max: schemes[0].scores.length - 1}),
-    distance: integer(3, {min: 1, max: schemes[0].scores.length - 1})
+    distance: integer(3, {min: 1, max: schemes[0].scores.length - 1}),
   }),
   controls: ({data: {schemes}}) => [
-    [choice("scheme", "How positions are told", schemes.map(({name}) => name))],
-    [slider("place", "Position of the query", {unit: numbered("position")}), slider("distance", "Distance back", {unit: unitsOf("position")}), reset]
+    [
+      choice(
+        "scheme",
+        "How positions are told",
+        schemes.map(({name}) => name),
+      ),
+    ],
+    [
+      slider("place", "Position of the query", {unit: numbered("position")}),
+      slider("distance", "Distance back", {unit: unitsOf("position")}),
+      reset,
+    ],
   ],
   model: moved,
   sentence,
-  view
+  view,
 });

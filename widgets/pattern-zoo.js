@@ -15,13 +15,16 @@ import {labelledMap, weightMap} from "./lib/weight-map.js";
 const LOOKS = {
   itself: (i, j) => j === i,
   previous: (i, j) => j === i - 1,
-  first: (i, j) => j === 0,
+  first: (_i, j) => j === 0,
   near: (i, j) => j > i - 4,
-  punctuation: (i, j, marks) => marks[j]
+  punctuation: (_i, j, marks) => marks[j],
 };
 const TOLD = {
-  itself: "the word itself", previous: "the word before", first: "the first word",
-  near: "itself and the three before", punctuation: "punctuation"
+  itself: "the word itself",
+  previous: "the word before",
+  first: "the first word",
+  near: "itself and the three before",
+  punctuation: "punctuation",
 };
 
 /** For each look the mean weight that a map gives so, over all queries but the first, which has no choice. */
@@ -29,7 +32,12 @@ export function scoresOf(map, marks) {
   const rows = map.slice(1);
   return Object.entries(LOOKS).map(([name, counts]) => ({
     name,
-    share: rows.reduce((sum, row, i) => sum + row.reduce((all, w, j) => all + (j <= i + 1 && counts(i + 1, j, marks) ? w : 0), 0), 0) / rows.length
+    share:
+      rows.reduce(
+        (sum, row, i) =>
+          sum + row.reduce((all, w, j) => all + (j <= i + 1 && counts(i + 1, j, marks) ? w : 0), 0),
+        0,
+      ) / rows.length,
   }));
 }
 
@@ -41,7 +49,17 @@ export function zoo({tokens, marks, constructed, trained}, {isTrained, head, row
   const equal = tokens.map((_, i) => tokens.map((_, j) => (j <= i ? 1 / (i + 1) : 0)));
   const fair = scoresOf(equal, marks);
   const scores = scoresOf(map, marks).map((score, i) => ({...score, equal: fair[i].share}));
-  return {tokens, maps, at, name, map, row, scores, isTrained, most: Math.max(...trained.map((one) => punctuationOf(one.map, marks)))};
+  return {
+    tokens,
+    maps,
+    at,
+    name,
+    map,
+    row,
+    scores,
+    isTrained,
+    most: Math.max(...trained.map((one) => punctuationOf(one.map, marks))),
+  };
 }
 
 const punctuationOf = (map, marks) => scoresOf(map, marks)[4].share;
@@ -50,14 +68,21 @@ const mostOf = ({map, row}) => map[row].indexOf(Math.max(...map[row]));
 
 export function summarize(m) {
   const to = mostOf(m);
-  return `${m.isTrained ? `Head ${m.name}, trained` : `${m.name}, constructed`}: ${m.tokens[m.row]}, word ${m.row + 1}, looks most at `
-    + `${m.tokens[to]}, word ${to + 1}, ${formatPercent(m.map[m.row][to])}. Mean weights: `
-    + `${m.scores.map(({name, share}) => `${TOLD[name]} ${formatPercent(share)}`).join(", ")}.`;
+  return (
+    `${m.isTrained ? `Head ${m.name}, trained` : `${m.name}, constructed`}: ${m.tokens[m.row]}, word ${m.row + 1}, looks most at ` +
+    `${m.tokens[to]}, word ${to + 1}, ${formatPercent(m.map[m.row][to])}. Mean weights: ` +
+    `${m.scores.map(({name, share}) => `${TOLD[name]} ${formatPercent(share)}`).join(", ")}.`
+  );
 }
 
 // ---- View ----------------------------------------------------------------------------------
 
-const tile = ({name, map}, i, at, choose) => html`<button type="button" role="radio" aria-checked=${i === at} tabindex=${i === at ? 0 : -1}
+const tile = (
+  {name, map},
+  i,
+  at,
+  choose,
+) => html`<button type="button" role="radio" aria-checked=${i === at} tabindex=${i === at ? 0 : -1}
   @click=${() => choose(i)}>${weightMap(map)}<span>${name}</span></button>`;
 
 const bar = ({name, share, equal}) => html`<li><span class="token">${TOLD[name]}</span>
@@ -85,15 +110,20 @@ export const patternZoo = defineWidget({
   fields: ({tokens, constructed, trained, row}) => ({
     isTrained: flag(false),
     head: integer(1, {max: Math.max(constructed.length, trained.length) - 1}),
-    row: integer(row, {max: tokens.length - 1})
+    row: integer(row, {max: tokens.length - 1}),
   }),
-  controls: () => [[choice("isTrained", "Maps", ["five that we constructed", "sixteen trained heads"])]],
+  controls: () => [
+    [choice("isTrained", "Maps", ["five that we constructed", "sixteen trained heads"])],
+  ],
   model: zoo,
   sentence: summarize,
   view,
   challenges: {
     previous: ({isTrained, scores}) => isTrained && scores[1].share > 0.5,
     marks: ({isTrained, scores, most}) => isTrained && scores[4].share === most,
-    rabbit: (m) => m.isTrained && m.row === m.tokens.length - 1 && m.map[m.row][m.tokens.indexOf("Rabbit")] > 0.5
-  }
+    rabbit: (m) =>
+      m.isTrained &&
+      m.row === m.tokens.length - 1 &&
+      m.map[m.row][m.tokens.indexOf("Rabbit")] > 0.5,
+  },
 });

@@ -23,7 +23,8 @@ function score(one, isShort) {
   const off = offInWords(one);
   if (isLate) return "computing …";
   if (!step) return losses.length ? "before its first step" : "not trained yet";
-  if (off) return html`<b>${worth ? formatPercent(worth.share) : "…"}</b> right with ${off} off, on 16 new rows`;
+  if (off)
+    return html`<b>${worth ? formatPercent(worth.share) : "…"}</b> right with ${off} off, on 16 new rows`;
   return html`${isShort ? nothing : html`loss <b>${format(loss)}</b> · `}<b>${formatPercent(share)}</b> right${learned && learned <= step ? html` · learned\u00a0at\u00a0step\u00a0<b>${learned}</b>` : nothing}`;
 }
 
@@ -38,19 +39,31 @@ function ends({isPlaying, last, task}, {bench: {playing}}) {
   return `${more ? `Train on adds ${more} steps. ` : ""}Step ${thousands(LONGEST)} is the last.`;
 }
 
-const status = (m, {data}) => html`<p class=${m.problem ? "status problem" : "status"} role="status">${m.problem
-  || (m.catching === null ? ends(m, data) : html`Training as far as step ${m.step} … <progress max=${m.step} .value=${m.catching} aria-label="Steps done"></progress>`)}</p>`;
+const status = (m, {data}) =>
+  html`<p class=${m.problem ? "status problem" : "status"} role="status">${
+    m.problem ||
+    (m.catching === null
+      ? ends(m, data)
+      : html`Training as far as step ${m.step} … <progress max=${m.step} .value=${m.catching} aria-label="Steps done"></progress>`)
+  }</p>`;
 
 /** The question that a reader may answer before this training, until it is answered. */
 function question({task, spec: {positions, mask}}, {questions = {}}) {
-  const [asks, id] = questions[`${task} ${positions}`] ?? questions[`${task} ${mask}`] ?? questions[task] ?? [];
-  return id && !answers.get(lessonOf(location), id) ? html` <a href="#${id}">Guess first: ${asks}</a>` : nothing;
+  const [asks, id] =
+    questions[`${task} ${positions}`] ?? questions[`${task} ${mask}`] ?? questions[task] ?? [];
+  return id && !answers.get(lessonOf(location), id)
+    ? html` <a href="#${id}">Guess first: ${asks}</a>`
+    : nothing;
 }
 
-const another = ({set, state}) => html`<button type="button" @click=${() => set({example: (state.example + 1) % 10, at: null})}>Another example</button>`;
+const another = ({set, state}) =>
+  html`<button type="button" @click=${() => set({example: (state.example + 1) % 10, at: null})}>Another example</button>`;
 
 function view(m, widget) {
-  const {bench, bench: {met}} = widget.data;
+  const {
+    bench,
+    bench: {met},
+  } = widget.data;
   return html`${training(widget)}<div class="told">${backToText(widget)}${status(m, widget)}${met ? html`<b class="met">Goal met: ${met}</b>` : nothing}</div>
     <div class="example"><p class="title"><span>${TASKS[m.task].asks}${question(m, widget.data)}</span> ${another(widget)}</p>${drawnPart(bench, "example", () => strip(m, widget))}</div>
     <div class="floor ${m.change ? "compared" : m.isWide ? "wide" : ""}" aria-busy=${m.isAwaited}>${drawnPart(bench, "curves", () => followMark(m, widget))}
@@ -63,11 +76,13 @@ function view(m, widget) {
 // ---- Goals -------------------------------------------------------------------------------------
 
 const SMALL = 2000; // numbers: a model of 32 has ten thousand, and one of 16 still three
-const changed = ({spec}) => Object.keys(PARTS).filter((name) => name !== "seed" && spec[name] !== openingOf(spec.task)[name]);
+const changed = ({spec}) =>
+  Object.keys(PARTS).filter((name) => name !== "seed" && spec[name] !== openingOf(spec.task)[name]);
 const isSwitch = (name) => PARTS[name].options.length === 2;
 
 /** Whether the first answer of the example is chosen, and wrong. */
-const isFirstWrong = ({at, example: {targets}, sides: [{isRight}]}) => !isRight[at] && at === targets.findIndex((target) => target >= 0);
+const isFirstWrong = ({at, example: {targets}, sides: [{isRight}]}) =>
+  !isRight[at] && at === targets.findIndex((target) => target >= 0);
 
 const KEY = "play"; // of the fields in the address
 
@@ -81,7 +96,11 @@ const widgetOf = defineWidget({
   sentence: summarize,
   view,
   started(widget) {
-    const {data: {bench}, root, listen} = widget;
+    const {
+      data: {bench},
+      root,
+      listen,
+    } = widget;
     listen(root, "input", ({target, detail}) => target === root && (bench.isReaders = detail));
     listen(answers, "change", () => widget.draw());
     setUps(widget, KEY);
@@ -95,14 +114,26 @@ const widgetOf = defineWidget({
   },
   drawn: follow,
   challenges: {
-    smallest: (m) => m.task === "repeat" && m.step > 0 && m.sides[0].share >= ENOUGH && m.sides[0].count <= SMALL,
-    "one-switch": (m) => m.task === "repeat" && m.sides[0].step >= 200 && m.sides[0].share < 0.5 && changed(m).length === 1 && isSwitch(changed(m)[0]),
-    unsorted: (m) => m.task === "sort" && m.sides[0].isRead && m.spec.positions === "none" && m.sides[0].step >= 200 && isFirstWrong(m)
-  }
+    smallest: (m) =>
+      m.task === "repeat" && m.step > 0 && m.sides[0].share >= ENOUGH && m.sides[0].count <= SMALL,
+    "one-switch": (m) =>
+      m.task === "repeat" &&
+      m.sides[0].step >= 200 &&
+      m.sides[0].share < 0.5 &&
+      changed(m).length === 1 &&
+      isSwitch(changed(m)[0]),
+    unsorted: (m) =>
+      m.task === "sort" &&
+      m.sides[0].isRead &&
+      m.spec.positions === "none" &&
+      m.sides[0].step >= 200 &&
+      isFirstWrong(m),
+  },
 });
 
 /**
  * data: {tasks: those that are offered, the first of them open; parts: the settings that are offered,
  * all where there are none; questions: for each task, some with a setting, [what a prediction asks, its id]}, of course/payloads/playground.py.
  */
-export const playground = ({tasks, parts, questions}) => widgetOf({tasks, parts, questions, bench: benchOf()});
+export const playground = ({tasks, parts, questions}) =>
+  widgetOf({tasks, parts, questions, bench: benchOf()});

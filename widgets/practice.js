@@ -5,8 +5,18 @@ import {answers, lessonOf} from "./lib/answers.js";
 import {showProgress} from "./lib/progress.js";
 
 /** What a question says of the answer `chosen`, one of 1 … n, of which `texts` are the elements; the right one, which is marked, for the ear alone: code stays code. */
-const verdict = (chosen, right, texts) => (chosen === right ? ["Right."]
-  : ["Not that one.", element("span", {className: "screen-reader-only"}, " The answer is: ", texts[right - 1].cloneNode(true))]);
+const verdict = (chosen, right, texts) =>
+  chosen === right
+    ? ["Right."]
+    : [
+        "Not that one.",
+        element(
+          "span",
+          {className: "screen-reader-only"},
+          " The answer is: ",
+          texts[right - 1].cloneNode(true),
+        ),
+      ];
 const ASKS = "What follows is blurred.";
 
 const element = (tag, properties, ...children) => {
@@ -30,8 +40,14 @@ function question(root, keep) {
   const radios = [...choices.children].map((item, i) => {
     const radio = element("input", {type: "radio", name: root.id, value: i + 1});
     item.replaceChildren(element("label", {}, radio, element("span", {}, ...item.childNodes)));
-    item.append(element("details", {className: "why", hidden: true}, element("summary", {textContent: i + 1 === right ? "Why this is right" : "Why not"}),
-      element("div", {className: "reason"}, ...reasons.children[0].childNodes)));
+    item.append(
+      element(
+        "details",
+        {className: "why", hidden: true},
+        element("summary", {textContent: i + 1 === right ? "Why this is right" : "Why not"}),
+        element("div", {className: "reason"}, ...reasons.children[0].childNodes),
+      ),
+    );
     reasons.children[0].remove();
     return radio;
   });

@@ -11,7 +11,12 @@ import {backToText, followSetUps} from "./lib/set-up-links.js";
 import {shareList} from "./lib/shares.js";
 
 const LIMIT = 2;
-const TICKS = [[-LIMIT, 0], [LIMIT, 0], [0, LIMIT], [0, -LIMIT]]; // the axes' ends
+const TICKS = [
+  [-LIMIT, 0],
+  [LIMIT, 0],
+  [0, LIMIT],
+  [0, -LIMIT],
+]; // the axes' ends
 const SIZE = 300; // of the drawing's own units; CSS sets its size on the page
 
 // ---- Model ---------------------------------------------------------------------------------
@@ -61,7 +66,12 @@ function view({query: [across, up], found, answer, note}, widget) {
   const move = (event) => {
     const plane = event.currentTarget;
     // A finger drags the query by its handle; elsewhere on the plane it scrolls the page, or taps.
-    if (event.type === "pointerdown" && event.pointerType === "touch" && !event.target.closest(".query")) return;
+    if (
+      event.type === "pointerdown" &&
+      event.pointerType === "touch" &&
+      !event.target.closest(".query")
+    )
+      return;
     if (event.type === "pointerdown") plane.setPointerCapture(event.pointerId);
     else if (!plane.hasPointerCapture(event.pointerId)) return;
     put(event);
@@ -77,9 +87,16 @@ function view({query: [across, up], found, answer, note}, widget) {
       ${found.map(key)}
       <g class="query"><line x1=${x(0)} y1=${y(0)} x2=${x(across)} y2=${y(up)} />
         <circle class="handle" r="28" cx=${x(across)} cy=${y(up)} /><circle r="11" cx=${x(across)} cy=${y(up)} /></g></svg>
-    ${shareList(found.map(({token, listed = token, weight}) => ({token: listed, weight})), {label: "The query looks at"})}
-    ${answer === undefined ? nothing : html`
-      <p class="retrieved"><span aria-hidden="true">Your answer: <b>${format(answer)} m</b>${note}</span> ${backToText(widget)}</p>`}</div>
+    ${shareList(
+      found.map(({token, listed = token, weight}) => ({token: listed, weight})),
+      {label: "The query looks at"},
+    )}
+    ${
+      answer === undefined
+        ? nothing
+        : html`
+      <p class="retrieved"><span aria-hidden="true">Your answer: <b>${format(answer)} m</b>${note}</span> ${backToText(widget)}</p>`
+    }</div>
     ${widget.sentence({hidden: true})}`;
 }
 
@@ -99,7 +116,7 @@ export const queryPlane = defineWidget({
   controlsBelow: true,
   model: lookup,
   sentence: summarize,
-  view
+  view,
 });
 
 /** With a temperature and an answer: each key has a `value` too, and is `listed` with it. */
@@ -116,6 +133,6 @@ export const softLookup = defineWidget({
   view,
   challenges: {
     bow: (m) => weightOf("Bow", m) >= 0.9,
-    halves
-  }
+    halves,
+  },
 });

@@ -25,7 +25,7 @@ export function slopeOfLargest(weights) {
 }
 
 const scoresOf = (products, size, {spread = 1, divide = false}) =>
-  products.map((product) => product * spread ** 2 / (divide ? Math.sqrt(size) : 1));
+  products.map((product) => (product * spread ** 2) / (divide ? Math.sqrt(size) : 1));
 
 /** One row of attention over products q·k of keys of `size` numbers, each of which spreads by `spread`. */
 export function row(products, size, {spread, divide} = {}) {
@@ -39,7 +39,11 @@ export function cloud({sizes, products}, spread) {
   const series = (divide) => {
     const slopeOf = (draw, size) => slopeOfLargest(softmax(scoresOf(draw, size, {spread, divide})));
     const slopes = sizes.map((size, i) => products[i].map((draw) => slopeOf(draw, size)));
-    return {divide, slopes, means: slopes.map((all) => all.reduce((a, b) => a + b, 0) / all.length)};
+    return {
+      divide,
+      slopes,
+      means: slopes.map((all) => all.reduce((a, b) => a + b, 0) / all.length),
+    };
   };
   return [series(false), series(true)];
 }
@@ -50,52 +54,68 @@ const SATURATED = 0.01; // a slope that passes on next to nothing
 export function saturation({sizes, products}, state) {
   const size = sizes[state.size];
   const rows = products[state.size].map((draw) => row(draw, size, state));
-  return {size, ...rows[state.draw], saturated: rows.filter(({slope}) => slope < SATURATED).length, rows: rows.length};
+  return {
+    size,
+    ...rows[state.draw],
+    saturated: rows.filter(({slope}) => slope < SATURATED).length,
+    rows: rows.length,
+  };
 }
 
 // ---- Sentence, view ------------------------------------------------------------------------
 
 export const sentence = ({size, deviation: spread, weights, slope, saturated, rows}, {state}) =>
-  `Keys of ${size} numbers, ${state.divide ? "divided by" : "not divided by"} √${size}. The spread of the scores is `
-  + `${format(spread)}, the largest weight is ${format(Math.max(...weights))}. `
-  + `The slope of the largest weight is ${formatSlope(slope)}. Of ${rows} such rows, ${saturated} have a slope below ${SATURATED}.`;
+  `Keys of ${size} numbers, ${state.divide ? "divided by" : "not divided by"} √${size}. The spread of the scores is ` +
+  `${format(spread)}, the largest weight is ${format(Math.max(...weights))}. ` +
+  `The slope of the largest weight is ${formatSlope(slope)}. Of ${rows} such rows, ${saturated} have a slope below ${SATURATED}.`;
 
 const BARS = {left: 26, right: 308, top: 22, bottom: 150, height: 174};
 const PLOT = {left: 34, right: 300, top: 14, bottom: 150, height: 188};
 const MOST = 0.25; // ½ · ½: the axis holds all there can be
 const formatSlope = (x) => (x < 0.0001 ? formatSmall(x) : x.toFixed(4));
 
-const axis = ({left, right}, ticks, y) => ticks.map((tick) => svg`
+const axis = ({left, right}, ticks, y) =>
+  ticks.map(
+    (tick) => svg`
   <line class="tick" x1=${left} x2=${right} y1=${y(tick)} y2=${y(tick)}></line>
-  <text class="tick" x=${left - 6} y=${y(tick) + 4}>${tick}</text>`);
+  <text class="tick" x=${left - 6} y=${y(tick) + 4}>${tick}</text>`,
+  );
 
 function bars({scores, weights}) {
-  const x = scaleBand(weights.map((_, i) => i), [BARS.left, BARS.right]).paddingInner(0.25);
+  const x = scaleBand(
+    weights.map((_, i) => i),
+    [BARS.left, BARS.right],
+  ).paddingInner(0.25);
   const y = scaleLinear([0, 1], [BARS.bottom, BARS.top]);
   const middle = x.bandwidth() / 2;
   return html`<svg class="weights-now" viewBox="0 0 312 ${BARS.height}" aria-hidden="true">${axis(BARS, [0, 0.5, 1], y)}
-    ${weights.map((w, i) => svg`<g class="key" transform="translate(${x(i)})">
+    ${weights.map(
+      (w, i) => svg`<g class="key" transform="translate(${x(i)})">
       <rect width=${x.bandwidth()} y=${BARS.top} height=${BARS.bottom - BARS.top} style="transform:scaleY(${+w.toFixed(5)})"></rect>
       <text class="weight" x=${middle} y=${y(w) - 6}>${format(w)}</text>
-      <text class="score" x=${middle} y=${BARS.bottom + 18}>${formatShort(scores[i])}</text></g>`)}</svg>`;
+      <text class="score" x=${middle} y=${BARS.bottom + 18}>${formatShort(scores[i])}</text></g>`,
+    )}</svg>`;
 }
 
 const scalesOf = (sizes) => ({
   x: scaleLinear([0, sizes.length - 1], [PLOT.left + 14, PLOT.right - 14]),
-  y: scaleLinear([0, MOST], [PLOT.bottom, PLOT.top])
+  y: scaleLinear([0, MOST], [PLOT.bottom, PLOT.top]),
 });
 const aside = (divide) => (divide ? 4 : -4); // beside one another, so that both are seen
 
 function dots({divide, slopes, means}) {
   const {x, y} = scalesOf(means);
-  const draws = slopes.flatMap((all, i) => all.map((slope) => `M${(x(i) + aside(divide)).toFixed(1)},${y(slope).toFixed(1)}h0`));
+  const draws = slopes.flatMap((all, i) =>
+    all.map((slope) => `M${(x(i) + aside(divide)).toFixed(1)},${y(slope).toFixed(1)}h0`),
+  );
   return svg`<g class="series ${divide ? "divided" : "raw"}">
     <path class="draws" d=${draws.join("")}></path><path class="mean" d=${line((_, i) => x(i), y)(means)}></path></g>`;
 }
 
 let kept = {}; // what was drawn last: most changes leave the dots as they are
 function dotsOf(data, spread) {
-  if (kept.data !== data || kept.spread !== spread) kept = {data, spread, drawing: cloud(data, spread).map(dots)};
+  if (kept.data !== data || kept.spread !== spread)
+    kept = {data, spread, drawing: cloud(data, spread).map(dots)};
   return kept.drawing;
 }
 
@@ -107,7 +127,10 @@ function plot({slope}, {data, state: {size: chosen, divide, spread}}) {
     ${dotsOf(data, spread)}<circle class="now" r="7" cx=${x(chosen) + aside(divide)} cy=${y(slope)}></circle></svg>`;
 }
 
-const view = (m, widget) => html`<dl class="now"><div><dt>Spread of these eight scores</dt><dd class="now-spread">${format(m.deviation)}</dd></div>
+const view = (
+  m,
+  widget,
+) => html`<dl class="now"><div><dt>Spread of these eight scores</dt><dd class="now-spread">${format(m.deviation)}</dd></div>
     <div><dt>Largest weight</dt><dd class="now-top">${format(Math.max(...m.weights))}</dd></div>
     <div><dt>Its slope</dt><dd class="now-slope">${formatSlope(m.slope)}</dd></div>
     <div><dt>Slopes below ${SATURATED}</dt><dd class="now-saturated">${m.saturated} of ${m.rows}</dd></div></dl>
@@ -126,11 +149,16 @@ export const saturationExplorer = defineWidget({
     size: integer(size, {max: sizes.length - 1}),
     divide: flag(false),
     spread: decimal(1, {min: 0.25, max: 2, step: 0.05}),
-    draw: integer(0, {max: products[0].length - 1})
+    draw: integer(0, {max: products[0].length - 1}),
   }),
   controls: ({data}) => [
     [steps("size", "Size of the keys", data.sizes.map(String))],
-    [toggle("divide", "Divide by √dₖ"), slider("spread", "Spread of q, k"), button("Another draw", anotherDraw), reset]
+    [
+      toggle("divide", "Divide by √dₖ"),
+      slider("spread", "Spread of q, k"),
+      button("Another draw", anotherDraw),
+      reset,
+    ],
   ],
   model: saturation,
   sentence,
@@ -138,6 +166,6 @@ export const saturationExplorer = defineWidget({
   challenges: {
     "spread-of-1": ({deviation: spread}, {divide}) => !divide && Math.abs(spread - 1) < 0.1,
     frozen: ({slope}, {divide}) => !divide && slope < 0.001,
-    "frozen-divided": ({slope}, {divide}) => divide && slope < 0.05
-  }
+    "frozen-divided": ({slope}, {divide}) => divide && slope < 0.05,
+  },
 });

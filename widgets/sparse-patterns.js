@@ -21,7 +21,7 @@ const RULES = {
   blocks(i, j, size) {
     const [row, column] = [Math.floor(i / size), Math.floor(j / size)];
     return j <= i && (column === 0 || row - column < 2);
-  }
+  },
 };
 
 /** Rows of 1 and 0, the pairs and tiles that are left, the keys that words to come can see, and the layers from first to last. */
@@ -32,17 +32,25 @@ export function patternOf({tokens}, {pattern, size}) {
   const later = Array.from({length: 2 * tokens}, (_, i) => tokens + i);
   const all = tokens * tokens;
   return {
-    pattern, size, mask, all, tokens,
+    pattern,
+    size,
+    mask,
+    all,
+    tokens,
     pairs: mask.flat().reduce((a, b) => a + b, 0),
-    tiles: tilesOf(mask), tilesInAll: (tokens / TILE) ** 2,
-    kept: pattern === "full" ? null : places.filter((j) => later.some((i) => sees(i, j, size))).length,
-    layers: layersTo(mask)
+    tiles: tilesOf(mask),
+    tilesInAll: (tokens / TILE) ** 2,
+    kept:
+      pattern === "full" ? null : places.filter((j) => later.some((i) => sees(i, j, size))).length,
+    layers: layersTo(mask),
   };
 }
 
 function tilesOf(mask) {
   const found = new Set();
-  mask.forEach((row, i) => row.forEach((on, j) => on && found.add(`${Math.floor(i / TILE)},${Math.floor(j / TILE)}`)));
+  mask.forEach((row, i) =>
+    row.forEach((on, j) => on && found.add(`${Math.floor(i / TILE)},${Math.floor(j / TILE)}`)),
+  );
   return found.size;
 }
 
@@ -65,19 +73,30 @@ const WHAT = {
   causal: "Every token sees itself and those before it",
   window: "Every token sees the last {size}, itself included",
   strided: "Every token sees the last {size}, and before them every {nth}",
-  blocks: "Tokens in blocks of {size}: each sees its own block, the one before, and the first"
+  blocks: "Tokens in blocks of {size}: each sees its own block, the one before, and the first",
 };
-const nth = (n) => (n === 1 ? "one" : `${n}${(n % 100 < 4 || n % 100 > 20) && ["th", "st", "nd", "rd"][n % 10] || "th"}`);
+const nth = (n) =>
+  n === 1
+    ? "one"
+    : `${n}${((n % 100 < 4 || n % 100 > 20) && ["th", "st", "nd", "rd"][n % 10]) || "th"}`;
 const plural = (n, what) => `${n} ${what}${n === 1 ? "" : "s"}`;
 
 export function sentence({pattern, size, pairs, all, tiles, tilesInAll, kept, layers, tokens}) {
   const what = WHAT[pattern].replace("{size}", size).replace("{nth}", nth(size));
-  const left = pattern === "window" ? "" : `: ${formatPercent(pairs / all)} of the pairs, in ${formatPercent(tiles / tilesInAll)} of the tiles`;
-  return `${what}${left}. ${kept === null ? "No writer looks like this" : `Of ${tokens} keys, later tokens can still see ${kept}`}. `
-    + (layers === null ? "The last token never hears of the first." : `The last token hears of the first after ${plural(layers, "layer")}.`);
+  const left =
+    pattern === "window"
+      ? ""
+      : `: ${formatPercent(pairs / all)} of the pairs, in ${formatPercent(tiles / tilesInAll)} of the tiles`;
+  return (
+    `${what}${left}. ${kept === null ? "No writer looks like this" : `Of ${tokens} keys, later tokens can still see ${kept}`}. ` +
+    (layers === null
+      ? "The last token never hears of the first."
+      : `The last token hears of the first after ${plural(layers, "layer")}.`)
+  );
 }
 
-const number = (name, value, note) => html`<div><dt>${name}</dt><dd>${value}</dd><dd class="note">${note}</dd></div>`;
+const number = (name, value, note) =>
+  html`<div><dt>${name}</dt><dd>${value}</dd><dd class="note">${note}</dd></div>`;
 
 function view(m, widget) {
   const {mask, pairs, all, tiles, tilesInAll, kept, layers, tokens} = m;
@@ -93,7 +112,10 @@ function view(m, widget) {
 }
 
 /** The size, by what it is the size of; full and causal have none. */
-const size = (widget) => slider("size", SIZES[widget.state.pattern] ?? "Window, stride or block", {unit: unitsOf("token")})(widget);
+const size = (widget) =>
+  slider("size", SIZES[widget.state.pattern] ?? "Window, stride or block", {
+    unit: unitsOf("token"),
+  })(widget);
 
 /** data: {tokens} */
 export const sparsePatterns = defineWidget({
@@ -107,6 +129,7 @@ export const sparsePatterns = defineWidget({
   view,
   challenges: {
     "skip-tiles": ({tiles, tilesInAll}) => tiles <= tilesInAll / 4,
-    "far-and-few": ({pairs, all, layers, pattern}) => pattern !== "full" && layers !== null && layers <= 2 && pairs < all / 5
-  }
+    "far-and-few": ({pairs, all, layers, pattern}) =>
+      pattern !== "full" && layers !== null && layers <= 2 && pairs < all / 5,
+  },
 });

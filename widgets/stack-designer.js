@@ -29,14 +29,26 @@ export function takes(kind, tokens, {heads, kvHeads, size, window}) {
 export function stackOf(data, state) {
   const block = SLOTS.map((slot) => state[slot]);
   const each = data.layers / block.length;
-  const sum = (of, kinds, tokens) => each * kinds.reduce((all, kind) => all + of(kind, tokens, data), 0);
+  const sum = (of, kinds, tokens) =>
+    each * kinds.reduce((all, kind) => all + of(kind, tokens, data), 0);
   const plain = block.map(() => "softmax");
   const rows = LENGTHS.map((tokens) => ({
     tokens,
-    kept: sum(keeps, block, tokens), parts: KINDS.map((kind) => sum(keeps, block.filter((one) => one === kind), tokens)), keptPlain: sum(keeps, plain, tokens),
-    flops: sum(takes, block, tokens), flopsPlain: sum(takes, plain, tokens)
+    kept: sum(keeps, block, tokens),
+    parts: KINDS.map((kind) =>
+      sum(
+        keeps,
+        block.filter((one) => one === kind),
+        tokens,
+      ),
+    ),
+    keptPlain: sum(keeps, plain, tokens),
+    flops: sum(takes, block, tokens),
+    flopsPlain: sum(takes, plain, tokens),
   }));
-  const counts = Object.fromEntries(KINDS.map((kind) => [kind, each * block.filter((one) => one === kind).length]));
+  const counts = Object.fromEntries(
+    KINDS.map((kind) => [kind, each * block.filter((one) => one === kind).length]),
+  );
   return {block, counts, rows, last: rows[rows.length - 1]};
 }
 
@@ -50,8 +62,10 @@ const tick = (n) => (n >= 1048576 ? "1M" : n >= 1024 ? `${n / 1024}k` : `${n}`);
 export function sentence({block, counts, rows, last}) {
   const listed = block.map((kind) => NAMES[KINDS.indexOf(kind)]).join(", ");
   const some = rows.map(({tokens, kept}) => `${bytes(kept)} of ${tick(tokens)} tokens`).join(", ");
-  return `From below: ${listed}, and again. ${counts.softmax} layers of softmax, ${counts.window} with a window, ${counts.table} with tables. `
-    + `Kept: ${some}. At ${tick(last.tokens)} tokens that is ${part(last.kept / last.keptPlain)} of what softmax in all layers keeps, and a new token takes ${times(last.flops / last.flopsPlain)} the FLOPs.`;
+  return (
+    `From below: ${listed}, and again. ${counts.softmax} layers of softmax, ${counts.window} with a window, ${counts.table} with tables. ` +
+    `Kept: ${some}. At ${tick(last.tokens)} tokens that is ${part(last.kept / last.keptPlain)} of what softmax in all layers keeps, and a new token takes ${times(last.flops / last.flopsPlain)} the FLOPs.`
+  );
 }
 
 /** What softmax keeps ends at four fifths, where a mark stands, so that a bar has room for a quarter more. */
@@ -60,18 +74,34 @@ const MOST = 1.25;
 /** A piece of the bar for each kind of layer; a bar that would pass the end keeps its pieces' shares. */
 function pieces({parts, kept, keptPlain}) {
   const whole = 80 * Math.min(MOST, kept / keptPlain);
-  return KINDS.map((kind, i) => html`<i class=${kind} style=${`width:${(whole * parts[i] / kept).toFixed(2)}%`}></i>`);
+  return KINDS.map(
+    (kind, i) =>
+      html`<i class=${kind} style=${`width:${((whole * parts[i]) / kept).toFixed(2)}%`}></i>`,
+  );
 }
 
-const row = ({tokens, kept, parts, keptPlain, flops, flopsPlain}) => html`<tr><th scope="row">${tick(tokens)}</th>
+const row = ({
+  tokens,
+  kept,
+  parts,
+  keptPlain,
+  flops,
+  flopsPlain,
+}) => html`<tr><th scope="row">${tick(tokens)}</th>
   <td><div class="part"><span class="bar">${pieces({parts, kept, keptPlain})}</span><span>${part(kept / keptPlain)}</span></div></td><td><span>${bytes(kept)}</span></td><td><span>${bytes(keptPlain)}</span></td>
   <td><span>${times(flops / flopsPlain)}</span></td></tr>`;
 
 /** The layers from below, left to right, each in the colour of its kind. */
-const stack = ({block, counts}) => html`<p class="counted">${KINDS.map((kind, i) => html`<span class=${kind}>${count(counts[kind])} × ${NAMES[i]}</span>`)}</p>
+const stack = ({
+  block,
+  counts,
+}) => html`<p class="counted">${KINDS.map((kind, i) => html`<span class=${kind}>${count(counts[kind])} × ${NAMES[i]}</span>`)}</p>
   <div class="layers" aria-hidden="true">${Array.from({length: KINDS.reduce((sum, kind) => sum + counts[kind], 0)}, (_, i) => html`<i class=${block[i % block.length]}></i>`)}</div>`;
 
-const view = (m, widget) => html`${stack(m)}<table class="along"><caption>What the stack keeps along a text</caption>
+const view = (
+  m,
+  widget,
+) => html`${stack(m)}<table class="along"><caption>What the stack keeps along a text</caption>
   <thead><tr><th scope="col">tokens</th><th scope="col">part kept</th><th scope="col">this stack</th><th scope="col">all softmax</th><th scope="col">work of a new token, × all softmax</th></tr></thead>
   <tbody>${m.rows.map(row)}</tbody></table>
   ${widget.sentence({hidden: true})}`;
@@ -80,13 +110,17 @@ export const stackDesigner = defineWidget({
   name: "stack-designer",
   label: "Kinds of layers, and what they keep",
   key: "stack",
-  fields: () => Object.fromEntries(SLOTS.map((slot, i) => [slot, option("softmax", KINDS)])),
-  controls: () => [[menu("first", "First layer", NAMES), menu("second", "Second", NAMES)], [menu("third", "Third", NAMES), menu("fourth", "Fourth", NAMES), reset]],
+  fields: () => Object.fromEntries(SLOTS.map((slot) => [slot, option("softmax", KINDS)])),
+  controls: () => [
+    [menu("first", "First layer", NAMES), menu("second", "Second", NAMES)],
+    [menu("third", "Third", NAMES), menu("fourth", "Fourth", NAMES), reset],
+  ],
   model: stackOf,
   sentence,
   view,
   challenges: {
     flat: ({rows}) => rows[0].kept === rows[rows.length - 1].kept,
-    "no-table": ({counts, last}) => counts.table === 0 && counts.softmax > 0 && last.kept < last.keptPlain / 3
-  }
+    "no-table": ({counts, last}) =>
+      counts.table === 0 && counts.softmax > 0 && last.kept < last.keptPlain / 3,
+  },
 });

@@ -16,9 +16,21 @@ const ITEM = /^(\d+)n(\d+)$|^f(\d+)$/; // guest 0 in room 5 is "0n5"; fading to 
 
 /** "0n5 1n10 f20" → [{guest, room}, …, {fade}], or null where it isn't one. */
 export function historyOf(told, guests) {
-  const items = told.split(" ").filter(Boolean).map((item) => ITEM.exec(item));
-  if (items.length > MOST || items.some((found) => !found || +found[1] >= guests || +found[2] < 1 || +found[2] > 12 || +found[3] > 100)) return null;
-  return items.map(([, guest, room, fade]) => (fade === undefined ? {guest: +guest, room: +room} : {fade: +fade / 100}));
+  const items = told
+    .split(" ")
+    .filter(Boolean)
+    .map((item) => ITEM.exec(item));
+  if (
+    items.length > MOST ||
+    items.some(
+      (found) =>
+        !found || +found[1] >= guests || +found[2] < 1 || +found[2] > 12 || +found[3] > 100,
+    )
+  )
+    return null;
+  return items.map(([, guest, room, fade]) =>
+    fade === undefined ? {guest: +guest, room: +room} : {fade: +fade / 100},
+  );
 }
 
 /** One item: the table before and after, and for a note what its key had and what was written. */
@@ -42,7 +54,14 @@ export function tableOf({guests, keys}, {rule, notes}) {
     const noted = steps.filter(({guest}) => guest === i);
     const room = noted.length ? noted[noted.length - 1].room : null;
     const answer = dot(keys[i], table);
-    return {name, key: keys[i], room, times: noted.length, answer, error: room === null ? null : Math.abs(answer - room)};
+    return {
+      name,
+      key: keys[i],
+      room,
+      times: noted.length,
+      answer,
+      error: room === null ? null : Math.abs(answer - room),
+    };
   });
   return {rule, steps, table, asked, guests};
 }
@@ -55,18 +74,23 @@ export function planeOf({steps, asked, table}) {
   const reached = path.flat();
   const [low, high] = [Math.floor(Math.min(-3, ...reached)), Math.ceil(Math.max(12, ...reached))];
   const inside = ([x, y]) => Math.min(x, y) >= low - 1e-9 && Math.max(x, y) <= high + 1e-9;
-  const lines = asked.filter(({room}) => room !== null).map(({name, key: [a, b], room}) => {
-    const atX = b ? [low, high].map((x) => [x, (room - a * x) / b]) : [];
-    const atY = a ? [low, high].map((y) => [(room - b * y) / a, y]) : [];
-    const ends = [...atX, ...atY].filter(inside).sort(([x, y], [u, v]) => x - u || y - v);
-    return {name, room, ends: [ends[0], ends[ends.length - 1]]};
-  });
+  const lines = asked
+    .filter(({room}) => room !== null)
+    .map(({name, key: [a, b], room}) => {
+      const atX = b ? [low, high].map((x) => [x, (room - a * x) / b]) : [];
+      const atY = a ? [low, high].map((y) => [(room - b * y) / a, y]) : [];
+      const ends = [...atX, ...atY].filter(inside).sort(([x, y], [u, v]) => x - u || y - v);
+      return {name, room, ends: [ends[0], ends[ends.length - 1]]};
+    });
   return {low, high, path, lines: lines.filter(({ends: [from]}) => from)};
 }
 
 // ---- Sentence, view ------------------------------------------------------------------------
 
-const whole = (x) => format(x).replace(/(\.\d*?)0+$/, "$1").replace(/\.$/, "");
+const whole = (x) =>
+  format(x)
+    .replace(/(\.\d*?)0+$/, "$1")
+    .replace(/\.$/, "");
 const signed = (x) => (x < 0 ? whole(x) : `+${whole(x)}`);
 
 function told(step, {guests}) {
@@ -77,20 +101,32 @@ function told(step, {guests}) {
 export function sentence(m) {
   const {rule, steps, table, asked} = m;
   const last = steps[steps.length - 1];
-  const how = !last ? "Nothing is written yet."
-    : "fade" in last ? `The table was last ${told(last, m)}.`
-      : rule === "corrects" ? `Last note: ${told(last, m)}. The key had ${whole(last.had)}, so ${signed(last.written)} was written.`
+  const how = !last
+    ? "Nothing is written yet."
+    : "fade" in last
+      ? `The table was last ${told(last, m)}.`
+      : rule === "corrects"
+        ? `Last note: ${told(last, m)}. The key had ${whole(last.had)}, so ${signed(last.written)} was written.`
         : `Last note: ${told(last, m)}. ${whole(last.written)} was added.`;
-  const answers = asked.filter(({room}) => room !== null)
+  const answers = asked
+    .filter(({room}) => room !== null)
     .map(({name, room, answer}) => `${name}, in room ${room}, the table says ${whole(answer)}`);
   const all = steps.map((step) => told(step, m)).join(", ");
   return `The table ${rule}. ${how} ${steps.length > 1 ? `All notes: ${all}. ` : ""}It holds ${table.map(whole).join(" and ")}. ${answers.length ? `Asked for ${answers.join("; for ")}.` : ""}`.trim();
 }
 
-const noteList = (m) => html`<ol class="notes" aria-label="Notes, first to last">${m.steps.map((step) => html`<li class=${"fade" in step ? "fade" : ""}>
-  <b>${told(step, m)}</b><span>${"fade" in step ? `× ${whole(step.fade)}`
-    : m.rule === "corrects" ? `had ${whole(step.had)}, write ${signed(step.written)}` : `write ${signed(step.written)}`}</span>
-  <span class="after">table (${step.after.map(whole).join(", ")})</span></li>`)}</ol>`;
+const noteList = (m) =>
+  html`<ol class="notes" aria-label="Notes, first to last">${m.steps.map(
+    (step) => html`<li class=${"fade" in step ? "fade" : ""}>
+  <b>${told(step, m)}</b><span>${
+    "fade" in step
+      ? `× ${whole(step.fade)}`
+      : m.rule === "corrects"
+        ? `had ${whole(step.had)}, write ${signed(step.written)}`
+        : `write ${signed(step.written)}`
+  }</span>
+  <span class="after">table (${step.after.map(whole).join(", ")})</span></li>`,
+  )}</ol>`;
 
 const SIZE = 240; // of the drawing's own units; CSS sets its size on the page
 
@@ -100,13 +136,18 @@ function plane(m) {
   const x = scaleLinear([low, high], [0, SIZE]);
   const y = scaleLinear([low, high], [SIZE, 0]);
   const last = m.steps.length ? m.guests[m.steps[m.steps.length - 1].guest] : null;
-  const tick = (n) => svg`<text class="tick" x=${x(n)} y=${y(0) + 12}>${n}</text><text class="tick up" x=${x(0) - 4} y=${y(n) + 3}>${n}</text>`;
-  const right = ({name, room, ends: [[ax, ay], [bx, by]]}) => svg`<g class=${name === last ? "line newest" : "line"}>
+  const tick = (n) =>
+    svg`<text class="tick" x=${x(n)} y=${y(0) + 12}>${n}</text><text class="tick up" x=${x(0) - 4} y=${y(n) + 3}>${n}</text>`;
+  const right = ({
+    name,
+    room,
+    ends: [[ax, ay], [bx, by]],
+  }) => svg`<g class=${name === last ? "line newest" : "line"}>
     <line x1=${x(ax)} y1=${y(ay)} x2=${x(bx)} y2=${y(by)} />
     <text x=${x(bx) + (bx < high ? 0 : 4)} y=${y(by) + (by === high && bx < high ? -5 : by === low ? 12 : 4)} class=${bx < high ? "middle" : ""}>${name} in ${room}</text></g>`;
   const move = (to, i) => {
     const [[ax, ay], [bx, by]] = [path[i], to];
-    const turned = Math.atan2(y(by) - y(ay), x(bx) - x(ax)) * 180 / Math.PI;
+    const turned = (Math.atan2(y(by) - y(ay), x(bx) - x(ax)) * 180) / Math.PI;
     return svg`<g class=${"fade" in m.steps[i] ? "move faded" : "move"}><line x1=${x(ax)} y1=${y(ay)} x2=${x(bx)} y2=${y(by)} />
       ${Math.hypot(bx - ax, by - ay) > 0.6 ? svg`<path d="M-9,-4 L-1,0 L-9,4 Z" transform="translate(${x(bx)},${y(by)}) rotate(${turned})" />` : ""}</g>`;
   };
@@ -145,20 +186,34 @@ export const tableWriter = defineWidget({
     guest: option(guests[0], guests),
     room: integer(5, {min: 1, max: 12}),
     fade: decimal(0, {min: 0, max: 1, step: 0.05}),
-    notes: {...text(start), parse: (given) => (historyOf(given, guests.length) ? given : undefined)}
+    notes: {
+      ...text(start),
+      parse: (given) => (historyOf(given, guests.length) ? given : undefined),
+    },
   }),
   controls: ({data: {guests}, state: {guest, room, fade}}) => [
     [choice("rule", "How it writes", ["adds", "looks first, and corrects"])],
-    [choice("guest", "Guest", guests), slider("room", "Room", {unit: (n) => `room ${n}`}),
-      button("Write the note", (widget) => append(widget, `${guests.indexOf(guest)}n${room}`))],
-    [slider("fade", "Fade to"), button("Fade the table", (widget) => append(widget, `f${Math.round(100 * fade)}`)),
-      button("Undo", undo), reset]
+    [
+      choice("guest", "Guest", guests),
+      slider("room", "Room", {unit: (n) => `room ${n}`}),
+      button("Write the note", (widget) => append(widget, `${guests.indexOf(guest)}n${room}`)),
+    ],
+    [
+      slider("fade", "Fade to"),
+      button("Fade the table", (widget) => append(widget, `f${Math.round(100 * fade)}`)),
+      button("Undo", undo),
+      reset,
+    ],
   ],
   model: tableOf,
   sentence,
   view,
   challenges: {
     "all-right": ({asked}) => asked.every(isRight),
-    forgotten: ({steps, asked: [ann, cleo]}) => steps.some((step) => "fade" in step) && isRight(ann) && cleo.times > 0 && Math.abs(cleo.answer) < 0.05
-  }
+    forgotten: ({steps, asked: [ann, cleo]}) =>
+      steps.some((step) => "fade" in step) &&
+      isRight(ann) &&
+      cleo.times > 0 &&
+      Math.abs(cleo.answer) < 0.05,
+  },
 });

@@ -24,7 +24,7 @@ const stopAt = (T) => ({
     const stop = STOPS.map(String).indexOf(text);
     return stop < 0 ? undefined : stop;
   },
-  format: (stop) => String(STOPS[stop])
+  format: (stop) => String(STOPS[stop]),
 });
 
 /** A cell [row, column], written "2.1". */
@@ -34,7 +34,7 @@ const cell = (value, size) => ({
     const [, row, col] = /^(\d)\.(\d)$/.exec(text) ?? [];
     return row < size && col < size ? [+row, +col] : undefined;
   },
-  format: (place) => place.join(".")
+  format: (place) => place.join("."),
 });
 
 /** How spread out a row of weights is, in nats; 0 log 0 is 0. */
@@ -46,11 +46,17 @@ export function heat({tokens, ...published}, {query, key, stop, cell: [row, col]
   const {scaled} = attentionSteps({query, key, value: key});
   const weights = scaled.map((scores) => atTemperature(scores, T));
   const entropies = weights.map(entropy);
-  const isPublished = String(query) === String(published.query) && String(key) === String(published.key);
+  const isPublished =
+    String(query) === String(published.query) && String(key) === String(published.key);
   return {
-    T, weights, tokens, row, col, entropies,
+    T,
+    weights,
+    tokens,
+    row,
+    col,
+    entropies,
     keys: Math.exp(entropies[row]), // as many, were they to share alike
-    source: isPublished ? "constructed" : "random"
+    source: isPublished ? "constructed" : "random",
   };
 }
 
@@ -59,10 +65,13 @@ export function heat({tokens, ...published}, {query, key, stop, cell: [row, col]
 function says({T}) {
   if (T === 0) return "T → 0: the largest score takes all, and equal ones get equal weights.";
   if (T === Infinity) return "T → ∞: every key gets the same.";
-  return T === 1 ? "T = 1.0: the scores q·k / √dₖ as they are." : `T = ${T.toFixed(1)}: every score q·k / √dₖ divided by ${T.toFixed(1)}.`;
+  return T === 1
+    ? "T = 1.0: the scores q·k / √dₖ as they are."
+    : `T = ${T.toFixed(1)}: every score q·k / √dₖ divided by ${T.toFixed(1)}.`;
 }
 
-const spreadOut = ({keys, tokens, row}) => `Keys that ${tokens[row]} looks at: ${format(keys)} of ${tokens.length}.`;
+const spreadOut = ({keys, tokens, row}) =>
+  `Keys that ${tokens[row]} looks at: ${format(keys)} of ${tokens.length}.`;
 
 export function sentence(m) {
   const looks = m.tokens.map((token, j) => `${token} ${format(m.weights[m.row][j])}`).join(", ");
@@ -73,10 +82,17 @@ function view(m, widget) {
   const {tokens, weights, row, col} = m;
   const title = `Where ${tokens[row]} looks`;
   const map = matrixTable({
-    name: "weights", title: "weights", caption: "weights", shape: `${tokens.length} × ${tokens.length}`,
-    rows: tokens, columns: tokens, cells: weights,
-    fill: (i, j) => weights[i][j], lit: (i) => i === row, chosen: (i, j) => i === row && j === col,
-    choose: (i, j) => widget.set({cell: [i, j]})
+    name: "weights",
+    title: "weights",
+    caption: "weights",
+    shape: `${tokens.length} × ${tokens.length}`,
+    rows: tokens,
+    columns: tokens,
+    cells: weights,
+    fill: (i, j) => weights[i][j],
+    lit: (i) => i === row,
+    chosen: (i, j) => i === row && j === col,
+    choose: (i, j) => widget.set({cell: [i, j]}),
   });
   const shares = tokens.map((token, j) => ({token, weight: weights[row][j]}));
   return html`<p class="says">${says(m)}</p>
@@ -92,13 +108,16 @@ export const temperatureMap = defineWidget({
   label: "Attention at a temperature",
   key: "heat",
   fields: ({query, key, cell: chosen}) => ({
-    stop: stopAt(1), cell: cell(chosen, query.length), query: matrix(query), key: matrix(key)
+    stop: stopAt(1),
+    cell: cell(chosen, query.length),
+    query: matrix(query),
+    key: matrix(key),
   }),
   controls: () => [
     [steps("stop", "Temperature", NAMES, {ticks: TICKS})],
-    [button("Random queries and keys", (widget) => widget.set(randomMatrices(widget.data))), reset]
+    [button("Random queries and keys", (widget) => widget.set(randomMatrices(widget.data))), reset],
   ],
   model: heat,
   sentence,
-  view
+  view,
 });

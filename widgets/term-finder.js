@@ -12,16 +12,24 @@ export function found(entries, typed) {
 
 export function termFinder(page = document.querySelector(".glossary")) {
   const terms = [...page.querySelectorAll("dt")];
-  const entries = terms.map((term) => ({term: term.textContent, sentence: term.nextElementSibling.textContent}));
+  const entries = terms.map((term) => ({
+    term: term.textContent,
+    sentence: term.nextElementSibling.textContent,
+  }));
   const root = Object.assign(document.createElement("div"), {className: "find-term"});
   function find(typed) {
     const shown = found(entries, typed);
     terms.forEach((term, i) => (term.hidden = term.nextElementSibling.hidden = !shown[i]));
-    for (const letter of page.querySelectorAll("section")) letter.hidden = !letter.querySelector("dt:not([hidden])");
+    for (const letter of page.querySelectorAll("section"))
+      letter.hidden = !letter.querySelector("dt:not([hidden])");
     draw(typed.trim() ? `${shown.filter(Boolean).length} of ${terms.length} terms` : "");
   }
-  const draw = (says) => render(html`<label for="find-term">Find a term</label><input id="find-term" type="search" autocomplete="off"
-    @input=${(event) => find(event.target.value)}><span role="status">${says}</span>`, root);
+  const draw = (says) =>
+    render(
+      html`<label for="find-term">Find a term</label><input id="find-term" type="search" autocomplete="off"
+    @input=${(event) => find(event.target.value)}><span role="status">${says}</span>`,
+      root,
+    );
   draw("");
   return root;
 }

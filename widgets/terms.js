@@ -1,7 +1,9 @@
 // The glossary's notes, which stand hidden at the end of a page, beside the terms that they explain:
 // shown by pointer, keyboard focus or a first tap. A second tap, a click or Enter follows the link.
 
-const GAP = 6, MARGIN = 8, LINGER = 250; // px, px, ms
+const GAP = 6,
+  MARGIN = 8,
+  LINGER = 250; // px, px, ms
 
 /** The left and top of a note of `size` for the box of a term, all in px of the window. */
 export function placeOf(box, size, view) {

@@ -30,7 +30,12 @@ export function roomScores({values, out, read}, {stream, scores, value}, seen) {
   const heads = scores.flatMap((row, h) => {
     const weights = softmax(row, (i) => !seen.has(i));
     const all = [...values[h], value[h]];
-    return value[h].map((_, d) => dot(weights, all.map((one) => one[d])));
+    return value[h].map((_, d) =>
+      dot(
+        weights,
+        all.map((one) => one[d]),
+      ),
+    );
   });
   const added = times(out, heads);
   return times(read, normalized(stream.map((x, i) => x + added[i])));
@@ -45,15 +50,32 @@ export function chosen(data, {asked, by, looks}) {
   const seen = new Set(order.slice(0, looks));
   const anew = question.scores.map((row) => softmax(row, (i) => !seen.has(i)));
   const tokens = [...data.notes, {who: question.who}].map((note, i) => ({
-    ...note, cheap: question.cheap[i], weight: weights[i], each: each.map((row) => row[i]), anew: anew.map((row) => row[i]), isSeen: seen.has(i), isOwn: note.who === question.who
+    ...note,
+    cheap: question.cheap[i],
+    weight: weights[i],
+    each: each.map((row) => row[i]),
+    anew: anew.map((row) => row[i]),
+    isSeen: seen.has(i),
+    isOwn: note.who === question.who,
   }));
   const scores = roomScores(data, question, seen);
   const [says, next] = ranked(scores);
   const everything = tokens.length * data.size;
   return {
-    who: question.who, room: question.room, says, next, isRight: says === question.room, by, looks, tokens, scores,
+    who: question.who,
+    room: question.room,
+    says,
+    next,
+    isRight: says === question.room,
+    by,
+    looks,
+    tokens,
+    scores,
     missed: tokens.reduce((sum, {isSeen, weight}) => sum + (isSeen ? 0 : weight), 0),
-    multiplied: {last: 0, cheap: tokens.length * data.cheapSize, full: everything}[by] + (by === "full" ? 0 : looks * data.size), everything
+    multiplied:
+      {last: 0, cheap: tokens.length * data.cheapSize, full: everything}[by] +
+      (by === "full" ? 0 : looks * data.size),
+    everything,
   };
 }
 
@@ -65,18 +87,38 @@ const TOKENS = unitsOf("token");
 const named = ({who, room}) => (room === undefined ? `${who}?` : `${who} in ${room}`);
 const small = (x) => (x > 0 && x < 0.005 ? `< ${formatPercent(0.01)}` : formatPercent(x));
 
-export function sentence({who, room, says, next, scores, isRight, by, looks, tokens, missed, multiplied, everything}) {
-  const seen = tokens.filter(({isSeen}) => isSeen).map(named).join(", ");
-  return `Asked for ${who}, the layer looks at ${TOKENS(looks)}, ${CHOSEN[WAYS.indexOf(by)]}: ${seen}. `
-    + `It misses ${small(missed)} of the weight, and says room ${says}, which is ${isRight ? "right" : `wrong: ${who} is in ${room}`}. `
-    + `That room's score is ${formatShort(scores[says])}, and the next best, of room ${next}, is ${formatShort(scores[next])}. `
-    + `Its scores multiply ${count(multiplied)} numbers; to look at everything, ${count(everything)}.`;
+export function sentence({
+  who,
+  room,
+  says,
+  next,
+  scores,
+  isRight,
+  by,
+  looks,
+  tokens,
+  missed,
+  multiplied,
+  everything,
+}) {
+  const seen = tokens
+    .filter(({isSeen}) => isSeen)
+    .map(named)
+    .join(", ");
+  return (
+    `Asked for ${who}, the layer looks at ${TOKENS(looks)}, ${CHOSEN[WAYS.indexOf(by)]}: ${seen}. ` +
+    `It misses ${small(missed)} of the weight, and says room ${says}, which is ${isRight ? "right" : `wrong: ${who} is in ${room}`}. ` +
+    `That room's score is ${formatShort(scores[says])}, and the next best, of room ${next}, is ${formatShort(scores[next])}. ` +
+    `Its scores multiply ${count(multiplied)} numbers; to look at everything, ${count(everything)}.`
+  );
 }
 
 function view(m, widget) {
   const cheap = m.tokens.map((token) => token.cheap);
   const [least, most] = [Math.min(...cheap), Math.max(...cheap)];
-  const card = (token) => html`<li class="${token.isSeen ? "seen" : ""} ${token.isOwn ? "own" : ""}"><span class="note">${named(token)}</span>
+  const card = (
+    token,
+  ) => html`<li class="${token.isSeen ? "seen" : ""} ${token.isOwn ? "own" : ""}"><span class="note">${named(token)}</span>
     <span class="bar cheap"><span style=${filled((token.cheap - least) / (most - least))}></span></span>
     ${token.each.map((weight, h) => html`<span class="bar weight"><span class="anew" style=${filled(token.isSeen ? token.anew[h] : 0)}></span><span style=${filled(weight)}></span></span>`)}</li>`;
   return html`<p class="legend" aria-hidden="true"><span class="cheap">cheap score, from the lowest to the highest</span><span class="weight">weights in head 1 and head 2, among all tokens</span><span class="weight anew">among those looked at</span><span class="framed">looked at</span></p>
@@ -93,15 +135,27 @@ export const tokenChoice = defineWidget({
   label: "Which tokens a layer looks at",
   key: "choice",
   fields: ({notes, questions}) => ({
-    asked: integer(0, {max: questions.length - 1}), by: option("last", WAYS), looks: integer(8, {min: 1, max: notes.length + 1})
+    asked: integer(0, {max: questions.length - 1}),
+    by: option("last", WAYS),
+    looks: integer(8, {min: 1, max: notes.length + 1}),
   }),
-  controls: ({data}) => [[menu("asked", "Somebody asks for", data.questions.map(({who}) => who)), choice("by", "Who chooses?", NAMES, {isShown: true})],
-    [slider("looks", "Tokens looked at", {unit: TOKENS}), reset]],
+  controls: ({data}) => [
+    [
+      menu(
+        "asked",
+        "Somebody asks for",
+        data.questions.map(({who}) => who),
+      ),
+      choice("by", "Who chooses?", NAMES, {isShown: true}),
+    ],
+    [slider("looks", "Tokens looked at", {unit: TOKENS}), reset],
+  ],
   model: chosen,
   sentence,
   view,
   challenges: {
     "window-is-right": ({by, isRight}, {asked}) => asked === 0 && by === "last" && isRight,
-    "fewest": ({by, isRight, looks}, {asked}) => asked === 0 && by === "cheap" && isRight && looks === 2
-  }
+    fewest: ({by, isRight, looks}, {asked}) =>
+      asked === 0 && by === "cheap" && isRight && looks === 2,
+  },
 });

@@ -17,7 +17,7 @@ const word = (sentences) => ({
     const [at, token] = /^\d\.\d+$/.test(text) ? text.split(".").map(Number) : [];
     return token < sentences[at]?.tokens.length ? {sentence: at, token} : undefined;
   },
-  format: (chosen) => (chosen ? `${chosen.sentence}.${chosen.token}` : "")
+  format: (chosen) => (chosen ? `${chosen.sentence}.${chosen.token}` : ""),
 });
 
 const modelOf = ({models}, {causal}) => (causal ? models.causal : models.masked);
@@ -39,20 +39,36 @@ export function looks(data, state) {
   const isChanged = change !== null && state[change.field] === true;
   const maps = isChanged ? change.weights : modelOf(data, state).weights[sentence];
   const used = head < maps.length ? [maps[head]] : maps;
-  const row = tokens.map((_, to) => used.reduce((sum, map) => sum + map[from][to], 0) / used.length);
-  return {tokens, says: isChanged ? change.says : from === focus ? says : "", from, row, causal, isChanged, hidden: tokens.map((_, to) => causal && to > from)};
+  const row = tokens.map(
+    (_, to) => used.reduce((sum, map) => sum + map[from][to], 0) / used.length,
+  );
+  return {
+    tokens,
+    says: isChanged ? change.says : from === focus ? says : "",
+    from,
+    row,
+    causal,
+    isChanged,
+    hidden: tokens.map((_, to) => causal && to > from),
+  };
 }
 
 const mostOf = ({row, hidden}) =>
-  row.map((_, to) => to).filter((to) => !hidden[to]).sort((a, b) => row[b] - row[a]);
+  row
+    .map((_, to) => to)
+    .filter((to) => !hidden[to])
+    .sort((a, b) => row[b] - row[a]);
 
 export function summarize(found) {
   const {tokens, from, row, says, isChanged} = found;
-  const most = mostOf(found).slice(0, 3).map((to) => `${tokens[to]}, word ${to + 1}, ${formatPercent(row[to])}`);
+  const most = mostOf(found)
+    .slice(0, 3)
+    .map((to) => `${tokens[to]}, word ${to + 1}, ${formatPercent(row[to])}`);
   return `${tokens[from]}, word ${from + 1}, looks most at: ${most.join("; ")}.${isChanged ? ` ${says}` : ""}`;
 }
 
-const looksMost = (found, from, to) => found.tokens[found.from] === from && found.tokens[mostOf(found)[0]] === to;
+const looksMost = (found, from, to) =>
+  found.tokens[found.from] === from && found.tokens[mostOf(found)[0]] === to;
 
 // ---- View ----------------------------------------------------------------------------------
 
@@ -61,9 +77,15 @@ const WAY = svg`<defs><linearGradient id="focus-way" gradientUnits="userSpaceOnU
 
 function view({tokens, says, from, row, hidden}, widget) {
   const choose = (token) => widget.set({word: {sentence: widget.state.sentence, token}});
-  const arrow = (weight, to) => svg`<path d="M0,${from + 0.5}C50,${from + 0.5} 50,${to + 0.5} 100,${to + 0.5}" stroke="url(#focus-way)" style="--weight:${weight}"
+  const arrow = (
+    weight,
+    to,
+  ) => svg`<path d="M0,${from + 0.5}C50,${from + 0.5} 50,${to + 0.5} 100,${to + 0.5}" stroke="url(#focus-way)" style="--weight:${weight}"
     visibility=${hidden[to] ? "hidden" : nothing} />`;
-  const target = (weight, to) => html`<li class=${hidden[to] ? "hidden-word" : ""} style="--weight:${weight}">
+  const target = (
+    weight,
+    to,
+  ) => html`<li class=${hidden[to] ? "hidden-word" : ""} style="--weight:${weight}">
     <span class="token">${tokens[to]}</span>
     <span class="share weighted">${hidden[to] ? "hidden" : formatPercent(weight)}</span></li>`;
   const total = row.reduce((sum, weight) => sum + Math.round(weight * 100), 0);
@@ -95,15 +117,28 @@ export const tokenFocus = defineWidget({
   fields: ({sentences, models, start}) => ({
     sentence: integer(start.sentence, {max: sentences.length - 1}),
     word: word(sentences),
-    head: integer(start.head, {max: Math.max(models.masked.heads.length, models.causal.heads.length)}),
+    head: integer(start.head, {
+      max: Math.max(models.masked.heads.length, models.causal.heads.length),
+    }),
     causal: flag(false),
     crossed: flag(false),
-    lent: flag(false)
+    lent: flag(false),
   }),
   controls: ({data, state, root}) => [
-    [menu("sentence", "Sentence", data.sentences.map(({tokens}) => tokens.join(" ")))],
-    [menu("head", state.causal ? "Head of the causal model" : "Head", [...modelOf(data, state).heads, "mean of all heads"]),
-      ...offered({data, state, root})]
+    [
+      menu(
+        "sentence",
+        "Sentence",
+        data.sentences.map(({tokens}) => tokens.join(" ")),
+      ),
+    ],
+    [
+      menu("head", state.causal ? "Head of the causal model" : "Head", [
+        ...modelOf(data, state).heads,
+        "mean of all heads",
+      ]),
+      ...offered({data, state, root}),
+    ],
   ],
   model: looks,
   started: (widget) => followSetUps(widget, "focus"),
@@ -111,8 +146,8 @@ export const tokenFocus = defineWidget({
   view,
   challenges: {
     "verb-to-subject": (found) => looksMost(found, "are", "keys"),
-    "causal-noun": (found) => found.causal && looksMost(found, "it", "trophy")
-  }
+    "causal-noun": (found) => found.causal && looksMost(found, "it", "trophy"),
+  },
 });
 
 /** A tick box that stands elsewhere on the page, and shows the causal model in the widget `focus`. */

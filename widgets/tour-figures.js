@@ -27,7 +27,8 @@ export function looking({sentences, names}, {ending, head, row, untrained = fals
 }
 
 /** A word's name in a menu: its place, and what stands there, in whichever of the sentences. */
-export const nameOf = ({sentences}, i) => `${i + 1}: ${[...new Set(sentences.map(({tokens}) => tokens[i]))].join(" / ")}`;
+export const nameOf = ({sentences}, i) =>
+  `${i + 1}: ${[...new Set(sentences.map(({tokens}) => tokens[i]))].join(" / ")}`;
 
 // ---- Where the words look: sentences, views --------------------------------------------------
 
@@ -40,34 +41,55 @@ const asks = ({tokens, row}) => `“${tokens[row]}” looks at`;
 
 const wordMenu = (label) => (widget) => {
   const {data} = widget;
-  return menu("row", label, data.sentences[0].tokens.map((_, i) => nameOf(data, i)))(widget);
+  return menu(
+    "row",
+    label,
+    data.sentences[0].tokens.map((_, i) => nameOf(data, i)),
+  )(widget);
 };
 
-const looks = (label, rest) => defineWidget({name: "tour-figure", label, key: "see", sentence: lookSentence, ...rest});
+const looks = (label, rest) =>
+  defineWidget({name: "tour-figure", label, key: "see", sentence: lookSentence, ...rest});
 
 export const tourWhy = looks("Where “it” looks", {
   fields: ({sentences: [{tokens, trained}], it}) => ({
     ending: integer(0, {max: 1}), // which last word
     row: integer(it, {max: tokens.length - 1}),
     head: integer(0, {max: trained.length - 1}), // in step 5; step 1 shows its own
-    untrained: flag(false)
+    untrained: flag(false),
   }),
-  controls: ({data: {sentences}}) => [[menu("ending", "… because it was", sentences.map(({tokens}) => tokens[tokens.length - 1]))]],
+  controls: ({data: {sentences}}) => [
+    [
+      menu(
+        "ending",
+        "… because it was",
+        sentences.map(({tokens}) => tokens[tokens.length - 1]),
+      ),
+    ],
+  ],
   model: (data, {ending}) => looking(data, {ending, row: data.it, head: data.head}),
-  view: (m, widget) => html`<p class="asks">${asks(m)}</p>${shareList(m.look, {format, label: asks(m)})}
-    ${widget.sentence({hidden: true})}`
+  view: (
+    m,
+    widget,
+  ) => html`<p class="asks">${asks(m)}</p>${shareList(m.look, {format, label: asks(m)})}
+    ${widget.sentence({hidden: true})}`,
 });
 
 export const tourHeads = looks("The heads side by side", {
   controls: () => [[wordMenu("From word"), toggle("untrained", "Before training")]],
   model: looking,
-  view: (m, widget) => html`<ul class="maps" aria-label="Where “${m.tokens[m.row]}” looks most in each head">${m.maps.map((map, i) => html`<li><button
+  view: (
+    m,
+    widget,
+  ) => html`<ul class="maps" aria-label="Where “${m.tokens[m.row]}” looks most in each head">${m.maps.map(
+    (map, i) => html`<li><button
       type="button" aria-pressed=${i === m.head} @click=${() => widget.set({head: i})}><b>${m.names[i]}</b>
-      ${weightMap(map, {row: m.row})}<span class="most">${withShare(m.most[i])}</span></button></li>`)}</ul>
+      ${weightMap(map, {row: m.row})}<span class="most">${withShare(m.most[i])}</span></button></li>`,
+  )}</ul>
     <div class="pattern">
     ${labelledMap(m.maps[m.head], {tokens: m.tokens, row: m.row, choose: (row) => widget.set({row})})}
     <div><p class="asks">${asks(m)} <span class="source">${m.source}</span></p>${shareList(m.look, {format, label: asks(m)})}</div></div>
-    ${widget.sentence({hidden: true})}`
+    ${widget.sentence({hidden: true})}`,
 });
 
 // ---- Three words: model ----------------------------------------------------------------------
@@ -83,8 +105,10 @@ export function scoring(worked, {word, key}) {
   const [score, scaled] = [m.scores, m.scaled].map((rows) => format(rows[word][key]));
   return {
     grids: ["scores", "scaled"].map((name) => ({name, cells: m[name], columns: m.tokens})),
-    says: [`${m.tokens[word]} asks ${m.tokens[key]}:  ${times(m.query[word], m.key[key])} = ${score},  `
-      + `÷ √${m.size} ≈ ${scaled}`]
+    says: [
+      `${m.tokens[word]} asks ${m.tokens[key]}:  ${times(m.query[word], m.key[key])} = ${score},  ` +
+        `÷ √${m.size} ≈ ${scaled}`,
+    ],
   };
 }
 
@@ -95,14 +119,18 @@ export function sharing(worked, {word, key}) {
   const parts = m.scaled[word].map(Math.exp);
   const total = parts.reduce((a, b) => a + b, 0);
   const share = `${powers[key]} ÷ (${powers.join(" + ")}) ≈ ${format(parts[key])} ÷ ${format(total)} ≈ ${format(m.weights[word][key])}`;
-  const mix = m.value.map((row, j) => `${m.weights[word][j].toFixed(3)}·${inParentheses(row)}`).join(" + "); // so that it comes out by hand
+  const mix = m.value
+    .map((row, j) => `${m.weights[word][j].toFixed(3)}·${inParentheses(row)}`)
+    .join(" + "); // so that it comes out by hand
   return {
     grids: [
       {name: "weights", cells: m.weights, columns: m.tokens, isFilled: true},
-      {name: "output", cells: m.output, columns: ["1", "2"]}
+      {name: "output", cells: m.output, columns: ["1", "2"]},
     ],
-    says: [`${m.tokens[word]} gives ${m.tokens[key]}:  ${share}\n`,
-      `output of ${m.tokens[word]}:  ${mix} ≈ ${inParentheses(m.output[word])}`]
+    says: [
+      `${m.tokens[word]} gives ${m.tokens[key]}:  ${share}\n`,
+      `output of ${m.tokens[word]}:  ${mix} ≈ ${inParentheses(m.output[word])}`,
+    ],
   };
 }
 
@@ -116,9 +144,9 @@ export function masking(worked, {word, causal}) {
   return {
     grids: [
       {name: "masked", cells: m.scaled, ...masked, text: withInfinity(m)},
-      {name: "weights", cells: m.weights, ...masked, isFilled: true}
+      {name: "weights", cells: m.weights, ...masked, isFilled: true},
     ],
-    says: [`${m.tokens[word]} spreads its weight over: ${seen.join(", ")}.`]
+    says: [`${m.tokens[word]} spreads its weight over: ${seen.join(", ")}.`],
   };
 }
 
@@ -131,33 +159,39 @@ function grid({isFilled, ...matrix}, {data: {tokens}, state: {word, key}, set}) 
   const {cells, columns, name} = matrix;
   const isSquare = columns === tokens;
   return matrixTable({
-    ...matrix, title: name, caption: name, shape: `${cells.length} × ${cells[0].length}`, rows: tokens,
+    ...matrix,
+    title: name,
+    caption: name,
+    shape: `${cells.length} × ${cells[0].length}`,
+    rows: tokens,
     fill: isFilled && ((i, j) => cells[i][j]),
     lit: (i) => i === word,
     chosen: (i, j) => isSquare && i === word && j === key,
-    choose: (i, j) => set({word: i, key: isSquare ? j : key})
+    choose: (i, j) => set({word: i, key: isSquare ? j : key}),
   });
 }
 
-const threeWords = (label, rest) => defineWidget({
-  name: "tour-figure",
-  label,
-  key: "see",
-  sentence: pieces,
-  view: ({grids}, widget) => html`<div class="stage">${grids.map((one) => grid(one, widget))}</div>${widget.sentence()}`,
-  ...rest
-});
+const threeWords = (label, rest) =>
+  defineWidget({
+    name: "tour-figure",
+    label,
+    key: "see",
+    sentence: pieces,
+    view: ({grids}, widget) =>
+      html`<div class="stage">${grids.map((one) => grid(one, widget))}</div>${widget.sentence()}`,
+    ...rest,
+  });
 
 export const tourScores = threeWords("Scores, raw and scaled", {
   fields: () => ({
     word: integer(2, {max: 2}), // who asks
     key: integer(1, {max: 2}), // who is asked
-    causal: flag(true)
+    causal: flag(true),
   }),
-  model: scoring
+  model: scoring,
 });
 export const tourSoftmax = threeWords("Weights and output", {model: sharing});
 export const tourMask = threeWords("Scaled scores and weights under the mask", {
   controls: () => [[toggle("causal", "Causal mask")]],
-  model: masking
+  model: masking,
 });

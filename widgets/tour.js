@@ -23,14 +23,21 @@ export function swiped(from, to) {
 export function place({names}, {step, all}) {
   const isStep = (number) => !all && number >= 1 && number <= names.length;
   const stepAt = (number) => (isStep(number) ? {number, name: names[number - 1]} : null);
-  return {count: names.length, all, now: stepAt(step), before: stepAt(step - 1), after: stepAt(step + 1)};
+  return {
+    count: names.length,
+    all,
+    now: stepAt(step),
+    before: stepAt(step - 1),
+    after: stepAt(step + 1),
+  };
 }
 
 // ---- Sentence, view ------------------------------------------------------------------------------
 
-const sentence = ({all, count, now}) => (all
-  ? html`<span class="count">All ${count} steps</span>`
-  : html`<span class="count">Step ${now.number} / ${count}</span><span class="screen-reader-only">: ${now.name}</span>`);
+const sentence = ({all, count, now}) =>
+  all
+    ? html`<span class="count">All ${count} steps</span>`
+    : html`<span class="count">Step ${now.number} / ${count}</span><span class="screen-reader-only">: ${now.name}</span>`;
 
 const view = ({all, before, after}, widget) => html`<div class="tour-controls">
   <button type="button" class="play" ?disabled=${all} @click=${() => toggle(widget)}>${widget.timer ? "Pause" : "Play"}</button>
@@ -51,7 +58,10 @@ function showSection(section, isShown) {
 
 /** Shows the chosen step alone, of the page's sections; with the last, what follows the tour. */
 function showStep(widget) {
-  const {model: {all, now, after}, data: {strip, links, sections, rest}} = widget;
+  const {
+    model: {all, now, after},
+    data: {strip, links, sections, rest},
+  } = widget;
   const isShown = (i) => all || i === now.number - 1;
   sections.forEach((section, i) => showSection(section, isShown(i)));
   rest.forEach((section) => showSection(section, !after));
@@ -71,7 +81,8 @@ function showStep(widget) {
 function go(widget, step, {silently = false} = {}) {
   if (!step) return;
   const {strip, links} = widget.data;
-  const focused = links.includes(document.activeElement) || widget.pager.contains(document.activeElement);
+  const focused =
+    links.includes(document.activeElement) || widget.pager.contains(document.activeElement);
   widget.set({step: step.number}, {silently});
   if (strip.getBoundingClientRect().top < 0) strip.scrollIntoView();
   if (focused) links[step.number - 1].focus({preventScroll: true});
@@ -103,12 +114,28 @@ const toggle = (widget) => (widget.timer ? stop(widget) : start(widget));
 // ---- Keys, fingers, links ------------------------------------------------------------------------
 
 function press(event, widget) {
-  const {data: {strip}, state, pager: below, timer} = widget;
+  const {
+    data: {strip},
+    state,
+    pager: below,
+    timer,
+  } = widget;
   const inControl = (which) => event.target.closest(which);
-  const isPlain = !(event.altKey || event.ctrlKey || event.metaKey || event.shiftKey || event.defaultPrevented);
-  const isInView = strip.getBoundingClientRect().top < innerHeight && below.getBoundingClientRect().bottom > 0;
+  const isPlain = !(
+    event.altKey ||
+    event.ctrlKey ||
+    event.metaKey ||
+    event.shiftKey ||
+    event.defaultPrevented
+  );
+  const isInView =
+    strip.getBoundingClientRect().top < innerHeight && below.getBoundingClientRect().bottom > 0;
   const isOurs = isPlain && !state.all && isInView;
-  if (isOurs && event.key === " " && !inControl("input, select, button, a, summary, [tabindex='0']")) {
+  if (
+    isOurs &&
+    event.key === " " &&
+    !inControl("input, select, button, a, summary, [tabindex='0']")
+  ) {
     toggle(widget);
   } else if (isOurs && KEYS[event.key] && !inControl("input, select, [tabindex='0']")) {
     stop(widget);
@@ -123,7 +150,10 @@ function press(event, widget) {
 function listenToSwipes(widget) {
   let touch = null;
   widget.listen(document, "touchstart", ({touches, target}) => {
-    const isOurs = touches.length === 1 && target.closest(".tour-step, .tour-strip") && !target.closest("pre, input, select");
+    const isOurs =
+      touches.length === 1 &&
+      target.closest(".tour-step, .tour-strip") &&
+      !target.closest("pre, input, select");
     const x = touches[0].clientX;
     touch = isOurs && !widget.state.all && x > EDGE && x < innerWidth - EDGE ? touches[0] : null;
   });
@@ -141,7 +171,8 @@ function reveal(hash, widget) {
   const index = [...sections, ...rest].findIndex((section) => target && section.contains(target));
   if (index < 0) return false;
   widget.set({step: Math.min(index + 1, sections.length)});
-  if (links.some((link) => link.hash === hash) && !widget.state.all) strip.scrollIntoView({block: "nearest"});
+  if (links.some((link) => link.hash === hash) && !widget.state.all)
+    strip.scrollIntoView({block: "nearest"});
   else target.scrollIntoView();
   return true;
 }
@@ -152,12 +183,18 @@ function listenToLinks(widget) {
   };
   widget.listen(document, "click", (event) => {
     const link = event.target.closest("a[href*='#']");
-    const isHere = link && link.pathname === location.pathname && !event.ctrlKey && !event.metaKey && !event.shiftKey;
+    const isHere =
+      link &&
+      link.pathname === location.pathname &&
+      !event.ctrlKey &&
+      !event.metaKey &&
+      !event.shiftKey;
     if (isHere && reveal(link.hash, widget)) event.preventDefault();
   });
   widget.listen(window, "hashchange", revealHash);
   const {sections, rest} = widget.data;
-  const showWhenFound = (section, step) => widget.listen(section, "beforematch", () => widget.set({step}));
+  const showWhenFound = (section, step) =>
+    widget.listen(section, "beforematch", () => widget.set({step}));
   sections.forEach((section, i) => showWhenFound(section, i + 1));
   rest.forEach((section) => showWhenFound(section, sections.length));
   revealHash();
@@ -186,7 +223,7 @@ const player = defineWidget({
   sentence,
   view,
   started,
-  drawn: showStep
+  drawn: showStep,
 });
 
 /** The sections that follow `last` in the lesson: exercises, recap. */
@@ -200,7 +237,9 @@ function sectionsAfter(last) {
 export function tour() {
   const strip = document.querySelector(".tour-strip");
   const links = [...strip.querySelectorAll("li a")];
-  const sections = links.map((link) => document.getElementById(link.hash.slice(1)).closest("section"));
+  const sections = links.map((link) =>
+    document.getElementById(link.hash.slice(1)).closest("section"),
+  );
   const references = document.querySelectorAll("#quarto-bibliography");
   const rest = [...sectionsAfter(sections[sections.length - 1]), ...references];
   return player({strip, links, sections, rest, names: links.map((link) => link.textContent)});

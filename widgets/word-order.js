@@ -12,20 +12,25 @@ import {format} from "./lib/numbers.js";
 
 const ORDERS = ["0.1.2", "0.2.1", "1.0.2", "1.2.0", "2.0.1", "2.1.0"];
 const places = (order) => order.split(".").map(Number);
-const mean = (rows) => rows[0].map((_, c) => rows.reduce((sum, row) => sum + row[c], 0) / rows.length);
+const mean = (rows) =>
+  rows[0].map((_, c) => rows.reduce((sum, row) => sum + row[c], 0) / rows.length);
 // Sums in another order may differ in the last bit.
 const isSame = (a, b) => a.every((x, c) => Math.abs(x - b[c]) < 1e-12);
 
 /** Rotary's turn of queries or keys of two numbers: one hand each, by one radian a position. */
-const turned = (rows) => rows.map(([right, up], place) => {
-  const [cos, sin] = [Math.cos(place), Math.sin(place)];
-  return [right * cos - up * sin, right * sin + up * cos];
-});
+const turned = (rows) =>
+  rows.map(([right, up], place) => {
+    const [cos, sin] = [Math.cos(place), Math.sin(place)];
+    return [right * cos - up * sin, right * sin + up * cos];
+  });
 
 function attend(x, data, {causal, rotary}) {
   const plain = selfAttention(x, data, {causal});
   if (!rotary) return plain;
-  return attentionSteps({query: turned(plain.query), key: turned(plain.key), value: plain.value}, {causal});
+  return attentionSteps(
+    {query: turned(plain.query), key: turned(plain.key), value: plain.value},
+    {causal},
+  );
 }
 
 /**
@@ -35,13 +40,27 @@ function attend(x, data, {causal, rotary}) {
 export function ordered(data, {order, causal = false, rotary = false}) {
   const now = places(order);
   const first = attend(data.x, data, {causal, rotary}).output;
-  const {output, weights} = attend(now.map((word) => data.x[word]), data, {causal, rotary});
+  const {output, weights} = attend(
+    now.map((word) => data.x[word]),
+    data,
+    {causal, rotary},
+  );
   const words = now.map((word, place) => ({
-    token: data.tokens[word], output: output[place], same: isSame(output[place], first[word]),
-    weight: weights[now.indexOf(1)][place]
+    token: data.tokens[word],
+    output: output[place],
+    same: isSame(output[place], first[word]),
+    weight: weights[now.indexOf(1)][place],
   }));
   const all = mean(output);
-  return {words, causal, rotary, asks: data.tokens[1], moved: order !== ORDERS[0], mean: all, meanSame: isSame(all, mean(first))};
+  return {
+    words,
+    causal,
+    rotary,
+    asks: data.tokens[1],
+    moved: order !== ORDERS[0],
+    mean: all,
+    meanSame: isSame(all, mean(first)),
+  };
 }
 
 // ---- Sentence, view ------------------------------------------------------------------------
@@ -53,19 +72,29 @@ const given = (words) => words.map(({token, weight}) => `${token} ${format(weigh
 
 export function sentence({words, causal, rotary, asks, moved, meanSame}) {
   const row = words.map(({token}) => token).join(" ");
-  const mask = (causal ? "With the causal mask" : "Without a mask") + (rotary ? ", with rotary" : "");
+  const mask =
+    (causal ? "With the causal mask" : "Without a mask") + (rotary ? ", with rotary" : "");
   const weights = `${asks} gives ${given(words)}.`;
   if (!moved) return `${row}. ${mask}, ${weights} Swap two words, and compare.`;
   const changed = words.filter(({same}) => !same);
-  if (!changed.length) return `${row}. ${mask}, every word has the output that it had in the first order, and so has their average. Now ${weights}`;
-  return `${row}. ${mask}, ${list(changed)} ${changed.length === 1 ? "has" : "have"} a different output than in the first order; `
-    + `their average is ${meanSame ? "the same" : "different"}. Now ${weights}`;
+  if (!changed.length)
+    return `${row}. ${mask}, every word has the output that it had in the first order, and so has their average. Now ${weights}`;
+  return (
+    `${row}. ${mask}, ${list(changed)} ${changed.length === 1 ? "has" : "have"} a different output than in the first order; ` +
+    `their average is ${meanSame ? "the same" : "different"}. Now ${weights}`
+  );
 }
 
-const mark = (same, moved) => html`<span class=${same ? "mark same" : "mark other"}>${!moved ? "" : same ? "as before" : "changed"}</span>`;
+const mark = (same, moved) =>
+  html`<span class=${same ? "mark same" : "mark other"}>${!moved ? "" : same ? "as before" : "changed"}</span>`;
 
-const view = (m, widget) => html`<ol class="row" aria-label="Words in their order, with their outputs">${m.words.map(({token, output, same}) => html`<li>
-    <b>${token}</b><span class="arrow" aria-hidden="true">↓</span><span class="vector">${pair(output)}</span>${mark(same, m.moved)}</li>`)}</ol>
+const view = (
+  m,
+  widget,
+) => html`<ol class="row" aria-label="Words in their order, with their outputs">${m.words.map(
+  ({token, output, same}) => html`<li>
+    <b>${token}</b><span class="arrow" aria-hidden="true">↓</span><span class="vector">${pair(output)}</span>${mark(same, m.moved)}</li>`,
+)}</ol>
   <p class="mean">Weights of <b>${m.asks}</b>: <span class="vector">${given(m.words).replaceAll(", ", " · ")}</span></p>
   <p class="mean">Average of the three outputs: <span class="vector">${pair(m.mean)}</span> ${mark(m.meanSame, m.moved)}</p>
   ${widget.sentence({hidden: true})}`;
@@ -87,7 +116,7 @@ export const wordOrder = defineWidget({
   label: "Words in any order",
   key: "order",
   fields: () => ({order: option(ORDERS[0], ORDERS), causal: flag(false)}),
-  controls: () => [[...swaps, toggle("causal", "Causal mask"), reset]]
+  controls: () => [[...swaps, toggle("causal", "Causal mask"), reset]],
 });
 
 /** The same without a mask, where rotary may turn queries and keys; these have two numbers. */
@@ -96,5 +125,5 @@ export const turnedOrder = defineWidget({
   label: "Words in any order, turned by their positions",
   key: "turned",
   fields: () => ({order: option(ORDERS[0], ORDERS), rotary: flag(true)}),
-  controls: () => [[...swaps, toggle("rotary", "Rotary"), reset]]
+  controls: () => [[...swaps, toggle("rotary", "Rotary"), reset]],
 });

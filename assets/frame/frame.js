@@ -31,7 +31,8 @@ function show(parts) {
 
 function nextParts() {
   let [parts, elements] = [0, 0];
-  while (parts < coming.length && elements < AT_ONCE) elements += coming[parts++].getElementsByTagName("*").length;
+  while (parts < coming.length && elements < AT_ONCE)
+    elements += coming[parts++].getElementsByTagName("*").length;
   return coming.splice(0, parts);
 }
 
@@ -129,7 +130,7 @@ const scrollers = new ResizeObserver((changes) => {
   }
 });
 each("main pre, main p:has(> math), main .cell-output, main table", (element) =>
-  scrollers.observe(element)
+  scrollers.observe(element),
 );
 
 // Add a link to each heading, to copy.
@@ -177,11 +178,15 @@ if (entries.length) {
 
 // One widget alone, for a page that embeds it.
 if (html.classList.contains("embedding")) {
-  import("../../widgets/lib/embed.js").then(({showAlone}) => showAlone(), () => html.classList.remove("embedding"));
+  import("../../widgets/lib/embed.js").then(
+    ({showAlone}) => showAlone(),
+    () => html.classList.remove("embedding"),
+  );
 }
 
 // Search: its script and its index come when it is first asked for. What is typed meanwhile is kept.
-const isText = ({key, ctrlKey, metaKey, altKey}) => key.length === 1 && !(ctrlKey || metaKey || altKey);
+const isText = ({key, ctrlKey, metaKey, altKey}) =>
+  key.length === 1 && !(ctrlKey || metaKey || altKey);
 
 async function search() {
   let typed = "";

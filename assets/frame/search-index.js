@@ -8,10 +8,12 @@ const AROUND = 75; // letters of an excerpt on each side of the first word that 
 // "LatentAttention.forward" is found as a whole and by its parts, and "heads" as "head".
 const words = (text) => {
   const whole = text.match(/[\p{L}\p{N}_.]*[\p{L}\p{N}]/gu) ?? [];
-  return whole.flatMap((word) => {
-    const parts = word.split(/[_.]+|(?<=\p{Ll})(?=\p{Lu})/u).filter(Boolean);
-    return parts.length > 1 ? [word, ...parts] : [word];
-  }).map((word) => word.toLowerCase());
+  return whole
+    .flatMap((word) => {
+      const parts = word.split(/[_.]+|(?<=\p{Ll})(?=\p{Lu})/u).filter(Boolean);
+      return parts.length > 1 ? [word, ...parts] : [word];
+    })
+    .map((word) => word.toLowerCase());
 };
 const stem = (word) => (word.length > 3 && /[^su]s$/.test(word) ? word.slice(0, -1) : word);
 
@@ -24,18 +26,24 @@ const OPTIONS = {
     prefix: (term, i, terms) => i === terms.length - 1 && term.length > 1,
     fuzzy: (term) => (term.length > 5 ? 0.2 : false),
     weights: {prefix: 0.5, fuzzy: 0.2},
-    boostDocument: (id, term, stored) => FIRST[stored?.kind] ?? 1
+    boostDocument: (_id, _term, stored) => FIRST[stored?.kind] ?? 1,
   },
-  storeFields: ["kind"]
+  storeFields: ["kind"],
 };
 
 /** From names.json to documents: [{id, address, page, title, kind, keys, text}]. */
 export function documents(names) {
   return names
-    .flatMap(([address, rows]) => rows.map(([anchor, title, kind, about, keys]) => ({
-      address: anchor ? `${address}#${anchor}` : address,
-      page: anchor ? rows[0][1] : "", title, kind, keys, text: about
-    })))
+    .flatMap(([address, rows]) =>
+      rows.map(([anchor, title, kind, about, keys]) => ({
+        address: anchor ? `${address}#${anchor}` : address,
+        page: anchor ? rows[0][1] : "",
+        title,
+        kind,
+        keys,
+        text: about,
+      })),
+    )
     .map((one, id) => ({id, ...one}));
 }
 
@@ -53,7 +61,8 @@ function find(index, docs, query, most) {
   // What has all that was typed comes long before what has a part of it.
   const score = ({id, score, queryTerms}) =>
     score * (queryTerms.length / count) ** 3 * (isCalled(docs[id], asked) ? EXACT : 1);
-  return index.search(query)
+  return index
+    .search(query)
     .map((one) => ({...docs[one.id], score: score(one), terms: Object.keys(one.match)}))
     .sort((a, b) => b.score - a.score)
     .slice(0, most);
@@ -64,14 +73,26 @@ const isCalled = ({kind, title, keys}, asked) =>
 
 /** The text around the first of `terms`, as pieces: [{text, marked}]. */
 export function excerpt(text, terms) {
-  const pattern = new RegExp(`(?<![\\p{L}\\p{N}])(?:${terms.map(escaped).join("|") || "(?!)"})\\p{L}*`, "giu");
+  const pattern = new RegExp(
+    `(?<![\\p{L}\\p{N}])(?:${terms.map(escaped).join("|") || "(?!)"})\\p{L}*`,
+    "giu",
+  );
   const first = Math.max(0, text.search(pattern));
-  const [start, end] = [first > AROUND ? text.indexOf(" ", first - AROUND) + 1 : 0, first + 2 * AROUND];
-  const shown = text.slice(start, end < text.length ? Math.max(text.lastIndexOf(" ", end), first) : undefined);
+  const [start, end] = [
+    first > AROUND ? text.indexOf(" ", first - AROUND) + 1 : 0,
+    first + 2 * AROUND,
+  ];
+  const shown = text.slice(
+    start,
+    end < text.length ? Math.max(text.lastIndexOf(" ", end), first) : undefined,
+  );
   const pieces = start ? [{text: "… ", marked: false}] : [];
   let at = 0;
   for (const match of shown.matchAll(pattern)) {
-    pieces.push({text: shown.slice(at, match.index), marked: false}, {text: match[0], marked: true});
+    pieces.push(
+      {text: shown.slice(at, match.index), marked: false},
+      {text: match[0], marked: true},
+    );
     at = match.index + match[0].length;
   }
   pieces.push({text: shown.slice(at) + (end < text.length ? " …" : ""), marked: false});

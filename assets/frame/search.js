@@ -16,15 +16,28 @@ const make = (tag, attributes = {}, ...children) => {
 };
 
 const field = make("input", {
-  type: "search", role: "combobox", "aria-label": "Search the course", placeholder: "Search the course",
-  "aria-controls": "search-results", "aria-expanded": "false", "aria-autocomplete": "list",
-  autocomplete: "off", autocapitalize: "off", spellcheck: "false", enterkeyhint: "go"
+  type: "search",
+  role: "combobox",
+  "aria-label": "Search the course",
+  placeholder: "Search the course",
+  "aria-controls": "search-results",
+  "aria-expanded": "false",
+  "aria-autocomplete": "list",
+  autocomplete: "off",
+  autocapitalize: "off",
+  spellcheck: "false",
+  enterkeyhint: "go",
 });
 const list = make("div", {id: "search-results", role: "listbox", "aria-label": "Places found"});
 const said = make("p", {class: "search-said", role: "status"});
 const close = make("button", {type: "button", class: "search-close"}, "Close");
-const dialog = make("dialog", {class: "search", "aria-label": "Search"},
-  make("div", {class: "search-field"}, field, close), said, list);
+const dialog = make(
+  "dialog",
+  {class: "search", "aria-label": "Search"},
+  make("div", {class: "search-field"}, field, close),
+  said,
+  list,
+);
 document.body.append(dialog);
 
 let index; // of names at first, then of texts too
@@ -54,17 +67,30 @@ function showResults() {
   choose(found.length ? 0 : -1);
   if (!index) said.textContent = "Loading …";
   else if (!query) said.textContent = "";
-  else said.textContent = found.length ? `${found.length}${found.length === MOST ? " or more" : ""} found` : "Nothing found. Try another word, or fewer.";
+  else
+    said.textContent = found.length
+      ? `${found.length}${found.length === MOST ? " or more" : ""} found`
+      : "Nothing found. Try another word, or fewer.";
 }
 
 function option({address, page, title, kind, text, terms}, i) {
-  const pieces = excerpt(text, terms).map((piece) => (piece.marked ? make("mark", {}, piece.text) : piece.text));
+  const pieces = excerpt(text, terms).map((piece) =>
+    piece.marked ? make("mark", {}, piece.text) : piece.text,
+  );
   const where = KINDS[kind] ?? page;
-  const about = {id: `search-result-${i}`, role: "option", "aria-selected": "false", tabindex: "-1"};
-  return make("a", {href: new URL(address, SITE).href, ...about},
+  const about = {
+    id: `search-result-${i}`,
+    role: "option",
+    "aria-selected": "false",
+    tabindex: "-1",
+  };
+  return make(
+    "a",
+    {href: new URL(address, SITE).href, ...about},
     make("span", {class: "search-title"}, title),
     ...(where ? [make("span", {class: "search-page"}, ` ${where}`)] : []),
-    make("span", {class: "search-excerpt"}, ...pieces));
+    make("span", {class: "search-excerpt"}, ...pieces),
+  );
 }
 
 function choose(i) {
@@ -83,7 +109,8 @@ field.addEventListener("keydown", (event) => {
   if (event.key === "ArrowDown" && count) choose((chosen + 1) % count);
   else if (event.key === "ArrowUp" && count) choose((chosen + count - 1) % count);
   else if (event.key === "Enter") list.children[chosen]?.click();
-  else if (event.key === "Escape") dialog.close(); // at once: a field of type search would be emptied first
+  else if (event.key === "Escape")
+    dialog.close(); // at once: a field of type search would be emptied first
   else return;
   event.preventDefault();
 });

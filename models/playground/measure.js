@@ -30,26 +30,45 @@ export function begin({task, most = TASKS[task].steps, ...changes}) {
 function patterns(spec, run) {
   const readings = EXAMPLES.map((number) => run.look(run.step, [], number));
   return headsOf(spec).map((_, head) => {
-    const found = EXAMPLES.map((number, i) => patternsOf(spec.task, exampleOf(spec.task, number), readings[i].maps[head]));
-    return Object.fromEntries(found[0].map(({pattern}, k) => [pattern, round(found.reduce((all, one) => all + one[k].share, 0) / EXAMPLES.length, 3)]));
+    const found = EXAMPLES.map((number, i) =>
+      patternsOf(spec.task, exampleOf(spec.task, number), readings[i].maps[head]),
+    );
+    return Object.fromEntries(
+      found[0].map(({pattern}, k) => [
+        pattern,
+        round(found.reduce((all, one) => all + one[k].share, 0) / EXAMPLES.length, 3),
+      ]),
+    );
   });
 }
 
 /** How often the answer is right at each symbol of ten examples; null where none is asked. */
 function rightAt(spec, run) {
-  const all = EXAMPLES.map((number) => ({...exampleOf(spec.task, number), ...run.look(run.step, [], number)}));
+  const all = EXAMPLES.map((number) => ({
+    ...exampleOf(spec.task, number),
+    ...run.look(run.step, [], number),
+  }));
   return all[0].targets.map((_, i) => {
     const asked = all.filter(({targets}) => targets[i] >= 0);
-    return asked.length ? round(asked.filter(({targets, answers}) => targets[i] === answers[i]).length / asked.length, 2) : null;
+    return asked.length
+      ? round(
+          asked.filter(({targets, answers}) => targets[i] === answers[i]).length / asked.length,
+          2,
+        )
+      : null;
   });
 }
 
 function ended(spec, run, losses, shares) {
   return {
-    numbers: countOf(spec), steps: losses.length, learned: learnedAt(shares),
-    share: round(meanAt(shares, shares.length), 4), loss: round(meanAt(losses, losses.length), 4),
+    numbers: countOf(spec),
+    steps: losses.length,
+    learned: learnedAt(shares),
+    share: round(meanAt(shares, shares.length), 4),
+    loss: round(meanAt(losses, losses.length), 4),
     without: run.worth(run.step, []).without.map((share) => round(share, 3)),
-    heads: patterns(spec, run), right: rightAt(spec, run)
+    heads: patterns(spec, run),
+    right: rightAt(spec, run),
   };
 }
 
@@ -65,9 +84,15 @@ export function recorded(task, steps) {
       shares.push(share);
     }
     const {follows: found, answers} = run.look(step, [], 0);
-    const follows = found ? found.map(({says, share}) => ({says, share: share ? round(share, 4) : null})) : null;
+    const follows = found
+      ? found.map(({says, share}) => ({says, share: share ? round(share, 4) : null}))
+      : null;
     return {
-      step, follows, answers, loss: step ? round(meanAt(losses, step), 4) : null, share: step ? round(meanAt(shares, step), 4) : null
+      step,
+      follows,
+      answers,
+      loss: step ? round(meanAt(losses, step), 4) : null,
+      share: step ? round(meanAt(shares, step), 4) : null,
     };
   });
 }

@@ -1,4 +1,4 @@
-"""The style of Python (ruff) and the types of the widgets (TypeScript)."""
+"""The style of Python (ruff) and of JavaScript (Biome), and its types (TypeScript)."""
 
 import re
 import shutil
@@ -12,6 +12,7 @@ from tests.repository.test_vendor import missing_for_a_build
 
 ROOT = Path(__file__).parents[2]
 TSC = ROOT / "node_modules/typescript/bin/tsc"
+BIOME = ROOT / "node_modules/@biomejs/biome/bin/biome"
 # Without annotations TypeScript can't know which element a selector finds, which options have no
 # default, or how a callback is called.
 UNKNOWABLE = re.compile(
@@ -25,6 +26,13 @@ def test_ruff_finds_nothing(command):
     done = subprocess.run(
         [sys.executable, "-m", "ruff", *command, "."], cwd=ROOT, capture_output=True, text=True
     )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_biome_finds_nothing():
+    if reason := missing_for_a_build():
+        pytest.skip(reason)
+    done = subprocess.run(["node", BIOME, "check"], cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
 
 

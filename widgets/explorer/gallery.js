@@ -9,11 +9,21 @@ import {entryOf, isKnown, questionOf} from "./look.js";
 const textOf = (models, {model, text}) => text ?? entryOf(models, model).examples[0].text;
 
 /** The finding that an address leads to, if it does: its text, and its head, on or off. */
-export const findingOf = ({findings, models}, state) => findings.find(({model, text, head, at}) => model === state.model
-  && textOf(models, state) === text && state.head === head && (state.at ?? null) === at);
+export const findingOf = ({findings, models}, state) =>
+  findings.find(
+    ({model, text, head, at}) =>
+      model === state.model &&
+      textOf(models, state) === text &&
+      state.head === head &&
+      (state.at ?? null) === at,
+  );
 
 /** The finding that was pressed, or led to, as long as its text stands. */
-export const shownOf = ({findings, models, bench}, state) => findings.find(({title, model, text}) => title === bench.finding && model === state.model && text === textOf(models, state));
+export const shownOf = ({findings, models, bench}, state) =>
+  findings.find(
+    ({title, model, text}) =>
+      title === bench.finding && model === state.model && text === textOf(models, state),
+  );
 
 /** Shows a text of the page's, `changes` of the state, and keeps the reader's own. */
 export function show(widget, changes) {
@@ -21,7 +31,16 @@ export function show(widget, changes) {
   const {text, model} = questionOf(data, state);
   if (!isKnown(data, text)) data.bench.own = {text, model};
   data.bench.unfolded.delete("layers"); // which would push what is to be seen out of view
-  widget.set({at: null, to: null, head: null, off: [], pin: null, stage: 0, guide: FREE, ...changes});
+  widget.set({
+    at: null,
+    to: null,
+    head: null,
+    off: [],
+    pin: null,
+    stage: 0,
+    guide: FREE,
+    ...changes,
+  });
   Object.assign(data.bench, {hover: null, hoverHead: null, isStill: true});
   widget.root.querySelector(".own-text").scrollIntoView({block: "nearest"}); // the sentence may be stuck in view
 }
@@ -34,7 +53,9 @@ function press(widget, {title, model, text, head, at}) {
 /** The next one that hasn't been tried, after the last from the first on. */
 function nextTo({data: {findings, bench}}, shown) {
   const i = findings.indexOf(shown);
-  return [...findings.slice(i + 1), ...findings.slice(0, i)].find(({title}) => !bench.done.has(title));
+  return [...findings.slice(i + 1), ...findings.slice(0, i)].find(
+    ({title}) => !bench.done.has(title),
+  );
 }
 
 /** The heads that a finding is about. */
@@ -51,18 +72,21 @@ function goOn(widget, following) {
   openFold(widget, "game");
 }
 
-export const gallery = (m, widget) => {
+export const gallery = (_m, widget) => {
   const {data, state} = widget;
   const shown = shownOf(data, state);
-  return html`<ol class="gallery" aria-label="Findings">${data.findings.map((finding) => html`<li><button type="button" aria-pressed=${finding === shown}
-    @click=${() => press(widget, finding)}><b>${finding.title}</b>${data.bench.done.has(finding.title) ? html` <i class="done"><em class="screen-reader-only">tried</em></i>` : nothing} <span>${finding.text.length > 60 ? `… ${finding.text.slice(-56)}` : finding.text}</span></button></li>`)}</ol>${back(widget)}`;
+  return html`<ol class="gallery" aria-label="Findings">${data.findings.map(
+    (finding) => html`<li><button type="button" aria-pressed=${finding === shown}
+    @click=${() => press(widget, finding)}><b>${finding.title}</b>${data.bench.done.has(finding.title) ? html` <i class="done"><em class="screen-reader-only">tried</em></i>` : nothing} <span>${finding.text.length > 60 ? `… ${finding.text.slice(-56)}` : finding.text}</span></button></li>`,
+  )}</ol>${back(widget)}`;
 };
 
 /** Back to the text that the reader had typed. */
 const back = (widget) => {
   const {own} = widget.data.bench;
   return own && questionOf(widget.data, widget.state).text !== own.text
-    ? html`<button type="button" @click=${() => leave(widget, {...own, at: null, to: null, head: null, off: []}, "textarea")}>Back to your text</button>` : nothing;
+    ? html`<button type="button" @click=${() => leave(widget, {...own, at: null, to: null, head: null, off: []}, "textarea")}>Back to your text</button>`
+    : nothing;
 };
 
 /** What is to be seen, beside the picture: of a finding that was pressed, or that the address leads to. */
@@ -72,14 +96,26 @@ export const finding = (m, widget) => {
   if (!shown) return nothing;
   const {tries} = shown;
   const heads = headsOf(shown);
-  const isAside = m.isAll || !heads.includes(m.name) || state.off.some((name) => !heads.includes(name));
+  const isAside =
+    m.isAll || !heads.includes(m.name) || state.off.some((name) => !heads.includes(name));
   const tried = tries.find(({off}) => String(off) === String(state.off));
   if (tried) data.bench.done.add(shown.title);
   const following = nextTo(widget, shown);
   const about = `head${heads.length > 1 ? "s" : ""} ${heads.join(" and ")}`;
   return html`<section class="finding" aria-label="What this text shows"><p role="status"><b>${shown.title}.</b> ${
-    isAside ? `This is about ${about}; you are looking at ${m.isAll ? "all heads" : `head ${m.name}`}.`
-      : [set(shown.told, m), " ", tried ? set(tried.then, m) : html`<b>Switch ${tries.length > 1 ? "off one of them, then the other, then both" : `head ${shown.head} off`}.</b> What will become of the guess?`]}</p>
+    isAside
+      ? `This is about ${about}; you are looking at ${m.isAll ? "all heads" : `head ${m.name}`}.`
+      : [
+          set(shown.told, m),
+          " ",
+          tried
+            ? set(tried.then, m)
+            : html`<b>Switch ${tries.length > 1 ? "off one of them, then the other, then both" : `head ${shown.head} off`}.</b> What will become of the guess?`,
+        ]
+  }</p>
     <p class="acts"><button type="button" class="following" @click=${() => goOn(widget, following)}>${following ? "Next finding" : "All ten tried: now find the head"}</button>${
-      isAside ? html`<button type="button" @click=${() => widget.set({head: shown.head, to: null, off: []})}>Back to ${about}</button>` : nothing}${back(widget)}</p></section>`;
+      isAside
+        ? html`<button type="button" @click=${() => widget.set({head: shown.head, to: null, off: []})}>Back to ${about}</button>`
+        : nothing
+    }${back(widget)}</p></section>`;
 };

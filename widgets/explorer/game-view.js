@@ -35,7 +35,10 @@ function showHeads({root}) {
   drawWaiting();
   const [text, stages] = [root.querySelector(".text"), root.querySelector(".stages")];
   stages.scrollIntoView({block: "start"});
-  scrollBy(0, stages.getBoundingClientRect().top - Math.max(0, text.getBoundingClientRect().bottom) - GAP);
+  scrollBy(
+    0,
+    stages.getBoundingClientRect().top - Math.max(0, text.getBoundingClientRect().bottom) - GAP,
+  );
 }
 
 function stop(widget) {
@@ -69,7 +72,9 @@ async function copy(widget, text) {
 }
 
 export function game(m, widget) {
-  const {data: {bench, game: rounds}} = widget;
+  const {
+    data: {bench, game: rounds},
+  } = widget;
   if (!bench.game) {
     return html`<p class="intro">Three texts, three guesses. Each time: which head, switched off, takes most from the guess? Press heads, look at their arcs, then answer.</p>
       <p><button type="button" class="main" @click=${() => begin(widget, [])}>Begin</button></p>`;
@@ -82,18 +87,28 @@ export function game(m, widget) {
   const isOver = !isAsking && answers.length === rounds.length;
   return html`<section class="game" aria-label="Find the head"><p role="status">${isAsking ? question(m, rounds[answers.length], answers.length, rounds.length) : outcome(m, rounds[answers.length - 1], answers)}</p>
     ${isAsking ? nothing : bars(m, rounds[answers.length - 1], answers[answers.length - 1])}${isOver ? html`<pre class="result">${resultText(widget, answers)}</pre><p>And now? Type a text of your own: the page finds the head that its guess needs most.</p>` : nothing}
-    <p class="acts">${isAsking ? answering(m, widget, answers) : isOver
-      ? html`<button type="button" class="main" @click=${() => ownText(widget)}>A text of my own</button><button type="button" @click=${() => findings(widget)}>Ten findings</button><button type="button" @click=${() => copy(widget, resultText(widget, answers))}>Copy the result</button> <span role="status">${said}</span>`
-      : html`<button type="button" class="main" @click=${() => begin(widget, answers)}>Round ${answers.length + 1}</button>`}
+    <p class="acts">${
+      isAsking
+        ? answering(m, widget, answers)
+        : isOver
+          ? html`<button type="button" class="main" @click=${() => ownText(widget)}>A text of my own</button><button type="button" @click=${() => findings(widget)}>Ten findings</button><button type="button" @click=${() => copy(widget, resultText(widget, answers))}>Copy the result</button> <span role="status">${said}</span>`
+          : html`<button type="button" class="main" @click=${() => begin(widget, answers)}>Round ${answers.length + 1}</button>`
+    }
     <button type="button" class="skip" @click=${() => stop(widget)}>${isOver ? "Close" : "Stop the game"}</button></p></section>`;
 }
 
-const question = (m, {guess, share}, round, count) => html`<b>Round ${round + 1} of ${count}.</b> The model guesses ${boxed(guess, {...m, at: -1})}, with ${chance(share)}. Which head does it need most? Press heads to see their arcs.${
-  tellsPushes({number: round, isAsking: true}) ? html` This time each has its <b>push</b> below it: what it adds itself to that guess; in a green frame, +1 or more.` : ""}`;
+const question = (m, {guess, share}, round, count) =>
+  html`<b>Round ${round + 1} of ${count}.</b> The model guesses ${boxed(guess, {...m, at: -1})}, with ${chance(share)}. Which head does it need most? Press heads to see their arcs.${
+    tellsPushes({number: round, isAsking: true})
+      ? html` This time each has its <b>push</b> below it: what it adds itself to that guess; in a green frame, +1 or more.`
+      : ""
+  }`;
 
 function answering(m, widget, answers) {
-  if (!m.round) return html`<button type="button" class="main" @click=${() => begin(widget, answers)}>Back to the round’s text</button>`;
-  const answer = () => m.isAll || update(widget, {answers: [...answers, m.head], isAsking: false, said: ""});
+  if (!m.round)
+    return html`<button type="button" class="main" @click=${() => begin(widget, answers)}>Back to the round’s text</button>`;
+  const answer = () =>
+    m.isAll || update(widget, {answers: [...answers, m.head], isAsking: false, said: ""});
   return html`<button type="button" class="main" aria-disabled=${m.isAll} @click=${answer}>${m.isAll ? "First press a head above" : `My answer: head ${m.name}`}</button>`;
 }
 
@@ -102,20 +117,28 @@ function outcome(m, round, answers) {
   const head = answers[answers.length - 1];
   const [worst] = ranked(round);
   return html`<b>Round ${answers.length}: ${pointsOf(round, head)} of ${FULL} points.</b> Without ${names(m, head)}, ${boxed(round.guess, {...m, at: -1})} has ${chance(round.without[head])}, not ${chance(round.share)}. ${
-    worst === head ? "No other head takes more." : `Most is taken by ${names(m, worst)}.`}${
-    m.round && !m.whole ? misled(m, round, worst) : ""}`;
+    worst === head ? "No other head takes more." : `Most is taken by ${names(m, worst)}.`
+  }${m.round && !m.whole ? misled(m, round, worst) : ""}`;
 }
 
 /** That the head which stands out, by its push or by how it looks, isn't the one. */
 function misled(m, round, worst) {
-  const most = m.reading.heads.map(({weights}) => rowOf({weights}, m.at, m.pieces.length).reduce((a, b) => Math.max(a, b)));
+  const most = m.reading.heads.map(({weights}) =>
+    rowOf({weights}, m.at, m.pieces.length).reduce((a, b) => Math.max(a, b)),
+  );
   const why = round.why ? [" ", set(round.why, m)] : "";
   const one = m.tellsPushes ? strongest(m.pushes) : most.indexOf(Math.max(...most));
   if (one === worst) return why;
-  return m.tellsPushes ? ` The largest push is ${names(m, one)}’s, ${signed(m.pushes.heads[one])}; yet without it the guess has ${chance(round.without[one])}. A push leaves out what later parts make of a head’s work: what a guess needs, only the switch tells.`
-    : [` Head ${names(m, one)} looks hardest, with ${chance(most[one])} at one word; yet without it the guess has ${chance(round.without[one])}.`, why];
+  return m.tellsPushes
+    ? ` The largest push is ${names(m, one)}’s, ${signed(m.pushes.heads[one])}; yet without it the guess has ${chance(round.without[one])}. A push leaves out what later parts make of a head’s work: what a guess needs, only the switch tells.`
+    : [
+        ` Head ${names(m, one)} looks hardest, with ${chance(most[one])} at one word; yet without it the guess has ${chance(round.without[one])}.`,
+        why,
+      ];
 }
 
-const names = ({entry}, head) => nameOf({layer: Math.floor(head / entry.counts[0]), head: head % entry.counts[0]});
+const names = ({entry}, head) =>
+  nameOf({layer: Math.floor(head / entry.counts[0]), head: head % entry.counts[0]});
 
-const resultText = (widget, answers) => resultOf(widget.data.game, answers, location.origin + location.pathname);
+const resultText = (widget, answers) =>
+  resultOf(widget.data.game, answers, location.origin + location.pathname);

@@ -5,11 +5,12 @@ export const FULL = 100; // points of a round
 /** Points for `head`: what the guess loses without it, against the most that it can lose. */
 export function pointsOf({share, without}, head) {
   const falls = without.map((now) => share - now);
-  return Math.max(0, Math.round(FULL * falls[head] / Math.max(...falls)));
+  return Math.max(0, Math.round((FULL * falls[head]) / Math.max(...falls)));
 }
 
 /** The heads of a round from the largest fall to the largest rise. */
-export const ranked = ({without}) => [...without.keys()].sort((a, b) => without[a] - without[b] || a - b);
+export const ranked = ({without}) =>
+  [...without.keys()].sort((a, b) => without[a] - without[b] || a - b);
 
 const mark = (points) => (points >= 90 ? "🟩" : points >= 40 ? "🟨" : "⬛");
 

@@ -9,13 +9,17 @@ import {boxed} from "./overview.js";
 import {seek} from "./seeking.js";
 
 export const [CALM, HEADS, FREE] = [2, 3, 6]; // the last step before a word is pressed, and the one that shows the heads; the steps are 1 to 5
-export const [SEEK, SEEKING] = ["Find the head that this guess needs most", "Switching off each head in turn …"];
+export const [SEEK, SEEKING] = [
+  "Find the head that this guess needs most",
+  "Switching off each head in turn …",
+];
 export const BEGINS = /^ [b-hj-zB-HJ-NP-Z]$/; // a token of one letter that isn't a word
 const LITTLE = 0.1; // share of a first guess of which little can be seen
 const [HEAD, GAP] = [53, 8]; // px: of the page's head on a phone, and a space
 
 /** What an act adds to a change of the state, where the guide was waiting for it or for less. */
-export const next = ({state: {guide}}, step) => (guide < FREE && guide <= step ? {guide: step + 1} : {});
+export const next = ({state: {guide}}, step) =>
+  guide < FREE && guide <= step ? {guide: step + 1} : {};
 
 /** Changes the state by a button that goes with it: the focus moves to what comes next. */
 export function leave(widget, changes, selector) {
@@ -39,45 +43,114 @@ export function guide(m, widget) {
 }
 
 function stepOf(m, widget, step) {
-  const {reading, pieces, at, to, row, name, whole, guesses: [first], entry} = m;
+  const {
+    reading,
+    pieces,
+    at,
+    to,
+    row,
+    name,
+    whole,
+    guesses: [first],
+    entry,
+  } = m;
   const count = reading.heads.length;
   const token = (i) => boxed(pieces[i], {...m, at: -1});
   if ((step === 2 || step === 3) && isWeak(m)) return weak(m, widget);
   switch (step) {
-    case 1: return {told: html`The model guesses that ${boxed(first.text, m)} ${entry.causal ? "comes next" : "stands there"}. A <b>head</b> is a small part of the model that looks back at ${entry.causal ? "earlier" : "other"} words: see the arc. Type a text above, or go on with this one.`, presses: [["Go on with this text", () => leave(widget, {guide: 2}, CHOSEN_WORD)]]};
-    case 2: return {told: html`<b>Press a word</b>, best ${boxed(wordAt(m), {...m, at: -1})}${entry.causal && at === pieces.length - 1 ? ", the last one" : ""}: arcs show where each of the model’s ${count} heads looks from there.`};
-    case 3: return m.isOwn ? ownStep(m, widget)
-      : {told: html`<b>Press a head</b>, a square below. Rows are words that look, darker where they look more. Try ${name}, in the dashed frame.`};
-    case 4: return {told: html`Head ${name} looks from ${token(at)} at ${token(to)}, ${chance(row[to])}, and takes what it finds into the guess. What will the model guess without it?`, presses: [[`Switch head ${name} off`, () => leave(widget, {off: [name], head: name, guide: 5}, ".guide [role]")]]};
-    default: return {told: whole ? html`Without head ${reading.off.map(([layer, head]) => nameOf({layer, head})).join(" and ")}, ${boxed(whole.text, m)} ${fate(whole)}${
-      whole.text === first.text ? "" : html`; first is now ${boxed(first.text, m)}${entry.kind === "storyteller" && BEGINS.test(first.text) ? ", which begins a word" : ""}, with ${chance(first.share)}`}. ${set(deedOf(m, widget), m)} ${moral(whole)}` : m.isRead ? html`All heads are on again: ${boxed(first.text, m)} has ${chance(first.share)}. <b>Press another head</b>${entry.kind === "storyteller" && reading.text === entry.examples[0].text ? ", 2.4 for one" : ""}, and switch that off.` : "Reading the text without it …", presses: NEXT.map(([title, fold]) => [title, () => goOn(widget, fold)])};
+    case 1:
+      return {
+        told: html`The model guesses that ${boxed(first.text, m)} ${entry.causal ? "comes next" : "stands there"}. A <b>head</b> is a small part of the model that looks back at ${entry.causal ? "earlier" : "other"} words: see the arc. Type a text above, or go on with this one.`,
+        presses: [["Go on with this text", () => leave(widget, {guide: 2}, CHOSEN_WORD)]],
+      };
+    case 2:
+      return {
+        told: html`<b>Press a word</b>, best ${boxed(wordAt(m), {...m, at: -1})}${entry.causal && at === pieces.length - 1 ? ", the last one" : ""}: arcs show where each of the model’s ${count} heads looks from there.`,
+      };
+    case 3:
+      return m.isOwn
+        ? ownStep(m, widget)
+        : {
+            told: html`<b>Press a head</b>, a square below. Rows are words that look, darker where they look more. Try ${name}, in the dashed frame.`,
+          };
+    case 4:
+      return {
+        told: html`Head ${name} looks from ${token(at)} at ${token(to)}, ${chance(row[to])}, and takes what it finds into the guess. What will the model guess without it?`,
+        presses: [
+          [
+            `Switch head ${name} off`,
+            () => leave(widget, {off: [name], head: name, guide: 5}, ".guide [role]"),
+          ],
+        ],
+      };
+    default:
+      return {
+        told: whole
+          ? html`Without head ${reading.off.map(([layer, head]) => nameOf({layer, head})).join(" and ")}, ${boxed(whole.text, m)} ${fate(whole)}${
+              whole.text === first.text
+                ? ""
+                : html`; first is now ${boxed(first.text, m)}${entry.kind === "storyteller" && BEGINS.test(first.text) ? ", which begins a word" : ""}, with ${chance(first.share)}`
+            }. ${set(deedOf(m, widget), m)} ${moral(whole)}`
+          : m.isRead
+            ? html`All heads are on again: ${boxed(first.text, m)} has ${chance(first.share)}. <b>Press another head</b>${entry.kind === "storyteller" && reading.text === entry.examples[0].text ? ", 2.4 for one" : ""}, and switch that off.`
+            : "Reading the text without it …",
+        presses: NEXT.map(([title, fold]) => [title, () => goOn(widget, fold)]),
+      };
   }
 }
 
 /** What became of the guess. */
-const fate = ({share, now}) => (chance(share) === chance(now) ? `keeps ${chance(now)}` : `${now < share ? "falls" : "rises"} from ${chance(share)} to ${chance(now)}`);
+const fate = ({share, now}) =>
+  chance(share) === chance(now)
+    ? `keeps ${chance(now)}`
+    : `${now < share ? "falls" : "rises"} from ${chance(share)} to ${chance(now)}`;
 
 /** What the switch has shown: a need, or none. */
-const moral = ({share, now}) => (now < share / 2 ? html`<b>This is how you know what a head does: see where it looks, take it away, and see what changes.</b>`
-  : now > 0.8 * share && now < 1.25 * share ? "So this guess hardly needs it." : nothing);
+const moral = ({share, now}) =>
+  now < share / 2
+    ? html`<b>This is how you know what a head does: see where it looks, take it away, and see what changes.</b>`
+    : now > 0.8 * share && now < 1.25 * share
+      ? "So this guess hardly needs it."
+      : nothing;
 
 /** Whether a text of the reader's shows little: a guess below 10 %, or no push of 1. */
-const isWeak = ({entry, guesses, pushes, isAll, isSettled, reading}) => entry.kind === "storyteller" && isAll && isSettled && (guesses[0].share < LITTLE || pushes.heads[strongest(pushes)] < 1) && entry.examples.every(({text}) => text !== reading.text);
+const isWeak = ({entry, guesses, pushes, isAll, isSettled, reading}) =>
+  entry.kind === "storyteller" &&
+  isAll &&
+  isSettled &&
+  (guesses[0].share < LITTLE || pushes.heads[strongest(pushes)] < 1) &&
+  entry.examples.every(({text}) => text !== reading.text);
 
-const weak = ({entry: {examples: [, {text}]}, guesses: [first]}, widget) => ({
+const weak = (
+  {
+    entry: {
+      examples: [, {text}],
+    },
+    guesses: [first],
+  },
+  widget,
+) => ({
   told: html`This text shows little: ${first.share < LITTLE ? html`the first guess has only ${chance(first.share)}` : "no head adds much to the first guess"}. Heads show more where a word comes twice, as in <i>${text}</i>.`,
-  presses: [["Take that text", () => leave(widget, {text, at: null, to: null, guide: 2}, CHOSEN_WORD)]]
+  presses: [
+    ["Take that text", () => leave(widget, {text, at: null, to: null, guide: 2}, CHOSEN_WORD)],
+  ],
 });
 
 /** The whole word that the chosen token belongs to. */
-const wordAt = ({entry, pieces, at}) => (entry.kind === "storyteller" ? toWords(pieces).find((word) => word.includes(at)).map((i) => pieces[i]).join("") : pieces[at]);
+const wordAt = ({entry, pieces, at}) =>
+  entry.kind === "storyteller"
+    ? toWords(pieces)
+        .find((word) => word.includes(at))
+        .map((i) => pieces[i])
+        .join("")
+    : pieces[at];
 
 /** With a text of the reader's, the head to press is looked for. */
 function ownStep(m, widget) {
   const isSeeking = m.isSought && !m.needed;
   return {
     told: html`<b>Press a head</b>, a square below: its arcs will stand alone. Which one does this guess need? The page can try each in turn.`,
-    presses: [[isSeeking ? SEEKING : SEEK, () => isSeeking || seek(widget)]]
+    presses: [[isSeeking ? SEEKING : SEEK, () => isSeeking || seek(widget)]],
   };
 }
 
@@ -85,20 +158,34 @@ function ownStep(m, widget) {
 export function showGuide({root, data: {bench}}, selector) {
   Object.assign(bench, {hoverHead: null, isStill: true}); // what comes under the pointer isn't pointed at
   requestAnimationFrame(() => {
-    const [text, card, target] = [".text", ".guide", selector].map((name) => root.querySelector(name));
+    const [text, card, target] = [".text", ".guide", selector].map((name) =>
+      root.querySelector(name),
+    );
     if (!card || !target) return;
     const {position, top} = getComputedStyle(text);
-    const pinned = position === "sticky" ? parseFloat(top) + text.getBoundingClientRect().height : HEAD;
+    const pinned =
+      position === "sticky" ? parseFloat(top) + text.getBoundingClientRect().height : HEAD;
     const most = card.getBoundingClientRect().top - pinned - GAP;
-    const by = Math.min(Math.max(0, target.getBoundingClientRect().bottom + GAP - innerHeight), most);
-    if (by) scrollBy({top: by, behavior: matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth"});
+    const by = Math.min(
+      Math.max(0, target.getBoundingClientRect().bottom + GAP - innerHeight),
+      most,
+    );
+    if (by)
+      scrollBy({
+        top: by,
+        behavior: matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth",
+      });
   });
 }
 
 /** A sentence of the page's data, with its [words] set off as tokens. */
-export const set = (text, m) => text.split(/\[([^\]]+)\]/).map((part, i) => (i % 2 ? boxed(part, {...m, at: -1}) : part));
+export const set = (text, m) =>
+  text.split(/\[([^\]]+)\]/).map((part, i) => (i % 2 ? boxed(part, {...m, at: -1}) : part));
 
-const NEXT = [["Ten findings", "gallery"], ["Find the head", "game"]]; // what the last step offers, and its fold
+const NEXT = [
+  ["Ten findings", "gallery"],
+  ["Find the head", "game"],
+]; // what the last step offers, and its fold
 
 /** Ends the guide at a fold, open and in view. */
 function goOn(widget, fold) {
@@ -109,8 +196,14 @@ function goOn(widget, fold) {
 
 /** What the head that is off does, where that has been measured: on a finding's own text, at its place. */
 function deedOf({reading, pieces, at}, {data}) {
-  const shown = data.findings.find(({does, text, model, head}) => does && model === reading.model
-    && text === reading.text && at === pieces.length - 1 && reading.off.map(([layer, one]) => nameOf({layer, head: one})).join() === head);
+  const shown = data.findings.find(
+    ({does, text, model, head}) =>
+      does &&
+      model === reading.model &&
+      text === reading.text &&
+      at === pieces.length - 1 &&
+      reading.off.map(([layer, one]) => nameOf({layer, head: one})).join() === head,
+  );
   if (shown) data.bench.done.add(shown.title);
   return shown?.does ?? "";
 }

@@ -46,6 +46,6 @@ export function later() {
         if (waiting.push(draw) === 1) soon();
       }
       return place;
-    }
+    },
   });
 }

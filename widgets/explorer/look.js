@@ -5,7 +5,18 @@ const SHOWN = 6; // words in the row of weights
 export const PARTS = ["query", "key", "value", "output"]; // of a head
 
 /** Of the play of the forward pass. */
-export const STAGES = ["Words", "Vectors", "Queries, keys, values", "Scores", "Mask", "Weights", "Mix", "MLP", "Stream", "Guess"];
+export const STAGES = [
+  "Words",
+  "Vectors",
+  "Queries, keys, values",
+  "Scores",
+  "Mask",
+  "Weights",
+  "Mix",
+  "MLP",
+  "Stream",
+  "Guess",
+];
 
 /** The model's entry in `models`, or the first one's. */
 export const entryOf = (models, name) => models.find((one) => one.name === name) ?? models[0];
@@ -14,26 +25,42 @@ export const entryOf = (models, name) => models.find((one) => one.name === name)
 export function questionOf({models}, {model, text, off, temperature}, other = null) {
   const entry = entryOf(models, model);
   return {
-    model: entry.name, file: entry.file, kind: entry.kind, size: entry.size, words: entry.words, heads: entry.counts,
-    text: other ?? text ?? entry.examples[0].text, off: pairs(off, entry), temperature
+    model: entry.name,
+    file: entry.file,
+    kind: entry.kind,
+    size: entry.size,
+    words: entry.words,
+    heads: entry.counts,
+    text: other ?? text ?? entry.examples[0].text,
+    off: pairs(off, entry),
+    temperature,
   };
 }
 
 /** Heads by name, "4.3", as pairs [3, 2]; those that the model lacks are left out. */
-export const pairs = (names, {counts}) => names.map((name) => name.split(".").map((part) => part - 1))
-  .filter(([layer, head]) => head < (counts[layer] ?? 0));
+export const pairs = (names, {counts}) =>
+  names
+    .map((name) => name.split(".").map((part) => part - 1))
+    .filter(([layer, head]) => head < (counts[layer] ?? 0));
 
 export const nameOf = ({layer, head}) => `${layer + 1}.${head + 1}`;
 
 /** Whether a reading answers a question. */
-export const answers = (reading, {model, text, off, temperature}) => reading.model === model && reading.text === text
-  && reading.temperature === temperature && JSON.stringify(reading.off) === JSON.stringify(off);
+export const answers = (reading, {model, text, off, temperature}) =>
+  reading.model === model &&
+  reading.text === text &&
+  reading.temperature === temperature &&
+  JSON.stringify(reading.off) === JSON.stringify(off);
 
 /** Whether a study of the worker's answers a question. */
-export const isStudy = (study, question) => study.study === question.study && study.at === question.at && answers(study, question);
+export const isStudy = (study, question) =>
+  study.study === question.study && study.at === question.at && answers(study, question);
 
 /** Whether a text is one that the page shows by itself, not the reader's. */
-export const isKnown = ({findings, models, game}, text) => [...findings, ...game, ...models.flatMap(({examples}) => examples)].some((one) => one.text === text);
+export const isKnown = ({findings, models, game}, text) =>
+  [...findings, ...game, ...models.flatMap(({examples}) => examples)].some(
+    (one) => one.text === text,
+  );
 
 /** What is shown of `reading`, with what the state chooses in it. */
 export function look(models, reading, state, pinned = null) {
@@ -44,21 +71,39 @@ export function look(models, reading, state, pinned = null) {
   const at = within(state.at) ?? example?.at ?? pieces.length - 1;
   const named = (name) => heads.findIndex((head) => nameOf(head) === name);
   const wanted = state.model === entry.name ? named(state.head) : -1;
-  const head = wanted >= 0 ? wanted : example?.head ? named(example.head) : strongest(reading.pushes[at]);
+  const head =
+    wanted >= 0 ? wanted : example?.head ? named(example.head) : strongest(reading.pushes[at]);
   const row = rowOf(heads[head], at, pieces.length);
   const chosen = within(state.to);
   const to = chosen !== null && !(reading.causal && chosen > at) ? chosen : largest(row);
   const last = reading.guesses.length - 1;
   return {
-    entry, reading, pieces, at, to, head, isAll: wanted < 0, row, pair: pairOf(heads[head], at, to, pieces.length),
-    name: nameOf(heads[head]), stages: reading.guesses.map((all) => all[at]), guesses: reading.guesses[last][at],
-    truth: reading.truth[at], whole: reading.whole && reading.whole[at], pushed: reading.whole ? reading.whole[at].text : reading.guesses[last][at][0].text, pushes: reading.pushes[at], most: mostOf(reading.pushes[at]), looks: looksOf(row, to),
-    scores: entry.scores[head], pinned: pinned && pinnedOf(pinned, entry, head)
+    entry,
+    reading,
+    pieces,
+    at,
+    to,
+    head,
+    isAll: wanted < 0,
+    row,
+    pair: pairOf(heads[head], at, to, pieces.length),
+    name: nameOf(heads[head]),
+    stages: reading.guesses.map((all) => all[at]),
+    guesses: reading.guesses[last][at],
+    truth: reading.truth[at],
+    whole: reading.whole?.[at],
+    pushed: reading.whole ? reading.whole[at].text : reading.guesses[last][at][0].text,
+    pushes: reading.pushes[at],
+    most: mostOf(reading.pushes[at]),
+    looks: looksOf(row, to),
+    scores: entry.scores[head],
+    pinned: pinned && pinnedOf(pinned, entry, head),
   };
 }
 
 /** The head that pushes the first guess hardest. */
-export const strongest = ({heads}) => heads.reduce((best, push, i) => (push > heads[best] ? i : best), 0);
+export const strongest = ({heads}) =>
+  heads.reduce((best, push, i) => (push > heads[best] ? i : best), 0);
 
 /** The largest push of all heads and MLPs: the length of a full bar. */
 const mostOf = ({start, heads, mlps}) => Math.max(0.5, ...[start, ...heads, ...mlps].map(Math.abs));
@@ -66,10 +111,14 @@ const mostOf = ({start, heads, mlps}) => Math.max(0.5, ...[start, ...heads, ...m
 /** The same head on the pinned text, from the example's word or the last. */
 function pinnedOf(reading, entry, head) {
   if (reading.model !== entry.name) return null;
-  const at = entry.examples.find(({text}) => text === reading.text)?.at ?? reading.pieces.length - 1;
+  const at =
+    entry.examples.find(({text}) => text === reading.text)?.at ?? reading.pieces.length - 1;
   return {
-    reading, at, head: reading.heads[head], row: rowOf(reading.heads[head], at, reading.pieces.length),
-    guesses: reading.guesses[reading.guesses.length - 1][at]
+    reading,
+    at,
+    head: reading.heads[head],
+    row: rowOf(reading.heads[head], at, reading.pieces.length),
+    guesses: reading.guesses[reading.guesses.length - 1][at],
   };
 }
 
@@ -95,7 +144,12 @@ function pairOf(head, at, to, length) {
   if (!head.query || head.isOff) return null;
   const {size} = head;
   const part = (name, i) => head[name].subarray(i * size, (i + 1) * size);
-  const [query, key, value, mixed] = [part("query", at), part("key", to), part("value", to), part("mixed", at)];
+  const [query, key, value, mixed] = [
+    part("query", at),
+    part("key", to),
+    part("value", to),
+    part("mixed", at),
+  ];
   const bias = (j) => (head.bias ? head.bias[length - 1 + j - at] : 0);
   const dots = Array.from({length}, (_, j) => dot(query, part("key", j)));
   const row = rowOf(head, at, length);
@@ -104,9 +158,20 @@ function pairOf(head, at, to, length) {
   const top = Math.max(...scores.filter((score) => score !== null));
   const parts = scores.map((score) => (score === null ? 0 : Math.exp(score - top)));
   return {
-    query, key, value, mixed, size, products: query.map((x, d) => x * key[d]), dot: dots[to],
-    bias: head.bias ? bias(to) : null, score: scores[to], scores, top, part: parts[to],
-    total: parts.reduce((a, b) => a + b), weight: row[to]
+    query,
+    key,
+    value,
+    mixed,
+    size,
+    products: query.map((x, d) => x * key[d]),
+    dot: dots[to],
+    bias: head.bias ? bias(to) : null,
+    score: scores[to],
+    scores,
+    top,
+    part: parts[to],
+    total: parts.reduce((a, b) => a + b),
+    weight: row[to],
   };
 }
 
@@ -116,7 +181,10 @@ export const dot = (a, b) => a.reduce((all, x, i) => all + x * b[i], 0);
 export function opened(opening) {
   const float = (numbers) => numbers && Float32Array.from(numbers);
   const heads = opening.heads.map((head) => ({
-    ...head, ...Object.fromEntries(["weights", "query", "key", "value", "mixed"].map((part) => [part, float(head[part])]))
+    ...head,
+    ...Object.fromEntries(
+      ["weights", "query", "key", "value", "mixed"].map((part) => [part, float(head[part])]),
+    ),
   }));
   // Of the stream and the units the last token's are there, at their place in an array of all.
   const atEnd = (numbers) => {
@@ -124,5 +192,13 @@ export function opened(opening) {
     all.set(numbers, all.length - numbers.length);
     return all;
   };
-  return {...opening, heads, stream: opening.stream.map(atEnd), units: opening.units.map(atEnd), isOpening: true, whole: null, lossWithout: null};
+  return {
+    ...opening,
+    heads,
+    stream: opening.stream.map(atEnd),
+    units: opening.units.map(atEnd),
+    isOpening: true,
+    whole: null,
+    lossWithout: null,
+  };
 }

@@ -12,7 +12,8 @@ import {tokenText} from "../lib/token-text.js";
 export function explore(data, state) {
   const {bench} = data;
   const question = questionOf(data, state);
-  const found = (asked) => [...bench.readings, data.opening].find((reading) => answers(reading, asked));
+  const found = (asked) =>
+    [...bench.readings, data.opening].find((reading) => answers(reading, asked));
   const reading = found(question) ?? bench.last ?? data.opening;
   bench.last = reading;
   const isRead = answers(reading, question);
@@ -21,14 +22,39 @@ export function explore(data, state) {
   const seen = look(data.models, reading, state, pinned ?? null);
   const round = roundOf(data, reading);
   const [isOpen, isFree] = [bench.unfolded.has("pushes"), state.guide === FREE];
-  const study = (name, off) => bench.studies.find((one) => isStudy(one, {...question, off, study: name, at: seen.at})) ?? null;
-  const [isSought, needed] = [bench.sought === seekingOf({...question, at: seen.at}), study("needed", [])];
+  const study = (name, off) =>
+    bench.studies.find((one) => isStudy(one, {...question, off, study: name, at: seen.at})) ?? null;
+  const [isSought, needed] = [
+    bench.sought === seekingOf({...question, at: seen.at}),
+    study("needed", []),
+  ];
   return {
-    ...seen, question, round, arcs: arcsShown(seen, state), isRead, isSettled: isRead && !bench.typing, isWriting: Boolean(bench.left), step: state.guide, hasHeads: showsHeads(state), stage: state.stage,
-    isOwn: !isKnown(data, reading.text), isTyped: !isKnown(data, reading.text) && !data.beginnings.includes(reading.text), isSought, needed,
-    tellsPushes: tellsPushes(round, isOpen && isFree), tellsTops: isFree && showsHeads(state) && !seen.isAll && (!round || tellsPushes(round, isOpen)) && !reading.heads[seen.head].isOff, tops: study("pushed", question.off),
-    problem: isRead ? "" : problem, failure: problem, isAwaited: (!isWhole || (isSought && !needed)) && !problem,
-    arrived: isWhole ? null : bench.asking?.arrived ?? null
+    ...seen,
+    question,
+    round,
+    arcs: arcsShown(seen, state),
+    isRead,
+    isSettled: isRead && !bench.typing,
+    isWriting: Boolean(bench.left),
+    step: state.guide,
+    hasHeads: showsHeads(state),
+    stage: state.stage,
+    isOwn: !isKnown(data, reading.text),
+    isTyped: !isKnown(data, reading.text) && !data.beginnings.includes(reading.text),
+    isSought,
+    needed,
+    tellsPushes: tellsPushes(round, isOpen && isFree),
+    tellsTops:
+      isFree &&
+      showsHeads(state) &&
+      !seen.isAll &&
+      (!round || tellsPushes(round, isOpen)) &&
+      !reading.heads[seen.head].isOff,
+    tops: study("pushed", question.off),
+    problem: isRead ? "" : problem,
+    failure: problem,
+    isAwaited: (!isWhole || (isSought && !needed)) && !problem,
+    arrived: isWhole ? null : (bench.asking?.arrived ?? null),
   };
 }
 
@@ -43,8 +69,14 @@ function arcsShown({isAll, head, reading}, {guide}) {
 }
 
 /** Whether the opening, which came with the page, lacks what is shown. */
-export const needs = (reading, state, {unfolded, left}) => Boolean(reading.isOpening)
-  && (state.stage > 0 || state.head !== null || state.at !== null || unfolded.has("number") || unfolded.has("weight") || Boolean(left));
+export const needs = (reading, state, {unfolded, left}) =>
+  Boolean(reading.isOpening) &&
+  (state.stage > 0 ||
+    state.head !== null ||
+    state.at !== null ||
+    unfolded.has("number") ||
+    unfolded.has("weight") ||
+    Boolean(left));
 
 export function summarize(m, widget) {
   const bench = widget?.data.bench;
@@ -58,11 +90,21 @@ export function summarize(m, widget) {
 function told(m) {
   const {pieces, at, row, looks, name, guesses, entry, reading, whole, arcs} = m;
   if (m.isWriting) return "The model is writing.";
-  const best = looks.shown.slice(0, 3).map((i) => `${tokenText(pieces[i])} ${chance(row[i])}`).join(", ");
-  const next = guesses.slice(0, 3).map(({text, share}) => `${guessed(text, m)} ${chance(share)}`).join(", ");
-  const changed = whole ? ` With all heads on, ${guessed(whole.text, m)} had ${chance(whole.share)}; now ${chance(whole.now)}.` : "";
+  const best = looks.shown
+    .slice(0, 3)
+    .map((i) => `${tokenText(pieces[i])} ${chance(row[i])}`)
+    .join(", ");
+  const next = guesses
+    .slice(0, 3)
+    .map(({text, share}) => `${guessed(text, m)} ${chance(share)}`)
+    .join(", ");
+  const changed = whole
+    ? ` With all heads on, ${guessed(whole.text, m)} had ${chance(whole.share)}; now ${chance(whole.now)}.`
+    : "";
   const {isOff} = reading.heads[m.head];
-  return `${m.step < FREE ? `Step ${m.step} of 5. ` : ""}${entry.title}. ${m.stage ? `Stage ${m.stage} of ${STAGES.length}: ${STAGES[m.stage - 1]}. ` : ""}${m.hasHeads ? "" : "Its heads come later. "}${arcs.only === null ? `The arcs of all ${reading.heads.length} heads. ` : ""}Head ${name} ${isOff ? "is switched off" : `looks from ${tokenText(pieces[at])} at ${best}`}. `
-    + `The model guesses ${entry.causal ? "next" : "there"}: ${next}.${changed}${reading.loss === null ? "" : ` Mean loss ${format(reading.loss)}.`}`
-    + `${isOff ? "" : ` Number by number: ${tokenText(pieces[m.to])}, ${chance(row[m.to])}.`}${m.isSought && !m.needed ? " Each head is switched off in turn." : ""}${m.needed ? ` The guess needs head ${nameOf(reading.heads[ranked(m.needed)[0]])} most.` : ""}${m.pinned ? ` Kept beside: ${m.pinned.reading.text}` : ""}`;
+  return (
+    `${m.step < FREE ? `Step ${m.step} of 5. ` : ""}${entry.title}. ${m.stage ? `Stage ${m.stage} of ${STAGES.length}: ${STAGES[m.stage - 1]}. ` : ""}${m.hasHeads ? "" : "Its heads come later. "}${arcs.only === null ? `The arcs of all ${reading.heads.length} heads. ` : ""}Head ${name} ${isOff ? "is switched off" : `looks from ${tokenText(pieces[at])} at ${best}`}. ` +
+    `The model guesses ${entry.causal ? "next" : "there"}: ${next}.${changed}${reading.loss === null ? "" : ` Mean loss ${format(reading.loss)}.`}` +
+    `${isOff ? "" : ` Number by number: ${tokenText(pieces[m.to])}, ${chance(row[m.to])}.`}${m.isSought && !m.needed ? " Each head is switched off in turn." : ""}${m.needed ? ` The guess needs head ${nameOf(reading.heads[ranked(m.needed)[0]])} most.` : ""}${m.pinned ? ` Kept beside: ${m.pinned.reading.text}` : ""}`
+  );
 }

@@ -21,20 +21,30 @@ export const guesses = (m, widget) => html`<section class="ending">
   <ol class="bars" aria-label="Guesses">${m.guesses.map((one) => bar(one, m, widget))}</ol>
   ${pieces(m)}${m.whole ? html`<p class="note">The mark <i class="tick"></i> stands for all heads on.</p>` : nothing}
   ${drawn(m, widget)}
-  ${folded(widget, "draw", "Temperature, and how the next token is drawn", () => html`<div class="controls">${slider("temperature", "Temperature")(widget)}${
-    m.entry.causal ? slider("topk", "Top-k", {unit: unitsOf("token")})(widget) : nothing}</div>
-    <p class="note">Temperature 0 always takes the first guess; above 1, rare ones get more.${m.entry.causal ? " Continue draws among the top-k likeliest tokens, as often as their shares say." : ""}</p>`)}
+  ${folded(
+    widget,
+    "draw",
+    "Temperature, and how the next token is drawn",
+    () => html`<div class="controls">${slider("temperature", "Temperature")(widget)}${
+      m.entry.causal ? slider("topk", "Top-k", {unit: unitsOf("token")})(widget) : nothing
+    }</div>
+    <p class="note">Temperature 0 always takes the first guess; above 1, rare ones get more.${m.entry.causal ? " Continue draws among the top-k likeliest tokens, as often as their shares say." : ""}</p>`,
+  )}
   ${folded(widget, "account", html`How ${boxed(m.pushed, m)} gets its score, and the loss`, () => widget.data.bench.account.show(() => account(m)))}
 </section>`;
 
 /** Which guesses are pieces of words: one that goes on with the word before it, one letter that begins another. */
 function pieces(m) {
   if (m.entry.kind !== "storyteller") return nothing;
-  const [more, begun] = [m.guesses.find(({text}) => guessed(text, m).startsWith("…")), m.guesses.find(({text}) => BEGINS.test(text))];
+  const [more, begun] = [
+    m.guesses.find(({text}) => guessed(text, m).startsWith("…")),
+    m.guesses.find(({text}) => BEGINS.test(text)),
+  ];
   if (!more && !begun) return nothing;
   const before = m.pieces[m.at].trim();
   return html`<p class="note">Pieces of words: ${more ? html`${boxed(more.text, m)} goes on with ${boxed(before, {...m, at: -1})}${before + more.text === "bigg" ? ", as in bigger" : ""}` : nothing}${
-    more && begun ? "; " : ""}${begun ? html`${boxed(begun.text, m)} begins a word` : nothing}.</p>`;
+    more && begun ? "; " : ""
+  }${begun ? html`${boxed(begun.text, m)} begins a word` : nothing}.</p>`;
 }
 
 const bar = (one, m, widget) => {
@@ -59,18 +69,38 @@ function drawn(m, {data, state}) {
 // ---- Before and after -----------------------------------------------------------------------
 
 export const verdict = (m, widget) => {
-  const {whole, guesses: [first, second], step, reading: {off}} = m;
+  const {
+    whole,
+    guesses: [first, second],
+    step,
+    reading: {off},
+  } = m;
   const before = whole ?? first;
   const isAsking = step === HEADS && m.isAll && !off.length; // for a head: its switch comes next, in the room that is kept for it
   const measured = !whole && m.isSought && m.needed?.without[m.head];
   const isMeasured = typeof measured === "number";
   const third = whole && whole.text === first.text && second ? second : first;
-  const named = isAsking ? "a head" : off.length > 1 ? (off.length === 2 ? "both" : `these ${off.length}`) : `head ${off.map(([layer, head]) => nameOf({layer, head})).join() || m.name}`;
+  const named = isAsking
+    ? "a head"
+    : off.length > 1
+      ? off.length === 2
+        ? "both"
+        : `these ${off.length}`
+      : `head ${off.map(([layer, head]) => nameOf({layer, head})).join() || m.name}`;
   return html`<div class=${isAsking || (step === 4 && !off.length) ? "verdict asking" : "verdict"}><div class="outcome">
     ${row("all heads on", guess(before.text, m), before.share, chance(before.share))}
     ${row(`without ${named}`, guess(before.text, m), whole ? whole.now : measured || 0, whole || isMeasured ? chance(whole ? whole.now : measured) : "?", whole || isMeasured ? "now" : "unknown")}
-    ${whole ? row(third === first ? "first is now" : "second is now", guess(third.text, m), third.share, chance(third.share), "now first")
-      : html`<p class="row ask"><span>${isMeasured ? "So it was measured; the switch shows all guesses without it." : isAsking ? "" : "What will the model guess without it? The switch shows it."}</span></p>`}</div>
+    ${
+      whole
+        ? row(
+            third === first ? "first is now" : "second is now",
+            guess(third.text, m),
+            third.share,
+            chance(third.share),
+            "now first",
+          )
+        : html`<p class="row ask"><span>${isMeasured ? "So it was measured; the switch shows all guesses without it." : isAsking ? "" : "What will the model guess without it? The switch shows it."}</span></p>`
+    }</div>
     ${switches(m, widget, isAsking)}</div>${moved(m)}${whole && off.length === 1 && step === FREE && !shownOf(widget.data, widget.state) ? itself(m) : nothing}`;
 };
 
@@ -87,12 +117,22 @@ function itself(m) {
   const {heads} = reading;
   const i = heads.findIndex(({isOff}) => isOff);
   const push = whole.heads[i];
-  const later = [...(reading.units ? ["its layer’s MLP"] : []), ...(heads[i].layer < entry.counts.length - 1 ? ["later layers"] : [])];
-  const isOther = (push >= PLAIN && whole.now > whole.share) || (push <= -PLAIN && whole.now < whole.share);
+  const later = [
+    ...(reading.units ? ["its layer’s MLP"] : []),
+    ...(heads[i].layer < entry.counts.length - 1 ? ["later layers"] : []),
+  ];
+  const isOther =
+    (push >= PLAIN && whole.now > whole.share) || (push <= -PLAIN && whole.now < whole.share);
   return html`<p class="note itself">The <b>push</b> of ${nameOf(heads[i])}, what it adds itself to the score of ${boxed(whole.text, m)}: <b>${signed(push)}</b>. It leaves out what the head adds to other guesses${later.length ? ` and what ${later.join(" and ")} make${later.length > 1 || later[0] === "later layers" ? "" : "s"} of it` : ""}: that, only the switch shows${isOther ? "; here it counts more, and the other way" : ""}.</p>`;
 }
 
-const row = (label, token, share, told, className = "") => html`<p class="row ${className}"><span>${label}</span><b>${token}</b>
+const row = (
+  label,
+  token,
+  share,
+  told,
+  className = "",
+) => html`<p class="row ${className}"><span>${label}</span><b>${token}</b>
   <span class="bar"><span style=${filled(share)}></span></span><span class="share">${told}</span></p>`;
 
 /** Of the head that is looked at; in a finding of its heads. */
@@ -103,9 +143,15 @@ function switches(m, widget, isAsking) {
   const flip = (name) => {
     const {off: now} = widget.state; // which may be ahead of what is drawn
     hold(widget, ".switches");
-    widget.set({off: now.includes(name) ? now.filter((one) => one !== name) : [...now, name].sort(), head: name, ...next(widget, 4)});
+    widget.set({
+      off: now.includes(name) ? now.filter((one) => one !== name) : [...now, name].sort(),
+      head: name,
+      ...next(widget, 4),
+    });
   };
-  return html`<div class=${isAsking ? "switches unused" : "switches"} .inert=${isAsking}>${names.map((name) => html`<label class="toggle"><input type="checkbox" .checked=${off.includes(name)}
-    @input=${() => flip(name)}><span>Switch off head <b>${name}</b></span></label>`)}
+  return html`<div class=${isAsking ? "switches unused" : "switches"} .inert=${isAsking}>${names.map(
+    (name) => html`<label class="toggle"><input type="checkbox" .checked=${off.includes(name)}
+    @input=${() => flip(name)}><span>Switch off head <b>${name}</b></span></label>`,
+  )}
     <button type="button" class=${off.length ? nothing : "unused"} .disabled=${!off.length} @click=${() => leave(widget, {off: []}, ".switches input")}>All heads on</button></div>`;
 }

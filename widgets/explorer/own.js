@@ -21,15 +21,32 @@ export function bars(m, {share, without}, head) {
 export function own(m, widget) {
   const token = boxed(m.whole?.text ?? m.guesses[0].text, m);
   const share = chance(m.whole?.share ?? m.guesses[0].share);
-  const vague = m.entry.kind === "storyteller" && (m.whole ?? m.guesses[0]).share < LITTLE ? " An unsure guess: try a text that repeats something." : "";
-  if (!m.isSought || !m.needed) return card(html`<b>Your text.</b> The model guesses ${token}, with ${share}.${vague}`, m.isSought ? SEEKING : SEEK, () => m.isSought || seek(widget));
+  const vague =
+    m.entry.kind === "storyteller" && (m.whole ?? m.guesses[0]).share < LITTLE
+      ? " An unsure guess: try a text that repeats something."
+      : "";
+  if (!m.isSought || !m.needed)
+    return card(
+      html`<b>Your text.</b> The model guesses ${token}, with ${share}.${vague}`,
+      m.isSought ? SEEKING : SEEK,
+      () => m.isSought || seek(widget),
+    );
   const [most] = ranked(m.needed);
   const name = nameOf(m.reading.heads[most]);
   const isLittle = m.needed.share - m.needed.without[most] < LITTLE * m.needed.share;
-  return card(html`<b>${isLittle ? "No head alone is needed much." : `It needs head ${name} most.`}</b> ${isLittle ? `Most is taken by ${name}: without it` : "Without it"} ${token} has ${chance(m.needed.without[most])}, not ${chance(m.needed.share)}.${vague} Its square has a double frame; the mark <i class="tick"></i> stands for all heads on.`,
-    m.reading.off.length ? "" : `Switch head ${name} off`, () => leave(widget, {off: [name], head: name}, ".switches input"), bars(m, m.needed, most));
+  return card(
+    html`<b>${isLittle ? "No head alone is needed much." : `It needs head ${name} most.`}</b> ${isLittle ? `Most is taken by ${name}: without it` : "Without it"} ${token} has ${chance(m.needed.without[most])}, not ${chance(m.needed.share)}.${vague} Its square has a double frame; the mark <i class="tick"></i> stands for all heads on.`,
+    m.reading.off.length ? "" : `Switch head ${name} off`,
+    () => leave(widget, {off: [name], head: name}, ".switches input"),
+    bars(m, m.needed, most),
+  );
 }
 
 /** One button in all its states, so that the focus stays. */
-const card = (told, name, act, more = nothing) => html`<section class="own-card" aria-label="Your text"><p role="status">${told}</p>${more}
+const card = (
+  told,
+  name,
+  act,
+  more = nothing,
+) => html`<section class="own-card" aria-label="Your text"><p role="status">${told}</p>${more}
   <p class="acts">${name ? html`<button type="button" class="main" @click=${act}>${name}</button>` : nothing}</p></section>`;

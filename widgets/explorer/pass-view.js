@@ -34,13 +34,16 @@ function play(widget, isOn) {
 function wait(widget) {
   const {bench} = widget.data;
   const words = widget.root.querySelector(".pass .told").textContent.split(/\s+/).length;
-  bench.playing = setTimeout(() => {
-    const {stage} = widget.state;
-    if (!widget.root.isConnected || !stage || stage === STAGES.length) return play(widget, false);
-    widget.set({stage: stage + 1}, {silently: true});
-    if (stage + 1 === STAGES.length) play(widget, false);
-    else wait(widget);
-  }, (LOOK + WORD * words) / bench.speed);
+  bench.playing = setTimeout(
+    () => {
+      const {stage} = widget.state;
+      if (!widget.root.isConnected || !stage || stage === STAGES.length) return play(widget, false);
+      widget.set({stage: stage + 1}, {silently: true});
+      if (stage + 1 === STAGES.length) play(widget, false);
+      else wait(widget);
+    },
+    (LOOK + WORD * words) / bench.speed,
+  );
 }
 
 /** Slower or faster, from now on. */
@@ -58,7 +61,8 @@ const goTo = (widget, stage) => {
 
 export function pass(m, widget) {
   const {stage} = widget.state;
-  if (!m.reading.heads[0].query) return html`<p class="note" aria-busy="true">${m.failure || "Fetching the model …"}</p>`;
+  if (!m.reading.heads[0].query)
+    return html`<p class="note" aria-busy="true">${m.failure || "Fetching the model …"}</p>`;
   const p = passOf(m);
   const {playing} = widget.data.bench;
   return html`<div class="pass"><div class="acts">
@@ -78,34 +82,64 @@ const own = (p, m) => html`<b class="piece q">${word(m, p.at)}</b>`;
 const head = ({number}, m) => `head ${nameOf(m.reading.heads[number])}`;
 
 const TOLD = [
-  (p, m) => html`The text is cut into ${m.pieces.length} tokens, each with its number among the ${count(m.entry.words)} that the model knows. We follow ${own(p, m)}.`,
-  (p, m) => html`Each token becomes a vector of ${m.entry.width} numbers, which training has set. It begins the token’s <b>stream</b>: the line of numbers that it carries through the model, and to which every layer adds.`,
-  (p, m) => html`In each head, the stream makes a <b class="q">query</b>, a <b class="k">key</b> and a <b class="v">value</b> of each token, here of ${m.reading.heads[p.number].size} numbers in ${head(p, m)}${p.layer ? ` (layer ${p.layer + 1}: ${p.layer > 1 ? `the ${p.layer} layers` : "the layer"} before it ${p.layer > 1 ? "have" : "has"} added to the stream by then)` : ""}. Only ${own(p, m)} asks here, so the queries of the others are left blank.`,
-  (p, m) => html`The query of ${own(p, m)} times each key, number by number, added up and divided by √${m.reading.heads[p.number].size}: its scores in ${head(p, m)}. Below each column: how ${own(p, m)} scores that token. (Guesses have scores, too, in stage 10: other numbers.)`,
-  (p, m) => (m.entry.causal ? html`What comes later is hidden, for every token: the model is to guess it. ${m.pieces.length - 1 - p.at ? html`${own(p, m)} loses ${m.pieces.length - 1 - p.at}.` : html`${own(p, m)} is the last, so it loses nothing.`}`
-    : html`This model reads both ways: it hides nothing.`),
-  (p, m) => (p.isOff ? html`${head(p, m)} is off: all its weights are 0.` : html`Softmax makes weights of the scores: none below 0, and each row together 1. Below each column: what ${own(p, m)} gives to that token.`),
-  (p, m) => html`Each value is multiplied by its weight, and all are added up: what ${head(p, m)} has found for ${own(p, m)}.`,
-  (p, m) => (p.units ? html`After the heads of layer ${p.layer + 1} its MLP looks at each token alone, with ${m.entry.units} units: each answers strongly where it finds what it has learned to find, else with about 0. Shown are the answers for ${own(p, m)}, of every eight the strongest.${after(p, m)}` : html`This model has no MLPs: its layers are heads alone.`),
-  (p, m) => html`Heads and MLPs of all layers add to the stream of ${own(p, m)}. How much each adds itself to the score of ${boxed(m.pushed, m)}, its push; biases are the same in any text. Together they make ${signed(p.total)}.`,
-  (p, m) => html`At the end the stream of ${own(p, m)} is compared with the vector of every token: the better one fits, the higher its score. Softmax makes shares of the scores, 100 % together.`
+  (p, m) =>
+    html`The text is cut into ${m.pieces.length} tokens, each with its number among the ${count(m.entry.words)} that the model knows. We follow ${own(p, m)}.`,
+  (_p, m) =>
+    html`Each token becomes a vector of ${m.entry.width} numbers, which training has set. It begins the token’s <b>stream</b>: the line of numbers that it carries through the model, and to which every layer adds.`,
+  (p, m) =>
+    html`In each head, the stream makes a <b class="q">query</b>, a <b class="k">key</b> and a <b class="v">value</b> of each token, here of ${m.reading.heads[p.number].size} numbers in ${head(p, m)}${p.layer ? ` (layer ${p.layer + 1}: ${p.layer > 1 ? `the ${p.layer} layers` : "the layer"} before it ${p.layer > 1 ? "have" : "has"} added to the stream by then)` : ""}. Only ${own(p, m)} asks here, so the queries of the others are left blank.`,
+  (p, m) =>
+    html`The query of ${own(p, m)} times each key, number by number, added up and divided by √${m.reading.heads[p.number].size}: its scores in ${head(p, m)}. Below each column: how ${own(p, m)} scores that token. (Guesses have scores, too, in stage 10: other numbers.)`,
+  (p, m) =>
+    m.entry.causal
+      ? html`What comes later is hidden, for every token: the model is to guess it. ${m.pieces.length - 1 - p.at ? html`${own(p, m)} loses ${m.pieces.length - 1 - p.at}.` : html`${own(p, m)} is the last, so it loses nothing.`}`
+      : html`This model reads both ways: it hides nothing.`,
+  (p, m) =>
+    p.isOff
+      ? html`${head(p, m)} is off: all its weights are 0.`
+      : html`Softmax makes weights of the scores: none below 0, and each row together 1. Below each column: what ${own(p, m)} gives to that token.`,
+  (p, m) =>
+    html`Each value is multiplied by its weight, and all are added up: what ${head(p, m)} has found for ${own(p, m)}.`,
+  (p, m) =>
+    p.units
+      ? html`After the heads of layer ${p.layer + 1} its MLP looks at each token alone, with ${m.entry.units} units: each answers strongly where it finds what it has learned to find, else with about 0. Shown are the answers for ${own(p, m)}, of every eight the strongest.${after(p, m)}`
+      : html`This model has no MLPs: its layers are heads alone.`,
+  (p, m) =>
+    html`Heads and MLPs of all layers add to the stream of ${own(p, m)}. How much each adds itself to the score of ${boxed(m.pushed, m)}, its push; biases are the same in any text. Together they make ${signed(p.total)}.`,
+  (p, m) =>
+    html`At the end the stream of ${own(p, m)} is compared with the vector of every token: the better one fits, the higher its score. Softmax makes shares of the scores, 100 % together.`,
 ];
 
-const strip = (numbers, tone) => html`<number-strip aria-hidden="true" .tone=${tone} .numbers=${numbers}></number-strip>`;
+const strip = (numbers, tone) =>
+  html`<number-strip aria-hidden="true" .tone=${tone} .numbers=${numbers}></number-strip>`;
 /** A gap in the rows, where tokens are left out. */
-const gap = (p, n) => (p.rows[n] > (p.rows[n - 1] ?? -1) + 1 ? html`<div class="line gap"><span class="name">…</span></div>` : nothing);
-const row = (p, m, i, content, number) => html`<div class=${i === p.at ? "line own" : "line"}><span class="name">${word(m, i)}</span>${content}${number === undefined ? nothing : html`<span class="number">${number}</span>`}</div>`;
+const gap = (p, n) =>
+  p.rows[n] > (p.rows[n - 1] ?? -1) + 1
+    ? html`<div class="line gap"><span class="name">…</span></div>`
+    : nothing;
+const row = (p, m, i, content, number) =>
+  html`<div class=${i === p.at ? "line own" : "line"}><span class="name">${word(m, i)}</span>${content}${number === undefined ? nothing : html`<span class="number">${number}</span>`}</div>`;
 /** What stands over the columns. */
-const headed = (name, content) => html`<div class="line over" aria-hidden="true"><span>${name}</span>${content}<span></span></div>`;
-const each = (p, m, content, number) => p.rows.map((i, n) => [gap(p, n), row(p, m, i, content(i, n), number?.(i, n))]);
+const headed = (name, content) =>
+  html`<div class="line over" aria-hidden="true"><span>${name}</span>${content}<span></span></div>`;
+const each = (p, m, content, number) =>
+  p.rows.map((i, n) => [gap(p, n), row(p, m, i, content(i, n), number?.(i, n))]);
 
 /** A cell for each token shown, with a gap where some are left out. */
-const columns = (p, cell, className = "") => html`<span class="squares ${className}">${p.rows.map((j, n) => [p.rows[n] > (p.rows[n - 1] ?? -1) + 1 ? html`<b class="gap">…</b>` : nothing, cell(j)])}</span>`;
+const columns = (p, cell, className = "") =>
+  html`<span class="squares ${className}">${p.rows.map((j, n) => [p.rows[n] > (p.rows[n - 1] ?? -1) + 1 ? html`<b class="gap">…</b>` : nothing, cell(j)])}</span>`;
 
 /** All rows of a map, cut to the tokens shown; what is hidden is left out. Under each column what the own token gives it. */
 function map(p, m, of, number) {
   const isLong = p.rows.some((j) => label(m.pieces[j]).length > 5);
-  return html`<div class="map">${headed("looks ↓ at →", columns(p, (j) => html`<bdi class=${j === p.at ? "q" : nothing}>${label(m.pieces[j])}</bdi>`, isLong ? "long" : ""))}
+  return html`<div class="map">${headed(
+    "looks ↓ at →",
+    columns(
+      p,
+      (j) => html`<bdi class=${j === p.at ? "q" : nothing}>${label(m.pieces[j])}</bdi>`,
+      isLong ? "long" : "",
+    ),
+  )}
     ${each(p, m, (i) => columns(p, (j) => html`<i class=${p.isHidden(i, j) && of !== p.scores ? "masked" : "weighted"} style="--weight:${shade(of[i][j], of, p)}"></i>`))}
     ${number ? html`<div class="line foot"><span class="name">${word(m, p.at)} ${of === p.scores ? "scores" : "gives"}</span>${columns(p, (j) => html`<span class=${j === p.at ? "number q" : "number"}>${number(j)}</span>`)}</div>` : nothing}</div>`;
 }
@@ -113,7 +147,9 @@ function map(p, m, of, number) {
 /** How dark a cell is: a weight as it is; a score, against the largest in size. */
 function shade(x, of, p) {
   if (of === p.weights) return +x.toFixed(3);
-  const most = Math.max(...p.rows.map((i) => Math.max(...p.rows.map((j) => Math.abs(p.scores[i][j])))));
+  const most = Math.max(
+    ...p.rows.map((i) => Math.max(...p.rows.map((j) => Math.abs(p.scores[i][j])))),
+  );
   return +Math.max(0, x / most).toFixed(3);
 }
 const ofOwn = (p) => p.scores[p.at];
@@ -128,20 +164,54 @@ function after({layer}, {entry: {counts}}) {
 /** A bar from zero, to the right, or below it to the left; all on one scale. */
 function fromZero(push, all) {
   const [least, most] = [Math.min(0, ...all), Math.max(0, ...all)];
-  const percent = (x) => `${(100 * x / (most - least || 1)).toFixed(2)}%`;
+  const percent = (x) => `${((100 * x) / (most - least || 1)).toFixed(2)}%`;
   return `margin-left:${percent(Math.min(0, push) - least)};width:${percent(Math.abs(push))}`;
 }
 
 const PICTURES = [
-  (p, m) => html`<div class="tokens-row">${p.rows.map((i, n) => html`${p.rows[n] > (p.rows[n - 1] ?? -1) + 1 ? html`<b class="gap">…</b>` : nothing}<span class=${i === p.at ? "own" : ""}><bdi>${written(m.pieces[i])}</bdi> <small>${p.ids[n]}</small></span>`)}</div>`,
+  (p, m) =>
+    html`<div class="tokens-row">${p.rows.map((i, n) => html`${p.rows[n] > (p.rows[n - 1] ?? -1) + 1 ? html`<b class="gap">…</b>` : nothing}<span class=${i === p.at ? "own" : ""}><bdi>${written(m.pieces[i])}</bdi> <small>${p.ids[n]}</small></span>`)}</div>`,
   (p, m) => each(p, m, (_, n) => strip(p.vectors[n])),
-  (p, m) => [headed("", html`<span class="three"><b class="q">query</b><b class="k">key</b><b class="v">value</b></span>`), each(p, m, (i, n) => html`<span class="three"><span>${i === p.at ? strip(p.query, "query") : nothing}</span>${strip(p.keys[n], "key")}${strip(p.values[n], "value")}</span>`)],
+  (p, m) => [
+    headed(
+      "",
+      html`<span class="three"><b class="q">query</b><b class="k">key</b><b class="v">value</b></span>`,
+    ),
+    each(
+      p,
+      m,
+      (i, n) =>
+        html`<span class="three"><span>${i === p.at ? strip(p.query, "query") : nothing}</span>${strip(p.keys[n], "key")}${strip(p.values[n], "value")}</span>`,
+    ),
+  ],
   (p, m) => map(p, m, p.scores, (j) => format(ofOwn(p)[j])),
   (p, m) => map(p, m, {...p.scores, length: p.scores.length}),
   (p, m) => map(p, m, p.weights, (j) => chance(p.weights[p.at][j])),
-  (p, m) => [each(p, m, (i, n) => html`<span class="faded" style="opacity:${Math.max(0.06, p.weights[p.at][i]).toFixed(3)}">${strip(p.values[n], "value")}</span>`, (i) => `× ${format(p.weights[p.at][i])}`),
-    html`<div class="line sum"><span class="name">together</span>${strip(p.mixed, "value")}<span class="number"></span></div>`],
-  (p, m) => (p.units ? html`<div class="units" aria-hidden="true">${Array.from(p.units, (x) => html`<i style="height:${Math.max(0, 100 * x / Math.max(...p.units)).toFixed(1)}%"></i>`)}</div><p class="note">${Array.from(p.units).filter((x) => x > 0.5).length} of the ${p.units.length} are above 0.5.</p>` : nothing),
-  (p) => p.added.map(({name, push}) => html`<div class="line"><span class="name">${name}</span><span class="bar ${push < 0 ? "lowers" : ""}"><span style=${fromZero(push, p.added.map((one) => one.push))}></span></span><span class="number">${signed(push)}</span></div>`),
-  (p, m) => p.guesses.map(({text, share}) => html`<div class="line"><span class="name">${guess(text, m)}</span><span class="bar"><span style=${filled(share)}></span></span><span class="number">${chance(share)}</span></div>`)
+  (p, m) => [
+    each(
+      p,
+      m,
+      (i, n) =>
+        html`<span class="faded" style="opacity:${Math.max(0.06, p.weights[p.at][i]).toFixed(3)}">${strip(p.values[n], "value")}</span>`,
+      (i) => `× ${format(p.weights[p.at][i])}`,
+    ),
+    html`<div class="line sum"><span class="name">together</span>${strip(p.mixed, "value")}<span class="number"></span></div>`,
+  ],
+  (p) =>
+    p.units
+      ? html`<div class="units" aria-hidden="true">${Array.from(p.units, (x) => html`<i style="height:${Math.max(0, (100 * x) / Math.max(...p.units)).toFixed(1)}%"></i>`)}</div><p class="note">${Array.from(p.units).filter((x) => x > 0.5).length} of the ${p.units.length} are above 0.5.</p>`
+      : nothing,
+  (p) =>
+    p.added.map(
+      ({name, push}) =>
+        html`<div class="line"><span class="name">${name}</span><span class="bar ${push < 0 ? "lowers" : ""}"><span style=${fromZero(
+          push,
+          p.added.map((one) => one.push),
+        )}></span></span><span class="number">${signed(push)}</span></div>`,
+    ),
+  (p, m) =>
+    p.guesses.map(
+      ({text, share}) =>
+        html`<div class="line"><span class="name">${guess(text, m)}</span><span class="bar"><span style=${filled(share)}></span></span><span class="number">${chance(share)}</span></div>`,
+    ),
 ];

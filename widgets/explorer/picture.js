@@ -17,9 +17,18 @@ export function pictureOf({model: m}) {
   const boxes = placed(m.pieces.map(tokenText), m.pieces);
   const height = HEAD + ROOM + boxes[boxes.length - 1].line * LINE + 2 * SIZE + 3 * MARGIN;
   const arcs = arcsOf(m.reading, m.at, m.isAll ? null : [m.head]);
-  const words = boxes.map(({x, y, text}, i) => `<text x="${x.toFixed(1)}" y="${y}" text-anchor="middle" fill="${i === m.at ? colors.query : m.entry.causal && i > m.at ? colors.muted : colors.text}">${escaped(text)}</text>`);
-  const paths = arcs.map(({head, to, weight}) => `<path d="${arc(boxes[m.at], boxes[to], boxes[m.at].line ? LINE - SIZE - 8 : ROOM, m.isAll ? 3 * head : 0)}" fill="none" stroke="url(#way)" stroke-linecap="round" opacity="${Math.max(0.15, weight).toFixed(3)}"${m.arcs.isOff ? ` stroke-dasharray="5 8"` : ""} stroke-width="${((m.isAll ? 0.8 : 1) * (0.8 + 5 * weight)).toFixed(2)}"/>`);
-  const told = m.guesses.slice(0, 3).map(({text, share}) => `${guessed(text, m)} ${chance(share)}`).join(", ");
+  const words = boxes.map(
+    ({x, y, text}, i) =>
+      `<text x="${x.toFixed(1)}" y="${y}" text-anchor="middle" fill="${i === m.at ? colors.query : m.entry.causal && i > m.at ? colors.muted : colors.text}">${escaped(text)}</text>`,
+  );
+  const paths = arcs.map(
+    ({head, to, weight}) =>
+      `<path d="${arc(boxes[m.at], boxes[to], boxes[m.at].line ? LINE - SIZE - 8 : ROOM, m.isAll ? 3 * head : 0)}" fill="none" stroke="url(#way)" stroke-linecap="round" opacity="${Math.max(0.15, weight).toFixed(3)}"${m.arcs.isOff ? ` stroke-dasharray="5 8"` : ""} stroke-width="${((m.isAll ? 0.8 : 1) * (0.8 + 5 * weight)).toFixed(2)}"/>`,
+  );
+  const told = m.guesses
+    .slice(0, 3)
+    .map(({text, share}) => `${guessed(text, m)} ${chance(share)}`)
+    .join(", ");
   const what = `${m.isAll ? `All ${m.reading.heads.length} heads` : `Head ${m.name}${m.arcs.isOff ? ", off, had looked" : ""}`} from ${tokenText(m.pieces[m.at])} · trained · ${m.entry.title}`;
   const svg = `<svg xmlns="http://www.w3.org/2000/svg" width="${WIDTH}" height="${height}" viewBox="0 0 ${WIDTH} ${height}" font-family="${FONT}" font-size="${SIZE}">
 <defs><linearGradient id="way"><stop stop-color="${colors.key}"/><stop offset="1" stop-color="${colors.query}"/></linearGradient></defs>
@@ -48,5 +57,7 @@ function placed(texts, pieces) {
 }
 
 /** Text within markup. */
-const escaped = (text) => String(text).replace(/[&<>"]/g, (mark) => `&#${mark.charCodeAt(0)};`)
-  .replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, "\ufffd");
+const escaped = (text) =>
+  String(text)
+    .replace(/[&<>"]/g, (mark) => `&#${mark.charCodeAt(0)};`)
+    .replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, "\ufffd");

@@ -9,8 +9,11 @@ import {rowsOf} from "./overview.js";
 
 const SHOWN = 3;
 
-const list = (items) => html`<div class="looks">${items.map(({text, share}) => html`
-  <p><i style=${filled(share)}></i><span>${written(text)}</span> <span>${chance(share)}</span></p>`)}</div>`;
+const list = (items) =>
+  html`<div class="looks">${items.map(
+    ({text, share}) => html`
+  <p><i style=${filled(share)}></i><span>${written(text)}</span> <span>${chance(share)}</span></p>`,
+  )}</div>`;
 
 /** `m.pinned`: {reading, at, head, row, guesses} of look.js. */
 export function pinned({name, pinned: {reading, at, head, row, guesses}}) {

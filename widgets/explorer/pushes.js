@@ -3,7 +3,15 @@
 import {dot} from "./look.js";
 
 /** What each part adds to the logit of `guess`, less what it adds to all on average. */
-export function pushesOf(run, i, {config: {embed_dim: E, num_heads: counts, vocabulary}, parameters: {embedding, unembedding, norm, layers}}, guess) {
+export function pushesOf(
+  run,
+  i,
+  {
+    config: {embed_dim: E, num_heads: counts, vocabulary},
+    parameters: {embedding, unembedding, norm, layers},
+  },
+  guess,
+) {
   const way = new Float64Array(E);
   for (let id = 0; id < vocabulary.length; id += 1) {
     for (let e = 0; e < E; e += 1) way[e] -= embedding[id * E + e] / vocabulary.length;
@@ -26,35 +34,53 @@ export function pushesOf(run, i, {config: {embed_dim: E, num_heads: counts, voca
     return Array.from({length: count}, (_, head) => {
       let push = 0;
       for (let e = 0; e < E; e += 1) {
-        for (let d = head * size; d < (head + 1) * size; d += 1) push += way[e] * weight[e * E + d] * run.mixed[n][i][d];
+        for (let d = head * size; d < (head + 1) * size; d += 1)
+          push += way[e] * weight[e * E + d] * run.mixed[n][i][d];
       }
       return push;
     });
   });
-  const mlps = run.inner.map((_, n) => dot(way, run.residual[n + 1][i]) - dot(way, run.middle[n][i]));
+  const mlps = run.inner.map(
+    (_, n) => dot(way, run.residual[n + 1][i]) - dot(way, run.middle[n][i]),
+  );
   return {start: dot(way, run.residual[0][i]), heads, mlps, rest};
 }
 
 /** Of each head the `most` tokens that it pushes hardest at token `i`: [head] of [id, push], by the arithmetic above. */
-export function pushedMost(run, i, {config: {embed_dim: E, num_heads: counts, vocabulary}, parameters: {embedding, norm, layers}}, most) {
+export function pushedMost(
+  run,
+  i,
+  {config: {embed_dim: E, num_heads: counts, vocabulary}, parameters: {embedding, norm, layers}},
+  most,
+) {
   const end = run.residual[run.residual.length - 1][i];
   const middle = mean([...end]);
   const scale = norm ? 1 / Math.sqrt(mean(Array.from(end, (x) => (x - middle) ** 2)) + 1e-5) : 1;
-  return counts.flatMap((count, n) => Array.from({length: count}, (_, head) => {
-    const added = addedBy(layers[n].out.weight, run.mixed[n][i], head, E / count, E);
-    const level = norm ? mean([...added]) : 0;
-    const way = added.map((x, e) => (norm ? (x - level) * norm.weight[e] * scale : x));
-    const all = Float64Array.from(vocabulary, (__, id) => dot(way, embedding.subarray(id * E, (id + 1) * E)));
-    const average = mean([...all]);
-    return top(all, most).map((id) => [id, all[id] - average]);
-  }));
+  return counts.flatMap((count, n) =>
+    Array.from({length: count}, (_, head) => {
+      const added = addedBy(layers[n].out.weight, run.mixed[n][i], head, E / count, E);
+      const level = norm ? mean([...added]) : 0;
+      const way = added.map((x, e) => (norm ? (x - level) * norm.weight[e] * scale : x));
+      const all = Float64Array.from(vocabulary, (__, id) =>
+        dot(way, embedding.subarray(id * E, (id + 1) * E)),
+      );
+      const average = mean([...all]);
+      return top(all, most).map((id) => [id, all[id] - average]);
+    }),
+  );
 }
 
 /** What a head adds to the stream. */
-const addedBy = (weight, mixed, head, size, E) => Float64Array.from({length: E}, (_, e) =>
-  dot(weight.subarray(e * E + head * size, e * E + (head + 1) * size), mixed.subarray(head * size, (head + 1) * size)));
+const addedBy = (weight, mixed, head, size, E) =>
+  Float64Array.from({length: E}, (_, e) =>
+    dot(
+      weight.subarray(e * E + head * size, e * E + (head + 1) * size),
+      mixed.subarray(head * size, (head + 1) * size),
+    ),
+  );
 
-export const mean = (numbers) => (numbers.length ? numbers.reduce((a, b) => a + b, 0) / numbers.length : null);
+export const mean = (numbers) =>
+  numbers.length ? numbers.reduce((a, b) => a + b, 0) / numbers.length : null;
 
 /** The indices of the largest, of equals the first: in one pass, as there may be a thousand. */
 export function top(numbers, count) {

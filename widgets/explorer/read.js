@@ -49,7 +49,13 @@ export function explorerReader(model, kind) {
       const ids = all.slice(-room);
       const found = model.run(ids, {off});
       if (runs.size > 3) runs.delete(runs.keys().next().value);
-      runs.set(key, {ids, dropped: all.length - ids.length, ...found, lens: found.residual.map((rows) => logitsOf(rows)), asked: asked(ids, off, found)});
+      runs.set(key, {
+        ids,
+        dropped: all.length - ids.length,
+        ...found,
+        lens: found.residual.map((rows) => logitsOf(rows)),
+        asked: asked(ids, off, found),
+      });
     }
     return runs.get(key);
   }
@@ -58,30 +64,52 @@ export function explorerReader(model, kind) {
   function asked(ids, off, {logits}) {
     if (config.is_causal) return logits;
     const mask = config.vocabulary.indexOf("[mask]");
-    return ids.map((_, i) => model.run(ids.map((id, j) => (j === i ? mask : id)), {off}).logits[i]);
+    return ids.map(
+      (_, i) =>
+        model.run(
+          ids.map((id, j) => (j === i ? mask : id)),
+          {off},
+        ).logits[i],
+    );
   }
 
   function logitsOf(rows) {
-    const flat = linear(normalize(flatten(rows), config.embed_dim, parameters.norm), rows.length, parameters.unembedding);
-    return rows.map((_, i) => flat.subarray(i * config.vocabulary.length, (i + 1) * config.vocabulary.length));
+    const flat = linear(
+      normalize(flatten(rows), config.embed_dim, parameters.norm),
+      rows.length,
+      parameters.unembedding,
+    );
+    return rows.map((_, i) =>
+      flat.subarray(i * config.vocabulary.length, (i + 1) * config.vocabulary.length),
+    );
   }
 
   function guessesOf(logits, temperature, before) {
     const share = shares(logits, temperature);
     const all = before && shares(before, temperature);
-    return top(share, GUESSES).filter((id) => share[id] > 0).map((id) => ({text: words.text(id), share: share[id], ...(all && {without: all[id]})}));
+    return top(share, GUESSES)
+      .filter((id) => share[id] > 0)
+      .map((id) => ({text: words.text(id), share: share[id], ...(all && {without: all[id]})}));
   }
 
   /** What may follow: whole characters alone, since a part of one can't stand in a text. */
   function nextOf(logits, temperature) {
     const share = shares(logits, temperature);
-    return top(share, DRAWN).map((id) => ({text: words.text(id), share: share[id]})).filter(({text, share: own}) => own > 0 && !isPart(text));
+    return top(share, DRAWN)
+      .map((id) => ({text: words.text(id), share: share[id]}))
+      .filter(({text, share: own}) => own > 0 && !isPart(text));
   }
 
   function wholeOf(run, before, i, temperature, off) {
     const all = shares(before.logits[i], temperature);
     const [id] = top(all, 1);
-    return {text: words.text(id), share: all[id], now: shares(run.logits[i], temperature)[id], heads: pushesOf(before, i, model, id).heads, moved: movedOf(run, before, i, off)};
+    return {
+      text: words.text(id),
+      share: all[id],
+      now: shares(run.logits[i], temperature)[id],
+      heads: pushesOf(before, i, model, id).heads,
+      moved: movedOf(run, before, i, off),
+    };
   }
 
   function truthOf(run, i, before) {
@@ -90,53 +118,84 @@ export function explorerReader(model, kind) {
     const chances = shares(run.asked[i]);
     const share = chances[target];
     return {
-      text: words.text(target), share, rank: 1 + chances.reduce((count, other) => count + (other > share), 0),
-      loss: -Math.log(share), ...(before && {without: shares(before.asked[i])[target]})
+      text: words.text(target),
+      share,
+      rank: 1 + chances.reduce((count, other) => count + (other > share), 0),
+      loss: -Math.log(share),
+      ...(before && {without: shares(before.asked[i])[target]}),
     };
   }
 
   const studies = {
-    needed(text, off, temperature, at) {
+    needed(text, _off, temperature, at) {
       const run = runOf(text, []);
       const seen = config.is_causal ? run.ids.slice(0, at + 1) : run.ids;
       const [id] = top(run.logits[at], 1);
       const share = (logits) => shares(logits[at], temperature)[id];
-      const each = config.num_heads.flatMap((count, layer) => Array.from({length: count}, (_, head) => [layer, head]));
-      return {share: share(run.logits), without: each.map((pair) => share(model.run(seen, {off: [pair]}).logits))};
+      const each = config.num_heads.flatMap((count, layer) =>
+        Array.from({length: count}, (_, head) => [layer, head]),
+      );
+      return {
+        share: share(run.logits),
+        without: each.map((pair) => share(model.run(seen, {off: [pair]}).logits)),
+      };
     },
-    pushed: (text, off, temperature, at) => ({tops: pushedMost(runOf(text, off), at, model, TOPS).map((tops) => tops.map(([id, push]) => ({text: words.text(id), push})))})
+    pushed: (text, off, _temperature, at) => ({
+      tops: pushedMost(runOf(text, off), at, model, TOPS).map((tops) =>
+        tops.map(([id, push]) => ({text: words.text(id), push})),
+      ),
+    }),
   };
 
   return ({text, off = [], temperature = 1, study, at}) => {
-    if (study) return {text, off, temperature, study, at, ...studies[study](text, off, temperature, at)};
+    if (study)
+      return {text, off, temperature, study, at, ...studies[study](text, off, temperature, at)};
     const run = runOf(text, off);
     const before = off.length ? runOf(text, []) : null;
     const last = run.lens.length - 1;
     const truth = run.ids.map((_, i) => truthOf(run, i, before));
     return {
-      text, off, temperature,
-      ids: run.ids, pieces: words.pieces(run.ids), dropped: run.dropped, causal: config.is_causal,
+      text,
+      off,
+      temperature,
+      ids: run.ids,
+      pieces: words.pieces(run.ids),
+      dropped: run.dropped,
+      causal: config.is_causal,
       heads: headsOf(run, model, off, before),
       stream: run.residual.map((rows) => float(flatten(rows))),
       reads: readsOf(run, model),
       units: run.inner.length ? run.inner.map((rows) => float(flatten(rows.map(strongest)))) : null,
-      guesses: run.lens.map((rows, stage) => rows.map((logits, i) =>
-        guessesOf(logits, temperature, stage === last ? before?.lens[last][i] : null))),
+      guesses: run.lens.map((rows, stage) =>
+        rows.map((logits, i) =>
+          guessesOf(logits, temperature, stage === last ? before?.lens[last][i] : null),
+        ),
+      ),
       next: config.is_causal ? nextOf(run.logits[run.ids.length - 1], temperature) : [],
       truth,
       loss: mean(truth.filter(Boolean).map((one) => one.loss)),
       lossWithout: before && mean(truth.filter(Boolean).map((one) => -Math.log(one.without))),
       whole: before && run.ids.map((_, i) => wholeOf(run, before, i, temperature, off)),
-      pushes: run.ids.map((_, i) => pushesOf(run, i, model, top((before ?? run).logits[i], 1)[0]))
+      pushes: run.ids.map((_, i) => pushesOf(run, i, model, top((before ?? run).logits[i], 1)[0])),
     };
   };
 }
 
 /** The matrices of every layer that make queries, keys and values, for a page to show. */
-export const matricesOf = ({parameters: {layers}}) => layers.map((layer) => Object.fromEntries(["query", "key", "value"].map((part) =>
-  [part, {weight: float(layer[part].weight), bias: float(layer[part].bias)}])));
+export const matricesOf = ({parameters: {layers}}) =>
+  layers.map((layer) =>
+    Object.fromEntries(
+      ["query", "key", "value"].map((part) => [
+        part,
+        {weight: float(layer[part].weight), bias: float(layer[part].bias)},
+      ]),
+    ),
+  );
 
-function readsOf({residual, ids}, {config: {embed_dim: E, raw_values: raw, positions}, parameters: {embedding, layers, places}}) {
+function readsOf(
+  {residual, ids},
+  {config: {embed_dim: E, raw_values: raw, positions}, parameters: {embedding, layers, places}},
+) {
   const words = () => flatten(ids.map((id) => embedding.subarray(id * E, (id + 1) * E)));
   return layers.map(({norm}, layer) => {
     const read = normalize(flatten(residual[layer]), E, norm);
@@ -145,22 +204,40 @@ function readsOf({residual, ids}, {config: {embed_dim: E, raw_values: raw, posit
   });
 }
 
-function headsOf(run, {config: {embed_dim: E, max_len: longest, num_heads: counts}, parameters}, off, before) {
+function headsOf(
+  run,
+  {config: {embed_dim: E, max_len: longest, num_heads: counts}, parameters},
+  off,
+  before,
+) {
   const L = run.ids.length;
-  return counts.flatMap((count, layer) => Array.from({length: count}, (_, head) => {
-    const size = E / count;
-    const cut = (rows) => float(flatten(rows.map((row) => row.subarray(head * size, (head + 1) * size))));
-    const [query, key, value, mixed] = ["query", "key", "value", "mixed"].map((part) => cut(run[part][layer]));
-    const {relative} = parameters.layers[layer];
-    const reach = Math.max(1, longest - 1);
-    const middle = head * (2 * reach + 1) + reach; // of the distance 0
-    const isOff = off.some(([a, b]) => a === layer && b === head);
-    return {
-      layer, head, size, isOff, ...(isOff && {former: float(flatten(before.weights[layer][head]))}),
-      weights: float(flatten(run.weights[layer][head])), query, key, value, mixed,
-      bias: relative && float(relative.slice(middle - L + 1, middle + L))
-    };
-  }));
+  return counts.flatMap((count, layer) =>
+    Array.from({length: count}, (_, head) => {
+      const size = E / count;
+      const cut = (rows) =>
+        float(flatten(rows.map((row) => row.subarray(head * size, (head + 1) * size))));
+      const [query, key, value, mixed] = ["query", "key", "value", "mixed"].map((part) =>
+        cut(run[part][layer]),
+      );
+      const {relative} = parameters.layers[layer];
+      const reach = Math.max(1, longest - 1);
+      const middle = head * (2 * reach + 1) + reach; // of the distance 0
+      const isOff = off.some(([a, b]) => a === layer && b === head);
+      return {
+        layer,
+        head,
+        size,
+        isOff,
+        ...(isOff && {former: float(flatten(before.weights[layer][head]))}),
+        weights: float(flatten(run.weights[layer][head])),
+        query,
+        key,
+        value,
+        mixed,
+        bias: relative && float(relative.slice(middle - L + 1, middle + L)),
+      };
+    }),
+  );
 }
 
 /** The weight of token `i` that fell most, in the layers after the first of `off`: null where none fell by a tenth. */
@@ -168,13 +245,21 @@ function movedOf({weights}, before, i, off) {
   let found = null;
   let head = 0;
   const first = Math.min(...off.map(([layer]) => layer));
-  weights.forEach((heads, layer) => heads.forEach((rows, n) => {
-    before.weights[layer][n][i].forEach((was, to) => {
-      const fall = was - rows[i][to];
-      if (layer > first && !off.some(([a, b]) => a === layer && b === n) && fall >= FELL && fall > (found ? found.before - found.now : 0)) found = {head, to, before: was, now: rows[i][to]};
-    });
-    head += 1;
-  }));
+  weights.forEach((heads, layer) =>
+    heads.forEach((rows, n) => {
+      before.weights[layer][n][i].forEach((was, to) => {
+        const fall = was - rows[i][to];
+        if (
+          layer > first &&
+          !off.some(([a, b]) => a === layer && b === n) &&
+          fall >= FELL &&
+          fall > (found ? found.before - found.now : 0)
+        )
+          found = {head, to, before: was, now: rows[i][to]};
+      });
+      head += 1;
+    }),
+  );
   return found;
 }
 
@@ -187,5 +272,7 @@ function flatten(rows) {
 }
 
 /** Of each group of units the strongest answer. */
-const strongest = (units) => Float64Array.from({length: Math.ceil(units.length / GROUP)}, (_, i) =>
-  units.subarray(i * GROUP, (i + 1) * GROUP).reduce((a, b) => Math.max(a, b)));
+const strongest = (units) =>
+  Float64Array.from({length: Math.ceil(units.length / GROUP)}, (_, i) =>
+    units.subarray(i * GROUP, (i + 1) * GROUP).reduce((a, b) => Math.max(a, b)),
+  );

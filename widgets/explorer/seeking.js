@@ -5,10 +5,14 @@ import {HEADS, next, showGuide} from "./guide.js";
 import {nameOf} from "./look.js";
 
 /** What is sought, to compare. */
-export const seekingOf = ({model, text, temperature, at}) => JSON.stringify([model, text, temperature, at]);
+export const seekingOf = ({model, text, temperature, at}) =>
+  JSON.stringify([model, text, temperature, at]);
 
 export function seek(widget) {
-  const {data: {bench}, model: m} = widget;
+  const {
+    data: {bench},
+    model: m,
+  } = widget;
   bench.sought = seekingOf({...m.question, at: m.at});
   bench.drawn = null;
   widget.set({off: []});
@@ -17,11 +21,17 @@ export function seek(widget) {
 
 /** Chooses the head that was found, if it is still the one that was sought. */
 export function take(widget, found) {
-  const {data: {bench}, model: m} = widget;
+  const {
+    data: {bench},
+    model: m,
+  } = widget;
   if (bench.sought !== seekingOf(found) || !m.isRead) return;
   bench.drawn = null;
   const {guide} = widget.state;
-  widget.set({head: nameOf(m.reading.heads[ranked(found)[0]]), to: null, ...next(widget, 3)}, {silently: true});
+  widget.set(
+    {head: nameOf(m.reading.heads[ranked(found)[0]]), to: null, ...next(widget, 3)},
+    {silently: true},
+  );
   if (guide !== HEADS) return;
   widget.root.querySelector(".guide .main")?.focus({preventScroll: true}); // which comes next, the button has gone
   showGuide(widget, ".verdict");

@@ -14,15 +14,27 @@ export const ownText = (widget) => {
     .value=${live(questionOf(data, state).text)} @input=${({target}) => type(widget, target.value)} @keydown=${(event) => enter(widget, event)}></textarea></label>`;
 };
 
-export const goOn = (widget) => (entryOf(widget.data.models, widget.state.model).causal
-  ? html`<button type="button" class="write" @click=${() => write(widget)}>${widget.data.bench.left ? "Stop" : "Continue"}</button>${
-    wasWritten(widget) ? html`<button type="button" class="undo" @click=${() => takeBack(widget)}>Undo</button>` : nothing}` : nothing);
+export const goOn = (widget) =>
+  entryOf(widget.data.models, widget.state.model).causal
+    ? html`<button type="button" class="write" @click=${() => write(widget)}>${widget.data.bench.left ? "Stop" : "Continue"}</button>${
+        wasWritten(widget)
+          ? html`<button type="button" class="undo" @click=${() => takeBack(widget)}>Undo</button>`
+          : nothing
+      }`
+    : nothing;
 
 /** What a text can be begun with, and how the model goes on with one: under the field. */
 export function underField(m, widget) {
   const {data, state} = widget;
-  if (m.isWriting || wasWritten(widget)) return html`<p class="beginnings">Each token is drawn at random from the ${state.topk} likeliest, as often as its share says.${m.isWriting ? "" : " Undo takes all of it back."}</p>`;
-  if (data.bench.game || shownOf(data, state) || m.entry.kind !== "storyteller" || !(state.guide === FREE || m.isOwn || m.problem)) return nothing;
+  if (m.isWriting || wasWritten(widget))
+    return html`<p class="beginnings">Each token is drawn at random from the ${state.topk} likeliest, as often as its share says.${m.isWriting ? "" : " Undo takes all of it back."}</p>`;
+  if (
+    data.bench.game ||
+    shownOf(data, state) ||
+    m.entry.kind !== "storyteller" ||
+    !(state.guide === FREE || m.isOwn || m.problem)
+  )
+    return nothing;
   return html`<p class="beginnings"><span>Type your own text, or begin with</span>${data.beginnings.map((text) => html`<button type="button" @click=${() => begin(widget, text)}>${text}</button>`)}</p>`;
 }
 
@@ -46,10 +58,20 @@ function settle(widget) {
 
 /** While a reader types no goal is met: half a word is no text yet. */
 function type(widget, text) {
-  const {data, data: {bench}, state} = widget;
+  const {
+    data,
+    data: {bench},
+    state,
+  } = widget;
   bench.left = 0;
   bench.unfolded.delete("layers");
   clearTimeout(bench.typing);
   bench.typing = setTimeout(() => settle(widget), SETTLED);
-  widget.set({text, at: null, to: null, ...next(widget, 1), ...(isKnown(data, questionOf(data, state).text) && {off: []})}); // a reader's text begins with all heads on
+  widget.set({
+    text,
+    at: null,
+    to: null,
+    ...next(widget, 1),
+    ...(isKnown(data, questionOf(data, state).text) && {off: []}),
+  }); // a reader's text begins with all heads on
 }

@@ -7,7 +7,9 @@ import {pinned} from "./pinned.js";
 
 const afresh = {text: null, at: null, to: null, head: null, off: [], pin: null};
 
-const modelMenu = (widget) => html`<label class="menu"><span>Model</span><select @input=${({target}) => widget.set({...afresh, model: widget.data.models[target.selectedIndex].name})}>
+const modelMenu = (
+  widget,
+) => html`<label class="menu"><span>Model</span><select @input=${({target}) => widget.set({...afresh, model: widget.data.models[target.selectedIndex].name})}>
   ${widget.data.models.map(({title, name}) => html`<option .selected=${name === widget.state.model}>${title}</option>`)}</select></label>`;
 
 const examples = (widget) => {
@@ -16,7 +18,7 @@ const examples = (widget) => {
   const now = state.text === null ? 0 : all.findIndex(({text}) => text === state.text);
   const choose = ({target: {selectedIndex: i}}) => {
     data.bench.unfolded.delete("layers");
-    widget.set({text: i === 1 ? null : all[i - 1]?.text ?? "", at: null, to: null, head: null});
+    widget.set({text: i === 1 ? null : (all[i - 1]?.text ?? ""), at: null, to: null, head: null});
   };
   return html`<label class="menu examples"><span>Text</span><select @input=${choose}><option .selected=${now < 0}>your own</option>
     ${all.map(({text}, i) => html`<option .selected=${i === now}>${text}</option>`)}</select></label>`;
@@ -34,5 +36,8 @@ function toTop({root, data: {bench}}) {
   root.scrollIntoView({block: "start"});
 }
 
-export const tools = (m, widget) => html`<div class="controls">${modelMenu(widget)}${examples(widget)}</div><p class="note">${m.entry.about}</p>
+export const tools = (
+  m,
+  widget,
+) => html`<div class="controls">${modelMenu(widget)}${examples(widget)}</div><p class="note">${m.entry.about}</p>
   <div class="controls">${pin(widget)}<span @click=${() => toTop(widget)}>${reset(widget)}</span></div>${m.pinned ? pinned(m) : ""}`;

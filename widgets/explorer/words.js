@@ -16,7 +16,7 @@ export function wordsOf({config: {vocabulary}}, kind) {
   const cut = {
     storyteller: (text) => bytes.encode(withoutEnd(text)),
     grammar: (text) => lookUp(split(text), ids, "words"),
-    induction: (text) => lookUp([...text.toLowerCase()], ids, "letters and marks")
+    induction: (text) => lookUp([...text.toLowerCase()], ids, "letters and marks"),
   }[kind];
   const text = bytes ? bytes.name : (id) => vocabulary[id];
 
@@ -30,12 +30,20 @@ export function wordsOf({config: {vocabulary}}, kind) {
 }
 
 /** As models/grammar/words.py: words and marks, in small letters. */
-const split = (text) => text.toLowerCase().replace(/([a-z])n['’]t(?![\p{L}\p{N}_])/gu, "$1 not")
-  .match(/\[(?:mask|pad)\]|[\p{L}\p{N}]+|[^\p{L}\p{N}_\s]/gu) ?? [];
+const split = (text) =>
+  text
+    .toLowerCase()
+    .replace(/([a-z])n['’]t(?![\p{L}\p{N}_])/gu, "$1 not")
+    .match(/\[(?:mask|pad)\]|[\p{L}\p{N}]+|[^\p{L}\p{N}_\s]/gu) ?? [];
 
 function lookUp(words, ids, what) {
   const unknown = [...new Set(words)].filter((word) => !ids.has(word));
   if (!unknown.length) return words.map((word) => ids.get(word));
-  const named = unknown.slice(0, KNOWN).map((word) => `“${word.slice(0, 20)}”`).join(", ");
-  throw new Error(`This model doesn't know ${named}${unknown.length > KNOWN ? " and others" : ""}: it has ${ids.size} ${what}.`);
+  const named = unknown
+    .slice(0, KNOWN)
+    .map((word) => `“${word.slice(0, 20)}”`)
+    .join(", ");
+  throw new Error(
+    `This model doesn't know ${named}${unknown.length > KNOWN ? " and others" : ""}: it has ${ids.size} ${what}.`,
+  );
 }

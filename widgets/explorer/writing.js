@@ -43,7 +43,10 @@ export function write(widget) {
 }
 
 /** Whether what stands is what the model wrote last, so that it can be taken back. */
-export const wasWritten = ({data, state}) => data.bench.before !== null && data.bench.written !== data.bench.before && questionOf(data, state).text === data.bench.written;
+export const wasWritten = ({data, state}) =>
+  data.bench.before !== null &&
+  data.bench.written !== data.bench.before &&
+  questionOf(data, state).text === data.bench.written;
 
 export function takeBack(widget) {
   const {bench} = widget.data;
@@ -68,11 +71,18 @@ export function goOn(widget) {
 }
 
 function take(widget, reading) {
-  const {data: {bench}, state, model: {entry}} = widget;
+  const {
+    data: {bench},
+    state,
+    model: {entry},
+  } = widget;
   if (questionOf(widget.data, state).text !== bench.written) return stop(widget);
   const from = drawnFrom(reading.next, state.topk);
   const at = Math.random();
-  const chosen = draw(from.map(({share}) => share), at);
+  const chosen = draw(
+    from.map(({share}) => share),
+    at,
+  );
   if (!from.length) return stop(widget);
   bench.draw = {from, at, chosen};
   const text = withGuess(entry, reading, reading.pieces.length - 1, from[chosen].text);

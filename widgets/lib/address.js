@@ -18,7 +18,8 @@ export function addressState(prefix, fields, {onBack, listen}) {
 
   function read() {
     const query = new URLSearchParams(location.search);
-    const parsed = (name) => query.has(key(name)) ? fields[name].parse(query.get(key(name))) : undefined;
+    const parsed = (name) =>
+      query.has(key(name)) ? fields[name].parse(query.get(key(name))) : undefined;
     return Object.fromEntries(names.map((name) => [name, parsed(name) ?? defaults[name]]));
   }
 
@@ -54,6 +55,6 @@ export function addressState(prefix, fields, {onBack, listen}) {
       clearTimeout(waiting);
       waiting = setTimeout(write, PAUSE);
     },
-    defaults
+    defaults,
   };
 }

@@ -16,7 +16,9 @@ function load() {
   try {
     const read = JSON.parse(text);
     const sound = ([, {total, done}]) => Number.isInteger(total) && isRecord(done);
-    return isRecord(read) ? Object.fromEntries(Object.entries(read).filter((one) => isRecord(one[1]) && sound(one))) : {};
+    return isRecord(read)
+      ? Object.fromEntries(Object.entries(read).filter((one) => isRecord(one[1]) && sound(one)))
+      : {};
   } catch {
     return {}; // damaged: as if none
   }
@@ -35,7 +37,10 @@ function save(all) {
 
 /** The lesson that an address leads to, by its folder's name, or the page of a large widget; undefined for other pages. */
 export const lessonOf = (address) => {
-  const [, lesson, page] = /\/modules\/([^/]+)\/|\/(explorer|playground)\.html$/.exec(new URL(address, document.baseURI).pathname) ?? [];
+  const [, lesson, page] =
+    /\/modules\/([^/]+)\/|\/(explorer|playground)\.html$/.exec(
+      new URL(address, document.baseURI).pathname,
+    ) ?? [];
   return lesson ?? page;
 };
 
@@ -47,9 +52,12 @@ export const answers = Object.assign(new EventTarget(), {
   set(lesson, id, answer, total) {
     const {[lesson]: {done} = {done: {}}, ...others} = load();
     const {[id]: _, ...rest} = done;
-    save({...others, [lesson]: {total, done: answer === undefined ? rest : {...rest, [id]: answer}}});
+    save({
+      ...others,
+      [lesson]: {total, done: answer === undefined ? rest : {...rest, [id]: answer}},
+    });
   },
-  clear: () => save({})
+  clear: () => save({}),
 });
 
 addEventListener("storage", ({key}) => {

@@ -10,7 +10,10 @@ const WORKERS = "The model could not be loaded: this browser runs no workers.";
  * after it. onAnswer(reading, question) hears of each answer; then onChange() does, and of problems,
  * and of the model's arriving.
  */
-export function askStoryteller({file, size, script = "./storyteller-worker.js"}, {onChange, onAnswer}) {
+export function askStoryteller(
+  {file, size, script = "./storyteller-worker.js"},
+  {onChange, onAnswer},
+) {
   let worker = null;
   let asked; // the question in work
   const told = {
@@ -18,7 +21,7 @@ export function askStoryteller({file, size, script = "./storyteller-worker.js"},
     arrived: null,
     problem: "", // in words
     about: null, // the question of the problem
-    ask
+    ask,
   };
 
   function start() {

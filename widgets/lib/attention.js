@@ -27,25 +27,44 @@ const isSame = (a, b) => Math.abs(a - b) <= 1e-12 * Math.max(1, Math.abs(b));
  * softmax(QKᵀ / √d) V with everything on the way; query and key (n, d), value (n, dv).
  * `hidden(row, col)`: whether that query may not look at that key.
  */
-export function attentionSteps({query, key, value}, {causal = false, hidden = (row, col) => causal && col > row} = {}) {
+export function attentionSteps(
+  {query, key, value},
+  {causal = false, hidden = (row, col) => causal && col > row} = {},
+) {
   const root = Math.sqrt(key[0].length);
   const scores = query.map((q) => key.map((k) => dot(q, k)));
   const scaled = scores.map((row) => row.map((score) => score / root));
   const weights = scaled.map((row, i) => softmax(row, (j) => hidden(i, j)));
-  const output = weights.map((row) => value[0].map((_, c) => dot(row, value.map((v) => v[c]))));
+  const output = weights.map((row) =>
+    value[0].map((_, c) =>
+      dot(
+        row,
+        value.map((v) => v[c]),
+      ),
+    ),
+  );
   return {query, key, value, scores, scaled, weights, output, size: key[0].length, hidden};
 }
 
 /** Self-attention: queries, keys and values are all made from the rows of `x`, then attention as above. */
 export function selfAttention(x, projections, options) {
-  const project = (matrix) => x.map((row) => matrix[0].map((_, c) => dot(row, matrix.map((m) => m[c]))));
+  const project = (matrix) =>
+    x.map((row) =>
+      matrix[0].map((_, c) =>
+        dot(
+          row,
+          matrix.map((m) => m[c]),
+        ),
+      ),
+    );
   const [query, key, value] = ["query", "key", "value"].map((name) => project(projections[name]));
   return attentionSteps({query, key, value}, options);
 }
 
 /** Fresh numbers for those of query, key and value that are given: one decimal, from -2 to 2. */
 export function randomMatrices({query, key, value}, random = Math.random) {
-  const fresh = (rows) => rows.map((row) => row.map(() => Math.round(random() * 40 - 20) / 10 || 0));
+  const fresh = (rows) =>
+    rows.map((row) => row.map(() => Math.round(random() * 40 - 20) / 10 || 0));
   const given = Object.entries({query, key, value}).filter(([, rows]) => rows);
   return Object.fromEntries(given.map(([name, rows]) => [name, fresh(rows)]));
 }

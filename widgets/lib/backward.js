@@ -19,7 +19,8 @@ export function crossEntropy(logits, targets) {
     const top = scores.reduce((a, b) => Math.max(a, b));
     let total = 0;
     for (let i = 0; i < width; i += 1) total += slopes[i] = exp(scores[i] - top);
-    for (let i = 0; i < width; i += 1) slopes[i] = (slopes[i] / total - (i === target ? 1 : 0)) / asked;
+    for (let i = 0; i < width; i += 1)
+      slopes[i] = (slopes[i] / total - (i === target ? 1 : 0)) / asked;
     return top + log(total) - scores[target];
   });
   return {losses, dLogits};
@@ -44,7 +45,14 @@ function addProducts(dy, x, rows, outputs, inputs, slopes) {
     const d = Math.min(o + 3, last);
     for (let i = 0; i < inputs; i += 2) {
       const j = Math.min(i + 1, inputs - 1);
-      let p = 0, q = 0, s = 0, t = 0, u = 0, v = 0, w = 0, z = 0;
+      let p = 0,
+        q = 0,
+        s = 0,
+        t = 0,
+        u = 0,
+        v = 0,
+        w = 0,
+        z = 0;
       for (let row = 0, at = 0, from = 0; row < rows; row += 1, at += inputs, from += outputs) {
         const one = x[at + i];
         const two = x[at + j];
@@ -84,7 +92,14 @@ function product(dy, weight, rows, outputs, inputs) {
       const b = Math.min(i + 1, last);
       const c = Math.min(i + 2, last);
       const d = Math.min(i + 3, last);
-      let p = 0, q = 0, s = 0, t = 0, u = 0, v = 0, w = 0, z = 0;
+      let p = 0,
+        q = 0,
+        s = 0,
+        t = 0,
+        u = 0,
+        v = 0,
+        w = 0,
+        z = 0;
       for (let o = 0, at = 0; o < outputs; o += 1, at += inputs) {
         const one = dy[from + o];
         const two = dy[next + o];
@@ -116,8 +131,8 @@ export function backRms(dy, x, y, width) {
   for (let row = 0; row < x.length; row += width) {
     let [square, along] = [0, 0];
     for (let i = row; i < row + width; i += 1) {
-      square += x[i] * x[i] / width;
-      along += dy[i] * y[i] / width;
+      square += (x[i] * x[i]) / width;
+      along += (dy[i] * y[i]) / width;
     }
     const scale = 1 / Math.sqrt(square + 1e-5);
     for (let i = row; i < row + width; i += 1) dx[i] = (dy[i] - y[i] * along) * scale;
@@ -140,10 +155,11 @@ export function backNorm(dy, x, width, norm, gradient) {
       gradient.weight[i] += dy[row + i] * normal;
       gradient.bias[i] += dy[row + i];
       flat += slope / width;
-      along += slope * normal / width;
+      along += (slope * normal) / width;
     }
     for (let i = 0; i < width; i += 1) {
-      dx[row + i] = (dy[row + i] * norm.weight[i] - flat - (x[row + i] - mean) * scale * along) * scale;
+      dx[row + i] =
+        (dy[row + i] * norm.weight[i] - flat - (x[row + i] - mean) * scale * along) * scale;
     }
   }
   return dx;
@@ -155,7 +171,13 @@ export const geluSlope = (x) => {
 };
 
 /** Through lib/layers.js's attend, from what it took and the weights that it gave. */
-export function backAttend(dOutput, {query, key, value, weights}, L, E, {heads, isCausal, isScaled = true}) {
+export function backAttend(
+  dOutput,
+  {query, key, value, weights},
+  L,
+  E,
+  {heads, isCausal, isScaled = true},
+) {
   const D = E / heads;
   const scale = isScaled ? 1 / Math.sqrt(D) : 1;
   const [dQuery, dKey, dValue] = [query, key, value].map((x) => new Float64Array(x.length));

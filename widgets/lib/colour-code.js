@@ -20,7 +20,10 @@ function mark(text, found) {
   for (const match of text.data.matchAll(NAMES)) {
     const group = match.slice(1).findIndex(Boolean);
     const range = new StaticRange({
-      startContainer: text, startOffset: match.index, endContainer: text, endOffset: match.index + match[0].length
+      startContainer: text,
+      startOffset: match.index,
+      endContainer: text,
+      endOffset: match.index + match[0].length,
     });
     found[group].push(range);
   }

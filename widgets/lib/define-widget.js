@@ -42,7 +42,7 @@ function start(definition, data, followed) {
   const [controls, place, stage] = ["widget-controls", "widget-place", "widget-stage"].map(div);
   place.append(stage);
   root.append(...(definition.controlsBelow ? [place, controls] : [controls, place]));
-  watchHeight(place, stage);
+  watchHeight(stage);
 
   const listen = listener(root);
   const fields = definition.fields?.(data) ?? followed.fields;
@@ -50,7 +50,12 @@ function start(definition, data, followed) {
   let current;
 
   const widget = {
-    data, fields, followed, root, listen, draw,
+    data,
+    fields,
+    followed,
+    root,
+    listen,
+    draw,
     id: `${key}-${(count += 1)}`,
     typing: null, // the number being typed, of lib/number-field.js
     get state() {
@@ -73,7 +78,7 @@ function start(definition, data, followed) {
     refresh: (byReader = false) => update(byReader),
     /** The model in words, told at every change; `hidden` from view where the drawing says it too. */
     sentence: ({hidden = false} = {}) =>
-      html`<p class=${hidden ? "sentence screen-reader-only" : "sentence"} aria-live="polite" aria-atomic="true">${definition.sentence(current, widget)}</p>`
+      html`<p class=${hidden ? "sentence screen-reader-only" : "sentence"} aria-live="polite" aria-atomic="true">${definition.sentence(current, widget)}</p>`,
   };
 
   function compute() {
@@ -101,18 +106,24 @@ function start(definition, data, followed) {
   }
 
   // The controls' own events end here: who follows this widget hears of its new value alone.
-  for (const part of [controls, stage]) part.addEventListener("input", (event) => event.stopPropagation());
+  for (const part of [controls, stage])
+    part.addEventListener("input", (event) => event.stopPropagation());
   if (followed) listen(followed, "input", ({detail}) => update(detail));
   compute();
   definition.started?.(widget);
   whenShown(root, draw);
-  const pictures = Object.entries(definition.pictures ?? {}).map(([part, drawn]) => [part, () => drawn(widget)]);
-  requestAnimationFrame(() => offerSaving(root, label, Object.fromEntries(pictures), definition.saving)); // by then it has its place
+  const pictures = Object.entries(definition.pictures ?? {}).map(([part, drawn]) => [
+    part,
+    () => drawn(widget),
+  ]);
+  requestAnimationFrame(() =>
+    offerSaving(root, label, Object.fromEntries(pictures), definition.saving),
+  ); // by then it has its place
   return Object.defineProperties(root, {
     value: {get: () => current},
     state: {get: () => widget.state},
     fields: {value: fields},
-    set: {value: widget.set}
+    set: {value: widget.set},
   });
 }
 
@@ -127,9 +138,14 @@ const rows = (controls, widget) =>
 function listener(root) {
   const listening = new AbortController();
   let wasConnected = false;
-  return (target, type, handler, options) => target.addEventListener(type, (event) => {
-    if (wasConnected && !root.isConnected) return listening.abort();
-    wasConnected = root.isConnected;
-    handler(event);
-  }, {...options, signal: listening.signal});
+  return (target, type, handler, options) =>
+    target.addEventListener(
+      type,
+      (event) => {
+        if (wasConnected && !root.isConnected) return listening.abort();
+        wasConnected = root.isConnected;
+        handler(event);
+      },
+      {...options, signal: listening.signal},
+    );
 }

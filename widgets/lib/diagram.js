@@ -29,7 +29,8 @@ const [GAP, FORK, HEAD] = [26, 16, 7]; // between columns or rows; where arrows 
 
 // ---- Sizes: half the body of a node, and how far it reaches from its centre ------------------------
 
-const widest = (texts, rest = 0) => Math.max(0, ...texts.map((text) => text.length * LETTER)) + rest;
+const widest = (texts, rest = 0) =>
+  Math.max(0, ...texts.map((text) => text.length * LETTER)) + rest;
 
 function bodySize({cells, box, tokens, cell = CELL.width}) {
   if (cells) return [cells[0].length * cell, cells.length * CELL.height];
@@ -43,11 +44,13 @@ function measured(node) {
   const [width, height] = bodySize(node);
   const heading = widest([[node.title, node.note].filter(Boolean).join("  ")]);
   return {
-    ...node, width, height,
+    ...node,
+    width,
+    height,
     left: Math.max(width / 2 + widest(node.rows ?? [], node.rows ? 6 : 0), heading / 2),
     right: Math.max(width / 2, heading / 2),
     above: height / 2 + (node.columns ? LINE : 0) + (heading ? LINE + 3 : 0),
-    below: height / 2
+    below: height / 2,
   };
 }
 
@@ -56,65 +59,126 @@ function measured(node) {
 /** Centres of columns (or rows) 0, 1, …, as a function that takes fractions too. */
 function centres(nodes, axis, before, after, gap) {
   const last = Math.ceil(Math.max(...nodes.map(({place}) => place[axis])));
-  const reach = (k, side) => Math.max(0, ...nodes.filter(({place}) => place[axis] === k).map((node) => node[side]));
+  const reach = (k, side) =>
+    Math.max(0, ...nodes.filter(({place}) => place[axis] === k).map((node) => node[side]));
   const at = [reach(0, before)];
-  for (let k = 1; k <= last; k += 1) at.push(at[k - 1] + reach(k - 1, after) + gap(k) + reach(k, before));
+  for (let k = 1; k <= last; k += 1)
+    at.push(at[k - 1] + reach(k - 1, after) + gap(k) + reach(k, before));
   return (k) => at[Math.floor(k)] + (k % 1) * ((at[Math.ceil(k)] ?? 0) - at[Math.floor(k)]);
 }
 
 /** Every node with the centre of its body at x, y; and the size of it all. Pure, for tests. */
 export function layout({nodes, arrows = [], frames = []}, isDown) {
-  const inPlace = Object.entries(nodes).map(([name, node]) =>
-    ({...node, name, place: isDown ? node.down ?? [node.at[1], node.at[0]] : node.at}));
-  const named = inPlace.map((node) => measured({...node, rows: isSaid(node, inPlace) ? undefined : node.rows}));
+  const inPlace = Object.entries(nodes).map(([name, node]) => ({
+    ...node,
+    name,
+    place: isDown ? (node.down ?? [node.at[1], node.at[0]]) : node.at,
+  }));
+  const named = inPlace.map((node) =>
+    measured({...node, rows: isSaid(node, inPlace) ? undefined : node.rows}),
+  );
   const isFramed = frames.length > 0;
-  const column = centres(named, 0, "left", "right", (k) => GAP + (isFramed ? 14 : 0) + (isDown ? 0 : labelRoom(arrows, nodes, k)));
-  const isJoined = (k) => arrows.some(({from, to, label}) => label && Array.isArray(from) && Math.ceil(nodes[to].at[0]) === k);
-  const row = centres(named, 1, "above", "below", (k) => GAP + (isFramed ? 22 : 0) + (isDown ? (isJoined(k) ? 24 : 10) : 0));
+  const column = centres(
+    named,
+    0,
+    "left",
+    "right",
+    (k) => GAP + (isFramed ? 14 : 0) + (isDown ? 0 : labelRoom(arrows, nodes, k)),
+  );
+  const isJoined = (k) =>
+    arrows.some(
+      ({from, to, label}) => label && Array.isArray(from) && Math.ceil(nodes[to].at[0]) === k,
+    );
+  const row = centres(
+    named,
+    1,
+    "above",
+    "below",
+    (k) => GAP + (isFramed ? 22 : 0) + (isDown ? (isJoined(k) ? 24 : 10) : 0),
+  );
   for (const node of named) Object.assign(node, {x: column(node.place[0]), y: row(node.place[1])});
   const found = Object.fromEntries(named.map((node) => [node.name, node]));
-  const drawn = arrows.map((arrow) => ({...arrow, from: [arrow.from].flat().map((name) => found[name]), to: found[arrow.to]}));
-  const boxes = frames.map((frame) => ({...frame, ...hull(frame.around.map((name) => found[name]))}));
+  const drawn = arrows.map((arrow) => ({
+    ...arrow,
+    from: [arrow.from].flat().map((name) => found[name]),
+    to: found[arrow.to],
+  }));
+  const boxes = frames.map((frame) => ({
+    ...frame,
+    ...hull(frame.around.map((name) => found[name])),
+  }));
   return {...placed(named, drawn, boxes, isDown), isDown};
 }
 
 /** Whether the matrix to the left names the same rows. */
-const isSaid = ({rows, place: [column, row]}, nodes) => nodes.some((other) =>
-  other.place[0] === column - 1 && other.place[1] === row && String(other.rows) === String(rows));
+const isSaid = ({rows, place: [column, row]}, nodes) =>
+  nodes.some(
+    (other) =>
+      other.place[0] === column - 1 &&
+      other.place[1] === row &&
+      String(other.rows) === String(rows),
+  );
 
 /** What a label needs over an arrow that ends in column k. */
 function labelRoom(arrows, nodes, k) {
   const ending = arrows.filter(({to}) => Math.ceil(nodes[to].at[0]) === k);
-  return Math.max(0, ...ending.map(({from, to, label = [], around}) => {
-    const isBent = Array.isArray(from) || nodes[from].at[1] !== nodes[to].at[1];
-    const room = widest(label.map((line) => line.replace("_", "")), (isBent ? FORK + 6 : 0) + HEAD + 6);
-    return label.length && !around ? room - GAP : 0;
-  }));
+  return Math.max(
+    0,
+    ...ending.map(({from, to, label = [], around}) => {
+      const isBent = Array.isArray(from) || nodes[from].at[1] !== nodes[to].at[1];
+      const room = widest(
+        label.map((line) => line.replace("_", "")),
+        (isBent ? FORK + 6 : 0) + HEAD + 6,
+      );
+      return label.length && !around ? room - GAP : 0;
+    }),
+  );
 }
 
 function hull(nodes, pad = 10) {
-  const [left, top] = [Math.min(...nodes.map((n) => n.x - n.left)), Math.min(...nodes.map((n) => n.y - n.above))];
-  const [right, bottom] = [Math.max(...nodes.map((n) => n.x + n.right)), Math.max(...nodes.map((n) => n.y + n.below))];
+  const [left, top] = [
+    Math.min(...nodes.map((n) => n.x - n.left)),
+    Math.min(...nodes.map((n) => n.y - n.above)),
+  ];
+  const [right, bottom] = [
+    Math.max(...nodes.map((n) => n.x + n.right)),
+    Math.max(...nodes.map((n) => n.y + n.below)),
+  ];
   return {left: left - pad, top: top - pad - LINE, right: right + pad, bottom: bottom + pad};
 }
 
 /** Moves everything so that it starts at 1, 1. */
 function placed(nodes, arrows, frames, isDown) {
-  const aside = isDown ? Math.max(0, ...arrows.map((a) => (a.around ? a.around + widest(a.label ?? [], 8) : 0))) : 0;
+  const aside = isDown
+    ? Math.max(0, ...arrows.map((a) => (a.around ? a.around + widest(a.label ?? [], 8) : 0)))
+    : 0;
   const over = isDown ? 0 : Math.max(0, ...arrows.map((a) => (a.around ? a.around : 0)));
-  const labels = isDown ? arrows.map((a) => (a.around ? 0 : a.to.x + 8 + widest(a.label ?? []))) : [];
+  const labels = isDown
+    ? arrows.map((a) => (a.around ? 0 : a.to.x + 8 + widest(a.label ?? [])))
+    : [];
   const reach = {
     left: Math.min(...nodes.map((n) => n.x - n.left), ...frames.map((f) => f.left)),
     top: Math.min(...nodes.map((n) => n.y - n.above - over), ...frames.map((f) => f.top)),
-    right: Math.max(...nodes.map((n) => n.x + n.right + aside), ...frames.map((f) => f.right), ...labels),
-    bottom: Math.max(...nodes.map((n) => n.y + n.below), ...frames.map((f) => f.bottom))
+    right: Math.max(
+      ...nodes.map((n) => n.x + n.right + aside),
+      ...frames.map((f) => f.right),
+      ...labels,
+    ),
+    bottom: Math.max(...nodes.map((n) => n.y + n.below), ...frames.map((f) => f.bottom)),
   };
   const [dx, dy] = [2 - reach.left, 2 - reach.top];
   for (const node of nodes) Object.assign(node, {x: node.x + dx, y: node.y + dy});
   for (const frame of frames) {
-    Object.assign(frame, {left: frame.left + dx, right: frame.right + dx, top: frame.top + dy, bottom: frame.bottom + dy});
+    Object.assign(frame, {
+      left: frame.left + dx,
+      right: frame.right + dx,
+      top: frame.top + dy,
+      bottom: frame.bottom + dy,
+    });
   }
-  const [width, height] = [reach.right - reach.left + 4, reach.bottom - reach.top + 4].map(Math.ceil);
+  const [width, height] = [reach.right - reach.left + 4, reach.bottom - reach.top + 4].map(
+    Math.ceil,
+  );
   return {nodes, arrows, frames, width, height};
 }
 
@@ -126,11 +190,21 @@ const text = (x, y, words, className = "", anchor = "middle") =>
 /** "W_Q": what follows "_" stands lower. */
 function subscripts(words) {
   const [first, ...rest] = words.split("_");
-  return [first, ...rest.map((part) => svg`<tspan class="subscript" dy="3">${part[0]}</tspan>${
-    part.length > 1 ? svg`<tspan dy="-3">${part.slice(1)}</tspan>` : nothing}`)];
+  return [
+    first,
+    ...rest.map(
+      (part) =>
+        svg`<tspan class="subscript" dy="3">${part[0]}</tspan>${
+          part.length > 1 ? svg`<tspan dy="-3">${part.slice(1)}</tspan>` : nothing
+        }`,
+    ),
+  ];
 }
 
-const trimmed = (x) => format(x).replace(/(\.\d*?)0+$/, "$1").replace(/\.$/, "");
+const trimmed = (x) =>
+  format(x)
+    .replace(/(\.\d*?)0+$/, "$1")
+    .replace(/\.$/, "");
 
 function heading({x, y, above, title, note, role}) {
   if (!title && !note) return nothing;
@@ -145,13 +219,28 @@ function matrix(node) {
   const centre = (i, j) => [left + (j + 0.5) * cell, top + (i + 0.5) * CELL.height];
   return svg`${rows.map((word, i) => text(left - 6, centre(i, 0)[1], word, "note", "end"))}
     ${columns.map((word, j) => text(centre(0, j)[0], top - LINE / 2, word, "note"))}
-    ${cells.map((row, i) => row.map((x, j) => svg`<g class=${fill ? "weighted" : nothing} style=${fill ? `--weight:${x}` : nothing}><rect class="cell ${role}" x=${left + j * cell + 1} y=${top + i * CELL.height + 1}
+    ${cells.map((row, i) =>
+      row.map(
+        (
+          x,
+          j,
+        ) => svg`<g class=${fill ? "weighted" : nothing} style=${fill ? `--weight:${x}` : nothing}><rect class="cell ${role}" x=${left + j * cell + 1} y=${top + i * CELL.height + 1}
       width=${cell - 2} height=${CELL.height - 2} rx="3"/>
-      ${fill ? svg`<rect class="fill" x=${left + j * cell + 1} y=${top + i * CELL.height + 1}
-        width=${cell - 2} height=${CELL.height - 2} rx="3"/>` : nothing}
-      ${x === null ? nothing : text(...centre(i, j), show(x), fill ? "number" : `number ${role}`)}</g>`))}
-    ${mark === undefined ? nothing : svg`<rect class="mark" x=${left} y=${top + mark * CELL.height} width=${node.width}
-      height=${CELL.height} rx="4"/>`}`;
+      ${
+        fill
+          ? svg`<rect class="fill" x=${left + j * cell + 1} y=${top + i * CELL.height + 1}
+        width=${cell - 2} height=${CELL.height - 2} rx="3"/>`
+          : nothing
+      }
+      ${x === null ? nothing : text(...centre(i, j), show(x), fill ? "number" : `number ${role}`)}</g>`,
+      ),
+    )}
+    ${
+      mark === undefined
+        ? nothing
+        : svg`<rect class="mark" x=${left} y=${top + mark * CELL.height} width=${node.width}
+      height=${CELL.height} rx="4"/>`
+    }`;
 }
 
 function chips({tokens, role = "", x, y, width, height}) {
@@ -165,19 +254,38 @@ function chips({tokens, role = "", x, y, width, height}) {
   });
 }
 
-const boxed = ({box, role = "", x, y, width, height}) => svg`<rect class="box ${role}" x=${x - width / 2} y=${y - height / 2}
+const boxed = ({
+  box,
+  role = "",
+  x,
+  y,
+  width,
+  height,
+}) => svg`<rect class="box ${role}" x=${x - width / 2} y=${y - height / 2}
     width=${width} height=${height} rx="8"/>
   ${box.map((line, i) => text(x, y + (i - (box.length - 1) / 2) * LINE, line, i === 0 && box.length > 1 ? "title" : ""))}`;
 
-const drawNode = (node) => svg`<g>${heading(node)}${(node.cells ? matrix : node.tokens ? chips : boxed)(node)}</g>`;
+const drawNode = (node) =>
+  svg`<g>${heading(node)}${(node.cells ? matrix : node.tokens ? chips : boxed)(node)}</g>`;
 
 /** An arrow along one axis, bent where its ends lie apart on the other; `isDown` turns it all by 90°. */
 function drawArrow({from, to, label = [], around = 0, role = ""}, isDown) {
-  const [along, across, half, other] = isDown ? ["y", "x", "height", "width"] : ["x", "y", "width", "height"];
+  const [along, across, half, other] = isDown
+    ? ["y", "x", "height", "width"]
+    : ["x", "y", "width", "height"];
   const point = (a, c) => (isDown ? `${c},${a}` : `${a},${c}`);
-  if (around) return drawAround(from[0], to, {label, around, role, point, along, across, other, isDown});
+  if (around)
+    return drawAround(from[0], to, {label, around, role, point, along, across, other, isDown});
   // Only a title stands over a matrix that an arrow comes to from above.
-  const end = to[along] - to[half] / 2 - (isDown ? to.above - to.height / 2 : to.left > to.width / 2 && to.rows ? to.left - to.width / 2 : 0) - 3;
+  const end =
+    to[along] -
+    to[half] / 2 -
+    (isDown
+      ? to.above - to.height / 2
+      : to.left > to.width / 2 && to.rows
+        ? to.left - to.width / 2
+        : 0) -
+    3;
   const isJoined = from.length > 1;
   const trunk = isDown ? LINE : widest(label, 2); // where arrows have joined, over which the label stands
   const join = isJoined ? end - HEAD - trunk : end - HEAD;
@@ -188,17 +296,20 @@ function drawArrow({from, to, label = [], around = 0, role = ""}, isDown) {
     const bend = isJoined ? Math.max(start, join - FORK) : start; // one that comes alone bends as it leaves
     const bent = isJoined ? join : start + FORK;
     const halfway = (bend + bent) / 2;
-    return `M${point(start, node[across])} L${point(bend, node[across])} C${point(halfway, node[across])} ${
-      point(halfway, c)} ${point(bent, c)} L${point(join, c)}`;
+    return `M${point(start, node[across])} L${point(bend, node[across])} C${point(halfway, node[across])} ${point(
+      halfway,
+      c,
+    )} ${point(bent, c)} L${point(join, c)}`;
   });
   const tip = `M${point(join, c)} L${point(end - HEAD, c)}`;
   const isBent = !isJoined && Math.abs(from[0][across] - c) >= 1;
   const begin = isJoined ? join : from[0][along] + from[0][half] / 2 + (isBent ? FORK : 0);
   const middle = (begin + end) / 2;
   const said = isDown ? [label.join(" ")] : label;
-  const lineAt = (i) => (isDown
-    ? text(c + 9, middle - 2, said[i], "step", "start")
-    : text(middle - 2, c + (i === 0 ? -10 : 11), said[i], "step"));
+  const lineAt = (i) =>
+    isDown
+      ? text(c + 9, middle - 2, said[i], "step", "start")
+      : text(middle - 2, c + (i === 0 ? -10 : 11), said[i], "step");
   return svg`<g class="arrow ${role}"><path d="${lines.join(" ")} ${tip}"/>${headAt(point, end, c)}</g>
     ${label.length ? said.map((_, i) => lineAt(i)) : nothing}`;
 }
@@ -219,10 +330,19 @@ function drawAround(a, b, {label, around, role, point, along, across, other, isD
 const headAt = (point, end, c) =>
   svg`<path class="head" d="M${point(end - HEAD, c - 4)} L${point(end, c)} L${point(end - HEAD, c + 4)} Z"/>`;
 
-const drawFrame = ({left, top, right, bottom, label = ""}) => svg`<rect class="frame" x=${left} y=${top} width=${right - left}
+const drawFrame = ({
+  left,
+  top,
+  right,
+  bottom,
+  label = "",
+}) => svg`<rect class="frame" x=${left} y=${top} width=${right - left}
     height=${bottom - top} rx="10"/>${text(left + 9, top + LINE / 2 + 2, label, "note", "start")}`;
 
-const drawing = ({nodes, arrows, frames, width, height, isDown}, label) => svg`<svg role="img" aria-label=${label}
+const drawing = (
+  {nodes, arrows, frames, width, height, isDown},
+  label,
+) => svg`<svg role="img" aria-label=${label}
   width=${width} height=${height} viewBox="0 0 ${width} ${height}">
   ${frames.map(drawFrame)}${arrows.map((arrow) => drawArrow(arrow, isDown))}${nodes.map(drawNode)}</svg>`;
 
@@ -237,6 +357,12 @@ export function diagram(spec) {
     if (width && form !== shown) render(drawing((shown = form), spec.label), root);
   };
   // In the next frame: a size that changes while sizes are told is an error ("ResizeObserver loop").
-  new ResizeObserver(([{contentRect: {width}}]) => requestAnimationFrame(() => draw(width))).observe(root);
+  new ResizeObserver(
+    ([
+      {
+        contentRect: {width},
+      },
+    ]) => requestAnimationFrame(() => draw(width)),
+  ).observe(root);
   return root;
 }

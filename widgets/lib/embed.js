@@ -11,12 +11,18 @@ export function showAlone() {
   root.classList.remove("in-parts"); // what is laid out later is clipped
   for (let at = part; at !== document.body; at = at.parentElement) {
     at.hidden = false;
-    for (const other of at.parentElement.children) other.classList.toggle("not-embedded", other !== at);
+    for (const other of at.parentElement.children)
+      other.classList.toggle("not-embedded", other !== at);
   }
   const url = new URL(location.href);
   url.searchParams.delete("embed");
   url.hash = asked;
-  const link = Object.assign(document.createElement("a"), {href: url.href, target: "_blank", rel: "noopener", textContent: document.title});
+  const link = Object.assign(document.createElement("a"), {
+    href: url.href,
+    target: "_blank",
+    rel: "noopener",
+    textContent: document.title,
+  });
   const from = Object.assign(document.createElement("p"), {className: "embed-from"});
   from.append("From ", link);
   part.after(from);

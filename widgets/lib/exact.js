@@ -2,7 +2,7 @@
 // engine may round them in its own way, and a training that differs in one bit soon differs in all.
 // Sums, products, quotients and square roots are rounded alike everywhere (IEEE 754).
 
-const LN2_HIGH = 6.93147180369123816490e-1; // ln 2 in two parts, so that k ln 2 keeps its last bits
+const LN2_HIGH = 6.9314718036912381649e-1; // ln 2 in two parts, so that k ln 2 keeps its last bits
 const LN2_LOW = 1.90821492927058770002e-10;
 const [LEAST, MOST] = [-744, 709]; // beyond them it is 0, or more than a number holds
 
@@ -20,7 +20,8 @@ export function exp(x) {
   const r = x - k * LN2_HIGH - k * LN2_LOW; // at most ln 2 / 2
   const s = r * r;
   const low = 1 + r + s * (1 / 2 + r / 6) + s * s * (1 / 24 + r / 120);
-  const high = 1 / 720 + r / 5040 + s * (1 / 40320 + r / 362880) + s * s * (1 / 3628800 + r / 39916800);
+  const high =
+    1 / 720 + r / 5040 + s * (1 / 40320 + r / 362880) + s * s * (1 / 3628800 + r / 39916800);
   return (low + s * s * s * high) * POWERS[1074 + k];
 }
 
@@ -55,16 +56,19 @@ export function rotation(position, size) {
   return table[position];
 }
 
-const still = (size) => ({cos: new Float64Array(size / 2).fill(1), sin: new Float64Array(size / 2)});
+const still = (size) => ({
+  cos: new Float64Array(size / 2).fill(1),
+  sin: new Float64Array(size / 2),
+});
 
 function firstTurn(size) {
   const turn = still(size);
   for (let i = 0; i < size / 2; i += 1) {
-    const angle = exp((-2 * i / size) * 9.210340371976184); // ln 10000
+    const angle = exp(((-2 * i) / size) * 9.210340371976184); // ln 10000
     const square = angle * angle;
-    for (let n = 20; n >= 2; n -= 2) turn.cos[i] = 1 - turn.cos[i] * square / (n * (n - 1));
+    for (let n = 20; n >= 2; n -= 2) turn.cos[i] = 1 - (turn.cos[i] * square) / (n * (n - 1));
     let sine = 1;
-    for (let n = 21; n >= 3; n -= 2) sine = 1 - sine * square / (n * (n - 1));
+    for (let n = 21; n >= 3; n -= 2) sine = 1 - (sine * square) / (n * (n - 1));
     turn.sin[i] = angle * sine;
   }
   return turn;
@@ -72,15 +76,15 @@ function firstTurn(size) {
 
 const together = (a, b) => ({
   cos: a.cos.map((cos, i) => cos * b.cos[i] - a.sin[i] * b.sin[i]),
-  sin: a.sin.map((sin, i) => sin * b.cos[i] + a.cos[i] * b.sin[i])
+  sin: a.sin.map((sin, i) => sin * b.cos[i] + a.cos[i] * b.sin[i]),
 });
 
 /** Chance from a seed (mulberry32): {uniform(), below(n), normal(), shuffled(list)}. */
 export function chanceOf(seed) {
-  let state = Math.imul(seed + 1, 0x9E3779B1) >>> 0;
+  let state = Math.imul(seed + 1, 0x9e3779b1) >>> 0;
   let spare = null;
   function uniform() {
-    state = (state + 0x6D2B79F5) >>> 0;
+    state = (state + 0x6d2b79f5) >>> 0;
     let t = Math.imul(state ^ (state >>> 15), state | 1);
     t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
     return ((t ^ (t >>> 14)) >>> 0) / 4294967296;
@@ -97,7 +101,7 @@ export function chanceOf(seed) {
       const [a, b] = [2 * uniform() - 1, 2 * uniform() - 1];
       const square = a * a + b * b;
       if (square >= 1 || square === 0) continue;
-      const scale = Math.sqrt(-2 * log(square) / square);
+      const scale = Math.sqrt((-2 * log(square)) / square);
       spare = b * scale;
       return a * scale;
     }

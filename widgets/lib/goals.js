@@ -6,6 +6,7 @@ export function meetGoals(root, challenges, model, state) {
   const place = root.closest(".widget")?.id;
   for (const [name, isMet] of Object.entries(challenges)) {
     const goal = document.querySelector(`.challenges[data-for="${place}"] #goal-${name}`);
-    if (goal && !goal.classList.contains("met") && isMet(model, state)) goal.dispatchEvent(new Event("met"));
+    if (goal && !goal.classList.contains("met") && isMet(model, state))
+      goal.dispatchEvent(new Event("met"));
   }
 }

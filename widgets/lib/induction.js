@@ -18,15 +18,23 @@ export function readSigns(model, text, off = []) {
   const given = ids.slice(1).map((next, i) => chances[i][next]);
   const isSeen = signs.map((sign, i) => signs.indexOf(sign) < i);
   return {
-    text, off, given,
+    text,
+    off,
+    given,
     maps: weights.flat(),
-    guesses: chances.map((row) => likeliest(row).map((id) => [model.config.vocabulary[id], row[id]])),
-    losses: {fresh: meanLoss(given.filter((_, i) => !isSeen[i])), seen: meanLoss(given.filter((_, i) => isSeen[i]))}
+    guesses: chances.map((row) =>
+      likeliest(row).map((id) => [model.config.vocabulary[id], row[id]]),
+    ),
+    losses: {
+      fresh: meanLoss(given.filter((_, i) => !isSeen[i])),
+      seen: meanLoss(given.filter((_, i) => isSeen[i])),
+    },
   };
 }
 
 const likeliest = (row) => [...row.keys()].sort((a, b) => row[b] - row[a]).slice(0, GUESSES);
-const meanLoss = (given) => (given.length ? given.reduce((sum, share) => sum - Math.log(share), 0) / given.length : null);
+const meanLoss = (given) =>
+  given.length ? given.reduce((sum, share) => sum - Math.log(share), 0) / given.length : null;
 
 /** What was published: a row of a map ends where its sign can see no further. */
 export function unpacked(text, reading) {
@@ -37,7 +45,10 @@ export function unpacked(text, reading) {
 /** Why a model of the signs `known` can't read this text; "" where it can. */
 export function refusal(text, {known, longest}) {
   const unknown = [...new Set(text)].filter((sign) => !known.includes(sign));
-  if (unknown.length) return `It doesn't know ${unknown.slice(0, 4).join(" ")}. It knows a to z, space and . , ' ? !`;
+  if (unknown.length)
+    return `It doesn't know ${unknown.slice(0, 4).join(" ")}. It knows a to z, space and . , ' ? !`;
   if (text.length < 2) return "Type two signs or more.";
-  return text.length > longest ? `It reads at most ${longest} signs; these are ${text.length}.` : "";
+  return text.length > longest
+    ? `It reads at most ${longest} signs; these are ${text.length}.`
+    : "";
 }

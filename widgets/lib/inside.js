@@ -26,9 +26,12 @@ export function inside(story, model, ids) {
   }
 
   const layerAt = (n, i) => ({
-    attention: distance(middle[n][i], residual[n][i]), between: lengthOf(middle[n][i]),
-    mlp: distance(residual[n + 1][i], middle[n][i]), after: lengthOf(residual[n + 1][i]),
-    units: strongest(inner[n][i]), active: inner[n][i].reduce((count, unit) => count + (unit > 0), 0)
+    attention: distance(middle[n][i], residual[n][i]),
+    between: lengthOf(middle[n][i]),
+    mlp: distance(residual[n + 1][i], middle[n][i]),
+    after: lengthOf(residual[n + 1][i]),
+    units: strongest(inner[n][i]),
+    active: inner[n][i].reduce((count, unit) => count + (unit > 0), 0),
   });
 
   return {
@@ -42,24 +45,32 @@ export function inside(story, model, ids) {
       start: lengthOf(residual[0][i]),
       layers: weights.map((_, n) => layerAt(n, i)),
       guesses: top(chances[i], GUESSES).map(([id, share]) => ({text: text(id), share})),
-      truth: truthAt(i)
-    })
+      truth: truthAt(i),
+    }),
   };
 }
 
-const vectorOf = ({config: {embed_dim: E}, parameters: {embedding}}, id) => embedding.subarray(id * E, (id + 1) * E);
+const vectorOf = ({config: {embed_dim: E}, parameters: {embedding}}, id) =>
+  embedding.subarray(id * E, (id + 1) * E);
 
 /** Of each group of units the strongest answer. */
-const strongest = (units) => Array.from({length: units.length / GROUP}, (_, i) =>
-  units.subarray(i * GROUP, (i + 1) * GROUP).reduce((a, b) => Math.max(a, b), 0));
+const strongest = (units) =>
+  Array.from({length: units.length / GROUP}, (_, i) =>
+    units.subarray(i * GROUP, (i + 1) * GROUP).reduce((a, b) => Math.max(a, b), 0),
+  );
 
 function nearest(model, id) {
   const own = vectorOf(model, id);
   const likeness = model.config.vocabulary.map((_, other) => {
     const vector = vectorOf(model, other);
-    return other === id ? -1 : vector.reduce((all, x, i) => all + x * own[i], 0) / lengthOf(vector) / lengthOf(own);
+    return other === id
+      ? -1
+      : vector.reduce((all, x, i) => all + x * own[i], 0) / lengthOf(vector) / lengthOf(own);
   });
   return top(likeness, NEAR);
 }
 
-const top = (numbers, count) => Array.from(numbers, (x, i) => [i, x]).sort((a, b) => b[1] - a[1]).slice(0, count);
+const top = (numbers, count) =>
+  Array.from(numbers, (x, i) => [i, x])
+    .sort((a, b) => b[1] - a[1])
+    .slice(0, count);

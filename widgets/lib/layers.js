@@ -12,7 +12,7 @@ export const gelu = (x) => x / (1 + exp(-2 * Math.sqrt(2 / Math.PI) * (x + 0.044
 
 /** x Wᵀ + bias for the `rows` of x; bias null: none. */
 export function linear(x, rows, {weight, bias}) {
-  const given = bias ?? new Float64Array(weight.length * rows / x.length);
+  const given = bias ?? new Float64Array((weight.length * rows) / x.length);
   const y = new Float64Array(rows * given.length);
   if (rows === 1) one(x, weight, given, y);
   else many(x, rows, weight, given, y);
@@ -34,8 +34,14 @@ function many(x, rows, weight, bias, y) {
       const next = Math.min(o + 1, outputs - 1);
       const one = o * inputs;
       const two = next * inputs;
-      let p = bias[o], q = p, s = p, t = p;
-      let e = bias[next], f = e, g = e, h = e;
+      let p = bias[o],
+        q = p,
+        s = p,
+        t = p;
+      let e = bias[next],
+        f = e,
+        g = e,
+        h = e;
       for (let i = 0; i < inputs; i += 1) {
         p += weight[one + i] * x[a + i];
         q += weight[one + i] * x[b + i];
@@ -67,7 +73,10 @@ function one(x, weight, bias, y) {
     const b = Math.min(a + 1, last);
     const c = Math.min(a + 2, last);
     const d = Math.min(a + 3, last);
-    let p = bias[a], q = bias[b], s = bias[c], t = bias[d];
+    let p = bias[a],
+      q = bias[b],
+      s = bias[c],
+      t = bias[d];
     for (let i = 0; i < inputs; i += 1) {
       const number = x[i];
       p += weight[a * inputs + i] * number;
@@ -104,7 +113,8 @@ export function normalize(x, width, norm) {
     for (let i = 0; i < width; i += 1) mean += x[row + i] / width;
     for (let i = 0; i < width; i += 1) square += (x[row + i] - mean) ** 2 / width;
     const scale = 1 / Math.sqrt(square + 1e-5);
-    for (let i = 0; i < width; i += 1) y[row + i] = (x[row + i] - mean) * scale * norm.weight[i] + norm.bias[i];
+    for (let i = 0; i < width; i += 1)
+      y[row + i] = (x[row + i] - mean) * scale * norm.weight[i] + norm.bias[i];
   }
   return y;
 }
@@ -114,7 +124,7 @@ export function rmsNormalize(x, width) {
   const y = new Float64Array(x.length);
   for (let row = 0; row < x.length; row += width) {
     let square = 0;
-    for (let i = row; i < row + width; i += 1) square += x[i] * x[i] / width;
+    for (let i = row; i < row + width; i += 1) square += (x[i] * x[i]) / width;
     const scale = 1 / Math.sqrt(square + 1e-5);
     for (let i = row; i < row + width; i += 1) y[i] = x[i] * scale;
   }
@@ -126,7 +136,16 @@ export function rmsNormalize(x, width) {
  * the `length` tokens whose keys and values there are; weights are (count, length) for each head.
  * isScaled false: without the division by √D.
  */
-export function attend(query, key, value, count, length, E, {heads, relative, reach, isCausal, isScaled = true}, isOff) {
+export function attend(
+  query,
+  key,
+  value,
+  count,
+  length,
+  E,
+  {heads, relative, reach, isCausal, isScaled = true},
+  isOff,
+) {
   const D = E / heads;
   const scale = isScaled ? 1 / Math.sqrt(D) : 1;
   const first = length - count;
@@ -145,7 +164,8 @@ export function attend(query, key, value, count, length, E, {heads, relative, re
       }
       softmax(row);
       for (let j = 0; j < end; j += 1) {
-        for (let d = head * D; d < head * D + D; d += 1) output[i * E + d] += row[j] * value[j * E + d];
+        for (let d = head * D; d < head * D + D; d += 1)
+          output[i * E + d] += row[j] * value[j * E + d];
       }
     }
   });

@@ -11,8 +11,12 @@ import {modelOf} from "./transformer.js";
  */
 export function gradientOf(model, tokens) {
   const {config, parameters} = model;
-  const isKnown = config.is_causal && ["learned", "rotary"].includes(config.positions) && !config.raw_values.includes(true);
-  if (!isKnown) throw new Error("a step is known only for causal models of learned or rotary positions");
+  const isKnown =
+    config.is_causal &&
+    ["learned", "rotary"].includes(config.positions) &&
+    !config.raw_values.includes(true);
+  if (!isKnown)
+    throw new Error("a step is known only for causal models of learned or rotary positions");
   if (tokens.length < 2) throw new Error("to learn from a text, it takes two tokens");
   const read = tokens.slice(0, -1);
   const gradient = emptyLike(parameters);
@@ -24,7 +28,15 @@ export function gradientOf(model, tokens) {
   let dx = backLinear(dLogits, last, L, parameters.unembedding, gradient.unembedding);
   dx = backNorm(dx, x, E, parameters.norm, gradient.norm);
   for (let i = layers.length - 1; i >= 0; i -= 1) {
-    dx = backLayer(dx, layers[i], L, config, parameters.layers[i], gradient.layers[i], config.num_heads[i]);
+    dx = backLayer(
+      dx,
+      layers[i],
+      L,
+      config,
+      parameters.layers[i],
+      gradient.layers[i],
+      config.num_heads[i],
+    );
   }
   rows.forEach((id, row) => {
     for (let e = 0; e < E; e += 1) {
@@ -40,13 +52,15 @@ export function learnOnce(model, tokens, rate) {
   const {losses, loss, gradient} = gradientOf(model, tokens);
   const change = {count: 0, moved: 0, largest: 0};
   const seen = new Map();
-  const parameters = mapNumbers(model.parameters, gradient, seen, (old, slope) => old.map((x, i) => {
-    const moved = x - rate * slope[i];
-    change.count += 1;
-    if (moved !== x) change.moved += 1;
-    change.largest = Math.max(change.largest, Math.abs(moved - x));
-    return moved;
-  }));
+  const parameters = mapNumbers(model.parameters, gradient, seen, (old, slope) =>
+    old.map((x, i) => {
+      const moved = x - rate * slope[i];
+      change.count += 1;
+      if (moved !== x) change.moved += 1;
+      change.largest = Math.max(change.largest, Math.abs(moved - x));
+      return moved;
+    }),
+  );
   return {model: modelOf(model.config, parameters), losses, loss, change};
 }
 
@@ -56,14 +70,18 @@ export function learnOnce(model, tokens, rate) {
 function mapNumbers(tree, other, seen, replace) {
   if (tree === null || typeof tree !== "object") return tree;
   if (!ArrayBuffer.isView(tree)) {
-    const entries = Object.entries(tree).map(([key, value]) => [key, mapNumbers(value, other[key], seen, replace)]);
+    const entries = Object.entries(tree).map(([key, value]) => [
+      key,
+      mapNumbers(value, other[key], seen, replace),
+    ]);
     return Array.isArray(tree) ? entries.map(([, value]) => value) : Object.fromEntries(entries);
   }
   if (!seen.has(tree)) seen.set(tree, replace(tree, other));
   return seen.get(tree);
 }
 
-const emptyLike = (tree) => mapNumbers(tree, tree, new Map(), (array) => new Float64Array(array.length));
+const emptyLike = (tree) =>
+  mapNumbers(tree, tree, new Map(), (array) => new Float64Array(array.length));
 
 // ---- Forward, with all that the way back needs ---------------------------------------------------
 
@@ -78,7 +96,16 @@ function forward(config, {embedding, places, layers}, tokens) {
     const read = normalize(x, E, layer.norm);
     const [query, key] = [turn(linear(read, L, layer.query)), turn(linear(read, L, layer.key))];
     const value = linear(read, L, layer.value);
-    const {output, weights} = attend(query, key, value, L, L, E, {heads, isCausal: true}, () => false);
+    const {output, weights} = attend(
+      query,
+      key,
+      value,
+      L,
+      L,
+      E,
+      {heads, isCausal: true},
+      () => false,
+    );
     const middle = sum(x, linear(output, L, layer.out));
     const found = {x, read, query, key, value, output, weights, middle};
     x = middle;
@@ -107,7 +134,13 @@ function backLayer(dx, found, L, config, layer, gradient, heads) {
   const dOutput = backLinear(dMiddle, found.output, L, layer.out, gradient.out);
   const {dQuery, dKey, dValue} = backAttend(dOutput, found, L, E, {heads, isCausal: true});
   const turnBack = (y) => (config.positions === "rotary" ? rotate(y, 0, E, E / heads, -1) : y);
-  const parts = [[turnBack(dQuery), "query"], [turnBack(dKey), "key"], [dValue, "value"]];
-  const dRead = parts.map(([slope, name]) => backLinear(slope, found.read, L, layer[name], gradient[name])).reduce(sum);
+  const parts = [
+    [turnBack(dQuery), "query"],
+    [turnBack(dKey), "key"],
+    [dValue, "value"],
+  ];
+  const dRead = parts
+    .map(([slope, name]) => backLinear(slope, found.read, L, layer[name], gradient[name]))
+    .reduce(sum);
   return sum(dMiddle, backNorm(dRead, found.x, E, layer.norm, gradient.norm));
 }

@@ -22,8 +22,10 @@ async function fetchModel(path, onBytes) {
   const response = await fetch(new URL(`../../${path}`, import.meta.url)).catch(() => {
     throw new Error(`${path} can't be fetched: this page needs a connection to its site`);
   });
-  if (!response.ok) throw new Error(`${path} can't be fetched: the site answers ${response.status}`);
-  const arrived = onBytes && response.body ? inParts(response.body.getReader(), onBytes) : response.arrayBuffer();
+  if (!response.ok)
+    throw new Error(`${path} can't be fetched: the site answers ${response.status}`);
+  const arrived =
+    onBytes && response.body ? inParts(response.body.getReader(), onBytes) : response.arrayBuffer();
   const buffer = await arrived.catch((error) => {
     if (error instanceof RangeError) throw error; // no memory for it
     throw new Error(`${path} can't be fetched: the connection broke off`);
@@ -36,7 +38,7 @@ async function inParts(reader, onBytes) {
   let bytes = 0;
   for (let part = await reader.read(); !part.done; part = await reader.read()) {
     parts.push(part.value);
-    onBytes(bytes += part.value.length);
+    onBytes((bytes += part.value.length));
   }
   const whole = new Uint8Array(bytes);
   let at = 0;

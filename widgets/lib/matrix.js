@@ -32,14 +32,20 @@ export function matrixTable(grid) {
     </tbody></table>`;
 }
 
-const marks = (grid, i, j) => (grid.hidden?.(i, j) ? "number hidden-cell" : "number") + (grid.lit?.(i, j) ? " lit" : "");
+const marks = (grid, i, j) =>
+  (grid.hidden?.(i, j) ? "number hidden-cell" : "number") + (grid.lit?.(i, j) ? " lit" : "");
 
 // ---- Numbers to edit -------------------------------------------------------------------------
 
-const entry = (grid, i, j) => html`<td>${numberField(grid.widget, {
-  id: `${grid.name}.${i}.${j}`, value: grid.cells[i][j], range: grid.range, className: grid.lit?.(i, j) ? "lit" : "",
-  label: `${grid.title}, ${grid.rows[i]}, ${grid.columns[j]}`, onValue: (value) => grid.edit(i, j, value)
-})}</td>`;
+const entry = (grid, i, j) =>
+  html`<td>${numberField(grid.widget, {
+    id: `${grid.name}.${i}.${j}`,
+    value: grid.cells[i][j],
+    range: grid.range,
+    className: grid.lit?.(i, j) ? "lit" : "",
+    label: `${grid.title}, ${grid.rows[i]}, ${grid.columns[j]}`,
+    onValue: (value) => grid.edit(i, j, value),
+  })}</td>`;
 
 // ---- Cells to choose and to switch -------------------------------------------------------------
 

@@ -35,4 +35,5 @@ export function numberField(widget, {id, value, range, label, className = "numbe
 }
 
 /** Why what is being typed doesn't fit; empty where it does. */
-export const numberHint = (widget) => html`<p class="hint" role="status">${widget.typing?.hint ?? ""}</p>`;
+export const numberHint = (widget) =>
+  html`<p class="hint" role="status">${widget.typing?.hint ?? ""}</p>`;

@@ -14,7 +14,8 @@ export function format(x) {
 export const formatFine = (x) => (Math.abs(x) >= 1e5 ? format(x) : signed(x.toFixed(3)));
 
 /** A sum of products of typed numbers, whose two decimals make four: all of them, and at least three. */
-export const formatExact = (x) => (Math.abs(x) >= 1e5 ? format(x) : signed(x.toFixed(4).replace(/0$/, "")));
+export const formatExact = (x) =>
+  Math.abs(x) >= 1e5 ? format(x) : signed(x.toFixed(4).replace(/0$/, ""));
 
 /** Two digits, for many numbers beside one another: 2.4, −37. */
 export const formatShort = (x) => signed(x.toFixed(Math.abs(x) < 9.95 ? 1 : 0));
@@ -32,7 +33,13 @@ export const formatPercent = (share) => `${Math.round(share * 100)}\u202f%`;
 
 /** A probability: its whole percent, a digit more below ten. */
 export const chance = (share) =>
-  share >= 0.995 ? "99+\u202f%" : share >= 0.0995 ? `${(100 * share).toFixed(0)}\u202f%` : share >= 0.001 ? `${(100 * share).toFixed(1)}\u202f%` : "< 0.1\u202f%";
+  share >= 0.995
+    ? "99+\u202f%"
+    : share >= 0.0995
+      ? `${(100 * share).toFixed(0)}\u202f%`
+      : share >= 0.001
+        ? `${(100 * share).toFixed(1)}\u202f%`
+        : "< 0.1\u202f%";
 
 /** A loss, in nats. */
 export const nats = (loss) => loss.toFixed(2);
@@ -41,7 +48,8 @@ export const nats = (loss) => loss.toFixed(2);
 export const count = (n) => String(n).replace(/\B(?=(\d{3})+$)/g, ",");
 
 /** 1st, 2nd, 3rd, 4th. */
-export const ordinal = (n) => `${n}${(n % 100 > 10 && n % 100 < 14 ? "" : ["", "st", "nd", "rd"][n % 10]) || "th"}`;
+export const ordinal = (n) =>
+  `${n}${(n % 100 > 10 && n % 100 < 14 ? "" : ["", "st", "nd", "rd"][n % 10]) || "th"}`;
 
 /** What a reader typed: {value}, or {hint} in plain words where it is no number from min to max. */
 export function parseEntry(text, {min = -9.99, max = 9.99, step} = {}) {

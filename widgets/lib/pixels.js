@@ -27,7 +27,8 @@ class Pixels extends HTMLElement {
   }
   paint() {
     if (!this.rows || !this.colors) return;
-    const canvas = this.canvas ?? this.appendChild(this.canvas = document.createElement("canvas"));
+    const canvas =
+      this.canvas ?? this.appendChild((this.canvas = document.createElement("canvas")));
     const [height, width] = [this.rows.length, this.rows[0].length];
     // A new size clears the canvas and makes it anew, which takes longer than to paint it.
     if (canvas.width !== width || canvas.height !== height) Object.assign(canvas, {width, height});
@@ -46,7 +47,10 @@ const known = new Map(); // colours that were read
 function channels(color, context) {
   if (!known.has(color)) {
     context.fillStyle = color; // which reads back as #rrggbb
-    known.set(color, [1, 3, 5].map((at) => parseInt(context.fillStyle.slice(at, at + 2), 16)));
+    known.set(
+      color,
+      [1, 3, 5].map((at) => parseInt(context.fillStyle.slice(at, at + 2), 16)),
+    );
   }
   return known.get(color);
 }
@@ -57,9 +61,12 @@ class WeightPixels extends Pixels {
     if (rows !== this.rows) this.show(rows);
   }
   pixels(read) {
-    const [none, half, full] = ["weightless", "weightHalf", "weight"].map((name) => read(this.colors[name]));
+    const [none, half, full] = ["weightless", "weightHalf", "weight"].map((name) =>
+      read(this.colors[name]),
+    );
     return (weight) => {
-      const [from, to, share] = weight < 0.5 ? [none, half, 2 * weight] : [half, full, 2 * weight - 1];
+      const [from, to, share] =
+        weight < 0.5 ? [none, half, 2 * weight] : [half, full, 2 * weight - 1];
       return [...from.map((channel, k) => Math.round(channel + share * (to[k] - channel))), 255];
     };
   }
@@ -80,9 +87,14 @@ class NumberStrip extends Pixels {
     if (numbers !== this.rows?.[0]) this.show([numbers]);
   }
   pixels(read) {
-    const [above, below] = [this.colors[this.tone] ?? this.colors.weightHalf, this.colors.edge].map(read);
+    const [above, below] = [this.colors[this.tone] ?? this.colors.weightHalf, this.colors.edge].map(
+      read,
+    );
     const most = this.rows[0].reduce((a, b) => Math.max(a, Math.abs(b)), 1e-9);
-    return (number) => [...(number < 0 ? below : above), Math.round((255 * Math.abs(number)) / most)];
+    return (number) => [
+      ...(number < 0 ? below : above),
+      Math.round((255 * Math.abs(number)) / most),
+    ];
   }
 }
 

@@ -6,16 +6,18 @@ export const whenIdle = globalThis.requestIdleCallback ?? ((task) => setTimeout(
 
 let heights; // one observer for the page
 
-/** States the height of `stage` on `place` from the first idle moment on: until then it only costs. */
-export function watchHeight(place, stage) {
+/** States the height of `stage` on its parent from the first idle moment on: until then it only costs. */
+export function watchHeight(stage) {
   // In the next frame: a size that changes while sizes are told is an error ("ResizeObserver loop").
-  heights = heights ?? new ResizeObserver((changes) =>
-    requestAnimationFrame(() => changes.forEach(stateHeight)));
+  heights =
+    heights ??
+    new ResizeObserver((changes) => requestAnimationFrame(() => changes.forEach(stateHeight)));
   whenIdle(() => heights.observe(stage));
 }
 
 /** As it was told: to measure would be to lay out once more. */
 function stateHeight({target, borderBoxSize}) {
   const {blockSize} = borderBoxSize[0];
-  if (blockSize) Object.assign(target.parentElement.style, {contain: "size layout", height: `${blockSize}px`});
+  if (blockSize)
+    Object.assign(target.parentElement.style, {contain: "size layout", height: `${blockSize}px`});
 }

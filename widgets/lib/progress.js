@@ -4,22 +4,38 @@ import {answers, lessonOf} from "./answers.js";
 
 /** {lesson: "2 of 5"} of the lessons in which something is answered. */
 export function progressOf(all) {
-  const counted = Object.entries(all).map(([lesson, {total, done}]) => [lesson, Object.keys(done).length, total]);
-  return Object.fromEntries(counted.filter(([, done]) => done).map(([lesson, done, total]) => [lesson, `${done} of ${total}`]));
+  const counted = Object.entries(all).map(([lesson, {total, done}]) => [
+    lesson,
+    Object.keys(done).length,
+    total,
+  ]);
+  return Object.fromEntries(
+    counted
+      .filter(([, done]) => done)
+      .map(([lesson, done, total]) => [lesson, `${done} of ${total}`]),
+  );
 }
 
-export function showProgress(sidebar = document.querySelector("#quarto-sidebar .sidebar-menu-container")) {
+export function showProgress(
+  sidebar = document.querySelector("#quarto-sidebar .sidebar-menu-container"),
+) {
   if (!sidebar) return;
   const clear = Object.assign(document.createElement("button"), {
-    type: "button", className: "clear-answers", textContent: "Clear my answers"
+    type: "button",
+    className: "clear-answers",
+    textContent: "Clear my answers",
   });
   clear.addEventListener("click", () => answers.clear());
   sidebar.append(clear);
 
   function draw() {
     const counted = progressOf(answers.all());
-    for (const link of [...sidebar.querySelectorAll("a.sidebar-link[href]"), ...document.querySelectorAll(".course-map a")]) {
-      const shown = link.querySelector(".progress-count") ?? link.appendChild(document.createElement("span"));
+    for (const link of [
+      ...sidebar.querySelectorAll("a.sidebar-link[href]"),
+      ...document.querySelectorAll(".course-map a"),
+    ]) {
+      const shown =
+        link.querySelector(".progress-count") ?? link.appendChild(document.createElement("span"));
       shown.className = "progress-count";
       const count = counted[lessonOf(link.href)];
       shown.textContent = count ? ` ${count} done` : "";

@@ -25,8 +25,12 @@ function makeReachable(main) {
 
 /** Quarto writes links out whole: once a widget has changed the address, they would load the page anew. */
 function keepLinksInPage() {
-  document.addEventListener("click", ({target}) => {
-    const link = target.closest?.("a[data-original-href]");
-    if (link?.hash && link.pathname === location.pathname) link.setAttribute("href", link.hash);
-  }, {capture: true});
+  document.addEventListener(
+    "click",
+    ({target}) => {
+      const link = target.closest?.("a[data-original-href]");
+      if (link?.hash && link.pathname === location.pathname) link.setAttribute("href", link.hash);
+    },
+    {capture: true},
+  );
 }

@@ -25,7 +25,10 @@ export function reader(story, random = Math.random) {
     const readable = withoutEnd(text);
     const isSame = past && pastOff === String(off);
     const kept = isSame ? past.change(readable) : 0;
-    if (!isSame) past = story.begin(readable, {off: off.map((head) => [Math.floor(head / perLayer), head % perLayer])});
+    if (!isSame)
+      past = story.begin(readable, {
+        off: off.map((head) => [Math.floor(head / perLayer), head % perLayer]),
+      });
     pastOff = String(off);
     guesses = guesses.slice(0, kept);
   }
@@ -35,14 +38,18 @@ export function reader(story, random = Math.random) {
     if (temperature !== heat) guesses = [];
     heat = temperature;
     for (let at = guesses.length; at < past.tokens.length; at += 1) {
-      guesses.push(past.guesses({temperature, count: GUESSES, at}).map(({text, share}) => ({text, share})));
+      guesses.push(
+        past.guesses({temperature, count: GUESSES, at}).map(({text, share}) => ({text, share})),
+      );
     }
     return [...guesses];
   }
 
   function goOn(text, temperature) {
     // A part of a character can't stand in a text.
-    const whole = past.guesses({temperature, topK: TOP, count: TOP}).filter((guess) => !isPart(guess.text));
+    const whole = past
+      .guesses({temperature, topK: TOP, count: TOP})
+      .filter((guess) => !isPart(guess.text));
     const share = whole.map((guess) => guess.share);
     if (!whole.length) return text;
     return withoutEnd(text) + whole[draw(share, random() * share.reduce((a, b) => a + b))].text;
@@ -53,18 +60,20 @@ export function reader(story, random = Math.random) {
     const now = write ? goOn(text, temperature) : text;
     if (now !== text) change(now, off);
     return {
-      text: now, off, temperature,
+      text: now,
+      off,
+      temperature,
       pieces: story.pieces(past.tokens),
       weights: flat(past.weights),
-      guesses: guessed(temperature)
+      guesses: guessed(temperature),
     };
   };
 }
 
 function flat(layers) {
-  const heads = layers.reduce((all, layer) => [...all, ...layer]);
+  const heads = layers.flat();
   const length = heads[0].length;
-  const found = new Float32Array(heads.length * length * (length + 1) / 2);
+  const found = new Float32Array((heads.length * length * (length + 1)) / 2);
   let at = 0;
   for (const rows of heads) {
     for (const row of rows) {

@@ -8,7 +8,9 @@
 export function offerSaving(root, label, pictures = {}, {name = "Save", isAbove = false} = {}) {
   const card = root.closest(".widget[id]");
   if (!card || card.querySelector(".widget-save")) return;
-  const menu = Object.assign(document.createElement("details"), {className: isAbove ? "widget-save above" : "widget-save"});
+  const menu = Object.assign(document.createElement("details"), {
+    className: isAbove ? "widget-save above" : "widget-save",
+  });
   const summary = Object.assign(document.createElement("summary"), {textContent: name});
   const acts = document.createElement("div");
   summary.setAttribute("aria-label", `${name}: ${label}`);
@@ -26,7 +28,11 @@ export function offerSaving(root, label, pictures = {}, {name = "Save", isAbove 
     close();
     summary.focus();
   });
-  menu.addEventListener("focusout", ({relatedTarget}) => relatedTarget && !menu.contains(/** @type {Node} */ (relatedTarget)) && close());
+  menu.addEventListener(
+    "focusout",
+    ({relatedTarget}) =>
+      relatedTarget && !menu.contains(/** @type {Node} */ (relatedTarget)) && close(),
+  );
   if (isAbove) card.prepend(menu);
   else card.append(menu);
 }

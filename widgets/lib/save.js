@@ -23,15 +23,26 @@ export function fillMenu(menu, {card, root, label, pictures}) {
     });
     return button;
   };
-  const copy = async (text) => (await navigator.clipboard.writeText(text), "Copied.");
+  const copy = async (text) => {
+    await navigator.clipboard.writeText(text);
+    return "Copied.";
+  };
   menu.replaceChildren(
-    ...Object.entries({Picture: async () => ({file: `attention-${card.id}`, svg: text(await picture(card, root))}), ...pictures})
-      .flatMap(([name, drawn]) => [act(`${name}, PNG`, () => savePng(drawn())), act(`${name}, SVG`, () => saveSvg(drawn()))]),
-    ...(navigator.clipboard ? [
-      act("Copy link", () => copy(linkTo(card))),
-      act("Copy code to embed", () => copy(embedCode(card, label)))
-    ] : []),
-    said);
+    ...Object.entries({
+      Picture: async () => ({file: `attention-${card.id}`, svg: text(await picture(card, root))}),
+      ...pictures,
+    }).flatMap(([name, drawn]) => [
+      act(`${name}, PNG`, () => savePng(drawn())),
+      act(`${name}, SVG`, () => saveSvg(drawn())),
+    ]),
+    ...(navigator.clipboard
+      ? [
+          act("Copy link", () => copy(linkTo(card))),
+          act("Copy code to embed", () => copy(embedCode(card, label))),
+        ]
+      : []),
+    said,
+  );
 }
 
 const element = (tag, attributes, ...children) => {
@@ -67,18 +78,49 @@ export async function picture(card, root) {
   const controls = [...card.querySelectorAll(".widget-controls")];
   const gone = controls.reduce((sum, one) => sum + one.getBoundingClientRect().height, 0);
   const width = Math.ceil(card.getBoundingClientRect().width);
-  const height = Math.ceil(parts.at(-1).getBoundingClientRect().bottom - card.getBoundingClientRect().top - gone) + FROM + 16;
-  const place = xhtml("div", {class: card.className, id: card.id, style: "border: 0; border-radius: 0; box-sizing: border-box; margin: 0; min-height: 100%"});
-  place.append(...parts.map(copyOf), xhtml("p", {style: "font-size: 11px; margin: 0.6rem 0 0; opacity: 0.8"}, document.title));
-  const main = xhtml("main", {class: "content", style: "display: block; margin: 0; max-width: none; padding: 0"}, place);
-  const body = xhtml("body", {class: document.body.className, style: `margin: 0; width: ${width}px`}, main);
+  const height =
+    Math.ceil(
+      parts.at(-1).getBoundingClientRect().bottom - card.getBoundingClientRect().top - gone,
+    ) +
+    FROM +
+    16;
+  const place = xhtml("div", {
+    class: card.className,
+    id: card.id,
+    style: "border: 0; border-radius: 0; box-sizing: border-box; margin: 0; min-height: 100%",
+  });
+  place.append(
+    ...parts.map(copyOf),
+    xhtml("p", {style: "font-size: 11px; margin: 0.6rem 0 0; opacity: 0.8"}, document.title),
+  );
+  const main = xhtml(
+    "main",
+    {class: "content", style: "display: block; margin: 0; max-width: none; padding: 0"},
+    place,
+  );
+  const body = xhtml(
+    "body",
+    {class: document.body.className, style: `margin: 0; width: ${width}px`},
+    main,
+  );
   const svg = document.createElementNS(SVG, "svg");
   const frame = document.createElementNS(SVG, "foreignObject");
-  const [{fontSize}, {backgroundColor}] = [getComputedStyle(document.documentElement), getComputedStyle(card)];
-  const state = {width, height, viewBox: `0 0 ${width} ${height}`, style: `background: ${backgroundColor}; font-size: ${fontSize}`};
+  const [{fontSize}, {backgroundColor}] = [
+    getComputedStyle(document.documentElement),
+    getComputedStyle(card),
+  ];
+  const state = {
+    width,
+    height,
+    viewBox: `0 0 ${width} ${height}`,
+    style: `background: ${backgroundColor}; font-size: ${fontSize}`,
+  };
   for (const [name, value] of Object.entries(state)) svg.setAttribute(name, String(value));
-  for (const [name, value] of Object.entries({width, height})) frame.setAttribute(name, String(value));
-  frame.append(xhtml("html", {lang: document.documentElement.lang}, xhtml("style", {}, await styles()), body));
+  for (const [name, value] of Object.entries({width, height}))
+    frame.setAttribute(name, String(value));
+  frame.append(
+    xhtml("html", {lang: document.documentElement.lang}, xhtml("style", {}, await styles()), body),
+  );
   svg.append(frame);
   return svg;
 }
@@ -93,10 +135,20 @@ function xhtml(tag, attributes, ...children) {
 /** A copy that keeps what only properties hold: what is typed, ticked, chosen or painted. */
 function copyOf(part) {
   const copy = part.cloneNode(true);
-  const [from, to] = [part, copy].map((root) => [...root.querySelectorAll("input, textarea, option, canvas")]);
+  const [from, to] = [part, copy].map((root) => [
+    ...root.querySelectorAll("input, textarea, option, canvas"),
+  ]);
   from.forEach((one, i) => {
     if (one instanceof HTMLCanvasElement) {
-      to[i].replaceWith(xhtml("img", {src: one.toDataURL(), class: one.className, style: one.style.cssText, width: one.clientWidth, height: one.clientHeight}));
+      to[i].replaceWith(
+        xhtml("img", {
+          src: one.toDataURL(),
+          class: one.className,
+          style: one.style.cssText,
+          width: one.clientWidth,
+          height: one.clientHeight,
+        }),
+      );
     } else if (one instanceof HTMLTextAreaElement) to[i].textContent = one.value;
     else if (one instanceof HTMLOptionElement) to[i].toggleAttribute("selected", one.selected);
     else {
@@ -111,7 +163,8 @@ function copyOf(part) {
 /** The page's style sheets as they were written: what browsers write of their rules loses some. */
 async function styles() {
   const sheets = [...document.styleSheets].map(async ({href, ownerNode}) =>
-    href ? (await fetch(href)).text() : ownerNode.textContent);
+    href ? (await fetch(href)).text() : ownerNode.textContent,
+  );
   return (await Promise.all(sheets)).join("\n").replace(/@font-face\s*\{[^}]*\}/g, "");
 }
 

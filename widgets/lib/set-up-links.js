@@ -12,11 +12,13 @@ const wayBack = new WeakMap(); // from a widget's root to the link that was pres
 export function setUpLinks({fields, listen, root}, key, onPress) {
   listen(document, "click", (event) => {
     const link = event.target.closest?.("a.set-up");
-    const isElsewhere = event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey; // a new tab or window
+    const isElsewhere =
+      event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey; // a new tab or window
     if (!link || isElsewhere || link.hash !== `#${root.closest(".widget")?.id}`) return;
     event.preventDefault();
     const query = new URLSearchParams(link.search);
-    const value = (name) => fields[name].parse(query.get(`${key}.${name}`) ?? "") ?? fields[name].value;
+    const value = (name) =>
+      fields[name].parse(query.get(`${key}.${name}`) ?? "") ?? fields[name].value;
     wayBack.set(root, link);
     onPress(Object.fromEntries(Object.keys(fields).map((name) => [name, value(name)])));
   });
@@ -41,5 +43,7 @@ export function backToText({root, draw}) {
     link.focus({preventScroll: true});
     draw();
   };
-  return link?.isConnected ? html`<a class="back" href="#${link.closest("section[id]")?.id}" @click=${back}>Back to the text</a>` : nothing;
+  return link?.isConnected
+    ? html`<a class="back" href="#${link.closest("section[id]")?.id}" @click=${back}>Back to the text</a>`
+    : nothing;
 }

@@ -7,6 +7,15 @@ import {formatPercent} from "./numbers.js";
 export const filled = (share) => `transform:scaleX(${+share.toFixed(5)})`;
 
 /** [{token, weight, className?}] as a <ul>. */
-export const shareList = (found, {format = formatPercent, label = ""} = {}) => html`<ul class="shares" aria-label=${label}>
-  ${found.map(({token, weight, className = ""}) => html`<li class=${className}><span class="token">${token}</span>
-    <span class="bar"><span style=${filled(weight)}></span></span><span class="share">${format(weight)}</span></li>`)}</ul>`;
+export const shareList = (
+  found,
+  {format = formatPercent, label = ""} = {},
+) => html`<ul class="shares" aria-label=${label}>
+  ${found.map(
+    ({
+      token,
+      weight,
+      className = "",
+    }) => html`<li class=${className}><span class="token">${token}</span>
+    <span class="bar"><span style=${filled(weight)}></span></span><span class="share">${format(weight)}</span></li>`,
+  )}</ul>`;

@@ -14,7 +14,10 @@ export function type(widget, text) {
 
 /** Goes on from the chosen word with a guess. */
 export function goOnWith(widget, {reading, pieces, at}, guess) {
-  const before = at === pieces.length - 1 ? withoutEnd(reading.text) : withoutParts(pieces.slice(0, at + 1).join(""));
+  const before =
+    at === pieces.length - 1
+      ? withoutEnd(reading.text)
+      : withoutParts(pieces.slice(0, at + 1).join(""));
   type(widget, before + guess.text);
 }
 
@@ -29,7 +32,10 @@ export function write(widget) {
 
 /** Where another question is in work, its answer comes first. Whoever changes the text stops it. */
 function writeOne(widget) {
-  const {state: {text, off, temperature}, data: {story}} = widget;
+  const {
+    state: {text, off, temperature},
+    data: {story},
+  } = widget;
   if (text !== story.written) {
     story.left = 0;
     widget.set({}, {silently: true});
@@ -62,9 +68,13 @@ export function follow({data: {opening, story}, state: {text, off, temperature}}
   const question = {text, off, temperature};
   const key = JSON.stringify(question);
   if (isOf(opening, question)) story.last = null;
-  else if (!isOf(story.reading, question) && key !== story.last && story.asking.ask(question)) story.last = key;
+  else if (!isOf(story.reading, question) && key !== story.last && story.asking.ask(question))
+    story.last = key;
 }
 
 /** Whether a reading is of a state. */
-export const isOf = (reading, {text, off, temperature}) => Boolean(reading)
-  && reading.text === text && reading.temperature === temperature && String(reading.off) === String(off);
+export const isOf = (reading, {text, off, temperature}) =>
+  Boolean(reading) &&
+  reading.text === text &&
+  reading.temperature === temperature &&
+  String(reading.off) === String(off);

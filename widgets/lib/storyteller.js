@@ -9,7 +9,8 @@ const FILE = "models/storyteller/weights/storyteller.safetensors";
  * A promise of storyteller(model). Rejects with an Error to show; asking again tries again.
  * `onBytes`: hears how many bytes have arrived.
  */
-export const loadStoryteller = (file = FILE, onBytes) => loadModel(file, onBytes).then((model) => storyteller(model, file));
+export const loadStoryteller = (file = FILE, onBytes) =>
+  loadModel(file, onBytes).then((model) => storyteller(model, file));
 
 /**
  * {config, model, encode(text), decode(tokens), name(token), pieces(tokens), begin} of a causal model
@@ -20,14 +21,18 @@ export const loadStoryteller = (file = FILE, onBytes) => loadModel(file, onBytes
  */
 export function storyteller(model, name = FILE) {
   const {config} = model;
-  if (!isStoryteller(config)) throw new Error(`${name} holds another model, which doesn't read bytes`);
+  if (!isStoryteller(config))
+    throw new Error(`${name} holds another model, which doesn't read bytes`);
   const {encode, decode, name: nameOf, pieces} = tokenizer(config.vocabulary);
 
   function tokensOf(text) {
     const tokens = encode(text);
-    if (!tokens.length) throw new Error("There is no text yet: the model needs at least one letter.");
+    if (!tokens.length)
+      throw new Error("There is no text yet: the model needs at least one letter.");
     if (tokens.length > config.max_len) {
-      throw new Error(`The model reads ${config.max_len} tokens at once, and this text has ${tokens.length}. Shorten it.`);
+      throw new Error(
+        `The model reads ${config.max_len} tokens at once, and this text has ${tokens.length}. Shorten it.`,
+      );
     }
     return tokens;
   }
@@ -43,9 +48,11 @@ export function storyteller(model, name = FILE) {
       const found = model.run(added, {off, past});
       tokens.push(...added);
       const first = tokens.length - added.length;
-      found.weights.forEach((heads, i) => heads.forEach((rows, head) => {
-        weights[i][head].push(...rows.map((row, at) => row.subarray(0, first + at + 1)));
-      }));
+      found.weights.forEach((heads, i) =>
+        heads.forEach((rows, head) => {
+          weights[i][head].push(...rows.map((row, at) => row.subarray(0, first + at + 1)));
+        }),
+      );
       logits.push(...found.logits);
     }
 
@@ -60,7 +67,11 @@ export function storyteller(model, name = FILE) {
       past.length = same;
       tokens.length = same;
       logits.length = same;
-      weights.forEach((heads) => heads.forEach((rows) => { rows.length = same; }));
+      weights.forEach((heads) =>
+        heads.forEach((rows) => {
+          rows.length = same;
+        }),
+      );
       if (same < wanted.length) read(wanted.slice(same));
       return same;
     }
@@ -68,11 +79,16 @@ export function storyteller(model, name = FILE) {
     change(text);
     return {
       /** So far: tokens; weights[layer][head][i], what token i gives to the i + 1 up to itself. */
-      tokens, weights,
+      tokens,
+      weights,
       /** What may follow the token `at`, without an `at` the last: [{token, text: its name, share}], the likeliest first. */
       guesses: ({temperature = 1, topK = Infinity, count = 10, at = logits.length - 1} = {}) =>
-        likeliest(shares(logits[at], temperature, topK), count).map(([token, share]) => ({token, text: nameOf(token), share})),
-      change
+        likeliest(shares(logits[at], temperature, topK), count).map(([token, share]) => ({
+          token,
+          text: nameOf(token),
+          share,
+        })),
+      change,
     };
   }
 
@@ -81,7 +97,9 @@ export function storyteller(model, name = FILE) {
 
 /** Whether it is causal, and its vocabulary begins with the 256 bytes. */
 const isStoryteller = ({is_causal: isCausal, vocabulary}) =>
-  isCausal && vocabulary.length >= 256 && vocabulary.slice(0, 256).every((token, i) => token === String.fromCharCode(i));
+  isCausal &&
+  vocabulary.length >= 256 &&
+  vocabulary.slice(0, 256).every((token, i) => token === String.fromCharCode(i));
 
 /** Probabilities of the logits: softmax(logits / temperature) over the topK largest; the others get 0. */
 export function shares(logits, temperature = 1, topK = Infinity) {
@@ -93,7 +111,9 @@ export function shares(logits, temperature = 1, topK = Infinity) {
     return logits.map((_, i) => (i === best ? 1 : 0));
   }
   const kept = topK < logits.length ? new Set(likeliest(logits, topK).map(([i]) => i)) : null;
-  const rises = logits.map((x, i) => (!kept || kept.has(i) ? Math.exp((x - top) / temperature) : 0));
+  const rises = logits.map((x, i) =>
+    !kept || kept.has(i) ? Math.exp((x - top) / temperature) : 0,
+  );
   const total = rises.reduce((a, b) => a + b);
   return rises.map((x) => x / total);
 }

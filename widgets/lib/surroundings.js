@@ -28,10 +28,12 @@ let observer = null;
 const told = new Set();
 
 export function observeTheme(notify) {
-  observer = observer ?? new MutationObserver(() => {
-    colors = themeColors();
-    for (const tell of told) tell(colors);
-  });
+  observer =
+    observer ??
+    new MutationObserver(() => {
+      colors = themeColors();
+      for (const tell of told) tell(colors);
+    });
   if (!told.size) {
     colors = themeColors();
     observer.observe(document.body, {attributes: true, attributeFilter: ["class"]});

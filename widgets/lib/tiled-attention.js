@@ -54,14 +54,27 @@ export function tiledAttention({query, key, value}, {queryTile, keyTile, hidden 
       }
       carried += cols.length * (size + width);
       const before = kept;
-      kept = kept.map((row, r) => takeIn(row, seen[r].map((j) => scores[rows[r]][j]), seen[r].map((j) => value[j])));
+      kept = kept.map((row, r) =>
+        takeIn(
+          row,
+          seen[r].map((j) => scores[rows[r]][j]),
+          seen[r].map((j) => value[j]),
+        ),
+      );
       acts.push({kind: "meet", rows, cols, before, kept, carried});
     }
     carried += rows.length * width;
     output.push(...kept.map(finished));
     acts.push({kind: "write", rows, kept, output: kept.map(finished), carried});
   }
-  return {scores, output, acts, skipped, carried, ...rooms({query, key, value}, queryTile, keyTile)};
+  return {
+    scores,
+    output,
+    acts,
+    skipped,
+    carried,
+    ...rooms({query, key, value}, queryTile, keyTile),
+  };
 }
 
 /** Numbers moved by the plain way, each matrix read or written once a step; and room on the desk. */
@@ -70,6 +83,6 @@ function rooms({query, key, value}, queryTile, keyTile) {
   const [rows, cols] = [Math.min(queryTile, L), Math.min(keyTile, S)];
   return {
     plain: L * size + S * size + 4 * L * S + S * width + L * width,
-    desk: rows * (size + width + 2) + cols * (size + width) + rows * cols
+    desk: rows * (size + width + 2) + cols * (size + width) + rows * cols,
   };
 }

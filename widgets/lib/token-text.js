@@ -9,8 +9,18 @@ export const isPart = (text) => text.search(PARTS) >= 0;
 export const withoutParts = (text) => text.replace(PARTS, "");
 
 /** "byte F0" where a text holds such a byte. */
-export const nameBytes = (text) => text.replace(PARTS, (bytes) => `byte${bytes.length > 1 ? "s" : ""} ${[...bytes].map(hex).join(" ")}`);
+export const nameBytes = (text) =>
+  text.replace(
+    PARTS,
+    (bytes) => `byte${bytes.length > 1 ? "s" : ""} ${[...bytes].map(hex).join(" ")}`,
+  );
 const hex = (byte) => (byte.charCodeAt(0) - 0xee00).toString(16).toUpperCase();
 
 /** A token as a reader sees it: its space is left out, and a mark stands for what has no shape. */
-export const tokenText = (text) => nameBytes(text.replace(/^ (?=.)/, "").replace(/\n/g, "↵").replace(/^\s+$/, "␣")) || "�";
+export const tokenText = (text) =>
+  nameBytes(
+    text
+      .replace(/^ (?=.)/, "")
+      .replace(/\n/g, "↵")
+      .replace(/^\s+$/, "␣"),
+  ) || "�";

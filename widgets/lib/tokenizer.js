@@ -2,9 +2,11 @@
 // Inside, text is UTF-8, each byte written as the character of its number.
 
 const PLAIN = {"‘": "'", "’": "'", "“": '"', "”": '"', "—": "--", "…": "...", "\u00a0": " "};
-const PIECES = /'(?:s|t|re|ve|ll|d|m)(?![A-Za-z])| ?[A-Za-z\x80-\xff]+| ?[0-9]| ?[^A-Za-z0-9\x80-\xff \t\n\r]+|[ \t\n\r]+(?![^ \t\n\r])|[ \t\n\r]+/g;
+const PIECES =
+  /'(?:s|t|re|ve|ll|d|m)(?![A-Za-z])| ?[A-Za-z\x80-\xff]+| ?[0-9]| ?[^A-Za-z0-9\x80-\xff \t\n\r]+|[ \t\n\r]+(?![^ \t\n\r])|[ \t\n\r]+/g;
 // Of bytes beyond ASCII: a character, or as much of the beginning of one as there is.
-const CHARACTERS = /[\xc2-\xdf][\x80-\xbf]?|\xe0(?:[\xa0-\xbf][\x80-\xbf]?)?|\xed(?:[\x80-\x9f][\x80-\xbf]?)?|[\xe1-\xef](?:[\x80-\xbf]{1,2})?|\xf0(?:[\x90-\xbf][\x80-\xbf]{0,2})?|[\xf1-\xf3][\x80-\xbf]{0,3}|\xf4(?:[\x80-\x8f][\x80-\xbf]{0,2})?|[\x80-\xff]/g;
+const CHARACTERS =
+  /[\xc2-\xdf][\x80-\xbf]?|\xe0(?:[\xa0-\xbf][\x80-\xbf]?)?|\xed(?:[\x80-\x9f][\x80-\xbf]?)?|[\xe1-\xef](?:[\x80-\xbf]{1,2})?|\xf0(?:[\x90-\xbf][\x80-\xbf]{0,2})?|[\xf1-\xf3][\x80-\xbf]{0,3}|\xf4(?:[\x80-\x8f][\x80-\xbf]{0,2})?|[\x80-\xff]/g;
 const UNFINISHED = /(?:[\xc2-\xdf]|[\xe0-\xef][\x80-\xbf]?|[\xf0-\xf4][\x80-\xbf]{0,2})$/;
 const KNOWN = 10000; // pieces whose tokens are kept, so that a long visit doesn't fill the memory
 
@@ -20,7 +22,8 @@ export function tokenizer(vocabulary) {
 
   function encode(text) {
     const tokens = [];
-    for (const piece of toBytes(text).match(PIECES) ?? []) for (const token of read(piece)) tokens.push(token);
+    for (const piece of toBytes(text).match(PIECES) ?? [])
+      for (const token of read(piece)) tokens.push(token);
     return tokens;
   }
 
@@ -37,7 +40,8 @@ export function tokenizer(vocabulary) {
     let parts = [...piece];
     for (;;) {
       let best = Infinity;
-      for (let i = 1; i < parts.length; i += 1) best = Math.min(best, ids.get(parts[i - 1] + parts[i]) ?? Infinity);
+      for (let i = 1; i < parts.length; i += 1)
+        best = Math.min(best, ids.get(parts[i - 1] + parts[i]) ?? Infinity);
       if (best === Infinity) return parts.map((part) => ids.get(part));
       parts = join(parts, vocabulary[best]);
     }
@@ -73,16 +77,23 @@ function join(parts, both) {
 function toBytes(text) {
   const plain = String(text).replace(/[‘’“”—…\u00a0]/g, (mark) => PLAIN[mark]);
   // Half of a surrogate pair is no character, and becomes U+FFFD.
-  const whole = plain.replace(/[\ud800-\udbff][\udc00-\udfff]|[\ud800-\udfff]/g, (c) => (c.length === 2 ? c : "\ufffd"));
-  return encodeURIComponent(whole).replace(/%(..)/g, (_, hex) => String.fromCharCode(parseInt(hex, 16)));
+  const whole = plain.replace(/[\ud800-\udbff][\udc00-\udfff]|[\ud800-\udfff]/g, (c) =>
+    c.length === 2 ? c : "\ufffd",
+  );
+  return encodeURIComponent(whole).replace(/%(..)/g, (_, hex) =>
+    String.fromCharCode(parseInt(hex, 16)),
+  );
 }
 
-const escaped = (part) => part.replace(/[^]/g, (byte) => String.fromCharCode(0xee00 + byte.charCodeAt(0)));
+const escaped = (part) =>
+  part.replace(/./gs, (byte) => String.fromCharCode(0xee00 + byte.charCodeAt(0)));
 
 function fromBytes(bytes, half = () => "\ufffd") {
   return bytes.replace(CHARACTERS, (part) => {
     try {
-      return decodeURIComponent(Array.from(part, (byte) => `%${byte.charCodeAt(0).toString(16)}`).join(""));
+      return decodeURIComponent(
+        Array.from(part, (byte) => `%${byte.charCodeAt(0).toString(16)}`).join(""),
+      );
     } catch {
       return half(part);
     }

@@ -5,8 +5,16 @@ import {attend, gelu, linear, normalize, rotate, sum} from "./layers.js";
 import {parseSafetensors} from "./safetensors.js";
 
 const FIELDS = [
-  "vocabulary", "max_len", "embed_dim", "num_heads", "num_layers",
-  "mlp_dim", "norm", "positions", "is_causal", "raw_values"
+  "vocabulary",
+  "max_len",
+  "embed_dim",
+  "num_heads",
+  "num_layers",
+  "mlp_dim",
+  "norm",
+  "positions",
+  "is_causal",
+  "raw_values",
 ];
 
 /**
@@ -15,14 +23,22 @@ const FIELDS = [
  */
 export function transformer(buffer, name = "the weights file") {
   const {metadata, tensors} = parseSafetensors(buffer, name);
-  if (!metadata.config) throw new Error(`${name} has no config in its metadata, so it isn't a model of the course`);
+  if (!metadata.config)
+    throw new Error(`${name} has no config in its metadata, so it isn't a model of the course`);
   const config = settle(JSON.parse(metadata.config), name);
   return modelOf(config, parametersOf(config, tensors, name), name);
 }
 
 /** The numbers that training sets, {embedding, unembedding, places, norm, layers}, checked and by their use. */
 function parametersOf(config, tensors, name) {
-  const {vocabulary, max_len: longest, embed_dim: E, num_heads: heads, positions, mlp_dim: wide} = config;
+  const {
+    vocabulary,
+    max_len: longest,
+    embed_dim: E,
+    num_heads: heads,
+    positions,
+    mlp_dim: wide,
+  } = config;
 
   function take(key, ...shape) {
     const tensor = tensors[key];
@@ -30,25 +46,35 @@ function parametersOf(config, tensors, name) {
     if (String(tensor.shape) !== String(shape)) {
       throw new Error(`${name}: ${key} is (${tensor.shape}), but its config asks for (${shape})`);
     }
-    return tensors[`${key}.scale`] ? scaled(tensor.data, take(`${key}.scale`, shape[0])) : tensor.data;
+    return tensors[`${key}.scale`]
+      ? scaled(tensor.data, take(`${key}.scale`, shape[0]))
+      : tensor.data;
   }
-  const takeBoth = (key, ...shape) => ({weight: take(`${key}.weight`, ...shape), bias: take(`${key}.bias`, shape[0])});
+  const takeBoth = (key, ...shape) => ({
+    weight: take(`${key}.weight`, ...shape),
+    bias: take(`${key}.bias`, shape[0]),
+  });
   const takeNorm = (key) => (config.norm ? takeBoth(key, E) : null);
 
   const takeMlp = (key) => ({
-    norm: takeNorm(`${key}.0`), into: takeBoth(`${key}.1`, wide, E), out: takeBoth(`${key}.3`, E, wide)
+    norm: takeNorm(`${key}.0`),
+    into: takeBoth(`${key}.1`, wide, E),
+    out: takeBoth(`${key}.3`, E, wide),
   });
 
   const reach = reachOf(longest);
   const embedding = take("embedding", vocabulary.length, E);
-  const places = ["learned", "query-key"].includes(positions) ? take("positions", longest, E) : null;
+  const places = ["learned", "query-key"].includes(positions)
+    ? take("positions", longest, E)
+    : null;
   const unembedding = {weight: embedding, bias: take("unembedding_bias", vocabulary.length)};
   const norm = takeNorm("norm");
   const layers = heads.map((count, i) => {
     const at = `layers.${i}.`;
     const {weight, bias} = takeBoth(`${at}attention.qkv_proj`, 3 * E, E);
     const [query, key, value] = [0, 1, 2].map((part) => ({
-      weight: weight.subarray(part * E * E, (part + 1) * E * E), bias: bias.subarray(part * E, (part + 1) * E)
+      weight: weight.subarray(part * E * E, (part + 1) * E * E),
+      bias: bias.subarray(part * E, (part + 1) * E),
     }));
     return {
       norm: takeNorm(`${at}norm`),
@@ -57,7 +83,7 @@ function parametersOf(config, tensors, name) {
       value,
       out: takeBoth(`${at}attention.out_proj`, E, E),
       relative: positions === "relative" ? take(`${at}relative.table`, count, 2 * reach + 1) : null,
-      mlp: wide ? takeMlp(`${at}mlp`) : null
+      mlp: wide ? takeMlp(`${at}mlp`) : null,
     };
   });
   return {embedding, unembedding, places, norm, layers};
@@ -72,19 +98,25 @@ export function modelOf(config, parameters, name = "the model") {
   const {embedding, unembedding, places, norm: lastNorm} = parameters;
   const ids = new Map(vocabulary.map((word, id) => [word, id]));
   const layers = parameters.layers.map((layer, i) => ({
-    ...layer, reach: reachOf(longest), readsWords: config.raw_values[i], isCausal: config.is_causal, heads: heads[i]
+    ...layer,
+    reach: reachOf(longest),
+    readsWords: config.raw_values[i],
+    isCausal: config.is_causal,
+    heads: heads[i],
   }));
 
   /** Words as tokens. Throws an Error that names the words that the model doesn't know. */
   function encode(words) {
     const unknown = [...new Set(words)].filter((word) => !ids.has(word)).map((word) => `"${word}"`);
-    if (unknown.length) throw new Error(`unknown: ${unknown.join(", ")}; the model knows ${ids.size} words`);
+    if (unknown.length)
+      throw new Error(`unknown: ${unknown.join(", ")}; the model knows ${ids.size} words`);
     return [...words].map((word) => ids.get(word));
   }
 
   /** Memory for the keys and values of every layer, of which the first `length` tokens are there. */
   const cache = (room = longest) => ({
-    length: 0, layers: heads.map(() => ({key: new Float64Array(room * E), value: new Float64Array(room * E)}))
+    length: 0,
+    layers: heads.map(() => ({key: new Float64Array(room * E), value: new Float64Array(room * E)})),
   });
 
   /**
@@ -107,7 +139,7 @@ export function modelOf(config, parameters, name = "the model") {
     const {layers: kept} = past ?? cache(L);
     const words = new Float64Array(L * E);
     tokens.forEach((id, i) => words.set(embedding.subarray(id * E, (id + 1) * E), i * E));
-    const here = places && places.subarray(first * E, length * E);
+    const here = places?.subarray(first * E, length * E);
     let x = positions === "learned" ? sum(words, here) : words;
     const weights = [];
     const residual = [toRows(x, E)];
@@ -124,7 +156,12 @@ export function modelOf(config, parameters, name = "the model") {
       const query = turn(linear(placed, L, layer.query));
       const mixed = attend(query, key, value, L, length, E, layer, isOff);
       x = sum(x, linear(mixed.output, L, layer.out));
-      const shown = {query, key: key.subarray(first * E, length * E), value: value.subarray(first * E, length * E), mixed: mixed.output};
+      const shown = {
+        query,
+        key: key.subarray(first * E, length * E),
+        value: value.subarray(first * E, length * E),
+        mixed: mixed.output,
+      };
       for (const part of Object.keys(parts)) parts[part].push(toRows(shown[part], E));
       middle.push(toRows(x, E));
       if (layer.mlp) {
@@ -146,9 +183,11 @@ export function modelOf(config, parameters, name = "the model") {
     if (!(tokens.length >= 1 && length <= longest)) {
       throw new Error(`a sequence has 1 to ${longest} tokens, this one has ${length}`);
     }
-    if (past && !config.is_causal) throw new Error(`${name} is not causal: what comes later changes what it has read`);
+    if (past && !config.is_causal)
+      throw new Error(`${name} is not causal: what comes later changes what it has read`);
     const lost = tokens.findIndex((id) => !(Number.isInteger(id) && id >= 0 && id < ids.size));
-    if (lost >= 0) throw new Error(`tokens are whole numbers from 0 to ${ids.size - 1}, not ${tokens[lost]}`);
+    if (lost >= 0)
+      throw new Error(`tokens are whole numbers from 0 to ${ids.size - 1}, not ${tokens[lost]}`);
     const missing = off.find(([layer, head]) => !(head in Array(heads[layer] ?? 0).fill(head)));
     if (missing) throw new Error(`no head (${missing}): the layers have ${heads} heads`);
   }
@@ -171,7 +210,11 @@ function settle(config, name) {
   if (missing.length) throw new Error(`${name}: its config lacks ${missing.join(", ")}`);
   const {num_layers: n, num_heads: heads, raw_values: raw} = config;
   const each = Array.from({length: n}, (_, i) => i);
-  return {...config, num_heads: each.map((i) => heads[i] ?? heads), raw_values: each.map((i) => !!raw[i])};
+  return {
+    ...config,
+    num_heads: each.map((i) => heads[i] ?? heads),
+    raw_values: each.map((i) => !!raw[i]),
+  };
 }
 
 /** A flat matrix as an array of its rows, without copying. */

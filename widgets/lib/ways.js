@@ -9,8 +9,15 @@ import {html, nothing} from "../../assets/vendor/lit.js";
 export const waysTable = ({caption, columns, ways, switchCell}) => html`<table class="ways">
   <caption class="screen-reader-only">${caption}</caption>
   <thead><tr>${columns.map((word) => html`<th scope="col">${word}</th>`)}</tr></thead>
-  ${ways.map((way, i) => html`<tbody>
+  ${ways.map(
+    (way, i) => html`<tbody>
     <tr><th scope="rowgroup" colspan=${columns.length}><b>${way.name}</b> ${way.code ? html`<code>${way.code}</code> ` : nothing}<span class=${way.isWrong ? "note wrong" : "note"}>${way.note ?? ""}</span></th></tr>
-    <tr class="cells">${way.cells.map(({text, isOn}, col) => html`<td class=${isOn ? "on" : "off"}>${switchCell && i === 0
-      ? html`<button type="button" aria-pressed=${isOn} aria-label="${text}: may attend to ${columns[col]}" @click=${() => switchCell(col, !isOn)}>${text}</button>`
-      : html`<span>${text}</span>`}</td>`)}</tr></tbody>`)}</table>`;
+    <tr class="cells">${way.cells.map(
+      ({text, isOn}, col) =>
+        html`<td class=${isOn ? "on" : "off"}>${
+          switchCell && i === 0
+            ? html`<button type="button" aria-pressed=${isOn} aria-label="${text}: may attend to ${columns[col]}" @click=${() => switchCell(col, !isOn)}>${text}</button>`
+            : html`<span>${text}</span>`
+        }</td>`,
+    )}</tr></tbody>`,
+  )}</table>`;

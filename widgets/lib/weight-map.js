@@ -13,13 +13,14 @@ function cellAt({clientX, clientY, currentTarget}, weights) {
   const within = (share, size) => Math.max(0, Math.min(size - 1, Math.floor(share * size)));
   return {
     row: within((clientY - box.top) / box.height, weights.length),
-    column: within((clientX - box.left) / box.width, weights[0].length)
+    column: within((clientX - box.left) / box.width, weights[0].length),
   };
 }
 
 function frame({row, column, weights}) {
   if (row === null && column === null) return nothing;
-  const [width, height] = row === null ? [100 / weights[0].length, 100] : [100, 100 / weights.length];
+  const [width, height] =
+    row === null ? [100 / weights[0].length, 100] : [100, 100 / weights.length];
   const place = row === null ? `translateX(${100 * column}%)` : `translateY(${100 * row}%)`;
   return html`<i class="frame" style="width:${+width.toFixed(4)}%;height:${+height.toFixed(4)}%;transform:${place}"></i>`;
 }

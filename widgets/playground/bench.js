@@ -5,21 +5,32 @@ import {LONGEST, headsOf} from "./reading.js";
 
 const PROBLEM = {
   script: "The training could not be started: its script is missing, or failed.",
-  workers: "The training could not be started: this browser runs no workers."
+  workers: "The training could not be started: this browser runs no workers.",
 };
 const MOST = 4000; // readings that are kept
 
 export const benchOf = () => ({
-  runs: new Map(), readings: new Map(), worths: new Map(), untrained: new Map(), first: null, shown: null,
+  runs: new Map(),
+  readings: new Map(),
+  worths: new Map(),
+  untrained: new Map(),
+  first: null,
+  shown: null,
   playing: null, // what the worker trains in view: {trained, to, pace, example, shown}
   catching: null, // what it trains first, because the address or a comparison asks for it
   again: null, // how far it has come once more, in a training that it had forgotten
   former: null, // the key of the training that was shown before
-  looking: null, problem: "", met: "", worker: null, isDone: false, isReaders: false,
-  frame: 0, isNew: false, // the next drawing, and whether more has come since the last
+  looking: null,
+  problem: "",
+  met: "",
+  worker: null,
+  isDone: false,
+  isReaders: false,
+  frame: 0,
+  isNew: false, // the next drawing, and whether more has come since the last
   acted: 0, // when the reader last did something
   part: null, // what this drawing draws anew; null for all
-  panel: "" // what the controls show
+  panel: "", // what the controls show
 });
 
 /** {losses, shares} of a training: of each step, before it learned from that step's rows; since: the step at which each head's pattern began, if it has one. */
@@ -30,14 +41,17 @@ export function runFor({runs}, key) {
 export const lastOf = (bench, key) => runFor(bench, key).losses.length;
 
 /** How far all trainings have come that a state shows. */
-export const cameTo = (bench, state) => Math.min(...trainedOf(state).map(({key}) => lastOf(bench, key)));
+export const cameTo = (bench, state) =>
+  Math.min(...trainedOf(state).map(({key}) => lastOf(bench, key)));
 
 export const placeOf = ({key, step, off, example}) => [key, step, off.join(","), example].join("|");
 
 /** The trainings that the state shows: one, or two to compare. */
 export function trainedOf(state) {
   const spec = specOf(state);
-  return [spec, rivalOf(spec, state.versus)].filter(Boolean).map((one) => ({key: keyOf(one), spec: one}));
+  return [spec, rivalOf(spec, state.versus)]
+    .filter(Boolean)
+    .map((one) => ({key: keyOf(one), spec: one}));
 }
 
 /** How the state names a head that is off: those of the second training, for i = 1, have a mark before. */
@@ -45,8 +59,13 @@ export const offName = (name, i) => (i ? `b${name}` : name);
 
 /** What is to be read of a training, for the state. */
 export const questionOf = (state, {key, spec}, i) => ({
-  key, spec, step: state.step, example: state.example,
-  off: headsOf(spec).filter(([layer, head]) => state.off.includes(offName(`${layer + 1}.${head + 1}`, i)))
+  key,
+  spec,
+  step: state.step,
+  example: state.example,
+  off: headsOf(spec).filter(([layer, head]) =>
+    state.off.includes(offName(`${layer + 1}.${head + 1}`, i)),
+  ),
 });
 
 // ---- The worker ------------------------------------------------------------------------------
@@ -79,7 +98,13 @@ function start(widget) {
 }
 
 function fail(widget, problem) {
-  Object.assign(widget.data.bench, {problem, playing: null, catching: null, looking: null, again: null});
+  Object.assign(widget.data.bench, {
+    problem,
+    playing: null,
+    catching: null,
+    looking: null,
+    again: null,
+  });
   widget.refresh();
 }
 
@@ -92,7 +117,8 @@ function hearLook(widget, {reading, worth, ...question}) {
 }
 
 function keep({readings, worths}, question, reading) {
-  if (readings.size > MOST) for (const place of readings.keys()) if (!worths.has(place)) readings.delete(place); // where a reader stayed is kept
+  if (readings.size > MOST)
+    for (const place of readings.keys()) if (!worths.has(place)) readings.delete(place); // where a reader stayed is kept
   readings.set(placeOf({off: [], ...question}), reading);
 }
 
@@ -141,7 +167,10 @@ export const drawnPart = ({part}, name, make) => (part !== null && part !== name
 
 /** Shows how far the training has come. */
 function show(widget) {
-  const {bench, bench: {playing}} = widget.data;
+  const {
+    bench,
+    bench: {playing},
+  } = widget.data;
   if (bench.isDone) bench.catching = null;
   if (!playing) return widget.refresh(bench.isReaders);
   const step = Math.min(...playing.trained.map(({key}) => lastOf(bench, key)));
@@ -158,7 +187,21 @@ export function play(widget, steps, pace = widget.state.pace) {
   const trained = trainedOf(widget.state);
   const step = cameTo(bench, widget.state);
   const to = Math.min(LONGEST, step + steps);
-  Object.assign(bench, {problem: "", met: "", catching: null, isDone: false, playing: {trained, from: step, to, pace, example: widget.state.example, shown: step, isSingle: steps === 1}});
+  Object.assign(bench, {
+    problem: "",
+    met: "",
+    catching: null,
+    isDone: false,
+    playing: {
+      trained,
+      from: step,
+      to,
+      pace,
+      example: widget.state.example,
+      shown: step,
+      isSingle: steps === 1,
+    },
+  });
   widget.set({step, off: []}, {silently: true});
   post(widget, {train: bench.playing});
 }
@@ -183,12 +226,22 @@ export function restart(widget) {
 
 /** After each drawing: asks the worker for what the state shows and isn't there yet. */
 export function follow(widget) {
-  const {data: {bench}, state} = widget;
+  const {
+    data: {bench},
+    state,
+  } = widget;
   const trained = trainedOf(state);
   const {playing} = bench;
   if (playing) {
-    const same = String(trained.map(({key}) => key)) === String(playing.trained.map(({key}) => key));
-    if (!same || state.step !== playing.shown || state.example !== playing.example || state.off.length) return stop(widget);
+    const same =
+      String(trained.map(({key}) => key)) === String(playing.trained.map(({key}) => key));
+    if (
+      !same ||
+      state.step !== playing.shown ||
+      state.example !== playing.example ||
+      state.off.length
+    )
+      return stop(widget);
     if (!playing.isSingle && playing.pace !== state.pace) {
       playing.pace = state.pace;
       post(widget, {train: playing});
@@ -202,11 +255,15 @@ export function follow(widget) {
     if (bench.catching === wanted) return;
     bench.catching = wanted;
     bench.isDone = false;
-    return post(widget, {train: {trained: behind, to: state.step, pace: 0, example: state.example}});
+    return post(widget, {
+      train: {trained: behind, to: state.step, pace: 0, example: state.example},
+    });
   }
   const questions = trained.map((one, i) => questionOf(state, one, i));
   const unread = questions.find((question) => state.step && !bench.readings.has(placeOf(question)));
-  const unweighed = questions.find((question) => state.step && !bench.worths.has(placeOf(question)));
+  const unweighed = questions.find(
+    (question) => state.step && !bench.worths.has(placeOf(question)),
+  );
   if (!unread && !unweighed) return;
   bench.looking = {...(unread ?? unweighed), withWorth: !unread};
   post(widget, {look: bench.looking});

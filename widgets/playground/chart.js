@@ -5,12 +5,27 @@ import {html, nothing, svg} from "../../assets/vendor/lit.js";
 import {ENOUGH, meanAt} from "./reading.js";
 
 const [LEFT, TOP] = [46, 8];
-const sizeOf = ({change, isWide}) => ({width: isWide && !change ? 240 : 340, bottom: change ? 74 : 98}); // what is beside it needs room
+const sizeOf = ({change, isWide}) => ({
+  width: isWide && !change ? 240 : 340,
+  bottom: change ? 74 : 98,
+}); // what is beside it needs room
 const [LOWEST, HIGHEST] = [-2, 1]; // powers of ten
 const height = (loss) => Math.max(LOWEST, Math.min(HIGHEST, Math.log10(loss)));
 const PARTS = [
-  {name: "losses", title: "Loss", range: [LOWEST, HIGHEST], of: height, ticks: [-2, -1, 0, 1].map((power) => [power, String(10 ** power)])},
-  {name: "shares", title: "Answers right", range: [0, 1], of: (share) => share, ticks: [0, 0.5, 1].map((share) => [share, `${100 * share}\u202f%`])}
+  {
+    name: "losses",
+    title: "Loss",
+    range: [LOWEST, HIGHEST],
+    of: height,
+    ticks: [-2, -1, 0, 1].map((power) => [power, String(10 ** power)]),
+  },
+  {
+    name: "shares",
+    title: "Answers right",
+    range: [0, 1],
+    of: (share) => share,
+    ticks: [0, 0.5, 1].map((share) => [share, `${100 * share}\u202f%`]),
+  },
 ];
 const LENGTHS = [100, 200, 300, 400, 500, 700, 1000];
 
@@ -35,20 +50,32 @@ function pathsOf(numbers, {of}, x, y) {
 function plot(part, m, choose) {
   const {sides, step, last, former} = m;
   const {width, bottom} = sizeOf(m);
-  const extent = LENGTHS.find((length) => length >= Math.max(last, former ? former.losses.length : 0) + 10) ?? 1000;
+  const extent =
+    LENGTHS.find((length) => length >= Math.max(last, former ? former.losses.length : 0) + 10) ??
+    1000;
   const x = scaleLinear([0, extent], [LEFT, width - 8]);
   const y = scaleLinear(part.range, [bottom, TOP]);
   const press = (event) => {
     const box = event.currentTarget.getBoundingClientRect();
-    choose(Math.max(0, Math.min(last, Math.round(x.invert((event.clientX - box.left) / box.width * width)))));
+    choose(
+      Math.max(
+        0,
+        Math.min(last, Math.round(x.invert(((event.clientX - box.left) / box.width) * width))),
+      ),
+    );
   };
-  const enough = part.name === "shares" ? svg`<line class="enough" x1=${LEFT} x2=${width - 8} y1=${y(ENOUGH)} y2=${y(ENOUGH)} />` : nothing;
+  const enough =
+    part.name === "shares"
+      ? svg`<line class="enough" x1=${LEFT} x2=${width - 8} y1=${y(ENOUGH)} y2=${y(ENOUGH)} />`
+      : nothing;
   const curve = (side, i) => {
     const {raw, smooth} = pathsOf(side[part.name], part, x, y);
     return svg`<path class=${i ? "raw other" : "raw"} d=${raw} /><path class=${i ? "mean other" : "mean"} d=${smooth} />
       ${side.begins.map(([at]) => svg`<path class=${i ? "begin other" : "begin"} d="M${x(at)},${TOP - 4}V${bottom}" />`)}`;
   };
-  const before = former ? svg`<path class="former" d=${pathsOf(former[part.name], part, x, y).smooth} />` : nothing;
+  const before = former
+    ? svg`<path class="former" d=${pathsOf(former[part.name], part, x, y).smooth} />`
+    : nothing;
   return html`<figure><figcaption>${part.title}</figcaption>
     <svg class="curve" viewBox="0 0 ${width} ${bottom + 26}" aria-hidden="true" @click=${press}>
     ${part.ticks.map(([at, text]) => svg`<line class="tick" x1=${LEFT} x2=${width - 8} y1=${y(at)} y2=${y(at)} /><text x=${LEFT - 6} y=${y(at) + 4}>${text}</text>`)}
@@ -56,7 +83,10 @@ function plot(part, m, choose) {
     ${enough}${before}<svg width=${x(last) + 1}>${sides.map(curve)}</svg><line class="now" x1=${x(step)} x2=${x(step)} y1=${TOP - 4} y2=${bottom} /></svg></figure>`;
 }
 
-export const chart = (m, widget) => html`<div class="curves">${PARTS.map((part) => plot(part, m, (step) => widget.set({step})))}
+export const chart = (
+  m,
+  widget,
+) => html`<div class="curves">${PARTS.map((part) => plot(part, m, (step) => widget.set({step})))}
   ${m.former ? html`<p class="note">dotted: the training before (${m.former.says})</p>` : nothing}${begins(m, widget)}</div>`;
 
 /** Where the patterns of a few heads begin, the first of them first, and ways back to there. */

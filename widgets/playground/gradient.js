@@ -14,10 +14,16 @@ export function learnFrom(spec, views, {tokens, targets}, slopes) {
   const count = tokens.length;
   const run = forward(spec, views, tokens);
   const {losses, dLogits} = crossEntropy(run.logits, targets);
-  let dx = backNormed(backLinear(dLogits, run.last, count, views.unembedding, slopes.unembedding), run.x, run.last, spec);
+  let dx = backNormed(
+    backLinear(dLogits, run.last, count, views.unembedding, slopes.unembedding),
+    run.x,
+    run.last,
+    spec,
+  );
   for (let i = spec.layers - 1; i >= 0; i -= 1) {
     const kept = run.layers[i];
-    const back = (dy, x, name) => backLinear(dy, x, count, views[`${i}.${name}`], slopes[`${i}.${name}`]);
+    const back = (dy, x, name) =>
+      backLinear(dy, x, count, views[`${i}.${name}`], slopes[`${i}.${name}`]);
     if (spec.mlp) {
       const dUnits = back(dx, kept.units, "back");
       const dWide = dUnits.map((slope, at) => slope * geluSlope(kept.wide[at]));
@@ -28,10 +34,18 @@ export function learnFrom(spec, views, {tokens, targets}, slopes) {
     const turnBack = (y) => (spec.positions === "rotary" ? rotate(y, 0, E, E / heads, -1) : y);
     const {joined} = perRow(run.rows, L * E, (row, slice) => {
       const [query, key, value] = [kept.query, kept.key, kept.value].map(slice);
-      const found = backAttend(slice(dOutput), {query, key, value, weights: kept.weights[row]}, L, E, {heads, isCausal: spec.mask, isScaled: spec.scale});
+      const found = backAttend(
+        slice(dOutput),
+        {query, key, value, weights: kept.weights[row]},
+        L,
+        E,
+        {heads, isCausal: spec.mask, isScaled: spec.scale},
+      );
       return {query: turnBack(found.dQuery), key: turnBack(found.dKey), value: found.dValue};
     });
-    const dRead = ["query", "key", "value"].map((name) => back(joined[name], kept.read, name)).reduce(sum);
+    const dRead = ["query", "key", "value"]
+      .map((name) => back(joined[name], kept.read, name))
+      .reduce(sum);
     dx = sum(dx, backNormed(dRead, kept.x, kept.read, spec));
   }
   tokens.forEach((token, i) => {

@@ -10,7 +10,11 @@ const MARKED = 0.1; // of a weight: the letters above a map that stand out
 const rows = new WeakMap();
 
 function rowsOf(map, length) {
-  if (!rows.has(map)) rows.set(map, Array.from({length}, (_, i) => map.subarray(i * length, (i + 1) * length)));
+  if (!rows.has(map))
+    rows.set(
+      map,
+      Array.from({length}, (_, i) => map.subarray(i * length, (i + 1) * length)),
+    );
   return rows.get(map);
 }
 
@@ -23,15 +27,29 @@ function lettered(head, to, {task, at, example: {tokens}}, widget) {
     ${weightMap(weights, {row: at, choose: ({row}) => widget.set({at: row})})}</div>`;
 }
 
-const followed = ({isOff, follows: {share, says, even}}, isShort) => (isOff ? "is off" : share
-  ? html`<b>${formatPercent(share)}</b> ${says}${isShort ? nothing : html` <span class="even">(equal weights: ${formatPercent(even)})</span>`}` : says);
+const followed = ({isOff, follows: {share, says, even}}, isShort) =>
+  isOff
+    ? "is off"
+    : share
+      ? html`<b>${formatPercent(share)}</b> ${says}${isShort ? nothing : html` <span class="even">(equal weights: ${formatPercent(even)})</span>`}`
+      : says;
 
 function card(head, side, m, widget, i) {
-  const {task, at, example: {tokens}} = m;
+  const {
+    task,
+    at,
+    example: {tokens},
+  } = m;
   const {to, weight} = looks(head.map, m);
   const name = offName(head.name, i);
-  const toggle = ({target}) => widget.set({off: target.checked ? m.off.filter((one) => one !== name) : [...m.off, name].sort()});
-  const worth = head.without === null || head.isOff || m.isPlaying ? "" : html`${offToo(side)}: <b>${formatPercent(head.without)}</b> right`;
+  const toggle = ({target}) =>
+    widget.set({
+      off: target.checked ? m.off.filter((one) => one !== name) : [...m.off, name].sort(),
+    });
+  const worth =
+    head.without === null || head.isOff || m.isPlaying
+      ? ""
+      : html`${offToo(side)}: <b>${formatPercent(head.without)}</b> right`;
   return html`<div class=${head.isOff ? "head off" : "head"}><label class="toggle"><b>Head ${head.name}</b> <span>${head.isOff ? "off" : "on"}</span><input type="checkbox" aria-label="Head ${head.name}${i ? " of the second model" : ""} is on" .checked=${!head.isOff} @input=${toggle}></label>
     ${lettered(head, to, m, widget)}
     <p class="row"><span class="from">${head.isOff ? "" : html`${symbol(task, tokens[at])} → ${symbol(task, tokens[to])} ${formatPercent(weight)}`}</span> <span class="worth">${worth}</span></p>

@@ -11,7 +11,8 @@ import {TASKS, askedAt} from "./tasks.js";
 /** The numbers that a training begins with: the same for all models of one shape, such as those with and without a mask. */
 function firstNumbers(bench, spec) {
   const shape = JSON.stringify([spec.seed, planOf(spec)]);
-  if (bench.first?.shape !== shape) bench.first = {shape, numbers: numbersOf(spec, chanceOf(2 * spec.seed))};
+  if (bench.first?.shape !== shape)
+    bench.first = {shape, numbers: numbersOf(spec, chanceOf(2 * spec.seed))};
   return bench.first.numbers;
 }
 
@@ -32,9 +33,12 @@ function sideOf({bench}, state, one, i) {
   const question = questionOf(state, one, i);
   const place = placeOf(question);
   const {losses, shares, since} = runFor(bench, one.key);
-  const reading = state.step ? bench.readings.get(place) ?? null : untrained(bench, question);
+  const reading = state.step ? (bench.readings.get(place) ?? null) : untrained(bench, question);
   const now = (some, step) => ({key: one.key, reading: some, step, example: state.example});
-  const before = bench.shown?.[i]?.key === one.key ? bench.shown[i] : now(untrained(bench, {...question, off: []}), 0);
+  const before =
+    bench.shown?.[i]?.key === one.key
+      ? bench.shown[i]
+      : now(untrained(bench, {...question, off: []}), 0);
   const drawn = reading ? now(reading, Math.min(state.step, losses.length)) : before; // what was drawn stays until the new is read
   const {reading: shown, step} = drawn;
   const isLate = !reading && !bench.problem && !(step && drawn.example === state.example);
@@ -43,17 +47,36 @@ function sideOf({bench}, state, one, i) {
   const worth = bench.worths.get(place) ?? null;
   const heads = headsOf(one.spec).map(([layer, head], at) => {
     return {
-      name: `${layer + 1}.${head + 1}`, layer, isOff: question.off.some(([a, b]) => a === layer && b === head),
-      map: shown.maps[at], follows: shown.follows ? shown.follows[at] : {says: ""}, without: worth ? worth.without[at] : null
+      name: `${layer + 1}.${head + 1}`,
+      layer,
+      isOff: question.off.some(([a, b]) => a === layer && b === head),
+      map: shown.maps[at],
+      follows: shown.follows ? shown.follows[at] : {says: ""},
+      without: worth ? worth.without[at] : null,
     };
   });
   const isRight = targets.map((target, at) => target >= 0 && shown.answers[at] === target);
   return {
-    drawn, isLate, spec: one.spec, reading: shown, isRead: Boolean(reading), worth, heads, isRight,
-    right: isRight.filter(Boolean).length, step, count: countOf(one.spec),
-    loss: step ? meanAt(losses, step) : null, share: step ? meanAt(shares, step) : null,
-    learned: learnedAt(shares), losses, shares,
-    begins: heads.map(({name}, at) => [since[at], name]).filter(([begun]) => begun).sort(([a], [b]) => a - b)
+    drawn,
+    isLate,
+    spec: one.spec,
+    reading: shown,
+    isRead: Boolean(reading),
+    worth,
+    heads,
+    isRight,
+    right: isRight.filter(Boolean).length,
+    step,
+    count: countOf(one.spec),
+    loss: step ? meanAt(losses, step) : null,
+    share: step ? meanAt(shares, step) : null,
+    learned: learnedAt(shares),
+    losses,
+    shares,
+    begins: heads
+      .map(({name}, at) => [since[at], name])
+      .filter(([begun]) => begun)
+      .sort(([a], [b]) => a - b),
   };
 }
 
@@ -69,13 +92,23 @@ export function looked(data, state) {
   const isPlaying = Boolean(bench.playing) && !isStepping;
   const isWhole = sides.every((side) => side.isRead && (side.worth || !state.step));
   return {
-    task: state.task, spec, example, sides, isPlaying, isStepping, problem: bench.problem,
-    change: rivalOf(spec, state.versus) && state.versus, isWide: Math.max(spec.layers, spec.heads) > 2, step: state.step,
+    task: state.task,
+    spec,
+    example,
+    sides,
+    isPlaying,
+    isStepping,
+    problem: bench.problem,
+    change: rivalOf(spec, state.versus) && state.versus,
+    isWide: Math.max(spec.layers, spec.heads) > 2,
+    step: state.step,
     last: Math.max(state.step, cameTo(bench, state)),
     at: Math.min(state.at ?? openRow(state.task, example), example.tokens.length - 1),
     isAwaited: (isStepping || (!isPlaying && !isWhole)) && !bench.problem,
     former: sides[1] ? null : formerOf(bench, sides[0]),
-    catching: bench.again ?? (bench.catching && !isPlaying ? Math.min(...sides.map(({losses}) => losses.length)) : null)
+    catching:
+      bench.again ??
+      (bench.catching && !isPlaying ? Math.min(...sides.map(({losses}) => losses.length)) : null),
   };
 }
 
@@ -83,7 +116,9 @@ export function looked(data, state) {
 function formerOf({former, runs}, {spec}) {
   const [old, run] = [former && JSON.parse(former), runs.get(former)];
   if (!run?.losses.length || old.task !== spec.task) return null;
-  const says = Object.keys(PARTS).filter((name) => old[name] !== spec[name]).map((name) => PARTS[name].says(old[name]));
+  const says = Object.keys(PARTS)
+    .filter((name) => old[name] !== spec[name])
+    .map((name) => PARTS[name].says(old[name]));
   return says.length ? {...run, says: says.join(", ")} : null;
 }
 
@@ -106,7 +141,8 @@ export function looks(map, {at, example: {tokens}}) {
 }
 
 /** What a compared model has that the other hasn't. */
-export const titleOf = ({change: {name, value}, spec}, i) => PARTS[name].says(i ? value : spec[name]);
+export const titleOf = ({change: {name, value}, spec}, i) =>
+  PARTS[name].says(i ? value : spec[name]);
 
 /** Which heads are off: "head 1.1", "heads 1.1 and 2.1"; nothing where none is. */
 export function offInWords({heads}) {
@@ -116,21 +152,38 @@ export function offInWords({heads}) {
 }
 
 /** What is off when a head that is on is switched off as well. */
-export const offToo = ({heads}) => (heads.some(({isOff}) => isOff) ? (heads.length === 2 ? "With both off" : "With it off too") : "With it off");
+export const offToo = ({heads}) =>
+  heads.some(({isOff}) => isOff)
+    ? heads.length === 2
+      ? "With both off"
+      : "With it off too"
+    : "With it off";
 
 function sideInWords(side, m) {
   const {task, at, example} = m;
   const heads = side.heads.map((head) => {
     const {to, weight} = looks(head.map, m);
-    const worth = head.without === null || head.isOff ? "" : `; ${offToo(side).toLowerCase()}, ${formatPercent(head.without)} right`;
+    const worth =
+      head.without === null || head.isOff
+        ? ""
+        : `; ${offToo(side).toLowerCase()}, ${formatPercent(head.without)} right`;
     const {share, says, even} = head.follows;
-    const follows = share ? `gives ${formatPercent(share)} ${says} (equal weights: ${formatPercent(even)}), ` : says && `${says}, `;
+    const follows = share
+      ? `gives ${formatPercent(share)} ${says} (equal weights: ${formatPercent(even)}), `
+      : says && `${says}, `;
     return `Head ${head.name} ${head.isOff ? "is off" : `${follows}and from the chosen token gives ${formatPercent(weight)} to ${symbol(task, example.tokens[to])}, position ${to + 1}${worth}`}`;
   });
-  const said = askedAt(task, example.targets, at).map((i) => `answers ${answer(task, side.reading.answers[i])}, ${side.isRight[i] ? "right" : `wrong: it is ${answer(task, example.targets[i])}`}`).join(", and ")
-    || "is asked for nothing";
-  return `${wordsOf(side.spec)}. ${scoreInWords(side)} Of the example, ${side.right} of ${example.targets.filter((target) => target >= 0).length} answers are right. `
-    + `At position ${at + 1}, ${symbol(task, example.tokens[at])}, it ${said}. ${heads.join(". ")}.`;
+  const said =
+    askedAt(task, example.targets, at)
+      .map(
+        (i) =>
+          `answers ${answer(task, side.reading.answers[i])}, ${side.isRight[i] ? "right" : `wrong: it is ${answer(task, example.targets[i])}`}`,
+      )
+      .join(", and ") || "is asked for nothing";
+  return (
+    `${wordsOf(side.spec)}. ${scoreInWords(side)} Of the example, ${side.right} of ${example.targets.filter((target) => target >= 0).length} answers are right. ` +
+    `At position ${at + 1}, ${symbol(task, example.tokens[at])}, it ${said}. ${heads.join(". ")}.`
+  );
 }
 
 function scoreInWords(side) {
@@ -138,7 +191,8 @@ function scoreInWords(side) {
   const off = offInWords(side);
   if (isLate) return "Computing.";
   if (!step) return "Not trained yet.";
-  if (off) return `After ${step} steps, with ${off} off${worth ? `, ${formatPercent(worth.share)} of the answers on other rows are right` : ""}.`;
+  if (off)
+    return `After ${step} steps, with ${off} off${worth ? `, ${formatPercent(worth.share)} of the answers on other rows are right` : ""}.`;
   return `After ${step} steps, loss ${format(loss)}, ${formatPercent(share)} of the answers right.${learned && learned <= step ? ` Learned at step ${learned}.` : ""}`;
 }
 

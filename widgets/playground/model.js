@@ -10,7 +10,8 @@ import {TASKS} from "./tasks.js";
 export function planOf({task, layers, width, positions, mlp}) {
   const {symbols, length, answers, questions} = TASKS[task];
   const plan = [];
-  const add = (name, rows, columns, spread = 1 / Math.sqrt(columns)) => { // browsers round ** differently
+  const add = (name, rows, columns, spread = 1 / Math.sqrt(columns)) => {
+    // browsers round ** differently
     const last = plan[plan.length - 1];
     plan.push({name, from: last ? last.from + last.rows * last.columns : 0, rows, columns, spread});
   };
@@ -25,7 +26,8 @@ export function planOf({task, layers, width, positions, mlp}) {
   return plan;
 }
 
-export const countOf = (spec) => planOf(spec).reduce((count, {rows, columns}) => count + rows * columns, 0);
+export const countOf = (spec) =>
+  planOf(spec).reduce((count, {rows, columns}) => count + rows * columns, 0);
 
 /** All numbers of an untrained model, by chance. */
 export function numbersOf(spec, chance) {
@@ -37,14 +39,21 @@ export function numbersOf(spec, chance) {
 }
 
 /** The matrices by name, as views of `numbers`: {name: {weight, bias: null}}. */
-export const viewsOf = (spec, numbers) => Object.fromEntries(planOf(spec).map(({name, from, rows, columns}) =>
-  [name, {weight: numbers.subarray(from, from + rows * columns), bias: null}]));
+export const viewsOf = (spec, numbers) =>
+  Object.fromEntries(
+    planOf(spec).map(({name, from, rows, columns}) => [
+      name,
+      {weight: numbers.subarray(from, from + rows * columns), bias: null},
+    ]),
+  );
 
 const normed = (x, {norm, width}) => (norm ? rmsNormalize(x, width) : x);
 
 /** Each row of symbols apart: part(row's slice) → for each name its pieces, put together again. */
 export function perRow(rows, size, make) {
-  const found = Array.from({length: rows}, (_, row) => make(row, (x) => x.subarray(row * size, (row + 1) * size)));
+  const found = Array.from({length: rows}, (_, row) =>
+    make(row, (x) => x.subarray(row * size, (row + 1) * size)),
+  );
   const joined = {};
   for (const name of Object.keys(found[0])) {
     if (!ArrayBuffer.isView(found[0][name])) continue;
@@ -66,7 +75,9 @@ export function forward(spec, views, tokens, off = []) {
   const start = new Float64Array(tokens.length * E);
   tokens.forEach((token, i) => {
     for (let e = 0; e < E; e += 1) {
-      start[i * E + e] = views.embedding.weight[token * E + e] + (positions === "learned" ? views.places.weight[(i % L) * E + e] : 0);
+      start[i * E + e] =
+        views.embedding.weight[token * E + e] +
+        (positions === "learned" ? views.places.weight[(i % L) * E + e] : 0);
     }
   });
   const options = {heads, isCausal: spec.mask, isScaled: spec.scale};
@@ -76,7 +87,9 @@ export function forward(spec, views, tokens, off = []) {
     const matrix = (name) => views[`${i}.${name}`];
     const isOff = (head) => off.some(([layer, one]) => layer === i && one === head);
     const read = normed(x, spec);
-    const [plainQuery, plainKey, value] = ["query", "key", "value"].map((name) => linear(read, tokens.length, matrix(name)));
+    const [plainQuery, plainKey, value] = ["query", "key", "value"].map((name) =>
+      linear(read, tokens.length, matrix(name)),
+    );
     const {found, joined} = perRow(rows, L * E, (_, slice) => {
       const [query, key] = [turn(slice(plainQuery)), turn(slice(plainKey))];
       return {query, key, ...attend(query, key, slice(value), L, L, E, options, isOff)};

@@ -17,9 +17,17 @@ export const exampleOf = (task, number) => TASKS[task].make(chanceOf(EXAMPLES + 
 export function readingOf(spec, views, {tokens}, off = []) {
   const {logits, layers} = forward(spec, views, tokens, off);
   const width = TASKS[spec.task].answers.length;
-  const answers = Array.from({length: logits.length / width}, (_, i) => largest(logits, i * width, width));
-  const shares = answers.map((answer, i) => 1 / partition(logits, i * width, width, logits[i * width + answer]));
-  return {maps: layers.flatMap(({weights}) => weights[0].map((map) => Float32Array.from(map))), answers, shares};
+  const answers = Array.from({length: logits.length / width}, (_, i) =>
+    largest(logits, i * width, width),
+  );
+  const shares = answers.map(
+    (answer, i) => 1 / partition(logits, i * width, width, logits[i * width + answer]),
+  );
+  return {
+    maps: layers.flatMap(({weights}) => weights[0].map((map) => Float32Array.from(map))),
+    answers,
+    shares,
+  };
 }
 
 function partition(logits, from, width, top) {
@@ -29,7 +37,8 @@ function partition(logits, from, width, top) {
 }
 
 /** All heads of a model, as [layer, head], counted from 0. */
-export const headsOf = ({layers, heads}) => Array.from({length: layers * heads}, (_, i) => [Math.floor(i / heads), i % heads]);
+export const headsOf = ({layers, heads}) =>
+  Array.from({length: layers * heads}, (_, i) => [Math.floor(i / heads), i % heads]);
 
 // ---- When a training has learned its task ------------------------------------------------------
 

@@ -15,7 +15,7 @@ const OTHERS = 600000; // a seed that no training has
 /** {spec, steps, goOn(), look(step, off, example), worth(step, off)} of a training from its first step. */
 export function runOf(spec) {
   const trainer = trainerOf(spec);
-  const every = Math.ceil(countOf(spec) * 4 * LONGEST / ROOM); // steps between two that are kept
+  const every = Math.ceil((countOf(spec) * 4 * LONGEST) / ROOM); // steps between two that are kept
   const kept = [Float32Array.from(trainer.numbers)];
   const others = batchOf(spec.task, chanceOf(OTHERS), ASKED);
   const shares = []; // at each step, each head's, over the rows of that step
@@ -41,17 +41,30 @@ export function runOf(spec) {
     const views = viewsAt(step);
     return {
       ...readingOf(spec, views, exampleOf(spec.task, example), off),
-      follows: off.length ? namesOf(spec, [headShares(spec, forward(spec, views, others.tokens, off), others.targets)]) : follows[step]
+      follows: off.length
+        ? namesOf(spec, [
+            headShares(spec, forward(spec, views, others.tokens, off), others.targets),
+          ])
+        : follows[step],
     };
   }
 
   /** {share: right on 16 other rows with the heads of `off` off, without: the same without each head as well}. */
   function worth(step, off) {
     const views = viewsAt(step);
-    const right = (without) => scoreOf(forward(spec, views, others.tokens, without).logits, others.targets).share;
+    const right = (without) =>
+      scoreOf(forward(spec, views, others.tokens, without).logits, others.targets).share;
     return {share: right(off), without: headsOf(spec).map((head) => right([...off, head]))};
   }
-  return {spec, get step() { return trainer.step; }, goOn, look, worth};
+  return {
+    spec,
+    get step() {
+      return trainer.step;
+    },
+    goOn,
+    look,
+    worth,
+  };
 }
 
 /** Of each head, the shares that name it, over the rows of a batch. */
@@ -59,9 +72,24 @@ function headShares({task, mask, layers, heads}, run, targets) {
   const {length, questions} = TASKS[task];
   const rows = Array.from({length: run.rows}, (_, row) => row);
   const part = (list, row, size) => list.slice(row * size, (row + 1) * size);
-  const found = sharesOf(task, rows.map((row) => ({tokens: part(run.tokens, row, length), targets: part(targets, row, length * questions.length)})), mask);
-  return headsOf({layers, heads}).map(([layer, head]) => found(rows.map((row) => run.layers[layer].weights[row][head])));
+  const found = sharesOf(
+    task,
+    rows.map((row) => ({
+      tokens: part(run.tokens, row, length),
+      targets: part(targets, row, length * questions.length),
+    })),
+    mask,
+  );
+  return headsOf({layers, heads}).map(([layer, head]) =>
+    found(rows.map((row) => run.layers[layer].weights[row][head])),
+  );
 }
 
 /** Of each head, what it follows by the mean over some steps. */
-const namesOf = ({task}, steps) => steps[0].map((one, head) => named(task, one.map((_, k) => steps.reduce((all, heads) => all + heads[head][k], 0) / steps.length)));
+const namesOf = ({task}, steps) =>
+  steps[0].map((one, head) =>
+    named(
+      task,
+      one.map((_, k) => steps.reduce((all, heads) => all + heads[head][k], 0) / steps.length),
+    ),
+  );

@@ -17,14 +17,27 @@ function cells(m, i, cell, empty) {
 }
 
 /** What a model answers at a symbol, for the eye and the ear. */
-const given = (side, i, m) => cells(m, i, (at) => {
-  const [share, isRight] = [side.reading.shares[at], side.isRight[at]];
-  return html`${heard("answered:")}<span class=${isRight ? "given right weighted" : "given wrong"} style="--share:${share.toFixed(2)}">${answer(m.task, side.reading.answers[at])}</span>
+const given = (side, i, m) =>
+  cells(
+    m,
+    i,
+    (at) => {
+      const [share, isRight] = [side.reading.shares[at], side.isRight[at]];
+      return html`${heard("answered:")}<span class=${isRight ? "given right weighted" : "given wrong"} style="--share:${share.toFixed(2)}">${answer(m.task, side.reading.answers[at])}</span>
     ${heard(`with ${formatPercent(share)}, ${isRight ? "right" : "wrong"}`)}`;
-}, () => html`<span class="given none"></span>`);
+    },
+    () => html`<span class="given none"></span>`,
+  );
 
-const asked = (i, m) => cells(m, i, (at) => html`${heard("asked:")}<span class="asked">${answer(m.task, m.example.targets[at])}</span>`,
-  (k) => html`<span class="asked" aria-hidden="true">·</span>${k ? nothing : heard("nothing is asked")}`);
+const asked = (i, m) =>
+  cells(
+    m,
+    i,
+    (at) =>
+      html`${heard("asked:")}<span class="asked">${answer(m.task, m.example.targets[at])}</span>`,
+    (k) =>
+      html`<span class="asked" aria-hidden="true">·</span>${k ? nothing : heard("nothing is asked")}`,
+  );
 
 function column(token, i, m) {
   return html`<button type="button" role="radio" aria-checked=${i === m.at} tabindex=${i === m.at ? 0 : -1}>
@@ -35,8 +48,14 @@ function column(token, i, m) {
 /** What the rows of a column are, for the eye: each answer with its model's words. */
 function legend(m) {
   const {questions} = TASKS[m.task];
-  const answers = m.sides.map((_, i) => (m.change ? html`<b class=${i ? "other" : ""}>${titleOf(m, i)}</b>` : "answer"));
-  return ["row", ...questions, ...answers.flatMap((name) => questions.map((_, k) => (k ? "" : name)))];
+  const answers = m.sides.map((_, i) =>
+    m.change ? html`<b class=${i ? "other" : ""}>${titleOf(m, i)}</b>` : "answer",
+  );
+  return [
+    "row",
+    ...questions,
+    ...answers.flatMap((name) => questions.map((_, k) => (k ? "" : name))),
+  ];
 }
 
 const LINES = [1, 2, 3]; // that an example of 19 or 24 tokens may be broken into; the style shows as many
@@ -45,7 +64,8 @@ const LINES = [1, 2, 3]; // that an example of 19 or 24 tokens may be broken int
 export function strip(m, widget) {
   const press = ({target}) => {
     const chosen = target.closest("button");
-    if (chosen) widget.set({at: [...chosen.parentElement.querySelectorAll("button")].indexOf(chosen)});
+    if (chosen)
+      widget.set({at: [...chosen.parentElement.querySelectorAll("button")].indexOf(chosen)});
   };
   return html`<div class=${m.change ? "strip named" : "strip"}><div class="sides" aria-hidden="true">${LINES.map(() => html`<div>${legend(m).map((name) => html`<span>${name}</span>`)}</div>`)}</div>
     <div class="symbols" role="radiogroup" aria-label="The token that looks" @click=${press} @keydown=${(event) => moveByKey(event, (at) => widget.set({at}))}>
@@ -55,22 +75,56 @@ export function strip(m, widget) {
 // ---- Follow the mark -----------------------------------------------------------------------------
 
 /** Of each press: where to look, what is off, and what is told where the maps show it. */
-function stepsOf({example, sides: [{heads: [first, second]}]}) {
+function stepsOf({
+  example,
+  sides: [
+    {
+      heads: [first, second],
+    },
+  ],
+}) {
   const {tokens, targets} = example;
   const round = targets.findIndex((target) => target >= 0); // letters, before they begin again
   const [mark, asks] = [round - 1, 2 * round - 2];
   const [h, b] = [mark, asks].map((at) => symbol("repeat", tokens[at]));
   const to = (head, at) => looks(head.map, {at, example}).to;
   return [
-    [mark, [], `1 The first ${h}`, to(first, mark) === mark - 1, `Head 1.1 looks at the ${b} before it. From then on the ${h} has the mark “after ${b}”.`],
-    [asks, [], `2 The second ${b}`, to(second, asks) === mark, `Head 2.1 looks for the mark “after ${b}”, and finds it at the ${h}.`],
-    [asks, ["1.1"], "3 Without head 1.1", to(second, asks) !== mark, `Head 2.1 is as it was. But nothing has a mark, so it doesn’t find the ${h}.`]
+    [
+      mark,
+      [],
+      `1 The first ${h}`,
+      to(first, mark) === mark - 1,
+      `Head 1.1 looks at the ${b} before it. From then on the ${h} has the mark “after ${b}”.`,
+    ],
+    [
+      asks,
+      [],
+      `2 The second ${b}`,
+      to(second, asks) === mark,
+      `Head 2.1 looks for the mark “after ${b}”, and finds it at the ${h}.`,
+    ],
+    [
+      asks,
+      ["1.1"],
+      "3 Without head 1.1",
+      to(second, asks) !== mark,
+      `Head 2.1 is as it was. But nothing has a mark, so it doesn’t find the ${h}.`,
+    ],
   ];
 }
 
 export function followMark(m, widget) {
   const [{heads, share, isRead}] = m.sides;
-  if (m.task !== "repeat" || m.change || m.isPlaying || heads.length !== 2 || !heads[1].layer || share < ENOUGH || !m.spec.mask) return nothing;
+  if (
+    m.task !== "repeat" ||
+    m.change ||
+    m.isPlaying ||
+    heads.length !== 2 ||
+    !heads[1].layer ||
+    share < ENOUGH ||
+    !m.spec.mask
+  )
+    return nothing;
   let said = "Head 1.1 leaves a mark at a letter: which one stood before it. Start at 1.";
   const press = ([at, off, name, isSeen, says]) => {
     const isNow = widget.state.at === at && String(off) === String(widget.state.off);

@@ -11,7 +11,10 @@ function repeat(chance) {
   const period = 5 + chance.below(8);
   const own = chance.shuffled(range(0, 16)).slice(0, period);
   const row = range(0, 25).map((i) => own[i % period]);
-  return {tokens: row.slice(0, 24), targets: range(0, 24).map((i) => (i < period ? NONE : row[i + 1]))};
+  return {
+    tokens: row.slice(0, 24),
+    targets: range(0, 24).map((i) => (i < period ? NONE : row[i + 1])),
+  };
 }
 
 /** Six pairs of a letter and a number; then the letters again, in another order: which number was it? */
@@ -44,7 +47,10 @@ function previous(chance) {
 /** Two questions at each letter: which one stood one place before, and which one three? */
 function two(chance) {
   const tokens = letters(chance, 10, 16);
-  return {tokens, targets: tokens.flatMap((_, i) => (i < 3 ? [NONE, NONE] : [tokens[i - 1], tokens[i - 3]]))};
+  return {
+    tokens,
+    targets: tokens.flatMap((_, i) => (i < 3 ? [NONE, NONE] : [tokens[i - 1], tokens[i - 3]])),
+  };
 }
 
 /** Ten letters, each once, and then the same in order: from the last of the ten on, which comes next? */
@@ -61,50 +67,97 @@ function sort(chance) {
  */
 export const TASKS = {
   repeat: {
-    title: "Repeat", asks: "The row begins again and again. Which letter comes next?",
-    make: repeat, symbols: LETTERS, answers: LETTERS, length: 24, questions: ["asked"],
-    steps: 300, opening: {layers: 2, width: 32, rate: 0.01, mask: true}
+    title: "Repeat",
+    asks: "The row begins again and again. Which letter comes next?",
+    make: repeat,
+    symbols: LETTERS,
+    answers: LETTERS,
+    length: 24,
+    questions: ["asked"],
+    steps: 300,
+    opening: {layers: 2, width: 32, rate: 0.01, mask: true},
   },
   recall: {
-    title: "Recall", asks: "Which number stood after this letter?",
-    make: recall, symbols: MIXED, answers: MIXED, length: 24, questions: ["asked"],
-    steps: 400, opening: {layers: 2, width: 32, rate: 0.005, mask: true}
+    title: "Recall",
+    asks: "Which number stood after this letter?",
+    make: recall,
+    symbols: MIXED,
+    answers: MIXED,
+    length: 24,
+    questions: ["asked"],
+    steps: 400,
+    opening: {layers: 2, width: 32, rate: 0.005, mask: true},
   },
   previous: {
-    title: "Previous token", asks: "Which letter stands before this one?",
-    make: previous, symbols: LETTERS.slice(0, 12), answers: LETTERS.slice(0, 12), length: 16, questions: ["asked"],
-    steps: 200, opening: {layers: 1, width: 16, rate: 0.01, mask: true}
+    title: "Previous token",
+    asks: "Which letter stands before this one?",
+    make: previous,
+    symbols: LETTERS.slice(0, 12),
+    answers: LETTERS.slice(0, 12),
+    length: 16,
+    questions: ["asked"],
+    steps: 200,
+    opening: {layers: 1, width: 16, rate: 0.01, mask: true},
   },
   reverse: {
-    title: "Reverse", asks: "Read from the end, which letter stands at this position?",
-    make: reverse, symbols: LETTERS.slice(0, 12), answers: LETTERS.slice(0, 12), length: 16, questions: ["asked"],
-    steps: 200, opening: {layers: 1, width: 16, rate: 0.01, mask: false}
+    title: "Reverse",
+    asks: "Read from the end, which letter stands at this position?",
+    make: reverse,
+    symbols: LETTERS.slice(0, 12),
+    answers: LETTERS.slice(0, 12),
+    length: 16,
+    questions: ["asked"],
+    steps: 200,
+    opening: {layers: 1, width: 16, rate: 0.01, mask: false},
   },
   first: {
-    title: "First occurrence", asks: "At which position did this letter first stand?",
-    make: first, symbols: LETTERS, answers: NUMBERS, length: 16, questions: ["asked"],
-    steps: 200, opening: {layers: 1, width: 16, rate: 0.02, mask: true}
+    title: "First occurrence",
+    asks: "At which position did this letter first stand?",
+    make: first,
+    symbols: LETTERS,
+    answers: NUMBERS,
+    length: 16,
+    questions: ["asked"],
+    steps: 200,
+    opening: {layers: 1, width: 16, rate: 0.02, mask: true},
   },
   two: {
-    title: "Two back", asks: "Which letters stand one and three positions before this one?",
-    make: two, symbols: LETTERS.slice(0, 10), answers: LETTERS.slice(0, 10), length: 16, questions: ["1 back", "3 back"],
-    steps: 300, opening: {layers: 1, heads: 2, width: 32, rate: 0.01, mask: true, seed: 1}
+    title: "Two back",
+    asks: "Which letters stand one and three positions before this one?",
+    make: two,
+    symbols: LETTERS.slice(0, 10),
+    answers: LETTERS.slice(0, 10),
+    length: 16,
+    questions: ["1 back", "3 back"],
+    steps: 300,
+    opening: {layers: 1, heads: 2, width: 32, rate: 0.01, mask: true, seed: 1},
   },
   sort: {
-    title: "Sort", asks: "Ten letters, then the same by the alphabet. Which one comes next?",
-    make: sort, symbols: LETTERS, answers: LETTERS, length: 19, questions: ["asked"],
-    steps: 400, opening: {layers: 1, width: 32, rate: 0.01, mask: true}
-  }
+    title: "Sort",
+    asks: "Ten letters, then the same by the alphabet. Which one comes next?",
+    make: sort,
+    symbols: LETTERS,
+    answers: LETTERS,
+    length: 19,
+    questions: ["asked"],
+    steps: 400,
+    opening: {layers: 1, width: 32, rate: 0.01, mask: true},
+  },
 };
 
 /** `count` rows of a task, one after the other: {tokens, targets} as flat lists. */
 export function batchOf(task, chance, count) {
   const rows = range(0, count).map(() => TASKS[task].make(chance));
-  return {tokens: rows.flatMap(({tokens}) => tokens), targets: rows.flatMap(({targets}) => targets)};
+  return {
+    tokens: rows.flatMap(({tokens}) => tokens),
+    targets: rows.flatMap(({targets}) => targets),
+  };
 }
 
 /** Where in `targets` the answers that are asked for at symbol i stand; nowhere where nothing is asked. */
 export function askedAt(task, targets, i) {
   const {questions} = TASKS[task];
-  return range(i * questions.length, (i + 1) * questions.length).filter((at) => targets[at] !== NONE);
+  return range(i * questions.length, (i + 1) * questions.length).filter(
+    (at) => targets[at] !== NONE,
+  );
 }

@@ -19,10 +19,13 @@ function runFor({key, spec}) {
 /** One step of each training that is behind the furthest of them, or of all. */
 function stepOf({trained, example}) {
   const least = Math.min(...trained.map((one) => runFor(one).step));
-  return trained.map((one) => [one, runFor(one)]).filter(([, run]) => run.step === least).map(([{key}, run]) => {
-    const score = run.goOn();
-    return {key, step: run.step, ...score, example, reading: run.look(run.step, [], example)};
-  });
+  return trained
+    .map((one) => [one, runFor(one)])
+    .filter(([, run]) => run.step === least)
+    .map(([{key}, run]) => {
+      const score = run.goOn();
+      return {key, step: run.step, ...score, example, reading: run.look(run.step, [], example)};
+    });
 }
 
 /** trained: [{key, spec}]; from: the step that the page has come to, and to: the last; pace: steps a second, 0 as many as can be. */
@@ -36,7 +39,17 @@ function train(asked) {
       if (isDone()) break;
       records.push(...stepOf(asked));
     } while ((!asked.pace || isBehind()) && performance.now() < start + SLICE);
-    postMessage({records: records.map(({loss, share, step, key, example, reading}) => ({loss, share, step, key, example, reading})), isDone: isDone()});
+    postMessage({
+      records: records.map(({loss, share, step, key, example, reading}) => ({
+        loss,
+        share,
+        step,
+        key,
+        example,
+        reading,
+      })),
+      isDone: isDone(),
+    });
     if (isDone()) return;
     const due = asked.pace && !isBehind() ? start + 1000 / asked.pace - performance.now() : 0;
     waiting = setTimeout(go, Math.max(0, due));
@@ -65,6 +78,9 @@ globalThis.onmessage = ({data}) => {
     else postMessage({looked: look(data.look)});
   } catch (error) {
     clearTimeout(waiting);
-    postMessage({problem: error instanceof RangeError ? "this device has too little memory for it" : error.message});
+    postMessage({
+      problem:
+        error instanceof RangeError ? "this device has too little memory for it" : error.message,
+    });
   }
 };
