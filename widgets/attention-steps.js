@@ -316,7 +316,8 @@ function plane({
     <svg viewBox="${-BESIDE} ${-ABOVE} ${WIDTH + BESIDE} ${ABOVE + HEIGHT + BELOW}">
       ${ticks(x, WIDTH).map((value) => svg`<line class="grid" x1=${x(value)} y1="0" x2=${x(value)} y2=${HEIGHT} /><text class="tick" x=${x(value)} y=${HEIGHT + 13}>${tickText(value)}</text>`)}
       ${ticks(y, HEIGHT).map((value) => svg`<line class="grid" x1="0" y1=${y(value)} x2=${WIDTH} y2=${y(value)} /><text class="tick end" x="-5" y=${y(value) + 4}>${tickText(value)}</text>`)}
-      <text class="name end" x=${WIDTH} y=${HEIGHT + 29}>${across} →</text><text class="name start" x=${-BESIDE} y="0">↑ ${upwards}</text>
+      <text class="name end" x=${WIDTH} y=${HEIGHT + 29}>${across}
+        →</text><text class="name start" x=${-BESIDE} y="0">↑ ${upwards}</text>
       <line class="axis" x1="0" y1=${y(0)} x2=${WIDTH} y2=${y(0)} /><line class="axis" x1=${x(0)} y1="0" x2=${x(0)} y2=${HEIGHT} />
       <polygon points=${value.map((v) => at(v).join()).join(" ")} />
       ${tokens.map(point)}${labels.map((label) => svg`<text x=${label.x.toFixed(1)} y=${label.y.toFixed(1)}>${label.text}</text>`)}
@@ -333,7 +334,8 @@ function view(m, widget) {
   const isOff = shows.includes("weights") && looksOff(m.weights);
   const stage = (_, step) =>
     html`<div class=${step === m.step ? "stage shown" : "stage"} data-step=${step}></div>`;
-  return html`<div class="formula">${formula(m.step)}</div><p class="says">${says} <span class="source">${m.source}</span></p>
+  return html`<div class="formula">${formula(m.step)}</div><p class="says">${says}
+    <span class="source">${m.source}</span></p>
     <div class="stages">${STEPS.map(stage)}</div>
     <p class="arithmetic">${m.parts.map((part) => html`<span class=${part.role ?? ""}>${part.text ?? part}</span>`)}</p>
     <p class=${isOff ? "rounding needed" : "rounding"}>Rounded as shown, a row may not seem to sum to 1. It does.</p>

@@ -91,7 +91,8 @@ function clock({turn, first, second, share, lengths = [1, 1]}, {longest, told}) 
   const lap = LAP / turn;
   return html`<figure class="clock"><svg viewBox="-42 -42 84 84" aria-hidden="true"><circle r="38"></circle>
       ${hand(second, lengths[1] / longest, "second")}${hand(first, lengths[0] / longest, "first")}<circle class="axle" r="2.5"></circle></svg>
-    <figcaption>one round: ${lap < 9.95 ? lap.toFixed(1) : Math.round(lap)} positions<span class="screen-reader-only">, ${told} </span><b>${format(share)}</b></figcaption></figure>`;
+    <figcaption>one round: ${lap < 9.95 ? lap.toFixed(1) : Math.round(lap)}
+      positions<span class="screen-reader-only">, ${told} </span><b>${format(share)}</b></figcaption></figure>`;
 }
 
 const PLOT = {left: 40, right: 306, top: 12, bottom: 132};

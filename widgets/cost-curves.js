@@ -128,7 +128,8 @@ const view = (
     <div><dt>Share of the pairs</dt><dd class="share-now">${formatPercent(m.share)}</dd></div>
     <div><dt>A text twice as long takes</dt><dd class="twice-now">${m.twice.toFixed(2)} ×</dd></div></dl>
   ${plot(m, widget)}${shares(m)}
-  <p class="legend"><span class="each">each token: four matrices</span> ${m.everything ? html`<span class="mlp">and MLP</span> ` : ""}<span class="pairs">pairs: scores and mix</span></p>
+  <p class="legend"><span class="each">each token: four matrices</span>
+    ${m.everything ? html`<span class="mlp">and MLP</span> ` : ""}<span class="pairs">pairs: scores and mix</span></p>
   ${widget.sentence({hidden: true})}`;
 
 /** data: {models: as in course/page/costs.py, chosen: name of the first} */

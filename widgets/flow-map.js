@@ -90,7 +90,8 @@ const view = (
   ${widget.sentence()}
   <details><summary>The same for every word: both maps</summary><div class="maps">${flowFigure("recurrent", m, widget)}${flowFigure("attention", m, widget)}
     <p class="scale"><span>0</span><i></i><span>1, in both maps</span></p>
-    <p class="axes">A row for each word that reads, a column for each word that is read. The bars show the framed column, “${m.words[m.source]}”.</p></div></details>`;
+    <p class="axes">A row for each word that reads, a column for each word that is read. The
+      bars show the framed column, “${m.words[m.source]}”.</p></div></details>`;
 
 export const flowMap = defineWidget({
   name: "flow-map",

@@ -239,7 +239,12 @@ function guesses({facts: {guesses: found, truth}, before}) {
   }));
   const isListed = !truth || rows.some(({isTruth}) => isTruth);
   return html`<ul class="bars" aria-label="First guesses, with their shares">${(isListed ? rows : [...rows.slice(0, 4), {...truth, isTruth: true, isLower: truth.rank > 5, before: was(truth.text)}]).map(bar)}</ul>
-    <p class="came">${truth ? html`<b>${tokenText(truth.text)}</b> came: its ${ordinal(truth.rank)} guess` : "Nothing follows yet."}</p>`;
+    <p class="came">${
+      truth
+        ? html`<b>${tokenText(truth.text)}</b> came: its
+      ${ordinal(truth.rank)} guess`
+        : "Nothing follows yet."
+    }</p>`;
 }
 
 const losses = (m) => {
@@ -249,7 +254,17 @@ const losses = (m) => {
     (loss, i) => html`
     <i class=${i === m.place ? "chosen" : ""} style="height:${((100 * loss) / most).toFixed(1)}%"></i>`,
   )}</div>
-    <p>${m.facts.truth ? html`<b>${nats(m.facts.truth.loss)}</b> for <i>${tokenText(m.facts.truth.text)}</i>` : "nothing follows"}${m.mean === null ? nothing : html`; a bar for each guess, ${nats(m.mean)} on average`}</p>`;
+    <p>${
+      m.facts.truth
+        ? html`<b>${nats(m.facts.truth.loss)}</b> for
+      <i>${tokenText(m.facts.truth.text)}</i>`
+        : "nothing follows"
+    }${
+      m.mean === null
+        ? nothing
+        : html`;
+        a bar for each guess, ${nats(m.mean)} on average`
+    }</p>`;
 };
 
 const step = (m, widget) => html`
@@ -278,10 +293,16 @@ function view(m, widget) {
       {
         tokens: () => chips(m, widget),
         vector: () =>
-          html`<span class="named">green above 0, grey below</span><number-strip aria-hidden="true" .numbers=${m.facts.vector}></number-strip>`,
+          html`<span class="named">green above 0, grey
+            below</span><number-strip aria-hidden="true" .numbers=${m.facts.vector}></number-strip>`,
         attention: () => strips(m, widget, layer, number),
         mlp: () =>
-          html`${layer ? nothing : html`<span class="named">${count(widget.data.units)} units</span>`}<number-strip aria-hidden="true" .numbers=${m.facts.layers[layer].units}></number-strip>`,
+          html`${
+            layer
+              ? nothing
+              : html`<span class="named">${count(widget.data.units)}
+            units</span>`
+          }<number-strip aria-hidden="true" .numbers=${m.facts.layers[layer].units}></number-strip>`,
         guess: () => guesses(m),
         loss: () => losses(m),
         step: () => step(m, widget),
@@ -294,7 +315,12 @@ function view(m, widget) {
     <div class="floor ${m.note && !bench.story ? "waiting" : ""}" role="group" aria-label="Parts of the model">
     ${rows.map(
       (numbers) => html`
-      ${numbers.length === 1 ? at(numbers[0]) : html`<div class="layer"><p class="layer-name">Layer ${m.parts[numbers[0]].layer + 1}</p>${numbers.map(at)}</div>`}
+      ${
+        numbers.length === 1
+          ? at(numbers[0])
+          : html`<div class="layer"><p class="layer-name">Layer
+        ${m.parts[numbers[0]].layer + 1}</p>${numbers.map(at)}</div>`
+      }
       ${numbers.includes(m.number) ? html`<div class="panel">${panel(m, widget)}</div>` : nothing}`,
     )}
     <i class="back" style="--from:${m.number ? 2 : 3}" aria-hidden="true"></i></div>

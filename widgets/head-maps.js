@@ -61,7 +61,8 @@ const card = ({name, weights}, isChosen, choose) => html`
 function view(m, widget) {
   const {tokens, maps, chosen, query} = m;
   return html`<div class="maps" role="group" aria-label="Heads of layer ${m.layer + 1}">${maps.map((map, head) => card(map, map === chosen, () => widget.set({head})))}</div>
-    <p class="heading"><b class="title">Layer ${m.layer + 1}, ${chosen.name}</b> <span class="source">${m.source}</span></p>
+    <p class="heading"><b class="title">Layer ${m.layer + 1}, ${chosen.name}</b>
+      <span class="source">${m.source}</span></p>
     <div class="chosen-map">${labelledMap(chosen.weights, {tokens, row: query, choose: (row) => widget.set({row})})}
     <div><p class="asks">“${tokens[query]}” looks at</p>${shareList(m.looks, {format, label: `“${tokens[query]}” looks at`})}</div></div>
     ${widget.sentence({hidden: true})}`;

@@ -174,7 +174,8 @@ const status = ({problem, arrived}, {data}) =>
 function view(m, widget) {
   const {losses} = m.reading;
   return html`<div class="lab"><figure><figcaption>Loss in training: <span class="second">second time</span>,
-        <span class="first">first time</span>, <span class="control">second time with one layer</span></figcaption>${plot(m, widget)}</figure>
+        <span class="first">first time</span>, <span class="control">second time with one
+          layer</span></figcaption>${plot(m, widget)}</figure>
       <div class="guess"><p class="title">After <b>${called(m.signs[m.at])}</b> it guesses</p>
         ${shareList(
           m.guesses.map(([sign, weight]) => ({
@@ -184,10 +185,12 @@ function view(m, widget) {
           })),
           {label: "Guesses"},
         )}
-        <p class="note">Mean loss of the guess after a new token <b class="fresh">${lossText(losses.fresh)}</b>, after a token
+        <p class="note">Mean loss of the guess after a new token
+          <b class="fresh">${lossText(losses.fresh)}</b>, after a token
           seen before <b class="seen">${lossText(losses.seen)}</b></p></div>
     <div class=${m.isFresh ? "read" : "read waiting"}>
-      <p class="title">The text <span class="note">(press a token to look from it; the fuller its colour, the surer the model was that it would come)</span></p>${strip(m, widget)}
+      <p class="title">The text <span class="note">(press a token to look from it; the fuller
+        its colour, the surer the model was that it would come)</span></p>${strip(m, widget)}
       <div class="heads">${m.heads.map((head, i) => card(head, i, m, widget))}</div></div></div>
     ${status(m, widget)}${widget.sentence({hidden: true})}`;
 }

@@ -112,7 +112,8 @@ const product = ({
   texts,
 }) => html`<p class="product" aria-hidden="true">
   ${latent ? factor(numbers, "a latent", "k") : [factor(2, "key and value", "k"), "×", factor(kvHeads, kvHeads > 1 ? "heads of them" : "head of them", "k"), "×", factor(chosen.size, "numbers each", "k")]}
-  × ${factor(chosen.layers, "layers")} × ${factor(each, each > 1 ? "bytes" : "byte")} × ${factor(tokens, "tokens")} × ${factor(texts, texts > 1 ? "texts" : "text")}</p>`;
+  × ${factor(chosen.layers, "layers")} × ${factor(each, each > 1 ? "bytes" : "byte")} ×
+    ${factor(tokens, "tokens")} × ${factor(texts, texts > 1 ? "texts" : "text")}</p>`;
 
 function bar({cache, parameters, memory}) {
   const whole = Math.max(memory, cache + parameters);
@@ -124,7 +125,8 @@ function bar({cache, parameters, memory}) {
 const view = (m, widget) => html`${product(m)}
   <p class="result"><span>${m.cache < 1000 ? "=" : "≈"} <b>${bytes(m.cache)}</b> of keys and values</span></p>
   ${bar(m)}<p class="legend" aria-hidden="true"><span class="parameters">parameters ${bytes(m.parameters)}</span>
-    <span class="cache">cache ${bytes(m.cache)}</span><span class="limit">one GPU, ${bytes(m.memory)}${m.devices > 1 ? html`: <b>too small</b>` : nothing}</span></p>
+    <span class="cache">cache ${bytes(m.cache)}</span><span class="limit">one GPU,
+      ${bytes(m.memory)}${m.devices > 1 ? html`: <b>too small</b>` : nothing}</span></p>
   ${widget.sentence()}`;
 
 const NAMES = [

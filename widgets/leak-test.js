@@ -57,7 +57,8 @@ function maskButtons({tokens, mask, word}, {followed}) {
 
 /** The verdict; and for the ear how far the bar of the changed word reaches. */
 const told = (m) =>
-  html`${verdict(m)}<span class="screen-reader-only"> The output of ${m.tokens[m.word]} itself moved by ${movedText(m.moved[m.word])}.</span>`;
+  html`${verdict(m)}<span class="screen-reader-only"> The output of ${m.tokens[m.word]} itself
+    moved by ${movedText(m.moved[m.word])}.</span>`;
 
 function view(m, widget) {
   const {tokens, moved, word, leaks} = m;

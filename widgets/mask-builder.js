@@ -94,7 +94,8 @@ function sentence({mask, weights, output, tokens, row}) {
   const looks = seen.length
     ? `${seen.length} of ${tokens.length}: ${seen.join(", ")}`
     : "nothing: all its weights are 0";
-  return html`<span class="screen-reader-only">The mask allows ${allowed} of ${tokens.length ** 2} pairs. </span>${tokens[row]} may look at ${looks}. ${mix}`;
+  return html`<span class="screen-reader-only">The mask allows ${allowed} of
+    ${tokens.length ** 2} pairs. </span>${tokens[row]} may look at ${looks}. ${mix}`;
 }
 
 function view(m, widget) {

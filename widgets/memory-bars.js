@@ -60,7 +60,8 @@ const view = (
   widget,
 ) => html`<ul class="bars" aria-label="What is kept in memory">${parts.map(
   ({name, bytes, of}) => html`
-    <li><p><b>${name}</b> <span class="amount">${amount(bytes, "B")}</span> <span class="card">${cards(bytes)}</span></p>
+    <li><p><b>${name}</b> <span class="amount">${amount(bytes, "B")}</span>
+      <span class="card">${cards(bytes)}</span></p>
       <span class=${bytes > CARD ? "bar over" : "bar"} aria-hidden="true"><span style=${filled(Math.min(1, bytes / CARD))}></span></span>
       <p class="of">${of}</p></li>`,
 )}</ul>

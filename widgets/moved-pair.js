@@ -99,9 +99,12 @@ function view(m, widget) {
     choose: (cell) => choose(cell, widget),
   };
   return html`<div class="stage">
-    <figure><figcaption>Score: a row for each position of the query, a column for each of the key</figcaption>${pairMap(cells, map)}</figure>
-    <div><figure><figcaption>Score by position of the query, distance ${m.distance}</figcaption>${plot(m.along, {first: m.distance, at: m.place, m, range})}</figure>
-    <figure><figcaption>Score by distance, query at ${m.place}</figcaption>${plot(m.apart, {at: m.distance, m, range})}</figure></div></div>
+    <figure><figcaption>Score: a row for each position of the query, a column for each of the
+      key</figcaption>${pairMap(cells, map)}</figure>
+    <div><figure><figcaption>Score by position of the query, distance
+      ${m.distance}</figcaption>${plot(m.along, {first: m.distance, at: m.place, m, range})}</figure>
+    <figure><figcaption>Score by distance, query at
+      ${m.place}</figcaption>${plot(m.apart, {at: m.distance, m, range})}</figure></div></div>
   ${widget.sentence()}`;
 }
 

@@ -110,9 +110,8 @@ const line = (
 ) => html`<tr class=${className}><th scope="row">${name}</th>
   ${[top, exact(sum), exact(mix), output].map((text) => html`<td><span>${text}</span></td>`)}</tr>`;
 
-const ledger = (
-  m,
-) => html`<table class="ledger"><caption><b>kept for the row</b></caption><thead><tr><td></td>${["largest", "sum", "mix", "mix / sum"].map((name) => html`<th scope="col">${name}</th>`)}</tr></thead>
+const ledger = (m) => html`<table class="ledger"><caption><b>kept for the
+  row</b></caption><thead><tr><td></td>${["largest", "sum", "mix", "mix / sum"].map((name) => html`<th scope="col">${name}</th>`)}</tr></thead>
   <tbody>${line("kept", count(m.before.top), m.before)}
     ${line(html`× ${fraction(m.rate)}`, count(m.after.top), m.converted)}
     ${line("with the new", count(m.after.top), m.after, quotient(m.after), "made")}

@@ -94,7 +94,8 @@ function view(m, widget) {
   return html`<div class="tiles ${m.isTrained ? "trained" : ""}" role="radiogroup" aria-label="Map" @keydown=${(event) => moveByKey(event, choose)}>
       ${m.maps.map((one, i) => tile(one, i, m.at, choose))}</div>
     <div class="chosen-map">${labelledMap(m.map, {tokens: m.tokens, row: m.row, choose: (row) => widget.set({row})})}
-      <div><p class="title">${m.isTrained ? `Head ${m.name}` : m.name} <span class="source">${m.isTrained ? "trained" : "constructed"}</span></p>
+      <div><p class="title">${m.isTrained ? `Head ${m.name}` : m.name}
+        <span class="source">${m.isTrained ? "trained" : "constructed"}</span></p>
         <p class="asks">“${m.tokens[m.row]}” looks most at “${m.tokens[to]}”, ${formatPercent(m.map[m.row][to])}.</p>
         <p class="asks">On average, a word after the first gives</p>
         <ul class="shares" aria-label="Mean weights that a word gives">${m.scores.map(bar)}</ul>

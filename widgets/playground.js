@@ -25,11 +25,27 @@ function score(one, isShort) {
   if (!step) return losses.length ? "before its first step" : "not trained yet";
   if (off)
     return html`<b>${worth ? formatPercent(worth.share) : "…"}</b> right with ${off} off, on 16 new rows`;
-  return html`${isShort ? nothing : html`loss <b>${format(loss)}</b> · `}<b>${formatPercent(share)}</b> right${learned && learned <= step ? html` · learned\u00a0at\u00a0step\u00a0<b>${learned}</b>` : nothing}`;
+  return html`${
+    isShort
+      ? nothing
+      : html`loss <b>${format(loss)}</b> ·
+    `
+  }<b>${formatPercent(share)}</b> right${
+    learned && learned <= step
+      ? html` ·
+      learned\u00a0at\u00a0step\u00a0<b>${learned}</b>`
+      : nothing
+  }`;
 }
 
 const side = (one, i, m, widget) => html`<section class=${i ? "side other" : "side"}>
-  <p class="title">${m.change ? html`<b>${titleOf(m, i)}</b> ` : nothing}<span class="score">${score(one, Boolean(m.change))}</span> <span class="source">${one.step ? "trained" : "random"}</span></p>
+  <p class="title">${
+    m.change
+      ? html`<b>${titleOf(m, i)}</b>
+    `
+      : nothing
+  }<span class="score">${score(one, Boolean(m.change))}</span>
+      <span class="source">${one.step ? "trained" : "random"}</span></p>
   ${headMaps(one, {...m, off: widget.state.off}, widget, i)}</section>`;
 
 /** Where the training stops, and how far it can go on. */
@@ -64,11 +80,18 @@ function view(m, widget) {
     bench,
     bench: {met},
   } = widget.data;
-  return html`${training(widget)}<div class="told">${backToText(widget)}${status(m, widget)}${met ? html`<b class="met">Goal met: ${met}</b>` : nothing}</div>
-    <div class="example"><p class="title"><span>${TASKS[m.task].asks}${question(m, widget.data)}</span> ${another(widget)}</p>${drawnPart(bench, "example", () => strip(m, widget))}</div>
+  return html`${training(widget)}<div class="told">${backToText(widget)}${status(m, widget)}${
+    met
+      ? html`<b class="met">Goal
+    met: ${met}</b>`
+      : nothing
+  }</div>
+    <div class="example"><p class="title"><span>${TASKS[m.task].asks}${question(m, widget.data)}</span>
+      ${another(widget)}</p>${drawnPart(bench, "example", () => strip(m, widget))}</div>
     <div class="floor ${m.change ? "compared" : m.isWide ? "wide" : ""}" aria-busy=${m.isAwaited}>${drawnPart(bench, "curves", () => followMark(m, widget))}
     <div class=${m.change ? "models two" : "models"}>${m.sides.map((one, i) => drawnPart(bench, i, () => side(one, i, m, widget)))}
-    <p class="note">Press a row of a map to choose the token that looks. What it looks at is coloured above the map; the most of it is underlined, and stands after the arrow below.</p></div>
+    <p class="note">Press a row of a map to choose the token that looks. What it looks at is
+      coloured above the map; the most of it is underlined, and stands after the arrow below.</p></div>
     ${drawnPart(bench, "curves", () => chart(m, widget))}</div>
     ${widget.sentence({hidden: true})}`;
 }

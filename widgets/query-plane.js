@@ -95,7 +95,8 @@ function view({query: [across, up], found, answer, note}, widget) {
       answer === undefined
         ? nothing
         : html`
-      <p class="retrieved"><span aria-hidden="true">Your answer: <b>${format(answer)} m</b>${note}</span> ${backToText(widget)}</p>`
+      <p class="retrieved"><span aria-hidden="true">Your answer: <b>${format(answer)}
+        m</b>${note}</span> ${backToText(widget)}</p>`
     }</div>
     ${widget.sentence({hidden: true})}`;
 }

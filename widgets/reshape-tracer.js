@@ -126,7 +126,8 @@ function view(m, widget) {
       choose: (i, j) => widget.set({number: cells[i][j]}),
     });
   const stage = (name, shape, code, tables) => html`<section class="stage">
-    <p><b>${name}</b> <span class="shape">(${shape.join(", ")})</span> ${code ? html`<code>${code}</code>` : nothing}</p>
+    <p><b>${name}</b> <span class="shape">(${shape.join(", ")})</span>
+      ${code ? html`<code>${code}</code>` : nothing}</p>
     <div class="matrices">${tables}</div></section>`;
   return html`${stage("Q", [1, m.length, WIDTH], "", table("Q", m.Q))}
     ${stage(

@@ -144,7 +144,8 @@ const view = (m) => html`${plot(m)}
     <td><span class=${isHeldByMemory(part) ? "" : "longer"}>${duration(part.arithmetic)}</span></td>
     <td><span class=${isHeldByMemory(part) ? "longer" : ""}>${duration(part.memory)}</span></td></tr>`,
   )}</tbody></table>
-  <p class="in-all">At least <b>${duration(m.seconds)}</b> in all. At most <b>${amount(m.tokens, "")}</b> tokens a second${inAll(m.batch)}.</p>
+  <p class="in-all">At least <b>${duration(m.seconds)}</b> in all. At most
+    <b>${amount(m.tokens, "")}</b> tokens a second${inAll(m.batch)}.</p>
   <p class="fits">Parameters and caches take <b>${amount(m.kept, "B")}</b>${beside(m)}.</p>`;
 
 const more = (

@@ -127,16 +127,15 @@ function plot({slope}, {data, state: {size: chosen, divide, spread}}) {
     ${dotsOf(data, spread)}<circle class="now" r="7" cx=${x(chosen) + aside(divide)} cy=${y(slope)}></circle></svg>`;
 }
 
-const view = (
-  m,
-  widget,
-) => html`<dl class="now"><div><dt>Spread of these eight scores</dt><dd class="now-spread">${format(m.deviation)}</dd></div>
+const view = (m, widget) => html`<dl class="now"><div><dt>Spread of these eight
+  scores</dt><dd class="now-spread">${format(m.deviation)}</dd></div>
     <div><dt>Largest weight</dt><dd class="now-top">${format(Math.max(...m.weights))}</dd></div>
     <div><dt>Its slope</dt><dd class="now-slope">${formatSlope(m.slope)}</dd></div>
     <div><dt>Slopes below ${SATURATED}</dt><dd class="now-saturated">${m.saturated} of ${m.rows}</dd></div></dl>
   <div class="stage"><figure><figcaption>Weights of eight keys, scores below</figcaption>${bars(m)}</figure>
     <figure><figcaption>Slope of the largest, by size of the keys</figcaption>${plot(m, widget)}</figure></div>
-  <p class="legend ${widget.state.divide ? "both" : ""}"><span class="raw means">undivided</span> <span class="divided means">divided by √dₖ</span> <span class="ring">what you see</span></p>
+  <p class="legend ${widget.state.divide ? "both" : ""}"><span class="raw means">undivided</span>
+    <span class="divided means">divided by √dₖ</span> <span class="ring">what you see</span></p>
   ${widget.sentence({hidden: true})}`;
 
 const anotherDraw = ({state, fields, set}) => set({draw: (state.draw + 1) % (fields.draw.max + 1)});

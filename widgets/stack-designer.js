@@ -92,10 +92,10 @@ const row = ({
   <td><span>${times(flops / flopsPlain)}</span></td></tr>`;
 
 /** The layers from below, left to right, each in the colour of its kind. */
-const stack = ({
-  block,
-  counts,
-}) => html`<p class="counted">${KINDS.map((kind, i) => html`<span class=${kind}>${count(counts[kind])} × ${NAMES[i]}</span>`)}</p>
+const stack = ({block, counts}) => html`<p class="counted">${KINDS.map(
+  (kind, i) => html`<span class=${kind}>${count(counts[kind])}
+  × ${NAMES[i]}</span>`,
+)}</p>
   <div class="layers" aria-hidden="true">${Array.from({length: KINDS.reduce((sum, kind) => sum + counts[kind], 0)}, (_, i) => html`<i class=${block[i % block.length]}></i>`)}</div>`;
 
 const view = (

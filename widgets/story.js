@@ -192,7 +192,10 @@ const looks = ({pieces, at, heads, head, row}) =>
   html`Head ${heads[head].name} ${
     heads[head].isOff
       ? "is switched off."
-      : html`looks from ${boxed(pieces[at])} at ${best(row).map((to, i) => html`${i ? ", " : ""}${boxed(pieces[to])} ${formatPercent(row[to])}`)}.`
+      : html`looks from ${boxed(pieces[at])} at ${best(row).map(
+          (to, i) => html`${i ? ", " : ""}${boxed(pieces[to])}
+        ${formatPercent(row[to])}`,
+        )}.`
   }`;
 const boxed = (piece) => html`<span class="piece">${written(piece, called(piece))}</span>`;
 
@@ -215,7 +218,9 @@ function view(m, widget) {
     }</button></div>
     ${status(m)}
     <div class="below">
-      <div class="heads"><p class="title">The 16 heads of the model look back from <b>${called(pieces[at])}</b> <span class="note">(a bar for each word, the first at the left; press a head for its arcs)</span></p>
+      <div class="heads"><p class="title">The 16 heads of the model look back from
+        <b>${called(pieces[at])}</b> <span class="note">(a bar for each word, the first at the
+          left; press a head for its arcs)</span></p>
         <div class="tiles" role="radiogroup" aria-label="Head" @keydown=${(event) => moveByKey(event, choose, COLUMNS)}>${heads.map(
           (head, i) => tile(head, i, m, choose),
         )}</div></div>
@@ -223,8 +228,10 @@ function view(m, widget) {
         at < pieces.length - 1 ? html` <span class="note">(framed: what follows)</span>` : nothing
       }</p>${guessList(m, widget)}${switchOff(widget)}</div>
       <p class="score"><b aria-hidden="true">${looks(m)}</b> In training it has learned to look at ${score.look}.</p>
-      <details class="measured"><summary>Measured in new books</summary><p>In four new books, ${formatPercent(score.now)} of its weight goes to ${score.look} on average
-        (before training: ${formatPercent(score.before)}). Without this head, the word that comes next loses ${chance(score.lost)} of its probability, on average.</p></details></div>
+      <details class="measured"><summary>Measured in new books</summary><p>In four new books,
+        ${formatPercent(score.now)} of its weight goes to ${score.look} on average
+        (before training: ${formatPercent(score.before)}). Without this head, the word that
+          comes next loses ${chance(score.lost)} of its probability, on average.</p></details></div>
     ${widget.sentence({hidden: true})}`;
 }
 

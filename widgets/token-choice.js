@@ -121,12 +121,17 @@ function view(m, widget) {
   ) => html`<li class="${token.isSeen ? "seen" : ""} ${token.isOwn ? "own" : ""}"><span class="note">${named(token)}</span>
     <span class="bar cheap"><span style=${filled((token.cheap - least) / (most - least))}></span></span>
     ${token.each.map((weight, h) => html`<span class="bar weight"><span class="anew" style=${filled(token.isSeen ? token.anew[h] : 0)}></span><span style=${filled(weight)}></span></span>`)}</li>`;
-  return html`<p class="legend" aria-hidden="true"><span class="cheap">cheap score, from the lowest to the highest</span><span class="weight">weights in head 1 and head 2, among all tokens</span><span class="weight anew">among those looked at</span><span class="framed">looked at</span></p>
+  return html`<p class="legend" aria-hidden="true"><span class="cheap">cheap score, from the
+    lowest to the highest</span><span class="weight">weights in head 1 and head 2, among all
+    tokens</span><span class="weight anew">among those looked at</span><span class="framed">looked at</span></p>
     <ol class="tokens" aria-hidden="true">${m.tokens.map(card)}</ol>
-    <dl aria-hidden="true"><div class=${m.isRight ? "right" : "wrong"}><dt>the layer says of ${m.who}</dt><dd>room ${m.says}<small>${m.isRight ? "right" : `wrong: it is ${m.room}`}</small></dd></div>
-      <div><dt>best room scores</dt><dd>${formatShort(m.scores[m.says])} for ${m.says}<small>next, ${formatShort(m.scores[m.next])} for ${m.next}</small></dd></div>
+    <dl aria-hidden="true"><div class=${m.isRight ? "right" : "wrong"}><dt>the layer says of
+      ${m.who}</dt><dd>room ${m.says}<small>${m.isRight ? "right" : `wrong: it is ${m.room}`}</small></dd></div>
+      <div><dt>best room scores</dt><dd>${formatShort(m.scores[m.says])} for
+        ${m.says}<small>next, ${formatShort(m.scores[m.next])} for ${m.next}</small></dd></div>
       <div><dt>weight missed</dt><dd>${small(m.missed)}<small>mean of two heads</small></dd></div>
-      <div><dt>numbers multiplied</dt><dd>${count(m.multiplied)}<small>of ${count(m.everything)} for everything</small></dd></div></dl>
+      <div><dt>numbers multiplied</dt><dd>${count(m.multiplied)}<small>of ${count(m.everything)}
+        for everything</small></dd></div></dl>
     ${widget.sentence({hidden: true})}`;
 }
 

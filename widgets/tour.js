@@ -37,7 +37,8 @@ export function place({names}, {step, all}) {
 const sentence = ({all, count, now}) =>
   all
     ? html`<span class="count">All ${count} steps</span>`
-    : html`<span class="count">Step ${now.number} / ${count}</span><span class="screen-reader-only">: ${now.name}</span>`;
+    : html`<span class="count">Step ${now.number} /
+      ${count}</span><span class="screen-reader-only">: ${now.name}</span>`;
 
 const view = ({all, before, after}, widget) => html`<div class="tour-controls">
   <button type="button" class="play" ?disabled=${all} @click=${() => toggle(widget)}>${widget.timer ? "Pause" : "Play"}</button>

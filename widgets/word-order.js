@@ -96,7 +96,8 @@ const view = (
     <b>${token}</b><span class="arrow" aria-hidden="true">↓</span><span class="vector">${pair(output)}</span>${mark(same, m.moved)}</li>`,
 )}</ol>
   <p class="mean">Weights of <b>${m.asks}</b>: <span class="vector">${given(m.words).replaceAll(", ", " · ")}</span></p>
-  <p class="mean">Average of the three outputs: <span class="vector">${pair(m.mean)}</span> ${mark(m.meanSame, m.moved)}</p>
+  <p class="mean">Average of the three outputs: <span class="vector">${pair(m.mean)}</span>
+    ${mark(m.meanSame, m.moved)}</p>
   ${widget.sentence({hidden: true})}`;
 
 function swap(at) {

@@ -11,9 +11,20 @@ import {folded} from "./folded.js";
 import {boxed, signed} from "./overview.js";
 
 export const detail = (m, widget) => html`<div class="detail">
-  <p class="heading"><b>Head ${m.name}</b> <span>${m.reading.heads[m.head].isOff ? "is off" : html`looks from ${from(m)} at:`}</span></p>
+  <p class="heading"><b>Head ${m.name}</b> <span>${
+    m.reading.heads[m.head].isOff
+      ? "is off"
+      : html`looks
+    from ${from(m)} at:`
+  }</span></p>
   ${looks(m, widget)}
-  ${folded(widget, "map", html`All that ${m.name} looks at, as a map`, () => widget.data.bench.large.show(() => matrix(m, widget)))}
+  ${folded(
+    widget,
+    "map",
+    html`All that ${m.name} looks at, as a
+    map`,
+    () => widget.data.bench.large.show(() => matrix(m, widget)),
+  )}
   ${folded(widget, "average", `What ${m.name} looks at on other texts`, () => measured(m))}
   ${folded(widget, "weight", titleOfSums(m), () => widget.data.bench.sums.show(() => sums(m, widget)))}</div>`;
 
@@ -40,7 +51,12 @@ function looks(m, widget) {
   return html`<div class="looks" role="radiogroup" aria-label="The word that is looked at" @keydown=${(event) => moveByKey(event, choose)}>${list.map(
     (i) => html`
       <button type="button" role="radio" aria-checked=${i === to} tabindex=${i === to ? 0 : -1} @click=${() => widget.set({to: i})}>
-      <i style=${filled(row[i])}></i><span><bdi>${written(pieces[i])}</bdi>${pieces.indexOf(pieces[i]) === pieces.lastIndexOf(pieces[i]) ? nothing : html` <small>${ordinal(i + 1)} ${UNITS[m.entry.kind]}</small>`}</span> <span>${chance(row[i])}</span></button>`,
+      <i style=${filled(row[i])}></i><span><bdi>${written(pieces[i])}</bdi>${
+        pieces.indexOf(pieces[i]) === pieces.lastIndexOf(pieces[i])
+          ? nothing
+          : html`
+        <small>${ordinal(i + 1)} ${UNITS[m.entry.kind]}</small>`
+      }</span> <span>${chance(row[i])}</span></button>`,
   )}</div>
     <p class="note">${others ? `${others} more: ${chance(left)}.` : ""}</p>${m.tellsTops ? html`<p class="note tops">${topsOf(m)}</p>` : nothing}`;
 }
@@ -50,7 +66,16 @@ function topsOf(m) {
   if (!m.tops) return html`<span aria-busy="true">What it adds itself …</span>`;
   const tops = m.tops.tops[m.head];
   const isAmong = tops.some(({text}) => text === m.pushed);
-  return html`What it adds itself, its <b>push</b>, is largest for ${tops.map(({text, push}, i) => html`${i ? ", " : ""}${boxed(text, m)} ${signed(push)}`)}${isAmong ? "" : html`; for the guess ${boxed(m.pushed, m)} it is ${signed(m.pushes.heads[m.head])}`}.`;
+  return html`What it adds itself, its <b>push</b>, is largest for
+    ${tops.map(
+      ({text, push}, i) => html`${i ? ", " : ""}${boxed(text, m)}
+      ${signed(push)}`,
+    )}${
+      isAmong
+        ? ""
+        : html`; for the guess ${boxed(m.pushed, m)} it is
+        ${signed(m.pushes.heads[m.head])}`
+    }.`;
 }
 
 const UNITS = {storyteller: "token", grammar: "word", induction: "letter"};
@@ -66,8 +91,14 @@ function measured({scores, entry, name}) {
       ]) => html`<li><span class="bar"><span style=${filled(now)}></span><i style="left:${+(100 * before).toFixed(1)}%"></i></span>
       <span><b>${formatPercent(now)}</b> ${entry.kind === "grammar" ? "" : "to "}${label}</span></li>`,
     )}</ul>
-    <p class="note">The mark <i class="tick"></i> stands for ${entry.kind === "grammar" ? "a head that always looks equally far" : "the untrained model"}.</p>
-    ${scores.cost === null ? nothing : html`<p class="note">Without ${name} the loss on ${entry.kind === "induction" ? "what repeats" : "those texts"} is ${signedLoss(scores.cost)}.</p>`}</div>`;
+    <p class="note">The mark <i class="tick"></i> stands for
+      ${entry.kind === "grammar" ? "a head that always looks equally far" : "the untrained model"}.</p>
+    ${
+      scores.cost === null
+        ? nothing
+        : html`<p class="note">Without ${name} the loss on
+      ${entry.kind === "induction" ? "what repeats" : "those texts"} is ${signedLoss(scores.cost)}.</p>`
+    }</div>`;
 }
 
 const signedLoss = (cost) => `${format(Math.abs(cost))} ${cost >= 0 ? "larger" : "smaller"}`;
@@ -87,12 +118,18 @@ function sums(m, widget) {
     <div class="step"><span>query of ${from(m)}</span>${strip(pair.query, "query")}
       <span>key of ${key(m)}</span>${strip(pair.key, "key")}
       <span>multiplied</span>${strip(pair.products, "product")}</div>
-    <p class="line">added up <b>${formatFine(pair.dot)}</b>, divided by √${pair.size}: ${formatFine(pair.dot)} ÷ ${formatFine(root)} ≈ <b>${format(pair.dot / root)}</b>${
-      pair.bias === null
-        ? ""
-        : html`, and ${format(pair.bias)} for the distance: <b>${format(pair.score)}</b>`
-    }, the score. The three largest of the ${pair.size} products make ${formatFine(largest(pair.products))}.</p>
-    <p class="line">Softmax takes off the row's largest score, ${pair.score === pair.top ? "here this one" : format(pair.top)}: e<sup>${format(pair.score)} − ${format(pair.top)}</sup> ${pair.score === pair.top ? "=" : "≈"} ${formatFine(pair.part)}. The same for all words comes to ${formatFine(pair.total)} together; ${formatFine(pair.part)} ÷ ${formatFine(pair.total)} ≈ <b>${formatFine(pair.weight)}</b>, the weight.</p>
+    <p class="line">added up <b>${formatFine(pair.dot)}</b>, divided by √${pair.size}:
+      ${formatFine(pair.dot)} ÷ ${formatFine(root)} ≈ <b>${format(pair.dot / root)}</b>${
+        pair.bias === null
+          ? ""
+          : html`, and ${format(pair.bias)} for the distance: <b>${format(pair.score)}</b>`
+      }, the score. The three largest of the ${pair.size} products make ${formatFine(largest(pair.products))}.</p>
+    <p class="line">Softmax takes off the row's largest score,
+      ${pair.score === pair.top ? "here this one" : format(pair.top)}:
+        e<sup>${format(pair.score)} − ${format(pair.top)}</sup>
+        ${pair.score === pair.top ? "=" : "≈"} ${formatFine(pair.part)}. The same for all words
+          comes to ${formatFine(pair.total)} together; ${formatFine(pair.part)} ÷
+          ${formatFine(pair.total)} ≈ <b>${formatFine(pair.weight)}</b>, the weight.</p>
     <div class="step"><span>value of ${key(m)}</span>${strip(pair.value, "value")}
       <span>output: all values, each × its weight</span>${strip(pair.mixed, "value")}</div>
     ${folded(widget, "number", "Where any of these numbers comes from", () => anyNumber(m, widget))}

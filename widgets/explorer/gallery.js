@@ -77,7 +77,12 @@ export const gallery = (_m, widget) => {
   const shown = shownOf(data, state);
   return html`<ol class="gallery" aria-label="Findings">${data.findings.map(
     (finding) => html`<li><button type="button" aria-pressed=${finding === shown}
-    @click=${() => press(widget, finding)}><b>${finding.title}</b>${data.bench.done.has(finding.title) ? html` <i class="done"><em class="screen-reader-only">tried</em></i>` : nothing} <span>${finding.text.length > 60 ? `… ${finding.text.slice(-56)}` : finding.text}</span></button></li>`,
+    @click=${() => press(widget, finding)}><b>${finding.title}</b>${
+      data.bench.done.has(finding.title)
+        ? html`
+      <i class="done"><em class="screen-reader-only">tried</em></i>`
+        : nothing
+    } <span>${finding.text.length > 60 ? `… ${finding.text.slice(-56)}` : finding.text}</span></button></li>`,
   )}</ol>${back(widget)}`;
 };
 
@@ -110,7 +115,8 @@ export const finding = (m, widget) => {
           " ",
           tried
             ? set(tried.then, m)
-            : html`<b>Switch ${tries.length > 1 ? "off one of them, then the other, then both" : `head ${shown.head} off`}.</b> What will become of the guess?`,
+            : html`<b>Switch ${tries.length > 1 ? "off one of them, then the other, then both" : `head ${shown.head} off`}.</b>
+              What will become of the guess?`,
         ]
   }</p>
     <p class="acts"><button type="button" class="following" @click=${() => goOn(widget, following)}>${following ? "Next finding" : "All ten tried: now find the head"}</button>${

@@ -76,7 +76,8 @@ export function game(m, widget) {
     data: {bench, game: rounds},
   } = widget;
   if (!bench.game) {
-    return html`<p class="intro">Three texts, three guesses. Each time: which head, switched off, takes most from the guess? Press heads, look at their arcs, then answer.</p>
+    return html`<p class="intro">Three texts, three guesses. Each time: which head, switched
+      off, takes most from the guess? Press heads, look at their arcs, then answer.</p>
       <p><button type="button" class="main" @click=${() => begin(widget, [])}>Begin</button></p>`;
   }
   const {answers, isAsking, said, isNew} = bench.game;
@@ -86,23 +87,31 @@ export function game(m, widget) {
   }
   const isOver = !isAsking && answers.length === rounds.length;
   return html`<section class="game" aria-label="Find the head"><p role="status">${isAsking ? question(m, rounds[answers.length], answers.length, rounds.length) : outcome(m, rounds[answers.length - 1], answers)}</p>
-    ${isAsking ? nothing : bars(m, rounds[answers.length - 1], answers[answers.length - 1])}${isOver ? html`<pre class="result">${resultText(widget, answers)}</pre><p>And now? Type a text of your own: the page finds the head that its guess needs most.</p>` : nothing}
+    ${isAsking ? nothing : bars(m, rounds[answers.length - 1], answers[answers.length - 1])}${
+      isOver
+        ? html`<pre class="result">${resultText(widget, answers)}</pre><p>And
+      now? Type a text of your own: the page finds the head that its guess needs most.</p>`
+        : nothing
+    }
     <p class="acts">${
       isAsking
         ? answering(m, widget, answers)
         : isOver
-          ? html`<button type="button" class="main" @click=${() => ownText(widget)}>A text of my own</button><button type="button" @click=${() => findings(widget)}>Ten findings</button><button type="button" @click=${() => copy(widget, resultText(widget, answers))}>Copy the result</button> <span role="status">${said}</span>`
+          ? html`<button type="button" class="main" @click=${() => ownText(widget)}>A text of my own</button><button type="button" @click=${() => findings(widget)}>Ten findings</button><button type="button" @click=${() => copy(widget, resultText(widget, answers))}>Copy the result</button>
+            <span role="status">${said}</span>`
           : html`<button type="button" class="main" @click=${() => begin(widget, answers)}>Round ${answers.length + 1}</button>`
     }
     <button type="button" class="skip" @click=${() => stop(widget)}>${isOver ? "Close" : "Stop the game"}</button></p></section>`;
 }
 
 const question = (m, {guess, share}, round, count) =>
-  html`<b>Round ${round + 1} of ${count}.</b> The model guesses ${boxed(guess, {...m, at: -1})}, with ${chance(share)}. Which head does it need most? Press heads to see their arcs.${
-    tellsPushes({number: round, isAsking: true})
-      ? html` This time each has its <b>push</b> below it: what it adds itself to that guess; in a green frame, +1 or more.`
-      : ""
-  }`;
+  html`<b>Round ${round + 1} of ${count}.</b> The model guesses ${boxed(guess, {...m, at: -1})},
+    with ${chance(share)}. Which head does it need most? Press heads to see their arcs.${
+      tellsPushes({number: round, isAsking: true})
+        ? html` This time each has its <b>push</b> below it: what it adds itself to that guess; in
+        a green frame, +1 or more.`
+        : ""
+    }`;
 
 function answering(m, widget, answers) {
   if (!m.round)
@@ -116,9 +125,11 @@ function answering(m, widget, answers) {
 function outcome(m, round, answers) {
   const head = answers[answers.length - 1];
   const [worst] = ranked(round);
-  return html`<b>Round ${answers.length}: ${pointsOf(round, head)} of ${FULL} points.</b> Without ${names(m, head)}, ${boxed(round.guess, {...m, at: -1})} has ${chance(round.without[head])}, not ${chance(round.share)}. ${
-    worst === head ? "No other head takes more." : `Most is taken by ${names(m, worst)}.`
-  }${m.round && !m.whole ? misled(m, round, worst) : ""}`;
+  return html`<b>Round ${answers.length}: ${pointsOf(round, head)} of ${FULL} points.</b>
+    Without ${names(m, head)}, ${boxed(round.guess, {...m, at: -1})} has
+    ${chance(round.without[head])}, not ${chance(round.share)}. ${
+      worst === head ? "No other head takes more." : `Most is taken by ${names(m, worst)}.`
+    }${m.round && !m.whole ? misled(m, round, worst) : ""}`;
 }
 
 /** That the head which stands out, by its push or by how it looks, isn't the one. */

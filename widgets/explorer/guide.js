@@ -60,22 +60,28 @@ function stepOf(m, widget, step) {
   switch (step) {
     case 1:
       return {
-        told: html`The model guesses that ${boxed(first.text, m)} ${entry.causal ? "comes next" : "stands there"}. A <b>head</b> is a small part of the model that looks back at ${entry.causal ? "earlier" : "other"} words: see the arc. Type a text above, or go on with this one.`,
+        told: html`The model guesses that ${boxed(first.text, m)}
+          ${entry.causal ? "comes next" : "stands there"}. A <b>head</b> is a small part of the
+            model that looks back at ${entry.causal ? "earlier" : "other"} words: see the arc.
+            Type a text above, or go on with this one.`,
         presses: [["Go on with this text", () => leave(widget, {guide: 2}, CHOSEN_WORD)]],
       };
     case 2:
       return {
-        told: html`<b>Press a word</b>, best ${boxed(wordAt(m), {...m, at: -1})}${entry.causal && at === pieces.length - 1 ? ", the last one" : ""}: arcs show where each of the model’s ${count} heads looks from there.`,
+        told: html`<b>Press a word</b>, best ${boxed(wordAt(m), {...m, at: -1})}${entry.causal && at === pieces.length - 1 ? ", the last one" : ""}:
+          arcs show where each of the model’s ${count} heads looks from there.`,
       };
     case 3:
       return m.isOwn
         ? ownStep(m, widget)
         : {
-            told: html`<b>Press a head</b>, a square below. Rows are words that look, darker where they look more. Try ${name}, in the dashed frame.`,
+            told: html`<b>Press a head</b>, a square below. Rows are words that look, darker
+              where they look more. Try ${name}, in the dashed frame.`,
           };
     case 4:
       return {
-        told: html`Head ${name} looks from ${token(at)} at ${token(to)}, ${chance(row[to])}, and takes what it finds into the guess. What will the model guess without it?`,
+        told: html`Head ${name} looks from ${token(at)} at ${token(to)}, ${chance(row[to])}, and
+          takes what it finds into the guess. What will the model guess without it?`,
         presses: [
           [
             `Switch head ${name} off`,
@@ -86,13 +92,17 @@ function stepOf(m, widget, step) {
     default:
       return {
         told: whole
-          ? html`Without head ${reading.off.map(([layer, head]) => nameOf({layer, head})).join(" and ")}, ${boxed(whole.text, m)} ${fate(whole)}${
+          ? html`Without head ${reading.off.map(([layer, head]) => nameOf({layer, head})).join(" and ")},
+            ${boxed(whole.text, m)} ${fate(whole)}${
               whole.text === first.text
                 ? ""
-                : html`; first is now ${boxed(first.text, m)}${entry.kind === "storyteller" && BEGINS.test(first.text) ? ", which begins a word" : ""}, with ${chance(first.share)}`
+                : html`; first is now ${boxed(first.text, m)}${entry.kind === "storyteller" && BEGINS.test(first.text) ? ", which begins a word" : ""},
+                  with ${chance(first.share)}`
             }. ${set(deedOf(m, widget), m)} ${moral(whole)}`
           : m.isRead
-            ? html`All heads are on again: ${boxed(first.text, m)} has ${chance(first.share)}. <b>Press another head</b>${entry.kind === "storyteller" && reading.text === entry.examples[0].text ? ", 2.4 for one" : ""}, and switch that off.`
+            ? html`All heads are on again: ${boxed(first.text, m)} has ${chance(first.share)}.
+              <b>Press another head</b>${entry.kind === "storyteller" && reading.text === entry.examples[0].text ? ", 2.4 for one" : ""},
+                and switch that off.`
             : "Reading the text without it …",
         presses: NEXT.map(([title, fold]) => [title, () => goOn(widget, fold)]),
       };
@@ -130,7 +140,13 @@ const weak = (
   },
   widget,
 ) => ({
-  told: html`This text shows little: ${first.share < LITTLE ? html`the first guess has only ${chance(first.share)}` : "no head adds much to the first guess"}. Heads show more where a word comes twice, as in <i>${text}</i>.`,
+  told: html`This text shows little: ${
+    first.share < LITTLE
+      ? html`the first guess has only
+    ${chance(first.share)}`
+      : "no head adds much to the first guess"
+  }. Heads show more where a
+      word comes twice, as in <i>${text}</i>.`,
   presses: [
     ["Take that text", () => leave(widget, {text, at: null, to: null, guide: 2}, CHOSEN_WORD)],
   ],
@@ -149,7 +165,8 @@ const wordAt = ({entry, pieces, at}) =>
 function ownStep(m, widget) {
   const isSeeking = m.isSought && !m.needed;
   return {
-    told: html`<b>Press a head</b>, a square below: its arcs will stand alone. Which one does this guess need? The page can try each in turn.`,
+    told: html`<b>Press a head</b>, a square below: its arcs will stand alone. Which one does
+      this guess need? The page can try each in turn.`,
     presses: [[isSeeking ? SEEKING : SEEK, () => isSeeking || seek(widget)]],
   };
 }

@@ -25,7 +25,8 @@ export function matrix({reading: {heads}, head, pieces, at, to}, widget) {
         html`<span class=${i === chosen ? "chosen" : ""}>${named(pieces.length, i, chosen) ? html`<bdi>${label(piece)}</bdi>` : ""}</span>`,
     );
   const choose = ({row, column}) => widget.set({at: row, to: column});
-  return html`<div class="picture"><p class="sides" aria-hidden="true"><span class="q">who looks ↓</span><span class="k">whom it looks at →</span></p>
+  return html`<div class="picture"><p class="sides" aria-hidden="true"><span class="q">who looks
+    ↓</span><span class="k">whom it looks at →</span></p>
     <div class="labelled-map" aria-hidden="true" style="--size:${pieces.length};--label:${0.6 + Math.max(1.6, ...pieces.map((piece) => label(piece).length * 0.5))}rem">
     <div class="columns">${names(to)}</div><div class="rows">${names(at)}</div>
     <div class="cells">${weightMap(rowsOf(heads[head], pieces.length), {row: at, choose})}

@@ -15,13 +15,17 @@ export const legend = (m) =>
   }</p>`;
 
 const ofAll = ({reading, entry}) =>
-  html`<span>The arcs of all ${reading.heads.length} heads, by layer:</span>${entry.counts.map((_, i) => html`<span class="layer-${i + 1}"><i></i>${i + 1}</span>`)}`;
+  html`<span>The arcs of all ${reading.heads.length} heads, by
+    layer:</span>${entry.counts.map((_, i) => html`<span class="layer-${i + 1}"><i></i>${i + 1}</span>`)}`;
 
 function ofOne({reading: {heads}, arcs: {only, isOff, isFew}}) {
   const name = nameOf(heads[only]);
   const off = heads.filter((head) => head.isOff);
   if (isOff && off.length > 1)
-    return html`Off, and dashed where they had looked:${off.map((head) => html` <span class="layer-${head.layer + 1}"><i></i>${nameOf(head)}</span>`)}`;
+    return html`Off, and dashed where they had looked:${off.map(
+      (head) => html`
+      <span class="layer-${head.layer + 1}"><i></i>${nameOf(head)}</span>`,
+    )}`;
   if (isOff) return `Head ${name} is off. Dashed: where it had looked.`;
   if (isFew)
     return `Where head ${name} looks most: head ${heads[only].head + 1} of layer ${heads[only].layer + 1}.`;

@@ -17,7 +17,13 @@ const MARKED = 0.06; // shares that have room for their token in the strip
 const PLAIN = 0.05; // a push that is written with its sign
 
 export const guesses = (m, widget) => html`<section class="ending">
-  <p class="heading"><b>${m.entry.causal ? html`After ${boxed(m.pieces[m.at], {...m, at: -1})} the model guesses` : html`In place of ${boxed(m.pieces[m.at], {...m, at: -1})} the model guesses`}</b> <span>press one to ${m.entry.causal ? "go on with it" : "put it there"}</span></p>
+  <p class="heading"><b>${
+    m.entry.causal
+      ? html`After ${boxed(m.pieces[m.at], {...m, at: -1})}
+    the model guesses`
+      : html`In place of ${boxed(m.pieces[m.at], {...m, at: -1})} the model
+      guesses`
+  }</b> <span>press one to ${m.entry.causal ? "go on with it" : "put it there"}</span></p>
   <ol class="bars" aria-label="Guesses">${m.guesses.map((one) => bar(one, m, widget))}</ol>
   ${pieces(m)}${m.whole ? html`<p class="note">The mark <i class="tick"></i> stands for all heads on.</p>` : nothing}
   ${drawn(m, widget)}
@@ -28,9 +34,16 @@ export const guesses = (m, widget) => html`<section class="ending">
     () => html`<div class="controls">${slider("temperature", "Temperature")(widget)}${
       m.entry.causal ? slider("topk", "Top-k", {unit: unitsOf("token")})(widget) : nothing
     }</div>
-    <p class="note">Temperature 0 always takes the first guess; above 1, rare ones get more.${m.entry.causal ? " Continue draws among the top-k likeliest tokens, as often as their shares say." : ""}</p>`,
+    <p class="note">Temperature 0 always takes the first guess; above 1, rare ones get
+      more.${m.entry.causal ? " Continue draws among the top-k likeliest tokens, as often as their shares say." : ""}</p>`,
   )}
-  ${folded(widget, "account", html`How ${boxed(m.pushed, m)} gets its score, and the loss`, () => widget.data.bench.account.show(() => account(m)))}
+  ${folded(
+    widget,
+    "account",
+    html`How ${boxed(m.pushed, m)} gets its score, and the
+    loss`,
+    () => widget.data.bench.account.show(() => account(m)),
+  )}
 </section>`;
 
 /** Which guesses are pieces of words: one that goes on with the word before it, one letter that begins another. */
@@ -42,7 +55,12 @@ function pieces(m) {
   ];
   if (!more && !begun) return nothing;
   const before = m.pieces[m.at].trim();
-  return html`<p class="note">Pieces of words: ${more ? html`${boxed(more.text, m)} goes on with ${boxed(before, {...m, at: -1})}${before + more.text === "bigg" ? ", as in bigger" : ""}` : nothing}${
+  return html`<p class="note">Pieces of words: ${
+    more
+      ? html`${boxed(more.text, m)} goes on with
+    ${boxed(before, {...m, at: -1})}${before + more.text === "bigg" ? ", as in bigger" : ""}`
+      : nothing
+  }${
     more && begun ? "; " : ""
   }${begun ? html`${boxed(begun.text, m)} begins a word` : nothing}.</p>`;
 }
@@ -62,7 +80,8 @@ function drawn(m, {data, state}) {
   if (!bench.draw || questionOf(data, state).text !== bench.written) return nothing; // another text was taken since
   const {from, at, chosen} = bench.draw;
   const {text, share} = from[chosen];
-  return html`<div class="draw"><p class="note" aria-hidden="true">Drawn: ${at.toFixed(2)} of 1, so ${boxed(text, {...m, at: -1})}, which had ${chance(share)}</p>
+  return html`<div class="draw"><p class="note" aria-hidden="true">Drawn: ${at.toFixed(2)} of 1,
+    so ${boxed(text, {...m, at: -1})}, which had ${chance(share)}</p>
     <div class="strip" aria-hidden="true">${from.map((one, i) => html`<span class=${i === chosen ? "chosen" : nothing} style="flex-grow:${one.share.toFixed(4)}">${one.share >= MARKED ? guess(one.text, {...m, at: -1}) : ""}</span>`)}<i style="left:${(100 * at).toFixed(2)}%"></i></div></div>`;
 }
 
@@ -108,7 +127,9 @@ export const verdict = (m, widget) => {
 function moved({whole, pieces, reading: {heads, off}}) {
   if (!whole?.moved || off.length !== 1) return nothing;
   const {head, to, before, now} = whole.moved;
-  return html`<p class="note itself">Without it head <b>${nameOf(heads[head])}</b> gives ${boxed(pieces[to], {entry: {}})} ${chance(now)}, not ${chance(before)}: later heads work with what earlier ones have left.</p>`;
+  return html`<p class="note itself">Without it head <b>${nameOf(heads[head])}</b> gives
+    ${boxed(pieces[to], {entry: {}})} ${chance(now)}, not ${chance(before)}: later heads work
+      with what earlier ones have left.</p>`;
 }
 
 /** What the head that is off adds itself, beside what its loss changed. */
@@ -123,7 +144,10 @@ function itself(m) {
   ];
   const isOther =
     (push >= PLAIN && whole.now > whole.share) || (push <= -PLAIN && whole.now < whole.share);
-  return html`<p class="note itself">The <b>push</b> of ${nameOf(heads[i])}, what it adds itself to the score of ${boxed(whole.text, m)}: <b>${signed(push)}</b>. It leaves out what the head adds to other guesses${later.length ? ` and what ${later.join(" and ")} make${later.length > 1 || later[0] === "later layers" ? "" : "s"} of it` : ""}: that, only the switch shows${isOther ? "; here it counts more, and the other way" : ""}.</p>`;
+  return html`<p class="note itself">The <b>push</b> of ${nameOf(heads[i])}, what it adds itself
+    to the score of ${boxed(whole.text, m)}: <b>${signed(push)}</b>. It leaves out what the head
+    adds to other guesses${later.length ? ` and what ${later.join(" and ")} make${later.length > 1 || later[0] === "later layers" ? "" : "s"} of it` : ""}:
+    that, only the switch shows${isOther ? "; here it counts more, and the other way" : ""}.</p>`;
 }
 
 const row = (

@@ -69,7 +69,8 @@ export function anyNumber(m, widget) {
     pieces.length,
   );
   return html`<div class="controls">${choice("part", "Of what", PARTS)(widget)}${slider("no", "Number", {unit: numbered("number")})(widget)}</div>
-    <p>Number ${number + 1} of the ${part} of <b class=${i === at ? "q" : "k"}>${written(pieces[i])}</b>: <b>${formatFine(found.value)}</b></p>
+    <p>Number ${number + 1} of the ${part} of <b class=${i === at ? "q" : "k"}>${written(pieces[i])}</b>:
+      <b>${formatFine(found.value)}</b></p>
     <table class="numbers" aria-label="The largest products of number ${number + 1}"><thead><tr><th scope="col">${part === "output" ? "from" : "place in the stream"}</th><th scope="col">${part === "output" ? "weight" : "its number"}</th>
       <th scope="col">× ${part === "output" ? "value" : "matrix"}</th><th scope="col">≈ product</th></tr></thead>
     <tbody>${found.terms.slice(0, SHOWN).map(
@@ -80,7 +81,9 @@ export function anyNumber(m, widget) {
       }) => html`<tr><th scope="row">${part === "output" ? written(pieces[from]) : from + 1}</th>
       <td>${formatFine(a)}</td><td>${formatFine(b)}</td><td>${formatFine(a * b)}</td></tr>`,
     )}</tbody></table>
-    <p class="line">The other ${Math.max(0, found.terms.length - SHOWN)} products together: ${formatFine(total(found.terms.slice(SHOWN)))}${found.bias === null ? "" : `, bias ${formatFine(found.bias)}`}. Sum <b>${formatFine(found.sum)}</b>.
+    <p class="line">The other ${Math.max(0, found.terms.length - SHOWN)} products together:
+      ${formatFine(total(found.terms.slice(SHOWN)))}${found.bias === null ? "" : `, bias ${formatFine(found.bias)}`}.
+        Sum <b>${formatFine(found.sum)}</b>.
     ${found.turned ? turnedBy(found) : ""}</p>`;
 }
 
@@ -89,5 +92,7 @@ const turnedBy = ({
   sum,
   value,
   turned: {angle, other, isFirst},
-}) => html`Rotary: its place turns it, together with its neighbour ${formatFine(other)}, by ${formatFine(angle)} radians:
-  ${formatFine(sum)} · cos ${formatFine(angle)} ${isFirst ? "−" : "+"} (${formatFine(other)}) · sin ${formatFine(angle)} ≈ <b>${formatFine(value)}</b>.`;
+}) => html`Rotary: its place turns it, together with its neighbour ${formatFine(other)}, by
+  ${formatFine(angle)} radians:
+  ${formatFine(sum)} · cos ${formatFine(angle)} ${isFirst ? "−" : "+"} (${formatFine(other)}) ·
+    sin ${formatFine(angle)} ≈ <b>${formatFine(value)}</b>.`;

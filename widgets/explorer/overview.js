@@ -24,7 +24,8 @@ export const overview = (
   m,
   widget,
 ) => html`<div class="machine ${isOpen(widget, "layers") ? "with-lens" : ""}">
-  <p class="heading"><b>The ${m.reading.heads.length} heads, in ${m.entry.counts.length} layer${m.entry.counts.length > 1 ? "s" : ""}</b>
+  <p class="heading"><b>The ${m.reading.heads.length} heads, in ${m.entry.counts.length}
+    layer${m.entry.counts.length > 1 ? "s" : ""}</b>
     <button type="button" class="all-heads" aria-pressed=${m.isAll} @click=${() => widget.set({head: null, to: null})}>Arcs of all heads</button></p>
   ${m.step === FREE && !m.round ? html`<div class="folds">${layersFold(m, widget)}${folded(widget, "pushes", "Push: what each head adds itself", () => worth(m))}</div>` : nothing}
   <div class="stages" role="radiogroup" aria-label=${m.tellsPushes ? "Head, with its push" : "Head"} @keydown=${(event) => moveByKey(event, (head) => choose(m, widget, head), columnsOf(event.target))}
@@ -38,18 +39,31 @@ const layersFold = (m, widget) =>
     widget,
     "layers",
     "Layer by layer: the stream",
-    () => html`<p class="came">The <b>stream</b> is the line of numbers that each word carries through the model: first the word’s own vector, to which every layer adds. <b>After layer 1</b> stands what the model would guess if the stream of <b class="q">${written(m.pieces[m.at])}</b> ended there. Training asked only for good guesses at the end. The last step divides the whole stream by one number, so to switch a head off changes every part’s push a little.</p>
-    ${folded(widget, "stream", "The numbers of the stream", () => html`<p class="came">The strips show them: the stronger the colour, the larger; grey: below 0.</p>`)}`,
+    () => html`<p class="came">The <b>stream</b> is the line of numbers that each word carries
+      through the model: first the word’s own vector, to which every layer adds. <b>After layer
+      1</b> stands what the model would guess if the stream of
+        <b class="q">${written(m.pieces[m.at])}</b> ended there. Training asked only for good
+          guesses at the end. The last step divides the whole stream by one number, so to switch
+          a head off changes every part’s push a little.</p>
+    ${folded(
+      widget,
+      "stream",
+      "The numbers of the stream",
+      () => html`<p class="came">The
+      strips show them: the stronger the colour, the larger; grey: below 0.</p>`,
+    )}`,
   );
 
 /** What a square is, by one of its cells. */
 function about({pieces, at, to, row, head, name, reading}) {
   const {layer, head: number, isOff} = reading.heads[head];
-  return html`<p class="note">Each square is a head: its rows are the words that look, its columns the words looked at, darker where it looks more. ${name} is head ${number + 1} of layer ${layer + 1}${
-    isOff
-      ? ""
-      : html`; framed in its square: from <b class="q">${written(pieces[at])}</b> at <b class="k">${written(pieces[to])}</b>, ${chance(row[to])}`
-  }.</p>`;
+  return html`<p class="note">Each square is a head: its rows are the words that look, its
+    columns the words looked at, darker where it looks more. ${name} is head ${number + 1} of layer ${layer + 1}${
+      isOff
+        ? ""
+        : html`; framed in its square: from <b class="q">${written(pieces[at])}</b> at
+        <b class="k">${written(pieces[to])}</b>, ${chance(row[to])}`
+    }.</p>`;
 }
 
 /** What a push is, and what it is worth. */
@@ -62,7 +76,9 @@ function worth(m) {
     reading,
   } = m;
   const times = Math.exp(heads[head]);
-  return html`<p class="came">Below each head stands its <b>push</b>: what it adds itself to the score of the guess ${boxed(text, m)}; in red, what it takes off. A green frame: +1 or more, a red one: −1 or less. What later parts make of it, only the switch shows.</p>
+  return html`<p class="came">Below each head stands its <b>push</b>: what it adds itself to the
+    score of the guess ${boxed(text, m)}; in red, what it takes off. A green frame: +1 or more,
+    a red one: −1 or less. What later parts make of it, only the switch shows.</p>
     <p class="note">Each +1 multiplies the odds of ${boxed(text, m)} against the average token by e ≈ 2.7${
       reading.heads[head].isOff || signed(heads[head]) === "0"
         ? ""
@@ -95,7 +111,13 @@ const lens = (
   m,
   number,
 ) => html`<p class="caption">${number ? html`after layer ${number}` : "before layer 1"}</p>
-  ${m.stages[number].slice(0, LENS).map(({text, share}) => html`<p class=${text === m.guesses[0].text ? "guess final" : "guess"}><i style=${filled(share)}></i><span>${guess(text, m)}</span> <span>${chance(share)}</span></p>`)}`;
+  ${m.stages[number].slice(0, LENS).map(
+    ({
+      text,
+      share,
+    }) => html`<p class=${text === m.guesses[0].text ? "guess final" : "guess"}><i style=${filled(share)}></i><span>${guess(text, m)}</span>
+    <span>${chance(share)}</span></p>`,
+  )}`;
 
 const start = (m, widget) =>
   stage(
@@ -175,11 +197,17 @@ const cell = ({pieces: {length}, at, to}) =>
 export function account(m) {
   const {pushed: text, truth, reading, entry} = m;
   const {start: own, heads, mlps} = m.pushes;
-  return html`<p class="came">What each part adds itself to the score of ${boxed(text, m)}: the vector of ${boxed(m.pieces[m.at], {...m, at: -1})} ${exact(own)}, the heads together ${exact(sum(heads))}${mlps.length ? `, the MLPs ${exact(sum(mlps))}` : ""}; biases, which are the same on any text, ${exact(m.pushes.rest)}. So its logit is ${exact(total(m.pushes) + m.pushes.rest)} above the mean of all ${count(entry.words)} ${entry.kind === "grammar" ? "words" : entry.kind === "induction" ? "letters" : "tokens"}.</p>
+  return html`<p class="came">What each part adds itself to the score of ${boxed(text, m)}: the
+    vector of ${boxed(m.pieces[m.at], {...m, at: -1})} ${exact(own)}, the heads together
+    ${exact(sum(heads))}${mlps.length ? `, the MLPs ${exact(sum(mlps))}` : ""}; biases, which
+      are the same on any text, ${exact(m.pushes.rest)}. So its logit is
+      ${exact(total(m.pushes) + m.pushes.rest)} above the mean of all ${count(entry.words)}
+        ${entry.kind === "grammar" ? "words" : entry.kind === "induction" ? "letters" : "tokens"}.</p>
     <p class="came">${came(truth, entry)} ${
       reading.loss === null
         ? ""
-        : html`Mean loss over the text${entry.causal ? "" : ", each word hidden in turn"}: <b>${format(reading.loss)}</b>${
+        : html`Mean loss over the text${entry.causal ? "" : ", each word hidden in turn"}:
+          <b>${format(reading.loss)}</b>${
             reading.lossWithout === null
               ? ""
               : html`, with all heads on <b>${format(reading.lossWithout)}</b>${reading.loss < reading.lossWithout ? " (other words of the text are guessed better without)" : ""}`

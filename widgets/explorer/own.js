@@ -15,7 +15,10 @@ const LITTLE = 0.2; // of a guess's share: whose loss hurts less isn't needed; a
 /** The guess without each head that takes most, and without `head`. Also of a round of the game. */
 export function bars(m, {share, without}, head) {
   const listed = [...new Set([...ranked({without}).slice(0, LISTED), head])];
-  return html`<ul class="round" aria-label="The guess without each head">${listed.map((one) => html`<li class=${one === head ? "own" : nothing}><span>without ${nameOf(m.reading.heads[one])}</span><span class="bar" aria-hidden="true"><span style=${filled(without[one])}></span><i style="left:${(100 * share).toFixed(1)}%"></i></span><span class="share">${chance(without[one])}</span></li>`)}</ul>`;
+  return html`<ul class="round" aria-label="The guess without each head">${listed.map(
+    (one) => html`<li class=${one === head ? "own" : nothing}><span>without
+    ${nameOf(m.reading.heads[one])}</span><span class="bar" aria-hidden="true"><span style=${filled(without[one])}></span><i style="left:${(100 * share).toFixed(1)}%"></i></span><span class="share">${chance(without[one])}</span></li>`,
+  )}</ul>`;
 }
 
 export function own(m, widget) {
@@ -35,7 +38,10 @@ export function own(m, widget) {
   const name = nameOf(m.reading.heads[most]);
   const isLittle = m.needed.share - m.needed.without[most] < LITTLE * m.needed.share;
   return card(
-    html`<b>${isLittle ? "No head alone is needed much." : `It needs head ${name} most.`}</b> ${isLittle ? `Most is taken by ${name}: without it` : "Without it"} ${token} has ${chance(m.needed.without[most])}, not ${chance(m.needed.share)}.${vague} Its square has a double frame; the mark <i class="tick"></i> stands for all heads on.`,
+    html`<b>${isLittle ? "No head alone is needed much." : `It needs head ${name} most.`}</b>
+      ${isLittle ? `Most is taken by ${name}: without it` : "Without it"} ${token} has
+        ${chance(m.needed.without[most])}, not ${chance(m.needed.share)}.${vague} Its square has
+          a double frame; the mark <i class="tick"></i> stands for all heads on.`,
     m.reading.off.length ? "" : `Switch head ${name} off`,
     () => leave(widget, {off: [name], head: name}, ".switches input"),
     bars(m, m.needed, most),

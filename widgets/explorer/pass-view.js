@@ -64,61 +64,118 @@ export function pass(m, widget) {
   if (!m.reading.heads[0].query)
     return html`<p class="note" aria-busy="true">${m.failure || "Fetching the model …"}</p>`;
   const p = passOf(m);
-  const {playing} = widget.data.bench;
+  const lines = Math.max(p.rows.length + 3, p.added.length);
   return html`<div class="pass"><div class="acts">
-      ${isStill() ? nothing : html`<button type="button" class="main" @click=${() => play(widget, !playing)}>${playing ? "Pause" : "Play"}</button>`}
-      <button type="button" aria-disabled=${stage === 1} @click=${() => stage > 1 && goTo(widget, stage - 1)}>Back</button>
-      <button type="button" aria-disabled=${stage === STAGES.length} @click=${() => stage < STAGES.length && goTo(widget, stage + 1)}>Next</button>
-      ${isStill() ? nothing : html`<fieldset class="choice"><legend class="screen-reader-only">Speed</legend>${SPEEDS.map((speed) => html`<label><input type="radio" name="${widget.id}-speed" .checked=${speed === widget.data.bench.speed} @input=${() => pace(widget, speed)}>${speed}×</label>`)}</fieldset>`}
+      ${isStill() ? nothing : playButton(widget)}
+      ${step(widget, "Back", stage - 1)}
+      ${step(widget, "Next", stage + 1)}
+      ${isStill() ? nothing : speeds(widget)}
       <span class="dots" aria-hidden="true">${STAGES.map((_, i) => html`<i class=${i < stage ? "on" : ""}></i>`)}</span></div>
     <p class="heading"><b>${stage}. ${STAGES[stage - 1]}</b></p>
     <p class="told">${TOLD[stage - 1](p, m)}</p>
-    <div class="stage-picture" style="min-height:${LINE * Math.max(p.rows.length + 3, p.added.length)}rem">${PICTURES[stage - 1](p, m)}</div>
-    ${p.left && stage < 8 ? html`<p class="note">${p.rows.length} of ${m.pieces.length} tokens are shown, those that ${written(m.pieces[p.at])} looks at most; … stands for the others.</p>` : nothing}</div>`;
+    <div class="stage-picture" style="min-height:${LINE * lines}rem">${PICTURES[stage - 1](p, m)}</div>
+    ${p.left && stage < 8 ? leftOut(p, m) : nothing}</div>`;
 }
+
+function playButton(widget) {
+  const {playing} = widget.data.bench;
+  const toggle = () => play(widget, !playing);
+  return html`<button type="button" class="main" @click=${toggle}>${playing ? "Pause" : "Play"}</button>`;
+}
+
+function step(widget, title, stage) {
+  const isPossible = stage >= 1 && stage <= STAGES.length;
+  const go = () => isPossible && goTo(widget, stage);
+  return html`<button type="button" aria-disabled=${!isPossible} @click=${go}>${title}</button>`;
+}
+
+const speeds = (widget) =>
+  html`<fieldset class="choice"><legend class="screen-reader-only">Speed</legend>${SPEEDS.map((speed) => speedChoice(widget, speed))}</fieldset>`;
+
+const speedChoice = (widget, speed) =>
+  html`<label><input type="radio" name="${widget.id}-speed" .checked=${speed === widget.data.bench.speed}
+    @input=${() => pace(widget, speed)}>${speed}×</label>`;
+
+const leftOut = (p, m) =>
+  html`<p class="note">${p.rows.length} of ${m.pieces.length} tokens are shown,
+    those that ${written(m.pieces[p.at])} looks at most; … stands for the others.</p>`;
 
 const word = ({pieces}, i) => html`<bdi>${written(pieces[i])}</bdi>`;
 const own = (p, m) => html`<b class="piece q">${word(m, p.at)}</b>`;
 const head = ({number}, m) => `head ${nameOf(m.reading.heads[number])}`;
+const sizeOf = ({number}, m) => m.reading.heads[number].size;
+
+/** What has been added to the stream before this layer. */
+function before({layer}) {
+  if (!layer) return "";
+  const [those, have] = layer > 1 ? [`the ${layer} layers`, "have"] : ["the layer", "has"];
+  return ` (layer ${layer + 1}: ${those} before it ${have} added to the stream by then)`;
+}
+
+function lost({at}, {pieces}) {
+  const later = pieces.length - 1 - at;
+  return later ? `loses ${later}` : "is the last, so it loses nothing";
+}
 
 const TOLD = [
   (p, m) =>
-    html`The text is cut into ${m.pieces.length} tokens, each with its number among the ${count(m.entry.words)} that the model knows. We follow ${own(p, m)}.`,
+    html`The text is cut into ${m.pieces.length} tokens, each with its number among the
+      ${count(m.entry.words)} that the model knows. We follow ${own(p, m)}.`,
   (_p, m) =>
-    html`Each token becomes a vector of ${m.entry.width} numbers, which training has set. It begins the token’s <b>stream</b>: the line of numbers that it carries through the model, and to which every layer adds.`,
+    html`Each token becomes a vector of ${m.entry.width} numbers, which training has set.
+      It begins the token’s <b>stream</b>: the line of numbers that it carries through the model,
+      and to which every layer adds.`,
   (p, m) =>
-    html`In each head, the stream makes a <b class="q">query</b>, a <b class="k">key</b> and a <b class="v">value</b> of each token, here of ${m.reading.heads[p.number].size} numbers in ${head(p, m)}${p.layer ? ` (layer ${p.layer + 1}: ${p.layer > 1 ? `the ${p.layer} layers` : "the layer"} before it ${p.layer > 1 ? "have" : "has"} added to the stream by then)` : ""}. Only ${own(p, m)} asks here, so the queries of the others are left blank.`,
+    html`In each head, the stream makes a <b class="q">query</b>, a <b class="k">key</b> and
+      a <b class="v">value</b> of each token, here of ${sizeOf(p, m)} numbers
+      in ${head(p, m)}${before(p)}. Only ${own(p, m)} asks here, so the queries of the others
+      are left blank.`,
   (p, m) =>
-    html`The query of ${own(p, m)} times each key, number by number, added up and divided by √${m.reading.heads[p.number].size}: its scores in ${head(p, m)}. Below each column: how ${own(p, m)} scores that token. (Guesses have scores, too, in stage 10: other numbers.)`,
+    html`The query of ${own(p, m)} times each key, number by number, added up and divided by
+      √${sizeOf(p, m)}: its scores in ${head(p, m)}. Below each column: how ${own(p, m)} scores
+      that token. (Guesses have scores, too, in stage 10: other numbers.)`,
   (p, m) =>
     m.entry.causal
-      ? html`What comes later is hidden, for every token: the model is to guess it. ${m.pieces.length - 1 - p.at ? html`${own(p, m)} loses ${m.pieces.length - 1 - p.at}.` : html`${own(p, m)} is the last, so it loses nothing.`}`
+      ? html`What comes later is hidden, for every token: the model is to guess it.
+          ${own(p, m)} ${lost(p, m)}.`
       : html`This model reads both ways: it hides nothing.`,
   (p, m) =>
     p.isOff
       ? html`${head(p, m)} is off: all its weights are 0.`
-      : html`Softmax makes weights of the scores: none below 0, and each row together 1. Below each column: what ${own(p, m)} gives to that token.`,
+      : html`Softmax makes weights of the scores: none below 0, and each row together 1.
+          Below each column: what ${own(p, m)} gives to that token.`,
   (p, m) =>
-    html`Each value is multiplied by its weight, and all are added up: what ${head(p, m)} has found for ${own(p, m)}.`,
+    html`Each value is multiplied by its weight, and all are added up:
+      what ${head(p, m)} has found for ${own(p, m)}.`,
   (p, m) =>
     p.units
-      ? html`After the heads of layer ${p.layer + 1} its MLP looks at each token alone, with ${m.entry.units} units: each answers strongly where it finds what it has learned to find, else with about 0. Shown are the answers for ${own(p, m)}, of every eight the strongest.${after(p, m)}`
+      ? html`After the heads of layer ${p.layer + 1} its MLP looks at each token alone,
+          with ${m.entry.units} units: each answers strongly where it finds what it has learned
+          to find, else with about 0. Shown are the answers for ${own(p, m)},
+          of every eight the strongest.${after(p, m)}`
       : html`This model has no MLPs: its layers are heads alone.`,
   (p, m) =>
-    html`Heads and MLPs of all layers add to the stream of ${own(p, m)}. How much each adds itself to the score of ${boxed(m.pushed, m)}, its push; biases are the same in any text. Together they make ${signed(p.total)}.`,
+    html`Heads and MLPs of all layers add to the stream of ${own(p, m)}. How much each adds itself
+      to the score of ${boxed(m.pushed, m)}, its push; biases are the same in any text.
+      Together they make ${signed(p.total)}.`,
   (p, m) =>
-    html`At the end the stream of ${own(p, m)} is compared with the vector of every token: the better one fits, the higher its score. Softmax makes shares of the scores, 100 % together.`,
+    html`At the end the stream of ${own(p, m)} is compared with the vector of every token:
+      the better one fits, the higher its score. Softmax makes shares of the scores,
+      100 % together.`,
 ];
 
 const strip = (numbers, tone) =>
   html`<number-strip aria-hidden="true" .tone=${tone} .numbers=${numbers}></number-strip>`;
-/** A gap in the rows, where tokens are left out. */
+/** Whether tokens are left out before the nth that is shown. */
+const isAfterGap = ({rows}, n) => rows[n] > (rows[n - 1] ?? -1) + 1;
 const gap = (p, n) =>
-  p.rows[n] > (p.rows[n - 1] ?? -1) + 1
-    ? html`<div class="line gap"><span class="name">…</span></div>`
-    : nothing;
+  isAfterGap(p, n) ? html`<div class="line gap"><span class="name">…</span></div>` : nothing;
+const gapAcross = (p, n) => (isAfterGap(p, n) ? html`<b class="gap">…</b>` : nothing);
+const numbered = (number) => html`<span class="number">${number}</span>`;
 const row = (p, m, i, content, number) =>
-  html`<div class=${i === p.at ? "line own" : "line"}><span class="name">${word(m, i)}</span>${content}${number === undefined ? nothing : html`<span class="number">${number}</span>`}</div>`;
+  html`<div class=${i === p.at ? "line own" : "line"}><span class="name">${word(m, i)}</span>${content}${
+    number === undefined ? nothing : numbered(number)
+  }</div>`;
 /** What stands over the columns. */
 const headed = (name, content) =>
   html`<div class="line over" aria-hidden="true"><span>${name}</span>${content}<span></span></div>`;
@@ -127,21 +184,27 @@ const each = (p, m, content, number) =>
 
 /** A cell for each token shown, with a gap where some are left out. */
 const columns = (p, cell, className = "") =>
-  html`<span class="squares ${className}">${p.rows.map((j, n) => [p.rows[n] > (p.rows[n - 1] ?? -1) + 1 ? html`<b class="gap">…</b>` : nothing, cell(j)])}</span>`;
+  html`<span class="squares ${className}">${p.rows.map((j, n) => [gapAcross(p, n), cell(j)])}</span>`;
 
-/** All rows of a map, cut to the tokens shown; what is hidden is left out. Under each column what the own token gives it. */
+/**
+ * All rows of a map, cut to the tokens shown; what is hidden is left out. Under each column what
+ * the own token gives it.
+ */
 function map(p, m, of, number) {
   const isLong = p.rows.some((j) => label(m.pieces[j]).length > 5);
-  return html`<div class="map">${headed(
-    "looks ↓ at →",
-    columns(
-      p,
-      (j) => html`<bdi class=${j === p.at ? "q" : nothing}>${label(m.pieces[j])}</bdi>`,
-      isLong ? "long" : "",
-    ),
-  )}
-    ${each(p, m, (i) => columns(p, (j) => html`<i class=${p.isHidden(i, j) && of !== p.scores ? "masked" : "weighted"} style="--weight:${shade(of[i][j], of, p)}"></i>`))}
-    ${number ? html`<div class="line foot"><span class="name">${word(m, p.at)} ${of === p.scores ? "scores" : "gives"}</span>${columns(p, (j) => html`<span class=${j === p.at ? "number q" : "number"}>${number(j)}</span>`)}</div>` : nothing}</div>`;
+  const name = (j) => html`<bdi class=${j === p.at ? "q" : nothing}>${label(m.pieces[j])}</bdi>`;
+  const cell = (i, j) => {
+    const kind = p.isHidden(i, j) && of !== p.scores ? "masked" : "weighted";
+    return html`<i class=${kind} style="--weight:${shade(of[i][j], of, p)}"></i>`;
+  };
+  return html`<div class="map">${headed("looks ↓ at →", columns(p, name, isLong ? "long" : ""))}
+    ${each(p, m, (i) => columns(p, (j) => cell(i, j)))}
+    ${number ? foot(p, m, of === p.scores ? "scores" : "gives", number) : nothing}</div>`;
+}
+
+function foot(p, m, does, number) {
+  const cell = (j) => html`<span class=${j === p.at ? "number q" : "number"}>${number(j)}</span>`;
+  return html`<div class="line foot"><span class="name">${word(m, p.at)} ${does}</span>${columns(p, cell)}</div>`;
 }
 
 /** How dark a cell is: a weight as it is; a score, against the largest in size. */
@@ -158,7 +221,10 @@ const ofOwn = (p) => p.scores[p.at];
 function after({layer}, {entry: {counts}}) {
   const left = counts.length - 1 - layer;
   if (!left) return "";
-  return ` Then layer${left > 1 ? `s ${layer + 2} ${left > 2 ? "to" : "and"}` : ""} ${counts.length} ${left > 1 ? "do" : "does"} the same again, with ${left > 1 ? "their" : "its"} own heads and MLP${left > 1 ? "s" : ""}.`;
+  if (left === 1)
+    return ` Then layer ${counts.length} does the same again, with its own heads and MLP.`;
+  const these = `layers ${layer + 2} ${left > 2 ? "to" : "and"} ${counts.length}`;
+  return ` Then ${these} do the same again, with their own heads and MLPs.`;
 }
 
 /** A bar from zero, to the right, or below it to the left; all on one scale. */
@@ -168,9 +234,23 @@ function fromZero(push, all) {
   return `margin-left:${percent(Math.min(0, push) - least)};width:${percent(Math.abs(push))}`;
 }
 
+const numberedToken = (p, m, i, n) =>
+  html`<span class=${i === p.at ? "own" : ""}><bdi>${written(m.pieces[i])}</bdi> <small>${p.ids[n]}</small></span>`;
+
+function unitBars(units) {
+  const most = Math.max(...units);
+  return units.map(
+    (x) => html`<i style="height:${Math.max(0, (100 * x) / most).toFixed(1)}%"></i>`,
+  );
+}
+
+const barLine = (name, className, style, number) =>
+  html`<div class="line"><span class="name">${name}</span><span class="bar ${className}"><span
+    style=${style}></span></span>${numbered(number)}</div>`;
+
 const PICTURES = [
   (p, m) =>
-    html`<div class="tokens-row">${p.rows.map((i, n) => html`${p.rows[n] > (p.rows[n - 1] ?? -1) + 1 ? html`<b class="gap">…</b>` : nothing}<span class=${i === p.at ? "own" : ""}><bdi>${written(m.pieces[i])}</bdi> <small>${p.ids[n]}</small></span>`)}</div>`,
+    html`<div class="tokens-row">${p.rows.map((i, n) => [gapAcross(p, n), numberedToken(p, m, i, n)])}</div>`,
   (p, m) => each(p, m, (_, n) => strip(p.vectors[n])),
   (p, m) => [
     headed(
@@ -199,19 +279,15 @@ const PICTURES = [
   ],
   (p) =>
     p.units
-      ? html`<div class="units" aria-hidden="true">${Array.from(p.units, (x) => html`<i style="height:${Math.max(0, (100 * x) / Math.max(...p.units)).toFixed(1)}%"></i>`)}</div><p class="note">${Array.from(p.units).filter((x) => x > 0.5).length} of the ${p.units.length} are above 0.5.</p>`
+      ? html`<div class="units" aria-hidden="true">${unitBars(Array.from(p.units))}</div>
+          <p class="note">${p.units.filter((x) => x > 0.5).length} of the ${p.units.length} are above 0.5.</p>`
       : nothing,
-  (p) =>
-    p.added.map(
-      ({name, push}) =>
-        html`<div class="line"><span class="name">${name}</span><span class="bar ${push < 0 ? "lowers" : ""}"><span style=${fromZero(
-          push,
-          p.added.map((one) => one.push),
-        )}></span></span><span class="number">${signed(push)}</span></div>`,
-    ),
+  (p) => {
+    const all = p.added.map(({push}) => push);
+    return p.added.map(({name, push}) =>
+      barLine(name, push < 0 ? "lowers" : "", fromZero(push, all), signed(push)),
+    );
+  },
   (p, m) =>
-    p.guesses.map(
-      ({text, share}) =>
-        html`<div class="line"><span class="name">${guess(text, m)}</span><span class="bar"><span style=${filled(share)}></span></span><span class="number">${chance(share)}</span></div>`,
-    ),
+    p.guesses.map(({text, share}) => barLine(guess(text, m), "", filled(share), chance(share))),
 ];

@@ -20,7 +20,8 @@ export function pinned({name, pinned: {reading, at, head, row, guesses}}) {
   const best = [...row.keys()].sort((a, b) => row[b] - row[a]).slice(0, SHOWN);
   return html`<section class="pinned"><p class="name">Kept: <span class="kept-text">${reading.text}</span></p>
     <div class="sides-by-side"><div class="small">${weightMap(rowsOf(head, reading.pieces.length), {row: at})}</div>
-    <div><p class="note">head ${name}: <b class="q">${written(reading.pieces[at])}</b> looks at</p>${list(best.map((i) => ({text: reading.pieces[i], share: row[i]})))}</div>
+    <div><p class="note">head ${name}: <b class="q">${written(reading.pieces[at])}</b> looks
+      at</p>${list(best.map((i) => ({text: reading.pieces[i], share: row[i]})))}</div>
     <div><p class="note">guesses</p>${list(guesses.slice(0, SHOWN))}</div>
     <p class="note">${reading.loss === null ? "" : `Mean loss ${format(reading.loss)}.`}</p></div></section>`;
 }

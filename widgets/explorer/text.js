@@ -27,7 +27,8 @@ export const goOn = (widget) =>
 export function underField(m, widget) {
   const {data, state} = widget;
   if (m.isWriting || wasWritten(widget))
-    return html`<p class="beginnings">Each token is drawn at random from the ${state.topk} likeliest, as often as its share says.${m.isWriting ? "" : " Undo takes all of it back."}</p>`;
+    return html`<p class="beginnings">Each token is drawn at random from the ${state.topk}
+      likeliest, as often as its share says.${m.isWriting ? "" : " Undo takes all of it back."}</p>`;
   if (
     data.bench.game ||
     shownOf(data, state) ||
@@ -35,7 +36,8 @@ export function underField(m, widget) {
     !(state.guide === FREE || m.isOwn || m.problem)
   )
     return nothing;
-  return html`<p class="beginnings"><span>Type your own text, or begin with</span>${data.beginnings.map((text) => html`<button type="button" @click=${() => begin(widget, text)}>${text}</button>`)}</p>`;
+  return html`<p class="beginnings"><span>Type your own text, or begin
+    with</span>${data.beginnings.map((text) => html`<button type="button" @click=${() => begin(widget, text)}>${text}</button>`)}</p>`;
 }
 
 function begin(widget, text) {

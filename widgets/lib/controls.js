@@ -15,7 +15,12 @@ export const slider =
     const field = widget.fields[name];
     const id = `${widget.id}-${name}`;
     const set = (value) => widget.set({[name]: value});
-    return html`<div class="range"><label for=${id}>${before ? html`<span class="screen-reader-only">${before} </span>` : nothing}${label}</label>
+    return html`<div class="range"><label for=${id}>${
+      before
+        ? html`<span class="screen-reader-only">${before}
+      </span>`
+        : nothing
+    }${label}</label>
     <div>${numberField(widget, {id, value: widget.state[name], range: field, onValue: set})}
     <input type="range" aria-label=${`${before} ${label}`.trim()} aria-valuetext=${unit ? unit(widget.state[name]) : nothing} min=${field.min} max=${field.max} step=${field.step}
       .value=${String(widget.state[name])} @input=${(event) => set(event.target.valueAsNumber)}></div></div>`;

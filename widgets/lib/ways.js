@@ -11,7 +11,12 @@ export const waysTable = ({caption, columns, ways, switchCell}) => html`<table c
   <thead><tr>${columns.map((word) => html`<th scope="col">${word}</th>`)}</tr></thead>
   ${ways.map(
     (way, i) => html`<tbody>
-    <tr><th scope="rowgroup" colspan=${columns.length}><b>${way.name}</b> ${way.code ? html`<code>${way.code}</code> ` : nothing}<span class=${way.isWrong ? "note wrong" : "note"}>${way.note ?? ""}</span></th></tr>
+    <tr><th scope="rowgroup" colspan=${columns.length}><b>${way.name}</b> ${
+      way.code
+        ? html`<code>${way.code}</code>
+      `
+        : nothing
+    }<span class=${way.isWrong ? "note wrong" : "note"}>${way.note ?? ""}</span></th></tr>
     <tr class="cells">${way.cells.map(
       ({text, isOn}, col) =>
         html`<td class=${isOn ? "on" : "off"}>${

@@ -87,7 +87,12 @@ export const chart = (
   m,
   widget,
 ) => html`<div class="curves">${PARTS.map((part) => plot(part, m, (step) => widget.set({step})))}
-  ${m.former ? html`<p class="note">dotted: the training before (${m.former.says})</p>` : nothing}${begins(m, widget)}</div>`;
+  ${
+    m.former
+      ? html`<p class="note">dotted: the training before
+    (${m.former.says})</p>`
+      : nothing
+  }${begins(m, widget)}</div>`;
 
 /** Where the patterns of a few heads begin, the first of them first, and ways back to there. */
 function begins({change, sides: [{begins: all, heads}]}, {set}) {

@@ -31,7 +31,12 @@ const followed = ({isOff, follows: {share, says, even}}, isShort) =>
   isOff
     ? "is off"
     : share
-      ? html`<b>${formatPercent(share)}</b> ${says}${isShort ? nothing : html` <span class="even">(equal weights: ${formatPercent(even)})</span>`}`
+      ? html`<b>${formatPercent(share)}</b> ${says}${
+          isShort
+            ? nothing
+            : html`
+        <span class="even">(equal weights: ${formatPercent(even)})</span>`
+        }`
       : says;
 
 function card(head, side, m, widget, i) {
@@ -52,7 +57,12 @@ function card(head, side, m, widget, i) {
       : html`${offToo(side)}: <b>${formatPercent(head.without)}</b> right`;
   return html`<div class=${head.isOff ? "head off" : "head"}><label class="toggle"><b>Head ${head.name}</b> <span>${head.isOff ? "off" : "on"}</span><input type="checkbox" aria-label="Head ${head.name}${i ? " of the second model" : ""} is on" .checked=${!head.isOff} @input=${toggle}></label>
     ${lettered(head, to, m, widget)}
-    <p class="row"><span class="from">${head.isOff ? "" : html`${symbol(task, tokens[at])} → ${symbol(task, tokens[to])} ${formatPercent(weight)}`}</span> <span class="worth">${worth}</span></p>
+    <p class="row"><span class="from">${
+      head.isOff
+        ? ""
+        : html`${symbol(task, tokens[at])} →
+      ${symbol(task, tokens[to])} ${formatPercent(weight)}`
+    }</span> <span class="worth">${worth}</span></p>
     <p class=${head.follows.share ? "pattern" : "pattern faint"}>${followed(head, Boolean(m.change))}</p></div>`;
 }
 
