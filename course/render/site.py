@@ -17,10 +17,10 @@ from course.problems import Problem, Problems
 from course.render import cache
 from course.render.read.page_source import Page
 from course.render.read.project import Project, load_project
-from course.render.write.comments import without_comments
 from course.render.write.mentions import with_mentions
 from course.render.write.page_frame import FRAME
 from course.render.write.search import write_search
+from course.render.write.strip_sources import strip_source
 from course.render.write.web import NOT_FOUND, for_the_web, write_web_files
 
 from .build import Builder, BuiltPage
@@ -184,7 +184,7 @@ def _copy_resources(project: Project, pages: dict[str, Page], site: Path) -> Non
 
 
 def _copy(source: str | Path, target: str | Path) -> None:
-    Path(target).write_bytes(without_comments(Path(source)))
+    Path(target).write_bytes(strip_source(Path(source)))
 
 
 def _hidden(_: Any, names: list[str]) -> list[str]:
