@@ -5,7 +5,7 @@ from importlib import import_module
 _MODULES = {
     "exercise": "exercises", "show_exercises": "exercises", "fails": "page.expected_failure",
     "publish": "page.cell_output", "show_source": "page.cell_output",
-    "show_table": "page.cell_output", "static_form": "page.cell_output",
+    "show_table": "page.cell_output", "show_fallback": "page.cell_output",
     "percent": "page.numbers", "plots": "page.plots", "costs": "page.costs",
 }  # fmt: skip
 __all__ = list(_MODULES)

@@ -96,12 +96,14 @@ def _missing_styles(project: Project, page: Page) -> Iterator[Problem]:
 
 
 def _widgets_without_a_fallback(page: Page, cells: Sequence[Cell]) -> Iterator[Problem]:
-    fallbacks = [cell for cell in cells if "static_form(" in cell.source]
+    fallbacks = [cell for cell in cells if "show_fallback(" in cell.source]
     for opened, closed in widgets(page.prose):
         lines = range(opened.line, closed.line)
         if not any(cell.path == opened.path and cell.line in lines for cell in fallbacks):
             message = "the widget shows nothing before it runs, on paper or in the notebook: call "
-            yield Problem(opened.path, opened.line, f"{message}static_form in a Python cell in it")
+            yield Problem(
+                opened.path, opened.line, f"{message}show_fallback in a Python cell in it"
+            )
 
 
 def _goals_without_a_widget(project: Project, page: Page) -> Iterator[Problem]:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from course import publish, show_source, show_table, static_form
+from course import publish, show_fallback, show_source, show_table
 from course.page.cell_output import plain
 
 
@@ -87,16 +87,16 @@ def test_a_table_keeps_markdown_in_its_cells(shown, monkeypatch):
     assert shown[1].splitlines() == ["| a model | right |", dashes, "| [a](#b) | 0.13 |"]
 
 
-def test_static_form_is_a_table_of_two_decimals(shown):
-    static_form("A row.", ["word", "share"], [["a|b", 0.126], ["c", 2]])
+def test_fallback_is_a_table_of_two_decimals(shown):
+    show_fallback("A row.", ["word", "share"], [["a|b", 0.126], ["c", 2]])
     table = "| word | share |\n| --- | --- |\n| a\\|b | 0.13 |\n| c | 2 |"
-    assert shown == [f"::: {{.static-form}}\nA row.\n\n{table}\n:::\n"]
+    assert shown == [f"::: {{.fallback}}\nA row.\n\n{table}\n:::\n"]
 
 
-def test_a_static_form_states_what_it_computes(shown):
+def test_a_fallback_states_what_it_computes(shown):
     rows = [["a", torch.tensor(0.1234567).double()], ["b", 3]]
-    static_form("A row.", ["word", "share"], [["a", "12 %"]], computed=rows)
-    assert shown[0].startswith('::: {.static-form data-computed="[0.123457, 3]"}\nA row.')
+    show_fallback("A row.", ["word", "share"], [["a", "12 %"]], computed=rows)
+    assert shown[0].startswith('::: {.fallback data-computed="[0.123457, 3]"}\nA row.')
 
 
 def source_lines(*lines):

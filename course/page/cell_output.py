@@ -32,7 +32,7 @@ def publish(**values: Any) -> None:
         show_markdown(f'```{{=html}}\n<script type="ojs-define">{text}</script>\n```\n')
 
 
-def static_form(
+def show_fallback(
     sentence: str, columns: Iterable[str], rows: Iterable[Iterable[Any]], computed: Any = ()
 ) -> None:
     """Show a widget's default state as a sentence and a small table.
@@ -47,7 +47,7 @@ def static_form(
     if is_rendering():
         numbers = sorted({*_numbers(computed)})
         stated = f' data-computed="{json.dumps(numbers)}"' if numbers else ""
-        show_markdown(f"::: {{.static-form{stated}}}\n{sentence}\n\n{rows_shown}\n:::\n")
+        show_markdown(f"::: {{.fallback{stated}}}\n{sentence}\n\n{rows_shown}\n:::\n")
     else:
         show_markdown(f"{sentence}\n\n{rows_shown}\n")
 

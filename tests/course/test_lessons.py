@@ -34,7 +34,7 @@ bibliography: references.bib
     "widgets/coins.css": ".coins { color: red }\n",
     PAGE: "---\ntitle: Coins\ndescription: Weigh.\ncss: ../../widgets/coins.css\n---\n"
     "{{< include /_diagram-lib.qmd >}}\n\n::: {.widget}\n"
-    + python("static_form('Coins.', [], [])")
+    + python("show_fallback('Coins.', [], [])")
     + '```{ojs}\nimport {draw} from "/widgets/coins.js"\n```\n[constructed]{.source}\n:::\n\n'
     + python('show_exercises("m99")')
     + "\n{{< include _summary.qmd >}}\n\n"
@@ -81,7 +81,7 @@ FORGOTTEN = {
     (PAGE, "css: ../../widgets/coins.css\n", ""): f"{PAGE}:1: the front matter lacks the widget's "
     "style: css: ../../widgets/coins.css",
     (PAGE, "{{< include /_diagram-lib.qmd >}}", ""): f"{PAGE}:1: after the front matter, add",
-    (PAGE, "static_form(", "other("): f"{PAGE}:8: the widget shows nothing before it runs",
+    (PAGE, "show_fallback(", "other("): f"{PAGE}:8: the widget shows nothing before it runs",
     (PAGE, "{{< include _summary.qmd >}}", ""): f"{PAGE}:31: after the exercises, add",
     ("summary.qmd", "m99", "m98"): "summary.qmd:1: lacks a lesson's summary sheet: add {{< include "
     "/modules/m99_coins/_summary.qmd >}}",

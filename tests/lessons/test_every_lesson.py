@@ -81,7 +81,7 @@ def test_every_figure_is_followed_by_its_numbers(lesson):
 
 def test_every_widget_stands_before_it_runs(lesson):
     for widget in lesson.select(".widget"):
-        assert widget.select_one(".static-form table"), widget.get("id")
+        assert widget.select_one(".fallback table"), widget.get("id")
 
 
 def test_nothing_is_loaded_from_another_host(lesson):

@@ -55,7 +55,7 @@ def test_the_shown_code_runs_by_itself(page):
 
 
 def test_the_last_word_decides(page, maps):
-    rows = page.select("#tour-why .static-form tbody tr")
+    rows = page.select("#tour-why .fallback tbody tr")
     for row, (end, heads) in zip(rows, maps.items(), strict=True):
         look = heads[IT_HEAD, 7]
         assert WORDS[look.argmax()] == {"tired": "cat", "warm": "mat"}[end]
@@ -73,7 +73,7 @@ def test_the_last_word_gets_its_look_elsewhere(maps):
 
 def shown_rows(page, widget):
     """The numbers of each row of a widget's table, less the word before them."""
-    rows = page.select(f"#{widget} .static-form tbody tr")
+    rows = page.select(f"#{widget} .fallback tbody tr")
     return [numbers(" ".join(cell.get_text() for cell in row.select("td")[1:])) for row in rows]
 
 

@@ -35,7 +35,7 @@ def recall():
 
 
 def static_rows(page: BeautifulSoup, widget: str) -> list[list[str]]:
-    rows = page.select(f"{widget} .static-form tbody tr")
+    rows = page.select(f"{widget} .fallback tbody tr")
     return [[cell.get_text(strip=True) for cell in row.select("td, th")] for row in rows]
 
 
@@ -54,7 +54,7 @@ def test_the_longest_paths(page):
     assert f"{recurrent} steps in a recurrent network, and {attention} with attention" in said
 
 
-def test_the_static_form_counts_the_same(page):
+def test_the_fallback_counts_the_same(page):
     one_way = {"Recurrent"}
     for name, there, back in static_rows(page, "#path-tracer"):
         assert int(there) == STEPS[name](IT - CAT)

@@ -67,10 +67,10 @@ def waves(length, size, base):
 
 
 def test_similarity_of_places_isn_t_monotone(page):
-    """E14: the widget's static form, by the formula; and how slow the slowest hand is."""
+    """E14: the widget's fallback, by the formula; and how slow the slowest hand is."""
     places = waves(48, 12, 100)
     alike = places @ places[0] / 6
-    shown = [numbers(td.get_text())[0] for td in page.select("#clock-hands .static-form td")[1:]]
+    shown = [numbers(td.get_text())[0] for td in page.select("#clock-hands .fallback td")[1:]]
     assert shown == pytest.approx(alike[:9].tolist(), abs=0.0051)
     assert (np.diff(alike[:5]) < 0).all()
     assert alike[5] > alike[4]
@@ -83,7 +83,7 @@ def test_similarity_of_places_isn_t_monotone(page):
 
 
 def test_rotary_by_hand_and_by_complex_numbers(page):
-    """The text's cosines, and the static form's two equal rows."""
+    """The text's cosines, and the fallback's two equal rows."""
     turn, other = np.exp(0.7j), np.exp(0.2j)
     q0, k0 = 1.2 + 0.5j, -0.4 + 1j  # the equation: only the distance back is left
     assert (q0 * turn * np.conj(k0 * other)).real == pytest.approx(
@@ -98,7 +98,7 @@ def test_rotary_by_hand_and_by_complex_numbers(page):
     def score(m, n, q=q):
         return (q * np.exp(1j * m * speed) * np.conj(k * np.exp(1j * n * speed))).real.sum()
 
-    rows = page.select("#rotary-hands .static-form tbody tr")
+    rows = page.select("#rotary-hands .fallback tbody tr")
     for row, m in zip(rows, (24, 60), strict=True):
         shown = [numbers(td.get_text().replace("−", "-"))[0] for td in row.select("td")[1:]]
         assert shown == pytest.approx([score(m, m - d) for d in range(6)], abs=0.0051)
@@ -400,7 +400,7 @@ def test_with_rotary_it_matters_who_bites(page):
     means = [outputs(rows, 1)[0].mean(0) for rows in (x, x[::-1])]
     assert abs(means[0] - means[1]).max() > 0.1, "the average changes, too"
 
-    rows = page.select("#rotary-order .static-form tbody tr")
+    rows = page.select("#rotary-order .fallback tbody tr")
     for row, want in zip(rows, outputs(x, 1)[0], strict=True):
         [shown] = [numbers(td.get_text().replace("−", "-")) for td in row.select("td")[1:]]
         assert shown == pytest.approx(want.tolist(), abs=0.0051)

@@ -192,7 +192,7 @@ def exchanged(model, texts, half, layer, heads):
 
 def test_head_2_1_follows_the_note_to_the_wrong_sign(page):
     [(right, wrong)] = [[numbers(cell)[0] / 100 for cell in row]
-                        for row in cells(page, "exchange .static-form")]  # fmt: skip
+                        for row in cells(page, "exchange .fallback")]  # fmt: skip
     model, asks = checkpoint(), torch.arange(HALF - 1)
     weights = exchanged(model, fresh_texts(), HALF, 0, (0, 1))[1][:, 0, HALF + asks].mean(0)
     # By how far the key stands behind the place before the right sign: 1 is the right sign, 13
@@ -219,7 +219,7 @@ def test_the_diagram_says_what_the_model_does(page):
     with torch.no_grad():
         run = model(model.encode(list(text)))
     at_c, at_b = run.weights[0][0, 1, 4], run.weights[1][0, 0, 15]
-    shown = [row[3] for row in cells(page, "two-steps .static-form")]
+    shown = [row[3] for row in cells(page, "two-steps .fallback")]
     assert shown == [f"{100 * weight:.0f}\u202f%" for weight in (at_c[3], at_b[4])]
     assert at_c.argmax() == 3
     assert at_b.argmax() == 4

@@ -42,7 +42,7 @@ def test_the_steps_with_a_pencil(page):
     assert parts[2:].tolist() == [1, 0.5]
     assert f"Sum: {sums[1]:g} + 1 + ½ = {sums[2]:g}." in steps[1]
     assert f"Mix: {mixes[1]:g} + 1 · 30 + ½ · 40 = {mixes[2]:g}." in steps[1]
-    drawn = page.select("#converting .static-form tbody td")
+    drawn = page.select("#converting .fallback tbody td")
     for cell, *kept in zip(drawn, (1, 3, 3), sums, mixes, strict=True):
         assert numbers(cell.get_text()) == kept
     assert (parts[2:] * values[2:]).tolist() == [30, 20]  # on the arrow
@@ -284,13 +284,13 @@ def test_the_bug_counts_each_piece_in_its_own_currency(page):
     assert f"{np.mean(own):.2f}, and " in hunt
 
 
-def test_the_static_form_of_the_stepper_is_the_model_s(page):
+def test_the_fallback_of_the_stepper_is_the_model_s(page):
     from tests.widgets.test_flash_stepper import STEPPER, eight
 
     model = STEPPER.call(
         "stepped", eight(), {"queryTile": 2, "keyTile": 2, "causal": False, "step": 1}
     )
-    rows = page.select("#flash-stepper .static-form tbody tr")
+    rows = page.select("#flash-stepper .fallback tbody tr")
     for row, kept in zip(rows, model["act"]["kept"], strict=True):
         want = [kept["top"], kept["sum"], *kept["mix"]]
         said = " ".join(cell.get_text() for cell in row.select("td")[1:])
@@ -468,11 +468,11 @@ def test_twice_the_queries_carry_less_and_twice_the_keys_as_much(page):
     assert f"With twice the keys it stays at {carried[2, 4]}," in said
 
 
-def test_the_static_form_of_the_new_score_is_the_model_s(page):
+def test_the_fallback_of_the_new_score_is_the_model_s(page):
     from tests.widgets.test_new_score import JS, THIRD
 
     model = JS.call("withNewScore", THIRD, {"score": THIRD["at"]})
-    rows = page.select("#new-score .static-form tbody tr")
+    rows = page.select("#new-score .fallback tbody tr")
     for row, kind in zip(rows, ("before", "converted", "after"), strict=True):
         kept = model[kind]
         said = " ".join(cell.get_text() for cell in row.select("td")[1:])

@@ -216,11 +216,11 @@ def kept(pattern, size, n=64):
     return (1 + masked(pattern, 3 * n, size)[n:, :n].any(0).nonzero()[:, 0]).tolist()
 
 
-def test_the_static_forms_are_attention_py_s(page):
+def test_the_fallbacks_are_attention_py_s(page):
     patterns = "full", "causal", "window", "strided", "blocks"
     masks = [masked(pattern, 64, 8) for pattern in patterns]
     want = [[100 * mask.float().mean(), 100 * tiles(mask) / 64] for mask in masks]
-    for (_, *shown), parts in zip(cells(page, "sparse-patterns .static-form"), want, strict=True):
+    for (_, *shown), parts in zip(cells(page, "sparse-patterns .fallback"), want, strict=True):
         assert shown == [f"{part:.0f}\u202f%" for part in parts]
 
 

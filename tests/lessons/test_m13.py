@@ -95,7 +95,7 @@ def test_two_notes_and_a_third_with_a_pencil(page):
     shown = [
         numbers(" ".join(cell.get_text() for cell in row.select("td")[1:]))
         for name in ("two-tables", "third-table")
-        for row in page.select(f"#{name} .static-form tr")[1:]
+        for row in page.select(f"#{name} .fallback tr")[1:]
     ]
     assert shown == [exactly(t) for t in (*notes[:2], tables[1], tables[1], notes[2], tables[2])]
 

@@ -102,7 +102,7 @@ def test_the_guesses_are_as_the_text_says(page, js):
     share, loss = place["truth"]["share"], place["truth"]["loss"]
     assert f"{-math.log(share):.2f}" == f"{-math.log(round(share, 3)):.2f}" == f"{loss:.2f}"
     assert f"the loss is −ln {share:.3f} = {loss:.2f}." in open_text(page)
-    rows = page.select("#ground-floor .static-form tbody tr")
+    rows = page.select("#ground-floor .fallback tbody tr")
     guesses = [*place["guesses"], place["truth"]]
     shown = [[cell.get_text() for cell in row.select("td")] for row in rows]
     assert shown == [[g["text"].strip(), f"{100 * g['share']:.1f}\u202f%"] for g in guesses]

@@ -89,9 +89,9 @@ def streams(cell) -> list[str]:
     return [o.text for o in cell.outputs if o.output_type == "stream" and o.name == "stdout"]
 
 
-def test_its_static_forms_hold_the_pages_numbers(notebook, page):
+def test_its_fallbacks_hold_the_pages_numbers(notebook, page):
     tables = [t for c in code_cells(notebook) for t in texts(c) if "|--" in t]
-    on_page = page.select("main .static-form")
+    on_page = page.select("main .fallback")
     for form in on_page:
         wanted = numbers(form.get_text(" "))
         assert any(numbers(table) == wanted for table in tables), form.get_text(" ")

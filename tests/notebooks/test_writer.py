@@ -107,9 +107,9 @@ def test_a_figure_has_its_caption_and_its_alt_text(made):
     assert caption.source == "A line. `random`"
 
 
-def test_a_widget_is_its_static_form_and_a_link(made):
-    values = python("from course import publish, static_form\npublish(x=1)\n"
-                    "static_form('One.', ['a'], [[0.5]])", echo="false")  # fmt: skip
+def test_a_widget_is_its_fallback_and_a_link(made):
+    values = python("from course import publish, show_fallback\npublish(x=1)\n"
+                    "show_fallback('One.', ['a'], [[0.5]])", echo="false")  # fmt: skip
     ojs = "```{ojs}\nviewof secret = 1\n```\n"
     text = f"::: {{.widget #play}}\n{values}\n{ojs}\n[random]{{.source}} Two.\n:::\n"
     cell, caption = made(text, {path: (ROOT / path).read_text() for path in TO_PAGE})

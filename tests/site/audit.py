@@ -1,6 +1,6 @@
 """Look at one page in one load for all that holds on every page, and list all that is wrong.
 
-The scripts of the widgets are held back at first, so that the static forms show. Then they run;
+The scripts of the widgets are held back at first, so that the fallbacks show. Then they run;
 everything is answered and unfolded; the theme is switched and the width changed, all in place, and
 the page is looked at after each change. A check returns a line for each fault that it finds.
 """
@@ -46,7 +46,7 @@ STILL = """() => {
 }"""
 ROOM_TAKEN = """() => [...document.querySelectorAll(".widget, .diagram")]
   .filter((widget) => !widget.closest("details:not([open])")).map((widget) => {
-  const form = widget.querySelector(".static-form");
+  const form = widget.querySelector(".fallback");
   return [widget.id, widget.getBoundingClientRect().height, Boolean(form?.checkVisibility())];
 })"""
 OPEN = """() => {
@@ -161,7 +161,7 @@ class Audit:
             legibility=self.illegible,
             numbers=lambda: page.evaluate(LEAKS),
             text=self.impossible,
-            static_forms=self.unexplained,
+            fallbacks=self.unexplained,
             references=lambda: page.evaluate(REFERENCES),
             links=self.broken_links,
             headings=lambda: _outline(page.evaluate(OUTLINE)),
@@ -173,7 +173,7 @@ class Audit:
             "all opened",
             legibility=self.illegible,
             text=self.impossible,
-            static_forms=self.unexplained,
+            fallbacks=self.unexplained,
             language_tables=lambda: ["loaded"] if page.evaluate("languageTables") else [],
             axe=lambda: axe_violations(page, self.main, without=without),
             ear=lambda: unheard(page),
@@ -242,10 +242,10 @@ def _ids(file):
 
 
 def _room(kept, taken):
-    """``kept`` and ``taken``: [id, height, whether the static form shows] for each widget."""
+    """``kept`` and ``taken``: [id, height, whether the fallback shows] for each widget."""
     for (name, before, shows), (_, after, still) in zip(kept, taken, strict=True):
         if not shows or still:
-            yield f"#{name}: its static form is to show until the widget runs, and not after"
+            yield f"#{name}: its fallback is to show until the widget runs, and not after"
         if abs(before - after) > ROOM:
             yield f"#{name} was {before:.0f} px high before it ran, and is {after:.0f}"
 

@@ -20,7 +20,7 @@ TEXT = f"""() => {{
   }}
   return found.join(" ");
 }}"""
-# Each widget's static form, what its drawing says, and all numbers of its model and its payload.
+# Each widget's fallback, what its drawing says, and all numbers of its model and its payload.
 # Of the form less the labels of rows and columns: they say what was asked, such as a length.
 FORMS = """() => {
   const numbers = (value, seen = new Set()) => {
@@ -47,7 +47,7 @@ FORMS = """() => {
       .map((script) => JSON.parse(script.textContent));
     const drawn = texts(live) + [...live.querySelectorAll("[aria-label]")]
       .map((one) => one.getAttribute("aria-label")).join(" ");
-    const form = place.querySelector(".static-form");
+    const form = place.querySelector(".fallback");
     const shown = form.cloneNode(true);
     for (const label of shown.querySelectorAll("thead, td:first-child")) label.remove();
     return {id: place.id, text: texts(shown), drawn,
@@ -79,7 +79,7 @@ def payloads(html):
 
 
 def unexplained(form):
-    """The numbers of a static form, of FORMS, that round no number of its widget."""
+    """The numbers of a fallback, of FORMS, that round no number of its widget."""
     drawn = [_read(text) for text in NUMBER.findall(form["drawn"])]
     known = [*form["known"], *form["computed"]]
     return [

@@ -112,11 +112,11 @@ def axe_violations(page, context=None, rules=None, without=None):
 
 
 def static_rows(open_page, path, widget):
-    """The rows of a widget's static form, which shows without JavaScript and in print alone."""
+    """The rows of a widget's fallback, which shows without JavaScript and in print alone."""
     with open_page(path, live=False, java_script_enabled=False) as page:
-        rows = page.locator(f"{widget} .static-form tbody tr").all_inner_texts()
+        rows = page.locator(f"{widget} .fallback tbody tr").all_inner_texts()
     with open_page(path) as page:
-        form = page.locator(f"{widget} .static-form")
+        form = page.locator(f"{widget} .fallback")
         assert not form.is_visible()
         page.emulate_media(media="print")
         assert form.is_visible()

@@ -65,7 +65,7 @@ def assert_numbers_are_attention_pys(page, *, is_causal=False):
 def test_every_number_follows_what_is_typed(open_page):
     with open_page(LESSON) as page:
         assert_numbers_are_attention_pys(page)
-        static = page.locator(f"{WIDGET} .static-form").evaluate(STATIC)
+        static = page.locator(f"{WIDGET} .fallback").evaluate(STATIC)
         go_to(page, 3)
         assert [row[1:4] for row in static] == shown(page)["weights"]
 

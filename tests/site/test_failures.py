@@ -51,14 +51,14 @@ def test_without_its_figures_the_tour_still_turns_its_pages(browser, served):
         for step, figure in FIGURES.items():
             page.locator(".tour-strip li a").nth(step - 1).click()
             assert_told(page.locator(figure))
-            expect(page.locator(f"{figure} .static-form")).to_be_visible()
+            expect(page.locator(f"{figure} .fallback")).to_be_visible()
 
 
 def test_the_other_widgets_of_a_page_live_on(browser, served):
     lesson = "modules/m01_why_attention/lesson.html"
     with page_without(browser, served + lesson, "path-tracer.js") as page:
         assert_told(page.locator("#path-tracer"))
-        expect(page.locator("#path-tracer .static-form")).to_be_visible()
+        expect(page.locator("#path-tracer .fallback")).to_be_visible()
         expect(page.locator("#flow-map .widget-live .sentence")).to_be_visible()
 
 
@@ -85,6 +85,6 @@ def test_a_diagram_that_can_not_be_drawn_leaves_its_table(browser, served):
     told = "#four-steps.failed"
     with page_without(browser, served + LESSON, "lib/diagram.js", told=told) as page:
         page.locator("details:has(#four-steps) > summary").click()
-        assert page.locator("#four-steps .static-form").is_visible()
+        assert page.locator("#four-steps .fallback").is_visible()
         assert not [e for e in page.locator(".observablehq--error").all() if e.is_visible()]
         expect(page.locator("#step-slider .widget-live .sentence")).to_be_attached()

@@ -37,7 +37,7 @@ def texts(page, widget, selector):
 
 
 def static_rows(page, widget):
-    rows = page.locator(f"{widget} .static-form tbody tr").all()
+    rows = page.locator(f"{widget} .fallback tbody tr").all()
     return [row.locator("td").all_text_contents() for row in rows]
 
 

@@ -162,11 +162,11 @@ def numbers(texts):
     return [float("nan") if text == "NaN" else number(text) for text in texts]
 
 
-def test_the_static_forms_hold_the_same_numbers(read):
+def test_the_fallbacks_hold_the_same_numbers(read):
     weights, moved, empty, conventions = (
         [
             [cell.get_text().strip() for cell in row.select("td")]
-            for row in read(LESSON).select(f"{widget} .static-form tbody tr")
+            for row in read(LESSON).select(f"{widget} .fallback tbody tr")
         ]
         for widget in (BUILDER, LEAK, EMPTY, TABLE)
     )

@@ -55,7 +55,7 @@ NOTE = f"(name) => {{ window.before = ({SNAPSHOT})({ROOT}); }}"
 CHANGED = f"(name) => ({SNAPSHOT})({ROOT}) !== window.before"
 SETTLED_CHANGED = f"(name) => ({SETTLE})().then(() => ({CHANGED})(name))"
 FORMS = """() => [...document.querySelectorAll(".widget")].filter((widget) =>
-  widget.querySelector(".static-form")?.checkVisibility()).map((widget) => widget.id)"""
+  widget.querySelector(".fallback")?.checkVisibility()).map((widget) => widget.id)"""
 # The first control of a widget takes the focus; what kind it is.
 FOCUS = f"""(name) => {{
   const stop = ({TAB_STOPS})({ROOT}).find((e) => !["Reset", "Play"].includes(e.textContent.trim()));
@@ -88,8 +88,8 @@ FAULTS = {
     "scrolls sideways by": """addEventListener("load", () =>
       document.body.insertAdjacentHTML("beforeend",
         "<div style='width: 3000px; height: 1px'></div>"));""",
-    "leak-test shows its static form": """addEventListener("load", () => {
-      document.querySelector("#leak-test .static-form").style.display = "block"; });""",
+    "leak-test shows its fallback": """addEventListener("load", () => {
+      document.querySelector("#leak-test .fallback").style.display = "block"; });""",
     "mask-builder: no key changes anything on its first control": """
       for (const type of ["input", "change", "keydown", "click", "pointerdown"])
         addEventListener(type, (event) =>
@@ -194,7 +194,7 @@ def look(other, address, widths, widgets, query=""):
 def faults(other, widgets, query):
     if (sideways := other.run(f"() => {SIDEWAYS}")) > 0:
         yield f"scrolls sideways by {sideways} px"
-    yield from (f"{name} shows its static form" for name in other.run(FORMS))
+    yield from (f"{name} shows its fallback" for name in other.run(FORMS))
     for name in widgets:
         other.run(GO_TO, query)
         other.comes(IDLE)

@@ -80,7 +80,7 @@ def mean_of_largest(size, divide):
 def test_the_drawing_follows_every_control(open_page):
     with open_page(PAGE, has_touch=True) as page:
         assert_shows_attention_pys(page, size=FIRST)
-        static = page.locator(f"{WIDGET} .static-form tbody tr").all_text_contents()
+        static = page.locator(f"{WIDGET} .fallback tbody tr").all_text_contents()
         for row, size in zip(static, range(0, 9, 2), strict=True):
             raw, divided = (f"{mean_of_largest(size, divide):.2f}" for divide in (False, True))
             assert row.split() == [str(SIZES[size]), raw, divided]

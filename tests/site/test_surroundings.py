@@ -87,7 +87,7 @@ def test_opened_from_a_file_a_page_is_styled_and_says_why_nothing_moves(browser,
     page = browser.new_page()
     page.goto((site / LESSON).resolve().as_uri())
     assert "python3 -m course preview" in page.locator(".from-file-note").inner_text()
-    assert page.locator(".widget .static-form").first.is_visible()
+    assert page.locator(".widget .fallback").first.is_visible()
     page.locator(".answer summary").first.click()
     assert page.locator(".answer > div").first.is_visible()
     assert page.evaluate("getComputedStyle(document.body).getPropertyValue('--color-page')")

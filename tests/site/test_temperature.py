@@ -37,7 +37,7 @@ def test_the_map_follows_the_slider_the_row_and_the_numbers(open_page):
     with open_page(PAGE, has_touch=True) as page:
         slider = page.locator(f"{WIDGET} input[type=range]")
         assert_shows_attention_pys(page, QUERY, KEY, 1, row=2)
-        static = page.locator(f"{WIDGET} .static-form").evaluate(ROWS)
+        static = page.locator(f"{WIDGET} .fallback").evaluate(ROWS)
         assert [row[-6:] for row in static] == shown(page)
         assert texts(page, ".source:visible") == ["constructed"]
 

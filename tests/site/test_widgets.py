@@ -123,7 +123,7 @@ def test_all_that_holds_for_every_widget(open_page, path, widths):
                 assert_accessible(page, entries)
         # The last of all, as what a button starts is in no address.
         assert_works_by_keyboard_with_a_visible_focus(page, entries)
-        assert_prints_its_static_form(page)
+        assert_prints_its_fallback(page)
         page.emulate_media(media="screen")
         assert_each_place_is_as_high_as_its_drawing_and_stays_so(page)
 
@@ -229,11 +229,11 @@ def assert_have_pictures_of_their_own(page):
         assert "<script" not in found["text"], name
 
 
-# ---- Static form -------------------------------------------------------------------------------
+# ---- Fallback -------------------------------------------------------------------------------
 
 
-def assert_prints_its_static_form(page):
-    forms = page.locator(".widget .static-form")
+def assert_prints_its_fallback(page):
+    forms = page.locator(".widget .fallback")
     assert forms.count() >= page.locator(".widget").count()
     assert not any(form.is_visible() for form in forms.all())
     page.emulate_media(media="print")
@@ -241,17 +241,17 @@ def assert_prints_its_static_form(page):
     assert not any(element.is_visible() for element in page.locator(".widget-live").all())
 
 
-def test_the_static_forms_stand_without_scripts(read, served, open_page):
+def test_the_fallbacks_stand_without_scripts(read, served, open_page):
     """All have rows; that they show is a matter of one rule, and tests/site/audit.py's."""
     for path in PAGES:
-        forms = read(path.partition("?")[0]).select(".widget .static-form")
+        forms = read(path.partition("?")[0]).select(".widget .fallback")
         assert forms, path
         assert all(form.select("tbody tr") for form in forms), path
     with open_page("explorer.html", live=False, java_script_enabled=False) as page:
         for path in ("explorer.html", "modules/m05_masks/lesson.html"):
             page.goto(served + path)
             page.evaluate(UNFOLD)
-            assert all(form.is_visible() for form in page.locator(".widget .static-form").all())
+            assert all(form.is_visible() for form in page.locator(".widget .fallback").all())
 
 
 # ---- Keyboard ----------------------------------------------------------------------------------

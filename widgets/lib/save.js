@@ -3,7 +3,7 @@
 
 const SHARPNESS = 2; // pixels of a PNG for one of the page
 const FROM = 24; // px, for the line that says where a picture comes from
-const LEFT_OUT = ".widget-controls, .widget-save, .static-form, [hidden]";
+const LEFT_OUT = ".widget-controls, .widget-save, .fallback, [hidden]";
 const [SVG, XHTML] = ["http://www.w3.org/2000/svg", "http://www.w3.org/1999/xhtml"];
 
 /**

@@ -17,7 +17,7 @@ FOLDER = "search"
 # Elements without text, or with text that the page repeats elsewhere.
 _SKIPPED = {"script", "style", "svg", "button", "template", "annotation", "nav", "select"}
 _SKIPPED_CLASSES = {
-    "static-form", "term-note", "mentions", "source-code", "source-names", "widget-live",
+    "fallback", "term-note", "mentions", "source-code", "source-names", "widget-live",
     "cell-output-stdout", "quarto-title-meta", "notebook-link", "source-links",
     "screen-reader-only",
 }  # fmt: skip
