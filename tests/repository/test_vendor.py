@@ -33,6 +33,10 @@ def missing_for_a_build():
         return "node_modules is missing: `npm ci` makes it"
     found = json.loads(installed.read_text(encoding="utf-8"))["packages"]
     asked = {name: about["version"] for name, about in lock().items() if name}
+    if lacking := [
+        name for name in asked if name not in found and not lock()[name].get("optional")
+    ]:
+        return f"node_modules lacks {lacking[0]}: `npm ci`"
     other = [name for name in found if found[name]["version"] != asked.get(name)]
     return f"node_modules is not what the lock file says ({other[0]}): `npm ci`" if other else None
 
