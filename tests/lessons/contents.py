@@ -44,9 +44,13 @@ CONTENTS = {
     },
     "m04": {
         "#sec-variance": ["#figure-histograms"],
-        "main": [r"$\frac{\partial w_i}{\partial s_j} = w_i\,(\delta_{ij} - w_j)", "=nat", "=bit"],
-        "#sec-stable": ["$e^{s_i - c}"],
-        "#sec-temperature": [r"$\frac{s}{T}"],
+        "main": [
+            r"$\frac{\partial w_i}{\partial s_j} = w_i\,(\delta_{ij} - w_j)",
+            "=nat", "=bit", "@vaswani2017",
+        ],
+        "#jacobian-of-softmax": [r"$1 - \sum_i w_i^2"],
+        "#sec-stable": ["$e^{s_i - c}", "@blanchard2021"],
+        "#sec-temperature": [r"$\frac{s}{T}", "@hinton2015"],
     },
     "m05": {
         "#sec-self": ["#layer"],
@@ -64,7 +68,7 @@ CONTENTS = {
         "#sec-shuffle": ["=equivariant"],
         "main": [r"$P^\top P = I", r"$\theta_i = 10000^{-2i/E}"],
         "#sec-clocks": ["=sinusoidal"],
-        "#sec-rotary": ["=rotary"],
+        "#sec-rotary": ["=rotary", r"$a\,\cos φ - b\,\sin φ", r"$a\,\sin φ + b\,\cos φ"],
     },
     "m08": {
         "#sec-larger": ["#figure-marks", "@clark2019", "@voita2019"],
