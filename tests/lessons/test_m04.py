@@ -157,7 +157,7 @@ def test_the_spoiled_vector_is_the_one_named(page):
         for table in tables
     )
     which = vectors.index(spoiled) + 1
-    assert shows(page, "#sec-training", str(which))
+    assert shows(page, "#sec-training .answer", str(which))
     assert (which, "sixth" in page.select_one("#figure-task img")["alt"]) == (6, True)
 
 
