@@ -101,6 +101,7 @@ def count(steps: int, loss: float) -> None:
 def train(workdir: Path, report: Report) -> None:
     """Train all, two at a time; write scores.json, and the weights of the first seeds."""
     jobs = [(task, name) for task, names in JOBS.items() for name in names]
+    jobs.sort(key=lambda job: -steps_of(*job))  # else the longest might end alone
     record: dict[str, dict] = {task: dict.fromkeys(names) for task, names in JOBS.items()}
     steps, context = sum(steps_of(*job) for job in jobs), get_context("spawn")
     counted = context.Array("d", 2)

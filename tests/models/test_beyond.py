@@ -156,3 +156,14 @@ def test_weights_are_small():
     files = list((ROOT / "models/beyond/weights").glob("*.safetensors"))
     assert len(files) == len(SHIPPED)
     assert sum(file.stat().st_size for file in files) < 500_000
+
+
+def test_the_second_training_is_of_the_same_kinds_and_rates():
+    again = json.loads((train.FOLDER / "again.json").read_text())
+    assert again["kinds"] == sum(map(len, train.JOBS.values()))
+    for task, kinds in again["other rates"].items():
+        assert kinds.keys() <= set(train.JOBS[task])
+        assert all(rate in train.rates_of(task) for rate in kinds.values())
+    rooms = sorted(right[0] for right in again["softmax, table"])
+    assert rooms[0] < 0.1 < 0.95 < rooms[1]
+    assert min(rooms for rooms, _ in again["two tables, longer"]) > 0.6
