@@ -103,7 +103,7 @@ FAULTS = {
       <style>.quarto-dark #moves {padding-top: 5px}</style>""",
     "room: #leak-test was": """<style>
       #leak-test:not(:has(.widget-live)) {min-height: 3000px}</style>""",
-    "room: #mask-builder: its static": "<style>#mask-builder .fallback {display: none}</style>",
+    "room: #mask-builder: its fallback": "<style>#mask-builder .fallback {display: none}</style>",
     "NaN in the text of <i": "",
     "before the widgets run, text: 8666 %": "<p>planted 8666 %</p>",
     "as it opens, text: 8666 %": "",
