@@ -601,8 +601,9 @@ def _write_chunks(
     fade, start, left = _fades(log_decay, k)
     written = beta[..., None] * v
     if delta:
-        read = beta[..., None] * start * k
-        ties = beta[..., None] * (k @ k.mT) * fade
+        corrected = beta[..., None] * k
+        read = start * corrected
+        ties = corrected @ k.mT * fade
         # Of ``ties`` only what lies below the diagonal is read.
         solved = torch.linalg.solve_triangular(
             ties, torch.cat([written, read], -1), upper=False, unitriangular=True
