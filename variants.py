@@ -479,7 +479,7 @@ class GatedDeltaNet(nn.Module):
                 query, key, value, log_decay, beta,
                 state=state.table, delta=self.delta, chunk_size=self.chunk_size,
             )  # fmt: skip
-        heads = self.norm(heads.transpose(1, 2).to(x.dtype))  # (B, L, H, Dv)
+        heads = self.norm(heads.transpose(1, 2).contiguous().to(x.dtype))  # (B, L, H, Dv)
         gate = F.silu(self.gate_proj(x)).unflatten(-1, (self.num_heads, -1))
         output = self.out_proj((heads * gate).flatten(-2))
         return (output, DeltaState(table, recent)) if return_state else output
@@ -513,7 +513,7 @@ class GatedDeltaNet(nn.Module):
         mixed = F.silu(mixed).unflatten(-1, (self.num_heads, -1)).transpose(1, 2)
         wide = torch.promote_types(x.dtype, torch.float32)
         sizes = [self.head_dim, self.head_dim, self.value_dim]
-        query, key, value = mixed.to(wide).split(sizes, -1)
+        query, key, value = (t.contiguous() for t in mixed.to(wide).split(sizes, -1))
         return _unit(query), _unit(key), value, inputs[:, inputs.shape[1] - recent.shape[-1] :].mT
 
     def _gates(self, x: Tensor) -> tuple[Tensor, Tensor]:
@@ -634,9 +634,9 @@ def _fades(log_decay: Tensor, like: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     wide = log_decay.dtype if log_decay.device.type == "mps" else torch.float64
     faded = log_decay.clamp(min=-50).to(wide).cumsum(-1)  # since the chunk began
     size = faded.shape[-1]
-    later = torch.ones(size, size, dtype=torch.bool, device=like.device).triu(1)
+    later = torch.full((size, size), -torch.inf, dtype=like.dtype, device=like.device).triu(1)
     between = (faded[..., :, None] - faded[..., None, :]).to(like.dtype)  # at most 0, but if later
-    fade = between.masked_fill(later, -torch.inf).exp()
+    fade = (between + later).exp()
     return fade, *(t.to(like.dtype).exp()[..., None] for t in (faded, faded[..., -1:] - faded))
 
 
