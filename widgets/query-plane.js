@@ -43,10 +43,10 @@ export function summarize({query: [across, up], found, answer, note}) {
 
 const weightOf = (token, {found}) => found.find((one) => one.token === token).weight;
 
-/** Two keys share alike, to two in a hundred, and leave the others less than a tenth. */
+/** Two keys share alike, to two in a hundred, and leave each other one less than a tenth. */
 function halves({found}) {
-  const [first, second] = found.map(({weight}) => weight).sort((a, b) => b - a);
-  return first - second <= 0.02 && first + second > 0.9;
+  const [first, second, third] = found.map(({weight}) => weight).sort((a, b) => b - a);
+  return first - second <= 0.02 && third < 0.1;
 }
 
 // ---- View ----------------------------------------------------------------------------------

@@ -116,13 +116,13 @@ def memories(rng, size):
 def orthogonal_keys(rng, size):
     """Make two to nine keys of different lengths; at even sizes the target's is by far the least.
 
-    It is so short that no factor that is the same for all keys makes up for it.
+    It is so short that a factor that is the same for all keys, up to 1e10, doesn't make up for it.
     """
     directions, _ = np.linalg.qr(rng.normal(size=(size + 1, size + 1)))
     lengths = rng.permutation(np.linspace(0.1, 3, size + 1))
     target = lengths.argmin() if size % 2 == 0 else rng.integers(size + 1)
     if size % 2 == 0:
-        lengths[target] /= 1000
+        lengths[target] /= 1e4
     return directions * lengths[:, None], int(target)
 
 

@@ -86,6 +86,7 @@ return np.zeros(keys.shape[1])
 10 * key / (key @ key) -> 500 * key
 10 * key / (key @ key) -> 1000 * key
 10 * key / (key @ key) -> 1_000_000 * key
+10 * key / (key @ key) -> 1e10 * key
 10 * key / (key @ key) -> 50 * key / np.linalg.norm(key)
 10 * key -> 4 * key
 10 * key / (key @ key) -> key
@@ -137,6 +138,9 @@ np.abs -> np.positive
 0.01 -> 0.5
 np.abs(e / e.sum() - weights).max() -> np.abs(e / e.sum() - weights)[weights.argmax()]
 np.abs(e / e.sum() - weights).max() -> np.abs(e / e.sum() - weights)[weights.argmin()]
+np.abs(e / e.sum() - weights).max() -> np.abs(e / e.sum() - weights)[1:].max()
+np.abs(e / e.sum() - weights).max() -> np.abs(e / e.sum() - weights)[::2].max()
+np.abs(e / e.sum() - weights).max() -> np.abs(e / e.sum() - weights)[:2].max()
 np.abs(scores / np.sqrt(d_k) - scaled) -> np.delete(abs(scores / np.sqrt(d_k) - scaled), 0)
 np.abs(scores / np.sqrt(d_k) - scaled) -> np.delete(abs(scores / np.sqrt(d_k) - scaled), 1)
 np.abs(scores / np.sqrt(d_k) - scaled) -> np.delete(abs(scores / np.sqrt(d_k) - scaled), 2)
