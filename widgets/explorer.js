@@ -37,21 +37,21 @@ const status = ({arrived, problem}, isQuiet) =>
 
 /** Draws, but while a text is read, or one without a head: until it has been, nothing that is shown changes. */
 function view(m, widget) {
-  const {bench} = widget.data;
-  const chosen = JSON.stringify([{...widget.state, text: null}, [...bench.unfolded]]);
+  const {session} = widget.data;
+  const chosen = JSON.stringify([{...widget.state, text: null}, [...session.unfolded]]);
   const isDrawn =
-    bench.drawn?.reading === m.reading && (!m.isRead || bench.drawn.chosen === chosen);
+    session.drawn?.reading === m.reading && (!m.isRead || session.drawn.chosen === chosen);
   const isReading = isDrawn && m.isAwaited && m.arrived === null && !m.failure;
   if (!isReading) {
-    render(whole(m, widget), bench.place);
-    bench.drawn = {reading: m.reading, chosen};
+    render(whole(m, widget), session.place);
+    session.drawn = {reading: m.reading, chosen};
   }
-  bench.place.setAttribute("aria-busy", String(isReading && !m.isWriting));
-  return bench.place;
+  session.place.setAttribute("aria-busy", String(isReading && !m.isWriting));
+  return session.place;
 }
 
 function whole(m, widget) {
-  const {bench} = widget.data;
+  const {session} = widget.data;
   const [isOpen, under] = [showsHeads(widget.state), underField(m, widget)];
   return html`${status(m, under !== nothing && m.arrived === null)}${under}${sentence(m, widget)}${legend(m)}${guide(m, widget)}${finding(m, widget)}${
     m.isOwn && m.isRead && !m.round && !m.isWriting && m.step === FREE
@@ -65,11 +65,11 @@ function whole(m, widget) {
   }
   ${reached(m, widget)}${isOpen && !m.round ? verdict(m, widget) : nothing}
   <div class="halves ${isOpen ? "" : "first"}" aria-busy=${m.isAwaited && !m.isWriting}>
-    ${isOpen ? html`${bench.machine.show(() => overview(m, widget))}` : nothing}
+    ${isOpen ? html`${session.machine.show(() => overview(m, widget))}` : nothing}
     <div class="side">${guesses(m, widget)}${isOpen && !m.isAll ? headOf(m, widget) : nothing}</div></div>
-  ${bench.game ? gameOf(m, widget) : nothing}
+  ${session.game ? gameOf(m, widget) : nothing}
   <div class="more">${passFold(m, widget)}${folded(widget, "gallery", "Ten findings, one press each", () => gallery(m, widget))}${
-    bench.game
+    session.game
       ? nothing
       : folded(widget, "game", "Find the head: a game of three rounds", () => gameOf(m, widget))
   }${folded(widget, "tools", "Another model, examples, two texts compared", () =>
@@ -92,7 +92,7 @@ const reached = (m, {state}) =>
     .map((name) => html`<p class="reached"><b>Goal reached:</b> ${goalOf(name).textContent}</p>`);
 
 function redraw(widget) {
-  widget.data.bench.drawn = null;
+  widget.data.session.drawn = null;
   widget.refresh();
 }
 
@@ -101,7 +101,7 @@ const headOf = (m, widget) =>
     widget,
     "detail",
     () => import("./explorer/detail.js"),
-    ({detail}) => detail({...m, parts: widget.data.bench.parts[m.entry.name]}, widget),
+    ({detail}) => detail({...m, parts: widget.data.session.parts[m.entry.name]}, widget),
   );
 
 const gameOf = (m, widget) =>
@@ -197,7 +197,7 @@ const widgetOf = defineWidget({
   view,
   saving: {name: "Share", isAbove: true},
   started(widget) {
-    Object.assign(widget.data.bench, {
+    Object.assign(widget.data.session, {
       drawArcs,
       finding: findingOf(widget.data, widget.state)?.title ?? "",
     });
@@ -210,11 +210,11 @@ const widgetOf = defineWidget({
         touch,
         ({target, movementX = 1, movementY = 1}) => {
           if (!movementX && !movementY) return;
-          if (widget.data.bench.isStill)
+          if (widget.data.session.isStill)
             requestAnimationFrame(() =>
               target.dispatchEvent(new PointerEvent("pointerover", {bubbles: true})),
             );
-          widget.data.bench.isStill = false;
+          widget.data.session.isStill = false;
         },
         {passive: true},
       );
@@ -235,7 +235,7 @@ const widgetOf = defineWidget({
 });
 
 /** What the widget keeps beside its state: the places that are drawn apart, and what was read. */
-const benchOf = (models) => ({
+const sessionOf = (models) => ({
   place: emptyPlace(),
   machine: later(),
   large: later(),
@@ -271,4 +271,4 @@ const benchOf = (models) => ({
 
 /** data: {models, opening, findings, game, beginnings} of course/payloads/explorer.py. */
 export const explorer = ({opening, ...given}) =>
-  widgetOf({...given, opening: opened(opening), bench: benchOf(given.models)});
+  widgetOf({...given, opening: opened(opening), session: sessionOf(given.models)});

@@ -96,52 +96,52 @@ function looks({part, maps, head, tokens, place}) {
 
 // ---- The model of the page -------------------------------------------------------------------
 
-const bench = {story: null, failure: "", taught: null, last: null};
+const session = {story: null, failure: "", taught: null, last: null};
 
 const wants = ({start}, {text, steps}) => text !== start.text || steps > 0;
 
 function fetchStory(widget) {
-  if (bench.story || bench.loading) return;
-  bench.failure = "";
-  bench.loading = loadStoryteller()
+  if (session.story || session.loading) return;
+  session.failure = "";
+  session.loading = loadStoryteller()
     .then(
       (story) => {
-        bench.story = story;
+        session.story = story;
       },
       (error) => {
-        bench.failure = `${error.message}.`;
+        session.failure = `${error.message}.`;
       },
     )
     .finally(() => {
-      bench.loading = null;
+      session.loading = null;
       widget.refresh(widget.isReaders);
     });
 }
 
 function teach({lesson, steps}) {
   if (!steps) return null;
-  if (bench.taught?.lesson !== lesson || bench.taught.steps !== steps) {
-    bench.taught = {lesson, steps, ...learned(bench.story, lesson, steps)};
+  if (session.taught?.lesson !== lesson || session.taught.steps !== steps) {
+    session.taught = {lesson, steps, ...learned(session.story, lesson, steps)};
   }
-  return bench.taught;
+  return session.taught;
 }
 
 function model(data, state) {
   const parts = partsOf(data.start.maps.length);
   const still = (note) => ({
-    ...(bench.last ?? look(data.start, state, {parts})),
+    ...(session.last ?? look(data.start, state, {parts})),
     number: state.part,
     part: parts[state.part],
     note,
   });
   if (!wants(data, state)) return look(data.start, state, {parts});
-  if (!bench.story) return still(bench.failure || "The model is being fetched, 1 MB.");
-  const all = bench.story.encode(state.text);
+  if (!session.story) return still(session.failure || "The model is being fetched, 1 MB.");
+  const all = session.story.encode(state.text);
   if (!all.length) return still("There is no text yet.");
   const ids = all.slice(0, MOST_TOKENS);
   const lesson = teach(state);
-  const found = inside(bench.story, lesson?.model ?? bench.story.model, ids);
-  const before = lesson && inside(bench.story, bench.story.model, ids);
+  const found = inside(session.story, lesson?.model ?? session.story.model, ids);
+  const before = lesson && inside(session.story, session.story.model, ids);
   const note =
     all.length > ids.length
       ? `This picture has room for ${MOST_TOKENS} tokens: the others are left out.`
@@ -151,7 +151,7 @@ function model(data, state) {
     isOwn: state.text !== data.start.text,
     note,
   };
-  bench.last = seen;
+  session.last = seen;
   return seen;
 }
 
@@ -312,7 +312,7 @@ function view(m, widget) {
   const layers = m.maps.map((_, n) => [2 + 2 * n, 3 + 2 * n]);
   const rows = [[0], [1], ...layers, ...m.parts.map((_, i) => [i]).slice(2 + 2 * layers.length)];
   return html`<p class="note">${m.note || "Press a part, or a word."}</p>
-    <div class="floor ${m.note && !bench.story ? "waiting" : ""}" role="group" aria-label="Parts of the model">
+    <div class="floor ${m.note && !session.story ? "waiting" : ""}" role="group" aria-label="Parts of the model">
     ${rows.map(
       (numbers) => html`
       ${
@@ -358,7 +358,7 @@ export const groundFloor = defineWidget({
   model,
   sentence: summarize,
   view,
-  drawn: (widget) => wants(widget.data, widget.state) && !bench.failure && fetchStory(widget),
+  drawn: (widget) => wants(widget.data, widget.state) && !session.failure && fetchStory(widget),
   challenges: {
     "word-before": (m) =>
       m.part.kind === "attention" && m.maps[m.part.layer][m.head][m.place][m.place - 1] >= 0.9,

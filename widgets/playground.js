@@ -6,7 +6,7 @@ import {answers, lessonOf} from "./lib/answers.js";
 import {defineWidget} from "./lib/define-widget.js";
 import {format, formatPercent} from "./lib/numbers.js";
 import {backToText} from "./lib/set-up-links.js";
-import {benchOf, drawnPart, follow} from "./playground/bench.js";
+import {sessionOf, drawnPart, follow} from "./playground/session.js";
 import {chart} from "./playground/chart.js";
 import {headMaps} from "./playground/heads.js";
 import {looked, offInWords, summarize, titleOf} from "./playground/look.js";
@@ -49,7 +49,7 @@ const side = (one, i, m, widget) => html`<section class=${i ? "side other" : "si
   ${headMaps(one, {...m, off: widget.state.off}, widget, i)}</section>`;
 
 /** Where the training stops, and how far it can go on. */
-function ends({isPlaying, last, task}, {bench: {playing}}) {
+function ends({isPlaying, last, task}, {session: {playing}}) {
   const more = Math.min(TASKS[task].steps, LONGEST - last);
   if (isPlaying || !last) return `It stops at step ${thousands(isPlaying ? playing.to : more)}.`;
   return `${more ? `Train on adds ${more} steps. ` : ""}Step ${thousands(LONGEST)} is the last.`;
@@ -77,8 +77,8 @@ const another = ({set, state}) =>
 
 function view(m, widget) {
   const {
-    bench,
-    bench: {met},
+    session,
+    session: {met},
   } = widget.data;
   return html`${training(widget)}<div class="told">${backToText(widget)}${status(m, widget)}${
     met
@@ -87,12 +87,12 @@ function view(m, widget) {
       : nothing
   }</div>
     <div class="example"><p class="title"><span>${TASKS[m.task].asks}${question(m, widget.data)}</span>
-      ${another(widget)}</p>${drawnPart(bench, "example", () => strip(m, widget))}</div>
-    <div class="floor ${m.change ? "compared" : m.isWide ? "wide" : ""}" aria-busy=${m.isAwaited}>${drawnPart(bench, "curves", () => followMark(m, widget))}
-    <div class=${m.change ? "models two" : "models"}>${m.sides.map((one, i) => drawnPart(bench, i, () => side(one, i, m, widget)))}
+      ${another(widget)}</p>${drawnPart(session, "example", () => strip(m, widget))}</div>
+    <div class="floor ${m.change ? "compared" : m.isWide ? "wide" : ""}" aria-busy=${m.isAwaited}>${drawnPart(session, "curves", () => followMark(m, widget))}
+    <div class=${m.change ? "models two" : "models"}>${m.sides.map((one, i) => drawnPart(session, i, () => side(one, i, m, widget)))}
     <p class="note">Press a row of a map to choose the token that looks. What it looks at is
       coloured above the map; the most of it is underlined, and stands after the arrow below.</p></div>
-    ${drawnPart(bench, "curves", () => chart(m, widget))}</div>
+    ${drawnPart(session, "curves", () => chart(m, widget))}</div>
     ${widget.sentence({hidden: true})}`;
 }
 
@@ -120,19 +120,19 @@ const widgetOf = defineWidget({
   view,
   started(widget) {
     const {
-      data: {bench},
+      data: {session},
       root,
       listen,
     } = widget;
-    listen(root, "input", ({target, detail}) => target === root && (bench.isReaders = detail));
+    listen(root, "input", ({target, detail}) => target === root && (session.isReaders = detail));
     listen(answers, "change", () => widget.draw());
     setUps(widget, KEY);
     const meet = ({target}) => {
-      bench.met = target.textContent.split(":")[0];
+      session.met = target.textContent.split(":")[0];
       widget.draw();
     };
     if (widget.data.tasks[1]) listen(document, "met", meet, {capture: true}); // on its own page
-    const act = ({timeStamp}) => Object.assign(bench, {problem: "", acted: timeStamp}); // an act tries again
+    const act = ({timeStamp}) => Object.assign(session, {problem: "", acted: timeStamp}); // an act tries again
     for (const touch of ["pointerdown", "keydown", "click"]) listen(root, touch, act);
   },
   drawn: follow,
@@ -159,4 +159,4 @@ const widgetOf = defineWidget({
  * all where there are none; questions: for each task, some with a setting, [what a prediction asks, its id]}, of course/payloads/playground.py.
  */
 export const playground = ({tasks, parts, questions}) =>
-  widgetOf({tasks, parts, questions, bench: benchOf()});
+  widgetOf({tasks, parts, questions, session: sessionOf()});

@@ -186,8 +186,8 @@ def shown(told, **state):
     return PAGE.run(
         """(async () => {
           const look = await import("/widgets/explorer/look.js");
-          const bench = {readings: [], studies: [], last: null, unfolded: new Set()};
-          const given = {findings: [], game: [], beginnings: [], models: x.models, bench};
+          const session = {readings: [], studies: [], last: null, unfolded: new Set()};
+          const given = {findings: [], game: [], beginnings: [], models: x.models, session};
           const data = {...given, opening: look.opened(x.opening)};
           const seen = m.explore(data, x.state);
           return {...seen, said: m.summarize(seen), reading: null, entry: null};

@@ -9,20 +9,20 @@ import {goOn} from "./writing.js";
 const [KEPT, TOKENS, STUDIES] = [8, 600, 12]; // readings that are kept, the tokens of all together, and studies
 
 export function startAsking(widget) {
-  const {bench} = widget.data;
+  const {session} = widget.data;
   const onChange = () => {
-    bench.failed = bench.asking.problem ? bench.asked : "";
+    session.failed = session.asking.problem ? session.asked : "";
     widget.refresh(true);
   };
-  bench.asking = askStoryteller(
+  session.asking = askStoryteller(
     {size: 1, script: "../explorer/worker.js"},
     {onChange, onAnswer: (reading) => hear(widget, reading)},
   );
   const warm = () => {
-    bench.failed = ""; // a reader's act asks again for what couldn't be fetched
-    if (!bench.isWarm)
-      bench.asking.ask({...questionOf(widget.data, widget.state), text: undefined});
-    bench.isWarm = true;
+    session.failed = ""; // a reader's act asks again for what couldn't be fetched
+    if (!session.isWarm)
+      session.asking.ask({...questionOf(widget.data, widget.state), text: undefined});
+    session.isWarm = true;
   };
   for (const touch of ["pointerdown", "keydown"]) widget.listen(widget.root, touch, warm);
 }
@@ -30,24 +30,24 @@ export function startAsking(widget) {
 /** Asks for what the state shows and isn't there yet, once. */
 export function follow(widget) {
   const {data, state} = widget;
-  const {bench} = data;
+  const {session} = data;
   const wanted = [
     questionOf(data, state),
     ...(state.pin === null ? [] : [questionOf(data, state, state.pin)]),
   ];
   const isThere = (question) =>
-    question.study ? bench.studies.some((one) => isStudy(one, question)) : isRead(question);
+    question.study ? session.studies.some((one) => isStudy(one, question)) : isRead(question);
   const isRead = (question) =>
-    bench.readings.some((reading) => answers(reading, question)) ||
-    (answers(data.opening, question) && !needs(data.opening, state, bench));
-  const isNew = (question) => !isThere(question) && JSON.stringify(question) !== bench.failed;
+    session.readings.some((reading) => answers(reading, question)) ||
+    (answers(data.opening, question) && !needs(data.opening, state, session));
+  const isNew = (question) => !isThere(question) && JSON.stringify(question) !== session.failed;
   const next = wanted.find(isNew) ?? studiesOf(widget).find(isNew);
-  if (next && bench.asking.ask(next)) bench.asked = JSON.stringify(next);
-  if (!next && bench.left) goOn(widget);
+  if (next && session.asking.ask(next)) session.asked = JSON.stringify(next);
+  if (!next && session.left) goOn(widget);
 }
 
 /** What is asked beside the reading: the head that a guess needs most, once that is sought, and what the chosen head pushes. */
-function studiesOf({data: {bench}, model: m}) {
+function studiesOf({data: {session}, model: m}) {
   if (!m.isRead || m.isWriting) return [];
   const question = {...m.question, at: m.at};
   const [needed, pushed] = [
@@ -55,7 +55,7 @@ function studiesOf({data: {bench}, model: m}) {
     {...question, study: "pushed"},
   ];
   return [
-    ...(bench.sought === seekingOf(needed) ? [needed] : []),
+    ...(session.sought === seekingOf(needed) ? [needed] : []),
     ...(m.tellsTops ? [pushed] : []),
   ];
 }
@@ -63,18 +63,18 @@ function studiesOf({data: {bench}, model: m}) {
 /** Keeps the last readings, so that a pinned text and Back cost nothing. */
 function hear(widget, reading) {
   const {
-    data: {bench},
+    data: {session},
   } = widget;
   if (!reading) return;
   if (reading.study) {
-    bench.studies = [reading, ...bench.studies].slice(0, STUDIES);
+    session.studies = [reading, ...session.studies].slice(0, STUDIES);
     if (reading.study === "needed") take(widget, reading);
     return;
   }
   const {matrices, ...rest} = reading;
-  if (matrices) bench.parts[reading.model] = matrices;
+  if (matrices) session.parts[reading.model] = matrices;
   let tokens = 0;
-  bench.readings = [rest, ...bench.readings]
+  session.readings = [rest, ...session.readings]
     .slice(0, KEPT)
     .filter(({pieces}, i) => (tokens += pieces.length) <= TOKENS || i < 2);
 }

@@ -23,10 +23,10 @@ export const detail = (m, widget) => html`<div class="detail">
     "map",
     html`All that ${m.name} looks at, as a
     map`,
-    () => widget.data.bench.large.show(() => matrix(m, widget)),
+    () => widget.data.session.large.show(() => matrix(m, widget)),
   )}
   ${folded(widget, "average", `What ${m.name} looks at on other texts`, () => measured(m))}
-  ${folded(widget, "weight", titleOfSums(m), () => widget.data.bench.sums.show(() => sums(m, widget)))}</div>`;
+  ${folded(widget, "weight", titleOfSums(m), () => widget.data.session.sums.show(() => sums(m, widget)))}</div>`;
 
 const from = ({pieces, at}) => html`<b class="q">${written(pieces[at])}</b>`;
 const key = ({pieces, to}) => html`<b class="k">${written(pieces[to])}</b>`;

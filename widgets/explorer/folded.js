@@ -4,7 +4,7 @@ import {html, nothing} from "../../assets/vendor/lit.js";
 import {drawWaiting} from "./later.js";
 
 export function folded(widget, name, title, content) {
-  const {unfolded} = widget.data.bench;
+  const {unfolded} = widget.data.session;
   const toggle = ({target: {open}}) => {
     if (open === unfolded.has(name)) return;
     unfolded[open ? "add" : "delete"](name);

@@ -19,18 +19,18 @@ export const findingOf = ({findings, models}, state) =>
   );
 
 /** The finding that was pressed, or led to, as long as its text stands. */
-export const shownOf = ({findings, models, bench}, state) =>
+export const shownOf = ({findings, models, session}, state) =>
   findings.find(
     ({title, model, text}) =>
-      title === bench.finding && model === state.model && text === textOf(models, state),
+      title === session.finding && model === state.model && text === textOf(models, state),
   );
 
 /** Shows a text of the page's, `changes` of the state, and keeps the reader's own. */
 export function show(widget, changes) {
   const {data, state} = widget;
   const {text, model} = questionOf(data, state);
-  if (!isKnown(data, text)) data.bench.own = {text, model};
-  data.bench.unfolded.delete("layers"); // which would push what is to be seen out of view
+  if (!isKnown(data, text)) data.session.own = {text, model};
+  data.session.unfolded.delete("layers"); // which would push what is to be seen out of view
   widget.set({
     at: null,
     to: null,
@@ -41,20 +41,20 @@ export function show(widget, changes) {
     guide: FREE,
     ...changes,
   });
-  Object.assign(data.bench, {hover: null, hoverHead: null, isStill: true});
+  Object.assign(data.session, {hover: null, hoverHead: null, isStill: true});
   widget.root.querySelector(".own-text").scrollIntoView({block: "nearest"}); // the sentence may be stuck in view
 }
 
 function press(widget, {title, model, text, head, at}) {
-  Object.assign(widget.data.bench, {finding: title, game: null});
+  Object.assign(widget.data.session, {finding: title, game: null});
   show(widget, {model, text, head, at});
 }
 
 /** The next one that hasn't been tried, after the last from the first on. */
-function nextTo({data: {findings, bench}}, shown) {
+function nextTo({data: {findings, session}}, shown) {
   const i = findings.indexOf(shown);
   return [...findings.slice(i + 1), ...findings.slice(0, i)].find(
-    ({title}) => !bench.done.has(title),
+    ({title}) => !session.done.has(title),
   );
 }
 
@@ -66,8 +66,8 @@ function goOn(widget, following) {
     hold(widget, ".finding .following");
     return press(widget, following);
   }
-  widget.data.bench.unfolded.add("game");
-  widget.data.bench.finding = "";
+  widget.data.session.unfolded.add("game");
+  widget.data.session.finding = "";
   widget.refresh();
   openFold(widget, "game");
 }
@@ -78,7 +78,7 @@ export const gallery = (_m, widget) => {
   return html`<ol class="gallery" aria-label="Findings">${data.findings.map(
     (finding) => html`<li><button type="button" aria-pressed=${finding === shown}
     @click=${() => press(widget, finding)}><b>${finding.title}</b>${
-      data.bench.done.has(finding.title)
+      data.session.done.has(finding.title)
         ? html`
       <i class="done"><em class="screen-reader-only">tried</em></i>`
         : nothing
@@ -88,7 +88,7 @@ export const gallery = (_m, widget) => {
 
 /** Back to the text that the reader had typed. */
 const back = (widget) => {
-  const {own} = widget.data.bench;
+  const {own} = widget.data.session;
   return own && questionOf(widget.data, widget.state).text !== own.text
     ? html`<button type="button" @click=${() => leave(widget, {...own, at: null, to: null, head: null, off: []}, "textarea")}>Back to your text</button>`
     : nothing;
@@ -104,7 +104,7 @@ export const finding = (m, widget) => {
   const isAside =
     m.isAll || !heads.includes(m.name) || state.off.some((name) => !heads.includes(name));
   const tried = tries.find(({off}) => String(off) === String(state.off));
-  if (tried) data.bench.done.add(shown.title);
+  if (tried) data.session.done.add(shown.title);
   const following = nextTo(widget, shown);
   const about = `head${heads.length > 1 ? "s" : ""} ${heads.join(" and ")}`;
   return html`<section class="finding" aria-label="What this text shows"><p role="status"><b>${shown.title}.</b> ${

@@ -14,8 +14,8 @@ import {chance} from "../lib/numbers.js";
 const GAP = 8; // px
 
 function update(widget, game) {
-  widget.data.bench.game = game;
-  widget.data.bench.drawn = null;
+  widget.data.session.game = game;
+  widget.data.session.drawn = null;
   widget.refresh();
   widget.root.querySelector(".game .main")?.focus({preventScroll: true}); // the button that was pressed is gone
 }
@@ -24,8 +24,8 @@ function update(widget, game) {
 function begin(widget, answers) {
   const {data} = widget;
   show(widget, {model: data.models[0].name, text: data.game[answers.length].text});
-  data.bench.game = {answers, isAsking: true, said: "", isNew: true};
-  data.bench.drawn = null;
+  data.session.game = {answers, isAsking: true, said: "", isNew: true};
+  data.session.drawn = null;
   widget.refresh();
   widget.root.querySelector(".tiles [tabindex='0']")?.focus({preventScroll: true});
 }
@@ -49,14 +49,14 @@ function stop(widget) {
 /** After the game: the field, with its text marked, so that typing begins another. */
 function ownText(widget) {
   update(widget, null);
-  widget.data.bench.isStill = true;
+  widget.data.session.isStill = true;
   const field = widget.root.querySelector(".own-text textarea");
   field.focus();
   field.select();
 }
 
 function findings(widget) {
-  widget.data.bench.unfolded.add("gallery");
+  widget.data.session.unfolded.add("gallery");
   update(widget, null);
   openFold(widget, "gallery");
 }
@@ -68,21 +68,21 @@ async function copy(widget, text) {
   } catch {
     said = "This browser doesn’t let it be copied: mark it, and copy it yourself.";
   }
-  update(widget, {...widget.data.bench.game, said});
+  update(widget, {...widget.data.session.game, said});
 }
 
 export function game(m, widget) {
   const {
-    data: {bench, game: rounds},
+    data: {session, game: rounds},
   } = widget;
-  if (!bench.game) {
+  if (!session.game) {
     return html`<p class="intro">Three texts, three guesses. Each time: which head, switched
       off, takes most from the guess? Press heads, look at their arcs, then answer.</p>
       <p><button type="button" class="main" @click=${() => begin(widget, [])}>Begin</button></p>`;
   }
-  const {answers, isAsking, said, isNew} = bench.game;
+  const {answers, isAsking, said, isNew} = session.game;
   if (isNew && m.isRead) {
-    bench.game.isNew = false;
+    session.game.isNew = false;
     requestAnimationFrame(() => showHeads(widget));
   }
   const isOver = !isAsking && answers.length === rounds.length;

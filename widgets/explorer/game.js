@@ -21,7 +21,7 @@ export function resultOf(rounds, answers, address) {
 }
 
 /** The round that is played on this very text, {number: counted from 0, isAsking}, or null. */
-export function roundOf({bench: {game}, game: rounds}, {text}) {
+export function roundOf({session: {game}, game: rounds}, {text}) {
   const number = game && game.answers.length - (game.isAsking ? 0 : 1);
   return game && text === rounds[number].text ? {number, isAsking: game.isAsking} : null;
 }

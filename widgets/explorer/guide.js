@@ -172,8 +172,8 @@ function ownStep(m, widget) {
 }
 
 /** Scrolls so that what `selector` finds is in view, as far as the guide's card stays in view under the sentence. */
-export function showGuide({root, data: {bench}}, selector) {
-  Object.assign(bench, {hoverHead: null, isStill: true}); // what comes under the pointer isn't pointed at
+export function showGuide({root, data: {session}}, selector) {
+  Object.assign(session, {hoverHead: null, isStill: true}); // what comes under the pointer isn't pointed at
   requestAnimationFrame(() => {
     const [text, card, target] = [".text", ".guide", selector].map((name) =>
       root.querySelector(name),
@@ -206,7 +206,7 @@ const NEXT = [
 
 /** Ends the guide at a fold, open and in view. */
 function goOn(widget, fold) {
-  widget.data.bench.unfolded.add(fold);
+  widget.data.session.unfolded.add(fold);
   widget.set({guide: FREE});
   openFold(widget, fold);
 }
@@ -221,6 +221,6 @@ function deedOf({reading, pieces, at}, {data}) {
       at === pieces.length - 1 &&
       reading.off.map(([layer, one]) => nameOf({layer, head: one})).join() === head,
   );
-  if (shown) data.bench.done.add(shown.title);
+  if (shown) data.session.done.add(shown.title);
   return shown?.does ?? "";
 }

@@ -4,7 +4,7 @@ import {html} from "../../assets/vendor/lit.js";
 
 /** What `draw(module)` gives, once `load()` has brought the module. */
 export function lazily(widget, name, load, draw) {
-  const {loaded} = widget.data.bench;
+  const {loaded} = widget.data.session;
   if (loaded[name]?.isFailed)
     return html`<p class="note">This part could not be loaded. Close it and open it again.</p>`;
   if (loaded[name] && !(loaded[name] instanceof Promise)) return draw(loaded[name]);
@@ -15,7 +15,7 @@ export function lazily(widget, name, load, draw) {
         () => (loaded[name] = {isFailed: true}),
       )
       .then(() => {
-        widget.data.bench.drawn = null;
+        widget.data.session.drawn = null;
         widget.refresh();
         if (loaded[name].isFailed) delete loaded[name];
       });

@@ -10,22 +10,26 @@ import {tokenText} from "../lib/token-text.js";
 
 /** What is shown: of the state's model and text, or, until they are read, of those before. */
 export function explore(data, state) {
-  const {bench} = data;
+  const {session} = data;
   const question = questionOf(data, state);
   const found = (asked) =>
-    [...bench.readings, data.opening].find((reading) => answers(reading, asked));
-  const reading = found(question) ?? bench.last ?? data.opening;
-  bench.last = reading;
+    [...session.readings, data.opening].find((reading) => answers(reading, asked));
+  const reading = found(question) ?? session.last ?? data.opening;
+  session.last = reading;
   const isRead = answers(reading, question);
   const pinned = state.pin === null ? null : found(questionOf(data, state, state.pin));
-  const [problem, isWhole] = [bench.asking?.problem ?? "", isRead && !needs(reading, state, bench)];
+  const [problem, isWhole] = [
+    session.asking?.problem ?? "",
+    isRead && !needs(reading, state, session),
+  ];
   const seen = look(data.models, reading, state, pinned ?? null);
   const round = roundOf(data, reading);
-  const [isOpen, isFree] = [bench.unfolded.has("pushes"), state.guide === FREE];
+  const [isOpen, isFree] = [session.unfolded.has("pushes"), state.guide === FREE];
   const study = (name, off) =>
-    bench.studies.find((one) => isStudy(one, {...question, off, study: name, at: seen.at})) ?? null;
+    session.studies.find((one) => isStudy(one, {...question, off, study: name, at: seen.at})) ??
+    null;
   const [isSought, needed] = [
-    bench.sought === seekingOf({...question, at: seen.at}),
+    session.sought === seekingOf({...question, at: seen.at}),
     study("needed", []),
   ];
   return {
@@ -34,8 +38,8 @@ export function explore(data, state) {
     round,
     arcs: arcsShown(seen, state),
     isRead,
-    isSettled: isRead && !bench.typing,
-    isWriting: Boolean(bench.left),
+    isSettled: isRead && !session.typing,
+    isWriting: Boolean(session.left),
     step: state.guide,
     hasHeads: showsHeads(state),
     stage: state.stage,
@@ -54,7 +58,7 @@ export function explore(data, state) {
     problem: isRead ? "" : problem,
     failure: problem,
     isAwaited: (!isWhole || (isSought && !needed)) && !problem,
-    arrived: isWhole ? null : (bench.asking?.arrived ?? null),
+    arrived: isWhole ? null : (session.asking?.arrived ?? null),
   };
 }
 
@@ -79,11 +83,11 @@ export const needs = (reading, state, {unfolded, left}) =>
     Boolean(left));
 
 export function summarize(m, widget) {
-  const bench = widget?.data.bench;
+  const session = widget?.data.session;
   // Until a text has been read, nothing is told of it: the old numbers aren't the answer.
-  if (bench && !m.isRead && !m.problem && bench.said) return bench.said;
+  if (session && !m.isRead && !m.problem && session.said) return session.said;
   const said = m.problem || told(m);
-  if (bench) bench.said = said;
+  if (session) session.said = said;
   return said;
 }
 

@@ -42,7 +42,7 @@ export const guesses = (m, widget) => html`<section class="ending">
     "account",
     html`How ${boxed(m.pushed, m)} gets its score, and the
     loss`,
-    () => widget.data.bench.account.show(() => account(m)),
+    () => widget.data.session.account.show(() => account(m)),
   )}
 </section>`;
 
@@ -76,9 +76,9 @@ const bar = (one, m, widget) => {
 
 /** The last draw: a strip of the guesses, each as wide as its share, and where the drawn number fell. */
 function drawn(m, {data, state}) {
-  const {bench} = data;
-  if (!bench.draw || questionOf(data, state).text !== bench.written) return nothing; // another text was taken since
-  const {from, at, chosen} = bench.draw;
+  const {session} = data;
+  if (!session.draw || questionOf(data, state).text !== session.written) return nothing; // another text was taken since
+  const {from, at, chosen} = session.draw;
   const {text, share} = from[chosen];
   return html`<div class="draw"><p class="note" aria-hidden="true">Drawn: ${at.toFixed(2)} of 1,
     so ${boxed(text, {...m, at: -1})}, which had ${chance(share)}</p>

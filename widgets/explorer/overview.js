@@ -30,7 +30,7 @@ export const overview = (
   ${m.step === FREE && !m.round ? html`<div class="folds">${layersFold(m, widget)}${folded(widget, "pushes", "Push: what each head adds itself", () => worth(m))}</div>` : nothing}
   <div class="stages" role="radiogroup" aria-label=${m.tellsPushes ? "Head, with its push" : "Head"} @keydown=${(event) => moveByKey(event, (head) => choose(m, widget, head), columnsOf(event.target))}
     @pointerover=${({target}) => peek(widget, target)} @pointerleave=${() => peek(widget, null)}>
-    ${isOpen(widget, "layers") ? start(m, widget) : nothing}${m.entry.counts.map((_, layer) => widget.data.bench.layers[layer].show(() => layerOf(m, widget, layer)))}</div>
+    ${isOpen(widget, "layers") ? start(m, widget) : nothing}${m.entry.counts.map((_, layer) => widget.data.session.layers[layer].show(() => layerOf(m, widget, layer)))}</div>
   ${m.round ? nothing : about(m)}
   </div>`;
 
@@ -92,9 +92,9 @@ const columnsOf = (head) =>
 
 /** The arcs of the head under the pointer. */
 function peek(widget, target) {
-  const tile = widget.data.bench.isStill ? null : target?.closest("[role=radio]");
-  widget.data.bench.hoverHead = tile ? +tile.dataset.head : null;
-  widget.data.bench.drawArcs(widget);
+  const tile = widget.data.session.isStill ? null : target?.closest("[role=radio]");
+  widget.data.session.hoverHead = tile ? +tile.dataset.head : null;
+  widget.data.session.drawArcs(widget);
 }
 
 function choose(m, widget, head) {
@@ -144,7 +144,7 @@ const onePush = (name, push, m) =>
   html`<p class="pushed"><span>${name} adds</span><span class="push ${strength(push)}" style=${force(push, m)}>${signed(push)}</span></p>`;
 
 const isOpen = (widget, part) =>
-  widget.data.bench.unfolded.has("layers") && widget.data.bench.unfolded.has(part);
+  widget.data.session.unfolded.has("layers") && widget.data.session.unfolded.has(part);
 const streamOf = (m, widget, number) =>
   isOpen(widget, "stream")
     ? html`<div class="strips"><span>stream</span>${strip(m, m.reading.stream[number], m.entry.width, "stream")}</div>`

@@ -19,22 +19,22 @@ const SPEEDS = [0.5, 1, 2];
 const isStill = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
 
 function play(widget, isOn) {
-  const {bench} = widget.data;
-  clearTimeout(bench.playing);
-  bench.playing = null;
+  const {session} = widget.data;
+  clearTimeout(session.playing);
+  session.playing = null;
   if (isOn) {
     if (widget.state.stage === STAGES.length) widget.set({stage: 1}, {silently: true});
     wait(widget);
   }
-  bench.drawn = null;
+  session.drawn = null;
   widget.refresh();
 }
 
 /** The next stage, once this one can have been read. */
 function wait(widget) {
-  const {bench} = widget.data;
+  const {session} = widget.data;
   const words = widget.root.querySelector(".pass .told").textContent.split(/\s+/).length;
-  bench.playing = setTimeout(
+  session.playing = setTimeout(
     () => {
       const {stage} = widget.state;
       if (!widget.root.isConnected || !stage || stage === STAGES.length) return play(widget, false);
@@ -42,18 +42,18 @@ function wait(widget) {
       if (stage + 1 === STAGES.length) play(widget, false);
       else wait(widget);
     },
-    (LOOK + WORD * words) / bench.speed,
+    (LOOK + WORD * words) / session.speed,
   );
 }
 
 /** Slower or faster, from now on. */
 function pace(widget, speed) {
-  widget.data.bench.speed = speed;
-  play(widget, Boolean(widget.data.bench.playing));
+  widget.data.session.speed = speed;
+  play(widget, Boolean(widget.data.session.playing));
 }
 
 const goTo = (widget, stage) => {
-  if (widget.data.bench.playing) play(widget, false);
+  if (widget.data.session.playing) play(widget, false);
   widget.set({stage});
 };
 
@@ -78,7 +78,7 @@ export function pass(m, widget) {
 }
 
 function playButton(widget) {
-  const {playing} = widget.data.bench;
+  const {playing} = widget.data.session;
   const toggle = () => play(widget, !playing);
   return html`<button type="button" class="main" @click=${toggle}>${playing ? "Pause" : "Play"}</button>`;
 }
@@ -93,7 +93,7 @@ const speeds = (widget) =>
   html`<fieldset class="choice"><legend class="screen-reader-only">Speed</legend>${SPEEDS.map((speed) => speedChoice(widget, speed))}</fieldset>`;
 
 const speedChoice = (widget, speed) =>
-  html`<label><input type="radio" name="${widget.id}-speed" .checked=${speed === widget.data.bench.speed}
+  html`<label><input type="radio" name="${widget.id}-speed" .checked=${speed === widget.data.session.speed}
     @input=${() => pace(widget, speed)}>${speed}×</label>`;
 
 const leftOut = (p, m) =>

@@ -10,11 +10,11 @@ export const seekingOf = ({model, text, temperature, at}) =>
 
 export function seek(widget) {
   const {
-    data: {bench},
+    data: {session},
     model: m,
   } = widget;
-  bench.sought = seekingOf({...m.question, at: m.at});
-  bench.drawn = null;
+  session.sought = seekingOf({...m.question, at: m.at});
+  session.drawn = null;
   widget.set({off: []});
   if (m.needed) take(widget, m.needed);
 }
@@ -22,11 +22,11 @@ export function seek(widget) {
 /** Chooses the head that was found, if it is still the one that was sought. */
 export function take(widget, found) {
   const {
-    data: {bench},
+    data: {session},
     model: m,
   } = widget;
-  if (bench.sought !== seekingOf(found) || !m.isRead) return;
-  bench.drawn = null;
+  if (session.sought !== seekingOf(found) || !m.isRead) return;
+  session.drawn = null;
   const {guide} = widget.state;
   widget.set(
     {head: nameOf(m.reading.heads[ranked(found)[0]]), to: null, ...next(widget, 3)},

@@ -47,8 +47,8 @@ export function sentence(m, widget) {
     if (isFirst) showGuide(widget, ".tiles .try");
   };
   const seen = (i) => {
-    if (widget.data.bench.isStill && i !== null) return;
-    widget.data.bench.hover = i;
+    if (widget.data.session.isStill && i !== null) return;
+    widget.data.session.hover = i;
     drawArcs(widget);
   };
   const over = ({target}) =>
@@ -87,19 +87,19 @@ const ownHeads = ({arcs: {only, isOff}, reading: {heads}}) =>
 const named = (pieces, i) => tokenText(pieces[i]);
 
 /** Draws the arcs where the words now stand: of the word under the pointer, else of the chosen one. */
-export function drawArcs({root, model: m, data: {bench}}) {
+export function drawArcs({root, model: m, data: {session}}) {
   const text = root.querySelector(".text");
   if (!text) return;
   const isCalm = m.arcs.isFew;
   const hover =
-    bench.hover !== null && bench.hover < m.pieces.length && !(isCalm && bench.hover === m.at)
-      ? bench.hover
+    session.hover !== null && session.hover < m.pieces.length && !(isCalm && session.hover === m.at)
+      ? session.hover
       : null;
   const from = hover ?? m.at;
   const {heads} = m.reading;
   const only =
-    bench.hoverHead !== null
-      ? [bench.hoverHead]
+    session.hoverHead !== null
+      ? [session.hoverHead]
       : isCalm && hover !== null && m.step === CALM
         ? null
         : ownHeads(m);
@@ -121,7 +121,7 @@ export function drawArcs({root, model: m, data: {bench}}) {
   svg.classList.toggle("one-first", isAll && m.step < FREE);
   root.querySelector(".peeked").textContent = peekedAt(
     m,
-    bench.hoverHead,
+    session.hoverHead,
     hover === m.at ? null : hover,
     only,
   );

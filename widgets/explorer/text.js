@@ -16,7 +16,7 @@ export const ownText = (widget) => {
 
 export const goOn = (widget) =>
   entryOf(widget.data.models, widget.state.model).causal
-    ? html`<button type="button" class="write" @click=${() => write(widget)}>${widget.data.bench.left ? "Stop" : "Continue"}</button>${
+    ? html`<button type="button" class="write" @click=${() => write(widget)}>${widget.data.session.left ? "Stop" : "Continue"}</button>${
         wasWritten(widget)
           ? html`<button type="button" class="undo" @click=${() => takeBack(widget)}>Undo</button>`
           : nothing
@@ -30,7 +30,7 @@ export function underField(m, widget) {
     return html`<p class="beginnings">Each token is drawn at random from the ${state.topk}
       likeliest, as often as its share says.${m.isWriting ? "" : " Undo takes all of it back."}</p>`;
   if (
-    data.bench.game ||
+    data.session.game ||
     shownOf(data, state) ||
     m.entry.kind !== "storyteller" ||
     !(state.guide === FREE || m.isOwn || m.problem)
@@ -41,7 +41,7 @@ export function underField(m, widget) {
 }
 
 function begin(widget, text) {
-  widget.data.bench.unfolded.delete("layers");
+  widget.data.session.unfolded.delete("layers");
   leave(widget, {text, at: null, to: null, head: null, off: [], ...next(widget, 1)}, "textarea");
 }
 
@@ -53,8 +53,8 @@ function enter(widget, event) {
 }
 
 function settle(widget) {
-  clearTimeout(widget.data.bench.typing);
-  widget.data.bench.typing = null;
+  clearTimeout(widget.data.session.typing);
+  widget.data.session.typing = null;
   widget.refresh(true);
 }
 
@@ -62,13 +62,13 @@ function settle(widget) {
 function type(widget, text) {
   const {
     data,
-    data: {bench},
+    data: {session},
     state,
   } = widget;
-  bench.left = 0;
-  bench.unfolded.delete("layers");
-  clearTimeout(bench.typing);
-  bench.typing = setTimeout(() => settle(widget), SETTLED);
+  session.left = 0;
+  session.unfolded.delete("layers");
+  clearTimeout(session.typing);
+  session.typing = setTimeout(() => settle(widget), SETTLED);
   widget.set({
     text,
     at: null,

@@ -17,7 +17,7 @@ const examples = (widget) => {
   const {examples: all} = entryOf(data.models, state.model);
   const now = state.text === null ? 0 : all.findIndex(({text}) => text === state.text);
   const choose = ({target: {selectedIndex: i}}) => {
-    data.bench.unfolded.delete("layers");
+    data.session.unfolded.delete("layers");
     widget.set({text: i === 1 ? null : (all[i - 1]?.text ?? ""), at: null, to: null, head: null});
   };
   return html`<label class="menu examples"><span>Text</span><select @input=${choose}><option .selected=${now < 0}>your own</option>
@@ -31,8 +31,8 @@ const pin = (widget) => {
 };
 
 /** Everything is as at first: so is what is in view. */
-function toTop({root, data: {bench}}) {
-  bench.finding = "";
+function toTop({root, data: {session}}) {
+  session.finding = "";
   root.scrollIntoView({block: "start"});
 }
 

@@ -29,29 +29,29 @@ export function withGuess({kind}, {text, pieces, causal, dropped}, at, guess) {
 /** A press on a guess. */
 export const append = (widget, {text}) => {
   const {entry, reading, at} = widget.model;
-  widget.data.bench.left = 0;
+  widget.data.session.left = 0;
   widget.set({text: withGuess(entry, reading, at, text), at: null, to: null});
 };
 
 /** Lets the model go on from its last token, or stops it. */
 export function write(widget) {
-  const {bench} = widget.data;
-  bench.left = bench.left ? 0 : ENOUGH;
-  bench.written = questionOf(widget.data, widget.state).text;
-  if (bench.left) bench.before = bench.written;
-  widget.set(bench.left ? {at: null, to: null} : {}, {silently: true}); // and each drawing goes on
+  const {session} = widget.data;
+  session.left = session.left ? 0 : ENOUGH;
+  session.written = questionOf(widget.data, widget.state).text;
+  if (session.left) session.before = session.written;
+  widget.set(session.left ? {at: null, to: null} : {}, {silently: true}); // and each drawing goes on
 }
 
 /** Whether what stands is what the model wrote last, so that it can be taken back. */
 export const wasWritten = ({data, state}) =>
-  data.bench.before !== null &&
-  data.bench.written !== data.bench.before &&
-  questionOf(data, state).text === data.bench.written;
+  data.session.before !== null &&
+  data.session.written !== data.session.before &&
+  questionOf(data, state).text === data.session.written;
 
 export function takeBack(widget) {
-  const {bench} = widget.data;
-  const {before} = bench;
-  Object.assign(bench, {left: 0, before: null, draw: null});
+  const {session} = widget.data;
+  const {before} = session;
+  Object.assign(session, {left: 0, before: null, draw: null});
   widget.set({text: before, at: null, to: null});
   widget.root.querySelector(".write").focus();
 }
@@ -59,24 +59,24 @@ export function takeBack(widget) {
 /** One token more, if the text has been read; whoever changes it stops the writing. */
 export function goOn(widget) {
   const {data, state} = widget;
-  const {bench} = data;
+  const {session} = data;
   const question = questionOf(data, state);
-  clearTimeout(bench.later);
-  if (!bench.left) return;
-  if (question.text !== bench.written || bench.asking.problem) return stop(widget);
-  const reading = bench.readings.find((one) => answers(one, question));
+  clearTimeout(session.later);
+  if (!session.left) return;
+  if (question.text !== session.written || session.asking.problem) return stop(widget);
+  const reading = session.readings.find((one) => answers(one, question));
   if (!reading) return; // the answer calls again
   const pace = matchMedia("(prefers-reduced-motion: reduce)").matches ? 0 : PACE;
-  bench.later = setTimeout(() => bench.left && take(widget, reading), pace);
+  session.later = setTimeout(() => session.left && take(widget, reading), pace);
 }
 
 function take(widget, reading) {
   const {
-    data: {bench},
+    data: {session},
     state,
     model: {entry},
   } = widget;
-  if (questionOf(widget.data, state).text !== bench.written) return stop(widget);
+  if (questionOf(widget.data, state).text !== session.written) return stop(widget);
   const from = drawnFrom(reading.next, state.topk);
   const at = Math.random();
   const chosen = draw(
@@ -84,15 +84,15 @@ function take(widget, reading) {
     at,
   );
   if (!from.length) return stop(widget);
-  bench.draw = {from, at, chosen};
+  session.draw = {from, at, chosen};
   const text = withGuess(entry, reading, reading.pieces.length - 1, from[chosen].text);
-  const isFirst = bench.left === ENOUGH; // a step for Back, to the text before; the others belong to it
-  bench.left = bench.left <= TO_END && /[.!?]["']?$/.test(text) ? 0 : bench.left - 1;
-  bench.written = text;
+  const isFirst = session.left === ENOUGH; // a step for Back, to the text before; the others belong to it
+  session.left = session.left <= TO_END && /[.!?]["']?$/.test(text) ? 0 : session.left - 1;
+  session.written = text;
   widget.set({text, at: null, to: null}, {silently: !isFirst});
 }
 
 function stop(widget) {
-  widget.data.bench.left = 0;
+  widget.data.session.left = 0;
   widget.set({}, {silently: true}); // so that the button is drawn, too
 }

@@ -3,7 +3,7 @@
 import {html, nothing} from "../../assets/vendor/lit.js";
 import {formatPercent} from "../lib/numbers.js";
 import {weightMap} from "../lib/weight-map.js";
-import {offName} from "./bench.js";
+import {offName} from "./session.js";
 import {looks, offToo, symbol} from "./look.js";
 
 const MARKED = 0.1; // of a weight: the letters above a map that stand out

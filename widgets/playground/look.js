@@ -2,49 +2,49 @@
 
 import {chanceOf} from "../lib/exact.js";
 import {format, formatPercent} from "../lib/numbers.js";
-import {cameTo, placeOf, questionOf, runFor, trainedOf} from "./bench.js";
+import {cameTo, placeOf, questionOf, runFor, trainedOf} from "./session.js";
 import {countOf, numbersOf, planOf, viewsOf} from "./model.js";
 import {exampleOf, headsOf, learnedAt, meanAt, readingOf} from "./reading.js";
 import {PARTS, rivalOf, specOf, wordsOf} from "./spec.js";
 import {TASKS, askedAt} from "./tasks.js";
 
 /** The numbers that a training begins with: the same for all models of one shape, such as those with and without a mask. */
-function firstNumbers(bench, spec) {
+function firstNumbers(session, spec) {
   const shape = JSON.stringify([spec.seed, planOf(spec)]);
-  if (bench.first?.shape !== shape)
-    bench.first = {shape, numbers: numbersOf(spec, chanceOf(2 * spec.seed))};
-  return bench.first.numbers;
+  if (session.first?.shape !== shape)
+    session.first = {shape, numbers: numbersOf(spec, chanceOf(2 * spec.seed))};
+  return session.first.numbers;
 }
 
 /** What a model reads before it learns: computed here, as it takes a millisecond. */
-function untrained(bench, question) {
-  const {untrained: known} = bench;
+function untrained(session, question) {
+  const {untrained: known} = session;
   const place = placeOf({...question, step: 0});
   if (!known.has(place)) {
     if (known.size > 50) known.clear();
     const {spec, example, off} = question;
-    const views = viewsOf(spec, firstNumbers(bench, spec));
+    const views = viewsOf(spec, firstNumbers(session, spec));
     known.set(place, readingOf(spec, views, exampleOf(spec.task, example), off));
   }
   return known.get(place);
 }
 
-function sideOf({bench}, state, one, i) {
+function sideOf({session}, state, one, i) {
   const question = questionOf(state, one, i);
   const place = placeOf(question);
-  const {losses, shares, since} = runFor(bench, one.key);
-  const reading = state.step ? (bench.readings.get(place) ?? null) : untrained(bench, question);
+  const {losses, shares, since} = runFor(session, one.key);
+  const reading = state.step ? (session.readings.get(place) ?? null) : untrained(session, question);
   const now = (some, step) => ({key: one.key, reading: some, step, example: state.example});
   const before =
-    bench.shown?.[i]?.key === one.key
-      ? bench.shown[i]
-      : now(untrained(bench, {...question, off: []}), 0);
+    session.shown?.[i]?.key === one.key
+      ? session.shown[i]
+      : now(untrained(session, {...question, off: []}), 0);
   const drawn = reading ? now(reading, Math.min(state.step, losses.length)) : before; // what was drawn stays until the new is read
   const {reading: shown, step} = drawn;
-  const isLate = !reading && !bench.problem && !(step && drawn.example === state.example);
+  const isLate = !reading && !session.problem && !(step && drawn.example === state.example);
   const example = exampleOf(one.spec.task, state.example);
   const {targets} = example;
-  const worth = bench.worths.get(place) ?? null;
+  const worth = session.worths.get(place) ?? null;
   const heads = headsOf(one.spec).map(([layer, head], at) => {
     return {
       name: `${layer + 1}.${head + 1}`,
@@ -82,14 +82,15 @@ function sideOf({bench}, state, one, i) {
 
 /** What is shown of the state. */
 export function looked(data, state) {
-  const {bench} = data;
+  const {session} = data;
   const spec = specOf(state);
   const example = exampleOf(state.task, state.example);
   const sides = trainedOf(state).map((one, i) => sideOf(data, state, one, i));
-  if (bench.shown && bench.shown[0].key !== sides[0].drawn.key) bench.former = bench.shown[0].key;
-  bench.shown = sides.map(({drawn}) => drawn);
-  const isStepping = Boolean(bench.playing?.isSingle);
-  const isPlaying = Boolean(bench.playing) && !isStepping;
+  if (session.shown && session.shown[0].key !== sides[0].drawn.key)
+    session.former = session.shown[0].key;
+  session.shown = sides.map(({drawn}) => drawn);
+  const isStepping = Boolean(session.playing?.isSingle);
+  const isPlaying = Boolean(session.playing) && !isStepping;
   const isWhole = sides.every((side) => side.isRead && (side.worth || !state.step));
   return {
     task: state.task,
@@ -98,17 +99,17 @@ export function looked(data, state) {
     sides,
     isPlaying,
     isStepping,
-    problem: bench.problem,
+    problem: session.problem,
     change: rivalOf(spec, state.versus) && state.versus,
     isWide: Math.max(spec.layers, spec.heads) > 2,
     step: state.step,
-    last: Math.max(state.step, cameTo(bench, state)),
+    last: Math.max(state.step, cameTo(session, state)),
     at: Math.min(state.at ?? openRow(state.task, example), example.tokens.length - 1),
-    isAwaited: (isStepping || (!isPlaying && !isWhole)) && !bench.problem,
-    former: sides[1] ? null : formerOf(bench, sides[0]),
+    isAwaited: (isStepping || (!isPlaying && !isWhole)) && !session.problem,
+    former: sides[1] ? null : formerOf(session, sides[0]),
     catching:
-      bench.again ??
-      (bench.catching && !isPlaying ? Math.min(...sides.map(({losses}) => losses.length)) : null),
+      session.again ??
+      (session.catching && !isPlaying ? Math.min(...sides.map(({losses}) => losses.length)) : null),
   };
 }
 

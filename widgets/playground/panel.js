@@ -4,7 +4,7 @@
 import {html, nothing} from "../../assets/vendor/lit.js";
 import {formatPercent} from "../lib/numbers.js";
 import {setUpLinks} from "../lib/set-up-links.js";
-import {STAYS, cameTo, play, restart, stop} from "./bench.js";
+import {STAYS, cameTo, play, restart, stop} from "./session.js";
 import {countOf} from "./model.js";
 import {LONGEST} from "./reading.js";
 import {PARTS, changesOf, keyOf, openingOf, rivalOf, specOf} from "./spec.js";
@@ -19,8 +19,8 @@ const USUAL = {...Object.fromEntries(Object.keys(PARTS).map((name) => [name, nul
 function change(widget, changes) {
   const state = {...widget.state, ...changes, off: []};
   if (!rivalOf(specOf(state), state.versus)) state.versus = null;
-  widget.data.bench.met = "";
-  widget.set({...state, step: cameTo(widget.data.bench, state)});
+  widget.data.session.met = "";
+  widget.set({...state, step: cameTo(widget.data.session, state)});
 }
 
 /** Radio buttons that stand together as one bar; a press on the chosen one counts, too. */
@@ -157,11 +157,11 @@ const made = (name) =>
 /** What is changed later: folded, until the state has some of it. */
 const more = (widget) => {
   const {
-    data: {bench},
+    data: {session},
     state,
   } = widget;
-  bench.hasMore = bench.hasMore || MORE.some((name) => state[name] !== null);
-  return html`<details class="more" ?open=${bench.hasMore}>
+  session.hasMore = session.hasMore || MORE.some((name) => state[name] !== null);
+  return html`<details class="more" ?open=${session.hasMore}>
   <summary>More settings</summary><div class="controls">${MORE.map((name) => made(name)(widget))}</div></details>`;
 };
 
@@ -175,11 +175,11 @@ const all = (parts) =>
     : [[tasks], FIRST.map(made), [more, versus, size]];
 
 /** Drawn only where what they show has changed: a step of the training leaves them as they are. */
-export function controls({data: {bench, parts}, state}) {
+export function controls({data: {session, parts}, state}) {
   const shown = keyOf(specOf(state)) + keyOf(state.versus);
   const rows = all(parts);
-  if (shown === bench.panel) return rows.map((row) => row.map(() => () => STAYS));
-  bench.panel = shown;
+  if (shown === session.panel) return rows.map((row) => row.map(() => () => STAYS));
+  session.panel = shown;
   return rows;
 }
 
@@ -202,7 +202,7 @@ export function setUps(widget, key) {
 /** Trains what `state` says as far as its step, or else its task's steps; a training that came so far before is shown. */
 function train(widget, state) {
   const steps = state.step || TASKS[state.task].steps;
-  const last = cameTo(widget.data.bench, state);
+  const last = cameTo(widget.data.session, state);
   widget.set({...state, step: Math.min(last, steps)});
   if (last < steps) play(widget, steps - last);
 }

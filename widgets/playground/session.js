@@ -9,7 +9,7 @@ const PROBLEM = {
 };
 const MOST = 4000; // readings that are kept
 
-export const benchOf = () => ({
+export const sessionOf = () => ({
   runs: new Map(),
   readings: new Map(),
   worths: new Map(),
@@ -38,11 +38,11 @@ export function runFor({runs}, key) {
   if (!runs.has(key)) runs.set(key, {losses: [], shares: [], since: []});
   return runs.get(key);
 }
-export const lastOf = (bench, key) => runFor(bench, key).losses.length;
+export const lastOf = (session, key) => runFor(session, key).losses.length;
 
 /** How far all trainings have come that a state shows. */
-export const cameTo = (bench, state) =>
-  Math.min(...trainedOf(state).map(({key}) => lastOf(bench, key)));
+export const cameTo = (session, state) =>
+  Math.min(...trainedOf(state).map(({key}) => lastOf(session, key)));
 
 export const placeOf = ({key, step, off, example}) => [key, step, off.join(","), example].join("|");
 
@@ -71,17 +71,17 @@ export const questionOf = (state, {key, spec}, i) => ({
 // ---- The worker ------------------------------------------------------------------------------
 
 function post(widget, message) {
-  const {bench} = widget.data;
+  const {session} = widget.data;
   try {
-    bench.worker = bench.worker ?? start(widget);
-    bench.worker.postMessage(message);
+    session.worker = session.worker ?? start(widget);
+    session.worker.postMessage(message);
   } catch {
     setTimeout(() => fail(widget, PROBLEM.workers));
   }
 }
 
 function start(widget) {
-  const {bench} = widget.data;
+  const {session} = widget.data;
   const worker = new Worker(new URL("./worker.js", import.meta.url), {type: "module"});
   worker.onmessage = ({data}) => {
     if (!widget.root.isConnected) return worker.terminate(); // the page no longer has this widget
@@ -91,14 +91,14 @@ function start(widget) {
   };
   worker.onerror = (event) => {
     event.preventDefault();
-    bench.worker = null; // the next act tries again
+    session.worker = null; // the next act tries again
     fail(widget, PROBLEM.script);
   };
   return worker;
 }
 
 function fail(widget, problem) {
-  Object.assign(widget.data.bench, {
+  Object.assign(widget.data.session, {
     problem,
     playing: null,
     catching: null,
@@ -109,11 +109,11 @@ function fail(widget, problem) {
 }
 
 function hearLook(widget, {reading, worth, ...question}) {
-  const {bench} = widget.data;
-  bench.looking = null;
-  keep(bench, question, reading);
-  if (worth) bench.worths.set(placeOf(question), worth);
-  widget.refresh(bench.isReaders);
+  const {session} = widget.data;
+  session.looking = null;
+  keep(session, question, reading);
+  if (worth) session.worths.set(placeOf(question), worth);
+  widget.refresh(session.isReaders);
 }
 
 function keep({readings, worths}, question, reading) {
@@ -123,21 +123,21 @@ function keep({readings, worths}, question, reading) {
 }
 
 function hearRecords(widget, {records, isDone}) {
-  const {bench} = widget.data;
+  const {session} = widget.data;
   for (const {key, step, loss, share, example, reading} of records) {
-    const run = runFor(bench, key);
+    const run = runFor(session, key);
     const {losses, shares} = run;
     const isNew = step === losses.length + 1;
-    if (bench.playing) bench.again = isNew ? null : step; // the worker had forgotten it, and began again
+    if (session.playing) session.again = isNew ? null : step; // the worker had forgotten it, and began again
     if (!isNew) continue;
     losses.push(loss);
     shares.push(share);
     run.since = reading.follows.map((head) => head.since);
-    keep(bench, {key, step, example}, reading);
+    keep(session, {key, step, example}, reading);
   }
-  bench.isDone = isDone;
-  bench.isNew = true;
-  if (!bench.frame) bench.frame = requestAnimationFrame(() => showInParts(widget));
+  session.isDone = isDone;
+  session.isNew = true;
+  if (!session.frame) session.frame = requestAnimationFrame(() => showInParts(widget));
 }
 
 const PAUSE = 120; // ms without a drawing of the training, after a reader's act
@@ -145,19 +145,19 @@ const DRAWN = [0, 1, "example", "curves"]; // the maps of each training first
 
 /** Draws a part in each frame, so that what a reader does in between is answered soon. */
 function showInParts(widget, at = 0) {
-  const {bench} = widget.data;
-  const later = (part) => (bench.frame = requestAnimationFrame(() => showInParts(widget, part)));
-  if (performance.now() < bench.acted + PAUSE) return later(at);
-  bench.part = DRAWN[at];
+  const {session} = widget.data;
+  const later = (part) => (session.frame = requestAnimationFrame(() => showInParts(widget, part)));
+  if (performance.now() < session.acted + PAUSE) return later(at);
+  session.part = DRAWN[at];
   if (at) widget.draw();
   else {
-    bench.isNew = false;
+    session.isNew = false;
     show(widget);
   }
-  bench.part = null;
-  const next = (at + (at || bench.shown[1] ? 1 : 2)) % DRAWN.length;
-  if (next || bench.isNew) later(next);
-  else bench.frame = 0;
+  session.part = null;
+  const next = (at + (at || session.shown[1] ? 1 : 2)) % DRAWN.length;
+  if (next || session.isNew) later(next);
+  else session.frame = 0;
 }
 
 export const STAYS = Symbol.for("lit-noChange"); // Lit leaves what is there
@@ -168,13 +168,13 @@ export const drawnPart = ({part}, name, make) => (part !== null && part !== name
 /** Shows how far the training has come. */
 function show(widget) {
   const {
-    bench,
-    bench: {playing},
+    session,
+    session: {playing},
   } = widget.data;
-  if (bench.isDone) bench.catching = null;
-  if (!playing) return widget.refresh(bench.isReaders);
-  const step = Math.min(...playing.trained.map(({key}) => lastOf(bench, key)));
-  if (bench.isDone && step >= playing.to) bench.playing = null;
+  if (session.isDone) session.catching = null;
+  if (!playing) return widget.refresh(session.isReaders);
+  const step = Math.min(...playing.trained.map(({key}) => lastOf(session, key)));
+  if (session.isDone && step >= playing.to) session.playing = null;
   playing.shown = step;
   widget.set({step}, {silently: true});
 }
@@ -183,11 +183,11 @@ function show(widget) {
 
 /** Trains in view, as far as `steps` from where it is. */
 export function play(widget, steps, pace = widget.state.pace) {
-  const {bench} = widget.data;
+  const {session} = widget.data;
   const trained = trainedOf(widget.state);
-  const step = cameTo(bench, widget.state);
+  const step = cameTo(session, widget.state);
   const to = Math.min(LONGEST, step + steps);
-  Object.assign(bench, {
+  Object.assign(session, {
     problem: "",
     met: "",
     catching: null,
@@ -203,23 +203,23 @@ export function play(widget, steps, pace = widget.state.pace) {
     },
   });
   widget.set({step, off: []}, {silently: true});
-  post(widget, {train: bench.playing});
+  post(widget, {train: session.playing});
 }
 
 export function stop(widget) {
-  const {bench} = widget.data;
-  if (!bench.playing) return;
-  bench.playing = bench.again = null;
+  const {session} = widget.data;
+  if (!session.playing) return;
+  session.playing = session.again = null;
   post(widget, {stop: true});
   widget.refresh(true);
 }
 
 /** Drops the trainings that the state shows, which begin anew; the settings stay. */
 export function restart(widget) {
-  const {bench} = widget.data;
+  const {session} = widget.data;
   const keys = trainedOf(widget.state).map(({key}) => key);
-  keys.forEach((key) => bench.runs.delete(key)); // what was read of them is found the same again
-  Object.assign(bench, {playing: null, catching: null, again: null, met: ""});
+  keys.forEach((key) => session.runs.delete(key)); // what was read of them is found the same again
+  Object.assign(session, {playing: null, catching: null, again: null, met: ""});
   post(widget, {forget: keys});
   widget.set({step: 0, off: []});
 }
@@ -227,11 +227,11 @@ export function restart(widget) {
 /** After each drawing: asks the worker for what the state shows and isn't there yet. */
 export function follow(widget) {
   const {
-    data: {bench},
+    data: {session},
     state,
   } = widget;
   const trained = trainedOf(state);
-  const {playing} = bench;
+  const {playing} = session;
   if (playing) {
     const same =
       String(trained.map(({key}) => key)) === String(playing.trained.map(({key}) => key));
@@ -248,23 +248,25 @@ export function follow(widget) {
     }
     return;
   }
-  if (bench.problem || bench.looking) return;
-  const behind = trained.filter(({key}) => lastOf(bench, key) < state.step);
+  if (session.problem || session.looking) return;
+  const behind = trained.filter(({key}) => lastOf(session, key) < state.step);
   const wanted = String(trained.map(({key}) => key)) + state.step;
   if (behind.length) {
-    if (bench.catching === wanted) return;
-    bench.catching = wanted;
-    bench.isDone = false;
+    if (session.catching === wanted) return;
+    session.catching = wanted;
+    session.isDone = false;
     return post(widget, {
       train: {trained: behind, to: state.step, pace: 0, example: state.example},
     });
   }
   const questions = trained.map((one, i) => questionOf(state, one, i));
-  const unread = questions.find((question) => state.step && !bench.readings.has(placeOf(question)));
+  const unread = questions.find(
+    (question) => state.step && !session.readings.has(placeOf(question)),
+  );
   const unweighed = questions.find(
-    (question) => state.step && !bench.worths.has(placeOf(question)),
+    (question) => state.step && !session.worths.has(placeOf(question)),
   );
   if (!unread && !unweighed) return;
-  bench.looking = {...(unread ?? unweighed), withWorth: !unread};
-  post(widget, {look: bench.looking});
+  session.looking = {...(unread ?? unweighed), withWorth: !unread};
+  post(widget, {look: session.looking});
 }
