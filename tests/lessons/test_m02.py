@@ -413,8 +413,8 @@ def test_big_and_small_have_opposite_values(page, masked):
     assert in_order(page.select_one("#sec-noun").get_text(), f"{falls:.1f}", f"{by_adjective:.1f}")
 
 
-def test_as_the_first_noun_a_suitcase_gets_its_plus_from_the_verb(page, masked):
-    """Layer 1, head 4, with the nouns swapped and too small: what "did" adds to its score."""
+def test_the_verb_marks_the_suitcase_that_stands_first(page, masked):
+    """Layer 1, head 4, with the nouns swapped and too small: "did" adds most to its score."""
     one, two = (layer.attention for layer in masked.layers)
     run = masked(masked.encode(EXAMPLES[6][0].split()))
     after, weights = run.residual[1][0], run.weights[0][0, 3, 1]
@@ -427,7 +427,7 @@ def test_as_the_first_noun_a_suitcase_gets_its_plus_from_the_verb(page, masked):
     ]
     adds = [x / 32**0.5 for x in adds]
     assert max(adds) == adds[2] > 5
-    assert shows(page, "#sec-noun", share(weights[2]), f"{adds[2]:.1f}")
+    assert shows(page, "#sec-noun", share(weights[2]))
 
 
 def test_a_longer_query_is_sharper(page):

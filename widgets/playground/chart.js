@@ -92,10 +92,10 @@ export const chart = (
       ? html`<p class="note">dotted: the training before
     (${m.former.says})</p>`
       : nothing
-  }${begins(m, widget)}</div>`;
+  }</div>`;
 
 /** Where the patterns of a few heads begin, the first of them first, and ways back to there. */
-function begins({change, sides: [{begins: all, heads}]}, {set}) {
+export function begins({change, sides: [{begins: all, heads}]}, {set}) {
   if (change || !all.length || heads.length > 4) return nothing;
-  return html`<p class="begins">Pattern begins: ${all.map(([step, name]) => html`<button type="button" @click=${() => set({step})}>${name}, step ${step}</button>`)}</p>`;
+  return html`<p class="begins">Pattern begins: ${all.map(([step, name]) => html`<button type="button" @click=${() => set({step, off: []})}>${name}, step ${step}</button>`)}</p>`;
 }

@@ -35,7 +35,7 @@ const followed = ({isOff, follows: {share, says, even}}, isShort) =>
           isShort
             ? nothing
             : html`
-        <span class="even">(equal weights: ${formatPercent(even)})</span>`
+        <span class="even">(${formatPercent(even)} if it looked at all alike)</span>`
         }`
       : says;
 

@@ -170,7 +170,7 @@ function sideInWords(side, m) {
         : `; ${offToo(side).toLowerCase()}, ${formatPercent(head.without)} right`;
     const {share, says, even} = head.follows;
     const follows = share
-      ? `gives ${formatPercent(share)} ${says} (equal weights: ${formatPercent(even)}), `
+      ? `gives ${formatPercent(share)} ${says} (${formatPercent(even)} if it looked at all alike), `
       : says && `${says}, `;
     return `Head ${head.name} ${head.isOff ? "is off" : `${follows}and from the chosen token gives ${formatPercent(weight)} to ${symbol(task, example.tokens[to])}, position ${to + 1}${worth}`}`;
   });

@@ -125,7 +125,7 @@ export function followMark(m, widget) {
     !m.spec.mask
   )
     return nothing;
-  let said = "Head 1.1 leaves a mark at a letter: which one stood before it. Start at 1.";
+  let said = "Head 1.1 leaves a mark at a letter: which one stood before it. Press 1.";
   const press = ([at, off, name, isSeen, says]) => {
     const isNow = widget.state.at === at && String(off) === String(widget.state.off);
     if (isNow) said = isSeen && isRead ? says : "";
