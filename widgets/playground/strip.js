@@ -5,7 +5,6 @@ import {html, nothing} from "../../assets/vendor/lit.js";
 import {moveByKey} from "../lib/keys.js";
 import {formatPercent} from "../lib/numbers.js";
 import {answer, looks, symbol, titleOf} from "./look.js";
-import {ENOUGH} from "./reading.js";
 import {TASKS, askedAt} from "./tasks.js";
 
 const heard = (words) => html`<span class="screen-reader-only">${words}</span>`;
@@ -114,14 +113,14 @@ function stepsOf({
 }
 
 export function followMark(m, widget) {
-  const [{heads, share, isRead}] = m.sides;
+  const [{heads, learned, isRead}] = m.sides;
   if (
     m.task !== "repeat" ||
     m.change ||
     m.isPlaying ||
     heads.length !== 2 ||
     !heads[1].layer ||
-    share < ENOUGH ||
+    !learned ||
     !m.spec.mask
   )
     return nothing;
@@ -129,7 +128,7 @@ export function followMark(m, widget) {
   const press = ([at, off, name, isSeen, says]) => {
     const isNow = widget.state.at === at && String(off) === String(widget.state.off);
     if (isNow) said = isSeen && isRead ? says : "";
-    return html`<button type="button" aria-pressed=${isNow} @click=${() => widget.set({at, off})}>${name}</button>`;
+    return html`<button type="button" aria-pressed=${isNow} @click=${() => widget.set({at, off, step: m.step < learned ? m.last : m.step})}>${name}</button>`;
   };
   return html`<p class="mark">Follow the mark: ${stepsOf(m).map(press)}<span>${said}</span></p>`;
 }
