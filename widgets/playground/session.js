@@ -140,6 +140,7 @@ function hearRecords(widget, {records, isDone}) {
   if (!session.frame) session.frame = requestAnimationFrame(() => showInParts(widget));
 }
 
+const AFTER_PAINT = 32; // ms, two frames
 const PAUSE = 120; // ms without a drawing of the training, after a reader's act
 const DRAWN = [0, 1, "example", "curves"]; // the maps of each training first
 
@@ -207,11 +208,15 @@ export function play(widget, steps, pace = widget.state.pace) {
 }
 
 export function stop(widget) {
+  if (!widget.data.session.playing) return;
+  halt(widget);
+  widget.refresh(true);
+}
+
+function halt(widget) {
   const {session} = widget.data;
-  if (!session.playing) return;
   session.playing = session.again = null;
   post(widget, {stop: true});
-  widget.refresh(true);
 }
 
 /** Drops the trainings that the state shows, which begin anew; the settings stay. */
@@ -240,8 +245,11 @@ export function follow(widget) {
       state.step !== playing.shown ||
       state.example !== playing.example ||
       state.off.length
-    )
-      return stop(widget);
+    ) {
+      halt(widget);
+      setTimeout(() => widget.refresh(true), AFTER_PAINT); // what was just drawn is seen first
+      return;
+    }
     if (!playing.isSingle && playing.pace !== state.pace) {
       playing.pace = state.pace;
       post(widget, {train: playing});
