@@ -249,24 +249,24 @@ const sessionOf = (models) => ({
   last: null,
   failed: "",
   said: "",
-  typing: null,
-  hover: null,
-  hoverHead: null, // the timer of what is being typed; what the pointer is on
+  typing: null, // the timer of what is being typed
+  hover: null, // the token that the pointer is on
+  hoverHead: null, // the head that it is on
   isStill: false,
-  done: new Set(),
-  own: null,
-  finding: "",
-  game: null, // findings that were tried, the reader's text, the finding that was pressed, the game's answers
-  studies: [],
-  sought: "", // what the worker was asked beside, and the guess whose head is sought
-  held: null,
-  playing: null,
-  speed: 1,
-  loaded: {}, // what was pressed and where it was, the play's timer and its speed, and the code of parts that were opened
-  left: 0,
-  written: "",
-  before: null,
-  draw: null, // tokens still to be written, the text so far, the one before, the last draw
+  done: new Set(), // findings that were tried
+  own: null, // the reader's text
+  finding: "", // the one that was pressed
+  game: null, // the game's answers
+  studies: [], // what the worker was asked beside
+  sought: "", // the guess whose head is sought
+  held: null, // what was pressed, and where it was
+  playing: null, // the play's timer
+  speed: 1, // of the play
+  loaded: {}, // the code of parts that were opened
+  left: 0, // tokens still to be written
+  written: "", // the text so far
+  before: null, // the text before it was written on
+  draw: null, // the last draw
 });
 
 /** data: {models, opening, findings, game, beginnings} of course/payloads/explorer.py. */

@@ -8,7 +8,10 @@ import {openFold} from "./folded.js";
 import {boxed} from "./overview.js";
 import {seek} from "./seeking.js";
 
-export const [CALM, HEADS, FREE] = [2, 3, 6]; // the last step before a word is pressed, and the one that shows the heads; the steps are 1 to 5
+// Of the steps, which are 1 to 5:
+export const CALM = 2; // the last one before a word is pressed
+export const HEADS = 3; // the one that shows the heads
+export const FREE = 6; // behind the last one: all is open
 export const [SEEK, SEEKING] = [
   "Find the head that this guess needs most",
   "Switching off each head in turn …",

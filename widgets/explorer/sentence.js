@@ -12,7 +12,9 @@ import {append} from "./writing.js";
 
 const [LEAST, FEW, LARGE] = [0.08, 0.005, 0.25]; // weights that are drawn: of all heads, of one, to begin with
 const [SHORT, LONG] = [24, 70]; // tokens of a text that stays in view, and of one in large letters
-const [LIFT, STUCK_LIFT, STUCK] = [3, 1, 46]; // px from head to head, so that arcs over the same words can be told apart; where the text is stuck, and how high arcs are there
+const LIFT = 3; // px from head to head, so that arcs over the same words can be told apart
+const STUCK_LIFT = 1; // px, the same where the text is stuck
+const STUCK = 46; // px: how high arcs are there
 
 // ---- Model ---------------------------------------------------------------------------------
 

@@ -4,7 +4,9 @@ import {draw, withoutEnd} from "../lib/reading.js";
 import {answers, questionOf} from "./look.js";
 import {withoutParts} from "../lib/token-text.js";
 
-const [ENOUGH, TO_END, PACE] = [60, 20, 160]; // tokens written at once; the last of them, which end with a sentence; ms
+const ENOUGH = 60; // tokens written at once
+const TO_END = 20; // the last of them, which end with a sentence
+const PACE = 160; // ms from token to token
 
 // ---- Model ---------------------------------------------------------------------------------
 

@@ -52,9 +52,9 @@ const PATTERNS = {
     at: ({tokens, targets, i}) => (targets[i] < 0 ? none : one(tokens.indexOf(targets[i]))),
   },
   back: {
-    says: "to tokens 4 to 11 back",
+    says: "to tokens 4 to 11 back", // what came after one 5 to 12 back
     at: ({i}) => (i >= 11 ? [11, 10, 9, 8, 7, 6, 5, 4].map((far) => i - far) : none),
-  }, // what came after one 5 to 12 back
+  },
   start: {says: "to the first token of all", at: () => one(0)},
 };
 const OF_TASK = {

@@ -26,8 +26,8 @@ export const sessionOf = () => ({
   worker: null,
   isDone: false,
   isReaders: false,
-  frame: 0,
-  isNew: false, // the next drawing, and whether more has come since the last
+  frame: 0, // the next drawing
+  isNew: false, // whether more has come since the last
   acted: 0, // when the reader last did something
   part: null, // what this drawing draws anew; null for all
   panel: "", // what the controls show
