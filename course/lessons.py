@@ -128,7 +128,7 @@ def _figures_without_numbers(page: Page) -> Iterator[Problem]:
 
 
 def _list_mistakes(project: Project, page: Page, module: str) -> Iterator[Problem]:
-    """Sidebar, front page, README and the sheet of all summaries list lessons."""
+    """Sidebar, front page, its map's signs, README and the sheet of all summaries list lessons."""
     title, folder = str(page.title), page.source.split("/")[1]
     if not any(item.source == page.source for item in project.sidebar_pages):
         entry = f'- href: {page.source}\n              text: "{title}"'
@@ -136,9 +136,12 @@ def _list_mistakes(project: Project, page: Page, module: str) -> Iterator[Proble
         yield Problem("_quarto.yml", project.lines.get(("website", "sidebar", "contents")), message)
     link, number = f"]({page.source})", "" if module == FIRST else int(module[1:])
     minutes = f'[`{{python}} time["{folder}"]` minutes]{{.time}}'
+    sign = f'.course-map a[href*="/{module}"]'
     lists = [  # file, its entry for the lesson, a mark of the line to add it at, the message
         ("index.qmd", link, ".course-map", "the map lacks a lesson: "
          f"N. [**{title}.**{link} What it is about, in a sentence. {minutes}"),
+        ("assets/map.css", sign, None, "the map lacks a lesson's sign: "
+         f'add {sign} {{ --sign: url("…"); }}, a drawing of 24 by 24'),
         ("README.md", link, "## Lessons", "the table lacks a lesson: "
          f"| {number} | [{title}{link} | what the reader will be able to do |"),
     ]  # fmt: skip

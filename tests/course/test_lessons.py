@@ -29,6 +29,7 @@ bibliography: references.bib
     "index.qmd": "---\ntitle: Home\n---\n::: {.course-map}\n"
     f"1. [**Coins.**]({PAGE}) Weigh.\n2. **Position.** [to come]{{.to-come}}\n:::\n",
     "README.md": f"# Course\n\n## Lessons\n\n| 99 | [Coins]({PAGE}) | weigh |\n",
+    "assets/map.css": '.course-map a[href*="/m99"] { --sign: url("coins.svg"); }\n',
     "_diagram-lib.qmd": "```{ojs}\n//| echo: false\nd3 = 1\n```\n",
     "widgets/coins.js": "export const draw = 1;\n",
     "widgets/coins.css": ".coins { color: red }\n",
@@ -76,6 +77,8 @@ FORGOTTEN = {
     ("_quarto.yml", f"      - href: {PAGE}\n", ""): "_quarto.yml:6: the sidebar lacks a lesson",
     ("index.qmd", f"[**Coins.**]({PAGE})", "**Coins.**"): "index.qmd:4: the map lacks a lesson",
     ("index.qmd", "**Position.**", "**Coins.**"): 'index.qmd:6: "Coins" is there now: delete',
+    ("assets/map.css", "/m99", "/m98"): "assets/map.css:1: the map lacks a lesson's sign: add "
+    '.course-map a[href*="/m99"] { --sign: url("…"); }',
     ("README.md", PAGE, "x"): "README.md:3: the table lacks a lesson: | 99 | [Coins](modules/m99_",
     (PAGE, "description: Weigh.\n", ""): f"{PAGE}:1: the front matter lacks description",
     (PAGE, "css: ../../widgets/coins.css\n", ""): f"{PAGE}:1: the front matter lacks the widget's "
@@ -141,8 +144,8 @@ def test_contributing_names_the_files_of_a_new_lesson():
     files = {PAGE, PAGE.replace("lesson.qmd", "_summary.qmd"), *OWN, *lists}
     for name in files:
         assert f"`{name.replace('m99_coins', 'mNN_name').replace('m99', 'mNN')}`" in recipe
-    assert len(files) == 9
-    assert "nine files" in recipe
+    assert len(files) == 10
+    assert "ten files" in recipe
 
 
 def test_a_lesson_of_another_name_is_told_how_to_be_named(whole):
