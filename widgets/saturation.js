@@ -6,14 +6,15 @@ import {softmax} from "./lib/attention.js";
 import {button, reset, slider, steps, toggle} from "./lib/controls.js";
 import {defineWidget} from "./lib/define-widget.js";
 import {decimal, flag, integer} from "./lib/fields.js";
+import {mean} from "./lib/lists.js";
 import {format, formatShort, formatSmall} from "./lib/numbers.js";
 
 // ---- Model ---------------------------------------------------------------------------------
 
 /** The standard deviation of the numbers themselves. */
 function deviation(row) {
-  const mean = row.reduce((a, b) => a + b, 0) / row.length;
-  return Math.sqrt(row.reduce((sum, x) => sum + (x - mean) ** 2, 0) / row.length);
+  const middle = mean(row);
+  return Math.sqrt(mean(row.map((x) => (x - middle) ** 2)));
 }
 
 /** How fast the largest weight w changes with the score that softmax gets for it: w(1 − w). */
@@ -42,7 +43,7 @@ export function cloud({sizes, products}, spread) {
     return {
       divide,
       slopes,
-      means: slopes.map((all) => all.reduce((a, b) => a + b, 0) / all.length),
+      means: slopes.map(mean),
     };
   };
   return [series(false), series(true)];

@@ -135,8 +135,6 @@ function looksOf(row, to) {
   return {shown, others: others.length, left: others.reduce((all, i) => all + row[i], 0)};
 }
 
-export const dot = (a, b) => a.reduce((all, x, i) => all + x * b[i], 0);
-
 /** What course/payloads/explorer.py gives of a text, as a reading. */
 export function opened(opening) {
   const float = (numbers) => numbers && Float32Array.from(numbers);

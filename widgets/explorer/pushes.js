@@ -1,6 +1,6 @@
 // How far each part of a model moves a guess.
 
-import {dot} from "./look.js";
+import {dot, mean} from "../lib/lists.js";
 
 /** What each part adds to the logit of `guess`, less what it adds to all on average. */
 export function pushesOf(
@@ -79,8 +79,7 @@ const addedBy = (weight, mixed, head, size, E) =>
     ),
   );
 
-export const mean = (numbers) =>
-  numbers.length ? numbers.reduce((a, b) => a + b, 0) / numbers.length : null;
+export const meanOrNull = (numbers) => (numbers.length ? mean(numbers) : null);
 
 /** The indices of the largest, of equals the first: in one pass, as there may be a thousand. */
 export function top(numbers, count) {

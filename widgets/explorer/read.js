@@ -2,7 +2,7 @@
 
 import {linear, normalize, sum} from "../lib/layers.js";
 import {shares} from "../lib/storyteller.js";
-import {mean, pushedMost, pushesOf, top} from "./pushes.js";
+import {meanOrNull, pushedMost, pushesOf, top} from "./pushes.js";
 import {wordsOf} from "./words.js";
 import {isPart} from "../lib/token-text.js";
 
@@ -173,8 +173,8 @@ export function explorerReader(model, kind) {
       ),
       next: config.is_causal ? nextOf(run.logits[run.ids.length - 1], temperature) : [],
       truth,
-      loss: mean(truth.filter(Boolean).map((one) => one.loss)),
-      lossWithout: before && mean(truth.filter(Boolean).map((one) => -Math.log(one.without))),
+      loss: meanOrNull(truth.filter(Boolean).map((one) => one.loss)),
+      lossWithout: before && meanOrNull(truth.filter(Boolean).map((one) => -Math.log(one.without))),
       whole: before && run.ids.map((_, i) => wholeOf(run, before, i, temperature, off)),
       pushes: run.ids.map((_, i) => pushesOf(run, i, model, top((before ?? run).logits[i], 1)[0])),
     };

@@ -1,5 +1,6 @@
 // What a head may look at, and how much of its attention it gives to it.
 
+import {mean} from "../lib/lists.js";
 import {askedAt} from "./tasks.js";
 
 const isNumber = (token) => token >= 8; // in the task of pairs
@@ -131,8 +132,6 @@ export function named(task, shares) {
     says: shares.at(-1) < NEARLY ? "nearly even over all that it sees" : "no pattern that we know",
   };
 }
-
-const mean = (numbers) => numbers.reduce((a, b) => a + b, 0) / numbers.length;
 
 /** Equal weights, on all that the mask leaves. */
 function evenMap(length, isMasked) {

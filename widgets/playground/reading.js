@@ -1,6 +1,7 @@
 // What a model makes of an example, and when its training has learned the task.
 
 import {chanceOf} from "../lib/exact.js";
+import {mean} from "../lib/lists.js";
 import {forward, largest} from "./model.js";
 import {TASKS} from "./tasks.js";
 
@@ -46,10 +47,7 @@ export const ENOUGH = 0.95; // of the answers right
 export const MEAN = 10; // steps
 
 /** The mean of the last ten numbers up to `step`. */
-export function meanAt(numbers, step) {
-  const some = numbers.slice(Math.max(0, step - MEAN), step);
-  return some.reduce((a, b) => a + b, 0) / some.length;
-}
+export const meanAt = (numbers, step) => mean(numbers.slice(Math.max(0, step - MEAN), step));
 
 const searched = new WeakMap(); // of a list that grows: as far as `step` the mean isn't enough
 

@@ -1,9 +1,10 @@
 // The tasks of the playground: rows of symbols made by chance, and the answer at each symbol, or none.
 
+import {range} from "../lib/lists.js";
+
 const LETTERS = [..."abcdefghijklmnop"];
 const NUMBERS = LETTERS.map((_, i) => String(i + 1));
 const MIXED = [...LETTERS.slice(0, 8), ...NUMBERS.slice(0, 8)];
-const range = (from, to) => Array.from({length: to - from}, (_, i) => from + i);
 const NONE = -1; // no answer is asked for
 
 /** `period` letters, each once, over and over: from the second time on, each tells which comes next. */
