@@ -2,7 +2,7 @@
 
 import {chanceOf} from "../lib/exact.js";
 import {format, formatPercent} from "../lib/numbers.js";
-import {cameTo, placeOf, questionOf, runFor, trainedOf} from "./session.js";
+import {cameTo, questionOf, readingKey, runFor, trainedOf} from "./session.js";
 import {countOf, numbersOf, planOf, viewsOf} from "./model.js";
 import {exampleOf, headsOf, learnedAt, meanAt, readingOf} from "./reading.js";
 import {PARTS, rivalOf, specOf, wordsOf} from "./spec.js";
@@ -19,21 +19,21 @@ function firstNumbers(session, spec) {
 /** What a model reads before it learns: computed here, as it takes a millisecond. */
 function untrained(session, question) {
   const {untrained: known} = session;
-  const place = placeOf({...question, step: 0});
-  if (!known.has(place)) {
+  const key = readingKey({...question, step: 0});
+  if (!known.has(key)) {
     if (known.size > 50) known.clear();
     const {spec, example, off} = question;
     const views = viewsOf(spec, firstNumbers(session, spec));
-    known.set(place, readingOf(spec, views, exampleOf(spec.task, example), off));
+    known.set(key, readingOf(spec, views, exampleOf(spec.task, example), off));
   }
-  return known.get(place);
+  return known.get(key);
 }
 
 function sideOf({session}, state, one, i) {
   const question = questionOf(state, one, i);
-  const place = placeOf(question);
+  const key = readingKey(question);
   const {losses, shares, since} = runFor(session, one.key);
-  const reading = state.step ? (session.readings.get(place) ?? null) : untrained(session, question);
+  const reading = state.step ? (session.readings.get(key) ?? null) : untrained(session, question);
   const now = (some, step) => ({key: one.key, reading: some, step, example: state.example});
   const before =
     session.shown?.[i]?.key === one.key
@@ -44,7 +44,7 @@ function sideOf({session}, state, one, i) {
   const isLate = !reading && !session.problem && !(step && drawn.example === state.example);
   const example = exampleOf(one.spec.task, state.example);
   const {targets} = example;
-  const worth = session.worths.get(place) ?? null;
+  const worth = session.worths.get(key) ?? null;
   const heads = headsOf(one.spec).map(([layer, head], at) => {
     return {
       name: `${layer + 1}.${head + 1}`,

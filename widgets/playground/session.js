@@ -44,7 +44,9 @@ export const lastOf = (session, key) => runFor(session, key).losses.length;
 export const cameTo = (session, state) =>
   Math.min(...trainedOf(state).map(({key}) => lastOf(session, key)));
 
-export const placeOf = ({key, step, off, example}) => [key, step, off.join(","), example].join("|");
+/** The key that the reading of a question is kept by, and its worth. */
+export const readingKey = ({key, step, off, example}) =>
+  [key, step, off.join(","), example].join("|");
 
 /** The trainings that the state shows: one, or two to compare. */
 export function trainedOf(state) {
@@ -112,14 +114,14 @@ function hearLook(widget, {reading, worth, ...question}) {
   const {session} = widget.data;
   session.looking = null;
   keep(session, question, reading);
-  if (worth) session.worths.set(placeOf(question), worth);
+  if (worth) session.worths.set(readingKey(question), worth);
   widget.refresh(session.isReaders);
 }
 
 function keep({readings, worths}, question, reading) {
   if (readings.size > MOST)
     for (const place of readings.keys()) if (!worths.has(place)) readings.delete(place); // where a reader stayed is kept
-  readings.set(placeOf({off: [], ...question}), reading);
+  readings.set(readingKey({off: [], ...question}), reading);
 }
 
 function hearRecords(widget, {records, isDone}) {
@@ -269,10 +271,10 @@ export function follow(widget) {
   }
   const questions = trained.map((one, i) => questionOf(state, one, i));
   const unread = questions.find(
-    (question) => state.step && !session.readings.has(placeOf(question)),
+    (question) => state.step && !session.readings.has(readingKey(question)),
   );
   const unweighed = questions.find(
-    (question) => state.step && !session.worths.has(placeOf(question)),
+    (question) => state.step && !session.worths.has(readingKey(question)),
   );
   if (!unread && !unweighed) return;
   session.looking = {...(unread ?? unweighed), withWorth: !unread};
