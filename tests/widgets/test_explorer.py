@@ -185,11 +185,11 @@ def told():
 def shown(told, **state):
     return PAGE.run(
         """(async () => {
-          const look = await import("/widgets/explorer/look.js");
+          const reading = await import("/widgets/explorer/reading.js");
           const pairs = await import("/widgets/explorer/pair.js");
           const session = {readings: [], studies: [], last: null, unfolded: new Set()};
           const given = {findings: [], game: [], beginnings: [], models: x.models, session};
-          const data = {...given, opening: look.opened(x.opening)};
+          const data = {...given, opening: reading.opened(x.opening)};
           const seen = m.explore(data, x.state);
           const pair = pairs.pairOf(seen);
           return {...seen, pair, said: m.summarize(seen), reading: null, entry: null};

@@ -15,7 +15,7 @@ WRITING = module("explorer/writing.js")
 GAME = module("explorer/game.js")
 ASK = "(async () => m.explorerReader(await loadModel(x.entry.file), x.entry.kind)(x.asked))()"
 PASS = """(async () => {
-  const {look} = await import("/widgets/explorer/look.js");
+  const {look} = await import("/widgets/explorer/reading.js");
   const {passOf} = await import("/widgets/explorer/pass.js");
   const reading = m.explorerReader(await loadModel(x.entry.file), x.entry.kind)({text: x.text});
   const p = passOf(look(x.models, {...reading, model: x.entry.name}, x.state));

@@ -1,7 +1,7 @@
 // Asks the worker for what the state shows and isn't there yet, and keeps what it answers.
 
 import {askStoryteller} from "../lib/ask-storyteller.js";
-import {answers, isStudy, questionOf} from "./look.js";
+import {answers, isStudy, questionOf} from "./reading.js";
 import {needs} from "./model.js";
 import {seekingOf, take} from "./seeking.js";
 import {goOn} from "./writing.js";

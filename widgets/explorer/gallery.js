@@ -4,7 +4,7 @@ import {html, nothing} from "../../assets/vendor/lit.js";
 import {openFold} from "./folded.js";
 import {FREE, leave, set} from "./guide.js";
 import {hold} from "./hold.js";
-import {entryOf, isKnown, questionOf} from "./look.js";
+import {entryOf, isKnown, questionOf} from "./reading.js";
 
 const textOf = (models, {model, text}) => text ?? entryOf(models, model).examples[0].text;
 

@@ -3,7 +3,8 @@
 import {html, nothing} from "../../assets/vendor/lit.js";
 import {chance} from "../lib/numbers.js";
 import {toWords} from "../lib/words.js";
-import {nameOf, strongest} from "./look.js";
+import {nameOf} from "./names.js";
+import {strongest} from "./reading.js";
 import {openFold} from "./folded.js";
 import {boxed} from "./overview.js";
 import {seek} from "./seeking.js";

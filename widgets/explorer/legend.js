@@ -1,7 +1,7 @@
 // What the arcs are, what stands after the text, and what went where a text is too long.
 
 import {html} from "../../assets/vendor/lit.js";
-import {nameOf} from "./look.js";
+import {nameOf} from "./names.js";
 
 export const legend = (m) =>
   html`<p class="legend"><span class="peeked"></span>${m.arcs.only === null ? ofAll(m) : html`<span>${ofOne(m)}</span>`}${

@@ -3,7 +3,8 @@
 import {chance, format} from "../lib/numbers.js";
 import {CALM, FREE, showsHeads} from "./guide.js";
 import {ranked, roundOf, tellsPushes} from "./game.js";
-import {STAGES, answers, isKnown, isStudy, look, nameOf, questionOf} from "./look.js";
+import {STAGES, nameOf} from "./names.js";
+import {answers, isKnown, isStudy, look, questionOf} from "./reading.js";
 import {seekingOf} from "./seeking.js";
 import {guessed} from "./overview.js";
 import {tokenText} from "../lib/token-text.js";

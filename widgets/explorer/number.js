@@ -4,7 +4,7 @@ import {html} from "../../assets/vendor/lit.js";
 import {choice, numbered, slider} from "../lib/controls.js";
 import {formatFine} from "../lib/numbers.js";
 import {written} from "../lib/words.js";
-import {PARTS} from "./look.js";
+import {PARTS} from "./names.js";
 
 const SHOWN = 5; // terms that are listed
 

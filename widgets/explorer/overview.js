@@ -12,7 +12,7 @@ import "../lib/pixels.js";
 import {folded} from "./folded.js";
 import {ranked} from "./game.js";
 import {FREE, next, showGuide} from "./guide.js";
-import {nameOf} from "./look.js";
+import {nameOf} from "./names.js";
 
 export const LENS = 3; // guesses of the stream at each place
 

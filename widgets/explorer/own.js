@@ -5,7 +5,7 @@ import {chance} from "../lib/numbers.js";
 import {filled} from "../lib/shares.js";
 import {ranked} from "./game.js";
 import {SEEK, SEEKING, leave} from "./guide.js";
-import {nameOf} from "./look.js";
+import {nameOf} from "./names.js";
 import {boxed} from "./overview.js";
 import {seek} from "./seeking.js";
 

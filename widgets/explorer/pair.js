@@ -1,7 +1,7 @@
 // How one weight comes about, as numbers: loaded with what shows them. No DOM.
 
 import {dot} from "../lib/lists.js";
-import {rowOf} from "./look.js";
+import {rowOf} from "./reading.js";
 
 /**
  * The arithmetic of the chosen weight of a look: {products of query and key, dot, size, bias, score, scores of the

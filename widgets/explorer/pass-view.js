@@ -6,7 +6,7 @@ import {filled} from "../lib/shares.js";
 import {written} from "../lib/words.js";
 import "../lib/pixels.js";
 import {label} from "./head.js";
-import {STAGES, nameOf} from "./look.js";
+import {STAGES, nameOf} from "./names.js";
 import {boxed, guess, signed} from "./overview.js";
 import {passOf} from "./pass.js";
 

@@ -1,7 +1,7 @@
 // The forward pass, stage by stage, as numbers: of one token, and of one head on the way. No DOM.
 
 import {dot} from "../lib/lists.js";
-import {rowOf} from "./look.js";
+import {rowOf} from "./reading.js";
 
 const ROWS = 12; // tokens that have a row
 

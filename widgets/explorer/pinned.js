@@ -15,7 +15,7 @@ const list = (items) =>
   <p><i style=${filled(share)}></i><span>${written(text)}</span> <span>${chance(share)}</span></p>`,
   )}</div>`;
 
-/** `m.pinned`: {reading, at, head, row, guesses} of look.js. */
+/** `m.pinned`: {reading, at, head, row, guesses} of reading.js. */
 export function pinned({name, pinned: {reading, at, head, row, guesses}}) {
   const best = [...row.keys()].sort((a, b) => row[b] - row[a]).slice(0, SHOWN);
   return html`<section class="pinned"><p class="name">Kept: <span class="kept-text">${reading.text}</span></p>

@@ -2,7 +2,7 @@
 
 import {ranked} from "./game.js";
 import {HEADS, next, showGuide} from "./guide.js";
-import {nameOf} from "./look.js";
+import {nameOf} from "./names.js";
 
 /** What is sought, to compare. */
 export const seekingOf = ({model, text, temperature, at}) =>

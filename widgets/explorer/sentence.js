@@ -6,7 +6,8 @@ import {moveByKey} from "../lib/keys.js";
 import {isPart, tokenText} from "../lib/token-text.js";
 import {isBreak, toWords, written} from "../lib/words.js";
 import {CALM, FREE, next, showGuide} from "./guide.js";
-import {nameOf, rowOf, strongest} from "./look.js";
+import {nameOf} from "./names.js";
+import {rowOf, strongest} from "./reading.js";
 import {guess} from "./overview.js";
 import {append} from "./writing.js";
 

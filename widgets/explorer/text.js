@@ -3,7 +3,7 @@
 import {html, live, nothing} from "../../assets/vendor/lit.js";
 import {shownOf} from "./gallery.js";
 import {FREE, leave, next} from "./guide.js";
-import {entryOf, isKnown, questionOf} from "./look.js";
+import {entryOf, isKnown, questionOf} from "./reading.js";
 import {takeBack, wasWritten, write} from "./writing.js";
 
 const SETTLED = 1500; // ms without a key, after which a text counts as typed

@@ -2,7 +2,7 @@
 
 import {html} from "../../assets/vendor/lit.js";
 import {reset} from "../lib/controls.js";
-import {entryOf, questionOf} from "./look.js";
+import {entryOf, questionOf} from "./reading.js";
 import {pinned} from "./pinned.js";
 
 const afresh = {text: null, at: null, to: null, head: null, off: [], pin: null};

@@ -1,7 +1,7 @@
 // What is written: a guess that a reader presses, or what the model draws from its guesses, token by token.
 
 import {draw, withoutEnd} from "../lib/reading.js";
-import {answers, questionOf} from "./look.js";
+import {answers, questionOf} from "./reading.js";
 import {withoutParts} from "../lib/token-text.js";
 
 const ENOUGH = 60; // tokens written at once

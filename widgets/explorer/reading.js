@@ -1,22 +1,8 @@
-// What the explorer shows of a reading: what is chosen, and the arithmetic of it. No DOM.
+// A reading: what a state asks the worker to read, whether a reading is the answer, and what is shown of it. No DOM.
+
+import {nameOf, pairs} from "./names.js";
 
 const SHOWN = 6; // words in the row of weights
-
-export const PARTS = ["query", "key", "value", "output"]; // of a head
-
-/** Of the play of the forward pass. */
-export const STAGES = [
-  "Words",
-  "Vectors",
-  "Queries, keys, values",
-  "Scores",
-  "Mask",
-  "Weights",
-  "Mix",
-  "MLP",
-  "Stream",
-  "Guess",
-];
 
 /** The model's entry in `models`, or the first one's. */
 export const entryOf = (models, name) => models.find((one) => one.name === name) ?? models[0];
@@ -36,14 +22,6 @@ export function questionOf({models}, {model, text, off, temperature}, other = nu
     temperature,
   };
 }
-
-/** Heads by name, "4.3", as pairs [3, 2]; those that the model lacks are left out. */
-export const pairs = (names, {counts}) =>
-  names
-    .map((name) => name.split(".").map((part) => part - 1))
-    .filter(([layer, head]) => head < (counts[layer] ?? 0));
-
-export const nameOf = ({layer, head}) => `${layer + 1}.${head + 1}`;
 
 /** Whether a reading answers a question. */
 export const answers = (reading, {model, text, off, temperature}) =>
