@@ -75,7 +75,8 @@ export function sentence({length, cached, whole: all, times, now, lanes, isSame,
   if (now) return `The storyteller is writing ${WAYS[now]}.`;
   const counted =
     `Counted for a text of ${length === 1 ? "1 token" : `${length} tokens`}: with the cache 1 token goes through the layers, ${million(cached.products)} multiplications, ` +
-    `and ${count(cached.kept)} kept numbers are read, the keys and values of the ${length - 1} before in all layers. Without it ${all.words === 1 ? "1 goes" : `${all.words} go`} through, ${million(all.products)}: ${times.toFixed(times < 9.95 ? 1 : 0)} times as many.`;
+    `and ${count(cached.kept)} kept numbers are read, the keys and values of the ${length - 1} before in all layers. ` +
+    `Without it ${all.words === 1 ? "1 goes" : `${all.words} go`} through, ${million(all.products)}: ${times.toFixed(times < 9.95 ? 1 : 0)} times as many.`;
   if (isSame === null) return counted;
   return `${counted} Measured here: ${count(Math.round(lanes.cached.perSecond))} tokens a second with the cache, ${count(
     Math.round(lanes.whole.perSecond),

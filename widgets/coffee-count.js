@@ -80,8 +80,10 @@ function view(m, widget) {
   const {most} = widget.data;
   const {coffees, others, weight, mean, sum, next} = m;
   const each = short(weight);
+  const all = [pieces(coffees, "coffee", 1), pieces(others, "other", 0)];
+  const formula = `${coffees} · ${each} · 1${others ? ` + ${others} · ${each} · 0` : ""}`;
   return html`<div class="stage">
-    <section>${said("mean", [pieces(coffees, "coffee", 1), pieces(others, "other", 0)], `${coffees} · ${each} · 1${others ? ` + ${others} · ${each} · 0` : ""}`, short(mean), short(next.mean))}${along("mean", m, 1)}</section>
+    <section>${said("mean", all, formula, short(mean), short(next.mean))}${along("mean", m, 1)}</section>
     <section>${said("sum", [pieces(coffees, "coffee", 1), pieces(most - coffees, "empty", "")], Array(coffees).fill(1).join(" + "), sum, next.sum)}${along("sum", m, most)}</section></div>
     ${widget.sentence({hidden: true})}`;
 }

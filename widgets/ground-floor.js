@@ -238,7 +238,9 @@ function guesses({facts: {guesses: found, truth}, before}) {
     before: was(one.text),
   }));
   const isListed = !truth || rows.some(({isTruth}) => isTruth);
-  return html`<ul class="bars" aria-label="First guesses, with their shares">${(isListed ? rows : [...rows.slice(0, 4), {...truth, isTruth: true, isLower: truth.rank > 5, before: was(truth.text)}]).map(bar)}</ul>
+  const came = () => ({...truth, isTruth: true, isLower: truth.rank > 5, before: was(truth.text)});
+  const shown = isListed ? rows : [...rows.slice(0, 4), came()];
+  return html`<ul class="bars" aria-label="First guesses, with their shares">${shown.map(bar)}</ul>
     <p class="came">${
       truth
         ? html`<b>${tokenText(truth.text)}</b> came: its

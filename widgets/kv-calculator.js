@@ -95,7 +95,8 @@ export function sentence({
   return (
     `${chosen.name} keeps ${count(token)} bytes${kib(token)} of a token. For ${count(tokens)} token${tokens > 1 ? "s" : ""}${left} ` +
     `and ${texts} text${texts > 1 ? "s" : ""} the cache is ${bytes(cache)}, beside parameters of ${bytes(parameters)}: ` +
-    `${devices === 1 ? "one GPU holds both" : `it takes ${devices} GPUs to hold both`}. For one new token of each text both have to be fetched, which takes ${duration(seconds)} at the speed of one GPU.`
+    `${devices === 1 ? "one GPU holds both" : `it takes ${devices} GPUs to hold both`}. ` +
+    `For one new token of each text both have to be fetched, which takes ${duration(seconds)} at the speed of one GPU.`
   );
 }
 
@@ -111,7 +112,17 @@ const product = ({
   tokens,
   texts,
 }) => html`<p class="product" aria-hidden="true">
-  ${latent ? factor(numbers, "a latent", "k") : [factor(2, "key and value", "k"), "×", factor(kvHeads, kvHeads > 1 ? "heads of them" : "head of them", "k"), "×", factor(chosen.size, "numbers each", "k")]}
+  ${
+    latent
+      ? factor(numbers, "a latent", "k")
+      : [
+          factor(2, "key and value", "k"),
+          "×",
+          factor(kvHeads, kvHeads > 1 ? "heads of them" : "head of them", "k"),
+          "×",
+          factor(chosen.size, "numbers each", "k"),
+        ]
+  }
   × ${factor(chosen.layers, "layers")} × ${factor(each, each > 1 ? "bytes" : "byte")} ×
     ${factor(tokens, "tokens")} × ${factor(texts, texts > 1 ? "texts" : "text")}</p>`;
 

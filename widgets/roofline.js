@@ -136,7 +136,8 @@ function plot({model, writing, parts, machine, ridge}) {
 }
 
 const view = (m) => html`${plot(m)}
-  <table class="held" aria-label="What holds each kind of work back"><thead><tr><th scope="col">work with</th><th scope="col">FLOP a byte</th><th scope="col">arithmetic</th><th scope="col">memory</th></tr></thead>
+  <table class="held" aria-label="What holds each kind of work back"><thead><tr><th scope="col">work with</th>
+    <th scope="col">FLOP a byte</th><th scope="col">arithmetic</th><th scope="col">memory</th></tr></thead>
   <tbody>${m.parts.map(
     (
       part,

@@ -64,7 +64,8 @@ export function sentence({block, counts, rows, last}) {
   const some = rows.map(({tokens, kept}) => `${bytes(kept)} of ${tick(tokens)} tokens`).join(", ");
   return (
     `From below: ${listed}, and again. ${counts.softmax} layers of softmax, ${counts.window} with a window, ${counts.table} with tables. ` +
-    `Kept: ${some}. At ${tick(last.tokens)} tokens that is ${part(last.kept / last.keptPlain)} of what softmax in all layers keeps, and a new token takes ${times(last.flops / last.flopsPlain)} the FLOPs.`
+    `Kept: ${some}. At ${tick(last.tokens)} tokens that is ${part(last.kept / last.keptPlain)} of what softmax in all layers keeps, ` +
+    `and a new token takes ${times(last.flops / last.flopsPlain)} the FLOPs.`
   );
 }
 
@@ -88,7 +89,8 @@ const row = ({
   flops,
   flopsPlain,
 }) => html`<tr><th scope="row">${tick(tokens)}</th>
-  <td><div class="part"><span class="bar">${pieces({parts, kept, keptPlain})}</span><span>${part(kept / keptPlain)}</span></div></td><td><span>${bytes(kept)}</span></td><td><span>${bytes(keptPlain)}</span></td>
+  <td><div class="part"><span class="bar">${pieces({parts, kept, keptPlain})}</span><span>${part(kept / keptPlain)}</span></div></td><td><span>${bytes(kept)}</span></td>
+  <td><span>${bytes(keptPlain)}</span></td>
   <td><span>${times(flops / flopsPlain)}</span></td></tr>`;
 
 /** The layers from below, left to right, each in the colour of its kind. */
@@ -102,7 +104,8 @@ const view = (
   m,
   widget,
 ) => html`${stack(m)}<table class="along"><caption>What the stack keeps along a text</caption>
-  <thead><tr><th scope="col">tokens</th><th scope="col">part kept</th><th scope="col">this stack</th><th scope="col">all softmax</th><th scope="col">work of a new token, × all softmax</th></tr></thead>
+  <thead><tr><th scope="col">tokens</th><th scope="col">part kept</th><th scope="col">this stack</th><th scope="col">all softmax</th>
+    <th scope="col">work of a new token, × all softmax</th></tr></thead>
   <tbody>${m.rows.map(row)}</tbody></table>
   ${widget.sentence({hidden: true})}`;
 

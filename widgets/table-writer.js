@@ -163,10 +163,13 @@ function plane(m) {
 const answerRow = ({name, key, room, answer, error}) => html`<tr><th scope="row">${name}</th>
   <td class="key"><span>(${key.map(whole).join(", ")})</span></td><td><span>${room ?? "–"}</span></td>
   <td class="answer"><span>${whole(answer)}</span></td>
-  <td class="verdict"><span class=${error === null ? "" : isRight({error}) ? "right" : "wrong"}>${error === null ? "not noted" : isRight({error}) ? "right" : `off by ${whole(error)}`}</span></td></tr>`;
+  <td class="verdict"><span class=${error === null ? "" : isRight({error}) ? "right" : "wrong"}>${
+    error === null ? "not noted" : isRight({error}) ? "right" : `off by ${whole(error)}`
+  }</span></td></tr>`;
 
 const view = (m, widget) => html`<div class="stage">${plane(m)}
-  <table class="asked"><caption>Asked for each guest</caption><thead><tr><th scope="col">guest</th><th scope="col">key</th><th scope="col">is in</th><th scope="col">table says</th><th scope="col">so</th></tr></thead>
+  <table class="asked"><caption>Asked for each guest</caption><thead><tr><th scope="col">guest</th><th scope="col">key</th>
+    <th scope="col">is in</th><th scope="col">table says</th><th scope="col">so</th></tr></thead>
     <tbody>${m.asked.map(answerRow)}</tbody></table>${noteList(m)}</div>
   ${widget.sentence({hidden: true})}`;
 

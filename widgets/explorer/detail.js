@@ -155,4 +155,10 @@ const table = ({
   mixed,
 }) => html`<table class="numbers" aria-label="Query, key, value and output, number by number"><thead><tr><th scope="col">no.</th><th scope="col" class="q">query</th>
   <th scope="col" class="k">key</th><th scope="col">product</th><th scope="col" class="v">value</th><th scope="col" class="v">output</th></tr></thead>
-  <tbody>${Array.from(query, (x, d) => html`<tr><th scope="row">${d + 1}</th>${[x, key[d], products[d], value[d], mixed[d]].map((number) => html`<td>${formatFine(number)}</td>`)}</tr>`)}</tbody></table>`;
+  <tbody>${Array.from(
+    query,
+    (x, d) =>
+      html`<tr><th scope="row">${d + 1}</th>${[x, key[d], products[d], value[d], mixed[d]].map(
+        (number) => html`<td>${formatFine(number)}</td>`,
+      )}</tr>`,
+  )}</tbody></table>`;

@@ -87,7 +87,11 @@ export function game(m, widget) {
     requestAnimationFrame(() => showHeads(widget));
   }
   const isOver = !isAsking && answers.length === rounds.length;
-  return html`<section class="game" aria-label="Find the head"><p role="status">${isAsking ? question(m, rounds[answers.length], answers.length, rounds.length) : outcome(m, rounds[answers.length - 1], answers)}</p>
+  return html`<section class="game" aria-label="Find the head"><p role="status">${
+    isAsking
+      ? question(m, rounds[answers.length], answers.length, rounds.length)
+      : outcome(m, rounds[answers.length - 1], answers)
+  }</p>
     ${isAsking ? nothing : bars(m, rounds[answers.length - 1], answers[answers.length - 1])}${
       isOver
         ? html`<pre class="result">${resultText(widget, answers)}</pre><p>And
@@ -98,7 +102,9 @@ export function game(m, widget) {
       isAsking
         ? answering(m, widget, answers)
         : isOver
-          ? html`<button type="button" class="main" @click=${() => ownText(widget)}>A text of my own</button><button type="button" @click=${() => findings(widget)}>Ten findings</button><button type="button" @click=${() => copy(widget, resultText(widget, answers))}>Copy the result</button>
+          ? html`<button type="button" class="main" @click=${() => ownText(widget)}>A text of my own</button><button
+            type="button" @click=${() => findings(widget)}>Ten findings</button><button
+            type="button" @click=${() => copy(widget, resultText(widget, answers))}>Copy the result</button>
             <span role="status">${said}</span>`
           : html`<button type="button" class="main" @click=${() => begin(widget, answers)}>Round ${answers.length + 1}</button>`
     }
@@ -142,7 +148,8 @@ function misled(m, round, worst) {
   const one = m.tellsPushes ? strongest(m.pushes) : most.indexOf(Math.max(...most));
   if (one === worst) return why;
   return m.tellsPushes
-    ? ` The largest push is ${names(m, one)}’s, ${signed(m.pushes.heads[one])}; yet without it the guess has ${chance(round.without[one])}. A push leaves out what later parts make of a head’s work: what a guess needs, only the switch tells.`
+    ? ` The largest push is ${names(m, one)}’s, ${signed(m.pushes.heads[one])}; yet without it the guess has ${chance(round.without[one])}. ` +
+        "A push leaves out what later parts make of a head’s work: what a guess needs, only the switch tells."
     : [
         ` Head ${names(m, one)} looks hardest, with ${chance(most[one])} at one word; yet without it the guess has ${chance(round.without[one])}.`,
         why,

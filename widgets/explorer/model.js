@@ -103,13 +103,23 @@ function told(m) {
     .slice(0, 3)
     .map(({text, share}) => `${guessed(text, m)} ${chance(share)}`)
     .join(", ");
-  const changed = whole
-    ? ` With all heads on, ${guessed(whole.text, m)} had ${chance(whole.share)}; now ${chance(whole.now)}.`
-    : "";
   const {isOff} = reading.heads[m.head];
-  return (
-    `${m.step < FREE ? `Step ${m.step} of 5. ` : ""}${entry.title}. ${m.stage ? `Stage ${m.stage} of ${STAGES.length}: ${STAGES[m.stage - 1]}. ` : ""}${m.hasHeads ? "" : "Its heads come later. "}${arcs.only === null ? `The arcs of all ${reading.heads.length} heads. ` : ""}Head ${name} ${isOff ? "is switched off" : `looks from ${tokenText(pieces[at])} at ${best}`}. ` +
-    `The model guesses ${entry.causal ? "next" : "there"}: ${next}.${changed}${reading.loss === null ? "" : ` Mean loss ${format(reading.loss)}.`}` +
-    `${isOff ? "" : ` Number by number: ${tokenText(pieces[m.to])}, ${chance(row[m.to])}.`}${m.isSought && !m.needed ? " Each head is switched off in turn." : ""}${m.needed ? ` The guess needs head ${nameOf(reading.heads[ranked(m.needed)[0]])} most.` : ""}${m.pinned ? ` Kept beside: ${m.pinned.reading.text}` : ""}`
-  );
+  return [
+    m.step < FREE && `Step ${m.step} of 5.`,
+    `${entry.title}.`,
+    m.stage && `Stage ${m.stage} of ${STAGES.length}: ${STAGES[m.stage - 1]}.`,
+    !m.hasHeads && "Its heads come later.",
+    arcs.only === null && `The arcs of all ${reading.heads.length} heads.`,
+    `Head ${name} ${isOff ? "is switched off" : `looks from ${tokenText(pieces[at])} at ${best}`}.`,
+    `The model guesses ${entry.causal ? "next" : "there"}: ${next}.`,
+    whole &&
+      `With all heads on, ${guessed(whole.text, m)} had ${chance(whole.share)}; now ${chance(whole.now)}.`,
+    reading.loss !== null && `Mean loss ${format(reading.loss)}.`,
+    !isOff && `Number by number: ${tokenText(pieces[m.to])}, ${chance(row[m.to])}.`,
+    m.isSought && !m.needed && "Each head is switched off in turn.",
+    m.needed && `The guess needs head ${nameOf(reading.heads[ranked(m.needed)[0]])} most.`,
+    m.pinned && `Kept beside: ${m.pinned.reading.text}`,
+  ]
+    .filter(Boolean)
+    .join(" ");
 }

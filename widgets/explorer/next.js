@@ -69,7 +69,8 @@ function pieces(m) {
 const bar = (one, m, widget) => {
   const {text, share, without} = one;
   const isTruth = m.entry.causal && text === m.truth?.text;
-  return html`<li class=${isTruth ? "truth" : nothing}><button type="button" aria-disabled=${isPart(text)} title=${isTruth ? "what follows in the text" : nothing} @click=${() => isPart(text) || append(widget, one)}>
+  return html`<li class=${isTruth ? "truth" : nothing}><button type="button" aria-disabled=${isPart(text)}
+  title=${isTruth ? "what follows in the text" : nothing} @click=${() => isPart(text) || append(widget, one)}>
   <span class="token">${guess(text, m)}</span>
   <span class="bar" aria-hidden="true"><span style=${filled(share)}></span>${without === undefined ? nothing : html`<i style="left:${+(100 * without).toFixed(2)}%"></i>`}</span>
   <span class="share">${chance(share)}</span></button></li>`;
@@ -81,9 +82,13 @@ function drawn(m, {data, state}) {
   if (!session.draw || questionOf(data, state).text !== session.written) return nothing; // another text was taken since
   const {from, at, chosen} = session.draw;
   const {text, share} = from[chosen];
+  const shares = from.map(
+    (one, i) =>
+      html`<span class=${i === chosen ? "chosen" : nothing} style="flex-grow:${one.share.toFixed(4)}">${one.share >= MARKED ? guess(one.text, {...m, at: -1}) : ""}</span>`,
+  );
   return html`<div class="draw"><p class="note" aria-hidden="true">Drawn: ${at.toFixed(2)} of 1,
     so ${boxed(text, {...m, at: -1})}, which had ${chance(share)}</p>
-    <div class="strip" aria-hidden="true">${from.map((one, i) => html`<span class=${i === chosen ? "chosen" : nothing} style="flex-grow:${one.share.toFixed(4)}">${one.share >= MARKED ? guess(one.text, {...m, at: -1}) : ""}</span>`)}<i style="left:${(100 * at).toFixed(2)}%"></i></div></div>`;
+    <div class="strip" aria-hidden="true">${shares}<i style="left:${(100 * at).toFixed(2)}%"></i></div></div>`;
 }
 
 // ---- Before and after -----------------------------------------------------------------------
@@ -119,7 +124,13 @@ export const verdict = (m, widget) => {
             chance(third.share),
             "now first",
           )
-        : html`<p class="row ask"><span>${isMeasured ? "So it was measured; the switch shows all guesses without it." : isAsking ? "" : "What will the model guess without it? The switch shows it."}</span></p>`
+        : html`<p class="row ask"><span>${
+            isMeasured
+              ? "So it was measured; the switch shows all guesses without it."
+              : isAsking
+                ? ""
+                : "What will the model guess without it? The switch shows it."
+          }</span></p>`
     }</div>
     ${switches(m, widget, isAsking)}</div>${moved(m)}${whole && off.length === 1 && step === FREE && !shownOf(widget.data, widget.state) ? itself(m) : nothing}`;
 };

@@ -71,7 +71,9 @@ export function anyNumber(m, widget) {
   return html`<div class="controls">${choice("part", "Of what", PARTS)(widget)}${slider("no", "Number", {unit: numbered("number")})(widget)}</div>
     <p>Number ${number + 1} of the ${part} of <b class=${i === at ? "q" : "k"}>${written(pieces[i])}</b>:
       <b>${formatFine(found.value)}</b></p>
-    <table class="numbers" aria-label="The largest products of number ${number + 1}"><thead><tr><th scope="col">${part === "output" ? "from" : "place in the stream"}</th><th scope="col">${part === "output" ? "weight" : "its number"}</th>
+    <table class="numbers" aria-label="The largest products of number ${number + 1}"><thead><tr>
+      <th scope="col">${part === "output" ? "from" : "place in the stream"}</th>
+      <th scope="col">${part === "output" ? "weight" : "its number"}</th>
       <th scope="col">× ${part === "output" ? "value" : "matrix"}</th><th scope="col">≈ product</th></tr></thead>
     <tbody>${found.terms.slice(0, SHOWN).map(
       ({

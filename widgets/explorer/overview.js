@@ -129,12 +129,13 @@ const start = (m, widget) =>
 
 function layerOf(m, widget, layer) {
   const {reading, pushes} = m;
+  const units = reading.units?.[layer];
   return stage(
     `Layer ${layer + 1}`,
     html`
     <div class="tiles">${reading.heads.map((head, i) => (head.layer === layer ? tile(m, widget, head, i) : nothing))}</div>
-    ${reading.units && isOpen(widget, "layers") ? onePush("MLP", pushes.mlps[layer], m) : nothing}
-    ${isOpen(widget, "stream") && reading.units ? html`<div class="strips"><span>MLP</span>${strip(m, reading.units[layer], reading.units[layer].length / m.pieces.length, "units")}</div>` : nothing}${streamOf(m, widget, layer + 1)}`,
+    ${units && isOpen(widget, "layers") ? onePush("MLP", pushes.mlps[layer], m) : nothing}
+    ${units && isOpen(widget, "stream") ? html`<div class="strips"><span>MLP</span>${strip(m, units, units.length / m.pieces.length, "units")}</div>` : nothing}${streamOf(m, widget, layer + 1)}`,
     isOpen(widget, "layers") && lens(m, layer + 1),
   );
 }
@@ -183,9 +184,12 @@ function tile(m, widget, head, i) {
   const push = m.tellsPushes ? m.pushes.heads[i] : 0;
   const isFramed = i === m.head && !head.isOff && !(m.isAll && m.round); // which would give a round's answer away
   const [told, strong] = m.tellsPushes && !head.isOff ? [signed(push), strength(push)] : ["", ""];
+  const isTry = m.step === 3 && m.isAll && i === m.head;
+  const isNeeded = m.isSought && m.needed && i === ranked(m.needed)[0];
   return html`<button type="button" role="radio" aria-checked=${i === m.head && !m.isAll} tabindex=${i === (m.isAll && m.round ? 0 : m.head) ? 0 : -1} data-head=${i}
-  aria-label="Head ${nameOf(head)} ${head.isOff ? "off" : told}" class="${head.isOff ? "off" : strong} ${m.step === 3 && m.isAll && i === m.head ? "try" : m.isSought && m.needed && i === ranked(m.needed)[0] ? "needed" : ""}" @click=${() => choose(m, widget, i)}>
-  <span class="label">${nameOf(head)}</span><span class="square">${weightMap(rowsOf(head, m.pieces.length), {row: m.at})}${isFramed ? cell(m) : nothing}${head.isOff ? html`<b class="label">off</b>` : nothing}</span>
+  aria-label="Head ${nameOf(head)} ${head.isOff ? "off" : told}" class="${head.isOff ? "off" : strong} ${isTry ? "try" : isNeeded ? "needed" : ""}" @click=${() => choose(m, widget, i)}>
+  <span class="label">${nameOf(head)}</span><span
+  class="square">${weightMap(rowsOf(head, m.pieces.length), {row: m.at})}${isFramed ? cell(m) : nothing}${head.isOff ? html`<b class="label">off</b>` : nothing}</span>
   ${told ? html`<span class="label push ${strong}" style=${force(push, m)}>${told}</span>` : nothing}</button>`;
 }
 

@@ -17,7 +17,9 @@ export function bars(m, {share, without}, head) {
   const listed = [...new Set([...ranked({without}).slice(0, LISTED), head])];
   return html`<ul class="round" aria-label="The guess without each head">${listed.map(
     (one) => html`<li class=${one === head ? "own" : nothing}><span>without
-    ${nameOf(m.reading.heads[one])}</span><span class="bar" aria-hidden="true"><span style=${filled(without[one])}></span><i style="left:${(100 * share).toFixed(1)}%"></i></span><span class="share">${chance(without[one])}</span></li>`,
+    ${nameOf(m.reading.heads[one])}</span><span
+    class="bar" aria-hidden="true"><span style=${filled(without[one])}></span><i style="left:${(100 * share).toFixed(1)}%"></i></span><span
+    class="share">${chance(without[one])}</span></li>`,
   )}</ul>`;
 }
 

@@ -21,10 +21,14 @@ export function pictureOf({model: m}) {
     ({x, y, text}, i) =>
       `<text x="${x.toFixed(1)}" y="${y}" text-anchor="middle" fill="${i === m.at ? colors.query : m.entry.causal && i > m.at ? colors.muted : colors.text}">${escaped(text)}</text>`,
   );
-  const paths = arcs.map(
-    ({head, to, weight}) =>
-      `<path d="${arc(boxes[m.at], boxes[to], boxes[m.at].line ? LINE - SIZE - 8 : ROOM, m.isAll ? 3 * head : 0)}" fill="none" stroke="url(#way)" stroke-linecap="round" opacity="${Math.max(0.15, weight).toFixed(3)}"${m.arcs.isOff ? ` stroke-dasharray="5 8"` : ""} stroke-width="${((m.isAll ? 0.8 : 1) * (0.8 + 5 * weight)).toFixed(2)}"/>`,
-  );
+  const room = boxes[m.at].line ? LINE - SIZE - 8 : ROOM;
+  const dashes = m.arcs.isOff ? ` stroke-dasharray="5 8"` : "";
+  const paths = arcs.map(({head, to, weight}) => {
+    const way = arc(boxes[m.at], boxes[to], room, m.isAll ? 3 * head : 0);
+    const opacity = Math.max(0.15, weight).toFixed(3);
+    const thickness = ((m.isAll ? 0.8 : 1) * (0.8 + 5 * weight)).toFixed(2);
+    return `<path d="${way}" fill="none" stroke="url(#way)" stroke-linecap="round" opacity="${opacity}"${dashes} stroke-width="${thickness}"/>`;
+  });
   const told = m.guesses
     .slice(0, 3)
     .map(({text, share}) => `${guessed(text, m)} ${chance(share)}`)

@@ -5,8 +5,21 @@ const PLAIN = {"‘": "'", "’": "'", "“": '"', "”": '"', "—": "--", "…
 const PIECES =
   /'(?:s|t|re|ve|ll|d|m)(?![A-Za-z])| ?[A-Za-z\x80-\xff]+| ?[0-9]| ?[^A-Za-z0-9\x80-\xff \t\n\r]+|[ \t\n\r]+(?![^ \t\n\r])|[ \t\n\r]+/g;
 // Of bytes beyond ASCII: a character, or as much of the beginning of one as there is.
-const CHARACTERS =
-  /[\xc2-\xdf][\x80-\xbf]?|\xe0(?:[\xa0-\xbf][\x80-\xbf]?)?|\xed(?:[\x80-\x9f][\x80-\xbf]?)?|[\xe1-\xef](?:[\x80-\xbf]{1,2})?|\xf0(?:[\x90-\xbf][\x80-\xbf]{0,2})?|[\xf1-\xf3][\x80-\xbf]{0,3}|\xf4(?:[\x80-\x8f][\x80-\xbf]{0,2})?|[\x80-\xff]/g;
+const CHARACTERS = new RegExp(
+  [
+    /[\xc2-\xdf][\x80-\xbf]?/,
+    /\xe0(?:[\xa0-\xbf][\x80-\xbf]?)?/,
+    /\xed(?:[\x80-\x9f][\x80-\xbf]?)?/,
+    /[\xe1-\xef](?:[\x80-\xbf]{1,2})?/,
+    /\xf0(?:[\x90-\xbf][\x80-\xbf]{0,2})?/,
+    /[\xf1-\xf3][\x80-\xbf]{0,3}/,
+    /\xf4(?:[\x80-\x8f][\x80-\xbf]{0,2})?/,
+    /[\x80-\xff]/,
+  ]
+    .map(({source}) => source)
+    .join("|"),
+  "g",
+);
 const UNFINISHED = /(?:[\xc2-\xdf]|[\xe0-\xef][\x80-\xbf]?|[\xf0-\xf4][\x80-\xbf]{0,2})$/;
 const KNOWN = 10000; // pieces whose tokens are kept, so that a long visit doesn't fill the memory
 

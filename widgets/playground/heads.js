@@ -22,7 +22,10 @@ function rowsOf(map, length) {
 function lettered(head, to, {task, at, example: {tokens}}, widget) {
   const weights = rowsOf(head.map, tokens.length);
   const mark = (j) => (head.isOff || weights[at][j] < MARKED ? "" : "some");
-  return html`<div class="lettered" style="--size:${tokens.length}"><div class="columns" aria-hidden="true">${tokens.map((token, j) => html`<span class=${j === to && !head.isOff ? "most" : mark(j)}>${symbol(task, token)}</span>`)}</div>
+  return html`<div class="lettered" style="--size:${tokens.length}"><div class="columns" aria-hidden="true">${tokens.map(
+    (token, j) =>
+      html`<span class=${j === to && !head.isOff ? "most" : mark(j)}>${symbol(task, token)}</span>`,
+  )}</div>
     <div class="rows" aria-hidden="true"><span style="transform:translateY(${100 * at}%)">${symbol(task, tokens[at])}</span></div>
     ${weightMap(weights, {row: at, choose: ({row}) => widget.set({at: row})})}</div>`;
 }
@@ -55,7 +58,8 @@ function card(head, side, m, widget, i) {
     head.without === null || head.isOff || m.isPlaying
       ? ""
       : html`${offToo(side)}: <b>${formatPercent(head.without)}</b> right`;
-  return html`<div class=${head.isOff ? "head off" : "head"}><label class="toggle"><b>Head ${head.name}</b> <span>${head.isOff ? "off" : "on"}</span><input type="checkbox" aria-label="Head ${head.name}${i ? " of the second model" : ""} is on" .checked=${!head.isOff} @input=${toggle}></label>
+  return html`<div class=${head.isOff ? "head off" : "head"}><label class="toggle"><b>Head ${head.name}</b> <span>${head.isOff ? "off" : "on"}</span><input type="checkbox"
+    aria-label="Head ${head.name}${i ? " of the second model" : ""} is on" .checked=${!head.isOff} @input=${toggle}></label>
     ${lettered(head, to, m, widget)}
     <p class="row"><span class="from">${
       head.isOff
@@ -74,5 +78,6 @@ export function headMaps(side, m, widget, i) {
   const most = Math.max(...m.sides.map(({spec}) => spec.layers)); // so that maps have one size in both
   const isDown = most >= heads;
   const [columns, rows] = isDown ? [most, heads] : [heads, most];
-  return html`<div class=${isDown ? "layers down" : "layers"} style="--columns:${columns};--rows:${heads};--largest:${LARGEST[rows - 1]}rem">${side.heads.map((head) => card(head, side, m, widget, i))}</div>`;
+  return html`<div class=${isDown ? "layers down" : "layers"}
+    style="--columns:${columns};--rows:${heads};--largest:${LARGEST[rows - 1]}rem">${side.heads.map((head) => card(head, side, m, widget, i))}</div>`;
 }
