@@ -88,7 +88,8 @@ function view(m, widget) {
   }</div>
     <div class="example"><p class="title"><span>${TASKS[m.task].asks}${question(m, widget.data)}</span>
       ${another(widget)}</p>${drawnPart(session, "example", () => strip(m, widget))}</div>
-    <div class="floor ${m.change ? "compared" : m.isWide ? "wide" : ""}" aria-busy=${m.isAwaited}><div class="marks">${drawnPart(session, "curves", () => [followMark(m, widget), begins(m, widget)])}</div>
+    <div class="floor ${m.change ? "compared" : m.isWide ? "wide" : ""}" aria-busy=${m.isAwaited}>
+    <div class="marks">${drawnPart(session, "curves", () => [followMark(m, widget), begins(m, widget)])}</div>
     <div class=${m.change ? "models two" : "models"}>${m.sides.map((one, i) => drawnPart(session, i, () => side(one, i, m, widget)))}
     <p class="note">Press a row of a map to choose the token that looks. What it looks at is
       coloured above the map; the most of it is underlined, and stands after the arrow below.</p></div>
