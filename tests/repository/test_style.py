@@ -1,5 +1,6 @@
-"""The style of Python (ruff) and of JavaScript (Biome, length of lines), and its types."""
+"""The style of Python (ruff), tests and JavaScript (Biome, length of lines), and its types."""
 
+import ast
 import re
 import shutil
 import subprocess
@@ -28,6 +29,18 @@ def test_ruff_finds_nothing(command):
         [sys.executable, "-m", "ruff", *command, "."], cwd=ROOT, capture_output=True, text=True
     )
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_lessons_are_held_to_numbers_and_not_to_sentences():
+    """Whoever words a sentence anew breaks no test: ``shows`` and ``in_order`` look for numbers."""
+    quoted = []
+    for file in sorted(ROOT.glob("tests/lessons/*.py")):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.In | ast.NotIn):
+                parts = (str(x.value) for x in ast.walk(node.left) if isinstance(x, ast.Constant))
+                if len(re.findall(r"\b[A-Za-z]{2,}\b", " ".join(parts))) >= 4:
+                    quoted.append(f"{file.name}:{node.lineno}")
+    assert quoted == []
 
 
 def test_biome_finds_nothing():
