@@ -15,7 +15,7 @@ from interchange import (
 from positions import Rotary
 from variants import CrossAttention
 
-from .test_positions import rotate_half
+from .rotation import rotate_half
 
 
 @pytest.mark.parametrize("bias", [True, False])

@@ -8,6 +8,7 @@ from torch import nn
 
 from attention import MultiHeadAttention
 from positions import LearnedRelativeBias, Rotary, alibi_bias, sinusoidal_positions
+from tests.attention.rotation import rotate_half, steps_of, turned
 
 from .inputs import DEVICES
 
@@ -23,23 +24,6 @@ def test_sinusoidal_by_the_formula(embed_dim):
 
 
 # ---- Rotary positions ---------------------------------------------------------------------------
-
-
-def turned(heads, positions, steps, factor=1.0):
-    """Rotate half, as Llama's published code has it, in float64, by ``steps`` (D/2,) a position."""
-    D = heads.shape[-1]
-    angles = positions.double()[..., None] * steps
-    angles = torch.cat([angles, angles], -1)
-    partner = torch.cat([-heads[..., D // 2 :], heads[..., : D // 2]], -1)
-    return factor * (heads * angles.cos() + partner * angles.sin())
-
-
-def steps_of(size, base=10000.0):
-    return 1.0 / base ** (torch.arange(0, size, 2).double() / size)
-
-
-def rotate_half(heads, positions, base):
-    return turned(heads, positions, steps_of(heads.shape[-1], base))
 
 
 @pytest.mark.parametrize("interleaved", [True, False])

@@ -1,6 +1,5 @@
 """The preview server: it serves this machine only, files of the site only, with the right type."""
 
-import http.client
 import re
 import threading
 import urllib.request
@@ -8,6 +7,7 @@ import urllib.request
 import pytest
 
 from course.serve import start_server
+from tests.course.request import get
 
 FILES = {
     "index.html": "<body>Hello</body>",
@@ -35,14 +35,6 @@ def server(folder):
     yield server
     server.shutdown()
     server.server_close()
-
-
-def get(server, path, method="GET", **headers):
-    """Return status, type and body of exactly this path, which clients would normalise."""
-    connection = http.client.HTTPConnection(*server.server_address, timeout=5)
-    connection.request(method, path, headers=headers)
-    response = connection.getresponse()
-    return response.status, response.headers["Content-Type"], response.read().decode()
 
 
 SERVED = {

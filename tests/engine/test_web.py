@@ -9,7 +9,7 @@ import pytest
 from bs4 import BeautifulSoup
 
 from course.serve import start_server
-from tests.course.test_server import get
+from tests.course.request import get
 from tests.engine.sites import Site
 
 ADDRESS = "https://example.org/some/course"

@@ -20,8 +20,8 @@ from models.positions.further import FURTHER, Turning, larger_steps, late, of_ba
 from models.positions.task import KINDS, LONGEST, examples
 from models.positions.train import BEYOND, SHORT, SHORT_RATE, STEPS, load, stretched
 from positions import Rotary
+from tests.lessons.m07_numbers import SCORES, far, near
 from tests.lessons.reading import cells, in_order, numbers, output, said, shows
-from tests.lessons.test_m07 import SCORES, far, near
 
 PAGE = "longer.html"
 FOUND = json.loads(FURTHER.read_text(encoding="utf-8"))

@@ -17,7 +17,7 @@ from models.transformer import Transformer
 from modules.m04_softmax_and_scale import training as script
 from tests.conftest import ROOT
 from tests.lessons.reading import cells, in_order, numbers, output, share, shows
-from tests.widgets.test_saturation import SIZES, draws, exact_slope
+from tests.widgets.truth_saturation import SIZES, draws, exact_slope
 
 PAGE = "modules/m04_softmax_and_scale/lesson.html"
 SCORES = np.array([2.1, 8.7, 3.2])  # of The, cat, sat

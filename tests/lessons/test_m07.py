@@ -1,8 +1,6 @@
 """m07: its claims against numbers computed here."""
 
-import json
 import math
-from statistics import mean
 
 import numpy as np
 import pytest
@@ -12,21 +10,11 @@ from attention import scaled_dot_product_attention
 from models.positions.task import DIGITS, LETTER_SHARE
 from models.positions.train import load
 from positions import alibi_bias, sinusoidal_positions
-from tests.conftest import ROOT
+from tests.lessons.m07_numbers import SCORES, far, near
 from tests.lessons.reading import cells, in_order, numbers, output, shows
 
 PAGE = "modules/m07_position/lesson.html"
-SCORES = json.loads((ROOT / "models/positions/scores.json").read_text(encoding="utf-8"))
 RIGHT = SCORES["right"]
-
-
-def far(seeds):
-    """Each seed's share at places 49 to 64."""
-    return [mean(shares[-4:]) for shares in seeds]
-
-
-def near(seeds):
-    return [mean(shares[:4]) for shares in seeds]
 
 
 def signed(texts):

@@ -12,8 +12,8 @@ import torch
 
 from attention import scaled_dot_product_attention
 from tests.lessons.reading import in_order, numbers, output, share, shows
-from tests.widgets.test_flash_stepper import STEPPER, eight
-from tests.widgets.test_new_score import JS, THIRD
+from tests.site.numbers import payloads
+from tests.widgets.js import module
 
 PAGE = "modules/m11_fast_and_exact/lesson.html"
 FOLDER = Path(__file__).parents[2] / "modules/m11_fast_and_exact"
@@ -22,11 +22,21 @@ SHOWN = ("three", "tiles", "fused")
 MEASURED = json.loads((FOLDER / "measured.json").read_text(encoding="utf-8"))
 
 
-@cache
-def stepped(queries=2, keys=2, step=1):
-    """The stepper's own count of its eight words."""
-    sizes = {"queryTile": queries, "keyTile": keys, "causal": False, "step": step}
-    return STEPPER.call("stepped", eight(), sizes)
+@pytest.fixture(scope="module")
+def published(page):
+    return payloads(page)
+
+
+@pytest.fixture(scope="module")
+def stepped(published):
+    """The stepper's own count of the page's eight words."""
+
+    @cache
+    def stepped(queries=2, keys=2, step=1):
+        sizes = {"queryTile": queries, "keyTile": keys, "causal": False, "step": step}
+        return module("flash-stepper.js").call("stepped", published["eight"], sizes)
+
+    return stepped
 
 
 @pytest.fixture(scope="module")
@@ -119,7 +129,7 @@ def test_whole_rows_and_whole_maps_do_not_fit_on_a_desk(page):
     assert shows(page, "#sec-desk", "1,024", f"{2 * 1024**2 / 1e6:.1f}", "192")
 
 
-def test_eight_words_are_counted_as_the_stepper_counts_them(page):
+def test_eight_words_are_counted_as_the_stepper_counts_them(page, stepped):
     model, tiled, plain = stepped(), 2 * 16 + 4 * 2 * 16, 4 * 16 + 4 * 8 * 8
     assert (model["bytes"], model["plainBytes"]) == (4 * tiled, 4 * plain)
     assert shows(page, "#sec-carried", f"{4 * tiled}", f"{4 * plain:,}", "16")
@@ -172,10 +182,10 @@ def test_a_hidden_first_piece_is_the_trap_that_the_page_names(defined):
     assert total.isnan()
 
 
-def test_the_first_steps_of_cat(page):
+def test_the_first_steps_of_cat(page, published, stepped):
     """The row that the text follows: by hand in step 1, and converted in step 2."""
     before, after = (stepped(step=step)["act"]["kept"][1] for step in (1, 2))
-    assert eight()["tokens"][1] == "cat"
+    assert published["eight"]["tokens"][1] == "cat"
     assert shows(page, "#sec-tiles", f"{before['top']:.2f}", f"{after['top']:.1f}")
     assert 0 < after["rate"] < 1
     assert shows(page, "#sec-tiles", f"{before['sum']:.3f}", f"{before['mix'][0]:.3f}")
@@ -274,7 +284,7 @@ def test_the_bug_counts_each_piece_in_its_own_currency(page):
     assert in_order(page.select_one("#bug-rate").get_text(), f"{np.mean(own):.2f}")
 
 
-def test_the_fallback_of_the_stepper_is_the_model_s(page):
+def test_the_fallback_of_the_stepper_is_the_model_s(page, stepped):
     rows = page.select("#flash-stepper .fallback tbody tr")
     for row, kept in zip(rows, stepped()["act"]["kept"], strict=True):
         want = [kept["top"], kept["sum"], *kept["mix"]]
@@ -405,7 +415,7 @@ def test_a_tile_of_128_by_128_fits_beside_one_processor(page):
     assert shows(page, "#sec-tiles", f"{everything / 1e3:.0f}")
 
 
-def test_the_toy_desk_s_room_is_counted(page):
+def test_the_toy_desk_s_room_is_counted(page, stepped):
     """Two queries by two keys, of two numbers each; a largest score and a sum for each row."""
     model, fetched = stepped(), 3 * 2 * 2
     assert model["desk"] == 5 * 4 + 2 * 2 == 24 == fetched + 2 * 2 + 2 * 4  # "4 numbers each"
@@ -414,7 +424,7 @@ def test_the_toy_desk_s_room_is_counted(page):
     assert shows(page, "#sec-tiles", f"{fetched}", f"{4 * fetched}", "40", f"{fetched}", "4", "4")
 
 
-def test_twice_the_queries_carry_less_and_twice_the_keys_as_much(page):
+def test_twice_the_queries_carry_less_and_twice_the_keys_as_much(page, stepped):
     """The bet beside the stepper, by the stepper's own count."""
     usual, queries, keys = (stepped(*sizes, 0)["bytes"] for sizes in ((2, 2), (4, 2), (2, 4)))
     assert keys == usual > queries
@@ -422,8 +432,9 @@ def test_twice_the_queries_carry_less_and_twice_the_keys_as_much(page):
     assert shows(page, "#predict-taller", f"{queries}", f"{keys}")
 
 
-def test_the_fallback_of_the_new_score_is_the_model_s(page):
-    model = JS.call("withNewScore", THIRD, {"score": THIRD["at"]})
+def test_the_fallback_of_the_new_score_is_the_model_s(page, published):
+    third = published["third"]
+    model = module("new-score.js").call("withNewScore", third, {"score": third["at"]})
     rows = page.select("#new-score .fallback tbody tr")
     for row, kind in zip(rows, ("before", "converted", "after"), strict=True):
         kept = model[kind]

@@ -11,7 +11,7 @@ from models.storyteller.model import load_storyteller
 from models.storyteller.tokens import Tokenizer
 from tests.conftest import ROOT
 from tests.lessons.reading import cells, numbers, output, shows
-from tests.widgets.test_sparse_patterns import layers_to_first, masked
+from tests.widgets.truth_sparse_patterns import layers_to_first, masked
 
 PAGE = "modules/m12_inference/lesson.html"
 BOOK = 131_072  # tokens

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.repository.test_vendor import missing_for_a_build
+from tests.repository.node import missing_for_a_build
 
 ROOT = Path(__file__).parents[2]
 TSC = ROOT / "node_modules/typescript/bin/tsc"
@@ -41,6 +41,17 @@ def test_lessons_are_held_to_numbers_and_not_to_sentences():
                 if len(re.findall(r"\b[A-Za-z]{2,}\b", " ".join(parts))) >= 4:
                     quoted.append(f"{file.name}:{node.lineno}")
     assert quoted == []
+
+
+def test_no_test_is_part_of_another():
+    """What two tests share stands in a module of its own: one that fails to import fails one."""
+    pattern = re.compile(r"^ *(?:from|import) .*\btest_.*", re.M)
+    shared = {
+        f"{file.relative_to(ROOT).as_posix()}: {line}"
+        for file in ROOT.glob("tests/**/*.py")
+        for line in pattern.findall(file.read_text(encoding="utf-8"))
+    }
+    assert shared <= {"tests/site/test_playground.py: from tests.site.test_widgets import go_to"}
 
 
 def test_biome_finds_nothing():

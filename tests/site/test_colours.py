@@ -5,7 +5,7 @@ from playwright.sync_api import expect
 
 from tests.site.conftest import LESSON
 from tests.site.reading import settle
-from tests.site.test_explorer import OPEN, WEIGHT
+from tests.widgets.states_explorer import OPEN, WEIGHT
 
 
 def test_forced_colours_keep_a_drawings_fills_and_mark_what_is_chosen(open_page):

@@ -4,8 +4,8 @@ import math
 
 import pytest
 
+from tests.site.gestures import drag
 from tests.site.reading import settle
-from tests.site.test_query_plane import drag
 
 PAGE = "modules/m10_cost/lesson.html"
 PLACE = "#cost-curves"

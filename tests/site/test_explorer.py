@@ -18,24 +18,20 @@ from models import weights
 from models.storyteller.tokens import Tokenizer
 from tests.conftest import ROOT
 from tests.site.geometry import assert_legible
+from tests.site.gestures import answer, go_to, set_as_reader
 from tests.site.reading import SHADE_STEP, SHADES, drawn
-from tests.site.test_story import answer
-from tests.site.test_widgets import go_to, set_as_reader
-from tests.widgets.states_explorer import STATES
-from tests.widgets.test_explorer import asked, ids_of
+from tests.widgets.states_explorer import FREE, OPEN, STATES, WEIGHT
+from tests.widgets.truth_explorer import asked, ids_of
 
 PAGE = "explorer.html"
 FILE = f"models/{MODELS[0]['file']}"
 OPENING = MODELS[0]["examples"][0][0]
-FREE = "explorer.guide=6"  # without the tour all is open
-OPEN = f"explorer.html?{FREE}&explorer.head=4.3"
 SIZES = [(1280, 800), (390, 844)]
 WORD = "#explorer .tokens button"
 HEAD = "#explorer .tiles button"
 ARC = "#explorer .arcs path"
 GUIDE = "#explorer .guide [role=status]"
 PROBLEM = "#explorer .status.problem"
-WEIGHT = "#explorer .detail > details:last-child > summary"  # how a weight comes about
 ACCOUNT = "#explorer .ending details:last-of-type > summary"
 SIXTEEN = "The arcs of all 16 heads"
 

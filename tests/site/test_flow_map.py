@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from tests.site.reading import SHADE_STEP, SHADES, assert_shows, settle
-from tests.widgets.test_flow_map import DECAYS, TIMES, WORDS, N, attention, recurrent
+from tests.widgets.truth_flow_map import DECAYS, TIMES, WORDS, N, attention, recurrent
 
 PAGE = "modules/m01_why_attention/lesson.html"
 WIDGET = "#flow-map"

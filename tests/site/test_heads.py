@@ -10,8 +10,7 @@ from models.weights import load
 from tests.conftest import ROOT
 from tests.site.conftest import THEMES
 from tests.site.reading import SHADE_STEP, SHADES, assert_shows, number, settle
-from tests.widgets.test_head_architecture import layer_of, real_shapes
-from tests.widgets.test_reshape_tracer import real
+from tests.widgets.truth_heads import layer_of, real, real_shapes
 
 PAGE = "modules/m06_multi_head/lesson.html"
 LAYER, TRACER, HEADS = "#layer-steps", "#reshape-tracer", "#head-maps"

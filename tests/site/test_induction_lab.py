@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 
 from course.payloads.induction_lab import history, read
 from tests.site.reading import SHADE_STEP, SHADES, number, settle
-from tests.widgets.test_induction_lab import DEFAULT, HEADS, STEPS, THREE, checkpoint
+from tests.widgets.truth_induction_lab import DEFAULT, HEADS, STEPS, THREE, checkpoint
 
 PAGE = "modules/m08_patterns/lesson.html"
 LAB = "#induction-lab .widget-live"

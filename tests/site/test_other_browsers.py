@@ -12,9 +12,9 @@ import pytest
 from course.serve import start_server
 from tests.site.conftest import ALL_LIVE, PAGES
 from tests.site.geometry import SIDEWAYS
+from tests.site.gestures import GO_TO, KEYS, KIND, SNAPSHOT, TAB_STOPS, widgets_of
 from tests.site.other_browsers import Firefox, WebKit, missing
 from tests.site.reading import IDLE, SETTLE
-from tests.site.test_widgets import GO_TO, KEYS, KIND, SNAPSHOT, TAB_STOPS, widgets_of
 
 # Runs before the page's own scripts, which are modules, and notes what Chromium's tests are told.
 WATCH = """window.trouble = [];

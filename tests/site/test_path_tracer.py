@@ -2,13 +2,12 @@
 
 import pytest
 
+from tests.site.gestures import go_to
 from tests.site.reading import settle
-from tests.site.test_widgets import go_to
-from tests.widgets.test_path_tracer import LINES, steps
 
 PAGE = "modules/m01_why_attention/lesson.html"
 WIDGET = "#path-tracer"
-WORDS = 10
+WORDS, LINES = 10, [19, 100]
 
 
 def group(page, name):
@@ -24,7 +23,7 @@ def points(page, name):
 
 def assert_right(page, net, start, end):
     settle(page)
-    want = [steps(other, start, end) for other in range(2)]
+    want = [end - start + 1 if start <= end else None, 1]
     told = page.locator(f"{WIDGET} .sentence").inner_text().split("): ", 1)[1]
     assert told.startswith("no path" if want[net] is None else f"{want[net]} step")
     route = points(page, "route")

@@ -1,7 +1,8 @@
 """The query in the plane, in m02 and on the front page: typed, by slider, dragged and tapped."""
 
+from tests.site.gestures import drag
 from tests.site.reading import assert_shows, number, settle
-from tests.widgets.test_query_plane import KEYS, expected
+from tests.widgets.truth_query_plane import KEYS, expected
 
 LOOKUP, TASTE = "#soft-lookup", "#taste"
 LESSON = "modules/m02_query_key_value/lesson.html"
@@ -33,18 +34,6 @@ def assert_taste(page):
     shares, _ = expected(entered(page, TASTE), 2**0.5, FRONT_KEYS, [0, 0, 0])
     assert_shares(page, TASTE, shares)
     return shares
-
-
-def drag(page, place, start, end):
-    """Drag from one place in the plane to another, both as shares of its box."""
-    plane = page.locator(f"{place} svg")
-    plane.scroll_into_view_if_needed()
-    box = plane.bounding_box()
-    (x, y), (to_x, to_y) = start, end
-    page.mouse.move(box["x"] + box["width"] * x, box["y"] + box["height"] * y)
-    page.mouse.down()
-    page.mouse.move(box["x"] + box["width"] * to_x, box["y"] + box["height"] * to_y, steps=3)
-    page.mouse.up()
 
 
 def test_the_harbours_are_asked_by_numbers_sliders_and_dragging(open_page):

@@ -9,8 +9,9 @@ from playwright.sync_api import expect
 
 from models.storyteller.model import ADDRESS, FILE
 from tests.conftest import ROOT
+from tests.site.gestures import answer
 from tests.site.reading import settle
-from tests.widgets.test_story import TEXT
+from tests.widgets.states_index import TEXT
 
 PAGE = "index.html"
 OTHER = "models/grammar/weights/causal.safetensors"
@@ -275,10 +276,6 @@ def test_a_text_that_can_t_be_read_is_told_and_the_next_is_read(open_page):
             text_of(page).fill(before)
             expect(status).to_have_count(0)
             assert shown(page) == read(before)
-
-
-def answer(**how):
-    return lambda page: page.route(f"**/{ADDRESS}", lambda route: route.fulfill(**how))
 
 
 def with_little_memory(page):

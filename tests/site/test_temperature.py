@@ -4,7 +4,7 @@ import re
 
 from analysis import entropy
 from tests.site.reading import assert_shows, settle
-from tests.widgets.test_temperature import KEY, QUERY, STOPS, expected
+from tests.widgets.truth_temperature import KEY, QUERY, STOPS, expected
 
 PAGE = "modules/m04_softmax_and_scale/lesson.html"
 WIDGET = "#temperature"

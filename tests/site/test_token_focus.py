@@ -4,7 +4,7 @@ from playwright.sync_api import expect
 
 from course.payloads.token_focus import EXAMPLES, crossed_maps, lent_maps
 from tests.site.reading import assert_shows, settle
-from tests.widgets.test_token_focus import maps
+from tests.widgets.truth_token_focus import maps
 
 LESSON = "modules/m02_query_key_value/lesson.html"
 WIDGET = "#token-focus"

@@ -5,9 +5,8 @@ from playwright.sync_api import expect
 
 from tests.site.conftest import TOUR
 from tests.site.reading import SHADE_STEP, SHADES, assert_shows, settle
-from tests.widgets.test_tour_figures import ENDINGS, NAMES, WORDS, exact, maps
+from tests.widgets.truth_tour_figures import ENDINGS, NAMES, WORDS, exact, maps
 
-__all__ = ["maps"]  # a fixture
 READ = """(root) => Object.fromEntries([...root.querySelectorAll("table.matrix")].map((table) =>
   [table.classList[1], [...table.querySelectorAll("tbody tr")].map((tr) =>
     [...tr.querySelectorAll("td")].map((td) => td.textContent))]))"""
@@ -64,11 +63,11 @@ def assert_shares(page, widget, want):
         assert_shows(text, share, widget)
 
 
-def test_where_the_words_look(open_page, maps):
+def test_where_the_words_look(open_page):
     with open_page(f"{TOUR}?tour.all=1") as page:
         page.get_by_role("combobox", name="… because it was").select_option(index=1)
         page.get_by_role("combobox", name="From word").select_option(index=9)
-        words, heads = [*WORDS, ENDINGS[1]], maps["warm", "trained"]
+        words, heads = [*WORDS, ENDINGS[1]], maps()["warm", "trained"]
         assert_shares(page, "#tour-why", heads[4, 7])
         assert texts(page, "#tour-why .token") == words
         assert texts(page, "#tour-heads .maps b") == NAMES
@@ -84,7 +83,7 @@ def test_where_the_words_look(open_page, maps):
         assert (shades[6] - heads[2]).abs().max() <= SHADE_STEP  # the pressed one, large
         assert_shares(page, "#tour-heads", heads[2, 9])
         page.get_by_label("Before training", exact=True).check()
-        assert_shares(page, "#tour-heads", maps["warm", "random"][2, 9])
+        assert_shares(page, "#tour-heads", maps()["warm", "random"][2, 9])
         expect(heads_of.locator(".asks")).to_have_text("“warm” looks at random")
         large = heads_of.locator(".labelled-map .weight-map")
         large.click(position={"x": 20, "y": 2.5 / 10 * large.bounding_box()["height"]})

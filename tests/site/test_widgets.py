@@ -6,28 +6,33 @@ look at (as an address has them), damaged addresses, and for each goal a state t
 "patience", in ms, where a goal's state takes long to compute.
 """
 
-import importlib
 import itertools
 import re
 import xml.etree.ElementTree as ET
 from collections import defaultdict
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
 
 from tests.site.conftest import UNFOLD, WIDTHS
 from tests.site.geometry import ILLEGIBLE, IS_EXACT, lines_of
+from tests.site.gestures import (
+    GO_TO,
+    KEYS,
+    KIND,
+    SNAPSHOT,
+    STATE,
+    STATES,
+    TAB_STOPS,
+    go_to,
+    live,
+    set_as_reader,
+    widgets_of,
+)
 from tests.site.hearing import false_equations
 from tests.site.place import assert_each_place_is_as_high_as_its_drawing_and_stays_so
-from tests.site.reading import DRAWN, IDLE, SETTLE, axe_violations, drawn, settle
+from tests.site.reading import IDLE, SETTLE, axe_violations, settle
 
-TABLES = sorted((Path(__file__).parents[1] / "widgets").glob("states_*.py"))
-STATES = {
-    name: entry
-    for table in TABLES
-    for name, entry in importlib.import_module(f"tests.widgets.{table.stem}").STATES.items()
-}
 PAGES = sorted({entry["page"] for entry in STATES.values()})
 
 
@@ -35,10 +40,6 @@ PAGES = sorted({entry["page"] for entry in STATES.values()})
 EACH_PAGE = [
     pytest.param(path, marks=[] if i % 4 == 2 else pytest.mark.slow) for i, path in enumerate(PAGES)
 ]
-
-
-def widgets_of(page_path):
-    return {name: entry for name, entry in STATES.items() if entry["page"] == page_path}
 
 
 def fullest(entry):
@@ -73,25 +74,8 @@ def by_key(query):
     return {key: "&".join(group) for key, group in parts}
 
 
-# Reads a state from the address in place, as going back does.
-GO_TO = """(query) => {
-  const url = new URL(location);
-  url.search = query;
-  history.replaceState(null, "", url);
-  dispatchEvent(new PopStateEvent("popstate"));
-}"""
-GO_TO_AND_DRAW = f"(query) => {{ ({GO_TO})(query); return ({DRAWN})(); }}"
-STATE = "(e) => JSON.parse(JSON.stringify(e.state))"
 START = "() => { history.pushState('start', ''); return history.length; }"
 ARE_WRITTEN = "(keys) => keys.every((key) => location.search.match(`[?&]${key}[.]`))"
-
-
-def go_to(page, query):
-    page.evaluate(GO_TO_AND_DRAW, query) or page.wait_for_function(IDLE)
-
-
-def live(page, name):
-    return page.locator(f"#{name} .widget-live").first
 
 
 # ---- Look --------------------------------------------------------------------------------------
@@ -256,10 +240,6 @@ def test_the_fallbacks_stand_without_scripts(read, served, open_page):
 
 # ---- Keyboard ----------------------------------------------------------------------------------
 
-TAB_STOPS = """(root) => [...root.querySelectorAll(
-    "input, textarea, select, button, a[href], [tabindex]")]
-  .filter((e) => e.tabIndex >= 0 && !e.disabled && e.checkVisibility()
-    && !(e.type === "radio" && e.name && !e.checked))"""
 # One of several that is chosen: what it does is seen at the others.
 IS_CHOSEN = """(e) => e.ariaPressed === "true"
   && Boolean(e.parentElement.parentElement.querySelector("button[aria-pressed=false]"))"""
@@ -267,24 +247,12 @@ IS_FOCUSED_VISIBLY = """(e) => {
   const {outlineStyle, outlineWidth, boxShadow} = getComputedStyle(e);
   return (outlineStyle !== "none" && parseFloat(outlineWidth) >= 1) || boxShadow !== "none";
 }"""
-KIND = """(e) => e.type === "range" ? "slider" : e.type === "checkbox" ? "box"
-  : e.type === "radio" ? "radio" : e.matches("input") ? "number"
-  : e.matches("[role=gridcell][aria-selected]") ? "cell" : e.matches("[role=radio]") ? "word"
-  : e.localName"""
-# A key that changes something, and, at the end of the range, one that goes the other way.
-KEYS = {
-    "slider": ("ArrowRight", "ArrowLeft"), "box": ("Space",), "radio": ("ArrowRight", "ArrowLeft"),
-    "number": ("ArrowUp", "ArrowDown"), "cell": ("ArrowRight", "ArrowLeft", "Space"),
-    "word": ("ArrowDown", "ArrowUp"), "select": ("ArrowDown", "ArrowUp"), "button": ("Enter",),
-    "textarea": ("a",),
-}  # fmt: skip
 
 
 MOVING = """(root) => [...root.querySelectorAll("*")].filter((e) =>
   !/^(0s(, )?)+$/.test(getComputedStyle(e).transitionDuration)
   || e.getAnimations().some((a) => a.playState === "running"))
   .map((e) => e.outerHTML.slice(0, 80))"""
-SNAPSHOT = "(e) => JSON.stringify([e.state, e.value]) + e.textContent"
 SAID = "(e) => e.querySelector('.sentence[aria-live]').textContent"
 # What else a screen reader finds below the controls: where it changes, the sentence is to tell so.
 FOUND = """(e) => {
@@ -510,15 +478,3 @@ def assert_ticks_announces_and_counts_goals(page, path):
         count = page.locator("#quarto-sidebar a.active .progress-count")
         if count.count():
             assert count.text_content().strip().startswith(f"{met} of ")
-
-
-def set_as_reader(page, query):
-    """Set the state that ``query`` stands for, through the page's widget with its address key."""
-    key = query.split(".")[0]
-    names = [name for name, entry in STATES.items() if entry["key"] == key]
-    root = live(page, next(name for name in names if page.locator(f"#{name}").count()))
-    go_to(page, query)
-    state = root.evaluate(STATE)
-    go_to(page, "")
-    root.evaluate("(e, state) => e.set(state)", state)
-    drawn(page)

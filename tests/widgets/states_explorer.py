@@ -1,5 +1,8 @@
 """The states that the explorer is looked at in; tests/site/test_widgets.py says how."""
 
+FREE = "explorer.guide=6"  # without the tour all is open
+OPEN = f"explorer.html?{FREE}&explorer.head=4.3"
+WEIGHT = "#explorer .detail > details:last-child > summary"  # how a weight comes about
 STATES = {
     "explorer": {
         "page": "explorer.html", "key": "explorer", "grows": 2400,

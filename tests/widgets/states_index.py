@@ -1,5 +1,6 @@
 """The states of the front page's widgets; tests/site/test_widgets.py says how they are used."""
 
+TEXT = 'The moon looked down at Peter Rabbit. "Good night, moon," said Peter'  # as the page opens
 STATES = {
     "story": {
         "page": "index.html", "key": "story", "grows": 900,

@@ -7,13 +7,11 @@ import torch
 
 from course.payloads import explorer, tracing
 from models import weights
-from models.grammar.words import split
-from models.storyteller.tokens import Tokenizer
 from tests.conftest import ROOT
 from tests.lessons.reading import in_order
 from tests.widgets.js import JSException, assert_near, module
+from tests.widgets.truth_explorer import MODELS, STATE, TYPED, asked, ids_of
 
-MODELS = explorer.catalogue()
 PAGE = module("explorer.js")
 NUMBER = module("explorer/number.js")
 READ = module("explorer/read.js")
@@ -25,15 +23,6 @@ EXPLAIN = """(() => {
   const given = {head: numbers(x.head), reads: x.reads.map(numbers), matrices: x.matrices, width};
   return m.explain({...given, turns: x.entry.turns}, x.part, x.no, x.i, x.length);
 })()"""
-STATE = {
-    "model": "storyteller", "text": None, "at": None, "to": None, "head": None, "off": [],
-    "temperature": 1, "topk": 40, "pin": None, "guide": 6,
-}  # fmt: skip
-TYPED = {
-    "storyteller": "<b>Zoë</b> & “Mr. Fox” [one]\nran ",
-    "grammar": "The lions didn't climb [mask] WALL.",
-    "induction": "quick frog, quick",
-}
 OFF = {"storyteller": [[3, 2], [0, 0]], "grammar": [[1, 1]], "induction": [[0, 1]]}
 
 
@@ -45,13 +34,6 @@ def loaded(request):
     READ.run(f"(globalThis.model = await loadModel(x), {make})", entry["file"])
     read = lambda **question: READ.run("read(x)", question)  # noqa: E731
     return entry, weights.load(ROOT / entry["file"]).double(), read
-
-
-def ids_of(model, kind, text):
-    if kind == "storyteller":
-        return Tokenizer(model.config.vocabulary).encode(text.rstrip(" "))
-    words = split(text) if kind == "grammar" else list(text.lower())
-    return model.encode(words)[0].tolist()
 
 
 def near(got, want, tolerance=TOLERANCE):
@@ -114,15 +96,6 @@ def test_any_number_is_the_sum_that_is_shown(loaded):
             angle = turned["angle"]
             value = value * math.cos(angle) + sign * turned["other"] * math.sin(angle)
         assert value == pytest.approx(found["value"], abs=2e-3), (part, no)
-
-
-@torch.no_grad()
-def asked(model, run, ids, off=()):
-    """The logits by which each token is guessed, (L, V)."""
-    if model.config.is_causal:
-        return run.logits[0]
-    hidden = torch.tensor([ids]).repeat(len(ids), 1).fill_diagonal_(model.ids["[mask]"])
-    return model(hidden, off=off).logits.diagonal(dim1=0, dim2=1).T
 
 
 def assert_truth(got, found, on, ids, model, off):

@@ -8,7 +8,7 @@ from models import weights
 from models.storyteller.tokens import Tokenizer
 from tests.conftest import ROOT
 from tests.widgets.js import assert_near, module
-from tests.widgets.test_explorer import MODELS, STATE, TYPED, ids_of
+from tests.widgets.truth_explorer import MODELS, STATE, TYPED, ids_of
 
 READ = module("explorer/read.js")
 WRITING = module("explorer/writing.js")

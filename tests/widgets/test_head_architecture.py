@@ -5,33 +5,13 @@ import re
 import pytest
 import torch
 
-from attention import MultiHeadAttention
 from tests.site.reading import numbers
 from tests.widgets.js import module
+from tests.widgets.truth_heads import layer_of, real_shapes
 
 JS = module("head-architecture.js")
 HEADS = [1, 2, 4, 8, 16]
 SIZES = {"batch": 2, "length": 10, "width": 64}
-
-
-def layer_of(heads, width=64):
-    return MultiHeadAttention(width, heads).eval()
-
-
-def real_shapes(layer, *, batch=2, length=10, width=64):
-    """Every shape, in the page's order, taken from the tensors that a layer makes."""
-    x = torch.randn(batch, length, width)
-    split = dict(zip("QKV", layer.project(x, None), strict=True))
-    output, weights = layer(x, return_attention=True)
-    matrices = dict(zip("QKV", layer.qkv_proj.weight.split(width), strict=True))
-    heads = weights @ split["V"]
-    tensors = {"x": x}
-    for name, t in split.items():
-        tensors |= {f"W_{name}": matrices[name].T, name: t.transpose(1, 2).flatten(2)}
-    tensors |= {f"{name} split": t for name, t in split.items()}
-    tensors |= {"weights": weights, "outputs": heads, "merged": heads.transpose(1, 2).flatten(2)}
-    tensors |= {"W_O": layer.out_proj.weight.T, "output": output}
-    return {name: list(t.shape) for name, t in tensors.items()}
 
 
 def model(heads, step=0, **sizes):

@@ -1,27 +1,17 @@
 """The models of m08's widgets: what they show is PyTorch's, run on the shipped weights."""
 
-from functools import cache
 from itertools import product
 
 import pytest
 import torch
 
-from course.payloads.induction_lab import FOLDER, history, payload, read, signs
-from models.weights import load
+from course.payloads.induction_lab import history, payload, read
 from tests.lessons.reading import in_order, share
 from tests.widgets.js import assert_near, module
+from tests.widgets.truth_induction_lab import DEFAULT, HEADS, STEPS, THREE, checkpoint
 
 LAB, ZOO = module("induction-lab.js"), module("pattern-zoo.js")
-HEADS = [(0, 0), (0, 1), (1, 0), (1, 1)]
-STEPS = [point["step"] for point in history()]
-THREE = [0, STEPS.index(275), len(STEPS) - 1]
 OFF = [[], [1], [0, 1], [2], [0, 3]]
-DEFAULT = signs(12, 4)
-
-
-@cache
-def checkpoint(index):
-    return load(FOLDER / "weights" / f"two-layers-{STEPS[index]:04}.safetensors").double()
 
 
 @pytest.fixture(scope="module", autouse=True)

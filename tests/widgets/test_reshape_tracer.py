@@ -7,19 +7,10 @@ import torch
 
 from tests.lessons.reading import in_order
 from tests.widgets.js import module
+from tests.widgets.truth_heads import real
 
 JS = module("reshape-tracer.js")
 TOKENS = ["The", "cat", "sat"]
-
-
-def real(heads, split_blind, merge_blind):
-    """Q, heads and merged, by PyTorch's own view, transpose and reshape."""
-    Q = torch.arange(24).view(1, 3, 8)
-    size = 8 // heads
-    right = Q.view(1, 3, heads, size).transpose(1, 2)
-    split = Q.view(1, heads, 3, size) if split_blind else right
-    merged = split.reshape(1, 3, 8) if merge_blind else split.transpose(1, 2).reshape(1, 3, 8)
-    return Q, split, merged
 
 
 def trace(heads, split_blind, merge_blind, number):

@@ -12,9 +12,9 @@ from models.storyteller.model import ADDRESS, FILE, load_storyteller
 from models.storyteller.tokens import Tokenizer
 from tests.lessons.reading import in_order
 from tests.widgets.js import JSException, assert_near, module
+from tests.widgets.states_index import TEXT
 
 JS, ARCS = module("story.js"), module("lib/arcs.js")
-TEXT = 'The moon looked down at Peter Rabbit. "Good night, moon," said Peter'
 START = {"text": TEXT, "at": None, "head": 14, "off": [], "temperature": 0.8}
 TOLERANCE = 1e-4
 COPIER = (3, 2)  # head 4.3

@@ -7,30 +7,18 @@ import pytest
 import torch
 
 from analysis import entropy
-from attention import scaled_dot_product_attention
 from tests.lessons.reading import in_order
 from tests.widgets.js import assert_near, module
+from tests.widgets.truth_temperature import KEY, QUERY, STOPS, expected
 
 JS = module("temperature.js")
-STOPS = [0, *(i / 10 for i in range(1, 31)), math.inf]
 TOKENS = ["The", "cat", "sat", "on", "the", "mat"]
-KEY = [[2, 0, 0, 0], [0, 2, 0, 1], [0, 0, 2, 0], [0, 0, 0.5, -1], [2, 0, 0, 0], [0, 2, 0, -1]]
-QUERY = [
-    [0, 2, 0, 1], [2, 0, 1.5, 0], [0, 1.5, 0, 2], [0, 1.5, 0, -1.5], [0, 2, 0, 1], [1.5, 0, 0, -1]
-]  # fmt: skip
 
 
 def heat(temperature, query=QUERY, key=KEY):
     state = {"stop": STOPS.index(temperature), "cell": (2, 1), "query": query, "key": key}
     data = {"tokens": TOKENS, "query": QUERY, "key": KEY}
     return JS.run("((found) => ({...found, said: m.sentence(found)}))(m.heat(...x))", [data, state])
-
-
-def expected(query, key, temperature):
-    """By attention.py; the limits by a temperature too small to matter, and by a scale of 0."""
-    q, k = (torch.tensor(m, dtype=torch.float64) for m in (query, key))
-    scale = 0.0 if temperature == math.inf else k.shape[-1] ** -0.5 / (temperature or 1e-9)
-    return scaled_dot_product_attention(q, k, k, scale=scale)[1]
 
 
 @pytest.mark.parametrize("temperature", STOPS)

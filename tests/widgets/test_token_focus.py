@@ -1,36 +1,20 @@
 """Where words look: what the model says is what the committed weights give."""
 
-from functools import cache
-
 import pytest
 import torch
 
-from course.payloads.token_focus import CROSSED, EXAMPLES, FOLDER, LENT, payload
-from models.weights import load
+from course.payloads.token_focus import CROSSED, EXAMPLES, LENT, payload
 from tests.lessons.reading import in_order, share
 from tests.widgets.js import assert_near, module
+from tests.widgets.truth_token_focus import TEXTS, maps, model_of
 
 JS = module("token-focus.js")
-TEXTS = [text.split() for text, *_ in EXAMPLES]
 ROUNDED = 6e-6  # the page has the weights in five decimals
 
 
 @pytest.fixture(scope="module", autouse=True)
 def published():
     JS.run("(globalThis.data = x, null)", payload(sentence=1, head=0))
-
-
-@cache
-def model_of(name):
-    return load(FOLDER / "weights" / f"{name}.safetensors").double()
-
-
-@cache
-def maps(name, sentence):
-    """(heads and, last, their mean; L, L), in float64 from the committed weights."""
-    model = model_of(name)
-    heads = torch.cat(model(model.encode(TEXTS[sentence])).weights, dim=1)[0].detach()
-    return torch.cat([heads, heads.mean(0, keepdim=True)])
 
 
 def look(then="found", **changes):

@@ -5,35 +5,13 @@ import re
 import pytest
 import torch
 
-from attention import scaled_dot_product_attention
-from models.transformer import Transformer
-from models.weights import load
-from tests.conftest import ROOT
 from tests.lessons.reading import in_order
 from tests.site.reading import number
 from tests.widgets.js import assert_near, module
+from tests.widgets.truth_tour_figures import ENDINGS, NAMES, QKV, WORDS, exact, maps
 
 TOKENS = ["The", "cat", "sat"]
-X = torch.tensor([[1, 0, 0, 0], [0, 1, 0, 1], [0, 0, 1, 0]], dtype=torch.float64)
-TABLES = {
-    "query": [[1, 0.5], [-0.5, 2], [2, 1], [0.5, 0]],
-    "key": [[0, 1], [1.5, 0], [0.5, 1], [0.5, 0.5]],
-    "value": [[-1, 1], [1, 0.5], [0.5, 1.5], [1, 0]],
-}
-QKV = {name: X @ torch.tensor(table, dtype=torch.float64) for name, table in TABLES.items()}
-WORDS = "the cat sat on the mat because it was".split()
-ENDINGS = ["tired", "warm"]
-NAMES = [*(f"layer 1, head {h}" for h in range(1, 5)), "layer 2, head 1", "layer 2, head 2"]
 FIGURES = module("tour-figures.js")
-
-
-def exact(*, is_causal):
-    output, weights = scaled_dot_product_attention(*QKV.values(), is_causal=is_causal)
-    scores = QKV["query"] @ QKV["key"].T
-    scaled = scores / 2**0.5
-    masked = scaled.masked_fill(torch.ones(3, 3).triu(1).bool() & is_causal, -torch.inf)
-    return {**QKV, "scores": scores, "scaled": scaled, "masked": masked,
-            "weights": weights, "output": output}  # fmt: skip
 
 
 def read(name, word, key):
@@ -71,28 +49,17 @@ def test_the_three_words(word, key):
     assert told[-2:] == pytest.approx(by_hand.tolist(), abs=0.0061)
 
 
-@pytest.fixture(scope="module")
-def maps():
-    """(last word, source) -> (heads, words, words), those of layer 1 first."""
-    trained = load(ROOT / "models/grammar/weights/masked.safetensors")
-    torch.manual_seed(0)
-    models = {"trained": trained, "random": Transformer(trained.config).eval()}
-    with torch.no_grad():
-        return {
-            (end, source): torch.cat(model(model.encode([*WORDS, end])).weights, dim=1)[0].double()
-            for end in ENDINGS
-            for source, model in models.items()
-        }
-
-
-def test_where_the_words_look(maps):
+def test_where_the_words_look():
     """So that the last word decides what "it" means: in head 5 it looks at that noun."""
     sentences = [
-        {"tokens": [*WORDS, end], **{source: maps[end, source] for source in ("trained", "random")}}
+        {
+            "tokens": [*WORDS, end],
+            **{source: maps()[end, source] for source in ("trained", "random")},
+        }
         for end in ENDINGS
     ]
     data = {"names": NAMES, "sentences": sentences, "it": 7, "head": 4}
-    for (end, source), heads in maps.items():
+    for (end, source), heads in maps().items():
         words, at = [*WORDS, end], {"ending": ENDINGS.index(end), "untrained": source == "random"}
         states = [at | {"head": head, "row": row} for head in range(6) for row in range(10)]
         found = FIGURES.run("x[1].map((state) => m.looking(x[0], state))", [data, states])

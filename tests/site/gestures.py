@@ -1,0 +1,85 @@
+"""The widgets' states and the ways to them, and what a reader does by mouse or key."""
+
+import importlib
+from pathlib import Path
+
+from models.storyteller.model import ADDRESS
+from tests.site.reading import DRAWN, IDLE, drawn
+
+
+def drag(page, place, start, end):
+    """Drag from one place in the plane to another, both as shares of its box."""
+    plane = page.locator(f"{place} svg")
+    plane.scroll_into_view_if_needed()
+    box = plane.bounding_box()
+    (x, y), (to_x, to_y) = start, end
+    page.mouse.move(box["x"] + box["width"] * x, box["y"] + box["height"] * y)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] * to_x, box["y"] + box["height"] * to_y, steps=3)
+    page.mouse.up()
+
+
+TABLES = sorted((Path(__file__).parents[1] / "widgets").glob("states_*.py"))
+STATES = {
+    name: entry
+    for table in TABLES
+    for name, entry in importlib.import_module(f"tests.widgets.{table.stem}").STATES.items()
+}
+
+
+def widgets_of(page_path):
+    return {name: entry for name, entry in STATES.items() if entry["page"] == page_path}
+
+
+# Reads a state from the address in place, as going back does.
+GO_TO = """(query) => {
+  const url = new URL(location);
+  url.search = query;
+  history.replaceState(null, "", url);
+  dispatchEvent(new PopStateEvent("popstate"));
+}"""
+GO_TO_AND_DRAW = f"(query) => {{ ({GO_TO})(query); return ({DRAWN})(); }}"
+STATE = "(e) => JSON.parse(JSON.stringify(e.state))"
+
+
+def go_to(page, query):
+    page.evaluate(GO_TO_AND_DRAW, query) or page.wait_for_function(IDLE)
+
+
+def live(page, name):
+    return page.locator(f"#{name} .widget-live").first
+
+
+TAB_STOPS = """(root) => [...root.querySelectorAll(
+    "input, textarea, select, button, a[href], [tabindex]")]
+  .filter((e) => e.tabIndex >= 0 && !e.disabled && e.checkVisibility()
+    && !(e.type === "radio" && e.name && !e.checked))"""
+KIND = """(e) => e.type === "range" ? "slider" : e.type === "checkbox" ? "box"
+  : e.type === "radio" ? "radio" : e.matches("input") ? "number"
+  : e.matches("[role=gridcell][aria-selected]") ? "cell" : e.matches("[role=radio]") ? "word"
+  : e.localName"""
+# A key that changes something, and, at the end of the range, one that goes the other way.
+KEYS = {
+    "slider": ("ArrowRight", "ArrowLeft"), "box": ("Space",), "radio": ("ArrowRight", "ArrowLeft"),
+    "number": ("ArrowUp", "ArrowDown"), "cell": ("ArrowRight", "ArrowLeft", "Space"),
+    "word": ("ArrowDown", "ArrowUp"), "select": ("ArrowDown", "ArrowUp"), "button": ("Enter",),
+    "textarea": ("a",),
+}  # fmt: skip
+SNAPSHOT = "(e) => JSON.stringify([e.state, e.value]) + e.textContent"
+
+
+def set_as_reader(page, query):
+    """Set the state that ``query`` stands for, through the page's widget with its address key."""
+    key = query.split(".")[0]
+    names = [name for name, entry in STATES.items() if entry["key"] == key]
+    root = live(page, next(name for name in names if page.locator(f"#{name}").count()))
+    go_to(page, query)
+    state = root.evaluate(STATE)
+    go_to(page, "")
+    root.evaluate("(e, state) => e.set(state)", state)
+    drawn(page)
+
+
+def answer(**how):
+    """Let the storyteller's file come so."""
+    return lambda page: page.route(f"**/{ADDRESS}", lambda route: route.fulfill(**how))

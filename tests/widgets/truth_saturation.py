@@ -1,0 +1,36 @@
+"""m04's draws; their scores and weights by attention.py, and slopes in 80 digits."""
+
+from decimal import Decimal, getcontext
+
+import torch
+
+from attention import scaled_dot_product_attention
+
+SIZES = [2**i for i in range(3, 12)]
+DRAWS = 40
+
+
+def draws():
+    """The products q·k that m04 publishes, (sizes, draws, keys)."""
+    rng = torch.Generator().manual_seed(28)
+    q = torch.randn(DRAWS, 1, 2048, generator=rng, dtype=torch.float64)
+    k = torch.randn(DRAWS, 8, 2048, generator=rng, dtype=torch.float64)
+    return torch.stack([torch.einsum("nqd,nkd->nk", q[..., :d], k[..., :d]) for d in SIZES])
+
+
+PRODUCTS = draws().round(decimals=3)
+
+
+def expected(size=0, divide=False, spread=1.0, draw=0):
+    """Scores and weights of one row by attention.py."""
+    products = PRODUCTS[size, draw]
+    factor = spread**2 / (SIZES[size] ** 0.5 if divide else 1)
+    one, keys = torch.ones(1, 1, dtype=torch.float64), products[:, None]
+    return products * factor, scaled_dot_product_attention(one, keys, keys, scale=factor)[1][0]
+
+
+def exact_slope(scores):
+    """w(1 − w) of the largest weight w, in 80 digits: 64 bits have none left near 1."""
+    getcontext().prec = 80
+    e = sorted(Decimal(s).exp() for s in scores.tolist())
+    return float(e[-1] * sum(e[:-1]) / sum(e) ** 2)
