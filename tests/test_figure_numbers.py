@@ -15,7 +15,7 @@ def axes():
     plt.close("all")
 
 
-def read(figure):
+def tables_of(figure):
     """Return each table of the figure as (caption, rows)."""
     found, rows = [], []
     for line in numbers_of(figure).splitlines():
@@ -41,13 +41,13 @@ def test_lines_at_the_same_places_share_a_table(axes):
     axes.plot([1, 2], [4, 5], "--", label="two")
     axes.set(xlabel="step", ylabel="loss")
     rows = [["step", "one", "two"], ["1", "0.5", "4"], ["2", "0.25", "5"], ["3", "none", "none"]]
-    assert read(axes.figure) == [("loss", rows)]
+    assert tables_of(axes.figure) == [("loss", rows)]
 
 
 def test_a_long_line_keeps_some_places_and_its_end(axes):
     axes.plot(range(100), range(100, 200))
     axes.set(xlabel="step", ylabel="right")
-    [(caption, (header, *rows))] = read(axes.figure)
+    [(caption, (header, *rows))] = tables_of(axes.figure)
     assert (header, caption) == (["step", "right"], "right; one place in 7, and the last")
     assert rows == [[str(x), str(x + 100)] for x in (*range(0, 99, 7), 99)]
 
@@ -57,7 +57,7 @@ def test_dots_and_a_band_are_the_spread_about_the_line_of_their_colour(axes):
     axes.fill_between([1, 2], [0.4, 0.5], [0.7, 0.8], color="red", alpha=0.2)
     axes.plot([1, 2], [3, 4], color="blue", label="b")
     axes.scatter([1, 1, 2], [2, 3.5, 4], color="blue")
-    [(_, rows)] = read(axes.figure)
+    [(_, rows)] = tables_of(axes.figure)
     assert rows == [
         ["place", "a", "b"],
         ["1", "0.5 (0.4 to 0.7)", "3 (2 to 3.5)"],
@@ -69,7 +69,7 @@ def test_lines_of_one_look_are_one_range_and_named_by_the_legend(axes):
     for seed in range(3):
         (drawn,) = axes.plot([1, 2], [seed, seed], color="red")
     axes.figure.legend([drawn], ["three seeds"])
-    assert read(axes.figure) == [
+    assert tables_of(axes.figure) == [
         ("the numbers", [["place", "three seeds"], ["1", "0 to 2"], ["2", "0 to 2"]])
     ]
 
@@ -79,7 +79,7 @@ def test_what_crosses_the_panel_is_in_the_caption(axes):
     axes.axhline(0.25, label="guessing")
     axes.axvline(1.5)
     axes.axvspan(1, 2)
-    [(caption, _)] = read(axes.figure)
+    [(caption, _)] = tables_of(axes.figure)
     assert caption == ("level line (guessing) at 0.25; upright line at 1.5; shaded from 1 to 2")
 
 
@@ -92,7 +92,7 @@ def test_bars_and_dots_stand_at_words(axes, lies):
     else:
         axes.bar(names, values, label="ms")
         axes.scatter([0.1, 1.1], [2, 1], color="red", label="best")
-    [(_, rows)] = read(axes.figure)
+    [(_, rows)] = tables_of(axes.figure)
     assert rows == [["place", "best", "ms"], ["by hand", "2", "3"], ["fused", "1", "1.25"]]
 
 
@@ -100,7 +100,7 @@ def test_a_histogram_adds_up_its_bins(axes):
     values = np.random.default_rng(0).normal(size=500)
     edges = np.linspace(-4, 4, 33)
     axes.hist(values, bins=edges, histtype="stepfilled")
-    [(_, (header, *rows))] = read(axes.figure)
+    [(_, (header, *rows))] = tables_of(axes.figure)
     counts, _ = np.histogram(values, edges[::2])
     assert header == ["values", "how many"]
     assert [row[1] for row in rows] == list(map(str, counts))
@@ -114,14 +114,14 @@ def test_a_map_has_the_names_of_its_rows_and_columns():
                       rows=["the", "[end]"], columns=["*", "|"])  # fmt: skip
     both[1].set_yticks([])  # as where the first panel has the labels of all
     table = [["row", "\\*", "\\|"], ["the", "0.123", "0.877"], ["\\[end\\]", "0", "none"]]
-    assert read(figure) == [("head 1", table)] * 2
+    assert tables_of(figure) == [("head 1", table)] * 2
 
 
 def test_of_a_large_map_each_row_has_its_largest(axes):
     weights = np.eye(25) + 0.25 * np.eye(25, k=1)
     axes.imshow(weights, cmap=plots.WEIGHTS)
     axes.set(xticks=[], yticks=[], xlabel="looked at")
-    [(caption, (header, *rows))] = read(axes.figure)
+    [(caption, (header, *rows))] = tables_of(axes.figure)
     assert (caption, header) == ("columns: looked at", ["row", "its largest, by column"])
     assert rows[:2] == [["1", "1: 1; 2: 0.25"], ["2", "2: 1; 3: 0.25"]]
     assert rows[24] == ["25", "25: 1"]
@@ -131,14 +131,14 @@ def test_panels_of_a_grid_say_where_they_are():
     figure, grid = plt.subplots(2, 2)
     for panel in grid.flat:
         panel.plot([1], [2])
-    captions = [caption for caption, _ in read(figure)]
+    captions = [caption for caption, _ in tables_of(figure)]
     assert captions == [f"row {row}, column {column}" for row in (1, 2) for column in (1, 2)]
 
 
 def test_a_formula_stays_a_formula(axes):
     axes.plot([1], [2])
     axes.set_title("q_k / √$d_k$")
-    assert [caption for caption, _ in read(axes.figure)] == ["q\\_k / √$d_k$"]
+    assert [caption for caption, _ in tables_of(axes.figure)] == ["q\\_k / √$d_k$"]
 
 
 def test_empty_axes_have_no_table(axes):

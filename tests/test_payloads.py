@@ -17,13 +17,13 @@ def chance(share):
     return f"{100 * share:.1f}" if share >= 0.001 else "< 0.1"
 
 
-def numbers(value):
+def floats_of(value):
     """All numbers of nested dicts, lists and tensors, in order."""
     if isinstance(value, torch.Tensor):
         return value.flatten().tolist()
     if isinstance(value, dict | list | tuple):
         items = value.values() if isinstance(value, dict) else value
-        return [number for item in items for number in numbers(item)]
+        return [number for item in items for number in floats_of(item)]
     return [value] if isinstance(value, float) else []
 
 
@@ -47,7 +47,7 @@ def test_rounded_shares_show_the_digits_of_exact_ones(page, model):
             )
         exact = (run.logits[0] / 0.8).softmax(-1).topk(story.GUESSES).values
         published = story.payload(TEXT, 0.8, "4.3")["guesses"]
-    shown = [[chance(x) for x in numbers(shares)] for shares in (exact, published)]
+    shown = [[chance(x) for x in floats_of(shares)] for shares in (exact, published)]
     assert len(shown[0]) > 20
     assert shown[0] == shown[1]
 

@@ -63,14 +63,14 @@ def whole(tmp_path):
     return site
 
 
-def told(site):
+def complaints(site):
     project = load_project(site.root)
     pages, problems = read_site(project)
     return [str(problem) for problem in [*problems, *lesson_mistakes(project, pages)]]
 
 
 def test_a_whole_lesson_lacks_nothing(whole):
-    assert told(whole) == []
+    assert complaints(whole) == []
 
 
 FORGOTTEN = {
@@ -117,14 +117,14 @@ FORGOTTEN = {
 @pytest.mark.parametrize("slip", FORGOTTEN, ids=lambda slip: f"{slip[0]} {slip[1][:20]}")
 def test_each_thing_forgotten_is_named(whole, slip):
     whole.edit(*slip)
-    [message] = [line for line in told(whole) if FORGOTTEN[slip] in line]
+    [message] = [line for line in complaints(whole) if FORGOTTEN[slip] in line]
     assert FORGOTTEN[slip] in message
 
 
 def test_a_figure_without_numbers_gives_its_reason(whole):
     whole.edit(PAGE, "plots.panels(1)", "# without numbers: a drawing\nplots.panels(1)")
     whole.edit(PAGE, "plots.show_numbers()", "1")
-    assert told(whole) == []
+    assert complaints(whole) == []
 
 
 OWN = ("exercises/m99.py", "exercises/solutions/m99.py", "tests/lessons/test_m99.py")
@@ -133,7 +133,7 @@ OWN = ("exercises/m99.py", "exercises/solutions/m99.py", "tests/lessons/test_m99
 @pytest.mark.parametrize("path", OWN)
 def test_a_missing_file_is_named(whole, path):
     (whole.root / path).unlink()
-    [message] = told(whole)
+    [message] = complaints(whole)
     assert message.startswith(f"{path}: is missing: ")
 
 
@@ -150,7 +150,7 @@ def test_contributing_names_the_files_of_a_new_lesson():
 
 def test_a_lesson_of_another_name_is_told_how_to_be_named(whole):
     whole.write("modules/coins/lesson.qmd", "---\ntitle: X\n---\n")
-    assert told(whole) == [
+    assert complaints(whole) == [
         "modules/coins/lesson.qmd: a lesson's folder is named mNN_name, "
         "such as modules/m07_position/"
     ]

@@ -49,7 +49,7 @@ def site(tmp_path):
     return site
 
 
-def told(site):
+def complaints(site):
     """All that `course check` says of the site."""
     project = load_project(site.root)
     try:
@@ -60,7 +60,7 @@ def told(site):
 
 
 def test_a_mark_is_a_link_with_a_note(site):
-    assert told(site) == []
+    assert complaints(site) == []
     site.render()
     page = BeautifulSoup(site.html("lessons/page.html"), "html.parser")
     first, second = page.select("a.term")
@@ -101,7 +101,7 @@ REFUSED = {
 @pytest.mark.parametrize("mark", REFUSED)
 def test_a_mark_of_an_unknown_term_is_refused(site, mark):
     site.edit("lessons/page.qmd", "[weights]{.term}", mark)
-    assert any(line.startswith(REFUSED[mark]) for line in told(site))
+    assert any(line.startswith(REFUSED[mark]) for line in complaints(site))
 
 
 USES = {
@@ -154,4 +154,4 @@ SLIPS = {
 @pytest.mark.parametrize("slip", SLIPS, ids=lambda slip: slip[1])
 def test_a_mistake_in_the_glossary_is_named(site, slip):
     site.edit("glossary.yml", *slip)
-    assert any(line.startswith(SLIPS[slip]) for line in told(site)), told(site)
+    assert any(line.startswith(SLIPS[slip]) for line in complaints(site)), complaints(site)

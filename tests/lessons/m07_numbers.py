@@ -1,11 +1,10 @@
 """The scores of the models of m07, which the page on longer texts goes on with."""
 
-import json
 from statistics import mean
 
-from tests.conftest import ROOT
+from tests.scores import scores_of
 
-SCORES = json.loads((ROOT / "models/positions/scores.json").read_text(encoding="utf-8"))
+SCORES = scores_of("positions")
 
 
 def far(seeds):

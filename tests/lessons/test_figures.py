@@ -8,6 +8,7 @@ import pytest
 
 from tests.conftest import ROOT
 from tests.lessons.contents import FURTHER
+from tests.scores import scores_of
 
 
 @pytest.fixture
@@ -51,7 +52,7 @@ def assert_shows(got, wanted):
 
 
 def test_m01_recall_is_a_mean_and_its_ends(tables):
-    found = load("models/bottleneck/scores/recall.json")
+    found = scores_of("bottleneck", "recall")
     [table] = tables("m01_why_attention", "figure-larger")
     names = {"attention": "attention, 32 numbers", "without": "without: 32 numbers",
              "wider": "without: 64 numbers"}  # fmt: skip
@@ -72,7 +73,7 @@ def test_m04_training_is_the_range_of_its_seeds(tables):
 
 
 def test_m06_questions_are_means_and_ends_of_the_seeds(tables):
-    curves = load("models/heads/scores.json")["curves"]
+    curves = scores_of("heads")["curves"]
     shown = tables("m06_multi_head", "figure-questions")
     shown += tables("m06_multi_head", "figure-more-questions")
     for table, lines in zip(shown, [curves["2"], *curves.values()], strict=True):
@@ -82,7 +83,7 @@ def test_m06_questions_are_means_and_ends_of_the_seeds(tables):
 
 
 def test_m07_places_are_the_range_of_the_seeds(tables):
-    scores = load("models/positions/scores.json")
+    scores = scores_of("positions")
     right, other = scores["right"], scores["other constants"]
     ways = ["sinusoidal", "learned", "relative", "alibi", "rotary", "none"]
     kinds = [right[kind] for kind in (*ways, "rotary")]
@@ -116,7 +117,7 @@ def test_rows_of_128_are_the_range_of_the_seeds(tables):
 
 def test_m09_finds_are_the_range_of_the_trainings(tables):
     [table] = tables("m09_interpretation", "figure-finds")
-    trainings = load("models/sentiment/scores/ordinary.json")["seeds"].values()
+    trainings = scores_of("sentiment", "ordinary")["seeds"].values()
     [column] = table.values()
     assert len(column) == 5
     for way, got in column.items():

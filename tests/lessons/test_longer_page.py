@@ -21,7 +21,8 @@ from models.positions.task import KINDS, LONGEST, examples
 from models.positions.train import BEYOND, SHORT, SHORT_RATE, STEPS, load, stretched
 from positions import Rotary
 from tests.lessons.m07_numbers import SCORES, far, near
-from tests.lessons.reading import cells, in_order, numbers, output, said, shows
+from tests.lessons.reading import cells, in_order, output, said, shows
+from tests.numbers import numbers
 
 PAGE = "longer.html"
 FOUND = json.loads(FURTHER.read_text(encoding="utf-8"))
@@ -102,7 +103,7 @@ def test_far_keys_get_a_bonus_from_hand_2_in_all_heads_and_most_of_the_weight(pa
         assert min(brought[46]) > 1.5
         if layer is rotary.layers[1]:
             assert max(abs(brought[0])) < min(abs(brought[15])) / 4, "next to nothing at 0"
-        rows = [numbers(row.get_text(" ").replace("−", "-")) for row in shown.select("tbody tr")]
+        rows = [numbers(row.get_text(" ")) for row in shown.select("tbody tr")]
         for back in (0, 47):
             [row] = [row for row in rows if row[0] == back]
             want = [back, min(brought[back]).item(), max(brought[back]).item()]

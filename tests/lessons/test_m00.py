@@ -1,6 +1,5 @@
 """m00: its sentences against numbers computed here."""
 
-import json
 import math
 
 import numpy as np
@@ -12,7 +11,9 @@ from models.grammar.scores import COUNT
 from models.transformer import Transformer
 from models.weights import load
 from tests.conftest import ROOT
-from tests.lessons.reading import numbers, output, shows
+from tests.lessons.reading import output, shows
+from tests.numbers import numbers
+from tests.scores import scores_of
 
 PAGE = "modules/m00_tour/lesson.html"
 WORDS = "the cat sat on the mat because it was".split()
@@ -124,7 +125,7 @@ def test_five_lines_are_pytorch_s(page):
 
 def test_a_head_switched_off(page):
     """Weight and accuracy are both of hidden verbs: one question, one setting."""
-    found = json.loads((ROOT / "models/grammar/scores/masked.json").read_text())["seeds"]["0"]
+    found = scores_of("grammar", "masked")["seeds"]["0"]
     head = found["attention"]["verb, guessed"]
     assert head["head"] == found["attention"]["verb"]["head"] == [1, 1]  # the one switched off
     assert head["weight"] > 0.9
@@ -158,7 +159,7 @@ def test_the_matrices_shown_are_those_of_the_code(page):
     scope = {}
     exec(page.select_one("#step-roles pre.python").get_text(), scope)
     rows = page.select_one("#step-roles table").select("tbody tr")
-    shown = [numbers(row.get_text(" ").replace("\N{MINUS SIGN}", "-")) for row in rows]
+    shown = [numbers(row.get_text(" ")) for row in rows]
     matrices = [scope[name] for name in ("W_Q", "W_K", "W_V")]
     assert shown == np.concatenate(matrices, axis=1).tolist()
 
@@ -168,7 +169,7 @@ def test_head_2_of_layer_1_looks_at_the_mat(maps):
 
 
 def test_no_other_head_finds_the_noun(page):
-    found = json.loads((ROOT / "models/grammar/scores/masked.json").read_text())["seeds"]["0"]
+    found = scores_of("grammar", "masked")["seeds"]["0"]
     head = found["attention"]["verb, guessed"]
     others = max(x for layer in head["heads"] for x in layer if x != max(head["heads"][1]))
     assert shows(page, "#predict-needed", f"{others:.2f}")

@@ -1,6 +1,5 @@
 """m01: its sentences against numbers computed here."""
 
-import json
 import math
 from itertools import pairwise
 
@@ -14,8 +13,9 @@ from attention import MultiHeadAttention
 from models.bottleneck.model import Recall, encode
 from models.bottleneck.train import MODELS, shipped
 from models.grammar.sentences import sentences
-from tests.conftest import ROOT
-from tests.lessons.reading import numbers, output, shows
+from tests.lessons.reading import output, shows
+from tests.numbers import numbers
+from tests.scores import scores_of
 from tests.widgets.js import module
 
 PAGE = "modules/m01_why_attention/lesson.html"
@@ -26,7 +26,7 @@ FLOW = module("flow-map.js")
 
 @pytest.fixture(scope="module")
 def recall():
-    found = json.loads((ROOT / "models/bottleneck/scores/recall.json").read_text())
+    found = scores_of("bottleneck", "recall")
     at = found["lengths"].index
     return {
         name: {n: [s["right"][at(n)] for s in model["seeds"].values()] for n in found["lengths"]}
@@ -135,7 +135,7 @@ def test_the_price(page):
     rows = [[td.get_text() for td in tr.select("td")] for tr in page.select("#sec-price tbody tr")]
     shown = {
         int(n): dict(zip(("recurrent", "each word", "pairs", "in all"), cells, strict=True))
-        for n, *cells in (numbers(" ".join(row).replace(",", "")) for row in rows)
+        for n, *cells in (numbers(" ".join(row)) for row in rows)
     }
     assert list(shown) == [100, 500, 1000, 2000]
     for n, millions in shown.items():
@@ -178,7 +178,7 @@ BY_SKILL = ("without", "wider", "wider and longer", "widest and longer", "attent
 
 def test_the_printed_scores_are_the_models(page, recall):
     rows = output(page, "recall").splitlines()[1:]
-    printed = [numbers(row[25:].replace(",", "")) for row in rows]
+    printed = [numbers(row[25:]) for row in rows]
     names = ["attention", *reversed(BY_SKILL[:-1])]
     for (_, at_8, at_16, worst, best), name in zip(printed, names, strict=True):
         assert at_8 == pytest.approx(np.mean(recall[name][8]), abs=0.0051)
@@ -186,7 +186,7 @@ def test_the_printed_scores_are_the_models(page, recall):
         assert worst == pytest.approx(min(recall[name][16]), abs=0.0051)
         assert best == pytest.approx(max(recall[name][16]), abs=0.0051)
     parameters = [row[0] for row in printed]
-    found = json.loads((ROOT / "models/bottleneck/scores/recall.json").read_text())["models"]
+    found = scores_of("bottleneck", "recall")["models"]
     assert parameters == [found[name]["weights"] for name in names]
     for name in ("attention", "without", "wider", "widest and longer"):
         config = MODELS[name][0]
@@ -211,7 +211,7 @@ def test_what_the_figure_says(recall):
 
 def test_the_first_letters_survive_whichever_way_they_are_read():
     """The prediction, its figure, and "about four of the sixteen"."""
-    found = json.loads((ROOT / "models/bottleneck/scores/recall.json").read_text())
+    found = scores_of("bottleneck", "recall")
     for name in ("without", "backwards"):
         for seed in found["models"][name]["seeds"].values():
             right = seed["by place"]
@@ -225,13 +225,13 @@ def test_the_first_letters_survive_whichever_way_they_are_read():
 
 
 def test_from_the_tenth_on_it_hardly_guesses_better():
-    found = json.loads((ROOT / "models/bottleneck/scores/recall.json").read_text())
+    found = scores_of("bottleneck", "recall")
     seeds = found["models"]["without"]["seeds"].values()
     assert max(np.mean([seed["by place"] for seed in seeds], axis=0)[9:]) < 1 / 16 + 0.03
 
 
 def test_told_each_letter_it_says_about_eight_and_the_first_ones_best():
-    found = json.loads((ROOT / "models/bottleneck/scores/recall.json").read_text())
+    found = scores_of("bottleneck", "recall")
     for name in ("without", "backwards"):
         for seed in found["models"][name]["seeds"].values():
             told = seed["by place, told"]
@@ -244,7 +244,7 @@ def test_it_looks_at_the_letter_whose_turn_it_is(page):
     """ "Each row has its largest weight on the diagonal", for "hobgoblin"; and for every seed."""
     _, weights = shipped().say(encode("hobgoblin"))
     assert weights[0].argmax(-1).tolist() == list(range(9))
-    found = json.loads((ROOT / "models/bottleneck/scores/recall.json").read_text())
+    found = scores_of("bottleneck", "recall")
     for seed in found["models"]["attention"]["seeds"].values():
         assert 0.81 <= round(seed["looks at"]["0"], 2) <= 0.90
     # The second "o" looks at the second, and hardly at the first.
@@ -261,7 +261,7 @@ def test_the_list_would_fit():
 
 def test_what_is_said_first_survives_although_it_is_the_freshest(page):
     """Both curves of the figure fall alike, whichever end was read last."""
-    found = json.loads((ROOT / "models/bottleneck/scores/recall.json").read_text())["models"]
+    found = scores_of("bottleneck", "recall")["models"]
     forth, back = (
         np.mean([seed["by place"] for seed in found[name]["seeds"].values()], axis=0)
         for name in ("without", "backwards")
@@ -275,7 +275,7 @@ def test_what_is_said_first_survives_although_it_is_the_freshest(page):
 
 @pytest.fixture(scope="module")
 def moved():
-    found = json.loads((ROOT / "models/bottleneck/scores/recall.json").read_text())
+    found = scores_of("bottleneck", "recall")
     return list(found["models"]["without"]["seeds"].values())
 
 
@@ -297,7 +297,7 @@ def test_training_turns_it_round(moved):
 
 def test_it_is_the_letter_said_first_that_moves_the_state_most():
     """Of those that read from the end too: not the one that was read first."""
-    found = json.loads((ROOT / "models/bottleneck/scores/recall.json").read_text())
+    found = scores_of("bottleneck", "recall")
     for seed in found["models"]["backwards"]["seeds"].values():
         assert seed["moves"] == sorted(seed["moves"], reverse=True)
 
@@ -336,14 +336,14 @@ def test_it_looks_at_the_trophy_and_with_small_at_the_suitcase(page):
 
 def test_the_it_of_new_pairs():
     """ "Both times in 97 to 100 of a hundred such pairs", for each seed."""
-    found = json.loads((ROOT / "models/grammar/scores/masked.json").read_text())
+    found = scores_of("grammar", "masked")
     flips = [seed["attention"]["it"]["flips"] for seed in found["seeds"].values()]
     assert (len(flips), round(min(flips), 2), round(max(flips), 2)) == (3, 0.97, 1.0)
 
 
 def test_an_ordinary_model_answers_but_does_not_look(page):
     """ "Nearly as well", and no head gives the noun a quarter of what "it" gives away."""
-    found = json.loads((ROOT / "models/grammar/scores/masked-standard.json").read_text())
+    found = scores_of("grammar", "masked-standard")
     lines = output(page, "ordinary").splitlines()
     for line, seed in zip(lines, found["seeds"].values(), strict=True):
         right = min(seed["accuracy"][held]["answer"] for held in ("pairs", "words"))

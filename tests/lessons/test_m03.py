@@ -7,7 +7,8 @@ import pytest
 import torch
 
 from attention import scaled_dot_product_attention
-from tests.lessons.reading import in_order, numbers, output, shows
+from tests.lessons.reading import in_order, output, shows
+from tests.numbers import numbers
 
 PAGE = "modules/m03_scaled_dot_product/lesson.html"
 

@@ -15,8 +15,9 @@ from models.storyteller.model import load_storyteller
 from models.storyteller.tokens import Tokenizer
 from models.transformer import Transformer
 from modules.m04_softmax_and_scale import training as script
-from tests.conftest import ROOT
-from tests.lessons.reading import cells, in_order, numbers, output, share, shows
+from tests.lessons.reading import cells, in_order, output, share, shows
+from tests.numbers import numbers
+from tests.scores import scores_of
 from tests.widgets.truth_saturation import SIZES, draws, exact_slope
 
 PAGE = "modules/m04_softmax_and_scale/lesson.html"
@@ -164,7 +165,7 @@ def test_the_spoiled_vector_is_the_one_named(page):
 def test_training_makes_the_storytellers_scores_grow(page):
     """The spread of q·k in rows of five words and more, from queries and keys themselves."""
     story = load_storyteller()
-    scores = json.loads((ROOT / "models/storyteller/scores/storyteller.json").read_text("utf-8"))
+    scores = scores_of("storyteller", "storyteller")
     written = Tokenizer(story.config.vocabulary).encode(scores["samples"][0])[:256]
     tokens = torch.tensor([written])
     torch.manual_seed(0)
@@ -386,7 +387,7 @@ def test_the_answers_of_check_it(page):
 
 
 def test_some_undivided_transformers_learn_at_a_tenth_of_the_rate(page):
-    runs = json.loads((ROOT / "models/playground/scores.json").read_text("utf-8"))
+    runs = scores_of("playground")
     slower = runs["tasks"]["repeat"]["no scale, rate 0.001, 2,000 steps"]
     learned = sum(run["share"] > 0.95 for run in slower)
     assert learned > 0

@@ -15,7 +15,8 @@ from models.grammar.words import PAD, VOCABULARY
 from models.weights import load
 from modules.m05_masks import copying
 from tests.lessons.m05_numbers import CAUSAL, W_K, W_Q, W_V, X
-from tests.lessons.reading import cells, in_order, numbers, output, shows
+from tests.lessons.reading import cells, in_order, output, shows
+from tests.numbers import numbers
 
 PAGE = "modules/m05_masks/lesson.html"
 COPYING = json.loads(copying.SCORES.read_text(encoding="utf-8"))

@@ -1,6 +1,5 @@
 """m06: its claims against numbers computed here."""
 
-import json
 from random import Random
 from statistics import fmean
 
@@ -16,10 +15,12 @@ from models.heads.task import Recall
 from models.transformer import Transformer
 from models.weights import load
 from tests.conftest import ROOT
-from tests.lessons.reading import in_order, numbers, output
+from tests.lessons.reading import in_order, output
+from tests.numbers import numbers
+from tests.scores import scores_of
 
 PAGE = "modules/m06_multi_head/lesson.html"
-SCORES = json.loads((ROOT / "models/heads/scores.json").read_text())
+SCORES = scores_of("heads")
 
 
 def count(*modules):
@@ -160,7 +161,7 @@ def causal():
 
 @pytest.fixture(scope="module")
 def seeds():
-    return json.loads((ROOT / "models/grammar/scores/causal.json").read_text())["seeds"]
+    return scores_of("grammar", "causal")["seeds"]
 
 
 @pytest.fixture(scope="module")

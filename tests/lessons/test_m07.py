@@ -11,14 +11,11 @@ from models.positions.task import DIGITS, LETTER_SHARE
 from models.positions.train import load
 from positions import alibi_bias, sinusoidal_positions
 from tests.lessons.m07_numbers import SCORES, far, near
-from tests.lessons.reading import cells, in_order, numbers, output, shows
+from tests.lessons.reading import cells, in_order, output, shows
+from tests.numbers import number, numbers
 
 PAGE = "modules/m07_position/lesson.html"
 RIGHT = SCORES["right"]
-
-
-def signed(texts):
-    return [numbers(text.replace("\N{MINUS SIGN}", "-")) for text in texts]
 
 
 def after_colon(page, label):
@@ -56,7 +53,7 @@ def test_the_clocks_of_five_positions(page):
     rows = page.select_one("#sec-clocks .screen-reader-only").select("tbody tr")
     tips = np.exp(1j * np.radians(30 * np.array([0, 1, 2, 3, 12, 6])))
     for row, tip in zip(rows, tips[:5], strict=True):
-        assert signed([row.get_text(" ")]) == [pytest.approx([tip.real, tip.imag], abs=0.001)]
+        assert numbers(row.get_text(" ")) == pytest.approx([tip.real, tip.imag], abs=0.001)
     (right, up), (left, level) = ((f"{tip.real:.0f}", f"{tip.imag:.0f}") for tip in tips[[3, 5]])
     assert shows(page, "#sec-clocks", "3", right, up)
     assert shows(page, "#sec-clocks", "6", "180°", left, level, left, level)
@@ -68,7 +65,7 @@ def test_similarity_of_places_isn_t_monotone(page):
     hands = np.exp(1j * np.arange(48)[:, None] * 100.0 ** (-np.arange(6) / 6))
     alike = hands.real.mean(1)
     [[_, *shown]] = cells(page, "clock-hands .fallback")
-    assert signed(shown) == [[pytest.approx(x, abs=0.0051)] for x in alike[:9]]
+    assert [*map(number, shown)] == pytest.approx(alike[:9].tolist(), abs=0.0051)
     assert (np.diff(alike[:5]) < 0).all()
     assert alike[6] > alike[4] + 0.05
     assert alike[5] > alike[4]
@@ -114,8 +111,7 @@ def test_the_waves_are_the_hands_heights(page):
     rows = cells(page, "sec-waves .screen-reader-only")
     assert [row[0] for row in rows[:2]] == ["0", "2"]
     for position, *row in rows:
-        shown = [number for [number] in signed(row)]
-        assert shown == pytest.approx(heights[int(position)].tolist(), abs=0.0051)
+        assert [*map(number, row)] == pytest.approx(heights[int(position)].tolist(), abs=0.0051)
 
 
 def test_rotary_by_complex_numbers(page):
@@ -125,8 +121,8 @@ def test_rotary_by_complex_numbers(page):
     def shares(distance, q=q):
         return (q * np.conj(k) * np.exp(1j * distance * speed)).real
 
-    shown = [signed(row) for _, *row in cells(page, "rotary-hands .fallback")]
-    want = [[pytest.approx(shares(d).sum(), abs=0.0051)] for d in range(6)]
+    shown = [[*map(number, row)] for _, *row in cells(page, "rotary-hands .fallback")]
+    want = pytest.approx([shares(d).sum() for d in range(6)], abs=0.0051)
     assert shown == [want, want], "wherever the query stands"
     apart = np.degrees(abs(np.angle(q[0] * np.conj(k[0]))))
     product = f"{abs(q[0]):.2f}", f"{abs(k[0]):.2f}", f"{apart:.0f}°", f"{shares(0)[0]:.2f}"
@@ -147,13 +143,13 @@ def test_three_scores_get_a_bias_and_a_penalty(page):
     """By positions.py: who leads before, with the learned numbers, and with a slope of ¼."""
     scores, added = np.array([1.2, 1.7, 1.0]), np.array([4.0, -1.0, -1.0])
     with_bias, with_alibi = cells(page, "sec-relative"), cells(page, "sec-alibi")[:3]
-    shown = np.array([[number for [number] in signed(row[1:])] for row in with_bias])
+    shown = np.array([[*map(number, row[1:])] for row in with_bias])
     assert shown.T.tolist() == [scores.tolist(), added.tolist(), pytest.approx(scores + added)]
     assert (scores.argmax(), (scores + added).argmax()) == (1, 0)
     penalized = scores + alibi_bias(4, 4)[0, 3, :3].numpy()
     assert penalized.tolist() == pytest.approx([0.45, 1.2, 0.75])
-    for (_, score, off, _), number, back in zip(with_alibi, scores, (3, 2, 1), strict=True):
-        assert float(score) == number
+    for (_, score, off, _), want, back in zip(with_alibi, scores, (3, 2, 1), strict=True):
+        assert float(score) == want
         assert in_order(off, f"-{back}", "¼")
     assert with_alibi[0][3] == f"{penalized[0]:.2f}"
     answer = "1.7", "0.5", f"{penalized[1]:.1f}", "1", "0.25", f"{penalized[2]:.2f}"
@@ -270,8 +266,8 @@ def test_with_rotary_it_matters_who_bites(page):
     )
     assert abs(one.mean(0) - other.mean(0)).max() > 0.1, "the average changes, too"
     assert unturned[1] == pytest.approx(backwards[1])
-    shown = [signed([text]) for _, text in cells(page, "rotary-order .fallback")]
-    assert shown == [[pytest.approx(want, abs=0.0051)] for want in one.tolist()]
+    shown = [numbers(text) for _, text in cells(page, "rotary-order .fallback")]
+    assert shown == [pytest.approx(want, abs=0.0051) for want in one.tolist()]
     told = *one[1], *other[1], dog_first[1, 0], dog_last[1, 2], *unturned[1]
     assert shows(page, "#sec-rotary", *(f"{number:.2f}" for number in told))
 

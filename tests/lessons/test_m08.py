@@ -18,7 +18,9 @@ from models.weights import load
 from modules.m08_patterns import gpt2, rival
 from modules.m08_patterns.circuits import head_matrices, match_and_copy, on_diagonal
 from tests.conftest import ROOT
-from tests.lessons.reading import cells, numbers, output, share, shows
+from tests.lessons.reading import cells, output, share, shows
+from tests.numbers import numbers
+from tests.scores import scores_of
 
 PAGE = "modules/m08_patterns/lesson.html"
 BLIND = math.log(32)
@@ -32,8 +34,7 @@ def checkpoint(step=1000, name="two-layers"):
 
 @cache
 def storyteller_scores():
-    path = ROOT / "models/storyteller/scores/storyteller.json"
-    return json.loads(path.read_text(encoding="utf-8"))["seeds"]["0"]
+    return scores_of("storyteller", "storyteller")["seeds"]["0"]
 
 
 @cache

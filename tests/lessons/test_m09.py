@@ -13,7 +13,9 @@ from models.weights import load
 from modules.m09_interpretation import other_seeds
 from modules.m09_interpretation.subject_number import OTHER, carried, pairs
 from tests.conftest import ROOT
-from tests.lessons.reading import cells, numbers, output, share, shows
+from tests.lessons.reading import cells, output, share, shows
+from tests.numbers import number, numbers
+from tests.scores import scores_of
 
 PAGE = "modules/m09_interpretation/lesson.html"
 BLANK = INDEX["[blank]"]
@@ -21,16 +23,15 @@ REVIEW = EXAMPLES[0].split()
 # Places in what the model reads: before the review stands [class].
 CLASS, NOT, FILM = 0, 1 + REVIEW.index("not"), 1 + REVIEW.index("film")
 SEEDS = {"A": "0", "B": "2"}
-SCORES = ROOT / "models/sentiment/scores"
 SINGULAR = "sleeps plays waits hides runs rests shines falls stands is".split()
 
 
-def scores_of(kind):
-    return json.loads((SCORES / f"{kind}.json").read_text(encoding="utf-8"))["seeds"]
+def seeds_of(kind):
+    return scores_of("sentiment", kind)["seeds"]
 
 
 def finds(kind, method):
-    return [one["finds"][method]["all"] for one in scores_of(kind).values()]
+    return [one["finds"][method]["all"] for one in seeds_of(kind).values()]
 
 
 def spread(shares):
@@ -76,14 +77,14 @@ def test_both_models_are_right_and_look_elsewhere():
     looks = []
     for name, at, not_at in (("A", NOT, FILM), ("B", FILM, NOT)):
         model = classifier(name)
-        assert scores_of("ordinary")[SEEDS[name]]["right"] == 1
+        assert seeds_of("ordinary")[SEEDS[name]]["right"] == 1
         assert [layer.attention.num_heads for layer in model.layers][1:] == [1], "one map"
         weights = model(encode(REVIEW)).weights[-1][0, 0, 0]
         assert weights[at] > 0.9
         assert weights[not_at] < 0.01
         looks.append(attributions.read(model, tokens).weights[-1][:, 0, 0].argmax(1))
     assert (looks[0] != looks[1]).double().mean() > 0.5, "this review is no exception"
-    assert len(scores_of("ordinary")) == 8
+    assert len(seeds_of("ordinary")) == 8
 
 
 def test_without_not_neither_knows_and_without_film_both_do(page):
@@ -119,7 +120,7 @@ def test_the_tables_of_scores_are_those_committed(page):
         least, most = (f"{100 * end(shares):.0f}" for end in (min, max))
         return least if least == most else f"{least} to {most}"
 
-    trainings = scores_of("ordinary").values()
+    trainings = seeds_of("ordinary").values()
     for way, *shown in cells(page, "finds"):
         columns = [finds("ordinary", way)]
         columns += [[one[f"finds, with {what}"][way] for one in trainings]
@@ -133,7 +134,7 @@ def test_the_tables_of_scores_are_those_committed(page):
     parts.append([one["equal weights"] for one in trainings])
     assert [row[-1] for row in cells(page, "found-many")] == [span(part) for part in parts]
     _, *lines = output(page, "kinds").splitlines()
-    runs = [scores_of("ordinary")[seed][f"carries, {kind}"]
+    runs = [seeds_of("ordinary")[seed][f"carries, {kind}"]
             for seed in SEEDS.values() for kind in ("turned", "plain")]  # fmt: skip
     for line, run in zip(lines, runs, strict=True):
         want = [100 * run[place] for place in ("adjective", "turn", "noun", "first")]
@@ -142,15 +143,12 @@ def test_the_tables_of_scores_are_those_committed(page):
 
 def test_the_pencil_s_tables(page):
     rows = page.select("#sec-patch table")[1].select("tbody tr")
-    for _, at_not, at_film, y in (
-        [td.get_text().replace("\N{MINUS SIGN}", "-") for td in row.select("td")] for row in rows
-    ):
-        want = 0.1 * float(at_not) + 0.9 * float(at_film)
+    for _, at_not, at_film, y in ([td.get_text() for td in row.select("td")] for row in rows):
+        want = 0.1 * number(at_not) + 0.9 * number(at_film)
         assert numbers(y)[-1] == pytest.approx(want), "0.1 · (number at not) + 0.9 · …"
     assert len(rows) == 4
     erased, shared = (
-        numbers(row.get_text(" ").replace("\N{MINUS SIGN}", "-"))
-        for row in page.select("#sec-truth table")[0].select("tbody tr")
+        numbers(row.get_text(" ")) for row in page.select("#sec-truth table")[0].select("tbody tr")
     )
     assert erased[-1] == 2 * (-1 * 3), "each word takes the whole product away"
     way = torch.linspace(0, 1, 1001).double()  # from two zeros to -1 and 3
@@ -176,7 +174,7 @@ def test_which_lines_of_the_widget_have_which_words_in_front():
 
 
 def test_with_quite_erasure_is_ahead_of_attention_and_with_the_noun_integrated_gradients():
-    trainings = scores_of("ordinary").values()
+    trainings = seeds_of("ordinary").values()
     stressed = [one["finds, with stresses"] for one in trainings]
     assert all(one["erasure"] > one["attention"] for one in stressed)
     named = [one["finds, with noun"] for one in trainings]
@@ -192,7 +190,7 @@ def test_the_score_with_quite_is_found_again(name):
     tokens, _, decides = to_tensors(made)
     for row, one in zip(decides, made, strict=True):
         row[[i for i in one.verdict if one.words[i] in STRESSES]] = True
-    want = scores_of("ordinary")[SEEDS[name]]["finds, with stresses"]
+    want = seeds_of("ordinary")[SEEDS[name]]["finds, with stresses"]
     for method in ("attention", "erasure"):
         sizes = attributions.METHODS[method](classifier(name), tokens)
         found = attributions.finds(sizes, decides).double().mean().item()
@@ -216,7 +214,7 @@ def test_behind_a_blank_for_quite_neither_can_tell_more_than_for_not(name):
 
 def test_what_is_said_of_the_scores():
     attention, erasure = finds("ordinary", "attention"), finds("ordinary", "erasure")
-    a, b = (scores_of("ordinary")[seed]["finds"]["attention"]["all"] for seed in SEEDS.values())
+    a, b = (seeds_of("ordinary")[seed]["finds"]["attention"]["all"] for seed in SEEDS.values())
     assert [round(100 * part) for part in (a, b)] == [98, 14]
     rest = sorted(set(attention) - {a, b})
     assert rest[0] < 0.2, "all over the range"
@@ -241,20 +239,19 @@ def test_other_trainings_give_the_prize_elsewhere_and_don_t_mend_attention():
     assert round(100 * max(finds("more-heads", by_gradient))) == 41, "seldom right"
     for rival in ("longer", "more-heads"):
         assert spread(finds(rival, "attention")) > 0.6
-        assert min(one["right"] for one in scores_of(rival).values()) > 0.99
+        assert min(one["right"] for one in seeds_of(rival).values()) > 0.99
 
 
 def test_fined_models_never_look_at_what_decides_and_are_mostly_right():
     assert max(finds("fined", "attention")) < 0.05
-    right = {seed: one["right"] for seed, one in scores_of("fined").items()}
+    right = {seed: one["right"] for seed, one in seeds_of("fined").items()}
     assert sorted(round(100 * part) for part in right.values()) == [86, 94, 98, 99, 100]
-    longer = scores_of("fined-longer")
+    longer = seeds_of("fined-longer")
     worst, next_worst, *_, best = sorted(right, key=right.get)
     assert {*longer} == {worst, next_worst, best}
     assert [round(TESTS * longer[seed]["right"]) for seed in (worst, next_worst)] == [1970, 1913]
     assert all(one["finds"]["attention"]["all"] == 0 for one in longer.values())
-    once, thrice = (json.loads((SCORES / f"{name}.json").read_text())["steps"]
-                    for name in ("fined", "fined-longer"))  # fmt: skip
+    once, thrice = (scores_of("sentiment", name)["steps"] for name in ("fined", "fined-longer"))
     assert thrice == 3 * once
 
 
@@ -289,7 +286,7 @@ def test_other_weights_keep_the_answer(page):
     assert equal["B"] < 0.01, "B still says bad"
     assert equal["A"] > 0.5, "A no longer does"
     for seed in SEEDS.values():
-        many = scores_of("ordinary")[seed]["other weights"]
+        many = seeds_of("ordinary")[seed]["other weights"]
         assert many["far"] > 0.5, "in half of all reviews or more"
         assert many["found"] >= 0.995
 
@@ -324,7 +321,7 @@ def test_a_patch_finds_the_answer_where_each_model_keeps_it(page):
 
 
 def test_over_all_tests_a_looks_where_the_answer_is_kept():
-    a, b = (scores_of("ordinary")[seed] for seed in SEEDS.values())
+    a, b = (seeds_of("ordinary")[seed] for seed in SEEDS.values())
     assert a["carries, plain"]["adjective"] == pytest.approx(0.95, abs=0.02)
     for kind in ("adjective", "turn"):
         assert a["looks"][kind] == pytest.approx(a["carries"][kind], abs=0.05)
@@ -387,8 +384,7 @@ def test_the_other_trainings_are_scored_as_the_page_s_own_and_keep_it_at_the_sub
 
 
 def test_in_one_seed_of_three_no_head_looks_from_the_verb_at_the_subject():
-    path = ROOT / "models/grammar/scores/masked-standard.json"
-    scores = json.loads(path.read_text(encoding="utf-8"))
+    scores = scores_of("grammar", "masked-standard")
     seeds = scores["seeds"].values()
     most = [max(map(max, one["attention"]["verb, guessed"]["heads"])) for one in seeds]
     assert [round(100 * part) for part in most] == [94, 14, 97]

@@ -10,7 +10,8 @@ import pytest
 from course import costs
 from course.page.costs import MACHINES, MODELS
 from tests.conftest import ROOT
-from tests.lessons.reading import cells, numbers, output, shows
+from tests.lessons.reading import cells, output, shows
+from tests.numbers import number, numbers
 
 PAGE = "modules/m10_cost/lesson.html"
 GPT2, LLAMA2, LLAMA3, GEMMA = MODELS
@@ -59,7 +60,7 @@ def test_the_layer_with_a_pencil(page):
     for shown in (work(3), work(6)[:1], work(6)[1:], work(8)[:1]):
         assert shows(page, "#sec-count", *(f"{flops:,}" for flops in shown)), shown
     larger = 2 * 300 * 4 * 512**2 + 2 * 2 * 300**2 * 512
-    counted = numbers(output(page, "layer").replace(",", ""))
+    counted = numbers(output(page, "layer"))
     assert counted == [sum(work(3))] * 2 + [larger] * 2
 
 
@@ -84,7 +85,7 @@ def test_intensity_with_a_pencil(page):
 
 def test_the_bill(page):
     """From 1,000 tokens to 2,000: counted here once more, at the pace of memory."""
-    shown = [[float(text.replace(",", "")) for text in row[1:]] for row in cells(page, "bill")]
+    shown = [[*map(number, row[1:])] for row in cells(page, "bill")]
     want = []
     for n in (1000, 2000):
         cache = 2 * 32 * E * 2 * n
@@ -196,7 +197,7 @@ def test_the_figure_has_both_settings(page, measured):
     rows = figure_rows(page, "figure-kept")
     assert len(rows) == 7
     for row in rows:
-        n, *times = (float(text.replace(",", "")) for text in row)
+        n, *times = map(number, row)
         shown = [times[names.index(name) - 1] for name in ("by hand", "memory kept", "fused")]
         assert shown == pytest.approx([column[int(n)] for column in want], rel=6e-3)
 
@@ -258,7 +259,7 @@ def test_from_seven_texts_on_the_caches_take_longer(page):
     assert 6 * A_TEXT < USED < 7 * A_TEXT
     most = texts_that_fit()
     assert 5 < most * sum(parts(1)) / sum(parts(most)) < 7, "far from as many times as texts"
-    shown = [numbers(" ".join(row).replace(",", "")) for row in cells(page, "payoff")]
+    shown = [numbers(" ".join(row)) for row in cells(page, "payoff")]
     assert [row[0] for row in shown] == [1, 6, 7, most], "one, before and after they meet, and all"
     for texts, *found in shown:
         assert found[:2] == pytest.approx([1e3 * part for part in parts(int(texts))], abs=0.051)

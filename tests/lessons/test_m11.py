@@ -11,7 +11,8 @@ import pytest
 import torch
 
 from attention import scaled_dot_product_attention
-from tests.lessons.reading import in_order, numbers, output, share, shows
+from tests.lessons.reading import in_order, output, share, shows
+from tests.numbers import number, numbers
 from tests.site.numbers import payloads
 from tests.widgets.js import module
 
@@ -107,10 +108,9 @@ def test_what_the_desk_and_the_shelf_hand_over(page):
 
 def test_what_the_plain_way_carries(page):
     L, d = 1024, 64
-    said = output(page, "plain").replace(",", "")
-    assert numbers(said) == [4 * L * L + 4 * L * d, round(100 * L / (L + d))]
+    assert numbers(output(page, "plain")) == [4 * L * L + 4 * L * d, round(100 * L / (L + d))]
     taken = [
-        [int(cell.get_text().replace(",", "")) for cell in row.select("td")[2:]]
+        [number(cell.get_text()) for cell in row.select("td")[2:]]
         for row in page.select("#plain tbody tr, #cell-plain tbody tr")
     ]
     assert taken == [[2 * L * d, L * L], [L * L, L * L], [L * L + L * d, L * d]]
@@ -289,7 +289,7 @@ def test_the_fallback_of_the_stepper_is_the_model_s(page, stepped):
     for row, kept in zip(rows, stepped()["act"]["kept"], strict=True):
         want = [kept["top"], kept["sum"], *kept["mix"]]
         said = " ".join(cell.get_text() for cell in row.select("td")[1:])
-        assert numbers(said.replace("−", "-")) == pytest.approx(want, abs=0.006)
+        assert numbers(said) == pytest.approx(want, abs=0.006)
 
 
 def test_the_table_is_what_was_measured(page):

@@ -10,7 +10,8 @@ import torch.nn.functional as F
 from models.storyteller.model import load_storyteller
 from models.storyteller.tokens import Tokenizer
 from tests.conftest import ROOT
-from tests.lessons.reading import cells, numbers, output, shows
+from tests.lessons.reading import cells, output, shows
+from tests.numbers import numbers
 from tests.widgets.truth_sparse_patterns import layers_to_first, masked
 
 PAGE = "modules/m12_inference/lesson.html"

@@ -9,7 +9,8 @@ import torch
 import torch.nn.functional as F
 
 from tests.conftest import ROOT
-from tests.lessons.reading import cells, in_order, numbers, output, shows
+from tests.lessons.reading import cells, in_order, output, shows
+from tests.numbers import numbers
 from variants import LinearAttention
 
 PAGE = "modules/m13_beyond_softmax/lesson.html"
@@ -127,7 +128,7 @@ def test_what_was_recalled_is_what_was_measured(page):
     ):
         shares = by_pairs["256"]
         assert len(shares) == 5
-        kept, low, high = numbers(f"{kept} {recalled}".replace(",", ""))
+        kept, low, high = numbers(f"{kept} {recalled}")
         assert kept == RECALL["kept"][name]["256"]
         assert [low, high] == pytest.approx([min(shares), max(shares)], abs=0.0051)
 

@@ -1,6 +1,5 @@
 """m14: its claims against numbers computed here."""
 
-import json
 import math
 from collections import Counter
 from itertools import pairwise
@@ -21,12 +20,13 @@ from models.beyond.train import (
     unseen_texts,
     weights_by_payments,
 )
-from tests.conftest import ROOT
-from tests.lessons.reading import cells, in_order, numbers, output, shows
+from tests.lessons.reading import cells, in_order, output, shows
+from tests.numbers import numbers
+from tests.scores import scores_of
 from variants import GatedDeltaNet
 
 PAGE = "modules/m14_hybrids/lesson.html"
-SCORES = json.loads((ROOT / "models/beyond/scores.json").read_text(encoding="utf-8"))
+SCORES = scores_of("beyond")
 
 
 def at(task, kind, column=-1, what="right"):

@@ -15,11 +15,13 @@ from models.beyond.train import one_asked
 from models.storyteller.tokens import Tokenizer
 from models.weights import load
 from tests.conftest import ROOT
-from tests.lessons.reading import cells, in_order, numbers, output, said, share, shows
+from tests.lessons.reading import cells, in_order, output, said, share, shows
+from tests.numbers import numbers
+from tests.scores import scores_of
 from tests.widgets.js import module
 
 PAGE = "modules/m15_sparse_attention/lesson.html"
-MOVES = json.loads((ROOT / "models/beyond/scores.json").read_text(encoding="utf-8"))["moves"]
+MOVES = scores_of("beyond")["moves"]
 PASSAGES = json.loads((ROOT / PAGE).with_name("passages.json").read_text(encoding="utf-8"))
 KEPT, LONG = 8, 256
 

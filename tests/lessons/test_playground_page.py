@@ -1,18 +1,17 @@
 """The playground: what its page says was found, against the scores of all trainings."""
 
-import json
 import re
 from statistics import fmean
 
 import pytest
 
 from course.payloads.playground import HEADS, QUESTIONS, TASKS
-from tests.conftest import ROOT
 from tests.lessons.reading import cells, in_order, share
+from tests.scores import scores_of
 from tests.widgets.js import module
 
 PAGE = "playground.html"
-ALL = json.loads((ROOT / "models/playground/scores.json").read_text(encoding="utf-8"))
+ALL = scores_of("playground")
 SCORES, RECORDED = ALL["tasks"], ALL["recorded"]
 
 

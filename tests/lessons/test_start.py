@@ -11,7 +11,8 @@ from models.storyteller.model import ADDRESS, load_storyteller
 from models.storyteller.tokens import Tokenizer
 from models.transformer import Transformer
 from tests.conftest import ROOT
-from tests.lessons.reading import cells, numbers, output, share, shows
+from tests.lessons.reading import cells, output, share, shows
+from tests.numbers import numbers
 from tests.widgets.js import module
 
 PAGE = "modules/start/lesson.html"
@@ -59,7 +60,7 @@ def tokenizer(story):
 @pytest.mark.slow
 def test_three_steps_move_every_number_and_are_as_the_text_says(page, js):
     change = js("(globalThis.all = m.learned(story, x, 3), all.change)", TEXT)
-    moved, count, half, most = numbers(output(page, "gradient").replace(",", ""))
+    moved, count, half, most = numbers(output(page, "gradient"))
     assert moved == count == change["moved"] == change["count"]
     assert count == sum(p.numel() for p in load_storyteller().parameters())
     assert half < 0.00003 < most

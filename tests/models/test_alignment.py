@@ -1,6 +1,5 @@
 """The translators: their data, their scores found again, and what the control shows."""
 
-import json
 import random
 
 import pytest
@@ -18,13 +17,10 @@ from models.alignment.data import (
     kind,
 )
 from models.alignment.model import trained
-from models.alignment.train import HERE, scores
+from models.alignment.train import scores
+from tests.scores import scores_of
 
 TASKS = ["reversal", "phrases"]
-
-
-def record(name):
-    return json.loads((HERE / "scores" / f"{name}.json").read_text())
 
 
 def example(source, draw=None):
@@ -91,7 +87,7 @@ def test_every_adjective_and_every_noun_is_trained():
 
 @pytest.mark.parametrize("task", TASKS)
 def test_the_shipped_scores_are_found_again(task):
-    written = record(task)
+    written = scores_of("alignment", task)
     found, want = scores(trained(task), task), written["seeds"][str(written["shipped"])]
     kinds = found.pop("aligned_by_kind", {})
     assert kinds == pytest.approx(want.pop("aligned_by_kind", {}), abs=2e-3)

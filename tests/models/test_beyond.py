@@ -27,8 +27,9 @@ from models.beyond.task import (
     texts,
 )
 from tests.conftest import ROOT
+from tests.scores import scores_of
 
-SCORES = json.loads((ROOT / "models/beyond/scores.json").read_text(encoding="utf-8"))
+SCORES = scores_of("beyond")
 JOBS = [(task, name) for task, names in train.JOBS.items() for name in names]
 SHIPPED = [job for job in JOBS if job[0] in train.SHIPPED]
 

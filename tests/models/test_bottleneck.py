@@ -1,6 +1,5 @@
 """The recall models: what they can read, their printed scores, and the same trend again."""
 
-import json
 import random
 
 import pytest
@@ -9,7 +8,6 @@ import torch
 from models.bottleneck.model import LETTERS, START, Config, Recall, decode, encode
 from models.bottleneck.train import (
     BY_POSITION,
-    HERE,
     LENGTHS,
     MODELS,
     SHIPPED,
@@ -19,8 +17,9 @@ from models.bottleneck.train import (
     train_one,
     untrained,
 )
+from tests.scores import scores_of
 
-FOUND = json.loads((HERE / "scores" / "recall.json").read_text())
+FOUND = scores_of("bottleneck", "recall")
 
 
 @pytest.fixture(params=[True, False], ids=["attention", "without"])

@@ -9,6 +9,7 @@ from models.grammar import train
 from models.grammar.scores import score
 from models.grammar.words import MASK, split
 from tests.conftest import ROOT
+from tests.scores import scores_of
 
 HERE = ROOT / "models" / "grammar"
 
@@ -16,10 +17,6 @@ HERE = ROOT / "models" / "grammar"
 @pytest.fixture(scope="module")
 def masked():
     return weights.load(HERE / "weights" / "masked.safetensors")
-
-
-def told(name):
-    return json.loads((HERE / "scores" / f"{name}.json").read_text())
 
 
 def flat(tree, path=()):
@@ -36,7 +33,8 @@ def test_the_shipped_weights_score_what_is_told(name):
     recipe = train.RECIPES[name]
     model = weights.load(HERE / "weights" / f"{name}.safetensors")
     found = score(model, names_it=recipe.loss_at_it)
-    wanted = told(name)["seeds"][str(told(name)["shipped"])]
+    scores = scores_of("grammar", name)
+    wanted = scores["seeds"][str(scores["shipped"])]
     del wanted["processor seconds"]
     # Another processor rounds otherwise, which may turn one answer in a few hundred.
     assert flat(json.loads(json.dumps(found))) == pytest.approx(flat(wanted), abs=0.006)
@@ -44,7 +42,8 @@ def test_the_shipped_weights_score_what_is_told(name):
 
 @pytest.mark.parametrize("seed", ["0", "1", "2"])
 def test_each_masked_seed_agrees_and_one_head_looks_where_it_should(seed):
-    accuracy, heads = (told("masked")["seeds"][seed][part] for part in ("accuracy", "attention"))
+    scores = scores_of("grammar", "masked")["seeds"][seed]
+    accuracy, heads = scores["accuracy"], scores["attention"]
     for held in ("words", "pairs"):
         assert accuracy[held]["1 distractors"] >= 0.98
         assert accuracy[held]["meant by it"] >= 0.95
@@ -72,7 +71,7 @@ def test_each_masked_seed_agrees_and_one_head_looks_where_it_should(seed):
 )
 def test_the_sentences_of_the_lessons(masked, text, word, looks_at):
     relation = "it" if word == "it" else "verb"
-    layer, head = told("masked")["seeds"]["0"]["attention"][relation]["head"]
+    layer, head = scores_of("grammar", "masked")["seeds"]["0"]["attention"][relation]["head"]
     words = split(text)
     row = masked(masked.encode(words)).weights[layer][0, head, words.index(word)]
     assert words[row.argmax()] == looks_at

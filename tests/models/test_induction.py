@@ -1,6 +1,5 @@
 """The induction models: their data, their scores, and that their weights have those scores."""
 
-import json
 from functools import cache
 from itertools import pairwise
 from math import log
@@ -15,6 +14,7 @@ from models.induction.scores import PERIOD, held_out, score
 from models.induction.sequences import LENGTH, PERIODS, VOCABULARY, sequences
 from models.transformer import Run
 from models.weights import load
+from tests.scores import scores_of
 
 HERE = Path(train.__file__).parent
 SEEDS = ["0", "1", "2"]
@@ -22,7 +22,7 @@ SEEDS = ["0", "1", "2"]
 
 @cache
 def seeds(name):
-    return json.loads((HERE / "scores" / f"{name}.json").read_text(encoding="utf-8"))["seeds"]
+    return scores_of("induction", name)["seeds"]
 
 
 def last(name, seed):

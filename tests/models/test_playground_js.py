@@ -1,6 +1,5 @@
 """The playground's training, run in a browser: forward, gradient and steps are PyTorch's."""
 
-import json
 import math
 from itertools import product
 
@@ -12,6 +11,7 @@ from torch.func import functional_call
 from attention import MultiHeadAttention
 from positions import Rotary
 from tests.conftest import ROOT
+from tests.scores import scores_of
 from tests.widgets.js import module
 
 MODEL = module("playground/model.js")
@@ -235,7 +235,7 @@ def test_no_function_that_browsers_round_in_their_own_way_takes_part():
 
 def test_a_run_is_the_one_whose_scores_are_kept():
     """The committed scores, found again from the seed: the loss of the last ten of 40 steps."""
-    scores = json.loads((ROOT / "models/playground/scores.json").read_text(encoding="utf-8"))
+    scores = scores_of("playground")
     kept = next(one for one in scores["recorded"] if one["step"] == 50)
     trainer = "Array.from({length: 50}, ((t) => () => t.next().loss)(m.trainerOf(x)))"
     losses = TRAINER.run(trainer, OPENINGS[0])

@@ -1,6 +1,5 @@
 """models/sentiment: reviews with the truth about them, classifiers, and what methods find."""
 
-import json
 import re
 from random import Random
 
@@ -26,14 +25,11 @@ from models.sentiment.reviews import (
     to_tensors,
 )
 from tests.conftest import ROOT
+from tests.scores import scores_of
 
 HERE = ROOT / "models" / "sentiment"
 NAMES = list(train.RECIPES)
 SHIPPED = [(name, seed) for name, recipe in train.RECIPES.items() for seed in recipe.shipped]
-
-
-def told(name):
-    return json.loads((HERE / "scores" / f"{name}.json").read_text())
 
 
 def model_of(name, seed):
@@ -168,7 +164,8 @@ def test_a_patch_of_every_differing_state_before_the_first_layer_moves_all_the_w
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "seed"), SHIPPED[-1:])
 def test_the_shipped_weights_score_what_is_told(name, seed):
-    found, wanted = scores.score(model_of(name, seed)), told(name)["seeds"][str(seed)]
+    found = scores.score(model_of(name, seed))
+    wanted = scores_of("sentiment", name)["seeds"][str(seed)]
     for method, by_kind in found["finds"].items():
         assert by_kind == pytest.approx(wanted["finds"][method], abs=0.02), method
     parts = [f"{what}{of}" for what in ("looks", "carries") for of in ("", ", plain", ", turned")]

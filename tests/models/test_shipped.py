@@ -1,7 +1,5 @@
 """What each folder of models/ ships: weights, scores and a card that fit one another."""
 
-import json
-
 import pytest
 
 from models import weights
@@ -27,6 +25,7 @@ from models.sentiment.reviews import VOCABULARY as SENTIMENT
 from models.storyteller import train as storyteller
 from models.storyteller.scores import LOOKS
 from tests.conftest import ROOT
+from tests.scores import scores_of
 
 AT_MOST = {  # bytes of all weights together, and of the largest file
     "grammar": (450_000, 500_000),
@@ -34,10 +33,6 @@ AT_MOST = {  # bytes of all weights together, and of the largest file
     "sentiment": (160_000, 80_000),
     "storyteller": (1_000_000, 1_000_000),
 }
-
-
-def told(model, name):
-    return json.loads((ROOT / "models" / model / name).read_text(encoding="utf-8"))
 
 
 def card(model):
@@ -65,7 +60,7 @@ def assert_ships(recipe, scores, file, vocabulary):
 
 @pytest.mark.parametrize("name", grammar.RECIPES)
 def test_grammar_ships_the_models_that_its_script_trains(name):
-    scores, recipe = told("grammar", f"scores/{name}.json"), grammar.RECIPES[name]
+    scores, recipe = scores_of("grammar", name), grammar.RECIPES[name]
     assert scores["shipped"] == recipe.shipped
     assert list(scores["seeds"]) == [str(seed) for seed in grammar.SEEDS]
     assert len(grammar.SEEDS) >= 3
@@ -74,7 +69,7 @@ def test_grammar_ships_the_models_that_its_script_trains(name):
 
 @pytest.mark.parametrize("name", sentiment.RECIPES)
 def test_sentiment_ships_the_models_that_its_script_trains(name):
-    scores, recipe = told("sentiment", f"scores/{name}.json"), sentiment.RECIPES[name]
+    scores, recipe = scores_of("sentiment", name), sentiment.RECIPES[name]
     assert list(scores["seeds"]) == [str(seed) for seed in recipe.seeds]
     assert len(recipe.seeds) >= 3
     assert (scores["steps"], scores["shipped"]) == (recipe.steps, list(recipe.shipped))
@@ -84,14 +79,14 @@ def test_sentiment_ships_the_models_that_its_script_trains(name):
 
 @pytest.mark.parametrize("name", VARIANTS)
 def test_every_translator_has_its_scores(name):
-    written, (task, mixes) = told("alignment", f"scores/{name}.json"), VARIANTS[name]
+    written, (task, mixes) = scores_of("alignment", name), VARIANTS[name]
     assert list(written["seeds"]) == [str(seed) for seed in ALIGNED]
     assert written["weights"] == count(Translator(task, mixes=mixes))
 
 
 @pytest.mark.parametrize("name", MODELS)
 def test_every_recall_model_has_its_scores(name):
-    found, (config, steps, _, seeds) = told("bottleneck", "scores/recall.json"), MODELS[name]
+    found, (config, steps, _, seeds) = scores_of("bottleneck", "recall"), MODELS[name]
     about = found["models"][name]
     assert found["lengths"] == list(LENGTHS)
     assert list(about["seeds"]) == [str(seed) for seed in seeds]
@@ -106,7 +101,7 @@ def test_every_recall_model_has_its_scores(name):
 
 
 def test_all_models_of_heads_have_as_many_parameters_and_curves_pass_through_the_scores():
-    found = told("heads", "scores.json")
+    found = scores_of("heads")
     for name, by_heads in found["accuracy"].items():
         assert all(len(shares) == len(found["seeds"]) == 5 for shares in by_heads.values())
         made = {count(TwoQuestions(n, len(QUESTIONS[name]))) for n in HEADS}
@@ -124,7 +119,7 @@ def test_all_models_of_heads_have_as_many_parameters_and_curves_pass_through_the
 
 
 def test_scores_by_positions_are_complete():
-    found = told("positions", "scores.json")
+    found = scores_of("positions")
     assert found["steps"] == positions.STEPS
     counts = {kind: count(Reader(kind)) for kind in KINDS}
     assert counts == found["parameters"]
@@ -147,7 +142,7 @@ def test_every_checkpoint_of_induction_is_shipped():
 
 
 def test_three_seeds_and_ten_checkpoints_of_the_storyteller_are_scored():
-    seeds = told("storyteller", "scores/storyteller.json")["seeds"]
+    seeds = scores_of("storyteller", "storyteller")["seeds"]
     assert len(seeds) == 3
     on_the_way = seeds["0"]["on the way"]
     assert "0" in on_the_way
@@ -162,17 +157,17 @@ def test_three_seeds_and_ten_checkpoints_of_the_storyteller_are_scored():
 
 
 def test_the_cards_of_grammar_and_induction_have_the_scores():
-    masked = told("grammar", "scores/masked.json")["seeds"]
+    masked = scores_of("grammar", "masked")["seeds"]
     for key, row in (("verb", "verb → subject"), ("it", '"it" → its noun')):
         shares = [f"{masked[seed]['attention'][key]['weight']:.2f}" for seed in "012"]
         assert f"| one head: {row} | {' · '.join(shares)} |" in card("grammar")
-    scores = {name: told("grammar", f"scores/{name}.json") for name in grammar.RECIPES}
+    scores = {name: scores_of("grammar", name) for name in grammar.RECIPES}
     assert grammar_table(scores) in card("grammar")
     assert induction.table() in card("induction")
 
 
 def test_the_translators_card_has_the_scores_and_what_the_lesson_says_of_them_holds():
-    seeds = {name: told("alignment", f"scores/{name}.json")["seeds"].values() for name in VARIANTS}
+    seeds = {name: scores_of("alignment", name)["seeds"].values() for name in VARIANTS}
     means = {}
     for name, found in seeds.items():
         assert min(seed["exact"] for seed in found) > 0.995

@@ -18,12 +18,13 @@ from models.storyteller.scores import bits_per_byte, relations, score_repeated
 from models.storyteller.tokens import BYTES, Tokenizer
 from models.storyteller.write import write
 from models.transformer import Config, Transformer
+from tests.scores import scores_of
 
 HERE = Path(train.__file__).parent
 WORDS = "the a rabbit bird river house said ran sat saw little old to by and then".split()
-SCORES = json.loads((HERE / "scores/storyteller.json").read_text("utf-8"))
+SCORES = scores_of("storyteller", "storyteller")
 SEEDS = SCORES["seeds"]
-NGRAMS = json.loads((HERE / "scores/rival.json").read_text("utf-8"))["bits per byte, by order"]
+NGRAMS = scores_of("storyteller", "rival")["bits per byte, by order"]
 SHIPPED = weights.load(HERE / "weights/storyteller.safetensors")
 
 

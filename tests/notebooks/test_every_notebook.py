@@ -46,10 +46,6 @@ def texts(cell) -> list[str]:
     return shown
 
 
-def numbers(text: str) -> list[str]:
-    return NUMBER.findall(text)
-
-
 def code_cells(notebook):
     return [cell for cell in notebook.cells if cell.cell_type == "code"]
 
@@ -93,8 +89,8 @@ def test_its_fallbacks_hold_the_pages_numbers(notebook, page):
     tables = [t for c in code_cells(notebook) for t in texts(c) if "|--" in t]
     on_page = page.select("main .fallback")
     for form in on_page:
-        wanted = numbers(form.get_text(" "))
-        assert any(numbers(table) == wanted for table in tables), form.get_text(" ")
+        wanted = NUMBER.findall(form.get_text(" "))
+        assert any(NUMBER.findall(table) == wanted for table in tables), form.get_text(" ")
 
 
 @pytest.mark.slow
@@ -105,8 +101,8 @@ def test_run_in_a_fresh_kernel_from_another_directory_it_shows_the_same_numbers(
     written = nbformat.read(path, as_version=4)
     ran = execute(path, folder)
     for before, after in zip(code_cells(written), code_cells(ran), strict=True):
-        wanted = [numbers(text) for text in texts(before)]
-        assert [numbers(text) for text in texts(after)] == wanted, before.id
+        wanted = [NUMBER.findall(text) for text in texts(before)]
+        assert [NUMBER.findall(text) for text in texts(after)] == wanted, before.id
         assert figures(after) == figures(before), before.id
 
 

@@ -17,7 +17,7 @@ can_fork = pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="kernels are
 
 
 @pytest.fixture
-def told(tmp_path):
+def run_one(tmp_path):
     """Return what a kernel of its own tells: its parent, where it looks first, a number."""
 
     def tell():
@@ -29,16 +29,16 @@ def told(tmp_path):
 
 
 @can_fork
-def test_two_kernels_have_one_parent_and_numbers_of_their_own(told):
-    one, other = told(), told()
+def test_two_kernels_have_one_parent_and_numbers_of_their_own(run_one):
+    one, other = run_one(), run_one()
     assert one[0] == other[0] != str(os.getpid())
     assert one[2] != other[2]
 
 
-def test_one_that_cannot_be_forked_starts_by_itself_and_is_the_same(told, monkeypatch):
-    forked = told()
+def test_one_that_cannot_be_forked_starts_by_itself_and_is_the_same(run_one, monkeypatch):
+    forked = run_one()
     monkeypatch.setattr(forks, "_start", lambda *_: (_ for _ in ()).throw(OSError))
-    alone = told()
+    alone = run_one()
     assert alone[0] == str(os.getpid())
     assert alone[1] == forked[1]
 

@@ -1,8 +1,8 @@
 """What a reader finds on a page, for the tests of every widget."""
 
-import re
-
 from axe_playwright_python.sync_playwright import Axe
+
+from tests.numbers import number
 
 # axe keeps the parts of each colour in weak maps, and reads the same few colours again and again:
 # that takes two thirds of its time.
@@ -75,15 +75,6 @@ DRAWN = f"() => ({SETTLE})().then({IDLE})"
 
 def drawn(page):
     page.evaluate(DRAWN) or page.wait_for_function(IDLE)
-
-
-def number(text):
-    return float(text.replace("−", "-").replace(",", ""))
-
-
-def numbers(text):
-    """All numbers in a text, in its order; ``a/b`` and ``2³`` give what a reader sees of them."""
-    return [number(one) for one in re.findall(r"(?<![\w.])[-−]?\d+(?:,\d{3})*(?:\.\d+)?", text)]
 
 
 def assert_shows(text, exact, where):

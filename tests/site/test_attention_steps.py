@@ -3,8 +3,9 @@
 import torch
 
 from attention import scaled_dot_product_attention
+from tests.numbers import number
 from tests.site.conftest import LESSON
-from tests.site.reading import assert_shows, number, settle
+from tests.site.reading import assert_shows, settle
 
 WIDGET = "#step-slider"
 INPUTS = ["query", "key", "value"]

@@ -8,8 +8,9 @@ import torch
 from models.transformer import Transformer
 from models.weights import load
 from tests.conftest import ROOT
+from tests.numbers import number
 from tests.site.conftest import THEMES
-from tests.site.reading import SHADE_STEP, SHADES, assert_shows, number, settle
+from tests.site.reading import SHADE_STEP, SHADES, assert_shows, settle
 from tests.widgets.truth_heads import layer_of, real, real_shapes
 
 PAGE = "modules/m06_multi_head/lesson.html"

@@ -7,7 +7,8 @@ import torch
 from playwright.sync_api import expect
 
 from course.payloads.induction_lab import history, read
-from tests.site.reading import SHADE_STEP, SHADES, number, settle
+from tests.numbers import number
+from tests.site.reading import SHADE_STEP, SHADES, settle
 from tests.widgets.truth_induction_lab import DEFAULT, HEADS, STEPS, THREE, checkpoint
 
 PAGE = "modules/m08_patterns/lesson.html"

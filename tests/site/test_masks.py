@@ -5,7 +5,8 @@ import torch
 
 from attention import scaled_dot_product_attention
 from tests.lessons.m05_numbers import CAUSAL, W_K, W_Q, W_V, X
-from tests.site.reading import assert_shows, number, settle
+from tests.numbers import number
+from tests.site.reading import assert_shows, settle
 
 LESSON = "modules/m05_masks/lesson.html"
 BUILDER, LEAK, EMPTY, TABLE = "#mask-builder", "#leak-test", "#empty-row", "#mask-conventions"
@@ -142,13 +143,15 @@ def test_an_empty_row_four_ways(open_page):
                     assert way["note"].startswith("RuntimeError")
                     assert way["cells"] == ["–"] * 3
                 else:
-                    assert numbers(way["cells"]) == pytest.approx(want, abs=6e-3, nan_ok=True)
+                    assert [*map(number, way["cells"])] == pytest.approx(
+                        want, abs=6e-3, nan_ok=True
+                    )
                     assert way["note"].endswith("NaN" if want is NOT else "finite")
         for visible in (1, 2, 3):  # with something to see the ways agree
             want = [*torch.tensor([1.0, 2.0, 0.5])[:visible].softmax(-1).tolist(), 0, 0][:3]
             for way in ways(page, "bfloat16", visible):
                 assert not way["wrong"]
-                assert numbers(way["cells"]) == pytest.approx(want, abs=8e-3)
+                assert [*map(number, way["cells"])] == pytest.approx(want, abs=8e-3)
 
 
 def ways(page, dtype, visible):
@@ -156,10 +159,6 @@ def ways(page, dtype, visible):
     page.locator(f"{EMPTY} input[type=text]").fill(str(3 - visible))
     settle(page)
     return page.locator(f"{EMPTY} table.ways").evaluate(WAYS)
-
-
-def numbers(texts):
-    return [float("nan") if text == "NaN" else number(text) for text in texts]
 
 
 def test_the_fallbacks_hold_the_same_numbers(read):
@@ -172,6 +171,6 @@ def test_the_fallbacks_hold_the_same_numbers(read):
     )
     for texts, row in zip(weights, attend(X, CAUSAL)[1].tolist(), strict=True):
         assert [number(text) for text in texts[1:]] == [round(w, 2) for w in row]
-    assert numbers(moved[0][1:6]) == [0] * 5
+    assert [*map(number, moved[0][1:6])] == [0] * 5
     assert [texts[1] for texts in empty] == ["NaN", "0.33", "0.00", "0.00"]
     assert [texts[1] for texts in conventions] == ["True", "True", "0", "False"]

@@ -1,7 +1,8 @@
 """The query in the plane, in m02 and on the front page: typed, by slider, dragged and tapped."""
 
+from tests.numbers import number
 from tests.site.gestures import drag
-from tests.site.reading import assert_shows, number, settle
+from tests.site.reading import assert_shows, settle
 from tests.widgets.truth_query_plane import KEYS, expected
 
 LOOKUP, TASTE = "#soft-lookup", "#taste"

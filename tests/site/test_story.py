@@ -33,7 +33,7 @@ def shown(page):
     return "".join(page.locator(SHOWN).all_inner_texts()).replace("␣", "")
 
 
-def read(text):
+def as_shown(text):
     return text.replace(" ", "").replace("\n", "¶")
 
 
@@ -85,7 +85,7 @@ def test_nothing_of_the_model_is_fetched_before_the_first_touch(open_page):
 
 def test_the_opening_works_by_touch_and_keyboard(open_page):
     with open_page(PAGE, width=390, has_touch=True, is_mobile=True) as page:
-        assert shown(page) == read(TEXT)
+        assert shown(page) == as_shown(TEXT)
         expect(page.locator(".story .ghost")).to_have_text("Rabbit")
         page.locator(SHOWN).nth(3).tap()
         expect(page.locator(WORD)).to_have_text("looked")
@@ -172,7 +172,7 @@ def test_a_reader_types_and_chooses_and_the_model_reads(open_page):
         page.wait_for_url(lambda url: "onerror" in unquote(url))
         for _ in range(2):
             expect(page.locator(WORD)).to_have_text("}")
-            assert shown(page) == read(markup), "markup is text, and from an address, too"
+            assert shown(page) == as_shown(markup), "markup is text, and from an address, too"
             assert page.locator(".story .text :is(img, b)").count() == 0
             page.reload()
 
@@ -205,7 +205,7 @@ def test_it_goes_on_to_the_end_of_a_sentence_or_of_its_memory(open_page):
         written = text_of(page).input_value()
         assert written.startswith(f"{TEXT} Rabbit")
         assert len(written) > len(TEXT) + 60
-        assert shown(page) == read(written)
+        assert shown(page) == as_shown(written)
         page.wait_for_url("**story.text=*")
         page.go_back()
         expect(text_of(page)).to_have_value(TEXT)
@@ -263,7 +263,7 @@ def test_a_text_that_can_t_be_read_is_told_and_the_next_is_read(open_page):
             status = page.locator(PROBLEM)
             expect(status).to_contain_text(says)
             expect(page.locator(".story .sentence")).to_contain_text(says)
-            assert shown(page) == read(before), "the picture of the text before stays"
+            assert shown(page) == as_shown(before), "the picture of the text before stays"
             press_write(page)
             assert_button(page, "Continue")
             expect(status).to_contain_text(says)
@@ -275,7 +275,7 @@ def test_a_text_that_can_t_be_read_is_told_and_the_next_is_read(open_page):
             before = f"The {animal}"
             text_of(page).fill(before)
             expect(status).to_have_count(0)
-            assert shown(page) == read(before)
+            assert shown(page) == as_shown(before)
 
 
 def with_little_memory(page):
@@ -326,7 +326,7 @@ def test_without_its_model_the_opening_stays_and_a_sentence_says_why(browser, se
         text_of(page).fill("A cat")
         expect(problem).to_contain_text("The model could not be loaded")
         expect(problem).to_contain_text(says)
-        assert shown(page) == read(TEXT)
+        assert shown(page) == as_shown(TEXT)
         press_write(page)
         assert_button(page, "Continue")
         page.get_by_role("button", name="Reset").click()

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from attention import scaled_dot_product_attention
-from tests.site.reading import number
+from tests.numbers import number
 from tests.widgets.js import assert_near, module
 
 JS = module("attention-steps.js")

@@ -150,12 +150,12 @@ def test_of_a_long_text_the_oldest_go_and_an_unknown_one_is_told(loaded):
 
 
 @pytest.fixture(scope="module")
-def told():
+def opening():
     text = explorer.MODELS[0]["examples"][0][0]
     return explorer.payload(text, (3, 2))["opening"]
 
 
-def shown(told, **state):
+def shown(opening, **state):
     return PAGE.run(
         """(async () => {
           const reading = await import("/widgets/explorer/reading.js");
@@ -167,43 +167,43 @@ def shown(told, **state):
           const pair = pairs.pairOf(seen);
           return {...seen, pair, said: m.summarize(seen), reading: null, entry: null};
         })()""",
-        {"models": MODELS, "opening": told, "state": STATE | state},
+        {"models": MODELS, "opening": opening, "state": STATE | state},
     )
 
 
 @pytest.mark.parametrize("loaded", MODELS[:1], ids=["storyteller"], indirect=True)
-def test_the_opening_is_what_the_page_would_read(loaded, told):
+def test_the_opening_is_what_the_page_would_read(loaded, opening):
     _, _, read = loaded
-    got = read(text=told["text"], off=[], temperature=1)
-    assert got["pieces"] == told["pieces"]
-    assert got["loss"] == pytest.approx(told["loss"], abs=TOLERANCE)
-    near([head["weights"] for head in got["heads"]], [head["weights"] for head in told["heads"]])
+    got = read(text=opening["text"], off=[], temperature=1)
+    assert got["pieces"] == opening["pieces"]
+    assert got["loss"] == pytest.approx(opening["loss"], abs=TOLERANCE)
+    near([head["weights"] for head in got["heads"]], [head["weights"] for head in opening["heads"]])
     for part in tracing.PARTS:
-        near(got["heads"][14][part], told["heads"][14][part])
+        near(got["heads"][14][part], opening["heads"][14][part])
     guesses, wanted = (
         [[guess["text"] for guess in some] for stage in stages for some in stage]
-        for stages in (got["guesses"], told["guesses"])
+        for stages in (got["guesses"], opening["guesses"])
     )
     assert guesses == wanted
-    pushes, wanted = ([push["heads"] for push in one["pushes"]] for one in (got, told))
+    pushes, wanted = ([push["heads"] for push in one["pushes"]] for one in (got, opening))
     near(pushes, wanted, 1e-3)
-    near([rows[-128:] for rows in got["stream"]], told["stream"], 1e-3)
+    near([rows[-128:] for rows in got["stream"]], opening["stream"], 1e-3)
 
 
-def test_the_opening_shows_what_the_page_tells(told):
+def test_the_opening_shows_what_the_page_tells(opening):
     """Only the last layer brings *dog* forward; head 4.3 pushes it most by far."""
-    found = shown(told)
+    found = shown(opening)
     assert [stage[0]["text"] for stage in found["stages"]].index(" dog") == 4
     assert found["name"] == "4.3"
     pushes = found["pushes"]["heads"]
     assert pushes[14] > 3 > 4 * max(push for i, push in enumerate(pushes) if i != 14)
 
 
-def test_the_arithmetic_of_a_weight_is_that_weight(told):
-    found = shown(told)
-    assert found["to"] == told["pieces"].index(" dog")
+def test_the_arithmetic_of_a_weight_is_that_weight(opening):
+    found = shown(opening)
+    assert found["to"] == opening["pieces"].index(" dog")
     for to in (found["to"], 0, 9):
-        pair = shown(told, to=to)["pair"]
+        pair = shown(opening, to=to)["pair"]
         assert sum(pair["products"]) == pytest.approx(pair["dot"], abs=1e-4)
         assert pair["score"] == pytest.approx(pair["dot"] / math.sqrt(32))
         assert pair["part"] == pytest.approx(math.exp(pair["score"] - pair["top"]))
@@ -211,12 +211,12 @@ def test_the_arithmetic_of_a_weight_is_that_weight(told):
         assert pair["weight"] == pytest.approx(found["row"][to])
 
 
-def test_what_a_state_lacks_falls_back(told):
-    assert shown(told, at=90)["at"] == 9
-    assert shown(told, at=3, to=9)["to"] <= 3, "a causal word sees nothing later"
-    assert shown(told, head="4.4")["name"] == "4.4"
-    assert shown(told, head="4.4")["pair"] is None, "the opening has the vectors of one head"
-    assert in_order(shown(told)["said"], "4.3", "big")
+def test_what_a_state_lacks_falls_back(opening):
+    assert shown(opening, at=90)["at"] == 9
+    assert shown(opening, at=3, to=9)["to"] <= 3, "a causal word sees nothing later"
+    assert shown(opening, head="4.4")["name"] == "4.4"
+    assert shown(opening, head="4.4")["pair"] is None, "the opening has the vectors of one head"
+    assert in_order(shown(opening)["said"], "4.3", "big")
 
 
 def test_scores_are_the_committed_ones():

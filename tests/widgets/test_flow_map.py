@@ -4,7 +4,7 @@ from itertools import product
 
 import pytest
 
-from tests.site.reading import numbers
+from tests.numbers import numbers
 from tests.widgets.js import assert_near, module
 from tests.widgets.truth_flow_map import DECAYS, TIMES, WORDS, N, attention, recurrent
 

@@ -5,7 +5,7 @@ import re
 import pytest
 import torch
 
-from tests.site.reading import numbers
+from tests.numbers import numbers
 from tests.widgets.js import module
 from tests.widgets.truth_heads import layer_of, real_shapes
 

@@ -4,7 +4,7 @@ from itertools import pairwise, product
 
 import pytest
 
-from tests.site.reading import numbers
+from tests.numbers import numbers
 from tests.widgets.js import module
 
 WORDS = "the cat sat on the mat because it was tired".split()

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from tests.lessons.reading import in_order
-from tests.site.reading import number
+from tests.numbers import number
 from tests.widgets.js import assert_near, module
 from tests.widgets.truth_tour_figures import ENDINGS, NAMES, QKV, WORDS, exact, maps
 
@@ -14,7 +14,7 @@ TOKENS = ["The", "cat", "sat"]
 FIGURES = module("tour-figures.js")
 
 
-def read(name, word, key):
+def look_at(name, word, key):
     """The tables of the figure are right, {name: numbers}; and what it says has these decimals."""
     says, grids = FIGURES.run(
         f"""(({{grids, says}}) => [says.join(""),
@@ -31,14 +31,14 @@ def read(name, word, key):
 @pytest.mark.parametrize("key", range(3))
 def test_the_three_words(word, key):
     want = exact(is_causal=False)
-    grids, told = read("scoring", word, key)
+    grids, told = look_at("scoring", word, key)
     assert grids == ["scores", "scaled"]
     q, k = want["query"][word].tolist(), want["key"][key].tolist()
     scaled = want["scaled"][word].tolist()
     pairs = [q[0], k[0], q[1], k[1], want["scores"][word, key].item(), scaled[key]]
     assert told == pytest.approx(pairs, abs=0.0051)
 
-    grids, told = read("sharing", word, key)
+    grids, told = look_at("sharing", word, key)
     assert grids == ["weights", "output"]
     e, weights = want["scaled"][word].exp(), want["weights"][word]
     parts = [scaled[key], *scaled, e[key].item(), e.sum().item(), weights[key].item()]
