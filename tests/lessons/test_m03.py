@@ -253,11 +253,15 @@ def test_the_arrays_shown_are_those_of_the_pencil(page):
         assert names[letter].tolist() == WORKED[name]
 
 
-def test_the_repair_bears_no_scaled_score_of_a_thousand():
+def test_the_repair_bears_no_scaled_score_of_a_thousand(page):
     """It bears the 707 that a score of 1,000 gives with d_k = 2, as float64 holds e to 709."""
-    assert np.isfinite(np.exp(1000 / np.sqrt(2)))
-    with np.errstate(over="ignore"):
-        assert np.isinf(np.exp(1000.0))
+    names = {"np": np, "Q": np.eye(2), "K": np.eye(2)}
+    exec(page.select_one("#numpy code").get_text(), names)
+    assert np.isfinite(names["attention_weights"](1000 * np.eye(2), np.eye(2))).all()
+    with np.errstate(all="ignore"):
+        broken = names["attention_weights"](1000 * 2**0.5 * np.eye(2), np.eye(2))
+    assert np.isnan(broken.diagonal()).all()
+    assert shows(page, "#sec-bug", "1,000")
 
 
 def test_three_implementations_agree(page):

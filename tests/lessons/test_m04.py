@@ -221,21 +221,24 @@ def test_undivided_slopes_fall_and_scatter_and_divided_ones_stay(page):
     assert min(divided) > 0.05
 
 
-def test_gradients_are_a_lottery_without_the_division(page):
-    divided, raw = re.split("undivided:", output(page, "backward"))
-    mean, little, usual, top = (numbers(line)[-1] for line in divided.splitlines() if line)
+@pytest.fixture(scope="module")
+def gradients(page):
+    """Divided and not: the mean, and in % how many are little, and large, and what a tenth has."""
+    parts = output(page, "backward").split("undivided:")
+    return [[numbers(line)[-1] for line in part.splitlines() if line] for part in parts]
+
+
+def test_gradients_are_a_lottery_without_the_division(gradients):
+    (mean, little, usual, top), (raw_mean, raw_little, raw_more, raw_top) = gradients
     assert (little, usual) == (0, 50)
-    raw_mean, raw_little, raw_more, raw_top = (
-        numbers(line)[-1] if "tenth" not in line else numbers(line)[0] for line in raw.splitlines()
-    )
     assert raw_little > 50
     assert 20 <= raw_more <= 30
     assert raw_mean > 2.5 * mean
     assert raw_top > 3 * top
 
 
-def test_the_few_large_gradients_come_from_two_keys_nearly_level():
-    """On other draws, without autograd: Kᵀ J Vᵀ g, times the scale."""
+def test_the_few_large_gradients_come_from_two_keys_nearly_level(gradients):
+    """On other draws, without autograd: Kᵀ J Vᵀ g, times the scale. They give what is printed."""
     rng = torch.Generator().manual_seed(7)
     k, v, q, g = (torch.randn(2000, n, 512, generator=rng) for n in (8, 8, 1, 1))
     norms, upstream = {}, g @ v.mT
@@ -249,6 +252,11 @@ def test_the_few_large_gradients_come_from_two_keys_nearly_level():
     assert (raw < usual / 100).double().mean() > 0.5
     assert 0.19 < (raw > usual).double().mean() < 0.3
     assert raw.mean() > 2 * norms[512**-0.5].mean()
+    for shown, found in zip(gradients, (norms[512**-0.5], raw), strict=True):
+        top = found.sort().values[-200:].sum() / found.sum()
+        shares = [(found < usual / 100).double().mean(), (found > usual).double().mean(), top]
+        want = torch.stack([found.mean() / 100, *shares]) * 100
+        assert shown == pytest.approx(want.tolist(), rel=0.15, abs=0.5)
     first, second = (q @ k.mT).squeeze(1).topk(2).values.T
     order, lead = raw.argsort(descending=True), first - second
     assert lead[order[:200]].max() < 4 < 10 < lead[order[200:]].median(), "nearly level"
