@@ -11,7 +11,7 @@ import {count} from "./lib/numbers.js";
 
 const total = (numbers) => numbers.reduce((a, b) => a + b, 0);
 
-/** A row's sum and mix in units of 2^top, by powers of 2, whose every digit is kept. */
+/** A row's sum and mix in coins of 2^top, by powers of 2, whose every digit is kept. */
 function counted(scores, values, top) {
   const parts = scores.map((score) => 2 ** (score - top));
   return {top, parts, sum: total(parts), mix: total(parts.map((part, i) => part * values[i]))};
@@ -58,8 +58,8 @@ const quotient = ({sum, mix}) => (Number.isFinite(mix / sum) ? (mix / sum).toFix
 export function sentence({score, rate, before, converted, part, after, atOnce}) {
   const says =
     rate === 1
-      ? `${count(score)} isn’t larger than ${before.top}, so the unit stays, and the new part is only added. `
-      : `${count(score)} is larger than ${before.top}, so the old unit is worth ${rate === 0 ? "next to nothing: the computer rounds it to 0" : `${fraction(rate)} of the new one`}. `;
+      ? `${count(score)} isn’t larger than ${before.top}, so the coin stays, and the new part is only added. `
+      : `${count(score)} is larger than ${before.top}, so an old coin is worth ${rate === 0 ? "next to nothing: the computer rounds it to 0" : `${fraction(rate)} of a new one`}. `;
   const made = `The sum is ${exact(converted.sum)} + ${exact(part)} = ${exact(after.sum)}, and the output ${exact(after.mix)} / ${exact(after.sum)} = ${quotient(after)}. `;
   return (
     says +
