@@ -23,12 +23,14 @@ export function bars(m, {share, without}, head) {
   )}</ul>`;
 }
 
+const repeats = (ids) => new Set(ids).size < ids.length;
+
 export function own(m, widget) {
   const token = boxed(m.whole?.text ?? m.guesses[0].text, m);
   const share = chance(m.whole?.share ?? m.guesses[0].share);
   const vague =
     m.entry.kind === "storyteller" && (m.whole ?? m.guesses[0]).share < LITTLE
-      ? " An unsure guess: try a text that repeats something."
+      ? ` An unsure guess${repeats(m.reading.ids) ? "." : ": try a text that repeats something."}`
       : "";
   if (!m.isSought || !m.needed)
     return card(
@@ -42,8 +44,8 @@ export function own(m, widget) {
   return card(
     html`<b>${isLittle ? "No head alone is needed much." : `It needs head ${name} most.`}</b>
       ${isLittle ? `Most is taken by ${name}: without it` : "Without it"} ${token} has
-        ${chance(m.needed.without[most])}, not ${chance(m.needed.share)}.${vague} Its square has
-          a double frame; the mark <i class="tick"></i> stands for all heads on.`,
+        ${chance(m.needed.without[most])}, not ${chance(m.needed.share)}. The square of ${name} has
+          a double frame. <i class="tick"></i> marks the share with all heads on.`,
     m.reading.off.length ? "" : `Switch head ${name} off`,
     () => leave(widget, {off: [name], head: name}, ".switches input"),
     bars(m, m.needed, most),
