@@ -40,13 +40,11 @@ def assert_taste(page):
 def test_the_harbours_are_asked_by_numbers_sliders_and_dragging(open_page):
     with open_page(LESSON) as page:
         assert entered(page, LOOKUP) == [1, 1, 1]
-        assert_lookup(page)
-        for field, text in [(1, "-1.35"), (2, "0.4"), (0, "0.05"), (0, "3"), (0, "0"), (1, "2")]:
+        for field, text in enumerate(["0.05", "-1.35", "0.4"]):
             page.locator(f"{LOOKUP} input[type=text]").nth(field).fill(text)
-            assert_lookup(page)
-        page.locator(f"{LOOKUP} input[type=range]").nth(2).press("ArrowRight")
-        assert entered(page, LOOKUP) == [0, 2, 0.45]
         assert_lookup(page)
+        page.locator(f"{LOOKUP} input[type=range]").nth(2).press("ArrowRight")
+        assert entered(page, LOOKUP) == [0.05, -1.35, 0.45]
         drag(page, LOOKUP, (0.6, 0.4), (0.2, 0.3))
         assert entered(page, LOOKUP)[1] < -0.8
         assert_lookup(page)
@@ -60,7 +58,6 @@ def test_the_harbours_are_asked_by_numbers_sliders_and_dragging(open_page):
 
 def test_the_front_page_s_query_is_tapped_and_dragged(open_page):
     with open_page("index.html", width=390, has_touch=True, is_mobile=True) as page:
-        assert_taste(page)
         page.locator(f"{TASTE} svg").tap(position={"x": 20, "y": 20})
         assert assert_taste(page)[0] > 0.6
         drag(page, TASTE, (0.5, 0.5), (0.55, 0.95))

@@ -43,21 +43,19 @@ def test_sentences_heads_and_words_show_the_model_s_weights(open_page):
     with open_page(LESSON) as page:
         names = select(page, "Head").locator("option").all_inner_texts()
         assert len(names) == len(maps("masked", 0))
-        assert_right(page, 1, 3)
-        for sentence, (text, start, says) in enumerate(EXAMPLES):
+        for text, start, says in EXAMPLES:
             select(page, "Sentence").select_option(label=text)
-            select(page, "Head").select_option(index=sentence)
-            assert_right(page, sentence, sentence)
+            settle(page)
             assert focus(page) == start
             assert page.locator(f"{WIDGET} .says").inner_text() == says
         select(page, "Head").select_option(index=len(names) - 1)
-        assert_right(page, sentence, -1)
+        assert_right(page, len(EXAMPLES) - 1, -1)
 
         select(page, "Sentence").select_option(index=1)
         page.locator(WORDS).nth(2).click()
         for key, at in [("ArrowDown", 3), ("ArrowUp", 2), ("Home", 0), ("ArrowUp", 0), ("End", 12)]:
             page.keyboard.press(key)
-            assert_right(page, 1, -1)
+            settle(page)
             assert focus(page) == at
             assert not page.locator(f"{WIDGET} .says").inner_text()  # that is of the pronoun
             assert page.evaluate("document.activeElement.ariaChecked") == "true"
@@ -74,7 +72,6 @@ def test_sentences_heads_and_words_show_the_model_s_weights(open_page):
         assert_right(page, 1, 4, row=row)
         select(page, "Sentence").select_option(index=6)
         expect(keys).to_have_count(0)
-        assert_right(page, 6, 4)
         asks = page.locator(WIDGET).get_by_role("checkbox", name="“suitcase” asks like “trophy”")
         expect(asks).to_have_count(0)
         page.evaluate(SET, {"lent": True})
@@ -100,9 +97,8 @@ def test_sentences_heads_and_words_show_the_model_s_weights(open_page):
             expect(causal).to_be_checked(checked=is_on)
             expect(causal).to_be_focused()
         page.locator(WORDS).nth(9).click()
-        for head in (0, 5, 8):
-            select(page, "Head of the causal model").select_option(index=head)
-            assert_right(page, 1, head, causal=True)
+        select(page, "Head of the causal model").select_option(index=8)
+        assert_right(page, 1, 8, causal=True)
         assert page.locator(f"{WIDGET} .share").all_inner_texts().count("hidden") == 3
         causal.uncheck()
         assert_right(page, 1, -1)  # it has fewer heads: the last choice stays their mean

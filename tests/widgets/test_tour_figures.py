@@ -68,6 +68,7 @@ def test_where_the_words_look():
             assert [one["token"] for one in got["look"]] == words
             assert [one["weight"] for one in got["look"]] == row[state["head"]].tolist()
             assert [one["token"] for one in got["most"]] == [words[i] for i in row.argmax(-1)]
+            assert [one["weight"] for one in got["most"]] == row.max(-1).values.tolist()
             assert (got["source"], got["tokens"]) == (source, words)
         if source == "trained":
             assert words[heads[4, 7].argmax()] == {"tired": "cat", "warm": "mat"}[end]
