@@ -513,6 +513,7 @@ class GatedDeltaNet(nn.Module):
         mixed = F.silu(mixed).unflatten(-1, (self.num_heads, -1)).transpose(1, 2)
         wide = torch.promote_types(x.dtype, torch.float32)
         sizes = [self.head_dim, self.head_dim, self.value_dim]
+        # Contiguous, because a CPU is slow at sums and products over strided heads.
         query, key, value = (t.contiguous() for t in mixed.to(wide).split(sizes, -1))
         return _unit(query), _unit(key), value, inputs[:, inputs.shape[1] - recent.shape[-1] :].mT
 

@@ -70,28 +70,35 @@ def queries_and_keys(rng, size):
     return tuple(rng.normal(size=shape) for shape in shapes)
 
 
-WRONG_WEIGHTS = {2: (0, 0.02), 6: (1, 0.05), 7: (1, -0.05), 8: (2, 0.05)}  # size: index, by
+SCORES = (-0.8, 0.3, 1.2)
+SPOILED = {  # size: its scores, and by how much which of its weights are wrong
+    2: (SCORES, {0: 0.02, 1: -0.02}),
+    6: (SCORES, {0: 0.05, 1: -0.05}),
+    7: ((0.3, -0.8, 1.2), {0: 0.05}),
+    8: ((0.3, 1.2, -0.8, 0.6, 0.1, -0.2), {3: 0.05, 5: -0.05}),
+}
 
 
 def printed_examples(rng, size):
     """Make the lesson's example, then others, and let none be nearly right.
 
-    The lesson's weights are all wrong, and sum to 1. Sizes 2, 7 and 8 have one wrong weight alone,
-    the least, the middle one and the greatest; 3, 5 and 6 one wrong number in the scaled row, each
-    at another index, and 6 a wrong weight too; 4 has no mistake, and a scaled row that needed no
-    rounding. In sizes 2 and 5 the mistake is 0.02, so that a tolerance of 0.03 isn't enough. Some
-    mistakes are too low, others too high. What is rounded differs by nearly 0.005 in the weights
-    of 4 and the scaled row of 7.
+    In sizes 2 and 8 two weights are wrong, and the sum is right; in 8 they stand at odd places
+    from the fourth on, and are neither the greatest nor the least. In size 7 the first weight
+    alone is wrong. 3, 5 and 6 have one wrong number in the scaled row, each at another index, and
+    6 wrong weights too; 4 has no mistake, and a scaled row that needed no rounding. In sizes 2
+    and 5 the mistake is 0.02, so that a tolerance of 0.03 isn't enough. The scaled number is too
+    low in size 3 and too high in 5. What is rounded differs by nearly 0.005 in the weights of 4
+    and the scaled row of 7.
     """
     if size == 1:
         printed = [2.1, 8.7, 3.2], 128, [0.19, 0.77, 0.28], [0.22, 0.48, 0.30]
         return tuple(np.array(row) for row in printed)
     d_k = 64 if size == 7 else int(rng.choice([4, 16, 64]))
-    weights, enough = np.full(3, np.nan), False
+    levels, wrong = SPOILED.get(size, (rng.permutation(SCORES), {}))
+    weights, enough = np.full(len(levels), np.nan), False
     # They sum to 1 as rounded, so that no rounding is a mistake.
     while weights.round(2).sum().round(2) != 1 or not enough:
-        scores = np.array([-0.8, 0.3, 1.2]) + rng.normal(scale=0.1, size=3)
-        scores = scores if size in WRONG_WEIGHTS else rng.permutation(scores)
+        scores = levels + rng.normal(scale=0.1, size=len(levels))
         scores = ((scores.round(2) if size == 4 else scores) * np.sqrt(d_k)).round(2)
         scaled = (scores / np.sqrt(d_k)).round(2)
         index, by = {3: (0, -0.2), 5: (2, 0.02), 6: (1, 0.2)}.get(size, (0, 0))
@@ -101,8 +108,8 @@ def printed_examples(rng, size):
         row, least = rows.get(size, (weights, 0))
         enough = least < np.abs(row - row.round(2)).max() < 0.0049 or size not in rows
     weights = weights.round(2)
-    index, by = WRONG_WEIGHTS.get(size, (0, 0))
-    weights[index] += by
+    for index, by in wrong.items():
+        weights[index] += by
     return scores, d_k, scaled.round(2), weights.round(2)
 
 

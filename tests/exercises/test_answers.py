@@ -140,6 +140,10 @@ np.abs -> np.positive
 np.abs(e / e.sum() - weights).max() -> np.abs(e / e.sum() - weights)[weights.argmax()]
 np.abs(e / e.sum() - weights).max() -> np.abs(e / e.sum() - weights)[weights.argmin()]
 np.abs(e / e.sum() - weights).max() -> np.abs(e / e.sum() - weights)[1:].max()
+np.abs(e / e.sum() - weights).max() -> max(
+    abs(weights.sum() - 1) - 0.005, abs(e / e.sum() - weights)[weights.argmax()])
+np.abs(e / e.sum() - weights).max() -> max(
+    abs(weights.sum() - 1) - 0.005, abs(e / e.sum() - weights)[weights.argmin()])
 np.abs(e / e.sum() - weights).max() -> np.abs(e / e.sum() - weights)[::2].max()
 np.abs(e / e.sum() - weights).max() -> np.abs(e / e.sum() - weights)[:2].max()
 np.abs(scores / np.sqrt(d_k) - scaled) -> np.delete(abs(scores / np.sqrt(d_k) - scaled), 0)

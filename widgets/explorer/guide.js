@@ -79,7 +79,7 @@ function stepOf(m, widget, step) {
       return m.isOwn
         ? ownStep(m, widget)
         : {
-            told: html`<b>Press a head</b>, a square below. Rows are words that look, darker
+            told: html`<b>Press a head</b>, a square below. Rows are words that look, stronger
               where they look more. Try ${name}, in the dashed frame.`,
           };
     case 4:

@@ -58,7 +58,7 @@ const layersFold = (m, widget) =>
 function about({pieces, at, to, row, head, name, reading}) {
   const {layer, head: number, isOff} = reading.heads[head];
   return html`<p class="note">Each square is a head: its rows are the words that look, its
-    columns the words looked at, darker where it looks more. ${name} is head ${number + 1} of layer ${layer + 1}${
+    columns the words looked at, stronger where it looks more. ${name} is head ${number + 1} of layer ${layer + 1}${
       isOff
         ? ""
         : html`; framed in its square: from <b class="q">${written(pieces[at])}</b> at

@@ -23,7 +23,8 @@ export function bars(m, {share, without}, head) {
   )}</ul>`;
 }
 
-const repeats = (ids) => new Set(ids).size < ids.length;
+/** Whether the last token has stood there before, so that a head can see what came after it. */
+const repeats = (ids) => ids.indexOf(ids.at(-1)) < ids.length - 1;
 
 export function own(m, widget) {
   const token = boxed(m.whole?.text ?? m.guesses[0].text, m);
