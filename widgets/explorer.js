@@ -7,7 +7,7 @@ import {decimal, integer, option, position, someOf} from "./lib/fields.js";
 import {follow, startAsking} from "./explorer/asking.js";
 import {folded} from "./explorer/folded.js";
 import {finding, findingOf, gallery} from "./explorer/gallery.js";
-import {FREE, guide, showsHeads} from "./explorer/guide.js";
+import {FREE, guide} from "./explorer/guide.js";
 import {stay} from "./explorer/hold.js";
 import {emptyPlace, later} from "./explorer/later.js";
 import {PARTS} from "./explorer/names.js";
@@ -53,7 +53,7 @@ function view(m, widget) {
 
 function whole(m, widget) {
   const {session} = widget.data;
-  const [isOpen, under] = [showsHeads(widget.state), underField(m, widget)];
+  const under = underField(m, widget);
   return html`${status(m, under !== nothing && m.arrived === null)}${under}${sentence(m, widget)}${legend(m)}${guide(m, widget)}${finding(m, widget)}${
     m.isOwn && m.isRead && !m.round && !m.isWriting && m.step === FREE
       ? lazily(
@@ -64,22 +64,26 @@ function whole(m, widget) {
         )
       : nothing
   }
-  ${reached(m, widget)}${isOpen && !m.round ? verdict(m, widget) : nothing}
-  <div class="halves ${isOpen ? "" : "first"}" aria-busy=${m.isAwaited && !m.isWriting}>
-    ${isOpen ? html`${session.machine.show(() => overview(m, widget))}` : nothing}
-    <div class="side">${guesses(m, widget)}${isOpen && !m.isAll ? headOf(m, widget) : nothing}</div></div>
+  ${reached(m, widget)}${m.round ? nothing : verdict(m, widget)}
+  <div class="halves" aria-busy=${m.isAwaited && !m.isWriting}>
+    ${session.machine.show(() => overview(m, widget))}
+    <div class="side">${guesses(m, widget)}${m.isAll ? nothing : headOf(m, widget)}</div></div>
   ${session.game ? gameOf(m, widget) : nothing}
-  <div class="more">${passFold(m, widget)}${folded(widget, "gallery", "Ten findings, one press each", () => gallery(m, widget))}${
+  <div class="more">${folded(widget, "gallery", "Ten findings, one press each", () => gallery(m, widget))}${
     session.game
       ? nothing
       : folded(widget, "game", "Find the head: a game of three rounds", () => gameOf(m, widget))
-  }${folded(widget, "tools", "Another model, examples, two texts compared", () =>
-    lazily(
-      widget,
-      "tools",
-      () => import("./explorer/tools.js"),
-      ({tools}) => tools(m, widget),
-    ),
+  }${passFold(m, widget)}${folded(
+    widget,
+    "tools",
+    "Another model, examples, two texts compared",
+    () =>
+      lazily(
+        widget,
+        "tools",
+        () => import("./explorer/tools.js"),
+        ({tools}) => tools(m, widget),
+      ),
   )}</div>
   ${widget.sentence({hidden: true})}`;
 }
@@ -134,7 +138,7 @@ function openPass({target: {open, firstElementChild: summary}}, widget) {
   if (open === widget.state.stage > 0) return;
   widget.set({
     stage: open ? 1 : 0,
-    ...(open && widget.model.hasHeads && {head: widget.model.name}),
+    ...(open && {head: widget.model.name}),
   }); // the head that the stages follow
   if (open && summary.matches(":hover, :focus")) summary.scrollIntoView({block: "start"});
 }

@@ -67,14 +67,14 @@ function topsOf(m) {
   if (!m.tops) return html`<span aria-busy="true">What it adds itself …</span>`;
   const tops = m.tops.tops[m.head];
   const isAmong = tops.some(({text}) => text === m.pushed);
-  return html`What it adds itself, its <b>push</b>, is largest for
+  return html`The scores that it raises most by itself:
     ${tops.map(
       ({text, push}, i) => html`${i ? ", " : ""}${boxed(text, m)}
       ${signed(push)}`,
     )}${
       isAmong
         ? ""
-        : html`; for the guess ${boxed(m.pushed, m)} it is
+        : html`; that of the guess ${boxed(m.pushed, m)}:
         ${signed(m.pushes.heads[m.head])}`
     }.`;
 }

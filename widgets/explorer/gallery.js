@@ -94,6 +94,12 @@ const back = (widget) => {
     : nothing;
 };
 
+/** Switches the head of a finding off, or on again. */
+function flip(widget, {head}) {
+  hold(widget, ".finding .main");
+  widget.set({head, off: widget.state.off.length ? [] : [head]});
+}
+
 /** What is to be seen, beside the picture: of a finding that was pressed, or that the address leads to. */
 export const finding = (m, widget) => {
   const {data, state} = widget;
@@ -115,11 +121,16 @@ export const finding = (m, widget) => {
           " ",
           tried
             ? set(tried.then, m)
-            : html`<b>Switch ${tries.length > 1 ? "off one of them, then the other, then both" : `head ${shown.head} off`}.</b>
-              What will become of the guess?`,
+            : tries.length > 1
+              ? "Switch one of them off below, then the other, then both."
+              : "What will become of the guess without it?",
         ]
   }</p>
-    <p class="acts"><button type="button" class="following" @click=${() => goOn(widget, following)}>${following ? "Next finding" : "All ten tried: now find the head"}</button>${
+    <p class="acts">${
+      isAside || tries.length > 1
+        ? nothing
+        : html`<button type="button" class="main" @click=${() => flip(widget, shown)}>Switch head ${shown.head} ${state.off.length ? "on" : "off"}</button>`
+    }<button type="button" class="following" @click=${() => goOn(widget, following)}>${following ? "Next finding" : "All ten tried: now find the head"}</button>${
       isAside
         ? html`<button type="button" @click=${() => widget.set({head: shown.head, to: null, off: []})}>Back to ${about}</button>`
         : nothing

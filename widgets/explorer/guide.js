@@ -11,7 +11,7 @@ import {seek} from "./seeking.js";
 
 // Of the steps, which are 1 to 5:
 export const CALM = 2; // the last one before a word is pressed
-export const HEADS = 3; // the one that shows the heads
+export const HEADS = 3; // the one that asks for a head
 export const FREE = 6; // behind the last one: all is open
 export const [SEEK, SEEKING] = [
   "Find the head that this guess needs most",
@@ -32,9 +32,6 @@ export function leave(widget, changes, selector) {
 }
 
 export const CHOSEN_WORD = ".tokens [tabindex='0']";
-
-/** Whether the heads are shown: from the third step on, or where an address chose in them. */
-export const showsHeads = ({guide, head, off}) => guide >= HEADS || head !== null || off.length > 0;
 
 export function guide(m, widget) {
   const {guide: step} = widget.state;

@@ -1,7 +1,7 @@
 // What the explorer shows of a state, and the same in words. No DOM.
 
 import {chance, format} from "../lib/numbers.js";
-import {CALM, FREE, showsHeads} from "./guide.js";
+import {CALM, FREE} from "./guide.js";
 import {ranked, roundOf, tellsPushes} from "./game.js";
 import {STAGES, nameOf} from "./names.js";
 import {answers, isKnown, isStudy, look, questionOf} from "./reading.js";
@@ -42,7 +42,6 @@ export function explore(data, state) {
     isSettled: isRead && !session.typing,
     isWriting: Boolean(session.left),
     step: state.guide,
-    hasHeads: showsHeads(state),
     stage: state.stage,
     isOwn: !isKnown(data, reading.text),
     isTyped: !isKnown(data, reading.text) && !data.beginnings.includes(reading.text),
@@ -51,7 +50,6 @@ export function explore(data, state) {
     tellsPushes: tellsPushes(round, isOpen && isFree),
     tellsTops:
       isFree &&
-      showsHeads(state) &&
       !seen.isAll &&
       (!round || tellsPushes(round, isOpen)) &&
       !reading.heads[seen.head].isOff,
@@ -108,7 +106,6 @@ function told(m) {
     m.step < FREE && `Step ${m.step} of 5.`,
     `${entry.title}.`,
     m.stage && `Stage ${m.stage} of ${STAGES.length}: ${STAGES[m.stage - 1]}.`,
-    !m.hasHeads && "Its heads come later.",
     arcs.only === null && `The arcs of all ${reading.heads.length} heads.`,
     `Head ${name} ${isOff ? "is switched off" : `looks from ${tokenText(pieces[at])} at ${best}`}.`,
     `The model guesses ${entry.causal ? "next" : "there"}: ${next}.`,

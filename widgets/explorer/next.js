@@ -6,7 +6,7 @@ import {chance} from "../lib/numbers.js";
 import {filled} from "../lib/shares.js";
 import {folded} from "./folded.js";
 import {headsOf, shownOf} from "./gallery.js";
-import {BEGINS, FREE, HEADS, leave, next} from "./guide.js";
+import {BEGINS, HEADS, leave, next} from "./guide.js";
 import {hold} from "./hold.js";
 import {nameOf} from "./names.js";
 import {questionOf} from "./reading.js";
@@ -126,13 +126,13 @@ export const verdict = (m, widget) => {
           )
         : html`<p class="row ask"><span>${
             isMeasured
-              ? "So it was measured; the switch shows all guesses without it."
+              ? "Measured with each head off in turn. The switch shows all guesses without it."
               : isAsking
                 ? ""
                 : "What will the model guess without it? The switch shows it."
           }</span></p>`
     }</div>
-    ${switches(m, widget, isAsking)}</div>${moved(m)}${whole && off.length === 1 && step === FREE && !shownOf(widget.data, widget.state) ? itself(m) : nothing}`;
+    ${switches(m, widget, isAsking)}</div>${moved(m)}${whole && off.length === 1 && m.tellsPushes ? itself(m) : nothing}`;
 };
 
 /** Which later head has lost its aim, where heads are off: so a head works through others. */

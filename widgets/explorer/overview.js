@@ -11,7 +11,7 @@ import {weightMap} from "../lib/weight-map.js";
 import "../lib/pixels.js";
 import {folded} from "./folded.js";
 import {ranked} from "./game.js";
-import {FREE, next, showGuide} from "./guide.js";
+import {FREE, HEADS, next, showGuide} from "./guide.js";
 import {nameOf} from "./names.js";
 
 export const LENS = 3; // guesses of the stream at each place
@@ -26,7 +26,11 @@ export const overview = (
 ) => html`<div class="machine ${isOpen(widget, "layers") ? "with-lens" : ""}">
   <p class="heading"><b>The ${m.reading.heads.length} heads, in ${m.entry.counts.length}
     layer${m.entry.counts.length > 1 ? "s" : ""}</b>
-    <button type="button" class="all-heads" aria-pressed=${m.isAll} @click=${() => widget.set({head: null, to: null})}>Arcs of all heads</button></p>
+    ${
+      m.arcs.isFew
+        ? nothing
+        : html`<button type="button" class="all-heads" aria-pressed=${m.isAll} @click=${() => widget.set({head: null, to: null})}>Arcs of all heads</button>`
+    }</p>
   ${m.step === FREE && !m.round ? html`<div class="folds">${layersFold(m, widget)}${folded(widget, "pushes", "Push: what each head adds itself", () => worth(m))}</div>` : nothing}
   <div class="stages" role="radiogroup" aria-label=${m.tellsPushes ? "Head, with its push" : "Head"} @keydown=${(event) => moveByKey(event, (head) => choose(m, widget, head), columnsOf(event.target))}
     @pointerover=${({target}) => peek(widget, target)} @pointerleave=${() => peek(widget, null)}>
@@ -184,7 +188,7 @@ function tile(m, widget, head, i) {
   const push = m.tellsPushes ? m.pushes.heads[i] : 0;
   const isFramed = i === m.head && !head.isOff && !(m.isAll && m.round); // which would give a round's answer away
   const [told, strong] = m.tellsPushes && !head.isOff ? [signed(push), strength(push)] : ["", ""];
-  const isTry = m.step === 3 && m.isAll && i === m.head;
+  const isTry = m.step <= HEADS && m.isAll && i === m.head;
   const isNeeded = m.isSought && m.needed && i === ranked(m.needed)[0];
   return html`<button type="button" role="radio" aria-checked=${i === m.head && !m.isAll} tabindex=${i === (m.isAll && m.round ? 0 : m.head) ? 0 : -1} data-head=${i}
   aria-label="Head ${nameOf(head)} ${head.isOff ? "off" : told}" class="${head.isOff ? "off" : strong} ${isTry ? "try" : isNeeded ? "needed" : ""}" @click=${() => choose(m, widget, i)}>

@@ -10,6 +10,7 @@ import {boxed} from "./overview.js";
 import {seek} from "./seeking.js";
 
 const LISTED = 4; // heads
+const MUCH = 0.25; // an average weight
 const LITTLE = 0.2; // of a guess's share: whose loss hurts less isn't needed; and a share below which a guess is unsure
 
 /** The guess without each head that takes most, and without `head`. Also of a round of the game. */
@@ -25,6 +26,16 @@ export function bars(m, {share, without}, head) {
 
 /** Whether the last token has stood there before, so that a head can see what came after it. */
 const repeats = (ids) => ids.indexOf(ids.at(-1)) < ids.length - 1;
+
+/** What a head looks at on other texts, if one kind of token gets a good part of its attention. */
+function habit({entry: {kind, scores}}, head) {
+  const [label, mean] = scores[head].looks.reduce((most, look) =>
+    look[1] > most[1] ? look : most,
+  );
+  return kind === "grammar" || mean < MUCH
+    ? ""
+    : ` On other texts ${label} gets ${chance(mean)} of its attention, on average.`;
+}
 
 export function own(m, widget) {
   const token = boxed(m.whole?.text ?? m.guesses[0].text, m);
@@ -45,7 +56,7 @@ export function own(m, widget) {
   return card(
     html`<b>${isLittle ? "No head alone is needed much." : `It needs head ${name} most.`}</b>
       ${isLittle ? `Most is taken by ${name}: without it` : "Without it"} ${token} has
-        ${chance(m.needed.without[most])}, not ${chance(m.needed.share)}. The square of ${name} has
+        ${chance(m.needed.without[most])}, not ${chance(m.needed.share)}.${habit(m, most)} The square of ${name} has
           a double frame. <i class="tick"></i> marks the share with all heads on.`,
     m.reading.off.length ? "" : `Switch head ${name} off`,
     () => leave(widget, {off: [name], head: name}, ".switches input"),
