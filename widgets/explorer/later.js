@@ -3,6 +3,7 @@
 import {render} from "../../assets/vendor/lit.js";
 
 const waiting = []; // functions that draw a place each
+let isOpening = true; // until all that the page opens with is drawn
 const soon = () => requestAnimationFrame(() => setTimeout(drawNext)); // once this frame has been laid out
 
 function drawFirst() {
@@ -18,6 +19,7 @@ function drawNext() {
     if (waiting.length) drawFirst();
   } finally {
     if (waiting.length) soon();
+    else isOpening = false;
   }
 }
 
@@ -29,7 +31,7 @@ export function drawWaiting() {
 /** An element that takes no room of its own. */
 export const emptyPlace = () => Object.assign(document.createElement("div"), {className: "later"});
 
-/** Such an element, to be kept as it is, whose `show(content)` draws the template that `content()` gives: first at once. */
+/** Such an element, to be kept as it is, whose `show(content)` draws the template that `content()` gives: first at once, but as the page opens. */
 export function later() {
   const place = emptyPlace();
   let newest = null;
@@ -40,7 +42,7 @@ export function later() {
   return Object.assign(place, {
     show(content) {
       newest = content;
-      if (!place.hasChildNodes()) draw();
+      if (!isOpening && !place.hasChildNodes()) draw();
       else if (!waiting.includes(draw)) {
         place.setAttribute("aria-busy", "true");
         if (waiting.push(draw) === 1) soon();
