@@ -87,12 +87,13 @@ def _practice_mistakes(project: Project, page: Page, module: str) -> Iterator[Pr
 
 
 def _missing_styles(project: Project, page: Page) -> Iterator[Problem]:
+    wanted = {"assets/signs.css": "the lessons' signs"}
     for cell in page.cells("ojs"):
-        for name in re.findall(r'from "/widgets/([\w-]+)\.js"', cell.source):
-            style = f"widgets/{name}.css"
-            if (project.root / style).is_file() and style not in map(page.resolve, page.styles):
-                message = f"the front matter lacks the widget's style: css: {page.root}{style}"
-                yield Problem(page.source, 1, message)
+        names = re.findall(r'from "/widgets/([\w-]+)\.js"', cell.source)
+        wanted |= {f"widgets/{name}.css": "the widget's style" for name in names}
+    for style, what in wanted.items():
+        if (project.root / style).is_file() and style not in map(page.resolve, page.styles):
+            yield Problem(page.source, 1, f"the front matter lacks {what}: css: {page.root}{style}")
 
 
 def _widgets_without_a_fallback(page: Page, cells: Sequence[Cell]) -> Iterator[Problem]:
@@ -137,11 +138,12 @@ def _list_mistakes(project: Project, page: Page, module: str) -> Iterator[Proble
     link, number = f"]({page.source})", "" if module == FIRST else int(module[1:])
     minutes = f'[`{{python}} time["{folder}"]` minutes]{{.time}}'
     sign = f'.course-map a[href*="/{module}"]'
+    own = f'body:has(#quarto-sidebar .active[href*="/{module}"])'
     lists = [  # file, its entry for the lesson, a mark of the line to add it at, the message
         ("index.qmd", link, ".course-map", "the map lacks a lesson: "
          f"N. [**{title}.**{link} What it is about, in a sentence. {minutes}"),
-        ("assets/map.css", sign, None, "the map lacks a lesson's sign: "
-         f'add {sign} {{ --sign: url("…"); }}, a drawing of 24 by 24'),
+        ("assets/signs.css", sign, None, "lacks a lesson's sign: "
+         f'add {sign}, {own} {{ --sign: url("…"); }}, a drawing of 24 by 24'),
         ("README.md", link, "## Lessons", "the table lacks a lesson: "
          f"| {number} | [{title}{link} | what the reader will be able to do |"),
     ]  # fmt: skip

@@ -94,8 +94,9 @@ function showSidebar(open) {
 
 // The list of pages is longer than most windows: show the part with this page.
 function showCurrent() {
-  const current = sidebar.querySelector("[aria-current]");
-  if (current) sidebar.scrollTop = current.offsetTop - sidebar.clientHeight / 2;
+  const list = sidebar.querySelector(".sidebar-menu-container");
+  const current = list.querySelector("[aria-current]");
+  if (current) list.scrollTop = current.offsetTop - list.clientHeight / 2;
 }
 
 requestAnimationFrame(showCurrent);

@@ -29,11 +29,12 @@ bibliography: references.bib
     "index.qmd": "---\ntitle: Home\n---\n::: {.course-map}\n"
     f"1. [**Coins.**]({PAGE}) Weigh.\n2. **Position.** [to come]{{.to-come}}\n:::\n",
     "README.md": f"# Course\n\n## Lessons\n\n| 99 | [Coins]({PAGE}) | weigh |\n",
-    "assets/map.css": '.course-map a[href*="/m99"] { --sign: url("coins.svg"); }\n',
+    "assets/signs.css": '.course-map a[href*="/m99"] { --sign: url("coins.svg"); }\n',
     "_diagram-lib.qmd": "```{ojs}\n//| echo: false\nd3 = 1\n```\n",
     "widgets/coins.js": "export const draw = 1;\n",
     "widgets/coins.css": ".coins { color: red }\n",
-    PAGE: "---\ntitle: Coins\ndescription: Weigh.\ncss: ../../widgets/coins.css\n---\n"
+    PAGE: "---\ntitle: Coins\ndescription: Weigh.\n"
+    "css: [../../assets/signs.css, ../../widgets/coins.css]\n---\n"
     "{{< include /_diagram-lib.qmd >}}\n\n::: {.widget}\n"
     + python("show_fallback('Coins.', [], [])")
     + '```{ojs}\nimport {draw} from "/widgets/coins.js"\n```\n[constructed]{.source}\n:::\n\n'
@@ -77,11 +78,13 @@ FORGOTTEN = {
     ("_quarto.yml", f"      - href: {PAGE}\n", ""): "_quarto.yml:6: the sidebar lacks a lesson",
     ("index.qmd", f"[**Coins.**]({PAGE})", "**Coins.**"): "index.qmd:4: the map lacks a lesson",
     ("index.qmd", "**Position.**", "**Coins.**"): 'index.qmd:6: "Coins" is there now: delete',
-    ("assets/map.css", "/m99", "/m98"): "assets/map.css:1: the map lacks a lesson's sign: add "
-    '.course-map a[href*="/m99"] { --sign: url("…"); }',
+    ("assets/signs.css", "/m99", "/m98"): "assets/signs.css:1: lacks a lesson's sign: add "
+    '.course-map a[href*="/m99"], body:has(#quarto-sidebar .active[href*="/m99"]) { --sign: ',
+    (PAGE, "../../assets/signs.css, ", ""): f"{PAGE}:1: the front matter lacks the lessons' signs: "
+    "css: ../../assets/signs.css",
     ("README.md", PAGE, "x"): "README.md:3: the table lacks a lesson: | 99 | [Coins](modules/m99_",
     (PAGE, "description: Weigh.\n", ""): f"{PAGE}:1: the front matter lacks description",
-    (PAGE, "css: ../../widgets/coins.css\n", ""): f"{PAGE}:1: the front matter lacks the widget's "
+    (PAGE, ", ../../widgets/coins.css", ""): f"{PAGE}:1: the front matter lacks the widget's "
     "style: css: ../../widgets/coins.css",
     (PAGE, "{{< include /_diagram-lib.qmd >}}", ""): f"{PAGE}:1: after the front matter, add",
     (PAGE, "show_fallback(", "other("): f"{PAGE}:8: the widget shows nothing before it runs",

@@ -146,6 +146,8 @@ np.abs(e / e.sum() - weights).max() -> max(
     abs(weights.sum() - 1) - 0.005, abs(e / e.sum() - weights)[weights.argmin()])
 np.abs(e / e.sum() - weights).max() -> np.abs(e / e.sum() - weights)[::2].max()
 np.abs(e / e.sum() - weights).max() -> np.abs(e / e.sum() - weights)[:2].max()
+np.abs(e / e.sum() - weights).max() -> np.abs(e / e.sum() - weights).mean()
+np.abs(e / e.sum() - weights).max() -> (weights - e / e.sum()).max()
 np.abs(scores / np.sqrt(d_k) - scaled) -> np.delete(abs(scores / np.sqrt(d_k) - scaled), 0)
 np.abs(scores / np.sqrt(d_k) - scaled) -> np.delete(abs(scores / np.sqrt(d_k) - scaled), 1)
 np.abs(scores / np.sqrt(d_k) - scaled) -> np.delete(abs(scores / np.sqrt(d_k) - scaled), 2)

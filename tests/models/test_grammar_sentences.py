@@ -1,9 +1,11 @@
 """What the generator says of a sentence, against sentences whose truth was written by hand."""
 
+import re
 from random import Random
 
 import pytest
 
+from models.grammar import scores
 from models.grammar import sentences as grammar
 from models.grammar.sentences import (
     MAX_LEN,
@@ -17,6 +19,7 @@ from models.grammar.sentences import (
     sentences,
 )
 from models.grammar.words import HELD_OUT, NOUNS, PEOPLE, VOCABULARY, split
+from tests.conftest import ROOT
 
 ODD_PLURALS = {"men", "women", "children", "mice"}
 # Each word that something is true of is marked: *subject* *verb*, _it_ _what it stands for_,
@@ -176,3 +179,23 @@ def test_a_text_is_split_as_it_is_written():
     assert split("The trophy didn't fit.") == ["the", "trophy", "did", "not", "fit", "."]
     assert split("the dog [MASK] , it's") == ["the", "dog", "[mask]", ",", "it", "'", "s"]
     assert split(" \n") == []
+
+
+def test_as_many_scored_sentences_stand_in_the_training_as_the_card_says():
+    trained = {str(one) for one in sentences(seed=0, count=60_000)}
+    held_out = [
+        one
+        for kinds in scores.held_out().values()
+        for kind, some in kinds.items()
+        if kind != "answer"
+        for one in some
+    ]
+    draws, pair_draws = Random(scores.SEED + 2), Random(scores.SEED + 1)
+    of_bank = [bank(draws) for _ in range(400)]
+    pairs = [one for _ in range(400) for one in pairs_of(bank, pair_draws, scores.SENSES)]
+    as_trained = list(sentences(scores.SEED + 3, 400))
+    sets = of_bank + pairs, held_out + of_bank + as_trained, held_out + as_trained
+    shares = [f"{sum(str(one) in trained for one in some) / len(some):.0%}" for some in sets]
+    card = (ROOT / "models/grammar/card.md").read_text(encoding="utf-8")
+    told = card.partition("made as in training")[2].replace(" %", "%").replace("\u202f%", "%")
+    assert re.findall(r"\d+%", told)[:3] == shares

@@ -22,8 +22,8 @@ _SHARED = """
 """
 
 # One box a line of text; a formula counts as one; a text field by the room its text has. Outside
-# widgets text may be cut: what scrolls sideways (code, formulas) counts as far as it is in view,
-# and a title that ends in an ellipsis by the room it has.
+# widgets text may be cut: what scrolls (code, formulas, the list of pages) counts as far as it is
+# in view, and a title that ends in an ellipsis by the room it has.
 _TEXT_BOXES = """(root) => {
   const views = new Map();
   const viewOf = (e) => {
@@ -36,7 +36,10 @@ _TEXT_BOXES = """(root) => {
   const boxes = [];
   const add = (text, element, {left, right, top, bottom}) => {
     const view = viewOf(element);
-    if (view) [left, right] = [Math.max(left, view.left), Math.min(right, view.right)];
+    if (view) {
+      [left, right] = [Math.max(left, view.left), Math.min(right, view.right)];
+      [top, bottom] = [Math.max(top, view.top), Math.min(bottom, view.bottom)];
+    }
     if (right - left > 0.5 && bottom - top > 0.5) boxes.push({
       text: text.trim().slice(0, 40), size: parseFloat(getComputedStyle(element).fontSize),
       left, right, top, bottom});
