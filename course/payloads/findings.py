@@ -10,7 +10,6 @@ from typing import Any
 
 import torch
 
-from course.payloads import tracing
 from models.storyteller.model import load_storyteller
 from models.storyteller.tokens import Tokenizer
 from models.transformer import Transformer
@@ -30,12 +29,13 @@ FISHER = (
     "glad. He put on his coat and took his stick, and he went out to see. Mr. Jer"
 )
 AT = "She was not at"
+EMERALD = "Dorothy and Toto went to the Emerald City. The Emerald"
 ASKED = '"I am so glad to see you!" cried Dorothy. "Where have you been?" asked'
 
-# numbers: ("look", head, token or tokens), ("share", token), ("share", token, heads off), ("push",
-# head). A token that occurs more than once counts at its first position; `back` is the distance to
-# it. [word] is styled as a token. `told` is shown beside the arcs; `then` once the head is off:
-# with `tries`, one sentence for each of them.
+# numbers: ("look", head, token or tokens), ("share", token), ("share", token, heads off). A token
+# that occurs more than once counts at its first position; `back` is the distance to it. [word] is
+# styled as a token. `told` is shown beside the arcs; `then` once the head is off: with `tries`, one
+# sentence for each of them.
 FINDINGS = [
     {
         "title": "A copyist", "text": DOG, "head": "4.3",
@@ -71,12 +71,12 @@ FINDINGS = [
     {
         "title": "Two pieces of a name", "text": FISHER, "head": "1.1",
         "told": "Jeremy comes in pieces. Head 1.1 looks from [er] at the [J] before it: {look}.",
-        "then": "Without it the next piece, [{guess}], falls from {whole} to {without}. Yet what "
-        "the head itself adds to it, its push, is {push}: it works through later parts, which only "
+        "then": "Without it the next piece, [{guess}], falls from {whole} to {without}. Yet the "
+        "head itself speaks a little against [{guess}]: it helps through later parts, which only "
         "the switch shows.",
         "numbers": {
             "look": ("look", "1.1", " J", -1), "whole": ("share", None),
-            "without": ("share", None, ["1.1"]), "push": ("push", "1.1"),
+            "without": ("share", None, ["1.1"]),
         },
     },
     {
@@ -104,8 +104,8 @@ FINDINGS = [
         "told": "What a head gives adds up to 100\u202f%, also where there is nothing to find. "
         "From [not], head 3.1 gives {look} to the first word, [He]: such a resting place is called "
         "a sink.",
-        "then": "Without it the guess, [know], keeps {without} of its {whole}: most of it "
-        "doesn’t hang on a head at rest.",
+        "then": "Without it the guess, [know], falls only from {whole} to {without}: little hangs "
+        "on a head at rest.",
         "numbers": {
             "look": ("look", "3.1", "He"), "whole": ("share", " know"),
             "without": ("share", " know", ["3.1"]),
@@ -115,11 +115,11 @@ FINDINGS = [
         "title": "What follows Peter", "text": PETER, "head": "3.4",
         "told": "Head 3.4 looks from [Peter] at [Then], the word before: {look}.",
         "then": "Without it [Rabbit] rises from {whole} to {without}: heads can hold a guess down, "
-        "too. What the head itself adds to [Rabbit], its push, is small, {push}: it holds it down "
-        "through later parts.",
+        "too. The head itself even speaks a little for [Rabbit]: it holds it down through later "
+        "parts.",
         "numbers": {
             "look": ("look", "3.4", " Then"), "whole": ("share", " Rabbit"),
-            "without": ("share", " Rabbit", ["3.4"]), "push": ("push", "3.4"),
+            "without": ("share", " Rabbit", ["3.4"]),
         },
     },
     {
@@ -141,14 +141,13 @@ FINDINGS = [
     {
         "title": "A cat for the dog", "text": "The boy saw a big cat. Then the big",
         "head": "4.3",
-        "told": "[cat] for [dog]: head 4.3 looks at [cat], with {look}, and itself adds most to "
-        "[cat], {cats}, then to [dog], {dogs}. But the model guesses [dog], with {dog}, and [cat] "
+        "told": "[cat] for [dog]: head 4.3 looks at [cat], with {look}, and itself raises "
+        "[cat] most, [dog] next. But the model guesses [dog], with {dog}, and [cat] "
         "has {cat}: an MLP, the part of a layer that looks at one token alone, speaks for [dog].",
         "then": "Without 4.3 [dog] falls to {without}, and [cat] to {neither}: the head raised "
         "both.",
         "numbers": {
             "look": ("look", "4.3", " cat"), "dog": ("share", " dog"), "cat": ("share", " cat"),
-            "cats": ("push", "4.3", " cat"), "dogs": ("push", "4.3", " dog"),
             "without": ("share", " dog", ["4.3"]), "neither": ("share", " cat", ["4.3"]),
         },
     },
@@ -159,14 +158,17 @@ FINDINGS = [
 ROUNDS = [
     "He told her, and she told",
     AT,
-    "Dorothy and Toto went to the Emerald City. The Emerald",
+    EMERALD,
 ]
 
-# The reason for a round's answer, measured with the MLPs fixed at their outputs with all heads on.
-WHY = {
-    AT: "Head 2.1 looks from [at] back to [not], {look}. What it finds there counts through the "
-    "MLPs: if it is switched off, but they still add what they did with it, [all] keeps {share}."
-}
+# The head that a round is about, and what it looks at, {text: (head, from, to)}: what it finds
+# counts through the MLPs, measured with these fixed at their outputs with all heads on.
+HELPED = {AT: ("2.1", "at", "not"), EMERALD: ("1.1", "ld", "a")}
+WHY = (
+    "Head {head} looks from [{at}] back at [{to}], {look}, and tells the MLPs, the parts of a "
+    "layer that see one token alone. These do the rest: where they go on as if it were on, "
+    "[{guess}] keeps {share} without it."
+)
 
 # Beginnings for a reader's own text, in each of which one head is worth half of the guess or more.
 BEGINNINGS = [
@@ -211,13 +213,6 @@ class TracedText:
             return sum(row[i].item() for i, token in enumerate(self.names) if token in tokens)
         return row[[i for i, token in enumerate(self.names) if token == tokens][which]].item()
 
-    def push(self, name: str, token: str | None = None, at: int = -1) -> float:
-        layer, number = head(name)
-        guess = self.guess if token is None else self.tokenizer.encode(token)[0]
-        values = tracing.trace(self.model, self.ids)
-        pushes = tracing.pushes(self.model, values, range(len(self.ids))[at], guess)
-        return pushes["heads"][sum(self.model.config.num_heads[:layer]) + number]
-
     def share_with_fixed_mlps(self, name: str) -> float:
         """Return the guess's share without a head, if every MLP's output stays what it was."""
         added: list[torch.Tensor] = []
@@ -242,8 +237,6 @@ class TracedText:
         for key, (kind, *rest) in finding["numbers"].items():
             if kind == "back":
                 numbers[key] = len(self.names) - 1 - self.names.index(*rest)
-            elif kind == "push":
-                numbers[key] = signed(self.push(*rest, at=at))
             else:
                 numbers[key] = chance(getattr(self, kind)(*rest, at=at))
         then = finding["then"]
@@ -256,11 +249,6 @@ def chance(share: float) -> str:
     if share >= 0.995 or share < 0.001:
         return ("99+" if share >= 0.995 else "< 0.1") + "\u202f%"
     return f"{100 * share:.{0 if share >= 0.0995 else 1}f}\u202f%"
-
-
-def signed(push: float) -> str:
-    """Write a push like widgets/explorer/overview.js."""
-    return "0" if abs(push) < 0.05 else f"{'+' if push > 0 else '−'}{abs(push):.1f}"
 
 
 @torch.no_grad()
@@ -285,7 +273,7 @@ def _finding(finding: dict[str, Any], traced: TracedText) -> dict[str, Any]:
 def rounds() -> list[dict[str, Any]]:
     """Return the game: each text's likeliest guess, its share, and its share without each head.
 
-    One has `why`, a sentence on its answer.
+    Two have `why`, a sentence on the answer.
     """
     load = _text_loader()
     game = []
@@ -295,14 +283,18 @@ def rounds() -> list[dict[str, Any]]:
         game.append({
             "text": text, "guess": traced.tokenizer.name(traced.guess), "share": traced.share(None),
             "without": [traced.share(None, [name]) for name in names],
-            **({"why": _why(traced, WHY[text])} if text in WHY else {}),
+            **({"why": _why(traced, *HELPED[text])} if text in HELPED else {}),
         })  # fmt: skip
     return game
 
 
-def _why(traced: TracedText, sentence: str) -> str:
-    look, share = traced.look("2.1", " not"), traced.share_with_fixed_mlps("2.1")
-    return sentence.format(look=chance(look), share=chance(share))
+def _why(traced: TracedText, name: str, at: str, to: str) -> str:
+    token = next(token for token in reversed(traced.names) if token.strip() == to)
+    return WHY.format(
+        head=name, at=at, to=to, look=chance(traced.look(name, token, -1)),
+        guess=traced.tokenizer.name(traced.guess).strip(),
+        share=chance(traced.share_with_fixed_mlps(name)),
+    )  # fmt: skip
 
 
 def _text_loader():

@@ -115,13 +115,12 @@ def test_a_text_of_the_gallery_is_read_as_told(model, ids, gallery, title):
     if head in ("1.1", "3.4"):  # it works through later parts: what it adds itself is little
         part = part_of(model, tokens, head)
         push = pushes(model, tokens, part)[best]
-        assert in_order(gallery[title]["tries"][0]["then"], f"{push:+.1f}")
         alone = guesses_without(model, tokens, part)[best]
         if head == "1.1":
-            assert push < 0
+            assert -1 < push < 0, "it speaks a little against it"
             assert alone > before[best] - 0.05
         else:
-            assert 0 < push < 0.5, "it pushes up what it holds down"
+            assert 0 < push < 0.5, "it speaks a little for it"
             assert alone < before[best] + 0.05
 
 
@@ -161,7 +160,6 @@ def test_cat_is_copied_and_dog_is_guessed(model, ids, gallery):
     told = row[5], before[dog], before[cat], after[dog], after[cat]
     assert shares_of(one) == narrow(*told)
     pushed = pushes(model, tokens, part_of(model, tokens, "4.3"))
-    assert in_order(one["told"], *(f"{pushed[i]:+.1f}" for i in (cat, dog)))
     assert pushed.topk(2).indices.tolist() == [cat, dog]
     found = tracing.trace(model, tokens)
     by_mlp = pushes(model, tokens, found["run"].residual[1][0, -1] - found["middle"][0][-1])
@@ -245,28 +243,31 @@ def test_one_head_is_the_answer_of_each_round(model, ids, rounds):
 
 
 @torch.no_grad()
-def test_the_mlps_carry_what_head_2_1_finds(model, ids, rounds):
-    """Each layer by hand: without the head, but with the MLPs' outputs of the whole run."""
-    tokens = ids(rounds[1]["text"])
+@pytest.mark.parametrize(("number", "layer", "to", "guess"), [(1, 1, 3, " all"), (2, 0, -2, " C")])
+def test_the_mlps_carry_what_the_head_finds(model, ids, rounds, number, layer, to, guess):
+    """Each layer by hand: without its first head, but with the MLPs' outputs of the whole run."""
+    tokens = ids(rounds[number]["text"])
     run = model(torch.tensor([tokens]))
-    x = run.residual[2] - part_to_all(model, run)
-    for n, layer in enumerate(model.layers[2:], 2):
+    x = run.residual[layer + 1] - part_to_all(model, run, layer)
+    for n, later in enumerate(model.layers[layer + 1 :], layer + 1):
         whole = run.residual[n]
-        added = layer.mlp(whole + layer.attention(layer.norm(whole), is_causal=True))
-        x = x + layer.attention(layer.norm(x), is_causal=True) + added
+        added = later.mlp(whole + later.attention(later.norm(whole), is_causal=True))
+        x = x + later.attention(later.norm(x), is_causal=True) + added
     shares = F.linear(model.norm(x), model.embedding, model.unembedding_bias)[0, -1].softmax(-1)
-    guess = run.logits[0, -1].argmax()
-    assert model.config.vocabulary[guess] == " all"
-    look = run.weights[1][0, 0, -1, 3]
-    assert in_order(rounds[1]["why"], *(narrow(x)[0] for x in (look, shares[guess])))
-    assert shares[guess] > 3 * rounds[1]["without"][4], "the MLPs make most of the difference"
+    best = run.logits[0, -1].argmax()
+    assert model.config.vocabulary[best] == guess
+    look = run.weights[layer][0, 0, -1, to]
+    assert in_order(rounds[number]["why"], *(narrow(x)[0] for x in (look, shares[best])))
+    lost = rounds[number]["share"] - rounds[number]["without"][4 * layer]
+    assert rounds[number]["share"] - shares[best] < lost / 5, "these do the rest"
 
 
-def part_to_all(model, run):
-    """What head 2.1 adds to each token's stream."""
-    layer = model.layers[1].attention
-    value = layer.qkv_proj(model.layers[1].norm(run.residual[1])).unflatten(-1, (3, 4, 32))
-    return run.weights[1][0, 0] @ value[0, :, 2, 0] @ layer.out_proj.weight[:, :32].T
+def part_to_all(model, run, number):
+    """What the first head of a layer adds to each token's stream."""
+    layer = model.layers[number]
+    value = layer.attention.qkv_proj(layer.norm(run.residual[number])).unflatten(-1, (3, 4, 32))
+    by_head = run.weights[number][0, 0] @ value[0, :, 2, 0]
+    return by_head @ layer.attention.out_proj.weight[:, :32].T
 
 
 def test_texts_fit_and_those_of_the_game_are_its_alone(ids, gallery, rounds):

@@ -247,6 +247,7 @@ def test_the_head_that_an_own_text_needs_most_is_found(open_page):
         marked = part(page, ".tiles .needed")
         expect(marked).to_have_attribute("data-head", str(most))
         expect(marked).to_have_attribute("aria-checked", "true")
+        expect(part(page, ".legend"), "the house is in pieces").to_contain_text("a word is cut")
         press(page, "Switch head 1.1 off")
         expect(part(page, ".reached")).to_contain_text("another word becomes the first")
 
@@ -352,7 +353,7 @@ def test_the_tour_leads_in_five_presses_to_what_a_head_does(open_page, size):
         track = bars.first.evaluate(TRACK)
         switch.click()
         expect(told).to_be_focused()
-        falls = "dog falls from 47 % to 4.4 %; first is now b, which begins a word, with 7.4 %"
+        falls = "dog falls from 47 % to 4.4 %; first is now b, with 7.4 %"
         expect(told).to_contain_text(falls)
         expect(told).to_contain_text("what came after big last time, and copies")
         expect(told).to_contain_text("This is how you know what a head does")
@@ -933,6 +934,8 @@ def test_the_game_has_three_rounds_and_a_result_to_copy(open_page):
                 hardest = "Head 4.2 looks hardest, with 86 % at one word; yet without it"
                 expect(told.first).to_contain_text(hardest)
                 expect(told.first).not_to_contain_text("push")
+                press(page, "Show head 2.1")
+                expect(page.locator(HEAD).nth(4)).to_have_attribute("aria-checked", "true")
         largest = "The largest push is 4.3’s, +1.2; yet without it the guess has 90"
         expect(told.first).to_contain_text(largest)
         expect(told.first).to_contain_text("Most is taken by 1.1.")

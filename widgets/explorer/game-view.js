@@ -107,7 +107,7 @@ export function game(m, widget) {
             type="button" @click=${() => copy(widget, resultText(widget, answers))}>Copy the result</button>
             <span role="status">${said}</span>`
           : html`<button type="button" class="main" @click=${() => begin(widget, answers)}>Round ${answers.length + 1}</button>`
-    }
+    }${isAsking ? nothing : showing(m, widget, rounds[answers.length - 1])}
     <button type="button" class="skip" @click=${() => stop(widget)}>${isOver ? "Close" : "Stop the game"}</button></p></section>`;
 }
 
@@ -126,6 +126,14 @@ function answering(m, widget, answers) {
   const answer = () =>
     m.isAll || update(widget, {answers: [...answers, m.head], isAsking: false, said: ""});
   return html`<button type="button" class="main" aria-disabled=${m.isAll} @click=${answer}>${m.isAll ? "First press a head above" : `My answer: head ${m.name}`}</button>`;
+}
+
+/** After an answer: the head that takes most, to be looked at. */
+function showing(m, widget, round) {
+  const name = names(m, ranked(round)[0]);
+  return m.round && m.name !== name
+    ? html`<button type="button" @click=${() => widget.set({head: name, to: null})}>Show head ${name}</button>`
+    : nothing;
 }
 
 /** The last round's: points, the head that takes most, and which one misled. */
@@ -148,8 +156,10 @@ function misled(m, round, worst) {
   const one = m.tellsPushes ? strongest(m.pushes) : most.indexOf(Math.max(...most));
   if (one === worst) return why;
   return m.tellsPushes
-    ? ` The largest push is ${names(m, one)}’s, ${signed(m.pushes.heads[one])}; yet without it the guess has ${chance(round.without[one])}. ` +
-        "A push leaves out what later parts make of a head’s work: what a guess needs, only the switch tells."
+    ? [
+        ` The largest push is ${names(m, one)}’s, ${signed(m.pushes.heads[one])}; yet without it the guess has ${chance(round.without[one])}: a push leaves out what later parts make of a head’s work.`,
+        why,
+      ]
     : [
         ` Head ${names(m, one)} looks hardest, with ${chance(most[one])} at one word; yet without it the guess has ${chance(round.without[one])}.`,
         why,

@@ -2,13 +2,14 @@
 
 import {html} from "../../assets/vendor/lit.js";
 import {nameOf} from "./names.js";
+import {isInPieces} from "./sentence.js";
 
 export const legend = (m) =>
   html`<p class="legend"><span class="peeked"></span>${m.arcs.only === null ? ofAll(m) : html`<span>${ofOne(m)}</span>`}${
     m.entry.causal
       ? html`<span>In grey: ${m.at === m.pieces.length - 1 ? "the model’s first guess" : "what comes later, which it doesn’t see"}.</span>`
       : ""
-  }${
+  }${isInPieces(m) ? html`<span>Ticks: where a word is cut into pieces.</span>` : ""}${
     m.reading.dropped
       ? html`<b>The model reads ${m.entry.most} tokens at most: the oldest ${m.reading.dropped} went.</b>`
       : ""

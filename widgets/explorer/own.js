@@ -56,8 +56,7 @@ export function own(m, widget) {
   return card(
     html`<b>${isLittle ? "No head alone is needed much." : `It needs head ${name} most.`}</b>
       ${isLittle ? `Most is taken by ${name}: without it` : "Without it"} ${token} has
-        ${chance(m.needed.without[most])}, not ${chance(m.needed.share)}.${habit(m, most)} The square of ${name} has
-          a double frame. <i class="tick"></i> marks the share with all heads on.`,
+        ${chance(m.needed.without[most])}, not ${chance(m.needed.share)}.${habit(m, most)} Its square has a star. <i class="tick"></i> marks the share with all heads on.`,
     m.reading.off.length ? "" : `Switch head ${name} off`,
     () => leave(widget, {off: [name], head: name}, ".switches input"),
     bars(m, m.needed, most),

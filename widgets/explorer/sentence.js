@@ -35,6 +35,11 @@ export function arcsOf({heads, pieces}, at, only = null, least = only === null ?
 const wordsOf = ({entry, pieces}) =>
   entry.kind === "storyteller" ? toWords(pieces) : pieces.map((_, i) => [i]);
 
+/** Whether a word is cut before piece `i`, which isn't a mark behind it. */
+const isCut = (pieces, i, word) => i !== word[0] && /^[\p{L}\p{N}]/u.test(pieces[i]);
+export const isInPieces = (m) =>
+  wordsOf(m).some((word) => word.some((i) => isCut(m.pieces, i, word)));
+
 /** The word that a piece belongs to, where it has more: "boy" of "b" and "oy". */
 const wholeOf = (pieces, word) =>
   word.map((i) => (isPart(pieces[i]) ? "" : pieces[i].trim())).join("");
@@ -80,7 +85,7 @@ const token = (
 ) => html`<button type="button" role="radio" aria-checked=${i === at} data-at=${i}
   title=${i && isPart(pieces[i - 1]) && !isPart(pieces[i]) ? "its last byte, with which the character is whole" : nothing}
   aria-label=${word.length > 1 && !isPart(pieces[i]) ? `${named(pieces, i)}, part of ${wholeOf(pieces, word)}` : nothing}
-  class="${entry.causal && i > at ? "ahead" : "weighted"} ${step === 2 && i === at ? "try" : ""}" tabindex=${i === at ? 0 : -1}
+  class="${entry.causal && i > at ? "ahead" : "weighted"} ${step === 2 && i === at ? "try" : ""} ${isCut(pieces, i, word) ? "cut" : ""}" tabindex=${i === at ? 0 : -1}
   @click=${() => choose(i)}><bdi>${isPart(pieces[i]) ? written(pieces[i]) : named(pieces, i)}</bdi></button>`;
 
 /** The heads whose arcs are drawn where nothing is pointed at: null for all, and of heads that are off all of these. */

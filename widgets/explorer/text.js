@@ -74,6 +74,6 @@ function type(widget, text) {
     at: null,
     to: null,
     ...next(widget, 1),
-    ...(isKnown(data, questionOf(data, state).text) && {off: []}),
-  }); // a reader's text begins with all heads on
+    ...(isKnown(data, questionOf(data, state).text) && {off: [], head: null}),
+  }); // a reader's text begins with all heads, and all on
 }
