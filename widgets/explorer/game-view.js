@@ -157,7 +157,8 @@ function misled(m, round, worst) {
   if (one === worst) return why;
   return m.tellsPushes
     ? [
-        ` The largest push is ${names(m, one)}’s, ${signed(m.pushes.heads[one])}; yet without it the guess has ${chance(round.without[one])}: a push leaves out what later parts make of a head’s work.`,
+        ` The largest push is ${names(m, one)}’s, ${signed(m.pushes.heads[one])}; yet without it the guess has ${chance(round.without[one])}:`,
+        " a push leaves out what later parts make of a head’s work.",
         why,
       ]
     : [

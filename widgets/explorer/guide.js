@@ -97,7 +97,11 @@ function stepOf(m, widget, step) {
             ${boxed(whole.text, m)} ${fate(whole)}${
               whole.text === first.text
                 ? ""
-                : html`; first is now ${boxed(first.text, m)}, with ${chance(first.share)}${entry.kind === "storyteller" && BEGINS.test(first.text) ? ", a piece that begins a word: the model reads and writes rarer words in pieces" : ""}`
+                : html`; first is now ${boxed(first.text, m)}, with ${chance(first.share)}${
+                    entry.kind === "storyteller" && BEGINS.test(first.text)
+                      ? ", a piece that begins a word: the model reads and writes rarer words in pieces"
+                      : ""
+                  }`
             }. ${set(deedOf(m, widget), m)} ${moral(whole)}`
           : m.isRead
             ? html`All heads are on again: ${boxed(first.text, m)} has ${chance(first.share)}.
