@@ -90,10 +90,10 @@ MODELS = [
 ]  # fmt: skip
 
 
-def payload(text: str, head: tuple[int, int]) -> dict[str, Any]:
-    """Return models, a trace of ``text`` with the numbers of ``head``, gallery and game."""
+def payload(text: str) -> dict[str, Any]:
+    """Return models, a trace of ``text``, gallery and game."""
     data = {
-        "models": catalogue(), "opening": storyteller_trace(text, head),
+        "models": catalogue(), "opening": storyteller_trace(text),
         "findings": findings(), "game": rounds(), "beginnings": BEGINNINGS,
     }  # fmt: skip
     return rounded(data, **COARSE)

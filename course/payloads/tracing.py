@@ -17,15 +17,15 @@ from models.transformer import Layer, Transformer
 
 GUESSES, GROUP = 5, 8
 PARTS = ("query", "key", "value", "mixed")
-COARSE = dict.fromkeys(PARTS, 5) | {"stream": 3, "units": 3}  # digits of vectors, for the page
+COARSE = {"weights": 4, "stream": 3, "units": 3}  # digits for the page
 
 
 @torch.no_grad()
-def storyteller_trace(text: str, head: tuple[int, int]) -> dict[str, Any]:
+def storyteller_trace(text: str) -> dict[str, Any]:
     """Return the storyteller's trace in the form of widgets/explorer/read.js, with all heads on.
 
-    It has queries, keys, values and outputs only for ``head``, and the stream and the MLPs' units
-    only for the last token. Its temperature is 1.
+    It has no queries, keys, values and outputs of heads, which come with the model, and the stream
+    and the MLPs' units only of the last token. Its temperature is 1.
     """
     model = load_storyteller().double()
     tokenizer = Tokenizer(model.config.vocabulary)
@@ -39,15 +39,13 @@ def storyteller_trace(text: str, head: tuple[int, int]) -> dict[str, Any]:
             for s, i in zip(*(x.tolist() for x in share.topk(GUESSES)), strict=True)
         ]
 
-    heads = []
-    for layer, weights in enumerate(run.weights):
-        for number in range(weights.shape[1]):
-            entry = {"layer": layer, "head": number, "size": values["size"], "isOff": False,
-                     "weights": weights[0, number].flatten(), "bias": None}  # fmt: skip
-            if (layer, number) == head:
-                parts = {part: values[part][layer][number].flatten() for part in PARTS}
-                entry |= parts
-            heads.append(entry)
+    heads = [
+        {
+            "layer": layer, "head": number, "size": values["size"], "isOff": False,
+            "weights": weights.flatten(), "bias": None,
+        }
+        for layer, one in enumerate(run.weights) for number, weights in enumerate(one[0])
+    ]  # fmt: skip
     truth = [_truth(run.logits[0, i], ids, i, tokenizer) for i in range(len(ids))]
     losses = [one["loss"] for one in truth if one]
     return {

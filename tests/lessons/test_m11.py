@@ -266,7 +266,10 @@ def test_the_bill_of_the_beginning(page):
     for want in (usual, flash, *rest):
         assert any(x == pytest.approx(want, abs=0.051) for x in drawn), want
     flops = 7 * 2 * 1024 * 1024 * 64 * 64 * 16
-    assert shows(page, "#sec-bill", f"{flops / 312e9:.1f}", f"{rest[1]:.1f}")
+    by_byte = flops / 4.4e9
+    shown = f"{flops / 312e9:.1f}", f"{rest[1]:.1f}", f"{by_byte:.0f}", f"{312 / 1.5:.0f}"
+    assert shows(page, "#sec-bill", *shown)
+    assert 1 < by_byte / (312 / 1.5) < 1.1  # "hardly more"
     assert flops / 312e12 * 1e3 < 0.4 * rest[1]  # so the products' arithmetic isn't what is left
     assert shows(page, "#sec-back", f"{4 / 15 * 3 + 1 / 2 * 2:.1f}")  # a value's gradient
     each = own / 64 / 16

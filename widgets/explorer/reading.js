@@ -115,13 +115,7 @@ function looksOf(row, to) {
 
 /** What course/payloads/explorer.py gives of a text, as a reading. */
 export function opened(opening) {
-  const float = (numbers) => numbers && Float32Array.from(numbers);
-  const heads = opening.heads.map((head) => ({
-    ...head,
-    ...Object.fromEntries(
-      ["weights", "query", "key", "value", "mixed"].map((part) => [part, float(head[part])]),
-    ),
-  }));
+  const heads = opening.heads.map((head) => ({...head, weights: Float32Array.from(head.weights)}));
   // Of the stream and the units the last token's are there, at their place in an array of all.
   const atEnd = (numbers) => {
     const all = new Float32Array(numbers.length * opening.pieces.length);
