@@ -5,16 +5,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from attention import scaled_dot_product_attention
 from course.page.numbers import rounded
-from models.positions.task import BACK, LENGTH, LETTERS, Reader, examples
+from models.positions.task import BACK, KINDS, LENGTH, LETTERS, Reader, examples
 from models.positions.train import load
-from positions import alibi_bias
 
-NAMES = {
-    "none": "no positions", "sinusoidal": "sinusoidal", "learned": "learned",
-    "relative": "relative", "alibi": "ALiBi", "rotary": "rotary",
-}  # fmt: skip
+NAMES = {kind: told.title.removesuffix(" bias") for kind, told in KINDS.items()}  # short
 SEVEN, FOUR, POSITIONS = LETTERS + 7, LETTERS + 4, 48
 
 
@@ -38,11 +33,7 @@ def pair_scores(model: Reader, query: int, key: int, head: int, length: int) -> 
     layer = model.layers[0]
     q, k = _queries_and_keys(model, query, key, head, length)
     scores = q @ k.mT / q.shape[-1] ** 0.5
-    if model.kind == "relative":
-        scores = scores + layer.relative(length)[head]
-    if model.kind == "alibi":
-        scores = scores + alibi_bias(layer.attention.num_heads, length)[head]
-    return scores
+    return scores if layer.bias is None else scores + layer.bias(length)[head]
 
 
 @torch.no_grad()
@@ -72,10 +63,6 @@ def head_that_looks_back(model: Reader) -> int:
     """Return the head of the first layer that gives most to the sign BACK positions before."""
     signs, _ = examples(200, LENGTH, torch.Generator().manual_seed(7))
     layer = model.layers[0]
-    x = layer.norm(model.embed(signs))
-    q, k, v = layer.attention.project(x)
-    options = layer.options(torch.arange(LENGTH))
-    if layer.attention.rotary is not None:
-        q, k = layer.attention.rotary(q), layer.attention.rotary(k)
-    _, weights = scaled_dot_product_attention(q, k, v, is_causal=True, bias=options.get("bias"))
+    x, options = layer.norm(model.embed(signs)), layer.options(torch.arange(LENGTH))
+    _, weights = layer.attention(x, return_attention=True, is_causal=True, **options)
     return int(weights.mean(0).diagonal(-BACK, 1, 2).mean(-1).argmax())

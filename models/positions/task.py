@@ -5,6 +5,8 @@ sign stood BACK positions before, and which letter came last (here or before)? T
 distance, the second for the nearest of a kind; only looking there helps.
 """
 
+from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import torch
@@ -17,8 +19,26 @@ DIGITS = LETTERS = 10
 SIGNS, LETTER_SHARE, BACK = DIGITS + LETTERS, 0.25, 3
 LENGTH, LONGEST = 16, 64  # trained at, tested to
 WIDTH, HEADS, LAYERS, HIDDEN = 32, 4, 2, 64
-KINDS = ("none", "sinusoidal", "learned", "relative", "rotary", "alibi")
 QUESTIONS = ("back", "last")
+
+
+class Kind(NamedTuple):
+    """A way to tell positions: its title, and what makes its part of the model."""
+
+    title: str
+    embedding: Callable = lambda: None  # the model's: positions (L,) -> what is added to signs
+    bias: Callable = lambda: None  # a layer's: L -> what is added to scores, (HEADS, L, L)
+    rotary: Callable = lambda: None  # a layer's: turns queries and keys
+
+
+KINDS = {
+    "none": Kind("no positions"),
+    "sinusoidal": Kind("sinusoidal", lambda: lambda at: sinusoidal_positions(LONGEST, WIDTH)[at]),
+    "learned": Kind("learned", lambda: nn.Embedding(LONGEST, WIDTH)),
+    "relative": Kind("relative bias", bias=lambda: LearnedRelativeBias(HEADS, LENGTH - 1)),
+    "alibi": Kind("ALiBi", bias=lambda: partial(alibi_bias, HEADS)),
+    "rotary": Kind("rotary", rotary=lambda: Rotary(WIDTH // HEADS)),
+}
 
 
 class Answers(NamedTuple):
@@ -50,15 +70,15 @@ class Reader(nn.Module):
     """Signs, positions of one kind, two causal layers, and an answer to each question.
 
     ``scale`` squeezes a rotary model's positions (position interpolation); ``base`` changes its
-    angles (NTK-aware). Both may be set after training. ``slopes`` (HEADS,) replace ALiBi's own.
+    angles (NTK-aware). Both may be set after training. ``slopes``, one a head, replace ALiBi's own.
     """
 
     def __init__(self, kind: str) -> None:
         super().__init__()
-        self.kind, self.scale = kind, 1.0
+        self.scale = 1.0
         self.sign = nn.Embedding(SIGNS, WIDTH)
-        self.place = nn.Embedding(LONGEST, WIDTH) if kind == "learned" else None
-        self.layers = nn.ModuleList(Layer(kind) for _ in range(LAYERS))
+        self.position = KINDS[kind].embedding()
+        self.layers = nn.ModuleList(Layer(KINDS[kind]) for _ in range(LAYERS))
         self.answer = nn.Sequential(nn.LayerNorm(WIDTH), nn.Linear(WIDTH, 2 * SIGNS))
 
     def forward(
@@ -75,32 +95,30 @@ class Reader(nn.Module):
 
     def embed(self, signs: Tensor, start: int = 0) -> Tensor:
         """Return what the first layer reads, (B, L, WIDTH): signs, plus added positions."""
-        x, end = self.sign(signs), start + signs.shape[1]
-        if self.kind == "sinusoidal":
-            x = x + sinusoidal_positions(end, WIDTH)[start:]
-        if self.kind == "learned":
-            x = x + self.place(torch.arange(start, end))
-        return x
+        x, at = self.sign(signs), torch.arange(start, start + signs.shape[1])
+        return x if self.position is None else x + self.position(at)
 
     def set_base(self, base: float) -> None:
         for layer in self.layers:
             layer.attention.rotary = Rotary(WIDTH // HEADS, base=base)
 
     def set_slopes(self, slopes: tuple[float, ...]) -> None:
+        def bias(length: int) -> Tensor:
+            at = torch.arange(length)
+            return -torch.tensor(slopes)[:, None, None] * (at - at[:, None]).abs()
+
         for layer in self.layers:
-            layer.slopes = torch.tensor(slopes)
+            layer.bias = bias
 
 
 class Layer(nn.Module):
     """Attention and an MLP, each of which reads what is normed and adds to it."""
 
-    def __init__(self, kind: str) -> None:
+    def __init__(self, kind: Kind) -> None:
         super().__init__()
-        self.kind, self.slopes = kind, None
-        rotary = Rotary(WIDTH // HEADS) if kind == "rotary" else None
         self.norm = nn.LayerNorm(WIDTH)
-        self.attention = MultiHeadAttention(WIDTH, HEADS, rotary=rotary)
-        self.relative = LearnedRelativeBias(HEADS, LENGTH - 1) if kind == "relative" else None
+        self.attention = MultiHeadAttention(WIDTH, HEADS, rotary=kind.rotary())
+        self.bias = kind.bias()
         self.mlp = nn.Sequential(
             nn.LayerNorm(WIDTH), nn.Linear(WIDTH, HIDDEN), nn.GELU(), nn.Linear(HIDDEN, WIDTH)
         )
@@ -112,11 +130,6 @@ class Layer(nn.Module):
 
     def options(self, positions: Tensor) -> dict[str, Tensor]:
         """Return attention's arguments about positions."""
-        if self.kind == "relative":
-            return {"bias": self.relative(len(positions))}
-        if self.kind == "alibi":
-            if self.slopes is None:
-                return {"bias": alibi_bias(HEADS, len(positions))}
-            distance = (positions - positions[:, None]).abs()
-            return {"bias": -self.slopes[:, None, None] * distance}
-        return {"position_ids": positions} if self.kind == "rotary" else {}
+        if self.bias is not None:
+            return {"bias": self.bias(len(positions))}
+        return {} if self.attention.rotary is None else {"position_ids": positions}

@@ -186,12 +186,12 @@ def test_alibi_alone_doesn_t_know_before_from_after():
 
 def test_two_heads_of_relative_have_found_three_back():
     """Those that the figure draws in blue; the two in grey are highest at a distance of 1."""
-    bias = load("relative").layers[0].relative(25).detach()[:, -1].flip(-1)
+    bias = load("relative").layers[0].bias(25).detach()[:, -1].flip(-1)
     assert sorted(bias.argmax(-1).tolist()) == [1, 1, 3, 3]
 
 
 def test_learned_has_as_many_rows_as_the_text_says(page):
-    rows = load("learned").place.num_embeddings
+    rows = load("learned").position.num_embeddings
     assert shows(page, "#sec-longer", str(rows), str(SCORES["length"]))
 
 
