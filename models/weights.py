@@ -7,13 +7,16 @@ matrix, under its name and ``.scale``, the value of 1 in each row, in float16.
 import json
 from dataclasses import asdict
 from pathlib import Path
+from typing import TypeVar
 
 import torch
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
-from torch import Tensor
+from safetensors.torch import load_file, save_file
+from torch import Tensor, nn
 
 from models.transformer import Config, Transformer
+
+Model = TypeVar("Model", bound=nn.Module)
 
 
 def save(model: Transformer, path: str | Path, *, bits: int = 16) -> None:
@@ -45,6 +48,18 @@ def _from_8_bits(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
     for name in [name for name in tensors if f"{name}.scale" in tensors]:
         tensors[name] = tensors[name] * tensors.pop(f"{name}.scale").unsqueeze(-1)
     return tensors
+
+
+def save_plain(model: nn.Module, path: Path) -> None:
+    """Save a model that is no Transformer, without its config; ``load_into`` loads it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    save_file({name: t.half().contiguous() for name, t in model.state_dict().items()}, path)
+
+
+def load_into(model: Model, path: Path) -> Model:
+    """Give ``model`` the weights that are in ``path``, in float32."""
+    model.load_state_dict({name: t.float() for name, t in load_file(path).items()})
+    return model.eval()
 
 
 def committed() -> list[Path]:

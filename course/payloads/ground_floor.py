@@ -59,37 +59,22 @@ def trace(model: Transformer, text: str) -> dict[str, Any]:
     losses = -shares[range(len(ids) - 1), ids[1:]].log()
     stream = [rows[0] for rows in run.residual]
 
-    def token_trace(i: int) -> dict[str, Any]:
-        likeliest = shares[i].topk(GUESSES)
-        truth = None
-        if i + 1 < len(ids):
-            share = shares[i, ids[i + 1]].item()
-            rank = 1 + int((shares[i] > share).sum())
-            truth = {"text": tokenizer.name(ids[i + 1]), "share": share, "rank": rank}
-            truth["loss"] = losses[i].item()
+    def truth(i: int) -> dict[str, Any]:
+        share = shares[i, ids[i + 1]].item()
+        rank = 1 + int((shares[i] > share).sum())
+        name = tokenizer.name(ids[i + 1])
+        return {"text": name, "share": share, "rank": rank, "loss": losses[i].item()}
+
+    def at(i: int) -> dict[str, Any]:
+        layers = zip(stream[:-1], middle, stream[1:], units, strict=True)
         return {
             "id": ids[i],
             "vector": model.embedding[ids[i]],
             "near": _near(model.embedding, ids[i], tokenizer),
-            "layers": [
-                {
-                    "attention": (middle[n][i] - stream[n][i]).norm().item(),
-                    "between": middle[n][i].norm().item(),
-                    "mlp": (stream[n + 1][i] - middle[n][i]).norm().item(),
-                    "after": stream[n + 1][i].norm().item(),
-                    "units": units[n][i].view(-1, GROUP).amax(1).relu(),
-                    "active": int((units[n][i] > 0).sum()),
-                }
-                for n in range(len(units))
-            ],
+            "layers": [_layer(*(rows[i] for rows in layer)) for layer in layers],
             "start": stream[0][i].norm().item(),
-            "guesses": [
-                {"text": tokenizer.name(token), "share": share}
-                for share, token in zip(
-                    likeliest.values.tolist(), likeliest.indices.tolist(), strict=True
-                )
-            ],
-            "truth": truth,
+            "guesses": _most(shares[i], GUESSES, "share", tokenizer),
+            "truth": truth(i) if i + 1 < len(ids) else None,
         }
 
     maps = [[[row[: i + 1] for i, row in enumerate(head)] for head in w[0]] for w in run.weights]
@@ -97,7 +82,19 @@ def trace(model: Transformer, text: str) -> dict[str, Any]:
         "tokens": [tokenizer.name(token) for token in ids],
         "maps": maps,
         "losses": losses,
-        "places": [token_trace(i) for i in range(len(ids))],
+        "places": [at(i) for i in range(len(ids))],
+    }
+
+
+def _layer(before: Tensor, between: Tensor, after: Tensor, units: Tensor) -> dict[str, Any]:
+    """Describe what a layer does to one token's vector."""
+    return {
+        "attention": (between - before).norm().item(),
+        "between": between.norm().item(),
+        "mlp": (after - between).norm().item(),
+        "after": after.norm().item(),
+        "units": units.view(-1, GROUP).amax(1).relu(),
+        "active": int((units > 0).sum()),
     }
 
 
@@ -105,9 +102,14 @@ def _near(embedding: Tensor, token: int, tokenizer: Tokenizer) -> list[dict[str,
     """Return the tokens whose vectors have the largest cosine with this one's."""
     likeness = F.cosine_similarity(embedding, embedding[token], dim=-1)
     likeness[token] = -1
-    nearest = likeness.topk(NEAR)
-    pairs = zip(nearest.values.tolist(), nearest.indices.tolist(), strict=True)
-    return [{"text": tokenizer.name(other), "likeness": x} for x, other in pairs]
+    return _most(likeness, NEAR, "likeness", tokenizer)
+
+
+def _most(amounts: Tensor, count: int, name: str, tokenizer: Tokenizer) -> list[dict[str, Any]]:
+    """Name the tokens with the largest of these amounts (V,), and say how large they are."""
+    largest = amounts.topk(count)
+    pairs = zip(largest.values.tolist(), largest.indices.tolist(), strict=True)
+    return [{"text": tokenizer.name(token), name: amount} for amount, token in pairs]
 
 
 @torch.no_grad()

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import torch
-from safetensors.torch import load_file
 from torch import Tensor, nn
 
 from attention import CausalMultiHeadAttention, MultiHeadAttention, create_padding_mask
 from models.alignment.data import PAD, SOURCES, START, TARGETS
+from models.weights import load_into
 
 WIDTH, LONGEST = 48, 16
 
@@ -73,9 +73,7 @@ class Translator(nn.Module):
 
 def trained(task: str) -> Translator:
     """Load the model of ``task``, "reversal" or "phrases", from the weights beside this file."""
-    model = Translator(task)
-    model.load_state_dict(load_file(Path(__file__).parent / "weights" / f"{task}.safetensors"))
-    return model.eval()
+    return load_into(Translator(task), Path(__file__).parent / "weights" / f"{task}.safetensors")
 
 
 def _padded(rows: Sequence[list[str]], words: list[str]) -> Tensor:

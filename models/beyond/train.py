@@ -16,7 +16,6 @@ from pathlib import Path
 
 import torch
 import torch.nn.functional as F
-from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from models.beyond.task import (
@@ -41,6 +40,7 @@ from models.beyond.task import (
     texts,
 )
 from models.training import Report, fit
+from models.weights import load_into, save_plain
 
 PAST = "three tables, softmax"  # only for the book: do notes come past tables?
 JOBS = {
@@ -385,15 +385,10 @@ def weights_of(task: str, name: str) -> Path:
 
 def ship(model: Porter, task: str, name: str) -> Porter:
     """Save the weights in float16, and load them again: a model is scored as it is shipped."""
-    path = weights_of(task, name)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    save_file({name: t.half().contiguous() for name, t in model.state_dict().items()}, path)
+    save_plain(model, weights_of(task, name))
     return load(task, name)
 
 
 def load(task: str, name: str) -> Porter:
     """Load the model of the first seed, in float32: a kind of layer, or a stack for *both*."""
-    model = Porter(STACKS.get(name, [name]))
-    tensors = load_file(weights_of(task, name))
-    model.load_state_dict({name: tensor.float() for name, tensor in tensors.items()})
-    return model.eval()
+    return load_into(Porter(STACKS.get(name, [name])), weights_of(task, name))

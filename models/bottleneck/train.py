@@ -8,12 +8,13 @@ from pathlib import Path
 
 import torch
 import torch.nn.functional as F
-from safetensors.torch import load_file, save_file
 
 from models.bottleneck.model import LETTERS, Config, Recall
 from models.training import Report, fit
+from models.weights import load_into, save_plain
 
 HERE = Path(__file__).parent
+WEIGHTS = HERE / "weights" / "attention.safetensors"
 SEEDS = (0, 1, 2, 3, 4)
 SHIPPED = 0
 STEPS, MORE = 1500, 6000
@@ -133,18 +134,13 @@ def moves(model: Recall) -> list[float]:
 
 def ship(model: Recall) -> Recall:
     """Write the weights in float16, and return the model that loads them."""
-    path = HERE / "weights" / "attention.safetensors"
-    path.parent.mkdir(exist_ok=True)
-    save_file({name: t.half().contiguous() for name, t in model.state_dict().items()}, path)
+    save_plain(model, WEIGHTS)
     return shipped()
 
 
 def shipped() -> Recall:
     """Load the model with attention from the weights beside this file."""
-    model = Recall(MODELS["attention"][0])
-    weights = load_file(HERE / "weights" / "attention.safetensors")
-    model.load_state_dict({name: t.float() for name, t in weights.items()})
-    return model.eval()
+    return load_into(Recall(MODELS["attention"][0]), WEIGHTS)
 
 
 @torch.no_grad()

@@ -12,7 +12,6 @@ from statistics import mean
 
 import torch
 import torch.nn.functional as F
-from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from models.positions.task import (
@@ -26,6 +25,7 @@ from models.positions.task import (
     examples,
 )
 from models.training import Report, fit, part_of
+from models.weights import load_into, save_plain
 
 STEPS, BATCH, TESTS = 600, 64, 1000
 RATES, TUNED_ON = (1e-3, 3e-3, 1e-2), (100, 101)  # seeds of their own: none is tuned on itself
@@ -59,7 +59,7 @@ def train(workdir: Path, report: Report) -> None:
     best = {kind: max(RATES, key=lambda rate: tuned[kind][str(rate)]) for kind in KINDS}
     models = {kind: [run.model(kind, seed, best[kind]) for seed in SEEDS] for kind in KINDS}
     for kind, [first, *_] in models.items():
-        save(first, weights_of(kind))
+        save_plain(first, weights_of(kind))
         models[kind][0] = load(kind)  # scored as it is shipped
     longer = {
         kind: [run.model(kind, s, best[kind], times=3) for s in LONGER_SEEDS] for kind in KINDS
@@ -224,14 +224,6 @@ def weights_of(kind: str) -> Path:
     return FOLDER / "weights" / f"{kind}.safetensors"
 
 
-def save(model: Reader, path: Path) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    save_file({name: tensor.half() for name, tensor in model.state_dict().items()}, path)
-
-
 def load(kind: str) -> Reader:
     """Load the model of the first seed, in float32."""
-    model = Reader(kind)
-    tensors = load_file(weights_of(kind))
-    model.load_state_dict({name: tensor.float() for name, tensor in tensors.items()})
-    return model.eval()
+    return load_into(Reader(kind), weights_of(kind))

@@ -201,14 +201,16 @@ def other_weights(
     chance, hidden = answer(own).detach().sigmoid(), ~visible(tokens)[:, 0]
     scores = torch.zeros_like(own).masked_fill(hidden, -torch.inf).requires_grad_()
     optimizer = torch.optim.Adam([scores], rate)
-    for _ in range(steps):
-        weights = scores.softmax(-1)
-        far = (weights - own).abs().sum(-1).mean(1) / 2
-        loss = price * (answer(weights).sigmoid() - chance).abs() - far
-        optimizer.zero_grad()
-        loss.sum().backward()
-        optimizer.step()
-    with torch.no_grad():
+
+    def found() -> tuple[Tensor, Tensor, Tensor]:
         weights = scores.softmax(-1)
         far = (weights - own).abs().sum(-1).mean(1) / 2
         return weights, far, (answer(weights).sigmoid() - chance).abs()
+
+    for _ in range(steps):
+        _, far, moved = found()
+        optimizer.zero_grad()
+        (price * moved - far).sum().backward()
+        optimizer.step()
+    with torch.no_grad():
+        return found()
