@@ -7,42 +7,40 @@ import {formatPercent} from "../lib/numbers.js";
 import {answer, looks, symbol, titleOf} from "./look.js";
 import {TASKS, askedAt} from "./tasks.js";
 
-const heard = (words) => html`<span class="screen-reader-only">${words}</span>`;
-
-/** A cell for each question at a symbol: what `cell` makes of its place in the targets, empty cells where nothing is asked. */
-function cells(m, i, cell, empty) {
-  const asked = askedAt(m.task, m.example.targets, i);
-  return asked.length ? asked.map(cell) : TASKS[m.task].questions.map((_, k) => empty(k));
+/** What a model answers to a question. */
+function given(at, {reading, isRight}, {task}) {
+  const [text, share] = [answer(task, reading.answers[at]), reading.shares[at]];
+  const [name, is] = isRight[at] ? ["given right weighted", "right"] : ["given wrong", "wrong"];
+  return [name, text, `answered: ${text} with ${formatPercent(share)}, ${is}`, share];
 }
 
-/** What a model answers at a symbol, for the eye and the ear. */
-const given = (side, i, m) =>
-  cells(
-    m,
-    i,
-    (at) => {
-      const [share, isRight] = [side.reading.shares[at], side.isRight[at]];
-      return html`${heard("answered:")}<span class=${isRight ? "given right weighted" : "given wrong"} style="--share:${share.toFixed(2)}">${answer(m.task, side.reading.answers[at])}</span>
-    ${heard(`with ${formatPercent(share)}, ${isRight ? "right" : "wrong"}`)}`;
-    },
-    () => html`<span class="given none"></span>`,
-  );
-
-const asked = (i, m) =>
-  cells(
-    m,
-    i,
-    (at) =>
-      html`${heard("asked:")}<span class="asked">${answer(m.task, m.example.targets[at])}</span>`,
-    (k) =>
-      html`<span class="asked" aria-hidden="true">·</span>${k ? nothing : heard("nothing is asked")}`,
-  );
-
-function column(token, i, m) {
-  return html`<button type="button" role="radio" aria-checked=${i === m.at} tabindex=${i === m.at ? 0 : -1}>
-    <span class="symbol">${symbol(m.task, token)}</span>${heard(`position ${i + 1},`)}${asked(i, m)}
-    ${m.sides.map((side) => given(side, i, m))}</button>`;
+/** The cells of a symbol: as many where nothing is asked. */
+function cellsOf(i, m) {
+  const places = askedAt(m.task, m.example.targets, i);
+  const asked = (at) => answer(m.task, m.example.targets[at]);
+  if (places.length)
+    return [
+      ...places.map((at) => ["asked", asked(at), `asked: ${asked(at)}`]),
+      ...m.sides.flatMap((side) => places.map((at) => given(at, side, m))),
+    ];
+  const {questions} = TASKS[m.task];
+  return [
+    ...questions.map((_, k) => ["asked", "·", k ? "" : "nothing is asked"]),
+    ...m.sides.flatMap(() => questions.map(() => ["given none"])),
+  ];
 }
+
+/** It says its words by a label: when that changes, nothing is laid out. */
+const cell = ([name, text = "", says = "", share = 0]) =>
+  html`<span class=${name} style="--share:${share.toFixed(2)}" role=${says ? "img" : nothing} aria-label=${says || nothing} aria-hidden=${says ? nothing : "true"}>${text}</span>`;
+
+const column = (
+  token,
+  i,
+  m,
+) => html`<button type="button" role="radio" aria-checked=${i === m.at} tabindex=${i === m.at ? 0 : -1}>
+    <span class="symbol">${symbol(m.task, token)}</span><span class="screen-reader-only">position ${i + 1},</span>
+    ${cellsOf(i, m).map(cell)}</button>`;
 
 /** What the rows of a column are, for the eye: each answer with its model's words. */
 function legend(m) {
@@ -61,13 +59,13 @@ const LINES = [1, 2, 3]; // that an example of 19 or 24 tokens may be broken int
 
 /** The example as a row of columns; one column is chosen. */
 export function strip(m, widget) {
+  const choose = (at) => widget.set({at});
   const press = ({target}) => {
     const chosen = target.closest("button");
-    if (chosen)
-      widget.set({at: [...chosen.parentElement.querySelectorAll("button")].indexOf(chosen)});
+    if (chosen) choose([...chosen.parentElement.querySelectorAll("button")].indexOf(chosen));
   };
   return html`<div class=${m.change ? "strip named" : "strip"}><div class="sides" aria-hidden="true">${LINES.map(() => html`<div>${legend(m).map((name) => html`<span>${name}</span>`)}</div>`)}</div>
-    <div class="symbols" role="radiogroup" aria-label="The token that looks" @click=${press} @keydown=${(event) => moveByKey(event, (at) => widget.set({at}))}>
+    <div class="symbols" role="radiogroup" aria-label="The token that looks" @click=${press} @keydown=${(event) => moveByKey(event, choose)}>
     ${m.example.tokens.map((token, i) => column(token, i, m))}</div></div>`;
 }
 
