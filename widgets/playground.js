@@ -6,7 +6,7 @@ import {answers, lessonOf} from "./lib/answers.js";
 import {defineWidget} from "./lib/define-widget.js";
 import {format, formatPercent} from "./lib/numbers.js";
 import {backToText} from "./lib/set-up-links.js";
-import {sessionOf, drawnPart, follow} from "./playground/session.js";
+import {act, drawnPart, follow, sessionOf} from "./playground/session.js";
 import {begins, chart} from "./playground/chart.js";
 import {headMaps} from "./playground/heads.js";
 import {looked, offInWords, summarize, titleOf} from "./playground/look.js";
@@ -38,20 +38,22 @@ function score(one, isShort) {
   }`;
 }
 
-const side = (one, i, m, widget) => html`<section class=${i ? "side other" : "side"}>
-  <p class="title">${
-    m.change
-      ? html`<b>${titleOf(m, i)}</b>
+const title = (one, i, m) => html`${
+  m.change
+    ? html`<b>${titleOf(m, i)}</b>
     `
-      : nothing
-  }<span class="score">${score(one, Boolean(m.change))}</span>
-      <span class="source">${one.step ? "trained" : "random"}</span></p>
-  ${headMaps(one, {...m, off: widget.state.off}, widget, i)}</section>`;
+    : nothing
+}<span class="score">${score(one, Boolean(m.change))}</span>
+      <span class="source">${one.step ? "trained" : "random"}</span>`;
+
+const side = (one, i, m, widget) => html`<section class=${i ? "side other" : "side"}>
+  <p class="title">${drawnPart(widget.data.session, i, () => title(one, i, m))}</p>
+  ${headMaps(one, m, widget, i)}</section>`;
 
 /** Where the training stops, and how far it can go on. */
 function ends({isPlaying, last, task}, {session: {playing}}) {
   const more = Math.min(TASKS[task].steps, LONGEST - last);
-  if (isPlaying || !last) return `It stops at step ${thousands(isPlaying ? playing.to : more)}.`;
+  if (isPlaying || !last) return `It stops at step ${thousands(playing?.to ?? more)}.`;
   return `${more ? `Train on adds ${more} steps. ` : ""}Step ${thousands(LONGEST)} is the last.`;
 }
 
@@ -72,13 +74,13 @@ function question({task, spec: {positions, mask}}, {questions = {}}) {
     : nothing;
 }
 
-const another = ({set, state}) =>
-  html`<button type="button" @click=${() => set({example: (state.example + 1) % 10, at: null})}>Another example</button>`;
+const another = (widget) =>
+  html`<button type="button" @click=${() => act(widget, "example", {example: (widget.state.example + 1) % 10, at: null})}>Another example</button>`;
 
 function view(m, widget) {
   const {
     session,
-    session: {met},
+    session: {met, waiting},
   } = widget.data;
   return html`${training(widget)}<div class="told">${backToText(widget)}${status(m, widget)}${
     met
@@ -88,13 +90,13 @@ function view(m, widget) {
   }</div>
     <div class="example"><p class="title"><span>${TASKS[m.task].asks}${question(m, widget.data)}</span>
       ${another(widget)}</p>${drawnPart(session, "example", () => strip(m, widget))}</div>
-    <div class="floor ${m.change ? "compared" : m.isWide ? "wide" : ""}" aria-busy=${m.isAwaited}>
+    <div class="floor ${m.change ? "compared" : m.isWide ? "wide" : ""}" aria-busy=${m.isAwaited || Boolean(waiting.length && !m.isPlaying)}>
     <div class="marks">${drawnPart(session, "curves", () => [followMark(m, widget), begins(m, widget)])}</div>
-    <div class=${m.change ? "models two" : "models"}>${m.sides.map((one, i) => drawnPart(session, i, () => side(one, i, m, widget)))}
+    <div class=${m.change ? "models two" : "models"}>${m.sides.map((one, i) => side(one, i, m, widget))}
     <p class="note">Press a row of a map to choose the token that looks. What it looks at is
       coloured above the map; the most of it is underlined, and stands after the arrow below.</p></div>
     ${drawnPart(session, "curves", () => chart(m, widget))}</div>
-    ${widget.sentence({hidden: true})}`;
+    ${drawnPart(session, "curves", () => widget.sentence({hidden: true}))}`;
 }
 
 // ---- Goals -------------------------------------------------------------------------------------
@@ -133,8 +135,9 @@ const widgetOf = defineWidget({
       widget.draw();
     };
     if (widget.data.tasks[1]) listen(document, "met", meet, {capture: true}); // on its own page
-    const act = ({timeStamp}) => Object.assign(session, {problem: "", acted: timeStamp}); // an act tries again
-    for (const touch of ["pointerdown", "keydown", "click"]) listen(root, touch, act);
+    const heard = ({timeStamp}) => Object.assign(session, {problem: "", acted: timeStamp}); // an act tries again
+    for (const touch of ["pointerdown", "keydown", "click"])
+      listen(root, touch, heard, {capture: true}); // before it is answered
   },
   drawn: follow,
   challenges: {

@@ -387,6 +387,33 @@ SLOWEST = """async () => {
 }"""
 
 
+# Presses a letter: whether it is marked and the map has followed, then and in the next frame.
+PRESSED = """async () => {
+  const root = document.querySelector("#playground .widget-live");
+  const letter = root.querySelectorAll(".symbols button")[3];
+  const seen = () => [
+    letter.ariaChecked,
+    root.querySelector(".frame").style.transform === `translateY(${100 * 3}%)`,
+  ];
+  const frame = () => new Promise(requestAnimationFrame);
+  letter.click();
+  const first = seen();
+  await frame();
+  return [first, seen()];
+}"""
+
+
+def test_what_is_pressed_is_drawn_before_the_rest(open_page):
+    """So that the answer's own frame is short; then the maps follow, and the words."""
+    with open_page(f"{PAGE}?{SMALL}&play.step=20&play.pace=0") as page:
+        page.wait_for_function(READ, timeout=WAIT)
+        drawn(page)
+        assert page.evaluate(PRESSED) == [["true", False]] * 2
+        drawn(page)
+        expect(part(page, ".frame").first).to_have_attribute("style", re.compile(r"300%"))
+        expect(part(page, ".sentence")).to_contain_text("At position 4,")
+
+
 def test_the_page_answers_while_it_trains_and_the_worker_ends_with_the_widget(open_page):
     with open_page(f"{PAGE}?play.pace=0") as page:
         button(page, "Train").click()

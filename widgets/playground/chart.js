@@ -3,6 +3,7 @@
 import {scaleLinear} from "../../assets/vendor/d3.js";
 import {html, nothing, svg} from "../../assets/vendor/lit.js";
 import {ENOUGH, meanAt} from "./reading.js";
+import {act} from "./session.js";
 
 const [LEFT, TOP] = [46, 8];
 const sizeOf = ({change, isWide}) => ({
@@ -86,7 +87,7 @@ function plot(part, m, choose) {
 export const chart = (
   m,
   widget,
-) => html`<div class="curves">${PARTS.map((part) => plot(part, m, (step) => widget.set({step})))}
+) => html`<div class="curves">${PARTS.map((part) => plot(part, m, (step) => act(widget, "curves", {step})))}
   ${
     m.former
       ? html`<p class="note">dotted: the training before
@@ -95,7 +96,7 @@ export const chart = (
   }</div>`;
 
 /** Where the patterns of a few heads begin, the first of them first, and ways back to there. */
-export function begins({change, sides: [{begins: all, heads}]}, {set}) {
+export function begins({change, sides: [{begins: all, heads}]}, widget) {
   if (change || !all.length || heads.length > 4) return nothing;
-  return html`<p class="begins">Pattern begins: ${all.map(([step, name]) => html`<button type="button" @click=${() => set({step, off: []})}>${name}, step ${step}</button>`)}</p>`;
+  return html`<p class="begins">Pattern begins: ${all.map(([step, name]) => html`<button type="button" @click=${() => act(widget, "curves", {step, off: []})}>${name}, step ${step}</button>`)}</p>`;
 }

@@ -4,7 +4,7 @@
 import {html, nothing} from "../../assets/vendor/lit.js";
 import {formatPercent} from "../lib/numbers.js";
 import {setUpLinks} from "../lib/set-up-links.js";
-import {STAYS, cameTo, play, restart, stop} from "./session.js";
+import {STAYS, act, cameTo, play, restart, stop} from "./session.js";
 import {countOf} from "./model.js";
 import {LONGEST} from "./reading.js";
 import {PARTS, changesOf, keyOf, openingOf, rivalOf, specOf} from "./spec.js";
@@ -20,7 +20,7 @@ function change(widget, changes) {
   const state = {...widget.state, ...changes, off: []};
   if (!rivalOf(specOf(state), state.versus)) state.versus = null;
   widget.data.session.met = "";
-  widget.set({...state, step: cameTo(widget.data.session, state)});
+  act(widget, "bar", {...state, step: cameTo(widget.data.session, state)});
 }
 
 /** Radio buttons that stand together as one bar; a press on the chosen one counts, too. */
@@ -93,7 +93,9 @@ const size = (widget) =>
 // ---- Training --------------------------------------------------------------------------------
 
 /** Brings the training's controls to the top, unless they and the maps are in view. */
-function bringIn({root}) {
+function bringIn(widget) {
+  const {data, root} = widget;
+  if (data.session.waiting.length) return requestAnimationFrame(() => bringIn(widget)); // they may change its height
   const [top, maps] = [".training", ".models"].map((name) => root.querySelector(name));
   if (top.getBoundingClientRect().top >= 0 && maps.getBoundingClientRect().bottom <= innerHeight)
     return;
@@ -146,7 +148,7 @@ const scrub = (widget) => {
   } = widget;
   const says = `step ${step} of ${last}${share === null ? "" : `, ${formatPercent(share)} right`}`;
   return html`<div class="scrub"><label for="${widget.id}-step">Step</label><b>${step}</b><input id="${widget.id}-step" type="range" min="0" max=${Math.max(1, last)} step="1" aria-valuetext=${says}
-    .value=${String(step)} ?disabled=${!last} @input=${({target}) => widget.set({step: target.valueAsNumber})}></div>`;
+    .value=${String(step)} ?disabled=${!last} @input=${({target}) => act(widget, "bar", {step: target.valueAsNumber})}></div>`;
 };
 
 const FIRST = ["layers", "heads", "positions", "mask"];

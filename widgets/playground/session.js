@@ -28,8 +28,10 @@ export const sessionOf = () => ({
   isReaders: false,
   frame: 0, // the next drawing
   isNew: false, // whether more has come since the last
-  acted: 0, // when the reader last did something
+  acted: 0, // when the reader last did something that isn't answered yet
+  isLeft: false, // whether the next frame is left to an answer
   part: null, // what this drawing draws anew; null for all
+  waiting: [], // the parts that the next drawings draw
   panel: "", // what the controls show
 });
 
@@ -58,6 +60,8 @@ export function trainedOf(state) {
 
 /** How the state names a head that is off: those of the second training, for i = 1, have a mark before. */
 export const offName = (name, i) => (i ? `b${name}` : name);
+const offNames = (spec, i) =>
+  headsOf(spec).map(([layer, head]) => offName(`${layer + 1}.${head + 1}`, i));
 
 /** What is to be read of a training, for the state. */
 export const questionOf = (state, {key, spec}, i) => ({
@@ -65,9 +69,7 @@ export const questionOf = (state, {key, spec}, i) => ({
   spec,
   step: state.step,
   example: state.example,
-  off: headsOf(spec).filter(([layer, head]) =>
-    state.off.includes(offName(`${layer + 1}.${head + 1}`, i)),
-  ),
+  off: headsOf(spec).filter((_, at) => state.off.includes(offNames(spec, i)[at])),
 });
 
 // ---- The worker ------------------------------------------------------------------------------
@@ -115,7 +117,8 @@ function hearLook(widget, {reading, worth, ...question}) {
   session.looking = null;
   keep(session, question, reading);
   if (worth) session.worths.set(readingKey(question), worth);
-  widget.refresh(session.isReaders);
+  session.waiting = [];
+  showSoon(widget);
 }
 
 function keep({readings, worths}, question, reading) {
@@ -138,29 +141,61 @@ function hearRecords(widget, {records, isDone}) {
     keep(session, {key, step, example}, reading);
   }
   session.isDone = isDone;
-  session.isNew = true;
-  if (!session.frame) session.frame = requestAnimationFrame(() => showInParts(widget));
+  showSoon(widget);
 }
 
-const AFTER_PAINT = 32; // ms, two frames
 const PAUSE = 120; // ms without a drawing of the training, after a reader's act
-const DRAWN = [0, 1, "example", "curves"]; // the maps of each training first
+const DRAWING = 2; // ms in a frame before the rest waits: to lay out and paint takes three times as long
 
-/** Draws a part in each frame, so that what a reader does in between is answered soon. */
-function showInParts(widget, at = 0) {
+/** The parts of what a state shows: of each training its score and its heads, then the rest. */
+const partsOf = (state) => [
+  ...trainedOf(state).flatMap(({spec}, i) => [i, ...offNames(spec, i)]),
+  "example",
+  "curves",
+];
+
+function showSoon(widget) {
+  widget.data.session.isNew = true;
+  goOnSoon(widget);
+}
+
+function goOnSoon(widget) {
   const {session} = widget.data;
-  const later = (part) => (session.frame = requestAnimationFrame(() => showInParts(widget, part)));
-  if (performance.now() < session.acted + PAUSE) return later(at);
-  session.part = DRAWN[at];
-  if (at) widget.draw();
-  else {
-    session.isNew = false;
-    show(widget);
+  if (!session.frame && (session.isNew || session.waiting.length))
+    session.frame = requestAnimationFrame(() => goOn(widget));
+}
+
+/** Draws a few parts in each frame, so that what a reader does in between is answered soon. */
+function goOn(widget) {
+  const {session} = widget.data;
+  const start = performance.now();
+  session.frame = 0;
+  if (session.isLeft) session.isLeft = false;
+  else if (!session.playing || start > session.acted + PAUSE) {
+    if (!session.waiting.length) {
+      Object.assign(session, {isNew: false, waiting: partsOf(widget.state)});
+      drawNext(widget, () => show(widget));
+    }
+    while (session.waiting.length && performance.now() < start + DRAWING)
+      drawNext(widget, widget.draw);
   }
+  goOnSoon(widget);
+}
+
+/** Does what draws, of which it draws the next part. */
+function drawNext({data: {session}}, change) {
+  session.part = session.waiting.shift();
+  change();
   session.part = null;
-  const next = (at + (at || session.shown[1] ? 1 : 2)) % DRAWN.length;
-  if (next || session.isNew) later(next);
-  else session.frame = 0;
+}
+
+/** Changes fields for a reader: the part that was pressed, if it is one, is seen to change first. */
+export function act(widget, part, changes, options) {
+  const {session} = widget.data;
+  const waiting = [...new Set([part, ...partsOf({...widget.state, ...changes})])];
+  Object.assign(session, {acted: 0, isLeft: true, waiting});
+  drawNext(widget, () => widget.set(changes, options));
+  goOnSoon(widget);
 }
 
 export const STAYS = Symbol.for("lit-noChange"); // Lit leaves what is there
@@ -205,14 +240,14 @@ export function play(widget, steps, pace = widget.state.pace) {
       isSingle: steps === 1,
     },
   });
-  widget.set({step, off: []}, {silently: true});
+  act(widget, "bar", {step, off: []}, {silently: true});
   post(widget, {train: session.playing});
 }
 
 export function stop(widget) {
   if (!widget.data.session.playing) return;
   halt(widget);
-  widget.refresh(true);
+  act(widget, "bar", {}, {silently: true});
 }
 
 function halt(widget) {
@@ -228,7 +263,7 @@ export function restart(widget) {
   keys.forEach((key) => session.runs.delete(key)); // what was read of them is found the same again
   Object.assign(session, {playing: null, catching: null, again: null, met: ""});
   post(widget, {forget: keys});
-  widget.set({step: 0, off: []});
+  act(widget, "bar", {step: 0, off: []});
 }
 
 /** After each drawing: asks the worker for what the state shows and isn't there yet. */
@@ -239,6 +274,7 @@ export function follow(widget) {
   } = widget;
   const trained = trainedOf(state);
   const {playing} = session;
+  if (session.part === null) session.waiting = [];
   if (playing) {
     const same =
       String(trained.map(({key}) => key)) === String(playing.trained.map(({key}) => key));
@@ -249,8 +285,8 @@ export function follow(widget) {
       state.off.length
     ) {
       halt(widget);
-      setTimeout(() => widget.refresh(true), AFTER_PAINT); // what was just drawn is seen first
-      return;
+      session.waiting = []; // they would tell that it goes on
+      return showSoon(widget);
     }
     if (!playing.isSingle && playing.pace !== state.pace) {
       playing.pace = state.pace;

@@ -4,6 +4,7 @@
 import {html, nothing} from "../../assets/vendor/lit.js";
 import {moveByKey} from "../lib/keys.js";
 import {formatPercent} from "../lib/numbers.js";
+import {act} from "./session.js";
 import {answer, looks, symbol, titleOf} from "./look.js";
 import {TASKS, askedAt} from "./tasks.js";
 
@@ -59,7 +60,7 @@ const LINES = [1, 2, 3]; // that an example of 19 or 24 tokens may be broken int
 
 /** The example as a row of columns; one column is chosen. */
 export function strip(m, widget) {
-  const choose = (at) => widget.set({at});
+  const choose = (at) => act(widget, "example", {at});
   const press = ({target}) => {
     const chosen = target.closest("button");
     if (chosen) choose([...chosen.parentElement.querySelectorAll("button")].indexOf(chosen));
@@ -126,7 +127,7 @@ export function followMark(m, widget) {
   const press = ([at, off, name, isSeen, says]) => {
     const isNow = widget.state.at === at && String(off) === String(widget.state.off);
     if (isNow) said = isSeen && isRead ? says : "";
-    return html`<button type="button" aria-pressed=${isNow} @click=${() => widget.set({at, off, step: m.step < learned ? m.last : m.step})}>${name}</button>`;
+    return html`<button type="button" aria-pressed=${isNow} @click=${() => act(widget, "curves", {at, off, step: m.step < learned ? m.last : m.step})}>${name}</button>`;
   };
   return html`<p class="mark">Follow the mark: ${stepsOf(m).map(press)}<span>${said}</span></p>`;
 }
