@@ -82,7 +82,7 @@ function view(m, widget) {
     session,
     session: {met, waiting},
   } = widget.data;
-  return html`${training(widget)}<div class="told">${backToText(widget)}${status(m, widget)}${
+  return html`${drawnPart(session, "bar", () => training(widget))}<div class="told">${backToText(widget)}${status(m, widget)}${
     met
       ? html`<b class="met">Goal
     met: ${met}</b>`
@@ -90,7 +90,7 @@ function view(m, widget) {
   }</div>
     <div class="example"><p class="title"><span>${TASKS[m.task].asks}${question(m, widget.data)}</span>
       ${another(widget)}</p>${drawnPart(session, "example", () => strip(m, widget))}</div>
-    <div class="floor ${m.change ? "compared" : m.isWide ? "wide" : ""}" aria-busy=${m.isAwaited || Boolean(waiting.length && !m.isPlaying)}>
+    <div class="floor ${m.change ? "compared" : m.isWide ? "wide" : ""}" aria-busy=${m.isAwaited || (!m.isPlaying && !!waiting.length)}>
     <div class="marks">${drawnPart(session, "curves", () => [followMark(m, widget), begins(m, widget)])}</div>
     <div class=${m.change ? "models two" : "models"}>${m.sides.map((one, i) => side(one, i, m, widget))}
     <p class="note">Press a row of a map to choose the token that looks. What it looks at is

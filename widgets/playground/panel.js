@@ -92,10 +92,10 @@ const size = (widget) =>
 
 // ---- Training --------------------------------------------------------------------------------
 
-/** Brings the training's controls to the top, unless they and the maps are in view. */
+/** Brings the training's controls to the top, once all is drawn, unless they and the maps are in view. */
 function bringIn(widget) {
   const {data, root} = widget;
-  if (data.session.waiting.length) return requestAnimationFrame(() => bringIn(widget)); // they may change its height
+  if (data.session.waiting.length) return requestAnimationFrame(() => bringIn(widget));
   const [top, maps] = [".training", ".models"].map((name) => root.querySelector(name));
   if (top.getBoundingClientRect().top >= 0 && maps.getBoundingClientRect().bottom <= innerHeight)
     return;

@@ -28,10 +28,10 @@ export const sessionOf = () => ({
   isReaders: false,
   frame: 0, // the next drawing
   isNew: false, // whether more has come since the last
-  acted: 0, // when the reader last did something that isn't answered yet
+  acted: 0, // when the reader last did what isn't answered yet
   isLeft: false, // whether the next frame is left to an answer
   part: null, // what this drawing draws anew; null for all
-  waiting: [], // the parts that the next drawings draw
+  waiting: [], // the parts to draw next
   panel: "", // what the controls show
 });
 
@@ -145,10 +145,11 @@ function hearRecords(widget, {records, isDone}) {
 }
 
 const PAUSE = 120; // ms without a drawing of the training, after a reader's act
-const DRAWING = 2; // ms in a frame before the rest waits: to lay out and paint takes three times as long
+const DRAWING = 2; // ms in a frame before the rest waits: layout and paint take three times as long
 
-/** The parts of what a state shows: of each training its score and its heads, then the rest. */
+/** The parts of a drawing: a number is a training's score. */
 const partsOf = (state) => [
+  "bar",
   ...trainedOf(state).flatMap(({spec}, i) => [i, ...offNames(spec, i)]),
   "example",
   "curves",
@@ -165,7 +166,7 @@ function goOnSoon(widget) {
     session.frame = requestAnimationFrame(() => goOn(widget));
 }
 
-/** Draws a few parts in each frame, so that what a reader does in between is answered soon. */
+/** Draws a few parts in each frame, so that what a reader does is answered soon. */
 function goOn(widget) {
   const {session} = widget.data;
   const start = performance.now();
@@ -182,14 +183,14 @@ function goOn(widget) {
   goOnSoon(widget);
 }
 
-/** Does what draws, of which it draws the next part. */
+/** Draws one part of a change. */
 function drawNext({data: {session}}, change) {
   session.part = session.waiting.shift();
   change();
   session.part = null;
 }
 
-/** Changes fields for a reader: the part that was pressed, if it is one, is seen to change first. */
+/** Changes fields for a reader, and draws what was pressed first. */
 export function act(widget, part, changes, options) {
   const {session} = widget.data;
   const waiting = [...new Set([part, ...partsOf({...widget.state, ...changes})])];

@@ -8,14 +8,13 @@ import {act} from "./session.js";
 import {answer, looks, symbol, titleOf} from "./look.js";
 import {TASKS, askedAt} from "./tasks.js";
 
-/** What a model answers to a question. */
 function given(at, {reading, isRight}, {task}) {
   const [text, share] = [answer(task, reading.answers[at]), reading.shares[at]];
   const [name, is] = isRight[at] ? ["given right weighted", "right"] : ["given wrong", "wrong"];
   return [name, text, `answered: ${text} with ${formatPercent(share)}, ${is}`, share];
 }
 
-/** The cells of a symbol: as many where nothing is asked. */
+/** The cells of a symbol, as many where nothing is asked: [class, text, words, share]. */
 function cellsOf(i, m) {
   const places = askedAt(m.task, m.example.targets, i);
   const asked = (at) => answer(m.task, m.example.targets[at]);
@@ -31,9 +30,9 @@ function cellsOf(i, m) {
   ];
 }
 
-/** It says its words by a label: when that changes, nothing is laid out. */
+/** A new label, unlike a text, lays nothing out. */
 const cell = ([name, text = "", says = "", share = 0]) =>
-  html`<span class=${name} style="--share:${share.toFixed(2)}" role=${says ? "img" : nothing} aria-label=${says || nothing} aria-hidden=${says ? nothing : "true"}>${text}</span>`;
+  html`<span class=${name} style="--share:${share.toFixed(2)}" role=${says ? "img" : nothing} aria-label=${says || nothing} aria-hidden=${!says}>${text}</span>`;
 
 const column = (
   token,
