@@ -310,8 +310,8 @@ def planted() -> list[Fault]:
         if text.startswith("["):
             module = text.strip("[]")
         elif text.startswith("# "):
-            name, _, place = text[2:].rpartition(": ")
-            file, _, test = place.partition("::")
+            name, _, location = text[2:].rpartition(": ")
+            file, _, test = location.partition("::")
             test = f"tests/attention/test_{file}.py::{test}"
         elif text.startswith("- "):
             line = text[2:]
@@ -332,18 +332,18 @@ def catch(fault: Fault) -> str | None:
         (copy / "tests" / "__init__.py").touch()
         source = (copy / fault.module).read_text("utf-8")
         if source.count(fault.line) != 1:
-            found = f"{fault.line!r} is found {source.count(fault.line)} times in {fault.module}"
-            raise ValueError(f"{fault.name}: {found}, not once")
+            count = f"{fault.line!r} stands {source.count(fault.line)} times in {fault.module}"
+            raise ValueError(f"{fault.name}: {count}, not once")
         (copy / fault.module).write_text(source.replace(fault.line, fault.broken), "utf-8")
         process = context().Process(target=_run_test, args=(folder, fault.test))
         process.start()
         process.join()
-        said = (copy / "said").read_text("utf-8")
+        output = (copy / "output").read_text("utf-8")
     if process.exitcode == 0:
         return None
-    caught = re.search(r"^(?:FAILED|ERROR) tests/attention/(.+?)(?: - |$)", said, re.MULTILINE)
+    caught = re.search(r"^(?:FAILED|ERROR) tests/attention/(.+?)(?: - |$)", output, re.MULTILINE)
     if caught is None:  # PyTorch's profiler may end the process by a signal, once all is said
-        raise RuntimeError(f"{fault.name}: the tests did not run\n{said[-3000:]}")
+        raise RuntimeError(f"{fault.name}: the tests did not run\n{output[-3000:]}")
     return caught[1]
 
 
@@ -356,7 +356,7 @@ def _run_test(folder: str, test: str) -> None:
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
     import pytest
 
-    with open("said", "w", encoding="utf-8") as said, contextlib.redirect_stdout(said):
+    with open("output", "w", encoding="utf-8") as output, contextlib.redirect_stdout(output):
         code = pytest.main(["-x", "-q", "--assert=plain", "-p", "no:cacheprovider", test])
     sys.exit(int(code))
 

@@ -141,15 +141,15 @@ def test_the_course_s_layer_takes_what_a_layer_as_wide_as_its_heads_does():
      (32768, 21990.2, 536.9, 68719.5)],
 )  # fmt: skip
 def test_the_seven_costs_of_a_layer_of_width_4096(seq_len, gflop, cache_mb, map_mb):
-    found = costs.attention_costs(seq_len, 4096, 32)
+    bill = costs.attention_costs(seq_len, 4096, 32)
     S, E = seq_len, 4096
-    assert [found[name] for name in ("queries, keys, values", "scores", "mix", "output")] == [
+    assert [bill[name] for name in ("queries, keys, values", "scores", "mix", "output")] == [
         6 * S * E * E, 2 * S * S * E, 2 * S * S * E, 2 * S * E * E,
     ]  # fmt: skip
-    assert found["all FLOPs"] == 8 * S * E**2 + 4 * S**2 * E
-    assert round(found["all FLOPs"] / 1e9, 1) == gflop
-    assert round(found["cache bytes"] / 1e6, 1) == cache_mb
-    assert round(found["map bytes"] / 1e6, 1) == map_mb
+    assert bill["all FLOPs"] == 8 * S * E**2 + 4 * S**2 * E
+    assert round(bill["all FLOPs"] / 1e9, 1) == gflop
+    assert round(bill["cache bytes"] / 1e6, 1) == cache_mb
+    assert round(bill["map bytes"] / 1e6, 1) == map_mb
 
 
 def test_of_the_fused_call_on_a_cpu_pytorch_counts_nothing():
@@ -192,9 +192,9 @@ def test_pairs_overtake_the_projections_at_twice_the_width():
     assert costs.crossover(LLAMA3) == 5120, "shared keys make the projections smaller"
     for model in MODELS:
         for with_mlp in (False, True):
-            found = costs.layer_flops(model, int(costs.crossover(model, with_mlp=with_mlp)))
-            rest = found["projections"] + with_mlp * found["mlp"]
-            assert found["pairs"] == pytest.approx(rest, rel=1e-3)
+            flops = costs.layer_flops(model, int(costs.crossover(model, with_mlp=with_mlp)))
+            rest = flops["projections"] + with_mlp * flops["mlp"]
+            assert flops["pairs"] == pytest.approx(rest, rel=1e-3)
 
 
 # ---- Parameters and memory ------------------------------------------------------------------
@@ -217,16 +217,16 @@ def test_tables_and_caches_have_the_sizes_of_their_papers():
     assert costs.cache_bytes(LLAMA2, 1) == 512 * 1024
     assert costs.cache_bytes(LLAMA2, 0) == 0
     assert costs.cache_bytes(LLAMA3, 1000, batch=4, number_bytes=1) == 4 * 1000 * 64 * 1024
-    for tokens, kept in ((5000, 4096), (50, 50)):
-        assert costs.cache_bytes(LLAMA3, tokens, window=4096) == costs.cache_bytes(LLAMA3, kept)
+    for tokens, of_cache in ((5000, 4096), (50, 50)):
+        assert costs.cache_bytes(LLAMA3, tokens, window=4096) == costs.cache_bytes(LLAMA3, of_cache)
 
 
 def test_the_cache_holds_what_the_course_s_own_cache_allocates():
     from attention import KVCache
 
     cache = KVCache(3, LLAMA3.num_kv_heads, 100, LLAMA3.head_dim, dtype=torch.bfloat16)
-    held = sum(t.nbytes for t in vars(cache).values() if isinstance(t, torch.Tensor))
-    assert LLAMA3.layers * held == costs.cache_bytes(LLAMA3, 100, batch=3)
+    size = sum(t.nbytes for t in vars(cache).values() if isinstance(t, torch.Tensor))
+    assert LLAMA3.layers * size == costs.cache_bytes(LLAMA3, 100, batch=3)
 
 
 def test_maps_hold_a_number_for_each_pair_and_head():
@@ -263,8 +263,8 @@ def test_shared_keys_multiply_the_intensity_by_the_queries_that_share_them():
 
 def test_a_step_moves_every_parameter_of_a_product_and_the_cache_once():
     step = costs.step(LLAMA3, 1, 4096)
-    held = costs.parameters(LLAMA3)
-    used = 2 * (held["attention"] + held["mlp"] + held["embeddings"] / 2)
+    counts = costs.parameters(LLAMA3)
+    used = 2 * (counts["attention"] + counts["mlp"] + counts["embeddings"] / 2)
     assert step["matrices"]["bytes"] == pytest.approx(used, rel=1e-3)
     # The rest are queries and maps.
     assert step["attention"]["bytes"] == pytest.approx(costs.cache_bytes(LLAMA3, 4096), rel=0.05)

@@ -17,14 +17,14 @@ def axes():
 
 def tables_of(figure):
     """Return each table of the figure as (caption, rows)."""
-    found, rows = [], []
+    tables, rows = [], []
     for line in numbers_of(figure).splitlines():
         if line.startswith(": "):
-            found.append((line[2:], [rows[0], *rows[2:]]))
+            tables.append((line[2:], [rows[0], *rows[2:]]))
             rows = []
         elif line:
             rows.append([cell.strip() for cell in line.strip("|").split(" | ")])
-    return found
+    return tables
 
 
 @pytest.mark.parametrize(

@@ -38,8 +38,8 @@ def test_rounded_shares_show_the_digits_of_exact_ones(page, model):
         exact = tracing.storyteller_trace(TEXT)["guesses"]
         published = explorer.payload(TEXT)["opening"]["guesses"]
     elif page == "start":
-        exact = [place["guesses"] for place in ground_floor.trace(model, TEXT)["places"]]
-        published = [place["guesses"] for place in ground_floor.payload(TEXT)["start"]["places"]]
+        exact = [token["guesses"] for token in ground_floor.trace(model, TEXT)["places"]]
+        published = [token["guesses"] for token in ground_floor.payload(TEXT)["start"]["places"]]
     else:
         with torch.no_grad():
             run = model(
@@ -53,15 +53,15 @@ def test_rounded_shares_show_the_digits_of_exact_ones(page, model):
 
 
 def test_the_last_row_is_that_of_the_chosen_head(model):
-    told = story.payload(TEXT, 0.8, "2.4")
+    data = story.payload(TEXT, 0.8, "2.4")
     ids = ground_floor.Tokenizer(model.config.vocabulary).encode(TEXT)
     with torch.no_grad():
         want = model(torch.tensor([ids])).weights[1][0, 3, -1]
-    row = story.last_row(told)
+    row = story.last_row(data)
     assert [share for _, share in row] == pytest.approx(
         sorted(want.tolist(), reverse=True), abs=1e-6
     )
-    assert row[0][0] == told["pieces"][want.argmax()]
+    assert row[0][0] == data["pieces"][want.argmax()]
 
 
 def test_named_vectors_take_fewer_digits():

@@ -113,10 +113,10 @@ def source_lines(*lines):
     ids=["lines", "whole"],
 )
 def test_source_is_shown_as_it_stands(monkeypatch, starts, shown):
-    said = []
-    monkeypatch.setattr("course.page.cell_output.show_markdown", said.append)
+    texts = []
+    monkeypatch.setattr("course.page.cell_output.show_markdown", texts.append)
     show_source(source_lines, *starts)
-    lines = said[0].strip().splitlines()
+    lines = texts[0].strip().splitlines()
     assert (lines[0], lines[-1]) == ("```python", "```")
     if shown:
         assert lines[1:-1] == shown

@@ -7,7 +7,7 @@ import {defineWidget} from "./lib/define-widget.js";
 import {flag, integer, matrix} from "./lib/fields.js";
 import {matrixTable} from "./lib/matrix.js";
 import {format, formatEntry, formatExact, formatFine} from "./lib/numbers.js";
-import {whenIdle} from "./lib/place.js";
+import {whenIdle} from "./lib/stage-height.js";
 
 // ---- Model ---------------------------------------------------------------------------------
 

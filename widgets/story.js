@@ -8,7 +8,6 @@ import {defineWidget} from "./lib/define-widget.js";
 import {decimal, position, someOf, text as anyText} from "./lib/fields.js";
 import {moveByKey} from "./lib/keys.js";
 import {chance, formatPercent} from "./lib/numbers.js";
-import {rowOf} from "./lib/reading.js";
 import {filled} from "./lib/shares.js";
 import {follow, goOnWith, hear, isOf, type, write} from "./lib/story-acts.js";
 import {isPart, nameBytes} from "./lib/token-text.js";
@@ -25,7 +24,7 @@ const LOOKS = {
 
 // ---- Model ---------------------------------------------------------------------------------
 
-/** What course/payloads/story.py gives, as a reading of lib/reader.js. */
+/** What course/payloads/story.py gives, as a reading of lib/storyteller-reader.js. */
 export const opened = ({text, temperature, pieces, weights, guesses}) => ({
   text,
   temperature,
@@ -34,6 +33,12 @@ export const opened = ({text, temperature, pieces, weights, guesses}) => ({
   weights: Float32Array.from(weights),
   guesses: guesses.map((some) => some.map(([of, share]) => ({text: of, share}))),
 });
+
+/** What a token gives to the at + 1 tokens up to itself. */
+function rowOf({weights, pieces: {length}}, head, at) {
+  const from = (head * length * (length + 1) + at * (at + 1)) / 2;
+  return weights.subarray(from, from + at + 1);
+}
 
 /** What is shown: of the state's text, or, until that is read, of the one before. */
 export function shown(data, state) {

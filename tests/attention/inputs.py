@@ -36,8 +36,8 @@ def qkv(
         (*kv_lead, key_len, value_dim or head_dim),
     )
     generator = torch.Generator().manual_seed(seed)
-    made = [torch.randn(s, generator=generator, dtype=torch.float64) for s in shapes]
-    return [t.to(dtype).to(device).requires_grad_(requires_grad) for t in made]
+    parts = [torch.randn(s, generator=generator, dtype=torch.float64) for s in shapes]
+    return [t.to(dtype).to(device).requires_grad_(requires_grad) for t in parts]
 
 
 def visible(query_len, key_len, *, is_causal=False, window=None) -> Tensor:

@@ -22,8 +22,8 @@ def test_entropy_has_finite_gradients_at_0():
 def test_entropy_in_float16_is_that_of_float32_until_weights_are_below_its_normal_numbers():
     for keys, is_exact in ((16_384, True), (32_768, False)):
         even = torch.full((1, keys), 1 / keys)
-        found = entropy(even.half()).item()
-        assert (abs(found - math.log(keys)) < 0.01) == is_exact
+        nats = entropy(even.half()).item()
+        assert (abs(nats - math.log(keys)) < 0.01) == is_exact
         assert entropy(even).item() == pytest.approx(math.log(keys), abs=1e-3)
 
 
@@ -66,8 +66,8 @@ def test_gradient_times_input_is_the_slope_as_a_vector_gets_longer():
 
 def test_linear_answers_are_shared_out_exactly():
     x, w = torch.randn(2, 3, 4), torch.randn(3, 4)
-    found = gradient_times_input(lambda x: (x * w).sum((-2, -1)) + 7, x)
-    torch.testing.assert_close(found, (x * w).sum(-1))
+    shares = gradient_times_input(lambda x: (x * w).sum((-2, -1)) + 7, x)
+    torch.testing.assert_close(shares, (x * w).sum(-1))
 
 
 def test_integrated_gradients_sum_to_the_way_s_difference():
@@ -77,8 +77,8 @@ def test_integrated_gradients_sum_to_the_way_s_difference():
     def answer(x):
         return (x.exp().sum(-1).log() ** 2).sum(-1)
 
-    found = integrated_gradients(answer, x, start, steps=200)
-    torch.testing.assert_close(found.sum(-1), answer(x) - answer(start), rtol=1e-4, atol=1e-4)
+    shares = integrated_gradients(answer, x, start, steps=200)
+    torch.testing.assert_close(shares.sum(-1), answer(x) - answer(start), rtol=1e-4, atol=1e-4)
     # Of squares, from zeros, the integral is known: the square itself. The midpoint is exact.
     zeros = torch.zeros_like(x)
     torch.testing.assert_close(integrated_gradients(of_squares, x, zeros, 1), (x**2).sum(-1))

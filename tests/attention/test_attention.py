@@ -81,7 +81,7 @@ def test_any_batch_shape_and_broadcast_mask(batch, L, S, is_causal, window, seed
     generator = torch.Generator().manual_seed(seed)
     scores = (*batch, L, S)
     keep = torch.randint(0, 2, (len(scores),), generator=generator).tolist()
-    shape = [size if kept else 1 for size, kept in zip(scores, keep, strict=True)]
+    shape = [size if is_full else 1 for size, is_full in zip(scores, keep, strict=True)]
     mask = torch.rand(shape[seed % len(shape) :], generator=generator) > 0.3
     if len(scores) == 4 and mask.ndim in (2, 3) and mask.shape[0] == batch[0] > 1:
         mask = mask.reshape((1,) * (4 - mask.ndim) + mask.shape)  # or it would have two readings
@@ -146,9 +146,9 @@ def test_scores_by_the_reference_and_gradients_alike(device, who, scores):
         got = attend(*inputs[:3], **options)
         assert_near(got, output)
         assert_same_gradients(got, want, inputs)
-        got, found = attend(*inputs[:3], return_lse=True, **options)
+        got, got_lse = attend(*inputs[:3], return_lse=True, **options)
         assert_near(got, output)
-        assert_near(found, lse)
+        assert_near(got_lse, lse)
 
 
 MASKS = {
@@ -351,8 +351,8 @@ def test_autocast_narrows_the_fused_path(device, dtype):
             mixed = fused_attention(q, k.to(dtype), v.to(dtype), **options)
         assert got.dtype == dtype
         want, _ = scaled_dot_product_attention(q, k, v, **options)
-        for found in (got, mixed):
-            assert_near(found, want.cpu())
+        for output in (got, mixed):
+            assert_near(output, want.cpu())
 
 
 @every_dtype

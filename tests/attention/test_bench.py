@@ -17,15 +17,15 @@ def rows(keys, length):
 
 def test_a_budget_is_told_for_the_length_that_it_is_stated_for():
     assert report.budgets(rows(512, 512)) == []
-    told = report.budgets(rows(4096, 8192))
-    assert [line["holds"] for line in told] == [False, False]
-    assert "8192 keys" in told[1]["what"]
+    lines = report.budgets(rows(4096, 8192))
+    assert [line["holds"] for line in lines] == [False, False]
+    assert "8192 keys" in lines[1]["what"]
 
 
 @pytest.mark.parametrize("where", [[], ["--out"]])
 def test_quick_leaves_files_where_it_is_told_to_alone(monkeypatch, tmp_path, capsys, where):
-    made = report.described(rows(512, 512), "cpu", "float32", None)
-    monkeypatch.setattr(bench, "run", lambda device, quick: made)
+    results = report.described(rows(512, 512), "cpu", "float32", None)
+    monkeypatch.setattr(bench, "run", lambda device, quick: results)
     monkeypatch.setattr(bench, "__file__", str(tmp_path / "attention.py"))
     monkeypatch.setattr(report, "save", lambda result, stem: [stem])
     arguments = ["--quick", "--device", "cpu", *where, *([str(tmp_path / "here")] if where else [])]

@@ -53,20 +53,20 @@ def test_beams_find_what_recomputing_finds():
     fuzzy.embedding.weight.mul_(0.2)  # no beam is far ahead, so that they overtake one another
     prompt, beams, count = [0, 1, 3], 4, 7
     tokens, scores = fuzzy.beam_search(prompt, count, beams)
-    kept = [([], 0.0)]
+    best = [([], 0.0)]
     for _ in range(count):
         grown = []
-        for said, score in kept:
-            logs = fuzzy(torch.tensor([prompt + said]))[0, -1].log_softmax(-1)
-            grown += [([*said, word], score + logs[word].item()) for word in range(4)]
-        kept = sorted(grown, key=lambda beam: -beam[1])[:beams]
-    assert tokens.tolist() == [said for said, _ in kept]
-    torch.testing.assert_close(scores, torch.tensor([score for _, score in kept]))
+        for words, score in best:
+            logs = fuzzy(torch.tensor([prompt + words]))[0, -1].log_softmax(-1)
+            grown += [([*words, word], score + logs[word].item()) for word in range(4)]
+        best = sorted(grown, key=lambda beam: -beam[1])[:beams]
+    assert tokens.tolist() == [words for words, _ in best]
+    torch.testing.assert_close(scores, torch.tensor([score for _, score in best]))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(RaggedKVCache, "reorder", lambda cache, index: None)
         assert not torch.allclose(fuzzy.beam_search(prompt, count, beams)[1], scores)
     assert (
-        len({tuple(said[:-1]) for said, _ in kept}) > 1
+        len({tuple(words[:-1]) for words, _ in best}) > 1
         or len(set(map(tuple, tokens.tolist()))) == 3
     )
 
@@ -77,8 +77,8 @@ def test_what_a_draft_proposed_in_vain_is_taken_back(decoder):
     lengths = cache[0].lengths[0]
     draft = torch.tensor([[0, 1, 2]] * len(PROMPTS))
     decoder(draft, cache)
-    cache.crop([length + kept for length, kept in zip(lengths, [0, 1, 2, 3], strict=True)])
+    cache.crop([length + count for length, count in zip(lengths, [0, 1, 2, 3], strict=True)])
     after = decoder(torch.tensor([[1]] * len(PROMPTS)), cache)[:, -1]
-    for row, (prompt, kept) in enumerate(zip(PROMPTS, range(4), strict=True)):
-        whole = [*prompt, *draft[0, :kept].tolist(), 1]
+    for row, (prompt, count) in enumerate(zip(PROMPTS, range(4), strict=True)):
+        whole = [*prompt, *draft[0, :count].tolist(), 1]
         torch.testing.assert_close(after[row], decoder(torch.tensor([whole]))[0, -1])

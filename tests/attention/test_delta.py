@@ -46,7 +46,7 @@ def by_the_formula(query, key, value, log_decay, beta, state, delta):
     return torch.stack(rows).reshape(outputs.shape), tables
 
 
-def found(rule, given):
+def results(rule, given):
     """What a rule gives, forward and backward."""
     output, state = rule(*given)
     loss = output.sin().sum() + state.cos().sum()
@@ -58,9 +58,9 @@ def found(rule, given):
 @pytest.mark.parametrize("length", [1, 7, 16, 37])
 def test_chunks_equal_steps_equal_the_formula(length, gated, delta, dtype):
     given = inputs(length, dtype, gated=gated)
-    want = found(lambda *t: by_the_formula(*t, delta), given)
+    want = results(lambda *t: by_the_formula(*t, delta), given)
     for size in (None, 1, 5, 16, 64):
-        got = found(
+        got = results(
             lambda *t, size=size: gated_delta_rule(
                 *t[:5], state=t[5], delta=delta, chunk_size=size
             ),
@@ -74,7 +74,7 @@ def test_strong_decay_gives_finite_gradients():
     given = inputs(40, torch.float32)
     given[3] = (given[3] * 200).detach().requires_grad_()
     by_token, by_chunk = (
-        found(lambda *t, s=size: gated_delta_rule(*t[:5], state=t[5], chunk_size=s), given)
+        results(lambda *t, s=size: gated_delta_rule(*t[:5], state=t[5], chunk_size=s), given)
         for size in (None, 64)
     )
     for a, b in zip(by_chunk, by_token, strict=True):
@@ -156,8 +156,8 @@ def test_the_layer_by_hand():
     """Every step of the layer with loops over heads and tokens."""
     layer = GatedDeltaNet(12, 2, head_dim=4, value_dim=3, conv_size=3).double()
     x = torch.randn(1, 6, 12, dtype=torch.float64)
-    made = F.pad(layer.qkv_proj(x)[0].T, (2, 0))  # channels, 2 + 6
-    mixed = torch.stack([(made[:, t : t + 3] * layer.conv_weight).sum(1) for t in range(6)])
+    channels = F.pad(layer.qkv_proj(x)[0].T, (2, 0))  # channels, 2 + 6
+    mixed = torch.stack([(channels[:, t : t + 3] * layer.conv_weight).sum(1) for t in range(6)])
     mixed = mixed * mixed.sigmoid()
     heads = []
     for h in range(2):

@@ -192,9 +192,9 @@ def additive(*shapes):
 
 def cache(kind=KVCache, tokens=3, **options):
     """Two sequences, two heads, room for four tokens of which three are taken."""
-    made = kind(2, 2, 4, 4, **options)
-    made.append(*t(2, 2, 2, tokens, 4))
-    return made
+    new = kind(2, 2, 4, 4, **options)
+    new.append(*t(2, 2, 2, tokens, 4))
+    return new
 
 
 def ragged():

@@ -82,17 +82,17 @@ def test_chunks_of_queries_are_told_where_they_stand(monkeypatch):
 @torch.no_grad()
 def test_no_mask_of_all_queries_is_made(monkeypatch):
     """On a CPU, where nothing is compiled, a block mask is made of a whole one: of some queries."""
-    made = []
+    sizes = []
 
     def listen(mask_mod, B, H, L, S, **options):
-        made.append(L * S)
+        sizes.append(L * S)
         return create_block_mask(mask_mod, B, H, L, S, **options)
 
     monkeypatch.setattr(flex, "create_block_mask", listen)
     q, k, v = qkv(batch=(1,), heads=1, query_len=1000)
     flex_attention(q, k, v, is_causal=True)
-    assert max(made) == 256 * 1000
-    assert len(made) == 4
+    assert max(sizes) == 256 * 1000
+    assert len(sizes) == 4
 
 
 @pytest.mark.parametrize("case", [pytest.param("cuda", marks=GPU)])

@@ -63,7 +63,7 @@ LAYERS = {
 }
 
 
-def made(kind):
+def layer_of(kind):
     """A layer whose norms and sinks are not as they begin."""
     layer = MultiHeadAttention(16, **LAYERS[kind])
     for part in (layer.query_norm, layer.key_norm):
@@ -78,7 +78,7 @@ def made(kind):
 @pytest.mark.parametrize("cross", [False, True])
 @pytest.mark.parametrize("is_causal", [False, True])
 def test_matches_the_formula_by_hand(kind, cross, is_causal):
-    layer = made(kind)
+    layer = layer_of(kind)
     x, context = torch.randn(2, 5, 16), torch.randn(2, 7, 16) if cross else None
     mask = torch.rand(5, 7 if cross else 5) > 0.2
     got, weights = layer(x, mask, True, context=context, is_causal=is_causal)
@@ -108,7 +108,7 @@ def test_a_causal_layer_is_the_causal_formula_also_with_a_cache():
 @pytest.mark.parametrize("kind", LAYERS)
 @pytest.mark.parametrize("batch", [(), (3,), (2, 3), (2, 1, 3)], ids=str)
 def test_any_batch_shape(kind, batch):
-    layer, x = made(kind), torch.randn(*batch, 5, 16)
+    layer, x = layer_of(kind), torch.randn(*batch, 5, 16)
     out, weights = layer(x, return_attention=True)
     assert out.shape == x.shape
     assert weights.shape == (*batch, layer.num_heads, 5, 5)

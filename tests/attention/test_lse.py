@@ -34,12 +34,12 @@ def ring(query, key, value):
     Each hands its keys and values to the next, and adds what its queries find in those that come.
     """
     rank, size = dist.get_rank(), dist.get_world_size()
-    found = []
+    parts = []
     for step in range(size):
         owner = (rank - step) % size
         if owner <= rank:  # later parts are hidden
             own = owner == rank
-            found.append(fused_attention(query, key, value, is_causal=own, return_lse=True))
+            parts.append(fused_attention(query, key, value, is_causal=own, return_lse=True))
         received = [torch.empty_like(key), torch.empty_like(value)]
         waiting = [
             work
@@ -49,7 +49,7 @@ def ring(query, key, value):
         for work in waiting:
             work.wait()
         key, value = received
-    return merge_attention(*zip(*found, strict=True))[0]
+    return merge_attention(*zip(*parts, strict=True))[0]
 
 
 def run_on_a_ring(rank, size, address):

@@ -57,7 +57,7 @@ def of_model(name):
     return model
 
 
-def seen_by(module, model, tokens, attention_mask=None):
+def seen_by(module, model, tokens, attention_mask):
     """What a module of the model was given, and what it gave."""
     seen = {}
 

@@ -20,10 +20,10 @@ def test_it_imports_with_pytorch_and_no_other_file(tmp_path):
         "import torch, sys; before = set(sys.modules); import attention;"
         "print(*(set(sys.modules) - before))"
     )
-    done = subprocess.run(
+    run = subprocess.run(
         [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True
     )
-    roots = {name.split(".")[0] for name in done.stdout.split()} - {"torch", "attention"}
+    roots = {name.split(".")[0] for name in run.stdout.split()} - {"torch", "attention"}
     assert roots <= sys.stdlib_module_names
 
 

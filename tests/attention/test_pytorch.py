@@ -42,12 +42,12 @@ def torch_testing():
     return common_methods_invocations.op_db, common_modules.module_db
 
 
-def op_samples(torch_testing, dtype=torch.float64):
+def op_samples(torch_testing):
     """Inputs and options of op_db's samples, ours and PyTorch's."""
     (op,) = [
         op for op in torch_testing[0] if op.name == "nn.functional.scaled_dot_product_attention"
     ]
-    for sample in op.sample_inputs("cpu", dtype, requires_grad=True):
+    for sample in op.sample_inputs("cpu", torch.float64, requires_grad=True):
         query, key, value = (sample.input, *sample.args)
         lead = torch.broadcast_shapes(query.shape[:-2], key.shape[:-2])
         inputs = [
@@ -115,16 +115,16 @@ def test_samples_of_module_db(torch_testing, dtype, training):
     for sample in info.module_inputs_func(
         info, device="cpu", dtype=dtype, requires_grad=True, training=training
     ):
-        made, given = sample.constructor_input, sample.forward_input
+        init, inputs = sample.constructor_input, sample.forward_input
         torch.manual_seed(compared)
-        module = torch.nn.MultiheadAttention(*made.args, **made.kwargs).to(dtype).train(training)
-        if made.kwargs.get("add_bias_kv") or made.kwargs.get("add_zero_attn"):
+        module = torch.nn.MultiheadAttention(*init.args, **init.kwargs).to(dtype).train(training)
+        if init.kwargs.get("add_bias_kv") or init.kwargs.get("add_zero_attn"):
             with pytest.raises(ValueError, match="has no counterpart"):
                 from_torch(module)
             refused += 1
             continue
-        query, key, _ = given.args
-        masks = {n: given.kwargs.get(n) for n in ("attn_mask", "key_padding_mask")}
+        query, key, _ = inputs.args
+        masks = {n: inputs.kwargs.get(n) for n in ("attn_mask", "key_padding_mask")}
         want, weights = module(query, key, key, average_attn_weights=False, **masks)
         first = query.ndim == 3 and not module.batch_first
         x, context = (t.transpose(0, 1) if first else t for t in (query, key))

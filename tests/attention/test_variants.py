@@ -76,8 +76,8 @@ def test_linear_attention_by_hand(monkeypatch, mode, chunk):
     explicit, weights = layer(x, mask, True, **options)
     one = layer(x[0], None if mask is None else mask[0], **options) if mode != "cross" else got[0]
     want, wanted_weights = linear_by_hand(layer, x, mask=mask, **options)
-    for found, wanted in ((got, want), (explicit, want), (weights, wanted_weights), (one, want[0])):
-        torch.testing.assert_close(found.double(), wanted, **NEAR)
+    for have, wanted in ((got, want), (explicit, want), (weights, wanted_weights), (one, want[0])):
+        torch.testing.assert_close(have.double(), wanted, **NEAR)
 
 
 @pytest.mark.parametrize("steps", [[1] * 7, [4, 1, 2]], ids=str)
@@ -163,8 +163,8 @@ def test_cross_attention_reads_each_width():
     layer = CrossAttention(16, 4, kdim=5, vdim=7).double()
     x, keys, values = (torch.randn(2, n, w).double() for n, w in ((3, 16), (6, 5), (6, 7)))
     got = layer(x, context=layer.project_context(keys, values))
-    made = (layer.q_proj(x), layer.k_proj(keys), layer.v_proj(values))
-    heads = [t.unflatten(-1, (4, 4)).transpose(1, 2) for t in made]
+    parts = (layer.q_proj(x), layer.k_proj(keys), layer.v_proj(values))
+    heads = [t.unflatten(-1, (4, 4)).transpose(1, 2) for t in parts]
     want = F.scaled_dot_product_attention(*heads).transpose(1, 2).flatten(2)
     torch.testing.assert_close(got, layer.out_proj(want))
     assert "kdim=5, vdim=7" in repr(layer)

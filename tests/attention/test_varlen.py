@@ -77,8 +77,8 @@ def test_nothing_is_made_that_is_as_large_as_all_scores():
 
         def __torch_dispatch__(self, op, types, args=(), kwargs=None):
             out = op(*args, **(kwargs or {}))
-            made = [t for t in torch.utils._pytree.tree_leaves(out) if isinstance(t, torch.Tensor)]
-            self.size = max(self.size, *(t.numel() for t in made), 0)
+            flat = [t for t in torch.utils._pytree.tree_leaves(out) if isinstance(t, torch.Tensor)]
+            self.size = max(self.size, *(t.numel() for t in flat), 0)
             return out
 
     q, k, v = (packed(1000, heads=1) for _ in "qkv")

@@ -54,14 +54,14 @@ def test_a_changed_pin_installs_again_in_the_same_environment(course):
 
 
 def test_quarto_is_told_of_the_environment_by_its_full_path(course):
-    told = course.root / "_environment.local"
+    file = course.root / "_environment.local"
     for _ in range(2):
         environment.enter(course.root, [])
         python = environment.python_of(course.venv).as_posix()
-        assert told.read_text(encoding="utf-8").splitlines()[1:] == [f"QUARTO_PYTHON='{python}'"]
-    told.write_text("QUARTO_PYTHON=mine\n", encoding="utf-8")
+        assert file.read_text(encoding="utf-8").splitlines()[1:] == [f"QUARTO_PYTHON='{python}'"]
+    file.write_text("QUARTO_PYTHON=mine\n", encoding="utf-8")
     environment.enter(course.root, [])
-    assert told.read_text(encoding="utf-8") == "QUARTO_PYTHON=mine\n"
+    assert file.read_text(encoding="utf-8") == "QUARTO_PYTHON=mine\n"
 
 
 def test_quarto_without_packages_is_stopped_with_the_command():
@@ -96,12 +96,12 @@ def on(monkeypatch, system, machine):
 
 
 @pytest.mark.parametrize(
-    ("system", "machine", "told"),
+    ("system", "machine", "hint"),
     [("Darwin", "x86_64", "Intel's"), ("Windows", "ARM64", "ARM64"), ("Linux", "riscv64", "riscv")],
 )
-def test_a_machine_without_wheels_is_told_in_one_line(course, monkeypatch, system, machine, told):
+def test_a_machine_without_wheels_is_told_in_one_line(course, monkeypatch, system, machine, hint):
     on(monkeypatch, system, machine)
-    with pytest.raises(SetupError, match=told) as raised:
+    with pytest.raises(SetupError, match=hint) as raised:
         environment.enter(course.root, [])
     assert "COURSE_NO_SETUP=1" in str(raised.value)
     assert "\n" not in str(raised.value)
@@ -168,5 +168,5 @@ def test_without_a_network_it_says_what_is_missing_and_how_to_go_on(tmp_path, mo
 def test_the_start_up_needs_nothing_installed():
     """Run the modules that precede .venv in an isolated Python without site packages."""
     command = [sys.executable, "-S", "-c", "import course.environment, course.__main__"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    run = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr

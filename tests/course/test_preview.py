@@ -27,18 +27,18 @@ class Preview:
             [sys.executable, "-u", "-c", PREVIEW, str(root)],
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, encoding="utf-8",
         )  # fmt: skip
-        self.said = queue.Queue()
+        self.output = queue.Queue()
         threading.Thread(target=self._listen, daemon=True).start()
 
     def _listen(self):
         for line in self.process.stdout:
-            self.said.put(line.strip())
+            self.output.put(line.strip())
 
     def until(self, *words):
         """Return the lines up to the first with one of the words."""
         lines = []
         while not lines or not any(word in lines[-1] for word in words):
-            lines.append(self.said.get(timeout=20))
+            lines.append(self.output.get(timeout=20))
         return lines
 
 

@@ -43,9 +43,9 @@ def rendered(monkeypatch):
 def test_it_renders_for_the_address_and_says_what_to_do(rendered, tmp_path, capsys):
     assert run(parse(["publish", "--url", "https://example.org/a"]), tmp_path) == 0
     assert rendered == ["https://example.org/a"]
-    said = capsys.readouterr().out
-    assert "ready for https://example.org/a/" in said
-    assert "GitHub Actions" in said
+    output = capsys.readouterr().out
+    assert "ready for https://example.org/a/" in output
+    assert "GitHub Actions" in output
 
 
 @pytest.mark.parametrize("arguments", [[], ["--url", "example"]])

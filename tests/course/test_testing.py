@@ -45,7 +45,7 @@ def test_with_a_browser_all_tests_run_on_the_given_site(pytest_calls, monkeypatc
 
 
 @pytest.fixture
-def asked(pytest_calls, monkeypatch, tmp_path):
+def arguments_of(pytest_calls, monkeypatch, tmp_path):
     """Return pytest's options for ``python3 -m course test WORDS`` in a project with lesson m05."""
     has_browser(monkeypatch, "/bin/chromium")
     (tmp_path / "modules/m05_masks").mkdir(parents=True)
@@ -67,8 +67,8 @@ ONE_PROCESS = (
 
 
 @pytest.mark.parametrize("words", ONE_PROCESS, ids=" ".join)
-def test_a_file_and_a_terminal_get_one_process(asked, words):
-    assert asked(*words) == words
+def test_a_file_and_a_terminal_get_one_process(arguments_of, words):
+    assert arguments_of(*words) == words
 
 
 @pytest.mark.parametrize(
@@ -86,10 +86,10 @@ def test_a_file_and_a_terminal_get_one_process(asked, words):
         (["tests/engine"], ["tests/engine"]),
     ],
 )  # fmt: skip
-def test_words_become_pytests_options_in_parallel(asked, words, options):
-    found = asked(*words)
-    assert "-n" in found
-    assert found[found.index("worksteal") + 1 :] == options
+def test_words_become_pytests_options_in_parallel(arguments_of, words, options):
+    arguments = arguments_of(*words)
+    assert "-n" in arguments
+    assert arguments[arguments.index("worksteal") + 1 :] == options
 
 
 @pytest.mark.parametrize(
@@ -97,7 +97,7 @@ def test_words_become_pytests_options_in_parallel(asked, words, options):
     [(["m5"], 'unknown lesson or path "m5"; did you mean "m05"?'), (["tests/engin"], "unknown"),
      (["--durations", "5"], '--durations=5')],
 )  # fmt: skip
-def test_a_word_that_chooses_nothing_says_how(asked, capsys, tmp_path, words, message):
+def test_a_word_that_chooses_nothing_says_how(arguments_of, capsys, tmp_path, words, message):
     assert main(["test", *words], tmp_path) == 1
     assert message in capsys.readouterr().err
 
@@ -122,9 +122,9 @@ def test_a_lesson_needs_no_entry_to_have_its_tests_found(tmp_path, monkeypatch):
     )
     command = [sys.executable, "-m", "pytest", "-p", "tests.of_lesson", "--lesson=m99"]
     options = ["--collect-only", "-q", "-p", "no:cacheprovider", "--rootdir", tmp_path, tmp_path]
-    told = subprocess.run([*command, *options], cwd=ROOT, capture_output=True, text=True).stdout
-    found = {line.rpartition("::")[2] for line in told.splitlines() if "::" in line}
-    assert found == {"test_in_its_file", "test_on_its_page", "test_each[m99_new]"}
+    listing = subprocess.run([*command, *options], cwd=ROOT, capture_output=True, text=True).stdout
+    tests = {line.rpartition("::")[2] for line in listing.splitlines() if "::" in line}
+    assert tests == {"test_in_its_file", "test_on_its_page", "test_each[m99_new]"}
 
 
 @pytest.mark.parametrize(("ci", "status"), [("", 0), ("true", 1)])
@@ -211,8 +211,8 @@ def test_a_worker_that_crashes_after_its_last_test_fails_the_run(tmp_path, monke
     (tmp_path / "test_it.py").write_text("def test_it(): pass\n", encoding="utf-8")
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")  # the other plugins take seconds
     options = ["-p", "xdist", "-n", "1", "-p", "no:cacheprovider", "--rootdir", tmp_path, tmp_path]
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-m", "pytest", *options], cwd=tmp_path, capture_output=True, text=True
     )
-    assert "1 passed" in done.stdout
-    assert bool(done.returncode) == bool(crash), done.stdout
+    assert "1 passed" in process.stdout
+    assert bool(process.returncode) == bool(crash), process.stdout

@@ -80,8 +80,8 @@ class Site:
         """Return the messages of all mistakes."""
         try:
             check_site(load_project(self.root))
-        except (Problem, Problems) as found:
-            return str(found).splitlines()
+        except (Problem, Problems) as problem:
+            return str(problem).splitlines()
         return []
 
     def render(self, cell_timeout: float = 60) -> dict[str, str]:

@@ -109,8 +109,8 @@ def test_ctrl_c_ends_at_once_and_leaves_the_old_site(tmp_path):
 def until(happens):
     deadline = time.monotonic() + 60  # a busy machine starts a kernel slowly
     while time.monotonic() < deadline:
-        if found := happens():
-            return found
+        if result := happens():
+            return result
         time.sleep(0.05)
     raise AssertionError("it never came")
 

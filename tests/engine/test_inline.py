@@ -102,10 +102,10 @@ def test_a_value_that_cannot_stand_there_stops_the_render_at_its_place(tmp_path)
     pages = {f"p{n}": f"{HEAD}{python(FIGURE)}\n{text}\n" for n, text in enumerate(texts)}
     with pytest.raises(Problems) as raised:
         Site(tmp_path / "site", **pages).render()
-    *found, ended = map(str, raised.value.problems)
-    for n, (message, expression) in enumerate(zip(found, STOPS, strict=True)):
-        place = f"lessons/p{n}.qmd:11: `{{python}} {expression}`"
-        assert message.startswith(f"{place} {STOPS[expression]}")
+    *messages, ended = map(str, raised.value.problems)
+    for n, (message, expression) in enumerate(zip(messages, STOPS, strict=True)):
+        location = f"lessons/p{n}.qmd:11: `{{python}} {expression}`"
+        assert message.startswith(f"{location} {STOPS[expression]}")
     assert ended == "lessons/p7.qmd:10: an expression from here on ended its kernel"
 
 
@@ -121,8 +121,8 @@ def test_a_value_that_cannot_stand_there_stops_the_render_at_its_place(tmp_path)
 )  # fmt: skip
 def test_check_refuses(tmp_path, text, message):
     before, after = python("heads = [1]\nx = 1"), python("later = 1")
-    [found] = Site(tmp_path, a=f"{HEAD}{before}{text}\n\n{after}").check()
-    assert message in found
+    [line] = Site(tmp_path, a=f"{HEAD}{before}{text}\n\n{after}").check()
+    assert message in line
 
 
 def test_check_raises_no_false_alarm(tmp_path):

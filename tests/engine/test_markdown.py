@@ -29,20 +29,20 @@ CASES = {
 
 def of_pandoc(source: str) -> dict[str, Counter]:
     command = [pypandoc.get_pandoc_path(), "--from=markdown", "--to=json"]
-    done = subprocess.run(command, input=source, capture_output=True, encoding="utf-8", check=True)
-    found = {key: Counter() for key in ("links", "images", "classes", "citations", "headings")}
-    for element in elements(json.loads(done.stdout)["blocks"]):
+    run = subprocess.run(command, input=source, capture_output=True, encoding="utf-8", check=True)
+    counts = {key: Counter() for key in ("links", "images", "classes", "citations", "headings")}
+    for element in elements(json.loads(run.stdout)["blocks"]):
         kind, content = element["t"], element.get("c")
         if kind in ATTRIBUTES_AT:
             identifier, classes, _ = content[ATTRIBUTES_AT[kind]]
-            found["classes"].update(set(classes) - {"uri", "email"})
+            counts["classes"].update(set(classes) - {"uri", "email"})
             if kind == "Header":
-                found["headings"][unnumbered(identifier)] += 1
+                counts["headings"][unnumbered(identifier)] += 1
             if kind == "Image" or (kind == "Link" and not {"uri", "email"} & set(classes)):
-                found["images" if kind == "Image" else "links"][content[2][0]] += 1
+                counts["images" if kind == "Image" else "links"][content[2][0]] += 1
         elif kind == "Cite":
-            found["citations"].update(one["citationId"] for one in content[0])
-    return found
+            counts["citations"].update(one["citationId"] for one in content[0])
+    return counts
 
 
 def elements(value) -> Iterator[dict]:
@@ -58,10 +58,10 @@ def of_ours(blocks: list[Prose]) -> dict[str, Counter]:
     attributes = [one for block in blocks for one in [*block.attributes(), *block.opening_divs()]]
     links = [one for block in blocks for one in block.links()]
     return {
-        "links": Counter(found.text for found, is_image in links if not is_image),
-        "images": Counter(found.text for found, is_image in links if is_image),
+        "links": Counter(part.text for part, is_image in links if not is_image),
+        "images": Counter(part.text for part, is_image in links if is_image),
         "classes": Counter(name for given, _ in attributes for name in given.classes),
-        "citations": Counter(found.text for block in blocks for found in block.references()),
+        "citations": Counter(part.text for block in blocks for part in block.references()),
         "headings": Counter(unnumbered(name) for block in blocks for name, _ in block.headings()),
     }
 

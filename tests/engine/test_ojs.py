@@ -55,10 +55,10 @@ COMPILED = {
 @pytest.mark.parametrize("source", COMPILED)
 def test_a_statement_is_compiled(source):
     kind, defined, inputs, code = COMPILED[source]
-    [found] = compile_cell(source, LESSON, 1)
-    assert (found.kind, ", ".join(found.defines)) == (kind, defined)
+    [form] = compile_cell(source, LESSON, 1)
+    assert (form.kind, ", ".join(form.defines)) == (kind, defined)
     code = code or re.sub(r"^\w+ = ", "", source)
-    assert found.function == f"function ({inputs.replace(' ', ', ')}) {{return (\n{code}\n);}}"
+    assert form.function == f"function ({inputs.replace(' ', ', ')}) {{return (\n{code}\n);}}"
 
 
 # cell that starts on line 10 -> place of the form, and its name
@@ -119,21 +119,21 @@ def mistakes(root, source):
 
 @pytest.mark.parametrize("source", [*REFUSED, *MISTAKES])
 def test_a_mistake_is_named_with_its_place(root, source):
-    [said] = mistakes(root, source)
-    assert said.startswith(f"{LESSON}:{(REFUSED | MISTAKES)[source]}")
-    assert said.endswith("`--engine quarto` takes all of OJS") == (source in REFUSED)
+    [message] = mistakes(root, source)
+    assert message.startswith(f"{LESSON}:{(REFUSED | MISTAKES)[source]}")
+    assert message.endswith("`--engine quarto` takes all of OJS") == (source in REFUSED)
 
 
 @pytest.mark.parametrize("name", IN_MODULES)
 def test_a_mistake_in_a_module_is_named_with_its_place_there(root, name):
-    [said] = mistakes(root, f'import {{{name}}} from "/widgets/{name}.js"')
-    assert said.startswith(f"widgets/{name}.js:{IN_MODULES[name]}")
+    [message] = mistakes(root, f'import {{{name}}} from "/widgets/{name}.js"')
+    assert message.startswith(f"widgets/{name}.js:{IN_MODULES[name]}")
 
 
 def test_an_expression_in_the_text_is_refused(site):
     site.write("lessons/a.qmd", "---\ntitle: A\n---\nThe step\nis ${step}.\n")
-    [said] = site.check()
-    assert said == "lessons/a.qmd:5: ${step} in the text: only `--engine quarto` computes it"
+    [message] = site.check()
+    assert message == "lessons/a.qmd:5: ${step} in the text: only `--engine quarto` computes it"
 
 
 CELLS = {
@@ -178,21 +178,21 @@ def test_a_page_runs(root, browser):
     assert [one.nodetype for one in places[:2]] == ["declaration", "expression"]
     script = page.script(root="../")
     assert re.findall(r'modulepreload" href="../([^"]+)"', script) == page.files() == FILES.split()
-    elements = "".join(f'<div id="{place.id}"></div>' for place in places)
+    elements = "".join(f'<div id="{output.id}"></div>' for output in places)
     head = f"<!doctype html><meta charset=utf-8><link rel=icon href=data:,>{BEFORE}"
     (root / "widgets/page.html").write_text(head + elements + script, encoding="utf-8")
     server = start_server(root, 0)
-    tab, told = browser.new_page(), []
-    tab.on("console", lambda message: message.type == "error" and told.append(message.text))
-    tab.on("pageerror", lambda error: told.append(str(error)))
+    tab, errors = browser.new_page(), []
+    tab.on("console", lambda message: message.type == "error" and errors.append(message.text))
+    tab.on("pageerror", lambda error: errors.append(str(error)))
     tab.goto(server.url + "widgets/page.html")
-    for place, value in SHOWN.items():
-        expect(tab.locator(f"#{place}")).to_have_text(value, use_inner_text=True)
+    for name, value in SHOWN.items():
+        expect(tab.locator(f"#{name}")).to_have_text(value, use_inner_text=True)
     # The page can answer a click between two cells that draw.
     assert tab.evaluate("order") == ["a", "click", "clicked", "b"]
     tab.fill("input", "5")
     expect(tab.locator("#ojs-cell-3-2")).to_have_text('"9500"')
-    first, second = sorted(told)
+    first, second = sorted(errors)
     assert first.startswith(f"{LESSON}:18: Error: no such weight")
     assert second.startswith(f"{LESSON}:22: Error: broken.js breaks")
     tab.close()

@@ -45,11 +45,11 @@ MISTAKES = {
 
 @pytest.mark.parametrize(("text", "message"), MISTAKES.values(), ids=MISTAKES)
 def test_what_is_missing_is_named(lesson, text, message):
-    found = lesson(f"Hello.\n\n{text}")
-    assert any(line.startswith("lessons/a.qmd:6: the ") and message in line for line in found)
+    lines = lesson(f"Hello.\n\n{text}")
+    assert any(line.startswith("lessons/a.qmd:6: the ") and message in line for line in lines)
 
 
 def test_after_one_question_the_next_is_read_afresh(lesson):
     broken = PREDICTION.replace("#p", "#q").replace("2. Yes.\n", "")
-    [found] = lesson(PREDICTION + "\n" + broken)
-    assert "1 reasons" in found
+    [line] = lesson(PREDICTION + "\n" + broken)
+    assert "1 reasons" in line

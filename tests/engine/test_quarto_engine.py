@@ -73,10 +73,10 @@ def test_quarto_renders_the_forms_of_ojs_that_only_it_takes(quarto, root, capsys
 
 
 @pytest.mark.parametrize(
-    ("name", "mark", "found"),
+    ("name", "mark", "text"),
     [("terms", "[query]{.term}", "What a word looks for"), ("names", "`entropy`", "#entropy")],
 )
-def test_a_filter_finds_the_project_from_the_page(tmp_path, name, mark, found):
+def test_a_filter_finds_the_project_from_the_page(tmp_path, name, mark, text):
     """`quarto preview FILE` renders the file once before it sets QUARTO_PROJECT_DIR.
 
     Quarto starts Pandoc in the page's folder; the offset leads from there to the project.
@@ -89,7 +89,7 @@ def test_a_filter_finds_the_project_from_the_page(tmp_path, name, mark, found):
     site.write("wrapped.lua", f'quarto = {{project = {{offset = ".."}}}}\ndofile("{path}")\n')
     command = [pypandoc.get_pandoc_path(), "--lua-filter=../wrapped.lua", "page.qmd", "--to=html"]
     run = subprocess.run(command, cwd=site.root / "lessons", capture_output=True, text=True)
-    assert found in run.stdout, run.stderr
+    assert text in run.stdout, run.stderr
 
 
 def test_only_files_of_the_root_are_resources(tmp_path):
@@ -108,6 +108,6 @@ def test_only_files_of_the_root_are_resources(tmp_path):
 def test_without_quarto_it_says_how_to_get_it(root, monkeypatch, capsys):
     monkeypatch.setattr("shutil.which", lambda *_, **__: None)
     assert main(["render", "--engine", "quarto"], root) == 1
-    told = capsys.readouterr().err
-    assert "requirements-quarto.txt" in told
-    assert "leave out `--engine quarto`" in told
+    message = capsys.readouterr().err
+    assert "requirements-quarto.txt" in message
+    assert "leave out `--engine quarto`" in message

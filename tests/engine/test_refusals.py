@@ -71,9 +71,9 @@ def lesson(site):
 
 @pytest.mark.parametrize(("text", "message"), MISTAKES, ids=range(len(MISTAKES)))
 def test_a_mistake_is_named_with_its_place(lesson, text, message):
-    [found] = lesson(text)
-    assert found.startswith("lessons/a.qmd:")
-    assert message in found
+    [line] = lesson(text)
+    assert line.startswith("lessons/a.qmd:")
+    assert message in line
 
 
 HARMLESS = {
@@ -96,8 +96,8 @@ def test_what_only_looks_like_a_mistake_passes(lesson, text):
 
 
 def test_all_mistakes_are_told_at_once_in_order(lesson):
-    found = lesson(python("1", lable="x") + "@nobody\n\n::: {.nothing}\n:::\n")
-    assert [line.split(": ")[0] for line in found] == [
+    lines = lesson(python("1", lable="x") + "@nobody\n\n::: {.nothing}\n:::\n")
+    assert [line.split(": ")[0] for line in lines] == [
         "lessons/a.qmd:5", "lessons/a.qmd:8", "lessons/a.qmd:10",
     ]  # fmt: skip
 
@@ -106,8 +106,8 @@ def test_a_mistake_in_an_include_is_told_once_with_the_includes_own_line(site):
     site.write("_prelude.qmd", "Hello.\n\n@nobody\n")
     for name in "ab":
         site.write(f"lessons/{name}.qmd", HEAD + "{{< include /_prelude.qmd >}}\n")
-    [found] = site.check()
-    assert found.startswith('_prelude.qmd:3: unknown bibliography key "@nobody"')
+    [line] = site.check()
+    assert line.startswith('_prelude.qmd:3: unknown bibliography key "@nobody"')
 
 
 def test_an_include_in_a_cell_is_put_in_too(site):
@@ -118,8 +118,8 @@ def test_an_include_in_a_cell_is_put_in_too(site):
 
 
 def test_lines_after_an_include_are_still_right(lesson):
-    [found] = lesson("{{< include ../_prelude.qmd >}}\n\n@nobody\n")
-    assert found.startswith("lessons/a.qmd:6: ")
+    [line] = lesson("{{< include ../_prelude.qmd >}}\n\n@nobody\n")
+    assert line.startswith("lessons/a.qmd:6: ")
 
 
 def test_an_include_that_goes_round_is_refused(site):
@@ -144,9 +144,9 @@ FRONT_MATTER = [
 @pytest.mark.parametrize(("yaml", "message"), FRONT_MATTER)
 def test_front_matter_is_read_strictly(site, yaml, message):
     site.write("lessons/a.qmd", f"---\n{yaml}\n---\nx\n")
-    [found] = site.check()
-    assert found.startswith("lessons/a.qmd:")
-    assert message in found
+    [line] = site.check()
+    assert line.startswith("lessons/a.qmd:")
+    assert message in line
 
 
 def test_front_matter_must_end(site):
@@ -169,9 +169,9 @@ CONFIG = [
 @pytest.mark.parametrize(("old", "new", "message"), CONFIG)
 def test_quarto_yml_is_read_strictly(site, old, new, message):
     site.edit("_quarto.yml", old, new)
-    [found] = site.check()
-    assert found.startswith("_quarto.yml:")
-    assert message in found
+    [line] = site.check()
+    assert line.startswith("_quarto.yml:")
+    assert message in line
 
 
 def test_a_folder_without_a_site_is_named(tmp_path):

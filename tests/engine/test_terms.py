@@ -54,8 +54,8 @@ def complaints(site):
     project = load_project(site.root)
     try:
         pages, problems = read_site(project)
-    except (Problem, Problems) as found:
-        return str(found).splitlines()
+    except (Problem, Problems) as failure:
+        return str(failure).splitlines()
     return [str(problem) for problem in [*problems, *lesson_mistakes(project, pages)]]
 
 
@@ -129,8 +129,8 @@ def test_a_term_is_used_after_its_mark(site, text):
     site.write("lessons/page.qmd", f"---\ntitle: P\n---\n{text}\n")
     project = load_project(site.root)
     pages, _ = read_site(project)
-    found = uses_before_marks(pages["lessons/page.qmd"], read_glossary(site.root))
-    lines = [(problem.message.split('"')[1], problem.line) for problem in found]
+    problems = uses_before_marks(pages["lessons/page.qmd"], read_glossary(site.root))
+    lines = [(problem.message.split('"')[1], problem.line) for problem in problems]
     assert [f"{word}:{line}" for word, line in lines] == USES[text]
 
 

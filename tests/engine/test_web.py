@@ -51,8 +51,8 @@ def page(site, path):
 def test_a_page_names_its_address_its_picture_and_what_it_is_about(site):
     head = page(site, "lessons/one.html").head
     assert head.select_one("link[rel=canonical]")["href"] == f"{ADDRESS}/lessons/one.html"
-    told = {meta["property"]: meta["content"] for meta in head.select("meta[property]")}
-    assert told == {
+    properties = {meta["property"]: meta["content"] for meta in head.select("meta[property]")}
+    assert properties == {
         "og:type": "website", "og:title": "One <& two", "og:site_name": "Small",
         "og:description": 'In "short" <words>.', "og:url": f"{ADDRESS}/lessons/one.html",
         "og:image": f"{ADDRESS}/style.css",
@@ -62,26 +62,26 @@ def test_a_page_names_its_address_its_picture_and_what_it_is_about(site):
 
 def test_the_map_has_every_page_but_404(site):
     tree = ET.parse(site.root / "_site/sitemap.xml").getroot()
-    found = [place.text for place in tree.iter("{http://www.sitemaps.org/schemas/sitemap/0.9}loc")]
-    assert found == [f"{ADDRESS}/", f"{ADDRESS}/lessons/one.html"]
+    addresses = [url.text for url in tree.iter("{http://www.sitemaps.org/schemas/sitemap/0.9}loc")]
+    assert addresses == [f"{ADDRESS}/", f"{ADDRESS}/lessons/one.html"]
 
 
 def test_page_404_works_at_any_address(site):
-    found = page(site, "404.html")
-    addresses = [tag.get("href", tag.get("src")) for tag in found.select("[href], [src]")]
+    html = page(site, "404.html")
+    addresses = [tag.get("href", tag.get("src")) for tag in html.select("[href], [src]")]
     assert addresses
     for address in addresses:
         assert address.startswith(("/some/course/", "#")) or address == "", address
-    assert not found.select("link[rel=canonical]")
+    assert not html.select("link[rel=canonical]")
 
 
 @pytest.mark.parametrize("path", ["index.html", "lessons/one.html", "404.html"])
 def test_the_policy_allows_just_the_scripts_of_the_page(site, path):
-    found = page(site, path)
-    policy = found.select_one("meta[http-equiv]")["content"]
+    html = page(site, path)
+    policy = html.select_one("meta[http-equiv]")["content"]
     rules = dict(rule.strip().split(" ", 1) for rule in policy.split(";"))
     inline = [
-        s.string for s in found.select("script:not([src])") if s.get("type") in (None, "module")
+        s.string for s in html.select("script:not([src])") if s.get("type") in (None, "module")
     ]
     assert inline
     digests = (hashlib.sha256(code.encode()).digest() for code in inline)
@@ -89,7 +89,7 @@ def test_the_policy_allows_just_the_scripts_of_the_page(site, path):
     assert set(rules["script-src"].split()) == {"'self'", *hashes}
     assert rules["default-src"] == "'self'"
     assert "http" not in policy.replace("http-equiv", "")
-    assert not re.search(r"\son\w+=", str(found.body))
+    assert not re.search(r"\son\w+=", str(html.body))
 
 
 def test_hosts_are_told_their_headers(site):

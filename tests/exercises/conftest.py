@@ -28,11 +28,11 @@ def _returned_once(formula, inputs):
 
 def _copied(module, memo):
     """As by itself, but the dozen empty dictionaries of hooks of each layer take no call."""
-    memo[id(module)] = made = object.__new__(type(module))
+    memo[id(module)] = twin = object.__new__(type(module))
     for name, value in vars(module).items():
         is_empty = isinstance(value, dict) and not value
-        vars(made)[name] = type(value)() if is_empty else copy.deepcopy(value, memo)
-    return made
+        vars(twin)[name] = type(value)() if is_empty else copy.deepcopy(value, memo)
+    return twin
 
 
 @pytest.fixture(autouse=True)

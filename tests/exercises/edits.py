@@ -40,8 +40,8 @@ def edited(solution, edit):
         assert old in body, f"{solution.__name__} has no {old!r}"
         body = body.replace(old, new.rstrip())
     # The function goes into a dictionary of its own: within it, its name still is the solution's.
-    made = {}
+    defs = {}
     exec(
-        f"{signature}\n{body}", vars(inspect.getmodule(solution)) | {"np": np, "torch": torch}, made
+        f"{signature}\n{body}", vars(inspect.getmodule(solution)) | {"np": np, "torch": torch}, defs
     )
-    return made[solution.__name__]
+    return defs[solution.__name__]

@@ -173,7 +173,7 @@ def sees_the_last(most):
 
     @torch.no_grad()
     def answer(model, tokens, count):
-        kept, story = {}, list(tokens)
+        cache, story = {}, list(tokens)
         for start in range(len(tokens) + count - 1):
             x = model.embedding[torch.tensor([story[start]])]
             for layer in model.layers:
@@ -181,7 +181,7 @@ def sees_the_last(most):
                 heads = attention.qkv_proj(layer.norm(x)).unflatten(1, (3, attention.num_heads, -1))
                 q, k, v = heads.permute(1, 2, 0, 3)
                 q, k = attention.rotary(q, start), attention.rotary(k, start)
-                k, v = m12.extended(kept, layer, k, v)
+                k, v = m12.extended(cache, layer, k, v)
                 first = -(most or len(story))
                 x = x + attention.out_proj(m12.causal(q, k[:, first:], v[:, first:]))
                 x = x + layer.mlp(x)

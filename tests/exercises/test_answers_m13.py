@@ -27,8 +27,8 @@ def table_in_torch(q, k, v):
     table, rows = torch.zeros(k.shape[1], v.shape[1], dtype=k.dtype), []
     for t in range(len(k)):
         table = table + torch.outer(k[t], v[t])
-        found = q[t] @ table
-        rows.append(found[:-1] / found[-1])
+        sums = q[t] @ table
+        rows.append(sums[:-1] / sums[-1])
     return torch.stack(rows), table[:, :-1]
 
 
@@ -100,12 +100,12 @@ def by_products_of_alpha(q, k, v, alpha, beta):
     """Divides by what is left of each token's note, which may be nothing."""
     with np.errstate(all="ignore"):
         left = np.cumprod(alpha)
-        table, found = np.zeros((k.shape[1], v.shape[1])), []
+        table, outputs = np.zeros((k.shape[1], v.shape[1])), []
         for t in range(len(k)):
             note = v[t] / left[t] - k[t] @ table
             table = table + beta[t] * np.outer(k[t], note)
-            found.append(left[t] * (q[t] @ table))
-        return np.array(found), left[-1] * table
+            outputs.append(left[t] * (q[t] @ table))
+        return np.array(outputs), left[-1] * table
 
 
 PHIS = [  # none of them negative, and none of them elu + 1

@@ -63,16 +63,16 @@ def test_a_choice_in_another_style_is_accepted(answer):
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_inputs_keep_what_the_task_says_of_them(seed):
-    made = list(TASKS["missed"].cases(seed))
-    assert 900 < max(scores.max() for scores, _, _ in made) <= 1000
-    assert -1000 <= min(scores.min() for scores, _, _ in made) < -900
-    assert all(len(np.unique(cheap)) == cheap.size for _, cheap, _ in made)
-    assert any(kept > len(cheap) for _, cheap, kept in made)
+    cases = list(TASKS["missed"].cases(seed))
+    assert 900 < max(scores.max() for scores, _, _ in cases) <= 1000
+    assert -1000 <= min(scores.min() for scores, _, _ in cases) < -900
+    assert all(len(np.unique(cheap)) == cheap.size for _, cheap, _ in cases)
+    assert any(kept > len(cheap) for _, cheap, kept in cases)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_dot_products_are_no_larger_than_the_task_says(seed):
-    made = TASKS["chosen_attention"].cases(seed)
-    scores = [query @ key.T / query.shape[1] ** 0.5 for query, key, *_ in made]
+    cases = TASKS["chosen_attention"].cases(seed)
+    scores = [query @ key.T / query.shape[1] ** 0.5 for query, key, *_ in cases]
     assert 700 < max(each.max() for each in scores) <= 1000
     assert -1000 <= min(each.min() for each in scores) < -700

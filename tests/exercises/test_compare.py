@@ -59,10 +59,10 @@ def test_the_same(expected, got):
     ],
 )
 def test_not_the_same(expected, got, message):
-    found = difference(expected, got)
-    assert found is not None
-    assert found.startswith(message)
-    assert bool(found) == bool(message)
+    text = difference(expected, got)
+    assert text is not None
+    assert text.startswith(message)
+    assert bool(text) == bool(message)
 
 
 def positive(x):

@@ -23,8 +23,8 @@ SLOW = {"m12.write_story"}  # runs a whole model for each answer
 every_task = pytest.mark.parametrize(
     ("module", "task"),
     [
-        pytest.param(*found, marks=[pytest.mark.slow] * (name in SLOW))
-        for name, found in TASKS.items()
+        pytest.param(*task, marks=[pytest.mark.slow] * (name in SLOW))
+        for name, task in TASKS.items()
     ],
     ids=TASKS,
 )

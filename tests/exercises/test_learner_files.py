@@ -23,7 +23,7 @@ def file(tmp_path, monkeypatch):
     return path
 
 
-def said(file, source, capsys, **options):
+def command(file, source, capsys):
     file.write_text(source, encoding="utf-8")
     started = time.perf_counter()
     status = main(["exercise", "m03"], learner.ROOT)
@@ -33,17 +33,17 @@ def said(file, source, capsys, **options):
     return status, captured.out + captured.err
 
 
-def with_body(body, name="attention"):
+def with_body(body):
     """Return the starter with ``attention`` written."""
-    before, after = STARTER.split(f"def {name}(", 1)
-    return before + f"def {name}(" + after.replace("    ...\n", body, 1)
+    before, after = STARTER.split("def attention(", 1)
+    return before + "def attention(" + after.replace("    ...\n", body, 1)
 
 
 def test_the_right_answers_pass(file, capsys):
     solutions = (learner.ROOT / "exercises/solutions/m03.py").read_text(encoding="utf-8")
-    status, told = said(file, solutions, capsys)
+    status, output = command(file, solutions, capsys)
     assert status == 0
-    assert "3 of 3 passed" in told
+    assert "3 of 3 passed" in output
 
 
 IN_PLACE = """\
@@ -88,19 +88,19 @@ BAD = {
 @pytest.mark.slow
 @pytest.mark.parametrize(("source", "message"), BAD.values(), ids=BAD)
 def test_a_bad_file_gets_a_clear_answer(file, capsys, source, message):
-    status, told = said(file, source, capsys)
+    status, output = command(file, source, capsys)
     assert status == 1
-    assert message in told
-    assert "Traceback" not in told
-    assert len(told.splitlines()) < 40
+    assert message in output
+    assert "Traceback" not in output
+    assert len(output.splitlines()) < 40
 
 
 @pytest.mark.slow
 def test_the_line_that_hangs_is_named(file, capsys):
     source = with_body("    while True:\n        pass\n")
     lines = source.splitlines()
-    _, told = said(file, source, capsys)
-    line = int(told.split("m03.py:")[1].split(":")[0])
+    _, output = command(file, source, capsys)
+    line = int(output.split("m03.py:")[1].split(":")[0])
     assert lines[line - 1].strip() in ("while True:", "pass")
 
 
@@ -108,10 +108,10 @@ def test_one_bad_answer_does_not_keep_the_others_from_being_checked(file, capsys
     source = RIGHT + with_body("    import os\n    os._exit(0)\n")
     source = "    return 0\n".join(source.rsplit("    ...\n", 1))  # of additive_scores
     source += "from exercises.solutions.m03 import additive_scores\n"
-    _, told = said(file, source, capsys)
-    assert "ended the process" in told
-    assert "passed       additive_scores" in told
-    assert "not started  find_mistake" in told
+    _, output = command(file, source, capsys)
+    assert "ended the process" in output
+    assert "passed       additive_scores" in output
+    assert "not started  find_mistake" in output
 
 
 BEAT = """
@@ -140,8 +140,8 @@ def test_what_an_answer_started_ends_with_its_check(file, capsys, start, wait):
         f"time.sleep({wait})",
         "return V, Q",
     ]
-    _, told = said(file, with_body("".join(f"    {line}\n" for line in lines)), capsys)
-    assert ("still running" in told) == bool(wait)
+    _, output = command(file, with_body("".join(f"    {line}\n" for line in lines)), capsys)
+    assert ("still running" in output) == bool(wait)
     time.sleep(0.3)  # a process killed within a system call finishes that call first
     before = beats.stat().st_size
     time.sleep(0.3)
@@ -172,13 +172,13 @@ def test_a_seed_repeats_a_failure(file, capsys):
 
 def test_each_time_one_hint_more_then_the_solution(file, capsys):
     file.write_text(STARTER, encoding="utf-8")
-    told = []
+    outputs = []
     for _ in range(4):
         assert main(["exercise", "m03", "attention", "--hint"], learner.ROOT) == 0
-        told.append(capsys.readouterr().out)
-    assert [text.count("Hint ") for text in told] == [1, 2, 3, 3]
-    assert "--solution" not in told[2]
-    assert "exercise m03 attention --solution" in told[3]
+        outputs.append(capsys.readouterr().out)
+    assert [text.count("Hint ") for text in outputs] == [1, 2, 3, 3]
+    assert "--solution" not in outputs[2]
+    assert "exercise m03 attention --solution" in outputs[3]
     main(["exercise", "m03", "attention", "--solution"], learner.ROOT)
     shown = capsys.readouterr().out
     assert "def attention(Q, K, V):" in shown
@@ -190,9 +190,9 @@ def test_alone_it_lists_all_with_progress(file, capsys):
     report.report("m03", seed=1)
     capsys.readouterr()
     assert main(["exercise"], learner.ROOT) == 0
-    told = capsys.readouterr().out
-    assert "m03  0 of 3 passed" in told
-    assert "failed       attention" in told
+    output = capsys.readouterr().out
+    assert "m03  0 of 3 passed" in output
+    assert "failed       attention" in output
 
 
 @pytest.mark.parametrize(
@@ -213,9 +213,9 @@ def test_in_jupyter_a_function_of_a_cell_is_checked(capsys):
         return V, Q
 
     exercise("m03", attention, seed=1)
-    told = capsys.readouterr().out
-    assert told.startswith("failed       attention")
-    assert "the shape must be" in told
+    output = capsys.readouterr().out
+    assert output.startswith("failed       attention")
+    assert "the shape must be" in output
 
 
 def test_in_jupyter_nothing_hangs(capsys, monkeypatch):
@@ -232,6 +232,6 @@ def test_in_jupyter_nothing_hangs(capsys, monkeypatch):
 def test_in_jupyter_a_slip_is_a_line_not_a_traceback(capsys):
     exercise("m3")
     exercise("m03", print)
-    told = capsys.readouterr().out.splitlines()
-    assert "did you mean" in told[0]
-    assert "name your function so" in told[1]
+    lines = capsys.readouterr().out.splitlines()
+    assert "did you mean" in lines[0]
+    assert "name your function so" in lines[1]

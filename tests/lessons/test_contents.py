@@ -3,7 +3,7 @@
 import pytest
 
 from tests.lessons.contents import CONTENTS, FURTHER, LESSONS
-from tests.lessons.reading import in_order
+from tests.lessons.page_text import in_order
 
 
 def stands(page, part, content):

@@ -101,5 +101,5 @@ def test_a_lesson_has_exercises_a_recap_a_theme_and_a_notebook(lesson):
 def test_the_time_under_the_title_is_that_of_the_map(lesson, read):
     title = lesson.h1.get_text()
     [entry] = [li for li in read("index.html").select(".course-map li") if f"{title}." in li.text]
-    [said] = re.findall(r"(\d+) minutes", entry.text)
-    assert lesson.select_one("#title-block-header .reading-time").text == f"About {said} minutes"
+    [minutes] = re.findall(r"(\d+) minutes", entry.text)
+    assert lesson.select_one("#title-block-header .reading-time").text == f"About {minutes} minutes"

@@ -9,7 +9,7 @@ import torch.nn.functional as F
 from course.payloads import explorer, tracing
 from models.storyteller.model import load_storyteller
 from models.storyteller.tokens import Tokenizer
-from tests.lessons.reading import in_order, share
+from tests.lessons.page_text import in_order, share
 
 DOG = "The boy saw a big dog. Then the big"
 CAT, SMALL = DOG.replace("dog", "cat"), DOG.replace("big", "small", 1)
@@ -157,13 +157,13 @@ def test_cat_is_copied_and_dog_is_guessed(model, ids, gallery):
     assert before.argmax() == dog
     assert after[dog] < before[dog]
     assert after[cat] < before[cat]
-    told = row[5], before[dog], before[cat], after[dog], after[cat]
-    assert shares_of(one) == narrow(*told)
+    shares = row[5], before[dog], before[cat], after[dog], after[cat]
+    assert shares_of(one) == narrow(*shares)
     pushed = pushes(model, tokens, part_of(model, tokens, "4.3"))
     assert pushed.topk(2).indices.tolist() == [cat, dog]
-    found = tracing.trace(model, tokens)
-    by_mlp = pushes(model, tokens, found["run"].residual[1][0, -1] - found["middle"][0][-1])
-    logits = found["run"].logits[0, -1]
+    trace = tracing.trace(model, tokens)
+    by_mlp = pushes(model, tokens, trace["run"].residual[1][0, -1] - trace["middle"][0][-1])
+    logits = trace["run"].logits[0, -1]
     lead = (by_mlp[dog] - by_mlp[cat]) / (logits[dog] - logits[cat])
     assert lead == pytest.approx(0.75, abs=0.02), "three quarters, in logits"
 
@@ -211,8 +211,8 @@ def test_head_2_4_acts_through_head_4_3(model, ids):
     x = x + layer.attention(layer.norm(x), is_causal=True)
     x = x + F.linear(more, layer.attention.out_proj.weight[:, 64:96])
     x = x + layer.mlp(x)
-    kept = F.linear(model.norm(x), model.embedding, model.unembedding_bias)[0, -1].softmax(-1)
-    assert kept[dog] > before + 0.05
+    shares = F.linear(model.norm(x), model.embedding, model.unembedding_bias)[0, -1].softmax(-1)
+    assert shares[dog] > before + 0.05
 
 
 @torch.no_grad()
@@ -230,9 +230,9 @@ def test_one_head_is_the_answer_of_each_round(model, ids, rounds):
         falls = sorted((whole[guess].item() - now for now in without), reverse=True)
         assert falls[0] > 2 * falls[1], "by a clear margin"
         assert falls[0] > 0.3
-        found = tracing.trace(model, tokens)
-        most = [head[-1].max().item() for layer in found["run"].weights for head in layer[0]]
-        push = tracing.pushes(model, found, len(tokens) - 1, int(guess))["heads"]
+        trace = tracing.trace(model, tokens)
+        most = [head[-1].max().item() for layer in trace["run"].weights for head in layer[0]]
+        push = tracing.pushes(model, trace, len(tokens) - 1, int(guess))["heads"]
         if n < 2:
             assert most.index(max(most)) == (15, 13)[n]
         else:
@@ -291,7 +291,7 @@ def test_each_beginning_needs_one_head(model, ids):
 
 def test_the_ordinary_model_is_the_one_whose_heads_look_least():
     scores = explorer._json("grammar/scores/masked-standard.json")
-    found = {seed: one["attention"]["verb"]["weight"] for seed, one in scores["seeds"].items()}
-    shown = found.pop(str(scores["shipped"]))
-    assert len(found) == 2
-    assert shown < 0.2 < 0.9 < min(found.values())
+    by_seed = {seed: one["attention"]["verb"]["weight"] for seed, one in scores["seeds"].items()}
+    shown = by_seed.pop(str(scores["shipped"]))
+    assert len(by_seed) == 2
+    assert shown < 0.2 < 0.9 < min(by_seed.values())

@@ -15,12 +15,12 @@ from tests.scores import scores_of
 def tables(read):
     """``tables(lesson, figure)``: of each table, the numbers of its cells by column and row."""
 
-    def found(lesson, figure):
+    def table_of(lesson, figure):
         page = read(FURTHER.get(lesson) or f"modules/{lesson}/lesson.html")
         cell = page.select_one(f"#cell-{figure}")
         return [cells(table) for table in cell.find_next_sibling().select("table")]
 
-    return found
+    return table_of
 
 
 def cells(table):
@@ -52,22 +52,22 @@ def assert_shows(got, wanted):
 
 
 def test_m01_recall_is_a_mean_and_its_ends(tables):
-    found = scores_of("bottleneck", "recall")
+    scores = scores_of("bottleneck", "recall")
     [table] = tables("m01_why_attention", "figure-larger")
     names = {"attention": "attention, 32 numbers", "without": "without: 32 numbers",
              "wider": "without: 64 numbers"}  # fmt: skip
     for model, name in names.items():
-        right = np.array([seed["right"] for seed in found["models"][model]["seeds"].values()])
-        for length, column in zip(found["lengths"], right.T, strict=True):
+        right = np.array([seed["right"] for seed in scores["models"][model]["seeds"].values()])
+        for length, column in zip(scores["lengths"], right.T, strict=True):
             assert_shows(table[name][str(length)], [column.mean(), *ends(column)])
 
 
 def test_m04_training_is_the_range_of_its_seeds(tables):
-    found = load("modules/m04_softmax_and_scale/training.json")
+    scores = load("modules/m04_softmax_and_scale/training.json")
     shown = tables("m04_softmax_and_scale", "figure-training")
     for table, rate in zip(shown, ("0.3", "3.0"), strict=True):
         for name in ("divided", "undivided"):
-            curves = np.array(found[name][rate]).T
+            curves = np.array(scores[name][rate]).T
             for step, got in table[name].items():
                 assert_shows(got, ends(curves[int(step) // 20 - 1]))
 
@@ -103,15 +103,15 @@ def test_m07_places_are_the_range_of_the_seeds(tables):
 
 
 def test_rows_of_128_are_the_range_of_the_seeds(tables):
-    found = load("models/positions/further.json")
+    scores = load("models/positions/further.json")
     for [table], base in zip(
         (figure.values() for figure in tables("longer", "figure-bases")),
         (10_000, 500_000),
         strict=True,
     ):
-        seeds = [found[f"base {base}, seed {seed}"]["rows of 128"] for seed in range(5)]
-        for i, (place, got) in enumerate(table.items()):
-            assert float(place) == pytest.approx(8 * i + 3.5, abs=0.51)  # three digits
+        seeds = [scores[f"base {base}, seed {seed}"]["rows of 128"] for seed in range(5)]
+        for i, (position, got) in enumerate(table.items()):
+            assert float(position) == pytest.approx(8 * i + 3.5, abs=0.51)  # three digits
             assert_shows(got, ends([seed[i] for seed in seeds]))
 
 

@@ -21,11 +21,11 @@ from models.positions.task import KINDS, LONGEST, examples
 from models.positions.train import BEYOND, SHORT, SHORT_RATE, STEPS, load, stretched
 from positions import Rotary
 from tests.lessons.m07_numbers import SCORES, far, near
-from tests.lessons.reading import cells, in_order, output, said, shows
+from tests.lessons.page_text import cells, in_order, output, shows, text_of
 from tests.numbers import numbers
 
 PAGE = "longer.html"
-FOUND = json.loads(FURTHER.read_text(encoding="utf-8"))
+RUNS = json.loads(FURTHER.read_text(encoding="utf-8"))
 RIGHT, WINDOWED, OTHER = (SCORES[name] for name in ("right", "windowed", "other constants"))
 QUESTIONS = "back", "last"
 BASES = 10_000, 500_000
@@ -77,11 +77,11 @@ def test_hand_2_of_the_pair_is_a_penalty_and_then_a_bonus(page, rotary):
     turn, apart = math.degrees(0.1), math.degrees(np.angle(q * np.conj(k))) % 360
     for back, angle, near_it in ((15, 180, 1), (31, 270, 2), (46, 360, 5)):
         assert apart + back * turn == pytest.approx(angle, abs=near_it)
-    told = (
+    values = (
         *(f"{angle:.0f}" for angle in (apart, 15 * turn, apart + 15 * turn)),
         f"{-second[15]:.1f}",
     )
-    assert shows(page, "#predict-hand", f"{apart:.0f}", "15", *told)
+    assert shows(page, "#predict-hand", f"{apart:.0f}", "15", *values)
 
 
 @torch.no_grad()
@@ -116,11 +116,11 @@ def test_far_keys_get_a_bonus_from_hand_2_in_all_heads_and_most_of_the_weight(pa
 
 
 def test_only_hand_2_held_mends_the_cliff(page):
-    held, layers, beyond = (floats(page, f"held-{of}") for of in ("hands", "layers", "far"))
+    hands, layers, beyond = (floats(page, f"held-{of}") for of in ("hands", "layers", "far"))
     whole = [far(RIGHT["rotary"][question])[0] for question in QUESTIONS]
-    assert held["no hand"] == pytest.approx(whole, abs=0.03)  # another 200 rows
-    assert min(held.pop("hand 2")) > 0.97
-    assert max(max(shares) for shares in held.values()) < 0.4
+    assert hands["no hand"] == pytest.approx(whole, abs=0.03)  # another 200 rows
+    assert min(hands.pop("hand 2")) > 0.97
+    assert max(max(shares) for shares in hands.values()) < 0.4
     first, second = layers.values()
     assert first[0] < 0.1 < 0.9 < first[1], "the first spoils the last letter"
     assert second[1] < 0.4 < 0.97 < second[0], "the second spoils three back"
@@ -129,7 +129,7 @@ def test_only_hand_2_held_mends_the_cliff(page):
     assert max(no_bonus[0], nothing[0]) < 0.2, "three back is nearly lost all the same"
     assert mended[1] - no_bonus[1] < (no_bonus[1] - whole[1]) / 2, "mostly the bonus"
     for seed in range(1, 5):
-        assert min(FOUND[f"base 10000, seed {seed}"]["hand 2 held"].values()) > 0.97
+        assert min(RUNS[f"base 10000, seed {seed}"]["hand 2 held"].values()) > 0.97
 
 
 @torch.no_grad()
@@ -182,10 +182,10 @@ def half_a_round(base):
 
 def test_the_cliffs_stand_where_hand_2_comes_half_round(page):
     rows = [" ".join(row) for row in cells(page, "half-round")]
-    for base, shown in zip(BASES, (rows[0], said(page, "#sec-base .answer")), strict=True):
+    for base, shown in zip(BASES, (rows[0], text_of(page, "#sec-base .answer")), strict=True):
         root, half = base**0.25, half_a_round(base)
         assert in_order(shown, f"{root:.1f}", f"{math.degrees(1 / root):.2f}", str(half))
-        of_base = [FOUND[f"base {base}, seed {seed}"]["rows of 128"] for seed in range(5)]
+        of_base = [RUNS[f"base {base}, seed {seed}"]["rows of 128"] for seed in range(5)]
         before, after = (half - 12) // 8, (half + 16) // 8
         assert min(min(seed[:before]) for seed in of_base) > 0.9
         assert max(max(seed[after + 1 :]) for seed in of_base) < 0.5
@@ -231,15 +231,15 @@ def test_what_is_told_of_the_other_ways():
 
 
 def test_a_larger_base_and_100_steps_stretch_rotary(page):
-    found = SCORES["beyond"]
-    plain, squeezed = found["as trained"], found["interpolated"]
+    scores = SCORES["beyond"]
+    plain, squeezed = scores["as trained"], scores["interpolated"]
     assert max(far(plain["at once"]["back"])) < 0.08
     assert max(far(plain["after training"]["back"])) < 0.25, "helps little"
     assert max(far(plain["after training"]["last"])) < 0.55
     assert min(far(squeezed["at once"]["last"])) > 0.9
     assert max(far(squeezed["at once"]["back"]) + far(squeezed["after training"]["back"])) < 0.1
     for q in QUESTIONS:
-        assert min(far(found["NTK-aware"]["after training"][q])) > 0.9
+        assert min(far(scores["NTK-aware"]["after training"][q])) > 0.9
     factor = 4 ** (1 / 3)  # its slowest hand is four times as slow as before
     root, base = f"{10 * factor:.3f}", f"{(10 * factor) ** 4:,.0f}"
     assert shows(page, "#in-practice", f"{factor:.4f}", root, root, base)
@@ -249,7 +249,7 @@ def test_a_larger_base_and_100_steps_stretch_rotary(page):
     )
     assert shows(page, "#in-practice", f"{small:.5f}", f"{usual:.4f}")
     assert 9 < usual / small < 11, "about a tenth"
-    larger = {name: FOUND[f"larger steps, {name}"] for name in BEYOND}
+    larger = {name: RUNS[f"larger steps, {name}"] for name in BEYOND}
     assert min(larger["NTK-aware"].values()) > 0.99, "it learns all"
     assert larger["interpolated"]["back"] < 0.2 < 0.9 < min(larger["as trained"].values())
 
@@ -260,12 +260,12 @@ def test_larger_steps_teach_one_model_without_slowing(rotary):
     shares = late(larger_steps(rotary, "as trained", 0))
     assert shares["back"] > 0.98
     assert shares["last"] > 0.85
-    assert shares == pytest.approx(FOUND["larger steps, as trained"], abs=0.05)
+    assert shares == pytest.approx(RUNS["larger steps, as trained"], abs=0.05)
 
 
 def of_turn(turn):
     """The trainings whose hand 2 turns by so many degrees a position."""
-    return [found for name, found in FOUND.items() if name.startswith(f"hand 2 of {turn},")]
+    return [scores for name, scores in RUNS.items() if name.startswith(f"hand 2 of {turn},")]
 
 
 def test_the_table_of_ways_has_the_row_of_each(page):
@@ -281,18 +281,18 @@ def test_the_table_of_ways_has_the_row_of_each(page):
 
 def test_a_hand_past_half_a_round_in_training_still_does_harm():
     for turn, count in ((15, 3), (20, 2), (27, 2), (40, 2)):
-        found = of_turn(turn)
-        assert len(found) == count
-        backs, held = ([f[kind]["back"] for f in found] for kind in ("longer", "hand 2 held"))
+        runs = of_turn(turn)
+        assert len(runs) == count
+        backs, cures = ([f[kind]["back"] for f in runs] for kind in ("longer", "hand 2 held"))
         if turn == 15:  # they guess, and are right again
             assert max(backs) < 0.15
-            assert min(held) > 0.9
+            assert min(cures) > 0.9
         else:
             assert min(backs) > 0.6
         if turn in (20, 40):
-            assert min(held) > max(backs) + 0.15, "by the same hand"
-        assert max(f["longer"]["last"] for f in found) < 0.6
-        assert min(f["as trained"]["back"] for f in found) > 0.99
+            assert min(cures) > max(backs) + 0.15, "by the same hand"
+        assert max(f["longer"]["last"] for f in runs) < 0.6
+        assert min(f["as trained"]["back"] for f in runs) > 0.99
 
 
 def suspected(hands, base, trained, yours, new_base=None):

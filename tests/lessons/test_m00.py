@@ -11,7 +11,7 @@ from models.grammar.scores import COUNT
 from models.transformer import Transformer
 from models.weights import load
 from tests.conftest import ROOT
-from tests.lessons.reading import output, shows
+from tests.lessons.page_text import output, shows
 from tests.numbers import numbers
 from tests.scores import scores_of
 
@@ -125,15 +125,15 @@ def test_five_lines_are_pytorch_s(page):
 
 def test_a_head_switched_off(page):
     """Weight and accuracy are both of hidden verbs: one question, one setting."""
-    found = scores_of("grammar", "masked")["seeds"]["0"]
-    head = found["attention"]["verb, guessed"]
-    assert head["head"] == found["attention"]["verb"]["head"] == [1, 1]  # the one switched off
+    scores = scores_of("grammar", "masked")["seeds"]["0"]
+    head = scores["attention"]["verb, guessed"]
+    assert head["head"] == scores["attention"]["verb"]["head"] == [1, 1]  # the one switched off
     assert head["weight"] > 0.9
-    assert found["accuracy"]["pairs"]["1 distractors"] > 0.95
+    assert scores["accuracy"]["pairs"]["1 distractors"] > 0.95
     # "No better than a tossed coin": of so many tosses, three spreads.
-    without = found["accuracy without the verb head"]["pairs"]["1 distractors"]
+    without = scores["accuracy without the verb head"]["pairs"]["1 distractors"]
     assert without < 0.5 + 3 * 0.5 / COUNT**0.5
-    right = round(COUNT * found["accuracy"]["pairs"]["1 distractors"])
+    right = round(COUNT * scores["accuracy"]["pairs"]["1 distractors"])
     shown = f"{head['weight']:.2f}", str(right), str(COUNT), str(round(COUNT * without))
     assert shows(page, "#step-patterns", *shown)
 
@@ -143,9 +143,9 @@ def test_the_lion_is_tame():
     model = load(ROOT / "models/grammar/weights/masked.safetensors")
     words = "the lion near the old windows [mask] tame .".split()
     with torch.no_grad():
-        told = model(model.encode(words))
-    assert model.config.vocabulary[told.logits[0, 6].argmax()] == "is"
-    assert told.weights[1][0, 1, 6].argmax() == 1
+        run = model(model.encode(words))
+    assert model.config.vocabulary[run.logits[0, 6].argmax()] == "is"
+    assert run.weights[1][0, 1, 6].argmax() == 1
 
 
 def test_the_picked_rows(page):
@@ -169,8 +169,8 @@ def test_head_2_of_layer_1_looks_at_the_mat(maps):
 
 
 def test_no_other_head_finds_the_noun(page):
-    found = scores_of("grammar", "masked")["seeds"]["0"]
-    head = found["attention"]["verb, guessed"]
+    scores = scores_of("grammar", "masked")["seeds"]["0"]
+    head = scores["attention"]["verb, guessed"]
     others = max(x for layer in head["heads"] for x in layer if x != max(head["heads"][1]))
     assert shows(page, "#predict-needed", f"{others:.2f}")
 
@@ -187,8 +187,8 @@ def test_before_training_shares_are_nearly_even():
 
 def test_weights_hidden_after_softmax_do_not_make_1(page):
     """ "The would keep … for itself, in place of 1." """
-    kept = (Q @ K.T / math.sqrt(2)).softmax(-1)[0, 0].item()
-    assert shows(page, "#step-code .answer", f"{kept:.2f}", "1")
+    weight = (Q @ K.T / math.sqrt(2)).softmax(-1)[0, 0].item()
+    assert shows(page, "#step-code .answer", f"{weight:.2f}", "1")
 
 
 def test_every_source_is_cited(page):

@@ -13,7 +13,7 @@ from attention import MultiHeadAttention
 from models.bottleneck.model import Recall, encode
 from models.bottleneck.train import MODELS, shipped
 from models.grammar.sentences import sentences
-from tests.lessons.reading import output, shows
+from tests.lessons.page_text import output, shows
 from tests.numbers import numbers
 from tests.scores import scores_of
 from tests.widgets.js import module
@@ -26,11 +26,11 @@ FLOW = module("flow-map.js")
 
 @pytest.fixture(scope="module")
 def recall():
-    found = scores_of("bottleneck", "recall")
-    at = found["lengths"].index
+    scores = scores_of("bottleneck", "recall")
+    at = scores["lengths"].index
     return {
-        name: {n: [s["right"][at(n)] for s in model["seeds"].values()] for n in found["lengths"]}
-        for name, model in found["models"].items()
+        name: {n: [s["right"][at(n)] for s in model["seeds"].values()] for n in scores["lengths"]}
+        for name, model in scores["models"].items()
     }
 
 
@@ -77,7 +77,7 @@ def test_what_arrives(page):
 
 
 def test_half_of_the_first_word_takes_99_hundredths_kept(page):
-    enough = [f"{kept}" for kept in FLOW.run("m.DECAYS") if kept ** (len(WORDS) - 1) > 0.5]
+    enough = [f"{decay}" for decay in FLOW.run("m.DECAYS") if decay ** (len(WORDS) - 1) > 0.5]
     assert shows(page, "#sec-flow", *enough, f"{0.9 ** (len(WORDS) - 1):.2f}")
 
 
@@ -92,7 +92,7 @@ def test_a_small_lead_in_score_tells_a_word_from_a_hundred_times_as_many(page):
 
 
 def test_half_is_gone(page):
-    two, seven = (math.ceil(math.log(0.5) / math.log(kept)) for kept in (0.7, 0.9))
+    two, seven = (math.ceil(math.log(0.5) / math.log(decay)) for decay in (0.7, 0.9))
     words = "no one two three four five six seven eight".split()
     assert shows(page, "#sec-flow", "0.7", words[two], "0.9", words[seven])
 
@@ -115,16 +115,16 @@ def test_the_shares_to_repair_are_all_alike(page):
     assert not np.allclose((causal / causal.sum(axis=0)).sum(axis=1), 1)
 
 
-def test_the_way_into_the_net_does_not_decay(page):
+def test_the_way_into_the_net_does_not_decay():
     """Of the 10 steps from the first word to the last, nine multiply by what is kept."""
     assert all(STEPS["Recurrent"](d) == d + 1 for d in range(10))
 
 
 def test_the_toy_by_pencil(page):
     far = len(WORDS) - 1 - CAT
-    said = " ".join(page.select_one("#sec-flow").get_text().split())
-    assert f"≈ {0.7**far:.2f} at tired" in said
-    assert f"30/(30 + 9) ≈ {30 / (30 + len(WORDS) - 1):.2f}" in said
+    text = " ".join(page.select_one("#sec-flow").get_text().split())
+    assert f"≈ {0.7**far:.2f} at tired" in text
+    assert f"30/(30 + 9) ≈ {30 / (30 + len(WORDS) - 1):.2f}" in text
 
 
 # ---- The price -----------------------------------------------------------------------------------
@@ -186,12 +186,12 @@ def test_the_printed_scores_are_the_models(page, recall):
         assert worst == pytest.approx(min(recall[name][16]), abs=0.0051)
         assert best == pytest.approx(max(recall[name][16]), abs=0.0051)
     parameters = [row[0] for row in printed]
-    found = scores_of("bottleneck", "recall")["models"]
-    assert parameters == [found[name]["weights"] for name in names]
+    models = scores_of("bottleneck", "recall")["models"]
+    assert parameters == [models[name]["weights"] for name in names]
     for name in ("attention", "without", "wider", "widest and longer"):
         config = MODELS[name][0]
-        assert found[name]["weights"] == sum(p.numel() for p in Recall(config).parameters())
-    assert found["widest and longer"]["steps"] == 4 * found["attention"]["steps"]
+        assert models[name]["weights"] == sum(p.numel() for p in Recall(config).parameters())
+    assert models["widest and longer"]["steps"] == 4 * models["attention"]["steps"]
 
 
 def test_a_larger_state_helps_and_attention_more_in_every_seed(recall):
@@ -211,41 +211,41 @@ def test_what_the_figure_says(recall):
 
 def test_the_first_letters_survive_whichever_way_they_are_read():
     """The prediction, its figure, and "about four of the sixteen"."""
-    found = scores_of("bottleneck", "recall")
+    scores = scores_of("bottleneck", "recall")
     for name in ("without", "backwards"):
-        for seed in found["models"][name]["seeds"].values():
+        for seed in scores["models"][name]["seeds"].values():
             right = seed["by place"]
             assert right[0] > 0.9
             assert max(right[10:]) < 0.15  # nearly guesses: 1/16
             assert sum(right[:4]) > sum(right) / 2  # "most of them among the first"
             assert right[:6] == sorted(right[:6], reverse=True)
             assert 4 < sum(right) < 5.1
-    assert found["models"]["without"]["steps"] * 64 == 96_000
+    assert scores["models"]["without"]["steps"] * 64 == 96_000
     assert MODELS["without"][0].state == 32
 
 
 def test_from_the_tenth_on_it_hardly_guesses_better():
-    found = scores_of("bottleneck", "recall")
-    seeds = found["models"]["without"]["seeds"].values()
+    scores = scores_of("bottleneck", "recall")
+    seeds = scores["models"]["without"]["seeds"].values()
     assert max(np.mean([seed["by place"] for seed in seeds], axis=0)[9:]) < 1 / 16 + 0.03
 
 
 def test_told_each_letter_it_says_about_eight_and_the_first_ones_best():
-    found = scores_of("bottleneck", "recall")
+    scores = scores_of("bottleneck", "recall")
     for name in ("without", "backwards"):
-        for seed in found["models"][name]["seeds"].values():
-            told = seed["by place, told"]
-            assert 7.4 < sum(told) < 8.7
-            assert told[0] > 0.9
-            assert min(told[:4]) > max(told[4:])
+        for seed in scores["models"][name]["seeds"].values():
+            shares = seed["by place, told"]
+            assert 7.4 < sum(shares) < 8.7
+            assert shares[0] > 0.9
+            assert min(shares[:4]) > max(shares[4:])
 
 
-def test_it_looks_at_the_letter_whose_turn_it_is(page):
+def test_it_looks_at_the_letter_whose_turn_it_is():
     """ "Each row has its largest weight on the diagonal", for "hobgoblin"; and for every seed."""
     _, weights = shipped().say(encode("hobgoblin"))
     assert weights[0].argmax(-1).tolist() == list(range(9))
-    found = scores_of("bottleneck", "recall")
-    for seed in found["models"]["attention"]["seeds"].values():
+    scores = scores_of("bottleneck", "recall")
+    for seed in scores["models"]["attention"]["seeds"].values():
         assert 0.81 <= round(seed["looks at"]["0"], 2) <= 0.90
     # The second "o" looks at the second, and hardly at the first.
     assert weights[0, 4, 4] > 0.9
@@ -259,11 +259,11 @@ def test_the_list_would_fit():
     assert 16 * MODELS["attention"][0].state == 512
 
 
-def test_what_is_said_first_survives_although_it_is_the_freshest(page):
+def test_what_is_said_first_survives_although_it_is_the_freshest():
     """Both curves of the figure fall alike, whichever end was read last."""
-    found = scores_of("bottleneck", "recall")["models"]
+    models = scores_of("bottleneck", "recall")["models"]
     forth, back = (
-        np.mean([seed["by place"] for seed in found[name]["seeds"].values()], axis=0)
+        np.mean([seed["by place"] for seed in models[name]["seeds"].values()], axis=0)
         for name in ("without", "backwards")
     )
     assert abs(forth - back).max() < 0.15
@@ -275,8 +275,8 @@ def test_what_is_said_first_survives_although_it_is_the_freshest(page):
 
 @pytest.fixture(scope="module")
 def moved():
-    found = scores_of("bottleneck", "recall")
-    return list(found["models"]["without"]["seeds"].values())
+    scores = scores_of("bottleneck", "recall")
+    return list(scores["models"]["without"]["seeds"].values())
 
 
 def test_before_training_each_further_letter_leaves_less(moved):
@@ -297,8 +297,8 @@ def test_training_turns_it_round(moved):
 
 def test_it_is_the_letter_said_first_that_moves_the_state_most():
     """Of those that read from the end too: not the one that was read first."""
-    found = scores_of("bottleneck", "recall")
-    for seed in found["models"]["backwards"]["seeds"].values():
+    scores = scores_of("bottleneck", "recall")
+    for seed in scores["models"]["backwards"]["seeds"].values():
         assert seed["moves"] == sorted(seed["moves"], reverse=True)
 
 
@@ -311,8 +311,8 @@ def test_no_training_sentence_has_both_trophy_and_suitcase():
 
 
 def test_it_looks_at_the_noun_that_is_meant(page):
-    told = [line.removeprefix("… ") for line in output(page, "pairs").splitlines()]
-    assert told[:4] == [
+    lines = [line.removeprefix("… ") for line in output(page, "pairs").splitlines()]
+    assert lines[:4] == [
         f"{end}: it looks most at {noun}"
         for end, noun in [
             ("tired", "animal"),
@@ -321,7 +321,7 @@ def test_it_looks_at_the_noun_that_is_meant(page):
             ("soft", "mat"),
         ]
     ]
-    rivers, money = (set(line.split(":")[1].split()) for line in told[4:])
+    rivers, money = (set(line.split(":")[1].split()) for line in lines[4:])
     assert rivers <= {"muddy", "wet", "sandy", "green"}
     assert money <= {"closed", "open", "safe", "modern"}
 
@@ -336,17 +336,17 @@ def test_it_looks_at_the_trophy_and_with_small_at_the_suitcase(page):
 
 def test_the_it_of_new_pairs():
     """ "Both times in 97 to 100 of a hundred such pairs", for each seed."""
-    found = scores_of("grammar", "masked")
-    flips = [seed["attention"]["it"]["flips"] for seed in found["seeds"].values()]
+    scores = scores_of("grammar", "masked")
+    flips = [seed["attention"]["it"]["flips"] for seed in scores["seeds"].values()]
     assert (len(flips), round(min(flips), 2), round(max(flips), 2)) == (3, 0.97, 1.0)
 
 
 def test_an_ordinary_model_answers_but_does_not_look(page):
     """ "Nearly as well", and no head gives the noun a quarter of what "it" gives away."""
-    found = scores_of("grammar", "masked-standard")
+    scores = scores_of("grammar", "masked-standard")
     lines = output(page, "ordinary").splitlines()
-    for line, seed in zip(lines, found["seeds"].values(), strict=True):
-        right = min(seed["accuracy"][held]["answer"] for held in ("pairs", "words"))
+    for line, seed in zip(lines, scores["seeds"].values(), strict=True):
+        right = min(seed["accuracy"][kind]["answer"] for kind in ("pairs", "words"))
         share = max(max(layer) for layer in seed["attention"]["it"]["heads"])
         assert numbers(line)[1:] == pytest.approx([right, share], abs=0.0051)
         assert right > 0.9

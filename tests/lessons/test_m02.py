@@ -12,7 +12,8 @@ from models.grammar import scores as grammar
 from models.grammar.sentences import sentences
 from models.grammar.words import FRAMES, NOUNS, ONLY_SINGULAR, PEOPLE
 from models.weights import load
-from tests.lessons.reading import cells, in_order, numbers, output, share, shows
+from tests.lessons.page_text import cells, in_order, output, share, shows
+from tests.numbers import numbers
 
 PAGE = "modules/m02_query_key_value/lesson.html"
 HEIGHTS = [1.8, 0.6, 1.4, 3.2, 2.8]
@@ -83,7 +84,7 @@ def test_france_retrieves_france_and_the_old_keys_did_not(page):
     assert german[4] > 0.95
 
 
-def test_kernel_regression_is_attention(page):
+def test_kernel_regression_is_attention():
     """The page's smoother, by the formula of Nadaraya and Watson; and its learned bandwidth."""
     torch.manual_seed(0)
     x = torch.sort(torch.rand(40) * 6).values.double()
@@ -106,8 +107,8 @@ def test_words_alike_fit_each_other_and_it_is_like_none(page):
 def test_it_looks_for_the_words_that_decide(page, masked):
     """The scores of layer 1, head 4, from what the model itself computes."""
     layer = masked.layers[0].attention
-    made = torch.nn.functional.linear(masked.embedding, *layer.qkv_proj.parameters())
-    q, k, _ = made.detach().unflatten(-1, (3, 4, 16)).unbind(1)  # (words, heads, 16)
+    parts = torch.nn.functional.linear(masked.embedding, *layer.qkv_proj.parameters())
+    q, k, _ = parts.detach().unflatten(-1, (3, 4, 16)).unbind(1)  # (words, heads, 16)
     scores = k[:, 3] @ q[masked.ids["it"], 3] / 16**0.5
     best = scores.argsort(descending=True)[:5]
     words = [(masked.config.vocabulary[i], f"{scores[i]:.1f}") for i in best]
@@ -168,14 +169,14 @@ def test_whose_change_turns_the_look_of_it(page, masked):
     runs = {
         word: masked(masked.encode(IT.replace("big", word).split())) for word in ("big", "small")
     }
-    made = {
+    parts = {
         word: layer.attention.qkv_proj(run.residual[1][0]).unflatten(-1, (3, 2, 32))[:, :2, 0]
         for word, run in runs.items()
     }
     bias, crossed, it = layer.relative(13)[0], {}, IT.split().index("it")
-    for ask in made:
-        for answer in made:
-            scores = made[ask][:, 0] @ made[answer][:, 1].T / 32**0.5
+    for ask in parts:
+        for answer in parts:
+            scores = parts[ask][:, 0] @ parts[answer][:, 1].T / 32**0.5
             weights = (scores + bias).softmax(-1)
             if ask == answer:
                 torch.testing.assert_close(weights, runs[ask].weights[1][0, 0])
@@ -189,7 +190,7 @@ def test_whose_change_turns_the_look_of_it(page, masked):
     # With each sentence's own query, and its number for the distance, as in the picture.
     scores = {
         w: [(q[it] @ k[n] / 32**0.5 + bias[it, n]).item() for n in (1, 7)]
-        for w, (q, k) in ((w, made[w].unbind(1)) for w in made)
+        for w, (q, k) in ((w, parts[w].unbind(1)) for w in parts)
     }
     (own, other), (suitcase, still) = zip(*scores.values(), strict=True)
     rows = [numbers(" ".join(row[3:])) for row in cells(page, "taken-in")]
@@ -204,13 +205,13 @@ def test_whose_change_turns_the_look_of_it(page, masked):
 
 def test_where_the_street_is_too_wide_the_query_must_change_as_well(masked):
     layer, text = masked.layers[1], "the animal did not cross the street because it was too".split()
-    made = {}
+    parts = {}
     for word in ("tired", "wide"):
         after = masked(masked.encode([*text, word])).residual[1][0]
-        made[word] = layer.attention.qkv_proj(after).unflatten(-1, (3, 2, 32))[:, :2, 0]
+        parts[word] = layer.attention.qkv_proj(after).unflatten(-1, (3, 2, 32))[:, :2, 0]
     it, nouns = text.index("it"), [1, 6]
-    for ask in made:
-        scores = made[ask][it, 0] @ made["wide"][:, 1].T / 32**0.5
+    for ask in parts:
+        scores = parts[ask][it, 0] @ parts["wide"][:, 1].T / 32**0.5
         animal, street = (scores + layer.relative(12)[0, it]).softmax(-1)[nouns].tolist()
         assert street > 0.8 if ask == "wide" else animal > 0.6
 
@@ -227,14 +228,14 @@ def test_the_ordinary_model_looks_at_the_noun_where_it_is_asked(page):
         assert model.config.vocabulary[run.logits[0, 15].argmax()] == text[noun]
         shown.append(share(row[noun]))
     assert shows(page, "#sec-evidence", *shown)
-    for asked in grammar.held_out(100).values():
-        made = asked["answer"]
-        weights = grammar.run(model, made, hide=True).weights[1][:, 0]
-        at = [(i, max(one.right), one.link("it")[1]) for i, one in enumerate(made)]
+    for kinds in grammar.held_out(100).values():
+        texts = kinds["answer"]
+        weights = grammar.run(model, texts, hide=True).weights[1][:, 0]
+        at = [(i, max(one.right), one.link("it")[1]) for i, one in enumerate(texts)]
         assert np.mean([weights[i, hidden, noun].item() for i, hidden, noun in at]) > 0.8
         looks = [weights[i, hidden].argmax() == noun for i, hidden, noun in at]
         assert np.mean(looks) > 0.9
-        right = grammar.answers(model, made, off=((1, 0),))
+        right = grammar.answers(model, texts, off=((1, 0),))
         pairs = [a and b for a, b in zip(right[::2], right[1::2], strict=True)]
         assert np.mean(pairs) < 0.6  # the look does the work
     scores = json.loads((FOLDER / "scores" / "masked-standard.json").read_text())
@@ -309,25 +310,25 @@ def test_at_0_the_answer_jumps_half_way():
 def test_how_sure_the_causal_head_of_the_goal_is(page):
     maps, it = head_maps("causal"), IT.split().index("it")
     best = [row[it].argmax() for row in maps["weights"][1]]
-    found = [maps["weights"][1][h, it, 1] for h, to in enumerate(best) if to == 1]
-    assert len(found) == 1
-    assert shows(page, "#sec-focus", share(found[0]))
+    weights = [maps["weights"][1][h, it, 1] for h, to in enumerate(best) if to == 1]
+    assert len(weights) == 1
+    assert shows(page, "#sec-focus", share(weights[0]))
 
 
 def test_the_best_heads_are_those_of_the_scores(page):
     lines = output(page, "scores").splitlines()
-    found = {}
+    looks = {}
     for name in ("masked", "masked-standard"):
         seeds = json.loads((FOLDER / "scores" / f"{name}.json").read_text())["seeds"].values()
         for relation in ("verb", "it"):
             want = [run["attention"][relation]["weight"] for run in seeds]
-            found[name, relation] = want
+            looks[name, relation] = want
             np.testing.assert_allclose(numbers(lines.pop(0)), want, atol=0.0051)
             assert len(want) >= 3
         assert all(run["accuracy"]["pairs"]["1 distractors"] > 0.98 for run in seeds)
-    assert min(*found["masked", "verb"], *found["masked", "it"]) > 0.8
-    assert min(found["masked-standard", "verb"]) < 0.3 < 0.9 < max(found["masked-standard", "verb"])
-    assert max(found["masked-standard", "it"]) < 0.25
+    assert min(*looks["masked", "verb"], *looks["masked", "it"]) > 0.8
+    assert min(looks["masked-standard", "verb"]) < 0.3 < 0.9 < max(looks["masked-standard", "verb"])
+    assert max(looks["masked-standard", "it"]) < 0.25
     runs = json.loads((FOLDER / "scores" / "masked-standard.json").read_text())["seeds"].values()
     named = [min(run["accuracy"][kind]["answer"] for kind in ("pairs", "words")) for run in runs]
     assert min(named) > 0.92  # "more than nine in ten"
@@ -349,17 +350,17 @@ def test_the_example_heads_do_what_the_page_says(page):
 def test_a_trophy_asks_for_adjectives_and_a_suitcase_for_nothing(page, masked):
     """Layer 1, head 4, written out; and the nouns that stand first in its training, or second."""
     layer, ids = masked.layers[0].attention, masked.ids
-    made = torch.nn.functional.linear(masked.embedding, *layer.qkv_proj.parameters())
-    q, k, _ = made.detach().unflatten(-1, (3, 4, 16))[:, :, 3].unbind(1)
+    parts = torch.nn.functional.linear(masked.embedding, *layer.qkv_proj.parameters())
+    q, k, _ = parts.detach().unflatten(-1, (3, 4, 16))[:, :, 3].unbind(1)
     scores = q @ k.T / 16**0.5  # from, to
     of = {noun: scores[ids[noun], ids["big"]].item() for noun in ("trophy", "suitcase", "it")}
     assert 1.7 < of["trophy"] < of["it"] < 1.2 * of["trophy"]  # "almost as much as"
     assert scores[ids["suitcase"], [ids["big"], ids["small"]]].max() < 0.25
 
     firsts, seconds = set(), set()
-    for made in sentences(seed=0, count=20_000):  # of the kind that the model was trained on
-        links = [link for link in made.links if link[0] == "it"]
-        nouns = [w for w in made.words[: made.words.index("it")] if w in KNOWN] if links else []
+    for one in sentences(seed=0, count=20_000):  # of the kind that the model was trained on
+        links = [link for link in one.links if link[0] == "it"]
+        nouns = [w for w in one.words[: one.words.index("it")] if w in KNOWN] if links else []
         if len(nouns) == 2 and nouns[0] not in PEOPLE:
             firsts.add(nouns[0])
             seconds.add(nouns[1])
@@ -388,10 +389,10 @@ def test_big_and_small_have_opposite_values(page, masked):
         )
         rises.append((q[9] @ (new[1] - old[1])).item() / 32**0.5)
         weight = run.weights[0][0, 3, 1, 12].item()
-        found = numbers(row[2].replace("−", "-").replace("(", "").replace("+", ""))
-        assert found == pytest.approx([weight, rises[-1], weight * rises[-1]], abs=0.051)
+        terms = numbers(row[2].replace("−", "-").replace("(", "").replace("+", ""))
+        assert terms == pytest.approx([weight, rises[-1], weight * rises[-1]], abs=0.051)
         rest, total = numbers(row[1])[0], numbers(row[3])[0]
-        assert rest + found[2] == pytest.approx(total, abs=0.11)  # by pencil
+        assert rest + terms[2] == pytest.approx(total, abs=0.11)  # by pencil
         # The same vector, without what came from the adjective.
         without = after[1] - weight * (one.out_proj(value) - one.out_proj.bias)
         key = two.qkv_proj(without).unflatten(-1, (3, 2, 32))[1, 0]
@@ -400,8 +401,8 @@ def test_big_and_small_have_opposite_values(page, masked):
         # "In both sentences": the other's value pushes this sentence's query the other way.
         other = {"big": "small", "small": "big"}[word]
         value[48:] = v[masked.ids[other], 48:]
-        made = (one.out_proj(value) - one.out_proj.bias) @ two.qkv_proj.weight[64:96].T
-        assert (q[9] @ made).item() * rises[-1] < 0
+        push = (one.out_proj(value) - one.out_proj.bias) @ two.qkv_proj.weight[64:96].T
+        assert (q[9] @ push).item() * rises[-1] < 0
     assert rises[0] > 10 > -5 > rises[1]
     assert shows(page, "#sec-noun", *(f"{rise:.1f}" for rise in rises))
     rows = [[numbers(x.replace("−", "-"))[-1] for x in row[1:]] for row in cells(page, "taken-in")]

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from attention import scaled_dot_product_attention
-from tests.lessons.reading import in_order, output, shows
+from tests.lessons.page_text import in_order, output, shows
 from tests.numbers import numbers
 
 PAGE = "modules/m03_scaled_dot_product/lesson.html"
@@ -108,7 +108,7 @@ def test_the_two_rows_left_to_the_reader(page):
 
 def test_what_is_said_of_differences(page):
     """The two ratios, their squares, and what is left of the bank for each 1 of the river."""
-    said = " ".join(page.select_one("#sec-sum").get_text().split())
+    text = " ".join(page.select_one("#sec-sum").get_text().split())
     [table] = [t for t in page.select("#sec-sum table") if "river : bank" in t.get_text()]
     shown = [
         [cell.get_text() for cell in line.select("td")[1:]] for line in table.select("tbody tr")
@@ -123,7 +123,7 @@ def test_what_is_said_of_differences(page):
         assert shown[1][column] == f"{ratio:.2f}² ≈ {ratio**2:.{digits}f}"
         assert round(round(ratio, 2) ** 2, digits) == round(ratio**2, digits)  # with a pencil, too
     left = [f"{one[2] / one[1]:.2f}" for one in (weights, doubled)]
-    assert in_order(said, f"{weights[1]:.2f}", "1", left[0], left[1])
+    assert in_order(text, f"{weights[1]:.2f}", "1", left[0], left[1])
     assert 2 * weights[1] > 1, "it can't look twice as hard"
 
 
@@ -177,22 +177,22 @@ def test_how_many_numbers_one_number_changes(page):
     """Of Q: 3 weights, one row, and 2 numbers of the output; of K: 9 and 6; of V: none and 3."""
     given = {name: torch.tensor(x, dtype=torch.float64) for name, x in WORKED.items()}
     mixed, before = scaled_dot_product_attention(**given)
-    found = {name: [] for name in given}
+    changes = {name: [] for name in given}
     for name, matrix in given.items():
         for row, column in np.ndindex(*matrix.shape):
             other = {**given, name: matrix.clone()}
             other[name][row, column] += 1
             out, after = scaled_dot_product_attention(**other)
             assert (after != before).any(-1).sum() == {"query": 1, "key": 3, "value": 0}[name]
-            found[name].append(((after != before).sum().item(), (out != mixed).sum().item()))
-    assert found == {"query": [(3, 2)] * 6, "key": [(9, 6)] * 6, "value": [(0, 3)] * 6}
-    told = [
+            changes[name].append(((after != before).sum().item(), (out != mixed).sum().item()))
+    assert changes == {"query": [(3, 2)] * 6, "key": [(9, 6)] * 6, "value": [(0, 3)] * 6}
+    rows = [
         [cell.get_text() for cell in row.select("td")[1:3]]
         for table in page.select("#sec-play table")
         if "change one number" in table.get_text()
         for row in table.select("tbody tr")
     ]
-    assert told == [["3 of 9", "2 of 6"], ["all 9", "all 6"], ["none", "3 of 6"]]
+    assert rows == [["3 of 9", "2 of 6"], ["all 9", "all 6"], ["none", "3 of 6"]]
 
 
 def test_the_goals_that_a_query_reaches(page):
@@ -241,9 +241,9 @@ def test_the_product_of_matrices_is_that_of_the_pencil(page):
     ][:1]
     plain = formula.replace(r"\mathbf{", "").replace("}", "").replace("{", "")
     blocks = [block.split(r"\endpmatrix")[0] for block in plain.split(r"\beginpmatrix")[1:]]
-    found = [[[float(x) for x in line.split("&")] for line in b.split(r"\\")] for b in blocks]
+    matrices = [[[float(x) for x in line.split("&")] for line in b.split(r"\\")] for b in blocks]
     q, k = (np.array(WORKED[name]) for name in ("query", "key"))
-    for have, want in zip(found, (q, k.T, q @ k.T), strict=True):
+    for have, want in zip(matrices, (q, k.T, q @ k.T), strict=True):
         np.testing.assert_array_equal(have, want)
 
 

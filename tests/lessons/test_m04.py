@@ -15,7 +15,7 @@ from models.storyteller.model import load_storyteller
 from models.storyteller.tokens import Tokenizer
 from models.transformer import Transformer
 from modules.m04_softmax_and_scale import training as script
-from tests.lessons.reading import cells, in_order, output, share, shows
+from tests.lessons.page_text import cells, in_order, output, share, shows
 from tests.numbers import numbers
 from tests.scores import scores_of
 from tests.widgets.truth_saturation import SIZES, draws, exact_slope
@@ -53,8 +53,8 @@ def test_the_variance_is_d_k(page):
 
 def test_the_first_scores_of_real_layers(page):
     """The variances by theory: E/(3E), 2E/(E + 3E), and 768 · 0.02²; a product's is the square."""
-    found = [numbers(line[22:]) for line in output(page, "starts").splitlines()]
-    for (variance, spread), want in zip(found, (1 / 3, 1 / 2, 768 * 0.02**2), strict=True):
+    pairs = [numbers(line[22:]) for line in output(page, "starts").splitlines()]
+    for (variance, spread), want in zip(pairs, (1 / 3, 1 / 2, 768 * 0.02**2), strict=True):
         assert variance == pytest.approx(want, abs=0.011)
         assert spread == pytest.approx(want, rel=0.05)
 
@@ -107,7 +107,7 @@ def test_the_jacobian_is_autograds(page):
 
 def test_a_nudge_moves_saturated_weights_little(page):
     """The same nudge of the score: an eleventh comes through the root, and 1/128 through 128."""
-    root, nudge, found = math.sqrt(128), np.array([0.1, 0, 0]), []
+    root, nudge, pairs = math.sqrt(128), np.array([0.1, 0, 0]), []
     for by, (_, *row) in zip((1, root, 128), cells(page, "nudge"), strict=True):
         before, after = (softmax(scores / by)[0] for scores in (SCORES, SCORES + nudge))
         digits = len(row[-1].removesuffix(" points").split(".")[1])
@@ -115,8 +115,8 @@ def test_a_nudge_moves_saturated_weights_little(page):
         shown = [numbers(cell)[0] for cell in row]
         assert shown == pytest.approx(exact, abs=0.51 * 10**-digits)
         assert after - before == pytest.approx(0.1 / by * before * (1 - before), rel=0.06)
-        found.append((before * (1 - before), shown[-1]))
-    (slope_raw, raw), (slope, divided), (highest, by_size) = found
+        pairs.append((before * (1 - before), shown[-1]))
+    (slope_raw, raw), (slope, divided), (highest, by_size) = pairs
     assert slope_raw < slope < highest, "even higher on the hill"
     assert raw < by_size < 1.25 * raw, "hardly farther than undivided"
     assert round(divided / raw) == 12
@@ -169,7 +169,7 @@ def test_training_makes_the_storytellers_scores_grow(page):
     written = Tokenizer(story.config.vocabulary).encode(scores["samples"][0])[:256]
     tokens = torch.tensor([written])
     torch.manual_seed(0)
-    found = []
+    means = []
     for model in (Transformer(story.config), story):
         spreads, rotary = [], model.layers[0].attention.rotary
 
@@ -184,9 +184,9 @@ def test_training_makes_the_storytellers_scores_grow(page):
             layer.attention.qkv_proj.register_forward_hook(keep)
         with torch.no_grad():
             model(tokens)
-        found.append(torch.stack(spreads).mean().item())
-    divided = [spread / 32**0.5 for spread in found]
-    assert shows(page, "#real-scores", "32", *(f"{spread:.1f}" for spread in found + divided))
+        means.append(torch.stack(spreads).mean().item())
+    divided = [spread / 32**0.5 for spread in means]
+    assert shows(page, "#real-scores", "32", *(f"{spread:.1f}" for spread in means + divided))
 
 
 def test_undivided_draws_that_follow_have_two_keys_nearly_level():
@@ -212,8 +212,8 @@ def test_undivided_slopes_fall_and_scatter_and_divided_ones_stay(page):
     largest = max(undivided[512])
     at_128, flat = (sum(slope < 0.01 for slope in undivided[size]) for size in (128, 512))
     least = f"{math.floor(100 * min(divided)) / 100:.2f}"
-    found = str(at_128), "512", str(flat), str(40 - flat), f"{largest:.2f}", least
-    assert shows(page, "#sec-saturation", "128", *found)
+    texts = str(at_128), "512", str(flat), str(40 - flat), f"{largest:.2f}", least
+    assert shows(page, "#sec-saturation", "128", *texts)
     assert at_128 > 20, "The was no exception"
     assert 2 < sum(slope > 0.1 for slope in undivided[512]) < 13
     assert largest > 0.24
@@ -252,10 +252,10 @@ def test_the_few_large_gradients_come_from_two_keys_nearly_level(gradients):
     assert (raw < usual / 100).double().mean() > 0.5
     assert 0.19 < (raw > usual).double().mean() < 0.3
     assert raw.mean() > 2 * norms[512**-0.5].mean()
-    for shown, found in zip(gradients, (norms[512**-0.5], raw), strict=True):
-        top = found.sort().values[-200:].sum() / found.sum()
-        shares = [(found < usual / 100).double().mean(), (found > usual).double().mean(), top]
-        want = torch.stack([found.mean() / 100, *shares]) * 100
+    for shown, sizes in zip(gradients, (norms[512**-0.5], raw), strict=True):
+        top = sizes.sort().values[-200:].sum() / sizes.sum()
+        shares = [(sizes < usual / 100).double().mean(), (sizes > usual).double().mean(), top]
+        want = torch.stack([sizes.mean() / 100, *shares]) * 100
         assert shown == pytest.approx(want.tolist(), rel=0.15, abs=0.5)
     first, second = (q @ k.mT).squeeze(1).topk(2).values.T
     order, lead = raw.argsort(descending=True), first - second
@@ -275,10 +275,10 @@ def reached(by_rate):
 
 def test_dividing_works_at_more_rates_than_anything_else():
     kinds = TRAINING["rivals"] | {kind: TRAINING[kind] for kind in KINDS}
-    found = {name: [*reached(by_rate).values()] for name, by_rate in kinds.items()}
-    divided, small, raw = (found[name] for name in ("divided", "small start", "undivided"))
+    by_kind = {name: [*reached(by_rate).values()] for name, by_rate in kinds.items()}
+    divided, small, raw = (by_kind[name] for name in ("divided", "small start", "undivided"))
     assert list(TRAINING["divided"]) == ["0.1", "0.3", "1.0", "3.0"]
-    works = {name: [min(shares) > 0.98 for shares in rates] for name, rates in found.items()}
+    works = {name: [min(shares) > 0.98 for shares in rates] for name, rates in by_kind.items()}
     assert works["divided"] == [False, True, True, True]
     assert min(round(100 * end) for rate in divided[1:] for end in rate) == 99
     assert works["small start"] == [False, True, False, False]

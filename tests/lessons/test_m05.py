@@ -15,7 +15,7 @@ from models.grammar.words import PAD, VOCABULARY
 from models.weights import load
 from modules.m05_masks import copying
 from tests.lessons.m05_numbers import CAUSAL, W_K, W_Q, W_V, X
-from tests.lessons.reading import cells, in_order, output, shows
+from tests.lessons.page_text import cells, in_order, output, shows
 from tests.numbers import numbers
 
 PAGE = "modules/m05_masks/lesson.html"
@@ -50,7 +50,7 @@ def larger():
 def test_hardly_more_than_half_can_be_known(larger, monkeypatch):
     """The words after *the*, and what a larger model, trained for longer, gets right."""
     monkeypatch.setattr(copying, "texts", cache(copying.texts))  # which ``unseen`` needs as well
-    ceiling, hits, asked = COPYING["ceiling"], 0, 0
+    ceiling, hits, count = COPYING["ceiling"], 0, 0
     learned = copying.texts("sentences", 0, copying.SENTENCES)
     after_the = {b for text in learned for a, b in pairwise(text) if a == "the"}
     assert len(after_the) == ceiling["after the"]
@@ -58,8 +58,8 @@ def test_hardly_more_than_half_can_be_known(larger, monkeypatch):
         tokens = larger.encode([VOCABULARY[i] for i in row if VOCABULARY[i] != PAD])
         guessed = larger(tokens).logits[0, :-1].argmax(-1)
         hits += int((guessed == tokens[0, 1:]).sum())
-        asked += len(guessed)
-    assert hits / asked == pytest.approx(ceiling["larger model"], abs=1e-3)
+        count += len(guessed)
+    assert hits / count == pytest.approx(ceiling["larger model"], abs=1e-3)
     for seed in COPYING["sentences, only back"].values():
         assert seed["right"] < ceiling["larger model"] < seed["right"] + 0.05
 
@@ -166,16 +166,16 @@ def test_changing_each_word_finds_every_open_cell(page):
     assert [moved(CAUSAL, word)[: word + 1] for word in range(6)] == [
         [False] * word + [True] for word in range(6)
     ]
-    found, by_the_last = 0, 0
+    count, by_the_last = 0, 0
     for row, column in torch.triu_indices(6, 6, 1).T.tolist():
         mask = CAUSAL.clone()
         mask[row, column] = True
         leaks = [any(moved(mask, word)[:word]) for word in range(1, 6)]
-        found += any(leaks)
+        count += any(leaks)
         by_the_last += leaks[-1]
         if (row, column) == (4, 5):  # the challenge: my sees mat
             assert moved(mask, 5) == [False] * 4 + [True] * 2
-    assert (found, by_the_last) == (15, 5)
+    assert (count, by_the_last) == (15, 5)
 
 
 def test_the_three_conventions_agree_with_the_course_s_layer(page):

@@ -15,7 +15,7 @@ from models.heads.task import Recall
 from models.transformer import Transformer
 from models.weights import load
 from tests.conftest import ROOT
-from tests.lessons.reading import in_order, output
+from tests.lessons.page_text import in_order, output
 from tests.numbers import numbers
 from tests.scores import scores_of
 
@@ -249,4 +249,4 @@ def test_named_models(page):
         line[:12].strip(): [int(n.replace(",", "")) for n in line[12:].split()] for line in lines
     }
     assert {name: tuple(row[:3]) for name, row in shown.items()} == published
-    assert all(kept == 2 * heads * size for _, size, heads, kept in shown.values())
+    assert all(cache == 2 * heads * size for _, size, heads, cache in shown.values())

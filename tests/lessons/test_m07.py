@@ -11,7 +11,7 @@ from models.positions.task import DIGITS, LETTER_SHARE
 from models.positions.train import load
 from positions import alibi_bias, sinusoidal_positions
 from tests.lessons.m07_numbers import SCORES, far, near
-from tests.lessons.reading import cells, in_order, output, shows
+from tests.lessons.page_text import cells, in_order, output, shows
 from tests.numbers import number, numbers
 
 PAGE = "modules/m07_position/lesson.html"
@@ -173,15 +173,15 @@ def test_alibi_alone_doesn_t_know_before_from_after():
     q, k, v = torch.randn(3, 3, 4, generator=generator).double()
     bias = alibi_bias(2, 3, dtype=torch.float64)[0]
 
-    def kept(order, **options):
+    def is_same(order, **options):
         """Which words have the output that they had in *dog bites man*."""
         one, other = (scaled_dot_product_attention(q[o], k[o], v[o], bias=bias, **options)[0]
                       for o in ([0, 1, 2], order))  # fmt: skip
         return [torch.allclose(one[word], other[at]) for at, word in enumerate(order)]
 
-    assert kept([2, 1, 0]) == [True] * 3
-    assert kept([1, 0, 2]) == [False] * 3
-    assert kept([2, 1, 0], is_causal=True) == [False] * 3
+    assert is_same([2, 1, 0]) == [True] * 3
+    assert is_same([1, 0, 2]) == [False] * 3
+    assert is_same([2, 1, 0], is_causal=True) == [False] * 3
 
 
 def test_two_heads_of_relative_have_found_three_back():
@@ -268,8 +268,8 @@ def test_with_rotary_it_matters_who_bites(page):
     assert unturned[1] == pytest.approx(backwards[1])
     shown = [numbers(text) for _, text in cells(page, "rotary-order .fallback")]
     assert shown == [pytest.approx(want, abs=0.0051) for want in one.tolist()]
-    told = *one[1], *other[1], dog_first[1, 0], dog_last[1, 2], *unturned[1]
-    assert shows(page, "#sec-rotary", *(f"{number:.2f}" for number in told))
+    shares = *one[1], *other[1], dog_first[1, 0], dog_last[1, 2], *unturned[1]
+    assert shows(page, "#sec-rotary", *(f"{number:.2f}" for number in shares))
 
 
 def test_a_product_of_two_sums_is_four_products(page):

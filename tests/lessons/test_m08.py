@@ -18,7 +18,7 @@ from models.weights import load
 from modules.m08_patterns import gpt2, rival
 from modules.m08_patterns.circuits import head_matrices, match_and_copy, on_diagonal
 from tests.conftest import ROOT
-from tests.lessons.reading import cells, output, share, shows
+from tests.lessons.page_text import cells, output, share, shows
 from tests.numbers import numbers
 from tests.scores import scores_of
 
@@ -50,7 +50,7 @@ def losses(model, off=()):
     return F.cross_entropy(logits.mT, fresh_texts()[:, 1:], reduction="none").mean(0)
 
 
-def loss_on_what_repeats(model, off=()):
+def loss_on_what_repeats(model, off):
     return losses(model, off)[HALF:].mean().item()
 
 
@@ -146,9 +146,9 @@ def test_the_rivals_say_what_their_box_says():
     assert rival.goes_by(checkpoint())["asks"] > 0.99, "our two layers go by the sign that asks"
     one = {"goes_by": rival.goes_by(checkpoint(4000, "one-layer"))}
     for run in [one, larger["0"], larger["2"], *ordinary.values()]:
-        asks, age, place = run["goes_by"].values()
-        assert age + place > 0.2
-        assert age + place > 2 * asks, "by age and place"
+        asks, age, position = run["goes_by"].values()
+        assert age + position > 0.2
+        assert age + position > 2 * asks, "by age and place"
     assert larger["1"]["goes_by"]["asks"] > 0.7, "though no head looks there"
 
 

@@ -13,7 +13,7 @@ from models.weights import load
 from modules.m09_interpretation import other_seeds
 from modules.m09_interpretation.subject_number import OTHER, carried, pairs
 from tests.conftest import ROOT
-from tests.lessons.reading import cells, output, share, shows
+from tests.lessons.page_text import cells, output, share, shows
 from tests.numbers import number, numbers
 from tests.scores import scores_of
 
@@ -137,7 +137,7 @@ def test_the_tables_of_scores_are_those_committed(page):
     runs = [seeds_of("ordinary")[seed][f"carries, {kind}"]
             for seed in SEEDS.values() for kind in ("turned", "plain")]  # fmt: skip
     for line, run in zip(lines, runs, strict=True):
-        want = [100 * run[place] for place in ("adjective", "turn", "noun", "first")]
+        want = [100 * run[word] for word in ("adjective", "turn", "noun", "first")]
         assert numbers(line) == pytest.approx(want, abs=0.51)
 
 
@@ -164,7 +164,7 @@ def test_which_lines_of_the_widget_have_which_words_in_front():
         model = classifier(name)
         for way, method in attributions.METHODS.items():
             largest = method(model, encode(REVIEW))[0, 1:].abs().topk(3).indices.tolist()
-            first[name, way] = [REVIEW[place] for place in largest]
+            first[name, way] = [REVIEW[position] for position in largest]
     assert {words[0] for (name, _), words in first.items() if name == "A"} == {"not"}
     assert first["B", "attention"][0] == "film"
     assert first["B", "rollout"] == ["film", "not", "superb"]
@@ -186,22 +186,22 @@ def test_with_quite_erasure_is_ahead_of_attention_and_with_the_noun_integrated_g
 
 @pytest.mark.parametrize("name", SEEDS)
 def test_the_score_with_quite_is_found_again(name):
-    made = held_out()[:EXPLAINED]
-    tokens, _, decides = to_tensors(made)
-    for row, one in zip(decides, made, strict=True):
+    reviews = held_out()[:EXPLAINED]
+    tokens, _, decides = to_tensors(reviews)
+    for row, one in zip(decides, reviews, strict=True):
         row[[i for i in one.verdict if one.words[i] in STRESSES]] = True
     want = seeds_of("ordinary")[SEEDS[name]]["finds, with stresses"]
     for method in ("attention", "erasure"):
         sizes = attributions.METHODS[method](classifier(name), tokens)
-        found = attributions.finds(sizes, decides).double().mean().item()
-        assert found == pytest.approx(want[method], abs=0.02)
+        share_of_hits = attributions.finds(sizes, decides).double().mean().item()
+        assert share_of_hits == pytest.approx(want[method], abs=0.02)
 
 
 @pytest.mark.parametrize("name", SEEDS)
 def test_behind_a_blank_for_quite_neither_can_tell_more_than_for_not(name):
-    made = held_out()[:EXPLAINED]
+    reviews = held_out()[:EXPLAINED]
     blanked = {"turn": [], "stress": []}
-    for row, one in zip(to_tensors(made)[0], made, strict=True):
+    for row, one in zip(to_tensors(reviews)[0], reviews, strict=True):
         stresses = [i for i in one.verdict if one.words[i] in STRESSES]
         for kind, places in (("turn", one.decisive[:-1]), ("stress", stresses)):
             blanked[kind] += [row.where(torch.arange(len(row)) != i, BLANK) for i in places]
@@ -256,15 +256,15 @@ def test_fined_models_never_look_at_what_decides_and_are_mostly_right():
 
 
 def test_what_erasure_misses_in_a_is_a_word_such_as_quite():
-    made = held_out()[:EXPLAINED]
-    tokens, _, decides = to_tensors(made)
+    reviews = held_out()[:EXPLAINED]
+    tokens, _, decides = to_tensors(reviews)
     sizes = attributions.by_erasure(classifier("A"), tokens)
     missed = (~attributions.finds(sizes, decides)).nonzero()[:, 0].tolist()
     assert len(missed) > 30
     wrong = []
     for row in missed:
-        first = sizes[row].abs().topk(len(made[row].decisive)).indices.tolist()
-        wrong.append({made[row].words[i] for i in first if i not in made[row].decisive})
+        first = sizes[row].abs().topk(len(reviews[row].decisive)).indices.tolist()
+        wrong.append({reviews[row].words[i] for i in first if i not in reviews[row].decisive})
     assert all(wrong)
     assert sum(words <= {"quite", "really", "rather"} for words in wrong) / len(wrong) > 0.9
 
@@ -348,13 +348,13 @@ def test_pairs_differ_in_the_subject_s_number_alone():
 
 
 def test_the_number_is_at_the_first_word_and_the_heads_say_so(page, grammar):
-    made, shown = pairs(60, seed=5), pairs(100)[1]
-    kept = torch.stack([carried(grammar, pair)[[0, pair.subject]] for pair in made]).mean(0)
-    assert kept[0] > 0.94
-    assert kept[1] < 0.06
+    many, shown = pairs(60, seed=5), pairs(100)[1]
+    shares = torch.stack([carried(grammar, pair)[[0, pair.subject]] for pair in many]).mean(0)
+    assert shares[0] > 0.94
+    assert shares[1] < 0.06
     assert " ".join(shown.words) == "the cups under the shiny cup [mask] ."
     looks = []
-    for pair in [*made, shown]:
+    for pair in [*many, shown]:
         with torch.no_grad():
             first, second = grammar(grammar.encode(pair.words)).weights
         looks.append([first[0, 3, 0, pair.subject], *second[0, [0, 2], pair.verb, 0]])
@@ -375,8 +375,8 @@ def test_the_other_trainings_are_scored_as_the_page_s_own_and_keep_it_at_the_sub
     own = other_seeds.score(ROOT / "models/grammar/weights/masked-standard.safetensors")
     assert {one["right"] for one in (own, *others.values())} == {1}
     at_subject, at_first = cells(page, "grammar-others")
-    for place, *row in (at_subject, at_first):
-        want = [100 * one[place] for one in (own, *others.values())]
+    for word, *row in (at_subject, at_first):
+        want = [100 * one[word] for one in (own, *others.values())]
         assert numbers(" ".join(row)) == pytest.approx(want, abs=0.51)
     assert own["at the subject"] < 0.06 < 0.94 < own["at the first word"]
     for one in others.values():

@@ -10,7 +10,7 @@ import pytest
 from course import costs
 from course.page.costs import MACHINES, MODELS
 from tests.conftest import ROOT
-from tests.lessons.reading import cells, output, shows
+from tests.lessons.page_text import cells, output, shows
 from tests.numbers import number, numbers
 
 PAGE = "modules/m10_cost/lesson.html"
@@ -54,7 +54,7 @@ def test_the_layer_with_a_pencil(page):
         return 4 * n * d * 2 * d, n * n * 2 * d + n * d * 2 * n
 
     rows = [numbers(tr.get_text(" "))[-3:] for tr in page.select("#sec-count tbody tr")]
-    assert all(made * each == flops for made, each, flops in rows)
+    assert all(count * each == flops for count, each, flops in rows)
     assert [flops for *_, flops in rows] == [3 * 96, 72, 72, 96]
     assert work(8)[0] == work(8)[1]
     for shown in (work(3), work(6)[:1], work(6)[1:], work(8)[:1]):
@@ -78,8 +78,8 @@ def test_intensity_with_a_pencil(page):
     want = []
     for matrices_or_caches in (lambda texts: 1, lambda texts: texts):
         for texts in (1, 8):
-            taken = fetched * matrices_or_caches(texts)
-            want.append([texts, texts * flops, taken, texts * flops / taken])
+            traffic = fetched * matrices_or_caches(texts)
+            want.append([texts, texts * flops, traffic, texts * flops / traffic])
     assert rows == want
 
 
@@ -122,19 +122,19 @@ def measured():
     return json.loads((ROOT / "modules/m10_cost/timings.json").read_text())
 
 
-def bench(name, found="ms"):
+def bench(name, column="ms"):
     rows = json.loads((ROOT / "benchmarks/results/attention-cpu.json").read_text())["rows"]
     return {
-        row["length"]: row[found]
+        row["length"]: row[column]
         for row in rows
         if row.get("pass") == "forward" and row["name"] == name
     }
 
 
-def alone(measured, way, setting="memory kept", found="ms"):
+def alone(measured, way, setting="memory kept", column="ms"):
     """Length -> what was found of attention alone."""
     rows = [row for row in measured["attention"] if row["setting"] == setting]
-    return {row["length"]: row[way][found] for row in rows}
+    return {row["length"]: row[way][column] for row in rows}
 
 
 def off_one_speed(flops, ms):
@@ -166,11 +166,11 @@ def test_the_clock_agrees_with_the_formula_for_one_shape(measured):
 
 
 def test_more_than_half_of_the_time_by_hand_goes_into_fresh_memory(measured):
-    as_it_is, kept = (alone(measured, "by hand", name) for name in ("as it is", "memory kept"))
+    as_it_is, reuse = (alone(measured, "by hand", name) for name in ("as it is", "memory kept"))
     system = alone(measured, "by hand", "as it is", "system_ms")
-    assert [*kept] == LENGTHS
+    assert [*reuse] == LENGTHS
     assert all(system[n] > 0.5 * as_it_is[n] for n in LENGTHS if n >= 1024)
-    assert as_it_is[8192] - kept[8192] > 0.5 * as_it_is[8192], "what keeping memory saves"
+    assert as_it_is[8192] - reuse[8192] > 0.5 * as_it_is[8192], "what keeping memory saves"
     faults = [
         alone(measured, "by hand", name, "page_faults") for name in ("as it is", "memory kept")
     ]
@@ -179,14 +179,14 @@ def test_more_than_half_of_the_time_by_hand_goes_into_fresh_memory(measured):
 
 
 def test_with_memory_kept_pairs_set_the_time(measured):
-    kept, fused, unmasked = (alone(measured, way) for way in ("by hand", "fused", "fused, no mask"))
-    steps = [kept[2 * n] / kept[n] for n in LENGTHS[:-1]]
+    hand, fused, unmasked = (alone(measured, way) for way in ("by hand", "fused", "fused, no mask"))
+    steps = [hand[2 * n] / hand[n] for n in LENGTHS[:-1]]
     assert 3.5 < min(steps) < max(steps) < 4.8
     assert median(steps) == pytest.approx(4, abs=0.2), "four times for twice the tokens"
     assert unmasked[8192] / fused[8192] == pytest.approx(2, abs=0.2), "pairs that the mask hides"
-    assert kept[8192] / unmasked[8192] == pytest.approx(2, abs=0.2), "arrays that are stored"
+    assert hand[8192] / unmasked[8192] == pytest.approx(2, abs=0.2), "arrays that are stored"
     products = measured["parts"][0]["times"]
-    assert products["scores"]["ms"] + products["mix"]["ms"] < 0.7 * kept[2048], "the rest is passes"
+    assert products["scores"]["ms"] + products["mix"]["ms"] < 0.7 * hand[2048], "the rest is passes"
 
 
 def test_the_figure_has_both_settings(page, measured):
@@ -211,8 +211,8 @@ def test_the_step_on_two_threads_stands_where_scores_take_32_mib():
 
 def test_one_thread_was_timed_and_a_warm_up_seen(measured):
     assert measured["threads"] == 1
-    kept = {"MALLOC_MMAP_THRESHOLD_", "MALLOC_TRIM_THRESHOLD_"}
-    assert {*measured["settings"]["memory kept"]} == kept
+    variables = {"MALLOC_MMAP_THRESHOLD_", "MALLOC_TRIM_THRESHOLD_"}
+    assert {*measured["settings"]["memory kept"]} == variables
     calls = measured["first_calls_ms"]
     assert calls[0] > 2 * median(calls[5:])
 
@@ -229,8 +229,8 @@ def test_the_slope_of_a_layer(page):
     assert shows(page, "#sec-clock", "1", short, even, long, "2", "2", doubled)
 
 
-def texts_that_fit(memory=80e9):
-    return int((memory - PARAMETERS) // A_TEXT)
+def texts_that_fit():
+    return int((80e9 - PARAMETERS) // A_TEXT)
 
 
 def test_how_many_texts_fit(page):
@@ -261,8 +261,8 @@ def test_from_seven_texts_on_the_caches_take_longer(page):
     assert 5 < most * sum(parts(1)) / sum(parts(most)) < 7, "far from as many times as texts"
     shown = [numbers(" ".join(row)) for row in cells(page, "payoff")]
     assert [row[0] for row in shown] == [1, 6, 7, most], "one, before and after they meet, and all"
-    for texts, *found in shown:
-        assert found[:2] == pytest.approx([1e3 * part for part in parts(int(texts))], abs=0.051)
+    for texts, *times in shown:
+        assert times[:2] == pytest.approx([1e3 * part for part in parts(int(texts))], abs=0.051)
 
 
 def test_one_token_more_takes_300_times_as_long_to_fetch_as_to_compute(page):
@@ -276,9 +276,9 @@ def test_one_token_more_takes_300_times_as_long_to_fetch_as_to_compute(page):
 def test_batches_lift_matrices_alone(page):
     rows = [[float(cell) for cell in row] for row in cells(page, "intensity")]
     assert [row[0] for row in rows] == [1, 8, 64]
-    for texts, *found in rows:
+    for texts, *shown in rows:
         matrix = 2 * texts * 4096**2 / (2 * (2 * texts * 4096 + 4096**2))
-        assert found == [round(matrix, 2), 0.99]
+        assert shown == [round(matrix, 2), 0.99]
 
 
 def test_nothing_that_one_core_did_lies_above_its_roof(measured):

@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from attention import scaled_dot_product_attention
-from tests.lessons.reading import in_order, output, share, shows
+from tests.lessons.page_text import in_order, output, share, shows
 from tests.numbers import number, numbers
 from tests.site.numbers import payloads
 from tests.widgets.js import module
@@ -66,13 +66,13 @@ def test_the_steps_with_a_pencil(page):
     for step, want in zip(steps, wanted, strict=True):
         assert in_order(step, *(x if isinstance(x, str) else f"{x:g}" for x in want)), want
     assert in_order(steps[1], f"{mixes[1]:g}", "1", "30", "½", "40", f"{mixes[2]:g}")
-    for cell, *kept in zip(
+    for cell, *state in zip(
         page.select("#converting .fallback tbody td"), (1, 3, 3), sums, mixes, strict=True
     ):
-        assert numbers(cell.get_text()) == kept
-    *kept, pieces, at_once = output(page, "pencil").splitlines()
-    assert numbers(kept[0]) == [1, sums[0], mixes[0]]
-    assert numbers(kept[1]) == [3, sums[2], mixes[2]]
+        assert numbers(cell.get_text()) == state
+    *lines, pieces, at_once = output(page, "pencil").splitlines()
+    assert numbers(lines[0]) == [1, sums[0], mixes[0]]
+    assert numbers(lines[1]) == [3, sums[2], mixes[2]]
     for line in (pieces, at_once):
         assert numbers(line)[0] == pytest.approx(result, rel=1e-9)
 
@@ -102,19 +102,19 @@ def test_what_the_desk_and_the_shelf_hand_over(page):
     assert shows(page, "#sec-desk", "312", "1.5", f"{312 / 1.5:.0f}")
     assert shows(page, "#sec-desk", f"{19 / 1.5:.0f}")
     drawn = page.select_one("#memories").get_text()
-    for said in ("40 GB", "1.5 TB", "108 desks", "192 KB", "19 TB"):
-        assert said in drawn
+    for size in ("40 GB", "1.5 TB", "108 desks", "192 KB", "19 TB"):
+        assert size in drawn
 
 
 def test_what_the_plain_way_carries(page):
     L, d = 1024, 64
     assert numbers(output(page, "plain")) == [4 * L * L + 4 * L * d, round(100 * L / (L + d))]
-    taken = [
+    traffic = [
         [number(cell.get_text()) for cell in row.select("td")[2:]]
         for row in page.select("#plain tbody tr, #cell-plain tbody tr")
     ]
-    assert taken == [[2 * L * d, L * L], [L * L, L * L], [L * L + L * d, L * d]]
-    operations, carried = 2 * 2 * L * L * d, 2 * sum(map(sum, taken))
+    assert traffic == [[2 * L * d, L * L], [L * L, L * L], [L * L + L * d, L * d]]
+    operations, carried = 2 * 2 * L * L * d, 2 * sum(map(sum, traffic))
     want = [f"{operations / 1e6:.0f}", "2", "2", "1,024", "1,024", "64"]
     want += ["2", f"{carried / 1e6:.1f}", f"{operations / carried:.0f}", f"{312 / 1.5:.0f}"]
     assert shows(page, "#sec-desk", *want)
@@ -179,11 +179,11 @@ def test_what_no_longer_has_to_be_stored(page):
 
 def test_a_hidden_first_piece_is_the_trap_that_the_page_names(defined):
     """A hidden key has no part; but a row whose first piece is hidden is lost."""
-    kept = torch.full((1, 1), -torch.inf), 0.0, 0.0
+    state = torch.full((1, 1), -torch.inf), 0.0, 0.0
     values = torch.tensor([[1.0], [2.0]])
-    _, total, mix = defined["take_in"](kept, torch.tensor([[3.0, -torch.inf]]), values)
+    _, total, mix = defined["take_in"](state, torch.tensor([[3.0, -torch.inf]]), values)
     assert (float(total), float(mix)) == (1, 1)
-    _, total, _ = defined["take_in"](kept, torch.full((1, 2), -torch.inf), values)
+    _, total, _ = defined["take_in"](state, torch.full((1, 2), -torch.inf), values)
     assert total.isnan()
 
 
@@ -223,8 +223,8 @@ def test_the_tiles_differ_by_a_rounding_alone(page):
     lines = output(page, "equal").splitlines()
     assert len(lines) == 3
     assert all(0 < numbers(line)[-1] < 4 * np.finfo(float).eps for line in lines)
-    made, whole = np.split(np.array(numbers(output(page, "again"))), 2)
-    assert np.array_equal(made, whole)
+    tiles, whole = np.split(np.array(numbers(output(page, "again"))), 2)
+    assert np.array_equal(tiles, whole)
 
 
 def test_seven_products_for_six(page):
@@ -290,10 +290,10 @@ def test_the_bug_counts_each_piece_in_its_own_currency(page):
 
 def test_the_fallback_of_the_stepper_is_the_model_s(page, stepped):
     rows = page.select("#flash-stepper .fallback tbody tr")
-    for row, kept in zip(rows, stepped()["act"]["kept"], strict=True):
-        want = [kept["top"], kept["sum"], *kept["mix"]]
-        said = " ".join(cell.get_text() for cell in row.select("td")[1:])
-        assert numbers(said) == pytest.approx(want, abs=0.006)
+    for row, state in zip(rows, stepped()["act"]["kept"], strict=True):
+        want = [state["top"], state["sum"], *state["mix"]]
+        text = " ".join(cell.get_text() for cell in row.select("td")[1:])
+        assert numbers(text) == pytest.approx(want, abs=0.006)
 
 
 def test_the_table_is_what_was_measured(page):
@@ -370,8 +370,8 @@ def test_in_16_bits_fused_attention_rounds_the_parts_alone(page, defined):
     parts = parts / parts.amax(-1, keepdim=True)  # e^(s - m)
     truth = (q.double() @ k.double().mT / 8).softmax(-1) @ v.double()
     total = parts.sum(-1, keepdim=True)
-    made = [(p @ v / total).bfloat16() for p in (parts, parts.bfloat16().float())]
-    by_hand = [(output - truth).abs().mean().item() for output in made]
+    outputs = [(p @ v / total).bfloat16() for p in (parts, parts.bfloat16().float())]
+    by_hand = [(output - truth).abs().mean().item() for output in outputs]
     shown = [numbers(line)[-1] for line in output(page, "accuracy").splitlines()[4:]]
     assert shown == pytest.approx(by_hand, rel=0.03)
     heads = zip(*(part.bfloat16()[0] for part in (q, k, v)), strict=True)
@@ -391,31 +391,31 @@ def test_the_function_s_mask_hides_most_tiles(page):
 def test_what_check_it_says(defined, page):
     """A row of powers of 2 that ends with 5, 2 and 40: two scores of 5, with values 10 and 30."""
     ln_2 = torch.tensor(2.0).double().log()
-    kept = torch.tensor([[-torch.inf]]).double(), 0.0, 0.0
+    state = torch.tensor([[-torch.inf]]).double(), 0.0, 0.0
     scores, values = torch.tensor([[5.0, 5.0]]), torch.tensor([[10.0], [30.0]]).double()
-    top, total, mix = (float(x) for x in defined["take_in"](kept, scores * ln_2, values))
+    top, total, mix = (float(x) for x in defined["take_in"](state, scores * ln_2, values))
     assert [round(x, 6) for x in (top / ln_2.item(), total, mix)] == [5, 2, 40]
     weights = (scores.double() * ln_2).softmax(-1)
     assert shows(page, "main", "40/2", f"{float(weights @ values):g}")
     assert float((scores.double() * ln_2).logsumexp(-1)) / ln_2.item() == pytest.approx(6)
     assert weights[0, 0].item() == pytest.approx(0.5)
-    kept = torch.tensor([[-torch.inf]]), 0.0, 0.0
+    state = torch.tensor([[-torch.inf]]), 0.0, 0.0
     scores = torch.tensor([[5.0, 1, 4, 0, 3, 2]])
     tops = []
     for j in range(0, 6, 2):
-        kept = defined["take_in"](kept, scores[:, j : j + 2], torch.ones(2, 1))
-        tops.append(float(kept[0]))
+        state = defined["take_in"](state, scores[:, j : j + 2], torch.ones(2, 1))
+        tops.append(float(state[0]))
     assert all(a == b for a, b in pairwise(tops))
 
 
 def test_a_tile_of_128_by_128_fits_beside_one_processor(page):
     """Queries, keys and values in 2 bytes; scores and mixes in 4."""
-    taken = 2 * 3 * 128 * 64 + 4 * (128 * 128 + 128 * 64)
-    assert taken < 192e3
+    size = 2 * 3 * 128 * 64 + 4 * (128 * 128 + 128 * 64)
+    assert size < 192e3
     everything = (2 + 4) * 1024 * 64  # the queries and mixes of a whole text
     assert everything > 192 * 1024
     sizes = ["3", "128", "64", "2", "128", "128", "128", "64", "4"]
-    assert shows(page, "#sec-tiles", *sizes, f"{taken / 1e3:.0f}", "192")
+    assert shows(page, "#sec-tiles", *sizes, f"{size / 1e3:.0f}", "192")
     assert shows(page, "#sec-tiles", f"{everything / 1e3:.0f}")
 
 
@@ -441,6 +441,6 @@ def test_the_fallback_of_the_new_score_is_the_model_s(page, published):
     model = module("new-score.js").call("withNewScore", third, {"score": third["at"]})
     rows = page.select("#new-score .fallback tbody tr")
     for row, kind in zip(rows, ("before", "converted", "after"), strict=True):
-        kept = model[kind]
-        said = " ".join(cell.get_text() for cell in row.select("td")[1:])
-        assert numbers(said) == [kept["top"], kept["sum"], kept["mix"]]
+        state = model[kind]
+        text = " ".join(cell.get_text() for cell in row.select("td")[1:])
+        assert numbers(text) == [state["top"], state["sum"], state["mix"]]

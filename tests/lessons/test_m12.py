@@ -10,7 +10,7 @@ import torch.nn.functional as F
 from models.storyteller.model import load_storyteller
 from models.storyteller.tokens import Tokenizer
 from tests.conftest import ROOT
-from tests.lessons.reading import cells, output, shows
+from tests.lessons.page_text import cells, output, shows
 from tests.numbers import numbers
 from tests.widgets.truth_sparse_patterns import layers_to_first, masked
 
@@ -73,8 +73,8 @@ def test_what_llama_keeps_of_a_token(page):
 
 def test_the_ways_side_by_side(page):
     _, *rows = cells(page, "ways")
-    kept = [2 * 128, 576]  # numbers of 16 bits, in each of 32 layers
-    book = [32 * 2 * each * BOOK for each in kept]
+    sizes = [2 * 128, 576]  # numbers of 16 bits, in each of 32 layers
+    book = [32 * 2 * each * BOOK for each in sizes]
     book += [LLAMA_3 * 4096, LLAMA_3 * BOOK / 2]  # a window, and 8 bits
     assert [row[1] for row in rows] == [f"{size / 1e9:.1f}" for size in book]
 
@@ -144,7 +144,7 @@ def loss_of(model, ten, projection, *options):
 
 def losses_shown(page):
     (_, _, whole), *rows = cells(page, "rounded")
-    return float(whole), {int(kept.split()[0]): (int(n), float(loss)) for kept, n, loss in rows}
+    return float(whole), {int(label.split()[0]): (int(n), float(loss)) for label, n, loss in rows}
 
 
 def test_eight_bits_lose_nothing_and_two_do(page, model, ten):
@@ -174,11 +174,11 @@ def test_sharing_costs_a_model_that_was_not_trained_for_it(page, model, ten):
         states = model(tokens[None, :-1]).residual
         for layer, x in zip(model.layers, states, strict=False):
             _, key, value = layer.attention.project(layer.norm(x))
-            for kept in (layer.attention.rotary(key), value):
-                mean = kept.unflatten(1, (2, 2)).mean(2).repeat_interleave(2, dim=1)
-                others = mean, rounded(kept, 15), rounded(kept, 3)
+            for part in (layer.attention.rotary(key), value):
+                mean = part.unflatten(1, (2, 2)).mean(2).repeat_interleave(2, dim=1)
+                others = mean, rounded(part, 15), rounded(part, 3)
                 for changes, other in zip(off.values(), others, strict=True):
-                    changes.append(((other - kept).norm(dim=-1) / kept.norm(dim=-1)).flatten())
+                    changes.append(((other - part).norm(dim=-1) / part.norm(dim=-1)).flatten())
     mean, four, two = (torch.cat(changes).mean().item() for changes in off.values())
     assert mean > two > four, "the mean of two keys lies farther away than a rounded one"
     shown = f"{whole:.2f}", f"{both:.2f}", f"{mean:.1f}", "4", f"{four:.1f}"
@@ -212,7 +212,7 @@ def tiles(mask):
     return int(F.max_pool2d(mask[None].float(), 8).sum())
 
 
-def kept(pattern, size, n=64):
+def keys_seen(pattern, size, n=64):
     """The keys of the first n tokens that later ones see, counted from 1."""
     return (1 + masked(pattern, 3 * n, size)[n:, :n].any(0).nonzero()[:, 0]).tolist()
 
@@ -227,9 +227,9 @@ def test_the_fallbacks_are_attention_py_s(page):
 
 def test_how_far_a_window_hears(page):
     assert [layers_to_first(masked("window", 64, size)) for size in (16, 8)] == [5, 9]
-    heard = 32 * 4095
-    assert 0 < BOOK - heard < 50, "nearly the whole book"
-    for shown in (["8", "7"], ["16", "5", "8", "9"], ["32", "4,095", f"{heard:,}"]):
+    reach = 32 * 4095
+    assert 0 < BOOK - reach < 50, "nearly the whole book"
+    for shown in (["8", "7"], ["16", "5", "8", "9"], ["32", "4,095", f"{reach:,}"]):
         assert shows(page, "#sec-patterns", *shown), shown
     assert shows(page, "#check-it .answer", "10", "99", str(10 * (100 - 1)))
 
@@ -248,8 +248,8 @@ def test_the_goals_of_patterns_are_met_by_what_the_box_names(page):
         for pattern, size in (("causal", 64), ("strided", 8), ("blocks", 4))
     )
     assert every_8 == causal == 64 - 28, "a stride touches as many tiles"
-    assert len(kept("strided", 8)) == 64, "and spares no key"
-    left = str(in_4), str(causal), str(len(kept("blocks", 4)))
+    assert len(keys_seen("strided", 8)) == 64, "and spares no key"
+    left = str(in_4), str(causal), str(len(keys_seen("blocks", 4)))
     assert shows(page, "#sec-patterns .answer", "9", "4", "11", "5", "8", "8", "4", *left, "64")
 
 
@@ -262,9 +262,9 @@ def test_what_patterns_keep_of_eight_tokens(page):
         _, sees, stays = (cell.get_text() for cell in row.select("td"))
         assert numbers(sees) == seen.tolist()
         if pattern == "strided":
-            assert kept(pattern, size, 8) == [*range(1, 9)], "all eight"
+            assert keys_seen(pattern, size, 8) == [*range(1, 9)], "all eight"
         else:
-            assert numbers(stays) == kept(pattern, size, 8)
+            assert numbers(stays) == keys_seen(pattern, size, 8)
 
 
 def test_writing_ahead_spares_runs_and_two_layers_cost_more(page):

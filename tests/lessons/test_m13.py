@@ -9,7 +9,7 @@ import torch
 import torch.nn.functional as F
 
 from tests.conftest import ROOT
-from tests.lessons.reading import cells, in_order, output, shows
+from tests.lessons.page_text import cells, in_order, output, shows
 from tests.numbers import numbers
 from variants import LinearAttention
 
@@ -51,7 +51,7 @@ def of_8_bits(vectors):
     return torch.round(vectors / step) * step
 
 
-def asked(q, table):
+def answer_of(q, table):
     mixed = q @ table
     return mixed[:-1] / mixed[-1]
 
@@ -59,8 +59,8 @@ def asked(q, table):
 def test_a_table_of_16_bits_stops_growing_and_one_of_32_holds_a_shelf(one_head):
     _, k, v = one_head
     for kept_as, most in ((torch.Tensor.bfloat16, 0.3), (torch.Tensor.half, 0.95)):
-        kept = summed(k, v, lambda table, f=kept_as: f(table).float())
-        assert kept[4096][:, -1].sum() < most * k.sum(), "the sum of the keys"
+        tables = summed(k, v, lambda table, f=kept_as: f(table).float())
+        assert tables[4096][:, -1].sum() < most * k.sum(), "the sum of the keys"
     for dtype, end in ((torch.bfloat16, 256), (torch.half, 2048)):  # where 1 no longer counts
         assert torch.tensor(end, dtype=dtype) + 1 == end
         assert torch.tensor(end - 1, dtype=dtype) + 1 == end
@@ -77,11 +77,11 @@ def test_a_table_of_8_bits_is_off_by_more_with_each_token(one_head):
         parts = of_8_bits(table[:, :-1]), of_8_bits(table[:, -1])[:, None]
         return torch.cat(parts, 1)
 
-    exact, kept = summed(k, v, lambda table: table), summed(k, v, eight)
-    off = [(asked(q[n - 1], kept[n]) - asked(q[n - 1], exact[n])).norm()
-           / asked(q[n - 1], exact[n]).norm() for n in exact]  # fmt: skip
+    exact, coarse = summed(k, v, lambda table: table), summed(k, v, eight)
+    off = [(answer_of(q[n - 1], coarse[n]) - answer_of(q[n - 1], exact[n])).norm()
+           / answer_of(q[n - 1], exact[n]).norm() for n in exact]  # fmt: skip
     assert off[0] < off[1] / 2 < off[2] / 4
-    table_off = [((kept[n] - exact[n])[:, :-1].norm() / exact[n][:, :-1].norm()) for n in exact]
+    table_off = [((coarse[n] - exact[n])[:, :-1].norm() / exact[n][:, :-1].norm()) for n in exact]
     assert table_off == sorted(table_off)
 
 
@@ -109,9 +109,9 @@ def test_softmax_asks_louder_and_a_table_cannot(page):
     assert exactly(scores) == [10, 0, 6]
     powers = [f"{math.exp(q):.2g}" for q in (1, 2, 3)]
     assert shows(page, "#sec-linear", *powers, powers[0], *(f"{2.7 * q:.1f}" for q in (2, 3)))
-    kept = KEYS.sum(0)
-    divided = f"{7.4 / (kept @ ANN):.1f}"
-    assert shows(page, "#each-waits", "7.4", "0.6", divided, f"{kept[0]:.1f}", point(kept))
+    table = KEYS.sum(0)
+    divided = f"{7.4 / (table @ ANN):.1f}"
+    assert shows(page, "#each-waits", "7.4", "0.6", divided, f"{table[0]:.1f}", point(table))
 
 
 def test_a_book_in_tables_takes_a_thousandth(page):
@@ -123,35 +123,35 @@ def test_a_book_in_tables_takes_a_thousandth(page):
 
 def test_what_was_recalled_is_what_was_measured(page):
     rows = cells(page, "rivals")
-    for (_, _, kept, recalled), (name, by_pairs) in zip(
+    for (_, _, size, recalled), (name, by_pairs) in zip(
         rows, RECALL["recalled"].items(), strict=True
     ):
         shares = by_pairs["256"]
         assert len(shares) == 5
-        kept, low, high = numbers(f"{kept} {recalled}")
-        assert kept == RECALL["kept"][name]["256"]
+        size, low, high = numbers(f"{size} {recalled}")
+        assert size == RECALL["kept"][name]["256"]
         assert [low, high] == pytest.approx([min(shares), max(shares)], abs=0.0051)
 
 
 def test_softmax_recalls_all_and_a_sum_the_less_the_more_there_are(page):
     """What the text says of the figure, in every seed."""
-    found, kept = RECALL["recalled"], RECALL["kept"]
+    scores, sizes = RECALL["recalled"], RECALL["kept"]
     assert shows(page, "#sec-linear", str(RECALL["values"]))
-    assert min(min(shares) for shares in found["softmax 4"].values()) > 0.999
-    assert {held / int(pairs) for pairs, held in kept["softmax 4"].items()} == {2 * 64}
+    assert min(min(shares) for shares in scores["softmax 4"].values()) > 0.999
+    assert {held / int(pairs) for pairs, held in sizes["softmax 4"].items()} == {2 * 64}
     for name in ("linear 4", "linear 1"):
-        few, some, many = (found[name][n] for n in ("16", "64", "256"))
+        few, some, many = (scores[name][n] for n in ("16", "64", "256"))
         assert min(few) > 0.98
         assert min(few) > max(some)
         assert min(some) > max(many)
         assert max(many) < 0.5
-        assert max(many) < min(found[f"{name}, longer"]["256"])
-        assert max(found[f"{name}, longer"]["256"]) < 0.9
+        assert max(many) < min(scores[f"{name}, longer"]["256"])
+        assert max(scores[f"{name}, longer"]["256"]) < 0.9
         # However many pairs and however long the training: "the size alone doesn't decide".
-        assert {*kept[name].values()} == {kept[f"{name}, longer"]["256"]}
-    assert 256 * sum(found["linear 1"]["256"]) / 5 > 64  # "more than 64 pairs"
+        assert {*sizes[name].values()} == {sizes[f"{name}, longer"]["256"]}
+    assert 256 * sum(scores["linear 1"]["256"]) / 5 > 64  # "more than 64 pairs"
     for larger in ("linear 1", "linear 1 of 128"):
-        assert min(found[larger]["256"]) > max(found["linear 4"]["256"])
+        assert min(scores[larger]["256"]) > max(scores["linear 4"]["256"])
 
 
 @pytest.mark.slow

@@ -20,7 +20,7 @@ from models.beyond.train import (
     unseen_texts,
     weights_by_payments,
 )
-from tests.lessons.reading import cells, in_order, output, shows
+from tests.lessons.page_text import cells, in_order, output, shows
 from tests.numbers import numbers
 from tests.scores import scores_of
 from variants import GatedDeltaNet
@@ -51,14 +51,14 @@ def figure_tables(page, cell):
 
 def test_what_was_measured_is_shown(page):
     kinds = ("softmax", "corrects, fades", "corrects", "adds, fades", "adds")
-    for kind, (_, kept, *shown) in zip(kinds, cells(page, "porter-scores"), strict=True):
-        assert int(kept.replace(",", "")) == SCORES["moves"][kind]["kept"]
+    for kind, (_, size, *shown) in zip(kinds, cells(page, "porter-scores"), strict=True):
+        assert int(size.replace(",", "")) == SCORES["moves"][kind]["kept"]
         book = [at("moves", kind, i) for i in range(len(shown) - 2)]
         assert_spans(shown, [*book, at("coffees", kind), at("tab", kind)])
     stacks = (*("two softmax", "two softmax with MLPs", "two tables"), *JOBS["both"][-2:])
-    for stack, (_, parameters, kept, *shown) in zip(stacks, cells(page, "stacks"), strict=True):
+    for stack, (_, parameters, size, *shown) in zip(stacks, cells(page, "stacks"), strict=True):
         sizes = [SCORES["both"][stack][what] for what in ("parameters", "kept")]
-        assert [int(cell.replace(",", "")) for cell in (parameters, kept)] == sizes
+        assert [int(cell.replace(",", "")) for cell in (parameters, size)] == sizes
         assert_spans(shown, [at("both", stack, i) for i in (0, 1)])
     longer = ("two softmax", "two tables", "softmax, table")
     for stack, (_, *shown) in zip(longer, cells(page, "stacks-longer"), strict=True):
@@ -134,9 +134,9 @@ def test_a_trained_layer_forgets_where_all_pay(page):
     assert "all pay" in [name for name, _ in rows]
     for name, alpha in rows:
         assert float(alpha) < 0.1 if name == "all pay" else float(alpha) > 0.9
-    usual, held = (at("tab", "corrects, fades", what=what) for what in ("right", "held open"))
-    assert 0.45 < mean(held) / mean(usual) < 0.55  # "only half as many"
-    assert max(held) + 0.3 < min(usual)
+    usual, ajar = (at("tab", "corrects, fades", what=what) for what in ("right", "held open"))
+    assert 0.45 < mean(ajar) / mean(usual) < 0.55  # "only half as many"
+    assert max(ajar) + 0.3 < min(usual)
     text = unseen_texts("tab", 0)
     alpha, _ = alpha_beta(load("tab", "corrects, fades"), text)
     assert (alpha.transpose(1, 2)[text.words == PAY] < 0.01).all()  # "The other head is wiped …"
@@ -167,12 +167,12 @@ def test_other_guests_drown_a_note_as_the_pencil_says(page):
     keys = torch.randn(4000, 32, 16, generator=draw)
     keys /= keys.norm(dim=-1, keepdim=True)
     shown = {3: "0.43", 31: "1.4"}
-    assert shows(page, "#sec-hold", *(part for n, told in shown.items() for part in (str(n), told)))
-    for others, told in shown.items():
+    assert shows(page, "#sec-hold", *(part for n, text in shown.items() for part in (str(n), text)))
+    for others, text in shown.items():
         overlaps = (keys[:, :1] * keys[:, 1 : 1 + others]).sum(-1)  # each note of the size 1
         signs = torch.randint(0, 2, overlaps.shape, generator=draw) * 2 - 1
         spread = float((overlaps * signs).sum(-1).square().mean().sqrt())
-        assert float(told) == pytest.approx(spread, rel=0.05)
+        assert float(text) == pytest.approx(spread, rel=0.05)
     table, softmax = (
         [[float(cell) for cell in row] for row in rows]
         for rows in figure_tables(page, "figure-blur")
@@ -191,9 +191,9 @@ def test_what_blind_guesses_get_and_how_far_coffees_are_written(page):
     assert shows(page, "#all-porters", "32", "16", f"{blind:.2f}")
     drawn = texts("coffees", 0, 5000, torch.Generator().manual_seed(1))
     right = 0
-    for place, asked in enumerate((coffees.words == OWES).T):
-        seen = Counter(drawn.answers[drawn.words[:, place] == OWES, place].tolist())
-        right += int((coffees.answers[asked, place] == seen.most_common(1)[0][0]).sum())
+    for position, asked in enumerate((coffees.words == OWES).T):
+        seen = Counter(drawn.answers[drawn.words[:, position] == OWES, position].tolist())
+        right += int((coffees.answers[asked, position] == seen.most_common(1)[0][0]).sum())
     share = right / int((coffees.words == OWES).sum())
     by_place = guessed_by_place()
     assert by_place == pytest.approx(share, abs=0.02)
@@ -220,8 +220,8 @@ def test_what_a_small_beta_and_a_writing_question_are_for(page):
 
         def changed(x, word=word, of=of, after=after):
             log_decay, beta = gates(x)
-            held = (tab.words == word)[:, None] & torch.isin(heads, torch.tensor(of))
-            return log_decay, beta.masked_fill(held, after)
+            where = (tab.words == word)[:, None] & torch.isin(heads, torch.tensor(of))
+            return log_decay, beta.masked_fill(where, after)
 
         model.layers[0].mixer._gates = changed
         share = (model(tab).argmax(-1) == tab.answers)[tab.words == OWES].float().mean()
@@ -252,8 +252,8 @@ def test_one_layer_of_each_does_both_jobs():
     assert mean(tab["two softmax"]) < mean_of("both", "two softmax", what="longer")  # "slowly"
     assert len([share for share in book["two tables"] if share < 0.13]) == 2  # "haven't begun"
     assert min(book["table, softmax"]) < 0.2  # "hardly learned the book"
-    kept = SCORES["both"]
-    assert kept[hybrid]["kept"] / kept["two softmax"]["kept"] == pytest.approx(0.5, abs=0.05)
+    scores = SCORES["both"]
+    assert scores[hybrid]["kept"] / scores["two softmax"]["kept"] == pytest.approx(0.5, abs=0.05)
     past = mean_of("moves", "three tables, softmax")
     assert past > mean_of("moves", "softmax") - 0.02  # "as well as softmax alone"
 
@@ -266,8 +266,8 @@ def test_two_layers_of_softmax_tell_paid_coffees_by_the_payments(page):
     lower, upper = model.layers
     x = model.embed(text)
     query, key, _ = (part[:, 0] for part in upper.mixer.project(upper.norm(x + lower(x))))
-    place = torch.arange(x.shape[1])
-    back = place[:, None] - place
+    position = torch.arange(x.shape[1])
+    back = position[:, None] - position
     scores = query @ key.mT / math.sqrt(query.shape[-1]) - 0.05 * back
     weights = scores.masked_fill(back < 0, -math.inf).softmax(-1)
 

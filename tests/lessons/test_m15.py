@@ -15,7 +15,7 @@ from models.beyond.train import one_asked
 from models.storyteller.tokens import Tokenizer
 from models.weights import load
 from tests.conftest import ROOT
-from tests.lessons.reading import cells, in_order, output, said, share, shows
+from tests.lessons.page_text import cells, in_order, output, share, shows, text_of
 from tests.numbers import numbers
 from tests.scores import scores_of
 from tests.widgets.js import module
@@ -94,10 +94,10 @@ def test_two_of_five_notes_with_a_pencil(page):
     cheap, scores = (torch.tensor([float(row[i].get_text()) for row in notes]) for i in (1, 2))
     assert cheap.topk(2).indices.tolist() == [0, 3]
     assert [notes[i][0].get_text() for i in (0, 3)] == ["Ann in 5", "Ann in 2"]
-    kept = scores[[0, 3]].softmax(0)
-    answer = float(kept @ torch.tensor([5.0, 2]))
-    told = [f"{weight:.2f}" for weight in kept]
-    assert shows(page, "#sec-chosen", *told, told[0], "5", told[1], "2", f"{answer:.1f}")
+    weights = scores[[0, 3]].softmax(0)
+    answer = float(weights @ torch.tensor([5.0, 2]))
+    texts = [f"{weight:.2f}" for weight in weights]
+    assert shows(page, "#sec-chosen", *texts, texts[0], "5", texts[1], "2", f"{answer:.1f}")
     assert 1 - scores.softmax(0)[[0, 3]].sum() < 0.01
 
 
@@ -157,9 +157,9 @@ def test_her_room_is_told_by_a_little_more_weight_of_head_1(page):
     for guest in names:
         _, _, places = scores(guest)
         if rooms[places[old]] != rooms[places[new]]:
-            told = [int(scores(guest, heads)[0].argmax()) for heads in ([], [0], [1])]
+            answers = [int(scores(guest, heads)[0].argmax()) for heads in ([], [0], [1])]
             moved.append(
-                [rooms[places[new]] == told[0], *(rooms[places[old]] == x for x in told[1:])]
+                [rooms[places[new]] == answers[0], *(rooms[places[old]] == x for x in answers[1:])]
             )
     eve, weights, _ = scores(guest_of["Eve"])
     assert weights[1, 0, old] > 0.9
@@ -200,8 +200,8 @@ def own_notes_alone():
         scores = scores - layer.slopes[:, 0] * torch.arange(length - 1, -1, -1)
         weights = scores.exp() * (text.guests == text.guests[:, -1:])[:, None]
         mix = (weights[:, :, None] @ value / weights.sum(-1)[..., None, None]).flatten(1)
-        told = model.answer(stream[:, -1] + layer.mixer.out_proj(mix))
-        right.append(told.argmax(-1) == text.answers[:, -1])
+        logits = model.answer(stream[:, -1] + layer.mixer.out_proj(mix))
+        right.append(logits.argmax(-1) == text.answers[:, -1])
     return float(torch.stack(right).float().mean())
 
 
@@ -242,7 +242,7 @@ def test_a_choice_saves_seven_eighths_of_the_work(page):
     with_mixes = (128_000 + (9 + mixes) * 2048) / ((9 + mixes) * 128_000)
     assert 1 / 13.5 < with_mixes < 1 / 12.5  # "a thirteenth"
     even = 9 * 2048 / 8  # n + 9 · 2,048 = 9 · n
-    assert in_order(said(page, "#sec-saves"), f"{even:,.0f}")
+    assert in_order(text_of(page, "#sec-saves"), f"{even:,.0f}")
 
 
 def test_numbers_a_token_of_open_models(page):
@@ -254,8 +254,8 @@ def test_numbers_a_token_of_open_models(page):
     ]
     for row, (few, many) in zip(cells(page, "open-models"), rows, strict=True):
         for cell, wanted in zip(row[2:4], (few, many), strict=True):
-            told, number = cell.split(" = ")
-            assert eval(told.replace("·", "*")) == int(number.replace(",", "")) == wanted
+            product, number = cell.split(" = ")
+            assert eval(product.replace("·", "*")) == int(number.replace(",", "")) == wanted
         assert row[4].split() == ["1", "in", f"{many / few:.0f}"]
     saved = [few / many for few, many in rows]
     assert min(saved) == saved[3]  # "the smallest part"

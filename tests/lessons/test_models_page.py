@@ -3,7 +3,7 @@
 from models.storyteller.model import load_storyteller
 from models.weights import load
 from tests.conftest import ROOT
-from tests.lessons.reading import cells
+from tests.lessons.page_text import cells
 
 PAGE = "models.html"
 ANCHORS = [

@@ -6,7 +6,7 @@ from statistics import fmean
 import pytest
 
 from course.payloads.playground import HEADS, QUESTIONS, TASKS
-from tests.lessons.reading import cells, in_order, share
+from tests.lessons.page_text import cells, in_order, share
 from tests.scores import scores_of
 from tests.widgets.js import module
 
@@ -66,8 +66,8 @@ def test_without_positions_sorting_misses_the_first_answer_alone(page):
     assert all(run["right"][9] < 0.1 for run in runs)
     assert fmean(right for run in runs for right in run["right"][10:]) > 0.9
     first = share(fmean(run["right"][9] for run in runs))
-    told = " ".join(part.get_text() for part in page.select("#sort p, #sort li"))
-    assert not in_order(told, first), "it is asked in a challenge"
+    text = " ".join(part.get_text() for part in page.select("#sort p, #sort li"))
+    assert not in_order(text, first), "it is asked in a challenge"
 
 
 def test_without_a_mask_the_answer_is_looked_up():
@@ -167,9 +167,9 @@ def test_without_positions_head_2_1_looks_less_and_less_behind():
                 after = i % period + 1 + k
                 behind[k].append(second[i][after] if after < period else 0)
     assert fmean(odd) < 0.15
-    found = [fmean(one) for one in behind]
-    assert found == sorted(found, reverse=True)
-    assert found[0] > 2 * found[1] > 3 * found[2]
+    means = [fmean(one) for one in behind]
+    assert means == sorted(means, reverse=True)
+    assert means[0] > 2 * means[1] > 3 * means[2]
 
 
 def test_each_task_asks_a_question_of_the_page(page):

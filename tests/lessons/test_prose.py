@@ -21,14 +21,14 @@ def typed_percentages(path):
     page, _ = read_page(ROOT, path)
     open_divs = []
     for block in page.prose:
-        divs = {found.line: attributes for attributes, found in block.divs()}
+        divs = {div.line: attributes for attributes, div in block.divs()}
         for line, text in zip(block.lines, block.prose.split("\n"), strict=True):
             if line.number in divs:
                 opened = divs[line.number]
                 open_divs.append(opened.classes) if opened else open_divs.pop()
             elif not any(GIVEN.intersection(classes) for classes in open_divs):
-                found = re.findall(r"([\d.,]*\d)\s*%", text)
-                yield from (f"{line.number}: {number} %" for number in found if number != "100")
+                texts = re.findall(r"([\d.,]*\d)\s*%", text)
+                yield from (f"{line.number}: {number} %" for number in texts if number != "100")
 
 
 @pytest.fixture(params=PAGES)

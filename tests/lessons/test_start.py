@@ -11,7 +11,7 @@ from models.storyteller.model import ADDRESS, load_storyteller
 from models.storyteller.tokens import Tokenizer
 from models.transformer import Transformer
 from tests.conftest import ROOT
-from tests.lessons.reading import cells, output, share, shows
+from tests.lessons.page_text import cells, output, share, shows
 from tests.numbers import numbers
 from tests.widgets.js import module
 
@@ -33,8 +33,8 @@ def js():
           globalThis.story = storyteller(await loadModel(x));
           globalThis.seen = (model, text) => {
             const ids = story.encode(text);
-            const found = inside(story, model, ids);
-            return {...found, places: ids.map((_, i) => found.place(i))};
+            const run = inside(story, model, ids);
+            return {...run, places: ids.map((_, i) => run.place(i))};
           };
         })()""",
         ADDRESS,
@@ -68,13 +68,13 @@ def test_three_steps_move_every_number_and_are_as_the_text_says(page, js):
         [js(f"seen({model}, x).places.at(-2)", text) for text in (TEXT, OTHER, MISFIT)]
         for model in ("story.model", "all.model")
     )
-    shares = [[place["truth"]["share"] for place in places] for places in (before, after)]
+    shares = [[position["truth"]["share"] for position in places] for places in (before, after)]
     lines = output(page, "three-steps").splitlines()
     for line, want in zip((lines[0], lines[3]), shares, strict=True):
         assert numbers(line)[1:] == pytest.approx(want, abs=5.1e-4)
-    found = page.select_one("#sec-up .after-prediction").get_text().replace("\u202f%", "")
+    answer = page.select_one("#sec-up .after-prediction").get_text().replace("\u202f%", "")
     want = [100 * share for pair in zip(*shares, strict=True) for share in pair]
-    assert numbers(found) == pytest.approx(want, abs=0.51)
+    assert numbers(answer) == pytest.approx(want, abs=0.51)
     firsts = [places[2]["guesses"][0]["text"] for places in (before, after)]
     assert firsts == [" head", " mother"], "it spreads to where it doesn't fit"
     assert shows(page, "#sec-up .after-prediction", "prince", "head", "mother")
@@ -83,8 +83,8 @@ def test_three_steps_move_every_number_and_are_as_the_text_says(page, js):
 def test_the_guesses_are_as_the_text_says(page, at_his):
     home, house = at_his["guesses"][:2]
     assert (home["text"], house["text"]) == (" home", " house")
-    told = "home", share(home["share"]), "house", share(house["share"])
-    assert shows(page, "#sec-guess", *told)
+    texts = "home", share(home["share"]), "house", share(house["share"])
+    assert shows(page, "#sec-guess", *texts)
     of_truth, loss = (at_his["truth"][name] for name in ("share", "loss"))
     assert f"{-math.log(of_truth):.2f}" == f"{-math.log(round(of_truth, 3)):.2f}" == f"{loss:.2f}"
     assert shows(page, "#sec-up", f"{of_truth:.3f}", f"{of_truth:.3f}", f"{loss:.2f}")
@@ -132,10 +132,10 @@ def test_layer_norm_and_a_unit_by_pencil(page):
     assert shows(page, "#sec-stream", *before, mean, *left, size, *copy)
     assert shows(page, "#sec-stream", *left, *squares, f"{off.square().mean():.0f}", size)
     terms = F.layer_norm(stream, (4,)) * pattern
-    found, gelu = terms.sum(), F.gelu(torch.stack((terms.sum(), -terms.sum()))).tolist()
+    total, gelu = terms.sum(), F.gelu(torch.stack((terms.sum(), -terms.sum()))).tolist()
     answer, silent = (f"{x:.2f}" for x in gelu)
     added = [f"{x:.1f}" if x else "0" for x in (0, 0.3 * gelu[0], 0, 0)]
-    compared = f"{found:.2f}"
+    compared = f"{total:.2f}"
     sums = copy[0], "0", "0", "1", compared, compared, answer, f"-{compared}", silent
     assert shows(page, "#sec-unit", *sums)
     after = "9", f"{3 + 0.3 * gelu[0]:.1f}", "3", "1"

@@ -23,21 +23,21 @@ from tests.scores import scores_of
 TASKS = ["reversal", "phrases"]
 
 
-def example(source, draw=None):
+def example(source):
     """The one phrase among many with these English words."""
     draw = random.Random(0)
     while True:
-        found = examples("phrases", draw, 1, held_out=draw.random() < 0.5)[0]
-        if [kind(word) for word in found.source] == source:
-            return found
+        pair = examples("phrases", draw, 1, held_out=draw.random() < 0.5)[0]
+        if [kind(word) for word in pair.source] == source:
+            return pair
 
 
 def test_each_french_word_has_the_english_word_that_it_comes_from():
     for source, target, alignment in examples("phrases", random.Random(1), 200):
         assert sorted(set(alignment)) == list(range(len(source)))
         assert len(target) == len(alignment)
-        for place, english in enumerate(source):
-            at = [i for i, come_from in enumerate(alignment) if come_from == place]
+        for position, english in enumerate(source):
+            at = [i for i, come_from in enumerate(alignment) if come_from == position]
             french = " ".join(target[i] for i in at)
             if english in NOUNS:
                 assert french == NOUNS[english][0]
@@ -46,18 +46,18 @@ def test_each_french_word_has_the_english_word_that_it_comes_from():
                 assert french == (NUMBERS | LINKS | {END: END})[english]
             elif english == NOT:
                 assert french == "ne pas"
-                assert alignment[at[0] + 1] == place + 1 == alignment[at[1] - 1]
-        for place, english in enumerate(source):
+                assert alignment[at[0] + 1] == position + 1 == alignment[at[1] - 1]
+        for position, english in enumerate(source):
             if english in ADJECTIVES:
-                noun, gender = NOUNS[source[place + 1]]
-                [at] = [i for i, come_from in enumerate(alignment) if come_from == place]
+                noun, gender = NOUNS[source[position + 1]]
+                [at] = [i for i, come_from in enumerate(alignment) if come_from == position]
                 assert target[at] == ADJECTIVES[english][gender]
                 assert target[at - len(noun.split()) : at] == noun.split()
 
 
 def test_phrases_differ_in_length():
-    made = examples("phrases", random.Random(3), 300)
-    longer = [len(e.target) - len(e.source) for e in made]
+    pairs = examples("phrases", random.Random(3), 300)
+    longer = [len(e.target) - len(e.source) for e in pairs]
     assert min(longer) == 0
     assert max(longer) == 3  # "don't" adds one word, a noun two
 
@@ -69,10 +69,10 @@ def test_adjectives_swap_and_numbers_stay():
 
 def test_training_never_shows_what_is_held_out():
     for held_out in (False, True):
-        for found in examples("phrases", random.Random(2), 300, held_out=held_out):
+        for pair in examples("phrases", random.Random(2), 300, held_out=held_out):
             pairs = [
                 is_held_out(word, noun)
-                for word, noun in zip(found.source, found.source[1:], strict=False)
+                for word, noun in zip(pair.source, pair.source[1:], strict=False)
                 if word in ADJECTIVES
             ]
             assert any(pairs) == held_out
@@ -88,10 +88,10 @@ def test_every_adjective_and_every_noun_is_trained():
 @pytest.mark.parametrize("task", TASKS)
 def test_the_shipped_scores_are_found_again(task):
     written = scores_of("alignment", task)
-    found, want = scores(trained(task), task), written["seeds"][str(written["shipped"])]
-    kinds = found.pop("aligned_by_kind", {})
+    got, want = scores(trained(task), task), written["seeds"][str(written["shipped"])]
+    kinds = got.pop("aligned_by_kind", {})
     assert kinds == pytest.approx(want.pop("aligned_by_kind", {}), abs=2e-3)
-    assert found == pytest.approx(want, abs=2e-3)
+    assert got == pytest.approx(want, abs=2e-3)
 
 
 def test_blanks_get_no_weight_and_change_nothing():

@@ -62,23 +62,23 @@ def test_answers_are_what_a_porter_with_a_pencil_would_say(task, guests):
 
 @pytest.mark.parametrize(("task", "name"), SHIPPED)
 def test_shipped_scores_are_found_again(task, name):
-    model, found = train.load(task, name), SCORES[task][name]
-    assert train.scores_of(model, task) == pytest.approx(found["right"][0], abs=0.003)
-    assert found["parameters"] == sum(p.numel() for p in model.parameters())
-    if "alone" in found:
-        assert train.alone(model) == pytest.approx(found["alone"][0], abs=0.003)
-    if "held open" in found:
+    model, want = train.load(task, name), SCORES[task][name]
+    assert train.scores_of(model, task) == pytest.approx(want["right"][0], abs=0.003)
+    assert want["parameters"] == sum(p.numel() for p in model.parameters())
+    if "alone" in want:
+        assert train.alone(model) == pytest.approx(want["alone"][0], abs=0.003)
+    if "held open" in want:
         opened = train.scores_of(train.held(model, PAY, keep=1.0), task)
-        assert opened == pytest.approx(found["held open"][0], abs=0.003)
+        assert opened == pytest.approx(want["held open"][0], abs=0.003)
 
 
 @pytest.mark.parametrize(("task", "name"), JOBS)
 def test_every_seed_has_a_score_and_every_kind_its_best_rate(task, name):
-    found = SCORES[task][name]
-    assert len(found["right"]) == len(train.SEEDS)
-    assert list(found["tuned"]) == [str(rate) for rate in train.rates_of(task)]
-    assert ("longer" in found) == ((task, name) in train.TRAINED_LONGER)
-    assert len(found.get("alone", ())) == len(train.SEEDS) * ((task, name) in train.ALONE)
+    run = SCORES[task][name]
+    assert len(run["right"]) == len(train.SEEDS)
+    assert list(run["tuned"]) == [str(rate) for rate in train.rates_of(task)]
+    assert ("longer" in run) == ((task, name) in train.TRAINED_LONGER)
+    assert len(run.get("alone", ())) == len(train.SEEDS) * ((task, name) in train.ALONE)
 
 
 def test_a_question_alone_stands_after_all_notes_and_no_other_question():
@@ -88,17 +88,17 @@ def test_a_question_alone_stands_after_all_notes_and_no_other_question():
     for i, text in enumerate(asked):
         assert text.words.shape == (train.TESTS, 9)
         assert (text.words == ROOM).sum(1).eq(1).all()
-        for part, told in zip(text, whole, strict=True):
-            assert part[:, :8].equal(told[:, :8])
-            assert part[:, -1].equal(told[:, 8 + i])
+        for part, long in zip(text, whole, strict=True):
+            assert part[:, :8].equal(long[:, :8])
+            assert part[:, -1].equal(long[:, 8 + i])
 
 
 @pytest.mark.parametrize(("task", "kind"), [("tab", "softmax"), ("coffees", "adds")])
 def test_a_layer_is_trained_again(task, kind, tmp_path):
-    found = SCORES[task][kind]
+    want = SCORES[task][kind]
     run = train.Run(tmp_path, task, [kind])
-    [model] = run.models(train.best(found["tuned"]), [1])
-    assert train.scores_of(model, task) == pytest.approx(found["right"][1], abs=0.02)
+    [model] = run.models(train.best(want["tuned"]), [1])
+    assert train.scores_of(model, task) == pytest.approx(want["right"][1], abs=0.02)
 
 
 def test_what_is_kept_is_counted():
@@ -106,10 +106,10 @@ def test_what_is_kept_is_counted():
     for kind in set(train.JOBS["moves"]) - set(STACKS):
         layer = Layer(kind).mixer
         if kind in ("softmax", "chosen"):
-            kept = sum(part.numel() for part in layer.project(x)[1:])
+            count = sum(part.numel() for part in layer.project(x)[1:])
         else:
-            kept = 2 * 32 * BUDGET if kind == "window" else layer.new_state(x).table.numel()
-        assert SCORES["moves"][kind]["kept"] == kept
+            count = 2 * 32 * BUDGET if kind == "window" else layer.new_state(x).table.numel()
+        assert SCORES["moves"][kind]["kept"] == count
     notes_and_tab = 2 * MANY + DRINKERS * (6 + 1) + 2  # coffees, questions, payments
     for name in train.JOBS["both"]:
         assert SCORES["both"][name]["kept"] == numbers_kept(STACKS[name], notes_and_tab)
@@ -132,8 +132,8 @@ def test_an_undivided_layer_is_softmax_without_its_division():
 
 
 def _bias(layer, length):
-    place = torch.arange(length)
-    return -layer.slopes * (place - place[:, None]).abs()
+    position = torch.arange(length)
+    return -layer.slopes * (position - position[:, None]).abs()
 
 
 def test_a_layer_that_chooses_sees_so_many_tokens_and_no_later_one():

@@ -19,7 +19,7 @@ from models.bottleneck.train import (
 )
 from tests.scores import scores_of
 
-FOUND = scores_of("bottleneck", "recall")
+SCORES = scores_of("bottleneck", "recall")
 
 
 @pytest.fixture(params=[True, False], ids=["attention", "without"])
@@ -32,19 +32,19 @@ def model(request):
 
 
 def test_without_attention_only_the_last_state_is_read(model):
-    state, said = torch.randn(1, 2, 8), torch.randint(16, (2, 3))
-    one, other = (model.write(said, state, torch.randn(2, 5, 8))[0] for _ in range(2))
+    state, letters = torch.randn(1, 2, 8), torch.randint(16, (2, 3))
+    one, other = (model.write(letters, state, torch.randn(2, 5, 8))[0] for _ in range(2))
     assert torch.equal(one, other) == (not model.config.attention)
 
 
 def test_saying_equals_being_told_where_it_is_right(model):
     """Letter by letter with its own letters, or all at once with the same letters: equal."""
     letters = torch.randint(16, (3, 7))
-    said, weights = model.say(letters)
+    answer, weights = model.say(letters)
     memory, last = model.reader(model.embedding(letters))
-    before = torch.cat((torch.full((3, 1), START), said[:, :-1]), 1)
+    before = torch.cat((torch.full((3, 1), START), answer[:, :-1]), 1)
     logits, _, at_once = model.write(before, last, memory)
-    assert torch.equal(logits.argmax(-1), said)
+    assert torch.equal(logits.argmax(-1), answer)
     torch.testing.assert_close(weights, at_once)
 
 
@@ -63,9 +63,9 @@ def test_weights_are_shares_and_lists_come_back_as_text():
 
 def test_the_printed_moves_are_of_the_models_that_training_starts_from():
     for name in BY_POSITION:
-        for seed, found in FOUND["models"][name]["seeds"].items():
+        for seed, run in SCORES["models"][name]["seeds"].items():
             again = moves(untrained(MODELS[name][0], int(seed)))
-            assert found["moves, untrained"] == pytest.approx(again, abs=2e-3)
+            assert run["moves, untrained"] == pytest.approx(again, abs=2e-3)
 
 
 def test_a_letter_that_is_not_kept_moves_nothing():
@@ -83,13 +83,13 @@ def test_who_reads_backwards_says_the_list_from_its_start():
     forwards, backwards = (Recall(Config(8, attention=False, backwards=b)).eval() for b in (0, 1))
     backwards.load_state_dict(forwards.state_dict())
     letters = torch.randint(16, (3, 7))
-    said = forwards.say(letters)[0]
-    assert torch.equal(backwards.say(letters.flip(1))[0], said)
-    assert not torch.equal(backwards.say(letters)[0], said)
+    answer = forwards.say(letters)[0]
+    assert torch.equal(backwards.say(letters.flip(1))[0], answer)
+    assert not torch.equal(backwards.say(letters)[0], answer)
 
 
 def test_the_shipped_weights_have_the_printed_scores():
-    printed = FOUND["models"]["attention"]["seeds"][str(SHIPPED)]
+    printed = SCORES["models"]["attention"]["seeds"][str(SHIPPED)]
     again = score(shipped())
     assert again["right"] == pytest.approx(printed["right"], abs=2e-3)
     assert again["looks at"] == pytest.approx(printed["looks at"], abs=2e-3)

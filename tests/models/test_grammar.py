@@ -32,22 +32,22 @@ def flat(tree, path=()):
 def test_the_shipped_weights_score_what_is_told(name):
     recipe = train.RECIPES[name]
     model = weights.load(HERE / "weights" / f"{name}.safetensors")
-    found = score(model, names_it=recipe.loss_at_it)
+    got = score(model, names_it=recipe.loss_at_it)
     scores = scores_of("grammar", name)
     wanted = scores["seeds"][str(scores["shipped"])]
     del wanted["processor seconds"]
     # Another processor rounds otherwise, which may turn one answer in a few hundred.
-    assert flat(json.loads(json.dumps(found))) == pytest.approx(flat(wanted), abs=0.006)
+    assert flat(json.loads(json.dumps(got))) == pytest.approx(flat(wanted), abs=0.006)
 
 
 @pytest.mark.parametrize("seed", ["0", "1", "2"])
 def test_each_masked_seed_agrees_and_one_head_looks_where_it_should(seed):
     scores = scores_of("grammar", "masked")["seeds"][seed]
     accuracy, heads = scores["accuracy"], scores["attention"]
-    for held in ("words", "pairs"):
-        assert accuracy[held]["1 distractors"] >= 0.98
-        assert accuracy[held]["meant by it"] >= 0.95
-        assert accuracy[held]["answer"] >= 0.95
+    for kind in ("words", "pairs"):
+        assert accuracy[kind]["1 distractors"] >= 0.98
+        assert accuracy[kind]["meant by it"] >= 0.95
+        assert accuracy[kind]["answer"] >= 0.95
     for relation in ("verb", "it"):
         assert heads[relation]["weight"] >= 0.8
         assert heads[relation]["weight"] > heads[relation]["fixed offset"]

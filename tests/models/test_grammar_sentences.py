@@ -48,7 +48,7 @@ def spots(line, mark):
 @pytest.fixture(scope="module")
 def generated():
     """Sentences by their words; of few words, so that those written by hand are among them."""
-    rng, made = Random(5), []
+    rng, texts = Random(5), []
     with pytest.MonkeyPatch.context() as few:
         few.setattr(grammar, "BEINGS", {"boy": "boys", "fox": "foxes"})
         few.setattr(grammar, "THINGS", {"key": "keys"})
@@ -58,28 +58,28 @@ def generated():
         few.setattr(grammar, "PEOPLE", {"girl": "girls", "man": "men"})
         few.setattr(grammar, "SAW", ["saw", "found", "liked"])
         few.setattr(grammar, "is_held_out_pair", lambda *_: False)
-        made += [agreement(rng, distractors=1) for _ in range(40_000)]
-        made += [make(rng) for make in (plain, lone_it, bank) for _ in range(10_000)]
-    made += [
+        texts += [agreement(rng, distractors=1) for _ in range(40_000)]
+        texts += [make(rng) for make in (plain, lone_it, bank) for _ in range(10_000)]
+    texts += [
         it_sentence(rng, held, answer=False) for held in (None, "pairs") for _ in range(15_000)
     ]
-    return {str(one).removesuffix(" ."): one for one in made}
+    return {str(one).removesuffix(" ."): one for one in texts}
 
 
 @pytest.mark.parametrize("line", BY_HAND.strip().splitlines())
 def test_the_truth_of_a_sentence_is_what_a_reader_would_say(generated, line):
-    made = generated["".join(c for c in line if c not in "*_+=")]
+    sentence = generated["".join(c for c in line if c not in "*_+=")]
     links = dict.fromkeys(("verb", "it", "bank", "sense"))
-    links |= {name: (start, end) for name, start, end in made.links}
+    links |= {name: (start, end) for name, start, end in sentence.links}
     if subject := spots(line, "*"):
         assert links["verb"] == (subject[1], subject[0])
     if it := spots(line, "_"):
         assert links["it"] == (it[1], it[0])
     if clue := spots(line, "="):
-        *both, said = clue
+        *both, sense = clue
         assert links["bank"] in (tuple(both), tuple(reversed(both)))
-        assert made.words[links["bank"][0]] == "bank"
-        assert links["sense"] == (said, links["bank"][1])
+        assert sentence.words[links["bank"][0]] == "bank"
+        assert links["sense"] == (sense, links["bank"][1])
     marked = (subject and "verb", it and "it", clue and "bank", clue and "sense")
     assert {name for name in links if links[name]} == {name for name in marked if name}
 
@@ -89,20 +89,20 @@ def is_plural(noun):
 
 
 def test_verbs_agree_and_adjectives_stand_by_their_nouns():
-    for made in sentences(7, 3000):
-        assert len(made.words) <= MAX_LEN
-        assert set(made.words) <= set(VOCABULARY)
-        for relation, start, end in made.links:
-            word, other = made.words[start], made.words[end]
+    for sentence in sentences(7, 3000):
+        assert len(sentence.words) <= MAX_LEN
+        assert set(sentence.words) <= set(VOCABULARY)
+        for relation, start, end in sentence.links:
+            word, other = sentence.words[start], sentence.words[end]
             if relation == "verb":
-                assert word in made.right[start]
+                assert word in sentence.right[start]
                 assert (word == "are" or not word.endswith("s")) == is_plural(other)
             if relation == "adjective":
-                assert (start + 1, made.words[start - 1]) == (end, "the")
+                assert (start + 1, sentence.words[start - 1]) == (end, "the")
             if relation == "predicate":
-                assert made.words[start - 1] in ("is", "are")
-        for position, right in made.right.items():
-            assert made.words[position] in right
+                assert sentence.words[start - 1] in ("is", "are")
+        for position, right in sentence.right.items():
+            assert sentence.words[position] in right
 
 
 LEMMAS = {form: one for one, many in NOUNS.items() for form in (one, many)}
@@ -110,53 +110,53 @@ LEMMAS |= {word: word for word in ["trophy", "suitcase", "mat", "street", "road"
 LEMMAS |= {"field": "field", "bridge": "bridge", "rests": "rest", "rest": "rest"}
 
 
-def rivals(made):
+def rivals(text):
     """The words that compete: nouns up to the verb, or those that "it" could stand for."""
-    if made.kind == "agreement":
-        words = made.words[: made.link("verb")[0] + 1]
-        first = LEMMAS[made.words[made.link("verb")[1]]]
+    if text.kind == "agreement":
+        words = text.words[: text.link("verb")[0] + 1]
+        first = LEMMAS[text.words[text.link("verb")[1]]]
     else:
-        words = [w for w in made.words[: made.words.index("it")] if LEMMAS.get(w) not in PEOPLE]
+        words = [w for w in text.words[: text.words.index("it")] if LEMMAS.get(w) not in PEOPLE]
         first = None
-    found = [LEMMAS[word] for word in words if word in LEMMAS]
-    nouns = [word for word in found if word != "rest"]
+    lemmas = [LEMMAS[word] for word in words if word in LEMMAS]
+    nouns = [word for word in lemmas if word != "rest"]
     if first:
         nouns.remove(first)
         nouns.insert(0, first)
-    return found, [(nouns[0], noun) for noun in nouns[1:]]
+    return lemmas, [(nouns[0], noun) for noun in nouns[1:]]
 
 
 def test_training_never_has_what_is_held_out():
     compared = 0
-    for made in sentences(8, 20_000):
-        if made.kind in ("agreement", "it"):
-            words, pairs = rivals(made)
+    for sentence in sentences(8, 20_000):
+        if sentence.kind in ("agreement", "it"):
+            words, pairs = rivals(sentence)
             if pairs:
                 compared += 1
-                assert not HELD_OUT & set(words), made
-                assert not any(is_held_out_pair(*pair) for pair in pairs), made
+                assert not HELD_OUT & set(words), sentence
+                assert not any(is_held_out_pair(*pair) for pair in pairs), sentence
     assert compared > 10_000
 
 
-@pytest.mark.parametrize("held", ["words", "pairs"])
-def test_what_is_held_out_is_in_every_test_sentence(held):
+@pytest.mark.parametrize("kind", ["words", "pairs"])
+def test_what_is_held_out_is_in_every_test_sentence(kind):
     rng = Random(9)
-    made = [agreement(rng, held, distractors) for distractors in (1, 2) for _ in range(300)]
-    made += [it_sentence(rng, held) for _ in range(300)]
-    for one in made:
+    texts = [agreement(rng, kind, distractors) for distractors in (1, 2) for _ in range(300)]
+    texts += [it_sentence(rng, kind) for _ in range(300)]
+    for one in texts:
         words, pairs = rivals(one)
-        assert bool(HELD_OUT & set(words)) == (held == "words"), one
-        assert held == "words" or any(is_held_out_pair(*pair) for pair in pairs), one
+        assert bool(HELD_OUT & set(words)) == (kind == "words"), one
+        assert kind == "words" or any(is_held_out_pair(*pair) for pair in pairs), one
 
 
 def test_distractors_of_the_test_have_the_other_number():
     rng = Random(10)
     for _ in range(500):
-        made = agreement(rng, "pairs", 2)
-        verb, subject = made.link("verb")
-        nouns = [word for word in made.words[:verb] if word in LEMMAS]
-        numbers = {word: is_plural(word) for word in nouns if word != made.words[subject]}
-        assert set(numbers.values()) == {not is_plural(made.words[subject])}, made
+        sentence = agreement(rng, "pairs", 2)
+        verb, subject = sentence.link("verb")
+        nouns = [word for word in sentence.words[:verb] if word in LEMMAS]
+        numbers = {word: is_plural(word) for word in nouns if word != sentence.words[subject]}
+        assert set(numbers.values()) == {not is_plural(sentence.words[subject])}, sentence
 
 
 def test_a_minimal_pair_differs_in_what_decides_alone():
@@ -197,5 +197,5 @@ def test_as_many_scored_sentences_stand_in_the_training_as_the_card_says():
     sets = of_bank + pairs, held_out + of_bank + as_trained, held_out + as_trained
     shares = [f"{sum(str(one) in trained for one in some) / len(some):.0%}" for some in sets]
     card = (ROOT / "models/grammar/card.md").read_text(encoding="utf-8")
-    told = card.partition("made as in training")[2].replace(" %", "%").replace("\u202f%", "%")
-    assert re.findall(r"\d+%", told)[:3] == shares
+    text = card.partition("made as in training")[2].replace(" %", "%").replace("\u202f%", "%")
+    assert re.findall(r"\d+%", text)[:3] == shares

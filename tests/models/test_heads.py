@@ -21,9 +21,9 @@ def test_answers_are_the_words_so_far_back(name):
     start = max(back)
     assert answers.shape == (7, LENGTH - start, len(back))
     assert len(back) == int(name)
-    for place in range(start, LENGTH):
+    for token in range(start, LENGTH):
         for question, distance in enumerate(back):
-            assert torch.equal(answers[:, place - start, question], words[:, place - distance])
+            assert torch.equal(answers[:, token - start, question], words[:, token - distance])
 
 
 @cache
@@ -33,7 +33,7 @@ def trained(num_heads, mlp=False):
     with TemporaryDirectory() as folder:
         model = train.train_one(
             QUESTIONS["2"], 0, train.STEPS, Path(folder) / "m.pt",
-            lambda *told: losses.append(told[-1]), num_heads=num_heads, mlp=mlp,
+            lambda *report: losses.append(report[-1]), num_heads=num_heads, mlp=mlp,
         )  # fmt: skip
     return model, losses
 
@@ -75,6 +75,6 @@ def test_looks_are_weights():
 
 
 def test_one_seed_s_looks_are_found_again():
-    found = torch.tensor(train.looks(trained(2)[0], QUESTIONS["2"]))
+    got = torch.tensor(train.looks(trained(2)[0], QUESTIONS["2"]))
     want = torch.tensor(SCORES["weights"]["2 heads"][0])
-    torch.testing.assert_close(found, want, atol=0.1, rtol=0)
+    torch.testing.assert_close(got, want, atol=0.1, rtol=0)

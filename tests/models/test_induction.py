@@ -30,12 +30,12 @@ def last(name, seed):
 
 
 def test_sequences_repeat_different_tokens_from_end_to_end():
-    found = set()
+    periods = set()
     for row in sequences(200).tolist():
         period = next(p for p in PERIODS if row[p:] == row[:-p])
         assert len(set(row[:period])) == period
-        found.add(period)
-    assert found == set(PERIODS)
+        periods.add(period)
+    assert periods == set(PERIODS)
     assert torch.equal(held_out()[:, :PERIOD], held_out()[:, PERIOD:])
 
 
@@ -53,10 +53,10 @@ class Ideal:
 
 
 def test_scores_of_a_model_that_does_it_all():
-    found = score(Ideal())
-    assert found["first_loss"] == pytest.approx(log(32), abs=1e-4)
-    assert found["repeated_loss"] == pytest.approx(0, abs=1e-4)
-    first, second = found["heads"]
+    scores = score(Ideal())
+    assert scores["first_loss"] == pytest.approx(log(32), abs=1e-4)
+    assert scores["repeated_loss"] == pytest.approx(0, abs=1e-4)
+    first, second = scores["heads"]
     assert (first["layer"], first["head"], second["layer"], second["head"]) == (0, 0, 1, 0)
     assert (first["previous"], first["induction"]) == (1, 0)
     assert second["induction"] == 1

@@ -19,13 +19,13 @@ def model():
 
 @pytest.fixture(scope="module")
 def js():
-    found = module("lib/inside.js")
+    inside = module("lib/inside.js")
     make = "(await import('/widgets/lib/storyteller.js')).storyteller(await loadModel(x))"
-    found.run(f"(globalThis.story = {make}, null)", ADDRESS)
-    return found
+    inside.run(f"(globalThis.story = {make}, null)", ADDRESS)
+    return inside
 
 
-def assert_same(got, want, where="found"):
+def assert_same(got, want, where="run"):
     if isinstance(want, dict):
         assert set(got) == set(want), where
         for key in want:
@@ -43,12 +43,12 @@ def assert_same(got, want, where="found"):
 @pytest.mark.parametrize("text", [TEXT, "Hm", '"Zoë!" 🐇 said he, and ran'])
 def test_javascript_finds_what_python_finds(js, model, text):
     want = plain(trace(model, text), "inside")
-    found = """(() => {
+    code = """(() => {
       const ids = story.encode(x);
-      const found = m.inside(story, story.model, ids);
-      return {...found, ids, places: ids.map((_, i) => found.place(i))};
+      const run = m.inside(story, story.model, ids);
+      return {...run, ids, places: ids.map((_, i) => run.place(i))};
     })()"""
-    got = js.run(found, text)
+    got = js.run(code, text)
     del got["ids"]
     del got["tokens"]  # half a character is shown with its other half
     del want["tokens"]
@@ -56,17 +56,17 @@ def test_javascript_finds_what_python_finds(js, model, text):
 
 
 def test_numbers_are_those_of_the_model(model):
-    found = trace(model, TEXT)
+    got = trace(model, TEXT)
     ids = Tokenizer(model.config.vocabulary).encode(TEXT)
     with torch.no_grad():
         run = model(torch.tensor([ids]))
-    place = found["places"][7]
-    assert found["tokens"][7] == " his"
-    assert place["truth"]["text"] == " mother"
+    position = got["places"][7]
+    assert got["tokens"][7] == " his"
+    assert position["truth"]["text"] == " mother"
     shares = run.logits[0, 7].softmax(-1)
-    assert place["truth"]["share"] == pytest.approx(shares[ids[8]].item())
-    assert place["guesses"][0]["share"] == pytest.approx(shares.max().item())
-    assert place["start"] == pytest.approx(run.residual[0][0, 7].norm().item())
-    assert place["layers"][3]["after"] == pytest.approx(run.residual[4][0, 7].norm().item())
-    torch.testing.assert_close(found["maps"][2][1][7], run.weights[2][0, 1, 7, :8])
-    assert found["places"][8]["truth"] is None
+    assert position["truth"]["share"] == pytest.approx(shares[ids[8]].item())
+    assert position["guesses"][0]["share"] == pytest.approx(shares.max().item())
+    assert position["start"] == pytest.approx(run.residual[0][0, 7].norm().item())
+    assert position["layers"][3]["after"] == pytest.approx(run.residual[4][0, 7].norm().item())
+    torch.testing.assert_close(got["maps"][2][1][7], run.weights[2][0, 1, 7, :8])
+    assert got["places"][8]["truth"] is None

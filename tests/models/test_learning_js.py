@@ -37,20 +37,20 @@ def losses_of(model, tokens):
 
 def named(model, tensors):
     """Tensors in the order of the model's parameters, by the names that learning.js has."""
-    found = {}
+    by_name = {}
     for (name, parameter), tensor in zip(model.named_parameters(), tensors, strict=True):
         assert tensor.shape == parameter.shape
         if "qkv_proj" not in name:
-            found[name] = tensor
+            by_name[name] = tensor
             continue
         for part, third in zip(("query", "key", "value"), tensor.chunk(3), strict=True):
-            found[name.replace("attention.qkv_proj", part)] = third
+            by_name[name.replace("attention.qkv_proj", part)] = third
     rename = {"attention.out_proj": "out", "mlp.0": "mlp.norm", "mlp.1": "mlp.into",
               "mlp.3": "mlp.out", "unembedding_bias": "unembedding.bias",
               "positions": "places"}  # fmt: skip
     for old, new in rename.items():
-        found = {name.replace(old, new): tensor for name, tensor in found.items()}
-    return found
+        by_name = {name.replace(old, new): tensor for name, tensor in by_name.items()}
+    return by_name
 
 
 def assert_all_near(js, tree, want):
@@ -63,9 +63,9 @@ def assert_all_near(js, tree, want):
 def assert_gradient_is_autograds(js, model, tokens):
     losses = losses_of(model, tokens)
     slopes = torch.autograd.grad(losses.mean(), list(model.parameters()))
-    js("(globalThis.found = m.gradientOf(model, x), null)", tokens)
-    torch.testing.assert_close(torch.tensor(js("found.losses")).double(), losses.detach())
-    assert_all_near(js, "found.gradient", named(model, slopes))
+    js("(globalThis.step = m.gradientOf(model, x), null)", tokens)
+    torch.testing.assert_close(torch.tensor(js("step.losses")).double(), losses.detach())
+    assert_all_near(js, "step.gradient", named(model, slopes))
 
 
 @pytest.mark.parametrize(

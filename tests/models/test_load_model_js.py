@@ -48,11 +48,11 @@ def test_a_model_is_fetched_from_below_any_address_and_runs(page, file):
 
 def test_a_model_is_fetched_once(page):
     page.reload()
-    asked = []
-    page.on("request", lambda request: asked.append(request.url))
+    requests = []
+    page.on("request", lambda request: requests.append(request.url))
     for _ in range(3):
         page.evaluate(LOAD, "models/small.safetensors")
-    assert sum("small.safetensors" in url for url in asked) == 1
+    assert sum("small.safetensors" in url for url in requests) == 1
 
 
 @pytest.mark.parametrize(

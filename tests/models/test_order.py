@@ -25,24 +25,24 @@ def test_answers_by_a_loop_over_places():
     signs, answers = examples(20, 40, torch.Generator().manual_seed(0))
     for row in range(20):
         letter = None
-        for place, sign in enumerate(signs[row].tolist()):
-            letter = place if sign < LETTERS else letter
+        for position, sign in enumerate(signs[row].tolist()):
+            letter = position if sign < LETTERS else letter
             back, last = (answers[name] for name in QUESTIONS)
-            assert back.asked[row, place] == (place >= BACK)
-            if place >= BACK:
-                assert back.signs[row, place] == signs[row, place - BACK]
-            near = letter is not None and place - letter < LENGTH
-            assert last.asked[row, place] == near
+            assert back.asked[row, position] == (position >= BACK)
+            if position >= BACK:
+                assert back.signs[row, position] == signs[row, position - BACK]
+            near = letter is not None and position - letter < LENGTH
+            assert last.asked[row, position] == near
             if near:
-                assert last.signs[row, place] == signs[row, letter]
+                assert last.signs[row, position] == signs[row, letter]
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_shipped_model_s_scores_are_found_again(kind):
-    found = train.by_position([train.load(kind)])
+    scores = train.by_position([train.load(kind)])
     for name in QUESTIONS:
         want = torch.tensor(SCORES["right"][kind][name][0])
-        torch.testing.assert_close(torch.tensor(found[name][0]), want, atol=0.01, rtol=0)
+        torch.testing.assert_close(torch.tensor(scores[name][0]), want, atol=0.01, rtol=0)
 
 
 @pytest.mark.parametrize("kind", ["none", "relative", "rotary", "alibi"])
@@ -66,10 +66,10 @@ def test_two_thirds_of_a_training_learn_what_rotary_learned(tmp_path, monkeypatc
 
 @pytest.mark.slow
 def test_a_hand_of_225_degrees_falls_and_is_mended_by_holding_it():
-    found = further.score_hand_2(15, 0, SCORES["rate"]["rotary"])
-    assert min(found["as trained"].values()) > 0.97
-    assert found["longer"]["back"] < 0.2 < 0.8 < found["hand 2 held"]["back"]
-    assert found["hand 3 held"]["back"] < 0.2
+    scores = further.score_hand_2(15, 0, SCORES["rate"]["rotary"])
+    assert min(scores["as trained"].values()) > 0.97
+    assert scores["longer"]["back"] < 0.2 < 0.8 < scores["hand 2 held"]["back"]
+    assert scores["hand 3 held"]["back"] < 0.2
 
 
 def test_the_hand_of_a_larger_base_makes_its_cliff():
@@ -81,19 +81,19 @@ def test_the_hand_of_a_larger_base_makes_its_cliff():
 @pytest.mark.parametrize("kind", KINDS)
 def test_pair_scores_are_those_of_the_layer(kind):
     """The weights of a row with those two signs are the softmax of these scores."""
-    model, query, key, place = train.load(kind), LETTERS + 7, 2, 9
+    model, query, key, position = train.load(kind), LETTERS + 7, 2, 9
     head = head_that_looks_back(model)
     scores = pair_scores(model, query, key, head, LENGTH)
-    signs = torch.full((1, place + 1), key)
-    signs[0, place] = query
+    signs = torch.full((1, position + 1), key)
+    signs[0, position] = query
     with torch.no_grad():
         layer = model.layers[0]
-        options = layer.options(torch.arange(place + 1))
+        options = layer.options(torch.arange(position + 1))
         x = layer.norm(model.embed(signs))
         _, weights = layer.attention(x, return_attention=True, **options)
-    own = pair_scores(model, query, query, head, LENGTH)[place, place]
-    row = torch.cat((scores[place, :place], own[None])).softmax(-1)
-    torch.testing.assert_close(weights[0, head, place], row, atol=1e-5, rtol=1e-4)
+    own = pair_scores(model, query, query, head, LENGTH)[position, position]
+    row = torch.cat((scores[position, :position], own[None])).softmax(-1)
+    torch.testing.assert_close(weights[0, head, position], row, atol=1e-5, rtol=1e-4)
 
 
 def test_stretched_angles_are_the_papers():

@@ -104,8 +104,8 @@ def batches(spec, count):
       return Array.from({length: x[1]}, () => m.batchOf(x[0].task, chance, 16));
     }))"""
     return [
-        tuple(torch.tensor(found[part]).view(16, -1) for part in ("tokens", "targets"))
-        for found in TASKS.run(draw, [spec, count])
+        tuple(torch.tensor(batch[part]).view(16, -1) for part in ("tokens", "targets"))
+        for batch in TASKS.run(draw, [spec, count])
     ]
 
 
@@ -124,9 +124,9 @@ LEARN = """(await Promise.all([
 ]).then(([{chanceOf}, {numbersOf, viewsOf}]) => {
   const numbers = numbersOf(x.spec, chanceOf(2 * x.spec.seed));
   const slopes = new Float64Array(numbers.length);
-  const found = m.learnFrom(x.spec, viewsOf(x.spec, numbers), x.batch, viewsOf(x.spec, slopes));
-  return {loss: found.loss, share: found.share, logits: found.run.logits, slopes,
-    maps: found.run.layers.map(({weights}) => weights[1])};
+  const step = m.learnFrom(x.spec, viewsOf(x.spec, numbers), x.batch, viewsOf(x.spec, slopes));
+  return {loss: step.loss, share: step.share, logits: step.run.logits, slopes,
+    maps: step.run.layers.map(({weights}) => weights[1])};
 }))"""
 
 
@@ -236,7 +236,7 @@ def test_no_function_that_browsers_round_in_their_own_way_takes_part():
 def test_a_run_is_the_one_whose_scores_are_kept():
     """The committed scores, found again from the seed: the loss of the last ten of 40 steps."""
     scores = scores_of("playground")
-    kept = next(one for one in scores["recorded"] if one["step"] == 50)
+    record = next(one for one in scores["recorded"] if one["step"] == 50)
     trainer = "Array.from({length: 50}, ((t) => () => t.next().loss)(m.trainerOf(x)))"
     losses = TRAINER.run(trainer, OPENINGS[0])
-    assert sum(losses[-10:]) / 10 == pytest.approx(kept["loss"], abs=1e-4)
+    assert sum(losses[-10:]) / 10 == pytest.approx(record["loss"], abs=1e-4)

@@ -45,8 +45,8 @@ def answer_by_reading(text):
     adjective = "|".join(GOOD + BAD)
     [clause] = [part for part in text.removesuffix(" .").split(" and ")
                 if re.search(rf"\b({work})\b", part)]  # fmt: skip
-    [said] = re.findall(rf"\b({adjective})\b", clause)
-    return (said in GOOD) != bool(set(clause.split()) & set(TURNS))
+    [word] = re.findall(rf"\b({adjective})\b", clause)
+    return (word in GOOD) != bool(set(clause.split()) & set(TURNS))
 
 
 @pytest.mark.parametrize("held_out", [False, True])
@@ -76,9 +76,9 @@ def test_without_its_turn_the_answer_is_the_other_one_and_other_opinions_don_t_c
 
 
 def test_neither_answer_nor_lure_gives_the_other_away():
-    made = list(reviews(5, 4000))
-    assert sum(one.is_good for one in made) / len(made) == pytest.approx(0.5, abs=0.03)
-    lured = [one for one in made if any(one.words[i] in GOOD for i in one.lures)]
+    texts = list(reviews(5, 4000))
+    assert sum(one.is_good for one in texts) / len(texts) == pytest.approx(0.5, abs=0.03)
+    lured = [one for one in texts if any(one.words[i] in GOOD for i in one.lures)]
     assert sum(one.is_good for one in lured) / len(lured) == pytest.approx(0.5, abs=0.05)
 
 
@@ -93,65 +93,65 @@ def batch():
 @pytest.mark.parametrize("name", attributions.METHODS)
 def test_methods_give_padding_and_the_first_word_nothing_and_don_t_see_the_batch(name, batch):
     model, method, (tokens, *_) = model_of("ordinary", 0), attributions.METHODS[name], batch
-    found = method(model, tokens)
-    assert (found[(tokens == INDEX[PAD]) | (tokens == INDEX[READ])] == 0).all()
-    assert (found != 0).any(1).all()
+    sizes = method(model, tokens)
+    assert (sizes[(tokens == INDEX[PAD]) | (tokens == INDEX[READ])] == 0).all()
+    assert (sizes != 0).any(1).all()
     length = int((tokens[0] != INDEX[PAD]).sum())
     alone = method(model, tokens[:1, :length])
-    torch.testing.assert_close(found[:1, :length], alone, rtol=1e-3, atol=1e-5)
+    torch.testing.assert_close(sizes[:1, :length], alone, rtol=1e-3, atol=1e-5)
 
 
 def test_erasure_is_the_margin_s_fall(batch):
     model, (tokens, *_) = model_of("ordinary", 0), batch
-    found = attributions.by_erasure(model, tokens)
+    sizes = attributions.by_erasure(model, tokens)
     without = tokens.clone()
     without[:, 3] = INDEX[BLANK]
     fall = attributions.margin(model, tokens) - attributions.margin(model, without)
-    torch.testing.assert_close(found[:, 3], fall.detach())
+    torch.testing.assert_close(sizes[:, 3], fall.detach())
 
 
 def test_integrated_gradients_sum_to_what_the_words_change(batch):
     model, (tokens, *_) = model_of("ordinary", 0), batch
-    found = attributions.by_integrated_gradients(model, tokens, steps=400)
+    sizes = attributions.by_integrated_gradients(model, tokens, steps=400)
     blanks = attributions.margin(model, attributions._all_blank(tokens))
     change = attributions.margin(model, tokens) - blanks
-    torch.testing.assert_close(found.sum(1), change.detach(), rtol=0.05, atol=0.05)
+    torch.testing.assert_close(sizes.sum(1), change.detach(), rtol=0.05, atol=0.05)
 
 
 def test_the_states_way_gives_the_model_s_margin(batch):
     model, (tokens, *_) = model_of("ordinary", 0), batch
     x = model.embedding[tokens] + model.positions[: tokens.shape[1]]
-    found, states = attributions.margin_of_states(model, x, attributions.visible(tokens))
-    torch.testing.assert_close(found, attributions.margin(model, tokens))
+    margin, states = attributions.margin_of_states(model, x, attributions.visible(tokens))
+    torch.testing.assert_close(margin, attributions.margin(model, tokens))
     again, _ = attributions.margin_of_states(
         model, states[1], attributions.visible(tokens), start=1
     )
-    torch.testing.assert_close(again, found)
+    torch.testing.assert_close(again, margin)
 
 
 def test_finds_counts_the_largest_sizes_and_takes_no_side_where_they_are_the_same():
     decides = torch.tensor([[0, 1, 0, 1], [0, 1, 0, 1], [0, 0, 1, 0]]).bool()
-    found = torch.tensor([[0.1, -3, 1, 2], [0.1, -3, 2.5, 2], [0, 0.1, -0.2, 0.1]])
-    assert attributions.finds(found, decides).tolist() == [True, False, True]
+    sizes = torch.tensor([[0.1, -3, 1, 2], [0.1, -3, 2.5, 2], [0, 0.1, -0.2, 0.1]])
+    assert attributions.finds(sizes, decides).tolist() == [True, False, True]
     for decisive in (0, 2):
         decides = torch.arange(3)[None] == decisive
-        for found in (torch.zeros(1, 3), torch.tensor([[1.0, 0.5, -1.0]])):
-            assert attributions.finds(found, decides).tolist() == [False]
+        for sizes in (torch.zeros(1, 3), torch.tensor([[1.0, 0.5, -1.0]])):
+            assert attributions.finds(sizes, decides).tolist() == [False]
 
 
 def test_erasure_of_the_word_that_makes_a_review_bad_is_negative():
     model = model_of("ordinary", 0)
     words = "it was a great coffee and the film was not superb .".split()
-    found = attributions.by_erasure(model, model.encode([READ, *words]))
-    assert found[0, 1 + words.index("not")] < -5
+    sizes = attributions.by_erasure(model, model.encode([READ, *words]))
+    assert sizes[0, 1 + words.index("not")] < -5
 
 
 def test_a_patch_of_every_differing_state_before_the_first_layer_moves_all_the_way(batch):
-    model, made = model_of("ordinary", 0), list(reviews(10**6, 12, held_out=True))
-    others = [swapped(one, Random(1)) for one in made]
-    tokens, other = (to_tensors(some)[0] for some in (made, others))
+    model, texts = model_of("ordinary", 0), list(reviews(10**6, 12, held_out=True))
+    others = [swapped(one, Random(1)) for one in texts]
+    tokens, other = (to_tensors(some)[0] for some in (texts, others))
     before, between = attributions.patched(model, tokens, other)
-    for row, one in enumerate(made):
+    for row, one in enumerate(texts):
         assert before[row, one.decisive[-1]].item() == pytest.approx(1, abs=1e-3)
         before[row, one.decisive[-1]] = 0
     assert before.abs().max() < 1e-3, "words that are the same change nothing"
@@ -164,15 +164,15 @@ def test_a_patch_of_every_differing_state_before_the_first_layer_moves_all_the_w
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "seed"), SHIPPED[-1:])
 def test_the_shipped_weights_score_what_is_told(name, seed):
-    found = scores.score(model_of(name, seed))
+    got = scores.score(model_of(name, seed))
     wanted = scores_of("sentiment", name)["seeds"][str(seed)]
-    for method, by_kind in found["finds"].items():
+    for method, by_kind in got["finds"].items():
         assert by_kind == pytest.approx(wanted["finds"][method], abs=0.02), method
     parts = [f"{what}{of}" for what in ("looks", "carries") for of in ("", ", plain", ", turned")]
     for key in (*parts, "carries before", "other weights", "finds, with stresses"):
-        assert found[key] == pytest.approx(wanted[key], abs=0.02), key
+        assert got[key] == pytest.approx(wanted[key], abs=0.02), key
     for key in ("right", "equal weights"):
-        assert found[key] == pytest.approx(wanted[key], abs=0.003), key
+        assert got[key] == pytest.approx(wanted[key], abs=0.003), key
 
 
 @pytest.mark.slow
@@ -187,8 +187,8 @@ def test_a_short_training_lowers_the_loss_and_a_fine_the_looks(tmp_path):
             lambda _, loss, losses=losses: losses.append(loss), steps=120,
         )  # fmt: skip
         assert losses[-1] < losses[0]
-        found = attributions.by_attention(model, tokens)
-        looks[name] = (found * decides).sum(1).mean().item()
+        sizes = attributions.by_attention(model, tokens)
+        looks[name] = (sizes * decides).sum(1).mean().item()
     assert looks["fined"] < looks["ordinary"]
 
 
@@ -206,28 +206,28 @@ def test_the_answer_as_a_function_of_the_weights_is_the_model_s(batch):
 
 
 def test_stresses_and_places_by_kind():
-    made = list(reviews(6, 200))
-    _, _, decides = to_tensors(made)
-    found = scores.stresses(made, decides)
-    assert not (found & decides).any()
-    for row, one in enumerate(made):
-        here = [one.words[place] for place in found[row].nonzero()[:, 0].tolist()]
+    texts = list(reviews(6, 200))
+    _, _, decides = to_tensors(texts)
+    stresses = scores.stresses(texts, decides)
+    assert not (stresses & decides).any()
+    for row, one in enumerate(texts):
+        here = [one.words[position] for position in stresses[row].nonzero()[:, 0].tolist()]
         assert here == [w for w in (one.words[i] for i in one.verdict) if w in STRESSES]
-    of = scores.by_kind("looks", decides.float(), made)
+    of = scores.by_kind("looks", decides.float(), texts)
     assert of["looks, plain"]["turn"] == 0
     assert of["looks, plain"]["adjective"] == of["looks, turned"]["turn"] == 1
-    turned = sum(len(one.decisive) == 2 for one in made) / len(made)
+    turned = sum(len(one.decisive) == 2 for one in texts) / len(texts)
     assert of["looks"]["turn"] == pytest.approx(turned)
 
 
 def test_equal_weights_keep_an_answer_as_often_as_review_by_review():
-    model, made = model_of("ordinary", 2), scores.held_out(60)
-    kept = 0
-    for one in made:
+    model, texts = model_of("ordinary", 2), scores.held_out(60)
+    same = 0
+    for one in texts:
         tokens = to_tensors([one])[0]
         answer, own = attributions.answer_by_weights(model, tokens)
         equal = torch.full_like(own, 1 / len(one.words))
-        kept += ((answer(own) > 0) == (answer(equal) > 0)).item()
-    found = scores.keeps_by_equal_weights(model, to_tensors(made)[0])
-    assert found == pytest.approx(kept / len(made), abs=1e-4)
-    assert 0.6 < found < 1
+        same += ((answer(own) > 0) == (answer(equal) > 0)).item()
+    share = scores.keeps_by_equal_weights(model, to_tensors(texts)[0])
+    assert share == pytest.approx(same / len(texts), abs=1e-4)
+    assert 0.6 < share < 1

@@ -86,28 +86,28 @@ def test_every_translator_has_its_scores(name):
 
 @pytest.mark.parametrize("name", MODELS)
 def test_every_recall_model_has_its_scores(name):
-    found, (config, steps, _, seeds) = scores_of("bottleneck", "recall"), MODELS[name]
-    about = found["models"][name]
-    assert found["lengths"] == list(LENGTHS)
+    scores, (config, steps, _, seeds) = scores_of("bottleneck", "recall"), MODELS[name]
+    about = scores["models"][name]
+    assert scores["lengths"] == list(LENGTHS)
     assert list(about["seeds"]) == [str(seed) for seed in seeds]
     assert about["weights"] == count(Recall(config))
     assert (about["state"], about["steps"]) == (config.state, steps)
     for seed in about["seeds"].values():
         assert ("by place" in seed) == (name in BY_POSITION)
         if name in BY_POSITION:  # the longest length in training, by places or at once
-            at_once = seed["right"][found["lengths"].index(16)]
+            at_once = seed["right"][scores["lengths"].index(16)]
             assert sum(seed["by place"]) / 16 == pytest.approx(at_once, abs=2e-4)
             assert len(seed["moves"]) == LONGEST
 
 
 def test_all_models_of_heads_have_as_many_parameters_and_curves_pass_through_the_scores():
-    found = scores_of("heads")
-    for name, by_heads in found["accuracy"].items():
-        assert all(len(shares) == len(found["seeds"]) == 5 for shares in by_heads.values())
-        made = {count(TwoQuestions(n, len(QUESTIONS[name]))) for n in HEADS}
-        assert made == {found["parameters"][name]}
-    for name, by_line in found["curves"].items():
-        assert found["parameters with the MLP"][name] == heads.parameters(name, mlp=True)
+    scores = scores_of("heads")
+    for name, by_heads in scores["accuracy"].items():
+        assert all(len(shares) == len(scores["seeds"]) == 5 for shares in by_heads.values())
+        counts = {count(TwoQuestions(n, len(QUESTIONS[name]))) for n in HEADS}
+        assert counts == {scores["parameters"][name]}
+    for name, by_line in scores["curves"].items():
+        assert scores["parameters with the MLP"][name] == heads.parameters(name, mlp=True)
         for line in by_line.values():  # it ends where all is right, or with the last budget
             assert list(line) == [str(budget) for budget in heads.BUDGETS[: len(line)]]
             *before, last = line.values()
@@ -115,23 +115,23 @@ def test_all_models_of_heads_have_as_many_parameters_and_curves_pass_through_the
             assert all(min(shares) < 1 for shares in before)
         for n in (1, 2, 4):
             if line := by_line.get("1 head" if n == 1 else f"{n} heads"):
-                assert line[str(found["steps"])] == found["accuracy"][name][str(n)]
+                assert line[str(scores["steps"])] == scores["accuracy"][name][str(n)]
 
 
 def test_scores_by_positions_are_complete():
-    found = scores_of("positions")
-    assert found["steps"] == positions.STEPS
+    scores = scores_of("positions")
+    assert scores["steps"] == positions.STEPS
     counts = {kind: count(Reader(kind)) for kind in KINDS}
-    assert counts == found["parameters"]
+    assert counts == scores["parameters"]
     assert counts["none"] == counts["sinusoidal"] == counts["rotary"] == counts["alibi"]
     seeds = {"right": 5, "windowed": 5, "three times the steps": 2, "a larger rate": 2}
     for kind in KINDS:
-        tuned = found["tuned"][kind]
-        assert tuned[str(found["rate"][kind])] == max(tuned[str(rate)] for rate in positions.RATES)
+        tuned = scores["tuned"][kind]
+        assert tuned[str(scores["rate"][kind])] == max(tuned[str(rate)] for rate in positions.RATES)
         for table, many in seeds.items():
             for name in ASKED:
-                bins = [len(shares) for shares in found[table][kind][name]]
-                assert bins == [FARTHEST // found["bin"]] * many
+                bins = [len(shares) for shares in scores[table][kind][name]]
+                assert bins == [FARTHEST // scores["bin"]] * many
 
 
 def test_every_checkpoint_of_induction_is_shipped():
@@ -147,10 +147,10 @@ def test_three_seeds_and_ten_checkpoints_of_the_storyteller_are_scored():
     on_the_way = seeds["0"]["on the way"]
     assert "0" in on_the_way
     assert len(on_the_way) >= 9
-    for found in (seeds["0"], *on_the_way.values()):
+    for scores in (seeds["0"], *on_the_way.values()):
         for data in ("held out", "repeated"):
-            assert len(found[data]["heads"]) == 16
-            assert all(set(LOOKS) <= set(head) for head in found[data]["heads"])
+            assert len(scores[data]["heads"]) == 16
+            assert all(set(LOOKS) <= set(head) for head in scores[data]["heads"])
 
 
 # ---- Cards --------------------------------------------------------------------------------------
@@ -169,12 +169,12 @@ def test_the_cards_of_grammar_and_induction_have_the_scores():
 def test_the_translators_card_has_the_scores_and_what_the_lesson_says_of_them_holds():
     seeds = {name: scores_of("alignment", name)["seeds"].values() for name in VARIANTS}
     means = {}
-    for name, found in seeds.items():
-        assert min(seed["exact"] for seed in found) > 0.995
-        shares = [round(seed["aligned"], 2) for seed in found]
+    for name, runs in seeds.items():
+        assert min(seed["exact"] for seed in runs) > 0.995
+        shares = [round(seed["aligned"], 2) for seed in runs]
         ends = sorted({f"{min(shares):.2f}", f"{max(shares):.2f}"})
         assert f"| {name} | 1.00 | {' – '.join(ends)} |" in card("alignment")
-        means[name] = round(sum(seed["aligned"] for seed in found) / len(found), 2)
+        means[name] = round(sum(seed["aligned"] for seed in runs) / len(runs), 2)
     nots = [seed["aligned_by_kind"]["not"] for seed in seeds["phrases"]]
     assert sum(share < 0.75 for share in nots) == 2  # most of the "pas" look elsewhere
     assert (means["phrases"], means["phrases-mixed"]) == (0.99, 0.98)

@@ -48,9 +48,9 @@ def folder(tmp_path):
 
 
 def test_it_beats_n_grams_over_all_held_out_books():
-    found = SEEDS["0"]["bits per byte"]
-    assert set(found) == set(NGRAMS["5"]) == {"all", *SCORES["held out"]}
-    assert found["all"] < min(of_order["all"] for of_order in NGRAMS.values())
+    bits = SEEDS["0"]["bits per byte"]
+    assert set(bits) == set(NGRAMS["5"]) == {"all", *SCORES["held out"]}
+    assert bits["all"] < min(of_order["all"] for of_order in NGRAMS.values())
 
 
 def test_eight_bits_cost_at_most_half_a_percent():
@@ -59,15 +59,15 @@ def test_eight_bits_cost_at_most_half_a_percent():
 
 
 def test_the_shipped_heads_score_as_told():
-    told, found = SEEDS["0"]["repeated"], score_repeated(SHIPPED)
-    assert found["loss"] == pytest.approx(told["loss"], abs=1e-3)
-    for head, again in zip(told["heads"], found["heads"], strict=True):
+    want, got = SEEDS["0"]["repeated"], score_repeated(SHIPPED)
+    assert got["loss"] == pytest.approx(want["loss"], abs=1e-3)
+    for head, again in zip(want["heads"], got["heads"], strict=True):
         assert again == pytest.approx(head, abs=1e-3)
 
 
 def test_in_each_seed_one_head_has_begun_induction_after_one_that_looks_back():
-    for found in SEEDS.values():
-        heads, again = found["held out"]["heads"], found["repeated"]["heads"]
+    for seed in SEEDS.values():
+        heads, again = seed["held out"]["heads"], seed["repeated"]["heads"]
         *others, most = sorted(heads, key=lambda head: head["induction"])
         assert most["induction"] > 0.095 > 0.031 > others[-1]["induction"]
         *rest, random = sorted(head["induction"] for head in again)
@@ -75,17 +75,17 @@ def test_in_each_seed_one_head_has_begun_induction_after_one_that_looks_back():
         assert rest[-1] < 0.03
         assert 0.105 < most["cost"] < 0.12
         assert sum(head["cost"] < most["cost"] for head in heads) in (12, 13)
-        assert found["repeated"]["loss"] > SEEDS["0"]["on the way"]["0"]["repeated"]["loss"]
-        assert first_step(found, "previous") < 700 < first_step(found, "induction")
+        assert seed["repeated"]["loss"] > SEEDS["0"]["on the way"]["0"]["repeated"]["loss"]
+        assert first_step(seed, "previous") < 700 < first_step(seed, "induction")
 
 
-def first_step(found, look):
+def first_step(seed, look):
     """The first checkpoint at which a head has half of what the best one has in the end."""
-    best = max(head[look] for head in found["held out"]["heads"])
-    for step, at in found["on the way"].items():
+    best = max(head[look] for head in seed["held out"]["heads"])
+    for step, at in seed["on the way"].items():
         if max(head[look] for head in at["held out"]["heads"]) > best / 2:
             return int(step)
-    return found["steps"]
+    return seed["steps"]
 
 
 def test_the_samples_are_the_shipped_models():
@@ -98,8 +98,8 @@ def test_the_samples_are_the_shipped_models():
 
 def test_looks_are_where_they_should_be():
     vocabulary = ("the", " cat", ".", '"')
-    found = relations(vocabulary, torch.tensor([[0, 1, 2, 0, 1]]))
-    places = {name: place[0].nonzero().tolist() for name, place in found.items()}
+    masks = relations(vocabulary, torch.tensor([[0, 1, 2, 0, 1]]))
+    places = {name: mask[0].nonzero().tolist() for name, mask in masks.items()}
     assert places["itself"] == [[i, i] for i in range(5)]
     assert places["previous"] == [[i, i - 1] for i in range(1, 5)]
     assert places["first"] == [[i, 0] for i in range(1, 5)]
@@ -117,8 +117,8 @@ def test_a_head_built_to_look_back_scores_one():
         bias = model.layers[1].attention.qkv_proj.bias
         bias[:4] = 40 * torch.stack((angles.cos(), -angles.sin()), -1).flatten()
         bias[8:12] = torch.tensor([40.0, 0, 40, 0])
-    found = score_repeated(model)["heads"]
-    scores = {(head["layer"], head["head"]): head["previous"] for head in found}
+    heads = score_repeated(model)["heads"]
+    scores = {(head["layer"], head["head"]): head["previous"] for head in heads}
     assert scores[1, 0] > 0.99
     assert max(score for head, score in scores.items() if head != (1, 0)) < 0.1
 
@@ -130,9 +130,9 @@ def test_each_token_is_guessed_once(length):
     with torch.no_grad():
         model.embedding.zero_()
     book = torch.arange(length) % 256
-    found = bits_per_byte(model, {"book": book, "other": book[:2]})
-    assert found["book"] == pytest.approx(math.log2(256), abs=1e-3)
-    assert found["all"] == pytest.approx(math.log2(256), abs=1e-3)
+    bits = bits_per_byte(model, {"book": book, "other": book[:2]})
+    assert bits["book"] == pytest.approx(math.log2(256), abs=1e-3)
+    assert bits["all"] == pytest.approx(math.log2(256), abs=1e-3)
 
 
 def brute_force(tokens, order, history, token):
@@ -173,9 +173,9 @@ def test_the_rival_is_modified_kneser_ney(order):
     model = rival.KneserNey(tokens, order)
     for *history, token in itertools.product(range(5), repeat=order):
         given = np.array([*history, token] if order > 1 else [0, token])
-        found = model.probabilities(given)[-1]
+        shares = model.probabilities(given)[-1]
         want = brute_force(tokens.tolist(), order, history, token)
-        assert found == pytest.approx(want, rel=1e-9)
+        assert shares == pytest.approx(want, rel=1e-9)
 
 
 # ---- Training ----------------------------------------------------------------------------------
@@ -183,12 +183,12 @@ def test_the_rival_is_modified_kneser_ney(order):
 
 def test_whole_books_are_held_out(folder):
     (folder / "501-doctor.txt").write_text("x" * 99, "utf-8")
-    kept, held = books.read(folder)
-    assert set(held) == {"501-doctor.txt"}
-    assert set(kept) == {f"{number}.txt" for number in range(6)}
+    training, test = books.read(folder)
+    assert set(test) == {"501-doctor.txt"}
+    assert set(training) == {f"{number}.txt" for number in range(6)}
     (folder / "501-doctor.txt").unlink()
-    kept, held = books.read(folder)
-    assert set(held) == {"0.txt"}
+    training, test = books.read(folder)
+    assert set(test) == {"0.txt"}
 
 
 @pytest.mark.parametrize(
@@ -244,14 +244,14 @@ def test_all_of_it_runs_on_any_books(folder, tmp_path, monkeypatch):
     monkeypatch.setattr("models.storyteller.scores.WINDOWS", 2)
     # So small a model loses by more threads, and beside other tests tenfold.
     monkeypatch.setattr(torch, "set_num_threads", lambda count: None)
-    said = []
+    reports = []
     monkeypatch.setattr("models.storyteller.card.losses", lambda *_: "")
-    train.train(tmp_path / "work", lambda *told: said.append(told), text=folder)
-    assert [told[:3] for told in said] == [
+    train.train(tmp_path / "work", lambda *report: reports.append(report), text=folder)
+    assert [report[:3] for report in reports] == [
         ("seed 0", 1, 4), ("seed 0", 2, 4), ("seed 1", 3, 4), ("seed 2", 4, 4),
     ]  # fmt: skip
-    found = json.loads((tmp_path / "model/scores/storyteller.json").read_text("utf-8"))
-    assert len(found["samples"]) == 10
+    scores = json.loads((tmp_path / "model/scores/storyteller.json").read_text("utf-8"))
+    assert len(scores["samples"]) == 10
     model = weights.load(tmp_path / "model/weights/storyteller.safetensors")
     assert Tokenizer(model.config.vocabulary).encode("the rabbit")
 

@@ -21,11 +21,11 @@ HALF = re.compile("[\uee80-\ueeff]")  # a byte that is no character alone
 
 @pytest.fixture(scope="module")
 def js():
-    made = module("lib/storyteller.js")
-    made.run("(globalThis.model = await loadModel(x), null)", ADDRESS)
-    made.run("(globalThis.story = m.storyteller(model), null)")
-    made.run("(globalThis.draw = (await import('/widgets/lib/reading.js')).draw, null)")
-    return made.run
+    context = module("lib/storyteller.js")
+    context.run("(globalThis.model = await loadModel(x), null)", ADDRESS)
+    context.run("(globalThis.story = m.storyteller(model), null)")
+    context.run("(globalThis.draw = (await import('/widgets/lib/next-token.js')).draw, null)")
+    return context.run
 
 
 @pytest.fixture(scope="module")

@@ -27,9 +27,9 @@ def tokenizer():
 
 @pytest.fixture(scope="module")
 def js(tokenizer):
-    made = module("lib/tokenizer.js")
-    made.run("(globalThis.tokens = m.tokenizer(x), null)", tokenizer.vocabulary)
-    return lambda name, given: made.run(f"x.map((one) => tokens.{name}(one))", given)
+    context = module("lib/tokenizer.js")
+    context.run("(globalThis.tokens = m.tokenizer(x), null)", tokenizer.vocabulary)
+    return lambda name, given: context.run(f"x.map((one) => tokens.{name}(one))", given)
 
 
 def odd_texts(count):

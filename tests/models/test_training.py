@@ -25,7 +25,7 @@ def muon(model):
 
 def train(saved, optimizer=None, *, steps=6, stop=None):
     """Return the parameters, and the numbers of the steps that were taken."""
-    model, taken = small(is_causal=True, positions="rotary", mlp_dim=16), []
+    model, numbers = small(is_causal=True, positions="rotary", mlp_dim=16), []
 
     def loss():
         rows = TOKENS[torch.randint(len(TOKENS) - 9, (4, 1)) + torch.arange(9)]
@@ -33,13 +33,13 @@ def train(saved, optimizer=None, *, steps=6, stop=None):
         return F.cross_entropy(logits.flatten(0, 1), rows[:, 1:].flatten())
 
     def after(step, _):
-        taken.append(step)
+        numbers.append(step)
         if step == stop:
             raise KeyboardInterrupt
 
-    made = optimizer and optimizer(model)
-    fit(model, loss, steps=steps, saved=saved, after=after, optimizer=made, **RATES)
-    return list(model.parameters()), taken
+    stepper = optimizer and optimizer(model)
+    fit(model, loss, steps=steps, saved=saved, after=after, optimizer=stepper, **RATES)
+    return list(model.parameters()), numbers
 
 
 @pytest.mark.parametrize("optimizer", [None, muon], ids=["AdamW", "Muon"])
@@ -48,8 +48,8 @@ def test_an_interrupted_training_ends_as_one_that_was_not(tmp_path, monkeypatch,
     monkeypatch.setattr("models.training.SAVE_EVERY", -1.0)
     with pytest.raises(KeyboardInterrupt):
         train(tmp_path / "half.pt", optimizer, stop=4)
-    rest, taken = train(tmp_path / "half.pt", optimizer)
-    assert taken == [4, 5, 6]  # the fourth was interrupted before it was saved
+    rest, numbers = train(tmp_path / "half.pt", optimizer)
+    assert numbers == [4, 5, 6]  # the fourth was interrupted before it was saved
     assert all(torch.equal(one, other) for one, other in zip(whole, rest, strict=True))
 
 
@@ -99,14 +99,14 @@ def test_a_short_training_lowers_the_loss_and_its_seed_decides(tmp_path, recipe)
     run, steps, share = RECIPES[recipe]
 
     def losses(seed, steps, folder):
-        found = []
+        values = []
         (tmp_path / folder).mkdir()
-        run(seed, tmp_path / folder, lambda *told: found.append(told[-1]), steps)
-        return found
+        run(seed, tmp_path / folder, lambda *report: values.append(report[-1]), steps)
+        return values
 
-    found = losses(0, steps, "long")
-    assert len(found) == steps
-    assert sum(found[-5:]) < share * sum(found[:5])
+    long = losses(0, steps, "long")
+    assert len(long) == steps
+    assert sum(long[-5:]) < share * sum(long[:5])
     few = losses(0, 3, "short")
     assert few == losses(0, 3, "again")
     assert few != losses(1, 3, "another seed")

@@ -49,5 +49,5 @@ def test_the_process_that_forks_ends_with_the_one_that_asks(tmp_path):
     (tmp_path / "own.py").write_text("print('forked')")
     ask = "from course.render.execute import forks; forks._start(['own.py'], {!r}, {{}}).wait()"
     command = [sys.executable, "-c", ask.format(str(tmp_path))]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60)
-    assert (done.stdout, done.stderr) == ("forked\n", "")
+    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60)
+    assert (run.stdout, run.stderr) == ("forked\n", "")

@@ -93,9 +93,9 @@ def test_the_fresh_one_is_the_learners_too_once_it_is_changed(lab):
 def test_starting_again_adds_nothing(lab):
     lab.start()
     lab.save(notebook("mine"))
-    said = lab.start()
+    messages = lab.start()
     files = lab.files
-    assert lab.start() == said
+    assert lab.start() == messages
     assert lab.files == files
 
 
@@ -156,21 +156,21 @@ def test_the_command_starts_jupyterlab_and_ctrl_c_ends_it(tmp_path):
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
     )  # fmt: skip
     try:
-        listed = asked(f"http://127.0.0.1:{port}/api/contents?token=x")
+        listed = body_of(f"http://127.0.0.1:{port}/api/contents?token=x")
         assert "m01_small.ipynb" in [entry["name"] for entry in json.loads(listed)["content"]]
-        page = asked(f"http://127.0.0.1:{port}/lab?token=x")
+        page = body_of(f"http://127.0.0.1:{port}/lab?token=x")
         settings = re.search(r'id="jupyter-config-data"[^>]*>(.*?)</script>', page, re.DOTALL)[1]
         off = json.loads(settings)["disabledExtensions"]
         assert "@jupyterlab/apputils-extension:announcements" in off  # else it asks for news
     finally:
         process.send_signal(signal.SIGINT)
-        said = process.communicate(timeout=30)[0]
-    assert process.returncode == 0, said
-    assert said.endswith("stopped\n")
-    assert "Traceback" not in said
+        output = process.communicate(timeout=30)[0]
+    assert process.returncode == 0, output
+    assert output.endswith("stopped\n")
+    assert "Traceback" not in output
 
 
-def asked(url, seconds=90):
+def body_of(url, seconds=90):
     end = time.monotonic() + seconds
     while True:
         try:

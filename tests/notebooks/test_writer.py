@@ -15,7 +15,7 @@ ADDRESS = "http://127.0.0.1:4200/modules/m01_small/lesson.html"
 
 
 @pytest.fixture
-def made(tmp_path):
+def cells_of(tmp_path):
     """Return the notebook's cells without title and set-up."""
 
     def make(text, files=None):
@@ -57,19 +57,19 @@ TEXT = {
 
 
 @pytest.mark.parametrize(("source", "wanted"), TEXT.values(), ids=TEXT)
-def test_text_is_markdown_that_jupyter_reads(made, source, wanted):
-    cells = made(source)
+def test_text_is_markdown_that_jupyter_reads(cells_of, source, wanted):
+    cells = cells_of(source)
     got = "\n\n".join(cell.source for cell in cells).replace("\u00a0", " ")
     assert got == wanted
 
 
-def test_an_image_is_the_sites(made):
-    [cell] = made('![A dot](dot.svg){alt="One dot."}', {"modules/m01_small/dot.svg": ""})
+def test_an_image_is_the_sites(cells_of):
+    [cell] = cells_of('![A dot](dot.svg){alt="One dot."}', {"modules/m01_small/dot.svg": ""})
     assert cell.source == f"![One dot.]({ADDRESS.replace('lesson.html', 'dot.svg')})"
 
 
-def test_cells_keep_their_order_code_and_outputs(made):
-    cells = made("One.\n\n" + python("print(1)", label="a") + "Two.\n\n" + python("2 + 2"))
+def test_cells_keep_their_order_code_and_outputs(cells_of):
+    cells = cells_of("One.\n\n" + python("print(1)", label="a") + "Two.\n\n" + python("2 + 2"))
     assert [cell.source for cell in cells] == ["One.", "print(1)", "Two.", "2 + 2"]
     assert cells[1].outputs[0].text == "1\n"
     assert cells[3].outputs[0].data == {"text/plain": "4"}
@@ -83,8 +83,8 @@ OPTIONS = {
 
 
 @pytest.mark.parametrize(("options", "hidden"), OPTIONS.values(), ids=OPTIONS)
-def test_what_the_page_hides_is_collapsed(made, options, hidden):
-    [cell] = made(python("print(1)", **options))
+def test_what_the_page_hides_is_collapsed(cells_of, options, hidden):
+    [cell] = cells_of(python("print(1)", **options))
     assert cell.metadata.get("jupyter", {}) == hidden
     assert cell.outputs[0].text == "1\n"
 
@@ -94,40 +94,40 @@ TO_PAGE = ["course/__init__.py", *(f"course/page/{name}" for name in PAGE_MODULE
 FIGURE = "import matplotlib.pyplot as plt; plt.plot([1, 2]); plt.show()"
 
 
-def test_a_figure_has_its_caption_and_its_alt_text(made):
+def test_a_figure_has_its_caption_and_its_alt_text(cells_of):
     options = {
         "label": "figure-x",
         "fig_cap": '"A line. [random]{.source}"',
         "fig_alt": '"It rises."',
     }
-    cell, caption = made(python(FIGURE, **options))
+    cell, caption = cells_of(python(FIGURE, **options))
     [output] = cell.outputs
     assert set(output.data) == {"image/png", "text/plain"}
     assert output.metadata["image/png"]["alt"] == "It rises."
     assert caption.source == "A line. `random`"
 
 
-def test_a_widget_is_its_fallback_and_a_link(made):
+def test_a_widget_is_its_fallback_and_a_link(cells_of):
     values = python("from course import publish, show_fallback\npublish(x=1)\n"
                     "show_fallback('One.', ['a'], [[0.5]])", echo="false")  # fmt: skip
     ojs = "```{ojs}\nviewof secret = 1\n```\n"
     text = f"::: {{.widget #play}}\n{values}\n{ojs}\n[random]{{.source}} Two.\n:::\n"
-    cell, caption = made(text, {path: (ROOT / path).read_text() for path in TO_PAGE})
+    cell, caption = cells_of(text, {path: (ROOT / path).read_text() for path in TO_PAGE})
     [output] = cell.outputs  # and none for what is published
     assert output.data["text/markdown"] == "One.\n\n| a    |\n|------|\n| 0.50 |"
     assert caption.source == f"`random` Two.\n\n**[Play with it on the page]({ADDRESS}#play)**"
 
 
-def test_a_folded_answer_with_a_cell_keeps_both_folded(made):
+def test_a_folded_answer_with_a_cell_keeps_both_folded(cells_of):
     answer = "## Answer\nBefore.\n\n" + python("print(1)") + "\nAfter.\n"
-    before, cell, after = made(f"::: {{.answer}}\n{answer}:::\n")
+    before, cell, after = cells_of(f"::: {{.answer}}\n{answer}:::\n")
     for text, word in ((before, "Before."), (after, "After.")):
         assert text.source == f"<details><summary>Answer</summary>\n\n{word}\n\n</details>"
     assert cell.metadata.jupyter == {"source_hidden": True, "outputs_hidden": True}
 
 
-def test_sections_are_cells(made):
-    cells = made("Start.\n\n## One\nx\n\n### Deep\ny\n\n```markdown\n## no\n```\n")
+def test_sections_are_cells(cells_of):
+    cells = cells_of("Start.\n\n## One\nx\n\n### Deep\ny\n\n```markdown\n## no\n```\n")
     assert [cell.source.split("\n")[0] for cell in cells] == ["Start.", "## One", "### Deep"]
 
 
@@ -138,9 +138,9 @@ def test_the_title_leads_to_the_page(tmp_path):
     assert first.startswith("# A \\* b\n\nShort.\n\n*[A page of the course](" + ADDRESS)
 
 
-def test_a_path_of_this_machine_is_refused(made):
+def test_a_path_of_this_machine_is_refused(cells_of):
     with pytest.raises(Problems, match=r"modules/m01_small/lesson\.qmd: .*a path of this machine"):
-        made(python("import os; print(os.getcwd())"))
+        cells_of(python("import os; print(os.getcwd())"))
 
 
 def test_without_the_key_there_are_no_notebooks(tmp_path):
@@ -168,9 +168,9 @@ REFUSED = {
 def test_what_else_would_run_after_quarto_is_refused(tmp_path, old, new, message):
     site = lesson_site(tmp_path / "site", "x\n")
     site.edit("_quarto.yml", old, new)
-    [found] = site.check()
-    assert found.startswith("_quarto.yml:2: ")
-    assert message in found
+    [line] = site.check()
+    assert line.startswith("_quarto.yml:2: ")
+    assert message in line
 
 
 def test_a_script_that_is_not_there_is_named(tmp_path):

@@ -18,11 +18,11 @@ def missing_for_a_build():
     installed = ROOT / "node_modules/.package-lock.json"
     if not installed.is_file():
         return "node_modules is missing: `npm ci` makes it"
-    found = json.loads(installed.read_text(encoding="utf-8"))["packages"]
-    asked = {name: about["version"] for name, about in lock().items() if name}
+    packages = json.loads(installed.read_text(encoding="utf-8"))["packages"]
+    versions = {name: about["version"] for name, about in lock().items() if name}
     if lacking := [
-        name for name in asked if name not in found and not lock()[name].get("optional")
+        name for name in versions if name not in packages and not lock()[name].get("optional")
     ]:
         return f"node_modules lacks {lacking[0]}: `npm ci`"
-    other = [name for name in found if found[name]["version"] != asked.get(name)]
+    other = [name for name in packages if packages[name]["version"] != versions.get(name)]
     return f"node_modules is not what the lock file says ({other[0]}): `npm ci`" if other else None

@@ -25,10 +25,10 @@ UNKNOWABLE = re.compile(
 
 @pytest.mark.parametrize("command", [["check"], ["format", "--check"]], ids=" ".join)
 def test_ruff_finds_nothing(command):
-    done = subprocess.run(
+    run = subprocess.run(
         [sys.executable, "-m", "ruff", *command, "."], cwd=ROOT, capture_output=True, text=True
     )
-    assert done.returncode == 0, done.stdout + done.stderr
+    assert run.returncode == 0, run.stdout + run.stderr
 
 
 def test_lessons_are_held_to_numbers_and_not_to_sentences():
@@ -57,8 +57,8 @@ def test_no_test_is_part_of_another():
 def test_biome_finds_nothing():
     if reason := missing_for_a_build():
         pytest.skip(reason)
-    done = subprocess.run(["node", BIOME, "check"], cwd=ROOT, capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout + done.stderr
+    run = subprocess.run(["node", BIOME, "check"], cwd=ROOT, capture_output=True, text=True)
+    assert run.returncode == 0, run.stdout + run.stderr
 
 
 def test_no_line_of_the_widgets_is_too_long():
@@ -79,10 +79,10 @@ def type_errors():
         pytest.skip(reason)
 
     def errors(project: Path) -> list[str]:
-        done = subprocess.run(["node", TSC, "-p", project], capture_output=True, text=True)
-        found = [line for line in done.stdout.splitlines() if " error TS" in line]
-        assert found or not done.returncode, done.stdout + done.stderr
-        return [line for line in found if not UNKNOWABLE.search(line)]
+        run = subprocess.run(["node", TSC, "-p", project], capture_output=True, text=True)
+        lines = [line for line in run.stdout.splitlines() if " error TS" in line]
+        assert lines or not run.returncode, run.stdout + run.stderr
+        return [line for line in lines if not UNKNOWABLE.search(line)]
 
     return errors
 
@@ -107,7 +107,7 @@ def test_typescript_would_find_a_slip(type_errors, tmp_path):
     (tmp_path / "widgets/math.js").write_text("export const double = (x) => 2 * x;\n")
     for number, slip in enumerate(SLIPS):
         (tmp_path / f"widgets/slip{number}.js").write_text(slip)
-    found = type_errors(tmp_path)
-    assert len(found) == len(SLIPS)
-    for error, message in zip(sorted(found), SLIPS.values(), strict=True):
+    errors = type_errors(tmp_path)
+    assert len(errors) == len(SLIPS)
+    for error, message in zip(sorted(errors), SLIPS.values(), strict=True):
         assert message in error

@@ -10,11 +10,11 @@ from functools import cache
 from itertools import pairwise
 from urllib.parse import unquote, urlsplit
 
+from tests.site.axe import axe_violations
 from tests.site.conftest import ALL_LIVE
 from tests.site.geometry import illegible
 from tests.site.hearing import unheard
 from tests.site.numbers import FORMS, TEXT, impossible, unexplained
-from tests.site.reading import axe_violations
 
 WIDGET_SCRIPTS = re.compile(r"/widgets/.*\.js")
 CONTRAST = ["color-contrast"]
@@ -84,11 +84,11 @@ MOVED = """() => {
     ? [`${name(one)}: ${tell(before[i])}, then ${tell(one)}`] : []).slice(0, 5);
 }"""
 LEAKS = """() => {
-  const found = [];
+  const leaks = [];
   const look = (text, element, where) => {
     const leak = /\\bNaN\\b|\\bundefined\\b|\\bInfinity\\b|\\[object /.exec(text)?.[0];
     if (!leak || element.closest("[data-meant]")) return;
-    found.push(`${leak} in ${where} of ${element.cloneNode().outerHTML.slice(0, 100)}`);
+    leaks.push(`${leak} in ${where} of ${element.cloneNode().outerHTML.slice(0, 100)}`);
   };
   for (const element of document.querySelectorAll(".widget-live, .widget-live *")) {
     for (const {name, value} of element.attributes) look(value, element, name);
@@ -96,7 +96,7 @@ LEAKS = """() => {
       if (nodeType === Node.TEXT_NODE) look(data, element, "the text");
     }
   }
-  return found;
+  return leaks;
 }"""
 # On a desk there is room for all of a line of code; on a phone one scrolls.
 CUT_CODE = """() => innerWidth < 1280 ? [] : [...document.querySelectorAll("main pre")]
@@ -122,12 +122,12 @@ LINKS = """() => [...new Set([...document.querySelectorAll("a[href]:not(.anchorj
 
 def hold_widgets(page):
     """Hold the scripts of widgets/ back. Returns the function that lets them go."""
-    held = []
-    page.route(WIDGET_SCRIPTS, lambda route: held.append(route))
+    routes = []
+    page.route(WIDGET_SCRIPTS, lambda route: routes.append(route))
 
     def release():
         page.route(WIDGET_SCRIPTS, lambda route: route.continue_())  # the latest route counts
-        for route in held:
+        for route in routes:
             route.continue_()
 
     return release
@@ -139,14 +139,14 @@ class Audit:
     def __init__(self, page, path, base, site, by_quarto):
         self.page, self.path, self.base, self.site = page, path, base, site
         self.main = "main" if by_quarto else None  # the frame is Quarto's own, and breaks rules
-        self.found = []
+        self.faults = []
 
     def look(self, state, **checks):
         self.page.evaluate(SETTLED)
         width = self.page.viewport_size["width"]
         for check, faults in checks.items():
             where = f"{self.path} at {width} px, {state}, {check.replace('_', ' ')}"
-            self.found += [f"{where}: {fault}" for fault in faults()]
+            self.faults += [f"{where}: {fault}" for fault in faults()]
 
     def run(self, widths, without=None, frame=None):
         """Look at the page as it opens, opened, in the other theme, and at the other ``widths``.
@@ -195,18 +195,18 @@ class Audit:
         for state in ["in the other theme", "back in the first"] if frame else []:
             self.look(state, contrast=lambda: axe_violations(page, frame, CONTRAST))
             page.evaluate(SWITCH_THEME)
-        return self.found
+        return self.faults
 
     def open(self):
         """Look at the room that is kept for widgets before they run, and at what they take."""
         page, release = self.page, hold_widgets(self.page)
         page.goto(self.base + self.path, wait_until="commit")
         page.wait_for_function(STILL, polling=200)
-        kept = page.evaluate(ROOM_TAKEN)
+        before = page.evaluate(ROOM_TAKEN)
         self.look("before the widgets run", text=self.impossible)
         release()
         page.wait_for_function(ALL_LIVE)
-        self.look("as it opens", room=lambda: _room(kept, page.evaluate(ROOM_TAKEN)))
+        self.look("as it opens", room=lambda: _room(before, page.evaluate(ROOM_TAKEN)))
 
     def illegible(self):
         return illegible(self.page, "body")
@@ -241,9 +241,9 @@ def _ids(file):
     return set(re.findall(r'\sid="([^"]+)"', file.read_text(encoding="utf-8")))
 
 
-def _room(kept, taken):
-    """``kept`` and ``taken``: [id, height, whether the fallback shows] for each widget."""
-    for (name, before, shows), (_, after, still) in zip(kept, taken, strict=True):
+def _room(first, last):
+    """``first`` and ``last``: [id, height, whether the fallback shows] for each widget."""
+    for (name, before, shows), (_, after, still) in zip(first, last, strict=True):
         if not shows or still:
             yield f"#{name}: its fallback is to show until the widget runs, and not after"
         if abs(before - after) > ROOM:

@@ -40,8 +40,8 @@ UNFOLD = """() => document.querySelectorAll("main details:has(.widget, .diagram)
 # The widgets run, and all sections are laid out: until then they have no text to read.
 ALL_LIVE = """() => !document.documentElement.classList.contains("arriving")
   && [...document.querySelectorAll(".widget, .diagram")]
-    .every((place) => place.closest("details:not([open])")
-      || place.querySelector(".widget-live, .diagram-live svg"))"""
+    .every((part) => part.closest("details:not([open])")
+      || part.querySelector(".widget-live, .diagram-live svg"))"""
 
 
 # What the quick run opens in a browser: what pages and widgets have in common, on a part of them.
@@ -103,11 +103,11 @@ class Trouble:
     """What a page should never do: console errors, failed responses, other hosts."""
 
     def __init__(self, page, host):
-        self.found, self.page, self.host = [], page, host
+        self.notes, self.page, self.host = [], page, host
         self._heard = {
-            "console": lambda m: m.type == "error" and self.found.append(m.text),
-            "pageerror": lambda error: self.found.append(str(error)),
-            "response": lambda r: r.status >= 400 and self.found.append(f"{r.status} {r.url}"),
+            "console": lambda m: m.type == "error" and self.notes.append(m.text),
+            "pageerror": lambda error: self.notes.append(str(error)),
+            "response": lambda r: r.status >= 400 and self.notes.append(f"{r.status} {r.url}"),
             "request": lambda r: self.ask(r.url),
         }
         for event, listener in self._heard.items():
@@ -115,7 +115,7 @@ class Trouble:
 
     def ask(self, url):
         if not url.startswith(("data:", "blob:")) and urlsplit(url).netloc != self.host:
-            self.found.append(f"asked for {url}")
+            self.notes.append(f"asked for {url}")
 
     def end(self):
         for event, listener in self._heard.items():
@@ -169,8 +169,8 @@ def visit(browser, by_quarto, idle):
         trouble = Trouble(page, urlsplit(base).netloc)
         # Quarto's pages name no icon, so the browser asks for one that isn't there.
         icon = re.compile(r"favicon\.ico|404 \(")
-        found = trouble.found
-        yield page, lambda: [t for t in dict.fromkeys(found) if not (by_quarto and icon.search(t))]
+        notes = trouble.notes
+        yield page, lambda: [t for t in dict.fromkeys(notes) if not (by_quarto and icon.search(t))]
         if is_kept:
             trouble.end()
             wipe(page, base)

@@ -62,13 +62,13 @@ _TEXT_BOXES = """(root) => {
 
 # The pairs of texts whose boxes, sorted by their tops, share more than a pixel each way.
 _OVERLAPPING = """(boxes) => boxes.flatMap((a, i) => {
-  const found = [];
+  const pairs = [];
   for (let k = i + 1; k < boxes.length && boxes[k].top < a.bottom - 1; k++) {
     const b = boxes[k];
     const across = Math.min(a.right, b.right) - Math.max(a.left, b.left);
-    if (across > 1 && Math.min(a.bottom, b.bottom) - b.top > 1) found.push([a.text, b.text]);
+    if (across > 1 && Math.min(a.bottom, b.bottom) - b.top > 1) pairs.push([a.text, b.text]);
   }
-  return found;
+  return pairs;
 })"""
 
 # Cells and fields whose text is wider than they are.
@@ -145,5 +145,5 @@ def assert_legible(page, widget):
     element = page.locator(widget).element_handle()
     if not element.evaluate(IS_EXACT):
         page.wait_for_function(IS_EXACT, arg=element, timeout=5000)
-    found = illegible(page, widget)
-    assert not found, "\n".join(found)
+    faults = illegible(page, widget)
+    assert not faults, "\n".join(faults)

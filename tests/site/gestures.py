@@ -4,12 +4,12 @@ import importlib
 from pathlib import Path
 
 from models.storyteller.model import ADDRESS
-from tests.site.reading import DRAWN, IDLE, drawn
+from tests.site.settling import DRAWN, IDLE, drawn
 
 
-def drag(page, place, start, end):
+def drag(page, widget, start, end):
     """Drag from one place in the plane to another, both as shares of its box."""
-    plane = page.locator(f"{place} svg")
+    plane = page.locator(f"{widget} svg")
     plane.scroll_into_view_if_needed()
     box = plane.bounding_box()
     (x, y), (to_x, to_y) = start, end

@@ -38,14 +38,14 @@ SEAMS = """() => {
   return seams.map(({words, names}) => [words, Boolean(names)]);
 }"""
 STRUCTURE = """() => {
-  const found = [];
+  const faults = [];
   const isHeard = (e) => e.checkVisibility() && !e.closest("[aria-hidden=true]");
   const named = (e) => (e.getAttribute("aria-label")
     ?? document.getElementById(e.getAttribute("aria-labelledby"))?.textContent
     ?? e.querySelector(":scope > :is(caption, legend, figcaption)")?.textContent ?? "").trim();
   const inWidgets = (selector) => [...document.querySelectorAll(".widget-live")]
     .flatMap((root) => [...root.querySelectorAll(selector)]).filter(isHeard);
-  const say = (what, e) => found.push(`${what}: ${e.cloneNode().outerHTML.slice(0, 100)}`);
+  const say = (what, e) => faults.push(`${what}: ${e.cloneNode().outerHTML.slice(0, 100)}`);
   for (const e of inWidgets("table, ul, ol, [role=radiogroup], [role=group]")) {
     if (!named(e)) say("without a name", e);
   }
@@ -64,7 +64,7 @@ STRUCTURE = """() => {
     const isWords = /\\p{L}/u.test(e.getAttribute("aria-valuetext") ?? "");
     if (!isWords) say("counts, and says only a number", e);
   }
-  return found;
+  return faults;
 }"""
 
 
@@ -85,8 +85,8 @@ def unheard(page):
 
 def _names_around(session, element):
     """The names of ``element`` and all that it is in: of no other one is its text the name."""
-    place = session.send("Runtime.evaluate", {"expression": element})["result"]["objectId"]
-    return _names(session, "getAXNodeAndAncestors", objectId=place)
+    object_id = session.send("Runtime.evaluate", {"expression": element})["result"]["objectId"]
+    return _names(session, "getAXNodeAndAncestors", objectId=object_id)
 
 
 def _names(session, ask, **of):

@@ -11,14 +11,14 @@ NUMBER = re.compile(r"(?<![\w.])[-−]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:e[
 # The text that shows, and that screen readers are told.
 TEXT = f"""() => {{
   const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
-  const found = [];
+  const texts = [];
   while (walker.nextNode()) {{
     const {{data, parentElement}} = walker.currentNode;
     if (data.trim() && parentElement.checkVisibility() && !parentElement.closest("{CODE}")) {{
-      found.push(data);
+      texts.push(data);
     }}
   }}
-  return found.join(" ");
+  return texts.join(" ");
 }}"""
 # Each widget's fallback, what its drawing says, and all numbers of its model and its payload.
 # Of the form less the labels of rows and columns: they say what was asked, such as a length.
@@ -34,23 +34,23 @@ FORMS = """() => {
   };
   const texts = (element) => {
     const walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
-    const found = [];
-    while (walker.nextNode()) found.push(walker.currentNode.data);
-    return found.join(" ");
+    const parts = [];
+    while (walker.nextNode()) parts.push(walker.currentNode.data);
+    return parts.join(" ");
   };
   const numbersIn = (text) => (text.match(/\\d+(\\.\\d+)?/g) ?? []).map(Number);
   return [...document.querySelectorAll(".widget, .diagram")]
-    .filter((place) => !place.closest("details:not([open])")).map((place) => {
-    const live = place.querySelector(".widget-live, .diagram-live");
-    const published = [...place.querySelectorAll("script")]
+    .filter((widget) => !widget.closest("details:not([open])")).map((widget) => {
+    const live = widget.querySelector(".widget-live, .diagram-live");
+    const published = [...widget.querySelectorAll("script")]
       .filter((script) => "ojsDefine" in script.dataset || script.type === "ojs-define")
       .map((script) => JSON.parse(script.textContent));
     const drawn = texts(live) + [...live.querySelectorAll("[aria-label]")]
       .map((one) => one.getAttribute("aria-label")).join(" ");
-    const form = place.querySelector(".fallback");
+    const form = widget.querySelector(".fallback");
     const shown = form.cloneNode(true);
     for (const label of shown.querySelectorAll("thead, td:first-child")) label.remove();
-    return {id: place.id, text: texts(shown), drawn,
+    return {id: widget.id, text: texts(shown), drawn,
       computed: JSON.parse(form.dataset.computed ?? "[]"),
       known: [...new Set([...numbers(published), ...numbers(live.value)])].filter(Number.isFinite)};
   });

@@ -5,7 +5,7 @@ import torch
 from attention import scaled_dot_product_attention
 from tests.numbers import number
 from tests.site.conftest import LESSON
-from tests.site.reading import assert_shows, settle
+from tests.site.settling import assert_shows, settle
 
 WIDGET = "#step-slider"
 INPUTS = ["query", "key", "value"]
@@ -56,9 +56,9 @@ def assert_numbers_are_attention_pys(page):
     want = dict(zip(COMPUTED, numbers, strict=True))
     for step in range(5):
         go_to(page, step)
-        found = shown(page)
-        for name in found.keys() & want.keys():
-            for row, wanted in zip(found[name], want[name].tolist(), strict=True):
+        tables = shown(page)
+        for name in tables.keys() & want.keys():
+            for row, wanted in zip(tables[name], want[name].tolist(), strict=True):
                 for text, exact in zip(row, wanted, strict=True):
                     assert_shows(text, exact, f"step {step}, {name}")
 
@@ -71,8 +71,8 @@ def test_every_number_follows_what_is_typed(open_page):
 
         before = entered(page)
         edits = {("query", 2, 0): "-3.25", ("key", 1, 1): "9.99", ("value", 0, 1): "0,5"}
-        for place, text in edits.items():
-            at(page, *place).locator("input").fill(text)
+        for cell, text in edits.items():
+            at(page, *cell).locator("input").fill(text)
         page.keyboard.press("Tab")
         got = [entered(page)[i][row, col] for i, (_, row, col) in enumerate(edits)]
         assert got == [-3.25, 9.99, 0.5]

@@ -28,14 +28,14 @@ def each_page(paths):
 @pytest.mark.parametrize("path", each_page(PAGES))
 def test_page(visit, below, site, by_quarto, path):
     with visit(below, width=390, script=COUNT_LANGUAGE_TABLES) as (page, trouble):
-        found = Audit(page, path, below, site, by_quarto).run(
+        faults = Audit(page, path, below, site, by_quarto).run(
             widths=[320, 768, 1280],
             without=None if path in CODE_SEEN else "pre > code",
             frame=FRAME if path == FRAMED else None,
         )
-        found += [f"{path} at 390 px, quiet: {t}" for t in trouble()]
-    if found:
-        pytest.fail("\n".join(found), pytrace=False)
+        faults += [f"{path} at 390 px, quiet: {t}" for t in trouble()]
+    if faults:
+        pytest.fail("\n".join(faults), pytrace=False)
 
 
 # A section that clips what is too wide doesn't widen the page.
@@ -64,9 +64,9 @@ def test_page_on_a_desk_in_the_dark_and_with_large_text_on_a_phone(
         page.add_style_tag(content=":root { font-size: 150% !important; }")
         page.wait_for_function(ALL_LIVE)
         audit.look("large text", too_wide=lambda: page.evaluate(TOO_WIDE))
-        found = audit.found + [f"{path} at 1280 px, quiet: {t}" for t in trouble()]
-    if found:
-        pytest.fail("\n".join(found), pytrace=False)
+        faults = audit.faults + [f"{path} at 1280 px, quiet: {t}" for t in trouble()]
+    if faults:
+        pytest.fail("\n".join(faults), pytrace=False)
 
 
 def test_the_page_whose_code_is_looked_at_has_all_its_colours(read):
@@ -145,8 +145,8 @@ def test_every_planted_fault_is_named(visit, below, site, by_quarto):
         page.route(
             below + path, lambda route: route.fulfill(body=planted, content_type="text/html")
         )
-        found = Audit(page, path, below, site, by_quarto).run(widths=[320])
-        found += [f"{path} at 390 px, quiet: {t}" for t in trouble()]
-    missed = [fault for fault in FAULTS if not any(fault in line for line in found)]
-    assert not missed, "\n".join(found)
-    assert all(line.startswith(f"{path} at 3") for line in found)
+        faults = Audit(page, path, below, site, by_quarto).run(widths=[320])
+        faults += [f"{path} at 390 px, quiet: {t}" for t in trouble()]
+    missed = [fault for fault in FAULTS if not any(fault in line for line in faults)]
+    assert not missed, "\n".join(faults)
+    assert all(line.startswith(f"{path} at 3") for line in faults)

@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.site.conftest import LESSON
-from tests.site.reading import settle
+from tests.site.settling import settle
 from tests.widgets.states_explorer import OPEN, WEIGHT
 
 
@@ -89,9 +89,9 @@ def test_forced_colours_keep_the_colours_of_maps_that_a_caption_names(open_page)
             page.locator(WEIGHT).click()
             expect(page.locator("#explorer .sums .step").first).to_be_visible()
             tones.append(page.evaluate(TONES))
-    usual, kept = tones
+    usual, in_forced = tones
     assert len({above for above, _ in usual}) >= 3, "weights, queries and keys have their own"
-    assert kept == usual
+    assert in_forced == usual
 
 
 CONTRASTS = """() => {

@@ -5,7 +5,7 @@ import math
 import pytest
 
 from tests.site.gestures import drag
-from tests.site.reading import settle
+from tests.site.settling import settle
 
 PAGE = "modules/m10_cost/lesson.html"
 PLACE = "#cost-curves"

@@ -45,8 +45,8 @@ def test_colours_follow_the_theme(open_page):
 
 def test_code_has_the_colours_of_query_key_and_value(open_page):
     with open_page("modules/m00_tour/lesson.html") as page:
-        found = page.evaluate(HIGHLIGHTED)
-    assert {"Q", "W_Q"} <= set(found["query"])
-    assert {"K", "W_K"} <= set(found["key"])
-    assert {"V", "W_V"} <= set(found["value"])
-    assert not set(found["query"]) & (set(found["key"]) | set(found["value"]))
+        names = page.evaluate(HIGHLIGHTED)
+    assert {"Q", "W_Q"} <= set(names["query"])
+    assert {"K", "W_K"} <= set(names["key"])
+    assert {"V", "W_V"} <= set(names["value"])
+    assert not set(names["query"]) & (set(names["key"]) | set(names["value"]))

@@ -19,7 +19,8 @@ from models.storyteller.tokens import Tokenizer
 from tests.conftest import ROOT
 from tests.site.geometry import assert_legible
 from tests.site.gestures import answer, go_to, set_as_reader
-from tests.site.reading import SHADE_STEP, SHADES, drawn
+from tests.site.settling import drawn
+from tests.site.shades import SHADE_STEP, SHADES
 from tests.widgets.states_explorer import FREE, OPEN, STATES, WEIGHT
 from tests.widgets.truth_explorer import asked, ids_of
 

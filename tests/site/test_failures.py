@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.site.conftest import LESSON, TOUR
-from tests.site.reading import settle
+from tests.site.settling import settle
 
 SENTENCE = "its script could not be loaded, or failed"
 MASKS = "modules/m05_masks/lesson.html"
@@ -15,19 +15,19 @@ FIGURES = {1: "#tour-why", 3: "#tour-scores", 4: "#tour-softmax", 5: "#tour-head
 
 
 @contextmanager
-def page_without(browser, url, script, told=".failure"):
+def page_without(browser, url, script, mark=".failure"):
     session = browser.new_context(viewport={"width": 1280, "height": 900})
     page = session.new_page()
     page.route(f"**/widgets/{script}", lambda route: route.abort())
     page.goto(url)
-    page.wait_for_selector(told, state="attached")
+    page.wait_for_selector(mark, state="attached")
     yield page
     session.close()
 
 
-def assert_told(place):
-    expect(place.locator(".failure")).to_contain_text(SENTENCE)
-    assert not [e for e in place.locator(".observablehq--error").all() if e.is_visible()]
+def assert_told(part):
+    expect(part.locator(".failure")).to_contain_text(SENTENCE)
+    assert not [e for e in part.locator(".observablehq--error").all() if e.is_visible()]
 
 
 def test_without_its_player_the_tour_is_one_text_with_live_figures(browser, served):
@@ -82,8 +82,8 @@ def test_without_a_script_that_all_widgets_need_the_page_says_so(
 
 
 def test_a_diagram_that_can_not_be_drawn_leaves_its_table(browser, served):
-    told = "#four-steps.failed"
-    with page_without(browser, served + LESSON, "lib/diagram.js", told=told) as page:
+    mark = "#four-steps.failed"
+    with page_without(browser, served + LESSON, "lib/diagram.js", mark=mark) as page:
         page.locator("details:has(#four-steps) > summary").click()
         assert page.locator("#four-steps .fallback").is_visible()
         assert not [e for e in page.locator(".observablehq--error").all() if e.is_visible()]

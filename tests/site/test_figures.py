@@ -57,14 +57,14 @@ MOVED = """(where) => {
 
 def moved(page):
     """What has moved, since the first call, on the screen or on paper, on a phone or a desk."""
-    found = []
+    moves = []
     for media in ("screen", "print"):
         page.emulate_media(media=media)
         for width in (390, 1280):
             page.set_viewport_size({"width": width, "height": 900})
             page.wait_for_timeout(300)  # widgets are drawn again for the width, frames later
-            found += page.evaluate(MOVED, f"{media}, {width} px")
-    return found
+            moves += page.evaluate(MOVED, f"{media}, {width} px")
+    return moves
 
 
 @pytest.mark.parametrize(

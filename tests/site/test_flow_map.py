@@ -3,7 +3,8 @@
 import pytest
 import torch
 
-from tests.site.reading import SHADE_STEP, SHADES, assert_shows, settle
+from tests.site.settling import assert_shows, settle
+from tests.site.shades import SHADE_STEP, SHADES
 from tests.widgets.truth_flow_map import DECAYS, TIMES, WORDS, N, attention, recurrent
 
 PAGE = "modules/m01_why_attention/lesson.html"

@@ -55,9 +55,9 @@ def assert_guesses(page, shares, tokenizer):
 
 
 def test_nothing_is_fetched_before_it_is_asked_for_and_each_part_is_explained(open_page):
-    asked = []
+    urls = []
     with open_page(PAGE) as page:
-        page.on("request", lambda request: asked.append(request.url))
+        page.on("request", lambda request: urls.append(request.url))
         page.locator("#ground-floor .attention input").first.check()
         page.locator("#ground-floor .chips button").nth(2).click()
         panel, titles = page.locator("#ground-floor .panel"), []
@@ -69,7 +69,7 @@ def test_nothing_is_fetched_before_it_is_asked_for_and_each_part_is_explained(op
         assert titles[-3:] == ["Guess", "Loss", "Step"]
         assert len(titles) == 13
         page.wait_for_timeout(200)
-        assert not asked
+        assert not urls
         with page.expect_response(f"**/{ADDRESS}"):
             page.locator("#ground-floor textarea").focus()
 

@@ -10,7 +10,8 @@ from models.weights import load
 from tests.conftest import ROOT
 from tests.numbers import number
 from tests.site.conftest import THEMES
-from tests.site.reading import SHADE_STEP, SHADES, assert_shows, settle
+from tests.site.settling import assert_shows, settle
+from tests.site.shades import SHADE_STEP, SHADES
 from tests.widgets.truth_heads import layer_of, real, real_shapes
 
 PAGE = "modules/m06_multi_head/lesson.html"
@@ -78,9 +79,9 @@ def assert_traced(page, *state):
     shown = page.locator(TRACER).evaluate(STAGES)
     assert shown == [x.tolist(), heads[0].tolist(), merged.tolist()]
     row = torch.arange(3)[:, None]
-    for stage, held in enumerate((x, heads, merged)):
+    for stage, tensor in enumerate((x, heads, merged)):
         marked = page.locator(f"{TRACER} .stage").nth(stage).locator(".hidden-cell")
-        assert marked.count() == (held // 8 != row).sum()
+        assert marked.count() == (tensor // 8 != row).sum()
 
 
 def test_the_tracer_follows_its_controls_and_a_number_through_all_stages(open_page):
@@ -113,14 +114,14 @@ def maps():
     trained = load(ROOT / "models/grammar/weights/causal.safetensors")
     torch.manual_seed(0)
     models = {False: trained, True: Transformer(trained.config).eval()}
-    found = {}
+    of_layers = {}
     for (i, text), (untrained, model) in product(enumerate(TEXTS), models.items()):
         with torch.no_grad():
             layers = model(model.encode(text.split())).weights
         for layer, weights in enumerate(layers):
             heads = weights[0].double()
-            found[i, layer, untrained] = torch.cat([heads, heads.mean(0, keepdim=True)])
-    return found
+            of_layers[i, layer, untrained] = torch.cat([heads, heads.mean(0, keepdim=True)])
+    return of_layers
 
 
 def assert_shows_about(text, exact):

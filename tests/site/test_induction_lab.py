@@ -8,7 +8,8 @@ from playwright.sync_api import expect
 
 from course.payloads.induction_lab import history, read
 from tests.numbers import number
-from tests.site.reading import SHADE_STEP, SHADES, settle
+from tests.site.settling import settle
+from tests.site.shades import SHADE_STEP, SHADES
 from tests.widgets.truth_induction_lab import DEFAULT, HEADS, STEPS, THREE, checkpoint
 
 PAGE = "modules/m08_patterns/lesson.html"
@@ -50,16 +51,16 @@ def assert_shows(page, index, text, at, off=()):
 
 def test_the_slider_fetches_all_checkpoints_once_and_the_lab_shows_pytorch_s_numbers(open_page):
     with open_page(PAGE) as page:
-        asked = []
-        page.on("request", lambda r: FILE.search(r.url) and asked.append(FILE.search(r.url)[0]))
+        files = []
+        page.on("request", lambda r: FILE.search(r.url) and files.append(FILE.search(r.url)[0]))
         page.locator(f"{LAB} .signs button").nth(18).click()
         page.wait_for_timeout(300)
-        assert not asked, "looking around needs no checkpoint"
+        assert not files, "looking around needs no checkpoint"
         page.locator(f"{LAB} .signs button").nth(16).click()
         for index in [*THREE, THREE[1]]:
             slide_to(page, index)
         expect(page.locator(f"{LAB} .status")).to_have_text("")
-        assert sorted(asked) == [f"two-layers-{step:04}.safetensors" for step in STEPS]
+        assert sorted(files) == [f"two-layers-{step:04}.safetensors" for step in STEPS]
         page.locator(f"{LAB} .head input").nth(1).click()
         settle(page)
         assert_shows(page, THREE[1], DEFAULT, 16, off=[1])

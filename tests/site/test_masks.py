@@ -6,7 +6,7 @@ import torch
 from attention import scaled_dot_product_attention
 from tests.lessons.m05_numbers import CAUSAL, W_K, W_Q, W_V, X
 from tests.numbers import number
-from tests.site.reading import assert_shows, settle
+from tests.site.settling import assert_shows, settle
 
 LESSON = "modules/m05_masks/lesson.html"
 BUILDER, LEAK, EMPTY, TABLE = "#mask-builder", "#leak-test", "#empty-row", "#mask-conventions"

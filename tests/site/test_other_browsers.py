@@ -14,15 +14,15 @@ from tests.site.conftest import ALL_LIVE, PAGES
 from tests.site.geometry import SIDEWAYS
 from tests.site.gestures import GO_TO, KEYS, KIND, SNAPSHOT, TAB_STOPS, widgets_of
 from tests.site.other_browsers import Firefox, WebKit, missing
-from tests.site.reading import IDLE, SETTLE
+from tests.site.settling import IDLE, SETTLE
 
 # Runs before the page's own scripts, which are modules, and notes what Chromium's tests are told.
 WATCH = """window.trouble = [];
 for (const level of ["error", "warn"]) {
   const own = console[level];
-  console[level] = (...said) => {
-    trouble.push(`console.${level}: ${said.join(" ")}`);
-    own(...said);
+  console[level] = (...parts) => {
+    trouble.push(`console.${level}: ${parts.join(" ")}`);
+    own(...parts);
   };
 }
 const ask = fetch;
@@ -144,16 +144,16 @@ def other(request):
 @pytest.mark.parametrize("path", PAGES)
 def test_page(other, watched, path):
     page, _, query = path.partition("?")
-    found = [*look(other, watched + path, (1280, 390), widgets_of(page), query)]
-    if found:
-        pytest.fail("\n".join([f"{path} in {other.name}", *found]), pytrace=False)
+    lines = [*look(other, watched + path, (1280, 390), widgets_of(page), query)]
+    if lines:
+        pytest.fail("\n".join([f"{path} in {other.name}", *lines]), pytrace=False)
 
 
 @pytest.mark.slow
 def test_every_planted_fault_is_named(other, watched):
-    found = [*look(other, f"{watched}{FAULTY}.faulty.html", [390], ["mask-builder"])]
-    missed = [fault for fault in FAULTS if not any(fault in line for line in found)]
-    assert not missed, "\n".join(found)
+    lines = [*look(other, f"{watched}{FAULTY}.faulty.html", [390], ["mask-builder"])]
+    missed = [fault for fault in FAULTS if not any(fault in line for line in lines)]
+    assert not missed, "\n".join(lines)
 
 
 CELLS = """() => [...document.querySelectorAll("#mask-builder table.mask td")].slice(0, 2)

@@ -5,8 +5,9 @@ import re
 import pytest
 from playwright.sync_api import expect
 
+from tests.site.axe import axe_violations
 from tests.site.conftest import LESSON, START
-from tests.site.reading import axe_violations, settle
+from tests.site.settling import settle
 
 
 @pytest.mark.slow
@@ -47,9 +48,9 @@ COUNT_LOOKS = """async () => {
 def test_colours_are_the_same_everywhere_and_follow_the_theme(open_page):
     with open_page(LESSON) as page:
         colours = page.evaluate(COLOURS)
-        assert {name: len(found) for name, found in colours.items()} == {"q": 1, "k": 1, "v": 1}
+        assert {name: len(shades) for name, shades in colours.items()} == {"q": 1, "k": 1, "v": 1}
         assert page.locator("math mi.q").count() > 3
-        assert len({found[0] for found in colours.values()}) == 3
+        assert len({shades[0] for shades in colours.values()}) == 3
         page_colours = ["rgb(252, 251, 247)", None, "rgb(22, 21, 15)", None]
         assert page.evaluate(FOLLOW_THEME) == page_colours
         # Each look styles the page at once, which a drawing must not do for each of its pictures.

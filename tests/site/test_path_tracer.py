@@ -3,7 +3,7 @@
 import pytest
 
 from tests.site.gestures import go_to
-from tests.site.reading import settle
+from tests.site.settling import settle
 
 PAGE = "modules/m01_why_attention/lesson.html"
 WIDGET = "#path-tracer"
@@ -24,8 +24,8 @@ def points(page, name):
 def assert_right(page, net, start, end):
     settle(page)
     want = [end - start + 1 if start <= end else None, 1]
-    told = page.locator(f"{WIDGET} .sentence").inner_text().split("): ", 1)[1]
-    assert told.startswith("no path" if want[net] is None else f"{want[net]} step")
+    sentence = page.locator(f"{WIDGET} .sentence").inner_text().split("): ", 1)[1]
+    assert sentence.startswith("no path" if want[net] is None else f"{want[net]} step")
     route = points(page, "route")
     stops = page.locator(f"{WIDGET} svg .stop")
     percents = [[stop.get_attribute(name) for name in ("cx", "cy")] for stop in stops.all()]

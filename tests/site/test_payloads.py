@@ -94,7 +94,7 @@ def test_what_pages_publish_is_found(read):
 
 
 @pytest.mark.parametrize(
-    ("html", "found"),
+    ("html", "names"),
     [
         ("Rabbit 8666%", ["8666%"]), ("<b>1,024</b> %", ["1,024 %"]),
         ("a loss of nan", ["nan"]), ("head None", ["None"]),
@@ -103,9 +103,9 @@ def test_what_pages_publish_is_found(read):
         ("<pre>nan 101 %</pre><code>None</code><p data-meant='why'>250 %</p>", []),
     ],
 )  # fmt: skip
-def test_what_cannot_be_is_named_where_it_is_no_code(html, found):
+def test_what_cannot_be_is_named_where_it_is_no_code(html, names):
     page = BeautifulSoup(f"<body><p>{html}</p></body>", "html.parser")
-    assert [line.partition(" in “")[0] for line in impossible(written(page))] == found
+    assert [line.partition(" in “")[0] for line in impossible(written(page))] == names
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 from course.payloads.playground import scores
 from tests.site.geometry import assert_legible
 from tests.site.gestures import go_to
-from tests.site.reading import drawn
+from tests.site.settling import drawn
 
 PAGE = "playground.html"
 SMALL = "play.task=previous"  # a step takes some milliseconds

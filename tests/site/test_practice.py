@@ -150,8 +150,8 @@ def test_damaged_storage_is_as_if_empty(open_page):
     question = "#predict-double"
     with open_page(LESSON) as page:
         _live(page)
-        for kept in ("{", "7", "[]", '{"x": 1}', '{"x": {"total": "2"}}', OUT_OF_RANGE):
-            page.evaluate(WRITE, [KEY, kept])
+        for text in ("{", "7", "[]", '{"x": 1}', '{"x": {"total": "2"}}', OUT_OF_RANGE):
+            page.evaluate(WRITE, [KEY, text])
             expect(page.locator(f"{question} .why:visible")).to_have_count(0)
             page.locator(f"{question} input").first.check()
             page.locator(f"{question} .ask button").click()

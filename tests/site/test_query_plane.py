@@ -2,7 +2,7 @@
 
 from tests.numbers import number
 from tests.site.gestures import drag
-from tests.site.reading import assert_shows, settle
+from tests.site.settling import assert_shows, settle
 from tests.widgets.truth_query_plane import KEYS, expected
 
 LOOKUP, TASTE = "#soft-lookup", "#taste"
@@ -10,15 +10,15 @@ LESSON = "modules/m02_query_key_value/lesson.html"
 FRONT_KEYS = [[-1.3, 0.9], [1.4, 0.9], [0.2, -1.4]]
 
 
-def entered(page, place):
-    fields = page.locator(f"{place} input[type=text]").all()
+def entered(page, widget):
+    fields = page.locator(f"{widget} input[type=text]").all()
     return [number(field.input_value()) for field in fields]
 
 
-def assert_shares(page, place, shares):
-    texts = page.locator(f"{place} .share").all_inner_texts()
+def assert_shares(page, widget, shares):
+    texts = page.locator(f"{widget} .share").all_inner_texts()
     for text, share in zip(texts, shares, strict=True):
-        assert_shows(text.removesuffix("\u202f%"), 100 * share, entered(page, place))
+        assert_shows(text.removesuffix("\u202f%"), 100 * share, entered(page, widget))
 
 
 def assert_lookup(page):
@@ -50,10 +50,10 @@ def test_the_harbours_are_asked_by_numbers_sliders_and_dragging(open_page):
         assert_lookup(page)
         page.wait_for_url("**lookup.across=-*")
         page.mouse.move(10, 10)
-        held = entered(page, LOOKUP)
+        query = entered(page, LOOKUP)
         plane = page.locator(f"{LOOKUP} svg").bounding_box()
         page.mouse.move(plane["x"] + 40, plane["y"] + 40)
-        assert entered(page, LOOKUP) == held, "a query that was let go follows the mouse"
+        assert entered(page, LOOKUP) == query, "a query that was let go follows the mouse"
 
 
 def test_the_front_page_s_query_is_tapped_and_dragged(open_page):

@@ -7,7 +7,7 @@ import torch
 
 from tests.numbers import number
 from tests.site.numbers import payloads
-from tests.site.reading import assert_shows, settle
+from tests.site.settling import assert_shows, settle
 from tests.widgets.truth_saturation import DRAWS, PRODUCTS, SIZES, exact_slope, expected
 
 PAGE = "modules/m04_softmax_and_scale/lesson.html"

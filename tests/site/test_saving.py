@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
+from tests.site.axe import axe_violations
 from tests.site.conftest import ALL_LIVE
-from tests.site.reading import axe_violations
 
 M05 = "modules/m05_masks/lesson.html"
 
@@ -69,8 +69,8 @@ def test_what_is_copied_opens_the_widget_alone_as_it_was(menu, visit, served):
     acts.get_by_role("button", name="Copy code to embed").click()
     expect(acts.get_by_role("status")).to_have_text("Copied.")
     code = menu.page.evaluate("navigator.clipboard.readText()")
-    found = re.fullmatch(r'<iframe src="([^"]+)" title="[^"]+" width="100%" height="(\d+)".*', code)
-    address = found[1].replace("&amp;", "&")
+    match = re.fullmatch(r'<iframe src="([^"]+)" title="[^"]+" width="100%" height="(\d+)".*', code)
+    address = match[1].replace("&amp;", "&")
     with visit(served, width=600) as (page, trouble):
         page.goto(address)
         page.wait_for_function(ALL_LIVE)

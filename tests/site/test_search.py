@@ -9,8 +9,8 @@ from playwright.sync_api import expect
 
 from course.render.read.glossary import read_glossary, slug
 from tests.conftest import ROOT
+from tests.site.axe import axe_violations
 from tests.site.conftest import LESSON
-from tests.site.reading import axe_violations
 
 FIRST = 100_000  # bytes before the first result
 M = "modules/{}/lesson.html#{}".format
@@ -89,16 +89,16 @@ def test_every_place_is_there(site, index):
 
 
 def test_it_loads_on_first_use_and_stays_small(open_page, site):
-    asked = []
+    urls = []
     with open_page(HOME) as page:
-        page.on("request", lambda request: asked.append(request.url))
+        page.on("request", lambda request: urls.append(request.url))
         page.wait_for_timeout(200)
-        asked.clear()
+        urls.clear()
         page.keyboard.press("/")
         page.keyboard.type("mask")
         page.wait_for_selector(SELECTED)
         base = page.url.partition("index.html")[0]
-    files = [site / url.removeprefix(base) for url in asked if not url.endswith("text.json")]
+    files = [site / url.removeprefix(base) for url in urls if not url.endswith("text.json")]
     names = {file.name for file in files}
     assert {"search.js", "search-index.js", "minisearch.js", "names.json"} <= names
     size = sum(len(gzip.compress(file.read_bytes())) for file in files)

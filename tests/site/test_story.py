@@ -10,7 +10,7 @@ from playwright.sync_api import expect
 from models.storyteller.model import ADDRESS, FILE
 from tests.conftest import ROOT
 from tests.site.gestures import answer
-from tests.site.reading import settle
+from tests.site.settling import settle
 from tests.widgets.states_index import TEXT
 
 PAGE = "index.html"
@@ -18,7 +18,7 @@ OTHER = "models/grammar/weights/causal.safetensors"
 SHOWN = ".story .text .tokens button"
 WORD = f"{SHOWN}[aria-checked=true]"
 PROBLEM = ".story .status.problem"
-LOADED = re.compile(r"storyteller|lib/reader\.js|lib/transformer\.js|lib/tokenizer\.js")
+LOADED = re.compile(r"storyteller|lib/transformer\.js|lib/tokenizer\.js")
 
 
 def text_of(page):
@@ -37,7 +37,7 @@ def as_shown(text):
     return text.replace(" ", "").replace("\n", "¶")
 
 
-def said(page):
+def sentence(page):
     return page.locator(".story .sentence").text_content()
 
 
@@ -69,18 +69,18 @@ def front(browser, served, prepare):
 
 def test_nothing_of_the_model_is_fetched_before_the_first_touch(open_page):
     with open_page(PAGE, live=False) as page:
-        asked = []
-        page.on("request", lambda request: asked.append(request.url))
+        urls = []
+        page.on("request", lambda request: urls.append(request.url))
         page.reload()
         page.wait_for_selector(".story .sentence", state="attached")
         page.wait_for_timeout(1000)
-        assert [url for url in asked if "ask-storyteller" in url], "the page's own script"
-        late = [url for url in asked if LOADED.search(url) and "ask-storyteller" not in url]
+        assert [url for url in urls if "ask-storyteller" in url], "the page's own script"
+        late = [url for url in urls if LOADED.search(url) and "ask-storyteller" not in url]
         assert not late
         with page.expect_response(lambda response: ADDRESS in response.url):
             page.locator(SHOWN).nth(2).click()
         expect(page.locator(".story .status")).to_have_text("")
-        assert sum(ADDRESS in url for url in asked) == 1
+        assert sum(ADDRESS in url for url in urls) == 1
 
 
 def test_the_opening_works_by_touch_and_keyboard(open_page):
@@ -94,12 +94,12 @@ def test_the_opening_works_by_touch_and_keyboard(open_page):
             page.keyboard.press(key)
             expect(page.locator(WORD)).to_have_text(word)
         page.locator(".story .tiles button").nth(7).tap()
-        assert said(page).startswith("Head 2.4 looks from The at: The 100")
+        assert sentence(page).startswith("Head 2.4 looks from The at: The 100")
         page.keyboard.press("ArrowDown")
-        assert said(page).startswith("Head 3.4")
+        assert sentence(page).startswith("Head 3.4")
         for _ in range(3):
             page.keyboard.press("ArrowUp")
-        assert said(page).startswith("Head 1.4"), "the first row's keys lead nowhere else"
+        assert sentence(page).startswith("Head 1.4"), "the first row's keys lead nowhere else"
         page.wait_for_url("**story.head=1.4*")
 
 
@@ -134,7 +134,7 @@ def test_a_reader_types_and_chooses_and_the_model_reads(open_page):
         page.get_by_label("Switch head 4.3 off").check()
         expect(first_guess(page), "a head takes its guess along").to_have_text(",")
         expect(page.locator(".story .tiles .off")).to_have_text("4.3 off")
-        assert "is switched off" in said(page)
+        assert "is switched off" in sentence(page)
         page.get_by_label("Switch head 4.3 off").uncheck()
         expect(first_guess(page)).to_have_text("Rabbit")
 
@@ -221,16 +221,16 @@ def test_who_stops_it_or_types_is_heard(open_page):
     with open_page(PAGE) as page:
         press_write(page)
         assert_button(page, "Stop")
-        assert said(page) == "The model is writing."
+        assert sentence(page) == "The model is writing."
         expect(text_of(page)).not_to_have_value(TEXT)
         press_write(page)
         assert_button(page, "Continue")
         page.wait_for_timeout(300)
-        held = text_of(page).input_value()
+        text = text_of(page).input_value()
         page.wait_for_timeout(500)
-        assert text_of(page).input_value() == held, "it goes on after Stop"
+        assert text_of(page).input_value() == text, "it goes on after Stop"
         press_write(page)
-        expect(text_of(page)).not_to_have_value(held)
+        expect(text_of(page)).not_to_have_value(text)
         text_of(page).fill("The king")
         assert_button(page, "Continue")
         page.wait_for_timeout(500)
@@ -269,7 +269,7 @@ def test_a_text_that_can_t_be_read_is_told_and_the_next_is_read(open_page):
             expect(status).to_contain_text(says)
             text_of(page).fill(before)
             expect(status, "what has been read needs no excuse").to_have_count(0)
-            assert says not in said(page)
+            assert says not in sentence(page)
             text_of(page).fill(text)
             expect(status).to_contain_text(says)
             before = f"The {animal}"
@@ -340,8 +340,8 @@ def test_without_its_model_the_opening_stays_and_a_sentence_says_why(browser, se
 
 
 def test_the_model_comes_in_a_worker_and_the_page_says_so_and_stays_in_place(browser, served):
-    held = []
-    slow = lambda page: page.route(f"**/{ADDRESS}", lambda route: held.append(route))  # noqa: E731
+    routes = []
+    slow = lambda page: page.route(f"**/{ADDRESS}", lambda route: routes.append(route))  # noqa: E731
     with front(browser, served, slow) as page:
         page.evaluate("globalThis.Float64Array = undefined")  # which the model's code needs
         before = page.locator(".story .below").bounding_box()
@@ -350,9 +350,9 @@ def test_the_model_comes_in_a_worker_and_the_page_says_so_and_stays_in_place(bro
         expect(page.get_by_role("progressbar", name="Fetched")).to_be_visible()
         assert page.locator(".story .below").bounding_box() == before
         text_of(page).press_sequentially(" and", delay=10)
-        while not held:
+        while not routes:
             page.wait_for_timeout(50)
-        held[0].continue_()
+        routes[0].continue_()
         expect(page.locator(WORD)).to_have_text("and")
         expect(page.locator(".story .status")).to_have_text("")
         assert len(page.workers) == 1

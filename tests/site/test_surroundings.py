@@ -27,8 +27,8 @@ def test_code_is_copied_and_links_at_headings_can_be_hit(open_page):
         listing.hover()
         button.click()
         expect(button).to_have_attribute("aria-label", "Copied")
-        said = button.evaluate("(e) => getComputedStyle(e, '::after').content")
-        assert "copied" in said
+        label = button.evaluate("(e) => getComputedStyle(e, '::after').content")
+        assert "copied" in label
         assert button.evaluate(MASK) != before
         code = listing.locator("code")
         assert page.evaluate("navigator.clipboard.readText()") == code.text_content()
@@ -67,8 +67,8 @@ def test_formulas_have_a_font_whose_signs_grow(open_page):
 @pytest.mark.parametrize("path", PAGES)
 def test_no_mark_is_left_alone_after_a_formula(site, path):
     text = (site / path.partition("?")[0]).read_text(encoding="utf-8")
-    kept = re.sub(r'<span class="with-mark">.*?</span>', "", text, flags=re.S)
-    assert not re.findall(r"</math>[.,;:!?]", kept)
+    rest = re.sub(r'<span class="with-mark">.*?</span>', "", text, flags=re.S)
+    assert not re.findall(r"</math>[.,;:!?]", rest)
 
 
 # ---- Without scripts, a server or storage --------------------------------------------------------

@@ -3,7 +3,7 @@
 import re
 
 from analysis import entropy
-from tests.site.reading import assert_shows, settle
+from tests.site.settling import assert_shows, settle
 from tests.widgets.truth_temperature import KEY, QUERY, STOPS, expected
 
 PAGE = "modules/m04_softmax_and_scale/lesson.html"

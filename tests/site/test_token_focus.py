@@ -3,7 +3,7 @@
 from playwright.sync_api import expect
 
 from course.payloads.token_focus import EXAMPLES, crossed_maps, lent_maps
-from tests.site.reading import assert_shows, settle
+from tests.site.settling import assert_shows, settle
 from tests.widgets.truth_token_focus import maps
 
 LESSON = "modules/m02_query_key_value/lesson.html"

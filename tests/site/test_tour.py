@@ -5,9 +5,10 @@ from itertools import pairwise
 import pytest
 from playwright.sync_api import expect
 
+from tests.site.axe import axe_violations
 from tests.site.conftest import TOUR, WIDTHS
 from tests.site.geometry import ILLEGIBLE
-from tests.site.reading import axe_violations, settle
+from tests.site.settling import settle
 
 STEPS = [f"step-{name}" for name in
          ("why", "roles", "scores", "softmax", "heads", "mask", "code", "patterns")]  # fmt: skip
@@ -193,9 +194,9 @@ def test_the_address_and_back(open_page):
             assert_at(page, step)
 
 
-@pytest.mark.parametrize("place", ["step-mask", "tour-mask"])
-def test_a_link_into_a_step_shows_it(open_page, place):
-    with open_page(f"{TOUR}#{place}") as page:
+@pytest.mark.parametrize("anchor", ["step-mask", "tour-mask"])
+def test_a_link_into_a_step_shows_it(open_page, anchor):
+    with open_page(f"{TOUR}#{anchor}") as page:
         assert_at(page, 6)
         page.locator("#TOC a", has_text="Many heads").click()
         assert_at(page, 5)

@@ -4,7 +4,8 @@ import torch
 from playwright.sync_api import expect
 
 from tests.site.conftest import TOUR
-from tests.site.reading import SHADE_STEP, SHADES, assert_shows, settle
+from tests.site.settling import assert_shows, settle
+from tests.site.shades import SHADE_STEP, SHADES
 from tests.widgets.truth_tour_figures import ENDINGS, NAMES, WORDS, exact, maps
 
 READ = """(root) => Object.fromEntries([...root.querySelectorAll("table.matrix")].map((table) =>
@@ -19,10 +20,10 @@ def texts(page, selector):
 
 def assert_tables(page, widget, names, *, is_causal=False):
     settle(page)
-    found = page.locator(widget).evaluate(READ)
-    assert list(found) == names
+    tables = page.locator(widget).evaluate(READ)
+    assert list(tables) == names
     for name in names:
-        texts = [text for row in found[name] for text in row]
+        texts = [text for row in tables[name] for text in row]
         for text, want in zip(texts, exact(is_causal=is_causal)[name].flatten(), strict=True):
             if want == -torch.inf:
                 assert text == "−∞"

@@ -10,16 +10,16 @@ from tests.site.conftest import ALL_LIVE, LESSON, PAGES
 
 # Bytes as a host sends them: all that the page asks for by itself, gzip -6 but for the fonts.
 BUDGETS = {"playground.html": 130_000, "explorer.html": 150_000}
-SCRIPT = """(code) => new Promise((told) => {
-  addEventListener("securitypolicyviolation", ({violatedDirective}) => told(violatedDirective));
+SCRIPT = """(code) => new Promise((done) => {
+  addEventListener("securitypolicyviolation", ({violatedDirective}) => done(violatedDirective));
   const script = Object.assign(document.createElement("script"), {textContent: code});
   document.body.append(script);
-  setTimeout(told, 1000, "nothing");
+  setTimeout(done, 1000, "nothing");
 })"""
-FETCH = """() => new Promise((told) => {
-  addEventListener("securitypolicyviolation", ({violatedDirective}) => told(violatedDirective));
+FETCH = """() => new Promise((done) => {
+  addEventListener("securitypolicyviolation", ({violatedDirective}) => done(violatedDirective));
   fetch("http://localhost:9/").catch(() => {});
-  setTimeout(told, 1000, "nothing");
+  setTimeout(done, 1000, "nothing");
 })"""
 
 
@@ -35,12 +35,12 @@ def test_the_policy_refuses_foreign_scripts_and_hosts(visit, served, by_quarto):
 
 
 def test_each_page_says_what_it_is_about(site):
-    said = {}
+    about = {}
     for path in PAGES:
         html = (site / path.partition("?")[0]).read_text(encoding="utf-8")
-        said[path] = re.search(r'<meta name="description" content="([^"]+)">', html)[1]
-        assert len(said[path]) >= 30, path
-    assert len(set(said.values())) == len(said)
+        about[path] = re.search(r'<meta name="description" content="([^"]+)">', html)[1]
+        assert len(about[path]) >= 30, path
+    assert len(set(about.values())) == len(about)
 
 
 def test_the_type_of_each_script_is_valid(site, by_quarto):
@@ -66,13 +66,13 @@ def test_a_wrong_address_leads_to_a_page_that_leads_on(visit, served, by_quarto)
 def test_a_page_asks_for_no_more_than_its_budget(visit, served, site, by_quarto, path):
     if by_quarto:
         pytest.skip("Quarto's own scripts and styles")
-    asked = []
+    answers = []
     with visit(served, fresh=True) as (page, _):
-        page.on("response", lambda response: asked.append(response.url))
+        page.on("response", lambda response: answers.append(response.url))
         page.goto(served + path)
         page.wait_for_function(ALL_LIVE)
         page.wait_for_load_state("networkidle")
-    urls = [url for url in dict.fromkeys(asked) if url.startswith(served)]
+    urls = [url for url in dict.fromkeys(answers) if url.startswith(served)]
     files = [site / url.removeprefix(served) for url in urls]
     assert {".html", ".css", ".js", ".woff2"} <= {file.suffix for file in files}
     sizes = {file: _as_sent(file) for file in files}

@@ -14,6 +14,7 @@ from collections import defaultdict
 import pytest
 from playwright.sync_api import expect
 
+from tests.site.axe import axe_violations
 from tests.site.conftest import UNFOLD, WIDTHS
 from tests.site.geometry import ILLEGIBLE, IS_EXACT, lines_of
 from tests.site.gestures import (
@@ -30,8 +31,8 @@ from tests.site.gestures import (
     widgets_of,
 )
 from tests.site.hearing import false_equations
-from tests.site.place import assert_each_place_is_as_high_as_its_drawing_and_stays_so
-from tests.site.reading import IDLE, SETTLE, axe_violations, settle
+from tests.site.heights import assert_each_place_is_as_high_as_its_drawing_and_stays_so
+from tests.site.settling import IDLE, SETTLE, settle
 
 PAGES = sorted({entry["page"] for entry in STATES.values()})
 
@@ -58,14 +59,14 @@ def at_once(states):
     for name, query in left:
         keys[name] |= by_key(query).keys()
     while left:
-        parts, held = {}, {}
+        parts, group = {}, {}
         for name, query in left:
             own = dict.fromkeys(keys[name], "") | by_key(query)
-            if name not in held and all(parts.get(key, own[key]) == own[key] for key in own):
+            if name not in group and all(parts.get(key, own[key]) == own[key] for key in own):
                 parts |= own
-                held[name] = query
-        yield "&".join(filter(None, parts.values())), held
-        left = [(name, query) for name, query in left if held.get(name) != query]
+                group[name] = query
+        yield "&".join(filter(None, parts.values())), group
+        left = [(name, query) for name, query in left if group.get(name) != query]
 
 
 def by_key(query):
@@ -129,33 +130,33 @@ LOOK = f"""(widget) => {{
   return {{
     isExact: ({IS_EXACT})(widget), faults: ({ILLEGIBLE})(widget),
     height: widget.getBoundingClientRect().height,
-    told: sentences.map((sentence) => sentence.textContent), shown: live.innerText
+    sentences: sentences.map((sentence) => sentence.textContent), shown: live.innerText
   }};
 }}"""
 
 
 def look_at(page, name):
-    place = page.locator(f"#{name}")
-    seen = place.evaluate(LOOK)
+    widget = page.locator(f"#{name}")
+    seen = widget.evaluate(LOOK)
     if not seen["isExact"]:
-        page.wait_for_function(IS_EXACT, arg=place.element_handle(), timeout=5000)
-        seen = place.evaluate(LOOK)
+        page.wait_for_function(IS_EXACT, arg=widget.element_handle(), timeout=5000)
+        seen = widget.evaluate(LOOK)
     return seen
 
 
 def assert_legible_in_all(page, entries, width):
-    heights, told = defaultdict(list), defaultdict(set)
+    heights, sentences = defaultdict(list), defaultdict(set)
     states = [(name, query) for name in entries for query in states_at(width, entries[name])]
-    for address, held in at_once(states):
+    for address, group in at_once(states):
         go_to(page, address)
-        for name, query in held.items():
+        for name, query in group.items():
             seen = look_at(page, name)
             faults = lines_of(seen["faults"], name)
             assert not faults, "\n".join([query, *faults])
             heights[name].append(seen["height"])
-            told[name].add(told_by_sentence(seen, (name, query)))
+            sentences[name].add(sentence_of(seen, (name, query)))
     for name, entry in entries.items():
-        silent = len(told[name]) == 1 < len(states_at(width, entry))
+        silent = len(sentences[name]) == 1 < len(states_at(width, entry))
         assert not silent, f"{name} says the same in every state"
         jump = max(heights[name]) - min(heights[name])
         too_far = jump > entry.get("grows", 80)
@@ -164,17 +165,17 @@ def assert_legible_in_all(page, entries, width):
 
 def assert_accessible(page, entries):
     """All widgets in their fullest states, as many at once as can: axe reads the whole page."""
-    for address, held in at_once([(name, fullest(entry)) for name, entry in entries.items()]):
+    for address, group in at_once([(name, fullest(entry)) for name, entry in entries.items()]):
         go_to(page, address)
-        assert not axe_violations(page, ", ".join(f"#{name}" for name in held)), address
+        assert not axe_violations(page, ", ".join(f"#{name}" for name in group)), address
 
 
 # ---- Sentence ----------------------------------------------------------------------------------
 
 
-def told_by_sentence(seen, where):
+def sentence_of(seen, where):
     """Return the sentence that a screen reader hears of a state, after looking for untruths."""
-    [text] = seen["told"]
+    [text] = seen["sentences"]
     assert text.strip(), where
     assert not [*false_equations(f"{seen['shown']}\n{text}")], where
     assert not {"NaN", "undefined", "Infinity", "null", "[object"} & set(text.split()), where
@@ -186,7 +187,7 @@ def told_by_sentence(seen, where):
 
 PICTURES = """async () => {
   const {picture} = await import("/widgets/lib/save.js");
-  const found = {};
+  const pictures = {};
   for (const card of document.querySelectorAll(".widget[id]:has(> .widget-save)")) {
     const drawn = await picture(card, card.querySelector(".widget-live"));
     const text = new XMLSerializer().serializeToString(drawn);
@@ -194,9 +195,9 @@ PICTURES = """async () => {
     image.src = "data:image/svg+xml," + encodeURIComponent(text);
     await image.decode();
     const badges = [...card.querySelectorAll(".widget-caption .source")].map((e) => e.textContent);
-    found[card.id] = {text, badges, width: image.naturalWidth, height: image.naturalHeight};
+    pictures[card.id] = {text, badges, width: image.naturalWidth, height: image.naturalHeight};
   }
-  return found;
+  return pictures;
 }"""
 
 
@@ -204,13 +205,13 @@ def assert_have_pictures_of_their_own(page):
     """With the badge that says whether it was trained, and without what a file can't reach."""
     pictures = page.evaluate(PICTURES)
     assert len(pictures) == page.locator(".widget[id]:has(.widget-live)").count()
-    for name, found in pictures.items():
-        words = "".join(ET.fromstring(found["text"]).itertext())
-        assert all(badge in words for badge in found["badges"]), name
-        assert found["width"] >= 250, name
-        assert found["height"] >= 80, name
-        assert not re.search(r'\ssrc="(?!data:)', found["text"]), name
-        assert "<script" not in found["text"], name
+    for name, picture in pictures.items():
+        words = "".join(ET.fromstring(picture["text"]).itertext())
+        assert all(badge in words for badge in picture["badges"]), name
+        assert picture["width"] >= 250, name
+        assert picture["height"] >= 80, name
+        assert not re.search(r'\ssrc="(?!data:)', picture["text"]), name
+        assert "<script" not in picture["text"], name
 
 
 # ---- Fallback -------------------------------------------------------------------------------
@@ -253,9 +254,9 @@ MOVING = """(root) => [...root.querySelectorAll("*")].filter((e) =>
   !/^(0s(, )?)+$/.test(getComputedStyle(e).transitionDuration)
   || e.getAnimations().some((a) => a.playState === "running"))
   .map((e) => e.outerHTML.slice(0, 80))"""
-SAID = "(e) => e.querySelector('.sentence[aria-live]').textContent"
+SENTENCE = "(e) => e.querySelector('.sentence[aria-live]').textContent"
 # What else a screen reader finds below the controls: where it changes, the sentence is to tell so.
-FOUND = """(e) => {
+OTHER_TEXT = """(e) => {
   const copy = e.querySelector(".widget-stage").cloneNode(true);
   const others = "[aria-hidden=true], [role=status], [aria-live], pre"; // code repeats the controls
   for (const part of copy.querySelectorAll(others)) part.remove();
@@ -269,7 +270,7 @@ FOCUS = f"""(root, i) => {{
 # The texts stay in the page: they are long, and only whether they change matters.
 BEFORE_A_KEY = f"""(root) => {{
   const stop = document.activeElement;
-  root.before = [{SNAPSHOT}, {SAID}, {FOUND}].map((look) => look(root));
+  root.before = [{SNAPSHOT}, {SENTENCE}, {OTHER_TEXT}].map((look) => look(root));
   return {{
     isSeen: ({IS_FOCUSED_VISIBLY})(stop), isChosen: ({IS_CHOSEN})(stop),
     isEntry: Boolean(stop.closest(".matrix.editable")) // of a row that isn't told
@@ -277,7 +278,7 @@ BEFORE_A_KEY = f"""(root) => {{
 }}"""
 AFTER_A_KEY = f"""async (root) => {{
   await ({SETTLE})();
-  const [isChanged, isToldAnew, isFoundAnew] = [{SNAPSHOT}, {SAID}, {FOUND}]
+  const [isChanged, isToldAnew, isFoundAnew] = [{SNAPSHOT}, {SENTENCE}, {OTHER_TEXT}]
     .map((look, i) => look(root) !== root.before[i]);
   return {{
     isChanged, isToldAnew, isFoundAnew, isIdle: ({IDLE})(),
@@ -408,9 +409,9 @@ def assert_ignores_damaged_addresses(page, entries):
     default = states_of(page, entries)
     damaged = [*at_once([(name, q) for name in entries for q in entries[name]["damaged"]])]
     addresses = [address for address, _ in damaged]
-    found = page.evaluate(STATES_AT, [[*entries], addresses])
-    for (_, held), states in zip(damaged, found, strict=True):
-        for name, query in held.items():
+    results = page.evaluate(STATES_AT, [[*entries], addresses])
+    for (_, group), states in zip(damaged, results, strict=True):
+        for name, query in group.items():
             assert states[name] == default[name], f"{name}: {query} is not the default"
 
 
@@ -419,25 +420,25 @@ def assert_keep_their_states_in_the_address(page, entries):
     path = page.url.split("?")[0]
     go_to(page, "")
     default = states_of(page, entries)
-    for address, held in at_once(own_states(entries)):
+    for address, group in at_once(own_states(entries)):
         go_to(page, address)
-        states = states_of(page, held)
+        states = states_of(page, group)
         go_to(page, "")
         before = page.evaluate(START)
         for name, state in states.items():
-            assert state != default[name], f"{name}: {held[name]} is the default"
+            assert state != default[name], f"{name}: {group[name]} is the default"
             live(page, name).evaluate("(e, state) => e.set(state)", state)
-        keys = [entries[name]["key"] for name in held]
+        keys = [entries[name]["key"] for name in group]
         page.wait_for_function(ARE_WRITTEN, arg=keys, timeout=5000)
         search, steps = page.evaluate("[location.search.slice(1), history.length]")
-        assert steps - before == len(held), f"{[*held]}: {steps - before} steps for Back"
+        assert steps - before == len(group), f"{[*group]}: {steps - before} steps for Back"
         go_to(page, "")
         go_to(page, search)
-        assert states_of(page, held) == states, f"{search} is not {address}"
-        page.evaluate("(steps) => history.go(-steps)", len(held))
+        assert states_of(page, group) == states, f"{search} is not {address}"
+        page.evaluate("(steps) => history.go(-steps)", len(group))
         page.wait_for_function("() => history.state === 'start'")
         settle(page)
-        assert states_of(page, entries) == default, f"{[*held]}: Back doesn't go back"
+        assert states_of(page, entries) == default, f"{[*group]}: Back doesn't go back"
         assert page.url.split("?")[0] == path
 
 

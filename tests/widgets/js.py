@@ -106,5 +106,5 @@ def _plain(value):
     return list(value) if isinstance(value, bytes) else value.tolist()
 
 
-def _number(found: dict):
-    return float(found["$number"]) if found.keys() == {"$number"} else found
+def _number(value: dict):
+    return float(value["$number"]) if value.keys() == {"$number"} else value

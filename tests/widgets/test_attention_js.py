@@ -15,8 +15,8 @@ def test_softmax_never_overflows_and_hides_exactly():
     for _ in range(100):
         row = [draw.uniform(-5, 5) + 1000 for _ in range(draw.randint(1, 8))]
         cases.append([row, [draw.random() < 0.6 for _ in row]])
-    found = JS.run("x.map(([row, seen]) => m.softmax(row, (j) => !seen[j]))", cases)
-    for (row, seen), got in zip(cases, found, strict=True):
+    results = JS.run("x.map(([row, seen]) => m.softmax(row, (j) => !seen[j]))", cases)
+    for (row, seen), got in zip(cases, results, strict=True):
         keys = torch.tensor(row, dtype=torch.float64)[:, None]
         one = torch.ones(1, 1).double()
         _, want = scaled_dot_product_attention(one, keys, keys, torch.tensor(seen)[None], scale=1)

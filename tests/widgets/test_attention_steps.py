@@ -70,9 +70,9 @@ def test_the_arithmetic_of_every_cell_comes_to_its_number(step, is_causal):
                 assert text(m).startswith("Hidden")
                 assert m["read"] == []
                 continue
-            _, made, result = re.split(r" = | ≈ | = (?=[−\d.]+$)", text(m))
+            _, terms, result = re.split(r" = | ≈ | = (?=[−\d.]+$)", text(m))
             assert number(result) == pytest.approx(m[name][row][col], abs=5.1e-4)
-            assert compute(made) == pytest.approx(m[name][row][col], abs=0.02)
+            assert compute(terms) == pytest.approx(m[name][row][col], abs=0.02)
             if name == "scores":  # in all its decimals: no rounded number stands after "="
                 assert number(result) == pytest.approx(m[name][row][col], abs=1e-9)
             for part in m["parts"]:
@@ -81,8 +81,8 @@ def test_the_arithmetic_of_every_cell_comes_to_its_number(step, is_causal):
                     assert number(part["text"].strip("()")) in rounded(m, read)
 
 
-def compute(made):
-    python = made.replace("−", "-").replace("×", "*").replace("÷", "/")
+def compute(terms):
+    python = terms.replace("−", "-").replace("×", "*").replace("÷", "/")
     return eval(re.sub(r"√(\d+)", r"sqrt(\1)", python), {"exp": math.exp, "sqrt": math.sqrt})
 
 
@@ -104,8 +104,8 @@ def test_the_plane_holds_every_value_and_its_round_numbers_do_not_touch():
         places, *axes = JS.run(
             """((plane) => [
               [...x, [0, 0], [1, 0], [0, 1]].map(([a, b]) => [plane.x(a), plane.y(b)]),
-              ...[[plane.x, 200], [plane.y, 150]].map(([place, length]) =>
-                m.ticks(place, length).map((tick) => [tick, place(tick)]))
+              ...[[plane.x, 200], [plane.y, 150]].map(([scale, length]) =>
+                m.ticks(scale, length).map((tick) => [tick, scale(tick)]))
             ])(m.planeScale(x))""",
             value,
         )
@@ -120,7 +120,7 @@ def test_the_plane_holds_every_value_and_its_round_numbers_do_not_touch():
             shown, at = zip(*axis, strict=True)
             assert 0 in shown
             assert value != even or length != 200 or shown == (0, 1, 2, 3, 4)
-            assert all(4 <= place <= length - 4 for place in at)
+            assert all(4 <= tick <= length - 4 for tick in at)
             assert all(abs(a - b) >= 22 for a, b in itertools.pairwise(at))
 
 

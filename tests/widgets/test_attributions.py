@@ -49,18 +49,18 @@ def test_one_word_needs_no_model_and_more_wait_for_it():
 def test_shares_and_answers_are_pytorch_s(name):
     model = classifier(name)
     for review, words in enumerate(WORDS):
-        found, tokens = shown(review, name), model.encode(["[class]", *words])
-        assert found["words"] == words
-        assert [row["method"] for row in found["rows"]] == list(attributions.METHODS)
-        for row, method in zip(found["rows"], attributions.METHODS.values(), strict=True):
+        got, tokens = shown(review, name), model.encode(["[class]", *words])
+        assert got["words"] == words
+        assert [row["method"] for row in got["rows"]] == list(attributions.METHODS)
+        for row, method in zip(got["rows"], attributions.METHODS.values(), strict=True):
             sizes = method(model, tokens)[0, 1:].abs()
             want = (sizes / sizes.sum()).tolist()
             assert_near(row["shares"], want, 1e-4)
             assert row["order"][0] == max(range(len(want)), key=lambda i: want[i])
-            first = row["order"][: len(found["decisive"])]
-            assert row["hits"] == len(set(first) & set(found["decisive"]))
-        assert found["whole"] == found["chance"]
-        assert found["whole"] == pytest.approx(chance(review, name), abs=1e-4)
+            first = row["order"][: len(got["decisive"])]
+            assert row["hits"] == len(set(first) & set(got["decisive"]))
+        assert got["whole"] == got["chance"]
+        assert got["whole"] == pytest.approx(chance(review, name), abs=1e-4)
 
 
 @pytest.mark.usefixtures("loaded")
@@ -70,8 +70,8 @@ def test_without_any_words_the_answer_is_pytorch_s():
         review, name = draw.randrange(len(EXAMPLES)), draw.choice(NAMES)
         length = len(WORDS[review])
         erased = sorted(draw.sample(range(length), draw.randint(1, length)))
-        found = shown(review, name, erased)
-        assert found["chance"] == pytest.approx(chance(review, name, erased), abs=1e-4)
+        got = shown(review, name, erased)
+        assert got["chance"] == pytest.approx(chance(review, name, erased), abs=1e-4)
     lengths = [len(words) for words in WORDS]
     short, long = lengths.index(min(lengths)), max(lengths)
     assert lengths[short] < long
@@ -80,9 +80,9 @@ def test_without_any_words_the_answer_is_pytorch_s():
 
 @pytest.mark.usefixtures("loaded")
 def test_only_b_keeps_its_answer_without_the_word_with_the_most_attention():
-    kept = dict.fromkeys(NAMES, 0)
+    counts = dict.fromkeys(NAMES, 0)
     for name in NAMES:
         for review in range(len(EXAMPLES)):
             top = shown(review, name)["rows"][0]["order"][0]
-            kept[name] += shown(review, name, [top], then="m.GOALS.unmoved(x)")
-    assert kept == {"A": 0, "B": 4}
+            counts[name] += shown(review, name, [top], then="m.GOALS.unmoved(x)")
+    assert counts == {"A": 0, "B": 4}

@@ -25,12 +25,12 @@ def counted(model, length):
 def test_the_multiplications_are_pytorch_s():
     model, guess = load_storyteller(), SIZES["width"] * SIZES["vocabulary"]
     for length in (1, 2, 24, 100, 128):
-        found = WIDGET.call("workOf", SIZES, length)
+        work = WIDGET.call("workOf", SIZES, length)
         whole = counted(model, length)
         before = counted(model, length - 1) - guess if length > 1 else 0
-        assert (found["whole"]["words"], found["whole"]["products"]) == (length, whole)
-        assert found["cached"]["products"] == whole - before  # what is new
-        assert found["cached"]["kept"] == 2 * 4 * 128 * (length - 1)
+        assert (work["whole"]["words"], work["whole"]["products"]) == (length, whole)
+        assert work["cached"]["products"] == whole - before  # what is new
+        assert work["cached"]["kept"] == 2 * 4 * 128 * (length - 1)
 
 
 # A model of eight tokens whose guess depends on all that it has read, in place of the storyteller.
@@ -60,12 +60,12 @@ FAKE = """(() => {
 
 
 def test_both_ways_write_the_same_and_the_cache_reads_one_token_at_a_time():
-    found = DECODING.run(FAKE)
-    assert found["cached"]["text"] == found["whole"]["text"] == found["goesOn"]["text"]
-    assert len(found["cached"]["tokens"]) == 12
-    assert len(set(found["cached"]["tokens"])) > 3
-    assert found["reads"] == [3] + 8 * [1] + [*range(3, 12)] + [1] * 9  # the cache still has them
-    assert len(found["cached"]["times"]) == 9
+    runs = DECODING.run(FAKE)
+    assert runs["cached"]["text"] == runs["whole"]["text"] == runs["goesOn"]["text"]
+    assert len(runs["cached"]["tokens"]) == 12
+    assert len(set(runs["cached"]["tokens"])) > 3
+    assert runs["reads"] == [3] + 8 * [1] + [*range(3, 12)] + [1] * 9  # the cache still has them
+    assert len(runs["cached"]["times"]) == 9
 
 
 @pytest.mark.parametrize(("last", "is_same"), [("b", True), ("c", False)])
@@ -76,7 +76,7 @@ def test_the_first_reading_is_no_step_of_the_speeds(last, is_same):
         "whole": {"text": f"a{last}", "tokens": tokens, "times": [50, 10, 20, 30, 20]},
     }
     data = {"sizes": SIZES, "most": 8, "race": {"lanes": lanes, "now": None}}
-    found = WIDGET.call("writing", data, {"length": 24})
-    assert [lane["perSecond"] for lane in found["lanes"].values()] == [400, 50]
-    assert [step["length"] for step in found["lanes"]["cached"]["steps"]] == [4, 5, 6, 7]
-    assert found["isSame"] == is_same
+    model = WIDGET.call("writing", data, {"length": 24})
+    assert [lane["perSecond"] for lane in model["lanes"].values()] == [400, 50]
+    assert [step["length"] for step in model["lanes"]["cached"]["steps"]] == [4, 5, 6, 7]
+    assert model["isSame"] == is_same

@@ -8,7 +8,7 @@ import pytest
 
 from course import costs
 from course.page.costs import MACHINES, MODELS
-from tests.lessons.reading import in_order
+from tests.lessons.page_text import in_order
 from tests.widgets.js import module
 
 LIB, CURVES, MEMORY, ROOFLINE = (
@@ -35,7 +35,7 @@ def test_counts_are_course_costs():
         )  # fmt: skip
         queries, batch = draw.choice([1, draw.randint(2, 5000)]), draw.randint(1, 300)
         keys, size = queries if queries > 1 else draw.randint(1, 5000), draw.choice([1, 2, 4])
-        found = LIB.run(
+        counts = LIB.run(
             """(({model, given, size}) => ({
               layer: m.layerFlops(model, given), step: m.step(model, given, size),
               cache: m.cacheBytes(model, given.keys, given.batch, size),
@@ -43,7 +43,7 @@ def test_counts_are_course_costs():
             {"model": asdict(model), "size": size,
              "given": {"queries": queries, "keys": keys, "batch": batch}},
         )  # fmt: skip
-        assert found == {
+        assert counts == {
             "layer": costs.layer_flops(model, queries, keys, batch),
             "step": costs.step(model, queries, keys, batch, size),
             "cache": costs.cache_bytes(model, keys, batch, size),
@@ -66,8 +66,8 @@ def test_counts_are_course_costs():
     ids=["amount", "tick", "duration", "whole"],
 )  # fmt: skip
 def test_numbers_are_written_with_three_digits_and_their_unit(write, numbers, texts):
-    found = LIB.run(f"x.map({write})", numbers)
-    assert [text.replace("\u202f", " ") for text in found] == texts
+    got = LIB.run(f"x.map({write})", numbers)
+    assert [text.replace("\u202f", " ") for text in got] == texts
 
 
 @pytest.mark.parametrize("everything", [False, True])
@@ -82,12 +82,12 @@ def test_the_arithmetic_of_a_text(which, everything):
 
     for at in (0, 24, 48, 88):
         state = {"model": which, "length": at, "everything": everything}
-        found, length = CURVES.call("costs", DATA, state), stops[at]
+        got, length = CURVES.call("costs", DATA, state), stops[at]
         each, pairs = parts(length)
         want = [each, pairs, each + pairs]
-        assert [found[name] for name in ("each", "pairs", "all")] == pytest.approx(want, rel=1e-12)
-        assert found["share"] == pytest.approx(pairs / (each + pairs))
-        assert found["twice"] == pytest.approx(sum(parts(2 * length)) / sum(parts(length)))
+        assert [got[name] for name in ("each", "pairs", "all")] == pytest.approx(want, rel=1e-12)
+        assert got["share"] == pytest.approx(pairs / (each + pairs))
+        assert got["twice"] == pytest.approx(sum(parts(2 * length)) / sum(parts(length)))
     assert {128, 1024, 8192, 65_536, 262_144} <= set(stops)
     crossover = costs.crossover(model, with_mlp=everything)
     assert min(abs(stop / crossover - 1) for stop in stops) < 0.05
@@ -97,16 +97,16 @@ def test_memory_is_course_costs_and_each_product_is_its_line():
     for seed in range(12):
         draw = random.Random(seed)
         which, length, batch = draw.randrange(4), draw.randrange(9), draw.randrange(8)
-        found = MEMORY.call("memory", DATA, {"model": which, "length": length, "batch": batch})
+        got = MEMORY.call("memory", DATA, {"model": which, "length": length, "batch": batch})
         model, length, batch = MODELS[which], 512 * 2**length, 2**batch
-        assert (found["length"], found["batch"]) == (length, batch)
+        assert (got["length"], got["batch"]) == (length, batch)
         want = [
             costs.parameter_bytes(model), costs.cache_bytes(model, length, batch),
             costs.map_bytes(model, length, batch=batch),
         ]  # fmt: skip
-        assert [part["bytes"] for part in found["parts"]] == want
-        assert found["together"] == pytest.approx(sum(want))
-        for part in found["parts"][1:]:
+        assert [part["bytes"] for part in got["parts"]] == want
+        assert got["together"] == pytest.approx(sum(want))
+        for part in got["parts"][1:]:
             factors = part["of"].replace(",", "").replace("key + value:", "").split("×")
             assert math.prod(int(one.split()[0]) for one in factors) == part["bytes"], part["of"]
 
@@ -119,12 +119,12 @@ def test_both_kinds_of_work_take_what_the_machine_allows():
             "batch": draw.randrange(11), "writing": draw.random() < 0.5,
             "bits": draw.choice([16, 8]),
         }  # fmt: skip
-        found = ROOFLINE.call("roofline", DATA, state)
+        got = ROOFLINE.call("roofline", DATA, state)
         model, machine = MODELS[state["model"]], MACHINES[state["machine"]]
         length, batch, size = 128 * 2 ** state["length"], 2 ** state["batch"], state["bits"] / 8
         queries = 1 if state["writing"] else length
         step, seconds = costs.step(model, queries, length, batch, size), 0
-        for part in found["parts"]:
+        for part in got["parts"]:
             want = step[part["name"]]
             flops_and_bytes = list(want.values())
             assert [part["flops"], part["bytes"]] == pytest.approx(flops_and_bytes, rel=1e-12)
@@ -133,11 +133,11 @@ def test_both_kinds_of_work_take_what_the_machine_allows():
             assert part["rate"] <= machine.flops * (1 + 1e-12)
             assert part["seconds"] == pytest.approx(costs.least_seconds(machine, *want.values()))
             seconds += part["seconds"]
-        assert found["seconds"] == pytest.approx(seconds)
-        assert found["tokens"] == pytest.approx(queries * batch / seconds)
-        assert found["ridge"] == pytest.approx(machine.ridge)
-        kept = costs.parameter_bytes(model, size) + costs.cache_bytes(model, length, batch, size)
-        assert found["kept"] == pytest.approx(kept)
+        assert got["seconds"] == pytest.approx(seconds)
+        assert got["tokens"] == pytest.approx(queries * batch / seconds)
+        assert got["ridge"] == pytest.approx(machine.ridge)
+        memory = costs.parameter_bytes(model, size) + costs.cache_bytes(model, length, batch, size)
+        assert got["kept"] == pytest.approx(memory)
 
 
 def writing(data=DATA, **state):

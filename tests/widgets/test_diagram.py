@@ -40,17 +40,17 @@ def reach(node):
 
 @pytest.mark.parametrize("is_down", [False, True], ids=["across", "down"])
 def test_nothing_overlaps_and_all_is_inside(is_down):
-    found = laid_out(is_down)
-    boxes = {node["name"]: reach(node) for node in found["nodes"]}
+    layout = laid_out(is_down)
+    boxes = {node["name"]: reach(node) for node in layout["nodes"]}
     for (a, one), (b, other) in itertools.combinations(boxes.items(), 2):
         apart = one[2] <= other[0] or other[2] <= one[0] or one[3] <= other[1] or other[3] <= one[1]
         assert apart, f"{a} overlaps {b}"
     for left, top, right, bottom in boxes.values():
         assert left >= 0
         assert top >= 0
-        assert right <= found["width"]
-        assert bottom <= found["height"]
-    (frame,) = found["frames"]
+        assert right <= layout["width"]
+        assert bottom <= layout["height"]
+    (frame,) = layout["frames"]
     assert frame["left"] <= min(boxes["Q"][0], boxes["K"][0])
     assert frame["bottom"] >= max(boxes["Q"][3], boxes["K"][3])
 

@@ -8,7 +8,7 @@ import torch
 from course.payloads import explorer, tracing
 from models import weights
 from tests.conftest import ROOT
-from tests.lessons.reading import in_order
+from tests.lessons.page_text import in_order
 from tests.widgets.js import JSException, assert_near, module
 from tests.widgets.truth_explorer import MODELS, STATE, TYPED, asked, ids_of
 
@@ -50,30 +50,30 @@ def test_a_reading_is_pytorchs(loaded, which):
     off = [pair for pair in OFF[kind] if pair[0] < len(entry["counts"])] if which == "off" else []
     got = read(text=text, off=off, temperature=0.7)
     ids = ids_of(model, kind, text)
-    found = tracing.trace(model, ids, off=[tuple(pair) for pair in off])
+    trace = tracing.trace(model, ids, off=[tuple(pair) for pair in off])
     on = tracing.trace(model, ids)
     assert len(got["pieces"]) == len(ids)
     for head in got["heads"]:
         layer, number = head["layer"], head["head"]
-        near(head["weights"], found["run"].weights[layer][0, number])
+        near(head["weights"], trace["run"].weights[layer][0, number])
         for part in tracing.PARTS:
-            near(head[part], found[part][layer][number], 1e-3 if part != "mixed" else TOLERANCE)
+            near(head[part], trace[part][layer][number], 1e-3 if part != "mixed" else TOLERANCE)
         assert head["isOff"] == ([layer, number] in off)
         if head["isOff"]:
             near(head["former"], on["run"].weights[layer][0, number])
         relative = model.layers[layer].relative
         if relative is not None:
             near(head["bias"][: len(ids)], relative(len(ids))[number, -1])
-    for stage, rows in enumerate(found["run"].residual):
+    for stage, rows in enumerate(trace["run"].residual):
         near(got["stream"][stage], rows[0], 1e-3)
-        shares, _ = (found["lens"][stage] / 0.7).softmax(-1).topk(5)
+        shares, _ = (trace["lens"][stage] / 0.7).softmax(-1).topk(5)
         for i in range(len(ids)):
             near([guess["share"] for guess in got["guesses"][stage][i]], shares[i])
-    if found["units"]:
-        near(got["units"][0], found["units"][0].unflatten(-1, (-1, 8)).amax(-1), 1e-3)
-    assert_truth(got, found, on, ids, model, [tuple(pair) for pair in off])
+    if trace["units"]:
+        near(got["units"][0], trace["units"][0].unflatten(-1, (-1, 8)).amax(-1), 1e-3)
+    assert_truth(got, trace, on, ids, model, [tuple(pair) for pair in off])
     for i in {0, len(ids) - 1}:
-        want = tracing.pushes(model, found, i, int(on["run"].logits[0, i].argmax()))
+        want = tracing.pushes(model, trace, i, int(on["run"].logits[0, i].argmax()))
         for name in ("start", "rest", "heads", "mlps"):
             near(got["pushes"][i][name], want[name], 2e-3)
 
@@ -88,44 +88,44 @@ def test_any_number_is_the_sum_that_is_shown(loaded):
              "matrices": READ.run(of_last, last), "length": len(got["pieces"])}  # fmt: skip
     at = {"query": (3, 4), "key": (2, given["length"] - 1), "value": (5, 1), "output": (0, 3)}
     for part, (no, i) in at.items():
-        found = NUMBER.run(EXPLAIN, given | {"part": part, "no": no, "i": i})
-        turned, value = found["turned"], found["sum"]
+        number = NUMBER.run(EXPLAIN, given | {"part": part, "no": no, "i": i})
+        turned, value = number["turned"], number["sum"]
         assert (turned is not None) == (entry["turns"] and part in ("query", "key"))
         if turned:
             sign = -1 if turned["isFirst"] else 1
             angle = turned["angle"]
             value = value * math.cos(angle) + sign * turned["other"] * math.sin(angle)
-        assert value == pytest.approx(found["value"], abs=2e-3), (part, no)
+        assert value == pytest.approx(number["value"], abs=2e-3), (part, no)
 
 
-def assert_truth(got, found, on, ids, model, off):
+def assert_truth(got, trace, on, ids, model, off):
     """Of a causal model what comes next; else the word itself, hidden."""
     shift = int(model.config.is_causal)
     shares, before = (asked(model, run["run"], ids, pairs).softmax(-1)
-                      for run, pairs in ((found, off), (on, ())))  # fmt: skip
+                      for run, pairs in ((trace, off), (on, ())))  # fmt: skip
     losses = []
-    for i, told in enumerate(got["truth"]):
+    for i, one in enumerate(got["truth"]):
         target = ids[i + shift] if i + shift < len(ids) else None
         if target is None or model.config.vocabulary[target].startswith("[m"):
-            assert told is None
+            assert one is None
             continue
         share = shares[i, target]
-        near([told["share"], told["loss"]], [share, -share.log()])
-        assert told["rank"] == 1 + int((shares[i] > share).sum())
+        near([one["share"], one["loss"]], [share, -share.log()])
+        assert one["rank"] == 1 + int((shares[i] > share).sum())
         if off:
-            near(told["without"], before[i, target])
-        losses.append(told["loss"])
+            near(one["without"], before[i, target])
+        losses.append(one["loss"])
     assert got["loss"] == pytest.approx(sum(losses) / len(losses))
     assert (got["lossWithout"] is None) == (got["whole"] is None) == (not off)
     if off:
-        all_on = [-math.log(told["without"]) for told in got["truth"] if told]
+        all_on = [-math.log(one["without"]) for one in got["truth"] if one]
         assert got["lossWithout"] == pytest.approx(sum(all_on) / len(all_on))
-    for i, told in enumerate(got["whole"] or ()):
-        all_on, now = (run["run"].logits[0, i].div(0.7).softmax(-1) for run in (on, found))
-        near([told["share"], told["now"]], [all_on.max(), now[all_on.argmax()]])
+    for i, one in enumerate(got["whole"] or ()):
+        all_on, now = (run["run"].logits[0, i].div(0.7).softmax(-1) for run in (on, trace))
+        near([one["share"], one["now"]], [all_on.max(), now[all_on.argmax()]])
         if i in (0, len(ids) - 1):
             want = tracing.pushes(model, on, i, int(all_on.argmax()))["heads"]
-            near(told["heads"], want, 2e-3)
+            near(one["heads"], want, 2e-3)
 
 
 def test_of_a_long_text_the_oldest_go_and_an_unknown_one_is_told(loaded):
@@ -168,7 +168,7 @@ def shown(opening, vectors=None, **state):
             data.opening.heads[14][part] = Float32Array.from(numbers);
           const seen = m.explore(data, x.state);
           const pair = pairs.pairOf(seen);
-          return {...seen, pair, said: m.summarize(seen), reading: null, entry: null};
+          return {...seen, pair, sentence: m.summarize(seen), reading: null, entry: null};
         })()""",
         {"models": MODELS, "opening": opening, "state": STATE | state, "vectors": vectors or {}},
     )
@@ -193,26 +193,26 @@ def test_the_opening_is_what_the_page_would_read(loaded, opening):
 
 def test_the_opening_shows_what_the_page_tells(opening):
     """Only the last layer brings *dog* forward; head 4.3 pushes it most by far."""
-    found = shown(opening)
-    assert [stage[0]["text"] for stage in found["stages"]].index(" dog") == 4
-    assert found["name"] == "4.3"
-    pushes = found["pushes"]["heads"]
+    view = shown(opening)
+    assert [stage[0]["text"] for stage in view["stages"]].index(" dog") == 4
+    assert view["name"] == "4.3"
+    pushes = view["pushes"]["heads"]
     assert pushes[14] > 3 > 4 * max(push for i, push in enumerate(pushes) if i != 14)
 
 
 def test_the_arithmetic_of_a_weight_is_that_weight(opening):
-    found = shown(opening)
-    assert found["to"] == opening["pieces"].index(" dog")
+    view = shown(opening)
+    assert view["to"] == opening["pieces"].index(" dog")
     model = weights.load(ROOT / MODELS[0]["file"])
-    traced = tracing.trace(model, ids_of(model, "storyteller", opening["text"]))
-    vectors = {part: traced[part][3][2].flatten().tolist() for part in tracing.PARTS}
-    for to in (found["to"], 0, 9):
+    trace = tracing.trace(model, ids_of(model, "storyteller", opening["text"]))
+    vectors = {part: trace[part][3][2].flatten().tolist() for part in tracing.PARTS}
+    for to in (view["to"], 0, 9):
         pair = shown(opening, vectors, to=to)["pair"]
         assert sum(pair["products"]) == pytest.approx(pair["dot"], abs=1e-4)
         assert pair["score"] == pytest.approx(pair["dot"] / math.sqrt(32))
         assert pair["part"] == pytest.approx(math.exp(pair["score"] - pair["top"]))
         assert pair["part"] / pair["total"] == pytest.approx(pair["weight"], abs=1e-3)
-        assert pair["weight"] == pytest.approx(found["row"][to])
+        assert pair["weight"] == pytest.approx(view["row"][to])
 
 
 def test_what_a_state_lacks_falls_back(opening):
@@ -220,7 +220,7 @@ def test_what_a_state_lacks_falls_back(opening):
     assert shown(opening, at=3, to=9)["to"] <= 3, "a causal word sees nothing later"
     assert shown(opening, head="4.4")["name"] == "4.4"
     assert shown(opening)["pair"] is None, "the vectors come with the model"
-    assert in_order(shown(opening)["said"], "4.3", "big")
+    assert in_order(shown(opening)["sentence"], "4.3", "big")
 
 
 def test_scores_are_the_committed_ones():

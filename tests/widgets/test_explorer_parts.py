@@ -43,14 +43,14 @@ def test_every_stage_of_the_play_is_pytorchs(entry):
     got = READ.run(PASS, given)
     model = model_of(entry)
     ids = ids_of(model, entry["kind"], text)
-    found = tracing.trace(model, ids)
-    run, rows = found["run"], got["rows"]
+    trace = tracing.trace(model, ids)
+    run, rows = trace["run"], got["rows"]
     assert got["ids"] == [ids[i] for i in rows]
     near(got["vectors"], run.residual[0][0, rows])
-    near(got["query"], found["query"][layer][head, at])
+    near(got["query"], trace["query"][layer][head, at])
     for name in ("key", "value"):
-        near(got[f"{name}s"], found[name][layer][head, rows])
-    query, key, value = (found[name][layer][head] for name in ("query", "key", "value"))
+        near(got[f"{name}s"], trace[name][layer][head, rows])
+    query, key, value = (trace[name][layer][head] for name in ("query", "key", "value"))
     scores = query @ key.T / query.shape[-1] ** 0.5
     relative = model.layers[layer].relative
     if relative is not None:
@@ -61,8 +61,8 @@ def test_every_stage_of_the_play_is_pytorchs(entry):
     shares = scores.masked_fill(torch.tensor(got["hidden"]), -torch.inf).softmax(-1)
     near(got["weights"], shares, 2e-3)
     near(got["mixed"], (shares @ value)[at])
-    if found["units"]:
-        near(got["units"], found["units"][layer][at].unflatten(0, (-1, 8)).amax(-1))
+    if trace["units"]:
+        near(got["units"], trace["units"][layer][at].unflatten(0, (-1, 8)).amax(-1))
     near(got["stream"], torch.stack([rows[0, at] for rows in run.residual]))
     lead = run.logits[0, at].max() - run.logits[0, at].mean()
     assert got["total"] == pytest.approx(lead.item(), abs=5e-3)
@@ -116,8 +116,8 @@ def test_which_head_a_guess_needs_is_pytorchs():
         model = model_of(entry)
         text, at = TYPED[entry["kind"]], 3
         ids = torch.tensor([ids_of(model, entry["kind"], text)])
-        asked = {"text": text, "off": [], "temperature": 0.7, "study": "needed", "at": at}
-        got = READ.run(ASK, {"entry": entry, "asked": asked})
+        question = {"text": text, "off": [], "temperature": 0.7, "study": "needed", "at": at}
+        got = READ.run(ASK, {"entry": entry, "asked": question})
         whole = model(ids).logits[0, at].div(0.7).softmax(-1)
         guess = whole.argmax()
         assert got["share"] == pytest.approx(whole[guess].item(), abs=1e-4)
@@ -134,10 +134,10 @@ def test_what_a_head_pushes_most_is_pytorchs():
         model = model_of(entry)
         text, at = entry["examples"][0]["text"], 4
         ids = ids_of(model, entry["kind"], text)
-        asked = {"text": text, "off": [], "study": "pushed", "at": at}
-        got = READ.run(ASK, {"entry": entry, "asked": asked})["tops"]
-        found = tracing.trace(model, ids)
-        of_each = [tracing.pushes(model, found, at, one)["heads"]
+        question = {"text": text, "off": [], "study": "pushed", "at": at}
+        got = READ.run(ASK, {"entry": entry, "asked": question})["tops"]
+        trace = tracing.trace(model, ids)
+        of_each = [tracing.pushes(model, trace, at, one)["heads"]
                    for one in range(len(model.config.vocabulary))]  # fmt: skip
         name = (Tokenizer(model.config.vocabulary).name if entry["kind"] == "storyteller"
                 else model.config.vocabulary.__getitem__)  # fmt: skip

@@ -7,7 +7,7 @@ import numpy as np
 import torch
 
 from attention import create_causal_mask, scaled_dot_product_attention
-from tests.lessons.reading import in_order
+from tests.lessons.page_text import in_order
 from tests.widgets.js import assert_near, module
 
 TILED, STEPPER = module("lib/tiled-attention.js"), module("flash-stepper.js")
@@ -43,23 +43,23 @@ def test_tiles_give_attention_py_s_output_and_keep_what_has_passed():
     """For any sizes, tiles and mask: of each row the largest score, the sum and the mix so far."""
     for seed in range(80):
         given, mask, sizes = draw(seed)
-        found = tiled(given, mask, sizes)
-        assert_near(found["output"], explicit(given, mask), atol=1e-14, rtol=1e-12)
-        scores = np.array(found["scores"])
+        model = tiled(given, mask, sizes)
+        assert_near(model["output"], explicit(given, mask), atol=1e-14, rtol=1e-12)
+        scores = np.array(model["scores"])
         want = given["query"] @ given["key"].T / math.sqrt(given["key"].shape[1])
         assert_near(scores, want, atol=1e-14, rtol=1e-12)
-        kept, want = [], []
-        for act in [act for act in found["acts"] if act["kind"] == "meet"]:
-            kept += act["kept"]
+        rows, want = [], []
+        for act in [act for act in model["acts"] if act["kind"] == "meet"]:
+            rows += act["kept"]
             for row in act["rows"]:
                 seen = [j for j in range(act["cols"][-1] + 1) if mask[row, j]]
                 top = max(scores[row, seen]) if seen else -math.inf
                 parts = np.exp(scores[row, seen] - top) if seen else np.zeros(0)
                 want.append((top, parts.sum(), parts @ given["value"][seen]))
         tops, sums, mixes = zip(*want, strict=True) if want else ((), (), ())
-        assert [row["top"] for row in kept] == [*tops]
-        assert_near([row["sum"] for row in kept], sums, atol=0, rtol=1e-12)
-        assert_near([row["mix"] for row in kept], np.array(mixes), atol=1e-13, rtol=1e-11)
+        assert [row["top"] for row in rows] == [*tops]
+        assert_near([row["sum"] for row in rows], sums, atol=0, rtol=1e-12)
+        assert_near([row["mix"] for row in rows], np.array(mixes), atol=1e-13, rtol=1e-11)
 
 
 def test_every_number_carried_is_counted():
@@ -75,10 +75,10 @@ def test_every_number_carried_is_counted():
                 seen = mask[i : i + queries, j : j + keys].any()
                 skipped += not seen
                 carried += min(keys, S - j) * (D + Dv) if seen else 0
-        found = tiled(given, mask, [queries, keys])
-        assert (found["carried"], found["skipped"]) == (carried, skipped)
-        assert found["plain"] == (L + S) * D + 2 * L * S + 2 * L * S + S * Dv + L * Dv
-        assert found["acts"][-1]["carried"] == carried
+        model = tiled(given, mask, [queries, keys])
+        assert (model["carried"], model["skipped"]) == (carried, skipped)
+        assert model["plain"] == (L + S) * D + 2 * L * S + 2 * L * S + S * Dv + L * Dv
+        assert model["acts"][-1]["carried"] == carried
 
 
 def eight():
@@ -117,16 +117,16 @@ def test_a_step_shows_what_is_written_and_kept_so_far():
 
 def test_the_goals_of_the_desk():
     """Only causal tiles of four queries fit and carry a quarter of the plain way's bytes."""
-    found = {state: stepped(*state) for state in ALL}
-    few = {state for state, m in found.items() if m["fits"] and m["bytes"] <= 1280 / 4}
+    models = {state: stepped(*state) for state in ALL}
+    few = {state for state, m in models.items() if m["fits"] and m["bytes"] <= 1280 / 4}
     assert few == {(4, 1, True), (4, 2, True)}
-    whole = {(q, k) for (q, k, causal), m in found.items() if causal and not m["skipped"]}
+    whole = {(q, k) for (q, k, causal), m in models.items() if causal and not m["skipped"]}
     assert whole == {(q, k) for q, k in product((1, 2, 4, 8), repeat=2) if 8 in (q, k)}
 
 
 def test_a_growing_score_is_told_with_its_rate():
-    said, data = STEPPER.call("sentence", stepped(step=2)), eight()
+    sentence, data = STEPPER.call("sentence", stepped(step=2)), eight()
     scores = data["query"] @ data["key"].T / 2**0.5
     old, new = scores[1, :2].max(), scores[1, :4].max()
     rate, total = math.exp(old - new), np.exp(scores[1, :2] - old).sum()
-    assert in_order(said, "cat", *(f"{x:.2f}" for x in (old, new, rate, total, total * rate)))
+    assert in_order(sentence, "cat", *(f"{x:.2f}" for x in (old, new, rate, total, total * rate)))

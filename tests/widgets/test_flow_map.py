@@ -14,15 +14,15 @@ FLOW = module("flow-map.js")
 def test_every_state_and_its_sentence():
     """It tells what attention gives every word, as a share too, and the last word's rest."""
     states = [*product(range(5), range(6), range(N))]
-    found = FLOW.run(
+    models = FLOW.run(
         """x.states.map(([decay, times, source]) => {
-          const found = m.flows({words: x.words}, {decay, times, source});
-          return {...found, said: m.sentence(found)};
+          const model = m.flows({words: x.words}, {decay, times, source});
+          return {...model, sentence: m.sentence(model)};
         })""",
         {"words": WORDS, "states": states},
     )
     by_state = [recurrent(decay) for decay in DECAYS]
-    for (decay, times, source), got in zip(states, found, strict=True):
+    for (decay, times, source), got in zip(states, models, strict=True):
         by_attention = attention(source, TIMES[times])
         assert_near(got["recurrent"], by_state[decay])
         assert_near(got["attention"], by_attention)
@@ -34,9 +34,9 @@ def test_every_state_and_its_sentence():
         assert_near([one["recurrent"] for one in got["readers"][source:]], column[source:])
         assert_near([one["attention"] for one in got["readers"]], by_attention[:, source])
 
-        one, told, part, whole, *steps, left, base = numbers(got["said"])
-        assert [one, told, part / whole] == pytest.approx([1, share, share], abs=0.0051)
+        one, decimal, part, whole, *steps, left, base = numbers(got["sentence"])
+        assert [one, decimal, part / whole] == pytest.approx([1, share, share], abs=0.0051)
         assert steps == [N - 1 - source] * (source < N - 1)
         end = column[-1].item()
         assert [left, base ** (N - 1 - source)] == pytest.approx([end, end], abs=0.0051)
-        assert DECAYS[decay] == 1 or got["said"].endswith(f"{'⁰¹²³⁴⁵⁶⁷⁸⁹'[N - 1 - source]}).")
+        assert DECAYS[decay] == 1 or got["sentence"].endswith(f"{'⁰¹²³⁴⁵⁶⁷⁸⁹'[N - 1 - source]}).")

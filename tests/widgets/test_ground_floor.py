@@ -3,7 +3,7 @@
 import pytest
 
 from course.payloads.ground_floor import payload
-from tests.lessons.reading import in_order
+from tests.lessons.page_text import in_order
 from tests.widgets.js import module
 
 TEXT = "The good old man went home to his mother"
@@ -41,9 +41,9 @@ def test_at_first_the_last_word_with_a_next_one_looks(start):
 def test_the_sentence_says_guesses_truth_and_learning(start):
     row = start["maps"][1][0][7]
     to = max(range(len(row)), key=row.__getitem__)
-    said = FLOOR.call("summarize", look(start, part=4))
+    sentence = FLOOR.call("summarize", look(start, part=4))
     head = "2", "1", "his", start["tokens"][to].strip(), f"{100 * row[to]:.0f} %"
-    assert in_order(said, *head, "his", "home", "house", "father", "mother", "2.0 %", "3.91")
+    assert in_order(sentence, *head, "his", "home", "house", "father", "mother", "2.0 %", "3.91")
     lesson = {"losses": [3.991, 2.583]}
     learned = look(start, lesson=lesson, before=start, token=8, part=12)
     assert in_order(FLOOR.call("summarize", learned), "9", "9", "1", "3.99", "2.58")

@@ -4,7 +4,7 @@ from itertools import product
 
 import torch
 
-from tests.lessons.reading import in_order, share
+from tests.lessons.page_text import in_order, share
 from tests.widgets.js import assert_near, module
 
 JS = module("head-maps.js")
@@ -30,8 +30,8 @@ SENTENCES = [
 
 def compared(**changes):
     state = {"sentence": 0, "layer": 0, "head": 0, "row": 0, "untrained": False} | changes
-    told = "((found) => ({...found, said: m.summarize(found)}))(m.compareHeads(...x))"
-    return JS.run(told, [{"sentences": SENTENCES}, state])
+    code = "((model) => ({...model, sentence: m.summarize(model)}))(m.compareHeads(...x))"
+    return JS.run(code, [{"sentences": SENTENCES}, state])
 
 
 def test_every_number():
@@ -45,7 +45,7 @@ def test_every_number():
         assert_near([look["weight"] for look in got["looks"]], want[head, row])
         assert got["chosen"] == got["maps"][head]
         assert got["source"] == source
-        assert in_order(got["said"], str(layer + 1), *map(share, want[head, row]))
+        assert in_order(got["sentence"], str(layer + 1), *map(share, want[head, row]))
 
 
 def test_a_sentence_without_the_chosen_word_shows_its_last():

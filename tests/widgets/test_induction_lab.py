@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from course.payloads.induction_lab import history, payload, read
-from tests.lessons.reading import in_order, share
+from tests.lessons.page_text import in_order, share
 from tests.widgets.js import assert_near, module
 from tests.widgets.truth_induction_lab import DEFAULT, HEADS, STEPS, THREE, checkpoint
 
@@ -31,7 +31,7 @@ def published():
 
 def watched(index=THREE[-1], text=DEFAULT, off=()):
     state = {"step": index, "text": text, "at": 16, "off": off}
-    return LAB.run("((found) => ({...found, said: m.summarize(found)}))(m.watched(data, x))", state)
+    return LAB.run("((lab) => ({...lab, sentence: m.summarize(lab)}))(m.watched(data, x))", state)
 
 
 @pytest.mark.parametrize(("index", "off"), [*product(THREE, OFF)], ids=str)
@@ -49,7 +49,7 @@ def test_what_the_lab_shows_is_pytorch_s(index, off):
             assert_near([share for _, share in mine], [share for _, share in theirs], 1e-4)
             assert mine[0][0] == theirs[0][0]
         looks = [share(max(head["map"][got["at"]])) for head in got["heads"] if not head["isOff"]]
-        assert in_order(got["said"], str(STEPS[index]), *looks, share(guess[1]))
+        assert in_order(got["sentence"], str(STEPS[index]), *looks, share(guess[1]))
         for head, score in zip(got["heads"], history()[index]["heads"], strict=True):
             assert (head["previous"], head["induction"]) == (score["previous"], score["induction"])
 
@@ -66,7 +66,7 @@ def test_what_stands_there_before_a_touch_is_what_the_checkpoint_gives():
 def test_a_text_that_can_t_be_read_is_refused_in_words_and_the_last_one_stays(text, says):
     before, after = watched(), watched(text=text)
     assert in_order(after["problem"], *says)
-    assert after["said"] == after["problem"]
+    assert after["sentence"] == after["problem"]
     assert not after["isFresh"]
     assert after["reading"]["text"] == before["reading"]["text"]
 

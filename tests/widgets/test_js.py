@@ -23,19 +23,19 @@ def test_values_survive_both_ways():
     assert JS.run("x", b"\x00\xff") == [0, 255]
     assert JS.run("new Float32Array([1, -0, Infinity])") == [1, 0, math.inf]
     assert JS.run("undefined") is None
-    assert JS.run("({kept: 1, left: () => 2})") == {"kept": 1}
+    assert JS.run("({one: 1, two: () => 2})") == {"one": 1}
 
 
 def test_what_json_would_lose_is_refused():
-    for made in ("new Map()", "[new Set()]", "[Promise.resolve(1)]"):
+    for code in ("new Map()", "[new Set()]", "[Promise.resolve(1)]"):
         with pytest.raises(JSException, match="has no JSON"):
-            JS.run(made)
+            JS.run(code)
 
 
 def test_a_module_is_imported_once_and_may_keep_state():
     assert JS.run("(await import('/widgets/lib/attention.js')).softmax === m.softmax") is True
-    assert JS.run("(globalThis.kept = x, null)", 5) is None
-    assert module("lib/arcs.js").run("kept") == 5
+    assert JS.run("(globalThis.state = x, null)", 5) is None
+    assert module("lib/arcs.js").run("state") == 5
 
 
 def test_what_is_thrown_is_told_with_file_and_line():

@@ -29,7 +29,7 @@ def cache_of(model, keeps="published", length=3, texts=0, window=False, narrow=F
     return JS.call("cacheOf", data, state | {"window": window, "narrow": narrow})
 
 
-def held(model, keeps, tokens, texts, narrow, window):
+def cache_bytes(model, keeps, tokens, texts, narrow, window):
     """Bytes of a real cache on the meta device, which stores nothing."""
     m = MODELS[model]
     options = {"num_layers": m["layers"], "device": "meta"}
@@ -50,23 +50,23 @@ def test_the_bytes_are_those_of_a_cache():
     assert JS.run("[m.LENGTHS, m.TEXTS, m.KEEPS]") == [LENGTHS, TEXTS, KEEPS], "all choices"
     for model, keeps, narrow in itertools.product(range(4), KEEPS, [False, True]):
         for length, texts, windowed in [(0, 0, False), (3, 2, False), (7, 1, True), (4, 8, False)]:
-            found = cache_of(model, keeps, length, texts, windowed, narrow)
+            got = cache_of(model, keeps, length, texts, windowed, narrow)
             window = 4096 if windowed else None
-            want = held(model, keeps, LENGTHS[length], TEXTS[texts], narrow, window)
-            assert found["cache"] == want, (model, keeps, narrow, length)
+            want = cache_bytes(model, keeps, LENGTHS[length], TEXTS[texts], narrow, window)
+            assert got["cache"] == want, (model, keeps, narrow, length)
 
 
 def test_what_a_token_takes_the_gpus_that_hold_it_and_the_time_to_read_it():
-    found = cache_of(0, length=6, texts=3)
+    model = cache_of(0, length=6, texts=3)
     total = 16e9 + 8 * 65536 * 131072
-    assert found["token"] == 128 * 1024
-    assert found["devices"] == 2
+    assert model["token"] == 128 * 1024
+    assert model["devices"] == 2
     assert total - 16e9 < 80e9 < total <= 2 * 80e9
-    assert found["seconds"] == pytest.approx(total / 3.35e12)
+    assert model["seconds"] == pytest.approx(total / 3.35e12)
 
 
 def test_bytes_in_three_digits():
     texts = {1: "1 bytes", 999: "999 bytes", 131072: "131 KB", 1e6: "1.00 MB", 1e9: "1.00 GB",
              17_179_869_184: "17.2 GB", 2.5e13: "25.0 TB"}  # fmt: skip
-    found = JS.run("x.map(m.bytes)", [*texts])
-    assert [text.replace("\u202f", " ") for text in found] == [*texts.values()]
+    got = JS.run("x.map(m.bytes)", [*texts])
+    assert [text.replace("\u202f", " ") for text in got] == [*texts.values()]

@@ -9,7 +9,7 @@ import torch.nn.functional as F
 import attention
 from attention import scaled_dot_product_attention
 from tests.lessons.m05_numbers import W_K, W_Q, W_V, X
-from tests.lessons.reading import in_order
+from tests.lessons.page_text import in_order
 from tests.widgets.js import assert_near, module
 
 BUILDER, LEAK, WAYS = (
@@ -105,7 +105,7 @@ def test_each_convention_gives_pytorch_this_course_s_weights():
 )
 def test_the_verdict(state, word, change, begins, names):
     followed = BUILDER.call("masked", SENTENCE, DEFAULT | state)
-    found = LEAK.call("leakTest", SENTENCE, {"word": word, "change": change}, followed)
-    said = LEAK.call("verdict", found)
-    assert said.startswith(begins)
-    assert in_order(said, *names)
+    model = LEAK.call("leakTest", SENTENCE, {"word": word, "change": change}, followed)
+    verdict = LEAK.call("verdict", model)
+    assert verdict.startswith(begins)
+    assert in_order(verdict, *names)

@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import pytest
 
-from tests.lessons.reading import in_order
+from tests.lessons.page_text import in_order
 from tests.widgets.js import module
 
 JS = module("new-score.js")
@@ -24,29 +24,29 @@ def in_units_of(top, scores, values):
 @pytest.mark.parametrize("score", CHOICES)
 def test_sum_and_mix_are_the_powers_own_in_units_of_the_largest(score):
     state, top = {"score": CHOICES.index(score)}, max(3, score)
-    found = JS.call("withNewScore", THIRD, state)
+    model = JS.call("withNewScore", THIRD, state)
     old, all_ = THIRD["scores"], [*THIRD["scores"], score]
     values = [*THIRD["values"], THIRD["value"]]
     kinds = {"before": (3, old), "converted": (top, old), "after": (top, all_)}
     for kind, (unit, scores) in kinds.items():
         want = in_units_of(unit, scores, values[: len(scores)])
-        assert found[kind]["top"] == unit
-        assert (found[kind]["sum"], found[kind]["mix"]) == tuple(map(float, want)), kind
-        assert found[kind]["parts"] == [float(Fraction(2) ** (s - unit)) for s in scores]
+        assert model[kind]["top"] == unit
+        assert (model[kind]["sum"], model[kind]["mix"]) == tuple(map(float, want)), kind
+        assert model[kind]["parts"] == [float(Fraction(2) ** (s - unit)) for s in scores]
     rate = Fraction(2) ** (3 - top)
-    assert found["rate"] == float(rate)
-    assert found["output"] == pytest.approx(float(want[1] / want[0]), rel=1e-15)
+    assert model["rate"] == float(rate)
+    assert model["output"] == pytest.approx(float(want[1] / want[0]), rel=1e-15)
 
     # The whole row at once agrees until it overflows, of 64 bits.
     total, mix = in_units_of(0, all_, values)
-    said, output = JS.call("sentence", found), f"{float(mix / total):.2f}"
+    sentence, output = JS.call("sentence", model), f"{float(mix / total):.2f}"
     if score < 1024:
-        assert (found["atOnce"]["sum"], found["atOnce"]["mix"]) == (float(total), float(mix))
-        assert in_order(said, *([f"1/{1 / rate}"] if score > 3 else []), output, output)
+        assert (model["atOnce"]["sum"], model["atOnce"]["mix"]) == (float(total), float(mix))
+        assert in_order(sentence, *([f"1/{1 / rate}"] if score > 3 else []), output, output)
     else:
-        assert found["atOnce"]["sum"] == float("inf")
-        assert found["output"] == THIRD["value"]
-        assert "overflows" in said
+        assert model["atOnce"]["sum"] == float("inf")
+        assert model["output"] == THIRD["value"]
+        assert "overflows" in sentence
 
 
 def test_the_score_of_the_pencil_s_third_piece_gives_what_the_page_says():

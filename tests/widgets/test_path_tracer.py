@@ -27,13 +27,13 @@ def may_go(net, a, b):
 
 
 def test_every_pair_of_words_in_sentences_of_two_to_ten():
-    found = TRACER.run("""m.NETS.map((net) => x.map((n) => {
+    paths = TRACER.run("""m.NETS.map((net) => x.map((n) => {
       const graph = net.graph(n);
       const count = (path) => path && path.length - 1;
       return {chain: m.longestChain(graph), steps: [...Array(n * n)].map((_, i) =>
         count(m.shortestPath(graph, Math.floor(i / n), i % n)))};
     }))""", list(range(2, 11)))  # fmt: skip
-    for net, lengths in enumerate(found):
+    for net, lengths in enumerate(paths):
         for n, got in enumerate(lengths, 2):
             want = [steps(net, a, b) for a, b in product(range(n), repeat=2)]
             assert (got["steps"], got["chain"]) == (want, [n, 1][net]), (NAMES[net], n)
@@ -43,16 +43,16 @@ def test_every_pair_of_words_in_sentences_of_two_to_ten():
 def test_each_path_follows_the_lines_of_its_network_and_is_told(net):
     for start, end in [(0, 9), (9, 0), (4, 4), (6, 3), (2, 5), (1, 7), (9, 7)]:
         traced = TRACER.run(
-            "({...m.tracePath(...x), said: m.sentence(m.tracePath(...x))})",
+            "({...m.tracePath(...x), sentence: m.sentence(m.tracePath(...x))})",
             [{"words": WORDS}, {"net": net, "from": start, "to": end}],
         )
         graph, count = traced["graph"], steps(net, start, end)
         assert len(graph["edges"]) == graph["lines"].count("L") == LINES[net]
         assert len(graph["places"]) == len(graph["nodes"])
         assert traced["steps"] == [steps(other, start, end) for other in range(2)]
-        told = [start + 1, end + 1, *([] if count is None else [count]), 10, [10, 1][net]]
-        assert numbers(traced["said"]) == told
-        assert ("no path" in traced["said"]) == (count is None)
+        want = [start + 1, end + 1, *([] if count is None else [count]), 10, [10, 1][net]]
+        assert numbers(traced["sentence"]) == want
+        assert ("no path" in traced["sentence"]) == (count is None)
         if count is None:
             assert traced["path"] is None
             continue

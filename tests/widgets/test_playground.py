@@ -75,8 +75,8 @@ def test_a_lesson_may_offer_one_task_and_few_settings():
     shown = """(() => {
       const root = m.playground({tasks: ["previous"], parts: ["layers", "norm"]});
       document.body.append(root);
-      const found = [...root.querySelectorAll(".widget-controls :is(legend, label > span)")];
-      const labels = found.map((e) => e.textContent);
+      const names = [...root.querySelectorAll(".widget-controls :is(legend, label > span)")];
+      const labels = names.map((e) => e.textContent);
       const task = root.value.task;
       root.remove();
       return [task, labels];
@@ -115,31 +115,31 @@ def followed(periods, maps):
 @pytest.mark.parametrize(("much", "is_clear"), [(0, False), (0.1, False), (0.3, True), (1, True)])
 def test_a_pattern_is_named_only_where_it_is_clearly_above_equal_weights(much, is_clear):
     """And its share is the mean over all rows, not that of one."""
-    found = followed(PERIODS, [looking(period - 1, much) for period in PERIODS])
-    assert ("share" in found) == ("after" in found["says"]) == is_clear
-    assert much or "even" in found["says"]
+    pattern = followed(PERIODS, [looking(period - 1, much) for period in PERIODS])
+    assert ("share" in pattern) == ("after" in pattern["says"]) == is_clear
+    assert much or "even" in pattern["says"]
     if is_clear:
         means = []
         for period in PERIODS:
             tokens = row_of(period)["tokens"]
-            asked = range(period, LENGTH)
-            even = [sum(tokens[j - 1] == tokens[i] for j in range(1, i + 1)) for i in asked]
-            means.append(sum(n / (i + 1) for n, i in zip(even, asked, strict=True)) / len(asked))
+            places = range(period, LENGTH)
+            even = [sum(tokens[j - 1] == tokens[i] for j in range(1, i + 1)) for i in places]
+            means.append(sum(n / (i + 1) for n, i in zip(even, places, strict=True)) / len(places))
         even = sum(means) / 16
-        assert found["even"] == pytest.approx(even)
-        assert found["share"] == pytest.approx(much + (1 - much) * even)
+        assert pattern["even"] == pytest.approx(even)
+        assert pattern["share"] == pytest.approx(much + (1 - much) * even)
 
 
 def test_a_pattern_that_only_some_rows_follow_is_not_named():
-    found = followed(PERIODS, [looking(4) if period == 5 else EQUAL for period in PERIODS])
-    assert "share" not in found
+    pattern = followed(PERIODS, [looking(4) if period == 5 else EQUAL for period in PERIODS])
+    assert "share" not in pattern
 
 
 def test_a_head_that_looks_at_places_is_not_said_to_look_for_tokens():
     """In rows of one period, eight back is what came after the same letter, whatever the letter."""
-    found = followed([9] * 16, [looking(8)] * 16)
-    assert "4 to 11" in found["says"]
-    assert found["share"] == pytest.approx(1)
+    pattern = followed([9] * 16, [looking(8)] * 16)
+    assert "4 to 11" in pattern["says"]
+    assert pattern["share"] == pytest.approx(1)
     assert "before" in followed(PERIODS, [looking(1)] * 16)["says"]
 
 

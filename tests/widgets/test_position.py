@@ -67,20 +67,20 @@ def test_turned_hands_are_rotary_s_scores():
         draw, generator = random.Random(seed), torch.Generator().manual_seed(seed)
         size, base = 2 * draw.randint(1, 4), draw.choice([100, 10000])
         *words, key = torch.randn(3, 1, size, generator=generator).double()
-        place, distance = draw.randint(23, 60), draw.randrange(24)
+        position, distance = draw.randint(23, 60), draw.randrange(24)
         queries = dict(zip(("dog", "man"), (word[0] for word in words), strict=True))
         data = {"queries": queries, "key": key[0], "base": base, "places": 24}
         word, query = draw.choice([*zip(queries, words, strict=True)])
-        model = CLOCKS.call("rotary", data, {"word": word, "place": place, "distance": distance})
+        model = CLOCKS.call("rotary", data, {"word": word, "place": position, "distance": distance})
         turn = Rotary(size, base=base)
-        score = (turn(query, place) @ turn(key, place - distance).mT).item()
+        score = (turn(query, position) @ turn(key, position - distance).mT).item()
         whole = sum(clock["share"] for clock in model["clocks"])
         assert_near([model["now"], model["curve"][distance], whole], [score] * 3, 1e-9)
 
 
-def pair(scores, place, distance):
+def pair(scores, position, distance):
     schemes = [{"key": "one", "name": "One", "scores": scores}]
-    state = {"scheme": "one", "place": place, "distance": distance}
+    state = {"scheme": "one", "place": position, "distance": distance}
     return PAIR.call("moved", {"schemes": schemes, "trained": 4}, state)
 
 
@@ -88,9 +88,9 @@ def test_the_moved_pair_reads_diagonals():
     for seed in range(10):
         draw = random.Random(seed)
         scores = torch.randn(8, 8, generator=torch.Generator().manual_seed(seed)).double()
-        place, distance = draw.randrange(8), draw.randrange(8)
-        model = pair(scores, place, distance)
-        query = max(place, distance)  # a key has to stand somewhere
+        position, distance = draw.randrange(8), draw.randrange(8)
+        model = pair(scores, position, distance)
+        query = max(position, distance)  # a key has to stand somewhere
         assert model["now"] == scores[query, query - distance].item()
         assert model["along"] == scores.diagonal(-distance).tolist()
         assert model["apart"] == [scores[query, query - d].item() for d in range(query + 1)]

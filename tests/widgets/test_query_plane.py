@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from tests.lessons.reading import in_order, share
+from tests.lessons.page_text import in_order, share
 from tests.widgets.js import assert_near, module
 from tests.widgets.truth_query_plane import HEIGHTS, KEYS, expected
 

@@ -5,7 +5,7 @@ from itertools import product
 import pytest
 import torch
 
-from tests.lessons.reading import in_order
+from tests.lessons.page_text import in_order
 from tests.widgets.js import module
 from tests.widgets.truth_heads import real
 
@@ -38,5 +38,5 @@ def test_every_number_and_its_path_are_pytorch_s_and_strays_are_counted(state):
     astray, after = int((heads // 8 != row).sum()), int((merged // 8 != row).sum())
     assert (got["astray"], got["astrayAfter"]) == (astray, after)
     assert got["restored"] == torch.equal(merged, Q)
-    told = [str(count) for count in (astray, after) if count]
-    assert in_order(JS.call("summarize", got), *told)
+    counts = [str(count) for count in (astray, after) if count]
+    assert in_order(JS.call("summarize", got), *counts)

@@ -5,7 +5,7 @@ import random
 import pytest
 import torch
 
-from tests.lessons.reading import in_order
+from tests.lessons.page_text import in_order
 from tests.widgets.js import module
 from tests.widgets.truth_saturation import DRAWS, PRODUCTS, SIZES, exact_slope, expected
 
@@ -23,18 +23,18 @@ def test_rows_are_attention_pys():
         for divide in (False, True)
         for spread in (0.25, 1, 1.35, 2)
     ]
-    told = """x[1].map((state) => m.saturation(x[0], state)).map((found, i) =>
-      ({...found, said: m.sentence(found, {state: x[1][i]})}))"""
-    found = JS.run(told, [DATA, states])
-    for state, got in zip(states, found, strict=True):
+    code = """x[1].map((state) => m.saturation(x[0], state)).map((model, i) =>
+      ({...model, sentence: m.sentence(model, {state: x[1][i]})}))"""
+    models = JS.run(code, [DATA, states])
+    for state, got in zip(states, models, strict=True):
         scores, weights = expected(**state)
         assert got["size"] == SIZES[state["size"]]
         assert got["scores"] == pytest.approx(scores.tolist(), rel=1e-12)
         assert got["weights"] == pytest.approx(weights.tolist(), rel=1e-9, abs=1e-300)
         assert got["deviation"] == pytest.approx(scores.std(correction=0).item(), rel=1e-12)
         assert got["slope"] == pytest.approx(exact_slope(scores), rel=1e-9)
-        said = str(got["size"]), f"{weights.max():.2f}", str(DRAWS), str(got["saturated"])
-        assert in_order(got["said"], *said)
+        texts = str(got["size"]), f"{weights.max():.2f}", str(DRAWS), str(got["saturated"])
+        assert in_order(got["sentence"], *texts)
 
 
 def test_the_slope_is_the_gradient_of_the_largest_weight():
@@ -47,14 +47,14 @@ def test_the_slope_is_the_gradient_of_the_largest_weight():
 
 @pytest.mark.parametrize("spread", [1.0, 1.5])
 def test_the_cloud_holds_every_draw_and_its_mean(spread):
-    found = JS.run(
+    clouds = JS.run(
         """m.cloud(x.data, x.spread).map(({divide, ...series}) => ({
           ...series, divide, saturated: x.data.sizes.map((_, size) =>
             m.saturation(x.data, {size, divide, spread: x.spread, draw: 0}).saturated)
         }))""",
         {"data": DATA, "spread": spread},
     )
-    for divide, series in zip((False, True), found, strict=True):
+    for divide, series in zip((False, True), clouds, strict=True):
         assert series["divide"] == divide
         for i, got in enumerate(series["slopes"]):
             want = [exact_slope(expected(i, divide, spread, n)[0]) for n in range(DRAWS)]

@@ -15,18 +15,18 @@ PATTERNS = ["full", "causal", "window", "strided", "blocks"]
 def test_the_map_and_its_costs(pattern):
     assert JS.run("m.PATTERNS") == PATTERNS, "these are all"
     for size in (1, 2, 3, 7, 8, 12, 31, 32):
-        found = JS.call("patternOf", {"tokens": N}, {"pattern": pattern, "size": size})
+        model = JS.call("patternOf", {"tokens": N}, {"pattern": pattern, "size": size})
         mask = masked(pattern, N, size)
-        assert torch.equal(torch.tensor(found["mask"]).bool(), mask), size
-        assert found["pairs"] == int(mask.sum())
+        assert torch.equal(torch.tensor(model["mask"]).bool(), mask), size
+        assert model["pairs"] == int(mask.sum())
         tiles = torch.nn.functional.max_pool2d(mask[None].float(), 8)
-        assert (found["tiles"], found["tilesInAll"]) == (int(tiles.sum()), 64)
-        assert found["layers"] == layers_to_first(mask)
+        assert (model["tiles"], model["tilesInAll"]) == (int(tiles.sum()), 64)
+        assert model["layers"] == layers_to_first(mask)
         later = masked(pattern, 3 * N, size)[N:, :N]
-        assert found["kept"] == (None if pattern == "full" else int(later.any(0).sum()))
+        assert model["kept"] == (None if pattern == "full" else int(later.any(0).sum()))
 
 
 def test_the_sentence_counts_in_words():
     for size, word in {1: "one", 2: "2nd", 3: "3rd", 11: "11th", 12: "12th", 21: "21st"}.items():
-        found = JS.call("patternOf", {"tokens": N}, {"pattern": "strided", "size": size})
-        assert f" {word}:" in JS.call("sentence", found)
+        model = JS.call("patternOf", {"tokens": N}, {"pattern": "strided", "size": size})
+        assert f" {word}:" in JS.call("sentence", model)

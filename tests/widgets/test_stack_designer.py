@@ -6,7 +6,7 @@ from dataclasses import replace
 import torch
 
 from course.page.costs import MODELS, Product, cache_bytes, flops, pairs
-from tests.lessons.reading import in_order
+from tests.lessons.page_text import in_order
 from tests.widgets.js import module
 from variants import GatedDeltaNet
 
@@ -16,13 +16,13 @@ DATA = {"layers": 32, "heads": 32, "kvHeads": 8, "size": 128, "window": 4096}
 KINDS, SLOTS = ["softmax", "window", "table"], ["first", "second", "third", "fourth"]
 
 
-def kept(kind, tokens):
+def size_of(kind, tokens):
     if kind == "table":
         return 4 * 8 * 128 * 128
     return cache_bytes(LLAMA, tokens, window=DATA["window"] if kind == "window" else None)
 
 
-def taken(kind, tokens):
+def flops_of(kind, tokens):
     if kind == "table":  # look and write with each key head, ask with each query head
         size, heads = DATA["size"], DATA["kvHeads"]
         look, write = Product(1, size, size, heads), Product(size, 1, size, heads)
@@ -34,20 +34,20 @@ def taken(kind, tokens):
 def test_every_stack_is_the_sum_of_its_layers():
     blocks = [*itertools.product(KINDS, repeat=4)][::7]
     stacks = [dict(zip(SLOTS, block, strict=True)) for block in blocks]
-    for block, found in zip(
+    for block, model in zip(
         blocks, JS.run("x[1].map((stack) => m.stackOf(x[0], stack))", [DATA, stacks]), strict=True
     ):
-        assert [row["tokens"] for row in found["rows"]] == JS.run("m.LENGTHS")
-        for row in found["rows"]:
+        assert [row["tokens"] for row in model["rows"]] == JS.run("m.LENGTHS")
+        for row in model["rows"]:
             tokens = row["tokens"]
-            assert row["kept"] == 8 * sum(kept(kind, tokens) for kind in block)
-            assert row["parts"] == [8 * kept(kind, tokens) * block.count(kind) for kind in KINDS]
-            assert row["flops"] == 8 * sum(taken(kind, tokens) for kind in block)
+            assert row["kept"] == 8 * sum(size_of(kind, tokens) for kind in block)
+            assert row["parts"] == [8 * size_of(kind, tokens) * block.count(kind) for kind in KINDS]
+            assert row["flops"] == 8 * sum(flops_of(kind, tokens) for kind in block)
             assert row["keptPlain"] == cache_bytes(replace(LLAMA, layers=32), tokens)
-            assert row["flopsPlain"] == 32 * taken("softmax", tokens)
+            assert row["flopsPlain"] == 32 * flops_of("softmax", tokens)
         counts = [str(8 * block.count(kind)) for kind in KINDS]
-        assert in_order(JS.call("sentence", found), *counts)
-        assert found["counts"] == {kind: 8 * block.count(kind) for kind in KINDS}
+        assert in_order(JS.call("sentence", model), *counts)
+        assert model["counts"] == {kind: 8 * block.count(kind) for kind in KINDS}
 
 
 def test_a_table_is_the_layer_s_state():

@@ -10,7 +10,7 @@ import torch
 from course.payloads import story
 from models.storyteller.model import ADDRESS, FILE, load_storyteller
 from models.storyteller.tokens import Tokenizer
-from tests.lessons.reading import in_order
+from tests.lessons.page_text import in_order
 from tests.widgets.js import JSException, assert_near, module
 from tests.widgets.states_index import TEXT
 
@@ -35,7 +35,7 @@ def published():
     return story.payload(TEXT, 0.8, "4.3")
 
 
-def shown(published, asked=None, **state):
+def shown(published, session=None, **state):
     return JS.run(
         """(() => {
           if (x.story?.reading) x.story.reading.weights = new Float32Array(x.story.reading.weights);
@@ -44,7 +44,7 @@ def shown(published, asked=None, **state):
           const sentence = m.summarize({heads, ...rest});
           return {...rest, rows: heads.map(({row}) => row), sentence};
         })()""",
-        {"data": published, "state": START | state, "story": asked},
+        {"data": published, "state": START | state, "story": session},
     )
 
 
@@ -57,14 +57,14 @@ def test_the_opening_shows_pytorchs_weights_and_guesses(published, model, tokeni
     tokens = tokenizer.encode(TEXT)
     whole = run(model, tokens)
     for at in (0, 1, 7, len(tokens) - 1):
-        found = shown(published, at=at)
-        assert found["at"] == at
-        for head, row in enumerate(found["rows"]):
+        view = shown(published, at=at)
+        assert view["at"] == at
+        for head, row in enumerate(view["rows"]):
             assert_near(row, whole.weights[head // 4][0, head % 4, at, : at + 1], TOLERANCE)
         shares, likeliest = (whole.logits[0, at] / 0.8).softmax(0).topk(5)
         words = [tokenizer.decode([token]) for token in likeliest.tolist()]
-        assert [guess["text"] for guess in found["guesses"]] == words
-        assert_near([guess["share"] for guess in found["guesses"]], shares, TOLERANCE)
+        assert [guess["text"] for guess in view["guesses"]] == words
+        assert_near([guess["share"] for guess in view["guesses"]], shares, TOLERANCE)
     last = shown(published)
     assert last["at"] == shown(published, at=200)["at"] == len(tokens) - 1
     assert in_order(last["sentence"], "4.3", "Peter", "Rabbit", "64 %", "Rabbit", "87 %")
@@ -88,21 +88,21 @@ def test_the_opening_says_what_the_caption_says(model, tokenizer, read):
     assert brown not in guessed(tom, COPIER).topk(5).indices
     want = [left[comma], whole[rabbit], left[rabbit], of_fox[rabbit], of_tom[brown]]
     answer = read("index.html").select_one(".answer").get_text()
-    said = [int(x) for x in re.findall(r"(\d+)\u202f%", answer)]
-    assert said == [round(100 * x.item()) for x in want]
+    shares = [int(x) for x in re.findall(r"(\d+)\u202f%", answer)]
+    assert shares == [round(100 * x.item()) for x in want]
 
 
 def test_the_scores_are_the_committed_ones(published):
     """And each head costs probability, as the box says."""
     scores = json.loads((FILE.parents[1] / "scores/storyteller.json").read_text("utf-8"))
     heads = scores["seeds"]["0"]["held out"]["heads"]
-    found = {entry["name"]: JS.call("told", entry) for entry in published["heads"]}
-    for head, told in zip(heads, found.values(), strict=True):
-        assert told["name"] == f"{head['layer'] + 1}.{head['head'] + 1}"
-        assert told["lost"] == pytest.approx(1 - math.exp(-head["cost"]))
-        assert 0.001 < told["lost"] < 1
-        assert told["now"] in [head[look] for look in story.LOOKS]
-    looks = {name: found[name]["look"] for name in ("2.4", "4.3", "4.1")}
+    notes = {entry["name"]: JS.call("told", entry) for entry in published["heads"]}
+    for head, note in zip(heads, notes.values(), strict=True):
+        assert note["name"] == f"{head['layer'] + 1}.{head['head'] + 1}"
+        assert note["lost"] == pytest.approx(1 - math.exp(-head["cost"]))
+        assert 0.001 < note["lost"] < 1
+        assert note["now"] in [head[look] for look in story.LOOKS]
+    looks = {name: notes[name]["look"] for name in ("2.4", "4.3", "4.1")}
     assert looks == {
         "2.4": "the word before", "4.1": "punctuation",
         "4.3": "what came after the same word last time",
@@ -110,15 +110,15 @@ def test_the_scores_are_the_committed_ones(published):
 
 
 def test_until_a_text_is_read_the_last_one_stands(published):
-    asked = {"reading": None, "left": 0, "asking": {"arrived": 0.5, "problem": ""}}
-    found = shown(published, asked, text="Another text")
-    assert found["pieces"] == shown(published)["pieces"]
-    assert found["arrived"] == 0.5
+    session = {"reading": None, "left": 0, "asking": {"arrived": 0.5, "problem": ""}}
+    view = shown(published, session, text="Another text")
+    assert view["pieces"] == shown(published)["pieces"]
+    assert view["arrived"] == 0.5
     about = START | {"text": "Another text"}
-    asked["asking"] = {"arrived": None, "problem": "No.", "about": about}
-    failed = shown(published, asked, text="Another text")
+    session["asking"] = {"arrived": None, "problem": "No.", "about": about}
+    failed = shown(published, session, text="Another text")
     assert failed["problem"] == failed["sentence"] == "No."
-    assert shown(published, asked)["problem"] == "", "the opening stands"
+    assert shown(published, session)["problem"] == "", "the opening stands"
 
 
 def test_every_piece_has_a_name():
@@ -129,35 +129,35 @@ def test_every_piece_has_a_name():
 @pytest.fixture(scope="module")
 def reader():
     """The reader, which the worker runs; of chance it draws .3 of 1."""
-    made = module("lib/reader.js")
+    context = module("lib/storyteller-reader.js")
     storyteller = "(await import('/widgets/lib/storyteller.js')).storyteller"
     make = f"m.reader({storyteller}(await loadModel(x)), () => 0.3)"
-    made.run(f"(globalThis.read = {make}, 0)", ADDRESS)
-    return lambda text, **question: made.run(
+    context.run(f"(globalThis.read = {make}, 0)", ADDRESS)
+    return lambda text, **question: context.run(
         "read(x)", {"text": text, "temperature": 0.8} | question
     )
 
 
 @pytest.mark.parametrize("off", [[], [14], [1, 7, 14]], ids=str)
 def test_a_reading_is_pytorchs(reader, model, tokenizer, off):
-    found, tokens = reader(TEXT, off=off, temperature=0.5), tokenizer.encode(TEXT)
+    reading, tokens = reader(TEXT, off=off, temperature=0.5), tokenizer.encode(TEXT)
     whole = run(model, tokens, [(head // 4, head % 4) for head in off])
     rows, columns = torch.tril_indices(len(tokens), len(tokens))
     want = torch.cat([layer[0, :, rows, columns].flatten() for layer in whole.weights])
-    assert_near(found["weights"], want, TOLERANCE)
+    assert_near(reading["weights"], want, TOLERANCE)
     shares = (whole.logits[0] / 0.5).softmax(-1).topk(5).values
-    guesses = [[guess["share"] for guess in some] for some in found["guesses"]]
+    guesses = [[guess["share"] for guess in some] for some in reading["guesses"]]
     assert_near(guesses, shares, TOLERANCE)
-    assert "".join(found["pieces"]) == TEXT
+    assert "".join(reading["pieces"]) == TEXT
 
 
 def test_a_reading_takes_the_openings_place(reader, published):
     state = {"text": "The little duck ", "off": [3], "temperature": 1}
-    found = reader(**state)
-    now = shown(published, {"reading": found, "left": 0}, **state, at=1)
-    assert now["pieces"] == found["pieces"] == ["The", " little", " d", "uck"]
+    reading = reader(**state)
+    now = shown(published, {"reading": reading, "left": 0}, **state, at=1)
+    assert now["pieces"] == reading["pieces"] == ["The", " little", " d", "uck"]
     assert now["rows"][3] == [0, 0]
-    assert now["rows"][0] == pytest.approx(found["weights"][1:3])
+    assert now["rows"][0] == pytest.approx(reading["weights"][1:3])
 
 
 def test_guesses_are_new_where_text_temperature_or_heads_are(reader):
@@ -165,17 +165,17 @@ def test_guesses_are_new_where_text_temperature_or_heads_are(reader):
     changes = [{}, {"temperature": 2}, {"text": TEXT[:20]}, {"text": "A cat"}, {"off": [1]}, {}]
     for change in changes:
         question = {"text": TEXT, "off": []} | change
-        found = reader(**question)
+        reading = reader(**question)
         reader("Another", off=[2])
-        assert found == reader(**question)
+        assert reading == reader(**question)
 
 
 @pytest.mark.parametrize("text", ["Once upon a time", "Once upon a time  ", "x", "🐇", "Mr."])
 def test_it_writes_what_is_likeliest_or_by_chance(reader, text):
-    found = reader(text, temperature=0, write=True)["text"]
+    longer = reader(text, temperature=0, write=True)["text"]
     likeliest = reader(text, temperature=0)["guesses"][-1][0]["text"]
-    assert found == text.rstrip(" ") + likeliest
-    assert "\ufffd" not in found
+    assert longer == text.rstrip(" ") + likeliest
+    assert "\ufffd" not in longer
     drawn = reader(TEXT, temperature=2, write=True)["text"].removeprefix(TEXT)
     assert drawn in [guess["text"] for guess in reader(TEXT, temperature=2)["guesses"][-1]]
 

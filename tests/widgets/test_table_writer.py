@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from tests.lessons.reading import in_order
+from tests.lessons.page_text import in_order
 from tests.widgets.js import module
 from variants import gated_delta_rule
 
@@ -35,10 +35,10 @@ def by_the_rule(notes, rule):
 @pytest.mark.parametrize("rule", ["adds", "corrects"])
 @pytest.mark.parametrize("notes", NOTES)
 def test_the_table_is_the_rule_s(notes, rule):
-    found, want = JS.call("tableOf", DATA, {"rule": rule, "notes": notes}), by_the_rule(notes, rule)
-    torch.testing.assert_close(torch.tensor(found["table"], dtype=torch.float64), want)
+    model, want = JS.call("tableOf", DATA, {"rule": rule, "notes": notes}), by_the_rule(notes, rule)
+    torch.testing.assert_close(torch.tensor(model["table"], dtype=torch.float64), want)
     answers = torch.tensor(DATA["keys"]).double() @ want
-    assert [one["answer"] for one in found["asked"]] == pytest.approx(answers.tolist())
+    assert [one["answer"] for one in model["asked"]] == pytest.approx(answers.tolist())
 
 
 @pytest.mark.parametrize("notes", [*NOTES, "0n5 1n10 0n2 2n4", ""])
@@ -57,11 +57,11 @@ def test_a_table_on_a_guest_s_line_says_his_room(notes):
 
 
 def test_what_the_lesson_says_of_it():
-    for rule, says, told in (("adds", 7, ["2"]), ("corrects", 2, ["5", "-3"])):
-        found = JS.call("tableOf", DATA, {"rule": rule, "notes": "0n5 1n10 0n2"})
-        assert [one["answer"] for one in found["asked"][:2]] == [says, 10]
-        assert [one["room"] for one in found["asked"]] == [2, 10, None]
-        assert in_order(JS.call("sentence", found), *told, "Ann", "2", str(says), "Cleo", "10")
+    for rule, says, numbers in (("adds", 7, ["2"]), ("corrects", 2, ["5", "-3"])):
+        model = JS.call("tableOf", DATA, {"rule": rule, "notes": "0n5 1n10 0n2"})
+        assert [one["answer"] for one in model["asked"][:2]] == [says, 10]
+        assert [one["room"] for one in model["asked"]] == [2, 10, None]
+        assert in_order(JS.call("sentence", model), *numbers, "Ann", "2", str(says), "Cleo", "10")
 
 
 @pytest.mark.parametrize(

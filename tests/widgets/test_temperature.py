@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from analysis import entropy
-from tests.lessons.reading import in_order
+from tests.lessons.page_text import in_order
 from tests.widgets.js import assert_near, module
 from tests.widgets.truth_temperature import KEY, QUERY, STOPS, expected
 
@@ -18,7 +18,7 @@ TOKENS = ["The", "cat", "sat", "on", "the", "mat"]
 def heat(temperature, query=QUERY, key=KEY):
     state = {"stop": STOPS.index(temperature), "cell": (2, 1), "query": query, "key": key}
     data = {"tokens": TOKENS, "query": QUERY, "key": KEY}
-    return JS.run("((found) => ({...found, said: m.sentence(found)}))(m.heat(...x))", [data, state])
+    return JS.run("((row) => ({...row, sentence: m.sentence(row)}))(m.heat(...x))", [data, state])
 
 
 @pytest.mark.parametrize("temperature", STOPS)
@@ -31,7 +31,7 @@ def test_the_numbers_of_a_stop_are_attention_pys(temperature):
         assert_near(got["entropies"], entropy(want), rtol=1e-9)
         assert (got["T"], got["source"]) == (temperature, source)
         assert got["keys"] == pytest.approx(entropy(want)[2].exp().item())
-        assert in_order(got["said"], *(f"{weight:.2f}" for weight in [*want[2], got["keys"]]), "6")
+        assert in_order(got["sentence"], *(f"{x:.2f}" for x in [*want[2], got["keys"]]), "6")
 
 
 def test_the_limits_are_exact_and_ties_share():

@@ -41,42 +41,42 @@ def test_answers_are_those_of_the_trained_layer():
         stream = MODEL.embed(text)
         x = layer.norm(stream)
         query, key, value = layer.mixer.project(x)
-        place = torch.arange(x.shape[1])
-        bias = -layer.slopes * (place - place[:, None]).abs()
-        causal = place <= place[:, None]
+        position = torch.arange(x.shape[1])
+        bias = -layer.slopes * (position - position[:, None]).abs()
+        causal = position <= position[:, None]
         weights = scaled_dot_product_attention(query, key, value, causal, bias=bias)[1][0, :, -1]
-        ways = {"last": place, "cheap": layer.mixer.index(x)[0, -1], "full": weights.mean(0)}
+        ways = {"last": position, "cheap": layer.mixer.index(x)[0, -1], "full": weights.mean(0)}
         states = [*product(ways, LOOKS)]
-        for (by, looks), found in zip(states, chosen(*((i, *s) for s in states)), strict=True):
+        for (by, looks), got in zip(states, chosen(*((i, *s) for s in states)), strict=True):
             # A note that stands there twice has the same cheap score twice; the earlier goes first.
             best = ways[by].mul(10**6).round().argsort(descending=True, stable=True)[:looks]
-            seen = torch.zeros(len(place)).bool().scatter(0, best, True)
-            shown = torch.where(seen.expand(len(place), -1), bias, -torch.inf)[None]
+            seen = torch.zeros(len(position)).bool().scatter(0, best, True)
+            shown = torch.where(seen.expand(len(position), -1), bias, -torch.inf)[None]
             output = F.scaled_dot_product_attention(query, key, value, shown)
             # The last row is the question's.
             scores = MODEL.answer(stream + layer.mixer.merge(output, x))[0, -1]
             anew = torch.where(seen, weights, 0)
             anew = anew / anew.sum(-1, keepdim=True)
-            tokens = found["tokens"]
-            assert found["who"] == name
+            tokens = got["tokens"]
+            assert got["who"] == name
             assert [token["isSeen"] for token in tokens] == seen.tolist()
-            assert_near(found["missed"], weights.mean(0)[~seen].sum(), 2e-3)
-            assert_near(found["scores"], scores, 0.05)  # of up to 20
+            assert_near(got["missed"], weights.mean(0)[~seen].sum(), 2e-3)
+            assert_near(got["scores"], scores, 0.05)  # of up to 20
             assert_near([token["each"] for token in tokens], weights.T, 2e-3)
             assert_near([token["anew"] for token in tokens], anew.T, 2e-3)
-            assert found["scores"][found["next"]] == sorted(found["scores"])[-2]
+            assert got["scores"][got["next"]] == sorted(got["scores"])[-2]
             if scores.topk(2).values.diff().abs() > 0.1:
-                assert found["says"] == scores.argmax()
+                assert got["says"] == scores.argmax()
 
 
 def test_the_room_is_the_later_one_and_numbers_are_counted():
     guests, rooms, names = book()
     assert len(guests) == 2 * BOOK
     for i, guest in enumerate(names):
-        [_, later] = [place for place, one in enumerate(guests) if one == guest]
-        [found] = chosen((i, "cheap", 2))
-        assert found["room"] == rooms[later]
-        assert (found["multiplied"], found["everything"]) == (33 * 8 + 2 * 32, 33 * 32)
+        [_, later] = [position for position, one in enumerate(guests) if one == guest]
+        [got] = chosen((i, "cheap", 2))
+        assert got["room"] == rooms[later]
+        assert (got["multiplied"], got["everything"]) == (33 * 8 + 2 * 32, 33 * 32)
     last, full = chosen((0, "last", 7), (0, "full", 7))
     assert (last["multiplied"], full["multiplied"]) == (7 * 32, 33 * 32)
 

@@ -14,8 +14,8 @@ def test_the_steps_before_and_after():
         (2, True): [None, None, None],
     }
     for (step, is_all), want in around.items():
-        found = TOUR.call("place", {"names": names}, {"step": step, "all": is_all})
-        got = [found[key] and found[key]["name"] for key in ("before", "now", "after")]
+        steps = TOUR.call("place", {"names": names}, {"step": step, "all": is_all})
+        got = [steps[key] and steps[key]["name"] for key in ("before", "now", "after")]
         assert got == want
 
 

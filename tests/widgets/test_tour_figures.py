@@ -5,7 +5,7 @@ import re
 import pytest
 import torch
 
-from tests.lessons.reading import in_order
+from tests.lessons.page_text import in_order
 from tests.numbers import number
 from tests.widgets.js import assert_near, module
 from tests.widgets.truth_tour_figures import ENDINGS, NAMES, QKV, WORDS, exact, maps
@@ -31,22 +31,22 @@ def look_at(name, word, key):
 @pytest.mark.parametrize("key", range(3))
 def test_the_three_words(word, key):
     want = exact(is_causal=False)
-    grids, told = look_at("scoring", word, key)
+    grids, numbers_read = look_at("scoring", word, key)
     assert grids == ["scores", "scaled"]
     q, k = want["query"][word].tolist(), want["key"][key].tolist()
     scaled = want["scaled"][word].tolist()
     pairs = [q[0], k[0], q[1], k[1], want["scores"][word, key].item(), scaled[key]]
-    assert told == pytest.approx(pairs, abs=0.0051)
+    assert numbers_read == pytest.approx(pairs, abs=0.0051)
 
-    grids, told = look_at("sharing", word, key)
+    grids, numbers_read = look_at("sharing", word, key)
     assert grids == ["weights", "output"]
     e, weights = want["scaled"][word].exp(), want["weights"][word]
     parts = [scaled[key], *scaled, e[key].item(), e.sum().item(), weights[key].item()]
-    assert told[:7] == pytest.approx(parts, abs=0.051)
-    assert told[-2:] == pytest.approx(want["output"][word].tolist(), abs=0.0051)
+    assert numbers_read[:7] == pytest.approx(parts, abs=0.051)
+    assert numbers_read[-2:] == pytest.approx(want["output"][word].tolist(), abs=0.0051)
     # Done by hand from what is shown, the mix comes out as shown.
-    by_hand = torch.tensor(told[7::3][:3], dtype=torch.float64) @ want["value"]
-    assert told[-2:] == pytest.approx(by_hand.tolist(), abs=0.0061)
+    by_hand = torch.tensor(numbers_read[7::3][:3], dtype=torch.float64) @ want["value"]
+    assert numbers_read[-2:] == pytest.approx(by_hand.tolist(), abs=0.0061)
 
 
 def test_where_the_words_look():
@@ -62,8 +62,8 @@ def test_where_the_words_look():
     for (end, source), heads in maps().items():
         words, at = [*WORDS, end], {"ending": ENDINGS.index(end), "untrained": source == "random"}
         states = [at | {"head": head, "row": row} for head in range(6) for row in range(10)]
-        found = FIGURES.run("x[1].map((state) => m.looking(x[0], state))", [data, states])
-        for state, got in zip(states, found, strict=True):
+        models = FIGURES.run("x[1].map((state) => m.looking(x[0], state))", [data, states])
+        for state, got in zip(states, models, strict=True):
             row = heads[:, state["row"]]
             assert [one["token"] for one in got["look"]] == words
             assert [one["weight"] for one in got["look"]] == row[state["head"]].tolist()

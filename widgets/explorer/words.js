@@ -1,6 +1,6 @@
 // A text as the tokens of a model, and back: storyteller, grammar and induction read differently.
 
-import {withoutEnd} from "../lib/reading.js";
+import {withoutEnd} from "../lib/next-token.js";
 import {tokenizer} from "../lib/tokenizer.js";
 
 const KNOWN = 3; // unknown words that a sentence names

@@ -1,6 +1,6 @@
 // What is written: a guess that a reader presses, or what the model draws from its guesses, token by token.
 
-import {draw, withoutEnd} from "../lib/reading.js";
+import {draw, withoutEnd} from "../lib/next-token.js";
 import {answers, questionOf} from "./reading.js";
 import {withoutParts} from "../lib/token-text.js";
 

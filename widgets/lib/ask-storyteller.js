@@ -5,10 +5,10 @@ const WORKERS = "The model could not be loaded: this browser runs no workers.";
 
 /**
  * {ask(question), arrived, problem, about}. file: of the weights, of `size` bytes; script: another
- * worker that answers alike. Starts nothing before the first question, one of lib/reader.js; null
- * only loads the model. ask returns false while another question is in work: the caller asks again
- * after it. onAnswer(reading, question) hears of each answer; then onChange() does, and of problems,
- * and of the model's arriving.
+ * worker that answers alike. Starts nothing before the first question, one that
+ * lib/storyteller-reader.js takes; null only loads the model. ask returns false while another
+ * question is in work: the caller asks again after it. onAnswer(reading, question) hears of each
+ * answer; then onChange() does, and of problems, and of the model's arriving.
  */
 export function askStoryteller(
   {file, size, script = "./storyteller-worker.js"},
@@ -16,7 +16,7 @@ export function askStoryteller(
 ) {
   let worker = null;
   let asked; // the question in work
-  const told = {
+  const asking = {
     /** How much has arrived of the model, 0 to 1; null before it is asked for, and when it is there. */
     arrived: null,
     problem: "", // in words
@@ -32,7 +32,7 @@ export function askStoryteller(
       worker = null; // the next question tries again
       hear({problem: SCRIPT});
     };
-    told.arrived = 0;
+    asking.arrived = 0;
     setTimeout(onChange);
     return made;
   }
@@ -53,11 +53,11 @@ export function askStoryteller(
     if (bytes === undefined) {
       const question = asked;
       asked = undefined;
-      Object.assign(told, {arrived: null, problem, about: question});
+      Object.assign(asking, {arrived: null, problem, about: question});
       if (!problem) onAnswer(reading, question);
-    } else told.arrived = Math.min(1, bytes / size);
+    } else asking.arrived = Math.min(1, bytes / size);
     onChange();
   }
 
-  return told;
+  return asking;
 }

@@ -7,15 +7,15 @@ const IS_TEXT = ".co, .st, .ss, .do, .cn"; // comments and strings
 
 export function colourCode(main = document.querySelector("main")) {
   if (!globalThis.CSS?.highlights) return;
-  const found = GROUPS.map(() => []);
+  const ranges = GROUPS.map(() => []);
   for (const code of main.querySelectorAll("code.python")) {
     const walk = document.createTreeWalker(code, NodeFilter.SHOW_TEXT);
-    while (walk.nextNode()) mark(walk.currentNode, found);
+    while (walk.nextNode()) mark(walk.currentNode, ranges);
   }
-  GROUPS.forEach((name, i) => CSS.highlights.set(name, new Highlight(...found[i])));
+  GROUPS.forEach((name, i) => CSS.highlights.set(name, new Highlight(...ranges[i])));
 }
 
-function mark(text, found) {
+function mark(text, ranges) {
   if (text.parentElement.closest(IS_TEXT)) return;
   for (const match of text.data.matchAll(NAMES)) {
     const group = match.slice(1).findIndex(Boolean);
@@ -25,6 +25,6 @@ function mark(text, found) {
       endContainer: text,
       endOffset: match.index + match[0].length,
     });
-    found[group].push(range);
+    ranges[group].push(range);
   }
 }

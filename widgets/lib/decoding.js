@@ -1,6 +1,6 @@
 // Writes with the storyteller, with its cache or without, and times it.
 
-import {draw} from "./reading.js";
+import {draw} from "./next-token.js";
 import {randomFrom, shares} from "./storyteller.js";
 
 const [TEMPERATURE, TOP] = [0.8, 40];

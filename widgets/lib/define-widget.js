@@ -5,7 +5,7 @@ import {html, render} from "../../assets/vendor/lit.js";
 import {addressState} from "./address.js";
 import {meetGoals} from "./goals.js";
 import {numberHint} from "./number-field.js";
-import {watchHeight} from "./place.js";
+import {watchHeight} from "./stage-height.js";
 import {offerSaving} from "./save-menu.js";
 import {whenShown} from "./when-shown.js";
 

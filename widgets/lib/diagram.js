@@ -97,15 +97,15 @@ export function layout({nodes, arrows = [], frames = []}, isDown) {
     (k) => GAP + (isFramed ? 22 : 0) + (isDown ? (isJoined(k) ? 24 : 10) : 0),
   );
   for (const node of named) Object.assign(node, {x: column(node.place[0]), y: row(node.place[1])});
-  const found = Object.fromEntries(named.map((node) => [node.name, node]));
+  const byName = Object.fromEntries(named.map((node) => [node.name, node]));
   const drawn = arrows.map((arrow) => ({
     ...arrow,
-    from: [arrow.from].flat().map((name) => found[name]),
-    to: found[arrow.to],
+    from: [arrow.from].flat().map((name) => byName[name]),
+    to: byName[arrow.to],
   }));
   const boxes = frames.map((frame) => ({
     ...frame,
-    ...hull(frame.around.map((name) => found[name])),
+    ...hull(frame.around.map((name) => byName[name])),
   }));
   return {...placed(named, drawn, boxes, isDown), isDown};
 }
@@ -305,13 +305,13 @@ function drawArrow({from, to, label = [], around = 0, role = ""}, isDown) {
   const isBent = !isJoined && Math.abs(from[0][across] - c) >= 1;
   const begin = isJoined ? join : from[0][along] + from[0][half] / 2 + (isBent ? FORK : 0);
   const middle = (begin + end) / 2;
-  const said = isDown ? [label.join(" ")] : label;
+  const texts = isDown ? [label.join(" ")] : label;
   const lineAt = (i) =>
     isDown
-      ? text(c + 9, middle - 2, said[i], "step", "start")
-      : text(middle - 2, c + (i === 0 ? -10 : 11), said[i], "step");
+      ? text(c + 9, middle - 2, texts[i], "step", "start")
+      : text(middle - 2, c + (i === 0 ? -10 : 11), texts[i], "step");
   return svg`<g class="arrow ${role}"><path d="${lines.join(" ")} ${tip}"/>${headAt(point, end, c)}</g>
-    ${label.length ? said.map((_, i) => lineAt(i)) : nothing}`;
+    ${label.length ? texts.map((_, i) => lineAt(i)) : nothing}`;
 }
 
 /** An arrow that leaves and arrives at the sides, `around` px off, past what stands between. */

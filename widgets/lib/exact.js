@@ -93,9 +93,9 @@ export function chanceOf(seed) {
   /** Marsaglia's polar method: two at a time. */
   function normal() {
     if (spare !== null) {
-      const kept = spare;
+      const second = spare;
       spare = null;
-      return kept;
+      return second;
     }
     for (;;) {
       const [a, b] = [2 * uniform() - 1, 2 * uniform() - 1];

@@ -19,10 +19,10 @@ function tell(output) {
   if (!place || place.classList.contains("failed")) return; // all of its cells fail with the first
   place.classList.add("failed");
   if (place.matches(".diagram")) return; // its table stays, and has the same numbers
-  const said = Object.assign(document.createElement("p"), {
+  const note = Object.assign(document.createElement("p"), {
     className: "failure",
     role: "status",
     textContent: SENTENCE,
   });
-  (output.closest(".cell") ?? output).before(said);
+  (output.closest(".cell") ?? output).before(note);
 }

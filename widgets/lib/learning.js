@@ -90,7 +90,7 @@ function forward(config, {embedding, places, layers}, tokens) {
   let x = new Float64Array(L * E);
   tokens.forEach((id, row) => x.set(embedding.subarray(id * E, (id + 1) * E), row * E));
   if (places) x = sum(x, places.subarray(0, L * E));
-  const kept = layers.map((layer, i) => {
+  const passes = layers.map((layer, i) => {
     const heads = config.num_heads[i];
     const turn = (y) => (config.positions === "rotary" ? rotate(y, 0, E, E / heads) : y);
     const read = normalize(x, E, layer.norm);
@@ -107,32 +107,32 @@ function forward(config, {embedding, places, layers}, tokens) {
       () => false,
     );
     const middle = sum(x, linear(output, L, layer.out));
-    const found = {x, read, query, key, value, output, weights, middle};
+    const pass = {x, read, query, key, value, output, weights, middle};
     x = middle;
     if (layer.mlp) {
-      found.calm = normalize(middle, E, layer.mlp.norm);
-      found.wide = linear(found.calm, L, layer.mlp.into);
-      found.units = found.wide.map(gelu);
-      x = sum(middle, linear(found.units, L, layer.mlp.out));
+      pass.calm = normalize(middle, E, layer.mlp.norm);
+      pass.wide = linear(pass.calm, L, layer.mlp.into);
+      pass.units = pass.wide.map(gelu);
+      x = sum(middle, linear(pass.units, L, layer.mlp.out));
     }
-    return found;
+    return pass;
   });
-  return {rows: tokens, layers: kept, x};
+  return {rows: tokens, layers: passes, x};
 }
 
 // ---- Backwards -------------------------------------------------------------------------------
 
-function backLayer(dx, found, L, config, layer, gradient, heads) {
+function backLayer(dx, pass, L, config, layer, gradient, heads) {
   const E = config.embed_dim;
   let dMiddle = dx;
   if (layer.mlp) {
-    const dUnits = backLinear(dx, found.units, L, layer.mlp.out, gradient.mlp.out);
-    const dWide = dUnits.map((slope, i) => slope * geluSlope(found.wide[i]));
-    const dCalm = backLinear(dWide, found.calm, L, layer.mlp.into, gradient.mlp.into);
-    dMiddle = sum(dx, backNorm(dCalm, found.middle, E, layer.mlp.norm, gradient.mlp.norm));
+    const dUnits = backLinear(dx, pass.units, L, layer.mlp.out, gradient.mlp.out);
+    const dWide = dUnits.map((slope, i) => slope * geluSlope(pass.wide[i]));
+    const dCalm = backLinear(dWide, pass.calm, L, layer.mlp.into, gradient.mlp.into);
+    dMiddle = sum(dx, backNorm(dCalm, pass.middle, E, layer.mlp.norm, gradient.mlp.norm));
   }
-  const dOutput = backLinear(dMiddle, found.output, L, layer.out, gradient.out);
-  const {dQuery, dKey, dValue} = backAttend(dOutput, found, L, E, {heads, isCausal: true});
+  const dOutput = backLinear(dMiddle, pass.output, L, layer.out, gradient.out);
+  const {dQuery, dKey, dValue} = backAttend(dOutput, pass, L, E, {heads, isCausal: true});
   const turnBack = (y) => (config.positions === "rotary" ? rotate(y, 0, E, E / heads, -1) : y);
   const parts = [
     [turnBack(dQuery), "query"],
@@ -140,7 +140,7 @@ function backLayer(dx, found, L, config, layer, gradient, heads) {
     [dValue, "value"],
   ];
   const dRead = parts
-    .map(([slope, name]) => backLinear(slope, found.read, L, layer[name], gradient[name]))
+    .map(([slope, name]) => backLinear(slope, pass.read, L, layer[name], gradient[name]))
     .reduce(sum);
-  return sum(dMiddle, backNorm(dRead, found.x, E, layer.norm, gradient.norm));
+  return sum(dMiddle, backNorm(dRead, pass.x, E, layer.norm, gradient.norm));
 }

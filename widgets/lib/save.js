@@ -11,14 +11,14 @@ const [SVG, XHTML] = ["http://www.w3.org/2000/svg", "http://www.w3.org/1999/xhtm
  * `pictures` has more to save, by name: () → {file, svg}, the text of an SVG.
  */
 export function fillMenu(menu, {card, root, label, pictures}) {
-  const said = element("p", {role: "status"});
+  const status = element("p", {role: "status"});
   const act = (text, action) => {
     const button = element("button", {type: "button"}, text);
     button.addEventListener("click", async () => {
       try {
-        said.textContent = (await action()) ?? "Saved.";
+        status.textContent = (await action()) ?? "Saved.";
       } catch {
-        said.textContent = "That didn’t work in this browser.";
+        status.textContent = "That didn’t work in this browser.";
       }
     });
     return button;
@@ -41,7 +41,7 @@ export function fillMenu(menu, {card, root, label, pictures}) {
           act("Copy code to embed", () => copy(embedCode(card, label))),
         ]
       : []),
-    said,
+    status,
   );
 }
 

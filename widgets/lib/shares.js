@@ -8,10 +8,10 @@ export const filled = (share) => `transform:scaleX(${+share.toFixed(5)})`;
 
 /** [{token, weight, className?}] as a <ul>. */
 export const shareList = (
-  found,
+  rows,
   {format = formatPercent, label = ""} = {},
 ) => html`<ul class="shares" aria-label=${label}>
-  ${found.map(
+  ${rows.map(
     ({
       token,
       weight,

@@ -1,6 +1,6 @@
 // What a reader does with the storyteller's widget, and what follows from it.
 
-import {withoutEnd} from "./reading.js";
+import {withoutEnd} from "./next-token.js";
 import {withoutParts} from "./token-text.js";
 
 const ENOUGH = 60; // tokens that are written at once

@@ -1,9 +1,9 @@
 // The storyteller in a worker of its own, so that neither loading nor reading holds up the page.
 // Asked {file, question}, it posts {reading}, or {problem} in words; before, {bytes} that arrived.
-// A question is one of lib/reader.js, or {decode}, one of lib/decoding.js.
+// A question is one of lib/storyteller-reader.js, or {decode}, one of lib/decoding.js.
 
 import {decoder} from "./decoding.js";
-import {reader} from "./reader.js";
+import {reader} from "./storyteller-reader.js";
 import {loadStoryteller} from "./storyteller.js";
 
 const MEMORY = "this device has too little memory for it";
@@ -13,12 +13,12 @@ globalThis.onmessage = async ({data: {file, question}}) => {
   try {
     answer = answer ?? answering(await loadStoryteller(file, (bytes) => postMessage({bytes})));
   } catch (error) {
-    return postMessage({problem: `The model could not be loaded: ${told(error)}.`});
+    return postMessage({problem: `The model could not be loaded: ${inWords(error)}.`});
   }
   try {
     postMessage({reading: question && answer(question)});
   } catch (error) {
-    postMessage({problem: told(error)});
+    postMessage({problem: inWords(error)});
   }
 };
 
@@ -27,4 +27,4 @@ function answering(story) {
   return (question) => (question.decode ? decode(question.decode) : read(question));
 }
 
-const told = (error) => (error instanceof RangeError ? MEMORY : error.message);
+const inWords = (error) => (error instanceof RangeError ? MEMORY : error.message);

@@ -45,15 +45,15 @@ export function storyteller(model, name = FILE) {
     const logits = []; // a row for each token
 
     function read(added) {
-      const found = model.run(added, {off, past});
+      const run = model.run(added, {off, past});
       tokens.push(...added);
       const first = tokens.length - added.length;
-      found.weights.forEach((heads, i) =>
+      run.weights.forEach((heads, i) =>
         heads.forEach((rows, head) => {
           weights[i][head].push(...rows.map((row, at) => row.subarray(0, first + at + 1)));
         }),
       );
-      logits.push(...found.logits);
+      logits.push(...run.logits);
     }
 
     /**
@@ -110,9 +110,9 @@ export function shares(logits, temperature = 1, topK = Infinity) {
     const best = logits.indexOf(top);
     return logits.map((_, i) => (i === best ? 1 : 0));
   }
-  const kept = topK < logits.length ? new Set(likeliest(logits, topK).map(([i]) => i)) : null;
+  const chosen = topK < logits.length ? new Set(likeliest(logits, topK).map(([i]) => i)) : null;
   const rises = logits.map((x, i) =>
-    !kept || kept.has(i) ? Math.exp((x - top) / temperature) : 0,
+    !chosen || chosen.has(i) ? Math.exp((x - top) / temperature) : 0,
   );
   const total = rises.reduce((a, b) => a + b);
   return rises.map((x) => x / total);
@@ -121,9 +121,9 @@ export function shares(logits, temperature = 1, topK = Infinity) {
 /** The indices of the largest numbers, with them; of equals the earlier first. */
 function likeliest(numbers, count) {
   const least = Float64Array.from(numbers).sort()[Math.max(0, numbers.length - count)];
-  const found = [];
-  for (let i = 0; i < numbers.length; i += 1) if (numbers[i] >= least) found.push([i, numbers[i]]);
-  return found.sort(([a, x], [b, y]) => y - x || a - b).slice(0, count);
+  const pairs = [];
+  for (let i = 0; i < numbers.length; i += 1) if (numbers[i] >= least) pairs.push([i, numbers[i]]);
+  return pairs.sort(([a, x], [b, y]) => y - x || a - b).slice(0, count);
 }
 
 /** Numbers from 0 to 1, the same for the same seed in every browser (mulberry32). */

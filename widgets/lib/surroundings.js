@@ -25,23 +25,23 @@ function currentColor(name) {
 // One for the page: to look a colour up is to style the page at once, which no drawing should do again.
 let colors = null;
 let observer = null;
-const told = new Set();
+const listeners = new Set();
 
 export function observeTheme(notify) {
   observer =
     observer ??
     new MutationObserver(() => {
       colors = themeColors();
-      for (const tell of told) tell(colors);
+      for (const tell of listeners) tell(colors);
     });
-  if (!told.size) {
+  if (!listeners.size) {
     colors = themeColors();
     observer.observe(document.body, {attributes: true, attributeFilter: ["class"]});
   }
-  told.add(notify);
+  listeners.add(notify);
   notify(colors);
   return () => {
-    told.delete(notify);
-    if (!told.size) observer.disconnect();
+    listeners.delete(notify);
+    if (!listeners.size) observer.disconnect();
   };
 }

@@ -136,7 +136,7 @@ export function modelOf(config, parameters, name = "the model") {
     const first = past ? past.length : 0;
     const L = tokens.length;
     const length = first + L;
-    const {layers: kept} = past ?? cache(L);
+    const {layers: caches} = past ?? cache(L);
     const words = new Float64Array(L * E);
     tokens.forEach((id, i) => words.set(embedding.subarray(id * E, (id + 1) * E), i * E));
     const here = places?.subarray(first * E, length * E);
@@ -150,7 +150,7 @@ export function modelOf(config, parameters, name = "the model") {
       const turn = (y) => (positions === "rotary" ? rotate(y, first, E, E / layer.heads) : y);
       const read = normalize(x, E, layer.norm);
       const placed = positions === "query-key" ? sum(read, here) : read;
-      const {key, value} = kept[i];
+      const {key, value} = caches[i];
       key.set(turn(linear(placed, L, layer.key)), first * E);
       value.set(linear(layer.readsWords ? words : read, L, layer.value), first * E);
       const query = turn(linear(placed, L, layer.query));

@@ -1,6 +1,6 @@
 // Reads texts with the storyteller, and says what a page shows of them in a form that a worker can post.
 
-import {draw, withoutEnd} from "./reading.js";
+import {draw, withoutEnd} from "./next-token.js";
 import {isPart} from "./token-text.js";
 
 const GUESSES = 5;
@@ -10,7 +10,7 @@ const TOP = 40; // tokens of which the next is drawn
  * A function ({text, off, temperature, write}) → {text, off, temperature, pieces, weights, guesses}.
  * off        heads without effect, counted from 0 through all layers
  * write      whether the text is to go on by a token first
- * weights    flat: of each head the rows of all tokens, of which row i has i + 1 (rowOf of lib/reading.js)
+ * weights    flat: of each head the rows of all tokens, of which row i has i + 1
  * guesses    for each token what may follow it, [{text, share}], the likeliest first
  * Throws an Error to show, as the storyteller does. `random` gives numbers from 0 to 1.
  */
@@ -24,13 +24,13 @@ export function reader(story, random = Math.random) {
   function change(text, off) {
     const readable = withoutEnd(text);
     const isSame = past && pastOff === String(off);
-    const kept = isSame ? past.change(readable) : 0;
+    const count = isSame ? past.change(readable) : 0;
     if (!isSame)
       past = story.begin(readable, {
         off: off.map((head) => [Math.floor(head / perLayer), head % perLayer]),
       });
     pastOff = String(off);
-    guesses = guesses.slice(0, kept);
+    guesses = guesses.slice(0, count);
   }
 
   /** Of all tokens; only those that are new are computed. */
@@ -73,13 +73,13 @@ export function reader(story, random = Math.random) {
 function flat(layers) {
   const heads = layers.flat();
   const length = heads[0].length;
-  const found = new Float32Array((heads.length * length * (length + 1)) / 2);
+  const weights = new Float32Array((heads.length * length * (length + 1)) / 2);
   let at = 0;
   for (const rows of heads) {
     for (const row of rows) {
-      found.set(row, at);
+      weights.set(row, at);
       at += row.length;
     }
   }
-  return found;
+  return weights;
 }

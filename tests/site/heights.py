@@ -1,7 +1,7 @@
 """A widget's drawing is laid out alone: its place on the page states the height that it takes."""
 
 from tests.site.geometry import IS_EXACT
-from tests.site.reading import settle
+from tests.site.settling import settle
 
 GROW = """() => document.querySelectorAll(".widget-stage")
   .forEach((e) => e.append("more ".repeat(200)))"""

@@ -2,8 +2,6 @@
 
 import re
 
-from tests.numbers import numbers as numbers  # m02's test takes it from here
-
 
 def output(page, label):
     """What the cell ``label`` printed: in one piece, or in several where it printed slowly."""
@@ -11,7 +9,7 @@ def output(page, label):
     return "".join(part.get_text() for part in page.select(cell)).strip()
 
 
-def said(page, selector):
+def text_of(page, selector):
     """What stands in the element, with single spaces."""
     return " ".join(page.select_one(selector).get_text().split())
 
@@ -20,10 +18,10 @@ def in_order(text, *values):
     """Whether these numbers stand in the text in this order, each by itself: not 4 % in 14 %."""
     text = " ".join(text.split()).replace("\N{MINUS SIGN}", "-")
     for value in values:
-        found = re.search(rf"(?<![\d.,-]){re.escape(value)}(?![\d%]|[.,]\d)", text)
-        if found is None:
+        match = re.search(rf"(?<![\d.,-]){re.escape(value)}(?![\d%]|[.,]\d)", text)
+        if match is None:
             return False
-        text = text[found.end() :]
+        text = text[match.end() :]
     return True
 
 
