@@ -17,7 +17,7 @@ from models.transformer import Layer, Transformer
 
 GUESSES, GROUP = 5, 8
 PARTS = ("query", "key", "value", "mixed")
-COARSE = {"weights": 4, "stream": 3, "units": 3}  # digits for the page
+COARSE = {"weights": 5, "stream": 3, "units": 3}  # digits for the page
 
 
 @torch.no_grad()

@@ -107,7 +107,7 @@ def test_the_two_rows_left_to_the_reader(page):
 
 
 def test_what_is_said_of_differences(page):
-    """The two ratios, their squares, and what is left of the bank for each 1 of the river."""
+    """The two ratios, their squares, and what is left for the two others."""
     text = " ".join(page.select_one("#sec-sum").get_text().split())
     [table] = [t for t in page.select("#sec-sum table") if "river : bank" in t.get_text()]
     shown = [
@@ -122,8 +122,9 @@ def test_what_is_said_of_differences(page):
         assert shown[0][column].endswith(f"e to {lead:.3f} ≈ {ratio:.2f}")
         assert shown[1][column] == f"{ratio:.2f}² ≈ {ratio**2:.{digits}f}"
         assert round(round(ratio, 2) ** 2, digits) == round(ratio**2, digits)  # with a pencil, too
-    left = [f"{one[2] / one[1]:.2f}" for one in (weights, doubled)]
-    assert in_order(text, f"{weights[1]:.2f}", "1", left[0], left[1])
+    others = [1 - one[1] for one in (weights, doubled)]
+    assert in_order(text, f"{weights[1]:.2f}", *(f"{share:.2f}" for share in others))
+    assert others[1] / others[0] == pytest.approx(1 / 4, abs=0.01)  # "about a quarter"
     assert 2 * weights[1] > 1, "it can't look twice as hard"
 
 

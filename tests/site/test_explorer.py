@@ -935,6 +935,8 @@ def test_the_game_has_three_rounds_and_a_result_to_copy(open_page):
                 hardest = "Head 4.2 looks hardest, with 86 % at one word; yet without it"
                 expect(told.first).to_contain_text(hardest)
                 expect(told.first).not_to_contain_text("push")
+                page.get_by_text("Why head 2.1?").click()
+                expect(part(page, ".game details")).to_contain_text("and tells the MLPs")
                 press(page, "Show head 2.1")
                 expect(page.locator(HEAD).nth(4)).to_have_attribute("aria-checked", "true")
         largest = "The largest push is 4.3’s, +1.2; yet without it the guess has 90"

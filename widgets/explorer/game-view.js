@@ -92,7 +92,7 @@ export function game(m, widget) {
       ? question(m, rounds[answers.length], answers.length, rounds.length)
       : outcome(m, rounds[answers.length - 1], answers)
   }</p>
-    ${isAsking ? nothing : bars(m, rounds[answers.length - 1], answers[answers.length - 1])}${
+    ${isAsking ? nothing : reason(m, rounds[answers.length - 1])}${isAsking ? nothing : bars(m, rounds[answers.length - 1], answers[answers.length - 1])}${
       isOver
         ? html`<pre class="result">${resultText(widget, answers)}</pre><p>And
       now? Type a text of your own: the page finds the head that its guess needs most.</p>`
@@ -147,24 +147,22 @@ function outcome(m, round, answers) {
     }${m.round && !m.whole ? misled(m, round, worst) : ""}`;
 }
 
+/** Why the head that takes most does, where it was measured. */
+const reason = (m, round) =>
+  round.why && m.round
+    ? html`<details><summary>Why head ${names(m, ranked(round)[0])}?</summary><p>${set(round.why, m)}</p></details>`
+    : nothing;
+
 /** That the head which stands out, by its push or by how it looks, isn't the one. */
 function misled(m, round, worst) {
   const most = m.reading.heads.map(({weights}) =>
     rowOf({weights}, m.at, m.pieces.length).reduce((a, b) => Math.max(a, b)),
   );
-  const why = round.why ? [" ", set(round.why, m)] : "";
   const one = m.tellsPushes ? strongest(m.pushes) : most.indexOf(Math.max(...most));
-  if (one === worst) return why;
+  if (one === worst) return "";
   return m.tellsPushes
-    ? [
-        ` The largest push is ${names(m, one)}’s, ${signed(m.pushes.heads[one])}; yet without it the guess has ${chance(round.without[one])}:`,
-        " a push leaves out what later parts make of a head’s work.",
-        why,
-      ]
-    : [
-        ` Head ${names(m, one)} looks hardest, with ${chance(most[one])} at one word; yet without it the guess has ${chance(round.without[one])}.`,
-        why,
-      ];
+    ? ` The largest push is ${names(m, one)}’s, ${signed(m.pushes.heads[one])}; yet without it the guess has ${chance(round.without[one])}.`
+    : ` Head ${names(m, one)} looks hardest, with ${chance(most[one])} at one word; yet without it the guess has ${chance(round.without[one])}.`;
 }
 
 const names = ({entry}, head) =>
