@@ -76,9 +76,8 @@ function stepOf(m, widget, step) {
       return m.isOwn
         ? ownStep(m, widget)
         : {
-            told: html`<b>Press a head</b>, a square below. Its rows are the words that look, its
-              columns those looked at, stronger where it looks more. Try ${name}, in the dashed
-              frame.`,
+            told: html`<b>Press a head</b>, a square below. Rows are words that look, columns
+              those looked at. Try ${name}, in the dashed frame.`,
           };
     case 4:
       return {
