@@ -102,6 +102,14 @@ LEAKS = """() => {
 CUT_CODE = """() => innerWidth < 1280 ? [] : [...document.querySelectorAll("main pre")]
   .filter((e) => e.clientWidth && e.scrollWidth > e.clientWidth + 1)
   .map((e) => `${e.scrollWidth - e.clientWidth} px of ${e.textContent.slice(0, 60)}`)"""
+# The boxes of a diagram, which stand elsewhere where it is narrow.
+BOXES_OVER_BOXES = """() => [...document.querySelectorAll("main svg")].flatMap((svg) => {
+  const boxes = [...svg.querySelectorAll("rect.box")].map((e) => e.getBoundingClientRect());
+  const overlap = (a, b) => Math.min(a.right, b.right) - Math.max(a.left, b.left) > 1
+    && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 1;
+  return boxes.flatMap((a, i) => boxes.slice(i + 1).filter((b) => overlap(a, b))
+    .map(() => svg.ariaLabel?.slice(0, 60) ?? svg.closest("[id]")?.id));
+})"""
 OUTLINE = """() => [...document.querySelectorAll("main :is(h1, h2, h3, h4, h5, h6)")].map((h) =>
   [Number(h.localName[1]), h.textContent.trim(),
     h.matches("h1") || Boolean(h.closest("[id]:not(main)"))])"""
@@ -159,6 +167,7 @@ class Audit:
         self.look(
             "as it opens",
             legibility=self.illegible,
+            box_over_box=lambda: page.evaluate(BOXES_OVER_BOXES),
             numbers=lambda: page.evaluate(LEAKS),
             text=self.impossible,
             fallbacks=self.unexplained,
@@ -190,6 +199,7 @@ class Audit:
             self.look(
                 "in the other theme",
                 legibility=self.illegible,
+                box_over_box=lambda: page.evaluate(BOXES_OVER_BOXES),
                 cut_code=lambda: page.evaluate(CUT_CODE),
             )
         for state in ["in the other theme", "back in the first"] if frame else []:
