@@ -98,8 +98,8 @@ FAULTS = {
       white-space: nowrap">longer than it may be</p>""",
     "cut in two: 'sinusoidal'": """<table style="table-layout: fixed; width: 3em">
       <td style="overflow-wrap: anywhere">sinusoidal</table>""",
-    "box over box: two": """<svg role="img" aria-label="two" width="60" height="40"><rect
-      class="box" width="40" height="20"/><rect class="box" x="20" width="40" height="20"/></svg>""",
+    "box over box: two": """<svg role="img" aria-label="two" width="60" height="40">
+      <rect class="box" width="40" height="20"/><rect class="box" width="60" height="9"/></svg>""",
     "8.0 px small: 'tiny'": '<p style="font-size: 8px">tiny</p>',
     'places: <p id="moves"': """<p id="moves">e</p>
       <style>.quarto-dark #moves {padding-top: 5px}</style>""",
