@@ -166,6 +166,7 @@ const GOALS = {
     m.pieces[m.to - 1] === m.pieces[m.at],
   late: (m) =>
     m.isSettled &&
+    (m.isTyped || !m.isOwn) && // not a beginning, which a press brings
     !m.isWriting &&
     m.entry.kind === "storyteller" &&
     m.reading.temperature === 1 &&

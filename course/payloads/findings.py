@@ -165,9 +165,9 @@ ROUNDS = [
 # counts through the MLPs, measured with these fixed at their outputs with all heads on.
 HELPED = {AT: ("2.1", "at", "not"), EMERALD: ("1.1", "ld", "a")}
 WHY = (
-    "Head {head} looks from [{at}] back at [{to}], {look}, and tells the MLPs, the parts of a "
-    "layer that see one token alone. These do the rest: where they go on as if it were on, "
-    "[{guess}] keeps {share} without it."
+    "Head {head} looks from [{at}] back at [{to}], {look}. What it finds is read by later parts of "
+    "the model, its MLPs, and these raise [{guess}]. We tried it: with the head off, but with all "
+    "that the MLPs had added before, [{guess}] keeps {share}."
 )
 
 # Beginnings for a reader's own text, in each of which one head is worth half of the guess or more.

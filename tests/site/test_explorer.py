@@ -936,7 +936,9 @@ def test_the_game_has_three_rounds_and_a_result_to_copy(open_page):
                 expect(told.first).to_contain_text(hardest)
                 expect(told.first).not_to_contain_text("push")
                 page.get_by_text("Why head 2.1?").click()
-                expect(part(page, ".game details")).to_contain_text("and tells the MLPs")
+                expect(part(page, ".game details")).to_contain_text(
+                    "What it finds is read by later parts"
+                )
                 press(page, "Show head 2.1")
                 expect(page.locator(HEAD).nth(4)).to_have_attribute("aria-checked", "true")
         largest = "The largest push is 4.3’s, +1.2; yet without it the guess has 90"

@@ -101,7 +101,7 @@ export const verdict = (m, widget) => {
     reading: {off},
   } = m;
   const before = whole ?? first;
-  const isAsking = step === HEADS && m.isAll && !off.length; // for a head: its switch comes next, in the room that is kept for it
+  const isAsking = m.isAll && !off.length && (step === HEADS || (m.isOwn && !m.needed)); // for a head: its switch comes next, in the room that is kept for it
   const measured = !whole && m.isSought && m.needed?.without[m.head];
   const isMeasured = typeof measured === "number";
   const third = whole && whole.text === first.text && second ? second : first;

@@ -16,7 +16,7 @@ const LITTLE = 0.2; // of a guess's share: whose loss hurts less isn't needed; a
 /** The guess without each head that takes most, and without `head`. Also of a round of the game. */
 export function bars(m, {share, without}, head) {
   const listed = [...new Set([...ranked({without}).slice(0, LISTED), head])];
-  return html`<ul class="round" aria-label="The guess without each head">${listed.map(
+  return html`<p class="note"><i class="tick"></i> with all heads on</p><ul class="round" aria-label="The guess without each head">${listed.map(
     (one) => html`<li class=${one === head ? "own" : nothing}><span>without
     ${nameOf(m.reading.heads[one])}</span><span
     class="bar" aria-hidden="true"><span style=${filled(without[one])}></span><i style="left:${(100 * share).toFixed(1)}%"></i></span><span
@@ -56,7 +56,7 @@ export function own(m, widget) {
   return card(
     html`<b>${isLittle ? "No head alone is needed much." : `It needs head ${name} most.`}</b>
       ${isLittle ? `Most is taken by ${name}: without it` : "Without it"} ${token} has
-        ${chance(m.needed.without[most])}, not ${chance(m.needed.share)}.${habit(m, most)} Its square has a star. <i class="tick"></i> marks the share with all heads on.`,
+        ${chance(m.needed.without[most])}, not ${chance(m.needed.share)}.${habit(m, most)} Its square has a star.`,
     m.reading.off.length ? "" : `Switch head ${name} off`,
     () => leave(widget, {off: [name], head: name}, ".switches input"),
     bars(m, m.needed, most),
