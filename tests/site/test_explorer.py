@@ -251,6 +251,8 @@ def test_the_head_that_an_own_text_needs_most_is_found(open_page):
         expect(part(page, ".legend"), "the house is in pieces").to_contain_text("a word is cut")
         press(page, "Switch head 1.1 off")
         expect(part(page, ".reached")).to_contain_text("another word becomes the first")
+        expect(told).to_contain_text(re.compile(r"head 1\.1\s+house falls from"))
+        assert_shares(re.findall(r"to ([\d.]+\u202f%);", told.inner_text()), [min(left)])
 
         field(page).fill("The king had a golden ring. The queen wanted the golden")
         expect(told).to_contain_text("An unsure guess")

@@ -114,7 +114,7 @@ function stepOf(m, widget, step) {
 }
 
 /** What became of the guess. */
-const fate = ({share, now}) =>
+export const fate = ({share, now}) =>
   chance(share) === chance(now)
     ? `keeps ${chance(now)}`
     : `${now < share ? "falls" : "rises"} from ${chance(share)} to ${chance(now)}`;

@@ -4,7 +4,7 @@ import {html, nothing} from "../../assets/vendor/lit.js";
 import {chance} from "../lib/numbers.js";
 import {filled} from "../lib/shares.js";
 import {ranked} from "./game.js";
-import {SEEK, SEEKING, leave} from "./guide.js";
+import {SEEK, SEEKING, fate, leave} from "./guide.js";
 import {nameOf} from "./names.js";
 import {boxed} from "./overview.js";
 import {seek} from "./seeking.js";
@@ -53,11 +53,20 @@ export function own(m, widget) {
   const [most] = ranked(m.needed);
   const name = nameOf(m.reading.heads[most]);
   const isLittle = m.needed.share - m.needed.without[most] < LITTLE * m.needed.share;
-  return card(
-    html`<b>${isLittle ? "No head alone is needed much." : `It needs head ${name} most.`}</b>
+  const {off} = m.reading;
+  const told = m.whole
+    ? html`<b>Without ${off.length > 1 ? `these ${off.length} heads` : `head ${nameOf(m.reading.heads.find(({isOff}) => isOff))}`}</b>
+      ${token} ${fate(m.whole)}${
+        m.whole.text === m.guesses[0].text
+          ? ""
+          : html`; first is now ${boxed(m.guesses[0].text, m)}, with ${chance(m.guesses[0].share)}`
+      }.`
+    : html`<b>${isLittle ? "No head alone is needed much." : `It needs head ${name} most.`}</b>
       ${isLittle ? `Most is taken by ${name}: without it` : "Without it"} ${token} has
-        ${chance(m.needed.without[most])}, not ${chance(m.needed.share)}.${habit(m, most)} Its square has a star.`,
-    m.reading.off.length ? "" : `Switch head ${name} off`,
+        ${chance(m.needed.without[most])}, not ${chance(m.needed.share)}.${habit(m, most)} Its square has a star.`;
+  return card(
+    told,
+    off.length ? "" : `Switch head ${name} off`,
     () => leave(widget, {off: [name], head: name}, ".switches input"),
     bars(m, m.needed, most),
   );
