@@ -6,11 +6,13 @@ start. Run it after a change of a widget's height; a test of the pages compares.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from pathlib import Path
 
 from course.browser import FLAGS, find_or_install_browser
 from course.problems import Problem
+from course.render.read.project import load_project
 from course.serve import start_server
 
 # Widths of the window in px; a height holds from one width down to the next.
@@ -20,6 +22,7 @@ HEADER = (
     "/* Written by `python3 -m course rooms`: the height of each widget, kept until it runs. */"
 )
 
+_HAS_WIDGET = re.compile(r'class="(?:widget|diagram)\b')
 _FREE = (
     ":is(.widget, .diagram) { min-height: 0 !important; content-visibility: visible !important; }"
 )
@@ -44,24 +47,26 @@ def write_rooms(root: Path) -> int:
     browser = find_or_install_browser()
     if not browser:
         raise Problem("course/rooms.py", None, "needs Chrome, Chromium or Edge: name it in CHROME")
-    measured = measure(site, browser)
+    pages = [
+        path for path in pages_of(root) if _HAS_WIDGET.search((site / path).read_text("utf-8"))
+    ]
+    measured = measure(site, browser, pages)
     (root / "assets/rooms.css").write_text(stylesheet(measured), encoding="utf-8")
     print(f"assets/rooms.css: {len(measured[WIDTHS[0]])} widgets at {len(WIDTHS)} widths")
     return 0
 
 
-def measure(site: Path, browser: str, widths: Iterable[int] = WIDTHS) -> dict[int, Heights]:
+def pages_of(root: Path) -> list[str]:
+    """Return the addresses of all pages, in the order of `project: render:`."""
+    return [source.removesuffix(".qmd") + ".html" for source in load_project(root).sources]
+
+
+def measure(
+    site: Path, browser: str, pages: Iterable[str], widths: Iterable[int] = WIDTHS
+) -> dict[int, Heights]:
     """Return the height of each widget in rem, by width of the window and by id."""
     from playwright.sync_api import sync_playwright
 
-    lessons = sorted(site.glob("modules/*/lesson.html"))
-    pages = [
-        "index.html",
-        "explorer.html",
-        "playground.html",
-        "longer.html",
-        *(lesson.relative_to(site).as_posix() for lesson in lessons),
-    ]
     heights: dict[int, Heights] = {width: {} for width in widths}
     server = start_server(site, 0)
     with sync_playwright() as playwright:

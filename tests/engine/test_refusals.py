@@ -197,4 +197,4 @@ def test_a_formula_that_cannot_be_read_is_named(site):
 def test_the_checks_know_each_kind_of_folded_box():
     filter_of_both_engines = (ROOT / "_extensions/course/folds.lua").read_text("utf-8")
     kinds = re.search(r"^local KINDS = \{(.*)\}$", filter_of_both_engines, re.M)[1]
-    assert set(re.findall(r'"(\w+)"', kinds)) == FOLDED
+    assert set(re.findall(r'"([\w-]+)"', kinds)) == FOLDED

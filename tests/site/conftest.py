@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from course.render.read.project import load_project
 from course.serve import start_server
 
 LESSON = "modules/m03_scaled_dot_product/lesson.html"
@@ -28,9 +29,8 @@ LESSONS = sorted(
 )
 SOURCES = ["sources/index.html", "sources/attention.html", "sources/flex.html"]
 OTHERS = [
-    "index.html", "explorer.html", "playground.html", "longer.html", "404.html", "glossary.html",
-    "models.html", "summary.html", "teaching.html",
-]  # fmt: skip
+    source.replace(".qmd", ".html") for source in load_project(ROOT).sources if "/" not in source
+]
 PAGES = [*OTHERS, *SOURCES, *LESSONS]
 WIDTHS = [320, 390, 768, 1280]
 THEMES = ["light", "dark"]
