@@ -8,7 +8,7 @@ import {written} from "../lib/words.js";
 import {anyNumber} from "./number.js";
 import {matrix} from "./head.js";
 import {folded} from "./folded.js";
-import {boxed, signed} from "./overview.js";
+import {boxed, signed} from "./token-view.js";
 import {pairOf} from "./pair.js";
 
 export const detail = (m, widget) => html`<div class="detail">

@@ -2,7 +2,8 @@
 
 import {html, nothing} from "../../assets/vendor/lit.js";
 import {openFold} from "./folded.js";
-import {FREE, leave, set} from "./guide.js";
+import {leave, set} from "./guide.js";
+import {FREE} from "./steps.js";
 import {hold} from "./hold.js";
 import {entryOf, isKnown, questionOf} from "./reading.js";
 

@@ -8,7 +8,7 @@ import {CHOSEN_WORD, set} from "./guide.js";
 import {drawWaiting} from "./later.js";
 import {nameOf} from "./names.js";
 import {rowOf, strongest} from "./reading.js";
-import {boxed, signed} from "./overview.js";
+import {boxed, signed} from "./token-view.js";
 import {bars} from "./own.js";
 import {chance} from "../lib/numbers.js";
 

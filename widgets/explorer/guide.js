@@ -6,24 +6,16 @@ import {toWords} from "../lib/words.js";
 import {nameOf} from "./names.js";
 import {strongest} from "./reading.js";
 import {openFold} from "./folded.js";
-import {boxed} from "./overview.js";
+import {boxed} from "./token-view.js";
 import {seek} from "./seeking.js";
+import {FREE} from "./steps.js";
 
-// Of the steps, which are 1 to 5:
-export const CALM = 2; // the last one before a word is pressed
-export const HEADS = 3; // the one that asks for a head
-export const FREE = 6; // behind the last one: all is open
 export const [SEEK, SEEKING] = [
   "Find the head that this guess needs most",
   "Switching off each head in turn …",
 ];
 export const BEGINS = /^ [b-hj-zB-HJ-NP-Z]$/; // a token of one letter that isn't a word
 const LITTLE = 0.1; // share of a first guess of which little can be seen
-const [HEAD, GAP] = [53, 8]; // px: of the page's head on a phone, and a space
-
-/** What an act adds to a change of the state, where the guide was waiting for it or for less. */
-export const next = ({state: {guide}}, step) =>
-  guide < FREE && guide <= step ? {guide: step + 1} : {};
 
 /** Changes the state by a button that goes with it: the focus moves to what comes next. */
 export function leave(widget, changes, selector) {
@@ -173,30 +165,6 @@ function ownStep(m, widget) {
       this guess need? The page can try each in turn.`,
     presses: [[isSeeking ? SEEKING : SEEK, () => isSeeking || seek(widget)]],
   };
-}
-
-/** Scrolls so that what `selector` finds is in view, as far as the guide's card stays in view under the sentence. */
-export function showGuide({root, data: {session}}, selector) {
-  Object.assign(session, {hoverHead: null, isStill: true}); // what comes under the pointer isn't pointed at
-  requestAnimationFrame(() => {
-    const [text, card, target] = [".text", ".guide", selector].map((name) =>
-      root.querySelector(name),
-    );
-    if (!card || !target) return;
-    const {position, top} = getComputedStyle(text);
-    const pinned =
-      position === "sticky" ? parseFloat(top) + text.getBoundingClientRect().height : HEAD;
-    const most = card.getBoundingClientRect().top - pinned - GAP;
-    const by = Math.min(
-      Math.max(0, target.getBoundingClientRect().bottom + GAP - innerHeight),
-      most,
-    );
-    if (by)
-      scrollBy({
-        top: by,
-        behavior: matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth",
-      });
-  });
 }
 
 /** A sentence of the page's data, with its [words] set off as tokens. */

@@ -1,12 +1,12 @@
 // What the explorer shows of a state, and the same in words. No DOM.
 
 import {chance, format} from "../lib/numbers.js";
-import {CALM, FREE} from "./guide.js";
+import {CALM, FREE} from "./steps.js";
 import {ranked, roundOf, tellsPushes} from "./game.js";
 import {STAGES, nameOf} from "./names.js";
 import {answers, isKnown, isStudy, look, questionOf} from "./reading.js";
 import {seekingOf} from "./seeking.js";
-import {guessed} from "./overview.js";
+import {guessed} from "./token-view.js";
 import {tokenText} from "../lib/token-text.js";
 
 /** What is shown: of the state's model and text, or, until they are read, of those before. */

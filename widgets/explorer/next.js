@@ -6,11 +6,13 @@ import {chance} from "../lib/numbers.js";
 import {filled} from "../lib/shares.js";
 import {folded} from "./folded.js";
 import {headsOf, shownOf} from "./gallery.js";
-import {BEGINS, HEADS, leave, next} from "./guide.js";
+import {BEGINS, leave} from "./guide.js";
+import {HEADS, next} from "./steps.js";
 import {hold} from "./hold.js";
 import {nameOf} from "./names.js";
 import {questionOf} from "./reading.js";
-import {account, boxed, guess, guessed, signed} from "./overview.js";
+import {account} from "./overview.js";
+import {boxed, guess, guessed, signed} from "./token-view.js";
 import {append} from "./writing.js";
 import {isPart} from "../lib/token-text.js";
 

@@ -5,20 +5,16 @@ import {html, nothing} from "../../assets/vendor/lit.js";
 import {moveByKey} from "../lib/keys.js";
 import {chance, count, format} from "../lib/numbers.js";
 import {filled} from "../lib/shares.js";
-import {tokenText} from "../lib/token-text.js";
 import {written} from "../lib/words.js";
 import {weightMap} from "../lib/weight-map.js";
 import "../lib/pixels.js";
 import {folded} from "./folded.js";
 import {ranked} from "./game.js";
-import {FREE, HEADS, next, showGuide} from "./guide.js";
+import {FREE, HEADS, next, showGuide} from "./steps.js";
 import {nameOf} from "./names.js";
+import {boxed, guess, signed} from "./token-view.js";
 
 export const LENS = 3; // guesses of the stream at each place
-
-/** A push as it is written: with its sign, and nothing where it is nothing. */
-export const signed = (x) =>
-  Math.abs(x) < 0.05 ? "0" : `${x > 0 ? "+" : "−"}${Math.abs(x).toFixed(1)}`;
 
 export const overview = (
   m,
@@ -236,17 +232,3 @@ function came(truth, {causal}) {
     ? html`What came: <b class="piece">${written(truth.text)}</b> ${loss}`
     : html`If it were hidden, <b class="piece">${written(truth.text)}</b> would get ${loss}`;
 }
-
-/** A guess as it is written: with dots where it goes on with the word before it. */
-export const guessed = (text, {entry, pieces, at}) =>
-  entry.kind === "storyteller" &&
-  /^[\p{L}\p{N}]/u.test(text) &&
-  /[\p{L}\p{N}]$/u.test(pieces[at] ?? "")
-    ? `…${text}`
-    : tokenText(text);
-
-/** The same in a template. */
-export const guess = (text, m) => written(text, guessed(text, m));
-
-/** The same within a sentence, in a box: it may be a full stop. */
-export const boxed = (text, m) => html`<b class="piece">${guess(text, m)}</b>`;

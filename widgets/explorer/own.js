@@ -6,7 +6,7 @@ import {filled} from "../lib/shares.js";
 import {ranked} from "./game.js";
 import {SEEK, SEEKING, fate, leave} from "./guide.js";
 import {nameOf} from "./names.js";
-import {boxed} from "./overview.js";
+import {boxed} from "./token-view.js";
 import {seek} from "./seeking.js";
 
 const LISTED = 4; // heads

@@ -7,7 +7,7 @@ import {written} from "../lib/words.js";
 import "../lib/pixels.js";
 import {label} from "./head.js";
 import {STAGES, nameOf} from "./names.js";
-import {boxed, guess, signed} from "./overview.js";
+import {boxed, guess, signed} from "./token-view.js";
 import {passOf} from "./pass.js";
 
 const [LOOK, WORD] = [1500, 130]; // ms to look at a picture, and to read a word

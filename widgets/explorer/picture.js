@@ -3,7 +3,7 @@
 import {arc} from "../lib/arcs.js";
 import {chance} from "../lib/numbers.js";
 import {themeColors} from "../lib/surroundings.js";
-import {guessed} from "./overview.js";
+import {guessed} from "./token-view.js";
 import {arcsOf} from "./sentence.js";
 import {tokenText} from "../lib/token-text.js";
 

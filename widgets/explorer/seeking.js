@@ -1,7 +1,7 @@
 // Which head a guess needs most: each is switched off in turn, in the worker, and the strongest is chosen.
 
 import {ranked} from "./game.js";
-import {HEADS, next, showGuide} from "./guide.js";
+import {HEADS, next, showGuide} from "./steps.js";
 import {nameOf} from "./names.js";
 
 /** What is sought, to compare. */

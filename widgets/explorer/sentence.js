@@ -5,10 +5,10 @@ import {arcsOver, paints} from "../lib/arcs.js";
 import {moveByKey} from "../lib/keys.js";
 import {isPart, tokenText} from "../lib/token-text.js";
 import {isBreak, toWords, written} from "../lib/words.js";
-import {CALM, FREE, next, showGuide} from "./guide.js";
+import {CALM, FREE, next, showGuide} from "./steps.js";
 import {nameOf} from "./names.js";
 import {rowOf, strongest} from "./reading.js";
-import {guess} from "./overview.js";
+import {guess} from "./token-view.js";
 import {append} from "./writing.js";
 
 const [LEAST, FEW, LARGE] = [0.08, 0.005, 0.25]; // weights that are drawn: of all heads, of one, to begin with

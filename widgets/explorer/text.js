@@ -2,7 +2,8 @@
 
 import {html, live, nothing} from "../../assets/vendor/lit.js";
 import {shownOf} from "./gallery.js";
-import {FREE, leave, next} from "./guide.js";
+import {leave} from "./guide.js";
+import {FREE, next} from "./steps.js";
 import {entryOf, isKnown, questionOf} from "./reading.js";
 import {takeBack, wasWritten, write} from "./writing.js";
 
