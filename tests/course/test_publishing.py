@@ -64,9 +64,19 @@ def test_workflows_run_commands_that_there_are(name):
     lines = [s["run"] for job in jobs(name).values() for s in job["steps"] if "run" in s]
     assert lines
     for line in lines:
+        if line == "npm ci":
+            continue
         words = line.split()
         assert words[:3] == ["python", "-m", "course"]
         parse(words[3:])
+
+
+def test_all_tests_run_with_the_packages_of_node():
+    """Without them the checks of style, types and assets/vendor/ are skipped."""
+    steps = jobs("test.yml")["test"]["steps"]
+    node = [s for s in steps if s.get("run") == "npm ci" or "setup-node" in s.get("uses", "")]
+    assert [step["if"] for step in node] == ["matrix.tests == ''"] * 2
+    assert steps.index(node[-1]) < len(steps) - 1
 
 
 def test_what_is_published_knows_its_address():
