@@ -9,11 +9,11 @@ import {folded} from "./explorer/folded.js";
 import {finding, findingOf, gallery} from "./explorer/gallery.js";
 import {guide} from "./explorer/guide.js";
 import {FREE} from "./explorer/steps.js";
-import {stay} from "./explorer/hold.js";
-import {emptyPlace, later} from "./explorer/later.js";
+import {moveBack} from "./explorer/keep-in-place.js";
+import {drawnLater, emptyPlace} from "./explorer/draw-later.js";
 import {PARTS} from "./explorer/names.js";
 import {opened} from "./explorer/reading.js";
-import {lazily} from "./explorer/lazy.js";
+import {loadPart} from "./explorer/load-part.js";
 import {legend} from "./explorer/legend.js";
 import {explore, summarize} from "./explorer/model.js";
 import {guesses, verdict} from "./explorer/next.js";
@@ -57,11 +57,11 @@ function whole(m, widget) {
   const under = underField(m, widget);
   return html`${status(m, under !== nothing && m.arrived === null)}${under}${sentence(m, widget)}${legend(m)}${guide(m, widget)}${finding(m, widget)}${
     m.isOwn && m.isRead && !m.round && !m.isWriting && m.step === FREE
-      ? lazily(
+      ? loadPart(
           widget,
           "own",
-          () => import("./explorer/own.js"),
-          ({own}) => own(m, widget),
+          () => import("./explorer/own-text-card.js"),
+          ({ownTextCard}) => ownTextCard(m, widget),
         )
       : nothing
   }
@@ -79,7 +79,7 @@ function whole(m, widget) {
     "tools",
     "Another model, examples, two texts compared",
     () =>
-      lazily(
+      loadPart(
         widget,
         "tools",
         () => import("./explorer/tools.js"),
@@ -103,7 +103,7 @@ function redraw(widget) {
 }
 
 const headOf = (m, widget) =>
-  lazily(
+  loadPart(
     widget,
     "detail",
     () => import("./explorer/detail.js"),
@@ -111,7 +111,7 @@ const headOf = (m, widget) =>
   );
 
 const gameOf = (m, widget) =>
-  lazily(
+  loadPart(
     widget,
     "game",
     () => import("./explorer/game-view.js"),
@@ -125,7 +125,7 @@ const passFold = (
 ) => html`<details .open=${widget.state.stage > 0} @toggle=${(event) => openPass(event, widget)}>
   <summary>Watch the model compute its guess, stage by stage</summary>${
     widget.state.stage
-      ? lazily(
+      ? loadPart(
           widget,
           "pass",
           () => import("./explorer/pass-view.js"),
@@ -235,7 +235,7 @@ const widgetOf = defineWidget({
   drawn(widget) {
     follow(widget);
     drawArcs(widget);
-    stay(widget);
+    moveBack(widget);
   },
   pictures: {Sentence: async (widget) => (await import("./explorer/picture.js")).pictureOf(widget)},
   challenges: GOALS,
@@ -244,11 +244,11 @@ const widgetOf = defineWidget({
 /** What the widget keeps beside its state: the places that are drawn apart, and what was read. */
 const sessionOf = (models) => ({
   place: emptyPlace(),
-  machine: later(),
-  large: later(),
-  sums: later(),
-  account: later(),
-  layers: Array.from({length: Math.max(...models.map(({counts}) => counts.length))}, later),
+  machine: drawnLater(),
+  large: drawnLater(),
+  sums: drawnLater(),
+  account: drawnLater(),
+  layers: Array.from({length: Math.max(...models.map(({counts}) => counts.length))}, drawnLater),
   readings: [],
   parts: {},
   unfolded: new Set(),

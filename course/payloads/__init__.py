@@ -5,4 +5,4 @@ Each has a function ``payload``, which returns the one object that the widget re
 
 from pathlib import Path
 
-MODELS = Path(__file__).parents[2] / "models"
+MODELS_FOLDER = Path(__file__).parents[2] / "models"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from course.page.numbers import rounded
-from course.payloads import MODELS
+from course.payloads import MODELS_FOLDER
 from models.sentiment.attributions import METHODS, margin
 from models.sentiment.reviews import ADJECTIVES, READ, TURNS, WORKS
 from models.transformer import Transformer
@@ -37,7 +37,7 @@ def decisive(words: list[str]) -> list[int]:
 
 def classifier(name: str) -> Transformer:
     """Load model A or B: the same recipe, from two seeds."""
-    return load(MODELS / f"sentiment/weights/{FILES[name]}.safetensors")
+    return load(MODELS_FOLDER / f"sentiment/weights/{FILES[name]}.safetensors")
 
 
 def payload() -> dict:

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from course.page.numbers import rounded
-from course.payloads import MODELS as FOLDER
+from course.payloads import MODELS_FOLDER
 from course.payloads.findings import BEGINNINGS, findings, rounds
 from course.payloads.tracing import COARSE, storyteller_trace
 from models.grammar.words import split
@@ -105,7 +105,7 @@ def catalogue() -> list[dict[str, Any]]:
 
 
 def _entry(model: dict[str, Any]) -> dict[str, Any]:
-    path = FOLDER / model["file"]
+    path = MODELS_FOLDER / model["file"]
     config = load(path).config
     examples = [
         {"text": text, "head": head, "at": _at(model["kind"], text)}
@@ -179,4 +179,4 @@ def _of_induction(name: str) -> list[dict[str, Any]]:
 
 
 def _json(path: str) -> Any:
-    return json.loads((FOLDER / path).read_text("utf-8"))
+    return json.loads((MODELS_FOLDER / path).read_text("utf-8"))

@@ -13,7 +13,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from course.page.numbers import rounded
-from course.payloads import MODELS
+from course.payloads import MODELS_FOLDER
 from models.storyteller.model import load_storyteller
 from models.storyteller.tokens import Tokenizer
 from models.transformer import Transformer
@@ -24,7 +24,7 @@ GUESSES, NEAR, GROUP = 5, 3, 8
 def payload(text: str) -> dict[str, Any]:
     """``trace`` of ``text`` as ``start``, the model's sizes, and how long it was trained."""
     model = load_storyteller().double()
-    scores = json.loads((MODELS / "storyteller/scores/storyteller.json").read_text("utf-8"))
+    scores = json.loads((MODELS_FOLDER / "storyteller/scores/storyteller.json").read_text("utf-8"))
     return {
         "start": {"text": text, **rounded(trace(model, text), vector=2, units=2)},
         "vocabulary": len(model.config.vocabulary),

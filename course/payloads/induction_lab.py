@@ -10,12 +10,12 @@ import torch
 from torch import Tensor
 
 from course.page.numbers import rounded
-from course.payloads import MODELS
+from course.payloads import MODELS_FOLDER
 from models.induction.sequences import VOCABULARY, sequences
 from models.transformer import Transformer
 from models.weights import load
 
-FOLDER = MODELS / "induction"
+FOLDER = MODELS_FOLDER / "induction"
 GUESSES = 4
 
 

@@ -8,7 +8,7 @@ from statistics import fmean
 from typing import Any
 
 from course.page.numbers import percent
-from course.payloads import MODELS
+from course.payloads import MODELS_FOLDER
 
 TASKS = ["repeat", "recall", "previous", "reverse", "first", "sort"]
 # Questions before a training: a text, and the page's prediction that asks it; by task, or by task
@@ -30,7 +30,7 @@ HEADS = ("to the token before, in the first round", "to what came after the same
 
 
 def scores() -> dict[str, Any]:
-    return json.loads((MODELS / "playground/scores.json").read_text(encoding="utf-8"))
+    return json.loads((MODELS_FOLDER / "playground/scores.json").read_text(encoding="utf-8"))
 
 
 def payload() -> dict[str, Any]:

@@ -7,7 +7,7 @@ import json
 import torch
 
 from course.page.numbers import rounded
-from course.payloads import MODELS
+from course.payloads import MODELS_FOLDER
 from models.storyteller.model import ADDRESS, FILE, load_storyteller
 from models.storyteller.scores import LOOKS
 from models.storyteller.tokens import Tokenizer
@@ -65,7 +65,7 @@ def head_scores() -> list[dict]:
 
     ``looks`` has the mean weight on held-out books for each of LOOKS, trained and untrained.
     """
-    scores = json.loads((MODELS / "storyteller/scores/storyteller.json").read_text("utf-8"))[
+    scores = json.loads((MODELS_FOLDER / "storyteller/scores/storyteller.json").read_text("utf-8"))[
         "seeds"
     ]["0"]
     trained = scores["held out"]["heads"]

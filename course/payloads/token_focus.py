@@ -7,10 +7,10 @@ from typing import Any
 import torch
 
 from attention import scaled_dot_product_attention
-from course.payloads import MODELS
+from course.payloads import MODELS_FOLDER
 from models.weights import load
 
-FOLDER = MODELS / "grammar"
+FOLDER = MODELS_FOLDER / "grammar"
 
 # Each sentence with the word to look at first, and the truth about it.
 EXAMPLES = [

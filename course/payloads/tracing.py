@@ -1,6 +1,6 @@
 """Trace what a model computes for a text, by hooks on PyTorch's own modules.
 
-widgets/explorer/read.js computes the same in the page.
+widgets/explorer/reader.js computes the same in the page.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ COARSE = {"weights": 5, "stream": 3, "units": 3}  # digits for the page
 
 @torch.no_grad()
 def storyteller_trace(text: str) -> dict[str, Any]:
-    """Return the storyteller's trace in the form of widgets/explorer/read.js, with all heads on.
+    """Return the storyteller's trace in the form of widgets/explorer/reader.js, with all heads on.
 
     It has no queries, keys, values and outputs of heads, which come with the model, and the stream
     and the MLPs' units only of the last token. Its temperature is 1.

@@ -463,7 +463,7 @@ def test_all_at_once_names_one_head_everywhere(open_page):
 # ---- The text ------------------------------------------------------------------------------------
 
 LEFTS = "(all) => all.map((word) => word.getBoundingClientRect().left)"
-LOADED = re.compile(r"explorer/(worker|read|words)\.js|lib/transformer\.js|safetensors$")
+LOADED = re.compile(r"explorer/(worker|reader|vocabulary)\.js|lib/transformer\.js|safetensors$")
 
 
 def test_the_first_touch_fetches_the_model_and_moves_no_word(open_page):

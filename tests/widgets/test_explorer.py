@@ -14,7 +14,7 @@ from tests.widgets.truth_explorer import MODELS, STATE, TYPED, asked, ids_of
 
 PAGE = module("explorer.js")
 NUMBER = module("explorer/number.js")
-READ = module("explorer/read.js")
+READ = module("explorer/reader.js")
 TOLERANCE = 2e-4
 EXPLAIN = """(() => {
   const numbers = (all) => Object.fromEntries(Object.entries(all).map(([name, value]) =>
@@ -160,14 +160,14 @@ def shown(opening, vectors=None, **state):
     return PAGE.run(
         """(async () => {
           const reading = await import("/widgets/explorer/reading.js");
-          const pairs = await import("/widgets/explorer/pair.js");
+          const pairs = await import("/widgets/explorer/weight-sums.js");
           const session = {readings: [], studies: [], last: null, unfolded: new Set()};
           const given = {findings: [], game: [], beginnings: [], models: x.models, session};
           const data = {...given, opening: reading.opened(x.opening)};
           for (const [part, numbers] of Object.entries(x.vectors))
             data.opening.heads[14][part] = Float32Array.from(numbers);
           const seen = m.explore(data, x.state);
-          const pair = pairs.pairOf(seen);
+          const pair = pairs.weightSums(seen);
           return {...seen, pair, sentence: m.summarize(seen), reading: null, entry: null};
         })()""",
         {"models": MODELS, "opening": opening, "state": STATE | state, "vectors": vectors or {}},

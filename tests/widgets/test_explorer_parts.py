@@ -10,7 +10,7 @@ from tests.conftest import ROOT
 from tests.widgets.js import assert_near, module
 from tests.widgets.truth_explorer import MODELS, STATE, TYPED, ids_of
 
-READ = module("explorer/read.js")
+READ = module("explorer/reader.js")
 WRITING = module("explorer/writing.js")
 GAME = module("explorer/game.js")
 ASK = "(async () => m.explorerReader(await loadModel(x.entry.file), x.entry.kind)(x.asked))()"

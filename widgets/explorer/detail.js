@@ -9,7 +9,7 @@ import {anyNumber} from "./number.js";
 import {matrix} from "./head.js";
 import {folded} from "./folded.js";
 import {boxed, signed} from "./token-view.js";
-import {pairOf} from "./pair.js";
+import {weightSums} from "./weight-sums.js";
 
 export const detail = (m, widget) => html`<div class="detail">
   <p class="heading"><b>Head ${m.name}</b> <span>${
@@ -111,7 +111,7 @@ function sums(m, widget) {
   const {reading, head} = m;
   if (reading.heads[head].isOff)
     return html`<div class="sums"><p>The head is off, so it has no weights.</p></div>`;
-  const pair = pairOf(m);
+  const pair = weightSums(m);
   if (!pair)
     return html`<div class="sums"><p>${m.failure || `The numbers of this head come with the model, ${m.entry.size > 5e5 ? "1 MB" : `${Math.round(m.entry.size / 1000)} KB`} …`}</p></div>`;
   const root = Math.sqrt(pair.size);

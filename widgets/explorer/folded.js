@@ -1,7 +1,7 @@
 // A part that is drawn only while it is open, so that it costs nothing until then.
 
 import {html, nothing} from "../../assets/vendor/lit.js";
-import {drawWaiting} from "./later.js";
+import {drawWaiting} from "./draw-later.js";
 
 export function folded(widget, name, title, content) {
   const {unfolded} = widget.data.session;

@@ -4,7 +4,7 @@ import {html, nothing} from "../../assets/vendor/lit.js";
 import {openFold} from "./folded.js";
 import {leave, set} from "./guide.js";
 import {FREE} from "./steps.js";
-import {hold} from "./hold.js";
+import {keepInPlace} from "./keep-in-place.js";
 import {entryOf, isKnown, questionOf} from "./reading.js";
 
 const textOf = (models, {model, text}) => text ?? entryOf(models, model).examples[0].text;
@@ -64,7 +64,7 @@ export const headsOf = ({tries}) => [...new Set(tries.flatMap(({off}) => off))];
 
 function goOn(widget, following) {
   if (following) {
-    hold(widget, ".finding .following");
+    keepInPlace(widget, ".finding .following");
     return press(widget, following);
   }
   widget.data.session.unfolded.add("game");
@@ -97,7 +97,7 @@ const back = (widget) => {
 
 /** Switches the head of a finding off, or on again. */
 function flip(widget, {head}) {
-  hold(widget, ".finding .main");
+  keepInPlace(widget, ".finding .main");
   widget.set({head, off: widget.state.off.length ? [] : [head]});
 }
 

@@ -5,11 +5,11 @@ import {show} from "./gallery.js";
 import {openFold} from "./folded.js";
 import {FULL, pointsOf, ranked, resultOf, tellsPushes} from "./game.js";
 import {CHOSEN_WORD, set} from "./guide.js";
-import {drawWaiting} from "./later.js";
+import {drawWaiting} from "./draw-later.js";
 import {nameOf} from "./names.js";
 import {rowOf, strongest} from "./reading.js";
 import {boxed, signed} from "./token-view.js";
-import {bars} from "./own.js";
+import {bars} from "./own-text-card.js";
 import {chance} from "../lib/numbers.js";
 
 const GAP = 8; // px

@@ -86,7 +86,7 @@ function stepOf(m, widget, step) {
       return {
         told: whole
           ? html`Without head ${reading.off.map(([layer, head]) => nameOf({layer, head})).join(" and ")},
-            ${boxed(whole.text, m)} ${fate(whole)}${
+            ${boxed(whole.text, m)} ${changeText(whole)}${
               whole.text === first.text
                 ? ""
                 : html`; first is now ${boxed(first.text, m)}, with ${chance(first.share)}${
@@ -94,7 +94,7 @@ function stepOf(m, widget, step) {
                       ? ", a piece that begins a word: the model reads and writes rarer words in pieces"
                       : ""
                   }`
-            }. ${set(deedOf(m, widget), m)} ${moral(whole)}`
+            }. ${set(deedOf(m, widget), m)} ${lessonText(whole)}`
           : m.isRead
             ? html`All heads are on again: ${boxed(first.text, m)} has ${chance(first.share)}.
               <b>Press another head</b>${entry.kind === "storyteller" && reading.text === entry.examples[0].text ? ", 2.4 for one" : ""},
@@ -106,13 +106,13 @@ function stepOf(m, widget, step) {
 }
 
 /** What became of the guess. */
-export const fate = ({share, now}) =>
+export const changeText = ({share, now}) =>
   chance(share) === chance(now)
     ? `keeps ${chance(now)}`
     : `${now < share ? "falls" : "rises"} from ${chance(share)} to ${chance(now)}`;
 
 /** What the switch has shown: a need, or none. */
-const moral = ({share, now}) =>
+const lessonText = ({share, now}) =>
   now < share / 2
     ? html`<b>This is how you know what a head does: see where it looks, take it away, and see what changes.</b>`
     : now > 0.8 * share && now < 1.25 * share

@@ -8,7 +8,7 @@ import {folded} from "./folded.js";
 import {headsOf, shownOf} from "./gallery.js";
 import {BEGINS, leave} from "./guide.js";
 import {HEADS, next} from "./steps.js";
-import {hold} from "./hold.js";
+import {keepInPlace} from "./keep-in-place.js";
 import {nameOf} from "./names.js";
 import {questionOf} from "./reading.js";
 import {account} from "./overview.js";
@@ -180,7 +180,7 @@ function switches(m, widget, isAsking) {
   const names = shown && headsOf(shown).includes(m.name) ? headsOf(shown) : [m.name];
   const flip = (name) => {
     const {off: now} = widget.state; // which may be ahead of what is drawn
-    hold(widget, ".switches");
+    keepInPlace(widget, ".switches");
     widget.set({
       off: now.includes(name) ? now.filter((one) => one !== name) : [...now, name].sort(),
       head: name,

@@ -27,7 +27,7 @@ export const overview = (
         ? nothing
         : html`<button type="button" class="all-heads" aria-pressed=${m.isAll} @click=${() => widget.set({head: null, to: null})}>Arcs of all heads</button>`
     }</p>
-  ${m.step === FREE && !m.round ? html`<div class="folds">${layersFold(m, widget)}${folded(widget, "pushes", "Push: what each head adds itself", () => worth(m))}</div>` : nothing}
+  ${m.step === FREE && !m.round ? html`<div class="folds">${layersFold(m, widget)}${folded(widget, "pushes", "Push: what each head adds itself", () => pushNote(m))}</div>` : nothing}
   <div class="stages" role="radiogroup" aria-label=${m.tellsPushes ? "Head, with its push" : "Head"} @keydown=${(event) => moveByKey(event, (head) => choose(m, widget, head), columnsOf(event.target))}
     @pointerover=${({target}) => peek(widget, target)} @pointerleave=${() => peek(widget, null)}>
     ${isOpen(widget, "layers") ? start(m, widget) : nothing}${m.entry.counts.map((_, layer) => widget.data.session.layers[layer].show(() => layerOf(m, widget, layer)))}</div>
@@ -67,7 +67,7 @@ function about({pieces, at, to, row, head, name, reading}) {
 }
 
 /** What a push is, and what it is worth. */
-function worth(m) {
+function pushNote(m) {
   const {
     head,
     name,
@@ -207,7 +207,7 @@ export function account(m) {
       are the same on any text, ${exact(m.pushes.rest)}. So its logit is
       ${exact(total(m.pushes) + m.pushes.rest)} above the mean of all ${count(entry.words)}
         ${entry.kind === "grammar" ? "words" : entry.kind === "induction" ? "letters" : "tokens"}.</p>
-    <p class="came">${came(truth, entry)} ${
+    <p class="came">${truthText(truth, entry)} ${
       reading.loss === null
         ? ""
         : html`Mean loss over the text${entry.causal ? "" : ", each word hidden in turn"}:
@@ -224,7 +224,7 @@ const sum = (numbers) => numbers.reduce((a, b) => a + b, 0);
 const total = ({start: first, heads, mlps}) => first + sum(heads) + sum(mlps);
 
 /** What is to be guessed here, and how well it is. */
-function came(truth, {causal}) {
+function truthText(truth, {causal}) {
   if (!truth)
     return causal ? "Nothing follows yet, so this guess has no loss." : "The word is hidden.";
   const loss = html`${chance(truth.share)}, a loss of <b>${format(truth.loss)}</b>.`;

@@ -2,7 +2,7 @@
 // Asked {question}, it posts {reading}, or {problem} in words; before, {bytes}, the share that arrived.
 
 import {loadModel} from "../lib/load-model.js";
-import {explorerReader, matricesOf} from "./read.js";
+import {explorerReader, matricesOf} from "./reader.js";
 
 const MEMORY = "this device has too little memory for it";
 const readers = new Map(); // by file

@@ -1,12 +1,12 @@
 // What is pressed stays under the pointer, though what stands above it grows or shrinks.
 
 /** Remembers where what `selector` finds is, until the next text has been read and drawn. */
-export function hold({root, data: {session}}, selector) {
+export function keepInPlace({root, data: {session}}, selector) {
   session.held = {selector, top: root.querySelector(selector).getBoundingClientRect().top};
 }
 
 /** Scrolls by as much as it moved; where the page is at its top, room above the sentence makes up for the rest. */
-export function stay({root, model: m, data: {session}}) {
+export function moveBack({root, model: m, data: {session}}) {
   if (!session.held || !m.isRead) return;
   const {selector, top} = session.held;
   session.held = null;

@@ -7,7 +7,7 @@ import {rowOf} from "./reading.js";
  * The arithmetic of the chosen weight of a look: {products of query and key, dot, size, bias, score, scores of the
  * whole row, top, parts e^(score − top), total, weight}. null where the head's vectors aren't there.
  */
-export function pairOf({reading, pieces: {length}, at, to, head: number}) {
+export function weightSums({reading, pieces: {length}, at, to, head: number}) {
   const head = reading.heads[number];
   if (!head.query || head.isOff) return null;
   const {size} = head;

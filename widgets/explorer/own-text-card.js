@@ -4,7 +4,7 @@ import {html, nothing} from "../../assets/vendor/lit.js";
 import {chance} from "../lib/numbers.js";
 import {filled} from "../lib/shares.js";
 import {ranked} from "./game.js";
-import {SEEK, SEEKING, fate, leave} from "./guide.js";
+import {SEEK, SEEKING, changeText, leave} from "./guide.js";
 import {nameOf} from "./names.js";
 import {boxed} from "./token-view.js";
 import {seek} from "./seeking.js";
@@ -37,7 +37,7 @@ function habit({entry: {kind, scores}}, head) {
     : ` On other texts ${label} gets ${chance(mean)} of its attention, on average.`;
 }
 
-export function own(m, widget) {
+export function ownTextCard(m, widget) {
   const token = boxed(m.whole?.text ?? m.guesses[0].text, m);
   const share = chance(m.whole?.share ?? m.guesses[0].share);
   const vague =
@@ -56,7 +56,7 @@ export function own(m, widget) {
   const {off} = m.reading;
   const told = m.whole
     ? html`<b>Without ${off.length > 1 ? `these ${off.length} heads` : `head ${nameOf(m.reading.heads.find(({isOff}) => isOff))}`}</b>
-      ${token} ${fate(m.whole)}${
+      ${token} ${changeText(m.whole)}${
         m.whole.text === m.guesses[0].text
           ? ""
           : html`; first is now ${boxed(m.guesses[0].text, m)}, with ${chance(m.guesses[0].share)}`

@@ -32,7 +32,7 @@ export function drawWaiting() {
 export const emptyPlace = () => Object.assign(document.createElement("div"), {className: "later"});
 
 /** Such an element, to be kept as it is, whose `show(content)` draws the template that `content()` gives: first at once, but as the page opens. */
-export function later() {
+export function drawnLater() {
   const place = emptyPlace();
   let newest = null;
   function draw() {

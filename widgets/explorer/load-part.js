@@ -3,7 +3,7 @@
 import {html} from "../../assets/vendor/lit.js";
 
 /** What `draw(module)` gives, once `load()` has brought the module. */
-export function lazily(widget, name, load, draw) {
+export function loadPart(widget, name, load, draw) {
   const {loaded} = widget.data.session;
   if (loaded[name]?.isFailed)
     return html`<p class="note">This part could not be loaded. Close it and open it again.</p>`;

@@ -3,7 +3,7 @@
 import {linear, normalize, sum} from "../lib/layers.js";
 import {shares} from "../lib/storyteller.js";
 import {meanOrNull, pushedMost, pushesOf, top} from "./pushes.js";
-import {wordsOf} from "./words.js";
+import {vocabularyOf} from "./vocabulary.js";
 import {isPart} from "../lib/token-text.js";
 
 export const MOST = 256; // tokens
@@ -38,7 +38,7 @@ const [GUESSES, GROUP, DRAWN, TOPS, FELL] = [5, 8, 40, 3, 0.1];
  */
 export function explorerReader(model, kind) {
   const {config, parameters} = model;
-  const words = wordsOf(model, kind);
+  const words = vocabularyOf(model, kind);
   const room = Math.min(MOST, config.max_len);
   const runs = new Map(); // the last ones, by text and heads off
 

@@ -10,7 +10,7 @@ const KNOWN = 3; // unknown words that a sentence names
  * "grammar" or "induction". Throws an Error to show where a text has nothing to read, or what the
  * model doesn't know.
  */
-export function wordsOf({config: {vocabulary}}, kind) {
+export function vocabularyOf({config: {vocabulary}}, kind) {
   const ids = new Map(vocabulary.map((word, id) => [word, id]));
   const bytes = kind === "storyteller" ? tokenizer(vocabulary) : null;
   const cut = {
