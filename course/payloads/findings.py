@@ -104,8 +104,8 @@ FINDINGS = [
         "told": "What a head gives adds up to 100\u202f%, also where there is nothing to find. "
         "From [not], head 3.1 gives {look} to the first word, [He]: such a resting place is called "
         "a sink.",
-        "then": "Without it the guess, [know], falls only from {whole} to {without}: little hangs "
-        "on a head at rest.",
+        "then": "Without it the guess, [know], falls only from {whole} to {without}: here "
+        "little hangs on the head at rest.",
         "numbers": {
             "look": ("look", "3.1", "He"), "whole": ("share", " know"),
             "without": ("share", " know", ["3.1"]),

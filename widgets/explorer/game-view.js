@@ -92,7 +92,7 @@ export function game(m, widget) {
       ? question(m, rounds[answers.length], answers.length, rounds.length)
       : outcome(m, rounds[answers.length - 1], answers)
   }</p>
-    ${isAsking ? nothing : reason(m, rounds[answers.length - 1])}${isAsking ? nothing : bars(m, rounds[answers.length - 1], answers[answers.length - 1])}${
+    ${isAsking ? nothing : [reason(m, rounds[answers.length - 1]), bars(m, rounds[answers.length - 1], answers[answers.length - 1])]}${
       isOver
         ? html`<pre class="result">${resultText(widget, answers)}</pre><p>And
       now? Type a text of your own: the page finds the head that its guess needs most.</p>`

@@ -86,15 +86,7 @@ function stepOf(m, widget, step) {
       return {
         told: whole
           ? html`Without head ${reading.off.map(([layer, head]) => nameOf({layer, head})).join(" and ")},
-            ${boxed(whole.text, m)} ${changeText(whole)}${
-              whole.text === first.text
-                ? ""
-                : html`; first is now ${boxed(first.text, m)}, with ${chance(first.share)}${
-                    entry.kind === "storyteller" && BEGINS.test(first.text)
-                      ? ", a piece that begins a word: the model reads and writes rarer words in pieces"
-                      : ""
-                  }`
-            }. ${set(deedOf(m, widget), m)} ${lessonText(whole)}`
+            ${outcomeText(m)} ${set(deedOf(m, widget), m)} ${lessonText(whole)}`
           : m.isRead
             ? html`All heads are on again: ${boxed(first.text, m)} has ${chance(first.share)}.
               <b>Press another head</b>${entry.kind === "storyteller" && reading.text === entry.examples[0].text ? ", 2.4 for one" : ""},
@@ -105,8 +97,25 @@ function stepOf(m, widget, step) {
   }
 }
 
-/** What became of the guess. */
-export const changeText = ({share, now}) =>
+/** What became of the guess, and which one is first instead. */
+export function outcomeText(m) {
+  const {
+    whole,
+    guesses: [first],
+    entry,
+  } = m;
+  return html`${boxed(whole.text, m)} ${changeText(whole)}${
+    whole.text === first.text
+      ? ""
+      : html`; first is now ${boxed(first.text, m)}, with ${chance(first.share)}${
+          entry.kind === "storyteller" && BEGINS.test(first.text)
+            ? ", a piece that begins a word: the model reads and writes rarer words in pieces"
+            : ""
+        }`
+  }.`;
+}
+
+const changeText = ({share, now}) =>
   chance(share) === chance(now)
     ? `keeps ${chance(now)}`
     : `${now < share ? "falls" : "rises"} from ${chance(share)} to ${chance(now)}`;

@@ -4,7 +4,7 @@ import {html, nothing} from "../../assets/vendor/lit.js";
 import {chance} from "../lib/numbers.js";
 import {filled} from "../lib/shares.js";
 import {ranked} from "./game.js";
-import {SEEK, SEEKING, changeText, leave} from "./guide.js";
+import {SEEK, SEEKING, leave, outcomeText} from "./guide.js";
 import {nameOf} from "./names.js";
 import {boxed} from "./token-view.js";
 import {seek} from "./seeking.js";
@@ -56,11 +56,7 @@ export function ownTextCard(m, widget) {
   const {off} = m.reading;
   const told = m.whole
     ? html`<b>Without ${off.length > 1 ? `these ${off.length} heads` : `head ${nameOf(m.reading.heads.find(({isOff}) => isOff))}`}</b>
-      ${token} ${changeText(m.whole)}${
-        m.whole.text === m.guesses[0].text
-          ? ""
-          : html`; first is now ${boxed(m.guesses[0].text, m)}, with ${chance(m.guesses[0].share)}`
-      }.`
+      ${outcomeText(m)}`
     : html`<b>${isLittle ? "No head alone is needed much." : `It needs head ${name} most.`}</b>
       ${isLittle ? `Most is taken by ${name}: without it` : "Without it"} ${token} has
         ${chance(m.needed.without[most])}, not ${chance(m.needed.share)}.${habit(m, most)} Its square has a star.`;

@@ -37,6 +37,7 @@ const wordsOf = ({entry, pieces}) =>
 
 /** Whether a word is cut before piece `i`, which isn't a mark behind it. */
 const isCut = (pieces, i, word) => i !== word[0] && /^[\p{L}\p{N}]/u.test(pieces[i]);
+/** Whether any word of the text is. */
 export const isInPieces = (m) =>
   wordsOf(m).some((word) => word.some((i) => isCut(m.pieces, i, word)));
 
