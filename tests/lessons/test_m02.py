@@ -418,6 +418,53 @@ def test_big_and_small_have_opposite_values(page, masked):
     assert trophy > suitcase > after[2] < after[3]
 
 
+@torch.no_grad()
+def nouns_found(masked, word, at, heads):
+    """By hand: the weights of both nouns, if a word can't see the last one in heads of layer 1."""
+    one, two = masked.layers
+    x = masked.embedding[masked.encode(IT.replace("big", word).split())[0]]
+    q, k, v = one.attention.qkv_proj(x).unflatten(-1, (3, 4, 16)).permute(1, 2, 0, 3)
+    scores = q @ k.mT / 4 + one.relative(13)
+    scores[heads, at, 12] = -torch.inf
+    x = x + one.attention.out_proj((scores.softmax(-1) @ v).transpose(0, 1).flatten(1))
+    q, k, _ = two.attention.qkv_proj(x).unflatten(-1, (3, 2, 32))[:, :, 0].unbind(1)
+    return (q[9] @ k.T / 32**0.5 + two.relative(13)[0, 9]).softmax(-1)[[1, 7]].tolist()
+
+
+def test_the_noun_has_to_look_and_the_pronoun_hardly(page, masked):
+    whole, blind = (
+        [nouns_found(masked, word, at, heads) for word in ("big", "small")]
+        for at, heads in ((1, []), (9, range(4)))
+    )
+    noun = [nouns_found(masked, word, 1, [3])[0] for word in ("big", "small")]
+    assert min(noun) > 0.7, "trophy with either ending"
+    assert blind[0][0] > 0.99
+    assert 0.4 < blind[1][1] < whole[1][1]
+    text = page.select_one("#sec-noun").get_text()
+    sure, less, before = share(blind[0][0], 1), share(blind[1][1]), share(whole[1][1])
+    assert in_order(text, *map(share, noun), sure, less, before)
+
+
+def test_the_words_that_fit_best_are_adjectives_that_followed_it_was(page, masked):
+    texts = [str(one).split() for one in sentences(seed=0, count=20_000)]
+    said = {
+        word
+        for text in texts
+        for it, was, *after in zip(text, text[1:], text[2:], text[3:], strict=False)
+        if (it, was) == ("it", "was")
+        for word in after[after[0] == "too" :][:1]
+    }
+    q, k, _ = (
+        masked.layers[0]
+        .attention.qkv_proj(masked.embedding)
+        .unflatten(-1, (3, 4, 16))[:, :, 3]
+        .unbind(1)
+    )
+    order = (k @ q[masked.ids["it"]]).argsort(descending=True).tolist()
+    leading = next(n for n, i in enumerate(order) if masked.config.vocabulary[i] not in said)
+    assert in_order(page.select_one("#sec-found").get_text(), f"the {leading} that")
+
+
 def test_the_verb_marks_the_suitcase_that_stands_first(page, masked):
     """Layer 1, head 4, with the nouns swapped and too small: "did" adds most to its score."""
     one, two = (layer.attention for layer in masked.layers)
