@@ -389,10 +389,11 @@ def test_big_and_small_have_opposite_values(page, masked):
         )
         rises.append((q[9] @ (new[1] - old[1])).item() / 32**0.5)
         weight = run.weights[0][0, 3, 1, 12].item()
-        terms = numbers(row[2].replace("−", "-").replace("(", "").replace("+", ""))
-        assert terms == pytest.approx([weight, rises[-1], weight * rises[-1]], abs=0.051)
-        rest, total = numbers(row[1])[0], numbers(row[3])[0]
-        assert rest + terms[2] == pytest.approx(total, abs=0.11)  # by pencil
+        rest, mark, total = (numbers(x.replace("−", "-").replace("+", ""))[0] for x in row[1:4])
+        assert mark == pytest.approx(weight * rises[-1], abs=0.051)
+        assert rest + mark == pytest.approx(total, abs=0.11)  # by pencil
+        product = [f"{weight:.2f}", f"{rises[-1]:.1f}", f"{mark:.1f}"]
+        assert shows(page, "#sec-noun", *product)
         # The same vector, without what came from the adjective.
         without = after[1] - weight * (one.out_proj(value) - one.out_proj.bias)
         key = two.qkv_proj(without).unflatten(-1, (3, 2, 32))[1, 0]
@@ -409,12 +410,7 @@ def test_big_and_small_have_opposite_values(page, masked):
     (rest, adjective, trophy, suitcase), after = rows
     assert abs(rest - after[0]) < 1.5  # "nearly the same"
     assert abs(suitcase - after[3]) < 2.5  # "changes little"
-    falls, by_adjective = trophy - after[2], adjective - after[1]
-    assert by_adjective > 0.85 * falls
-    text = page.select_one("#sec-noun").get_text()
-    assert in_order(text, f"{falls:.1f}", f"{by_adjective:.1f}")
-    scores = trophy, after[2], suitcase, after[3]
-    assert in_order(text, *(f"{score:.1f}" for score in scores))  # in the open text, too
+    assert adjective - after[1] > 0.85 * (trophy - after[2])
     assert trophy > suitcase > after[2] < after[3]
 
 
@@ -509,22 +505,21 @@ def test_with_a_lent_query_the_swapped_sentences_come_right(page):
         assert row.argmax() == noun
         assert row[noun] > 0.8
         shown.append(share(row[noun]))
-    assert shows(page, "#sec-noun", *shown)
+    assert shows(page, "#sec-noun", shown[0])
+    assert shows(page, "#sec-evidence", shown[1])
 
 
 def test_one_noun_takes_the_adjective_in_and_the_other_does_not(page, masked):
     """The toy's two rows, and what the model does of the kind: head 4 of layer 1 and its effect."""
-    scores, shown = {}, []
+    scores, looks = {}, []
     for word in ("big", "small"):
         run = masked(masked.encode(IT.replace("big", word).split()))
         given = run.weights[0][0, :, [1, 7], 12]  # (heads, nouns)
         assert (given[:, 1] < 0.05).tolist() == [False, False, False, True]  # the goal
-        assert given[3, 0] > 0.4
-        shown.append([share(x) for x in given[3].tolist()])
+        looks.append(given[3].tolist())
         # Scores up to a number that all share.
         scores[word] = run.weights[1][0, 0, 9, [1, 7]].log()
-    trophy, suitcase = zip(*shown, strict=True)
-    assert shows(page, "#sec-noun", trophy[0], suitcase[0])
-    assert shows(page, "#sec-noun", trophy[1])
+    assert shows(page, "#sec-noun", *map(share, looks[0]))
+    assert 0.4 < looks[0][0] < looks[1][0], "trophy finds small just as well"
     lead = [scores[word][0] - scores[word][1] for word in ("big", "small")]
     assert lead[0] > 0 > lead[1]
