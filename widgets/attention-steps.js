@@ -7,6 +7,7 @@ import {defineWidget} from "./lib/define-widget.js";
 import {flag, integer, matrix} from "./lib/fields.js";
 import {matrixTable} from "./lib/matrix.js";
 import {format, formatEntry, formatExact, formatFine} from "./lib/numbers.js";
+import {backToText, followSetUps} from "./lib/set-up-links.js";
 import {whenIdle} from "./lib/stage-height.js";
 
 // ---- Model ---------------------------------------------------------------------------------
@@ -335,7 +336,7 @@ function view(m, widget) {
   const stage = (_, step) =>
     html`<div class=${step === m.step ? "stage shown" : "stage"} data-step=${step}></div>`;
   return html`<div class="formula">${formula(m.step)}</div><p class="says">${says}
-    <span class="source">${m.source}</span></p>
+    <span class="source">${m.source}</span> ${backToText(widget)}</p>
     <div class="stages">${STEPS.map(stage)}</div>
     <p class="arithmetic">${m.parts.map((part) => html`<span class=${part.role ?? ""}>${part.text ?? part}</span>`)}</p>
     <p class=${isOff ? "rounding needed" : "rounding"}>Rounded as shown, a row may not seem to sum to 1. It does.</p>
@@ -401,7 +402,10 @@ export const attentionStepper = defineWidget({
   model: steppedAttention,
   sentence,
   view,
-  started: prepareOtherSteps,
+  started(widget) {
+    followSetUps(widget, "steps");
+    prepareOtherSteps(widget);
+  },
   drawn: (widget) => drawStage(widget, widget.state.step),
   challenges: {
     "bank-to-the": ({weights, changed}) => byQuery(changed) && weights[2][0] > 0.5,
