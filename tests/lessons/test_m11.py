@@ -1,6 +1,7 @@
 """m11: its claims against numbers computed here."""
 
 import json
+import math
 import re
 from functools import cache
 from itertools import pairwise
@@ -11,7 +12,7 @@ import pytest
 import torch
 
 from attention import scaled_dot_product_attention
-from tests.lessons.page_text import in_order, output, share, shows
+from tests.lessons.page_text import cells, in_order, output, share, shows
 from tests.numbers import number, numbers
 from tests.site.numbers import payloads
 from tests.widgets.js import module
@@ -143,11 +144,11 @@ def test_the_count_with_128_queries_in_a_tile(page):
     want = ["2", f"{row:,}", "8", "2", f"{row:,}", f"{carried:,}", f"{plain:,}"]
     assert shows(page, "#sec-carried", *want, f"{plain / carried:.1f}")
     assert shows(page, "#sec-back", f"{plain / carried:.1f}", "8")
-    longest = 10**7  # "nearly all of it"
+    longest = 10**7  # "only the terms with a square count"
     there = 4 * longest * 64 + 4 * longest**2
     ratio = there / (2 * longest * 64 + longest / 128 * 2 * longest * 64)
     text = page.select_one("#sec-carried").get_text()
-    said = re.search(r"the first stays (\d+) times the second", text)
+    said = re.search(r"the first is (\d+) times the second", text)
     assert float(said[1]) == pytest.approx(ratio, rel=1e-3)
 
 
@@ -268,9 +269,10 @@ def test_the_bill_of_the_beginning(page):
         assert any(x == pytest.approx(want, abs=0.051) for x in drawn), want
     flops = 7 * 2 * 1024 * 1024 * 64 * 64 * 16
     by_byte = flops / 4.4e9
-    shown = f"{flops / 312e9:.1f}", f"{rest[1]:.1f}", f"{by_byte:.0f}", f"{312 / 1.5:.0f}"
+    there = 4 * 1024 * 1024 * 64 / (own / 64 / 16)  # of the plain way: 30 operations a byte
+    shown = f"{flops / 312e9:.1f}", f"{rest[1]:.1f}", f"{by_byte:.0f}", f"{there:.0f}"
     assert shows(page, "#sec-bill", *shown)
-    assert 1 < by_byte / (312 / 1.5) < 1.1  # "hardly more"
+    assert 1 < by_byte / (312 / 1.5) < 1.1  # "about as long as the walk", and no waiting
     assert flops / 312e12 * 1e3 < 0.4 * rest[1]  # so the products' arithmetic isn't what is left
     assert shows(page, "#sec-back", f"{4 / 15 * 3 + 1 / 2 * 2:.1f}")  # a value's gradient
     each = own / 64 / 16
@@ -415,9 +417,23 @@ def test_a_tile_of_128_by_128_fits_beside_one_processor(page):
     assert size < 192e3
     everything = (2 + 4) * 1024 * 64  # the queries and mixes of a whole text
     assert everything > 192 * 1024
-    sizes = ["3", "128", "64", "2", "128", "128", "128", "64", "4"]
-    assert shows(page, "#sec-tiles", *sizes, f"{size / 1e3:.0f}", "192")
-    assert shows(page, "#sec-tiles", f"{everything / 1e3:.0f}")
+    *parts, together = [[numbers(cell) for cell in row[1:]] for row in cells(page, "one-tile")]
+    counts = [(3, 128, 64), (128, 128), (128, 64)]
+    for (factors, [bytes_each], [kb]), count in zip(parts, counts, strict=True):
+        assert factors == list(count)
+        assert kb == pytest.approx(math.prod(count) * bytes_each / 1e3, abs=0.051)
+    assert together[-1] == [pytest.approx(size / 1e3, abs=0.051)]
+    assert shows(page, "#sec-tiles", "192", f"{everything / 1e3:.0f}")
+
+
+def test_the_output_and_its_gradient_tell_the_sum_over_the_row(page):
+    """By PyTorch: of each weight of the pencil's row, times its gradient."""
+    weights = (torch.tensor([0.0, 1, 3, 2]).exp2() / 15).requires_grad_()
+    output = weights @ torch.tensor([10.0, 20, 30, 40])
+    (3 * output).backward()
+    total = (weights * weights.grad).sum().item()
+    assert total == pytest.approx(3 * output.item())
+    assert shows(page, "#sec-back", "3", f"{output.item():g}", f"{total:g}")
 
 
 def test_the_toy_desk_s_room_is_counted(page, stepped):
