@@ -66,8 +66,8 @@ const flowFigure = (
   kind,
   m,
   widget,
-) => html`<figure class=${kind} role="img" aria-label="Map, ${kind}: a row for each word that reads, a column for each that is read"><figcaption>${kind}</figcaption>
-  ${weightMap(m[kind], {column: m.source, choose: ({column}) => widget.set({source: column})})}</figure>`;
+) => html`<div class=${kind} role="img" aria-label="Map, ${kind}: a row for each word that reads, a column for each that is read"><p class="kind">${kind}</p>
+  ${weightMap(m[kind], {column: m.source, choose: ({column}) => widget.set({source: column})})}</div>`;
 
 const cell = (
   kind,

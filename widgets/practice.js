@@ -58,11 +58,11 @@ function question(root, keep) {
   const status = element("output", {ariaLabel: "Verdict"});
   const rest = element("div", {className: "rest", hidden: true}, ...body.childNodes);
   const form = element("form", {className: "choices"});
-  const fieldset = element("fieldset", {});
-  for (const named of [form, fieldset]) named.setAttribute("aria-labelledby", asked.id);
+  const group = element("div", {role: "radiogroup"});
+  for (const named of [form, group]) named.setAttribute("aria-labelledby", asked.id);
   choices.replaceWith(form);
-  fieldset.append(choices);
-  form.append(fieldset, element("div", {className: "ask"}, button, status));
+  group.append(choices);
+  form.append(group, element("div", {className: "ask"}, button, status));
   folded.replaceWith(rest);
 
   function show(answer) {

@@ -60,8 +60,7 @@ FINDINGS = [
     },
     {
         "title": "One step back", "text": "The good old man went home to his", "head": "2.4",
-        "told": "Head 2.4 looks at the token before, at any word: here at [to], {look}. It tells "
-        "later heads what came before.",
+        "told": "Head 2.4 looks at the token before, at any word: here at [to], {look}.",
         "then": "Without it [home] falls from {whole} to {without}.",
         "numbers": {
             "look": ("look", "2.4", " to"), "whole": ("share", " home"),
@@ -104,8 +103,8 @@ FINDINGS = [
         "told": "What a head gives adds up to 100\u202f%, also where there is nothing to find. "
         "From [not], head 3.1 gives {look} to the first word, [He]: such a resting place is called "
         "a sink.",
-        "then": "Without it the guess, [know], falls only from {whole} to {without}: here "
-        "little hangs on the head at rest.",
+        "then": "Yet the head isn’t quite idle: without it the guess, [know], falls from {whole} "
+        "to {without}.",
         "numbers": {
             "look": ("look", "3.1", "He"), "whole": ("share", " know"),
             "without": ("share", " know", ["3.1"]),
@@ -161,14 +160,21 @@ ROUNDS = [
     EMERALD,
 ]
 
-# The head that a round is about, and what it looks at, {text: (head, from, to)}: what it finds
-# counts through the MLPs, measured with these fixed at their outputs with all heads on.
-HELPED = {AT: ("2.1", "at", "not"), EMERALD: ("1.1", "ld", "a")}
-WHY = (
-    "Head {head} looks from [{at}] back at [{to}], {look}. What it finds is read by later parts of "
-    "the model, its MLPs, and these raise [{guess}]. We tried it: with the head off, but with all "
-    "that the MLPs had added before, [{guess}] keeps {share}."
-)
+# Why a round's head counts: {text: (head, sentence)}, with numbers as in a finding.
+WHYS = {
+    AT: (
+        "2.1",
+        "Head 2.1 looks from [at] back at [not], {look}. What it finds is read by later parts of "
+        "the model, its MLPs, and these raise [{guess}]. We tried it: with the head off, but with "
+        "all that the MLPs had added before, [{guess}] keeps {fixed}.",
+    ),
+    EMERALD: (
+        "1.1",
+        "Emerald comes in five pieces, and from each of the last four head 1.1 looks back at those "
+        "before it. No single look counts for much: with the head off at [ld] alone, [{guess}] "
+        "keeps {last}. With it off at all five pieces, [{guess}] has {all}.",
+    ),
+}
 
 # Beginnings for a reader's own text, in each of which one head is worth half of the guess or more.
 BEGINNINGS = [
@@ -230,6 +236,22 @@ class TracedText:
             hook.remove()
         return logits[0, -1].softmax(-1)[self.guess].item()
 
+    def share_with_head_off_at(self, name: str, last: int) -> float:
+        """Return the guess's share with a head off at the ``last`` so many tokens alone."""
+        layer, number = head(name)
+        out_proj = self.model.layers[layer].attention.out_proj
+        size = out_proj.in_features // self.model.config.num_heads[layer]
+
+        def cut(_, inputs):
+            heads = inputs[0].clone()
+            heads[0, -last:, number * size : (number + 1) * size] = 0
+            return (heads,)
+
+        hook = out_proj.register_forward_pre_hook(cut)
+        logits = self.model(torch.tensor([self.ids])).logits
+        hook.remove()
+        return logits[0, -1].softmax(-1)[self.guess].item()
+
     def sentences(self, finding: dict[str, Any]) -> tuple[str, list[str]]:
         """Return the finding's sentences, `told` and those of `then`, with their numbers."""
         numbers = {"guess": self.tokenizer.name(self.guess).strip()}
@@ -283,18 +305,19 @@ def rounds() -> list[dict[str, Any]]:
         game.append({
             "text": text, "guess": traced.tokenizer.name(traced.guess), "share": traced.share(None),
             "without": [traced.share(None, [name]) for name in names],
-            **({"why": _why(traced, *HELPED[text])} if text in HELPED else {}),
+            **({"why": _why(traced, *WHYS[text])} if text in WHYS else {}),
         })  # fmt: skip
     return game
 
 
-def _why(traced: TracedText, name: str, at: str, to: str) -> str:
-    token = next(token for token in reversed(traced.names) if token.strip() == to)
-    return WHY.format(
-        head=name, at=at, to=to, look=chance(traced.look(name, token, -1)),
+def _why(traced: TracedText, name: str, sentence: str) -> str:
+    return sentence.format(
         guess=traced.tokenizer.name(traced.guess).strip(),
-        share=chance(traced.share_with_fixed_mlps(name)),
-    )  # fmt: skip
+        look=chance(traced.look(name, traced.names[-2], -1)),
+        fixed=chance(traced.share_with_fixed_mlps(name)),
+        last=chance(traced.share_with_head_off_at(name, 1)),
+        all=chance(traced.share_with_head_off_at(name, 5)),
+    )
 
 
 def _text_loader():

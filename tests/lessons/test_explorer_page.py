@@ -243,23 +243,47 @@ def test_one_head_is_the_answer_of_each_round(model, ids, rounds):
 
 
 @torch.no_grad()
-@pytest.mark.parametrize(("number", "layer", "to", "guess"), [(1, 1, 3, " all"), (2, 0, -2, " C")])
-def test_the_mlps_carry_what_the_head_finds(model, ids, rounds, number, layer, to, guess):
-    """Each layer by hand: without its first head, but with the MLPs' outputs of the whole run."""
-    tokens = ids(rounds[number]["text"])
+def test_the_mlps_carry_what_the_head_of_the_second_round_finds(model, ids, rounds):
+    """Each layer by hand: without head 2.1, but with the MLPs' outputs of the whole run."""
+    tokens = ids(rounds[1]["text"])
     run = model(torch.tensor([tokens]))
-    x = run.residual[layer + 1] - part_to_all(model, run, layer)
-    for n, later in enumerate(model.layers[layer + 1 :], layer + 1):
+    x = run.residual[2] - part_to_all(model, run, 1)
+    for n, later in enumerate(model.layers[2:], 2):
         whole = run.residual[n]
         added = later.mlp(whole + later.attention(later.norm(whole), is_causal=True))
         x = x + later.attention(later.norm(x), is_causal=True) + added
     shares = F.linear(model.norm(x), model.embedding, model.unembedding_bias)[0, -1].softmax(-1)
     best = run.logits[0, -1].argmax()
-    assert model.config.vocabulary[best] == guess
-    look = run.weights[layer][0, 0, -1, to]
-    assert in_order(rounds[number]["why"], *(narrow(x)[0] for x in (look, shares[best])))
-    lost = rounds[number]["share"] - rounds[number]["without"][4 * layer]
-    assert rounds[number]["share"] - shares[best] < lost / 5, "these do the rest"
+    assert model.config.vocabulary[best] == " all"
+    look = run.weights[1][0, 0, -1, 3]
+    assert in_order(rounds[1]["why"], *(narrow(x)[0] for x in (look, shares[best])))
+    lost = rounds[1]["share"] - rounds[1]["without"][4]
+    assert rounds[1]["share"] - shares[best] < lost / 5, "these do the rest"
+
+
+@torch.no_grad()
+def test_the_head_of_the_third_round_counts_at_all_pieces_together(model, ids, rounds):
+    """Layer by layer by hand: without what head 1.1 adds to the last piece, and to all five."""
+    tokens, name = ids(rounds[2]["text"]), ids(" Emerald")
+    assert tokens[-len(name) :] == name
+    assert len(name) == 5
+    run = model(torch.tensor([tokens]))
+    for row in range(len(tokens) - 4, len(tokens)):  # "back at those before it"
+        before = run.weights[0][0, 0, row, len(tokens) - 5 : row]
+        assert before.sum() > 0.75
+    shares = []
+    for count in (1, 5):
+        x = run.residual[0].clone()
+        for n, layer in enumerate(model.layers):
+            x = x + layer.attention(layer.norm(x), is_causal=True)
+            if n == 0:
+                x[0, -count:] -= part_to_all(model, run, 0)[-count:]
+            x = x + layer.mlp(x)
+        logits = F.linear(model.norm(x), model.embedding, model.unembedding_bias)[0, -1]
+        shares.append(logits.softmax(-1)[run.logits[0, -1].argmax()].item())
+    assert in_order(rounds[2]["why"], *(narrow(share)[0] for share in shares))
+    lost = [rounds[2]["share"] - share for share in shares]
+    assert lost[0] < lost[1] / 5
 
 
 def part_to_all(model, run, number):

@@ -74,7 +74,7 @@ function stepOf(m, widget, step) {
     case 4:
       return {
         told: html`Head ${name} looks from ${token(at)} at ${token(to)}, ${chance(row[to])}, and
-          takes what it finds into the guess. What will the model guess without it?`,
+          takes what it finds along. What will the model guess without it?`,
         presses: [
           [
             `Switch head ${name} off`,

@@ -11,8 +11,8 @@ const SETTLED = 1500; // ms without a key, after which a text counts as typed
 
 export const ownText = (widget) => {
   const {data, state} = widget;
-  return html`<label class="own-text"><span class="screen-reader-only">Your text</span><textarea rows="1" aria-label="Your text" spellcheck="false" autocapitalize="off" autocomplete="off"
-    .value=${live(questionOf(data, state).text)} @input=${({target}) => type(widget, target.value)} @keydown=${(event) => enter(widget, event)}></textarea></label>`;
+  return html`<div class="own-text"><textarea rows="1" aria-label="Your text" spellcheck="false" autocapitalize="off" autocomplete="off"
+    .value=${live(questionOf(data, state).text)} @input=${({target}) => type(widget, target.value)} @keydown=${(event) => enter(widget, event)}></textarea></div>`;
 };
 
 export const goOn = (widget) =>

@@ -24,7 +24,7 @@ export function matrixTable(grid) {
   return html`<table class="matrix ${grid.name} ${grid.edit ? "editable" : ""}" role=${grid.edit ? nothing : "grid"}
       aria-multiselectable=${grid.paint ? "true" : nothing}>
     <caption><b>${grid.caption}</b> <span class="shape">${grid.shape}</span></caption>
-    <thead><tr><th aria-hidden="true"></th>${grid.columns.map((word) => html`<th scope="col">${word}</th>`)}</tr></thead>
+    <thead><tr><th scope="col" aria-hidden="true"></th>${grid.columns.map((word) => html`<th scope="col">${word}</th>`)}</tr></thead>
     <tbody @click=${grid.edit ? null : (event) => press(event, grid)} @keydown=${grid.edit ? null : (event) => moveBy(event, grid)}
       @pointerdown=${grid.paint && ((event) => startStroke(event, grid))} @pointerover=${grid.paint && ((event) => goOnStroke(event, grid))}
       @focusin=${grid.paint && keepTabStop}>
