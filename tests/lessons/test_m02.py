@@ -420,6 +420,24 @@ def test_big_and_small_have_opposite_values(page, masked):
 
 
 @torch.no_grad()
+def test_with_the_value_of_big_the_pronoun_finds_trophy(page, masked):
+    """By hand: with small, where trophy alone gets another value in layer 1, head 4."""
+    one, two = masked.layers
+    x = masked.embedding[masked.encode(IT.replace("big", "small").split())[0]]
+    big = masked.embedding[masked.ids["big"]]
+    q, k, v = one.attention.qkv_proj(x).unflatten(-1, (3, 4, 16)).permute(1, 2, 0, 3)
+    weights = (q @ k.mT / 4 + one.relative(13)).softmax(-1)
+    mixed = weights @ v
+    of_big = one.attention.qkv_proj(big).unflatten(-1, (3, 4, 16))[2, 3]
+    mixed[3, 1] += weights[3, 1, 12] * (of_big - v[3, 12])
+    x = x + one.attention.out_proj(mixed.transpose(0, 1).flatten(1))
+    q, k, _ = two.attention.qkv_proj(x).unflatten(-1, (3, 2, 32))[:, :, 0].unbind(1)
+    row = (q[9] @ k.T / 32**0.5 + two.relative(13)[0, 9]).softmax(-1)
+    assert row[1] > 0.9
+    assert shows(page, "#sec-noun", share(row[1].item()))
+
+
+@torch.no_grad()
 def nouns_found(masked, word, at, heads):
     """By hand: the weights of both nouns, if a word can't see the last one in heads of layer 1."""
     one, two = masked.layers
