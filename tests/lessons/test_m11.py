@@ -123,9 +123,9 @@ def test_what_the_plain_way_carries(page):
 
 
 def test_whole_rows_and_whole_maps_do_not_fit_on_a_desk(page):
-    """Of 128 queries, and of all: 1,024 tokens, 2 bytes a score."""
-    assert 2 * 1024 < 192e3 < 192 * 1024 < 2 * 128 * 1024  # of either KB
-    assert shows(page, "main", "128", f"{2 * 128 * 1024 / 1e3:.0f}")
+    """Of 16 queries in a long text, and of a whole text: 2 bytes a score."""
+    assert 2 * 1024 < 192e3 < 192 * 1024 < 2 * 16 * 8192  # of either KB
+    assert shows(page, "main", "8,192", "16", f"{2 * 16 * 8192 / 1e3:.0f}")
     assert 192e3 < 2 * 1024**2 < 20e6  # too large for one desk, and not for all of them
     assert shows(page, "#sec-desk", "1,024", f"{2 * 1024**2 / 1e6:.1f}", "192")
 
@@ -427,14 +427,14 @@ def test_a_tile_of_128_by_128_fits_beside_one_processor(page):
     assert shows(page, "#sec-tiles", "192", f"{everything / 1e3:.0f}")
 
 
-def test_the_output_and_its_gradient_tell_the_sum_over_the_row(page):
-    """By PyTorch: of each weight of the pencil's row, times its gradient."""
-    weights = (torch.tensor([0.0, 1, 3, 2]).exp2() / 15).requires_grad_()
-    output = weights @ torch.tensor([10.0, 20, 30, 40])
+def test_the_gradient_of_a_score_takes_the_output_alone(page):
+    """By PyTorch: of the last score of the pencil's row, with powers of e."""
+    scores = torch.tensor([1.0, 2, 8, 4]).log().requires_grad_()
+    output = scores.softmax(0) @ torch.tensor([10.0, 20, 30, 40])
     (3 * output).backward()
-    total = (weights * weights.grad).sum().item()
-    assert total == pytest.approx(3 * output.item())
-    assert shows(page, "#sec-back", "3", f"{output.item():g}", f"{total:g}")
+    gradient = scores.grad[-1].item()
+    assert gradient == pytest.approx(3 * 4 / 15 * (40 - output.item()))
+    assert shows(page, "#sec-back", "4", "15", "40", f"{output.item():g}", "3", f"{gradient:.3g}")
 
 
 def test_the_toy_desk_s_room_is_counted(page, stepped):
