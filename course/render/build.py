@@ -17,7 +17,8 @@ from course.render.read.project import Project
 from course.render.write.search import Part, parts_of
 
 from .cache import PageCache
-from .notebook import has_notebook, link_html, notebook_of
+from .notebook.link import has_notebook, link_html
+from .notebook.writer import notebook_of
 
 
 @dataclass(frozen=True)

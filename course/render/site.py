@@ -24,7 +24,7 @@ from course.render.write.strip_sources import strip_source
 from course.render.write.web import NOT_FOUND, for_the_web, write_web_files
 
 from .build import Builder, BuiltPage
-from .notebook import write_notebook
+from .notebook.archive import write_notebook
 
 Say = Callable[[str], None]
 _COURSE = Path(__file__).parents[2]

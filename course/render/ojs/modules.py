@@ -37,8 +37,8 @@ _EXPORTS = Query(
 )
 
 
-# (module, location of the import) -> the imported names, each with its location
-Imports = dict[tuple[str, Location], list[tuple[str, Location]]]
+Names = list[tuple[str, Location]]
+Imports = dict[tuple[str, Location], Names]  # by the module and the location of its import
 
 
 class Modules:
@@ -48,14 +48,7 @@ class Modules:
         self.root = root
         self._scans: dict[str, tuple[Imports, set[str]]] = {}  # pages share most modules
 
-    def find(
-        self,
-        specifier: str,
-        location: Location,
-        names: Iterable[tuple[str, Location]],
-        *,
-        in_cell: bool,
-    ) -> str:
+    def find(self, specifier: str, location: Location, names: Names, *, in_cell: bool) -> str:
         """Return the module that ``specifier`` names at ``location``, which exports ``names``.
 
         Raises: Problem.

@@ -44,10 +44,7 @@ class OjsPage:
             statements = compile_cell(source, path, line)
             for statement in statements:
                 if statement.kind == "import":
-                    names = [
-                        (statement.exported[name], location)
-                        for name, location in statement.defines.items()
-                    ]
+                    names = [(statement.exported[n], at) for n, at in statement.defines.items()]
                     statement.module = self.modules.find(
                         statement.module, statement.module_location, names, in_cell=True
                     )
@@ -61,9 +58,8 @@ class OjsPage:
         for number, statement in enumerate(statements, 1):
             element = f"ojs-cell-{self._cells}" + (f"-{number}" if len(statements) > 1 else "")
             self._statements[element] = statement
-            placeholders.append(
-                Placeholder(element, "declaration" if statement.defines else "expression")
-            )
+            kind = "declaration" if statement.defines else "expression"
+            placeholders.append(Placeholder(element, kind))
         return placeholders
 
     def mistakes(self) -> Iterator[Problem]:
@@ -90,11 +86,7 @@ class OjsPage:
         """List the modules that the page loads, imports of imports included; [] without cells."""
         if not self._statements:
             return []
-        imports = (
-            statement.module
-            for statement in self._statements.values()
-            if statement.kind == "import"
-        )
+        imports = (each.module for each in self._statements.values() if each.kind == "import")
         return list(dict.fromkeys([RUNTIME, *self.modules.closure(imports)]))
 
     def script(self, *, root: str) -> str:

@@ -11,7 +11,8 @@ from course.check.pages import read_site
 from course.ended import status_of
 from course.problems import Problem, Problems
 from course.render.build import Builder
-from course.render.notebook import has_notebook, link_html, write_notebook
+from course.render.notebook.archive import write_notebook
+from course.render.notebook.link import has_notebook, link_html
 from course.render.ojs.cells import QuartoOnly
 from course.render.read.page_source import Page
 from course.render.read.project import Project, load_project

@@ -28,17 +28,16 @@ def with_mentions(html: Mapping[str, str]) -> dict[str, str]:
     A lesson is linked once for each name: at the section that names it in the text, or else at
     the first code that uses it.
     """
-    names_by_page = {page: set(_SLOT.findall(text)) for page, text in html.items()}
-    names_by_page = {page: names for page, names in names_by_page.items() if names}
-    names = set().union(*names_by_page.values()) if names_by_page else set()
+    with_slots = {page: text for page, text in html.items() if _SLOT.search(text)}
+    names = {name for text in with_slots.values() for name in _SLOT.findall(text)}
     mentions: dict[str, list[Mention]] = {}
     for page, text in html.items() if names else ():
         if page.startswith("modules/"):
             for name, mention in _mentions(page, text, names):
                 mentions.setdefault(name, []).append(mention)
     return {
-        page: _SLOT.sub(lambda slot, at=page: _line(at, mentions.get(slot[1], [])), html[page])
-        for page in names_by_page
+        page: _SLOT.sub(lambda slot, at=page: _line(at, mentions.get(slot[1], [])), text)
+        for page, text in with_slots.items()
     }
 
 
@@ -71,7 +70,5 @@ def _line(here: str, mentions: list[Mention]) -> str:
 
 
 def _plain(match: re.Match[str] | None, group: int = 1) -> str:
-    text = _TAG.sub(
-        "", re.sub(r"<annotation.*?</annotation>", "", match[group], flags=re.S) if match else ""
-    )
-    return " ".join(text.split())
+    text = re.sub(r"<annotation.*?</annotation>", "", match[group] if match else "", flags=re.S)
+    return " ".join(_TAG.sub("", text).split())
