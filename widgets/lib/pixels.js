@@ -12,14 +12,18 @@ class Pixels extends HTMLElement {
   pixels(_read) {
     throw new Error("a subclass says the colours");
   }
+  /** In the next frame, which styles the page anyway: to read a colour before is to do so twice. */
   connectedCallback() {
-    this.stop = observeTheme((colors) => {
-      this.colors = colors;
-      this.paint();
+    this.frame = requestAnimationFrame(() => {
+      this.stop = observeTheme((colors) => {
+        this.colors = colors;
+        this.paint();
+      });
     });
   }
   disconnectedCallback() {
-    this.stop();
+    cancelAnimationFrame(this.frame);
+    this.stop?.();
   }
   show(rows) {
     this.rows = rows;
