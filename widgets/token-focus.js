@@ -121,7 +121,7 @@ export const tokenFocus = defineWidget({
       max: Math.max(models.masked.heads.length, models.causal.heads.length),
     }),
     causal: flag(false),
-    crossed: flag(false),
+    handed: flag(false),
     lent: flag(false),
   }),
   controls: ({data, state, root}) => [

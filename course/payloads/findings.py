@@ -172,7 +172,7 @@ WHYS = {
         "1.1",
         "Emerald comes in five pieces, and from each of the last four head 1.1 looks back at those "
         "before it. No single look counts for much: with the head off at [ld] alone, [{guess}] "
-        "keeps {last}. With it off at all five pieces, [{guess}] has {all}.",
+        "keeps {last}. With it off at all five pieces of the second Emerald, [{guess}] has {all}.",
     ),
 }
 

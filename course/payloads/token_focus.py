@@ -41,8 +41,8 @@ EXAMPLES = [
     ),
 ]  # fmt: skip
 
-# Sentences that differ in their last word: each can be asked with the keys of the other.
-CROSSED = {1: 2, 2: 1}
+# Sentences that differ in their last word: it can hand the first noun the value of the other's.
+HANDED = {1: 2, 2: 1}
 # Sentences whose first noun can ask with the query of the second, in layer 1, head 4.
 LENT = (5, 6)
 
@@ -80,14 +80,14 @@ def head_maps(name: str) -> dict[str, Any]:
 def change(sentence: int) -> dict[str, Any] | None:
     """Return a change to the masked model that a reader can tick: its field's name, its maps."""
     words = EXAMPLES[sentence][0].split()
-    if sentence in CROSSED:
-        other = EXAMPLES[CROSSED[sentence]][0].split()
+    if sentence in HANDED:
+        other = EXAMPLES[HANDED[sentence]][0].split()
         return {
-            "field": "crossed",
-            "label": f"Keys from “… too {other[-1]}”",
-            "says": f"The queries are those of “… too {words[-1]}”, "
-            f"the keys those of “… too {other[-1]}”.",
-            "weights": crossed_maps(sentence, CROSSED[sentence]),
+            "field": "handed",
+            "label": f"“{words[-1]}” hands over the value of “{other[-1]}”",
+            "says": f"In layer 1, head 4, “{words[1]}” gets the value of “{other[-1]}” from "
+            f"“{words[-1]}”.",
+            "weights": handed_maps(sentence),
         }
     if sentence in LENT:
         return {
@@ -100,31 +100,40 @@ def change(sentence: int) -> dict[str, Any] | None:
 
 
 @torch.no_grad()
-def crossed_maps(asks: int, answers: int) -> torch.Tensor:
-    """Return the masked model's maps, (heads, L, L), with queries of one sentence, keys of another.
-
-    Each layer still reads the outputs of the earlier layers on its own sentence.
+def handed_maps(sentence: int) -> torch.Tensor:
+    """Return the masked model's maps if the last word hands word 2, in layer 1, head 4, the value
+    of the other sentence's last word.
     """
-    model, maps = load(FOLDER / "weights" / "masked.safetensors"), []
-    runs = [model(model.encode(EXAMPLES[index][0].split())) for index in (asks, answers)]
-    for number, layer in enumerate(model.layers):
-        (query, _, _), (_, key, _) = (_split(layer, run.residual[number][0]) for run in runs)
-        maps.append(_weights(layer, query, key))
-    return torch.cat(maps).double().round(decimals=5)
+    model = load(FOLDER / "weights" / "masked.safetensors")
+    words, others = (
+        model(model.encode(EXAMPLES[index][0].split())).residual[0][0]
+        for index in (sentence, HANDED[sentence])
+    )
+    query, key, value = _split(model.layers[0], words)
+    weights = _weights(model.layers[0], query, key)
+    mixed = weights @ value
+    other = _split(model.layers[0], others)[2]
+    mixed[3, 1] += weights[3, 1, -1] * (other[3, -1] - value[3, -1])
+    return _maps(model, words, weights, mixed)
 
 
 @torch.no_grad()
 def lent_maps(sentence: int) -> torch.Tensor:
     """Return the masked model's maps if word 2 has the query of word 8 in layer 1, head 4."""
     model = load(FOLDER / "weights" / "masked.safetensors")
-    first, second = model.layers
     words = model(model.encode(EXAMPLES[sentence][0].split())).residual[0][0]
-    query, key, value = _split(first, words)
+    query, key, value = _split(model.layers[0], words)
     query[3, 1] = query[3, 7]
-    first_maps = _weights(first, query, key)
-    mixed = (first_maps @ value).transpose(0, 1).flatten(-2)
-    query, key, _ = _split(second, words + first.attention.out_proj(mixed))
-    return torch.cat([first_maps, _weights(second, query, key)]).double().round(decimals=5)
+    weights = _weights(model.layers[0], query, key)
+    return _maps(model, words, weights, weights @ value)
+
+
+def _maps(model, words, weights: torch.Tensor, mixed: torch.Tensor) -> torch.Tensor:
+    """Return the maps of both layers, where each head of layer 1 took in ``mixed``."""
+    first, second = model.layers
+    after = words + first.attention.out_proj(mixed.transpose(0, 1).flatten(-2))
+    query, key, _ = _split(second, after)
+    return torch.cat([weights, _weights(second, query, key)]).double().round(decimals=5)
 
 
 def _split(layer: torch.nn.Module, words: torch.Tensor) -> torch.Tensor:

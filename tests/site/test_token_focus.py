@@ -2,7 +2,7 @@
 
 from playwright.sync_api import expect
 
-from course.payloads.token_focus import EXAMPLES, crossed_maps, lent_maps
+from course.payloads.token_focus import EXAMPLES, handed_maps, lent_maps
 from tests.site.settling import assert_shows, settle
 from tests.widgets.truth_token_focus import maps
 
@@ -63,15 +63,15 @@ def test_sentences_heads_and_words_show_the_model_s_weights(open_page):
 
         select(page, "Head").select_option(index=4)
         page.locator(WORDS).nth(9).click()
-        keys = page.locator(WIDGET).get_by_role("checkbox", name="Keys from “… too small”")
-        expect(keys).to_have_count(0)  # not before a link of the text has shown it
-        page.evaluate(SET, {"crossed": True})
-        expect(keys).to_be_checked()
-        row = crossed_maps(1, 2)[4, 9].tolist()
-        assert row[7] > 0.6 > 0.1 > row[1]
+        value = page.locator(WIDGET).get_by_role("checkbox", name="hands over the value of “small”")
+        expect(value).to_have_count(0)  # not before a link of the text has shown it
+        page.evaluate(SET, {"handed": True})
+        expect(value).to_be_checked()
+        row = handed_maps(1)[4, 9].tolist()
+        assert row[1] < 0.1
         assert_right(page, 1, 4, row=row)
         select(page, "Sentence").select_option(index=6)
-        expect(keys).to_have_count(0)
+        expect(value).to_have_count(0)
         asks = page.locator(WIDGET).get_by_role("checkbox", name="“suitcase” asks like “trophy”")
         expect(asks).to_have_count(0)
         page.evaluate(SET, {"lent": True})
@@ -80,12 +80,12 @@ def test_sentences_heads_and_words_show_the_model_s_weights(open_page):
         assert row[7] > 0.8 > 0.1 > row[1]
         assert_right(page, 6, 4, row=row)
         select(page, "Sentence").select_option(index=1)
-        keys.uncheck()
+        value.uncheck()
         assert_right(page, 1, 4)
-        expect(keys).to_be_visible()  # from then on it can be ticked
-        keys.check()
-        assert_right(page, 1, 4, row=crossed_maps(1, 2)[4, 9].tolist())
-        keys.uncheck()
+        expect(value).to_be_visible()  # from then on it can be ticked
+        value.check()
+        assert_right(page, 1, 4, row=handed_maps(1)[4, 9].tolist())
+        value.uncheck()
         select(page, "Head").select_option(index=len(names) - 1)
 
         page.locator(".causal-switch").evaluate("(at) => (at.closest('details').open = true)")
@@ -108,7 +108,8 @@ def test_sentences_heads_and_words_show_the_model_s_weights(open_page):
 def test_links_in_the_text_set_the_picture_and_lead_back(open_page):
     """Each link that stands on the page, and the row that it promises."""
     promised = {
-        "?focus.sentence=2&focus.head=4&focus.crossed=1": (2, 4, crossed_maps(2, 1)[4, 9]),
+        "?focus.sentence=2&focus.head=4&focus.handed=1": (2, 4, handed_maps(2)[4, 9]),
+        "?focus.sentence=1&focus.head=4&focus.handed=1": (1, 4, handed_maps(1)[4, 9]),
         "?focus.word=1.1": (1, 3, maps("masked", 1)[3, 1]),
         "?focus.word=1.7": (1, 3, maps("masked", 1)[3, 7]),
         "?focus.sentence=6&focus.head=4&focus.lent=1": (6, 4, lent_maps(6)[4, 9]),

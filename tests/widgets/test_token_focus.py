@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from course.payloads.token_focus import CROSSED, EXAMPLES, LENT, payload
+from course.payloads.token_focus import EXAMPLES, HANDED, LENT, payload
 from tests.lessons.page_text import in_order, share
 from tests.widgets.js import assert_near, module
 from tests.widgets.truth_token_focus import TEXTS, maps, model_of
@@ -46,7 +46,7 @@ def test_every_word_in_every_head(sentence, name):
         assert not any(look_["row"][at + 1 :] if causal else [])
     beyond = every_look(len(want) + 1, sentence=sentence, causal=causal)
     assert beyond[-1] == looks[-1], "beyond the last head is the mean"
-    for field, of in (("crossed", CROSSED), ("lent", LENT)):
+    for field, of in (("handed", HANDED), ("lent", LENT)):
         changed = every_look(len(want), sentence=sentence, causal=causal, **{field: True})
         isnt_changed = causal or sentence not in of
         assert (changed == looks) == isnt_changed
@@ -73,30 +73,26 @@ def test_the_sentence_names_the_three_that_get_most():
 
 
 @torch.no_grad()
-@pytest.mark.parametrize("asks", CROSSED)
-def test_queries_of_one_sentence_meet_the_keys_of_the_other(asks):
-    """Every head, written out in float64; where the sentences are one, the model's own maps."""
-    answers, model = CROSSED[asks], model_of("masked")
-    assert TEXTS[asks][:-1] == TEXTS[answers][:-1]
-    runs = {at: model(model.encode(TEXTS[at])) for at in (asks, answers)}
+@pytest.mark.parametrize("sentence", HANDED)
+def test_the_last_word_hands_the_first_noun_the_value_of_the_other(sentence):
+    """By a hook in the whole model, before layer 1 makes one vector of what its heads took in."""
+    model, words, other = model_of("masked"), TEXTS[sentence], TEXTS[HANDED[sentence]]
+    assert words[:-1] == other[:-1]
+    attention = model.layers[0].attention
+    weight = model(model.encode(words)).weights[0][0, 3, 1, -1]
+    values = attention.qkv_proj(model.embedding[model.encode([words[-1], other[-1]])[0]])[:, -16:]
 
-    def meeting(keys_of):
-        weights = []
-        for number, layer in enumerate(model.layers):
-            make, heads = layer.attention.qkv_proj, layer.attention.num_heads
-            q, k = (
-                make(runs[at].residual[number][0]).unflatten(-1, (3, heads, -1))[:, i]
-                for i, at in enumerate((asks, keys_of))
-            )
-            scores = torch.einsum("qhd,khd->hqk", q, k) / q.shape[-1] ** 0.5
-            weights.append((scores + layer.relative(len(q))).softmax(-1))
-        return torch.cat(weights)
+    def hand(module, inputs):
+        taken = inputs[0].clone()
+        taken[0, 1, -16:] += weight * (values[1] - values[0])
+        return (taken,)
 
-    torch.testing.assert_close(meeting(asks), maps("masked", asks)[:-1])
-    want = meeting(answers)
-    looks = every_look(len(want), sentence=asks, causal=False, crossed=True)
+    hook = attention.out_proj.register_forward_pre_hook(hand)
+    want = torch.cat(model(model.encode(words)).weights, dim=1)[0]
+    hook.remove()
+    looks = every_look(len(want), sentence=sentence, causal=False, handed=True)
     assert_near(rows(looks), want, ROUNDED)
-    assert in_order(looks[0][0]["says"], TEXTS[asks][-1], TEXTS[answers][-1])
+    assert in_order(looks[0][0]["says"], "1", "4", "trophy", other[-1], words[-1])
 
 
 @torch.no_grad()
