@@ -97,6 +97,8 @@ def stylesheet(measured: dict[int, Heights]) -> str:
             continue
         narrower = f" and (max-width: {width}px)" if i else ""
         lines.append(f"@media (scripting: enabled){narrower} {{")
-        lines += [f"  #{name} {{ min-height: {height:.1f}rem; }}" for name, height in new.items()]
+        # Half rems: what repeats is compressed, and each page loads this file.
+        rooms = {name: round(2 * height) / 2 for name, height in new.items()}
+        lines += [f"  #{name} {{ min-height: {room:g}rem; }}" for name, room in rooms.items()]
         lines.append("}")
     return "\n".join(lines) + "\n"

@@ -372,7 +372,7 @@ def test_big_and_small_have_opposite_values(page, masked):
     """The whole value of a word, put on trophy's vector: what that does to its score in layer 2."""
     one, two = (layer.attention for layer in masked.layers)
     v = torch.nn.functional.linear(masked.embedding, *one.qkv_proj.parameters())[:, 128:]
-    rises, through_others = [], []
+    marks, rises, through_others = [], [], []
     for row, word in zip(cells(page, "taken-in"), ("big", "small"), strict=True):
         run, value = masked(masked.encode(IT.replace("big", word).split())), torch.zeros(64)
         after = run.residual[1][0]
@@ -382,7 +382,8 @@ def test_big_and_small_have_opposite_values(page, masked):
         (q, old), (_, new) = (
             two.qkv_proj(x).unflatten(-1, (3, 2, 32))[:, :2, 0].unbind(1) for x in (after, moved)
         )
-        rises.append((q[9] @ (new[1] - old[1])).item() / 32**0.5)
+        marks.append(new[1] - old[1])
+        rises.append((q[9] @ marks[-1]).item() / 32**0.5)
         weight = run.weights[0][0, 3, 1, 12].item()
         rest, mark, total = (numbers(x.replace("−", "-").replace("+", ""))[0] for x in row[1:4])
         assert mark == pytest.approx(weight * rises[-1], abs=0.051)
@@ -405,6 +406,7 @@ def test_big_and_small_have_opposite_values(page, masked):
         push = (one.out_proj(value) - one.out_proj.bias) @ two.qkv_proj.weight[64:96].T
         assert (q[9] @ push).item() * rises[-1] < 0
     assert rises[0] > 10 > -5 > rises[1]
+    assert torch.cosine_similarity(*marks, dim=0) < -0.8, "nearly opposite directions"
     assert shows(page, "#sec-noun", *(f"{rise:.1f}" for rise in rises))
     assert shows(page, "#sec-noun", *(f"{rise:.1f}" for rise in through_others))
     rows = [[numbers(x.replace("−", "-"))[-1] for x in row[1:]] for row in cells(page, "taken-in")]
