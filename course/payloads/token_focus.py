@@ -101,8 +101,9 @@ def change(sentence: int) -> dict[str, Any] | None:
 
 @torch.no_grad()
 def handed_maps(sentence: int) -> torch.Tensor:
-    """Return the masked model's maps if the last word hands word 2, in layer 1, head 4, the value
-    of the other sentence's last word.
+    """Return the masked model's maps if word 2 gets another value in layer 1, head 4.
+
+    The last word hands it that of the other sentence's last word.
     """
     model = load(FOLDER / "weights" / "masked.safetensors")
     words, others = (
@@ -128,7 +129,9 @@ def lent_maps(sentence: int) -> torch.Tensor:
     return _maps(model, words, weights, weights @ value)
 
 
-def _maps(model, words, weights: torch.Tensor, mixed: torch.Tensor) -> torch.Tensor:
+def _maps(
+    model: torch.nn.Module, words: torch.Tensor, weights: torch.Tensor, mixed: torch.Tensor
+) -> torch.Tensor:
     """Return the maps of both layers, where each head of layer 1 took in ``mixed``."""
     first, second = model.layers
     after = words + first.attention.out_proj(mixed.transpose(0, 1).flatten(-2))
