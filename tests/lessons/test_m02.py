@@ -436,7 +436,9 @@ def test_the_value_that_is_handed_over_decides_whether_trophy_is_found(page, mas
         mixed[3, 1] += weights[3, 1, 12] * (of_other - v[3, 12])
         x = x + one.attention.out_proj(mixed.transpose(0, 1).flatten(1))
         q, k, _ = two.attention.qkv_proj(x).unflatten(-1, (3, 2, 32))[:, :, 0].unbind(1)
-        shares.append((q[9] @ k.T / 32**0.5 + two.relative(13)[0, 9]).softmax(-1)[1].item())
+        row = (q[9] @ k.T / 32**0.5 + two.relative(13)[0, 9]).softmax(-1)
+        shares.append(row[1].item())
+    assert row[9] > 0.5, "with big and the value of small, mostly at itself"
     assert shares[0] > 0.9 > 0.1 > shares[1]
     assert shows(page, "#sec-noun", share(shares[0]), share(shares[1], 1))
 
