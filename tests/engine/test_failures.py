@@ -4,6 +4,7 @@ import errno
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -86,6 +87,26 @@ def test_a_kernel_that_starts_at_the_third_try(tmp_path, monkeypatch):
 
 RENDER = "import sys; from pathlib import Path; from course.cli import main; "
 RENDER += "sys.exit(main(sys.argv[2:], Path(sys.argv[1])))"
+
+
+def test_a_port_that_was_taken_costs_seconds_and_is_not_told(site, monkeypatch, capfd):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        ports = [taken.getsockname()[1]]
+
+        class Kernel(execute._LessonKernel):
+            def write_connection_file(self, **options):
+                if ports:
+                    self.iopub_port = ports.pop()
+                super().write_connection_file(**options)
+
+        monkeypatch.setattr(execute, "_LessonKernel", Kernel)
+        site.write("index.qmd", HEAD + python("print(6 * 7)"))
+        started = time.monotonic()
+        site.render()
+    assert "42" in site.html("index.html")
+    assert not ports
+    assert time.monotonic() - started < 40  # nbclient waits a minute for a kernel that hangs
+    assert "in use" not in capfd.readouterr().err
 
 
 @pytest.mark.slow

@@ -152,10 +152,9 @@ def _merge_streams(outputs: list[dict[str, Any]]) -> list[dict[str, Any]]:
     merged: list[dict[str, Any]] = []
     for output in outputs:
         stream = output.get("name")
-        if first := next(
-            (earlier for earlier in merged if stream and earlier.get("name") == stream), None
-        ):
-            first["text"] += output["text"]
+        same = [earlier for earlier in merged if stream and earlier.get("name") == stream]
+        if same:
+            same[0]["text"] += output["text"]
         else:
             merged.append(output)
     return merged
@@ -174,13 +173,12 @@ def _refuse_unknown_types(cell: Cell, output: dict[str, Any]) -> None:
 
 
 def _environment(folder: str, record: Path) -> dict[str, str]:
-    settings = {"InlineBackend": _FIGURES, "record": str(record)}
     return {
         # Lessons run in parallel. With a thread for every processor in each, the threads waited
         # for one another, and all lessons together took three times as long.
         "OMP_NUM_THREADS": "1",
         **os.environ,
-        "COURSE_KERNEL": json.dumps(settings),
+        "COURSE_KERNEL": json.dumps({"InlineBackend": _FIGURES, "record": str(record)}),
         "IPYTHONDIR": str(Path(folder) / "ipython"),  # without the user's start-up files
         "JUPYTER_RUNTIME_DIR": folder,
         "MPLBACKEND": "module://matplotlib_inline.backend_inline",
@@ -190,6 +188,5 @@ def _environment(folder: str, record: Path) -> dict[str, str]:
 
 
 def _reads(record: Path, root: Path) -> dict[str, str | None]:
-    lines = record.read_text(encoding="utf-8").splitlines()
-    pairs = (line.split(" ", 1) for line in lines)
+    pairs = (line.split(" ", 1) for line in record.read_text(encoding="utf-8").splitlines())
     return {Path(path).relative_to(root).as_posix(): hashed or None for hashed, path in pairs}

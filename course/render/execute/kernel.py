@@ -86,10 +86,14 @@ def main():
     compile_project_modules(root)
 
     from ipykernel.kernelapp import IPKernelApp
+    from zmq import ZMQError
 
     kernel = IPKernelApp.instance()
     kernel.config.InlineBackend.update(settings["InlineBackend"])
-    kernel.initialize(sys.argv[1:])
+    try:
+        kernel.initialize(sys.argv[1:])
+    except ZMQError:  # a port was taken meanwhile; cells.py starts another kernel
+        os._exit(1)  # an ordinary exit may wait for a thread, and cells.py a minute for it
     kernel.start()
 
 
