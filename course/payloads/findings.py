@@ -50,8 +50,21 @@ FINDINGS = [
         },
     },
     {
+        "title": "A cat for the dog", "text": "The boy saw a big cat. Then the big",
+        "head": "4.3",
+        "told": "[cat] for [dog]: head 4.3 looks at [cat], with {look}, and itself raises "
+        "[cat] most, [dog] next. But the model guesses [dog], with {dog}, and [cat] "
+        "has {cat}: an MLP, the part of a layer that looks at one token alone, speaks for [dog].",
+        "then": "Without 4.3 [dog] falls to {without}, and [cat] to {neither}: the head raised "
+        "both.",
+        "numbers": {
+            "look": ("look", "4.3", " cat"), "dog": ("share", " dog"), "cat": ("share", " cat"),
+            "without": ("share", " dog", ["4.3"]), "neither": ("share", " cat", ["4.3"]),
+        },
+    },
+    {
         "title": "A name carried far", "text": TURTLE, "head": "4.3",
-        "told": "Head 4.3 looks {back} tokens back, at the [T] of Turtle: {look}.",
+        "told": "Head 4.3 looks {back} pieces back, at the [T] of Turtle: {look}.",
         "then": "Without it [T] falls from {whole} to {without}.",
         "numbers": {
             "back": ("back", " T"), "look": ("look", "4.3", " T"), "whole": ("share", " T"),
@@ -137,19 +150,6 @@ FINDINGS = [
             "second": ("share", " W", ["2.4"]), "both": ("share", " W", ["1.1", "2.4"]),
         },
     },
-    {
-        "title": "A cat for the dog", "text": "The boy saw a big cat. Then the big",
-        "head": "4.3",
-        "told": "[cat] for [dog]: head 4.3 looks at [cat], with {look}, and itself raises "
-        "[cat] most, [dog] next. But the model guesses [dog], with {dog}, and [cat] "
-        "has {cat}: an MLP, the part of a layer that looks at one token alone, speaks for [dog].",
-        "then": "Without 4.3 [dog] falls to {without}, and [cat] to {neither}: the head raised "
-        "both.",
-        "numbers": {
-            "look": ("look", "4.3", " cat"), "dog": ("share", " dog"), "cat": ("share", " cat"),
-            "without": ("share", " dog", ["4.3"]), "neither": ("share", " cat", ["4.3"]),
-        },
-    },
 ]  # fmt: skip
 
 # Texts that nothing else on the page shows. In the first, the answer is the head with the largest
@@ -164,9 +164,10 @@ ROUNDS = [
 WHYS = {
     AT: (
         "2.1",
-        "Head 2.1 looks from [at] back at [not], {look}. What it finds is read by later parts of "
-        "the model, its MLPs, and these raise [{guess}]. We tried it: with the head off, but with "
-        "all that the MLPs had added before, [{guess}] keeps {fixed}.",
+        "A head that looks hard need not be needed. Head 2.1 looks from [at] back at [not], "
+        "{look}. What it finds is read by MLPs, the parts of a layer that look at one token alone, "
+        "and these raise [{guess}]. We tried it: with the head off, but with all that the MLPs "
+        "added while it was on, [{guess}] keeps {fixed}.",
     ),
     EMERALD: (
         "1.1",

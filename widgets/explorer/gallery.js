@@ -124,7 +124,7 @@ export const finding = (m, widget) => {
             ? set(tried.then, m)
             : tries.length > 1
               ? "Switch one of them off below, then the other, then both."
-              : "What will become of the guess without it?",
+              : "What will become of the guess without the head?",
         ]
   }</p>
     <p class="acts">${

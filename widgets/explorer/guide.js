@@ -48,6 +48,7 @@ function stepOf(m, widget, step) {
     entry,
   } = m;
   const count = reading.heads.length;
+  const best = nameOf(reading.heads[strongest(m.pushes)]);
   const token = (i) => boxed(pieces[i], {...m, at: -1});
   if ((step === 2 || step === 3) && isWeak(m)) return weak(m, widget);
   switch (step) {
@@ -74,7 +75,7 @@ function stepOf(m, widget, step) {
     case 4:
       return {
         told: html`Head ${name} looks from ${token(at)} at ${token(to)}, ${chance(row[to])}, and
-          takes what it finds along. What will the model guess without it?`,
+          carries what it finds there to ${token(at)}. What will the model guess without it?`,
         presses: [
           [
             `Switch head ${name} off`,
@@ -85,14 +86,22 @@ function stepOf(m, widget, step) {
     default:
       return {
         told: whole
-          ? html`Without head ${reading.off.map(([layer, head]) => nameOf({layer, head})).join(" and ")},
+          ? html`Without head ${reading.off.map(nameOfPair).join(" and ")},
             ${outcomeText(m)} ${set(deedOf(m, widget), m)} ${lessonText(whole)}`
           : m.isRead
             ? html`All heads are on again: ${boxed(first.text, m)} has ${chance(first.share)}.
-              <b>Press another head</b>${entry.kind === "storyteller" && reading.text === entry.examples[0].text ? ", 2.4 for one" : ""},
+              <b>Press another head</b>${entry.kind === "storyteller" && reading.text === entry.examples[0].text && name !== "2.4" ? ", 2.4 for one" : ""},
                 and switch that off.`
             : "Reading the text without it …",
-        presses: NEXT.map(([title, fold]) => [title, () => goOn(widget, fold)]),
+        presses:
+          isSlight(whole) && best !== reading.off.map(nameOfPair).join()
+            ? [
+                [
+                  `Try head ${best}`,
+                  () => leave(widget, {off: [best], head: best}, ".guide [role]"),
+                ],
+              ]
+            : NEXT.map(([title, fold]) => [title, () => goOn(widget, fold)]),
       };
   }
 }
@@ -120,11 +129,17 @@ const changeText = ({share, now}) =>
     ? `keeps ${chance(now)}`
     : `${now < share ? "falls" : "rises"} from ${chance(share)} to ${chance(now)}`;
 
+const nameOfPair = ([layer, head]) => nameOf({layer, head});
+
+/** Whether the guess hardly needs what is off. */
+const isSlight = (whole) =>
+  whole && whole.now > 0.8 * whole.share && whole.now < 1.25 * whole.share;
+
 /** What the switch has shown: a need, or none. */
-const lessonText = ({share, now}) =>
-  now < share / 2
-    ? html`<b>This is how you know what a head does: see where it looks, take it away, and see what changes.</b>`
-    : now > 0.8 * share && now < 1.25 * share
+const lessonText = (whole) =>
+  whole.now < whole.share / 2
+    ? html`<b>This is how you find out what a head does: see where it looks, take it away, and see what changes. Then try other texts.</b>`
+    : isSlight(whole)
       ? "So this guess hardly needs it."
       : nothing;
 
@@ -200,7 +215,7 @@ function deedOf({reading, pieces, at}, {data}) {
       model === reading.model &&
       text === reading.text &&
       at === pieces.length - 1 &&
-      reading.off.map(([layer, one]) => nameOf({layer, head: one})).join() === head,
+      reading.off.map(nameOfPair).join() === head,
   );
   if (shown) data.session.done.add(shown.title);
   return shown?.does ?? "";

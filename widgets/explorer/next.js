@@ -108,7 +108,7 @@ export const verdict = (m, widget) => {
   const isMeasured = typeof measured === "number";
   const third = whole && whole.text === first.text && second ? second : first;
   const named = isAsking
-    ? "a head"
+    ? "one of them"
     : off.length > 1
       ? off.length === 2
         ? "both"
@@ -130,8 +130,8 @@ export const verdict = (m, widget) => {
             isMeasured
               ? "Measured with each head off in turn. The switch shows all guesses without it."
               : isAsking
-                ? ""
-                : "What will the model guess without it? The switch shows it."
+                ? "Press a head: then it can be switched off here."
+                : `What will the model guess if what head ${m.name} adds is left out? The switch shows it.`
           }</span></p>`
     }</div>
     ${switches(m, widget, isAsking)}</div>${moved(m)}${whole && off.length === 1 && m.tellsPushes ? itself(m) : nothing}`;
@@ -141,8 +141,8 @@ export const verdict = (m, widget) => {
 function moved({whole, pieces, reading: {heads, off}}) {
   if (!whole?.moved || off.length !== 1) return nothing;
   const {head, to, before, now} = whole.moved;
-  return html`<p class="note itself">Without it head <b>${nameOf(heads[head])}</b> gives
-    ${boxed(pieces[to], {entry: {}})} ${chance(now)}, not ${chance(before)}: later heads work
+  return html`<p class="note itself">Without it head <b>${nameOf(heads[head])}</b> looks at
+    ${boxed(pieces[to], {entry: {}})} with ${chance(now)}, not ${chance(before)}: later heads work
       with what earlier ones have left.</p>`;
 }
 
