@@ -164,10 +164,9 @@ ROUNDS = [
 WHYS = {
     AT: (
         "2.1",
-        "A head that looks hard need not be needed. Head 2.1 looks from [at] back at [not], "
-        "{look}. What it finds is read by MLPs, the parts of a layer that look at one token alone, "
-        "and these raise [{guess}]. We tried it: with the head off, but with all that the MLPs "
-        "added while it was on, [{guess}] keeps {fixed}.",
+        "Head 2.1 looks from [at] back at [not], {look}. What it finds is read by MLPs, the parts "
+        "of a layer that look at one token alone, and these raise [{guess}]. We tried it: with the "
+        "head off, but with all that the MLPs added while it was on, [{guess}] keeps {fixed}.",
     ),
     EMERALD: (
         "1.1",

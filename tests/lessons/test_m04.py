@@ -16,7 +16,7 @@ from models.storyteller.tokens import Tokenizer
 from models.transformer import Transformer
 from modules.m04_softmax_and_scale import training as script
 from tests.lessons.page_text import cells, in_order, output, share, shows
-from tests.numbers import numbers
+from tests.numbers import number, numbers
 from tests.scores import scores_of
 from tests.widgets.truth_saturation import SIZES, draws, exact_slope
 
@@ -147,7 +147,23 @@ def test_the_root_counts_when_two_keys_have_equal_scores(page):
     """Equal scores, nudged by 0.1, with the division by √512 and without."""
     moved = [math.exp(n) / (math.exp(n) + 1) - 0.5 for n in (0.1, 0.1 / 512**0.5)]
     times = f"{moved[0] / moved[1]:.0f}"
-    assert shows(page, "#sec-training", "512", times, times)
+    assert shows(page, "#sec-training", "512", times)
+    assert shows(page, "#sec-training", times, "times as far")
+
+
+def test_divided_a_nudge_moves_both_rows_about_equally_far(page):
+    """By the derivative of two keys' softmax; 32 is the spread of a difference of two scores."""
+    assert (512 + 512) ** 0.5 == 32
+    level, ahead = cells(page, "two-factors")
+    moved = []
+    for row, lead in ((level, 0.0), (ahead, 32.0)):
+        score = torch.tensor(lead, dtype=torch.double, requires_grad=True)
+        torch.sigmoid(score / 512**0.5).backward()
+        moved.append(score.grad.item())
+        assert number(row[2].split("=")[1]) == pytest.approx(moved[-1], abs=0.00051)
+    assert max(moved) < 2 * min(moved)
+    assert (level[1], ahead[1]) == ("0.25", "below 10⁻¹³")
+    assert math.exp(-32) < 1e-13
 
 
 def test_the_spoiled_vector_is_the_one_named(page):

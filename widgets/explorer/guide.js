@@ -94,7 +94,9 @@ function stepOf(m, widget, step) {
                 and switch that off.`
             : "Reading the text without it …",
         presses:
-          isSlight(whole) && best !== reading.off.map(nameOfPair).join()
+          isSlight(whole) &&
+          reading.text === entry.examples[0].text &&
+          best !== reading.off.map(nameOfPair).join()
             ? [
                 [
                   `Try head ${best}`,

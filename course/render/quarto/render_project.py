@@ -93,8 +93,8 @@ def add_notebooks(root: Path, files: list[str], *, cell_timeout: float | None) -
 def add_mentions(root: Path) -> None:
     """Add the lessons that use each function to Quarto's pages of the source."""
     site = root / "_site"
-    files = [path for path in site.rglob("*.html") if "site_libs" not in path.parts]
-    html = {path.relative_to(site).as_posix(): path.read_text(encoding="utf-8") for path in files}
+    pages = [page.html for page in read_site(load_project(root))[0].values()]  # in their order
+    html = {at: (site / at).read_text(encoding="utf-8") for at in pages if (site / at).is_file()}
     for page, text in with_mentions(html).items():
         (site / page).write_text(text, encoding="utf-8")
 
