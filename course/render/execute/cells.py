@@ -91,8 +91,7 @@ def execute(project: Project, page: Page, *, cell_timeout: float) -> Execution:
 def _execute(project: Project, page: Page, cell_timeout: float) -> Execution:
     notebook = new_notebook(cells=[new_code_cell(cell.source) for cell in page.cells("python")])
     positions, values = count(), []
-    scratch = project.root / ".course"
-    scratch.mkdir(exist_ok=True)
+    (scratch := project.root / ".course").mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(dir=scratch, ignore_cleanup_errors=True) as folder:
         record = Path(folder) / "reads.txt"
         manager = _LessonKernel(transport_encryption="auto")

@@ -48,6 +48,7 @@ SCHEMA: dict[str, Any] = {
             "toc": bool,
             "toc-depth": int,
             "html-math-method": "mathml",
+            "tbl-colwidths": True,
             "code-copy": True,
             "fig-format": "svg",
         }
