@@ -120,6 +120,9 @@ def test_links_in_the_text_set_the_picture_and_lead_back(open_page):
             question.locator("input[type=radio]").nth(1).check()
             question.locator(".ask button").click()
         links = page.locator(f"a.set-up[href$='{WIDGET}']")
+        links.evaluate_all(
+            "(all) => all.forEach((a) => a.closest('details')?.setAttribute('open', ''))"
+        )
         hrefs = links.evaluate_all("(all) => all.map((a) => a.getAttribute('href'))")
         assert {href.removesuffix(WIDGET) for href in hrefs} == set(promised)
         for number, href in enumerate(hrefs):
