@@ -151,7 +151,7 @@ def test_the_root_counts_when_two_keys_have_equal_scores(page):
     assert shows(page, "#sec-training", times, "times as far")
 
 
-def test_divided_a_nudge_moves_both_rows_about_equally_far(page):
+def test_divided_a_nudge_moves_one_row_not_twice_as_far_as_the_other(page):
     """By the derivative of two keys' softmax; 32 is the spread of a difference of two scores."""
     assert (512 + 512) ** 0.5 == 32
     level, ahead = cells(page, "two-factors")
