@@ -148,7 +148,7 @@ def test_the_root_counts_when_two_keys_have_equal_scores(page):
     moved = [math.exp(n) / (math.exp(n) + 1) - 0.5 for n in (0.1, 0.1 / 512**0.5)]
     times = f"{moved[0] / moved[1]:.0f}"
     assert shows(page, "#sec-training", "512", times)
-    assert shows(page, "#sec-training", times, "times as far")
+    assert shows(page, "#sec-training", times, "times as far as divided")
 
 
 def test_divided_a_nudge_moves_one_row_not_twice_as_far_as_the_other(page):
