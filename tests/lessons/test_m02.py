@@ -547,6 +547,10 @@ def test_one_noun_takes_the_adjective_in_and_the_other_does_not(page, masked):
         given = run.weights[0][0, :, [1, 7], 12]  # (heads, nouns)
         assert (given[:, 1] < 0.05).tolist() == [False, False, False, True]  # the goal
         looks.append(given[3].tolist())
+        found = run.weights[1][0, 0, 9, [1, 7]]
+        drawn = page.select("#look-steps .fallback tbody tr")[len(looks) - 1].get_text(" ")
+        wanted = share(given[3, 0]), share(found[0], 1), share(found[1])
+        assert in_order(drawn, *wanted), "the figure's"
         # Scores up to a number that all share.
         scores[word] = run.weights[1][0, 0, 9, [1, 7]].log()
     assert shows(page, "#sec-noun", *map(share, looks[0]))

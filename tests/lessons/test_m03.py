@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from attention import scaled_dot_product_attention
-from tests.lessons.page_text import in_order, output, shows
+from tests.lessons.page_text import cells, in_order, output, shows
 from tests.numbers import numbers
 
 PAGE = "modules/m03_scaled_dot_product/lesson.html"
@@ -30,8 +30,8 @@ WORKED = {
 
 def test_the_queries_keys_and_values_of_the_pencil_are_the_codes(page):
     shown = [row.select("td")[1:] for row in page.select("#setup + * tbody tr, #setup tbody tr")]
-    for word, cells in enumerate(shown):
-        for name, cell in zip(WORKED, cells, strict=True):
+    for word, line in enumerate(shown):
+        for name, cell in zip(WORKED, line, strict=True):
             assert numbers(cell.get_text()) == WORKED[name][word]
 
 
@@ -126,6 +126,8 @@ def test_what_is_said_of_differences(page):
     assert in_order(text, f"{weights[1]:.2f}", *(f"{share:.2f}" for share in others))
     assert others[1] / others[0] == pytest.approx(1 / 4, abs=0.01)  # "about a quarter"
     assert 2 * weights[1] > 1, "it can't look twice as hard"
+    undivided = np.exp([0, 4, 2])
+    assert shows(page, "#sec-sum", f"{undivided[1] / undivided.sum():.2f}", f"{weights[1]:.2f}")
 
 
 def test_what_is_close_to_a_corner_is_not_in_it(page):
@@ -253,6 +255,14 @@ def test_the_arrays_shown_are_those_of_the_pencil(page):
     exec(page.select_one("#matrices code").get_text(), names)
     for name, letter in zip(WORKED, "QKV", strict=True):
         assert names[letter].tolist() == WORKED[name]
+
+
+def test_the_first_try_divides_columns_where_the_repair_divides_rows(page):
+    sums = [sum(np.exp(score / 2**0.5) for score in scores)
+            for scores in ([0.75, 1, 1.25], [0.5, 2, 1.5], [0, 4, 2])]  # fmt: skip
+    for own, row in zip(sums, cells(page, "divisors"), strict=True):
+        for shown, wanted in zip(row[1:], (sums, [own] * 3), strict=True):
+            assert numbers(shown) == pytest.approx(wanted, abs=0.0051)
 
 
 def test_the_repair_bears_no_scaled_score_of_a_thousand(page):

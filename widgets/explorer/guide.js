@@ -49,6 +49,7 @@ function stepOf(m, widget, step) {
   } = m;
   const count = reading.heads.length;
   const best = nameOf(reading.heads[strongest(m.pushes)]);
+  const isOpening = entry.kind === "storyteller" && reading.text === entry.examples[0].text;
   const token = (i) => boxed(pieces[i], {...m, at: -1});
   if ((step === 2 || step === 3) && isWeak(m)) return weak(m, widget);
   switch (step) {
@@ -90,13 +91,11 @@ function stepOf(m, widget, step) {
             ${outcomeText(m)} ${set(deedOf(m, widget), m)} ${lessonText(whole)}`
           : m.isRead
             ? html`All heads are on again: ${boxed(first.text, m)} has ${chance(first.share)}.
-              <b>Press another head</b>${entry.kind === "storyteller" && reading.text === entry.examples[0].text && name !== "2.4" ? ", 2.4 for one" : ""},
+              <b>Press another head</b>${isOpening && name !== "2.4" ? ", 2.4 for one" : ""},
                 and switch that off.`
             : "Reading the text without it …",
         presses:
-          isSlight(whole) &&
-          reading.text === entry.examples[0].text &&
-          best !== reading.off.map(nameOfPair).join()
+          isSlight(whole) && isOpening && best !== reading.off.map(nameOfPair).join()
             ? [
                 [
                   `Try head ${best}`,
