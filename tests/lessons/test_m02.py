@@ -389,7 +389,7 @@ def test_big_and_small_have_opposite_values(page, masked):
         assert mark == pytest.approx(weight * rises[-1], abs=0.051)
         assert rest + mark == pytest.approx(total, abs=0.11)  # by pencil
         product = [f"{weight:.2f}", f"{rises[-1]:.1f}", f"{mark:.1f}"]
-        assert shows(page, "#sec-noun", *product)
+        assert shows(page, "#sec-try", *product)
         # The same vector, without what came from the adjective.
         without = after[1] - weight * (one.out_proj(value) - one.out_proj.bias)
         key = two.qkv_proj(without).unflatten(-1, (3, 2, 32))[1, 0]
@@ -407,8 +407,8 @@ def test_big_and_small_have_opposite_values(page, masked):
         assert (q[9] @ push).item() * rises[-1] < 0
     assert rises[0] > 10 > -5 > rises[1]
     assert torch.cosine_similarity(*marks, dim=0) < -0.8, "nearly opposite directions"
-    assert shows(page, "#sec-noun", *(f"{rise:.1f}" for rise in rises))
-    assert shows(page, "#sec-noun", *(f"{rise:.1f}" for rise in through_others))
+    assert shows(page, "#sec-try", *(f"{rise:.1f}" for rise in rises))
+    assert shows(page, "#sec-try", *(f"{rise:.1f}" for rise in through_others))
     rows = [[numbers(x.replace("−", "-"))[-1] for x in row[1:]] for row in cells(page, "taken-in")]
     (rest, adjective, trophy, suitcase), after = rows
     assert abs(rest - after[0]) < 1.5  # "nearly the same"
@@ -440,8 +440,9 @@ def test_the_value_that_is_handed_over_decides_whether_trophy_is_found(page, mas
         shares.append(row[1].item())
     assert row[9] > 0.5, "with big and the value of small, mostly at itself"
     assert shares[0] > 0.9 > 0.1 > shares[1]
-    assert shows(page, "#sec-noun", share(shares[0]))
-    assert shows(page, "main", share(shares[1], 1))
+    swap = cells(page, "tried-marks")[2]
+    assert in_order(" ".join(swap), "small", "big", "trophy", share(shares[0]))
+    assert shows(page, "#sec-try", share(shares[1], 1))
 
 
 @torch.no_grad()
@@ -466,9 +467,9 @@ def test_the_noun_has_to_look_and_the_pronoun_hardly(page, masked):
     assert min(noun) > 0.7, "trophy with either ending"
     assert blind[0][0] > 0.99
     assert 0.4 < blind[1][1] < whole[1][1]
-    assert shows(page, "#sec-noun", *map(share, noun))
+    assert shows(page, "#sec-try", *map(share, noun))
     sure, less, before = share(blind[0][0], 1), share(blind[1][1]), share(whole[1][1])
-    assert shows(page, "#sec-noun", sure, less, before)
+    assert shows(page, "#sec-try", sure, less, before)
 
 
 def test_the_words_that_fit_best_are_adjectives_that_followed_it_was(page, masked):
@@ -525,18 +526,21 @@ def test_with_the_nouns_swapped_the_pronoun_looks_at_the_first(page):
         assert row[1] > 0.99
         shown.append(f"{100 * row[1].item():.1f}")
     assert page.select_one("#predict-swapped")["data-right"] == "2"
-    assert shows(page, "#predict-swapped", *shown)
+    assert shows(page, "#predict-swapped", shown[0])
+    for number, row in zip(shown, reversed(cells(page, "swapped-nouns")), strict=True):
+        assert in_order(row[2], "suitcase", number)
 
 
 def test_with_a_lent_query_the_swapped_sentences_come_right(page):
-    shown = []
-    for sentence, noun in ((6, 7), (5, 1)):
-        row = lent_maps(sentence)[4, 9]
+    table = cells(page, "swapped-nouns")
+    for sentence, noun, shown in ((5, 1, table[0]), (6, 7, table[1])):
+        row, words = lent_maps(sentence), EXAMPLES[sentence][0].split()
+        assert row[3, 1].argmax() == 12, "suitcase looks at the adjective"
+        row = row[4, 9]
         assert row.argmax() == noun
         assert row[noun] > 0.8
-        shown.append(share(row[noun]))
-    assert shows(page, "#sec-noun", shown[0])
-    assert shows(page, "#sec-evidence", shown[1])
+        assert in_order(" ".join(shown), words[-1], words[noun], words[noun], share(row[noun]))
+    assert shows(page, "#sec-evidence", share(lent_maps(5)[4, 9, 1]))
 
 
 def test_one_noun_takes_the_adjective_in_and_the_other_does_not(page, masked):
