@@ -35,7 +35,10 @@ export function row(products, size, {spread, divide} = {}) {
   return {scores, weights, deviation: deviation(scores), slope: slopeOfLargest(weights)};
 }
 
-/** Every draw of every size, its slope, and the mean slope of each size: with the division and without. */
+const SATURATED = 0.01; // a slope that passes on next to nothing
+const countSaturated = (slopes) => slopes.filter((slope) => slope < SATURATED).length;
+
+/** Every draw of every size, its slope, and each size's mean slope and count of saturated draws: undivided, and divided. */
 export function cloud({sizes, products}, spread) {
   const series = (divide) => {
     const slopeOf = (draw, size) => slopeOfLargest(softmax(scoresOf(draw, size, {spread, divide})));
@@ -44,12 +47,11 @@ export function cloud({sizes, products}, spread) {
       divide,
       slopes,
       means: slopes.map(mean),
+      saturated: slopes.map(countSaturated),
     };
   };
   return [series(false), series(true)];
 }
-
-const SATURATED = 0.01; // a slope that passes on next to nothing
 
 /** The row that is chosen, and how many of its size are saturated. */
 export function saturation({sizes, products}, state) {
@@ -58,7 +60,7 @@ export function saturation({sizes, products}, state) {
   return {
     size,
     ...rows[state.draw],
-    saturated: rows.filter(({slope}) => slope < SATURATED).length,
+    saturated: countSaturated(rows.map(({slope}) => slope)),
     rows: rows.length,
   };
 }
@@ -71,7 +73,7 @@ export const sentence = ({size, deviation: spread, weights, slope, saturated, ro
   `The slope of the largest weight is ${formatSlope(slope)}. Of ${rows} such rows, ${saturated} have a slope below ${SATURATED}.`;
 
 const BARS = {left: 26, right: 308, top: 22, bottom: 150, height: 174};
-const PLOT = {left: 34, right: 300, top: 14, bottom: 150, height: 188};
+const PLOT = {left: 34, right: 300, top: 14, bottom: 150, height: 196};
 const MOST = 0.25; // ½ · ½: the axis holds all there can be
 const formatSlope = (x) => (x < 0.0001 ? formatSmall(x) : x.toFixed(4));
 
@@ -104,13 +106,15 @@ const scalesOf = (sizes) => ({
 });
 const aside = (divide) => (divide ? 4 : -4); // beside one another, so that both are seen
 
-function dots({divide, slopes, means}) {
+// The counts stand below the sizes: marks of saturated draws lie on top of one another.
+function dots({divide, slopes, means, saturated}) {
   const {x, y} = scalesOf(means);
   const draws = slopes.flatMap((all, i) =>
     all.map((slope) => `M${(x(i) + aside(divide)).toFixed(1)},${y(slope).toFixed(1)}h0`),
   );
   return svg`<g class="series ${divide ? "divided" : "raw"}">
-    <path class="draws" d=${draws.join("")}></path><path class="mean" d=${line((_, i) => x(i), y)(means)}></path></g>`;
+    <path class="draws" d=${draws.join("")}></path><path class="mean" d=${line((_, i) => x(i), y)(means)}></path>
+    ${saturated.map((count, i) => svg`<text class="count" x=${x(i)} y=${PLOT.bottom + 40}>${count}</text>`)}</g>`;
 }
 
 let kept = {}; // what was drawn last: most changes leave the dots as they are
@@ -134,7 +138,7 @@ const view = (m, widget) => html`<dl class="now"><div><dt>Spread of these eight
     <div><dt>Its slope</dt><dd class="now-slope">${formatSlope(m.slope)}</dd></div>
     <div><dt>Slopes below ${SATURATED}</dt><dd class="now-saturated">${m.saturated} of ${m.rows}</dd></div></dl>
   <div class="stage"><figure><figcaption>Weights of eight keys, scores below</figcaption>${bars(m)}</figure>
-    <figure><figcaption>Slope of the largest, by size of the keys</figcaption>${plot(m, widget)}</figure></div>
+    <figure><figcaption>Slope of the largest, by size of the keys; below, how many of the ${m.rows} are under ${SATURATED}</figcaption>${plot(m, widget)}</figure></div>
   <p class="legend ${widget.state.divide ? "both" : ""}"><span class="raw means">undivided</span>
     <span class="divided means">divided by √dₖ</span> <span class="ring">what you see</span></p>
   ${widget.sentence({hidden: true})}`;

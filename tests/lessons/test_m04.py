@@ -454,6 +454,18 @@ def test_the_small_start_is_that_of_the_divided_layers(page):
     assert shows(page, "#two-cures", *[smaller] * 7, times, smaller)
 
 
+def test_small_numbers_take_steps_as_long_for_their_size_as_the_root_says(page):
+    def step_by_size(divided, spread=1.0):
+        before, after = (
+            script.descend(divided, 0.3, 0, steps=steps, spread=spread)[1][0] for steps in (0, 1)
+        )
+        return ((after - before).norm() / before.norm()).item()
+
+    small = step_by_size(False, spread=512**-0.25)
+    assert small / step_by_size(True) == pytest.approx(512**0.5, rel=1e-3)
+    assert shows(page, "#sec-smaller", f"{512**0.5:.0f}", "times as long")
+
+
 def test_the_unscaled_map_is_one_hot_and_the_scaled_is_not(page):
     """By the figure's own numbers."""
     raw, divided = (

@@ -66,6 +66,10 @@ def assert_is_drawn_to_scale(page, **state):
         dots = plot.locator(f".{name} .draws").get_attribute("d")
         got = [value(y) for y in re.findall(r"M[\d.]+,([\d.]+)h0", dots)]
         assert got == pytest.approx(slopes, abs=1.5e-4)  # a twentieth of a pixel
+        counts = plot.locator(f".{name} .count").all_text_contents()
+        rows = [slopes[i : i + DRAWS] for i in range(0, len(slopes), DRAWS)]
+        assert counts == [str(sum(slope < 0.01 for slope in row)) for row in rows]
+        assert plot.locator(f".{name} .count").first.is_visible() == (divide == state["divide"])
         means = [sum(slopes[i : i + DRAWS]) / DRAWS for i in range(0, len(slopes), DRAWS)]
         line = plot.locator(f".{name} .mean").get_attribute("d")
         assert [value(point.split(",")[1]) for point in line[1:].split("L")] == pytest.approx(
