@@ -85,10 +85,9 @@ export function layout({nodes, arrows = [], frames = []}, isDown) {
     "right",
     (k) => GAP + (isFramed ? 14 : 0) + (isDown ? 0 : labelRoom(arrows, nodes, k)),
   );
+  const rowOf = Object.fromEntries(inPlace.map(({name, place}) => [name, Math.ceil(place[1])]));
   const isJoined = (k) =>
-    arrows.some(
-      ({from, to, label}) => label && Array.isArray(from) && Math.ceil(nodes[to].at[0]) === k,
-    );
+    arrows.some(({from, to, label}) => label && Array.isArray(from) && rowOf[to] === k);
   const row = centres(
     named,
     1,
