@@ -428,7 +428,8 @@ def test_the_gradient_of_a_score_takes_the_output_alone(page):
     (3 * output).backward()
     gradient = scores.grad[-1].item()
     assert gradient == pytest.approx(3 * 4 / 15 * (40 - output.item()))
-    assert shows(page, "#sec-back", "4", "15", "40", f"{output.item():g}", "3", f"{gradient:.3g}")
+    assert shows(page, "#sec-score", "4/15", "40", f"{output.item():g}")
+    assert shows(page, "#sec-score", "3", "4/15", "10", f"{gradient:.3g}")
     powers = np.array([1, 2, 8, 4.04])
     total, mix = powers.sum(), powers @ [10, 20, 30, 40]
     assert mix / total - 30 == pytest.approx(0.01 * 4 / 15 * (40 - 30), rel=0.01)
