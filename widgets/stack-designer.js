@@ -77,7 +77,7 @@ function pieces({parts, kept, keptPlain}) {
   const whole = 80 * Math.min(MOST, kept / keptPlain);
   return KINDS.map(
     (kind, i) =>
-      html`<i class=${kind} style=${`width:${((whole * parts[i]) / kept).toFixed(2)}%`}></i>`,
+      html`<i class="of-${kind}" style=${`width:${((whole * parts[i]) / kept).toFixed(2)}%`}></i>`,
   );
 }
 
@@ -95,10 +95,10 @@ const row = ({
 
 /** The layers from below, left to right, each in the colour of its kind. */
 const stack = ({block, counts}) => html`<p class="counted">${KINDS.map(
-  (kind, i) => html`<span class=${kind}>${count(counts[kind])}
+  (kind, i) => html`<span class="of-${kind}">${count(counts[kind])}
   × ${NAMES[i]}</span>`,
 )}</p>
-  <div class="layers" aria-hidden="true">${Array.from({length: KINDS.reduce((sum, kind) => sum + counts[kind], 0)}, (_, i) => html`<i class=${block[i % block.length]}></i>`)}</div>`;
+  <div class="layers" aria-hidden="true">${Array.from({length: KINDS.reduce((sum, kind) => sum + counts[kind], 0)}, (_, i) => html`<i class="of-${block[i % block.length]}"></i>`)}</div>`;
 
 const view = (
   m,
