@@ -115,8 +115,8 @@ const question = (m, {guess, share}, round, count) =>
   html`<b>Round ${round + 1} of ${count}.</b> The model guesses ${boxed(guess, {...m, at: -1})},
     with ${chance(share)}. Which head does it need most? Press heads to see their arcs.${
       tellsPushes({number: round, isAsking: true})
-        ? html` This time each has its <b>push</b> below it: what it adds itself to that guess; in
-        a green frame, +1 or more.`
+        ? html` This time each has its <b>push</b> below it: what it adds itself to the
+        score of that guess. +1 multiplies its odds by about 2.7; a green frame is +1 or more.`
         : ""
     }`;
 
