@@ -122,9 +122,10 @@ def test_what_the_plain_way_carries(page):
 
 
 def test_whole_rows_and_whole_maps_do_not_fit_on_a_desk(page):
-    """A dozen rows of a long text, and all of another: 2 bytes a score."""
-    assert 2 * 1024 < 192e3 <= 192 * 1024 <= 12 * 2 * 8192  # of either KB
-    assert shows(page, "#sec-desk", "dozen", "8,192")
+    """Rows of a long text at 4 bytes a score, and all of another at 2."""
+    assert 4 * 1024 < 192e3
+    assert 5 * 4 * 8192 < 192e3 < 192 * 1024 <= 6 * 4 * 8192  # of either KB
+    assert shows(page, "#sec-desk", "six", "8,192", "4")
     assert 192e3 < 2 * 1024**2 < 20e6  # too large for one desk, and not for all of them
     assert shows(page, "#sec-desk", "1,024", f"{2 * 1024**2 / 1e6:.1f}", "192")
 
@@ -264,8 +265,8 @@ def test_the_bill_of_the_beginning(page):
         assert any(x == pytest.approx(want, abs=0.051) for x in drawn), want
     flops = 7 * 2 * 1024 * 1024 * 64 * 64 * 16
     by_byte = flops / 4.4e9
-    two = flops / 7 * 2 / 64 / 16
-    shown = [f"{two / 1e6:.0f}", "64", "16", f"{flops / 1e9:.0f}"]
+    one = flops / 7 / 64 / 16
+    shown = [f"{one / 1e6:.0f}", "64", "16", f"{flops / 1e9:.0f}", "312"]
     assert shows(page, "#sec-bill", *shown, f"{flops / 312e9:.1f}", f"{rest[1]:.1f}")
     assert 1 < by_byte / (312 / 1.5) < 1.1  # "about as long as the walk"
     assert flops / 312e12 * 1e3 < 0.4 * rest[1]  # so the products' arithmetic isn't what is left
