@@ -506,6 +506,12 @@ def test_the_verb_marks_the_suitcase_that_stands_first(page, masked):
     ]
     adds = [x / 32**0.5 for x in adds]
     assert max(adds) == adds[2] > 5
+    # "No other word's value": of the whole vocabulary, with the query of either ending.
+    values = one.qkv_proj(masked.embedding)[:, 176:] @ one.out_proj.weight[:, 48:].T
+    for ending in (5, 6):
+        x = masked(masked.encode(EXAMPLES[ending][0].split())).residual[1][0]
+        fits = values @ two.qkv_proj.weight[64:96].T @ two.qkv_proj(x)[9, :32]
+        assert fits.argmax() == masked.ids["did"]
 
 
 def test_a_longer_query_is_sharper(page):
