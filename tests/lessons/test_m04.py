@@ -463,7 +463,7 @@ def test_small_numbers_take_steps_as_long_for_their_size_as_the_root_says(page):
 
     small = step_by_size(False, spread=512**-0.25)
     assert small / step_by_size(True) == pytest.approx(512**0.5, rel=1e-3)
-    assert shows(page, "#sec-smaller", f"{512**0.5:.0f}", "times as long")
+    assert shows(page, "#two-cures", f"{512**0.5:.0f}", "times as long")
 
 
 def test_the_unscaled_map_is_one_hot_and_the_scaled_is_not(page):
