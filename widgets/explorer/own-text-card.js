@@ -46,7 +46,7 @@ export function ownTextCard(m, widget) {
       : "";
   if (!m.isSought || !m.needed)
     return card(
-      html`<b>Your text.</b> ${m.whole ? "With all heads on, the" : "The"} model guesses ${token}, with ${share}.${vague}`,
+      html`<b>This text.</b> ${m.whole ? "With all heads on, the" : "The"} model guesses ${token}, with ${share}.${vague}`,
       m.isSought ? SEEKING : SEEK,
       () => m.isSought || seek(widget),
     );
