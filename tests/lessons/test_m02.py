@@ -531,6 +531,7 @@ def test_with_the_nouns_swapped_the_pronoun_looks_at_the_first(page):
         assert row.argmax() == 1
         assert row[1] > 0.99
         shown.append(f"{100 * row[1].item():.1f}")
+    assert shows(page, "#predict-swapped", shown[0])
     for number, row in zip(shown, reversed(cells(page, "swapped-nouns")), strict=True):
         assert in_order(row[2], "suitcase", number)
 

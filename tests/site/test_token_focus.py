@@ -112,7 +112,6 @@ def test_links_in_the_text_set_the_picture_and_lead_back(open_page):
         "?focus.sentence=1&focus.head=4&focus.handed=1": (1, 4, handed_maps(1)[4, 9]),
         "?focus.word=1.1": (1, 3, maps("masked", 1)[3, 1]),
         "?focus.word=1.7": (1, 3, maps("masked", 1)[3, 7]),
-        "?focus.sentence=6&focus.head=4": (6, 4, maps("masked", 6)[4, 9]),
         "?focus.sentence=6&focus.head=3&focus.word=6.1": (6, 3, maps("masked", 6)[3, 1]),
         "?focus.sentence=6&focus.head=4&focus.lent=1": (6, 4, lent_maps(6)[4, 9]),
         "?focus.sentence=5&focus.head=4&focus.lent=1": (5, 4, lent_maps(5)[4, 9]),
