@@ -21,7 +21,15 @@ function openTarget() {
 function makeReachable(main) {
   const scrolling = main.querySelectorAll("pre:not([tabindex]), p:has(> math[display='block'])");
   for (const scrolls of scrolling) scrolls.tabIndex = 0;
+  for (const table of main.querySelectorAll(".nav-sidebar .cell-output-display"))
+    tables.observe(table);
 }
+
+/** Tables, once they are too wide: under Quarto, for the embedded site's frame sees to it itself. */
+const tables = new ResizeObserver((changes) => {
+  for (const {target} of changes)
+    target.tabIndex = target.scrollWidth > target.clientWidth + 1 ? 0 : -1;
+});
 
 /** Quarto writes links out whole: once a widget has changed the address, they would load the page anew. */
 function keepLinksInPage() {
