@@ -43,8 +43,8 @@ def bytes_carried(L, S, d, t, bytes_each):
     """Count the bytes.
 
     `L` queries meet `S` keys; queries, keys, values and outputs have `d` numbers each, of
-    `bytes_each` bytes. The plain way carries scores and weights, once each way. In tiles of `t`
-    queries, all keys and values come by for each tile; the last tile may be smaller. Leave out the
+    `bytes_each` bytes. The plain way carries scores and weights, once each way. In groups of `t`
+    queries, all keys and values come by for each group; the last may be smaller. Leave out the
     logarithms that training keeps.
 
     Return: bytes carried by the plain way, and in tiles.

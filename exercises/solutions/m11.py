@@ -230,16 +230,16 @@ TASKS = [
         truth=counted,
         hints=[
             "Plain: $Q$, $K$, $V$ and the output once each; scores and weights twice each.",
-            "In tiles: $Q$ and the output once; $K$ and $V$ once for each tile of queries.",
-            "The number of tiles is `L / t`, rounded up: `-(-L // t)`.",
+            "In tiles: $Q$ and the output once; $K$ and $V$ once for each group of queries.",
+            "The number of groups is `L / t`, rounded up: `-(-L // t)`.",
         ],
         why="The map costs 4·L·S. Tiles trade it for keys and values that come by L/t times, "
         "2·S·d each time: less, at the latest when t reaches d/2.",
         mistakes={
-            "your tiles are rounded down: the last, smaller tile needs all keys too":
+            "your groups are rounded down: the last, smaller one needs all keys too":
                 lambda L, S, d, t, b: (bytes_carried(L, S, d, t, b)[0],
                                        b * (2 * L * d + L // t * 2 * S * d)),
-            "you let keys come by for each tile and values only once; both pass each time":
+            "you let keys come by for each group and values only once; both pass each time":
                 lambda L, S, d, t, b: (bytes_carried(L, S, d, t, b)[0],
                                        b * (2 * L * d + -(-L // t) * S * d + S * d)),
             "you counted scores and weights one way only; they are put back and fetched again":
