@@ -466,6 +466,19 @@ def test_small_numbers_take_steps_as_long_for_their_size_as_the_root_says(page):
     assert shows(page, "#two-cures", f"{512**0.5:.0f}", "times as long")
 
 
+def test_with_the_root_a_step_moves_the_score_as_far_for_keys_of_any_size():
+    """A step of 0.1 times the gradient of the divided score, for query and key."""
+
+    def moved(d_k, by):
+        q, k = torch.randn(2, 2000, d_k, generator=torch.Generator().manual_seed(0))
+        q_after, k_after = q + 0.1 * k / by, k + 0.1 * q / by
+        return ((q_after * k_after - q * k).sum(-1) / by).mean().item()
+
+    for d_k in (64, 512, 2048):
+        assert moved(d_k, d_k**0.5) == pytest.approx(0.2, rel=0.02)
+        assert moved(d_k, d_k) == pytest.approx(0.2 / d_k, rel=0.02)  # a rate must grow with d_k
+
+
 def test_the_unscaled_map_is_one_hot_and_the_scaled_is_not(page):
     """By the figure's own numbers."""
     raw, divided = (
