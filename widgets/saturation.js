@@ -127,7 +127,7 @@ function dotsOf(data, spread) {
 function plot({slope}, {data, state: {size: chosen, divide, spread}}) {
   const {x, y} = scalesOf(data.sizes);
   return html`<svg class="slopes ${divide ? "both" : ""}" viewBox="0 0 312 ${PLOT.height}" aria-hidden="true">${axis(PLOT, [0, 0.1, 0.2], y)}
-    ${data.sizes.map((size, i) => svg`<text class="size" x=${x(i)} y=${PLOT.bottom + 18}>${size}</text>`)}
+    ${data.sizes.map((size, i) => svg`<text class="size" x=${x(i)} y=${PLOT.bottom + 18}>${size < 1024 ? size : `${size / 1024}k`}</text>`)}
     <line class="limit" x1=${PLOT.left} x2=${PLOT.right} y1=${y(SATURATED)} y2=${y(SATURATED)}></line>
     ${dotsOf(data, spread)}<circle class="now" r="7" cx=${x(chosen) + aside(divide)} cy=${y(slope)}></circle></svg>`;
 }
