@@ -146,6 +146,7 @@ def test_the_count_with_128_queries_in_a_tile(page):
     assert shows(page, "#sec-back", f"{plain / carried:.1f}", "8")
     by_length = [2 * n * 64 + n / 128 * 2 * n * 64 for n in (8192, 2 * 8192)]
     assert 3.9 < by_length[1] / by_length[0] < 4, "four times as much, nearly"
+    assert shows(page, "#sec-tile", "four times", "nearly")
 
 
 def test_there_and_back_by_our_count(page):

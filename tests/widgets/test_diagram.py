@@ -55,6 +55,19 @@ def test_nothing_overlaps_and_all_is_inside(is_down):
     assert frame["bottom"] >= max(boxes["Q"][3], boxes["K"][3])
 
 
+def test_downwards_a_joined_label_has_its_room_above_the_node_where_it_ends():
+    box = {"box": ["one"]}
+    nodes = {
+        "a": {"at": [0, 0], **box},
+        "b": {"at": [0, 1], **box},
+        "between": {"at": [1, 0], "down": [0, 1], **box},
+        "end": {"at": [1, 1], "down": [0, 2], **box},
+    }
+    arrows = [{"from": ["a", "b"], "to": "end", "label": ["joined"]}]
+    at = {n["name"]: n["y"] for n in laid_out(True, {"nodes": nodes, "arrows": arrows})["nodes"]}
+    assert at["end"] - at["between"] > at["between"] - at["a"] + 10
+
+
 def test_downwards_columns_become_rows_or_what_down_says():
     across, down = laid_out(False), laid_out(True)
     assert down["width"] < across["width"]
