@@ -479,6 +479,23 @@ def test_with_the_root_a_step_moves_the_score_as_far_for_keys_of_any_size():
         assert moved(d_k, d_k) == pytest.approx(0.2 / d_k, rel=0.02)  # a rate must grow with d_k
 
 
+def test_with_adam_a_first_step_moves_the_score_alike_where_d_k_divides():
+    """Adam's first step is the gradient's sign times the rate."""
+
+    def moved(d_k, by):
+        q, k = torch.randn(2, 2000, d_k, generator=torch.Generator().manual_seed(0))
+        q_after = (q + torch.zeros_like(q)).requires_grad_()
+        ((q_after * k).sum() / by).backward()
+        step = torch.optim.Adam([q_after], lr=0.1)
+        step.step()
+        return ((q_after.detach() - q) * k).sum(-1).mean().item() / by
+
+    small, large = (moved(d_k, d_k) for d_k in (64, 2048))
+    assert large == pytest.approx(small, rel=0.02)
+    small, large = (moved(d_k, d_k**0.5) for d_k in (64, 2048))
+    assert large / small == pytest.approx((2048 / 64) ** 0.5, rel=0.02)
+
+
 def test_the_unscaled_map_is_one_hot_and_the_scaled_is_not(page):
     """By the figure's own numbers."""
     raw, divided = (
