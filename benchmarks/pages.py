@@ -165,7 +165,9 @@ def main() -> None:
     server = serve(chosen.site)
     base = f"http://127.0.0.1:{server.server_address[1]}/"
     lessons = sorted(page.relative_to(chosen.site) for page in chosen.site.glob("modules/*/*.html"))
-    others = [Path(f"{name}.html") for name in ("index", "explorer", "playground", "longer")]
+    others = [
+        Path(f"{name}.html") for name in ("index", "explorer", "playground", "pronoun", "longer")
+    ]
     pages = [p.as_posix() for p in [*others, *lessons] if (chosen.site / p).exists()]
     results = {}
     print(

@@ -1,4 +1,4 @@
-"""What holds in each lesson and in longer.qmd: short cells, badges on maps, no other hosts."""
+"""What holds in each lesson and further page: short cells, badges on maps, no other hosts."""
 
 import re
 
