@@ -123,17 +123,6 @@ each(".code-copy-button", (button) => {
   });
 });
 
-// Make parts that scroll sideways focusable, for scrolling by keyboard.
-const scrollers = new ResizeObserver((changes) => {
-  for (const {target} of changes) {
-    if (target.scrollWidth > target.clientWidth + 1) target.tabIndex = 0;
-    else target.removeAttribute("tabindex");
-  }
-});
-each("main pre, main p:has(> math), main .cell-output, main table", (element) =>
-  scrollers.observe(element),
-);
-
 // Add a link to each heading, to copy.
 each("main section[id] > :is(h2, h3, h4, h5, h6)", (heading) => {
   const link = document.createElement("a");

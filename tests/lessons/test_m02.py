@@ -133,7 +133,8 @@ def test_it_looks_for_the_words_that_decide(page, masked):
             assert shows(page, "#sec-noun", share(first[3, best]))
             trophy = masked(ids[None]).weights[0][0, 3, 1]
             assert trophy.argmax() == best, "trophy has looked, too"
-            assert shows(page, "#sec-noun", share(trophy[best]))
+            suitcase = masked(ids[None]).weights[0][0, 3, 7, best]
+            assert shows(page, "#sec-noun", share(trophy[best]), share(suitcase))
     assert [row.argmax() for row in finds] == [1, 7]
     assert shows(page, "#sec-noun", share(finds[0][1], 1), share(finds[1][7]))
 

@@ -81,9 +81,8 @@ def test_whose_change_turns_the_look_of_it(page, masked):
         for w, (q, k) in ((w, parts[w].unbind(1)) for w in parts)
     }
     (own, other), (suitcase, still) = zip(*scores.values(), strict=True)
-    for table, columns in (("taken-in", slice(3, 5)), ("both-endings", slice(1, 3))):
-        rows = [numbers(" ".join(row[columns])) for row in cells(page, table)]
-        assert rows == [[round(own, 1), round(suitcase, 1)], [round(other, 1), round(still, 1)]]
+    rows = [numbers(" ".join(row[3:5])) for row in cells(page, "taken-in")]
+    assert rows == [[round(own, 1), round(suitcase, 1)], [round(other, 1), round(still, 1)]]
     assert own > suitcase  # "it beats"
     assert other < still  # "it falls behind"
     for ask, answer in crossed:  # "Mostly the keys": the noun that gets more is theirs
@@ -212,7 +211,7 @@ def test_big_and_small_have_opposite_values(page, masked):
         assert mark == pytest.approx(weight * rises[-1], abs=0.051)
         assert rest + mark == pytest.approx(total, abs=0.11)  # by pencil
         product = [f"{weight:.2f}", f"{rises[-1]:.1f}", f"{mark:.1f}"]
-        assert shows(page, "#box-mark", *product)
+        assert shows(page, "#sec-mark", *product)
         # The same vector, without what came from the adjective.
         without = after[1] - weight * (one.out_proj(value) - one.out_proj.bias)
         key = two.qkv_proj(without).unflatten(-1, (3, 2, 32))[1, 0]
@@ -230,9 +229,9 @@ def test_big_and_small_have_opposite_values(page, masked):
         assert (q[9] @ push).item() * rises[-1] < 0
     assert rises[0] > 10 > -5 > rises[1]
     assert torch.cosine_similarity(*marks, dim=0) < -0.8, "nearly opposite directions"
-    assert shows(page, "#box-mark", *(f"{rise:.1f}" for rise in rises))
+    assert shows(page, "#sec-mark", f"{rises[0]:.1f}", f"{rises[1]:.1f}")
     assert shows(page, "#box-mark", *(f"{rise:.1f}" for rise in through_others))
-    rows = [[numbers(x.replace("−", "-"))[-1] for x in row[1:]] for row in cells(page, "taken-in")]
+    rows = [[numbers(x.replace("−", "-"))[-1] for x in row[1:5]] for row in cells(page, "taken-in")]
     (rest, adjective, trophy, suitcase), after = rows
     assert abs(rest - after[0]) < 1.5  # "nearly the same"
     assert abs(suitcase - after[3]) < 2.5  # "changes little"
@@ -240,8 +239,13 @@ def test_big_and_small_have_opposite_values(page, masked):
     assert trophy > suitcase > after[2] < after[3]
     assert rest > suitcase
     assert after[0] < after[3], "suitcase stays ahead"
-    for unmarked, _, marked, other in rows:  # "by much less"
-        assert abs(unmarked - other) < 0.3 * abs(marked - other)
+    leads = []
+    for unmarked, _, marked, other in rows:
+        leads.append([abs(unmarked - other), abs(marked - other)])
+        assert leads[-1][0] < 0.3 * leads[-1][1], "by much less"
+    assert shows(page, "#sec-mark", *(f"{lead:.1f}" for lead in np.transpose(leads).flat))
+    powers = [text for lead in leads[1] for text in (f"{lead:.1f}", f"{np.exp(lead):.0f}")]
+    assert shows(page, "#sec-mark", *powers)
 
 
 @torch.no_grad()
@@ -264,7 +268,7 @@ def test_the_value_that_is_handed_over_decides_whether_trophy_is_found(page, mas
     assert row[9] > 0.5, "with big and the value of small, mostly at itself"
     assert shares[0] > 0.9 > 0.1 > shares[1]
     assert shows(page, "#sec-try", share(shares[0]))
-    assert shows(page, "#box-mark", share(shares[1], 1))
+    assert shows(page, "#sec-try", share(shares[1], 1))
 
 
 @torch.no_grad()
@@ -326,6 +330,12 @@ def test_with_the_nouns_swapped_the_pronoun_looks_at_the_first(page):
         assert row[1] > 0.99
         shown.append(f"{100 * row[1].item():.1f}")
     assert shows(page, "#predict-swapped", shown[0])
+    looks = [
+        [maps["weights"][i][3, at, 12].item() for i in pair]
+        for at, pair in ((7, (5, 6)), (1, (1, 2)))
+    ]
+    assert shows(page, "#sec-trick", *map(share, looks[0]))
+    assert all(second < 0.7 * first for second, first in zip(*looks, strict=True)), "less"
     for number, row in zip(shown, reversed(cells(page, "swapped-nouns")), strict=True):
         assert in_order(row[2], "suitcase", number)
 
@@ -353,10 +363,10 @@ def test_one_noun_takes_the_adjective_in_and_the_other_does_not(page, masked):
         best = "suitcase", share(found[1])
         if word == "big":
             best = "trophy", share(found[0], 1)
-        assert in_order(cells(page, "both-endings")[len(looks) - 1][3], *best)
+        assert in_order(cells(page, "taken-in")[len(looks) - 1][5], *best)
         # Scores up to a number that all share.
         scores[word] = run.weights[1][0, 0, 9, [1, 7]].log()
-    assert shows(page, "#sec-take", *map(share, looks[0]))
+    assert shows(page, "#sec-mark", share(looks[0][0]))
     assert 0.4 < looks[0][0] < looks[1][0], "trophy finds small just as well"
     lead = [scores[word][0] - scores[word][1] for word in ("big", "small")]
     assert lead[0] > 0 > lead[1]

@@ -17,18 +17,19 @@ function openTarget() {
   target.scrollIntoView();
 }
 
-/** Code and formulas that scroll can be scrolled by keyboard. */
+// What may scroll sideways; under Quarto a cell's output has a frame of its own.
+const WIDE = "pre, p:has(> math), .cell-output, .cell-output-display, table";
+
+/** What scrolls sideways can be scrolled by keyboard. */
 function makeReachable(main) {
-  const scrolling = main.querySelectorAll("pre:not([tabindex]), p:has(> math[display='block'])");
-  for (const scrolls of scrolling) scrolls.tabIndex = 0;
-  for (const table of main.querySelectorAll(".nav-sidebar .cell-output-display"))
-    tables.observe(table);
+  for (const wide of main.querySelectorAll(WIDE)) scrollers.observe(wide);
 }
 
-/** Tables, once they are too wide: under Quarto, for the embedded site's frame sees to it itself. */
-const tables = new ResizeObserver((changes) => {
-  for (const {target} of changes)
-    target.tabIndex = target.scrollWidth > target.clientWidth + 1 ? 0 : -1;
+const scrollers = new ResizeObserver((changes) => {
+  for (const {target} of changes) {
+    if (target.scrollWidth > target.clientWidth + 1) target.tabIndex = 0;
+    else target.removeAttribute("tabindex");
+  }
 });
 
 /** Quarto writes links out whole: once a widget has changed the address, they would load the page anew. */
