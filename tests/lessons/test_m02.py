@@ -116,7 +116,9 @@ def test_it_looks_for_the_words_that_decide(page, masked):
     of = {word: scores[masked.ids[word]].item() for word in ("big", "suitcase", "trophy", "it")}
     rank = sorted(scores.tolist(), reverse=True).index(of["big"]) + 1
     shown = [f"{score:.1f}" for score in of.values()]
-    assert rank == 12
+    assert rank == 12, "after eleven"
+    ahead = scores.argsort(descending=True)[:11]
+    assert not {masked.config.vocabulary[i] for i in ahead} & set(IT.split())
     assert shows(page, "#sec-made", "198")
     assert shows(page, "#sec-made", f"{rank}th", *shown)
     finds = []
@@ -165,6 +167,7 @@ def test_a_soft_answer_moves_with_the_query_and_a_hard_one_stays(page):
 
 
 def test_one_matrix_turns_a_look_to_what_is_needed(page):
+    assert page.select_one("#predict-one")["data-right"] == "2"
     it, big, moves = np.array([1, 0]), np.array([0, 1]), np.array([[0, 1], [0, 0]])
     fits = [[query @ key for key in (it, big)] for query in (it, it @ moves)]
     assert fits == [[1, 0], [0, 1]]
