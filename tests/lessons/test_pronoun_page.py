@@ -249,26 +249,39 @@ def test_big_and_small_have_opposite_values(page, masked):
 
 
 @torch.no_grad()
-def test_the_value_that_is_handed_over_decides_whether_trophy_is_found(page, masked):
-    """By hand: trophy alone gets the value of the other adjective in layer 1, head 4."""
+def test_the_mark_decides_whether_trophy_is_found(page, masked):
+    """By hand: trophy alone gets another value, or none, from the last word in layer 1, head 4."""
     one, two = masked.layers
-    shares = []
-    for word, other in (("small", "big"), ("big", "small")):
+    rows = cells(page, "each-mark")
+    for word in ("big", "small"):
         x = masked.embedding[masked.encode(IT.replace("big", word).split())[0]]
         q, k, v = one.attention.qkv_proj(x).unflatten(-1, (3, 4, 16)).permute(1, 2, 0, 3)
         weights = (q @ k.mT / 4 + one.relative(13)).softmax(-1)
-        mixed = weights @ v
-        vector = masked.embedding[masked.ids[other]]
-        of_other = one.attention.qkv_proj(vector).unflatten(-1, (3, 4, 16))[2, 3]
-        mixed[3, 1] += weights[3, 1, 12] * (of_other - v[3, 12])
-        x = x + one.attention.out_proj(mixed.transpose(0, 1).flatten(1))
-        q, k, _ = two.attention.qkv_proj(x).unflatten(-1, (3, 2, 32))[:, :, 0].unbind(1)
-        row = (q[9] @ k.T / 32**0.5 + two.relative(13)[0, 9]).softmax(-1)
-        shares.append(row[1].item())
-    assert row[9] > 0.5, "with big and the value of small, mostly at itself"
-    assert shares[0] > 0.9 > 0.1 > shares[1]
-    assert shows(page, "#sec-try", share(shares[0]))
-    assert shows(page, "#sec-try", share(shares[1], 1))
+        for mark in ("big", "none", "small"):
+            values = v[3].clone()
+            if mark != word:
+                values[12] = 0
+            if mark not in (word, "none"):
+                vector = masked.embedding[masked.ids[mark]]
+                values[12] = one.attention.qkv_proj(vector).unflatten(-1, (3, 4, 16))[2, 3]
+            mixed = weights @ v
+            mixed[3, 1] = weights[3, 1] @ values
+            after = x + one.attention.out_proj(mixed.transpose(0, 1).flatten(1))
+            ask, key, _ = two.attention.qkv_proj(after).unflatten(-1, (3, 2, 32))[:, :, 0].unbind(1)
+            row = (ask[9] @ key.T / 32**0.5 + two.relative(13)[0, 9]).softmax(-1)
+            last, by, *shares = rows.pop(0)
+            assert (last, by) == (word, mark)
+            shown = [numbers(text)[0] / 100 for text in shares]
+            assert shown == pytest.approx(row[[1, 7]].tolist(), abs=0.0051)
+            if mark == "big":
+                assert row[1] > 0.98, "with either ending"
+            assert (row[1] < 0.01) == (mark == "small"), "hardly anything"
+            if (word, mark) == ("big", "small"):
+                assert row[9] > 0.5, "mostly at itself"
+            if mark == "none":
+                assert 0.25 < row[1] < 0.5, "a good part"
+            if (word, mark) == ("small", "big"):
+                assert shows(page, "#sec-try", share(row[1]))
 
 
 @torch.no_grad()
