@@ -193,6 +193,10 @@ def test_one_matrix_turns_a_look_to_what_is_needed(page):
     shown = f"{powers.sum():.2f}", share(own), share(other), f"{own:.2f}", f"{other:.2f}"
     assert shows(page, "#sec-hand", *shown, f"{takes[0]:.1f}")
     assert shows(page, "#sec-hand", f"{other:.2f}", "(-4)", f"{takes[1]:.1f}")
+    for (_, trophy, suitcase, found), took in zip(cells(page, "toy-keys"), takes, strict=True):
+        scores = {"trophy": numbers(trophy)[0], "suitcase": numbers(suitcase)[0]}
+        assert scores["trophy"] == pytest.approx(took, abs=0.051)
+        assert found == max(scores, key=scores.get)
 
 
 def test_at_0_the_answer_jumps_half_way():
