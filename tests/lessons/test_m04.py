@@ -72,6 +72,7 @@ def test_two_answers_and_their_gaps(page):
     assert shows(page, "#sec-gaps", "8.7", "3.2", gap, gap, power, divided[0], *divided)
     left = [f"{score:.1f}" for score in SCORES - SCORES.max()]
     assert shows(page, "#sec-gaps", "8.7", left[0], "0", left[2])
+    assert shows(page, "#sec-gaps", f"{2**0.5:.1f}", f"{math.exp(2**0.5):.0f}")
 
 
 def test_by_pencil_the_mean_square_is_the_size(page):
