@@ -36,6 +36,23 @@ def craft_query(keys, target):
     ...
 
 
+def who_asks_whom(asks):
+    """Write two matrices.
+
+    A toy language has n words. The vector of word i has a 1 at index i, and 0 everywhere else. Word
+    i should look for word `asks[i]`, or for nothing if `asks[i]` is −1.
+
+    Write the matrices for queries and keys. A sentence has each word once, and a score is the dot
+    product of a query and a key, at temperature 1. A word that looks for another must give it at
+    least 0.9 of its weight, and a word that looks for nothing must give all words the same weight.
+    There are at most nine words.
+
+    Shapes: `asks` (n,), whole numbers.
+    Return: W_Q and W_K, (n, n) each: a row for each number of a word's vector.
+    """
+    ...
+
+
 def best_bandwidth(x, y, candidates):
     """Choose a bandwidth.
 

@@ -18,6 +18,14 @@ def craft_query(keys, target):
     return 10 * key / (key @ key)
 
 
+def who_asks_whom(asks):
+    W_Q, W_K = np.zeros((len(asks), len(asks))), np.eye(len(asks))
+    for word, other in enumerate(asks):
+        if other >= 0:
+            W_Q[word, other] = 5
+    return W_Q, W_K
+
+
 def best_bandwidth(x, y, candidates):
     def error(h):
         scores = -((x[:, None] - x) ** 2) / (2 * h**2)
@@ -153,6 +161,37 @@ def noisy_wave(rng, size):
             return x, y, candidates
 
 
+def who_asks(rng, size):
+    """Make two to nine words: some ask for nothing, and at least two for the same word.
+
+    Nobody asks for the word that asks for it, so a score must not be the same both ways round.
+    """
+    n = size + 1
+    order = rng.permutation(n)
+    asks = np.full(n, -1)
+    for at in range(1, n):
+        asks[order[at]] = order[rng.integers(at)]  # so no two ask for each other
+    if n > 3:
+        asks[order[2]] = asks[order[1]]
+        asks[order[-1]] = -1
+    return (asks,)
+
+
+def looks_as_asked(got, asks):
+    weights = softmax(got[0] @ got[1].T)
+    for word, (row, other) in enumerate(zip(weights, asks, strict=True)):
+        if other < 0 and not np.allclose(row, 1 / len(asks), atol=1e-4):
+            return f"word {word} looks for nothing, but its weights go up to {row.max():.2f}"
+        if other >= 0 and not row[other] >= 0.9:
+            return f"word {word} gives word {other} only {row[other]:.2f} of its weight"
+    return None
+
+
+def asking(asks, times=5.0):
+    """A row for each word, with a number at the word that it looks for."""
+    return times * (np.arange(len(asks)) == asks[:, None])
+
+
 def gets_the_weight(got, keys, target):
     weight = softmax(keys @ got)[target]
     return None if weight >= 0.9 else f"the key at {target} gets {weight:.2f} of the weight"
@@ -204,6 +243,28 @@ TASKS = [
                 lambda keys, target: keys.sum(axis=0),
             "your query is the target's key turned round: it avoids what it should find":
                 lambda keys, target: -10 * keys[target] / (keys[target] @ keys[target]),
+        },
+    ),
+    Task(
+        who_asks_whom,
+        inputs=who_asks,
+        judge=looks_as_asked,
+        hints=[
+            "The vector of word i picks row i of a matrix. So row i of W_Q is the query of word i, "
+            "and row j of W_K is the key of word j.",
+            "If W_K is `np.eye(n)`, the score of word i with word j is `W_Q[i, j]`.",
+            "With nine words, eˢ / (eˢ + 8) ≥ 0.9 asks for s ≥ 4.3. Put a number above that at "
+            "`W_Q[i, asks[i]]`. A query of zeros scores 0 with every key.",
+        ],
+        why="The keys may stay as the words are, because a word is found by what it is. Only the "
+        "queries say something new: what a word looks for.",
+        mistakes={
+            "you used one matrix for both: then a word is found by what it asks for":
+                lambda asks: (asking(asks), asking(asks)),
+            "your matrix of queries is turned round: each word looks for those that look for it":
+                lambda asks: (asking(asks).T, np.eye(len(asks))),
+            "the scores are too small: softmax hardly tells the words apart":
+                lambda asks: (asking(asks, 1.0), np.eye(len(asks))),
         },
     ),
     Task(

@@ -97,6 +97,22 @@ return craft_query(keys, target)[None]
 10 * key -> np.inf * key
 return 50 * np.eye(keys.shape[1])[target]
 return np.eye(len(keys))[target]
+m02.who_asks_whom
+= 5 -> = 4
+= 5 -> = -5
+= 5 -> = np.nan
+= 5 -> = 1e400
+W_Q[word, other] -> W_Q[other, word]
+W_Q[word, other] -> W_Q[word, 0]
+if other >= 0 -> if True
+return W_Q, W_K -> return W_K, W_Q
+return W_Q, W_K -> return W_Q, W_Q
+return W_Q, W_K -> return W_K, W_K
+return W_Q, W_K -> return 100 * W_K, W_Q
+return W_Q, W_K -> return W_Q + W_Q.T, W_K
+return W_Q, W_K -> return W_Q + 0.01 * W_K, W_K
+return W_Q, W_K -> return W_Q
+return W_Q, W_K -> return W_Q[1:], W_K[1:]
 m02.best_bandwidth
 return candidates[0]
 return candidates[1]
@@ -522,6 +538,11 @@ m02.craft_query
 return np.linalg.lstsq(keys, 20 * np.eye(len(keys))[target], rcond=None)[0]
 return np.linalg.pinv(keys)[:, target] * 9
 return 60 * (2 * keys[target] - keys.sum(0))
+m02.who_asks_whom
+= 5 -> = 500
+return W_Q, W_K -> return W_Q[:, ::-1], W_K[:, ::-1]
+return W_Q, W_K -> return W_K * (W_Q.any(1)[:, None]), W_Q.T
+return W_Q, W_K -> return W_Q, W_K + 7
 m03.find_mistake
 scores / np.sqrt(d_k) -> (scores / np.sqrt(d_k)).round(2) ;; e / e.sum() -> (e / e.sum()).round(2)
 scores / np.sqrt(d_k) -> (scores / np.sqrt(d_k)).round(2) ;; e / e.sum() -> (e / e.sum()).round(2)
