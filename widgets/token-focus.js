@@ -22,14 +22,14 @@ const word = (sentences) => ({
 
 const modelOf = ({models}, {causal}) => (causal ? models.causal : models.masked);
 
-const changeOf = ({changes}, {sentence, causal}) => (causal ? null : changes[sentence]);
+const changeOf = ({changes}, {sentence, causal}) => (causal ? null : (changes[sentence] ?? null));
 
 /**
  * Where the chosen word looks: {tokens, from, row: weights, hidden: which words it can't see}.
  * sentences: [{tokens, focus, says}]; models: {masked, causal}, each {heads: names, weights:
  * [sentence][head][from][to]}. Beyond the last head stands their mean. data.changes: for a
- * sentence a change to the model `masked`, {field, label, says, weights}, or null. What a sentence
- * says is of its own focus.
+ * sentence a change to the model `masked`, {field, label, says, weights}, or null; empty where a
+ * page offers none. What a sentence says is of its own focus.
  */
 export function looks(data, state) {
   const {sentence, word: chosen, head, causal} = state;
@@ -99,15 +99,9 @@ function view({tokens, says, from, row, hidden}, widget) {
     ${widget.sentence({hidden: true})}`;
 }
 
-/** By widget: the changes that a link of the text has shown. From then on they can be ticked. */
-const shown = new WeakMap();
-
-function offered({data, state, root}) {
+function offered({data, state}) {
   const change = changeOf(data, state);
-  if (!change) return [];
-  const fields = shown.get(root) ?? new Set();
-  if (state[change.field]) shown.set(root, fields.add(change.field));
-  return fields.has(change.field) ? [toggle(change.field, change.label)] : [];
+  return change ? [toggle(change.field, change.label)] : [];
 }
 
 export const tokenFocus = defineWidget({
@@ -124,7 +118,7 @@ export const tokenFocus = defineWidget({
     handed: flag(false),
     lent: flag(false),
   }),
-  controls: ({data, state, root}) => [
+  controls: ({data, state}) => [
     [
       menu(
         "sentence",
@@ -137,7 +131,7 @@ export const tokenFocus = defineWidget({
         ...modelOf(data, state).heads,
         "mean of all heads",
       ]),
-      ...offered({data, state, root}),
+      ...offered({data, state}),
     ],
   ],
   model: looks,

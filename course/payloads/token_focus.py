@@ -47,14 +47,17 @@ HANDED = {1: 2, 2: 1}
 LENT = (5, 6)
 
 
-def payload(sentence: int, head: int) -> dict[str, Any]:
-    """Return sentences, each model's maps, and the numbers of the first sentence and head."""
+def payload(sentence: int, head: int, with_changes: bool = False) -> dict[str, Any]:
+    """Return sentences, each model's maps, and the numbers of the first sentence and head.
+
+    ``with_changes``: whether a reader can tick the changes to the masked model.
+    """
     return {
         "sentences": [
             {"tokens": text.split(), "focus": focus, "says": says} for text, focus, says in EXAMPLES
         ],
         "models": {name: head_maps(name) for name in ("masked", "causal")},
-        "changes": [change(index) for index in range(len(EXAMPLES))],
+        "changes": [change(index) for index in range(len(EXAMPLES))] if with_changes else [],
         "start": {"sentence": sentence, "head": head},
     }
 

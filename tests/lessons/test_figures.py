@@ -64,7 +64,8 @@ def test_m01_recall_is_a_mean_and_its_ends(tables):
 
 def test_m04_training_is_the_range_of_its_seeds(tables):
     scores = load("modules/m04_softmax_and_scale/training.json")
-    shown = tables("m04_softmax_and_scale", "figure-training")
+    figures = "figure-training", "figure-training-fast"
+    shown = [table for name in figures for table in tables("m04_softmax_and_scale", name)]
     for table, rate in zip(shown, ("0.3", "3.0"), strict=True):
         for name in ("divided", "undivided"):
             curves = np.array(scores[name][rate]).T

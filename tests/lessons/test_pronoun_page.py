@@ -11,7 +11,7 @@ from models.grammar import scores as grammar
 from models.grammar.sentences import sentences
 from models.grammar.words import FRAMES, NOUNS, ONLY_SINGULAR, PEOPLE
 from models.weights import load
-from tests.lessons.page_text import cells, in_order, output, share, shows
+from tests.lessons.page_text import cells, in_order, output, share, shows, text_of
 from tests.numbers import numbers
 
 PAGE = "pronoun.html"
@@ -272,7 +272,7 @@ def test_the_mark_decides_whether_trophy_is_found(page, masked):
             last, by, *shares = rows.pop(0)
             assert (last, by) == (word, mark)
             shown = [numbers(text)[0] / 100 for text in shares]
-            assert shown == pytest.approx(row[[1, 7]].tolist(), abs=0.0051)
+            assert shown == pytest.approx(row[[1, 7, 9]].tolist(), abs=0.0051)
             if mark == "big":
                 assert row[1] > 0.98, "with either ending"
             assert (row[1] < 0.01) == (mark == "small"), "hardly anything"
@@ -311,6 +311,7 @@ def test_the_noun_has_to_look_and_the_pronoun_hardly(page, masked):
     assert shows(page, "#box-mark", sure, less, before)
 
 
+@torch.no_grad()
 def test_the_verb_marks_the_suitcase_that_stands_first(page, masked):
     """Layer 1, head 4, with the nouns swapped and too small: "did" adds most to its score."""
     one, two = (layer.attention for layer in masked.layers)
@@ -327,10 +328,27 @@ def test_the_verb_marks_the_suitcase_that_stands_first(page, masked):
     assert max(adds) == adds[2] > 5
     # "No other word's value": of the whole vocabulary, with the query of either ending.
     values = one.qkv_proj(masked.embedding)[:, 176:] @ one.out_proj.weight[:, 48:].T
-    for ending in (5, 6):
-        x = masked(masked.encode(EXAMPLES[ending][0].split())).residual[1][0]
-        fits = values @ two.qkv_proj.weight[64:96].T @ two.qkv_proj(x)[9, :32]
+    for ending, shown in zip((5, 6), cells(page, "swapped-marks"), strict=True):
+        run = masked(masked.encode(EXAMPLES[ending][0].split()))
+        x, weights = run.residual[1][0], run.weights[0][0, 3]
+        q, k = two.qkv_proj(x).unflatten(-1, (3, 2, 32))[:, :2, 0].unbind(1)
+        fits = values @ two.qkv_proj.weight[64:96].T @ q[9] / 32**0.5
         assert fits.argmax() == masked.ids["did"]
+        # The table: a mark is a word's weight times how well its value fits the pronoun's query.
+        far = masked.layers[1].relative(13)[0, 9]
+        scores = k @ q[9] / 32**0.5 + far
+        of_did = weights[1, 2] * fits[masked.ids["did"]]
+        of_last = weights[7, 12] * fits[masked.ids[EXAMPLES[ending][0].split()[-1]]]
+        want = [of_did, scores[1], of_last, scores[7]]
+        got = [numbers(x.replace("−", "-").replace("+", ""))[0] for x in shown[1:5]]
+        assert got == pytest.approx([x.item() for x in want], abs=0.051)
+        assert of_did > 4 * abs(of_last)
+        # Without that mark trophy is found with either ending.
+        key = k[1] - weights[1, 2] * values[masked.ids["did"]] @ two.qkv_proj.weight[64:96].T
+        scores[1] = q[9] @ key / 32**0.5 + far[1]
+        noun = scores.softmax(-1)[7]
+        assert noun > 0.5
+        assert in_order(text_of(page, "#sec-missing"), share(noun))
 
 
 def test_with_the_nouns_swapped_the_pronoun_looks_at_the_first(page):
@@ -347,7 +365,6 @@ def test_with_the_nouns_swapped_the_pronoun_looks_at_the_first(page):
         [maps["weights"][i][3, at, 12].item() for i in pair]
         for at, pair in ((7, (5, 6)), (1, (1, 2)))
     ]
-    assert shows(page, "#sec-trick", *map(share, looks[0]))
     assert all(second < 0.7 * first for second, first in zip(*looks, strict=True)), "less"
     for number, row in zip(shown, reversed(cells(page, "swapped-nouns")), strict=True):
         assert in_order(row[2], "suitcase", number)

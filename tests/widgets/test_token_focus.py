@@ -14,7 +14,7 @@ ROUNDED = 6e-6  # the page has the weights in five decimals
 
 @pytest.fixture(scope="module", autouse=True)
 def published():
-    JS.run("(globalThis.data = x, null)", payload(sentence=1, head=0))
+    JS.run("(globalThis.data = x, null)", payload(sentence=1, head=0, with_changes=True))
 
 
 def look(then="model", **changes):
@@ -51,6 +51,13 @@ def test_every_word_in_every_head(sentence, name):
         isnt_changed = causal or sentence not in of
         assert (changed == looks) == isnt_changed
         assert {look_["isChanged"] for head in changed for look_ in head} == {not isnt_changed}
+
+
+def test_a_page_that_offers_no_change_shows_none():
+    JS.run("(globalThis.plain = x, null)", payload(sentence=1, head=0))
+    state = {"sentence": 1, "word": None, "head": 4, "causal": False, "handed": True}
+    shown = JS.run("m.looks(plain, x)", state)
+    assert shown == look(handed=False)
 
 
 def test_a_sentence_starts_at_its_own_focus_of_which_it_says_something():
