@@ -87,7 +87,7 @@ def change(sentence: int) -> dict[str, Any] | None:
         other = EXAMPLES[HANDED[sentence]][0].split()
         return {
             "field": "handed",
-            "label": f"“{words[-1]}” hands over the value of “{other[-1]}”",
+            "label": f"“{words[-1]}” hands “{words[1]}” the value of “{other[-1]}”",
             "says": f"In layer 1, head 4, “{words[1]}” gets the value of “{other[-1]}” from "
             f"“{words[-1]}”.",
             "weights": handed_maps(sentence),

@@ -124,7 +124,7 @@ def test_it_looks_for_the_words_that_decide(page, masked):
     ids = masked.encode(IT.split())[0]
     alone = scores[ids].softmax(-1)[-1].item()
     with_distance = masked(ids[None]).weights[0][0, 3, 9, -1].item()
-    assert shows(page, "#sec-made", share(with_distance), share(alone))
+    assert shows(page, "#sec-made", share(alone), share(with_distance))
     finds = []
     # Without any bias for distance, too, it is the adjective that gets most, in each sentence.
     for text in (IT, IT.replace("big", "small")):
@@ -221,10 +221,10 @@ def test_how_sure_the_causal_head_of_the_goal_is(page):
     best = [row[it].argmax() for row in maps["weights"][1]]
     weights = [maps["weights"][1][h, it, 1] for h, to in enumerate(best) if to == 1]
     assert len(weights) == 1
-    assert shows(page, "#sec-focus", share(weights[0]))
+    assert shows(page, "#sec-noun", share(weights[0]))
 
 
-def test_the_words_that_fit_best_are_adjectives_that_followed_it_was(page, masked):
+def test_the_words_that_fit_best_are_adjectives_that_followed_it_was(masked):
     texts = [str(one).split() for one in sentences(seed=0, count=20_000)]
     said = {
         word
@@ -241,7 +241,7 @@ def test_the_words_that_fit_best_are_adjectives_that_followed_it_was(page, maske
     )
     order = (k @ q[masked.ids["it"]]).argsort(descending=True).tolist()
     leading = next(n for n, i in enumerate(order) if masked.config.vocabulary[i] not in said)
-    assert in_order(page.select_one("#sec-found").get_text(), f"the {leading} that")
+    assert leading > 12, "adjectives of all kinds, big among them"
 
 
 def test_a_longer_query_is_sharper(page):

@@ -285,6 +285,42 @@ def test_the_mark_decides_whether_trophy_is_found(page, masked):
 
 
 @torch.no_grad()
+def test_the_sum_says_what_the_running_model_does(page, masked):
+    """With small and the value of big: the score by hand from the sum, and the lead as weights."""
+    one, two = (layer.attention for layer in masked.layers)
+    x = masked(masked.encode(IT.replace("big", "small").split())).residual[1][0]
+    q, k = two.qkv_proj(x).unflatten(-1, (3, 2, 32))[:, :2, 0].unbind(1)
+    far = masked.layers[1].relative(13)[0, 9]
+    v = one.qkv_proj(masked.embedding)[:, 176:] @ one.out_proj.weight[:, 48:].T
+    big, small = (v[masked.ids[w]] @ two.qkv_proj.weight[64:96].T @ q[9] for w in ("big", "small"))
+    weight = masked(masked.encode(IT.replace("big", "small").split())).weights[0][0, 3, 1, 12]
+    scores = k @ q[9] / 32**0.5 + far
+    new = scores[1] + weight * (big - small) / 32**0.5
+    lead = (new - scores[7]).item()
+    assert f"{lead:.1f}" == "4.7"
+    whole = f"{big / 32**0.5:.1f}"
+    shown = f"{new:.1f}", f"{scores[7]:.1f}", "4.7", f"{np.exp(4.7):.0f}"[:2]
+    assert shows(page, "#sec-try", whole)
+    assert in_order(text_of(page, "#sec-try"), f"{weight:.2f}", whole, *shown[:3])
+    shares = [numbers(cell)[0] for cell in cells(page, "each-mark")[3][2:4]]
+    assert shares[0] / shares[1] == pytest.approx(np.exp(lead), rel=0.08)
+
+
+@torch.no_grad()
+def test_the_heads_do_not_go_by_not(page, masked):
+    shown = []
+    for word, noun in (("small", 6), ("big", 1)):
+        text = f"the trophy did fit in the suitcase because it was {word}".split()
+        row = masked(masked.encode(text)).weights[1][0, 0, text.index("it")]
+        assert row.argmax() == noun, "the one that isn't meant"
+        shown.append(share(row[noun], int(word == "big")))
+    assert shows(page, "#sec-trick", *shown)
+    texts = [str(one) for one in sentences(seed=0, count=20_000)]
+    assert not any("did fit" in text for text in texts), "not was in every such sentence"
+    assert any("did not fit" in text for text in texts)
+
+
+@torch.no_grad()
 def nouns_found(masked, word, at, heads):
     """By hand: the weights of both nouns, if a word can't see the last one in heads of layer 1."""
     one, two = masked.layers

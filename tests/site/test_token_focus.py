@@ -80,7 +80,7 @@ def test_sentences_heads_and_words_show_the_model_s_weights(open_page):
 
 def test_a_change_to_the_model_can_be_ticked_for_its_sentence(open_page):
     with open_page("pronoun.html") as page:
-        value = page.locator(WIDGET).get_by_role("checkbox", name="hands over the value of")
+        value = page.locator(WIDGET).get_by_role("checkbox", name="hands “trophy” the value of")
         asks = page.locator(WIDGET).get_by_role("checkbox", name="“suitcase” asks like “trophy”")
         assert_right(page, 2, 4)
         value.check()
