@@ -36,19 +36,20 @@ def craft_query(keys, target):
     ...
 
 
-def who_asks_whom(asks):
+def who_asks_whom(kinds, asks):
     """Write two matrices.
 
-    A toy language has n words. The vector of word i has a 1 at index i, and 0 everywhere else. Word
-    i should look for word `asks[i]`, or for nothing if `asks[i]` is −1.
+    A toy language has n words of k kinds, such as nouns and verbs. Word i is of the kind
+    `kinds[i]`, and looks for words of the kind `asks[i]`, or for nothing if `asks[i]` is −1. The
+    vector of word i has a 1 at index i, and 0 everywhere else.
 
     Write the matrices for queries and keys. A sentence has each word once, and a score is the dot
-    product of a query and a key, at temperature 1. A word that looks for another must give it at
-    least 0.9 of its weight, and a word that looks for nothing must give all words the same weight.
-    There are at most nine words.
+    product of a query and a key, at temperature 1. A word that looks for a kind must give its words
+    at least 0.9 of its weight together, and to each of them the same. A word that looks for nothing
+    must give all words the same weight. There are at most nine words.
 
-    Shapes: `asks` (n,), whole numbers.
-    Return: W_Q and W_K, (n, n) each: a row for each number of a word's vector.
+    Shapes: `kinds` and `asks` (n,), whole numbers; the kinds are 0 to k − 1.
+    Return: W_Q and W_K, (n, k) each: a row for each number of a word's vector.
     """
     ...
 

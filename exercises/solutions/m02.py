@@ -18,11 +18,12 @@ def craft_query(keys, target):
     return 10 * key / (key @ key)
 
 
-def who_asks_whom(asks):
-    W_Q, W_K = np.zeros((len(asks), len(asks))), np.eye(len(asks))
-    for word, other in enumerate(asks):
-        if other >= 0:
-            W_Q[word, other] = 5
+def who_asks_whom(kinds, asks):
+    W_Q, W_K = np.zeros((2, len(kinds), kinds.max() + 1))
+    for word, (kind, asked) in enumerate(zip(kinds, asks, strict=True)):
+        W_K[word, kind] = 1
+        if asked >= 0:
+            W_Q[word, asked] = 5
     return W_Q, W_K
 
 
@@ -161,35 +162,39 @@ def noisy_wave(rng, size):
             return x, y, candidates
 
 
-def who_asks(rng, size):
-    """Make two to nine words: some ask for nothing, and at least two for the same word.
+def words_of_kinds(rng, size):
+    """Make two to nine words of two to four kinds; some of them ask for nothing.
 
-    Nobody asks for the word that asks for it, so a score must not be the same both ways round.
+    No kind asks for its own. Kind 0 has one word, and another word looks for it. From size 3 on,
+    two words of a kind differ in what they ask for.
     """
-    n = size + 1
-    order = rng.permutation(n)
-    asks = np.full(n, -1)
-    for at in range(1, n):
-        asks[order[at]] = order[rng.integers(at)]  # so no two ask for each other
+    n, k = size + 1, min(size + 1, 2 + size // 3)
+    kinds = rng.permutation(np.append(np.arange(k), rng.integers(1, k, size=n - k)))
+    asks = (kinds + rng.integers(1, k, size=n)) % k
+    asks[kinds == 0] = -1
+    at = np.flatnonzero(kinds == np.bincount(kinds).argmax())
+    asks[at[-1]] = 0
     if n > 3:
-        asks[order[2]] = asks[order[1]]
-        asks[order[-1]] = -1
-    return (asks,)
+        asks[at[0]] = -1
+    return kinds, asks
 
 
-def looks_as_asked(got, asks):
+def looks_as_asked(got, kinds, asks):
     weights = softmax(got[0] @ got[1].T)
-    for word, (row, other) in enumerate(zip(weights, asks, strict=True)):
-        if other < 0 and not np.allclose(row, 1 / len(asks), atol=1e-4):
+    for word, (row, asked) in enumerate(zip(weights, asks, strict=True)):
+        if asked < 0 and not np.allclose(row, 1 / len(asks), atol=1e-4):
             return f"word {word} looks for nothing, but its weights go up to {row.max():.2f}"
-        if other >= 0 and not row[other] >= 0.9:
-            return f"word {word} gives word {other} only {row[other]:.2f} of its weight"
+        of_kind = row[kinds == asked]
+        if asked >= 0 and not of_kind.sum() >= 0.9:
+            return f"word {word} gives words of kind {asked} only {of_kind.sum():.2f} of its weight"
+        if asked >= 0 and not np.allclose(of_kind, of_kind[0], atol=1e-4):
+            return f"word {word} gives words of kind {asked} different weights"
     return None
 
 
-def asking(asks, times=5.0):
-    """A row for each word, with a number at the word that it looks for."""
-    return times * (np.arange(len(asks)) == asks[:, None])
+def at_kinds(which, kinds, times=5.0):
+    """A row for each word, with a number at the kind that stands in ``which``."""
+    return times * (np.arange(kinds.max() + 1) == which[:, None])
 
 
 def gets_the_weight(got, keys, target):
@@ -247,24 +252,27 @@ TASKS = [
     ),
     Task(
         who_asks_whom,
-        inputs=who_asks,
+        inputs=words_of_kinds,
         judge=looks_as_asked,
         hints=[
             "The vector of word i picks row i of a matrix. So row i of W_Q is the query of word i, "
-            "and row j of W_K is the key of word j.",
-            "If W_K is `np.eye(n)`, the score of word i with word j is `W_Q[i, j]`.",
-            "With nine words, eˢ / (eˢ + 8) ≥ 0.9 asks for s ≥ 4.3. Put a number above that at "
-            "`W_Q[i, asks[i]]`. A query of zeros scores 0 with every key.",
+            "and row j of W_K is the key of word j. Both have k numbers, one for each kind.",
+            "Let a key say of which kind its word is: a 1 at `kinds[j]`. Then the score of word i "
+            "with word j is `W_Q[i, kinds[j]]`.",
+            "If one word of nine is of that kind, eˢ / (eˢ + 8) ≥ 0.9 asks for s ≥ 4.3. Put a "
+            "number above that at `W_Q[i, asks[i]]`. A query of zeros scores 0 with every key.",
         ],
-        why="The keys may stay as the words are, because a word is found by what it is. Only the "
-        "queries say something new: what a word looks for.",
+        why="A key says what a word is, and a query what it looks for. Words of a kind share a "
+        "key, so a key may be much shorter than the vectors of all words.",
         mistakes={
-            "you used one matrix for both: then a word is found by what it asks for":
-                lambda asks: (asking(asks), asking(asks)),
-            "your matrix of queries is turned round: each word looks for those that look for it":
-                lambda asks: (asking(asks).T, np.eye(len(asks))),
-            "the scores are too small: softmax hardly tells the words apart":
-                lambda asks: (asking(asks, 1.0), np.eye(len(asks))),
+            "you used the matrix of queries for both: a word is found by what it asks for":
+                lambda kinds, asks: (at_kinds(asks, kinds), at_kinds(asks, kinds, 1.0)),
+            "you used the matrix of keys for both: each word looks for its own kind":
+                lambda kinds, asks: (at_kinds(kinds, kinds), at_kinds(kinds, kinds, 1.0)),
+            "you exchanged the two: each word looks for those that ask for its kind":
+                lambda kinds, asks: (at_kinds(kinds, kinds, 1.0), at_kinds(asks, kinds)),
+            "the scores are too small: softmax hardly tells the kinds apart":
+                lambda kinds, asks: (at_kinds(asks, kinds, 1.0), at_kinds(kinds, kinds, 1.0)),
         },
     ),
     Task(

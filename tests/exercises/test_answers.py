@@ -102,14 +102,14 @@ m02.who_asks_whom
 = 5 -> = -5
 = 5 -> = np.nan
 = 5 -> = 1e400
-W_Q[word, other] -> W_Q[other, word]
-W_Q[word, other] -> W_Q[word, 0]
-if other >= 0 -> if True
+W_Q[word, asked] -> W_Q[word, kind]
+W_Q[word, asked] -> W_Q[word, 0]
+W_K[word, kind] -> W_K[word, asked]
+= 1 -> = 1 + word
+if asked >= 0 -> if True
 return W_Q, W_K -> return W_K, W_Q
 return W_Q, W_K -> return W_Q, W_Q
-return W_Q, W_K -> return W_K, W_K
-return W_Q, W_K -> return 100 * W_K, W_Q
-return W_Q, W_K -> return W_Q + W_Q.T, W_K
+return W_Q, W_K -> return 9 * W_K, W_K
 return W_Q, W_K -> return W_Q + 0.01 * W_K, W_K
 return W_Q, W_K -> return W_Q
 return W_Q, W_K -> return W_Q[1:], W_K[1:]
@@ -541,8 +541,9 @@ return 60 * (2 * keys[target] - keys.sum(0))
 m02.who_asks_whom
 = 5 -> = 500
 return W_Q, W_K -> return W_Q[:, ::-1], W_K[:, ::-1]
-return W_Q, W_K -> return W_K * (W_Q.any(1)[:, None]), W_Q.T
+return W_Q, W_K -> return W_Q / 10, 10 * W_K
 return W_Q, W_K -> return W_Q, W_K + 7
+return W_Q, W_K -> return W_Q - 5 * W_Q.any(1, keepdims=True), W_K
 m03.find_mistake
 scores / np.sqrt(d_k) -> (scores / np.sqrt(d_k)).round(2) ;; e / e.sum() -> (e / e.sum()).round(2)
 scores / np.sqrt(d_k) -> (scores / np.sqrt(d_k)).round(2) ;; e / e.sum() -> (e / e.sum()).round(2)

@@ -124,7 +124,7 @@ def test_it_looks_for_the_words_that_decide(page, masked):
     ids = masked.encode(IT.split())[0]
     alone = scores[ids].softmax(-1)[-1].item()
     with_distance = masked(ids[None]).weights[0][0, 3, 9, -1].item()
-    assert shows(page, "#sec-made", share(alone), share(with_distance))
+    assert shows(page, "#sec-noun", share(with_distance), share(alone))
     finds = []
     # Without any bias for distance, too, it is the adjective that gets most, in each sentence.
     for text in (IT, IT.replace("big", "small")):
