@@ -39,6 +39,10 @@ EXAMPLES = [
         "the suitcase did not fit in the trophy because it was too small", 9,
         "A human reader knows: too small to hold it, so “it” is the trophy.",
     ),
+    (
+        "the trophy did fit in the suitcase because it was small", 8,
+        "A human reader knows: small enough to go in, so “it” is the trophy.",
+    ),
 ]  # fmt: skip
 
 # Sentences that differ in their last word: it can hand the first noun the value of the other's.
@@ -130,6 +134,18 @@ def lent_maps(sentence: int) -> torch.Tensor:
     query[3, 1] = query[3, 7]
     weights = _weights(model.layers[0], query, key)
     return _maps(model, words, weights, weights @ value)
+
+
+@torch.no_grad()
+def hidden_maps(sentence: int, word: int, heads: int | slice = slice(None)) -> torch.Tensor:
+    """Return the masked model's maps if a word can't see the last one in heads of layer 1."""
+    model = load(FOLDER / "weights" / "masked.safetensors")
+    words = model.embedding[model.encode(EXAMPLES[sentence][0].split())]
+    mask = torch.ones(1, 4, *[words.shape[-2]] * 2, dtype=torch.bool)
+    mask[0, heads, word, -1] = False
+    after, first = model.layers[0](words, words, None, mask)
+    _, second = model.layers[1](after, words, None, None)
+    return torch.cat([first, second], dim=1)[0]
 
 
 def _maps(

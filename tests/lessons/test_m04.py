@@ -151,11 +151,22 @@ def test_the_slope_with_a_pencil(page):
             assert shows(page, "#sec-nudge", *sums, *weights[1:])
 
 
-def test_the_root_counts_when_two_keys_have_equal_scores(page):
-    """Equal scores, nudged by 0.1, with the division by √512 and without."""
-    moved = [math.exp(n) / (math.exp(n) + 1) - 0.5 for n in (0.1, 0.1 / 512**0.5)]
-    times = f"{moved[0] / moved[1]:.0f}"
-    assert shows(page, "#sec-training", "512", times)
+def test_the_two_factors_that_the_division_changes(page):
+    """The widget's rows of 512 numbers: the slope of the largest weight, divided and not."""
+    scores = dict(zip(SIZES, draws(), strict=True))[512]
+    undivided, divided = (
+        sorted(exact_slope(row / by) for row in scores) for by in (1, math.sqrt(512))
+    )
+    table = [[numbers(cell)[-1] for cell in row[1:]] for row in cells(page, "two-factors")]
+    typical, tied, with_root = table
+    low, high = undivided[19], undivided[20]
+    assert low - 1e-6 <= typical[1] <= high + 1e-6
+    assert tied == pytest.approx([1, undivided[-1], undivided[-1]], abs=0.0051)
+    assert divided[19] - 0.0051 <= with_root[1] <= divided[20] + 0.0051
+    assert with_root[0] == pytest.approx(512**-0.5, abs=5e-4)
+    assert with_root[2] == pytest.approx(with_root[1] / 512**0.5, abs=6e-4)
+    times = undivided[-1] / (fmean(divided[19:21]) / 512**0.5)
+    assert shows(page, "#sec-training", f"{times:.0f}", "0.3", "3")
 
 
 def test_the_spoiled_vector_is_the_one_named(page):
@@ -196,7 +207,7 @@ def test_training_makes_the_storytellers_scores_grow(page):
     divided = [spread / 32**0.5 for spread in means]
     larger = [means[0] * 4, divided[0]]  # 512 of them have four times the spread of 32
     shown = *means, *divided, *larger
-    assert shows(page, "#sec-saturation", *(f"{spread:.1f}" for spread in shown))
+    assert shows(page, "#real-scores", "32", *(f"{spread:.1f}" for spread in shown))
 
 
 def test_undivided_draws_that_follow_have_two_keys_nearly_level():
