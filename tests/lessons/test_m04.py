@@ -177,7 +177,7 @@ def test_the_spoiled_vector_is_the_one_named(page):
         for table in tables
     )
     which = vectors.index(spoiled) + 1
-    assert shows(page, "#box-puzzle .answer", str(which))
+    assert shows(page, "#sec-training .answer", str(which))
     assert (which, "sixth" in page.select_one("#figure-task img")["alt"]) == (6, True)
 
 
@@ -350,6 +350,10 @@ def test_a_larger_rate_helps_the_undivided_layers_at_first_only(page):
     ends = [np.array(TRAINING[kind]["3.0"])[:, -5:].mean(1) for kind in KINDS]
     right = [f"{100 * end:.0f}" for of in ends for end in sorted({of.min(), of.max()})]
     assert shows(page, "#sec-training", *dict.fromkeys(right[:2]), "100", *right[2:])
+    small = TRAINING["rivals"]["small start"]
+    ends = [np.array(small[rate])[:, -5:].mean(1) for rate in ("0.3", "3.0")]
+    right = [f"{100 * end:.0f}" for of in ends for end in dict.fromkeys((of.min(), of.max()))]
+    assert shows(page, "#sec-training", right[0], "0.3", *right[-2:], "3")
     assert needed("undivided", "0.3") > 1.3 * slow > 5 * fast
 
 

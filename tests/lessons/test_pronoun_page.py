@@ -249,9 +249,12 @@ def test_big_and_small_have_opposite_values(page, masked):
     for unmarked, _, marked, other in rows:
         leads.append([abs(unmarked - other), abs(marked - other)])
         assert leads[-1][0] < 0.3 * leads[-1][1], "by much less"
-    assert shows(page, "#sec-mark", *(f"{lead:.1f}" for lead in np.transpose(leads).flat))
-    powers = [text for lead in leads[1] for text in (f"{lead:.1f}", f"{np.exp(lead):.0f}")]
-    assert shows(page, "#sec-mark", *powers)
+    (bare, marked), (bare_small, marked_small) = leads
+    shown = marked, bare, bare, np.exp(bare).round(), marked, np.exp(marked).round(-3)
+    texts = [f"{x:,.0f}" if x == round(x) else f"{x:.1f}" for x in map(float, shown)]
+    small = f"{marked_small:.1f}", f"{np.exp(marked_small):.0f}"
+    bare = f"{bare_small:.1f}", f"{np.exp(bare_small):.0f}"
+    assert shows(page, "#sec-mark", *texts, *small, *bare)
 
 
 @torch.no_grad()
