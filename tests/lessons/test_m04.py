@@ -157,16 +157,20 @@ def test_the_two_factors_that_the_division_changes(page):
     undivided, divided = (
         sorted(exact_slope(row / by) for row in scores) for by in (1, math.sqrt(512))
     )
-    table = [[numbers(cell)[-1] for cell in row[1:]] for row in cells(page, "two-factors")]
-    typical, tied, with_root = table
-    low, high = undivided[19], undivided[20]
-    assert low - 1e-6 <= typical[1] <= high + 1e-6
-    assert tied == pytest.approx([1, undivided[-1], undivided[-1]], abs=0.0051)
-    assert divided[19] - 0.0051 <= with_root[1] <= divided[20] + 0.0051
-    assert with_root[0] == pytest.approx(512**-0.5, abs=5e-4)
-    assert with_root[2] == pytest.approx(with_root[1] / 512**0.5, abs=6e-4)
-    times = undivided[-1] / (fmean(divided[19:21]) / 512**0.5)
-    assert shows(page, "#sec-training", f"{times:.0f}", "0.3", "3")
+    rows = [[numbers(cell)[-1] for cell in row[1:]] for row in cells(page, "two-factors")]
+    slopes = [undivided[19:21], undivided[-1:], divided[19:21]]
+    for shown, (least, *_, most), factor in zip(
+        rows, [[*at, *at] for at in slopes], (1, 1, 512**-0.5), strict=True
+    ):
+        assert shown[0] == pytest.approx(factor, abs=5e-4)
+        assert least - 0.0051 <= shown[1] <= most + 0.0051
+        for got, rate in zip(shown[2:], (0.3, 3), strict=True):
+            ends = rate * factor * least, rate * factor * most
+            assert 0.93 * ends[0] - 1e-6 <= got <= 1.07 * ends[1] + 1e-6
+    assert undivided[19] < 1e-5
+    (_, _, slow, fast), good = rows[1], rows[2][3]
+    assert shows(page, "#sec-training", f"{slow:.3f}", f"{good:.2f}", f"{fast:.2f}")
+    assert good < slow < 3 * good < fast / 8
 
 
 def test_the_spoiled_vector_is_the_one_named(page):

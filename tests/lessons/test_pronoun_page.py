@@ -249,12 +249,13 @@ def test_big_and_small_have_opposite_values(page, masked):
     for unmarked, _, marked, other in rows:
         leads.append([abs(unmarked - other), abs(marked - other)])
         assert leads[-1][0] < 0.3 * leads[-1][1], "by much less"
-    (bare, marked), (bare_small, marked_small) = leads
-    shown = marked, bare, bare, np.exp(bare).round(), marked, np.exp(marked).round(-3)
-    texts = [f"{x:,.0f}" if x == round(x) else f"{x:.1f}" for x in map(float, shown)]
-    small = f"{marked_small:.1f}", f"{np.exp(marked_small):.0f}"
-    bare = f"{bare_small:.1f}", f"{np.exp(bare_small):.0f}"
-    assert shows(page, "#sec-mark", *texts, *small, *bare)
+    for row, noun, (bare, marked) in zip(
+        cells(page, "leads"), ("trophy", "suitcase"), leads, strict=True
+    ):
+        times = [np.exp(marked).round(-3 if marked > 7 else 0), np.exp(bare)]
+        shown = [text for lead, by in zip((marked, bare), times, strict=True)
+                 for text in (f"{lead:.1f}", f"{by:,.0f}")]  # fmt: skip
+        assert in_order(" ".join(row), noun, *shown)
 
 
 @torch.no_grad()
