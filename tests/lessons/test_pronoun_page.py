@@ -325,6 +325,13 @@ def test_the_heads_do_not_go_by_not(page, masked):
         assert row.argmax() == noun, "the one that isn't meant"
         shown.append(share(row[noun], int(word == "big")))
     assert shows(page, "#sec-not", *shown)
+    chances = []
+    for word, noun in (("small", "suitcase"), ("big", "trophy")):
+        text = f"the trophy did fit in the suitcase because it was {word}".split()
+        named = masked(masked.encode(text)).logits[0, text.index("it")].softmax(-1)
+        assert named.argmax() == masked.ids[noun]
+        chances.append(share(named.max().item(), int(word == "small")))
+    assert shows(page, "#sec-not", *chances)
     # "If only *too* is taken away"
     for word, noun in (("small", 7), ("big", 1)):
         text = IT.replace("too big", word).split()
@@ -384,6 +391,10 @@ def test_the_verb_marks_the_suitcase_that_stands_first(page, masked):
         q, k = two.qkv_proj(x).unflatten(-1, (3, 2, 32))[:, :2, 0].unbind(1)
         fits = values @ two.qkv_proj.weight[64:96].T @ q[9] / 32**0.5
         assert fits.argmax() == masked.ids["did"]
+        of = [{w for frame in FRAMES for w in frame.adjectives[at]} for at in (0, 1)]
+        assert min(fits[masked.ids[w]] for w in of[0] - of[1]) > 0 or ending == 6
+        if ending == 5:
+            assert max(fits[masked.ids[w]] for w in of[1] - of[0]) < 0
         # The table: a mark is a word's weight times how well its value fits the pronoun's query.
         far = masked.layers[1].relative(13)[0, 9]
         scores = k @ q[9] / 32**0.5 + far
@@ -410,7 +421,8 @@ def test_with_the_nouns_swapped_the_pronoun_looks_at_the_first(page):
         assert row.argmax() == 1
         assert row[1] > 0.99
         shown.append(f"{100 * row[1].item():.1f}")
-    assert shows(page, "#predict-swapped", shown[0])
+    assert shows(page, "#predict-swapped", shown[1])
+    assert shows(page, "#sec-trick", shown[0])
     looks = [
         [maps["weights"][i][3, at, 12].item() for i in pair]
         for at, pair in ((7, (5, 6)), (1, (1, 2)))
