@@ -44,9 +44,9 @@ def who_asks_whom(kinds, asks):
     vector of word i has a 1 at index i, and 0 everywhere else.
 
     Write the matrices for queries and keys. A sentence has each word once, and a score is the dot
-    product of a query and a key, at temperature 1. A word that looks for a kind must give its words
-    at least 0.9 of its weight together, and to each of them the same. A word that looks for nothing
-    must give all words the same weight. There are at most nine words.
+    product of a query and a key, at temperature 1. A word that looks for a kind must give the words
+    of that kind at least 0.9 of its weight together, and to each of them the same. A word that
+    looks for nothing must give all words the same weight. There are at most nine words.
 
     Shapes: `kinds` and `asks` (n,), whole numbers; the kinds are 0 to k − 1.
     Return: W_Q and W_K, (n, k) each: a row for each number of a word's vector.

@@ -171,7 +171,10 @@ def test_the_two_factors_that_the_division_changes(page):
                 assert 0.93 * want[0] - 1e-6 <= got[0] <= 1.07 * want[1] + 1e-6
     assert numbers(table[1][0]) == [len(awake)]
     slow, good = (numbers(cell)[0] for cell in table[2][3:5])
-    assert shows(page, "#sec-training", f"{slow:.3f}", f"{good:.2f}", "0.3", f"{3 * awake[-1]:.2f}")
+    times = f"{awake[-1] / (512**-0.5 * fmean(divided[19:21])):.0f}"
+    box = "#box-steps", f"{slow:.3f}", f"{good:.2f}", "0.3", f"{3 * awake[-1]:.2f}", times
+    assert shows(page, *box)
+    assert shows(page, "#sec-training", "3", times)
 
 
 def test_the_spoiled_vector_is_the_one_named(page):

@@ -25,6 +25,13 @@ def masked():
     return load(FOLDER / "weights" / "masked.safetensors")
 
 
+def parts_of_scores(page):
+    """The two columns of the first table: five parts, and the scores of trophy, suitcase and it."""
+    rows = [[numbers(x.replace("−", "-").replace("+", ""))[0] for x in row[1:]]
+            for row in cells(page, "taken-in")]  # fmt: skip
+    return [list(column) for column in zip(*rows, strict=True)]
+
+
 def test_big_looks_at_the_pronoun_for_its_distance(page, masked):
     """Layer 1, head 4: with the learned number for distance, and without it."""
     layer, words = masked.layers[0], IT.split()
@@ -81,11 +88,11 @@ def test_whose_change_turns_the_look_of_it(page, masked):
         for w, (q, k) in ((w, parts[w].unbind(1)) for w in parts)
     }
     (own, other), (suitcase, still) = zip(*scores.values(), strict=True)
-    rows = [numbers(" ".join(row[3:5])) for row in cells(page, "taken-in")]
+    rows = [column[5:7] for column in parts_of_scores(page)]
     assert rows == [[round(own, 1), round(suitcase, 1)], [round(other, 1), round(still, 1)]]
     assert own > suitcase  # "it beats"
     assert other < still  # "it falls behind"
-    itself = [numbers(row[5])[0] for row in cells(page, "taken-in")]
+    itself = [column[7] for column in parts_of_scores(page)]
     of = [
         (q[it] @ k[it] / 32**0.5 + bias[it, it]).item()
         for q, k in (parts[w].unbind(1) for w in parts)
@@ -201,7 +208,7 @@ def test_big_and_small_have_opposite_values(page, masked):
     one, two = (layer.attention for layer in masked.layers)
     v = torch.nn.functional.linear(masked.embedding, *one.qkv_proj.parameters())[:, 128:]
     marks, rises, through_others = [], [], []
-    for row, word in zip(cells(page, "taken-in"), ("big", "small"), strict=True):
+    for column, word in zip(parts_of_scores(page), ("big", "small"), strict=True):
         run, value = masked(masked.encode(IT.replace("big", word).split())), torch.zeros(64)
         after = run.residual[1][0]
         value[48:] = v[masked.ids[word], 48:]
@@ -213,7 +220,22 @@ def test_big_and_small_have_opposite_values(page, masked):
         marks.append(new[1] - old[1])
         rises.append((q[9] @ marks[-1]).item() / 32**0.5)
         weight = run.weights[0][0, 3, 1, 12].item()
-        rest, mark, total = (numbers(x.replace("−", "-").replace("+", ""))[0] for x in row[1:4])
+        *parts, total = column[:6]
+        mark, rest = parts[3], total - parts[3]
+        assert sum(parts) == pytest.approx(total, abs=0.21), "but for rounding"
+        # The other parts, each from the vector without it.
+        only = [masked.embedding[masked.ids["trophy"]] + one.out_proj.bias]
+        sets = v[masked.encode(IT.replace("big", word).split())[0]].unflatten(-1, (4, 16))
+        brought = torch.einsum("hk,khd->hd", run.weights[0][0, :, 1], sets)
+        for heads in ([0, 1, 2], [3]):
+            mixed = torch.zeros(4, 16)
+            mixed[heads] = brought[heads]
+            only.append(one.out_proj(mixed.flatten()) - one.out_proj.bias)
+        scores = torch.stack(only) @ two.qkv_proj.weight[64:96].T
+        scores[0] += two.qkv_proj.bias[64:96]
+        exact = (scores @ q[9] / 32**0.5).tolist()
+        assert parts[:2] == pytest.approx(exact[:2], abs=0.051)
+        assert parts[2] + mark == pytest.approx(exact[2], abs=0.11)
         assert mark == pytest.approx(weight * rises[-1], abs=0.051)
         assert rest + mark == pytest.approx(total, abs=0.11)  # by pencil
         product = [f"{weight:.2f}", f"{rises[-1]:.1f}", f"{mark:.1f}"]
@@ -237,7 +259,7 @@ def test_big_and_small_have_opposite_values(page, masked):
     assert torch.cosine_similarity(*marks, dim=0) < -0.8, "nearly opposite directions"
     assert shows(page, "#sec-mark", f"{rises[0]:.1f}", f"{rises[1]:.1f}")
     assert shows(page, "#box-mark", *(f"{rise:.1f}" for rise in through_others))
-    rows = [[numbers(x.replace("−", "-"))[-1] for x in row[1:5]] for row in cells(page, "taken-in")]
+    rows = [[c[5] - c[3], c[3], c[5], c[6]] for c in parts_of_scores(page)]
     (rest, adjective, trophy, suitcase), after = rows
     assert abs(rest - after[0]) < 1.5  # "nearly the same"
     assert abs(suitcase - after[3]) < 2.5  # "changes little"
