@@ -26,7 +26,7 @@ def masked():
 
 
 def parts_of_scores(page):
-    """The two columns of the first table: five parts, and the scores of trophy, suitcase and it."""
+    """The two columns of the first table: parts, their sum without the mark, and three scores."""
     rows = [[numbers(x.replace("−", "-").replace("+", ""))[0] for x in row[1:]]
             for row in cells(page, "taken-in")]  # fmt: skip
     return [list(column) for column in zip(*rows, strict=True)]
@@ -88,11 +88,11 @@ def test_whose_change_turns_the_look_of_it(page, masked):
         for w, (q, k) in ((w, parts[w].unbind(1)) for w in parts)
     }
     (own, other), (suitcase, still) = zip(*scores.values(), strict=True)
-    rows = [column[5:7] for column in parts_of_scores(page)]
+    rows = [column[6:8] for column in parts_of_scores(page)]
     assert rows == [[round(own, 1), round(suitcase, 1)], [round(other, 1), round(still, 1)]]
     assert own > suitcase  # "it beats"
     assert other < still  # "it falls behind"
-    itself = [column[7] for column in parts_of_scores(page)]
+    itself = [column[8] for column in parts_of_scores(page)]
     of = [
         (q[it] @ k[it] / 32**0.5 + bias[it, it]).item()
         for q, k in (parts[w].unbind(1) for w in parts)
@@ -220,8 +220,8 @@ def test_big_and_small_have_opposite_values(page, masked):
         marks.append(new[1] - old[1])
         rises.append((q[9] @ marks[-1]).item() / 32**0.5)
         weight = run.weights[0][0, 3, 1, 12].item()
-        *parts, total = column[:6]
-        mark, rest = parts[3], total - parts[3]
+        *parts, rest, total = column[:7]
+        mark = parts[3]
         assert sum(parts) == pytest.approx(total, abs=0.21), "but for rounding"
         # The other parts, each from the vector without it.
         only = [masked.embedding[masked.ids["trophy"]] + one.out_proj.bias]
@@ -259,7 +259,7 @@ def test_big_and_small_have_opposite_values(page, masked):
     assert torch.cosine_similarity(*marks, dim=0) < -0.8, "nearly opposite directions"
     assert shows(page, "#sec-mark", f"{rises[0]:.1f}", f"{rises[1]:.1f}")
     assert shows(page, "#box-mark", *(f"{rise:.1f}" for rise in through_others))
-    rows = [[c[5] - c[3], c[3], c[5], c[6]] for c in parts_of_scores(page)]
+    rows = [[c[5], c[3], c[6], c[7]] for c in parts_of_scores(page)]
     (rest, adjective, trophy, suitcase), after = rows
     assert abs(rest - after[0]) < 1.5  # "nearly the same"
     assert abs(suitcase - after[3]) < 2.5  # "changes little"
