@@ -359,6 +359,13 @@ def test_a_larger_rate_helps_the_undivided_layers_at_first_only(page):
     right = [f"{100 * end:.0f}" for of in ends for end in sorted({of.min(), of.max()})]
     assert shows(page, "#sec-training", *dict.fromkeys(right[:2]), "100", *right[2:])
     assert needed("undivided", "0.3") > 1.3 * slow > 5 * fast
+    early = np.array(TRAINING["rivals"]["small start"]["0.3"])
+    assert (early >= 0.9).argmax(1).max() < (np.array(TRAINING["divided"]["0.3"]) >= 0.9).argmax(
+        1
+    ).max()
+    ends = early[:, -5:].mean(), np.array(TRAINING["rivals"]["small start"]["3.0"])[:, -5:].mean(1)
+    right = [f"{100 * end:.0f}" for end in (ends[0], ends[1].min(), ends[1].max())]
+    assert shows(page, "#sec-training", right[0], "0.3", *right[1:], "3")
 
 
 def test_why_the_undivided_layers_come_late():
