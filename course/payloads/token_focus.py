@@ -137,12 +137,14 @@ def lent_maps(sentence: int) -> torch.Tensor:
 
 
 @torch.no_grad()
-def hidden_maps(sentence: int, word: int, heads: int | slice = slice(None)) -> torch.Tensor:
+def hidden_maps(
+    sentence: int, words_at: int | list[int], heads: int | slice = slice(None)
+) -> torch.Tensor:
     """Return the masked model's maps if a word can't see the last one in heads of layer 1."""
     model = load(FOLDER / "weights" / "masked.safetensors")
     words = model.embedding[model.encode(EXAMPLES[sentence][0].split())]
     mask = torch.ones(1, 4, *[words.shape[-2]] * 2, dtype=torch.bool)
-    mask[0, heads, word, -1] = False
+    mask[0, heads, words_at, -1] = False
     after, first = model.layers[0](words, words, None, mask)
     _, second = model.layers[1](after, words, None, None)
     return torch.cat([first, second], dim=1)[0]

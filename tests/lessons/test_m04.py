@@ -174,7 +174,9 @@ def test_the_two_factors_that_the_division_changes(page):
     times = f"{awake[-1] / (512**-0.5 * fmean(divided[19:21])):.0f}"
     box = "#box-steps", f"{slow:.3f}", f"{good:.2f}", "0.3", f"{3 * awake[-1]:.2f}", times
     assert shows(page, *box)
-    assert shows(page, "#sec-training", "3", times)
+    factors = [rate / math.sqrt(512) for rate in (0.3, 3)]
+    assert shows(page, "#sec-training", f"{factors[0]:.3f}", f"{factors[1]:.2f}", "0.3", "3", "23")
+    assert round(0.3 / factors[1]) == 2
 
 
 def test_the_spoiled_vector_is_the_one_named(page):
