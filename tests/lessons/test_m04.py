@@ -174,9 +174,16 @@ def test_the_two_factors_that_the_division_changes(page):
     times = f"{awake[-1] / (512**-0.5 * fmean(divided[19:21])):.0f}"
     box = "#box-steps", f"{slow:.3f}", f"{good:.2f}", "0.3", f"{3 * awake[-1]:.2f}", times
     assert shows(page, *box)
-    factors = [rate / math.sqrt(512) for rate in (0.3, 3)]
-    assert shows(page, "#sec-training", f"{factors[0]:.3f}", f"{factors[1]:.2f}", "0.3", "3", "23")
-    assert round(0.3 / factors[1]) == 2
+    factor = 1 / math.sqrt(512)
+    small, good = f"{0.3 * factor:.3f}", f"{3 * factor:.2f}"
+    [_, slow, fast], [_, late, _] = cells(page, "rate-times-factor")
+    steps = [
+        round(20 * ((np.array(TRAINING[kind][rate]) >= 0.9).argmax(1) + 1).mean().item(), -1)
+        for kind, rate in (("divided", "0.3"), ("divided", "3.0"), ("undivided", "0.3"))
+    ]
+    assert in_order(slow, "0.3", f"{factor:.3f}", small, f"{steps[0]:.0f}")
+    assert in_order(fast, "3", f"{factor:.3f}", good, f"{steps[1]:.0f}")
+    assert in_order(late, "0.3", f"{steps[2]:.0f}")
 
 
 def test_the_spoiled_vector_is_the_one_named(page):

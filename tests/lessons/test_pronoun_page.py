@@ -270,6 +270,8 @@ def test_big_and_small_have_opposite_values(page, masked):
     for unmarked, _, marked, other in rows:
         leads.append([abs(unmarked - other), abs(marked - other)])
         assert leads[-1][0] < 0.3 * leads[-1][1], "by much less"
+    falls = rows[0][2] - rows[1][2], rows[0][1] - rows[1][1]
+    assert shows(page, "#sec-mark", *(f"{fall:.1f}" for fall in falls))
     (bare, marked), (bare_small, marked_small) = leads
     assert shows(
         page, "#sec-mark", f"{bare:.1f}", f"{np.exp(bare):.0f}", f"{np.exp(marked).round(-3):,.0f}"
