@@ -140,7 +140,10 @@ def lent_maps(sentence: int) -> torch.Tensor:
 def hidden_maps(
     sentence: int, words_at: int | list[int], heads: int | slice = slice(None)
 ) -> torch.Tensor:
-    """Return the masked model's maps if a word can't see the last one in heads of layer 1."""
+    """Return the masked model's maps if words can't see the last one in heads of layer 1.
+
+    ``words_at``: where the words stand that can't see it, counted from 0.
+    """
     model = load(FOLDER / "weights" / "masked.safetensors")
     words = model.embedding[model.encode(EXAMPLES[sentence][0].split())]
     mask = torch.ones(1, 4, *[words.shape[-2]] * 2, dtype=torch.bool)

@@ -22,4 +22,12 @@ STATES = {
         "goals": {"verb-to-subject": "focus.sentence=3&focus.head=5",
                   "causal-noun": "focus.causal=1&focus.head=7"},
     },
+    "changed-look": {
+        "page": "pronoun.html", "key": "focus", "grows": 240,
+        "states": {"the value of big": "focus.sentence=2&focus.head=4&focus.handed=1",
+                   "nouns swapped": "focus.sentence=6&focus.head=4&focus.handed=1",
+                   "a lent query": "focus.sentence=6&focus.head=4&focus.lent=1"},
+        "damaged": ["focus.sentence=99", "focus.handed=x", "focus.lent=2"],
+        "goals": {},
+    },
 }  # fmt: skip
