@@ -45,6 +45,8 @@ EXAMPLES = [
     ),
 ]  # fmt: skip
 
+IN_LESSON = 5  # the first of them; the others are for the page on pronouns alone
+
 # Sentences that differ in their last word: it can hand the first noun the value of the other's.
 HANDED = {1: 2, 2: 1}
 # Sentences whose first noun can ask with the query of the second, in layer 1, head 4.
@@ -54,26 +56,30 @@ LENT = (5, 6)
 def payload(sentence: int, head: int, with_changes: bool = False) -> dict[str, Any]:
     """Return sentences, each model's maps, and the numbers of the first sentence and head.
 
-    ``with_changes``: whether a reader can tick the changes to the masked model.
+    ``with_changes``: show all sentences, and let a reader tick the changes to the masked model.
     """
+    shown = len(EXAMPLES) if with_changes else IN_LESSON
     return {
         "sentences": [
-            {"tokens": text.split(), "focus": focus, "says": says} for text, focus, says in EXAMPLES
+            {"tokens": text.split(), "focus": focus, "says": says}
+            for text, focus, says in EXAMPLES[:shown]
         ],
-        "models": {name: head_maps(name) for name in ("masked", "causal")},
-        "changes": [change(index) for index in range(len(EXAMPLES))] if with_changes else [],
+        "models": {name: head_maps(name, shown) for name in ("masked", "causal")},
+        "changes": [change(index) for index in range(shown)] if with_changes else [],
         "start": {"sentence": sentence, "head": head},
     }
 
 
 @torch.no_grad()
-def head_maps(name: str) -> dict[str, Any]:
+def head_maps(name: str, shown: int | None = None) -> dict[str, Any]:
     """Return {"heads": names, "weights": a (heads, L, L) tensor for each of EXAMPLES}, rounded.
+
+    ``shown``: of how many of them; of all, if it is None.
 
     The names don't say what a head does, because the page asks its reader to find that out.
     """
     model, weights = load(FOLDER / "weights" / f"{name}.safetensors"), []
-    for text, *_ in EXAMPLES:
+    for text, *_ in EXAMPLES[:shown]:
         layers = model(model.encode(text.split())).weights
         weights.append(torch.cat(layers, dim=1)[0].double().round(decimals=5))
     heads = [
@@ -151,6 +157,29 @@ def hidden_maps(
     after, first = model.layers[0](words, words, None, mask)
     _, second = model.layers[1](after, words, None, None)
     return torch.cat([first, second], dim=1)[0]
+
+
+def hiding() -> dict[str, Any]:
+    """Return what the nouns and the pronoun give the last word, and whom the pronoun then finds.
+
+    ``{"words": the three, "endings": {last word: {"looks": (3,) weights of layer 1, head 4,
+    "found": (8, 3) weights of the pronoun in layer 2, head 1}}}``. Row n of ``found`` is for the
+    last word hidden in all heads of layer 1 from those words whose bit is set in n.
+    """
+    sentence, at = EXAMPLES[1][0].split(), [1, 7, 9]
+    endings = {}
+    for index in (2, 1):  # the sentence that the page is about comes first
+        cases = [
+            hidden_maps(index, [word for bit, word in enumerate(at) if n >> bit & 1])
+            for n in range(2 ** len(at))
+        ]
+        endings[EXAMPLES[index][0].split()[-1]] = {
+            "looks": cases[0][3, at, -1].double().round(decimals=7),
+            "found": torch.stack([maps[4, at[-1], at] for maps in cases])
+            .double()
+            .round(decimals=7),
+        }
+    return {"words": [sentence[word] for word in at], "endings": endings}
 
 
 def _maps(

@@ -31,8 +31,10 @@ def widgets_of(page_path):
     return {name: entry for name, entry in STATES.items() if entry["page"] == page_path}
 
 
-# Reads a state from the address in place, as going back does.
+# Reads a state from the address in place, as going back does. What waits for a reader's guess is
+# open to keys and clicks, as after it.
 GO_TO = """(query) => {
+  for (const waiting of document.querySelectorAll(".after-prediction")) waiting.inert = false;
   const url = new URL(location);
   url.search = query;
   history.replaceState(null, "", url);

@@ -22,6 +22,14 @@ STATES = {
         "goals": {"verb-to-subject": "focus.sentence=3&focus.head=5",
                   "causal-noun": "focus.causal=1&focus.head=7"},
     },
+    "hidden-word": {
+        "page": M02, "key": "hide",
+        "states": {"from trophy": "hide.trophy=1",
+                   "from all": "hide.trophy=1&hide.suitcase=1&hide.it=1",
+                   "big, from it": "hide.last=big&hide.it=1"},
+        "damaged": ["hide.last=huge", "hide.trophy=2", "hide.it=x"],
+        "goals": {"sure-of-trophy": "hide.trophy=1&hide.it=1"},
+    },
     "changed-look": {
         "page": "pronoun.html", "key": "focus", "grows": 240,
         "states": {"the value of big": "focus.sentence=2&focus.head=4&focus.handed=1",
