@@ -183,17 +183,6 @@ def steps_to_90(kind, rate):
     return round(20 * ((curves >= 0.9).argmax(1) + 1).mean().item(), -1)
 
 
-def test_a_rate_times_the_factor(page):
-    factor = 1 / math.sqrt(512)
-    [_, slow, fast], [_, late, in_part] = cells(page, "rate-times-factor")
-    steps = f"{steps_to_90('divided', '0.3'):.0f}", f"{steps_to_90('divided', '3.0'):.0f}"
-    assert in_order(slow, "0.3", f"{factor:.3f}", f"{0.3 * factor:.3f}", steps[0])
-    assert in_order(fast, "3", f"{factor:.3f}", f"{3 * factor:.2f}", steps[1])
-    assert in_order(late, "0.3", "1", "0.3", f"{steps_to_90('undivided', '0.3'):.0f}")
-    assert in_order(in_part, "3", "1", "3")
-    assert np.array(TRAINING["undivided"]["3.0"]).max() < 0.9, "only in part"
-
-
 def test_the_spoiled_vector_is_the_one_named(page):
     """From the figure's own numbers: half of the ninth row is that of one of the eight."""
     tables = page.select_one("#cell-figure-task").find_next_sibling().select("table")
