@@ -71,11 +71,12 @@ function step({word, isHidden, looks, found}, i, finds) {
 const view = ({last, words, finds}, widget) => html`<div class="heads" aria-hidden="true">
     <span>Layer 1, head 4: how much each looks at <i>${last}</i></span>
     <span>Layer 2, head 1: how much <i>it</i> looks at each</span></div>
-  <svg viewBox="0 0 330 ${PLOT.height}" aria-hidden="true">
+  <svg viewBox="0 0 348 ${PLOT.height}" aria-hidden="true">
     <defs>${gradient("hidden-word-look", PLOT.left, PLOT.from)}${gradient("hidden-word-find", PLOT.to, PLOT.right)}</defs>
     ${words.map((word, i) => step(word, i, finds))}
     <text class="word" x=${PLOT.left - 4} y=${PLOT.middle + 5} text-anchor="end">${last}</text>
-    <text class="word" x=${PLOT.right + 6} y=${PLOT.middle + 5} text-anchor="start">it</text></svg>
+    <text class="word" x=${PLOT.right + 6} y=${PLOT.middle + 5} text-anchor="start">it,</text>
+    <text class="word" x=${PLOT.right + 6} y=${PLOT.middle + 21} text-anchor="start">asking</text></svg>
   ${widget.sentence({hidden: true})}`;
 
 const hiddenFrom = (word) =>

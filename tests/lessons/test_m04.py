@@ -70,8 +70,8 @@ def test_two_answers_and_their_gaps(page):
     )
     gap, power = raw
     assert shows(page, "#sec-gaps", "8.7", "3.2", gap, gap, power, divided[0], *divided)
-    left = [f"{score:.1f}" for score in SCORES - SCORES.max()]
-    assert shows(page, "#sec-gaps", "8.7", left[0], "0", left[2])
+    times = math.exp(SCORES[1]) / (np.exp(SCORES).sum() - math.exp(SCORES[1]))
+    assert shows(page, "#sec-slope", f"{times:.0f}", f"{math.log(times):.1f}")
     assert shows(page, "#sec-gaps", f"{2**0.5:.1f}", f"{math.exp(2**0.5):.0f}")
 
 
