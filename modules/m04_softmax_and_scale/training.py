@@ -142,10 +142,7 @@ def main() -> None:
     long = [train(False, LONG_RATE, seed, steps=LONG_STEPS) for seed in SEEDS]
     record |= {"undivided, long": [curve[-5:] for curve in long]}
     record["rivals"] = {
-        name: {
-            str(rate): [train(False, rate, seed, **options)[-5:] for seed in SEEDS]
-            for rate in RATES
-        }
+        name: {str(rate): [train(False, rate, seed, **options) for seed in SEEDS] for rate in RATES}
         for name, options in RIVALS.items()
     }
     record["rows"] = _looks()

@@ -326,7 +326,7 @@ def test_dividing_works_at_more_rates_than_anything_else():
         assert max(small[slow]) < min(divided[slow]) - 0.05
     for shorter, longer in pairwise(raw[1:]):
         assert max(longer) < min(shorter), "above 0.3 it gets worse"
-    assert max(small[3]) < max(raw[3]) < 0.75
+    assert max(small[3] + raw[3]) < 0.75
 
 
 def test_long_steps_are_why_the_undivided_layers_level_off():
@@ -354,28 +354,32 @@ def test_a_larger_rate_helps_the_undivided_layers_at_first_only(page):
     assert min(early["3.0"]) > max(early["0.3"]) + 0.1
     assert page.select_one("#predict-rate")["data-right"] == "3"
     slow, fast = (steps_to_90("divided", rate) for rate in ("0.3", "3.0"))
-    assert shows(page, "#sec-training", f"{slow:.0f}", "3", f"{fast:.0f}")
-    ends = [np.array(TRAINING[kind]["3.0"])[:, -5:].mean(1) for kind in KINDS]
-    right = [f"{100 * end:.0f}" for of in ends for end in sorted({of.min(), of.max()})]
-    assert shows(page, "#sec-training", *dict.fromkeys(right[:2]), "100", *right[2:])
-    assert steps_to_90("undivided", "0.3") > 1.3 * slow > 5 * fast
+    late = steps_to_90("undivided", "0.3")
+    assert late > 1.3 * slow > 5 * fast
+    assert shows(page, "#sec-training", f"{slow:.0f}", f"{late:.0f}", "3", f"{fast:.0f}")
+    assert np.array(TRAINING["undivided"]["3.0"]).max() < 0.9, "only in part"
+    poor = np.array(TRAINING["undivided"]["3.0"])[:, -5:].mean(1)
+    assert shows(page, "#sec-training", "3", f"{100 * poor.min():.0f}", f"{100 * poor.max():.0f}")
     # "Because most rows are saturated": without the division, but begun smaller, it isn't late.
     small = {rate: np.array(TRAINING["rivals"]["small start"][rate]) for rate in ("0.3", "3.0")}
     first = 20 * ((small["0.3"] >= 0.9).argmax(1) + 1)
     assert first.mean() < slow
     good, poor = (small[rate][:, -5:].mean(1) for rate in ("0.3", "3.0"))
-    right = [f"{100 * end:.0f}" for end in (good.mean(), poor.min(), poor.max())]
-    assert shows(page, "#sec-training", right[0], "0.3", *right[1:], "3")
+    assert good.min() > 0.98 > 0.75 > poor.max()
 
 
-def test_why_the_undivided_layers_come_late():
+def test_why_the_undivided_layers_come_late(page):
     """Their right key can't be pushed in most rows; and their long first steps lead nowhere."""
     first, later = (TRAINING["rows"][look] for look in ("at first", "late"))
     assert max(row["slope"] for row in first["undivided"]) < 1e-12
     assert {row["saturated"] for row in first["divided"]} == {0}
     assert all(0.7 <= row["saturated"] <= 0.73 for row in first["undivided"])
-    behind = fmean(row["lead"] for row in later["undivided"])
-    assert min(row["lead"] for row in later["divided"]) > 5 > 0 > behind
+    divided, undivided = (
+        fmean(row["lead"] / row["spread"] / by for row in later[kind])
+        for kind, by in (("divided", math.sqrt(512)), ("undivided", 1))
+    )
+    assert divided > 4 * abs(undivided)
+    assert shows(page, "#two-cures", f"{divided:.1f}", f"{undivided:.1f}")
     for what in ("spread", "saturated"):
         before, after = (fmean(row[what] for row in at["undivided"]) for at in (first, later))
         assert before < after
@@ -388,7 +392,7 @@ def test_why_the_undivided_layers_get_stuck():
     assert 20 < before < 512**0.5 < after
     assert min(row["saturated"] for row in end["undivided"]) > 0.99, "nearly every row"
     still, stuck = ([row["saturated of the wrong"] for row in end[kind]] for kind in KINDS)
-    assert round(100 * min(stuck)) == 99
+    assert min(stuck) > 0.985
     assert max(still) < 0.1
 
 
@@ -407,7 +411,7 @@ def test_training_and_looking_again_give_the_same(one_thread):
 
 
 def test_with_small_keys_the_division_matters_at_large_rates_only():
-    """At 0.3 keys of 64 cost little, and keys of 512 more; at 1 and 3 both cost the same."""
+    """At 0.3 keys of 64 cost little, and keys of 512 more; at 1 and 3 both fall far behind."""
     long, small = ({n: reached(of[n]) for n in KINDS} for of in (TRAINING, TRAINING["keys of 64"]))
     for rate in ("0.1", "0.3"):
         divided, raw = (sum(small[name][rate]) for name in KINDS)
@@ -419,7 +423,6 @@ def test_with_small_keys_the_division_matters_at_large_rates_only():
         assert max(small["undivided"][rate]) < min(small["divided"][rate]) - 0.05
         behind = [fmean(of["divided"][rate]) - fmean(of["undivided"][rate]) for of in (long, small)]
         assert min(behind) > 0.05
-        assert behind[0] == pytest.approx(behind[1], abs=0.03)
     for of in (long, small):
         for name in KINDS:
             assert max(of[name]["0.1"]) > min(of[name]["0.1"]) + 0.2, "there the seed counts"

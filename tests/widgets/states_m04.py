@@ -29,6 +29,13 @@ STATES = {
         "damaged": ["heat.stop=7", "heat.stop=", "heat.stop=0.25", "heat.stop=-1", "heat.cell=6.0",
                     "heat.cell=1.1.1", "heat.cell=x", "heat.query=1,2;3", "heat.key=1e309"],
     },
+    "learning-rate": {
+        "page": M04, "key": "learning-rate",
+        "states": {"least rate": "learning-rate.rate=0",
+                   "begun smaller": "learning-rate.rate=2&learning-rate.smaller=1"},
+        "damaged": ["learning-rate.rate=4", "learning-rate.rate=x", "learning-rate.smaller=2"],
+        "goals": {"without-the-division": "learning-rate.rate=1&learning-rate.smaller=1"},
+    },
     "own-scale": {
         "page": M04, "key": "play", "grows": 1200,
         "states": {"undivided": "play.scale=0&play.step=4", "beside": "play.versus=scale-false"},
