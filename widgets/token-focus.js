@@ -139,7 +139,8 @@ export const tokenFocus = defineWidget({
   sentence: summarize,
   view,
   challenges: {
-    "verb-to-subject": (found) => looksMost(found, "are", "keys"),
+    "pronoun-to-noun": (found) =>
+      looksMost(found, "it", "mat") && found.row[found.tokens.indexOf("mat")] > 0.9,
     "causal-noun": (found) => found.causal && looksMost(found, "it", "trophy"),
   },
 });

@@ -138,17 +138,15 @@ def test_the_slope_with_a_pencil(page):
     """Powers of 1 and 1, of 1 and 99, of 99 and 1: what 0.1 more moves, and 0.1 · w(1 − w)."""
     table, grown = cells(page, "two-keys"), 1.105
     assert f"{math.exp(0.1):.3f}" == str(grown)
-    for first, other in ((1, 1), (1, 99), (99, 1)):
+    for (first, other), row in zip(((1, 1), (99, 1), (1, 99)), table, strict=True):
         before, after = (x / (x + other) for x in (first, first * math.exp(0.1)))
         assert after - before == pytest.approx(0.1 * before * (1 - before), rel=0.06)
         weights = share(before), share(after, 1), f"{100 * (after - before):.1f}"
-        if first == 1:
-            sums = f"{1 + other}", weights[0], "1.105", f"{grown + other:.3f}"
-            assert in_order(" ".join(table.pop(0)), "1", f"{other}", "1", *sums, *weights[1:])
-        else:
-            power, total = f"{99 * grown:.1f}", f"{99 * grown + 1:.1f}"
-            sums = "99", "99", "1.105", power, "100", total, weights[0], power, total
-            assert shows(page, "#sec-nudge", *sums, *weights[1:])
+        power = f"{first * grown:.{1 if first > 1 else 3}f}"
+        total = f"{first * grown + other:.{1 if first > 1 else 3}f}"
+        sums = f"{first + other}", weights[0], power, total
+        assert in_order(" ".join(row), f"{first}", f"{other}", f"{first}", *sums, *weights[1:])
+    assert shows(page, "#sec-slope", "0.1", "0.99", "0.01", "0.001", "0.1")
 
 
 def test_the_two_factors_that_the_division_changes(page):
@@ -191,7 +189,7 @@ def test_the_spoiled_vector_is_the_one_named(page):
         for table in tables
     )
     which = vectors.index(spoiled) + 1
-    assert shows(page, "#sec-training .answer", str(which))
+    assert shows(page, "#box-puzzle .answer", str(which))
     assert (which, "sixth" in page.select_one("#figure-task img")["alt"]) == (6, True)
 
 
