@@ -41,7 +41,7 @@ export function sentence({last, words, finds, weight}) {
   );
 }
 
-const PLOT = {left: 46, from: 122, to: 208, right: 300, middle: 82, height: 164};
+const PLOT = {left: 46, from: 122, to: 208, right: 300, middle: 82, height: 176};
 const yOf = (i) => 28 + 54 * i;
 
 /** The way of a weight: from x1, y1 level to x2, y2 level. */
@@ -74,6 +74,7 @@ const view = ({last, words, finds}, widget) => html`<div class="heads" aria-hidd
   <svg viewBox="0 0 348 ${PLOT.height}" aria-hidden="true">
     <defs>${gradient("hidden-word-look", PLOT.left, PLOT.from)}${gradient("hidden-word-find", PLOT.to, PLOT.right)}</defs>
     ${words.map((word, i) => step(word, i, finds))}
+    <path class="own" d="M165,151C165,172 318,172 318,108"></path><text class="makes" x="250" y="172">makes the query</text>
     <text class="word" x=${PLOT.left - 4} y=${PLOT.middle + 5} text-anchor="end">${last}</text>
     <text class="word" x=${PLOT.right + 6} y=${PLOT.middle + 5} text-anchor="start">it,</text>
     <text class="word" x=${PLOT.right + 6} y=${PLOT.middle + 21} text-anchor="start">asking</text></svg>
