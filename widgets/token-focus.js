@@ -139,8 +139,6 @@ export const tokenFocus = defineWidget({
   sentence: summarize,
   view,
   challenges: {
-    "pronoun-to-noun": (found) =>
-      looksMost(found, "it", "mat") && found.row[found.tokens.indexOf("mat")] > 0.9,
     "causal-noun": (found) => found.causal && looksMost(found, "it", "trophy"),
   },
 });

@@ -19,8 +19,7 @@ STATES = {
                    "causal, mean": "focus.causal=1&focus.head=8"},
         "damaged": ["focus.sentence=99", "focus.word=1.99", "focus.word=9.0", "focus.head=x",
                     "focus.causal=2", "focus.handed=x", "focus.lent=2"],
-        "goals": {"pronoun-to-noun": "focus.sentence=4&focus.head=5",
-                  "causal-noun": "focus.causal=1&focus.head=7"},
+        "goals": {"causal-noun": "focus.causal=1&focus.head=7"},
     },
     "hidden-word": {
         "page": M02, "key": "hide",
