@@ -75,7 +75,4 @@ export const learningRate = defineWidget({
   model: trainings,
   sentence,
   view,
-  challenges: {
-    "without-the-division": ({undivided}) => undivided.ends[0] > 0.97,
-  },
 });

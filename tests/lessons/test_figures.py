@@ -62,17 +62,6 @@ def test_m01_recall_is_a_mean_and_its_ends(tables):
             assert_shows(table[name][str(length)], [column.mean(), *ends(column)])
 
 
-def test_m04_training_is_the_range_of_its_seeds(tables):
-    scores = load("modules/m04_softmax_and_scale/training.json")
-    figures = "figure-training", "figure-training-fast"
-    shown = [table for name in figures for table in tables("m04_softmax_and_scale", name)]
-    for table, rate in zip(shown, ("0.3", "3.0"), strict=True):
-        for name in ("divided", "undivided"):
-            curves = np.array(scores[name][rate]).T
-            for step, got in table[name].items():
-                assert_shows(got, ends(curves[int(step) // 20 - 1]))
-
-
 def test_m06_questions_are_means_and_ends_of_the_seeds(tables):
     curves = scores_of("heads")["curves"]
     shown = tables("m06_multi_head", "figure-questions")

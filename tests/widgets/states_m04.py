@@ -34,7 +34,7 @@ STATES = {
         "states": {"least rate": "learning-rate.rate=0",
                    "begun smaller": "learning-rate.rate=1&learning-rate.smaller=1"},
         "damaged": ["learning-rate.rate=3", "learning-rate.rate=x", "learning-rate.smaller=2"],
-        "goals": {"without-the-division": "learning-rate.rate=0&learning-rate.smaller=1"},
+        "goals": {},
     },
     "own-scale": {
         "page": M04, "key": "play", "grows": 1200,
