@@ -147,29 +147,33 @@ def test_the_slope_with_a_pencil(page):
     assert shows(page, "#sec-slope", "0.1", "0.99", "0.01", "0.001", "0.1")
 
 
-def test_the_two_factors_that_the_division_changes(page):
-    """The widget's rows of 512 numbers: the slope of the largest weight, divided and not."""
-    scores = dict(zip(SIZES, draws(), strict=True))[512]
-    undivided, divided = (
-        sorted(exact_slope(row / by) for row in scores) for by in (1, math.sqrt(512))
+def test_the_two_links_that_the_division_changes(page):
+    """Of The; and of the widget's rows with keys of 512 numbers, by the largest weight."""
+    want = []
+    for by in (1, math.sqrt(128)):
+        w = softmax(SCORES / by)[0]
+        want.append([1 / by, w * (1 - w), w * (1 - w) / by])
+    for row, (link, slope, product_) in zip(cells(page, "two-links"), want, strict=True):
+        assert 1 / numbers(row[1])[-1] == pytest.approx(link, rel=0.01)
+        assert numbers(row[2]) == pytest.approx([slope], rel=0.02)
+        assert numbers(row[3]) == pytest.approx([product_], rel=0.02)
+    scores, root = dict(zip(SIZES, draws(), strict=True))[512], math.sqrt(512)
+    undivided, divided = (sorted(exact_slope(row / by) for row in scores) for by in (1, root))
+    [_, median, usual], [_, most, least] = cells(page, "two-links-512")
+    assert undivided[19] - 1e-6 <= numbers(median)[0] <= undivided[20] + 1e-6
+    assert numbers(usual)[1:] == pytest.approx([root, fmean(divided[19:21]) / root], abs=0.05)
+    assert numbers(usual)[2] == pytest.approx(fmean(divided[19:21]) / root, abs=6e-4)
+    assert numbers(most) == pytest.approx(undivided[-1:], abs=0.0051)
+    assert numbers(least)[2] == pytest.approx(undivided[-1] / root, abs=6e-4)
+    assert shows(page, "#sec-training", f"{undivided[19]:.6f}", f"{undivided[-1]:.2f}")
+    open_rows = [(row, slope) for row in scores if (slope := exact_slope(row)) >= 0.01]
+    smaller = sum(exact_slope(row / root) / root < slope for row, slope in open_rows)
+    assert smaller > 0.8 * len(open_rows), "that of most open rows smaller"
+    assert all(
+        exact_slope(row / root) / root > exact_slope(row)
+        for row in scores
+        if exact_slope(row) < 0.001
     )
-    table = cells(page, "two-factors")
-    awake = [slope for slope in undivided if slope >= 0.01]
-    ranges = [undivided[19:21], [awake[0], awake[-1]], divided[19:21]]
-    for shown, ends, factor in zip(table, ranges, (1, 1, 512**-0.5), strict=True):
-        assert numbers(shown[1])[-1] == pytest.approx(factor, abs=5e-4)
-        for cell, times in zip(shown[2:], (1, 0.3 * factor, 3 * factor), strict=True):
-            got = numbers(cell)
-            want = [times * end for end in ends]
-            if len(got) == 2:
-                assert got == pytest.approx(want, abs=0.0051)
-            else:
-                assert 0.93 * want[0] - 1e-6 <= got[0] <= 1.07 * want[1] + 1e-6
-    assert numbers(table[1][0]) == [len(awake)]
-    slow, good = (numbers(cell)[0] for cell in table[2][3:5])
-    times = f"{awake[-1] / (512**-0.5 * fmean(divided[19:21])):.0f}"
-    box = "#box-steps", f"{slow:.3f}", f"{good:.2f}", "0.3", f"{3 * awake[-1]:.2f}", times
-    assert shows(page, *box)
 
 
 def steps_to_90(kind, rate):
