@@ -65,7 +65,7 @@ export const learningRate = defineWidget({
   name: "learning-rate",
   label: "Learning rates",
   fields: ({rates}) => ({
-    rate: integer(rates.length - 1, {max: rates.length - 1}),
+    rate: integer(0, {max: rates.length - 1}),
     smaller: flag(false),
   }),
   controls: ({data}) => [

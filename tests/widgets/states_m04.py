@@ -31,7 +31,7 @@ STATES = {
     },
     "learning-rate": {
         "page": M04, "key": "learning-rate",
-        "states": {"least rate": "learning-rate.rate=0",
+        "states": {"largest rate": "learning-rate.rate=2",
                    "begun smaller": "learning-rate.rate=1&learning-rate.smaller=1"},
         "damaged": ["learning-rate.rate=3", "learning-rate.rate=x", "learning-rate.smaller=2"],
         "goals": {},
