@@ -2,9 +2,9 @@
 
 import {line, scaleLinear} from "../assets/vendor/d3.js";
 import {html, svg} from "../assets/vendor/lit.js";
-import {choice, reset, steps} from "./lib/controls.js";
+import {reset, steps} from "./lib/controls.js";
 import {defineWidget} from "./lib/define-widget.js";
-import {flag, integer} from "./lib/fields.js";
+import {integer} from "./lib/fields.js";
 import {mean} from "./lib/lists.js";
 
 // ---- Model ---------------------------------------------------------------------------------
@@ -17,14 +17,13 @@ function outcome(curves) {
   return {curves, ends: [Math.min(...ends), Math.max(...ends)]};
 }
 
-/** data: {rates, every: steps a value of a curve is of, divided, undivided, smaller: [rate][seed] → curve}. */
-export function trainings({rates, every, ...kinds}, {rate, smaller}) {
+/** data: {rates, every: steps a value of a curve is of, divided, undivided: [rate][seed] → curve}. */
+export function trainings({rates, every, divided, undivided}, {rate}) {
   return {
     rate: rates[rate],
     every,
-    smaller,
-    divided: outcome(kinds.divided[rate]),
-    undivided: outcome(kinds[smaller ? "smaller" : "undivided"][rate]),
+    divided: outcome(divided[rate]),
+    undivided: outcome(undivided[rate]),
   };
 }
 
@@ -33,9 +32,9 @@ export function trainings({rates, every, ...kinds}, {rate, smaller}) {
 /** "97", or "60 to 70". */
 const of100 = ({ends}) => [...new Set(ends.map((end) => Math.round(100 * end)))].join(" to ");
 
-export const sentence = ({rate, smaller, divided, undivided}) =>
+export const sentence = ({rate, divided, undivided}) =>
   `At a rate of ${rate}, after 500 steps, ${of100(divided)} of 100 answers are right with the division, ` +
-  `and ${of100(undivided)} without it${smaller ? ", where queries and keys begin smaller" : ""}.`;
+  `and ${of100(undivided)} without it.`;
 
 const PLOT = {left: 40, right: 300, top: 10, bottom: 150, height: 186};
 const GUESS = 1 / 8;
@@ -58,20 +57,14 @@ function chart({every, divided, undivided}) {
 const view = (m, widget) => html`<p class="head">Answers right, of 100, at a rate of ${m.rate}</p>
   ${chart(m)}
   <dl><div class="divided"><dt>divided, in the end</dt><dd>${of100(m.divided)}</dd></div>
-    <div class="undivided"><dt>undivided${m.smaller ? ", begun smaller" : ""}, in the end</dt><dd>${of100(m.undivided)}</dd></div></dl>
+    <div class="undivided"><dt>undivided, in the end</dt><dd>${of100(m.undivided)}</dd></div></dl>
   ${widget.sentence({hidden: true})}`;
 
 export const learningRate = defineWidget({
   name: "learning-rate",
   label: "Learning rates",
-  fields: ({rates}) => ({
-    rate: integer(0, {max: rates.length - 1}),
-    smaller: flag(false),
-  }),
-  controls: ({data}) => [
-    [steps("rate", "Learning rate", data.rates.map(String)), reset],
-    [choice("smaller", "Undivided", ["as it was", "begun smaller"], {isShown: true})],
-  ],
+  fields: ({rates}) => ({rate: integer(0, {max: rates.length - 1})}),
+  controls: ({data}) => [[steps("rate", "Learning rate", data.rates.map(String)), reset]],
   model: trainings,
   sentence,
   view,

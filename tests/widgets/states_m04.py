@@ -31,9 +31,8 @@ STATES = {
     },
     "learning-rate": {
         "page": M04, "key": "learning-rate",
-        "states": {"largest rate": "learning-rate.rate=2",
-                   "begun smaller": "learning-rate.rate=1&learning-rate.smaller=1"},
-        "damaged": ["learning-rate.rate=3", "learning-rate.rate=x", "learning-rate.smaller=2"],
+        "states": {"largest rate": "learning-rate.rate=2"},
+        "damaged": ["learning-rate.rate=3", "learning-rate.rate=x"],
         "goals": {},
     },
     "own-scale": {

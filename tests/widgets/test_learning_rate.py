@@ -11,27 +11,21 @@ from tests.widgets.js import module
 
 JS = module("learning-rate.js")
 TRAINING = json.loads(SCORES.read_text(encoding="utf-8"))
-KINDS = {"divided": TRAINING["divided"], "undivided": TRAINING["undivided"],
-         "smaller": TRAINING["rivals"]["small start"]}  # fmt: skip
+KINDS = "divided", "undivided"
 
 
-@pytest.mark.parametrize("smaller", [False, True])
 @pytest.mark.parametrize("rate", range(len(RATES)))
-def test_the_ends_of_both_kinds(rate, smaller):
-    data = {name: list(by_rate.values()) for name, by_rate in KINDS.items()}
+def test_the_ends_of_both_kinds(rate):
+    data = {name: list(TRAINING[name].values()) for name in KINDS}
     code = "((model) => ({...model, says: m.sentence(model)}))(m.trainings(x[0], x[1]))"
-    got = JS.run(code, [{"rates": RATES, "every": 20, **data}, {"rate": rate, "smaller": smaller}])
+    got = JS.run(code, [{"rates": RATES, "every": 20, **data}, {"rate": rate}])
     assert got["rate"] == RATES[rate]
     shown = []
-    for name, kind in (
-        ("divided", "divided"),
-        ("undivided", "smaller" if smaller else "undivided"),
-    ):
-        curves = np.array(KINDS[kind][str(RATES[rate])])
+    for name in KINDS:
+        curves = np.array(TRAINING[name][str(RATES[rate])])
         assert curves.shape == (3, 25), "500 steps, 20 to a value"
         ends = curves[:, -5:].mean(1)
         assert got[name]["curves"] == curves.tolist()
         assert got[name]["ends"] == pytest.approx([ends.min(), ends.max()])
         shown += dict.fromkeys(f"{100 * end:.0f}" for end in (ends.min(), ends.max()))
     assert in_order(got["says"], *shown)
-    assert ("begin smaller" in got["says"]) == smaller
