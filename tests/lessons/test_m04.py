@@ -159,9 +159,11 @@ def test_the_two_links_that_the_division_changes(page):
     undivided, divided = (sorted(exact_slope(row / by) for row in scores) for by in (1, root))
     median, most = undivided[19], undivided[-1]
     assert most / root < 0.012
-    texts = f"{median:.6f}", f"{most:.2f}", f"{fmean(divided[19:21]):.2f}"
-    assert shows(page, "#sec-training", *texts[:2], texts[2], "512", f"{divided[19] / root:.3f}",
-                 texts[1], f"{most / root:.3f}")  # fmt: skip
+    [_, small, usual], [_, large, least] = cells(page, "two-arrows-512")
+    assert numbers(small) == pytest.approx([median], abs=6e-7)
+    assert numbers(large) == pytest.approx([most], abs=0.0051)
+    assert numbers(usual)[2] == pytest.approx(divided[19] / root, abs=6e-4)
+    assert numbers(least)[2] == pytest.approx(most / root, abs=6e-4)
     open_rows = [(row, slope) for row in scores if (slope := exact_slope(row)) >= 0.01]
     smaller = sum(exact_slope(row / root) / root < slope for row, slope in open_rows)
     assert smaller > 0.8 * len(open_rows), "that of most open rows smaller"
