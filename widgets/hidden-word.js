@@ -63,7 +63,7 @@ function step({word, isHidden, looks, found}, i, finds) {
     ${way(found, [PLOT.to, y], [PLOT.right, PLOT.middle], "hidden-word-find")}
     <rect class="taken" x=${PLOT.from} y=${y - 15} width=${PLOT.to - PLOT.from} height="30" rx="6" style="--weight:${looks}"></rect>
     <rect class=${word === finds ? "frame finds" : "frame"} x=${PLOT.from} y=${y - 15} width=${PLOT.to - PLOT.from} height="30" rx="6"></rect>
-    <text class="word" x=${(PLOT.from + PLOT.to) / 2} y=${y + 5}>${word}</text>
+    <text x=${(PLOT.from + PLOT.to) / 2} y=${y + 5} text-anchor="middle">${word}</text>
     <text class=${isHidden ? "share muted" : "share"} x=${PLOT.from - 6} y=${beside} text-anchor="end">${isHidden ? "hidden" : formatPercent(looks)}</text>
     <text class="share" x=${PLOT.to + 6} y=${beside}>${formatPercent(found)}</text>`;
 }
@@ -74,10 +74,10 @@ const view = ({last, words, finds}, widget) => html`<div class="heads" aria-hidd
   <svg viewBox="0 0 348 ${PLOT.height}" aria-hidden="true">
     <defs>${gradient("hidden-word-look", PLOT.left, PLOT.from)}${gradient("hidden-word-find", PLOT.to, PLOT.right)}</defs>
     ${words.map((word, i) => step(word, i, finds))}
-    <path class="own" d="M165,151C165,172 318,172 318,108"></path><text class="makes" x="250" y="172">makes the query</text>
-    <text class="word" x=${PLOT.left - 4} y=${PLOT.middle + 5} text-anchor="end">${last}</text>
-    <text class="word" x=${PLOT.right + 6} y=${PLOT.middle + 5} text-anchor="start">it,</text>
-    <text class="word" x=${PLOT.right + 6} y=${PLOT.middle + 21} text-anchor="start">asking</text></svg>
+    <path class="own" d="M165,151C165,172 318,172 318,108"></path><text class="makes" x="250" y="172" text-anchor="middle">makes the query</text>
+    <text x=${PLOT.left - 4} y=${PLOT.middle + 5} text-anchor="end">${last}</text>
+    <text x=${PLOT.right + 6} y=${PLOT.middle + 5}>it,</text>
+    <text x=${PLOT.right + 6} y=${PLOT.middle + 21}>asking</text></svg>
   ${widget.sentence({hidden: true})}`;
 
 const hiddenFrom = (word) =>

@@ -2,7 +2,7 @@
 
 import {line, scaleLinear} from "../assets/vendor/d3.js";
 import {html, svg} from "../assets/vendor/lit.js";
-import {reset, steps} from "./lib/controls.js";
+import {reset, steps as stepSlider} from "./lib/controls.js";
 import {defineWidget} from "./lib/define-widget.js";
 import {integer} from "./lib/fields.js";
 import {mean} from "./lib/lists.js";
@@ -22,6 +22,7 @@ export function trainings({rates, every, divided, undivided}, {rate}) {
   return {
     rate: rates[rate],
     every,
+    steps: every * divided[rate][0].length,
     divided: outcome(divided[rate]),
     undivided: outcome(undivided[rate]),
   };
@@ -32,16 +33,15 @@ export function trainings({rates, every, divided, undivided}, {rate}) {
 /** "97", or "60 to 70". */
 const of100 = ({ends}) => [...new Set(ends.map((end) => Math.round(100 * end)))].join(" to ");
 
-export const sentence = ({rate, divided, undivided}) =>
-  `At a rate of ${rate}, after 500 steps, ${of100(divided)} of 100 answers are right with the division, ` +
+export const sentence = ({rate, steps, divided, undivided}) =>
+  `At a rate of ${rate}, after ${steps} steps, ${of100(divided)} of 100 answers are right with the division, ` +
   `and ${of100(undivided)} without it.`;
 
 const PLOT = {left: 40, right: 300, top: 10, bottom: 150, height: 186};
 const GUESS = 1 / 8;
 
-function chart({every, divided, undivided}) {
-  const count = divided.curves[0].length;
-  const x = scaleLinear([0, count * every], [PLOT.left, PLOT.right]);
+function chart({every, steps, divided, undivided}) {
+  const x = scaleLinear([0, steps], [PLOT.left, PLOT.right]);
   const y = scaleLinear([0, 1], [PLOT.bottom, PLOT.top]);
   const path = line((_, i) => x((i + 1) * every), y);
   const level = (at, className) =>
@@ -49,7 +49,7 @@ function chart({every, divided, undivided}) {
   return html`<svg viewBox="0 0 312 ${PLOT.height}" aria-hidden="true">
     ${[0, 0.5, 1].map((tick) => svg`${level(tick, "tick")}<text class="tick" x=${PLOT.left - 6} y=${y(tick) + 4}>${100 * tick}</text>`)}
     ${level(GUESS, "guess")}
-    ${[0, 0.5, 1].map((part) => svg`<text class="step" x=${x(part * count * every)} y=${PLOT.bottom + 17}>${part * count * every}</text>`)}
+    ${[0, 0.5, 1].map((part) => svg`<text class="step" x=${x(part * steps)} y=${PLOT.bottom + 17}>${part * steps}</text>`)}
     <text class="step" x=${(PLOT.left + PLOT.right) / 2} y=${PLOT.bottom + 33}>step</text>
     ${Object.entries({divided, undivided}).map(([name, {curves}]) => curves.map((curve) => svg`<path class=${name} d=${path(curve)}></path>`))}</svg>`;
 }
@@ -64,7 +64,7 @@ export const learningRate = defineWidget({
   name: "learning-rate",
   label: "Learning rates",
   fields: ({rates}) => ({rate: integer(0, {max: rates.length - 1})}),
-  controls: ({data}) => [[steps("rate", "Learning rate", data.rates.map(String)), reset]],
+  controls: ({data}) => [[stepSlider("rate", "Learning rate", data.rates.map(String)), reset]],
   model: trainings,
   sentence,
   view,
