@@ -21,10 +21,10 @@ def draws():
 PRODUCTS = draws().round(decimals=3)
 
 
-def expected(size=0, divide=False, spread=1.0, draw=0):
+def expected(size=0, divide=False, draw=0):
     """Scores and weights of one row by attention.py."""
     products = PRODUCTS[size, draw]
-    factor = spread**2 / (SIZES[size] ** 0.5 if divide else 1)
+    factor = 1 / (SIZES[size] ** 0.5 if divide else 1)
     one, keys = torch.ones(1, 1, dtype=torch.float64), products[:, None]
     return products * factor, scaled_dot_product_attention(one, keys, keys, scale=factor)[1][0]
 

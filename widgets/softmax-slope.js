@@ -1,0 +1,138 @@
+// Softmax as a curve: where two words stand on it, the more their scores are divided, and what a nudge moves.
+
+import {line, scaleLinear} from "../assets/vendor/d3.js";
+import {html, nothing, svg} from "../assets/vendor/lit.js";
+import {softmax} from "./lib/attention.js";
+import {reset, steps} from "./lib/controls.js";
+import {defineWidget} from "./lib/define-widget.js";
+import {integer} from "./lib/fields.js";
+import {formatPercent, formatShort} from "./lib/numbers.js";
+
+// ---- Model ---------------------------------------------------------------------------------
+
+/**
+ * How far a nudge of the first word's score moves its weight, where all scores are divided.
+ * data: {words, scores, nudge, divisors, names: of the divisors}.
+ */
+function moved({scores, nudge}, divisor) {
+  const weights = (more) => softmax(scores.map((score, i) => (i ? score : score + more) / divisor));
+  return weights(nudge)[0] - weights(0)[0];
+}
+
+/**
+ * {divisor, name, nudge, input: what softmax gets of the nudge, words: [{word, weight, gap: to all others
+ * together, slope: w(1 − w)}], moves: [how far the first word moves, by divisor], moved}.
+ */
+export function onTheCurve(data, {by}) {
+  const divisor = data.divisors[by];
+  const weights = softmax(data.scores.map((score) => score / divisor));
+  const moves = data.divisors.map((one) => moved(data, one));
+  return {
+    divisor,
+    name: data.names[by],
+    nudge: data.nudge,
+    input: data.nudge / divisor,
+    words: data.words.map((word, i) => {
+      // The sum of the others in place of 1 − w: it keeps its digits where w is close to 1.
+      const rest = weights.reduce((sum, w, j) => (j === i ? sum : sum + w), 0);
+      return {word, weight: weights[i], gap: Math.log(weights[i] / rest), slope: weights[i] * rest};
+    }),
+    moves,
+    moved: moves[by],
+  };
+}
+
+// ---- Sentence, view ------------------------------------------------------------------------
+
+/** Two digits that count: 0.1, 0.0088, 0.19. */
+const short = (x) => String(+x.toPrecision(2));
+/** A share in percentage points. */
+const points = (share) => short(100 * share);
+
+export const sentence = ({name, divisor, input, words, moved}) =>
+  `${divisor === 1 ? "Undivided" : `Divided by ${name}`}: ` +
+  words
+    .map(
+      ({word, weight, gap, slope}) =>
+        `${word} has ${formatPercent(weight)}, at a gap of ${formatShort(gap)} and a slope of ${short(slope)}`,
+    )
+    .join("; ") +
+  `. Softmax gets ${short(input)} of the nudge, and ${words[0].word} moves by ${points(moved)} points.`;
+
+const PLOT = {left: 48, right: 336, width: 348, height: 306};
+const CURVE = {top: 14, bottom: 158};
+const HILL = {top: 186, bottom: 262};
+const GAPS = [-6, -4, -2, 0, 2, 4, 6];
+const x = scaleLinear([-8, 8], [PLOT.left, PLOT.right]);
+const weightAt = scaleLinear([0, 1], [CURVE.bottom, CURVE.top]);
+const slopeAt = scaleLinear([0, 0.25], [HILL.bottom, HILL.top]);
+const share = (gap) => 1 / (1 + Math.exp(-gap));
+const GRID = Array.from({length: 161}, (_, i) => i / 10 - 8);
+
+const drawn = (y, height) => line(x, (gap) => y(height(share(gap))))(GRID);
+const CURVES = [drawn(weightAt, (w) => w), drawn(slopeAt, (w) => w * (1 - w))];
+
+const level = (y, text) =>
+  svg`<line class="tick" x1=${PLOT.left} x2=${PLOT.right} y1=${y} y2=${y}></line>
+  <text class="tick" x=${PLOT.left - 6} y=${y + 4}>${text}</text>`;
+
+/** The straight line that touches the curve where a word stands. */
+function tangent({gap, weight, slope}) {
+  const rise = slope; // to either side, over a gap of 1
+  return svg`<line class="tangent" x1=${x(gap - 1)} x2=${x(gap + 1)} y1=${weightAt(weight - rise)} y2=${weightAt(weight + rise)}></line>`;
+}
+
+// Where a word's name stands beside its mark: on the steep part, and where the curve is flat.
+const STEEP = [
+  [-11, 1, "end"],
+  [11, 1, "start"],
+  [9, 15, "start"],
+];
+const FLAT = [
+  [-2, -12, "middle"],
+  [0, 22, "middle"],
+  [6, -12, "start"],
+];
+
+/** A word on the curve and on the hill. */
+function marks({word, gap, weight, slope}, i) {
+  const isFlat = Math.abs(gap) > 3;
+  const name = (y, [aside, down, anchor]) =>
+    svg`<text x=${x(gap) + aside} y=${y + down} text-anchor=${anchor}>${word}</text>`;
+  const [onCurve, onHill] = [weightAt(weight), slopeAt(slope)];
+  const beside = (isFlat ? FLAT : STEEP)[i];
+  return svg`<g class="word-${i}"><line class="height" x1=${x(gap)} x2=${x(gap)} y1=${HILL.bottom} y2=${onHill}></line>
+    <circle r="5.5" cx=${x(gap)} cy=${onCurve}></circle>${name(onCurve, beside)}
+    <circle r="5.5" cx=${x(gap)} cy=${onHill}></circle>${i === 2 ? nothing : name(onHill, isFlat ? FLAT[0] : beside)}</g>`;
+}
+
+const chart = ({words}) => html`<svg viewBox="0 0 ${PLOT.width} ${PLOT.height}" aria-hidden="true">
+    ${[0, 0.5, 1].map((weight) => level(weightAt(weight), formatPercent(weight)))}
+    ${[0, 0.25].map((slope) => level(slopeAt(slope), slope))}
+    <path class="curve" d=${CURVES[0]}></path><path class="curve" d=${CURVES[1]}></path>
+    <text class="title" x=${PLOT.left + 4} y=${HILL.top - 6}>slope</text><text class="title" x=${PLOT.left + 4} y=${CURVE.top + 18}>weight</text>
+    ${tangent(words[0])}${words.map(marks).reverse()}
+    ${GAPS.map((gap) => svg`<text class="gap" x=${x(gap)} y=${HILL.bottom + 18}>${gap < 0 ? `−${-gap}` : gap}</text>`)}
+    <text class="gap" x=${(PLOT.left + PLOT.right) / 2} y=${HILL.bottom + 36}>gap to all others together</text></svg>`;
+
+const view = (
+  m,
+  widget,
+) => html`<dl><div><dt>Softmax gets, of the nudge, ${short(m.nudge)}/${m.name}</dt><dd>= ${short(m.input)}</dd></div>
+    <div><dt>times the slope at <i>${m.words[0].word}</i></dt><dd>· ${short(m.words[0].slope)}</dd></div>
+    <div><dt>moves <i>${m.words[0].word}</i> by about</dt><dd>≈ ${points(m.moved)} points</dd></div></dl>
+  ${chart(m)}
+  ${widget.sentence({hidden: true})}`;
+
+export const softmaxSlope = defineWidget({
+  name: "softmax-slope",
+  label: "Slope of softmax",
+  fields: ({divisors}) => ({by: integer(0, {max: divisors.length - 1})}),
+  controls: ({data}) => [[steps("by", "Divide the scores by", data.names), reset]],
+  model: onTheCurve,
+  sentence,
+  view,
+  challenges: {
+    farthest: ({moves, moved}) => moved === Math.max(...moves),
+  },
+});
