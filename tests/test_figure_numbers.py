@@ -96,6 +96,17 @@ def test_bars_and_dots_stand_at_words(axes, lies):
     assert rows == [["place", "best", "ms"], ["by hand", "2", "3"], ["fused", "1", "1.25"]]
 
 
+def test_bars_of_panels_that_share_their_words_are_named_in_all():
+    figure, panels = plt.subplots(1, 2, sharey=True)
+    for panel, values in zip(panels, ([3, 1], [-2, 4]), strict=True):
+        panel.barh([0, 2], values, left=[0, 3], label="score")
+        panel.set_yticks([0, 2], ["trophy", "suitcase"])
+    (_, first), (_, second) = tables_of(figure)
+    plt.close(figure)
+    assert first == [["place", "score"], ["trophy", "3"], ["suitcase", "1"]]
+    assert second == [["place", "score"], ["trophy", "−2"], ["suitcase", "4"]]
+
+
 def test_a_histogram_adds_up_its_bins(axes):
     values = np.random.default_rng(0).normal(size=500)
     edges = np.linspace(-4, 4, 33)

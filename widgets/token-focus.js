@@ -24,8 +24,16 @@ const modelOf = ({models}, {causal}) => (causal ? models.causal : models.masked)
 
 const changeOf = ({changes}, {sentence, causal}) => (causal ? null : (changes[sentence] ?? null));
 
+/** What a pronoun gives most, in the head that finds its noun; "" elsewhere, and on pages without changes. */
+function foundBy({changes, models}, {head, causal}, {tokens, from, row}) {
+  const finds = !causal && models.masked.heads[head] === "layer 2, head 1" && tokens[from] === "it";
+  if (!changes.length || !finds) return "";
+  const most = row.indexOf(Math.max(...row));
+  return most === from ? "itself" : tokens[most];
+}
+
 /**
- * Where the chosen word looks: {tokens, from, row: weights, hidden: which words it can't see}.
+ * Where the chosen word looks: {tokens, from, row: weights, hidden: which words it can't see, finds}.
  * sentences: [{tokens, focus, says}]; models: {masked, causal}, each {heads: names, weights:
  * [sentence][head][from][to]}. Beyond the last head stands their mean. data.changes: for a
  * sentence a change to the model `masked`, {field, label, says, weights}, or null; empty where a
@@ -47,6 +55,7 @@ export function looks(data, state) {
     says: isChanged ? change.says : from === focus ? says : "",
     from,
     row,
+    finds: foundBy(data, state, {tokens, from, row}),
     causal,
     isChanged,
     hidden: tokens.map((_, to) => causal && to > from),
@@ -60,11 +69,11 @@ const mostOf = ({row, hidden}) =>
     .sort((a, b) => row[b] - row[a]);
 
 export function summarize(found) {
-  const {tokens, from, row, says, isChanged} = found;
+  const {tokens, from, row, finds, says, isChanged} = found;
   const most = mostOf(found)
     .slice(0, 3)
     .map((to) => `${tokens[to]}, word ${to + 1}, ${formatPercent(row[to])}`);
-  return `${tokens[from]}, word ${from + 1}, looks most at: ${most.join("; ")}.${isChanged ? ` ${says}` : ""}`;
+  return `${tokens[from]}, word ${from + 1}, looks most at: ${most.join("; ")}.${finds ? ` The pronoun finds: ${finds}.` : ""}${isChanged ? ` ${says}` : ""}`;
 }
 
 const looksMost = (found, from, to) =>
@@ -75,7 +84,7 @@ const looksMost = (found, from, to) =>
 /** From the colour of the query that asks to that of the key that answers, as arcs have it; in the drawing's own units, as a level line has no height. */
 const WAY = svg`<defs><linearGradient id="focus-way" gradientUnits="userSpaceOnUse" x1="0" x2="100"><stop class="query" offset="0" /><stop class="key" offset="1" /></linearGradient></defs>`;
 
-function view({tokens, says, from, row, hidden}, widget) {
+function view({tokens, says, from, row, finds, hidden}, widget) {
   const choose = (token) => widget.set({word: {sentence: widget.state.sentence, token}});
   const arrow = (
     weight,
@@ -93,7 +102,7 @@ function view({tokens, says, from, row, hidden}, widget) {
     ${wordGroup({words: tokens, chosen: from, label: "The word that looks", className: "from", choose})}
     <svg aria-hidden="true" preserveAspectRatio="none" viewBox="0 0 100 ${tokens.length}">${WAY}${row.map(arrow)}</svg>
     <ol class="to" aria-hidden="true">${row.map(target)}</ol></div>
-    <p class="says">${says} ${backToText(widget)}</p>
+    <p class="says">${finds ? html`The pronoun finds: <em>${finds}</em><br />` : nothing}${says} ${backToText(widget)}</p>
     <p class=${total === 100 ? "rounding" : "rounding needed"}>
       Rounded as shown, the weights may not seem to sum to 100 %. They do.</p>
     ${widget.sentence({hidden: true})}`;

@@ -131,7 +131,7 @@ def _histogram(axes: Axes, outline: np.ndarray) -> _Rows:
 
 
 def _lines(axes: Axes, figure: Figure) -> Iterator[tuple[Any, ...]]:
-    words = _words(axes.yaxis)
+    words = _words(axes.yaxis) or _words_of_first(axes, figure)
     is_horizontal = bool(words) and not axes.images  # the positions are on the y axis
     words = words or _words(axes.xaxis)
     xlabel = axes.get_xlabel() or next(
@@ -251,6 +251,12 @@ def _ticks(axis: Axis) -> dict[float, str]:
 
 def _words(axis: Axis) -> dict[float, str]:
     return {x: text for x, text in _ticks(axis).items() if not _is_number(text)}
+
+
+def _words_of_first(axes: Axes, figure: Figure) -> dict[float, str]:
+    """Return the words at the y axis of the first panel, if this one shares it: it has none."""
+    is_shared = axes.get_shared_y_axes().joined(axes, figure.axes[0])
+    return _words(figure.axes[0].yaxis) if is_shared else {}
 
 
 def _at_all(ticks: dict[float, str], count: int) -> list[str]:

@@ -6,18 +6,20 @@ import numpy as np
 import pytest
 import torch
 
-from course.payloads.token_focus import EXAMPLES, FOLDER, head_maps, lent_maps
+from course.payloads.token_focus import EXAMPLES, FOLDER, handed_maps, head_maps, lent_maps
 from models.grammar import scores as grammar
 from models.grammar.sentences import sentences
 from models.grammar.words import FRAMES, NOUNS, ONLY_SINGULAR, PEOPLE
 from models.weights import load
 from tests.lessons.page_text import cells, in_order, output, share, shows, text_of
-from tests.numbers import numbers
+from tests.numbers import number, numbers
 
 PAGE = "pronoun.html"
 ADJECTIVES = sorted({word for frame in FRAMES for half in frame.adjectives for word in half})
 KNOWN = {*NOUNS, *ONLY_SINGULAR}
 IT = "the trophy did not fit in the suitcase because it was too big"
+BARS = ["the word itself", "heads 1 to 3", "head 4, other words", "the distance",
+        "without the mark", "the mark", "trophy", "suitcase", "it"]  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -26,10 +28,11 @@ def masked():
 
 
 def parts_of_scores(page):
-    """The two columns of the first table: parts, their sum without the mark, and three scores."""
-    rows = [[numbers(x.replace("−", "-").replace("+", ""))[0] for x in row[1:]]
-            for row in cells(page, "taken-in")]  # fmt: skip
-    return [list(column) for column in zip(*rows, strict=True)]
+    """Each panel's bars: four parts, their sum without the mark, the mark, and three scores."""
+    tables = page.select_one("#cell-figure-parts").find_next_sibling().select("table")
+    panels = [[row.select("td") for row in table.select("tbody tr")] for table in tables]
+    assert [[name.get_text() for name, _ in bars] for bars in panels] == [BARS, BARS]
+    return [[number(size.get_text()) for _, size in bars] for bars in panels]
 
 
 def test_big_looks_at_the_pronoun_for_its_distance(page, masked):
@@ -89,7 +92,7 @@ def test_whose_change_turns_the_look_of_it(page, masked):
     }
     (own, other), (suitcase, still) = zip(*scores.values(), strict=True)
     rows = [column[6:8] for column in parts_of_scores(page)]
-    assert rows == [[round(own, 1), round(suitcase, 1)], [round(other, 1), round(still, 1)]]
+    np.testing.assert_allclose(rows, [[own, suitcase], [other, still]], atol=0.051)
     assert own > suitcase  # "it beats"
     assert other < still  # "it falls behind"
     itself = [column[8] for column in parts_of_scores(page)]
@@ -98,6 +101,7 @@ def test_whose_change_turns_the_look_of_it(page, masked):
         for q, k in (parts[w].unbind(1) for w in parts)
     ]
     assert itself == pytest.approx(of, abs=0.051)
+    assert abs(of[0] - parts_of_scores(page)[0][4]) < 0.1, "level with trophy without its mark"
     for ask, answer in crossed:  # "Mostly the keys": the noun that gets more is theirs
         trophy, suitcase = crossed[ask, answer]
         assert (trophy > suitcase) == (answer == "big")
@@ -272,16 +276,9 @@ def test_big_and_small_have_opposite_values(page, masked):
         assert leads[-1][0] < 0.3 * leads[-1][1], "by much less"
     falls = rows[0][2] - rows[1][2], rows[0][1] - rows[1][1]
     assert shows(page, "#sec-mark", *(f"{fall:.1f}" for fall in falls))
-    (bare, marked), (bare_small, marked_small) = leads
-    assert shows(
-        page, "#sec-mark", f"{bare:.1f}", f"{np.exp(bare):.0f}", f"{np.exp(marked).round(-3):,.0f}"
-    )
-    small = [
-        text
-        for lead in (bare_small, marked_small)
-        for text in (f"{lead:.1f}", f"{np.exp(lead):.0f}")
-    ]
-    assert shows(page, "#sec-mark", *small)
+    bare = [lead for lead, _ in leads]
+    times = [f"{np.exp(lead):.0f}" for lead in bare]
+    assert shows(page, "#sec-mark", *(f"{lead:.1f}" for lead in bare), *times)
 
 
 @torch.no_grad()
@@ -347,6 +344,12 @@ def test_the_sum_says_what_the_running_model_does(page, masked):
     assert shows(page, "#sec-try", f"{weight:.2f}", whole, *shown)
     shares = [numbers(cell)[0] for cell in cells(page, "each-mark")[3][2:4]]
     assert shares[0] / shares[1] == pytest.approx(np.exp(lead), rel=0.08)
+    # The running model, by the maps that the widget shows.
+    trophy, suitcase = handed_maps(2)[4, 9, [1, 7]].tolist()
+    ratio = trophy / suitcase
+    assert np.log(ratio) == pytest.approx(lead, abs=0.002), "softmax's ratio gives the lead"
+    of_model = share(trophy, 1), share(suitcase, 1), f"{ratio:.0f}", f"{np.log(ratio):.1f}"
+    assert shows(page, "#sec-try", *shown, *of_model)
 
 
 @torch.no_grad()
@@ -461,8 +464,8 @@ def test_with_the_nouns_swapped_the_pronoun_looks_at_the_first(page):
         for at, pair in ((7, (5, 6)), (1, (1, 2)))
     ]
     assert all(second < 0.7 * first for second, first in zip(*looks, strict=True)), "less"
-    for number, row in zip(shown, reversed(cells(page, "swapped-nouns")), strict=True):
-        assert in_order(row[2], "suitcase", number)
+    for weight, row in zip(shown, reversed(cells(page, "swapped-nouns")), strict=True):
+        assert in_order(row[2], "suitcase", weight)
 
 
 def test_with_a_lent_query_the_swapped_sentences_come_right(page):

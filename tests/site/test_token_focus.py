@@ -82,7 +82,10 @@ def test_a_change_to_the_model_can_be_ticked_for_its_sentence(open_page):
         value = page.locator(WIDGET).get_by_role("checkbox", name="hands “trophy” the value of")
         asks = page.locator(WIDGET).get_by_role("checkbox", name="“suitcase” asks like “trophy”")
         assert_right(page, 2, 4)
+        says = page.locator(f"{WIDGET} .says")
+        expect(says).to_contain_text("The pronoun finds: suitcase")
         value.check()
+        expect(says).to_contain_text("The pronoun finds: trophy")
         row = handed_maps(2)[4, 9].tolist()
         assert row[1] > 0.9
         assert_right(page, 2, 4, row=row)

@@ -57,7 +57,7 @@ def test_a_page_that_offers_no_change_shows_none():
     JS.run("(globalThis.plain = x, null)", payload(sentence=1, head=0))
     state = {"sentence": 1, "word": None, "head": 4, "causal": False, "handed": True}
     shown = JS.run("m.looks(plain, x)", state)
-    assert shown == look(handed=False)
+    assert shown == look(handed=False) | {"finds": ""}
 
 
 def test_a_sentence_starts_at_its_own_focus_of_which_it_says_something():
@@ -77,6 +77,27 @@ def test_the_sentence_names_the_three_that_get_most():
                 for to in row.argsort(descending=True)[:3].tolist()]  # fmt: skip
         sentence = look("m.summarize(model)", **state)
         assert in_order(sentence, TEXTS[1][3], "4", *(part for one in most for part in one))
+
+
+def found(words, row, at):
+    return "itself" if row.argmax() == at else words[row.argmax()]
+
+
+@pytest.mark.parametrize("sentence", range(len(EXAMPLES)))
+def test_what_a_pronoun_finds_is_said_of_the_head_that_finds_it_alone(sentence):
+    for name in ("masked", "causal"):
+        weights, words = maps(name, sentence), TEXTS[sentence]
+        for head, looks in enumerate(
+            every_look(len(weights), sentence=sentence, causal=name == "causal")
+        ):
+            for at, look_ in enumerate(looks):
+                is_found = (name, head, words[at]) == ("masked", 4, "it")  # layer 2, head 1
+                finds = found(words, weights[head, at], at) if is_found else ""
+                assert look_["finds"] == finds
+    if "it" in TEXTS[sentence]:
+        finds = look(sentence=sentence)["finds"]
+        assert finds in TEXTS[sentence]
+        assert f"The pronoun finds: {finds}." in look("m.summarize(model)", sentence=sentence)
 
 
 @torch.no_grad()
@@ -100,6 +121,8 @@ def test_the_last_word_hands_the_first_noun_the_value_of_the_other(sentence):
     looks = every_look(len(want), sentence=sentence, causal=False, handed=True)
     assert_near(rows(looks), want, ROUNDED)
     assert in_order(looks[0][0]["says"], "1", "4", "trophy", other[-1], words[-1])
+    assert looks[4][9]["finds"] == found(words, want[4, 9], 9)
+    assert look(sentence=sentence)["finds"] != looks[4][9]["finds"], "as the change is ticked"
 
 
 @torch.no_grad()
@@ -120,3 +143,4 @@ def test_the_first_noun_asks_with_the_query_of_the_second(sentence):
     looks = every_look(len(want), sentence=sentence, causal=False, lent=True)
     assert_near(rows(looks), want, ROUNDED)
     assert in_order(looks[0][0]["says"], "1", "4", "suitcase", "trophy")
+    assert looks[4][9]["finds"] == found(words, want[4, 9], 9)
