@@ -111,7 +111,8 @@ function plot({largest}, {data, state: {size: chosen, divide}}) {
   const {x, y} = scalesOf(data.sizes);
   return html`<svg class="rows ${divide ? "both" : ""}" viewBox="0 0 312 ${PLOT.height}" aria-hidden="true">${axis(PLOT, [0, 0.5, 1], y)}
     ${data.sizes.map((size, i) => svg`<text class="size" x=${x(i)} y=${PLOT.bottom + 18}>${size < 1024 ? size : `${size / 1024}k`}</text>`)}
-    ${dotsOf(data)}<circle class="now" r="7" cx=${x(chosen) + aside(divide)} cy=${y(largest)}></circle></svg>`;
+    <clipPath id="saturation-seen"><rect width=${x(chosen) + 15} height=${PLOT.height}></rect></clipPath>
+    <g clip-path="url(#saturation-seen)">${dotsOf(data)}</g><circle class="now" r="7" cx=${x(chosen) + aside(divide)} cy=${y(largest)}></circle></svg>`;
 }
 
 const view = (m, widget) => html`<dl class="now">

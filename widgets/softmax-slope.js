@@ -10,13 +10,17 @@ import {formatPercent, formatShort} from "./lib/numbers.js";
 
 // ---- Model ---------------------------------------------------------------------------------
 
-/**
- * How far a nudge of the first word's score moves its weight, where all scores are divided.
- * data: {words, scores, nudge, divisors, names: of the divisors}.
- */
-function moved({scores, nudge}, divisor) {
-  const weights = (more) => softmax(scores.map((score, i) => (i ? score : score + more) / divisor));
-  return weights(nudge)[0] - weights(0)[0];
+const weightsAt = ({scores}, divisor) => softmax(scores.map((score) => score / divisor));
+
+/** 1 − w as the sum of the others: it keeps its digits where w is close to 1. */
+function restOf(weights, at) {
+  return weights.reduce((sum, weight, i) => (i === at ? sum : sum + weight), 0);
+}
+
+/** About how far a nudge of the first word's score moves its weight, where all scores are divided. */
+function moved(data, divisor) {
+  const weights = weightsAt(data, divisor);
+  return (data.nudge / divisor) * weights[0] * restOf(weights, 0);
 }
 
 /**
@@ -25,7 +29,7 @@ function moved({scores, nudge}, divisor) {
  */
 export function onTheCurve(data, {by}) {
   const divisor = data.divisors[by];
-  const weights = softmax(data.scores.map((score) => score / divisor));
+  const weights = weightsAt(data, divisor);
   const moves = data.divisors.map((one) => moved(data, one));
   return {
     divisor,
@@ -33,8 +37,7 @@ export function onTheCurve(data, {by}) {
     nudge: data.nudge,
     input: data.nudge / divisor,
     words: data.words.map((word, i) => {
-      // The sum of the others in place of 1 − w: it keeps its digits where w is close to 1.
-      const rest = weights.reduce((sum, w, j) => (j === i ? sum : sum + w), 0);
+      const rest = restOf(weights, i);
       return {word, weight: weights[i], gap: Math.log(weights[i] / rest), slope: weights[i] * rest};
     }),
     moves,
@@ -46,8 +49,6 @@ export function onTheCurve(data, {by}) {
 
 /** Two digits that count: 0.1, 0.0088, 0.19. */
 const short = (x) => String(+x.toPrecision(2));
-/** A share in percentage points. */
-const points = (share) => short(100 * share);
 
 export const sentence = ({name, divisor, input, words, moved}) =>
   `${divisor === 1 ? "Undivided" : `Divided by ${name}`}: ` +
@@ -57,17 +58,17 @@ export const sentence = ({name, divisor, input, words, moved}) =>
         `${word} has ${formatPercent(weight)}, at a gap of ${formatShort(gap)} and a slope of ${short(slope)}`,
     )
     .join("; ") +
-  `. Softmax gets ${short(input)} of the nudge, and ${words[0].word} moves by ${points(moved)} points.`;
+  `. Softmax gets ${short(input)} of the nudge, and ${words[0].word} moves by about ${short(moved)}.`;
 
-const PLOT = {left: 48, right: 336, width: 348, height: 306};
-const CURVE = {top: 14, bottom: 158};
-const HILL = {top: 186, bottom: 262};
-const GAPS = [-6, -4, -2, 0, 2, 4, 6];
-const x = scaleLinear([-8, 8], [PLOT.left, PLOT.right]);
+const PLOT = {left: 48, right: 336, width: 348, height: 270};
+const CURVE = {top: 14, bottom: 134};
+const HILL = {top: 162, bottom: 226};
+const GAPS = [-10, -5, 0, 5];
+const x = scaleLinear([-12.5, 8.5], [PLOT.left, PLOT.right]);
 const weightAt = scaleLinear([0, 1], [CURVE.bottom, CURVE.top]);
 const slopeAt = scaleLinear([0, 0.25], [HILL.bottom, HILL.top]);
 const share = (gap) => 1 / (1 + Math.exp(-gap));
-const GRID = Array.from({length: 161}, (_, i) => i / 10 - 8);
+const GRID = Array.from({length: 211}, (_, i) => i / 10 - 12.5);
 
 const drawn = (y, height) => line(x, (gap) => y(height(share(gap))))(GRID);
 const CURVES = [drawn(weightAt, (w) => w), drawn(slopeAt, (w) => w * (1 - w))];
@@ -118,9 +119,9 @@ const chart = ({words}) => html`<svg viewBox="0 0 ${PLOT.width} ${PLOT.height}" 
 const view = (
   m,
   widget,
-) => html`<dl><div><dt>Softmax gets, of the nudge, ${short(m.nudge)}/${m.name}</dt><dd>= ${short(m.input)}</dd></div>
-    <div><dt>times the slope at <i>${m.words[0].word}</i></dt><dd>· ${short(m.words[0].slope)}</dd></div>
-    <div><dt>moves <i>${m.words[0].word}</i> by about</dt><dd>≈ ${points(m.moved)} points</dd></div></dl>
+) => html`<dl><div><dt>Softmax gets, of the nudge, ${short(m.nudge)}/${m.divisor}</dt><dd>= ${short(m.input)}</dd></div>
+    <div><dt>Times the slope at <i>${m.words[0].word}</i></dt><dd>· ${short(m.words[0].slope)}</dd></div>
+    <div><dt><i>${m.words[0].word}</i> moves by about</dt><dd>= ${short(m.moved)}</dd></div></dl>
   ${chart(m)}
   ${widget.sentence({hidden: true})}`;
 

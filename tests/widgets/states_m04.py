@@ -16,9 +16,9 @@ STATES = {
     },
     "softmax-slope": {
         "page": M04, "key": "softmax-slope",
-        "states": {"by the root": "softmax-slope.by=4", "all level": "softmax-slope.by=8"},
-        "damaged": ["softmax-slope.by=9", "softmax-slope.by=x"],
-        "goals": {"farthest": "softmax-slope.by=2"},
+        "states": {"by the root": "softmax-slope.by=3", "all level": "softmax-slope.by=6"},
+        "damaged": ["softmax-slope.by=7", "softmax-slope.by=x"],
+        "goals": {"farthest": "softmax-slope.by=3"},
     },
     "learning-rate": {
         "page": M04, "key": "learning-rate",
