@@ -119,7 +119,7 @@ def test_a_nudge_moves_saturated_weights_little(page):
     raw, divided = moved
     assert 950 < divided / raw < 1050
     assert page.select_one("#predict-nudge")["data-right"] == "3", "about 1,000 times as far"
-    assert shows(page, "#sec-nudge", "1,000")
+    assert page.select("#predict-nudge ol li")[2].get_text().count("1,000")
 
 
 def test_why_by_the_root(page):
@@ -143,7 +143,7 @@ def test_the_slope_with_a_pencil(page):
         total = f"{first * grown + other:.{1 if first > 1 else 3}f}"
         sums = f"{first + other}", weights[0], power, total
         assert in_order(" ".join(row), f"{first}", f"{other}", f"{first}", *sums, *weights[1:])
-    assert shows(page, "#sec-slope", "0.1", f"{0.1 * 0.5 * 0.5:.3f}", "2.5")
+    assert shows(page, "#sec-slope", "0.1", "0.1", f"{0.1 * 0.5 * 0.5:.3f}", "2.5")
 
 
 def test_the_root_is_the_best_of_the_widgets_divisors(page):
@@ -156,8 +156,6 @@ def test_the_root_is_the_best_of_the_widgets_divisors(page):
     slopes = [w * (1 - w) for w in (softmax(SCORES / by)[0] for by in divisors)]
     assert slopes == sorted(slopes), "the slope is larger still beyond"
     assert moved(64) < 0.25 * moved(8)
-    gap = SCORES[0] - math.log(np.exp(SCORES[1:]).sum())
-    assert shows(page, "#sec-slope", "1.3", "12.4", f"{gap:.1f}")
 
 
 @pytest.mark.parametrize("d_k", [16, 64, 1024])

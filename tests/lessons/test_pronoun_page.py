@@ -277,8 +277,7 @@ def test_big_and_small_have_opposite_values(page, masked):
     falls = rows[0][2] - rows[1][2], rows[0][1] - rows[1][1]
     assert shows(page, "#sec-mark", *(f"{fall:.1f}" for fall in falls))
     bare = [lead for lead, _ in leads]
-    times = [f"{np.exp(lead):.0f}" for lead in bare]
-    assert shows(page, "#sec-mark", *(f"{lead:.1f}" for lead in bare), *times)
+    assert shows(page, "#sec-mark", *(f"{lead:.1f}" for lead in bare))
 
 
 @torch.no_grad()
