@@ -49,6 +49,7 @@ export function onTheCurve(data, {by}) {
 
 /** Two digits that count: 0.1, 0.0088, 0.19. */
 const short = (x) => String(+x.toPrecision(2));
+const equals = (x) => `${Number(short(x)) === x ? "=" : "≈"} ${short(x)}`;
 
 export const sentence = ({name, divisor, input, words, moved}) =>
   `${divisor === 1 ? "Undivided" : `Divided by ${name}`}: ` +
@@ -119,9 +120,9 @@ const chart = ({words}) => html`<svg viewBox="0 0 ${PLOT.width} ${PLOT.height}" 
 const view = (
   m,
   widget,
-) => html`<dl><div><dt>Softmax gets, of the nudge, ${short(m.nudge)}/${m.divisor}</dt><dd>= ${short(m.input)}</dd></div>
+) => html`<dl><div><dt>Softmax gets, of the nudge, ${short(m.nudge)}/${m.divisor}</dt><dd>${equals(m.input)}</dd></div>
     <div><dt>Times the slope at <i>${m.words[0].word}</i></dt><dd>· ${short(m.words[0].slope)}</dd></div>
-    <div><dt><i>${m.words[0].word}</i> moves by about</dt><dd>= ${short(m.moved)}</dd></div></dl>
+    <div><dt><i>${m.words[0].word}</i> moves by about ${short(100 * m.moved)} points</dt><dd>≈ ${short(m.moved)}</dd></div></dl>
   ${chart(m)}
   ${widget.sentence({hidden: true})}`;
 

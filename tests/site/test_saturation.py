@@ -12,7 +12,7 @@ from tests.widgets.truth_saturation import DRAWS, PRODUCTS, SIZES, expected
 
 PAGE = "modules/m04_softmax_and_scale/lesson.html"
 WIDGET = "#saturation"
-FIRST = 0
+FIRST = 3
 
 
 def texts(page, selector):
@@ -89,7 +89,7 @@ def test_the_drawing_follows_every_control(open_page):
             page.keyboard.press(key)
         for _ in range(2):
             page.get_by_role("button", name="Another draw").tap()
-        assert_shows_attention_pys(page, size=4, draw=2)
+        assert_shows_attention_pys(page, size=FIRST + 4, draw=2)
         page.locator(f"{WIDGET} input[type=checkbox]").tap()
         page.locator(f"{WIDGET} .step-ticks button").last.tap()
         assert_is_drawn_to_scale(page, size=8, divide=True, draw=2)
