@@ -1,6 +1,7 @@
 """pronoun.qmd: its claims against numbers computed here."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -204,7 +205,7 @@ def test_a_trophy_asks_for_adjectives_and_a_suitcase_for_nothing(page, masked):
     assert max(asks[noun] for noun in only_second) < 0.5
     assert "trophy" in firsts - seconds
     assert "suitcase" in only_second  # "no suitcase ever went into anything"
-    assert shows(page, "#sec-evidence", f"All {len(firsts)} nouns", f"the {len(only_second)} that")
+    assert shows(page, "#sec-missing", f"All {len(firsts)} nouns", f"the {len(only_second)} that")
 
 
 def test_big_and_small_have_opposite_values(page, masked):
@@ -278,6 +279,24 @@ def test_big_and_small_have_opposite_values(page, masked):
     assert shows(page, "#sec-mark", *(f"{fall:.1f}" for fall in falls))
     bare = [lead for lead, _ in leads]
     assert shows(page, "#sec-mark", *(f"{lead:.1f}" for lead in bare))
+
+
+@torch.no_grad()
+def test_without_a_mark_the_query_decides_which_noun_is_ahead(page, masked):
+    """The keys with small, and trophy's without its mark; the query of either sentence."""
+    one, two = (layer.attention for layer in masked.layers)
+    runs = [masked(masked.encode(IT.replace("big", word).split())) for word in ("big", "small")]
+    x, row = runs[1].residual[1][0].clone(), runs[1].weights[0][0, 3, 1]
+    value = one.qkv_proj(masked.embedding[masked.ids["small"]])[176:]
+    x[1] -= row[12] * one.out_proj.weight[:, 48:] @ value
+    keys = two.qkv_proj(x)[:, 64:96]
+    leads = []
+    for run in runs:
+        q = two.qkv_proj(run.residual[1][0, 9])[:32]
+        scores = keys @ q / 32**0.5 + masked.layers[1].relative(13)[0, 9]
+        leads.append((scores[1] - scores[7]).item())
+    assert leads[0] > 0 > leads[1]
+    assert shows(page, "#sec-mark", f"{-leads[1]:.1f}", f"{leads[0]:.1f}")
 
 
 @torch.no_grad()
@@ -430,6 +449,14 @@ def test_the_verb_marks_the_suitcase_that_stands_first(page, masked):
         assert min(fits[masked.ids[w]] for w in of[0] - of[1]) > 0 or ending == 6
         if ending == 5:
             assert max(fits[masked.ids[w]] for w in of[1] - of[0]) < 0
+            for words, row in zip(of, cells(page, "whole-values"), strict=False):
+                shown_words = re.findall(r"[a-z]+", row[1])
+                assert set(shown_words) < words - of[1 - of.index(words)]
+            for word, number in re.findall(
+                r"([a-z]+) ([−\d.]+)", " ".join(row[1] for row in cells(page, "whole-values"))
+            ):
+                exact = fits[masked.ids[word]].item()
+                assert float(number.replace("−", "-")) == pytest.approx(exact, abs=0.051)
         # The table: a mark is a word's weight times how well its value fits the pronoun's query.
         far = masked.layers[1].relative(13)[0, 9]
         scores = k @ q[9] / 32**0.5 + far
