@@ -63,7 +63,7 @@ const view = (m, widget) => html`<p class="head">Answers right, of 100, at a rat
 export const learningRate = defineWidget({
   name: "learning-rate",
   label: "Learning rates",
-  fields: ({rates}) => ({rate: integer(0, {max: rates.length - 1})}),
+  fields: ({rates}) => ({rate: integer(rates.length - 1, {max: rates.length - 1})}),
   controls: ({data}) => [[stepSlider("rate", "Learning rate", data.rates.map(String)), reset]],
   model: trainings,
   sentence,

@@ -122,7 +122,7 @@ const view = (
   widget,
 ) => html`<dl><div><dt>Softmax gets, of the nudge, ${short(m.nudge)}/${m.divisor}</dt><dd>${equals(m.input)}</dd></div>
     <div><dt>Times the slope at <i>${m.words[0].word}</i></dt><dd>· ${short(m.words[0].slope)}</dd></div>
-    <div><dt><i>${m.words[0].word}</i> moves by about ${short(100 * m.moved)} points</dt><dd>≈ ${short(m.moved)}</dd></div></dl>
+    <div><dt><i>${m.words[0].word}</i> moves by about</dt><dd>≈ ${short(m.moved)}</dd></div></dl>
   ${chart(m)}
   ${widget.sentence({hidden: true})}`;
 

@@ -116,6 +116,11 @@ def test_a_nudge_moves_saturated_weights_little(page):
         assert shown == pytest.approx(exact, abs=0.51 * 10**-digits)
         assert after - before == pytest.approx(0.1 / by * before * (1 - before), rel=0.06)
         moved.append(after - before)
+    pushed = [
+        100 * (softmax(SCORES / by)[1] - softmax((SCORES - np.roll(nudge, 1)) / by)[1])
+        for by in (1, 8)
+    ]
+    assert shows(page, "#sec-nudge", f"{pushed[0]:.2f}", f"{pushed[1]:.1f}")
     raw, divided = moved
     assert 950 < divided / raw < 1050
     assert page.select_one("#predict-nudge")["data-right"] == "3", "about 1,000 times as far"
@@ -143,7 +148,7 @@ def test_the_slope_with_a_pencil(page):
         total = f"{first * grown + other:.{1 if first > 1 else 3}f}"
         sums = f"{first + other}", weights[0], power, total
         assert in_order(" ".join(row), f"{first}", f"{other}", f"{first}", *sums, *weights[1:])
-    assert shows(page, "#sec-slope", "0.1", "0.1", f"{0.1 * 0.5 * 0.5:.3f}", "2.5")
+    assert shows(page, "#sec-slope", "0.1", f"{0.1 * 0.5 * 0.5:.3f}", "2.5")
 
 
 def test_the_root_is_the_best_of_the_widgets_divisors(page):
@@ -187,6 +192,7 @@ def test_one_undivided_step_is_far_too_long(page):
         scores = 3 * q.grad @ k.mT / by
         leads.append((scores[..., 0] - scores[..., 1]).mean().item())
     assert leads == pytest.approx([768, 1.5], rel=0.02)
+    assert shows(page, "#sec-training", "768", "768", "512", "512", "1.5")
     [_, raw, divided] = cells(page, "one-step")[0]
     assert [numbers(cell)[-1] for cell in (raw, divided)] == [768, 1.5]
 
@@ -383,8 +389,9 @@ def test_a_larger_rate_helps_the_undivided_layers_at_first_only(page):
     slow, fast = (steps_to_90("divided", rate) for rate in ("0.3", "3.0"))
     late = steps_to_90("undivided", "0.3")
     assert late > 1.3 * slow > 5 * fast
-    assert shows(page, "#sec-training", f"{slow:.0f}", f"{late:.0f}")
+    assert shows(page, "#sec-training", f"{late:.0f}", f"{slow:.0f}")
     assert shows(page, "#two-cures", "3", f"{fast:.0f}")
+    assert page.select_one("#predict-rate")["data-right"] == "3"
     assert np.array(TRAINING["undivided"]["3.0"]).max() < 0.9, "only in part"
     # "Because most rows are saturated": without the division, but begun smaller, it isn't late.
     small = {rate: np.array(TRAINING["rivals"]["small start"][rate]) for rate in ("0.3", "3.0")}
