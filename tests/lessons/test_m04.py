@@ -85,14 +85,14 @@ def test_by_pencil_the_mean_square_is_the_size(page):
 def test_the_size_asked_for(page):
     question = page.select_one("#predict-size")
     choices = [numbers(li.get_text())[0] for li in question.select(":scope > ol > li")]
-    q, k = drawn(5, 2, 20_000, 64)
+    q, k = drawn(5, 2, 20_000, 256)
     products = (q * k).sum(-1)
     usual = products.square().mean().sqrt().item()
-    assert choices[int(question["data-right"]) - 1] == round(usual) == 8
-    nearer = (products.abs() < 8).double().mean().item()
+    assert choices[int(question["data-right"]) - 1] == round(usual) == 16
+    nearer = (products.abs() < 16).double().mean().item()
     [shown] = re.findall(r"(\d+)\s%", question.get_text())
     assert int(shown) / 100 == pytest.approx(nearer, abs=0.03)
-    assert (products.abs() > 32).double().mean() < 1e-3, "far more than chance gives"
+    assert (products.abs() > 64).double().mean() < 1e-3, "far more than chance gives"
 
 
 def test_the_jacobian_is_autograds(page):
@@ -110,17 +110,11 @@ def test_a_nudge_moves_saturated_weights_little(page):
     nudge, moved = np.array([0.1, 0, 0]), []
     for by, (_, *row) in zip((1, 8), cells(page, "nudge"), strict=True):
         before, after = (softmax(scores / by)[0] for scores in (SCORES, SCORES + nudge))
-        digits = len(row[-1].removesuffix(" points").split(".")[1])
-        exact = [100 * before, 100 * after, 100 * (after - before)]
-        shown = [numbers(cell)[0] for cell in row]
-        assert shown == pytest.approx(exact, abs=0.51 * 10**-digits)
+        digits = len(row[-1].split(".")[1])
+        shown = [float(cell) for cell in row]
+        assert shown == pytest.approx([before, after, after - before], abs=0.51 * 10**-digits)
         assert after - before == pytest.approx(0.1 / by * before * (1 - before), rel=0.06)
         moved.append(after - before)
-    pushed = [
-        100 * (softmax(SCORES / by)[1] - softmax((SCORES - np.roll(nudge, 1)) / by)[1])
-        for by in (1, 8)
-    ]
-    assert shows(page, "#sec-nudge", f"{pushed[0]:.2f}", f"{pushed[1]:.1f}")
     raw, divided = moved
     assert 950 < divided / raw < 1050
     assert page.select_one("#predict-nudge")["data-right"] == "3", "about 1,000 times as far"
@@ -148,7 +142,7 @@ def test_the_slope_with_a_pencil(page):
         total = f"{first * grown + other:.{1 if first > 1 else 3}f}"
         sums = f"{first + other}", weights[0], power, total
         assert in_order(" ".join(row), f"{first}", f"{other}", f"{first}", *sums, *weights[1:])
-    assert shows(page, "#sec-slope", "0.1", f"{0.1 * 0.5 * 0.5:.3f}", "2.5")
+    assert shows(page, "#sec-slope", "0.1", f"{0.1 * 0.5 * 0.5:.3f}")
 
 
 def test_the_root_is_the_best_of_the_widgets_divisors(page):
@@ -192,7 +186,7 @@ def test_one_undivided_step_is_far_too_long(page):
         scores = 3 * q.grad @ k.mT / by
         leads.append((scores[..., 0] - scores[..., 1]).mean().item())
     assert leads == pytest.approx([768, 1.5], rel=0.02)
-    assert shows(page, "#sec-training", "768", "768", "512", "512", "1.5")
+    assert shows(page, "#sec-open", "3", "1,024", "768")
     [_, raw, divided] = cells(page, "one-step")[0]
     assert [numbers(cell)[-1] for cell in (raw, divided)] == [768, 1.5]
 
@@ -391,7 +385,7 @@ def test_a_larger_rate_helps_the_undivided_layers_at_first_only(page):
     assert late > 1.3 * slow > 5 * fast
     assert shows(page, "#sec-training", f"{late:.0f}", f"{slow:.0f}")
     assert shows(page, "#two-cures", "3", f"{fast:.0f}")
-    assert page.select_one("#predict-rate")["data-right"] == "3"
+    assert page.select_one("#predict-step")["data-right"] == "3"
     assert np.array(TRAINING["undivided"]["3.0"]).max() < 0.9, "only in part"
     # "Because most rows are saturated": without the division, but begun smaller, it isn't late.
     small = {rate: np.array(TRAINING["rivals"]["small start"][rate]) for rate in ("0.3", "3.0")}
