@@ -15,7 +15,7 @@ from models.storyteller.model import load_storyteller
 from models.storyteller.tokens import Tokenizer
 from models.transformer import Transformer
 from modules.m04_softmax_and_scale import training as script
-from tests.lessons.page_text import cells, in_order, output, share, shows
+from tests.lessons.page_text import cells, output, share, shows
 from tests.numbers import numbers
 from tests.scores import scores_of
 from tests.widgets.truth_saturation import SIZES, draws, exact_slope
@@ -131,18 +131,18 @@ def test_why_by_the_root(page):
 
 
 def test_the_slope_with_a_pencil(page):
-    """Powers of 1 and 1, of 1 and 99, of 99 and 1: what 0.1 more moves, and 0.1 · w(1 − w)."""
-    table, grown = cells(page, "two-keys"), 1.105
-    assert f"{math.exp(0.1):.3f}" == str(grown)
-    for (first, other), row in zip(((1, 1), (99, 1), (1, 99)), table, strict=True):
+    """Powers of 1 and 1, of 99 and 1, of 1 and 99: what 0.1 more moves, and 0.1 · w(1 − w)."""
+    for (first, other), row in zip(
+        ((1, 1), (99, 1), (1, 99)), cells(page, "two-keys"), strict=True
+    ):
         before, after = (x / (x + other) for x in (first, first * math.exp(0.1)))
         assert after - before == pytest.approx(0.1 * before * (1 - before), rel=0.06)
-        weights = share(before), share(after, 1), f"{100 * (after - before):.1f}"
-        power = f"{first * grown:.{1 if first > 1 else 3}f}"
-        total = f"{first * grown + other:.{1 if first > 1 else 3}f}"
-        sums = f"{first + other}", weights[0], power, total
-        assert in_order(" ".join(row), f"{first}", f"{other}", f"{first}", *sums, *weights[1:])
-    assert shows(page, "#sec-slope", "0.1", f"{0.1 * 0.5 * 0.5:.3f}")
+        assert numbers(row[1]) == [first, first + other, before]
+        grown, total, shown = numbers(row[2])
+        assert shown == pytest.approx(grown / total, abs=6e-4)
+        assert shown == pytest.approx(after, abs=6e-4)
+        assert numbers(row[3]) == [pytest.approx(after - before, abs=6e-4)]
+    assert shows(page, "#sec-slope", "0.1", "0.5", "0.5", "0.025", "0.99", "0.01", "0.001")
 
 
 def test_the_root_is_the_best_of_the_widgets_divisors(page):
@@ -167,12 +167,11 @@ def test_the_best_divisor_is_about_the_root_for_keys_of_every_size(page, d_k):
         w = (q @ k.mT / by).softmax(-1)[:, 0]
         moved = w * (1 - w) / by
         best, most = torch.where(moved > most, by, best), torch.maximum(moved, most)
-    text = page.select_one("#box-slope").get_text()
-    shown = re.findall(r"between ([\d.]+) and ([\d.]+) times[\s\S]* ([\d.]+) times", text)
-    low, high, median = map(float, shown[0])
-    wanted = torch.tensor([0.25, 0.5, 0.75]).double()
+    text = page.select_one("#sec-slope").get_text()
+    [shown] = re.findall(r"between ([\d.]+) and ([\d.]+) times", text)
+    wanted = torch.tensor([0.25, 0.75]).double()
     quartiles = (best.flatten() / d_k**0.5).quantile(wanted).tolist()
-    assert quartiles == pytest.approx([low, median, high], abs=0.12)
+    assert quartiles == pytest.approx([float(x) for x in shown], abs=0.12)
     assert 0.2 < (best > d_k**0.5).double().mean() < 0.5
 
 
@@ -186,7 +185,7 @@ def test_one_undivided_step_is_far_too_long(page):
         scores = 3 * q.grad @ k.mT / by
         leads.append((scores[..., 0] - scores[..., 1]).mean().item())
     assert leads == pytest.approx([768, 1.5], rel=0.02)
-    assert shows(page, "#sec-open", "3", "1,024", "768")
+    assert shows(page, "#two-cures", "3", "1,024", "768")
     [_, raw, divided] = cells(page, "one-step")[0]
     assert [numbers(cell)[-1] for cell in (raw, divided)] == [768, 1.5]
 
@@ -285,49 +284,6 @@ def test_undivided_slopes_fall_and_scatter_and_divided_ones_stay(page):
     assert min(divided) > 0.05
 
 
-@pytest.fixture(scope="module")
-def gradients(page):
-    """Divided and not: the mean, and in % how many are little, and large, and what a tenth has."""
-    parts = output(page, "backward").split("undivided:")
-    return [[numbers(line)[-1] for line in part.splitlines() if line] for part in parts]
-
-
-def test_gradients_are_a_lottery_without_the_division(gradients):
-    (mean, little, usual, top), (raw_mean, raw_little, raw_more, raw_top) = gradients
-    assert (little, usual) == (0, 50)
-    assert raw_little > 50
-    assert 20 <= raw_more <= 30
-    assert raw_mean > 2.5 * mean
-    assert raw_top > 3 * top
-
-
-def test_the_few_large_gradients_come_from_two_keys_nearly_level(gradients):
-    """On other draws, without autograd: Kᵀ J Vᵀ g, times the scale. They give what is printed."""
-    rng = torch.Generator().manual_seed(7)
-    k, v, q, g = (torch.randn(2000, n, 512, generator=rng) for n in (8, 8, 1, 1))
-    norms, upstream = {}, g @ v.mT
-    for scale in (1.0, 512**-0.5):
-        w = (q @ k.mT * scale).softmax(-1)
-        on_scores = w * (upstream - (w * upstream).sum(-1, keepdim=True))
-        norms[scale] = (on_scores @ k * scale).norm(dim=-1).flatten()
-        if scale == 1:
-            assert (w.amax(-1) > 0.99).double().mean() > 0.65, "most queries are saturated"
-    raw, usual = norms[1.0], norms[512**-0.5].median()
-    assert (raw < usual / 100).double().mean() > 0.5
-    assert 0.19 < (raw > usual).double().mean() < 0.3
-    assert raw.mean() > 2 * norms[512**-0.5].mean()
-    for shown, sizes in zip(gradients, (norms[512**-0.5], raw), strict=True):
-        top = sizes.sort().values[-200:].sum() / sizes.sum()
-        shares = [(sizes < usual / 100).double().mean(), (sizes > usual).double().mean(), top]
-        want = torch.stack([sizes.mean() / 100, *shares]) * 100
-        assert shown == pytest.approx(want.tolist(), rel=0.15, abs=0.5)
-    first, second = (q @ k.mT).squeeze(1).topk(2).values.T
-    order, lead = raw.argsort(descending=True), first - second
-    assert lead[order[:200]].max() < 4 < 10 < lead[order[200:]].median(), "nearly level"
-    assert raw[order[:200]].mean() > 20 * usual, "a huge one"
-    assert lead[raw < usual / 100].min() > 3, "almost no gradient"
-
-
 def ends(curves):
     return [sum(curve[-5:]) / 5 for curve in curves]
 
@@ -384,8 +340,7 @@ def test_a_larger_rate_helps_the_undivided_layers_at_first_only(page):
     late = steps_to_90("undivided", "0.3")
     assert late > 1.3 * slow > 5 * fast
     assert shows(page, "#sec-training", f"{late:.0f}", f"{slow:.0f}")
-    assert shows(page, "#two-cures", "3", f"{fast:.0f}")
-    assert page.select_one("#predict-step")["data-right"] == "3"
+    assert fast < 100
     assert np.array(TRAINING["undivided"]["3.0"]).max() < 0.9, "only in part"
     # "Because most rows are saturated": without the division, but begun smaller, it isn't late.
     small = {rate: np.array(TRAINING["rivals"]["small start"][rate]) for rate in ("0.3", "3.0")}
@@ -397,23 +352,6 @@ def test_a_larger_rate_helps_the_undivided_layers_at_first_only(page):
     for rate in ("0.3", "1.0", "3.0"):
         divided, raw = (np.array(TRAINING[kind][rate])[:, -5:].mean(1) for kind in KINDS)
         assert raw.max() < divided.min(), "at each of these rates the divided ones end higher"
-
-
-def test_why_the_undivided_layers_come_late(page):
-    """Their right key can't be pushed in most rows; and their long first steps lead nowhere."""
-    first, later = (TRAINING["rows"][look] for look in ("at first", "late"))
-    assert max(row["slope"] for row in first["undivided"]) < 1e-12
-    assert {row["saturated"] for row in first["divided"]} == {0}
-    assert all(0.7 <= row["saturated"] <= 0.73 for row in first["undivided"])
-    divided, undivided = (
-        fmean(row["lead"] / row["spread"] / by for row in later[kind])
-        for kind, by in (("divided", math.sqrt(512)), ("undivided", 1))
-    )
-    assert divided > 4 * abs(undivided)
-    assert shows(page, "#two-cures", f"{divided:.1f}", f"{undivided:.1f}")
-    for what in ("spread", "saturated"):
-        before, after = (fmean(row[what] for row in at["undivided"]) for at in (first, later))
-        assert before < after
 
 
 def test_why_the_undivided_layers_get_stuck():
@@ -476,33 +414,6 @@ def test_some_undivided_transformers_learn_at_a_tenth_of_the_rate(page):
     assert shows(page, "#try-without", str(learned), str(len(slower)), "2,000")
 
 
-def test_undivided_gradients_begin_eight_to_nine_times_as_large():
-    """Those of W_Q and W_K over 50 batches at the start, for each of the seeds."""
-
-    def first_steps(seed, scale, spread=1.0):
-        torch.manual_seed(seed)
-        w_q, w_k = torch.randn(2, script.SIZE, script.KEY_SIZE) / script.SIZE**0.5 * spread
-        w_q.requires_grad_(), w_k.requires_grad_()
-        w_v, norms, best = torch.randn(script.LABELS, script.LABELS), torch.zeros(2), 0
-        for _ in range(50):
-            question, words, labels, answer = script.ask()
-            out, weights = scaled_dot_product_attention(
-                question @ w_q, words @ w_k, labels @ w_v, scale=scale
-            )
-            loss = torch.nn.functional.cross_entropy(out[:, 0], answer)
-            norms += torch.stack([g.norm() for g in torch.autograd.grad(loss, (w_q, w_k))])
-            best += weights.max(-1).values.mean().item() / 50
-        assert best > 0.9 if scale == spread else best < 0.4  # saturated from the start, or not
-        return norms
-
-    for seed in script.SEEDS:
-        divided = first_steps(seed, script.KEY_SIZE**-0.5)
-        ratios = (first_steps(seed, 1.0) / divided).tolist()
-        assert all(7.5 <= ratio <= 9.5 for ratio in ratios), ratios
-        small = first_steps(seed, 1.0, **script.RIVALS["small start"]) / divided
-        assert small.tolist() == pytest.approx([script.KEY_SIZE**0.25] * 2, rel=1e-3)
-
-
 def test_the_small_start_is_that_of_the_divided_layers(page):
     """Numbers smaller by the fourth root of 512: the same scores, undivided."""
     assert script.RIVALS["small start"]["spread"] ** 2 == pytest.approx(script.KEY_SIZE**-0.5)
@@ -510,18 +421,6 @@ def test_the_small_start_is_that_of_the_divided_layers(page):
     smaller, times = (f"{script.KEY_SIZE**power:.{n}f}" for power, n in ((0.25, 1), (0.5, 0)))
     assert shows(page, "#two-cures", smaller, smaller, smaller, times, times)
     assert shows(page, "#two-cures", *[smaller] * 7, times, smaller)
-
-
-def test_small_numbers_take_steps_as_long_for_their_size_as_the_root_says(page):
-    def step_by_size(divided, spread=1.0):
-        before, after = (
-            script.descend(divided, 0.3, 0, steps=steps, spread=spread)[1][0] for steps in (0, 1)
-        )
-        return ((after - before).norm() / before.norm()).item()
-
-    small = step_by_size(False, spread=512**-0.25)
-    assert small / step_by_size(True) == pytest.approx(512**0.5, rel=1e-3)
-    assert shows(page, "#two-cures", f"{512**0.5:.0f}", "times as long")
 
 
 def test_with_the_root_a_step_moves_the_score_as_far_for_keys_of_any_size():
@@ -552,17 +451,6 @@ def test_with_adam_a_first_step_moves_the_score_alike_where_d_k_divides():
     assert large == pytest.approx(small, rel=0.02)
     small, large = (moved(d_k, d_k**0.5) for d_k in (64, 2048))
     assert large / small == pytest.approx((2048 / 64) ** 0.5, rel=0.02)
-
-
-def test_the_unscaled_map_is_one_hot_and_the_scaled_is_not(page):
-    """By the figure's own numbers."""
-    raw, divided = (
-        [[float(td.get_text()) for td in row.select("td")[1:]] for row in table.select("tbody tr")]
-        for table in page.select_one("#cell-figure-maps").find_next_sibling().select("table")
-    )
-    assert min(map(max, raw)) > 0.99
-    assert min(map(min, divided)) > 0.005
-    assert max(map(max, divided)) < 0.85
 
 
 def test_one_tenth_need_not_be_one_hot(page):
