@@ -90,29 +90,24 @@ const scalesOf = (sizes) => ({
 });
 const aside = (divide) => (divide ? 4 : -4); // beside one another, so that both are seen
 
-// The counts stand below the sizes: marks of saturated draws lie on top of one another.
-function dots({divide, largest, means, saturated}) {
+// Of the first `shown` sizes. The counts stand below: marks of saturated draws lie on top of one another.
+function dots({divide, largest, means, saturated}, shown) {
   const {x, y} = scalesOf(means);
-  const draws = largest.flatMap((all, i) =>
-    all.map((weight) => `M${(x(i) + aside(divide)).toFixed(1)},${y(weight).toFixed(1)}h0`),
-  );
+  const draws = largest
+    .slice(0, shown)
+    .flatMap((all, i) =>
+      all.map((weight) => `M${(x(i) + aside(divide)).toFixed(1)},${y(weight).toFixed(1)}h0`),
+    );
   return svg`<g class="series ${divide ? "divided" : "raw"}">
-    <path class="draws" d=${draws.join("")}></path><path class="mean" d=${line((_, i) => x(i), y)(means)}></path>
-    ${saturated.map((count, i) => svg`<text class="count" x=${x(i)} y=${PLOT.bottom + 40}>${count}</text>`)}</g>`;
-}
-
-let kept = {}; // what was drawn last: most changes leave the dots as they are
-function dotsOf(data) {
-  if (kept.data !== data) kept = {data, drawing: cloud(data).map(dots)};
-  return kept.drawing;
+    <path class="draws" d=${draws.join("")}></path><path class="mean" d=${line((_, i) => x(i) + aside(divide), y)(means.slice(0, shown))}></path>
+    ${saturated.slice(0, shown).map((count, i) => svg`<text class="count" x=${x(i)} y=${PLOT.bottom + 40}>${count}</text>`)}</g>`;
 }
 
 function plot({largest}, {data, state: {size: chosen, divide}}) {
   const {x, y} = scalesOf(data.sizes);
   return html`<svg class="rows ${divide ? "both" : ""}" viewBox="0 0 312 ${PLOT.height}" aria-hidden="true">${axis(PLOT, [0, 0.5, 1], y)}
     ${data.sizes.map((size, i) => svg`<text class="size" x=${x(i)} y=${PLOT.bottom + 18}>${size < 1024 ? size : `${size / 1024}k`}</text>`)}
-    <clipPath id="saturation-seen"><rect width=${x(chosen) + 15} height=${PLOT.height}></rect></clipPath>
-    <g clip-path="url(#saturation-seen)">${dotsOf(data)}</g><circle class="now" r="7" cx=${x(chosen) + aside(divide)} cy=${y(largest)}></circle></svg>`;
+    ${cloud(data).map((series) => dots(series, chosen + 1))}<circle class="now" r="7" cx=${x(chosen) + aside(divide)} cy=${y(largest)}></circle></svg>`;
 }
 
 const view = (m, widget) => html`<dl class="now">
@@ -136,7 +131,7 @@ export const saturationExplorer = defineWidget({
     draw: integer(0, {max: products[0].length - 1}),
   }),
   controls: ({data}) => [
-    [steps("size", "Size of the keys", data.sizes.map(String))],
+    [steps("size", "Numbers in a key", data.sizes.map(String))],
     [toggle("divide", "Divide by √dₖ"), button("Another draw", anotherDraw), reset],
   ],
   model: saturation,

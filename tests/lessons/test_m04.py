@@ -3,6 +3,7 @@
 import json
 import math
 import re
+from functools import partial
 from itertools import pairwise, product
 from statistics import fmean
 
@@ -131,35 +132,28 @@ def test_why_by_the_root(page):
 
 
 def test_the_slope_with_a_pencil(page):
-    """Powers of 1 and 1, of 99 and 1, of 1 and 99: what 0.1 more moves, and 0.1 · w(1 − w)."""
-    for (first, other), row in zip(
-        ((1, 1), (99, 1), (1, 99)), cells(page, "two-keys"), strict=True
-    ):
-        before, after = (x / (x + other) for x in (first, first * math.exp(0.1)))
-        assert after - before == pytest.approx(0.1 * before * (1 - before), rel=0.06)
-        assert numbers(row[1]) == [first, first + other, before]
-        grown, total, shown = numbers(row[2])
-        assert shown == pytest.approx(grown / total, abs=6e-4)
-        assert shown == pytest.approx(after, abs=6e-4)
-        assert numbers(row[3]) == [pytest.approx(after - before, abs=6e-4)]
-    assert shows(page, "#sec-slope", "0.1", "0.5", "0.5", "0.025", "0.99", "0.01", "0.001")
+    """A tenth more of a power: what that moves, and 0.1 · w(1 − w)."""
+    for w in (0.1, 0.5, 0.9):
+        moved = math.exp(0.1) * w / (1 + (math.exp(0.1) - 1) * w) - w
+        assert moved == pytest.approx(0.1 * w * (1 - w), rel=0.06)
+    assert shows(page, "#sec-slope", "0.1", f"{0.1 * 0.5 * 0.5:.3f}", "0.9", "0.1")
+    assert shows(page, "#sec-slope", "0.1", "0.9", "0.1", f"{0.1 * 0.9 * 0.1:.3f}")
 
 
 def test_the_root_is_the_best_of_the_widgets_divisors(page):
-    def moved(by):
-        nudged = softmax((SCORES + np.array([0.1, 0, 0])) / by)
-        return nudged[0] - softmax(SCORES / by)[0]
+    def moved(by, word=0):
+        return (softmax((SCORES + 0.1 * np.eye(3)[word]) / by) - softmax(SCORES / by))[word]
 
     divisors = [2**i for i in range(7)]
-    assert max(divisors, key=moved) == 8
+    assert [max(divisors, key=partial(moved, word=word)) for word in range(3)] == [8, 4, 4]
     slopes = [w * (1 - w) for w in (softmax(SCORES / by)[0] for by in divisors)]
     assert slopes == sorted(slopes), "the slope is larger still beyond"
     assert moved(64) < 0.25 * moved(8)
 
 
 @pytest.mark.parametrize("d_k", [16, 64, 1024])
-def test_the_best_divisor_is_about_the_root_for_keys_of_every_size(page, d_k):
-    """Of each of eight random keys, by other draws and steps: quartiles."""
+def test_the_best_divisor_is_about_the_root_for_keys_of_every_size(d_k):
+    """Of each of eight random keys: the median of the best."""
     q, k = (drawn(seed, 2000, n, d_k).double() for seed, n in ((1, 1), (2, 8)))
     divisors = d_k**0.5 * torch.linspace(0.05, 4, 400).double()
     most, best = torch.zeros(2000, 8).double(), torch.zeros(2000, 8).double()
@@ -167,11 +161,7 @@ def test_the_best_divisor_is_about_the_root_for_keys_of_every_size(page, d_k):
         w = (q @ k.mT / by).softmax(-1)[:, 0]
         moved = w * (1 - w) / by
         best, most = torch.where(moved > most, by, best), torch.maximum(moved, most)
-    text = page.select_one("#sec-slope").get_text()
-    [shown] = re.findall(r"between ([\d.]+) and ([\d.]+) times", text)
-    wanted = torch.tensor([0.25, 0.75]).double()
-    quartiles = (best.flatten() / d_k**0.5).quantile(wanted).tolist()
-    assert quartiles == pytest.approx([float(x) for x in shown], abs=0.12)
+    assert 0.7 < best.median().item() / d_k**0.5 < 1
     assert 0.2 < (best > d_k**0.5).double().mean() < 0.5
 
 
@@ -185,7 +175,8 @@ def test_one_undivided_step_is_far_too_long(page):
         scores = 3 * q.grad @ k.mT / by
         leads.append((scores[..., 0] - scores[..., 1]).mean().item())
     assert leads == pytest.approx([768, 1.5], rel=0.02)
-    assert shows(page, "#two-cures", "3", "1,024", "768")
+    assert shows(page, "#sec-training", "3", "1,024", "768")
+    assert shows(page, "#sec-training", "768", "512", "1.5")
     [_, raw, divided] = cells(page, "one-step")[0]
     assert [numbers(cell)[-1] for cell in (raw, divided)] == [768, 1.5]
 
