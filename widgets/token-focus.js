@@ -5,7 +5,6 @@ import {menu, toggle} from "./lib/controls.js";
 import {defineWidget} from "./lib/define-widget.js";
 import {flag, integer} from "./lib/fields.js";
 import {formatPercent} from "./lib/numbers.js";
-import {backToText, followSetUps} from "./lib/set-up-links.js";
 import {wordGroup} from "./lib/words.js";
 
 // ---- Model ---------------------------------------------------------------------------------
@@ -33,15 +32,16 @@ function foundBy({changes, models}, {head, causal}, {tokens, from, row}) {
 }
 
 /**
- * Where the chosen word looks: {tokens, from, row: weights, hidden: which words it can't see, finds}.
- * sentences: [{tokens, focus, says}]; models: {masked, causal}, each {heads: names, weights:
+ * Where the chosen word looks: {tokens, from, row: weights, hidden: which words it can't see, finds,
+ * answer: what the model `masked` answers there, {word, share}, or null where a page doesn't say}.
+ * sentences: [{tokens, focus, says, answer}]; models: {masked, causal}, each {heads: names, weights:
  * [sentence][head][from][to]}. Beyond the last head stands their mean. data.changes: for a
- * sentence a change to the model `masked`, {field, label, says, weights}, or null; empty where a
- * page offers none. What a sentence says is of its own focus.
+ * sentence a change to the model `masked`, {field, label, says, weights, answer}, or null; empty where
+ * a page offers none. What a sentence says and the answer are of its own focus.
  */
 export function looks(data, state) {
   const {sentence, word: chosen, head, causal} = state;
-  const {tokens, focus, says} = data.sentences[sentence];
+  const {tokens, focus, says, answer} = data.sentences[sentence];
   const from = chosen?.sentence === sentence ? chosen.token : focus;
   const change = changeOf(data, state);
   const isChanged = change !== null && state[change.field] === true;
@@ -56,11 +56,15 @@ export function looks(data, state) {
     from,
     row,
     finds: foundBy(data, state, {tokens, from, row}),
+    answer: causal || from !== focus ? null : ((isChanged ? change.answer : answer) ?? null),
     causal,
     isChanged,
     hidden: tokens.map((_, to) => causal && to > from),
   };
 }
+
+/** One digit more, as an answer is often close to 100 %. */
+const finePercent = (share) => `${(100 * share).toFixed(1)}\u202f%`;
 
 const mostOf = ({row, hidden}) =>
   row
@@ -69,11 +73,11 @@ const mostOf = ({row, hidden}) =>
     .sort((a, b) => row[b] - row[a]);
 
 export function summarize(found) {
-  const {tokens, from, row, finds, says, isChanged} = found;
+  const {tokens, from, row, finds, answer, says, isChanged} = found;
   const most = mostOf(found)
     .slice(0, 3)
     .map((to) => `${tokens[to]}, word ${to + 1}, ${formatPercent(row[to])}`);
-  return `${tokens[from]}, word ${from + 1}, looks most at: ${most.join("; ")}.${finds ? ` The pronoun finds: ${finds}.` : ""}${isChanged ? ` ${says}` : ""}`;
+  return `${tokens[from]}, word ${from + 1}, looks most at: ${most.join("; ")}.${finds ? ` The pronoun finds: ${finds}.` : ""}${answer ? ` The model answers: ${answer.word}, ${finePercent(answer.share)}.` : ""}${isChanged ? ` ${says}` : ""}`;
 }
 
 const looksMost = (found, from, to) =>
@@ -82,14 +86,16 @@ const looksMost = (found, from, to) =>
 // ---- View ----------------------------------------------------------------------------------
 
 /** From the colour of the query that asks to that of the key that answers, as arcs have it; in the drawing's own units, as a level line has no height. */
-const WAY = svg`<defs><linearGradient id="focus-way" gradientUnits="userSpaceOnUse" x1="0" x2="100"><stop class="query" offset="0" /><stop class="key" offset="1" /></linearGradient></defs>`;
+const way = (id) =>
+  svg`<defs><linearGradient id=${id} gradientUnits="userSpaceOnUse" x1="0" x2="100"><stop class="query" offset="0" /><stop class="key" offset="1" /></linearGradient></defs>`;
 
-function view({tokens, says, from, row, finds, hidden}, widget) {
+function view({tokens, says, from, row, finds, answer, hidden}, widget) {
+  const id = `${widget.id}-way`;
   const choose = (token) => widget.set({word: {sentence: widget.state.sentence, token}});
   const arrow = (
     weight,
     to,
-  ) => svg`<path d="M0,${from + 0.5}C50,${from + 0.5} 50,${to + 0.5} 100,${to + 0.5}" stroke="url(#focus-way)" style="--weight:${weight}"
+  ) => svg`<path d="M0,${from + 0.5}C50,${from + 0.5} 50,${to + 0.5} 100,${to + 0.5}" stroke="url(#${id})" style="--weight:${weight}"
     visibility=${hidden[to] ? "hidden" : nothing} />`;
   const target = (
     weight,
@@ -100,9 +106,9 @@ function view({tokens, says, from, row, finds, hidden}, widget) {
   const total = row.reduce((sum, weight) => sum + Math.round(weight * 100), 0);
   return html`<div class="arrows">
     ${wordGroup({words: tokens, chosen: from, label: "The word that looks", className: "from", choose})}
-    <svg aria-hidden="true" preserveAspectRatio="none" viewBox="0 0 100 ${tokens.length}">${WAY}${row.map(arrow)}</svg>
+    <svg aria-hidden="true" preserveAspectRatio="none" viewBox="0 0 100 ${tokens.length}">${way(id)}${row.map(arrow)}</svg>
     <ol class="to" aria-hidden="true">${row.map(target)}</ol></div>
-    <p class="says">${finds ? html`The pronoun finds: <em>${finds}</em><br />` : nothing}${says} ${backToText(widget)}</p>
+    <p class="says">${finds ? html`The pronoun finds: <em>${finds}</em><br />` : nothing}${answer ? html`The model answers: <em>${answer.word}</em>, ${finePercent(answer.share)}<br />` : nothing}${says}</p>
     <p class=${total === 100 ? "rounding" : "rounding needed"}>
       Rounded as shown, the weights may not seem to sum to 100 %. They do.</p>
     ${widget.sentence({hidden: true})}`;
@@ -113,44 +119,49 @@ function offered({data, state}) {
   return change ? [toggle(change.field, change.label)] : [];
 }
 
-export const tokenFocus = defineWidget({
-  name: "token-focus",
-  label: "Where a word looks",
-  key: "focus",
-  fields: ({sentences, models, start}) => ({
-    sentence: integer(start.sentence, {max: sentences.length - 1}),
-    word: word(sentences),
-    head: integer(start.head, {
-      max: Math.max(models.masked.heads.length, models.causal.heads.length),
+/** The widget, whose fields stand under `key` in the address. */
+const focusAt = (key) =>
+  defineWidget({
+    name: "token-focus",
+    label: "Where a word looks",
+    key,
+    fields: ({sentences, models, start}) => ({
+      sentence: integer(start.sentence, {max: sentences.length - 1}),
+      word: word(sentences),
+      head: integer(start.head, {
+        max: Math.max(models.masked.heads.length, models.causal.heads.length),
+      }),
+      causal: flag(false),
+      handed: flag(false),
+      lent: flag(false),
     }),
-    causal: flag(false),
-    handed: flag(false),
-    lent: flag(false),
-  }),
-  controls: ({data, state}) => [
-    [
-      menu(
-        "sentence",
-        "Sentence",
-        data.sentences.map(({tokens}) => tokens.join(" ")),
-      ),
+    controls: ({data, state}) => [
+      [
+        menu(
+          "sentence",
+          "Sentence",
+          data.sentences.map(({tokens}) => tokens.join(" ")),
+        ),
+      ],
+      [
+        menu("head", state.causal ? "Head of the causal model" : "Head", [
+          ...modelOf(data, state).heads,
+          "mean of all heads",
+        ]),
+        ...offered({data, state}),
+      ],
     ],
-    [
-      menu("head", state.causal ? "Head of the causal model" : "Head", [
-        ...modelOf(data, state).heads,
-        "mean of all heads",
-      ]),
-      ...offered({data, state}),
-    ],
-  ],
-  model: looks,
-  started: (widget) => followSetUps(widget, "focus"),
-  sentence: summarize,
-  view,
-  challenges: {
-    "causal-noun": (found) => found.causal && looksMost(found, "it", "trophy"),
-  },
-});
+    model: looks,
+    sentence: summarize,
+    view,
+    challenges: {
+      "causal-noun": (found) => found.causal && looksMost(found, "it", "trophy"),
+    },
+  });
+
+export const tokenFocus = focusAt("focus");
+export const swappedFocus = focusAt("swap");
+export const fitFocus = focusAt("fit");
 
 /** A tick box that stands elsewhere on the page, and shows the causal model in the widget `focus`. */
 export function causalSwitch(focus) {

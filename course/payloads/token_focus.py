@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -43,44 +44,56 @@ EXAMPLES = [
         "the trophy did fit in the suitcase because it was small", 8,
         "A human reader knows: small enough to go in, so “it” is the trophy.",
     ),
+    (
+        "the trophy did fit in the suitcase because it was big", 8,
+        "A human reader knows: big enough to hold it, so “it” is the suitcase.",
+    ),
+    (
+        "the trophy did not fit in the suitcase because it was small", 9,
+        "A human reader knows: not big enough to hold it, so “it” is the suitcase.",
+    ),
 ]  # fmt: skip
 
-IN_LESSON = 5  # the first of them; the others are for the page on pronouns alone
+IN_LESSON = range(5)
+# The three pictures of the page on pronouns.
+FIT, SWAPPED, DID_FIT = (1, 2), (5, 6), (7, 8, 9)
 
 # Sentences that differ in their last word: it can hand the first noun the value of the other's.
 HANDED = {1: 2, 2: 1}
 # Sentences whose first noun can ask with the query of the second, in layer 1, head 4.
-LENT = (5, 6)
+LENT = SWAPPED
 
 
-def payload(sentence: int, head: int, with_changes: bool = False) -> dict[str, Any]:
+def payload(sentence: int, head: int, shown: Sequence[int] | None = None) -> dict[str, Any]:
     """Return sentences, each model's maps, and the numbers of the first sentence and head.
 
-    ``with_changes``: show all sentences, and let a reader tick the changes to the masked model.
+    ``shown``: which of EXAMPLES, with what the masked model answers at the pronoun, and the
+    changes to it that a reader can tick. If it is None, those of the lesson, without these.
     """
-    shown = len(EXAMPLES) if with_changes else IN_LESSON
+    indices = IN_LESSON if shown is None else shown
+    sentences = [
+        {"tokens": text.split(), "focus": focus, "says": says}
+        for text, focus, says in (EXAMPLES[index] for index in indices)
+    ]
+    for index, one in zip(shown or (), sentences, strict=False):
+        one["answer"] = answer(index)
     return {
-        "sentences": [
-            {"tokens": text.split(), "focus": focus, "says": says}
-            for text, focus, says in EXAMPLES[:shown]
-        ],
-        "models": {name: head_maps(name, shown) for name in ("masked", "causal")},
-        "changes": [change(index) for index in range(shown)] if with_changes else [],
+        "sentences": sentences,
+        "models": {name: head_maps(name, indices) for name in ("masked", "causal")},
+        "changes": [change(index) for index in shown or ()],
         "start": {"sentence": sentence, "head": head},
     }
 
 
 @torch.no_grad()
-def head_maps(name: str, shown: int | None = None) -> dict[str, Any]:
-    """Return {"heads": names, "weights": a (heads, L, L) tensor for each of EXAMPLES}, rounded.
-
-    ``shown``: of how many of them; of all, if it is None.
+def head_maps(name: str, shown: Sequence[int] = range(len(EXAMPLES))) -> dict[str, Any]:
+    """Return {"heads": names, "weights": a (heads, L, L) tensor for each of these}, rounded.
 
     The names don't say what a head does, because the page asks its reader to find that out.
     """
     model, weights = load(FOLDER / "weights" / f"{name}.safetensors"), []
-    for text, *_ in EXAMPLES[:shown]:
-        layers = model(model.encode(text.split())).weights
+    for index in shown:
+        layers = model(model.encode(EXAMPLES[index][0].split())).weights
         weights.append(torch.cat(layers, dim=1)[0].double().round(decimals=5))
     heads = [
         f"layer {number}, head {h + 1}"
@@ -90,8 +103,16 @@ def head_maps(name: str, shown: int | None = None) -> dict[str, Any]:
     return {"heads": heads, "weights": weights}
 
 
+@torch.no_grad()
+def answer(sentence: int) -> dict[str, Any]:
+    """Return what the masked model answers at the word to look at first: {"word", "share"}."""
+    model = load(FOLDER / "weights" / "masked.safetensors")
+    text, focus, _ = EXAMPLES[sentence]
+    return _answer(model, model(model.encode(text.split())).residual[-1][0, focus])
+
+
 def change(sentence: int) -> dict[str, Any] | None:
-    """Return a change to the masked model that a reader can tick: its field's name, its maps."""
+    """Return a change to the masked model that a reader can tick: its field, maps and answer."""
     words = EXAMPLES[sentence][0].split()
     if sentence in HANDED:
         other = EXAMPLES[HANDED[sentence]][0].split()
@@ -100,21 +121,21 @@ def change(sentence: int) -> dict[str, Any] | None:
             "label": f"“{words[-1]}” hands “{words[1]}” the value of “{other[-1]}”",
             "says": f"In layer 1, head 4, “{words[1]}” gets the value of “{other[-1]}” from "
             f"“{words[-1]}”.",
-            "weights": handed_maps(sentence),
+            **handed(sentence),
         }
     if sentence in LENT:
         return {
             "field": "lent",
             "label": f"“{words[1]}” asks like “{words[7]}”",
             "says": f"In layer 1, head 4, “{words[1]}” has the query of “{words[7]}”.",
-            "weights": lent_maps(sentence),
+            **lent(sentence),
         }
     return None
 
 
 @torch.no_grad()
-def handed_maps(sentence: int) -> torch.Tensor:
-    """Return the masked model's maps if word 2 gets another value in layer 1, head 4.
+def handed(sentence: int) -> dict[str, Any]:
+    """Return the masked model's maps and answer if word 2 gets another value in layer 1, head 4.
 
     The last word hands it that of the other sentence's last word.
     """
@@ -128,18 +149,18 @@ def handed_maps(sentence: int) -> torch.Tensor:
     mixed = weights @ value
     other = _split(model.layers[0], others)[2]
     mixed[3, 1] += weights[3, 1, -1] * (other[3, -1] - value[3, -1])
-    return _maps(model, words, weights, mixed)
+    return _rest(model, words, weights, mixed, EXAMPLES[sentence][1])
 
 
 @torch.no_grad()
-def lent_maps(sentence: int) -> torch.Tensor:
-    """Return the masked model's maps if word 2 has the query of word 8 in layer 1, head 4."""
+def lent(sentence: int) -> dict[str, Any]:
+    """Return the masked model's maps and answer if word 2 asks like word 8 in layer 1, head 4."""
     model = load(FOLDER / "weights" / "masked.safetensors")
     words = model(model.encode(EXAMPLES[sentence][0].split())).residual[0][0]
     query, key, value = _split(model.layers[0], words)
     query[3, 1] = query[3, 7]
     weights = _weights(model.layers[0], query, key)
-    return _maps(model, words, weights, weights @ value)
+    return _rest(model, words, weights, weights @ value, EXAMPLES[sentence][1])
 
 
 @torch.no_grad()
@@ -182,14 +203,27 @@ def hiding() -> dict[str, Any]:
     return {"words": [sentence[word] for word in at], "endings": endings}
 
 
-def _maps(
-    model: torch.nn.Module, words: torch.Tensor, weights: torch.Tensor, mixed: torch.Tensor
-) -> torch.Tensor:
-    """Return the maps of both layers, where each head of layer 1 took in ``mixed``."""
+def _rest(
+    model: torch.nn.Module, words: torch.Tensor, weights: torch.Tensor, mixed: torch.Tensor, at: int
+) -> dict[str, Any]:
+    """Return the maps of both layers, and the answer at word ``at``.
+
+    ``weights``, ``mixed``: of each head of layer 1, its map, and what it took in.
+    """
     first, second = model.layers
     after = words + first.attention.out_proj(mixed.transpose(0, 1).flatten(-2))
-    query, key, _ = _split(second, after)
-    return torch.cat([weights, _weights(second, query, key)]).double().round(decimals=5)
+    last, maps = second(after[None], words[None], None, None)
+    return {
+        "weights": torch.cat([weights, maps[0]]).double().round(decimals=5),
+        "answer": _answer(model, last[0, at]),
+    }
+
+
+def _answer(model: torch.nn.Module, vector: torch.Tensor) -> dict[str, Any]:
+    """Return the most probable of all words, and its probability."""
+    logits = model.embedding @ model.norm(vector) + model.unembedding_bias
+    share, index = logits.softmax(-1).max(-1)
+    return {"word": model.config.vocabulary[index], "share": round(share.item(), 5)}
 
 
 def _split(layer: torch.nn.Module, words: torch.Tensor) -> torch.Tensor:

@@ -651,7 +651,7 @@ def test_arcs_look_the_same_everywhere(open_page, path, drawing):
         svg.scroll_into_view_if_needed()
         page.wait_for_function("(name) => document.querySelector(`${name} path`)", arg=drawing)
         for stroke, cap, width, want in svg.evaluate(STYLE):
-            assert re.match(r'url\("#(arc|focus)-\w+"\)', stroke)
+            assert re.match(r'url\("#(arc|focus)-[\w-]+"\)', stroke)
             assert cap == "round"
             assert float(width.removesuffix("px")) == pytest.approx(want, abs=0.01)
         assert svg.evaluate(ENDS) == page.evaluate(TOKENS)

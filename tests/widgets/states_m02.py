@@ -1,6 +1,7 @@
 """The states that the widgets of m02 are looked at in; tests/site/test_widgets.py says how."""
 
 M02 = "modules/m02_query_key_value/lesson.html"
+PRONOUN = "pronoun.html"
 
 STATES = {
     "soft-lookup": {
@@ -30,11 +31,26 @@ STATES = {
         "goals": {"sure-of-trophy": "hide.trophy=1&hide.it=1"},
     },
     "changed-look": {
-        "page": "pronoun.html", "key": "focus", "grows": 240,
-        "states": {"the value of big": "focus.sentence=2&focus.head=4&focus.handed=1",
-                   "nouns swapped": "focus.sentence=6&focus.head=4&focus.handed=1",
-                   "a lent query": "focus.sentence=6&focus.head=4&focus.lent=1"},
-        "damaged": ["focus.sentence=99", "focus.handed=x", "focus.lent=2"],
+        "page": PRONOUN, "key": "focus", "grows": 240,
+        "states": {"the value of big": "focus.sentence=1&focus.head=4&focus.handed=1",
+                   "the value of small": "focus.sentence=0&focus.head=4&focus.handed=1",
+                   "another word": "focus.sentence=0&focus.head=3&focus.word=0.1"},
+        "damaged": ["focus.sentence=2", "focus.word=2.1", "focus.handed=x"],
+        "goals": {},
+    },
+    "swapped-look": {
+        "page": PRONOUN, "key": "swap", "grows": 240,
+        "states": {"did": "swap.sentence=1&swap.head=3&swap.word=1.1",
+                   "a lent query": "swap.sentence=1&swap.head=4&swap.lent=1",
+                   "big, a lent query": "swap.sentence=0&swap.head=4&swap.lent=1"},
+        "damaged": ["swap.sentence=2", "swap.word=1.13", "swap.lent=2"],
+        "goals": {},
+    },
+    "did-fit-look": {
+        "page": PRONOUN, "key": "fit", "grows": 240,
+        "states": {"big": "fit.sentence=1&fit.head=4",
+                   "did not": "fit.sentence=2&fit.head=4&fit.word=2.1"},
+        "damaged": ["fit.sentence=3", "fit.word=1.99", "fit.head=x"],
         "goals": {},
     },
 }  # fmt: skip

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from course.payloads.token_focus import EXAMPLES, HANDED, LENT, payload
+from course.payloads.token_focus import DID_FIT, EXAMPLES, FIT, HANDED, LENT, SWAPPED, payload
 from tests.lessons.page_text import in_order, share
 from tests.widgets.js import assert_near, module
 from tests.widgets.truth_token_focus import TEXTS, maps, model_of
@@ -14,7 +14,7 @@ ROUNDED = 6e-6  # the page has the weights in five decimals
 
 @pytest.fixture(scope="module", autouse=True)
 def published():
-    JS.run("(globalThis.data = x, null)", payload(sentence=1, head=0, with_changes=True))
+    JS.run("(globalThis.data = x, null)", payload(1, 0, range(len(EXAMPLES))))
 
 
 def look(then="model", **changes):
@@ -57,7 +57,42 @@ def test_a_page_that_offers_no_change_shows_none():
     JS.run("(globalThis.plain = x, null)", payload(sentence=1, head=0))
     state = {"sentence": 1, "word": None, "head": 4, "causal": False, "handed": True}
     shown = JS.run("m.looks(plain, x)", state)
-    assert shown == look(handed=False) | {"finds": ""}
+    assert shown == look(handed=False) | {"finds": "", "answer": None}
+
+
+def test_a_page_s_picture_shows_the_sentences_it_is_given():
+    for indices in (FIT, SWAPPED, DID_FIT):
+        shown, every = payload(0, 4, indices), payload(0, 4, range(len(EXAMPLES)))
+        assert [one["tokens"] for one in shown["sentences"]] == [TEXTS[i] for i in indices]
+        for place, index in enumerate(indices):
+            assert shown["sentences"][place] == every["sentences"][index]
+            for name in ("masked", "causal"):
+                maps_ = [one["models"][name]["weights"] for one in (shown, every)]
+                assert torch.equal(maps_[0][place], maps_[1][index])
+            change, same = shown["changes"][place], every["changes"][index]
+            assert (change and change["label"]) == (same and same["label"])
+
+
+def assert_answers(look_, run, at):
+    """Of all words the most probable at ``at``, in the run of a whole model."""
+    share_, index = run.logits[0, at].softmax(-1).max(-1)
+    assert look_["answer"]["word"] == model_of("masked").config.vocabulary[index]
+    assert look_["answer"]["share"] == pytest.approx(share_.item(), abs=ROUNDED)
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("sentence", range(len(EXAMPLES)))
+def test_what_the_model_answers_is_said_of_the_focus_alone(sentence):
+    model, at = model_of("masked"), EXAMPLES[sentence][1]
+    run = model(model.encode(TEXTS[sentence]))
+    for head in range(7):  # the answer is the whole model's
+        assert_answers(look(sentence=sentence, head=head), run, at)
+    answer = look(sentence=sentence)["answer"]
+    says = look("m.summarize(model)", sentence=sentence)
+    assert in_order(says, "answers", answer["word"], share(answer["share"], 1))
+    other = {"sentence": sentence, "token": at - 1}
+    assert look(sentence=sentence, word=other)["answer"] is None
+    assert look(sentence=sentence, causal=True)["answer"] is None
 
 
 def test_a_sentence_starts_at_its_own_focus_of_which_it_says_something():
@@ -116,13 +151,15 @@ def test_the_last_word_hands_the_first_noun_the_value_of_the_other(sentence):
         return (taken,)
 
     hook = attention.out_proj.register_forward_pre_hook(hand)
-    want = torch.cat(model(model.encode(words)).weights, dim=1)[0]
+    run = model(model.encode(words))
+    want = torch.cat(run.weights, dim=1)[0]
     hook.remove()
     looks = every_look(len(want), sentence=sentence, causal=False, handed=True)
     assert_near(rows(looks), want, ROUNDED)
     assert in_order(looks[0][0]["says"], "1", "4", "trophy", other[-1], words[-1])
     assert looks[4][9]["finds"] == found(words, want[4, 9], 9)
     assert look(sentence=sentence)["finds"] != looks[4][9]["finds"], "as the change is ticked"
+    assert_answers(looks[4][9], run, 9)
 
 
 @torch.no_grad()
@@ -138,9 +175,11 @@ def test_the_first_noun_asks_with_the_query_of_the_second(sentence):
         return output
 
     hook = model.layers[0].attention.qkv_proj.register_forward_hook(lend)
-    want = torch.cat(model(model.encode(words)).weights, dim=1)[0]
+    run = model(model.encode(words))
+    want = torch.cat(run.weights, dim=1)[0]
     hook.remove()
     looks = every_look(len(want), sentence=sentence, causal=False, lent=True)
     assert_near(rows(looks), want, ROUNDED)
     assert in_order(looks[0][0]["says"], "1", "4", "suitcase", "trophy")
     assert looks[4][9]["finds"] == found(words, want[4, 9], 9)
+    assert_answers(looks[4][9], run, 9)
