@@ -51,35 +51,47 @@ def descend(
     longest: float = math.inf,
     spread: float = 1.0,
     slowed: float = 1.0,
-) -> tuple[Tensor, list[Tensor]]:
-    """Return the share of right answers at each step of plain gradient descent, and the weights.
+) -> tuple[Tensor, Tensor, list[Tensor]]:
+    """Return at each step the shares of right answers and of stuck rows, and the weights.
 
-    Queries and keys start with numbers of ``spread``, and their rate is divided by ``slowed``. A
-    gradient longer than ``longest`` is cut to that length.
+    The descent is plain. A row is stuck if it is saturated, and its answer wrong. Queries and keys
+    start with numbers of ``spread``, and their rate is divided by ``slowed``. A gradient longer
+    than ``longest`` is cut to that length.
     """
     torch.manual_seed(seed)
     scale = d_k**-0.5 if divided else 1.0
     w_q, w_k = torch.randn(2, SIZE, d_k) / SIZE**0.5 * spread
     weights = [w.requires_grad_() for w in (w_q, w_k, torch.randn(LABELS, LABELS))]
     rates = [{"params": weights[:2], "lr": rate / slowed}, {"params": weights[2:]}]
-    optimizer, right = torch.optim.SGD(rates, rate), torch.zeros(steps)
+    optimizer = torch.optim.SGD(rates, rate)
+    right, stuck = torch.zeros(2, steps)
     for step in range(steps):
         *inputs, answer = ask()
         q, k, v = (x @ w for x, w in zip(inputs, weights, strict=True))
-        output, _ = scaled_dot_product_attention(q, k, v, scale=scale)
+        output, rows = scaled_dot_product_attention(q, k, v, scale=scale)
         logits = output[:, 0]
         optimizer.zero_grad()
         F.cross_entropy(logits, answer).backward()
         torch.nn.utils.clip_grad_norm_(weights, longest)
         optimizer.step()
-        right[step] = (logits.argmax(-1) == answer).float().mean()
-    return right, weights
+        is_right = logits.argmax(-1) == answer
+        right[step] = is_right.float().mean()
+        stuck[step] = (_is_saturated(rows[:, 0]) & ~is_right).float().mean()
+    return right, stuck, weights
+
+
+def _is_saturated(rows: Tensor) -> Tensor:
+    best = rows.detach().double().amax(-1)
+    return best * (1 - best) < SATURATED
+
+
+def _means(shares: Tensor) -> list[float]:
+    return [round(share, 4) for share in shares.view(-1, MEAN_OF).mean(-1).tolist()]
 
 
 def train(divided: bool, rate: float, seed: int, **options) -> list[float]:
     """Return the share of right answers over each ``MEAN_OF`` steps of ``descend``."""
-    right, _ = descend(divided, rate, seed, **options)
-    return [round(share, 4) for share in right.view(-1, MEAN_OF).mean(-1).tolist()]
+    return _means(descend(divided, rate, seed, **options)[0])
 
 
 @torch.no_grad()
@@ -100,8 +112,8 @@ def look(weights: list[Tensor], divided: bool) -> dict[str, float]:
     scores, rows = (q @ k.mT)[:, 0], rows[:, 0].double()
     half = slice(SIZE // 2)
     right = (words[..., half] - question[..., half]).abs().sum(-1).argmin(-1)[:, None]
-    of_right, best = rows.gather(1, right), rows.amax(-1)
-    flat, wrong = best * (1 - best) < SATURATED, output[:, 0].argmax(-1) != answer
+    of_right = rows.gather(1, right)
+    flat, wrong = _is_saturated(rows), output[:, 0].argmax(-1) != answer
     own = scores.gather(1, right)[:, 0]
     statistics = {
         "slope": (of_right * (1 - of_right)).median(),
@@ -127,12 +139,22 @@ def _looks() -> dict[str, dict[str, list[dict[str, float]]]]:
     return {
         name: {
             kind: [
-                look(descend(kind == "divided", rate, seed, steps=steps)[1], kind == "divided")
+                look(descend(kind == "divided", rate, seed, steps=steps)[-1], kind == "divided")
                 for seed in SEEDS
             ]
             for kind in ("divided", "undivided")
         }
         for name, (rate, steps) in LOOKS.items()
+    }
+
+
+def _stuck() -> dict[str, dict[str, list[list[float]]]]:
+    return {
+        kind: {
+            str(rate): [_means(descend(kind == "divided", rate, seed)[1]) for seed in SEEDS]
+            for rate in RATES
+        }
+        for kind in ("divided", "undivided")
     }
 
 
@@ -145,7 +167,7 @@ def main() -> None:
         name: {str(rate): [train(False, rate, seed, **options) for seed in SEEDS] for rate in RATES}
         for name, options in RIVALS.items()
     }
-    record["rows"] = _looks()
+    record["rows"], record["stuck"] = _looks(), _stuck()
     SCORES.write_text(json.dumps(record) + "\n", encoding="utf-8")
 
 

@@ -16,16 +16,25 @@ KINDS = "divided", "undivided"
 
 @pytest.mark.parametrize("rate", range(len(RATES)))
 def test_the_ends_of_both_kinds(rate):
-    data = {name: list(TRAINING[name].values()) for name in KINDS}
+    data = {
+        name: {
+            "right": list(TRAINING[name].values()),
+            "stuck": list(TRAINING["stuck"][name].values()),
+        }
+        for name in KINDS
+    }
     code = "((model) => ({...model, says: m.sentence(model)}))(m.trainings(x[0], x[1]))"
     got = JS.run(code, [{"rates": RATES, "every": 20, **data}, {"rate": rate}])
     assert got["rate"] == RATES[rate]
-    shown = []
+    shown, left = [], []
     for name in KINDS:
         curves = np.array(TRAINING[name][str(RATES[rate])])
         assert curves.shape == (3, 25), "500 steps, 20 to a value"
         ends = curves[:, -5:].mean(1)
-        assert got[name]["curves"] == curves.tolist()
+        assert got[name]["right"] == curves.tolist()
+        stuck = np.array(TRAINING["stuck"][name][str(RATES[rate])])
+        assert got[name]["stuck"] == stuck.tolist()
+        left += [f"{100 * stuck[:, -5:].mean():.0f}"]
         assert got[name]["ends"] == pytest.approx([ends.min(), ends.max()])
         shown += dict.fromkeys(f"{100 * end:.0f}" for end in (ends.min(), ends.max()))
-    assert in_order(got["says"], *shown)
+    assert in_order(got["says"], *shown, "100", *left)
