@@ -299,7 +299,8 @@ def test_without_a_mark_the_query_decides_which_noun_is_ahead(page, masked):
         scores = keys @ q / 32**0.5 + masked.layers[1].relative(13)[0, 9]
         leads.append((scores[1] - scores[7]).item())
     assert leads[0] > 0 > leads[1]
-    assert shows(page, "#sec-try", f"{-leads[1]:.1f}", f"{leads[0]:.1f}")
+    assert shows(page, "#sec-try", f"{-leads[1]:.1f}")
+    assert shows(page, "#box-mark", f"{leads[0]:.1f}")
 
 
 @torch.no_grad()
@@ -374,20 +375,12 @@ def test_the_sum_says_what_the_running_model_does(page, masked):
 
 
 @torch.no_grad()
-def test_the_answer_follows_what_the_pronoun_has_taken_in(page, masked):
-    """By layer 1 alone, a thing or a container. tests/widgets/ has the changed models' answers."""
-    named = {}
-    for word, at in (("big", 0), ("small", 1)):
-        run = masked(masked.encode(IT.replace("big", word).split()))
-        early = masked.embedding @ run.residual[1][0, 9] + masked.unembedding_bias
-        named[word] = masked.config.vocabulary[early.argmax()]
-        assert named[word] in FRAMES[0].nouns[at]
-    marked_big, marked_small = (handed(sentence)["answer"] for sentence in (2, 1))
-    assert marked_big["word"] == "trophy"
-    [text] = [p.get_text() for p in page.select("#sec-try p") if "layer alone" in p.get_text()]
-    assert in_order(text, share(marked_big["share"], 1), named["small"], named["big"])
-    assert marked_small["word"] not in IT.split(), "no noun of the sentence"
-    assert shows(page, "#sec-try", marked_small["word"], share(marked_small["share"], 1))
+def test_the_answer_follows_the_mark_though_not_all_the_way(page):
+    """tests/widgets/ has the changed models' answers."""
+    answer = handed(2)["answer"]
+    assert answer["word"] == "trophy"
+    assert answer["share"] < 0.7
+    assert shows(page, "#sec-try", share(answer["share"], 1))
     mended = [lent(sentence)["answer"] for sentence in SWAPPED]
     assert [one["word"] for one in mended] == ["suitcase", "trophy"], "both right"
     assert max(one["share"] for one in mended) < 0.5, "not sure"
