@@ -1,7 +1,7 @@
 // Trainings of one layer at several learning rates: with the division by √dₖ, and without it.
 
 import {line, scaleLinear} from "../assets/vendor/d3.js";
-import {html, nothing, svg} from "../assets/vendor/lit.js";
+import {html, svg} from "../assets/vendor/lit.js";
 import {reset, steps as stepSlider} from "./lib/controls.js";
 import {defineWidget} from "./lib/define-widget.js";
 import {integer} from "./lib/fields.js";
@@ -41,7 +41,6 @@ export const sentence = ({rate, steps, divided, undivided}) =>
   `and ${of100(undivided)} without it. Of 100 rows, ${hundredths(divided.left)} are stuck with it, and ${hundredths(undivided.left)} without it.`;
 
 const PLOT = {left: 40, right: 300, top: 10, bottom: 150, height: 186};
-const GUESS = 1 / 8;
 
 function chart({every, steps, ...kinds}, what) {
   const x = scaleLinear([0, steps], [PLOT.left, PLOT.right]);
@@ -51,7 +50,6 @@ function chart({every, steps, ...kinds}, what) {
     svg`<line class=${className} x1=${PLOT.left} x2=${PLOT.right} y1=${y(at)} y2=${y(at)}></line>`;
   return html`<svg viewBox="0 0 312 ${PLOT.height}" aria-hidden="true">
     ${[0, 0.5, 1].map((tick) => svg`${level(tick, "tick")}<text class="tick" x=${PLOT.left - 6} y=${y(tick) + 4}>${100 * tick}</text>`)}
-    ${what === "right" ? level(GUESS, "guess") : nothing}
     ${[0, 0.5, 1].map((part) => svg`<text class="step" x=${x(part * steps)} y=${PLOT.bottom + 17}>${part * steps}</text>`)}
     <text class="step" x=${(PLOT.left + PLOT.right) / 2} y=${PLOT.bottom + 33}>step</text>
     ${["divided", "undivided"].map((name) => kinds[name][what].map((curve) => svg`<path class=${name} d=${path(curve)}></path>`))}</svg>`;

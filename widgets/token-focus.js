@@ -77,7 +77,13 @@ export function summarize(found) {
   const most = mostOf(found)
     .slice(0, 3)
     .map((to) => `${tokens[to]}, word ${to + 1}, ${formatPercent(row[to])}`);
-  return `${tokens[from]}, word ${from + 1}, looks most at: ${most.join("; ")}.${finds ? ` The pronoun finds: ${finds}.` : ""}${answer ? ` The model answers: ${answer.word}, ${finePercent(answer.share)}.` : ""}${isChanged ? ` ${says}` : ""}`;
+  const parts = [
+    `${tokens[from]}, word ${from + 1}, looks most at: ${most.join("; ")}.`,
+    finds && `The pronoun finds: ${finds}.`,
+    answer && `The model answers: ${answer.word}, ${finePercent(answer.share)}.`,
+    isChanged && says,
+  ];
+  return parts.filter(Boolean).join(" ");
 }
 
 const looksMost = (found, from, to) =>
@@ -108,7 +114,8 @@ function view({tokens, says, from, row, finds, answer, hidden}, widget) {
     ${wordGroup({words: tokens, chosen: from, label: "The word that looks", className: "from", choose})}
     <svg aria-hidden="true" preserveAspectRatio="none" viewBox="0 0 100 ${tokens.length}">${way(id)}${row.map(arrow)}</svg>
     <ol class="to" aria-hidden="true">${row.map(target)}</ol></div>
-    <p class="says">${finds ? html`The pronoun finds: <em>${finds}</em><br />` : nothing}${answer ? html`The model answers: <em>${answer.word}</em>, ${finePercent(answer.share)}<br />` : nothing}${says}</p>
+    <p class="says">${finds ? html`The pronoun finds: <em>${finds}</em><br />` : nothing}
+      ${answer ? html`The model answers: <em>${answer.word}</em>, ${finePercent(answer.share)}<br />` : nothing}${says}</p>
     <p class=${total === 100 ? "rounding" : "rounding needed"}>
       Rounded as shown, the weights may not seem to sum to 100 %. They do.</p>
     ${widget.sentence({hidden: true})}`;

@@ -20,8 +20,8 @@ KEY_SIZE, SMALL = 512, 64
 RATES, SEEDS, STEPS, MEAN_OF = (0.1, 0.3, 1.0, 3.0), (0, 1, 2), 500, 20
 LONG_RATE, LONG_STEPS = 0.3, 2000
 SATURATED, FRESH = 0.01, 40  # a row is saturated below this slope; batches of fresh rows
-# At which rates and steps rows are looked at: the beginning, late at 0.3, and stuck at 3.
-LOOKS = {"at first": (0.3, 0), "late": (0.3, 100), "stuck": (3.0, 500)}
+# At which rates and steps rows are looked at: the beginning, after one step at 3, and stuck at 3.
+LOOKS = {"at first": (0.3, 0), "one step": (3.0, 1), "stuck": (3.0, 500)}
 # What keeps the undivided layers back: how they start, or how far they step?
 RIVALS = {
     "short steps": {"longest": 0.3},
