@@ -7,7 +7,7 @@ import {button, reset, steps, toggle} from "./lib/controls.js";
 import {defineWidget} from "./lib/define-widget.js";
 import {flag, integer} from "./lib/fields.js";
 import {mean} from "./lib/lists.js";
-import {chance, format, formatPercent, formatShort} from "./lib/numbers.js";
+import {format, formatPercent, formatShort} from "./lib/numbers.js";
 
 // ---- Model ---------------------------------------------------------------------------------
 
@@ -54,9 +54,12 @@ export function saturation({sizes, products}, {size: chosen, draw, divide}) {
 
 // ---- Sentence, view ------------------------------------------------------------------------
 
+/** To a tenth of a percent, so that one sees what is above 99. */
+const tenths = (share) => (share >= 0.9995 ? "99.9+\u202f%" : `${(100 * share).toFixed(1)}\u202f%`);
+
 export const sentence = ({size, largest, saturated, rows}, {state}) =>
   `Keys of ${size} numbers, ${state.divide ? "divided by" : "not divided by"} √${size}. ` +
-  `The largest weight is ${chance(largest)}. Of ${rows} such rows, ${saturated} have one above ${formatPercent(SATURATED)}.`;
+  `The largest weight is ${tenths(largest)}. Of ${rows} such rows, ${saturated} have one above ${formatPercent(SATURATED)}.`;
 
 const BARS = {left: 26, right: 308, top: 22, bottom: 150, height: 174};
 const PLOT = {left: 30, right: 300, top: 14, bottom: 150, height: 196};
@@ -111,7 +114,7 @@ function plot({largest}, {data, state: {size: chosen, divide}}) {
 }
 
 const view = (m, widget) => html`<dl class="now">
-    <div><dt>Largest weight</dt><dd class="now-top">${chance(m.largest)}</dd></div>
+    <div><dt>Largest weight</dt><dd class="now-top">${tenths(m.largest)}</dd></div>
     <div><dt>Rows with a weight above ${formatPercent(SATURATED)}</dt><dd class="now-saturated">${m.saturated} of ${m.rows}</dd></div></dl>
   <div class="stage"><figure><figcaption>Weights of eight keys, scores below</figcaption>${bars(m)}</figure>
     <figure><figcaption>The largest weight of ${m.rows} rows, by size of the keys; below, how many are above ${formatPercent(SATURATED)}</figcaption>${plot(m, widget)}</figure></div>

@@ -6,7 +6,7 @@ import {softmax} from "./lib/attention.js";
 import {reset, steps} from "./lib/controls.js";
 import {defineWidget} from "./lib/define-widget.js";
 import {integer} from "./lib/fields.js";
-import {formatPercent, formatShort} from "./lib/numbers.js";
+import {chance, formatPercent, formatShort} from "./lib/numbers.js";
 
 // ---- Model ---------------------------------------------------------------------------------
 
@@ -56,10 +56,10 @@ export const sentence = ({name, divisor, input, words, moved}) =>
   words
     .map(
       ({word, weight, gap, slope}) =>
-        `${word} has ${formatPercent(weight)}, at a gap of ${formatShort(gap)} and a slope of ${short(slope)}`,
+        `${word} has ${chance(weight)}, at a gap of ${formatShort(gap)} and a slope of ${short(slope)}`,
     )
     .join("; ") +
-  `. Softmax gets ${short(input)} of the nudge, and ${words[0].word} moves by about ${short(moved)}.`;
+  `. Of the nudge, softmax gets ${short(input)}, and ${words[0].word} moves by about ${short(moved)}.`;
 
 const PLOT = {left: 48, right: 336, width: 348, height: 270};
 const CURVE = {top: 14, bottom: 134};
@@ -86,9 +86,9 @@ function tangent({gap, weight, slope}) {
 
 // Where a word's name stands beside its mark: on the steep part, and where the curve is flat.
 const STEEP = [
-  [-11, 1, "end"],
-  [11, 1, "start"],
-  [9, 15, "start"],
+  [-11, 7, "end"],
+  [-9, -9, "end"],
+  [9, 14, "start"],
 ];
 const FLAT = [
   [-2, -12, "middle"],

@@ -121,6 +121,10 @@ function view({tokens, says, from, row, finds, answer, hidden}, widget) {
     ${widget.sentence({hidden: true})}`;
 }
 
+/** As a closed menu has room for it on a phone; the words themselves stand in the picture. */
+const abbreviated = (tokens) =>
+  (tokens.length < 9 ? tokens : [...tokens.slice(0, 4), "…", ...tokens.slice(-3)]).join(" ");
+
 function offered({data, state}) {
   const change = changeOf(data, state);
   return change ? [toggle(change.field, change.label)] : [];
@@ -147,7 +151,7 @@ const focusAt = (key) =>
         menu(
           "sentence",
           "Sentence",
-          data.sentences.map(({tokens}) => tokens.join(" ")),
+          data.sentences.map(({tokens}) => abbreviated(tokens)),
         ),
       ],
       [

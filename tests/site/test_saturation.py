@@ -27,7 +27,7 @@ def assert_shows_attention_pys(page, **state):
     for shown, exact in zip(texts(page, "text.score"), scores.tolist(), strict=True):
         assert_shows(shown, exact, f"score, {state}")
     [top] = texts(page, ".now-top")
-    assert top == (f"{100 * weights.max():.0f}" if weights.max() < 0.995 else "99+") + "\u202f%"
+    assert top == (f"{100 * weights.max():.1f}" if weights.max() < 0.9995 else "99.9+") + "\u202f%"
 
 
 AXIS = """(svg) => Object.fromEntries([...svg.querySelectorAll("line.tick")].map((line, i) =>

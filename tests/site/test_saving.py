@@ -13,6 +13,7 @@ from playwright.sync_api import expect
 
 from tests.site.axe import axe_violations
 from tests.site.conftest import ALL_LIVE
+from tests.site.settling import settle
 
 M05 = "modules/m05_masks/lesson.html"
 
@@ -95,3 +96,13 @@ def test_alone_there_is_nothing_else(open_page, width, theme):
 def test_an_unknown_name_shows_the_whole_page(open_page):
     with open_page(f"{M05}?embed=none") as page:
         assert page.locator("h1").is_visible()
+
+
+@pytest.mark.parametrize("address", ["?embed=swapped-look", "#swapped-look"])
+def test_a_widget_behind_a_question_is_shown_where_the_address_asks_for_it(open_page, address):
+    with open_page(f"pronoun.html{address}") as page:
+        page.locator("#swapped-look input[type=checkbox]").check()
+        expect(page.locator("#swapped-look .says")).to_contain_text("trophy")
+    with open_page("pronoun.html") as page:
+        settle(page)
+        assert page.locator(".after-prediction:has(#swapped-look)").evaluate("(e) => e.inert")

@@ -44,8 +44,8 @@ def test_sentences_heads_and_words_show_the_model_s_weights(open_page):
     with open_page(LESSON) as page:
         names = select(page, "Head").locator("option").all_inner_texts()
         assert len(names) == len(maps("masked", 0))
-        for text, start, says in (EXAMPLES[index] for index in IN_LESSON):
-            select(page, "Sentence").select_option(label=text)
+        for place, (_, start, says) in enumerate(EXAMPLES[index] for index in IN_LESSON):
+            select(page, "Sentence").select_option(index=place)
             settle(page)
             assert focus(page) == start
             assert page.locator(f"{WIDGET} .says").inner_text() == says
@@ -138,7 +138,11 @@ def test_three_pictures_of_one_page_are_apart(open_page):
         pictures = {"#changed-look": FIT, "#swapped-look": SWAPPED, "#did-fit-look": DID_FIT}
         for widget, indices in pictures.items():
             offered = select(page, "Sentence", widget).locator("option").all_inner_texts()
-            assert offered == [EXAMPLES[index][0] for index in indices]
+            for text, index in zip(offered, indices, strict=True):
+                begins, ends = text.split(" … ")  # as a closed menu has room for it on a phone
+                assert EXAMPLES[index][0].startswith(begins)
+                assert EXAMPLES[index][0].endswith(ends)
+            assert len({*offered}) == len(offered), "told apart"
         widget = "#did-fit-look"
         for place, sentence in enumerate(DID_FIT):
             select(page, "Sentence", widget).select_option(index=place)

@@ -30,7 +30,7 @@ def test_rows_are_attention_pys():
         assert got["scores"] == pytest.approx(scores.tolist(), rel=1e-12)
         assert got["weights"] == pytest.approx(weights.tolist(), rel=1e-9, abs=1e-300)
         assert got["largest"] == pytest.approx(weights.max().item(), rel=1e-9)
-        top = share(weights.max()) if weights.max() < 0.995 else "99+"
+        top = share(weights.max(), 1) if weights.max() < 0.9995 else "99.9+"
         assert in_order(got["sentence"], str(got["size"]), top, str(DRAWS), str(got["saturated"]))
 
 
