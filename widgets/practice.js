@@ -80,7 +80,7 @@ function question(root, keep) {
     root.querySelectorAll(".why, .rest").forEach((part) => (part.hidden = !known));
     form.classList.toggle("is-right", known === right);
     form.classList.toggle("is-wrong", Boolean(known) && known !== right);
-    if (after) after.inert = !known && !isAskedFor(after);
+    if (after) after.inert = !known && !after.matches(":has(:target),.embedded *"); // the address asks for it
     status.replaceChildren(...(known ? verdict(known, right, texts) : [after?.inert ? ASKS : ""]));
     button.textContent = known ? "Ask me again" : "Show me";
   }
@@ -97,12 +97,6 @@ function question(root, keep) {
     if (answer === undefined) form.reset();
     show(answer);
   };
-}
-
-/** Whether the address names something in this part: a link to it, or a widget shown alone. */
-function isAskedFor(part) {
-  const name = new URLSearchParams(location.search).get("embed") ?? location.hash.slice(1);
-  return name !== "" && part.querySelector(`#${CSS.escape(name)}`) !== null;
 }
 
 /** An exercise is done on the reader's machine: the page can only be told so. */

@@ -10,7 +10,7 @@ export function showAlone() {
   root.classList.add("embedded");
   root.classList.remove("in-parts"); // what is laid out later is clipped
   for (let at = part; at !== document.body; at = at.parentElement) {
-    at.hidden = false;
+    at.hidden = at.inert = false;
     for (const other of at.parentElement.children)
       other.classList.toggle("not-embedded", other !== at);
   }
