@@ -1,4 +1,4 @@
-// Softmax as a curve: where two words stand on it, the more their scores are divided, and what a nudge moves.
+// Softmax as a curve: where the words of a row stand on it, the more their scores are divided, and what a nudge moves.
 
 import {line, scaleLinear} from "../assets/vendor/d3.js";
 import {html, nothing, svg} from "../assets/vendor/lit.js";
@@ -24,6 +24,7 @@ function moved(data, divisor) {
 }
 
 /**
+ * data: {words, scores, nudge: of the first word's score, divisors, names: theirs}. Gives
  * {divisor, name, nudge, input: what softmax gets of the nudge, words: [{word, weight, gap: to all others
  * together, slope: w(1 − w)}], moves: [how far the first word moves, by divisor], moved}.
  */
@@ -80,8 +81,8 @@ const level = (y, text) =>
 
 /** The straight line that touches the curve where a word stands. */
 function tangent({gap, weight, slope}) {
-  const rise = slope; // to either side, over a gap of 1
-  return svg`<line class="tangent" x1=${x(gap - 1)} x2=${x(gap + 1)} y1=${weightAt(weight - rise)} y2=${weightAt(weight + rise)}></line>`;
+  const [from, to] = [-1, 1].map((by) => [x(gap + by), weightAt(weight + by * slope)]);
+  return svg`<path class="tangent" d="M${from}L${to}"></path>`;
 }
 
 // Where a word's name stands beside its mark: on the steep part, and where the curve is flat.

@@ -1,11 +1,11 @@
 """Train layers that differ only in the division by √dₖ, and write training.json beside this file.
 
 The task: among eight random words, find the one whose first half is the question's, and read out
-its label. A minute on one processor: ``python -m modules.m04_softmax_and_scale.training``
+its label. Two minutes on one processor: ``python -m modules.m04_softmax_and_scale.training``
 """
 
 import json
-import math
+from functools import cache
 from pathlib import Path
 
 import torch
@@ -18,13 +18,11 @@ SCORES = Path(__file__).with_name("training.json")
 BATCH, KEYS, SIZE, LABELS = 64, 8, 32, 8
 KEY_SIZE, SMALL = 512, 64
 RATES, SEEDS, STEPS, MEAN_OF = (0.1, 0.3, 1.0, 3.0), (0, 1, 2), 500, 20
-LONG_RATE, LONG_STEPS = 0.3, 2000
 SATURATED, FRESH = 0.01, 40  # a row is saturated below this slope; batches of fresh rows
 # At which rates and steps rows are looked at: the beginning, after one step at 3, and stuck at 3.
 LOOKS = {"at first": (0.3, 0), "one step": (3.0, 1), "stuck": (3.0, 500)}
 # What keeps the undivided layers back: how they start, or how far they step?
 RIVALS = {
-    "short steps": {"longest": 0.3},
     "small start": {"spread": KEY_SIZE**-0.25},
     "slow queries and keys": {"slowed": KEY_SIZE**0.5},
     "small start, slow": {"spread": KEY_SIZE**-0.25, "slowed": KEY_SIZE**0.5},
@@ -48,15 +46,13 @@ def descend(
     *,
     d_k: int = KEY_SIZE,
     steps: int = STEPS,
-    longest: float = math.inf,
     spread: float = 1.0,
     slowed: float = 1.0,
 ) -> tuple[Tensor, Tensor, list[Tensor]]:
     """Return at each step the shares of right answers and of stuck rows, and the weights.
 
     The descent is plain. A row is stuck if it is saturated, and its answer wrong. Queries and keys
-    start with numbers of ``spread``, and their rate is divided by ``slowed``. A gradient longer
-    than ``longest`` is cut to that length.
+    start with numbers of ``spread``, and their rate is divided by ``slowed``.
     """
     torch.manual_seed(seed)
     scale = d_k**-0.5 if divided else 1.0
@@ -72,7 +68,6 @@ def descend(
         logits = output[:, 0]
         optimizer.zero_grad()
         F.cross_entropy(logits, answer).backward()
-        torch.nn.utils.clip_grad_norm_(weights, longest)
         optimizer.step()
         is_right = logits.argmax(-1) == answer
         right[step] = is_right.float().mean()
@@ -94,13 +89,18 @@ def train(divided: bool, rate: float, seed: int, **options) -> list[float]:
     return _means(descend(divided, rate, seed, **options)[0])
 
 
+@cache
+def _curves(divided: bool, rate: float, seed: int, d_k: int) -> tuple[list[float], list[float]]:
+    right, stuck, _ = descend(divided, rate, seed, d_k=d_k)
+    return _means(right), _means(stuck)
+
+
 @torch.no_grad()
 def look(weights: list[Tensor], divided: bool) -> dict[str, float]:
     """Return what the rows of fresh examples are like.
 
-    slope: the median of w(1 - w) of the right key; saturated: the share of rows whose largest
-    weight has a slope below ``SATURATED``, and of the wrong ones among them; spread: of the scores
-    that softmax gets, in a row; lead: of the right key over the mean of the others, before division
+    saturated: the share of rows whose largest weight has a slope w(1 - w) below ``SATURATED``, and
+    of the wrong ones among them; spread: of the scores that softmax gets, in a row
     """
     torch.manual_seed(99)
     d_k = weights[0].shape[1]
@@ -110,17 +110,11 @@ def look(weights: list[Tensor], divided: bool) -> dict[str, float]:
     scale = d_k**-0.5 if divided else 1.0
     output, rows = scaled_dot_product_attention(q, k, v, scale=scale)
     scores, rows = (q @ k.mT)[:, 0], rows[:, 0].double()
-    half = slice(SIZE // 2)
-    right = (words[..., half] - question[..., half]).abs().sum(-1).argmin(-1)[:, None]
-    of_right = rows.gather(1, right)
     flat, wrong = _is_saturated(rows), output[:, 0].argmax(-1) != answer
-    own = scores.gather(1, right)[:, 0]
     statistics = {
-        "slope": (of_right * (1 - of_right)).median(),
         "saturated": flat.double().mean(),
         "saturated of the wrong": flat[wrong].double().mean(),
         "spread": (scores * scale).std(-1).mean(),
-        "lead": (own - (scores.sum(-1) - own) / (KEYS - 1)).mean(),
     }
     return {name: float(f"{value.item():.4g}") for name, value in statistics.items()}
 
@@ -128,7 +122,7 @@ def look(weights: list[Tensor], divided: bool) -> dict[str, float]:
 def _all(d_k: int) -> dict[str, dict[str, list[list[float]]]]:
     return {
         name: {
-            str(rate): [train(name == "divided", rate, seed, d_k=d_k) for seed in SEEDS]
+            str(rate): [_curves(name == "divided", rate, seed, d_k)[0] for seed in SEEDS]
             for rate in RATES
         }
         for name in ("divided", "undivided")
@@ -151,7 +145,7 @@ def _looks() -> dict[str, dict[str, list[dict[str, float]]]]:
 def _stuck() -> dict[str, dict[str, list[list[float]]]]:
     return {
         kind: {
-            str(rate): [_means(descend(kind == "divided", rate, seed)[1]) for seed in SEEDS]
+            str(rate): [_curves(kind == "divided", rate, seed, KEY_SIZE)[1] for seed in SEEDS]
             for rate in RATES
         }
         for kind in ("divided", "undivided")
@@ -161,8 +155,6 @@ def _stuck() -> dict[str, dict[str, list[list[float]]]]:
 def main() -> None:
     torch.set_num_threads(1)  # matrices this small gain nothing from more
     record = {"mean of steps": MEAN_OF} | _all(KEY_SIZE) | {"keys of 64": _all(SMALL)}
-    long = [train(False, LONG_RATE, seed, steps=LONG_STEPS) for seed in SEEDS]
-    record |= {"undivided, long": [curve[-5:] for curve in long]}
     record["rivals"] = {
         name: {str(rate): [train(False, rate, seed, **options) for seed in SEEDS] for rate in RATES}
         for name, options in RIVALS.items()

@@ -302,7 +302,7 @@ def test_dividing_works_at_more_rates_than_anything_else():
     assert works["divided"] == [False, True, True, True]
     assert min(round(100 * end) for rate in divided[1:] for end in rate) == 99
     assert works["small start"] == [False, True, False, False]
-    assert not any(works["undivided"] + works["short steps"])
+    assert not any(works["undivided"])
     assert max(map(max, raw)) < 0.97
     assert min(small[0]) > max(divided[0]), "better at 0.1"
     assert min(small[1]) > min(divided[1]) - 0.01, "enough for a small rate"
@@ -439,7 +439,6 @@ def test_some_undivided_transformers_learn_at_a_tenth_of_the_rate(page):
 def test_the_small_start_is_that_of_the_divided_layers(page):
     """Numbers smaller by the fourth root of 512: the same scores, undivided."""
     assert script.RIVALS["small start"]["spread"] ** 2 == pytest.approx(script.KEY_SIZE**-0.5)
-    assert script.RIVALS["short steps"]["longest"] == 0.3
     smaller, times = (f"{script.KEY_SIZE**power:.{n}f}" for power, n in ((0.25, 1), (0.5, 0)))
     assert shows(page, "#two-cures", smaller, smaller, smaller, times, times)
     assert shows(page, "#two-cures", *[smaller] * 7, times, smaller)
