@@ -135,7 +135,7 @@ export const saturationExplorer = defineWidget({
   }),
   controls: ({data}) => [
     [steps("size", "Numbers in a key", data.sizes.map(String))],
-    [toggle("divide", "Divide by √dₖ"), button("Another draw", anotherDraw), reset],
+    [toggle("divide", "Divide by √dₖ"), button("Another row", anotherDraw), reset],
   ],
   model: saturation,
   sentence,

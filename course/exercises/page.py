@@ -28,7 +28,7 @@ def show_exercises(
     parts = []
     if not only:
         parts.append(
-            f"Complete the functions in `{learner.display_path(path)}`, and check them with:"
+            f"Complete what is missing in `{learner.display_path(path)}`, and check it with:"
         )
         parts.append(f"```bash\npython3 -m course exercise {module}\n```")
     names = [name for name in tasks if name in (only or tasks) and name not in without]

@@ -116,11 +116,6 @@ def test_a_nudge_moves_saturated_weights_little(page):
         assert shown == pytest.approx([before, after, after - before], abs=0.51 * 10**-digits)
         assert after - before == pytest.approx(0.1 / by * before * (1 - before), rel=0.06)
         moved.append(after - before)
-    for word, times in ((1, 16), (2, 13)):
-        weights = [softmax(SCORES / by)[word] for by in (1, 8)]
-        raw, divided = (w * (1 - w) for w in weights)
-        assert divided / raw / 8 == pytest.approx(times, abs=0.5)
-    assert shows(page, "#sec-nudge", "16", "13")
     raw, divided = moved
     assert 950 < divided / raw < 1050
     assert page.select_one("#predict-nudge")["data-right"] == "3", "about 1,000 times as far"
@@ -180,14 +175,8 @@ def test_one_undivided_step_is_far_too_long(page):
         scores = 3 * q.grad @ k.mT / by
         leads.append((scores[..., 0] - scores[..., 1]).mean().item())
     assert leads == pytest.approx([768, 1.5], rel=0.02)
-    assert shows(page, "#sec-training", "3", "1,024", "768")
-    assert shows(page, "#sec-training", "768", "512", "1.5")
-    assert shows(page, "#two-cures", "768", "23", f"{768 / math.sqrt(512):.0f}")
-    assert shows(page, "#two-cures", "0.99", "0.01", "0.0099", f"{3 * 0.0099 * 1024:.0f}")
-    rows = (drawn(5, 20_000, 1, 512) @ drawn(6, 20_000, 8, 512).mT)[:, 0].double().softmax(-1)
-    slope = torch.median(rows.amax(-1) * (1 - rows.amax(-1))).item()
-    [shown] = re.findall(r"below (0\.0000\d)", page.select_one("#two-cures").get_text())
-    assert float(shown) == pytest.approx(slope, abs=1.5e-5)
+    assert shows(page, "#two-cures", "3", "1,024", "768")
+    assert shows(page, "#two-cures", "768", "512", "768", "512", "1.5")
 
 
 def test_one_step_makes_nearly_every_row_sure(page):
@@ -331,17 +320,19 @@ def test_rows_that_are_stuck_come_free_late_or_never(page):
         assert np.max(stuck["divided"][rate]) < 0.03
         assert np.min(np.array(stuck["undivided"][rate])[:, 0]) > 0.5
     at_first = np.array(stuck["undivided"]["0.3"])[:, 0].mean()
-    assert page.select_one("#predict-stuck")["data-right"] == "3"
-    assert 0.55 < at_first < 0.7, "about 60"
-    rows = dict(zip(SIZES, draws(), strict=True))[512].softmax(-1).amax(-1)
-    count = (rows > 0.99).sum().item()
-    assert shows(page, "#predict-stuck", "512", str(count))
-    assert count / 40 * 7 / 8 == pytest.approx(0.6, abs=0.05)
+    assert page.select_one("#predict-rate")["data-right"] == "2"
+    assert at_first > 0.85 * TRAINING["rows"]["at first"]["undivided"][0]["saturated"], "most"
     late = np.array(stuck["undivided"]["0.3"])
     assert late[:, 5].min() > 0.5
     assert late[:, -5:].max() < 0.06
     for_good = np.array(stuck["undivided"]["3.0"])[:, 10:]
     assert 0.28 < for_good.min() < for_good.max() < 0.45, "about a third"
+
+
+def of_100(curves):
+    """The least and the most of the shares at the end."""
+    last = ends(curves)
+    return [f"{100 * share:.0f}" for share in (min(last), max(last))]
 
 
 def test_both_cures_at_once_are_the_division():
@@ -359,7 +350,8 @@ def test_a_larger_rate_helps_the_undivided_layers_at_first_only(page):
     slow, fast = (steps_to_90("divided", rate) for rate in ("0.3", "3.0"))
     late = steps_to_90("undivided", "0.3")
     assert late > 1.3 * slow > 5 * fast
-    assert shows(page, "#sec-training", "3", f"{fast:.0f}", "0.3", f"{late:.0f}")
+    steps = (f"{count:.0f}" for count in (slow, fast, late))
+    assert shows(page, "#sec-training", *steps, *of_100(TRAINING["undivided"]["3.0"]))
     assert fast < 100
     assert np.array(TRAINING["undivided"]["3.0"]).max() < 0.9, "only in part"
     # "Because most rows are saturated": without the division, but begun smaller, it isn't late.

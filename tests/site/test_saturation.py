@@ -88,13 +88,13 @@ def test_the_drawing_follows_every_control(open_page):
         for key in 5 * ["ArrowRight"] + ["ArrowLeft"]:
             page.keyboard.press(key)
         for _ in range(2):
-            page.get_by_role("button", name="Another draw").tap()
+            page.get_by_role("button", name="Another row").tap()
         assert_shows_attention_pys(page, size=FIRST + 4, draw=2)
         page.locator(f"{WIDGET} input[type=checkbox]").tap()
         page.locator(f"{WIDGET} .step-ticks button").last.tap()
         assert_is_drawn_to_scale(page, size=8, divide=True, draw=2)
         page.locator(f"{WIDGET} .widget-live").evaluate("(e) => e.set({draw: 39})")
-        page.get_by_role("button", name="Another draw").click()
+        page.get_by_role("button", name="Another row").click()
         assert_shows_attention_pys(page, size=8, divide=True, draw=0)
         page.locator(f"{WIDGET} button", has_text="Reset").click()
         assert_shows_attention_pys(page, size=FIRST)
