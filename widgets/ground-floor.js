@@ -243,7 +243,7 @@ function guesses({facts: {guesses: found, truth}, before}) {
   return html`<ul class="bars" aria-label="First guesses, with their shares">${shown.map(bar)}</ul>
     <p class="came">${
       truth
-        ? html`<b>${tokenText(truth.text)}</b> came: its
+        ? html`What came: <b>${tokenText(truth.text)}</b>, its
       ${ordinal(truth.rank)} guess`
         : "Nothing follows yet."
     }</p>`;
@@ -365,6 +365,5 @@ export const groundFloor = defineWidget({
     "word-before": (m) =>
       m.part.kind === "attention" && m.maps[m.part.layer][m.head][m.place][m.place - 1] >= 0.9,
     "first-guess": (m) => !!m.isOwn && !m.lesson && m.facts.truth?.rank === 1,
-    "half-learned": (m) => !!m.lesson && m.facts.truth?.share >= 0.5,
   },
 });

@@ -98,6 +98,40 @@ def test_the_guesses_are_as_the_text_says(page, at_his):
     assert shows(page, "#sec-guess", *shown, *parts)
 
 
+@torch.no_grad()
+def test_the_head_that_looked_at_went_has_a_small_part(page, story, tokenizer):
+    """Silent as its columns of the matrix that mixes the heads are zeros."""
+    ids = torch.tensor([tokenizer.encode(f"{BEGINNING} his")])
+    [house] = tokenizer.encode(" house")
+    mix = story.layers[1].attention.out_proj.weight
+    before = mix.clone()
+    whole = story(ids).logits[0, -1].softmax(-1)[house].item()
+    mix[:, 64:96] = 0
+    less = story(ids).logits[0, -1].softmax(-1)[house].item()
+    mix.copy_(before)
+    assert less < whole
+    assert shows(page, "#sec-guess", share(whole), share(less))
+
+
+def test_the_slopes_on_the_way_back(page, story, tokenizer):
+    """As autograd finds them, with a number of 0.5 that is multiplied by 3 in the score."""
+    ids = torch.tensor([tokenizer.encode(f"{BEGINNING} his")])
+    [mother] = tokenizer.encode(" mother")
+    with torch.no_grad():
+        scores = story(ids).logits[0, -1]
+    number = torch.tensor(0.5, dtype=torch.float64, requires_grad=True)
+    score = 3 * number + (scores[mother] - 1.5)
+    score.retain_grad()
+    all_scores = torch.cat((scores[:mother], score[None], scores[mother + 1 :]))
+    F.cross_entropy(all_scores[None], torch.tensor([mother])).backward()
+    to_score, to_number = f"{score.grad:.2f}", f"{number.grad:.2f}"
+    assert shows(page, "#sec-up", "0.5", "3", "3", "1", to_score, to_score, "3", to_number)
+    moved = f"{0.5 - 0.01 * number.grad.item():.2f}"
+    assert shows(page, "#sec-up", "0.5", "0.01", to_number.removeprefix("-"), moved)
+    slopes = [row[2].replace("\N{MINUS SIGN}", "-") for row in cells(page, "way-back .fallback")]
+    assert slopes == ["3", to_score]
+
+
 def test_s_begins_school(page, js):
     """Guess after guess, each the likeliest: "s", "ch", "ool"."""
     text = f"{BEGINNING} his"
@@ -119,7 +153,7 @@ def test_a_head_looks_from_his_at_what_the_man_did(page, js):
 
 def test_the_stream_grows_as_the_text_says(page, at_his):
     start, end = at_his["start"], at_his["layers"][-1]["after"]
-    assert shows(page, "#sec-stream", f"{start:.1f}", f"{end:.1f}", f"{end / start:.0f}")
+    assert shows(page, "#sec-stream", f"{end / start:.0f}")
 
 
 def test_layer_norm_and_a_unit_by_pencil(page):
@@ -129,8 +163,8 @@ def test_layer_norm_and_a_unit_by_pencil(page):
     left, squares = ([f"{x:.0f}" for x in row.tolist()] for row in (off, off**2))
     mean, size = f"{stream.mean():.0f}", f"{off.square().mean().sqrt():.0f}"
     before = [f"{x:.0f}" for x in stream.tolist()]
-    assert shows(page, "#sec-stream", *before, mean, *left, size, *copy)
-    assert shows(page, "#sec-stream", *left, *squares, f"{off.square().mean():.0f}", size)
+    root = f"{off.square().mean():.0f}", size
+    assert shows(page, "#sec-stream", *before, mean, *left, *squares, *root, *copy)
     terms = F.layer_norm(stream, (4,)) * pattern
     total, gelu = terms.sum(), F.gelu(torch.stack((terms.sum(), -terms.sum()))).tolist()
     answer, silent = (f"{x:.2f}" for x in gelu)
@@ -183,7 +217,7 @@ def test_the_unit_adds_to_mother_as_the_text_says(page, story, tokenizer):
         for text in (OTHER.removesuffix(" mother"), f"{BEGINNING} his")
         for silent in (False, True)
     ]
-    assert shows(page, "#sec-unit", "2,048", *(share(of_mother, 1) for of_mother in shares))
+    assert shows(page, "#sec-guess", "2,048", *(share(of_mother, 1) for of_mother in shares))
 
 
 def test_what_the_unit_adds_fits_words_that_follow_such_words(page, story, tokenizer):
@@ -191,7 +225,9 @@ def test_what_the_unit_adds_fits_words_that_follow_such_words(page, story, token
     scores = story.embedding @ ((added - added.mean()) * story.norm.weight)
     best = [tokenizer.name(i) for i in scores.topk(4).indices.tolist()]
     assert best == [" own", "self", " mother", " father"]
-    assert shows(page, "#sec-unit", *(name.strip() for name in best[:2]), "herself", "mother")
+    assert shows(
+        page, "#sec-guess", "489", *(name.strip() for name in best[:2]), "herself", "mother"
+    )
 
 
 def test_words_used_alike_have_vectors_alike(page, js):
