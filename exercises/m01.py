@@ -23,13 +23,13 @@ def path_length(edges, start, end):
 def flow_lines(n, kept, times):
     """Repair the lines over distance.
 
-    A text has `n` words. How much of each reaches the last one? Begin with the last word itself, at
-    distance 0, and end with the first, at distance `n - 1`. The first line is for a recurrent
-    network: state = kept · state before + word. The second is for attention in which the last word
-    looks for that one: it counts `times` as much as each other word. In the file a first try
-    stands below the `...`. Remove the `...`, and make both lines right.
+    Raise one of `n` words by 1: how much of it arrives at the last word? Answer for each distance
+    between the two, from 0 (the last word itself) to `n - 1`. The first line is for a recurrent
+    network: state = kept · state before + word. The second is for attention, in which the raised
+    word counts `times` as much as each other word. In the file a first try stands below the `...`.
+    Remove the `...`, and make both lines right.
 
-    Return: two arrays of shape (n,); the first entry is for the last word itself.
+    Return: two arrays of shape (n,), an entry for each distance.
     """
     ...
     distances = np.arange(1, n + 1)
@@ -39,8 +39,8 @@ def flow_lines(n, kept, times):
 def times_needed(n, weight):
     """Find out how well a word must be told apart.
 
-    Attention mixes `n` words. One of them counts some number of times as much as each other word.
-    How many times must it be, for the word to get that `weight`?
+    Attention mixes `n` words. How many times as much as each other word must one of them count, to
+    get that `weight`?
 
     Shapes: `n` is an integer from 2 on; `weight` lies between 0 and 1.
     Return: the number of times.

@@ -78,7 +78,7 @@ const cell = (
 const view = (
   m,
   widget,
-) => html`<table class="readers" aria-label="What each word reads of “${m.words[m.source]}”"><thead><tr><th scope="col">read by</th>
+) => html`<table class="readers" aria-label="How much of “${m.words[m.source]}” arrives at each word"><thead><tr><th scope="col">arrives at</th>
     <th scope="col">recurrent</th><th scope="col">attention</th></tr></thead>
     <tbody>${m.readers.map(
       (
@@ -99,7 +99,7 @@ export const flowMap = defineWidget({
   key: "flow",
   fields: ({words, source}) => ({
     decay: integer(1, {max: DECAYS.length - 1}), // its place among DECAYS
-    times: integer(3, {max: TIMES.length - 1}),
+    times: integer(5, {max: TIMES.length - 1}),
     source: integer(source, {max: words.length - 1}),
   }),
   controls: ({data: {words}}) => [

@@ -204,7 +204,7 @@ TASKS = [
         truth=by_nudging,
         hints=[
             "The distance of the last word from itself is 0, and nothing is lost yet.",
-            "In the mix, the word looked for counts `times`, and each of the other n - 1 counts 1.",
+            "In the mix, the raised word counts `times`, and each of the other n - 1 counts 1.",
             "Its weight is `times / (times + n - 1)`, at every distance: `np.full(n, ...)`.",
         ],
         why="Both lines now answer one question on one scale: raise that word by 1, how much does "
@@ -212,7 +212,7 @@ TASKS = [
         mistakes={
             "attention is still at 1: the weight of one word in a mix of n is less":
                 lambda n, kept, times: (kept ** np.arange(n), np.ones(n)),
-            "you divided attention evenly; the word looked for counts `times` as much as another":
+            "you divided attention evenly; the raised word counts `times` as much as another":
                 lambda n, kept, times: (kept ** np.arange(n), np.full(n, 1 / n)),
             "the first line starts one step too far: at distance 0 nothing is lost":
                 lambda n, kept, times:
@@ -234,7 +234,7 @@ TASKS = [
             "weight · (t + n - 1) = t, so weight · (n - 1) = t · (1 - weight).",
         ],
         why="To keep its weight among twice as many others, a word must count twice as much. "
-        "Softmax makes such ratios out of scores: a ratio of t is a lead of ln t.",
+        "Softmax makes such ratios out of scores: a score that is larger by ln t counts t times.",
         mistakes={
             "you counted n other words; one of the n is the word itself":
                 lambda n, weight: weight * n / (1 - weight),

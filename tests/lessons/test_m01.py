@@ -13,6 +13,7 @@ from attention import MultiHeadAttention
 from models.bottleneck.model import Recall, encode
 from models.bottleneck.train import MODELS, shipped
 from models.grammar.sentences import sentences
+from models.weights import load
 from tests.lessons.page_text import output, shows
 from tests.numbers import numbers
 from tests.scores import scores_of
@@ -48,11 +49,6 @@ STEPS = {
 }
 
 
-def test_the_longest_paths(page):
-    longest = (str(max(map(STEPS[name], range(100)))) for name in ("Recurrent", "Attention"))
-    assert shows(page, "#longest", "100", *longest)
-
-
 def test_the_fallback_counts_the_same(page):
     one_way = {"Recurrent"}
     for name, there, back in static_rows(page, "#path-tracer"):
@@ -73,7 +69,7 @@ def test_what_arrives(page):
     for j, (word, state, share) in enumerate(static_rows(page, "#flow-map")):
         assert word == WORDS[j]
         assert state == ("no path" if j < CAT else f"{0.7 ** (j - CAT):.2f}")
-        assert share == f"{30 / 39:.2f}"
+        assert share == f"{1000 / 1009:.2f}"
 
 
 def test_half_of_the_first_word_takes_99_hundredths_kept(page):
@@ -82,26 +78,19 @@ def test_half_of_the_first_word_takes_99_hundredths_kept(page):
 
 
 def test_a_small_lead_in_score_tells_a_word_from_a_hundred_times_as_many(page):
-    weight, others = 30 / (30 + len(WORDS) - 1), 999
+    weight, others = 1000 / (1000 + len(WORDS) - 1), 999
     ratio = others * weight / (1 - weight)
-    scores = torch.zeros(1 + others)
+    scores = torch.zeros(1 + others, dtype=torch.float64)
     scores[3] = math.log(ratio)
     assert scores.softmax(-1)[3].item() == pytest.approx(weight)
     shown = f"{weight:.2f}", f"{others}", f"{ratio:,.0f}", f"{math.log(ratio):.1f}"
     assert shows(page, "#sec-flow", *shown)
+    assert shows(page, "#sec-flow", "1,000", f"{math.log(1000):.1f}")
 
 
-def test_half_is_gone(page):
-    two, seven = (math.ceil(math.log(0.5) / math.log(decay)) for decay in (0.7, 0.9))
-    words = "no one two three four five six seven eight".split()
-    assert shows(page, "#sec-flow", "0.7", words[two], "0.9", words[seven])
-
-
-def test_the_levels_that_the_figure_names(page):
-    alt = page.select_one("#figure-flow img")["alt"]
-    assert numbers(alt.split("level")[1].rstrip(".")) == [
-        round(times / (times + 9), 2) for times in (1, 10, 100)
-    ]
+def test_the_way_into_the_net_does_not_decay():
+    """Of the 10 steps from the first word to the last, nine multiply by what is kept."""
+    assert all(STEPS["Recurrent"](d) == d + 1 for d in range(10))
 
 
 def test_the_shares_to_repair_are_all_alike(page):
@@ -115,16 +104,41 @@ def test_the_shares_to_repair_are_all_alike(page):
     assert not np.allclose((causal / causal.sum(axis=0)).sum(axis=1), 1)
 
 
-def test_the_way_into_the_net_does_not_decay():
-    """Of the 10 steps from the first word to the last, nine multiply by what is kept."""
-    assert all(STEPS["Recurrent"](d) == d + 1 for d in range(10))
-
-
 def test_the_toy_by_pencil(page):
     far = len(WORDS) - 1 - CAT
     text = " ".join(page.select_one("#sec-flow").get_text().split())
     assert f"≈ {0.7**far:.2f} at tired" in text
-    assert f"30/(30 + 9) ≈ {30 / (30 + len(WORDS) - 1):.2f}" in text
+    assert f"1000/(1000 + 9) ≈ {1000 / (1000 + len(WORDS) - 1):.2f}" in text
+
+
+def test_the_toy_has_the_numbers_of_trained_models(page):
+    """The weight is that of the tour's head; what is kept lies among what the reader keeps."""
+    measured = scores_of("grammar", "masked")
+    layer, head = measured["seeds"][str(measured["shipped"])]["attention"]["it"]["head"]
+    model = load("models/grammar/weights/masked.safetensors")
+    with torch.no_grad():
+        weight = model(model.encode(WORDS)).weights[layer][0, head, IT, CAT].item()
+    assert f"{weight:.2f}" == f"{1000 / 1009:.2f}"
+    assert shows(page, "#sec-flow", f"{weight:.2f}", "1,000", f"{1000 / 1009:.2f}")
+    seeds = scores_of("bottleneck", "recall")["models"]["without"]["seeds"].values()
+    kept = [a / b for seed in seeds for a, b in pairwise(seed["moves, untrained"])]
+    assert min(kept) < 0.7 <= round(max(kept), 1)
+    assert shows(page, "#sec-flow", "0.06", f"{min(kept):.1f}", f"{max(kept):.1f}")
+
+
+def test_the_slope_of_the_path_is_what_arrives(page):
+    """Backpropagated: the chain rule's product from *tired* to *cat*, and at 1 a bare sum."""
+    slopes = {}
+    for kept in (0.7, 1.0):
+        x = torch.zeros(len(WORDS), dtype=torch.float64, requires_grad=True)
+        state = torch.zeros((), dtype=torch.float64)
+        for word in x:
+            state = kept * state + word
+        state.backward()
+        slopes[kept] = x.grad
+    assert slopes[0.7][CAT].item() == pytest.approx(0.7 ** (len(WORDS) - 1 - CAT))
+    assert shows(page, "#sec-flow", "0.7", f"{slopes[0.7][CAT].item():.2f}")
+    assert (slopes[1.0] == 1).all()
 
 
 # ---- The price -----------------------------------------------------------------------------------
@@ -149,6 +163,14 @@ def test_the_price(page):
         assert (flops["in all"] < flops["recurrent"]) == (n < 500)
     assert shown[2000]["pairs"] == 4 * shown[1000]["pairs"]
     assert shown[2000]["each word"] == 2 * shown[1000]["each word"]
+
+
+def test_the_pairs_of_a_text_twice_as_long(page):
+    answer = page.select_one("#predict-pairs").get_text()
+    assert 2000**2 == 4 * 1000**2 == 4_000_000
+    assert numbers(answer.split("Yes.")[1])[:4] == [1000, 1000, 2000, 2000]
+    alt = page.select_one("#figure-pairs img")["alt"]
+    assert numbers(alt) == [x for n in (4, 8) for x in (n, n, n * n)]
 
 
 def recurrent_flops(n, d, kind=torch.nn.GRUCell):
