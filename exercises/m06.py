@@ -58,8 +58,9 @@ def project_heads(x, W):
 def count_parameters(embed_dim, num_heads, num_kv_heads, bias):
     """Count a layer's parameters.
 
-    Queries and output are `embed_dim` wide. Keys and values have `num_kv_heads` heads, each of the
-    size of a query head. `bias` says whether the four projections have biases.
+    Queries and output are `embed_dim` wide. In some models several query heads share one head of
+    keys and values. There keys and values have only `num_kv_heads` heads, each of the size of a
+    query head. `bias` says whether the four matrices have biases.
 
     Return: the number of parameters, an integer.
     """

@@ -56,7 +56,7 @@ def test_the_layer_shows_the_shapes_of_the_real_one(open_page):
         settle(page)
         assert "64 = 2 × 32" in texts(page, LAYER, ".count")[0]
         assert texts(page, LAYER, ".stage.current .name") == ["2 Split"]
-        real_ones = real_shapes(layer_of(8))
+        real_ones = real_shapes(layer_of(4))
         wanted = [real_ones[name] for name in ("x", "Q split", "weights", "output")]
         assert [row[1] for row in static_rows(page, LAYER)] == [str(tuple(s)) for s in wanted]
 

@@ -6,7 +6,7 @@ STATES = {
     "layer-steps": {
         "page": M06, "key": "layer", "grows": 130,
         "states": {"project": "layer.step=1", "one head, split": "layer.heads=1&layer.step=2",
-                   "four heads, attend": "layer.heads=4&layer.step=3", "merge": "layer.step=4",
+                   "eight heads, attend": "layer.heads=8&layer.step=3", "merge": "layer.step=4",
                    "two heads, mix": "layer.heads=2&layer.step=5",
                    "sixteen, split": "layer.heads=16&layer.step=2",
                    "sixteen, attend": "layer.heads=16&layer.step=3"},
