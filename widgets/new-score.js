@@ -1,4 +1,4 @@
-// The online softmax at the moment when a new score comes: a row's parts, sum and mix in the new currency.
+// The online softmax at the moment when a new score comes: a row's parts, sum and mix in the new coin.
 
 import {scaleBand, scaleLinear} from "../assets/vendor/d3.js";
 import {html, nothing, svg} from "../assets/vendor/lit.js";
@@ -112,10 +112,10 @@ const line = (
 
 const ledger = (m) => html`<table class="ledger"><caption><b>kept for the
   row</b></caption><thead><tr><td></td>${["largest", "sum", "mix", "mix / sum"].map((name) => html`<th scope="col">${name}</th>`)}</tr></thead>
-  <tbody>${line("kept", count(m.before.top), m.before)}
+  <tbody>${line("before", count(m.before.top), m.before)}
     ${line(html`× ${fraction(m.rate)}`, count(m.after.top), m.converted)}
-    ${line("with the new", count(m.after.top), m.after, quotient(m.after), "made")}
-    ${line("at once", "", m.atOnce, quotient(m.atOnce), "whole")}</tbody></table>`;
+    ${line("with the new part", count(m.after.top), m.after, quotient(m.after), "made")}
+    ${line("whole row at once", "", m.atOnce, quotient(m.atOnce), "whole")}</tbody></table>`;
 
 const view = (m, widget) =>
   html`<div class="stage">${bars(m)}${ledger(m)}</div>${widget.sentence()}`;
@@ -123,7 +123,7 @@ const view = (m, widget) =>
 /** data: {scores, values: of the row so far; value: of the new score; choices: its scores; at: the one chosen at first} */
 export const newScore = defineWidget({
   name: "new-score",
-  label: "A new score, and a new currency",
+  label: "A new score, and a new coin",
   fields: ({choices, at}) => ({score: integer(at, {max: choices.length - 1})}),
   controls: ({data}) => [[steps("score", "New score", data.choices.map(count)), reset]],
   model: withNewScore,

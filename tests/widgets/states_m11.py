@@ -3,7 +3,7 @@
 STATES = {
     "new-score": {
         "page": "modules/m11_fast_and_exact/lesson.html", "key": "new-score",
-        "states": {"nothing converted": "new-score.score=0", "the pencil's": "new-score.score=4",
+        "states": {"nothing converted": "new-score.score=0", "a coin of 32": "new-score.score=5",
                    "longest numbers": "new-score.score=6",
                    "too large for powers": "new-score.score=7"},
         "damaged": ["new-score.score=8", "new-score.score=-1", "new-score.score=x"],
@@ -20,7 +20,6 @@ STATES = {
         "damaged": ["flash.step=73", "flash.step=-1", "flash.step=x", "flash.queryTile=3",
                     "flash.keyTile=0", "flash.keyTile=1e309", "flash.causal=2"],
         "goals": {"all-written": "flash.step=20",
-                  "least-carried": "flash.queryTile=4&flash.causal=1",
-                  "nothing-skipped": "flash.causal=1&flash.keyTile=8"},
+                  "least-carried": "flash.queryTile=4&flash.causal=1"},
     },
 }  # fmt: skip
