@@ -1,6 +1,6 @@
 // The small figures of the tour. Steps 1 and 5: where the words of a sentence look in a trained
 // model. Steps 3, 4 and 6: matrices of three words, and what one chosen cell says.
-// The first figure of each kind keeps what a reader chooses; the others follow it.
+// Step 4 follows what a reader chooses in step 3.
 
 import {html} from "../assets/vendor/lit.js";
 import {attentionSteps} from "./lib/attention.js";
@@ -15,7 +15,7 @@ import {labelledMap, weightMap} from "./lib/weight-map.js";
 // ---- Where the words look: model -----------------------------------------------------------
 
 /** Heads of the model on one sentence; `look` is where `row` looks in the chosen head. */
-export function looking({sentences, names}, {ending, head, row, untrained = false}) {
+export function looking({sentences, names}, {ending = 0, head, row, untrained = false}) {
   const source = untrained ? "random" : "trained";
   const {tokens, [source]: maps} = sentences[ending];
   const look = maps[head][row].map((weight, j) => ({token: tokens[j], weight}));
@@ -26,10 +26,6 @@ export function looking({sentences, names}, {ending, head, row, untrained = fals
   return {tokens, names, maps, head, row, look, most, source};
 }
 
-/** A word's name in a menu: its place, and what stands there, in whichever of the sentences. */
-export const nameOf = ({sentences}, i) =>
-  `${i + 1}: ${[...new Set(sentences.map(({tokens}) => tokens[i]))].join(" / ")}`;
-
 // ---- Where the words look: sentences, views --------------------------------------------------
 
 const withShare = ({token, weight}) => `${token} ${format(weight)}`;
@@ -39,12 +35,13 @@ export const lookSentence = ({tokens, names, head, row, look, source}) =>
 
 const asks = ({tokens, row}) => `“${tokens[row]}” looks at`;
 
-const wordMenu = (label) => (widget) => {
-  const {data} = widget;
+/** Which word looks, by its place and what stands there. */
+const wordMenu = (widget) => {
+  const [{tokens}] = widget.data.sentences;
   return menu(
     "row",
-    label,
-    data.sentences[0].tokens.map((_, i) => nameOf(data, i)),
+    "From word",
+    tokens.map((token, i) => `${i + 1}: ${token}`),
   )(widget);
 };
 
@@ -52,12 +49,7 @@ const looks = (label, rest) =>
   defineWidget({name: "tour-figure", label, key: "see", sentence: lookSentence, ...rest});
 
 export const tourWhy = looks("Where “it” looks", {
-  fields: ({sentences: [{tokens, trained}], it}) => ({
-    ending: integer(0, {max: 1}), // which last word
-    row: integer(it, {max: tokens.length - 1}),
-    head: integer(0, {max: trained.length - 1}), // in step 5; step 1 shows its own
-    untrained: flag(false),
-  }),
+  fields: () => ({ending: integer(0, {max: 1})}), // which last word
   controls: ({data: {sentences}}) => [
     [
       menu(
@@ -76,7 +68,12 @@ export const tourWhy = looks("Where “it” looks", {
 });
 
 export const tourHeads = looks("The heads side by side", {
-  controls: () => [[wordMenu("From word"), toggle("untrained", "Before training")]],
+  fields: ({sentences: [{tokens, trained}], on, head}) => ({
+    row: integer(on, {max: tokens.length - 1}),
+    head: integer(head, {max: trained.length - 1}),
+    untrained: flag(false),
+  }),
+  controls: () => [[wordMenu, toggle("untrained", "Before training")]],
   model: looking,
   view: (
     m,
@@ -140,7 +137,9 @@ const withInfinity = (m) => (i, j) => (m.hidden(i, j) ? "−∞" : format(m.scal
 export function masking(worked, {word, causal}) {
   const m = stepsOf(worked, {causal});
   const masked = {columns: m.tokens, hidden: m.hidden};
-  const seen = m.tokens.filter((_, j) => !m.hidden(word, j));
+  const seen = m.tokens.flatMap((token, j) =>
+    m.hidden(word, j) ? [] : [withShare({token, weight: m.weights[word][j]})],
+  );
   return {
     grids: [
       {name: "masked", cells: m.scaled, ...masked, text: withInfinity(m)},
@@ -186,12 +185,17 @@ export const tourScores = threeWords("Scores, raw and scaled", {
   fields: () => ({
     word: integer(2, {max: 2}), // who asks
     key: integer(1, {max: 2}), // who is asked
-    causal: flag(true),
   }),
   model: scoring,
 });
 export const tourSoftmax = threeWords("Weights and output", {model: sharing});
 export const tourMask = threeWords("Scaled scores and weights under the mask", {
+  key: "mask",
+  fields: () => ({
+    word: integer(1, {max: 2}), // a row that the mask changes
+    key: integer(0, {max: 2}),
+    causal: flag(true),
+  }),
   controls: () => [[toggle("causal", "Causal mask")]],
   model: masking,
 });

@@ -52,7 +52,7 @@ TASKS = [
             "`weights @ values` multiplies each row of `values` by its weight and adds the rows.",
         ],
         why="Taking the largest score away first changes nothing, and keeps `exp` from "
-        "overflowing. For all words at once, `keys @ query` becomes `Q @ K.T`.",
+        "overflowing. For all words at once, `keys @ query` becomes `Q @ K.mT`.",
         mistakes={
             "you didn't scale: divide the scores by the root of the size of a key":
                 lambda q, K, V: softmax(K @ q) @ V,

@@ -7,7 +7,8 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from models.grammar.scores import COUNT
+from models.grammar.scores import COUNT, VERBS, held_out, run
+from models.grammar.words import SINGULAR_VERBS, VOCABULARY
 from models.transformer import Transformer
 from models.weights import load
 from tests.conftest import ROOT
@@ -57,6 +58,7 @@ def test_the_shown_code_runs_by_itself(page):
 
 def test_the_last_word_decides(page, maps):
     rows = page.select("#tour-why .fallback tbody tr")
+    assert shows(page, "#tour-why .widget-caption", "2", str(IT_HEAD - 4 + 1))
     for row, (end, heads) in zip(rows, maps.items(), strict=True):
         look = heads[IT_HEAD, 7]
         assert WORDS[look.argmax()] == {"tired": "cat", "warm": "mat"}[end]
@@ -97,7 +99,17 @@ def test_a_reader_who_computes_along_gets_the_same(page):
     weights = [round(power / total, 2) for power in powers]
     shown = [*(f"{x:.3f}" for x in scaled), *(f"{x:.1f}" for x in [*powers, total])]
     shown += [f"{x:.2f}" for x in [*weights, sum(weights)]]
-    assert shows(page, "#step-softmax", *shown)
+    times = f"{powers[1] / powers[0]:.0f}"
+    assert shows(page, "#step-softmax", *shown[:-1], times)
+    assert shows(page, "#tour-softmax .widget-caption", shown[-1])
+
+
+def test_the_output_of_sat_lies_nearest_to_the_value_of_cat(page):
+    output = F.scaled_dot_product_attention(Q[None], K[None], V[None])[0, 2]
+    distances = (V - output).norm(dim=1)
+    assert distances.argmin() == 1
+    assert distances[1] < 0.5 * distances[[0, 2]].min()
+    assert shows(page, "#step-softmax", *(f"{x:.2f}" for x in output), "2", "0.5")
 
 
 def test_causal_rows(page):
@@ -105,6 +117,35 @@ def test_causal_rows(page):
     shown = np.array(shown_rows(page, "tour-mask"))
     np.testing.assert_allclose(shown, want.softmax(-1), atol=0.0051)
     assert shown[0].tolist() == [1, 0, 0]
+
+
+def test_the_mask_opens_on_a_row_that_it_changes():
+    """What *cat* gave *sat* goes to the two words that it still sees."""
+    scaled = Q @ K.T / math.sqrt(2)
+    free = scaled.softmax(-1)[1]
+    masked = scaled.masked_fill(torch.ones(3, 3).triu(1).bool(), -torch.inf).softmax(-1)[1]
+    assert free[2] > 0.3
+    assert (masked[:2] > free[:2]).all()
+
+
+ANIMALS, THINGS = "cat dog horse bird".split(), "mat chair box bridge".split()
+
+
+@pytest.mark.parametrize("animal", ANIMALS)
+@pytest.mark.parametrize("thing", THINGS)
+def test_from_on_the_heads_of_layer_2_look_at_different_nouns(animal, thing):
+    """Not in the shown sentence only."""
+    model = load(ROOT / "models/grammar/weights/masked.safetensors")
+    words = f"the {animal} sat on the {thing} because it was tired".split()
+    with torch.no_grad():
+        look = model(model.encode(words)).weights[1][0, :, 3]
+    assert look.argmax(-1).tolist() == [1, 5]
+    assert look.amax(-1).min() > 0.7
+
+
+def test_the_weights_from_on(page, maps):
+    look = maps["tired"][4:, 3]
+    assert shows(page, "#step-heads", *(f"{weight:.2f}" for weight in look.amax(-1).tolist()))
 
 
 def test_first_the_clue_then_the_noun(maps):
@@ -134,8 +175,22 @@ def test_a_head_switched_off(page):
     without = scores["accuracy without the verb head"]["pairs"]["1 distractors"]
     assert without < 0.5 + 3 * 0.5 / COUNT**0.5
     right = round(COUNT * scores["accuracy"]["pairs"]["1 distractors"])
-    shown = f"{head['weight']:.2f}", str(right), str(COUNT), str(round(COUNT * without))
+    assert shows(page, "#predict-needed", str(COUNT), str(right))
+    shown = f"{head['weight']:.2f}", str(round(COUNT * without)), str(COUNT)
     assert shows(page, "#step-patterns", *shown)
+
+
+def test_without_the_head_the_verb_is_always_singular():
+    model = load(ROOT / "models/grammar/weights/masked.safetensors")
+    batch = held_out()["pairs"]["1 distractors"]
+    logits = run(model, batch, hide=True, off=[(1, 1)]).logits
+    guesses = [
+        VOCABULARY[max(VERBS, key=row[position].tolist().__getitem__)]
+        for row, sentence in zip(logits, batch, strict=True)
+        for position in sentence.right
+    ]
+    assert len(guesses) == COUNT
+    assert set(guesses) <= set(SINGULAR_VERBS)
 
 
 def test_the_lion_is_tame():
@@ -162,17 +217,6 @@ def test_the_matrices_shown_are_those_of_the_code(page):
     shown = [numbers(row.get_text(" ")) for row in rows]
     matrices = [scope[name] for name in ("W_Q", "W_K", "W_V")]
     assert shown == np.concatenate(matrices, axis=1).tolist()
-
-
-def test_head_2_of_layer_1_looks_at_the_mat(maps):
-    assert maps["tired"][1, 7].argmax() == 5
-
-
-def test_no_other_head_finds_the_noun(page):
-    scores = scores_of("grammar", "masked")["seeds"]["0"]
-    head = scores["attention"]["verb, guessed"]
-    others = max(x for layer in head["heads"] for x in layer if x != max(head["heads"][1]))
-    assert shows(page, "#predict-needed", f"{others:.2f}")
 
 
 def test_before_training_shares_are_nearly_even():

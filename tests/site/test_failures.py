@@ -42,7 +42,7 @@ def test_without_its_player_the_tour_is_one_text_with_live_figures(browser, serv
         for figure, does in [("#tour-scores", "cat asks The"), ("#tour-softmax", "cat gives The")]:
             expect(page.locator(f"{figure} .sentence")).to_contain_text(does)
         page.get_by_role("combobox", name="… because it was").select_option(index=1)
-        expect(page.locator("#tour-heads .token").last).to_have_text("warm")
+        expect(page.locator("#tour-why .token").last).to_have_text("warm")
 
 
 def test_without_its_figures_the_tour_still_turns_its_pages(browser, served):

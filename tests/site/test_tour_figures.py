@@ -8,6 +8,7 @@ from tests.site.settling import assert_shows, settle
 from tests.site.shades import SHADE_STEP, SHADES
 from tests.widgets.truth_tour_figures import ENDINGS, NAMES, WORDS, exact, maps
 
+TOKENS = ["The", "cat", "sat"]
 READ = """(root) => Object.fromEntries([...root.querySelectorAll("table.matrix")].map((table) =>
   [table.classList[1], [...table.querySelectorAll("tbody tr")].map((tr) =>
     [...tr.querySelectorAll("td")].map((td) => td.textContent))]))"""
@@ -35,7 +36,9 @@ def test_the_numbers_on_the_page(open_page):
     with open_page(f"{TOUR}?tour.all=1") as page:
         mask = page.locator("#tour-mask")
         mask.locator("table.weights td").first.click()
-        for is_causal, seen in [(True, "The."), (False, "The, cat, sat.")]:
+        free = exact(is_causal=False)["weights"][0].tolist()
+        words = [f"{word} {weight:.2f}" for word, weight in zip(TOKENS, free, strict=True)]
+        for is_causal, seen in [(True, "The 1.00."), (False, f"{', '.join(words)}.")]:
             page.get_by_label("Causal mask", exact=True).set_checked(is_causal)
             assert_tables(page, "#tour-mask", ["masked", "weights"], is_causal=is_causal)
             expect(mask.locator(".sentence")).to_have_text(f"The spreads its weight over: {seen}")
@@ -66,9 +69,9 @@ def test_where_the_words_look(open_page):
     with open_page(f"{TOUR}?tour.all=1") as page:
         page.get_by_role("combobox", name="… because it was").select_option(index=1)
         page.get_by_role("combobox", name="From word").select_option(index=9)
-        words, heads = [*WORDS, ENDINGS[1]], maps()["warm", "trained"]
-        assert_shares(page, "#tour-why", heads[4, 7])
-        assert texts(page, "#tour-why .token") == words
+        assert_shares(page, "#tour-why", maps()["warm", "trained"][4, 7])
+        assert texts(page, "#tour-why .token") == [*WORDS, ENDINGS[1]]
+        words, heads = [*WORDS, ENDINGS[0]], maps()["tired", "trained"]
         assert texts(page, "#tour-heads .maps b") == NAMES
         most = [text.split()[0] for text in texts(page, "#tour-heads .most")]
         assert most == [words[i] for i in heads[:, 9].argmax(-1)]
@@ -79,8 +82,8 @@ def test_where_the_words_look(open_page):
         assert (shades[:6] - heads).abs().max() <= SHADE_STEP
         assert (shades[6] - heads[2]).abs().max() <= SHADE_STEP  # the pressed one, large
         page.get_by_label("Before training", exact=True).check()
-        assert_shares(page, "#tour-heads", maps()["warm", "random"][2, 9])
-        expect(heads_of.locator(".asks")).to_have_text("“warm” looks at random")
+        assert_shares(page, "#tour-heads", maps()["tired", "random"][2, 9])
+        expect(heads_of.locator(".asks")).to_have_text("“tired” looks at random")
         large = heads_of.locator(".labelled-map .weight-map")
         large.click(position={"x": 20, "y": 2.5 / 10 * large.bounding_box()["height"]})
         expect(heads_of.locator(".asks")).to_contain_text("“sat” looks at")

@@ -6,11 +6,11 @@ DAMAGED_STEPS = ["tour.step=0", "tour.step=9", "tour.step=x", "tour.step=2.5", "
                  "tour.all=yes"]  # fmt: skip
 
 
-def figure(name, states, damaged):
+def figure(name, states, damaged, key="see"):
     """A figure of one step, which must be shown."""
     step = f"tour.step={STEPS[name]}"
     shown = {"as it starts": step, **{look: f"{step}&{query}" for look, query in states.items()}}
-    return {"page": TOUR, "key": "see", "states": shown,
+    return {"page": TOUR, "key": key, "states": shown,
             "damaged": [f"{step}&{query}" for query in damaged]}  # fmt: skip
 
 
@@ -25,8 +25,9 @@ STATES = {
     "tour-softmax": figure("softmax", {"the first word": "see.word=0&see.key=2"}, ["see.key=%F0"]),
     "tour-heads": figure(
         "heads",
-        {"the last word, warm": "see.ending=1&see.head=5&see.row=9",
+        {"the last word": "see.head=5&see.row=9",
          "before training, the first word": "see.untrained=1&see.head=0&see.row=0"},
         ["see.row=10", "see.head=6", "see.untrained=2"]),
-    "tour-mask": figure("mask", {"lifted": "see.causal=0&see.word=1"}, ["see.causal=yes"]),
+    "tour-mask": figure("mask", {"lifted": "mask.causal=0&mask.word=0"}, ["mask.causal=yes"],
+                        key="mask"),
 }  # fmt: skip
