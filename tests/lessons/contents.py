@@ -56,8 +56,8 @@ CONTENTS = {
         "#sec-self": ["#layer"],
         "#sec-formula": [r"$\operatorname{softmax}\!\left(\frac{QK^\top}{\sqrt{d_k}} + M\right)V"],
         "#sec-full-marks": ["=causal"],
-        "#sec-more": ["#in-code-each-word-in-turn", "#figure-readers"],
-        "#sec-dialects": ["#sec-empty"],
+        "#sec-more": ["#figure-ends", "#shapes"],
+        "#sec-dialects": ["#moved", "#sec-empty"],
     },
     "m06": {
         "#sec-layers": [r"$\text{head}_h", r"$\operatorname{MultiHead}(X)"],
