@@ -9,9 +9,10 @@ A function counts as begun when its "..." is gone.
 def layer_flops(seq_len, embed_dim, num_heads, num_kv_heads, head_dim):
     """Count the FLOPs of an attention layer.
 
-    The layer reads one text. Its vectors are `embed_dim` wide. It has `num_heads` heads for queries
-    and `num_kv_heads` for keys and values, each of `head_dim` numbers. A multiplication is one
-    FLOP, an addition another. Count every pair, and the matrix products alone.
+    The layer reads one text. Its vectors are `embed_dim` wide. Several heads may share their keys
+    and values: it has `num_heads` heads for queries, but only `num_kv_heads` for keys and values.
+    Each has `head_dim` numbers. A multiplication is one FLOP, an addition another. Count every
+    pair, and the matrix products alone.
 
     Return: the FLOPs of the four projections, then those of scores and mix, two integers.
     """
@@ -23,8 +24,8 @@ def decode_ms(parameters, kept, tokens, group, batch, flops, bandwidth):
 
     A model writes one token for each of `batch` texts. All numbers have 2 bytes. Each of its
     `parameters` takes part in a multiplication and an addition for each text. Each text has a cache
-    of its own: of `tokens` tokens, `kept` numbers each. Every kept number takes part in a
-    multiplication and an addition for each of the `group` queries that share it. The machine
+    of its own: of `tokens` tokens, `kept` numbers each. `group` heads share each kept number, so it
+    takes part in a multiplication and an addition for each of their `group` queries. The machine
     does `flops` FLOPs and reads `bandwidth` bytes a second, both at once. Nothing else counts.
 
     Return: how many milliseconds the parameters take at least, then the caches.

@@ -78,7 +78,7 @@ export const memoryBars = defineWidget({
       models.findIndex(({name}) => name === chosen),
       {max: models.length - 1},
     ),
-    length: stop(4096, LENGTHS),
+    length: stop(1024, LENGTHS),
     batch: stop(1, BATCHES),
   }),
   controls: ({data}) => [

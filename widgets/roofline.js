@@ -175,7 +175,7 @@ export const rooflineExplorer = defineWidget({
   fields: ({models, machines, chosen}) => ({
     machine: integer(1, {max: machines.length - 1}),
     writing: flag(true),
-    length: stop(4096, LENGTHS),
+    length: stop(1024, LENGTHS),
     batch: stop(4, BATCHES),
     model: integer(
       models.findIndex(({name}) => name === chosen),

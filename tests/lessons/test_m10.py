@@ -10,7 +10,7 @@ import pytest
 from course import costs
 from course.page.costs import MACHINES, MODELS
 from tests.conftest import ROOT
-from tests.lessons.page_text import cells, output, shows
+from tests.lessons.page_text import cells, output, share, shows
 from tests.numbers import number, numbers
 
 PAGE = "modules/m10_cost/lesson.html"
@@ -19,7 +19,7 @@ H100 = MACHINES[1]
 LENGTHS = [128, 256, 512, 1024, 2048, 4096, 8192]
 E, F = 4096, 11_008  # Llama 2 7B
 
-A_TEXT = 2 * 32 * E * 4096 * 2  # bytes: keys and values of 32 layers, for 4,096 tokens
+A_TEXT = 2 * 32 * E * 1000 * 2  # bytes: keys and values of 32 layers, for 1,000 tokens
 PARAMETERS = 2 * (32 * (4 * E * E + 3 * E * F + 2 * E) + E + 2 * 32_000 * E)
 USED = PARAMETERS - 2 * 32_000 * E  # all but the table of tokens
 
@@ -42,9 +42,16 @@ def test_twice_the_text_is_hardly_more_than_twice_the_work(page):
     small = round(100 * pairs / (each + pairs), 1)
     parts = f"{small}", f"{100 - small}", "4", f"{small}", "2", f"{100 - small}"
     grown = f"{2 * (100 - small) + 4 * small:.1f}", f"{twice / once:.2f}"
-    work = "1,000", f"{each + pairs:,}", "1,000", f"{E:,}", "32", f"{once / 1e12:.1f}"
+    work = "1,000", "32", "32", "1,000", f"{E:,}", f"{each + pairs:,}", f"{once / 1e12:.1f}"
+    assert 32 * 1000 * E * (each + pairs) == pytest.approx(once, rel=1e-4), "without the guess"
     assert shows(page, "#sec-kinds", *parts, *grown, *work)
-    assert f"{each + pairs:,}".replace(",", "{,}") in page.select_one("#sec-kinds").get_text()
+    of_a_number = f"{8 * E:,}", f"{6 * F:,}", f"{pairs:,}", f"{each + pairs:,}", f"{small}", "100"
+    assert shows(page, "#sec-kinds", *of_a_number)
+
+
+def test_with_mlps_the_share_of_the_pairs_falls(page):
+    alone, all_ = (4 * 1024 / (4 * 1024 + each) for each in (8 * E, 8 * E + 6 * F))
+    assert shows(page, "#sec-kinds", "1,024", share(alone), share(all_))
 
 
 def test_the_layer_with_a_pencil(page):
@@ -83,29 +90,69 @@ def test_intensity_with_a_pencil(page):
     assert rows == want
 
 
+def steps(n):
+    """Seconds of a token for one text, and for each of the texts that fit, whose count is third."""
+    cache = 2 * 32 * E * 2 * n
+    full = int((80e9 - PARAMETERS) // cache)
+    return *((USED + texts * cache) / 3.35e12 for texts in (1, full)), full
+
+
 def test_the_bill(page):
-    """From 1,000 tokens to 2,000: counted here once more, at the pace of memory."""
+    """From 1,000 tokens to 2,000: counted here once more, with an answer of 100 tokens."""
     shown = [[*map(number, row[1:])] for row in cells(page, "bill")]
     want = []
     for n in (1000, 2000):
-        cache = 2 * 32 * E * 2 * n
-        full = int((80e9 - PARAMETERS) // cache)
-        alone, crowd = ((USED + texts * cache) / 3.35e12 for texts in (1, full))
-        want.append([llama_flops(n) / 1e12, cache / 1e9, full, 1e3 * alone, full / crowd])
+        alone, crowd, full = steps(n)
+        total = llama_flops(n) / 989.4e12 + 100 * crowd / full
+        rates = 1e3 * alone, full / crowd, 1e3 * total
+        want.append([llama_flops(n) / 1e12, 2 * 32 * E * 2 * n / 1e9, full, *rates])
     for (before, after, times), *counted in zip(shown, *want, strict=True):
-        assert [before, after] == pytest.approx(counted, rel=0.03)
-        assert times == pytest.approx(counted[1] / counted[0], abs=0.011)
+        assert [before, after] == pytest.approx(counted, rel=0.011)
+        assert times == pytest.approx(counted[1] / counted[0], abs=0.0051)
+    assert shown[-1][-1] == pytest.approx(2, abs=0.05), "twice the bill"
+    assert shown[-3][-1] < 1.05, "but for one customer a token takes hardly longer"
+
+
+def test_the_sums_of_the_bill(page):
+    """What stands left of an equals sign comes to what stands right of it."""
+    crowd = steps(1000)[1], steps(2000)[1]
+    assert crowd[0] == crowd[1], "the caches of 126 short texts are those of 63 long ones"
+    parameters, step = f"{USED / 1e9:.2f}", f"{1e3 * crowd[0]:.1f}"
+    one, two = (f"{1e3 * steps(n)[0]:.1f}" for n in (1000, 2000))
+    sums = parameters, "0.52", "3.35", one, parameters, "1.05", "3.35", two
+    assert shows(page, "#sec-token", *sums)
+    assert shows(page, "#sec-batch", "126", "126", parameters, "126", "0.524", "3.35", step)
+    assert shows(page, "#sec-bill", "63", step)
+    read = [1e3 * llama_flops(n) / 989.4e12 for n in (1000, 2000)]
+    write = [
+        1e5 * second / full for second, full in ((s[1], s[2]) for s in map(steps, (1000, 2000)))
+    ]
+    (r1, r2), (w1, w2) = ([f"{ms:.1f}" for ms in parts] for parts in (read, write))
+    assert shows(page, "#sec-batch", f"{llama_flops(1000) / 1e12:.2f}", "989", r1, r2)
+    t1, t2 = (f"{a + b:.1f}" for a, b in zip(read, write, strict=True))
+    assert shows(page, "#sec-bill", r1, "100", "100", w1, t1, r2, w2, t2)
+    assert float(r1) + float(w1) == pytest.approx(float(t1)), "as a pencil adds what is shown"
+    assert float(r2) + float(w2) == pytest.approx(float(t2))
+
+
+def test_reading_waits_for_arithmetic():
+    """Even with each token's own vectors counted; writing one token waits for memory."""
+    for tokens, waits in ((1000, "flops"), (2000, "flops"), (1, "bytes")):
+        work = costs.step(LLAMA2, tokens, 1000 if tokens == 1 else tokens)["matrices"]
+        seconds = {"flops": work["flops"] / 989.4e12, "bytes": work["bytes"] / 3.35e12}
+        assert max(seconds, key=seconds.get) == waits
 
 
 def test_the_bill_fills_line_by_line(page):
-    """Each table has the lines that its section and those before have found."""
+    """The first table is empty; the others have the lines that have been found so far."""
     labels = "bill-empty", "bill-arithmetic", "bill-memory", "bill-token", "bill"
-    tables = [page.select(f"#{label} tbody tr, #cell-{label} tbody tr") for label in labels]
+    empty, *tables = [page.select(f"#{label} tbody tr, #cell-{label} tbody tr") for label in labels]
     full = [row.get_text() for row in tables[-1]]
-    for known, rows in zip((0, 1, 3, 4, 5), tables, strict=True):
-        assert [row.get_text() for row in rows[:known]] == full[:known]
-        unknown = [td.get_text() for row in rows[known:] for td in row.select("td")[1:]]
-        assert unknown == ["?"] * 3 * (5 - known)
+    for known, rows in zip((1, 3, 4, 6), tables, strict=True):
+        assert [row.get_text() for row in rows] == full[:known]
+    assert [td.get_text() for row in empty for td in row.select("td")[1:]] == ["?"] * 3 * len(full)
+    names = [[row.td.get_text() for row in rows] for rows in (empty, tables[-1])]
+    assert names[0] == names[1]
 
 
 def test_where_pairs_lead_and_who_reads_so_far():
@@ -239,30 +286,34 @@ def test_how_many_texts_fit(page):
     assert page.select_one("#bug-fit")["data-right"] == "2"
 
 
-def test_more_texts_reach_the_flat_top_than_fit():
+def test_more_texts_reach_the_flat_top_than_fit(page):
     def intensity(texts):
-        work = costs.step(LLAMA2, 1, 4096, texts)["matrices"]
+        work = costs.step(LLAMA2, 1, 1024, texts)["matrices"]
         return work["flops"] / work["bytes"]
 
-    assert intensity(texts_that_fit()) < intensity(math.ceil(H100.ridge)) < H100.ridge
-    assert all(0.85 * texts < intensity(texts) <= texts for texts in range(1, 400))
+    most = texts_that_fit()
+    assert intensity(most) < intensity(256) < H100.ridge < intensity(512), "stops of the slider"
+    assert shows(page, "#sec-batch", "512", f"{most}")
 
 
-def test_from_seven_texts_on_the_caches_take_longer(page):
-    """At the pace of memory, which all but the work of very many texts has."""
+def test_from_26_texts_on_the_caches_take_longer(page):
+    """At the pace of memory, with the parameters and each text's cache fetched once."""
 
     def parts(texts):
-        work = costs.step(LLAMA2, 1, 4096, texts)
-        return [costs.least_seconds(H100, p["flops"], p["bytes"]) for p in work.values()]
+        return [1e3 * size / 3.35e12 for size in (USED, texts * A_TEXT)]
 
-    assert [n for n in range(1, 1000) if parts(n)[1] > parts(n)[0]] == [*range(7, 1000)]
-    assert 6 * A_TEXT < USED < 7 * A_TEXT
+    assert 25 * A_TEXT < USED < 26 * A_TEXT
     most = texts_that_fit()
-    assert 5 < most * sum(parts(1)) / sum(parts(most)) < 7, "far from as many times as texts"
+    gain = most * sum(parts(1)) / sum(parts(most))
+    assert shows(page, "#sec-batch", "26", f"{most}", f"{gain:.1f}")
     shown = [numbers(" ".join(row)) for row in cells(page, "payoff")]
-    assert [row[0] for row in shown] == [1, 6, 7, most], "one, before and after they meet, and all"
-    for texts, *times in shown:
-        assert times[:2] == pytest.approx([1e3 * part for part in parts(int(texts))], abs=0.051)
+    assert [row[0] for row in shown] == [1, 25, 26, most], (
+        "one, before and after they meet, and all"
+    )
+    for texts, *row in shown:
+        ms = parts(texts)
+        assert row == pytest.approx([*ms, sum(ms), 1e3 * texts / sum(ms)], abs=0.51)
+        assert row[:3] == pytest.approx([*ms, sum(ms)], abs=0.051)
 
 
 def test_one_token_more_takes_300_times_as_long_to_fetch_as_to_compute(page):
