@@ -99,7 +99,7 @@ export const flowMap = defineWidget({
   key: "flow",
   fields: ({words, source}) => ({
     decay: integer(1, {max: DECAYS.length - 1}), // its place among DECAYS
-    times: integer(5, {max: TIMES.length - 1}),
+    times: integer(3, {max: TIMES.length - 1}),
     source: integer(source, {max: words.length - 1}),
   }),
   controls: ({data: {words}}) => [

@@ -84,11 +84,10 @@ def test_the_opening_says_what_the_caption_says(model, tokenizer, read):
     assert (whole.argmax(), left.argmax()) == (rabbit, comma)
     tom = TEXT.replace("Peter Rabbit", "Tom Brown").replace("Peter", "Tom")
     fox = TEXT.replace("Rabbit", "Fox")
-    of_fox, fox_left, of_tom = guessed(fox), guessed(fox, COPIER), guessed(tom)
-    assert (of_fox.argmax(), of_tom.argmax()) == (rabbit, brown)
+    of_tom = guessed(tom)
+    assert (guessed(fox).argmax(), of_tom.argmax()) == (rabbit, brown), "it knows the name, too"
     assert brown not in guessed(tom, COPIER).topk(5).indices
-    want = [left[comma], whole[rabbit], left[rabbit], of_fox[rabbit], fox_left[rabbit]]
-    want.append(of_tom[brown])
+    want = [left[comma], whole[rabbit], left[rabbit], of_tom[brown]]
     answer = read("index.html").select_one(".answer").get_text()
     shares = [int(x) for x in re.findall(r"(\d+)\u202f%", answer)]
     assert shares == [round(100 * x.item()) for x in want]
