@@ -11,17 +11,16 @@ import {count} from "./lib/numbers.js";
 
 // ---- Model ---------------------------------------------------------------------------------
 
-/** What the token after `length` others takes: words that go through the layers, and products; with a cache, kept numbers that are read. */
+/** What the token after `length` others takes: words that go through the layers, and products. */
 export function workOf({layers, width, inner, vocabulary}, length) {
   const word = layers * (4 * width ** 2 + 2 * width * inner);
   const pair = layers * 2 * width; // a score and a share of a value
   const guess = width * vocabulary;
   return {
-    cached: {words: 1, products: word + pair * length + guess, kept: pair * (length - 1)},
+    cached: {words: 1, products: word + pair * length + guess},
     whole: {
       words: length,
       products: word * length + (pair * length * (length + 1)) / 2 + guess,
-      kept: 0,
     },
   };
 }
@@ -74,8 +73,7 @@ export function sentence({length, cached, whole: all, times, now, lanes, isSame,
   if (problem) return problem;
   if (now) return `The storyteller is writing ${WAYS[now]}.`;
   const counted =
-    `Counted for a text of ${length === 1 ? "1 token" : `${length} tokens`}: with the cache 1 token goes through the layers, ${million(cached.products)} multiplications, ` +
-    `and ${count(cached.kept)} kept numbers are read, the keys and values of the ${length - 1} before in all layers. ` +
+    `Counted for a text of ${length === 1 ? "1 token" : `${length} tokens`}: with the cache 1 token goes through the layers, ${million(cached.products)} multiplications. ` +
     `Without it ${all.words === 1 ? "1 goes" : `${all.words} go`} through, ${million(all.products)}: ${times.toFixed(times < 9.95 ? 1 : 0)} times as many.`;
   if (isSame === null) return counted;
   return `${counted} Measured here: ${count(Math.round(lanes.cached.perSecond))} tokens a second with the cache, ${count(

@@ -72,7 +72,6 @@ export function bytes(n) {
   return `${value.toFixed(digits)}\u202f${["bytes", "KB", "MB", "GB", "TB"][power]}`;
 }
 
-const kib = (n) => (n >= 1024 && n % 1024 === 0 ? ` (${count(n / 1024)} KiB)` : "");
 const duration = (s) =>
   s < 0.001
     ? `${(1e6 * s).toFixed(s < 1e-5 ? 1 : 0)} µs`
@@ -93,10 +92,13 @@ export function sentence({
 }) {
   const left = tokens < asked ? ` of ${count(asked)}` : "";
   return (
-    `${chosen.name} keeps ${count(token)} bytes${kib(token)} of a token. For ${count(tokens)} token${tokens > 1 ? "s" : ""}${left} ` +
+    `${chosen.name} keeps ${count(token)} bytes of a token. For ${count(tokens)} token${tokens > 1 ? "s" : ""}${left} ` +
     `and ${texts} text${texts > 1 ? "s" : ""} the cache is ${bytes(cache)}, beside parameters of ${bytes(parameters)}: ` +
     `${devices === 1 ? "one GPU holds both" : `it takes ${devices} GPUs to hold both`}. ` +
-    `For one new token of each text both have to be fetched, which takes ${duration(seconds)} at the speed of one GPU.`
+    `For one new token of each text both have to be fetched, which takes one GPU ${duration(seconds)}` +
+    (devices === 1
+      ? "."
+      : `, and ${devices} GPUs ${duration(seconds / devices)}, if each fetches an equal part.`)
   );
 }
 
@@ -142,7 +144,7 @@ const view = (m, widget) => html`${product(m)}
 
 const NAMES = [
   "as published",
-  "of every head",
+  "own keys of every head",
   `share: one key for ${GROUP} heads`,
   "share: one key for all heads",
   "compress: a latent",
@@ -182,14 +184,6 @@ export const kvCalculator = defineWidget({
   sentence,
   view,
   challenges: {
-    // at the first step that does: half as many texts don't
-    outgrown: ({chosen, asked, each, cache, parameters}, {keeps}) =>
-      chosen.name === "Llama 3 8B" &&
-      keeps === "published" &&
-      asked === 4096 &&
-      each === HALF &&
-      cache > parameters &&
-      cache / 2 <= parameters,
     "room-for-64": ({chosen, asked, texts, devices}) =>
       chosen.name === "Llama 3 8B" && asked === 32768 && texts === 64 && devices === 1,
   },

@@ -405,9 +405,9 @@ TASKS = [
             "and puts the last query beside the last key. PyTorch's "
             "`scaled_dot_product_attention` puts the first beside the first.",
         ],
-        why="`new_cache` is the lesson's, and the rest is its `read` with the layer's attention "
-        "written out: `project` (its `qkv_proj`, cut into heads), turn, `append`, attend by "
-        "`fused_attention` of `attention.py`, and "
+        why="`new_cache` stands in the lesson's first box, and the rest is the `read` of that box, "
+        "with the layer's attention written out: `project` (its `qkv_proj`, cut into heads), turn, "
+        "`append`, attend by `fused_attention` of `attention.py`, and "
         "lay the heads side by side. It equals running the whole text again "
         "for each token, by test, on the storyteller too.",
         mistakes={

@@ -18,8 +18,7 @@ STATES = {
             "shared": "kv.model=3&kv.keeps=one&kv.length=5&kv.texts=6&kv.window=1&kv.narrow=1",
         },
         "damaged": ["kv.model=7", "kv.keeps=some", "kv.length=9", "kv.texts=-1", "kv.window=2"],
-        "goals": {"outgrown": "kv.length=3&kv.texts=5",
-                  "room-for-64": "kv.length=5&kv.texts=6&kv.window=1"},
+        "goals": {"room-for-64": "kv.length=5&kv.texts=6&kv.window=1"},
     },
     "sparse-patterns": {
         "page": PAGE, "key": "pattern",
