@@ -8,20 +8,6 @@ A function counts as begun when its "..." is gone.
 import numpy as np
 
 
-def rollout(layers):
-    """Roll out attention through all layers.
-
-    In a layer each word keeps half of itself and takes half from where its heads look, on average
-    over the heads: A = ½ I + ½ (mean over heads). Multiply the layers, so that row *i* of the
-    result says, by the weights alone, where word *i*'s last vector comes from in the input: the
-    last layer stands on the left, A_N … A_2 A_1.
-
-    Shapes: `layers` (N, H, L, L), the first layer first; rows sum to 1.
-    Return: (L, L).
-    """
-    ...
-
-
 def erasure(x, query, readout):
     """Erase each word in turn.
 
@@ -46,6 +32,20 @@ def patching(x, other, query, readout):
 
     Shapes: `x` and `other` (L, E); `query` and `readout` (E,).
     Return: the share for each place: (L,).
+    """
+    ...
+
+
+def rollout(layers):
+    """Roll out attention through all layers.
+
+    In a layer each word keeps half of itself and takes half from where its heads look, on average
+    over the heads: half of the identity plus half of the heads' mean. Multiply the layers, the
+    last on the left, so that row *i* of the result says, by the weights alone, where word *i*'s
+    last vector comes from in the input.
+
+    Shapes: `layers` (N, H, L, L), the first layer first; rows sum to 1.
+    Return: (L, L).
     """
     ...
 

@@ -255,30 +255,6 @@ def judge_weights(got, weights, adds):
 
 TASKS = [
     Task(
-        rollout,
-        inputs=maps,
-        truth=rollout_by_analysis_py,
-        hints=[
-            "`layers.mean(axis=1)` is (N, L, L): one map a layer. `np.eye(L)` is the half that "
-            "each word keeps.",
-            "Start with `flow = np.eye(L)`. Each layer multiplies it from the left: "
-            "`flow = A @ flow`.",
-        ],
-        why="A row of the last layer says which of the *middle* vectors are read. Each of those "
-        "was mixed by the layer below, so its map comes to the right. Rollout follows weights "
-        "alone: what values, MLPs and norms do to the vectors isn't in it.",
-        mistakes={
-            "you left out what a word keeps of itself: mix in half of the identity":
-                lambda layers: rolled(layers, share=0.0),
-            "the first layer is on the left; it must be on the right: A_N … A_1":
-                lambda layers: rolled(layers, backwards=True),
-            "you averaged the layers; multiply them":
-                lambda layers: 0.5 * np.eye(layers.shape[-1]) + 0.5 * layers.mean(axis=(0, 1)),
-            "you multiplied the heads too; take their mean":
-                lambda layers: rolled(layers.reshape(-1, 1, *layers.shape[2:])),
-        },
-    ),
-    Task(
         erasure,
         inputs=a_text_to_erase,
         truth=erasure_by_a_mask,
@@ -327,6 +303,30 @@ TASKS = [
                     1 - patching(other, x, query, readout),
             "scores of 1,000 are too large for exp: take away the largest score first":
                 patched_without_the_largest,
+        },
+    ),
+    Task(
+        rollout,
+        inputs=maps,
+        truth=rollout_by_analysis_py,
+        hints=[
+            "`layers.mean(axis=1)` is (N, L, L): one map a layer. Half of `np.eye(L)` is "
+            "what each word keeps.",
+            "Start with `flow = np.eye(L)`. Each layer multiplies it from the left: "
+            "`flow = A @ flow`.",
+        ],
+        why="A row of the last layer says which of the *middle* vectors are read. Each of those "
+        "was mixed by the layer below, so its map comes to the right. Rollout follows weights "
+        "alone: what values, MLPs and norms do to the vectors isn't in it.",
+        mistakes={
+            "you left out what a word keeps of itself: mix in half of the identity":
+                lambda layers: rolled(layers, share=0.0),
+            "the first layer is on the left; it must be on the right: A_N … A_1":
+                lambda layers: rolled(layers, backwards=True),
+            "you averaged the layers; multiply them":
+                lambda layers: 0.5 * np.eye(layers.shape[-1]) + 0.5 * layers.mean(axis=(0, 1)),
+            "you multiplied the heads too; take their mean":
+                lambda layers: rolled(layers.reshape(-1, 1, *layers.shape[2:])),
         },
     ),
     Task(
