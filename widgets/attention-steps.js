@@ -74,13 +74,17 @@ export function shownCell({step, cell: chosen, value: [{length: columns}]}) {
 
 /**
  * Attention with its arithmetic for one cell: `parts` of text, and `read`, the cells that it takes.
- * `changed`: the names of the matrices that are no longer the lesson's own.
+ * `changed`: the names of the matrices that are no longer the lesson's own; `moved`: for each matrix
+ * that is computed, which of its numbers aren't those that the lesson's own give.
  */
 export function steppedAttention({tokens, axes, ...own}, state) {
   const source = state.drawn ? "random" : "constructed";
   const changed = Object.keys(INPUTS).filter((name) => String(state[name]) !== String(own[name]));
+  const now = attentionSteps(state, state);
+  const first = state.drawn ? now : attentionSteps(own, state);
   const m = {
-    ...attentionSteps(state, state),
+    ...now,
+    moved: Object.fromEntries(COMPUTED.map((name) => [name, differing(now[name], first[name])])),
     tokens,
     axes: state.drawn ? undefined : axes,
     source,
@@ -91,6 +95,8 @@ export function steppedAttention({tokens, axes, ...own}, state) {
   };
   return {...m, ...explain(m)};
 }
+
+const differing = (rows, others) => rows.map((row, i) => row.map((x, j) => x !== others[i][j]));
 
 /**
  * Where the plane of WIDTH × HEIGHT has a value of two numbers, first to the right, second up: all
@@ -195,13 +201,18 @@ const looksOff = (weights) =>
 
 // ---- Sentence, view ------------------------------------------------------------------------
 
-export function sentence({tokens, step, causal, shown: {row}, parts, weights, output}) {
+export function sentence({tokens, step, causal, shown: {row}, parts, weights, output, moved}) {
   const looks = tokens.map((token, j) => `${token} ${format(weights[row][j])}`).join(", ");
   return (
     `${STEPS[step].says} ${causal ? "Causal: no token sees a later one. " : ""}` +
-    `${tokens[row]} looks at: ${looks}. Its output is (${output[row].map(format).join(", ")}). ${textOf(parts)}`
+    `${tokens[row]} looks at: ${looks}. Its output is (${output[row].map(format).join(", ")}). ${textOf(parts)}` +
+    (moved.output.flat().includes(true)
+      ? ` Not as at the start: ${count(moved.weights)} weights, ${count(moved.output)} numbers of the output.`
+      : "")
   );
 }
+
+const count = (rows) => `${rows.flat().filter(Boolean).length} of ${rows.flat().length}`;
 
 const textOf = (parts) => parts.map((part) => part.text ?? part).join("");
 
@@ -252,6 +263,7 @@ function computedGrid(name, m, widget) {
     cells: m[name],
     fill: name === "weights" ? (i, j) => m.weights[i][j] : null,
     hidden: isSquare ? m.hidden : null,
+    moved: (i, j) => m.moved[name][i][j],
     lit: (i, j) => isRead(m, name, i, j),
     chosen: (i, j) => m.shown.matrix === name && m.shown.row === i && m.shown.col === j,
     choose: (row, col) => widget.set({cell: {step: m.step, matrix: name, row, col}}),

@@ -6,7 +6,7 @@ from course.exercises import Task
 
 
 def attention(Q, K, V):
-    scaled = Q @ K.T / np.sqrt(K.shape[-1])
+    scaled = Q @ K.mT / np.sqrt(K.shape[-1])
     e = np.exp(scaled - scaled.max(axis=-1, keepdims=True))
     weights = e / e.sum(axis=-1, keepdims=True)
     return weights @ V, weights
@@ -132,7 +132,7 @@ TASKS = [
         inputs=matrices,
         truth=by_attention_py,
         hints=[
-            "All scores are one matrix product: `Q @ K.T` has a row for each query.",
+            "All scores are one matrix product: `Q @ K.mT` has a row for each query.",
             "The size of a key is `K.shape[-1]`. Divide by its root.",
             "For the softmax, take each row's largest scaled score away, then `exp`, and divide "
             "each row by its sum: `axis=-1, keepdims=True` keeps the sums as a column.",
@@ -140,14 +140,14 @@ TASKS = [
         why="Four lines: compare and scale, two for softmax, mix. Taking each row's maximum away "
         "changes nothing in the result and keeps `exp` from overflowing.",
         mistakes={
-            "you divided by d_k, not by its root": lambda Q, K, V: attend(Q @ K.T / K.shape[1], V),
-            "you didn't scale: divide the scores by √d_k": lambda Q, K, V: attend(Q @ K.T, V),
+            "you divided by d_k, not by its root": lambda Q, K, V: attend(Q @ K.mT / K.shape[1], V),
+            "you didn't scale: divide the scores by √d_k": lambda Q, K, V: attend(Q @ K.mT, V),
             "you divided by the root of the number of keys; d_k is the size of one key":
-                lambda Q, K, V: attend(Q @ K.T / np.sqrt(K.shape[0]), V),
+                lambda Q, K, V: attend(Q @ K.mT / np.sqrt(K.shape[0]), V),
             "your softmax runs over the queries (axis 0); each row of weights must sum to 1":
-                lambda Q, K, V: attend(Q @ K.T / np.sqrt(K.shape[1]), V, axis=0),
+                lambda Q, K, V: attend(Q @ K.mT / np.sqrt(K.shape[1]), V, axis=0),
             "your softmax runs over the whole matrix; each row must sum to 1 by itself":
-                lambda Q, K, V: attend(Q @ K.T / np.sqrt(K.shape[1]), V, axis=None),
+                lambda Q, K, V: attend(Q @ K.mT / np.sqrt(K.shape[1]), V, axis=None),
             "you returned the weights first; the output comes first":
                 lambda Q, K, V: attention(Q, K, V)[::-1],
             "you returned the output alone; return the weights too":
@@ -184,7 +184,8 @@ TASKS = [
         inputs=queries_and_keys,
         truth=pair_by_pair,
         hints=[
-            "To add every query to every key, give them a new axis each: (L, 1, h) + (1, S, h).",
+            "To add every query to every key, give them a new axis each: (L, 1, h) + (1, S, h). "
+            "NumPy repeats an axis of size 1 until the shapes fit.",
             "`Q[:, None]` is (L, 1, h), and `K[None, :]` is (1, S, h).",
             "`tanh` of those pairs is (L, S, h). Its product with `w` leaves (L, S).",
         ],

@@ -41,20 +41,20 @@ def row(query, scale=2**-0.5):
     return scores, scores * scale, powers, powers / powers.sum()
 
 
-def test_the_weights_asked_for_first(page):
-    """0.77 before; doubled: the same by parts of the sum, 0.88 by halves, 0.94 right."""
+def test_the_ratio_asked_for_first(page):
+    """4.11 before; doubled: the same, twice as much, or the square, which is right."""
     scores, _, _, before = row([1, 2])
     doubled, _, powers, after = row([2, 4])
     assert doubled.tolist() == (2 * scores).tolist()
-    np.testing.assert_allclose(powers, row([1, 2])[2] ** 2)  # "to square the power"
-    assert 1 - after[1] < (1 - before[1]) / 2  # "They lose more than half"
+    np.testing.assert_allclose(powers, row([1, 2])[2] ** 2)
+    ratio, squared = (weights[1] / weights[2] for weights in (before, after))
+    assert f"{round(ratio, 2) ** 2:.1f}" == f"{squared:.1f}"  # "4.11 · 4.11"
     linear = [(s / s.sum())[1] for s in (scores, doubled)]
     assert linear[0] == linear[1]
-    halved = 1 - (1 - before[1]) / 2
-    choices = page.select("#predict-double > ol > li")
-    shown = [numbers(choice.get_text())[0] for choice in choices]
-    assert shown == [round(x, 2) for x in (before[1], halved, after[1], 1)]
-    assert shows(page, "#predict-double", "1", "2", f"{before[1]:.2f}", "2", "4")
+    choices = [numbers(li.get_text()) for li in page.select("#predict-double > ol > li")]
+    one = round(ratio, 2)
+    assert choices == [[one], [2 * one], [round(squared, 1), one, one], []]
+    assert shows(page, "#predict-double", "1", "2", f"{ratio:.2f}", "2", "4")
     assert page.select_one("#predict-double")["data-right"] == "3"
 
 
@@ -80,11 +80,10 @@ def test_the_steps_with_a_pencil(page):
     assert shows(page, "#sec-sum", *texts[3], "3.45", "0.37")
     assert 9 < exact[0] / exact[1] < 9.5  # "nine times as much water"
     assert WORKED["value"][2] == [2, 2]  # "its value has 2 of each"
-    assert WORKED["query"][2][1] == WORKED["key"][1][1] == 2  # "its query has a 2", "its key"
-    assert [query[0] for query in WORKED["query"]] == [1, 1, 1]  # "All three queries begin with 1"
-    explained = [np.array(WORKED[name])[:, 1] for name in ("query", "key")]
-    assert [np.argmax(numbers) for numbers in explained] == [2, 1]  # "Bank … most", "River … best"
-    assert WORKED["query"][0][1] == explained[0].min() == 0.5  # "The needs it least"
+    meaning, key = WORKED["query"][2], WORKED["key"]
+    assert meaning[1] > meaning[0]  # "more for meaning than for grammar"
+    assert np.argmax([second for _, second in key]) == 1  # "River tells much"
+    assert [second < 0 for _, second in key] == [True, False, False]  # "its second … negative"
 
 
 def test_the_two_rows_left_to_the_reader(page):
@@ -104,11 +103,11 @@ def test_the_two_rows_left_to_the_reader(page):
     first, second, third, total = (*powers, powers.sum())
     assert f"{first:.1f}, {second:.0f} and {third:.1f}, together {total:.0f}" in bank
     assert f"{second:.0f}/{total:.0f}, which is {weights[1]:.2f}" in bank
+    assert f"{second:.0f}/{third:.1f} ≈ {weights[1] / weights[2]:.1f}" in bank
 
 
 def test_what_is_said_of_differences(page):
-    """The two ratios, their squares, and what is left for the two others."""
-    text = " ".join(page.select_one("#sec-sum").get_text().split())
+    """The two ratios, their squares, and what the row would be without the division."""
     [table] = [t for t in page.select("#sec-sum table") if "river : bank" in t.get_text()]
     shown = [
         [cell.get_text() for cell in line.select("td")[1:]] for line in table.select("tbody tr")
@@ -122,10 +121,6 @@ def test_what_is_said_of_differences(page):
         assert shown[0][column].endswith(f"e to {lead:.3f} ≈ {ratio:.2f}")
         assert shown[1][column] == f"{ratio:.2f}² ≈ {ratio**2:.{digits}f}"
         assert round(round(ratio, 2) ** 2, digits) == round(ratio**2, digits)  # with a pencil, too
-    others = [1 - one[1] for one in (weights, doubled)]
-    assert in_order(text, f"{weights[1]:.2f}", *(f"{share:.2f}" for share in others))
-    assert others[1] / others[0] == pytest.approx(1 / 4, abs=0.01)  # "about a quarter"
-    assert 2 * weights[1] > 1, "it can't look twice as hard"
     undivided = np.exp([0, 4, 2])
     assert shows(page, "#sec-sum", f"{undivided[1] / undivided.sum():.2f}", f"{weights[1]:.2f}")
 
@@ -257,12 +252,28 @@ def test_the_arrays_shown_are_those_of_the_pencil(page):
         assert names[letter].tolist() == WORKED[name]
 
 
-def test_the_first_try_divides_columns_where_the_repair_divides_rows(page):
+def test_without_keepdims_columns_are_divided_by_the_sums_of_rows(page):
     sums = [sum(np.exp(score / 2**0.5) for score in scores)
             for scores in ([0.75, 1, 1.25], [0.5, 2, 1.5], [0, 4, 2])]  # fmt: skip
     for own, row in zip(sums, cells(page, "divisors"), strict=True):
         for shown, wanted in zip(row[1:], (sums, [own] * 3), strict=True):
             assert numbers(shown) == pytest.approx(wanted, abs=0.0051)
+
+
+def test_exchanged_queries_and_keys_are_seen_by_what_a_query_changes(page):
+    query = {name: np.array(WORKED["query"]) for name in ("before", "after")}
+    query["after"][2, 1] = 4
+    key = np.array(WORKED["key"])
+    names = {"np": np}
+    for cell, changed in (("bug", 9), ("numpy", 3)):
+        exec(page.select_one(f"#{cell} code").get_text().split("\nw =")[0], names)
+        before, after = (names["attention_weights"](q, key) for q in query.values())
+        assert np.allclose(before.sum(axis=-1), 1)
+        assert (before != after).sum() == changed
+    assert numbers(output(page, "bug-check"))[0] == 9
+    assert names["attention_weights"](np.eye(3), np.eye(4, 3)).shape == (3, 4)
+    exec(page.select_one("#bug code").get_text(), names)
+    assert names["attention_weights"](np.eye(3), np.eye(4, 3)).shape == (4, 3)  # "four rows"
 
 
 def test_the_repair_bears_no_scaled_score_of_a_thousand(page):

@@ -128,6 +128,22 @@ def test_the_triangle_waits_for_the_guess_that_it_answers(open_page):
         assert triangle.evaluate(visible) == "visible"
 
 
+def test_the_lines_below_what_a_key_changes_wait_for_the_guess(open_page):
+    with open_page(LESSON) as page:
+        at(page, "key", 1, 0).locator("input").fill("1")
+        page.keyboard.press("Tab")
+        settle(page)
+        marked = page.locator(f"{WIDGET} .shown .weights .moved")
+        assert marked.count() == 9
+        line = "(e) => getComputedStyle(e).textDecorationLine"
+        assert marked.first.evaluate(line) == "none"
+        question = page.locator("#predict-key")
+        question.locator("input[type=radio]").nth(2).check()
+        question.locator("button").first.click()
+        settle(page)
+        assert marked.first.evaluate(line) == "underline"
+
+
 def test_a_chosen_cell_lights_what_its_arithmetic_read(open_page):
     with open_page(LESSON, has_touch=True) as page:
         go_to(page, 1)

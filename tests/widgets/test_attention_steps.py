@@ -141,3 +141,24 @@ def test_a_cell_chosen_in_another_step_shows_its_like_in_the_result():
     assert shown(1, "scores", 0, 2, step=4) == ("output", 0, 1), "the last column that it has"
     assert shown(2, "scores", 0, 2, step=2) == ("scores", 0, 2), "step 2 shows the scores too"
     assert shown(1, "weights", 0, 2, step=1) == ("scores", 0, 2), "step 1 has no weights"
+
+
+def test_what_is_marked_is_what_the_lesson_s_own_numbers_do_not_give():
+    """One of a query moves 3 weights and 2 outputs, of a key 9 and 6, of a value none and 3."""
+    wanted = {"query": (3, 2), "key": (9, 6), "value": (0, 3)}
+    for (name, counts), is_causal in itertools.product(wanted.items(), [False, True]):
+        rows = [list(row) for row in WORKED[name]]
+        rows[0 if is_causal else 2][1] += 1
+        m = model(causal=is_causal, **{name: rows})
+        moved = tuple(sum(map(sum, m["moved"][result])) for result in ("weights", "output"))
+        assert is_causal or moved == counts
+        for result in COMPUTED:
+            own = model(causal=is_causal)[result]
+            assert m["moved"][result] == [
+                [a != b for a, b in zip(*pair, strict=True)]
+                for pair in zip(m[result], own, strict=True)
+            ]
+        said = JS.run("m.sentence(m.steppedAttention(...x))", [WORKED, state(**{name: rows})])
+        assert is_causal or f"{counts[0]} of 9 weights, {counts[1]} of 6 numbers" in said
+    for m in (model(), model(drawn=True, query=[[2, 1]] * 3)):
+        assert not any(cell for rows in m["moved"].values() for row in rows for cell in row)

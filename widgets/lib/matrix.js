@@ -14,7 +14,7 @@ const PRESS = [" ", "Enter"];
  * One <table>.
  * grid: {name, title, caption, shape, rows, columns: header words, cells: rows of numbers,
  *        text(row, col) where a cell isn't shown as a decimal, fill(row, col) → 0…1,
- *        hidden(row, col), lit(row, col), chosen(row, col)}
+ *        hidden(row, col), lit(row, col), chosen(row, col), moved(row, col): no longer what it was}
  * What its cells are for, by what is given: choose(row, col); paint(row, col, isOn) for cells that
  * are booleans; or edit(row, col, value), with the `widget` and the field's `range`.
  */
@@ -33,7 +33,9 @@ export function matrixTable(grid) {
 }
 
 const marks = (grid, i, j) =>
-  (grid.hidden?.(i, j) ? "number hidden-cell" : "number") + (grid.lit?.(i, j) ? " lit" : "");
+  (grid.hidden?.(i, j) ? "number hidden-cell" : "number") +
+  (grid.lit?.(i, j) ? " lit" : "") +
+  (grid.moved?.(i, j) ? " moved" : "");
 
 // ---- Numbers to edit -------------------------------------------------------------------------
 
