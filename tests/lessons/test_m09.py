@@ -353,12 +353,14 @@ def test_what_stands_at_class_needs_no_weight(page):
     assert before < 0.05, "hardly any weight"
     assert at_class > 0.5
     assert headless < -4, "still bad"
+    quite = y_of("B", ["quite" if word == "not" else word for word in hidden], brought=nothing)
+    assert quite > 2, "still good"
     moves = (own_alone - mine) / (theirs - mine)
     assert moves > 0.7
-    mine, theirs, headless = (f"{y:.2f}" for y in (mine, theirs, headless))
+    mine, theirs, headless, quite = (f"{y:.2f}" for y in (mine, theirs, headless, quite))
     assert shows(page, "#sec-patch", mine, theirs)
     assert shows(page, "#sec-patch", share(moves))
-    assert shows(page, "#sec-patch", share(at_class), headless)
+    assert shows(page, "#sec-patch", share(at_class), headless, quite)
 
 
 def test_over_all_tests_a_looks_where_the_answer_is_kept():
@@ -408,6 +410,20 @@ def test_the_number_is_at_the_first_word_and_the_heads_say_so(page, grammar):
     assert below == [singular, 100]
     assert both[1] > 90, "singular nearly always"
     assert both[0] == pytest.approx(50, abs=5), "about half the time"
+
+
+@torch.no_grad()
+def test_across_other_words_hardly_any_head_looks_from_the_verb_at_the_subject(page, grammar):
+    apart = [pair for pair in pairs(100) if pair.verb != pair.subject + 1]
+    means = {}
+    for pair in apart:
+        for at, layer in enumerate(grammar(grammar.encode(pair.words)).weights):
+            for head, weights in enumerate(layer[0]):
+                share_of = weights[pair.verb][pair.subject].item() / len(apart)
+                means[at, head] = means.get((at, head), 0) + share_of
+    assert len(means) == 8
+    assert max(means.values()) < 0.1
+    assert shows(page, "#sec-grammar", "100", str(len(apart)), share(max(means.values())))
 
 
 def test_the_other_trainings_are_scored_as_the_page_s_own_and_keep_it_at_the_subject(page):

@@ -144,7 +144,7 @@ def test_the_count_with_128_queries_in_a_tile(page):
     carried = sum(128 * 64 + 2 * row + 128 * 64 for _ in range(0, 1024, 128))
     want = ["2", f"{row:,}", "8", "2", f"{row:,}", f"{carried:,}", f"{plain:,}"]
     assert shows(page, "#sec-carried", *want, f"{plain / carried:.1f}")
-    assert shows(page, "#sec-bill", "8", f"{plain / carried:.1f}")
+    assert shows(page, "#sec-bill", f"{plain / carried:.1f}", "8")
     assert shows(page, "#box-backward", f"{plain / carried:.1f}", "8")
     by_length = [2 * n * 64 + n / 128 * 2 * n * 64 for n in (8192, 2 * 8192)]
     assert 3.9 < by_length[1] / by_length[0] < 4, "four times as much, nearly"
@@ -259,23 +259,14 @@ def test_the_bill_of_the_beginning(page):
     assert maps_back + own > 35.3e9 / 2
     assert usual - flash > 0.85 * (35.1 - 11.7)  # "nearly all that was saved is the walk"
     rest = 35.1 - usual, 11.7 - flash
-    longer = [walk / 0.9 - walk for walk in (usual, flash)]  # at nine tenths of the speed
-    want = [longer[0], rest[0], longer[1], rest[1]]
-    assert rest[0] > rest[1]
-    assert shows(page, "#sec-bill", *(f"{x:.1f}" for x in want))
     drawn = numbers(page.select_one("#cell-figure-bill, #figure-bill").find_next(
         class_="screen-reader-only").get_text())  # fmt: skip
     for want in (usual, flash, *rest):
         assert any(x == pytest.approx(want, abs=0.051) for x in drawn), want
     flops = 7 * 2 * 1024 * 1024 * 64 * 64 * 16
-    by_byte, plain_by_byte = flops / 4.4e9, flops / 7 * 6 / 35.3e9
     one = flops / 7 / 64 / 16
     shown = [f"{one / 1e6:.0f}", "64", "16", f"{flops / 1e9:.0f}", "312"]
     assert shows(page, "#sec-bill", *shown, f"{flops / 312e9:.1f}", f"{rest[1]:.1f}")
-    assert by_byte > 312 / 1.5 > plain_by_byte  # which of the two waits for the shelf
-    billions = [f"{flops / 1e9:.0f}", f"{flops / 7e9 * 6:.0f}"]
-    want = [billions[0], "4.4", f"{by_byte:.0f}", f"{312 / 1.5:.0f}"]
-    assert shows(page, "#sec-bill", *want, billions[1], "35.3", f"{plain_by_byte:.0f}")
     assert flops / 312e12 * 1e3 < 0.4 * rest[1]  # so the products' arithmetic isn't what is left
     assert shows(page, "#sec-back", f"{4 / 15 * 3 + 1 / 2 * 2:.1f}")  # a value's gradient
     each = own / 64 / 16
