@@ -139,7 +139,7 @@ def test_rotary_by_complex_numbers(page):
     (fast, slow), (fast_9, slow_9) = shares(best), shares(9)
     assert fast_9 == pytest.approx(fast, rel=0.05), "the fast hand has come round once more"
     assert slow_9 < slow, "the slow hand has moved on, and adds less"
-    assert scores[9] < scores[best]
+    assert 0.85 * scores[best] < scores[9] < scores[best]
 
 
 def test_three_scores_get_a_bias_and_a_penalty(page):

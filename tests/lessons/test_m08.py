@@ -213,7 +213,8 @@ def test_head_2_1_follows_the_note_to_the_wrong_sign(page):
     model, asks = checkpoint(), torch.arange(HALF - 1)
     # By how far the key stands behind the place before the right sign: 1 is the right sign, 13
     # the one with its note.
-    for head in (0, 1):  # 2.2 does the same
+    # At 12 stands what layer 1 wrote at the sign that asks.
+    for head in (1, 0):  # 2.2 does the same as 2.1
         weights = exchanged(model, fresh_texts(), HALF, 0, (0, 1))[1][:, head, HALF + asks].mean(0)
         by_distance = [weights[asks, (asks + d) % HALF].mean().item() for d in range(HALF)]
         assert by_distance[1] == pytest.approx(right, abs=0.03)
@@ -221,6 +222,10 @@ def test_head_2_1_follows_the_note_to_the_wrong_sign(page):
         assert max(by_distance[:13] + by_distance[14:]) < 0.2 * by_distance[13]
     assert right < 0.05
     assert wrong > 0.6
+    assert wrong + right + by_distance[12] > 0.8
+    *others, _, _ = sorted(range(HALF), key=by_distance.__getitem__)
+    assert by_distance[others[-1]] < 0.03, "the others share what is left"
+    assert not {12, 13} & {*others}
     drawn = []  # by each head of layer 1 alone
     for head in (0, 1):
         weights = exchanged(model, fresh_texts(), HALF, 0, (head,))[1][:, 0]
