@@ -38,6 +38,7 @@ SETTLED = """() => {
 STILL = """() => {
   const links = [...document.querySelectorAll("link[rel=stylesheet]")];
   if (document.readyState === "loading" || !links.every((link) => link.sheet)) return false;
+  if (document.documentElement.classList.contains("arriving")) return false; // in parts
   const heights = [...document.querySelectorAll(".widget")]
     .map((widget) => widget.getBoundingClientRect().height).join();
   const isStill = heights === window.heightsBefore;
