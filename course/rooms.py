@@ -97,8 +97,12 @@ def stylesheet(measured: dict[int, Heights]) -> str:
             continue
         narrower = f" and (max-width: {width}px)" if i else ""
         lines.append(f"@media (scripting: enabled){narrower} {{")
-        # Half rems: what repeats is compressed, and each page loads this file.
-        rooms = {name: round(2 * height) / 2 for name, height in new.items()}
-        lines += [f"  #{name} {{ min-height: {room:g}rem; }}" for name, room in rooms.items()]
+        # Half rems, and one rule a height: what repeats is compressed, and each page loads this.
+        rooms: dict[float, list[str]] = {}
+        for name, height in new.items():
+            rooms.setdefault(round(2 * height) / 2, []).append(f"#{name}")
+        lines += [
+            f"  {', '.join(rooms[room])} {{ min-height: {room:g}rem; }}" for room in sorted(rooms)
+        ]
         lines.append("}")
     return "\n".join(lines) + "\n"
