@@ -27,6 +27,12 @@ def test_a_heatmap_writes_every_number(tmp_path):
     figure.savefig(tmp_path / "figure.svg")
 
 
+def test_a_hidden_cell_stays_empty():
+    _, (axes,) = plots.panels(1)
+    plots.heatmap(axes, [[1, float("nan")], [0.4, 0.6]], title="", rows="ab", columns="ab")
+    assert [text.get_text() for text in axes.texts] == ["1.00", "0.40", "0.60"]
+
+
 def test_weights_run_from_0_to_1_and_scores_share_a_limit():
     _, axes = plots.panels(2)
     plots.heatmap(axes[0], [[0.2]], title="", rows="a", columns="b")

@@ -110,7 +110,8 @@ def heatmap(
     """Draw ``matrix`` (rows, columns), with its numbers in the cells if ``numbers``.
 
     Weights run from 0 to 1. Anything else is centred on 0 and runs to ``±limit``, by default
-    the largest size in the matrix; give two maps the same limit to compare them.
+    the largest size in the matrix; give two maps the same limit to compare them. A cell that is
+    NaN is hidden: it stays empty.
     """
     values = np.asarray(matrix, dtype=float)
     if values.shape != (len(rows), len(columns)):
@@ -118,7 +119,8 @@ def heatmap(
     limit = limit or np.abs(values).max() or 1.0
     low = 0 if cmap is WEIGHTS else -limit
     axes.imshow(values, cmap=cmap, vmin=low, vmax=1 if cmap is WEIGHTS else limit, aspect="auto")
-    for (i, j), value in np.ndenumerate(values if numbers else np.empty((0, 0))):
+    for i, j in np.argwhere(~np.isnan(values)) if numbers else []:
+        value = values[i, j]
         fill = axes.images[-1].cmap(axes.images[-1].norm(value))
         number = f"{value:.2f}".replace("-", "−")
         axes.text(j, i, number, ha="center", va="center", color=ink_on(fill))

@@ -144,12 +144,14 @@ def test_s_begins_school(page, js):
 
 
 def test_a_head_looks_from_his_at_what_the_man_did(page, js):
-    row = js("seen(story.model, x).maps", TEXT)[1][2][7]
+    weights = js("seen(story.model, x).maps", TEXT)[1][2]
+    row = weights[7]
     assert max(range(8), key=row.__getitem__) == 4
     assert row[4] > 0.5
-    assert shows(page, "#sec-listen", share(1 / 8, 1), "went", share(row[4]))
-    [[_, *shown]] = cells(page, "row-of-his")
-    assert shown == [f"{100 * weight:.0f}\u202f%" for weight in row]
+    assert shows(page, "#sec-listen", "0.125", f"{row[4]:.2f}", "went")
+    drawn = [line[1:] for line in cells(page, "sec-listen .screen-reader-only")]
+    for line, want in zip(drawn, weights[:8], strict=True):
+        assert [float(x) for x in line if x != "none"] == pytest.approx(want, abs=5.1e-4)
 
 
 def test_the_stream_grows_as_the_text_says(page, at_his):
@@ -226,9 +228,13 @@ def test_what_the_unit_adds_fits_words_that_follow_such_words(page, story, token
     scores = story.embedding @ ((added - added.mean()) * story.norm.weight)
     best = [tokenizer.name(i) for i in scores.topk(4).indices.tolist()]
     assert best == [" own", "self", " mother", " father"]
-    assert shows(
-        page, "#sec-guess", "489", *(name.strip() for name in best[:2]), "herself", "mother"
-    )
+    names = [name.strip() for name in best]
+    assert shows(page, "#predict-unit .answer", *names[:2], "herself", *names[2:])
+    ranks = scores.argsort(descending=True).argsort() + 1
+    for words in [(" his", " her"), (" to", " with")]:
+        behind = [ranks[tokenizer.encode(word)].item() for word in words]
+        assert min(behind) > 300
+        assert shows(page, "#predict-unit .answer", *map(str, behind))
 
 
 def test_words_used_alike_have_vectors_alike(page, js):
