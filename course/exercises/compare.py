@@ -62,8 +62,9 @@ def _difference_of_arrays(expected: np.ndarray, got: Any, absolute: float) -> st
         return f"the shape must be {expected.shape}, not {array.shape}"
     if (expected.dtype == bool) != (array.dtype == bool):
         return f"return {'bool' if expected.dtype == bool else 'numbers'}, not {array.dtype}"
-    if expected.dtype.kind in "biu":  # a count that is off by one is wrong, however large
-        return None if (expected == array).all() else ""
+    is_equal = (expected == array).all()  # most are, and allclose takes ten times as long
+    if is_equal or expected.dtype.kind in "biu":  # a count that is off by one is wrong
+        return None if is_equal else ""
     # NaN equals NaN, so that a usual mistake that gives NaN is recognised.
     alike = np.allclose(array, expected, rtol=RELATIVE, atol=absolute, equal_nan=True)
     return None if alike else ""

@@ -78,8 +78,10 @@ def _spoil_freed_memory(arguments: tuple) -> None:
 
     for value in arguments:
         if isinstance(value, np.ndarray):
-            spoiled = [np.full(value.shape, np.nan) for _ in range(8)]
-            del spoiled
+            spoiled = [np.empty(value.shape) for _ in range(8)]
+            for array in spoiled:
+                array.fill(np.nan)  # np.full is slower
+            del spoiled, array
 
 
 def _overwritten_argument(task: Task, arguments: tuple, inputs: tuple) -> str | None:

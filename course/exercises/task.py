@@ -6,6 +6,7 @@ import importlib
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from course.problems import Problem
@@ -39,7 +40,7 @@ class Task:
     def name(self) -> str:
         return self.solution.__name__
 
-    @property
+    @cached_property
     def arguments(self) -> list[str]:
         return list(inspect.signature(self.solution).parameters)
 

@@ -97,6 +97,7 @@ def test_where_many_answers_are_right_a_judge_decides():
         )
 
 
+@pytest.mark.usefixtures("written_cases")
 def test_the_smallest_failing_case_is_shown():
     def wrong_from_three(x):
         return x if len(x) < 3 else -x
