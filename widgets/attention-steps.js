@@ -1,12 +1,14 @@
-// Scaled dot-product attention step by step, over real matrices that the reader can change.
+// Scaled dot-product attention step by step, over real matrices that the reader can change, and a
+// query that is an arrow to drag.
 
+import {pointer} from "../assets/vendor/d3.js";
 import {html, nothing, render, svg} from "../assets/vendor/lit.js";
-import {attentionSteps, randomMatrices} from "./lib/attention.js";
-import {button, reset, steps, toggle} from "./lib/controls.js";
+import {attentionSteps} from "./lib/attention.js";
+import {reset, steps} from "./lib/controls.js";
 import {defineWidget} from "./lib/define-widget.js";
-import {flag, integer, matrix} from "./lib/fields.js";
+import {integer, matrix} from "./lib/fields.js";
 import {matrixTable} from "./lib/matrix.js";
-import {format, formatEntry, formatExact, formatFine} from "./lib/numbers.js";
+import {format, formatEntry, formatExact, formatFine, formatSmall} from "./lib/numbers.js";
 import {backToText, followSetUps} from "./lib/set-up-links.js";
 import {whenIdle} from "./lib/stage-height.js";
 
@@ -16,6 +18,8 @@ const COMPUTED = ["scores", "scaled", "weights", "output"];
 const INPUTS = {query: "Q", key: "K", value: "V"};
 const [WIDTH, HEIGHT, MARGIN] = [200, 150, 26]; // of the plane
 const [BESIDE, BELOW, ABOVE] = [24, 34, 10]; // room for the numbers of its axes and their names
+const ARROW = {across: 7, up: 4.4, down: 2.8, unit: 22}; // how far the arrow's plane goes each way; a 1 in it
+const LEAST = 0.1; // of a query's number, by which it is dragged or moved by a key
 
 export const STEPS = [
   {
@@ -75,25 +79,49 @@ export function shownCell({step, cell: chosen, value: [{length: columns}]}) {
 /**
  * Attention with its arithmetic for one cell: `parts` of text, and `read`, the cells that it takes.
  * `changed`: the names of the matrices that are no longer the lesson's own; `moved`: for each matrix
- * that is computed, which of its numbers aren't those that the lesson's own give.
+ * that is computed, which of its numbers aren't those that the lesson's own give. `ratios`: in the
+ * row of the cell, how many times the second word's weight is each of the others'.
  */
-export function steppedAttention({tokens, axes, ...own}, state) {
-  const source = state.drawn ? "random" : "constructed";
+export function steppedAttention({tokens, axes, asks, ring, ...own}, state) {
   const changed = Object.keys(INPUTS).filter((name) => String(state[name]) !== String(own[name]));
-  const now = attentionSteps(state, state);
-  const first = state.drawn ? now : attentionSteps(own, state);
+  const now = attentionSteps(state);
+  const first = attentionSteps(own);
+  const shown = shownCell(state);
   const m = {
     ...now,
     moved: Object.fromEntries(COMPUTED.map((name) => [name, differing(now[name], first[name])])),
     tokens,
-    axes: state.drawn ? undefined : axes,
-    source,
+    axes,
+    asks,
+    ring: changed.includes("value") ? undefined : ring,
     changed,
     step: state.step,
-    causal: state.causal,
-    shown: shownCell(state),
+    shown,
+    ratios: ratiosOf(now, first, shown, tokens),
   };
-  return {...m, ...explain(m)};
+  return {...m, ...explain(m), reached: reachedBy(m)};
+}
+
+/** Of weights that softmax made: e to the difference of the scaled scores, which is exact where a weight is too small to be. */
+function ratiosOf({scaled}, first, {row}, tokens) {
+  const ratio = (rows, j) => Math.exp(rows[row][1] - rows[row][j]);
+  return [2, 0].map((j) => ({
+    words: `${tokens[1]} : ${tokens[j]}`,
+    value: ratio(scaled, j),
+    moved: ratio(scaled, j) !== ratio(first.scaled, j),
+  }));
+}
+
+/** Whether two words get the same, to one in a hundred, and the third clearly less. */
+const isTie = ([third, one, other]) =>
+  Math.abs(one - other) <= 0.01 && third < Math.min(one, other) - 0.02;
+
+const isInRing = ([water, money], [x, y]) => Math.hypot(water - x, money - y) <= 0.1;
+
+/** What the reader has reached with the word that asks, in words; empty where it is nothing. */
+function reachedBy({tokens, weights, output, ring, shown: {row}}) {
+  if (isTie(weights[row])) return `Reached: ${tokens[1]} and ${tokens[2]} get equal weights.`;
+  return ring && isInRing(output[row], ring) ? "Reached: the diamond is in the ring." : "";
 }
 
 const differing = (rows, others) => rows.map((row, i) => row.map((x, j) => x !== others[i][j]));
@@ -127,19 +155,50 @@ export function ticks(place, length) {
   ).filter(inside);
 }
 
-/** parts: texts, or {text, role} where a role colours it; read: [matrix, row, column], null for all of them. */
-function explain(m) {
-  const {matrix: name, row, col} = m.shown;
-  if (name === "output" || !m.hidden(row, col)) return ARITHMETIC[name](m, row, col);
-  const why =
-    name === "weights"
-      ? "Its weight is exactly 0."
-      : `The score is ${formatFine(m[name][row][col])}, and softmax skips it.`;
-  return {
-    read: [],
-    parts: [`Hidden: ${m.tokens[row]} may not look at ${m.tokens[col]}, which comes later. ${why}`],
-  };
+const [REACH_X, REACH_Y] = [ARROW.across * ARROW.unit, ARROW.up * ARROW.unit];
+const [ARROW_WIDTH, ARROW_HEIGHT] = [2 * REACH_X, REACH_Y + ARROW.down * ARROW.unit];
+
+/** Where the arrow's plane has a point, first to the right, second up; one beyond its edge, on it. */
+export function arrowPlace([first, second]) {
+  const vertical = Math.max(second / ARROW.up, -second / ARROW.down);
+  const beyond = Math.max(Math.abs(first) / ARROW.across, vertical, 1);
+  return [
+    REACH_X + (first / beyond) * ARROW.unit,
+    REACH_Y - (second / beyond) * ARROW.unit,
+    beyond > 1,
+  ];
 }
+
+const rounded = (x, least, most) =>
+  Math.max(least, Math.min(most, Math.round(x / LEAST) / 10)) || 0;
+
+/** The query whose arrow ends at this place of the plane. */
+export const queryAt = ([x, y]) => [
+  rounded((x - REACH_X) / ARROW.unit, -ARROW.across, ARROW.across),
+  rounded((REACH_Y - y) / ARROW.unit, -ARROW.down, ARROW.up),
+];
+
+const KEYS = {ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1]};
+
+/** The query after an arrow key, five times as far with Shift; undefined for other keys. */
+export function queryByKey(query, {key, shiftKey = false}, {max}) {
+  const by = KEYS[key];
+  const step = shiftKey ? 5 * LEAST : LEAST;
+  return (
+    by && query.map((x, d) => Math.max(-max, Math.min(max, x + by[d] * step))).map(twoDecimals)
+  );
+}
+
+const twoDecimals = (x) => Math.round(x * 100) / 100 || 0;
+
+/** Twice the query; undefined where that is out of the range. */
+export function doubledQuery(query, {max}) {
+  const twice = query.map((x) => twoDecimals(2 * x));
+  return twice.every((x) => Math.abs(x) <= max) ? twice : undefined;
+}
+
+/** parts: texts, or {text, role} where a role colours it; read: [matrix, row, column], null for all of them. */
+const explain = (m) => ARITHMETIC[m.shown.matrix](m, m.shown.row, m.shown.col);
 
 const ARITHMETIC = {
   scores: ({tokens, query, key, scores}, row, col) => ({
@@ -162,14 +221,13 @@ const ARITHMETIC = {
       `${formatExact(scores[row][col])} ÷ √${size} ≈ ${formatFine(scaled[row][col])}`,
     ],
   }),
-  weights({tokens, scaled, weights, hidden}, row, col) {
+  weights({tokens, scaled, weights}, row, col) {
     const exp = (j) => `exp(${formatFine(scaled[row][j])})`;
-    const seen = tokens.flatMap((_, j) => (hidden(row, j) ? [] : [exp(j)]));
     return {
       read: [["scaled", row, null]],
       parts: [
         `weight(${tokens[row]}, ${tokens[col]}) = `,
-        `${exp(col)} ÷ (${seen.join(" + ")}) ≈ ${formatFine(weights[row][col])}`,
+        `${exp(col)} ÷ (${tokens.map((_, j) => exp(j)).join(" + ")}) ≈ ${formatFine(weights[row][col])}`,
       ],
     };
   },
@@ -195,22 +253,25 @@ const [asQuery, asKey, asValue, asWeight] = ["q", "k", "v", "w"].map((role) => (
 const sumOfProducts = (pairs) => pairs.flatMap(([a, b], i) => [i ? " + " : "", a, " × ", b]);
 const bracketed = (x) => (x < 0 ? `(${formatEntry(x)})` : formatEntry(x));
 
-/** Whether the weights, rounded as they are shown, seem not to sum to 1. */
-const looksOff = (weights) =>
-  weights.some((row) => row.reduce((sum, w) => sum + Math.round(w * 100), 0) !== 100);
-
 // ---- Sentence, view ------------------------------------------------------------------------
 
-export function sentence({tokens, step, causal, shown: {row}, parts, weights, output, moved}) {
+export function sentence(m) {
+  const {tokens, step, query, shown, parts, weights, output, moved, ratios, reached} = m;
+  const {row} = shown;
   const looks = tokens.map((token, j) => `${token} ${format(weights[row][j])}`).join(", ");
+  const times = ratios.map(({words, value}) => `${words} is ${ratioText(value)}`).join(", ");
   return (
-    `${STEPS[step].says} ${causal ? "Causal: no token sees a later one. " : ""}` +
-    `${tokens[row]} looks at: ${looks}. Its output is (${output[row].map(format).join(", ")}). ${textOf(parts)}` +
+    `${STEPS[step].says} ${tokens[row]} asks with ${queryText(query[row])} and ` +
+    `looks at: ${looks}. ${times}. Its output is (${output[row].map(format).join(", ")}). ${textOf(parts)}` +
     (moved.output.flat().includes(true)
       ? ` Not as at the start: ${count(moved.weights)} weights, ${count(moved.output)} numbers of the output.`
-      : "")
+      : "") +
+    (reached ? ` ${reached}` : "")
   );
 }
+
+const queryText = (query) => `(${query.map((x) => formatEntry(x)).join(", ")})`;
+const ratioText = (ratio) => (ratio < 0.01 ? formatSmall(ratio) : format(ratio));
 
 const count = (rows) => `${rows.flat().filter(Boolean).length} of ${rows.flat().length}`;
 
@@ -262,7 +323,6 @@ function computedGrid(name, m, widget) {
     columns: isSquare ? m.tokens : dims("o", m.output[0]),
     cells: m[name],
     fill: name === "weights" ? (i, j) => m.weights[i][j] : null,
-    hidden: isSquare ? m.hidden : null,
     moved: (i, j) => m.moved[name][i][j],
     lit: (i, j) => isRead(m, name, i, j),
     chosen: (i, j) => m.shown.matrix === name && m.shown.row === i && m.shown.col === j,
@@ -281,19 +341,20 @@ function grid(table, m, widget) {
   return name in INPUTS ? inputGrid(name, turned, m, widget) : computedGrid(name, m, widget);
 }
 
-/** Labels of the plane, of which those that would touch are one: "the, river". */
-function joined(labels) {
-  const half = ({text}) => 3.8 * text.length;
-  const touch = (a, b) => Math.abs(a.x - b.x) < half(a) + half(b) && Math.abs(a.y - b.y) < 15;
+/** Labels of a plane, of which those that would touch are one: "the, river". A letter is `wide`. */
+function joined(labels, {width = WIDTH, wide = 7.6, high = 15} = {}) {
+  const half = ({text}) => (wide / 2) * text.length;
+  const touch = (a, b) => Math.abs(a.x - b.x) < half(a) + half(b) && Math.abs(a.y - b.y) < high;
   for (const [i, a] of labels.entries()) {
     const b = labels.slice(i + 1).find((other) => touch(a, other));
     if (!b) continue;
     const both = {text: `${a.text}, ${b.text}`, x: (a.x + b.x) / 2, y: (a.y + b.y) / 2};
-    return joined([...labels.filter((label) => label !== a && label !== b), both]);
+    const others = labels.filter((label) => label !== a && label !== b);
+    return joined([...others, both], {width, wide, high});
   }
   return labels.map((label) => ({
     ...label,
-    x: Math.max(half(label), Math.min(WIDTH - half(label), label.x)),
+    x: Math.max(half(label), Math.min(width - half(label), label.x)),
   }));
 }
 
@@ -306,6 +367,7 @@ function plane({
   value,
   weights,
   output,
+  ring,
   shown: {row},
 }) {
   if (value[0].length !== 2) return nothing;
@@ -314,6 +376,7 @@ function plane({
   const [mixX, mixY] = at(output[row]);
   const middle = value.reduce((sum, [, up]) => sum + up, 0) / value.length;
   const radius = (j) => 14 * Math.sqrt(weights[row][j]);
+  const isMet = ring && isInRing(output[row], ring);
   const point = (_, j) => {
     const [px, py] = at(value[j]);
     return svg`<line class="pull" x1=${px} y1=${py} x2=${mixX} y2=${mixY} /><circle cx=${px} cy=${py} r=${radius(j).toFixed(1)} />`;
@@ -333,25 +396,93 @@ function plane({
         →</text><text class="name start" x=${-BESIDE} y="0">↑ ${upwards}</text>
       <line class="axis" x1="0" y1=${y(0)} x2=${WIDTH} y2=${y(0)} /><line class="axis" x1=${x(0)} y1="0" x2=${x(0)} y2=${HEIGHT} />
       <polygon points=${value.map((v) => at(v).join()).join(" ")} />
+      ${ring ? svg`<circle class=${isMet ? "ring met" : "ring"} cx=${x(ring[0])} cy=${y(ring[1])} r="11" />` : nothing}
       ${tokens.map(point)}${labels.map((label) => svg`<text x=${label.x.toFixed(1)} y=${label.y.toFixed(1)}>${label.text}</text>`)}
       <path class="output" d="M${mixX} ${mixY}m0 -7l7 7l-7 7l-7 -7z" /></svg></div>`;
 }
 
+const HALF_HEAD = 5; // of the arrow's head
+
+/** The query of the word that asks as an arrow among the keys, to drag by its tip or to move by arrow keys. */
+function arrowPlane(m, widget) {
+  const {tokens, asks: [across, upwards] = ["number 1", "number 2"], query, key, weights} = m;
+  const {row} = m.shown;
+  if (key[0].length !== 2) return nothing;
+  const ask = (changed) => {
+    widget.typing = null;
+    widget.set({query: query.map((q, i) => (i === row ? changed : q))});
+  };
+  const put = (event) => ask(queryAt(pointer(event, event.currentTarget)));
+  const drag = (event) => {
+    const plane = event.currentTarget;
+    // A finger drags the arrow by its tip; elsewhere on the plane it scrolls the page, or taps.
+    const isDown = event.type === "pointerdown";
+    if (isDown && event.pointerType === "touch" && !event.target.closest(".query")) return;
+    if (isDown) plane.setPointerCapture(event.pointerId);
+    else if (!plane.hasPointerCapture(event.pointerId)) return;
+    put(event);
+  };
+  // touch-action of a part of a drawing has no effect in Chromium, which would scroll the page.
+  const hold = (event) => event.target.closest(".query") && event.preventDefault();
+  const press = (event) => {
+    const next = queryByKey(query[row], event, widget.fields.query);
+    if (!next) return;
+    event.preventDefault();
+    ask(next);
+  };
+  const double = () => {
+    const twice = doubledQuery(query[row], widget.fields.query);
+    if (twice) return ask(twice);
+    widget.typing = {
+      id: "double",
+      text: "",
+      hint: "Twice that is out of range: only numbers up to 9.99.",
+    };
+    widget.draw();
+  };
+  const [fromX, fromY] = arrowPlace([0, 0]);
+  const [tipX, tipY, isBeyond] = arrowPlace(query[row]);
+  const angle = (Math.atan2(tipY - fromY, tipX - fromX) * 180) / Math.PI;
+  const radius = (j) => 2 + 8 * Math.sqrt(weights[row][j]);
+  const labels = joined(
+    tokens.map((token, j) => {
+      const [x, y] = arrowPlace(key[j]);
+      const text = `${token} ${format(weights[row][j])}`;
+      const side = key[j][0] > 0 ? 1 : -1;
+      return {text, x: x + side * (3.1 * text.length + radius(j) + 3), y: y + 4};
+    }),
+    {width: ARROW_WIDTH, wide: 6.2, high: 12},
+  );
+  return html`<div class="arrow"><p><span class="q" aria-hidden="true">➔</span> <b>query of ${tokens[row]}</b> <span class="how">drag the arrow’s tip</span></p>
+    <div class="pad" role="slider" tabindex="0" aria-label="Query of ${tokens[row]}: four arrow keys" aria-valuemin=${widget.fields.query.min} aria-valuemax=${widget.fields.query.max}
+      aria-valuenow=${query[row][0]} aria-valuetext="${across} ${formatEntry(query[row][0])}, ${upwards} ${formatEntry(query[row][1])}" @keydown=${press}>
+    <svg viewBox="0 0 ${ARROW_WIDTH} ${ARROW_HEIGHT}" aria-hidden="true" @touchstart=${hold} @pointerdown=${drag} @pointermove=${drag} @click=${put}>
+      <rect width=${ARROW_WIDTH} height=${ARROW_HEIGHT} />
+      <line class="axis" x1="0" y1=${fromY} x2=${ARROW_WIDTH} y2=${fromY} /><line class="axis" x1=${fromX} y1="0" x2=${fromX} y2=${ARROW_HEIGHT} />
+      <text class="name end" x=${ARROW_WIDTH - 4} y=${fromY + 13}>${across} →</text><text class="name" x=${fromX + 4} y="12">↑ ${upwards}</text>
+      ${key.map((k, j) => svg`<circle class="key" cx=${arrowPlace(k)[0]} cy=${arrowPlace(k)[1]} r=${radius(j).toFixed(1)} />`)}
+      <g class="query"><line class=${isBeyond ? "beyond" : ""} x1=${fromX} y1=${fromY} x2=${tipX} y2=${tipY} />
+        <path transform="translate(${tipX} ${tipY}) rotate(${angle.toFixed(2)})" d="M2 0L-9 ${-HALF_HEAD}V${HALF_HEAD}Z" />
+        <circle class="handle" r="19" cx=${tipX} cy=${tipY} /></g>
+      ${labels.map(({text, x, y}) => svg`<text class="word" x=${x.toFixed(1)} y=${y.toFixed(1)}>${text}</text>`)}</svg></div>
+    <div class="ratios"><p>${m.ratios.map(({words, value, moved}) => html`<span>${words} ≈ <b class=${moved ? "moved" : ""}>${ratioText(value)}</b></span> `)}</p>
+      <button type="button" @click=${double}>Double the query</button></div></div>`;
+}
+
 function overview(m, widget) {
   const tables = (names) => names.map((name) => grid(name, m, widget));
-  return html`<div class="inputs">${tables(Object.keys(INPUTS))}${plane(m)}</div><div class="results">${tables(COMPUTED)}</div>`;
+  return html`<div class="planes">${arrowPlane(m, widget)}${plane(m)}</div>
+    <div class="inputs">${tables(Object.keys(INPUTS))}</div><div class="results">${tables(COMPUTED)}</div>`;
 }
 
 function view(m, widget) {
-  const {shows, says} = STEPS[m.step];
-  const isOff = shows.includes("weights") && looksOff(m.weights);
+  const {says} = STEPS[m.step];
   const stage = (_, step) =>
     html`<div class=${step === m.step ? "stage shown" : "stage"} data-step=${step}></div>`;
-  return html`<div class="formula">${formula(m.step)}</div><p class="says">${says}
-    <span class="source">${m.source}</span> ${backToText(widget)}</p>
+  return html`${m.step ? html`<div class="formula">${formula(m.step)}</div>` : nothing}<p class="says">${(m.step === 0 && m.reached) || says}
+    <span class="source">constructed</span> ${backToText(widget)}</p>
     <div class="stages">${STEPS.map(stage)}</div>
     <p class="arithmetic">${m.parts.map((part) => html`<span class=${part.role ?? ""}>${part.text ?? part}</span>`)}</p>
-    <p class=${isOff ? "rounding needed" : "rounding"}>Rounded as shown, a row may not seem to sum to 1. It does.</p>
     ${widget.sentence({hidden: true})}`;
 }
 
@@ -381,15 +512,16 @@ function prepareOtherSteps(widget) {
 
 const byQuery = (changed) => String(changed) === "query";
 
-/** data: {tokens, query, key, value, cell: [row, column] of the output, chosen at first} */
+/**
+ * data: {tokens, query, key, value, cell: [row, column] of the output, chosen at first,
+ *        axes, asks: what the two numbers of a value and of a query say, ring: an output to steer to}
+ */
 export const attentionStepper = defineWidget({
   name: "attention-steps",
   label: "Attention step by step",
   key: "steps",
   fields: ({query, key, value, cell: [row, col]}) => ({
     step: integer(0, {max: STEPS.length - 1}),
-    causal: flag(false),
-    drawn: flag(false), // whether the matrices were drawn at random
     cell: cell({step: 0, matrix: "output", row, col}, query.length),
     query: matrix(query),
     key: matrix(key),
@@ -402,13 +534,7 @@ export const attentionStepper = defineWidget({
         "Step",
         STEPS.map(({tick}) => tick),
       ),
-    ],
-    [
-      toggle("causal", "Causal"),
       reset,
-      button("Random numbers", (widget) =>
-        widget.set({...randomMatrices(widget.data), drawn: true}),
-      ),
     ],
   ],
   model: steppedAttention,
@@ -420,8 +546,10 @@ export const attentionStepper = defineWidget({
   },
   drawn: (widget) => drawStage(widget, widget.state.step),
   challenges: {
+    equal: ({weights, changed}) => byQuery(changed) && isTie(weights[2]),
+    "equal-doubled": ({weights, changed}) =>
+      byQuery(changed) && isTie(weights[2]) && weights[2][0] < 0.05,
     "bank-to-the": ({weights, changed}) => byQuery(changed) && weights[2][0] > 0.5,
-    steer: ({output: [, , [water, money]], changed}) =>
-      byQuery(changed) && Math.hypot(water - 2, money - 1) <= 0.1,
+    steer: ({output, ring, changed}) => byQuery(changed) && isInRing(output[2], ring),
   },
 });

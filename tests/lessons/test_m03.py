@@ -7,8 +7,9 @@ import pytest
 import torch
 
 from attention import scaled_dot_product_attention
-from tests.lessons.page_text import cells, in_order, output, shows
-from tests.numbers import numbers
+from models.weights import load
+from tests.lessons.page_text import in_order, output, shows
+from tests.numbers import number, numbers
 
 PAGE = "modules/m03_scaled_dot_product/lesson.html"
 
@@ -86,24 +87,38 @@ def test_the_steps_with_a_pencil(page):
     assert [second < 0 for _, second in key] == [True, False, False]  # "its second … negative"
 
 
-def test_the_two_rows_left_to_the_reader(page):
+def test_the_table_to_fill_has_the_numbers_of_the_answer(page):
+    """Two columns of the steps are given; left are that of *river*, the weights and the mix."""
+    [table] = [t for t in page.select("#sec-sum table") if "compare" in t.get_text()]
+    given = [[c.get_text() for c in line.select("td")[1:]] for line in table.select("tbody tr")]
+    scores, scaled, powers, _ = row([1, 2])
+    for column, digits in ((0, "0"), (2, "3")):
+        first, second, third = (line[column] for line in given[:3])
+        assert number(first.split("=")[-1]) == scores[column]
+        assert second == f"{scaled[column]:.{digits}f}"
+        assert third == f"{powers[column]:.2f}"
+    first, second = given[0][0].split("=")[0].split("+")
+    assert [np.prod(numbers(term)) for term in (first, second)] == [1, -1]
+    blanks = [[cell == "…" for cell in line] for line in given]
+    assert blanks == [[False, True, False]] * 3 + [[True] * 3, [False, True, True]]
+    assert numbers(given[4][0]) == WORKED["value"][0]
+
+
+def test_the_doubled_query_and_the_other_bank_left_to_the_reader(page):
     answers = page.select("#sec-sum .answer")  # first their own row, then these two
-    savings, bank = (" ".join(p.get_text().split()) for p in answers[1].select("p"))
+    doubled, savings = (" ".join(a.select_one("p").get_text().split()) for a in answers[1:3])
+    _, _, powers, weights = row([2, 4])
+    first, second, third, total = (*powers, powers.sum())
+    assert f"{first:.1f}, {second:.0f} and {third:.1f}, together {total:.0f}" in doubled
+    assert f"{second:.0f}/{total:.0f}, which is {weights[1]:.2f}" in doubled
+    assert f"{second:.0f}/{third:.1f} ≈ {weights[1] / weights[2]:.1f}" in doubled
+
     value = np.array(WORKED["value"], dtype=float)
     value[1] = [0, 4]
     for weights in (row([1, 2])[3], row([1, 2])[3].round(3)):  # exactly, and with a pencil
         assert (weights @ value).round(2).tolist() == [0.37, 3.45]
     assert "≈ 0.37 of water" in savings
     assert "≈ 3.45 of money" in savings
-
-    scores, scaled, powers, weights = row([2, 4])
-    assert scores.tolist() == [0, 8, 4]
-    for number in scaled[1:]:
-        assert f"{number:.3f}" in bank
-    first, second, third, total = (*powers, powers.sum())
-    assert f"{first:.1f}, {second:.0f} and {third:.1f}, together {total:.0f}" in bank
-    assert f"{second:.0f}/{total:.0f}, which is {weights[1]:.2f}" in bank
-    assert f"{second:.0f}/{third:.1f} ≈ {weights[1] / weights[2]:.1f}" in bank
 
 
 def test_what_is_said_of_differences(page):
@@ -130,13 +145,6 @@ def test_what_is_close_to_a_corner_is_not_in_it(page):
     assert f"{weights[1]:.2f}" == "1.00"  # as the widget shows it
     assert shows(page, "#sec-play", "0", "9", f"{weights[1]:.2f}", f"{weights[2]:.5f}")
     assert 0 < weights[0] < weights[2]
-
-
-def test_a_key_of_zeros_still_gets_weight(page):
-    given = {name: torch.tensor(x, dtype=torch.float64) for name, x in WORKED.items()}
-    given["key"][1] = 0
-    _, weights = scaled_dot_product_attention(**given)
-    assert shows(page, "#sec-play", "0", "0", f"{weights[2, 1]:.2f}")
 
 
 def test_the_sum_of_values_is_the_output(page):
@@ -194,8 +202,21 @@ def test_how_many_numbers_one_number_changes(page):
 
 
 def test_the_goals_that_a_query_reaches(page):
-    items = page.select("#sec-play .answer > div > ol > li")[:2]
-    first, second = (item.get_text() for item in items)
+    items = page.select("#sec-play .answer > div > ol > li")[:4]
+    tie, doubled, first, second = (item.get_text() for item in items)
+    scores, _, _, weights = row([1.5, 1])
+    assert scores.tolist() == [1, 2, 2]
+    shown = [f"{weights[j]:.2f}" for j in (1, 2, 0)]
+    assert in_order(tie, "1.5", "1", "2", "1", *shown)
+    ratios = []
+    for query in ([1.5, 1], [3, 2], [6, 4]):
+        weights = row(query)[3]
+        assert weights[1] == pytest.approx(weights[2])
+        ratios.append(weights[1] / weights[0])
+    assert ratios[1:] == pytest.approx([ratios[0] ** 2, ratios[0] ** 4])
+    shown = [f"{ratios[0]:.2f}", f"{ratios[1]:.2f}", "3", "2", f"{ratios[2]:.1f}", "6", "4"]
+    assert in_order(doubled, *shown, f"{weights[0]:.3f}")
+    assert weights[0] < 0.05
     scores, _, _, weights = row([0, -2])
     assert weights[0] > 0.5
     assert in_order(first, "0", "-2", f"{weights[0]:.2f}", *(f"{score:g}" for score in scores))
@@ -218,6 +239,34 @@ def test_the_way_to_the_second_goal(page):
     assert weights == pytest.approx([0.25, 0.25, 0.5])
     power = f"{np.log(2):.3f}"
     assert shows(page, "#sec-play", power, "2", power, "√2", f"{b:.2f}")
+
+
+def test_the_ratio_in_a_trained_head_is_squared(page):
+    """The weights that the model itself computes, and those of its query doubled by hand."""
+    model = load("models/grammar/weights/causal.safetensors")
+    words = "the man saw the boat at the bank . the bank was".split()
+    with torch.no_grad():
+        once = model(model.encode(words)).weights[1][0, 1, -1].double().numpy()
+        projection = model.layers[1].attention.qkv_proj
+        for part in projection.parameters():  # the queries of head 2
+            part[16:32] *= 2
+        twice = model(model.encode(words)).weights[1][0, 1, -1].double().numpy()
+    boat, bank = 4, 7
+    assert [words[i] for i in (boat, bank)] == ["boat", "bank"]
+    assert bank == words.index("bank")
+    assert once.argmax() == boat
+    ratio, squared = (weights[boat] / weights[bank] for weights in (once, twice))
+    assert squared == pytest.approx(ratio**2, rel=1e-3)
+    assert round(round(ratio, 2) ** 2) == round(ratio**2)  # with a pencil, too
+    question = page.select_one("#predict-trained")
+    choices = [numbers(li.get_text()) for li in question.select(":scope > ol > li")]
+    assert choices[:2] == [[round(2 * ratio)], [round(ratio**2)]]
+    assert question["data-right"] == "2"
+    assert model.config.embed_dim // 4 == choices[2][0] == 16
+    before = [f"{once[boat]:.2f}", f"{once[bank]:.3f}", f"{ratio:.2f}"]
+    after = [f"{ratio**2:.0f}", f"{squared:.1f}", f"{twice[boat]:.3f}", f"{twice[bank]:.4f}"]
+    assert shows(page, "#sec-trained", *before)
+    assert in_order(question.select(".answer li")[1].get_text(), *before[2:], *after)
 
 
 def test_no_query_and_no_key_leave_the_triangle():
@@ -250,14 +299,6 @@ def test_the_arrays_shown_are_those_of_the_pencil(page):
     exec(page.select_one("#matrices code").get_text(), names)
     for name, letter in zip(WORKED, "QKV", strict=True):
         assert names[letter].tolist() == WORKED[name]
-
-
-def test_without_keepdims_columns_are_divided_by_the_sums_of_rows(page):
-    sums = [sum(np.exp(score / 2**0.5) for score in scores)
-            for scores in ([0.75, 1, 1.25], [0.5, 2, 1.5], [0, 4, 2])]  # fmt: skip
-    for own, row in zip(sums, cells(page, "divisors"), strict=True):
-        for shown, wanted in zip(row[1:], (sums, [own] * 3), strict=True):
-            assert numbers(shown) == pytest.approx(wanted, abs=0.0051)
 
 
 def test_exchanged_queries_and_keys_are_seen_by_what_a_query_changes(page):

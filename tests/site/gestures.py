@@ -56,8 +56,8 @@ TAB_STOPS = """(root) => [...root.querySelectorAll(
     "input, textarea, select, button, a[href], [tabindex]")]
   .filter((e) => e.tabIndex >= 0 && !e.disabled && e.checkVisibility()
     && !(e.type === "radio" && e.name && !e.checked))"""
-KIND = """(e) => e.type === "range" ? "slider" : e.type === "checkbox" ? "box"
-  : e.type === "radio" ? "radio" : e.matches("input") ? "number"
+KIND = """(e) => e.type === "range" || e.matches("[role=slider]") ? "slider"
+  : e.type === "checkbox" ? "box" : e.type === "radio" ? "radio" : e.matches("input") ? "number"
   : e.matches("[role=gridcell][aria-selected]") ? "cell" : e.matches("[role=radio]") ? "word"
   : e.localName"""
 # A key that changes something, and, at the end of the range, one that goes the other way.

@@ -5,6 +5,7 @@ import torch
 from attention import scaled_dot_product_attention
 from tests.numbers import number
 from tests.site.conftest import LESSON
+from tests.site.gestures import drag
 from tests.site.settling import assert_shows, settle
 
 WIDGET = "#step-slider"
@@ -48,9 +49,9 @@ def entered(page):
 
 
 def assert_numbers_are_attention_pys(page):
-    """Every computed cell of every step with the causal mask, to the digits shown."""
+    """Every computed cell of every step, to the digits shown."""
     query, key, value = entered(page)
-    output, weights = scaled_dot_product_attention(query, key, value, is_causal=True)
+    output, weights = scaled_dot_product_attention(query, key, value)
     scores = query @ key.T
     numbers = (scores, scores / key.shape[-1] ** 0.5, weights, output)
     want = dict(zip(COMPUTED, numbers, strict=True))
@@ -81,22 +82,16 @@ def test_every_number_follows_what_is_typed(open_page):
         at(page, "key", 0, 2).locator("input").fill("-7")
         assert entered(page)[1][2, 0] == -7
 
-        page.locator(f"{WIDGET} input[type=checkbox]").check()
         assert_numbers_are_attention_pys(page)
-        source = page.locator(f"{WIDGET} .source:visible")
-        assert source.all_inner_texts() == ["constructed"]
-        page.get_by_role("button", name="Random numbers").click()
-        assert source.all_inner_texts() == ["random"]
         assert not torch.equal(before[0], entered(page)[0])
         page.get_by_role("button", name="Reset").click()
-        assert source.all_inner_texts() == ["constructed"]
         assert all(map(torch.equal, before, entered(page)))
 
 
 def test_the_diamond_of_the_plane_is_the_output_of_the_word_chosen(open_page):
     where = """(root) => {
       const at = (circle) => ["cx", "cy"].map((name) => +circle.getAttribute(name));
-      const centres = [...root.querySelectorAll(".plane circle")].map(at);
+      const centres = [...root.querySelectorAll(".plane circle:not(.ring)")].map(at);
       const d = root.querySelector(".plane .output").getAttribute("d");
       return [...centres, /^M([\\d.-]+) ([\\d.-]+)m/.exec(d).slice(1).map(Number)]; }"""
     with open_page(LESSON) as page:
@@ -163,3 +158,74 @@ def test_a_chosen_cell_lights_what_its_arithmetic_read(open_page):
             chosen = page.locator(f"{WIDGET} .shown [aria-selected=true]")
             tables = "(all) => all.map((e) => e.closest('table').classList[1])"
             assert chosen.evaluate_all(tables) == [result]
+
+
+def asked(page):
+    """The query of *bank* as its fields have it."""
+    go_to(page, 0)
+    return [number(text) for text in shown(page)["query"][2]]
+
+
+def test_the_arrow_is_dragged_by_mouse_and_keys_and_doubled(open_page):
+    with open_page(LESSON) as page:
+        pad = page.locator(f"{WIDGET} .pad")
+        drag(page, f"{WIDGET} .pad", (0.57, 0.33), (0.8, 0.9))
+        query = asked(page)
+        assert query[0] > 3
+        assert query[1] < -1
+        assert_numbers_are_attention_pys(page)
+        page.get_by_role("button", name="Reset").click()
+        page.mouse.move(20, 20)
+        assert asked(page) == [1, 2]
+        pad.focus()
+        for key in ["ArrowRight"] * 5 + ["Shift+ArrowDown"] * 2:
+            page.keyboard.press(key)
+        assert asked(page) == [1.5, 1]
+        assert pad.get_attribute("aria-valuetext") == "grammar 1.5, meaning 1.0"
+        assert "Reached" in page.locator(f"{WIDGET} .says").inner_text()
+        assert page.locator("#goal-equal.met").count() == 1
+        double = page.get_by_role("button", name="Double the query")
+        for wanted in ([3, 2], [6, 4]):
+            double.click()
+            assert asked(page) == wanted
+        assert page.locator("#goal-equal-doubled.met").count() == 1
+        ratios = [number(b) for b in page.locator(f"{WIDGET} .ratios b").all_inner_texts()]
+        weights = torch.tensor([2, 8, 8], dtype=torch.float64).div(2**0.5)  # (6, 4): 6 − 2, 8, 8
+        assert ratios[0] == 1
+        assert_shows(f"{ratios[1]}", torch.exp(weights[1] - weights[0] * 2).item(), "river : the")
+        double.click()  # (12, 8) is out of the range
+        assert asked(page) == [6, 4]
+        assert page.locator(f"{WIDGET} .hint").inner_text()
+
+
+def test_a_finger_drags_the_tip_and_taps_a_query_elsewhere(open_page):
+    with open_page(LESSON, width=390, has_touch=True, is_mobile=True) as page:
+        svg = page.locator(f"{WIDGET} .pad svg")
+        box = svg.bounding_box()
+        svg.tap(position={"x": box["width"] * 0.8, "y": box["height"] * 0.3})
+        first = asked(page)
+        assert first[0] > 3
+        assert first[1] > 1
+        svg.evaluate("(e) => e.scrollIntoView({block: 'center', behavior: 'instant'})")
+        scrolled = page.evaluate("scrollY")
+        tip = page.locator(f"{WIDGET} .pad .handle").bounding_box()
+        x, y = tip["x"] + tip["width"] / 2, tip["y"] + tip["height"] / 2
+        touch = page.context.new_cdp_session(page)
+        ways = [("Start", 0, 0), *(("Move", -20 * i, 25 * i) for i in range(1, 5))]
+        for kind, across, down in ways:
+            points = [{"x": x + across, "y": y + down}]
+            touch.send("Input.dispatchTouchEvent", {"type": f"touch{kind}", "touchPoints": points})
+        touch.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+        second = asked(page)
+        assert second[0] < first[0] - 2
+        assert second[1] < first[1] - 2
+        assert page.evaluate("scrollY") == scrolled, "the page scrolls under the arrow"
+
+
+def test_the_arrow_is_that_of_the_word_chosen(open_page):
+    with open_page(LESSON) as page:
+        at(page, "weights", 0, 1).click()
+        page.locator(f"{WIDGET} .pad").press("ArrowUp")
+        settle(page)
+        assert shown(page)["query"] == [["1.0", "0.6"], ["1.0", "1.0"], ["1.0", "2.0"]]
+        assert page.locator(f"{WIDGET} .arrow p").first.inner_text().find("query of the") > 0
