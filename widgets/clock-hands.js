@@ -1,11 +1,10 @@
-// Places as the hands of clocks. Sinusoidal: each place has hands of its own. Rotary: the place turns
-// the hands of the words, and only the angle between two words' hands is left in their score.
+// Places as the hands of clocks: sinusoidal positions, in which each place has hands of its own.
 
 import {line, scaleLinear} from "../assets/vendor/d3.js";
-import {html, nothing, svg} from "../assets/vendor/lit.js";
-import {choice, numbered, reset, slider, unitsOf} from "./lib/controls.js";
+import {html, svg} from "../assets/vendor/lit.js";
+import {numbered, reset, slider, unitsOf} from "./lib/controls.js";
 import {defineWidget} from "./lib/define-widget.js";
-import {integer, option} from "./lib/fields.js";
+import {integer} from "./lib/fields.js";
 import {format} from "./lib/numbers.js";
 import {pairMap} from "./lib/pair-map.js";
 
@@ -36,31 +35,6 @@ export function sinusoidal({size, base, places}, {place, distance}) {
   };
 }
 
-/** A word's query and a key, pair by pair, turned by their places; the score is the sum of the shares. */
-export function rotary({queries, key, base, places}, {word, place, distance}) {
-  const query = queries[word];
-  const size = query.length;
-  const hand = (vector, i) => ({
-    long: Math.hypot(vector[2 * i], vector[2 * i + 1]),
-    angle: Math.atan2(vector[2 * i + 1], vector[2 * i]),
-  });
-  const clocks = speeds(size, base).map((turn, i) => {
-    const [q, k] = [hand(query, i), hand(key, i)];
-    const share = (d) => q.long * k.long * Math.cos(q.angle - k.angle + d * turn);
-    return {
-      turn,
-      share: share(distance),
-      at: share,
-      lengths: [q.long, k.long],
-      first: q.angle + place * turn,
-      second: k.angle + (place - distance) * turn,
-    };
-  });
-  const scoreAt = (d) => clocks.reduce((sum, {at}) => sum + at(d), 0);
-  const curve = Array.from({length: places}, (_, d) => scoreAt(d));
-  return {word, place, distance, clocks, curve, now: scoreAt(distance)};
-}
-
 // ---- Sentences -----------------------------------------------------------------------------
 
 const LAP = 2 * Math.PI;
@@ -75,34 +49,27 @@ function sinusoidalSentence({place, distance, now, lowest, clocks}) {
   );
 }
 
-const rotarySentence = ({word, place, distance, now, clocks}) =>
-  `The query of ${word} stands at position ${place}, the key ${away(distance)} before it, at ${place - distance}. ` +
-  `Their score is ${clocks
-    .map(({share}) => format(share))
-    .join(" + ")
-    .replaceAll("+ −", "− ")} ≈ ${format(now)}.`;
-
 // ---- View ----------------------------------------------------------------------------------
 
-const hand = (angle, long, className) => svg`<line class=${className} x1="0" y1="0"
+/** A clock's hand, from the axle in the middle; a hand of length 1 nearly reaches the rim at 38. */
+export const hand = (angle, long, className) => svg`<line class=${className} x1="0" y1="0"
   x2=${(34 * long * Math.cos(angle)).toFixed(2)} y2=${(-34 * long * Math.sin(angle)).toFixed(2)}></line>`;
 
-function clock({turn, first, second, share, lengths = [1, 1]}, {longest, told}) {
+function clock({turn, first, second, share}) {
   const lap = LAP / turn;
   return html`<figure class="clock"><svg viewBox="-42 -42 84 84" aria-hidden="true"><circle r="38"></circle>
-      ${hand(second, lengths[1] / longest, "second")}${hand(first, lengths[0] / longest, "first")}<circle class="axle" r="2.5"></circle></svg>
+      ${hand(second, 1, "second")}${hand(first, 1, "first")}<circle class="axle" r="2.5"></circle></svg>
     <figcaption>one round: ${lap < 9.95 ? lap.toFixed(1) : Math.round(lap)}
-      positions<span class="screen-reader-only">, ${told} </span><b>${format(share)}</b></figcaption></figure>`;
+      positions<span class="screen-reader-only">, cosine </span><b>${format(share)}</b></figcaption></figure>`;
 }
 
 const PLOT = {left: 40, right: 306, top: 12, bottom: 132};
 
-function plot({curve, distance, now}, [low, high]) {
+function plot({curve, distance, now}) {
   const x = scaleLinear([0, curve.length - 1], [PLOT.left, PLOT.right]);
-  const y = scaleLinear([low, high], [PLOT.bottom, PLOT.top]);
-  const ticks = [low, (low + high) / 2, high];
+  const y = scaleLinear([-1, 1], [PLOT.bottom, PLOT.top]);
   return html`<svg class="curve" viewBox="0 0 316 162" aria-hidden="true">
-    ${ticks.map(
+    ${[-1, 0, 1].map(
       (
         tick,
       ) => svg`<line class="tick" x1=${PLOT.left} x2=${PLOT.right} y1=${y(tick)} y2=${y(tick)}></line>
@@ -111,13 +78,6 @@ function plot({curve, distance, now}, [low, high]) {
     ${[0, 10, 20, 30, 40].filter((d) => d < curve.length).map((d) => svg`<text class="below" x=${x(d)} y=${PLOT.bottom + 18}>${d}</text>`)}
     <path d=${line((_, d) => x(d), y)(curve)}></path><circle cx=${x(distance)} cy=${y(now)} r="6"></circle></svg>`;
 }
-
-const stage = (m, {range, title, map, told, sentence}) => {
-  const longest = Math.max(1, ...m.clocks.flatMap(({lengths = []}) => lengths));
-  return html`<div class="clocks">${m.clocks.map((one) => clock(one, {longest, told}))}</div>
-    <div class=${map ? "stage with-map" : "stage"}><figure><figcaption>${title}</figcaption>${plot(m, range)}</figure>${map ?? nothing}</div>
-    ${sentence}`;
-};
 
 /** Similarities from −1 to 1 as shares from 0 to 1. */
 const mapOf = ({curve}, size) =>
@@ -134,7 +94,7 @@ function similarityMap(m, {data, state, set}) {
     ${pairMap(kept.cells, {row: place, column: place + distance, ticks: [0, 10, 20, 30, 40], choose})}</figure>`;
 }
 
-// ---- The two widgets -------------------------------------------------------------------------
+// ---- The widget ----------------------------------------------------------------------------
 
 /** data: {size: numbers of a place, base, places} */
 export const clockHands = defineWidget({
@@ -154,49 +114,7 @@ export const clockHands = defineWidget({
   ],
   model: sinusoidal,
   sentence: sinusoidalSentence,
-  view: (m, widget) =>
-    stage(m, {
-      range: [-1, 1],
-      title: "Similarity, by distance",
-      told: "cosine",
-      map: similarityMap(m, widget),
-      sentence: widget.sentence(),
-    }),
-});
-
-/** data: {queries: {word: numbers}, two of them, key: as many numbers, base, places} */
-export const rotaryHands = defineWidget({
-  name: "clock-hands",
-  label: "A query and a key, turned by their positions",
-  key: "rotary",
-  fields: ({queries, places}) => ({
-    word: option(Object.keys(queries)[0], Object.keys(queries)),
-    place: integer(places, {min: places - 1, max: 3 * places}),
-    distance: integer(0, {max: places - 1}),
-  }),
-  controls: ({data}) => [
-    [
-      choice(
-        "word",
-        "Whose query",
-        Object.keys(data.queries).map((word) => `Query of ${word}`),
-      ),
-    ],
-    [
-      slider("place", "Position of the query", {unit: numbered("position")}),
-      slider("distance", "Distance back", {unit: unitsOf("position")}),
-      reset,
-    ],
-  ],
-  model: rotary,
-  sentence: rotarySentence,
-  view: (m, widget) => {
-    const most = Math.ceil(Math.max(...m.curve.map(Math.abs)));
-    return stage(m, {
-      range: [-most, most],
-      title: "Score, by distance",
-      told: "adds to the score",
-      sentence: widget.sentence(),
-    });
-  },
+  view: (m, widget) => html`<div class="clocks">${m.clocks.map(clock)}</div>
+    <div class="stage"><figure><figcaption>Similarity, by distance</figcaption>${plot(m)}</figure>${similarityMap(m, widget)}</div>
+    ${widget.sentence()}`,
 });

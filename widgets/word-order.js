@@ -12,8 +12,6 @@ import {format} from "./lib/numbers.js";
 
 const ORDERS = ["0.1.2", "0.2.1", "1.0.2", "1.2.0", "2.0.1", "2.1.0"];
 const places = (order) => order.split(".").map(Number);
-const mean = (rows) =>
-  rows[0].map((_, c) => rows.reduce((sum, row) => sum + row[c], 0) / rows.length);
 // Sums in another order may differ in the last bit.
 const isSame = (a, b) => a.every((x, c) => Math.abs(x - b[c]) < 1e-12);
 
@@ -51,15 +49,12 @@ export function ordered(data, {order, causal = false, rotary = false}) {
     same: isSame(output[place], first[word]),
     weight: weights[now.indexOf(1)][place],
   }));
-  const all = mean(output);
   return {
     words,
     causal,
     rotary,
     asks: data.tokens[1],
     moved: order !== ORDERS[0],
-    mean: all,
-    meanSame: isSame(all, mean(first)),
   };
 }
 
@@ -70,7 +65,7 @@ const list = (words) => words.map(({token}) => token).join(" and ");
 
 const given = (words) => words.map(({token, weight}) => `${token} ${format(weight)}`).join(", ");
 
-export function sentence({words, causal, rotary, asks, moved, meanSame}) {
+export function sentence({words, causal, rotary, asks, moved}) {
   const row = words.map(({token}) => token).join(" ");
   const mask =
     (causal ? "With the causal mask" : "Without a mask") + (rotary ? ", with rotary" : "");
@@ -78,10 +73,10 @@ export function sentence({words, causal, rotary, asks, moved, meanSame}) {
   if (!moved) return `${row}. ${mask}, ${weights} Swap two words, and compare.`;
   const changed = words.filter(({same}) => !same);
   if (!changed.length)
-    return `${row}. ${mask}, every word has the output that it had in the first order, and so has their average. Now ${weights}`;
+    return `${row}. ${mask}, every word has the output that it had in the first order. Now ${weights}`;
   return (
-    `${row}. ${mask}, ${list(changed)} ${changed.length === 1 ? "has" : "have"} a different output than in the first order; ` +
-    `their average is ${meanSame ? "the same" : "different"}. Now ${weights}`
+    `${row}. ${mask}, ${list(changed)} ${changed.length === 1 ? "has" : "have"} a different output than in the first order. ` +
+    `Now ${weights}`
   );
 }
 
@@ -95,9 +90,7 @@ const view = (
   ({token, output, same}) => html`<li>
     <b>${token}</b><span class="arrow" aria-hidden="true">↓</span><span class="vector">${pair(output)}</span>${mark(same, m.moved)}</li>`,
 )}</ol>
-  <p class="mean">Weights of <b>${m.asks}</b>: <span class="vector">${given(m.words).replaceAll(", ", " · ")}</span></p>
-  <p class="mean">Average of the three outputs: <span class="vector">${pair(m.mean)}</span>
-    ${mark(m.meanSame, m.moved)}</p>
+  <p class="weights">Weights of <b>${m.asks}</b>: <span class="vector">${given(m.words).replaceAll(", ", " · ")}</span></p>
   ${widget.sentence({hidden: true})}`;
 
 function swap(at) {
