@@ -151,7 +151,7 @@ def test_the_root_is_the_best_of_the_widgets_divisors(page):
     assert moved(64) < 0.25 * moved(8)
 
 
-@pytest.mark.parametrize("d_k", [16, 64, 1024])
+@pytest.mark.parametrize("d_k", [16, 64, pytest.param(1024, marks=pytest.mark.slow)])
 def test_the_best_divisor_is_about_the_root_for_keys_of_every_size(d_k):
     """Of each of eight random keys: the median of the best."""
     q, k = (drawn(seed, 2000, n, d_k).double() for seed, n in ((1, 1), (2, 8)))
@@ -380,6 +380,7 @@ def test_why_the_undivided_layers_get_stuck():
     assert max(still) < 0.1
 
 
+@pytest.mark.slow
 def test_training_and_looking_again_give_the_same(one_thread):
     short = script.train(True, 1.0, 0, steps=100)
     assert short == pytest.approx(TRAINING["divided"]["1.0"][0][:5], abs=0.02)

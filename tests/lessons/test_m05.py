@@ -61,6 +61,7 @@ def larger():
     return load("models/grammar/weights/causal.safetensors")
 
 
+@pytest.mark.slow
 @torch.no_grad()
 def test_hardly_more_than_half_can_be_known(larger, monkeypatch):
     """The words after *the*, and what a larger model, trained for longer, gets right."""

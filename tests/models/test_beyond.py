@@ -93,6 +93,7 @@ def test_a_question_alone_stands_after_all_notes_and_no_other_question():
             assert part[:, -1].equal(long[:, 8 + i])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("task", "kind"), [("tab", "softmax"), ("coffees", "adds")])
 def test_a_layer_is_trained_again(task, kind, tmp_path):
     want = SCORES[task][kind]

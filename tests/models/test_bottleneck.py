@@ -61,6 +61,7 @@ def test_weights_are_shares_and_lists_come_back_as_text():
 # ---- The scores ----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_printed_moves_are_of_the_models_that_training_starts_from():
     for name in BY_POSITION:
         for seed, run in SCORES["models"][name]["seeds"].items():

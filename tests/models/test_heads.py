@@ -47,6 +47,7 @@ def test_a_seed_s_score_is_found_again(heads):
     assert train.score(model, QUESTIONS["2"]) == pytest.approx(committed, abs=0.1)
 
 
+@pytest.mark.slow
 def test_one_head_with_an_mlp_answers_two_questions_in_as_many_steps():
     assert train.score(trained(1, mlp=True)[0], QUESTIONS["2"]) > 0.9
 
