@@ -1,94 +1,167 @@
-// Change one word and see whose output moves: whether a mask keeps the future out of the past.
+// A hidden mask with one cell too many: change words one by one, see whose outputs move, name the cell.
+// attention.py computed how far each output moves, when the page was made.
 
 import {html} from "../assets/vendor/lit.js";
-import {selfAttention} from "./lib/attention.js";
-import {menu, slider} from "./lib/controls.js";
+import {choice, reset} from "./lib/controls.js";
 import {defineWidget} from "./lib/define-widget.js";
-import {decimal, integer} from "./lib/fields.js";
+import {flag, option} from "./lib/fields.js";
+import {matrixTable} from "./lib/matrix.js";
 import {format} from "./lib/numbers.js";
-import {paint} from "./mask-builder.js";
-import {shareList} from "./lib/shares.js";
 
-/** For each word how far its output moved, exactly; and the earlier words that moved at all. */
-export function leakTest(sentence, {word, change}, {mask, tokens}) {
-  const options = {hidden: (row, col) => !mask[row][col]};
-  const changed = sentence.x.map((row, i) =>
-    i === word ? row.map((number) => number + change) : row,
-  );
-  const before = selfAttention(sentence.x, sentence, options).output;
-  const after = selfAttention(changed, sentence, options).output;
-  const moved = before.map((row, i) =>
-    Math.max(...row.map((number, c) => Math.abs(after[i][c] - number))),
-  );
+// ---- Model ---------------------------------------------------------------------------------
+
+/** Different words, in the order in which they were changed, written "5.1". */
+const inOrder = (value, size) => ({
+  value,
+  parse(text) {
+    const words = text.split(".").map((word) => (/^\d$/.test(word) ? +word : size));
+    const fits = words.every((word) => word < size) && new Set(words).size === words.length;
+    return fits ? words : undefined;
+  },
+  format: (words) => words.join("."),
+});
+
+/** A cell [row, column], written "1.3", or null. */
+const oneCell = (size) => ({
+  value: null,
+  parse(text) {
+    const parts = /^(\d)\.(\d)$/.exec(text)?.slice(1).map(Number);
+    return parts?.every((part) => part < size) ? parts : undefined;
+  },
+  format: (cell) => cell?.join(".") ?? "",
+});
+
+const quoted = (word) => `\u201c${word}\u201d`;
+
+const looking = (tokens, [row, col]) => `${quoted(tokens[row])} looks at ${quoted(tokens[col])}`;
+
+const isSame = (a, b) => a[0] === b[0] && a[1] === b[1];
+
+/**
+ * data: {tokens, masks: [{rule, should: rows of booleans as they ought to be, leak: the one cell that is
+ * open besides, moved: how far each output (row) moves when a word (column) is changed}]}.
+ * `shown`: the words whose column the reader sees, of all once the leak is found, and then `hidden`, the
+ * cells that the mask hides.
+ */
+export function huntLeak({tokens, masks}, {mask, changed, cell, isNamed}) {
+  const {rule, should, leak, moved} = masks[mask - 1];
+  const isFound = isNamed && cell !== null && isSame(cell, leak) && changed.includes(leak[1]);
   return {
     tokens,
     mask,
+    rule,
     moved,
-    word,
-    leaks: moved.flatMap((far, i) => (i < word && far !== 0 ? [i] : [])),
+    changed,
+    cell,
+    isFound,
+    shown: tokens.map((_, word) => isFound || changed.includes(word)),
+    hidden: isFound
+      ? should.map((cells, i) => cells.map((may, j) => !may && !isSame([i, j], leak)))
+      : null,
+    verdict:
+      isNamed && cell !== null ? verdict({tokens, should, leak, changed, isFound}, cell) : null,
   };
 }
 
-export function verdict({moved, word, leaks, tokens}) {
-  if (moved.every((far) => far === 0))
-    return `No output moved. Does anyone look at ${tokens[word]}?`;
-  if (!word) return `${tokens[0]} is the first word: there is no past to leak into.`;
-  if (!leaks.length)
-    return `No leak: every output before ${tokens[word]} is the same to the last bit.`;
-  return `Leak: ${leaks.map((i) => tokens[i]).join(", ")} moved, and ${tokens[word]} comes later.`;
+/** What the widget says of the cell that was named: right, or why not, and where to look. */
+function verdict({tokens, should, leak, changed, isFound}, [row, col]) {
+  const [who, whom] = [quoted(tokens[row]), quoted(tokens[col])];
+  if (isFound)
+    return (
+      `Yes: ${who} looks at ${whom}, which comes later, and you found it with ${changed.length} of ` +
+      `${tokens.length} words. Here is the whole mask: what is hatched is hidden.`
+    );
+  if (!changed.includes(col))
+    return `No, you can’t know that yet: ${whom} isn’t changed. Change it, and watch ${who}.`;
+  const reason =
+    row === col
+      ? `${whom} itself was changed, so its output moves under every mask`
+      : !should[row][col]
+        ? `${whom} was changed, and ${who} didn’t move, so ${who} can’t see it`
+        : col < row
+          ? `${who} comes after ${whom}, so it may look back`
+          : `${who} and ${whom} belong to the question, so they may see each other`;
+  const where = changed.includes(leak[1])
+    ? "Look again: in one of your columns an output moved that must not."
+    : "Your columns show no leak yet, so change another word.";
+  return `No: ${reason}. ${where}`;
 }
 
-/** "0" is exactly 0; what only rounds to it is shown as "< 0.01". */
-const movedText = (far) => (far === 0 ? "0" : far < 0.005 ? "< 0.01" : format(far));
+// ---- Sentence, view ------------------------------------------------------------------------
 
-/** The mask that is followed, changed here: made causal again; or one cell, may the word before see the changed one? */
-function maskButtons({tokens, mask, word}, {followed}) {
-  const [row, col] = [Math.max(0, word - 1), word];
-  const isOn = !mask[row][col];
-  const flip = () =>
-    followed.set({painted: paint(followed.state, {row, col, isOn}, tokens.length)});
-  const text = `${isOn ? "Let" : "Don\u2019t let"} \u201c${tokens[row]}\u201d see \u201c${tokens[col]}\u201d`;
-  const isCausal = mask.every((cells, i) => cells.every((on, j) => on === j <= i));
-  const makeCausal = () =>
-    followed.set({causal: true, window: tokens.length, prefix: 0, padding: 0, painted: []});
-  return html`<p class="mask-buttons"><button type="button" ?disabled=${!word} @click=${flip}>${word ? text : "No word comes before"}</button>
-    <button type="button" ?disabled=${isCausal} @click=${makeCausal}>Make the mask causal</button></p>`;
+function sentence({tokens, mask, rule, moved, changed, cell, verdict}) {
+  const word = changed[changed.length - 1];
+  const names = tokens.filter((_, i) => moved[i][word] !== 0);
+  const chosen = cell ? ` You chose: ${looking(tokens, cell)}.` : "";
+  return html`<span class="screen-reader-only">Mask ${mask}, ${changed.length} of ${tokens.length}
+    words changed. </span>${
+      verdict ??
+      `This mask should be ${rule}. ${quoted(tokens[word])} is changed. ${
+        names.length < tokens.length
+          ? `What moved: ${names.join(", ")}. Nothing else, not by one bit.`
+          : "All outputs moved."
+      }${chosen}`
+    }`;
 }
-
-/** The verdict; and for the ear how far the bar of the changed word reaches. */
-const told = (m) =>
-  html`${verdict(m)}<span class="screen-reader-only"> The output of ${m.tokens[m.word]} itself
-    moved by ${movedText(m.moved[m.word])}.</span>`;
 
 function view(m, widget) {
-  const {tokens, moved, word, leaks} = m;
-  const most = Math.max(...moved) || 1;
-  const found = moved.map((far, i) => ({
-    token: tokens[i],
-    weight: far / most,
-    className: `${i === word ? "changed" : ""} ${leaks.includes(i) ? "leaks" : ""}`,
-  }));
-  return html`${maskButtons(m, widget)}${shareList(found, {format: (share) => movedText(share * most), label: "How far each output moved"})}
-    <div class=${leaks.length ? "verdict leak" : "verdict"}>${widget.sentence()}</div>`;
+  const {tokens, moved, changed, cell, shown, hidden, isFound, verdict} = m;
+  const change = (word) =>
+    widget.set({changed: [...changed.filter((other) => other !== word), word], isNamed: false});
+  const word = (token, i) =>
+    html`<button type="button" class=${changed.includes(i) ? "changed" : ""} ?disabled=${isFound} aria-label="Change ${token}" @click=${() => change(i)}>${token}</button>`;
+  const last = changed[changed.length - 1];
+  return html`<div class=${isFound ? "stage found" : "stage"}>
+    ${matrixTable({
+      name: "moves",
+      caption: "how far each output moved",
+      shape: "",
+      rows: tokens,
+      columns: tokens.map(word),
+      cells: moved,
+      text: (i, j) => (shown[j] ? (moved[i][j] === 0 ? "0" : format(moved[i][j])) : "?"),
+      hidden: (i, j) => !!hidden?.[i][j],
+      lit: (_, j) => j === last && !isFound,
+      moved: (i, j) => shown[j] && moved[i][j] !== 0,
+      chosen: (i, j) => cell !== null && isSame(cell, [i, j]),
+      choose: (row, col) => !isFound && widget.set({cell: [row, col], isNamed: false}),
+    })}
+    <div class="says"><div class=${verdict ? (isFound ? "verdict right" : "verdict wrong") : "verdict"}>${widget.sentence()}</div>
+      <button type="button" ?disabled=${cell === null} @click=${() => widget.set({isNamed: true})}>${
+        cell ? `The leak: ${looking(tokens, cell)}` : "Choose the leaking cell"
+      }</button></div></div>`;
 }
 
-/** Follows the mask builder: the mask is the reader's. */
+/** A hunt begins with the last word changed, and nothing chosen. */
+const fresh = (size) => ({changed: [size - 1], cell: null, isNamed: false});
+
+/** Another mask is another hunt. */
+const masks = (widget) =>
+  choice("mask", "Hidden mask", widget.fields.mask.options, {isShown: true})(
+    Object.create(widget, {
+      set: {value: (mask) => widget.set({...fresh(widget.data.tokens.length), ...mask})},
+    }),
+  );
+
 export const leakTester = defineWidget({
   name: "leak-test",
-  label: "Leak test",
+  label: "Leak hunt",
   key: "leak",
-  fields: ({tokens}) => ({
-    word: integer(tokens.length - 1, {max: tokens.length - 1}),
-    change: decimal(1, {min: -2, max: 2, step: 0.1}), // how far all its numbers move
+  fields: ({tokens: {length}, masks}) => ({
+    mask: option(
+      1,
+      masks.map((_, i) => i + 1),
+    ),
+    changed: inOrder(fresh(length).changed, length),
+    cell: oneCell(length),
+    isNamed: flag(false),
   }),
-  controls: ({data}) => [
-    [
-      menu("word", "Change the numbers of", data.tokens),
-      slider("change", "by", {before: "Change"}),
-    ],
-  ],
-  model: leakTest,
-  sentence: told,
+  controls: () => [[masks, reset]],
+  model: huntLeak,
+  sentence,
   view,
-  challenges: {leak: ({leaks}) => leaks.length > 0},
+  challenges: {
+    leak: ({mask, isFound}) => mask === 1 && isFound,
+    "leak-prefix": ({mask, isFound}) => mask === 4 && isFound,
+  },
 });

@@ -8,14 +8,16 @@ import pytest
 import torch
 import torch.nn.functional as F
 
+from attention import scaled_dot_product_attention
 from models.alignment.data import is_held_out
 from models.alignment.model import trained
 from models.grammar.words import PAD, VOCABULARY
 from models.weights import load
 from modules.m05_masks import copying
-from tests.lessons.m05_numbers import CAUSAL, W_K, W_Q, W_V, X
+from tests.lessons.m05_numbers import CAUSAL, HUNTED, W_K, W_Q, W_V, X, moves, opened
 from tests.lessons.page_text import cells, in_order, output, shows, text_of
 from tests.numbers import numbers
+from tests.site.numbers import payloads
 
 PAGE = "modules/m05_masks/lesson.html"
 COPYING = json.loads(copying.SCORES.read_text(encoding="utf-8"))
@@ -47,7 +49,6 @@ def test_the_last_row_looks_back_and_sentences_end_where_they_end(page):
     *_, last = COPYING["sentences, everything"]["0"]["map"]
     the_two = sum(last[i] for i, word in enumerate(COPYING["sentence"]) if word == "the")
     assert the_two > 0.5
-    assert shows(page, "#sec-full-marks", f"{the_two:.2f}")
     whole = COPYING["sentences, only back"]["0"]["writes"]
     for line, text in zip(output(page, "writes").splitlines(), whole, strict=True):
         written, end = line[:-2], line[-1]
@@ -101,29 +102,83 @@ def test_training_again_learns_to_copy_words_drawn_by_lot():
 
 def test_a_masked_row_by_pencil(page):
     """Scores 1, 2 and 0.5, and the third hidden: its weight is 0, the others keep their ratio."""
-    for label, last in (("pencil-numbers", 0.5), ("pencil-hidden", -torch.inf)):
-        weights = torch.tensor([1.0, 2.0, last]).softmax(-1)
-        *keys, total = cells(page, label)
-        shown = [float(row[3]) for row in keys]
-        assert shown == pytest.approx(weights.tolist(), abs=0.0051)
-        assert sum(float(row[2]) for row in keys) == pytest.approx(float(total[2]), abs=0.011)
-        for row, weight in zip(keys, shown, strict=True):  # a reader's own division agrees
-            assert float(row[2]) / float(total[2]) == pytest.approx(weight, abs=0.0051)
+    before = torch.tensor([1.0, 2.0, 0.5]).softmax(-1).tolist()
+    *after, hidden = torch.tensor([1.0, 2.0, -torch.inf]).softmax(-1).tolist()
+    assert hidden == 0
+    *keys, total = cells(page, "pencil-numbers")
+    shown = [float(row[3]) for row in keys]
+    assert shown == pytest.approx(before, abs=0.0051)
+    assert sum(float(row[2]) for row in keys) == pytest.approx(float(total[2]), abs=0.011)
+    for row, weight in zip(keys, shown, strict=True):  # a reader's own division agrees
+        assert float(row[2]) / float(total[2]) == pytest.approx(weight, abs=0.0051)
+    assert [weight / (1 - before[2]) for weight in before[:2]] == pytest.approx(after)
+    assert [a / b for a, b in zip(after, before, strict=False)] == pytest.approx(
+        [1 / 0.86] * 2, abs=0.01
+    )
+    told = [before[2], 1 - before[2], before[0], after[0], before[1], after[1]]
+    assert shows(page, "#sec-formula", *(f"{weight:.2f}" for weight in told))
 
 
 def test_blanks_on_the_left_have_empty_rows_whose_nan_reaches_the_words(page):
-    shown = [[int(x) for x in numbers(row)] for row in output(page, "left-padding").splitlines()]
-    mask = CAUSAL[:5, :5].clone()
-    mask[:, :3] = False
+    figure = page.select_one("#cell-figure-left, #figure-left").find_next_sibling()
+    shown = [
+        [float(cell.get_text()) for cell in row.select("td")[-4:]]
+        for row in figure.select("tbody tr")
+    ]
+    mask = CAUSAL[:4, :4].clone()
+    mask[:, :2] = False
     assert shown == mask.int().tolist()
-    assert not mask[:3].any()
-    x = torch.randn(1, 5, 8, generator=torch.Generator().manual_seed(0))
+    assert not mask[:2].any()
+    x = torch.randn(1, 4, 8, generator=torch.Generator().manual_seed(0))
     scores = (x @ x.mT).masked_fill(~mask, -torch.inf)
     first = scores.softmax(-1) @ x
-    assert first[0, :3].isnan().all()
-    assert first[0, 3:].isfinite().all()
+    assert first[0, :2].isnan().all()
+    assert first[0, 2:].isfinite().all()
     second = (first @ first.mT).masked_fill(~mask, -torch.inf).softmax(-1) @ first
     assert second.isnan().all()
+    rows = [numbers(line) for line in output(page, "spread").splitlines()]
+    assert rows == [[1, 1, 0, 0] + [1] * 4, [0] * 8]
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("training", [True, False])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
+def test_what_an_empty_row_gives_and_that_seeing_itself_changes_no_word(training, dtype):
+    """NaN in the layer alone, and only with weights; zeros in PyTorch's function and in ours."""
+    mask = CAUSAL[:4, :4] & (torch.arange(4) >= 2)
+    x = torch.randn(1, 4, 8, generator=torch.Generator().manual_seed(0)).to(dtype)
+    for attend in (
+        lambda: F.scaled_dot_product_attention(x, x, x, mask),
+        lambda: scaled_dot_product_attention(x, x, x, mask)[0],
+    ):
+        assert (attend()[0, :2] == 0).all()
+        assert (attend()[0, 2:] != 0).all()
+    torch.manual_seed(0)
+    layer = torch.nn.MultiheadAttention(8, 1, batch_first=True, dtype=dtype).train(training)
+
+    def rows(mask, **how):
+        return layer(x, x, x, attn_mask=~mask, **how)[0][0]
+
+    assert rows(mask)[:2].isnan().all()
+    assert rows(mask, need_weights=False).isfinite().all()
+    mended = rows(mask | torch.eye(4).bool())
+    assert mended.isfinite().all()
+    torch.testing.assert_close(mended[2:], rows(mask)[2:])
+
+
+def test_both_of_pytorch_s_take_numbers_to_add(page):
+    added = torch.zeros(6, 6).double().masked_fill(~CAUSAL, -torch.inf)
+    x = X[None]
+    layer = torch.nn.MultiheadAttention(5, 1, batch_first=True, dtype=X.dtype)
+    for one, other in (
+        (F.scaled_dot_product_attention(x, x, x, mask) for mask in (CAUSAL, added)),
+        (layer(x, x, x, attn_mask=mask)[0] for mask in (~CAUSAL, added)),
+    ):
+        torch.testing.assert_close(one, other)
+    readers = [row.select("td") for row in page.select("#sec-dialects table tbody tr")]
+    handed = [cells[2].get_text(strip=True) for cells in readers if len(cells) == 3]
+    assert handed[:3] == ["mask", "mask", "~mask"]
+    assert len(handed) == 4
 
 
 @pytest.mark.parametrize("need_weights", [True, False])
@@ -154,6 +209,33 @@ def moved(mask, word):
     return [not torch.equal(a, b) for a, b in zip(before, after, strict=True)]
 
 
+def test_each_hidden_mask_has_one_cell_too_many_and_its_moves_show_it(page):
+    hunt = payloads(page)["hunt"]
+    assert len(hunt["masks"]) == len(HUNTED)
+    for shown, (should, leak) in zip(hunt["masks"], HUNTED, strict=True):
+        mask = opened(should, leak)
+        assert shown["should"] == should.tolist()
+        assert tuple(shown["leak"]) == leak
+        assert not should[leak]
+        assert leak[1] > leak[0]
+        assert leak[1] != 5, "mat is changed from the start"
+        moved = torch.tensor(shown["moved"]).double()
+        torch.testing.assert_close(moved, moves(mask), atol=1e-6, rtol=1e-6)
+        assert torch.equal(moved != 0, mask | torch.eye(6).bool()), "to the last bit"
+        assert moved[moved != 0].min() > 0.05, "none is shown as 0.00"
+
+
+def test_in_two_layers_a_change_arrives_by_way_of_other_words():
+    """One layer shows who looks at whom; with two, outputs move that don't look at the word."""
+    eye = torch.eye(6).bool()
+    for should, leak in HUNTED[:3]:
+        mask = opened(should, leak)
+        assert torch.equal(moves(mask) != 0, mask | eye)
+        further = moves(mask, layers=2) != 0
+        assert (further & ~(mask | eye)).triu(1).any()
+        assert not moves(CAUSAL, layers=2).triu(1).any(), "without a leak nothing arrives"
+
+
 def test_changing_each_word_finds_every_open_cell():
     """One cell above the diagonal at a time; changing the last word alone finds a third of them."""
     assert [moved(CAUSAL, word)[: word + 1] for word in range(6)] == [
@@ -166,8 +248,6 @@ def test_changing_each_word_finds_every_open_cell():
         leaks = [any(moved(mask, word)[:word]) for word in range(1, 6)]
         count += any(leaks)
         by_the_last += leaks[-1]
-        if (row, column) == (4, 5):  # the challenge: my sees mat
-            assert moved(mask, 5) == [False] * 4 + [True] * 2
     assert (count, by_the_last) == (15, 5)
 
 
@@ -175,6 +255,12 @@ def test_a_prefix_leaks_nothing_of_the_answer():
     prefix = CAUSAL | (torch.arange(6) < 3)
     for word in range(6):
         assert any(moved(prefix, word)[:word]) == (word in (1, 2)), "only the question sees ahead"
+    should, (row, column) = HUNTED[3]
+    earlier = [moved(opened(should, (row, column)), word)[:word] for word in range(6)]
+    assert [(i, word) for word in range(6) for i in range(word) if earlier[word][i]] == [
+        (0, 1),  # The sees cat, of the question
+        (row, column),
+    ]
 
 
 @torch.no_grad()

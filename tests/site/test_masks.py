@@ -1,10 +1,10 @@
-"""The widgets of m05 in the page: what is painted, and that all four show the same mask."""
+"""The widgets of m05 in the page: what is painted, that three show the same mask, and the hunt."""
 
 import pytest
 import torch
 
 from attention import scaled_dot_product_attention
-from tests.lessons.m05_numbers import CAUSAL, W_K, W_Q, W_V, X
+from tests.lessons.m05_numbers import CAUSAL, HUNTED, W_K, W_Q, W_V, X, moves, opened
 from tests.numbers import number
 from tests.site.settling import assert_shows, settle
 
@@ -39,7 +39,7 @@ def changed(*cells):
     return mask
 
 
-def test_all_four_show_what_follows_from_the_painted_mask(open_page):
+def test_all_show_what_follows_from_the_painted_mask(open_page):
     with open_page(LESSON) as page:
         cell(page, 2, 4).click()
         page.locator(f"{BUILDER} .range", has_text="Window").locator("input[type=text]").fill("3")
@@ -57,29 +57,55 @@ def test_all_four_show_what_follows_from_the_painted_mask(open_page):
             assert_shows(text, exact, sentence)
         first = page.locator(f"{TABLE} table.ways").evaluate(WAYS)[0]["cells"]
         assert [text == "True" for text in first] == mask[2].tolist()
-        x = X.clone()
-        x[5] += 1
-        moved = (attend(x, mask)[0] - output).abs().amax(-1).tolist()
-        shares = page.locator(f"{LEAK} .share").all_text_contents()
-        for text, far in zip(shares, moved, strict=True):
-            assert text.startswith("<") or abs(number(text) - far) <= 0.005
-        page.get_by_role("button", name="Reset").click()
+        page.locator(BUILDER).get_by_role("button", name="Reset").click()
         assert torch.equal(shown_mask(page), CAUSAL)
 
 
-def test_the_leak_tester_leads_back_to_the_causal_mask(open_page):
-    """Whatever was built above, its two buttons alone make the leak that the challenge asks for."""
-    built = "mask.causal=0&mask.window=3&mask.padding=2&mask.painted=0.0.0"
-    with open_page(f"{LESSON}?{built}") as page:
-        page.locator(LEAK).scroll_into_view_if_needed()
-        causal = page.get_by_role("button", name="Make the mask causal")
-        causal.click()
-        assert torch.equal(shown_mask(page), CAUSAL)
-        assert causal.is_disabled()
-        page.get_by_role("button", name="Let “my” see “mat”").click()
-        assert torch.equal(shown_mask(page), changed((4, 5, True)))
-        assert page.locator(f"{LEAK} .verdict").inner_text().startswith("Leak: my moved")
-        assert causal.is_enabled()
+def shown_moves(page):
+    settle(page)
+    return page.locator(f"{LEAK} table.moves").evaluate(READ)
+
+
+def test_the_hunt_shows_a_column_for_each_changed_word_and_ends_with_the_mask(open_page):
+    """By mouse the first mask, by key the fourth."""
+    with open_page(LESSON) as page:
+        leak = page.locator(LEAK)
+        moved = leak.locator("table.moves tbody tr")
+        name = leak.locator(".says button")
+        should, cell_open = HUNTED[0]
+        far = moves(opened(should, cell_open)).tolist()
+        assert name.is_disabled()
+        assert {text for row in shown_moves(page) for text in row[:5]} == {"?"}
+        leak.get_by_role("button", name="Change on").click()
+        moved.nth(1).locator("td").nth(3).click()
+        for texts, row in zip(shown_moves(page), far, strict=True):
+            assert [text != "?" for text in texts] == [False] * 3 + [True, False, True]
+            for col in (3, 5):
+                assert_shows(texts[col], row[col], "moves")
+        assert not leak.locator(".hidden-cell").count()
+        name.click()
+        assert shown_moves(page)[2][2] != "?"
+        hatched = moved.evaluate_all("""(rows) => rows.map((tr) =>
+          [...tr.querySelectorAll("td span")].map((cell) => cell.matches(".hidden-cell")))""")
+        assert hatched == (~opened(should, cell_open)).tolist()
+        assert leak.locator(".verdict.right").count() == 1
+        moved.nth(0).locator("td").nth(5).click()
+        assert leak.locator(".verdict.right").count() == 1, "what is found stays"
+
+        leak.locator("input[type=radio]").first.focus()
+        for _ in range(3):
+            page.keyboard.press("ArrowRight")
+        assert {text for row in shown_moves(page) for text in row[:5]} == {"?"}, "a hunt of its own"
+        leak.get_by_role("button", name="Change on").focus()
+        page.keyboard.press("Enter")
+        leak.locator("table.moves td[tabindex='0']").focus()
+        for key in ["ArrowRight", "ArrowRight", "ArrowRight"]:
+            page.keyboard.press(key)
+        name.focus()
+        page.keyboard.press("Enter")
+        settle(page)
+        assert leak.locator(".verdict.right").count() == 1
+        assert page.locator("#goal-leak.met, #goal-leak-prefix.met").count() == 2
 
 
 def test_the_mouse_paints_what_it_is_dragged_over_and_keys_paint_cells(open_page):
@@ -97,7 +123,7 @@ def test_the_mouse_paints_what_it_is_dragged_over_and_keys_paint_cells(open_page
         cell(page, 0, 3).click()
         assert torch.equal(shown_mask(page)[0], torch.tensor([1, 1, 1, 0, 1, 1]).bool())
 
-        page.get_by_role("button", name="Reset").click()
+        page.locator(BUILDER).get_by_role("button", name="Reset").click()
         cell(page, 0, 0).focus()
         for key in ["ArrowDown", "ArrowRight", "Space", "ArrowRight", "Enter"]:
             page.keyboard.press(key)
@@ -171,6 +197,7 @@ def test_the_fallbacks_hold_the_same_numbers(read):
     )
     for texts, row in zip(weights, attend(X, CAUSAL)[1].tolist(), strict=True):
         assert [number(text) for text in texts[1:]] == [round(w, 2) for w in row]
-    assert [*map(number, moved[0][1:6])] == [0] * 5
+    for texts, row in zip(moved, moves(opened(*HUNTED[0])).tolist(), strict=True):
+        assert [number(text) for text in texts[1:]] == pytest.approx(row, abs=0.0051)
     assert [texts[1] for texts in empty] == ["NaN", "0.33", "0.00", "0.00"]
     assert [texts[1] for texts in conventions] == ["True", "True", "0", "False"]

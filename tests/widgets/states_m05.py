@@ -17,10 +17,14 @@ STATES = {
     },
     "leak-test": {
         "page": PAGE, "key": "leak",
-        "states": {"first word": "leak.word=0", "unmoved": "leak.change=0",
-                   "leaking": "mask.causal=0"},
-        "damaged": ["leak.word=7", "leak.change=1e309"],
-        "goals": {"leak": "mask.causal=0"},
+        "states": {"all moved": "leak.changed=5.0", "chosen": "leak.changed=5.1&leak.cell=0.1",
+                   "wrong": "leak.mask=4&leak.changed=5.3.1&leak.cell=0.1&leak.isNamed=1",
+                   "not changed": "leak.mask=2&leak.cell=0.2&leak.isNamed=1",
+                   "found": "leak.mask=3&leak.changed=4&leak.cell=2.4&leak.isNamed=1"},
+        "damaged": ["leak.mask=0", "leak.mask=5", "leak.changed=6", "leak.changed=1.1",
+                    "leak.changed=x", "leak.cell=1", "leak.cell=0.6", "leak.isNamed=2"],
+        "goals": {"leak": "leak.changed=3&leak.cell=1.3&leak.isNamed=1",
+                  "leak-prefix": "leak.mask=4&leak.changed=3&leak.cell=0.3&leak.isNamed=1"},
     },
     "empty-row": {
         "page": PAGE, "key": "empty", "grows": 120,

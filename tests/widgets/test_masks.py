@@ -1,5 +1,6 @@
 """The models of m05's widgets, and what attention.py and PyTorch say of the same masks."""
 
+import itertools
 import random
 
 import pytest
@@ -8,7 +9,7 @@ import torch.nn.functional as F
 
 import attention
 from attention import scaled_dot_product_attention
-from tests.lessons.m05_numbers import W_K, W_Q, W_V, X
+from tests.lessons.m05_numbers import HUNTED, W_K, W_Q, W_V, X, moves, opened
 from tests.lessons.page_text import in_order
 from tests.widgets.js import assert_near, module
 
@@ -57,20 +58,52 @@ def test_a_cell_painted_as_a_rule_has_it_anyway_is_no_longer_painted():
     assert BUILDER.call("paint", DEFAULT | {"painted": on}, off, 6) == []
 
 
-def test_a_leak_is_an_earlier_output_that_moves_by_one_bit():
-    for seed in range(30):
-        draw = random.Random(seed)
-        mask = torch.tensor(BUILDER.call("buildMask", random_state(draw), 6))
-        word, change = draw.randrange(6), draw.choice([0, 1e-9, 0.1, -2, 1.5])
-        followed = {"mask": mask.tolist(), "tokens": TOKENS}
-        model = LEAK.call("leakTest", SENTENCE, {"word": word, "change": change}, followed)
-        changed = X.clone()
-        changed[word] += change
-        before, after = attend(X, mask)[0], attend(changed, mask)[0]
-        assert_near(model["moved"], (after - before).abs().amax(-1), atol=1e-7, rtol=1e-5)
-        still = [i for i in range(6) if not mask[i, word] and i != word]
-        assert all(model["moved"][i] == 0 for i in still), "hidden words move nothing, not one bit"
-        assert model["leaks"] == [i for i in range(word) if model["moved"][i]]
+HUNT = {
+    "tokens": TOKENS,
+    "masks": [
+        {"rule": f"rule {i}", "should": should, "leak": leak, "moved": moves(opened(should, leak))}
+        for i, (should, leak) in enumerate(HUNTED)
+    ],
+}
+FRESH = {"mask": 1, "changed": [5], "cell": None, "isNamed": False}
+
+
+@pytest.mark.parametrize("number", [1, 2, 3, 4])
+def test_only_the_leak_is_right_and_only_with_its_word_changed(number):
+    should, leak = HUNTED[number - 1]
+    draw = random.Random(number)
+    for row, col in itertools.product(range(6), range(6)):
+        for changed in ([5], draw.sample(range(6), 3), [0, 1, 2, 3, 4, 5]):
+            state = {"mask": number, "changed": changed, "cell": [row, col], "isNamed": True}
+            model = LEAK.call("huntLeak", HUNT, state)
+            is_found = (row, col) == leak and col in changed
+            assert model["isFound"] == is_found
+            assert model["verdict"].startswith("Yes" if is_found else "No")
+            assert model["shown"] == [is_found or word in changed for word in range(6)]
+            if is_found:
+                assert model["hidden"] == (~opened(should, leak)).tolist()
+                assert in_order(model["verdict"], str(len(changed)), "6")
+            else:
+                assert model["hidden"] is None
+                if col in changed:  # where to look: elsewhere, or again
+                    assert ("another word" in model["verdict"]) == (leak[1] not in changed)
+    assert LEAK.call("huntLeak", HUNT, FRESH | {"mask": number})["verdict"] is None
+
+
+@pytest.mark.parametrize(
+    ("number", "cell", "says"),
+    [
+        (1, [2, 2], "under every mask"),
+        (1, [4, 3], "may look back"),
+        (1, [0, 3], "can’t see"),
+        (3, [5, 0], "can’t see"),  # outside the window
+        (4, [0, 1], "question"),
+        (4, [1, 4], "can’t see"),
+    ],
+)
+def test_why_a_cell_is_no_leak(number, cell, says):
+    state = {"mask": number, "changed": [0, 1, 2, 3, 4, 5], "cell": cell, "isNamed": True}
+    assert says in LEAK.call("huntLeak", HUNT, state)["verdict"]
 
 
 def test_each_convention_gives_pytorch_this_course_s_weights():
@@ -91,21 +124,3 @@ def test_each_convention_gives_pytorch_this_course_s_weights():
         for attn_mask in (true(booleans), torch.tensor(added).double(), ~true(inverted)):
             got = F.scaled_dot_product_attention(q, k, one_hot, attn_mask[None])
             torch.testing.assert_close(got[0], attend(X, mask)[1])
-
-
-@pytest.mark.parametrize(
-    ("state", "word", "change", "begins", "names"),
-    [
-        ({}, 5, 1, "No leak", ["mat"]),
-        ({"causal": False}, 5, 1, "Leak", TOKENS),
-        ({"painted": [{"row": 0, "col": 5, "isOn": True}]}, 5, 1, "Leak", ["The", "mat"]),
-        ({}, 0, 1, "The", ["first"]),
-        ({}, 5, 0, "No output", ["mat"]),
-    ],
-)
-def test_the_verdict(state, word, change, begins, names):
-    followed = BUILDER.call("masked", SENTENCE, DEFAULT | state)
-    model = LEAK.call("leakTest", SENTENCE, {"word": word, "change": change}, followed)
-    verdict = LEAK.call("verdict", model)
-    assert verdict.startswith(begins)
-    assert in_order(verdict, *names)
