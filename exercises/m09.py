@@ -50,15 +50,16 @@ def rollout(layers):
     ...
 
 
-def other_weights(weights, adds):
-    """Find another map with the same answer.
+def integrated_gradients(x, blank):
+    """Share out a product.
 
-    A classifier's answer is the sum of `weights[j] * adds[j]`; `adds[j]` is what word *j* would
-    answer alone. Find other weights with the same answer, and leave out word 0: none below 0,
-    sum 1, and 0 on word 0. It can be done: the answer lies between the smallest and the largest
-    of `adds[1:]`, and these two differ.
+    Each word is one number, and the answer is the product of all of them. Walk in a straight line
+    from the numbers of blanks, `blank`, to those of the words, `x`, all together, in 1,000 equal
+    steps. Take the gradient in the middle of each step: for each number, by how much the answer
+    grows if this number grows a little. That is the product of all other numbers there. Each word
+    gets its mean gradient, times its own number less that of its blank.
 
-    Shapes: `weights` (L,), sum 1; `adds` (L,).
-    Return: any such weights (L,).
+    Shapes: `x` and `blank` (L,), L from 2 to 5.
+    Return: a number for each word: (L,). (It is exact to 0.0001.)
     """
     ...

@@ -1,4 +1,4 @@
-// One review, a classifier's answer, and what five methods say of its words; words can be erased.
+// One review, a classifier's answer, and what three methods, or five, say of its words; words can be erased.
 
 import {html, nothing} from "../assets/vendor/lit.js";
 import {choice, menu, reset, toggle} from "./lib/controls.js";
@@ -10,6 +10,9 @@ import {formatPercent} from "./lib/numbers.js";
 const [READ, BLANK, BAD, GOOD] = ["[class]", "[blank]", "[bad]", "[good]"];
 
 // ---- Model ---------------------------------------------------------------------------------
+
+/** Shown at first; the others when the reader asks for all. */
+const MAIN = ["attention", "integrated gradients", "erasure"];
 
 /** Indices of words, written "2.5"; of whichever review is shown. */
 const places = (most) => ({
@@ -36,14 +39,15 @@ export const chanceOf = (margin) => 1 / (1 + Math.exp(-margin));
  * margins: [review], found: [review][method][word]}}, loaded: {name: model}}.
  * chance: of good, without the erased words; null until the model has been fetched that it takes.
  */
-export function compare(data, {review, model: name, erased: asked, truth}) {
+export function compare(data, {review, model: name, erased: asked, truth, all}) {
   const {words, decisive} = data.reviews[review];
   const {margins, found} = data.models[name];
   const erased = asked.filter((i) => i < words.length);
   const whole = chanceOf(margins[review]);
   const margin = marginWithout(data, {review, name, words, erased});
-  const rows = data.methods.map((method, m) => {
-    const sizes = found[review][m].map(Math.abs);
+  const methods = data.methods.filter((method) => all || MAIN.includes(method));
+  const rows = methods.map((method) => {
+    const sizes = found[review][data.methods.indexOf(method)].map(Math.abs);
     const total = sizes.reduce((a, b) => a + b, 0) || 1;
     const shares = sizes.map((size) => size / total);
     const order = [...shares.keys()].sort((a, b) => shares[b] - shares[a]);
@@ -104,7 +108,7 @@ const isKept = ({whole, chance}) =>
 export const GOALS = {
   open: (m) => m.erased.length === 1 && m.chance !== null && sureness(m.chance) < SURE,
   unmoved: (m) => m.erased.length === 1 && m.erased[0] === m.rows[0].order[0] && isKept(m),
-  "five-left": (m) => m.words.length - m.erased.length <= 5 && isKept(m),
+  "three-left": (m) => m.words.length - m.erased.length <= 3 && isKept(m),
 };
 
 // ---- View ----------------------------------------------------------------------------------
@@ -164,13 +168,14 @@ async function fetchModels(widget) {
 
 const widgetOf = defineWidget({
   name: "attributions",
-  label: "What five methods say of a review's words",
+  label: "What several methods say of a review's words",
   key: "review",
   fields: ({reviews, models}) => ({
     review: integer(0, {max: reviews.length - 1}),
     model: option(Object.keys(models)[0], Object.keys(models)),
     erased: places(Math.max(...reviews.map(({words}) => words.length))),
     truth: flag(false),
+    all: flag(false),
   }),
   controls: ({data}) => [
     [menuThatRestores(data)],
@@ -181,6 +186,7 @@ const widgetOf = defineWidget({
         Object.keys(data.models).map((name) => `model ${name}`),
       ),
       toggle("truth", "Show the decisive words"),
+      toggle("all", "All five ways"),
       reset,
     ],
   ],

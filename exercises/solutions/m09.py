@@ -36,12 +36,14 @@ def patching(x, other, query, readout):
     return np.array(shares)
 
 
-def other_weights(weights, adds):
-    low, high = 1 + adds[1:].argmin(), 1 + adds[1:].argmax()
-    share = (weights @ adds - adds[low]) / (adds[high] - adds[low])
-    other = np.zeros(len(weights))
-    other[low], other[high] = 1 - share, share
-    return other
+def integrated_gradients(x, blank):
+    middles = (np.arange(1000) + 0.5) / 1000
+    way = blank + middles[:, None] * (x - blank)  # a row for each step
+    gradients = []
+    for i in range(len(x)):
+        others = np.delete(way, i, axis=1)
+        gradients.append(others.prod(axis=1).mean())
+    return (x - blank) * np.array(gradients)
 
 
 # ---- The same another way ------------------------------------------------------------------
@@ -53,6 +55,20 @@ def rollout_by_analysis_py(layers):
     import analysis
 
     return analysis.rollout([torch.from_numpy(heads) for heads in layers]).numpy()
+
+
+def integrated_as_a_polynomial(x, blank):
+    """Integrate the product of the others, each blank + a (x - blank), exactly over a."""
+    from numpy.polynomial import Polynomial
+
+    factors = [Polynomial([b, end - b]) for b, end in zip(blank, x, strict=True)]
+    parts = []
+    for i, factor in enumerate(factors):
+        others = Polynomial([1.0])
+        for other in factors[:i] + factors[i + 1 :]:
+            others = others * other
+        parts.append(factor.coef[1] * others.integ()(1) if x[i] != blank[i] else 0.0)
+    return np.array(parts)
 
 
 def attended(x, query, readout, mask=None):
@@ -130,34 +146,15 @@ def two_texts(rng, size):
             return x, other, query, readout
 
 
-def weights_and_adds(rng, size):
-    weights = rng.dirichlet(np.ones(size + 2))
-    weights[0] += 1  # the word with the largest weight
-    adds = rng.normal(size=size + 2)
-    adds[0] = adds[1:].mean()
-    if size > 2:  # put the answer near the largest or smallest: repairs with signs go below 0
-        near = adds[1:].argmax() if size % 2 else adds[1:].argmin()
-        weights[1 + near] += 5
-    if size in (5, 6):  # word 0 is the extreme, and the answer still between the others
-        extreme = adds[1 + near]
-        adds[0] = extreme + 0.5 * weights[1:] @ (extreme - adds[1:]) / weights[0]
-    return weights / weights.sum(), adds
+def factors(rng, size):
+    """Two to five numbers of words; the blanks are 0 in size 1, as on the page."""
+    length = 2 + size % 4 if size > 1 else 2
+    x = rng.uniform(0.5, 2, size=length) * rng.choice([-1, 1], size=length)
+    blank = np.zeros(length) if size == 1 else rng.uniform(-0.5, 0.4, size=length)
+    return x, blank
 
 
 # ---- Mistakes --------------------------------------------------------------------------------
-
-
-def smallest_solution(weights, adds):
-    """Solve the three equations by the shortest vector, whatever its signs."""
-    equations = np.stack([np.ones(len(adds)), adds, np.eye(len(adds))[0]])
-    return np.linalg.pinv(equations) @ np.array([1, weights @ adds, 0])
-
-
-def mixed_with_the_largest(weights, adds):
-    """Move equal weights toward the word that adds most, until the answer is right."""
-    even, top = np.ones(len(adds) - 1) / (len(adds) - 1), np.eye(len(adds) - 1)[adds[1:].argmax()]
-    share = (weights @ adds - even @ adds[1:]) / ((top - even) @ adds[1:])
-    return np.r_[0, (1 - share) * even + share * top]
 
 
 def answer_of(x, query, readout):
@@ -238,19 +235,13 @@ def rolled(layers, *, share=0.5, backwards=False):
     return flow
 
 
-def judge_weights(got, weights, adds):
-    got = np.asarray(got, dtype=float)
-    if not np.isfinite(got).all():
-        return "your weights must be finite numbers"
-    if got.min() < -1e-6:
-        return "no weight may be below 0"
-    if abs(got.sum() - 1) > 1e-4:
-        return f"your weights sum to {got.sum():.3f}; they must sum to 1"
-    if got[0] > 1e-6:
-        return f"word 0 still has {got[0]:.3f}; it must have 0"
-    if abs(got @ adds - weights @ adds) > 1e-4 * max(1, abs(weights @ adds)):
-        return f"the answer is {weights @ adds:.3f}, and with your weights {got @ adds:.3f}"
-    return None
+def slopes(numbers):
+    return np.array([np.delete(numbers, i).prod() for i in range(len(numbers))])
+
+
+def erased_factors(x, blank):
+    eye = np.eye(len(x)).astype(bool)
+    return np.array([x.prod() - np.where(one, blank, x).prod() for one in eye])
 
 
 TASKS = [
@@ -330,26 +321,31 @@ TASKS = [
         },
     ),
     Task(
-        other_weights,
-        inputs=weights_and_adds,
-        judge=judge_weights,
+        integrated_gradients,
+        inputs=factors,
+        truth=integrated_as_a_polynomial,
+        absolute=1e-4,
         hints=[
-            "Two words are enough: one whose `adds` is below the answer, and one above.",
-            "With a share s on the upper and 1 − s on the lower, the answer is "
-            "`low + s * (high - low)`. Solve for s.",
+            "`np.linspace` or `(np.arange(1000) + 0.5) / 1000` gives how much of the way is behind "
+            "you in the middle of each step. There the words are `blank + share * (x - blank)`.",
+            "For word i, `np.delete(numbers, i).prod()` is its gradient. Take the mean over all "
+            "steps, times `x[i] - blank[i]`.",
         ],
-        why="One number has to come out, and there are as many weights as words: many maps give "
-        "the same answer. In a layer more must stay equal, all numbers of a head's output, but "
-        "there are often more words than that.",
+        why="The mean slope of a way times its length is how far one climbs. So all that the words "
+        "get adds up to the answer for `x` less that for the blanks: it is shared out, as in the "
+        "example by pencil.",
         mistakes={
-            "you gave the weights back as they were": lambda weights, adds: weights,
-            "you took word 0 out and shared out 1 among the others; that changes the answer":
-                lambda weights, adds: np.r_[0, weights[1:]] / weights[1:].sum(),
-            "a weight is below 0: the equations alone don't forbid it": smallest_solution,
-            "a weight is below 0: from equal weights toward the largest of `adds` the answer only "
-            "grows; start from a word that adds less than the answer": mixed_with_the_largest,
-            "equal weights give another answer":
-                lambda weights, adds: np.r_[0, np.ones(len(adds) - 1)] / (len(adds) - 1),
+            "you took the gradient at the end of the way alone; take its mean over the way":
+                lambda x, blank: (x - blank) * slopes(x),
+            "you took the gradient at the blanks alone; take its mean over the way":
+                lambda x, blank: (x - blank) * slopes(blank),
+            "you erased each word; here all words change together": erased_factors,
+            "that is the mean gradient; multiply it by the word's number less its blank's":
+                lambda x, blank: integrated_gradients(x, blank) / (x - blank),
+            "you multiplied by the word's number; take its blank's away from it first":
+                lambda x, blank: x * integrated_gradients(x, blank) / (x - blank),
+            "you summed the gradients of the steps; take their mean":
+                lambda x, blank: 1000 * integrated_gradients(x, blank),
         },
     ),
 ]  # fmt: skip

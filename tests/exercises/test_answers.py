@@ -358,9 +358,11 @@ return without_the_largest(x, query, readout)
 return every_such_word(x, query, readout)
 m09.patching
 return patched_without_the_largest(x, other, query, readout)
-m09.other_weights
-return mixed_with_the_largest(weights, adds)
-return mixed_with_the_largest(weights, -adds)
+m09.integrated_gradients
+np.delete(way, i, axis=1) -> way
+return (x - blank) -> return np.abs(x - blank)
+way = blank + middles[:, None] * (x - blank) -> way = middles[:, None] * x
+return (x - blank) * np.array(gradients) -> return x.prod() * np.ones(len(x)) / len(x)
 m10.layer_flops
 return projections, pairs -> return pairs, projections
 return projections, pairs -> return projections + pairs
@@ -568,6 +570,8 @@ return np.append(tokens, np.append(tokens[-2::-1], tokens[-1:]))
 return np.append(tokens, np.append(tokens[1::2], tokens[::2]))
 m09.erasure
 return scored_low(x, query, readout, -1e9)
+m09.integrated_gradients
+(np.arange(1000) + 0.5) / 1000 -> (np.arange(5000) + 0.5) / 5000
 m09.patching
 return np.where((x == other).all(1), 0, patching(x, other, query, readout))
 m10.benchmark
@@ -607,21 +611,6 @@ def test_a_right_answer_is_accepted(task, answer):
     assert_accepted(task, answer)
 
 
-def first_pair_around(weights, adds):
-    wanted = weights @ adds
-    for low in range(1, len(adds)):
-        for high in range(1, len(adds)):
-            if adds[low] <= wanted <= adds[high] and adds[low] < adds[high]:
-                share = (wanted - adds[low]) / (adds[high] - adds[low])
-                eye = np.eye(len(adds))
-                return share * eye[high] + (1 - share) * eye[low]
-    return None
-
-
-def test_any_pair_of_words_around_the_answer_is_accepted():
-    assert_accepted(tasks_of("m09")["other_weights"], first_pair_around)
-
-
 def test_a_mix_as_wide_as_the_piece_is_refused():
     """It raises, because no piece is as long as its values are wide."""
     task = tasks_of("m11")["online_softmax"]
@@ -640,9 +629,8 @@ def test_every_task_has_wrong_answers():
 @pytest.mark.parametrize("seed", SEEDS)
 def test_inputs_keep_what_m09_says_of_them(seed):
     tasks = tasks_of("m09")
-    for weights, adds in tasks["other_weights"].cases(seed):
-        assert adds[1:].min() < adds[1:].max()
-        assert adds[1:].min() <= weights @ adds <= adds[1:].max()
+    lengths = [len(x) for x, blank in tasks["integrated_gradients"].cases(seed)]
+    assert (min(lengths), max(lengths)) == (2, 5)
     for x, other, *rest in tasks["patching"].cases(seed):
         assert abs(m09.answer_of(x, *rest) - m09.answer_of(other, *rest)) > 0.5
     scores = np.concatenate([x @ query for x, query, _ in tasks["erasure"].cases(seed)])

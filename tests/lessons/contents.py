@@ -81,8 +81,9 @@ CONTENTS = {
     "m09": {
         "#sec-two": ["#predict-erase"],
         "#sec-truth": ["=erasure", "=integrated-gradients", "=attribution"],
-        "main": ["#two-more", "#by-hand", "=classifier", "=padding"],
-        "#sec-play": ["=rollout", "=gradient-input"],
+        "main": ["#by-hand", "=classifier", "=padding"],
+        "#sec-play": ["=rollout", "$R = A_2 A_1"],
+        "#two-more": ["=gradient-input", "#finds"],
         "#sec-other": ["#search"],
         "#sec-patch": ["#patch"],
         "#sec-debate": [

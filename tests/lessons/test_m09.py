@@ -1,13 +1,17 @@
 """m09: its claims against the committed scores, and against the models' own forward passes."""
 
+import itertools
 import json
+import math
+from dataclasses import replace
 
 import pytest
 import torch
 
+from course.payloads import patch_lab
 from course.payloads.attributions import EXAMPLES, classifier
 from models.sentiment import attributions
-from models.sentiment.reviews import INDEX, STRESSES, to_tensors
+from models.sentiment.reviews import INDEX, OTHERS, STRESSES, to_tensors
 from models.sentiment.scores import EXPLAINED, TESTS, held_out
 from models.weights import load
 from modules.m09_interpretation import other_seeds
@@ -139,10 +143,18 @@ def test_the_tables_of_scores_are_those_committed(page):
 
 def test_the_pencil_s_tables(page):
     rows = page.select("#sec-patch table")[1].select("tbody tr")
+    larger = page.select_one("#predict-copies").find_previous("table").select("tbody tr")
     for _, at_not, at_film, y in ([td.get_text() for td in row.select("td")] for row in rows):
         want = 0.1 * number(at_not) + 0.9 * number(at_film)
         assert numbers(y)[-1] == pytest.approx(want), "0.1 · (number at not) + 0.9 · …"
     assert len(rows) == 4
+    first, second, patched = (
+        [numbers(td.get_text()) for td in row.select("td")[1:]] for row in larger
+    )
+    for *both, y in (first, second):
+        assert y == [max(both)[0]], "the larger of the two"
+    assert patched == [second[0], first[1], []], "for the reader to find"
+    assert max(patched[:2]) == second[2], "all the way, and so with the other"
     erased, shared = (
         numbers(row.get_text(" ")) for row in page.select("#sec-truth table")[0].select("tbody tr")
     )
@@ -219,13 +231,12 @@ def test_what_is_said_of_the_scores(page):
     spreads = {way: spread(finds("ordinary", way)) for way in attributions.METHODS}
     assert max(spreads, key=spreads.get) == "attention"
     assert min(spreads, key=spreads.get) == "erasure"
+    assert shows(page, "#sec-scores", share(b)), "B's"
     ahead = sum(one > max(erasure) for one in attention)
-    assert shows(page, "#sec-scores", str(ahead), share(min(erasure)), share(max(erasure)))
     assert ahead >= 2
-    model = classifier("A")
-    weights = model(encode(REVIEW)).weights[-1][0, 0, 0, 1:]
-    assert weights.argsort(descending=True)[:2].tolist() == [NOT - 1, NOT], "superb is second"
-    assert shows(page, "#sec-scores", share((weights[NOT] / weights.sum()).item()))
+    assert shows(page, "#two-more", str(ahead))
+    weights = classifier("A")(encode(REVIEW)).weights[-1][0, 0, 0, 1:]
+    assert weights[NOT] < 0.03, "hardly anything for superb"
     for one in seeds_of("ordinary").values():
         assert one["finds, with noun"]["erasure"] < 0.6, "it often misses the noun"
     for kind in ("ordinary", "longer", "more-heads", "fined"):
@@ -311,10 +322,13 @@ def test_a_patch_finds_the_answer_where_each_model_keeps_it(page):
     b, a = (
         [moved(name, other, i) for i in everywhere] for name, other in (("B", QUITE), ("A", DULL))
     )
-    shown = abs(b[NOT]), b[FILM], b[CLASS]
-    assert shows(page, "#sec-patch", *map(share, shown))
+    assert abs(b[NOT]) < 0.005, "nothing at not"
+    assert shows(page, "#sec-patch", share(b[FILM]), share(b[CLASS]))
+    both = moved("B", QUITE, CLASS, FILM)
+    assert b[CLASS] < both < b[CLASS] + 0.1, "little more than [class] alone"
+    assert shows(page, "#sec-patch", share(both))
     assert {*sorted(everywhere, key=b.__getitem__)[-2:]} == {CLASS, FILM}
-    assert min(b[CLASS], b[FILM]) > 0.5, "each nearly suffices"
+    assert min(b[CLASS], b[FILM]) > 0.5, "each moves it more than half"
     assert a[NOT] == max(a) > 0.9
     assert shows(page, ".box:has(#kinds)", share(a[NOT]))
 
@@ -333,34 +347,88 @@ def y_of(name, words, *, brought=None):
 
 
 @torch.no_grad()
-def brought_to(name, words):
-    model, outputs = classifier(name), []
-    model.layers[-1].attention.register_forward_hook(lambda *call: outputs.append(call[2][0]))
-    model(encode(words))
-    return outputs[0]
+def headless(name, words, at_class=None):
+    """The answer without what the last head brings, with [class]'s vector of ``at_class``."""
+    model = classifier(name)
+    nothing = model.layers[-1].attention.out_proj.bias.detach().expand(1, 1 + len(words), -1)
+    if at_class is None:
+        return y_of(name, words, brought=nothing)
+    mine, theirs = (attributions.read(model, encode(one)).residual[1] for one in (words, at_class))
+    mine[:, CLASS] = theirs[:, CLASS]
+    model.layers[-1].attention.register_forward_hook(
+        lambda *_: (nothing, torch.zeros(1, 1, 1, nothing.shape[1]))
+    )
+    return attributions.margin_of_states(model, mine, None, start=1)[0].item()
 
 
-def test_what_stands_at_class_needs_no_weight(page):
-    model, hidden = classifier("B"), put(film="[blank]")
-    mine, theirs = y_of("B", REVIEW), y_of("B", QUITE)
-    own_alone = y_of("B", QUITE, brought=brought_to("B", REVIEW))
-    nothing = model.layers[-1].attention.out_proj.bias.detach().expand(1, 1 + len(hidden), -1)
-    headless = y_of("B", hidden, brought=nothing)
-    with torch.no_grad():
-        at_class, before = (
-            model(encode(words)).weights[-1][0, 0, 0, CLASS].item() for words in (hidden, REVIEW)
-        )
-    assert before < 0.05, "hardly any weight"
-    assert at_class > 0.5
-    assert headless < -4, "still bad"
-    quite = y_of("B", ["quite" if word == "not" else word for word in hidden], brought=nothing)
-    assert quite > 2, "still good"
-    moves = (own_alone - mine) / (theirs - mine)
-    assert moves > 0.7
-    mine, theirs, headless, quite = (f"{y:.2f}" for y in (mine, theirs, headless, quite))
-    assert shows(page, "#sec-patch", mine, theirs)
-    assert shows(page, "#sec-patch", share(moves))
-    assert shows(page, "#sec-patch", share(at_class), headless, quite)
+def test_b_needs_no_weight_in_layer_2_and_a_does(page):
+    weights = classifier("B")(encode(REVIEW)).weights[-1][0, 0, 0]
+    assert weights[CLASS] < 0.05, "hardly any weight"
+    for name, second in ((name, second) for name in SEEDS for second in (QUITE, DULL)):
+        if name == "B":
+            assert headless(name, REVIEW) < -4, "still bad"
+            assert headless(name, REVIEW, at_class=second) > 4, "and still turns"
+        else:
+            assert abs(headless(name, REVIEW)) < math.log(3), "less than 75 % sure"
+    hidden = headless("B", put(film="[blank]"))
+    assert hidden < -4, "with film hidden, too"
+    assert shows(page, "#sec-patch", f"{hidden:.2f}")
+
+
+def test_the_lab_has_the_answers_of_the_models_own_passes():
+    data = patch_lab.payload()
+    assert data["words"] == ["[class]", *REVIEW]
+    for name in SEEDS:
+        weights = classifier(name)(encode(REVIEW)).weights[-1][0, 0, 0]
+        assert data["models"][name]["weights"] == pytest.approx(weights.tolist(), abs=1e-5)
+        for second, run in ((QUITE, "quite"), (DULL, "dull")):
+            one = data["models"][name]["runs"][run]
+            assert one["y"] == pytest.approx([y_of(name, REVIEW), y_of(name, second)], abs=1e-3)
+            want = [headless(name, words) for words in (REVIEW, second)]
+            assert one["off"] == pytest.approx(want, abs=1e-3)
+            assert one["y"][0] < -4, "both turn"
+            assert one["y"][1] > 4, "the answer"
+            for places in ((0,), (8,), (0, 8), (10, 11), (12, 3)):
+                got = one["shares"][places[0]][places[-1]]
+                assert got == pytest.approx(moved(name, second, *places), abs=1e-3)
+
+
+@torch.no_grad()
+def test_three_words_keep_the_answer_and_no_two_do(page):
+    def keeping(name, count):
+        kept = [*itertools.combinations(range(len(REVIEW)), count)]
+        texts = [
+            encode([word if i in few else "[blank]" for i, word in enumerate(REVIEW)])
+            for few in kept
+        ]
+        good = attributions.margin(classifier(name), torch.cat(texts)).sigmoid().tolist()
+        return dict(zip(kept, good, strict=True))
+
+    for name in SEEDS:
+        assert min(keeping(name, 2).values()) > 0.25, "no two words are enough"
+        three = keeping(name, 3)
+        best = min(three, key=three.get)
+        assert [REVIEW[i] for i in best] == ["film", "not", "superb"]
+        assert shows(page, "#sec-play", share(1 - three[best]))
+
+
+def test_the_noun_turns_these_reviews_and_no_others(page):
+    """By the models' own answers, which are right about all of them."""
+    reviews, swaps, of = held_out()[:EXPLAINED], [], []
+    for index, one in enumerate(reviews):
+        for i in (i for i, word in enumerate(one.words) if word in OTHERS):
+            words = [*one.words]
+            words[i], words[one.work] = words[one.work], words[i]
+            swaps.append(replace(one, words=words))
+            of.append(index)
+    tokens, was_good, _ = to_tensors(swaps)
+    turns = []
+    for name in SEEDS:
+        with torch.no_grad():
+            says = attributions.margin(classifier(name), tokens) > 0
+        turns.append({of[i] for i in (says != was_good.bool()).nonzero()[:, 0].tolist()})
+    assert turns[0] == turns[1]
+    assert shows(page, "#two-more", str(len(reviews)), str(len(turns[0])))
 
 
 def test_over_all_tests_a_looks_where_the_answer_is_kept():
@@ -455,7 +523,7 @@ def test_the_bug_hunt_s_check_fails(page):
 
 
 def test_the_trained_maps_say_so(page):
-    for label in ("figure-two", "figure-finds", "figure-other", "figure-patch", "figure-grammar"):
+    for label in ("figure-two", "figure-finds", "figure-other", "patch-lab", "figure-grammar"):
         assert page.select_one(f"#{label} .source").get_text() == "trained", label
 
 

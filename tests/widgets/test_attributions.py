@@ -27,8 +27,8 @@ def loaded(published):
         JS.run(f"(data.loaded.{name} = await loadModel(x), null)", file)
 
 
-def shown(review=0, name="A", erased=(), then="x"):
-    state = {"review": review, "model": name, "erased": list(erased), "truth": False}
+def shown(review=0, name="A", erased=(), then="x", *, every=True):
+    state = {"review": review, "model": name, "erased": list(erased), "truth": False, "all": every}
     return JS.run(f"((x) => {then})(m.compare(data, x))", state)
 
 
@@ -61,6 +61,12 @@ def test_shares_and_answers_are_pytorch_s(name):
             assert row["hits"] == len(set(first) & set(got["decisive"]))
         assert got["whole"] == got["chance"]
         assert got["whole"] == pytest.approx(chance(review, name), abs=1e-4)
+
+
+def test_three_ways_are_shown_until_all_are_asked_for():
+    few, all_of_them = (shown(every=every)["rows"] for every in (False, True))
+    assert [row["method"] for row in few] == ["attention", "integrated gradients", "erasure"]
+    assert [row for row in all_of_them if row in few] == few
 
 
 @pytest.mark.usefixtures("loaded")
