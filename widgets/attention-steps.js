@@ -99,7 +99,7 @@ export function steppedAttention({tokens, axes, asks, ring, ...own}, state) {
     shown,
     ratios: ratiosOf(now, first, shown, tokens),
   };
-  return {...m, ...explain(m), reached: reachedBy(m)};
+  return {...m, ...explain(m), reached: byQuery(changed) && shown.row === 2 ? reachedBy(m) : ""};
 }
 
 /** Of weights that softmax made: e to the difference of the scaled scores, which is exact where a weight is too small to be. */
@@ -118,10 +118,10 @@ const isTie = ([third, one, other]) =>
 
 const isInRing = ([water, money], [x, y]) => Math.hypot(water - x, money - y) <= 0.1;
 
-/** What the reader has reached with the word that asks, in words; empty where it is nothing. */
-function reachedBy({tokens, weights, output, ring, shown: {row}}) {
-  if (isTie(weights[row])) return `Reached: ${tokens[1]} and ${tokens[2]} get equal weights.`;
-  return ring && isInRing(output[row], ring) ? "Reached: the diamond is in the ring." : "";
+/** What the reader has reached with the query of the last word, in words; empty where it is nothing. */
+function reachedBy({tokens, weights, output, ring}) {
+  if (isTie(weights[2])) return `Reached: ${tokens[1]} and ${tokens[2]} get equal weights.`;
+  return ring && isInRing(output[2], ring) ? "Reached: the diamond is in the ring." : "";
 }
 
 const differing = (rows, others) => rows.map((row, i) => row.map((x, j) => x !== others[i][j]));

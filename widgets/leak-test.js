@@ -75,7 +75,7 @@ function verdict({tokens, should, leak, changed, isFound}, [row, col]) {
     return `No, you can’t know that yet: ${whom} isn’t changed. Change it, and watch ${who}.`;
   const reason =
     row === col
-      ? `${whom} itself was changed, so its output moves under every mask`
+      ? `${whom} itself was changed, so its output may move under any mask`
       : !should[row][col]
         ? `${whom} was changed, and ${who} didn’t move, so ${who} can’t see it`
         : col < row
