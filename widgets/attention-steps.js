@@ -158,7 +158,11 @@ export function ticks(place, length) {
 const [REACH_X, REACH_Y] = [ARROW.across * ARROW.unit, ARROW.up * ARROW.unit];
 const [ARROW_WIDTH, ARROW_HEIGHT] = [2 * REACH_X, REACH_Y + ARROW.down * ARROW.unit];
 
-/** Where the arrow's plane has a point, first to the right, second up; one beyond its edge, on it. */
+/**
+ * Where the arrow's plane has a point, first to the right, second up, and whether it lies beyond the
+ * edge, where it is drawn then.
+ * @returns {[number, number, boolean]}
+ */
 export function arrowPlace([first, second]) {
   const vertical = Math.max(second / ARROW.up, -second / ARROW.down);
   const beyond = Math.max(Math.abs(first) / ARROW.across, vertical, 1);
