@@ -6,6 +6,7 @@ import {html, nothing, render, svg} from "../assets/vendor/lit.js";
 import {attentionSteps} from "./lib/attention.js";
 import {reset, steps} from "./lib/controls.js";
 import {defineWidget} from "./lib/define-widget.js";
+import {dragBy} from "./lib/drag.js";
 import {integer, matrix} from "./lib/fields.js";
 import {matrixTable} from "./lib/matrix.js";
 import {format, formatEntry, formatExact, formatFine, formatSmall} from "./lib/numbers.js";
@@ -417,17 +418,7 @@ function arrowPlane(m, widget) {
     widget.set({query: query.map((q, i) => (i === row ? changed : q))});
   };
   const put = (event) => ask(queryAt(pointer(event, event.currentTarget)));
-  const drag = (event) => {
-    const plane = event.currentTarget;
-    // A finger drags the arrow by its tip; elsewhere on the plane it scrolls the page, or taps.
-    const isDown = event.type === "pointerdown";
-    if (isDown && event.pointerType === "touch" && !event.target.closest(".query")) return;
-    if (isDown) plane.setPointerCapture(event.pointerId);
-    else if (!plane.hasPointerCapture(event.pointerId)) return;
-    put(event);
-  };
-  // touch-action of a part of a drawing has no effect in Chromium, which would scroll the page.
-  const hold = (event) => event.target.closest(".query") && event.preventDefault();
+  const {move, hold} = dragBy(".query", put);
   const press = (event) => {
     const next = queryByKey(query[row], event, widget.fields.query);
     if (!next) return;
@@ -460,7 +451,7 @@ function arrowPlane(m, widget) {
   return html`<div class="arrow"><p><span class="q" aria-hidden="true">➔</span> <b>query of ${tokens[row]}</b> <span class="how">drag the arrow’s tip</span></p>
     <div class="pad" role="slider" tabindex="0" aria-label="Query of ${tokens[row]}: four arrow keys" aria-valuemin=${widget.fields.query.min} aria-valuemax=${widget.fields.query.max}
       aria-valuenow=${query[row][0]} aria-valuetext="${across} ${formatEntry(query[row][0])}, ${upwards} ${formatEntry(query[row][1])}" @keydown=${press}>
-    <svg viewBox="0 0 ${ARROW_WIDTH} ${ARROW_HEIGHT}" aria-hidden="true" @touchstart=${hold} @pointerdown=${drag} @pointermove=${drag} @click=${put}>
+    <svg viewBox="0 0 ${ARROW_WIDTH} ${ARROW_HEIGHT}" aria-hidden="true" @touchstart=${hold} @pointerdown=${move} @pointermove=${move} @click=${put}>
       <rect width=${ARROW_WIDTH} height=${ARROW_HEIGHT} />
       <line class="axis" x1="0" y1=${fromY} x2=${ARROW_WIDTH} y2=${fromY} /><line class="axis" x1=${fromX} y1="0" x2=${fromX} y2=${ARROW_HEIGHT} />
       <text class="name end" x=${ARROW_WIDTH - 4} y=${fromY + 13}>${across} →</text><text class="name" x=${fromX + 4} y="12">↑ ${upwards}</text>

@@ -5,6 +5,7 @@ import {html, svg} from "../assets/vendor/lit.js";
 import {choice, menu, reset, steps} from "./lib/controls.js";
 import {amount, doublings, layerFlops, stop, tick, whole} from "./lib/costs.js";
 import {defineWidget} from "./lib/define-widget.js";
+import {dragBy} from "./lib/drag.js";
 import {flag, integer} from "./lib/fields.js";
 import {formatPercent} from "./lib/numbers.js";
 
@@ -79,18 +80,7 @@ function plot(m, widget) {
     const near = STOPS.map((tokens) => Math.abs(log10(tokens) - wanted));
     widget.set({length: near.indexOf(Math.min(...near))});
   };
-  const move = (event) => {
-    const area = event.currentTarget;
-    if (
-      event.type === "pointerdown" &&
-      event.pointerType === "touch" &&
-      !event.target.closest(".now")
-    )
-      return;
-    if (event.type === "pointerdown") area.setPointerCapture(event.pointerId);
-    else if (!area.hasPointerCapture(event.pointerId)) return;
-    put(event);
-  };
+  const {move, hold} = dragBy(".now", put);
   const through = (name) =>
     line(
       (_, i) => x(log10(ENDS[i])),
@@ -98,7 +88,7 @@ function plot(m, widget) {
     )(m.ends);
   const dot = (name) =>
     svg`<circle class=${name} r="7" cx=${across} cy=${y(log10(m[name]))}></circle>`;
-  return html`<svg viewBox="0 0 ${BOX.width} ${BOX.height}" aria-hidden="true" @pointerdown=${move} @pointermove=${move} @click=${put}>
+  return html`<svg viewBox="0 0 ${BOX.width} ${BOX.height}" aria-hidden="true" @touchstart=${hold} @pointerdown=${move} @pointermove=${move} @click=${put}>
     <rect class="ground" x=${BOX.left} y=${BOX.top} width=${BOX.right - BOX.left} height=${BOX.bottom - BOX.top}></rect>
     ${decades(y).map(
       (

@@ -5,6 +5,7 @@ import {html, nothing, svg} from "../assets/vendor/lit.js";
 import {atTemperature} from "./lib/attention.js";
 import {slider} from "./lib/controls.js";
 import {defineWidget} from "./lib/define-widget.js";
+import {dragBy} from "./lib/drag.js";
 import {decimal} from "./lib/fields.js";
 import {format, formatPercent} from "./lib/numbers.js";
 import {backToText, followSetUps} from "./lib/set-up-links.js";
@@ -63,24 +64,12 @@ function view({query: [across, up], found, answer, note}, widget) {
     const [px, py] = pointer(event, event.currentTarget);
     widget.set({across: within(x.invert(px)), up: within(y.invert(py))});
   };
-  const move = (event) => {
-    const plane = event.currentTarget;
-    // A finger drags the query by its handle; elsewhere on the plane it scrolls the page, or taps.
-    if (
-      event.type === "pointerdown" &&
-      event.pointerType === "touch" &&
-      !event.target.closest(".query")
-    )
-      return;
-    if (event.type === "pointerdown") plane.setPointerCapture(event.pointerId);
-    else if (!plane.hasPointerCapture(event.pointerId)) return;
-    put(event);
-  };
+  const {move, hold} = dragBy(".query", put);
   const key = ({token, key: [kx, ky], weight}) => svg`<g class="key">
     <line x1=${x(0)} y1=${y(0)} x2=${x(kx)} y2=${y(ky)} style=${heavy(weight)} />
     <circle r="6" cx=${x(kx)} cy=${y(ky)} /><text x=${x(kx)} y=${y(ky) + (ky < 0 ? 26 : -14)}>${token}</text></g>`;
   return html`<div class="plane">
-    <svg viewBox="-8 -8 ${SIZE + 16} ${SIZE + 16}" aria-hidden="true" @pointerdown=${move} @pointermove=${move} @click=${put}>
+    <svg viewBox="-8 -8 ${SIZE + 16} ${SIZE + 16}" aria-hidden="true" @touchstart=${hold} @pointerdown=${move} @pointermove=${move} @click=${put}>
       <line class="axis" x1="0" y1=${y(0)} x2=${SIZE} y2=${y(0)} />
       <line class="axis" x1=${x(0)} y1="0" x2=${x(0)} y2=${SIZE} />
       ${answer === undefined ? nothing : TICKS.map(([at, up]) => svg`<text class="tick" x=${x(at) + (up ? 12 : -7 * at)} y=${y(up) + (up ? 0 : 19)}>${at + up < 0 ? "−" : ""}${LIMIT}</text>`)}

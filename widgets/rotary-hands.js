@@ -6,6 +6,7 @@ import {html, nothing, svg} from "../assets/vendor/lit.js";
 import {hand, speeds} from "./clock-hands.js";
 import {button, choice, numbered, reset, slider, toggle} from "./lib/controls.js";
 import {defineWidget} from "./lib/define-widget.js";
+import {holdBy} from "./lib/drag.js";
 import {flag, integer, option} from "./lib/fields.js";
 import {format} from "./lib/numbers.js";
 
@@ -132,6 +133,7 @@ function street(m, {data: {places}, set, refresh}) {
   const x = scaleLinear([0, places - 1], [LEFT, RIGHT]);
   const y = scaleLinear(m.range, [112, 16]);
   const at = (event) => x.invert(pointer(event, event.currentTarget)[0]);
+  const hold = holdBy("[data-drag]");
   const take = (event) => {
     const what = event.target.closest("[data-drag]")?.dataset.drag;
     if (!what) return;
@@ -169,7 +171,7 @@ function street(m, {data: {places}, set, refresh}) {
   const others = svg`<path class="all" d=${line((_, key) => x(key), y)(m.curve)}></path>
     ${m.curve.map((score, key) => svg`<circle class="all" cx=${x(key)} cy=${y(score)} r="2.5"></circle>`)}`;
   return html`<figure class="street"><figcaption>Score, by the position of <i>${m.word}</i></figcaption>
-    <svg viewBox="0 0 340 236" aria-hidden="true" @pointerdown=${take} @pointermove=${move} @pointerup=${drop} @pointercancel=${drop}>
+    <svg viewBox="0 0 340 236" aria-hidden="true" @touchstart=${hold} @pointerdown=${take} @pointermove=${move} @pointerup=${drop} @pointercancel=${drop}>
     ${ticks}${m.all ? others : nothing}
     <line class="down" x1=${x(m.key)} x2=${x(m.key)} y1=${y(m.now)} y2=${AXIS}></line>
     <circle class="now" cx=${x(m.key)} cy=${y(m.now)} r="6"></circle>
