@@ -1,4 +1,4 @@
-// Attention tile by tile: what lies in the small memory, what each row keeps, and what was carried.
+// Attention tile by tile: a shelf, a desk, what walks between the two, and one cell's arithmetic.
 
 import {html, nothing} from "../assets/vendor/lit.js";
 import {attentionSteps} from "./lib/attention.js";
@@ -6,7 +6,8 @@ import {menu, reset, toggle} from "./lib/controls.js";
 import {defineWidget} from "./lib/define-widget.js";
 import {flag, integer, option} from "./lib/fields.js";
 import {matrixTable} from "./lib/matrix.js";
-import {format, formatShort} from "./lib/numbers.js";
+import {format, formatEntry, formatFine, formatShort} from "./lib/numbers.js";
+import {last} from "./lib/lists.js";
 import {filled} from "./lib/shares.js";
 import {tiledAttention} from "./lib/tiled-attention.js";
 
@@ -17,7 +18,7 @@ const BYTES = 4; // of a float32
 export const DESK = 40; // numbers
 
 /** The tiled computation, and where `step` acts of it have led. */
-export function stepped({tokens, query, key, value}, {step, queryTile, keyTile, causal}) {
+export function stepped({tokens, query, key, value}, {step, queryTile, keyTile, causal, cell = 0}) {
   const hidden = (row, col) => causal && col > row;
   const tiled = tiledAttention({query, key, value}, {queryTile, keyTile, hidden});
   const whole = attentionSteps({query, key, value}, {hidden}).output;
@@ -29,6 +30,10 @@ export function stepped({tokens, query, key, value}, {step, queryTile, keyTile, 
   return {
     ...tiled,
     tokens,
+    query,
+    key,
+    value,
+    cell,
     queryTile,
     keyTile,
     causal,
@@ -37,6 +42,7 @@ export function stepped({tokens, query, key, value}, {step, queryTile, keyTile, 
     written,
     steps: tiled.acts.length,
     act: acts[done - 1] ?? null,
+    moved: movedBy(acts[done - 1], query[0].length, value[0].length),
     met: acts.filter(({kind}) => kind === "meet"),
     soFar: BYTES * (acts[done - 1]?.carried ?? 0),
     bytes: BYTES * tiled.carried,
@@ -53,6 +59,53 @@ export function stepped({tokens, query, key, value}, {step, queryTile, keyTile, 
 export function keptBy({act}, row) {
   const at = act?.kind === "meet" ? act.rows.indexOf(row) : -1;
   return at < 0 ? null : act.kept[at];
+}
+
+/** Numbers that this act carries: queries only when a group comes, outputs when it goes. */
+function movedBy(act, size, width) {
+  if (!act) return null;
+  const {kind, rows, before, cols} = act;
+  if (kind === "write") return {output: rows.length * width};
+  const comes = before.every(({sum}) => sum === 0); // the first tile of the group
+  return {
+    query: comes ? rows.length * size : 0,
+    key: cols.length * size,
+    value: cols.length * width,
+  };
+}
+
+/** The cell whose arithmetic is shown: the chosen one, or the last that isn't hidden; in a written group its row alone. */
+export function cellOf({act, tokens, hidden, cell}) {
+  if (!act) return null;
+  const [row, col] = [Math.floor((cell - 1) / tokens.length), (cell - 1) % tokens.length];
+  const isHere = cell > 0 && act.rows.includes(row);
+  if (act.kind === "write") return {row: isHere ? row : last(act.rows), col: null};
+  if (isHere && act.cols.includes(col)) return {row, col};
+  const seen = act.rows.flatMap((i) => act.cols.map((j) => ({row: i, col: j})));
+  return last(seen.filter(({row: i, col: j}) => !hidden(i, j)));
+}
+
+/** The numbers that the arithmetic of this cell and its row is made of; null on an empty desk. */
+export function arithmetic(m) {
+  const at = cellOf(m);
+  if (!at) return null;
+  const {act} = m;
+  const r = act.rows.indexOf(at.row);
+  const kept = act.kept[r];
+  if (act.kind === "write") return {...at, kept, output: act.output[r]};
+  const seen = act.cols.filter((j) => !m.hidden(at.row, j));
+  const partOf = (j) => Math.exp(m.scores[at.row][j] - kept.top);
+  return {
+    ...at,
+    isHidden: m.hidden(at.row, at.col),
+    pairs: m.query[at.row].map((q, c) => [q, m.key[at.col][c]]),
+    score: m.scores[at.row][at.col],
+    part: partOf(at.col),
+    parts: seen.map(partOf),
+    values: seen.map((j) => m.value[j][0]),
+    before: act.before[r],
+    kept,
+  };
 }
 
 /** The step that meets this cell, or null where its tile is skipped. */
@@ -123,52 +176,166 @@ function writes(m, {rows}) {
   );
 }
 
+/** The chosen cell, for those who can't see its arithmetic. */
+function chosenText(m) {
+  const a = arithmetic(m);
+  if (!a) return "";
+  if (a.col === null)
+    return ` The output of “${m.tokens[a.row]}” is ${a.output.map(format).join(" and ")}.`;
+  const names = `“${m.tokens[a.row]}” and “${m.tokens[a.col]}”`;
+  return a.isHidden
+    ? ` The cell of ${names} is hidden.`
+    : ` The cell of ${names}: a score of ${format(a.score)}, a part of ${format(a.part)}.`;
+}
+
 // ---- View ----------------------------------------------------------------------------------
 
 const onDesk = (word, isThere, role) =>
   html`<span class=${isThere ? `on-desk ${role}` : ""}>${word}</span>`;
+const stack = (numbers, show) => numbers.map((x) => html`<i>${show(x)}</i>`);
+const entry = (x) => formatEntry(Math.round(x * 100) / 100);
 
+/** All that is stored: a column for each word. What is framed lies on the desk too. */
+function shelf({act, tokens, written, ...m}) {
+  const isQuery = (i) => !!act?.rows.includes(i);
+  const isKey = (j) => !!act?.cols?.includes(j);
+  const row = (name, numbers, isThere, show) =>
+    html`<tr class=${name}><th scope="row">${name}</th>${tokens.map(
+      (_, i) =>
+        html`<td><span class="number ${isThere(i) ? "there" : ""}">${numbers[i] ? stack(numbers[i], show) : nothing}</span></td>`,
+    )}</tr>`;
+  const isNew = (i) => act?.kind === "write" && act.rows.includes(i);
+  return html`<table class="shelf"><caption><b>The shelf</b></caption>
+    <thead><tr><td></td>${tokens.map((word) => html`<th scope="col">${word}</th>`)}</tr></thead>
+    <tbody>${row("query", m.query, isQuery, entry)}${row("key", m.key, isKey, entry)}
+    ${row("value", m.value, isKey, entry)}${row("output", written, isNew, format)}</tbody></table>`;
+}
+
+/** What walks between shelf and desk at this step. */
+function walkers({act, moved}) {
+  if (!act) return html`<p class="walkers">Nothing has walked yet.</p>`;
+  const plural = {query: "queries", key: "keys", value: "values", output: "outputs"};
+  const walking = Object.keys(moved).filter((name) => moved[name] > 0);
+  const stays = act.kind === "meet" && !moved.query ? "The queries lie still." : nothing;
+  return html`<p class="walkers">${act.kind === "meet" ? "↓ To the desk:" : "↑ To the shelf:"} ${walking.map(
+    (name) => html`<span class=${name}>${plural[name]}, ${moved[name]} numbers</span> `,
+  )}${stays}</p>`;
+}
+
+/** The group of queries and what its rows keep, which stay, and the keys and values that are passing. */
+function desk(m, widget) {
+  const {act, tokens, done, queryTile} = m;
+  const bar = html`<p class="room ${m.fits ? "" : "over"}"><b>The desk</b>
+    <span class="bar"><span style=${filled(Math.min(1, m.desk / DESK))}></span></span>
+    <span class="share">${`${m.desk} of ${DESK} numbers`}</span></p>`;
+  return html`<div class="desk" style="--rows:${queryTile};--keys:${m.keyTile}">${bar}${
+    act ? html`<div class="lying">${tile(m, widget)}${ledger(m)}</div>` : nothing
+  }<p class="note">${m.fits ? "These tiles fit on the desk." : "These tiles don’t fit on the desk: nothing would start."} ${
+    m.skipped ? `${m.skipped} are hidden altogether, and skipped.` : nothing
+  }</p></div>`;
+
+  function tile() {
+    const {rows, cols = []} = act;
+    const lying = `lying-${(rows[0] / queryTile) % 2}`;
+    const at = cellOf(m);
+    const show = cols.length > 4 ? formatShort : format; // eight are narrow
+    return matrixTable({
+      name: "tile",
+      caption: cols.length ? "queries × keys" : "queries",
+      shape: cols.length ? "values above their scores" : "",
+      rows: rows.map(
+        (i) =>
+          html`<span class="group ${lying}">${onDesk(tokens[i], true, "q")}${stack(m.query[i], entry)}</span>`,
+      ),
+      columns: cols.map(
+        (j) => html`<span class="passing passing-${done % 2}">${onDesk(tokens[j], true, "k")}
+          <span class="key">${stack(m.key[j], entry)}</span><span class="value">${stack(m.value[j], entry)}</span></span>`,
+      ),
+      cells: rows.map((i) => cols.map((j) => m.scores[i][j])),
+      text: (r, c) => (m.hidden(rows[r], cols[c]) ? "" : show(m.scores[rows[r]][cols[c]])),
+      fill: (r, c) => partAt(m, rows[r], cols[c]),
+      hidden: (r, c) => m.hidden(rows[r], cols[c]),
+      chosen: (r, c) => rows[r] === at.row && cols[c] === at.col,
+      choose: (r, c) => widget.set({cell: rows[r] * tokens.length + cols[c] + 1}),
+    });
+  }
+}
+
+const partAt = (m, i, j) =>
+  m.act.kind === "meet" && !m.hidden(i, j) ? Math.exp(m.scores[i][j] - keptBy(m, i).top) : 0;
+
+/** What the rows on the desk keep. */
+function ledger({act, tokens}) {
+  const cell = (text, name = "") => html`<td><span class="number ${name}">${text}</span></td>`;
+  const row = (i, r) => {
+    const {top, sum, mix} = act.kept[r];
+    return html`<tr><th scope="row">${tokens[i]}</th>
+      ${cell(format(top))}${cell(format(sum))}${cell(stack(mix, format), "pair")}</tr>`;
+  };
+  return html`<table class="ledger"><caption><b>kept for each row</b></caption>
+    <thead><tr><td></td><th scope="col">largest</th><th scope="col">sum</th><th scope="col">mix</th></tr></thead>
+    <tbody>${act.rows.map(row)}</tbody></table>`;
+}
+
+const signed = (text) => (text.startsWith("−") ? html`(${text})` : text);
+const joined = (parts, sign) => parts.map((part, i) => (i ? html` ${sign} ${part}` : part));
+
+/** The chosen cell, and the row that it is in, to be followed with a calculator. */
+function sums(m) {
+  const a = arithmetic(m);
+  const line = (name, text) => html`<div><dt>${name}</dt><dd>${text}</dd></div>`;
+  if (!a) return html`<div class="sums"></div>`;
+  const row = `“${m.tokens[a.row]}”`;
+  const {top, sum, mix} = a.kept;
+  if (a.col === null)
+    return html`<div class="sums"><p>The row of ${row}</p><dl>${mix.map((x, c) =>
+      line(
+        c ? "second number" : "output",
+        html`${formatFine(x)} / ${formatFine(sum)} ≈ ${format(a.output[c])}`,
+      ),
+    )}</dl></div>`;
+  const power = html`e<sup>${format(a.score)} − ${signed(format(top))}</sup>`;
+  const products = joined(
+    a.pairs.map(
+      ([q, k], c) =>
+        html`<span class="query">${c ? signed(entry(q)) : entry(q)}</span> · <span class="key">${signed(entry(k))}</span>`,
+    ),
+    "+",
+  );
+  const isFirst = a.before.sum === 0;
+  const old = (x) => (isFirst ? [] : [html`${formatFine(a.kept.rate)} · ${signed(formatFine(x))}`]);
+  const mixed = a.parts.map(
+    (part, i) =>
+      html`${formatFine(part)} · <span class="value">${signed(entry(a.values[i]))}</span>`,
+  );
+  return html`<div class="sums"><p>The cell of ${row} and “${m.tokens[a.col]}”</p><dl>
+    ${line("score", a.isHidden ? "hidden" : html`(${products}) / √${a.pairs.length} ≈ ${format(a.score)}`)}
+    ${line("part", a.isHidden ? "0" : html`${power} ≈ ${formatFine(a.part)}`)}
+    ${line("sum", a.parts.length ? html`${joined([...old(a.before.sum), ...a.parts.map(formatFine)], "+")} ≈ ${format(sum)}` : "stays")}
+    ${line("mix, 1st", a.parts.length ? html`${joined([...old(a.before.mix[0]), ...mixed], "+")} ≈ ${format(mix[0])}` : "stays")}</dl></div>`;
+}
+
+/** All scores, of which only a tile exists at a time. */
 function map(m, widget) {
   const {act, tokens} = m;
-  const last =
-    act?.kind === "meet" ? [act.rows[act.rows.length - 1], act.cols[act.cols.length - 1]] : null;
+  const at = cellOf(m);
   return matrixTable({
     name: "scores",
-    caption: "scores",
+    caption: "the map",
     shape: `${tokens.length} × ${tokens.length}, never stored`,
     rows: tokens.map((word, i) => onDesk(word, act?.rows.includes(i), "q")),
     columns: tokens.map((word, j) => onDesk(word, act?.cols?.includes(j), "k")),
     cells: m.scores,
-    text: (i, j) =>
-      ({now: m.hidden(i, j) ? "" : formatShort(m.scores[i][j]), gone: m.hidden(i, j) ? "" : "·"})[
-        stateOf(m, i, j)
-      ] ?? "",
-    fill: (i, j) =>
-      stateOf(m, i, j) === "now" && !m.hidden(i, j)
-        ? Math.exp(m.scores[i][j] - keptBy(m, i).top)
-        : 0,
+    text: (i, j) => (stateOf(m, i, j) === "gone" && !m.hidden(i, j) ? "·" : ""),
+    fill: (i, j) => (stateOf(m, i, j) === "now" ? partAt(m, i, j) : 0),
     hidden: m.hidden,
     lit: (i, j) => stateOf(m, i, j) === "now",
-    chosen: (i, j) => last !== null && i === last[0] && j === last[1],
-    choose: (i, j) => widget.set({step: stepOf(m, i, j) ?? m.done}),
+    chosen: (i, j) => at !== null && i === at.row && j === at.col,
+    choose: (i, j) => {
+      const step = stepOf(m, i, j);
+      if (step) widget.set({step, cell: i * tokens.length + j + 1});
+    },
   });
-}
-
-/** What the rows on the desk keep, and the outputs that were written. */
-function ledger(m) {
-  const cell = (text, className = "") =>
-    html`<td><span class="number ${className}">${text}</span></td>`;
-  const pair = (numbers) => numbers.map((x) => html`<i>${format(x)}</i>`);
-  const row = (word, i) => {
-    const kept = keptBy(m, i);
-    const output = m.written[i];
-    return html`<tr class=${kept ? "here" : ""}><th scope="row">${onDesk(word, m.act?.rows.includes(i), "q")}</th>
-      ${cell(kept ? format(kept.top) : "")}${cell(kept ? format(kept.sum) : "")}${cell(kept ? pair(kept.mix) : "", "pair")}
-      ${cell(output ? pair(output) : "", "pair written")}</tr>`;
-  };
-  return html`<table class="ledger"><caption><b>kept for each row</b></caption>
-    <thead><tr><td></td><th scope="col">largest</th><th scope="col">sum</th><th scope="col">mix</th><th scope="col">output</th></tr></thead>
-    <tbody>${m.tokens.map(row)}</tbody></table>`;
 }
 
 function loads(m) {
@@ -181,17 +348,13 @@ function loads(m) {
     className = "",
   ) => html`<li class=${className}><span class="token">${name}</span>
     <span class="bar"><i style=${filled(all)}></i><span style=${filled(now)}></span></span><span class="share">${text}</span></li>`;
-  return html`<ul class="shares loads" aria-label="What is carried, and what lies on the desk">
+  return html`<ul class="shares loads" aria-label="What is carried">
     ${bar("carried in tiles", m.soFar / most, m.bytes / most, `${bytesOf(m.soFar)} of ${bytesOf(m.bytes)}`)}
-    ${bar("the plain way", m.plainBytes / most, 0, bytesOf(m.plainBytes), "plain")}
-    ${bar("on the desk", Math.min(1, m.desk / DESK), 0, `${m.desk} of ${DESK} numbers`, m.fits ? "desk" : "desk over")}</ul>
-    <p class="note">${m.fits ? "These tiles fit on the desk." : "These tiles don’t fit on the desk: nothing would start."} ${
-      m.skipped ? `${m.skipped} are hidden altogether, and skipped.` : nothing
-    }</p>`;
+    ${bar("the plain way", m.plainBytes / most, 0, bytesOf(m.plainBytes), "plain")}</ul>`;
 }
 
 const view = (m, widget) =>
-  html`<div class="stage">${map(m, widget)}${ledger(m)}</div>${widget.sentence()}${loads(m)}`;
+  html`${shelf(m)}${walkers(m)}${desk(m, widget)}${sums(m)}<div class="stage">${map(m, widget)}<div class="told">${widget.sentence()}${loads(m)}</div></div>`;
 
 // ---- Controls --------------------------------------------------------------------------------
 
@@ -217,6 +380,7 @@ export const flashStepper = defineWidget({
     queryTile: option(2, SIZES),
     keyTile: option(2, SIZES),
     causal: flag(false),
+    cell: integer(0, {max: length * length}), // 0: the tile's last, else counted from 1, row by row
   }),
   controls: () => [
     [walk],
@@ -228,7 +392,7 @@ export const flashStepper = defineWidget({
     ],
   ],
   model: stepped,
-  sentence,
+  sentence: (m) => html`${sentence(m)}<span class="screen-reader-only">${chosenText(m)}</span>`,
   view,
   challenges: {
     "all-written": (m) => m.isEnd,

@@ -88,9 +88,13 @@ def eight():
     return {"tokens": TOKENS, "query": q, "key": k, "value": v, "step": 1}
 
 
-def stepped(query_tile=2, key_tile=2, causal=False, step=0):
+def call(name, query_tile=2, key_tile=2, causal=False, step=0, cell=0):
     state = {"queryTile": query_tile, "keyTile": key_tile, "causal": causal, "step": step}
-    return STEPPER.call("stepped", eight(), state)
+    return STEPPER.run(name, [eight(), {**state, "cell": cell}])
+
+
+def stepped(*state, **chosen):
+    return call("m.stepped(...x)", *state, **chosen)
 
 
 ALL = [*product((1, 2, 4, 8), (1, 2, 4, 8), (False, True))]
@@ -130,3 +134,56 @@ def test_a_growing_score_is_told_with_its_rate():
     old, new = scores[1, :2].max(), scores[1, :4].max()
     rate, total = math.exp(old - new), np.exp(scores[1, :2] - old).sum()
     assert in_order(sentence, "cat", *(f"{x:.2f}" for x in (old, new, rate, total, total * rate)))
+
+
+def test_what_walks_at_each_step_adds_up_to_what_is_carried():
+    """Queries come once for each group, and lie still while keys and values pass."""
+    for queries, keys, causal in ALL:
+        model = stepped(queries, keys, causal)
+        sofar = 0
+        for step in range(1, model["steps"] + 1):
+            now = stepped(queries, keys, causal, step)
+            moved = now["moved"]
+            sofar += sum(moved.values())
+            assert 4 * sofar == now["soFar"]
+            if now["act"]["kind"] == "write":
+                assert moved == {"output": 2 * queries}
+            else:
+                comes = now["act"]["cols"][0] == 0
+                assert moved == {"query": 2 * queries * comes, "key": 2 * keys, "value": 2 * keys}
+
+
+def test_a_cell_s_arithmetic_gives_its_score_and_its_row():
+    """Followed with the numbers that are shown: score, part, sum and the mix's first number."""
+    given, mask = eight(), create_causal_mask(8).numpy()
+    scores = given["query"] @ given["key"].T / math.sqrt(2)
+    for causal, step in product((False, True), range(1, 13)):
+        model = stepped(causal=causal, step=step)
+        if model["act"]["kind"] == "write":
+            continue
+        for row, col in product(model["act"]["rows"], model["act"]["cols"]):
+            cell = 8 * row + col + 1
+            a = call("m.arithmetic(m.stepped(...x))", 2, 2, causal, step, cell)
+            assert (a["row"], a["col"]) == (row, col)
+            assert a["isHidden"] == (causal and not mask[row, col])
+            assert_near(
+                sum(q * k for q, k in a["pairs"]) / math.sqrt(2), scores[row, col], atol=1e-12
+            )
+            assert_near(a["part"], math.exp(scores[row, col] - a["kept"]["top"]), atol=1e-12)
+            rate = a["kept"]["rate"]
+            assert_near(rate * a["before"]["sum"] + sum(a["parts"]), a["kept"]["sum"], atol=1e-12)
+            mix = rate * a["before"]["mix"][0] + np.dot(a["parts"], a["values"])
+            assert_near(mix, a["kept"]["mix"][0], atol=1e-12)
+
+
+def test_a_cell_that_isn_t_on_the_desk_gives_way_to_the_last_one_seen():
+    states = [(2, 2, False, 2), (2, 2, False, 2, 1), (1, 2, True, 1), (2, 2, False, 5, 1)]
+    at = [call("m.cellOf(m.stepped(...x))", *state) for state in [*states, (2, 2, False, 0, 1)]]
+    want = [{"row": 1, "col": 3}, {"row": 1, "col": 3}, {"row": 0, "col": 0},
+            {"row": 0, "col": None}, None]  # fmt: skip
+    assert at == want
+    written = call("m.arithmetic(m.stepped(...x))", step=5, cell=1)
+    truth = explicit(eight(), np.ones((8, 8), dtype=bool))[0]
+    assert_near(written["output"], truth, atol=1e-14, rtol=1e-12)
+    mix, total = written["kept"]["mix"], written["kept"]["sum"]
+    assert_near(np.array(mix) / total, truth, atol=1e-14, rtol=1e-12)
