@@ -208,7 +208,7 @@ function shelf({act, tokens, written, ...m}) {
   return html`<table class="shelf"><caption><b>The shelf</b></caption>
     <thead><tr><td></td>${tokens.map((word) => html`<th scope="col">${word}</th>`)}</tr></thead>
     <tbody>${row("query", m.query, isQuery, entry)}${row("key", m.key, isKey, entry)}
-    ${row("value", m.value, isKey, entry)}${row("output", written, isNew, format)}</tbody></table>`;
+    ${row("value", m.value, isKey, entry)}${row("output", written, isNew, formatShort)}</tbody></table>`;
 }
 
 /** What walks between shelf and desk at this step. */
@@ -228,31 +228,29 @@ function desk(m, widget) {
   const bar = html`<p class="room ${m.fits ? "" : "over"}"><b>The desk</b>
     <span class="bar"><span style=${filled(Math.min(1, m.desk / DESK))}></span></span>
     <span class="share">${`${m.desk} of ${DESK} numbers`}</span></p>`;
-  return html`<div class="desk" style="--rows:${queryTile};--keys:${m.keyTile}">${bar}${
-    act ? html`<div class="lying">${tile(m, widget)}${ledger(m)}</div>` : nothing
+  return html`<div class="desk" style="--rows:${m.fits ? queryTile : 2}">${bar}${
+    act && m.fits ? html`<div class="lying">${tile(m, widget)}${ledger(m)}</div>` : nothing
   }<p class="note">${m.fits ? "These tiles fit on the desk." : "These tiles don’t fit on the desk: nothing would start."} ${
     m.skipped ? `${m.skipped} are hidden altogether, and skipped.` : nothing
   }</p></div>`;
 
   function tile() {
     const {rows, cols = []} = act;
-    const lying = `lying-${(rows[0] / queryTile) % 2}`;
     const at = cellOf(m);
-    const show = cols.length > 4 ? formatShort : format; // eight are narrow
     return matrixTable({
       name: "tile",
       caption: cols.length ? "queries × keys" : "queries",
       shape: cols.length ? "values above their scores" : "",
       rows: rows.map(
         (i) =>
-          html`<span class="group ${lying}">${onDesk(tokens[i], true, "q")}${stack(m.query[i], entry)}</span>`,
+          html`<span class="group">${onDesk(tokens[i], true, "q")}${stack(m.query[i], entry)}</span>`,
       ),
       columns: cols.map(
         (j) => html`<span class="passing passing-${done % 2}">${onDesk(tokens[j], true, "k")}
           <span class="key">${stack(m.key[j], entry)}</span><span class="value">${stack(m.value[j], entry)}</span></span>`,
       ),
       cells: rows.map((i) => cols.map((j) => m.scores[i][j])),
-      text: (r, c) => (m.hidden(rows[r], cols[c]) ? "" : show(m.scores[rows[r]][cols[c]])),
+      text: (r, c) => (m.hidden(rows[r], cols[c]) ? "" : format(m.scores[rows[r]][cols[c]])),
       fill: (r, c) => partAt(m, rows[r], cols[c]),
       hidden: (r, c) => m.hidden(rows[r], cols[c]),
       chosen: (r, c) => rows[r] === at.row && cols[c] === at.col,
@@ -284,7 +282,7 @@ const joined = (parts, sign) => parts.map((part, i) => (i ? html` ${sign} ${part
 function sums(m) {
   const a = arithmetic(m);
   const line = (name, text) => html`<div><dt>${name}</dt><dd>${text}</dd></div>`;
-  if (!a) return html`<div class="sums"></div>`;
+  if (!a || !m.fits) return html`<div class="sums"></div>`;
   const row = `“${m.tokens[a.row]}”`;
   const {top, sum, mix} = a.kept;
   if (a.col === null)
