@@ -11,11 +11,10 @@ import numpy as np
 def attend(query, keys, values):
     """Take one word through attention.
 
-    Compare the word's query with every key: a score is a dot product, divided by the root of the
-    size of a key. Make weights of the scores: *e* to the power of each, divided by the sum of all
-    of these. Then multiply each value by its weight, and add them up.
+    Compare its query with every key, scale the scores, make weights of them, and mix the values, as
+    you did by pencil.
 
-    Shapes: `query` (d,), `keys` (S, d), `values` (S, v).
+    Shapes, where S words are asked: `query` (d,), `keys` (S, d), `values` (S, v).
 
     Return: the mix (v,), which is as long as one value.
     """

@@ -11,7 +11,8 @@ from tests.site.settling import settle
 SENTENCE = "its script could not be loaded, or failed"
 MASKS = "modules/m05_masks/lesson.html"
 # Step -> its figure
-FIGURES = {1: "#tour-why", 3: "#tour-scores", 4: "#tour-softmax", 5: "#tour-heads", 6: "#tour-mask"}
+FIGURES = {1: "#tour-why", 3: "#tour-scores", 4: "#tour-softmax", 5: "#tour-heads", 6: "#tour-mask",
+           8: "#tour-patterns"}  # fmt: skip
 
 
 @contextmanager

@@ -233,7 +233,7 @@ def test_without_javascript_and_in_print_all_steps_stand_in_order(open_page, med
         assert all(a["y"] + a["height"] <= b["y"] + 1 for a, b in pairwise(tops))
         for name in [*STEPS, *REST]:
             expect(page.locator(f"#{name} h2").first).to_be_visible()
-        for figure in ("why", "scores", "softmax", "heads", "mask"):
+        for figure in ("why", "scores", "softmax", "heads", "mask", "patterns"):
             expect(page.locator(f"#tour-{figure} .fallback table")).to_be_visible()
         for control in (".tour-controls", ".tour-pager"):
             assert not page.locator(control).is_visible()

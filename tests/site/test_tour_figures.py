@@ -6,7 +6,18 @@ from playwright.sync_api import expect
 from tests.site.conftest import TOUR
 from tests.site.settling import assert_shows, settle
 from tests.site.shades import SHADE_STEP, SHADES
-from tests.widgets.truth_tour_figures import ENDINGS, NAMES, WORDS, exact, maps
+from tests.widgets.truth_tour_figures import (
+    ENDINGS,
+    GAP,
+    LIONS,
+    NAMES,
+    OF_MAT,
+    QKV,
+    WORDS,
+    exact,
+    fillings,
+    maps,
+)
 
 TOKENS = ["The", "cat", "sat"]
 READ = """(root) => Object.fromEntries([...root.querySelectorAll("table.matrix")].map((table) =>
@@ -19,13 +30,14 @@ def texts(page, selector):
     return page.locator(selector).all_inner_texts()
 
 
-def assert_tables(page, widget, names, *, is_causal=False):
+def assert_tables(page, widget, names, *, is_causal=False, of=QKV):
     settle(page)
     tables = page.locator(widget).evaluate(READ)
     assert list(tables) == names
     for name in names:
         texts = [text for row in tables[name] for text in row]
-        for text, want in zip(texts, exact(is_causal=is_causal)[name].flatten(), strict=True):
+        wanted = exact(is_causal=is_causal, of=of)[name].flatten()
+        for text, want in zip(texts, wanted, strict=True):
             if want == -torch.inf:
                 assert text == "−∞"
             else:
@@ -58,6 +70,46 @@ def test_a_cell_is_chosen_by_mouse_and_by_keyboard_and_stays_from_step_to_step(o
         page.locator("#tour-softmax table.output td").nth(1).click()  # a word, no key
         settle(page)
         assert "The gives The: " in page.locator("#tour-softmax .sentence").text_content()
+
+
+def test_the_mat_takes_the_cat_s_place_in_both_steps(open_page):
+    scores, softmax = "#tour-scores", "#tour-softmax"
+    with open_page(f"{TOUR}?tour.all=1") as page:
+        for widget, noun, of in [(scores, "mat", OF_MAT), (softmax, "cat", QKV)]:
+            page.locator(widget).get_by_label(noun, exact=True).check()
+            assert_tables(page, scores, ["query", "key", "scores", "scaled"], of=of)
+            assert_tables(page, softmax, ["scaled", "weights", "value", "output"], of=of)
+            for one in (scores, softmax):
+                assert noun in page.locator(f"{one} .sentence").text_content()
+        page.locator("#tour-scores table.key td").nth(4).click()  # sat, as one that is asked
+        settle(page)
+        assert "sat asks sat: " in page.locator("#tour-scores .sentence").text_content()
+        page.locator("#tour-scores table.query td").nth(3).click()
+        settle(page)
+        assert "cat asks sat: " in page.locator("#tour-scores .sentence").text_content()
+
+
+def test_a_head_is_switched_off(open_page):
+    with open_page(f"{TOUR}?tour.step=8") as page:
+        widget = page.locator("#tour-patterns")
+        for plural, verb in [(0, "is"), (1, "are")]:
+            widget.locator("fieldset").first.locator("input").nth(plural).check()
+            for head in (5, 3):
+                widget.locator(".maps button").nth(head).click()
+                for label, which in [("on", 0), ("off", head + 1)]:
+                    widget.get_by_label(label, exact=True).check()
+                    heads, chances = fillings(LIONS[plural])[which]
+                    best = max(chances, key=chances.get)
+                    assert which or best == verb
+                    assert texts(page, "#tour-patterns .fills .token")[0] == best
+                    shown = texts(page, "#tour-patterns .fills .share")[0]
+                    assert_shows(shown, chances[best], f"{label}, head {head}")
+                    shades = torch.tensor(widget.evaluate(SHADES), dtype=torch.float64)
+                    assert (shades[:6] - heads).abs().max() <= SHADE_STEP
+                    assert (shades[6] - heads[head]).abs().max() <= SHADE_STEP
+                    assert_shares(page, "#tour-patterns .pattern", heads[head, GAP])
+                    changed = texts(page, "#tour-patterns .most .changed")
+                    assert len(changed) == (2 if which == 4 else 0)
 
 
 def assert_shares(page, widget, want):

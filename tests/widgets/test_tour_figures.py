@@ -8,38 +8,53 @@ import torch
 from tests.lessons.page_text import in_order
 from tests.numbers import number
 from tests.widgets.js import assert_near, module
-from tests.widgets.truth_tour_figures import ENDINGS, NAMES, QKV, WORDS, exact, maps
+from tests.widgets.truth_tour_figures import (
+    ALL_HEADS,
+    ENDINGS,
+    GAP,
+    LIONS,
+    NAMES,
+    OF_MAT,
+    QKV,
+    WORDS,
+    exact,
+    fillings,
+    maps,
+)
 
-TOKENS = ["The", "cat", "sat"]
+TOKENS, TOKENS_OF_MAT = ["The", "cat", "sat"], ["The", "mat", "sat"]
+WORKED = [{"tokens": TOKENS, **QKV}, {"tokens": TOKENS_OF_MAT, **OF_MAT}]
 FIGURES = module("tour-figures.js")
 
 
-def look_at(name, word, key):
+def look_at(name, word, key, mat):
     """The tables of the figure are right, {name: numbers}; and what it says has these decimals."""
-    says, grids = FIGURES.run(
-        f"""(({{grids, says}}) => [says.join(""),
-          grids.map(({{name, cells}}) => [name, cells])])(m.{name}(...x))""",
-        [{"tokens": TOKENS, **QKV}, {"word": word, "key": key}],
+    tokens, says, grids = FIGURES.run(
+        f"""(({{tokens, pairs, says}}) => [tokens, says.join(""),
+          pairs.flat().map(({{name, cells}}) => [name, cells])])(m.{name}(...x))""",
+        [WORKED, {"word": word, "key": key, "mat": mat}],
     )
+    assert tokens == (TOKENS_OF_MAT if mat else TOKENS)
     for grid, cells in grids:
-        assert_near(cells, exact(is_causal=False)[grid])
-    assert in_order(says, TOKENS[word], TOKENS[key])
+        assert_near(cells, exact(is_causal=False, of=OF_MAT if mat else QKV)[grid])
+    assert in_order(says, tokens[word], tokens[key])
     return [grid for grid, _ in grids], [number(x) for x in re.findall(r"[−-]?\d+\.\d+", says)]
 
 
+@pytest.mark.parametrize("mat", [False, True], ids=["cat", "mat"])
 @pytest.mark.parametrize("word", range(3))
 @pytest.mark.parametrize("key", range(3))
-def test_the_three_words(word, key):
-    want = exact(is_causal=False)
-    grids, numbers_read = look_at("scoring", word, key)
-    assert grids == ["scores", "scaled"]
+def test_the_three_words(word, key, mat):
+    want = exact(is_causal=False, of=OF_MAT if mat else QKV)
+    grids, numbers_read = look_at("scoring", word, key, mat)
+    assert grids == ["query", "key", "scores", "scaled"]
     q, k = want["query"][word].tolist(), want["key"][key].tolist()
     scaled = want["scaled"][word].tolist()
     pairs = [q[0], k[0], q[1], k[1], want["scores"][word, key].item(), scaled[key]]
     assert numbers_read == pytest.approx(pairs, abs=0.0051)
 
-    grids, numbers_read = look_at("sharing", word, key)
-    assert grids == ["weights", "output"]
+    grids, numbers_read = look_at("sharing", word, key, mat)
+    assert grids == ["scaled", "weights", "value", "output"]
     e, weights = want["scaled"][word].exp(), want["weights"][word]
     parts = [scaled[key], *scaled, e[key].item(), e.sum().item(), weights[key].item()]
     assert numbers_read[:7] == pytest.approx(parts, abs=0.051)
@@ -72,3 +87,42 @@ def test_where_the_words_look():
             assert (got["source"], got["tokens"]) == (source, words)
         if source == "trained":
             assert words[heads[4, 7].argmax()] == {"tired": "cat", "warm": "mat"}[end]
+
+
+def test_what_the_model_fills_in():
+    """Each head off, in both sentences: the maps, which of them differ, and what the gap gets."""
+    data = {"names": NAMES, "gap": GAP, "head": 5, "sentences": []}
+    for sentence in LIONS:
+        runs = fillings(sentence)
+        words = [sorted(chances.items(), key=lambda item: -item[1])[:3] for _, chances in runs]
+        data["sentences"].append({
+            "tokens": sentence.replace("[mask]", "▢").split(), "first": runs[0][0][:4],
+            "runs": [{"second": heads[4:], "guesses": top}
+                     for (heads, _), top in zip(runs, words, strict=True)],
+        })  # fmt: skip
+    states = [
+        {"plural": plural, "head": head, "off": off}
+        for plural in (False, True)
+        for head in range(6)
+        for off in (False, True)
+    ]
+    models = FIGURES.run(
+        "x[1].map((state) => [m.filling(x[0], state), m.fillSentence(m.filling(x[0], state))])",
+        [data, states],
+    )
+    for state, (got, says) in zip(states, models, strict=True):
+        runs = fillings(LIONS[state["plural"]])
+        heads, chances = runs[state["head"] + 1 if state["off"] else 0]
+        assert_near(got["maps"], heads)
+        differ = [(a - b).abs().max() > 0.005 for a, b in zip(heads, runs[0][0], strict=True)]
+        assert got["isChanged"] == differ
+        # A head of layer 1 changes both of layer 2; one of layer 2 changes no other.
+        layer = ALL_HEADS[state["head"]][0]
+        assert sum(differ) == (0 if not state["off"] else 3 if layer == 0 else 1)
+        best = max(chances, key=chances.get)
+        assert (got["guesses"][0]["token"], len(got["guesses"])) == (best, 3)
+        assert f"{best} {chances[best]:.2f}" in says
+        assert f"{NAMES[state['head']][1:]}, {'off' if state['off'] else 'on'}:" in says
+        assert [one["weight"] for one in got["look"]] == pytest.approx(
+            heads[state["head"], GAP].tolist()
+        )
