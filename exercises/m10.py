@@ -24,9 +24,10 @@ def decode_ms(parameters, kept, tokens, group, batch, flops, bandwidth):
 
     A model writes one token for each of `batch` texts. All numbers have 2 bytes. Each of its
     `parameters` takes part in a multiplication and an addition for each text. Each text has a cache
-    of its own: of `tokens` tokens, `kept` numbers each. `group` heads share each kept number, so it
-    takes part in a multiplication and an addition for each of their `group` queries. The machine
-    does `flops` FLOPs and reads `bandwidth` bytes a second, both at once. Nothing else counts.
+    of its own, with `kept` numbers for each of its `tokens` tokens. Several heads share a kept
+    number: it takes part in a multiplication and an addition for each of `group` queries. The
+    machine does `flops` FLOPs and reads `bandwidth` bytes a second, both at once. Nothing else
+    counts.
 
     Return: how many milliseconds the parameters take at least, then the caches.
     """

@@ -1,16 +1,17 @@
-// What holds a step of a model back: arithmetic, or reading memory. Two dots under a machine's roof.
+// What holds a model back that writes: arithmetic, or memory. Two marks under a machine's roof.
 
 import {line, scaleLinear} from "../assets/vendor/d3.js";
 import {html, svg} from "../assets/vendor/lit.js";
-import {choice, menu, reset, steps} from "./lib/controls.js";
-import {amount, cacheBytes, doublings, duration, step, stop, tick, whole} from "./lib/costs.js";
+import {choice, menu, reset, slider, steps, unitsOf} from "./lib/controls.js";
+import {amount, cacheBytes, duration, step, stop, tick, whole} from "./lib/costs.js";
 import {defineWidget} from "./lib/define-widget.js";
-import {flag, integer, option} from "./lib/fields.js";
+import {integer, option} from "./lib/fields.js";
 
 // ---- Model ---------------------------------------------------------------------------------
 
-export const LENGTHS = doublings(7, 17);
-export const BATCHES = doublings(0, 10);
+// The bill's 1,000 and 2,000 tokens are among them.
+export const LENGTHS = Array.from({length: 11}, (_, i) => 125 * 2 ** i);
+const MOST_TEXTS = 512;
 const BITS = [16, 8];
 
 /** One kind of work on a machine: the time that arithmetic takes alone, and memory alone. */
@@ -28,63 +29,92 @@ function timed({flops, bytes}, machine) {
   };
 }
 
-/** A pass that reads whole texts, or writes a token for each, with its two kinds of work. */
+/**
+ * A token for each text, with its two kinds of work. Counted as moved are what the page's bill counts:
+ * the parameters, once for all texts, and each text's keys and values; not the texts' own vectors.
+ */
 export function roofline({models, machines}, state) {
   const [model, machine] = [models[state.model], machines[state.machine]];
-  const [length, batch] = [LENGTHS[state.length], BATCHES[state.batch]];
-  const found = step(
-    model,
-    {queries: state.writing ? 1 : length, keys: length, batch},
-    state.bits / 8,
-  );
-  const parts = ["matrices", "attention"].map((name) => ({name, ...timed(found[name], machine)}));
+  const [length, batch, size] = [LENGTHS[state.length], state.batch, state.bits / 8];
+  const one = step(model, {queries: 1, keys: length, batch: 1}, size);
+  const numbers = one.matrices.flops / 2; // a multiplication and an addition each
+  const caches = (texts) => cacheBytes(model, length, texts, size);
+  const work = (texts) =>
+    Object.entries({matrices: numbers * size, attention: caches(texts)}).map(([name, bytes]) => ({
+      name,
+      ...timed({flops: texts * one[name].flops, bytes}, machine),
+    }));
+  const doCachesLead = (texts) => {
+    const [matrices, attention] = work(texts);
+    return attention.seconds > matrices.seconds;
+  };
+  const parts = work(batch);
   const seconds = parts.reduce((sum, part) => sum + part.seconds, 0);
+  const room = machine.memory - size * model.parameters;
   return {
     model,
     machine,
     length,
     batch,
-    writing: state.writing,
     parts,
     seconds,
-    kept: (state.bits / 8) * model.parameters + cacheBytes(model, length, batch, state.bits / 8),
+    kept: size * model.parameters + caches(batch),
+    fit: machine.memory === 0 ? null : Math.max(0, Math.floor(room / caches(1))), // null: unknown
     ridge: machine.flops / machine.bandwidth,
-    tokens: (batch * (state.writing ? 1 : length)) / seconds,
+    tokens: batch / seconds,
+    turns: doCachesLead(batch) && !doCachesLead(batch - 1), // with a text less they take no longer
   };
 }
 
 // ---- Sentence, view ------------------------------------------------------------------------
 
 const isHeldByMemory = ({memory, arithmetic}) => memory > arithmetic;
-const short = (x) => (x < 9.995 ? x.toFixed(2) : x < 99.95 ? x.toFixed(1) : whole(x));
+const isTooMuch = ({fit, batch}) => fit !== null && batch > fit;
+const short = (x) => (x < 9.995 ? x.toFixed(2) : x < 999.5 ? x.toFixed(1) : whole(x));
+/** Without the zeros of a whole number: 1, 295.3. */
+const brief = (x) => short(x).replace(/\.0+$/, "");
 
 const CALLED = {matrices: "parameters", attention: "cache"};
 const told = (part) =>
-  `${CALLED[part.name]} ${short(part.intensity)} FLOP a byte, ${duration(part.seconds)}, held back by ${isHeldByMemory(part) ? "memory" : "arithmetic"}`;
+  `${CALLED[part.name]} ${brief(part.intensity)} FLOP a byte, ${duration(part.seconds)}, held back by ${isHeldByMemory(part) ? "memory" : "arithmetic"}`;
 
 /** What is kept, beside the machine's memory; of the CPU core no size is known. */
-function beside({kept, machine: {memory}}) {
+function beside(m) {
+  const {memory} = m.machine;
   if (memory === 0) return "";
-  return `${kept > memory ? ": more than" : " of"} the machine's ${amount(memory, "B")}`;
+  return `${isTooMuch(m) ? ": more than" : " of"} the machine's ${amount(memory, "B")}`;
 }
 
 const inAll = (batch) => (batch === 1 ? "" : ", all texts together");
+const perSecond = (tokens) => (tokens < 99_999.5 ? whole(tokens) : amount(tokens, ""));
+const textsOf = unitsOf("text");
 
-export const sentence = ({model, machine, length, batch, writing, parts, seconds, tokens, kept}) =>
-  `${model.name} on ${machine.name} ${writing ? "writes one token after" : "reads"} ${whole(length)} tokens, ${batch === 1 ? "1 text" : `${whole(batch)} texts`}. ` +
-  `${parts.map(told).join("; ")}. At least ${duration(seconds)} in all, at most ${amount(tokens, "")} tokens a second${inAll(batch)}. ` +
-  `Parameters and caches take ${amount(kept, "B")}${beside({kept, machine})}.`;
+/** The ring's height in words: on the slope, or at the flat top. */
+const height = ({parts: [matrices], machine, batch}) =>
+  isHeldByMemory(matrices)
+    ? `on the slope, ${amount(matrices.rate, "FLOP")} a second of ${amount(machine.flops, "FLOP")}`
+    : `the flat top is reached, with ${textsOf(batch)}`;
+
+export function sentence(m) {
+  const {model, machine, length, batch, parts, seconds, tokens, kept} = m;
+  return (
+    `${model.name} on ${machine.name} writes one token after ${whole(length)} tokens, ${textsOf(batch)}. ` +
+    `${parts.map(told).join("; ")}. Parameters: ${height(m)}. ` +
+    `At least ${duration(seconds)} in all, at most ${perSecond(tokens)} tokens a second${inAll(batch)}. ` +
+    `Parameters and caches take ${amount(kept, "B")}${beside(m)}.`
+  );
+}
 
 const BOX = {left: 76, right: 548, top: 32, bottom: 260, height: 314, width: 560};
 const LOWEST = -0.6; // powers of ten, FLOP a byte
-const HIGHEST = 4.6;
+const HIGHEST = 3.4;
 const {log10} = Math;
 
 const spot = {attention: "diamond", matrices: "disc"};
 /** A mark of its own shape for each kind, so that colour isn't needed. */
-const mark = (name, x, y) =>
+const mark = ({name, x, y}, isOver) =>
   name === "matrices"
-    ? svg`<circle class="matrices" r="11" cx=${x} cy=${y}></circle>`
+    ? svg`<circle class=${isOver ? "matrices over" : "matrices"} r="11" cx=${x} cy=${y}></circle>`
     : svg`<path class="attention" d="M${x},${y - 7}l7,7l-7,7l-7,-7z"></path>`;
 
 /** A mark's name, where no roof runs: of parameters below it, of the cache above it and to the left. */
@@ -92,10 +122,11 @@ const label = ({name, x, y}) => {
   if (name === "attention")
     return svg`<text class="kind" text-anchor="end" x=${x + 8} y=${y - 18}>${CALLED[name]}</text>`;
   const atEdge = x > BOX.right - 115; // phones have larger text
-  return svg`<text class="kind" text-anchor=${atEdge ? "end" : "start"} x=${x + (atEdge ? 8 : 12)} y=${y + 34}>${CALLED[name]}</text>`;
+  return svg`<text class="kind" text-anchor=${atEdge ? "end" : "start"} x=${atEdge ? BOX.right + 8 : x + 12} y=${y + 34}>${CALLED[name]}</text>`;
 };
 
-function plot({model, writing, parts, machine, ridge}) {
+function plot(m) {
+  const {model, parts, machine, ridge} = m;
   const x = scaleLinear([LOWEST, HIGHEST], [BOX.left, BOX.right]);
   const top = log10(machine.flops);
   const y = scaleLinear([top - 4, top + 0.4], [BOX.bottom, BOX.top]);
@@ -121,17 +152,17 @@ function plot({model, writing, parts, machine, ridge}) {
       ) => svg`<line class="tick" x1=${BOX.left} x2=${BOX.right} y1=${y(power)} y2=${y(power)}></line>
       <text class="tick" x=${BOX.left - 8} y=${y(power) + 5}>${tick(power)}</text>`,
     )}
-    ${[0, 1, 2, 3, 4].map((power) => svg`<text class="below" x=${x(power)} y=${BOX.bottom + 22}>${whole(10 ** power)}</text>`)}
+    ${[0, 1, 2, 3].map((power) => svg`<text class="below" x=${x(power)} y=${BOX.bottom + 22}>${whole(10 ** power)}</text>`)}
     <text class="below name" x=${(BOX.left + BOX.right) / 2} y=${BOX.bottom + 47}>FLOP for each byte</text>
     <text class="name" x="4" y="18">FLOP/s</text>
-    <text class="name" text-anchor="end" x=${BOX.right} y="18">${model.name} ${writing ? "writes" : "reads"}</text>
+    <text class="name" text-anchor="end" x=${BOX.right} y="18">${model.name} writes</text>
     <line class="ridge" x1=${across} x2=${across} y1=${y(top)} y2=${BOX.bottom}></line>
-    <text class="ridge" x=${across + 7} y=${BOX.bottom - 8}>ridge ${short(ridge)}</text>
+    <text class="ridge" x=${across + 7} y=${BOX.bottom - 8}>ridge ${brief(ridge)}</text>
     <path class="roof" d=${line(
       ([at]) => x(at),
       ([, rate]) => y(rate),
     )(roof)}></path>
-    ${marks.map((spot) => mark(spot.name, spot.x, spot.y))}
+    ${marks.map((spot) => mark(spot, isTooMuch(m)))}
     ${marks.map(label)}</svg>`;
 }
 
@@ -141,13 +172,18 @@ const view = (m) => html`${plot(m)}
   <tbody>${m.parts.map(
     (
       part,
-    ) => html`<tr><th scope="row"><span class=${spot[part.name]}></span>${CALLED[part.name]}</th><td>${short(part.intensity)}</td>
+    ) => html`<tr><th scope="row"><span class=${spot[part.name]}></span>${CALLED[part.name]}</th><td>${brief(part.intensity)}</td>
     <td><span class=${isHeldByMemory(part) ? "" : "longer"}>${duration(part.arithmetic)}</span></td>
     <td><span class=${isHeldByMemory(part) ? "longer" : ""}>${duration(part.memory)}</span></td></tr>`,
   )}</tbody></table>
+  <p class="height"><span class="disc"></span>${
+    isHeldByMemory(m.parts[0])
+      ? html`On the slope: <b>${amount(m.parts[0].rate, "FLOP")}</b> a second, of the machine's ${amount(m.machine.flops, "FLOP")}.`
+      : html`<b>The flat top is reached, with ${textsOf(m.batch)}.</b> More texts lift the ring no higher.`
+  }</p>
   <p class="in-all">At least <b>${duration(m.seconds)}</b> in all. At most
-    <b>${amount(m.tokens, "")}</b> tokens a second${inAll(m.batch)}.</p>
-  <p class="fits">Parameters and caches take <b>${amount(m.kept, "B")}</b>${beside(m)}.</p>`;
+    <b>${perSecond(m.tokens)}</b> tokens a second${inAll(m.batch)}.</p>
+  <p class=${isTooMuch(m) ? "fits over" : "fits"}>Parameters and caches take <b>${amount(m.kept, "B")}</b>${beside(m)}.</p>`;
 
 const more = (
   widget,
@@ -161,8 +197,8 @@ const more = (
     "Model",
     widget.data.models.map(({name}) => name),
   )(widget)}
-  ${steps("length", "Tokens", LENGTHS.map(whole), {ticks: [0, 7]})(widget)}
-  ${choice("writing", "The model", ["reads the text", "writes a token after it"])(widget)}${choice(
+  ${steps("length", "Tokens", LENGTHS.map(whole), {ticks: [0, 3, 7]})(widget)}
+  ${choice(
     "bits",
     "Bits of a number",
     BITS.map((bits) => `${bits} bits`),
@@ -174,26 +210,22 @@ export const rooflineExplorer = defineWidget({
   label: "Roofline explorer",
   fields: ({models, machines, chosen}) => ({
     machine: integer(1, {max: machines.length - 1}),
-    writing: flag(true),
-    length: stop(1024, LENGTHS),
-    batch: stop(4, BATCHES),
+    length: stop(1000, LENGTHS),
+    batch: integer(1, {min: 1, max: MOST_TEXTS}),
     model: integer(
       models.findIndex(({name}) => name === chosen),
       {max: models.length - 1},
     ),
     bits: option(16, BITS),
   }),
-  controls: () => [
-    [steps("batch", "Texts", BATCHES.map(whole), {ticks: [0, 2, 4, 6, 8]})],
-    [more, reset],
-  ],
+  controls: () => [[slider("batch", "Texts", {unit: textsOf})], [more, reset]],
   model: roofline,
   sentence,
   view: (m, widget) => html`${view(m)}${widget.sentence({hidden: true})}`,
   challenges: {
-    "past-the-ridge": ({writing, parts: [matrices]}) => writing && !isHeldByMemory(matrices),
-    "cache-first": ({writing, parts: [matrices, attention]}) =>
-      writing && attention.seconds > matrices.seconds,
-    "lift-attention": ({writing, parts: [, attention]}) => writing && attention.intensity > 3,
+    "past-the-ridge": ({parts: [matrices]}) => !isHeldByMemory(matrices),
+    full: ({batch, fit}) => batch === fit,
+    "cache-first": ({turns}) => turns,
+    "lift-attention": ({parts: [, attention]}) => attention.intensity > 3,
   },
 });

@@ -94,7 +94,8 @@ CONTENTS = {
         "#sec-kinds": [r"$8\,n d^2 + 4\,n^2 d", "#long .cell-output", "$O(n^2d)"],
         "#sec-clock": ["#clock"],
         "#seven": [".cell-output", "343.6", "33.6"],
-        "#sec-token": ["=ridge-point", "=arithmetic-intensity", "#figure-fetch"],
+        "#sec-token": ["#figure-fetch"],
+        "#sec-roof": ["=ridge-point", "=arithmetic-intensity", "#figure-kitchen"],
     },
     "m12": {
         "#sec-cache": ["#cache-flow", "#new-cache"],

@@ -36,3 +36,40 @@ def test_the_crossover_is_found_by_dragging(open_page):
         assert marks[0][0] == pytest.approx(across(8192) * WIDTH)
         drag(page, PLACE, (across(8192), 0.5), (1.2, 0.5))
         assert shown(page)[0] == round(100 * 2**18 / (2**18 + 8192))
+
+
+def test_the_ring_climbs_to_the_flat_top_and_the_diamond_stays(open_page):
+    """By keys and by typing; the goal is met there, and Reset leads back to one text."""
+    with open_page(PAGE) as page:
+        place = "#roofline"
+        page.evaluate("document.querySelector('#roofline').scrollIntoView()")
+        settle(page)
+        ring = page.locator(f"{place} svg circle.matrices")
+        diamond = page.locator(f"{place} svg path.attention")
+        goal, number = page.locator("#goal-past-the-ridge"), page.locator(f"{place} input.number")
+
+        def heights():
+            settle(page)
+            return float(ring.get_attribute("cy")), diamond.get_attribute("d")
+
+        start, still = heights()
+        page.locator(f"{place} input[type=range]").first.focus()
+        page.keyboard.press("ArrowRight")
+        two, _ = heights()
+        assert number.input_value() == "2"
+        step = (260 - 32) / 4.4 * math.log10(2)
+        assert start - two == pytest.approx(step, abs=0.01), "twice the texts, twice the speed"
+        number.fill("295")
+        below, _ = heights()
+        assert "met" not in goal.get_attribute("class").split()
+        number.fill("296")
+        top, same = heights()
+        assert top < below < two < start
+        assert same == still
+        assert "met" in goal.get_attribute("class").split()
+        assert "over" in ring.get_attribute("class").split(), "so many don't fit"
+        number.fill("512")
+        assert heights()[0] == pytest.approx(top)
+        page.locator(place).get_by_role("button", name="Reset").click()
+        assert heights() == (start, still)
+        assert "over" not in ring.get_attribute("class").split()

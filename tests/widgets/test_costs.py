@@ -112,45 +112,70 @@ def test_memory_is_course_costs_and_each_product_is_its_line():
 
 
 def test_both_kinds_of_work_take_what_the_machine_allows():
+    """Parameters are fetched once for all texts, and each text's keys and values for itself."""
     for seed in range(24):
         draw = random.Random(seed)
         state = {
             "model": draw.randrange(4), "machine": draw.randrange(3), "length": draw.randrange(11),
-            "batch": draw.randrange(11), "writing": draw.random() < 0.5,
-            "bits": draw.choice([16, 8]),
+            "batch": draw.randint(1, 512), "bits": draw.choice([16, 8]),
         }  # fmt: skip
         got = ROOFLINE.call("roofline", DATA, state)
         model, machine = MODELS[state["model"]], MACHINES[state["machine"]]
-        length, batch, size = 128 * 2 ** state["length"], 2 ** state["batch"], state["bits"] / 8
-        queries = 1 if state["writing"] else length
-        step, seconds = costs.step(model, queries, length, batch, size), 0
-        for part in got["parts"]:
-            want = step[part["name"]]
-            flops_and_bytes = list(want.values())
-            assert [part["flops"], part["bytes"]] == pytest.approx(flops_and_bytes, rel=1e-12)
-            assert part["intensity"] == pytest.approx(want["flops"] / want["bytes"])
+        length, batch, size = 125 * 2 ** state["length"], state["batch"], state["bits"] / 8
+        done = costs.model_flops(model, 1, length)
+        pairs, fetched = done.pop("pairs"), sum(done.values()) / 2 * size
+        caches = costs.cache_bytes(model, length, batch, size)
+        work = [(batch * sum(done.values()), fetched), (batch * pairs, caches)]
+        for part, want in zip(got["parts"], work, strict=True):
+            flops, moved = want
+            assert [part["flops"], part["bytes"]] == pytest.approx(want, rel=1e-12)
+            assert part["intensity"] == pytest.approx(flops / moved)
             assert (part["memory"] > part["arithmetic"]) == (part["intensity"] < machine.ridge)
-            assert part["rate"] <= machine.flops * (1 + 1e-12)
-            assert part["seconds"] == pytest.approx(costs.least_seconds(machine, *want.values()))
-            seconds += part["seconds"]
+            assert part["rate"] == pytest.approx(
+                min(machine.flops, machine.bandwidth * flops / moved)
+            ), "a mark lies on the roof"
+        seconds = sum(costs.least_seconds(machine, *want) for want in work)
+        assert got["parts"][0]["intensity"] == pytest.approx(batch * 2 / size)
         assert got["seconds"] == pytest.approx(seconds)
-        assert got["tokens"] == pytest.approx(queries * batch / seconds)
+        assert got["tokens"] == pytest.approx(batch / seconds)
         assert got["ridge"] == pytest.approx(machine.ridge)
-        memory = costs.parameter_bytes(model, size) + costs.cache_bytes(model, length, batch, size)
-        assert got["kept"] == pytest.approx(memory)
+        parameters = costs.parameter_bytes(model, size)
+        assert got["kept"] == pytest.approx(parameters + caches)
+        room = (machine.memory - parameters) // costs.cache_bytes(model, length, 1, size)
+        assert got["fit"] == max(0, room)
 
 
 def writing(data=DATA, **state):
-    start = {"model": 1, "machine": 1, "length": 5, "batch": 0, "writing": True, "bits": 16}
+    start = {"model": 1, "machine": 1, "length": 3, "batch": 1, "bits": 16}
     return ROOFLINE.call("roofline", data, start | state)
+
+
+def test_the_ring_arrives_where_the_page_says_and_126_texts_fit():
+    """On an H100, after 1,000 tokens: the numbers of the bill."""
+    top = next(texts for texts in range(1, 513) if texts >= 989.4 / 3.35)
+    below, above = (ROOFLINE.call("sentence", writing(batch=texts)) for texts in (top - 1, top))
+    assert "is reached" not in below
+    assert in_order(above, "flat top is reached", f"{top}")
+    matrices = [writing(batch=texts)["parts"][0] for texts in (1, 2, top, 512)]
+    assert matrices[1]["rate"] == pytest.approx(2 * matrices[0]["rate"]), "twice as high"
+    assert [part["rate"] for part in matrices[2:]] == pytest.approx([989.4e12] * 2, rel=1e-12)
+    diamonds = {writing(batch=texts)["parts"][1]["intensity"] for texts in (1, 26, 126, 512)}
+    assert diamonds == {1}
+    assert writing()["fit"] == 126
+    assert in_order(ROOFLINE.call("sentence", writing(batch=126)), "23.7", "5,325")
+    caches = [writing(batch=texts)["parts"] for texts in (25, 26)]
+    assert [c["seconds"] > m["seconds"] for m, c in caches] == [False, True]
+    assert [texts for texts in range(20, 40) if writing(batch=texts)["turns"]] == [26]
 
 
 def test_what_is_kept_is_told_beside_the_machine_s_memory_where_that_is_known():
     unknown = {**DATA, "machines": [{**asdict(MACHINES[0]), "memory": 0}]}
     known = ROOFLINE.call("sentence", writing(model=2))
-    assert in_order(known, "1.00", "4.48", "3.88", "165", "4.65", "215", "16.6", "80.0")
+    assert in_order(known, "1", "4.48", "4", "39.1", "3.35", "989", "4.52", "221", "16.2", "80.0")
     assert "more than" not in known
-    assert "more than" in ROOFLINE.call("sentence", writing(batch=6)), "it doesn't fit"
+    assert "more than" in ROOFLINE.call("sentence", writing(batch=127)), "it doesn't fit"
+    assert "more than" not in ROOFLINE.call("sentence", writing(batch=126))
     core = ROOFLINE.call("sentence", writing(unknown, machine=0))
-    assert in_order(core, "15.6")
-    assert not in_order(core, "15.6", "0.00")
+    assert in_order(core, "14.0")
+    assert not in_order(core, "14.0", "0.00")
+    assert writing(unknown, machine=0)["fit"] is None
