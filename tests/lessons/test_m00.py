@@ -116,7 +116,14 @@ def test_the_mat_is_a_lesser_doer(page):
     scores = [1, 2 * 1 + 1 * 0.5, 2]
     powers = [math.exp(score / math.sqrt(2)) for score in scores]
     assert shows(page, "#step-scores .answer", f"{scores[1]:g}", f"{4.5 - scores[1]:g}")
-    assert shows(page, "#step-softmax .answer", f"{powers[1] / sum(powers):.2f}")
+    values = [(-1, 1), (1, 0.5), (0.5, 1.5)]
+    output = [
+        sum(p * v[i] for p, v in zip(powers, values, strict=True)) / sum(powers) for i in (0, 1)
+    ]
+    near = [math.dist(output, value) for value in values]
+    assert near[2] < near[1] < near[0]
+    said = "({:.2f}, {:.2f})".format(*output)
+    assert shows(page, "#step-softmax .answer", f"{powers[1] / sum(powers):.2f}", said)
 
 
 def test_keys_mean_what_the_page_says(page):

@@ -341,7 +341,7 @@ def test_added_positions_move_the_score_of_one_pair(page):
     head = weights.mean(0).diagonal(-3, 1, 2).mean(1).argmax()
     q, k = queries[0][0, head].numpy(), keys[1][0, head].numpy()
     along = [float(q[m] @ k[m - 3]) / size**0.5 for m in range(3, length)]
-    [at_first] = weights.mean(0).diagonal(-3, 1, 2)[[head]]
+    at_first = weights.mean(0).diagonal(-3, 1, 2)[head]
     signs, _ = examples(200, 64, torch.Generator().manual_seed(7))
     x = layer.norm(model.embed(signs))
     _, weights = layer.attention(x, return_attention=True, is_causal=True)
