@@ -31,4 +31,14 @@ STATES = {
         "goals": {"skip-tiles": "pattern.pattern=window&pattern.size=4",
                   "far-and-few": "pattern.pattern=strided&pattern.size=8"},
     },
+    "writing-ahead": {
+        "page": PAGE, "key": "ahead",
+        "states": {"nothing yet": "ahead.done=0", "kept and struck": "ahead.done=16",
+                   "the end": "ahead.done=60", "most guesses": "ahead.guesses=8&ahead.done=41",
+                   "all kept": "ahead.text=2&ahead.guesses=8&ahead.done=20",
+                   "another text": "ahead.text=1&ahead.guesses=8&ahead.done=38"},
+        "damaged": ["ahead.text=3", "ahead.guesses=0", "ahead.guesses=9", "ahead.done=61",
+                    "ahead.done=-1", "ahead.done=x"],
+        "goals": {"fewest-readings": "ahead.guesses=8&ahead.done=60"},
+    },
 }  # fmt: skip
