@@ -199,8 +199,8 @@ def test_first_the_clue_then_the_noun(page, maps):
     assert [words[look.argmax()] for look in maps["tired"][4:, 7]] == ["cat", "cat"]
 
 
-def exchanged(model, animal, thing, position):
-    """From "it" to the animal, once one word comes to layer 2 as where the last word is *warm*."""
+def exchanged(model, animal, thing, positions):
+    """The weights of "it", once these words come to layer 2 as where the last word is *warm*."""
     tired, warm = (
         model.encode(f"the {animal} sat on the {thing} because it was {end}".split())
         for end in ("tired", "warm")
@@ -208,28 +208,32 @@ def exchanged(model, animal, thing, position):
 
     def exchange(_, args):
         x = args[0].clone()
-        x[0, position] = other[0, position]
+        x[0, positions] = other[0, positions]
         return x, *args[1:]
 
     with torch.no_grad():
         other = model(warm).residual[1]
         hook = model.layers[1].register_forward_pre_hook(exchange)
         try:
-            return model(tired).weights[1][0, 0, 7, 1].item()
+            return model(tired).weights[1][0, 0, 7]
         finally:
             hook.remove()
 
 
-def test_the_last_word_changes_the_key_not_the_query(page, maps):
+def test_the_key_of_cat_has_the_clue_and_mat_needs_that_of_it_as_well(page, maps):
     model = load(ROOT / "models/grammar/weights/masked.safetensors")
-    cat, it = (exchanged(model, "cat", "mat", position) for position in (1, 7))
+    cat, it, both = (exchanged(model, "cat", "mat", words) for words in ([1], [7], [1, 7]))
     own = maps["tired"][IT_HEAD, 7, 1].item()
-    assert shows(page, "#step-heads", f"{cat:.2f}", f"{own:.2f}", f"{it:.2f}")
+    said = (cat[1], own, it[1], cat[7], both[5])
+    assert shows(page, "#step-heads", *(f"{weight:.2f}" for weight in said))
     for animal in ANIMALS:  # not in the shown sentence only
         for thing in THINGS:
             if thing != "bridge":  # nothing sits on one in the model's sentences
-                assert exchanged(model, animal, thing, 1) < 0.01
-                assert exchanged(model, animal, thing, 7) > 0.8
+                cat, it, both = (exchanged(model, animal, thing, at) for at in ([1], [7], [1, 7]))
+                assert cat[1] < 0.01
+                assert cat.argmax() == 7, "it looks at itself"
+                assert it[1] > 0.8
+                assert both.argmax() == 5
 
 
 def test_five_lines_are_pytorch_s(page):
