@@ -20,17 +20,6 @@ def split_heads(x, num_heads):
     ...
 
 
-def merge_heads(heads):
-    """Merge the heads again.
-
-    Undo the split: lay each token's pieces side by side, head 0 first.
-
-    Shapes: `heads` (B, H, L, D).
-    Return: (B, L, H · D).
-    """
-    ...
-
-
 def multi_head(x, W_q, W_k, W_v, W_o, num_heads):
     """Write multi-head attention.
 

@@ -1,110 +1,113 @@
-// The heads of a layer side by side: their maps, and their mean.
+// The two heads of a layer side by side: their maps, and what the model says with one of them off.
 
 import {html} from "../assets/vendor/lit.js";
-import {menu, toggle} from "./lib/controls.js";
+import {choice, menu, reset} from "./lib/controls.js";
 import {defineWidget} from "./lib/define-widget.js";
-import {flag, integer} from "./lib/fields.js";
+import {integer, option} from "./lib/fields.js";
 import {mean} from "./lib/lists.js";
 import {format, formatPercent} from "./lib/numbers.js";
 import {shareList} from "./lib/shares.js";
-import {labelledMap, weightMap} from "./lib/weight-map.js";
+import {labelledMap} from "./lib/weight-map.js";
 
 // ---- Model ---------------------------------------------------------------------------------
 
+export const WAYS = ["on", "off-1", "off-2", "mean"];
+
+/** The maps of the heads: a head that is off weighs nothing, and "mean" gives all heads their mean. */
+export function changedMaps(maps, way) {
+  if (way === "mean") {
+    const one = maps[0].map((row, i) => row.map((_, j) => mean(maps.map((map) => map[i][j]))));
+    return maps.map(() => one);
+  }
+  return maps.map((map, h) => (way === `off-${h + 1}` ? map.map((row) => row.map(() => 0)) : map));
+}
+
 /**
- * The maps of one layer and their mean. The last word stands for those that a sentence lacks.
- * sentences: [{tokens, trained: layers of heads of rows of weights, random: the same}].
+ * data: course/payloads/two_heads.py. The last word stands for those that a sentence lacks.
+ * Gives each head's map and the looks of one word, and what the model puts into the gap.
  */
-export function compareHeads({sentences}, {sentence, layer, head, row, untrained}) {
-  const source = untrained ? "random" : "trained";
-  const {tokens, [source]: layers} = sentences[sentence];
-  const heads = layers[layer];
-  const average = heads[0].map((cells, i) =>
-    cells.map((_, j) => mean(heads.map((map) => map[i][j]))),
-  );
-  const maps = [...heads, average].map((weights, h) => ({
-    name: h < heads.length ? `head ${h + 1}` : "mean",
-    weights,
-  }));
+export function compareHeads({sentences}, {sentence, row, way}) {
+  const {tokens, gap, right, maps, guesses} = sentences[sentence];
   const query = Math.min(row, tokens.length - 1);
-  const chosen = maps[head];
   return {
     tokens,
-    maps,
-    chosen,
     query,
-    layer,
-    source,
-    looks: tokens.map((token, j) => ({token, weight: chosen.weights[query][j]})),
+    way,
+    gap: tokens[gap],
+    right,
+    heads: changedMaps(maps, way).map((weights, h) => ({
+      name: `Head ${h + 1}`,
+      isOff: way === `off-${h + 1}`,
+      weights,
+      looks: tokens.map((token, j) => ({token, weight: weights[query][j]})),
+    })),
+    guesses: guesses[way],
+    best: guesses[way][0].token,
+    isRight: guesses[way][0].token === right,
   };
 }
 
-export function summarize({tokens, chosen, query, layer, looks, source}) {
+// ---- Sentence, view ------------------------------------------------------------------------
+
+const NAMES = ["both on", "head 1 off", "head 2 off", "one map for both"];
+
+const spoken = (looks) =>
+  looks.map(({token, weight}) => `${token} ${formatPercent(weight)}`).join(", ");
+
+export function summarize({tokens, query, way, gap, heads, guesses, best, right, isRight}) {
+  const looks = heads.map(({name, isOff, looks}) =>
+    isOff
+      ? `${name} is off`
+      : `in ${name.toLowerCase()}, “${tokens[query]}” looks at ${spoken(looks)}`,
+  );
   return (
-    `Layer ${layer + 1}, ${chosen.name}, ${source} weights: ${tokens[query]} looks at ` +
-    `${looks.map(({token, weight}) => `${token} ${formatPercent(weight)}`).join(", ")}.`
+    `${tokens.join(" ")}, ${NAMES[WAYS.indexOf(way)]}: ${looks.join("; ")}. The model puts into “${gap}”: ` +
+    `${spoken(guesses)}. Its answer, ${best}, is ${isRight ? "right" : `wrong: ${right} is right`}.`
   );
 }
 
-/** Whether the trained head on show gives nearly all of `from`'s weight to the subject, word 1. */
-const finds = ({tokens, looks, query, source}, from, subject) =>
-  source === "trained" &&
-  tokens[query] === from &&
-  looks[1].token === subject &&
-  looks[1].weight > 0.9;
-
-// ---- View ----------------------------------------------------------------------------------
-
-const card = ({name, weights}, isChosen, choose) => html`
-  <button type="button" aria-pressed=${isChosen} @click=${choose}><b>${name}</b>${weightMap(weights)}</button>`;
+const column = ({name, isOff, weights, looks}, {tokens, query, way}, widget) => html`
+  <section class=${isOff ? "off" : ""}><p class="title"><b>${name}</b>
+    <span>${isOff ? "off" : way === "mean" ? "the mean map" : ""}</span></p>
+    ${labelledMap(weights, {tokens, row: query, choose: (row) => widget.set({row})})}
+    <p class="asks">“${tokens[query]}” looks at</p>
+    ${shareList(looks, {format, label: `In ${name.toLowerCase()}, “${tokens[query]}” looks at`})}</section>`;
 
 function view(m, widget) {
-  const {tokens, maps, chosen, query} = m;
-  return html`<div class="maps" role="group" aria-label="Heads of layer ${m.layer + 1}">${maps.map((map, head) => card(map, map === chosen, () => widget.set({head})))}</div>
-    <p class="heading"><b class="title">Layer ${m.layer + 1}, ${chosen.name}</b>
-      <span class="source">${m.source}</span></p>
-    <div class="chosen-map">${labelledMap(chosen.weights, {tokens, row: query, choose: (row) => widget.set({row})})}
-    <div><p class="asks">“${tokens[query]}” looks at</p>${shareList(m.looks, {format, label: `“${tokens[query]}” looks at`})}</div></div>
+  return html`<div class="says ${m.isRight ? "right" : "wrong"}"><p class="asks">The model puts into “${m.gap}”
+      <span aria-hidden="true">${m.isRight ? "✓ right" : `✗ right is “${m.right}”`}</span></p>
+    ${shareList(m.guesses, {label: `The model puts into “${m.gap}”`})}</div>
+    <div class="heads">${m.heads.map((head) => column(head, m, widget))}</div>
     ${widget.sentence({hidden: true})}`;
 }
 
+const verbs = ["is", "are"];
+
 export const headMaps = defineWidget({
   name: "head-maps",
-  label: "The heads of a layer side by side",
+  label: "Two heads side by side",
   key: "heads",
-  fields: ({sentences, layer, head, row}) => ({
+  fields: ({sentences, row}) => ({
     sentence: integer(0, {max: sentences.length - 1}),
-    layer: integer(layer, {max: sentences[0].trained.length - 1}),
-    head: integer(head, {max: sentences[0].trained[0].length}), // after the last: their mean
     row: integer(row, {max: Math.max(...sentences.map(({tokens}) => tokens.length)) - 1}),
-    untrained: flag(false),
+    way: option("on", WAYS),
   }),
-  controls({data: {sentences}, state}) {
-    const {tokens, trained} = sentences[state.sentence];
-    return [
-      [
-        menu(
-          "sentence",
-          "Sentence",
-          sentences.map((one) => one.tokens.join(" ")),
-        ),
-      ],
-      [
-        menu("row", "Word", tokens),
-        menu(
-          "layer",
-          "Layer",
-          trained.map((_, i) => i + 1),
-        ),
-        toggle("untrained", "Before training"),
-      ],
-    ];
-  },
+  controls: ({data: {sentences}, state}) => [
+    [
+      menu(
+        "sentence",
+        "Sentence",
+        sentences.map(({tokens}) => tokens.join(" ")),
+      ),
+      menu("row", "Word", sentences[state.sentence].tokens),
+    ],
+    [choice("way", "Layer 2", NAMES), reset],
+  ],
   model: compareHeads,
   sentence: summarize,
   view,
   challenges: {
-    "finds-keys": (m) => finds(m, "cabinet", "keys"),
-    "finds-dogs": (m) => finds(m, "bird", "dogs"),
+    "wrong-number": ({best, right}) => verbs.includes(best) && best !== right,
+    "no-verb": ({best}) => !verbs.includes(best),
   },
 });

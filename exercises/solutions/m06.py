@@ -10,11 +10,6 @@ def split_heads(x, num_heads):
     return x.reshape(B, L, num_heads, E // num_heads).swapaxes(1, 2)
 
 
-def merge_heads(heads):
-    B, H, L, D = heads.shape
-    return heads.swapaxes(1, 2).reshape(B, L, H * D)
-
-
 def multi_head(x, W_q, W_k, W_v, W_o, num_heads):
     B, L, E = x.shape
     D = E // num_heads
@@ -39,10 +34,6 @@ def count_parameters(embed_dim, num_heads, num_kv_heads, bias):
 
 def head_by_head(x, num_heads):
     return np.stack(np.split(x, num_heads, axis=-1), axis=1)
-
-
-def side_by_side(heads):
-    return np.concatenate([heads[:, h] for h in range(heads.shape[1])], axis=-1)
 
 
 def by_attention_py(x, W_q, W_k, W_v, W_o, num_heads):
@@ -87,6 +78,11 @@ def blind_split(x, num_heads):
     return x.reshape(B, num_heads, L, E // num_heads)
 
 
+def merge_heads(heads):
+    B, H, L, D = heads.shape
+    return heads.swapaxes(1, 2).reshape(B, L, H * D)
+
+
 def blind_merge(heads):
     B, H, L, D = heads.shape
     return heads.reshape(B, L, H * D)
@@ -95,11 +91,6 @@ def blind_merge(heads):
 def texts(rng, size):
     H = [2, 1, 2, 3, 4, 2, 4, 8][size - 1]
     return rng.normal(size=(2 - size % 2, size + 1, H * (1 + size % 3))).round(2), H
-
-
-def split_texts(rng, size):
-    x, H = texts(rng, size)
-    return (split_heads(x, H),)
 
 
 def layers(rng, size):
@@ -145,25 +136,6 @@ TASKS = [
                 lambda x, H: x.reshape(*x.shape[:2], -1, H).transpose(0, 3, 1, 2),
             "you swapped tokens and numbers as well: the last two axes are (L, D)":
                 lambda x, H: split_heads(x, H).swapaxes(-2, -1),
-        },
-    ),
-    Task(
-        merge_heads,
-        inputs=split_texts,
-        truth=side_by_side,
-        hints=[
-            "Undo the last move first: swap heads and tokens back, to (B, L, H, D).",
-            "Then one `reshape` joins the last two axes.",
-        ],
-        why="The two moves of the split, undone in the opposite order. In PyTorch the swapped "
-        "tensor isn't in one piece, so `view` refuses it; `reshape` copies.",
-        mistakes={
-            "you joined without swapping: the shape is right, but each row mixes up the tokens":
-                blind_merge,
-            "you laid the numbers in turn, one of each head; all of head 0 comes first":
-                lambda heads: heads.transpose(0, 2, 3, 1).reshape(*blind_merge(heads).shape),
-            "you added the heads up; they are laid side by side": lambda heads: heads.sum(axis=1),
-            "you averaged the heads; they are laid side by side": lambda heads: heads.mean(axis=1),
         },
     ),
     Task(

@@ -248,11 +248,6 @@ return split_heads(x, num_heads)[:, ::-1]
 return np.split(x, num_heads, axis=-1)
 return split_heads(x, x.shape[-1] // num_heads)
 return x.reshape(*x.shape[:2], num_heads, -1, order="F").swapaxes(1, 2)
-m06.merge_heads
-return merge_heads(heads[:, ::-1])
-return np.tile(heads[:, 0], heads.shape[1])
-return merge_heads(heads).reshape(len(heads), -1)
-return np.concatenate(list(heads), axis=-1)[None]
 m06.multi_head
 scores - scores.max(axis=-1, keepdims=True) -> scores
 (W_q, W_k, W_v) -> (W_q, W_v, W_k)

@@ -1,5 +1,7 @@
 """m06: its claims against numbers computed here."""
 
+from dataclasses import replace
+from fractions import Fraction
 from random import Random
 from statistics import fmean
 
@@ -9,14 +11,14 @@ from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
 
 from attention import MultiHeadAttention, fused_attention
-from models.grammar.scores import VERBS
+from models.grammar.scores import VERBS, held_out, to_tensors
 from models.grammar.sentences import agreement
+from models.grammar.words import NOUNS
 from models.heads.task import Recall
-from models.weights import load
-from tests.conftest import ROOT
 from tests.lessons.page_text import in_order, output
 from tests.numbers import numbers
 from tests.scores import scores_of
+from tests.widgets.truth_heads import grammar_model, likeliest, shares_of
 
 PAGE = "modules/m06_multi_head/lesson.html"
 SCORES = scores_of("heads")
@@ -74,6 +76,7 @@ def test_view_can_t_join_heads_and_a_blind_merge_leaks(page):
     head = torch.arange(1, 5)[:, None].expand(4, 10).repeat_interleave(16).view(10, 64)
     third = list(dict.fromkeys(zip(head[2].tolist(), rows[2].tolist(), strict=True)))
     assert third == [(1, 9), (1, 10), (2, 1), (2, 2)]
+    assert sorted({*rows[0].tolist()}) == [1, 2, 3, 4]  # the first row sees later words, too
 
 
 def test_the_demonstration_is_causal(page):
@@ -152,10 +155,24 @@ def test_one_head_whose_weights_are_by_places_alone_stays_at_chance():
 
 def test_the_last_matrix_by_hand(page):
     """Two heads bring 9 and 7; one W_O keeps them apart, the other makes one number of them."""
-    sums = [td.get_text() for td in page.select("#sec-play td")]
+    rows = [[td.get_text() for td in tr.select("td")] for tr in page.select("#sec-play tbody tr")]
     for (a, b), (c, d) in (((1, 0), (0, 1)), ((10, 0), (1, 0))):
+        (row,) = (r for r in rows if r[1:3] == [f"({a}, {b})", f"({c}, {d})"])
         handed_on = f"({9 * a + 7 * c}, {9 * b + 7 * d})"
-        assert any(in_order(x, "9", f"({a}, {b})", "7", f"({c}, {d})", handed_on) for x in sums)
+        assert in_order(row[3], "9", f"({a}, {b})", "7", f"({c}, {d})", handed_on)
+        assert row[4] == f"({7 * a + 9 * c}, {7 * b + 9 * d})"  # the order survives
+        assert row[4] != handed_on
+
+
+def test_unequal_weights_hide_the_order_in_one_number(page):
+    """10/11 of one digit and 1/11 of the other; a matrix on one number is a number."""
+    mixes = {Fraction(10, 11) * a + Fraction(b, 11) for a in range(10) for b in range(10)}
+    assert len(mixes) == 100  # another number for every pair of digits, in order
+    assert {Fraction(97, 11), Fraction(79, 11)} <= mixes
+    ratios = {Fraction(9) / Fraction(97, 11), Fraction(7) / Fraction(79, 11)}
+    text = page.select_one("#sec-play").get_text()
+    assert in_order(text, "10/11", "1/11", "97/11", "79/11")
+    assert len(ratios) == 2  # no one factor gives the first digit of both
 
 
 def test_how_one_head_and_two_do_it():
@@ -179,7 +196,7 @@ def test_more_heads_need_no_more_multiplications_but_more_maps():
 
 @pytest.fixture(scope="module")
 def causal():
-    return load(ROOT / "models/grammar/weights/causal.safetensors")
+    return grammar_model("causal")
 
 
 @pytest.fixture(scope="module")
@@ -215,42 +232,138 @@ def test_the_heads_that_find_the_subject(page, to_subject):
     assert early.max() < 0.2  # "and the rest don't"
 
 
-@torch.no_grad()
-def test_the_verb_needs_head_2_and_not_head_4(causal, to_subject, seeds):
-    scores = seeds["0"]
-    assert scores["attention"]["verb, guessed"]["head"] == [1, 1]
-    assert to_subject[1].mean(0).argmax() == 1
-    assert scores["accuracy"]["pairs"]["1 distractors"] == 1
-    assert scores["accuracy without the verb head"]["pairs"]["1 distractors"] == 0.53
-    rng, right = Random(0), {None: 0, 1: 0, 3: 0}
-    for _ in range(100):
+def row_of(page, label, name):
+    """The counts of a row of a table, by the row's name."""
+    rows = page.select(f"#{label} tbody tr")
+    (row,) = (cells for cells in (r.select("td") for r in rows) if cells[0].get_text() == name)
+    return [int(cell.get_text()) for cell in row[1:]]
+
+
+@pytest.fixture(scope="module")
+def gaps():
+    """400 sentences with *is* or *are* before an adjective: words, gap, right verb."""
+    rng, made = Random(0), []
+    while len(made) < 400:
         sentence = agreement(rng, held="pairs", distractors=1)
-        ((position, words),) = sentence.right.items()
-        tokens = causal.encode(sentence.words[:position])
-        for head in right:
-            off = () if head is None else ((1, head),)
-            best = causal(tokens, off=off).logits[0, -1, VERBS].argmax()
-            right[head] += causal.config.vocabulary[VERBS[best]] in words
-    assert right[None] == right[3] == 100
-    assert right[1] < 65
+        ((gap, _),) = sentence.right.items()
+        if sentence.words[gap] in ("is", "are"):
+            made.append((sentence.words, gap, sentence.words[gap]))
+    return made
+
+
+def test_a_gap_needs_two_heads_and_one_map_loses_its_verb(page, gaps):
+    model = grammar_model("masked")
+    names = {
+        "on": "both on", "off-1": "head 1 off", "off-2": "head 2 off", "mean": "one map for both",
+        "mean, doubled": "one map for both, all doubled",
+    }  # fmt: skip
+    rows = [gap[:2] for gap in gaps]
+    said = {way: [likeliest(one) for one in shares_of(model, rows, way)] for way in names}
+    for way, name in names.items():
+        counts = [0, 0, 0, 0]
+        for word, (*_, right) in zip(said[way], gaps, strict=True):
+            kind = 0 if word == right else 1 if word in ("is", "are") else 2 if word == "the" else 3
+            counts[kind] += 1
+        assert row_of(page, "every-head", name) == counts
+        if way != "mean, doubled":
+            assert row_of(page, "one-map", name) == counts
+    assert said["on"] == [right for *_, right in gaps]
+    assert {*said["off-1"]} == {"the"}
+    assert {*said["off-2"]} == {"is"}  # so it is right where one is meant
+    none_wrong = row_of(page, "one-map", "one map for both")
+    assert none_wrong[2] > 300 > 100 > none_wrong[0]
+    assert none_wrong[1] == 0
+    assert row_of(page, "every-head", "one map for both, all doubled")[0] > 375
+
+
+@torch.no_grad()
+def test_the_rivals_of_the_two_heads(page, gaps):
+    model, rows = grammar_model("masked"), [gap[:2] for gap in gaps]
+
+    def right(**options):
+        said = map(likeliest, shares_of(model, rows, **options))
+        return sum(word == verb for word, (*_, verb) in zip(said, gaps, strict=True))
+
+    halve = model.layers[1].attention.out_proj.register_forward_pre_hook(lambda _, x: (x[0] / 2,))
+    halved = right()
+    halve.remove()
+    assert row_of(page, "every-head", "maps of their own, all halved")[0] == halved < 200
+    layer_1 = [row_of(page, "every-head", f"layer 1, head {h} off")[0] for h in (1, 2, 3, 4)]
+    assert layer_1 == [right(off=((0, head),)) for head in range(4)]
+    assert layer_1[3] < 100 < 350 < min(layer_1[:3])
+
+
+@torch.no_grad()
+def test_in_the_gap_one_head_looks_at_the_subject_and_the_other_at_the_adjective(page):
+    words = "the lions near the old window [mask] tame".split()
+    model = grammar_model("masked")
+    one, two = model(model.encode(words)).weights[1][0, :, 6].tolist()
+    assert max(one) == one[7]
+    assert max(two) == two[1]
+    shown = page.select_one("#sec-trained .answer").get_text()
+    assert in_order(shown, f"{two[1]:.2f}", f"{one[7]:.2f}")
+
+
+@torch.no_grad()
+def test_the_verb_follows_what_head_2_brings_and_not_head_4(page, causal, to_subject, seeds):
+    """Hooks put in what one head brings in the sentence with its subject in the other number."""
+    assert seeds["0"]["attention"]["verb, guessed"]["head"] == [1, 1]
+    assert to_subject[1].mean(0).argmax() == 1
+    sentences = held_out()["pairs"]["1 distractors"]
+    both = NOUNS | {many: one for one, many in NOUNS.items()}
+    twins = []
+    for sentence in sentences:
+        words, subject = [*sentence.words], sentence.link("verb")[1]
+        words[subject] = both[words[subject]]
+        twins.append(replace(sentence, words=words))
+    tokens, other = to_tensors(sentences)[0], to_tensors(twins)[0]
+    gaps = [next(iter(sentence.right)) for sentence in sentences]
+    join, wrong, off, kept = causal.layers[1].attention.out_proj, {}, {}, []
+
+    def are_right(**options):
+        best = causal(tokens, **options).logits[range(len(gaps)), [gap - 1 for gap in gaps]]
+        verbs = [causal.config.vocabulary[VERBS[i]] for i in best[:, VERBS].argmax(-1)]
+        return sum(
+            verb in s.right[gap] for verb, s, gap in zip(verbs, sentences, gaps, strict=True)
+        )
+
+    hook = join.register_forward_pre_hook(lambda _, x: kept.append(x[0]))
+    causal(other)
+    hook.remove()
+    for head in (1, 3):
+        own = slice(16 * head, 16 * head + 16)
+
+        def swapped(_, x, own=own):
+            mixed = x[0].clone()
+            mixed[..., own] = kept[0][..., own]
+            return (mixed,)
+
+        hook = join.register_forward_pre_hook(swapped)
+        wrong[head] = 400 - are_right()
+        hook.remove()
+        off[head] = are_right(off=((1, head),))
+    assert wrong == {1: 400, 3: 0}
+    assert off[3] == 400
+    assert off[1] < 250
+    text = page.select_one("#sec-trained").get_text()
+    assert in_order(text, f"{off[3]} of 400", str(wrong[1]), "none")
     assert sorted(seeds["1"]["attention"]["verb, guessed"]["heads"][1])[-2] > 0.8, "two heads"
     assert seeds["1"]["accuracy without the verb head"]["pairs"]["1 distractors"] == 0.75
 
 
 @torch.no_grad()
-def test_on_the_sentences_of_the_widget_head_2_finds_the_subject_and_is_the_surest(causal):
+def test_on_the_sentence_of_the_table_head_2_finds_the_subject_and_is_the_surest(page, causal):
     keys = "the keys near the old cabinet are red"
-    for text in (keys, "the dogs that liked the bird wait"):
-        layers = causal(causal.encode(text.split())).weights
-        heads = torch.cat([w[0] for w in layers])
-        spread = torch.special.entr(heads).sum(-1).mean(-1)
-        assert spread.argmin() == heads.amax(-1).mean(-1).argmax() == 4 + 1  # after layer 1's four
-        assert layers[1][0, :, 5, 1].argmax() == 1
-    to_keys = causal(causal.encode(keys.split())).weights[1][0, :, 5, 1]
-    _, low, another, one = sorted(to_keys.tolist())
+    layers = causal(causal.encode(keys.split())).weights
+    heads = torch.cat([w[0] for w in layers])
+    spread = torch.special.entr(heads).sum(-1).mean(-1)
+    assert spread.argmin() == heads.amax(-1).mean(-1).argmax() == 4 + 1  # after layer 1's four
+    to_keys = layers[1][0, :, 5, 1].tolist()
+    _, low, another, one = sorted(to_keys)
     assert low < 0.1
-    assert another == pytest.approx(0.75, abs=0.05)
-    assert one > 0.95
+    assert (one, another) == (to_keys[1], to_keys[3])
+    text = page.select_one("#sec-trained").get_text()
+    assert in_order(text, f"{one:.2f}", f"{another:.2f}")
 
 
 def test_named_models(page):

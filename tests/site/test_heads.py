@@ -5,23 +5,21 @@ from itertools import product
 import pytest
 import torch
 
-from models.transformer import Transformer
-from models.weights import load
-from tests.conftest import ROOT
 from tests.numbers import number
 from tests.site.conftest import THEMES
 from tests.site.settling import assert_shows, settle
 from tests.site.shades import SHADE_STEP, SHADES
-from tests.widgets.truth_heads import layer_of, real, real_shapes
+from tests.widgets.truth_heads import (
+    grammar_model,
+    layer_of,
+    likeliest,
+    real,
+    real_shapes,
+    shares_in,
+)
 
 PAGE = "modules/m06_multi_head/lesson.html"
 LAYER, TRACER, HEADS = "#layer-steps", "#reshape-tracer", "#head-maps"
-TEXTS = [
-    "the keys near the old cabinet are red",
-    "the cat sat on the mat",
-    "the dogs that liked the bird wait",
-    "the trophy did not fit in the suitcase because it was too big",
-]
 
 
 def menu(page, widget, label):
@@ -107,21 +105,12 @@ def test_the_tracer_follows_its_controls_and_a_number_through_all_stages(open_pa
 
 # ---- Heads side by side --------------------------------------------------------------------------
 
-
-@pytest.fixture(scope="module")
-def maps():
-    """(sentence, layer, untrained) -> the heads' maps and their mean, (heads + 1, L, L)."""
-    trained = load(ROOT / "models/grammar/weights/causal.safetensors")
-    torch.manual_seed(0)
-    models = {False: trained, True: Transformer(trained.config).eval()}
-    of_layers = {}
-    for (i, text), (untrained, model) in product(enumerate(TEXTS), models.items()):
-        with torch.no_grad():
-            layers = model(model.encode(text.split())).weights
-        for layer, weights in enumerate(layers):
-            heads = weights[0].double()
-            of_layers[i, layer, untrained] = torch.cat([heads, heads.mean(0, keepdim=True)])
-    return of_layers
+SENTENCES = [
+    ("the lions near the old window ▢ tame", "are"),
+    ("the lion near the old windows ▢ tame", "is"),
+    ("the keys near the old cabinet ▢ red", "are"),
+]
+WAYS = ("both on", "head 1 off", "head 2 off", "one map for both")
 
 
 def assert_shows_about(text, exact):
@@ -129,52 +118,57 @@ def assert_shows_about(text, exact):
     assert_shows(text, exact + max(-2e-5, min(2e-5, number(text) - exact)), "a weight")
 
 
-def assert_maps(page, want, *, head, row):
-    for text, exact in zip(texts(page, HEADS, ".share"), want[head, row].tolist(), strict=True):
-        assert_shows_about(text, exact)
-    shades = page.locator(HEADS).evaluate(SHADES)
-    for drawn, weights in zip(shades, [*want, want[head]], strict=True):
-        assert (torch.tensor(drawn).double() - weights).abs().max() <= SHADE_STEP
+def maps_of(model, text):
+    tokens = model.encode(["[mask]" if word == "▢" else word for word in text.split()])
+    with torch.no_grad():
+        return model(tokens).weights[1][0].double()
 
 
-def test_the_heads_are_the_trained_model_s(open_page, maps):
+def test_two_heads_and_what_the_model_says(open_page):
+    model = grammar_model("masked")
     with open_page(PAGE) as page:
-        assert texts(page, HEADS, "[aria-pressed=true] b") == ["head 1"]
-        head = 0
-        for state in ((3, 1, True), (1, 0, False)):
-            sentence, layer, untrained = state
-            choose(page, HEADS, "Sentence", sentence)
-            choose(page, HEADS, "Layer", layer)
-            page.locator(HEADS).get_by_label("Before training").set_checked(untrained)
-            want = maps[state]
-            head = (head + 1) % len(want)
-            page.locator(f"{HEADS} .maps button").nth(head).click()
+        for (text, right), (i, way) in product(SENTENCES, enumerate(WAYS)):
+            words = text.split()
+            menu(page, HEADS, "Sentence").select_option(label=text)
+            page.locator(HEADS).get_by_label(way).check()
             settle(page)
-            tokens = TEXTS[sentence].split()
-            row = min(5, len(tokens) - 1)
-            assert_maps(page, want, head=head, row=row)
-            assert texts(page, HEADS, ".token") == tokens
-            assert texts(page, HEADS, ".asks") == [f"“{tokens[row]}” looks at"]
-            chosen = menu(page, HEADS, "Word").evaluate("(e) => e.selectedIndex")
-            assert chosen == row, "a shorter sentence has its last word chosen"
-            assert texts(page, HEADS, ".heading .source") == ["random" if untrained else "trained"]
-        want = maps[0, 1, False][:-1]
-        rows = zip(static_rows(page, HEADS), want, strict=True)
-        for (_, to_subject), weights in rows:
-            assert_shows_about(to_subject, weights[5, 1].item())
+            key = ("on", "off-1", "off-2", "mean")[i]
+            shares = shares_in(model, words, words.index("▢"), key)
+            said = texts(page, HEADS, ".says .token")
+            assert said[0] == likeliest(shares)
+            verdict = texts(page, HEADS, ".says .asks")[0]
+            assert ("✓" in verdict) == (said[0] == right)
+            want = maps_of(model, text)
+            if key == "mean":
+                want = want.mean(0).expand_as(want)
+            elif key != "on":
+                want[i - 1] = 0
+            shown = texts(page, HEADS, ".heads .share")
+            for weight, exact in zip(shown, want[:, 6].flatten().tolist(), strict=True):
+                assert_shows_about(weight, exact)
+            shades = page.locator(HEADS).evaluate(SHADES)
+            for drawn, weights in zip(shades, want, strict=True):
+                assert (torch.tensor(drawn).double() - weights).abs().max() <= SHADE_STEP
+            assert texts(page, HEADS, ".heads .token") == words * 2
+        page.locator(HEADS).get_by_role("button", name="Reset").click()
+        settle(page)
+        assert page.locator(HEADS).get_by_label("both on").is_checked()
+        first, gap = SENTENCES[0][0].split(), 6
+        for (_, word, _), key in zip(
+            static_rows(page, HEADS), ("on", "off-1", "off-2", "mean"), strict=True
+        ):
+            assert word == likeliest(shares_in(model, first, gap, key))
 
 
-# The pixel of the largest weight, and the colour that the theme has for it.
+# The pixel of a weight of nearly 1, the gap's for lions in head 2, and the theme's colour for a 1.
 COLORS = """(root) => {
-  const canvas = root.querySelector(".weight-map canvas");
-  const {data} = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
-  const alphas = data.filter((_, i) => i % 4 === 3);
-  const at = 4 * alphas.indexOf(Math.max(...alphas));
+  const canvas = root.querySelectorAll(".weight-map canvas")[1];
+  const {data} = canvas.getContext("2d").getImageData(1, 6, 1, 1);
   const probe = document.body.appendChild(document.createElement("i"));
   probe.style.color = "var(--color-weight)";
   const wanted = getComputedStyle(probe).color;
   probe.remove();
-  return [[...data.slice(at, at + 3)], wanted.match(/\\d+/g).map(Number)];
+  return [[...data.slice(0, 3)], wanted.match(/\\d+/g).map(Number)];
 }"""
 
 
@@ -186,17 +180,18 @@ def test_touch_and_the_theme(open_page):
         cell(page, 1, "4").tap()
         settle(page)
         assert "Q[0, 0, 4]" in texts(page, TRACER, ".arithmetic")[0]
-        large = page.locator(f"{HEADS} .labelled-map .weight-map")
+        large = page.locator(f"{HEADS} .labelled-map .weight-map").nth(1)
         height = large.bounding_box()["height"]
         for row in (2, 7):
             large.tap(position={"x": 40, "y": (row + 0.5) * height / 8})
             settle(page)
-            assert texts(page, HEADS, ".asks") == [f"“{TEXTS[0].split()[row]}” looks at"]
+            word = SENTENCES[0][0].split()[row]
+            assert texts(page, HEADS, ".heads .asks") == [f"“{word}” looks at"] * 2
         seen = set()
         for theme in [*THEMES, THEMES[0]]:
             page.emulate_media(color_scheme=theme)
             settle(page)
             drawn, wanted = page.locator(HEADS).evaluate(COLORS)
-            assert drawn == pytest.approx(wanted, abs=2)  # it is kept times its opacity
+            assert drawn == pytest.approx(wanted, abs=2)
             seen.add(tuple(wanted))
         assert len(seen) == len(THEMES)
