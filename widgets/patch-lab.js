@@ -30,9 +30,9 @@ const positions = (length, most = length) => ({
  */
 export function patch({words, runs, models}, {model, run: name, at, tried, two, off}) {
   const {weights, runs: answers} = models[model];
-  const {y, off: alone, shares} = answers[name];
+  const {y, off: alone, ways} = answers[name];
   const [first, second] = off ? alone : y;
-  const moved = (i, j) => (off ? +(i === 0 || j === 0) : shares[i][j]);
+  const moved = (i, j) => (off ? +(i === 0 || j === 0) : ways[i][j]);
   const replaced = two ? at : at.slice(-1);
   const share = replaced.length ? moved(replaced[0], replaced.at(-1)) : 0;
   const alreadyThere = replaced.length === 1 && !tried.includes(replaced[0]) ? replaced : [];

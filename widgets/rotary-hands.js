@@ -128,6 +128,7 @@ const LEFT = 30;
 const RIGHT = 326;
 const AXIS = 172; // the line on which the words stand
 let grip = null; // what is being dragged, and from where
+let isDropped = false; // whether the last press dragged a word: a click follows, which is none
 
 function street(m, {data: {places}, set, refresh}) {
   const x = scaleLinear([0, places - 1], [LEFT, RIGHT]);
@@ -136,6 +137,7 @@ function street(m, {data: {places}, set, refresh}) {
   const hold = holdBy("[data-drag]");
   const take = (event) => {
     const what = event.target.closest("[data-drag]")?.dataset.drag;
+    isDropped = Boolean(what);
     if (!what) return;
     event.preventDefault(); // no text is marked
     event.currentTarget.setPointerCapture(event.pointerId);
@@ -155,6 +157,9 @@ function street(m, {data: {places}, set, refresh}) {
     grip = null;
     refresh(true); // a goal is met where a word is put down, not on the way
   };
+  const put = (event) => {
+    if (!isDropped) set(dragged(m, "key", {to: at(event), places}));
+  };
   // A word's sign stands beside its pin, the key's above the line and the query's below it.
   const sign = (what, token, place, top) => {
     const wide = 16 + 8.2 * token.length;
@@ -171,7 +176,7 @@ function street(m, {data: {places}, set, refresh}) {
   const others = svg`<path class="all" d=${line((_, key) => x(key), y)(m.curve)}></path>
     ${m.curve.map((score, key) => svg`<circle class="all" cx=${x(key)} cy=${y(score)} r="2.5"></circle>`)}`;
   return html`<figure class="street"><figcaption>Score, by the position of <i>${m.word}</i></figcaption>
-    <svg viewBox="0 0 340 236" aria-hidden="true" @touchstart=${hold} @pointerdown=${take} @pointermove=${move} @pointerup=${drop} @pointercancel=${drop}>
+    <svg viewBox="0 0 340 236" aria-hidden="true" @touchstart=${hold} @pointerdown=${take} @pointermove=${move} @pointerup=${drop} @pointercancel=${drop} @click=${put}>
     ${ticks}${m.all ? others : nothing}
     <line class="down" x1=${x(m.key)} x2=${x(m.key)} y1=${y(m.now)} y2=${AXIS}></line>
     <circle class="now" cx=${x(m.key)} cy=${y(m.now)} r="6"></circle>

@@ -17,7 +17,7 @@ REPLACED = {"quite": "not", "dull": "superb"}
 def payload() -> dict:
     """Return for each model and second run the answers of both, and of each patch.
 
-    y: [first run's, second run's]; off: the same with the head of layer 2 switched off; shares:
+    y: [first run's, second run's]; off: the same with the head of layer 2 switched off; ways:
     (L, L), how far y moves from the first to the second with the vectors at two positions, or at
     one, taken from the second run.
     """
@@ -39,7 +39,7 @@ def payload() -> dict:
                 "off": [
                     rounded((good - bad).item()) for bad, good in (logits(one)[0] for one in off)
                 ],
-                "shares": rounded(_shares(model, mine, theirs)),
+                "ways": rounded(_shares(model, mine, theirs)),
             }
     return {"words": words, "runs": runs, "models": models}
 

@@ -239,11 +239,6 @@ def slopes(numbers):
     return np.array([np.delete(numbers, i).prod() for i in range(len(numbers))])
 
 
-def erased_factors(x, blank):
-    eye = np.eye(len(x)).astype(bool)
-    return np.array([x.prod() - np.where(one, blank, x).prod() for one in eye])
-
-
 TASKS = [
     Task(
         erasure,
@@ -335,11 +330,10 @@ TASKS = [
         "get adds up to the answer for `x` less that for the blanks: it is shared out, as in the "
         "example by pencil.",
         mistakes={
-            "you took the gradient at the end of the way alone; take its mean over the way":
+            "that is the gradient at the end of the way, or erasure; take the mean over the way":
                 lambda x, blank: (x - blank) * slopes(x),
             "you took the gradient at the blanks alone; take its mean over the way":
                 lambda x, blank: (x - blank) * slopes(blank),
-            "you erased each word; here all words change together": erased_factors,
             "that is the mean gradient; multiply it by the word's number less its blank's":
                 lambda x, blank: integrated_gradients(x, blank) / (x - blank),
             "you multiplied by the word's number; take its blank's away from it first":

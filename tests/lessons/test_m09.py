@@ -389,7 +389,7 @@ def test_the_lab_has_the_answers_of_the_models_own_passes():
             assert one["y"][0] < -4, "both turn"
             assert one["y"][1] > 4, "the answer"
             for places in ((0,), (8,), (0, 8), (10, 11), (12, 3)):
-                got = one["shares"][places[0]][places[-1]]
+                got = one["ways"][places[0]][places[-1]]
                 assert got == pytest.approx(moved(name, second, *places), abs=1e-3)
 
 

@@ -128,13 +128,12 @@ SWIPE = """(plane) => {
 }"""
 
 
-def test_a_finger_on_a_plane_scrolls_and_on_its_handle_drags(open_page):
+def test_a_finger_on_a_plane_scrolls_and_taps(open_page):
     with open_page(M02, width=390, has_touch=True) as page:
         plane = page.locator(".query-plane .plane svg").first
         plane.scroll_into_view_if_needed()
         action = "(e) => getComputedStyle(e).touchAction"
         assert "pan-y" in plane.evaluate(action)
-        assert plane.locator(".query").evaluate(action) == "none"
         handle = plane.locator(".query .handle").bounding_box()
         assert min(handle["width"], handle["height"]) >= 40
         state = "(e) => JSON.stringify(e.closest('.widget-live').state)"

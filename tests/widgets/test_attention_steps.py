@@ -142,21 +142,24 @@ def test_the_ratios_are_those_of_the_weights_and_a_doubled_query_squares_them():
 def test_a_tie_is_told_and_only_one_that_leaves_the_third_word_less():
     """Of the keys (0, 2) and (1, ½), queries on the line x = 1.5 y make equal scores."""
     key = [[1, -0.5], [0, 2], [1, 0.5]]
+    data = {**WORKED, "key": key}
     for query, tie in {
         (1.5, 1): True, (3, 2): True, (1.2, 0.8): True,
         (0, 0): False, (-1.5, -1): False, (1, 2): False, (1.5, 1.2): False,
     }.items():  # fmt: skip
-        changed = {"key": key, "query": [[1, 0.5], [1, 1], list(query)]}
-        m = model(0, (0, "output", 2, 0), **changed)
+        now = state(0, (0, "output", 2, 0), key=key, query=[[1, 0.5], [1, 1], list(query)])
+        m = JS.call("steppedAttention", data, now)
         assert ("equal weights" in m["reached"]) == tie, query
-        said = JS.run("m.sentence(m.steppedAttention(...x))", [WORKED, state(**changed)])
+        said = JS.run("m.sentence(m.steppedAttention(...x))", [data, now])
         assert ("equal weights" in said) == tie, query
+        elsewhere = JS.call("steppedAttention", WORKED, now)
+        assert not elsewhere["reached"], "another key made it"
 
 
 def test_the_ring_is_reached_within_a_tenth_and_stands_for_the_lesson_s_own_values_alone():
-    data = {**WORKED, "ring": [2, 1], "value": [[0, 0], [4, 0], [2, 2]]}
+    key = [[1, -0.5], [0, 2], [1, 0.5]]
+    data = {**WORKED, "key": key, "ring": [2, 1], "value": [[0, 0], [4, 0], [2, 2]]}
     for query, met in {(2.5, 1): True, (1, 2): False, (2.5, 0.7): False}.items():
-        key = [[1, -0.5], [0, 2], [1, 0.5]]
         now = state(0, (0, "output", 2, 0), key=key, query=[[0, 0]] * 2 + [list(query)])
         m = JS.call("steppedAttention", data, {**now, "value": data["value"]})
         distance = math.dist(m["output"][2], data["ring"])

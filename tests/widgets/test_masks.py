@@ -93,7 +93,7 @@ def test_only_the_leak_is_right_and_only_with_its_word_changed(number):
 @pytest.mark.parametrize(
     ("number", "cell", "says"),
     [
-        (1, [2, 2], "under every mask"),
+        (1, [2, 2], "under any mask"),
         (1, [4, 3], "may look back"),
         (1, [0, 3], "can’t see"),
         (3, [5, 0], "can’t see"),  # outside the window
