@@ -120,7 +120,7 @@ const product = ({
       : [
           factor(2, "key and value", "k"),
           "×",
-          factor(kvHeads, kvHeads > 1 ? "heads of them" : "head of them", "k"),
+          factor(kvHeads, kvHeads > 1 ? "heads" : "head", "k"),
           "×",
           factor(chosen.size, "numbers each", "k"),
         ]
