@@ -25,14 +25,14 @@ def test_figures_are_light_on_dark_in_the_dark_and_their_numbers_are_read_not_se
     with open_page(PAGE, theme="dark") as page:
         for figure in ("#figure-recall img", "#figure-look img"):
             page.emulate_media(media="null", color_scheme="dark")
-            page.wait_for_function("() => document.body.className === 'quarto-dark'")
+            page.wait_for_function("() => document.body.classList.contains('quarto-dark')")
             _, ground, brightest = brightness(page, figure)
             assert ground < 40, figure
             assert brightest > 190, figure
             page.emulate_media(media="print")
             assert page.locator(figure).evaluate("(e) => getComputedStyle(e).filter") == "none"
             page.emulate_media(media="null", color_scheme="light")
-            page.wait_for_function("() => document.body.className === 'quarto-light'")
+            page.wait_for_function("() => document.body.classList.contains('quarto-light')")
             darkest, ground, _ = brightness(page, figure)
             assert ground > 240, figure
             assert darkest < 60, figure
