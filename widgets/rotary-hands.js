@@ -128,7 +128,7 @@ const LEFT = 30;
 const RIGHT = 326;
 const AXIS = 172; // the line on which the words stand
 let grip = null; // what is being dragged, and from where
-let isDropped = false; // whether the last press dragged a word: a click follows, which is none
+let isOnWord = false; // whether the last press was on a word: the click after it moves none
 
 function street(m, {data: {places}, set, refresh}) {
   const x = scaleLinear([0, places - 1], [LEFT, RIGHT]);
@@ -137,7 +137,7 @@ function street(m, {data: {places}, set, refresh}) {
   const hold = holdBy("[data-drag]");
   const take = (event) => {
     const what = event.target.closest("[data-drag]")?.dataset.drag;
-    isDropped = Boolean(what);
+    isOnWord = Boolean(what);
     if (!what) return;
     event.preventDefault(); // no text is marked
     event.currentTarget.setPointerCapture(event.pointerId);
@@ -158,7 +158,7 @@ function street(m, {data: {places}, set, refresh}) {
     refresh(true); // a goal is met where a word is put down, not on the way
   };
   const put = (event) => {
-    if (!isDropped) set(dragged(m, "key", {to: at(event), places}));
+    if (!isOnWord) set(dragged(m, "key", {to: at(event), places}));
   };
   // A word's sign stands beside its pin, the key's above the line and the query's below it.
   const sign = (what, token, place, top) => {

@@ -39,7 +39,7 @@ def payload() -> dict:
                 "off": [
                     rounded((good - bad).item()) for bad, good in (logits(one)[0] for one in off)
                 ],
-                "ways": rounded(_shares(model, mine, theirs)),
+                "ways": rounded(_ways(model, mine, theirs)),
             }
     return {"words": words, "runs": runs, "models": models}
 
@@ -49,7 +49,7 @@ def _run(model, words):
     return run, run.residual[1][0]
 
 
-def _shares(model, mine, theirs):
+def _ways(model, mine, theirs):
     each = torch.eye(len(mine)).bool()
     replaced = (each[:, None] | each)[..., None]  # (L, L, L, 1)
     x = torch.where(replaced, theirs, mine).flatten(0, 1)
