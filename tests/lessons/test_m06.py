@@ -18,6 +18,7 @@ from models.heads.task import Recall
 from tests.lessons.page_text import in_order, output
 from tests.numbers import numbers
 from tests.scores import scores_of
+from tests.site.numbers import payloads
 from tests.widgets.truth_heads import grammar_model, likeliest, shares_of
 
 PAGE = "modules/m06_multi_head/lesson.html"
@@ -253,6 +254,12 @@ def gaps():
 
 def test_a_gap_needs_two_heads_and_one_map_loses_its_verb(page, gaps):
     model = grammar_model("masked")
+    shown = [(one["tokens"], one["right"]) for one in payloads(page)["headData"]["sentences"]]
+    with_one_map = shares_of(model, [(words, words.index("▢")) for words, _ in shown], "mean")
+    guessed = map(likeliest, with_one_map)
+    still = [words for (words, right), word in zip(shown, guessed, strict=True) if word == right]
+    assert [" ".join(words) for words in still] == ["the keys near the old cabinet ▢ red"]
+    assert in_order(page.select_one("#predict-one-map .answer").get_text(" "), " ".join(still[0]))
     names = {
         "on": "both on", "off-1": "head 1 off", "off-2": "head 2 off", "mean": "one map for both",
         "mean, doubled": "one map for both, all doubled",
@@ -264,7 +271,7 @@ def test_a_gap_needs_two_heads_and_one_map_loses_its_verb(page, gaps):
         for word, (*_, right) in zip(said[way], gaps, strict=True):
             kind = 0 if word == right else 1 if word in ("is", "are") else 2 if word == "the" else 3
             counts[kind] += 1
-        assert row_of(page, "every-head", name) == counts
+        assert row_of(page, "heads-on-400", name) == counts
         if way != "mean, doubled":
             assert row_of(page, "one-map", name) == counts
     assert said["on"] == [right for *_, right in gaps]
@@ -273,7 +280,7 @@ def test_a_gap_needs_two_heads_and_one_map_loses_its_verb(page, gaps):
     none_wrong = row_of(page, "one-map", "one map for both")
     assert none_wrong[2] > 300 > 100 > none_wrong[0]
     assert none_wrong[1] == 0
-    assert row_of(page, "every-head", "one map for both, all doubled")[0] > 375
+    assert row_of(page, "heads-on-400", "one map for both, all doubled")[0] > 375
 
 
 @torch.no_grad()
@@ -287,8 +294,8 @@ def test_the_rivals_of_the_two_heads(page, gaps):
     halve = model.layers[1].attention.out_proj.register_forward_pre_hook(lambda _, x: (x[0] / 2,))
     halved = right()
     halve.remove()
-    assert row_of(page, "every-head", "maps of their own, all halved")[0] == halved < 200
-    layer_1 = [row_of(page, "every-head", f"layer 1, head {h} off")[0] for h in (1, 2, 3, 4)]
+    assert row_of(page, "heads-on-400", "maps of their own, all halved")[0] == halved < 200
+    layer_1 = [row_of(page, "heads-on-400", f"layer 1, head {h} off")[0] for h in (1, 2, 3, 4)]
     assert layer_1 == [right(off=((0, head),)) for head in range(4)]
     assert layer_1[3] < 100 < 350 < min(layer_1[:3])
 

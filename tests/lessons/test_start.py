@@ -123,14 +123,38 @@ def test_the_slopes_on_the_way_back(page, story, tokenizer):
     score = 3 * number + (scores[mother] - 1.5)
     score.retain_grad()
     all_scores = torch.cat((scores[:mother], score[None], scores[mother + 1 :]))
+    all_scores.retain_grad()
     F.cross_entropy(all_scores[None], torch.tensor([mother])).backward()
     to_score, to_number = f"{score.grad:.2f}", f"{number.grad:.2f}"
     assert shows(page, "#sec-up", "0.5", "3", "3", "1", to_score, to_score, "3", to_number)
     moved = f"{0.5 - 0.01 * number.grad.item():.2f}"
     assert shows(page, "#sec-up", "0.5", "0.01", to_number.removeprefix("-"), moved)
+    [house] = tokenizer.encode(" house")
+    assert shows(page, "#sec-up", "house", f"{all_scores.grad[house]:.2f}", "father")
     [slopes] = cells(page, "way-back .fallback")
     shown = [slope.replace("\N{MINUS SIGN}", "-") for slope in slopes]
     assert shown == ["3", to_score, to_number]
+
+
+def test_some_others_get_more_although_their_rows_move_away(page, tokenizer):
+    """One plain step of 0.01 on the sentence, in PyTorch."""
+    model = load_storyteller().double().requires_grad_(True)
+    tokens = torch.tensor([tokenizer.encode(TEXT)])
+    asked = torch.tensor([tokenizer.encode(f"{BEGINNING} his")])
+    [father] = tokenizer.encode(" father")
+
+    def now():
+        with torch.no_grad():
+            return model(asked).logits[0, -1].softmax(-1)[father].item()
+
+    before = now()
+    F.cross_entropy(model(tokens[:, :-1]).logits[0], tokens[0, 1:]).backward()
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter -= 0.01 * parameter.grad
+    after = now()
+    assert after > 2 * before
+    assert shows(page, "#sec-up", "father", share(before, 1), share(after))
 
 
 def test_s_begins_school(page, js):
