@@ -24,9 +24,9 @@ def divisor(query_spread, key_spread, d_k):
 def stable_softmax(scores):
     """Write a softmax that never overflows.
 
-    Make each row of `scores` a softmax. The scores may be as large as 10,000, or as small as
-    −10,000, and one row may be far from the next. A number of 64 bits can't hold e to the power of
-    10,000. Use NumPy alone.
+    Make each row of `scores` a softmax. The scores may be as large as 12,000, or as small as
+    −12,000, and one row may be far from the next. A number of 64 bits can't hold e to the power of
+    12,000. Use NumPy alone.
 
     Shapes: `scores` (L, S), a row for each of L queries, with a score for each of S keys.
     Return: the weights (L, S).

@@ -233,7 +233,7 @@ const lab = defineWidget({
       isFresh &&
       step === 1000 &&
       loss.seen < 1 &&
-      heads.filter(({isOff}) => isOff).length <= 2 &&
+      heads.filter(({isOff}) => isOff).length === 2 &&
       reading.losses.seen > BLIND,
     fooled: (m, {text}) =>
       m.isFresh &&

@@ -29,7 +29,7 @@ const positions = (length, most = length) => ({
  * With the head off, only [class]'s own vector is left to the answer.
  */
 export function patch({words, runs, models}, {model, run: name, at, tried, two, off}) {
-  const {weights, runs: answers} = models[model];
+  const {weights, below, runs: answers} = models[model];
   const {y, off: alone, ways} = answers[name];
   const [first, second] = off ? alone : y;
   const moved = (i, j) => (off ? +(i === 0 || j === 0) : ways[i][j]);
@@ -42,6 +42,7 @@ export function patch({words, runs, models}, {model, run: name, at, tried, two, 
     off,
     run: runs.find((one) => one.name === name),
     weights: weights.map((weight) => (off ? 0 : weight)),
+    below: replaced.length ? below[replaced.at(-1)] : null, // of the position pressed last
     first,
     second,
     now: first + share * (second - first),
@@ -67,7 +68,15 @@ const said = (y) => `${format(y)}, ${verdict(y)}`;
 const list = (all) => all.join(" and ");
 const quoted = (word) => `“${word}”`;
 
-export function sentence({words, model, off, run, first, second, now, replaced, share, found}) {
+/** Where the position pressed last looks in layer 1: at which two words most. */
+function looksOf({words, below, replaced}) {
+  const order = [...below.keys()].sort((a, b) => below[b] - below[a]).slice(0, 2);
+  const told = order.map((i) => `at ${quoted(words[i])}, with ${formatPercent(below[i])}`);
+  return `In layer 1 ${quoted(words[replaced.at(-1)])} looks most ${told.join(", and ")}. `;
+}
+
+export function sentence(m) {
+  const {words, model, off, run, first, second, now, replaced, share, found} = m;
   const head = off ? ", without the head of layer 2," : "";
   if (!replaced.length)
     return (
@@ -77,7 +86,7 @@ export function sentence({words, model, off, run, first, second, now, replaced, 
         : "Which vector, replaced alone, moves y most? Your first press is your bet.")
     );
   const name = list(replaced.map((i) => quoted(words[i])));
-  const moves = `With the vector${replaced.length > 1 ? "s" : ""} at ${name} replaced${head || ","} y goes from ${said(first)}, to ${said(now)}: ${formatPercent(share)} of the way. `;
+  const moves = `With the vector${replaced.length > 1 ? "s" : ""} at ${name} replaced${head || ","} y goes from ${said(first)}, to ${said(now)}: ${formatPercent(share)} of the way. ${looksOf(m)}`;
   if (replaced.length > 1) {
     const parts = replaced.map((i) => found.find((one) => one.i === i));
     return parts.every(Boolean)
@@ -110,7 +119,7 @@ const scale = ({run, first, second, now}) => html`<div class="answers" aria-hidd
   <p class="y">y = <b>${format(now)}</b> ${verdict(now)}</p></div>`;
 
 function view(m, widget) {
-  const {words, run, weights, replaced, found, off} = m;
+  const {words, run, weights, below, replaced, found, off} = m;
   const press = (i) => {
     const {two, tried} = widget.state;
     const rest = replaced.filter((one) => one !== i);
@@ -132,7 +141,9 @@ function view(m, widget) {
     }</i>`;
   return html`<p class="label" id="${widget.id}-press">Press a position: its vector is replaced by the second run’s.</p>
     <div class="row" role="group" aria-labelledby="${widget.id}-press">${words.map(word)}</div>
-    <div aria-hidden="true"><p class="label">${off ? "The head is off: it brings nothing." : "Layer 2: weights of [class], in percent"}</p>
+    <div aria-hidden="true"><p class="label">Layer 1: weights of ${below ? html`<b>${words[replaced.at(-1)]}</b>` : "the position you press"}, the mean of two heads, in percent</p>
+    <div class="row">${words.map((_, i) => cell(below?.[i], below !== null))}</div>
+    <p class="label">${off ? "The head is off: it brings nothing." : "Layer 2: weights of [class], in percent"}</p>
     <div class="row">${weights.map((weight) => cell(weight))}</div>
     <p class="label">Replaced alone, it moves y by, in percent of the way</p>
     <div class="row">${words.map((_, i) => cell(shareAt(i), shareAt(i) !== undefined))}</div></div>

@@ -33,7 +33,9 @@ export function lookup({keys}, {across, up, heat = Math.SQRT2}) {
 export function ask(data, state) {
   const {query, found} = lookup(data, state);
   const answer = found.reduce((sum, {weight, value}) => sum + weight * value, 0);
-  return {query, found, answer, note: state.heat === 0 ? ", from the best fit alone" : ""};
+  const best = found.filter(({weight}) => weight > 0).length;
+  const note = best > 1 ? `, from the ${best} that fit best alike` : ", from the best fit alone";
+  return {query, found, answer, note: state.heat === 0 ? note : ""};
 }
 
 export function summarize({query: [across, up], found, answer, note}) {

@@ -1,7 +1,7 @@
 // A table into which notes are written, a key and a value each, by adding or by correcting, and which is asked.
 
 import {scaleLinear} from "../assets/vendor/d3.js";
-import {html, svg} from "../assets/vendor/lit.js";
+import {html, nothing, svg} from "../assets/vendor/lit.js";
 import {button, choice, reset, slider} from "./lib/controls.js";
 import {defineWidget} from "./lib/define-widget.js";
 import {decimal, integer, option, text} from "./lib/fields.js";
@@ -112,7 +112,8 @@ export function sentence(m) {
     .filter(({room}) => room !== null)
     .map(({name, room, answer}) => `${name}, in room ${room}, the table says ${whole(answer)}`);
   const all = steps.map((step) => told(step, m)).join(", ");
-  return `The table ${rule}. ${how} ${steps.length > 1 ? `All notes: ${all}. ` : ""}It holds ${table.map(whole).join(" and ")}. ${answers.length ? `Asked for ${answers.join("; for ")}.` : ""}`.trim();
+  const full = steps.length === MOST ? ` That is ${MOST}, and no more fit here: undo one.` : "";
+  return `The table ${rule}. ${how} ${steps.length > 1 ? `All notes: ${all}. ` : ""}It holds ${table.map(whole).join(" and ")}. ${answers.length ? `Asked for ${answers.join("; for ")}.` : ""}${full}`.trim();
 }
 
 const noteList = (m) =>
@@ -170,7 +171,8 @@ const answerRow = ({name, key, room, answer, error}) => html`<tr><th scope="row"
 const view = (m, widget) => html`<div class="stage">${plane(m)}
   <table class="asked"><caption>Asked for each guest</caption><thead><tr><th scope="col">guest</th><th scope="col">key</th>
     <th scope="col">is in</th><th scope="col">table says</th><th scope="col">so</th></tr></thead>
-    <tbody>${m.asked.map(answerRow)}</tbody></table>${noteList(m)}</div>
+    <tbody>${m.asked.map(answerRow)}</tbody></table><div>${noteList(m)}
+    ${m.steps.length === MOST ? html`<p class="full">No more than ${MOST} fit here: undo one.</p>` : nothing}</div></div>
   ${widget.sentence({hidden: true})}`;
 
 function append(widget, item) {
@@ -212,7 +214,7 @@ export const tableWriter = defineWidget({
   sentence,
   view,
   challenges: {
-    "all-right": ({asked}) => asked.every(isRight),
+    "all-right": ({rule, asked}) => rule === "corrects" && asked.every(isRight),
     forgotten: ({steps, asked: [ann, cleo]}) =>
       steps.some((step) => "fade" in step) &&
       isRight(ann) &&

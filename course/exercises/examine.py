@@ -48,7 +48,7 @@ def examine(task: Task, answer: Callable[..., Any], seed: int, path: str = "") -
         except Exception as error:
             return Outcome(FAILED, describe_error(error, path), _case(task, inputs))
         if (name := _overwritten_argument(task, arguments, inputs)) is not None:
-            message = f"it changes `{name}`, which the caller still needs: compute into a new array"
+            message = f"it changes `{name}`, which the caller still needs: compute into a new one"
             return Outcome(FAILED, message, _case(task, inputs, got[-1]))
     with np.errstate(all="ignore"):
         for inputs, value, caught in zip(cases, got, warned_by_case, strict=True):

@@ -11,7 +11,7 @@ from models.sentiment.reviews import ADJECTIVES, READ, TURNS, WORKS
 from models.transformer import Transformer
 from models.weights import load
 
-FILES = {"A": "ordinary-0", "B": "ordinary-2"}
+FILES = {"B": "ordinary-2", "A": "ordinary-0"}  # B first: m09 asks about it
 # The pairs of work and adjective in their verdicts were never trained.
 EXAMPLES = (
     "it was a great coffee and the film was not superb .",

@@ -19,7 +19,7 @@ def payload() -> dict:
 
     y: [first run's, second run's]; off: the same with the head of layer 2 switched off; ways:
     (L, L), how far y moves from the first to the second with the vectors at two positions, or at
-    one, taken from the second run.
+    one, taken from the second run; below: (L, L), layer 1's map, the mean of its heads.
     """
     words = [READ, *EXAMPLES[0].split()]
     runs = [{"name": new, "word": old, "at": words.index(old)} for new, old in REPLACED.items()]
@@ -27,7 +27,8 @@ def payload() -> dict:
     for name in "BA":
         model = classifier(name)
         first, mine = _run(model, words)
-        models[name] = {"weights": rounded(first.weights[-1][0, 0, 0]), "runs": {}}
+        below, top = (layer[0].mean(0) for layer in first.weights)
+        models[name] = {"weights": rounded(top[0]), "below": rounded(below), "runs": {}}
         for run in runs:
             other = [run["name"] if i == run["at"] else word for i, word in enumerate(words)]
             _, theirs = _run(model, other)

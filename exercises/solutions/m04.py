@@ -75,9 +75,9 @@ def extreme_scores(rng, size):
     """
     scores = rng.normal(size=(size + 2, size + 1), scale=2)
     scores[-1, rng.integers(size + 1)] += 5_000
-    scores[0] += rng.integers(1_000, 10_000)
+    scores[0] += rng.integers(11_500, 12_000)  # beyond long doubles, too
     if size > 2:
-        scores[1] -= rng.integers(1_000, 10_000)
+        scores[1] -= rng.integers(11_500, 12_000)
         scores[2, 0] -= 5_000
         scores[2, size // 2 : size // 2 + 2] += 5_000
         scores[3] = scores[2, ::-1]
@@ -194,6 +194,8 @@ TASKS = [
                 lambda weights: entropy_in_bits(weights) / weights.shape[-1],
             "you added a number to every weight that is large enough to be seen":
                 lambda weights: entropy(weights, tiny=1e-3),
+            "multiplied, the power of a small weight rounds to 1; add up the logarithms instead":
+                lambda weights: -np.log2(np.prod(weights**weights, axis=-1)),
             "a small number stands in for small weights, or was added to all; 1e-30 counts as it "
             "is, and 0 alone adds 0": lambda weights: entropy(weights, tiny=1e-12),
         },

@@ -82,8 +82,7 @@ CONTENTS = {
         "#sec-two": ["#predict-erase"],
         "#sec-truth": ["=erasure", "=integrated-gradients", "=attribution"],
         "main": ["#by-hand", "=classifier", "=padding"],
-        "#sec-play": ["=rollout", "$R = A_2 A_1"],
-        "#two-more": ["=gradient-input", "#finds"],
+        "#two-more": ["=gradient-input", "=rollout", "$R = A_2 A_1", "#finds"],
         "#sec-other": ["#search"],
         "#sec-patch": ["#patch"],
         "#sec-debate": [
