@@ -100,6 +100,23 @@ const lossText = (loss) => (loss === null ? "–" : format(loss));
 const isFooled = ({reading: {given, guesses}}) =>
   given.some((share, i) => share < 0.05 && guesses[i][0][1] > 0.5);
 
+export const GOALS = {
+  turning: ({heads, isFresh}) =>
+    isFresh && heads.slice(2).every(({induction}) => induction > 0.3 && induction < 0.6),
+  blind: ({heads, reading, isFresh, step, loss}) =>
+    isFresh &&
+    step === 1000 &&
+    loss.seen < 1 &&
+    heads.filter(({isOff}) => isOff).length === 2 &&
+    reading.losses.seen > BLIND,
+  fooled: (m, {text}) =>
+    m.isFresh &&
+    m.step === 1000 &&
+    !m.heads.some(({isOff}) => isOff) &&
+    text.length > 1 &&
+    isFooled(m),
+};
+
 // ---- View ----------------------------------------------------------------------------------
 
 const PLOT = {width: 340, height: 168, left: 26, right: 330, top: 12, bottom: 142};
@@ -226,22 +243,7 @@ const lab = defineWidget({
   model: watched,
   sentence: summarize,
   view,
-  challenges: {
-    turning: ({heads, isFresh}) =>
-      isFresh && heads.slice(2).every(({induction}) => induction > 0.3 && induction < 0.6),
-    blind: ({heads, reading, isFresh, step, loss}) =>
-      isFresh &&
-      step === 1000 &&
-      loss.seen < 1 &&
-      heads.filter(({isOff}) => isOff).length === 2 &&
-      reading.losses.seen > BLIND,
-    fooled: (m, {text}) =>
-      m.isFresh &&
-      m.step === 1000 &&
-      !m.heads.some(({isOff}) => isOff) &&
-      text.length > 1 &&
-      isFooled(m),
-  },
+  challenges: GOALS,
   started(widget) {
     const {data, root, listen} = widget;
     let isReaders = false; // whether a reader chose this state, or an address did

@@ -68,6 +68,15 @@ export function tableOf({guests, keys}, {rule, notes}) {
 
 const isRight = ({error}) => error !== null && error < 0.05;
 
+export const GOALS = {
+  "all-right": ({rule, asked}) => rule === "corrects" && asked.every(isRight),
+  forgotten: ({steps, asked: [ann, cleo]}) =>
+    steps.some((step) => "fade" in step) &&
+    isRight(ann) &&
+    cleo.times > 0 &&
+    Math.abs(cleo.answer) < 0.05,
+};
+
 /** The plane of all tables (x, y): its bounds, and for each noted guest the ends of the line on which tables are right. */
 export function planeOf({steps, asked, table}) {
   const path = [table.map(() => 0), ...steps.map(({after}) => after)];
@@ -213,12 +222,5 @@ export const tableWriter = defineWidget({
   model: tableOf,
   sentence,
   view,
-  challenges: {
-    "all-right": ({rule, asked}) => rule === "corrects" && asked.every(isRight),
-    forgotten: ({steps, asked: [ann, cleo]}) =>
-      steps.some((step) => "fade" in step) &&
-      isRight(ann) &&
-      cleo.times > 0 &&
-      Math.abs(cleo.answer) < 0.05,
-  },
+  challenges: GOALS,
 });

@@ -79,6 +79,7 @@ return soft_lookup(query, keys, values, max(temperature, 1e-5))
 return soft_lookup(query, keys, values, temperature + 1e-6)
 scores.max() -> np.abs(scores).max()
 scores.max() -> scores[0]
+(scores - scores.max()) / temperature -> scores / temperature - scores.max()
 m02.craft_query
 return np.zeros((keys.shape[1], 1))
 return np.zeros(keys.shape[1])
@@ -190,6 +191,7 @@ return (e := np.exp(scores - scores.max())) / (e.sum(-1, keepdims=True) + 1e-9)
 return np.nan_to_num(shifted(scores, 0))
 return (scores == scores.max(-1, keepdims=True)) * 1.0
 return stable_softmax(scores.round(1))
+return (e := np.exp(scores.astype(np.longdouble))) / e.sum(-1, keepdims=True)
 m04.entropy_in_bits
 return entropy(weights + 1e-9)
 return entropy(weights, tiny=1e-9)
@@ -202,6 +204,7 @@ return 2 ** entropy_in_bits(weights)
 return entropy_in_bits(weights) / np.log2(weights.shape[1])
 return entropy_in_bits(np.where(weights > 1e-6, weights, 0.0))
 return -(weights * np.log2(weights, where=weights > 0)).sum(-1)
+return -np.log2(np.prod(weights**weights, axis=-1))
 m04.softmax_backward
 upstream - mean -> np.subtract(upstream, mean, out=upstream)
 (upstream - mean) -> upstream * (1 - weights * mean / (weights * upstream))

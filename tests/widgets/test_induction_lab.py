@@ -80,6 +80,16 @@ def test_it_takes_two_heads_off_to_make_it_worse_than_blind():
     assert read(checkpoint(-1), "abcdefghijhgfedcba")["losses"]["seen"] > blind + 1
 
 
+def test_the_goal_of_two_heads_off_is_met_by_no_text_alone():
+    def met(text=DEFAULT, off=()):
+        return LAB.run("m.GOALS.blind(m.watched(data, x))",
+                       {"step": THREE[-1], "text": text, "at": 5, "off": off})  # fmt: skip
+
+    assert met(off=[0, 1])
+    assert not met(off=[0])
+    assert not met("abcabd"), "its loss is high with all heads on"
+
+
 def test_a_look_s_score_is_the_mean_weight_on_it():
     torch.manual_seed(0)
     weights = torch.rand(7, 7).double().tril() ** 3

@@ -64,6 +64,18 @@ def test_answers_are_those_of_whole_passes(name, run, off):
         assert max(got["weights"]) == (0 if off else pytest.approx(1, abs=0.05))
 
 
+@torch.no_grad()
+def test_where_the_pressed_position_looks_below_is_the_mean_of_the_heads():
+    for name in "BA":
+        [below, _] = classifier(name)(torch.tensor([[INDEX[word] for word in WORDS]])).weights
+        for i in (0, 8, 12):
+            want = below[0, :, i].mean(0).tolist()
+            assert shown(model=name, at=[i])["below"] == pytest.approx(want, abs=1e-4)
+    assert shown()["below"] is None
+    told = shown("m.sentence(x)", at=[8], tried=[8])
+    assert told.index("“not”, with 44") < told.index("“superb”, with 36")
+
+
 def test_without_two_only_the_last_is_replaced_and_counts_as_tried():
     got = shown(at=[8, 0], tried=[10, 8])
     assert got["replaced"] == [0]

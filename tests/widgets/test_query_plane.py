@@ -44,6 +44,13 @@ def test_it_is_attention_from_hard_to_soft():
         assert "answer" not in ask(query)
 
 
+def test_at_0_it_says_from_how_many_keys_the_answer_is():
+    alone, tie = ask([2, 0.5], 0), ask([0, 0], 0)
+    assert "alone" in alone["note"]
+    assert str(len(NAMES)) in tie["note"]
+    assert tie["answer"] == pytest.approx(sum(HEIGHTS) / len(HEIGHTS))
+
+
 def test_a_longer_query_gives_the_largest_share_more():
     """As the front page says; only between equal scores nothing changes."""
     draw = random.Random(1)

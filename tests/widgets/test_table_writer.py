@@ -64,6 +64,18 @@ def test_what_the_lesson_says_of_it():
         assert in_order(JS.call("sentence", model), *numbers, "Ann", "2", str(says), "Cleo", "10")
 
 
+def test_all_rooms_right_counts_only_for_a_table_that_corrects():
+    adds, corrects = (
+        JS.call("tableOf", DATA, {"rule": rule, "notes": notes})
+        for rule, notes in (("adds", "0n3 1n4 2n5 f50"), ("corrects", "0n5 1n10 0n2 1n6 2n6"))
+    )
+    for model in (adds, corrects):
+        for one in model["asked"]:
+            assert one["answer"] == pytest.approx(one["room"])
+    met = [JS.run("m.GOALS['all-right'](x)", model) for model in (adds, corrects)]
+    assert met == [False, True]
+
+
 @pytest.mark.parametrize(
     "notes", ["3n1", "0n13", "0n0", "f101", "0n5,1n2", "x", " ".join(["0n1"] * 9)]
 )
