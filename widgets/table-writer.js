@@ -180,8 +180,8 @@ const answerRow = ({name, key, room, answer, error}) => html`<tr><th scope="row"
 const view = (m, widget) => html`<div class="stage">${plane(m)}
   <table class="asked"><caption>Asked for each guest</caption><thead><tr><th scope="col">guest</th><th scope="col">key</th>
     <th scope="col">is in</th><th scope="col">table says</th><th scope="col">so</th></tr></thead>
-    <tbody>${m.asked.map(answerRow)}</tbody></table><div>${noteList(m)}
-    ${m.steps.length === MOST ? html`<p class="full">No more than ${MOST} fit here: undo one.</p>` : nothing}</div></div>
+    <tbody>${m.asked.map(answerRow)}</tbody></table>${noteList(m)}
+  ${m.steps.length === MOST ? html`<p class="full">No more than ${MOST} fit here: undo one.</p>` : nothing}</div>
   ${widget.sentence({hidden: true})}`;
 
 function append(widget, item) {
