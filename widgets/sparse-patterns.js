@@ -128,6 +128,7 @@ export const sparsePatterns = defineWidget({
   sentence,
   view,
   challenges: {
+    "nine-layers": ({pattern, layers}) => pattern === "window" && layers === 9,
     "skip-tiles": ({tiles, tilesInAll}) => tiles <= tilesInAll / 4,
     "far-and-few": ({pairs, all, layers, pattern}) =>
       pattern !== "full" && layers !== null && layers <= 2 && pairs < all / 5,
