@@ -62,6 +62,7 @@ export function watched(data, state) {
     reading,
     problem: problem || data.store?.problem || "",
     isFresh: Boolean(found),
+    isOpening: reading.text === data.text,
     step: scores.step,
     loss: {fresh: scores.first_loss, seen: scores.repeated_loss},
     guesses: reading.guesses[at],
@@ -103,10 +104,10 @@ const isFooled = ({reading: {given, guesses}}) =>
 export const GOALS = {
   turning: ({heads, isFresh}) =>
     isFresh && heads.slice(2).every(({induction}) => induction > 0.3 && induction < 0.6),
-  blind: ({heads, reading, isFresh, step, loss}) =>
+  blind: ({heads, reading, isFresh, isOpening, step}) =>
     isFresh &&
+    isOpening &&
     step === 1000 &&
-    loss.seen < 1 &&
     heads.filter(({isOff}) => isOff).length === 2 &&
     reading.losses.seen > BLIND,
   fooled: (m, {text}) =>

@@ -72,7 +72,7 @@ const quoted = (word) => `“${word}”`;
 function looksOf({words, below, replaced}) {
   const order = [...below.keys()].sort((a, b) => below[b] - below[a]).slice(0, 2);
   const told = order.map((i) => `at ${quoted(words[i])}, with ${formatPercent(below[i])}`);
-  return `In layer 1 ${quoted(words[replaced.at(-1)])} looks most ${told.join(", and ")}. `;
+  return `In the first run’s layer 1 ${quoted(words[replaced.at(-1)])} looks most ${told.join(", and ")}. `;
 }
 
 export function sentence(m) {
@@ -141,7 +141,7 @@ function view(m, widget) {
     }</i>`;
   return html`<p class="label" id="${widget.id}-press">Press a position: its vector is replaced by the second run’s.</p>
     <div class="row" role="group" aria-labelledby="${widget.id}-press">${words.map(word)}</div>
-    <div aria-hidden="true"><p class="label">Layer 1: weights of ${below ? html`<b>${words[replaced.at(-1)]}</b>` : "the position you press"}, the mean of two heads, in percent</p>
+    <div aria-hidden="true"><p class="label">Layer 1, first run: weights of ${below ? html`<b>${words[replaced.at(-1)]}</b>` : "the position you press"}, mean of two heads, in percent</p>
     <div class="row">${words.map((_, i) => cell(below?.[i], below !== null))}</div>
     <p class="label">${off ? "The head is off: it brings nothing." : "Layer 2: weights of [class], in percent"}</p>
     <div class="row">${weights.map((weight) => cell(weight))}</div>

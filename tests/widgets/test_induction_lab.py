@@ -88,6 +88,7 @@ def test_the_goal_of_two_heads_off_is_met_by_no_text_alone():
     assert met(off=[0, 1])
     assert not met(off=[0])
     assert not met("abcabd"), "its loss is high with all heads on"
+    assert not met("aabb", off=[0, 3]), "nor one that is hard for two heads of two layers"
 
 
 def test_a_look_s_score_is_the_mean_weight_on_it():
