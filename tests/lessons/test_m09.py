@@ -1,33 +1,33 @@
-"""m09: its claims against the committed scores, and against the models' own forward passes."""
+"""m09: its claims, by the models' own forward passes and over the scores of all trainings."""
 
 import itertools
 import json
 import math
+import re
 from dataclasses import replace
 
 import pytest
 import torch
 
+from analysis import rollout
 from course.payloads import patch_lab
 from course.payloads.attributions import EXAMPLES, classifier
 from models.sentiment import attributions
-from models.sentiment.reviews import INDEX, OTHERS, STRESSES, to_tensors
-from models.sentiment.scores import EXPLAINED, TESTS, held_out
+from models.sentiment.reviews import INDEX, OTHERS, to_tensors
+from models.sentiment.scores import EXPLAINED, held_out
 from models.weights import load
 from modules.m09_interpretation import other_seeds
-from modules.m09_interpretation.subject_number import OTHER, carried, pairs
+from modules.m09_interpretation.subject_number import carried, pairs
 from tests.conftest import ROOT
-from tests.lessons.page_text import cells, output, share, shows
+from tests.lessons.page_text import cells, shows
 from tests.numbers import number, numbers
 from tests.scores import scores_of
 
 PAGE = "modules/m09_interpretation/lesson.html"
-BLANK = INDEX["[blank]"]
 REVIEW = EXAMPLES[0].split()
 # Places in what the model reads: before the review stands [class].
 CLASS, NOT, FILM = 0, 1 + REVIEW.index("not"), 1 + REVIEW.index("film")
 SEEDS = {"A": "0", "B": "2"}
-SINGULAR = "sleeps plays waits hides runs rests shines falls stands is".split()
 
 
 def seeds_of(kind):
@@ -38,235 +38,142 @@ def finds(kind, method):
     return [one["finds"][method]["all"] for one in seeds_of(kind).values()]
 
 
-def spread(shares):
-    return max(shares) - min(shares)
-
-
-def put(words=REVIEW, **others):
-    return [others.get(word, word) for word in words]
-
-
-QUITE, DULL = put(**{"not": "quite"}), put(superb="dull")
+def spreads(kind):
+    """How far each method's best training is from its worst."""
+    return {way: max(finds(kind, way)) - min(finds(kind, way)) for way in attributions.METHODS}
 
 
 def encode(words):
     return torch.tensor([[INDEX[word] for word in ["[class]", *words]]])
 
 
-def chance(name, **others):
-    """Of good, by the model's own forward pass; ``others``: words in place of some."""
-    with torch.no_grad():
-        bad, good = classifier(name)(encode(put(**others))).logits[
-            0, 0, [INDEX["[bad]"], INDEX["[good]"]]
-        ]
-    return torch.stack((bad, good)).softmax(0)[1].item()
+def with_words(**others):
+    return [others.get(word, word) for word in REVIEW]
 
 
 @torch.no_grad()
-def moved(name, other, *places, words=REVIEW):
-    """How far the answer moves towards that of ``other`` with its vectors at ``places``."""
-    model = classifier(name)
-    mine, theirs = (attributions.read(model, encode(one)).residual[1] for one in (words, other))
-    mixed = mine.clone()
-    mixed[:, [*places]] = theirs[:, [*places]]
-    start, end, now = (
-        attributions.margin_of_states(model, x, None, start=1)[0].item()
-        for x in (mine, theirs, mixed)
-    )
-    return (now - start) / (end - start)
+def y_of(name, words, off=()):
+    bad, good = (INDEX[answer] for answer in ("[bad]", "[good]"))
+    logits = classifier(name)(encode(words), off=off).logits[0, 0]
+    return (logits[good] - logits[bad]).item()
 
 
-def test_both_models_are_right_and_look_elsewhere():
-    for name, at, not_at in (("A", NOT, FILM), ("B", FILM, NOT)):
-        model = classifier(name)
-        assert seeds_of("ordinary")[SEEDS[name]]["right"] == 1
-        assert [layer.attention.num_heads for layer in model.layers] == [2, 1], "one map"
-        weights = model(encode(REVIEW)).weights[-1][0, 0, 0]
-        assert weights[at] > 0.9
-        assert weights[not_at] < 0.01
-    assert len(seeds_of("ordinary")) == 8
-
-
-def test_without_not_neither_knows_and_without_film_both_do(page):
-    for (_, *row), name in zip(cells(page, "erase-not"), "AB", strict=True):
-        whole, no_not, no_film = (
-            chance(name, **dict.fromkeys(gone, "[blank]")) for gone in ([], ["not"], ["film"])
-        )
-        want = [100 * part for part in (whole, no_not, no_film)]
-        assert numbers(" ".join(row)) == pytest.approx(want, abs=0.51)
-        assert 0.4 < no_not < 0.65, "it can't tell"
-        assert max(whole, no_film) < 0.01, "as sure as it was"
+def chance(name, **others):
+    """Of good; ``others``: words in place of some."""
+    return 1 / (1 + math.exp(-y_of(name, with_words(**others))))
 
 
 @pytest.mark.parametrize("name", SEEDS)
-def test_the_noun_counts_and_quite_turns_the_answer(name):
-    assert chance(name, film="coffee", coffee="film") > 0.99
+def test_both_models_are_right_look_elsewhere_and_need_the_same_words(name):
+    looks_at, not_at = (NOT, FILM) if name == "A" else (FILM, NOT)
+    assert seeds_of("ordinary")[SEEDS[name]]["right"] == 1
+    weights = classifier(name)(encode(REVIEW)).weights[-1][0]
+    assert len(weights) == 1, "one head, so one map"
+    assert weights[0, 0, looks_at] > 0.9
+    assert weights[0, 0, not_at] < 0.01
+    assert 0.4 < chance(name, **{"not": "[blank]"}) < 0.65, "it can't tell"
+    assert max(chance(name), chance(name, film="[blank]")) < 0.01, "as sure as it was"
+    assert chance(name, film="coffee", coffee="film") > 0.99, "the noun counts"
     assert chance(name, **{"not": "quite"}) > 0.99
-    assert chance(name, superb="[blank]") > 0.25, "the adjective hidden: it can't be sure"
 
 
-def test_gradient_times_input_by_hand_is_that_of_analysis_py():
-    model = classifier("A")
-    tokens = encode(REVIEW)
-    vectors = model.embedding[tokens].detach().requires_grad_()
-    x = vectors + model.positions[: tokens.shape[1]]
-    attributions.margin_of_states(model, x, attributions.visible(tokens))[0].backward()
-    want = (vectors * vectors.grad).sum(-1)[:, 1:]
-    torch.testing.assert_close(attributions.by_gradient(model, tokens)[:, 1:], want)
-
-
-def test_the_tables_of_scores_are_those_committed(page):
-    def span(shares):
-        least, most = (f"{100 * end(shares):.0f}" for end in (min, max))
-        return least if least == most else f"{least} to {most}"
-
-    trainings = seeds_of("ordinary").values()
-    for way, *shown in cells(page, "finds"):
-        columns = [finds("ordinary", way)]
-        columns += [[one[f"finds, with {what}"][way] for one in trainings]
-                    for what in ("stresses", "noun")]  # fmt: skip
-        assert shown == [span(column) for column in columns], way
-    for way, *shown in cells(page, "finds-kinds"):
-        kinds = ("longer", "more-heads", "fined")
-        assert shown == [span(finds(kind, way)) for kind in kinds], way
-    parts = [[one["other weights"][part] for one in trainings]
-             for part in ("found", "distance", "far")]  # fmt: skip
-    parts.append([one["equal weights"] for one in trainings])
-    assert [row[-1] for row in cells(page, "found-many")] == [span(part) for part in parts]
-    _, *lines = output(page, "kinds").splitlines()
-    runs = [seeds_of("ordinary")[seed][f"carries, {kind}"]
-            for seed in SEEDS.values() for kind in ("turned", "plain")]  # fmt: skip
-    for line, run in zip(lines, runs, strict=True):
-        want = [100 * run[word] for word in ("adjective", "turn", "noun", "first")]
-        assert numbers(line) == pytest.approx(want, abs=0.51)
-
-
-def test_the_pencil_s_tables(page):
-    rows = page.select("#sec-patch table")[1].select("tbody tr")
-    larger = page.select_one("#predict-copies").find_previous("table").select("tbody tr")
-    for _, at_not, at_film, y in ([td.get_text() for td in row.select("td")] for row in rows):
-        want = 0.1 * number(at_not) + 0.9 * number(at_film)
-        assert numbers(y)[-1] == pytest.approx(want), "0.1 · (number at not) + 0.9 · …"
-    assert len(rows) == 4
-    first, second, patched = (
-        [numbers(td.get_text()) for td in row.select("td")[1:]] for row in larger
-    )
+def test_patches_with_a_pencil(page):
+    rows, ys = page.select("#sec-patch table")[1].select("tbody tr"), []
+    for _, at_not, at_film, y in (row.select("td") for row in rows):
+        ys.append(0.1 * number(at_not.text) + 0.9 * number(at_film.text))
+        assert numbers(y.text)[-1] == pytest.approx(ys[-1])
+    first, second, at_not, at_film = ys
+    moves = [f"{y - first:.1f}" for y in (second, at_not, at_film)]
+    way = f"{100 * (at_film - first) / (second - first):.0f}"
+    assert shows(page, "#sec-patch", f"{first:g}", f"{second:g}", *moves, f"{way} %")
+    rows = page.select_one("#predict-copies").find_previous("table").select("tbody tr")
+    first, second, patched = ([numbers(td.text) for td in row.select("td")[1:]] for row in rows)
     for *both, y in (first, second):
         assert y == [max(both)[0]], "the larger of the two"
     assert patched == [second[0], first[1], []], "for the reader to find"
-    assert max(patched[:2]) == second[2], "all the way, and so with the other"
+    assert max(patched[:2]) == second[2], "all the way"
+
+
+def test_attributions_with_a_pencil(page):
+    """Of y = x₁ · x₂, at -1 and 3: erasure, and the mean gradients on the way from zeros."""
     erased, shared = (
         numbers(row.get_text(" ")) for row in page.select("#sec-truth table")[0].select("tbody tr")
     )
     assert erased[-1] == 2 * (-1 * 3), "each word takes the whole product away"
-    way = torch.linspace(0, 1, 1001).double()  # from two zeros to -1 and 3
+    way = torch.linspace(0, 1, 1001).double()
     for_not, for_superb = (3 * way).mean().item(), (-1 * way).mean().item()
     parts = [for_not, -1, for_not * -1, for_superb, 3, for_superb * 3]
-    assert shared == pytest.approx([*parts, parts[2] + parts[5]])
-    assert shared[-1] == pytest.approx(-1 * 3), "they share out what there is"
+    assert shared == pytest.approx([*parts, -1 * 3]), "they share out what there is"
 
 
-def test_which_lines_of_the_widget_have_which_words_in_front():
+def test_rollout_with_a_pencil(page):
+    formulas = "".join(part.get_text() for part in page.select("#two-more annotation"))
+    matrices = [
+        [[float(x) for x in row.split("&")] for row in matrix.split(r"\\")]
+        for matrix in re.findall(r"begin\{pmatrix\}(.*?)\\end", formulas)
+    ]
+    eye, below, a_1, _, above, a_2, both = torch.tensor(matrices).double()
+    assert torch.equal(eye, torch.eye(2).double())
+    torch.testing.assert_close(a_1, rollout([below[None]]))
+    torch.testing.assert_close(a_2, rollout([above[None]]))
+    torch.testing.assert_close(both, rollout([below[None], above[None]]))
+
+
+def test_attention_of_b_names_the_film_first_and_the_other_ways_what_decides():
     first = {}
-    for name in SEEDS:
-        model = classifier(name)
-        for way, method in attributions.METHODS.items():
-            largest = method(model, encode(REVIEW))[0, 1:].abs().topk(3).indices.tolist()
-            first[name, way] = [REVIEW[position] for position in largest]
-    assert {words[0] for (name, _), words in first.items() if name == "A"} == {"not"}
+    for name, (way, method) in itertools.product(SEEDS, attributions.METHODS.items()):
+        largest = method(classifier(name), encode(REVIEW))[0, 1:].abs().topk(2).indices.tolist()
+        first[name, way] = [REVIEW[i] for i in largest]
+    assert first["A", "attention"][0] == "not"
     assert first["B", "attention"][0] == "film"
-    assert first["B", "rollout"] == ["film", "not", "superb"]
-    for way in ("gradient × input", "integrated gradients", "erasure"):
-        assert {*first["B", way][:2]} == {"not", "superb"}
-    assert {*first["A", "erasure"][:2]} == {*first["A", "integrated gradients"][:2]}
+    for name, way in itertools.product(SEEDS, ("integrated gradients", "erasure")):
+        assert {*first[name, way]} == {"not", "superb"}
 
 
-def test_with_quite_erasure_is_ahead_of_attention_and_with_the_noun_integrated_gradients():
-    trainings = seeds_of("ordinary").values()
-    stressed = [one["finds, with stresses"] for one in trainings]
-    assert all(one["erasure"] > one["attention"] for one in stressed)
-    named = [one["finds, with noun"] for one in trainings]
-    ahead = sum(one["integrated gradients"] > one["erasure"] for one in named)
-    assert ahead > len(named) / 2
-    left_out, blanked = finds("ordinary", "erasure, word left out"), finds("ordinary", "erasure")
-    assert sum(a > b for a, b in zip(left_out, blanked, strict=True)) == 1, "in all but one"
-
-
-@pytest.mark.parametrize("name", SEEDS)
-def test_the_score_with_quite_is_found_again(name):
-    reviews = held_out()[:EXPLAINED]
-    tokens, _, decides = to_tensors(reviews)
-    for row, one in zip(decides, reviews, strict=True):
-        row[[i for i in one.verdict if one.words[i] in STRESSES]] = True
-    want = seeds_of("ordinary")[SEEDS[name]]["finds, with stresses"]
-    for method in ("attention", "erasure"):
-        sizes = attributions.METHODS[method](classifier(name), tokens)
-        share_of_hits = attributions.finds(sizes, decides).double().mean().item()
-        assert share_of_hits == pytest.approx(want[method], abs=0.02)
-
-
-@pytest.mark.parametrize("name", SEEDS)
-def test_behind_a_blank_for_quite_neither_can_tell_more_than_for_not(name):
-    reviews = held_out()[:EXPLAINED]
-    blanked = {"turn": [], "stress": []}
-    for row, one in zip(to_tensors(reviews)[0], reviews, strict=True):
-        stresses = [i for i in one.verdict if one.words[i] in STRESSES]
-        for kind, places in (("turn", one.decisive[:-1]), ("stress", stresses)):
-            blanked[kind] += [row.where(torch.arange(len(row)) != i, BLANK) for i in places]
-    for rows in blanked.values():
-        assert len(rows) > 150
-        with torch.no_grad():
-            good = attributions.margin(classifier(name), torch.stack(rows)).sigmoid()
-        assert (good.maximum(1 - good) < 0.75).double().mean() > 0.8
-
-
-def test_what_is_said_of_the_scores(page):
+def test_attention_varies_most_over_the_trainings_and_erasure_least():
     attention, erasure = finds("ordinary", "attention"), finds("ordinary", "erasure")
     a, b = (seeds_of("ordinary")[seed]["finds"]["attention"]["all"] for seed in SEEDS.values())
-    assert [round(100 * part) for part in (a, b)] == [98, 14]
-    rest = sorted(set(attention) - {a, b})
+    assert b < 0.2 < 0.95 < a
+    rest = sorted({*attention} - {a, b})
     assert rest[0] < 0.2, "all over the range"
     assert rest[-1] > 0.9
     assert any(0.3 < part < 0.6 for part in rest)
-    spreads = {way: spread(finds("ordinary", way)) for way in attributions.METHODS}
-    assert max(spreads, key=spreads.get) == "attention"
-    assert min(spreads, key=spreads.get) == "erasure"
-    assert shows(page, "#sec-scores", share(b)), "B's"
-    ahead = sum(one > max(erasure) for one in attention)
-    assert ahead >= 2
-    assert shows(page, "#two-more", str(ahead))
-    weights = classifier("A")(encode(REVIEW)).weights[-1][0, 0, 0, 1:]
-    assert weights[NOT] < 0.03, "hardly anything for superb"
-    for one in seeds_of("ordinary").values():
-        assert one["finds, with noun"]["erasure"] < 0.6, "it often misses the noun"
-    for kind in ("ordinary", "longer", "more-heads", "fined"):
-        assert min(finds(kind, "erasure")) > 0.58
-    zeros = finds("ordinary", "integrated gradients, from zeros")
-    assert sum(zeros) < sum(finds("ordinary", "integrated gradients"))
+    far = spreads("ordinary")
+    assert max(far, key=far.get) == "attention"
+    assert min(far, key=far.get) == "erasure"
+    assert max(erasure) < 1, "each of the three is wrong about some"
 
 
-def test_other_trainings_give_the_prize_elsewhere_and_don_t_mend_attention():
-    by_gradient = "gradient × input"
-    for kind, evenest in (
-        ("ordinary", "erasure"), ("longer", "integrated gradients"), ("more-heads", by_gradient),
-    ):  # fmt: skip
-        spreads = {way: spread(finds(kind, way)) for way in attributions.METHODS}
-        assert min(spreads, key=spreads.get) == evenest
-    assert round(100 * max(finds("more-heads", by_gradient))) == 41, "seldom right"
-    for rival in ("longer", "more-heads"):
-        assert spread(finds(rival, "attention")) > 0.6
-        assert min(one["right"] for one in seeds_of(rival).values()) > 0.99
+def test_of_eight_trainings_blanks_beat_leaving_out_in_seven_and_blanks_beat_zeros_in_seven():
+    def ahead(way, other):
+        pairs_of = zip(finds("ordinary", way), finds("ordinary", other), strict=True)
+        return sum(a > b for a, b in pairs_of)
+
+    assert ahead("erasure, word left out", "erasure") == 1
+    assert ahead("integrated gradients", "integrated gradients, from zeros") == 7
+    named = [one["finds, with noun"] for one in seeds_of("ordinary").values()]
+    assert max(one["erasure"] for one in named) < 0.6, "it often misses the noun"
+    assert sum(one["integrated gradients"] > one["erasure"] for one in named) > len(named) / 2
+
+
+@pytest.mark.parametrize(("kind", "evenest", "most"), [
+    ("longer", "integrated gradients", 1), ("more-heads", "gradient × input", 0.5),
+])  # fmt: skip
+def test_other_trainings_give_the_prize_elsewhere_and_don_t_mend_attention(kind, evenest, most):
+    far = spreads(kind)
+    assert min(far, key=far.get) == evenest
+    assert max(finds(kind, evenest)) < most
+    assert far["attention"] > 0.6
+    assert min(one["right"] for one in seeds_of(kind).values()) > 0.99
 
 
 def test_fined_models_never_look_at_what_decides_and_are_mostly_right():
-    assert max(finds("fined", "attention")) < 0.05
     right = {seed: one["right"] for seed, one in seeds_of("fined").items()}
-    assert sorted(round(100 * part) for part in right.values()) == [86, 94, 98, 99, 100]
     longer = seeds_of("fined-longer")
-    worst, next_worst, *_, best = sorted(right, key=right.get)
-    assert {*longer} == {worst, next_worst, best}
-    assert [round(TESTS * longer[seed]["right"]) for seed in (worst, next_worst)] == [1970, 1913]
-    assert all(one["finds"]["attention"]["all"] == 0 for one in longer.values())
+    worst, next_worst, *_ = sorted(right, key=right.get)
+    assert max(finds("fined", "attention") + finds("fined-longer", "attention")) < 0.05
+    assert min(right.values()) > 0.85
+    assert min(longer[seed]["right"] for seed in (worst, next_worst)) > 0.95
     once, thrice = (scores_of("sentiment", name)["steps"] for name in ("fined", "fined-longer"))
     assert thrice == 3 * once
 
@@ -275,126 +182,32 @@ def test_what_erasure_misses_in_a_is_a_word_such_as_quite():
     reviews = held_out()[:EXPLAINED]
     tokens, _, decides = to_tensors(reviews)
     sizes = attributions.by_erasure(classifier("A"), tokens)
-    missed = (~attributions.finds(sizes, decides)).nonzero()[:, 0].tolist()
-    assert len(missed) > 30
     wrong = []
-    for row in missed:
-        first = sizes[row].abs().topk(len(reviews[row].decisive)).indices.tolist()
-        wrong.append({reviews[row].words[i] for i in first if i not in reviews[row].decisive})
-    assert all(wrong)
+    for row in (~attributions.finds(sizes, decides)).nonzero()[:, 0].tolist():
+        one = reviews[row]
+        first = sizes[row].abs().topk(len(one.decisive)).indices.tolist()
+        wrong.append({one.words[i] for i in first if i not in one.decisive})
+    assert len(wrong) > 30
     assert sum(words <= {"quite", "really", "rather"} for words in wrong) / len(wrong) > 0.9
 
 
-def test_other_weights_keep_the_answer(page):
-    far, equal, left = {}, {}, {}
-    for name in SEEDS:
-        model = classifier(name)
-        weights, distance, _ = attributions.other_weights(model, encode(REVIEW))
-        rest, was = attributions.answer_by_weights(model, encode(REVIEW))
-        own, other, equal[name] = (
-            rest(row).sigmoid().item()
-            for row in (was, weights, torch.full_like(was, 1 / was.shape[-1]))
-        )
-        assert max(own, other) < 0.01
-        far[name], left[name] = distance.item(), weights[0, 0, NOT].item()
-    assert shows(page, "#sec-other", share(far["B"]), share(far["A"]), share(left["A"]))
+def test_other_weights_keep_the_answer():
+    far, equal = {}, {}
+    for name, seed in SEEDS.items():
+        weights, distance, _ = attributions.other_weights(classifier(name), encode(REVIEW))
+        y, own = attributions.answer_by_weights(classifier(name), encode(REVIEW))
+        assert max(y(own).sigmoid(), y(weights).sigmoid()) < 0.01
+        equal[name] = y(torch.full_like(own, 1 / own.shape[-1])).sigmoid().item()
+        far[name] = distance.item()
+        many = seeds_of("ordinary")[seed]["other weights"]
+        assert many["far"] > 0.5, "nine tenths of the weight, in half of the reviews or more"
     assert far["B"] > 0.9
     assert equal["B"] < 0.01, "B still says bad"
     assert equal["A"] > 0.5, "A no longer does"
-    for seed in SEEDS.values():
-        many = seeds_of("ordinary")[seed]["other weights"]
-        assert many["far"] > 0.5, "in half of all reviews or more"
-        assert many["found"] >= 0.995
-
-
-@pytest.mark.parametrize("name", SEEDS)
-def test_all_weight_on_one_place_is_a_mask_that_shows_that_place_alone(name):
-    model, tokens = classifier(name), encode(REVIEW)
-    between = attributions.read(model, tokens).residual[-2]
-    answer, _ = attributions.answer_by_weights(model, tokens)
-    for row in torch.eye(tokens.shape[1]):
-        want, _ = attributions.margin_of_states(model, between, row.bool()[None], start=1)
-        torch.testing.assert_close(answer(row[None, None]), want, rtol=1e-4, atol=1e-4)
-
-
-def test_a_patch_finds_the_answer_where_each_model_keeps_it(page):
-    everywhere = range(1 + len(REVIEW))
-    b, a = (
-        [moved(name, other, i) for i in everywhere] for name, other in (("B", QUITE), ("A", DULL))
-    )
-    assert abs(b[NOT]) < 0.005, "nothing at not"
-    assert shows(page, "#sec-patch", share(b[FILM]), share(b[CLASS]))
-    both = moved("B", QUITE, CLASS, FILM)
-    assert b[CLASS] < both < b[CLASS] + 0.1, "little more than [class] alone"
-    assert shows(page, "#sec-patch", share(both))
-    assert {*sorted(everywhere, key=b.__getitem__)[-2:]} == {CLASS, FILM}
-    assert min(b[CLASS], b[FILM]) > 0.5, "each moves it more than half"
-    assert a[NOT] == max(a) > 0.9
-    assert shows(page, ".box:has(#kinds)", share(a[NOT]))
 
 
 @torch.no_grad()
-def y_of(name, words, *, brought=None):
-    """The answer, with ``brought`` in place of what attention brings [class] in the last layer."""
-    model = classifier(name)
-    if brought is not None:
-        attention = model.layers[-1].attention
-        attention.register_forward_hook(
-            lambda *_: (brought, torch.zeros(1, 1, 1, brought.shape[1]))
-        )
-    bad, good = model(encode(words)).logits[0, 0, [INDEX["[bad]"], INDEX["[good]"]]].tolist()
-    return good - bad
-
-
-@torch.no_grad()
-def headless(name, words, at_class=None):
-    """The answer without what the last head brings, with [class]'s vector of ``at_class``."""
-    model = classifier(name)
-    nothing = model.layers[-1].attention.out_proj.bias.detach().expand(1, 1 + len(words), -1)
-    if at_class is None:
-        return y_of(name, words, brought=nothing)
-    mine, theirs = (attributions.read(model, encode(one)).residual[1] for one in (words, at_class))
-    mine[:, CLASS] = theirs[:, CLASS]
-    model.layers[-1].attention.register_forward_hook(
-        lambda *_: (nothing, torch.zeros(1, 1, 1, nothing.shape[1]))
-    )
-    return attributions.margin_of_states(model, mine, None, start=1)[0].item()
-
-
-def test_b_needs_no_weight_in_layer_2_and_a_does(page):
-    weights = classifier("B")(encode(REVIEW)).weights[-1][0, 0, 0]
-    assert weights[CLASS] < 0.05, "hardly any weight"
-    for name, second in ((name, second) for name in SEEDS for second in (QUITE, DULL)):
-        if name == "B":
-            assert headless(name, REVIEW) < -4, "still bad"
-            assert headless(name, REVIEW, at_class=second) > 4, "and still turns"
-        else:
-            assert abs(headless(name, REVIEW)) < math.log(3), "less than 75 % sure"
-    hidden = headless("B", put(film="[blank]"))
-    assert hidden < -4, "with film hidden, too"
-    assert shows(page, "#sec-patch", f"{hidden:.2f}")
-
-
-def test_the_lab_has_the_answers_of_the_models_own_passes():
-    data = patch_lab.payload()
-    assert data["words"] == ["[class]", *REVIEW]
-    for name in SEEDS:
-        weights = classifier(name)(encode(REVIEW)).weights[-1][0, 0, 0]
-        assert data["models"][name]["weights"] == pytest.approx(weights.tolist(), abs=1e-5)
-        for second, run in ((QUITE, "quite"), (DULL, "dull")):
-            one = data["models"][name]["runs"][run]
-            assert one["y"] == pytest.approx([y_of(name, REVIEW), y_of(name, second)], abs=1e-3)
-            want = [headless(name, words) for words in (REVIEW, second)]
-            assert one["off"] == pytest.approx(want, abs=1e-3)
-            assert one["y"][0] < -4, "both turn"
-            assert one["y"][1] > 4, "the answer"
-            for places in ((0,), (8,), (0, 8), (10, 11), (12, 3)):
-                got = one["ways"][places[0]][places[-1]]
-                assert got == pytest.approx(moved(name, second, *places), abs=1e-3)
-
-
-@torch.no_grad()
-def test_three_words_keep_the_answer_and_no_two_do(page):
+def test_three_words_keep_the_answer_and_no_two_do():
     def keeping(name, count):
         kept = [*itertools.combinations(range(len(REVIEW)), count)]
         texts = [
@@ -405,14 +218,15 @@ def test_three_words_keep_the_answer_and_no_two_do(page):
         return dict(zip(kept, good, strict=True))
 
     for name in SEEDS:
-        assert min(keeping(name, 2).values()) > 0.25, "no two words are enough"
+        assert min(keeping(name, 2).values()) > 0.25, "less than 75 % sure"
         three = keeping(name, 3)
         best = min(three, key=three.get)
+        assert three[best] < 0.25
         assert [REVIEW[i] for i in best] == ["film", "not", "superb"]
-        assert shows(page, "#sec-play", share(1 - three[best]))
 
 
-def test_the_noun_turns_these_reviews_and_no_others(page):
+@pytest.mark.parametrize("name", SEEDS)
+def test_the_noun_turns_as_many_reviews_as_the_page_says(page, name):
     """By the models' own answers, which are right about all of them."""
     reviews, swaps, of = held_out()[:EXPLAINED], [], []
     for index, one in enumerate(reviews):
@@ -422,24 +236,33 @@ def test_the_noun_turns_these_reviews_and_no_others(page):
             swaps.append(replace(one, words=words))
             of.append(index)
     tokens, was_good, _ = to_tensors(swaps)
-    turns = []
-    for name in SEEDS:
-        with torch.no_grad():
-            says = attributions.margin(classifier(name), tokens) > 0
-        turns.append({of[i] for i in (says != was_good.bool()).nonzero()[:, 0].tolist()})
-    assert turns[0] == turns[1]
-    assert shows(page, "#two-more", str(len(reviews)), str(len(turns[0])))
+    with torch.no_grad():
+        says = attributions.margin(classifier(name), tokens) > 0
+    turned = {of[i] for i in (says != was_good.bool()).nonzero()[:, 0].tolist()}
+    assert shows(page, "#two-more", str(len(reviews)), str(len(turned)))
 
 
-def test_over_all_tests_a_looks_where_the_answer_is_kept():
-    a, b = (seeds_of("ordinary")[seed] for seed in SEEDS.values())
-    assert a["carries, plain"]["adjective"] == pytest.approx(0.95, abs=0.02)
-    for kind in ("adjective", "turn"):
-        assert a["looks"][kind] == pytest.approx(a["carries"][kind], abs=0.05)
-    assert a["carries, turned"]["turn"] > 0.99
-    assert a["looks, plain"]["adjective"] > 0.95
-    assert b["looks"]["noun"] > 0.3
-    assert b["carries"]["noun"] > 0.25
+def test_a_patch_finds_the_answer_where_each_model_keeps_it():
+    models = patch_lab.payload()["models"]
+    b, a = models["B"]["runs"]["quite"]["ways"], models["A"]["runs"]["dull"]["ways"]
+    alone = [b[i][i] for i in range(len(b))]
+    assert abs(alone[NOT]) < 0.005, "nothing at not"
+    assert {*sorted(range(len(b)), key=alone.__getitem__)[-2:]} == {CLASS, FILM}
+    assert min(alone[CLASS], alone[FILM]) > 0.5
+    assert alone[CLASS] < b[CLASS][FILM] < alone[CLASS] + 0.1, "little more than [class] alone"
+    assert a[NOT][NOT] == max(a[i][i] for i in range(len(a))) > 0.9
+    scores = seeds_of("ordinary")[SEEDS["A"]]
+    plain = scores["carries, plain"]["adjective"], scores["looks, plain"]["adjective"]
+    assert min(plain) > 0.93, "without a not it stays at the adjective, and A looks there"
+
+
+def test_b_needs_no_weight_in_layer_2_and_a_does():
+    models = patch_lab.payload()["models"]
+    assert models["B"]["weights"][CLASS] < 0.05
+    for run in ("quite", "dull"):
+        assert models["B"]["runs"][run]["off"][0] < -4, "without its head still bad"
+        assert abs(models["A"]["runs"][run]["off"][0]) < math.log(3), "less than 75 % sure"
+    assert y_of("B", with_words(film="[blank]"), off=[(1, 0)]) < -4, "with film hidden, too"
 
 
 @pytest.fixture(scope="module")
@@ -447,103 +270,35 @@ def grammar():
     return load(ROOT / "models/grammar/weights/masked-standard.safetensors")
 
 
-def test_pairs_differ_in_the_subject_s_number_alone():
-    for pair in pairs(60):
-        differing = [
-            i for i, (a, b) in enumerate(zip(pair.words, pair.other, strict=True)) if a != b
-        ]
-        assert differing == [pair.subject]
-        assert pair.words[pair.verb] == "[mask]"
-        assert len(pair.words) > pair.verb > pair.subject > 0
-        assert OTHER[OTHER[pair.right]] == pair.right
-
-
-def test_the_number_is_at_the_first_word_and_the_heads_say_so(page, grammar):
+def test_the_number_is_at_the_first_word_and_two_heads_look_there(page, grammar):
     many, shown = pairs(60, seed=5), pairs(100)[1]
     shares = torch.stack([carried(grammar, pair)[[0, pair.subject]] for pair in many]).mean(0)
     assert shares[0] > 0.94
     assert shares[1] < 0.06
     assert " ".join(shown.words) == "the cups under the shiny cup [mask] ."
-    looks = []
+    looks, at_subject = [], []
     for pair in [*many, shown]:
         with torch.no_grad():
             first, second = grammar(grammar.encode(pair.words)).weights
         looks.append([first[0, 3, 0, pair.subject], *second[0, [0, 2], pair.verb, 0]])
+        if pair.verb != pair.subject + 1:
+            at_subject.append(torch.cat([first, second])[..., pair.verb, pair.subject])
     assert torch.tensor(looks).mean(0).min() > 0.75, "heads 1.4, 2.1 and 2.3"
-    nobody, below, one, two, both = [
-        numbers(" ".join(row[1:])) for row in cells(page, "grammar-all")
-    ]
-    singular = 100 * sum(pair.right in SINGULAR for pair in pairs(100)) / 100
-    assert nobody == one == two == [100, singular]
-    assert below == [singular, 100]
-    assert both[1] > 90, "singular nearly always"
-    assert both[0] == pytest.approx(50, abs=5), "about half the time"
+    assert torch.stack(at_subject).mean(0).max() < 0.1, "no head looks at the subject"
+    off = {name: numbers(" ".join(shares)) for name, *shares in cells(page, "grammar-all")}
+    assert [off[name][0] for name in ("none", "2.1", "2.3")] == [100, 100, 100]
+    right, singular = off["2.1 and 2.3"]
+    assert singular > 90, "singular nearly always"
+    assert right == pytest.approx(50, abs=5), "about half the time"
 
 
-@torch.no_grad()
-def test_across_other_words_hardly_any_head_looks_from_the_verb_at_the_subject(page, grammar):
-    apart = [pair for pair in pairs(100) if pair.verb != pair.subject + 1]
-    means = {}
-    for pair in apart:
-        for at, layer in enumerate(grammar(grammar.encode(pair.words)).weights):
-            for head, weights in enumerate(layer[0]):
-                share_of = weights[pair.verb][pair.subject].item() / len(apart)
-                means[at, head] = means.get((at, head), 0) + share_of
-    assert len(means) == 8
-    assert max(means.values()) < 0.1
-    assert shows(page, "#sec-grammar", "100", str(len(apart)), share(max(means.values())))
-
-
-def test_the_other_trainings_are_scored_as_the_page_s_own_and_keep_it_at_the_subject(page):
+def test_in_the_other_trainings_a_head_looks_at_the_subject_and_it_is_kept_there():
     others = json.loads(other_seeds.SCORES.read_text(encoding="utf-8"))
-    assert list(others) == ["0", "2"]
     own = other_seeds.score(ROOT / "models/grammar/weights/masked-standard.safetensors")
     assert {one["right"] for one in (own, *others.values())} == {1}
-    at_subject, at_first = cells(page, "grammar-others")
-    for word, *row in (at_subject, at_first):
-        want = [100 * one[word] for one in (own, *others.values())]
-        assert numbers(" ".join(row)) == pytest.approx(want, abs=0.51)
     assert own["at the subject"] < 0.06 < 0.94 < own["at the first word"]
     for one in others.values():
         assert one["at the first word"] < 0.06 < 0.94 < one["at the subject"]
-
-
-def test_in_one_seed_of_three_no_head_looks_from_the_verb_at_the_subject():
-    scores = scores_of("grammar", "masked-standard")
-    seeds = scores["seeds"].values()
-    most = [max(map(max, one["attention"]["verb, guessed"]["heads"])) for one in seeds]
-    assert [round(100 * part) for part in most] == [94, 14, 97]
-    assert scores["shipped"] == 1
-    assert min(one["accuracy"]["pairs"]["1 distractors"] for one in seeds) == 1
-    assert scores["seeds"]["1"]["accuracy without the verb head"]["pairs"]["1 distractors"] > 0.99
-
-
-def test_the_bug_hunt_s_check_fails(page):
-    assert output(page, "bug-check").endswith("100%"), "patches pile up at the full stop"
-
-
-def test_the_trained_maps_say_so(page):
-    for label in ("figure-two", "figure-finds", "figure-other", "patch-lab", "figure-grammar"):
-        assert page.select_one(f"#{label} .source").get_text() == "trained", label
-
-
-def test_a_row_is_free_from_two_words_more_than_numbers_on(page):
-    """Brunner et al.: directions that change neither the output nor the row's sum."""
-    torch.manual_seed(0)
-
-    def is_free(words):
-        fixed = torch.cat((torch.randn(words, 5), torch.ones(words, 1)), 1)
-        return torch.linalg.matrix_rank(fixed) < words
-
-    more = next(words for words in range(1, 20) if is_free(words)) - 5
-    assert shows(page, "#sec-debate", "1", ["no", "one", "two", "three"][more])
-
-
-def test_pooling_leaves_out_whatever_stands_in_the_padding(page):
-    defined = {"torch": torch}
-    exec(page.select_one("#pooled code").get_text().split("\ntext = ")[0], defined)
-    x, padded = torch.randn(2, 3, 4), torch.full((2, 5, 4), torch.nan)
-    padded[:, :3] = x
-    means = defined["pooled"](padded, [3, 2])
-    torch.testing.assert_close(means[0], x[0].mean(0))
-    torch.testing.assert_close(means[1], x[1, :2].mean(0))
+    for seed, one in scores_of("grammar", "masked-standard")["seeds"].items():
+        most = max(map(max, one["attention"]["verb, guessed"]["heads"]))
+        assert most > 0.9 if seed in others else most < 0.2
