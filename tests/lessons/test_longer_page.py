@@ -160,9 +160,27 @@ def test_the_suspects_were_not_round_and_come_half_round(page):
              for line in output(page, label).splitlines()]  # fmt: skip
     ours = [(4, 10_000, 16, 64), (4, 500_000, 16, 64), (4, 500_000, 16, 128)]
     large = 64, 10_000, 4096, 16_384
-    models = [*ours, large, (*large, 10_000 * 4 ** (64 / 63))]
+    models = [*ours, large, *((*large, base) for base in (10_000 * 4 ** (64 / 63), 75_000))]
     assert shown == [suspected(*model) for model in models]
     assert shown[:4] == [[2], [], [2], [*range(47, 61)]]
+    assert shown[-1] == [] == suspected(4, 10_000, 16, 64, 250_000)
+
+
+@torch.no_grad()
+def test_a_base_that_leaves_no_suspect_mends_all_five_at_once(page):
+    runs = [RUNS[f"slowed to 250000, seed {seed}"] for seed in range(5)]
+    least = {(rows, q): min(run[rows][q] for run in runs) for rows in runs[0] for q in QUESTIONS}
+    assert min(least.values()) > 0.97
+    for rows in ("longer", "near"):
+        told = (f"{least[rows, q]:.2f}" for q in QUESTIONS)
+        assert shows(page, "#predict-slowed", *told)
+    signs, truth = examples(500, 64, torch.Generator().manual_seed(3))
+    answers = stretched(load("rotary"), {"base": 250_000.0})(signs)
+    for q in QUESTIONS:
+        asked = truth[q].asked[:, 48:]
+        found = answers[q].argmax(-1)[:, 48:] == truth[q].signs[:, 48:]
+        right = found[asked].float().mean().item()
+        assert right == pytest.approx(runs[0]["longer"][q], abs=0.015)
 
 
 @pytest.mark.parametrize(("turn", "guesses", "gives_back"), [

@@ -19,7 +19,7 @@ from models.weights import load
 from modules.m09_interpretation import other_seeds
 from modules.m09_interpretation.subject_number import carried, pairs
 from tests.conftest import ROOT
-from tests.lessons.page_text import cells, shows
+from tests.lessons.page_text import cells, share, shows
 from tests.numbers import number, numbers
 from tests.scores import scores_of
 
@@ -95,15 +95,39 @@ def test_patches_with_a_pencil(page):
 
 
 def test_attributions_with_a_pencil(page):
-    """Of y = x₁ · x₂, at -1 and 3: erasure, and the mean gradients on the way from zeros."""
-    erased, shared = (
-        numbers(row.get_text(" ")) for row in page.select("#sec-truth table")[0].select("tbody tr")
-    )
-    assert erased[-1] == 2 * (-1 * 3), "each word takes the whole product away"
+    """Of y = x₁ · x₂, at -1 and 3: erasure, and the slopes on the way from zeros."""
+    walk, gets = page.select("#sec-truth table")[:2]
+    for t, row in zip((0, 0.5, 1), walk.select("tbody tr"), strict=True):
+        assert numbers(row.get_text(" ")) == [-t, 3 * t, -3 * t**2, 3 * t]
     way = torch.linspace(0, 1, 1001).double()
-    for_not, for_superb = (3 * way).mean().item(), (-1 * way).mean().item()
-    parts = [for_not, -1, for_not * -1, for_superb, 3, for_superb * 3]
-    assert shared == pytest.approx([*parts, -1 * 3]), "they share out what there is"
+    of_not, of_superb = ((3 * way).mean() * -1).item(), ((-1 * way).mean() * 3).item()
+    assert numbers(gets.select("tr")[1].get_text(" "))[-1] == pytest.approx(of_not)
+    assert of_not + of_superb == pytest.approx(-1 * 3), "they share out what there is"
+    told = (f"{x:.1f}".removesuffix(".0") for x in ((-1 * way).mean().item(), of_superb, -3))
+    assert shows(page, "#sec-truth .answer", *told)
+    assert shows(page, "#sec-truth", "-3", "0", "-3", "-3", "-6"), "by erasure each gets all of it"
+
+
+@torch.no_grad()
+def test_either_noun_tells_which_opinion_is_the_film_s(page):
+    def without(*nouns):
+        return 1 / (1 + math.exp(-y_of("B", with_words(**dict.fromkeys(nouns, "[blank]")))))
+
+    both = without("film", "coffee")
+    assert max(without("film"), without("coffee")) < 0.05 < 0.5 < both
+    assert shows(page, "#sec-play", share(both))
+    assert y_of("B", with_words(film="[blank]"), off=[(1, 0)]) < -3, "nor is film needed"
+
+
+def test_each_training_s_attention_is_right_about_a_share_of_its_own(page):
+    trainings = seeds_of("ordinary").items()
+    attention = {seed: one["finds"]["attention"]["all"] for seed, one in trainings}
+    six = [part for seed, part in attention.items() if seed not in SEEDS.values()]
+    assert sum(part > 0.9 for part in six) == 2
+    assert min(attention, key=attention.get) == SEEDS["B"]
+    least_right = min(one["right"] for _, one in trainings)
+    assert shows(page, "#predict-finds", share(attention[SEEDS["B"]]))
+    assert shows(page, "#predict-finds", share(least_right))
 
 
 def test_rollout_with_a_pencil(page):

@@ -196,7 +196,24 @@ def test_the_goals_of_patterns_are_met_by_what_the_box_names(page):
     assert every_8 == causal == 64 - 28, "a stride touches as many tiles"
     assert len(keys_seen("strided", 8)) == 64, "and spares no key"
     left = str(in_4), str(causal), str(len(keys_seen("blocks", 4)))
-    assert shows(page, "#sec-patterns .answer", "9", "4", "11", "5", "8", "8", "4", *left, "64")
+    assert shows(page, "#sec-patterns", "9", "4", "11", "5", "8", "8", "4", *left, "64")
+
+
+def test_only_a_window_of_8_takes_nine_layers(page):
+    layers = {size: layers_to_first(masked("window", 64, size)) for size in range(1, 33)}
+    assert [size for size, n in layers.items() if n == 9] == [8]
+    assert len(keys_seen("window", 8)) == 7
+    assert shows(page, "#sec-patterns", "8", "63", "7", "9", "7", "63")
+
+
+def test_a_head_s_value_of_a_mix_is_the_mix_of_values(page):
+    latents, matrix = torch.tensor([[2.0, 1], [0, 3]]), torch.tensor([[1.0, 1], [0, 2]])
+    weights = torch.tensor([0.5, 0.5])
+    first, second = (latents @ matrix).tolist()
+    mix, want = weights @ latents, weights @ (latents @ matrix)
+    torch.testing.assert_close(mix @ matrix, want)
+    texts = [f"({a:.0f}, {b:.0f})" for a, b in (first, second, want, mix, want)]
+    assert shows(page, "#sec-compress", *texts)
 
 
 @pytest.mark.parametrize(("row", "pattern", "size"), [
