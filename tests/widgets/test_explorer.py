@@ -8,7 +8,6 @@ import torch
 from course.payloads import explorer, tracing
 from models import weights
 from tests.conftest import ROOT
-from tests.lessons.page_text import in_order
 from tests.widgets.js import JSException, assert_near, module
 from tests.widgets.truth_explorer import MODELS, STATE, TYPED, asked, ids_of
 
@@ -16,14 +15,14 @@ PAGE = module("explorer.js")
 NUMBER = module("explorer/number.js")
 READ = module("explorer/reader.js")
 TOLERANCE = 2e-4
-EXPLAIN = """(() => {
-  const numbers = (all) => Object.fromEntries(Object.entries(all).map(([name, value]) =>
-    [name, Array.isArray(value) ? Float32Array.from(value) : value]));
-  const width = x.entry.width;
-  const given = {head: numbers(x.head), reads: x.reads.map(numbers), matrices: x.matrices, width};
-  return m.explain({...given, turns: x.entry.turns}, x.part, x.no, x.i, x.length);
+EXPLAIN = """m.explain({head: got.heads.at(-1), reads: got.reads, matrices,
+  turns: x.entry.turns, width: x.entry.width}, ...x.number)"""
+SUMS = """(async () => {
+  const {look} = await import("/widgets/explorer/reading.js");
+  const {weightSums} = await import("/widgets/explorer/weight-sums.js");
+  return weightSums(look(x.models, {...read({text: x.text}), model: x.state.model}, x.state));
 })()"""
-OFF = {"storyteller": [[3, 2], [0, 0]], "grammar": [[1, 1]], "induction": [[0, 1]]}
+OFF = {"storyteller": [(3, 2), (0, 0)], "grammar": [(1, 1)], "induction": [(0, 1)]}
 
 
 @pytest.fixture(scope="module", params=MODELS, ids=lambda entry: entry["name"])
@@ -50,45 +49,81 @@ def test_a_reading_is_pytorchs(loaded, which):
     off = [pair for pair in OFF[kind] if pair[0] < len(entry["counts"])] if which == "off" else []
     got = read(text=text, off=off, temperature=0.7)
     ids = ids_of(model, kind, text)
-    trace = tracing.trace(model, ids, off=[tuple(pair) for pair in off])
-    on = tracing.trace(model, ids)
+    now, on = (tracing.trace(model, ids, off=pairs) for pairs in (off, []))
     assert len(got["pieces"]) == len(ids)
     for head in got["heads"]:
         layer, number = head["layer"], head["head"]
-        near(head["weights"], trace["run"].weights[layer][0, number])
+        near(head["weights"], now["run"].weights[layer][0, number])
         for part in tracing.PARTS:
-            near(head[part], trace[part][layer][number], 1e-3 if part != "mixed" else TOLERANCE)
-        assert head["isOff"] == ([layer, number] in off)
+            near(head[part], now[part][layer][number], 1e-3 if part != "mixed" else TOLERANCE)
+        assert head["isOff"] == ((layer, number) in off)
         if head["isOff"]:
             near(head["former"], on["run"].weights[layer][0, number])
-        relative = model.layers[layer].relative
-        if relative is not None:
-            near(head["bias"][: len(ids)], relative(len(ids))[number, -1])
-    for stage, rows in enumerate(trace["run"].residual):
+    for stage, rows in enumerate(now["run"].residual):
         near(got["stream"][stage], rows[0], 1e-3)
-        shares, _ = (trace["lens"][stage] / 0.7).softmax(-1).topk(5)
-        for i in range(len(ids)):
-            near([guess["share"] for guess in got["guesses"][stage][i]], shares[i])
-    if trace["units"]:
-        near(got["units"][0], trace["units"][0].unflatten(-1, (-1, 8)).amax(-1), 1e-3)
-    assert_truth(got, trace, on, ids, model, [tuple(pair) for pair in off])
+        shares = (now["lens"][stage] / 0.7).softmax(-1).topk(5).values
+        near([[guess["share"] for guess in some] for some in got["guesses"][stage]], shares)
+    if now["units"]:
+        near(got["units"][0], now["units"][0].unflatten(-1, (-1, 8)).amax(-1), 1e-3)
+    assert_truth(got, now, on, ids, model, off)
     for i in {0, len(ids) - 1}:
-        want = tracing.pushes(model, trace, i, int(on["run"].logits[0, i].argmax()))
+        want = tracing.pushes(model, now, i, int(on["run"].logits[0, i].argmax()))
         for name in ("start", "rest", "heads", "mlps"):
             near(got["pushes"][i][name], want[name], 2e-3)
+    if off:
+        for i in range(len(ids)):
+            assert_compared(got["whole"][i], i, now["run"], on["run"], off)
+        want = tracing.pushes(model, on, 0, int(on["run"].logits[0, 0].argmax()))["heads"]
+        near(got["whole"][0]["heads"], want, 2e-3)
+
+
+def assert_truth(got, now, on, ids, model, off):
+    """Of a causal model what comes next; else the word itself, hidden."""
+    shift = int(model.config.is_causal)
+    shares, before = (asked(model, run["run"], ids, pairs).softmax(-1)
+                      for run, pairs in ((now, off), (on, ())))  # fmt: skip
+    told = [
+        (i, ids[i + shift])
+        for i in range(len(ids) - shift)
+        if not model.config.vocabulary[ids[i + shift]].startswith("[m")
+    ]
+    assert [i for i, one in enumerate(got["truth"]) if one] == [i for i, _ in told]
+    for i, target in told:
+        one, share = got["truth"][i], shares[i, target]
+        near([one["share"], one["loss"]], [share, -share.log()])
+        assert one["rank"] == 1 + int((shares[i] > share).sum())
+    for name, chances in {"loss": shares, **({"lossWithout": before} if off else {})}.items():
+        losses = [-chances[i, target].log() for i, target in told]
+        near(got[name], sum(losses) / len(losses))
+
+
+def assert_compared(got, i, now, on, off):
+    """The first guess with all heads on, and the weight of a later head that falls most."""
+    before, after = (run.logits[0, i].div(0.7).softmax(-1) for run in (on, now))
+    near([got["share"], got["now"]], [before.max(), after[before.argmax()]])
+    heads = [(layer, n) for layer, maps in enumerate(on.weights) for n in range(maps.shape[1])]
+    was, left = (torch.cat([maps[0, :, i] for maps in run.weights]) for run in (on, now))
+    first = min(layer for layer, _ in off)
+    later = torch.tensor([layer > first and (layer, n) not in off for layer, n in heads])
+    falls = (was - left) * later[:, None]
+    if falls.max() < 0.1:
+        assert got["moved"] is None
+    else:
+        head, to = divmod(int(falls.argmax()), falls.shape[1])
+        moved = got["moved"]
+        assert (moved["head"], moved["to"]) == (head, to)
+        near([moved["before"], moved["now"]], [was[head, to], left[head, to]])
 
 
 def test_any_number_is_the_sum_that_is_shown(loaded):
     """Of queries, keys, values and outputs: from the stream, the matrix and the place."""
-    entry, _, read = loaded
-    last = len(entry["counts"]) - 1
-    of_last = "m.matricesOf(model).map((all, layer) => (layer === x ? all : null))"
-    got = read(text=entry["examples"][0]["text"])
-    given = {"head": got["heads"][-1], "reads": got["reads"], "entry": entry,
-             "matrices": READ.run(of_last, last), "length": len(got["pieces"])}  # fmt: skip
-    at = {"query": (3, 4), "key": (2, given["length"] - 1), "value": (5, 1), "output": (0, 3)}
+    entry, _, _ = loaded
+    READ.run("(globalThis.got = read(x), 0)", {"text": entry["examples"][0]["text"]})
+    READ.run("(globalThis.matrices = m.matricesOf(model), 0)")
+    length = READ.run("got.pieces.length")
+    at = {"query": (3, 4), "key": (2, length - 1), "value": (5, 1), "output": (0, 3)}
     for part, (no, i) in at.items():
-        number = NUMBER.run(EXPLAIN, given | {"part": part, "no": no, "i": i})
+        number = NUMBER.run(EXPLAIN, {"entry": entry, "number": [part, no, i, length]})
         turned, value = number["turned"], number["sum"]
         assert (turned is not None) == (entry["turns"] and part in ("query", "key"))
         if turned:
@@ -98,45 +133,30 @@ def test_any_number_is_the_sum_that_is_shown(loaded):
         assert value == pytest.approx(number["value"], abs=2e-3), (part, no)
 
 
-def assert_truth(got, trace, on, ids, model, off):
-    """Of a causal model what comes next; else the word itself, hidden."""
-    shift = int(model.config.is_causal)
-    shares, before = (asked(model, run["run"], ids, pairs).softmax(-1)
-                      for run, pairs in ((trace, off), (on, ())))  # fmt: skip
-    losses = []
-    for i, one in enumerate(got["truth"]):
-        target = ids[i + shift] if i + shift < len(ids) else None
-        if target is None or model.config.vocabulary[target].startswith("[m"):
-            assert one is None
-            continue
-        share = shares[i, target]
-        near([one["share"], one["loss"]], [share, -share.log()])
-        assert one["rank"] == 1 + int((shares[i] > share).sum())
-        if off:
-            near(one["without"], before[i, target])
-        losses.append(one["loss"])
-    assert got["loss"] == pytest.approx(sum(losses) / len(losses))
-    assert (got["lossWithout"] is None) == (got["whole"] is None) == (not off)
-    if off:
-        all_on = [-math.log(one["without"]) for one in got["truth"] if one]
-        assert got["lossWithout"] == pytest.approx(sum(all_on) / len(all_on))
-    for i, one in enumerate(got["whole"] or ()):
-        all_on, now = (run["run"].logits[0, i].div(0.7).softmax(-1) for run in (on, trace))
-        near([one["share"], one["now"]], [all_on.max(), now[all_on.argmax()]])
-        if i in (0, len(ids) - 1):
-            want = tracing.pushes(model, on, i, int(all_on.argmax()))["heads"]
-            near(one["heads"], want, 2e-3)
+def test_the_arithmetic_of_a_weight_is_that_weight(loaded):
+    """In the last head of all, whose row is PyTorch's."""
+    entry, model, _ = loaded
+    text, layer = entry["examples"][0]["text"], len(entry["counts"]) - 1
+    number = entry["counts"][-1]
+    row = model(torch.tensor([ids_of(model, entry["kind"], text)])).weights[layer][0, -1, -1]
+    chosen = {"model": entry["name"], "head": f"{layer + 1}.{number}", "at": len(row) - 1}
+    for to in (0, len(row) - 1):
+        state = STATE | chosen | {"to": to}
+        sums = READ.run(SUMS, {"models": MODELS, "text": text, "state": state})
+        assert sum(sums["products"]) == pytest.approx(sums["dot"], abs=1e-4)
+        score = sums["dot"] / math.sqrt(sums["size"]) + (sums["bias"] or 0)
+        assert sums["score"] == pytest.approx(score)
+        assert sums["part"] == pytest.approx(math.exp(score - sums["top"]))
+        assert sums["part"] / sums["total"] == pytest.approx(row[to].item(), abs=1e-3)
 
 
 def test_of_a_long_text_the_oldest_go_and_an_unknown_one_is_told(loaded):
     entry, model, read = loaded
     long = {"storyteller": "word ", "grammar": "the cat ", "induction": "ab"}[entry["kind"]] * 200
     ids = ids_of(model, entry["kind"], long)
-    few = (
-        "(({pieces, dropped, guesses, heads}) => ({pieces, dropped, guesses, last: heads.at(-1)}))"
-    )
-    got = READ.run(f"{few}(read(x))", {"text": long, "temperature": 0})
-    assert (len(got["pieces"]), got["dropped"]) == (entry["most"], len(ids) - entry["most"])
+    few = "(({dropped, guesses, heads}) => ({dropped, guesses, last: heads.at(-1)}))(read(x))"
+    got = READ.run(few, {"text": long, "temperature": 0})
+    assert got["dropped"] == len(ids) - entry["most"]
     run = model(torch.tensor([ids[-entry["most"] :]]))
     near(got["last"]["weights"], run.weights[-1][0, -1])
     for stage in got["guesses"]:
@@ -146,86 +166,59 @@ def test_of_a_long_text_the_oldest_go_and_an_unknown_one_is_told(loaded):
             read(text="<€$§> & ==")
     with pytest.raises(JSException, match="no text"):
         read(text="")
-    assert len(read(text="cat")["pieces"]) in (1, 2, 3)
+
+
+# ---- The opening, which comes with the page ------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
 def opening():
-    text = explorer.MODELS[0]["examples"][0][0]
-    return explorer.payload(text)["opening"]
+    return explorer.payload(MODELS[0]["examples"][0]["text"])["opening"]
 
 
-def shown(opening, vectors=None, **state):
-    """What a state shows of the opening; ``vectors``: of head 4.3, which come with the model."""
+def shown(opening, **state):
     return PAGE.run(
         """(async () => {
-          const reading = await import("/widgets/explorer/reading.js");
-          const pairs = await import("/widgets/explorer/weight-sums.js");
+          const {opened} = await import("/widgets/explorer/reading.js");
           const session = {readings: [], studies: [], last: null, unfolded: new Set()};
           const given = {findings: [], game: [], beginnings: [], models: x.models, session};
-          const data = {...given, opening: reading.opened(x.opening)};
-          for (const [part, numbers] of Object.entries(x.vectors))
-            data.opening.heads[14][part] = Float32Array.from(numbers);
-          const seen = m.explore(data, x.state);
-          const pair = pairs.weightSums(seen);
-          return {...seen, pair, sentence: m.summarize(seen), reading: null, entry: null};
+          const seen = m.explore({...given, opening: opened(x.opening)}, x.state);
+          return {...seen, reading: null, entry: null};
         })()""",
-        {"models": MODELS, "opening": opening, "state": STATE | state, "vectors": vectors or {}},
+        {"models": MODELS, "opening": opening, "state": STATE | state},
     )
 
 
 @pytest.mark.parametrize("loaded", MODELS[:1], ids=["storyteller"], indirect=True)
 def test_the_opening_is_what_the_page_would_read(loaded, opening):
-    _, _, read = loaded
-    got = read(text=opening["text"], off=[], temperature=1)
-    assert got["pieces"] == opening["pieces"]
-    assert got["loss"] == pytest.approx(opening["loss"], abs=TOLERANCE)
-    near([head["weights"] for head in got["heads"]], [head["weights"] for head in opening["heads"]])
-    guesses, wanted = (
-        [[guess["text"] for guess in some] for stage in stages for some in stage]
-        for stages in (got["guesses"], opening["guesses"])
+    got = loaded[2](text=opening["text"], off=[], temperature=1)
+    for all_of in (
+        lambda one: [head["weights"] for head in one["heads"]],
+        lambda one: [push["heads"] for push in one["pushes"]],
+        lambda one: [rows[-128:] for rows in one["stream"]],
+        lambda one: one["loss"],
+    ):
+        near(all_of(got), all_of(opening), 1e-3)
+    texts, wanted = (
+        [[guess["text"] for guess in some] for stage in one["guesses"] for some in stage]
+        for one in (got, opening)
     )
-    assert guesses == wanted
-    pushes, wanted = ([push["heads"] for push in one["pushes"]] for one in (got, opening))
-    near(pushes, wanted, 1e-3)
-    near([rows[-128:] for rows in got["stream"]], opening["stream"], 1e-3)
+    assert texts == wanted
 
 
-def test_the_opening_shows_what_the_page_tells(opening):
-    """Only the last layer brings *dog* forward; head 4.3 pushes it most by far."""
+def test_only_the_last_layer_brings_dog_forward_and_head_4_3_pushes_it_most_by_far(opening):
     view = shown(opening)
     assert [stage[0]["text"] for stage in view["stages"]].index(" dog") == 4
-    assert view["name"] == "4.3"
     pushes = view["pushes"]["heads"]
+    assert view["name"] == "4.3"
     assert pushes[14] > 3 > 4 * max(push for i, push in enumerate(pushes) if i != 14)
-
-
-def test_the_arithmetic_of_a_weight_is_that_weight(opening):
-    view = shown(opening)
-    assert view["to"] == opening["pieces"].index(" dog")
-    model = weights.load(ROOT / MODELS[0]["file"])
-    trace = tracing.trace(model, ids_of(model, "storyteller", opening["text"]))
-    vectors = {part: trace[part][3][2].flatten().tolist() for part in tracing.PARTS}
-    for to in (view["to"], 0, 9):
-        pair = shown(opening, vectors, to=to)["pair"]
-        assert sum(pair["products"]) == pytest.approx(pair["dot"], abs=1e-4)
-        assert pair["score"] == pytest.approx(pair["dot"] / math.sqrt(32))
-        assert pair["part"] == pytest.approx(math.exp(pair["score"] - pair["top"]))
-        assert pair["part"] / pair["total"] == pytest.approx(pair["weight"], abs=1e-3)
-        assert pair["weight"] == pytest.approx(view["row"][to])
 
 
 def test_what_a_state_lacks_falls_back(opening):
     assert shown(opening, at=90)["at"] == 9
     assert shown(opening, at=3, to=9)["to"] <= 3, "a causal word sees nothing later"
-    assert shown(opening, head="4.4")["name"] == "4.4"
-    assert shown(opening)["pair"] is None, "the vectors come with the model"
-    assert in_order(shown(opening)["sentence"], "4.3", "big")
 
 
-def test_scores_are_the_committed_ones():
-    scores = {entry["name"]: entry["scores"] for entry in MODELS}
-    assert all(len(entry["scores"]) == sum(entry["counts"]) for entry in MODELS)
-    assert scores["storyteller"][14]["looks"][3][0] == explorer.LABELS["induction"]
-    assert scores["two-layers"][2]["looks"][1][1] == pytest.approx(0.954, abs=0.01)
-    assert scores["masked"][5]["looks"][0][1] == pytest.approx(0.98, abs=0.005)
+def test_a_text_that_is_kept_beside_has_its_own_guesses(opening):
+    view = shown(opening, at=3, pin=opening["text"])
+    assert view["pinned"]["guesses"] == shown(opening)["guesses"] != view["guesses"]
