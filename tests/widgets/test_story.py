@@ -10,11 +10,10 @@ import torch
 from course.payloads import story
 from models.storyteller.model import ADDRESS, FILE, load_storyteller
 from models.storyteller.tokens import Tokenizer
-from tests.lessons.page_text import in_order
-from tests.widgets.js import JSException, assert_near, module
+from tests.widgets.js import assert_near, module
 from tests.widgets.states_index import TEXT
 
-JS, ARCS = module("story.js"), module("lib/arcs.js")
+JS = module("story.js")
 START = {"text": TEXT, "at": None, "head": 14, "off": [], "temperature": 0.8}
 TOLERANCE = 1e-4
 COPIER = (3, 2)  # head 4.3
@@ -41,8 +40,7 @@ def shown(published, session=None, **state):
           if (x.story?.reading) x.story.reading.weights = new Float32Array(x.story.reading.weights);
           const data = {...x.data, opening: m.opened(x.data), story: x.story ?? {}};
           const {heads, ...rest} = m.shown(data, x.state);
-          const sentence = m.summarize({heads, ...rest});
-          return {...rest, rows: heads.map(({row}) => row), sentence};
+          return {...rest, rows: heads.map(({row}) => row)};
         })()""",
         {"data": published, "state": START | state, "story": session},
     )
@@ -53,22 +51,22 @@ def run(model, tokens, off=()):
     return model(torch.tensor([tokens]), off=off)
 
 
+# ---- The opening, which comes with the page ------------------------------------------------------
+
+
 def test_the_opening_shows_pytorchs_weights_and_guesses(published, model, tokenizer):
     tokens = tokenizer.encode(TEXT)
+    last = len(tokens) - 1
     whole = run(model, tokens)
-    for at in (0, 1, 7, len(tokens) - 1):
-        view = shown(published, at=at)
-        assert view["at"] == at
+    for at, asked in ((0, 0), (7, 7), (last, None), (last, 200)):
+        view = shown(published, at=asked)
         for head, row in enumerate(view["rows"]):
             assert_near(row, whole.weights[head // 4][0, head % 4, at, : at + 1], TOLERANCE)
         shares, likeliest = (whole.logits[0, at] / 0.8).softmax(0).topk(5)
         words = [tokenizer.decode([token]) for token in likeliest.tolist()]
         assert [guess["text"] for guess in view["guesses"]] == words
         assert_near([guess["share"] for guess in view["guesses"]], shares, TOLERANCE)
-    last = shown(published)
-    assert last["at"] == shown(published, at=200)["at"] == len(tokens) - 1
-    assert in_order(last["sentence"], "4.3", "Peter", "Rabbit", "64 %", "Rabbit", "87 %")
-    words = ["".join(last["pieces"][i] for i in word).strip() for word in last["words"]]
+    words = ["".join(view["pieces"][i] for i in word).strip() for word in view["words"]]
     assert words == TEXT.split()
 
 
@@ -93,43 +91,24 @@ def test_the_opening_says_what_the_caption_says(model, tokenizer, read):
     assert shares == [round(100 * x.item()) for x in want]
 
 
-def test_the_scores_are_the_committed_ones(published):
-    """And each head costs probability, as the box says."""
+def test_each_head_is_told_by_its_own_measures(published):
+    """By what has grown most in training; and each costs probability, as the box says."""
     scores = json.loads((FILE.parents[1] / "scores/storyteller.json").read_text("utf-8"))
-    heads = scores["seeds"]["0"]["held out"]["heads"]
-    notes = {entry["name"]: JS.call("told", entry) for entry in published["heads"]}
-    for head, note in zip(heads, notes.values(), strict=True):
-        assert note["name"] == f"{head['layer'] + 1}.{head['head'] + 1}"
+    told = {entry["name"]: JS.call("told", entry) for entry in published["heads"]}
+    for head in scores["seeds"]["0"]["held out"]["heads"]:
+        note = told[f"{head['layer'] + 1}.{head['head'] + 1}"]
         assert note["lost"] == pytest.approx(1 - math.exp(-head["cost"]))
-        assert 0.001 < note["lost"] < 1
-        assert note["now"] in [head[look] for look in story.LOOKS]
-    looks = {name: notes[name]["look"] for name in ("2.4", "4.3", "4.1")}
-    assert looks == {
-        "2.4": "the word before", "4.1": "punctuation",
-        "4.3": "what came after the same word last time",
-    }  # fmt: skip
+        assert note["lost"] > 0.001
+    looks = {"2.4": "before", "4.1": "punctuation", "4.3": "after the same word"}
+    assert all(word in told[name]["look"] for name, word in looks.items())
 
 
-def test_until_a_text_is_read_the_last_one_stands(published):
-    session = {"reading": None, "left": 0, "asking": {"arrived": 0.5, "problem": ""}}
-    view = shown(published, session, text="Another text")
-    assert view["pieces"] == shown(published)["pieces"]
-    assert view["arrived"] == 0.5
-    about = START | {"text": "Another text"}
-    session["asking"] = {"arrived": None, "problem": "No.", "about": about}
-    failed = shown(published, session, text="Another text")
-    assert failed["problem"] == failed["sentence"] == "No."
-    assert shown(published, session)["problem"] == "", "the opening stands"
-
-
-def test_every_piece_has_a_name():
-    names = {" Rabbit": "Rabbit", " ": "space", "\n": "new line", "\n\n": "new line", ",": ","}
-    assert JS.run("x.map(m.called)", [*names]) == [*names.values()]
+# ---- The reader, which the worker runs -----------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
 def reader():
-    """The reader, which the worker runs; of chance it draws .3 of 1."""
+    """Of chance it draws .3 of 1."""
     context = module("lib/storyteller-reader.js")
     storyteller = "(await import('/widgets/lib/storyteller.js')).storyteller"
     make = f"m.reader({storyteller}(await loadModel(x)), () => 0.3)"
@@ -139,8 +118,8 @@ def reader():
     )
 
 
-@pytest.mark.parametrize("off", [[], [14], [1, 7, 14]], ids=str)
-def test_a_reading_is_pytorchs(reader, model, tokenizer, off):
+def test_a_reading_is_pytorchs(reader, model, tokenizer):
+    off = [1, 7, 14]
     reading, tokens = reader(TEXT, off=off, temperature=0.5), tokenizer.encode(TEXT)
     whole = run(model, tokens, [(head // 4, head % 4) for head in off])
     rows, columns = torch.tril_indices(len(tokens), len(tokens))
@@ -149,16 +128,6 @@ def test_a_reading_is_pytorchs(reader, model, tokenizer, off):
     shares = (whole.logits[0] / 0.5).softmax(-1).topk(5).values
     guesses = [[guess["share"] for guess in some] for some in reading["guesses"]]
     assert_near(guesses, shares, TOLERANCE)
-    assert "".join(reading["pieces"]) == TEXT
-
-
-def test_a_reading_takes_the_openings_place(reader, published):
-    state = {"text": "The little duck ", "off": [3], "temperature": 1}
-    reading = reader(**state)
-    now = shown(published, {"reading": reading, "left": 0}, **state, at=1)
-    assert now["pieces"] == reading["pieces"] == ["The", " little", " d", "uck"]
-    assert now["rows"][3] == [0, 0]
-    assert now["rows"][0] == pytest.approx(reading["weights"][1:3])
 
 
 def test_guesses_are_new_where_text_temperature_or_heads_are(reader):
@@ -171,7 +140,7 @@ def test_guesses_are_new_where_text_temperature_or_heads_are(reader):
         assert reading == reader(**question)
 
 
-@pytest.mark.parametrize("text", ["Once upon a time", "Once upon a time  ", "x", "🐇", "Mr."])
+@pytest.mark.parametrize("text", ["Once upon a time", "x  ", "🐇"])
 def test_it_writes_what_is_likeliest_or_by_chance(reader, text):
     longer = reader(text, temperature=0, write=True)["text"]
     likeliest = reader(text, temperature=0)["guesses"][-1][0]["text"]
@@ -179,28 +148,6 @@ def test_it_writes_what_is_likeliest_or_by_chance(reader, text):
     assert "\ufffd" not in longer
     drawn = reader(TEXT, temperature=2, write=True)["text"].removeprefix(TEXT)
     assert drawn in [guess["text"] for guess in reader(TEXT, temperature=2)["guesses"][-1]]
-
-
-@pytest.mark.parametrize(
-    ("text", "says"), [("", "no text"), ("   ", "no text"), ("word " * 10_000, r"256 .+ \d{5}")]
-)
-def test_a_text_that_can_t_be_read_is_a_sentence_and_the_next_is_read(reader, text, says):
-    with pytest.raises(JSException, match=says):
-        reader(text, off=[2])
-    assert reader("A cat", off=[2])["pieces"] == ["A", " cat"]
-
-
-def test_arcs_stay_in_their_room():
-    left, right = {"x": 10, "top": 50, "bottom": 70}, {"x": 900, "top": 50, "bottom": 70}
-    numbers = ARCS.run("m.arc(x[0], x[1], 40).match(/-?[\\d.]+/g).map(Number)", [right, left])
-    assert (numbers[:2], numbers[-2:]) == ([900, 50], [10, 50])
-    highest = 0.25 * numbers[1] + 0.75 * numbers[3]  # of a cubic whose ends are level
-    assert highest == pytest.approx(10, abs=0.2)
-    path = ARCS.call("arc", right, {"x": 300, "top": 0, "bottom": 20}, 40)
-    assert path.endswith("300,20"), "an arc to another line ends at the word's foot"
-    loop = ARCS.call("arc", left, left, 40)
-    assert loop.startswith("M22,50")
-    assert loop.endswith("-2,50")
 
 
 def test_the_bars_of_a_long_text_are_wide_enough_to_be_seen():
