@@ -122,7 +122,9 @@ export function sentence(m) {
     .map(({name, room, answer}) => `${name}, in room ${room}, the table says ${whole(answer)}`);
   const all = steps.map((step) => told(step, m)).join(", ");
   const full = steps.length === MOST ? ` That is ${MOST}, and no more fit here: undo one.` : "";
-  return `The table ${rule}. ${how} ${steps.length > 1 ? `All notes: ${all}. ` : ""}It holds ${table.map(whole).join(" and ")}. ${answers.length ? `Asked for ${answers.join("; for ")}.` : ""}${full}`.trim();
+  const says = answers.length ? `Asked for ${answers.join("; for ")}.` : "";
+  const notes = steps.length > 1 ? `All notes: ${all}. ` : "";
+  return `The table ${rule}. ${how} ${notes}It holds ${table.map(whole).join(" and ")}. ${says}${full}`.trim();
 }
 
 const noteList = (m) =>

@@ -194,10 +194,9 @@ TASKS = [
                 lambda weights: entropy_in_bits(weights) / weights.shape[-1],
             "you added a number to every weight that is large enough to be seen":
                 lambda weights: entropy(weights, tiny=1e-3),
-            "multiplied, the power of a small weight rounds to 1; add up the logarithms instead":
-                lambda weights: -np.log2(np.prod(weights**weights, axis=-1)),
-            "a small number stands in for small weights, or was added to all; 1e-30 counts as it "
-            "is, and 0 alone adds 0": lambda weights: entropy(weights, tiny=1e-12),
+            "a small weight got lost: 1e-30 counts as it is, and 0 alone adds 0; don't add a "
+            "number to weights, nor multiply their powers: add up logarithms":
+                lambda weights: entropy(weights, tiny=1e-12),
         },
     ),
     Task(

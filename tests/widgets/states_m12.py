@@ -28,9 +28,9 @@ STATES = {
                    "blocks": "pattern.pattern=blocks&pattern.size=32",
                    "itself": "pattern.pattern=window&pattern.size=1"},
         "damaged": ["pattern.pattern=none", "pattern.size=0", "pattern.size=33"],
-        "goals": {"nine-layers": "pattern.size=8",
-                  "skip-tiles": "pattern.pattern=window&pattern.size=4",
-                  "far-and-few": "pattern.pattern=strided&pattern.size=8"},
+        "goals": {"skip-tiles": "pattern.pattern=window&pattern.size=4",
+                  "far-and-few": "pattern.pattern=strided&pattern.size=8",
+                  "nine-layers": "pattern.size=8"},
     },
     "writing-ahead": {
         "page": PAGE, "key": "ahead",
