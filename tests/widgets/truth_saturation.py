@@ -1,7 +1,5 @@
 """m04's draws; their scores and weights by attention.py, and slopes in 80 digits."""
 
-from decimal import Decimal, getcontext
-
 import torch
 
 from attention import scaled_dot_product_attention
@@ -27,10 +25,3 @@ def expected(size=0, divide=False, draw=0):
     factor = 1 / (SIZES[size] ** 0.5 if divide else 1)
     one, keys = torch.ones(1, 1, dtype=torch.float64), products[:, None]
     return products * factor, scaled_dot_product_attention(one, keys, keys, scale=factor)[1][0]
-
-
-def exact_slope(scores):
-    """w(1 − w) of the largest weight w, in 80 digits: 64 bits have none left near 1."""
-    getcontext().prec = 80
-    e = sorted(Decimal(s).exp() for s in scores.tolist())
-    return float(e[-1] * sum(e[:-1]) / sum(e) ** 2)
