@@ -4,6 +4,7 @@
 
     attention = module("lib/attention.js")              # by its path under widgets/
     attention.call("softmax", [1, 2, 3])                # one exported function
+    module("flow-map.js").told("flows", data, state)    # a widget's model, and what it says
     attention.run("x.map((T) => m.atTemperature([1, 2], T))", [0, math.inf])
 
 ``run`` evaluates one JavaScript expression over ``m``, the module's exports, and ``x``, the
@@ -57,6 +58,11 @@ class Module:
     def call(self, name: str, *arguments):
         """Return what the exported function ``name`` returns."""
         return self.run(f"m[{json.dumps(name)}](...x)", arguments)
+
+    def told(self, model: str, *arguments):
+        """Return what a widget's ``model`` returns, and as "says" the sentence that tells it."""
+        code = "{...model, says: (m.sentence ?? m.summarize)(model, {state: x[1]})}"
+        return self.run(f"((model) => ({code}))(m.{model}(...x))", arguments)
 
     def run(self, expression: str, x=None):
         """Evaluate a JavaScript expression over ``m``, the exports, and ``x``."""
