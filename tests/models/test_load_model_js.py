@@ -16,6 +16,7 @@ LOAD = """async (path) => {
   const model = await loadModel(path);
   return model.run(model.encode(["on", "cat"])).logits.map((row) => [...row]);
 }"""
+SMALL = "models/small.safetensors"
 pytestmark = pytest.mark.site
 
 
@@ -30,7 +31,7 @@ def file(tmp_path_factory):
     return saved(site / "some/course/models")
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def page(browser, file):
     server = start_server(file.parents[3], 0)
     page = browser.new_page()
@@ -40,18 +41,12 @@ def page(browser, file):
     server.shutdown()
 
 
-def test_a_model_is_fetched_from_below_any_address_and_runs(page, file):
-    got = page.evaluate(LOAD, "models/small.safetensors")
-    model = weights.load(file).double()
-    assert_near(got, model(model.encode(["on", "cat"])).logits[0])
-
-
-def test_a_model_is_fetched_once(page):
-    page.reload()
-    requests = []
+def test_a_model_is_fetched_once_from_below_any_address_and_runs(page, file):
+    requests, model = [], weights.load(file).double()
     page.on("request", lambda request: requests.append(request.url))
     for _ in range(3):
-        page.evaluate(LOAD, "models/small.safetensors")
+        got = page.evaluate(LOAD, SMALL)
+    assert_near(got, model(model.encode(["on", "cat"])).logits[0])
     assert sum("small.safetensors" in url for url in requests) == 1
 
 
@@ -69,9 +64,7 @@ def test_what_is_missing_or_cut_is_named(page, file, path, says):
 
 
 def test_without_a_connection_it_says_so_and_asking_again_helps(page):
-    page.reload()
     page.route("**/*.safetensors", lambda route: route.abort())
-    small = "models/small.safetensors"
-    assert_refused(lambda: page.evaluate(LOAD, small), Error, "connection")
+    assert_refused(lambda: page.evaluate(LOAD, SMALL), Error, "connection")
     page.unroute("**/*.safetensors")
-    assert page.evaluate(LOAD, small)
+    assert page.evaluate(LOAD, SMALL)
