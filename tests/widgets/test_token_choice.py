@@ -8,14 +8,15 @@ import torch
 import torch.nn.functional as F
 
 from attention import scaled_dot_product_attention
-from course.payloads.token_choice import BOOK, ask, book, payload
+from course.payloads.token_choice import book, payload
 from models.beyond.task import ROOM, Text
 from models.beyond.train import load
+from tests.lessons.page_text import in_order
 from tests.widgets.js import assert_near, module
 
 JS = module("token-choice.js")
 MODEL = load("moves", "chosen")
-LOOKS = [1, 2, 3, 8, 17, 25, 26, 33]
+GUESTS, ROOMS, NAMES = book()
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -23,64 +24,44 @@ def published():
     JS.run("(globalThis.data = x, null)", json.loads(json.dumps(payload())))
 
 
-def chosen(*states):
-    """Of each (asked, by, looks)."""
-    call = "x.map(([asked, by, looks]) => m.chosen(data, {asked, by, looks}))"
-    return JS.run(call, states)
+def chosen(asked, by, looks):
+    code = "((model) => ({...model, told: m.sentence(model)}))(m.chosen(data, x))"
+    return JS.run(code, {"asked": asked, "by": by, "looks": looks})
 
 
 @torch.no_grad()
-def test_answers_are_those_of_the_trained_layer():
+@pytest.mark.parametrize("guest", NAMES)
+def test_answers_are_those_of_the_trained_layer(guest):
     """By the model's own layers: which tokens are looked at, and both heads' weights."""
-    guests, rooms, names = book()
-    layer = MODEL.layers[0]
-    for i, (guest, name) in enumerate(names.items()):
-        text = Text(
-            torch.tensor([[*guests, guest]]), torch.tensor([[*rooms, ROOM]]), torch.empty(0)
-        )
-        stream = MODEL.embed(text)
-        x = layer.norm(stream)
-        query, key, value = layer.mixer.project(x)
-        position = torch.arange(x.shape[1])
-        bias = -layer.slopes * (position - position[:, None]).abs()
-        causal = position <= position[:, None]
-        weights = scaled_dot_product_attention(query, key, value, causal, bias=bias)[1][0, :, -1]
-        ways = {"last": position, "cheap": layer.mixer.index(x)[0, -1], "full": weights.mean(0)}
-        states = [*product(ways, LOOKS)]
-        for (by, looks), got in zip(states, chosen(*((i, *s) for s in states)), strict=True):
-            # A note that stands there twice has the same cheap score twice; the earlier goes first.
-            best = ways[by].mul(10**6).round().argsort(descending=True, stable=True)[:looks]
-            seen = torch.zeros(len(position)).bool().scatter(0, best, True)
-            shown = torch.where(seen.expand(len(position), -1), bias, -torch.inf)[None]
-            output = F.scaled_dot_product_attention(query, key, value, shown)
-            # The last row is the question's.
-            scores = MODEL.answer(stream + layer.mixer.merge(output, x))[0, -1]
-            anew = torch.where(seen, weights, 0)
-            anew = anew / anew.sum(-1, keepdim=True)
-            tokens = got["tokens"]
-            assert got["who"] == name
-            assert [token["isSeen"] for token in tokens] == seen.tolist()
-            assert_near(got["missed"], weights.mean(0)[~seen].sum(), 2e-3)
-            assert_near(got["scores"], scores, 0.05)  # of up to 20
-            assert_near([token["each"] for token in tokens], weights.T, 2e-3)
-            assert_near([token["anew"] for token in tokens], anew.T, 2e-3)
-            assert got["scores"][got["next"]] == sorted(got["scores"])[-2]
-            if scores.topk(2).values.diff().abs() > 0.1:
-                assert got["says"] == scores.argmax()
-
-
-def test_the_room_is_the_later_one_and_numbers_are_counted():
-    guests, rooms, names = book()
-    assert len(guests) == 2 * BOOK
-    for i, guest in enumerate(names):
-        [_, later] = [position for position, one in enumerate(guests) if one == guest]
-        [got] = chosen((i, "cheap", 2))
-        assert got["room"] == rooms[later]
-        assert (got["multiplied"], got["everything"]) == (33 * 8 + 2 * 32, 33 * 32)
-    last, full = chosen((0, "last", 7), (0, "full", 7))
-    assert (last["multiplied"], full["multiplied"]) == (7 * 32, 33 * 32)
-
-
-def test_who_is_no_guest_is_refused():
-    with pytest.raises(ValueError, match="guest must lie in 0"):
-        ask(MODEL, 64)
+    asked, layer = [*NAMES].index(guest), MODEL.layers[0]
+    text = Text(torch.tensor([[*GUESTS, guest]]), torch.tensor([[*ROOMS, ROOM]]), torch.empty(0))
+    stream = MODEL.embed(text)
+    x = layer.norm(stream)
+    query, key, value = layer.mixer.project(x)
+    position = torch.arange(x.shape[1])
+    bias = -layer.slopes * (position - position[:, None]).abs()
+    causal = position <= position[:, None]
+    weights = scaled_dot_product_attention(query, key, value, causal, bias=bias)[1][0, :, -1]
+    ways = {"last": position, "cheap": layer.mixer.index(x)[0, -1], "full": weights.mean(0)}
+    for by, looks in product(ways, [1, 2, 3, 8, 17, 25, 26, 33]):
+        got = chosen(asked, by, looks)
+        # A note that stands there twice has the same cheap score twice; the earlier goes first.
+        best = ways[by].mul(10**6).round().argsort(descending=True, stable=True)[:looks]
+        seen = torch.zeros(len(position)).bool().scatter(0, best, True)
+        shown = torch.where(seen.expand(len(position), -1), bias, -torch.inf)[None]
+        output = F.scaled_dot_product_attention(query, key, value, shown)
+        scores = MODEL.answer(stream + layer.mixer.merge(output, x))[0, -1]  # the question's
+        anew = torch.where(seen, weights, 0)
+        anew = anew / anew.sum(-1, keepdim=True)
+        assert [token["isSeen"] for token in got["tokens"]] == seen.tolist()
+        assert_near(got["missed"], weights.mean(0)[~seen].sum(), 2e-3)
+        assert_near(got["scores"], scores, 0.05)  # of up to 20
+        assert_near([token["each"] for token in got["tokens"]], weights.T, 2e-3)
+        assert_near([token["anew"] for token in got["tokens"]], anew.T, 2e-3)
+        if scores.topk(2).values.diff().abs() > 0.1:
+            assert got["says"] == scores.argmax()
+        room = ROOMS[len(GUESTS) - 1 - GUESTS[::-1].index(guest)]  # the later one
+        verdict = ["right"] if got["says"] == room else ["wrong", str(room)]
+        cost = {"last": looks * 32, "cheap": 33 * 8 + looks * 32, "full": 33 * 32}[by]
+        told = NAMES[guest], str(looks), str(got["says"]), *verdict, f"{cost:,}", "1,056"
+        assert in_order(got["told"], *told)
