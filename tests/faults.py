@@ -29,7 +29,7 @@ FAULTS = r"""
 # softmax over the queries: masks::test_masked_softmax_leaves_hidden_keys_out
 - -torch.inf).softmax(-1)
 + -torch.inf).softmax(-2)
-# scale dropped: attention::test_matches_pytorch_in_float64
+# scale dropped: attention::test_every_path_matches_the_reference
 - query @ key.mT * scale
 + query @ key.mT
 # fused scale by the padded size: attention::test_any_layout_and_size_of_values
@@ -38,31 +38,31 @@ FAULTS = r"""
 # causal off by one: masks::test_causal_mask_of_four_tokens
 - device=device).tril(S - L)
 + device=device).tril(S - L - 1)
-# a band off by one: attention::test_matches_the_reference
+# a band off by one: attention::test_every_path_matches_the_reference
 - visible.tril(offset) if
 + visible.tril(offset - 1) if
-# causal aligned at the start: masks::test_one_new_query_sees_the_whole_cache
+# causal aligned at the start: masks::test_causal_mask_of_four_tokens
 - device=device).tril(S - L)
 + device=device).tril(0)
-# explicit causal aligned at the start: attention::test_matches_the_reference
+# explicit causal aligned at the start: attention::test_every_path_matches_the_reference
 - band = _band(L, S, S - L,
 + band = _band(L, S, 0,
-# fused causal aligned at the start: attention::test_matches_the_reference
+# fused causal aligned at the start: attention::test_every_path_matches_the_reference
 - offset = S - L
 + offset = 0
-# PyTorch's causal flag with unequal lengths: attention::test_matches_the_reference
+# PyTorch's causal flag with unequal lengths: attention::test_every_path_matches_the_reference
 - and L == S and not masks
 + and not masks
-# window open to the future: masks::test_causal_and_window_masks_align_the_ends
+# window open to the future: masks::test_masks_align_the_ends
 - .tril(offset + window - 1)
 + 
 # mask sense swapped: masks::test_masked_softmax_leaves_hidden_keys_out
 - masked_fill(~(mask | empty)
 + masked_fill((mask | empty)
-# fused mask sense swapped: attention::test_matches_the_reference
+# fused mask sense swapped: attention::test_every_path_matches_the_reference
 - attn_mask = mask | empty
 + attn_mask = ~mask | empty
-# masks joined with or: attention::test_output_and_gradients_match_explicit_attention
+# masks joined with or: attention::test_combinations_match_in_values_and_gradients
 - visible = band if visible is None else visible & band
 + visible = band if visible is None else visible | band
 # empty rows uniform: masks::test_masked_softmax_of_a_hidden_row_is_zero_with_finite_gradients
@@ -71,34 +71,34 @@ FAULTS = r"""
 # empty rows NaN: masks::test_masked_softmax_of_a_hidden_row_is_zero_with_finite_gradients
 - masked_fill(~(mask | empty), -torch.inf)
 + masked_fill(~mask, -torch.inf)
-# fused empty rows filled: attention::test_matches_the_reference
+# fused empty rows filled: attention::test_every_path_matches_the_reference
 - empty is None else output.masked_fill(empty, 0.0)
 + empty is None else output
 # -1e9 for hidden: masks::test_masked_softmax_leaves_hidden_keys_out
 - masked_fill(~(mask | empty), -torch.inf)
 + masked_fill(~(mask | empty), -10.0)
-# weights after dropout: attention::test_returned_weights_are_those_before_dropout
+# weights after dropout: attention::test_dropout_hides_once_and_leaves_the_weights_shown
 - output = F.dropout(weights, dropout_p) @ value
 + output = (weights := F.dropout(weights, dropout_p)) @ value
-# dropout applied twice: attention::test_dropout_hides_once_and_keeps_the_mean
+# dropout applied twice: attention::test_dropout_hides_once_and_leaves_the_weights_shown
 - F.dropout(weights, dropout_p) @ value
 + F.dropout(F.dropout(weights, dropout_p), dropout_p) @ value
-# dropout in eval mode: layers::test_dropout_applies_in_training_alone
+# dropout in eval mode: layers::test_dropout_applies_once_and_in_training_alone
 - dropout_p = layer.dropout if layer.training else 0.0
 + dropout_p = layer.dropout
-# fused dropout forgotten: attention::test_dropout_hides_once_and_keeps_the_mean
+# fused dropout forgotten: attention::test_dropout_hides_once_and_leaves_the_weights_shown
 - attn_mask, dropout_p, is_causal)
 + attn_mask, 0.0, is_causal)
-# shared heads repeated in the wrong order: attention::test_matches_the_reference
+# shared heads repeated in the wrong order: attention::test_every_path_matches_the_reference
 - shared.repeat_interleave(query.shape[-3] // shared.shape[-3], dim=-3)
 + torch.cat([shared] * (query.shape[-3] // shared.shape[-3]), dim=-3)
 # half precision not widened: attention::test_scores_beyond_half_precision
 - query.to(wide), key.to(wide), value.to(wide)
 + query, key, value
-# chunks skip a query: attention::test_matches_the_reference
+# chunks skip a query: attention::test_every_path_matches_the_reference
 - stop = min(start + QUERY_CHUNK, L)
 + stop = min(start + QUERY_CHUNK - 1, L)
-# the last visible key cut off: attention::test_matches_the_reference
+# the last visible key cut off: attention::test_every_path_matches_the_reference
 - last = stop + offset
 + last = stop + offset - 1
 # chunks kept for the backward pass: memory::test_training_keeps_neither_weights_nor_masks
@@ -122,28 +122,28 @@ FAULTS = r"""
 # context ignored: layers::test_matches_the_formula_by_hand
 - self.qkv_proj(context)
 + self.qkv_proj(context * 0)
-# cache overwrites its start: caching::test_cached_decoding_equals_one_pass
+# cache overwrites its start: caching::test_any_history_leaves_each_text_as_if_alone
 - keys[:, :, start:end], values[:, :, start:end] = key, value
 + keys[:, :, : end - start], values[:, :, : end - start] = key, value
-# cache shows its whole memory: caching::test_cached_decoding_equals_one_pass
+# cache shows its whole memory: caching::test_any_history_leaves_each_text_as_if_alone
 - return keys[:, :, :end], values[:, :, :end]
 + return keys, values
-# reset forgets one layer: caching::test_several_layers_share_one_cache
+# reset forgets one layer: caching::test_any_history_leaves_each_text_as_if_alone
 - self.lengths[:] = [min(count, int(length)) for count in self.lengths]
 + self.lengths[0] = min(self.lengths[0], int(length))
-# rotary restarts at each step: caching::test_cached_decoding_equals_one_pass
+# rotary restarts at each step: caching::test_any_history_leaves_each_text_as_if_alone
 - positions = placement.positions if position_ids is None else position_ids
 + positions = 0 if position_ids is None else position_ids
 # float masks taken: errors::test_attention
 - if name == "mask" and tensor.dtype != torch.bool:
 + if tensor.dtype is None:
-# autocast narrows the products: attention::test_autocast_narrows_nothing_of_the_explicit_path
+# autocast narrows the products: attention::test_autocast_narrows_the_fused_path_alone
 - return torch.autocast(device_type, enabled=False)
 + return contextlib.nullcontext()
-# sinks take no share: attention::test_scores_by_the_reference_and_gradients_alike
+# sinks take no share: attention::test_combinations_match_in_values_and_gradients
 - masked_softmax(scores, torch.cat([visible, is_there], -1))[..., :-1]
 + masked_softmax(scores[..., :-1], visible)
-# a chunk's weights that don't sum to 1: attention::test_scores_by_the_reference_and_gradients_alike
+# a chunk's weights that don't sum to 1: attention::test_combinations_match_in_values_and_gradients
 - [..., : key.shape[-2]]
 + .div(1 - 1e-3)[..., : key.shape[-2]]
 # log-sum-exp of a hidden row is that of an open one: attention::test_log_sum_exp_is_wide
@@ -155,7 +155,7 @@ FAULTS = r"""
 # no gradient through the log-sum-exp: lse::test_parts_of_the_keys_merge_into_the_whole
 - value = F.pad(value, (0, 1), value=1.0)
 + value = F.pad(value, (0, 1))
-# a sink's share taken twice: attention::test_scores_by_the_reference_and_gradients_alike
+# a sink's share taken twice: attention::test_combinations_match_in_values_and_gradients
 - output * (lse - sinks).sigmoid(), torch
 + output * (lse - sinks).sigmoid().square(), torch
 # shared heads copied: backends::test_shared_heads_are_not_copied
@@ -164,7 +164,7 @@ FAULTS = r"""
 # a mask with two readings taken: errors::test_attention
 - len(have) == 3 and len(want) == 4 and have[0] != 1
 + False
-# documents see padding: masks::test_document_mask_by_its_definition
+# documents see padding: masks::test_document_and_block_sparse_masks_by_their_definitions
 - (same & (documents >= 0)[:, None, :])
 + (same & (documents >= -1)[:, None, :])
 # keys left as they are where queries are normed: layers::test_matches_the_formula_by_hand
@@ -176,7 +176,7 @@ FAULTS = r"""
 # documents see their future: varlen::test_each_document_is_attended_alone
 - options = {"is_causal": is_causal, "window": window, "scale": scale}
 + options = {"is_causal": False, "window": window, "scale": scale}
-# documents that are one: varlen::test_it_is_the_document_mask_without_the_mask
+# documents that are one: varlen::test_each_document_is_attended_alone
 - sizes = (lengths[0], lengths[1], lengths[1])
 + sizes = [[sum(n)] for n in (lengths[0], lengths[1], lengths[1])]
 # another flash taken for FlashAttention-3: backends::test_flash_attention_3_needs_flash_s_place
@@ -185,23 +185,23 @@ FAULTS = r"""
 # a jagged view read with its holes: layers::test_a_jagged_view_with_holes_is_attended_too
 - x = x.contiguous()  # a view may have holes
 + x = x
-# beams keep their own past: decoder::test_beams_find_what_recomputing_finds
+# beams keep their own past: caching::test_any_history_leaves_each_text_as_if_alone
 - memory.copy_(memory.index_select(1, index))
 + memory.copy_(memory)
 [caching.py]
 # padding stored: caching::test_padding_is_a_query_that_sees_nothing_and_a_mask_still_hides
 - (positions >= start) & (positions < end), positions, -1)
 + (positions >= start), positions, -1)
-# left padding taken for right: caching::test_each_sequence_of_a_padded_batch_is_attended_alone
+# left padding taken for right: caching::test_any_history_leaves_each_text_as_if_alone
 - if self.padding_side == "left":
 + if self.padding_side == "neither":
-# reorder leaves the lengths: caching::test_reorder_and_crop_move_the_lengths_too
+# reorder leaves the lengths: caching::test_any_history_leaves_each_text_as_if_alone
 - self.lengths[:] = [[held[b] for b in order] for held in self.lengths]
 + order = order
-# a windowed cache keeps the first: caching::test_reorder_moves_every_layer_s_past
+# a windowed cache keeps the first: caching::test_any_history_leaves_each_text_as_if_alone
 - recent.copy_(joined[:, :, -self.window :])
 + recent.copy_(joined[:, :, : self.window])
-# beams begin with lengths of others: caching::test_one_text_goes_on_as_several_beams
+# beams begin with lengths of others: caching::test_any_history_leaves_each_text_as_if_alone
 - beams.lengths = [[held[b] for b in order] for held in self.lengths]
 + beams.lengths = [[held[0] for b in order] for held in self.lengths]
 # sinks forgotten with the rest: caching::test_a_window_with_sinks_attends_as_its_mask_says
@@ -210,7 +210,7 @@ FAULTS = r"""
 # sinks seen before they stand there: caching::test_a_window_with_sinks_attends_as_its_mask_says
 - sinks = sinks & (keys <= positions[count:, None])
 + sinks = sinks
-# a static cache shows its empty end: caching::test_a_static_cache_is_the_growing_one
+# a static cache shows its empty end: caching::test_a_layer_that_is_not_causal_sees_every_key_so_far
 - torch.where(positions < queries[0] + query_len, positions, -1)
 + positions
 # a static cache counts what it gets twice: caching::test_one_static_graph_serves_a_whole_generation
@@ -220,7 +220,7 @@ FAULTS = r"""
 # flex causal aligned at the start: flex::test_bands_align_the_ends
 - _mask_mod(mask_mod, start, S - L,
 + _mask_mod(mask_mod, start, 0,
-# flex's chunks all stand at the start: flex::test_chunks_of_queries_are_told_where_they_stand
+# flex's chunks all stand at the start: flex::test_functions_come_after_the_cap_in_every_chunk
 - torch.tensor(first, device
 + torch.tensor(0, device
 # flex's scores all at once: flex::test_no_mask_of_all_queries_is_made
@@ -233,7 +233,7 @@ FAULTS = r"""
 # halves paired as neighbours: positions::test_rotate_half_is_llama_s
 - first, second = turned.chunk(2, dim=-1)
 + second, first = turned.chunk(2, dim=-1)
-# rotary sign: positions::test_rotary_scores_depend_on_the_distance_alone
+# rotary sign: positions::test_rotate_half_is_llama_s
 - (turned * cos + partner * sin)
 + (turned * cos + partner * sin.abs())
 # partial rotary turns the last numbers: positions::test_a_part_is_turned_and_the_rest_is_left
@@ -270,7 +270,7 @@ FAULTS = r"""
 # latents left as they are: variants::test_latent_attention_by_hand
 - latent if self.latent_norm is None else self.latent_norm(latent)
 + latent
-# the context's values made from keys: variants::test_cross_attention_reads_each_width
+# the context's values made from keys: interchange::test_torch_with_widths_of_their_own_both_ways
 - self._heads(self.v_proj(source))
 + self._heads(self.v_proj(context))
 [analysis.py]

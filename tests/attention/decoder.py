@@ -1,7 +1,6 @@
-"""A decoder: attention.py's layer, rotary positions and a cache, for batches and for beams."""
+"""A decoder: attention.py's layer, rotary positions and a cache, for texts of any lengths."""
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
 from attention import CausalMultiHeadAttention
@@ -52,20 +51,3 @@ class Decoder(nn.Module):
         while len(tokens) < count:
             tokens.append(self(tokens[-1][:, None], cache)[:, -1].argmax(-1))
         return torch.stack(tokens, 1)  # (B, count)
-
-    @torch.no_grad()
-    def beam_search(self, prompt: list[int], count: int, beams: int) -> tuple[Tensor, Tensor]:
-        """The likeliest continuations (beams, count) found, and their log-probabilities."""
-        cache, logits = self.start([prompt] * beams, "right")
-        scores = torch.full((beams, 1), -torch.inf)
-        scores[0] = 0.0  # at first all beams are the same one
-        tokens = torch.empty(beams, 0, dtype=torch.int64)
-        for step in range(count):
-            total = scores + F.log_softmax(logits, -1)  # (beams, V)
-            best, at = total.flatten().topk(beams)
-            origin, token = at // total.shape[1], at % total.shape[1]
-            tokens, scores = torch.cat([tokens[origin], token[:, None]], 1), best[:, None]
-            cache.reorder(origin)
-            if step < count - 1:
-                logits = self(token[:, None], cache)[:, -1]
-        return tokens, scores[:, 0]

@@ -11,7 +11,9 @@ GPU = [
     pytest.mark.gpu,
     pytest.mark.skipif(not torch.cuda.is_available(), reason="needs an NVIDIA GPU"),
 ]
-DEVICES = ["cpu", pytest.param("cuda", marks=GPU)]
+on_devices = pytest.mark.parametrize("device", ["cpu", pytest.param("cuda", marks=GPU)])
+on_a_gpu = pytest.mark.parametrize("device", [pytest.param("cuda", marks=GPU)])
+half_precision = pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=str)
 
 # Relative and absolute, against float64 from the same rounded inputs; measured, then doubled.
 TOLERANCE = {
@@ -20,6 +22,7 @@ TOLERANCE = {
     torch.float16: (2e-3, 2e-3),
     torch.bfloat16: (2e-2, 2e-2),
 }
+NEAR = {"rtol": 1e-5, "atol": 1e-6}  # of a layer in float32, whose sums come in another order
 
 
 def qkv(
@@ -65,7 +68,8 @@ def reference(
     if mask is not None:
         seen = seen & np.broadcast_to(mask.cpu().numpy(), scores_shape)
     added = np.broadcast_to(0.0 if bias is None else wide(bias), scores_shape)
-    scale = 1 / math.sqrt(q.shape[-1]) if scale is None else float(scale)
+    scale = scale.item() if torch.is_tensor(scale) else scale
+    scale = 1 / math.sqrt(q.shape[-1]) if scale is None else scale
     output, weights = np.zeros((*q.shape[:-1], v.shape[-1])), np.zeros(scores_shape)
     lse = np.full(q.shape[:-1], -np.inf)
     for at in np.ndindex(*q.shape[:-1]):

@@ -17,9 +17,7 @@ def rows(keys, length):
 
 def test_a_budget_is_told_for_the_length_that_it_is_stated_for():
     assert report.budgets(rows(512, 512)) == []
-    lines = report.budgets(rows(4096, 8192))
-    assert [line["holds"] for line in lines] == [False, False]
-    assert "8192 keys" in lines[1]["what"]
+    assert [line["holds"] for line in report.budgets(rows(4096, 8192))] == [False, False]
 
 
 @pytest.mark.parametrize("where", [[], ["--out"]])

@@ -14,7 +14,7 @@ from attention import (
 from positions import Rotary
 from variants import CrossAttention, LatentAttention, LinearAttention
 
-from .inputs import DEVICES, assert_same_gradients, qkv
+from .inputs import assert_same_gradients, on_devices, qkv
 
 pytestmark = pytest.mark.slow
 MASK = torch.tensor([[True] * 12, [False] * 12]).reshape(2, 1, 1, 12)
@@ -32,14 +32,18 @@ CALLS = {
 CHUNKED = ("ends", "window", "bias")  # the others are one call at every length
 
 
-@pytest.mark.parametrize("device", DEVICES)
+@pytest.fixture(autouse=True)
+def _nothing_compiled():
+    torch.compiler.reset()
+
+
+@on_devices
 @pytest.mark.parametrize(
     ("call", "chunk"), [*((call, 256) for call in CALLS), *((call, 4) for call in CHUNKED)]
 )
 def test_functions(monkeypatch, device, call, chunk):
     monkeypatch.setattr(attention, "ONE_CALL", 16 if chunk == 4 else 1024)
     monkeypatch.setattr(attention, "QUERY_CHUNK", chunk)
-    torch.compiler.reset()
     inputs = qkv(query_len=12, device=device, requires_grad=True)
     compiled = torch.compile(CALLS[call], fullgraph=True, backend="aot_eager")
     want, got = CALLS[call](*inputs), compiled(*inputs)
@@ -47,15 +51,11 @@ def test_functions(monkeypatch, device, call, chunk):
     assert_same_gradients(got, want, inputs)
 
 
-class Crossing(torch.nn.Module):
+class Crossing(CrossAttention):
     """Cross-attention of x to itself, so that it is called as the others are."""
 
-    def __init__(self):
-        super().__init__()
-        self.layer = CrossAttention(16, 4)
-
     def forward(self, x, mask=None):
-        return self.layer(x, mask, context=x)
+        return super().forward(x, mask, context=x)
 
 
 LAYERS = {
@@ -67,14 +67,13 @@ LAYERS = {
         16, 4, head_dim=6, qk_norm=True, rotary=Rotary(6, interleaved=False)
     ),
     "latent": lambda: LatentAttention(16, 4, 6, rotary=Rotary(4)),
-    "cross": Crossing,
+    "cross": lambda: Crossing(16, 4),
 }
 
 
-@pytest.mark.parametrize("device", DEVICES)
+@on_devices
 @pytest.mark.parametrize("kind", LAYERS)
 def test_layers(device, kind):
-    torch.compiler.reset()
     layer = LAYERS[kind]().to(device)
     x, mask = torch.randn(2, 12, 16, device=device), MASK.to(device)
     compiled = torch.compile(layer, fullgraph=True, backend="aot_eager")
@@ -86,14 +85,12 @@ def test_layers(device, kind):
 @pytest.mark.parametrize("kind", LAYERS)
 @pytest.mark.parametrize("strict", [False, True])
 def test_layers_can_be_exported_for_any_batch_and_length(kind, strict):
-    layer = LAYERS[kind]().eval()
-    any_size = {"x": {0: torch.export.Dim.AUTO, 1: torch.export.Dim.AUTO}}
+    layer, lengths = LAYERS[kind]().eval(), {0: torch.export.Dim.AUTO, 1: torch.export.Dim.AUTO}
     if kind == "linear":  # its chunks are counted while exporting
-        any_size = {"x": {0: torch.export.Dim.AUTO}}
-    x = torch.randn(2, 12, 16)
-    exported = torch.export.export(layer, (x,), dynamic_shapes=any_size, strict=strict).module()
-    other = torch.randn(3, 12 if kind == "linear" else 7, 16)
-    torch.testing.assert_close(exported(other), layer(other))
+        del lengths[1]
+    x, other = torch.randn(2, 12, 16), torch.randn(3, 12 if kind == "linear" else 7, 16)
+    exported = torch.export.export(layer, (x,), dynamic_shapes={"x": lengths}, strict=strict)
+    torch.testing.assert_close(exported.module()(other), layer(other))
 
 
 OPTIONS = {  # for each length
@@ -105,7 +102,6 @@ OPTIONS = {  # for each length
 
 @pytest.mark.parametrize("options", OPTIONS)
 def test_one_graph_serves_every_length(options):
-    torch.compiler.reset()
     counter = CompileCounterWithBackend("aot_eager")
     layer = CausalMultiHeadAttention(16, 4, 64).eval()
     compiled = torch.compile(layer, dynamic=True, backend=counter)

@@ -11,7 +11,7 @@ from attention import (
 )
 from variants import create_block_sparse_mask, create_strided_mask
 
-from .inputs import DEVICES, visible
+from .inputs import on_devices, visible
 
 SIZES = [(1, 1), (1, 6), (6, 1), (5, 5), (4, 7), (7, 4)]
 
@@ -27,19 +27,17 @@ def by_pairs(shape, sees):
 def test_causal_mask_of_four_tokens():
     want = [[1, 0, 0, 0], [1, 1, 0, 0], [1, 1, 1, 0], [1, 1, 1, 1]]
     assert create_causal_mask(4).int().tolist() == want
+    assert create_causal_mask(1, 4).int().tolist() == want[-1:]
     assert create_causal_mask(4, 2).int().tolist() == [[0, 0], [0, 0], [1, 0], [1, 1]]
 
 
-def test_one_new_query_sees_the_whole_cache():
-    assert create_causal_mask(1, 4).tolist() == [[True] * 4]
-
-
-@pytest.mark.parametrize("sizes", SIZES, ids=str)
-def test_causal_and_window_masks_align_the_ends(sizes):
-    assert torch.equal(create_causal_mask(*sizes), visible(*sizes, is_causal=True))
-    for window in range(1, 10):
-        mask = create_window_mask(*sizes, window=window)
-        assert torch.equal(mask, visible(*sizes, window=window))
+@pytest.mark.parametrize(("L", "S"), SIZES)
+def test_masks_align_the_ends(L, S):
+    assert torch.equal(create_causal_mask(L, S), visible(L, S, is_causal=True))
+    for size in range(1, 10):
+        assert torch.equal(create_window_mask(L, S, window=size), visible(L, S, window=size))
+        want = by_pairs((L, S), lambda i, j, stride=size: (i + S - L - j) % stride == 0)
+        assert torch.equal(create_strided_mask(L, S, stride=size), want)
 
 
 @pytest.mark.parametrize(
@@ -52,21 +50,19 @@ def test_padding_mask_has_a_row_for_each_sequence(lengths):
     mask = create_padding_mask(lengths, 4)
     assert mask.shape == (3, 1, 1, 4)
     assert mask[:, 0, 0].int().tolist() == [[1, 1, 0, 0], [0, 0, 0, 0], [1, 1, 1, 0]]
-    assert create_padding_mask(lengths).shape[-1] == 3
+    assert torch.equal(create_padding_mask(lengths), mask[..., :3])
+    assert torch.equal(create_padding_mask(lengths, 4, padding_side="left"), mask.flip(-1))
     assert create_padding_mask([]).shape == (0, 1, 1, 0)
-    left = create_padding_mask(lengths, 4, padding_side="left")
-    assert torch.equal(left, mask.flip(-1))
 
 
-@pytest.mark.parametrize("device", DEVICES)
+@on_devices
 def test_masks_are_bool_on_the_device_asked_for(device):
     for mask in (
         create_causal_mask(3, device=device),
         create_window_mask(3, window=2, device=device),
         create_padding_mask(torch.tensor([1, 2], device=device)),
     ):
-        assert mask.dtype == torch.bool
-        assert mask.device.type == device
+        assert (mask.dtype, mask.device.type) == (torch.bool, device)
 
 
 def test_masked_softmax_leaves_hidden_keys_out():
@@ -87,17 +83,13 @@ def test_masked_softmax_of_a_hidden_row_is_zero_with_finite_gradients():
     assert (scores.grad[1] == 0).all()
 
 
-def test_document_mask_by_its_definition():
+def test_document_and_block_sparse_masks_by_their_definitions():
     ids = torch.tensor([[0, 0, 1, 1, -1], [3, 3, 3, -1, -1]])
     want = by_pairs((2, 1, 5, 5), lambda b, _, i, j: ids[b, i] == ids[b, j] and ids[b, j] >= 0)
     assert torch.equal(create_document_mask(ids), want)
-
-
-@pytest.mark.parametrize(("L", "S"), SIZES)
-def test_strided_mask_counts_from_the_query_s_own_position(L, S):
-    for stride in range(1, 6):
-        want = by_pairs((L, S), lambda i, j, stride=stride: (i + S - L - j) % stride == 0)
-        assert torch.equal(create_strided_mask(L, S, stride=stride), want)
+    blocks = torch.rand(3, 3, 2) > 0.5  # of three heads
+    want = by_pairs((3, 10, 7), lambda h, i, j: blocks[h, i // 4, j // 4])
+    assert torch.equal(create_block_sparse_mask(blocks, 4, 10, 7), want)
 
 
 def test_strided_and_window_reach_all_earlier_keys_in_two_layers():
@@ -105,9 +97,3 @@ def test_strided_and_window_reach_all_earlier_keys_in_two_layers():
     sees = (sees & create_causal_mask(20)).double()
     assert torch.equal(sees @ sees > 0, create_causal_mask(20))
     assert (sees.sum(-1) < 9).all()
-
-
-def test_block_sparse_mask_by_blocks():
-    blocks = torch.rand(3, 3, 2) > 0.5  # of three heads
-    want = by_pairs((3, 10, 7), lambda h, i, j: blocks[h, i // 4, j // 4])
-    assert torch.equal(create_block_sparse_mask(blocks, 4, 10, 7), want)

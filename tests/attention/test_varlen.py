@@ -7,14 +7,9 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 import attention
-from attention import (
-    create_document_mask,
-    fused_attention,
-    scaled_dot_product_attention,
-    varlen_attention,
-)
+from attention import scaled_dot_product_attention, varlen_attention
 
-from .inputs import DEVICES, GPU, assert_same_gradients
+from .inputs import assert_same_gradients, on_a_gpu, on_devices
 
 LENGTHS = [5, 0, 1, 9, 3]
 
@@ -46,7 +41,7 @@ OPTIONS = {
 }
 
 
-@pytest.mark.parametrize("device", DEVICES)
+@on_devices
 @pytest.mark.parametrize("case", OPTIONS)
 @pytest.mark.parametrize("kv_heads", [4, 2])
 @pytest.mark.parametrize("k_lengths", [LENGTHS, [7, 2, 0, 9, 5]], ids=str)
@@ -61,13 +56,11 @@ def test_each_document_is_attended_alone(device, case, kv_heads, k_lengths):
     assert_same_gradients(got, want, (q, k, v), rtol=1e-4, atol=1e-5)
 
 
-def test_it_is_the_document_mask_without_the_mask():
-    q, k, v = (packed(sum(LENGTHS)) for _ in "qkv")
-    number = torch.repeat_interleave(torch.arange(5), torch.tensor(LENGTHS))[None]
-    heads = (t.transpose(0, 1)[None] for t in (q, k, v))
-    want = fused_attention(*heads, create_document_mask(number), is_causal=True)
-    got = varlen_attention(q, k, v, bounds(LENGTHS), is_causal=True)
-    torch.testing.assert_close(got, want[0].transpose(0, 1))
+def test_dropout_hides_some_of_each_document():
+    q, k = packed(2000, 1), packed(2000, 1)
+    values = torch.eye(20).repeat(100, 1)[:, None]  # so that the output is the dropped weights
+    got = varlen_attention(q, k, values, bounds([20] * 100), dropout_p=0.25)
+    assert (got == 0).float().mean() == pytest.approx(0.25, abs=0.01)
 
 
 @torch.no_grad()
@@ -87,23 +80,23 @@ def test_nothing_is_made_that_is_as_large_as_all_scores():
     assert seen.size <= 100 * 100
 
 
-def test_no_document_and_no_token():
+@pytest.mark.parametrize("lengths", [[], [0, 0]], ids=str)
+def test_no_document_and_no_token(lengths):
     q, k, v = packed(0), packed(0, 2), packed(0, 2, head_dim=6)
-    assert varlen_attention(q, k, v, torch.tensor([0])).shape == (0, 4, 6)
-    assert varlen_attention(q, k, v, torch.tensor([0, 0, 0])).shape == (0, 4, 6)
+    assert varlen_attention(q, k, v, bounds(lengths)).shape == (0, 4, 6)
 
 
-@pytest.mark.parametrize("case", [pytest.param("cuda", marks=GPU)])
+@on_a_gpu
 @pytest.mark.parametrize("name", ["plain", "causal", "window", "causal window"])
 @pytest.mark.parametrize("kv_heads", [4, 2])
-def test_a_gpu_has_one_kernel_for_all_documents(case, name, kv_heads):
+def test_a_gpu_has_one_kernel_for_all_documents(device, name, kv_heads):
     if attention._varlen_attn() is None:
         pytest.skip("needs PyTorch 2.12, whose kernel knows windows and shared heads")
     lengths, options = [100, 1, 300, 64], OPTIONS[name]
-    q = packed(sum(lengths), device=case, dtype=torch.bfloat16, head_dim=64)
-    k, v = (packed(sum(lengths), kv_heads, case, torch.bfloat16, 64) for _ in "kv")
+    q = packed(sum(lengths), device=device, dtype=torch.bfloat16, head_dim=64)
+    k, v = (packed(sum(lengths), kv_heads, device, torch.bfloat16, 64) for _ in "kv")
     with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as seen:
-        got = varlen_attention(q, k, v, bounds(lengths, case), **options)
+        got = varlen_attention(q, k, v, bounds(lengths, device), **options)
     assert sum(e.count for e in seen.key_averages() if e.key == "torch_attn::_varlen_attn") == 1
     wide = [t.detach().double().requires_grad_() for t in (q, k, v)]
     want = one_by_one(*wide, lengths, lengths, **options)
