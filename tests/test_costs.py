@@ -89,21 +89,18 @@ def test_of_the_fused_call_on_a_cpu_pytorch_counts_nothing():
 
 
 @pytest.mark.parametrize(
-    ("call", "name", "value"),
-    [
-        (lambda: costs.layer_flops(LLAMA2, 0), "query_len", 0),
-        (lambda: costs.model_flops(LLAMA2, 1, key_len=0), "key_len", 0),
-        (lambda: costs.step(LLAMA2, 1, 9, batch=0), "batch", 0),
-        (lambda: costs.map_bytes(LLAMA2, -4), "query_len", -4),
-        (lambda: costs.cache_bytes(LLAMA2, -1), "tokens", -1),
-        (lambda: costs.cache_bytes(LLAMA2, 9, window=0), "window", 0),
-        (lambda: costs.attention_costs(10, 100, 3), "num_heads", 3),
-        (lambda: replace(LLAMA3, num_kv_heads=5), "num_kv_heads", 5),
-    ],
-    ids=range(8),
-)
-def test_what_can_t_be_counted_is_refused_with_its_value(call, name, value):
-    with pytest.raises(ValueError, match=rf"^{name} must .*got {value}\b"):
+    ("call", "says"),
+    [(lambda: costs.model_flops(LLAMA2, 0), "query_len must .*got 0"),
+     (lambda: costs.step(LLAMA2, 1, 0), "key_len must .*got 0"),
+     (lambda: costs.map_bytes(LLAMA2, 4, batch=-4), "batch must .*got -4"),
+     (lambda: costs.cache_bytes(LLAMA2, -1), "tokens must .*got -1"),
+     (lambda: costs.cache_bytes(LLAMA2, 9, window=0), "window must .*got 0"),
+     (lambda: costs.attention_costs(10, 100, 3), "num_heads must .*got 3"),
+     (lambda: replace(LLAMA3, num_kv_heads=5), "num_kv_heads must .*got 5")],
+    ids=range(7),
+)  # fmt: skip
+def test_what_can_t_be_counted_is_refused_with_its_value(call, says):
+    with pytest.raises(ValueError, match=says):
         call()
 
 

@@ -1,10 +1,5 @@
 import pytest
 import torch
-from hypothesis import settings
-
-# Timing depends on the machine; a found example must be found again elsewhere.
-settings.register_profile("attention", deadline=None, derandomize=True, max_examples=60)
-settings.load_profile("attention")
 
 
 @pytest.fixture(autouse=True)

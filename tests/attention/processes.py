@@ -12,5 +12,5 @@ def context() -> multiprocessing.context.BaseContext:
     late = ["distributed.tensor", "utils.checkpoint", "nested._internal.nested_tensor"]
     late += ["_dynamo.testing", "nn.attention.flex_attention", "nn.attention.varlen"]
     torch = ["torch", *(f"torch.{module}" for module in late)]
-    chosen.set_forkserver_preload([*torch, "pytest", "hypothesis"])
+    chosen.set_forkserver_preload([*torch, "pytest"])
     return chosen
