@@ -223,6 +223,7 @@ def test_weights_round_trip_without_angles_and_copies_compute_the_same(kind, tmp
     for parameter in one.parameters():
         nn.init.normal_(parameter)
     assert "rotary" not in str(one.state_dict().keys())
+    assert "num_heads=4" in repr(one)
     torch.save(one.state_dict(), tmp_path / "weights.pt")
     other.load_state_dict(torch.load(tmp_path / "weights.pt"))
     assert torch.equal(other(x), one(x))

@@ -122,6 +122,7 @@ def test_cross_attention_equals_the_plain_layer_s(options):
         pieces = state.pop(f"qkv_proj.{part}").split(rows)
         state |= {f"{n}_proj.{part}": piece for n, piece in zip("qkv", pieces, strict=True)}
     cross.load_state_dict(state)
+    assert "kdim=16, vdim=16" in repr(cross)
     x, context = torch.randn(2, 3, 16), torch.randn(2, 5, 16)
     mask = create_padding_mask([5, 2])
     want, want_weights = plain(x, mask, True, context=context)
