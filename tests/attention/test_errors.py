@@ -156,7 +156,7 @@ def test_each_argument_refuses_another_kind_size_or_device_by_its_name(name):
 WRONG_TYPES = [
     ({"mask": t(5, 7)}, "mask; bool; torch.float32; bias="),
     ({"mask": t(5, 7).long()}, "mask; bool; torch.int64; mask.bool()"),
-    ({"mask": True}, "mask; bool True"),
+    ({"mask": [[True]]}, "mask; bool; list"),
     ({"is_causal": "no"}, "is_causal; 'no'"),
     ({"key": jagged(8)}, "key; nested"),
     ({"bias": mask(5, 7)}, "bias; torch.float32; torch.bool; mask="),
