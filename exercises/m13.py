@@ -28,8 +28,9 @@ def linear_attention(q, k, v):
 def beta_for(table, key, value, wanted):
     """Say how far a note must go.
 
-    Each value is a single number here. A note under `key` brings what the table says there the part
-    beta of the way to `value`. Which beta lets the table say `wanted` afterwards?
+    Each value is a single number here. If the table says 3 under `key`, and a note is to write 7
+    there, then with beta = 1/4 it says 4 afterwards: it has gone a quarter of the way. Which beta
+    lets the table say `wanted` afterwards?
 
     Shapes: `table` (D,); `key` (D,), of length 1; `value` and `wanted` are numbers. `wanted` lies
         between what the table says before and `value`, and these two differ.

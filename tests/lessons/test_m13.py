@@ -43,11 +43,24 @@ def test_softmax_asks_louder_and_a_table_cannot(page):
     scores, answer = KEYS @ louder, louder @ torch.tensor([7.4, 13.2])
     weight = f"{scores.softmax(0)[0]:.2f}"
     assert shows(page, "#sec-linear", point(louder), "10", "0", "6", weight, f"{answer:g}")
-    powers = [f"{math.exp(q):.2g}" for q in (1, 2, 3)]
-    assert shows(page, "#sec-linear", *powers, powers[0], *(f"{2.7 * q:.1f}" for q in (2, 3)))
+    powers = [f"{math.exp(q):.2g}" for q in (1, 2)]
+    assert shows(page, "#sec-linear", *powers, powers[0], f"{2 * 2.7:.1f}", powers[1])
     table = KEYS.sum(0)
     divided = f"{7.4 / (table @ ANN):.1f}"
     assert shows(page, "#each-waits", "7.4", "0.6", divided, f"{table[0]:.1f}", point(table))
+
+
+def test_to_weigh_each_note_is_to_ask_the_sum_of_all(page):
+    query, rooms = KEYS[2], torch.tensor([5.0, 10.0])
+    each = (KEYS[:2] @ query) @ rooms
+    table = KEYS[:2].T @ rooms
+    torch.testing.assert_close(each, query @ table)
+    assert shows(page, "#sec-linear", point(query), f"{each:g}")
+    assert shows(page, "#sec-linear", f"{query @ table:g}", point(table))
+
+
+def test_a_table_that_fades_by_a_hundredth_forgets_in_some_hundred_tokens(page):
+    assert shows(page, "#sec-gate", "0.99", "100", f"{0.99**100:.2f}")
 
 
 def test_a_book_in_tables_takes_a_thousandth(page):
