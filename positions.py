@@ -94,6 +94,7 @@ class Rotary(nn.Module):
 
         ``position_ids`` (L,), or (B, L) for heads (B, H, L, D), replace the count from ``offset``.
         """
+        check_tensor("heads", heads)
         if heads.ndim < 2 or heads.shape[-1] != self.head_dim:
             wanted = f"(..., length, head_dim={self.head_dim})"
             raise ValueError(f"heads must be {wanted}, got {tuple(heads.shape)}")

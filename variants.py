@@ -647,6 +647,7 @@ def _check_delta_rule(
     tensors = {"query": query, "key": key, "value": value, "log_decay": log_decay, "beta": beta}
     for name, tensor in tensors.items():
         check_tensor(name, tensor)
+    for name, tensor in tensors.items():
         check_alike("key", key, name, tensor)
     if key.ndim < 2 or key.shape[-2] == 0:
         raise ValueError(f"key must be (..., L, D) with at least one token, got {(*key.shape,)}")

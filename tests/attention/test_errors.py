@@ -262,6 +262,8 @@ TYPES = [
     (lambda: create_padding_mask(mask(2)), "lengths; integers; tensor"),
     (lambda: create_block_sparse_mask(t(2, 2), 4, 8), "blocks; bool; torch.float32"),
     (lambda: ROTARY(HEADS, position_ids=[0, 1]), "position_ids; list"),
+    (lambda: ROTARY([[1.0] * 8]), "heads; list"),
+    (lambda: delta_rule(key=[1.0]), "key; list"),
     # Caches and other functions
     (lambda: cache().crop(1.5), "length; int; 1.5"),
     (lambda: ragged().append(NEW, NEW, 1), "lengths; integers; 1"),

@@ -40,13 +40,16 @@ def test_table_formula_and_code_have_the_same_queries_keys_and_values(page):
     assert [code[letter].tolist() for letter in "QKV"] == [*WORKED.values()]
 
     formulas = [tex.get_text() for tex in page.select("#sec-formula annotation")]
-    [product] = [tex for tex in formulas if "pmatrix" in tex]
+    products = "".join(tex for tex in formulas if "pmatrix" in tex)
     for bold in (r"\mathbf{", "}", "{"):
-        product = product.replace(bold, "")
-    blocks = [block.split(r"\endpmatrix")[0] for block in product.split(r"\beginpmatrix")[1:]]
+        products = products.replace(bold, "")
+    blocks = [block.split(r"\endpmatrix")[0] for block in products.split(r"\beginpmatrix")[1:]]
     matrices = [[[float(x) for x in line.split("&")] for line in b.split(r"\\")] for b in blocks]
-    q, k = (np.array(WORKED[name]) for name in ("query", "key"))
-    for shown, want in zip(matrices, (q, k.T, q @ k.T), strict=True):
+    q, k, v = (np.array(WORKED[name]) for name in ("query", "key", "value"))
+    powers = np.exp(k @ q[2] / np.sqrt(2))
+    row = powers[None] / powers.sum()
+    wanted = (q, k.T, q @ k.T, row.round(3), v, (row @ v).round(2))
+    for shown, want in zip(matrices, wanted, strict=True):
         np.testing.assert_array_equal(shown, want)
 
 

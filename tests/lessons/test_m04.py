@@ -232,8 +232,8 @@ def test_one_undivided_step_is_far_too_long(page):
         first, second = (3 * q.grad @ k.mT / by).unbind(-1)
         gaps.append((first - second).mean().item())
     assert gaps == pytest.approx([768, 1.5], rel=0.02)
-    assert shows(page, "#two-cures", "3", "1,024", "768")
-    assert shows(page, "#two-cures", "768", "512", "768", "512", "1.5")
+    assert shows(page, "#sec-training", "3", "1,024", "768")
+    assert shows(page, "#sec-training", "768", "512", "768", "512", "1.5")
 
 
 def test_each_cure_helps_at_one_rate_and_both_are_the_division(page):

@@ -16,6 +16,7 @@ from models.storyteller.tokens import Tokenizer
 from models.weights import load
 from tests.conftest import ROOT
 from tests.lessons.page_text import cells, in_order, output, share, shows, text_of
+from tests.numbers import numbers
 from tests.scores import scores_of
 from tests.widgets.js import module
 
@@ -82,7 +83,9 @@ def test_the_storyteller_hardly_misses_the_small_weights(page):
 
 def test_two_of_five_notes_with_a_pencil(page):
     notes = [row.select("td") for row in page.select("#sec-chosen table")[0].select("tbody tr")]
-    cheap, scores = (torch.tensor([float(row[i].get_text()) for row in notes]) for i in (1, 2))
+    cheap, scores = (torch.tensor([float(row[i].get_text()) for row in notes]) for i in (2, 3))
+    keys = torch.tensor([numbers(row[1].get_text()) for row in notes])
+    torch.testing.assert_close(keys @ torch.tensor([0.5, 0.5]), cheap)
     assert cheap.topk(2).indices.tolist() == [0, 3]
     assert [notes[i][0].get_text() for i in (0, 3)] == ["Ann in 5", "Ann in 2"]
     weights = scores[[0, 3]].softmax(0)
