@@ -21,6 +21,7 @@ from models.beyond.train import (
     weights_by_payments,
 )
 from tests.lessons.page_text import in_order, output, shows
+from tests.numbers import numbers
 from tests.scores import scores_of
 from variants import GatedDeltaNet
 
@@ -91,6 +92,21 @@ def test_a_crowd_is_told_as_it_was_measured(page):
         row = [mean_of("crowd", "corrects", i, what) for i in (0, 2, 3)]
         assert row == sorted(row, reverse=True), "each guest more makes it harder"
     assert min(mean_of("crowd", "softmax", i) for i in (0, 2, 3)) > 0.99, "nearly all of them"
+
+
+@pytest.mark.parametrize(("guests", "place"), [(4, 0), (17, 1), (48, 2)])
+def test_a_table_with_keys_drawn_by_lot_still_names_most_rooms(page, guests, place):
+    """Counted anew, with other draws, guest by guest."""
+    draw, right, books = torch.Generator().manual_seed(1), 0, 1000
+    for _ in range(books):
+        keys = torch.randn(guests, 16, generator=draw)
+        keys = keys / keys.norm(dim=-1, keepdim=True)
+        rooms = torch.randint(16, (guests,), generator=draw)
+        table = keys.T @ torch.eye(16)[rooms]
+        right += int((keys[-1] @ table).argmax() == rooms[-1])
+    [told] = [p.get_text() for p in page.select("#sec-hold p") if "17" in p.get_text()]
+    assert numbers(told)[-6:][2 * place] == pytest.approx(right / books, abs=0.04)
+    assert numbers(told)[-6:][2 * place + 1] == guests
 
 
 def test_a_table_that_is_not_handed_on_gets_one_new_token_right(page):
