@@ -55,8 +55,8 @@ def test_to_weigh_each_note_is_to_ask_the_sum_of_all(page):
     each = (KEYS[:2] @ query) @ rooms
     table = KEYS[:2].T @ rooms
     torch.testing.assert_close(each, query @ table)
-    assert shows(page, "#sec-linear", point(query), f"{each:g}")
-    assert shows(page, "#sec-linear", f"{query @ table:g}", point(table))
+    told = f"{each:g}", point(table), f"{query @ table:g}"
+    assert shows(page, "#sec-linear", point(query), "0.6", "5", "0.8", "10", *told)
 
 
 def test_a_table_that_fades_by_a_hundredth_forgets_in_some_hundred_tokens(page):
