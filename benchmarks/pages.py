@@ -166,7 +166,8 @@ def main() -> None:
     base = f"http://127.0.0.1:{server.server_address[1]}/"
     lessons = sorted(page.relative_to(chosen.site) for page in chosen.site.glob("modules/*/*.html"))
     others = [
-        Path(f"{name}.html") for name in ("index", "explorer", "playground", "pronoun", "longer")
+        Path(f"{name}.html")
+        for name in ("index", "explorer", "playground", "pronoun", "longer", "ahead")
     ]
     pages = [p.as_posix() for p in [*others, *lessons] if (chosen.site / p).exists()]
     results = {}

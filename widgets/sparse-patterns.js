@@ -1,6 +1,6 @@
 // Patterns of attention that leave keys out: who sees whom, and what that spares.
 
-import {html} from "../assets/vendor/lit.js";
+import {html, nothing, svg} from "../assets/vendor/lit.js";
 import {choice, reset, slider, unitsOf} from "./lib/controls.js";
 import {defineWidget} from "./lib/define-widget.js";
 import {integer, option} from "./lib/fields.js";
@@ -24,13 +24,14 @@ const RULES = {
   },
 };
 
-/** Rows of 1 and 0, the pairs and tiles that are left, the keys that words to come can see, and the layers from first to last. */
+/** Rows of 1 and 0, the pairs and tiles that are left, the keys that words to come can see, and the way back to the first, with its layers. */
 export function patternOf({tokens}, {pattern, size}) {
   const sees = RULES[pattern];
   const places = Array.from({length: tokens}, (_, i) => i);
   const mask = places.map((i) => places.map((j) => Number(sees(i, j, size))));
   const later = Array.from({length: 2 * tokens}, (_, i) => tokens + i);
   const all = tokens * tokens;
+  const route = routeOf(mask);
   return {
     pattern,
     size,
@@ -42,7 +43,8 @@ export function patternOf({tokens}, {pattern, size}) {
     tilesInAll: (tokens / TILE) ** 2,
     kept:
       pattern === "full" ? null : places.filter((j) => later.some((i) => sees(i, j, size))).length,
-    layers: layersTo(mask),
+    route,
+    layers: route && route.length - 1,
   };
 }
 
@@ -54,12 +56,19 @@ function tilesOf(mask) {
   return found.size;
 }
 
-/** After how many layers the last word knows of the first. */
-function layersTo(mask) {
-  let known = new Set([mask.length - 1]);
-  for (let layers = 0; layers < mask.length; layers += 1) {
-    if (known.has(0)) return layers;
-    known = new Set([...known].flatMap((i) => [...mask[i].keys()].filter((j) => mask[i][j])));
+/** The shortest way from the last word back to the first, a layer for each step: places, or null. */
+export function routeOf(mask) {
+  let ends = [[mask.length - 1]]; // one way to each place that is newly known
+  const known = new Set(ends[0]);
+  while (ends.length) {
+    const there = ends.find(([place]) => place === 0);
+    if (there) return there.reverse();
+    const next = [];
+    for (const way of ends.sort(([a], [b]) => a - b)) // the furthest back goes first
+      mask[way[0]].forEach(
+        (on, j) => on && !known.has(j) && known.add(j) && next.push([j, ...way]),
+      );
+    ends = next;
   }
   return null;
 }
@@ -98,10 +107,20 @@ export function sentence({pattern, size, pairs, all, tiles, tilesInAll, kept, la
 const number = (name, value, note) =>
   html`<div><dt>${name}</dt><dd>${value}</dd><dd class="note">${note}</dd></div>`;
 
+/** The way as stairs: along a row to the key that is seen, then down its column to that token's own row. */
+function stairs({route, tokens}) {
+  if (!route) return nothing;
+  const at = (place) => place + 0.5;
+  const steps = route.slice(1).map((place) => `H${at(place)}V${at(place)}`);
+  return svg`<svg viewBox="0 0 ${tokens} ${tokens}" aria-hidden="true"><path d=${`M${at(route[0])} ${at(route[0])}${steps.join("")}`}></path>${route
+    .slice(1)
+    .map((place, i) => svg`<circle cx=${at(place)} cy=${at(route[i])} r="0.9"></circle>`)}</svg>`;
+}
+
 function view(m, widget) {
   const {mask, pairs, all, tiles, tilesInAll, kept, layers, tokens} = m;
-  return html`<div class="stage"><div class="map"><p class="axis">keys, first to last →</p>${weightMap(mask)}
-      <p class="axis">↓ queries. Filled: may look</p></div>
+  return html`<div class="stage"><div class="map"><p class="axis">keys, first to last →</p><div class="way">${weightMap(mask)}${stairs(m)}</div>
+      <p class="axis">↓ queries. Filled: may look. Dot: a look, a layer for each</p></div>
     <dl>${number("keys to keep", kept ?? "–", kept === null ? "not for writing" : `of ${tokens}, for later tokens`)}
       ${number("layers from first to last", layers ?? "–", "until the last token hears of the first")}</dl></div>
     ${widget.sentence()}

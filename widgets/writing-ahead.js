@@ -1,4 +1,4 @@
-// A copier guesses some tokens ahead, and one reading of the storyteller keeps or strikes them.
+// Something cheap drafts some tokens, and one reading of the storyteller keeps or strikes them.
 
 import {html, nothing} from "../assets/vendor/lit.js";
 import {button, choice, reset, slider, unitsOf} from "./lib/controls.js";
@@ -17,19 +17,26 @@ export function copiedFrom(tokens) {
   return -1;
 }
 
+/** Where the copier found its draft, or −1, and what a writer drafts at `start`, at most `most` tokens. */
+function draftAt(start, {begun, pieces, drafts}, writer, most) {
+  if (writer === "layers") return {from: -1, drafted: drafts[start - begun].slice(0, most)};
+  const from = copiedFrom(pieces.slice(0, start));
+  return {from, drafted: from < 0 ? [] : pieces.slice(from, Math.min(from + most, start))};
+}
+
 /**
  * All readings that write `pieces`, the first `begun` of which are given. Each is {start: the length
- * before it, from: where the guesses were copied, or −1, guessed: [token], kept: how many of them, own}.
+ * before it, from: where the draft was copied, or −1, drafted: [token], kept: how many of them, own}.
  */
-export function readingsOf({begun, pieces}, guesses) {
+export function readingsOf(text, writer, length) {
+  const {begun, pieces} = text;
   const readings = [];
   for (let start = begun; start < pieces.length; ) {
-    const from = copiedFrom(pieces.slice(0, start));
-    const most = Math.min(guesses, pieces.length - start - 1); // the last token is the model's own
-    const guessed = from < 0 ? [] : pieces.slice(from, Math.min(from + most, start));
-    const differs = guessed.findIndex((token, i) => token !== pieces[start + i]);
-    const kept = differs < 0 ? guessed.length : differs;
-    readings.push({start, from, guessed, kept, own: pieces[start + kept]});
+    const most = Math.min(length, pieces.length - start - 1); // the last token is the model's own
+    const {from, drafted} = draftAt(start, text, writer, most);
+    const differs = drafted.findIndex((token, i) => token !== pieces[start + i]);
+    const kept = differs < 0 ? drafted.length : differs;
+    readings.push({start, from, drafted, kept, own: pieces[start + kept]});
     start += kept + 1;
   }
   return readings;
@@ -37,39 +44,57 @@ export function readingsOf({begun, pieces}, guesses) {
 
 const total = (readings, part) => readings.reduce((sum, reading) => sum + part(reading), 0);
 
-/** What `readings` have led to: {readings: how many, written, kept, thrown: tokens}. */
+/** What `readings` have led to: {readings: how many, written, kept, drafted, thrown: tokens}. */
 export function counted(readings) {
   const kept = total(readings, (one) => one.kept);
+  const drafted = total(readings, (one) => one.drafted.length);
   return {
     readings: readings.length,
     written: readings.length + kept,
     kept,
-    thrown: total(readings, ({guessed}) => guessed.length) - kept,
+    drafted,
+    thrown: drafted - kept,
   };
 }
 
-/** data: {texts: [{name, begun, pieces}], most: tokens to write, guesses: the most, start: readings} */
-export function writtenAhead({texts, guesses: most}, {text, guesses, done}) {
+/** How many layers are gone through: the storyteller's by each reading, and the writer's by each drafted token. */
+const layersOf = ({readings, drafted}, writer, {whole, draft}) =>
+  readings * whole + (writer === "layers" ? drafted * draft : 0);
+
+const WRITERS = ["copier", "layers"];
+
+/**
+ * data: {texts: [{name, begun, pieces, drafts: what the layers draft after each length}], most: tokens
+ * to write, longest: draft, start: readings, layers: {whole: of the storyteller, draft: of the writer}}
+ */
+export function writtenAhead({texts, most, longest, layers}, {text, writer, length, done}) {
   const {begun, pieces} = texts[text];
-  const all = readingsOf(texts[text], guesses);
+  const all = readingsOf(texts[text], writer, length);
   const past = all.slice(0, done);
-  const counts = Array.from({length: most}, (_, i) => readingsOf(texts[text], i + 1).length);
-  const length = begun + counted(past).written;
+  const lengths = Array.from({length: longest}, (_, i) => i + 1);
+  const counts = WRITERS.flatMap((of) => lengths.map((n) => readingsOf(texts[text], of, n).length));
+  const so = counted(past);
+  const written = begun + so.written;
   const last = past[past.length - 1] ?? null;
   return {
-    ...counted(past),
+    ...so,
     text,
+    writer,
     begun,
     pieces,
-    length,
+    length: written,
+    layers: layersOf(so, writer, layers),
+    alone: so.written * layers.whole,
+    each: layers,
     last,
     next: all[past.length] ?? null,
-    pair: pieces.slice(length - 2, length),
+    pair: pieces.slice(written - 2, written),
     ofModel: past.map(({start, kept}) => start + kept),
     isEnd: past.length === all.length,
     isFewest: all.length === Math.min(...counts),
     all: all.length,
-    stops: all.flatMap(({guessed}, i) => (guessed.length ? [i] : [])), // readings with a guess
+    scale: Math.max(most, counted(all).thrown), // of the bars, the same at every reading
+    stops: all.flatMap(({drafted}, i) => (drafted.length ? [i] : [])), // readings of a draft
   };
 }
 
@@ -80,31 +105,39 @@ const shown = (tokens) => `“${tokens.map(tokenText).join(" ")}”`;
 const READINGS = unitsOf("reading");
 const TOKENS = unitsOf("token");
 
-const heading = ({readings, last: {guessed, kept}}) =>
-  `Reading ${readings}: ${guessed.length ? `${kept} of ${guessed.length} guesses kept` : "no guess to keep"}`;
+const heading = ({readings, last: {drafted, kept}}) =>
+  `Reading ${readings}: ${drafted.length ? `${kept} of ${drafted.length} drafted tokens kept` : "there was no draft"}`;
 
-function outlook({next, pair, isEnd, readings, written}) {
+function outlook({next, writer, pair, isEnd, readings, written}) {
   if (isEnd) return `All ${TOKENS(written)} are written, in ${READINGS(readings)}`;
-  if (next.from < 0) return `Next: no guess, as ${shown(pair)} hasn’t stood in the text before`;
-  if (!next.guessed.length) return "Next: no guess, as only one token is left to write";
-  return `Next guess: ${shown(pair)} has stood in the text before, and this followed`;
+  if (writer === "layers" && next.drafted.length) return "Next draft: the first two layers write";
+  if (writer === "copier" && next.from < 0)
+    return `No draft: ${shown(pair)} hasn’t stood in the text before`;
+  if (!next.drafted.length) return "No draft: only one token is left to write";
+  return `Next draft: ${shown(pair)} has stood in the text before, and this followed`;
+}
+
+/** What the tokens so far have cost, and what they cost without drafts. */
+function cost({readings, drafted, written, writer, layers, alone, each: {whole, draft}}) {
+  const drafts = writer === "layers" ? ` + ${drafted} drafted · ${draft}` : "";
+  return `Layers gone through: ${READINGS(readings)} · ${whole}${drafts} = ${layers}. Without drafts: ${TOKENS(written)} · ${whole} = ${alone}.`;
 }
 
 export function sentence(m) {
   const {last, next, readings, written, thrown} = m;
   const reading = !last
     ? "Nothing has been read yet."
-    : `${heading(m)}, ${TOKENS(last.kept + 1)} written. ${last.guessed.length ? `Guessed: ${quoted(last.guessed)}. ` : ""}The storyteller’s own token: ${quoted([last.own])}.`;
-  const coming = `${outlook(m)}${next?.guessed.length ? `: ${quoted(next.guessed)}` : ""}.`;
-  const sofar = `So far ${READINGS(readings)} for ${TOKENS(written)}, and ${thrown} ${thrown === 1 ? "guess" : "guesses"} thrown away.`;
+    : `${heading(m)}, ${TOKENS(last.kept + 1)} written. ${last.drafted.length ? `Drafted: ${quoted(last.drafted)}. ` : ""}The storyteller’s own token: ${quoted([last.own])}.`;
+  const coming = `${outlook(m)}${next?.drafted.length ? `: ${quoted(next.drafted)}` : ""}.`;
+  const sofar = `So far ${READINGS(readings)} for ${TOKENS(written)}, and ${thrown} drafted ${thrown === 1 ? "token" : "tokens"} thrown away. ${cost(m)}`;
   return `${reading} ${sofar} ${coming}`;
 }
 
 // ---- View ----------------------------------------------------------------------------------
 
 /** All of this text and, under it, of the others, so that the page keeps its height: what isn't written yet has no ink. */
-function textSoFar({pieces, begun, length, last, next, ofModel}, others) {
-  const copies = next?.guessed.length ?? 0;
+function textSoFar({pieces, begun, length, writer, last, next, ofModel}, others) {
+  const copies = writer === "copier" ? (next?.drafted.length ?? 0) : 0;
   const isLooked = (i) =>
     copies > 0 && (i >= length - 2 || (i >= next.from - 2 && i < next.from)) && i < length;
   const token = (piece, i) => {
@@ -127,43 +160,43 @@ function textSoFar({pieces, begun, length, last, next, ofModel}, others) {
 const chip = (kind, sign, token) =>
   html`<li class=${kind}><span class="sign">${sign}</span> ${kind === "struck" ? html`<s>${tokenText(token)}</s>` : tokenText(token)}</li>`;
 
-/** What was written, kept guesses and the own token, and then what was thrown away. */
-const verdicts = ({guessed, kept, own}) => [
-  ...guessed.slice(0, kept).map((token) => chip("kept", "✓", token)),
+/** What was written, kept tokens and the own one, and then what was thrown away. */
+const verdicts = ({drafted, kept, own}) => [
+  ...drafted.slice(0, kept).map((token) => chip("kept", "✓", token)),
   chip("own", "+", own),
-  ...guessed.slice(kept).map((token) => chip("struck", "✗", token)),
+  ...drafted.slice(kept).map((token) => chip("struck", "✗", token)),
 ];
 
 const block = (className, title, columns) =>
   html`<div class=${className} aria-hidden="true"><p class="title">${title}</p><ol>${columns}</ol></div>`;
 
 function view(m, widget) {
-  const {last, next, readings, written, thrown} = m;
-  const {most, texts} = widget.data;
-  const count = (token, n, className) => ({token, weight: n / most, n, className});
+  const {last, next, readings, written, thrown, scale} = m;
+  const count = (token, n, className) => ({token, weight: n / scale, className});
   const counters = [
     count("readings", readings, "readings"),
     count("tokens written", written, "written"),
-    count("guesses thrown away", thrown, "thrown"),
+    count("thrown away", thrown, "thrown"),
   ];
   return html`${textSoFar(
     m,
-    texts.filter((_, i) => i !== m.text).map(({pieces}) => pieces),
-  )}<div class=${widget.state.guesses > 4 ? "stage many" : "stage"}>
+    widget.data.texts.filter((_, i) => i !== m.text).map(({pieces}) => pieces),
+  )}<div class=${widget.state.length > 4 ? "stage many" : "stage"}>
     ${block("past", last ? heading(m) : "Nothing has been read yet", last ? verdicts(last) : nothing)}
-    ${block("coming", outlook(m), next ? next.guessed.map((token) => chip("open", "?", token)) : nothing)}</div>
-    ${shareList(counters, {format: (share) => String(Math.round(share * most)), label: "Counted so far"})}
+    ${block("coming", outlook(m), next ? next.drafted.map((token) => chip("open", "?", token)) : nothing)}</div>
+    ${shareList(counters, {format: (share) => String(Math.round(share * scale)), label: "Counted so far"})}
+    <p class="cost" aria-hidden="true">${cost(m)}</p>
     ${widget.sentence({hidden: true})}`;
 }
 
 // ---- Controls ------------------------------------------------------------------------------
 
-/** Once all is read, `done` stays at the end for any number of guesses. */
+/** Once all is read, `done` stays at the end for any writer and length. */
 const goTo = (widget, done) =>
   widget.set({done: done >= widget.model.all ? widget.fields.done.max : Math.max(0, done)});
 
 const back = button("Back", (widget) => goTo(widget, widget.model.readings - 1));
-const onward = button("On to the next guess", (widget) => {
+const onward = button("On to the next draft", (widget) => {
   const {readings, stops, all} = widget.model;
   goTo(widget, stops.find((stop) => stop > readings) ?? all);
 });
@@ -173,11 +206,12 @@ const read = (widget) =>
 
 export const writingAhead = defineWidget({
   name: "writing-ahead",
-  label: "The storyteller reads what a copier has guessed",
+  label: "The storyteller reads what a cheap writer has drafted",
   key: "ahead",
-  fields: ({texts, most, guesses, start}) => ({
+  fields: ({texts, most, longest, start}) => ({
     text: option(0, [...texts.keys()]),
-    guesses: integer(4, {min: 1, max: guesses}),
+    writer: option("copier", WRITERS),
+    length: integer(4, {min: 1, max: longest}),
     done: integer(start, {max: most}),
   }),
   controls: ({data: {texts}}) => [
@@ -188,7 +222,8 @@ export const writingAhead = defineWidget({
         texts.map(({name}) => name),
       ),
     ],
-    [slider("guesses", "Guesses ahead", {unit: unitsOf("token")}), reset],
+    [choice("writer", "Who drafts", ["a copier", "the first two layers"], {isShown: true})],
+    [slider("length", "Draft", {unit: unitsOf("token")}), reset],
     [back, read, onward, toEnd],
   ],
   model: writtenAhead,
@@ -196,5 +231,7 @@ export const writingAhead = defineWidget({
   view,
   challenges: {
     "fewest-readings": ({text, isEnd, isFewest}) => text === 0 && isEnd && isFewest,
+    "drafts-that-pay": ({writer, isEnd, layers, alone}) =>
+      writer === "layers" && isEnd && layers < alone,
   },
 });

@@ -18,6 +18,6 @@ LESSONS = sorted(
 )
 
 
-@pytest.fixture(params=[*LESSONS, "pronoun.html", "longer.html"])
+@pytest.fixture(params=[*LESSONS, "pronoun.html", "longer.html", "ahead.html"])
 def lesson(request, read) -> BeautifulSoup:
     return read(request.param)

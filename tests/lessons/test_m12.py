@@ -1,7 +1,6 @@
 """m12: its claims against numbers computed here, by the storyteller and by masks of our own."""
 
 import copy
-import re
 
 import pytest
 import torch
@@ -13,7 +12,6 @@ from tests.conftest import ROOT
 from tests.lessons.page_text import cells, output, shows
 from tests.numbers import numbers
 from tests.widgets.truth_sparse_patterns import layers_to_first, masked
-from tests.widgets.truth_writing_ahead import read_ahead
 
 PAGE = "modules/m12_inference/lesson.html"
 BOOK = 131_072  # tokens
@@ -77,7 +75,7 @@ def test_a_latent_is_met_by_the_query(page):
     asked = ["({}, {})".format(*(ask @ of.T).tolist()) for ask, of in zip(q, W, strict=True)]
     scores = [str(int(ask @ (c @ of))) for ask, of in zip(q, W, strict=True)]
     assert shows(page, "#sec-compress", keys[0], scores[0])
-    assert shows(page, "#sec-compress", asked[0], scores[0])
+    assert shows(page, "#sec-compress", scores[0], asked[0])
     assert shows(page, "#sec-compress", keys[1], scores[1], asked[1], scores[1])
     assert shows(page, "#sec-compress", "576", f"{2 * 128 * 128:,}", f"{2 * 128 * 128 / 576:.0f}")
     made = [numbers(cell) for cell in cells(page, "latent-keys .fallback")[0][1:]]
@@ -228,40 +226,10 @@ def test_what_patterns_keep_of_eight_tokens(page, row, pattern, size):
     assert seen == ([*range(1, 9)] if pattern == "strided" else numbers(stays))
 
 
-def test_what_the_longest_guess_saves_and_costs(page):
-    runs = [read_ahead("It was a dark night, and", guesses) for guesses in range(1, 9)]
-    counts = [len(run) for run in runs]
-    assert counts == sorted(counts, reverse=True), "a longer guess never takes more readings"
-    four, eight = runs[3], runs[7]
-    kept = [sum(kept for _, kept in run) for run in (eight, four)]
-    thrown = [sum(made - kept for made, kept in run) for run in (eight, four)]
-    assert thrown[0] > 2 * thrown[1]
-    # The last reading has nothing left to guess.
-    [idle] = {sum(made == 0 for made, _ in run[:-1]) for run in runs}
-    said = kept[0], 60, len(eight), kept[1], len(four), *thrown, idle, len(eight)
-    assert shows(page, "#sec-ahead", *map(str, said))
-
-
-def test_copying_spares_layers_and_drafts_of_two_layers_cost_more(page):
-    for _, *ways in cells(page, "ahead-counts"):
-        (alone, four, all_alone), (copied, _, all_copied), (drafted, each, all_drafted), one = (
-            [int(n) for n in re.findall(r"\d+", way)] for way in ways
-        )
-        assert (alone, four, all_alone) == (60, 4, 240)
-        assert all_copied == 4 * copied < all_alone
-        assert each == 4 + 4 * 2, "the model's layers, and two for each of four drafted tokens"
-        assert all_drafted == each * drafted > all_alone
-        assert one[2] == (4 + 2) * one[0] == pytest.approx(all_alone, rel=0.1), "about even"
-
-
 def test_the_cells_that_compare_agree(page):
-    """The whole model's text and the cached one, pages and one cache, chances, two processes."""
+    """The whole model's text and the cached one, pages and one cache, two processes."""
     assert output(page, "same-text").endswith("True")
     assert output(page, "paged").endswith("True")
-    wanted, written = (
-        numbers(part) for part in re.findall(r"\[([^\]]*)\]", output(page, "chance"))
-    )
-    assert written == pytest.approx(wanted, abs=0.005)
     processes, error = output(page, "ring").splitlines()[:2]
     assert numbers(processes) == [2, 512, 1024]
     assert numbers(error)[-1] < 1e-12

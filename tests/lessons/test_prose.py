@@ -8,7 +8,7 @@ from course.render.read.page_source import read_page
 from tests.conftest import ROOT
 
 LESSONS = sorted(path.relative_to(ROOT).as_posix() for path in ROOT.glob("modules/*/lesson.qmd"))
-PAGES = ["index.qmd", "pronoun.qmd", "longer.qmd", *LESSONS]
+PAGES = ["index.qmd", "pronoun.qmd", "longer.qmd", "ahead.qmd", *LESSONS]
 # Questions and goals set their numbers. Elsewhere a given number is written as a weight, 0.8.
 GIVEN = {"prediction", "challenges"}
 SPACE = "\N{NARROW NO-BREAK SPACE}"

@@ -1,4 +1,7 @@
-"""The states that the widgets of m12 are looked at in; tests/site/test_widgets.py says how."""
+"""The states that the widgets of m12 and of ahead.qmd, which goes on from it, are looked at in.
+
+tests/site/test_widgets.py says how.
+"""
 
 PAGE = "modules/m12_inference/lesson.html"
 
@@ -33,13 +36,16 @@ STATES = {
                   "nine-layers": "pattern.size=8"},
     },
     "writing-ahead": {
-        "page": PAGE, "key": "ahead",
+        "page": "ahead.html", "key": "ahead",
         "states": {"nothing yet": "ahead.done=0", "kept and struck": "ahead.done=16",
-                   "the end": "ahead.done=60", "most guesses": "ahead.guesses=8&ahead.done=41",
-                   "all kept": "ahead.text=2&ahead.guesses=8&ahead.done=20",
-                   "another text": "ahead.text=1&ahead.guesses=8&ahead.done=38"},
-        "damaged": ["ahead.text=3", "ahead.guesses=0", "ahead.guesses=9", "ahead.done=61",
-                    "ahead.done=-1", "ahead.done=x"],
-        "goals": {"fewest-readings": "ahead.guesses=8&ahead.done=60"},
+                   "the end": "ahead.done=60",
+                   "all kept": "ahead.text=2&ahead.length=8&ahead.done=20",
+                   "layers": "ahead.writer=layers&ahead.done=9",
+                   "most thrown": "ahead.text=1&ahead.writer=layers&ahead.length=8&ahead.done=60"},
+        "damaged": ["ahead.text=3", "ahead.length=0", "ahead.length=9", "ahead.done=61",
+                    "ahead.done=-1", "ahead.done=x", "ahead.writer=nobody"],
+        "goals": {"fewest-readings": "ahead.writer=layers&ahead.length=8&ahead.done=60",
+                  "drafts-that-pay":
+                      "ahead.text=2&ahead.writer=layers&ahead.length=2&ahead.done=60"},
     },
 }  # fmt: skip

@@ -1,16 +1,19 @@
 """m12's widgets: work, bytes, masks and readings against PyTorch's counter, caches and texts."""
 
+from itertools import pairwise
+
 import pytest
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
 from attention import KVCache
 from models.storyteller.model import load_storyteller
+from models.storyteller.tokens import Tokenizer
 from tests.lessons.page_text import in_order, share
 from tests.numbers import numbers
 from tests.widgets.js import module
 from tests.widgets.truth_sparse_patterns import layers_to_first, masked
-from tests.widgets.truth_writing_ahead import BEGINNINGS, read_ahead, written
+from tests.widgets.truth_writing_ahead import BEGINNINGS, drafts, read_ahead, written
 
 WRITING, CALCULATOR, PATTERNS, AHEAD = (
     module(f"{name}.js")
@@ -117,6 +120,9 @@ def test_a_pattern_is_the_mask_of_attention_py_and_its_costs_are_counted(pattern
     tiles = torch.nn.functional.max_pool2d(mask[None].float(), 8)
     assert (model["pairs"], model["tiles"]) == (mask.sum(), tiles.sum())
     assert model["layers"] == layers_to_first(mask)
+    route = model["route"]  # each step a look, or there is none
+    assert route is None or (route[0], route[-1], len(route)) == (63, 0, model["layers"] + 1)
+    assert all(mask[query, key] for query, key in pairwise(route or []))
     later = masked(pattern, 3 * 64, size)[64:, :64]
     assert model["kept"] == (None if pattern == "full" else later.any(0).sum())
     told = [] if pattern == "window" else [share(mask.double().mean()), share(tiles.mean())]
@@ -125,32 +131,46 @@ def test_a_pattern_is_the_mask_of_attention_py_and_its_costs_are_counted(pattern
 
 # ---- Writing ahead -------------------------------------------------------------------------------
 
-TEXTS = [
-    {"name": name, "begun": written(name)[0], "pieces": written(name)[2]} for name in BEGINNINGS
-]
 
-
-def ahead(text=0, guesses=4, done=15):
-    data = {"texts": TEXTS, "most": 60, "guesses": 8, "start": 15}
-    return AHEAD.told("writtenAhead", data, {"text": text, "guesses": guesses, "done": done})
-
-
-@pytest.mark.parametrize("guesses", [1, 4, 8])
-@pytest.mark.parametrize("text", range(3), ids=BEGINNINGS)
-def test_the_readings_are_the_copier_s_and_write_the_storyteller_s_text(text, guesses):
-    """By ids there, by names here: no two tokens of a text have one name."""
-    begun, ids, names = written(BEGINNINGS[text])
+def named(beginning):
+    begun, ids, names = written(beginning)
     assert len(set(zip(ids, names, strict=True))) == len(set(ids)) == len(set(names))
-    readings = AHEAD.call("readingsOf", TEXTS[text], guesses)
-    want = read_ahead(BEGINNINGS[text], guesses)
-    assert [(len(one["guessed"]), one["kept"]) for one in readings] == want
+    name = Tokenizer(load_storyteller().config.vocabulary).name
+    made = [[name(token) for token in draft] for draft in drafts(beginning)]
+    return {"name": beginning, "begun": begun, "pieces": names, "drafts": made}
+
+
+TEXTS = [*map(named, BEGINNINGS)]
+LAYERS = {"whole": 4, "draft": 2}
+
+
+def ahead(text, writer, length, done):
+    data = {"texts": TEXTS, "most": 60, "longest": 8, "start": 3, "layers": LAYERS}
+    state = {"text": text, "writer": writer, "length": length, "done": done}
+    return AHEAD.told("writtenAhead", data, state)
+
+
+@pytest.mark.parametrize("writer", ["copier", "layers"])
+@pytest.mark.parametrize("length", [1, 4, 8])
+@pytest.mark.parametrize("text", range(3), ids=BEGINNINGS)
+def test_the_readings_are_the_writer_s_and_write_the_storyteller_s_text(text, length, writer):
+    """By ids there, by names here: no two tokens of a text have one name."""
+    begun, _, names = written(BEGINNINGS[text])
+    readings = AHEAD.call("readingsOf", TEXTS[text], writer, length)
+    want = read_ahead(BEGINNINGS[text], writer, length)
+    assert [(len(one["drafted"]), one["kept"]) for one in readings] == want
     for done in (0, 15, 16, 40, 60):
-        model, past = ahead(text, guesses, done), readings[:done]
-        pieces = [piece for one in past for piece in [*one["guessed"][: one["kept"]], one["own"]]]
+        model, past = ahead(text, writer, length, done), readings[:done]
+        pieces = [piece for one in past for piece in [*one["drafted"][: one["kept"]], one["own"]]]
         assert pieces == names[begun:][: len(pieces)]
         assert (model["written"], model["length"]) == (len(pieces), begun + len(pieces))
-        thrown = sum(made - kept for made, kept in want[:done])
-        assert in_order(model["says"], str(len(past)), str(len(pieces)), str(thrown))
+        made, kept = (sum(one) for one in zip(*want[:done], strict=True)) if done else (0, 0)
+        layers = 4 * len(past) + (2 * made if writer == "layers" else 0)
+        told = len(past), len(pieces), made - kept, layers, 4 * len(pieces)
+        assert in_order(model["says"], *map(str, told))
         assert model["isEnd"] == (len(pieces) == 60) == (model["next"] is None)
-        fewest = min(len(read_ahead(BEGINNINGS[text], most)) for most in range(1, 9))
-        assert model["isFewest"] == (len(want) == fewest)
+    fewest = min(
+        len(read_ahead(BEGINNINGS[text], of, most))
+        for of in ("copier", "layers") for most in range(1, 9)
+    )  # fmt: skip
+    assert model["isFewest"] == (len(want) == fewest)

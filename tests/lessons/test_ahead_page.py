@@ -1,0 +1,79 @@
+"""Writing ahead: its counts against readings of our own, its sums by hand, its lots drawn anew."""
+
+import re
+
+import pytest
+import torch
+
+from tests.lessons.page_text import cells, output, shows
+from tests.numbers import numbers
+from tests.widgets.truth_writing_ahead import BEGINNINGS, read_ahead
+
+PAGE = "ahead.html"
+WRITERS = "copier", "layers"
+DARK, _, LITTLE = BEGINNINGS
+
+
+def layers(beginning, writer, longest):
+    readings = read_ahead(beginning, writer, longest)
+    return 4 * len(readings) + (2 * sum(n for n, _ in readings) if writer == "layers" else 0)
+
+
+def thrown(beginning, writer, longest):
+    return sum(drafted - kept for drafted, kept in read_ahead(beginning, writer, longest))
+
+
+def test_what_the_longest_draft_saves_and_costs(page):
+    eight, four = (len(read_ahead(DARK, "layers", n)) for n in (8, 4))
+    assert eight == min(len(read_ahead(DARK, writer, n)) for writer in WRITERS for n in range(1, 9))
+    away = [thrown(DARK, "layers", n) for n in (8, 4)]
+    assert four - eight < 3, "nearly as few"
+    assert away[0] > 1.5 * away[1]
+    copier = read_ahead(DARK, "copier", 4)
+    idle = sum(drafted == 0 for drafted, _ in copier)
+    said = eight, away[0], four, away[1]
+    assert shows(page, "#sec-writers", *map(str, said))
+    assert shows(page, "#sec-writers", str(len(copier)), str(idle))
+
+
+def test_the_first_two_layers_save_layers_after_one_beginning_only(page):
+    saves = [[layers(text, "layers", n) < 240 for n in range(1, 9)] for text in BEGINNINGS]
+    assert [any(of) for of in saves] == [False, False, True]
+    assert shows(page, "#sec-writers", str(layers(LITTLE, "layers", 2)), "240")
+
+
+def test_what_a_reading_gains(page):
+    half, most = (sum(a**n for n in range(5)) for a in (0.5, 0.8))
+    assert shows(page, "#sec-worth", f"{half:.1f}")
+    assert shows(page, "#sec-worth", f"{most:.2f}", f"{sum(0.8**n for n in range(9)):.1f}")
+    for text, (_, right, by_sum, gained) in zip(BEGINNINGS, cells(page, "gained"), strict=True):
+        readings = read_ahead(text, "layers", 4)
+        tried = sum(min(kept + 1, drafted) for drafted, kept in readings)
+        a = sum(kept for _, kept in readings) / tried
+        assert right == f"{a:.2f}"
+        assert float(by_sum) == pytest.approx((1 - a**5) / (1 - a), abs=0.006)
+        assert float(gained) == pytest.approx(60 / len(readings), abs=0.006)
+        assert float(by_sum) == pytest.approx(float(gained), rel=0.05), "the sum comes near"
+
+
+def test_what_drafts_cost_in_layers(page):
+    for text, (_, alone, *ways) in zip(BEGINNINGS, cells(page, "ahead-counts"), strict=True):
+        wanted = [layers(text, *way) for way in (("copier", 4), ("layers", 4), ("layers", 1))]
+        assert [int(re.search(r"\d+$", way)[0]) for way in ways] == wanted
+        assert wanted[0] < int(alone.split()[-1]) == 240 < wanted[1]
+
+
+def test_ten_drafts_come_out_as_the_large_model_wants(page):
+    p, d = torch.tensor([6, 3, 1]), torch.tensor([3, 2, 5])
+    stay = torch.minimum(p, d)
+    ten = page.select("#sec-chance table")[1].select("tbody tr")
+    rows = [numbers(row.get_text(" ")) for row in ten]
+    assert rows == torch.stack([d, stay, p, p - stay], 1).tolist()
+    assert (d - stay).sum() == (p - stay).sum() == 4, "as many are missing as thrown away"
+    shares, stays = output(page, "chance").splitlines()
+    assert numbers(shares) == pytest.approx((p / 10).tolist(), abs=0.005)
+    assert numbers(stays) == pytest.approx([stay.sum().item() / 10], abs=0.005)
+
+
+def test_a_cache_with_one_token_too_many_spoils_the_text(page):
+    assert 0 < numbers(output(page, "bug-check"))[0] < 60
