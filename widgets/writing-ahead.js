@@ -223,7 +223,7 @@ export const writingAhead = defineWidget({
       ),
     ],
     [choice("writer", "Who drafts", ["a copier", "the first two layers"], {isShown: true})],
-    [slider("length", "Draft", {unit: unitsOf("token")}), reset],
+    [slider("length", "Tokens in a draft", {unit: unitsOf("token")}), reset],
     [back, read, onward, toEnd],
   ],
   model: writtenAhead,

@@ -1,7 +1,5 @@
 """Writing ahead: its counts against readings of our own, its sums by hand, its lots drawn anew."""
 
-import re
-
 import pytest
 import torch
 
@@ -50,17 +48,30 @@ def test_what_a_reading_gains(page):
         readings = read_ahead(text, "layers", 4)
         tried = sum(min(kept + 1, drafted) for drafted, kept in readings)
         a = sum(kept for _, kept in readings) / tried
-        assert right == f"{a:.2f}"
+        assert right == f"{a:.3f}"
         assert float(by_sum) == pytest.approx((1 - a**5) / (1 - a), abs=0.006)
         assert float(gained) == pytest.approx(60 / len(readings), abs=0.006)
         assert float(by_sum) == pytest.approx(float(gained), rel=0.05), "the sum comes near"
 
 
 def test_what_drafts_cost_in_layers(page):
-    for text, (_, alone, *ways) in zip(BEGINNINGS, cells(page, "ahead-counts"), strict=True):
-        wanted = [layers(text, *way) for way in (("copier", 4), ("layers", 4), ("layers", 1))]
-        assert [int(re.search(r"\d+$", way)[0]) for way in ways] == wanted
-        assert wanted[0] < int(alone.split()[-1]) == 240 < wanted[1]
+    ways = [("copier", 4), ("layers", 1), ("layers", 2), ("layers", 4)]
+    for text, (_, *totals) in zip(BEGINNINGS, cells(page, "ahead-counts"), strict=True):
+        alone, copier, *_, four = map(int, totals)
+        assert totals[1:] == [str(layers(text, *way)) for way in ways]
+        assert copier < alone == 240 < four
+
+
+def test_a_writer_of_a_tenth_s_size_by_pencil(page):
+    """Llama 2 7B in 16 bits, less the table of tokens, at an H100's 3.35 TB a second."""
+    fetch = 2 * (6_738_415_616 - 32_000 * 4096) / 3.35e9
+    tokens = sum(0.8**n for n in range(5))
+    each = 1.4 * fetch / tokens
+    said = f"{fetch / 10:.2f}", f"{1.4 * fetch:.1f}", f"{tokens:.2f}", f"{each:.1f}"
+    assert shows(page, "#sec-worth", *said, f"{fetch:.1f}", f"{fetch / each:.1f}")
+    assert 2 < fetch / each < 3, "as has been found"
+    guess, layer = 128 * 1024, 4 * 128**2 + 2 * 128 * 512
+    assert guess / layer == pytest.approx(2 / 3, rel=0.01)
 
 
 def test_ten_drafts_come_out_as_the_large_model_wants(page):
