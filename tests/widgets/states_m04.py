@@ -22,7 +22,7 @@ STATES = {
     },
     "learning-rate": {
         "page": M04, "key": "learning-rate",
-        "states": {"largest rate": "learning-rate.rate=2"},
+        "states": {"smallest rate": "learning-rate.rate=0"},
         "damaged": ["learning-rate.rate=3", "learning-rate.rate=x"],
         "goals": {},
     },

@@ -10,7 +10,7 @@ DRAWS = 40
 
 def draws():
     """The products q·k that m04 publishes, (sizes, draws, keys)."""
-    rng = torch.Generator().manual_seed(28)
+    rng = torch.Generator().manual_seed(102)
     q = torch.randn(DRAWS, 1, 2048, generator=rng, dtype=torch.float64)
     k = torch.randn(DRAWS, 8, 2048, generator=rng, dtype=torch.float64)
     return torch.stack([torch.einsum("nqd,nkd->nk", q[..., :d], k[..., :d]) for d in SIZES])
