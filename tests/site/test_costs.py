@@ -29,47 +29,34 @@ def test_the_crossover_is_found_by_dragging(open_page):
         assert shown(page) == [11, 2.22]
         drag(page, PLACE, (across(1024), 0.5), (across(8192), 0.4))
         assert shown(page) == [50, 3]
-        assert "met" in page.locator("#goal-even").get_attribute("class").split()
         places = "(all) => all.map((c) => [+c.getAttribute('cx'), +c.getAttribute('cy')])"
         marks = page.locator(f"{PLACE} circle").evaluate_all(places)
         assert marks[0] == pytest.approx(marks[1]), "both dots stand where the lines meet"
-        assert marks[0][0] == pytest.approx(across(8192) * WIDTH)
         drag(page, PLACE, (across(8192), 0.5), (1.2, 0.5))
         assert shown(page)[0] == round(100 * 2**18 / (2**18 + 8192))
 
 
-def test_the_ring_climbs_to_the_flat_top_and_the_diamond_stays(open_page):
-    """By keys and by typing; the goal is met there, and Reset leads back to one text."""
+def test_more_texts_raise_the_ring_to_the_flat_top_where_the_goal_is_met(open_page):
     with open_page(PAGE) as page:
-        place = "#roofline"
         page.evaluate("document.querySelector('#roofline').scrollIntoView()")
-        settle(page)
-        ring = page.locator(f"{place} svg circle.matrices")
-        diamond = page.locator(f"{place} svg path.attention")
-        goal, number = page.locator("#goal-past-the-ridge"), page.locator(f"{place} input.number")
+        ring = page.locator("#roofline svg circle.matrices")
+        goal, field = page.locator("#goal-past-the-ridge.met"), page.locator("#roofline .number")
 
-        def heights():
+        def height():
             settle(page)
-            return float(ring.get_attribute("cy")), diamond.get_attribute("d")
+            return float(ring.get_attribute("cy"))
 
-        start, still = heights()
-        page.locator(f"{place} input[type=range]").first.focus()
-        page.keyboard.press("ArrowRight")
-        two, _ = heights()
-        assert number.input_value() == "2"
-        step = (260 - 32) / 4.4 * math.log10(2)
-        assert start - two == pytest.approx(step, abs=0.01), "twice the texts, twice the speed"
-        number.fill("295")
-        below, _ = heights()
-        assert "met" not in goal.get_attribute("class").split()
-        number.fill("296")
-        top, same = heights()
-        assert top < below < two < start
-        assert same == still
-        assert "met" in goal.get_attribute("class").split()
+        one = height()
+        page.locator("#roofline input[type=range]").first.press("ArrowRight")
+        twice = (260 - 32) / 4.4 * math.log10(2)
+        assert one - height() == pytest.approx(twice, abs=0.01), "twice the texts, twice the speed"
+        field.fill("295")
+        below = height()
+        assert goal.count() == 0
+        field.fill("296")
+        top = height()
+        assert top < below < one
+        assert goal.count() == 1
         assert "over" in ring.get_attribute("class").split(), "so many don't fit"
-        number.fill("512")
-        assert heights()[0] == pytest.approx(top)
-        page.locator(place).get_by_role("button", name="Reset").click()
-        assert heights() == (start, still)
-        assert "over" not in ring.get_attribute("class").split()
+        field.fill("512")
+        assert height() == pytest.approx(top)

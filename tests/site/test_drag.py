@@ -2,7 +2,6 @@
 
 import pytest
 
-pytestmark = pytest.mark.site
 # The page, and what a finger drags in it.
 HANDLES = {
     "index.html": ".query-plane .query .handle",
@@ -23,8 +22,7 @@ def test_a_finger_drags_and_the_page_stays(open_page, path):
         box = handle.bounding_box()
         x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
         touch = page.context.new_cdp_session(page)
-        ways = [("Start", 0), *(("Move", i) for i in range(1, 5))]
-        for kind, i in ways:
+        for kind, i in [("Start", 0), *(("Move", i) for i in range(1, 5))]:
             points = [{"x": x - 20 * i, "y": y + 25 * i}]
             touch.send("Input.dispatchTouchEvent", {"type": f"touch{kind}", "touchPoints": points})
         touch.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})

@@ -2,11 +2,10 @@
 
 import re
 
-import pytest
 import torch
 from playwright.sync_api import expect
 
-from course.payloads.induction_lab import history, read
+from course.payloads.induction_lab import read
 from tests.numbers import number
 from tests.site.settling import settle
 from tests.site.shades import SHADE_STEP, SHADES
@@ -28,35 +27,22 @@ def slide_to(page, index):
 
 
 def assert_shows(page, index, text, at, off=()):
+    """The maps and the guess of a checkpoint; tests/widgets has the other numbers."""
     want = read(checkpoint(index), text, tuple(HEADS[i] for i in off))
     shades = page.locator(LAB).evaluate(SHADES)
     for drawn, weights in zip(shades, want["maps"], strict=True):
         assert (torch.tensor(drawn).double() - weights).abs().max() <= SHADE_STEP + 1e-4
     for shown, (_, share) in zip(texts(page, ".guess .share"), want["guesses"][at], strict=True):
         assert abs(number(shown.rstrip("\u202f%")) / 100 - share) < 0.00511
-    for kind, loss in want["losses"].items():
-        assert number(texts(page, f".note .{kind}")[0]) == pytest.approx(loss, abs=0.0055)
-    looks = texts(page, ".looks")
-    for i, shown in enumerate(looks):
-        if i in off:
-            assert shown == "is off"
-        else:
-            share = number(re.search(r"(\d+)\u202f%", shown)[1]) / 100
-            assert abs(share - want["maps"][i, at].max().item()) < 0.00511
-    for kind in ("previous", "induction"):
-        scores = [head[kind] for head in history()[index]["heads"]]
-        shown = [f"{int(100 * score + 0.5)}\u202f%" for score in scores]
-        assert texts(page, f"span.{kind}") == shown
 
 
 def test_the_slider_fetches_all_checkpoints_once_and_the_lab_shows_pytorch_s_numbers(open_page):
     with open_page(PAGE) as page:
         files = []
         page.on("request", lambda r: FILE.search(r.url) and files.append(FILE.search(r.url)[0]))
-        page.locator(f"{LAB} .signs button").nth(18).click()
+        page.locator(f"{LAB} .signs button").nth(16).click()
         page.wait_for_timeout(300)
         assert not files, "looking around needs no checkpoint"
-        page.locator(f"{LAB} .signs button").nth(16).click()
         for index in [*THREE, THREE[1]]:
             slide_to(page, index)
         expect(page.locator(f"{LAB} .status")).to_have_text("")
@@ -72,7 +58,7 @@ def test_the_slider_fetches_all_checkpoints_once_and_the_lab_shows_pytorch_s_num
         assert_shows(page, THREE[1], own, 16)
 
 
-def test_checkpoints_that_fail_to_come_are_said_and_tried_again(open_page, visit, served):
+def test_checkpoints_that_fail_to_come_are_said_and_tried_again(visit, served):
     with visit(served) as (page, _):
         page.route(FILE, lambda route: route.abort())
         page.goto(served + PAGE)

@@ -1,13 +1,12 @@
 """The path tracer on the page: what it draws, and how a word is chosen."""
 
-import pytest
-
 from tests.site.gestures import go_to
 from tests.site.settling import settle
 
 PAGE = "modules/m01_why_attention/lesson.html"
 WIDGET = "#path-tracer"
-WORDS, LINES = 10, [19, 100]
+LINES = [19, 100]
+RUNNERS = "document.querySelector('#path-tracer .runner').getAnimations().length"
 
 
 def group(page, name):
@@ -21,24 +20,17 @@ def points(page, name):
     return [tuple(float(x) for x in pair.split(",")) for pair in pairs]
 
 
-def assert_right(page, net, start, end):
+def assert_drawn(page, net, start, end):
+    """A recurrent net (0) takes a step a word, and none back; attention (1) takes one."""
     settle(page)
-    want = [end - start + 1 if start <= end else None, 1]
-    sentence = page.locator(f"{WIDGET} .sentence").inner_text().split("): ", 1)[1]
-    assert sentence.startswith("no path" if want[net] is None else f"{want[net]} step")
     route = points(page, "route")
-    stops = page.locator(f"{WIDGET} svg .stop")
-    percents = [[stop.get_attribute(name) for name in ("cx", "cy")] for stop in stops.all()]
-    places = [tuple(float(text.rstrip("%")) for text in pair) for pair in percents]
-    assert places == [(x, pytest.approx(100 * y / WORDS)) for x, y in route]
     assert len(points(page, "edges")) == 2 * LINES[net]
-    if want[net] is None:
+    if net == 0 and start > end:
         assert route == []
     else:
-        assert len(route) - 1 == want[net]
+        assert len(route) - 1 == (1 if net else end - start + 1)
         assert route[0] == (0, start + 0.5)
         assert route[-1][1] == end + 0.5
-        assert all(x in (0, 100) for x, _ in route)
 
 
 def test_what_is_chosen_by_mouse_or_keyboard_is_drawn(open_page):
@@ -47,31 +39,23 @@ def test_what_is_chosen_by_mouse_or_keyboard_is_drawn(open_page):
             group(page, "from").nth(start).click()
             group(page, "to").nth(end).click()
             group(page, "nets").nth(net).click()
-            assert_right(page, net, start, end)
+            assert_drawn(page, net, start, end)
 
         go_to(page, "")
         group(page, "nets").first.focus()
-        page.keyboard.press("ArrowDown")
-        page.keyboard.press("Tab")
-        page.keyboard.press("ArrowUp")
-        page.keyboard.press("ArrowUp")  # and no further than the first
-        page.keyboard.press("Tab")
-        page.keyboard.press("End")
-        assert_right(page, 1, 0, 9)
-        assert page.evaluate("document.activeElement.innerText") == "tired"
-        assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") != "none"
+        for key in ("ArrowDown", "Tab", "ArrowUp", "ArrowUp", "Tab", "End"):  # no further than 0
+            page.keyboard.press(key)
+        assert_drawn(page, 1, 0, 9)
         chosen = page.locator(f"{WIDGET} [aria-checked=true] .word").all_inner_texts()
         assert chosen == ["Attention", "the", "tired"]
 
 
 def test_a_dot_runs_along_the_path_only_where_motion_is_wanted(open_page):
-    script = "document.querySelector('#path-tracer .runner').getAnimations().length"
     with open_page(PAGE, reduced_motion="reduce") as page:
-        assert page.evaluate(script) == 0
         group(page, "to").nth(9).click()
         settle(page)
-        assert page.evaluate(script) == 0
+        assert page.evaluate(RUNNERS) == 0
         page.emulate_media(reduced_motion="no-preference")
-        assert page.evaluate(script) == 0  # nothing moves by itself
+        assert page.evaluate(RUNNERS) == 0  # nothing moves by itself
         group(page, "to").nth(8).click()
-        assert page.evaluate(script) == 1
+        assert page.evaluate(RUNNERS) == 1

@@ -37,10 +37,6 @@ def layers(page, count):
     return fieldset.get_by_role("radio", name=str(count))
 
 
-def compare(page, change):
-    page.get_by_label("Compare with").select_option(change)
-
-
 def trained_to(page, least):
     page.wait_for_function(f"() => {VALUE}.step >= {least}", timeout=WAIT)
 
@@ -55,18 +51,13 @@ def show(page, query):
     read(page)
 
 
-# ---- Training ------------------------------------------------------------------------------------
-
-
-def test_it_trains_in_view_stops_goes_back_and_begins_anew(open_page):
+def test_it_trains_stops_goes_back_and_begins_anew(open_page):
     with open_page(f"{PAGE}?{SMALL}&play.pace=0") as page:
         page.set_default_timeout(WAIT)
-        told, wrong = part(page, ".sentence"), part(page, ".symbols .wrong")
+        wrong = part(page, ".symbols .wrong")
         button(page, "Train").click()
         trained_to(page, 200)
         expect(button(page, "Train on")).to_be_visible()
-        drawn(page)
-        expect(told).to_contain_text("200 steps")
         expect(wrong).to_have_count(0)
         run, side = scores()["tasks"]["previous"]["opening"][0], value(page, "sides[0]")
         assert side["learned"] == run["learned"]
@@ -81,12 +72,13 @@ def test_it_trains_in_view_stops_goes_back_and_begins_anew(open_page):
         assert wrong.count() > 5
         expect(page).to_have_url(re.compile(r"play\.step=1\b"))
 
-        show(page, f"{SMALL}&play.layers=2&play.pace=0&play.step=40")
+        show(page, f"{SMALL}&play.layers=2&play.pace=0&play.step=40&play.off=1.1")
         losses = value(page, "sides[0].losses")
         button(page, "Reset").click()
-        expect(part(page, ".score")).to_have_text("not trained yet")
+        expect(button(page, "Train")).to_be_visible()
         reset = [value(page, name) for name in ("step", "last", "spec.layers")]
         assert reset == [0, 0, 2], "Reset keeps the settings"
+        expect(page, "all heads are on").not_to_have_url(re.compile("play.off"))
         button(page, "Train").click()
         trained_to(page, 20)
         assert value(page, "sides[0].losses.slice(0, 20)") == losses[:20], "the same training"
@@ -97,25 +89,7 @@ def test_it_trains_in_view_stops_goes_back_and_begins_anew(open_page):
         assert value(page, "spec.norm"), "a task brings its own settings"
 
 
-def test_at_the_last_step_no_button_trains_on(open_page):
-    with open_page(f"{PAGE}?{SMALL}&play.step=990&play.pace=0") as page:
-        read(page)
-        button(page, "Train on").click()
-        trained_to(page, 1000)
-        for name in ("Train on", "One step"):
-            expect(button(page, name)).to_have_attribute("aria-disabled", "true")
-        button(page, "One step").press("Enter")
-        assert value(page, "isStepping") is False
-
-
-def test_a_new_speed_is_taken_while_it_trains(open_page):
-    with open_page(f"{PAGE}?{SMALL}&play.pace=1") as page:
-        button(page, "Train").click()
-        page.get_by_label("Speed").select_option("as fast as it can")
-        trained_to(page, 100)
-
-
-def test_a_training_that_the_worker_forgot_is_made_again(open_page):
+def test_a_training_that_the_worker_forgot_is_made_again_up_to_the_last_step(open_page):
     """It keeps four."""
     trained = f"{SMALL}&play.step=100&play.pace=3"
     with open_page(f"{PAGE}?{trained}") as page:
@@ -126,6 +100,12 @@ def test_a_training_that_the_worker_forgot_is_made_again(open_page):
         assert value(page, "sides[0].worth.share") > 0.9
         button(page, "Train on").click()
         trained_to(page, 101)
+
+        show(page, f"{SMALL}&play.step=990&play.pace=0")
+        button(page, "Train on").click()
+        trained_to(page, 1000)
+        for name in ("Train on", "One step"):
+            expect(button(page, name), "the last").to_have_attribute("aria-disabled", "true")
 
 
 # How long the page takes to draw what one event changes, at its own speed, while it trains.
@@ -143,11 +123,14 @@ SLOWEST = """async () => {
 }"""
 
 
-def test_the_page_answers_while_it_trains_and_the_worker_ends_with_the_widget(open_page):
-    with open_page(f"{PAGE}?play.pace=0") as page:
+def test_the_page_answers_while_it_trains_and_takes_a_new_speed(open_page):
+    """And its worker ends with the widget."""
+    with open_page(f"{PAGE}?play.pace=1") as page:
         button(page, "Train").click()
+        page.get_by_label("Speed").select_option("as fast as it can")
         trained_to(page, 1)
         assert page.evaluate(SLOWEST) < 50
+        trained_to(page, 100)
         assert len(page.workers) == 1
         page.evaluate("document.querySelector('#playground .widget-live').remove()")
         page.wait_for_timeout(1500)
@@ -167,25 +150,35 @@ def test_a_training_that_cannot_start_says_why(visit, served, says):
         expect(button(page, "Train")).to_be_visible()
 
 
-# ---- Heads ---------------------------------------------------------------------------------------
+WAYS = {  # each press of the mark, and where it leads: to a symbol, and whether head 1.1 is off
+    "1 The first h": (8, False),
+    "2 The second b": (16, False),
+    "3 Without head 1.1": (16, True),
+}
 
 
-def test_where_a_pattern_begins_is_marked_and_led_back_to(open_page):
-    """The marks stay where they are while a reader goes back."""
-    with open_page(f"{PAGE}?play.step=150&play.pace=0") as page:
+def test_where_a_pattern_begins_is_led_back_to_and_the_mark_is_followed(open_page):
+    with open_page(f"{PAGE}?play.step=200&play.pace=0") as page:
         read(page)
-        since, patterns = scores()["since"][0], part(page, ".pattern")
-        ways, marks = part(page, ".begins button"), part(page, ".curve .begin")
-        expect(ways).to_have_text([f"{i}.1, step {step}" for i, step in enumerate(since, 1)])
+        since, pattern = scores()["since"][0], part(page, ".pattern").first
+        begins, marks = part(page, ".begins button"), part(page, ".curve .begin")
+        expect(begins).to_have_text([f"{i}.1, step {step}" for i, step in enumerate(since, 1)])
         count = marks.count()
         assert count > 0
-        ways.first.press("Enter")
+        begins.first.press("Enter")
         read(page)
         assert value(page, "step") == since[0]
-        expect(patterns).to_contain_text(["the token before", "no pattern"])
-        expect(marks).to_have_count(count)
+        expect(pattern).to_contain_text("the token before")
+        expect(marks, "they stay while a reader goes back").to_have_count(count)
         part(page, ".scrub input").fill(str(since[0] - 1))
-        expect(patterns.first).not_to_contain_text("the token before")
+        expect(pattern).not_to_contain_text("the token before")
+
+        show(page, "play.step=200&play.pace=0")
+        for name, state in WAYS.items():
+            button(page, name).click()
+            expect(button(page, name)).to_have_attribute("aria-pressed", "true", timeout=WAIT)
+            read(page)
+            assert (value(page, "at"), value(page, "sides[0].heads[0].isOff")) == state
 
 
 def test_heads_are_switched_off_in_one_model_and_in_both(open_page):
@@ -206,25 +199,6 @@ def test_heads_are_switched_off_in_one_model_and_in_both(open_page):
         assert heads == [[False, False], [True, False]]
 
 
-def test_the_mark_is_followed(open_page):
-    """Three presses lead along, to a symbol and a head."""
-    ways = {
-        "1 The first h": (8, False),
-        "2 The second b": (16, False),
-        "3 Without head 1.1": (16, True),
-    }
-    with open_page(f"{PAGE}?play.step=200&play.pace=0") as page:
-        read(page)
-        for name, state in ways.items():
-            button(page, name).click()
-            expect(button(page, name)).to_have_attribute("aria-pressed", "true", timeout=WAIT)
-            read(page)
-            assert (value(page, "at"), value(page, "sides[0].heads[0].isOff")) == state
-
-
-# ---- Two trainings -------------------------------------------------------------------------------
-
-
 def test_two_trainings_go_side_by_side_and_the_one_before_stays_dotted(open_page):
     with open_page(f"{PAGE}?{SMALL}&play.step=90&play.pace=0") as page:
         read(page)
@@ -232,22 +206,16 @@ def test_two_trainings_go_side_by_side_and_the_one_before_stays_dotted(open_page
         expect(before).to_have_count(0)
         layers(page, 2).check(force=True)
         expect(before).not_to_have_count(0)
-        compare(page, "no positions")
+        page.get_by_label("Compare with").select_option("no positions")
         expect(before).to_have_count(0)
 
         show(page, f"{SMALL}&play.step=20&play.versus=layers-2&play.pace=0")
         assert len(value(page, "sides[0].losses")) == 90, "it has come further before"
-        ends = [float(e.get_attribute("width")) for e in part(page, ".curve svg").all()]
-        nows = [float(e.get_attribute("x1")) for e in part(page, ".now").all()]
-        assert ends == pytest.approx([now + 1 for now in nows]), "no curve runs past the cursor"
         button(page, "Train on").click()
         trained_to(page, 30)
         own, other = (value(page, f"sides[{i}].losses.slice(0, 30)") for i in (0, 1))
         assert len(own) == len(other) == 30
         assert own != other
-
-
-# ---- Ways in -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("width", [390, 1280])
@@ -267,15 +235,10 @@ def test_try_it_trains_at_once_and_leads_back(open_page, width):
         expect(button(page, "Stop")).to_be_in_viewport()
         trained_to(page, 3)
         assert value(page, "spec.layers") == 1
-        expect(page.get_by_label("Speed")).to_have_value("30 steps a second")
         back = page.get_by_role("link", name="Back to the text")
         back.press("Enter")
         expect(link).to_be_focused()
         expect(link).to_be_in_viewport()
-        expect(back).to_have_count(0)
-
-
-# ---- What is seen at once ------------------------------------------------------------------------
 
 
 def test_answers_curves_and_maps_are_seen_at_once(open_page):

@@ -36,31 +36,23 @@ def pull(page, part, positions):
     page.mouse.up()
 
 
-def angles(page):
-    return page.locator(f"{WIDGET} .dials b").all_inner_texts()
-
-
 def test_words_are_dragged_one_alone_and_both(open_page):
-    for options in ({}, {"width": 390, "has_touch": True, "is_mobile": True}):
-        with open_page(PAGE, **options) as page:
-            page.locator(WIDGET).scroll_into_view_if_needed()
-            assert told(page)[:2] == (8, 7)
-            met = page.locator("[data-for=rotary-hands] .goal.met")
-            pull(page, ".query .sign", 4)
-            query, key, score = told(page)
-            assert (query, key) == (12, 7)
-            assert met.count() == 0, "a goal is met on the way"
-            apart = angles(page)
-            hands = page.locator(f"{WIDGET} .dials").first.inner_html()
-            pull(page, ".between", -3)
-            assert told(page) == (9, 4, score)
-            assert angles(page) == apart, "the angles stay"
-            assert page.locator(f"{WIDGET} .dials").first.inner_html() != hands, "all hands turn"
-            page.get_by_role("button", name="Both →").click()
-            assert told(page) == (10, 5, score)
-            pull(page, ".key .sign", 2)
-            assert told(page)[:2] == (10, 7)
-            assert met.get_attribute("id") == "goal-highest-of-dog"
-            page.wait_for_url("**rotary.query=10*")
-            page.locator(f"{WIDGET} .widget-controls").get_by_text("Reset").click()
-            assert told(page)[:2] == (8, 7)
+    """On a phone; of a finger, tests/site/test_drag.py."""
+    with open_page(PAGE, width=390) as page:
+        dials = page.locator(f"{WIDGET} .dials")
+        met = page.locator("[data-for=rotary-hands] .goal.met")
+        assert told(page)[:2] == (8, 7)
+        pull(page, ".query .sign", 4)
+        query, key, score = told(page)
+        assert (query, key) == (12, 7)
+        assert met.count() == 0, "a goal is met on the way"
+        apart, hands = dials.locator("b").all_inner_texts(), dials.first.inner_html()
+        pull(page, ".between", -3)
+        assert told(page) == (9, 4, score)
+        assert dials.locator("b").all_inner_texts() == apart, "the angles stay"
+        assert dials.first.inner_html() != hands, "all hands turn"
+        page.get_by_role("button", name="Both →").click()
+        assert told(page) == (10, 5, score)
+        pull(page, ".key .sign", 2)
+        assert told(page)[:2] == (10, 7)
+        assert met.get_attribute("id") == "goal-highest-of-dog"

@@ -5,7 +5,6 @@ tests/widgets has the other numbers.
 
 import math
 
-import pytest
 import torch
 from playwright.sync_api import expect
 
@@ -28,20 +27,6 @@ def assert_looks(page, widget, want):
         assert_shows(text, share, widget)
 
 
-@pytest.mark.parametrize("is_causal", [True, False])
-def test_the_mask_hides_and_shows_later_words(open_page, is_causal):
-    with open_page(f"{TOUR}?tour.step=6") as page:
-        page.get_by_label("Causal mask", exact=True).set_checked(is_causal)
-        settle(page)
-        want = exact(is_causal=is_causal)
-        for name, cells in page.locator("#tour-mask").evaluate(READ).items():
-            for text, number in zip(cells, want[name].flatten().tolist(), strict=True):
-                if number == -math.inf:
-                    assert text == "−∞"
-                else:
-                    assert_shows(text, number, name)
-
-
 def test_a_cell_is_chosen_by_mouse_and_by_keyboard_and_stays_from_step_to_step(open_page):
     with open_page(f"{TOUR}?tour.step=3") as page:
         scores, softmax = (
@@ -50,29 +35,46 @@ def test_a_cell_is_chosen_by_mouse_and_by_keyboard_and_stays_from_step_to_step(o
         page.locator("#tour-scores table.scores td").nth(3).click()
         expect(scores).to_contain_text("cat asks The: ")
         page.keyboard.press("ArrowDown")
-        expect(scores).to_contain_text("sat asks The: ")
         page.locator(".tour-pager .next").click()
         expect(softmax).to_contain_text("sat gives The: ")
         page.locator("#tour-softmax table.output td").nth(1).click()  # a word, no key
         expect(softmax).to_contain_text("The gives The: ")
-
-
-def test_the_mat_takes_the_cat_s_place_in_both_steps(open_page):
-    with open_page(f"{TOUR}?tour.all=1") as page:
-        scores, softmax = (
-            page.locator(f"#tour-{step} .sentence") for step in ("scores", "softmax")
-        )
-        page.locator("#tour-scores").get_by_label("mat", exact=True).check()
-        for sentence in (scores, softmax):
-            expect(sentence).to_contain_text("mat")
-        page.locator("#tour-softmax").get_by_label("cat", exact=True).check()
-        for table, cell, says in (("key", 4, "sat asks sat: "), ("query", 3, "cat asks sat: ")):
+        page.locator("#tour-softmax").get_by_label("mat", exact=True).check()
+        page.locator(".tour-strip li a").nth(2).click()
+        for table, cell, says in (("key", 4, "The asks sat: "), ("query", 3, "mat asks sat: ")):
             page.locator(f"#tour-scores table.{table} td").nth(cell).click()
-            expect(scores).to_contain_text(says)
+            expect(scores, "the mat in the cat's place").to_contain_text(says)
 
 
-def test_a_head_is_switched_off(open_page):
-    with open_page(f"{TOUR}?tour.step=8") as page:
+def test_what_is_pressed_is_what_the_figures_show(open_page):
+    with open_page(f"{TOUR}?tour.all=1") as page:
+        page.get_by_role("combobox", name="… because it was").select_option(index=1)
+        assert_looks(page, "#tour-why", maps()[ENDINGS[1], "trained"][4, 7])
+        page.get_by_role("combobox", name="From word").select_option(index=9)
+        widget = page.locator("#tour-heads")
+        widget.locator(".maps button").nth(2).click()
+        settle(page)
+        heads = maps()[ENDINGS[0], "trained"]
+        shades = torch.tensor(widget.evaluate(SHADES), dtype=torch.float64)
+        want = torch.cat([heads, heads[2:3]])  # and the third large
+        torch.testing.assert_close(shades, want, rtol=0, atol=SHADE_STEP)
+        page.get_by_label("Before training", exact=True).check()
+        assert_looks(page, "#tour-heads", maps()[ENDINGS[0], "random"][2, 9])
+        large = widget.locator(".labelled-map .weight-map")
+        large.click(position={"x": 20, "y": 2.5 / 10 * large.bounding_box()["height"]})
+        expect(widget.locator(".asks")).to_contain_text("“sat”")
+
+        for is_causal in (False, True):  # the mask hides later words
+            page.get_by_label("Causal mask", exact=True).set_checked(is_causal)
+            settle(page)
+            want = exact(is_causal=is_causal)
+            for name, cells in page.locator("#tour-mask").evaluate(READ).items():
+                for text, number in zip(cells, want[name].flatten().tolist(), strict=True):
+                    if number == -math.inf:
+                        assert text == "−∞"
+                    else:
+                        assert_shows(text, number, name)
+
         widget = page.locator("#tour-patterns")
         widget.locator("fieldset").first.locator("input").nth(1).check()
         for head in (5, 3):
@@ -84,22 +86,3 @@ def test_a_head_is_switched_off(open_page):
                 assert texts(page, "#tour-patterns .fills .token")[0] == best
                 assert_shows(texts(page, "#tour-patterns .fills .share")[0], chances[best], label)
                 assert_looks(page, "#tour-patterns .pattern", heads[head, GAP])
-
-
-def test_where_the_words_look(open_page):
-    with open_page(f"{TOUR}?tour.all=1") as page:
-        page.get_by_role("combobox", name="… because it was").select_option(index=1)
-        assert_looks(page, "#tour-why", maps()[ENDINGS[1], "trained"][4, 7])
-        page.get_by_role("combobox", name="From word").select_option(index=9)
-        widget, asks = page.locator("#tour-heads"), page.locator("#tour-heads .asks")
-        widget.locator(".maps button").nth(2).click()
-        settle(page)
-        heads = maps()[ENDINGS[0], "trained"]
-        shades = torch.tensor(widget.evaluate(SHADES), dtype=torch.float64)
-        torch.testing.assert_close(shades[:6], heads, rtol=0, atol=SHADE_STEP)
-        torch.testing.assert_close(shades[6], heads[2], rtol=0, atol=SHADE_STEP)  # large
-        page.get_by_label("Before training", exact=True).check()
-        assert_looks(page, "#tour-heads", maps()[ENDINGS[0], "random"][2, 9])
-        large = widget.locator(".labelled-map .weight-map")
-        large.click(position={"x": 20, "y": 2.5 / 10 * large.bounding_box()["height"]})
-        expect(asks).to_contain_text("“sat”")
