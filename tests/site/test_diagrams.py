@@ -1,13 +1,8 @@
-"""Diagrams in the browser: named, of one size of text, and turned downwards where it is narrow."""
+"""Diagrams in the browser: as large on a phone; and code in the colours of the diagrams."""
 
 import pytest
 
-from tests.site.conftest import LESSON
-from tests.site.geometry import assert_legible
-
-SIZE = (
-    """(svg) => { const {width, height} = svg.getBoundingClientRect(); return [width, height]; }"""
-)
+from tests.site.conftest import LESSON, TOUR
 
 HIGHLIGHTED = """() => {
   const text = ({startContainer, startOffset, endOffset}) =>
@@ -17,34 +12,18 @@ HIGHLIGHTED = """() => {
 }"""
 
 
-def test_it_turns_instead_of_shrinking(open_page):
+def test_a_diagram_is_drawn_anew_for_a_phone_instead_of_shrunk(open_page):
     with open_page(LESSON) as page:
+        page.set_viewport_size({"width": 320, "height": 900})
+        page.wait_for_timeout(100)
         svg = page.locator("#four-steps svg[role=img]")
-        svg.scroll_into_view_if_needed()
-        assert len(svg.get_attribute("aria-label")) > 60
-        wide = svg.evaluate(SIZE)
-        for width in (390, 320):
-            page.set_viewport_size({"width": width, "height": 900})
-            page.wait_for_timeout(100)
-            assert_legible(page, "#four-steps")
-            narrow = svg.evaluate(SIZE)
-            assert narrow[0] <= width
-            # as large as it was drawn: a smaller one has smaller text
-            assert narrow[0] == pytest.approx(float(svg.get_attribute("width")), abs=1)
-        assert (narrow[1] > wide[1]) == (wide[0] > 320)
-
-
-def test_colours_follow_the_theme(open_page):
-    read = "(e) => getComputedStyle(e).fill"
-    with open_page(LESSON) as page:
-        query = page.locator("#four-steps text.number.q").first
-        light = query.evaluate(read)
-        page.locator(".quarto-color-scheme-toggle").click()
-        assert query.evaluate(read) != light
+        width, drawn = svg.bounding_box()["width"], float(svg.get_attribute("width"))
+        assert width == pytest.approx(drawn, abs=1), "a smaller one has smaller text"
+        assert width <= 320
 
 
 def test_code_has_the_colours_of_query_key_and_value(open_page):
-    with open_page("modules/m00_tour/lesson.html") as page:
+    with open_page(TOUR) as page:
         names = page.evaluate(HIGHLIGHTED)
     assert {"Q", "W_Q"} <= set(names["query"])
     assert {"K", "W_K"} <= set(names["key"])
