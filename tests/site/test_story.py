@@ -27,20 +27,12 @@ def text_of(page):
     return page.locator(".story textarea")
 
 
-def first_guess(page):
-    return page.locator(".story .guesses .token").first
-
-
 def shown(page):
     return "".join(page.locator(SHOWN).all_inner_texts()).replace("␣", "")
 
 
 def as_shown(text):
     return text.replace(" ", "").replace("\n", "¶")
-
-
-def sentence(page):
-    return page.locator(".story .sentence")
 
 
 def press_write(page):
@@ -55,8 +47,6 @@ def assert_button(page, name):
     expect(page.locator(".story .write")).to_have_text(name, timeout=20_000)
 
 
-# ---- On each page that reads a text --------------------------------------------------------------
-
 PAGES = {  # where a text is typed, where its tokens are, and what is wrong
     PAGE: (".story textarea", SHOWN, PROBLEM),
     EXPLORER: ("#explorer textarea", "#explorer .tokens button", "#explorer .problem"),
@@ -67,8 +57,11 @@ CODE = r"((?<!ask-)storyteller|worker|reader|vocabulary|transformer|tokenizer)\.
 
 
 @on_each_page
-def test_nothing_of_the_model_is_fetched_before_the_first_touch(open_page, path):
+def test_the_model_is_fetched_at_the_first_touch_and_reads_markup_as_text(open_page, path):
+    """A part of a character is its byte, as Python has it; with the last token it is whole."""
+    typed, tokens, _ = PAGES[path]
     late = re.compile(ADDRESS if path == START else f"{ADDRESS}|{CODE}")
+    *parts, _ = "🐇".encode()
     with open_page(path, live=False) as page:
         urls = []
         page.on("request", lambda request: urls.append(request.url))
@@ -77,20 +70,12 @@ def test_nothing_of_the_model_is_fetched_before_the_first_touch(open_page, path)
         page.wait_for_timeout(1000)
         assert not [url for url in urls if late.search(url)]
         with page.expect_response(lambda response: ADDRESS in response.url):
-            page.locator(PAGES[path][0]).click()
-
-
-@on_each_page
-def test_markup_is_text_and_a_part_of_a_character_is_its_byte(open_page, path):
-    """Python's own bytes of the sign; the last token, with which it is whole, shows it."""
-    typed, tokens, _ = PAGES[path]
-    *parts, _ = "🐇".encode()
-    with open_page(path) as page:
+            page.locator(typed).click()
         page.locator(typed).fill("a 🐇 <img src=x> & co")
-        bytes_shown = page.locator(f"{tokens} .byte")
-        expect(bytes_shown).to_have_text([f"byte {byte:02X}" for byte in parts])
-        expect(page.locator(tokens).filter(has_text="🐇")).to_have_count(1)
-        expect(page.locator(tokens).filter(has_text="<")).to_have_count(1)
+        shown = [f"byte {byte:02X}" for byte in parts]
+        expect(page.locator(f"{tokens} .byte")).to_have_text(shown)
+        for sign in ("🐇", "<"):
+            expect(page.locator(tokens).filter(has_text=sign)).to_have_count(1)
         expect(page.locator(f"{tokens} img")).to_have_count(0)
 
 
@@ -114,22 +99,6 @@ def test_what_cannot_be_fetched_is_told_and_asked_for_again(visit, served, path)
         expect(page.locator(tokens).first).to_have_text("A")
 
 
-# ---- The opening ---------------------------------------------------------------------------------
-
-
-def test_the_opening_works_by_touch_and_keyboard(open_page):
-    with open_page(PAGE, width=390, has_touch=True, is_mobile=True) as page:
-        assert shown(page) == as_shown(TEXT)
-        page.locator(SHOWN).nth(3).tap()
-        for key, word in (("ArrowRight", "down"), ("Home", "The")):
-            page.keyboard.press(key)
-            expect(page.locator(WORD)).to_have_text(word)
-        page.locator(".story .tiles button").nth(7).tap()
-        for key, head in (("ArrowDown", "3.4"), ("ArrowUp", "2.4"), ("ArrowUp", "1.4")):
-            page.keyboard.press(key)
-            expect(sentence(page), "by a row").to_contain_text(f"Head {head} looks from The")
-
-
 ARCS = """() => [...document.querySelectorAll(".story .arcs path")].map((path) => {
   const end = path.getPointAtLength(path.getTotalLength());
   const matrix = path.getScreenCTM();
@@ -137,9 +106,15 @@ ARCS = """() => [...document.querySelectorAll(".story .arcs path")].map((path) =
 })"""
 
 
-def test_every_arc_ends_at_its_word(open_page):
+def test_every_arc_ends_at_its_word_and_shows_in_forced_colours(open_page):
     """Also after the window has changed, without any press."""
-    with open_page(PAGE) as page:
+    with open_page(PAGE, forced_colors="active") as page:
+        stroke = "(path) => getComputedStyle(path).stroke"
+        ink = page.evaluate("getComputedStyle(document.body).color")
+        for drawing in (".tiles", ".arcs"):
+            assert page.locator(f".story {drawing} path").first.evaluate(stroke) == ink
+        outline = "(word) => getComputedStyle(word).outlineStyle"
+        assert page.locator(WORD).evaluate(outline) == "solid"
         page.locator(SHOWN).nth(15).click()
         for width in (1280, 390):
             page.set_viewport_size({"width": width, "height": 900})
@@ -152,42 +127,51 @@ def test_every_arc_ends_at_its_word(open_page):
                 assert min(abs(y - box["y"]), abs(y - box["y"] - box["height"])) < 1, width
 
 
-# ---- Reading and writing -------------------------------------------------------------------------
-
-
-def test_heads_temperature_and_guesses_do_what_they_say(open_page):
+def test_words_heads_temperature_and_guesses_do_what_they_say(open_page):
     with open_page(PAGE) as page:
+        guess, share = (
+            page.locator(f".story .guesses .{name}").first for name in ("token", "share")
+        )
         switch = page.get_by_label("Switch head 4.3 off")
         switch.check()
-        expect(first_guess(page), "a head takes its guess along").to_have_text(",")
-        expect(page.locator(".story .tiles .off")).to_have_text("4.3 off")
+        expect(guess, "a head takes its guess along").to_have_text(",")
         switch.uncheck()
-        expect(first_guess(page)).to_have_text("Rabbit")
-        share = page.locator(".story .guesses .share").first
+        expect(guess).to_have_text("Rabbit")
         for heat, shows in (("0", "100\u202f%"), ("2", "16\u202f%"), ("0.8", "87\u202f%")):
             page.locator(".story input[type=text]").fill(heat)
             expect(share, f"at temperature {heat}").to_have_text(shows)
-
-        page.locator(".story .guesses button").first.click()
+        guess.click()
         expect(text_of(page)).to_have_value(f"{TEXT} Rabbit")
+
         page.locator(SHOWN).nth(3).click()
-        cut = f"The moon looked {first_guess(page).inner_text()}"
-        page.locator(".story .guesses button").first.click()
+        for key, word in (("ArrowRight", "down"), ("Home", "The")):
+            page.keyboard.press(key)
+            expect(page.locator(WORD)).to_have_text(word)
+        page.locator(".story .tiles button").nth(7).click()
+        for key, head in (("ArrowDown", "3.4"), ("ArrowUp", "2.4"), ("ArrowUp", "1.4")):
+            page.keyboard.press(key)
+            looks = page.locator(".story .sentence")
+            expect(looks, "by a row").to_contain_text(f"Head {head} looks from The")
+        page.locator(SHOWN).nth(3).click()
+        cut = f"The moon looked {guess.inner_text()}"
+        guess.click()
         expect(text_of(page), "where the chosen word stands").to_have_value(cut)
 
 
 def test_what_is_typed_is_read_at_once_and_kept_in_the_address(open_page):
     with open_page(PAGE) as page:
+        text_of(page).fill("word " * 10_000)
+        expect(page.locator(PROBLEM)).to_contain_text("and this text has 20001")
+        assert shown(page) == as_shown(TEXT), "the picture of the text before stays"
         text_of(page).fill("Doctor Dolittle and the duck looked for")
-        text_of(page).press_sequentially(" Doctor")
-        expect(sentence(page)).to_contain_text("from or at: D")
+        expect(page.locator(PROBLEM)).to_have_count(0)
         page.locator(SHOWN).nth(4).click()
-        text_of(page).press("!")
+        text_of(page).press_sequentially(" Doctor!")
         expect(page.locator(WORD), "who types looks from the end").to_have_text("!")
         # The address follows a pause in typing: an earlier pause may have left part of the text.
         page.wait_for_url(lambda url: "!" in unquote(url))
         page.reload()
-        expect(sentence(page)).to_contain_text("from “!” at")
+        expect(page.locator(".story .sentence")).to_contain_text("from “!” at")
 
 
 SLOW = """() => {
@@ -214,7 +198,6 @@ def test_enter_goes_on_to_the_end_of_a_sentence(open_page):
     with open_page(PAGE, reduced_motion="reduce") as page:
         text_of(page).press("Shift+Enter")
         expect(text_of(page), "which only breaks the line").to_have_value(f"{TEXT}\n")
-        assert_button(page, "Continue")
         page.locator(".story input[type=text]").fill("0")
         text_of(page).fill(TEXT)
         text_of(page).press("Enter")
@@ -228,50 +211,22 @@ def test_enter_goes_on_to_the_end_of_a_sentence(open_page):
 
 def test_who_stops_it_or_types_is_heard(open_page):
     with open_page(PAGE) as page:
-
-        def assert_stays(text, why):
-            assert_button(page, "Continue")
-            page.wait_for_timeout(500)
-            assert text_of(page).input_value() == text, why
-
-        press_write(page)
-        expect(text_of(page)).not_to_have_value(TEXT)
-        press_write(page)
-        assert_button(page, "Continue")
-        page.wait_for_timeout(300)
-        text = text_of(page).input_value()
-        assert_stays(text, "it goes on after Stop")
-        press_write(page)
-        expect(text_of(page)).not_to_have_value(text)
-        text_of(page).fill("The king")
-        assert_stays("The king", "it goes on while a reader types")
-        press_write(page)
-        expect(text_of(page)).not_to_have_value("The king")
-        page.get_by_role("button", name="Reset").click()
-        assert_stays(TEXT, "it goes on after Reset")
-
-
-# ---- What fails ----------------------------------------------------------------------------------
-
-UNREADABLE = {
-    "  ": "no text",
-    "word " * 10_000: "256 tokens at once, and this text has 20001",
-    "<img src=x onerror=alert(1)> " * 60: "256 tokens",
-}
-
-
-def test_a_text_that_can_t_be_read_is_told_and_the_next_is_read(open_page):
-    with open_page(PAGE) as page:
-        status = page.locator(PROBLEM)
-        for before, (text, says) in zip((TEXT, "A cat", "A dog"), UNREADABLE.items(), strict=True):
-            text_of(page).fill(before)
-            expect(status, "what has been read needs no excuse").to_have_count(0)
-            text_of(page).fill(text)
-            for told in (status, sentence(page)):
-                expect(told).to_contain_text(says)
-            assert shown(page) == as_shown(before), "the picture of the text before stays"
+        stops = {
+            "Stop": lambda: press_write(page),
+            "typing": lambda: text_of(page).fill("The king"),
+            "Reset": lambda: page.get_by_role("button", name="Reset").click(),
+        }
+        for name, stop in stops.items():
+            before = text_of(page).input_value()
             press_write(page)
+            expect(text_of(page)).not_to_have_value(before)
+            stop()
             assert_button(page, "Continue")
+            page.wait_for_timeout(300)
+            held = text_of(page).input_value()
+            page.wait_for_timeout(500)
+            assert text_of(page).input_value() == held, f"it goes on after {name}"
+        assert held == TEXT
 
 
 def with_little_memory(page):
@@ -304,13 +259,12 @@ def test_without_its_model_the_opening_stays_and_a_sentence_says_why(visit, serv
         expect(problem, "what works needs no excuse").to_have_count(0)
         press_write(page)
         expect(problem, "nothing can be written").to_contain_text(says)
+        assert_button(page, "Continue")
         text_of(page).fill("A cat")
         expect(problem).to_contain_text(says)
         assert shown(page) == as_shown(TEXT)
-        assert_button(page, "Continue")
         page.get_by_role("button", name="Reset").click()
         expect(problem).to_have_count(0)
-        expect(first_guess(page)).to_have_text("Rabbit")
 
 
 def test_the_model_comes_in_a_worker_and_the_page_says_so_and_stays_in_place(visit, served):
@@ -330,13 +284,3 @@ def test_the_model_comes_in_a_worker_and_the_page_says_so_and_stays_in_place(vis
         routes[0].continue_()
         expect(page.locator(WORD)).to_have_text("and")
         expect(page.locator(".story .status")).to_have_text("")
-
-
-def test_in_forced_colours_weights_still_show(open_page):
-    with open_page(PAGE, forced_colors="active") as page:
-        stroke = "(path) => getComputedStyle(path).stroke"
-        ink = page.evaluate("getComputedStyle(document.body).color")
-        for drawing in (".tiles", ".arcs"):
-            assert page.locator(f".story {drawing} path").first.evaluate(stroke) == ink
-        outline = "(word) => getComputedStyle(word).outlineStyle"
-        assert page.locator(WORD).evaluate(outline) == "solid"
