@@ -56,7 +56,7 @@ export function chosen(data, {asked, by, looks}) {
     each: each.map((row) => row[i]),
     anew: anew.map((row) => row[i]),
     isSeen: seen.has(i),
-    isOwn: note.who === question.who,
+    isOwn: note.who === question.who && note.room !== undefined,
   }));
   const scores = roomScores(data, question, seen);
   const [says, next] = ranked(scores);
@@ -81,8 +81,8 @@ export function chosen(data, {asked, by, looks}) {
 
 // ---- Sentence, view ------------------------------------------------------------------------
 
-const NAMES = ["nobody: the last tokens", "the cheap score", "the full score"];
-const CHOSEN = ["the last ones", "chosen by the cheap score", "chosen by the full score"];
+const NAMES = ["nobody: the last tokens", "the cheap score", "the full scores"];
+const CHOSEN = ["the last ones", "chosen by the cheap score", "chosen by the full scores"];
 const TOKENS = unitsOf("token");
 const named = ({who, room}) => (room === undefined ? `${who}?` : `${who} in ${room}`);
 const small = (x) => (x > 0 && x < 0.005 ? `< ${formatPercent(0.01)}` : formatPercent(x));
@@ -109,7 +109,7 @@ export function sentence({
     `Asked for ${who}, the layer looks at ${TOKENS(looks)}, ${CHOSEN[WAYS.indexOf(by)]}: ${seen}. ` +
     `It misses ${small(missed)} of the weight, and says room ${says}, which is ${isRight ? "right" : `wrong: ${who} is in ${room}`}. ` +
     `That room's score is ${formatShort(scores[says])}, and the next best, of room ${next}, is ${formatShort(scores[next])}. ` +
-    `Its scores multiply ${count(multiplied)} numbers; to look at everything, ${count(everything)}.`
+    `Its scores take ${count(multiplied)} multiplications; to look at everything, ${count(everything)}.`
   );
 }
 
@@ -130,7 +130,7 @@ function view(m, widget) {
       <div><dt>best room scores</dt><dd>${formatShort(m.scores[m.says])} for
         ${m.says}<small>next, ${formatShort(m.scores[m.next])} for ${m.next}</small></dd></div>
       <div><dt>weight missed</dt><dd>${small(m.missed)}<small>mean of two heads</small></dd></div>
-      <div><dt>numbers multiplied</dt><dd>${count(m.multiplied)}<small>of ${count(m.everything)}
+      <div><dt>multiplications</dt><dd>${count(m.multiplied)}<small>of ${count(m.everything)}
         for everything</small></dd></div></dl>
     ${widget.sentence({hidden: true})}`;
 }
@@ -162,5 +162,7 @@ export const tokenChoice = defineWidget({
     "window-is-right": ({by, isRight}, {asked}) => asked === 0 && by === "last" && isRight,
     fewest: ({by, isRight, looks}, {asked}) =>
       asked === 0 && by === "cheap" && isRight && looks === 2,
+    overlooked: ({who, by, isRight, looks}) =>
+      who === "Eve" && by === "cheap" && isRight && looks === 4,
   },
 });

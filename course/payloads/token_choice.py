@@ -9,9 +9,11 @@ from course.page.numbers import rounded
 from models.beyond.task import GUESTS, HEADS, ROOM, Porter, Text, texts
 from models.beyond.train import load
 
-SEED, BOOK = 14, 16  # the text, and how many guests its notes have
+# The text, found by search, and how many guests its notes have: two tokens are enough for all
+# guests but one, whose new note has only the fourth best cheap score.
+SEED, BOOK = 22, 16
 NAMES = "Ann Ben Cleo Dan Eve Finn Gus Hal Ida Jon Kim Leo Mia Ned Ola Pia".split()
-FIRST = 7  # the guest who is called Ann; the others follow as they come in the book
+FIRST = 44  # the guest who is called Ann; the others follow as they come in the book
 
 
 def book() -> tuple[list[int], list[int], dict[int, str]]:

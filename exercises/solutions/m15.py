@@ -245,9 +245,9 @@ TASKS = [
         inputs=choices,
         truth=query_by_query,
         hints=[
-            "First hide what comes later, then choose: set later cheap scores to −∞. "
-            "`np.sort(hidden, axis=1)` puts each row's largest last, so the one at "
-            "`-min(kept, L)` is the least that is chosen.",
+            "Two things are needed: what is chosen, which only the cheap scores say, and all the "
+            "weights, which only the scores say. In each row of cheap scores, let −∞ stand for "
+            "later tokens, and find the least that is still chosen, as `least`.",
             "The weights are a softmax of `scores`, whatever is chosen. Set later scores to −∞ "
             "here, too, and take away the largest that is left in each row.",
             "Add up what isn't chosen: `(weights * (hidden < least)).sum(axis=1)`. Later tokens "
@@ -255,8 +255,9 @@ TASKS = [
         ],
         why="Let m be this share, C the mean of the chosen values by their weights, and M that of "
         "the missed ones. With all tokens the output is (1 − m) · C + m · M, and with the chosen "
-        "tokens alone it is C. So they differ by m · (C − M). A cheap score "
-        "needn't resemble the score: it only has to leave little weight behind.",
+        "tokens alone it is C. So they differ by m · (C − M). If m is small, hardly anything can "
+        "change. If it is large, ask what the missed tokens say: many small weights for different "
+        "rooms leave the best room the best, but one large weight for another room may not.",
         mistakes={
             "hide later tokens first and choose then: you spend some of the choices on hidden ones":
                 lambda scores, cheap, kept: measured(
