@@ -26,12 +26,10 @@ from models.beyond.task import (
     numbers_kept,
     texts,
 )
-from tests.conftest import ROOT
 from tests.scores import scores_of
 
 SCORES = scores_of("beyond")
-JOBS = [(task, name) for task, names in train.JOBS.items() for name in names]
-SHIPPED = [job for job in JOBS if job[0] in train.SHIPPED]
+SHIPPED = [(task, name) for task in train.SHIPPED for name in train.JOBS[task]]
 
 
 @pytest.mark.parametrize("task", TASKS)
@@ -70,15 +68,6 @@ def test_shipped_scores_are_found_again(task, name):
     if "held open" in want:
         opened = train.scores_of(train.held(model, PAY, keep=1.0), task)
         assert opened == pytest.approx(want["held open"][0], abs=0.003)
-
-
-@pytest.mark.parametrize(("task", "name"), JOBS)
-def test_every_seed_has_a_score_and_every_kind_its_best_rate(task, name):
-    run = SCORES[task][name]
-    assert len(run["right"]) == len(train.SEEDS)
-    assert list(run["tuned"]) == [str(rate) for rate in train.rates_of(task)]
-    assert ("longer" in run) == ((task, name) in train.TRAINED_LONGER)
-    assert len(run.get("alone", ())) == len(train.SEEDS) * ((task, name) in train.ALONE)
 
 
 def test_a_question_alone_stands_after_all_notes_and_no_other_question():
@@ -154,18 +143,8 @@ def test_a_layer_that_chooses_sees_so_many_tokens_and_no_later_one():
     assert layer.qkv_proj.weight.grad is None
 
 
-def test_weights_are_small():
-    files = list((ROOT / "models/beyond/weights").glob("*.safetensors"))
-    assert len(files) == len(SHIPPED)
-    assert sum(file.stat().st_size for file in files) < 500_000
-
-
-def test_the_second_training_is_of_the_same_kinds_and_rates():
+def test_a_second_training_varies_as_much_as_is_told():
     again = json.loads((train.FOLDER / "again.json").read_text())
-    assert again["kinds"] == sum(map(len, train.JOBS.values()))
-    for task, kinds in again["other rates"].items():
-        assert kinds.keys() <= set(train.JOBS[task])
-        assert all(rate in train.rates_of(task) for rate in kinds.values())
     rooms = sorted(right[0] for right in again["softmax, table"])
     assert rooms[0] < 0.1 < 0.95 < rooms[1]
     assert min(rooms for rooms, _ in again["two tables, longer"]) > 0.6

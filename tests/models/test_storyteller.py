@@ -222,11 +222,6 @@ def test_a_step_goes_along_all_directions_alike(shape):
     assert 0.6 < values.min() <= values.max() < 1.25
 
 
-def test_the_rate_is_steady_and_then_falls():
-    shares = [train.fall(done) for done in (0, 0.3, 0.7, 0.85, 1)]
-    assert shares == pytest.approx([1, 1, 1, 0.5, 0])
-
-
 @pytest.mark.slow
 def test_all_of_it_runs_on_any_books(folder, tmp_path, monkeypatch):
     """From texts to scores, in a few steps."""
