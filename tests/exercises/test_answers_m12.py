@@ -244,12 +244,12 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize(("name", "answer"), pairs(RIGHT, slow=["write_story"]))
+@pytest.mark.parametrize(("name", "answer"), pairs(RIGHT))
 def test_a_right_answer_is_accepted(name, answer):
     assert_accepted(TASKS[name], answer)
 
 
-@pytest.mark.parametrize(("name", "answer"), pairs(WRONG, slow=["write_story"]))
+@pytest.mark.parametrize(("name", "answer"), pairs(WRONG))
 def test_a_wrong_answer_is_refused(name, answer):
     assert_refused(TASKS[name], answer)
 
