@@ -205,10 +205,8 @@ WRONG = {
         lambda *step: m12.cached_step(*step)[0],
         lambda *step: tuple(part.round(2) for part in m12.cached_step(*step)),
         lambda *step: m12.stepped(*step, seen=slice(1, None)),
-        m12.by_words,
         by_old_words,
         by_inputs,
-        m12.stepped_without_the_largest,
         *map(step_with, [*SOFTMAXES, *map(without, SUBTRACTED)]),
     ],
     "grouped_query": [
@@ -218,7 +216,6 @@ WRONG = {
         lambda q, k, v: by_root(q, k, v, k.shape[1]),
         lambda q, k, v: by_root(q, k, v, v.shape[2]),
         lambda q, k, v: by_root(q, k, v, q.shape[1]),
-        m12.grouped_without_the_largest,
         *map(groups_with, [*SOFTMAXES, *map(without, [*SUBTRACTED, *OF_MANY_ROWS])]),
     ],
     "local_mask": [

@@ -1,5 +1,6 @@
 """A model of two small layers for tests, with numbers as large as training leaves them."""
 
+import pytest
 import torch
 
 from models import weights
@@ -28,3 +29,20 @@ def assert_near(got, want, **what):
     """What JavaScript computes, in float32, is what PyTorch does in float64."""
     got = torch.tensor(got, dtype=torch.double).view(want.shape)
     torch.testing.assert_close(got, want.double(), rtol=0, atol=1e-4, **what)
+
+
+def assert_all_near(got, want, within, where=""):
+    """Compare dictionaries and lists of any depth: numbers may differ by ``within``."""
+    if isinstance(want, dict):
+        got = {str(key): value for key, value in got.items()}  # as JSON has them
+        assert set(got) == set(want), where
+        for key, value in want.items():
+            assert_all_near(got[key], value, within, f"{where}.{key}")
+    elif isinstance(want, list):
+        assert len(got) == len(want), where
+        for i, (mine, theirs) in enumerate(zip(got, want, strict=True)):
+            assert_all_near(mine, theirs, within, f"{where}[{i}]")
+    elif isinstance(want, float):
+        assert got == pytest.approx(want, abs=within), where
+    else:
+        assert got == want, where

@@ -1,7 +1,5 @@
 """The grammar models: what they score, what they learn, and what the page loads of them."""
 
-import json
-
 import pytest
 
 from models import weights
@@ -9,6 +7,7 @@ from models.grammar import train
 from models.grammar.scores import score
 from models.grammar.words import MASK, split
 from tests.conftest import ROOT
+from tests.models.small import assert_all_near
 from tests.scores import scores_of
 
 HERE = ROOT / "models" / "grammar"
@@ -17,14 +16,6 @@ HERE = ROOT / "models" / "grammar"
 @pytest.fixture(scope="module")
 def masked():
     return weights.load(HERE / "weights" / "masked.safetensors")
-
-
-def flat(tree, path=()):
-    """{("attention", "verb", "weight"): 0.97, …}"""
-    if not isinstance(tree, dict | list):
-        return {path: tree}
-    items = tree.items() if isinstance(tree, dict) else enumerate(tree)
-    return {k: v for key, part in items for k, v in flat(part, (*path, key)).items()}
 
 
 @pytest.mark.slow
@@ -37,7 +28,7 @@ def test_the_shipped_weights_score_what_is_told(name):
     wanted = scores["seeds"][str(scores["shipped"])]
     del wanted["processor seconds"]
     # Another processor rounds otherwise, which may turn one answer in a few hundred.
-    assert flat(json.loads(json.dumps(got))) == pytest.approx(flat(wanted), abs=0.006)
+    assert_all_near(got, wanted, 0.006)
 
 
 @pytest.mark.parametrize("seed", ["0", "1", "2"])

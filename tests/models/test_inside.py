@@ -7,6 +7,7 @@ from course.page.cell_output import plain
 from course.payloads.ground_floor import trace
 from models.storyteller.model import ADDRESS, load_storyteller
 from models.storyteller.tokens import Tokenizer
+from tests.models.small import assert_all_near
 from tests.widgets.js import module
 
 TEXT = "The good old man went home to his mother"
@@ -25,21 +26,6 @@ def js():
     return inside
 
 
-def assert_same(got, want, where="run"):
-    if isinstance(want, dict):
-        assert set(got) == set(want), where
-        for key in want:
-            assert_same(got[key], want[key], f"{where}.{key}")
-    elif isinstance(want, list):
-        assert len(got) == len(want), where
-        for i, item in enumerate(want):
-            assert_same(got[i], item, f"{where}[{i}]")
-    elif isinstance(want, float):
-        assert got == pytest.approx(want, abs=1e-4), where
-    else:
-        assert got == want, where
-
-
 @pytest.mark.parametrize("text", [TEXT, "Hm", '"Zoë!" 🐇 said he, and ran'])
 def test_javascript_finds_what_python_finds(js, model, text):
     want = plain(trace(model, text), "inside")
@@ -52,7 +38,7 @@ def test_javascript_finds_what_python_finds(js, model, text):
     del got["ids"]
     del got["tokens"]  # half a character is shown with its other half
     del want["tokens"]
-    assert_same(got, want)
+    assert_all_near(got, want, 1e-4)
 
 
 def test_numbers_are_those_of_the_model(model):

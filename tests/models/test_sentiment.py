@@ -25,6 +25,7 @@ from models.sentiment.reviews import (
     to_tensors,
 )
 from tests.conftest import ROOT
+from tests.models.small import assert_all_near
 from tests.scores import scores_of
 
 HERE = ROOT / "models" / "sentiment"
@@ -101,13 +102,16 @@ def test_methods_give_padding_and_the_first_word_nothing_and_don_t_see_the_batch
     torch.testing.assert_close(sizes[:1, :length], alone, rtol=1e-3, atol=1e-5)
 
 
-def test_erasure_is_the_margin_s_fall(batch):
+def test_erasure_and_deletion_are_the_margin_s_fall(batch):
     model, (tokens, *_) = model_of("ordinary", 0), batch
-    sizes = attributions.by_erasure(model, tokens)
-    without = tokens.clone()
-    without[:, 3] = INDEX[BLANK]
-    fall = attributions.margin(model, tokens) - attributions.margin(model, without)
-    torch.testing.assert_close(sizes[:, 3], fall.detach())
+    erased, deleted = tokens.clone(), torch.full_like(tokens, INDEX[PAD])
+    erased[:, 3] = INDEX[BLANK]
+    for row in range(len(tokens)):
+        words = tokens[row].tolist()
+        deleted[row, :-1] = torch.tensor(words[:3] + words[4:])
+    for method, without in ((attributions.by_erasure, erased), (attributions.by_deletion, deleted)):
+        fall = attributions.margin(model, tokens) - attributions.margin(model, without)
+        torch.testing.assert_close(method(model, tokens)[:, 3], fall.detach())
 
 
 def test_integrated_gradients_sum_to_what_the_words_change(batch):
@@ -139,13 +143,6 @@ def test_finds_counts_the_largest_sizes_and_takes_no_side_where_they_are_the_sam
             assert attributions.finds(sizes, decides).tolist() == [False]
 
 
-def test_erasure_of_the_word_that_makes_a_review_bad_is_negative():
-    model = model_of("ordinary", 0)
-    words = "it was a great coffee and the film was not superb .".split()
-    sizes = attributions.by_erasure(model, model.encode([READ, *words]))
-    assert sizes[0, 1 + words.index("not")] < -5
-
-
 def test_a_patch_of_every_differing_state_before_the_first_layer_moves_all_the_way(batch):
     model, texts = model_of("ordinary", 0), list(reviews(10**6, 12, held_out=True))
     others = [swapped(one, Random(1)) for one in texts]
@@ -166,13 +163,9 @@ def test_a_patch_of_every_differing_state_before_the_first_layer_moves_all_the_w
 def test_the_shipped_weights_score_what_is_told(name, seed):
     got = scores.score(model_of(name, seed))
     wanted = scores_of("sentiment", name)["seeds"][str(seed)]
-    for method, by_kind in got["finds"].items():
-        assert by_kind == pytest.approx(wanted["finds"][method], abs=0.02), method
-    parts = [f"{what}{of}" for what in ("looks", "carries") for of in ("", ", plain", ", turned")]
-    for key in (*parts, "carries before", "other weights", "finds, with stresses"):
-        assert got[key] == pytest.approx(wanted[key], abs=0.02), key
-    for key in ("right", "equal weights"):
-        assert got[key] == pytest.approx(wanted[key], abs=0.003), key
+    for key, value in got.items():
+        within = 0.003 if key in ("right", "equal weights") else 0.02
+        assert_all_near(value, wanted[key], within, key)
 
 
 @pytest.mark.slow
