@@ -157,9 +157,9 @@ def swept(edges, start, end, sweeps=3):
 
 
 def found_by(searches, edges, start, end):
-    """Return what each search finds, by the order of the edges and by that of the nodes."""
+    """Yield what each search finds, by the order of the edges and by that of the nodes."""
     orders = edges, edges[::-1], sorted(edges), sorted(edges)[::-1]
-    return [search(order, start, end) for search in searches for order in orders]
+    return (search(order, start, end) for search in searches for order in orders)
 
 
 def nodes_on_the_way(edges, start, end):

@@ -1,7 +1,6 @@
 """The induction models: their data, their scores, and that their weights have those scores."""
 
 from functools import cache
-from itertools import pairwise
 from math import log
 from pathlib import Path
 
@@ -18,16 +17,11 @@ from tests.models.small import assert_all_near
 from tests.scores import scores_of
 
 HERE = Path(train.__file__).parent
-SEEDS = ["0", "1", "2"]
 
 
 @cache
-def seeds(name):
-    return scores_of("induction", name)["seeds"]
-
-
-def last(name, seed):
-    return seeds(name)[seed]["history"][-1]
+def history(name, seed):
+    return scores_of("induction", name)["seeds"][seed]["history"]
 
 
 def test_sequences_repeat_different_tokens_from_end_to_end():
@@ -65,35 +59,20 @@ def test_scores_of_a_model_that_does_it_all():
     assert first["repeated_loss_off"] == pytest.approx(log(32), abs=1e-4)
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-def test_two_layers_learn_what_one_layer_cannot(seed):
-    two, one = last("two-layers", seed), last("one-layer", seed)
-    assert two["repeated_loss"] <= 0.1
-    assert one["repeated_loss"] >= 20 * two["repeated_loss"]
-    assert min(two["first_loss"], one["first_loss"]) > 2.9  # nobody can know the first half
-
-
 @pytest.mark.parametrize("kind", ["previous", "induction"])
-@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("seed", ["0", "1", "2"])
 def test_the_named_heads_are_where_they_should_be_and_matter(seed, kind):
-    scores = last("two-layers", seed)
+    scores = history("two-layers", seed)[-1]
     head = card.named_heads(scores)[kind]
     assert head["layer"] == ["previous", "induction"].index(kind)
     assert head[kind] >= {"previous": 0.4, "induction": 0.8}[kind]
     assert head["repeated_loss_off"] >= 5 * scores["repeated_loss"]
 
 
-def test_the_drop_is_sudden():
-    losses = [point["repeated_loss"] for point in seeds("two-layers")["0"]["history"]]
-    assert len(losses) >= 20
-    falls = [before - after for before, after in pairwise(losses[1:])]
-    assert max(falls) > 0.9  # within 25 steps of a thousand
-
-
 @pytest.mark.parametrize("file", sorted((HERE / "weights").iterdir()), ids=lambda file: file.stem)
 def test_committed_weights_have_the_committed_scores(file):
     name, step = file.stem.rsplit("-", 1)
-    history = seeds(name)[str(train.SHIPPED)]["history"]
-    (want,) = (point for point in history if point["step"] == int(step))
+    points = history(name, str(train.SHIPPED))
+    (want,) = (point for point in points if point["step"] == int(step))
     got = score(load(file))
     assert_all_near(got, {key: want[key] for key in got}, 1e-3)

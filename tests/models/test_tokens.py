@@ -15,8 +15,8 @@ TEXT = (
 ODD = [
     "", " ", "\n\n\n", "a" * 300, "  two  spaces ", "tab\there\r\n", "’Tis “odd”—isn’t it…",
     "🐇🐇", "👩‍👩‍👧", "Ünïcödé", "猫が座った", "שלום", "مرحبا", "नमस्ते", "\ud800",
-    "\udc00\ud800", "x\ud83d", "\x00\x07\x7f", "\u00a0\u2003\u2028", "\ufeff\ufffd",
-    "<b>&amp;</b>", "xyz", "don't DON'T 'tis 're's'd", "1,234.56", "--!?--", "\U0010ffff", "e\u0301",
+    "\udc00\ud800", "x\ud83d", "xyz", "\x00\x07\x7f", "\u00a0\u2003\u2028", "\ufeff\ufffd",
+    "<b>&amp;</b>", "don't DON'T 'tis 're's'd", "1,234.56", "--!?--", "\U0010ffff", "e\u0301",
 ]  # fmt: skip
 
 
