@@ -572,7 +572,6 @@ return 1 - measured(scores, cheap, kept, wanted=lambda chosen, earlier: chosen)
 cheap, -np.inf -> cheap, -1e9
 scores, -np.inf -> scores, -1e4
 hidden < least -> np.argsort(np.argsort(-hidden, axis=1), axis=1) >= kept
-return missed(scores.astype(np.float32), cheap.astype(np.float32), kept)
 hidden < least -> cheap < least
 """
 

@@ -29,10 +29,6 @@ def groups_by_einsum(q, k, v):
     return mixed.reshape(H, L, -1)
 
 
-def in_float32(answer):
-    return lambda *arrays: answer(*(array.astype(np.float32) for array in arrays))
-
-
 def mask_in_loops(query_len, key_len, window, first):
     start = key_len - query_len
     return [
@@ -194,10 +190,10 @@ def sees_the_last(most):
 
 
 RIGHT = {
-    "cached_step": [m12.all_at_once, torch_step, in_float32(m12.cached_step)],
-    "grouped_query": [m12.by_attention_py, groups_by_einsum, in_float32(m12.grouped_query)],
-    "local_mask": [m12.by_masks, mask_in_loops],
-    "write_story": [with_kv_cache, m12.decoded, sees_the_last(None)],
+    "cached_step": [torch_step],
+    "grouped_query": [groups_by_einsum],
+    "local_mask": [mask_in_loops],
+    "write_story": [with_kv_cache, sees_the_last(None)],
 }
 WRONG = {
     "cached_step": [

@@ -65,10 +65,6 @@ def with_epsilon(epsilon):
     return answer
 
 
-def table_in_float32(q, k, v):
-    return m13.linear_attention(*(x.astype(np.float32) for x in (q, k, v)))
-
-
 def with_window(window):
     def answer(q, k, v):
         first = [max(0, t + 1 - window) for t in range(len(q))]
@@ -124,17 +120,15 @@ PHIS = [  # none of them negative, and none of them elu + 1
 
 RIGHT = {
     "linear_attention": [
-        m13.by_all_pairs,
         by_cumsum,
         table_in_torch,
-        table_in_float32,
         in_plain_loops,
         with_epsilon(1e-6),
         with_phi(by_where),
         with_phi(lambda x: np.where(x >= 0, x, np.expm1(x)) + 1),
     ],
-    "beta_for": [m13.by_halving, lambda *note: float(m13.beta_for(*note))],
-    "gated_delta": [in_torch, m13.by_variants],
+    "beta_for": [lambda *note: float(m13.beta_for(*note))],
+    "gated_delta": [in_torch],
 }
 WRONG = {
     "linear_attention": [
