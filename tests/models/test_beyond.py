@@ -118,12 +118,9 @@ def test_an_undivided_layer_is_softmax_without_its_division():
             score = query[b, h, i] @ key[b, h, j] / 4 - layer.slopes[h, 0, 0] * (i - j)
             mixed[b, h, i] += score.clamp(max=4).exp() / 8 * value[b, h, j]
     expected = layer.mixer.out_proj(mixed.transpose(1, 2).flatten(2))
-    torch.testing.assert_close(layer._weighted_sum(x, _bias(layer, 9)), expected)
-
-
-def _bias(layer, length):
-    position = torch.arange(length)
-    return -layer.slopes * (position - position[:, None]).abs()
+    place = torch.arange(9)
+    bias = -layer.slopes * (place - place[:, None]).abs()
+    torch.testing.assert_close(layer._weighted_sum(x, bias), expected)
 
 
 def test_a_layer_that_chooses_sees_so_many_tokens_and_no_later_one():

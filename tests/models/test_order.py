@@ -7,15 +7,7 @@ import torch
 
 from course.payloads.moved_pair import head_that_looks_back, pair_scores
 from models.positions import further, train
-from models.positions.task import (
-    BACK,
-    KINDS,
-    LENGTH,
-    LETTERS,
-    LONGEST,
-    QUESTIONS,
-    examples,
-)  # fmt: skip
+from models.positions.task import BACK, KINDS, LENGTH, LETTERS, LONGEST, QUESTIONS, examples
 from positions import Rotary
 
 SCORES = json.loads(train.SCORES.read_text())
@@ -98,15 +90,12 @@ def test_pair_scores_are_those_of_the_layer(kind):
 
 def test_stretched_angles_are_the_papers():
     model = train.load("rotary")
-    slow = train.BEYOND["NTK-aware"]["base"]
-    size = train.HEAD
-    fastest, slowest = 1.0, slow ** (-(size - 2) / size)
-    assert slow**0 == fastest
-    before = 10000.0 ** (-(size - 2) / size)
+    slow, size = train.BEYOND["NTK-aware"]["base"], train.HEAD
+    before, slowest = (base ** (-(size - 2) / size) for base in (10000.0, slow))
     assert slowest == pytest.approx(before * LENGTH / LONGEST)
-    changed = train.stretched(model, train.BEYOND["NTK-aware"])
     heads = torch.randn(5, size)
-    for changed_model, base in ((model, 10000), (changed, slow)):
-        for layer in changed_model.layers:
+    stretched = train.stretched(model, train.BEYOND["NTK-aware"])
+    for some, base in ((model, 10000), (stretched, slow)):
+        for layer in some.layers:
             turn = Rotary(size, base=base)
             torch.testing.assert_close(layer.attention.rotary(heads), turn(heads))
