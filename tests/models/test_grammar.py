@@ -47,26 +47,13 @@ def test_each_masked_seed_agrees_and_one_head_looks_where_it_should(seed):
     assert heads["it"]["flips"] >= 0.9
 
 
-@pytest.mark.parametrize(
-    ("text", "word", "looks_at"),
-    [
-        ("the trophy did not fit in the suitcase because it was too big", "it", "trophy"),
-        ("the trophy did not fit in the suitcase because it was too small", "it", "suitcase"),
-        ("The animal didn't cross the street because it was too tired.", "it", "animal"),
-        ("The animal didn't cross the street because it was too wide.", "it", "street"),
-        ("the cat sat on the mat because it was tired", "it", "cat"),
-        ("the cat sat on the mat because it was soft", "it", "mat"),
-        ("the keys near the cabinet are red", "are", "keys"),
-        ("the key near the cabinets is red", "is", "key"),
-    ],
-)
-def test_the_sentences_of_the_lessons(masked, text, word, looks_at):
-    relation = "it" if word == "it" else "verb"
-    layer, head = scores_of("grammar", "masked")["seeds"]["0"]["attention"][relation]["head"]
-    words = split(text)
-    row = masked(masked.encode(words)).weights[layer][0, head, words.index(word)]
-    assert words[row.argmax()] == looks_at
-    assert row.max() > 0.6
+@pytest.mark.parametrize(("subject", "verb"), [("keys", "are"), ("key", "is")])
+def test_a_verb_looks_at_its_subject_past_a_noun_of_the_other_number(masked, subject, verb):
+    other = "cabinets" if subject == "key" else "cabinet"
+    words = split(f"the {subject} near the {other} {verb} red")
+    layer, head = scores_of("grammar", "masked")["seeds"]["0"]["attention"]["verb"]["head"]
+    row = masked(masked.encode(words)).weights[layer][0, head, words.index(verb)]
+    assert row[words.index(subject)] > 0.6
 
 
 @pytest.mark.parametrize(("subject", "verb"), [("keys", "are"), ("key", "is")])
