@@ -33,7 +33,7 @@ def _without_gradients():
 
 
 class Reading:
-    """Layer 1 by hand: its weights, what each head's whole value of a word adds, and the vectors.
+    """Layer 1 by hand: its weights, what all of a word would add by each head, and the vectors.
 
     ``unseen``: places of scores (head, from, to) that are hidden; ``lent``: in head 4 the word at
     its first place asks with the query of that at its second.
@@ -71,14 +71,14 @@ def brings(vector, asks):
     )
 
 
-def whole_values():
-    """What the whole value of each known word adds in layer 1, head 4."""
+def all_of_each():
+    """What all of each known word would add in layer 1, head 4."""
     values = ONE.attention.qkv_proj(MODEL.embedding)[:, 176:]
     return values @ ONE.attention.out_proj.weight[:, 48:].T
 
 
-def whole(word, asks):
-    return brings(whole_values()[MODEL.ids[word]], asks).item()
+def all_of(word, asks):
+    return brings(all_of_each()[MODEL.ids[word]], asks).item()
 
 
 def parts(ending):
@@ -86,7 +86,7 @@ def parts(ending):
     read = Reading(sentence(ending))
     asks = read.after[IT]
     brought = [brings(read.weights[h, TROPHY] @ read.values[h], asks).item() for h in range(4)]
-    mark = read.weights[3, TROPHY, LAST].item() * whole(ending, asks)
+    mark = read.weights[3, TROPHY, LAST].item() * all_of(ending, asks)
     q = TWO.attention.qkv_proj(asks)[:32]
     own, alike = (brings(part, asks) for part in (read.words[TROPHY], read.alike))
     alike = alike + TWO.attention.qkv_proj.bias[64:96] @ q / 32**0.5
@@ -94,6 +94,24 @@ def parts(ending):
     trophy, suitcase, it = looks(read.after)[[TROPHY, SUITCASE, IT]].tolist()
     added = own.item(), alike.item(), sum(brought[:3]), brought[3] - mark, far.item()
     return [*added, trophy - mark, mark, trophy, suitcase, it]
+
+
+def named_from(after, words):
+    """How probable each word is at the pronoun, from the vectors after layer 1."""
+    q, k, _ = TWO.attention.qkv_proj(after).unflatten(-1, (3, 2, 32)).permute(1, 2, 0, 3)
+    v = TWO.attention.qkv_proj(words)[:, 128:].unflatten(-1, (2, 32)).transpose(0, 1)
+    weights = (q @ k.mT / 32**0.5 + TWO.relative(len(after))).softmax(-1)
+    mixed = (weights @ v)[:, IT].flatten()
+    last = after[IT] + TWO.attention.out_proj(mixed)
+    logits = MODEL.embedding @ last + MODEL.unembedding_bias
+    return dict(zip(MODEL.config.vocabulary, logits.softmax(-1).tolist(), strict=True))
+
+
+def chances(words):
+    """The most probable word at the pronoun, in the model as it is."""
+    read = Reading(words)
+    word, most = max(named_from(read.after, read.words).items(), key=lambda item: item[1])
+    return {"word": word, "share": most}
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
@@ -132,12 +150,17 @@ def test_the_mark_lifts_trophy_and_sinks_it(page):
     assert shows(page, "#sec-mark", f"{fall:.1f}", f"{mark - mark_2:.1f}")
     looks_at_last = [Reading(sentence(ending)).weights[3, :, LAST] for ending in ENDINGS]
     assert max(row[SUITCASE] for row in looks_at_last) < 0.05 < 0.4 < looks_at_last[0][TROPHY]
+    of_suitcase = [
+        row[SUITCASE].item() * all_of(ending, Reading(sentence(ending)).after[IT])
+        for row, ending in zip(looks_at_last, ENDINGS, strict=True)
+    ]
+    assert shows(page, "#sec-mark", f"{of_suitcase[0]:+.1f}", f"{of_suitcase[1]:.1f}")
 
 
-def test_whole_values_lift_and_lower_with_either_query(page):
-    for ending, (_, *row) in zip(ENDINGS, cells(page, "whole-by-query"), strict=True):
+def test_all_of_a_word_lifts_or_lowers_with_either_query(page):
+    for ending, (_, *row) in zip(ENDINGS, cells(page, "all-by-query"), strict=True):
         read = Reading(sentence(ending))
-        of_big, of_small = (whole(word, read.after[IT]) for word in ENDINGS)
+        of_big, of_small = (all_of(word, read.after[IT]) for word in ENDINGS)
         assert [*map(number, row)] == pytest.approx([of_big, of_small], abs=0.051)
         assert of_big > 0 > of_small
         weight = read.weights[3, TROPHY, LAST].item()
@@ -145,43 +168,63 @@ def test_whole_values_lift_and_lower_with_either_query(page):
         assert shows(page, "#sec-mark", f"{weight:.2f}", f"{full:.1f}", f"{weight * full:.1f}")
 
 
-def test_the_mark_decides_whether_trophy_is_found(page):
-    rows = {(last, mark): shares for last, mark, *shares in cells(page, "each-mark")}
-    for last in ENDINGS:
-        read = Reading(sentence(last))
-        weight, values = read.weights[3, TROPHY, LAST], whole_values()
-        for mark in ("big", "none", "small"):
+def test_what_trophy_takes_in_decides_whether_it_is_found(page):
+    """tests/widgets/test_token_focus.py has the changed model's own truth of the answers."""
+    rows = {(last, took): shown for last, took, *shown in cells(page, "each-mark")}
+    assert len(rows) == 4
+    for index, last, other in ((1, "big", "small"), (2, "small", "big")):
+        read, values = Reading(sentence(last)), all_of_each()
+        weight = read.weights[3, TROPHY, LAST]
+        for took in (last, other):
             after = read.after.clone()
-            after[TROPHY] -= weight * values[MODEL.ids[last]]
-            if mark != "none":
-                after[TROPHY] += weight * values[MODEL.ids[mark]]
-            given = looks(after, read.after[IT]).softmax(-1)[[TROPHY, SUITCASE, IT]].tolist()
-            shown = [numbers(text)[0] / 100 for text in rows[last, mark]]
-            assert shown == pytest.approx(given, abs=0.0051)
-            low, high = {"big": (0.98, 1), "none": (0.25, 0.5), "small": (0, 0.01)}[mark]
-            assert low < given[0] < high
-            if (last, mark) == ("big", "small"):
-                assert given[2] > 0.5, "mostly at itself, because its own key is marked"
+            after[TROPHY] += weight * (values[MODEL.ids[took]] - values[MODEL.ids[last]])
+            given = looks(after, read.after[IT]).softmax(-1)
+            low, high = (0.98, 1) if took == "big" else (0, 0.01)
+            assert low < given[TROPHY] < high
+            found, answered = rows[last, took]
+            most = given.argmax().item()
+            name = "itself" if most == IT else sentence(last)[most]
+            digits = int(given[most] > 0.995)
+            assert in_order(found, name, share(given[most], digits))
+            answer = handed(index)["answer"] if took == other else chances(sentence(last))
+            digits = int(answer["share"] > 0.995)
+            assert in_order(answered, answer["word"], share(answer["share"], digits))
+            if (last, took) == ("big", "small"):
+                assert most == IT, "because its own key is marked"
                 after[IT] -= read.weights[3, IT, LAST] * values[MODEL.ids[last]]
                 assert looks(after, read.after[IT]).softmax(-1)[IT] < 0.01
+
+
+def test_the_answer_follows_all_the_way_if_the_pronoun_gets_the_value_too(page):
+    """With small: the value of big for trophy, and then for the pronoun as well."""
+    read, values = Reading(sentence("small")), all_of_each()
+    other, after, named = values[MODEL.ids["big"]] - values[MODEL.ids["small"]], read.after, []
+    for place in (TROPHY, IT):
+        after = after.clone()
+        after[place] += read.weights[3, place, LAST] * other
+        named.append(named_from(after, read.words))
+    one, both = named
+    names = "box", "bag", "cabinet"
+    assert {*sorted(one, key=one.get)[-4:]} == {"trophy", *names}
+    rest = sum(one[name] for name in names)
+    assert rest > 0.8 * (1 - one["trophy"]), "most of the rest"
+    assert not {*names} & {*sentence("small")}
+    assert any({*names} <= {*f.nouns[1]} and "small" in f.adjectives[1] for f in FRAMES)
+    assert shows(page, "#sec-try", share(one["trophy"]), share(rest), share(both["trophy"]))
 
 
 def test_the_running_model_does_as_the_sum_says(page):
     """With small, and the value of big on trophy."""
     *_, rest, _, _, suitcase, _ = parts("small")
     read = Reading(sentence("small"))
-    weight, full = read.weights[3, TROPHY, LAST].item(), whole("big", read.after[IT])
+    weight, full = read.weights[3, TROPHY, LAST].item(), all_of("big", read.after[IT])
     score = rest + weight * full
     lead = score - suitcase
     times = f"{np.exp(round(lead, 1)).round(-1):.0f}"
     trophy, other = handed(2)["weights"][4, IT, [TROPHY, SUITCASE]].tolist()
     assert np.log(trophy / other) == pytest.approx(lead, abs=0.002)
     sums = f"{weight:.2f}", f"{full:.1f}", f"{score:.1f}", f"{suitcase:.1f}", f"{lead:.1f}", times
-    assert shows(page, "#sec-try", *sums, share(trophy, 1), share(other, 1))
-    answer = handed(2)["answer"]
-    assert answer["word"] == "trophy"
-    assert answer["share"] < 0.7, "though not all the way"
-    assert shows(page, "#sec-try", share(answer["share"], 1))
+    assert shows(page, "#sec-mark", *sums, share(trophy, 1), share(other, 1))
 
 
 def test_a_find_is_not_yet_an_answer(page):
@@ -192,15 +235,16 @@ def test_a_find_is_not_yet_an_answer(page):
         brought = TWO.attention.out_proj.weight[:, :32] @ (run.weights[1][0, 0, IT] @ value)
         logits = MODEL.embedding @ (run.residual[2][0, IT] - brought) + MODEL.unembedding_bias
         assert logits.argmax() == MODEL.ids[noun], "without the head, too"
-        shown.append(share(logits.softmax(-1).max().item(), 1))
-    assert shows(page, "#sec-try", *shown)
+        assert run.weights[1][0, 1, IT].argmax() == sentence(ending).index(noun), "the other head"
+        shown.append(share(logits.softmax(-1).max().item()))
+    assert shows(page, "#box-mark", *shown)
 
 
 def test_without_a_mark_the_query_decides_which_noun_is_ahead(page):
     """The keys with small, and trophy's without its mark; the query of either sentence."""
     read = {ending: Reading(sentence(ending)) for ending in ENDINGS}
     after = read["small"].after.clone()
-    after[TROPHY] -= read["small"].weights[3, TROPHY, LAST] * whole_values()[MODEL.ids["small"]]
+    after[TROPHY] -= read["small"].weights[3, TROPHY, LAST] * all_of_each()[MODEL.ids["small"]]
     leads = {}
     for ending in ENDINGS:
         scores = looks(after, read[ending].after[IT])
@@ -214,11 +258,11 @@ def test_the_pronoun_s_own_key_falls_by_the_mark_of_the_last_word(page):
     for ending in ENDINGS:
         read = Reading(sentence(ending))
         scores.append(looks(read.after)[IT].item())
-        mark = read.weights[3, IT, LAST].item() * whole(ending, read.after[IT])
+        mark = read.weights[3, IT, LAST].item() * all_of(ending, read.after[IT])
         without.append(scores[-1] - mark)
     assert scores[0] > scores[1] + 9
     assert without[0] < without[1], "without the marks it would not fall at all"
-    assert shows(page, "#sec-try", *(f"{score:.1f}" for score in scores))
+    assert shows(page, "#box-mark", *(f"{score:.1f}" for score in scores))
 
 
 def test_the_noun_has_to_look_and_the_pronoun_hardly(page):
@@ -236,32 +280,96 @@ def test_the_noun_has_to_look_and_the_pronoun_hardly(page):
     assert shows(page, "#box-mark", share(blind[0][0], 1), share(blind[1][1]), share(usual))
 
 
+def by_did(read, place):
+    """What did brings to the score of the word at a place, by heads 4 and 3, all else, and all."""
+    asks = read.after[IT]
+    four, three = (
+        brings(read.weights[h, place, 2] * read.values[h, 2], asks).item() for h in (3, 2)
+    )
+    score = looks(read.after)[place].item()
+    return four, three, score - four - three, score
+
+
+def test_suitcase_gains_by_did_alone(page):
+    columns = []
+    for ending in ENDINGS:
+        second = by_did(Reading(sentence(ending)), SUITCASE)
+        first = by_did(Reading(sentence(ending, "suitcase", "trophy")), 1)
+        columns += [second, first]
+        assert first[2] < second[2], "all else brings less"
+        assert sum(first[:2]) - sum(second[:2]) > first[3] - second[3]
+    shown = [[*map(number, row[1:])] for row in cells(page, "swapped-marks")]
+    assert shown == [pytest.approx(row, abs=0.051) for row in zip(*columns, strict=True)]
+
+
+def test_the_distances_alone_have_changed(page):
+    """Layer 1, head 4: each word's query and key, and the number for how far apart they are."""
+    in_first, in_swapped = sentence("small"), sentence("small", "suitcase", "trophy")
+    q, k, _ = ONE.attention.qkv_proj(MODEL.embedding).unflatten(-1, (3, 4, 16))[:, :, 3].unbind(1)
+    far = ONE.relative(13)[3]
+    looks_at_did, at_last = [], {}
+    for words in (in_first, in_swapped):
+        for noun in ("suitcase", "trophy"):
+            at = words.index(noun)
+            fits = [(q[MODEL.ids[noun]] @ k[MODEL.ids[word]] / 4).item() for word in words]
+            weights = (torch.tensor(fits) + far[at]).softmax(-1)
+            torch.testing.assert_close(weights, Reading(words).weights[3, at])
+            if noun == "suitcase":
+                looks_at_did.append(weights[2].item())
+            at_last[noun, words is in_first] = weights[LAST].item()
+    assert sorted(in_first) == sorted(in_swapped)
+    assert shows(page, "#sec-trick", *map(share, reversed(looks_at_did)), f"{far[1, 2]:.1f}",
+                 f"{far[7, 2]:.1f}")  # fmt: skip
+    assert at_last["trophy", False] < 0.4 * at_last["trophy", True]
+    lasts = [
+        Reading(sentence(ending, *nouns)).weights[3, at, LAST].item()
+        for at, nouns in ((7, ("suitcase", "trophy")), (TROPHY, ("trophy", "suitcase")))
+        for ending in ENDINGS
+    ]
+    assert shows(page, "#sec-trick", *map(share, lasts))
+
+
 def test_with_the_nouns_swapped_did_marks_the_suitcase(page):
     adjectives = [{w for frame in FRAMES for w in frame.adjectives[at]} for at in (0, 1)]
-    for ending, shown in zip(ENDINGS, cells(page, "swapped-marks"), strict=True):
+    for ending in ENDINGS:
         read = Reading(sentence(ending, "suitcase", "trophy"))
         asks, weights = read.after[IT], read.weights[3]
         scores = looks(read.after)
         assert scores.softmax(-1)[1] > 0.99, "suitcase, with either ending"
         assert weights[1].argmax() == 2, "it looks at did"
-        want = []
-        for by, on in ((2, 1), (LAST, 7)):
-            full, weight = whole(sentence(ending)[by], asks), weights[on, by].item()
-            want += [weight, full, weight * full, scores[on].item()]
-        assert numbers(" ".join(shown[1:])) == pytest.approx(want, abs=0.051)
-        assert want[2] > 4 * abs(want[6])
-        scores[1] -= want[2]
+        marks = [
+            weights[on, by].item() * all_of(sentence(ending)[by], asks)
+            for by, on in ((2, 1), (LAST, 7))
+        ]
+        assert marks[0] > 4 * abs(marks[1]), "a weak mark"
+        if ending == "small":
+            without = scores[1] - marks[0]
+            assert without < scores[7]
+            sums = f"{scores[1]:.1f}", f"{marks[0]:.1f}", f"{without:.1f}"
+            assert shows(page, "#predict-lent", *sums)
+        scores[1] -= marks[0]
         noun = scores.softmax(-1)[7].item()
         assert noun > 0.5, "without that mark trophy is found with either ending"
         assert in_order(text_of(page, "#sec-missing"), share(noun))
-        fits = brings(whole_values(), asks)
+        fits = brings(all_of_each(), asks)
         assert fits.argmax() == MODEL.ids["did"], "of all known words"
         if ending == "big":
             assert min(fits[MODEL.ids[w]] for w in adjectives[0] - adjectives[1]) > 0
             assert max(fits[MODEL.ids[w]] for w in adjectives[1] - adjectives[0]) < 0
-            told = " ".join(row[1] for row in cells(page, "whole-values"))
+            told = " ".join(row[1] for row in cells(page, "all-of-words"))
+            assert len(re.findall(r"[a-z]+ [−\d.]+", told)) == 7
             for word, value in re.findall(r"([a-z]+) ([−\d.]+)", told):
                 assert number(value) == pytest.approx(fits[MODEL.ids[word]].item(), abs=0.051)
+
+
+def test_did_only_ever_stood_right_behind_the_first_noun():
+    nouns = {*NOUNS, *NOUNS.values(), *ONLY_SINGULAR}
+    seen = 0
+    for one in sentences(seed=0, count=20_000):
+        for at in (i for i, word in enumerate(one.words) if word == "did"):
+            assert [i for i in range(at) if one.words[i] in nouns] == [at - 1]
+            seen += 1
+    assert seen > 1000
 
 
 def test_with_a_lent_query_the_swapped_sentences_come_right(page):
@@ -278,7 +386,19 @@ def test_with_a_lent_query_the_swapped_sentences_come_right(page):
     answers = [lent(index)["answer"] for index in SWAPPED]
     assert [one["word"] for one in answers] == ["suitcase", "trophy"], "both right"
     assert max(one["share"] for one in answers) < 0.5, "not sure"
-    assert shows(page, "#sec-trick", *(share(one["share"], 1) for one in answers))
+    seconds = []
+    for ending, name in zip(ENDINGS, ("cup", "box"), strict=True):
+        read = Reading(sentence(ending, "suitcase", "trophy"), lent=(1, 7))
+        named = named_from(read.after, read.words)
+        assert sorted(named, key=named.get)[-2] == name
+        assert name not in sentence(ending)
+        seconds.append(named[name])
+    shown = [
+        share(part, digits)
+        for digits, one, second in zip((0, 1), answers, seconds, strict=True)
+        for part in (one["share"], second)
+    ]
+    assert shows(page, "#sec-trick", *shown)
 
 
 def test_the_mending_does_harm_with_too_tall():
@@ -303,7 +423,7 @@ def test_nouns_that_stood_first_ask_for_adjectives_and_those_that_only_stood_sec
     assert max(asks[MODEL.ids[noun]] for noun in seconds - firsts) < 0.5
     assert "suitcase" in seconds - firsts
     counts = f"All {len(firsts)} nouns", f"the {len(seconds - firsts)} that"
-    assert shows(page, "#sec-missing", *counts)
+    assert shows(page, "#sec-trick", *counts)
 
 
 def test_the_heads_do_not_go_by_not(page):
