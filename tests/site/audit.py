@@ -1,27 +1,31 @@
 """Look at one page in one load for all that holds on every page, and list all that is wrong.
 
 The scripts of the widgets are held back at first, so that the fallbacks show. Then they run;
-everything is answered and unfolded; the theme is switched and the width changed, all in place, and
-the page is looked at after each change. A check returns a line for each fault that it finds.
+everything is answered and unfolded; the theme is switched, the width changed and the text enlarged,
+all in place, and the page is looked at after each change. A check returns a line for each fault.
 """
 
 import re
-from functools import cache
+from functools import cache, partial
 from itertools import pairwise
 from urllib.parse import unquote, urlsplit
 
 from tests.site.axe import axe_violations
 from tests.site.conftest import ALL_LIVE
-from tests.site.geometry import illegible
+from tests.site.geometry import SIDEWAYS, illegible
 from tests.site.hearing import unheard
 from tests.site.numbers import FORMS, TEXT, impossible, unexplained
 
 WIDGET_SCRIPTS = re.compile(r"/widgets/.*\.js")
 CONTRAST = ["color-contrast"]
 ROOM = 25  # px by which a widget may differ from the room that was kept for it
+PHONE, DESK = 390, 1280
+LARGE_TEXT = ":root { font-size: 150% !important; }"
 
+# Before each page's own scripts. Playwright doesn't hear of sizes that change while they are told.
 # The first call takes a tenth of a second on a phone; Inputs makes it for unformatted numbers.
-COUNT_LANGUAGE_TABLES = """window.languageTables = 0;
+WATCH = """addEventListener("error", ({message}) => message && console.error(message));
+window.languageTables = 0;
 const own = Number.prototype.toLocaleString;
 Number.prototype.toLocaleString = function (...how) {
   languageTables++;
@@ -45,11 +49,11 @@ STILL = """() => {
   window.heightsBefore = heights;
   return isStill;
 }"""
-ROOM_TAKEN = """() => [...document.querySelectorAll(".widget, .diagram")]
-  .filter((widget) => !widget.closest("details:not([open])")).map((widget) => {
-  const form = widget.querySelector(".fallback");
-  return [widget.id, widget.getBoundingClientRect().height, Boolean(form?.checkVisibility())];
-})"""
+ROOM_TAKEN = """() => Object.fromEntries([...document.querySelectorAll(".widget, .diagram")]
+  .filter((widget) => !widget.closest("details:not([open])")).map((widget) => [widget.id, {
+    height: widget.getBoundingClientRect().height,
+    isFallback: Boolean(widget.querySelector(".fallback")?.checkVisibility())
+  }]))"""
 OPEN = """() => {
   const [, ...questions] = document.querySelectorAll(".prediction, .bug-hunt"); // one stays open
   for (const question of questions) {
@@ -60,6 +64,8 @@ OPEN = """() => {
   const closed = document.querySelectorAll("main details:not(.widget-save)"); // a menu lies over
   for (const details of closed) details.open = true;
 }"""
+FOLD = """() => document.querySelectorAll("main details:not(:has(.widget, .diagram))")
+  .forEach((box) => { box.open = false; })"""
 # Nothing is on its way: no model that an open box asks for.
 UNFOLDED = "() => !document.querySelector('.widget [aria-busy=true]')"
 SWITCH_THEME = "() => document.querySelector('.quarto-color-scheme-toggle').click()"
@@ -103,6 +109,17 @@ LEAKS = """() => {
 CUT_CODE = """() => innerWidth < 1280 ? [] : [...document.querySelectorAll("main pre")]
   .filter((e) => e.clientWidth && e.scrollWidth > e.clientWidth + 1)
   .map((e) => `${e.scrollWidth - e.clientWidth} px of ${e.textContent.slice(0, 60)}`)"""
+# A section that clips what is too wide doesn't widen the page.
+TOO_WIDE = f"""() => {{
+  const isClipped = (e) => {{
+    for (let on = e.parentElement; on; on = on.parentElement)
+      if (getComputedStyle(on).overflowX !== "visible" && on.tagName !== "HTML") return true;
+    return false;
+  }};
+  const wide = [...document.querySelectorAll("main *")].filter((e) => e.checkVisibility()
+    && e.getBoundingClientRect().right > innerWidth + 1 && !isClipped(e));
+  return [...wide.map((e) => e.outerHTML.slice(0, 160)), ...({SIDEWAYS} > 0 ? ["the page"] : [])];
+}}"""
 # The boxes of a diagram, which stand elsewhere where it is narrow.
 BOXES_OVER_BOXES = """() => [...document.querySelectorAll("main svg")].flatMap((svg) => {
   const boxes = [...svg.querySelectorAll("rect.box")].map((e) => e.getBoundingClientRect());
@@ -196,7 +213,7 @@ class Audit:
             contrast=lambda: axe_violations(page, self.main, CONTRAST, without),
         )
         for width in widths:
-            page.set_viewport_size({"width": width, "height": 900})
+            self.resize(width)
             self.look(
                 "in the other theme",
                 legibility=self.illegible,
@@ -206,21 +223,42 @@ class Audit:
         for state in ["in the other theme", "back in the first"] if frame else []:
             self.look(state, contrast=lambda: axe_violations(page, frame, CONTRAST))
             page.evaluate(SWITCH_THEME)
+        self.resize(PHONE)
+        page.evaluate(FOLD)
+        page.add_style_tag(content=LARGE_TEXT)
+        self.look("large text", too_wide=lambda: page.evaluate(TOO_WIDE))
         return self.faults
 
     def open(self):
         """Look at the room that is kept for widgets before they run, and at what they take."""
-        page, release = self.page, hold_widgets(self.page)
+        page, release, rooms = self.page, hold_widgets(self.page), {}
         page.goto(self.base + self.path, wait_until="commit")
-        page.wait_for_function(STILL, polling=200)
-        before = page.evaluate(ROOM_TAKEN)
+        for width in (PHONE, DESK):
+            self.resize(width)
+            page.wait_for_function(STILL, polling=100)
+            rooms[width] = page.evaluate(ROOM_TAKEN)
         self.look("before the widgets run", text=self.impossible)
         release()
         page.wait_for_function(ALL_LIVE)
-        self.look("as it opens", room=lambda: _room(before, page.evaluate(ROOM_TAKEN)))
+        for width in (DESK, PHONE):
+            self.resize(width)
+            self.look("as it opens", room=partial(self.other_room, rooms[width]))
+
+    def resize(self, width):
+        self.page.set_viewport_size({"width": width, "height": 900})
 
     def illegible(self):
         return illegible(self.page, "body")
+
+    def other_room(self, first):
+        last = self.page.evaluate(ROOM_TAKEN)
+        for name, before in first.items():
+            after = last[name]
+            if not before["isFallback"] or after["isFallback"]:
+                yield f"#{name}: its fallback is to show until the widget runs, and not after"
+            was, now = before["height"], after["height"]
+            if abs(was - now) > ROOM:
+                yield f"#{name} was {was:.0f} px high before it ran, and is {now:.0f}"
 
     def impossible(self):
         return impossible(self.page.evaluate(TEXT))
@@ -250,15 +288,6 @@ class Audit:
 @cache
 def _ids(file):
     return set(re.findall(r'\sid="([^"]+)"', file.read_text(encoding="utf-8")))
-
-
-def _room(first, last):
-    """``first`` and ``last``: [id, height, whether the fallback shows] for each widget."""
-    for (name, before, shows), (_, after, still) in zip(first, last, strict=True):
-        if not shows or still:
-            yield f"#{name}: its fallback is to show until the widget runs, and not after"
-        if abs(before - after) > ROOM:
-            yield f"#{name} was {before:.0f} px high before it ran, and is {after:.0f}"
 
 
 def _outline(headings):
