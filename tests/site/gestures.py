@@ -4,7 +4,7 @@ import importlib
 from pathlib import Path
 
 from models.storyteller.model import ADDRESS
-from tests.site.settling import DRAWN, IDLE, drawn
+from tests.site.settling import DRAWN, IDLE, SETTLE
 
 
 def drag(page, widget, start, end):
@@ -70,16 +70,22 @@ KEYS = {
 SNAPSHOT = "(e) => JSON.stringify([e.state, e.value]) + e.textContent"
 
 
+SET_AS_READER = f"""async (names) => {{
+  const root = names.map((name) => document.querySelector(`#${{name}} .widget-live`)).find(Boolean);
+  const state = ({STATE})(root);
+  ({GO_TO})("");
+  await ({SETTLE})();
+  root.set(state);
+  return ({DRAWN})();
+}}"""
+
+
 def set_as_reader(page, query):
     """Set the state that ``query`` stands for, through the page's widget with its address key."""
     key = query.split(".")[0]
     names = [name for name, entry in STATES.items() if entry["key"] == key]
-    root = live(page, next(name for name in names if page.locator(f"#{name}").count()))
     go_to(page, query)
-    state = root.evaluate(STATE)
-    go_to(page, "")
-    root.evaluate("(e, state) => e.set(state)", state)
-    drawn(page)
+    page.evaluate(SET_AS_READER, names) or page.wait_for_function(IDLE)
 
 
 def answer(**how):
