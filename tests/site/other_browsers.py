@@ -20,24 +20,15 @@ PATIENCE = 60  # seconds until a browser that doesn't answer is given up
 
 
 class OtherBrowser:
-    """One tab. ``needs`` are the programs it takes; a subclass starts them and passes messages."""
+    """One tab, which a subclass opens by a protocol of its own.
+
+    Each has ``needs``, the programs it takes, and ``open(address)``, ``resize(width, height)``,
+    ``run(function, *given)``, which calls a function of JavaScript and waits for its promise, and
+    ``act(source)``, which lets a keyboard or a mouse act as WebDriver describes them.
+    """
 
     name: str
     needs: tuple[str, ...]
-
-    def open(self, address: str) -> None:
-        raise NotImplementedError
-
-    def resize(self, width: int, height: int) -> None:
-        raise NotImplementedError
-
-    def run(self, function: str, *given: object) -> object:
-        """Call a function of JavaScript, wait for its promise, and return what it gives."""
-        raise NotImplementedError
-
-    def act(self, source: dict) -> None:
-        """Let ``source``, a keyboard or a mouse as WebDriver describes them, act."""
-        raise NotImplementedError
 
     def press(self, key: str) -> None:
         steps = [{"type": step, "value": KEYS.get(key, key)} for step in ("keyDown", "keyUp")]
