@@ -3,9 +3,11 @@
 import pytest
 from playwright.sync_api import expect
 
+from tests.site.audit import OPEN
 from tests.site.conftest import LESSON
 from tests.site.settling import settle
-from tests.widgets.states_explorer import OPEN, WEIGHT
+from tests.widgets.states_explorer import OPEN as EXPLORER
+from tests.widgets.states_explorer import WEIGHT
 
 
 def test_forced_colours_keep_a_drawings_fills_and_mark_what_is_chosen(open_page):
@@ -51,21 +53,14 @@ LOST_MARKS = """() => {
     return !hasBorder && style.backgroundColor === groundOf(part ? e : e.parentElement);
   }).map(([e, part, kind]) => `${kind} ${part ?? ""} of ${e.cloneNode().outerHTML.slice(0, 120)}`);
 }"""
-ANSWER_ALL = """() => {
-  for (const question of document.querySelectorAll(".prediction, .bug-hunt")) {
-    question.querySelector("input[type=radio]")?.click();
-    question.querySelector(".ask button")?.click();
-  }
-}"""
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("path", [LESSON, "index.html", "glossary.html", "sources/attention.html"])
 def test_forced_colours_lose_no_icon_and_no_frame(open_page, by_quarto, path):
     if by_quarto:
         pytest.skip("Quarto's own frame")
     with open_page(path, width=390) as page:
-        page.evaluate(ANSWER_ALL)
+        page.evaluate(OPEN)
         for width in (390, 1280):
             page.set_viewport_size({"width": width, "height": 900})
             page.emulate_media(forced_colors="none")
@@ -85,7 +80,7 @@ TONES = """() => [...document.querySelectorAll("number-strip, weight-pixels")]
 def test_forced_colours_keep_the_colours_of_maps_that_a_caption_names(open_page):
     tones = []
     for forced in (None, "active"):
-        with open_page(OPEN, forced_colors=forced) as page:
+        with open_page(EXPLORER, forced_colors=forced) as page:
             page.locator(WEIGHT).click()
             expect(page.locator("#explorer .sums .step").first).to_be_visible()
             tones.append(page.evaluate(TONES))

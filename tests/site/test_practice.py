@@ -162,25 +162,25 @@ def test_damaged_storage_is_as_if_empty(open_page):
         expect(page.locator(f"{question} .why:visible")).to_have_count(0)
 
 
-def test_without_storage_it_works_until_the_page_is_left(open_page, by_quarto):
-    if by_quarto:
-        pytest.skip("Quarto's own script throws where storage is refused")
-    refuse = """Object.defineProperty(window, "localStorage", {
-      get() { throw new DOMException("denied", "SecurityError"); }})"""
-    with open_page(LESSON, fresh=True) as page:
-        page.add_init_script(refuse)
-        page.reload()
+# Scripts that take the storage away, or leave no room in it.
+NO_STORAGE = {
+    "refused": """Object.defineProperty(window, "localStorage", {
+      get() { throw new DOMException("denied", "SecurityError"); }})""",
+    "full": """Storage.prototype.setItem = () => {
+      throw new DOMException("full", "QuotaExceededError"); }""",
+}
+
+
+@pytest.mark.usefixtures("ours")  # Quarto's own script throws where storage is refused
+@pytest.mark.parametrize("script", NO_STORAGE.values(), ids=NO_STORAGE)
+def test_without_storage_it_works_until_the_page_is_left(open_page, script):
+    with open_page(LESSON, script=script, fresh=True) as page:
         _live(page)
         page.evaluate(ANSWER_ALL, ASKED)
+        expect(page.locator(".reason:visible").first).to_be_visible()
         total = page.locator(PRACTISED).count()
         count = page.locator("#quarto-sidebar a.active .progress-count")
         expect(count).to_have_text(f" {total} of {total + page.locator('.goal').count()} done")
-
-
-def test_every_choice_has_a_reason(read, path):
-    for question in read(path.split("?")[0]).select(ASKED):
-        choices = question.select(":scope > ol > li")
-        assert len(choices) == len(question.select(".answer > div > ol > li")) >= 2, question["id"]
 
 
 def test_without_javascript_all_of_it_can_be_read(open_page):

@@ -1,4 +1,4 @@
-"""Search: forty terms in the right place, by keyboard, for screen readers, small and offline."""
+"""Search: terms in the right place, by keyboard, for screen readers, small and offline."""
 
 import gzip
 import json
@@ -37,11 +37,6 @@ PLACES = {
     "summary sheets": "summary.html",
     "embeding": "glossary.html#term-embedding",  # with a slip
 }
-TERMS = [
-    "token", "vector", "embedding", "layer", "head", "query", "key", "value", "softmax", "mask",
-    "attention", "encoder", "decoder", "gradient", "entropy", "batch size", "dot product",
-    "recurrent network", "language model", "seed",
-]  # fmt: skip
 HOME, FIELD = "index.html", ".search input"
 SELECTED = ".search [aria-selected=true]"
 
@@ -73,11 +68,10 @@ def test_a_question_finds_its_place_among_the_first_three(index, query):
     assert PLACES[query] in [one["address"] for one in index(query)]
 
 
-@pytest.mark.parametrize("term", TERMS)
-def test_a_glossary_term_is_found_first(index, term):
-    entry = read_glossary(ROOT).entries[term]
-    for word in (term, *entry.get("forms", [])):
-        assert index(word)[0]["address"] == f"glossary.html#term-{slug(term)}", word
+def test_every_glossary_term_is_found_first(index):
+    for term, entry in read_glossary(ROOT).entries.items():
+        for word in (term, *entry.get("forms", [])):
+            assert index(word)[0]["address"] == f"glossary.html#term-{slug(term)}", word
 
 
 def test_every_place_is_there(site, index):
@@ -92,8 +86,6 @@ def test_it_loads_on_first_use_and_stays_small(open_page, site):
     urls = []
     with open_page(HOME) as page:
         page.on("request", lambda request: urls.append(request.url))
-        page.wait_for_timeout(200)
-        urls.clear()
         page.keyboard.press("/")
         page.keyboard.type("mask")
         page.wait_for_selector(SELECTED)

@@ -5,11 +5,11 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.site.conftest import ALL_LIVE, LESSON, PAGES
+from tests.site.conftest import LESSON, PAGES
 
 M02 = "modules/m02_query_key_value/lesson.html"
 M05 = "modules/m05_masks/lesson.html"
-MASK = """(element) => getComputedStyle(element.querySelector("i"), "::before").maskImage"""
+PICTURE = "(button) => getComputedStyle(button.querySelector('i'), '::before').maskImage"
 OPACITY = "(e) => getComputedStyle(e).opacity"
 GROWN = """() => [...document.querySelectorAll("math mo")].some((sign) =>
   sign.textContent === "(" && sign.getBoundingClientRect().height
@@ -22,14 +22,12 @@ def test_code_is_copied_and_links_at_headings_can_be_hit(open_page):
     with open_page(LESSON, permissions=["clipboard-read", "clipboard-write"]) as page:
         listing = page.locator(".code-copy-outer-scaffold:visible").first
         button = listing.locator(".code-copy-button")
-        before = button.evaluate(MASK)
+        before = button.evaluate(PICTURE)
         assert "svg" in before, "the button has no picture"
         listing.hover()
         button.click()
         expect(button).to_have_attribute("aria-label", "Copied")
-        label = button.evaluate("(e) => getComputedStyle(e, '::after').content")
-        assert "copied" in label
-        assert button.evaluate(MASK) != before
+        assert button.evaluate(PICTURE) != before
         code = listing.locator("code")
         assert page.evaluate("navigator.clipboard.readText()") == code.text_content()
 
@@ -38,7 +36,7 @@ def test_code_is_copied_and_links_at_headings_can_be_hit(open_page):
         heading.hover()
         box = link.bounding_box()
         assert box["width"] >= 12
-        assert box["height"] >= 20
+        assert box["height"] >= 20, "a pointer can hit it"
         assert link.evaluate(OPACITY) == "1"
         page.mouse.move(0, 0)
         link.focus()
@@ -64,11 +62,11 @@ def test_formulas_have_a_font_whose_signs_grow(open_page):
         assert page.evaluate(GROWN)
 
 
-@pytest.mark.parametrize("path", PAGES)
-def test_no_mark_is_left_alone_after_a_formula(site, path):
-    text = (site / path.partition("?")[0]).read_text(encoding="utf-8")
-    rest = re.sub(r'<span class="with-mark">.*?</span>', "", text, flags=re.S)
-    assert not re.findall(r"</math>[.,;:!?]", rest)
+def test_no_mark_is_left_alone_after_a_formula(site):
+    for path in PAGES:
+        text = (site / path.partition("?")[0]).read_text(encoding="utf-8")
+        rest = re.sub(r'<span class="with-mark">.*?</span>', "", text, flags=re.S)
+        assert not re.findall(r"</math>[.,;:!?]", rest), path
 
 
 # ---- Without scripts, a server or storage --------------------------------------------------------
@@ -96,28 +94,7 @@ def test_opened_from_a_file_a_page_is_styled_and_says_why_nothing_moves(browser,
     page.close()
 
 
-def test_with_storage_full_a_question_still_answers(open_page):
-    with open_page(LESSON) as page:
-        assert not page.locator(".from-file-note").is_visible()
-        page.evaluate("""() => { Storage.prototype.setItem = () => {
-          throw new DOMException("full", "QuotaExceededError"); }; }""")
-        question = page.locator(".prediction").first
-        question.locator("input").first.check()
-        question.get_by_role("button", name="Show me").click()
-        assert question.locator("output").inner_text() != ""
-        assert question.locator(".reason").first.is_visible()
-
-
-# ---- Paper, touch, sizes -------------------------------------------------------------------------
-
-
-def test_on_paper_a_widgets_place_is_no_taller_than_its_table(open_page):
-    with open_page(M05) as page:
-        page.emulate_media(media="print")
-        gaps = page.evaluate("""() => [...document.querySelectorAll(".widget")].map((widget) =>
-          widget.getBoundingClientRect().height - [...widget.children].reduce((sum, child) =>
-            sum + child.getBoundingClientRect().height, 0))""")
-        assert max(gaps) < 130, gaps
+# ---- Touch --------------------------------------------------------------------------------------
 
 
 SWIPE = """(plane) => {
@@ -143,16 +120,3 @@ def test_a_finger_on_a_plane_scrolls_and_taps(open_page):
         assert plane.evaluate(state) == before
         page.touchscreen.tap(box["x"] + 8, box["y"] + 8)
         assert plane.evaluate(state) != before
-
-
-@pytest.mark.parametrize("path", [LESSON, "modules/m06_multi_head/lesson.html"])
-def test_no_size_changes_while_sizes_are_told(visit, served, path):
-    tell = """addEventListener("error", (event) => console.error(event.message))"""
-    with visit(served, width=390, script=tell) as (page, trouble):
-        page.goto(served + path)
-        page.wait_for_function(ALL_LIVE)
-        page.evaluate("scrollTo(0, document.body.scrollHeight)")
-        for width in (800, 390):
-            page.set_viewport_size({"width": width, "height": 900})
-            page.wait_for_timeout(300)
-        assert trouble() == []

@@ -43,15 +43,6 @@ def test_each_page_says_what_it_is_about(site):
     assert len(set(about.values())) == len(about)
 
 
-def test_the_type_of_each_script_is_valid(site, by_quarto):
-    if by_quarto:
-        pytest.skip("Quarto writes its own scripts")
-    for path in PAGES:
-        html = (site / path.partition("?")[0]).read_text(encoding="utf-8")
-        types = set(re.findall(r'<script[^>]* type="([^"]*)"', html))
-        assert types <= {"module", "application/json", "application/ld+json"}, path
-
-
 def test_a_wrong_address_leads_to_a_page_that_leads_on(visit, served, by_quarto):
     if by_quarto:
         pytest.skip("Quarto's own page")
