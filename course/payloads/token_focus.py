@@ -171,34 +171,48 @@ def hidden_maps(
 
     ``words_at``: where the words stand that can't see it, counted from 0.
     """
+    return _hidden(sentence, words_at, heads)[0]
+
+
+def _hidden(
+    sentence: int, words_at: int | list[int], heads: int | slice = slice(None)
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return the maps of ``hidden_maps``, and in layer 2, head 1, the (L, L) scores."""
     model = load(FOLDER / "weights" / "masked.safetensors")
     words = model.embedding[model.encode(EXAMPLES[sentence][0].split())]
     mask = torch.ones(1, 4, *[words.shape[-2]] * 2, dtype=torch.bool)
     mask[0, heads, words_at, -1] = False
     after, first = model.layers[0](words, words, None, mask)
     _, second = model.layers[1](after, words, None, None)
-    return torch.cat([first, second], dim=1)[0]
+    query, key, _ = _split(model.layers[1], after[0])[:, 0]
+    scores = query @ key.T / key.shape[-1] ** 0.5 + model.layers[1].relative(len(key))[0]
+    return torch.cat([first, second], dim=1)[0], scores
 
 
+@torch.no_grad()
 def hiding() -> dict[str, Any]:
     """Return what the nouns and the pronoun give the last word, and whom the pronoun then finds.
 
     ``{"words": the three, "endings": {last word: {"looks": (3,) weights of layer 1, head 4,
-    "found": (8, 3) weights of the pronoun in layer 2, head 1}}}``. Row n of ``found`` is for the
-    last word hidden in all heads of layer 1 from those words whose bit is set in n.
+    "found" and "scores": (8, 3) weights of the pronoun in layer 2, head 1, and their scores}}}``.
+    Row n of these is for the last word hidden in all heads of layer 1 from those words whose bit
+    is set in n.
     """
     sentence, at = EXAMPLES[1][0].split(), [1, 7, 9]
     endings = {}
     for index in (2, 1):  # the sentence that the page is about comes first
         cases = [
-            hidden_maps(index, [word for bit, word in enumerate(at) if n >> bit & 1])
+            _hidden(index, [word for bit, word in enumerate(at) if n >> bit & 1])
             for n in range(2 ** len(at))
         ]
         endings[EXAMPLES[index][0].split()[-1]] = {
-            "looks": cases[0][3, at, -1].double().round(decimals=7),
-            "found": torch.stack([maps[4, at[-1], at] for maps in cases])
+            "looks": cases[0][0][3, at, -1].double().round(decimals=7),
+            "found": torch.stack([maps[4, at[-1], at] for maps, _ in cases])
             .double()
             .round(decimals=7),
+            "scores": torch.stack([scores[at[-1], at] for _, scores in cases])
+            .double()
+            .round(decimals=5),
         }
     return {"words": [sentence[word] for word in at], "endings": endings}
 

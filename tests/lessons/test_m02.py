@@ -10,7 +10,13 @@ from models.grammar.words import FRAMES
 from models.weights import load
 from tests.lessons.page_text import cells, in_order, output, share, shows
 from tests.numbers import number, numbers
-from tests.widgets.truth_token_focus import found_with_hidden, maps, subsets
+from tests.widgets.truth_token_focus import (
+    after_hiding,
+    maps,
+    scores_after,
+    scores_with_hidden,
+    subsets,
+)
 
 PAGE = "modules/m02_query_key_value/lesson.html"
 HEIGHTS = np.array([1.8, 0.6, 1.4, 3.2, 2.8])
@@ -68,13 +74,16 @@ def test_a_longer_query_is_sharper(page):
     assert in_order(page.select_one("#sec-limit").get_text(), *shares)
 
 
-def test_a_soft_answer_moves_with_the_query_and_a_hard_one_stays(page):
-    queries = np.array([[1, 1], [0.9, 1.1]])
+def test_a_soft_answer_moves_with_the_query_and_a_hard_one_stays_or_jumps(page):
+    queries = np.array([[1, 1], [0.9, 1.1], [0.8, 1.2]])
     hard = HEIGHTS[(queries @ HARBOURS.T).argmax(-1)]
-    before, after = (look_up(*query)[1] for query in queries)
-    assert hard.tolist() == [0.6, 0.6]
-    assert before < after < 1.8, "a little nearer"
-    assert shows(page, "#sec-limit", "0.60", "0.60", f"{before:.2f}", f"{after:.2f}")
+    soft = [look_up(*query)[1] for query in queries]
+    assert hard.tolist() == [0.6, 0.6, 1.8]
+    assert soft[0] < soft[1] < soft[2] < 1.8, "each turn a little nearer"
+    for row, *want in zip(cells(page, "soft-or-hard"), queries, hard, soft, strict=True):
+        query, *answers = map(numbers, row)
+        assert query == want[0].tolist()
+        assert [f"{answer:.2f}" for [answer] in answers] == [f"{one:.2f}" for one in want[1:]]
 
 
 def test_france_retrieves_france_and_the_old_keys_did_not(page):
@@ -118,6 +127,23 @@ def test_what_the_pronoun_of_the_toy_takes_in(page):
         assert shows(page, "#sec-hand", *told)
 
 
+def test_what_the_surplus_number_of_a_key_does_to_the_score(page):
+    scores = [np.dot((0, 1, 0.5), (0, 1, large)) for large in (4, -4)]
+    told = ["0.5", "4", f"{scores[0]:.0f}", "0.5", "4", f"{scores[1]:.0f}"]
+    assert shows(page, "#sec-hand", *told)
+
+
+def test_a_key_that_lets_the_number_in_loses_the_noun_in_the_singular_only(page):
+    """By the softmax of the noun's score over the verb's own, which is 0."""
+    key_of = {2: (3, 1), -2: (-1, 1)}  # by the wrong matrix, and by the right one
+    wrong, right = (
+        [number / (1 + np.exp(-3 * keys[i])) for number, keys in key_of.items()] for i in (0, 1)
+    )
+    assert right == pytest.approx([2, -2], abs=0.2)
+    assert wrong[0] == pytest.approx(2, abs=0.01), "the mistake doesn't show"
+    assert f"-2: got {wrong[1]:.2f}" in page.select_one("#bug-matrix").get_text()
+
+
 @torch.no_grad()
 def test_it_looks_for_the_words_that_decide(page):
     """The scores of layer 1, head 4, from what the model itself computes."""
@@ -140,29 +166,44 @@ def test_it_looks_for_the_words_that_decide(page):
             assert shows(page, "#sec-noun", share(one[0, 3, PRONOUN, LAST]))
 
 
-def test_trophy_has_to_see_the_last_word(page):
-    """Whom the pronoun finds when the last word is hidden from words of layer 1, all 8 ways."""
+def test_the_head_finds_trophy_unless_trophy_has_looked_at_small(page):
+    """The last word is hidden from words of layer 1, in all 8 ways, with either ending."""
     small = {}
     for unseen in subsets([TROPHY, SUITCASE, PRONOUN]):
-        assert found_with_hidden("big", unseen).argmax() == TROPHY, "whatever is hidden"
-        small[tuple(unseen)] = row = found_with_hidden("small", unseen)
+        big = scores_with_hidden("big", unseen).softmax(-1)
+        assert big.argmax() == TROPHY, "whatever is hidden"
+        small[tuple(unseen)] = row = scores_with_hidden("small", unseen)
         assert row.argmax() == (TROPHY if TROPHY in unseen else SUITCASE)
-    shown = cells(page, "hidden-from") + cells(page, "hidden-twice")
-    hidden = [(), (PRONOUN,), (TROPHY,), (SUITCASE,), (TROPHY, SUITCASE, PRONOUN)]
-    hidden += [(), (PRONOUN,), (TROPHY,), (TROPHY, PRONOUN)]
-    for row, unseen in zip(shown, hidden, strict=True):
-        want = small[unseen][[TROPHY, SUITCASE, PRONOUN]]
-        assert [text.replace("\u202f", " ") for text in row[1:]] == [share(w) for w in want]
+    three = [TROPHY, SUITCASE, PRONOUN]
+    hidden = [(), (PRONOUN,), (TROPHY,), (SUITCASE,), (*three,)]
+    for row, unseen in zip(cells(page, "hidden-from"), hidden, strict=True):
+        scores, weights = (vector[three] for vector in (small[unseen], small[unseen].softmax(-1)))
+        want = [f"{score:.1f}" for score in scores] + [share(weight) for weight in weights]
+        assert [text.replace("\u202f", " ") for text in row[1:]] == want
 
-    seen, unseen = small[()], small[TROPHY,]
-    behind = (seen[SUITCASE] / seen[TROPHY]).log()
-    ahead = (unseen[TROPHY] / unseen[SUITCASE]).log()
-    looks = maps("masked", 2)[3, :, LAST]
-    told = f"{behind:.1f}", f"{round(behind.exp().item(), -1):.0f}", f"{ahead:.1f}"
-    assert shows(page, "#sec-noun", share(looks[TROPHY]), share(looks[SUITCASE]))
+    nobody, pronoun, trophy = ({i: f"{small[n][i]:.1f}" for i in three} for n in hidden[:3])
+    told = [nobody[TROPHY], nobody[SUITCASE], trophy[TROPHY]]
+    assert nobody[SUITCASE] == trophy[SUITCASE], "its score stays"
     assert shows(page, "#sec-noun", *told)
-    # Nobody sees the last word: the same whichever it is.
-    assert shows(page, "#sec-noun", share(small[TROPHY, SUITCASE, PRONOUN][TROPHY]))
+    own = small[PRONOUN,].softmax(-1)[PRONOUN]
+    assert shows(page, "#sec-noun", pronoun[SUITCASE], pronoun[TROPHY], share(own))
+    looks = maps("masked", 2)[3, :, LAST]
+    assert shows(page, "#sec-noun", share(looks[TROPHY]), share(looks[SUITCASE]))
+    all_three = small[*three,].softmax(-1)[TROPHY]
+    assert share(all_three) == share(big[TROPHY])  # the last of the eight ways, as well
+    assert shows(page, "#sec-noun", share(all_three))
+
+
+@torch.no_grad()
+def test_by_its_key_the_pronoun_finds_itself_and_by_its_query_suitcase_loses():
+    """Small is hidden from the pronoun: its query or its key alone is what that makes of it."""
+    seen, hidden = (after_hiding("small", unseen) for unseen in ([], [PRONOUN]))
+    before, other_query, other_keys = (
+        scores_after(asks, found) for asks, found in ((seen, seen), (hidden, seen), (seen, hidden))
+    )
+    assert other_query[SUITCASE] < before[SUITCASE] - 4
+    assert other_keys[SUITCASE] == before[SUITCASE]
+    assert other_query[PRONOUN] < before[PRONOUN] < other_keys[PRONOUN] - 4
 
 
 def test_one_causal_head_looks_most_at_trophy_and_is_not_sure(page):

@@ -8,7 +8,7 @@ import torch
 from course.payloads.token_focus import EXAMPLES, HANDED, LENT, hiding, payload
 from tests.lessons.page_text import in_order, share
 from tests.widgets.js import assert_near, module
-from tests.widgets.truth_token_focus import TEXTS, found_with_hidden, maps, model_of, subsets
+from tests.widgets.truth_token_focus import TEXTS, maps, model_of, scores_with_hidden, subsets
 
 FOCUS, HIDING = module("token-focus.js"), module("hidden-word.js")
 ROUNDED = 6e-6  # the page has the weights in five decimals
@@ -135,11 +135,15 @@ NOUNS = {"trophy": 1, "suitcase": 7, "it": 9}
 def test_every_way_to_hide_the_last_word_is_the_model_written_out_by_hand(last, index, unseen):
     hidden = {word: at in unseen for word, at in NOUNS.items()}
     got = HIDING.told("withHidden", hiding(), {"last": last, **hidden})
-    found = found_with_hidden(last, unseen)[[*NOUNS.values()]].tolist()
+    scores = scores_with_hidden(last, unseen)
+    found = scores.softmax(-1)[[*NOUNS.values()]].tolist()
+    scores = scores[[*NOUNS.values()]].tolist()
     all_looks = maps("masked", index)[3, :, 12].tolist()
     looks = [0 if at in unseen else all_looks[at] for at in NOUNS.values()]
     assert [row["found"] for row in got["words"]] == pytest.approx(found, abs=ROUNDED)
+    assert [row["score"] for row in got["words"]] == pytest.approx(scores, abs=1e-4)
     assert [row["looks"] for row in got["words"]] == pytest.approx(looks, abs=ROUNDED)
     most, finds = max(zip(found, NOUNS, strict=True))
-    assert in_order(got["says"], *map(share, found), finds)
+    shown = [f"{score:.1f}" for score in scores], map(share, found)
+    assert in_order(got["says"], *shown[0], *shown[1], finds)
     assert ("sure" in got["says"]) == (most < 0.6)

@@ -31,17 +31,33 @@ def subsets(words):
 
 
 @torch.no_grad()
-def found_with_hidden(last, unseen):
-    """What the pronoun gives each word in layer 2, head 1, by hand.
+def scores_with_hidden(last, unseen):
+    """The score of each word with the pronoun in layer 2, head 1, by hand.
 
     The sentence ends with ``last``, which words at ``unseen`` can't see in any head of layer 1.
     """
+    after = after_hiding(last, unseen)
+    return scores_after(after, after)
+
+
+@torch.no_grad()
+def after_hiding(last, unseen):
+    """The words' vectors after layer 1, of which those at ``unseen`` can't see the last word."""
     model, words = model_of("masked"), [*TEXTS[1][:-1], last]
-    one, two = model.layers
+    one = model.layers[0]
     x = model.embedding[model.encode(words)[0]]
     q, k, v = one.attention.qkv_proj(x).unflatten(-1, (3, 4, 16)).permute(1, 2, 0, 3)
     scores = q @ k.mT / 4 + one.relative(13)
     scores[:, unseen, 12] = -torch.inf
-    after = x + one.attention.out_proj((scores.softmax(-1) @ v).transpose(0, 1).flatten(1))
-    q, k, _ = two.attention.qkv_proj(after).unflatten(-1, (3, 2, 32))[:, :, 0].unbind(1)
-    return (q[9] @ k.T / 32**0.5 + two.relative(13)[0, 9]).softmax(-1)
+    return x + one.attention.out_proj((scores.softmax(-1) @ v).transpose(0, 1).flatten(1))
+
+
+@torch.no_grad()
+def scores_after(asks, found):
+    """The pronoun's scores in layer 2, head 1: its query from ``asks``, the keys from ``found``."""
+    two = model_of("masked").layers[1]
+    (q, _, _), (_, k, _) = (
+        two.attention.qkv_proj(x).unflatten(-1, (3, 2, 32))[:, :, 0].unbind(1)
+        for x in (asks, found)
+    )
+    return q[9] @ k.T / 32**0.5 + two.relative(13)[0, 9]
