@@ -35,12 +35,10 @@ function save(all) {
   answers.dispatchEvent(new Event("change"));
 }
 
-/** The lesson that an address leads to, by its folder's name, or the page of a large widget; undefined for other pages. */
+/** The lesson that an address leads to, by its folder's name, or any other page, by its name. */
 export const lessonOf = (address) => {
   const [, lesson, page] =
-    /\/modules\/([^/]+)\/|\/(explorer|playground)\.html$/.exec(
-      new URL(address, document.baseURI).pathname,
-    ) ?? [];
+    /\/modules\/([^/]+)\/|\/(\w+)\.html$/.exec(new URL(address, document.baseURI).pathname) ?? [];
   return lesson ?? page;
 };
 
