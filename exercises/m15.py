@@ -42,13 +42,17 @@ def missed(scores, cheap, kept):
     ...
 
 
-def numbers_kept(layers, tokens, num_kv_heads, head_dim, window):
+def numbers_kept(layers, tokens, num_kv_heads, head_dim, window, short_dim):
     """Count what a stack keeps.
 
     `layers` is a list of words. A "softmax" layer keeps a key and a value of every token, for each
     of its `num_kv_heads` heads. A "window" layer keeps them of the last `window` tokens only. A
     "table" layer keeps one table for each of its `num_kv_heads` heads, with `head_dim` rows and
     `head_dim` columns. Every key and every value has `head_dim` numbers.
+
+    A "choice" layer looks only at a few tokens, but any token may be chosen later. So it keeps what
+    a "softmax" layer keeps, and for the cheap score one short key of every token, with `short_dim`
+    numbers.
 
     Return: how many numbers all layers keep after `tokens` tokens.
     """

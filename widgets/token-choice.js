@@ -108,7 +108,7 @@ export function sentence({
   return (
     `Asked for ${who}, the layer looks at ${TOKENS(looks)}, ${CHOSEN[WAYS.indexOf(by)]}: ${seen}. ` +
     `It misses ${small(missed)} of the weight, and says room ${says}, which is ${isRight ? "right" : `wrong: ${who} is in ${room}`}. ` +
-    `That room's score is ${formatShort(scores[says])}, and the next best, of room ${next}, is ${formatShort(scores[next])}. ` +
+    `That room's logit is ${formatShort(scores[says])}, and the next best, of room ${next}, is ${formatShort(scores[next])}. ` +
     `Its scores take ${count(multiplied)} multiplications; to look at everything, ${count(everything)}.`
   );
 }
@@ -127,7 +127,7 @@ function view(m, widget) {
     <ol class="tokens" aria-hidden="true">${m.tokens.map(card)}</ol>
     <dl aria-hidden="true"><div class=${m.isRight ? "right" : "wrong"}><dt>the layer says of
       ${m.who}</dt><dd>room ${m.says}<small>${m.isRight ? "right" : `wrong: it is ${m.room}`}</small></dd></div>
-      <div><dt>best room scores</dt><dd>${formatShort(m.scores[m.says])} for
+      <div><dt>largest logit</dt><dd>${formatShort(m.scores[m.says])} for
         ${m.says}<small>next, ${formatShort(m.scores[m.next])} for ${m.next}</small></dd></div>
       <div><dt>weight missed</dt><dd>${small(m.missed)}<small>mean of two heads</small></dd></div>
       <div><dt>multiplications</dt><dd>${count(m.multiplied)}<small>of ${count(m.everything)}

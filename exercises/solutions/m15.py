@@ -26,12 +26,13 @@ def missed(scores, cheap, kept):
     return (e * (hidden < least)).sum(axis=1) / e.sum(axis=1)
 
 
-def numbers_kept(layers, tokens, num_kv_heads, head_dim, window):
+def numbers_kept(layers, tokens, num_kv_heads, head_dim, window, short_dim):
     pair = 2 * num_kv_heads * head_dim
     each = {
         "softmax": tokens * pair,
         "window": min(tokens, window) * pair,
         "table": num_kv_heads * head_dim * head_dim,
+        "choice": tokens * (pair + short_dim),
     }
     return sum(each[layer] for layer in layers)
 
@@ -58,11 +59,12 @@ def query_by_query(scores, cheap, kept):
     return np.array(shares)
 
 
-def layer_by_layer(layers, tokens, num_kv_heads, head_dim, window):
+def layer_by_layer(layers, tokens, num_kv_heads, head_dim, window, short_dim):
     count = 0
     for layer in layers:
+        count += sum(short_dim for _ in range(tokens) if layer == "choice")
         for _ in range(num_kv_heads):
-            rows = {"softmax": tokens, "window": min(tokens, window)}.get(layer)
+            rows = {"softmax": tokens, "choice": tokens, "window": min(tokens, window)}.get(layer)
             count += head_dim**2 if rows is None else 2 * rows * head_dim
     return count
 
@@ -111,17 +113,18 @@ def heads(rng, size):
 
 
 def stacks(rng, size):
-    kinds = ["softmax", "window", "table"]
-    layers = [kinds[i] for i in rng.integers(0, 3, size=size)] + ["table", "window", "softmax"]
-    if size in (2, 3, 4):  # a stack of one kind, or of two
+    kinds = ["softmax", "window", "table", "choice"]
+    layers = [kinds[i] for i in rng.integers(0, 4, size=size)] + kinds[::-1]
+    if size in (2, 3, 4, 5):  # a stack of one kind, or of two
         layers = [kinds[size - 2]] * size
-    elif size in (5, 6, 7):
-        layers = [kinds[size - 5], kinds[size - 6]] * size
+    elif size in (6, 7):
+        layers = [kinds[size - 6], kinds[size - 4]] * size
     tokens = int(rng.integers(20, 60))  # so that no window is below 1
     window = tokens + 5 - 3 * size
     if size == 1:  # a text shorter than a table has rows
         tokens, window = 1, 3
-    return layers, tokens, int(rng.integers(2, 5)), int(rng.integers(3, 8)), window
+    heads, head_dim = int(rng.integers(2, 5)), int(rng.integers(3, 8))
+    return layers, tokens, heads, head_dim, window, int(rng.integers(1, 3))
 
 
 # ---- Mistakes ----------------------------------------------------------------------------------
@@ -186,11 +189,17 @@ def tokens_missed(scores, cheap, kept):
     return np.maximum(visible - kept, 0) / visible
 
 
-def counted(layers, tokens, G, D, window, *, both=2, heads=True, table=None, short=min):
+def counted(layers, tokens, G, D, window, short_dim, *, both=2, heads=True, table=None, short=min,
+            chosen=None, short_keys=1):  # fmt: skip
     G_ = G if heads else 1
-    rows = {"softmax": tokens, "window": short(tokens, window)}
-    square = G_ * D * D if table is None else table
-    return sum(rows[kind] * both * G_ * D if kind in rows else square for kind in layers)
+    pair = both * G_ * D
+    each = {
+        "softmax": tokens * pair,
+        "window": short(tokens, window) * pair,
+        "table": G_ * D * D if table is None else table,
+        "choice": (tokens if chosen is None else chosen) * pair + tokens * short_dim * short_keys,
+    }
+    return sum(each[kind] for kind in layers)
 
 
 TASKS = [
@@ -304,20 +313,31 @@ TASKS = [
             "A key and a value of one token: 2 · num_kv_heads · head_dim numbers a layer.",
             "A window keeps no more tokens than there are: `min(tokens, window)`.",
             "A table has num_kv_heads · head_dim · head_dim numbers for any text.",
+            "A layer that chooses keeps what softmax keeps, and `tokens * short_dim` beside it.",
         ],
-        why="Only the layers with softmax grow with the text. In a long one they are nearly all of "
-        "what is kept, so a stack with a quarter of them keeps about a quarter.",
+        why="Only layers that may still look at every token grow with the text: those of softmax, "
+        "and those that choose, which keep even more. In a long text they are nearly all of what "
+        "is kept, so a stack with a quarter of them keeps about a quarter.",
         mistakes={
             "a key and a value are kept: twice as many numbers":
                 lambda *stack: counted(*stack, both=1),
             "each head keeps its own": lambda *stack: counted(*stack, heads=False),
             "a table doesn't grow with the text":
-                lambda layers, tokens, G, D, window: counted(
-                    layers, tokens, G, D, window, table=tokens * G * D * D),
+                lambda layers, tokens, G, D, *rest: counted(
+                    layers, tokens, G, D, *rest, table=tokens * G * D * D),
             "a window keeps the last tokens alone":
                 lambda *stack: counted(*stack, short=lambda tokens, window: tokens),
             "early in a text there are fewer tokens than the window has room for":
                 lambda *stack: counted(*stack, short=lambda tokens, window: window),
+            "any token may be chosen later: a layer that chooses keeps every key and value":
+                lambda layers, tokens, G, D, window, short_dim: counted(
+                    layers, tokens, G, D, window, short_dim, chosen=min(tokens, window)),
+            "a layer that chooses keeps a short key of every token, too":
+                lambda *stack: counted(*stack, short_keys=0),
+            "a token has one short key, whatever the heads are":
+                lambda *stack: counted(*stack, short_keys=stack[2]),
+            "a layer that chooses keeps keys and values as well, not only short keys":
+                lambda *stack: counted(*stack, chosen=0),
         },
     ),
 ]  # fmt: skip

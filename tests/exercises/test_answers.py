@@ -501,8 +501,10 @@ m15.numbers_kept
 return 2 * len(layers) * tokens * num_kv_heads * head_dim
 num_kv_heads * head_dim * head_dim -> num_kv_heads * head_dim
 in layers -> in set(layers)
-return numbers_kept(layers, tokens, num_kv_heads, head_dim, window) * (len(set(layers)) == 3)
-return numbers_kept(layers, tokens, num_kv_heads, head_dim, window) * (len(set(layers)) != 2)
+return numbers_kept(layers, tokens, num_kv_heads, head_dim, window, short_dim)
+    * (len(set(layers)) == 4)
+return numbers_kept(layers, tokens, num_kv_heads, head_dim, window, short_dim)
+    * (len(set(layers)) != 2)
 """
 
 RIGHT = """

@@ -35,7 +35,7 @@ FORMULAS = {
     "m13": [
         r"\phi(x) = \operatorname{elu}(x) + 1", r"S_t = S' + \beta_t\, k_t^\top (v_t - k_t S')",
     ],
-    "m15": [r"\sum_j w_j \max(0, q_j \cdot k)"],
+    "m15": [r"\sum_h f_h \max(0, q_h \cdot k)"],
 }  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""The states that the widget of m15 is looked at in; tests/site/test_widgets.py says how."""
+"""The states that the widgets of m15 are looked at in; tests/site/test_widgets.py says how."""
 
 PAGE = "modules/m15_sparse_attention/lesson.html"
 
@@ -12,5 +12,12 @@ STATES = {
         "damaged": ["choice.looks=0", "choice.asked=16", "choice.by=best"],
         "goals": {"window-is-right": "choice.looks=26", "fewest": "choice.by=cheap&choice.looks=2",
                   "overlooked": "choice.asked=4&choice.by=cheap&choice.looks=4"},
+    },
+    "choice-savings": {
+        "page": PAGE, "key": "savings",
+        "states": {"short": "savings.length=256", "even": "savings.length=2304",
+                   "long": "savings.length=1048576"},
+        "damaged": ["savings.length=0", "savings.length=2305", "savings.length=all"],
+        "goals": {"even": "savings.length=2304", "most": "savings.length=524288"},
     },
 }  # fmt: skip
