@@ -144,8 +144,11 @@ def test_the_mark_lifts_trophy_and_sinks_it(page):
     assert abs(it - rest) < 0.1, "level with trophy without its mark"
     assert rest > suitcase, "the right noun is ahead without a mark, by less"
     assert rest_2 < suitcase_2
-    leads = f"{rest - suitcase:.1f}", f"{suitcase_2 - rest_2:.1f}"
-    assert shows(page, "#box-mark", *leads)
+    bare = [
+        round(one, 1) - round(other, 1) for one, other in ((rest, suitcase), (suitcase_2, rest_2))
+    ]
+    leads = *bare, trophy - suitcase, suitcase_2 - trophy_2
+    assert shows(page, "#sec-mark", *(f"{lead:.1f}" for lead in leads))
     fall = round(trophy, 1) - round(trophy_2, 1)  # as the bars have it
     assert shows(page, "#sec-mark", f"{fall:.1f}", f"{mark - mark_2:.1f}")
     looks_at_last = [Reading(sentence(ending)).weights[3, :, LAST] for ending in ENDINGS]
@@ -264,7 +267,7 @@ def test_without_a_mark_the_query_decides_which_noun_is_ahead(page):
         scores = looks(after, read[ending].after[IT])
         leads[ending] = (scores[TROPHY] - scores[SUITCASE]).item()
     assert leads["big"] > 0 > leads["small"]
-    assert shows(page, "#box-mark", f"{-leads['small']:.1f}", f"{leads['big']:.1f}")
+    assert shows(page, "#box-mark", f"{leads['big']:.1f}")
 
 
 def test_the_pronoun_s_own_key_falls_by_the_mark_of_the_last_word(page):
@@ -347,7 +350,8 @@ def test_with_the_nouns_swapped_did_marks_the_suitcase(page):
             without = scores[1] - marks[0]
             assert without < scores[7]
             sums = f"{scores[1]:.1f}", f"{marks[0]:.1f}"
-            assert shows(page, "#sec-trick", *sums)
+            did = f"{weights[1, 2]:.2f}", f"{all_of('did', asks):.1f}", sums[1]
+            assert shows(page, "#sec-trick", sums[0], *did)
             assert shows(page, "#predict-lent", *sums, f"{without:.1f}")
         else:
             assert shows(page, "#predict-swapped", f"{scores[1]:.1f}", f"{scores[7]:.1f}")
@@ -415,6 +419,7 @@ def test_with_a_lent_query_the_swapped_sentences_come_right(page):
         kept = after[ending][1] - mark
         assert kept < after[ending][7], "it is the mark that keeps it above, with big"
         assert (mark > 0) == (ending == "big")
+    assert shows(page, "#sec-trick", f"{weights[3, 1, LAST]:.2f}", f"{mark:.1f}")
     assert after["small"][1] < after["small"][7] - 3, "far below"
 
 
