@@ -210,3 +210,14 @@ def test_one_causal_head_looks_most_at_trophy_and_is_not_sure(page):
     rows = maps("causal", 1)[:-1, PRONOUN]
     [found] = [row[TROPHY] for row in rows[4:] if row.argmax() == TROPHY]
     assert shows(page, "#sec-noun", share(found))
+
+
+def test_the_toy_finds_its_noun_if_trophy_looks_at_the_last_word(page):
+    """Layer 1: trophy takes in what the pronoun of the toy took in; layer 2: keys are that number."""
+    taken = torch.tensor([0, 1.0]).softmax(0)[1].item() * 4
+    for size, finds in ((taken, 0), (-taken, 1)):
+        weights = torch.tensor([size, 0]).softmax(0)
+        assert weights.argmax() == finds
+    power, least = np.exp(round(taken, 1)), np.exp(-round(taken, 1))
+    told = f"{taken:.1f}", "0", f"{power:.0f}", "1", share(weights.max().item()), f"{least:.2f}"
+    assert shows(page, "#sec-noun", *told, share(weights.max().item()))
