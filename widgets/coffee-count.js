@@ -34,7 +34,7 @@ const COFFEES = unitsOf("coffee");
 const short = (x) => formatFine(x).replace(/\.?0+$/, ""); // 0.375, 0.5, 3
 
 export const sentence = ({coffees, others, weight, mean, sum, next}) =>
-  `Ann has had ${COFFEES(coffees)}. Softmax looks at ${coffees === 1 ? "it" : "them"}${others ? ` and at ${unitsOf("other token")(others)}` : ""}, with a weight of ${short(weight)} each. ` +
+  `Ann has had ${COFFEES(coffees)}. Softmax looks at ${coffees === 1 ? "it" : "them"} and at ${unitsOf("other token")(others)}, with a weight of ${short(weight)} each. ` +
   `It says ${short(mean)}, and with one coffee more it would say ${short(next.mean)}. The table says ${sum}, and with one more ${next.sum}.`;
 
 const pieces = (n, className, value) =>
@@ -81,7 +81,7 @@ function view(m, widget) {
   const {coffees, others, weight, mean, sum, next} = m;
   const each = short(weight);
   const all = [pieces(coffees, "coffee", 1), pieces(others, "other", 0)];
-  const formula = `${coffees} · ${each} · 1${others ? ` + ${others} · ${each} · 0` : ""}`;
+  const formula = `${coffees} · ${each} · 1 + ${others} · ${each} · 0`;
   return html`<div class="stage">
     <section>${said("mean", all, formula, short(mean), short(next.mean))}${along("mean", m, 1)}</section>
     <section>${said("sum", [pieces(coffees, "coffee", 1), pieces(most - coffees, "empty", "")], Array(coffees).fill(1).join(" + "), sum, next.sum)}${along("sum", m, most)}</section></div>
@@ -94,7 +94,7 @@ export const coffeeCount = defineWidget({
   key: "coffees",
   fields: ({coffees, others, most}) => ({
     coffees: integer(coffees, {min: 1, max: most}),
-    others: integer(others, {max: most}),
+    others: integer(others, {min: 1, max: most}),
   }),
   controls: () => [
     [
@@ -107,7 +107,7 @@ export const coffeeCount = defineWidget({
   sentence,
   view,
   challenges: {
-    "half-of-three": ({coffees, mean}) => coffees === 3 && mean === 0.5,
-    "half-of-four": ({coffees, mean}) => coffees === 4 && mean === 0.5,
+    "half-of-six": ({coffees, mean}) => coffees === 6 && Math.abs(mean - 0.5) < 1e-9,
+    "three-quarters": ({coffees, mean}) => coffees === 6 && Math.abs(mean - 0.75) < 1e-9,
   },
 });

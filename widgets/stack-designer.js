@@ -10,7 +10,7 @@ import {bytes} from "./kv-calculator.js";
 // ---- Model ---------------------------------------------------------------------------------
 
 export const KINDS = ["softmax", "window", "table"];
-export const LENGTHS = [64, 256, 1024, 4096, 65536, 1048576];
+export const LENGTHS = [64, 128, 256, 1024, 4096, 65536, 1048576];
 const SLOTS = ["first", "second", "third", "fourth"]; // they repeat up to the top
 
 /** Bytes that one layer keeps of a text: keys and values in 16 bits, tables in 32. */
@@ -25,7 +25,7 @@ export function takes(kind, tokens, {heads, kvHeads, size, window}) {
   return 4 * heads * size * (kind === "window" ? Math.min(tokens, window) : tokens);
 }
 
-/** data: {layers, heads, kvHeads, size, window} */
+/** data: {layers, heads, kvHeads, size, window, block}, with the kinds of four layers to begin with */
 export function stackOf(data, state) {
   const block = SLOTS.map((slot) => state[slot]);
   const each = data.layers / block.length;
@@ -89,7 +89,7 @@ const row = ({
   flops,
   flopsPlain,
 }) => html`<tr><th scope="row">${tick(tokens)}</th>
-  <td><div class="part"><span class="bar">${pieces({parts, kept, keptPlain})}</span><span>${part(kept / keptPlain)}</span></div></td><td><span>${bytes(kept)}</span></td>
+  <td><div class="part"><span class="bar">${pieces({parts, kept, keptPlain})}</span><span>${times(kept / keptPlain)}</span></div></td><td><span>${bytes(kept)}</span></td>
   <td><span>${bytes(keptPlain)}</span></td>
   <td><span>${times(flops / flopsPlain)}</span></td></tr>`;
 
@@ -104,7 +104,7 @@ const view = (
   m,
   widget,
 ) => html`${stack(m)}<table class="along"><caption>What the stack keeps along a text</caption>
-  <thead><tr><th scope="col">tokens</th><th scope="col">part kept</th><th scope="col">this stack</th><th scope="col">all softmax</th>
+  <thead><tr><th scope="col">tokens</th><th scope="col">kept, × all softmax</th><th scope="col">this stack</th><th scope="col">all softmax</th>
     <th scope="col">work of a new token, × all softmax</th></tr></thead>
   <tbody>${m.rows.map(row)}</tbody></table>
   ${widget.sentence({hidden: true})}`;
@@ -113,7 +113,7 @@ export const stackDesigner = defineWidget({
   name: "stack-designer",
   label: "Kinds of layers, and what they keep",
   key: "stack",
-  fields: () => Object.fromEntries(SLOTS.map((slot) => [slot, option("softmax", KINDS)])),
+  fields: ({block}) => Object.fromEntries(SLOTS.map((slot, i) => [slot, option(block[i], KINDS)])),
   controls: () => [
     [menu("first", "First layer", NAMES), menu("second", "Second", NAMES)],
     [menu("third", "Third", NAMES), menu("fourth", "Fourth", NAMES), reset],
