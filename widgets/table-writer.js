@@ -208,7 +208,10 @@ export const tableWriter = defineWidget({
     },
   }),
   controls: ({data: {guests}, state: {guest, room, fade}}) => [
-    [choice("rule", "How it writes", ["adds", "looks first, and corrects"])],
+    [
+      choice("rule", "How it writes", ["adds", "looks first, and corrects"]),
+      button("Empty", (widget) => widget.set({notes: ""})),
+    ],
     [
       choice("guest", "Guest", guests),
       slider("room", "Room", {unit: (n) => `room ${n}`}),
