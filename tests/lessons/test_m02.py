@@ -213,7 +213,7 @@ def test_one_causal_head_looks_most_at_trophy_and_is_not_sure(page):
 
 
 def test_the_toy_finds_its_noun_if_trophy_looks_at_the_last_word(page):
-    """Layer 1: trophy takes in what the pronoun of the toy took in; layer 2: keys are that number."""
+    """Layer 1: trophy takes in what the pronoun did; layer 2: keys are that number."""
     taken = torch.tensor([0, 1.0]).softmax(0)[1].item() * 4
     for size, finds in ((taken, 0), (-taken, 1)):
         weights = torch.tensor([size, 0]).softmax(0)
