@@ -122,7 +122,7 @@ def asked(page, row=2):
 def test_the_arrow_is_dragged_tapped_moved_by_keys_and_doubled(open_page):
     with open_page(LESSON, has_touch=True) as page:
         pad = page.locator(f"{WIDGET} .pad")
-        drag(page, f"{WIDGET} .pad", (0.57, 0.33), (0.8, 0.9))
+        drag(page, f"{WIDGET} .pad", (0.54, 0.33), (0.8, 0.9))
         across, up = asked(page)
         assert across > 3
         assert up < -1
@@ -133,7 +133,7 @@ def test_the_arrow_is_dragged_tapped_moved_by_keys_and_doubled(open_page):
         page.get_by_role("button", name="Reset").click()
         page.mouse.move(20, 20)
         pad.focus()
-        for key in ["ArrowRight"] * 5 + ["Shift+ArrowDown"] * 2:
+        for key in ["ArrowRight"] * 10 + ["Shift+ArrowDown"] * 2:
             page.keyboard.press(key)
         assert asked(page) == [1.5, 1]
         assert page.locator("#goal-equal.met").count() == 1
