@@ -128,7 +128,7 @@ function view(m, widget) {
     })}
     <div class="says"><div class=${verdict ? (isFound ? "verdict right" : "verdict wrong") : "verdict"}>${widget.sentence()}</div>
       <button type="button" ?disabled=${cell === null} @click=${() => widget.set({isNamed: true})}>${
-        cell ? `The leak: ${looking(tokens, cell)}` : "Choose the leaking cell"
+        cell ? `The leak: ${looking(tokens, cell)}` : "Name the leak"
       }</button></div></div>`;
 }
 
@@ -162,6 +162,8 @@ export const leakTester = defineWidget({
   view,
   challenges: {
     leak: ({mask, isFound}) => mask === 1 && isFound,
+    "leak-one-column": ({mask, isFound}) => mask === 2 && isFound,
+    "leak-window": ({mask, isFound}) => mask === 3 && isFound,
     "leak-prefix": ({mask, isFound}) => mask === 4 && isFound,
   },
 });

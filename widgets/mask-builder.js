@@ -85,17 +85,16 @@ const seenBy = ({mask, tokens}, row) => tokens.filter((_, col) => mask[row][col]
 
 // ---- Sentence, view ------------------------------------------------------------------------
 
-function sentence({mask, weights, output, tokens, row}) {
+function sentence({mask, weights, tokens, row}) {
   const seen = tokens.flatMap((token, j) =>
     mask[row][j] ? [`${token} ${format(weights[row][j])}`] : [],
   );
-  const mix = `Its output is (${output[row].map(format).join(", ")}).`;
   const allowed = mask.flat().filter(Boolean).length;
   const looks = seen.length
     ? `${seen.length} of ${tokens.length}: ${seen.join(", ")}`
     : "nothing: all its weights are 0";
   return html`<span class="screen-reader-only">The mask allows ${allowed} of
-    ${tokens.length ** 2} pairs. </span>${tokens[row]} may look at ${looks}. ${mix}`;
+    ${tokens.length ** 2} pairs. </span>${tokens[row]} may look at ${looks}.`;
 }
 
 function view(m, widget) {
@@ -148,6 +147,7 @@ export const maskBuilder = defineWidget({
   sentence,
   view,
   challenges: {
+    "hide-one": ({mask}) => mask[5].every((isOn, col) => isOn === (col !== 2)),
     "two-words": (m) => seenBy(m, 5).length === 2,
     "prefix-padding": ({mask}) => mask[0][1] && mask.every((row) => !row[5]),
     "empty-row": (m) => m.mask.some((row) => row.every((isOn) => !isOn)),

@@ -14,7 +14,7 @@ from models.alignment.model import trained
 from models.grammar.words import PAD, VOCABULARY
 from models.weights import load
 from modules.m05_masks import copying
-from tests.lessons.m05_numbers import CAUSAL, HUNTED, X, moves, opened
+from tests.lessons.m05_numbers import CAUSAL, HUNTED, W_K, W_Q, W_V, X, moves, opened
 from tests.lessons.page_text import cells, in_order, output, shows, text_of
 from tests.numbers import numbers
 from tests.site.numbers import payloads
@@ -46,6 +46,19 @@ def test_who_sees_everything_learns_to_copy_and_who_sees_only_back_to_write():
         assert not torch.tensor(seed["map"]).triu(1).any()
     *_, often, _, _ = COPYING["sentences, only back"]["0"]["map"]
     assert COPYING["sentence"][often.index(max(often))] == "girl", "who waits"
+
+
+@torch.no_grad()
+def test_one_masked_run_is_a_guess_at_each_word_as_if_the_text_ended_there():
+    """A causal model of the same sentences, of two layers: the whole text, and every cut of it."""
+    model = load("models/grammar/weights/causal.safetensors")
+    tokens = model.encode(COPYING["sentence"])
+    whole = model(tokens)
+    for n in range(1, tokens.shape[1] + 1):
+        alone = model(tokens[:, :n])
+        torch.testing.assert_close(alone.logits[0, -1], whole.logits[0, n - 1])
+        for cut, full in zip(alone.weights, whole.weights, strict=True):
+            torch.testing.assert_close(cut[0, :, -1], full[0, :, n - 1, :n])
 
 
 @pytest.mark.slow
@@ -84,18 +97,38 @@ def test_a_masked_row_by_pencil(page):
     *after, hidden = torch.tensor([1.0, 2.0, -torch.inf]).softmax(-1).tolist()
     assert hidden == 0
     assert [weight / (1 - before[2]) for weight in before[:2]] == pytest.approx(after)
-    *keys, total = ([float(x) for x in row[2:]] for row in cells(page, "pencil-numbers"))
+    rows = cells(page, "pencil-numbers")
+    assert not any(numbers(row[4]) for row in rows[:3]), "the last column is the reader's"
+    *keys, total = ([float(x) for x in row[2:4]] for row in rows)
     for (power, shown), weight in zip(keys, before, strict=True):
         assert shown == pytest.approx(weight, abs=0.0051)
         assert power / total[0] == pytest.approx(shown, abs=0.0051), "a reader's own division"
-    told = before[2], 1 - before[2], before[0], after[0], before[1], after[1]
-    assert shows(page, "#sec-formula", *(f"{weight:.2f}" for weight in told))
+    grown = [new / old for new, old in zip(after, before, strict=False)]
+    assert grown == pytest.approx([grown[0]] * 2)
+    total = sum(float(row[2]) for row in rows[:2])
+    assert shows(page, "#sec-formula", *(f"{x:.2f}" for x in (total, *after, grown[0])))
+    assert shows(page, "#sec-formula", f"{before[2]:.2f}", f"{1 - before[2]:.2f}")
 
 
-def test_the_answers_of_check_it(page):
+def test_the_answer_of_check_it(page):
     assert in_order(text_of(page, "#check-it"), f"{sum(moved(CAUSAL, 2))}")
-    left = [f"{w / 0.5:.1f}" for w in (0.3, 0.2)]
-    assert shows(page, "main", *left, "0.5")
+
+
+def test_nouns_look_for_the_verb_and_all_others_for_a_noun_above_all_a_living_one(page):
+    """The words are The, cat, sat, on, my, mat; only the cat is alive."""
+    weights, causal = (
+        scaled_dot_product_attention(X @ W_Q, X @ W_K, X @ W_V, mask)[1] for mask in (None, CAUSAL)
+    )
+    for word, row in enumerate(weights):
+        first, second, *_ = row.argsort(descending=True).tolist()
+        assert (first == 2) if word in (1, 5) else ([first, second] == [1, 5])
+    assert shows(page, "#sec-play", f"{causal[4, 1]:.2f}")
+    hidden = CAUSAL.clone()
+    hidden[5, 2] = False
+    _, after = scaled_dot_product_attention(X @ W_Q, X @ W_K, X @ W_V, hidden)
+    grown = (after[5] / causal[5])[[0, 1, 3, 4, 5]]
+    assert grown.tolist() == pytest.approx([2] * 5, abs=0.06), "about double"
+    assert shows(page, "#sec-play", f"{causal[5, 2]:.2f}", f"{1 - causal[5, 2]:.2f}")
 
 
 # A leak: a word is changed, and an output before it moves.
@@ -120,11 +153,12 @@ def test_each_hidden_mask_has_one_cell_too_many_and_its_moves_show_it(page):
 
 
 def test_in_two_layers_a_change_arrives_by_way_of_other_words():
-    """One layer shows who looks at whom; with two, outputs move that don't look at the word."""
+    """With two layers a leak moves an earlier output as with one, and more outputs besides."""
     assert not moves(CAUSAL, layers=2).triu(1).any(), "without a leak nothing arrives"
     for should, leak in HUNTED[:3]:
         mask = opened(should, leak)
         further = moves(mask, layers=2) != 0
+        assert further[leak]
         assert (further & ~(mask | EYE)).triu(1).any()
 
 

@@ -44,12 +44,12 @@ def test_all_show_what_follows_from_the_painted_mask(open_page):
         cell(page, 2, 0, "weights").click()
         mask = CAUSAL.triu(-2)
         mask[2, 4] = True
-        output, weights = scaled_dot_product_attention(X @ W_Q, X @ W_K, X @ W_V, mask)
+        _, weights = scaled_dot_product_attention(X @ W_Q, X @ W_K, X @ W_V, mask)
         settle(page)
         shown = page.locator(f"{BUILDER} table.weights td").all_inner_texts()
         sentence = page.locator(f"{BUILDER} .sentence").inner_text()
-        shown += sentence.split("output is (")[1].rstrip(").").split(", ")
-        exact = [*weights.flatten().tolist(), *output[2].tolist()]
+        shown += [word.split()[-1] for word in sentence.rstrip(".").split(": ")[1].split(", ")]
+        exact = [*weights.flatten().tolist(), *weights[2][mask[2]].tolist()]
         for text, wanted in zip(shown, exact, strict=True):
             assert_shows(text, wanted, sentence)
         first = page.locator(f"{TABLE} table.ways").evaluate(WAYS)[0]["cells"]

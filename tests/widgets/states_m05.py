@@ -12,7 +12,8 @@ STATES = {
         "damaged": ["mask.window=0", "mask.window=x", "mask.prefix=6", "mask.padding=9",
                     "mask.causal=2", "mask.painted=9.9.1", "mask.painted=1.1",
                     "mask.painted=1.1.2_0.0.1", "mask.row=6"],
-        "goals": {"two-words": "mask.window=2", "prefix-padding": "mask.prefix=2&mask.padding=1",
+        "goals": {"hide-one": "mask.painted=5.2.0", "two-words": "mask.window=2",
+                  "prefix-padding": "mask.prefix=2&mask.padding=1",
                   "empty-row": "mask.painted=0.0.0"},
     },
     "leak-test": {
@@ -24,6 +25,8 @@ STATES = {
         "damaged": ["leak.mask=0", "leak.mask=5", "leak.changed=6", "leak.changed=1.1",
                     "leak.changed=x", "leak.cell=1", "leak.cell=0.6", "leak.isNamed=2"],
         "goals": {"leak": "leak.changed=3&leak.cell=1.3&leak.isNamed=1",
+                  "leak-one-column": "leak.mask=2&leak.changed=2&leak.cell=0.2&leak.isNamed=1",
+                  "leak-window": "leak.mask=3&leak.changed=4&leak.cell=2.4&leak.isNamed=1",
                   "leak-prefix": "leak.mask=4&leak.changed=3&leak.cell=0.3&leak.isNamed=1"},
     },
     "empty-row": {
