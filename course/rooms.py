@@ -17,7 +17,7 @@ from course.serve import start_server
 
 # Widths of the window in px; a height holds from one width down to the next.
 WIDTHS = [1600, 1440, 1280, 1024, 928, 860, 768, 690, 600, 520, 480, 430, 390, 360, 320]
-STEP = 0.75  # rem: smaller changes of height move nothing that a reader notices
+STEP = 1.0  # rem: smaller changes of height move nothing that a reader notices
 HEADER = (
     "/* Written by `python3 -m course rooms`: the height of each widget, kept until it runs. */"
 )
