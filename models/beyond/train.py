@@ -344,25 +344,37 @@ def held(
     *,
     keep: float | None = None,
     write: float | None = None,
+    note: bool = True,
     heads: list[int] | slice = slice(None),
 ) -> Porter:
-    """Copy the model with fixed gates at one word, in the first layer or some of its heads."""
+    """Copy the model with fixed gates at one word, in the first layer or some of its heads.
+
+    ``note=False``: at the word, what stands under its key is taken away, and nothing put there.
+    """
     model = copy.deepcopy(model)
     layer = model.layers[0]
-    gates = layer.mixer._gates
+    gates, project = layer.mixer._gates, layer.mixer._project
     guests = torch.arange(1 if word == PAY else DRINKERS)[None]
     at_word = layer.norm(model.embed(Text(guests, torch.full_like(guests, word), guests)))[0]
+
+    def is_at(x: Tensor) -> Tensor:  # (B, L)
+        return (x[..., None, :] - at_word).abs().amax(-1).amin(-1) < 1e-5
 
     def changed(x: Tensor) -> tuple[Tensor, Tensor]:
         log_decay, beta = gates(x)
         is_word = torch.zeros_like(beta, dtype=torch.bool)  # (B, H, L)
-        is_at = (x[..., None, :] - at_word).abs().amax(-1).amin(-1) < 1e-5
-        is_word[:, heads] = is_at[:, None]
+        is_word[:, heads] = is_at(x)[:, None]
         if keep is not None:
             log_decay = log_decay.masked_fill(is_word, math.log(keep))
         return log_decay, beta if write is None else beta.masked_fill(is_word, write)
 
+    def without_note(x: Tensor, recent: Tensor) -> tuple[Tensor, ...]:
+        query, key, value, rest = project(x, recent)
+        return query, key, value.masked_fill(is_at(x)[:, None, :, None], 0.0), rest
+
     layer.mixer._gates = changed
+    if not note:
+        layer.mixer._project = without_note
     return model
 
 
