@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from tests.lessons.page_text import cells, output, shows
+from tests.lessons.page_text import cells, output, share, shows
 from tests.numbers import numbers
 from tests.widgets.truth_writing_ahead import BEGINNINGS, read_ahead
 
@@ -26,8 +26,10 @@ def test_the_fewest_readings_and_what_they_cost(page):
     assert len(fewest) == len(eight) == min(
         len(read_ahead(DARK, writer, n)) for writer in WRITERS for n in range(1, 9)
     ) < len(four)  # fmt: skip
-    assert shows(page, "#sec-writers", str(len(fewest)), str(thrown(DARK, "layers", 5)))
-    assert shows(page, "#sec-writers", str(thrown(DARK, "layers", 8)))
+    dear = layers(DARK, "layers", 5)
+    assert dear > 240
+    said = len(fewest), thrown(DARK, "layers", 5), dear, 240, thrown(DARK, "layers", 8)
+    assert shows(page, "#sec-writers", *map(str, said))
     copier = read_ahead(DARK, "copier", 4)
     shares = [[sum(part) for part in zip(*made, strict=True)] for made in (copier, four)]
     assert shares[0][1] / shares[0][0] > 3 * shares[1][1] / shares[1][0], "right more often"
@@ -62,6 +64,8 @@ def test_what_drafts_cost_in_layers(page):
         alone, copier, *_, four = map(int, totals)
         assert totals[1:] == [str(layers(text, *way)) for way in ways]
         assert copier < alone == 240 < four
+    saved = [share(1 - layers(text, "copier", 4) / 240) for text in BEGINNINGS[1:]]
+    assert shows(page, "#sec-worth", *saved)
 
 
 def test_a_writer_of_a_tenth_s_size_by_pencil(page):
