@@ -28,7 +28,7 @@ def test_every_map_says_where_it_comes_from(lesson):
 
 LABEL_OF_A_DRAWING = re.compile(r"^#\| label: (\S+)\n(?:#\|.*\n)*# without numbers: ", re.M)
 DRAWINGS = {
-    label for path in ROOT.glob("modules/*/lesson.qmd")
+    label for path in [*ROOT.glob("*.qmd"), *ROOT.glob("modules/*/lesson.qmd")]
     for label in LABEL_OF_A_DRAWING.findall(path.read_text("utf-8"))
 }  # fmt: skip
 
