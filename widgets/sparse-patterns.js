@@ -107,7 +107,7 @@ export function sentence({pattern, size, pairs, all, tiles, tilesInAll, kept, la
 const number = (name, value, note) =>
   html`<div><dt>${name}</dt><dd>${value}</dd><dd class="note">${note}</dd></div>`;
 
-/** The way as stairs: along a row to the key that is seen, then down its column to that token's own row. */
+/** The way as stairs: along a row to the key that is seen, then up its column to that token's own row. */
 function stairs({route, tokens}) {
   if (!route) return nothing;
   const at = (place) => place + 0.5;

@@ -122,7 +122,7 @@ def test_nouns_look_for_the_verb_and_all_others_for_a_noun_above_all_a_living_on
     for word, row in enumerate(weights):
         first, second, *_ = row.argsort(descending=True).tolist()
         assert (first == 2) if word in (1, 5) else ([first, second] == [1, 5])
-    assert shows(page, "#sec-play", f"{causal[4, 1]:.2f}")
+    assert shows(page, "#sec-play", f"{causal[4, 1]:.2f}", f"{weights[4, 1]:.2f}")
     hidden = CAUSAL.clone()
     hidden[5, 2] = False
     _, after = scaled_dot_product_attention(X @ W_Q, X @ W_K, X @ W_V, hidden)
