@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from attention import scaled_dot_product_attention
+from course.payloads.moved_pair import FOUR, SEVEN, head_that_looks_back, pair_scores
 from models.positions.task import DIGITS, LETTER_SHARE, LETTERS, examples
 from models.positions.train import load
 from models.storyteller.tokens import Tokenizer
@@ -121,6 +122,28 @@ def test_a_score_with_added_positions_by_pencil(page):
 
 
 @torch.no_grad()
+@torch.no_grad()
+def test_most_of_a_moved_pair_s_changes_come_from_hand_and_hand():
+    """Multiply the score out, by hand: the norm divides word and hand by the same number."""
+    model = load("sinusoidal")
+    head, layer, hands = (
+        head_that_looks_back(model),
+        model.layers[0],
+        model.position(torch.arange(16)),
+    )
+    own = slice(8 * head, 8 * head + 8)  # the numbers of this head's queries and keys
+    hand = []
+    for sign, weight in zip((SEVEN, FOUR), layer.attention.qkv_proj.weight.split(32), strict=False):
+        spread = (model.sign.weight[sign] + hands).std(-1, correction=0, keepdim=True)
+        normed = (hands - hands.mean(-1, keepdim=True)) / spread * layer.norm.weight
+        hand.append(normed @ weight[own].mT)
+    part = (hand[0] @ hand[1].mT / 8**0.5).diagonal(-3)
+    whole = pair_scores(model, SEVEN, FOUR, head, 16).diagonal(-3)
+    both = torch.stack([part, whole]).cov(correction=0)
+    assert both[0, 1] / both[1, 1] > 0.7, "of how the score varies along the row"
+    assert part.max() - part.min() > 0.7 * (whole.max() - whole.min())
+
+
 def test_added_positions_hold_together_only_where_they_were_trained(page):
     """By the head that gives most to the token three back."""
     model = load("sinusoidal")

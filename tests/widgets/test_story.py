@@ -91,6 +91,22 @@ def test_the_opening_says_what_the_caption_says(model, tokenizer, read):
     assert shares == [round(100 * x.item()) for x in want]
 
 
+NAMES = (
+    "Mary Green, Ann White, Jack Hill, John Wood, Alice Stone, Jane Black, Harry Field, "
+    "Robert King, Emma Day, George Young, Nancy Short, Will Knight, Kate Rose, Sam Bird"
+)
+
+
+def test_most_other_names_are_not_guessed_first(model, tokenizer):
+    guessed = 0
+    for first, last in map(str.split, NAMES.split(", ")):
+        tokens = tokenizer.encode(
+            TEXT.replace("Peter Rabbit", f"{first} {last}").replace("Peter", first)
+        )
+        guessed += run(model, tokens).logits[0, -1].argmax() == tokenizer.encode(f" {last}")[0]
+    assert guessed < len(NAMES.split(", ")) / 3
+
+
 def test_each_head_is_told_by_its_own_measures(published):
     """By what has grown most in training; and each costs probability, as the box says."""
     scores = json.loads((FILE.parents[1] / "scores/storyteller.json").read_text("utf-8"))
