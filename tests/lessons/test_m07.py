@@ -122,15 +122,11 @@ def test_a_score_with_added_positions_by_pencil(page):
 
 
 @torch.no_grad()
-@torch.no_grad()
 def test_most_of_a_moved_pair_s_changes_come_from_hand_and_hand():
     """Multiply the score out, by hand: the norm divides word and hand by the same number."""
     model = load("sinusoidal")
-    head, layer, hands = (
-        head_that_looks_back(model),
-        model.layers[0],
-        model.position(torch.arange(16)),
-    )
+    head, layer = head_that_looks_back(model), model.layers[0]
+    hands = model.position(torch.arange(16))
     own = slice(8 * head, 8 * head + 8)  # the numbers of this head's queries and keys
     hand = []
     for sign, weight in zip((SEVEN, FOUR), layer.attention.qkv_proj.weight.split(32), strict=False):
@@ -144,6 +140,7 @@ def test_most_of_a_moved_pair_s_changes_come_from_hand_and_hand():
     assert part.max() - part.min() > 0.7 * (whole.max() - whole.min())
 
 
+@torch.no_grad()
 def test_added_positions_hold_together_only_where_they_were_trained(page):
     """By the head that gives most to the token three back."""
     model = load("sinusoidal")
