@@ -65,7 +65,7 @@ const view = (m, widget) => html`<div class="stage">
 export const learningRate = defineWidget({
   name: "learning-rate",
   label: "Learning rates",
-  fields: ({rates}) => ({rate: integer(rates.length - 1, {max: rates.length - 1})}), // the largest, at which they differ most
+  fields: ({rates}) => ({rate: integer(0, {max: rates.length - 1})}), // the smallest, where the page's story begins
   controls: ({data}) => [[stepSlider("rate", "Learning rate", data.rates.map(String)), reset]],
   model: trainings,
   sentence,

@@ -6,7 +6,7 @@ import {softmax} from "./lib/attention.js";
 import {reset, steps} from "./lib/controls.js";
 import {defineWidget} from "./lib/define-widget.js";
 import {integer} from "./lib/fields.js";
-import {chance, formatPercent, formatShort} from "./lib/numbers.js";
+import {chance, count, formatPercent, formatShort} from "./lib/numbers.js";
 
 // ---- Model ---------------------------------------------------------------------------------
 
@@ -25,8 +25,8 @@ function moved(data, divisor) {
 
 /**
  * data: {words, scores, nudge: of the first word's score, divisors, names: theirs}. Gives
- * {divisor, name, nudge, input: what softmax gets of the nudge, words: [{word, weight, gap: to all others
- * together, slope: w(1 − w)}], moves: [how far the first word moves, by divisor], moved}.
+ * {divisor, name, nudge, input: how far the input of softmax moves, words: [{word, weight, times: its weight by that
+ * of all others together, gap: to them, ln of that, slope: w(1 − w)}], moves: [of the first word, by divisor], moved}.
  */
 export function onTheCurve(data, {by}) {
   const divisor = data.divisors[by];
@@ -39,7 +39,8 @@ export function onTheCurve(data, {by}) {
     input: data.nudge / divisor,
     words: data.words.map((word, i) => {
       const rest = restOf(weights, i);
-      return {word, weight: weights[i], gap: Math.log(weights[i] / rest), slope: weights[i] * rest};
+      const times = weights[i] / rest;
+      return {word, weight: weights[i], times, gap: Math.log(times), slope: weights[i] * rest};
     }),
     moves,
     moved: moves[by],
@@ -47,6 +48,13 @@ export function onTheCurve(data, {by}) {
 }
 
 // ---- Sentence, view ------------------------------------------------------------------------
+
+/** How many times the weight of all others together: 148, 1/148, 1. */
+export function timesOf(times) {
+  const size = Math.max(times, 1 / times);
+  const told = size < 9.95 ? size.toFixed(1) : count(+size.toPrecision(3));
+  return told === "1.0" ? "1" : times > 1 ? told : `1/${told}`;
+}
 
 /** Two digits that count: 0.1, 0.0088, 0.19. */
 const short = (x) => String(+x.toPrecision(2));
@@ -56,16 +64,17 @@ export const sentence = ({name, divisor, input, words, moved}) =>
   `${divisor === 1 ? "Undivided" : `Divided by ${name}`}: ` +
   words
     .map(
-      ({word, weight, gap, slope}) =>
-        `${word} has ${chance(weight)}, at a gap of ${formatShort(gap)} and a slope of ${short(slope)}`,
+      ({word, weight, times, gap, slope}) =>
+        `${word} has ${chance(weight)}, ${timesOf(times)} times what the others have, at a gap of ${formatShort(gap)} and a slope of ${short(slope)}`,
     )
     .join("; ") +
-  `. Of the nudge, softmax gets ${short(input)}, and ${words[0].word} moves by about ${short(moved)}.`;
+  `. The input of ${words[0].word} grows by ${short(input)}, and its weight moves by about ${short(moved)}.`;
 
-const PLOT = {left: 48, right: 336, width: 348, height: 270};
+const PLOT = {left: 48, right: 336, width: 348, height: 288};
 const CURVE = {top: 14, bottom: 134};
 const HILL = {top: 162, bottom: 226};
 const GAPS = [-10, -5, 0, 5];
+const NAMES = GAPS.map((gap) => timesOf(Math.exp(gap)));
 const x = scaleLinear([-12.5, 8.5], [PLOT.left, PLOT.right]);
 const weightAt = scaleLinear([0, 1], [CURVE.bottom, CURVE.top]);
 const slopeAt = scaleLinear([0, 0.25], [HILL.bottom, HILL.top]);
@@ -115,13 +124,19 @@ const chart = ({words}) => html`<svg viewBox="0 0 ${PLOT.width} ${PLOT.height}" 
     <path class="curve" d=${CURVES[0]}></path><path class="curve" d=${CURVES[1]}></path>
     <text class="title" x=${PLOT.left + 4} y=${HILL.top - 6}>slope</text><text class="title" x=${PLOT.left + 4} y=${CURVE.top + 18}>weight</text>
     ${tangent(words[0])}${words.map(marks).reverse()}
-    ${GAPS.map((gap) => svg`<text class="gap" x=${x(gap)} y=${HILL.bottom + 18}>${gap < 0 ? `−${-gap}` : gap}</text>`)}
-    <text class="gap" x=${(PLOT.left + PLOT.right) / 2} y=${HILL.bottom + 36}>gap to all others together</text></svg>`;
+    ${GAPS.map(
+      (
+        gap,
+        i,
+      ) => svg`<text class="gap" x=${x(gap)} y=${HILL.bottom + 18}>${gap < 0 ? `−${-gap}` : gap}</text>
+      <text class="gap" x=${x(gap)} y=${HILL.bottom + 34}>${NAMES[i]}</text>`,
+    )}
+    <text class="gap" x=${(PLOT.left + PLOT.right) / 2} y=${HILL.bottom + 54}>gap to all others together; below, times their weight</text></svg>`;
 
 const view = (
   m,
   widget,
-) => html`<dl><div><dt>Softmax gets, of the nudge, ${short(m.nudge)}/${m.divisor}</dt><dd>${equals(m.input)}</dd></div>
+) => html`<dl><div><dt>The input of <i>${m.words[0].word}</i> grows by ${short(m.nudge)}/${m.divisor}</dt><dd>${equals(m.input)}</dd></div>
     <div><dt>Times the slope at <i>${m.words[0].word}</i></dt><dd>· ${short(m.words[0].slope)}</dd></div>
     <div><dt><i>${m.words[0].word}</i> moves by about</dt><dd>≈ ${short(m.moved)}</dd></div></dl>
   ${chart(m)}

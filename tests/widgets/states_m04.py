@@ -22,9 +22,16 @@ STATES = {
     },
     "learning-rate": {
         "page": M04, "key": "learning-rate",
-        "states": {"smallest rate": "learning-rate.rate=0"},
+        "states": {"rate of 1": "learning-rate.rate=1", "largest rate": "learning-rate.rate=2"},
         "damaged": ["learning-rate.rate=3", "learning-rate.rate=x"],
         "goals": {},
+    },
+    "one-step": {
+        "page": M04, "key": "one-step",
+        "states": {"divided": "one-step.divide=1", "some outside": "one-step.rate=2",
+                   "smallest": "one-step.rate=0&one-step.divide=1"},
+        "damaged": ["one-step.rate=4", "one-step.rate=x", "one-step.divide=2"],
+        "goals": {"all-open": "one-step.rate=0"},
     },
     "own-scale": {
         "page": M04, "key": "play", "grows": 1200,

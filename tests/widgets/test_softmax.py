@@ -5,6 +5,7 @@ import random
 
 import numpy as np
 import pytest
+import torch
 
 from analysis import entropy
 from modules.m04_softmax_and_scale.training import RATES, SCORES
@@ -13,8 +14,9 @@ from tests.widgets import truth_saturation as keys
 from tests.widgets import truth_temperature as heated
 from tests.widgets.js import assert_near, module
 
-SATURATION, SLOPE, RATE, TEMPERATURE = (
-    module(f"{name}.js") for name in ("saturation", "softmax-slope", "learning-rate", "temperature")
+SATURATION, SLOPE, RATE, STEP, TEMPERATURE = (
+    module(f"{name}.js")
+    for name in ("saturation", "softmax-slope", "learning-rate", "one-step", "temperature")
 )
 
 
@@ -50,6 +52,8 @@ def test_a_nudge_moves_a_weight_by_the_slope_where_it_stands(by):
     now = weights(divisor)
     assert [word["weight"] for word in got["words"]] == pytest.approx(now.tolist())
     assert [word["gap"] for word in got["words"]] == pytest.approx(np.log(now / (1 - now)).tolist())
+    times = [w / (now.sum() - w) for w in now]
+    assert [word["times"] for word in got["words"]] == pytest.approx(times)
     slope = (weights(divisor, 1e-5 * divisor) - weights(divisor, -1e-5 * divisor))[0] / 2e-5
     assert got["words"][0]["slope"] == pytest.approx(slope, rel=1e-5)
     moves = [(weights(one, 0.1) - weights(one))[0] for one in divisors]
@@ -57,6 +61,46 @@ def test_a_nudge_moves_a_weight_by_the_slope_where_it_stands(by):
     assert got["moved"] == got["moves"][by] == pytest.approx(0.1 / divisor * slope, rel=1e-5)
     decimals = np.format_float_positional(got["moved"], precision=2, fractional=False)
     assert in_order(got["says"], names[by], f"{0.1 / divisor:.2g}", decimals)
+
+
+def test_the_axis_says_how_many_times_the_weight_of_all_others():
+    """At a gap of 5 a word has 148 parts, and all the others together 1."""
+    told = {-10: "1/22,000", -5: "1/148", 0: "1", 5: "148", 0.79: "2.2", -0.79: "1/2.2"}
+    for gap, name in told.items():
+        w = 1 / (1 + np.exp(-gap))
+        assert SLOPE.call("timesOf", w / (1 - w)) == name
+
+
+def stepped(rate, divide, k, others):
+    """By autograd: the gap of the own row, and those of the others, after one step of the query."""
+    scale = 512**-0.5 if divide else 1.0
+    q = torch.zeros(512, dtype=torch.float64, requires_grad=True)
+    (1 - (k @ q * scale).softmax(0)[0]).backward()
+    q = -rate * q.grad
+    return [((keys[0] - keys[1]) @ q * scale).item() for keys in (k, *others)]
+
+
+@pytest.mark.parametrize("divide", [False, True])
+@pytest.mark.parametrize("rate", range(4))
+def test_one_step_moves_its_own_row_and_others_as_autograd_says(rate, divide):
+    draw = torch.Generator().manual_seed(rate)
+    k, *others = torch.randn(25, 2, 512, generator=draw, dtype=torch.float64)
+    apart = [keys[0] - keys[1] for keys in (k, *others)]
+    rates = [0.006, 0.03, 0.3, 3]
+    own, *rest = ((apart[0] @ other).item() for other in apart)
+    data = {"size": 512, "rates": rates, "own": own, "others": rest}
+    got = STEP.told("oneStep", data, {"rate": rate, "divide": divide})
+    gap, *gaps = stepped(rates[rate], divide, k, others)
+    assert got["own"]["gap"] == pytest.approx(gap)
+    assert got["own"]["weight"] == pytest.approx(1 / (1 + np.exp(-gap)))
+    assert got["others"] == pytest.approx(gaps)
+    right, wrong = (sum(1 / (1 + np.exp(-s * g)) > 0.99 for g in gaps) for s in (1, -1))
+    assert got["sure"] == {"right": right, "wrong": wrong}
+    assert got["open"] == 24 - right - wrong
+    assert got["spread"] == pytest.approx(np.sqrt(np.mean(np.square(gaps))))
+    told = [f"{rates[rate]}", "24", str(wrong), str(right), str(got["open"])]
+    assert in_order(got["says"], *told)
+    assert ("√512" in got["says"]) == divide
 
 
 @pytest.mark.parametrize("rate", range(len(RATES)))
