@@ -1,4 +1,4 @@
-// One step for one row: where it takes that row on the curve of softmax, and where other rows that the same query asks.
+// One step for one row: where it takes that row on the curve of softmax, and where those of other texts with the same query.
 
 import {line, scaleLinear} from "../assets/vendor/d3.js";
 import {html, svg} from "../assets/vendor/lit.js";
@@ -50,7 +50,7 @@ export const sentence = ({rate, size, divide, own, others, spread, sure, open}) 
 const PLOT = {left: 48, right: 340, width: 348, height: 282};
 const PANELS = [
   {top: 26, bottom: 98, text: "the row that the step is for"},
-  {top: 150, bottom: 222, text: "other rows, asked by the same query"},
+  {top: 150, bottom: 222, text: "other texts, with the same query"},
 ];
 const MOST = 7; // gaps beyond it stand at the side
 const x = scaleLinear([-MOST, MOST], [98, 290]);

@@ -95,24 +95,6 @@ def _curves(divided: bool, rate: float, seed: int, d_k: int) -> tuple[list[float
     return _means(right), _means(stuck)
 
 
-def _fresh() -> list[Tensor]:
-    """The same examples at each call, which no training has seen, as ``ask`` returns them."""
-    torch.manual_seed(99)
-    return [torch.cat(batch) for batch in zip(*(ask() for _ in range(FRESH)), strict=True)]
-
-
-@torch.no_grad()
-def moved_gaps(before: list[Tensor], after: list[Tensor], divided: bool) -> float:
-    """Return the spread of how far the gap of a fresh row's first two inputs of softmax moves."""
-    question, words, *_ = _fresh()
-    scale = before[0].shape[1] ** -0.5 if divided else 1.0
-    then, now = (
-        ((question @ w_q) @ (words @ w_k).mT)[:, 0] * scale for w_q, w_k, _ in (before, after)
-    )
-    moved = now - then
-    return float(f"{(moved[:, 0] - moved[:, 1]).square().mean().sqrt().item():.4g}")
-
-
 @torch.no_grad()
 def look(weights: list[Tensor], divided: bool) -> dict[str, float]:
     """Return what the rows of fresh examples are like.
@@ -120,8 +102,10 @@ def look(weights: list[Tensor], divided: bool) -> dict[str, float]:
     saturated: the share of rows whose largest weight has a slope w(1 - w) below ``SATURATED``, and
     of the wrong ones among them; spread: of the scores that softmax gets, in a row
     """
+    torch.manual_seed(99)
     d_k = weights[0].shape[1]
-    question, words, labels, answer = _fresh()
+    batches = zip(*(ask() for _ in range(FRESH)), strict=True)
+    question, words, labels, answer = (torch.cat(batch) for batch in batches)
     q, k, v = (x @ w for x, w in zip((question, words, labels), weights, strict=True))
     scale = d_k**-0.5 if divided else 1.0
     output, rows = scaled_dot_product_attention(q, k, v, scale=scale)
@@ -158,20 +142,6 @@ def _looks() -> dict[str, dict[str, list[dict[str, float]]]]:
     }
 
 
-def _moved() -> dict[str, list[float]]:
-    """How far the first step at the largest rate moves the gaps of fresh rows."""
-    return {
-        kind: [
-            moved_gaps(
-                *(descend(kind == "divided", RATES[-1], seed, steps=n)[-1] for n in (0, 1)),
-                kind == "divided",
-            )
-            for seed in SEEDS
-        ]
-        for kind in ("divided", "undivided")
-    }
-
-
 def _stuck() -> dict[str, dict[str, list[list[float]]]]:
     return {
         kind: {
@@ -189,7 +159,7 @@ def main() -> None:
         name: {str(rate): [train(False, rate, seed, **options) for seed in SEEDS] for rate in RATES}
         for name, options in RIVALS.items()
     }
-    record["rows"], record["stuck"], record["moved"] = _looks(), _stuck(), _moved()
+    record["rows"], record["stuck"] = _looks(), _stuck()
     SCORES.write_text(json.dumps(record) + "\n", encoding="utf-8")
 
 
