@@ -1,9 +1,9 @@
 // Choose a word of a sentence: weighted arrows show where it looks, in a trained model.
 
 import {html, nothing, render, svg} from "../assets/vendor/lit.js";
-import {menu, toggle} from "./lib/controls.js";
+import {choice, menu, reset, toggle} from "./lib/controls.js";
 import {defineWidget} from "./lib/define-widget.js";
-import {flag, integer} from "./lib/fields.js";
+import {flag, integer, option} from "./lib/fields.js";
 import {formatPercent} from "./lib/numbers.js";
 import {wordGroup} from "./lib/words.js";
 
@@ -21,30 +21,82 @@ const word = (sentences) => ({
 
 const modelOf = ({models}, {causal}) => (causal ? models.causal : models.masked);
 
-const changeOf = ({changes}, {sentence, causal}) => (causal ? null : (changes[sentence] ?? null));
+const changesOf = ({changes}, {sentence, causal}) => (causal ? [] : (changes[sentence] ?? []));
+
+const FINDER = "layer 2, head 1"; // the head whose scores are taken apart
+
+/** What the score of a word is the sum of: all but the mark of the last word. */
+const PARTS = [
+  "the word itself",
+  "what all words get",
+  "heads 1 to 3",
+  "head 4: did",
+  "head 4: others",
+  "the distance",
+];
+/** The scores that the bars have room for. */
+export const RANGE = [-1.5, 21.5];
 
 /** What a pronoun gives most, in the head that finds its noun; "" elsewhere, and on pages without changes. */
 function foundBy({changes, models}, {head, causal}, {tokens, from, row}) {
-  const finds = !causal && models.masked.heads[head] === "layer 2, head 1" && tokens[from] === "it";
+  const finds = !causal && models.masked.heads[head] === FINDER && tokens[from] === "it";
   if (!changes.length || !finds) return "";
   const most = row.indexOf(Math.max(...row));
   return most === from ? "itself" : tokens[most];
 }
 
 /**
+ * The score of one word with the pronoun as bars, part by part, and below it those of all that are
+ * taken apart: {word, rows: [{name, from, to, value, kind: "part", "bare", "mark" or "whole", weight}], rest:
+ * the score without the mark}. told: what a sentence or its change says, {scores, parts, mark}.
+ */
+export function bars({tokens, apart, mark}, told, at) {
+  const values = told.parts[at];
+  const rows = [];
+  let sum = 0;
+  PARTS.forEach((name, i) => {
+    rows.push({name, from: sum, to: sum + values[i], value: values[i], kind: "part"});
+    sum += values[i];
+  });
+  const marked = at === 0 ? told.mark : mark; // a change is one of the first noun alone
+  const score = told.scores[apart[at]];
+  const powers = told.scores.map(Math.exp);
+  const total = powers.reduce((a, b) => a + b);
+  return {
+    word: tokens[apart[at]],
+    rest: sum,
+    rows: [
+      ...rows,
+      {name: "without the mark", from: 0, to: sum, value: sum, kind: "bare"},
+      {name: `mark of ${marked}`, from: sum, to: score, value: values[PARTS.length], kind: "mark"},
+      ...apart.map((token) => ({
+        name: tokens[token],
+        from: 0,
+        to: told.scores[token],
+        value: told.scores[token],
+        kind: "whole",
+        weight: powers[token] / total,
+      })),
+    ],
+  };
+}
+
+/**
  * Where the chosen word looks: {tokens, from, row: weights, hidden: which words it can't see, finds,
  * answer: what the model `masked` answers there, {word, share}, or null where a page doesn't say}.
  * sentences: [{tokens, focus, says, answer}]; models: {masked, causal}, each {heads: names, weights:
- * [sentence][head][from][to]}. Beyond the last head stands their mean. data.changes: for a
- * sentence a change to the model `masked`, {field, label, says, weights, answer}, or null; empty where
- * a page offers none. What a sentence says and the answer are of its own focus.
+ * [sentence][head][from][to]}. Beyond the last head stands their mean. data.changes: for each
+ * sentence those of the model `masked`, {field, value, label, says, mark, weights, answer, scores, parts},
+ * made where the state's field has this value; empty where a page offers none. What a sentence says and
+ * the answer are of its own focus. `bars`: null where a page has no parts of scores.
  */
 export function looks(data, state) {
   const {sentence, word: chosen, head, causal} = state;
-  const {tokens, focus, says, answer} = data.sentences[sentence];
+  const own = data.sentences[sentence];
+  const {tokens, focus, says, answer} = own;
   const from = chosen?.sentence === sentence ? chosen.token : focus;
-  const change = changeOf(data, state);
-  const isChanged = change !== null && state[change.field] === true;
+  const change = changesOf(data, state).find(({field, value}) => state[field] === value);
+  const isChanged = change !== undefined;
   const maps = isChanged ? change.weights : modelOf(data, state).weights[sentence];
   const used = head < maps.length ? [maps[head]] : maps;
   const row = tokens.map(
@@ -57,6 +109,7 @@ export function looks(data, state) {
     row,
     finds: foundBy(data, state, {tokens, from, row}),
     answer: causal || from !== focus ? null : ((isChanged ? change.answer : answer) ?? null),
+    bars: causal || !own.apart?.length ? null : bars(own, change ?? own, state.apart ?? 0),
     causal,
     isChanged,
     hidden: tokens.map((_, to) => causal && to > from),
@@ -65,6 +118,16 @@ export function looks(data, state) {
 
 /** One digit more, as an answer is often close to 100 %. */
 const finePercent = (share) => `${(100 * share).toFixed(1)}\u202f%`;
+
+const tenth = (x) =>
+  x
+    .toFixed(1)
+    .replace(/^-(0\.0)$/, "$1")
+    .replace("-", "\u2212");
+
+/** A part with its sign, as it adds to a score or takes from it. */
+const written = ({value, kind}) =>
+  ["part", "mark"].includes(kind) && value >= 0.05 ? `+${tenth(value)}` : tenth(value);
 
 const mostOf = ({row, hidden}) =>
   row
@@ -82,8 +145,20 @@ export function summarize(found) {
     finds && `The pronoun finds: ${finds}.`,
     answer && `The model answers: ${answer.word}, ${finePercent(answer.share)}.`,
     isChanged && says,
+    found.bars && spoken(found.bars),
   ];
   return parts.filter(Boolean).join(" ");
+}
+
+function spoken({word, rows}) {
+  const named = (row) => `${row.name} ${written(row)}`;
+  const wholes = rows.filter(({kind}) => kind === "whole");
+  const parts = rows.filter(({kind}) => kind !== "whole");
+  return (
+    `In ${FINDER}, the scores with the pronoun are: ${wholes.map(named).join(", ")}. ` +
+    `The pronoun gives ${wholes.map(({name, weight}) => `${name} ${formatPercent(weight)}`).join(", ")}. ` +
+    `The score of ${word}, part by part: ${parts.map(named).join(", ")}.`
+  );
 }
 
 const looksMost = (found, from, to) =>
@@ -95,7 +170,26 @@ const looksMost = (found, from, to) =>
 const way = (id) =>
   svg`<defs><linearGradient id=${id} gradientUnits="userSpaceOnUse" x1="0" x2="100"><stop class="query" offset="0" /><stop class="key" offset="1" /></linearGradient></defs>`;
 
-function view({tokens, says, from, row, finds, answer, hidden}, widget) {
+const along = (score) => (score - RANGE[0]) / (RANGE[1] - RANGE[0]);
+
+function bar(row, rest) {
+  const {name, from, to, kind, weight} = row;
+  const [low, high] = [Math.min(from, to), Math.max(from, to)].map(along);
+  return html`<li class=${kind}><span class="name">${name}</span>
+    <span class="track" style="--low:${low};--high:${high};--rest:${along(rest)}"><i></i><b>${written(row)}</b></span>
+    ${weight === undefined ? nothing : html`<span class="share weighted" style="--weight:${weight}">${formatPercent(weight)}</span>`}</li>`;
+}
+
+const scoreBars = ({rows, rest}, {tokens, apart}, widget) => html`<div class="parts">
+    ${choice(
+      "apart",
+      "The score of",
+      apart.map((token) => tokens[token]),
+      {isShown: true},
+    )(widget)}
+    <ol class="bars" aria-hidden="true">${rows.map((row) => bar(row, rest))}</ol></div>`;
+
+function view({tokens, says, from, row, finds, answer, hidden, bars}, widget) {
   const id = `${widget.id}-way`;
   const choose = (token) => widget.set({word: {sentence: widget.state.sentence, token}});
   const arrow = (
@@ -110,10 +204,11 @@ function view({tokens, says, from, row, finds, answer, hidden}, widget) {
     <span class="token">${tokens[to]}</span>
     <span class="share weighted">${hidden[to] ? "hidden" : formatPercent(weight)}</span></li>`;
   const total = row.reduce((sum, weight) => sum + Math.round(weight * 100), 0);
-  return html`<div class="arrows">
+  return html`<div class=${bars ? "pictures" : nothing}><div class="arrows">
     ${wordGroup({words: tokens, chosen: from, label: "The word that looks", className: "from", choose})}
     <svg aria-hidden="true" preserveAspectRatio="none" viewBox="0 0 100 ${tokens.length}">${way(id)}${row.map(arrow)}</svg>
     <ol class="to" aria-hidden="true">${row.map(target)}</ol></div>
+    ${bars ? scoreBars(bars, widget.data.sentences[widget.state.sentence], widget) : nothing}</div>
     <p class="says">${finds ? html`The pronoun finds: <em>${finds}</em><br />` : nothing}
       ${answer ? html`The model answers: <em>${answer.word}</em>, ${finePercent(answer.share)}<br />` : nothing}${says}</p>
     <p class=${total === 100 ? "rounding" : "rounding needed"}>
@@ -125,9 +220,13 @@ function view({tokens, says, from, row, finds, answer, hidden}, widget) {
 const abbreviated = (tokens) =>
   (tokens.length < 9 ? tokens : [...tokens.slice(0, 4), "…", ...tokens.slice(-3)]).join(" ");
 
+/** A row of controls, if any: one change to tick, or several to choose from. */
 function offered({data, state}) {
-  const change = changeOf(data, state);
-  return change ? [toggle(change.field, change.label)] : [];
+  const changes = changesOf(data, state);
+  if (changes.length < 2) return changes.map(({field, label}) => [toggle(field, label)]);
+  const labels = ["as it is", ...changes.map(({label}) => label)];
+  const noun = data.sentences[state.sentence].tokens[1];
+  return [[choice(changes[0].field, `At “${noun}”`, labels, {isShown: true})]];
 }
 
 /** The widget, whose fields stand under `key` in the address. */
@@ -143,8 +242,9 @@ const focusAt = (key) =>
         max: Math.max(models.masked.heads.length, models.causal.heads.length),
       }),
       causal: flag(false),
-      handed: flag(false),
+      taken: option("own", ["own", "other", "off", "hidden"]),
       lent: flag(false),
+      apart: option(0, [0, 1, 2]),
     }),
     controls: ({data, state}) => [
       [
@@ -159,8 +259,9 @@ const focusAt = (key) =>
           ...modelOf(data, state).heads,
           "mean of all heads",
         ]),
-        ...offered({data, state}),
+        ...(data.changes.length ? [reset] : []),
       ],
+      ...offered({data, state}),
     ],
     model: looks,
     sentence: summarize,

@@ -52,23 +52,34 @@ EXAMPLES = [
         "the trophy did not fit in the suitcase because it was small", 9,
         "A human reader knows: not big enough to hold it, so “it” is the suitcase.",
     ),
+    (
+        "the trophy did not fit in the suitcase because it was too tired", 9,
+        "A human reader knows: neither a trophy nor a suitcase is ever tired.",
+    ),
 ]  # fmt: skip
 
 IN_LESSON = range(5)
 # The three pictures of the page on pronouns.
-FIT, SWAPPED, DID_FIT = (1, 2), (5, 6), (7, 8, 9)
+FIT, SWAPPED, DID_FIT = (1, 2), (5, 6), (8, 7, 9, 10)
 
 # Sentences that differ in their last word: it can hand the first noun the value of the other's.
 HANDED = {1: 2, 2: 1}
+# What the first noun takes in from the last word of these: the other's value, or nothing, as its
+# mark is taken off, or as the word is hidden from it.
+TAKEN = ("other", "off", "hidden")
 # Sentences whose first noun can ask with the query of the second, in layer 1, head 4.
 LENT = SWAPPED
+# Words whose score with the pronoun, in layer 2, head 1, is taken apart, and the word whose mark
+# is one of the parts, beside that of the last word.
+APART, MARKER = ("trophy", "suitcase", "it"), "did"
 
 
 def payload(sentence: int, head: int, shown: Sequence[int] | None = None) -> dict[str, Any]:
     """Return sentences, each model's maps, and the numbers of the first sentence and head.
 
-    ``shown``: which of EXAMPLES, with what the masked model answers at the pronoun, and the
-    changes to it that a reader can tick. If it is None, those of the lesson, without these.
+    ``shown``: which of EXAMPLES, with what the masked model answers at the pronoun, the parts of
+    scores, and the changes to it that a reader can make. If it is None, those of the lesson,
+    without these.
     """
     indices = IN_LESSON if shown is None else shown
     sentences = [
@@ -76,11 +87,13 @@ def payload(sentence: int, head: int, shown: Sequence[int] | None = None) -> dic
         for text, focus, says in (EXAMPLES[index] for index in indices)
     ]
     for index, one in zip(shown or (), sentences, strict=False):
-        one["answer"] = answer(index)
+        one |= patched(index) | {"mark": one["tokens"][-1]}
+        del one["weights"]  # they are among those of the model
+        one["apart"] = [at for at, token in enumerate(one["tokens"]) if token in APART]
     return {
         "sentences": sentences,
         "models": {name: head_maps(name, indices) for name in ("masked", "causal")},
-        "changes": [change(index) for index in shown or ()],
+        "changes": [changes(index) for index in shown or ()],
         "start": {"sentence": sentence, "head": head},
     }
 
@@ -103,64 +116,116 @@ def head_maps(name: str, shown: Sequence[int] = range(len(EXAMPLES))) -> dict[st
     return {"heads": heads, "weights": weights}
 
 
-@torch.no_grad()
-def answer(sentence: int) -> dict[str, Any]:
-    """Return what the masked model answers at the word to look at first: {"word", "share"}."""
-    model = load(FOLDER / "weights" / "masked.safetensors")
-    text, focus, _ = EXAMPLES[sentence]
-    return _answer(model, model(model.encode(text.split())).residual[-1][0, focus])
+def changes(sentence: int) -> list[dict[str, Any]]:
+    """Return the changes to the masked model that a reader can make, each with what it makes.
 
-
-def change(sentence: int) -> dict[str, Any] | None:
-    """Return a change to the masked model that a reader can tick: its field, maps and answer."""
+    One is made if the widget's ``field`` has this ``value``; ``mark``: whose mark it then shows.
+    """
     words = EXAMPLES[sentence][0].split()
-    if sentence in HANDED:
-        other = EXAMPLES[HANDED[sentence]][0].split()
-        return {
-            "field": "handed",
-            "label": f"“{words[-1]}” hands “{words[1]}” the value of “{other[-1]}”",
-            "says": f"In layer 1, head 4, “{words[1]}” gets the value of “{other[-1]}” from "
-            f"“{words[-1]}”.",
-            **handed(sentence),
-        }
+    first, last = words[1], words[-1]
     if sentence in LENT:
-        return {
-            "field": "lent",
-            "label": f"“{words[1]}” asks like “{words[7]}”",
-            "says": f"In layer 1, head 4, “{words[1]}” has the query of “{words[7]}”.",
-            **lent(sentence),
+        return [
+            {
+                "field": "lent",
+                "value": True,
+                "label": f"“{first}” asks like “{words[7]}”",
+                "says": f"In layer 1, head 4, “{first}” has the query of “{words[7]}”.",
+                "mark": last,
+                **patched(sentence, "lent"),
+            }
+        ]
+    if sentence not in HANDED:
+        return []
+    other = EXAMPLES[HANDED[sentence]][0].split()[-1]
+    offers = {
+        "other": (
+            f"value of “{other}”",
+            f"In layer 1, head 4, “{first}” gets the value of “{other}” from “{last}”.",
+        ),
+        "off": (
+            "mark off",
+            f"The mark of “{last}” is taken off “{first}”. All else stays.",
+        ),
+        "hidden": (
+            f"“{last}” hidden",
+            f"In layer 1, “{first}” can’t see “{last}”, and looks more at the other words.",
+        ),
+    }
+    return [
+        {
+            "field": "taken",
+            "value": taken,
+            "label": label,
+            "says": says,
+            "mark": other if taken == "other" else last,
+            **patched(sentence, taken),
         }
-    return None
+        for taken, (label, says) in offers.items()
+    ]
 
 
 @torch.no_grad()
-def handed(sentence: int) -> dict[str, Any]:
-    """Return the masked model's maps and answer if word 2 gets another value in layer 1, head 4.
+def patched(sentence: int, how: str = "") -> dict[str, Any]:
+    """Return what the masked model does with one thing changed in layer 1, at the first noun.
 
-    The last word hands it that of the other sentence's last word.
+    ``how``: one of TAKEN, or "lent": in head 4 it asks with the query of the second noun; as it is
+    if empty. The result has the maps of both layers, the answer at the pronoun, the pronoun's
+    ``scores`` (L,) in layer 2, head 1, and for each of APART the ``parts`` that its score is the
+    sum of: the word itself, what every word gets, heads 1 to 3, in head 4 MARKER, other words, and
+    then the distance, and the mark of the last word.
     """
     model = load(FOLDER / "weights" / "masked.safetensors")
-    words, others = (
-        model(model.encode(EXAMPLES[index][0].split())).residual[0][0]
-        for index in (sentence, HANDED[sentence])
+    text, at, _ = EXAMPLES[sentence]
+    tokens = text.split()
+    (first, second), out = model.layers, model.layers[0].attention.out_proj
+    words = model.embedding[model.encode(tokens)[0]]
+    query, key, value = _split(first, words)
+    if how == "lent":
+        query[3, 1] = query[3, 7]
+    mask = torch.ones(len(tokens), len(tokens), dtype=torch.bool)
+    mask[1, -1] = how != "hidden"
+    weights = _weights(first, query, key, mask)
+    # What each word (the third place) adds to each vector (the second) through each head.
+    added = torch.einsum(
+        "hqk,hkd,ehd->hqke", weights, value, out.weight.unflatten(1, value.shape[::2])
     )
-    query, key, value = _split(model.layers[0], words)
-    weights = _weights(model.layers[0], query, key)
-    mixed = weights @ value
-    other = _split(model.layers[0], others)[2]
-    mixed[3, 1] += weights[3, 1, -1] * (other[3, -1] - value[3, -1])
-    return _rest(model, words, weights, mixed, EXAMPLES[sentence][1])
+    if how == "off":
+        added[3, 1, -1] = 0
+    if how == "other":
+        other = model.embedding[model.encode(EXAMPLES[HANDED[sentence]][0].split())[0]]
+        handed = _split(first, other)[2][3, -1]
+        added[3, 1, -1] = weights[3, 1, -1] * (out.weight[:, -len(handed) :] @ handed)
+    after = words + out.bias + added.sum((0, 2))
+    asks, keys, _ = _split(second, after)[:, 0]
+    asks, far = asks[at] / keys.shape[-1] ** 0.5, second.relative(len(tokens))[0, at]
+    last, maps = second(after[None], words[None], None, None)
 
-
-@torch.no_grad()
-def lent(sentence: int) -> dict[str, Any]:
-    """Return the masked model's maps and answer if word 2 asks like word 8 in layer 1, head 4."""
-    model = load(FOLDER / "weights" / "masked.safetensors")
-    words = model(model.encode(EXAMPLES[sentence][0].split())).residual[0][0]
-    query, key, value = _split(model.layers[0], words)
-    query[3, 1] = query[3, 7]
-    weights = _weights(model.layers[0], query, key)
-    return _rest(model, words, weights, weights @ value, EXAMPLES[sentence][1])
+    width, heads = keys.shape[-1], second.attention.num_heads
+    to_key, bias = (
+        part[heads * width :][:width]
+        for part in (second.attention.qkv_proj.weight, second.attention.qkv_proj.bias)
+    )
+    brings = added @ to_key.T @ asks  # (heads, L, L)
+    parts, markers = [], [i for i, token in enumerate(tokens) if token == MARKER]
+    for word in (i for i, token in enumerate(tokens) if token in APART):
+        did, mark = brings[3, word, markers].sum(), brings[3, word, -1]
+        parts.append(
+            [
+                words[word] @ to_key.T @ asks,
+                (out.bias @ to_key.T + bias) @ asks,
+                brings[:3, word].sum(),
+                did,
+                brings[3, word].sum() - did - mark,
+                far[word],
+                mark,
+            ]
+        )
+    return {
+        "weights": torch.cat([weights, maps[0]]).double().round(decimals=5),
+        "answer": _answer(model, last[0, at]),
+        "scores": (keys @ asks + far).double().round(decimals=4),
+        "parts": torch.tensor(parts).double().round(decimals=4),
+    }
 
 
 @torch.no_grad()
@@ -217,22 +282,6 @@ def hiding() -> dict[str, Any]:
     return {"words": [sentence[word] for word in at], "endings": endings}
 
 
-def _rest(
-    model: torch.nn.Module, words: torch.Tensor, weights: torch.Tensor, mixed: torch.Tensor, at: int
-) -> dict[str, Any]:
-    """Return the maps of both layers, and the answer at word ``at``.
-
-    ``weights``, ``mixed``: of each head of layer 1, its map, and what it took in.
-    """
-    first, second = model.layers
-    after = words + first.attention.out_proj(mixed.transpose(0, 1).flatten(-2))
-    last, maps = second(after[None], words[None], None, None)
-    return {
-        "weights": torch.cat([weights, maps[0]]).double().round(decimals=5),
-        "answer": _answer(model, last[0, at]),
-    }
-
-
 def _answer(model: torch.nn.Module, vector: torch.Tensor) -> dict[str, Any]:
     """Return the most probable of all words, and its probability."""
     logits = model.embedding @ model.norm(vector) + model.unembedding_bias
@@ -246,6 +295,11 @@ def _split(layer: torch.nn.Module, words: torch.Tensor) -> torch.Tensor:
     return projections.unflatten(-1, (3, layer.attention.num_heads, -1)).permute(1, 2, 0, 3).clone()
 
 
-def _weights(layer: torch.nn.Module, query: torch.Tensor, key: torch.Tensor) -> torch.Tensor:
+def _weights(
+    layer: torch.nn.Module,
+    query: torch.Tensor,
+    key: torch.Tensor,
+    mask: torch.Tensor | None = None,
+) -> torch.Tensor:
     bias = layer.relative(query.shape[-2])
-    return scaled_dot_product_attention(query, key, key, bias=bias)[1]
+    return scaled_dot_product_attention(query, key, key, mask, bias=bias)[1]

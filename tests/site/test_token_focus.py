@@ -2,7 +2,7 @@
 
 from playwright.sync_api import expect
 
-from course.payloads.token_focus import DID_FIT, EXAMPLES, FIT, IN_LESSON, SWAPPED, handed, lent
+from course.payloads.token_focus import DID_FIT, EXAMPLES, FIT, IN_LESSON, SWAPPED, patched
 from tests.site.settling import assert_shows, settle
 from tests.widgets.truth_token_focus import maps
 
@@ -30,7 +30,7 @@ def focus(page, widget=WIDGET):
 def assert_right(page, sentence, head, *, causal=False, row=None, widget=WIDGET):
     at = focus(page, widget)
     row = row or maps("causal" if causal else "masked", sentence)[head, at].tolist()
-    texts = page.locator(f"{widget} .share").all_inner_texts()
+    texts = page.locator(f"{widget} .to .share").all_inner_texts()
     for to, (text, weight) in enumerate(zip(texts, row, strict=True)):
         if causal and to > at:
             assert text == "hidden"
@@ -69,29 +69,68 @@ def test_sentences_heads_and_words_show_the_model_s_weights(open_page):
         assert_right(page, 1, -1)  # it has fewer heads: the last choice stays their mean
 
 
+def assert_bars(page, widget, told, at=0):
+    """The bars end where the parts, and the scores, say, and their numbers stand beside them."""
+    parts, wholes = told["parts"][at].tolist(), told["parts"].sum(1).tolist()
+    want = [*parts[:6], sum(parts[:6]), parts[6], *wholes]
+    texts = page.locator(f"{widget} .bars b").all_inner_texts()
+    for text, value in zip(texts, want, strict=True):
+        assert_shows(text.replace("\N{MINUS SIGN}", "-"), value, value)
+    page.wait_for_timeout(500)  # until they have moved
+    boxes = page.locator(f"{widget} .bars .track").evaluate_all(
+        """(tracks) => tracks.map((track) => {
+          const [all, bar] = [track, track.firstElementChild].map((e) => e.getBoundingClientRect());
+          return [(bar.left - all.left) / all.width, (bar.right - all.left) / all.width];
+        })"""
+    )
+    unit = (boxes[8 + at][1] - boxes[8 + at][0]) / wholes[at]
+    for (left, right), value in zip(boxes, want, strict=True):
+        assert abs(right - left - unit * abs(value)) < 0.03
+    assert abs(boxes[7][0 if parts[6] < 0 else 1] - boxes[8 + at][1]) < 0.03, "the mark ends there"
+
+
 def assert_changed(page, widget, sentence, noun, change):
-    """With the value handed over, or the query lent, the pronoun and the model say so."""
+    """With a change made, the pronoun, the model and the bars say so."""
     row = change["weights"][FINDER, 9].tolist()
     assert_right(page, sentence, FINDER, row=row, widget=widget)
     says, answer = page.locator(f"{widget} .says"), change["answer"]
     expect(says).to_contain_text(f"finds: {noun}")
     expect(says).to_contain_text(f"answers: {answer['word']}, {100 * answer['share']:.1f}")
+    assert_bars(page, widget, change)
 
 
-def test_a_value_is_handed_over_a_query_is_lent_and_three_pictures_are_apart(open_page):
+FINDS = {
+    "value of": ("other", "trophy", "itself"),
+    "mark off": ("off", "suitcase", "itself"),
+    "hidden": ("hidden", "trophy", "trophy"),
+}
+
+
+def test_changes_are_made_and_undone_and_three_pictures_are_apart(open_page):
     with open_page("pronoun.html") as page:
         for question in page.locator(".prediction").all():
             question.locator("input[type=radio]").nth(1).check()
             question.locator(".ask button").click()
 
-        value = page.locator(CHANGED).get_by_role("checkbox", name="hands “trophy” the value of")
-        for place, noun, found in ((1, "suitcase", "trophy"), (0, "trophy", "itself")):
+        at_trophy = page.locator(CHANGED).get_by_role("group", name="At “trophy”")
+        for place, noun in ((1, "suitcase"), (0, "trophy")):
             menu(page, "Sentence", CHANGED).select_option(index=place)
             assert_right(page, FIT[place], FINDER, widget=CHANGED)
             expect(page.locator(f"{CHANGED} .says")).to_contain_text(f"finds: {noun}")
-            value.check()
-            assert_changed(page, CHANGED, FIT[place], found, handed(FIT[place]))
-            value.uncheck()
+            for name, (how, *finds) in FINDS.items():
+                at_trophy.get_by_role("radio", name=name).check()
+                change = patched(FIT[place], how)
+                assert_changed(page, CHANGED, FIT[place], finds[1 - place], change)
+            at_trophy.get_by_role("radio", name="as it is").focus()
+            page.keyboard.press("Space")
+        apart = page.locator(CHANGED).get_by_role("group", name="The score of")
+        apart.get_by_role("radio", name="trophy").focus()
+        page.keyboard.press("ArrowRight")
+        expect(apart.get_by_role("radio", name="suitcase")).to_be_focused()
+        assert_bars(page, CHANGED, patched(FIT[0]), 1)
+        page.locator(CHANGED).get_by_role("button", name="Reset").click()
+        assert_right(page, FIT[1], FINDER, widget=CHANGED)
+        assert_bars(page, CHANGED, patched(FIT[1]))
 
         # The way that the text shows.
         menu(page, "Head", LENT).select_option(label="layer 1, head 4")
@@ -102,12 +141,14 @@ def test_a_value_is_handed_over_a_query_is_lent_and_three_pictures_are_apart(ope
         page.locator(LENT).get_by_role("checkbox", name="“suitcase” asks like “trophy”").check()
         for place, noun in ((1, "trophy"), (0, "suitcase")):
             menu(page, "Sentence", LENT).select_option(index=place)
-            assert_changed(page, LENT, SWAPPED[place], noun, lent(SWAPPED[place]))
+            change = patched(SWAPPED[place], "lent")
+            assert_changed(page, LENT, SWAPPED[place], noun, change)
 
         for place, sentence in enumerate(DID_FIT):
             menu(page, "Sentence", DID).select_option(index=place)
             assert_right(page, sentence, FINDER, widget=DID)
-        assert_right(page, FIT[0], FINDER, widget=CHANGED)
+            assert_bars(page, DID, patched(sentence))
+        assert_right(page, FIT[1], FINDER, widget=CHANGED)
         for widget, indices in {CHANGED: FIT, LENT: SWAPPED, DID: DID_FIT}.items():
             offered = menu(page, "Sentence", widget).locator("option").all_inner_texts()
             assert len({*offered}) == len(indices), "told apart, as a closed menu shortens them"

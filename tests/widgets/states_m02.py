@@ -19,7 +19,8 @@ STATES = {
                    "warm": "focus.sentence=4&focus.head=6",
                    "causal, mean": "focus.causal=1&focus.head=8"},
         "damaged": ["focus.sentence=99", "focus.word=1.99", "focus.word=9.0", "focus.head=x",
-                    "focus.causal=2", "focus.handed=x", "focus.lent=2"],
+                    "focus.causal=2", "focus.taken=x", "focus.lent=2",
+                    "focus.apart=3"],
         "goals": {"causal-noun": "focus.causal=1&focus.head=7"},
     },
     "hidden-word": {
@@ -32,10 +33,12 @@ STATES = {
     },
     "changed-look": {
         "page": PRONOUN, "key": "focus", "grows": 240,
-        "states": {"the value of big": "focus.sentence=1&focus.head=4&focus.handed=1",
-                   "the value of small": "focus.sentence=0&focus.head=4&focus.handed=1",
+        "states": {"the value of big": "focus.sentence=1&focus.head=4&focus.taken=other",
+                   "the value of small": "focus.sentence=0&focus.head=4&focus.taken=other",
+                   "no mark": "focus.sentence=1&focus.head=4&focus.taken=off&focus.apart=1",
+                   "hidden": "focus.sentence=0&focus.head=3&focus.taken=hidden&focus.apart=2",
                    "another word": "focus.sentence=0&focus.head=3&focus.word=0.1"},
-        "damaged": ["focus.sentence=2", "focus.word=2.1", "focus.handed=x"],
+        "damaged": ["focus.sentence=2", "focus.word=2.1", "focus.taken=none", "focus.apart=x"],
         "goals": {},
     },
     "swapped-look": {
@@ -48,9 +51,9 @@ STATES = {
     },
     "did-fit-look": {
         "page": PRONOUN, "key": "fit", "grows": 240,
-        "states": {"big": "fit.sentence=1&fit.head=4",
+        "states": {"small": "fit.sentence=1&fit.head=4", "tired": "fit.sentence=3&fit.head=4",
                    "did not": "fit.sentence=2&fit.head=4&fit.word=2.1"},
-        "damaged": ["fit.sentence=3", "fit.word=1.99", "fit.head=x"],
+        "damaged": ["fit.sentence=4", "fit.word=1.99", "fit.head=x"],
         "goals": {},
     },
 }  # fmt: skip

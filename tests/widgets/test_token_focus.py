@@ -1,14 +1,21 @@
 """Where words look in m02 and in pronoun.qmd: what the committed weights give, and changes."""
 
-from itertools import product
+from itertools import pairwise, product
 
 import pytest
 import torch
 
-from course.payloads.token_focus import EXAMPLES, HANDED, LENT, hiding, payload
+from course.payloads.token_focus import EXAMPLES, HANDED, LENT, TAKEN, hiding, payload
 from tests.lessons.page_text import in_order, share
 from tests.widgets.js import assert_near, module
-from tests.widgets.truth_token_focus import TEXTS, maps, model_of, scores_with_hidden, subsets
+from tests.widgets.truth_token_focus import (
+    TEXTS,
+    maps,
+    model_of,
+    score_parts,
+    scores_with_hidden,
+    subsets,
+)
 
 FOCUS, HIDING = module("token-focus.js"), module("hidden-word.js")
 ROUNDED = 6e-6  # the page has the weights in five decimals
@@ -20,8 +27,8 @@ def published():
     FOCUS.run("(globalThis.data = x, null)", payload(1, 0, range(len(EXAMPLES))))
 
 
-def look(sentence, word=None, head=FINDER, causal=False):
-    state = {"sentence": sentence, "word": word, "head": head, "causal": causal}
+def look(sentence, word=None, head=FINDER, causal=False, **changed):
+    state = {"sentence": sentence, "word": word, "head": head, "causal": causal, **changed}
     code = "((model) => ({...model, told: m.summarize(model)}))(m.looks(data, x))"
     return FOCUS.run(code, state)
 
@@ -89,26 +96,36 @@ def test_the_sentence_names_the_three_that_get_most(name):
     assert in_order(got["told"], words[3], "4", *(part for one in most for part in one))
 
 
+CHANGES = [*product(["taken"], TAKEN, HANDED), *product(["lent"], [True], LENT)]
+
+
 @torch.no_grad()
-@pytest.mark.parametrize(
-    ("field", "sentence"), [*product(["handed"], HANDED), *product(["lent"], LENT)]
-)
-def test_a_change_in_layer_1_head_4_is_what_a_hook_in_the_model_makes(field, sentence):
-    """The first noun gets the other last word's value, or asks with the query of the second."""
+@pytest.mark.parametrize(("field", "value", "sentence"), CHANGES)
+def test_a_change_in_layer_1_head_4_is_what_a_hook_in_the_model_makes(field, value, sentence):
+    """The first noun gets another value or none from the last word, or another query."""
     model, words = model_of("masked"), TEXTS[sentence]
     layer = model.layers[0].attention
-    if field == "handed":
-        other = TEXTS[HANDED[sentence]][-1]
+    last, first = words[-1], words[1]
+    told = {"off": (last, first), "hidden": (first, last), True: ("1", "4", first, words[7])}
+    told["other"] = "1", "4", first, TEXTS[HANDED.get(sentence, 0)][-1], last
+    if value == "hidden":
+
+        def hide(module, inputs):  # queries, keys and values, and then which it may see
+            seen = torch.ones(1, 1, 13, 13, dtype=torch.bool)
+            seen[..., 1, 12] = False
+            return (*inputs[:3], seen)
+
+        hook = model.layers[0].register_forward_pre_hook(hide)
+    elif field == "taken":
         weight = model(model.encode(words)).weights[0][0, 3, 1, -1]
+        other = TEXTS[HANDED[sentence]][-1]
         values = layer.qkv_proj(model.embedding[model.encode([words[-1], other])[0]])[:, -16:]
-        told = "trophy", other, words[-1]
 
         def hand(module, inputs):  # before layer 1 makes one vector of what its heads took in
-            inputs[0][0, 1, -16:] += weight * (values[1] - values[0])
+            inputs[0][0, 1, -16:] += weight * ((values[1] if value == "other" else 0) - values[0])
 
         hook = layer.out_proj.register_forward_pre_hook(hand)
     else:
-        told = "suitcase", "trophy"
 
         def lend(module, inputs, output):
             queries = output.unflatten(-1, (3, 4, -1))[0, :, 0, 3]
@@ -118,13 +135,70 @@ def test_a_change_in_layer_1_head_4_is_what_a_hook_in_the_model_makes(field, sen
     run = model(model.encode(words))
     hook.remove()
     want = torch.cat(run.weights, dim=1)[0]
-    looks = every_look(len(want), sentence=sentence, causal=False, **{field: True})
+    looks = every_look(len(want), sentence=sentence, causal=False, **{field: value})
     assert_rows(looks, want)
-    assert in_order(looks[0][0]["says"], "1", "4", *told)
+    assert in_order(looks[0][0]["says"], *told[value])
     assert looks[FINDER][9]["finds"] == found(words, want[FINDER, 9], 9)
     assert_answers(looks[FINDER][9], run, 9)
-    causal = every_look(1, sentence=sentence, causal=True, **{field: True})
+    causal = every_look(1, sentence=sentence, causal=True, **{field: value})
     assert not causal[0][0]["isChanged"], "the other model has no such change"
+    assert causal[0][0]["bars"] is None, "and its scores aren't taken apart"
+
+
+def truth_of(sentence, value):
+    words = TEXTS[sentence]
+    last = words[-1] if value != "other" else TEXTS[HANDED[sentence]][-1]
+
+    def change(added, of):
+        if value == "off":
+            added[-1] = 0
+        elif value == "other":
+            layer = model_of("masked").layers[0].attention
+            share = model_of("masked")(model_of("masked").encode(words)).weights[0][0, 3, 1, -1]
+            vector, out = of(last)
+            added[-1] = share * (out @ layer.qkv_proj(vector)[-16:])
+
+    return last, score_parts(words, change, lends=value is True, unseen=value == "hidden")
+
+
+WITH_BARS = [s for s, text in enumerate(TEXTS) if "did" in text]
+STATES = [*((s, "own", "taken") for s in WITH_BARS), *((s, v, f) for f, v, s in CHANGES)]
+
+
+@torch.no_grad()
+@pytest.mark.parametrize(("sentence", "value", "field"), STATES)
+def test_the_bars_are_the_parts_of_a_score_one_by_one(sentence, value, field):
+    last, want = truth_of(sentence, value)
+    low, high = FOCUS.run("m.RANGE")
+    totals = [sum(parts) for parts in want.values()]
+    for at, (word, parts) in enumerate(want.items()):
+        got = look(sentence, apart=at, **{field: value})
+        bars, row = got["bars"], got["row"]
+        rows = bars["rows"]
+        assert bars["word"] == word
+        values = [one["value"] for one in rows]
+        assert_near([*values[:6], values[7]], parts, 3e-4)
+        assert_near([values[6], bars["rest"]], [sum(parts[:6])] * 2, 3e-4)
+        assert_near(values[8:], totals, 3e-4)
+        for one, after in pairwise(rows[:6]):
+            assert one["to"] == after["from"], "each begins where the one above ends"
+        assert rows[7]["from"] == pytest.approx(rows[5]["to"])
+        assert rows[7]["to"] == pytest.approx(totals[at], abs=3e-4)
+        ends = [end for one in rows for end in (one["from"], one["to"])]
+        assert low <= min(ends) <= max(ends) <= high, "there is room for them"
+        assert in_order(rows[7]["name"], last if at == 0 else TEXTS[sentence][-1])
+        assert [one["name"] for one in rows[8:]] == [*want]
+        places = [i for i, token in enumerate(TEXTS[sentence]) if token in want]
+        assert_near([one["weight"] for one in rows[8:]], [row[i] for i in places], 1e-4)
+        told = [f"{number:.1f}" for number in (*totals, sum(parts[:6]))]
+        mark = f"{parts[6]:+.1f}" if parts[6] > 0.05 else f"{parts[6]:.1f}".replace("-0.0", "0.0")
+        assert in_order(got["told"], *told, mark)
+
+
+def test_on_the_lesson_no_score_is_taken_apart():
+    FOCUS.run("(globalThis.lesson = x, null)", payload(1, 0))
+    code = "m.looks(lesson, {sentence: x, word: null, head: 4, causal: false}).bars"
+    assert [FOCUS.run(code, sentence) for sentence in range(3)] == [None] * 3
 
 
 NOUNS = {"trophy": 1, "suitcase": 7, "it": 9}

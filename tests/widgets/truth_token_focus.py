@@ -61,3 +61,50 @@ def scores_after(asks, found):
         for x in (asks, found)
     )
     return q[9] @ k.T / 32**0.5 + two.relative(13)[0, 9]
+
+
+@torch.no_grad()
+def score_parts(words, after_change=lambda added, at: None, lends=False, unseen=False):
+    """What each known part of a score of trophy, suitcase and it is, one by one: {word: parts}.
+
+    ``after_change(added, at)`` may change, in place, what each word adds in head 4 to the vector of
+    the one at 1; ``lends``: that one asks with the query of the word at 7 there; ``unseen``: it
+    can't see the last word in layer 1.
+    """
+    model = model_of("masked")
+    (one, two), it = model.layers, words.index("it")
+    x = model.embedding[model.encode(words)[0]]
+    heads = [part.split(16, dim=-1) for part in one.attention.qkv_proj(x).chunk(3, dim=-1)]
+    out = one.attention.out_proj.weight.split(16, dim=-1)
+    brought = []  # of each head: from → to → what it adds
+    for h in range(4):
+        q, k, v = (part[h].clone() for part in heads)
+        if lends and h == 3:
+            q[1] = q[7]
+        scores = q @ k.T / 4 + one.relative(len(words))[h]
+        if unseen:
+            scores[1, -1] = -torch.inf
+        brought.append(scores.softmax(-1)[..., None] * (v @ out[h].T))
+    after_change(brought[3][1], lambda word: (model.embedding[model.ids[word]], out[3]))
+    after = x + one.attention.out_proj.bias + sum(head.sum(1) for head in brought)
+    qkv = two.attention.qkv_proj
+    query = after[it] @ qkv.weight[:32].T + qkv.bias[:32]
+
+    def score(vector):
+        return (vector @ qkv.weight[64:96].T @ query / 32**0.5).item()
+
+    found = {}
+    for at, word in enumerate(words):
+        if word in ("trophy", "suitcase", "it"):
+            four = brought[3][at]
+            others = [i for i in range(len(words) - 1) if words[i] != "did"]
+            found[word] = [
+                score(x[at]),
+                score(one.attention.out_proj.bias) + (qkv.bias[64:96] @ query / 32**0.5).item(),
+                sum(score(head[at].sum(0)) for head in brought[:3]),
+                score(four[words.index("did")]),
+                sum(score(four[i]) for i in others),
+                two.relative(len(words))[0, it, at].item(),
+                score(four[-1]),
+            ]
+    return found
