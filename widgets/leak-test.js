@@ -39,7 +39,8 @@ const isSame = (a, b) => a[0] === b[0] && a[1] === b[1];
 
 /**
  * data: {tokens, masks: [{rule, should: rows of booleans as they ought to be, leak: the one cell that is
- * open besides, moved: how far each output (row) moves when a word (column) is changed}]}.
+ * open besides, moved: how far each output (row) moves when a word (column) is changed}], opening: the
+ * word that is changed at first}.
  * `shown`: the words whose column the reader sees, of all once the leak is found, and then `hidden`, the
  * cells that the mask hides.
  */
@@ -132,14 +133,14 @@ function view(m, widget) {
       }</button></div></div>`;
 }
 
-/** A hunt begins with the last word changed, and nothing chosen. */
-const fresh = (size) => ({changed: [size - 1], cell: null, isNamed: false});
+/** A hunt begins with one word changed, and nothing chosen. */
+const fresh = ({opening}) => ({changed: [opening], cell: null, isNamed: false});
 
 /** Another mask is another hunt. */
 const masks = (widget) =>
   choice("mask", "Hidden mask", widget.fields.mask.options, {isShown: true})(
     Object.create(widget, {
-      set: {value: (mask) => widget.set({...fresh(widget.data.tokens.length), ...mask})},
+      set: {value: (mask) => widget.set({...fresh(widget.data), ...mask})},
     }),
   );
 
@@ -147,12 +148,12 @@ export const leakTester = defineWidget({
   name: "leak-test",
   label: "Leak hunt",
   key: "leak",
-  fields: ({tokens: {length}, masks}) => ({
+  fields: ({tokens: {length}, masks, opening}) => ({
     mask: option(
       1,
       masks.map((_, i) => i + 1),
     ),
-    changed: inOrder(fresh(length).changed, length),
+    changed: inOrder([opening], length),
     cell: oneCell(length),
     isNamed: flag(false),
   }),

@@ -150,6 +150,5 @@ export const maskBuilder = defineWidget({
     "hide-one": ({mask}) => mask[5].every((isOn, col) => isOn === (col !== 2)),
     "two-words": (m) => seenBy(m, 5).length === 2,
     "prefix-padding": ({mask}) => mask[0][1] && mask.every((row) => !row[5]),
-    "empty-row": (m) => m.mask.some((row) => row.every((isOn) => !isOn)),
   },
 });

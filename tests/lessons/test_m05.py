@@ -11,11 +11,12 @@ import torch.nn.functional as F
 from attention import scaled_dot_product_attention
 from models.alignment.data import is_held_out
 from models.alignment.model import trained
+from models.grammar.sentences import sentences
 from models.grammar.words import PAD, VOCABULARY
 from models.weights import load
 from modules.m05_masks import copying
 from tests.lessons.m05_numbers import CAUSAL, HUNTED, W_K, W_Q, W_V, X, moves, opened
-from tests.lessons.page_text import cells, in_order, output, shows, text_of
+from tests.lessons.page_text import cells, in_order, output, share, shows, text_of
 from tests.numbers import numbers
 from tests.site.numbers import payloads
 
@@ -111,7 +112,19 @@ def test_a_masked_row_by_pencil(page):
 
 
 def test_the_answer_of_check_it(page):
-    assert in_order(text_of(page, "#check-it"), f"{sum(moved(CAUSAL, 2))}")
+    """A letter of five words, which all see one another, and a summary of three."""
+    whole = torch.randn(8, 4, generator=torch.Generator().manual_seed(0)).double()
+    mask = torch.ones(8, 8).tril().bool()
+    mask[:5, :5] = True
+
+    def moved_by(word):
+        changed = whole.clone()
+        changed[word] += 1
+        one, other = (F.scaled_dot_product_attention(x, x, x, mask) for x in (whole, changed))
+        return int((one != other).any(-1).sum())
+
+    counts = [moved_by(2), moved_by(6)]
+    assert in_order(text_of(page, "#check-it .answer, #check-it details"), *map(str, counts))
 
 
 def test_nouns_look_for_the_verb_and_all_others_for_a_noun_above_all_a_living_one(page):
@@ -122,7 +135,10 @@ def test_nouns_look_for_the_verb_and_all_others_for_a_noun_above_all_a_living_on
     for word, row in enumerate(weights):
         first, second, *_ = row.argsort(descending=True).tolist()
         assert (first == 2) if word in (1, 5) else ([first, second] == [1, 5])
-    assert shows(page, "#sec-play", f"{causal[4, 1]:.2f}", f"{weights[4, 1]:.2f}")
+    shown = (weights[4, 1], weights[4, 5], causal[4, 1])
+    assert shows(page, "#sec-play", *(f"{weight:.2f}" for weight in shown))
+    assert causal[4].count_nonzero() == 5, "mat is all that the mask hides from my"
+    assert causal[1].nonzero().flatten().tolist() == [0, 1], "cat sees The and itself, no verb"
     hidden = CAUSAL.clone()
     hidden[5, 2] = False
     _, after = scaled_dot_product_attention(X @ W_Q, X @ W_K, X @ W_V, hidden)
@@ -145,7 +161,7 @@ def test_each_hidden_mask_has_one_cell_too_many_and_its_moves_show_it(page):
         assert shown["should"] == should.tolist()
         assert tuple(shown["leak"]) == leak
         assert not should[leak]
-        assert 5 != leak[1] > leak[0], "mat is changed from the start"
+        assert 1 != leak[1] > leak[0], "cat is changed from the start"
         far = torch.tensor(shown["moved"]).double()
         torch.testing.assert_close(far, moves(mask), atol=1e-6, rtol=1e-6)
         assert torch.equal(far != 0, mask | EYE), "to the last bit"
@@ -178,20 +194,100 @@ def test_the_words_of_a_prefix_may_see_one_another_and_the_answer_leaks_nothing(
     assert far.nonzero().tolist() == [[0, 1], [*leak]], "The sees cat, of the question"
 
 
+def test_only_what_a_row_hides_must_stay_as_it_was():
+    """One layer: another output moves just where its row shows the changed word, by any rule."""
+    for should, _ in HUNTED:
+        far = moves(should)
+        assert not far[~(should | EYE)].any()
+        assert far[should].all()
+    window, _ = HUNTED[2]
+    assert moves(window, layers=2)[~(window | EYE)].any(), "in two layers by way of other words"
+
+
+SLOW = "our slow cats don't want these red horseshoes [end]".split()
+LENTS = "nos chats lents ne veulent pas ces fers à cheval rouges [end]".split()
+
+
 def test_the_map_of_the_phrases_is_not_square_and_follows_the_words(page):
-    english = "our slow cats don't want these red horseshoes [end]".split()
-    french = "nos chats lents ne veulent pas ces fers à cheval rouges [end]".split()
     model = trained("phrases")
-    assert model.translate([english], 12) == [french]
-    weights = model.weights(english, french)
+    assert model.translate([SLOW], 12) == [LENTS]
+    weights = model.weights(SLOW, LENTS)
     assert weights.argmax(-1).tolist() == [0, 2, 1, 3, 4, 3, 5, 7, 7, 7, 6, 8]
     assert is_held_out("slow", "cats")
     assert is_held_out("red", "horseshoes")
-    table = page.select_one("#cell-figure-phrases").find_next_sibling().select("tbody tr")
-    for row, step, want in zip(table, pairwise(["[start]", *french]), weights, strict=True):
+    table = page.select("#translator-rows .fallback tbody tr")
+    for row, step, want in zip(table, pairwise(["[start]", *LENTS]), weights, strict=True):
         name, *shown = [cell.get_text().strip() for cell in row.select("td, th")]
         assert tuple(name.split(" → ")) == step
         assert [float(cell) for cell in shown] == pytest.approx(want.tolist(), abs=0.0051)
+
+
+@torch.no_grad()
+def test_without_slow_the_same_query_looks_at_don_t(page):
+    """The query is of the French words so far, and no English reaches it."""
+    model, asked, queries = trained("phrases"), [], []
+    model.across.register_forward_pre_hook(lambda _, inputs: asked.append(inputs[0][0]))
+    fast = [word for word in SLOW if word != "slow"]
+    for english, shown in zip((SLOW, fast), payloads(page)["phrases"]["phrases"], strict=True):
+        french = model.translate([english], 12)[0]
+        french = french[: french.index("[end]") + 1]
+        assert (shown["english"], shown["french"]) == (english, french)
+        assert french[:2] == ["nos", "chats"]
+        asked.clear()
+        weights = model.weights(english, french)
+        torch.testing.assert_close(torch.tensor(shown["weights"]), weights)
+        looks = "slow" if "slow" in english else "don't"
+        assert weights[2, english.index(looks)] > 0.9
+        queries.append(asked[0][2])
+    one, other = queries
+    torch.testing.assert_close(one, other)
+
+
+# Hide what has to be guessed.
+
+
+@torch.no_grad()
+def test_the_word_in_a_gap_depends_on_what_comes_after_it(page):
+    model, gaps = load("models/grammar/weights/masked.safetensors"), []
+    for rest in ("small .", "the cat ."):
+        tokens = model.encode(f"the girl [mask] {rest}".split())
+        gaps.append(VOCABULARY[model(tokens).logits[0, 2].argmax()])
+    assert gaps[0] != gaps[1]
+    shown = [word.get_text() for word in page.select("#sec-guessed em")]
+    assert [word for word in shown if word in gaps] == gaps
+
+
+def without_mask(model):
+    """The model's layers without the causal mask, by PyTorch's own softmax."""
+    for layer in model.layers:
+        layer.is_causal = False
+    return model
+
+
+@torch.no_grad()
+def test_while_writing_the_mask_matters_from_the_second_layer_on(page):
+    """The newest word sees everything in any case; the earlier ones don't."""
+    path = "models/grammar/weights/causal.safetensors"
+    model, blind = load(path), without_mask(load(path))
+    assert len(model.layers) == 2
+    counts = []
+    for sentence in sentences(99, 200):
+        tokens = model.encode(sentence.words)
+        ends = torch.arange(2, tokens.shape[1])
+        so_far = torch.arange(tokens.shape[1]) < ends[:, None]  # a text cut after each word
+        cut = blind(tokens.expand(len(ends), -1), so_far[:, None, None]).logits
+        whole = model(tokens).logits[0, 1:-1]
+        counts += (cut[range(len(ends)), ends - 1].argmax(-1) != whole.argmax(-1)).tolist()
+    changed = sum(counts) / len(counts)
+    assert changed > 0.1
+    assert shows(page, "#sec-guessed", share(changed))
+    torch.manual_seed(0)
+    single = copying.untrained(is_causal=True)
+    tokens = single.encode(COPYING["sentence"])
+    with_mask = single(tokens).logits[0]
+    no_mask = without_mask(single)(tokens).logits[0]
+    torch.testing.assert_close(no_mask[-1], with_mask[-1])
+    assert not torch.allclose(no_mask[:-1], with_mask[:-1])
 
 
 @torch.no_grad()

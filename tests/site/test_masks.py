@@ -10,6 +10,7 @@ from tests.site.settling import assert_shows, settle
 
 LESSON = "modules/m05_masks/lesson.html"
 BUILDER, LEAK, EMPTY, TABLE = "#mask-builder", "#leak-test", "#empty-row", "#mask-conventions"
+ROWS = "#translator-rows"
 READ = """(table) => [...table.querySelectorAll("tbody tr")].map((tr) =>
   [...tr.querySelectorAll("td")].map((td) => td.textContent.trim()))"""
 WAYS = """(table) => [...table.querySelectorAll("tbody")].map((way) => ({
@@ -106,8 +107,8 @@ def test_the_hunt_shows_a_column_for_each_changed_word_and_ends_with_the_mask(op
         assert name.is_disabled()
         change.click()
         for texts, row in zip(shown_moves(page), moves(mask).tolist(), strict=True):
-            assert [text != "?" for text in texts] == [False] * 3 + [True, False, True]
-            for col in (3, 5):
+            assert [text != "?" for text in texts] == [False, True, False, True, False, False]
+            for col in (1, 3):
                 assert_shows(texts[col], row[col], "moves")
         moved.nth(1).locator("td").nth(3).click()
         name.click()
@@ -121,7 +122,9 @@ def test_the_hunt_shows_a_column_for_each_changed_word_and_ends_with_the_mask(op
         leak.locator("input[type=radio]").first.focus()
         for _ in range(3):
             page.keyboard.press("ArrowRight")
-        assert {text for row in shown_moves(page) for text in row[:5]} == {"?"}, "a hunt of its own"
+        columns = [0, *range(2, 6)]
+        texts = {row[col] for row in shown_moves(page) for col in columns}
+        assert texts == {"?"}, "a hunt of its own"
         change.press("Enter")
         leak.locator("table.moves td[tabindex='0']").focus()
         for _ in range(3):
@@ -129,6 +132,31 @@ def test_the_hunt_shows_a_column_for_each_changed_word_and_ends_with_the_mask(op
         name.press("Enter")
         settle(page)
         assert found.count() == 1
+
+
+def test_a_row_of_the_translator_is_pressed_and_the_query_keeps_its_row_without_slow(open_page):
+    with open_page(LESSON) as page:
+        rows = page.locator(f"{ROWS} .widget-live")
+        says, lit = rows.locator(".sentence"), rows.locator("tbody tr:has(.lit) th")
+
+        def shown():
+            settle(page)
+            return lit.inner_text(), says.inner_text()
+
+        word, sentence = shown()
+        assert word == "lents"
+        assert "“chats” looks at “slow”" in sentence
+        rows.get_by_label("without slow").check()
+        word, sentence = shown()
+        assert word == "ne"
+        assert "“chats” looks at “don't”" in sentence
+        rows.locator("tbody tr").nth(5).locator("td").nth(7).click()
+        page.keyboard.press("ArrowDown")
+        word, sentence = shown()
+        assert word == "fers"
+        assert "“ces” looks at “horseshoes”" in sentence
+        rows.get_by_role("button", name="Reset").click()
+        assert shown()[0] == "lents"
 
 
 THIRDS, NONE, NOT, REFUSED = [1 / 3] * 3, [0, 0, 0], [float("nan")] * 3, None

@@ -13,8 +13,7 @@ STATES = {
                     "mask.causal=2", "mask.painted=9.9.1", "mask.painted=1.1",
                     "mask.painted=1.1.2_0.0.1", "mask.row=6"],
         "goals": {"hide-one": "mask.painted=5.2.0", "two-words": "mask.window=2",
-                  "prefix-padding": "mask.prefix=2&mask.padding=1",
-                  "empty-row": "mask.painted=0.0.0"},
+                  "prefix-padding": "mask.prefix=2&mask.padding=1"},
     },
     "leak-test": {
         "page": PAGE, "key": "leak",
@@ -28,6 +27,17 @@ STATES = {
                   "leak-one-column": "leak.mask=2&leak.changed=2&leak.cell=0.2&leak.isNamed=1",
                   "leak-window": "leak.mask=3&leak.changed=4&leak.cell=2.4&leak.isNamed=1",
                   "leak-prefix": "leak.mask=4&leak.changed=3&leak.cell=0.3&leak.isNamed=1"},
+    },
+    "translator-rows": {
+        "page": PAGE, "key": "translator",
+        "states": {"first row": "translator.row=0",
+                   "without slow": "translator.phrase=2&translator.row=5",
+                   "last row of the longer": "translator.row=11",
+                   "beyond the shorter": "translator.phrase=2&translator.row=11"},
+        "damaged": ["translator.row=12", "translator.row=x", "translator.phrase=3",
+                    "translator.phrase=x"],
+        "goals": {"same-query": "translator.phrase=2",
+                  "three-words": "translator.row=8"},
     },
     "empty-row": {
         "page": PAGE, "key": "empty", "grows": 120,

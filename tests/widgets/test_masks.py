@@ -12,8 +12,9 @@ from attention import scaled_dot_product_attention
 from tests.lessons.m05_numbers import HUNTED, W_K, W_Q, W_V, X, moves, opened
 from tests.widgets.js import assert_near, module
 
-BUILDER, LEAK, WAYS = (
-    module(f"{name}.js") for name in ("mask-builder", "leak-test", "mask-conventions")
+BUILDER, LEAK, WAYS, ROWS = (
+    module(f"{name}.js")
+    for name in ("mask-builder", "leak-test", "mask-conventions", "translator-rows")
 )
 TOKENS = ["The", "cat", "sat", "on", "my", "mat"]
 ALL = [0, 1, 2, 3, 4, 5]
@@ -77,6 +78,36 @@ def test_only_the_leak_is_right_and_only_with_its_word_changed(number):
 )  # fmt: skip
 def test_why_a_cell_is_no_leak(number, cell, why):
     assert why in hunted(number, ALL, cell)["verdict"]
+
+
+ENGLISH = [["our", "slow", "cats", "[end]"], ["our", "cats", "[end]"]]
+FRENCH = [["nos", "chats", "lents", "[end]"], ["nos", "chats", "[end]"]]
+
+
+@pytest.mark.parametrize(("phrase", "row"), [*product([1, 2], range(4))])
+def test_a_row_says_whose_query_looks_at_which_words(phrase, row):
+    english, french = ENGLISH[phrase - 1], FRENCH[phrase - 1]
+    draw = torch.Generator().manual_seed(10 * phrase + row)
+    weights = (4 * torch.randn(len(french), len(english), generator=draw)).softmax(-1)
+    both = [torch.eye(4), torch.eye(3)]
+    both[phrase - 1] = weights
+    phrases = [
+        {"name": str(i), "english": ENGLISH[i], "french": FRENCH[i], "weights": both[i]}
+        for i in (0, 1)
+    ]
+    state = {"phrase": phrase, "row": row}
+    model = ROWS.told("rowOf", {"phrases": phrases, "opening": 2}, state)
+    row = min(row, len(french) - 1)
+    assert (model["asks"], model["writes"]) == (["[start]", *french][row], french[row])
+    weighed = zip(weights[row].tolist(), english, strict=True)
+    want = sorted((pair for pair in weighed if pair[0] >= 0.05), reverse=True)
+    assert [one["word"] for one in model["most"]] == [word for _, word in want]
+    assert_near([one["weight"] for one in model["most"]], [weight for weight, _ in want])
+    looks = " and ".join(f"“{word}” ({weight:.2f})" for weight, word in want)
+    assert (
+        f"To write “{model['writes']}”, the query of “{model['asks']}” looks at {looks}."
+        == model["says"]
+    )
 
 
 @pytest.mark.parametrize("seed", range(10))
