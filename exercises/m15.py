@@ -25,19 +25,20 @@ def chosen_attention(query, key, value, cheap, kept):
     ...
 
 
-def missed(scores, cheap, kept):
+def moved(weights, chosen, value):
     """Measure a choice.
 
-    Each query sees itself and the tokens before it. Of these it chooses the `kept` with the largest
-    cheap scores; all of them if there are no more than that. How much would softmax overlook if it
-    looked only at the chosen tokens? Take the softmax of the scores of all tokens that the query
-    sees, and add up the weights of those that are *not* chosen.
+    The choice is made, and so are the weights of a layer that looks at everything. How far does the
+    choice move what comes out? If a query looks at its chosen tokens only, their weights keep their
+    ratios and add up to 1 again. Mix the values by these, and take away the mix by all weights.
 
-    `scores[i, j]` and `cheap[i, j]` are what query i gives to token j. No two cheap scores are
-    equal. Scores may be as large as 1,000, or as low as −1,000.
+    `weights[i, j]` is what query i gives to token j. Each row adds up to 1, and later tokens have
+    0. `chosen[i, j]` is True if query i has chosen token j. Each query has chosen at least one,
+    itself or one before it.
 
-    Shapes: `scores` and `cheap` (L, L); `kept` a whole number, at least 1.
-    Return: the weight that each query misses (L,). It is 0 where nothing is missed.
+    Shapes: `weights` (L, L); `chosen` (L, L), bool; `value` (L, Dv).
+    Return: for each query the mix of the chosen tokens, minus the mix of all (L, Dv). It is 0 where
+    everything is chosen.
     """
     ...
 

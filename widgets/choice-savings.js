@@ -10,9 +10,15 @@ import {filled} from "./lib/shares.js";
 // ---- Model ---------------------------------------------------------------------------------
 
 const ascending = (a, b) => a - b;
-export const LENGTHS = [...doublings(8, 20, 4), 2304, 128000].sort(ascending);
+const DOUBLED = doublings(8, 20);
+/** The slider's stops: each doubles the one before, but for the length that a pencil found, and the novel. */
+export const LENGTHS = [...DOUBLED.filter((n) => n !== 2 ** 17), 2304, 128000].sort(ascending);
+/** Where the curve is computed: between the stops, too. */
+const ALONG = [...new Set([...doublings(8, 20, 4), ...LENGTHS])].sort(ascending);
 const TICKS = [256, 2048, 128000];
-const MARKS = [256, 2048, 16384, 128000];
+const MARKS = [256, 2048, 16384, 131072];
+const LONGEST = DOUBLED[DOUBLED.length - 1];
+const MOST = 9;
 
 /** The scores' work in cheap scores, bytes that are fetched and bytes that stay: [everything, with a choice]. */
 export function costs({heads, numbers, bytes, cheapHeads, short, shortBytes, kept}, length) {
@@ -40,7 +46,7 @@ export function savings(data, {length: at}) {
     kept: data.kept,
     costs: costs(data, length),
     saved: saved(data, length),
-    along: LENGTHS.map((tokens) => ({tokens, ...saved(data, tokens)})),
+    along: ALONG.map((tokens) => ({tokens, ...saved(data, tokens)})),
   };
 }
 
@@ -79,36 +85,35 @@ const group =
     <div>${bar("everything", "all", all / most, told(all))}${bar("with a choice", "chosen", choice / most, told(choice))}</div></section>`;
   };
 
-const BOX = {left: 34, right: 540, top: 12, bottom: 168, height: 200, width: 560};
-const {log10} = Math;
+const BOX = {left: 34, right: 520, top: 24, bottom: 176, height: 224, width: 560};
+const {log2} = Math;
 
 function plot({length, along}) {
-  const x = scaleLinear([along[0].tokens, along[along.length - 1].tokens].map(log10), [
-    BOX.left,
-    BOX.right,
-  ]);
-  const y = scaleLinear([0.75, 10].map(log10), [BOX.bottom, BOX.top]);
+  const x = scaleLinear([DOUBLED[0], LONGEST].map(log2), [BOX.left, BOX.right]);
+  const y = scaleLinear([0.6, MOST].map(log2), [BOX.bottom, BOX.top]);
   const now = along.find(({tokens}) => tokens === length);
-  const through = (part) =>
-    line(
-      (one) => x(log10(one.tokens)),
-      (one) => y(log10(one[part])),
-    )(along);
-  const dot = (part) =>
-    svg`<circle class=${part} r="7" cx=${x(log10(length))} cy=${y(log10(now[part]))}></circle>`;
-  return html`<p class="legend" aria-hidden="true"><span>How many times less it is with a
-    choice:</span><span class="work">work and fetching</span><span class="room">room</span></p>
+  const across = (times, className) =>
+    svg`<line class=${className} x1=${BOX.left} x2=${BOX.right} y1=${y(log2(times))} y2=${y(log2(times))}></line>`;
+  const curve = line(
+    (one) => x(log2(one.tokens)),
+    (one) => y(log2(one.work)),
+  )(along);
+  return html`<p class="legend" aria-hidden="true">Work and fetching: how many times less with a choice</p>
     <svg viewBox="0 0 ${BOX.width} ${BOX.height}" aria-hidden="true">
-    ${[1, 3, 9].map(
-      (
-        times,
-      ) => svg`<line class=${times === 3 ? "" : "mark"} x1=${BOX.left} x2=${BOX.right} y1=${y(log10(times))} y2=${y(log10(times))}></line>
-      <text class="times" x=${BOX.left - 8} y=${y(log10(times)) + 5}>${times}</text>`,
+    <rect class="dearer" x=${BOX.left} y=${y(0)} width=${BOX.right - BOX.left} height=${BOX.bottom - y(0)}></rect>
+    ${[1, 2, 4, 8].map(
+      (times) =>
+        svg`${across(times, "")}<text class="times" x=${BOX.left - 8} y=${y(log2(times)) + 5}>${times}</text>`,
     )}
-    ${MARKS.map((tokens) => svg`<text x=${x(log10(tokens))} y=${BOX.bottom + 22}>${whole(tokens)}</text>`)}
-    <path class="work" d=${through("work")}></path><path class="room dashed" d=${through("room")}></path>
-    <line class="now" x1=${x(log10(length))} x2=${x(log10(length))} y1=${BOX.top} y2=${BOX.bottom}></line>
-    ${dot("work")}${dot("room")}</svg>`;
+    ${across(MOST, "mark")}<text class="most" x=${BOX.left + 6} y=${y(log2(MOST)) - 6}>${MOST}, never reached</text>
+    <text class="most" x=${x(12)} y=${(y(0) + BOX.bottom) / 2 + 5}>with a choice more</text>
+    ${DOUBLED.map((tokens) => svg`<line x1=${x(log2(tokens))} x2=${x(log2(tokens))} y1=${BOX.bottom} y2=${BOX.bottom + 5}></line>`)}
+    ${MARKS.map((tokens) => svg`<text x=${x(log2(tokens))} y=${BOX.bottom + 22}>${whole(tokens)}</text>`)}
+    <text class="end" x=${BOX.width} y=${BOX.bottom + 22}>${whole(LONGEST)}</text>
+    <text x=${(BOX.left + BOX.right) / 2} y=${BOX.bottom + 44}>tokens: each mark doubles the text</text>
+    <path d=${curve}></path>
+    <line class="now" x1=${x(log2(length))} x2=${x(log2(length))} y1=${BOX.top} y2=${BOX.bottom}></line>
+    <circle r="7" cx=${x(log2(length))} cy=${y(log2(now.work))}></circle></svg>`;
 }
 
 const view = (m, widget) => html`<p class="length">A text of <b>${whole(m.length)}</b> tokens</p>
@@ -135,6 +140,6 @@ export const choiceSavings = defineWidget({
   view,
   challenges: {
     even: ({saved: {work}}) => work === 1,
-    most: ({saved: {work}}) => work > 8.5,
+    million: ({length}) => length === LONGEST,
   },
 });

@@ -6,7 +6,7 @@ import {choice, menu, reset, slider, unitsOf} from "./lib/controls.js";
 import {defineWidget} from "./lib/define-widget.js";
 import {integer, option} from "./lib/fields.js";
 import {dot, mean} from "./lib/lists.js";
-import {count, formatPercent, formatShort} from "./lib/numbers.js";
+import {count, formatPercent} from "./lib/numbers.js";
 import {filled} from "./lib/shares.js";
 
 // ---- Model ---------------------------------------------------------------------------------
@@ -48,24 +48,21 @@ export function chosen(data, {asked, by, looks}) {
   const weights = question.cheap.map((_, i) => mean(each.map((row) => row[i])));
   const order = ranked({last: weights.map((_, i) => i), cheap: question.cheap, full: weights}[by]);
   const seen = new Set(order.slice(0, looks));
-  const anew = question.scores.map((row) => softmax(row, (i) => !seen.has(i)));
+  const byCheap = ranked(question.cheap);
   const tokens = [...data.notes, {who: question.who}].map((note, i) => ({
     ...note,
-    cheap: question.cheap[i],
+    rank: byCheap.indexOf(i) + 1,
     weight: weights[i],
-    each: each.map((row) => row[i]),
-    anew: anew.map((row) => row[i]),
     isSeen: seen.has(i),
     isOwn: note.who === question.who && note.room !== undefined,
   }));
   const scores = roomScores(data, question, seen);
-  const [says, next] = ranked(scores);
+  const [says] = ranked(scores);
   const everything = tokens.length * data.size;
   return {
     who: question.who,
     room: question.room,
     says,
-    next,
     isRight: says === question.room,
     by,
     looks,
@@ -91,8 +88,6 @@ export function sentence({
   who,
   room,
   says,
-  next,
-  scores,
   isRight,
   by,
   looks,
@@ -101,37 +96,31 @@ export function sentence({
   multiplied,
   everything,
 }) {
-  const seen = tokens
-    .filter(({isSeen}) => isSeen)
-    .map(named)
-    .join(", ");
+  const seen = tokens.filter(({isSeen}) => isSeen);
+  const own = tokens.filter(({isOwn}) => isOwn);
   return (
-    `Asked for ${who}, the layer looks at ${TOKENS(looks)}, ${CHOSEN[WAYS.indexOf(by)]}: ${seen}. ` +
+    `Asked for ${who}, the layer looks at ${TOKENS(looks)}, ${CHOSEN[WAYS.indexOf(by)]}: ${seen.map(named).join(", ")}. ` +
     `It misses ${small(missed)} of the weight, and says room ${says}, which is ${isRight ? "right" : `wrong: ${who} is in ${room}`}. ` +
-    `That room's logit is ${formatShort(scores[says])}, and the next best, of room ${next}, is ${formatShort(scores[next])}. ` +
-    `Its scores take ${count(multiplied)} multiplications; to look at everything, ${count(everything)}.`
+    `Its scores take ${count(multiplied)} multiplications; to look at everything, ${count(everything)}. ` +
+    `By the cheap score, ${who}'s notes come as ${own.map((note) => `number ${note.rank}, ${named(note)}`).join(", and ")}.`
   );
 }
 
 function view(m, widget) {
-  const cheap = m.tokens.map((token) => token.cheap);
-  const [least, most] = [Math.min(...cheap), Math.max(...cheap)];
+  const most = Math.max(...m.tokens.map(({weight}) => weight));
   const card = (
     token,
-  ) => html`<li class="${token.isSeen ? "seen" : ""} ${token.isOwn ? "own" : ""}"><span class="note">${named(token)}</span>
-    <span class="bar cheap"><span style=${filled((token.cheap - least) / (most - least))}></span></span>
-    ${token.each.map((weight, h) => html`<span class="bar weight"><span class="anew" style=${filled(token.isSeen ? token.anew[h] : 0)}></span><span style=${filled(weight)}></span></span>`)}</li>`;
-  return html`<p class="legend" aria-hidden="true"><span class="cheap">cheap score, from the
-    lowest to the highest</span><span class="weight">weights in head 1 and head 2, among all
-    tokens</span><span class="weight anew">among those looked at</span><span class="framed">looked at</span></p>
-    <ol class="tokens" aria-hidden="true">${m.tokens.map(card)}</ol>
-    <dl aria-hidden="true"><div class=${m.isRight ? "right" : "wrong"}><dt>the layer says of
+  ) => html`<li class="${token.isSeen ? "seen" : ""} ${token.isOwn ? "own" : ""}">
+    <span class="note">${named(token)}</span><span class="rank">${token.rank}</span>
+    <span class="bar"><span style=${filled(token.weight / most)}></span></span></li>`;
+  return html`<dl aria-hidden="true"><div class=${m.isRight ? "right" : "wrong"}><dt>the layer says of
       ${m.who}</dt><dd>room ${m.says}<small>${m.isRight ? "right" : `wrong: it is ${m.room}`}</small></dd></div>
-      <div><dt>largest logit</dt><dd>${formatShort(m.scores[m.says])} for
-        ${m.says}<small>next, ${formatShort(m.scores[m.next])} for ${m.next}</small></dd></div>
-      <div><dt>weight missed</dt><dd>${small(m.missed)}<small>mean of two heads</small></dd></div>
+      <div><dt>weight missed</dt><dd>${small(m.missed)}<small>outside the frames</small></dd></div>
       <div><dt>multiplications</dt><dd>${count(m.multiplied)}<small>of ${count(m.everything)}
         for everything</small></dd></div></dl>
+    <p class="legend" aria-hidden="true"><span class="framed">looked at</span><span><b class="rank">1</b>best
+      by the cheap score</span><span class="weight">weight, the longest ${formatPercent(most)}</span></p>
+    <ol class="tokens" aria-hidden="true">${m.tokens.map(card)}</ol>
     ${widget.sentence({hidden: true})}`;
 }
 
@@ -151,9 +140,10 @@ export const tokenChoice = defineWidget({
         "Somebody asks for",
         data.questions.map(({who}) => who),
       ),
-      choice("by", "Who chooses?", NAMES, {isShown: true}),
+      reset,
     ],
-    [slider("looks", "Tokens looked at", {unit: TOKENS}), reset],
+    [choice("by", "Who chooses?", NAMES, {isShown: true})],
+    [slider("looks", "Tokens looked at", {unit: TOKENS})],
   ],
   model: chosen,
   sentence,

@@ -16,14 +16,10 @@ def chosen_attention(query, key, value, cheap, kept):
     return e / e.sum(axis=1, keepdims=True) @ value
 
 
-def missed(scores, cheap, kept):
-    L = len(scores)
-    causal = np.tril(np.ones((L, L), dtype=bool))
-    hidden = np.where(causal, cheap, -np.inf)
-    least = np.sort(hidden, axis=1)[:, -min(kept, L)][:, None]
-    visible = np.where(causal, scores, -np.inf)
-    e = np.exp(visible - visible.max(axis=1, keepdims=True))
-    return (e * (hidden < least)).sum(axis=1) / e.sum(axis=1)
+def moved(weights, chosen, value):
+    kept = weights * chosen
+    anew = kept / kept.sum(axis=1, keepdims=True)
+    return (anew - weights) @ value
 
 
 def numbers_kept(layers, tokens, num_kv_heads, head_dim, window, short_dim):
@@ -50,13 +46,20 @@ def best_by_best(query, key, value, cheap, kept):
     return np.array(rows)
 
 
-def query_by_query(scores, cheap, kept):
-    shares = []
-    for i in range(len(scores)):
-        order = sorted(range(i + 1), key=lambda j: -cheap[i, j])
-        e = np.exp(scores[i, order] - max(scores[i, order]))
-        shares.append(sum(e[kept:]) / sum(e))
-    return np.array(shares)
+def missed_times_difference(weights, chosen, value):
+    """Compute m · (C − M), of each query: what is missed, and how differently it speaks."""
+    rows = []
+    for i in range(len(weights)):
+        is_in, is_out = chosen[i], ~chosen[i]
+        m = weights[i, is_out].sum()
+        C, M = (
+            np.average(value[part], axis=0, weights=weights[i, part])
+            if weights[i, part].sum() > 0
+            else np.zeros(value.shape[1])
+            for part in (is_in, is_out)
+        )
+        rows.append(m * (C - M))
+    return np.array(rows)
 
 
 def layer_by_layer(layers, tokens, num_kv_heads, head_dim, window, short_dim):
@@ -73,23 +76,37 @@ def layer_by_layer(layers, tokens, num_kv_heads, head_dim, window, short_dim):
 
 
 def choices(rng, size):
-    """Make scores and cheap scores in eighths, which float32 has too, and none twice.
+    """Make cheap scores in eighths, which float32 has too, and none twice.
 
-    In size 5 all scores are nearly 1,000, in size 7 nearly −1,000. One token's are nearly 1,000 and
-    all others nearly −1,000 in size 6, where it is the last, and in size 8, where it is the first.
     In sizes 5 and 7 all cheap scores are far below 0, so that −1e4 hides none of them.
     """
     L = size + 2
-    scores, cheap = (rng.permutation(L * L).reshape(L, L) / 8 - L * L / 16 for _ in range(2))
-    far = 1000 - L * L / 16
-    scores += {5: far, 6: -far, 7: -far, 8: -far}.get(size, 0)
-    if size in (6, 8):
-        scores[:, -1 if size == 6 else 0] += 2 * far
-    if size == 8:  # the last query misses the first token, whose score is far above all others
+    cheap = rng.permutation(L * L).reshape(L, L) / 8 - L * L / 16
+    if size == 8:  # the last query misses the first token
         cheap[-1, 0] = cheap.min() - 1 / 8
     cheap -= {5: 1e3, 7: 1e6}.get(size, 0)
     kept = L + 3 if size == 3 else int(rng.integers(1, L - 1))  # in size 3 all are kept
-    return scores, cheap, kept if size > 1 else 2
+    return cheap, kept if size > 1 else 2
+
+
+def measured(rng, size):
+    """Make a layer's weights, and what each query has chosen.
+
+    In size 3 everything is chosen; in size 6 every query misses a token with most of the weight, if
+    it has two to choose from.
+    """
+    cheap, kept = choices(rng, size)
+    L = len(cheap)
+    causal = np.tril(np.ones((L, L), dtype=bool))
+    hidden = np.where(causal, cheap, -np.inf)
+    chosen = causal & (hidden >= np.sort(hidden, axis=1)[:, -min(kept, L)][:, None])
+    if size == 6:
+        chosen[1:] &= np.arange(L) != np.argmax(chosen[1:], axis=1)[:, None]
+        chosen[:, 0] |= ~chosen.any(axis=1)
+    scores = rng.integers(-4, 5, size=(L, L)) / 2 + (4 * ~chosen if size == 6 else 0)
+    e = np.where(causal, np.exp(scores), 0)
+    value = rng.integers(-20, 21, size=(L, L + 1 if size > 1 else 2)) / 4
+    return e / e.sum(axis=1, keepdims=True), chosen, value
 
 
 def heads(rng, size):
@@ -99,7 +116,7 @@ def heads(rng, size):
     other, by the query. In size 8 the first token's are near 800 and all others near −800, and the
     last query misses the first token. In these sizes D is 4, so that float32 has every score.
     """
-    _, cheap, kept = choices(rng, size)
+    cheap, kept = choices(rng, size)
     L, D = len(cheap), 4 if size > 4 else 4 + size % 3
     query, key = (rng.integers(-8, 9, size=(L, D)) / 4 for _ in range(2))
     if size > 4:
@@ -130,22 +147,6 @@ def stacks(rng, size):
 # ---- Mistakes ----------------------------------------------------------------------------------
 
 
-def measured(scores, cheap, kept, *, seen=None, shown=None, largest=None, among=None, wanted=None):
-    """Measure as the solution does, with other masks.
-
-    ``seen`` has weight, ``shown`` is chosen from; ``largest`` is taken away from the scores. Divide
-    the weight of ``wanted(chosen, earlier)`` by that of ``among(chosen)``.
-    """
-    earlier = np.tril(np.ones(scores.shape, dtype=bool))
-    seen, shown = (earlier if mask is None else mask for mask in (seen, shown))
-    hidden = np.where(shown, cheap, -np.inf)
-    chosen = shown & (hidden >= np.sort(hidden, axis=1)[:, -min(kept, len(cheap))][:, None])
-    visible = np.where(seen, scores, -np.inf)
-    e = np.exp(visible - (visible.max(axis=1, keepdims=True) if largest is None else largest))
-    e_wanted = e * (wanted(chosen, earlier) if wanted else ~chosen)
-    return e_wanted.sum(axis=1) / (e * among(chosen) if among else e).sum(axis=1)
-
-
 def attended(query, key, value, cheap, kept, *, shown=None, by=None, scores=None, scale=None,
              later=False, whole=False, largest=None):  # fmt: skip
     """Attend as the solution does, with one thing done otherwise.
@@ -173,20 +174,14 @@ def everything(scores):
     return np.ones(scores.shape, dtype=bool)
 
 
-def largest_chosen(scores, cheap, kept):
-    hidden = np.where(np.tril(np.ones(scores.shape)) > 0, cheap, -np.inf)
-    least = np.sort(hidden, axis=1)[:, -min(kept, len(cheap))][:, None]
-    chosen = (hidden >= least) & (hidden > -np.inf)
-    return np.where(chosen, scores, -np.inf).max(axis=1, keepdims=True)
+def rescaled(weights):
+    """Make each row add up to 1; one without weight stays 0."""
+    total = weights.sum(axis=1, keepdims=True)
+    return weights / np.where(total > 0, total, 1)
 
 
 def largest_of_all(query, key):
     return (query @ key.T).max(axis=1, keepdims=True) / np.sqrt(query.shape[1])
-
-
-def tokens_missed(scores, cheap, kept):
-    visible = np.arange(1, len(scores) + 1)
-    return np.maximum(visible - kept, 0) / visible
 
 
 def counted(layers, tokens, G, D, window, short_dim, *, both=2, heads=True, table=None, short=min,
@@ -250,59 +245,44 @@ TASKS = [
         },
     ),
     Task(
-        missed,
-        inputs=choices,
-        truth=query_by_query,
+        moved,
+        inputs=measured,
+        truth=missed_times_difference,
         hints=[
-            "Two things are needed: what is chosen, which only the cheap scores say, and all the "
-            "weights, which only the scores say. In each row of cheap scores, let −∞ stand for "
-            "later tokens, and find the least that is still chosen, as `least`.",
-            "The weights are a softmax of `scores`, whatever is chosen. Set later scores to −∞ "
-            "here, too, and take away the largest that is left in each row.",
-            "Add up what isn't chosen: `(weights * (hidden < least)).sum(axis=1)`. Later tokens "
-            "aren't chosen either, but their weight is 0.",
+            "`weights * chosen` leaves the weights of the chosen tokens, and 0 for all others.",
+            "Divide each row of that by its sum, with `keepdims=True`: now the chosen tokens' "
+            "weights add up to 1 again.",
+            "Two sets of weights mix the same values. So take one from the other first, and "
+            "multiply by `value` once.",
         ],
-        why="Let m be this share, C the mean of the chosen values by their weights, and M that of "
-        "the missed ones. With all tokens the output is (1 − m) · C + m · M, and with the chosen "
-        "tokens alone it is C. So they differ by m · (C − M). If m is small, hardly anything can "
-        "change. If it is large, ask what the missed tokens say: many small weights for different "
-        "rooms leave the best room the best, but one large weight for another room may not.",
+        why="Let m be the missed weight, C the mean of the chosen values by their weights, and M "
+        "that of the missed ones. With all tokens the output is (1 − m) · C + m · M, and with the "
+        "chosen tokens alone it is C. So they differ by m · (C − M). If m is small, hardly "
+        "anything can change. If it is large, ask what the missed tokens say: many small weights "
+        "for different rooms leave the best room the best, but one large weight for another room "
+        "may not.",
         mistakes={
-            "hide later tokens first and choose then: you spend some of the choices on hidden ones":
-                lambda scores, cheap, kept: measured(
-                    scores, cheap, kept, shown=everything(scores)),
-            "choose by the cheap scores: the others are computed only after the choice":
-                lambda scores, cheap, kept: measured(scores, scores, kept),
-            "the largest cheap scores are wanted, not the smallest":
-                lambda scores, cheap, kept: measured(scores, -cheap, kept),
-            "you chose the last tokens, a window: choose by the cheap scores":
-                lambda scores, cheap, kept: measured(
-                    scores, np.tile(np.arange(len(cheap)), (len(cheap), 1)), kept),
-            "later tokens have weight: hide them from softmax, too":
-                lambda scores, cheap, kept: measured(scores, cheap, kept, seen=everything(scores)),
-            "later tokens are in the sum that you divide by: hide them from softmax, too":
-                lambda scores, cheap, kept: measured(
-                    scores, cheap, kept, seen=everything(scores),
-                    wanted=lambda chosen, earlier: earlier & ~chosen),
-            "that is the weight that is kept; return what is missed":
-                lambda *choice: 1 - missed(*choice),
-            "that is the mean over the queries; return a number for each":
-                lambda *choice: missed(*choice).mean(),
-            "you counted the tokens that are missed; add up their weights": tokens_missed,
-            "softmax over the chosen tokens alone misses nothing: let it see all up to the query":
-                lambda scores, cheap, kept: np.zeros(len(scores)),
-            "you divided by the weight of the chosen tokens; divide by that of all":
-                lambda *choice: measured(*choice, among=lambda chosen: chosen),
-            "scores of 1,000 are too large for exp, and those of −1,000 too small: take away each "
-            "row's largest score first":
-                lambda *choice: measured(*choice, largest=0),
-            "you took away the largest score of the chosen tokens; a missed one may be far larger":
-                lambda scores, cheap, kept: measured(
-                    scores, cheap, kept, largest=largest_chosen(scores, cheap, kept)),
-            "you took away a later token's score, which may be far larger: take away the largest "
-            "that the query sees":
-                lambda scores, cheap, kept: measured(
-                    scores, cheap, kept, largest=scores.max(axis=1, keepdims=True)),
+            "the weights of the chosen tokens have to add up to 1 again: divide by their sum":
+                lambda weights, chosen, value: (weights * chosen - weights) @ value,
+            "that is the mix of the chosen tokens; take the mix of all away from it":
+                lambda weights, chosen, value: moved(weights, chosen, value) + weights @ value,
+            "that is the mix of all minus the mix of the chosen tokens: the other way round":
+                lambda *choice: -moved(*choice),
+            "you mixed the tokens that aren't chosen":
+                lambda weights, chosen, value: (rescaled(weights * ~chosen) - weights) @ value,
+            "the chosen tokens keep the ratios of their weights, so they don't all get the same":
+                lambda weights, chosen, value: (rescaled(1.0 * chosen) - weights) @ value,
+            "the weights have been through softmax, so only divide them by their sum":
+                lambda weights, chosen, value: (
+                    rescaled(np.exp(weights) * chosen) - weights) @ value,
+            "divide each row by its own sum":
+                lambda weights, chosen, value: (
+                    weights * chosen / (weights * chosen).sum() - weights) @ value,
+            "that is the weight that is missed; return how far the output moves":
+                lambda weights, chosen, value: (
+                    (weights * ~chosen).sum(axis=1, keepdims=True) + 0 * value),
+            "only the weights are compared; mix the values by them":
+                lambda weights, chosen, value: rescaled(weights * chosen) - weights,
         },
     ),
     Task(

@@ -467,36 +467,19 @@ scores.max(axis=1, keepdims=True) -> np.where(visible, scores, np.inf).min(axis=
 scores.max(axis=1, keepdims=True) -> (query @ key.T / np.sqrt(D))[:, :1]
 scores.max(axis=1, keepdims=True) -> np.diag(query @ key.T / np.sqrt(D))[:, None]
 min(kept, L) -> kept % L
-m15.missed
-return missed(scores, cheap, kept + 1)
-return missed(scores, cheap, max(kept - 1, 1))
-return missed(scores.T, cheap, kept)
-return missed(scores, cheap.T, kept)
-return missed(np.clip(scores, -700, 700), cheap, kept)
-return missed(scores / np.abs(scores).max(), cheap, kept)
-return missed(scores, cheap, kept)[:, None]
-return missed(scores, cheap, kept)[-1]
-return missed(scores, cheap, kept).max()
-return missed(scores, cheap, kept).round(2)
-return missed(scores, cheap, kept) > 0
-return np.nan_to_num(measured(scores, cheap, kept, largest=0))
-min(kept, L) -> kept % L
-(L, L), dtype=bool) -> (L, L), dtype=bool), -1
-hidden < least -> hidden <= least
-.sum(axis=1) / -> .max(axis=1) /
-.sum(axis=1) / -> .mean(axis=1) /
-cheap, -np.inf -> cheap, 0
-cheap, -np.inf -> cheap, -5
-cheap, -np.inf -> cheap, -100
-cheap, -np.inf -> cheap, -1e4
-scores, -np.inf -> scores, 0
-scores, -np.inf -> scores, -5
-scores, -np.inf -> scores, -100
-scores, -np.inf -> scores, -1e3
-visible.max(axis=1, keepdims=True) -> visible.max()
-visible.max(axis=1, keepdims=True) -> visible[:, :1]
-visible.max(axis=1, keepdims=True) -> np.diag(visible)[:, None]
-visible.max(axis=1, keepdims=True) -> scores.mean(axis=1, keepdims=True)
+m15.moved
+return moved(weights, chosen, value)[-1]
+return moved(weights, chosen, value).sum(axis=0)
+return moved(weights, chosen, value).round(1)
+return np.abs(moved(weights, chosen, value))
+return moved(weights.T, chosen, value)
+return moved(weights, chosen.T | np.eye(len(weights), dtype=bool), value)
+return moved(weights, chosen, value) * (weights * ~chosen).sum(axis=1, keepdims=True)
+return moved(weights, np.tril(np.ones_like(chosen)), value)
+return moved(weights, chosen, value) + weights @ value - value
+kept.sum(axis=1, keepdims=True) -> kept.sum(axis=0, keepdims=True).clip(1e-9)
+kept.sum(axis=1, keepdims=True) -> kept.max(axis=1, keepdims=True)
+anew - weights -> anew - kept
 m15.numbers_kept
 return 2 * len(layers) * tokens * num_kv_heads * head_dim
 num_kv_heads * head_dim * head_dim -> num_kv_heads * head_dim
@@ -569,12 +552,9 @@ coffees / (coffees + 1) -> 1 - 1 / (coffees + 1)
 m15.chosen_attention
 return attended(query, key, value, cheap, kept)
 cheap, -np.inf -> cheap, -1e9
-m15.missed
-return 1 - measured(scores, cheap, kept, wanted=lambda chosen, earlier: chosen)
-cheap, -np.inf -> cheap, -1e9
-scores, -np.inf -> scores, -1e4
-hidden < least -> np.argsort(np.argsort(-hidden, axis=1), axis=1) >= kept
-hidden < least -> cheap < least
+m15.moved
+(anew - weights) @ value -> anew @ value - weights @ value
+weights * chosen -> np.where(chosen, weights, 0)
 """
 
 

@@ -11,21 +11,18 @@ from tests.exercises.held import SEEDS, assert_accepted, pairs
 TASKS = tasks_of("m15")
 
 
-def by_topk_in_torch(scores, cheap, kept):
-    scores, cheap = torch.from_numpy(scores), torch.from_numpy(cheap)
-    later = torch.ones_like(cheap).bool().triu(1)
-    best = cheap.masked_fill(later, -torch.inf).topk(min(kept, len(cheap))).indices
-    return scores.masked_fill(later, -torch.inf).softmax(1).scatter(1, best, 0.0).sum(1)
+def by_masked_softmax_in_torch(weights, chosen, value):
+    """Logarithms are scores, too, whose softmax is the weights."""
+    weights, chosen, value = (torch.from_numpy(part) for part in (weights, chosen, value))
+    scores = weights.log().masked_fill(~chosen, -torch.inf)
+    return scores.softmax(1) @ value - weights @ value
 
 
-def by_argpartition(scores, cheap, kept):
-    """Choose in one row after another, and take the kept weight from 1."""
-    shares = []
-    for i, row in enumerate(scores):
-        e = np.exp(row[: i + 1] - row[: i + 1].max())
-        best = np.argpartition(-cheap[i, : i + 1], kept - 1)[:kept] if kept <= i else slice(None)
-        shares.append(1 - e[best].sum() / e.sum())
-    return shares
+def query_by_query(weights, chosen, value):
+    return [
+        np.average(value[is_in], axis=0, weights=row[is_in]) - row @ value
+        for row, is_in in zip(weights, chosen, strict=True)
+    ]
 
 
 def by_torch_in_float32(query, key, value, cheap, kept):
@@ -53,7 +50,7 @@ def by_numpy_in_float32(query, key, value, cheap, kept):
 
 RIGHT = {
     "chosen_attention": [by_torch_in_float32, by_numpy_in_float32],
-    "missed": [by_topk_in_torch, by_argpartition],
+    "moved": [by_masked_softmax_in_torch, query_by_query],
 }
 
 
@@ -64,11 +61,14 @@ def test_an_answer_in_another_style_is_accepted(task, answer):
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_inputs_keep_what_the_tasks_say_of_them(seed):
-    cases = list(TASKS["missed"].cases(seed))
-    assert 900 < max(scores.max() for scores, _, _ in cases) <= 1000
-    assert -1000 <= min(scores.min() for scores, _, _ in cases) < -900
-    assert all(len(np.unique(cheap)) == cheap.size for _, cheap, _ in cases)
-    assert any(kept > len(cheap) for _, cheap, kept in cases)
+    for weights, chosen, _ in TASKS["moved"].cases(seed):
+        np.testing.assert_allclose(weights.sum(1), 1)
+        assert not np.triu(weights, 1).any()
+        assert not np.triu(chosen, 1).any()
+        assert (weights * chosen).sum(1).min() > 0
+    *_, cheaps, kepts = zip(*TASKS["chosen_attention"].cases(seed), strict=True)
+    assert all(len(np.unique(cheap)) == cheap.size for cheap in cheaps)
+    assert any(kept > len(cheap) for cheap, kept in zip(cheaps, kepts, strict=True))
     heads = TASKS["chosen_attention"].cases(seed)
     products = [query @ key.T / query.shape[1] ** 0.5 for query, key, *_ in heads]
     assert 700 < max(each.max() for each in products) <= 1000

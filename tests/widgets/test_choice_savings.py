@@ -36,9 +36,17 @@ def test_three_costs(length):
 
 def test_a_choice_saves_nine_times_at_most_and_no_room():
     along = JS.call("savings", DATA, {"length": 0})["along"]
+    assert {*LENGTHS, *(2**n for n in range(8, 21))} <= {one["tokens"] for one in along}
     work = [one["work"] for one in along]
     assert work == [one["fetched"] for one in along]
     assert all((one["work"] > 1) == (one["tokens"] > 2304) for one in along)
     assert work == sorted(work)
     assert 8.8 < work[-1] < 9
     assert {round(one["room"], 12) for one in along} == {0.9}
+
+
+def test_each_step_doubles_but_for_two_lengths_of_the_page():
+    doubled = [round(2**n) for n in range(8, 21)]
+    assert [n for n in LENGTHS if n not in doubled] == [2304, 128000]
+    assert [n for n in doubled if n not in LENGTHS] == [2**17]
+    assert sorted(LENGTHS) == LENGTHS
