@@ -22,12 +22,19 @@ const [BESIDE, BELOW, ABOVE] = [24, 34, 10]; // room for the numbers of its axes
 const ARROW = {across: 7, up: 4.4, down: 2.8, unit: 22}; // how far the arrow's plane goes each way; a 1 in it
 const LEAST = 0.1; // of a query's number, by which it is dragged or moved by a key
 
+/** What the slider shows: the planes with one word's row, all tables, then the four steps. */
 export const STEPS = [
   {
-    tick: "Overview",
+    tick: "Planes",
+    shows: COMPUTED,
+    result: "output",
+    says: "One word asks, and its weights mix the values.",
+  },
+  {
+    tick: "Tables",
     shows: ["query", "key", "value", ...COMPUTED],
     result: "output",
-    says: "Four steps, from queries and keys to the output.",
+    says: "All words ask. Numbers on white can be typed over.",
   },
   {
     tick: "QKᵀ",
@@ -100,7 +107,13 @@ export function steppedAttention({tokens, axes, asks, ring, ...own}, state) {
     shown,
     ratios: ratiosOf(now, first, shown, tokens),
   };
-  return {...m, ...explain(m), reached: byQuery(changed) && shown.row === 2 ? reachedBy(m) : ""};
+  const isOwn = byQuery(changed) && shown.row === 2;
+  return {
+    ...m,
+    ...explain(m),
+    reached: isOwn ? reachedBy(m) : "",
+    tied: isOwn && isTie(m.weights[2]) ? tieLine(m.key) : null,
+  };
 }
 
 /** Of weights that softmax made: e to the difference of the scaled scores, which is exact where a weight is too small to be. */
@@ -119,10 +132,23 @@ const isTie = ([third, one, other]) =>
 
 const isInRing = ([water, money], [x, y]) => Math.hypot(water - x, money - y) <= 0.1;
 
+/** Which way the line goes on which all queries score the same with the second and the third key. */
+const tieLine = ([, [x1, y1], [x2, y2]]) => [y1 - y2, x2 - x1];
+
+const GOALS = {
+  equal: ({weights}) => isTie(weights[2]),
+  "equal-doubled": ({weights}) => isTie(weights[2]) && weights[2][0] < 0.05,
+  "bank-to-the": ({weights}) => weights[2][0] > 0.5,
+  steer: ({output, ring}) => ring && isInRing(output[2], ring),
+};
+
 /** What the reader has reached with the query of the last word, in words; empty where it is nothing. */
-function reachedBy({tokens, weights, output, ring}) {
-  if (isTie(weights[2])) return `Reached: ${tokens[1]} and ${tokens[2]} get equal weights.`;
-  return ring && isInRing(output[2], ring) ? "Reached: the diamond is in the ring." : "";
+function reachedBy(m) {
+  const [name] = m.tokens;
+  if (GOALS["equal-doubled"](m)) return `Reached: equal weights, and ${name} is below 0.05.`;
+  if (GOALS.equal(m)) return "Reached: equal weights, as on all of the dashed line.";
+  if (GOALS["bank-to-the"](m)) return `Reached: more than half for ${name}.`;
+  return GOALS.steer(m) ? "Reached: the diamond is in the ring." : "";
 }
 
 const differing = (rows, others) => rows.map((row, i) => row.map((x, j) => x !== others[i][j]));
@@ -157,6 +183,7 @@ export function ticks(place, length) {
 }
 
 const [REACH_X, REACH_Y] = [ARROW.across * ARROW.unit, ARROW.up * ARROW.unit];
+const [ARROW_BESIDE, ARROW_BELOW] = [18, 16]; // room for the numbers of its axes
 const [ARROW_WIDTH, ARROW_HEIGHT] = [2 * REACH_X, REACH_Y + ARROW.down * ARROW.unit];
 
 /**
@@ -267,7 +294,7 @@ export function sentence(m) {
   const times = ratios.map(({words, value}) => `${words} is ${ratioText(value)}`).join(", ");
   return (
     `${STEPS[step].says} ${tokens[row]} asks with ${queryText(query[row])} and ` +
-    `looks at: ${looks}. ${times}. Its output is (${output[row].map(format).join(", ")}). ${textOf(parts)}` +
+    `looks at: ${looks}. ${times}. Its output is ${pairText(output[row].map(format))}. ${textOf(parts)}` +
     (moved.output.flat().includes(true)
       ? ` Not as at the start: ${count(moved.weights)} weights, ${count(moved.output)} numbers of the output.`
       : "") +
@@ -275,7 +302,8 @@ export function sentence(m) {
   );
 }
 
-const queryText = (query) => `(${query.map((x) => formatEntry(x)).join(", ")})`;
+const pairText = (texts) => `(${texts.join(", ")})`;
+const queryText = (query) => pairText(query.map((x) => formatEntry(x)));
 const ratioText = (ratio) => (ratio < 0.01 ? formatSmall(ratio) : format(ratio));
 
 const count = (rows) => `${rows.flat().filter(Boolean).length} of ${rows.flat().length}`;
@@ -284,7 +312,7 @@ const textOf = (parts) => parts.map((part) => part.text ?? part).join("");
 
 /** The formula, in which the term of this step is marked. */
 function formula(step) {
-  const term = (number, role = "") => `${role} term ${number === step ? "active" : ""}`;
+  const term = (number, role = "") => `${role} term ${number === step - 1 ? "active" : ""}`;
   return html`<math display="block"><mi class=${term(3)}>softmax</mi><mo>(</mo><mfrac>
     <mrow class=${term(1)}><mi class="q">Q</mi><msup><mi class="k">K</mi><mo>⊤</mo></msup></mrow>
     <msqrt class=${term(2)}><msub><mi>d</mi><mi>k</mi></msub></msqrt></mfrac><mo>)</mo>
@@ -346,6 +374,26 @@ function grid(table, m, widget) {
   return name in INPUTS ? inputGrid(name, turned, m, widget) : computedGrid(name, m, widget);
 }
 
+/** The row of the word that asks: its scores, before and after scaling, and its weights. */
+function askedRow(m, widget) {
+  const {row, matrix, col: chosen} = m.shown;
+  const names = COMPUTED.slice(0, 3);
+  return matrixTable({
+    name: "asked",
+    title: `row of ${m.tokens[row]}`,
+    caption: `row of ${m.tokens[row]}`,
+    shape: "",
+    rows: ["score", `÷ √${m.size}`, "weight"],
+    columns: m.tokens,
+    cells: names.map((name) => m[name][row]),
+    fill: (i, j) => (names[i] === "weights" ? m.weights[row][j] : 0),
+    moved: (i, j) => m.moved[names[i]][row][j],
+    lit: (i, j) => isRead(m, names[i], row, j),
+    chosen: (i, j) => names[i] === matrix && j === chosen,
+    choose: (i, col) => widget.set({cell: {step: m.step, matrix: names[i], row, col}}),
+  });
+}
+
 /** Labels of a plane, of which those that would touch are one: "the, river". A letter is `wide`. */
 function joined(labels, {width = WIDTH, wide = 7.6, high = 15} = {}) {
   const half = ({text}) => (wide / 2) * text.length;
@@ -393,7 +441,7 @@ function plane({
       y: y(value[j][1]) + (value[j][1] < middle ? radius(j) + 13 : -radius(j) - 5),
     })),
   );
-  return html`<div class="plane" aria-hidden="true"><p><span class="q">◆</span> <b>output of ${tokens[row]}</b></p>
+  return html`<div class="plane" aria-hidden="true"><p><span class="q">◆</span> <b>output of ${tokens[row]}</b> <span class="at">${pairText(output[row].map(format))}</span></p>
     <svg viewBox="${-BESIDE} ${-ABOVE} ${WIDTH + BESIDE} ${ABOVE + HEIGHT + BELOW}">
       ${ticks(x, WIDTH).map((value) => svg`<line class="grid" x1=${x(value)} y1="0" x2=${x(value)} y2=${HEIGHT} /><text class="tick" x=${x(value)} y=${HEIGHT + 13}>${tickText(value)}</text>`)}
       ${ticks(y, HEIGHT).map((value) => svg`<line class="grid" x1="0" y1=${y(value)} x2=${WIDTH} y2=${y(value)} /><text class="tick end" x="-5" y=${y(value) + 4}>${tickText(value)}</text>`)}
@@ -407,6 +455,25 @@ function plane({
 }
 
 const HALF_HEAD = 5; // of the arrow's head
+
+/** A line for each whole number of a query, and the even ones at the edge. */
+function arrowGrid() {
+  const wholes = (least, most) =>
+    Array.from({length: most - least + 1}, (_, i) => least + i).filter((n) => n !== 0);
+  const isNamed = (n) => n % 2 === 0;
+  const up = wholes(-Math.floor(ARROW.down), Math.floor(ARROW.up));
+  const across = wholes(1 - ARROW.across, ARROW.across - 1);
+  return svg`${across.map((n) => svg`<line class="grid" x1=${arrowPlace([n, 0])[0]} x2=${arrowPlace([n, 0])[0]} y1="0" y2=${ARROW_HEIGHT} />`)}
+    ${up.map((n) => svg`<line class="grid" x1="0" x2=${ARROW_WIDTH} y1=${arrowPlace([0, n])[1]} y2=${arrowPlace([0, n])[1]} />`)}
+    ${across.filter(isNamed).map((n) => svg`<text class="tick" x=${arrowPlace([n, 0])[0]} y=${ARROW_HEIGHT + 13}>${tickText(n)}</text>`)}
+    ${up.filter(isNamed).map((n) => svg`<text class="tick end" x="-5" y=${arrowPlace([0, n])[1] + 4}>${tickText(n)}</text>`)}`;
+}
+
+/** The line of equal scores, through the origin from edge to edge. */
+function tieInPlane([x, y]) {
+  const [[x1, y1], [x2, y2]] = [99, -99].map((far) => arrowPlace([far * x, far * y]));
+  return svg`<line class="tie" x1=${x1} y1=${y1} x2=${x2} y2=${y2} />`;
+}
 
 /** The query of the word that asks as an arrow among the keys, to drag by its tip or to move by arrow keys. */
 function arrowPlane(m, widget) {
@@ -444,15 +511,21 @@ function arrowPlane(m, widget) {
       const [x, y] = arrowPlace(key[j]);
       const text = `${token} ${format(weights[row][j])}`;
       const side = key[j][0] > 0 ? 1 : -1;
-      return {text, x: x + side * (3.1 * text.length + radius(j) + 3), y: y + 4};
+      return {
+        text,
+        x: x + side * (3.1 * text.length + radius(j) + 3),
+        y: Math.min(y, ARROW_HEIGHT - 8) + 4,
+      };
     }),
     {width: ARROW_WIDTH, wide: 6.2, high: 12},
   );
-  return html`<div class="arrow"><p><span class="q" aria-hidden="true">➔</span> <b>query of ${tokens[row]}</b> <span class="how">drag the arrow’s tip</span></p>
+  return html`<div class="arrow"><p><span class="q" aria-hidden="true">➔</span> <b>query of ${tokens[row]}</b>
+    <span class="at">${queryText(query[row])}</span> <span class="how">drag the arrow’s tip</span></p>
     <div class="pad" role="slider" tabindex="0" aria-label="Query of ${tokens[row]}: four arrow keys" aria-valuemin=${widget.fields.query.min} aria-valuemax=${widget.fields.query.max}
       aria-valuenow=${query[row][0]} aria-valuetext="${across} ${formatEntry(query[row][0])}, ${upwards} ${formatEntry(query[row][1])}" @keydown=${press}>
-    <svg viewBox="0 0 ${ARROW_WIDTH} ${ARROW_HEIGHT}" aria-hidden="true" @touchstart=${hold} @pointerdown=${move} @pointermove=${move} @click=${put}>
+    <svg viewBox="${-ARROW_BESIDE} 0 ${ARROW_BESIDE + ARROW_WIDTH} ${ARROW_HEIGHT + ARROW_BELOW}" aria-hidden="true" @touchstart=${hold} @pointerdown=${move} @pointermove=${move} @click=${put}>
       <rect width=${ARROW_WIDTH} height=${ARROW_HEIGHT} />
+      ${arrowGrid()}${m.tied ? tieInPlane(m.tied) : nothing}
       <line class="axis" x1="0" y1=${fromY} x2=${ARROW_WIDTH} y2=${fromY} /><line class="axis" x1=${fromX} y1="0" x2=${fromX} y2=${ARROW_HEIGHT} />
       <text class="name end" x=${ARROW_WIDTH - 4} y=${fromY + 13}>${across} →</text><text class="name" x=${fromX + 4} y="12">↑ ${upwards}</text>
       ${key.map((k, j) => svg`<circle class="key" cx=${arrowPlace(k)[0]} cy=${arrowPlace(k)[1]} r=${radius(j).toFixed(1)} />`)}
@@ -464,17 +537,19 @@ function arrowPlane(m, widget) {
       <button type="button" @click=${double}>Double the query</button></div></div>`;
 }
 
-function overview(m, widget) {
+const planes = (m, widget) => html`<div class="planes">${arrowPlane(m, widget)}${plane(m)}</div>
+  ${askedRow(m, widget)}`;
+
+function allTables(m, widget) {
   const tables = (names) => names.map((name) => grid(name, m, widget));
-  return html`<div class="planes">${arrowPlane(m, widget)}${plane(m)}</div>
-    <div class="inputs">${tables(Object.keys(INPUTS))}</div><div class="results">${tables(COMPUTED)}</div>`;
+  return html`<div class="inputs">${tables(Object.keys(INPUTS))}</div><div class="results">${tables(COMPUTED)}</div>`;
 }
 
 function view(m, widget) {
   const {says} = STEPS[m.step];
   const stage = (_, step) =>
     html`<div class=${step === m.step ? "stage shown" : "stage"} data-step=${step}></div>`;
-  return html`${m.step ? html`<div class="formula">${formula(m.step)}</div>` : nothing}<p class="says">${(m.step === 0 && m.reached) || says}
+  return html`${m.step > 1 ? html`<div class="formula">${formula(m.step)}</div>` : nothing}<p class="says">${(m.step === 0 && m.reached) || says}
     <span class="source">constructed</span> ${backToText(widget)}</p>
     <div class="stages">${STEPS.map(stage)}</div>
     <p class="arithmetic">${m.parts.map((part) => html`<span class=${part.role ?? ""}>${part.text ?? part}</span>`)}</p>
@@ -488,8 +563,9 @@ function drawStage(widget, step) {
       ? widget.model
       : steppedAttention(widget.data, {...widget.state, step});
   const stage = widget.root.querySelectorAll(".stage")[step];
+  const whole = [planes, allTables][step];
   render(
-    step === 0 ? overview(m, widget) : STEPS[step].shows.map((table) => grid(table, m, widget)),
+    whole ? whole(m, widget) : STEPS[step].shows.map((table) => grid(table, m, widget)),
     stage,
   );
   return stage;
@@ -540,11 +616,7 @@ export const attentionStepper = defineWidget({
     prepareOtherSteps(widget);
   },
   drawn: (widget) => drawStage(widget, widget.state.step),
-  challenges: {
-    equal: ({weights, changed}) => byQuery(changed) && isTie(weights[2]),
-    "equal-doubled": ({weights, changed}) =>
-      byQuery(changed) && isTie(weights[2]) && weights[2][0] < 0.05,
-    "bank-to-the": ({weights, changed}) => byQuery(changed) && weights[2][0] > 0.5,
-    steer: ({output, ring, changed}) => byQuery(changed) && isInRing(output[2], ring),
-  },
+  challenges: Object.fromEntries(
+    Object.entries(GOALS).map(([name, isMet]) => [name, (m) => byQuery(m.changed) && isMet(m)]),
+  ),
 });

@@ -1,17 +1,23 @@
 """m03: its claims against numbers computed here."""
 
+import re
+from random import Random
+
 import numpy as np
 import pytest
 import torch
 
 from attention import scaled_dot_product_attention
+from models.grammar.sentences import agreement
+from models.grammar.words import NOUNS, PLURAL_VERBS, SINGULAR_VERBS
 from models.weights import load
 from tests.lessons.page_text import cells, in_order, output, shows
 from tests.numbers import number, numbers
+from tests.site.numbers import payloads
 
 PAGE = "modules/m03_scaled_dot_product/lesson.html"
 WORKED = {
-    "query": [[1, 0.5], [1, 1], [0.5, 2]],
+    "query": [[1.5, -1], [1, 1], [0.3, 1.5]],
     "key": [[1, -0.5], [0, 2], [1, 0.5]],
     "value": [[0, 0], [4, 0], [2, 2]],
 }
@@ -53,49 +59,89 @@ def test_table_formula_and_code_have_the_same_queries_keys_and_values(page):
         np.testing.assert_array_equal(shown, want)
 
 
+def told(numbers, digits):
+    return [f"{x:.{digits}f}".replace("-", "−") for x in numbers]
+
+
+def pencil(query):
+    """The four steps, each from what the step before it has on paper."""
+    scores = np.array(WORKED["key"]) @ query
+    scaled = (scores / 2**0.5).round(3)
+    powers = np.exp(scaled).round(2)
+    weights = (powers / powers.sum()).round(3)
+    return scores, scaled, powers, weights, (weights @ WORKED["value"]).round(2)
+
+
+@pytest.mark.parametrize("query", [[0.3, 1.5], [1.5, -1]])
+def test_a_pencil_comes_to_the_page_s_numbers(query):
+    _, _, powers, weights, mix = pencil(np.array(query))
+    exact = row(query)
+    np.testing.assert_allclose(powers, exact[2].round(2), atol=1e-9)
+    np.testing.assert_allclose(powers.sum(), exact[2].sum().round(2), atol=1e-9)
+    np.testing.assert_allclose(weights, exact[3].round(3), atol=1e-9)
+    assert weights.sum() == pytest.approx(1, abs=1e-9)
+    np.testing.assert_allclose(mix, (exact[3] @ WORKED["value"]).round(2), atol=1e-9)
+
+
 def test_the_four_steps_with_a_pencil(page):
-    scores, scaled, powers, weights = row([0.5, 2])
+    scores, scaled, powers, weights, mix = pencil(np.array([0.3, 1.5]))
     steps = [
         [f"{score:g}".replace("-", "−") for score in scores],
-        [f"{score:.3f}".replace("-", "−") for score in scaled],
-        [f"{power:.2f}" for power in powers],
-        [f"{weight:.3f}" for weight in weights],
+        told(scaled, 3),
+        told(powers, 2),
+        told(weights, 3),
     ]
     assert table(page, f"÷ their sum, {powers.sum():.2f}") == steps
-    exact, rounded = (w @ np.array(WORKED["value"]) for w in (weights, weights.round(3)))
-    assert exact.round(2).tolist() == rounded.round(2).tolist() == [3.58, 0.28]
     the, river, bank = steps[3]
-    assert shows(page, "#sec-sum", the, "0", river, "4", bank, "2", "3.58", "0.28")
-    assert round(exact[0] / exact[1]) == 13, "thirteen times as much of water"
+    water, money = told(mix, 2)
+    assert shows(page, "#sec-sum", the, "0", river, "4", bank, "2", water, money)
+    assert round(mix[0] / mix[1]) == 9, "nine times as much of water"
 
     *given, total, mix = table(page, "1. compare")
     product, blank, score = given[0]
-    assert numbers(product) == [0.5, 1, 2, -0.5, -0.5]
+    assert numbers(product) == [0.3, 1, 1.5, -0.5, -0.45]
     given[0] = [product.split("= ")[1], blank, score]
     assert given == [[line[0], "…", line[2]] for line in steps[:3]]
     assert [total, mix[1:]] == [["…"] * 3, ["…"] * 2]
     assert numbers(mix[0]) == WORKED["value"][0]
 
 
+def test_a_row_alone(page):
+    """What the first row of the scores comes to."""
+    scores, scaled, powers, weights, mix = pencil(np.array([1.5, -1]))
+    wanted = [told(scores, 0), told(scaled, 3), told(powers, 2), told(weights, 3)]
+    assert table(page, f"÷ {powers.sum():.2f}") == wanted
+    assert shows(page, "#sec-formula", "1.5", "-1")
+    _, river, bank = wanted[3]
+    assert shows(page, "#sec-formula", river, "4", bank, "2", bank, "2", *told(mix, 2))
+    assert weights[0] > 0.5, "most of its weight"
+
+
 def test_a_doubled_query_squares_ratios(page):
-    _, _, powers, weights = row([0.5, 2])
-    _, _, larger, doubled = row([1, 4])
-    np.testing.assert_allclose(larger, powers**2)
-    ratio = weights[1] / weights[2]
+    _, _, powers, weights, _ = pencil(np.array([0.3, 1.5]))
+    _, _, exact, once = row([0.3, 1.5])
+    _, _, larger, doubled = row([0.6, 3])
+    np.testing.assert_allclose(larger, exact**2)
     for j in (0, 2):
-        assert doubled[1] / doubled[j] == pytest.approx((weights[1] / weights[j]) ** 2)
-    river, bank, total = f"{larger[1]:.0f}", f"{larger[2]:.2f}", f"{larger.sum():.0f}"
+        assert doubled[1] / doubled[j] == pytest.approx((once[1] / once[j]) ** 2)
+    ratio = f"{once[1] / once[2]:.2f}"
+    assert ratio == f"{weights[1] / weights[2]:.2f}" == f"{powers[1] / powers[2]:.2f}"
+    the, river, bank = (f"{x:.{digits}f}" for x, digits in zip(larger, (2, 1, 2), strict=True))
+    assert [the, river, bank] == [f"{x:.{d}f}" for x, d in zip(powers**2, (2, 1, 2), strict=True)]
+    total = f"{sum(map(float, (the, river, bank))):.1f}"
+    assert total == f"{larger.sum():.1f}"
     times = f"{doubled[1] / doubled[2]:.1f}"
-    assert times == f"{ratio**2:.1f}" == f"{round(ratio, 2) ** 2:.1f}", "with a pencil, too"
-    first = f"{larger[0]:.2f}"
-    told = first, river, bank, total, river, total, f"{doubled[1]:.2f}", river, bank, times
-    assert shows(page, "#sec-sum", *told)
-    undivided = np.exp(np.array(WORKED["key"]) @ [0.5, 2])
-    assert shows(page, "#sec-sum", f"{undivided[1] / undivided.sum():.2f}", f"{weights[1]:.2f}")
+    assert times == f"{float(ratio) ** 2:.1f}" == f"{float(river) / float(bank):.1f}"
+    share = f"{doubled[1]:.2f}"
+    assert share == f"{float(river) / float(total):.2f}"
+    assert shows(page, "#sec-sum", the, river, bank, total, river, total, share, river, bank, times)
+    undivided = np.exp(np.array(WORKED["key"]) @ [0.3, 1.5])
+    assert shows(page, "#sec-sum", f"{undivided[1] / undivided.sum():.2f}", f"{once[1]:.2f}")
+    assert shows(page, "#sec-sum", *(f"{weights[j]:.3f}" for j in (1, 2)), ratio)
 
     question = page.select_one("#predict-double")
-    ratio = round(ratio, 2)
     choices = [numbers(choice.get_text()) for choice in question.select(":scope > ol > li")]
+    ratio = float(ratio)
     assert choices == [[ratio], [2 * ratio], [round(ratio**2, 1)], []]
     assert question["data-right"] == "3"
 
@@ -103,40 +149,25 @@ def test_a_doubled_query_squares_ratios(page):
 def test_no_number_of_the_first_row_stands_for_two_things():
     """Powers and ratios of the query and of its double: each is another number."""
     told = []
-    for query in ([0.5, 2], [1, 4]):
+    for query in ([0.3, 1.5], [0.6, 3]):
         _, _, powers, weights = row(query)
         told += [*powers, weights[1] / weights[2], weights[1] / weights[0]]
     gaps = [abs(a / b - 1) for i, a in enumerate(told) for b in told[:i]]
     assert min(gaps) > 0.01
 
 
-def test_a_number_added_for_the_distance_is_not_doubled():
-    """So in such a model the ratio of two weights is not squared."""
-    scores, distance = np.array([2.0, 1.0]), np.array([0.5, -0.5])
-    once, twice = (np.exp(length * scores + distance) for length in (1, 2))
-    assert twice[0] / twice[1] == pytest.approx(np.e**3)
-    assert (once[0] / once[1]) ** 2 == pytest.approx(np.e**4)
-
-
 def test_another_value_changes_the_output_alone(page):
     value = np.array([[0, 0], [0, 4], [2, 2]])
-    for weights in (row([0.5, 2])[3], row([0.5, 2])[3].round(3)):
-        assert (weights @ value).round(2).tolist() == [0.28, 3.58]
-    assert shows(page, "#sec-sum", "0.141", "2", "0.28", "0.825", "4", "0.141", "2", "3.58")
-
-
-def test_the_sum_of_values_is_the_output(page):
-    lines = output(page, "weighted-sum").splitlines()
-    *terms, total = (numbers(line.split("=")[1]) for line in lines)
-    np.testing.assert_allclose(np.sum(terms, axis=0), total, atol=1.5e-3)
-    np.testing.assert_allclose(total, row([0.5, 2])[3] @ WORKED["value"], atol=5e-4)
+    for weights in (row([0.3, 1.5])[3], row([0.3, 1.5])[3].round(3)):
+        assert (weights @ value).round(2).tolist() == [0.38, 3.36]
+    assert shows(page, "#sec-sum", "0.188", "2", "0.38", "0.747", "4", "0.188", "2", "3.36")
 
 
 def test_how_many_numbers_one_number_changes(page):
     given = {name: torch.tensor(x, dtype=torch.float64) for name, x in WORKED.items()}
     mixed, before = scaled_dot_product_attention(**given)
-    shown = table(page, "change one number")
-    for (name, matrix), (weights, outputs, _) in zip(given.items(), shown, strict=True):
+    shown = table(page, "one number of")
+    for (name, matrix), (weights, outputs) in zip(given.items(), shown, strict=True):
         for cell in np.ndindex(*matrix.shape):
             other = {**given, name: matrix.clone()}
             other[name][cell] += 1
@@ -155,6 +186,10 @@ def test_the_queries_of_the_answers_give_the_weights_told(page):
     assert in_order(answers[1], f"{twice[0]:.2f}", "3", "2", f"{doubled[0]:.3f}", "6", "4")
     assert doubled[0] < 0.05 < twice[0]
     assert doubled[1] == pytest.approx(doubled[2])
+    for length in (0.3, 2, 5):  # queries whose first number is 1.5 times the second
+        scores = row([1.5 * length, length])[0]
+        assert scores[1] == pytest.approx(scores[2])
+        assert scores[0] < scores[1]
     assert in_order(answers[2], "0", "-2", f"{away[0]:.2f}", "1", "-4", "-1")
     told = steered[2], steered[0], *(steered @ WORKED["value"])
     assert in_order(answers[3], "2.5", "1", *(f"{x:.2f}" for x in told))
@@ -181,48 +216,130 @@ def test_no_query_and_no_key_leave_the_triangle():
         assert mixed.sum(-1).max() <= 4 + 1e-12
 
 
+MODEL = load("models/grammar/weights/causal.safetensors")
+IS, ARE = (MODEL.config.vocabulary.index(verb) for verb in ("is", "are"))
+ONE, SEVERAL = (
+    [MODEL.config.vocabulary.index(verb) for verb in verbs]
+    for verbs in (SINGULAR_VERBS, PLURAL_VERBS)
+)
+
+
+def guesses(words, order, head=2):
+    """The last word's weights in a head of layer 2, and the chances of the next with the head's
+    values in this order: the head once more, its mix computed by hand in place of its own.
+    """
+    attention = MODEL.layers[1].attention
+
+    def mix(_, args):
+        (joined,) = args
+        start = 16 * (head - 1)
+        values = qkv[0, order, 128 + start : 144 + start]
+        joined = joined.clone()
+        joined[0, -1, start : start + 16] = weights @ values
+        return (joined,)
+
+    with torch.no_grad():
+        run = MODEL(MODEL.encode(words))
+        weights = run.weights[1][0, head - 1, -1]
+        qkv = attention.qkv_proj(MODEL.layers[1].norm(run.residual[1]))
+        hook = attention.out_proj.register_forward_pre_hook(mix)
+        run = MODEL(MODEL.encode(words))
+        hook.remove()
+    return weights, run.logits[0, -1].softmax(0)
+
+
+def swapped(words, nouns):
+    order = list(range(len(words)))
+    for at, other in zip(nouns, nouns[::-1], strict=True):
+        order[at] = other
+    return order
+
+
 def test_exchanged_values_of_a_trained_head_change_the_guess_and_no_weight(page):
-    """The head once more, its mix computed by hand and written in place of its own."""
-    model = load("models/grammar/weights/causal.safetensors")
-    words = "the key near the old cabinets".split()
-    vocabulary = model.config.vocabulary
-    attention = model.layers[1].attention
+    shown = [line[1:] for line in cells(page, "exchanged-values-numbers")]
+    sentences = [one["words"] for one in published(page)]
+    assert len(shown) == len(sentences) == 4
+    stays = []
+    for line, one in zip(shown, published(page), strict=True):
+        words, nouns = one["words"], one["nouns"]
+        weights, own = guesses(words, range(len(words)))
+        same, exchanged = guesses(words, swapped(words, nouns))
+        assert weights.equal(same)
+        assert weights.argmax() == nouns[0], "it looks at the subject"
+        np.testing.assert_allclose(one["weights"], weights, atol=1e-3)
+        told = [f"{weights[nouns[0]]:.2f}"]
+        for name, chance in (("own", own), ("exchanged", exchanged)):
+            likeliest = MODEL.config.vocabulary[chance.argmax()]
+            told.append(f"{likeliest} {chance.max():.2f}")
+            assert one[name]["first"] == likeliest
+            for number_of, verb, form in (("one", IS, ONE), ("several", ARE, SEVERAL)):
+                wanted = [chance[verb].item(), chance[form].sum().item()]
+                assert one[name][number_of] == pytest.approx(wanted, abs=1e-3)
+        assert line == told
+        numbers_of = {words[noun] in NOUNS.values() for noun in nouns}
+        stays.append(own.argmax() == exchanged.argmax())
+        assert stays[-1] == (len(numbers_of) == 1), "the guess stays if the numbers are alike"
+    assert stays == [False, False, True, True]
 
-    def guesses(order):
-        """The last word's weights in head 2, and the chances of the next with its values so."""
-
-        def mix(_, args):
-            (joined,) = args
-            values = qkv[0, order, 144:160]
-            joined = joined.clone()
-            joined[0, -1, 16:32] = weights @ values
-            return (joined,)
-
-        with torch.no_grad():
-            run = model(model.encode(words))
-            weights = run.weights[1][0, 1, -1]
-            qkv = attention.qkv_proj(model.layers[1].norm(run.residual[1]))
-            hook = attention.out_proj.register_forward_pre_hook(mix)
-            run = model(model.encode(words))
-            hook.remove()
-        return weights, run.logits[0, -1].softmax(0)
-
-    weights, own = guesses([0, 1, 2, 3, 4, 5])
-    _, exchanged = guesses([0, 5, 2, 3, 4, 1])
-    assert weights.argmax() == 1, "it looks at the key"
-    assert [vocabulary[chance.argmax()] for chance in (own, exchanged)] == ["is", "are"]
-    one, many = (vocabulary.index(verb) for verb in ("is", "are"))
-    share = f"{weights[1]:.3f}"
-    assert shows(page, "#sec-trained", f"{own[one]:.2f}", f"{own[many]:.3f}", "2", "2", share)
-    told = share, f"{exchanged[many]:.2f}", f"{exchanged[one]:.3f}"
+    words = "the boy that saw the lions".split()
+    weights, own = guesses(words, range(6))
+    _, exchanged = guesses(words, [0, 5, 2, 3, 4, 1])
+    told = f"{own[IS]:.2f}", f"{own[ONE].sum():.2f}", f"{own[SEVERAL].sum():.3f}", "2", "2"
+    assert shows(page, "#sec-trained", *told, f"{weights[1]:.2f}")
+    assert shows(page, "#predict-trained", f"{exchanged[IS]:.3f}")
+    told = f"{exchanged[ARE]:.2f}", f"{exchanged[SEVERAL].sum():.2f}"
     assert shows(page, "#predict-trained", *told)
-    assert page.select_one("#predict-trained")["data-right"] == "2"
+    assert exchanged[ARE] == pytest.approx(own[IS].item(), abs=0.05), "about what the other had"
+    assert page.select_one("#predict-trained")["data-right"] == "3"
+
+
+def is_several(chance):
+    return (chance[SEVERAL].sum() > chance[ONE].sum()).item()
+
+
+def test_the_number_hangs_on_one_head_and_on_its_value(page):
+    """Other sentences of the same kinds: what the page counts isn't of its own 200 alone."""
+    rng, tried = Random(7), {True: [], False: []}
+    while min(map(len, tried.values())) < 40:
+        made = agreement(rng, distractors=1)
+        verb, subject = made.link("verb")
+        words = made.words[:verb]
+        nouns = [i for i, word in enumerate(words) if word in NOUNS or word in NOUNS.values()]
+        if len(nouns) != 2:
+            continue
+        several = words[subject] in NOUNS.values()
+        alike = several == (words[sum(nouns) - subject] in NOUNS.values())
+        order = swapped(words, nouns)
+        found = [is_several(guesses(words, order, head)[1]) == several for head in (1, 2, 3, 4)]
+        with torch.no_grad():
+            off = MODEL(MODEL.encode(words), off=[(1, 1)]).logits[0, -1].softmax(0)
+        tried[alike].append([*found, is_several(off) == several])
+    one, two, three, four, off = np.mean(tried[False], axis=0)
+    assert min(one, three, four) == 1, "no other head turns a verb"
+    assert 1 - two > 0.75
+    assert 0.3 < off < 0.7, "without this head, the number is a guess"
+    assert np.mean(tried[True], axis=0)[1] > 0.9
+
+    differ, alike = counted(page)
+    assert abs(differ / 100 - (1 - two)) < 0.15
+    assert abs(alike / 100 - np.mean(tried[True], axis=0)[1]) < 0.1
+
+
+def counted(page):
+    """In how many of 100 the exchange turns a verb, and in how many it doesn't."""
+    [answer] = [one for one in page.select("#sec-trained .answer") if "200" in one.get_text()]
+    found = re.findall(r"(\d+) of 100", answer.get_text())
+    return [int(number) for number in found]
+
+
+def published(page):
+    return payloads(page)["exchanged"]["sentences"]
 
 
 def test_exchanged_queries_and_keys_are_seen_by_what_a_query_changes(page):
     query, key = np.array(WORKED["query"]), np.array(WORKED["key"])
     other = query.copy()
-    other[2, 1] = 4
+    other[2, 1] = 3
     names = {"np": np}
     for cell, changed, shape in (("bug", 9, (4, 3)), ("numpy", 3, (3, 4))):
         exec(page.select_one(f"#{cell} code").get_text().split("\nw =")[0], names)
