@@ -1,4 +1,4 @@
-// A stack of layers of three kinds: what it keeps along a text, and what a new token takes in it.
+// A stack of layers of three kinds: what it keeps along a text.
 
 import {html} from "../assets/vendor/lit.js";
 import {menu, reset} from "./lib/controls.js";
@@ -19,13 +19,7 @@ export function keeps(kind, tokens, {kvHeads, size, window}) {
   return 2 * 2 * kvHeads * size * (kind === "window" ? Math.min(tokens, window) : tokens);
 }
 
-/** FLOPs of a new token in one layer, beside the matrices that all kinds have: scores and mix, or look, write and ask. */
-export function takes(kind, tokens, {heads, kvHeads, size, window}) {
-  if (kind === "table") return (4 * kvHeads + 2 * heads) * size * size;
-  return 4 * heads * size * (kind === "window" ? Math.min(tokens, window) : tokens);
-}
-
-/** data: {layers, heads, kvHeads, size, window, block}, with the kinds of four layers to begin with */
+/** data: {layers, kvHeads, size, window, block}, with the kinds of four layers to begin with */
 export function stackOf(data, state) {
   const block = SLOTS.map((slot) => state[slot]);
   const each = data.layers / block.length;
@@ -43,8 +37,6 @@ export function stackOf(data, state) {
       ),
     ),
     keptPlain: sum(keeps, plain, tokens),
-    flops: sum(takes, block, tokens),
-    flopsPlain: sum(takes, plain, tokens),
   }));
   const counts = Object.fromEntries(
     KINDS.map((kind) => [kind, each * block.filter((one) => one === kind).length]),
@@ -64,8 +56,7 @@ export function sentence({block, counts, rows, last}) {
   const some = rows.map(({tokens, kept}) => `${bytes(kept)} of ${tick(tokens)} tokens`).join(", ");
   return (
     `From below: ${listed}, and again. ${counts.softmax} layers of softmax, ${counts.window} with a window, ${counts.table} with tables. ` +
-    `Kept: ${some}. At ${tick(last.tokens)} tokens that is ${part(last.kept / last.keptPlain)} of what softmax in all layers keeps, ` +
-    `and a new token takes ${times(last.flops / last.flopsPlain)} the FLOPs.`
+    `Kept: ${some}. At ${tick(last.tokens)} tokens that is ${part(last.kept / last.keptPlain)} of what softmax in all layers keeps.`
   );
 }
 
@@ -81,17 +72,9 @@ function pieces({parts, kept, keptPlain}) {
   );
 }
 
-const row = ({
-  tokens,
-  kept,
-  parts,
-  keptPlain,
-  flops,
-  flopsPlain,
-}) => html`<tr><th scope="row">${tick(tokens)}</th>
+const row = ({tokens, kept, parts, keptPlain}) => html`<tr><th scope="row">${tick(tokens)}</th>
   <td><div class="part"><span class="bar">${pieces({parts, kept, keptPlain})}</span><span>${times(kept / keptPlain)}</span></div></td><td><span>${bytes(kept)}</span></td>
-  <td><span>${bytes(keptPlain)}</span></td>
-  <td><span>${times(flops / flopsPlain)}</span></td></tr>`;
+  <td><span>${bytes(keptPlain)}</span></td></tr>`;
 
 /** The layers from below, left to right, each in the colour of its kind. */
 const stack = ({block, counts}) => html`<p class="counted">${KINDS.map(
@@ -104,8 +87,7 @@ const view = (
   m,
   widget,
 ) => html`${stack(m)}<table class="along"><caption>What the stack keeps along a text</caption>
-  <thead><tr><th scope="col">tokens</th><th scope="col">kept, × all softmax</th><th scope="col">this stack</th><th scope="col">all softmax</th>
-    <th scope="col">work of a new token, × all softmax</th></tr></thead>
+  <thead><tr><th scope="col">tokens</th><th scope="col">kept, × all softmax</th><th scope="col">this stack</th><th scope="col">all softmax</th></tr></thead>
   <tbody>${m.rows.map(row)}</tbody></table>
   ${widget.sentence({hidden: true})}`;
 

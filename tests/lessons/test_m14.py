@@ -77,7 +77,8 @@ def test_a_norm_hides_a_count_unless_something_is_read_beside_it(page):
         x = torch.tensor([count, beside])
         return [f"{part:.2f}" for part in x / x.norm()]
 
-    rows = page.select("#sec-mean table")[-1].select("tbody tr")
+    [table] = [t for t in page.select("#all-porters table") if "at length 1" in t.get_text()]
+    rows = table.select("tbody tr")
     for count, row in zip((0.1, 0.19, 0.27), rows, strict=True):
         *_, read, normed = (cell.get_text() for cell in row.select("td"))
         assert numbers(read) == [count, 0.2]
@@ -94,11 +95,6 @@ def test_equal_marks_have_the_largest_score(page):
     for i, asked in enumerate(marks):
         scores = [float(asked @ mark) for mark in marks]
         assert scores[i] == max(scores) == pytest.approx(1)
-    before, after = (float(marks[1] @ mark) for mark in marks[:2])
-    assert shows(page, "#sec-both", f"{before:.2f}", f"{after:.0f}")
-    scores = [round(20 * score) for score in (before, after)]
-    assert shows(page, "#sec-both", "20", *map(str, scores), "400")
-    assert math.exp(scores[1] - scores[0]) == pytest.approx(400, rel=0.02)
 
 
 @pytest.mark.parametrize(("others", "shown"), [(3, "0.43"), (31, "1.4")])
@@ -118,12 +114,9 @@ def test_a_crowd_is_told_as_it_was_measured(page):
     own, others = math.exp(8), 31 * math.exp(2)
     weight = f"{own / (own + others):.2f}"
     assert shows(page, "#sec-hold", f"{own:,.0f}", f"{own + others:,.0f}", weight)
-    rows = page.select("#sec-hold table")[-1].select("tbody tr")
-    drawn, gentle, *trained = (row.select("td")[-1].get_text() for row in rows)
-    shares = mean_of("crowd", "corrects", 2, "longer"), mean_of("crowd", "softmax", 2)
-    assert trained == [f"{share:.2f}" for share in shares]
-    assert float(drawn) + 0.1 < float(trained[0])
-    assert float(gentle) + 0.1 > float(trained[0]), "nearly as well"
+    crowded = mean_of("crowd", "softmax", 3), mean_of("crowd", "corrects", 3, "longer")
+    assert shows(page, "#sec-hold", "48", f"{100 * crowded[0]:.1f}", f"{100 * crowded[1]:.0f}")
+    assert shows(page, "#all-porters", f"{mean_of('crowd', 'corrects', 2, 'longer'):.2f}")
 
 
 def named_with_keys_by_chance(guests, times, heads, *, corrects, beta=1.0):
@@ -146,11 +139,17 @@ def named_with_keys_by_chance(guests, times, heads, *, corrects, beta=1.0):
 
 
 def test_tables_with_keys_drawn_by_chance_name_as_many_rooms_as_shown(page):
-    rows = page.select("#sec-hold table")[-1].select("tbody tr")
-    for beta, row in zip((1.0, 0.4), rows, strict=False):
-        want = named_with_keys_by_chance(32, 2, 2, corrects=True, beta=beta)
-        assert float(row.select("td")[-1].get_text()) == pytest.approx(want, abs=0.04)
+    for row in page.select("#sec-hold table")[-1].select("tbody tr"):
+        guests, together, right = (float(cell.get_text()) for cell in row.select("td"))
+        assert together == round(math.sqrt(guests - 1) / 4, 1)
+        want = named_with_keys_by_chance(int(guests), 1, 1, corrects=False)
+        assert right == pytest.approx(want, abs=0.03)
+        assert guests != 32 or 1 - right == pytest.approx(1 / 5, abs=0.03), "one in five"
     [box] = [p.get_text() for p in page.select("#all-porters p") if "A crowd" in p.get_text()]
+    drawn, gentle = numbers(box)[1], numbers(box)[3]
+    for beta, said in ((1.0, drawn), (0.4, gentle)):
+        want = named_with_keys_by_chance(32, 2, 2, corrects=True, beta=beta)
+        assert said == pytest.approx(want, abs=0.04)
     corrected, added = numbers(box)[-2:]
     want = named_with_keys_by_chance(48, 2, 1, corrects=True)
     assert corrected == pytest.approx(want, abs=0.04)
@@ -189,14 +188,15 @@ def test_each_job_needs_its_own_way_to_write():
     assert max(at("tab", "corrects")) < min(at("tab", "corrects, fades"))
     assert max(at("tab", "softmax")) < min(at("tab", "corrects"))
     assert mean_of("coffees", "softmax") < mean_of("coffees", "adds") - 0.1
+    assert mean_of("moves", "corrects, fades") + 0.1 < mean_of("moves", "corrects"), (
+        "more often wrong"
+    )
     assert mean_of("coffees", "adds, plain") > 0.99
     assert max(at("coffees", "softmax")) + 0.3 < min(at("coffees", "softmax, undivided"))
     assert min(at("moves", "softmax")) > max(at("moves", "corrects")), "best with the book"
     usual = mean_of("moves", "corrects")
     assert 1.7 < usual / mean_of("moves", "adds") < 2.1, "nearly twice as often"
     assert min(at("moves", "corrects", what="longer")) > usual
-    assert round(mean_of("tab", "corrects"), 1) == 0.8, "the prediction's answer"
-    assert round(mean_of("tab", "adds"), 1) == 0.4
     usual, ajar = (at("tab", "corrects, fades", what=what) for what in ("right", "held open"))
     assert 0.45 < mean(ajar) / mean(usual) < 0.55, "only half as many"
 
@@ -204,14 +204,15 @@ def test_each_job_needs_its_own_way_to_write():
 def test_one_layer_of_each_does_both_jobs(page):
     again = json.loads((ROOT / "models/beyond/again.json").read_text("utf-8"))
     trainings = {
-        "softmax, softmax": SCORES["both"]["two softmax"]["longer"],
-        "table, table": again["two tables, longer"],
-        "softmax, table": SCORES["both"]["softmax, table"]["longer"],
+        "softmax, softmax": ("two softmax", SCORES["both"]["two softmax"]["longer"]),
+        "table, table": ("two tables", again["two tables, longer"]),
+        "softmax, table": ("softmax, table", SCORES["both"]["softmax, table"]["longer"]),
     }
     rows = page.select("#sec-hybrid table")[0].select("tbody tr")
-    for row, (name, twice) in zip(rows, trainings.items(), strict=True):
+    for row, (name, (stack, twice)) in zip(rows, trainings.items(), strict=True):
         assert len(twice) == 2
-        shown = [name, *(f"{mean(shares):.2f}" for shares in zip(*twice, strict=True))]
+        shares = (f"{mean(shares):.2f}" for shares in zip(*twice, strict=True))
+        shown = [name, *shares, f"{SCORES['both'][stack]['kept']:,}"]
         assert [cell.get_text() for cell in row.select("td")] == shown
     assert min(rooms for rooms, _ in again["two tables, longer"]) > 0.5, "both learned the book"
     assert sum(share < 0.13 for share in at("both", "two tables", 0)) == 2, "hadn't begun"
@@ -289,7 +290,7 @@ def test_a_trained_layer_forgets_where_all_pay_and_writes_a_tenth_of_a_coffee(pa
     assert shows(page, "#all-porters", "1", by_one, f"{idle:.2f}", "1", by_other)
     usual = f"{at('tab', 'corrects, fades')[0]:.2f}"
     silent = right_with_beta("corrects, fades", tab, OWES, 0.0)
-    assert shows(page, "#sec-mean", silent, usual)
+    assert shows(page, "#all-porters", silent, usual)
     assert float(by_other) > float(usual) - 0.05, "it hardly matters"
     assert max(float(by_one), float(silent)) < float(usual) - 0.2
 
@@ -393,7 +394,7 @@ def test_a_payment_takes_away_what_stands_under_a_key_that_all_questions_share(p
 
     mixer._project = without_note
     only_away, unwritten = right_of(model, tab), right_with_beta("corrects", tab, PAY, 0.0)
-    assert shows(page, "#sec-mean", only_away, unwritten)
+    assert shows(page, "#all-porters", only_away, unwritten)
     assert float(only_away) > float(unwritten) + 0.3, "taking away does most of it"
     mixer._project = project
     _, key, _ = read_in_the_second_head(model, 5, PAY, OWES, others=20)
@@ -407,7 +408,6 @@ def test_a_payment_takes_away_what_stands_under_a_key_that_all_questions_share(p
 def test_a_table_without_a_gate_drowns_old_counts(page, tab):
     """What a question reads right after *all pay*, in the first training."""
     model = load("tab", "corrects")
-    assert shows(page, "#sec-tab", f"{mean_of('tab', 'corrects'):.2f}")
     written = float(alpha_beta(model, tab)[1].transpose(1, 2)[tab.words == PAY].mean())
     unwritten = right_with_beta("corrects", tab, PAY, 0.0)
     assert shows(page, "#all-porters", f"{written:.2f}", unwritten)

@@ -15,7 +15,7 @@ STATES = {
     },
     "stack-designer": {
         "page": PAGE, "key": "stack",
-        "states": {"all softmax": "&".join(f"stack.{slot}=softmax" for slot in SLOTS),
+        "states": {"three in four": "&".join(f"stack.{slot}=table" for slot in SLOTS[:3]),
                    "windows": "stack.first=window&stack.third=window",
                    "all tables": "&".join(f"stack.{slot}=table" for slot in SLOTS),
                    "one of each": "stack.second=window&stack.third=table"},
