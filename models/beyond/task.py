@@ -37,6 +37,8 @@ TABLES = {  # what GatedDeltaNet may do
 }
 KINDS = ("softmax", *TABLES)
 PLAIN = "adds, plain"  # what is read from its table keeps its length
+FADES_PLAIN = "adds, fades, plain"
+OWN_LENGTH = {PLAIN: "adds", FADES_PLAIN: "adds, fades"}
 SINK = "softmax, sink"  # a learned score in each row, whose weight goes nowhere
 UNDIVIDED = "softmax, undivided"  # a sum of values, weighted by the exponentials of the scores
 STACKS = {
@@ -145,8 +147,8 @@ class Layer(nn.Module):
             self.mixer = nn.Sequential(*inner)
         elif kind in TABLES:
             self.mixer = GatedDeltaNet(WIDTH, HEADS, conv_size=1, chunk_size=16, **TABLES[kind])
-        elif kind == PLAIN:
-            self.mixer = GatedDeltaNet(WIDTH, HEADS, conv_size=1, **TABLES["adds"])
+        elif kind in OWN_LENGTH:
+            self.mixer = GatedDeltaNet(WIDTH, HEADS, conv_size=1, **TABLES[OWN_LENGTH[kind]])
             self.mixer.norm = nn.Identity()
         elif kind == "chosen":
             self.mixer = ChosenAttention(WIDTH, HEADS, num_chosen=BUDGET)
@@ -157,7 +159,7 @@ class Layer(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         x = self.norm(x)
-        if self.kind in (*TABLES, PLAIN, "mlp"):
+        if self.kind in (*TABLES, *OWN_LENGTH, "mlp"):
             return self.mixer(x)
         positions = torch.arange(x.shape[1])
         bias = -self.slopes * (positions - positions[:, None]).abs()  # (H, L, L)
@@ -182,5 +184,5 @@ def numbers_kept(kinds: list[str], tokens: int) -> int:
     }
     size = WIDTH // HEADS
     numbers = {kind: 2 * HEADS * size * tokens for kind, tokens in pairs.items()}
-    numbers |= {"mlp": 0, **dict.fromkeys((*TABLES, PLAIN), HEADS * size * size)}
+    numbers |= {"mlp": 0, **dict.fromkeys((*TABLES, *OWN_LENGTH), HEADS * size * size)}
     return sum(numbers[kind] for kind in kinds)

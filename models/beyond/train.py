@@ -23,6 +23,7 @@ from models.beyond.task import (
     COUNTS,
     CROWDS,
     DRINKERS,
+    FADES_PLAIN,
     KINDS,
     MANY,
     NOT_ASKED,
@@ -46,7 +47,7 @@ PAST = "three tables, softmax"  # only for the book: do notes come past tables?
 JOBS = {
     "both": tuple(name for name in STACKS if name != PAST),
     "moves": (PAST, *KINDS, "window", "chosen"),
-    "tab": KINDS,
+    "tab": (*KINDS, FADES_PLAIN),
     "coffees": (*KINDS, PLAIN, SINK, UNDIVIDED),
     "crowd": ("softmax", "corrects"),
 }
@@ -63,7 +64,10 @@ TRAINED_LONGER = {  # of how many seeds
     ("crowd", "corrects"): 2,
     ("tab", "softmax"): 2,
     ("coffees", "softmax"): 5,  # some are stuck
-    **{("both", name): 2 for name in ("two softmax", "two tables", "softmax, table")},
+    **{
+        ("both", name): 2
+        for name in ("two softmax", "two tables", "softmax, table", "table, softmax")
+    },
 }
 LEARNT_WITH = {
     "moves": COUNTS,

@@ -3,7 +3,7 @@
 import json
 import math
 from collections import Counter
-from itertools import pairwise
+from itertools import pairwise, product
 from statistics import mean
 
 import pytest
@@ -22,7 +22,7 @@ from models.beyond.train import (
     weights_by_payments,
 )
 from tests.conftest import ROOT
-from tests.lessons.page_text import in_order, output, shows
+from tests.lessons.page_text import cells, in_order, output, share, shows
 from tests.numbers import numbers
 from tests.scores import scores_of
 from variants import GatedDeltaNet
@@ -35,6 +35,11 @@ def at(task, kind, column=-1, what="right"):
     return [seed[column] for seed in SCORES[task][kind][what]]
 
 
+def output_rows(page, label):
+    """The rows of a cell's table, by their first cell."""
+    return {name: rest for name, *rest in cells(page, label)}
+
+
 def mean_of(*of, **more):
     return mean(at(*of, **more))
 
@@ -45,8 +50,13 @@ def test_what_llama_s_stacks_keep(page):
     token = cache.keys.nbytes + cache.values.nbytes
     table = 8 * 128 * 128 * 4
     grows, tables, softmax = 8 * 64 * token, 24 * table, 32 * 64 * token
-    shown = (f"{size / 1e6:.1f}" for size in (grows + tables, tables, grows, softmax))
-    assert shows(page, "#sec-keeps", "64", *shown)
+    each, of_text, both, plain = (
+        f"{x / 1e6:.1f}" for x in (tables, grows, grows + tables, softmax)
+    )
+    assert shows(page, "#sec-keeps", "24", each)
+    assert shows(page, "#sec-keeps", "8", f"{8 * token:,}", "64", of_text)
+    assert shows(page, "#sec-keeps", both, "32", "64")
+    assert shows(page, "#sec-keeps", "32", plain, "64")
     assert 1.6 < (grows + tables) / softmax < 2, "nearly twice as much"
     some, all_ = 8 * token * 2**20 + tables, 32 * token * 2**20
     assert some / all_ == pytest.approx(1 / 4, abs=0.001)
@@ -144,7 +154,8 @@ def test_tables_with_keys_drawn_by_chance_name_as_many_rooms_as_shown(page):
         assert together == round(math.sqrt(guests - 1) / 4, 1)
         want = named_with_keys_by_chance(int(guests), 1, 1, corrects=False)
         assert right == pytest.approx(want, abs=0.03)
-        assert guests != 32 or 1 - right == pytest.approx(1 / 5, abs=0.03), "one in five"
+        assert guests != 32 or (together > 1 and right > 0.5), "and still most are right"
+        assert guests != 128 or right < 0.5, "in most one is ahead"
     [box] = [p.get_text() for p in page.select("#all-porters p") if "A crowd" in p.get_text()]
     drawn, gentle = numbers(box)[1], numbers(box)[3]
     for beta, said in ((1.0, drawn), (0.4, gentle)):
@@ -188,10 +199,9 @@ def test_each_job_needs_its_own_way_to_write():
     assert max(at("tab", "corrects")) < min(at("tab", "corrects, fades"))
     assert max(at("tab", "softmax")) < min(at("tab", "corrects"))
     assert mean_of("coffees", "softmax") < mean_of("coffees", "adds") - 0.1
-    assert mean_of("moves", "corrects, fades") + 0.1 < mean_of("moves", "corrects"), (
-        "more often wrong"
-    )
     assert mean_of("coffees", "adds, plain") > 0.99
+    assert min(at("tab", "adds, fades, plain")) > max(at("tab", "adds, fades")) + 0.1
+    assert max(at("tab", "adds, fades, plain", what="held open")) < 0.5, "it is wiped, too"
     assert max(at("coffees", "softmax")) + 0.3 < min(at("coffees", "softmax, undivided"))
     assert min(at("moves", "softmax")) > max(at("moves", "corrects")), "best with the book"
     usual = mean_of("moves", "corrects")
@@ -201,19 +211,65 @@ def test_each_job_needs_its_own_way_to_write():
     assert 0.45 < mean(ajar) / mean(usual) < 0.55, "only half as many"
 
 
+def test_the_division_costs_tables_that_add_their_count(page):
+    with_norm, without = (("coffees", "adds"), ("tab", "adds, fades")), "{}, plain"
+    (coffees, fair), (tab, clear) = (
+        (f"{mean_of(task, kind):.2f}", f"{mean_of(task, without.format(kind)):.2f}")
+        for task, kind in with_norm
+    )
+    assert shows(page, "#sec-mean", coffees, fair, clear, tab)
+    ranges = [
+        f"{bound:.2f}"
+        for what in ("right", "held open")
+        for shares in [at("tab", "adds, fades, plain", what=what)]
+        for bound in (min(shares), max(shares))
+    ]
+    assert shows(page, "#all-porters", *ranges)
+
+
+@torch.no_grad()
+@pytest.mark.parametrize(("kind", "grows"), [("adds, fades, plain", 2), ("adds, fades", 1)])
+def test_only_without_the_norm_is_twice_as_much_read_as_twice(monkeypatch, kind, grows):
+    words = torch.tensor([[COFFEE] * 3 + [OWES]])
+    model, sizes = load("tab", kind), []
+    mixer = model.layers[0].mixer
+    project = mixer._project
+
+    def doubled(x, recent):
+        query, key, value, rest = project(x, recent)
+        return query, key, 2 * value, rest
+
+    mixer.norm.register_forward_hook(lambda *at: sizes.append(float(at[-1][0, -1].norm())))
+    model(Text(0 * words, words, words))
+    monkeypatch.setattr(mixer, "_project", doubled)
+    model(Text(0 * words, words, words))
+    assert sizes[1] / sizes[0] == pytest.approx(grows, abs=0.05)
+
+
 def test_one_layer_of_each_does_both_jobs(page):
     again = json.loads((ROOT / "models/beyond/again.json").read_text("utf-8"))
     trainings = {
         "softmax, softmax": ("two softmax", SCORES["both"]["two softmax"]["longer"]),
         "table, table": ("two tables", again["two tables, longer"]),
         "softmax, table": ("softmax, table", SCORES["both"]["softmax, table"]["longer"]),
+        "table, softmax": ("table, softmax", SCORES["both"]["table, softmax"]["longer"]),
     }
     rows = page.select("#sec-hybrid table")[0].select("tbody tr")
     for row, (name, (stack, twice)) in zip(rows, trainings.items(), strict=True):
         assert len(twice) == 2
-        shares = (f"{mean(shares):.2f}" for shares in zip(*twice, strict=True))
+        shares = (f"{one:.2f} and {other:.2f}" for one, other in zip(*twice, strict=True))
         shown = [name, *shares, f"{SCORES['both'][stack]['kept']:,}"]
         assert [cell.get_text() for cell in row.select("td")] == shown
+    [head] = [t.select_one("thead") for t in page.select("#sec-hybrid table")[:1]]
+    tokens = texts("both", 32, 1).words.shape[1] - 16  # before the first question for a room
+    assert str(tokens) in head.get_text().split()
+    assert shows(page, "#sec-hybrid", "32", str(tokens), f"{tokens * 64:,}", str(2 * 16 * 16))
+    assert SCORES["both"]["two softmax"]["kept"] == 2 * tokens * 64
+    assert SCORES["both"]["softmax, table"]["kept"] == tokens * 64 + 512
+    assert min(min(pair) for pair in trainings["softmax, table"][1]) > 0.99, "both jobs"
+    assert sorted(rooms > 0.9 for rooms, _ in trainings["table, softmax"][1]) == [False, True]
+    ranges = output_rows(page, "stacks-longer")
+    assert ranges["table, softmax"] == ["0.30 to 1.00", "1.00 to 1.00"]
     assert min(rooms for rooms, _ in again["two tables, longer"]) > 0.5, "both learned the book"
     assert sum(share < 0.13 for share in at("both", "two tables", 0)) == 2, "hadn't begun"
     assert max(at("both", "two tables", 0, "longer")) < 0.4, "four times the steps didn't help"
@@ -225,8 +281,9 @@ def test_one_layer_of_each_does_both_jobs(page):
     assert mean(tab["two softmax"]) < mean(tab["two softmax with MLPs"])
     assert mean(tab["two softmax"]) < mean_of("both", "two softmax", what="longer"), "slowly"
     assert min(book["table, softmax"]) < 0.2, "hardly learned the book"
-    past = mean_of("moves", "three tables, softmax")
-    assert past > mean_of("moves", "softmax") - 0.02, "as well as softmax alone"
+    past, alone = (mean_of("moves", kind) for kind in ("three tables, softmax", "softmax"))
+    assert past > alone - 0.02, "as well as softmax alone"
+    assert shows(page, "#sec-hybrid", "16", f"{past:.2f}", f"{alone:.2f}")
 
 
 def test_three_tables_to_each_softmax_guessed_best(page):
@@ -420,3 +477,38 @@ def test_a_table_without_a_gate_drowns_old_counts(page, tab):
             reads[count, paid] = model.layers[0](model.embed(Text(guests, words, words)))[0, -1]
     change = {paid: (reads[5, paid] - reads[0, paid]).norm() for paid in (False, True)}
     assert change[True] < 0.3 * change[False], "nearly the same, however many coffees"
+
+
+@torch.no_grad()
+def test_layers_on_short_nights_are_as_right_as_told(page):
+    """Night by night, by the models themselves; the answer's numbers come from a payload."""
+    words = {"a": (0, COFFEE), "b": (1, COFFEE), "p": (0, PAY)}
+    every = ["".join(night) for n in range(7) for night in product(words, repeat=n)]
+    owing = {(night, guest): night.split("p")[-1].count("ab"[guest])
+             for night in every for guest in (0, 1)}  # fmt: skip
+    wrong = {}
+    for kind in ("softmax", "adds", "adds, fades", "corrects, fades"):
+        model, wrong[kind] = load("tab", kind), {}
+        for n in range(7):
+            some = [one for one in owing if len(one[0]) == n]
+            rows = [[*(words[token] for token in night), (guest, OWES)] for night, guest in some]
+            guests, said = torch.tensor(rows).unbind(-1)
+            answers = model(Text(guests, said, said))[:, -1].argmax(-1).tolist()
+            for one, answer in zip(some, answers, strict=True):
+                if answer != owing[one]:
+                    wrong[kind][one] = answer
+    later = [one for one in owing if "p" in one[0] and owing[one]]
+    told = [share(1 - sum(one in wrong[kind] for one in later) / len(later)) for kind in wrong]
+    assert shows(page, "#sec-tab", *told[:3])
+    assert told[3] == "100 %", "all"
+    assert not any(one in wrong["corrects, fades"] for one in later), "all"
+    best = wrong["corrects, fades"]
+    assert shows(page, "#sec-tab", f"{len(owing):,}", str(len(best)))
+    assert set(best) == {
+        (night, guest) for night, guest in owing if "p" not in night and owing[night, guest] >= 5
+    }
+    assert all(said == owing[one] - 1 for one, said in best.items()), "one too few"
+    assert ("aapa", 0) not in wrong["softmax"]
+    ann = [wrong[kind].get(("paaaa", 0), 4) for kind in wrong]
+    assert ann == [1, 2, 3, 4]
+    assert shows(page, "#sec-tab", *map(str, ann))

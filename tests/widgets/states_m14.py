@@ -4,6 +4,16 @@ PAGE = "modules/m14_hybrids/lesson.html"
 
 SLOTS = ("first", "second", "third", "fourth")
 STATES = {
+    "night-porter": {
+        "page": PAGE, "key": "night",
+        "states": {"nothing yet": "night.tokens=", "one coffee": "night.tokens=b",
+                   "paid and counted anew": "night.tokens=aapa",
+                   "full": "night.tokens=aabapb"},
+        "damaged": ["night.tokens=apc", "night.tokens=aaaaaaa", "night.tokens=A"],
+        "goals": {"softmax-again": "night.tokens=aapa",
+                  "one-alone": "night.tokens=paaaa",
+                  "none-right": "night.tokens=aaaaa"},
+    },
     "coffee-count": {
         "page": PAGE, "key": "coffees",
         "states": {"others too": "coffees.others=5",
@@ -20,7 +30,6 @@ STATES = {
                    "all tables": "&".join(f"stack.{slot}=table" for slot in SLOTS),
                    "one of each": "stack.second=window&stack.third=table"},
         "damaged": ["stack.first=mamba", "stack.second=", "stack.fourth=2"],
-        "goals": {"flat": "&".join(f"stack.{slot}=table" for slot in SLOTS),
-                  "no-table": "stack.first=window&stack.second=window&stack.third=window"},
+        "goals": {"flat": "&".join(f"stack.{slot}=table" for slot in SLOTS)},
     },
 }  # fmt: skip

@@ -1,5 +1,6 @@
 """m14's widgets: what layers keep by costs.py and by tensors, and what they say."""
 
+import json
 from dataclasses import replace
 from itertools import product
 
@@ -8,11 +9,69 @@ import torch
 
 from attention import scaled_dot_product_attention
 from course.page.costs import MODELS, cache_bytes
+from course.payloads.night_porter import payload
+from models.beyond.task import COFFEE, OWES, PAY, Text
+from models.beyond.train import load
 from tests.lessons.page_text import in_order, share
 from tests.widgets.js import module
 from variants import GatedDeltaNet
 
 COFFEES, STACK = module("coffee-count.js"), module("stack-designer.js")
+PORTER = module("night-porter.js")
+WORDS = {"a": (0, COFFEE), "b": (1, COFFEE), "p": (0, PAY)}
+NIGHTS = ["", "a", "p", "ab", "pb", "apaba", "aapa", "bbbbb", "paaaa", "abpabp", "ppppp", "aabbpa"]
+
+
+@pytest.fixture(scope="module")
+def night_data():
+    return json.loads(json.dumps(payload()))
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("night", NIGHTS)
+def test_a_night_s_answers_are_those_of_the_trained_layers(night_data, night):
+    got = PORTER.told("nightOf", night_data, {"tokens": night})
+    owed = []
+    for token in "ab":
+        owed.append(0)
+        for one in night:
+            owed[-1] = 0 if one == "p" else owed[-1] + (one == token)
+    assert got["right"] == owed
+    assert len(got["layers"]) == 4
+    told = [str(coffees) for coffees in owed]
+    for layer in got["layers"]:
+        model = load("tab", layer["kind"])
+        for guest, said in enumerate(layer["answers"]):
+            tokens = torch.tensor([[*(WORDS[token] for token in night), (guest, OWES)]])
+            scores = model(Text(*tokens.unbind(-1), torch.empty(0)))[0, -1]
+            if scores.topk(2).values.diff().abs() > 0.05:
+                assert said == scores.argmax()
+            assert layer["isRight"][guest] == (said == owed[guest])
+            told += [str(said), "right" if layer["isRight"][guest] else "wrong"]
+    assert in_order(got["says"], *told)
+
+
+def test_every_night_of_a_few_tokens_has_an_answer(night_data):
+    nights = ["".join(night) for n in range(7) for night in product("abp", repeat=n)]
+    assert PORTER.run("x.map(m.placeOf)", nights) == [*range(len(nights))]
+    for layer in night_data["layers"]:
+        assert [len(says) for says in layer["says"]] == [len(nights)] * 2
+        assert layer["name"].removeprefix("a table that ").replace(" and ", ", ") == layer["kind"]
+    assert len(json.dumps(night_data)) < 12_000
+
+
+def test_goals_are_met_by_some_nights_and_not_by_the_first(night_data):
+    nights = ["".join(night) for n in range(7) for night in product("abp", repeat=n)]
+    code = "x[1].map((tokens) => Object.values(m.GOALS).map((g) => g(m.nightOf(x[0], {tokens}))))"
+    met = dict(zip(nights, PORTER.run(code, [night_data, nights]), strict=True))
+    assert not any(met[night_data["start"]])
+    assert not any(met[""])
+    again, alone, none = (sum(goals) for goals in zip(*met.values(), strict=True))
+    assert 50 < again < 250
+    assert 5 < alone < 30
+    assert none == 16
+    assert met["paaaa"][1]
+    assert not met["aaaa"][1], "softmax is right, too"
 
 
 @pytest.mark.parametrize("coffees", [1, 3, 8])
