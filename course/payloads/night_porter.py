@@ -49,4 +49,4 @@ def payload() -> dict[str, Any]:
             all_say.append("".join(map(str, said)))
         layers.append({"kind": kind, "name": name, "says": all_say})
     # "a": coffee for Ann, "b": coffee for Ben, "p": all pay
-    return {"guests": GUESTS, "most": MOST, "start": "apaba", "layers": layers}
+    return {"guests": GUESTS, "most": MOST, "start": "apa", "layers": layers}

@@ -7,7 +7,7 @@ STATES = {
     "night-porter": {
         "page": PAGE, "key": "night",
         "states": {"nothing yet": "night.tokens=", "one coffee": "night.tokens=b",
-                   "paid and counted anew": "night.tokens=aapa",
+                   "paid and counted anew": "night.tokens=aapa", "both": "night.tokens=apaba",
                    "full": "night.tokens=aabapb"},
         "damaged": ["night.tokens=apc", "night.tokens=aaaaaaa", "night.tokens=A"],
         "goals": {"softmax-again": "night.tokens=aapa",
