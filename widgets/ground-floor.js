@@ -1,14 +1,16 @@
 // A whole small language model in one picture: from a text to a guess, to how wrong it is, to a step
-// of learning. Before the model is asked for, it shows the numbers of one text, which came with the page.
+// of learning; and cut-outs of it, for the places on the page that speak of one part. Before the model
+// is asked for, they show the numbers of a few texts, which came with the page.
 
 import {html, nothing} from "../assets/vendor/lit.js";
+import {reset, toggle} from "./lib/controls.js";
 import {defineWidget} from "./lib/define-widget.js";
-import {integer, option} from "./lib/fields.js";
-import {inside} from "./lib/inside.js";
+import {flag, integer, option} from "./lib/fields.js";
+import {ending, inside} from "./lib/inside.js";
 import {learnOnce} from "./lib/learning.js";
 import {panel} from "./lib/ground-panel.js";
 import {last, mean} from "./lib/lists.js";
-import {chance, count, nats, ordinal} from "./lib/numbers.js";
+import {chance, count, format, nats, ordinal} from "./lib/numbers.js";
 import "./lib/pixels.js";
 import {loadStoryteller} from "./lib/storyteller.js";
 import {tokenText} from "./lib/token-text.js";
@@ -16,6 +18,8 @@ import "./lib/weight-map.js";
 import {wordGroup, written} from "./lib/words.js";
 
 const [MOST_LETTERS, MOST_TOKENS, MOST_STEPS, RATE] = [160, 24, 10, 0.01];
+const WIDTH = 1.05; // of a cut-out's bars, as a multiple of the longest
+const UNIT_AT_MOST = 2; // the answer of a unit that is drawn in full colour
 const MARGIN = 8; // px between what is scrolled to and the window's edge
 
 // ---- Model ---------------------------------------------------------------------------------
@@ -94,14 +98,65 @@ function looks({part, maps, head, tokens, place}) {
   return `Head ${head + 1} looks most from ${tokenText(tokens[place])} at ${tokenText(tokens[most])}, ${chance(row[most])}. `;
 }
 
+/**
+ * What a cut-out shows, {text, tokens, looks, answers, guesses}: with its head silent, or after the
+ * lesson of `taught`, or as it is. From the page, if it came with it; else by `story`, or null.
+ */
+export function cutOf({cut}, text, {isOff = false, taught = null, story = null} = {}) {
+  const known = taught ? null : cut.texts.find((one) => one.text === text);
+  if (known) return isOff ? {...known, guesses: known.silent} : known;
+  const ids = story?.encode(text).slice(0, MOST_TOKENS) ?? [];
+  if (!ids.length) return null;
+  const old = isOff || taught ? story.model : null;
+  return {text, ...ending(story, taught?.model ?? story.model, ids, cut, {isOff, old})};
+}
+
+/** The name of a part, [layer, number] from 0, as the page counts: "head 4 of layer 3". */
+const called = (kind, [layer, number]) => `${kind} ${number + 1} of layer ${layer + 1}`;
+
+export function summarizeCut({kind, note, text, seen, isOff, cut, lesson}) {
+  const quoted = `After “${text}” `;
+  const row = kind === "unit" ? seen.answers : seen.looks;
+  const most = row.indexOf(Math.max(...row));
+  const said = {
+    head: () =>
+      isOff
+        ? `${upper(called("head", cut.head))} is switched off. `
+        : `${upper(called("head", cut.head))} looks most from ${tokenText(last(seen.tokens))} at ${tokenText(seen.tokens[most])}, ${chance(row[most])}. `,
+    unit: () =>
+      `In “${text}” ${called("unit", cut.unit)} answers most to ${tokenText(seen.tokens[most])}: ${format(row[most])}.`,
+    step: () =>
+      lesson
+        ? `It has learned ${lesson.losses.length - 1} ${lesson.losses.length === 2 ? "step" : "steps"}. `
+        : "It has learned nothing yet. ",
+  }[kind]();
+  const guesses = rowsOf({kind, seen, cut}).map(
+    ({text: of, share, before}) =>
+      `${tokenText(of)} ${chance(share)}${before === undefined ? "" : `, before ${chance(before)}`}`,
+  );
+  return `${note ? `${note} ` : ""}${said}${kind === "unit" ? "" : `${quoted}it guesses: ${guesses.join("; ")}.`}`;
+}
+
+const upper = (text) => text[0].toUpperCase() + text.slice(1);
+
+/** The guesses to draw: a token that is watched, but isn't among them, counts only where it learns. */
+const rowsOf = ({kind, seen: {guesses}, cut: {watched}}) =>
+  guesses
+    .map((one, i) => ({...one, isTruth: kind === "step" && one.text === watched, isLower: i === 5}))
+    .filter(
+      ({text, before}, i) => i < 5 || kind === "step" || (before !== undefined && text !== watched),
+    );
+
 // ---- The model of the page -------------------------------------------------------------------
 
-const session = {story: null, failure: "", taught: null, last: null};
+const session = {story: null, failure: "", taught: null, last: null, waiting: new Set()};
 
 const wants = ({start}, {text, steps}) => text !== start.text || steps > 0;
 
 function fetchStory(widget) {
-  if (session.story || session.loading) return;
+  if (session.story) return;
+  session.waiting.add(widget);
+  if (session.loading) return;
   session.failure = "";
   session.loading = loadStoryteller()
     .then(
@@ -114,7 +169,8 @@ function fetchStory(widget) {
     )
     .finally(() => {
       session.loading = null;
-      widget.refresh(widget.isReaders);
+      for (const one of session.waiting) one.refresh(one.isReaders);
+      session.waiting.clear();
     });
 }
 
@@ -155,10 +211,42 @@ function model(data, state) {
   return seen;
 }
 
+/** A cut-out always learns from the text of the machine. */
+const taughtTo = ({start}, kind, {steps = 0}) =>
+  kind === "step" && session.story ? teach({lesson: start.text, steps}) : null;
+
+const wantsCut = ({cut}, {text, steps = 0}) =>
+  steps > 0 || !cut.texts.some((one) => one.text === text);
+
+function cutModel(kind, data, state) {
+  const {cut} = data;
+  const isOff = Boolean(state.off);
+  const isMissing = wantsCut(data, state) && !session.story;
+  const lesson = taughtTo(data, kind, state);
+  const options = {isOff, taught: lesson, story: session.story};
+  const seen = isMissing ? null : cutOf(data, state.text, options);
+  const texts = cut.texts.map(({text}) => cutOf(data, text, options));
+  const length = session.story && !isMissing ? session.story.encode(state.text).length : 0;
+  const note = isMissing
+    ? session.failure || "The model is being fetched, 1 MB."
+    : seen
+      ? length > MOST_TOKENS
+        ? `There is room for ${MOST_TOKENS} tokens: the others are left out.`
+        : ""
+      : "There is no text yet.";
+  const shown = seen ?? texts.find(({text}) => text === state.text) ?? texts[0];
+  return {kind, cut, isOff, lesson, texts, seen: shown, text: shown.text, note};
+}
+
 function learn(widget) {
   const {text, lesson, steps} = widget.state;
+  if (!widget.fields.lesson) return act(widget, {steps: Math.min(MOST_STEPS, steps + 1)});
   const again = steps > 0 && lesson === text;
   act(widget, {lesson: text, steps: again ? Math.min(MOST_STEPS, steps + 1) : 1});
+}
+
+function forget(widget) {
+  act(widget, widget.fields.lesson ? {lesson: "", steps: 0} : {steps: 0});
 }
 
 function act(widget, changes) {
@@ -170,7 +258,7 @@ function act(widget, changes) {
 
 const textField = (widget) => html`<label class="text-field"><span>Text</span>
   <textarea rows="2" maxlength=${MOST_LETTERS} spellcheck="false" autocomplete="off" .value=${widget.state.text}
-    @focus=${() => fetchStory(widget)} @input=${({target}) => act(widget, {text: target.value, token: null})}></textarea></label>`;
+    @focus=${() => fetchStory(widget)} @input=${({target}) => act(widget, {text: target.value, ...(widget.fields.token && {token: null})})}></textarea></label>`;
 
 const stop = (m, widget, number, content) => {
   const {kind, name, layer} = m.parts[number];
@@ -217,16 +305,16 @@ const strips = (m, widget, layer, number) =>
 
 const padded = (row, length) => Array.from({length}, (_, i) => row[i] ?? 0);
 
-const bar = ({
-  text,
-  share,
-  isTruth,
-  isLower,
-  before,
-}) => html`<li class="${isTruth ? "truth" : ""} ${isLower ? "lower" : ""}">
+/** A guess as a bar, of which `most` is the full width. */
+const bar = (
+  {text, share, isTruth, isLower, before},
+  most = 1,
+) => html`<li class="${isTruth ? "truth" : ""} ${isLower ? "lower" : ""}">
   <span class="token">${written(text)}</span>
-  <span class="bar"><span style="transform:scaleX(${+share.toFixed(4)})"></span>${
-    before === undefined ? nothing : html`<i style="left:${+(100 * before).toFixed(2)}%"></i>`
+  <span class="bar"><span style="transform:scaleX(${+(share / most).toFixed(4)})"></span>${
+    before === undefined
+      ? nothing
+      : html`<i style="left:${+((100 * before) / most).toFixed(2)}%"></i>`
   }</span><span class="share">${chance(share)}</span></li>`;
 
 function guesses({facts: {guesses: found, truth}, before}) {
@@ -240,7 +328,7 @@ function guesses({facts: {guesses: found, truth}, before}) {
   const isListed = !truth || rows.some(({isTruth}) => isTruth);
   const came = () => ({...truth, isTruth: true, isLower: truth.rank > 5, before: was(truth.text)});
   const shown = isListed ? rows : [...rows.slice(0, 4), came()];
-  return html`<ul class="bars" aria-label="First guesses, with their shares">${shown.map(bar)}</ul>
+  return html`<ul class="bars" aria-label="First guesses, with their shares">${shown.map((one) => bar(one))}</ul>
     <p class="came">${
       truth
         ? html`What came: <b>${tokenText(truth.text)}</b>, its
@@ -270,7 +358,7 @@ const losses = (m) => {
 };
 
 const step = (m, widget) => html`
-  <button type="button" class="learn" ?disabled=${widget.state.steps >= MOST_STEPS && widget.state.lesson === widget.state.text}
+  <button type="button" class="learn" ?disabled=${widget.state.steps >= MOST_STEPS && (!widget.fields.lesson || widget.state.lesson === widget.state.text)}
     @pointerenter=${() => fetchStory(widget)} @click=${(event) => {
       event.stopPropagation();
       learn(widget);
@@ -279,7 +367,7 @@ const step = (m, widget) => html`
     m.lesson
       ? html`<button type="button" class="forget" @click=${(event) => {
           event.stopPropagation();
-          act(widget, {lesson: "", steps: 0});
+          forget(widget);
         }}>Forget</button>`
       : nothing
   }
@@ -328,6 +416,89 @@ function view(m, widget) {
     <i class="back" style="--from:${m.number ? 2 : 3}" aria-hidden="true"></i></div>
     ${widget.sentence({hidden: true})}`;
 }
+
+/** What the cut-out says of a sentence beside it: its first guess, or what its part is about. */
+const answerOf = ({kind, cut}, {tokens, answers, guesses}) => {
+  const one = kind === "step" ? guesses.find(({text}) => text === cut.watched) : {...guesses[0]};
+  if (kind !== "unit") return [tokenText(one.text), chance(one.share)];
+  const most = answers.indexOf(Math.max(...answers));
+  return [tokenText(tokens[most]), format(answers[most])];
+};
+
+const sentences = (m, widget) =>
+  html`<div class="sentences" role="group" aria-label="Texts to choose">${m.texts.map((one) => {
+    const [word, number] = answerOf(m, one);
+    return html`<button type="button" aria-pressed=${one.text === widget.state.text} @click=${() => act(widget, {text: one.text})}>
+      <span>${one.text}</span> <span class="says"><b>${word}</b> ${number}</span></button>`;
+  })}</div>`;
+
+/** The tokens, each with what its part gives it. */
+const given = ({kind, cut, seen: {tokens, looks, answers}, isOff}) => {
+  const numbers = kind === "unit" ? answers : looks;
+  const most = kind === "unit" ? UNIT_AT_MOST : 1;
+  const title =
+    kind === "unit"
+      ? html`What ${called("unit", cut.unit)} answers to each token`
+      : isOff
+        ? `${upper(called("head", cut.head))} is switched off`
+        : html`Where ${called("head", cut.head)} looks from <b>${tokenText(last(tokens))}</b>`;
+  return html`<div class="given"><p class="title">${title}</p><ul aria-label="Tokens of the text, each with its number">${tokens.map(
+    (text, i) => {
+      const number = isOff ? 0 : numbers[i];
+      return html`<li style="--weight:${Math.max(0, Math.min(1, number / most)).toFixed(3)}"><span>${written(text)}</span>
+      <small>${isOff ? "–" : format(number)}</small></li>`;
+    },
+  )}</ul></div>`;
+};
+
+const cutGuesses = (m) => {
+  const rows = rowsOf(m);
+  const most = WIDTH * Math.max(...rows.map(({share, before = 0}) => Math.max(share, before)));
+  return html`<div class="next"><p class="title">After <b>${tokenText(last(m.seen.tokens))}</b> it guesses</p>
+  <ul class="bars" aria-label="First guesses, with their shares">${rows.map((one) => bar(one, most))}</ul>
+  <p class="came">${rows[0].before === undefined ? nothing : `Thin lines: ${m.kind === "head" ? "with the head on" : "before it learned"}.`}</p></div>`;
+};
+
+const CUT_OUT = {
+  head: (m, widget) =>
+    html`${given(m)}${toggle("off", `Switch ${called("head", m.cut.head)} off`)(widget)}`,
+  unit: given,
+  step: (m, widget) => html`<div class="step"><div class="what">${step(m, widget)}</div></div>`,
+};
+
+/** A cut-out of the machine: the same model on any text, one part of it, and what it guesses next. */
+const cutOut = (kind, label, fields = {}) =>
+  defineWidget({
+    name: "ground-floor",
+    label,
+    key: `floor-${kind}`,
+    fields: ({cut}) => ({
+      text: {
+        value: cut.texts[0].text,
+        parse: (text) => (text.length <= MOST_LETTERS ? text : undefined),
+        format: String,
+      },
+      ...fields,
+    }),
+    model: (data, state) => cutModel(kind, data, state),
+    sentence: summarizeCut,
+    view: (
+      m,
+      widget,
+    ) => html`<div class="cut-out ${kind} ${m.note && !session.story ? "waiting" : ""}">
+      <div class="from">${sentences(m, widget)}${textField(widget)}
+        <div class="under"><p class="note">${m.note || "Press a text, or type your own."}</p>${reset(widget)}</div></div>
+      <div class="part">${CUT_OUT[kind](m, widget)}${kind === "unit" ? nothing : cutGuesses(m)}</div></div>
+      ${widget.sentence({hidden: true})}`,
+    drawn: (widget) =>
+      wantsCut(widget.data, widget.state) && !session.failure && fetchStory(widget),
+  });
+
+export const floorHead = cutOut("head", "One head of the model", {off: flag(false)});
+export const floorUnit = cutOut("unit", "One unit of the model");
+export const floorStep = cutOut("step", "Learning from one sentence", {
+  steps: integer(0, {max: MOST_STEPS}),
+});
 
 export const groundFloor = defineWidget({
   name: "ground-floor",

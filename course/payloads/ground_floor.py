@@ -6,6 +6,7 @@ widgets/lib/inside.js computes the same for any text in the page.
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -18,11 +19,15 @@ from models.storyteller.model import load_storyteller
 from models.storyteller.tokens import Tokenizer
 from models.transformer import Transformer
 
-GUESSES, NEAR, GROUP = 5, 3, 8
+GUESSES, FALLEN, NEAR, GROUP = 5, 2, 3, 8
 
 
-def payload(text: str) -> dict[str, Any]:
-    """``trace`` of ``text`` as ``start``, the model's sizes, and how long it was trained."""
+def payload(text: str, endings: Sequence[str] = (), **parts: Any) -> dict[str, Any]:
+    """``trace`` of ``text`` as ``start``, the model's sizes, and how long it was trained.
+
+    With ``endings``: what the cut-outs of the page show of them, as ``cut``; ``parts`` are those
+    of ``ending``.
+    """
     model = load_storyteller().double()
     scores = json.loads((MODELS_FOLDER / "storyteller/scores/storyteller.json").read_text("utf-8"))
     return {
@@ -32,6 +37,7 @@ def payload(text: str) -> dict[str, Any]:
         "parameters": sum(p.numel() for p in model.parameters()),
         "steps": scores["seeds"]["0"]["steps"],
         "batch": scores["batch"],
+        "cut": {**parts, "texts": [rounded(ending(model, one, **parts)) for one in endings]},
     }
 
 
@@ -83,6 +89,44 @@ def trace(model: Transformer, text: str) -> dict[str, Any]:
         "maps": maps,
         "losses": losses,
         "places": [at(i) for i in range(len(ids))],
+    }
+
+
+@torch.no_grad()
+def ending(
+    model: Transformer, text: str, head: tuple[int, int], unit: tuple[int, int], watched: str
+) -> dict[str, Any]:
+    """Return what a head and a unit, (layer, number), do with a text, and what comes after it.
+
+    ``looks``: the head's weights of the last token. ``answers``: the unit's, to each token.
+    ``guesses``, and ``silent``, those without the head: the likeliest, then ``fallen``, which were
+    the first two with it, and the token ``watched``, each with its share, and ``silent`` also
+    with the share ``before``.
+    """
+    tokenizer = Tokenizer(model.config.vocabulary)
+    ids = tokenizer.encode(text)
+    answered: list[Tensor] = []
+    hook = (
+        model.layers[unit[0]].mlp[2].register_forward_hook(lambda _, __, y: answered.append(y[0]))
+    )
+    on, off = (model(torch.tensor([ids]), off=heads) for heads in ((), (head,)))
+    hook.remove()
+    before, after = (run.logits[0, -1].softmax(-1) for run in (on, off))
+    [watched_id] = tokenizer.encode(watched)
+
+    def rows(now: Tensor, first: list[int]) -> list[dict[str, Any]]:
+        shown = dict.fromkeys([*now.topk(GUESSES).indices.tolist(), *first, watched_id])
+        return [{"text": tokenizer.name(i), "share": now[i].item()} for i in shown]
+
+    silent = rows(after, before.topk(FALLEN).indices.tolist())
+    shares = dict(zip(map(tokenizer.name, range(len(before))), before.tolist(), strict=True))
+    return {
+        "text": text,
+        "tokens": [tokenizer.name(token) for token in ids],
+        "looks": on.weights[head[0]][0, head[1], -1],
+        "answers": answered[0][:, unit[1]],
+        "guesses": rows(before, []),
+        "silent": [{**row, "before": shares[row["text"]]} for row in silent],
     }
 
 

@@ -2,9 +2,10 @@
 
 import pytest
 import torch
+import torch.nn.functional as F
 
 from course.page.cell_output import plain
-from course.payloads.ground_floor import trace
+from course.payloads.ground_floor import ending, trace
 from models.storyteller.model import ADDRESS, load_storyteller
 from models.storyteller.tokens import Tokenizer
 from tests.models.small import assert_all_near
@@ -39,6 +40,55 @@ def test_javascript_finds_what_python_finds(js, model, text):
     del got["tokens"]  # half a character is shown with its other half
     del want["tokens"]
     assert_all_near(got, want, 1e-4)
+
+
+PARTS = {"head": (2, 3), "unit": (1, 488), "watched": " mother"}
+
+
+@pytest.mark.parametrize("text", ["The prince put on his", "Hm", '"Zoë!" 🐇 said he, and ran'])
+def test_javascript_finds_of_an_ending_what_python_finds(js, model, text):
+    want = plain(ending(model, text, **PARTS), "ending")
+    code = """(() => {
+      const ids = story.encode(x.text);
+      const [end, silent] = [{}, {isOff: true, old: story.model}].map((options) =>
+        m.ending(story, story.model, ids, x, options));
+      return {...end, silent: silent.guesses, unseen: silent.looks};
+    })()"""
+    got = js.run(code, {"text": text, **PARTS})
+    assert not any(got.pop("unseen"))
+    for form in (got, want):
+        form.pop("tokens")
+        form.pop("text", None)
+    assert_all_near(got, want, 1e-4)
+
+
+def test_an_ending_s_numbers_are_those_of_the_model(model):
+    text = "The prince put on his"
+    got = ending(model, text, **PARTS)
+    tokenizer = Tokenizer(model.config.vocabulary)
+    ids = torch.tensor([tokenizer.encode(text)])
+    with torch.no_grad():
+        run, off = model(ids), model(ids, off=[(2, 3)])
+        x = F.layer_norm(_middle(model, ids), (128,), *model.layers[1].mlp[0].parameters())
+        first, second = model.layers[1].mlp[1:3]
+        units = second(F.linear(x, first.weight, first.bias))
+    torch.testing.assert_close(got["looks"], run.weights[2][0, 3, -1])
+    torch.testing.assert_close(got["answers"], units[:, 488])
+    on, silent = (one.logits[0, -1].softmax(-1) for one in (run, off))
+    [head], [mother] = (tokenizer.encode(word) for word in (" head", " mother"))
+    names = [row["text"] for row in got["silent"]]
+    assert names[:5] == [tokenizer.name(i) for i in silent.topk(5).indices.tolist()]
+    row = got["silent"][names.index(" head")]
+    assert [row["share"], row["before"]] == pytest.approx([silent[head].item(), on[head].item()])
+    assert got["guesses"][-1] == {"text": " mother", "share": pytest.approx(on[mother].item())}
+    assert len(got["guesses"]) == 6
+
+
+def _middle(model, ids):
+    """The stream of layer 2 between its attention and its MLP, a row for each token."""
+    before = model(ids).residual[1]
+    layer = model.layers[1]
+    return (before + layer.attention(layer.norm(before), is_causal=True))[0]
 
 
 def test_numbers_are_those_of_the_model(model):

@@ -42,6 +42,50 @@ def test_the_sentence_says_guesses_truth_and_learning():
     assert in_order(learned["says"], "9", "9", "1", "3.99", "2.58")
 
 
+HIS, HER, ON = (
+    "The good old man went home to his", "The little girl went home to her", "The prince put on his"
+)  # fmt: skip
+
+
+@cache
+def cut():
+    parts = {"head": (2, 3), "unit": (1, 488), "watched": " mother"}
+    return payload("The good old man went home to his mother", [HIS, HER, ON], **parts)["cut"]
+
+
+def told(kind, text=HIS, off=False, learned=None):
+    code = """(() => {
+      const seen = m.cutOf(x, x.text, {isOff: x.off});
+      return m.summarizeCut({...x, seen, isOff: x.off, lesson: x.learned, note: ""});
+    })()"""
+    given = {"cut": cut(), "kind": kind, "text": text, "off": off, "learned": learned}
+    return JS.run(code, given)
+
+
+def test_a_cut_out_shows_what_came_with_the_page_and_asks_the_model_for_the_rest():
+    code = "[x.text, 'Hm'].map((text) => m.cutOf(x, text, {isOff: x.off}))"
+    on, missing = JS.run(code, {"cut": cut(), "text": ON, "off": False})
+    off, _ = JS.run(code, {"cut": cut(), "text": ON, "off": True})
+    assert (on["tokens"], missing) == ([*cut()["texts"][2]["tokens"]], None)
+    assert on["guesses"] == cut()["texts"][2]["guesses"]
+    assert off["guesses"] == cut()["texts"][2]["silent"]
+    assert on["guesses"][0]["text"] == " head"
+
+
+def test_a_cut_out_says_where_its_head_looks_and_what_is_guessed_without_it():
+    assert in_order(told("head"), "4", "3", "his", "to", "72 %", HIS, "home", "15 %", "house")
+    silent = told("head", off=True)
+    assert in_order(silent, "off", "father", "7.2 %", "3.5 %", "home", "4.4 %", "15 %", "house")
+    assert "looks" not in silent
+    assert "mother" not in silent, "it isn't among the five, and nothing is learned here"
+
+
+def test_a_cut_out_says_what_a_unit_answers_and_what_is_learned():
+    assert in_order(told("unit", HER), "489", "2", "her", "1.08")
+    assert in_order(told("step"), "nothing", HIS, "home", "mother", "2.0 %")
+    assert in_order(told("step", learned={"losses": [4, 3, 2]}), "2", "mother")
+
+
 def test_a_token_is_written_so_that_it_can_be_seen():
     shown = {
         " home": "home", "ing": "ing", " ": "␣", "\n": "↵", "": "\ufffd", " <b>": "<b>",

@@ -2,7 +2,7 @@
 
 import {shares} from "./storyteller.js";
 
-const [GUESSES, NEAR, GROUP] = [5, 3, 8];
+const [GUESSES, FALLEN, NEAR, GROUP] = [5, 2, 3, 8];
 
 const lengthOf = (x) => Math.sqrt(x.reduce((all, y) => all + y * y, 0));
 const distance = (a, b) => lengthOf(a.map((x, i) => x - b[i]));
@@ -47,6 +47,34 @@ export function inside(story, model, ids) {
       guesses: top(chances[i], GUESSES).map(([id, share]) => ({text: text(id), share})),
       truth: truthAt(i),
     }),
+  };
+}
+
+/**
+ * What a head and a unit, [layer, number], do with `ids`, and what comes after them: {tokens; looks,
+ * the head's weights of the last token; answers, the unit's to each; guesses}, the likeliest by
+ * `model`, then the first two that `old` had, if it is given, and the token `watched`: each with its
+ * share, and with the one `before`, old's. `isOff`: the head is silent, and `old` is the model with it.
+ */
+export function ending(story, model, ids, {head, unit, watched}, {isOff = false, old = null} = {}) {
+  const [layer, number] = head;
+  const run = model.run(ids, {off: isOff ? [head] : [], last: true});
+  const now = shares(run.logits[0]);
+  const was = old && shares(old.run(ids, {last: true}).logits[0]);
+  const shown = new Set([
+    ...top(now, GUESSES).map(([id]) => id),
+    ...(was ? top(was, FALLEN).map(([id]) => id) : []),
+    story.encode(watched)[0],
+  ]);
+  return {
+    tokens: story.pieces(ids),
+    looks: run.weights[layer][number][ids.length - 1],
+    answers: run.inner[unit[0]].map((units) => units[unit[1]]),
+    guesses: [...shown].map((id) => ({
+      text: story.name(id),
+      share: now[id],
+      ...(was && {before: was[id]}),
+    })),
   };
 }
 
