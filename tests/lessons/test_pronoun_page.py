@@ -410,6 +410,22 @@ def test_the_pronoun_asks_for_words_that_only_came_with_first_nouns(page):
         assert number(value) == pytest.approx(fits[MODEL.ids[word]].item(), abs=0.051)
 
 
+def test_in_training_no_noun_gave_did_much_of_its_weight():
+    most = 0.0
+    for one in sentences(seed=1, count=4_000):
+        if "did" in one.words and any(link[0] == "it" for link in one.links):
+            ids = torch.tensor([MODEL.ids[word] for word in one.words])
+            q, k, _ = (
+                ONE.attention.qkv_proj(MODEL.embedding[ids])
+                .unflatten(-1, (3, 4, 16))[:, :, 3]
+                .unbind(1)
+            )
+            weights = (q @ k.T / 4 + ONE.relative(len(ids))[3]).softmax(-1)
+            nouns = [i for i, w in enumerate(one.words) if w in {*NOUNS, *ONLY_SINGULAR}]
+            most = max(most, weights[nouns, one.words.index("did")].max().item())
+    assert most == pytest.approx(1 / 8, abs=0.03)
+
+
 def test_did_only_ever_stood_right_behind_the_first_noun():
     nouns = {*NOUNS, *NOUNS.values(), *ONLY_SINGULAR}
     seen = 0
