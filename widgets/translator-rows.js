@@ -52,7 +52,7 @@ function sentence(m) {
 const view = (m, widget) =>
   html`${matrixTable({
     name: "rows",
-    caption: "each next word, and where the last one looks",
+    caption: "a row is a new word, and the word above looks",
     shape: `${m.french.length} × ${m.english.length}`,
     rows: m.french.map(
       (word, i) =>

@@ -8,11 +8,12 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from attention import scaled_dot_product_attention
-from models.alignment.data import is_held_out
+from attention import create_padding_mask, create_window_mask, scaled_dot_product_attention
+from models.alignment.data import ADJECTIVES, LINKS, NOT, VERBS, is_held_out
 from models.alignment.model import trained
 from models.grammar.sentences import sentences
 from models.grammar.words import PAD, VOCABULARY
+from models.storyteller.model import load_storyteller
 from models.weights import load
 from modules.m05_masks import copying
 from tests.lessons.m05_numbers import CAUSAL, HUNTED, W_K, W_Q, W_V, X, moves, opened
@@ -147,6 +148,13 @@ def test_nouns_look_for_the_verb_and_all_others_for_a_noun_above_all_a_living_on
     assert shows(page, "#sec-play", f"{causal[5, 2]:.2f}", f"{1 - causal[5, 2]:.2f}")
 
 
+def test_mat_sees_two_words_in_a_window_of_2_or_before_a_padding_of_4():
+    near, short = create_window_mask(6, window=2), create_padding_mask([2], 6)[0, 0]
+    assert (CAUSAL & near)[5].nonzero().flatten().tolist() == [4, 5]
+    assert near[5].nonzero().flatten().tolist() == [4, 5]
+    assert (CAUSAL & short)[5].nonzero().flatten().tolist() == [0, 1]
+
+
 # A leak: a word is changed, and an output before it moves.
 
 
@@ -243,7 +251,31 @@ def test_without_slow_the_same_query_looks_at_don_t(page):
     torch.testing.assert_close(one, other)
 
 
+def test_the_query_of_chats_finds_an_adjective_or_else_the_word_after_the_noun(page):
+    model = trained("phrases")
+    links = [[link] for link in LINKS] + [[NOT, verb] for verb in VERBS]
+    for link in links:
+        for rest in ("these books", "these red horseshoes"):
+            for adjective in [*ADJECTIVES, None]:
+                before = ["our", adjective, "cats"] if adjective else ["our", "cats"]
+                english = [*before, *link, *rest.split(), "[end]"]
+                found = model.weights(english, ["nos", "chats", "[end]"])[2].argmax()
+                assert english[found] == (adjective or link[0])
+    assert shows(page, "#sec-cross", str(len(ADJECTIVES)))
+
+
 # Hide what has to be guessed.
+
+
+@torch.no_grad()
+def test_the_storyteller_reads_a_given_text_under_its_causal_mask():
+    model = load_storyteller()
+    tokens = torch.randint(100, (1, 8), generator=torch.Generator().manual_seed(0))
+    changed = tokens.clone()
+    changed[0, 5] = changed[0, 5] + 1
+    one, other = (model(x).logits[0] for x in (tokens, changed))
+    torch.testing.assert_close(one[:5], other[:5])
+    assert not torch.allclose(one[5], other[5])
 
 
 @torch.no_grad()
