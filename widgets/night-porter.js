@@ -39,9 +39,8 @@ export const GOALS = {
   "softmax-again": (m) =>
     m.tokens.includes("p") &&
     layer(m, "softmax").isRight.some((isRight, i) => isRight && m.right[i] > 0),
-  "one-alone": ({layers}) =>
-    layers.every(({kind, isRight: [ann]}) => ann === (kind === "corrects, fades")),
-  "none-right": (m) => layer(m, "corrects, fades").isRight.includes(false),
+  "not-the-same": (m) =>
+    layer(m, "adds, fades, plain").isRight[0] !== layer(m, "corrects, fades").isRight[0],
 };
 
 // ---- Sentence, view ------------------------------------------------------------------------

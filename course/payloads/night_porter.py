@@ -13,8 +13,7 @@ GUESTS = ["Ann", "Ben"]  # the models' guests 0 and 1
 TOKENS = [(0, COFFEE), (1, COFFEE), (0, PAY)]  # a guest and a word each, as the texts have them
 MOST = 6  # tokens of a night
 LAYERS = {
-    "adds": "a table that adds",
-    "adds, fades": "a table that adds and fades",
+    "adds, fades, plain": "a table that adds and fades",
     "corrects, fades": "a table that corrects and fades",
     "softmax": "softmax",
 }

@@ -11,8 +11,7 @@ STATES = {
                    "full": "night.tokens=aabapb"},
         "damaged": ["night.tokens=apc", "night.tokens=aaaaaaa", "night.tokens=A"],
         "goals": {"softmax-again": "night.tokens=aapa",
-                  "one-alone": "night.tokens=paaaa",
-                  "none-right": "night.tokens=aaaaa"},
+                  "not-the-same": "night.tokens=aaaaa"},
     },
     "coffee-count": {
         "page": PAGE, "key": "coffees",

@@ -37,7 +37,7 @@ def test_a_night_s_answers_are_those_of_the_trained_layers(night_data, night):
         for one in night:
             owed[-1] = 0 if one == "p" else owed[-1] + (one == token)
     assert got["right"] == owed
-    assert len(got["layers"]) == 4
+    assert len(got["layers"]) == 3
     told = [str(coffees) for coffees in owed]
     for layer in got["layers"]:
         model = load("tab", layer["kind"])
@@ -56,7 +56,8 @@ def test_every_night_of_a_few_tokens_has_an_answer(night_data):
     assert PORTER.run("x.map(m.placeOf)", nights) == [*range(len(nights))]
     for layer in night_data["layers"]:
         assert [len(says) for says in layer["says"]] == [len(nights)] * 2
-        assert layer["name"].removeprefix("a table that ").replace(" and ", ", ") == layer["kind"]
+        name = layer["name"].removeprefix("a table that ").replace(" and ", ", ")
+        assert name == layer["kind"].removesuffix(", plain")
     assert len(json.dumps(night_data)) < 12_000
 
 
@@ -66,12 +67,11 @@ def test_goals_are_met_by_some_nights_and_not_by_the_first(night_data):
     met = dict(zip(nights, PORTER.run(code, [night_data, nights]), strict=True))
     assert not any(met[night_data["start"]])
     assert not any(met[""])
-    again, alone, none = (sum(goals) for goals in zip(*met.values(), strict=True))
+    again, differ = (sum(goals) for goals in zip(*met.values(), strict=True))
     assert 50 < again < 250
-    assert 5 < alone < 30
-    assert none == 16
-    assert met["paaaa"][1]
-    assert not met["aaaa"][1], "softmax is right, too"
+    assert 5 < differ < 30
+    assert met["aaaaa"][1]
+    assert not met["aaaa"][1], "both tables are right"
 
 
 @pytest.mark.parametrize("coffees", [1, 3, 8])
