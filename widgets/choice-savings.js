@@ -140,6 +140,5 @@ export const choiceSavings = defineWidget({
   view,
   challenges: {
     even: ({saved: {work}}) => work === 1,
-    million: ({length}) => length === LONGEST,
   },
 });

@@ -53,6 +53,7 @@ export function chosen(data, {asked, by, looks}) {
     ...note,
     rank: byCheap.indexOf(i) + 1,
     weight: weights[i],
+    heads: each.map((row) => row[i]),
     isSeen: seen.has(i),
     isOwn: note.who === question.who && note.room !== undefined,
   }));
@@ -102,24 +103,26 @@ export function sentence({
     `Asked for ${who}, the layer looks at ${TOKENS(looks)}, ${CHOSEN[WAYS.indexOf(by)]}: ${seen.map(named).join(", ")}. ` +
     `It misses ${small(missed)} of the weight, and says room ${says}, which is ${isRight ? "right" : `wrong: ${who} is in ${room}`}. ` +
     `Its scores take ${count(multiplied)} multiplications; to look at everything, ${count(everything)}. ` +
-    `By the cheap score, ${who}'s notes come as ${own.map((note) => `number ${note.rank}, ${named(note)}`).join(", and ")}.`
+    `By the cheap score, ${who}'s notes come as ${own.map((note) => `number ${note.rank}, ${named(note)}, with ${note.heads.map(small).join(" and ")} of the two heads`).join(", and ")}.`
   );
 }
 
 function view(m, widget) {
-  const most = Math.max(...m.tokens.map(({weight}) => weight));
+  const most = Math.max(...m.tokens.flatMap(({heads}) => heads));
   const card = (
     token,
   ) => html`<li class="${token.isSeen ? "seen" : ""} ${token.isOwn ? "own" : ""}">
     <span class="note">${named(token)}</span><span class="rank">${token.rank}</span>
-    <span class="bar"><span style=${filled(token.weight / most)}></span></span></li>`;
+    <span class="bars">${token.heads.map(
+      (weight) => html`<span class="bar"><span style=${filled(weight / most)}></span></span>`,
+    )}</span></li>`;
   return html`<dl aria-hidden="true"><div class=${m.isRight ? "right" : "wrong"}><dt>the layer says of
       ${m.who}</dt><dd>room ${m.says}<small>${m.isRight ? "right" : `wrong: it is ${m.room}`}</small></dd></div>
       <div><dt>weight missed</dt><dd>${small(m.missed)}<small>outside the frames</small></dd></div>
       <div><dt>multiplications</dt><dd>${count(m.multiplied)}<small>of ${count(m.everything)}
         for everything</small></dd></div></dl>
     <p class="legend" aria-hidden="true"><span class="framed">looked at</span><span><b class="rank">1</b>best
-      by the cheap score</span><span class="weight">weight, the longest ${formatPercent(most)}</span></p>
+      by the cheap score</span><span class="weight">weights in heads 1 and 2, longest ${formatPercent(most)}</span></p>
     <ol class="tokens" aria-hidden="true">${m.tokens.map(card)}</ol>
     ${widget.sentence({hidden: true})}`;
 }

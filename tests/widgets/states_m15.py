@@ -18,6 +18,6 @@ STATES = {
         "states": {"short": "savings.length=256", "even": "savings.length=2304",
                    "long": "savings.length=1048576"},
         "damaged": ["savings.length=0", "savings.length=2305", "savings.length=all"],
-        "goals": {"even": "savings.length=2304", "million": "savings.length=1048576"},
+        "goals": {"even": "savings.length=2304"},
     },
 }  # fmt: skip

@@ -57,6 +57,7 @@ def test_answers_are_those_of_the_trained_layer(guest):
         assert_near(got["missed"], weights.mean(0)[~seen].sum(), 2e-3)
         assert_near(got["scores"], scores, 0.05)  # of up to 20
         assert_near([token["weight"] for token in got["tokens"]], weights.mean(0), 2e-3)
+        assert_near([token["heads"] for token in got["tokens"]], weights.T, 2e-3)
         assert [token["rank"] for token in got["tokens"]] == ranks
         if scores.topk(2).values.diff().abs() > 0.1:
             assert got["says"] == scores.argmax()
