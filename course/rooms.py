@@ -91,18 +91,18 @@ def stylesheet(measured: dict[int, Heights]) -> str:
     current: Heights = {}
     lines = [HEADER]
     for i, (width, heights) in enumerate(measured.items()):
-        new = {name: h for name, h in heights.items() if abs(h - current.get(name, 0)) >= STEP}
+        # Whole rems, and one rule a height: what repeats is compressed, and each page loads this.
+        new = {n: round(h) for n, h in heights.items() if abs(h - current.get(n, 0)) >= STEP}
         current |= new
         if not new:
             continue
         narrower = f" and (max-width: {width}px)" if i else ""
         lines.append(f"@media (scripting: enabled){narrower} {{")
-        # Half rems, and one rule a height: what repeats is compressed, and each page loads this.
-        rooms: dict[float, list[str]] = {}
+        rooms: dict[int, list[str]] = {}
         for name, height in new.items():
-            rooms.setdefault(round(2 * height) / 2, []).append(f"#{name}")
+            rooms.setdefault(height, []).append(f"#{name}")
         lines += [
-            f"  {', '.join(rooms[room])} {{ min-height: {room:g}rem; }}" for room in sorted(rooms)
+            f"  {', '.join(rooms[room])} {{ min-height: {room}rem; }}" for room in sorted(rooms)
         ]
         lines.append("}")
     return "\n".join(lines) + "\n"

@@ -67,7 +67,7 @@ const compared = (times) =>
       : "the same";
 
 export const sentence = ({length, kept, costs: found, saved: times}) =>
-  `A text of ${whole(length)} tokens, everything against ${whole(kept)} that are chosen. ` +
+  `A text of ${whole(length)} tokens, everything against ${whole(Math.min(length, kept))} that are chosen. ` +
   PARTS.map(
     ({part, name, told}) =>
       `${name}: ${found[part].map(told).join(" and ")}${part === "work" ? " cheap scores" : ""}, with the choice ${compared(times[part])}.`,

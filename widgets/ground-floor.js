@@ -486,7 +486,7 @@ const cutOut = (kind, label, fields = {}) =>
       m,
       widget,
     ) => html`<div class="cut-out ${kind} ${m.note && !session.story ? "waiting" : ""}">
-      <div class="from">${sentences(m, widget)}${textField(widget)}
+      <div class="from">${textField(widget)}${sentences(m, widget)}
         <div class="under"><p class="note">${m.note || "Press a text, or type your own."}</p>${reset(widget)}</div></div>
       <div class="part">${CUT_OUT[kind](m, widget)}${kind === "unit" ? nothing : cutGuesses(m)}</div></div>
       ${widget.sentence({hidden: true})}`,

@@ -60,12 +60,12 @@ export function sentence({block, counts, rows, last}) {
   );
 }
 
-/** What softmax keeps ends at four fifths, where a mark stands, so that a bar has room for a quarter more. */
-const MOST = 1.25;
+/** What softmax keeps ends at half, where a mark stands, because a short text takes twice as much in tables. */
+const MOST = 2;
 
 /** A piece of the bar for each kind of layer; a bar that would pass the end keeps its pieces' shares. */
 function pieces({parts, kept, keptPlain}) {
-  const whole = 80 * Math.min(MOST, kept / keptPlain);
+  const whole = 50 * Math.min(MOST, kept / keptPlain);
   return KINDS.map(
     (kind, i) =>
       html`<i class="of-${kind}" style=${`width:${((whole * parts[i]) / kept).toFixed(2)}%`}></i>`,

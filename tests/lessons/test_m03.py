@@ -9,7 +9,15 @@ import torch
 
 from attention import scaled_dot_product_attention
 from models.grammar.sentences import agreement
-from models.grammar.words import NOUNS, PLURAL_VERBS, SINGULAR_VERBS
+from models.grammar.words import (
+    ANIMATE_VERBS,
+    BEINGS,
+    NOUNS,
+    PLURAL_VERBS,
+    SINGULAR_VERBS,
+    THING_VERBS,
+    THINGS,
+)
 from models.weights import load
 from tests.lessons.page_text import cells, in_order, output, shows
 from tests.numbers import number, numbers
@@ -299,7 +307,7 @@ def is_several(chance):
 
 def test_the_number_hangs_on_one_head_and_on_its_value(page):
     """Other sentences of the same kinds: what the page counts isn't of its own 200 alone."""
-    rng, tried = Random(7), {True: [], False: []}
+    rng, tried, by_subject = Random(7), {True: [], False: []}, {True: [], False: []}
     while min(map(len, tried.values())) < 40:
         made = agreement(rng, distractors=1)
         verb, subject = made.link("verb")
@@ -314,15 +322,33 @@ def test_the_number_hangs_on_one_head_and_on_its_value(page):
         with torch.no_grad():
             off = MODEL(MODEL.encode(words), off=[(1, 1)]).logits[0, -1].softmax(0)
         tried[alike].append([*found, is_several(off) == several])
+        if not alike:
+            by_subject[several].append(not found[1])
     one, two, three, four, off = np.mean(tried[False], axis=0)
     assert min(one, three, four) == 1, "no other head turns a verb"
-    assert 1 - two > 0.75
+    assert np.mean(by_subject[False]) > 0.95, "nearly always after one"
+    assert np.mean(by_subject[True]) < 0.9, "less often after several"
     assert 0.3 < off < 0.7, "without this head, the number is a guess"
     assert np.mean(tried[True], axis=0)[1] > 0.9
 
     differ, alike = counted(page)
     assert abs(differ / 100 - (1 - two)) < 0.15
     assert abs(alike / 100 - np.mean(tried[True], axis=0)[1]) < 0.1
+
+
+def test_the_exchange_moves_the_kind_of_verb_too():
+    """One noun is alive and the other a thing, both in the same number."""
+    lively, lifeless = (
+        MODEL.encode([*verbs, *verbs.values()]).flatten() for verbs in (ANIMATE_VERBS, THING_VERBS)
+    )
+    turned = []
+    for being in sorted(BEINGS):
+        for thing in sorted(THINGS)[:6]:
+            words = ["the", being, "near", "the", thing]
+            own, exchanged = (guesses(words, order)[1] for order in ([*range(5)], [0, 4, 2, 3, 1]))
+            assert own[lively].sum() > own[lifeless].sum()
+            turned.append((exchanged[lively].sum() < exchanged[lifeless].sum()).item())
+    assert np.mean(turned) > 0.5, "often"
 
 
 def counted(page):

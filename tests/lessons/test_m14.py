@@ -509,4 +509,8 @@ def test_layers_on_short_nights_are_as_right_as_told(page):
     assert all(said == owing[one] - 1 for one, said in best.items()), "one too few"
     assert ("aapa", 0) not in wrong["softmax"]
     assert ("aaaaa", 0) not in adds
+    assert all(("a" * n, 0) not in wrong["softmax"] for n in range(1, 5))
+    assert wrong["softmax"]["ab", 0] == 2, "one coffee for Ben misleads it"
+    assert ("paaaaa", 0) not in best, "after a payment it counts five right"
+    assert max(at("coffees", "softmax") + at("coffees", "softmax", what="longer")) < 0.5
     assert best["aaaaa", 0] == 4
