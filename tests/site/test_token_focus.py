@@ -154,3 +154,19 @@ def test_changes_are_made_and_undone_and_three_pictures_are_apart(open_page):
             assert len({*offered}) == len(indices), "told apart, as a closed menu shortens them"
         ids = page.locator("linearGradient").evaluate_all("(all) => all.map((one) => one.id)")
         assert len(set(ids)) == len(ids) >= 3, "each has its own gradient"
+
+
+def test_each_arrow_ends_beside_its_word(open_page):
+    """In all three pictures: a taller drawing beside the arrows must not stretch them."""
+    with open_page("pronoun.html") as page:
+        for widget in (CHANGED, LENT, DID):
+            lean = page.locator(widget).evaluate("""(root) => {
+                const words = [...root.querySelectorAll(".to li")], {top, height} = root
+                    .querySelector(".arrows svg").getBoundingClientRect();
+                return Math.max(...words.map((word, i) => {
+                    const box = word.getBoundingClientRect();
+                    const end = top + (i + 0.5) * height / words.length;
+                    return Math.abs(box.top + box.height / 2 - end);
+                }));
+            }""")
+            assert lean < 2, f"{widget}: an arrow ends {lean:.0f} px from its word"
