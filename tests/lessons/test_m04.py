@@ -147,7 +147,7 @@ def test_the_slope_with_a_pencil(page):
     assert shows(page, "main", "0.1", "0.999", "0.001", f"{0.1 * 0.999 * 0.001:.4f}")
 
 
-def test_the_root_is_the_best_of_the_widgets_divisors_and_about_6_for_a_typical_word(page):
+def test_the_root_is_the_best_of_the_widgets_divisors_and_d_k_far_too_large(page):
     def moved(by, word):
         return (softmax((SCORES + 0.1 * np.eye(3)[word]) / by) - softmax(SCORES / by))[word]
 
@@ -155,14 +155,9 @@ def test_the_root_is_the_best_of_the_widgets_divisors_and_about_6_for_a_typical_
     best = [max(divisors, key=lambda by, word=word: moved(by, word)) for word in range(3)]
     slopes = [w * (1 - w) for w in (softmax(SCORES / by)[0] for by in divisors)]
     assert slopes == sorted(slopes), "the slope is larger still beyond"
-    assert moved(64, 0) < moved(8, 0)
-
-    q, k = drawn(1, 2000, 1, 64).double(), drawn(2, 2000, 8, 64).double()
-    divisors = torch.linspace(0.4, 32, 200).double()
-    weights = [(q @ k.mT / by).softmax(-1)[:, 0] for by in divisors]
-    moved_far = torch.stack([w * (1 - w) / by for w, by in zip(weights, divisors, strict=True)])
-    typical = divisors[moved_far.argmax(0)].median().item()
-    assert shows(page, "#sec-slope", str(best[0]), f"{typical:.0f}")
+    told = "64", f"{moved(8, 0) / moved(64, 0):.0f}", "8"
+    assert shows(page, "#sec-slope", str(best[0]))
+    assert shows(page, "#sec-slope", *told)
 
 
 def test_the_jacobian_is_autograds(page):
