@@ -139,13 +139,11 @@ export function summarizeCut({kind, note, text, seen, isOff, cut, lesson}) {
 
 const upper = (text) => text[0].toUpperCase() + text.slice(1);
 
-/** The guesses to draw: a token that is watched, but isn't among them, counts only where it learns. */
+/** The guesses to draw: the token that is watched only where it learns, and the first two of before. */
 const rowsOf = ({kind, seen: {guesses}, cut: {watched}}) =>
   guesses
     .map((one, i) => ({...one, isTruth: kind === "step" && one.text === watched, isLower: i === 5}))
-    .filter(
-      ({text, before}, i) => i < 5 || kind === "step" || (before !== undefined && text !== watched),
-    );
+    .filter(({before}, i) => i < 5 || kind === "step" || before !== undefined);
 
 // ---- The model of the page -------------------------------------------------------------------
 
@@ -419,7 +417,7 @@ function view(m, widget) {
 
 /** What the cut-out says of a sentence beside it: its first guess, or what its part is about. */
 const answerOf = ({kind, cut}, {tokens, answers, guesses}) => {
-  const one = kind === "step" ? guesses.find(({text}) => text === cut.watched) : {...guesses[0]};
+  const one = kind === "step" ? guesses.find(({text}) => text === cut.watched) : guesses[0];
   if (kind !== "unit") return [tokenText(one.text), chance(one.share)];
   const most = answers.indexOf(Math.max(...answers));
   return [tokenText(tokens[most]), format(answers[most])];

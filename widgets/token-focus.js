@@ -1,6 +1,7 @@
 // Choose a word of a sentence: weighted arrows show where it looks, in a trained model.
 
 import {html, nothing, render, svg} from "../assets/vendor/lit.js";
+import {softmax} from "./lib/attention.js";
 import {choice, menu, reset, toggle} from "./lib/controls.js";
 import {defineWidget} from "./lib/define-widget.js";
 import {flag, integer, option} from "./lib/fields.js";
@@ -60,8 +61,7 @@ export function bars({tokens, apart, mark}, told, at) {
   });
   const marked = at === 0 ? told.mark : mark; // a change is one of the first noun alone
   const score = told.scores[apart[at]];
-  const powers = told.scores.map(Math.exp);
-  const total = powers.reduce((a, b) => a + b);
+  const weights = softmax(told.scores);
   return {
     word: tokens[apart[at]],
     rest: sum,
@@ -75,7 +75,7 @@ export function bars({tokens, apart, mark}, told, at) {
         to: told.scores[token],
         value: told.scores[token],
         kind: "whole",
-        weight: powers[token] / total,
+        weight: weights[token],
       })),
     ],
   };

@@ -99,9 +99,9 @@ def ending(
     """Return what a head and a unit, (layer, number), do with a text, and what comes after it.
 
     ``looks``: the head's weights of the last token. ``answers``: the unit's, to each token.
-    ``guesses``, and ``silent``, those without the head: the likeliest, then ``fallen``, which were
-    the first two with it, and the token ``watched``, each with its share, and ``silent`` also
-    with the share ``before``.
+    ``guesses``: the likeliest, and the token ``watched``, each with its share. ``silent``, without
+    the head: the likeliest, and those that were the first two with it, also with the share
+    ``before``.
     """
     tokenizer = Tokenizer(model.config.vocabulary)
     ids = tokenizer.encode(text)
@@ -114,8 +114,8 @@ def ending(
     before, after = (run.logits[0, -1].softmax(-1) for run in (on, off))
     [watched_id] = tokenizer.encode(watched)
 
-    def rows(now: Tensor, first: list[int]) -> list[dict[str, Any]]:
-        shown = dict.fromkeys([*now.topk(GUESSES).indices.tolist(), *first, watched_id])
+    def rows(now: Tensor, others: list[int]) -> list[dict[str, Any]]:
+        shown = dict.fromkeys([*now.topk(GUESSES).indices.tolist(), *others])
         return [{"text": tokenizer.name(i), "share": now[i].item()} for i in shown]
 
     silent = rows(after, before.topk(FALLEN).indices.tolist())
@@ -125,7 +125,7 @@ def ending(
         "tokens": [tokenizer.name(token) for token in ids],
         "looks": on.weights[head[0]][0, head[1], -1],
         "answers": answered[0][:, unit[1]],
-        "guesses": rows(before, []),
+        "guesses": rows(before, [watched_id]),
         "silent": [{**row, "before": shares[row["text"]]} for row in silent],
     }
 

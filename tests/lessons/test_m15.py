@@ -244,6 +244,7 @@ def test_a_note_that_is_overlooked_is_lost(page):
     told = [chosen("cheap", n, asked) for n in range(1, 34)]
     old, new = (room for guest, room in zip(guests, rooms, strict=True) if names[guest] == "Eve")
     assert [one["says"] for one in told] == [old] * 3 + [new] * 30
+    assert shows(page, "#sec-choose .answer", str(old), str(new))
     order = sorted(told[0]["tokens"], key=lambda token: token["rank"])[:4]
     best = [(token["who"], token.get("room")) for token in order]
     assert [who for who, _ in best] == ["Eve", "Ben", "Ben", "Eve"]

@@ -78,6 +78,12 @@ def test_a_cut_out_says_where_its_head_looks_and_what_is_guessed_without_it():
     assert in_order(silent, "off", "father", "7.2 %", "3.5 %", "home", "4.4 %", "15 %", "house")
     assert "looks" not in silent
     assert "mother" not in silent, "it isn't among the five, and nothing is learned here"
+    first = {"text": " mother", "share": 0.01, "before": 0.3}
+    cut()["texts"][0]["silent"].append(first)
+    try:
+        assert "mother 1.0 %, before 30 %" in told("head", off=True).replace("\u202f", " ")
+    finally:
+        cut()["texts"][0]["silent"].remove(first)
 
 
 def test_a_cut_out_says_what_a_unit_answers_and_what_is_learned():

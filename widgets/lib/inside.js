@@ -53,7 +53,7 @@ export function inside(story, model, ids) {
 /**
  * What a head and a unit, [layer, number], do with `ids`, and what comes after them: {tokens; looks,
  * the head's weights of the last token; answers, the unit's to each; guesses}, the likeliest by
- * `model`, then the first two that `old` had, if it is given, and the token `watched`: each with its
+ * `model`, then the first two that `old` had, if it is given, and, unless `isOff`, the token `watched`: each with its
  * share, and with the one `before`, old's. `isOff`: the head is silent, and `old` is the model with it.
  */
 export function ending(story, model, ids, {head, unit, watched}, {isOff = false, old = null} = {}) {
@@ -64,7 +64,7 @@ export function ending(story, model, ids, {head, unit, watched}, {isOff = false,
   const shown = new Set([
     ...top(now, GUESSES).map(([id]) => id),
     ...(was ? top(was, FALLEN).map(([id]) => id) : []),
-    story.encode(watched)[0],
+    ...(isOff ? [] : story.encode(watched).slice(0, 1)),
   ]);
   return {
     tokens: story.pieces(ids),
