@@ -2,6 +2,7 @@
 
 import {html, nothing} from "../assets/vendor/lit.js";
 import {attentionSteps} from "./lib/attention.js";
+import {capitalize} from "./lib/capitalize.js";
 import {menu, reset, toggle} from "./lib/controls.js";
 import {defineWidget} from "./lib/define-widget.js";
 import {flag, integer, option} from "./lib/fields.js";
@@ -131,7 +132,6 @@ const listed = (words) =>
     : `${words.slice(0, -1).join(", ")} and ${words[words.length - 1]}`;
 const named = ({tokens}, indices) =>
   indices.length === tokens.length ? "all words" : listed(indices.map((i) => `“${tokens[i]}”`));
-const begun = (text) => text[0].toUpperCase() + text.slice(1);
 const bytesOf = (n) => `${String(n).replace(/\B(?=(\d{3})+$)/g, ",")}\u202fB`;
 const tiny = (x) =>
   x === 0 ? "0: not one bit" : `${x.toExponential(0).replace("-", "\u2212")}: rounding alone`;
@@ -147,7 +147,7 @@ export function sentence(m) {
 }
 
 function meets(m, {rows, cols, before, kept}) {
-  const fetched = begun(
+  const fetched = capitalize(
     `${named(m, rows)} ${rows.length > 1 ? "meet" : "meets"} the keys of ${named(m, cols)}.`,
   );
   if (before.every(({sum}) => sum === 0))
@@ -170,10 +170,9 @@ function meets(m, {rows, cols, before, kept}) {
 }
 
 function writes(m, {rows}) {
-  return (
-    begun(`${named(m, rows)} ${rows.length > 1 ? "have" : "has"} met all the keys they may. `) +
-    "Each mix is divided by its sum, and that output alone goes back to the shelf."
-  );
+  const have = rows.length > 1 ? "have" : "has";
+  const met = capitalize(`${named(m, rows)} ${have} met all the keys they may.`);
+  return `${met} Each mix is divided by its sum, and that output alone goes back to the shelf.`;
 }
 
 /** The chosen cell, for those who can't see its arithmetic. */

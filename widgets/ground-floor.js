@@ -3,6 +3,7 @@
 // is asked for, they show the numbers of a few texts, which came with the page.
 
 import {html, nothing} from "../assets/vendor/lit.js";
+import {capitalize} from "./lib/capitalize.js";
 import {reset, toggle} from "./lib/controls.js";
 import {defineWidget} from "./lib/define-widget.js";
 import {flag, integer, option} from "./lib/fields.js";
@@ -121,8 +122,8 @@ export function summarizeCut({kind, note, text, seen, isOff, cut, lesson}) {
   const said = {
     head: () =>
       isOff
-        ? `${upper(called("head", cut.head))} is switched off. `
-        : `${upper(called("head", cut.head))} looks most from ${tokenText(last(seen.tokens))} at ${tokenText(seen.tokens[most])}, ${chance(row[most])}. `,
+        ? `${capitalize(called("head", cut.head))} is switched off. `
+        : `${capitalize(called("head", cut.head))} looks most from ${tokenText(last(seen.tokens))} at ${tokenText(seen.tokens[most])}, ${chance(row[most])}. `,
     unit: () =>
       `In “${text}” ${called("unit", cut.unit)} answers most to ${tokenText(seen.tokens[most])}: ${format(row[most])}.`,
     step: () =>
@@ -136,8 +137,6 @@ export function summarizeCut({kind, note, text, seen, isOff, cut, lesson}) {
   );
   return `${note ? `${note} ` : ""}${said}${kind === "unit" ? "" : `${quoted}it guesses: ${guesses.join("; ")}.`}`;
 }
-
-const upper = (text) => text[0].toUpperCase() + text.slice(1);
 
 /** The guesses to draw: the token that is watched only where it learns, and the first two of before. */
 const rowsOf = ({kind, seen: {guesses}, cut: {watched}}) =>
@@ -438,7 +437,7 @@ const given = ({kind, cut, seen: {tokens, looks, answers}, isOff}) => {
     kind === "unit"
       ? html`What ${called("unit", cut.unit)} answers to each token`
       : isOff
-        ? `${upper(called("head", cut.head))} is switched off`
+        ? `${capitalize(called("head", cut.head))} is switched off`
         : html`Where ${called("head", cut.head)} looks from <b>${tokenText(last(tokens))}</b>`;
   return html`<div class="given"><p class="title">${title}</p><ul aria-label="Tokens of the text, each with its number">${tokens.map(
     (text, i) => {

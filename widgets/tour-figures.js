@@ -4,6 +4,7 @@
 
 import {html, nothing} from "../assets/vendor/lit.js";
 import {attentionSteps} from "./lib/attention.js";
+import {capitalize} from "./lib/capitalize.js";
 import {choice, menu, toggle} from "./lib/controls.js";
 import {defineWidget} from "./lib/define-widget.js";
 import {flag, integer} from "./lib/fields.js";
@@ -135,14 +136,13 @@ export const tourHeads = looks("The heads side by side", {
     }),
 });
 
-const capital = (text) => text[0].toUpperCase() + text.slice(1);
 const FILLS = "The model fills in";
 
 export function fillSentence({tokens, names, head, off, row, look, isChanged, guesses}) {
   const changed = names.filter((_, i) => isChanged[i] && i !== head);
   const words = tokens.map((token, i) => (i === row ? "gap" : token)).join(" ");
   return (
-    `${words}. ${capital(names[head])}, ${off ? "off" : "on"}: ${FILLS.toLowerCase()} ${guesses.map(withShare).join(", ")}. ` +
+    `${words}. ${capitalize(names[head])}, ${off ? "off" : "on"}: ${FILLS.toLowerCase()} ${guesses.map(withShare).join(", ")}. ` +
     (off
       ? `${changed.length ? `Changed: ${changed.join("; ")}.` : "No other map changes."}`
       : `The gap looks at ${look.map(withShare).join(", ")}.`)
@@ -164,7 +164,7 @@ export const tourPatterns = looks("What the model fills in without a head", {
         sentences.map(({tokens}) => tokens.join(" ")),
       ),
     ],
-    [choice("off", capital(names[head]), ["on", "off"], {isShown: true})],
+    [choice("off", capitalize(names[head]), ["on", "off"], {isShown: true})],
   ],
   model: filling,
   sentence: fillSentence,
