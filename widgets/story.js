@@ -232,7 +232,7 @@ function view(m, widget) {
       <div class="next"><p class="title">After <b>${called(pieces[at])}</b> it guesses${
         at < pieces.length - 1 ? html` <span class="note">(framed: what follows)</span>` : nothing
       }</p>${guessList(m, widget)}${switchOff(widget)}</div>
-      <p class="score"><b aria-hidden="true">${looks(m)}</b> In training it has learned to look at ${score.look}.</p>
+      <p class="score"><b aria-hidden="true">${looks(m)}</b> In training it has learned to look more at ${score.look}.</p>
       <details class="measured"><summary>Measured in new books</summary><p>In four new books,
         ${formatPercent(score.now)} of its weight goes to ${score.look} on average
         (before training: ${formatPercent(score.before)}). Without this head, the word that

@@ -87,6 +87,10 @@ def test_three_steps_change_what_it_says_of_other_sentences_too(page, story):
     want = [100 * share for pair in zip(shares[0], shares[3], strict=True) for share in pair]
     assert numbers(answer) == pytest.approx(want[:4], abs=0.51)
     assert (heads[0], heads[3]) == ("head", "mother"), "it spreads to where it doesn't fit"
+    odds = [[x / (1 - x) for x in row] for row in (shares[0], shares[3])]
+    ours, girls, _ = (then / now for now, then in zip(*odds, strict=True))
+    assert 10 < girls < ours / 2, "the push is weaker, but not little"
+    assert shares[0][1] > 1.8 * shares[0][0], "the word was likelier there before"
     # Some others get more, although their rows move away.
     assert fathers[1] > 2 * fathers[0]
     assert shows(page, "#sec-up", "father", share(fathers[0], 1), share(fathers[1]))
@@ -161,7 +165,7 @@ def test_a_head_looks_at_to_and_without_it_nobody_goes_anywhere(page, story):
 
 
 @torch.no_grad()
-def test_to_hands_on_what_it_took_from_went(page, story):
+def test_to_hands_on_what_it_took_from_went_and_home(page, story):
     """Its looks at others are cut by a score of minus infinity, in a copy of each attention."""
     ids = ids_of(f"{BEGINNING} his")
     assert [tokenizer().name(i).strip() for i in ids[0, [2, 3, 4, 5, 6]].tolist()] == [
@@ -169,7 +173,10 @@ def test_to_hands_on_what_it_took_from_went(page, story):
     ]  # fmt: skip
     weight = story(ids).weights[1][0, 1, 6]
     assert weight.argmax() == 4
-    assert shows(page, "#sec-head .after-prediction", "2", "to", "went", f"{weight[4]:.2f}")
+    at_home = story(ids).weights[1][0, 3, 6]
+    assert at_home.argmax() == 5
+    told = "2", "to", "went", f"{weight[4]:.2f}", "home", f"{at_home[5]:.2f}"
+    assert shows(page, "#sec-head .after-prediction", *told)
 
     def going(*unseen):
         x = story.embedding[ids[0]]
@@ -187,12 +194,13 @@ def test_to_hands_on_what_it_took_from_went(page, story):
         shares = F.linear(story.norm(x[-1]), story.embedding, story.unembedding_bias).softmax(-1)
         return of(shares, "home") + of(shares, "house")
 
-    all_seen, went, old = going(), going(4, 5), going(2, 3)
+    hidden = (), (4, 5), (2, 3), (4,), (5,)
+    all_seen, neither, old, one, other = (going(*some) for some in hidden)
     off = story(ids, off=[(2, 3)]).logits[0, -1].softmax(-1)
     without = of(off, "home") + of(off, "house")
-    told = map(share, (all_seen, went, without, old))
+    told = map(share, (all_seen, neither, one, other, without, old))
     assert shows(page, "#sec-up", "to", "went", *told)
-    assert without < went < 0.7 * all_seen
+    assert without < neither < 0.7 * all_seen < one < other < all_seen
     assert old > 0.95 * all_seen
 
 
