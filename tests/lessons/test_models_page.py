@@ -20,7 +20,9 @@ def test_a_model_s_section_says_what_it_is_no_evidence_of(page, model):
 
 
 def test_sizes_are_those_of_the_weights(page):
-    shown = {name: int(size.replace(",", "")) for name, _, size, _ in cells(page, "sizes")}
+    shown = {
+        name.split(":")[0]: int(size.replace(",", "")) for name, _, size, _ in cells(page, "sizes")
+    }
     assert {name.split(",")[0] for name in shown} == set(CARDS)  # "grammar, masked"
     models = {f"grammar, {name}": load(ROOT / f"models/grammar/weights/{name}.safetensors")
               for name in ("masked", "causal", "masked-standard")}  # fmt: skip
