@@ -26,17 +26,8 @@ const changesOf = ({changes}, {sentence, causal}) => (causal ? [] : (changes[sen
 
 const FINDER = "layer 2, head 1"; // the head whose scores are taken apart
 
-/** What the score of a word is the sum of: all but the mark of the last word. */
-const PARTS = [
-  "the word itself",
-  "what all words get",
-  "heads 1 to 3",
-  "head 4: did",
-  "head 4: others",
-  "the distance",
-];
 /** The scores that the bars have room for. */
-export const RANGE = [-1.5, 21.5];
+export const RANGE = [-1.5, 23.5];
 
 /** What a pronoun gives most, in the head that finds its noun; "" elsewhere, and on pages without changes. */
 function foundBy({changes, models}, {head, causal}, {tokens, from, row}) {
@@ -47,18 +38,26 @@ function foundBy({changes, models}, {head, causal}, {tokens, from, row}) {
 }
 
 /**
- * The score of one word with the pronoun as bars, part by part, and below it those of all that are
- * taken apart: {word, rows: [{name, from, to, value, kind: "part", "bare", "mark" or "whole", weight}], rest:
- * the score without the mark}. told: what a sentence or its change says, {scores, parts, mark}.
+ * The score of one word with the pronoun as bars, and below it those of all that are taken apart:
+ * {word, rows: [{name, from, to, value, kind: "bare", if it is one bar, "part", "mark" or "whole", weight}],
+ * rest: the score without the mark}. folds: [{name, parts}], which parts each bar sums; told: what a
+ * sentence or its change says, {scores, parts, mark}.
  */
-export function bars({tokens, apart, mark}, told, at) {
+export function bars({tokens, apart, mark}, folds, told, at) {
   const values = told.parts[at];
   const rows = [];
   let sum = 0;
-  PARTS.forEach((name, i) => {
-    rows.push({name, from: sum, to: sum + values[i], value: values[i], kind: "part"});
-    sum += values[i];
-  });
+  for (const {name, parts} of folds) {
+    const value = parts.reduce((total, part) => total + values[part], 0);
+    rows.push({
+      name,
+      from: sum,
+      to: sum + value,
+      value,
+      kind: folds.length === 1 ? "bare" : "part",
+    });
+    sum += value;
+  }
   const marked = at === 0 ? told.mark : mark; // a change is one of the first noun alone
   const score = told.scores[apart[at]];
   const weights = softmax(told.scores);
@@ -67,8 +66,7 @@ export function bars({tokens, apart, mark}, told, at) {
     rest: sum,
     rows: [
       ...rows,
-      {name: "without the mark", from: 0, to: sum, value: sum, kind: "bare"},
-      {name: `mark of ${marked}`, from: sum, to: score, value: values[PARTS.length], kind: "mark"},
+      {name: `mark of ${marked}`, from: sum, to: score, value: values.at(-1), kind: "mark"},
       ...apart.map((token) => ({
         name: tokens[token],
         from: 0,
@@ -81,35 +79,54 @@ export function bars({tokens, apart, mark}, told, at) {
   };
 }
 
+/** The maps with other rows of the word `from` in the last heads. */
+const withRows = (maps, rows, from) =>
+  maps.map((map, head) => {
+    const row = rows[head - maps.length + rows.length];
+    return row ? map.map((old, word) => (word === from ? row : old)) : map;
+  });
+
 /**
  * Where the chosen word looks: {tokens, from, row: weights, hidden: which words it can't see, finds,
  * answer: what the model `masked` answers there, {word, share}, or null where a page doesn't say}.
  * sentences: [{tokens, focus, says, answer}]; models: {masked, causal}, each {heads: names, weights:
  * [sentence][head][from][to]}. Beyond the last head stands their mean. data.changes: for each
  * sentence those of the model `masked`, {field, value, label, says, mark, weights, answer, scores, parts},
- * made where the state's field has this value; empty where a page offers none. What a sentence says and
- * the answer are of its own focus. `bars`: null where a page has no parts of scores.
+ * made where the state's field has this value; empty where a page offers none. A sentence or a change
+ * may be `asked`, {says, weights: rows of the focus in the last heads, answer, scores, parts}, made if the
+ * state `asks`. What a sentence says and the answer are of its own focus. `bars`: null where a page has no
+ * parts of scores.
  */
 export function looks(data, state) {
   const {sentence, word: chosen, head, causal} = state;
   const own = data.sentences[sentence];
-  const {tokens, focus, says, answer} = own;
+  const {tokens, focus, says} = own;
   const from = chosen?.sentence === sentence ? chosen.token : focus;
   const change = changesOf(data, state).find(({field, value}) => state[field] === value);
-  const isChanged = change !== undefined;
-  const maps = isChanged ? change.weights : modelOf(data, state).weights[sentence];
+  const told = {mark: own.mark, ...(change ?? own)};
+  const asked = (!causal && state.asks && told.asked) || null;
+  const isChanged = Boolean(change ?? asked);
+  const usual = change?.weights ?? modelOf(data, state).weights[sentence];
+  const maps = asked ? withRows(usual, asked.weights, focus) : usual;
   const used = head < maps.length ? [maps[head]] : maps;
   const row = tokens.map(
     (_, to) => used.reduce((sum, map) => sum + map[from][to], 0) / used.length,
   );
   return {
     tokens,
-    says: isChanged ? change.says : from === focus ? says : "",
+    says: isChanged
+      ? [change?.says, asked?.says].filter(Boolean).join(" ")
+      : from === focus
+        ? says
+        : "",
     from,
     row,
     finds: foundBy(data, state, {tokens, from, row}),
-    answer: causal || from !== focus ? null : ((isChanged ? change.answer : answer) ?? null),
-    bars: causal || !own.apart?.length ? null : bars(own, change ?? own, state.apart ?? 0),
+    answer: causal || from !== focus ? null : ((asked ?? told).answer ?? null),
+    bars:
+      causal || !own.apart?.length
+        ? null
+        : bars(own, data.bars, {...told, ...asked}, state.apart ?? 0),
     causal,
     isChanged,
     hidden: tokens.map((_, to) => causal && to > from),
@@ -220,13 +237,16 @@ function view({tokens, says, from, row, finds, answer, hidden, bars}, widget) {
 const abbreviated = (tokens) =>
   (tokens.length < 9 ? tokens : [...tokens.slice(0, 4), "…", ...tokens.slice(-3)]).join(" ");
 
-/** A row of controls, if any: one change to tick, or several to choose from. */
+/** Rows of controls, if any: one change to tick, or several to choose from; and another query. */
 function offered({data, state}) {
   const changes = changesOf(data, state);
   if (changes.length < 2) return changes.map(({field, label}) => [toggle(field, label)]);
   const labels = ["as it is", ...changes.map(({label}) => label)];
-  const noun = data.sentences[state.sentence].tokens[1];
-  return [[choice(changes[0].field, `At “${noun}”`, labels, {isShown: true})]];
+  const {tokens, asks} = data.sentences[state.sentence];
+  return [
+    [choice(changes[0].field, `At “${tokens[1]}”`, labels, {isShown: true})],
+    [toggle("asks", asks)],
+  ];
 }
 
 /** The widget, whose fields stand under `key` in the address. */
@@ -244,6 +264,7 @@ const focusAt = (key) =>
       causal: flag(false),
       taken: option("own", ["own", "other", "off", "hidden"]),
       lent: flag(false),
+      asks: flag(false),
       apart: option(0, [0, 1, 2]),
     }),
     controls: ({data, state}) => [

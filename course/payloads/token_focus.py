@@ -72,14 +72,31 @@ LENT = SWAPPED
 # Words whose score with the pronoun, in layer 2, head 1, is taken apart, and the word whose mark
 # is one of the parts, beside that of the last word.
 APART, MARKER = ("trophy", "suitcase", "it"), "did"
+# The parts of a score, all but the mark of the last word, as ``patched`` returns them.
+PARTS = (
+    "the word itself",
+    "what all words get",
+    "heads 1 to 3",
+    f"head 4: {MARKER}",
+    "head 4: others",
+    "the distance",
+)
+# Which of these a picture adds up to one bar: {name of the bar: places in PARTS}.
+FOLDED = {"everything else": [0, 1, 2, 3, 4, 5]}
+WITH_MARKER = {"everything else": [0, 1, 2, 4, 5], f"mark of {MARKER}": [3]}
 
 
-def payload(sentence: int, head: int, shown: Sequence[int] | None = None) -> dict[str, Any]:
+def payload(
+    sentence: int,
+    head: int,
+    shown: Sequence[int] | None = None,
+    bars: dict[str, list[int]] = FOLDED,
+) -> dict[str, Any]:
     """Return sentences, each model's maps, and the numbers of the first sentence and head.
 
     ``shown``: which of EXAMPLES, with what the masked model answers at the pronoun, the parts of
     scores, and the changes to it that a reader can make. If it is None, those of the lesson,
-    without these.
+    without these. ``bars``: which parts of a score each bar sums.
     """
     indices = IN_LESSON if shown is None else shown
     sentences = [
@@ -88,12 +105,16 @@ def payload(sentence: int, head: int, shown: Sequence[int] | None = None) -> dic
     ]
     for index, one in zip(shown or (), sentences, strict=False):
         one |= patched(index) | {"mark": one["tokens"][-1]}
+        if index in HANDED:
+            other = EXAMPLES[HANDED[index]][0].split()[-1]
+            one["asks"] = f"the pronoun asks as with “{other}”"
         del one["weights"]  # they are among those of the model
         one["apart"] = [at for at, token in enumerate(one["tokens"]) if token in APART]
     return {
         "sentences": sentences,
         "models": {name: head_maps(name, indices) for name in ("masked", "causal")},
         "changes": [changes(index) for index in shown or ()],
+        "bars": [{"name": name, "parts": parts} for name, parts in bars.items() if shown],
         "start": {"sentence": sentence, "head": head},
     }
 
@@ -144,7 +165,7 @@ def changes(sentence: int) -> list[dict[str, Any]]:
         ),
         "off": (
             "mark off",
-            f"The mark of “{last}” is taken off “{first}”. All else stays.",
+            f"The mark of “{last}” is taken off “{first}”.",
         ),
         "hidden": (
             f"“{last}” hidden",
@@ -171,8 +192,9 @@ def patched(sentence: int, how: str = "") -> dict[str, Any]:
     ``how``: one of TAKEN, or "lent": in head 4 it asks with the query of the second noun; as it is
     if empty. The result has the maps of both layers, the answer at the pronoun, the pronoun's
     ``scores`` (L,) in layer 2, head 1, and for each of APART the ``parts`` that its score is the
-    sum of: the word itself, what every word gets, heads 1 to 3, in head 4 MARKER, other words, and
-    then the distance, and the mark of the last word.
+    sum of: PARTS, and the mark of the last word. For a sentence of HANDED, ``asked`` has the same
+    if the pronoun has in layer 2 the queries that it has in the other sentence; its ``weights``
+    (2, L) are only those of the pronoun in the two heads of layer 2.
     """
     model = load(FOLDER / "weights" / "masked.safetensors")
     text, at, _ = EXAMPLES[sentence]
@@ -196,36 +218,56 @@ def patched(sentence: int, how: str = "") -> dict[str, Any]:
         handed = _split(first, other)[2][3, -1]
         added[3, 1, -1] = weights[3, 1, -1] * (out.weight[:, -len(handed) :] @ handed)
     after = words + out.bias + added.sum((0, 2))
-    asks, keys, _ = _split(second, after)[:, 0]
-    asks, far = asks[at] / keys.shape[-1] ** 0.5, second.relative(len(tokens))[0, at]
+    asks, keys, _ = _split(second, after)
+    far = second.relative(len(tokens))[:, at]
     last, maps = second(after[None], words[None], None, None)
 
-    width, heads = keys.shape[-1], second.attention.num_heads
-    to_key, bias = (
-        part[heads * width :][:width]
-        for part in (second.attention.qkv_proj.weight, second.attention.qkv_proj.bias)
-    )
-    brings = added @ to_key.T @ asks  # (heads, L, L)
-    parts, markers = [], [i for i, token in enumerate(tokens) if token == MARKER]
-    for word in (i for i, token in enumerate(tokens) if token in APART):
-        did, mark = brings[3, word, markers].sum(), brings[3, word, -1]
-        parts.append(
-            [
-                words[word] @ to_key.T @ asks,
-                (out.bias @ to_key.T + bias) @ asks,
-                brings[:3, word].sum(),
-                did,
-                brings[3, word].sum() - did - mark,
-                far[word],
-                mark,
-            ]
+    def taken_apart(query: torch.Tensor) -> dict[str, torch.Tensor]:
+        """Return the scores of layer 2, head 1, with this query of the pronoun, and their parts."""
+        query = query / keys.shape[-1] ** 0.5
+        width, heads = keys.shape[-1], second.attention.num_heads
+        to_key, bias = (
+            part[heads * width :][:width]
+            for part in (second.attention.qkv_proj.weight, second.attention.qkv_proj.bias)
         )
-    return {
+        brings = added @ to_key.T @ query  # (heads, L, L)
+        parts, markers = [], [i for i, token in enumerate(tokens) if token == MARKER]
+        for word in (i for i, token in enumerate(tokens) if token in APART):
+            did, mark = brings[3, word, markers].sum(), brings[3, word, -1]
+            parts.append(
+                [
+                    words[word] @ to_key.T @ query,
+                    (out.bias @ to_key.T + bias) @ query,
+                    brings[:3, word].sum(),
+                    did,
+                    brings[3, word].sum() - did - mark,
+                    far[0, word],
+                    mark,
+                ]
+            )
+        return {
+            "scores": (keys[0] @ query + far[0]).double().round(decimals=4),
+            "parts": torch.tensor(parts).double().round(decimals=4),
+        }
+
+    result = {
         "weights": torch.cat([weights, maps[0]]).double().round(decimals=5),
         "answer": _answer(model, last[0, at]),
-        "scores": (keys @ asks + far).double().round(decimals=4),
-        "parts": torch.tensor(parts).double().round(decimals=4),
+        **taken_apart(asks[0, at]),
     }
+    if sentence not in HANDED:
+        return result
+    ending = EXAMPLES[HANDED[sentence]][0].split()
+    borrowed = _split(second, model(model.encode(ending)).residual[1][0])[0][:, at]  # (heads, D)
+    scores = torch.einsum("hd,hkd->hk", borrowed, keys) / keys.shape[-1] ** 0.5 + far
+    took = torch.einsum("hk,hkd->hd", scores.softmax(-1), _split(second, words)[2])
+    result["asked"] = {
+        "says": f"In layer 2, the pronoun asks with its query of the sentence with “{ending[-1]}”.",
+        "weights": scores.softmax(-1).double().round(decimals=5),
+        "answer": _answer(model, after[at] + second.attention.out_proj(took.flatten())),
+        **taken_apart(borrowed[0]),
+    }
+    return result
 
 
 @torch.no_grad()

@@ -1,7 +1,6 @@
 """pronoun.qmd: its claims, from the grammar model's learned matrices, by hand."""
 
 import json
-import re
 from itertools import chain
 
 import numpy as np
@@ -15,6 +14,7 @@ from models.grammar.words import ANIMALS, FRAMES, NOUNS, ONLY_SINGULAR, PEOPLE
 from models.weights import load
 from tests.lessons.page_text import cells, in_order, output, share, shows, text_of
 from tests.numbers import number, numbers
+from tests.widgets.truth_token_focus import score_parts
 
 PAGE = "pronoun.html"
 ENDINGS = "big", "small"
@@ -108,6 +108,22 @@ def named_from(after, words):
     return dict(zip(MODEL.config.vocabulary, logits.softmax(-1).tolist(), strict=True))
 
 
+def ends_in(after, words):
+    """What the pronoun's last vector sums: its own, and what each head of layer 2 adds."""
+    q, k, _ = TWO.attention.qkv_proj(after).unflatten(-1, (3, 2, 32)).permute(1, 2, 0, 3)
+    v = TWO.attention.qkv_proj(words)[:, 128:].unflatten(-1, (2, 32)).transpose(0, 1)
+    weights = (q @ k.mT / 32**0.5 + TWO.relative(len(after)))[:, IT].softmax(-1)
+    mixed = torch.einsum("hk,hkd->hd", weights, v)
+    out = TWO.attention.out_proj.weight.unflatten(1, (2, 32))
+    return after[IT], *(out[:, h] @ mixed[h] for h in range(2))
+
+
+def chance_of(word, *vectors):
+    last = sum(vectors) + TWO.attention.out_proj.bias
+    logits = MODEL.embedding @ last + MODEL.unembedding_bias
+    return logits.softmax(-1)[MODEL.ids[word]].item()
+
+
 def chances(words):
     """The most probable word at the pronoun, in the model as it is."""
     read = Reading(words)
@@ -136,7 +152,7 @@ def test_the_bars_are_the_parts_of_the_score(index, ending):
 
 
 def test_query_and_mark_push_the_same_way_and_a_swapped_mark_turns_the_choice(page):
-    rows = {last: shown for last, *shown in cells(page, "leads")}
+    shown = {}
     for ending, other, noun in (("big", "small", "trophy"), ("small", "big", "suitcase")):
         *_, rest, _, trophy, suitcase, _ = parts(ending)
         read = Reading(sentence(ending))
@@ -145,26 +161,24 @@ def test_query_and_mark_push_the_same_way_and_a_swapped_mark_turns_the_choice(pa
         for score in (rest, trophy, rest + swapped_mark):
             ahead = "trophy" if score > suitcase else "suitcase"
             leads.append((ahead, abs(round(score, 1) - round(suitcase, 1))))
-        for shown, (ahead, lead) in zip(rows[ending], leads, strict=True):
-            assert in_order(shown, ahead, f"{lead:.1f}")
         assert [ahead for ahead, _ in leads[:2]] == [noun, noun], "the right one, with and without"
         assert leads[2][0] != noun, "turned"
         assert 3 * leads[0][1] < leads[1][1], "wide"
+        shown[ending] = [f"{lead:.1f}" for _, lead in leads]
         itself = looks(read.after)[IT].item()
         if ending == "big":
             assert abs(itself - rest) < 0.05, "the pronoun has as much as trophy without its mark"
         else:
-            assert itself < rest - 5
-        if ending == "small":
-            shown = f"{suitcase:.1f}", f"{rest:.1f}", f"{leads[0][1]:.1f}"
-            assert shows(page, "#predict-off", f"{rest:.1f}", f"{suitcase:.1f}")
-            assert shows(page, "#predict-off", " - ".join(shown[:2]), shown[2])
-            assert shows(page, "#predict-off", shown[2], f"{leads[1][1]:.1f}")
+            difference = f"{suitcase:.1f} - {rest:.1f} = {leads[0][1]:.1f}"
+            assert shows(page, "#sec-push", difference)
+    without, usual, _ = zip(shown["small"], shown["big"], strict=True)
+    assert shows(page, "#sec-push", *without, *usual)
 
 
-def test_suitcase_hardly_looks_at_the_last_word():
+def test_suitcase_hardly_looks_at_the_last_word(page):
     looks_at_last = [Reading(sentence(ending)).weights[3, :, LAST] for ending in ENDINGS]
     assert max(row[SUITCASE] for row in looks_at_last) < 0.05 < 0.4 < looks_at_last[0][TROPHY]
+    assert shows(page, "#sec-story", share(looks_at_last[1][SUITCASE].item()))
 
 
 def test_heads_1_to_3_bring_more_to_the_noun_that_stands_first(page):
@@ -180,7 +194,16 @@ def test_heads_1_to_3_bring_more_to_the_noun_that_stands_first(page):
             )
             assert first > second + 0.8
             if (ending, nouns[0]) == ("small", "trophy"):
-                assert shows(page, "#sec-push", f"{second:.1f}")
+                assert cells(page, "everything-else")[2][1:] == [f"{first:.1f}", f"{second:.1f}"]
+
+
+def test_the_parts_of_everything_else_are_those_of_each_noun(page):
+    want = score_parts(sentence("small"))
+    rows = [[*map(number, row[1:])] for row in cells(page, "everything-else")]
+    for at, noun in enumerate(("trophy", "suitcase")):
+        assert [row[at] for row in rows] == pytest.approx(want[noun][:6], abs=0.051)
+    assert max(range(6), key=lambda part: rows[part][0]) == 2, "heads 1 to 3 bring the most"
+    assert max(range(6), key=lambda part: rows[part][1]) == 2
 
 
 def test_all_of_a_word_lifts_or_lowers_with_either_query(page):
@@ -191,7 +214,8 @@ def test_all_of_a_word_lifts_or_lowers_with_either_query(page):
         assert of_big > 0 > of_small
     weight = read.weights[3, TROPHY, LAST].item()
     sums = f"{weight:.2f}", f"{of_small:.1f}", f"{weight * of_small:.1f}"
-    assert shows(page, "#sec-mark", share(weight), *sums)
+    full = f"{of_small:.1f}"
+    assert shows(page, "#sec-story", share(weight), full, full, *sums)
 
 
 def test_a_swapped_value_turns_what_the_pronoun_finds(page):
@@ -206,6 +230,8 @@ def test_a_swapped_value_turns_what_the_pronoun_finds(page):
             low, high = (0.98, 1) if took == "big" else (0, 0.01)
             assert low < given[TROPHY] < high
             if (last, took) == ("small", "big"):
+                usual = looks(read.after).softmax(-1)[TROPHY].item()
+                assert shows(page, "#predict-mark", share(usual))
                 assert shows(page, "#predict-mark", share(given[TROPHY].item()))
             if (last, took) == ("big", "small"):
                 assert given.argmax() == IT, "because its own key is marked"
@@ -224,6 +250,20 @@ def test_the_answer_follows_all_the_way_if_the_pronoun_gets_the_value_too(page):
     one, both = named
     assert max(one, key=one.get) == "trophy"
     assert one["trophy"] < 0.6, "not sure"
+    # Its own vector at the end, or the second head, as in the sentence with big.
+    given = read.after.clone()
+    given[TROPHY] += read.weights[3, TROPHY, LAST] * other
+    big = Reading(sentence("big"))
+    (own, *heads), (own_of_big, _, of_big) = (
+        ends_in(after, words) for after, words in ((given, read.words), (big.after, big.words))
+    )
+    assert chance_of("trophy", own, *heads) == pytest.approx(one["trophy"], abs=1e-4)
+    assert chance_of("trophy", own_of_big, *heads) > 0.95, "its own vector holds the answer back"
+    assert chance_of("trophy", own, heads[0], of_big) > one["trophy"] + 0.05, "and the other head"
+    assert (
+        chance_of("trophy", own - read.weights[3, IT, LAST] * values[MODEL.ids["small"]], *heads)
+        > 0.8
+    )
     assert shows(page, "#box-mark", share(one["trophy"]), share(both["trophy"]))
 
 
@@ -255,7 +295,8 @@ def test_by_the_sum_the_pronoun_finds_itself_if_trophy_takes_in_small(page):
         suitcase - score, abs=0.02
     )
     sums = f"{rest:.1f} - {weight:.2f} · {-full:.1f} = {score:.1f}"
-    assert shows(page, "#sec-mark", sums, f"{suitcase:.1f}", f"{it:.1f}")
+    assert shows(page, "#sec-mark", f"{rest:.1f}", f"{suitcase:.1f}", f"{it:.1f}", share(weight))
+    assert shows(page, "#sec-mark", sums)
 
 
 def test_a_find_is_not_yet_an_answer(page):
@@ -271,17 +312,28 @@ def test_a_find_is_not_yet_an_answer(page):
     assert shows(page, "#box-mark", *shown)
 
 
-def test_without_a_mark_the_noun_that_leads_is_that_of_the_query(page):
-    """The keys with small, and trophy's without its mark; the query of either sentence."""
+def test_without_a_mark_the_noun_that_leads_is_that_of_the_query_and_a_mark_beats_it(page):
+    """The keys with small, trophy's with its mark or without it; the query of either sentence."""
     read = {ending: Reading(sentence(ending)) for ending in ENDINGS}
-    after = read["small"].after.clone()
-    after[TROPHY] -= read["small"].weights[3, TROPHY, LAST] * all_of_each()[MODEL.ids["small"]]
-    leads = {}
-    for ending in ENDINGS:
-        scores = looks(after, read[ending].after[IT])
-        leads[ending] = (scores[TROPHY] - scores[SUITCASE]).item()
-    assert leads["big"] > 0 > leads["small"]
-    assert shows(page, "#sec-push", f"{leads['big']:.1f}")
+    usual = read["small"].after
+    bare = usual.clone()
+    bare[TROPHY] -= read["small"].weights[3, TROPHY, LAST] * all_of_each()[MODEL.ids["small"]]
+    found = {}
+    for when, after in (("with", usual), ("without", bare)):
+        for ending in ENDINGS:
+            scores = looks(after, read[ending].after[IT])
+            found[when, ending] = [round(scores[at].item(), 1) for at in (TROPHY, SUITCASE)]
+    (trophy, suitcase), (before, other) = found["without", "big"], found["without", "small"]
+    assert trophy > suitcase, "that of the query"
+    assert before < other, "that of the query"
+    assert before < trophy, "rises"
+    assert suitcase < other, "falls"
+    assert shows(page, "#predict-query", f"{suitcase:.1f}", f"{trophy:.1f}")
+    lead = f"{trophy:.1f} - {suitcase:.1f} = {trophy - suitcase:.1f}"
+    assert shows(page, "#predict-query", lead)
+    trophy, suitcase = found["with", "big"]
+    assert suitcase > trophy, "against the query"
+    assert shows(page, "#sec-push", f"{suitcase - trophy:.1f}")
 
 
 def test_the_pronoun_s_own_key_falls_by_the_mark_of_the_last_word(page):
@@ -294,7 +346,6 @@ def test_the_pronoun_s_own_key_falls_by_the_mark_of_the_last_word(page):
     assert scores[0] > scores[1] + 9
     assert without[0] < without[1], "without the marks it would not fall at all"
     assert shows(page, "#sec-mark", f"{scores[0]:.1f}")
-    assert shows(page, "#predict-off", f"{scores[1]:.1f}")
 
 
 def test_trophy_passes_suitcase_by_other_words_if_small_is_hidden_from_it(page):
@@ -319,7 +370,7 @@ def test_trophy_passes_suitcase_by_other_words_if_small_is_hidden_from_it(page):
     assert score == pytest.approx(rest + gain + loss, abs=1e-3)
     by_m02 = hiding()["endings"]["small"]["scores"][1, 0].item()
     assert score == pytest.approx(by_m02, abs=1e-3)
-    assert shows(page, "#sec-push", f"{gain:.1f}", f"{score:.1f}", f"{rest:.1f}")
+    assert shows(page, "#sec-push", f"{gain:.1f}", f"{-loss:.1f}", f"{score:.1f}", f"{rest:.1f}")
 
 
 def test_the_noun_has_to_look_and_the_pronoun_hardly(page):
@@ -353,18 +404,15 @@ def test_the_distances_alone_have_changed(page):
             at_last[noun, words is in_first] = weights[LAST].item()
     assert sorted(in_first) == sorted(in_swapped)
     trophy_at_did = Reading(in_first).weights[3, TROPHY, 2].item()
-    in_trick = *map(share, reversed(looks_at_did)), share(trophy_at_did)
-    assert shows(page, "#sec-trick", *in_trick)
+    swapped_at_last = Reading(in_swapped).weights[3, 1, LAST].item()
+    assert shows(page, "#sec-swapped", share(looks_at_did[1]), share(swapped_at_last))
+    assert shows(page, "#sec-swapped", share(looks_at_did[0]))
+    assert shows(page, "#sec-swapped", share(trophy_at_did))
     lent_at_did = Reading(in_swapped, lent=(1, 7)).weights[3, 1, 2].item()
     assert max(trophy_at_did, lent_at_did) < 0.05, "with the query of trophy, at the same distance"
     assert q[MODEL.ids["trophy"]] @ k[MODEL.ids["did"]] / 4 < -2
     assert far[1, 2] > far[7, 2] + 1
     assert at_last["trophy", False] < 0.4 * at_last["trophy", True]
-    lasts = [
-        Reading(sentence("big", *nouns)).weights[3, at, LAST].item()
-        for at, nouns in ((7, ("suitcase", "trophy")), (TROPHY, ("trophy", "suitcase")))
-    ]
-    assert shows(page, "#predict-swapped", *map(share, lasts))
 
 
 def test_with_the_nouns_swapped_did_marks_the_suitcase(page):
@@ -382,10 +430,7 @@ def test_with_the_nouns_swapped_did_marks_the_suitcase(page):
         full = all_of("did", asks)
         did = f"{weights[1, 2]:.2f}", f"{full:.1f}", f"{marks[0]:.1f}"
         if ending == "small":
-            assert shows(page, "#sec-trick", *did)
-        else:
-            assert scores[IT] < scores[7] < scores[1]
-            assert shows(page, "#predict-swapped", share(scores.softmax(-1)[1].item(), 1))
+            assert shows(page, "#sec-swapped", f"{full:.1f}", *did)
         scores[1] -= marks[0]
         noun = scores.softmax(-1)[7].item()
         assert noun > 0.5, "without that mark trophy is found with either ending"
@@ -393,21 +438,30 @@ def test_with_the_nouns_swapped_did_marks_the_suitcase(page):
         assert all_of("did", asks) > 0, "with either ending"
 
 
-def test_the_pronoun_asks_for_words_that_only_came_with_first_nouns(page):
+def test_of_the_first_noun_s_score_the_mark_of_did_has_grown(page):
+    """With too small, in both orders; the parts come from the truth of the widget's tests."""
+    rows = cells(page, "side-by-side")
+    for (name, *row), noun, other in zip(
+        rows, *(("trophy", "suitcase"), ("suitcase", "trophy")), strict=True
+    ):
+        own = score_parts(sentence("small", noun, other))[noun]
+        did, mark, whole = own[3], own[6], sum(own)
+        want = [whole - did - mark, did, mark, whole]
+        assert name == noun
+        assert [*map(number, row)] == pytest.approx(want, abs=0.051)
+    (_, rest, did, *_), (_, other_rest, other_did, *_) = rows
+    assert abs(number(rest) - number(other_rest)) < 0.5, "nearly the same"
+    assert number(other_did) > number(did) + 5
+
+
+def test_the_pronoun_asks_for_words_that_only_came_with_first_nouns():
     adjectives = [{w for frame in FRAMES for w in frame.adjectives[at]} for at in (0, 1)]
     for read in (Reading(sentence("big")), Reading(sentence("small", "suitcase", "trophy"))):
-        fits = brings(all_of_each(), read.after[IT])  # last those of the table
+        fits = brings(all_of_each(), read.after[IT])
         assert fits.argmax() == MODEL.ids["did"], "of all known words"
         assert min(fits[MODEL.ids[w]] for w in adjectives[0] - adjectives[1]) > 0
         assert max(fits[MODEL.ids[w]] for w in adjectives[1] - adjectives[0]) < 0
-    first, second, _ = rows = [
-        re.findall(r"([a-z]+) ([−\d.]+)", row[1]) for row in cells(page, "all-of-words")
-    ]
-    assert {word for word, _ in first} <= adjectives[0] - adjectives[1]
-    assert {word for word, _ in second} <= adjectives[1] - adjectives[0]
-    assert [len(row) for row in rows] == [3, 3, 1]
-    for word, value in chain(*rows):
-        assert number(value) == pytest.approx(fits[MODEL.ids[word]].item(), abs=0.051)
+    assert "heavy" in adjectives[0] - adjectives[1]
 
 
 def test_in_training_no_noun_gave_did_much_of_its_weight():
@@ -461,14 +515,14 @@ def test_with_a_lent_query_the_swapped_sentences_come_right(page):
     gives_did, gives_last = (weights[3, 1, at].item() for at in (2, LAST))
     did = read[0].weights[3, 1, 2].item() * all_of("did", asks)
     bare = before[1].item() - old
-    asked = share(gives_did), share(gives_last), f"{bare:.1f}", f"{before[7]:.1f}"
-    assert shows(page, "#predict-lent", *asked)
-    left = round(bare, 1) - round(did, 1) + round(new, 1)
+    asked = share(gives_did), share(gives_last), f"{full:.1f}", f"{before[7]:.1f}"
+    assert shows(page, "#sec-swapped", *asked)
+    rest = round(bare - did, 1)
+    left = rest + round(new, 1)
     assert left == pytest.approx(after[1].item(), abs=0.35)
     mark = f"{gives_last:.2f}", f"{full:.1f}", f"{new:.1f}"
-    assert shows(page, "#predict-lent", *mark, f"{bare:.1f} - {did:.1f} - {-new:.1f} = {left:.1f}")
-    assert shows(page, "#predict-lent", f"{before[IT]:.1f}")
-    assert shows(page, "#sec-trick", f"{after[1]:.1f}")
+    sums = f"{rest:.1f} - {-new:.1f} = {left:.1f}", f"{after[1]:.1f}"
+    assert shows(page, "#sec-swapped", *mark, *sums)
 
 
 @pytest.mark.parametrize("ending", ["tall", "long"])

@@ -72,13 +72,13 @@ def test_an_unknown_name_shows_the_whole_page(open_page):
         assert page.locator("h1").is_visible()
 
 
-@pytest.mark.parametrize("address", ["?embed=swapped-look", "#swapped-look"])
+@pytest.mark.parametrize("address", ["?embed=did-fit-look", "#did-fit-look"])
 def test_a_widget_behind_a_question_is_shown_where_the_address_asks_for_it(
     open_page, served, address
 ):
     with open_page("pronoun.html") as page:
-        assert page.locator(".after-prediction:has(#swapped-look)").evaluate("(e) => e.inert")
+        assert page.locator(".after-prediction:has(#did-fit-look)").evaluate("(e) => e.inert")
         page.goto("about:blank")
         page.goto(f"{served}pronoun.html{address}")
-        page.locator("#swapped-look input[type=checkbox]").check()
-        expect(page.locator("#swapped-look .says")).to_contain_text("trophy")
+        page.locator("#did-fit-look select").first.select_option(index=1)
+        expect(page.locator("#did-fit-look .says")).to_contain_text("finds: suitcase")

@@ -2,7 +2,16 @@
 
 from playwright.sync_api import expect
 
-from course.payloads.token_focus import DID_FIT, EXAMPLES, FIT, IN_LESSON, SWAPPED, patched
+from course.payloads.token_focus import (
+    DID_FIT,
+    EXAMPLES,
+    FIT,
+    FOLDED,
+    IN_LESSON,
+    SWAPPED,
+    WITH_MARKER,
+    patched,
+)
 from tests.site.settling import assert_shows, settle
 from tests.widgets.truth_token_focus import maps
 
@@ -69,10 +78,12 @@ def test_sentences_heads_and_words_show_the_model_s_weights(open_page):
         assert_right(page, 1, -1)  # it has fewer heads: the last choice stays their mean
 
 
-def assert_bars(page, widget, told, at=0):
+def assert_bars(page, widget, told, at=0, folds=FOLDED):
     """The bars end where the parts, and the scores, say, and their numbers stand beside them."""
     parts, wholes = told["parts"][at].tolist(), told["parts"].sum(1).tolist()
-    want = [*parts[:6], sum(parts[:6]), parts[6], *wholes]
+    sums = [sum(parts[i] for i in places) for places in folds.values()]
+    want = [*sums, parts[6], *wholes]
+    mark, own = len(sums), len(sums) + 1 + at
     texts = page.locator(f"{widget} .bars b").all_inner_texts()
     for text, value in zip(texts, want, strict=True):
         assert_shows(text.replace("\N{MINUS SIGN}", "-"), value, value)
@@ -83,20 +94,21 @@ def assert_bars(page, widget, told, at=0):
           return [(bar.left - all.left) / all.width, (bar.right - all.left) / all.width];
         })"""
     )
-    unit = (boxes[8 + at][1] - boxes[8 + at][0]) / wholes[at]
+    unit = (boxes[own][1] - boxes[own][0]) / wholes[at]
     for (left, right), value in zip(boxes, want, strict=True):
         assert abs(right - left - unit * abs(value)) < 0.03
-    assert abs(boxes[7][0 if parts[6] < 0 else 1] - boxes[8 + at][1]) < 0.03, "the mark ends there"
+    ends = boxes[mark][0 if parts[6] < 0 else 1]
+    assert abs(ends - boxes[own][1]) < 0.03, "the mark ends there"
 
 
-def assert_changed(page, widget, sentence, noun, change):
+def assert_changed(page, widget, sentence, noun, change, folds=FOLDED):
     """With a change made, the pronoun, the model and the bars say so."""
-    row = change["weights"][FINDER, 9].tolist()
-    assert_right(page, sentence, FINDER, row=row, widget=widget)
+    row = change["weights"][-2, 9] if change["weights"].ndim == 3 else change["weights"][0]
+    assert_right(page, sentence, FINDER, row=row.tolist(), widget=widget)
     says, answer = page.locator(f"{widget} .says"), change["answer"]
     expect(says).to_contain_text(f"finds: {noun}")
     expect(says).to_contain_text(f"answers: {answer['word']}, {100 * answer['share']:.1f}")
-    assert_bars(page, widget, change)
+    assert_bars(page, widget, change, folds=folds)
 
 
 FINDS = {
@@ -106,8 +118,21 @@ FINDS = {
 }
 
 
+def open_box(page):
+    """Open the closed box that a picture stands in."""
+    page.locator(f"details:has({LENT})").evaluate("(box) => (box.open = true)")
+
+
+# With the query of the other sentence: for each sentence which noun is found.
+OTHER_QUERY = (
+    [("mark off", "off", "suitcase"), ("as it is", "", "trophy")],
+    [("mark off", "off", "trophy"), ("as it is", "", "suitcase")],
+)
+
+
 def test_changes_are_made_and_undone_and_three_pictures_are_apart(open_page):
     with open_page("pronoun.html") as page:
+        open_box(page)
         for question in page.locator(".prediction").all():
             question.locator("input[type=radio]").nth(1).check()
             question.locator(".ask button").click()
@@ -121,6 +146,15 @@ def test_changes_are_made_and_undone_and_three_pictures_are_apart(open_page):
                 at_trophy.get_by_role("radio", name=name).check()
                 change = patched(FIT[place], how)
                 assert_changed(page, CHANGED, FIT[place], finds[1 - place], change)
+            asks = page.locator(CHANGED).get_by_role("checkbox", name="asks as with")
+            asks.focus()
+            page.keyboard.press("Space")
+            for name, how, noun in OTHER_QUERY[place]:
+                at_trophy.get_by_role("radio", name=name).check()
+                change = patched(FIT[place], how)["asked"]
+                assert_changed(page, CHANGED, FIT[place], noun, change)
+            asks.focus()
+            page.keyboard.press("Space")
             at_trophy.get_by_role("radio", name="as it is").focus()
             page.keyboard.press("Space")
         apart = page.locator(CHANGED).get_by_role("group", name="The score of")
@@ -142,7 +176,7 @@ def test_changes_are_made_and_undone_and_three_pictures_are_apart(open_page):
         for place, noun in ((1, "trophy"), (0, "suitcase")):
             menu(page, "Sentence", LENT).select_option(index=place)
             change = patched(SWAPPED[place], "lent")
-            assert_changed(page, LENT, SWAPPED[place], noun, change)
+            assert_changed(page, LENT, SWAPPED[place], noun, change, WITH_MARKER)
 
         for place, sentence in enumerate(DID_FIT):
             menu(page, "Sentence", DID).select_option(index=place)
@@ -159,6 +193,7 @@ def test_changes_are_made_and_undone_and_three_pictures_are_apart(open_page):
 def test_each_arrow_ends_beside_its_word(open_page):
     """In all three pictures: a taller drawing beside the arrows must not stretch them."""
     with open_page("pronoun.html") as page:
+        open_box(page)
         for widget in (CHANGED, LENT, DID):
             lean = page.locator(widget).evaluate("""(root) => {
                 const words = [...root.querySelectorAll(".to li")], {top, height} = root

@@ -37,8 +37,10 @@ STATES = {
                    "the value of small": "focus.sentence=0&focus.head=4&focus.taken=other",
                    "no mark": "focus.sentence=1&focus.head=4&focus.taken=off&focus.apart=1",
                    "hidden": "focus.sentence=0&focus.head=3&focus.taken=hidden&focus.apart=2",
-                   "another word": "focus.sentence=0&focus.head=3&focus.word=0.1"},
-        "damaged": ["focus.sentence=2", "focus.word=2.1", "focus.taken=none", "focus.apart=x"],
+                   "another word": "focus.sentence=0&focus.head=3&focus.word=0.1",
+                   "another query": "focus.sentence=1&focus.head=4&focus.taken=off&focus.asks=1"},
+        "damaged": ["focus.sentence=2", "focus.word=2.1", "focus.taken=none", "focus.apart=x",
+                    "focus.asks=2"],
         "goals": {},
     },
     "swapped-look": {

@@ -5,7 +5,17 @@ from itertools import pairwise, product
 import pytest
 import torch
 
-from course.payloads.token_focus import EXAMPLES, HANDED, LENT, TAKEN, hiding, payload
+from course.payloads.token_focus import (
+    EXAMPLES,
+    FOLDED,
+    HANDED,
+    LENT,
+    PARTS,
+    TAKEN,
+    WITH_MARKER,
+    hiding,
+    payload,
+)
 from tests.lessons.page_text import in_order, share
 from tests.widgets.js import assert_near, module
 from tests.widgets.truth_token_focus import (
@@ -20,11 +30,12 @@ from tests.widgets.truth_token_focus import (
 FOCUS, HIDING = module("token-focus.js"), module("hidden-word.js")
 ROUNDED = 6e-6  # the page has the weights in five decimals
 FINDER = 4  # layer 2, head 1
+EACH = {name: [place] for place, name in enumerate(PARTS)}  # a bar for every part
 
 
 @pytest.fixture(scope="module", autouse=True)
 def published():
-    FOCUS.run("(globalThis.data = x, null)", payload(1, 0, range(len(EXAMPLES))))
+    FOCUS.run("(globalThis.data = x, null)", payload(1, 0, range(len(EXAMPLES)), EACH))
 
 
 def look(sentence, word=None, head=FINDER, causal=False, **changed):
@@ -140,12 +151,52 @@ def test_a_change_in_layer_1_head_4_is_what_a_hook_in_the_model_makes(field, val
     assert in_order(looks[0][0]["says"], *told[value])
     assert looks[FINDER][9]["finds"] == found(words, want[FINDER, 9], 9)
     assert_answers(looks[FINDER][9], run, 9)
-    causal = every_look(1, sentence=sentence, causal=True, **{field: value})
+    causal = every_look(1, sentence=sentence, causal=True, asks=True, **{field: value})
     assert not causal[0][0]["isChanged"], "the other model has no such change"
     assert causal[0][0]["bars"] is None, "and its scores aren't taken apart"
+    if field == "taken":
+        assert_asks_as_in_the_other_sentence(sentence, run, told[value], taken=value)
 
 
-def truth_of(sentence, value):
+def assert_asks_as_in_the_other_sentence(sentence, run, told=(), **state):
+    """Layer 2 by hand, after this run's layer 1: the pronoun's query is from the other sentence."""
+    model, other = model_of("masked"), TEXTS[HANDED[sentence]]
+    layer, words = model.layers[1], run.residual[0][0]
+
+    def part(vectors, of):  # of the queries, keys and values, for both heads
+        return layer.attention.qkv_proj(vectors).unflatten(-1, (3, 2, 32))[:, of].transpose(0, 1)
+
+    borrowed = part(model(model.encode(other)).residual[1][0], 0)[:, 9]
+    scores = (part(run.residual[1][0], 1) @ borrowed[..., None])[..., 0] / 32**0.5
+    rows = (scores + layer.relative(13)[:, 9]).softmax(-1)
+    mixed = (rows[:, None] @ part(words, 2)).flatten()
+    last = run.residual[1][0, 9] + layer.attention.out_proj(mixed)
+    chances = (model.embedding @ last + model.unembedding_bias).softmax(-1)
+    usual = torch.cat(run.weights, dim=1)[0]
+    want = usual.clone()
+    want[-2:, 9] = rows
+    looks = every_look(len(want), sentence=sentence, causal=False, asks=True, **state)
+    assert_rows(looks, want)
+    got = looks[FINDER][9]
+    assert got["finds"] == found(TEXTS[sentence], rows[0], 9)
+    assert got["answer"]["word"] == model.config.vocabulary[chances.argmax()]
+    assert got["answer"]["share"] == pytest.approx(chances.max().item(), abs=ROUNDED)
+    assert in_order(got["says"], *told, "layer 2", other[-1])
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("sentence", HANDED)
+def test_the_pronoun_may_ask_with_its_query_of_the_other_sentence(sentence):
+    model = model_of("masked")
+    assert_asks_as_in_the_other_sentence(sentence, model(model.encode(TEXTS[sentence])))
+
+
+def test_a_sentence_without_another_query_stays_as_it_is():
+    assert look(LENT[0], asks=True) == look(LENT[0])
+    assert look(HANDED[1], asks=True) != look(HANDED[1])
+
+
+def truth_of(sentence, value, asks=None):
     words = TEXTS[sentence]
     last = words[-1] if value != "other" else TEXTS[HANDED[sentence]][-1]
 
@@ -158,41 +209,64 @@ def truth_of(sentence, value):
             vector, out = of(last)
             added[-1] = share * (out @ layer.qkv_proj(vector)[-16:])
 
-    return last, score_parts(words, change, lends=value is True, unseen=value == "hidden")
+    return last, score_parts(
+        words, change, lends=value is True, unseen=value == "hidden", asks=asks
+    )
 
 
 WITH_BARS = [s for s, text in enumerate(TEXTS) if "did" in text]
 STATES = [*((s, "own", "taken") for s in WITH_BARS), *((s, v, f) for f, v, s in CHANGES)]
+STATES = [(*state, False) for state in STATES] + [
+    (s, how, "taken", True) for s in HANDED for how in ("own", *TAKEN)
+]
 
 
 @torch.no_grad()
-@pytest.mark.parametrize(("sentence", "value", "field"), STATES)
-def test_the_bars_are_the_parts_of_a_score_one_by_one(sentence, value, field):
-    last, want = truth_of(sentence, value)
+@pytest.mark.parametrize(("sentence", "value", "field", "asks"), STATES)
+def test_the_bars_are_the_parts_of_a_score_one_by_one(sentence, value, field, asks):
+    last, want = truth_of(sentence, value, TEXTS[HANDED[sentence]] if asks else None)
     low, high = FOCUS.run("m.RANGE")
     totals = [sum(parts) for parts in want.values()]
     for at, (word, parts) in enumerate(want.items()):
-        got = look(sentence, apart=at, **{field: value})
+        got = look(sentence, apart=at, asks=asks, **{field: value})
         bars, row = got["bars"], got["row"]
         rows = bars["rows"]
         assert bars["word"] == word
         values = [one["value"] for one in rows]
-        assert_near([*values[:6], values[7]], parts, 3e-4)
-        assert_near([values[6], bars["rest"]], [sum(parts[:6])] * 2, 3e-4)
-        assert_near(values[8:], totals, 3e-4)
-        for one, after in pairwise(rows[:6]):
+        assert_near(values[:7], parts, 3e-4)
+        assert_near([bars["rest"]], [sum(parts[:6])], 3e-4)
+        assert_near(values[7:], totals, 3e-4)
+        for one, after in pairwise(rows[:7]):
             assert one["to"] == after["from"], "each begins where the one above ends"
-        assert rows[7]["from"] == pytest.approx(rows[5]["to"])
-        assert rows[7]["to"] == pytest.approx(totals[at], abs=3e-4)
+        assert [one["name"] for one in rows[:6]] == [*PARTS]
+        assert rows[6]["to"] == pytest.approx(totals[at], abs=3e-4)
         ends = [end for one in rows for end in (one["from"], one["to"])]
         assert low <= min(ends) <= max(ends) <= high, "there is room for them"
-        assert in_order(rows[7]["name"], last if at == 0 else TEXTS[sentence][-1])
-        assert [one["name"] for one in rows[8:]] == [*want]
+        assert in_order(rows[6]["name"], last if at == 0 else TEXTS[sentence][-1])
+        assert [one["name"] for one in rows[7:]] == [*want]
         places = [i for i, token in enumerate(TEXTS[sentence]) if token in want]
-        assert_near([one["weight"] for one in rows[8:]], [row[i] for i in places], 1e-4)
-        told = [f"{number:.1f}" for number in (*totals, sum(parts[:6]))]
+        assert_near([one["weight"] for one in rows[7:]], [row[i] for i in places], 1e-4)
+        told = [f"{number:.1f}" for number in totals]
         mark = f"{parts[6]:+.1f}" if parts[6] > 0.05 else f"{parts[6]:.1f}".replace("-0.0", "0.0")
         assert in_order(got["told"], *told, mark)
+
+
+@torch.no_grad()
+@pytest.mark.parametrize(("bars", "apart"), [(FOLDED, ()), (WITH_MARKER, (3,))], ids=["one", "two"])
+def test_a_picture_adds_up_the_parts_that_its_page_does_not_discuss(bars, apart):
+    """One bar for all but the mark, or another for did."""
+    FOCUS.run("(globalThis.folded = x, null)", payload(1, 0, (6, 2), bars))
+    code = "m.looks(folded, {sentence: x.place, word: null, head: 4, apart: x.at}).bars.rows"
+    for place, sentence in enumerate((6, 2)):
+        for at, parts in enumerate(score_parts(TEXTS[sentence]).values()):
+            rows = FOCUS.run(code, {"place": place, "at": at})
+            rest = sum(parts[:6]) - sum(parts[i] for i in apart)
+            want = [rest, *(parts[i] for i in apart), parts[6]]
+            assert_near([one["value"] for one in rows[:-3]], want, 3e-4)
+            assert [one["name"] for one in rows[: len(want) - 1]] == [*bars]
+            assert [one["kind"] for one in rows[:-3]] == (
+                ["part", "part", "mark"] if apart else ["bare", "mark"]
+            )
 
 
 def test_on_the_lesson_no_score_is_taken_apart():

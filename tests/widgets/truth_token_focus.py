@@ -64,12 +64,13 @@ def scores_after(asks, found):
 
 
 @torch.no_grad()
-def score_parts(words, after_change=lambda added, at: None, lends=False, unseen=False):
+def score_parts(words, after_change=lambda added, at: None, lends=False, unseen=False, asks=None):
     """What each known part of a score of trophy, suitcase and it is, one by one: {word: parts}.
 
     ``after_change(added, at)`` may change, in place, what each word adds in head 4 to the vector of
     the one at 1; ``lends``: that one asks with the query of the word at 7 there; ``unseen``: it
-    can't see the last word in layer 1.
+    can't see the last word in layer 1; ``asks``: the sentence that the pronoun's query is from, if
+    it is another.
     """
     model = model_of("masked")
     (one, two), it = model.layers, words.index("it")
@@ -88,7 +89,9 @@ def score_parts(words, after_change=lambda added, at: None, lends=False, unseen=
     after_change(brought[3][1], lambda word: (model.embedding[model.ids[word]], out[3]))
     after = x + one.attention.out_proj.bias + sum(head.sum(1) for head in brought)
     qkv = two.attention.qkv_proj
-    query = after[it] @ qkv.weight[:32].T + qkv.bias[:32]
+    if asks:
+        after = model(model.encode(asks)).residual[1][0]
+    query = after[asks.index("it") if asks else it] @ qkv.weight[:32].T + qkv.bias[:32]
 
     def score(vector):
         return (vector @ qkv.weight[64:96].T @ query / 32**0.5).item()
