@@ -24,9 +24,10 @@ def others_add(keys, values):
 def with_sink(scores, values, sink):
     """Let one row of softmax count.
 
-    A sink is one more score in the row, whose weight goes nowhere: it has no value. The weights of
-    the tokens are as always, e to the score divided by a sum, but the sink is in the sum, too.
-    Scores and sink may be as large as 1,000, or as low as −1,000.
+    In Inference a sink was a token that takes weight. Some models have a sink without a token: one
+    more score in the row, which takes weight too, but has no value. The weights of the tokens are
+    as always, e to the score divided by a sum, but the sink is in the sum, too. Scores and sink may
+    be as large as 1,000, or as low as −1,000.
 
     Shapes: `scores` (n,), `values` (n,); `sink` is one number.
     Return: what the row says, one number.

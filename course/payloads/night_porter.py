@@ -7,16 +7,13 @@ import torch
 from torch import Tensor
 
 from models.beyond.task import COFFEE, OWES, PAY, Porter, Text
-from models.beyond.train import load
+from models.beyond.train import alpha_beta, load
 
 GUESTS = ["Ann", "Ben"]  # the models' guests 0 and 1
 TOKENS = [(0, COFFEE), (1, COFFEE), (0, PAY)]  # a guest and a word each, as the texts have them
 MOST = 6  # tokens of a night
-LAYERS = {
-    "adds, fades, plain": "a table that adds and fades",
-    "corrects, fades": "a table that corrects and fades",
-    "softmax": "softmax",
-}
+LAYERS = {"softmax": "softmax", "corrects, fades": "a table that corrects and fades"}
+COUNTS = 1  # the head of the table that counts
 
 
 def nights(length: int) -> Tensor:
@@ -33,8 +30,48 @@ def says(model: Porter, night: Tensor, guest: int) -> list[int]:
     return model(Text(guests, words, torch.empty(0)))[:, -1].argmax(-1).tolist()
 
 
+@torch.no_grad()
+def inside(model: Porter) -> dict[str, Any]:
+    """Return what decides the weights of softmax, or what stands in a table, at these tokens.
+
+    One layer reads each token alone, so that its numbers don't depend on the night. Of softmax:
+    the scores of each guest's question, by head and guest, with the coffees, *all pay* and the
+    question itself, before the bias against distance; and how steep this is. Of a table, in the
+    head that counts: α and β, the dot products of keys, and for each guest how much of the value
+    of the guest's coffee each value has.
+    """
+    asks = [(guest, OWES) for guest in range(len(GUESTS))]
+    guests, words = torch.tensor([TOKENS + asks]).unbind(-1)
+    layer, text, count = model.layers[0], Text(guests, words, torch.empty(0)), len(TOKENS)
+    x = layer.norm(model.embed(text))
+    if layer.kind == "softmax":
+        query, key, _ = layer.mixer.project(x)[:3]
+        scores = (query @ key.mT / query.shape[-1] ** 0.5)[0]  # (H, tokens, tokens)
+        seen = [
+            [[*head[count + guest, :count], head[count + guest, count + guest]] for guest in (0, 1)]
+            for head in scores
+        ]
+        return {"scores": rounded(torch.tensor(seen)), "slopes": rounded(layer.slopes.flatten())}
+    alpha, beta = alpha_beta(model, text)
+    _, key, value, _ = layer.mixer._project(x, layer.mixer.new_state(x).recent)
+    key, value = key[0, COUNTS, :count], value[0, COUNTS, :count]
+    coffees = value[: len(GUESTS)]
+    return {
+        "alpha": rounded(alpha[0, COUNTS, :count]),
+        "beta": rounded(beta[0, COUNTS, :count]),
+        "keys": rounded(key @ key.mT),
+        "values": rounded(coffees @ value.mT / coffees.square().sum(-1, keepdim=True)),
+    }
+
+
+def rounded(numbers: Tensor) -> list[Any]:
+    return numbers.double().mul(1e5).round().div(1e5).tolist()
+
+
 def payload() -> dict[str, Any]:
     """Return for each layer and guest a digit a night: the shorter first, in the order of TOKENS.
+
+    Besides what ``inside`` says of the layer.
 
     Raises: ValueError if a layer says more than 9.
     """
@@ -46,6 +83,6 @@ def payload() -> dict[str, Any]:
             if max(said) > 9:
                 raise ValueError(f"one digit a night, but {name} says {max(said)}")
             all_say.append("".join(map(str, said)))
-        layers.append({"kind": kind, "name": name, "says": all_say})
+        layers.append({"kind": kind, "name": name, "says": all_say, **inside(model)})
     # "a": coffee for Ann, "b": coffee for Ben, "p": all pay
     return {"guests": GUESTS, "most": MOST, "start": "apa", "layers": layers}

@@ -3,15 +3,19 @@
 PAGE = "modules/m14_hybrids/lesson.html"
 
 SLOTS = ("first", "second", "third", "fourth")
+TABLE = "night.shown=corrects, fades"
 STATES = {
     "night-porter": {
         "page": PAGE, "key": "night",
         "states": {"nothing yet": "night.tokens=", "one coffee": "night.tokens=b",
-                   "paid and counted anew": "night.tokens=aapa", "both": "night.tokens=apaba",
-                   "full": "night.tokens=aabapb"},
-        "damaged": ["night.tokens=apc", "night.tokens=aaaaaaa", "night.tokens=A"],
-        "goals": {"softmax-again": "night.tokens=aapa",
-                  "not-the-same": "night.tokens=aaaaa"},
+                   "paid and counted anew": "night.tokens=aapa", "Ben": "night.asked=Ben",
+                   "table": f"night.tokens=apaba&{TABLE}",
+                   "nothing in the table": f"night.tokens=&{TABLE}",
+                   "full": "night.tokens=aabapb",
+                   "full table": f"night.tokens=aabapb&night.asked=Ben&{TABLE}"},
+        "damaged": ["night.tokens=apc", "night.tokens=aaaaaaa", "night.tokens=A",
+                    "night.shown=table", "night.asked=Cleo"],
+        "goals": {"misled": "night.tokens=ab", "softmax-again": "night.tokens=aapa"},
     },
     "coffee-count": {
         "page": PAGE, "key": "coffees",
