@@ -152,7 +152,6 @@ def test_the_bars_are_the_parts_of_the_score(index, ending):
 
 
 def test_query_and_mark_push_the_same_way_and_a_swapped_mark_turns_the_choice(page):
-    shown = {}
     for ending, other, noun in (("big", "small", "trophy"), ("small", "big", "suitcase")):
         *_, rest, _, trophy, suitcase, _ = parts(ending)
         read = Reading(sentence(ending))
@@ -164,15 +163,12 @@ def test_query_and_mark_push_the_same_way_and_a_swapped_mark_turns_the_choice(pa
         assert [ahead for ahead, _ in leads[:2]] == [noun, noun], "the right one, with and without"
         assert leads[2][0] != noun, "turned"
         assert 3 * leads[0][1] < leads[1][1], "wide"
-        shown[ending] = [f"{lead:.1f}" for _, lead in leads]
         itself = looks(read.after)[IT].item()
         if ending == "big":
             assert abs(itself - rest) < 0.05, "the pronoun has as much as trophy without its mark"
         else:
             difference = f"{suitcase:.1f} - {rest:.1f} = {leads[0][1]:.1f}"
             assert shows(page, "#sec-push", difference)
-    without, usual, _ = zip(shown["small"], shown["big"], strict=True)
-    assert shows(page, "#sec-push", *without, *usual)
 
 
 def test_suitcase_hardly_looks_at_the_last_word(page):
@@ -214,8 +210,8 @@ def test_all_of_a_word_lifts_or_lowers_with_either_query(page):
         assert of_big > 0 > of_small
     weight = read.weights[3, TROPHY, LAST].item()
     sums = f"{weight:.2f}", f"{of_small:.1f}", f"{weight * of_small:.1f}"
-    full = f"{of_small:.1f}"
-    assert shows(page, "#sec-story", share(weight), full, full, *sums)
+    assert shows(page, "#sec-mark", f"{of_small:.1f}", share(weight), *sums)
+    assert shows(page, "#sec-story", share(weight))
 
 
 def test_a_swapped_value_turns_what_the_pronoun_finds(page):
@@ -313,13 +309,16 @@ def test_a_find_is_not_yet_an_answer(page):
 
 
 def test_without_a_mark_the_noun_that_leads_is_that_of_the_query_and_a_mark_beats_it(page):
-    """The keys with small, trophy's with its mark or without it; the query of either sentence."""
+    """The keys with small, trophy's with three marks; the query of either sentence."""
     read = {ending: Reading(sentence(ending)) for ending in ENDINGS}
     usual = read["small"].after
     bare = usual.clone()
-    bare[TROPHY] -= read["small"].weights[3, TROPHY, LAST] * all_of_each()[MODEL.ids["small"]]
+    weight, values = read["small"].weights[3, TROPHY, LAST], all_of_each()
+    bare[TROPHY] -= weight * values[MODEL.ids["small"]]
+    other_mark = bare.clone()
+    other_mark[TROPHY] += weight * values[MODEL.ids["big"]]
     found = {}
-    for when, after in (("with", usual), ("without", bare)):
+    for when, after in (("with", usual), ("without", bare), ("other", other_mark)):
         for ending in ENDINGS:
             scores = looks(after, read[ending].after[IT])
             found[when, ending] = [round(scores[at].item(), 1) for at in (TROPHY, SUITCASE)]
@@ -333,7 +332,16 @@ def test_without_a_mark_the_noun_that_leads_is_that_of_the_query_and_a_mark_beat
     assert shows(page, "#predict-query", lead)
     trophy, suitcase = found["with", "big"]
     assert suitcase > trophy, "against the query"
-    assert shows(page, "#sec-push", f"{suitcase - trophy:.1f}")
+    rows = []
+    for ending, (_, *row) in zip(ENDINGS[::-1], cells(page, "query-and-mark"), strict=True):
+        leads = [t - s for t, s in (found[when, ending] for when in ("with", "without", "other"))]
+        assert [*map(number, row)] == pytest.approx(leads, abs=0.001)
+        rows.append(leads)
+    by_mark = [row[2] - row[0] for row in rows]
+    by_query = [other - one for one, other in zip(*rows, strict=True)]
+    assert min(by_mark) > max(by_query) > min(by_query) > 0, "both push, and the mark harder"
+    moves = *by_mark, min(by_query), max(by_query)
+    assert shows(page, "#sec-push", *(f"{move:.1f}" for move in moves))
 
 
 def test_the_pronoun_s_own_key_falls_by_the_mark_of_the_last_word(page):
@@ -370,7 +378,6 @@ def test_trophy_passes_suitcase_by_other_words_if_small_is_hidden_from_it(page):
     assert score == pytest.approx(rest + gain + loss, abs=1e-3)
     by_m02 = hiding()["endings"]["small"]["scores"][1, 0].item()
     assert score == pytest.approx(by_m02, abs=1e-3)
-    assert shows(page, "#sec-push", f"{gain:.1f}", f"{-loss:.1f}", f"{score:.1f}", f"{rest:.1f}")
 
 
 def test_the_noun_has_to_look_and_the_pronoun_hardly(page):

@@ -72,6 +72,12 @@ def test_an_unknown_name_shows_the_whole_page(open_page):
         assert page.locator("h1").is_visible()
 
 
+def test_a_widget_in_a_closed_box_is_shown_alone_too(visit, served):
+    with visit(served) as (page, _):  # open_page would open the box
+        page.goto(f"{served}modules/m04_softmax_and_scale/lesson.html?embed=temperature")
+        expect(page.locator("#temperature .widget-controls")).to_be_visible()
+
+
 @pytest.mark.parametrize("address", ["?embed=did-fit-look", "#did-fit-look"])
 def test_a_widget_behind_a_question_is_shown_where_the_address_asks_for_it(
     open_page, served, address
