@@ -1,5 +1,6 @@
 """m12's widgets: work, bytes, masks and readings against PyTorch's counter, caches and texts."""
 
+from functools import cache
 from itertools import pairwise
 
 import pytest
@@ -132,6 +133,7 @@ def test_a_pattern_is_the_mask_of_attention_py_and_its_costs_are_counted(pattern
 # ---- Writing ahead -------------------------------------------------------------------------------
 
 
+@cache
 def named(beginning):
     begun, ids, names = written(beginning)
     assert len(set(zip(ids, names, strict=True))) == len(set(ids)) == len(set(names))
@@ -140,12 +142,12 @@ def named(beginning):
     return {"name": beginning, "begun": begun, "pieces": names, "drafts": made}
 
 
-TEXTS = [*map(named, BEGINNINGS)]
 LAYERS = {"whole": 4, "draft": 2}
 
 
 def ahead(text, writer, length, done):
-    data = {"texts": TEXTS, "most": 60, "longest": 8, "start": 3, "layers": LAYERS}
+    texts = [*map(named, BEGINNINGS)]
+    data = {"texts": texts, "most": 60, "longest": 8, "start": 3, "layers": LAYERS}
     state = {"text": text, "writer": writer, "length": length, "done": done}
     return AHEAD.told("writtenAhead", data, state)
 
@@ -156,7 +158,7 @@ def ahead(text, writer, length, done):
 def test_the_readings_are_the_writer_s_and_write_the_storyteller_s_text(text, length, writer):
     """By ids there, by names here: no two tokens of a text have one name."""
     begun, _, names = written(BEGINNINGS[text])
-    readings = AHEAD.call("readingsOf", TEXTS[text], writer, length)
+    readings = AHEAD.call("readingsOf", named(BEGINNINGS[text]), writer, length)
     want = read_ahead(BEGINNINGS[text], writer, length)
     assert [(len(one["drafted"]), one["kept"]) for one in readings] == want
     for done in (0, 15, 16, 40, 60):

@@ -1,6 +1,6 @@
 """The storyteller's own text, without a cache, and readings of what a writer drafts of it."""
 
-import copy
+from dataclasses import replace
 from functools import cache
 from itertools import pairwise, takewhile
 
@@ -12,6 +12,10 @@ from models.storyteller.tokens import Tokenizer
 BEGINNINGS = "It was a dark night, and", "One day Peter Rabbit", "The little rabbit"
 
 
+def likeliest(model, tokens):
+    return model(torch.tensor([tokens]), need_weights=False).logits[0, -1].argmax().item()
+
+
 @cache
 @torch.no_grad()
 def written(beginning, count=60):
@@ -21,24 +25,23 @@ def written(beginning, count=60):
     tokens = tokenizer.encode(beginning)
     begun = len(tokens)
     for _ in range(count):
-        tokens.append(model(torch.tensor([tokens])).logits[0, -1].argmax().item())
+        tokens.append(likeliest(model, tokens))
     return begun, tokens, [tokenizer.name(token) for token in tokens]
 
 
 @cache
 @torch.no_grad()
 def drafts(beginning, longest=8):
-    """What two layers draft after each part of the text, as ids: the others add nothing."""
+    """What the first two layers draft after each part of the text, as ids."""
     begun, text, _ = written(beginning)
-    model = copy.deepcopy(load_storyteller())
-    for layer in model.layers[2:]:
-        for last in (layer.attention.out_proj, layer.mlp[-1]):
-            last.weight.zero_(), last.bias.zero_()
+    model = load_storyteller()
+    short = {"num_heads": model.config.num_heads[:2], "raw_values": model.config.raw_values[:2]}
+    model.config, model.layers = replace(model.config, num_layers=2, **short), model.layers[:2]
     made = []
     for length in range(begun, len(text)):
         tokens = text[:length]
         for _ in range(longest):
-            tokens = [*tokens, model(torch.tensor([tokens])).logits[0, -1].argmax().item()]
+            tokens = [*tokens, likeliest(model, tokens)]
         made.append(tokens[length:])
     return made
 
