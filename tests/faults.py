@@ -62,7 +62,7 @@ FAULTS = r"""
 # fused mask sense swapped: attention::test_every_path_matches_the_reference
 - attn_mask = mask | empty
 + attn_mask = ~mask | empty
-# masks joined with or: attention::test_combinations_match_in_values_and_gradients
+# masks joined with or: attention::test_every_path_matches_the_reference
 - visible = band if visible is None else visible & band
 + visible = band if visible is None else visible | band
 # empty rows uniform: masks::test_masked_softmax_of_a_hidden_row_is_zero_with_finite_gradients
