@@ -12,7 +12,7 @@ from models.beyond.train import alpha_beta, load
 GUESTS = ["Ann", "Ben"]  # the models' guests 0 and 1
 TOKENS = [(0, COFFEE), (1, COFFEE), (0, PAY)]  # a guest and a word each, as the texts have them
 MOST = 6  # tokens of a night
-LAYERS = {"softmax": "softmax", "corrects, fades": "a table that corrects and fades"}
+LAYERS = {"corrects, fades": "a table that corrects and fades", "softmax": "softmax"}
 COUNTS = 1  # the head of the table that counts
 
 

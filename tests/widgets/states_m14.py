@@ -3,16 +3,16 @@
 PAGE = "modules/m14_hybrids/lesson.html"
 
 SLOTS = ("first", "second", "third", "fourth")
-TABLE = "night.shown=corrects, fades"
+SOFTMAX = "night.shown=softmax"
 STATES = {
     "night-porter": {
         "page": PAGE, "key": "night",
         "states": {"nothing yet": "night.tokens=", "one coffee": "night.tokens=b",
                    "paid and counted anew": "night.tokens=aapa", "Ben": "night.asked=Ben",
-                   "table": f"night.tokens=apaba&{TABLE}",
-                   "nothing in the table": f"night.tokens=&{TABLE}",
+                   "softmax": f"night.tokens=apaba&{SOFTMAX}",
+                   "nothing but the question": f"night.tokens=&{SOFTMAX}",
                    "full": "night.tokens=aabapb",
-                   "full table": f"night.tokens=aabapb&night.asked=Ben&{TABLE}"},
+                   "full softmax": f"night.tokens=aabapb&night.asked=Ben&{SOFTMAX}"},
         "damaged": ["night.tokens=apc", "night.tokens=aaaaaaa", "night.tokens=A",
                     "night.shown=table", "night.asked=Cleo"],
         "goals": {"misled": "night.tokens=ab", "softmax-again": "night.tokens=aapa"},

@@ -115,6 +115,13 @@ def test_what_stands_for_a_guest_stands_in_the_trained_table(night_data, night, 
     assert in_order(got["says"].split("In the table")[-1].replace("−", "-"), *told)
 
 
+def test_the_trained_table_counts_as_the_pencil_does_and_forgets_what_is_paid(night_data):
+    state = {"tokens": "aaapa", "shown": "corrects, fades", "asked": "Ann"}
+    stands = [row["stands"] for row in PORTER.told("nightOf", night_data, state)["inside"]]
+    pencil = [1 - 0.9**count for count in (1, 2, 3)]
+    assert stands == pytest.approx([*pencil, 0, pencil[0]], abs=0.005)
+
+
 def test_goals_are_met_by_some_nights_and_not_by_the_first(night_data):
     nights = ["".join(night) for n in range(7) for night in product("abp", repeat=n)]
     code = """x[1].map((tokens) =>

@@ -11,7 +11,7 @@ export function showAlone() {
   root.classList.remove("in-parts"); // what is laid out later is clipped
   for (let at = part; at !== document.body; at = at.parentElement) {
     at.hidden = at.inert = false;
-    if (at.localName === "details") at.open = true; // a widget in a closed box
+    if (at instanceof HTMLDetailsElement) at.open = true; // a widget in a closed box
     for (const other of at.parentElement.children)
       other.classList.toggle("not-embedded", other !== at);
   }
