@@ -36,6 +36,8 @@ def assert_at(page, step, why=""):
 def test_by_mouse(open_page):
     with open_page(TOUR) as page:
         assert_at(page, 1)
+        for part in page.locator("main > section[hidden]").all():
+            assert part.bounding_box()["height"] == 0, "no line of it is left"
         expect(page.get_by_label("Previous step")).to_be_disabled()
         for label, step in (("Next step", 2), ("Previous step", 1)):
             page.get_by_label(label).click()
