@@ -115,7 +115,7 @@ function insideSaid(m) {
   return `In the table, token by token: ${m.inside
     .map(
       ({token, alpha, beta, stands, answer}) =>
-        `${named(token, m)}, of the table ${number(alpha)} stays, ${number(beta)} is written, ${number(stands)} stands for ${who}, and it would say ${answer}`,
+        `${named(token, m)}, of the table ${number(alpha)} stays, ${number(beta)} is written, ${number(stands)} stands under ${who}’s key, and it would say ${answer}`,
     )
     .join("; ")}.`;
 }
@@ -144,7 +144,7 @@ function night(m) {
   const ofSoftmax = isSoftmax(m);
   const heads = ofSoftmax
     ? ["weight, first head", "weight, second head"]
-    : ["α", "β", `stands for ${who}`, "would say"];
+    : ["α", "β", `under ${who}’s key`, "would say"];
   const rows = m.inside.map((row) =>
     ofSoftmax
       ? html`<tr>${chip(row.token, m)}${row.weights.map(bar)}</tr>`

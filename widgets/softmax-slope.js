@@ -131,7 +131,7 @@ const chart = ({words}) => html`<svg viewBox="0 0 ${PLOT.width} ${PLOT.height}" 
       ) => svg`<text class="gap" x=${x(gap)} y=${HILL.bottom + 18}>${gap < 0 ? `−${-gap}` : gap}</text>
       <text class="gap" x=${x(gap)} y=${HILL.bottom + 34}>${NAMES[i]}</text>`,
     )}
-    <text class="gap" x=${(PLOT.left + PLOT.right) / 2} y=${HILL.bottom + 54}>lead over all others together; below, times their weight</text></svg>`;
+    <text class="gap" x=${(PLOT.left + PLOT.right) / 2} y=${HILL.bottom + 54}>gap to all others together; below, times their weight</text></svg>`;
 
 const view = (
   m,

@@ -69,6 +69,7 @@ export function bars({tokens, apart, mark}, folds, told, at) {
       {name: `mark of ${marked}`, from: sum, to: score, value: values.at(-1), kind: "mark"},
       ...apart.map((token) => ({
         name: tokens[token],
+        isSum: token === apart[at],
         from: 0,
         to: told.scores[token],
         value: told.scores[token],
@@ -190,9 +191,9 @@ const way = (id) =>
 const along = (score) => (score - RANGE[0]) / (RANGE[1] - RANGE[0]);
 
 function bar(row, rest) {
-  const {name, from, to, kind, weight} = row;
+  const {name, isSum, from, to, kind, weight} = row;
   const [low, high] = [Math.min(from, to), Math.max(from, to)].map(along);
-  return html`<li class=${kind}><span class="name">${name}</span>
+  return html`<li class=${kind}><span class="name">${isSum ? `= ${name}` : name}</span>
     <span class="track" style="--low:${low};--high:${high};--rest:${along(rest)}"><i></i><b>${written(row)}</b></span>
     ${weight === undefined ? nothing : html`<span class="share weighted" style="--weight:${weight}">${formatPercent(weight)}</span>`}</li>`;
 }

@@ -107,7 +107,7 @@ def payload(
         one |= patched(index) | {"mark": one["tokens"][-1]}
         if index in HANDED:
             other = EXAMPLES[HANDED[index]][0].split()[-1]
-            one["asks"] = f"the pronoun asks as with “{other}”"
+            one["asks"] = f"query of the pronoun with “{other}”"
         del one["weights"]  # they are among those of the model
         one["apart"] = [at for at, token in enumerate(one["tokens"]) if token in APART]
     return {

@@ -6,6 +6,7 @@ import re
 # Code isn't prose. ``::: {data-meant="why"}`` marks what is to be there.
 CODE = "pre, code, samp, kbd, .math, mjx-container, script, style, template, [data-meant]"
 WORD = re.compile(r"\b(?:nan|inf|undefined)\b|(?<![.?!] )\bNone\b")  # "None." is an answer, too
+RAW = re.compile(r"\{[‘'\"]\w+|\d\.\d{10,}")  # an object or a float that nobody wrote for readers
 PERCENT = re.compile(r"(?<![\w.,])(\d[\d,]*(?:\.\d+)?)\s*%")
 NUMBER = re.compile(r"(?<![\w.])[-−]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:e[-−]?\d+)?(?:\s?%)?")
 # The text that shows, and that screen readers are told.
@@ -60,7 +61,7 @@ FORMS = """() => {
 def impossible(text):
     """List what no page may say, each with the words around it."""
     text = " ".join(text.split())
-    wrong = [*WORD.finditer(text)]
+    wrong = [*WORD.finditer(text), *RAW.finditer(text)]
     wrong += [m for m in PERCENT.finditer(text) if float(m[1].replace(",", "")) > 100]
     return [f"{m[0]} in “{text[max(0, m.start() - 40) : m.end() + 20]}”" for m in wrong]
 

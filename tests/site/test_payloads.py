@@ -99,6 +99,7 @@ def test_what_pages_publish_is_found(read):
         ("Rabbit 8666%", ["8666%"]), ("<b>1,024</b> %", ["1,024 %"]),
         ("a loss of nan", ["nan"]), ("head None", ["None"]),
         ("up to inf or undefined", ["inf", "undefined"]),
+        ("and {‘small’: [4.6, -0.7999999999999989]} words", ["{‘small", "0.7999999999999989"]),
         ("at most 100 %, 64 % here. None of it in 2026", []),
         ("<pre>nan 101 %</pre><code>None</code><p data-meant='why'>250 %</p>", []),
     ],

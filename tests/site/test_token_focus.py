@@ -146,7 +146,7 @@ def test_changes_are_made_and_undone_and_three_pictures_are_apart(open_page):
                 at_trophy.get_by_role("radio", name=name).check()
                 change = patched(FIT[place], how)
                 assert_changed(page, CHANGED, FIT[place], finds[1 - place], change)
-            asks = page.locator(CHANGED).get_by_role("checkbox", name="asks as with")
+            asks = page.locator(CHANGED).get_by_role("checkbox", name="query of the pronoun")
             asks.focus()
             page.keyboard.press("Space")
             for name, how, noun in OTHER_QUERY[place]:
