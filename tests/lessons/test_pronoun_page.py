@@ -171,6 +171,31 @@ def test_query_and_mark_push_the_same_way_and_a_swapped_mark_turns_the_choice(pa
             assert shows(page, "#sec-push", difference)
 
 
+def moved_by_mark_and_query(text, nouns, it, endings):
+    """By how much the first noun's lead moves with the other ending's mark, or with its query."""
+    last, other = (Reading([*text.split(), ending]) for ending in endings)
+    marked, values = last.after.clone(), all_of_each()
+    swapped = values[MODEL.ids[endings[1]]] - values[MODEL.ids[endings[0]]]
+    marked[nouns[0]] += last.weights[3, nouns[0], -1] * swapped
+
+    def lead(after, asks):
+        first, second = looks(after, asks, it)[list(nouns)].tolist()
+        return first - second
+
+    asks = last.after[it]
+    usual = lead(last.after, asks)
+    return abs(lead(marked, asks) - usual), abs(lead(last.after, other.after[it]) - usual)
+
+
+def test_the_mark_pushes_harder_here_and_the_query_in_another_pattern():
+    fit = "the trophy did not fit in the suitcase because it was too"
+    by_mark, by_query = moved_by_mark_and_query(fit, (TROPHY, SUITCASE), IT, ("small", "big"))
+    assert by_mark > 2 * by_query > 0
+    cross = "the animal did not cross the street because it was too"
+    by_mark, by_query = moved_by_mark_and_query(cross, (1, 6), 8, ("wide", "tired"))
+    assert by_query > 2 * by_mark
+
+
 def test_suitcase_hardly_looks_at_the_last_word(page):
     looks_at_last = [Reading(sentence(ending)).weights[3, :, LAST] for ending in ENDINGS]
     assert max(row[SUITCASE] for row in looks_at_last) < 0.05 < 0.4 < looks_at_last[0][TROPHY]
