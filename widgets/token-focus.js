@@ -193,7 +193,8 @@ const along = (score) => (score - RANGE[0]) / (RANGE[1] - RANGE[0]);
 function bar(row, rest) {
   const {name, isSum, from, to, kind, weight} = row;
   const [low, high] = [Math.min(from, to), Math.max(from, to)].map(along);
-  return html`<li class=${kind}><span class="name">${isSum ? `${name}, in all` : name}</span>
+  // Bootstrap, which Quarto brings along, colours what has the class "mark".
+  return html`<li class=${kind === "mark" ? "of-mark" : kind}><span class="name">${isSum ? `${name}, in all` : name}</span>
     <span class="track" style="--low:${low};--high:${high};--rest:${along(rest)}"><i></i><b>${written(row)}</b></span>
     ${weight === undefined ? nothing : html`<span class="share weighted" style="--weight:${weight}">${formatPercent(weight)}</span>`}</li>`;
 }
