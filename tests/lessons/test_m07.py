@@ -158,7 +158,7 @@ def test_added_positions_hold_together_only_where_they_were_trained(page):
     assert trained.min() > 0.9
     assert beyond.min() < 0.01
     told = trained.min(), beyond.min(), beyond.max()
-    assert shows(page, "#sec-flaw", *(f"{x:.2f}" for x in told))
+    assert shows(page, "#sec-mixed", *(f"{x:.2f}" for x in told))
 
 
 def test_three_scores_get_a_bias_and_a_penalty(page):
