@@ -97,11 +97,8 @@ export const coffeeCount = defineWidget({
     others: integer(others, {min: 1, max: most}),
   }),
   controls: () => [
-    [
-      slider("coffees", "Coffees for Ann", {unit: COFFEES}),
-      slider("others", "Other tokens looked at", {unit: unitsOf("token")}),
-      reset,
-    ],
+    [slider("coffees", "Coffees for Ann", {unit: COFFEES})],
+    [slider("others", "Other tokens looked at", {unit: unitsOf("token")}), reset],
   ],
   model: counted,
   sentence,

@@ -134,7 +134,11 @@ export const saturationExplorer = defineWidget({
     draw: integer(0, {max: products[0].length - 1}),
   }),
   controls: ({data}) => [
-    [steps("size", "Numbers in a key", data.sizes.map(String))],
+    [
+      steps("size", "Numbers in a key", data.sizes.map(String), {
+        ticks: data.sizes.map((_, place) => place),
+      }),
+    ],
     [toggle("divide", "Divide by √dₖ"), button("Another row", anotherDraw), reset],
   ],
   model: saturation,

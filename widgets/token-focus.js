@@ -237,7 +237,7 @@ function view({tokens, says, from, row, finds, answer, hidden, bars}, widget) {
 
 /** As a closed menu has room for it on a phone; the words themselves stand in the picture. */
 const abbreviated = (tokens) =>
-  (tokens.length < 9 ? tokens : [...tokens.slice(0, 4), "…", ...tokens.slice(-3)]).join(" ");
+  (tokens.length < 9 ? tokens : [...tokens.slice(0, 4), "…", ...tokens.slice(-2)]).join(" ");
 
 /** Rows of controls, if any: one change to tick, or several to choose from; and another query. */
 function offered({data, state}) {

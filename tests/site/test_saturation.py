@@ -50,7 +50,7 @@ def assert_is_drawn_to_scale(page, **state):
 
 
 def test_the_drawing_follows_every_control(open_page):
-    with open_page(PAGE, has_touch=True) as page:
+    with open_page(f"{PAGE}{WIDGET}", has_touch=True) as page:
         page.locator(f"{WIDGET} .step-slider input").focus()
         for key in 5 * ["ArrowRight"] + ["ArrowLeft"]:
             page.keyboard.press(key)
