@@ -6,6 +6,7 @@ import {softmax} from "./lib/attention.js";
 import {button, choice, reset, unitsOf} from "./lib/controls.js";
 import {defineWidget} from "./lib/define-widget.js";
 import {option, text} from "./lib/fields.js";
+import {format} from "./lib/numbers.js";
 import {filled} from "./lib/shares.js";
 
 // ---- Model ---------------------------------------------------------------------------------
@@ -95,11 +96,6 @@ export const GOALS = {
 // ---- Sentence, view ------------------------------------------------------------------------
 
 const COFFEES = unitsOf("coffee");
-const number = (x) =>
-  x
-    .toFixed(2)
-    .replace(/^-(?=0\.00$)/, "")
-    .replace("-", "−");
 const named = (token, {guests, guest}) =>
   ({p: "all pay", "?": `${guests[guest]} owes?`})[token] ??
   `coffee for ${guests[TOKENS.indexOf(token)]}`;
@@ -109,13 +105,13 @@ function insideSaid(m) {
   const who = m.guests[m.guest];
   if (isSoftmax(m))
     return `In softmax the question for ${who} gives these weights, in the first and in the second head: ${m.inside
-      .map(({token, weights}) => `${named(token, m)} ${weights.map(number).join(" and ")}`)
+      .map(({token, weights}) => `${named(token, m)} ${weights.map(format).join(" and ")}`)
       .join(", ")}.`;
   if (!m.inside.length) return "The table is empty.";
   return `In the table, token by token: ${m.inside
     .map(
       ({token, alpha, beta, stands, answer}) =>
-        `${named(token, m)}, of the table ${number(alpha)} stays, ${number(beta)} is written, ${number(stands)} stands under ${who}’s key, and it would say ${answer}`,
+        `${named(token, m)}, of the table ${format(alpha)} stays, ${format(beta)} is written, ${format(stands)} stands under ${who}’s key, and it would say ${answer}`,
     )
     .join("; ")}.`;
 }
@@ -135,7 +131,7 @@ export function sentence(m) {
 const bar = (
   share,
 ) => html`<td class="amount"><div><span class="track"><span style=${filled(Math.max(share, 0))}></span></span>
-  <span>${number(share)}</span></div></td>`;
+  <span>${format(share)}</span></div></td>`;
 const chip = (token, m) =>
   html`<th scope="row"><span class=${{p: "pay", "?": "question"}[token] ?? "coffee"}>${named(token, m)}</span></th>`;
 
@@ -148,7 +144,7 @@ function night(m) {
   const rows = m.inside.map((row) =>
     ofSoftmax
       ? html`<tr>${chip(row.token, m)}${row.weights.map(bar)}</tr>`
-      : html`<tr>${chip(row.token, m)}<td>${number(row.alpha)}</td><td>${number(row.beta)}</td>${bar(row.stands)}<td>${row.answer}</td></tr>`,
+      : html`<tr>${chip(row.token, m)}<td>${format(row.alpha)}</td><td>${format(row.beta)}</td>${bar(row.stands)}<td>${row.answer}</td></tr>`,
   );
   const free = Array.from(
     {length: m.most + 1 - m.inside.length},

@@ -6,6 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from course.page.numbers import rounded
 from models.beyond.task import COFFEE, OWES, PAY, Porter, Text
 from models.beyond.train import alpha_beta, load
 
@@ -51,21 +52,18 @@ def inside(model: Porter) -> dict[str, Any]:
             [[*head[count + guest, :count], head[count + guest, count + guest]] for guest in (0, 1)]
             for head in scores
         ]
-        return {"scores": rounded(torch.tensor(seen)), "slopes": rounded(layer.slopes.flatten())}
+        return rounded({"scores": torch.tensor(seen), "slopes": layer.slopes.flatten()}, 5)
     alpha, beta = alpha_beta(model, text)
     _, key, value, _ = layer.mixer._project(x, layer.mixer.new_state(x).recent)
     key, value = key[0, COUNTS, :count], value[0, COUNTS, :count]
     coffees = value[: len(GUESTS)]
-    return {
-        "alpha": rounded(alpha[0, COUNTS, :count]),
-        "beta": rounded(beta[0, COUNTS, :count]),
-        "keys": rounded(key @ key.mT),
-        "values": rounded(coffees @ value.mT / coffees.square().sum(-1, keepdim=True)),
+    inner = {
+        "alpha": alpha[0, COUNTS, :count],
+        "beta": beta[0, COUNTS, :count],
+        "keys": key @ key.mT,
+        "values": coffees @ value.mT / coffees.square().sum(-1, keepdim=True),
     }
-
-
-def rounded(numbers: Tensor) -> list[Any]:
-    return numbers.double().mul(1e5).round().div(1e5).tolist()
+    return rounded(inner, 5)
 
 
 def payload() -> dict[str, Any]:
